@@ -1,0 +1,20 @@
+// Package collective says what a collective operation starts from and what it
+// must leave behind, chunk by chunk (GC3 section 3.2).
+//
+//	allreduce over 3 ranks, 3 chunks          allgather over 3 ranks, 1 chunk
+//	in   r0: a0 a1 a2                          in   r0: a    r1: b    r2: c
+//	     r1: b0 b1 b2                          out  r*: a b c
+//	     r2: c0 c1 c2
+//	out  r*: a0+b0+c0 a1+b1+c1 a2+b2+c2
+//
+// A collective is a row of a table: how many chunks the input and the output
+// of a rank hold, what every output chunk must contain, and where an in-place
+// call lets the two buffers overlap.
+//
+// Invariants: the functions are pure and cheap, so that a postcondition over
+// 2,048 ranks is asked for chunk by chunk and never stored; a Spec is all
+// there is to write down, New rebuilds the rest from it.
+//
+// It knows nothing of programs, links or sizes in bytes, except nccl-tests'
+// bus bandwidth factors, which are a property of the collective.
+package collective

@@ -1,0 +1,151 @@
+package ir
+
+import (
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// Version is the encoding's version; part of every hash.
+const Version = 1
+
+// Op is what a step does.
+type Op uint8
+
+// The instructions of GC3 section 4.2. R is what arrives on the threadblock's
+// receive connection.
+const (
+	Nop                Op = iota // waits for its dependencies only
+	Send                         // Src → peer
+	Recv                         // R → Dst
+	Copy                         // Src → Dst
+	Reduce                       // Dst ⊕ Src → Dst
+	RecvReduceCopy               // R ⊕ Src → Dst
+	RecvCopySend                 // R → Dst, peer
+	RecvReduceSend               // R ⊕ Src → peer, stored nowhere
+	RecvReduceCopySend           // R ⊕ Src → Dst, peer
+)
+
+// opRow is what holds of an instruction, for every reader of the table.
+type opRow struct {
+	name                                          string
+	sends, receives, readsSrc, writesDst, reduces bool
+}
+
+var ops = [...]opRow{
+	Nop:                {name: "nop"},
+	Send:               {name: "s", sends: true, readsSrc: true},
+	Recv:               {name: "r", receives: true, writesDst: true},
+	Copy:               {name: "cpy", readsSrc: true, writesDst: true},
+	Reduce:             {name: "re", readsSrc: true, writesDst: true, reduces: true},
+	RecvReduceCopy:     {name: "rrc", receives: true, readsSrc: true, writesDst: true, reduces: true},
+	RecvCopySend:       {name: "rcs", sends: true, receives: true, writesDst: true},
+	RecvReduceSend:     {name: "rrs", sends: true, receives: true, readsSrc: true, reduces: true},
+	RecvReduceCopySend: {name: "rrcs", sends: true, receives: true, readsSrc: true, writesDst: true, reduces: true},
+}
+
+// Ops lists every instruction.
+func Ops() []Op {
+	all := make([]Op, len(ops))
+	for i := range all {
+		all[i] = Op(i)
+	}
+	return all
+}
+
+// String is the instruction's short name, as MSCCL's files have it.
+func (o Op) String() string { return ops[o].name }
+
+// Sends tells whether the step puts a message on the send connection.
+func (o Op) Sends() bool { return ops[o].sends }
+
+// Receives tells whether the step takes a message from the receive connection.
+func (o Op) Receives() bool { return ops[o].receives }
+
+// ReadsSrc tells whether Src is read.
+func (o Op) ReadsSrc() bool { return ops[o].readsSrc }
+
+// WritesDst tells whether Dst is written; Reduce reads it too.
+func (o Op) WritesDst() bool { return ops[o].writesDst }
+
+// Reduces tells whether the step combines two values.
+func (o Op) Reduces() bool { return ops[o].reduces }
+
+// Loc is a run of Step.Count chunks of a local buffer, from Off.
+type Loc struct {
+	Buf collective.Buffer
+	Off int32
+}
+
+// Dep is a step of another threadblock of the same GPU to wait for: it, or any
+// later flagged step of that threadblock in the same tile, will do.
+type Dep struct {
+	TB   int32
+	Step int32
+}
+
+// Step is one instruction over Count chunks. Src and Dst are meaningful where
+// the Op reads or writes them, and zero elsewhere.
+type Step struct {
+	Op     Op
+	HasDep bool // some step waits for this one
+	Count  int32
+	Src    Loc
+	Dst    Loc
+	Deps   []Dep
+}
+
+// Threadblock is a sequence of steps with at most one peer each way.
+type Threadblock struct {
+	Send    int // peer rank, -1 none
+	Recv    int // peer rank, -1 none
+	Channel int
+	Steps   []Step
+}
+
+// GPU is the program of one rank; a threadblock's id is its index.
+type GPU struct {
+	Scratch      int // chunks of scratch
+	Threadblocks []Threadblock
+}
+
+// Program is one collective for all ranks. GPUs[r] is rank r.
+type Program struct {
+	Name       string          // the family's name; not hashed
+	Comment    string          // how it was made; not hashed
+	Collective collective.Spec // chunks as counted after instances
+	GPUs       []GPU
+}
+
+// Ranks is the number of GPUs.
+func (p *Program) Ranks() int { return len(p.GPUs) }
+
+// Channels is the number of channels used, over all GPUs.
+func (p *Program) Channels() int {
+	n := 0
+	for _, g := range p.GPUs {
+		for _, tb := range g.Threadblocks {
+			n = max(n, tb.Channel+1)
+		}
+	}
+	return n
+}
+
+// MaxThreadblocks is the largest number of threadblocks on one GPU: what must
+// be co-resident.
+func (p *Program) MaxThreadblocks() int {
+	n := 0
+	for _, g := range p.GPUs {
+		n = max(n, len(g.Threadblocks))
+	}
+	return n
+}
+
+// MaxSteps is the length of the longest threadblock.
+func (p *Program) MaxSteps() int {
+	n := 0
+	for _, g := range p.GPUs {
+		for _, tb := range g.Threadblocks {
+			n = max(n, len(tb.Steps))
+		}
+	}
+	return n
+}

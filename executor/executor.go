@@ -1,0 +1,52 @@
+package executor
+
+import (
+	"context"
+
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Executor runs programs and times them. An implementation lives in a process
+// of its own; Host is the client's side of it.
+type Executor interface {
+	// Describe says what the back end is and can do.
+	Describe(ctx context.Context) (Description, error)
+	// Run runs one trial. A wrong result is a Measurement with Wrong set, not
+	// an error; an error says that there is no measurement.
+	Run(ctx context.Context, t Trial) (Measurement, error)
+}
+
+// Description is a back end's traits.
+type Description struct {
+	Name          string            `json:"name"`
+	Version       string            `json:"version"`
+	Deterministic bool              `json:"deterministic"` // the same trial gives the same times
+	MaxRanks      int               `json:"max_ranks"`     // 0: no limit
+	Protocols     []string          `json:"protocols"`
+	DTypes        []string          `json:"dtypes"`
+	Operations    []string          `json:"operations"`  // reduction operators
+	Fingerprint   map[string]string `json:"fingerprint"` // what a measurement depends on: version, device, driver, calibration
+}
+
+// Trial is one program at one size with one set of knobs.
+type Trial struct {
+	Program   *ir.Program
+	Topology  *topologies.Topology
+	Bytes     int64 // as nccl-tests prints it
+	Protocol  topologies.Proto
+	TileBytes int64
+	DType     string // f32
+	Op        string // sum
+	Iters     int
+	Warmup    int
+	Seed      int64
+}
+
+// Measurement is what came of a trial.
+type Measurement struct {
+	TimesUS []float64 `json:"times_us"` // one an iteration; a deterministic back end gives one
+	Wrong   int64     `json:"wrong"`    // elements that differ from the reference
+	Checked bool      `json:"checked"`  // whether the data was looked at
+	Note    string    `json:"note,omitempty"`
+}

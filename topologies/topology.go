@@ -1,0 +1,128 @@
+package topologies
+
+import "github.com/colltune/colltune/internal/units"
+
+// Topology is a GPU system as a directed graph: ranks, and the switches and
+// NICs between them, joined by edges with a capacity and a latency.
+type Topology struct {
+	Name     string
+	Nodes    int
+	Ranks    []Rank
+	Vertices []Vertex // vertex i is rank i for i < len(Ranks)
+	Edges    []Edge   // sorted by (From, To, Kind)
+	// Runtime names the library whose tiles, slots and fixed launch cost the
+	// protocols below describe: nccl or rccl.
+	Runtime   string
+	Arch      string      // volta, ampere, hopper, blackwell, cdna3, … : for the vendor library's own cost model
+	Protocols [3]Protocol // indexed by Proto
+
+}
+
+// Rank is one GPU.
+type Rank struct {
+	Node  int
+	Local int // index within the node, as the node's own numbering has it
+	SMs   int
+}
+
+// VertexKind tells GPUs from what lies between them.
+type VertexKind uint8
+
+// The kinds of vertex.
+const (
+	GPU VertexKind = iota
+	Switch
+	NIC
+	Fabric
+)
+
+// Vertex is a GPU or something messages pass through.
+type Vertex struct {
+	Kind VertexKind
+	Node int // -1 for the fabric
+	Name string
+}
+
+// LinkKind is what an edge is made of.
+type LinkKind uint8
+
+// The kinds of link. Net is every edge of a path that leaves the node.
+const (
+	NVLink LinkKind = iota
+	XGMI
+	PCIe
+	Net
+)
+
+// Edge is one direction of a link. All that pass over it share Bandwidth.
+type Edge struct {
+	From, To  int
+	Kind      LinkKind
+	Count     int             // how many physical links it stands for
+	Bandwidth units.Bandwidth // of all of them together
+	Latency   units.Duration  // added to a message's arrival
+	Message   units.Duration  // time a message occupies the edge beyond its bytes (a NIC's per-message cost)
+}
+
+// Path is how messages go from one rank to another: edges in order, none of
+// whose inner vertices is a rank.
+type Path struct {
+	Edges   []int
+	Latency units.Duration
+	Net     bool // leaves the node
+}
+
+// Proto is a wire protocol of the runtimes (GC3 section 6.1).
+type Proto uint8
+
+// The protocols, in NCCL's order.
+const (
+	LL Proto = iota
+	LL128
+	Simple
+)
+
+// Protocols lists them in order.
+var AllProtocols = [...]Proto{LL, LL128, Simple}
+
+var protoNames = [...]string{"LL", "LL128", "Simple"}
+
+func (p Proto) String() string { return protoNames[p] }
+
+// Protocol is what one protocol costs on this system: the event model's
+// constants (docs/simulator.md names the rule each belongs to).
+type Protocol struct {
+	Launch units.Duration // fixed cost of a call
+	Wire   float64        // bytes on the wire per byte of data (LL 2, LL128 16/15, Simple 1)
+	Slots  int            // primitive calls a connection holds (8, 8, 2)
+	Tile   units.Bytes    // the runtime's own bytes a chunk and iteration
+	Tiles  []units.Bytes  // tile sizes worth trying, Tile among them
+
+	Latency    units.Duration // sent → visible to the receiver
+	Credit     units.Duration // received → slot free at the sender
+	SendCall   units.Duration // fixed cost of a send on its threadblock
+	RecvCall   units.Duration // fixed cost of a receive on its threadblock
+	Dep        units.Duration // a met dependency
+	Nop        units.Duration // each further dependency of the same wait
+	NetLatency units.Duration // added when the path leaves the node
+
+	// LL and LL128 move a message in passes.
+	Pass     units.Bytes    // data of one pass of the whole threadblock
+	SendPass units.Duration // unloaded time of a pass, sending
+	RecvPass units.Duration // the same, receiving
+
+	// Simple moves slices of at least MinCopy at a rate.
+	SendRate  units.Bandwidth
+	RecvRate  units.Bandwidth
+	SendSlice units.Duration // fence and post, after a slice
+	RecvSlice units.Duration
+	MinCopy   units.Bytes
+
+	// Local work of every protocol.
+	ReducePass units.Duration // one pass of 16 bytes a thread
+	ReduceCall units.Duration
+	Threads    int // threads of a threadblock
+	// Fused is what a pass of a receiving-and-sending instruction costs,
+	// relative to the longer of its two halves.
+	Fused float64
+}
