@@ -1,0 +1,48 @@
+# colltune: `make run` and `make test` do all set-up on a fresh machine.
+
+GO         ?= go
+BIN        := bin/colltune
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+# cgo is never needed; without it one toolchain builds everywhere.
+export CGO_ENABLED ?= 0
+
+.PHONY: run build setup test test-long bench lint fuzz clean
+
+run: build ## the main job: search AllReduce on a DGX A100, then export the winners
+	./$(BIN) search -t dgx-a100 -c allreduce -b 1K -e 1G --campaign out/campaign
+	./$(BIN) export out/campaign --to msccl-xml --out out/export
+
+build: setup
+	$(GO) build -trimpath -o $(BIN) ./cmd/colltune
+
+setup: ## say what is missing; install libz3 where that is allowed
+	@sh ./setup.sh "$(GO)"
+
+test: setup ## every package, with libz3 where it is there, and the solvers without it
+	$(GO) vet ./...
+	$(GO) test ./...
+	COLLTUNE_Z3=off $(GO) test ./constraints/... ./search/... ./cmd/...
+
+test-long: setup ## slow suites: race detector, long property tests, fuzzing
+	COLLTUNE_LONG=1 $(GO) test -timeout 60m ./...
+	CGO_ENABLED=1 $(GO) test -race -timeout 60m ./...
+	$(MAKE) fuzz
+
+FUZZTIME ?= 30s
+fuzz: ## each fuzz target for FUZZTIME
+	@$(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/{f[n++]=$$1} /^ok/{for(i=0;i<n;i++)print $$2, f[i]; n=0}' | \
+	while read -r pkg target; do \
+		echo "$$pkg $$target"; \
+		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$pkg" || exit 1; \
+	done
+
+bench: ## performance figures, side by side in one run
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+lint: ## gofmt, vet, staticcheck
+	@unformatted=$$(gofmt -l . | grep -v '\.pb\.go$$'); test -z "$$unformatted" || { echo "not gofmt'ed:"; echo "$$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+clean:
+	rm -rf bin out
