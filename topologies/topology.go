@@ -1,6 +1,11 @@
 package topologies
 
-import "github.com/colltune/colltune/internal/units"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+)
 
 // Topology is a GPU system as a directed graph: ranks, and the switches and
 // NICs between them, joined by edges with a capacity and a latency.
@@ -14,8 +19,10 @@ type Topology struct {
 	// protocols below describe: nccl or rccl.
 	Runtime   string
 	Arch      string      // volta, ampere, hopper, blackwell, cdna3, … : for the vendor library's own cost model
+	CPU       string      // intel, amd, …: the same model asks for it; may be empty
 	Protocols [3]Protocol // indexed by Proto
 
+	lazy lazy // what is worked out on first use: adjacency, paths
 }
 
 // Rank is one GPU.
@@ -36,6 +43,10 @@ const (
 	Fabric
 )
 
+var vertexNames = [...]string{"gpu", "switch", "nic", "fabric"}
+
+func (k VertexKind) String() string { return vertexNames[k] }
+
 // Vertex is a GPU or something messages pass through.
 type Vertex struct {
 	Kind VertexKind
@@ -53,6 +64,11 @@ const (
 	PCIe
 	Net
 )
+
+var linkNames = [...]string{"nvlink", "xgmi", "pcie", "net"}
+
+// String is the name topology files use.
+func (k LinkKind) String() string { return linkNames[k] }
 
 // Edge is one direction of a link. All that pass over it share Bandwidth.
 type Edge struct {
@@ -88,6 +104,16 @@ var AllProtocols = [...]Proto{LL, LL128, Simple}
 var protoNames = [...]string{"LL", "LL128", "Simple"}
 
 func (p Proto) String() string { return protoNames[p] }
+
+// ParseProto reads a protocol's name, in any case.
+func ParseProto(s string) (Proto, error) {
+	for i, name := range protoNames {
+		if strings.EqualFold(s, name) {
+			return Proto(i), nil
+		}
+	}
+	return 0, fmt.Errorf("unknown protocol %q: want one of %s", s, strings.Join(protoNames[:], ", "))
+}
 
 // Protocol is what one protocol costs on this system: the event model's
 // constants (docs/simulator.md names the rule each belongs to).

@@ -1,0 +1,141 @@
+package topologies
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// encoding is a Topology as JSON has it: the fields' order is the canonical
+// one. Links are arrays, as they are most of it.
+type encoding struct {
+	Schema    string      `json:"schema"`
+	Name      string      `json:"name"`
+	Nodes     int         `json:"nodes"`
+	Runtime   string      `json:"runtime"`
+	Arch      string      `json:"arch"`
+	CPU       string      `json:"cpu"`
+	Ranks     [][3]int    `json:"ranks"`    // node, local, SMs
+	Vertices  []vertex    `json:"vertices"` // those that are not ranks
+	Edges     []edge      `json:"edges"`
+	Protocols [3]Protocol `json:"protocols"`
+}
+
+type vertex struct {
+	Kind VertexKind `json:"kind"`
+	Node int        `json:"node"`
+	Name string     `json:"name"`
+}
+
+// edge is [from, to, kind, count, bandwidth, latency, message].
+type edge Edge
+
+const encodingSchema = "colltune.topology/v1"
+
+// MarshalJSON writes the edge as an array.
+func (e edge) MarshalJSON() ([]byte, error) {
+	return json.Marshal([]any{e.From, e.To, e.Kind, e.Count, e.Bandwidth, e.Latency, e.Message})
+}
+
+// UnmarshalJSON reads the array.
+func (e *edge) UnmarshalJSON(b []byte) error {
+	var parts []json.RawMessage
+	if err := json.Unmarshal(b, &parts); err != nil {
+		return err
+	}
+	fields := []any{&e.From, &e.To, &e.Kind, &e.Count, &e.Bandwidth, &e.Latency, &e.Message}
+	if len(parts) != len(fields) {
+		return fmt.Errorf("an edge of %d parts: want %d", len(parts), len(fields))
+	}
+	for i, f := range fields {
+		if err := json.Unmarshal(parts[i], f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *Topology) encoding(names bool) encoding {
+	enc := encoding{
+		Schema: encodingSchema, Nodes: t.Nodes, Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU,
+		Ranks: make([][3]int, len(t.Ranks)), Vertices: []vertex{}, Edges: make([]edge, len(t.Edges)),
+		Protocols: t.Protocols,
+	}
+	for i, r := range t.Ranks {
+		enc.Ranks[i] = [3]int{r.Node, r.Local, r.SMs}
+	}
+	for _, v := range t.Vertices[len(t.Ranks):] {
+		if !names {
+			v.Name = ""
+		}
+		enc.Vertices = append(enc.Vertices, vertex(v))
+	}
+	for i, e := range t.Edges {
+		enc.Edges[i] = edge(e)
+	}
+	if names {
+		enc.Name = t.Name
+	}
+	return enc
+}
+
+// Encode writes the topology as canonical JSON: equal topologies, equal bytes.
+func (t *Topology) Encode() []byte {
+	b, err := json.Marshal(t.encoding(true))
+	if err != nil {
+		panic(err) // whole numbers and finite ones: it can be written
+	}
+	return b
+}
+
+// Decode reads what Encode wrote, and checks it as if a stranger had.
+func Decode(text []byte) (*Topology, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	var enc encoding
+	if err := d.Decode(&enc); err != nil {
+		return nil, fmt.Errorf("topology: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("topology: more after its end")
+	}
+	if enc.Schema != encodingSchema {
+		return nil, fmt.Errorf("topology: schema %q: want %q", enc.Schema, encodingSchema)
+	}
+	t := &Topology{
+		Name: enc.Name, Nodes: enc.Nodes, Runtime: enc.Runtime, Arch: enc.Arch, CPU: enc.CPU,
+		Protocols: enc.Protocols,
+	}
+	for _, r := range enc.Ranks {
+		t.Ranks = append(t.Ranks, Rank{Node: r[0], Local: r[1], SMs: r[2]})
+		t.Vertices = append(t.Vertices, Vertex{Kind: GPU, Node: r[0], Name: gpuName(r[1])})
+	}
+	for _, v := range enc.Vertices {
+		t.Vertices = append(t.Vertices, Vertex(v))
+	}
+	for _, e := range enc.Edges {
+		t.Edges = append(t.Edges, Edge(e))
+	}
+	if err := t.check(); err != nil {
+		return nil, fmt.Errorf("topology %s: %w", enc.Name, err)
+	}
+	return t, nil
+}
+
+// Hash is the SHA-256 of all that messages meet: the graph and the protocols,
+// without names. Two files that differ only in what they call things and in
+// their sources have one hash.
+func (t *Topology) Hash() string {
+	b, err := json.Marshal(t.encoding(false))
+	if err != nil {
+		panic(err)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func gpuName(local int) string { return fmt.Sprintf("gpu %d", local) }

@@ -1,0 +1,46 @@
+package topologies
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Error is one thing wrong with a topology file.
+type Error struct {
+	File string
+	Line int    // 1-based; 0 where no line is to blame
+	Key  string // dotted, node.link[2].bandwidth; empty for syntax
+	Msg  string
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d", e.Line)
+	}
+	if e.Key != "" {
+		fmt.Fprintf(&b, ": %s", e.Key)
+	}
+	return b.String() + ": " + e.Msg
+}
+
+// ErrorList is everything wrong with a topology file, in the order of its lines.
+type ErrorList []*Error
+
+func (l ErrorList) Error() string {
+	lines := make([]string, len(l))
+	for i, e := range l {
+		lines[i] = e.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap lets errors.As find the first of them.
+func (l ErrorList) Unwrap() []error {
+	all := make([]error, len(l))
+	for i, e := range l {
+		all[i] = e
+	}
+	return all
+}

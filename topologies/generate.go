@@ -1,0 +1,188 @@
+package topologies
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// generatorUsage is how a generator is named.
+const generatorUsage = "KIND:DIMS[@BANDWIDTH[,LATENCY]] such as ring:8 or mesh:4x4@50GB/s,0.5us"
+
+// What a generated system has unless told otherwise.
+const (
+	defaultBandwidth units.Bandwidth = 50e9
+	defaultLatency   units.Duration  = 0.5
+	defaultSMs                       = 108
+)
+
+// generator is a row of the table of kinds: what its dimensions mean, and the
+// links between GPUs; none where every GPU goes to one switch.
+type generator struct {
+	kind  string
+	dims  string // what the dimensions are, for messages
+	many  bool   // takes more than one
+	least int    // smallest dimension
+	ranks func(dims []int) int
+	// links calls yield for each pair of GPUs joined, once.
+	links func(dims []int, yield func(a, b int))
+}
+
+var generators = []generator{
+	{"ring", "GPUs in a cycle", false, 2, product, func(d []int, yield func(a, b int)) { grid(d, true, yield) }},
+	{"mesh", "GPUs along each side", true, 1, product, func(d []int, yield func(a, b int)) { grid(d, false, yield) }},
+	{"torus", "GPUs along each side", true, 1, product, func(d []int, yield func(a, b int)) { grid(d, true, yield) }},
+	{"hypercube", "dimensions", false, 1, powerOfTwo, cube},
+	{"fullmesh", "GPUs, each joined to each", false, 2, product, pairs},
+	{"hub", "GPUs on one switch", false, 2, product, nil},
+}
+
+func product(dims []int) int {
+	n := 1
+	for _, d := range dims {
+		if n *= d; n > maxRanks {
+			return maxRanks + 1
+		}
+	}
+	return n
+}
+
+func powerOfTwo(dims []int) int {
+	if dims[0] > 16 {
+		return maxRanks + 1
+	}
+	return 1 << dims[0]
+}
+
+// grid joins neighbours along every side; the first side varies slowest. A
+// wrapped side of two has one link, not two.
+func grid(dims []int, wrap bool, yield func(a, b int)) {
+	n, step := product(dims), product(dims)
+	for _, d := range dims {
+		step /= d
+		for a := range n {
+			switch at := a / step % d; {
+			case at+1 < d:
+				yield(a, a+step)
+			case wrap && d > 2:
+				yield(a, a-(d-1)*step)
+			}
+		}
+	}
+}
+
+func cube(dims []int, yield func(a, b int)) {
+	for a := range powerOfTwo(dims) {
+		for bit := range dims[0] {
+			if b := a | 1<<bit; b != a {
+				yield(a, b)
+			}
+		}
+	}
+}
+
+func pairs(dims []int, yield func(a, b int)) {
+	for a := range dims[0] {
+		for b := a + 1; b < dims[0]; b++ {
+			yield(a, b)
+		}
+	}
+}
+
+// generatorKind tells whether a name before a colon is meant for a generator:
+// any word is, so that a misspelt one is told what there is.
+func generatorKind(kind string) bool {
+	return kind != "" && !strings.ContainsAny(kind, `/\.`)
+}
+
+// GeneratorKinds lists the kinds of generator.
+func GeneratorKinds() []string {
+	names := make([]string, len(generators))
+	for i, g := range generators {
+		names[i] = g.kind
+	}
+	return names
+}
+
+// generate draws the blueprint of KIND:rest.
+func generate(kind, rest string) (*blueprint, error) {
+	var g *generator
+	for i := range generators {
+		if generators[i].kind == kind {
+			g = &generators[i]
+		}
+	}
+	if g == nil {
+		return nil, fmt.Errorf("unknown generator %q%s: want one of %s", kind, didYouMean(kind, GeneratorKinds()), strings.Join(GeneratorKinds(), ", "))
+	}
+	shape, speed, hasSpeed := strings.Cut(rest, "@")
+	dims, err := g.readDims(shape)
+	if err != nil {
+		return nil, err
+	}
+	w := wire{kind: NVLink, count: 1, bandwidth: defaultBandwidth, latency: defaultLatency}
+	name := kind + ":" + shape
+	if hasSpeed {
+		rate, delay, hasDelay := strings.Cut(speed, ",")
+		if w.bandwidth, err = units.ParseBandwidth(rate); err != nil {
+			return nil, err
+		}
+		if hasDelay {
+			if w.latency, err = units.ParseDuration(delay); err != nil {
+				return nil, err
+			}
+		}
+		if w.bandwidth > maxBandwidth || !sane(w.latency) {
+			return nil, fmt.Errorf("%v and %v are out of range: want at most %v and %v", w.bandwidth, w.latency, maxBandwidth, maxDuration)
+		}
+	}
+	if w.bandwidth != defaultBandwidth || w.latency != defaultLatency {
+		name += "@" + strings.ReplaceAll(w.bandwidth.String(), " ", "")
+	}
+	if w.latency != defaultLatency {
+		name += "," + strings.ReplaceAll(w.latency.String(), " ", "")
+	}
+	b := &blueprint{name: name, runtime: "nccl", arch: "ampere", nodes: 1, gpus: g.ranks(dims), sms: defaultSMs}
+	if b.protocols, err = defaultProtocols(); err != nil {
+		return nil, err
+	}
+	if b.gpus < 2 || b.gpus > maxRanks {
+		return nil, fmt.Errorf("%s is not a size: want 2 to %d GPUs", shape, maxRanks)
+	}
+	if g.links == nil {
+		all := make([]int, b.gpus)
+		for i := range all {
+			all[i] = i
+		}
+		b.switches = []switchPlan{{name: "switch", gpus: all, wire: w}}
+		return b, nil
+	}
+	g.links(dims, func(x, y int) {
+		if len(b.links) <= maxEdges/2 { // one too many is enough for the size check
+			b.links = append(b.links, linkPlan{a: x, b: y, wire: w})
+		}
+	})
+	return b, nil
+}
+
+// readDims reads 8 or 4x4x4.
+func (g *generator) readDims(s string) ([]int, error) {
+	parts := strings.Split(s, "x")
+	if len(parts) > 1 && !g.many {
+		return nil, fmt.Errorf("%q: %s takes one number, its %s", s, g.kind, g.dims)
+	}
+	if len(parts) > 16 {
+		return nil, fmt.Errorf("%d dimensions: want at most 16", len(parts))
+	}
+	dims := make([]int, len(parts))
+	for i, p := range parts {
+		n, err := strconv.ParseUint(p, 10, 31)
+		if err != nil || int(n) < g.least || n > maxRanks {
+			return nil, fmt.Errorf("%q is not a size of %s: want its %s, %d to %d", p, g.kind, g.dims, g.least, maxRanks)
+		}
+		dims[i] = int(n)
+	}
+	return dims, nil
+}

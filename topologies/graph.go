@@ -1,0 +1,103 @@
+package topologies
+
+import (
+	"cmp"
+	"sort"
+	"sync"
+)
+
+// lazy is what a Topology works out about itself on first use.
+type lazy struct {
+	once sync.Once
+	adj  *adjacency
+}
+
+// adjacency lists, for each vertex, its edges both ways, and each node's ranks.
+type adjacency struct {
+	out, in   [][]int32 // edge indices by rising index
+	nodeFirst []int     // nodeFirst[n] is node n's first rank; one more at the end
+	fabrics   []int32   // fabric vertices
+	routes    routes
+}
+
+// adjacent builds the index once; safe for concurrent use.
+func (t *Topology) adjacent() *adjacency {
+	t.lazy.once.Do(func() {
+		a := &adjacency{
+			out: make([][]int32, len(t.Vertices)),
+			in:  make([][]int32, len(t.Vertices)),
+		}
+		for i, e := range t.Edges {
+			a.out[e.From] = append(a.out[e.From], int32(i))
+			a.in[e.To] = append(a.in[e.To], int32(i))
+		}
+		for r, rank := range t.Ranks {
+			for len(a.nodeFirst) <= rank.Node {
+				a.nodeFirst = append(a.nodeFirst, r)
+			}
+		}
+		for len(a.nodeFirst) <= t.Nodes {
+			a.nodeFirst = append(a.nodeFirst, len(t.Ranks))
+		}
+		for v, vertex := range t.Vertices {
+			if vertex.Kind == Fabric {
+				a.fabrics = append(a.fabrics, int32(v))
+			}
+		}
+		a.routes.init(len(t.Ranks))
+		t.lazy.adj = a
+	})
+	return t.lazy.adj
+}
+
+// Out lists the edges that leave vertex v, by rising index. Do not change it.
+func (t *Topology) Out(v int) []int32 { return t.adjacent().out[v] }
+
+// In lists the edges that enter vertex v, by rising index. Do not change it.
+func (t *Topology) In(v int) []int32 { return t.adjacent().in[v] }
+
+// NodeRanks lists the ranks of a node, by rising rank; nil where there is no
+// such node.
+func (t *Topology) NodeRanks(node int) []int {
+	if node < 0 || node >= t.Nodes {
+		return nil
+	}
+	first := t.adjacent().nodeFirst
+	ranks := make([]int, 0, first[node+1]-first[node])
+	for r := first[node]; r < first[node+1]; r++ {
+		ranks = append(ranks, r)
+	}
+	return ranks
+}
+
+// Local is the rank of GPU gpu of a node, by the node's own numbering
+// (Rank.Local), or -1 where there is none.
+func (t *Topology) Local(node, gpu int) int {
+	if node < 0 || node >= t.Nodes {
+		return -1
+	}
+	first := t.adjacent().nodeFirst
+	ranks := t.Ranks[first[node]:first[node+1]]
+	i := sort.Search(len(ranks), func(i int) bool { return ranks[i].Local >= gpu })
+	if i == len(ranks) || ranks[i].Local != gpu {
+		return -1
+	}
+	return first[node] + i
+}
+
+// MinSMs is the number of streaming multiprocessors of the smallest GPU: the
+// threadblocks that can be resident everywhere.
+func (t *Topology) MinSMs() int {
+	least := 0
+	for i, r := range t.Ranks {
+		if i == 0 || r.SMs < least {
+			least = r.SMs
+		}
+	}
+	return least
+}
+
+// compareEdges is the order of Topology.Edges.
+func compareEdges(a, b Edge) int {
+	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Kind, b.Kind))
+}

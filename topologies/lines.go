@@ -1,0 +1,208 @@
+package topologies
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The deepest nesting of a topology file: its own format needs 3 parts in a key
+// and 2 brackets in a value. The TOML reader recurses over both.
+const (
+	maxKeyParts = 8
+	maxBrackets = 16
+)
+
+// scanLines finds the line of every key of a TOML text, by its dotted path with
+// indices for arrays of tables, as table.path writes it:
+//
+//	[[node.link]]            node.link[0]            line 1
+//	bandwidth = "25 GB/s"    node.link[0].bandwidth  line 2
+//
+// It is a scan, not a parser: text that is not TOML gets lines for what looks
+// like keys. It refuses what is nested too deep to hand to a parser.
+func scanLines(file, text string) (map[string]int, *Error) {
+	lines := map[string]int{}
+	counts := map[string]int{} // tables so far of [[path]]
+	prefix := ""
+	var s scanner
+	for i, line := range strings.Split(text, "\n") {
+		inside := s.quote != "" || s.depth > 0
+		trimmed := strings.TrimSpace(line)
+		if !inside {
+			var parts []string
+			switch {
+			case strings.HasPrefix(trimmed, "[["):
+				parts, _ = keyParts(trimmed[2:])
+				path := indexed(counts, parts)
+				prefix = fmt.Sprintf("%s[%d]", path, counts[path])
+				counts[path]++
+				note(lines, prefix, i+1)
+				note(lines, path, i+1)
+			case strings.HasPrefix(trimmed, "["):
+				parts, _ = keyParts(trimmed[1:])
+				prefix = indexed(counts, parts)
+				note(lines, prefix, i+1)
+			case trimmed != "" && trimmed[0] != '#':
+				parts, _ = keyParts(trimmed)
+				path := prefix
+				for _, p := range parts {
+					if path != "" {
+						path += "."
+					}
+					path += p
+					note(lines, path, i+1)
+				}
+			}
+			if len(parts) > maxKeyParts {
+				return nil, &Error{File: file, Line: i + 1, Msg: fmt.Sprintf("a key of more than %d parts", maxKeyParts)}
+			}
+		}
+		s.line(line)
+		if s.deepest > maxBrackets {
+			return nil, &Error{File: file, Line: i + 1, Msg: fmt.Sprintf("brackets nested more than %d deep", maxBrackets)}
+		}
+		if s.parts > maxKeyParts {
+			return nil, &Error{File: file, Line: i + 1, Msg: fmt.Sprintf("a key of more than %d parts", maxKeyParts)}
+		}
+	}
+	return lines, nil
+}
+
+// note keeps the first line of a path.
+func note(lines map[string]int, path string, line int) {
+	if _, ok := lines[path]; !ok {
+		lines[path] = line
+	}
+}
+
+// indexed is the path of a header's parts, with the last index of every array
+// of tables on its way: [node.link.x] after two [[node.link]] is node.link[1].x.
+func indexed(counts map[string]int, parts []string) string {
+	path := ""
+	for i, p := range parts {
+		if i > 0 {
+			if n := counts[path]; n > 0 {
+				path = fmt.Sprintf("%s[%d]", path, n-1)
+			}
+			path += "."
+		}
+		path += p
+	}
+	return path
+}
+
+// lineOf is the line of a path, or of the nearest table around it; 0 where
+// there is none.
+func lineOf(lines map[string]int, path string) int {
+	for path != "" {
+		if n, ok := lines[path]; ok {
+			return n
+		}
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+	}
+	return 0
+}
+
+// keyParts reads a dotted key from the start of s; rest is what follows it.
+// Quoted parts keep their quotes off where they are plain words.
+func keyParts(s string) (parts []string, rest string) {
+	for len(parts) <= maxKeyParts {
+		s = strings.TrimLeft(s, " \t")
+		var part string
+		switch {
+		case s != "" && (s[0] == '"' || s[0] == '\''):
+			end := strings.IndexByte(s[1:], s[0])
+			if end < 0 {
+				return parts, s
+			}
+			part, s = quoteKey(s[1:end+1]), s[end+2:]
+		default:
+			end := strings.IndexFunc(s, func(r rune) bool { return !bare(r) })
+			if end < 0 {
+				end = len(s)
+			}
+			if end == 0 {
+				return parts, s
+			}
+			part, s = s[:end], s[end:]
+		}
+		parts = append(parts, part)
+		s = strings.TrimLeft(s, " \t")
+		if s == "" || s[0] != '.' {
+			return parts, s
+		}
+		s = s[1:]
+	}
+	return parts, s
+}
+
+func bare(r rune) bool {
+	return r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+}
+
+// quoteKey is a key as a path shows it: quoted where it is no bare word, and
+// cut where it is long.
+func quoteKey(k string) string {
+	if len(k) > 100 {
+		k = k[:100]
+	}
+	if k != "" && strings.IndexFunc(k, func(r rune) bool { return !bare(r) }) < 0 {
+		return k
+	}
+	return fmt.Sprintf("%q", k)
+}
+
+// scanner follows strings, comments and brackets across lines.
+type scanner struct {
+	quote   string // the delimiter of the string a line begins in
+	depth   int    // open brackets of a value
+	deepest int
+	parts   int // most parts of a dotted run outside strings, the longest yet
+}
+
+func (s *scanner) line(line string) {
+	dots := 0
+	for i := 0; i < len(line); {
+		if s.quote != "" {
+			switch {
+			case strings.HasPrefix(line[i:], s.quote):
+				i += len(s.quote)
+				s.quote = ""
+			case line[i] == '\\' && s.quote[0] == '"':
+				i += 2
+			default:
+				i++
+			}
+			continue
+		}
+		c := line[i]
+		switch c {
+		case '#':
+			i = len(line)
+			continue
+		case '"', '\'':
+			s.quote = line[i : i+1]
+			if triple := strings.Repeat(s.quote, 3); strings.HasPrefix(line[i:], triple) {
+				s.quote = triple
+			}
+			i += len(s.quote)
+			continue
+		case '[', '{':
+			s.depth++
+			s.deepest = max(s.deepest, s.depth)
+		case ']', '}':
+			s.depth = max(s.depth-1, 0)
+		}
+		switch {
+		case c == '.':
+			dots++
+			s.parts = max(s.parts, dots+1)
+		case c == '=' || c == ',' || c == '{' || c == '[':
+			dots = 0
+		}
+		i++
+	}
+	if len(s.quote) == 1 {
+		s.quote = "" // a one-line string that was not closed: the parser will say so
+	}
+}

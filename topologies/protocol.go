@@ -1,0 +1,163 @@
+package topologies
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// moves tells which protocols a constant belongs to.
+type moves uint8
+
+const (
+	always   moves = iota
+	inPasses       // LL, LL128
+	inSlices       // Simple
+)
+
+func (m moves) of(p Proto) bool {
+	return m == always || (m == inSlices) == (p == Simple)
+}
+
+// constant is a row of the table of what [protocol.*] holds: the key, whose it
+// is, and the field.
+type constant struct {
+	key   string
+	moves moves
+	field func(*Protocol) any // *units.Duration, *units.Bytes, *units.Bandwidth, *int, *ratio, *[]units.Bytes
+}
+
+// ratio is a number without a unit, written 2, 1.5 or "16/15".
+type ratio float64
+
+var constants = []constant{
+	{"launch", always, func(p *Protocol) any { return &p.Launch }},
+	{"wire", always, func(p *Protocol) any { return (*ratio)(&p.Wire) }},
+	{"slots", always, func(p *Protocol) any { return &p.Slots }},
+	{"threads", always, func(p *Protocol) any { return &p.Threads }},
+	{"tile", always, func(p *Protocol) any { return &p.Tile }},
+	{"tiles", always, func(p *Protocol) any { return &p.Tiles }},
+	{"latency", always, func(p *Protocol) any { return &p.Latency }},
+	{"credit", always, func(p *Protocol) any { return &p.Credit }},
+	{"net_latency", always, func(p *Protocol) any { return &p.NetLatency }},
+	{"send_call", always, func(p *Protocol) any { return &p.SendCall }},
+	{"recv_call", always, func(p *Protocol) any { return &p.RecvCall }},
+	{"dep", always, func(p *Protocol) any { return &p.Dep }},
+	{"nop", always, func(p *Protocol) any { return &p.Nop }},
+	{"pass", inPasses, func(p *Protocol) any { return &p.Pass }},
+	{"send_pass", inPasses, func(p *Protocol) any { return &p.SendPass }},
+	{"recv_pass", inPasses, func(p *Protocol) any { return &p.RecvPass }},
+	{"send_rate", inSlices, func(p *Protocol) any { return &p.SendRate }},
+	{"recv_rate", inSlices, func(p *Protocol) any { return &p.RecvRate }},
+	{"send_slice", inSlices, func(p *Protocol) any { return &p.SendSlice }},
+	{"recv_slice", inSlices, func(p *Protocol) any { return &p.RecvSlice }},
+	{"min_copy", inSlices, func(p *Protocol) any { return &p.MinCopy }},
+	{"reduce_pass", always, func(p *Protocol) any { return &p.ReducePass }},
+	{"reduce_call", always, func(p *Protocol) any { return &p.ReduceCall }},
+	{"fused", always, func(p *Protocol) any { return (*ratio)(&p.Fused) }},
+}
+
+// readProtocols reads the tables [protocol.LL], [protocol.LL128] and
+// [protocol.Simple] below t.
+func readProtocols(t *table) (all [3]Protocol) {
+	protocols := t.table("protocol")
+	if protocols == nil {
+		return all
+	}
+	for _, p := range AllProtocols {
+		if pt := protocols.table(p.String()); pt != nil {
+			all[p] = readProtocol(pt, p)
+		}
+	}
+	protocols.done()
+	return all
+}
+
+func readProtocol(t *table, p Proto) (c Protocol) {
+	before := len(t.r.errs)
+	for _, row := range constants {
+		if !row.moves.of(p) {
+			if t.has(row.key) {
+				t.fail(row.key, "%v has no such constant: %s", p, whose(row.moves))
+			}
+			continue
+		}
+		switch f := row.field(&c).(type) {
+		case *units.Duration:
+			*f = t.duration(row.key)
+		case *units.Bytes:
+			*f = t.bytes(row.key)
+		case *units.Bandwidth:
+			*f = t.bandwidth(row.key)
+		case *int:
+			*f = t.whole(row.key, 1, 1<<20)
+		case *ratio:
+			*f = t.ratio(row.key)
+		case *[]units.Bytes:
+			*f = t.bytesList(row.key)
+		}
+	}
+	t.source()
+	t.done()
+	if len(t.r.errs) == before {
+		if err := c.check(p); err != nil {
+			t.fail("", "%v", err)
+		}
+	}
+	return c
+}
+
+func whose(m moves) string {
+	if m == inSlices {
+		return "Simple moves slices, LL and LL128 passes"
+	}
+	return "LL and LL128 move passes, Simple slices"
+}
+
+// check tells whether the constants of protocol p are ones a simulation can
+// run on, whoever set them.
+func (c *Protocol) check(p Proto) error {
+	for _, row := range constants {
+		bad := false
+		switch f := row.field(c).(type) {
+		case *units.Duration:
+			bad = !sane(*f)
+		case *units.Bytes:
+			bad = *f < 0 || *f > maxTile || row.moves.of(p) && *f == 0
+		case *units.Bandwidth:
+			bad = *f < 0 || *f > maxBandwidth || row.moves.of(p) && *f == 0
+		case *int:
+			bad = *f < 1 || *f > 1<<20
+		case *ratio:
+			bad = !(*f > 0 && *f <= 1000) || math.IsInf(float64(*f), 0)
+		}
+		if bad {
+			return fmt.Errorf("%s is out of range", row.key)
+		}
+	}
+	switch {
+	case c.Wire < 1:
+		return fmt.Errorf("wire is %g: want 1 or more bytes on the wire for each of data", c.Wire)
+	case !slices.Contains(c.Tiles, c.Tile):
+		return fmt.Errorf("tiles lack the tile itself, %v", c.Tile)
+	case len(c.Tiles) > 64:
+		return fmt.Errorf("%d tiles: want at most 64", len(c.Tiles))
+	}
+	for i, tile := range c.Tiles {
+		if tile < 1 || tile > maxTile || i > 0 && tile <= c.Tiles[i-1] {
+			return fmt.Errorf("tiles are %s: want them rising, from 1 to %v bytes", list(c.Tiles), maxTile)
+		}
+	}
+	return nil
+}
+
+func list[T fmt.Stringer](all []T) string {
+	names := make([]string, len(all))
+	for i, x := range all {
+		names[i] = x.String()
+	}
+	return strings.Join(names, ", ")
+}

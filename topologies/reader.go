@@ -1,0 +1,311 @@
+package topologies
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// maxFile is the largest topology file read.
+const maxFile = 1 << 20
+
+// reader collects everything wrong with one file.
+type reader struct {
+	file  string
+	lines map[string]int
+	errs  ErrorList
+}
+
+// table is one TOML table being read. Asking for a key makes it a known one:
+// done reports the others, so that a key is read or refused and never ignored.
+type table struct {
+	r     *reader
+	path  string // dotted, with indices: node.link[2]
+	keys  map[string]any
+	asked []string
+}
+
+// parse reads TOML text into its top-level table.
+func parse(file string, text []byte) (*table, error) {
+	r := &reader{file: file}
+	if len(text) > maxFile {
+		return nil, ErrorList{{File: file, Msg: fmt.Sprintf("%d bytes: want at most %d", len(text), maxFile)}}
+	}
+	lines, err := scanLines(file, string(text))
+	if err != nil {
+		return nil, ErrorList{err}
+	}
+	r.lines = lines
+	keys := map[string]any{}
+	if _, err := toml.Decode(string(text), &keys); err != nil {
+		e := &Error{File: file, Msg: err.Error()}
+		if p, ok := err.(toml.ParseError); ok {
+			e.Line, e.Msg = p.Position.Line, p.Message
+		}
+		return nil, ErrorList{e}
+	}
+	return &table{r: r, keys: keys}, nil
+}
+
+// err is everything found wrong so far, by line; nil where nothing is.
+func (r *reader) err() error {
+	if len(r.errs) == 0 {
+		return nil
+	}
+	sort.SliceStable(r.errs, func(i, j int) bool { return r.errs[i].Line < r.errs[j].Line })
+	return r.errs
+}
+
+func (t *table) at(key string) string {
+	switch {
+	case key == "":
+		return t.path
+	case t.path == "":
+		return key
+	}
+	return t.path + "." + key
+}
+
+// fail notes an error at key, or at the table itself for "".
+func (t *table) fail(key, format string, args ...any) {
+	path := t.at(key)
+	t.r.errs = append(t.r.errs, &Error{
+		File: t.r.file, Line: lineOf(t.r.lines, path), Key: path, Msg: fmt.Sprintf(format, args...),
+	})
+}
+
+func (t *table) has(key string) bool {
+	if !slices.Contains(t.asked, key) {
+		t.asked = append(t.asked, key)
+	}
+	_, ok := t.keys[key]
+	return ok
+}
+
+// need is has, with an error where the key is missing.
+func (t *table) need(key, want string) bool {
+	if t.has(key) {
+		return true
+	}
+	t.fail(key, "missing: want %s", want)
+	return false
+}
+
+// done reports the keys nobody asked for.
+func (t *table) done() {
+	unknown := []string{}
+	for k := range t.keys {
+		if !slices.Contains(t.asked, k) {
+			unknown = append(unknown, k)
+		}
+	}
+	sort.Strings(unknown)
+	known := slices.Clone(t.asked)
+	sort.Strings(known)
+	for _, k := range unknown {
+		t.fail(quoteKey(k), "unknown key%s: want one of %s", didYouMean(k, known), strings.Join(known, ", "))
+	}
+}
+
+// table is a table below t; nil, with an error, where it is missing or none.
+func (t *table) table(key string) *table {
+	if !t.need(key, "the table ["+t.at(key)+"]") {
+		return nil
+	}
+	m, ok := t.keys[key].(map[string]any)
+	if !ok {
+		t.fail(key, "want the table [%s]", t.at(key))
+		return nil
+	}
+	return &table{r: t.r, path: t.at(key), keys: m}
+}
+
+// tables is an array of tables below t, [[key]]; none where it is missing.
+func (t *table) tables(key string) []*table {
+	if !t.has(key) {
+		return nil
+	}
+	var all []*table
+	switch list := t.keys[key].(type) {
+	case []map[string]any:
+		for i, m := range list {
+			all = append(all, &table{r: t.r, path: fmt.Sprintf("%s[%d]", t.at(key), i), keys: m})
+		}
+	default:
+		t.fail(key, "want tables [[%s]]", t.at(key))
+	}
+	return all
+}
+
+// text is a string; fallback where the key is missing, which is an error where
+// the fallback is empty.
+func (t *table) text(key, fallback string) string {
+	if !t.has(key) {
+		if fallback == "" {
+			t.fail(key, "missing: want a string")
+		}
+		return fallback
+	}
+	s, ok := t.keys[key].(string)
+	if !ok || strings.TrimSpace(s) == "" || len(s) > 1000 {
+		t.fail(key, "want a string of 1 to 1000 bytes")
+		return fallback
+	}
+	return s
+}
+
+// source is where a table's numbers come from: asked of every table that has
+// numbers, kept nowhere but in the file.
+func (t *table) source() { t.text("source", "") }
+
+// choice is one of the words allowed; the first where the key is missing.
+func (t *table) choice(key string, allowed ...string) string {
+	if !t.has(key) {
+		return allowed[0]
+	}
+	s, _ := t.keys[key].(string)
+	if !slices.Contains(allowed, s) {
+		t.fail(key, "unknown value %q%s: want one of %s", fmt.Sprint(t.keys[key]), didYouMean(s, allowed), strings.Join(allowed, ", "))
+		return allowed[0]
+	}
+	return s
+}
+
+// whole is a required count from lo to hi; lo where it is wrong.
+func (t *table) whole(key string, lo, hi int) int {
+	if !t.need(key, fmt.Sprintf("a whole number from %d to %d", lo, hi)) {
+		return lo
+	}
+	n, ok := t.keys[key].(int64)
+	if !ok || n < int64(lo) || n > int64(hi) {
+		t.fail(key, "%v is out of range: want a whole number from %d to %d", shown(t.keys[key]), lo, hi)
+		return lo
+	}
+	return int(n)
+}
+
+// quantity is a required string with a unit.
+func quantity[T any](t *table, key, example string, read func(string) (T, error)) (v T) {
+	if !t.need(key, "a number and a unit such as \""+example+"\"") {
+		return v
+	}
+	s, ok := t.keys[key].(string)
+	if !ok {
+		t.fail(key, "%v has no unit: want a number and a unit such as \"%s\"", shown(t.keys[key]), example)
+		return v
+	}
+	v, err := read(s)
+	if err != nil {
+		t.fail(key, "%v", err)
+	}
+	return v
+}
+
+func (t *table) bandwidth(key string) units.Bandwidth {
+	return quantity(t, key, "300 GB/s", func(s string) (units.Bandwidth, error) {
+		w, err := units.ParseBandwidth(s)
+		if err == nil && w > maxBandwidth {
+			return 1, fmt.Errorf("%q is out of range: want at most %v", s, maxBandwidth)
+		}
+		return max(w, 1), err
+	})
+}
+
+func (t *table) duration(key string) units.Duration {
+	return quantity(t, key, "0.7 us", func(s string) (units.Duration, error) {
+		d, err := units.ParseDuration(s)
+		if err == nil && !sane(d) {
+			return 0, fmt.Errorf("%q is out of range: want 0 us to %v", s, maxDuration)
+		}
+		return d, err
+	})
+}
+
+func (t *table) bytes(key string) units.Bytes {
+	return quantity(t, key, "16 KiB", readTile)
+}
+
+func readTile(s string) (units.Bytes, error) {
+	n, err := units.ParseBytes(s)
+	if err == nil && (n < 1 || n > maxTile) {
+		return 1, fmt.Errorf("%q is out of range: want 1 byte to %v", s, maxTile)
+	}
+	return n, err
+}
+
+func (t *table) bytesList(key string) (all []units.Bytes) {
+	if !t.need(key, `sizes such as ["256 KiB", "2 MiB"]`) {
+		return nil
+	}
+	list, ok := t.keys[key].([]any)
+	if !ok {
+		t.fail(key, `want sizes such as ["256 KiB", "2 MiB"]`)
+	}
+	for _, x := range list {
+		s, ok := x.(string)
+		if !ok {
+			t.fail(key, "%v has no unit: want sizes such as [\"256 KiB\", \"2 MiB\"]", shown(x))
+			return nil
+		}
+		n, err := readTile(s)
+		if err != nil {
+			t.fail(key, "%v", err)
+			return nil
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+func (t *table) ratio(key string) ratio {
+	if !t.need(key, `a number, or a fraction such as "16/15"`) {
+		return 1
+	}
+	var r ratio
+	switch x := t.keys[key].(type) {
+	case int64:
+		r = ratio(x)
+	case float64:
+		r = ratio(x)
+	case string:
+		if q, ok := new(big.Rat).SetString(x); ok && len(x) <= 32 && strings.Trim(x, "0123456789/") == "" {
+			f, _ := q.Float64()
+			r = ratio(f)
+		}
+	}
+	if !(r > 0 && r <= 1000) {
+		t.fail(key, "%v is out of range: want a number above 0 and at most 1000, or a fraction such as \"16/15\"", shown(t.keys[key]))
+		return 1
+	}
+	return r
+}
+
+// flag is true or false; false where it is missing.
+func (t *table) flag(key string) bool {
+	if !t.has(key) {
+		return false
+	}
+	b, ok := t.keys[key].(bool)
+	if !ok {
+		t.fail(key, "%v: want true or false", shown(t.keys[key]))
+	}
+	return b
+}
+
+// shown is a value as the file has it, cut to a line's worth.
+func shown(v any) string {
+	s := fmt.Sprint(v)
+	if q, ok := v.(string); ok {
+		s = fmt.Sprintf("%q", q)
+	}
+	if len(s) > 60 {
+		s = s[:57] + "..."
+	}
+	return s
+}

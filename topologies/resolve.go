@@ -1,0 +1,170 @@
+package topologies
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"sort"
+	"strings"
+	"sync"
+)
+
+//go:embed catalogue
+var embedded embed.FS
+
+// Options is how much of a topology is taken.
+type Options struct {
+	Nodes int   // 0: as many as the file says
+	GPUs  []int // local numbers, of each node; nil: all
+}
+
+// Resolve makes a topology of what a user names: a catalogue entry (dgx-a100),
+// a file (anything that exists or ends in .toml), or a generator (ring:8).
+//
+// The error is an ErrorList where a file is wrong, and wraps fs.ErrNotExist
+// where the name means nothing.
+func Resolve(arg string, o Options) (*Topology, error) {
+	if o.Nodes < 0 || o.Nodes > maxRanks {
+		return nil, fmt.Errorf("%d nodes: want 1 to %d", o.Nodes, maxRanks)
+	}
+	if kind, rest, ok := strings.Cut(arg, ":"); ok && generatorKind(kind) {
+		b, err := generate(kind, rest)
+		if err != nil {
+			return nil, fmt.Errorf("topology %s: %w", arg, err)
+		}
+		if o.Nodes > 1 {
+			return nil, fmt.Errorf("topology %s: a generator makes one node and no fabric: want --nodes 1, or a file with NICs", arg)
+		}
+		return lay(b, nil, o)
+	}
+	file, text, err := open(arg)
+	if err != nil {
+		return nil, err
+	}
+	return Read(file, text, o)
+}
+
+// Read makes a topology of the text of a file.
+func Read(file string, text []byte, o Options) (*Topology, error) {
+	b, r, err := readBlueprint(file, text)
+	if err != nil {
+		return nil, err
+	}
+	return lay(b, r, o)
+}
+
+// lay applies the options and builds; errors get the file's lines where there
+// is one.
+func lay(b *blueprint, r *reader, o Options) (*Topology, error) {
+	fail := func(key string, err error) error {
+		if r == nil {
+			return fmt.Errorf("topology %s: %w", b.name, err)
+		}
+		t := table{r: r}
+		t.fail(key, "%v", err)
+		return r.err()
+	}
+	if o.Nodes > 0 {
+		b.nodes = o.Nodes
+	}
+	if b.nodes > 1 && len(b.nics) == 0 {
+		return nil, fail("nodes", fmt.Errorf("%d nodes and no NIC between them: want [[node.nic]] and [fabric], or 1 node", b.nodes))
+	}
+	if err := b.oversized(); err != nil {
+		return nil, fail("nodes", err)
+	}
+	if err := b.joinedTwice(); err != nil {
+		return nil, fail("node.link", err)
+	}
+	gpus := slices.Clone(o.GPUs)
+	if gpus == nil {
+		for g := range b.gpus {
+			gpus = append(gpus, g)
+		}
+	} else {
+		if len(gpus) == 0 {
+			return nil, fmt.Errorf("topology %s: no GPUs of it: want at least one", b.name)
+		}
+		if err := b.only(gpus); err != nil {
+			return nil, fmt.Errorf("topology %s: %w", b.name, err)
+		}
+		slices.Sort(gpus)
+	}
+	t, err := b.build(gpus)
+	if err != nil {
+		return nil, fail("node", err)
+	}
+	return t, nil
+}
+
+// Names lists the catalogue, sorted.
+func Names() []string {
+	entries, err := embedded.ReadDir("catalogue")
+	if err != nil {
+		panic(err) // embedded: it is there
+	}
+	var names []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".toml"); ok && name != generatorProtocols {
+			names = append(names, name)
+		}
+	}
+	sort.Strings(names)
+	return names
+}
+
+// Source is the text of a catalogue entry.
+func Source(name string) ([]byte, bool) {
+	if !slices.Contains(Names(), name) {
+		return nil, false
+	}
+	text, err := embedded.ReadFile("catalogue/" + name + ".toml")
+	return text, err == nil
+}
+
+// open finds the text behind a name.
+func open(arg string) (file string, text []byte, err error) {
+	if text, ok := Source(arg); ok {
+		return arg + ".toml", text, nil
+	}
+	f, err := os.Open(arg)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(arg, ".toml"):
+		return "", nil, fmt.Errorf("unknown topology %q%s: want one of %s, a .toml file, or a generator %s: %w",
+			arg, didYouMean(arg, Names()), strings.Join(Names(), ", "), generatorUsage, fs.ErrNotExist)
+	case err != nil:
+		return "", nil, fmt.Errorf("topology file %w", err)
+	}
+	defer f.Close()
+	if s, err := f.Stat(); err == nil && !s.Mode().IsRegular() {
+		return "", nil, fmt.Errorf("topology file %s: want a regular file", arg)
+	}
+	text, err = io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return "", nil, fmt.Errorf("topology file %w", err)
+	}
+	return arg, text, nil
+}
+
+// generatorProtocols is the embedded file with the protocols of generated
+// systems.
+const generatorProtocols = "generator-protocols"
+
+var defaultProtocols = sync.OnceValues(func() ([3]Protocol, error) {
+	file := generatorProtocols + ".toml"
+	text, err := embedded.ReadFile("catalogue/" + file)
+	if err != nil {
+		return [3]Protocol{}, err
+	}
+	t, err := parse(file, text)
+	if err != nil {
+		return [3]Protocol{}, err
+	}
+	all := readProtocols(t)
+	t.done()
+	return all, t.r.err()
+})
