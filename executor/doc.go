@@ -1,12 +1,19 @@
 // Package executor runs an IR and times it, in a process that may crash, hang
 // or lie without hurting the campaign.
 //
-//	host ── Describe, Run(trial) ──▶ gRPC over a private socket ──▶ back end
-//	     ◀── heartbeat…, measurement ──                             (sim, …)
+//	host ── Describe, Load, Run(trial) ──▶ gRPC over a private socket ──▶ back end
+//	     ◀── heartbeat…, measurement ──                                   (sim, …)
+//
+// Start gives a Host, which is an Executor; Serve is the other end's main:
+//
+//	executor.RegisterBuiltin("sim", sim.New)
+//	executor.Dispatch(os.Args) // never returns in the child
+//	h, err := executor.Start(ctx, "sim", executor.HostOptions{})
 //
 // Invariants: one call a trial, with a deadline; a back end that dies is
-// started again and the trial's failure is a result of its own; nothing of a
-// back end outlives its host.
+// started again and the trial's failure is a result of its own; a program that
+// kills two executors is run no more; nothing of a back end outlives its host,
+// neither process nor grandchild nor socket.
 //
 // It does not choose what to run: that is package autotune.
 package executor

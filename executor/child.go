@@ -1,0 +1,310 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"time"
+
+	hclog "github.com/hashicorp/go-hclog"
+	plugin "github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/colltune/colltune/executor/protocol"
+)
+
+// child is one executor process with its connection. It is used once: what
+// comes after its death is another child.
+type child struct {
+	name    string
+	process *process
+	client  *plugin.Client
+	rpc     protocol.ExecutorClient
+	loaded  map[string]bool // hashes it has been sent
+}
+
+// pieceBytes is how much of a document travels in one message.
+const pieceBytes = 256 << 10
+
+// startChild starts a process and asks it what it is.
+func startChild(ctx context.Context, cmd command, sockets string, o HostOptions) (*child, Description, error) {
+	said := newRing(o.StderrBytes)
+	p := newProcess(cmd.path, cmd.args, nil, cmd.gently, said)
+	c := &child{name: cmd.name, process: p, loaded: map[string]bool{}}
+	c.client = plugin.NewClient(&plugin.ClientConfig{
+		HandshakeConfig:  handshake,
+		VersionedPlugins: versions(nil),
+		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
+		AutoMTLS:         true,
+		SkipHostEnv:      true,
+		StartTimeout:     o.StartTimeout,
+		Stderr:           said,
+		SyncStdout:       said,
+		SyncStderr:       said,
+		Logger:           logger(o.Logger),
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: sockets},
+		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, _ string) (runner.Runner, error) {
+			p.cmd.Env = append(environment(o.Env), spec.Env...)
+			return p, nil
+		},
+	})
+	stopWatching := context.AfterFunc(ctx, p.killGroup)
+	defer stopWatching()
+	d, err := c.connect(ctx, o.StartTimeout)
+	if err != nil {
+		c.stop()
+		if ctx.Err() != nil {
+			return nil, Description{}, ctx.Err()
+		}
+		return nil, Description{}, fmt.Errorf("%w (%s)%s", err, p.exit(), quoted(said.String()))
+	}
+	return c, d, nil
+}
+
+func (c *child) connect(ctx context.Context, within time.Duration) (Description, error) {
+	conn, err := c.client.Client()
+	if err != nil {
+		return Description{}, err
+	}
+	raw, err := conn.Dispense(service)
+	if err != nil {
+		return Description{}, err
+	}
+	c.rpc = raw.(protocol.ExecutorClient)
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	d, err := c.rpc.Describe(ctx, &protocol.DescribeRequest{})
+	if err != nil {
+		return Description{}, fmt.Errorf("describe: %s", status.Convert(err).Message())
+	}
+	return Description{
+		Name:          d.Name,
+		Version:       d.Version,
+		Deterministic: d.Deterministic,
+		MaxRanks:      int(d.MaxRanks),
+		Protocols:     d.Protocols,
+		DTypes:        d.Dtypes,
+		Operations:    d.Operations,
+		Fingerprint:   d.Fingerprint,
+	}, nil
+}
+
+// run runs one trial, loading what it needs first. Its errors are a CrashError,
+// a TimeoutError, the context's, or the executor's own answer.
+func (c *child) run(ctx context.Context, t Trial, program, topology string, o HostOptions) (Measurement, error) {
+	request := &protocol.RunRequest{
+		Program:   program,
+		Topology:  topology,
+		Bytes:     t.Bytes,
+		Protocol:  t.Protocol.String(),
+		TileBytes: t.TileBytes,
+		Dtype:     t.DType,
+		Op:        t.Op,
+		Iters:     int32(t.Iters),
+		Warmup:    int32(t.Warmup),
+		Seed:      t.Seed,
+	}
+	// Two rounds more than one: an executor may forget either document while
+	// the other is sent.
+	for round := 0; ; round++ {
+		if err := c.load(ctx, t, program, topology, o); err != nil {
+			return Measurement{}, err
+		}
+		m, err := c.call(ctx, request, o)
+		if status.Code(err) != codes.NotFound || round == 2 {
+			return m, c.told(ctx, err)
+		}
+		clear(c.loaded)
+	}
+}
+
+// load sends the documents that this executor hasn't been sent yet.
+func (c *child) load(ctx context.Context, t Trial, program, topology string, o HostOptions) error {
+	ctx, cancel := context.WithTimeout(ctx, o.TrialTimeout)
+	defer cancel()
+	for _, d := range []struct {
+		kind   protocol.DocumentKind
+		hash   string
+		encode func() ([]byte, error)
+	}{
+		{protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, topology, func() ([]byte, error) { return t.Topology.Encode(), nil }},
+		{protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, program, func() ([]byte, error) { return encodeProgram(t.Program) }},
+	} {
+		if c.loaded[d.hash] {
+			continue
+		}
+		b, err := d.encode()
+		if err != nil {
+			return err
+		}
+		if err := c.send(ctx, d.kind, d.hash, b); err != nil {
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return &TimeoutError{After: o.TrialTimeout, Stuck: true, Why: "the executor does not take its program", Stderr: c.process.stderr.String()}
+			}
+			return c.told(ctx, err)
+		}
+		c.loaded[d.hash] = true
+	}
+	return nil
+}
+
+func (c *child) send(ctx context.Context, kind protocol.DocumentKind, hash string, b []byte) error {
+	out, err := c.rpc.Load(ctx)
+	if err != nil {
+		return err
+	}
+	part := &protocol.LoadRequest{Part: &protocol.LoadRequest_Header{Header: &protocol.LoadHeader{Kind: kind, Hash: hash, Bytes: int64(len(b))}}}
+	for {
+		if err := out.Send(part); err != nil {
+			if errors.Is(err, io.EOF) {
+				break // the answer says why it stopped listening
+			}
+			return err
+		}
+		if len(b) == 0 {
+			break
+		}
+		n := min(len(b), pieceBytes)
+		part = &protocol.LoadRequest{Part: &protocol.LoadRequest_Chunk{Chunk: b[:n]}}
+		b = b[n:]
+	}
+	_, err = out.CloseAndRecv()
+	return err
+}
+
+// call makes one Run call and watches over it: the deadline, the heartbeat, and
+// whether what the heartbeat tells moves.
+func (c *child) call(ctx context.Context, r *protocol.RunRequest, o HostOptions) (Measurement, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	in, err := c.rpc.Run(ctx, r)
+	if err != nil {
+		return Measurement{}, err
+	}
+	type received struct {
+		event *protocol.RunEvent
+		err   error
+	}
+	events := make(chan received)
+	go func() {
+		for {
+			e, err := in.Recv()
+			select {
+			case events <- received{e, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+
+	started := time.Now()
+	deadline := time.NewTimer(o.TrialTimeout)
+	defer deadline.Stop()
+	still := time.NewTimer(o.StuckAfter) // runs out when nothing moves
+	defer still.Stop()
+	var progress int64
+	exited, ended := c.process.exited, (<-chan time.Time)(nil)
+	givenUp := func(stuck bool, why string) error {
+		return &TimeoutError{After: time.Since(started), Stuck: stuck, Why: why, Stderr: c.process.stderr.String()}
+	}
+	for {
+		select {
+		case got := <-events:
+			if got.err != nil {
+				if errors.Is(got.err, io.EOF) {
+					got.err = errors.New("the executor ended the trial without a measurement")
+				}
+				return Measurement{}, got.err
+			}
+			if m := got.event.GetMeasurement(); m != nil {
+				return Measurement{TimesUS: m.TimesUs, Wrong: m.Wrong, Checked: m.Checked, Note: m.Note}, nil
+			}
+			// Until a trial tells progress, a heartbeat is all there is.
+			if p := got.event.GetHeartbeat().GetProgress(); p > progress || progress == 0 {
+				progress = p
+				still.Reset(o.StuckAfter)
+			}
+		case <-still.C:
+			if progress > 0 {
+				return Measurement{}, givenUp(true, fmt.Sprintf("its progress has stood still for %s", o.StuckAfter))
+			}
+			return Measurement{}, givenUp(true, fmt.Sprintf("no heartbeat for %s", o.StuckAfter))
+		case <-deadline.C:
+			if progress > 0 {
+				return Measurement{}, givenUp(false, "it was slow, but still advancing")
+			}
+			return Measurement{}, givenUp(true, "it never told any progress")
+		case <-exited:
+			// The connection says so too, in its own time; what it still holds
+			// comes first.
+			exited, ended = nil, time.After(200*time.Millisecond)
+		case <-ended:
+			return Measurement{}, c.crash()
+		case <-ctx.Done():
+			return Measurement{}, ctx.Err()
+		}
+	}
+}
+
+// told turns what came over the connection into the errors of run.
+func (c *child) told(ctx context.Context, err error) error {
+	var crash *CrashError
+	var late *TimeoutError
+	if err == nil || errors.As(err, &crash) || errors.As(err, &late) {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s, ok := status.FromError(err)
+	if !ok {
+		return fmt.Errorf("executor %s: %w", c.name, err)
+	}
+	switch s.Code() {
+	case codes.Unavailable, codes.Internal, codes.Canceled:
+		// A connection that broke: most often, a process that has died.
+		if c.process.endsWithin(time.Second) || s.Code() == codes.Unavailable {
+			return c.crash()
+		}
+	case codes.Unimplemented:
+		return fmt.Errorf("executor %s: %s: %w", c.name, s.Message(), ErrUnsupported)
+	}
+	return fmt.Errorf("executor %s: %s", c.name, s.Message())
+}
+
+// crash reports the end of the process; it waits for the last of its output.
+func (c *child) crash() error {
+	how := "connection lost"
+	if !c.process.alive() {
+		how = c.process.exit()
+	}
+	c.stop()
+	return &CrashError{Executor: c.name, Exit: how, Stderr: c.process.stderr.String()}
+}
+
+// stop ends the process at once.
+func (c *child) stop() {
+	_ = c.process.Kill(context.Background())
+	c.client.Kill() // nothing is left to kill: this collects the library's goroutines
+}
+
+// leave lets the process end by itself, for a moment.
+func (c *child) leave() {
+	gone := make(chan struct{})
+	go func() {
+		c.client.Kill()
+		close(gone)
+	}()
+	select {
+	case <-gone:
+	case <-time.After(2 * time.Second):
+	}
+	c.stop()
+}

@@ -1,0 +1,147 @@
+package executor
+
+import (
+	"bytes"
+	"container/list"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/topologies"
+)
+
+// A trial names its program and its topology by hash; each travels to an
+// executor once. This file is how they are written, read and kept.
+
+// maxDocument bounds what an executor accepts; the largest programs built so
+// far are a tenth of it.
+const maxDocument = 1 << 30
+
+func encodeProgram(p *ir.Program) ([]byte, error) {
+	return json.Marshal(p)
+}
+
+func decodeProgram(b []byte) (*ir.Program, error) {
+	var p ir.Program
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&p); err != nil {
+		return nil, err
+	}
+	return &p, nil
+}
+
+func hashProgram(p *ir.Program) (string, error) {
+	b, err := encodeProgram(p)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), err
+}
+
+func hashTopology(t *topologies.Topology) (string, error) { return t.Hash(), nil }
+
+// hashes remembers the hashes of the documents used last, so that a program of
+// a million steps is not hashed again for each of its trials. Documents don't
+// change once they are handed to a trial.
+type hashes[T any] struct {
+	of    func(*T) (string, error)
+	known map[*T]string
+	order []*T
+}
+
+// remembered is how many documents' hashes are kept, and so how many documents
+// are kept alive.
+const remembered = 16
+
+func (h *hashes[T]) get(doc *T) (string, error) {
+	if s, ok := h.known[doc]; ok {
+		return s, nil
+	}
+	s, err := h.of(doc)
+	if err != nil {
+		return "", err
+	}
+	if h.known == nil {
+		h.known = map[*T]string{}
+	}
+	if len(h.order) == remembered {
+		delete(h.known, h.order[0])
+		h.order = h.order[1:]
+	}
+	h.known[doc] = s
+	h.order = append(h.order, doc)
+	return s, nil
+}
+
+// shelf is what an executor has loaded, least recently used first out.
+type shelf struct {
+	mu    sync.Mutex
+	room  int64 // bytes of documents, as sent
+	used  int64
+	by    map[string]*list.Element
+	order list.List // front: used last
+}
+
+type document struct {
+	hash     string
+	bytes    int64
+	program  *ir.Program
+	topology *topologies.Topology
+}
+
+// newShelf keeps documents of up to room bytes in all, and at least two.
+func newShelf(room int64) *shelf { return &shelf{room: room, by: map[string]*list.Element{}} }
+
+// read decodes a document and makes sure that it is the one it says it is.
+func read(kind protocol.DocumentKind, hash string, b []byte) (*document, error) {
+	d := &document{hash: hash, bytes: int64(len(b))}
+	var is string
+	var err error
+	switch kind {
+	case protocol.DocumentKind_DOCUMENT_KIND_PROGRAM:
+		if d.program, err = decodeProgram(b); err == nil {
+			is, err = hashProgram(d.program)
+		}
+	case protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY:
+		if d.topology, err = topologies.Decode(b); err == nil {
+			is, err = hashTopology(d.topology)
+		}
+	default:
+		return nil, fmt.Errorf("document of kind %d: want a program or a topology", kind)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case is != hash:
+		return nil, fmt.Errorf("document %.12s has hash %.12s", hash, is)
+	}
+	return d, nil
+}
+
+func (s *shelf) put(d *document) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.by[d.hash]; ok {
+		s.order.MoveToFront(e)
+		return
+	}
+	s.by[d.hash] = s.order.PushFront(d)
+	s.used += d.bytes
+	for s.used > s.room && s.order.Len() > 2 {
+		last := s.order.Remove(s.order.Back()).(*document)
+		delete(s.by, last.hash)
+		s.used -= last.bytes
+	}
+}
+
+func (s *shelf) get(hash string) *document {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.by[hash]
+	if !ok {
+		return nil
+	}
+	s.order.MoveToFront(e)
+	return e.Value.(*document)
+}

@@ -1,0 +1,52 @@
+package executor
+
+import (
+	"os"
+	"sort"
+	"strings"
+)
+
+// passed is what of our environment an executor gets to see: what finds
+// programs, libraries and devices, and what tunes the libraries measured. A
+// name that ends in * is a prefix. Short and written down, so that a
+// measurement depends on nothing else of the shell it was started from.
+var passed = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LANG", "LC_*", "TZ",
+	"LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH",
+	"CUDA_*", "NVIDIA_*", "NCCL_*", "MSCCL_*", "MSCCLPP_*",
+	"ROCR_*", "HIP_*", "HSA_*", "RCCL_*",
+	"OMPI_*", "PMIX_*", "PMI_*", "MPICH_*", "UCX_*", "FI_*", "SLURM_*",
+	"GODEBUG", "GOTRACEBACK", "GOMAXPROCS", "GOMEMLIMIT", "GOCOVERDIR",
+	"COLLTUNE_EXECUTOR_*",
+}
+
+// environment is what an executor is started with, sorted: of ours what is
+// passed, and what the caller adds.
+func environment(add []string) []string {
+	seen := map[string]string{}
+	for _, kv := range os.Environ() {
+		if k, v, ok := strings.Cut(kv, "="); ok && isPassed(k) {
+			seen[k] = v
+		}
+	}
+	for _, kv := range add {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			seen[k] = v
+		}
+	}
+	env := make([]string, 0, len(seen))
+	for k, v := range seen {
+		env = append(env, k+"="+v)
+	}
+	sort.Strings(env)
+	return env
+}
+
+func isPassed(name string) bool {
+	for _, p := range passed {
+		if prefix, ok := strings.CutSuffix(p, "*"); ok && strings.HasPrefix(name, prefix) || p == name {
+			return true
+		}
+	}
+	return false
+}

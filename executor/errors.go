@@ -1,0 +1,102 @@
+package executor
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// What a caller branches on. Every error of Host wraps at most one of them; any
+// other error of Run is the back end's own answer: this trial failed.
+var (
+	// ErrLost: the executor doesn't start, or doesn't come back. There will be
+	// no more measurements.
+	ErrLost = errors.New("executor lost")
+	// ErrQuarantined: the program has killed its executor twice and is not
+	// given to another.
+	ErrQuarantined = errors.New("program quarantined")
+	// ErrTimeout: the trial took longer than its deadline, or stood still.
+	ErrTimeout = errors.New("trial timed out")
+	// ErrUnsupported: the back end can't run such a trial. A back end wraps it
+	// in the error it returns; the host hands it on.
+	ErrUnsupported = errors.New("not supported by this executor")
+	// ErrNotFound: there is no executor of that name.
+	ErrNotFound = errors.New("executor not found")
+	// ErrClosed: Run after Close.
+	ErrClosed = errors.New("executor closed")
+)
+
+// CrashError is an executor that ended in the middle of a call.
+type CrashError struct {
+	Executor string
+	Exit     string // "exit status 2", "signal: killed", …
+	Stderr   string // its last output
+}
+
+func (e *CrashError) Error() string {
+	return fmt.Sprintf("executor %s died (%s)%s", e.Executor, e.Exit, quoted(e.Stderr))
+}
+
+// QuarantineError is a program that isn't given to an executor any more.
+type QuarantineError struct {
+	Program string // hash
+	Strikes int
+	Last    error // the last of them
+}
+
+func (e *QuarantineError) Error() string {
+	return fmt.Sprintf("program %.12s quarantined after %d executors: %v", e.Program, e.Strikes, e.Last)
+}
+
+func (e *QuarantineError) Unwrap() []error { return []error{ErrQuarantined, e.Last} }
+
+// TimeoutError is a trial that was given up.
+type TimeoutError struct {
+	After time.Duration
+	// Stuck tells that the trial stood still; a slow one was still advancing
+	// when its deadline came.
+	Stuck  bool
+	Why    string
+	Stderr string
+}
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("trial given up after %s: %s%s", e.After.Round(time.Millisecond), e.Why, quoted(e.Stderr))
+}
+
+func (e *TimeoutError) Unwrap() error { return ErrTimeout }
+
+// LostError is an executor that can't be had.
+type LostError struct {
+	Executor string
+	Starts   int // tries in a row
+	Last     error
+}
+
+func (e *LostError) Error() string {
+	times := "once"
+	if e.Starts > 1 {
+		times = fmt.Sprintf("%d times", e.Starts)
+	}
+	return fmt.Sprintf("executor %s lost: started %s, last: %v", e.Executor, times, e.Last)
+}
+
+func (e *LostError) Unwrap() []error { return []error{ErrLost, e.Last} }
+
+// quoted is the end of what an executor said, as a suffix of a message: whole
+// lines, a few of them. The rest is in the error's Stderr.
+func quoted(stderr string) string {
+	const most = 2048
+	s := strings.TrimRight(stderr, "\n")
+	if s == "" {
+		return ""
+	}
+	if len(s) > most {
+		s = s[len(s)-most:]
+		if i := strings.IndexByte(s, '\n'); i >= 0 {
+			s = s[i+1:]
+		}
+	}
+	return "; its last output:\n\t" + strings.ReplaceAll(s, "\n", "\n\t")
+}

@@ -1,0 +1,110 @@
+package executor
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// pluginPrefix is how the binaries of executors are called.
+const pluginPrefix = "colltune-executor-"
+
+// Found is an executor that Start would find.
+type Found struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"` // built-in or plugin
+	Path string `json:"path,omitempty"`
+}
+
+// List lists the built-in executors and the plugins in dirs and on PATH, sorted
+// by name; the first of a name is the one that Start takes.
+func List(dirs ...string) []Found {
+	var all []Found
+	seen := map[string]bool{}
+	for _, n := range Builtins() {
+		seen[n] = true
+		all = append(all, Found{Name: n, Kind: "built-in"})
+	}
+	for _, dir := range searched(dirs) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue // a PATH names many folders that aren't there
+		}
+		for _, e := range entries {
+			name, ok := strings.CutPrefix(e.Name(), pluginPrefix)
+			path := filepath.Join(dir, e.Name())
+			if ok && name != "" && !seen[name] && executable(path) {
+				seen[name] = true
+				all = append(all, Found{Name: name, Kind: "plugin", Path: path})
+			}
+		}
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i].Name < all[j].Name })
+	return all
+}
+
+// command is how an executor is started.
+type command struct {
+	name   string
+	path   string
+	args   []string
+	gently bool // our own Serve answers, which takes its group with it
+}
+
+// find turns a name into a command: a path where it has a slash, then a
+// built-in, then a plugin in dirs or on PATH.
+func find(name string, dirs []string) (command, error) {
+	if strings.ContainsRune(name, filepath.Separator) {
+		path, err := filepath.Abs(name)
+		if err != nil {
+			return command{}, err
+		}
+		switch info, err := os.Stat(path); {
+		case err != nil:
+			return command{}, fmt.Errorf("%w: %s: no such file", ErrNotFound, name)
+		case info.IsDir() || info.Mode()&0o111 == 0:
+			return command{}, fmt.Errorf("%w: %s: not a program that can be run", ErrNotFound, name)
+		}
+		short := strings.TrimPrefix(filepath.Base(path), pluginPrefix)
+		return command{name: short, path: path}, nil
+	}
+	if builtin(name) != nil {
+		path, err := selfPath()
+		return command{name: name, path: path, args: []string{serveCommand, name}, gently: true}, err
+	}
+	for _, dir := range searched(dirs) {
+		if path := filepath.Join(dir, pluginPrefix+name); name != "" && executable(path) {
+			return command{name: name, path: path}, nil
+		}
+	}
+	var known []string
+	for _, f := range List(dirs...) {
+		known = append(known, f.Name)
+	}
+	return command{}, fmt.Errorf("%w: %q: want one of %s, or the path of a plugin", ErrNotFound, name, strings.Join(known, ", "))
+}
+
+// searched is where plugins are looked for, in order, as absolute paths. A
+// relative entry of PATH is left out: nothing is run from the current folder
+// unless it was named.
+func searched(dirs []string) []string {
+	var all []string
+	for _, d := range dirs {
+		if abs, err := filepath.Abs(d); err == nil {
+			all = append(all, abs)
+		}
+	}
+	for _, d := range filepath.SplitList(os.Getenv("PATH")) {
+		if filepath.IsAbs(d) {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}

@@ -1,0 +1,283 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/topologies"
+)
+
+// HostOptions says how an executor is looked for and how patient its host is.
+// The zero value is ready to use.
+type HostOptions struct {
+	// Dirs are looked through for plugins before PATH.
+	Dirs []string
+	// Env adds NAME=VALUE pairs to the executor's environment.
+	Env []string
+	// StartTimeout is how long an executor may take from its start to its
+	// first Describe. 0: one minute.
+	StartTimeout time.Duration
+	// TrialTimeout is a trial's deadline. 0: ten minutes.
+	TrialTimeout time.Duration
+	// StuckAfter is how long a trial that has told its progress may stand
+	// still, and any trial go without a heartbeat. 0: 30 seconds.
+	StuckAfter time.Duration
+	// Starts is how many times in a row an executor is started before it is
+	// lost. 0: 3.
+	Starts int
+	// Backoff is the pause before the second start in a row; it doubles from
+	// start to start, up to five seconds. 0: 100 ms.
+	Backoff time.Duration
+	// StderrBytes is how much of the executor's last output is kept for
+	// reports. 0: 64 KiB.
+	StderrBytes int
+	// Quarantine remembers programs that kill executors. Hosts that share work
+	// share one; nil: the host's own.
+	Quarantine *Quarantine
+	// Logger gets what the plugin library has to say. nil: nothing is logged.
+	Logger *slog.Logger
+}
+
+func (o HostOptions) withDefaults() HostOptions {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	def(&o.StartTimeout, time.Minute)
+	def(&o.TrialTimeout, 10*time.Minute)
+	def(&o.StuckAfter, 30*time.Second)
+	def(&o.Backoff, 100*time.Millisecond)
+	if o.Starts == 0 {
+		o.Starts = 3
+	}
+	if o.StderrBytes == 0 {
+		o.StderrBytes = 64 << 10
+	}
+	if o.Quarantine == nil {
+		o.Quarantine = new(Quarantine)
+	}
+	return o
+}
+
+// Host is an executor in a process of its own, started again when it dies. It
+// runs one trial at a time; calls wait for each other.
+type Host struct {
+	o       HostOptions
+	command command
+	sockets string // folder of the run's sockets
+
+	mu        sync.Mutex // held through a call
+	child     *child     // nil: not running
+	failed    int        // starts and calls that failed since the last that did not
+	desc      Description
+	described bool
+	programs  hashes[ir.Program]
+	topos     hashes[topologies.Topology]
+	closed    bool
+}
+
+// socketPrefix starts the name of a run's folder of sockets. It is short: a
+// socket's path has 108 bytes at most.
+const socketPrefix = "colltune-"
+
+// Start finds the executor called name (a built-in, a plugin found in o.Dirs or
+// on PATH as colltune-executor-NAME, or the path of one), starts it and asks
+// what it is. ErrNotFound: there is none; ErrLost: it doesn't come up.
+func Start(ctx context.Context, name string, o HostOptions) (*Host, error) {
+	o = o.withDefaults()
+	cmd, err := find(name, o.Dirs)
+	if err != nil {
+		return nil, err
+	}
+	sockets, err := os.MkdirTemp(socketRoot(), socketPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("executor %s: folder for its socket: %w", name, err)
+	}
+	h := &Host{o: o, command: cmd, sockets: sockets}
+	h.programs.of = hashProgram
+	h.topos.of = hashTopology
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.ensure(ctx); err != nil {
+		os.RemoveAll(sockets)
+		return nil, err
+	}
+	return h, nil
+}
+
+// socketRoot is the system's folder for temporary files where its name leaves
+// room for a socket's, and /tmp elsewhere.
+func socketRoot() string {
+	if dir := os.TempDir(); len(dir) <= 48 {
+		return dir
+	}
+	return "/tmp"
+}
+
+// Describe says what the executor is, as it did when it was started.
+func (h *Host) Describe(context.Context) (Description, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return Description{}, ErrClosed
+	}
+	d := h.desc
+	d.Fingerprint = maps.Clone(d.Fingerprint)
+	return d, nil
+}
+
+// Run runs one trial. When the executor dies it is started again and the trial
+// tried once more; the second time the program is in quarantine. A trial that
+// times out isn't tried again.
+func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return Measurement{}, ErrClosed
+	}
+	if t.Program == nil || t.Topology == nil {
+		return Measurement{}, errors.New("trial without a program or a topology")
+	}
+	program, err := h.programs.get(t.Program)
+	if err != nil {
+		return Measurement{}, fmt.Errorf("program: %w", err)
+	}
+	topology, err := h.topos.get(t.Topology)
+	if err != nil {
+		return Measurement{}, fmt.Errorf("topology: %w", err)
+	}
+	for {
+		if err := h.o.Quarantine.check(program); err != nil {
+			return Measurement{}, err
+		}
+		if err := h.ensure(ctx); err != nil {
+			return Measurement{}, err
+		}
+		m, err := h.child.run(ctx, t, program, topology, h.o)
+		var crash *CrashError
+		var late *TimeoutError
+		switch {
+		case err == nil:
+			h.failed = 0
+			return m, sound(m)
+		case errors.As(err, &crash):
+			h.drop()
+			h.failed++
+			h.o.Quarantine.strike(program, err)
+			// Around again: to quarantine, or to another executor.
+		case errors.As(err, &late):
+			h.drop()
+			if late.Stuck {
+				h.o.Quarantine.strike(program, err)
+			}
+			return Measurement{}, err
+		case ctx.Err() != nil:
+			h.drop() // what it is doing can't be told
+			return Measurement{}, ctx.Err()
+		default:
+			h.failed = 0
+			return Measurement{}, err
+		}
+	}
+}
+
+// sound refuses a measurement that can't be one.
+func sound(m Measurement) error {
+	if len(m.TimesUS) == 0 {
+		return errors.New("measurement without a time")
+	}
+	for _, t := range m.TimesUS {
+		if math.IsNaN(t) || math.IsInf(t, 0) || t <= 0 {
+			return fmt.Errorf("measurement of %g us", t)
+		}
+	}
+	if m.Wrong < 0 {
+		return fmt.Errorf("measurement with %d wrong elements", m.Wrong)
+	}
+	return nil
+}
+
+// ensure makes sure that an executor is running, starting one if need be.
+func (h *Host) ensure(ctx context.Context) error {
+	if h.child != nil && h.child.process.alive() {
+		return nil
+	}
+	h.drop()
+	for starts := 1; ; starts++ {
+		if h.failed > 0 {
+			if err := pause(ctx, backoff(h.o.Backoff, h.failed)); err != nil {
+				return err
+			}
+		}
+		c, d, err := startChild(ctx, h.command, h.sockets, h.o)
+		if err == nil {
+			if h.described && !maps.Equal(d.Fingerprint, h.desc.Fingerprint) {
+				c.stop()
+				return &LostError{h.command.name, starts, fmt.Errorf("came back as another: fingerprint %v, before %v", d.Fingerprint, h.desc.Fingerprint)}
+			}
+			h.child, h.desc, h.described = c, d, true
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		h.failed++
+		if starts == h.o.Starts {
+			return &LostError{h.command.name, starts, err}
+		}
+	}
+}
+
+// backoff is the pause after n failures in a row.
+func backoff(first time.Duration, n int) time.Duration {
+	const most = 5 * time.Second
+	d := first
+	for i := 1; i < n && d < most; i++ {
+		d *= 2
+	}
+	return min(d, most)
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// drop ends the running executor, if there is one.
+func (h *Host) drop() {
+	if h.child != nil {
+		h.child.stop()
+		h.child = nil
+	}
+}
+
+// Close ends the executor and everything it started. It waits for a call in
+// progress; cancel that call's context to hurry it.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil
+	}
+	h.closed = true
+	if h.child != nil {
+		h.child.leave()
+		h.child = nil
+	}
+	return os.RemoveAll(h.sockets)
+}

@@ -1,0 +1,299 @@
+package executor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	plugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/topologies"
+)
+
+// The test binary is its own set of executors, one a fault: each is a built-in
+// of that name. "host" is a host of one, to be killed.
+func TestMain(m *testing.M) {
+	for name, f := range faults {
+		executor.RegisterBuiltin(name, func() executor.Executor {
+			if f.early != nil {
+				f.early()
+			}
+			return fake{f.run}
+		})
+	}
+	if len(os.Args) == 3 && os.Args[1] == "executor-serve" && strangers[os.Args[2]] != nil {
+		strangers[os.Args[2]]()
+	}
+	for name := range strangers {
+		executor.RegisterBuiltin(name, func() executor.Executor { return nil })
+	}
+	executor.Dispatch(os.Args)
+	if len(os.Args) == 3 && os.Args[1] == "host" {
+		hostToBeKilled(os.Args[2])
+	}
+	os.Exit(m.Run())
+}
+
+// state is a folder in which executors of one test leave word for the next.
+const state = "COLLTUNE_EXECUTOR_STATE"
+
+// first tells whether this is the first process of its test to ask.
+func first() bool {
+	f, err := os.OpenFile(filepath.Join(os.Getenv(state), "first"), os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		f.Close()
+	}
+	return err == nil
+}
+
+func leave(name string, pid int) {
+	_ = os.WriteFile(filepath.Join(os.Getenv(state), name), []byte(strconv.Itoa(pid)), 0o600)
+}
+
+// grandchild starts a process that outlives its parent unless someone minds.
+func grandchild() {
+	c := exec.Command("sleep", "60")
+	if err := c.Start(); err != nil {
+		panic(err)
+	}
+	leave("grandchild", c.Process.Pid)
+}
+
+type fault struct {
+	early func() // before the handshake
+	run   func(ctx context.Context, t executor.Trial) (executor.Measurement, error)
+}
+
+func right(_ context.Context, t executor.Trial) (executor.Measurement, error) {
+	return executor.Measurement{TimesUS: []float64{float64(t.Bytes)}, Checked: true, Note: t.Program.Name}, nil
+}
+
+func hang(context.Context, executor.Trial) (executor.Measurement, error) {
+	select {} // deaf to its context, as a kernel that spins is
+}
+
+var faults = map[string]fault{
+	"well": {run: right},
+	"panics": {run: func(context.Context, executor.Trial) (executor.Measurement, error) {
+		panic("the device is on fire")
+	}},
+	"panics-once": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+		if first() {
+			panic("once")
+		}
+		return right(ctx, t)
+	}},
+	"exits": {run: func(context.Context, executor.Trial) (executor.Measurement, error) {
+		os.Exit(7)
+		return executor.Measurement{}, nil
+	}},
+	"killed": {run: func(context.Context, executor.Trial) (executor.Measurement, error) {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}},
+	"hangs": {run: hang},
+	"stands-still": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+		executor.Progress(ctx, 1)
+		return hang(ctx, t)
+	}},
+	"freezes": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		return hang(ctx, t)
+	}},
+	"slow": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+		for i := int64(1); ; i++ {
+			executor.Progress(ctx, i)
+			time.Sleep(time.Millisecond)
+			if t.Bytes > 0 && i > t.Bytes {
+				return right(ctx, t)
+			}
+		}
+	}},
+	"floods": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+		line := strings.Repeat("x", 1<<20) // no newline: a line without end
+		for range 32 {
+			fmt.Fprint(os.Stderr, line)
+			fmt.Fprint(os.Stdout, line)
+			_, _ = syscall.Write(1, []byte(line[:1<<16])) // as a C library would
+			_, _ = syscall.Write(2, []byte(line[:1<<16]))
+		}
+		return right(ctx, t)
+	}},
+	"prints-early": {early: func() { fmt.Println("NCCL version 2.28.3+cuda13.0") }, run: right},
+	"prints-from-c": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+		_, _ = syscall.Write(1, []byte("printf of a library\n"))
+		panic("after it")
+	}},
+	"dies-at-start": {early: func() {
+		fmt.Fprintln(os.Stderr, "no such device")
+		os.Exit(3)
+	}, run: right},
+	"dies-at-start-once": {early: func() {
+		if first() {
+			os.Exit(3)
+		}
+	}, run: right},
+	"sleeps-at-start": {early: func() { time.Sleep(time.Hour) }, run: right},
+	"leaves-a-child": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+		leave("executor", os.Getpid())
+		grandchild()
+		return right(ctx, t)
+	}},
+	"leaves-a-child-and-dies": {run: func(context.Context, executor.Trial) (executor.Measurement, error) {
+		grandchild()
+		os.Exit(1)
+		return executor.Measurement{}, nil
+	}},
+	"wrong": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+		m, err := right(ctx, t)
+		m.Wrong = 17
+		return m, err
+	}},
+	"no-time":  {run: func(context.Context, executor.Trial) (m executor.Measurement, err error) { return }},
+	"nan-time": {run: timed(math.NaN())},
+	"negative": {run: timed(-1)},
+	"refuses": {run: func(_ context.Context, t executor.Trial) (executor.Measurement, error) {
+		return executor.Measurement{}, fmt.Errorf("dtype %s: %w", t.DType, executor.ErrUnsupported)
+	}},
+	"answers-error": {run: func(context.Context, executor.Trial) (executor.Measurement, error) {
+		return executor.Measurement{}, errors.New("deadlock at gpu 3 tb 1 step 2")
+	}},
+	"exits-between": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+		go func() {
+			time.Sleep(50 * time.Millisecond)
+			os.Exit(1)
+		}()
+		return right(ctx, t)
+	}},
+}
+
+// strangers are executors that don't use Serve, as one in another language.
+var strangers = map[string]func(){
+	"wrong-version": func() { serveOther(99) },
+	"garbage-first": func() {
+		fmt.Println("NCCL version 2.28.3+cuda13.0")
+		serveOther(executor.ProtocolVersion)
+	},
+	"garbage-for-ever": func() {
+		line := []byte(strings.Repeat("x", 1<<16))
+		for {
+			if _, err := os.Stdout.Write(line); err != nil {
+				os.Exit(1)
+			}
+		}
+	},
+}
+
+func serveOther(version int) {
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig:  plugin.HandshakeConfig{MagicCookieKey: "COLLTUNE_EXECUTOR_COOKIE", MagicCookieValue: os.Getenv("COLLTUNE_EXECUTOR_COOKIE")},
+		VersionedPlugins: map[int]plugin.PluginSet{version: {"executor": unspeaking{}}},
+		GRPCServer:       plugin.DefaultGRPCServer,
+	})
+	os.Exit(0)
+}
+
+func timed(us float64) func(context.Context, executor.Trial) (executor.Measurement, error) {
+	return func(context.Context, executor.Trial) (executor.Measurement, error) {
+		return executor.Measurement{TimesUS: []float64{us}}, nil
+	}
+}
+
+type unspeaking struct{ plugin.NetRPCUnsupportedPlugin }
+
+func (unspeaking) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error { return nil }
+func (unspeaking) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, nil
+}
+
+type fake struct {
+	run func(context.Context, executor.Trial) (executor.Measurement, error)
+}
+
+func (fake) Describe(context.Context) (executor.Description, error) {
+	return executor.Description{
+		Name: "fake", Version: "1", Deterministic: true, MaxRanks: 4,
+		Protocols: []string{"LL", "Simple"}, DTypes: []string{"f32"}, Operations: []string{"sum"},
+		Fingerprint: map[string]string{"device": "none"},
+	}, nil
+}
+
+func (f fake) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+	return f.run(ctx, t)
+}
+
+// two is a program of two ranks that send each other a chunk.
+func two(name string) *ir.Program {
+	gpu := func(peer int) ir.GPU {
+		return ir.GPU{Threadblocks: []ir.Threadblock{{Send: peer, Recv: peer, Steps: []ir.Step{
+			{Op: ir.Send, Count: 1},
+			{Op: ir.Recv, Count: 1, Dst: ir.Loc{Buf: collective.Out}},
+		}}}}
+	}
+	return &ir.Program{
+		Name:       name,
+		Collective: collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 1},
+		GPUs:       []ir.GPU{gpu(1), gpu(0)},
+	}
+}
+
+func pair(t testing.TB) *topologies.Topology {
+	t.Helper()
+	topo, err := topologies.Resolve("ring:2@50GB/s", topologies.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return topo
+}
+
+func trial(t testing.TB, bytes int64) executor.Trial {
+	return executor.Trial{Program: two("two"), Topology: pair(t), Bytes: bytes, Protocol: topologies.Simple, DType: "f32", Op: "sum", Iters: 1}
+}
+
+func start(t testing.TB, name string, o executor.HostOptions) *executor.Host {
+	t.Helper()
+	h, err := executor.Start(t.Context(), name, quick(t, o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// quick makes a host of a test less patient.
+func quick(t testing.TB, o executor.HostOptions) executor.HostOptions {
+	o.Env = append(o.Env, state+"="+t.TempDir())
+	o.Backoff = time.Millisecond
+	return o
+}
+
+func TestRun(t *testing.T) {
+	h := start(t, "well", executor.HostOptions{})
+	d, err := h.Describe(t.Context())
+	if err != nil || d.Name != "fake" || d.MaxRanks != 4 || d.Fingerprint["device"] != "none" || len(d.Protocols) != 2 || !d.Deterministic {
+		t.Errorf("description %+v, %v", d, err)
+	}
+	for _, bytes := range []int64{8, 1024} {
+		m, err := h.Run(t.Context(), trial(t, bytes))
+		if err != nil || len(m.TimesUS) != 1 || m.TimesUS[0] != float64(bytes) || !m.Checked || m.Note != "two" {
+			t.Errorf("%d bytes: %+v, %v", bytes, m, err)
+		}
+	}
+}

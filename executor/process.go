@@ -1,0 +1,200 @@
+package executor
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-plugin/runner"
+)
+
+// process is one run of an executor's binary, as go-plugin asks for it. It
+// differs from go-plugin's own in what happens at the end: the whole group is
+// killed, a grandchild holding a pipe can't make anyone wait, and how the
+// process ended is kept.
+type process struct {
+	cmd    *exec.Cmd
+	gently bool // it takes its own group with it on SIGTERM
+	stderr *ring
+
+	out, err *os.File // our ends of its standard output and error
+	first    *io.PipeReader
+	exited   chan struct{}
+	state    string // how it ended; read after exited is closed
+
+	mu  sync.Mutex
+	pid int // of the process and its group; 0 before its start and once it is reaped, when the number may be another's
+
+	closePipes sync.Once
+}
+
+var _ runner.Runner = (*process)(nil)
+
+// linger is how long a pipe may stay open after its process has ended, for
+// what is still in it.
+const linger = time.Second
+
+func newProcess(path string, args, env []string, gently bool, stderr *ring) *process {
+	return &process{
+		cmd:    &exec.Cmd{Path: path, Args: append([]string{path}, args...), Env: env},
+		gently: gently,
+		stderr: stderr,
+		exited: make(chan struct{}),
+	}
+}
+
+// Start starts the binary with nothing on its standard input.
+func (p *process) Start(context.Context) error {
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	errR, errW, err := os.Pipe()
+	if err != nil {
+		outR.Close()
+		outW.Close()
+		return err
+	}
+	p.cmd.Stdout, p.cmd.Stderr = outW, errW
+	err = spawn(p.cmd, p.gently)
+	outW.Close()
+	errW.Close()
+	if err != nil {
+		outR.Close()
+		errR.Close()
+		return err
+	}
+	p.mu.Lock()
+	p.pid = p.cmd.Process.Pid
+	p.out, p.err = outR, errR
+	p.mu.Unlock()
+	r, w := io.Pipe()
+	p.first = r
+	go p.readStdout(w)
+	go p.reap()
+	return nil
+}
+
+// readStdout hands go-plugin the first line and keeps what follows it with the
+// standard error: a line without end must not block the executor, nor fill our
+// memory.
+func (p *process) readStdout(first *io.PipeWriter) {
+	b := bufio.NewReaderSize(p.out, 32<<10) // go-plugin takes no line above 64 KiB
+	line, _ := b.ReadSlice('\n')
+	_, _ = first.Write(line)
+	first.Close()
+	_, _ = io.Copy(p.stderr, b)
+}
+
+func (p *process) reap() {
+	awaitEnd(p.cmd.Process.Pid)
+	p.killGroup() // whoever it left behind
+	p.mu.Lock()
+	p.pid = 0
+	p.mu.Unlock()
+	err := p.cmd.Wait()
+	if p.cmd.ProcessState != nil {
+		p.state = p.cmd.ProcessState.String()
+	} else {
+		p.state = err.Error()
+	}
+	time.AfterFunc(linger, p.close)
+	close(p.exited)
+}
+
+func (p *process) close() {
+	p.closePipes.Do(func() {
+		p.out.Close()
+		p.err.Close()
+	})
+}
+
+// killGroup kills the process and whoever it started in its group. It does
+// nothing before the start and after the end.
+func (p *process) killGroup() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pid != 0 {
+		_ = syscall.Kill(-p.pid, syscall.SIGKILL)
+	}
+}
+
+// Kill ends the process and its group, and waits until it is gone.
+func (p *process) Kill(context.Context) error {
+	if p.ID() == "" {
+		return nil // never started
+	}
+	p.killGroup()
+	if !p.endsWithin(5 * time.Second) { // in the kernel, where no signal reaches
+		p.close()
+	}
+	return nil
+}
+
+// Wait waits for the end of the process.
+func (p *process) Wait(ctx context.Context) error {
+	select {
+	case <-p.exited:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// alive tells whether the process hasn't been seen to end.
+func (p *process) alive() bool {
+	select {
+	case <-p.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// endsWithin waits a little for the end of the process.
+func (p *process) endsWithin(d time.Duration) bool {
+	select {
+	case <-p.exited:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}
+
+// exit says how the process ended, or that it has not.
+func (p *process) exit() string {
+	if p.alive() {
+		return "still running"
+	}
+	return p.state
+}
+
+func (p *process) Stdout() io.ReadCloser { return p.first }
+func (p *process) Stderr() io.ReadCloser { return p.err }
+func (p *process) Name() string          { return p.cmd.Path }
+
+// ID is the pid, also after the end; nothing before the start.
+func (p *process) ID() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.out == nil {
+		return ""
+	}
+	return strconv.Itoa(p.cmd.Process.Pid)
+}
+
+func (p *process) Diagnose(context.Context) string { return "" }
+
+func (p *process) PluginToHost(network, addr string) (string, string, error) {
+	return network, addr, nil
+}
+
+func (p *process) HostToPlugin(network, addr string) (string, string, error) {
+	return network, addr, nil
+}

@@ -1,0 +1,102 @@
+package executor
+
+import (
+	"fmt"
+	"os"
+	"sort"
+	"sync"
+
+	hclog "github.com/hashicorp/go-hclog"
+	plugin "github.com/hashicorp/go-plugin"
+)
+
+// serveCommand is the hidden subcommand under which this binary is its own
+// built-in executors.
+const serveCommand = "executor-serve"
+
+var builtins = struct {
+	sync.Mutex
+	make map[string]func() Executor
+}{make: map[string]func() Executor{}}
+
+// RegisterBuiltin makes a back end of this binary known under a name. Call it
+// before Dispatch, in host and child alike.
+func RegisterBuiltin(name string, make func() Executor) {
+	builtins.Lock()
+	defer builtins.Unlock()
+	builtins.make[name] = make
+}
+
+// Builtins lists the registered names, sorted.
+func Builtins() []string {
+	builtins.Lock()
+	defer builtins.Unlock()
+	names := make([]string, 0, len(builtins.make))
+	for n := range builtins.make {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+func builtin(name string) func() Executor {
+	builtins.Lock()
+	defer builtins.Unlock()
+	return builtins.make[name]
+}
+
+// Dispatch turns this process into a built-in executor where its arguments ask
+// for one, and returns at once otherwise. A program that starts built-in
+// executors, and a test binary that does, calls it first thing.
+func Dispatch(args []string) {
+	if len(args) != 3 || args[1] != serveCommand {
+		return
+	}
+	make := builtin(args[2])
+	if make == nil {
+		fmt.Fprintf(os.Stderr, "executor %s is not built into this binary\n", args[2])
+		os.Exit(2)
+	}
+	prepare() // before make: a library may print while it comes up
+	Serve(make())
+	os.Exit(0)
+}
+
+// Serve answers a host until it says goodbye or dies, and is the whole of an
+// executor's main. Started by hand, it says so and exits 1.
+//
+// From here on everything printed, by C libraries too, goes to standard error,
+// which the host keeps: standard output belongs to the handshake.
+func Serve(impl Executor) {
+	prepare()
+	stderr := os.Stderr
+	if hostLine != nil {
+		os.Stdout = hostLine // where go-plugin prints its one line
+	}
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig:  handshake,
+		VersionedPlugins: versions(impl),
+		GRPCServer:       grpcServer,
+		Logger:           hclog.New(&hclog.LoggerOptions{Output: stderr, Level: hclog.Warn}),
+	})
+}
+
+var (
+	prepared sync.Once
+	hostLine *os.File // what was standard output; nil where no host listens
+)
+
+// prepare makes a good child of this process, where a host has started it.
+func prepare() {
+	prepared.Do(func() {
+		if os.Getenv(handshake.MagicCookieKey) != handshake.MagicCookieValue {
+			return
+		}
+		var err error
+		if hostLine, err = divertStdout(); err != nil {
+			fmt.Fprintln(os.Stderr, "standard output:", err)
+			os.Exit(1)
+		}
+		dieWithHost()
+	})
+}

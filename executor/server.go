@@ -1,0 +1,192 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/topologies"
+)
+
+// heartbeatEvery is how often a running trial says that it is alive.
+const heartbeatEvery = 250 * time.Millisecond
+
+// shelfRoom is how many bytes of documents an executor keeps loaded.
+const shelfRoom = 256 << 20
+
+// server is the executor's end of the protocol around an implementation.
+type server struct {
+	protocol.UnimplementedExecutorServer
+	impl   Executor
+	loaded *shelf
+	// busy is held while the implementation runs a trial, also one that the
+	// host has given up: two must never share a device.
+	busy sync.Mutex
+}
+
+func newServer(impl Executor) *server { return &server{impl: impl, loaded: newShelf(shelfRoom)} }
+
+func (s *server) Describe(ctx context.Context, _ *protocol.DescribeRequest) (*protocol.Description, error) {
+	d, err := s.impl.Describe(ctx)
+	if err != nil {
+		return nil, statusOf(err)
+	}
+	return &protocol.Description{
+		Name:          d.Name,
+		Version:       d.Version,
+		Deterministic: d.Deterministic,
+		MaxRanks:      int32(d.MaxRanks),
+		Protocols:     d.Protocols,
+		Dtypes:        d.DTypes,
+		Operations:    d.Operations,
+		Fingerprint:   d.Fingerprint,
+	}, nil
+}
+
+func (s *server) Load(in grpc.ClientStreamingServer[protocol.LoadRequest, protocol.LoadReply]) error {
+	first, err := in.Recv()
+	if err != nil {
+		return err
+	}
+	h := first.GetHeader()
+	switch {
+	case h == nil:
+		return status.Error(codes.InvalidArgument, "document without a header")
+	case h.Bytes < 0 || h.Bytes > maxDocument:
+		return status.Errorf(codes.ResourceExhausted, "document of %d bytes: at most %d", h.Bytes, maxDocument)
+	}
+	// Grown as it arrives: the header alone reserves nothing.
+	var b []byte
+	for {
+		part, err := in.Recv()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		b = append(b, part.GetChunk()...)
+		if int64(len(b)) > h.Bytes {
+			return status.Errorf(codes.InvalidArgument, "document longer than the %d bytes announced", h.Bytes)
+		}
+	}
+	if int64(len(b)) != h.Bytes {
+		return status.Errorf(codes.InvalidArgument, "document of %d bytes where %d were announced", len(b), h.Bytes)
+	}
+	d, err := read(h.Kind, h.Hash, b)
+	if err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	s.loaded.put(d)
+	return in.SendAndClose(&protocol.LoadReply{})
+}
+
+func (s *server) Run(r *protocol.RunRequest, out grpc.ServerStreamingServer[protocol.RunEvent]) error {
+	t, err := s.trial(r)
+	if err != nil {
+		return err
+	}
+	ctx := out.Context()
+	var done atomic.Int64
+	type outcome struct {
+		m   Measurement
+		err error
+	}
+	result := make(chan outcome, 1)
+	go func() {
+		// A panic in here ends the process: the host sees a crash, with the
+		// trace on standard error.
+		s.busy.Lock()
+		defer s.busy.Unlock()
+		if ctx.Err() != nil {
+			result <- outcome{err: ctx.Err()}
+			return
+		}
+		m, err := s.impl.Run(context.WithValue(ctx, progressKey{}, &done), t)
+		result <- outcome{m, err}
+	}()
+	tick := time.NewTicker(heartbeatEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case o := <-result:
+			if o.err != nil {
+				return statusOf(o.err)
+			}
+			return out.Send(&protocol.RunEvent{Event: &protocol.RunEvent_Measurement{Measurement: &protocol.Measurement{
+				TimesUs: o.m.TimesUS,
+				Wrong:   o.m.Wrong,
+				Checked: o.m.Checked,
+				Note:    o.m.Note,
+			}}})
+		case <-tick.C:
+			if err := out.Send(&protocol.RunEvent{Event: &protocol.RunEvent_Heartbeat{Heartbeat: &protocol.Heartbeat{Progress: done.Load()}}}); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return statusOf(ctx.Err())
+		}
+	}
+}
+
+// trial puts the documents back in place of their hashes.
+func (s *server) trial(r *protocol.RunRequest) (Trial, error) {
+	program, topology := s.loaded.get(r.Program), s.loaded.get(r.Topology)
+	if program == nil || program.program == nil {
+		return Trial{}, status.Errorf(codes.NotFound, "program %.12s is not loaded", r.Program)
+	}
+	if topology == nil || topology.topology == nil {
+		return Trial{}, status.Errorf(codes.NotFound, "topology %.12s is not loaded", r.Topology)
+	}
+	for _, p := range topologies.AllProtocols {
+		if p.String() == r.Protocol {
+			return Trial{
+				Program:   program.program,
+				Topology:  topology.topology,
+				Bytes:     r.Bytes,
+				Protocol:  p,
+				TileBytes: r.TileBytes,
+				DType:     r.Dtype,
+				Op:        r.Op,
+				Iters:     int(r.Iters),
+				Warmup:    int(r.Warmup),
+				Seed:      r.Seed,
+			}, nil
+		}
+	}
+	return Trial{}, status.Errorf(codes.InvalidArgument, "unknown protocol %q", r.Protocol)
+}
+
+// statusOf gives an implementation's error the code its kind travels under.
+func statusOf(err error) error {
+	code := codes.Unknown
+	switch {
+	case errors.Is(err, ErrUnsupported):
+		code = codes.Unimplemented
+	case errors.Is(err, context.Canceled):
+		code = codes.Canceled
+	case errors.Is(err, context.DeadlineExceeded):
+		code = codes.DeadlineExceeded
+	}
+	return status.Error(code, err.Error())
+}
+
+type progressKey struct{}
+
+// Progress is for implementations: it tells the host that the trial of ctx has
+// come as far as done, a count in any unit that only grows. A trial that has
+// told its progress and then stands still is stuck; one that never tells is
+// only held to its deadline. It is cheap enough for an inner loop.
+func Progress(ctx context.Context, done int64) {
+	if p, ok := ctx.Value(progressKey{}).(*atomic.Int64); ok {
+		p.Store(done)
+	}
+}
