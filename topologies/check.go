@@ -85,6 +85,8 @@ func (t *Topology) checkEdge(e Edge) error {
 		return fmt.Errorf("link from vertex %d to %d of %d", e.From, e.To, n)
 	case e.Kind > Net:
 		return fmt.Errorf("link from %s to %s of unknown kind %d", t.name(e.From), t.name(e.To), e.Kind)
+	case e.Kind != Net && t.Vertices[e.From].Node != t.Vertices[e.To].Node:
+		return fmt.Errorf("%v link from %s to %s: want net between nodes", e.Kind, t.name(e.From), t.name(e.To))
 	case e.Count < 1 || e.Count > maxCount:
 		return fmt.Errorf("%d links from %s to %s: want 1 to %d", e.Count, t.name(e.From), t.name(e.To), maxCount)
 	case e.Bandwidth < 1 || e.Bandwidth > maxCount*maxBandwidth:

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 )
 
 // encoding is a Topology as JSON has it: the fields' order is the canonical
@@ -21,7 +22,7 @@ type encoding struct {
 	CPU       string      `json:"cpu"`
 	Ranks     [][3]int    `json:"ranks"`    // node, local, SMs
 	Vertices  []vertex    `json:"vertices"` // those that are not ranks
-	Edges     []edge      `json:"edges"`
+	Edges     edges       `json:"edges"`
 	Protocols [3]Protocol `json:"protocols"`
 }
 
@@ -31,30 +32,49 @@ type vertex struct {
 	Name string     `json:"name"`
 }
 
-// edge is [from, to, kind, count, bandwidth, latency, message].
-type edge Edge
+// edges is each link as [from, to, kind, count, bandwidth, latency, message].
+type edges []Edge
 
 const encodingSchema = "colltune.topology/v1"
 
-// MarshalJSON writes the edge as an array.
-func (e edge) MarshalJSON() ([]byte, error) {
-	return json.Marshal([]any{e.From, e.To, e.Kind, e.Count, e.Bandwidth, e.Latency, e.Message})
+// MarshalJSON writes the arrays.
+func (all edges) MarshalJSON() ([]byte, error) {
+	b := []byte{'['}
+	for i, e := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, '[')
+		for _, n := range [...]int64{int64(e.From), int64(e.To), int64(e.Kind), int64(e.Count), int64(e.Bandwidth)} {
+			b = strconv.AppendInt(b, n, 10)
+			b = append(b, ',')
+		}
+		b = strconv.AppendFloat(b, float64(e.Latency), 'g', -1, 64)
+		b = append(b, ',')
+		b = strconv.AppendFloat(b, float64(e.Message), 'g', -1, 64)
+		b = append(b, ']')
+	}
+	return append(b, ']'), nil
 }
 
-// UnmarshalJSON reads the array.
-func (e *edge) UnmarshalJSON(b []byte) error {
-	var parts []json.RawMessage
-	if err := json.Unmarshal(b, &parts); err != nil {
+// UnmarshalJSON reads the arrays.
+func (all *edges) UnmarshalJSON(b []byte) error {
+	var rows [][]json.RawMessage
+	if err := json.Unmarshal(b, &rows); err != nil {
 		return err
 	}
-	fields := []any{&e.From, &e.To, &e.Kind, &e.Count, &e.Bandwidth, &e.Latency, &e.Message}
-	if len(parts) != len(fields) {
-		return fmt.Errorf("an edge of %d parts: want %d", len(parts), len(fields))
-	}
-	for i, f := range fields {
-		if err := json.Unmarshal(parts[i], f); err != nil {
-			return err
+	for i, parts := range rows {
+		var e Edge
+		fields := []any{&e.From, &e.To, &e.Kind, &e.Count, &e.Bandwidth, &e.Latency, &e.Message}
+		if len(parts) != len(fields) {
+			return fmt.Errorf("edge %d of %d parts: want %d", i, len(parts), len(fields))
 		}
+		for j, f := range fields {
+			if err := json.Unmarshal(parts[j], f); err != nil {
+				return fmt.Errorf("edge %d: %w", i, err)
+			}
+		}
+		*all = append(*all, e)
 	}
 	return nil
 }
@@ -62,7 +82,7 @@ func (e *edge) UnmarshalJSON(b []byte) error {
 func (t *Topology) encoding(names bool) encoding {
 	enc := encoding{
 		Schema: encodingSchema, Nodes: t.Nodes, Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU,
-		Ranks: make([][3]int, len(t.Ranks)), Vertices: []vertex{}, Edges: make([]edge, len(t.Edges)),
+		Ranks: make([][3]int, len(t.Ranks)), Vertices: []vertex{}, Edges: edges(t.Edges),
 		Protocols: t.Protocols,
 	}
 	for i, r := range t.Ranks {
@@ -73,9 +93,6 @@ func (t *Topology) encoding(names bool) encoding {
 			v.Name = ""
 		}
 		enc.Vertices = append(enc.Vertices, vertex(v))
-	}
-	for i, e := range t.Edges {
-		enc.Edges[i] = edge(e)
 	}
 	if names {
 		enc.Name = t.Name
@@ -92,7 +109,8 @@ func (t *Topology) Encode() []byte {
 	return b
 }
 
-// Decode reads what Encode wrote, and checks it as if a stranger had.
+// Decode reads what Encode wrote, byte for byte, and checks it as if a stranger
+// had written it.
 func Decode(text []byte) (*Topology, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -117,11 +135,12 @@ func Decode(text []byte) (*Topology, error) {
 	for _, v := range enc.Vertices {
 		t.Vertices = append(t.Vertices, Vertex(v))
 	}
-	for _, e := range enc.Edges {
-		t.Edges = append(t.Edges, Edge(e))
-	}
+	t.Edges = enc.Edges
 	if err := t.check(); err != nil {
 		return nil, fmt.Errorf("topology %s: %w", enc.Name, err)
+	}
+	if !bytes.Equal(t.Encode(), text) {
+		return nil, fmt.Errorf("topology %s: not in its canonical form", enc.Name)
 	}
 	return t, nil
 }

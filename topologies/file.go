@@ -44,7 +44,9 @@ var nodeLinks = map[string]LinkKind{"nvlink": NVLink, "xgmi": XGMI, "pcie": PCIe
 func (b *blueprint) readNode(t *table) {
 	b.gpus = t.whole("gpus", 1, maxRanks)
 	b.sms = t.whole("sms", 1, maxSMs)
-	b.cpu = t.choice("cpu", "", "intel", "amd", "arm", "power")
+	if t.has("cpu") {
+		b.cpu = t.choice("cpu", "intel", "amd", "arm", "power")
+	}
 	t.source()
 	for _, st := range t.tables("switch") {
 		s := switchPlan{name: st.text("name", "switch"), gpus: st.gpus("gpus", b.gpus), wire: st.wire()}

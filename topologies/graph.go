@@ -44,7 +44,7 @@ func (t *Topology) adjacent() *adjacency {
 				a.fabrics = append(a.fabrics, int32(v))
 			}
 		}
-		a.routes.init(len(t.Ranks))
+		a.routes.init(len(t.Ranks), len(t.Vertices))
 		t.lazy.adj = a
 	})
 	return t.lazy.adj

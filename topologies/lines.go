@@ -39,9 +39,12 @@ func scanLines(file, text string) (map[string]int, *Error) {
 				note(lines, prefix, i+1)
 				note(lines, path, i+1)
 			case strings.HasPrefix(trimmed, "["):
-				parts, _ = keyParts(trimmed[1:])
+				if parts, _ = keyParts(trimmed[1:]); len(parts) == 0 {
+					break
+				}
 				prefix = indexed(counts, parts)
 				note(lines, prefix, i+1)
+				note(lines, parts[0], i+1)
 			case trimmed != "" && trimmed[0] != '#':
 				parts, _ = keyParts(trimmed)
 				path := prefix

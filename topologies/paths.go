@@ -2,40 +2,39 @@ package topologies
 
 import (
 	"container/heap"
+	"sort"
 	"sync/atomic"
 
 	"github.com/colltune/colltune/internal/units"
 )
 
-// Paths between ranks go through switches, NICs and the fabric, never through
-// another rank. They are worked out rank by rank when first asked for, in
-// pieces that fit together at the fabric, so that what is kept grows with the
-// ranks of a node and not with the square of all ranks:
+// routes keeps the best ways on from each vertex that is not a rank, worked out
+// when first asked for. A path between ranks is put together from them, so that
+// what is kept does not grow with the square of the ranks:
 //
-//	rank a ── out[a] ──▶ fabric ── in[b] ──▶ rank b      (another node)
-//	rank a ── inside[a] ──▶ rank b                       (the same node, switches only)
+//	rank a ─▶ switch ═ inside[switch] ═▶ rank b                       same node
+//	rank a ─▶ nic ═ outside[nic] ═▶ fabric ═ outside[fabric] ═▶ rank b
 type routes struct {
-	inside []atomic.Pointer[tree] // by source: the node's own links and switches
-	out    []atomic.Pointer[tree] // by source: everything up to the fabric
-	in     []atomic.Pointer[tree] // by destination: everything from the fabric on
+	ranks   int
+	inside  []atomic.Pointer[tree] // by vertex less ranks: over the node's switches
+	outside []atomic.Pointer[tree] // the same: over switches and NICs, to fabrics
 }
 
-func (r *routes) init(ranks int) {
-	r.inside = make([]atomic.Pointer[tree], ranks)
-	r.out = make([]atomic.Pointer[tree], ranks)
-	r.in = make([]atomic.Pointer[tree], ranks)
+func (r *routes) init(ranks, vertices int) {
+	r.ranks = ranks
+	r.inside = make([]atomic.Pointer[tree], vertices-ranks)
+	r.outside = make([]atomic.Pointer[tree], vertices-ranks)
 }
 
-// tree is the best ways from (or, backwards, to) one rank: each vertex reached,
-// with its distance and the edge next to it on the way.
+// tree is the best ways from one vertex: each vertex reached, with the distance
+// and the last edge.
 type tree map[int32]way
 
-// way ranks routes: least latency, then fewest edges, then by vertex order
-// (which the search sees to).
+// way ranks routes: least latency, then fewest edges.
 type way struct {
 	latency units.Duration
 	hops    int32
-	edge    int32 // last edge of the way, first when the tree is backwards; -1 at the root
+	edge    int32 // last edge; -1 at the root
 }
 
 func (w way) less(o way) bool {
@@ -45,132 +44,141 @@ func (w way) less(o way) bool {
 	return w.hops < o.hops
 }
 
+func (w way) then(o way) way {
+	return way{latency: w.latency + o.latency, hops: w.hops + o.hops, edge: o.edge}
+}
+
+// route is a way from rank to rank and where to look its edges up: the first
+// edge, the tree it leads into and, where the way crosses a fabric, that vertex.
+type route struct {
+	way
+	first  int32
+	fabric int32 // -1 for none
+	net    bool
+}
+
 // Path is the way messages from rank a to rank b take: least latency, then
 // fewest edges, then lowest edge numbers. Its inner vertices are not ranks, and
 // between ranks of one node neither NICs nor the fabric. ok is false where
 // there is none, or where a and b are the same or out of range.
 func (t *Topology) Path(a, b int) (p Path, ok bool) {
-	if a == b || a < 0 || b < 0 || a >= len(t.Ranks) || b >= len(t.Ranks) {
+	r, ok := t.route(a, b)
+	if !ok {
 		return Path{}, false
 	}
-	if t.Ranks[a].Node == t.Ranks[b].Node {
-		tr := t.tree(&t.adjacent().routes.inside[a], a, false, true)
-		w, ok := tr[int32(b)]
-		return Path{Edges: t.follow(tr, b, false), Latency: w.latency}, ok
+	p = Path{Edges: make([]int, 0, r.hops), Latency: r.latency, Net: r.net}
+	p.Edges = append(p.Edges, int(r.first))
+	at := int32(t.Edges[r.first].To)
+	if r.fabric >= 0 {
+		p.Edges = t.follow(p.Edges, at, r.fabric, r.net)
+		at = r.fabric
 	}
-	out, in, meet, w := t.across(a, b)
-	if meet < 0 {
-		return Path{}, false
-	}
-	edges := t.follow(out, meet, false)
-	if meet != b {
-		edges = append(edges, t.follow(in, meet, true)...)
-	}
-	return Path{Edges: edges, Latency: w.latency, Net: true}, true
+	return Path{Edges: t.follow(p.Edges, at, int32(b), r.net), Latency: p.Latency, Net: p.Net}, true
 }
 
 // Linked tells whether rank a can send to rank b without another rank between.
 func (t *Topology) Linked(a, b int) bool {
+	_, ok := t.route(a, b)
+	return ok
+}
+
+func (t *Topology) route(a, b int) (best route, ok bool) {
 	if a == b || a < 0 || b < 0 || a >= len(t.Ranks) || b >= len(t.Ranks) {
-		return false
+		return route{}, false
 	}
-	if t.Ranks[a].Node == t.Ranks[b].Node {
-		_, ok := t.tree(&t.adjacent().routes.inside[a], a, false, true)[int32(b)]
-		return ok
-	}
-	_, _, meet, _ := t.across(a, b)
-	return meet >= 0
-}
-
-// across finds where the best way from a to b, on another node, passes from
-// a's tree to b's: a fabric vertex, or b itself where it is reached without the
-// fabric; -1 for nowhere.
-func (t *Topology) across(a, b int) (out, in tree, meet int, best way) {
 	adj := t.adjacent()
-	out = t.tree(&adj.routes.out[a], a, false, false)
-	in = t.tree(&adj.routes.in[b], b, true, false)
-	meet = -1
-	consider := func(v int, w way) {
-		if meet < 0 || w.less(best) {
-			meet, best = v, w
+	net := t.Ranks[a].Node != t.Ranks[b].Node
+	consider := func(first, fabric int32, w way) {
+		if !ok || w.less(best.way) {
+			best, ok = route{way: w, first: first, fabric: fabric, net: net}, true
 		}
 	}
-	if w, ok := out[int32(b)]; ok {
-		consider(b, w)
+	out := adj.out[a]
+	direct := sort.Search(len(out), func(i int) bool { return t.Edges[out[i]].To >= b })
+	for ; direct < len(out) && t.Edges[out[direct]].To == b; direct++ {
+		consider(out[direct], -1, way{latency: t.Edges[out[direct]].Latency, hops: 1})
 	}
-	for _, f := range adj.fabrics {
-		o, reached := out[f]
-		i, reaches := in[f]
-		if reached && reaches {
-			consider(int(f), way{latency: o.latency + i.latency, hops: o.hops + i.hops})
+	// Edges are sorted by where they lead, and ranks come first.
+	inner := sort.Search(len(out), func(i int) bool { return t.Edges[out[i]].To >= len(t.Ranks) })
+	for _, e := range out[inner:] {
+		to := int32(t.Edges[e].To)
+		if v := t.Vertices[to]; !net && (v.Kind != Switch || v.Node != t.Ranks[a].Node) {
+			continue
+		}
+		step := way{latency: t.Edges[e].Latency, hops: 1}
+		tr := t.tree(to, net)
+		if w, reached := tr[int32(b)]; reached {
+			consider(e, -1, step.then(w))
+		}
+		if !net {
+			continue
+		}
+		for _, f := range adj.fabrics {
+			if w, reached := tr[f]; reached && f != to {
+				if on, reaches := t.tree(f, true)[int32(b)]; reaches {
+					consider(e, f, step.then(w).then(on))
+				}
+			}
 		}
 	}
-	return out, in, meet, best
+	return best, ok
 }
 
-// follow lists the edges between the tree's root and v, in the direction
-// messages take.
-func (t *Topology) follow(tr tree, v int, backwards bool) []int {
-	var edges []int
-	for {
-		w, ok := tr[int32(v)]
-		if !ok || w.edge < 0 {
-			break
-		}
-		edges = append(edges, int(w.edge))
-		if v = t.Edges[w.edge].From; backwards {
-			v = t.Edges[w.edge].To
-		}
+// follow appends the edges of the way from one vertex to another.
+func (t *Topology) follow(edges []int, from, to int32, net bool) []int {
+	if from == to {
+		return edges
 	}
-	if !backwards {
-		for i, j := 0, len(edges)-1; i < j; i, j = i+1, j-1 {
-			edges[i], edges[j] = edges[j], edges[i]
-		}
+	tr := t.tree(from, net)
+	start := len(edges)
+	for at := to; at != from; {
+		e := tr[at].edge
+		edges = append(edges, int(e))
+		at = int32(t.Edges[e].From)
+	}
+	for i, j := start, len(edges)-1; i < j; i, j = i+1, j-1 {
+		edges[i], edges[j] = edges[j], edges[i]
 	}
 	return edges
 }
 
-// tree returns the stored tree of a root, growing it first where it is not
+// tree returns the stored tree of a vertex, growing it first where it is not
 // there yet. Two callers may grow the same one: they grow it alike.
-func (t *Topology) tree(at *atomic.Pointer[tree], root int, backwards, inside bool) tree {
+func (t *Topology) tree(root int32, net bool) tree {
+	r := &t.adjacent().routes
+	at := &r.inside[int(root)-r.ranks]
+	if net {
+		at = &r.outside[int(root)-r.ranks]
+	}
 	if tr := at.Load(); tr != nil {
 		return *tr
 	}
-	tr := t.grow(root, backwards, inside)
+	tr := t.grow(root, net)
 	at.Store(&tr)
 	return tr
 }
 
-// grow is Dijkstra's algorithm from root. It goes on from vertices that
-// messages may pass through: switches of the root's own node where inside is
-// set; switches and NICs otherwise.
-func (t *Topology) grow(root int, backwards, inside bool) tree {
+// grow is Dijkstra's algorithm from a vertex that is not a rank. It ends at
+// ranks and at fabrics; without net it stays among the node's own switches.
+func (t *Topology) grow(root int32, net bool) tree {
 	adj := t.adjacent()
-	node := t.Ranks[root].Node
-	next := adj.out
-	if backwards {
-		next = adj.in
-	}
-	found := tree{int32(root): {edge: -1}}
+	node := t.Vertices[root].Node
+	found := tree{root: {edge: -1}}
 	done := map[int32]bool{}
-	q := queue{{vertex: int32(root), way: found[int32(root)]}}
+	q := queue{{vertex: root, way: found[root]}}
 	for len(q) > 0 {
 		at := heap.Pop(&q).(reached)
 		if done[at.vertex] {
 			continue
 		}
 		done[at.vertex] = true
-		if kind := t.Vertices[at.vertex].Kind; at.vertex != int32(root) &&
-			(kind == GPU || kind == Fabric || inside && kind == NIC) {
+		if kind := t.Vertices[at.vertex].Kind; at.vertex != root && (kind == GPU || kind == Fabric) {
 			continue
 		}
-		for _, e := range next[at.vertex] {
+		for _, e := range adj.out[at.vertex] {
 			edge := t.Edges[e]
 			to := int32(edge.To)
-			if backwards {
-				to = int32(edge.From)
-			}
-			if v := t.Vertices[to]; inside && (v.Node != node || v.Kind == NIC || v.Kind == Fabric) {
+			if v := t.Vertices[to]; !net && (v.Node != node || v.Kind == NIC || v.Kind == Fabric) {
 				continue
 			}
 			w := way{latency: at.latency + edge.Latency, hops: at.hops + 1, edge: e}

@@ -164,9 +164,9 @@ func (t *table) text(key, fallback string) string {
 // numbers, kept nowhere but in the file.
 func (t *table) source() { t.text("source", "") }
 
-// choice is one of the words allowed; the first where the key is missing.
+// choice is one of the words allowed; the first where it is wrong.
 func (t *table) choice(key string, allowed ...string) string {
-	if !t.has(key) {
+	if !t.need(key, "one of "+strings.Join(allowed, ", ")) {
 		return allowed[0]
 	}
 	s, _ := t.keys[key].(string)

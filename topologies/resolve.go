@@ -134,8 +134,8 @@ func open(arg string) (file string, text []byte, err error) {
 	f, err := os.Open(arg)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(arg, ".toml"):
-		return "", nil, fmt.Errorf("unknown topology %q%s: want one of %s, a .toml file, or a generator %s: %w",
-			arg, didYouMean(arg, Names()), strings.Join(Names(), ", "), generatorUsage, fs.ErrNotExist)
+		return "", nil, unknown(fmt.Sprintf("unknown topology %q%s: want one of %s, a .toml file, or a generator %s",
+			arg, didYouMean(arg, Names()), strings.Join(Names(), ", "), generatorUsage))
 	case err != nil:
 		return "", nil, fmt.Errorf("topology file %w", err)
 	}
@@ -149,6 +149,15 @@ func open(arg string) (file string, text []byte, err error) {
 	}
 	return arg, text, nil
 }
+
+// unknown is the message of an error that is fs.ErrNotExist too, without its
+// words.
+type unknown string
+
+func (u unknown) Error() string { return string(u) }
+
+// Is makes errors.Is see a missing file.
+func (u unknown) Is(target error) bool { return target == fs.ErrNotExist }
 
 // generatorProtocols is the embedded file with the protocols of generated
 // systems.

@@ -1,0 +1,183 @@
+package topologies
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// example is the file that the documentation shows.
+func example(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile("../docs/topologies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), "```toml\n")
+	toml, _, ok := strings.Cut(after, "```")
+	if !ok {
+		t.Fatal("docs/topologies.md shows no TOML")
+	}
+	return toml
+}
+
+func TestDocumentedExample(t *testing.T) {
+	top, err := Read("square.toml", []byte(example(t)), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, ok := top.Path(0, 5)
+	if !ok || !p.Net || p.Latency != 2.7 || len(p.Edges) != 4 {
+		t.Errorf("path 0 to 5 is %+v, %v", p, ok)
+	}
+	if e := top.Edges[p.Edges[1]]; e.Message != 1 || e.Bandwidth != 12.5e9 {
+		t.Errorf("out of the NIC: %+v", e)
+	}
+	if p, ok = top.Path(0, 1); !ok || top.Edges[p.Edges[0]].Bandwidth != 50e9 || top.Edges[p.Edges[0]].Count != 2 {
+		t.Errorf("path 0 to 1 is %+v, %v", p, ok)
+	}
+	if top.Linked(0, 2) {
+		t.Error("opposite corners are linked: through a NIC of their own node?")
+	}
+	if got, want := top.Protocols[LL128].Wire, 16.0/15; got != want {
+		t.Errorf("LL128 puts %v bytes on the wire, want %v", got, want)
+	}
+	// Every constant of every protocol is documented, and in the example.
+	for _, row := range constants {
+		if !strings.Contains(example(t), "\n"+row.key+" ") {
+			t.Errorf("%s is not in the example", row.key)
+		}
+	}
+}
+
+// TestErrors edits the documented example and looks for errors at the line that
+// was edited.
+func TestErrors(t *testing.T) {
+	for _, c := range []struct {
+		name, old, new string
+		at             string // text on the line to blame; "" for no line
+		want           string
+	}{
+		{"syntax", `nodes   = 2`, `nodes   = = 2`, "nodes   =", "="},
+		{"unknown key", `sms    = 80`, "smss   = 80\nsms    = 80", "smss", `node.smss: unknown key (did you mean "sms"?)`},
+		{"unknown top-level key", `nodes   = 2`, "node_count = 3\nnodes = 2", "node_count", "node_count: unknown key"},
+		{"unknown table", "[fabric]", "[fabrics]\nx = 1\n[fabric]", "[fabrics]", `fabrics: unknown key (did you mean "fabric"?)`},
+		{"quoted unknown key", `sms    = 80`, "\"s m\" = 1\nsms = 80", `"s m"`, `unknown key`},
+		{"bad unit", `latency = "1.3 us"`, `latency = "1.3 uss"`, "uss", `fabric.latency: "1.3 uss" is not a time`},
+		{"no unit", `latency = "1.3 us"`, `latency = 1.3`, "latency = 1.3", `fabric.latency: 1.3 has no unit`},
+		{"negative", `latency = "1.3 us"`, `latency = "-1.3 us"`, "-1.3", "is not a time"},
+		{"infinite", `latency = "1.3 us"`, `latency = "99999999999 s"`, "9999", "out of range"},
+		{"zero bandwidth", `bandwidth = "100 Gb/s"`, `bandwidth = "0 Gb/s"`, `"0 Gb/s"`, "want more than 0"},
+		{"vast bandwidth", `bandwidth = "100 Gb/s"`, `bandwidth = "9000000 TB/s"`, `9000000`, "node.nic[0].bandwidth: \"9000000 TB/s\" is out of range"},
+		{"missing GPU of a link", `pairs     = [[1, 2], [3, 0]]`, `pairs = [[1, 2], [3, 4]]`, "[3, 4]", "node.link[1].pairs: gpu 4 is not there: the node has GPUs 0 to 3"},
+		{"missing GPU of a NIC", `serves    = [[0, 1], [2, 3]]`, `serves = [[0, 1], [2, 7]]`, "[2, 7]", "node.nic[0].serves: gpu 7 is not there"},
+		{"missing GPU of a switch", "[[node.nic]]", "[[node.switch]]\ngpus = [9]\nkind = \"pcie\"\nbandwidth = \"1 GB/s\"\nlatency = \"1 us\"\nsource = \"x\"\n[[node.nic]]", "gpus = [9]", "node.switch[0].gpus: gpu 9"},
+		{"three GPUs in a pair", `[[1, 2], [3, 0]]`, `[[1, 2, 3], [3, 0]]`, "[1, 2, 3]", "want two GPUs"},
+		{"link to itself", `[[1, 2], [3, 0]]`, `[[1, 1], [3, 0]]`, "[1, 1]", "gpu 1 is named twice"},
+		{"pairs that are words", `[[1, 2], [3, 0]]`, `"ring"`, `"ring"`, "want pairs of GPUs"},
+		{"link twice", `[[1, 2], [3, 0]]`, `[[1, 2], [3, 0], [1, 0]]`, "[[node.link]]", "gpu 1 and gpu 0 are joined twice by nvlink"},
+		{"pairs and among", `pairs     = [[1, 2], [3, 0]]`, "pairs = [[1, 2]]\namong = \"all\"", "among", "want one of them"},
+		{"disconnected", "nodes   = 2\n", "nodes = 1\n", "", ""}, // the square alone is connected: no error
+		{"zero nodes", `nodes   = 2`, `nodes = 0`, "nodes = 0", "nodes: 0 is out of range: want a whole number from 1 to 65536"},
+		{"no nodes", "nodes   = 2\n", "", "", "nodes: missing"},
+		{"negative nodes", `nodes   = 2`, `nodes = -1`, "nodes = -1", "-1 is out of range"},
+		{"nodes as words", `nodes   = 2`, `nodes = "two"`, `"two"`, `"two" is out of range`},
+		{"absurd nodes", `nodes   = 2`, `nodes = 65536`, "nodes = 65536", "262144 ranks: want at most 65536"},
+		{"absurd GPUs", `gpus   = 4`, `gpus = 70000`, "gpus = 70000", "out of range"},
+		{"absurd count", `count     = 2`, `count = 2000`, "count = 2000", "2000 is out of range: want a whole number from 1 to 1024"},
+		{"no such kind", "kind      = \"nvlink\"\ncount ", "kind = \"nvlnk\"\ncount ", "nvlnk", `unknown value "nvlnk" (did you mean "nvlink"?)`},
+		{"no such runtime", `runtime = "nccl"`, `runtime = "mpi"`, `"mpi"`, "want one of nccl, rccl"},
+		{"no source", `source  = "measured"`, ``, "[fabric]", "fabric.source: missing"},
+		{"no protocol", "[protocol.LL128]", "[protocol.LL129]", "[protocol.LL", "protocol.LL128: missing"},
+		{"constant of another protocol", "pass        = \"4 KiB\"", "pass = \"4 KiB\"\nmin_copy = \"4 KiB\"", "min_copy", "protocol.LL.min_copy: LL has no such constant"},
+		{"missing constant", `send_rate   = "20 GB/s"`, "", "[protocol.Simple]", "protocol.Simple.send_rate: missing"},
+		{"falling tiles", `["512 KiB", "2 MiB"]`, `["2 MiB", "512 KiB"]`, "[protocol.Simple]", "want them rising"},
+		{"tile not among tiles", `["512 KiB", "2 MiB"]`, `["512 KiB"]`, "[protocol.Simple]", "lack the tile"},
+		{"wire of zero", `wire        = "16/15"`, `wire = "0/15"`, `"0/15"`, "out of range"},
+		{"wire over zero", `wire        = "16/15"`, `wire = "16/0"`, `"16/0"`, "out of range"},
+		{"wire below one", `wire        = "16/15"`, `wire = 0.5`, "[protocol.LL128]", "wire is 0.5: want 1 or more"},
+		{"no fabric", "[fabric]\nname    = \"infiniband\"\nlatency = \"1.3 us\"\nsource  = \"measured\"\n", "", "", "fabric: missing"},
+		{"no NICs", "[[node.nic]]\nserves    = [[0, 1], [2, 3]]\nbandwidth = \"100 Gb/s\"\nlatency   = \"0.7 us\"\nmessage   = \"1 us\"\nsource    = \"EDR InfiniBand; latency and message measured\"\n", "", "nodes   = 2", "2 nodes and no NIC between them"},
+		{"both ways and one", `serves    = [[0, 1], [2, 3]]`, "serves = [[0, 1], [2, 3]]\nsends = [[0]]", "serves = ", "want it, or sends and receives"},
+		{"uneven NICs", `serves    = [[0, 1], [2, 3]]`, "sends = [[0], [1]]\nreceives = [[0]]", "receives", "1 groups, but sends has 2"},
+		{"deep brackets", `pairs     = [[1, 2], [3, 0]]`, "pairs = " + strings.Repeat("[", 100000), "[[[[", "nested more than 16 deep"},
+		{"deep key", `sms    = 80`, strings.Repeat("a.", 100000) + "a = 1", "a.a.a", "more than 8 parts"},
+		{"deep inline key", `sms    = 80`, "sms = {x = 1, " + strings.Repeat("a.", 100000) + "a = 1}", "a.a.a", "more than 8 parts"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := example(t)
+			if !strings.Contains(before, c.old) {
+				t.Fatalf("the example has no %q", c.old)
+			}
+			text := strings.Replace(before, c.old, c.new, 1)
+			_, err := Read("bad.toml", []byte(text), Options{})
+			if c.want == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			var list ErrorList
+			if !errors.As(err, &list) {
+				t.Fatalf("error %v is no ErrorList", err)
+			}
+			where := "bad.toml: "
+			if c.at != "" {
+				for i, line := range strings.Split(text, "\n") {
+					if strings.Contains(line, c.at) {
+						where = fmt.Sprintf("bad.toml:%d: ", i+1)
+						break
+					}
+				}
+			}
+			if !strings.Contains(err.Error(), where) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v\nwant %q and %q", err, where, c.want)
+			}
+		})
+	}
+}
+
+func TestAllErrorsAtOnce(t *testing.T) {
+	text := example(t)
+	for old, new := range map[string]string{
+		`latency = "1.3 us"`: `latency = "soon"`, `sms    = 80`: `sms = -1`, `slots       = 2`: `slotz = 2`,
+		`serves    = [[0, 1], [2, 3]]`: `serves = [[0, 9]]`,
+	} {
+		text = strings.Replace(text, old, new, 1)
+	}
+	_, err := Read("bad.toml", []byte(text), Options{})
+	var list ErrorList
+	if !errors.As(err, &list) || len(list) != 5 {
+		t.Fatalf("%v: want 5 errors", err)
+	}
+	last := 0
+	for _, e := range list {
+		if e.Line < last {
+			t.Errorf("line %d after line %d", e.Line, last)
+		}
+		last = e.Line
+	}
+	var one *Error
+	if !errors.As(err, &one) || one != list[0] {
+		t.Error("errors.As does not find the first")
+	}
+}
+
+func TestOneWayParts(t *testing.T) {
+	text := strings.Replace(example(t), `serves    = [[0, 1], [2, 3]]`, "sends = [[1], [3]]\nreceives = [[0], [2]]", 1)
+	text = strings.Replace(text, `pairs     = [[1, 2], [3, 0]]`, "one_way = true\npairs = [[1, 2], [3, 0]]", 1)
+	top, err := Read("x.toml", []byte(text), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		a, b int
+		want bool
+	}{{1, 4, true}, {1, 6, true}, {0, 4, false}, {1, 5, false}, {1, 2, true}, {2, 1, false}, {0, 1, true}, {1, 0, true}} {
+		if got := top.Linked(c.a, c.b); got != c.want {
+			t.Errorf("rank %d linked to %d: %v", c.a, c.b, got)
+		}
+	}
+}
