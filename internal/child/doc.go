@@ -1,0 +1,24 @@
+// Package child runs a piece of this program in a process of its own: the same
+// binary, started again with a hidden first argument, so that what it does to
+// itself (a crash in a C library, a hang, memory without end) ends there.
+//
+//	func init() { child.Register("solver", func(c *child.Conn) error { … }) }
+//	func main() { child.Dispatch(os.Args); … }          first thing in main, and in TestMain
+//
+//	p, err := child.Start(child.Options{Name: "solver", Memory: 2 << 30})
+//	p.Send(question); answer, err := p.Receive(ctx, 1<<20)
+//
+//	 parent                          child
+//	   │ Send    ── length, bytes ──▶  Conn.Receive
+//	   │ Receive ◀── length, bytes ──  Conn.Send
+//	   │ Tail    ◀── last 16 KiB ────  standard error, and what C prints
+//	   │ Kill    ── SIGKILL, to the whole group
+//
+// Invariants: a child never outlives its parent (a signal where the kernel sends
+// one, else the parent's pid, looked at twice a second); it has a process group
+// of its own, so that Ctrl-C reaches only the parent and Kill reaches all that
+// the child started; a frame is never longer than the receiver said it takes; a
+// child starts no children.
+//
+// It does not restart what died and knows nothing of what the frames hold.
+package child

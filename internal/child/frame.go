@@ -1,0 +1,78 @@
+package child
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// MaxFrame is the longest frame either side sends.
+const MaxFrame = 1 << 30
+
+// FrameError is a frame that can't be one: the other side is not speaking the
+// protocol.
+type FrameError struct {
+	Length, Max uint32
+}
+
+func (e *FrameError) Error() string {
+	return fmt.Sprintf("frame of %d bytes: want at most %d", e.Length, e.Max)
+}
+
+// writeFrame writes four bytes of length, high byte first, and the payload.
+func writeFrame(w io.Writer, payload []byte) error {
+	if len(payload) > MaxFrame {
+		return &FrameError{uint32(min(len(payload), 1<<32-1)), MaxFrame}
+	}
+	if _, err := w.Write(binary.BigEndian.AppendUint32(nil, uint32(len(payload)))); err != nil {
+		return err
+	}
+	_, err := w.Write(payload)
+	return err
+}
+
+// readFrame reads what writeFrame wrote. The memory it takes follows the bytes
+// that arrive, not the length that was claimed. io.EOF is an end between
+// frames, io.ErrUnexpectedEOF one inside a frame.
+func readFrame(r io.Reader, most int) ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(head[:])
+	if limit := uint32(min(most, MaxFrame)); n > limit {
+		return nil, &FrameError{n, limit}
+	}
+	var b bytes.Buffer
+	got, err := io.CopyN(&b, r, int64(n))
+	if err == io.EOF && got < int64(n) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// Conn is the child's end of the conversation. It is for one goroutine.
+type Conn struct {
+	r *bufio.Reader
+	w *bufio.Writer
+}
+
+func newConn(r io.Reader, w io.Writer) *Conn {
+	return &Conn{bufio.NewReaderSize(r, 64<<10), bufio.NewWriterSize(w, 64<<10)}
+}
+
+// Receive waits for the parent's next frame; io.EOF when there are no more.
+func (c *Conn) Receive() ([]byte, error) { return readFrame(c.r, MaxFrame) }
+
+// Send sends the parent a frame.
+func (c *Conn) Send(frame []byte) error {
+	if err := writeFrame(c.w, frame); err != nil {
+		return err
+	}
+	return c.w.Flush()
+}

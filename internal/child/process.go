@@ -1,0 +1,214 @@
+package child
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Options is what to start.
+type Options struct {
+	Name   string // as registered
+	Memory int64  // bytes the child may add to what it starts with; 0: no cap
+}
+
+// Process is the parent's end of a child. One goroutine at a time may Send and
+// one Receive; Kill, Tail and Alive are for any.
+type Process struct {
+	name string
+	in   *os.File
+	w    *bufio.Writer
+	tail ring
+
+	frames chan reply
+	want   chan int // the longest frame the next Receive takes
+
+	ended chan struct{}
+	state string // how it ended; read after ended is closed
+
+	mu  sync.Mutex
+	pid int // 0 once it is reaped, when the number may be another's
+}
+
+type reply struct {
+	frame []byte
+	err   error
+}
+
+// Start starts a child. It fails in a child: those start none.
+func Start(o Options) (*Process, error) {
+	if os.Getenv(inside) != "" {
+		return nil, fmt.Errorf("child %s not started from inside a child: call child.Dispatch(os.Args) first in main or TestMain", o.Name)
+	}
+	if o.Memory < 0 {
+		return nil, fmt.Errorf("memory cap of %d bytes: want 0 or more", o.Memory)
+	}
+	path, err := self()
+	if err != nil {
+		return nil, err
+	}
+	var theirs, ours [3]*os.File
+	for fd := range theirs {
+		r, w, err := os.Pipe()
+		if err != nil {
+			closeAll(theirs[:fd], ours[:fd])
+			return nil, err
+		}
+		theirs[fd], ours[fd] = w, r
+		if fd == 0 {
+			theirs[fd], ours[fd] = r, w
+		}
+	}
+	cmd := &exec.Cmd{
+		Path: path, Args: []string{path, hidden, o.Name, strconv.FormatInt(o.Memory, 10)},
+		Env:   append(os.Environ(), inside+"="+o.Name),
+		Stdin: theirs[0], Stdout: theirs[1], Stderr: theirs[2],
+	}
+	err = spawn(cmd)
+	closeAll(theirs[:])
+	if err != nil {
+		closeAll(ours[:])
+		return nil, fmt.Errorf("child %s: %w", o.Name, err)
+	}
+	p := &Process{
+		name: o.Name, in: ours[0], w: bufio.NewWriterSize(ours[0], 64<<10), pid: cmd.Process.Pid,
+		frames: make(chan reply, 1), want: make(chan int, 1), ended: make(chan struct{}),
+	}
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		_, _ = io.Copy(&p.tail, ours[2])
+		ours[2].Close()
+	}()
+	go p.read(ours[1])
+	go p.reap(cmd, said)
+	return p, nil
+}
+
+func closeAll(sets ...[]*os.File) {
+	for _, set := range sets {
+		for _, f := range set {
+			f.Close()
+		}
+	}
+}
+
+// read reads one frame each time Receive asks, and ends with the first error.
+func (p *Process) read(out *os.File) {
+	defer out.Close()
+	r := bufio.NewReaderSize(out, 64<<10)
+	for most := range p.want {
+		frame, err := readFrame(r, most)
+		p.frames <- reply{frame, err}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// lastWords is how long a dead child's standard error may stay open: something
+// it left behind might hold it.
+const lastWords = time.Second
+
+func (p *Process) reap(cmd *exec.Cmd, said <-chan struct{}) {
+	awaitEnd(cmd)
+	p.killGroup() // whatever it started
+	p.mu.Lock()
+	p.pid = 0
+	p.mu.Unlock()
+	err := cmd.Wait()
+	p.state = fmt.Sprint(err)
+	if cmd.ProcessState != nil {
+		p.state = cmd.ProcessState.String()
+	}
+	select {
+	case <-said:
+	case <-time.After(lastWords):
+	}
+	p.in.Close()
+	close(p.ended)
+}
+
+// ErrEnded is behind an error of a child that ended before it answered.
+var ErrEnded = errors.New("ended")
+
+// endedError says how.
+func (p *Process) endedError() error {
+	p.Kill() // nothing more can come of it
+	return fmt.Errorf("child %s %w (%s)", p.name, ErrEnded, p.state)
+}
+
+// Send sends a frame. It may block while the child does not read: Kill ends
+// that. After an error the child is of no more use.
+func (p *Process) Send(frame []byte) error {
+	err := writeFrame(p.w, frame)
+	if err == nil {
+		err = p.w.Flush()
+	}
+	var long *FrameError
+	if err != nil && !errors.As(err, &long) {
+		return p.endedError()
+	}
+	return err
+}
+
+// Receive waits for a frame of at most the given bytes, until ctx is done. The
+// error is ctx's, a *FrameError, or wraps ErrEnded. After any error the child is
+// of no more use: Kill it.
+func (p *Process) Receive(ctx context.Context, most int) ([]byte, error) {
+	select {
+	case p.want <- most:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-p.ended:
+		return nil, p.endedError()
+	}
+	select {
+	case r := <-p.frames:
+		var long *FrameError
+		if r.err != nil && !errors.As(r.err, &long) {
+			return nil, p.endedError()
+		}
+		return r.frame, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Kill ends the child and all it started, and waits until it is gone. Killing
+// it twice is harmless.
+func (p *Process) Kill() {
+	p.killGroup()
+	select {
+	case <-p.ended:
+	case <-time.After(5 * time.Second): // in the kernel, where no signal reaches
+	}
+}
+
+// Alive tells whether the child has not been seen to end.
+func (p *Process) Alive() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// State says how the child ended, or that it runs.
+func (p *Process) State() string {
+	if p.Alive() {
+		return "running"
+	}
+	return p.state
+}
+
+// Tail is the end of what the child wrote to its standard error.
+func (p *Process) Tail() string { return p.tail.String() }

@@ -1,0 +1,86 @@
+package dynlib_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/colltune/colltune/internal/dynlib"
+)
+
+// libc is a library that every system of the kind has.
+func libc(t *testing.T) *dynlib.Library {
+	t.Helper()
+	names := map[string]string{"linux": "libc.so.6", "darwin": "/usr/lib/libSystem.B.dylib"}
+	name, ok := names[runtime.GOOS]
+	if !ok {
+		t.Skipf("no name of the C library is known for %s", runtime.GOOS)
+	}
+	lib, err := dynlib.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lib
+}
+
+func TestCallsAndStrings(t *testing.T) {
+	lib := libc(t)
+	strlen, err := lib.Symbol("strlen")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []string{"", "a", "rank 3", strings.Repeat("x", 5000)} {
+		if n := dynlib.Call(strlen, uintptr(unsafe.Pointer(dynlib.CString(s)))); int(n) != len(s) {
+			t.Errorf("strlen of %d bytes is %d", len(s), n)
+		}
+	}
+	strerror, err := lib.Symbol("strerror")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := dynlib.GoString(dynlib.Call(strerror, 2), 1000)
+	if !strings.Contains(whole, "file") {
+		t.Errorf("strerror(ENOENT) reads %q", whole)
+	}
+	if cut := dynlib.GoString(dynlib.Call(strerror, 2), 4); cut != whole[:4] {
+		t.Errorf("cut to 4 bytes: %q", cut)
+	}
+	if s := dynlib.GoString(0, 10); s != "" {
+		t.Errorf("the null pointer reads %q", s)
+	}
+}
+
+func TestMissing(t *testing.T) {
+	notALibrary := filepath.Join(t.TempDir(), "libz3.so")
+	if err := os.WriteFile(notALibrary, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := dynlib.Open("libcolltune-none.so.9", notALibrary)
+	var missing *dynlib.NotFoundError
+	if !errors.As(err, &missing) || !errors.Is(err, dynlib.ErrNotFound) {
+		t.Fatalf("got %v", err)
+	}
+	if len(missing.Reasons) != 2 || !strings.Contains(err.Error(), "libcolltune-none.so.9 or "+notALibrary) {
+		t.Errorf("the error does not say what was tried: %v", err)
+	}
+	_, err = libc(t).Symbol("colltune_none")
+	var symbol *dynlib.SymbolError
+	if !errors.As(err, &symbol) || symbol.Symbol != "colltune_none" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOpenTakesTheFirstThatLoads(t *testing.T) {
+	first := libc(t)
+	lib, err := dynlib.Open("libcolltune-none.so", first.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lib.Name != first.Name {
+		t.Errorf("opened %s", lib.Name)
+	}
+}

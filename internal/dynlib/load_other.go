@@ -1,0 +1,14 @@
+//go:build !((linux || darwin || freebsd || netbsd) && !android)
+
+package dynlib
+
+import "errors"
+
+var errSystem = errors.New("loading shared libraries is not supported on this system")
+
+func open(string) (uintptr, error) { return 0, errSystem }
+
+func symbol(uintptr, string) (uintptr, error) { return 0, errSystem }
+
+// Call is never reached here: no library can be opened.
+func Call(Symbol, ...uintptr) uintptr { panic(errSystem) }
