@@ -1,0 +1,90 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/executor"
+)
+
+// finding is something doctor looked for.
+type finding struct {
+	What   string `json:"what"`
+	Found  bool   `json:"found"`
+	Detail string `json:"detail"`
+}
+
+func doctorCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what was found on this machine: solver, GPUs, executors",
+		Args:  exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var all []finding
+			for _, look := range examinations {
+				all = append(all, look()...)
+			}
+			s := sheet{columns: []column{text("what"), text("found"), text("detail")}}
+			for _, f := range all {
+				s.add(f.What, yes(f.Found), f.Detail)
+			}
+			return emit(cmd, "doctor", struct {
+				Findings []finding `json:"findings"`
+			}{all}, s)
+		},
+	}
+	outputFlags(cmd)
+	return cmd
+}
+
+// examinations is what doctor looks at, in order. Not finding something is no
+// failure: everything here has something to take its place.
+var examinations = []func() []finding{machine, gpus, executors}
+
+func machine() []finding {
+	return []finding{{"machine", true, runtime.GOOS + "/" + runtime.GOARCH + ", " + plural(runtime.NumCPU(), "core")}}
+}
+
+// gpus looks for device files, which need no tool and no driver call to be
+// seen, and for the vendors' own listing.
+func gpus() []finding {
+	var all []finding
+	for _, v := range []struct{ vendor, devices, tool string }{
+		{"NVIDIA GPUs", "/dev/nvidia[0-9]*", "nvidia-smi"},
+		{"AMD GPUs", "/dev/kfd", "rocm-smi"},
+	} {
+		devices, _ := filepath.Glob(v.devices)
+		f := finding{What: v.vendor, Found: len(devices) > 0, Detail: "no " + v.devices}
+		if f.Found {
+			f.Detail = strings.Join(devices, " ")
+		}
+		if path, err := exec.LookPath(v.tool); err == nil {
+			f.Detail += "; " + path
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+func executors() []finding {
+	var all []finding
+	for _, e := range executor.List() {
+		detail := e.Kind
+		if e.Path != "" {
+			detail += " " + e.Path
+		}
+		all = append(all, finding{"executor " + e.Name, true, detail})
+	}
+	return all
+}
+
+func plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return short(float64(n)) + " " + what
+}

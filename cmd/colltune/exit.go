@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/colltune/colltune/executor"
+)
+
+// Exit codes, as scripts see them.
+const (
+	exitDone        = 0
+	exitFailed      = 1   // I/O, internal; unwritable, locked
+	exitUsage       = 2   // usage, unknown or missing name or file, or input that can't be parsed
+	exitNothing     = 3   // proved infeasible, or nothing found
+	exitLimit       = 4   // a limit was reached: partial results kept, resumable
+	exitWrong       = 5   // a program or a measurement failed verification
+	exitLost        = 6   // the executor was lost after retries
+	exitInterrupted = 130 // interrupted, saved
+)
+
+// exits says which error ends the command how; the first row that matches
+// counts, and any other error is exitFailed.
+var exits = []struct {
+	code int
+	is   func(error) bool
+}{
+	{exitInterrupted, is(context.Canceled)},
+	{exitLost, is(executor.ErrLost)},
+	{exitUsage, is(executor.ErrNotFound)},
+	{exitUsage, as[*usageError]},
+	{exitWrong, as[*wrongError]},
+	{exitNothing, as[*nothingError]},
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func as[E error](err error) bool {
+	var e E
+	return errors.As(err, &e)
+}
+
+// exitCode is how a command that ended with err ends.
+func exitCode(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	for _, row := range exits {
+		if row.is(err) {
+			return row.code
+		}
+	}
+	return exitFailed
+}
+
+// usageError is something wrong with what the user wrote: a flag, a name, a
+// file.
+type usageError struct{ error }
+
+func (e *usageError) Unwrap() error { return e.error }
+
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &usageError{err}
+}
+
+func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+
+// wrongError is a program or a measurement that is not right. What is wrong
+// has been printed; quiet says that nothing is to be added.
+type wrongError struct{ error }
+
+func (e *wrongError) Unwrap() error { return e.error }
+
+// nothingError is a search whose answer is that there is none.
+type nothingError struct{ error }
+
+func (e *nothingError) Unwrap() error { return e.error }

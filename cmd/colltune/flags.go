@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/topologies"
+)
+
+// choice is a flag with few values.
+type choice struct {
+	value string
+	of    []string
+}
+
+func (c *choice) String() string { return c.value }
+func (c *choice) Type() string   { return "string" }
+
+func (c *choice) Set(s string) error {
+	for _, v := range c.of {
+		if strings.EqualFold(s, v) {
+			c.value = v
+			return nil
+		}
+	}
+	return fmt.Errorf("want one of %s%s", strings.Join(c.of, ", "), didYouMean(s, c.of))
+}
+
+// choiceFlag adds a flag whose values are known, to help and completion too.
+func choiceFlag(cmd *cobra.Command, name, short, value string, of []string, usage string) {
+	cmd.Flags().VarP(&choice{value, of}, name, short, usage+": "+strings.Join(of, ", "))
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(of, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// size is a flag with a number of bytes.
+type size struct{ value units.Bytes }
+
+func (s *size) String() string { return s.value.String() }
+func (s *size) Type() string   { return "size" }
+
+func (s *size) Set(text string) error {
+	v, err := units.ParseBytes(text)
+	if err != nil {
+		return err
+	}
+	if v < 1 {
+		return fmt.Errorf("want at least 1 byte")
+	}
+	s.value = v
+	return nil
+}
+
+// topologyFlags adds -t, --nodes and --gpus; a command that takes the topology
+// as an argument has only the other two.
+func topologyFlags(cmd *cobra.Command, asArgument bool) {
+	if !asArgument {
+		cmd.Flags().StringP("topology", "t", "", "the system: a catalogue name, a .toml `FILE`, or a generator such as ring:8@50GB/s")
+		_ = cmd.RegisterFlagCompletionFunc("topology", completeTopology)
+	}
+	cmd.Flags().Int("nodes", 0, "how many nodes (as many as the file says)")
+	cmd.Flags().IntSlice("gpus", nil, "only these GPUs of each node, by local number")
+}
+
+// topology is the system that the flags (and the argument) name.
+func topology(cmd *cobra.Command, args ...string) (*topologies.Topology, error) {
+	var name string
+	if len(args) > 0 {
+		name = args[0]
+	} else if name, _ = cmd.Flags().GetString("topology"); name == "" {
+		return nil, usagef("-t/--topology is missing: want one of %s, a .toml file, or a generator such as ring:8@50GB/s", strings.Join(topologies.Names(), ", "))
+	}
+	nodes, _ := cmd.Flags().GetInt("nodes")
+	var gpus []int
+	if f := cmd.Flags().Lookup("gpus"); f != nil && f.Changed {
+		gpus, _ = cmd.Flags().GetIntSlice("gpus")
+	}
+	if nodes < 0 || nodes == 0 && cmd.Flags().Changed("nodes") {
+		return nil, usagef("--nodes %d: want at least 1", nodes)
+	}
+	t, err := topologies.Resolve(name, topologies.Options{Nodes: nodes, GPUs: gpus})
+	return t, usage(err)
+}
+
+// collectiveFlag adds -c.
+func collectiveFlag(cmd *cobra.Command) {
+	cmd.Flags().StringP("collective", "c", "", "the collective: "+strings.Join(collective.Names(), ", "))
+	_ = cmd.RegisterFlagCompletionFunc("collective", cobra.FixedCompletions(collective.Names(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// collectiveName is what -c names; spellings such as AllReduce and all_reduce
+// are taken.
+func collectiveName(cmd *cobra.Command) (string, error) {
+	written, _ := cmd.Flags().GetString("collective")
+	names := collective.Names()
+	if written == "" {
+		return "", usagef("-c/--collective is missing: want one of %s", strings.Join(names, ", "))
+	}
+	plain := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(written))
+	if !slices.Contains(names, plain) {
+		return "", usagef("unknown collective %q%s: want one of %s", written, didYouMean(plain, names), strings.Join(names, ", "))
+	}
+	return plain, nil
+}

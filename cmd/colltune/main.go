@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/colltune/colltune/executor"
+)
+
+func main() {
+	dispatch(os.Args)
+	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// dispatch makes this process one of colltune's children where its arguments
+// say so, and returns otherwise.
+func dispatch(args []string) {
+	registerExecutors()
+	executor.Dispatch(args)
+}
+
+// Main runs one command line and returns its exit code.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := untilInterrupted(stderr)
+	defer stop()
+	started := false
+	root := newRoot(&started)
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !started {
+		// What cobra itself refuses: commands, flags and numbers of arguments.
+		err = usage(err)
+	}
+	if err != nil && !errors.Is(err, errTold) {
+		fmt.Fprintln(stderr, "colltune:", strings.TrimRight(err.Error(), "\n"))
+	}
+	return exitCode(err)
+}
+
+// errTold is in an error whose message has been printed already.
+var errTold = errors.New("told")
+
+// newRoot builds the tree of commands. started is set when a command begins.
+func newRoot(started *bool) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "colltune",
+		Short: "Find the fastest way to run a collective on a GPU system",
+		Long: `colltune finds the fastest way to run a collective on a given GPU system.
+
+  colltune search -t dgx-a100 -c allreduce
+  colltune export campaigns/dgx-a100-1x-allreduce --to msccl-xml --out xml`,
+		SilenceUsage:               true,
+		SilenceErrors:              true,
+		SuggestionsMinimumDistance: 2,
+		Args:                       cobra.ArbitraryArgs,
+		RunE:                       group,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			*started = true
+			return settle(cmd)
+		},
+	}
+	root.SetFlagErrorFunc(flagError)
+	root.PersistentFlags().BoolP("verbose", "v", false, "say more on standard error")
+	root.CompletionOptions.HiddenDefaultCmd = false
+	for _, c := range commands {
+		root.AddCommand(c())
+	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
+// commands lists the subcommands, in the order help shows them in a group.
+var commands = []func() *cobra.Command{
+	topologyCommand,
+	executorCommand,
+	doctorCommand,
+	versionCommand,
+}
+
+// group is the RunE of a command that only holds others: alone it shows its
+// help, with anything else it is a mistake.
+func group(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return usagef("unknown command %q for %s%s: want one of %s", args[0], cmd.CommandPath(), didYouMean(args[0], names), strings.Join(names, ", "))
+}
+
+// flagError adds to pflag's words which flag was meant.
+func flagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return usage(err)
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	return usagef("%w%s; see %s --help", err, didYouMean("--"+unknown.GetSpecifiedName(), names), cmd.CommandPath())
+}
+
+// verbose tells whether -v was given.
+func verbose(cmd *cobra.Command) bool {
+	v, _ := cmd.Flags().GetBool("verbose")
+	return v
+}
+
+// exactly makes a check of the number of arguments that names them.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < len(names):
+			return usagef("%s: %s is missing; see %s --help", cmd.CommandPath(), names[len(args)], cmd.CommandPath())
+		case len(args) > len(names):
+			return usagef("%s: %q is one argument too many; see %s --help", cmd.CommandPath(), args[len(names)], cmd.CommandPath())
+		}
+		return nil
+	}
+}

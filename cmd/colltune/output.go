@@ -1,0 +1,170 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+)
+
+// formats are the forms of a result.
+var formats = []string{"table", "json", "csv", "md"}
+
+// sheet is a result as rows of text. Headers carry units.
+type sheet struct {
+	columns []column
+	rows    [][]string
+}
+
+type column struct {
+	name  string
+	right bool // numbers
+}
+
+// text and number declare a column.
+func text(name string) column   { return column{name: name} }
+func number(name string) column { return column{name: name, right: true} }
+
+func (s *sheet) add(cells ...string) { s.rows = append(s.rows, cells) }
+
+// outputFlags adds -o and --out.
+func outputFlags(cmd *cobra.Command) {
+	choiceFlag(cmd, "format", "o", "table", formats, "how to print the result")
+	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")
+}
+
+// emit prints a result in the format asked for: document is its JSON form, with
+// the schema's name and version in front.
+func emit(cmd *cobra.Command, schema string, document any, s sheet) error {
+	format, _ := cmd.Flags().GetString("format")
+	return deliver(cmd, func(w io.Writer) error {
+		switch format {
+		case "json":
+			return writeJSON(w, schema, document)
+		case "csv":
+			return s.writeCSV(w)
+		case "md":
+			return s.writeMarkdown(w)
+		}
+		return s.writeTable(w)
+	})
+}
+
+// deliver writes a result to standard output, or to --out in one piece.
+func deliver(cmd *cobra.Command, write func(io.Writer) error) error {
+	path, _ := cmd.Flags().GetString("out")
+	if path == "" {
+		return write(cmd.OutOrStdout())
+	}
+	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	if err != nil {
+		return err
+	}
+	defer f.Cleanup()
+	if err := write(f); err != nil {
+		return err
+	}
+	return f.CloseAtomicallyReplace()
+}
+
+// writeJSON writes a document with "schema" as its first key.
+func writeJSON(w io.Writer, schema string, document any) error {
+	b, err := json.MarshalIndent(document, "", "  ")
+	if err != nil {
+		return err
+	}
+	rest, ok := strings.CutPrefix(string(b), "{")
+	if !ok {
+		return fmt.Errorf("document of schema %s is no object", schema)
+	}
+	if strings.TrimSpace(rest) != "}" {
+		rest = "," + rest
+	}
+	_, err = fmt.Fprintf(w, "{\n  \"schema\": %q%s\n", "colltune."+schema+"/v1", rest)
+	return err
+}
+
+func (s *sheet) header() []string {
+	names := make([]string, len(s.columns))
+	for i, c := range s.columns {
+		names[i] = c.name
+	}
+	return names
+}
+
+var csvName = strings.NewReplacer(" ", "_", "gb/s", "gbps", "#", "")
+
+func (s *sheet) writeCSV(w io.Writer) error {
+	names := s.header()
+	for i, n := range names {
+		names[i] = csvName.Replace(strings.ToLower(n)) // latency us: latency_us
+	}
+	c := csv.NewWriter(w)
+	if err := c.Write(names); err != nil {
+		return err
+	}
+	if err := c.WriteAll(s.rows); err != nil {
+		return err
+	}
+	c.Flush()
+	return c.Error()
+}
+
+func (s *sheet) writeMarkdown(w io.Writer) error {
+	var b strings.Builder
+	line := func(cells []string) {
+		b.WriteString("|")
+		for _, c := range cells {
+			b.WriteString(" " + strings.ReplaceAll(c, "|", "\\|") + " |")
+		}
+		b.WriteString("\n")
+	}
+	line(s.header())
+	b.WriteString("|")
+	for _, c := range s.columns {
+		if c.right {
+			b.WriteString("---:|")
+		} else {
+			b.WriteString("---|")
+		}
+	}
+	b.WriteString("\n")
+	for _, r := range s.rows {
+		line(r)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (s *sheet) writeTable(w io.Writer) error {
+	width := make([]int, len(s.columns))
+	all := append([][]string{s.header()}, s.rows...)
+	for _, r := range all {
+		for i, c := range r {
+			width[i] = max(width[i], utf8.RuneCountInString(c))
+		}
+	}
+	var b strings.Builder
+	for _, r := range all {
+		var l strings.Builder
+		for i, c := range r {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(c))
+			if i > 0 {
+				l.WriteString("  ")
+			}
+			if s.columns[i].right {
+				l.WriteString(pad + c)
+			} else {
+				l.WriteString(c + pad)
+			}
+		}
+		b.WriteString(strings.TrimRight(l.String(), " ") + "\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A flag that isn't given takes its value from COLLTUNE_NAME in the
+// environment, then from ./colltune.toml, then from the user's own file, then
+// its default. In the files a key is a flag's long name:
+//
+//	topology = "dgx-a100"
+//	jobs     = 4
+//	family   = ["ring", "all-pairs"]
+
+// settle gives the flags of cmd that were not given their values.
+func settle(cmd *cobra.Command) error {
+	known := flagNames(cmd.Root())
+	var files []map[string]setting
+	for _, path := range settingsFiles() {
+		f, err := readSettings(path, known)
+		if err != nil {
+			return usage(err)
+		}
+		files = append(files, f)
+	}
+	var failed error
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Changed || f.Name == "help" || failed != nil {
+			return
+		}
+		if name := variable(f.Name); os.Getenv(name) != "" {
+			failed = setFlag(cmd, f, setting{values: []string{os.Getenv(name)}, where: name})
+			return
+		}
+		for _, file := range files {
+			if s, ok := file[f.Name]; ok {
+				failed = setFlag(cmd, f, s)
+				return
+			}
+		}
+	})
+	return usage(failed)
+}
+
+// setting is a flag's value from somewhere else.
+type setting struct {
+	values []string
+	where  string
+}
+
+func setFlag(cmd *cobra.Command, f *pflag.Flag, s setting) error {
+	if list, ok := f.Value.(pflag.SliceValue); ok && len(s.values) != 1 {
+		if err := list.Replace(s.values); err != nil {
+			return fmt.Errorf("%s: %w", s.where, err)
+		}
+		f.Changed = true
+		return nil
+	}
+	if len(s.values) != 1 {
+		return fmt.Errorf("%s: want one value, not a list", s.where)
+	}
+	if err := cmd.Flags().Set(f.Name, s.values[0]); err != nil {
+		return fmt.Errorf("%s: %w", s.where, err)
+	}
+	return nil
+}
+
+// variable is the environment's name of a flag.
+func variable(flag string) string {
+	return "COLLTUNE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// flagNames are the long names of every command's flags.
+func flagNames(root *cobra.Command) []string {
+	seen := map[string]bool{}
+	var walk func(*cobra.Command)
+	walk = func(c *cobra.Command) {
+		add := func(f *pflag.Flag) {
+			if !f.Hidden && f.Name != "help" {
+				seen[f.Name] = true
+			}
+		}
+		c.Flags().VisitAll(add)
+		c.PersistentFlags().VisitAll(add)
+		for _, sub := range c.Commands() {
+			if sub.Name() != "completion" {
+				walk(sub)
+			}
+		}
+	}
+	walk(root)
+	names := make([]string, 0, len(seen))
+	for n := range seen {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// settingsFiles lists where settings are read from, the strongest first.
+func settingsFiles() []string {
+	files := []string{"colltune.toml"}
+	if dir, err := os.UserConfigDir(); err == nil {
+		files = append(files, filepath.Join(dir, "colltune", "config.toml"))
+	}
+	return files
+}
+
+// maxSettings is more than anyone writes by hand.
+const maxSettings = 1 << 20
+
+// readSettings reads a file of settings; one that isn't there has none.
+func readSettings(path string, known []string) (map[string]setting, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > maxSettings:
+		return nil, fmt.Errorf("%s: want a file of at most %d bytes", path, maxSettings)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var raw map[string]any
+	if _, err := toml.Decode(string(text), &raw); err != nil {
+		var at toml.ParseError
+		if errors.As(err, &at) {
+			return nil, fmt.Errorf("%s:%d: %s", path, at.Position.Line, at.Message)
+		}
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	all := map[string]setting{}
+	for key, v := range raw {
+		where := fmt.Sprintf("%s:%d: %s", path, lineOf(string(text), key), key)
+		if nearest := didYouMean(key, known); !contains(known, key) {
+			return nil, fmt.Errorf("%s: unknown key%s: want the long name of a flag", where, nearest)
+		}
+		s, err := flagValues(v)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", where, err)
+		}
+		all[key] = setting{s, where}
+	}
+	return all, nil
+}
+
+func contains(list []string, s string) bool {
+	for _, e := range list {
+		if e == s {
+			return true
+		}
+	}
+	return false
+}
+
+// flagValues are a TOML value as a flag takes it.
+func flagValues(v any) ([]string, error) {
+	switch v := v.(type) {
+	case string:
+		return []string{v}, nil
+	case int64, bool, float64:
+		return []string{fmt.Sprint(v)}, nil
+	case []any:
+		values := []string{}
+		for _, e := range v {
+			s, err := flagValues(e)
+			if err != nil || len(s) != 1 {
+				return nil, errors.New("want a list of strings, numbers or booleans")
+			}
+			values = append(values, s[0])
+		}
+		return values, nil
+	}
+	return nil, errors.New("want a string, a number, a boolean or a list of them")
+}
+
+// lineOf is the line on which a top-level key is set.
+func lineOf(text, key string) int {
+	for i, line := range strings.Split(text, "\n") {
+		before, _, ok := strings.Cut(line, "=")
+		if ok && strings.Trim(strings.TrimSpace(before), `"'`) == key || strings.Trim(strings.TrimSpace(line), "[]") == key {
+			return i + 1
+		}
+	}
+	return 1
+}
