@@ -1,0 +1,149 @@
+package compiler
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// chunkDAG finds, for every operation, which earlier ones it must wait for (GC3
+// 4.1): those that wrote what it reads (true dependencies), and those that read
+// or wrote what it overwrites (false ones).
+//
+//	0 copy rank 0 in[0] → rank 1 sc[0]
+//	1 copy rank 1 sc[0] → rank 2 out[0]    at rank 1 after 0
+//	2 copy rank 0 in[1] → rank 1 sc[0]     at rank 1 after 1
+//
+// A write waits for the readers since the last write, and for that write itself
+// only where there are none: the readers waited for it. The waits at the rank
+// read from and at the rank written to are kept apart, since they become those
+// of different instructions.
+func chunkDAG(u *unit) error {
+	t, err := newCells(u)
+	if err != nil {
+		return err
+	}
+	u.srcDeps, u.dstDeps = newCSR(len(u.ops)), newCSR(len(u.ops))
+	seen := make([]int32, len(u.ops)) // seen[o] = 1 + the last row o was put in, twice over
+	for i := range u.ops {
+		o, id := &u.ops[i], int32(i)
+		src := t.at(o.src, o.srcBuf, o.srcOff)
+		dst := t.at(o.dst, o.dstBuf, o.dstOff)
+
+		row := 2*id + 1
+		for c := src; c < src+int(o.count); c++ {
+			add(&u.srcDeps, seen, t.writer[c], row)
+			t.read(c, id)
+		}
+		u.srcDeps.end()
+
+		if !o.local() {
+			row++ // a local operation is one instruction, which waits once
+		}
+		for c := dst; c < dst+int(o.count); c++ {
+			if o.reduce {
+				add(&u.dstDeps, seen, t.writer[c], row)
+			}
+			if t.readers[c] == none {
+				add(&u.dstDeps, seen, t.writer[c], row)
+			}
+			for n := t.readers[c]; n != none; n = t.next[n] {
+				if t.reader[n] != id {
+					add(&u.dstDeps, seen, t.reader[n], row)
+				}
+			}
+			t.write(c, id)
+		}
+		u.dstDeps.end()
+		if len(u.srcDeps.list)+len(u.dstDeps.list) > math.MaxInt32/2 {
+			return fmt.Errorf("more than %d dependencies", math.MaxInt32/2)
+		}
+	}
+	u.final = make([]bool, len(u.ops))
+	for r := range u.col.Ranks {
+		for i := range u.col.OutChunks(r) {
+			if u.col.Want(r, i).Kind == collective.WantNothing {
+				continue
+			}
+			b, off := u.col.Place(r, collective.Out, i)
+			if w := t.writer[t.at(int32(r), b, int32(off))]; w != none {
+				u.final[w] = true
+			}
+		}
+	}
+	return nil
+}
+
+// add puts o in the row under construction, once.
+func add(c *csr, seen []int32, o, row int32) {
+	if o != none && seen[o] != row {
+		seen[o] = row
+		c.list = append(c.list, o)
+	}
+}
+
+// cells is what is known of every chunk of every buffer: who wrote it last, and
+// who has read it since.
+type cells struct {
+	base    [][3]int // by rank and buffer: its first cell
+	writer  []int32
+	readers []int32 // first node of the list of readers
+	reader  []int32 // by node
+	next    []int32 // by node
+	free    int32   // nodes to use again
+}
+
+func newCells(u *unit) (*cells, error) {
+	t := &cells{base: make([][3]int, u.col.Ranks), free: none}
+	n := 0
+	for r := range t.base {
+		for b := collective.In; b <= collective.Scratch; b++ {
+			t.base[r][b] = n
+			if b == collective.Scratch {
+				n += int(u.scratch[r])
+			} else {
+				n += u.col.BufferChunks(r, b)
+			}
+		}
+	}
+	if n > math.MaxInt32/2 {
+		return nil, fmt.Errorf("%d chunks over all buffers: want at most %d", n, math.MaxInt32/2)
+	}
+	t.writer, t.readers = make([]int32, n), make([]int32, n)
+	for i := range t.writer {
+		t.writer[i], t.readers[i] = none, none
+	}
+	return t, nil
+}
+
+func (t *cells) at(rank int32, b collective.Buffer, off int32) int {
+	return t.base[rank][b] + int(off)
+}
+
+// read notes that o read cell c.
+func (t *cells) read(c int, o int32) {
+	n := t.free
+	if n != none {
+		t.free = t.next[n]
+	} else {
+		n = int32(len(t.reader))
+		t.reader, t.next = append(t.reader, 0), append(t.next, 0)
+	}
+	t.reader[n], t.next[n] = o, t.readers[c]
+	t.readers[c] = n
+}
+
+// write notes that o wrote cell c, and forgets who read what was there.
+func (t *cells) write(c int, o int32) {
+	t.writer[c] = o
+	if first := t.readers[c]; first != none {
+		n := first
+		for t.next[n] != none {
+			n = t.next[n]
+		}
+		t.next[n] = t.free
+		t.free = first
+		t.readers[c] = none
+	}
+}

@@ -1,0 +1,35 @@
+package compiler
+
+// coarsen merges chunks that no operation tells apart: where all places and
+// counts share a factor, chunks are made that much larger.
+//
+//	copy rank 0 in[0:4] → rank 1 sc[0:4]        copy rank 0 in[0:2] → rank 1 sc[0:2]
+//	copy rank 0 in[6:8] → rank 1 sc[4:6]        copy rank 0 in[3] → rank 1 sc[2]
+//
+// Replication makes such programs: two instances of a reference of two chunks
+// are the two chunks themselves. Fewer chunks divide more sizes (a runtime
+// falls back where they do not divide the element count), and steps of a lower
+// count fill fewer slots.
+func coarsen(u *unit) error {
+	by := int64(u.col.Chunks)
+	for i := range u.ops {
+		o := &u.ops[i]
+		by = gcd(by, gcd(int64(o.count), gcd(int64(o.srcOff), int64(o.dstOff))))
+		if by == 1 {
+			return nil
+		}
+	}
+	if by == 1 || len(u.ops) == 0 {
+		return nil
+	}
+	g := int32(by)
+	for i := range u.ops {
+		o := &u.ops[i]
+		o.count, o.srcOff, o.dstOff = o.count/g, o.srcOff/g, o.dstOff/g
+	}
+	u.col.Chunks /= int(by)
+	for r, n := range u.scratch {
+		u.scratch[r] = (n + g - 1) / g
+	}
+	return nil
+}

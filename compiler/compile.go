@@ -1,0 +1,116 @@
+package compiler
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// Options are the choices left to the caller. The zero value compiles one
+// instance with every pass.
+type Options struct {
+	// Instances replicates the whole program: every chunk is cut in as many
+	// parts, and every part travels on channels of its own. 0 means 1.
+	Instances int
+	// MaxChannels is the largest number of channels the IR may use; 0 means 32,
+	// what NCCL gives a communicator.
+	MaxChannels int
+	// Slots is how many messages a connection may hold that its receiver has
+	// not taken yet; the schedule never needs more. 0 means 2, what protocol
+	// Simple has room for; LL and LL128 have 8.
+	Slots int
+	// CallPerChunk makes a step of count c fill c slots rather than one: what
+	// a runtime does at sizes where a slot has room for no more than a chunk.
+	CallPerChunk bool
+
+	// Disable names optional passes to leave out.
+	Disable []string
+	// Dump is called with the text of the program after pass DumpAfter, or
+	// after every pass where DumpAfter is "all".
+	Dump      func(pass, text string)
+	DumpAfter string
+	// CheckEachPass checks the invariants after every pass.
+	CheckEachPass bool
+}
+
+// Limits taken where Options leave one at 0.
+const (
+	DefaultMaxChannels = 32
+	DefaultSlots       = 2
+)
+
+// PassTime is what one pass cost.
+type PassTime struct {
+	Name    string
+	Elapsed time.Duration
+}
+
+// Result is a compiled program and how it came about.
+type Result struct {
+	Program *ir.Program
+	Times   []PassTime
+	// Split counts fused instructions that were taken apart again because a
+	// connection or its slots could not serve them fused.
+	Split int
+}
+
+// Compile lowers p to IR. Errors that lie in the program are *lang.Error, at
+// its own line; the others name the option or the limit that stands in the way.
+func Compile(p *lang.Program, o Options) (*Result, error) {
+	if o.Instances == 0 {
+		o.Instances = 1
+	}
+	if o.MaxChannels == 0 {
+		o.MaxChannels = DefaultMaxChannels
+	}
+	if o.Slots == 0 {
+		o.Slots = DefaultSlots
+	}
+	switch {
+	case o.Instances < 0:
+		return nil, fmt.Errorf("instances %d: want at least 1", o.Instances)
+	case o.MaxChannels < 0:
+		return nil, fmt.Errorf("channel limit %d: want at least 1", o.MaxChannels)
+	case o.Slots < 0:
+		return nil, fmt.Errorf("slots %d: want at least 1", o.Slots)
+	}
+	skip, err := disabled(o.Disable)
+	if err != nil {
+		return nil, err
+	}
+	if o.DumpAfter != "" && o.DumpAfter != "all" {
+		if _, err := find(o.DumpAfter); err != nil {
+			return nil, err
+		}
+	}
+
+	u := &unit{in: p, opt: o}
+	res := &Result{}
+	for i := range passes {
+		pass := &passes[i]
+		if !skip[pass.name] {
+			start := time.Now()
+			if err := pass.run(u); err != nil {
+				var at *lang.Error
+				if errors.As(err, &at) {
+					return nil, at
+				}
+				return nil, fmt.Errorf("%s: %w", pass.name, err)
+			}
+			res.Times = append(res.Times, PassTime{pass.name, time.Since(start)})
+		}
+		if o.CheckEachPass {
+			if err := u.check(); err != nil {
+				return nil, fmt.Errorf("after pass %s: %w", pass.name, err)
+			}
+		}
+		if o.Dump != nil && (o.DumpAfter == pass.name || o.DumpAfter == "all") {
+			o.Dump(pass.name, u.text())
+		}
+	}
+	res.Program, res.Split = u.out, u.splits
+	return res, nil
+}

@@ -1,0 +1,50 @@
+package compiler
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// families are programs of the kinds people write.
+func families() map[string]*lang.Program {
+	return map[string]*lang.Program{
+		"ring 4":               ringAllReduce(4, 1),
+		"ring 5 on 3 channels": ringAllReduce(5, 3),
+		"all-pairs 4":          allPairs(4, false),
+		"all-pairs 4 wide":     allPairs(4, true),
+		"hierarchical 2x3":     hierarchical(2, 3, 1),
+		"hierarchical 2x3 x2":  hierarchical(2, 3, 2),
+		"hierarchical 3x2 x3":  hierarchical(3, 2, 3),
+		"two-step 2x3":         twoStep(2, 3),
+		"two-step 3x2":         twoStep(3, 2),
+		"recursive doubling 8": recursiveDoubling(8),
+		"halving doubling 8":   halvingDoubling(8),
+	}
+}
+
+func TestFamiliesComputeTheirCollective(t *testing.T) {
+	for name, p := range families() {
+		for _, o := range []Options{
+			{}, {Instances: 2}, {Instances: 3, MaxChannels: 64}, {Slots: 1}, {Slots: 8}, {CallPerChunk: true}, {CallPerChunk: true, Slots: 1},
+		} {
+			t.Run(fmt.Sprintf("%s/i%d s%d %v", name, o.Instances, o.Slots, o.CallPerChunk), func(t *testing.T) {
+				o.CheckEachPass = true
+				res, err := Compile(p, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				slots := o.Slots
+				if slots == 0 {
+					slots = DefaultSlots
+				}
+				for seed := range int64(10) {
+					if err := execute(res.Program, slots, o.CallPerChunk, seed); err != nil {
+						t.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

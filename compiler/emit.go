@@ -1,0 +1,65 @@
+package compiler
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// emit writes the IR: threadblocks under their rank, waits as (threadblock,
+// step), the steps waited for marked.
+func emit(u *unit) error {
+	steps := make([]ir.Step, len(u.seq))
+	deps := make([]ir.Dep, len(u.waits.list))
+	p := &ir.Program{
+		Name:       u.in.Name,
+		Collective: u.col.Spec,
+		GPUs:       make([]ir.GPU, u.col.Ranks),
+	}
+	if u.opt.Instances > 1 {
+		p.Comment = fmt.Sprintf("%d instances", u.opt.Instances)
+	}
+	blocks := make([]ir.Threadblock, len(u.tbs))
+	for r := range p.GPUs {
+		p.GPUs[r] = ir.GPU{
+			Scratch:      int(u.scratch[r]),
+			Threadblocks: blocks[u.gpuTBs[r]:u.gpuTBs[r+1]:u.gpuTBs[r+1]],
+		}
+	}
+	for t := range u.tbs {
+		tb := &u.tbs[t]
+		n := len(tb.steps)
+		b := ir.Threadblock{Send: none, Recv: none, Channel: int(tb.channel), Steps: steps[:n:n]}
+		steps = steps[n:]
+		if tb.put != none {
+			b.Send = int(u.conns[tb.put].to)
+		}
+		if tb.get != none {
+			b.Recv = int(u.conns[tb.get].from)
+		}
+		for s, i := range tb.steps {
+			in := &u.ins[i]
+			step := &b.Steps[s]
+			step.Op, step.Count = in.op, in.count
+			if in.op.ReadsSrc() {
+				step.Src = ir.Loc{Buf: in.srcBuf, Off: in.srcOff}
+			}
+			if in.op.WritesDst() {
+				step.Dst = ir.Loc{Buf: in.dstBuf, Off: in.dstOff}
+			}
+			if waits := u.waits.row(i); len(waits) > 0 {
+				step.Deps = deps[:len(waits):len(waits)]
+				deps = deps[len(waits):]
+				for d, w := range waits {
+					step.Deps[d] = ir.Dep{TB: u.tbOf[w] - u.gpuTBs[tb.rank], Step: u.posOf[w]}
+				}
+			}
+		}
+		blocks[t] = b
+	}
+	for _, w := range u.waits.list {
+		blocks[u.tbOf[w]].Steps[u.posOf[w]].HasDep = true
+	}
+	u.out = p
+	return nil
+}

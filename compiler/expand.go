@@ -1,0 +1,136 @@
+package compiler
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// maxOps bounds what replication may make of a program.
+const maxOps = 1 << 27
+
+// expand reads the traced program into operations on contiguous chunks.
+//
+//	copy rank 0 in[0:6:3] → rank 1 sc[0:2]      copy rank 0 in[0] → rank 1 sc[0]
+//	                                            copy rank 0 in[3] → rank 1 sc[1]
+//
+// A reference is cut only where its chunks, or those it goes to, are not
+// neighbours. A local operation whose two places overlap is cut into single
+// chunks, done in the order in which none is read after it was overwritten; a
+// copy onto itself vanishes.
+//
+// It refuses places that do not exist: later passes index by them.
+func expand(u *unit) error {
+	p := u.in
+	u.col = p.Collective
+	u.keys, u.widest = 1, 1
+	if p.Collective.Ranks < 1 {
+		return fmt.Errorf("program %q has no collective", p.Name)
+	}
+	if len(p.Scratch) > p.Collective.Ranks {
+		return fmt.Errorf("scratch of %d ranks, in a collective over %d", len(p.Scratch), p.Collective.Ranks)
+	}
+	u.scratch = make([]int32, p.Collective.Ranks)
+	for r, n := range p.Scratch {
+		if n < 0 || n > math.MaxInt32 {
+			return fmt.Errorf("rank %d has %d chunks of scratch: want 0 to %d", r, n, math.MaxInt32)
+		}
+		u.scratch[r] = int32(n)
+	}
+	for i, s := range p.Scopes {
+		if s.Factor < 1 || i > 0 && (s.Parent < 0 || int(s.Parent) >= i) {
+			return fmt.Errorf("scope %d has factor %d and parent %d: want at least 1, and an earlier scope", i, s.Factor, s.Parent)
+		}
+	}
+	u.ops = make([]op, 0, len(p.Ops))
+	for i := range p.Ops {
+		t := &p.Ops[i]
+		for _, s := range [2]lang.Span{t.Src, t.Dst} {
+			if err := u.inside(s); err != nil {
+				return &lang.Error{Pos: t.Pos, Msg: err.Error()}
+			}
+		}
+		switch {
+		case t.Src.Count != t.Dst.Count:
+			return &lang.Error{Pos: t.Pos, Msg: fmt.Sprintf("%d chunks to %d: the counts differ", t.Src.Count, t.Dst.Count)}
+		case t.Channel < none || t.Channel >= math.MaxInt16:
+			return &lang.Error{Pos: t.Pos, Msg: fmt.Sprintf("channel %d: want 0 to %d", t.Channel, u.opt.MaxChannels-1)}
+		case t.Scope != 0 && (t.Scope < 0 || int(t.Scope) >= len(p.Scopes)):
+			return &lang.Error{Pos: t.Pos, Msg: fmt.Sprintf("scope %d, of %d", t.Scope, len(p.Scopes))}
+		}
+		u.expandOp(t, int32(i))
+		if len(u.ops) > maxOps {
+			return fmt.Errorf("more than %d operations", maxOps)
+		}
+	}
+	return nil
+}
+
+// inside says why a span does not exist, if it does not.
+func (u *unit) inside(s lang.Span) error {
+	if s.Rank < 0 || s.Rank >= u.col.Ranks {
+		return fmt.Errorf("rank %d: want 0 to %d", s.Rank, u.col.Ranks-1)
+	}
+	if s.Buf > collective.Scratch || s.Count < 1 || s.Stride < 1 {
+		return fmt.Errorf("%d chunks, %d apart, of buffer %d: want at least 1, of a buffer there is", s.Count, s.Stride, s.Buf)
+	}
+	size := u.col.BufferChunks(s.Rank, s.Buf)
+	if s.Buf == collective.Scratch {
+		size = int(u.scratch[s.Rank])
+	}
+	if s.Index < 0 || s.Index >= size || s.Count-1 > (size-1-s.Index)/s.Stride {
+		return fmt.Errorf("%v is outside the buffer of %d chunks", s, size)
+	}
+	return nil
+}
+
+// expandOp appends the contiguous operations that a traced one amounts to.
+func (u *unit) expandOp(t *lang.Op, origin int32) {
+	o := op{
+		reduce: t.Kind == lang.Reduce,
+		srcBuf: t.Src.Buf, dstBuf: t.Dst.Buf,
+		src: int32(t.Src.Rank), dst: int32(t.Dst.Rank),
+		srcOff: int32(t.Src.Index), dstOff: int32(t.Dst.Index),
+		count: int32(t.Src.Count), channel: int32(t.Channel), scope: t.Scope, origin: origin,
+	}
+	srcStride, dstStride := int32(t.Src.Stride), int32(t.Dst.Stride)
+	if o.count == 1 {
+		srcStride, dstStride = 1, 1
+	}
+	onto := o.local() && o.srcBuf == o.dstBuf
+	if onto && o.srcOff == o.dstOff && srcStride == dstStride && !o.reduce {
+		return
+	}
+	last := o.count - 1
+	overlap := onto && o.srcOff <= o.dstOff+last*dstStride && o.dstOff <= o.srcOff+last*srcStride
+	if srcStride == 1 && dstStride == 1 && !overlap {
+		u.ops = append(u.ops, o)
+		return
+	}
+	// Chunk k is read before another chunk's write lands on it when those that
+	// move up go last to first, and then those that move down first to last.
+	whole := o
+	single := func(k int32) {
+		o.srcOff, o.dstOff, o.count = whole.srcOff+k*srcStride, whole.dstOff+k*dstStride, 1
+		u.ops = append(u.ops, o)
+	}
+	moves := func(k int32) int32 { return whole.dstOff + k*dstStride - whole.srcOff - k*srcStride }
+	if !overlap {
+		for k := range whole.count {
+			single(k)
+		}
+		return
+	}
+	for k := last; k >= 0; k-- {
+		if d := moves(k); d > 0 || d == 0 && o.reduce {
+			single(k)
+		}
+	}
+	for k := range whole.count {
+		if moves(k) < 0 {
+			single(k)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package lang
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// Finish ends the program: every output chunk must hold what the collective's
+// postcondition asks for. The error of one that does not stands at the
+// operation that wrote it last.
+func (t *Trace) Finish() (*Program, error) {
+	if t.broken != nil {
+		return nil, t.broken
+	}
+	if len(t.open) > 0 {
+		return nil, t.errorf("parallelize was entered and not left")
+	}
+	if err := t.checkResult(); err != nil {
+		return nil, err
+	}
+	p := &Program{Name: t.name, Collective: t.coll, Ops: t.ops, Scopes: t.scopes, Scratch: make([]int, len(t.ranks))}
+	for r := range t.ranks {
+		p.Scratch[r] = len(t.ranks[r].buffers[collective.Scratch])
+	}
+	return p, nil
+}
+
+// checkResult compares all output chunks with the postcondition, and reports
+// the first that is wrong and how many others are.
+func (t *Trace) checkResult() error {
+	whole := reductions{ranks: t.coll.Ranks}
+	var first *Error
+	wrong := 0
+	for r := range t.ranks {
+		out := t.ranks[r].names[collective.Out]
+		b := t.ranks[r].buffers[out.buf]
+		for i := range t.coll.OutChunks(r) {
+			want, holds := t.coll.Want(r, i), b[out.shift+i]
+			if t.satisfies(holds.value, want, &whole) {
+				continue
+			}
+			if wrong++; first == nil {
+				first = &Error{Pos: t.pos, Msg: fmt.Sprintf("wrong result: rank %d out[%d] holds %s, want %s",
+					r, i, t.values.describe(holds.value), t.wanted(want))}
+				if holds.version > 0 {
+					first.Pos = t.ops[holds.version-1].Pos
+				}
+			}
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	if wrong > 1 {
+		first.Msg += fmt.Sprintf(" (and %d more output chunks are wrong)", wrong-1)
+	}
+	return first
+}
+
+func (t *Trace) satisfies(v value, w collective.Want, whole *reductions) bool {
+	switch {
+	case w.Kind == collective.WantNothing:
+		return true
+	case v == nothing:
+		return false
+	case w.Kind == collective.WantInput:
+		if v > 0 {
+			return false
+		}
+		rank, index := t.values.source(v)
+		return rank == w.Rank && index == w.Index
+	}
+	return t.values.fingerprint(v) == whole.of(w.Index)
+}
+
+// wanted is what a postcondition asks for, in the words of describe.
+func (t *Trace) wanted(w collective.Want) string {
+	if w.Kind == collective.WantInput {
+		return fmt.Sprintf("in[%d] of rank %d", w.Index, w.Rank)
+	}
+	return fmt.Sprintf("in[%d] of ranks 0-%d, each once", w.Index, t.coll.Ranks-1)
+}
+
+// reductions are the fingerprints of whole reductions, by input chunk, worked
+// out when they are first asked for.
+type reductions struct {
+	ranks int
+	known []fingerprint
+	have  []bool
+}
+
+func (w *reductions) of(index int) fingerprint {
+	for len(w.known) <= index {
+		w.known, w.have = append(w.known, fingerprint{}), append(w.have, false)
+	}
+	if !w.have[index] {
+		f := fingerprint{}
+		for r := range w.ranks {
+			f = f.add(weight(r, index))
+		}
+		w.known[index], w.have[index] = f, true
+	}
+	return w.known[index]
+}

@@ -1,0 +1,169 @@
+package lang
+
+import (
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// Places are kept as dense slices, a buffer a slice, so that a program of
+// millions of operations is traced at the speed of memory. Names of buffers
+// are turned into places through collective.Place, which is a shift within a
+// rank and is therefore asked once a buffer.
+
+// place is what is known of one chunk of a buffer.
+type place struct {
+	version int32 // the operation that wrote it last, counted from 1; 0 is the start
+	value   value
+}
+
+// rank is the buffers of one rank.
+type rank struct {
+	buffers [3][]place // by canonical name
+	names   [2]name    // what In and Out stand for
+	// output is the part of the canonical In buffer that is the call's output
+	// as well: [from, to). The rest of it belongs to the caller.
+	output [2]int
+}
+
+// name is what a buffer's name in the program stands for.
+type name struct {
+	buf   collective.Buffer
+	shift int
+	size  int // how many chunks the name reaches
+}
+
+// layOut sizes the buffers of all ranks and fills in the precondition.
+func (t *Trace) layOut() error {
+	c := t.coll
+	if c.Chunks > MaxPlaces || c.LoopChunks() > MaxPlaces {
+		return t.errorf("%s of %d chunks: more than can be traced (%d)", c.Name, c.Chunks, MaxPlaces)
+	}
+	for r := range c.Ranks {
+		t.places += c.BufferChunks(r, collective.In) + c.BufferChunks(r, collective.Out)
+		if t.places > MaxPlaces {
+			return t.errorf("%s of %d chunks over %d ranks: more than can be traced (%d in all)", c.Name, c.Chunks, c.Ranks, MaxPlaces)
+		}
+	}
+	all := make([]place, t.places)
+	t.ranks = make([]rank, c.Ranks)
+	t.values.inputs = make([]int32, 1, c.Ranks+1)
+	for r := range t.ranks {
+		k := &t.ranks[r]
+		for _, b := range [...]collective.Buffer{collective.In, collective.Out} {
+			n := c.BufferChunks(r, b)
+			k.buffers[b], all = all[:n:n], all[n:]
+			at, shift := c.Place(r, b, 0)
+			k.names[b] = name{buf: at, shift: shift, size: n}
+			if at != b {
+				k.names[b].size = c.InChunks(r)
+				if b == collective.Out {
+					k.names[b].size = c.OutChunks(r)
+				}
+			}
+		}
+		if out := k.names[collective.Out]; out.buf == collective.In {
+			k.output = [2]int{out.shift, out.shift + out.size}
+		}
+		in, n := k.names[collective.In], c.InChunks(r)
+		first := t.values.inputs[r]
+		for i := range n {
+			k.buffers[in.buf][in.shift+i].value = input(first + int32(i))
+		}
+		t.values.inputs = append(t.values.inputs, first+int32(n))
+	}
+	return nil
+}
+
+// resolve turns what a program names into a canonical span that lies within
+// its buffer. Scratch has no size of its own: it reaches as far as it is used.
+func (t *Trace) resolve(r int, buf collective.Buffer, index, count, stride int) (Span, error) {
+	if t.broken != nil {
+		return Span{}, t.broken
+	}
+	switch {
+	case r < 0 || r >= len(t.ranks):
+		return Span{}, t.errorf("rank %d is out of range: there are %d ranks", r, len(t.ranks))
+	case buf > collective.Scratch:
+		return Span{}, t.errorf("buffer %d: want in, out or scratch", buf)
+	case count < 1 || count > MaxPlaces:
+		return Span{}, t.errorf("a reference to %d chunks: want at least 1, at most %d", count, MaxPlaces)
+	case stride < 1 || stride > MaxPlaces:
+		return Span{}, t.errorf("a stride of %d chunks: want at least 1, at most %d", stride, MaxPlaces)
+	}
+	if count == 1 {
+		stride = 1
+	}
+	n := name{buf: buf, size: MaxScratch}
+	if buf != collective.Scratch {
+		n = t.ranks[r].names[buf]
+	}
+	if index < 0 || index > MaxPlaces || index+(count-1)*stride >= n.size {
+		named := Span{Rank: r, Buf: buf, Index: index, Count: count, Stride: stride}
+		return Span{}, t.errorf("%v is out of range: %v of rank %d holds %s", named, buf, r, chunks(n.size))
+	}
+	return Span{Rank: r, Buf: n.buf, Index: n.shift + index, Count: count, Stride: stride}, nil
+}
+
+// buffer is the places of a span's buffer.
+func (t *Trace) buffer(s Span) []place { return t.ranks[s.Rank].buffers[s.Buf] }
+
+// checkWritable is an error where s is not the program's to write: the input
+// of a call is the caller's, but where the output overlaps it.
+func (t *Trace) checkWritable(s Span) error {
+	if s.Buf != collective.In {
+		return nil
+	}
+	out := t.ranks[s.Rank].output
+	if s.Index >= out[0] && s.Index+(s.Count-1)*s.Stride < out[1] {
+		return nil
+	}
+	where := "out of place"
+	if t.coll.InPlace {
+		where = "in place"
+	}
+	return t.errorf("%v is input and not output of a call %s: it belongs to the caller, and must not be overwritten", s, where)
+}
+
+// reach makes a scratch buffer long enough for s.
+func (t *Trace) reach(s Span) error {
+	if s.Buf != collective.Scratch {
+		return nil
+	}
+	b := &t.ranks[s.Rank].buffers[collective.Scratch]
+	more := s.Index + (s.Count-1)*s.Stride + 1 - len(*b)
+	if more <= 0 {
+		return nil
+	}
+	if t.places += more; t.places > MaxPlaces {
+		return t.errorf("%v: the buffers of all ranks hold more than %d chunks", s, MaxPlaces)
+	}
+	*b = append(*b, make([]place, more)...)
+	return nil
+}
+
+// overlap tells whether two spans share a place.
+func overlap(a, b Span) bool {
+	if a.Rank != b.Rank || a.Buf != b.Buf {
+		return false
+	}
+	aEnd, bEnd := a.Index+(a.Count-1)*a.Stride, b.Index+(b.Count-1)*b.Stride
+	if a.Index > bEnd || b.Index > aEnd {
+		return false
+	}
+	for i := range a.Count {
+		if d := a.Index + i*a.Stride - b.Index; d >= 0 && d%b.Stride == 0 && d/b.Stride < b.Count {
+			return true
+		}
+	}
+	return false
+}
+
+// chunks is a number of chunks, in words.
+func chunks(n int) string {
+	switch n {
+	case 0:
+		return "no chunks"
+	case 1:
+		return "1 chunk"
+	}
+	return itoa(n) + " chunks"
+}

@@ -1,0 +1,132 @@
+package lang
+
+import (
+	"strconv"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// Ref is a reference to the chunks that were in a span when it was taken. It
+// can be used as long as none of them has been overwritten (GC3 section 3.3).
+type Ref struct {
+	t    *Trace
+	span Span
+	seen int32 // operations traced when it was taken
+}
+
+// Span is where the chunks lie, in canonical places.
+func (r *Ref) Span() Span { return r.span }
+
+// Chunk refers to count chunks of rank's buffer: index, index+stride, … All
+// of them must hold something.
+func (t *Trace) Chunk(rank int, buf collective.Buffer, index, count, stride int) (*Ref, error) {
+	s, err := t.resolve(rank, buf, index, count, stride)
+	if err != nil {
+		return nil, err
+	}
+	b := t.buffer(s)
+	for i := range s.Count {
+		if at := s.Index + i*s.Stride; at >= len(b) || b[at].value == nothing {
+			return nil, t.errorf("uninitialised chunk: nothing has been written to %v", Span{Rank: rank, Buf: s.Buf, Index: at, Count: 1, Stride: 1})
+		}
+	}
+	return t.ref(s), nil
+}
+
+func (t *Trace) ref(s Span) *Ref { return &Ref{t: t, span: s, seen: int32(len(t.ops))} }
+
+// Copy writes the chunks to rank's buffer from index on, over channel ch (-1:
+// the compiler's choice), and refers to them there. A copy of chunks onto
+// themselves, as when in and out are one buffer, does nothing.
+func (r *Ref) Copy(rank int, buf collective.Buffer, index, ch int) (*Ref, error) {
+	return r.CopyStrided(rank, buf, index, 1, ch)
+}
+
+// CopyStrided is Copy to index, index+stride, …
+func (r *Ref) CopyStrided(rank int, buf collective.Buffer, index, stride, ch int) (*Ref, error) {
+	t := r.t
+	dst, err := t.resolve(rank, buf, index, r.span.Count, stride)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if dst == r.span {
+		return t.ref(dst), nil
+	}
+	if overlap(r.span, dst) {
+		return nil, t.errorf("copy of %v to %v: source and destination overlap", r.span, dst)
+	}
+	if err := t.move(Copy, r.span, dst, ch); err != nil {
+		return nil, err
+	}
+	from, to, now := t.buffer(r.span), t.buffer(dst), int32(len(t.ops))
+	for i := range dst.Count {
+		to[dst.Index+i*dst.Stride] = place{now, from[r.span.Index+i*r.span.Stride].value}
+	}
+	return t.ref(dst), nil
+}
+
+// Reduce combines other's chunks into r's own, chunk by chunk, and refers to
+// the result, which lies where r's chunks lay.
+func (r *Ref) Reduce(other *Ref, ch int) (*Ref, error) {
+	t := r.t
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	if err := other.check(); err != nil {
+		return nil, err
+	}
+	switch {
+	case other.t != t:
+		return nil, t.errorf("reduce of chunks of two programs")
+	case !t.coll.Reduces():
+		return nil, t.errorf("%s has no reduction: reduce cannot be used in it", t.coll.Name)
+	case r.span.Count != other.span.Count:
+		return nil, t.errorf("reduce of %v with %v: %s and %s", r.span, other.span, chunks(r.span.Count), chunks(other.span.Count))
+	case overlap(r.span, other.span):
+		return nil, t.errorf("reduce of %v with %v: the same chunks", r.span, other.span)
+	}
+	if err := t.move(Reduce, other.span, r.span, ch); err != nil {
+		return nil, err
+	}
+	from, to, now := t.buffer(other.span), t.buffer(r.span), int32(len(t.ops))
+	for i := range r.span.Count {
+		p := &to[r.span.Index+i*r.span.Stride]
+		v, ok := t.values.sum(p.value, from[other.span.Index+i*other.span.Stride].value)
+		if !ok {
+			return nil, t.errorf("the program reduces more than %d chunks", MaxPlaces)
+		}
+		*p = place{now, v}
+	}
+	return t.ref(r.span), nil
+}
+
+// move checks what copy and reduce have in common, and records the operation.
+func (t *Trace) move(k Kind, src, dst Span, ch int) error {
+	if err := t.checkLink(src.Rank, dst.Rank); err != nil {
+		return err
+	}
+	if err := t.checkWritable(dst); err != nil {
+		return err
+	}
+	if err := t.reach(dst); err != nil {
+		return err
+	}
+	return t.record(Op{Kind: k, Src: src, Dst: dst, Channel: ch})
+}
+
+// check is an error where a later operation has overwritten one of the chunks.
+func (r *Ref) check() error {
+	b := r.t.buffer(r.span)
+	for i := range r.span.Count {
+		if p := b[r.span.Index+i*r.span.Stride]; p.version > r.seen {
+			at := Span{Rank: r.span.Rank, Buf: r.span.Buf, Index: r.span.Index + i*r.span.Stride, Count: 1, Stride: 1}
+			return r.t.errorf("stale reference: %v has been overwritten at %v; refer to what is there now", at, r.t.ops[p.version-1].Pos)
+		}
+	}
+	return nil
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

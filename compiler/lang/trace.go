@@ -1,0 +1,127 @@
+package lang
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// What a trace may grow to. The largest programs in sight stay an order of
+// magnitude below (all-pairs on 2,048 ranks: 8 million operations); what is
+// above them is a mistake, and is told before the memory is gone.
+const (
+	MaxOps     = 1 << 24 // operations
+	MaxScratch = 1 << 24 // chunks of scratch at one rank
+	MaxPlaces  = 1 << 26 // chunks of all buffers of all ranks
+	MaxFactor  = 1 << 10 // of all enclosing parallelize together
+	MaxChannel = 1 << 10
+)
+
+// Trace records the operations of a chunk program as it runs (GC3 section 4.1)
+// and knows at each moment what every place holds. It is not safe for
+// concurrent use.
+type Trace struct {
+	name   string
+	coll   collective.Collective
+	linked func(a, b int) bool
+	links  []uint8 // a*ranks+b: 0 not asked yet, 1 no, 2 yes
+
+	pos    Pos
+	ops    []Op
+	scopes []Scope
+	scope  int32   // the innermost open scope
+	open   []int32 // what Leave returns to; a factor of 1 opens no scope of its own
+
+	ranks  []rank
+	places int
+	values values
+	broken error // the collective is too large to trace
+}
+
+// NewTrace starts a program called name for a collective: the input buffers
+// are as its precondition says, everything else is uninitialised.
+func NewTrace(name string, c collective.Collective) *Trace {
+	t := &Trace{name: name, coll: c, scopes: []Scope{{Factor: 1}}}
+	t.broken = t.layOut()
+	return t
+}
+
+// SetLinked gives the function that says whether rank a can send to rank b.
+// Without it every two ranks are linked.
+func (t *Trace) SetLinked(f func(a, b int) bool) {
+	t.linked = f
+	t.links = make([]uint8, t.coll.Ranks*t.coll.Ranks)
+}
+
+// At says where in the program's text the next operations stand.
+func (t *Trace) At(p Pos) { t.pos = p }
+
+// Len is how many operations have been traced.
+func (t *Trace) Len() int { return len(t.ops) }
+
+// Collective is what the program computes.
+func (t *Trace) Collective() collective.Collective { return t.coll }
+
+// Enter opens a scope under parallelize: until Leave, operations are
+// replicated factor times. A factor of 1 changes nothing.
+func (t *Trace) Enter(factor int) error {
+	total := factor
+	for s := t.scope; s != 0 && total > 0 && total <= MaxFactor; s = t.scopes[s].Parent {
+		total *= t.scopes[s].Factor
+	}
+	switch {
+	case factor < 1:
+		return t.errorf("parallelize(%d): want at least 1", factor)
+	case total > MaxFactor:
+		return t.errorf("parallelize(%d) makes more than %d instances together with the scopes around it", factor, MaxFactor)
+	}
+	t.open = append(t.open, t.scope)
+	if factor > 1 {
+		t.scopes = append(t.scopes, Scope{Parent: t.scope, Factor: factor})
+		t.scope = int32(len(t.scopes) - 1)
+	}
+	return nil
+}
+
+// Leave closes the scope opened last; without one it does nothing.
+func (t *Trace) Leave() {
+	if n := len(t.open); n > 0 {
+		t.scope, t.open = t.open[n-1], t.open[:n-1]
+	}
+}
+
+// errorf is an Error at the current position.
+func (t *Trace) errorf(format string, args ...any) error {
+	return &Error{Pos: t.pos, Msg: fmt.Sprintf(format, args...)}
+}
+
+// checkLink is an error where rank a cannot send to rank b.
+func (t *Trace) checkLink(a, b int) error {
+	if a == b || t.linked == nil {
+		return nil
+	}
+	known := &t.links[a*t.coll.Ranks+b]
+	if *known == 0 {
+		*known = 1
+		if t.linked(a, b) {
+			*known = 2
+		}
+	}
+	if *known == 1 {
+		return t.errorf("no link from rank %d to rank %d", a, b)
+	}
+	return nil
+}
+
+// record appends an operation. The versions of places count operations from 1.
+func (t *Trace) record(op Op) error {
+	switch {
+	case len(t.ops) >= MaxOps:
+		return t.errorf("the program has more than %d operations", MaxOps)
+	case op.Channel < -1 || op.Channel >= MaxChannel:
+		return t.errorf("channel %d: want 0 to %d, or none", op.Channel, MaxChannel-1)
+	}
+	op.Scope, op.Pos = t.scope, t.pos
+	t.ops = append(t.ops, op)
+	return nil
+}

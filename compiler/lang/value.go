@@ -1,0 +1,178 @@
+package lang
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"sort"
+	"strings"
+)
+
+// What a place holds is an input chunk or a sum of such. A sum is known by a
+// fingerprint: the 128-bit sum of a fixed random weight for every input chunk
+// in it, as often as it is in it. Sums of the same chunks in whatever order
+// and bracketing have one fingerprint; a chunk missing, foreign or there twice
+// changes it (two different sums agree by accident once in 2^128). So sums
+// cost two additions and no table, and a ring of 2,048 ranks has four million
+// of them. How each came about is kept too, to name its contributions when
+// they are not what was wanted.
+
+// value is an input chunk (negative), a sum (positive) or nothing.
+type value int32
+
+const nothing value = 0
+
+// input is the value of the nth input chunk, ranks in order.
+func input(n int32) value { return value(-1 - n) }
+
+// fingerprint is a multiset of input chunks.
+type fingerprint struct{ hi, lo uint64 }
+
+func (f fingerprint) add(g fingerprint) fingerprint {
+	lo, carry := bits.Add64(f.lo, g.lo, 0)
+	hi, _ := bits.Add64(f.hi, g.hi, carry)
+	return fingerprint{hi, lo}
+}
+
+// sum is one reduction's result.
+type sum struct {
+	is   fingerprint
+	a, b value // what was added
+}
+
+// values are the values of one program.
+type values struct {
+	inputs []int32 // rank r's input chunks are inputs[r] to inputs[r+1]
+	sums   []sum   // value v > 0 is sums[v-1]
+}
+
+// sum adds two values; it is refused beyond MaxPlaces of them.
+func (vs *values) sum(a, b value) (value, bool) {
+	if len(vs.sums) >= MaxPlaces {
+		return 0, false
+	}
+	vs.sums = append(vs.sums, sum{vs.fingerprint(a).add(vs.fingerprint(b)), a, b})
+	return value(len(vs.sums)), true
+}
+
+// source is the rank and index of an input value.
+func (vs *values) source(v value) (rank, index int) {
+	n := int32(-1 - v)
+	rank = sort.Search(len(vs.inputs)-1, func(r int) bool { return vs.inputs[r+1] > n })
+	return rank, int(n - vs.inputs[rank])
+}
+
+func (vs *values) fingerprint(v value) fingerprint {
+	if v > 0 {
+		return vs.sums[v-1].is
+	}
+	rank, index := vs.source(v)
+	return weight(rank, index)
+}
+
+// weight is the fixed random number of input chunk index of rank.
+func weight(rank, index int) fingerprint {
+	key := uint64(rank)<<32 | uint64(uint32(index))
+	return fingerprint{mix(key ^ 0x6a09e667f3bcc908), mix(key ^ 0xbb67ae8584caa73b)}
+}
+
+// mix spreads a key over 64 bits (two rounds of multiply and shift, with odd
+// multipliers taken from the fractions of square roots).
+func mix(x uint64) uint64 {
+	for _, m := range [...]uint64{0xa54ff53a5f1d36f1, 0x510e527fade682d1, 0x9b05688c2b3e6c1f} {
+		x = (x + m) * m
+		x ^= x >> 29
+	}
+	return x ^ x>>32
+}
+
+// maxNamed is how many contributions describe looks at: sums can be doubled,
+// and a program of a hundred lines can hold 2^100 of a chunk.
+const maxNamed = 1 << 14
+
+// describe says what v holds: in[2] of rank 5, or in[2] of ranks 0-3, 5
+// (rank 3 twice).
+func (vs *values) describe(v value) string {
+	if v == nothing {
+		return "nothing"
+	}
+	times := map[int]map[int]int{} // index → rank → how often
+	stack := []value{v}
+	for looked := 0; len(stack) > 0; looked++ {
+		if looked > maxNamed {
+			return fmt.Sprintf("a sum of more than %d contributions", maxNamed/2)
+		}
+		v, stack = stack[len(stack)-1], stack[:len(stack)-1]
+		if v > 0 {
+			stack = append(stack, vs.sums[v-1].a, vs.sums[v-1].b)
+			continue
+		}
+		rank, index := vs.source(v)
+		if times[index] == nil {
+			times[index] = map[int]int{}
+		}
+		times[index][rank]++
+	}
+	indices := make([]int, 0, len(times))
+	for i := range times {
+		indices = append(indices, i)
+	}
+	slices.Sort(indices)
+	var parts []string
+	for n, i := range indices {
+		if n == 4 {
+			parts = append(parts, fmt.Sprintf("%d other chunks", len(indices)-n))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("in[%d] of %s", i, ranksNamed(times[i])))
+	}
+	return strings.Join(parts, " ⊕ ")
+}
+
+// ranksNamed lists ranks as ranges, and which of them occur more than once.
+func ranksNamed(times map[int]int) string {
+	ranks := make([]int, 0, len(times))
+	for r := range times {
+		ranks = append(ranks, r)
+	}
+	slices.Sort(ranks)
+	var ranges, repeated []string
+	for i := 0; i < len(ranks); {
+		j := i + 1
+		for j < len(ranks) && ranks[j] == ranks[j-1]+1 {
+			j++
+		}
+		switch {
+		case j-i == 1:
+			ranges = append(ranges, itoa(ranks[i]))
+		default:
+			ranges = append(ranges, fmt.Sprintf("%d-%d", ranks[i], ranks[j-1]))
+		}
+		i = j
+	}
+	for _, r := range ranks {
+		switch n := times[r]; {
+		case n == 2:
+			repeated = append(repeated, fmt.Sprintf("rank %d twice", r))
+		case n > 2:
+			repeated = append(repeated, fmt.Sprintf("rank %d %d times", r, n))
+		}
+	}
+	noun := "rank "
+	if len(ranks) > 1 {
+		noun = "ranks "
+	}
+	s := noun + shorten(ranges, "others")
+	if len(repeated) > 0 {
+		s += " (" + shorten(repeated, "more") + ")"
+	}
+	return s
+}
+
+// shorten joins a list, of which it names the first eight.
+func shorten(list []string, rest string) string {
+	if len(list) > 8 {
+		list = append(list[:8:8], fmt.Sprintf("%d %s", len(list)-8, rest))
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,126 @@
+package compiler
+
+import (
+	"fmt"
+	"math"
+)
+
+// parallelize replicates what stands under a parallelize scope (GC3 5.1). Every
+// chunk of the program is cut in L parts, L a common multiple of the products of
+// factors along the scopes' chains; an operation outside any scope moves all
+// parts of its chunks, and instance f of one under a product of F moves the
+// f-th of F equal, contiguous runs of them:
+//
+//	copy rank 0 in[0:2] → rank 1 sc[0:2]  under 2
+//
+//	copy rank 0 in[0:2] → rank 1 sc[0:2]  instance 0     L = 2: in[0:2] was chunk 0
+//	copy rank 0 in[2:4] → rank 1 sc[2:4]  instance 1
+//
+// An aggregated reference stays one message. Its instances do not divide the
+// chunks as those of a shorter reference do, so that one may have to wait for
+// several: dependencies are found later, part by part, and never assumed to
+// stay within an instance.
+func parallelize(u *unit) error {
+	scopes := u.in.Scopes
+	product := make([]int64, max(1, len(scopes)))
+	product[0] = 1
+	cut := int64(1)
+	for i := range scopes {
+		product[i] = int64(scopes[i].Factor)
+		if i > 0 {
+			product[i] *= product[scopes[i].Parent]
+		}
+		if product[i] > math.MaxInt16 {
+			return fmt.Errorf("scopes parallelized %d times: want at most %d", product[i], math.MaxInt16)
+		}
+		cut = cut / gcd(cut, product[i]) * product[i]
+		if cut > math.MaxInt16 {
+			return fmt.Errorf("chunks cut in %d parts for the scopes: want at most %d", cut, math.MaxInt16)
+		}
+	}
+	if cut == 1 {
+		return nil
+	}
+	widest := int64(1)
+	total := 0
+	for i := range u.ops {
+		f := product[u.ops[i].scope]
+		widest = max(widest, f)
+		total += int(f)
+	}
+	if err := u.finer(cut, total); err != nil {
+		return err
+	}
+	u.widest, u.keys = int32(widest), int32(widest)
+	ops := make([]op, 0, total)
+	for _, o := range u.ops {
+		f := int32(product[o.scope])
+		ops = replicate(ops, o, f, int32(cut), func(k int32) int32 { return k })
+	}
+	u.ops = ops
+	return nil
+}
+
+// instances replicates the program as a whole, instance j on the j-th part of
+// every reference: chunk i of a reference of one becomes chunks i·n to i·n+n-1,
+// one an instance, which keeps a program of short references free of waits
+// between instances.
+func instances(u *unit) error {
+	n := int32(u.opt.Instances)
+	if n == 1 {
+		return nil
+	}
+	if u.opt.Instances > math.MaxInt16 {
+		return fmt.Errorf("instances %d: want at most %d", u.opt.Instances, math.MaxInt16)
+	}
+	total := len(u.ops) * int(n)
+	if err := u.finer(int64(n), total); err != nil {
+		return err
+	}
+	ops := make([]op, 0, total)
+	for _, o := range u.ops {
+		key := o.key
+		ops = replicate(ops, o, n, n, func(j int32) int32 { return j*u.widest + key })
+	}
+	u.ops = ops
+	u.keys = n * u.widest
+	return nil
+}
+
+// replicate appends o's factor instances, chunks being cut in cut parts.
+func replicate(ops []op, o op, factor, cut int32, key func(int32) int32) []op {
+	src, dst, count := o.srcOff*cut, o.dstOff*cut, o.count*(cut/factor)
+	for k := range factor {
+		o.srcOff, o.dstOff, o.count = src+k*count, dst+k*count, count
+		o.key = key(k)
+		ops = append(ops, o)
+	}
+	return ops
+}
+
+// finer cuts every chunk of the collective and of scratch, and says so if that
+// makes more than can be counted.
+func (u *unit) finer(cut int64, ops int) error {
+	if ops > maxOps {
+		return fmt.Errorf("%d operations after replication: want at most %d", ops, maxOps)
+	}
+	largest := int64(0)
+	for r, n := range u.scratch {
+		largest = max(largest, int64(n), int64(u.col.InChunks(r)), int64(u.col.OutChunks(r)))
+	}
+	if largest*cut > math.MaxInt32 {
+		return fmt.Errorf("%d chunks cut in %d: want at most %d", largest, cut, math.MaxInt32)
+	}
+	u.col = u.col.Times(int(cut))
+	for r := range u.scratch {
+		u.scratch[r] *= int32(cut)
+	}
+	return nil
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

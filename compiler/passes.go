@@ -1,0 +1,114 @@
+package compiler
+
+import (
+	"fmt"
+	"strings"
+)
+
+// pass is one row of the pipeline.
+type pass struct {
+	name     string
+	doc      string
+	required bool // the IR would be wrong or missing without it
+	run      func(*unit) error
+}
+
+// passes is the pipeline, top to bottom.
+var passes = [...]pass{
+	{"expand", "cut strided and overlapping references into contiguous operations", true, expand},
+	{"parallelize", "replicate the operations of parallelize scopes, each on its part of the chunks", true, parallelize},
+	{"instances", "replicate the whole program, each instance on its part of the chunks", true, instances},
+	{"coarsen", "merge chunks that are never touched apart", false, coarsen},
+	{"chunk dag", "find what every operation must wait for, chunk by chunk", true, chunkDAG},
+	{"instructions", "expand operations into sends, receives and local instructions", true, instructions},
+	{"fuse rcs", "join a receive and the send of what it received", false, fuseRCS},
+	{"fuse rrcs", "join a receiving reduction and the send of its result", false, fuseRRCS},
+	{"fuse rrs", "drop the store of a forwarded reduction that nobody reads", false, fuseRRS},
+	{"channels", "give every message a channel, fused chains one for all", true, channels},
+	{"depths", "measure how far every instruction is from both ends of the program", true, depths},
+	{"order", "find the global order in which instructions are handed to threadblocks", true, order},
+	{"threadblocks", "create threadblocks and give every instruction to one", true, threadblocks},
+	{"synchronise", "find the waits that program order and messages do not imply", true, synchronise},
+	{"emit", "write the IR", true, emit},
+}
+
+// passOrder is what the table's order must respect, and why.
+var passOrder = [...]struct{ before, after, why string }{
+	{"expand", "parallelize", "an instance's part of a reference is contiguous only if the reference is"},
+	{"parallelize", "instances", "instances cut what scopes have cut"},
+	{"instances", "coarsen", "replication leaves references that share a factor"},
+	{"coarsen", "chunk dag", "dependencies are tracked per chunk, and fewer chunks are fewer to track"},
+	{"instances", "chunk dag", "an instance of a long reference meets several instances of short ones"},
+	{"chunk dag", "instructions", "an instruction's waits are its operation's"},
+	{"instructions", "fuse rcs", "there is nothing to fuse before"},
+	{"fuse rrcs", "fuse rrs", "an rrs is an rrcs without its store"},
+	{"fuse rcs", "channels", "a fused chain shares one channel"},
+	{"fuse rrcs", "channels", "a fused chain shares one channel"},
+	{"channels", "order", "messages of one connection arrive in the order they were sent"},
+	{"depths", "order", "the order is by depth"},
+	{"fuse rrs", "depths", "fusing shortens paths"},
+	{"order", "threadblocks", "order may take fused instructions apart, which changes the pairs of connections"},
+	{"threadblocks", "synchronise", "what one threadblock does in order needs no wait"},
+	{"synchronise", "emit", "the IR carries the waits"},
+}
+
+func init() {
+	at := map[string]int{}
+	for i, p := range passes {
+		if _, twice := at[p.name]; twice {
+			panic("pass " + p.name + " is listed twice")
+		}
+		at[p.name] = i
+	}
+	for _, o := range passOrder {
+		i, ok := at[o.before]
+		j, ok2 := at[o.after]
+		if !ok || !ok2 || i >= j {
+			panic(fmt.Sprintf("pass %q must come before %q: %s", o.before, o.after, o.why))
+		}
+	}
+}
+
+// Pass describes a pass to those who list, time or disable them.
+type Pass struct {
+	Name     string
+	Doc      string
+	Required bool
+}
+
+// Passes lists the pipeline in order.
+func Passes() []Pass {
+	all := make([]Pass, len(passes))
+	for i, p := range passes {
+		all[i] = Pass{p.name, p.doc, p.required}
+	}
+	return all
+}
+
+// find is the pass called name.
+func find(name string) (*pass, error) {
+	names := make([]string, len(passes))
+	for i := range passes {
+		if passes[i].name == name {
+			return &passes[i], nil
+		}
+		names[i] = passes[i].name
+	}
+	return nil, fmt.Errorf("unknown pass %q: want one of %s", name, strings.Join(names, ", "))
+}
+
+// disabled is the set of passes to leave out.
+func disabled(names []string) (map[string]bool, error) {
+	skip := map[string]bool{}
+	for _, n := range names {
+		p, err := find(n)
+		if err != nil {
+			return nil, err
+		}
+		if p.required {
+			return nil, fmt.Errorf("pass %q cannot be left out", n)
+		}
+		skip[n] = true
+	}
+	return skip, nil
+}

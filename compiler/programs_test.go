@@ -1,0 +1,239 @@
+package compiler
+
+import (
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// builder writes lang.Programs without going through the language.
+type builder struct {
+	p       lang.Program
+	scope   int32
+	channel int
+}
+
+// spot is a place of a rank.
+type spot struct {
+	rank  int
+	buf   collective.Buffer
+	index int
+}
+
+func in(rank, index int) spot  { return spot{rank, collective.In, index} }
+func out(rank, index int) spot { return spot{rank, collective.Out, index} }
+func sc(rank, index int) spot  { return spot{rank, collective.Scratch, index} }
+
+func begin(s collective.Spec) *builder {
+	c, err := collective.New(s)
+	if err != nil {
+		panic(err)
+	}
+	return &builder{
+		p:       lang.Program{Name: s.Name, Collective: c, Scopes: []lang.Scope{{Factor: 1}}, Scratch: make([]int, s.Ranks)},
+		channel: none,
+	}
+}
+
+func (b *builder) span(s spot, count, stride int) lang.Span {
+	if s.buf == collective.Scratch {
+		b.p.Scratch[s.rank] = max(b.p.Scratch[s.rank], s.index+(count-1)*stride+1)
+	}
+	buf, index := b.p.Collective.Place(s.rank, s.buf, s.index)
+	return lang.Span{Rank: s.rank, Buf: buf, Index: index, Count: count, Stride: stride}
+}
+
+func (b *builder) op(k lang.Kind, from, to spot, count int) {
+	b.p.Ops = append(b.p.Ops, lang.Op{
+		Kind: k, Src: b.span(from, count, 1), Dst: b.span(to, count, 1),
+		Channel: b.channel, Scope: b.scope, Pos: lang.Pos{File: "test", Line: len(b.p.Ops) + 1, Col: 1},
+	})
+}
+
+func (b *builder) copy(from, to spot, count int)   { b.op(lang.Copy, from, to, count) }
+func (b *builder) reduce(to, from spot, count int) { b.op(lang.Reduce, from, to, count) }
+
+// parallel runs f under parallelize(factor).
+func (b *builder) parallel(factor int, f func()) {
+	outer := b.scope
+	b.p.Scopes = append(b.p.Scopes, lang.Scope{Parent: outer, Factor: factor})
+	b.scope = int32(len(b.p.Scopes) - 1)
+	f()
+	b.scope = outer
+}
+
+func allreduce(ranks, chunks int) *builder {
+	return begin(collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: chunks, InPlace: true})
+}
+
+func (b *builder) ringReduceScatter(ranks []int, offset, count int) {
+	n := len(ranks)
+	for r := range n {
+		index := offset + r*count
+		for step := 1; step < n; step++ {
+			b.reduce(in(ranks[(step+r+1)%n], index), in(ranks[(step+r)%n], index), count)
+		}
+	}
+}
+
+func (b *builder) ringAllGather(ranks []int, offset, count int) {
+	n := len(ranks)
+	for r := range n {
+		index := offset + r*count
+		for step := 1; step < n; step++ {
+			b.copy(in(ranks[(step+r-1)%n], index), in(ranks[(step+r)%n], index), count)
+		}
+	}
+}
+
+func upto(n int) []int {
+	r := make([]int, n)
+	for i := range r {
+		r[i] = i
+	}
+	return r
+}
+
+// ringAllReduce spreads the ring's chunks over channels.
+func ringAllReduce(ranks, channels int) *lang.Program {
+	b := allreduce(ranks, ranks)
+	for r := range ranks {
+		b.channel = r % channels
+		if channels == 1 {
+			b.channel = none
+		}
+		for step := 1; step < 2*ranks-1; step++ {
+			from, to := in((step+r-1)%ranks, r), in((step+r)%ranks, r)
+			if step < ranks {
+				b.reduce(to, from, 1)
+			} else {
+				b.copy(from, to, 1)
+			}
+		}
+	}
+	return &b.p
+}
+
+// allPairs is the two-phase all-pairs AllReduce, with R² chunks as the peer has
+// it where wide is set.
+func allPairs(ranks int, wide bool) *lang.Program {
+	width := 1
+	if wide {
+		width = ranks
+	}
+	b := allreduce(ranks, ranks*width)
+	for r1 := range ranks {
+		for r2 := range ranks {
+			if r1 != r2 {
+				b.copy(in(r1, r2*width), sc(r2, (r1-b2i(r1 > r2))*width), width)
+			}
+		}
+	}
+	for r := range ranks {
+		for i := range width {
+			for peer := range ranks - 1 {
+				b.reduce(in(r, r*width+i), sc(r, peer*width+i), 1)
+			}
+		}
+	}
+	for r1 := range ranks {
+		for r2 := range ranks {
+			if r1 != r2 {
+				b.copy(in(r1, r1*width), in(r2, r1*width), width)
+			}
+		}
+	}
+	return &b.p
+}
+
+func b2i(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// hierarchical is GC3's Figure 3.
+func hierarchical(nodes, gpus, parallel int) *lang.Program {
+	b := allreduce(nodes*gpus, nodes*gpus)
+	local := func(n int) []int {
+		r := make([]int, gpus)
+		for i := range r {
+			r[i] = i + n*gpus
+		}
+		return r
+	}
+	for n := range nodes {
+		b.channel = 0
+		b.parallel(parallel, func() { b.ringReduceScatter(local(n), 0, nodes) })
+	}
+	for g := range gpus {
+		cross := make([]int, nodes)
+		for i := range cross {
+			cross[i] = i*gpus + g
+		}
+		b.channel = 1
+		// The paper's Figure 3b leaves rank (r+n-1+1) with the sum of part r.
+		b.ringReduceScatter(cross, ((g+gpus)%gpus)*nodes, 1)
+		b.ringAllGather(cross, ((g+gpus)%gpus)*nodes, 1)
+	}
+	for n := range nodes {
+		b.channel = 2
+		b.parallel(parallel, func() { b.ringAllGather(local(n), 0, nodes) })
+	}
+	return &b.p
+}
+
+// twoStep is GC3's Figure 8 as meant: gathered within the node, then one message
+// a pair of nodes.
+func twoStep(nodes, gpus int) *lang.Program {
+	b := begin(collective.Spec{Name: "alltoall", Ranks: nodes * gpus, Chunks: 1})
+	for n := range nodes {
+		for g := range gpus {
+			for m := range nodes {
+				for i := range gpus {
+					from := in(m*gpus+i, n*gpus+g)
+					if n == m {
+						b.copy(from, out(n*gpus+g, m*gpus+i), 1)
+					} else {
+						b.copy(from, sc(m*gpus+g, n*gpus+i), 1)
+					}
+				}
+				if n != m {
+					b.copy(sc(m*gpus+g, n*gpus), out(n*gpus+g, m*gpus), gpus)
+				}
+			}
+		}
+	}
+	return &b.p
+}
+
+// recursiveDoubling is an AllGather whose messages double.
+func recursiveDoubling(ranks int) *lang.Program {
+	b := begin(collective.Spec{Name: "allgather", Ranks: ranks, Chunks: 1, InPlace: true})
+	for width := 1; width < ranks; width *= 2 {
+		for r := range ranks {
+			b.copy(out(r, r/width*width), out(r^width, r/width*width), width)
+		}
+	}
+	return &b.p
+}
+
+// halvingDoubling is the recursive halving-doubling AllReduce.
+func halvingDoubling(ranks int) *lang.Program {
+	b := allreduce(ranks, ranks)
+	for width := ranks / 2; width >= 1; width /= 2 {
+		for r := range ranks {
+			peer := r ^ width
+			b.copy(in(r, peer/width*width), sc(peer, peer/width*width), width)
+		}
+		for r := range ranks {
+			b.reduce(in(r, r/width*width), sc(r, r/width*width), width)
+		}
+	}
+	for width := 1; width < ranks; width *= 2 {
+		for r := range ranks {
+			b.copy(in(r, r/width*width), in(r^width, r/width*width), width)
+		}
+	}
+	return &b.p
+}

@@ -1,0 +1,139 @@
+package compiler
+
+import (
+	"cmp"
+	"slices"
+)
+
+// threadblocks creates the threadblocks and gives every instruction to one, in
+// the global order (GC3 5.2, steps 1 and 5).
+//
+//	rcs ← 0 → 2 ch 0    the threadblock of (send 2, receive 0, channel 0)
+//	s → 2 ch 0          the same: the connection is its
+//	s → 3 ch 0          the threadblock of (send 3, channel 0)
+//	cpy                 the one, of its instance, whose latest instruction is
+//	                    earliest in the order
+//
+// Pass channels saw to it that a connection is in one pair at most. A rank that
+// sends and receives nothing gets a threadblock for its local instructions.
+func threadblocks(u *unit) error {
+	putTB, getTB := u.pairs()
+	u.sortThreadblocks(putTB, getTB)
+
+	u.tbOf, u.posOf = make([]int32, len(u.ins)), make([]int32, len(u.ins))
+	latest := make([]int32, len(u.tbs)) // by threadblock: 1 + its latest instruction's place in the order
+	for at, i := range u.seq {
+		in := &u.ins[i]
+		var tb int32
+		switch {
+		case in.put != none:
+			tb = putTB[u.msgs[in.put].conn]
+		case in.get != none:
+			tb = getTB[u.msgs[in.get].conn]
+		default:
+			tb = u.idlest(in.rank, u.ops[in.of].key, latest)
+		}
+		t := &u.tbs[tb]
+		u.tbOf[i], u.posOf[i] = tb, int32(len(t.steps))
+		t.steps = append(t.steps, i)
+		latest[tb] = int32(at) + 1
+	}
+	return nil
+}
+
+// pairs creates the threadblocks: one for every pair of connections that a fused
+// instruction uses, and one for every other connection. It returns who sends on
+// a connection, and who receives from it.
+func (u *unit) pairs() (putTB, getTB []int32) {
+	putTB, getTB = make([]int32, len(u.conns)), make([]int32, len(u.conns))
+	for q := range u.conns {
+		putTB[q], getTB[q] = none, none
+	}
+	create := func(rank, put, get, key int32) {
+		tb := threadblock{rank: rank, put: put, get: get, key: key}
+		if put != none {
+			tb.channel, putTB[put] = u.conns[put].channel, int32(len(u.tbs))
+		}
+		if get != none {
+			tb.channel, getTB[get] = u.conns[get].channel, int32(len(u.tbs))
+		}
+		u.tbs = append(u.tbs, tb)
+	}
+	for _, i := range u.seq {
+		if in := &u.ins[i]; in.fused != none {
+			if q := u.msgs[in.put].conn; putTB[q] == none {
+				create(in.rank, q, u.msgs[in.get].conn, u.msgs[in.get].key)
+			}
+		}
+	}
+	works := make([]bool, u.col.Ranks) // has a threadblock
+	only := make([]bool, u.col.Ranks)  // has local instructions
+	for _, i := range u.seq {
+		in := &u.ins[i]
+		works[in.rank] = works[in.rank] || in.put != none || in.get != none
+		only[in.rank] = only[in.rank] || in.put == none && in.get == none
+	}
+	for i := range u.msgs {
+		m := &u.msgs[i]
+		if putTB[m.conn] == none {
+			create(m.from, m.conn, none, m.key)
+		}
+		if getTB[m.conn] == none {
+			create(m.to, none, m.conn, m.key)
+		}
+	}
+	for r := range u.col.Ranks {
+		if only[r] && !works[r] {
+			create(int32(r), none, none, 0)
+		}
+	}
+	return putTB, getTB
+}
+
+// sortThreadblocks numbers the threadblocks by rank, channel, peer sent to, peer
+// received from.
+func (u *unit) sortThreadblocks(putTB, getTB []int32) {
+	peer := func(q int32, to bool) int32 {
+		switch {
+		case q == none:
+			return none
+		case to:
+			return u.conns[q].to
+		}
+		return u.conns[q].from
+	}
+	slices.SortFunc(u.tbs, func(a, b threadblock) int {
+		return cmp.Or(
+			cmp.Compare(a.rank, b.rank),
+			cmp.Compare(a.channel, b.channel),
+			cmp.Compare(peer(a.put, true), peer(b.put, true)),
+			cmp.Compare(peer(a.get, false), peer(b.get, false)),
+		)
+	})
+	u.gpuTBs = make([]int32, u.col.Ranks+1)
+	for i, tb := range u.tbs {
+		if tb.put != none {
+			putTB[tb.put] = int32(i)
+		}
+		if tb.get != none {
+			getTB[tb.get] = int32(i)
+		}
+		u.gpuTBs[tb.rank+1] = int32(i) + 1
+	}
+	for r := range u.col.Ranks {
+		u.gpuTBs[r+1] = max(u.gpuTBs[r+1], u.gpuTBs[r])
+	}
+}
+
+// idlest is the rank's threadblock for a local instruction: of those of its
+// instance, or of all where it has none, the one that has been idle longest.
+func (u *unit) idlest(rank, key int32, latest []int32) int32 {
+	best, own := int32(none), false
+	for tb := u.gpuTBs[rank]; tb < u.gpuTBs[rank+1]; tb++ {
+		mine := u.tbs[tb].key == key
+		if best == none || mine && !own || mine == own && latest[tb] < latest[best] {
+			best, own = tb, mine
+		}
+	}
+	return best
+}

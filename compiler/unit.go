@@ -1,0 +1,175 @@
+package compiler
+
+import (
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// none marks an absent index.
+const none = -1
+
+// unit is a program on its way through the passes. Everything is an index into
+// a slice: a program of millions of instructions has few pointers.
+type unit struct {
+	in  *lang.Program
+	opt Options
+
+	// The chunk program, from expand on. Instances are numbered across scopes
+	// and whole-program instances: 0 to keys-1.
+	col     collective.Collective
+	scratch []int32 // chunks of scratch, by rank
+	ops     []op
+	keys    int32
+	widest  int32 // the largest product of factors along a chain of scopes
+
+	// The chunk DAG: operations each operation waits for, at the rank it reads
+	// from and at the rank it writes to.
+	srcDeps, dstDeps csr
+	final            []bool // by operation: what it writes is (partly) the result
+
+	// The instruction DAG.
+	ins   []instr
+	preds csr     // instructions of the same rank to wait for; see live
+	alias []int32 // by instruction: itself, or the one it was fused into
+	msgs  []message
+	conns []conn
+
+	// The schedule.
+	depth, height []int32
+	priority      []int32 // by instruction: its rank by depth, then height
+	seq           []int32 // live instructions in global order
+	splits        int
+	tbs           []threadblock
+	gpuTBs        []int32 // by rank: its first threadblock in tbs; one more at the end
+	tbOf, posOf   []int32 // by instruction: its threadblock in tbs, and its step there
+	waits         csr     // by instruction: instructions of other threadblocks to wait for
+
+	out *ir.Program
+}
+
+// op is a chunk operation: count chunks of a rank's buffer copied to, or reduced
+// into, count chunks of another's or its own.
+type op struct {
+	reduce         bool
+	srcBuf, dstBuf collective.Buffer
+	src, dst       int32 // ranks
+	srcOff, dstOff int32
+	count          int32
+	channel        int32 // directive, or none
+	scope          int32
+	key            int32 // which instance
+	origin         int32 // index of the traced operation
+}
+
+// local tells whether one rank does it all.
+func (o *op) local() bool { return o.src == o.dst }
+
+// instr is an instruction of one rank. A place is local, as in the IR.
+type instr struct {
+	op             ir.Op
+	srcBuf, dstBuf collective.Buffer
+	rank           int32
+	srcOff, dstOff int32
+	count          int32
+	get, put       int32 // messages received and sent, or none
+	fused          int32 // the send that became part of this receive, or none
+	of             int32 // operation it came from
+}
+
+// reads tells whether the instruction reads any of count chunks at (b, off).
+func (i *instr) reads(b collective.Buffer, off, count int32) bool {
+	if i.op.ReadsSrc() && i.srcBuf == b && i.srcOff < off+count && off < i.srcOff+i.count {
+		return true
+	}
+	return i.op == ir.Reduce && i.dstBuf == b && i.dstOff < off+count && off < i.dstOff+i.count
+}
+
+// message is what a remote operation puts on a connection.
+type message struct {
+	from, to         int32 // ranks
+	sender, receiver int32 // instructions
+	count            int32
+	channel          int32 // directive, then the channel given
+	key              int32 // which instance
+	conn             int32 // from pass channels on
+}
+
+// conn is a connection: what a threadblock sends on, and another receives from.
+type conn struct {
+	from, to, channel int32
+}
+
+// threadblock is a sequence of instructions and its connections.
+type threadblock struct {
+	rank     int32
+	put, get int32 // connections, or none
+	channel  int32
+	key      int32
+	steps    []int32
+}
+
+// csr is a list of indices for every index: row i is list[start[i]:start[i+1]].
+type csr struct {
+	start []int32
+	list  []int32
+}
+
+func (c *csr) row(i int32) []int32 { return c.list[c.start[i]:c.start[i+1]] }
+
+// end closes a row under construction.
+func (c *csr) end() { c.start = append(c.start, int32(len(c.list))) }
+
+// newCSR is an empty one for about n rows.
+func newCSR(n int) csr {
+	return csr{start: append(make([]int32, 0, n+1), 0), list: make([]int32, 0, n)}
+}
+
+// transpose lists for every index the rows it is in.
+func (c *csr) transpose() csr {
+	n := len(c.start) - 1
+	t := csr{start: make([]int32, n+1), list: make([]int32, len(c.list))}
+	for _, to := range c.list {
+		t.start[to+1]++
+	}
+	for i := range n {
+		t.start[i+1] += t.start[i]
+	}
+	at := append([]int32(nil), t.start[:n]...)
+	for i := range int32(n) {
+		for _, to := range c.row(i) {
+			t.list[at[to]] = i
+			at[to]++
+		}
+	}
+	return t
+}
+
+// live tells whether instruction i stands for itself.
+func (u *unit) live(i int32) bool { return u.alias[i] == i }
+
+// fuse makes send b part of receive a, which becomes instruction op.
+func (u *unit) fuse(a, b int32, op ir.Op) {
+	u.ins[a].op = op
+	u.ins[a].put = u.ins[b].put
+	u.ins[a].fused = b
+	u.alias[b] = a
+	u.msgs[u.ins[b].put].sender = a
+}
+
+// split undoes fuse: the value is stored, then sent from there. Whatever waited
+// for the send waits for it again.
+func (u *unit) split(a int32) (b int32) {
+	i := &u.ins[a]
+	b = i.fused
+	i.fused, i.put = none, none
+	if i.op == ir.RecvCopySend {
+		i.op = ir.Recv
+	} else {
+		i.op = ir.RecvReduceCopy
+	}
+	u.alias[b] = b
+	u.msgs[u.ins[b].put].sender = b
+	u.splits++
+	return b
+}

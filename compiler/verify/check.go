@@ -1,0 +1,122 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// Check executes a program over one tile and reports what is wrong with it. It
+// goes as far as the program makes sense: one with malformed steps is not run,
+// one that deadlocks has no result. It never fails and never panics, whatever
+// the program.
+func Check(p *ir.Program, o Options) *Report {
+	r := &Report{max: o.MaxFindings}
+	if r.max <= 0 {
+		r.max = 100
+	}
+	r.measure(p)
+	c := &checker{p: p, o: o, r: r}
+	for _, stage := range stages {
+		stage(c)
+		if !r.OK() {
+			break
+		}
+	}
+	return r
+}
+
+// stages are the checks in order; each relies on what those before it made
+// sure of, and the first that finds an error is the last that runs.
+var stages = [...]func(*checker){
+	(*checker).structure,
+	(*checker).connections,
+	(*checker).completes,
+	(*checker).races,
+	(*checker).data,
+	(*checker).lint,
+}
+
+// checker is a program laid out flat. A step's number is its position when all
+// threadblocks of all GPUs are written one after the other.
+type checker struct {
+	p   *ir.Program
+	o   Options
+	r   *Report
+	col collective.Collective
+
+	// By threadblock of the whole program; filled by structure.
+	firstTB []int32 // by GPU, one more than there are
+	tbGPU   []int32
+	first   []int32 // number of its first step, one more than there are
+	stepTB  []int32 // by step
+
+	// flagged is the first step at or after this one, in its threadblock, that
+	// posts a flag; -1 where there is none. By step; filled by structure.
+	flagged []int32
+
+	// By threadblock; filled by connections. -1 where there is none.
+	receiver []int32 // the threadblock at the other end of its send connection
+	sender   []int32 // … of its receive connection
+	// from is the send that meets a receive, by step, -1 elsewhere.
+	from []int32
+
+	// Filled by completes.
+	order []int32 // every step, in an order it can run in
+	pos   []int32 // where a step is in order
+}
+
+// tb is the threadblock of a number.
+func (c *checker) tb(t int32) *ir.Threadblock {
+	g := c.tbGPU[t]
+	return &c.p.GPUs[g].Threadblocks[t-c.firstTB[g]]
+}
+
+// step is the step of a number.
+func (c *checker) step(s int32) *ir.Step {
+	t := c.stepTB[s]
+	return &c.tb(t).Steps[s-c.first[t]]
+}
+
+// met is the number of the step that meets a dependency of GPU g, or -1 where
+// nothing in the tile does.
+func (c *checker) met(g int32, d ir.Dep) int32 {
+	return c.flagged[c.first[c.firstTB[g]+d.TB]+d.Step]
+}
+
+// name is how a finding names a step of another GPU or threadblock.
+func (c *checker) name(s int32) string {
+	t := c.stepTB[s]
+	g := c.tbGPU[t]
+	return fmt.Sprintf("gpu %d threadblock %d step %d (%s)", g, t-c.firstTB[g], s-c.first[t], describe(c.step(s)))
+}
+
+// where splits a step's number into GPU, threadblock and step.
+func (c *checker) where(s int32) (gpu, tb, step int) {
+	t := c.stepTB[s]
+	g := c.tbGPU[t]
+	return int(g), int(t - c.firstTB[g]), int(s - c.first[t])
+}
+
+// describe is a step in short: rrc in[4:6] → sc[0:2].
+func describe(s *ir.Step) string {
+	text := s.Op.String()
+	if s.Op.ReadsSrc() {
+		text += " " + span(s.Src, s.Count)
+	}
+	if s.Op.WritesDst() {
+		if s.Op.ReadsSrc() {
+			text += " →"
+		}
+		text += " " + span(s.Dst, s.Count)
+	}
+	return text
+}
+
+func span(l ir.Loc, count int32) string {
+	if count == 1 {
+		return fmt.Sprintf("%s[%d]", l.Buf, l.Off)
+	}
+	return fmt.Sprintf("%s[%d:%d]", l.Buf, l.Off, int64(l.Off)+int64(count))
+}

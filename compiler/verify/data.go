@@ -1,0 +1,204 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// memory holds every buffer of every rank, and the messages under way.
+type memory struct {
+	c      *checker
+	values *values
+	cells  []value
+	base   []int64 // of (rank, buffer), three a rank
+	moving mailbox
+	sum    []value // scratch for one step
+}
+
+// data executes the steps in the order found and compares what every rank
+// ends with to what the collective wants.
+func (c *checker) data() {
+	m := c.newMemory()
+	garbageRead := int32(-1)
+	for _, s := range c.order {
+		if m.execute(s) && garbageRead < 0 {
+			garbageRead = s
+		}
+	}
+	if garbageRead >= 0 {
+		g, t, i := c.where(garbageRead)
+		c.r.at(Lint, Warning, g, t, i, "%s is of memory that nothing wrote", describe(c.step(garbageRead)))
+	}
+	if !c.o.AnyResult {
+		m.judge()
+	}
+	m.clobbered()
+}
+
+func (c *checker) newMemory() *memory {
+	m := &memory{c: c, values: newValues(c.col), base: make([]int64, 0, 3*len(c.p.GPUs))}
+	n := int64(0)
+	for g := range c.p.GPUs {
+		for _, b := range [...]collective.Buffer{collective.In, collective.Out, collective.Scratch} {
+			m.base = append(m.base, n)
+			if b == collective.Scratch {
+				n += int64(c.p.GPUs[g].Scratch)
+			} else {
+				n += int64(c.col.BufferChunks(g, b))
+			}
+		}
+	}
+	m.cells = make([]value, n)
+	m.moving = mailbox{queues: make([][]value, len(c.tbGPU)), heads: make([]int, len(c.tbGPU))}
+	for g := range c.p.GPUs {
+		for i := range c.col.InChunks(g) {
+			b, at := c.col.Place(g, collective.In, i)
+			m.at(g, ir.Loc{Buf: b, Off: int32(at)}, 1)[0] = m.values.input(g, i)
+		}
+	}
+	return m
+}
+
+// at is a run of chunks of a rank's buffer.
+func (m *memory) at(gpu int, l ir.Loc, count int32) []value {
+	from := m.base[3*gpu+int(l.Buf)] + int64(l.Off)
+	return m.cells[from : from+int64(count)]
+}
+
+// execute does what step s does; it reads all before it writes any. It tells
+// whether s used memory that nothing wrote.
+func (m *memory) execute(s int32) (usedGarbage bool) {
+	step := m.c.step(s)
+	if step.Op == ir.Nop {
+		return false
+	}
+	gpu := int(m.c.tbGPU[m.c.stepTB[s]])
+	var out []value
+	if step.Op.Receives() {
+		out = m.moving.take(m.c.sender[m.c.stepTB[s]], step.Count)
+	}
+	if step.Op.ReadsSrc() {
+		src := m.at(gpu, step.Src, step.Count)
+		for _, x := range src {
+			usedGarbage = usedGarbage || x == garbage
+		}
+		other := out
+		if step.Op == ir.Reduce {
+			other = m.at(gpu, step.Dst, step.Count)
+		}
+		if step.Op.Reduces() {
+			m.sum = m.sum[:0]
+			for i, x := range src {
+				usedGarbage = usedGarbage || other[i] == garbage && step.Op == ir.Reduce
+				m.sum = append(m.sum, m.values.add(x, other[i]))
+			}
+			out = m.sum
+		} else {
+			out = src
+		}
+	}
+	if step.Op.WritesDst() {
+		copy(m.at(gpu, step.Dst, step.Count), out)
+	}
+	if step.Op.Sends() {
+		m.moving.put(m.c.stepTB[s], out)
+	}
+	return usedGarbage
+}
+
+// judge compares the outputs with the postcondition.
+func (m *memory) judge() {
+	c := m.c
+	whole := map[int]value{} // the reduction of input chunk index of every rank
+	for g := range c.p.GPUs {
+		for i := range c.col.OutChunks(g) {
+			want := c.col.Want(g, i)
+			if want.Kind == collective.WantNothing {
+				continue
+			}
+			b, at := c.col.Place(g, collective.Out, i)
+			got := m.at(g, ir.Loc{Buf: b, Off: int32(at)}, 1)[0]
+			if want.Kind == collective.WantInput {
+				if exp := m.values.input(want.Rank, want.Index); got != exp {
+					m.wrong(g, i, m.values.tell(got), m.values.tell(exp))
+				}
+				continue
+			}
+			exp, ok := whole[want.Index]
+			if !ok {
+				exp = m.reduction(want.Index)
+				whole[want.Index] = exp
+			}
+			if got != exp || got == garbage {
+				m.wrong(g, i, m.values.tellReduction(got, want.Index, c.col.Ranks),
+					fmt.Sprintf("the reduction of input chunk %d of every rank", want.Index))
+			}
+		}
+	}
+}
+
+// reduction is the value of input chunk index of every rank, or garbage where
+// the program never made it.
+func (m *memory) reduction(index int) value {
+	p := m.values.print(m.values.input(0, index))
+	if m.c.col.Ranks == 1 {
+		return m.values.input(0, index)
+	}
+	for r := 1; r < m.c.col.Ranks; r++ {
+		p = p.plus(m.values.print(m.values.input(r, index)))
+	}
+	if x, ok := m.values.known(p); ok {
+		return x
+	}
+	return garbage
+}
+
+func (m *memory) wrong(gpu, index int, got, want string) {
+	if m.c.r.full() {
+		m.c.r.add(Finding{Kind: WrongResult, Severity: Error})
+		return
+	}
+	m.c.r.at(WrongResult, Error, gpu, -1, -1, "out[%d] ends as %s; want %s", index, got, want)
+}
+
+// clobbered warns of an out-of-place program that writes into its input. NCCL's
+// own collectives leave it as it was; the runtimes that load programs do not
+// ask for it, so that the result is right all the same.
+func (m *memory) clobbered() {
+	if m.c.col.InPlace {
+		return
+	}
+	for g := range m.c.p.GPUs {
+		for i := range m.c.col.InChunks(g) {
+			if m.at(g, ir.Loc{Buf: collective.In, Off: int32(i)}, 1)[0] != m.values.input(g, i) {
+				m.c.r.at(Lint, Warning, g, -1, -1, "in[%d] is overwritten, though the call is out of place", i)
+				return
+			}
+		}
+	}
+}
+
+// mailbox keeps the messages under way: for each sending threadblock a queue,
+// of which everything before its head has been taken.
+type mailbox struct {
+	queues [][]value
+	heads  []int
+}
+
+func (b *mailbox) put(sender int32, chunks []value) {
+	q, h := b.queues[sender], b.heads[sender]
+	if h > len(q)/2 {
+		q = q[:copy(q, q[h:])]
+		b.heads[sender] = 0
+	}
+	b.queues[sender] = append(q, chunks...)
+}
+
+// take is good until the next put for the same sender.
+func (b *mailbox) take(sender, count int32) []value {
+	h := b.heads[sender]
+	b.heads[sender] += int(count)
+	return b.queues[sender][h : h+int(count)]
+}

@@ -1,0 +1,188 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// races looks, GPU by GPU and in the order found, at every access of every
+// chunk: it must come after the last write, and a write after every read since.
+// Orders carry over, so these pairs stand for all. Most are settled by program
+// order and the GPU's own dependencies; the rest is asked of paths.
+func (c *checker) races() {
+	byGPU := c.orderByGPU()
+	paths := newPaths(c)
+	for g := range c.p.GPUs {
+		w := newWatch(c, int32(g), paths)
+		for _, s := range byGPU[g] {
+			w.step(s)
+			if c.r.full() && !c.r.OK() {
+				return
+			}
+		}
+	}
+	paths.settle()
+}
+
+// orderByGPU is order, split by GPU.
+func (c *checker) orderByGPU() [][]int32 {
+	of := make([][]int32, len(c.p.GPUs))
+	all := make([]int32, len(c.order))
+	for g := range of {
+		lo, hi := c.first[c.firstTB[g]], c.first[c.firstTB[g+1]]
+		of[g] = all[lo:lo:hi]
+	}
+	for _, s := range c.order {
+		g := c.tbGPU[c.stepTB[s]]
+		of[g] = append(of[g], s)
+	}
+	return of
+}
+
+// watch follows the accesses of one GPU.
+type watch struct {
+	c     *checker
+	paths *paths
+	gpu   int32
+	base  [3]int64 // of a buffer in cells
+	cells []access
+	reads []read // pool of all readers, linked
+
+	// after[t][u] is the last step of threadblock u known to come before what
+	// threadblock t does next: all of it from program order and dependencies of
+	// this GPU, and what paths found. Steps by number, -1 none.
+	after [][]int32
+	// kept is a copy of after[t] as step s left it, where some step waits for s.
+	kept map[int32][]int32
+}
+
+// access is who last wrote a chunk (-1: nobody), and who read it since.
+type access struct{ write, reads int32 }
+
+type read struct{ step, next int32 }
+
+// mostKept bounds what the copies of one GPU take; beyond it, an order that
+// goes through two waits is left to paths.
+const mostKept = 1 << 25
+
+func newWatch(c *checker, g int32, p *paths) *watch {
+	w := &watch{c: c, paths: p, gpu: g, kept: map[int32][]int32{}}
+	n := int64(0)
+	for _, b := range [...]collective.Buffer{collective.In, collective.Out, collective.Scratch} {
+		w.base[b] = n
+		if b == collective.Scratch {
+			n += int64(c.p.GPUs[g].Scratch)
+		} else {
+			n += int64(c.col.BufferChunks(int(g), b))
+		}
+	}
+	w.cells = make([]access, n)
+	for i := range w.cells {
+		w.cells[i] = access{-1, -1}
+	}
+	tbs := c.firstTB[g+1] - c.firstTB[g]
+	w.after = make([][]int32, tbs)
+	awaited := 0
+	for _, tb := range c.p.GPUs[g].Threadblocks {
+		for i := range tb.Steps {
+			for _, d := range tb.Steps[i].Deps {
+				if s := c.met(g, d); w.kept[s] == nil {
+					w.kept[s] = []int32{}
+					awaited++
+				}
+			}
+		}
+	}
+	if awaited*int(tbs) > mostKept {
+		w.kept = nil
+	}
+	return w
+}
+
+// known is after[t], made when first asked for.
+func (w *watch) known(t int32) []int32 {
+	if w.after[t] == nil {
+		w.after[t] = fill(len(w.after), -1)
+	}
+	return w.after[t]
+}
+
+// step takes in what step s waits for, and checks what it reads and writes.
+func (w *watch) step(s int32) {
+	step := w.c.step(s)
+	first := w.c.firstTB[w.gpu]
+	t := w.c.stepTB[s] - first
+	for _, d := range step.Deps {
+		met := w.c.met(w.gpu, d)
+		known := w.known(t)
+		known[d.TB] = max(known[d.TB], met)
+		for u, s := range w.kept[met] {
+			known[u] = max(known[u], s)
+		}
+	}
+	if step.Op.ReadsSrc() {
+		w.reading(s, t, step.Src, step.Count)
+	}
+	if step.Op == ir.Reduce {
+		w.reading(s, t, step.Dst, step.Count)
+	}
+	if step.Op.WritesDst() {
+		w.writing(s, t, step.Dst, step.Count)
+	}
+	if _, awaited := w.kept[s]; awaited {
+		w.kept[s] = slices.Clone(w.known(t))
+	}
+}
+
+func (w *watch) run(l ir.Loc, count int32) []access {
+	from := w.base[l.Buf] + int64(l.Off)
+	return w.cells[from : from+int64(count)]
+}
+
+func (w *watch) reading(s, t int32, l ir.Loc, count int32) {
+	for i, cells := int32(0), w.run(l, count); i < count; i++ {
+		cell := &cells[i]
+		w.ordered(cell.write, s, t, l, i)
+		// Of a threadblock's reads only the last matters: the others come before.
+		if cell.reads >= 0 {
+			if last := &w.reads[cell.reads]; w.c.stepTB[last.step] == w.c.stepTB[s] {
+				last.step = s
+				continue
+			}
+		}
+		w.reads = append(w.reads, read{s, cell.reads})
+		cell.reads = int32(len(w.reads) - 1)
+	}
+}
+
+func (w *watch) writing(s, t int32, l ir.Loc, count int32) {
+	for i, cells := int32(0), w.run(l, count); i < count; i++ {
+		cell := &cells[i]
+		w.ordered(cell.write, s, t, l, i)
+		for r := cell.reads; r >= 0; r = w.reads[r].next {
+			w.ordered(w.reads[r].step, s, t, l, i)
+		}
+		*cell = access{s, -1}
+	}
+}
+
+// ordered makes sure that step a (-1: none) comes before step b of threadblock
+// t; both touch chunk i of b's run l.
+func (w *watch) ordered(a, b, t int32, l ir.Loc, i int32) {
+	if a < 0 {
+		return
+	}
+	u := w.c.stepTB[a] - w.c.firstTB[w.gpu]
+	if u == t {
+		return
+	}
+	known := w.known(t)
+	if known[u] >= a {
+		return
+	}
+	// Ordered or not, a is taken as settled from here on: paths.settle reports it
+	// where it is not, and what follows from it needs no report of its own.
+	known[u] = max(a, w.paths.order(a, b, ir.Loc{Buf: l.Buf, Off: l.Off + i}))
+}

@@ -1,0 +1,313 @@
+package verify
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// completes runs the program with as few slots as will do, keeps an order in
+// which its steps can run, and judges it against Options.Slots.
+func (c *checker) completes() {
+	whole := newRun(c, math.MaxInt32)
+	whole.order = make([]int32, 0, c.r.Steps)
+	if circle := whole.finish(); circle != "" {
+		c.r.at(Deadlock, Error, -1, -1, -1, "%s", circle)
+		return
+	}
+	c.order = whole.order
+	c.pos = make([]int32, c.r.Steps)
+	for i, s := range c.order {
+		c.pos[s] = int32(i)
+	}
+	split := newRun(c, 1)
+	if c.splits() {
+		split.finish()
+	} else {
+		split = whole
+	}
+	if c.sendsAnything() {
+		c.r.SlotsNeeded, c.r.SlotsNeededSplit = whole.slots, split.slots
+	}
+	judged, calls := split, "a call for each chunk"
+	if n := c.o.CallChunks; n > 1 && split != whole {
+		judged, calls = newRun(c, int32(min(n, math.MaxInt32))), fmt.Sprintf("a call for every %d chunks", n)
+		judged.finish()
+	}
+	if split == whole {
+		calls = "a call for each step"
+	}
+	if c.o.Slots > 0 && judged.slots > c.o.Slots {
+		c.r.at(Deadlock, Error, -1, -1, -1, "needs %d slots a connection where there are %d (with %s): %s",
+			judged.slots, c.o.Slots, calls, judged.full)
+	}
+}
+
+// splits tells whether some message is of more than one chunk.
+func (c *checker) splits() bool {
+	for s, from := range c.from {
+		if from >= 0 && c.step(int32(s)).Count > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *checker) sendsAnything() bool {
+	for _, from := range c.from {
+		if from >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// run executes the program's waiting, without its data: each threadblock goes
+// as far as it can, and is woken when what it waits for may have come. When
+// all stand still, every connection gets another slot.
+type run struct {
+	c     *checker
+	per   int32 // chunks a call carries
+	slots int
+	full  string // who waited for whom when Options.Slots did not do
+
+	// By threadblock.
+	next  []int32 // step it is at
+	calls []int32 // calls of that step made already
+	sent  []int64 // calls on its send connection
+	taken []int64 // calls received
+	wait  []waiting
+	// waiters lists who waits for a flag of this threadblock, linked through
+	// after; least is the earliest step that one of them needs.
+	waiters, after, least []int32
+
+	ready    []int32 // threadblocks to go on with
+	slotless []int32 // those that were stopped for a slot
+	order    []int32 // steps done, where somebody keeps it
+}
+
+// waiting is why a threadblock stands still.
+type waiting uint8
+
+const (
+	forNothing waiting = iota
+	forFlag
+	forMessage
+	forSlot
+)
+
+func newRun(c *checker, per int32) *run {
+	n := len(c.tbGPU)
+	r := &run{c: c, per: per, slots: 1,
+		next: make([]int32, n), calls: make([]int32, n), sent: make([]int64, n), taken: make([]int64, n),
+		wait: make([]waiting, n), waiters: fill(n, -1), after: fill(n, -1), least: fill(n, math.MaxInt32),
+		ready: make([]int32, 0, n)}
+	for t := n - 1; t >= 0; t-- {
+		r.next[t] = c.first[t]
+		r.ready = append(r.ready, int32(t))
+	}
+	return r
+}
+
+// finish runs to the end, and otherwise says which steps wait for each other.
+func (r *run) finish() (circle string) {
+	for {
+		for len(r.ready) > 0 {
+			t := r.ready[len(r.ready)-1]
+			r.ready = r.ready[:len(r.ready)-1]
+			r.advance(t)
+		}
+		// Some of those that once lacked a slot have long gone on.
+		for _, t := range r.slotless {
+			if r.wait[t] == forSlot {
+				r.ready = append(r.ready, t)
+			}
+		}
+		r.slotless = r.slotless[:0]
+		if len(r.ready) == 0 {
+			for t, w := range r.wait {
+				if w != forNothing {
+					return r.circle(int32(t))
+				}
+			}
+			return ""
+		}
+		if r.slots == r.c.o.Slots {
+			r.full = r.circle(r.ready[0])
+		}
+		r.slots++
+		for _, t := range r.ready {
+			r.wait[t] = forNothing
+		}
+	}
+}
+
+// advance takes threadblock t as far as it goes.
+func (r *run) advance(t int32) {
+	c := r.c
+	r.wait[t] = forNothing
+	steps := c.tb(t).Steps
+	for r.next[t] < c.first[t+1] {
+		i := r.next[t] - c.first[t]
+		s := &steps[i]
+		if r.calls[t] == 0 {
+			for _, d := range s.Deps {
+				need := c.met(c.tbGPU[t], d)
+				if r.next[c.stepTB[need]] <= need {
+					r.await(t, need)
+					return
+				}
+			}
+		}
+		if s.Op.Sends() || s.Op.Receives() {
+			total := (s.Count-1)/r.per + 1
+			if !r.communicate(t, total, s.Op.Sends(), s.Op.Receives()) {
+				return
+			}
+		}
+		r.calls[t] = 0
+		r.next[t]++
+		if r.order != nil {
+			r.order = append(r.order, c.first[t]+i)
+		}
+		if s.HasDep {
+			r.wake(t)
+		}
+	}
+}
+
+// communicate makes what is left of a step's calls, or as many as it can.
+func (r *run) communicate(t, total int32, sends, receives bool) (done bool) {
+	from, to := r.c.sender[t], r.c.receiver[t]
+	n := int64(total - r.calls[t])
+	why := forNothing
+	if receives {
+		if there := r.sent[from] - r.taken[t]; there < n {
+			n, why = there, forMessage
+		}
+	}
+	if sends {
+		if free := int64(r.slots) - (r.sent[t] - r.taken[to]); free < n {
+			n, why = free, forSlot
+		}
+	}
+	if n > 0 {
+		r.calls[t] += int32(n)
+		if receives {
+			r.taken[t] += n
+			if r.wait[from] == forSlot {
+				r.rouse(from)
+			}
+		}
+		if sends {
+			r.sent[t] += n
+			if r.wait[to] == forMessage {
+				r.rouse(to)
+			}
+		}
+	}
+	if why == forSlot {
+		r.slotless = append(r.slotless, t)
+	}
+	r.wait[t] = why
+	return why == forNothing
+}
+
+func (r *run) rouse(t int32) {
+	r.wait[t] = forNothing
+	r.ready = append(r.ready, t)
+}
+
+// await puts t to sleep until step need, of another threadblock, is done.
+func (r *run) await(t, need int32) {
+	other := r.c.stepTB[need]
+	r.wait[t] = forFlag
+	r.after[t], r.waiters[other] = r.waiters[other], t
+	r.least[other] = min(r.least[other], need)
+}
+
+// wake rouses those who wait for a step of t that is done now.
+func (r *run) wake(t int32) {
+	if r.least[t] >= r.next[t] {
+		return
+	}
+	r.least[t] = math.MaxInt32
+	w := r.waiters[t]
+	r.waiters[t] = -1
+	for w >= 0 {
+		after := r.after[w]
+		if _, need := r.blocker(w); need >= r.next[t] {
+			r.await(w, need)
+		} else {
+			r.rouse(w)
+		}
+		w = after
+	}
+}
+
+// blocker is the threadblock that t waits for, and the step where t waits for
+// a flag.
+func (r *run) blocker(t int32) (tb, need int32) {
+	switch r.wait[t] {
+	case forMessage:
+		return r.c.sender[t], -1
+	case forSlot:
+		return r.c.receiver[t], -1
+	}
+	s := r.c.step(r.next[t])
+	for _, d := range s.Deps {
+		need := r.c.met(r.c.tbGPU[t], d)
+		if o := r.c.stepTB[need]; r.next[o] <= need {
+			return o, need
+		}
+	}
+	return -1, -1
+}
+
+// circle follows who waits for whom from t until somebody comes up again, or
+// waits for a threadblock that has ended.
+func (r *run) circle(t int32) string {
+	seen := map[int32]int{}
+	var path []int32
+	for {
+		if at, again := seen[t]; again {
+			return r.tell(path[at:])
+		}
+		if r.next[t] == r.c.first[t+1] {
+			return r.tell(path)
+		}
+		seen[t] = len(path)
+		path = append(path, t)
+		t, _ = r.blocker(t)
+	}
+}
+
+// tell names the steps of a circle of waiting threadblocks.
+func (r *run) tell(path []int32) string {
+	const most = 12
+	var b strings.Builder
+	for i, t := range path {
+		if i == most {
+			fmt.Fprintf(&b, "; and so on, %d in all", len(path))
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		g, tb, step := r.c.where(r.next[t])
+		fmt.Fprintf(&b, "gpu %d threadblock %d step %d (%s) waits for ", g, tb, step, describe(r.c.step(r.next[t])))
+		other, need := r.blocker(t)
+		og := int(r.c.tbGPU[other])
+		otb := int(other - r.c.firstTB[og])
+		switch r.wait[t] {
+		case forMessage:
+			fmt.Fprintf(&b, "a message of gpu %d threadblock %d", og, otb)
+		case forSlot:
+			fmt.Fprintf(&b, "a slot that gpu %d threadblock %d must free", og, otb)
+		default:
+			_, _, n := r.c.where(need)
+			fmt.Fprintf(&b, "step %d of threadblock %d", n, otb)
+		}
+	}
+	return b.String()
+}

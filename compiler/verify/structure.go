@@ -1,0 +1,224 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// structure checks what can be seen without running anything: every number
+// within its range. What follows indexes by these numbers without asking.
+func (c *checker) structure() {
+	if !c.sizes() || !c.layOut() {
+		return
+	}
+	for g := range c.p.GPUs {
+		for t := range c.p.GPUs[g].Threadblocks {
+			c.threadblock(g, t)
+		}
+	}
+}
+
+// sizes checks the collective and the program's extent.
+func (c *checker) sizes() bool {
+	col, err := collective.New(c.p.Collective)
+	switch {
+	case err != nil:
+		c.r.at(Malformed, Error, -1, -1, -1, "%v", err)
+	case len(c.p.GPUs) != c.p.Collective.Ranks:
+		c.r.at(Malformed, Error, -1, -1, -1, "%d GPUs for a collective over %d ranks", len(c.p.GPUs), c.p.Collective.Ranks)
+	case len(c.p.GPUs) > maxRanks:
+		c.r.at(Limit, Error, -1, -1, -1, "%d ranks: at most %d are verified", len(c.p.GPUs), maxRanks)
+	default:
+		c.col = col
+		return true
+	}
+	return false
+}
+
+// layOut numbers threadblocks and steps.
+func (c *checker) layOut() bool {
+	tbs := 0
+	for g := range c.p.GPUs {
+		tbs += len(c.p.GPUs[g].Threadblocks)
+	}
+	if tbs > maxThreadblocks {
+		c.r.at(Limit, Error, -1, -1, -1, "%d threadblocks: at most %d are verified", tbs, maxThreadblocks)
+		return false
+	}
+	if c.r.Steps > maxSteps {
+		c.r.at(Limit, Error, -1, -1, -1, "%d steps: at most %d are verified", c.r.Steps, maxSteps)
+		return false
+	}
+	if !c.extent() {
+		return false
+	}
+	c.firstTB = make([]int32, 0, len(c.p.GPUs)+1)
+	c.tbGPU = make([]int32, 0, tbs)
+	c.first = make([]int32, 0, tbs+1)
+	c.stepTB = make([]int32, c.r.Steps)
+	c.flagged = make([]int32, c.r.Steps)
+	n := int32(0)
+	for g := range c.p.GPUs {
+		c.firstTB = append(c.firstTB, int32(len(c.tbGPU)))
+		for t := range c.p.GPUs[g].Threadblocks {
+			steps := c.p.GPUs[g].Threadblocks[t].Steps
+			id := int32(len(c.tbGPU))
+			c.tbGPU = append(c.tbGPU, int32(g))
+			c.first = append(c.first, n)
+			next := int32(-1)
+			for i := len(steps) - 1; i >= 0; i-- {
+				if steps[i].HasDep {
+					next = n + int32(i)
+				}
+				c.flagged[n+int32(i)] = next
+				c.stepTB[n+int32(i)] = id
+			}
+			n += int32(len(steps))
+		}
+	}
+	c.firstTB = append(c.firstTB, int32(len(c.tbGPU)))
+	c.first = append(c.first, n)
+	return true
+}
+
+// extent bounds the memory and the time that executing the program takes.
+func (c *checker) extent() bool {
+	// The collectives' buffers hold a product of two or three of these numbers;
+	// each is bounded first, so that nothing overflows.
+	if c.p.Collective.Chunks > maxPlaces/len(c.p.GPUs) {
+		c.r.at(Limit, Error, -1, -1, -1, "%d chunks over %d ranks: at most %d chunks are verified", c.p.Collective.Chunks, len(c.p.GPUs), maxPlaces)
+		return false
+	}
+	places, moved := 0, int64(0)
+	for g := range c.p.GPUs {
+		gpu := &c.p.GPUs[g]
+		if gpu.Scratch < 0 {
+			c.r.at(Malformed, Error, g, -1, -1, "%d chunks of scratch", gpu.Scratch)
+			return false
+		}
+		if gpu.Scratch > maxPlaces {
+			places = maxPlaces
+		}
+		places += c.col.BufferChunks(g, collective.In) + c.col.BufferChunks(g, collective.Out) + min(gpu.Scratch, maxPlaces)
+		if places > maxPlaces {
+			c.r.at(Limit, Error, -1, -1, -1, "more than %d chunks in all buffers: no more are verified", maxPlaces)
+			return false
+		}
+		for t := range gpu.Threadblocks {
+			for i := range gpu.Threadblocks[t].Steps {
+				moved += int64(gpu.Threadblocks[t].Steps[i].Count)
+			}
+		}
+	}
+	if moved > maxMoved {
+		c.r.at(Limit, Error, -1, -1, -1, "%d chunks moved: at most %d are verified", moved, int64(maxMoved))
+		return false
+	}
+	return true
+}
+
+func (c *checker) threadblock(g, t int) {
+	tb := &c.p.GPUs[g].Threadblocks[t]
+	if tb.Channel < 0 {
+		c.r.at(Malformed, Error, g, t, -1, "channel %d: want 0 or more", tb.Channel)
+	}
+	c.peer(g, t, tb.Send, "sends to", g, tb.Send)
+	c.peer(g, t, tb.Recv, "receives from", tb.Recv, g)
+	for i := range tb.Steps {
+		c.checkStep(g, t, i, tb)
+	}
+}
+
+// peer checks one end of a connection, which carries chunks from → to.
+func (c *checker) peer(g, t, peer int, verb string, from, to int) {
+	switch {
+	case peer == -1:
+	case peer < 0 || peer >= len(c.p.GPUs):
+		c.r.at(Malformed, Error, g, t, -1, "%s rank %d: want 0 to %d, or -1 for none", verb, peer, len(c.p.GPUs)-1)
+	case peer == g:
+		c.r.at(Malformed, Error, g, t, -1, "%s its own rank", verb)
+	case c.o.Linked != nil && !c.o.Linked(from, to):
+		c.r.at(Malformed, Error, g, t, -1, "%s rank %d, but rank %d has no link to rank %d", verb, peer, from, to)
+	}
+}
+
+func (c *checker) checkStep(g, t, i int, tb *ir.Threadblock) {
+	s := &tb.Steps[i]
+	bad := func(format string, args ...any) { c.r.at(Malformed, Error, g, t, i, format, args...) }
+	if int(s.Op) >= len(ir.Ops()) {
+		bad("unknown instruction %d", s.Op)
+		return
+	}
+	if s.Op.Sends() && tb.Send == -1 {
+		bad("%s in a threadblock that sends to nobody", s.Op)
+	}
+	if s.Op.Receives() && tb.Recv == -1 {
+		bad("%s in a threadblock that receives from nobody", s.Op)
+	}
+	if s.Op != ir.Nop {
+		if s.Count < 1 {
+			bad("%s of %d chunks: want at least 1", s.Op, s.Count)
+			return
+		}
+		if s.Op.ReadsSrc() {
+			c.place(g, t, i, "reads", s.Src, s.Count)
+		}
+		if s.Op.WritesDst() {
+			c.place(g, t, i, "writes", s.Dst, s.Count)
+		}
+		if s.Op.ReadsSrc() && s.Op.WritesDst() && s.Src.Buf == s.Dst.Buf && s.Src.Off != s.Dst.Off &&
+			abs(int64(s.Src.Off)-int64(s.Dst.Off)) < int64(s.Count) {
+			c.r.at(Race, Error, g, t, i, "%s reads what it writes, shifted by %d", describe(s), s.Src.Off-s.Dst.Off)
+		}
+	}
+	for _, d := range s.Deps {
+		c.dependency(g, t, i, d)
+	}
+}
+
+// place checks a run of chunks against its buffer.
+func (c *checker) place(g, t, i int, verb string, l ir.Loc, count int32) {
+	if l.Buf > collective.Scratch {
+		c.r.at(Malformed, Error, g, t, i, "%s buffer %d: want in, out or sc", verb, l.Buf)
+		return
+	}
+	size := c.p.GPUs[g].Scratch
+	if l.Buf != collective.Scratch {
+		size = c.col.BufferChunks(g, l.Buf)
+	}
+	if l.Off >= 0 && int64(l.Off)+int64(count) <= int64(size) {
+		return
+	}
+	holds := fmt.Sprintf("which holds %d chunks", size)
+	if size == 0 && l.Buf != collective.Scratch {
+		holds = "which this rank does not have"
+		if c.p.Collective.InPlace {
+			holds = "which an in-place " + c.p.Collective.Name + " does not have"
+		}
+	}
+	c.r.at(Malformed, Error, g, t, i, "%s %s, %s", verb, span(l, count), holds)
+}
+
+// dependency checks that a wait names a step, and one that posts a flag. A
+// later flag of that threadblock will do, so a missing one is an error only
+// where no later one meets the wait; run then reports the deadlock.
+func (c *checker) dependency(g, t, i int, d ir.Dep) {
+	tbs := c.p.GPUs[g].Threadblocks
+	switch {
+	case d.TB < 0 || int(d.TB) >= len(tbs):
+		c.r.at(Malformed, Error, g, t, i, "waits for threadblock %d, which does not exist", d.TB)
+	case d.Step < 0 || int(d.Step) >= len(tbs[d.TB].Steps):
+		c.r.at(Malformed, Error, g, t, i, "waits for step %d of threadblock %d, which has %d steps", d.Step, d.TB, len(tbs[d.TB].Steps))
+	case int(d.TB) == t && int(d.Step) >= i:
+		c.r.at(Malformed, Error, g, t, i, "waits for step %d of its own threadblock, which comes no earlier", d.Step)
+	case tbs[d.TB].Steps[d.Step].HasDep:
+	case c.met(int32(g), d) < 0:
+		c.r.at(Malformed, Error, g, t, i, "waits for step %d of threadblock %d, which posts no flag (hasdep), nor does a later step", d.Step, d.TB)
+	default:
+		c.r.at(Malformed, Warning, g, t, i, "waits for step %d of threadblock %d, which posts no flag (hasdep); a later step does", d.Step, d.TB)
+	}
+}
+
+func abs(x int64) int64 { return max(x, -x) }

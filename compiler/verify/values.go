@@ -1,0 +1,215 @@
+package verify
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// value is what a chunk holds: a multiset of input chunks, by number. Equal
+// multisets have equal numbers, so comparing and copying are free, and a
+// contribution that is reduced in twice makes another value.
+//
+//	0                  nothing was written here, or nothing went into it
+//	1 … inputs         that input chunk
+//	beyond             a sum; entry value-inputs-1 of values.sums
+type value int32
+
+// garbage is the value of memory that nothing wrote, and of all made of it.
+const garbage value = 0
+
+// values hash-conses sums. A multiset is known by its fingerprint: the sum, in
+// two 64-bit words that wrap, of fixed pseudo-random fingerprints of its
+// members. Sums do not depend on the order in which they were made, and two
+// multisets that differ agree with a probability of 2 to the -128.
+type values struct {
+	first []int32 // number before the first input chunk of a rank; one more than there are
+	sums  []sum
+	slots []int32 // open addressing over sums; entry+1, 0 free
+}
+
+type sum struct {
+	print print
+	a, b  value // how it was made first
+}
+
+type print struct{ lo, hi uint64 }
+
+func newValues(col collective.Collective) *values {
+	v := &values{slots: make([]int32, 1<<10)}
+	n := int32(0)
+	for r := range col.Ranks {
+		v.first = append(v.first, n)
+		n += int32(col.InChunks(r))
+	}
+	v.first = append(v.first, n)
+	return v
+}
+
+func (v *values) inputs() value { return value(v.first[len(v.first)-1]) }
+
+// input is the value of an input chunk.
+func (v *values) input(rank, index int) value { return value(v.first[rank]+int32(index)) + 1 }
+
+// origin is the input chunk of an input's value.
+func (v *values) origin(x value) (rank, index int) {
+	n := int32(x - 1)
+	rank = sort.Search(len(v.first)-1, func(r int) bool { return v.first[r+1] > n })
+	return rank, int(n - v.first[rank])
+}
+
+func (v *values) print(x value) print {
+	if n := v.inputs(); x > n {
+		return v.sums[x-n-1].print
+	}
+	return print{mix(uint64(x)), mix(uint64(x) ^ 0x6a09e667f3bcc908)}
+}
+
+func (p print) plus(q print) print { return print{p.lo + q.lo, p.hi + q.hi} }
+
+// mix is a bijection of 64-bit words that leaves no pattern (splitmix64).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// add is the value of a reduced with b.
+func (v *values) add(a, b value) value {
+	if a == garbage || b == garbage {
+		return garbage
+	}
+	p := v.print(a).plus(v.print(b))
+	slot, found := v.find(p)
+	if found {
+		return v.inputs() + value(v.slots[slot])
+	}
+	v.sums = append(v.sums, sum{p, a, b})
+	v.slots[slot] = int32(len(v.sums))
+	if len(v.sums) > len(v.slots)*2/3 {
+		v.grow()
+	}
+	return v.inputs() + value(len(v.sums))
+}
+
+// known is the sum with this fingerprint, where one was made.
+func (v *values) known(p print) (value, bool) {
+	slot, found := v.find(p)
+	return v.inputs() + value(v.slots[slot]), found
+}
+
+func (v *values) find(p print) (slot int, found bool) {
+	for i := int(p.lo) & (len(v.slots) - 1); ; i = (i + 1) & (len(v.slots) - 1) {
+		e := v.slots[i]
+		if e == 0 {
+			return i, false
+		}
+		if v.sums[e-1].print == p {
+			return i, true
+		}
+	}
+}
+
+func (v *values) grow() {
+	v.slots = make([]int32, 2*len(v.slots))
+	for i := range v.sums {
+		slot, _ := v.find(v.sums[i].print)
+		v.slots[slot] = int32(i + 1)
+	}
+}
+
+// members counts the input chunks in a value, or gives up where they are many.
+func (v *values) members(x value) (count map[value]int, ok bool) {
+	const most = 1 << 14
+	count = map[value]int{}
+	stack := []value{x}
+	for steps := 0; len(stack) > 0; steps++ {
+		if steps > most {
+			return nil, false
+		}
+		x, stack = stack[len(stack)-1], stack[:len(stack)-1]
+		if n := v.inputs(); x > n {
+			stack = append(stack, v.sums[x-n-1].a, v.sums[x-n-1].b)
+			continue
+		}
+		count[x]++
+	}
+	return count, true
+}
+
+// tell says what a value is.
+func (v *values) tell(x value) string {
+	switch {
+	case x == garbage:
+		return "uninitialised memory"
+	case x <= v.inputs():
+		r, i := v.origin(x)
+		return fmt.Sprintf("input chunk %d of rank %d", i, r)
+	}
+	count, ok := v.members(x)
+	if !ok {
+		return "a reduction of very many chunks"
+	}
+	terms := make([]value, 0, len(count))
+	for m := range count {
+		terms = append(terms, m)
+	}
+	sort.Slice(terms, func(i, j int) bool { return terms[i] < terms[j] })
+	var parts []string
+	for n, m := range terms {
+		if n == 8 {
+			parts = append(parts, fmt.Sprintf("%d more", len(terms)-n))
+			break
+		}
+		r, i := v.origin(m)
+		part := fmt.Sprintf("%d of rank %d", i, r)
+		if count[m] > 1 {
+			part += fmt.Sprintf(" %d times", count[m])
+		}
+		parts = append(parts, part)
+	}
+	return "the reduction of input chunks " + strings.Join(parts, ", ")
+}
+
+// tellReduction says how a value differs from input chunk index of every rank.
+func (v *values) tellReduction(x value, index, ranks int) string {
+	count, ok := v.members(x)
+	if x == garbage || !ok {
+		return v.tell(x)
+	}
+	var lacks, twice []string
+	for r := range ranks {
+		m := v.input(r, index)
+		switch n := count[m]; {
+		case n == 0:
+			lacks = append(lacks, fmt.Sprint(r))
+		case n > 1:
+			twice = append(twice, fmt.Sprint(r))
+		}
+		delete(count, m)
+	}
+	var parts []string
+	if len(lacks) > 0 {
+		parts = append(parts, "without rank "+list(lacks))
+	}
+	if len(twice) > 0 {
+		parts = append(parts, "more than once with rank "+list(twice))
+	}
+	if len(count) > 0 {
+		parts = append(parts, "with chunks of another index")
+	}
+	if len(lacks) == ranks {
+		return v.tell(x)
+	}
+	return fmt.Sprintf("the reduction of input chunk %d %s", index, strings.Join(parts, ", "))
+}
+
+func list(words []string) string {
+	if len(words) > 8 {
+		words = append(words[:8:8], fmt.Sprintf("%d more", len(words)-8))
+	}
+	return strings.Join(words, ", ")
+}
