@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -133,7 +134,7 @@ func (r *run) finish() (circle string) {
 			return ""
 		}
 		if r.slots == r.c.o.Slots {
-			r.full = r.circle(r.ready[0])
+			r.full = r.circle(slices.Min(r.ready))
 		}
 		r.slots++
 		for _, t := range r.ready {
