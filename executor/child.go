@@ -214,10 +214,16 @@ func (c *child) call(ctx context.Context, r *protocol.RunRequest, o HostOptions)
 	givenUp := func(stuck bool, why string) error {
 		return &TimeoutError{After: time.Since(started), Stuck: stuck, Why: why, Stderr: c.process.stderr.String()}
 	}
+	late := func() error {
+		if progress > 0 {
+			return givenUp(false, "it was slow, but still advancing")
+		}
+		return givenUp(true, "it never told any progress")
+	}
 	for {
 		select {
 		case got := <-events:
-			if got.err != nil {
+			if got.err != nil && ctx.Err() == nil {
 				if errors.Is(got.err, io.EOF) {
 					got.err = errors.New("the executor ended the trial without a measurement")
 				}
@@ -237,10 +243,7 @@ func (c *child) call(ctx context.Context, r *protocol.RunRequest, o HostOptions)
 			}
 			return Measurement{}, givenUp(true, fmt.Sprintf("no heartbeat for %s", o.StuckAfter))
 		case <-deadline.C:
-			if progress > 0 {
-				return Measurement{}, givenUp(false, "it was slow, but still advancing")
-			}
-			return Measurement{}, givenUp(true, "it never told any progress")
+			return Measurement{}, late()
 		case <-exited:
 			// The connection says so too, in its own time; what it still holds
 			// comes first.
@@ -248,6 +251,9 @@ func (c *child) call(ctx context.Context, r *protocol.RunRequest, o HostOptions)
 		case <-ended:
 			return Measurement{}, c.crash()
 		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return Measurement{}, late() // the caller's deadline is one too
+			}
 			return Measurement{}, ctx.Err()
 		}
 	}

@@ -51,6 +51,9 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
+			if tc.is == executor.ErrQuarantined {
+				tc.o.Quarantine = new(executor.Quarantine)
+			}
 			m, err := func() (executor.Measurement, error) {
 				h, err := executor.Start(t.Context(), tc.name, quick(t, tc.o))
 				if err != nil {
@@ -70,6 +73,18 @@ func TestFaults(t *testing.T) {
 				t.Errorf("got %v, want %v and %q", err, tc.is, tc.says)
 			}
 		})
+	}
+}
+
+// Without a quarantine every trial of such a program is tried, twice.
+func TestCrashWithoutQuarantine(t *testing.T) {
+	h := start(t, "exits", executor.HostOptions{})
+	for range 2 {
+		_, err := h.Run(t.Context(), trial(t, 8))
+		var crash *executor.CrashError
+		if !errors.As(err, &crash) || crash.Exit != "exit status 7" || errors.Is(err, executor.ErrQuarantined) {
+			t.Errorf("got %v", err)
+		}
 	}
 }
 
@@ -115,9 +130,14 @@ func TestDeathBetweenTrials(t *testing.T) {
 
 func TestCancelledRunLeavesTheHostUsable(t *testing.T) {
 	h := start(t, "slow", executor.HostOptions{})
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
 	defer cancel()
-	if _, err := h.Run(ctx, trial(t, 0)); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := h.Run(ctx, trial(t, 0)); !errors.Is(err, executor.ErrTimeout) || !strings.Contains(err.Error(), "still advancing") {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel = context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if _, err := h.Run(ctx, trial(t, 0)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if m, err := h.Run(t.Context(), trial(t, 5)); err != nil || m.TimesUS[0] != 5 {

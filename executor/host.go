@@ -39,8 +39,8 @@ type HostOptions struct {
 	// StderrBytes is how much of the executor's last output is kept for
 	// reports. 0: 64 KiB.
 	StderrBytes int
-	// Quarantine remembers programs that kill executors. Hosts that share work
-	// share one; nil: the host's own.
+	// Quarantine remembers programs that kill executors; hosts that share work
+	// may share one. nil: none, and the caller counts the crashes.
 	Quarantine *Quarantine
 	// Logger gets what the plugin library has to say. nil: nothing is logged.
 	Logger *slog.Logger
@@ -61,9 +61,6 @@ func (o HostOptions) withDefaults() HostOptions {
 	}
 	if o.StderrBytes == 0 {
 		o.StderrBytes = 64 << 10
-	}
-	if o.Quarantine == nil {
-		o.Quarantine = new(Quarantine)
 	}
 	return o
 }
@@ -136,8 +133,9 @@ func (h *Host) Describe(context.Context) (Description, error) {
 }
 
 // Run runs one trial. When the executor dies it is started again and the trial
-// tried once more; the second time the program is in quarantine. A trial that
-// times out isn't tried again.
+// tried once more: a crash may be somebody else's doing. The second time the
+// answer is a CrashError, or ErrQuarantined where there is a quarantine. A
+// trial that times out isn't tried again.
 func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -155,7 +153,7 @@ func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 	if err != nil {
 		return Measurement{}, fmt.Errorf("topology: %w", err)
 	}
-	for {
+	for tries := 1; ; tries++ {
 		if err := h.o.Quarantine.check(program); err != nil {
 			return Measurement{}, err
 		}
@@ -173,7 +171,12 @@ func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 			h.drop()
 			h.failed++
 			h.o.Quarantine.strike(program, err)
-			// Around again: to quarantine, or to another executor.
+			if tries == budget {
+				if q := h.o.Quarantine.check(program); q != nil {
+					err = q
+				}
+				return Measurement{}, err
+			}
 		case errors.As(err, &late):
 			h.drop()
 			if late.Stuck {

@@ -1,0 +1,229 @@
+package sim
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/colltune/colltune/topologies"
+)
+
+// costs is what the calls of a program cost with one set of knobs. All times
+// are microseconds, rates bytes a microsecond; the names are the constants'.
+type costs struct {
+	proto    topologies.Proto
+	launch   float64
+	latency  []float64 // by lane: sent → visible
+	credit   []float64 // by lane: received → slot free at the sender
+	slots    int       // messages a connection holds: calls, or Simple's slices
+	dep, nop float64
+
+	sendCall, recvCall   float64
+	sendSlice, recvSlice float64
+
+	tiles   int   // iterations of the tile loop
+	perCall int32 // most chunks in one call
+
+	full, last sizes // calls of a whole tile, of the last one
+}
+
+// sizes holds the cost of a call by its chunks: call[0] is unused.
+type sizes []call
+
+// call is what one primitive call of some chunks costs.
+type call struct {
+	bytes  float64
+	first  part // LL and LL128: all of it; Simple: the first slice
+	second part // Simple's second slice; may be empty
+	local  float64
+}
+
+// part is what moves at once: a message of LL or LL128, or a slice.
+type part struct {
+	bytes float64
+	wire  float64 // bytes on the wire
+	send  float64 // unloaded time, sending
+	recv  float64 // the same, receiving
+	both  float64 // the same, of a call that receives and sends
+	// tail is the receiving time of the last pass alone, which cannot overlap
+	// the sender's; tailBoth the same in a call that receives and sends.
+	tail, tailBoth float64
+}
+
+// minSlice is the smallest first slice (NCCL: stepSize / 16 of Simple).
+const minSlice = 32 << 10
+
+// mostPerCall is the largest count of one call (MSCCL_MAX_COUNT - 1).
+const mostPerCall = 71
+
+// costs works the knobs out.
+func (p *Prepared) costs(k Knobs) (*costs, error) {
+	if int(k.Protocol) >= len(p.topology.Protocols) {
+		return nil, fmt.Errorf("protocol %d is none: want one of %v", k.Protocol, topologies.AllProtocols)
+	}
+	c := &p.topology.Protocols[k.Protocol]
+	elem := k.ElemBytes
+	if elem == 0 {
+		elem = 4
+	}
+	tile := k.TileBytes
+	if tile == 0 {
+		tile = int64(c.Tile)
+	}
+	switch {
+	case c.Slots < 1:
+		return nil, fmt.Errorf("topology %s has no constants for protocol %v", p.topology.Name, k.Protocol)
+	case k.Bytes < 0 || k.Bytes > 1<<50:
+		return nil, fmt.Errorf("size of %d bytes: want 0 to 1 PiB", k.Bytes)
+	case elem < 1 || elem > 64:
+		return nil, fmt.Errorf("elements of %d bytes: want 1 to 64", elem)
+	case tile < 1:
+		return nil, fmt.Errorf("tile of %d bytes: want at least 1", tile)
+	case tile < elem:
+		return nil, fmt.Errorf("tile of %d bytes: want at least an element of %d", tile, elem)
+	}
+	out := &costs{
+		proto:    k.Protocol,
+		launch:   float64(c.Launch),
+		slots:    c.Slots,
+		dep:      float64(c.Dep),
+		nop:      float64(c.Nop),
+		sendCall: float64(c.SendCall), recvCall: float64(c.RecvCall),
+		sendSlice: float64(c.SendSlice), recvSlice: float64(c.RecvSlice),
+	}
+	if k.Protocol == topologies.Simple {
+		out.slots *= 2
+	}
+	out.latency = make([]float64, len(p.lanes))
+	out.credit = make([]float64, len(p.lanes))
+	for i, l := range p.lanes {
+		way := l.latency
+		if l.net {
+			way += float64(c.NetLatency)
+		}
+		out.latency[i] = float64(c.Latency) + way
+		out.credit[i] = float64(c.Credit) + way
+	}
+	// Elements divide evenly, rounded up; a tile is whole elements.
+	elements := (k.Bytes + elem - 1) / elem
+	chunk := (elements + p.loopChunks - 1) / p.loopChunks * elem
+	tile = tile / elem * elem
+	n := max((chunk+tile-1)/tile, 1)
+	if n > math.MaxInt32 {
+		return nil, fmt.Errorf("%d bytes in tiles of %d are %d iterations: want at most %d", k.Bytes, tile, n, math.MaxInt32)
+	}
+	out.tiles = int(n)
+	out.perCall = mostPerCall
+	if chunk > 0 {
+		out.perCall = int32(min(max(tile/chunk, 1), mostPerCall))
+	}
+	out.full = callSizes(k.Protocol, c, min(chunk, tile), out.perCall)
+	out.last = callSizes(k.Protocol, c, chunk-(n-1)*tile, out.perCall)
+	return out, nil
+}
+
+// callSizes is the cost of calls of 1 to perCall chunks of so many bytes.
+func callSizes(proto topologies.Proto, c *topologies.Protocol, chunk int64, perCall int32) sizes {
+	all := make(sizes, perCall+1)
+	for n := int64(1); n <= int64(perCall); n++ {
+		bytes := chunk * n
+		one := call{bytes: float64(bytes)}
+		if proto == topologies.Simple {
+			first := min(max((bytes+31)/32*16, minSlice), bytes)
+			one.first, one.second = slice(c, first), slice(c, bytes-first)
+		} else {
+			one.first = message(c, bytes)
+		}
+		if vector := int64(c.Threads) * 16; vector > 0 {
+			one.local = float64((bytes+vector-1)/vector) * float64(c.ReducePass)
+		}
+		one.local += float64(c.ReduceCall)
+		all[n] = one
+	}
+	return all
+}
+
+// message is a call of LL or LL128: passes of the whole threadblock.
+func message(c *topologies.Protocol, bytes int64) part {
+	if bytes == 0 {
+		return part{}
+	}
+	passes := 1.0
+	if c.Pass > 0 {
+		passes = float64((bytes + int64(c.Pass) - 1) / int64(c.Pass))
+	}
+	both := c.Fused * max(float64(c.SendPass), float64(c.RecvPass))
+	return part{
+		bytes:    float64(bytes),
+		wire:     float64(bytes) * c.Wire,
+		send:     passes * float64(c.SendPass),
+		recv:     passes * float64(c.RecvPass),
+		both:     passes * both,
+		tail:     float64(c.RecvPass),
+		tailBoth: both,
+	}
+}
+
+// slice is a slice of Simple: a copy at a rate, of at least MinCopy.
+func slice(c *topologies.Protocol, bytes int64) part {
+	if bytes == 0 {
+		return part{}
+	}
+	at := func(rate float64) float64 {
+		if rate == 0 {
+			return 0 // as fast as the edges are
+		}
+		return float64(max(bytes, int64(c.MinCopy))) / rate
+	}
+	s, r := at(c.SendRate.PerMicro()), at(c.RecvRate.PerMicro())
+	return part{
+		bytes: float64(bytes),
+		wire:  float64(bytes) * c.Wire,
+		send:  s,
+		recv:  r,
+		both:  c.Fused * max(s, r),
+	}
+}
+
+// calls is how many calls a step of so many chunks makes.
+func (c *costs) calls(count int32) int32 { return (count + c.perCall - 1) / c.perCall }
+
+// chunks is how many chunks call i of a step of so many moves.
+func (c *costs) chunks(count, i int32) int32 { return min(c.perCall, count-i*c.perCall) }
+
+// at is the cost table of a tile of a loop of so many.
+func (c *costs) at(tile, tiles int) sizes {
+	if tile == tiles-1 {
+		return c.last
+	}
+	return c.full
+}
+
+// load is a part as a flow over a lane: the bytes it occupies the lane's edges
+// with, and the rate at which they would go if nothing else did. A message's
+// own cost counts as bytes, so that it delays whatever shares the edge.
+func (l *lane) load(wire, unloaded float64) (work, rate float64) {
+	work = wire + l.extra
+	unloaded += l.message
+	if unloaded <= 0 {
+		return work, math.Inf(1)
+	}
+	return work, work / unloaded
+}
+
+// soft is the rate of a flow that alone would go at rate r, where its share of
+// the narrowest edge is share: below both, and softly so, as measured.
+func soft(r, share float64) float64 {
+	x := r / share
+	switch {
+	case x < 1e-3:
+		return r
+	case x > 1e3:
+		return share
+	case x <= 1:
+		x2 := x * x
+		return r * math.Pow(1+x2*x2*x, -0.2)
+	}
+	x = 1 / x
+	x2 := x * x
+	return share * math.Pow(1+x2*x2*x, -0.2)
+}

@@ -1,0 +1,28 @@
+// Package sim is the built-in executor: it interprets an IR program on a
+// modelled GPU system and says how long it takes, in microseconds.
+//
+//	threadblock A          edge                threadblock B
+//	  send ──flow──▶ [capacity shared] ──▶ slot ──latency──▶ recv
+//	    ▲                                                     │
+//	    └───────────────── credit: the slot is free ◀─────────┘
+//
+// Every threadblock is a sequential machine: for each tile, for each step, for
+// each call. What it sends is a flow over the edges of a path; flows slow each
+// other down where they share an edge. Receives, credits, dependencies and
+// local work are arithmetic on times that are already known, so that only the
+// starts and ends of flows, and the flags other threadblocks wait for, are
+// events of the queue.
+//
+//	prepare.go  program and topology, flattened      flows.go   edges and rates
+//	costs.go    what a call costs, by size           queue.go   the event queue
+//	engine.go   threadblocks and the event loop      tiles.go   the tile loop, cut short
+//	passes.go   LL and LL128 calls                   bound.go   what no run can beat
+//	slices.go   Simple calls                         critical.go the longest chain
+//
+// Invariants: the same program, topology and knobs give the same time, bit for
+// bit; LowerBound is never above Run; renaming ranks, threadblocks or channels
+// changes nothing. docs/simulator.md gives the rules, constants and errors.
+//
+// It does not move data, check results, or judge whether a runtime would load
+// the program.
+package sim

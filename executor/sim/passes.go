@@ -1,0 +1,114 @@
+package sim
+
+// Calls of LL and LL128. Data and flag arrive together, pass by pass, so a
+// receiver works on a message while it is still being sent:
+//
+//	sender    ├─ take a slot ─├─ flow ──────────┤ cs
+//	                          ts                te
+//	receiver       ts + L ────├─ P·b ... ───────├ te + L + b ┤ cr
+//
+// and a call that receives and sends puts out each pass as it comes in.
+
+// pass goes on with a call; false where the threadblock must wait.
+func (e *engine) pass(i int32, s *blockState, b *block, o *op, size *call) bool {
+	switch o.kind {
+	case recv:
+		return e.passReceive(i, s, b, o, size)
+	case send:
+		return e.passSend(i, s, b, o, size)
+	}
+	return e.passForward(i, s, b, o, size)
+}
+
+func (e *engine) passSend(i int32, s *blockState, b *block, o *op, size *call) bool {
+	c := &e.conns[b.tx]
+	switch s.stage {
+	case calling:
+		free, ok := e.credit(c)
+		if !ok {
+			return false
+		}
+		return e.passStart(i, s, b, size, max(s.ready, free), size.first.send)
+	case starting:
+		return e.passStart(i, s, b, size, s.ready, size.first.send)
+	case landed:
+		e.passSent(b.tx, c, s.end)
+		s.ready = s.end + e.c.sendCall
+		e.called(s, o)
+		return true
+	}
+	return false
+}
+
+// passStart puts the call's message on the wire, or on record at once where
+// there is nothing to put; false where its time lies ahead or its flow runs.
+func (e *engine) passStart(i int32, s *blockState, b *block, size *call, at, unloaded float64) bool {
+	if size.bytes > 0 {
+		if !e.launch(i, s, e.p.conns[b.tx].lane, &size.first, unloaded, at) {
+			return false
+		}
+	} else {
+		s.stage, s.end = landed, at
+	}
+	c := &e.conns[b.tx]
+	e.slot(c, c.started).start = at
+	c.started++
+	e.arrives(b.tx, c)
+	return s.stage == landed
+}
+
+// passSent records the end of the connection's next message.
+func (e *engine) passSent(conn int32, c *connState, at float64) {
+	e.slot(c, c.sent).arrive = at
+	c.sent++
+	e.arrives(conn, c)
+}
+
+func (e *engine) passReceive(_ int32, s *blockState, b *block, o *op, size *call) bool {
+	c := &e.conns[b.rx]
+	if c.sent <= c.received {
+		c.rxWaits = true
+		return false
+	}
+	m := e.slot(c, c.received)
+	lane := e.p.conns[b.rx].lane
+	latency := e.c.latency[lane]
+	s.ready = max(max(s.ready, m.start+latency)+size.first.recv, m.arrive+latency+size.first.tail) + e.c.recvCall
+	e.took(b.rx, c, s.ready+e.c.credit[lane])
+	e.called(s, o)
+	return true
+}
+
+func (e *engine) passForward(i int32, s *blockState, b *block, o *op, size *call) bool {
+	in, out := &e.conns[b.rx], &e.conns[b.tx]
+	lane := e.p.conns[b.rx].lane
+	latency := e.c.latency[lane]
+	switch s.stage {
+	case calling:
+		if in.started <= in.received {
+			in.rxWaits = true
+			return false
+		}
+		free, ok := e.credit(out)
+		if !ok {
+			return false
+		}
+		at := max(s.ready, e.slot(in, in.received).start+latency, free)
+		return e.passStart(i, s, b, size, at, size.first.both)
+	case starting:
+		return e.passStart(i, s, b, size, s.ready, size.first.both)
+	case landed, trailing:
+		if in.sent <= in.received {
+			s.stage = trailing // its last pass cannot leave before it has come
+			in.rxWaits = true
+			return false
+		}
+		end := max(s.end, e.slot(in, in.received).arrive+latency+size.first.tailBoth)
+		e.passSent(b.tx, out, end)
+		e.took(b.rx, in, end+e.c.credit[lane])
+		s.ready = end + max(e.c.sendCall, e.c.recvCall)
+		e.called(s, o)
+		return true
+	}
+	return false
+}

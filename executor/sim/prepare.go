@@ -1,0 +1,370 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Prepared is a program laid out on a topology: flat arrays that runs and
+// bounds at any size, protocol and tile read. It does not change.
+type Prepared struct {
+	program    *ir.Program
+	topology   *topologies.Topology
+	loopChunks int64
+
+	ops    []op
+	waits  []wait
+	blocks []block
+	conns  []conn
+	lanes  []lane
+	edges  []edge
+	// follows lists who waits for whom, each pair of threadblocks once.
+	follows []follow
+
+	engines sync.Pool
+	bounds  bounds
+}
+
+// kind is what an op occupies: the send connection, the receive connection,
+// both at once, or neither.
+type kind uint8
+
+const (
+	idle  kind = iota // only waits
+	send              // s
+	recv              // r, rrc
+	fused             // rcs, rrs, rrcs
+	local             // cpy, re and fused runs of re
+)
+
+// op is a step, with the waits of the nops before it, or a run of reductions.
+type op struct {
+	kind      kind
+	flagged   bool  // publishes its step
+	count     int32 // chunks
+	step      int32 // the last step of the IR it stands for
+	waitsFrom int32
+	waitsTo   int32
+}
+
+// wait is one dependency of an op.
+type wait struct {
+	block int32
+	step  int32
+}
+
+// follow says that a threadblock waits for another somewhere.
+type follow struct{ waiter, waited int32 }
+
+// block is a threadblock.
+type block struct {
+	rank, id int32 // as the IR numbers it
+	from, to int32 // its ops
+	steps    int32 // of the IR, nops counted
+	tx, rx   int32 // connections, -1 none
+}
+
+// conn is a connection: everything one threadblock sends another.
+type conn struct {
+	tx, rx int32 // threadblocks
+	lane   int32
+}
+
+// lane is a path that connections share.
+type lane struct {
+	edges   []int32
+	cap     float64 // of its narrowest edge, bytes a microsecond
+	message float64 // time a message occupies it beyond its bytes
+	extra   float64 // the same in bytes of its edges
+	latency float64
+	net     bool
+}
+
+// edge is an edge of the topology that some lane uses.
+type edge struct {
+	cap float64
+}
+
+// maxFused is how many reductions into one place run as one (MSCCL).
+const maxFused = 16
+
+// maxMessages bounds what one tile of a program may send, so that no file
+// keeps the simulator busy for good.
+const maxMessages = 1 << 28
+
+// Prepare checks that a program can run on a topology and lays it out. The
+// error names the first place where it cannot: a rank without a GPU, peers
+// without a path, two threadblocks on one connection, sends and receives that
+// do not match, a dependency on a step that does not exist.
+func Prepare(program *ir.Program, topology *topologies.Topology) (*Prepared, error) {
+	if program.Ranks() != len(topology.Ranks) {
+		return nil, fmt.Errorf("program is for %d ranks, topology %s has %d", program.Ranks(), topology.Name, len(topology.Ranks))
+	}
+	coll, err := collective.New(program.Collective)
+	if err != nil {
+		return nil, err
+	}
+	if coll.Ranks != program.Ranks() {
+		return nil, fmt.Errorf("%s is over %d ranks, its program has %d", coll.Name, coll.Ranks, program.Ranks())
+	}
+	p := &Prepared{program: program, topology: topology, loopChunks: int64(coll.LoopChunks())}
+	if err := p.layOps(); err != nil {
+		return nil, err
+	}
+	if err := p.layConns(); err != nil {
+		return nil, err
+	}
+	if err := p.matchMessages(); err != nil {
+		return nil, err
+	}
+	p.bounds.prepare(p)
+	return p, nil
+}
+
+// layOps flattens the steps.
+func (p *Prepared) layOps() error {
+	blocks, steps := 0, 0
+	for _, g := range p.program.GPUs {
+		blocks += len(g.Threadblocks)
+		for _, tb := range g.Threadblocks {
+			steps += len(tb.Steps)
+		}
+	}
+	p.blocks = make([]block, 0, blocks)
+	p.ops = make([]op, 0, steps)
+	messages := int64(0)
+	for r, g := range p.program.GPUs {
+		first := len(p.blocks)
+		for id, tb := range g.Threadblocks {
+			b := block{rank: int32(r), id: int32(id), from: int32(len(p.ops)), steps: int32(len(tb.Steps)), tx: -1, rx: -1}
+			if err := p.laySteps(g, r, id, tb, first); err != nil {
+				return err
+			}
+			b.to = int32(len(p.ops))
+			p.blocks = append(p.blocks, b)
+			for _, o := range p.ops[b.from:] {
+				messages += int64(o.count)
+			}
+		}
+	}
+	slices.SortFunc(p.follows, func(a, b follow) int {
+		return cmp.Or(cmp.Compare(a.waiter, b.waiter), cmp.Compare(a.waited, b.waited))
+	})
+	p.follows = slices.Compact(p.follows)
+	if messages > maxMessages {
+		return fmt.Errorf("program moves %d chunks a tile: the simulator takes at most %d", messages, maxMessages)
+	}
+	return nil
+}
+
+// laySteps flattens one threadblock: waits of nops move to the step they guard,
+// reductions into one place become one op.
+func (p *Prepared) laySteps(g ir.GPU, rank, id int, tb ir.Threadblock, first int) error {
+	waitsFrom := int32(len(p.waits))
+	for s := 0; s < len(tb.Steps); s++ {
+		step := &tb.Steps[s]
+		where := func(format string, args ...any) error {
+			return fmt.Errorf("rank %d threadblock %d step %d (%s): %s", rank, id, s, step.Op, fmt.Sprintf(format, args...))
+		}
+		for _, d := range step.Deps {
+			switch {
+			case d.TB < 0 || int(d.TB) >= len(g.Threadblocks) || int(d.TB) == id:
+				return where("waits for threadblock %d: want another of the %d of its GPU", d.TB, len(g.Threadblocks))
+			case d.Step < 0 || int(d.Step) >= len(g.Threadblocks[d.TB].Steps):
+				return where("waits for step %d of threadblock %d, which has %d", d.Step, d.TB, len(g.Threadblocks[d.TB].Steps))
+			case !g.Threadblocks[d.TB].Steps[d.Step].HasDep:
+				return where("waits for step %d of threadblock %d, which does not publish its end", d.Step, d.TB)
+			}
+			p.waits = append(p.waits, wait{int32(first) + d.TB, d.Step})
+			p.follows = append(p.follows, follow{int32(first + id), int32(first) + d.TB})
+		}
+		o := op{flagged: step.HasDep, count: step.Count, step: int32(s), waitsFrom: waitsFrom}
+		switch {
+		case step.Op == ir.Nop:
+			if !step.HasDep && s+1 < len(tb.Steps) {
+				continue // one wait with the step that follows
+			}
+			o.count = 0
+		case step.Count < 1:
+			return where("moves %d chunks: want at least 1", step.Count)
+		case step.Op.Sends() && tb.Send < 0:
+			return where("its threadblock has no peer to send to")
+		case step.Op.Receives() && tb.Recv < 0:
+			return where("its threadblock has no peer to receive from")
+		case step.Op.Sends() && step.Op.Receives():
+			o.kind = fused
+		case step.Op.Sends():
+			o.kind = send
+		case step.Op.Receives():
+			o.kind = recv
+		default:
+			o.kind = local
+			if step.Op == ir.Reduce {
+				s = reductionRun(tb.Steps, s)
+				o.step, o.flagged = int32(s), tb.Steps[s].HasDep
+			}
+		}
+		o.waitsTo = int32(len(p.waits))
+		waitsFrom = o.waitsTo
+		p.ops = append(p.ops, o)
+	}
+	return nil
+}
+
+// reductionRun is the last step of the run of reductions that starts at s:
+// into the same chunks, without waits of their own, up to the first that
+// others wait for.
+func reductionRun(steps []ir.Step, s int) int {
+	first := &steps[s]
+	for n := 1; n < maxFused && s+1 < len(steps) && !steps[s].HasDep; n++ {
+		next := &steps[s+1]
+		if next.Op != ir.Reduce || next.Dst != first.Dst || next.Src.Buf != first.Src.Buf ||
+			next.Count != first.Count || len(next.Deps) > 0 {
+			break
+		}
+		s++
+	}
+	return s
+}
+
+// end names one end of a connection.
+type end struct {
+	rank, peer, channel int32
+}
+
+// layConns joins threadblocks by connections, and connections by lanes.
+func (p *Prepared) layConns() error {
+	type pair struct{ from, to int32 }
+	senders := make(map[end]int32)
+	receivers := make(map[end]int32)
+	lanes := make(map[pair]int32)
+	edges := make(map[int]int32)
+	b := 0
+	for r, g := range p.program.GPUs {
+		for id, tb := range g.Threadblocks {
+			for _, half := range []struct {
+				peer  int
+				verb  string
+				taken map[end]int32
+			}{{tb.Send, "send to", senders}, {tb.Recv, "receive from", receivers}} {
+				if half.peer < 0 {
+					continue
+				}
+				if half.peer >= p.program.Ranks() || half.peer == r {
+					return fmt.Errorf("rank %d threadblock %d would %s rank %d: want another of the %d", r, id, half.verb, half.peer, p.program.Ranks())
+				}
+				key := end{int32(r), int32(half.peer), int32(tb.Channel)}
+				if other, ok := half.taken[key]; ok {
+					return fmt.Errorf("rank %d threadblocks %d and %d both %s rank %d on channel %d", r, p.blocks[other].id, id, half.verb, half.peer, tb.Channel)
+				}
+				half.taken[key] = int32(b)
+			}
+			b++
+		}
+	}
+	// In the order of the senders, so that every number is the same each time.
+	b = 0
+	for r, g := range p.program.GPUs {
+		for id, tb := range g.Threadblocks {
+			tx := int32(b)
+			b++
+			if tb.Send < 0 {
+				continue
+			}
+			rx, ok := receivers[end{int32(tb.Send), int32(r), int32(tb.Channel)}]
+			if !ok {
+				rx = -1 // fine where nothing is ever sent: matchMessages looks
+			}
+			key := pair{int32(r), int32(tb.Send)}
+			l, ok := lanes[key]
+			if !ok {
+				path, linked := p.topology.Path(r, tb.Send)
+				if !linked {
+					return fmt.Errorf("rank %d threadblock %d sends to rank %d: %s has no path between them", r, id, tb.Send, p.topology.Name)
+				}
+				l = int32(len(p.lanes))
+				lanes[key] = l
+				p.lanes = append(p.lanes, p.layLane(path, edges))
+			}
+			c := int32(len(p.conns))
+			p.conns = append(p.conns, conn{tx: tx, rx: rx, lane: l})
+			p.blocks[tx].tx = c
+			if rx >= 0 {
+				p.blocks[rx].rx = c
+			}
+		}
+	}
+	return nil
+}
+
+// layLane numbers the edges of a path among those in use.
+func (p *Prepared) layLane(path topologies.Path, edges map[int]int32) lane {
+	l := lane{edges: make([]int32, len(path.Edges)), latency: float64(path.Latency), net: path.Net}
+	for i, e := range path.Edges {
+		of := p.topology.Edges[e]
+		at, ok := edges[e]
+		if !ok {
+			at = int32(len(p.edges))
+			edges[e] = at
+			p.edges = append(p.edges, edge{cap: of.Bandwidth.PerMicro()})
+		}
+		l.edges[i] = at
+		if c := p.edges[at].cap; i == 0 || c < l.cap {
+			l.cap = c
+		}
+		l.message = max(l.message, float64(of.Message))
+		l.extra = max(l.extra, float64(of.Message)*p.edges[at].cap)
+	}
+	return l
+}
+
+// matchMessages checks that what is sent on a connection is what is received,
+// step by step.
+func (p *Prepared) matchMessages() error {
+	var counts []int32
+	for _, b := range p.blocks {
+		if b.rx < 0 {
+			for _, o := range p.ops[b.from:b.to] {
+				if o.kind == recv || o.kind == fused {
+					return fmt.Errorf("rank %d threadblock %d step %d receives, and no threadblock sends", b.rank, b.id, o.step)
+				}
+			}
+		}
+		if b.tx < 0 {
+			continue
+		}
+		c := p.conns[b.tx]
+		counts = counts[:0]
+		for _, o := range p.ops[b.from:b.to] {
+			if o.kind == send || o.kind == fused {
+				counts = append(counts, o.count)
+			}
+		}
+		if c.rx < 0 {
+			if len(counts) > 0 {
+				return fmt.Errorf("rank %d threadblock %d sends %d times, and no threadblock receives", b.rank, b.id, len(counts))
+			}
+			continue
+		}
+		to, i := p.blocks[c.rx], 0
+		for _, o := range p.ops[to.from:to.to] {
+			if o.kind != recv && o.kind != fused {
+				continue
+			}
+			if i < len(counts) && counts[i] != o.count {
+				return fmt.Errorf("rank %d threadblock %d step %d receives %d chunks where rank %d threadblock %d sends %d", to.rank, to.id, o.step, o.count, b.rank, b.id, counts[i])
+			}
+			i++
+		}
+		if i != len(counts) {
+			return fmt.Errorf("rank %d threadblock %d sends %d times, rank %d threadblock %d receives %d times", b.rank, b.id, len(counts), to.rank, to.id, i)
+		}
+	}
+	return nil
+}

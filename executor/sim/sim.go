@@ -1,0 +1,175 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/topologies"
+)
+
+// ModelVersion changes whenever the same trial would give another time.
+const ModelVersion = "1"
+
+// Knobs are what a program is run with.
+type Knobs struct {
+	Bytes     int64 // as nccl-tests prints it: the whole of the larger user buffer
+	Protocol  topologies.Proto
+	TileBytes int64 // of a chunk and iteration; 0: the protocol's own
+	ElemBytes int64 // of one element; 0: 4
+}
+
+// Result is what came of a run.
+type Result struct {
+	TimeUS    float64
+	Tiles     int // iterations of the tile loop
+	Simulated int // of them, those that were simulated
+	Method    Method
+	Events    int64
+}
+
+// Method is how a result covers the tiles that were not simulated.
+type Method uint8
+
+// The methods, most exact first.
+const (
+	Whole    Method = iota // every tile was simulated
+	Periodic               // the tile loop had become periodic: the rest repeats it
+	Linear                 // two shorter runs, and a line through them
+)
+
+var methodNames = [...]string{"whole", "periodic", "linear"}
+
+func (m Method) String() string { return methodNames[m] }
+
+// Run prepares a program and runs it once.
+func Run(p *ir.Program, t *topologies.Topology, k Knobs) (Result, error) {
+	prepared, err := Prepare(p, t)
+	if err != nil {
+		return Result{}, err
+	}
+	return prepared.Run(k)
+}
+
+// LowerBound is a time in microseconds that no Run of the same arguments
+// falls below; 0 where there would be no run. Prepare once to ask many.
+func LowerBound(p *ir.Program, t *topologies.Topology, k Knobs) float64 {
+	prepared, err := Prepare(p, t)
+	if err != nil {
+		return 0
+	}
+	return prepared.LowerBound(k)
+}
+
+// Run simulates the program. Safe for concurrent use. An error says why there
+// is no time: knobs out of range, or a program that never ends.
+func (p *Prepared) Run(k Knobs) (Result, error) { return p.RunContext(context.Background(), k) }
+
+// RunContext is Run, given up with the context's error when it is done.
+func (p *Prepared) RunContext(ctx context.Context, k Knobs) (Result, error) {
+	c, err := p.costs(k)
+	if err != nil {
+		return Result{}, err
+	}
+	e := p.engine()
+	defer p.engines.Put(e)
+	r, err := e.run(ctx, c)
+	if err != nil {
+		return Result{}, err
+	}
+	if math.IsNaN(r.TimeUS) || math.IsInf(r.TimeUS, 0) {
+		return Result{}, fmt.Errorf("simulated time of %s is %v: a constant of %s is out of range", p.program.Collective.Name, r.TimeUS, p.topology.Name)
+	}
+	return r, nil
+}
+
+// operations are the reductions the model knows; it makes no difference
+// between them.
+var operations = []string{"sum", "prod", "min", "max", "avg"}
+
+// Executor is the simulator as a back end.
+type simulator struct {
+	mu   sync.Mutex
+	last *Prepared // of the last trial: the next one is often of the same program
+}
+
+// New is the simulator as a back end.
+func New() executor.Executor { return &simulator{} }
+
+// Describe says what the model is.
+func (s *simulator) Describe(context.Context) (executor.Description, error) {
+	protocols := make([]string, len(topologies.AllProtocols))
+	for i, p := range topologies.AllProtocols {
+		protocols[i] = p.String()
+	}
+	return executor.Description{
+		Name:          "sim",
+		Version:       ModelVersion,
+		Deterministic: true,
+		Protocols:     protocols,
+		DTypes:        collective.DTypes(),
+		Operations:    operations,
+		Fingerprint:   map[string]string{"model": ModelVersion},
+	}, nil
+}
+
+// Run simulates one trial. It gives one time, which every iteration would take.
+func (s *simulator) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+	if t.Program == nil || t.Topology == nil {
+		return executor.Measurement{}, fmt.Errorf("trial lacks its program or topology")
+	}
+	elem, err := collective.ElemBytes(orDefault(t.DType, "f32"))
+	if err != nil {
+		return executor.Measurement{}, err
+	}
+	if op := orDefault(t.Op, "sum"); !known(operations, op) {
+		return executor.Measurement{}, fmt.Errorf("unknown operation %q: want one of %v", op, operations)
+	}
+	p, err := s.prepared(t.Program, t.Topology)
+	if err != nil {
+		return executor.Measurement{}, err
+	}
+	r, err := p.RunContext(ctx, Knobs{Bytes: t.Bytes, Protocol: t.Protocol, TileBytes: t.TileBytes, ElemBytes: elem})
+	if err != nil {
+		return executor.Measurement{}, err
+	}
+	return executor.Measurement{TimesUS: []float64{r.TimeUS}}, nil
+}
+
+// prepared prepares a program, unless it is the one that ran last.
+func (s *simulator) prepared(program *ir.Program, topology *topologies.Topology) (*Prepared, error) {
+	s.mu.Lock()
+	last := s.last
+	s.mu.Unlock()
+	if last != nil && last.program == program && last.topology == topology {
+		return last, nil
+	}
+	p, err := Prepare(program, topology)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.last = p
+	s.mu.Unlock()
+	return p, nil
+}
+
+func orDefault(s, fallback string) string {
+	if s == "" {
+		return fallback
+	}
+	return s
+}
+
+func known(all []string, s string) bool {
+	for _, a := range all {
+		if a == s {
+			return true
+		}
+	}
+	return false
+}

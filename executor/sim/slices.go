@@ -1,0 +1,134 @@
+package sim
+
+import "github.com/colltune/colltune/topologies"
+
+// Calls of Simple. A call is two slices; each is copied, then fenced and
+// posted, and only then can the receiver see it:
+//
+//	sender    ccs ├─ slot ─├─ flow ──┤ csl ├─ slot ─├─ flow ──┤ csl
+//	                                       ╲ LS               ╲ LS
+//	receiver  ccr           waits ─────────├─ copy ─┤ cslr ────├─ copy ─┤ cslr
+
+// slotted tells whether calls move in slices.
+func (c *costs) slotted() bool { return c.proto == topologies.Simple }
+
+// slice goes on with a call; false where the threadblock must wait.
+func (e *engine) slice(i int32, s *blockState, b *block, o *op, size *call) bool {
+	if s.stage == calling {
+		s.second = false
+		s.stage = slicing
+		switch o.kind {
+		case send:
+			s.ready += e.c.sendCall
+		case recv:
+			s.ready += e.c.recvCall
+		default:
+			s.ready += max(e.c.sendCall, e.c.recvCall)
+		}
+	}
+	half := &size.first
+	if s.second {
+		half = &size.second
+	}
+	var ok bool
+	switch o.kind {
+	case send:
+		ok = e.sliceSend(i, s, b, half)
+	case recv:
+		ok = e.sliceReceive(s, b, half)
+	default:
+		ok = e.sliceForward(i, s, b, half)
+	}
+	switch {
+	case !ok:
+		return false
+	case s.second:
+		e.called(s, o)
+	default:
+		s.second, s.stage = true, slicing
+	}
+	return true
+}
+
+func (e *engine) sliceSend(i int32, s *blockState, b *block, half *part) bool {
+	c := &e.conns[b.tx]
+	switch s.stage {
+	case slicing:
+		free, ok := e.credit(c)
+		if !ok || !e.sliceStart(i, s, b, half, max(s.ready, free), half.send) {
+			return false
+		}
+	case starting:
+		e.sliceStart(i, s, b, half, s.ready, half.send)
+		return false
+	case landed:
+	default:
+		return false
+	}
+	s.ready = s.end + e.c.sendSlice
+	e.slicePosted(b.tx, c, s.ready)
+	return true
+}
+
+// sliceStart puts a slice on the wire; true where it is empty, and so has
+// landed already.
+func (e *engine) sliceStart(i int32, s *blockState, b *block, half *part, at, unloaded float64) bool {
+	if half.bytes > 0 {
+		if e.launch(i, s, e.p.conns[b.tx].lane, half, unloaded, at) {
+			e.conns[b.tx].started++
+		}
+		return false
+	}
+	e.conns[b.tx].started++
+	s.stage, s.end = landed, at
+	return true
+}
+
+// slicePosted records that the connection's next slice has been posted.
+func (e *engine) slicePosted(conn int32, c *connState, at float64) {
+	e.slot(c, c.sent).arrive = at
+	c.sent++
+	e.arrives(conn, c)
+}
+
+func (e *engine) sliceReceive(s *blockState, b *block, half *part) bool {
+	c := &e.conns[b.rx]
+	if c.sent <= c.received {
+		c.rxWaits = true
+		return false
+	}
+	lane := e.p.conns[b.rx].lane
+	s.ready = max(s.ready, e.slot(c, c.received).arrive+e.c.latency[lane]) + half.recv + e.c.recvSlice
+	e.took(b.rx, c, s.ready+e.c.credit[lane])
+	return true
+}
+
+func (e *engine) sliceForward(i int32, s *blockState, b *block, half *part) bool {
+	in, out := &e.conns[b.rx], &e.conns[b.tx]
+	lane := e.p.conns[b.rx].lane
+	switch s.stage {
+	case slicing:
+		if in.sent <= in.received {
+			in.rxWaits = true
+			return false
+		}
+		free, ok := e.credit(out)
+		if !ok {
+			return false
+		}
+		at := max(s.ready, free, e.slot(in, in.received).arrive+e.c.latency[lane])
+		if !e.sliceStart(i, s, b, half, at, half.both) {
+			return false
+		}
+	case starting:
+		e.sliceStart(i, s, b, half, s.ready, half.both)
+		return false
+	case landed:
+	default:
+		return false
+	}
+	e.slicePosted(b.tx, out, s.end+e.c.sendSlice)
+	e.took(b.rx, in, s.end+e.c.recvSlice+e.c.credit[lane])
+	s.ready = s.end + max(e.c.sendSlice, e.c.recvSlice)
+	return true
+}
