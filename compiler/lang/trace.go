@@ -62,9 +62,8 @@ func (t *Trace) Len() int { return len(t.ops) }
 // Collective is what the program computes.
 func (t *Trace) Collective() collective.Collective { return t.coll }
 
-// Enter opens a scope under parallelize: until Leave, operations are
-// replicated factor times. A factor of 1 changes nothing.
-func (t *Trace) Enter(factor int) error {
+// CanEnter is the error that Enter(factor) would return.
+func (t *Trace) CanEnter(factor int) error {
 	total := factor
 	for s := t.scope; s != 0 && total > 0 && total <= MaxFactor; s = t.scopes[s].Parent {
 		total *= t.scopes[s].Factor
@@ -74,6 +73,15 @@ func (t *Trace) Enter(factor int) error {
 		return t.errorf("parallelize(%d): want at least 1", factor)
 	case total > MaxFactor:
 		return t.errorf("parallelize(%d) makes more than %d instances together with the scopes around it", factor, MaxFactor)
+	}
+	return nil
+}
+
+// Enter opens a scope under parallelize: until Leave, operations are
+// replicated factor times. A factor of 1 changes nothing.
+func (t *Trace) Enter(factor int) error {
+	if err := t.CanEnter(factor); err != nil {
+		return err
 	}
 	t.open = append(t.open, t.scope)
 	if factor > 1 {

@@ -1,0 +1,300 @@
+package script
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// buffers are the names of the three buffers, short and long.
+var buffers = map[string]collective.Buffer{
+	"in": collective.In, "input": collective.In,
+	"out": collective.Out, "output": collective.Out,
+	"sc": collective.Scratch, "scratch": collective.Scratch,
+}
+
+// here is the place in the template's text that called the builtin now running.
+func here(th *starlark.Thread) lang.Pos { return position(th.CallFrame(1).Pos) }
+
+// tracing is the trace a builtin works on; there is none outside a program.
+func tracing(th *starlark.Thread, fn string) (*session, error) {
+	s := sessionOf(th)
+	if s.trace == nil {
+		return nil, fmt.Errorf("%s: chunks exist only while a program runs, not in the file itself, in applies or in chunks", fn)
+	}
+	return s, nil
+}
+
+// place reads the rank, buffer and index of chunk and copy. unit is how many
+// chunks an index pair names, 1 for an index that is a number.
+func (s *session) place(rank, buffer, index starlark.Value) (r int, b collective.Buffer, i, unit int, err error) {
+	if r, err = s.machine.asRank(rank); err != nil {
+		return
+	}
+	name, ok := starlark.AsString(buffer)
+	if !ok {
+		return r, 0, 0, 0, fmt.Errorf("buffer is %s: want \"in\", \"out\" or \"sc\"", kindOf(buffer))
+	}
+	if b, ok = buffers[name]; !ok {
+		return r, 0, 0, 0, fmt.Errorf("unknown buffer %q: want \"in\", \"out\" or \"sc\"", name)
+	}
+	if pair, isPair := index.(starlark.Tuple); isPair {
+		if s.unit == 0 {
+			return r, b, 0, 0, fmt.Errorf("index is a pair, but the chunks of %s are no multiple of the ranks", s.trace.Collective().Name)
+		}
+		at, err := s.machine.asRank(pair)
+		if err != nil {
+			return r, b, 0, 0, fmt.Errorf("index: %w", err)
+		}
+		return r, b, at * s.unit, s.unit, nil
+	}
+	i, err = starlark.AsInt32(index)
+	if err != nil {
+		return r, b, 0, 0, fmt.Errorf("index is %s: want a number or a pair (node, gpu)", kindOf(index))
+	}
+	return r, b, i, 1, nil
+}
+
+// number reads an optional number.
+func number(name string, v starlark.Value, otherwise int) (int, error) {
+	if v == nil || v == starlark.None {
+		return otherwise, nil
+	}
+	n, err := starlark.AsInt32(v)
+	if err != nil {
+		return 0, fmt.Errorf("%s is %s: want a number", name, kindOf(v))
+	}
+	return n, nil
+}
+
+// chunkArgs are the parameters of chunk; sz is what the paper's Figure 8 calls
+// count.
+var chunkArgs = signature{fn: "chunk", names: []string{"rank", "buffer", "index", "count", "stride", "sz"}, required: 3, positional: 5}
+
+// chunkBuiltin is chunk(rank, buffer, index, count=1, stride=1): a reference
+// to the chunks that are there now.
+func chunkBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	s, err := tracing(th, "chunk")
+	if err != nil {
+		return nil, err
+	}
+	var v [6]starlark.Value
+	if err := chunkArgs.bind(v[:], args, kwargs); err != nil {
+		return nil, err
+	}
+	rank, buf, index, unit, err := s.place(v[0], v[1], v[2])
+	if err != nil {
+		return nil, fmt.Errorf("chunk: %w", err)
+	}
+	if v[5] != nil {
+		if v[3] != nil {
+			return nil, fmt.Errorf("chunk: sz is count by another name: give one of them")
+		}
+		v[3] = v[5]
+	}
+	count, err := number("count", v[3], unit)
+	if err != nil {
+		return nil, fmt.Errorf("chunk: %w", err)
+	}
+	stride, err := number("stride", v[4], 1)
+	if err != nil {
+		return nil, fmt.Errorf("chunk: %w", err)
+	}
+	r, err := s.trace.Chunk(rank, buf, index, count, stride)
+	if err != nil {
+		return nil, err
+	}
+	return &ref{r}, nil
+}
+
+// ref is a reference to chunks, as a value of the template.
+type ref struct{ *lang.Ref }
+
+func (r *ref) String() string        { return r.Span().String() }
+func (r *ref) Type() string          { return "chunk" }
+func (r *ref) Freeze()               {}
+func (r *ref) Truth() starlark.Bool  { return true }
+func (r *ref) Hash() (uint32, error) { return 0, fmt.Errorf("chunk references cannot be keys") }
+
+// methods are what a reference can do.
+var methods = map[string]func(*ref, *starlark.Thread, starlark.Tuple, []starlark.Tuple) (starlark.Value, error){
+	"copy":   (*ref).copy,
+	"reduce": (*ref).reduce,
+}
+
+// AttrNames lists the methods and attributes of a reference.
+func (r *ref) AttrNames() []string {
+	return []string{"buffer", "copy", "count", "index", "rank", "reduce", "stride"}
+}
+
+// Attr is a method, or where the chunks lie: their canonical place.
+func (r *ref) Attr(name string) (starlark.Value, error) {
+	if _, ok := methods[name]; ok {
+		return &method{name, r}, nil
+	}
+	at := r.Span()
+	switch name {
+	case "rank":
+		return starlark.MakeInt(at.Rank), nil
+	case "buffer":
+		return starlark.String(at.Buf.String()), nil
+	case "index":
+		return starlark.MakeInt(at.Index), nil
+	case "count":
+		return starlark.MakeInt(at.Count), nil
+	case "stride":
+		return starlark.MakeInt(at.Stride), nil
+	}
+	return nil, nil
+}
+
+// method is a method of a reference, ready to be called.
+type method struct {
+	name string
+	of   *ref
+}
+
+func (m *method) String() string        { return "<method " + m.name + " of chunk>" }
+func (m *method) Type() string          { return "method" }
+func (m *method) Freeze()               {}
+func (m *method) Truth() starlark.Bool  { return true }
+func (m *method) Hash() (uint32, error) { return 0, fmt.Errorf("methods cannot be keys") }
+func (m *method) Name() string          { return m.name }
+
+// CallInternal calls the method.
+func (m *method) CallInternal(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	return methods[m.name](m.of, th, args, kwargs)
+}
+
+// ch is given by name, so that the count which the paper's Figure 3 passes in
+// its place is refused instead of taken for a channel.
+var (
+	copyArgs   = signature{fn: "copy", names: []string{"rank", "buffer", "index", "ch", "stride"}, required: 3, positional: 3, hint: "the count is the reference's own, and the channel is given by name: ch="}
+	reduceArgs = signature{fn: "reduce", names: []string{"chunk", "ch"}, required: 1, positional: 1, hint: "the channel is given by name: ch="}
+)
+
+func (r *ref) copy(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	s, err := tracing(th, "copy")
+	if err != nil {
+		return nil, err
+	}
+	var v [5]starlark.Value
+	if err := copyArgs.bind(v[:], args, kwargs); err != nil {
+		return nil, err
+	}
+	rank, buf, index, _, err := s.place(v[0], v[1], v[2])
+	if err != nil {
+		return nil, fmt.Errorf("copy: %w", err)
+	}
+	ch, err := channel(v[3])
+	if err != nil {
+		return nil, fmt.Errorf("copy: %w", err)
+	}
+	stride, err := number("stride", v[4], 1)
+	if err != nil {
+		return nil, fmt.Errorf("copy: %w", err)
+	}
+	if err := s.before(th); err != nil {
+		return nil, err
+	}
+	return s.after(r.CopyStrided(rank, buf, index, stride, ch))
+}
+
+func (r *ref) reduce(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	s, err := tracing(th, "reduce")
+	if err != nil {
+		return nil, err
+	}
+	var v [2]starlark.Value
+	if err := reduceArgs.bind(v[:], args, kwargs); err != nil {
+		return nil, err
+	}
+	other, ok := v[0].(*ref)
+	if !ok {
+		return nil, fmt.Errorf("reduce: %s: want a chunk", kindOf(v[0]))
+	}
+	ch, err := channel(v[1])
+	if err != nil {
+		return nil, fmt.Errorf("reduce: %w", err)
+	}
+	if err := s.before(th); err != nil {
+		return nil, err
+	}
+	return s.after(r.Reduce(other.Ref, ch))
+}
+
+// channel reads ch=: a channel, or None for the compiler to choose.
+func channel(v starlark.Value) (int, error) {
+	ch, err := number("ch", v, -1)
+	if err == nil && ch < 0 && v != nil && v != starlark.None {
+		return 0, fmt.Errorf("ch is %d: want a channel from 0 on, or None", ch)
+	}
+	return ch, err
+}
+
+// before says where the coming operation stands, and whether there may be one
+// more.
+func (s *session) before(th *starlark.Thread) error {
+	s.trace.At(here(th))
+	if s.broken != nil {
+		return s.broken
+	}
+	if s.trace.Len() >= s.opLimit {
+		return fmt.Errorf("more than %d chunk operations, for %d ranks and %d chunks (an endless loop?)", s.opLimit, s.machine.Ranks(), s.trace.Collective().LoopChunks())
+	}
+	return nil
+}
+
+func (s *session) after(r *lang.Ref, err error) (starlark.Value, error) {
+	if err != nil {
+		return nil, err
+	}
+	s.ops.Store(int64(s.trace.Len()))
+	return &ref{r}, nil
+}
+
+// signature is the parameters of a builtin that is called too often for the
+// general machinery.
+type signature struct {
+	fn         string
+	names      []string
+	required   int // the first so many must be given
+	positional int // the first so many may be given without their names
+	hint       string
+}
+
+// bind puts the arguments of a call where their names stand in the signature.
+func (g *signature) bind(into []starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error {
+	if len(args) > g.positional {
+		msg := fmt.Sprintf("%s: %d arguments without a name: want at most %d", g.fn, len(args), g.positional)
+		if g.hint != "" {
+			msg += " (" + g.hint + ")"
+		}
+		return fmt.Errorf("%s", msg)
+	}
+	copy(into, args)
+next:
+	for _, kw := range kwargs {
+		key := string(kw[0].(starlark.String))
+		for i, n := range g.names {
+			if n != key {
+				continue
+			}
+			if into[i] != nil {
+				return fmt.Errorf("%s: %s is given twice", g.fn, key)
+			}
+			into[i] = kw[1]
+			continue next
+		}
+		return fmt.Errorf("%s: unknown argument %s%s", g.fn, key, DidYouMean(key, g.names))
+	}
+	for i := range g.required {
+		if into[i] == nil {
+			return fmt.Errorf("%s: %s is missing", g.fn, g.names[i])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package script
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// A template declares itself by calling family(…) once at its top level, with
+// its parameters as choice(…), between(…), ring_order() in a dictionary.
+
+// declaration is what family was told.
+type declaration struct {
+	done        bool
+	name        string
+	collectives []string
+	parameters  []Parameter
+}
+
+var identifier = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
+var familyName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+
+func familyBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	d := sessionOf(th).declare
+	if d == nil {
+		return nil, fmt.Errorf("family: only the template's own file, at its top level, declares the family")
+	}
+	if d.done {
+		return nil, fmt.Errorf("family: declared twice")
+	}
+	var collectives *starlark.List
+	parameters := starlark.NewDict(0)
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "name", &d.name, "collectives", &collectives, "parameters?", &parameters); err != nil {
+		return nil, err
+	}
+	if !familyName.MatchString(d.name) {
+		return nil, fmt.Errorf("family: name %q: want lower-case letters, digits and -", d.name)
+	}
+	for i := range collectives.Len() {
+		c, _ := starlark.AsString(collectives.Index(i))
+		if !slices.Contains(collective.Names(), c) {
+			return nil, fmt.Errorf("family: unknown collective %s%s: want some of %s", kindOf(collectives.Index(i)), DidYouMean(c, collective.Names()), strings.Join(collective.Names(), ", "))
+		}
+		if slices.Contains(d.collectives, c) {
+			return nil, fmt.Errorf("family: collective %s is there twice", c)
+		}
+		d.collectives = append(d.collectives, c)
+	}
+	if len(d.collectives) == 0 {
+		return nil, fmt.Errorf("family: no collectives: want some of %s", strings.Join(collective.Names(), ", "))
+	}
+	for _, kv := range parameters.Items() {
+		name, _ := starlark.AsString(kv[0])
+		p, ok := kv[1].(*parameter)
+		switch {
+		case !identifier.MatchString(name):
+			return nil, fmt.Errorf("family: parameter name %s: want lower-case letters, digits and _", kindOf(kv[0]))
+		case !ok:
+			return nil, fmt.Errorf("family: parameter %s is %s: want choice(…), between(…), ring_order() or node_ring_order()", name, kindOf(kv[1]))
+		}
+		q := p.Parameter
+		q.Name = name
+		d.parameters = append(d.parameters, q)
+	}
+	d.done = true
+	return starlark.None, nil
+}
+
+// parameter is a Parameter on its way from choice(…) to family(…).
+type parameter struct{ Parameter }
+
+func (p *parameter) String() string        { return "<parameter>" }
+func (p *parameter) Type() string          { return "parameter" }
+func (p *parameter) Freeze()               {}
+func (p *parameter) Truth() starlark.Bool  { return true }
+func (p *parameter) Hash() (uint32, error) { return 0, fmt.Errorf("parameters cannot be keys") }
+
+// maxValues is how many values a parameter may have.
+const maxValues = 1 << 12
+
+// choiceBuiltin is choice(value, …, default=the first, doc="").
+func choiceBuiltin(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	p := &parameter{}
+	var otherwise starlark.Value
+	if err := starlark.UnpackArgs(b.Name(), nil, kwargs, "default?", &otherwise, "doc?", &p.Doc); err != nil {
+		return nil, err
+	}
+	if len(args) == 0 || len(args) > maxValues {
+		return nil, fmt.Errorf("choice of %d values: want 1 to %d", len(args), maxValues)
+	}
+	for _, a := range args {
+		v, err := plain(a)
+		if err != nil {
+			return nil, fmt.Errorf("choice: %w", err)
+		}
+		if slices.Contains(p.Values, v) {
+			return nil, fmt.Errorf("choice: %s is there twice", kindOf(a))
+		}
+		p.Values = append(p.Values, v)
+	}
+	p.Default = p.Values[0]
+	if otherwise != nil {
+		v, err := plain(otherwise)
+		if err != nil || !slices.Contains(p.Values, v) {
+			return nil, fmt.Errorf("choice: the default %s is not among the values", kindOf(otherwise))
+		}
+		p.Default = v
+	}
+	return p, nil
+}
+
+// betweenBuiltin is between(low, high, default=low, doc="").
+func betweenBuiltin(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	p := &parameter{}
+	var otherwise starlark.Value
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "low", &p.Min, "high", &p.Max, "default?", &otherwise, "doc?", &p.Doc); err != nil {
+		return nil, err
+	}
+	if p.Max < p.Min || p.Max-p.Min >= maxValues {
+		return nil, fmt.Errorf("between(%d, %d): want 1 to %d values", p.Min, p.Max, maxValues)
+	}
+	n, err := number("default", otherwise, p.Min)
+	if err != nil || n < p.Min || n > p.Max {
+		return nil, fmt.Errorf("between: the default %s is not within %d to %d", kindOf(otherwise), p.Min, p.Max)
+	}
+	p.Default = n
+	return p, nil
+}
+
+// holeBuiltin is ring_order(doc="") or node_ring_order(doc="").
+func holeBuiltin(kind string) func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
+	return func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		p := &parameter{Parameter{Hole: kind}}
+		if err := starlark.UnpackArgs(b.Name(), args, kwargs, "doc?", &p.Doc); err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
+}
+
+// plain reads a value a choice can have.
+func plain(v starlark.Value) (any, error) {
+	switch v := v.(type) {
+	case starlark.Bool:
+		return bool(v), nil
+	case starlark.String:
+		return string(v), nil
+	case starlark.Int:
+		if n, err := starlark.AsInt32(v); err == nil {
+			return n, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: want numbers, strings, True or False", kindOf(v))
+}
+
+// value is a parameter's value as the template sees it.
+func starlarkValue(v any) starlark.Value {
+	switch v := v.(type) {
+	case int:
+		return starlark.MakeInt(v)
+	case string:
+		return starlark.String(v)
+	case bool:
+		return starlark.Bool(v)
+	case [][]int:
+		rings := make([]starlark.Value, len(v))
+		for i, ring := range v {
+			ranks := make([]starlark.Value, len(ring))
+			for j, r := range ring {
+				ranks[j] = starlark.MakeInt(r)
+			}
+			rings[i] = starlark.NewList(ranks)
+		}
+		return starlark.NewList(rings)
+	}
+	return starlark.None
+}

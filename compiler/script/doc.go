@@ -1,0 +1,27 @@
+// Package script is the Starlark front end of the chunk language: it loads a
+// template, asks it where it applies and how many chunks it cuts, and runs its
+// program for a machine, which traces it (GC3 sections 3 and 5.1).
+//
+//	"""Ring AllGather: every chunk goes round once."""
+//
+//	family(
+//	    name = "my-ring",
+//	    collectives = ["allgather"],
+//	    parameters = {"channels": choice(1, 2, doc = "channels of the ring")},
+//	)
+//
+//	def program(topo, p):
+//	    for r in range(topo.ranks):
+//	        c = chunk(r, "in", 0).copy(r, "out", r)
+//	        for step in range(1, topo.ranks):
+//	            c = c.copy((r + step) % topo.ranks, "out", r, ch = r % p.channels)
+//
+// Invariants: a template sees nothing but its arguments and the modules of the
+// library it was loaded with; running it twice gives the same program; an
+// endless loop, an operation too many or memory without end stops it; every
+// error names a place in the template's text.
+//
+// It knows no families and no topologies: a machine is a number of ranks in
+// nodes and a function that says which two of them are linked. The language is
+// described in docs/language.md.
+package script

@@ -1,0 +1,105 @@
+package script
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// predeclared is what every template finds besides Starlark itself.
+var predeclared = starlark.StringDict{
+	"chunk":           starlark.NewBuiltin("chunk", chunkBuiltin),
+	"parallelize":     starlark.NewBuiltin("parallelize", parallelizeBuiltin),
+	"family":          starlark.NewBuiltin("family", familyBuiltin),
+	"choice":          starlark.NewBuiltin("choice", choiceBuiltin),
+	"between":         starlark.NewBuiltin("between", betweenBuiltin),
+	"ring_order":      starlark.NewBuiltin("ring_order", holeBuiltin(HoleRings)),
+	"node_ring_order": starlark.NewBuiltin("node_ring_order", holeBuiltin(HoleNodeRings)),
+	"range":           starlark.NewBuiltin("range", rangeBuiltin),
+}
+
+// rangeBuiltin is Starlark's range, of at most maxRange elements: what walks
+// over a range in one step, as max and sorted do, cannot be stopped.
+func rangeBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	v, err := starlark.Universe["range"].(*starlark.Builtin).CallInternal(th, args, kwargs)
+	if err != nil {
+		return nil, err
+	}
+	if n := v.(starlark.Sequence).Len(); n > maxRange {
+		return nil, fmt.Errorf("range of %d elements: want at most %d", n, maxRange)
+	}
+	return v, nil
+}
+
+// forbidden are what could take all memory in a single step, which nobody can
+// stop, and what could reach them by another name.
+var forbidden = []struct{ name, why string }{
+	{"replace", "there is no replace in templates: a single call of it can take all memory"},
+	{"getattr", "there is no getattr in templates: write the attribute's name"},
+}
+
+// checkSyntax refuses the forbidden names.
+func checkSyntax(f *syntax.File) error {
+	var first error
+	syntax.Walk(f, func(n syntax.Node) bool {
+		id, ok := n.(*syntax.Ident)
+		if !ok || first != nil {
+			return first == nil
+		}
+		for _, row := range forbidden {
+			if id.Name == row.name {
+				first = &Error{Pos: position(id.NamePos), Msg: row.why}
+			}
+		}
+		return true
+	})
+	return first
+}
+
+// library is the modules that load() reaches, each executed once.
+type library struct {
+	sources map[string]string
+	loaded  map[string]*module
+}
+
+type module struct {
+	globals starlark.StringDict
+	err     error
+}
+
+func newLibrary(sources map[string]string) *library {
+	return &library{sources, map[string]*module{}}
+}
+
+func (l *library) load(th *starlark.Thread, name string) (starlark.StringDict, error) {
+	if m, ok := l.loaded[name]; ok {
+		if m == nil {
+			return nil, fmt.Errorf("it loads itself")
+		}
+		return m.globals, m.err
+	}
+	src, ok := l.sources[name]
+	if !ok {
+		names := make([]string, 0, len(l.sources))
+		for n := range l.sources {
+			names = append(names, n)
+		}
+		slices.Sort(names)
+		if len(names) == 0 {
+			return nil, fmt.Errorf("there are no modules")
+		}
+		return nil, fmt.Errorf("no such module%s: there are %s", DidYouMean(name, names), strings.Join(names, ", "))
+	}
+	l.loaded[name] = nil // being loaded
+	m := &module{}
+	own := &starlark.Thread{Name: name, Load: l.load, Print: th.Print}
+	own.SetLocal(sessionKey, &session{file: name})
+	own.SetMaxExecutionSteps(idleSteps)
+	_, m.globals, m.err = execute(own, name, []byte(src))
+	m.globals.Freeze()
+	l.loaded[name] = m
+	return m.globals, m.err
+}

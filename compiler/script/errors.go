@@ -1,0 +1,96 @@
+package script
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.starlark.net/resolve"
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// Error is a mistake in a template, at the template's own line.
+type Error struct {
+	Pos   lang.Pos
+	Msg   string
+	Trace []lang.Pos // the calls that led there, outermost first; empty outside functions
+	cause error
+}
+
+func (e *Error) Error() string {
+	if e.Pos.Line == 0 {
+		return e.Pos.File + ": " + e.Msg
+	}
+	return e.Pos.String() + ": " + e.Msg
+}
+
+// Unwrap gives the *lang.Error beneath, where the chunk language found it.
+func (e *Error) Unwrap() error { return e.cause }
+
+// Backtrace is the calls that led to the error, a line each, outermost first.
+func (e *Error) Backtrace() string {
+	var b strings.Builder
+	for _, p := range e.Trace {
+		fmt.Fprintln(&b, p)
+	}
+	return b.String()
+}
+
+// builtinFile is what Starlark calls the file of a function written in Go.
+const builtinFile = "<builtin>"
+
+func position(p syntax.Position) lang.Pos {
+	return lang.Pos{File: p.Filename(), Line: int(p.Line), Col: int(p.Col)}
+}
+
+// asError gives whatever loading or running file met the form of an Error, or
+// of several, where the resolver found more than one unknown name.
+func asError(file string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var ours *Error
+	if errors.As(err, &ours) {
+		return ours
+	}
+	var traced *lang.Error
+	var eval *starlark.EvalError
+	if errors.As(err, &eval) {
+		e := &Error{Pos: lang.Pos{File: file}, Msg: strings.TrimPrefix(eval.Msg, "Starlark computation cancelled: ")}
+		for _, fr := range eval.CallStack {
+			if fr.Pos.Filename() != builtinFile {
+				e.Trace = append(e.Trace, position(fr.Pos))
+			}
+		}
+		if n := len(e.Trace); n > 0 {
+			e.Pos = e.Trace[n-1]
+		}
+		if errors.As(eval, &traced) {
+			e.Msg, e.cause = traced.Msg, traced
+		}
+		return e
+	}
+	if errors.As(err, &traced) {
+		e := &Error{Pos: traced.Pos, Msg: traced.Msg, cause: traced}
+		if e.Pos.File == "" {
+			e.Pos.File = file
+		}
+		return e
+	}
+	var bad syntax.Error
+	if errors.As(err, &bad) {
+		return &Error{Pos: position(bad.Pos), Msg: bad.Msg}
+	}
+	var unresolved resolve.ErrorList
+	if errors.As(err, &unresolved) {
+		all := make([]error, len(unresolved))
+		for i, u := range unresolved {
+			all[i] = &Error{Pos: position(u.Pos), Msg: u.Msg}
+		}
+		return errors.Join(all...)
+	}
+	return &Error{Pos: lang.Pos{File: file}, Msg: err.Error()}
+}

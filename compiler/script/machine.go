@@ -1,0 +1,176 @@
+package script
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+)
+
+// Machine is what a template sees of a topology. Ranks are numbered node by
+// node: GPU g of node n is rank GPUsPerNode[0] + … + GPUsPerNode[n-1] + g.
+type Machine struct {
+	Nodes       int
+	GPUsPerNode []int
+	Linked      func(a, b int) bool // whether a can send to b; nil: every two can
+}
+
+// Even is a machine of nodes nodes with gpus GPUs each, fully linked.
+func Even(nodes, gpus int) Machine {
+	m := Machine{Nodes: nodes, GPUsPerNode: make([]int, nodes)}
+	for n := range m.GPUsPerNode {
+		m.GPUsPerNode[n] = gpus
+	}
+	return m
+}
+
+// Ranks is the number of GPUs.
+func (m Machine) Ranks() int {
+	n := 0
+	for _, g := range m.GPUsPerNode {
+		n += g
+	}
+	return n
+}
+
+// gpus is the GPUs of every node, or 0 where nodes differ.
+func (m Machine) gpus() int {
+	for _, g := range m.GPUsPerNode {
+		if g != m.GPUsPerNode[0] {
+			return 0
+		}
+	}
+	return m.GPUsPerNode[0]
+}
+
+// first is the rank of GPU 0 of a node.
+func (m Machine) first(node int) int {
+	n := 0
+	for _, g := range m.GPUsPerNode[:node] {
+		n += g
+	}
+	return n
+}
+
+func (m Machine) check() error {
+	if m.Nodes < 1 || m.Nodes != len(m.GPUsPerNode) {
+		return fmt.Errorf("machine of %d nodes with GPU counts for %d: want one count a node", m.Nodes, len(m.GPUsPerNode))
+	}
+	for n, g := range m.GPUsPerNode {
+		if g < 1 {
+			return fmt.Errorf("node %d has %d GPUs: want at least 1", n, g)
+		}
+	}
+	if r := m.Ranks(); r > maxRanks {
+		return fmt.Errorf("machine of %d ranks: want at most %d", r, maxRanks)
+	}
+	return nil
+}
+
+// rank is the rank of a (node, gpu) pair.
+func (m Machine) rank(node, gpu int) (int, error) {
+	if node < 0 || node >= m.Nodes {
+		return 0, fmt.Errorf("(%d, %d): there are %d nodes", node, gpu, m.Nodes)
+	}
+	if gpu < 0 || gpu >= m.GPUsPerNode[node] {
+		return 0, fmt.Errorf("(%d, %d): node %d has %d GPUs", node, gpu, node, m.GPUsPerNode[node])
+	}
+	if g := m.GPUsPerNode[0]; m.gpus() == g {
+		return node*g + gpu, nil
+	}
+	return m.first(node) + gpu, nil
+}
+
+// Request is the call a template is to implement.
+type Request struct {
+	Collective string
+	Root       int
+	InPlace    bool
+}
+
+// topo is the value of that name in a template: the machine and the request.
+func topo(m Machine, q Request) starlark.Value {
+	gpus := starlark.Value(starlark.None)
+	if g := m.gpus(); g > 0 {
+		gpus = starlark.MakeInt(g)
+	}
+	return starlarkstruct.FromStringDict(starlark.String("topo"), starlark.StringDict{
+		"nodes":      starlark.MakeInt(m.Nodes),
+		"gpus":       gpus,
+		"ranks":      starlark.MakeInt(m.Ranks()),
+		"collective": starlark.String(q.Collective),
+		"root":       starlark.MakeInt(q.Root),
+		"in_place":   starlark.Bool(q.InPlace),
+		"node":       starlark.NewBuiltin("node", m.nodeRanks),
+		"linked":     starlark.NewBuiltin("linked", m.linkedRanks),
+	})
+}
+
+// nodeRanks is topo.node(n): the ranks of a node.
+func (m Machine) nodeRanks(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var n int
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "n", &n); err != nil {
+		return nil, err
+	}
+	if _, err := m.rank(n, 0); err != nil {
+		return nil, fmt.Errorf("node: %d: there are %d nodes", n, m.Nodes)
+	}
+	ranks := make([]starlark.Value, m.GPUsPerNode[n])
+	for i, first := 0, m.first(n); i < len(ranks); i++ {
+		ranks[i] = starlark.MakeInt(first + i)
+	}
+	return starlark.NewList(ranks), nil
+}
+
+// linkedRanks is topo.linked(a, b): whether rank a can send to rank b.
+func (m Machine) linkedRanks(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var from, to starlark.Value
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "a", &from, "b", &to); err != nil {
+		return nil, err
+	}
+	ranks := [2]int{}
+	for i, v := range [...]starlark.Value{from, to} {
+		r, err := m.asRank(v)
+		if err != nil {
+			return nil, fmt.Errorf("linked: %w", err)
+		}
+		if r < 0 || r >= m.Ranks() {
+			return nil, fmt.Errorf("linked: rank %d is out of range: there are %d ranks", r, m.Ranks())
+		}
+		ranks[i] = r
+	}
+	return starlark.Bool(ranks[0] == ranks[1] || m.Linked == nil || m.Linked(ranks[0], ranks[1])), nil
+}
+
+// asRank reads a rank: a number, or a pair (node, gpu).
+func (m Machine) asRank(v starlark.Value) (int, error) {
+	if pair, ok := v.(starlark.Tuple); ok && len(pair) == 2 {
+		node, err1 := starlark.AsInt32(pair[0])
+		gpu, err2 := starlark.AsInt32(pair[1])
+		if err1 == nil && err2 == nil {
+			return m.rank(node, gpu)
+		}
+	}
+	r, err := starlark.AsInt32(v)
+	if err != nil {
+		return 0, fmt.Errorf("rank is %s: want a number or a pair (node, gpu)", kindOf(v))
+	}
+	return r, nil
+}
+
+// kindOf names a value's type and, where it is short, the value.
+func kindOf(v starlark.Value) string {
+	switch v := v.(type) {
+	case starlark.NoneType:
+		return "None"
+	case starlark.Int, starlark.Float, starlark.Bool:
+		if s := v.String(); len(s) < 24 {
+			return s
+		}
+	case starlark.String:
+		if len(v) < 40 {
+			return v.String()
+		}
+	}
+	return "a " + v.Type()
+}

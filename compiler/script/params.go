@@ -1,0 +1,238 @@
+package script
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Parameter is what a template lets others choose. Either Values lists what it
+// may be, or it is a number from Min to Max, or Hole says what kind of thing a
+// solver is to find for it.
+type Parameter struct {
+	Name    string `json:"name"`
+	Doc     string `json:"doc,omitempty"`
+	Values  []any  `json:"values,omitempty"` // ints, strings or bools, in the order declared
+	Min     int    `json:"min,omitempty"`
+	Max     int    `json:"max,omitempty"`
+	Default any    `json:"default"` // nil for a hole: what the program makes of it unfilled
+	Hole    string `json:"hole,omitempty"`
+}
+
+// The kinds of hole. Their value is rings: lists of ranks, each a cyclic order
+// of all ranks of the machine, or of the GPUs 0 … of a node.
+const (
+	HoleRings     = "rings"
+	HoleNodeRings = "node-rings"
+)
+
+// Params are values of a template's parameters: int, string, bool, and
+// [][]int or nil for holes.
+type Params map[string]any
+
+// String is the canonical form, names sorted: channels=4 order=0,2,1,3. Holes
+// not filled are left out. Equal parameters have equal strings, different ones
+// different strings.
+func (p Params) String() string {
+	names := make([]string, 0, len(p))
+	for n, v := range p {
+		if v != nil {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	for i, n := range names {
+		names[i] = n + "=" + FormatValue(p[n])
+	}
+	return strings.Join(names, " ")
+}
+
+// FormatValue is a value as ParseValue reads it.
+func FormatValue(v any) string {
+	switch v := v.(type) {
+	case string:
+		if v == "" || strings.ContainsAny(v, " =\"\\\t\n") {
+			return strconv.Quote(v)
+		}
+		return v
+	case [][]int:
+		rings := make([]string, len(v))
+		for i, ring := range v {
+			rings[i] = strings.Trim(strings.ReplaceAll(fmt.Sprint(ring), " ", ","), "[]")
+		}
+		return strings.Join(rings, ";")
+	}
+	return fmt.Sprint(v)
+}
+
+// All is every value the parameter may take, the declared order kept; nil
+// alone for a hole, which is not enumerated.
+func (p Parameter) All() []any {
+	switch {
+	case p.Hole != "":
+		return []any{nil}
+	case p.Values != nil:
+		return p.Values
+	}
+	all := make([]any, 0, p.Max-p.Min+1)
+	for v := p.Min; v <= p.Max; v++ {
+		all = append(all, v)
+	}
+	return all
+}
+
+// Size is how many values there are.
+func (p Parameter) Size() int {
+	switch {
+	case p.Hole != "":
+		return 1
+	case p.Values != nil:
+		return len(p.Values)
+	}
+	return p.Max - p.Min + 1
+}
+
+// accepts says in words what the parameter may be.
+func (p Parameter) accepts() string {
+	switch {
+	case p.Hole == HoleRings:
+		return "rings of all ranks, as in 0,1,2,3;0,2,1,3"
+	case p.Hole != "":
+		return "rings of a node's GPUs, as in 0,1,2,3;0,2,1,3"
+	case p.Values == nil:
+		return fmt.Sprintf("%d to %d", p.Min, p.Max)
+	}
+	words := make([]string, len(p.Values))
+	for i, v := range p.Values {
+		words[i] = FormatValue(v)
+	}
+	return strings.Join(words, ", ")
+}
+
+// ParseValue reads a value as a flag or a file has it, and checks it.
+func (p Parameter) ParseValue(s string) (any, error) {
+	if p.Hole != "" {
+		var rings [][]int
+		for ring := range strings.SplitSeq(s, ";") {
+			var order []int
+			for rank := range strings.SplitSeq(ring, ",") {
+				r, err := strconv.Atoi(strings.TrimSpace(rank))
+				if err != nil {
+					return nil, fmt.Errorf("parameter %s=%s: want %s", p.Name, s, p.accepts())
+				}
+				order = append(order, r)
+			}
+			rings = append(rings, order)
+		}
+		return p.Check(rings)
+	}
+	for _, v := range p.Values {
+		if text, is := v.(string); is && s == text || FormatValue(v) == s || strings.EqualFold(fmt.Sprint(v), s) {
+			return v, nil
+		}
+	}
+	if n, err := strconv.Atoi(s); err == nil {
+		return p.Check(n)
+	}
+	return nil, fmt.Errorf("parameter %s=%s: want %s", p.Name, s, p.accepts())
+}
+
+// Check gives a value, as a program or a JSON document holds it, the type it
+// has in Params; it is an error where the parameter does not allow it.
+func (p Parameter) Check(v any) (any, error) {
+	refuse := func() (any, error) {
+		return nil, fmt.Errorf("parameter %s=%s: want %s", p.Name, FormatValue(v), p.accepts())
+	}
+	if p.Hole != "" {
+		if v == nil {
+			return nil, nil
+		}
+		rings, ok := asRings(v)
+		if !ok || len(rings) == 0 {
+			return refuse()
+		}
+		for _, ring := range rings {
+			if err := permutation(ring); err != nil {
+				return nil, fmt.Errorf("parameter %s=%s: %w", p.Name, FormatValue(rings), err)
+			}
+		}
+		return rings, nil
+	}
+	if n, ok := asInt(v); ok {
+		v = n
+	}
+	if p.Values != nil {
+		if slices.Contains(p.Values, v) {
+			return v, nil
+		}
+		return refuse()
+	}
+	if n, ok := v.(int); ok && p.Min <= n && n <= p.Max {
+		return n, nil
+	}
+	return refuse()
+}
+
+// permutation is an error where ring is not some order of 0 … len(ring)-1.
+func permutation(ring []int) error {
+	seen := make([]bool, len(ring))
+	for _, r := range ring {
+		if r < 0 || r >= len(ring) {
+			return fmt.Errorf("a ring of %d has no %d", len(ring), r)
+		}
+		if seen[r] {
+			return fmt.Errorf("%d is twice in a ring", r)
+		}
+		seen[r] = true
+	}
+	return nil
+}
+
+// asInt reads a number as Go, JSON decoders and flags hand it over.
+func asInt(v any) (int, bool) {
+	switch v := v.(type) {
+	case int:
+		return v, true
+	case int64:
+		return int(v), true
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+			return int(v), true
+		}
+	case json.Number:
+		n, err := strconv.Atoi(v.String())
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// asRings reads one ring or several.
+func asRings(v any) ([][]int, bool) {
+	switch v := v.(type) {
+	case [][]int:
+		return v, true
+	case []int:
+		return [][]int{v}, true
+	case []any:
+		rings, ring := [][]int{}, []int{}
+		for _, e := range v {
+			if n, ok := asInt(e); ok {
+				ring = append(ring, n)
+			} else if inner, ok := asRings(e); ok && len(inner) == 1 {
+				rings = append(rings, inner[0])
+			} else {
+				return nil, false
+			}
+		}
+		switch {
+		case len(rings) == 0:
+			return [][]int{ring}, true
+		case len(ring) == 0:
+			return rings, true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,334 @@
+package script
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/starlarkstruct"
+	"go.starlark.net/syntax"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// Template is a loaded .star file. It may be used by several goroutines at
+// once.
+type Template struct {
+	Name        string      // the family's name
+	Doc         string      // the file's docstring
+	Collectives []string    // in the order declared
+	Parameters  []Parameter // in the order declared
+	File        string
+
+	globals starlark.StringDict
+	print   func(string)
+}
+
+// Options are what a template is loaded with.
+type Options struct {
+	Library map[string]string // the modules that load() reaches: name → source
+	Print   func(msg string)  // gets what the template prints; nil drops it
+}
+
+// Load reads a template: src is the text of file name. All errors name their
+// place in it.
+func Load(name string, src []byte, o Options) (*Template, error) {
+	s := &session{file: name, declare: &declaration{}}
+	t := &Template{File: name, print: o.Print}
+	err := run(s, o.Print, func(th *starlark.Thread) error {
+		th.Load = newLibrary(o.Library).load
+		doc, globals, err := execute(th, name, src)
+		if err != nil {
+			return err
+		}
+		globals.Freeze()
+		t.Doc, t.globals = doc, globals
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d := s.declare
+	if !d.done {
+		return nil, &Error{Pos: lang.Pos{File: name}, Msg: "family(…) is missing: a template declares its name, collectives and parameters"}
+	}
+	t.Name, t.Collectives, t.Parameters = d.name, d.collectives, d.parameters
+	for _, c := range t.Collectives {
+		if _, err := t.program(c); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// Parameter finds a declared parameter.
+func (t *Template) Parameter(name string) (Parameter, error) {
+	names := make([]string, len(t.Parameters))
+	for i, p := range t.Parameters {
+		if p.Name == name {
+			return p, nil
+		}
+		names[i] = p.Name
+	}
+	if len(names) == 0 {
+		return Parameter{}, fmt.Errorf("%s has no parameter %s: it has none", t.Name, name)
+	}
+	return Parameter{}, fmt.Errorf("%s has no parameter %s%s: it has %s", t.Name, name, DidYouMean(name, names), strings.Join(names, ", "))
+}
+
+// Bind makes a full set of parameters of the values given, as a program or a
+// JSON document has them: what is not given takes its default.
+func (t *Template) Bind(given map[string]any) (Params, error) {
+	names := make([]string, 0, len(given))
+	for name := range given {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if _, err := t.Parameter(name); err != nil {
+			return nil, err
+		}
+	}
+	params := Params{}
+	for _, p := range t.Parameters {
+		v, ok := given[p.Name]
+		if !ok {
+			params[p.Name] = p.Default
+			continue
+		}
+		v, err := p.Check(v)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", t.Name, err)
+		}
+		params[p.Name] = v
+	}
+	return params, nil
+}
+
+// Applies tells whether the family can implement a collective on a machine
+// with the defaults of its parameters, and if not, why.
+func (t *Template) Applies(m Machine, coll string, root int) (bool, string, error) {
+	return t.Admits(m, Request{Collective: coll, Root: root, InPlace: collective.DefaultInPlace(coll)}, nil)
+}
+
+// Admits is Applies for one request and one set of parameters.
+func (t *Template) Admits(m Machine, q Request, given map[string]any) (bool, string, error) {
+	if !slices.Contains(t.Collectives, q.Collective) {
+		return false, fmt.Sprintf("%s is not among its collectives (%s)", q.Collective, strings.Join(t.Collectives, ", ")), nil
+	}
+	c, err := t.prepare(m, q, given)
+	if err != nil {
+		return false, "", err
+	}
+	if q.Root < 0 || q.Root >= m.Ranks() {
+		return false, "", fmt.Errorf("root %d is out of range: there are %d ranks", q.Root, m.Ranks())
+	}
+	if why := c.fits(); why != "" {
+		return false, why, nil
+	}
+	yes, why := true, ""
+	err = c.call("applies", func(v starlark.Value) error {
+		switch v := v.(type) {
+		case starlark.Bool:
+			if yes = bool(v); !yes {
+				why = "it does not apply here"
+			}
+			return nil
+		case starlark.String:
+			yes, why = false, string(v)
+			return nil
+		}
+		return fmt.Errorf("applies returned %s: want True, or a string that says why not", kindOf(v))
+	})
+	if err != nil {
+		return false, "", err
+	}
+	return yes, why, nil
+}
+
+// Chunks is how many chunks the program cuts the collective's unit into (see
+// collective.Spec), for these parameters.
+func (t *Template) Chunks(m Machine, q Request, given map[string]any) (int, error) {
+	c, err := t.prepare(m, q, given)
+	if err != nil {
+		return 0, err
+	}
+	return c.chunks()
+}
+
+// Trace runs the program. It does not ask whether the template applies: a
+// program that runs, and satisfies the postcondition, is one.
+func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Program, error) {
+	if !slices.Contains(t.Collectives, q.Collective) {
+		return nil, fmt.Errorf("%s does not implement %s: it implements %s", t.Name, q.Collective, strings.Join(t.Collectives, ", "))
+	}
+	c, err := t.prepare(m, q, given)
+	if err != nil {
+		return nil, err
+	}
+	if why := c.fits(); why != "" {
+		return nil, fmt.Errorf("%s: %s", t.Name, why)
+	}
+	n, err := c.chunks()
+	if err != nil {
+		return nil, err
+	}
+	coll, err := collective.New(collective.Spec{Name: q.Collective, Ranks: m.Ranks(), Chunks: n, Root: q.Root, InPlace: q.InPlace})
+	if err != nil {
+		return nil, err
+	}
+	fn, err := t.program(q.Collective)
+	if err != nil {
+		return nil, err
+	}
+	trace := lang.NewTrace(t.Name, coll)
+	trace.SetLinked(func(a, b int) bool { return m.Linked == nil || m.Linked(a, b) })
+	trace.At(position(fn.Position()))
+	s := &session{file: t.File, machine: m, trace: trace, opLimit: opLimit(m.Ranks() * coll.LoopChunks())}
+	if coll.LoopChunks()%m.Ranks() == 0 {
+		s.unit = coll.LoopChunks() / m.Ranks()
+	}
+	var program *lang.Program
+	err = run(s, t.print, func(th *starlark.Thread) error {
+		if _, err := starlark.Call(th, fn, c.args(), nil); err != nil {
+			return err
+		}
+		if s.broken != nil {
+			return s.broken
+		}
+		program, err = trace.Finish()
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return program, nil
+}
+
+// program is the function that implements a collective: the one of its name,
+// or program.
+func (t *Template) program(coll string) (*starlark.Function, error) {
+	for _, name := range []string{coll, "program"} {
+		if fn, ok := t.globals[name].(*starlark.Function); ok {
+			return fn, nil
+		}
+	}
+	return nil, &Error{Pos: lang.Pos{File: t.File}, Msg: fmt.Sprintf("%s is declared, but there is neither def %s(topo, p) nor def program(topo, p)", coll, coll)}
+}
+
+// call is a template's functions with what they are all given: the machine and
+// request as topo, the parameters as p.
+type call struct {
+	t       *Template
+	machine Machine
+	request Request
+	params  Params
+}
+
+func (t *Template) prepare(m Machine, q Request, given map[string]any) (*call, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	params, err := t.Bind(given)
+	if err != nil {
+		return nil, err
+	}
+	return &call{t, m, q, params}, nil
+}
+
+// fits says why the rings that fill a hole do not fit the machine, if so.
+func (c *call) fits() string {
+	for _, p := range c.t.Parameters {
+		rings, _ := c.params[p.Name].([][]int)
+		want, of := c.machine.Ranks(), "the machine"
+		if p.Hole == HoleNodeRings {
+			want, of = c.machine.gpus(), "every node"
+		}
+		for _, ring := range rings {
+			if len(ring) != want {
+				return fmt.Sprintf("parameter %s has a ring of %d, for %d GPUs of %s", p.Name, len(ring), want, of)
+			}
+		}
+	}
+	return ""
+}
+
+func (c *call) args() starlark.Tuple {
+	values := starlark.StringDict{}
+	for name, v := range c.params {
+		values[name] = starlarkValue(v)
+	}
+	p := starlarkstruct.FromStringDict(starlark.String("p"), values)
+	p.Freeze()
+	return starlark.Tuple{topo(c.machine, c.request), p}
+}
+
+// call runs an optional function of the template and hands on what it returns.
+func (c *call) call(name string, use func(starlark.Value) error) error {
+	fn, ok := c.t.globals[name].(*starlark.Function)
+	if !ok {
+		return nil
+	}
+	s := &session{file: c.t.File, machine: c.machine}
+	return run(s, c.t.print, func(th *starlark.Thread) error {
+		v, err := starlark.Call(th, fn, c.args(), nil)
+		if err != nil {
+			return err
+		}
+		if err := use(v); err != nil {
+			return &Error{Pos: position(fn.Position()), Msg: err.Error()}
+		}
+		return nil
+	})
+}
+
+func (c *call) chunks() (int, error) {
+	n := 1
+	err := c.call("chunks", func(v starlark.Value) error {
+		var err error
+		if n, err = starlark.AsInt32(v); err != nil || n < 1 || n > maxChunks {
+			return fmt.Errorf("chunks returned %s: want a number from 1 to %d", kindOf(v), maxChunks)
+		}
+		return nil
+	})
+	return n, err
+}
+
+// dialect is the Starlark that templates are written in: sets and top-level
+// loops are allowed, endless loops and recursion are not.
+var dialect = &syntax.FileOptions{Set: true, TopLevelControl: true}
+
+// execute parses, checks and runs a file, and gives its docstring and globals.
+func execute(th *starlark.Thread, name string, src []byte) (string, starlark.StringDict, error) {
+	if len(src) > maxSource {
+		return "", nil, &Error{Pos: lang.Pos{File: name}, Msg: fmt.Sprintf("%d bytes: a template has at most %d", len(src), maxSource)}
+	}
+	file, err := dialect.Parse(name, src, 0)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := checkSyntax(file); err != nil {
+		return "", nil, err
+	}
+	doc := docstring(file)
+	program, err := starlark.FileProgram(file, predeclared.Has)
+	if err != nil {
+		return "", nil, err
+	}
+	globals, err := program.Init(th, predeclared)
+	return doc, globals, err
+}
+
+// docstring is the string a file begins with.
+func docstring(f *syntax.File) string {
+	if len(f.Stmts) > 0 {
+		if e, ok := f.Stmts[0].(*syntax.ExprStmt); ok {
+			if lit, ok := e.X.(*syntax.Literal); ok && lit.Token == syntax.STRING {
+				return strings.TrimSpace(lit.Value.(string))
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,97 @@
+package templates
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/script"
+)
+
+// maxGrid is how many sets of parameters a family is enumerated to.
+const maxGrid = 1 << 14
+
+// Holes is the parameters a solver fills.
+func (f *Family) Holes() []script.Parameter {
+	var holes []script.Parameter
+	for _, p := range f.Parameters {
+		if p.Hole != "" {
+			holes = append(holes, p)
+		}
+	}
+	return holes
+}
+
+// Grid enumerates the sets of parameters with which the family applies to a
+// collective on a machine: every declared value of each, the last declared
+// changing fastest. fixed are those the user has chosen, as text. Holes that
+// are not among them stay unfilled (nil).
+func (f *Family) Grid(m script.Machine, coll string, fixed map[string]string) ([]script.Params, error) {
+	return f.GridFor(m, script.Request{Collective: coll, InPlace: collective.DefaultInPlace(coll)}, fixed)
+}
+
+// GridFor is Grid for one request.
+func (f *Family) GridFor(m script.Machine, q script.Request, fixed map[string]string) ([]script.Params, error) {
+	axes, err := f.axes(fixed)
+	if err != nil {
+		return nil, err
+	}
+	var grid []script.Params
+	at := make([]int, len(axes))
+	for more := true; more; more = next(at, axes) {
+		params := script.Params{}
+		for i, p := range f.Parameters {
+			params[p.Name] = axes[i][at[i]]
+		}
+		yes, _, err := f.Admits(m, q, params)
+		if err != nil {
+			return nil, err
+		}
+		if yes {
+			grid = append(grid, params)
+		}
+	}
+	return grid, nil
+}
+
+// axes is the values each parameter runs over.
+func (f *Family) axes(fixed map[string]string) ([][]any, error) {
+	names := make([]string, 0, len(fixed))
+	for name := range fixed {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if _, err := f.Parameter(name); err != nil {
+			return nil, err
+		}
+	}
+	axes, size := make([][]any, len(f.Parameters)), 1
+	for i, p := range f.Parameters {
+		if text, ok := fixed[p.Name]; ok {
+			v, err := p.ParseValue(text)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", f.Name, err)
+			}
+			axes[i] = []any{v}
+			continue
+		}
+		if size *= p.Size(); size > maxGrid {
+			return nil, fmt.Errorf("%s: more than %d sets of parameters: fix some of them", f.Name, maxGrid)
+		}
+		axes[i] = p.All()
+	}
+	return axes, nil
+}
+
+// next is the following point of a grid, the last axis fastest; false after
+// the last point.
+func next(at []int, axes [][]any) bool {
+	for i := len(at) - 1; i >= 0; i-- {
+		if at[i]++; at[i] < len(axes[i]) {
+			return true
+		}
+		at[i] = 0
+	}
+	return false
+}

@@ -1,0 +1,192 @@
+package templates
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/colltune/colltune/compiler/script"
+)
+
+//go:embed families/*.star library/*.star
+var files embed.FS
+
+// Family is a template and where it comes from.
+type Family struct {
+	*script.Template
+	Source string // "builtin", or the file it was loaded from
+}
+
+// maxFile is what is read of a template at most; script.Load refuses less.
+const maxFile = 1 << 20
+
+// library is the modules that templates can load, by file name.
+var library = sync.OnceValue(func() map[string]string {
+	modules := map[string]string{}
+	for _, e := range embedded("library") {
+		modules[e.name] = e.text
+	}
+	return modules
+})
+
+type source struct{ name, text string }
+
+// embedded is the files of an embedded folder, by name. That they are there
+// and can be read is settled when the program is built.
+func embedded(folder string) []source {
+	entries, err := files.ReadDir(folder)
+	if err != nil {
+		panic(err)
+	}
+	all := make([]source, len(entries))
+	for i, e := range entries {
+		text, err := files.ReadFile(path.Join(folder, e.Name()))
+		if err != nil {
+			panic(err)
+		}
+		all[i] = source{e.Name(), string(text)}
+	}
+	return all
+}
+
+// Builtin is the embedded families, by name. The slice is the caller's own.
+func Builtin() []*Family { return slices.Clone(builtin()) }
+
+var builtin = sync.OnceValue(func() []*Family {
+	var all []*Family
+	for _, e := range embedded("families") {
+		t, err := script.Load(e.name, []byte(e.text), script.Options{Library: library()})
+		if err != nil {
+			panic(err) // a test loads each
+		}
+		all = append(all, &Family{Template: t, Source: "builtin"})
+	}
+	slices.SortFunc(all, func(a, b *Family) int { return strings.Compare(a.Name, b.Name) })
+	return all
+})
+
+// Load reads the template in a file, or those in all *.star files of a folder,
+// by file name. What templates print goes to print, if that is not nil.
+func Load(name string, print func(msg string)) ([]*Family, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("template %s: %w", name, cause(err))
+	}
+	names := []string{name}
+	if info.IsDir() {
+		if names, err = filepath.Glob(filepath.Join(globEscape(name), "*.star")); err != nil {
+			return nil, fmt.Errorf("template folder %s: %w", name, err)
+		}
+		if len(names) == 0 {
+			return nil, fmt.Errorf("template folder %s: no *.star file in it", name)
+		}
+	}
+	var all []*Family
+	for _, n := range names {
+		f, err := loadFile(n, print)
+		if err != nil {
+			return nil, err
+		}
+		for _, g := range all {
+			if g.Name == f.Name {
+				return nil, fmt.Errorf("template %s: family %s is declared in %s already", n, f.Name, g.Source)
+			}
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+func loadFile(name string, print func(string)) (*Family, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("template %s: %w", name, cause(err))
+	}
+	defer file.Close()
+	src, err := io.ReadAll(io.LimitReader(file, maxFile))
+	if err != nil {
+		return nil, fmt.Errorf("template %s: %w", name, cause(err))
+	}
+	t, err := script.Load(name, src, script.Options{Library: library(), Print: print})
+	if err != nil {
+		return nil, err
+	}
+	return &Family{Template: t, Source: name}, nil
+}
+
+// globEscape makes a folder's name mean itself in a pattern.
+func globEscape(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
+}
+
+// cause is an error of the file system without the path, which is named once.
+func cause(err error) error {
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+// aliases are other names that families go by.
+var aliases = map[string]string{
+	"rhd":                      "recursive-halving-doubling",
+	"halvingdoubling":          "recursive-halving-doubling",
+	"recursivedoublinghalving": "recursive-halving-doubling",
+	"recursivedoubling":        "recursive-halving-doubling",
+	"recursivehalving":         "recursive-halving-doubling",
+	"tree":                     "double-binary-tree",
+	"dbtree":                   "double-binary-tree",
+	"dbt":                      "double-binary-tree",
+	"hier":                     "hierarchical",
+	"p2p":                      "direct",
+	"onestep":                  "direct",
+	"alltonext":                "multi-nic",
+	"ap":                       "all-pairs",
+}
+
+// plainName is a name without case, - and _.
+func plainName(s string) string {
+	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s))
+}
+
+// Find finds a family by its name, however spelled, or an alias of it. With a
+// collective, it must implement that. Of two of a name the last wins: users'
+// own are put after the built-in ones.
+func Find(families []*Family, name, coll string) (*Family, error) {
+	plain := plainName(name)
+	if full, ok := aliases[plain]; ok && !slices.ContainsFunc(families, func(f *Family) bool { return plainName(f.Name) == plain }) {
+		plain = plainName(full)
+	}
+	var names []string
+	for _, f := range slices.Backward(families) {
+		if plainName(f.Name) != plain {
+			names = append(names, f.Name)
+			continue
+		}
+		if coll != "" && !slices.Contains(f.Collectives, coll) {
+			return nil, fmt.Errorf("family %s does not implement %s: it implements %s", f.Name, coll, strings.Join(f.Collectives, ", "))
+		}
+		return f, nil
+	}
+	slices.Sort(names)
+	return nil, fmt.Errorf("unknown family %q%s: there are %s", name, script.DidYouMean(strings.ToLower(name), names), strings.Join(slices.Compact(names), ", "))
+}
+
+// ForCollective is the families that implement a collective, in order.
+func ForCollective(families []*Family, coll string) []*Family {
+	var some []*Family
+	for _, f := range families {
+		if slices.Contains(f.Collectives, coll) {
+			some = append(some, f)
+		}
+	}
+	return some
+}
