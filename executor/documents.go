@@ -3,9 +3,6 @@ package executor
 import (
 	"bytes"
 	"container/list"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"sync"
 
@@ -22,30 +19,16 @@ import (
 const maxDocument = 1 << 30
 
 func encodeProgram(p *ir.Program) ([]byte, error) {
-	return json.Marshal(p)
+	var b bytes.Buffer
+	err := ir.Encode(&b, p)
+	return b.Bytes(), err
 }
-
-func decodeProgram(b []byte) (*ir.Program, error) {
-	var p ir.Program
-	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&p); err != nil {
-		return nil, err
-	}
-	return &p, nil
-}
-
-func hashProgram(p *ir.Program) (string, error) {
-	b, err := encodeProgram(p)
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:]), err
-}
-
-func hashTopology(t *topologies.Topology) (string, error) { return t.Hash(), nil }
 
 // hashes remembers the hashes of the documents used last, so that a program of
 // a million steps is not hashed again for each of its trials. Documents don't
 // change once they are handed to a trial.
 type hashes[T any] struct {
-	of    func(*T) (string, error)
+	of    func(*T) string
 	known map[*T]string
 	order []*T
 }
@@ -54,14 +37,11 @@ type hashes[T any] struct {
 // are kept alive.
 const remembered = 16
 
-func (h *hashes[T]) get(doc *T) (string, error) {
+func (h *hashes[T]) get(doc *T) string {
 	if s, ok := h.known[doc]; ok {
-		return s, nil
+		return s
 	}
-	s, err := h.of(doc)
-	if err != nil {
-		return "", err
-	}
+	s := h.of(doc)
 	if h.known == nil {
 		h.known = map[*T]string{}
 	}
@@ -71,7 +51,7 @@ func (h *hashes[T]) get(doc *T) (string, error) {
 	}
 	h.known[doc] = s
 	h.order = append(h.order, doc)
-	return s, nil
+	return s
 }
 
 // shelf is what an executor has loaded, least recently used first out.
@@ -100,12 +80,12 @@ func read(kind protocol.DocumentKind, hash string, b []byte) (*document, error) 
 	var err error
 	switch kind {
 	case protocol.DocumentKind_DOCUMENT_KIND_PROGRAM:
-		if d.program, err = decodeProgram(b); err == nil {
-			is, err = hashProgram(d.program)
+		if d.program, err = ir.Decode(bytes.NewReader(b)); err == nil {
+			is = d.program.Hash()
 		}
 	case protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY:
 		if d.topology, err = topologies.Decode(b); err == nil {
-			is, err = hashTopology(d.topology)
+			is = d.topology.Hash()
 		}
 	default:
 		return nil, fmt.Errorf("document of kind %d: want a program or a topology", kind)

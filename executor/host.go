@@ -100,8 +100,8 @@ func Start(ctx context.Context, name string, o HostOptions) (*Host, error) {
 		return nil, fmt.Errorf("executor %s: folder for its socket: %w", name, err)
 	}
 	h := &Host{o: o, command: cmd, sockets: sockets}
-	h.programs.of = hashProgram
-	h.topos.of = hashTopology
+	h.programs.of = (*ir.Program).Hash
+	h.topos.of = (*topologies.Topology).Hash
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.ensure(ctx); err != nil {
@@ -145,14 +145,7 @@ func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 	if t.Program == nil || t.Topology == nil {
 		return Measurement{}, errors.New("trial without a program or a topology")
 	}
-	program, err := h.programs.get(t.Program)
-	if err != nil {
-		return Measurement{}, fmt.Errorf("program: %w", err)
-	}
-	topology, err := h.topos.get(t.Topology)
-	if err != nil {
-		return Measurement{}, fmt.Errorf("topology: %w", err)
-	}
+	program, topology := h.programs.get(t.Program), h.topos.get(t.Topology)
 	for tries := 1; ; tries++ {
 		if err := h.o.Quarantine.check(program); err != nil {
 			return Measurement{}, err
