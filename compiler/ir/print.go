@@ -1,0 +1,86 @@
+package ir
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+)
+
+// Print writes the program for people:
+//
+//	allreduce over 2 ranks, 2 chunks, in place
+//	gpu 0
+//	  tb 0 send→1 recv←1 ch 0
+//	    0 s    in[0]
+//	    1 rrc  in[1]                 waits 1.0 flagged
+//
+// A place is buffer[first:end]; "waits 1.0" is for threadblock 1's step 0, and
+// a flagged step is one that another waits for. Where an instruction reads and
+// writes the same chunks they are named once.
+func Print(w io.Writer, p *Program) error {
+	b := bufio.NewWriterSize(w, 1<<16)
+	c := p.Collective
+	fmt.Fprintf(b, "%s over %d ranks, %d chunks", c.Name, c.Ranks, c.Chunks)
+	if c.Root != 0 {
+		fmt.Fprintf(b, ", root %d", c.Root)
+	}
+	if c.InPlace {
+		b.WriteString(", in place")
+	}
+	b.WriteByte('\n')
+	for g := range p.GPUs {
+		gpu := &p.GPUs[g]
+		fmt.Fprintf(b, "gpu %d", g)
+		if gpu.Scratch > 0 {
+			fmt.Fprintf(b, " scratch %d", gpu.Scratch)
+		}
+		b.WriteByte('\n')
+		for t := range gpu.Threadblocks {
+			tb := &gpu.Threadblocks[t]
+			fmt.Fprintf(b, "  tb %d", t)
+			if tb.Send >= 0 {
+				fmt.Fprintf(b, " send→%d", tb.Send)
+			}
+			if tb.Recv >= 0 {
+				fmt.Fprintf(b, " recv←%d", tb.Recv)
+			}
+			fmt.Fprintf(b, " ch %d\n", tb.Channel)
+			for s := range tb.Steps {
+				fmt.Fprintf(b, "    %d %v\n", s, &tb.Steps[s])
+			}
+		}
+	}
+	return b.Flush()
+}
+
+// String is the step as Print writes it, without its number.
+func (s *Step) String() string {
+	places := ""
+	switch {
+	case s.Op.ReadsSrc() && s.Op.WritesDst() && s.Src != s.Dst:
+		places = s.place(s.Src) + " → " + s.place(s.Dst)
+	case s.Op.ReadsSrc():
+		places = s.place(s.Src)
+	case s.Op.WritesDst():
+		places = s.place(s.Dst)
+	}
+	text := fmt.Sprintf("%-4s %s", s.Op, places)
+	for i, d := range s.Deps {
+		if i == 0 {
+			text = fmt.Sprintf("%-24s waits", text)
+		}
+		text += fmt.Sprintf(" %d.%d", d.TB, d.Step)
+	}
+	if s.HasDep {
+		text = fmt.Sprintf("%-24s flagged", text)
+	}
+	return text
+}
+
+// place is the run of chunks at l that the step reads or writes.
+func (s *Step) place(l Loc) string {
+	if s.Count == 1 {
+		return fmt.Sprintf("%v[%d]", l.Buf, l.Off)
+	}
+	return fmt.Sprintf("%v[%d:%d]", l.Buf, l.Off, int64(l.Off)+int64(s.Count))
+}
