@@ -77,8 +77,9 @@ type Program struct {
 
 // Error is a mistake in a chunk program, at the program's own line.
 type Error struct {
-	Pos Pos
-	Msg string
+	Pos    Pos
+	Msg    string
+	NoLink bool // nothing joins the two ranks: the system's doing, not the program's
 }
 
 func (e *Error) Error() string { return e.Pos.String() + ": " + e.Msg }

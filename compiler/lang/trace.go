@@ -116,7 +116,7 @@ func (t *Trace) checkLink(a, b int) error {
 		}
 	}
 	if *known == 1 {
-		return t.errorf("no link from rank %d to rank %d", a, b)
+		return &Error{Pos: t.pos, Msg: fmt.Sprintf("no link from rank %d to rank %d", a, b), NoLink: true}
 	}
 	return nil
 }
