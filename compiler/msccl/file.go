@@ -1,0 +1,110 @@
+package msccl
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// File is an algorithm file, as written. A nil number is an attribute that the
+// file lacks.
+type File struct {
+	Name           string
+	Proto          string
+	Coll           string // in the file's dialect
+	NGPUs          int
+	NChannels      int
+	NChunksPerLoop int
+	InPlace        *int64
+	OutOfPlace     *int64
+	MinBytes       *int64
+	MaxBytes       *int64
+	NThreads       *int64
+	// Ours, which no runtime reads: the collective that a custom one is, and the
+	// rank that a rooted one is for.
+	Collective string
+	Root       int
+
+	Missing  []string // attributes of algo that the file lacks, of those some runtime asks for
+	Comments []string // lines in front of algo; written, not read
+	GPUs     []GPU    // by id
+	Notes    []Note   // what a runtime's reader would stumble over
+}
+
+// Note is a place in the text that a runtime's own reader does not take.
+type Note struct {
+	Line    int
+	Message string
+}
+
+// GPU is the element gpu.
+type GPU struct {
+	In, Out, Scratch int // i_chunks, o_chunks, s_chunks
+	Threadblocks     []Threadblock
+}
+
+// Threadblock is the element tb.
+type Threadblock struct {
+	Send, Recv, Chan int
+	Steps            []Step
+}
+
+// Step is the element step. S is its attribute s; DepID is -1 where it waits
+// for nobody.
+type Step struct {
+	Op             ir.Op
+	HasDep         bool
+	SrcBuf, DstBuf collective.Buffer
+	S              int32
+	SrcOff, DstOff int32
+	Count          int32
+	DepID, Deps    int32
+}
+
+// collective is the collective's name here, or custom where the file does not
+// say which.
+func (f *File) collective() string {
+	if f.Coll == "custom" && f.Collective != "" {
+		return f.Collective
+	}
+	return canonical(f.Coll)
+}
+
+// Placements lists the placements that the file is for: in place (true), out of
+// place, or both, in this order; out of place where it says neither.
+func (f *File) Placements() []bool {
+	var p []bool
+	if f.InPlace != nil && *f.InPlace != 0 {
+		p = append(p, true)
+	}
+	if f.OutOfPlace != nil && *f.OutOfPlace != 0 || len(p) == 0 {
+		p = append(p, false)
+	}
+	return p
+}
+
+// Spec is the collective that the file computes. Where it says custom and
+// nothing more, known is false, and the Spec gives the sizes of the buffers
+// only.
+func (f *File) Spec(inPlace bool) (s collective.Spec, known bool, err error) {
+	s = collective.Spec{Name: f.collective(), Ranks: f.NGPUs, Chunks: f.NChunksPerLoop, Root: f.Root, InPlace: inPlace}
+	if s.Name == "custom" {
+		// Input and output of nchunksperloop chunks each, one buffer in place.
+		s.Name = "alltonext"
+		if inPlace {
+			s.Name = "allreduce"
+		}
+		s.Root = 0
+		_, err = collective.New(s)
+		return s, false, err
+	}
+	if divided(s.Name) {
+		if f.NGPUs < 1 || f.NChunksPerLoop%f.NGPUs != 0 {
+			return s, true, fmt.Errorf("nchunksperloop %d of an %s: want a multiple of the %d ranks", f.NChunksPerLoop, s.Name, f.NGPUs)
+		}
+		s.Chunks /= f.NGPUs
+	}
+	_, err = collective.New(s)
+	return s, true, err
+}

@@ -1,0 +1,251 @@
+package msccl
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// WriteOptions say for what a program is written.
+type WriteOptions struct {
+	Runtime  string // one of Runtimes
+	Protocol string // one of Protocols
+	// MinBytes and MaxBytes are the sizes to serve, both included, as nccl-tests
+	// prints them; MaxBytes 0 is no limit.
+	MinBytes, MaxBytes int64
+	// InPlace and OutOfPlace are the calls to serve; neither stands for the
+	// program's own placement. An out-of-place program may be written for both
+	// where it is right for both, which the caller has verified.
+	InPlace, OutOfPlace bool
+	Name                string   // the program's own where empty
+	Comments            []string // lines in front
+}
+
+// Lower lays a program out as a file. It refuses what no reader could take in:
+// Accepts says whether one would.
+func Lower(p *ir.Program, o WriteOptions) (*File, error) {
+	rt, err := Lookup(o.Runtime)
+	if err != nil {
+		return nil, err
+	}
+	col, err := collective.New(p.Collective)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Name: o.Name, Proto: o.Protocol, NGPUs: len(p.GPUs), NChannels: max(1, p.Channels()),
+		NChunksPerLoop: col.LoopChunks(), Root: p.Collective.Root, Comments: o.Comments}
+	if f.Name == "" {
+		f.Name = p.Name
+	}
+	if err := f.header(p, rt, o); err != nil {
+		return nil, err
+	}
+	for g := range p.GPUs {
+		gpu := &p.GPUs[g]
+		f.GPUs = append(f.GPUs, GPU{In: col.BufferChunks(g, collective.In), Out: col.BufferChunks(g, collective.Out), Scratch: gpu.Scratch})
+		if err := f.lower(g, gpu); err != nil {
+			return nil, err
+		}
+	}
+	f.remotePlaces(p)
+	return f, nil
+}
+
+// header fills in what the dialects differ in.
+func (f *File) header(p *ir.Program, rt *Runtime, o WriteOptions) error {
+	spec := p.Collective
+	name, ok := rt.Collectives[spec.Name]
+	if !ok {
+		return fmt.Errorf("%s has no collective %s", rt.Name, spec.Name)
+	}
+	f.Coll = name
+	if name == "custom" {
+		f.Collective = spec.Name
+	}
+	if Slots(o.Protocol) == 0 {
+		return fmt.Errorf("unknown protocol %q: want LL, LL128 or Simple", o.Protocol)
+	}
+	in, out := o.InPlace, o.OutOfPlace
+	if !in && !out {
+		in, out = spec.InPlace, !spec.InPlace
+	}
+	switch {
+	case out && spec.InPlace:
+		return fmt.Errorf("%s compiled in place can't be written for out-of-place calls", spec.Name)
+	case in && out && rt.OnePlacement:
+		return fmt.Errorf("a file for %s serves one placement, not both", rt.Name)
+	}
+	f.InPlace = number(in)
+	if !rt.OnePlacement {
+		f.OutOfPlace = number(out)
+	}
+	s := span{o.MinBytes, o.MaxBytes}
+	if s.max == 0 {
+		s.max = unlimited
+	}
+	switch {
+	case s.min < 0 || s.min > s.max:
+		return fmt.Errorf("sizes from %d to %d bytes: want 0 ≤ least ≤ most", s.min, s.max)
+	case s.max == unlimited && rt.MaxExclusive && slices.ContainsFunc(p.GPUs, func(g ir.GPU) bool { return g.Scratch > 0 }):
+		return fmt.Errorf("%s sets scratch aside for the largest size: want one", rt.Name)
+	}
+	lo, hi := rt.attributes(s, spec.Name, spec.Ranks)
+	f.MinBytes, f.MaxBytes = &lo, &hi
+	return nil
+}
+
+func number(b bool) *int64 {
+	n := int64(0)
+	if b {
+		n = 1
+	}
+	return &n
+}
+
+// lower lays out the steps of one GPU. A step that waits for several others
+// keeps its last dependency; each of the others stands in a nop before it. The
+// readers refuse a nop whose step waits for nothing itself, so what a nop of
+// the program waits for is waited for by the step after it. A wait after the
+// last step that does anything orders nothing and is left out.
+func (f *File) lower(g int, gpu *ir.GPU) error {
+	at := make([][]int32, len(gpu.Threadblocks)) // where a step went; -1 for a nop
+	for t := range gpu.Threadblocks {
+		steps := gpu.Threadblocks[t].Steps
+		at[t] = make([]int32, len(steps))
+		n, pending := int32(0), 0
+		for i := range steps {
+			pending += len(steps[i].Deps)
+			if steps[i].Op == ir.Nop {
+				at[t][i] = -1
+				continue
+			}
+			n += int32(max(0, pending-1))
+			at[t][i] = n
+			n++
+			pending = 0
+		}
+	}
+	for t := range gpu.Threadblocks {
+		tb := &gpu.Threadblocks[t]
+		out := Threadblock{Send: tb.Send, Recv: tb.Recv, Chan: tb.Channel, Steps: make([]Step, 0, len(tb.Steps))}
+		var pending []ir.Dep
+		for i := range tb.Steps {
+			s := &tb.Steps[i]
+			pending = append(pending, s.Deps...)
+			if s.Op == ir.Nop {
+				if s.HasDep {
+					return fmt.Errorf("gpu %d threadblock %d step %d: a nop that others wait for can't be written", g, t, i)
+				}
+				continue
+			}
+			step := Step{Op: s.Op, HasDep: s.HasDep, SrcBuf: s.Src.Buf, SrcOff: s.Src.Off,
+				DstBuf: s.Dst.Buf, DstOff: s.Dst.Off, Count: s.Count, DepID: -1, Deps: -1}
+			for d, dep := range pending {
+				if dep.TB < 0 || int(dep.TB) >= len(at) || dep.Step < 0 || int(dep.Step) >= len(at[dep.TB]) {
+					return fmt.Errorf("gpu %d threadblock %d step %d waits for step %d of threadblock %d, which does not exist", g, t, i, dep.Step, dep.TB)
+				}
+				to := at[dep.TB][dep.Step]
+				if to < 0 {
+					return fmt.Errorf("gpu %d threadblock %d step %d waits for a nop, which can't be written", g, t, i)
+				}
+				if d == len(pending)-1 {
+					step.DepID, step.Deps = dep.TB, to
+					break
+				}
+				out.Steps = append(out.Steps, Step{Op: ir.Nop, S: int32(len(out.Steps)), SrcBuf: collective.In, SrcOff: -1,
+					DstBuf: collective.Out, DstOff: -1, DepID: dep.TB, Deps: to})
+			}
+			pending = pending[:0]
+			step.S = int32(len(out.Steps))
+			out.keepApart(&step)
+			out.Steps = append(out.Steps, step)
+		}
+		f.GPUs[g].Threadblocks = append(f.GPUs[g].Threadblocks, out)
+	}
+	return nil
+}
+
+// keepApart stops the readers from making one reduction of two that differ in
+// their counts: they look at the places only. A flag ends the run, and does no
+// harm where nobody waits for it.
+func (tb *Threadblock) keepApart(s *Step) {
+	if n := len(tb.Steps); n > 0 && tb.Steps[n-1].chains(s) && tb.Steps[n-1].Count != s.Count {
+		tb.Steps[n-1].HasDep = true
+	}
+}
+
+// chains tells whether the readers would make one reduction of s and next.
+func (s *Step) chains(next *Step) bool {
+	return s.Op == ir.Reduce && next.Op == ir.Reduce && !s.HasDep && next.DepID < 0 &&
+		s.DstBuf == next.DstBuf && s.DstOff == next.DstOff && s.SrcBuf == next.SrcBuf
+}
+
+// remotePlaces fills in, by convention, where a message comes from or goes to
+// on the other GPU; no runtime looks at it. A step that receives and neither
+// reads nor keeps anything of its own names the sender's place, and the like.
+func (f *File) remotePlaces(p *ir.Program) {
+	type end struct{ from, to, channel int }
+	sent := map[end][]*Step{}
+	for g := range f.GPUs {
+		for t := range f.GPUs[g].Threadblocks {
+			tb := &f.GPUs[g].Threadblocks[t]
+			for i := range tb.Steps {
+				s := &tb.Steps[i]
+				if s.Op == ir.Nop {
+					continue
+				}
+				// Where the other end is missing, the own place stands for its.
+				if !s.Op.ReadsSrc() {
+					s.SrcBuf, s.SrcOff = s.DstBuf, s.DstOff
+				}
+				if !s.Op.WritesDst() {
+					s.DstBuf, s.DstOff = s.SrcBuf, s.SrcOff
+				}
+				if s.Op.Sends() {
+					k := end{g, tb.Send, tb.Chan}
+					sent[k] = append(sent[k], s)
+				}
+			}
+		}
+	}
+	for g := range f.GPUs {
+		for t := range f.GPUs[g].Threadblocks {
+			tb := &f.GPUs[g].Threadblocks[t]
+			k := end{tb.Recv, g, tb.Chan}
+			queue := sent[k]
+			n := 0
+			for i := range tb.Steps {
+				to := &tb.Steps[i]
+				if !to.Op.Receives() || n == len(queue) {
+					continue
+				}
+				from := queue[n]
+				n++
+				if !to.Op.ReadsSrc() {
+					to.SrcBuf, to.SrcOff = from.place()
+				}
+				if !from.Op.WritesDst() {
+					from.DstBuf, from.DstOff = to.keeps()
+				}
+			}
+		}
+	}
+}
+
+// place is where the sender of a message has it from.
+func (s *Step) place() (collective.Buffer, int32) {
+	if s.Op.ReadsSrc() {
+		return s.SrcBuf, s.SrcOff
+	}
+	return s.DstBuf, s.DstOff
+}
+
+// keeps is where the receiver of a message puts it, or what it adds it to.
+func (s *Step) keeps() (collective.Buffer, int32) {
+	if s.Op.WritesDst() {
+		return s.DstBuf, s.DstOff
+	}
+	return s.SrcBuf, s.SrcOff
+}

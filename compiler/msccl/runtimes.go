@@ -1,0 +1,220 @@
+package msccl
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// Runtime is what one reader of these files asks for and offers. The numbers
+// are those of the releases as built by default.
+type Runtime struct {
+	Name string
+	Repo string // where it lives
+
+	MaxSteps        int // in a threadblock, nops included
+	MaxThreadblocks int // on a GPU
+	MaxChannels     int
+	MaxAlgorithms   int // files it keeps
+	// OnePlacement: a file serves either in-place or out-of-place calls, as its
+	// attribute inplace says; otherwise it needs inplace and outofplace.
+	OnePlacement bool
+	// Ranges: minBytes and maxBytes must be there.
+	Ranges bool
+	// MaxExclusive: maxBytes is the first size not served, and sizes from
+	// DefaultMax on are not served where it is missing. Otherwise it is the last
+	// size served, and 0 is no limit.
+	MaxExclusive bool
+	DefaultMax   int64
+	NeedsName    bool
+	// ChecksChunks: i_chunks and o_chunks must agree with nchunksperloop.
+	ChecksChunks bool
+	// Collectives maps the collective's name here to the runtime's.
+	Collectives map[string]string
+	// Tiles is how many bytes of a chunk one primitive call moves at most, by
+	// protocol.
+	Tiles map[string]int64
+}
+
+// What every runtime's reader has in common.
+const (
+	maxCount       = 71   // chunks of a step
+	maxDepID       = 127  // a signed byte holds it
+	maxNodes       = 4095 // elements one rank keeps of a file
+	maxChildren    = 1024 // of one element
+	maxPerChannel  = 32   // send peers, and receive peers, of a GPU on a channel
+	maxAttributes  = 16   // of one element
+	maxText        = 255  // of a name or a value
+	maxName        = 63   // of algo's name that is kept
+	maxReduceChain = 16   // consecutive reductions made in one go
+)
+
+// Protocols lists the protocols, as the files spell them.
+var Protocols = []string{"LL", "LL128", "Simple"}
+
+// Slots is how many primitive calls a connection holds under a protocol, 0
+// where it is unknown: a Simple call takes 4 of NCCL's 8 steps, the others 1.
+func Slots(protocol string) int {
+	switch protocol {
+	case "Simple":
+		return 2
+	case "LL", "LL128":
+		return 8
+	}
+	return 0
+}
+
+// common are the collectives whose names all runtimes share.
+func collectives(more ...string) map[string]string {
+	names := map[string]string{}
+	for _, n := range []string{"allreduce", "allgather", "reduce", "broadcast", "alltoall"} {
+		names[n] = n
+	}
+	for i := 0; i < len(more); i += 2 {
+		names[more[i]] = more[i+1]
+	}
+	return names
+}
+
+// runtimes is the table of readers. Buffers of the first two: LL 512 KiB, LL128
+// 4,915,200 B, Simple 4 MiB, in 8 steps; half of an LL step is flags and a
+// sixteenth of an LL128 one; Simple moves 4 steps a call. RCCL's LL and LL128
+// buffers are smaller.
+var runtimes = []*Runtime{
+	{
+		Name: "msccl", Repo: "microsoft/msccl",
+		MaxSteps: 256, MaxThreadblocks: 216, MaxChannels: 32, MaxAlgorithms: 4,
+		OnePlacement: true, MaxExclusive: true, DefaultMax: 128 << 20, NeedsName: true, ChecksChunks: true,
+		Collectives: collectives("reducescatter", "reduce_scatter", "alltonext", "custom", "sendrecv", "custom", "custom", "custom"),
+		Tiles:       map[string]int64{"LL": 32768, "LL128": 576000, "Simple": 2 << 20},
+	},
+	{
+		Name: "executor-nccl", Repo: "Azure/msccl-executor-nccl",
+		MaxSteps: 64, MaxThreadblocks: 1024, MaxChannels: 32, MaxAlgorithms: 1024,
+		Ranges:      true,
+		Collectives: collectives("reducescatter", "reducescatter", "gather", "gather", "scatter", "scatter"),
+		Tiles:       map[string]int64{"LL": 32768, "LL128": 576000, "Simple": 2 << 20},
+	},
+	{
+		Name: "rccl", Repo: "ROCm/rccl",
+		MaxSteps: 64, MaxThreadblocks: 64, MaxChannels: 128, MaxAlgorithms: 1024,
+		Ranges:      true,
+		Collectives: collectives("reducescatter", "reducescatter", "gather", "gather", "scatter", "scatter"),
+		Tiles:       map[string]int64{"LL": 16384, "LL128": 53760, "Simple": 2 << 20},
+	},
+}
+
+// Runtimes lists the readers by name, in the order of the table.
+func Runtimes() []string {
+	names := make([]string, len(runtimes))
+	for i, r := range runtimes {
+		names[i] = r.Name
+	}
+	return names
+}
+
+// Lookup finds a runtime by name.
+func Lookup(name string) (*Runtime, error) {
+	for _, r := range runtimes {
+		if r.Name == name {
+			return r, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown runtime %q: want one of %s", name, strings.Join(Runtimes(), ", "))
+}
+
+// multiplier is what a call's count is multiplied by to become the total that
+// is divided into chunks and compared with the size range. For gather and
+// scatter the runtimes leave it at 1, so that sizes are those of one rank.
+func multiplier(coll string, ranks int) int64 {
+	switch coll {
+	case "allgather", "reducescatter", "alltoall":
+		return int64(ranks)
+	}
+	return 1
+}
+
+// perRank is how many of the bytes that nccl-tests prints the runtime counts.
+func perRank(coll string, ranks int) int64 {
+	switch coll {
+	case "gather", "scatter":
+		return int64(ranks)
+	}
+	return 1
+}
+
+// span is a range of sizes, both ends included, as nccl-tests prints sizes.
+type span struct{ min, max int64 }
+
+const unlimited = math.MaxInt64
+
+// attributes turns a range into the dialect's minBytes and maxBytes.
+func (r *Runtime) attributes(s span, coll string, ranks int) (minBytes, maxBytes int64) {
+	per := perRank(coll, ranks)
+	minBytes, maxBytes = (s.min+per-1)/per, s.max/per
+	switch {
+	case s.max == unlimited && r.MaxExclusive:
+		maxBytes = unlimited
+	case s.max == unlimited:
+		maxBytes = 0
+	case r.MaxExclusive:
+		maxBytes++
+	}
+	return minBytes, maxBytes
+}
+
+// serves turns a file's minBytes and maxBytes back into sizes; it is empty
+// (min > max) where the runtime never uses the file.
+func (r *Runtime) serves(f *File) span {
+	s := span{0, unlimited}
+	if f.MinBytes != nil {
+		s.min = *f.MinBytes
+	}
+	switch {
+	case f.MaxBytes == nil && r.DefaultMax > 0:
+		s.max = r.DefaultMax - 1
+	case f.MaxBytes == nil:
+	case r.MaxExclusive:
+		s.max = *f.MaxBytes
+		if s.max != unlimited {
+			s.max--
+		}
+	case *f.MaxBytes != 0:
+		s.max = *f.MaxBytes
+	}
+	if per := perRank(f.collective(), f.NGPUs); per > 1 {
+		s.min = saturate(s.min, per)
+		if s.max != unlimited {
+			s.max = saturate(s.max, per)
+		}
+	}
+	return s
+}
+
+func saturate(a, b int64) int64 {
+	if a > unlimited/b {
+		return unlimited
+	}
+	return a * b
+}
+
+// canonical maps every dialect's names to the collective's name here.
+func canonical(coll string) string {
+	if coll == "reduce_scatter" {
+		return "reducescatter"
+	}
+	return coll
+}
+
+// divided tells whether nchunksperloop counts the chunks of all ranks.
+func divided(coll string) bool {
+	switch coll {
+	case "allgather", "reducescatter", "alltoall", "gather", "scatter":
+		return true
+	}
+	return false
+}
+
+var letters = [...]byte{collective.In: 'i', collective.Out: 'o', collective.Scratch: 's'}

@@ -1,0 +1,87 @@
+package msccl
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// exchange is an allreduce of two ranks whose last step waits for two others.
+func exchange() *ir.Program {
+	in := func(off int32) ir.Loc { return ir.Loc{Buf: collective.In, Off: off} }
+	sc := func(off int32) ir.Loc { return ir.Loc{Buf: collective.Scratch, Off: off} }
+	p := &ir.Program{Name: "exchange", Collective: collective.Spec{Name: "allreduce", Ranks: 2, Chunks: 2, InPlace: true}}
+	for g := range 2 {
+		peer, first, second := 1-g, int32(g), int32(1-g)
+		p.GPUs = append(p.GPUs, ir.GPU{Scratch: 2, Threadblocks: []ir.Threadblock{
+			{Send: peer, Recv: -1, Steps: []ir.Step{
+				{Op: ir.Send, Count: 2, Src: in(0), HasDep: true},
+			}},
+			{Send: -1, Recv: peer, Steps: []ir.Step{
+				{Op: ir.Recv, Count: 2, Dst: sc(0), HasDep: true},
+			}},
+			{Send: -1, Recv: -1, Steps: []ir.Step{
+				{Op: ir.Reduce, Count: 1, Src: sc(first), Dst: in(first), Deps: []ir.Dep{{TB: 0, Step: 0}, {TB: 1, Step: 0}}},
+				{Op: ir.Reduce, Count: 1, Src: sc(second), Dst: in(second)},
+			}},
+		}})
+	}
+	return p
+}
+
+func TestWrite(t *testing.T) {
+	for _, c := range []struct {
+		o    WriteOptions
+		want string
+	}{
+		{WriteOptions{Runtime: "msccl", Protocol: "LL", MinBytes: 8, MaxBytes: 1024, Comments: []string{"a--b\n-->"}},
+			`<!-- a- -b - -> -->
+<algo name="exchange" proto="LL" nchannels="1" nchunksperloop="2" ngpus="2" coll="allreduce" inplace="1" minBytes="8" maxBytes="1025">
+` + exchangeBody},
+		{WriteOptions{Runtime: "executor-nccl", Protocol: "LL128", Name: `"x"`},
+			`<algo name="_x_" proto="LL128" nchannels="1" nchunksperloop="2" ngpus="2" coll="allreduce" inplace="1" outofplace="0" minBytes="0" maxBytes="0">
+` + exchangeBody},
+		{WriteOptions{Runtime: "rccl", Protocol: "Simple", MaxBytes: 4096},
+			`<algo name="exchange" proto="Simple" nchannels="1" nchunksperloop="2" ngpus="2" coll="allreduce" inplace="1" outofplace="0" minBytes="0" maxBytes="4096">
+` + exchangeBody},
+	} {
+		var b bytes.Buffer
+		if err := Write(&b, exchange(), c.o); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.String(); got != c.want {
+			t.Errorf("%+v wrote\n%s\nwant\n%s", c.o, got, c.want)
+		}
+	}
+}
+
+const exchangeBody = `  <gpu id="0" i_chunks="2" o_chunks="0" s_chunks="2">
+    <tb id="0" send="1" recv="-1" chan="0">
+      <step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="1"/>
+    </tb>
+    <tb id="1" send="-1" recv="1" chan="0">
+      <step s="0" type="r" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="1"/>
+    </tb>
+    <tb id="2" send="-1" recv="-1" chan="0">
+      <step s="0" type="nop" srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1" cnt="0" depid="0" deps="0" hasdep="0"/>
+      <step s="1" type="re" srcbuf="s" srcoff="0" dstbuf="i" dstoff="0" cnt="1" depid="1" deps="0" hasdep="0"/>
+      <step s="2" type="re" srcbuf="s" srcoff="1" dstbuf="i" dstoff="1" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+    </tb>
+  </gpu>
+  <gpu id="1" i_chunks="2" o_chunks="0" s_chunks="2">
+    <tb id="0" send="0" recv="-1" chan="0">
+      <step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="1"/>
+    </tb>
+    <tb id="1" send="-1" recv="0" chan="0">
+      <step s="0" type="r" srcbuf="i" srcoff="0" dstbuf="s" dstoff="0" cnt="2" depid="-1" deps="-1" hasdep="1"/>
+    </tb>
+    <tb id="2" send="-1" recv="-1" chan="0">
+      <step s="0" type="nop" srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1" cnt="0" depid="0" deps="0" hasdep="0"/>
+      <step s="1" type="re" srcbuf="s" srcoff="1" dstbuf="i" dstoff="1" cnt="1" depid="1" deps="0" hasdep="0"/>
+      <step s="2" type="re" srcbuf="s" srcoff="0" dstbuf="i" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+    </tb>
+  </gpu>
+</algo>
+`
