@@ -65,7 +65,7 @@ func (e *engine) sliceSend(i int32, s *blockState, b *block, half *part) bool {
 	default:
 		return false
 	}
-	s.ready = s.end + e.c.sendSlice
+	s.ready = s.end + half.over(e.c.sendSlice)
 	e.slicePosted(b.tx, c, s.ready)
 	return true
 }
@@ -98,7 +98,7 @@ func (e *engine) sliceReceive(s *blockState, b *block, half *part) bool {
 		return false
 	}
 	lane := e.p.conns[b.rx].lane
-	s.ready = max(s.ready, e.slot(c, c.received).arrive+e.c.latency[lane]) + half.recv + e.c.recvSlice
+	s.ready = max(s.ready, e.slot(c, c.received).arrive+e.c.latency[lane]) + half.recv + half.over(e.c.recvSlice)
 	e.took(b.rx, c, s.ready+e.c.credit[lane])
 	return true
 }
@@ -127,8 +127,16 @@ func (e *engine) sliceForward(i int32, s *blockState, b *block, half *part) bool
 	default:
 		return false
 	}
-	e.slicePosted(b.tx, out, s.end+e.c.sendSlice)
-	e.took(b.rx, in, s.end+e.c.recvSlice+e.c.credit[lane])
-	s.ready = s.end + max(e.c.sendSlice, e.c.recvSlice)
+	e.slicePosted(b.tx, out, s.end+half.over(e.c.sendSlice))
+	e.took(b.rx, in, s.end+half.over(e.c.recvSlice)+e.c.credit[lane])
+	s.ready = s.end + half.over(max(e.c.sendSlice, e.c.recvSlice))
 	return true
+}
+
+// over is what a slice costs beyond its copy: nothing where it is empty.
+func (h *part) over(t float64) float64 {
+	if h.bytes == 0 {
+		return 0
+	}
+	return t
 }

@@ -1,0 +1,300 @@
+package sim
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// bounds holds what LowerBound needs of a program, small enough that asking
+// again with other knobs costs microseconds: threadblocks that do the same
+// work, and edges that carry the same messages, are counted once.
+type bounds struct {
+	lanes    []lane    // that differ in what a message costs
+	laneOf   []int32   // by lane
+	works    []work    // of threadblocks, distinct
+	workOf   []int32   // by threadblock
+	loads    []traffic // of edges, distinct
+	nearest  float64   // least latency of a path
+	critical [3]chains // by protocol
+}
+
+// work is what a threadblock does in a tile.
+type work struct {
+	items       []item
+	waits, more int64 // ops that wait, and their dependencies after the first
+}
+
+// item is n ops of a kind and count.
+type item struct {
+	kind  kind
+	lane  int32 // in bounds.lanes; -1 where nothing is sent
+	count int32
+	n     int64
+}
+
+// traffic is what an edge carries in a tile.
+type traffic struct {
+	cap   float64
+	items []item
+}
+
+// LowerBound is a time in microseconds that Run cannot fall below with the
+// same knobs; 0 where the knobs are out of range. It is the greatest of: the
+// unhindered work of each threadblock; the bytes of each edge over its
+// capacity; a longest chain of messages. Safe for concurrent use.
+func (p *Prepared) LowerBound(k Knobs) float64 {
+	c, err := p.costs(k)
+	if err != nil {
+		return 0
+	}
+	return p.bound(c)
+}
+
+func (p *Prepared) bound(c *costs) float64 {
+	least := 0.0
+	for i := range p.bounds.works {
+		least = max(least, p.bounds.works[i].busy(p, c))
+	}
+	for i := range p.bounds.loads {
+		least = max(least, p.bounds.loads[i].drain(p, c))
+	}
+	least = max(least, p.chainBound(c))
+	// A simulation adds up in another order: leave room for its rounding.
+	return (c.launch + least) * (1 - 1e-9)
+}
+
+// busy is the time the work takes if it never waits.
+func (w *work) busy(p *Prepared, c *costs) float64 {
+	t := w.tile(p, c, c.last)
+	if c.tiles > 1 {
+		t += float64(c.tiles-1) * w.tile(p, c, c.full)
+	}
+	return t
+}
+
+// tile is its part of one tile.
+func (w *work) tile(p *Prepared, c *costs, s sizes) float64 {
+	t := float64(w.waits)*c.dep + float64(w.more)*c.nop
+	for _, it := range w.items {
+		t += float64(it.n) * it.time(p, c, s)
+	}
+	return t
+}
+
+// each sums f over the calls of an op.
+func (it *item) each(c *costs, s sizes, f func(*call) float64) float64 {
+	whole, rest := it.count/c.perCall, it.count%c.perCall
+	t := 0.0
+	if whole > 0 {
+		t = float64(whole) * f(&s[c.perCall])
+	}
+	if rest > 0 {
+		t += f(&s[rest])
+	}
+	return t
+}
+
+// time is what one op takes unhindered.
+func (it *item) time(p *Prepared, c *costs, s sizes) float64 {
+	if it.kind == idle {
+		return 0
+	}
+	return it.each(c, s, func(one *call) float64 { return c.alone(p, it, one) })
+}
+
+// alone is what a call takes unhindered.
+func (c *costs) alone(p *Prepared, it *item, one *call) float64 {
+	if it.kind == local {
+		return one.local
+	}
+	halves := [2]*part{&one.first, &one.second}
+	if !c.slotted() {
+		switch it.kind {
+		case send:
+			return p.bounds.flight(it.lane, halves[0], halves[0].send) + c.sendCall
+		case recv:
+			return halves[0].recv + c.recvCall
+		}
+		return p.bounds.flight(it.lane, halves[0], halves[0].both) + max(c.sendCall, c.recvCall)
+	}
+	t := 0.0
+	for _, half := range halves {
+		switch it.kind {
+		case send:
+			t += p.bounds.flight(it.lane, half, half.send) + half.over(c.sendSlice)
+		case recv:
+			t += half.recv + half.over(c.recvSlice)
+		default:
+			t += p.bounds.flight(it.lane, half, half.both) + half.over(max(c.sendSlice, c.recvSlice))
+		}
+	}
+	switch it.kind {
+	case send:
+		return c.sendCall + t
+	case recv:
+		return c.recvCall + t
+	}
+	return max(c.sendCall, c.recvCall) + t
+}
+
+// flight is how long a part is on a lane that carries nothing else.
+func (b *bounds) flight(lane int32, half *part, unloaded float64) float64 {
+	if half.bytes == 0 {
+		return 0
+	}
+	l := &b.lanes[lane]
+	work, alone := l.load(half.wire, unloaded)
+	return work / soft(alone, l.cap)
+}
+
+// drain is the time the edge is busy at its full capacity, from the first
+// message's start to the last one's receipt.
+func (l *traffic) drain(p *Prepared, c *costs) float64 {
+	bytes := func(s sizes) float64 {
+		t := 0.0
+		for _, it := range l.items {
+			extra := p.bounds.lanes[it.lane].extra
+			t += float64(it.n) * it.each(c, s, func(one *call) float64 {
+				w := 0.0
+				for _, half := range [2]*part{&one.first, &one.second} {
+					if half.bytes > 0 {
+						w += half.wire + extra
+					}
+				}
+				return w
+			})
+		}
+		return t
+	}
+	all := bytes(c.last)
+	if c.tiles > 1 {
+		all += float64(c.tiles-1) * bytes(c.full)
+	}
+	if all == 0 {
+		return 0
+	}
+	around := p.bounds.nearest
+	if c.slotted() {
+		around += c.sendCall + c.sendSlice + c.recvSlice
+	} else {
+		around += c.recvCall
+	}
+	return all/l.cap + around
+}
+
+// prepare groups threadblocks and edges by what they do.
+func (b *bounds) prepare(p *Prepared) {
+	b.nearest = math.Inf(1)
+	b.laneOf = make([]int32, len(p.lanes))
+	type likeness struct{ cap, message, extra float64 }
+	alike := make(map[likeness]int32)
+	for i, l := range p.lanes {
+		b.nearest = min(b.nearest, l.latency)
+		key := likeness{l.cap, l.message, l.extra}
+		at, ok := alike[key]
+		if !ok {
+			at = int32(len(b.lanes))
+			alike[key] = at
+			b.lanes = append(b.lanes, lane{cap: l.cap, message: l.message, extra: l.extra})
+		}
+		b.laneOf[i] = at
+	}
+	var works distinct[work]
+	byLane := make([]map[item]int64, len(p.lanes))
+	counts := make(map[item]int64)
+	b.workOf = make([]int32, len(p.blocks))
+	for i, blk := range p.blocks {
+		clear(counts)
+		w := work{}
+		for j := blk.from; j < blk.to; j++ {
+			o := &p.ops[j]
+			if n := o.waitsTo - o.waitsFrom; n > 0 {
+				w.waits++
+				w.more += int64(n - 1)
+			}
+			it := item{kind: o.kind, lane: -1, count: o.count}
+			if o.kind == send || o.kind == fused {
+				at := p.conns[blk.tx].lane
+				it.lane = b.laneOf[at]
+				if byLane[at] == nil {
+					byLane[at] = make(map[item]int64)
+				}
+				byLane[at][item{kind: send, lane: it.lane, count: o.count}]++
+			}
+			counts[it]++
+		}
+		w.items = sorted(counts)
+		at := works.add(hash(w.items, uint64(w.waits), uint64(w.more)), w, func(o work) bool {
+			return w.waits == o.waits && w.more == o.more && slices.Equal(w.items, o.items)
+		})
+		b.workOf[i] = int32(at)
+	}
+	b.works = works.all
+	byEdge := make([]map[item]int64, len(p.edges))
+	for at, items := range byLane {
+		for _, e := range p.lanes[at].edges {
+			if byEdge[e] == nil && items != nil {
+				byEdge[e] = make(map[item]int64, len(items))
+			}
+			for it, n := range items {
+				byEdge[e][it] += n
+			}
+		}
+	}
+	var loads distinct[traffic]
+	for e, items := range byEdge {
+		l := traffic{cap: p.edges[e].cap, items: sorted(items)}
+		loads.add(hash(l.items, math.Float64bits(l.cap), 0), l, func(o traffic) bool {
+			return l.cap == o.cap && slices.Equal(l.items, o.items)
+		})
+	}
+	b.loads = loads.all
+}
+
+// sorted lists items with their numbers in an order of their own.
+func sorted(counts map[item]int64) []item {
+	all := make([]item, 0, len(counts))
+	for it, n := range counts {
+		it.n = n
+		all = append(all, it)
+	}
+	slices.SortFunc(all, func(a, b item) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.lane, b.lane), cmp.Compare(a.count, b.count))
+	})
+	return all
+}
+
+// distinct keeps one of each; add tells where.
+type distinct[T any] struct {
+	all  []T
+	seen map[uint64][]int
+}
+
+func (d *distinct[T]) add(hash uint64, x T, equal func(T) bool) int {
+	if d.seen == nil {
+		d.seen = make(map[uint64][]int)
+	}
+	for _, i := range d.seen[hash] {
+		if equal(d.all[i]) {
+			return i
+		}
+	}
+	d.seen[hash] = append(d.seen[hash], len(d.all))
+	d.all = append(d.all, x)
+	return len(d.all) - 1
+}
+
+// hash mixes items and two numbers (FNV's way).
+func hash(items []item, a, b uint64) uint64 {
+	h := uint64(14695981039346656037)
+	mix := func(x uint64) { h = (h ^ x) * 1099511628211 }
+	mix(a)
+	mix(b)
+	for _, it := range items {
+		mix(uint64(it.kind)<<32 | uint64(uint32(it.lane)))
+		mix(uint64(uint32(it.count)))
+		mix(uint64(it.n))
+	}
+	return h
+}

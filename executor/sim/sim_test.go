@@ -1,0 +1,234 @@
+package sim
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/topologies"
+)
+
+// ideal is a protocol without any cost of its own: what is left is the edges'.
+func ideal(tile int64) [3]topologies.Protocol {
+	var all [3]topologies.Protocol
+	for i := range all {
+		all[i] = topologies.Protocol{Wire: 1, Slots: 8, Tile: 1 << 40, Fused: 1, Threads: 512}
+	}
+	return all
+}
+
+func idealised(t testing.TB, arg string) *topologies.Topology {
+	top := system(t, arg, 1)
+	top.Protocols = ideal(1 << 40)
+	return top
+}
+
+func near(t *testing.T, what string, got, want, rel float64) {
+	t.Helper()
+	if math.Abs(got-want) > rel*want {
+		t.Errorf("%s: %v us, want %v", what, got, want)
+	}
+}
+
+// Without costs of its own the simulator must agree with what one can work out.
+func TestClosedForms(t *testing.T) {
+	const m = 1 << 20
+	serial := m / 50e3 // of a message at 50 GB/s, in us
+	for _, c := range []struct {
+		name    string
+		program *ir.Program
+		on      string
+		bytes   int64
+		want    float64
+	}{
+		{"ring all-gather of 8", ringAllGather(8, 1, 1, false), "ring:8", 8 * m, 7 * (0.5 + serial)},
+		{"ring all-gather of 16", ringAllGather(16, 1, 1, false), "ring:16", 16 * m, 15 * (0.5 + serial)},
+		{"the same, forwarding as it comes", ringAllGather(8, 1, 1, true), "ring:8", 8 * m, 7*serial + 0.5},
+		{"all pairs on a full mesh", allPairsAllGather(8, 1), "fullmesh:8", 8 * m, 0.5 + serial},
+		{"all pairs on a hub", allPairsAllGather(8, 1), "hub:8", 8 * m, 0.5 + 7*serial},
+		{"all pairs on a hub, 4 instances", allPairsAllGather(8, 4), "hub:8", 8 * m, 0.5 + 7*serial},
+	} {
+		top := idealised(t, c.on)
+		hops := 0.0
+		for i := range top.Edges { // a hub's latency is split over its two edges, or not
+			hops = max(hops, float64(top.Edges[i].Latency))
+		}
+		path, _ := top.Path(0, 1)
+		want := c.want + float64(path.Latency) - 0.5
+		near(t, c.name, timeOf(t, c.program, top, Knobs{Bytes: c.bytes, Protocol: topologies.LL}), want, 1e-9)
+	}
+}
+
+func TestSoftShareStaysBelowBoth(t *testing.T) {
+	for _, c := range []struct{ r, share, want float64 }{
+		{1, 1, math.Pow(2, -0.2)}, {10, 1e9, 10}, {math.Inf(1), 3, 3}, {1e9, 3, 3}, {2, 1, math.Pow(1.0/32+1, -0.2)},
+	} {
+		if got := soft(c.r, c.share); math.Abs(got-c.want) > 1e-12*c.want {
+			t.Errorf("soft(%v, %v) = %v, want %v", c.r, c.share, got, c.want)
+		}
+	}
+}
+
+func TestExecutor(t *testing.T) {
+	e := New()
+	d, err := e.Describe(context.Background())
+	if err != nil || d.Name != "sim" || !d.Deterministic || len(d.Protocols) != 3 || d.Fingerprint["model"] == "" {
+		t.Fatalf("described as %+v, %v", d, err)
+	}
+	top := system(t, "dgx-a100", 1)
+	trial := executor.Trial{Program: ringAllReduce(order(8), 2), Topology: top, Bytes: 1 << 20, Protocol: topologies.Simple, DType: "f32", Op: "sum"}
+	m, err := e.Run(context.Background(), trial)
+	if err != nil || len(m.TimesUS) != 1 || m.TimesUS[0] <= 0 {
+		t.Fatalf("measured %+v, %v", m, err)
+	}
+	again, err := e.Run(context.Background(), trial)
+	if err != nil || again.TimesUS[0] != m.TimesUS[0] {
+		t.Errorf("the same trial again took %v, %v: want %v", again.TimesUS, err, m.TimesUS)
+	}
+	for _, c := range []struct {
+		change func(*executor.Trial)
+		want   string
+	}{
+		{func(t *executor.Trial) { t.DType = "f31" }, "unknown dtype"},
+		{func(t *executor.Trial) { t.Op = "xor" }, "unknown operation"},
+		{func(t *executor.Trial) { t.Bytes = -1 }, "size of -1 bytes"},
+		{func(t *executor.Trial) { t.Program = nil }, "lacks"},
+		{func(t *executor.Trial) { t.Program = ringAllReduce(order(4), 1) }, "4 ranks"},
+	} {
+		bad := trial
+		c.change(&bad)
+		if _, err := e.Run(context.Background(), bad); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error is %v, want one with %q", err, c.want)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	long := trial
+	long.Program = ringAllReduce(order(8), 24)
+	long.Bytes = 1 << 30
+	if _, err := e.Run(ctx, long); err == nil {
+		t.Error("a cancelled trial gave a time")
+	}
+}
+
+func TestDeadlockIsAnError(t *testing.T) {
+	top := system(t, "dgx-a100", 1)
+	b := build("allgather", 8, 1, true)
+	for r := range 8 { // everyone receives first
+		b.tb(r, (r+1)%8, (r+7)%8, 0, ir.Recv, ir.Send)
+	}
+	_, err := Run(b.p, top, Knobs{Bytes: 1024, Protocol: topologies.LL})
+	if err == nil || !strings.Contains(err.Error(), "deadlocks with LL") || !strings.Contains(err.Error(), "rank 0 threadblock 0 step 0 waits for a message") {
+		t.Errorf("error is %v", err)
+	}
+	// Three sends ahead of their receiver need three of Simple's two slots.
+	b = build("sendrecv", 2, 3, false)
+	for r := range 2 {
+		b.tb(r, 1-r, 1-r, 0, ir.Send, ir.Send, ir.Send, ir.Recv, ir.Recv, ir.Recv)
+	}
+	two := system(t, "fullmesh:2", 1)
+	if _, err := Run(b.p, two, Knobs{Bytes: 1024, Protocol: topologies.Simple}); err == nil || !strings.Contains(err.Error(), "waits for a free slot") {
+		t.Errorf("error is %v", err)
+	}
+	if _, err := Run(b.p, two, Knobs{Bytes: 1024, Protocol: topologies.LL}); err != nil {
+		t.Errorf("LL has slots enough: %v", err)
+	}
+}
+
+func TestPrepareRefuses(t *testing.T) {
+	top := system(t, "ring:4", 1)
+	for _, c := range []struct {
+		name  string
+		build func() *ir.Program
+		want  string
+	}{
+		{"no path", func() *ir.Program {
+			b := build("allgather", 4, 1, true)
+			b.tb(0, 2, -1, 0, ir.Send)
+			b.tb(2, -1, 0, 0, ir.Recv)
+			return b.p
+		}, "no path"},
+		{"one connection, two threadblocks", func() *ir.Program {
+			b := build("allgather", 4, 1, true)
+			b.tb(0, 1, -1, 0, ir.Send)
+			b.tb(0, 1, -1, 0, ir.Send)
+			return b.p
+		}, "threadblocks 0 and 1 both send to rank 1 on channel 0"},
+		{"nobody receives", func() *ir.Program {
+			b := build("allgather", 4, 1, true)
+			b.tb(0, 1, -1, 0, ir.Send)
+			return b.p
+		}, "no threadblock receives"},
+		{"nobody sends", func() *ir.Program {
+			b := build("allgather", 4, 1, true)
+			b.tb(0, -1, 1, 0, ir.Recv)
+			return b.p
+		}, "no threadblock sends"},
+		{"counts differ", func() *ir.Program {
+			b := build("allgather", 4, 1, true)
+			b.tb(0, 1, -1, 0, ir.Send)
+			b.tb(1, -1, 0, 0, ir.Recv)
+			b.p.GPUs[1].Threadblocks[0].Steps[0].Count = 2
+			return b.p
+		}, "receives 2 chunks where rank 0 threadblock 0 sends 1"},
+		{"more receives", func() *ir.Program {
+			b := build("allgather", 4, 1, true)
+			b.tb(0, 1, -1, 0, ir.Send)
+			b.tb(1, -1, 0, 0, ir.Recv, ir.Recv)
+			return b.p
+		}, "sends 1 times, rank 1 threadblock 0 receives 2 times"},
+		{"unflagged dependency", func() *ir.Program {
+			b := build("allgather", 4, 1, true)
+			b.tb(0, -1, -1, 0, ir.Copy)
+			b.tb(0, -1, -1, 1, ir.Copy)
+			b.p.GPUs[0].Threadblocks[1].Steps[0].Deps = []ir.Dep{{TB: 0, Step: 0}}
+			return b.p
+		}, "does not publish"},
+		{"no such rank", func() *ir.Program {
+			b := build("allgather", 4, 1, true)
+			b.tb(0, 7, -1, 0, ir.Send)
+			return b.p
+		}, "rank 7"},
+		{"no peer", func() *ir.Program {
+			b := build("allgather", 4, 1, true)
+			b.tb(0, -1, -1, 0, ir.Send)
+			return b.p
+		}, "no peer to send to"},
+		{"empty step", func() *ir.Program {
+			b := build("allgather", 4, 1, true)
+			b.tb(0, -1, -1, 0, ir.Copy)
+			return b.counts(0).p
+		}, "moves 0 chunks"},
+		{"unknown collective", func() *ir.Program { return build("allgathering", 4, 1, true).p }, "unknown collective"},
+	} {
+		if _, err := Prepare(c.build(), top); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error is %v, want one with %q", c.name, err, c.want)
+		}
+	}
+}
+
+// Reductions into one place without waits of their own run as one.
+func TestReductionsRunAsOne(t *testing.T) {
+	top := system(t, "fullmesh:2", 1)
+	top.Protocols[topologies.LL].ReducePass = 0
+	cost := func(n int, split bool) float64 {
+		b := build("allgather", 2, 1, true)
+		for range n {
+			b.p.GPUs[0].Threadblocks = []ir.Threadblock{{Send: -1, Recv: -1, Steps: append(func() []ir.Step {
+				if len(b.p.GPUs[0].Threadblocks) == 0 {
+					return nil
+				}
+				return b.p.GPUs[0].Threadblocks[0].Steps
+			}(), ir.Step{Op: ir.Reduce, Count: 1, Src: ir.Loc{Buf: collective.Scratch}, HasDep: split})}}
+		}
+		return timeOf(t, b.p, top, Knobs{Bytes: 1024, Protocol: topologies.LL}) - float64(top.Protocols[topologies.LL].Launch)
+	}
+	one := cost(1, false)
+	near(t, "16 as one", cost(16, false), one, 1e-12)
+	near(t, "17 as two", cost(17, false), 2*one, 1e-12)
+	near(t, "3 that others wait for", cost(3, true), 3*one, 1e-12)
+}

@@ -1,0 +1,186 @@
+package sim
+
+import (
+	"context"
+	"math"
+)
+
+// A program's tile loop soon repeats itself: every threadblock takes the same
+// time for each further tile. From then on simulating says nothing new, and
+// the loop is cut short by as many tiles as are left in between; the last
+// tile, which may be partial, and the drain are still simulated.
+
+const (
+	maxLag   = 4    // the longest cycle looked for, in tiles
+	history  = 8    // tiles remembered: more than maxLag + 1
+	same     = 1e-9 // relative difference of times that count as equal
+	manyFull = 48   // tiles of the longer run where nothing repeats
+	// budget is the calls that one run simulates where nothing repeats;
+	// programs of very many steps get fewer tiles than manyFull.
+	budget   = 30 << 20
+	fewTiles = 4
+)
+
+// pattern watches the tile loop of one run.
+type pattern struct {
+	watching bool
+	total    int // tiles of the whole loop
+	most     int // the highest tile that a threadblock has come to
+	retry    int // look again when most is here
+	live     int // threadblocks with steps
+
+	ends   []float64 // by threadblock: when its last tiles ended
+	runs   []uint8   // by threadblock and lag: equal increments in a row
+	steady [maxLag + 1]int
+
+	skipped int       // tiles left out
+	period  []float64 // by threadblock: time of one of them
+}
+
+func (w *pattern) reset(e *engine, limit int) {
+	n := len(e.p.blocks)
+	w.total = e.c.tiles
+	w.watching = w.total > maxLag && limit > maxLag
+	w.most, w.retry, w.live, w.skipped = 0, 0, 0, 0
+	w.steady = [maxLag + 1]int{}
+	if !w.watching {
+		return
+	}
+	if len(w.period) != n {
+		w.ends = make([]float64, n*history)
+		w.runs = make([]uint8, n*(maxLag+1))
+		w.period = make([]float64, n)
+	}
+	clear(w.runs)
+	for _, b := range e.p.blocks {
+		if b.from < b.to {
+			w.live++
+		}
+	}
+}
+
+// needed is how many equal increments over a lag make a threadblock steady.
+func needed(lag int) uint8 { return uint8(lag + 2) }
+
+// tile notes that a threadblock has ended a tile.
+func (w *pattern) tile(e *engine, i int32, s *blockState) {
+	if !w.watching || w.skipped > 0 {
+		return
+	}
+	m := int(s.tile) // tiles ended
+	w.most = max(w.most, m)
+	ends := w.ends[int(i)*history : int(i+1)*history]
+	ends[m%history] = s.ready
+	for lag := 1; lag <= maxLag && m-1-lag >= 1; lag++ {
+		now := ends[m%history] - ends[(m-lag)%history]
+		before := ends[(m-1)%history] - ends[(m-1-lag)%history]
+		run := &w.runs[int(i)*(maxLag+1)+lag]
+		switch was := *run; {
+		case math.Abs(now-before) > same*now:
+			if was >= needed(lag) {
+				w.steady[lag]--
+			}
+			*run = 0
+		case was < needed(lag):
+			*run++
+			if *run == needed(lag) {
+				w.steady[lag]++
+			}
+		}
+	}
+	if w.most < w.retry {
+		return
+	}
+	for lag := 1; lag <= maxLag; lag++ {
+		if w.steady[lag] == w.live {
+			if w.cut(e, lag) {
+				return
+			}
+			w.retry = w.most + 3
+		}
+	}
+}
+
+// cut leaves out the tiles between now and the last, if the loop will go on
+// as it has over the last tiles; false where it will not: a sender that gains
+// on its receiver will run out of slots, a threadblock that gains on one it
+// waits for will catch up.
+func (w *pattern) cut(e *engine, lag int) bool {
+	skip := (w.total - (w.most + 2)) / lag * lag
+	if skip <= 0 || w.total-skip > e.limit {
+		return false
+	}
+	for i := range e.blocks {
+		m := int(e.blocks[i].tile)
+		ends := w.ends[i*history : (i+1)*history]
+		w.period[i] = 0
+		if m > lag {
+			w.period[i] = (ends[m%history] - ends[(m-lag)%history]) / float64(lag)
+		}
+	}
+	for _, c := range e.p.conns {
+		if c.rx < 0 {
+			continue
+		}
+		a, b := w.period[c.tx], w.period[c.rx]
+		if math.Abs(a-b) > 10*same*max(a, b) {
+			return false
+		}
+	}
+	for _, f := range e.p.follows {
+		if w.period[f.waiter] < w.period[f.waited]*(1-10*same) {
+			return false
+		}
+	}
+	w.skipped = skip
+	e.limit = w.total - skip
+	return true
+}
+
+// makespan is when the last threadblock ends, tiles left out counted.
+func (w *pattern) makespan(e *engine) float64 {
+	last := 0.0
+	for i := range e.blocks {
+		end := e.blocks[i].ready
+		if w.skipped > 0 {
+			end += float64(w.skipped) * w.period[i]
+		}
+		last = max(last, end)
+	}
+	return last
+}
+
+// run simulates the loop, or as much of it as it takes to know the rest.
+func (e *engine) run(ctx context.Context, c *costs) (Result, error) {
+	calls := int64(0)
+	for i := range e.p.ops {
+		calls += int64(c.calls(e.p.ops[i].count))
+	}
+	full := manyFull
+	if calls > 0 {
+		full = int(min(max(budget/calls, fewTiles), manyFull))
+	}
+	limit := min(c.tiles, full)
+	time, err := e.simulate(ctx, c, limit)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{TimeUS: c.launch + time, Tiles: c.tiles, Simulated: e.limit, Events: e.events}
+	switch {
+	case e.pattern.skipped > 0:
+		r.Method = Periodic
+	case limit == c.tiles:
+		return r, nil
+	default:
+		shorter, err := e.simulate(ctx, c, full/2)
+		if err != nil {
+			return Result{}, err
+		}
+		a, b := float64(full/2), float64(full)
+		r.TimeUS += max(time-shorter, 0) / (b - a) * (float64(c.tiles) - b)
+		r.Simulated, r.Method = full+full/2, Linear
+		r.Events += e.events
+	}
+	r.TimeUS = max(r.TimeUS, e.p.bound(c))
+	return r, nil
+}
