@@ -1,0 +1,155 @@
+package bounds
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Bound is what no routing of a collective on a topology can beat.
+type Bound struct {
+	// LatencySteps is the least number of sends, one after the other, that
+	// some needed datum takes from rank to rank.
+	LatencySteps int
+	// LatencyUS is the least sum of link latencies some needed datum pays, in
+	// microseconds.
+	LatencyUS float64
+	// AlgbwBps is the bound on size over time, in bytes a second; nil where
+	// nothing has to move. Size is what nccl-tests prints: the buffer of a rank
+	// for allreduce, broadcast, reduce, alltonext, sendrecv and alltoall, the
+	// gathered or scattered whole for the others.
+	AlgbwBps *big.Rat
+	// Exact is AlgbwBps in GB/s as a fraction, 2400/7; empty where it is nil.
+	Exact string
+	// Cut is the set of ranks whose data cannot leave it any faster, rising;
+	// nil where the bound is one on all traffic.
+	Cut []int
+	// Proof is the bound's argument in a sentence.
+	Proof string
+}
+
+// slack keeps the rounding of TimeUS on the safe side.
+const slack = 1 - 1e-12
+
+// TimeUS is the least time in microseconds a call of that many bytes can take.
+// Latency and bandwidth overlap, so it is the larger of the two.
+func (b Bound) TimeUS(bytes int64) float64 {
+	if b.AlgbwBps == nil {
+		return b.LatencyUS * slack
+	}
+	rate, _ := b.AlgbwBps.Float64()
+	return math.Max(b.LatencyUS, float64(bytes)/rate*1e6) * slack
+}
+
+// limit is one row: a bound on the bandwidth and why.
+type limit struct {
+	algbw *big.Rat // in capacity units a second, of size
+	cut   []int
+	proof string
+}
+
+// least keeps the tighter of two rows, the first of equals.
+func (l *limit) least(o limit) {
+	if l.algbw == nil || o.algbw != nil && o.algbw.Cmp(l.algbw) < 0 {
+		*l = o
+	}
+}
+
+// rules is the table of collectives: what bounds the bandwidth of each.
+var rules = map[string]func(p *problem) limit{
+	"allgather":     func(p *problem) limit { return p.spread(p.forward, p.representatives()) },
+	"reducescatter": func(p *problem) limit { return p.spread(p.backward, p.representatives()) },
+	"gather":        func(p *problem) limit { return p.spread(p.forward, []int{p.c.Root}) },
+	"scatter":       func(p *problem) limit { return p.spread(p.backward, []int{p.c.Root}) },
+	"broadcast":     func(p *problem) limit { return p.fan(p.forward, p.c.Root) },
+	"reduce":        func(p *problem) limit { return p.fan(p.backward, p.c.Root) },
+	"allreduce":     (*problem).combine,
+	"alltoall":      func(p *problem) limit { return p.deliver(everyPair) },
+	"alltonext":     func(p *problem) limit { return p.deliver(nextPair) },
+	"sendrecv":      func(p *problem) limit { return p.deliver(ringPair) },
+}
+
+// problem is a topology and a collective, with the flow networks both ways.
+type problem struct {
+	t        *topologies.Topology
+	c        collective.Collective
+	n        int
+	forward  *network
+	backward *network // every link the other way round
+	alike    bool     // any two nodes may change places
+}
+
+// Of bounds a collective on a topology. The error says that they do not fit
+// together.
+func Of(t *topologies.Topology, c collective.Collective) (Bound, error) {
+	rule, ok := rules[c.Name]
+	switch {
+	case !ok:
+		return Bound{}, fmt.Errorf("collective %s has no bound: want one of %v", c.Name, names())
+	case c.Ranks != len(t.Ranks):
+		return Bound{}, fmt.Errorf("%s over %d ranks on %s of %d: want as many", c.Name, c.Ranks, t.Name, len(t.Ranks))
+	case c.Ranks == 1:
+		return Bound{Proof: "one rank sends nothing"}, nil
+	}
+	forward, err := newNetwork(t, false)
+	if err != nil {
+		return Bound{}, err
+	}
+	backward, err := newNetwork(t, true)
+	if err != nil {
+		return Bound{}, err
+	}
+	p := &problem{t: t, c: c, n: c.Ranks, forward: forward, backward: backward, alike: interchangeable(t)}
+	var b Bound
+	b.LatencySteps, b.LatencyUS = p.latency()
+	l := rule(p)
+	b.AlgbwBps = new(big.Rat).Mul(l.algbw, new(big.Rat).SetInt64(forward.unit))
+	b.Exact = new(big.Rat).Quo(b.AlgbwBps, big.NewRat(1e9, 1)).RatString()
+	b.Cut, b.Proof = l.cut, l.proof
+	return b, nil
+}
+
+func names() []string {
+	all := make([]string, 0, len(rules))
+	for n := range rules {
+		all = append(all, n)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// representatives are ranks such that every other is like one of them.
+func (p *problem) representatives() []int {
+	if p.alike {
+		return p.t.NodeRanks(0)
+	}
+	return rising(p.n)
+}
+
+// beside are representatives of the ranks as seen from one of them: its own
+// node, and one other node where those are all alike.
+func (p *problem) beside(rank int) []int {
+	if !p.alike {
+		return rising(p.n)
+	}
+	own := p.t.Ranks[rank].Node
+	other := 0
+	if own == 0 {
+		other = 1
+	}
+	ranks := append(p.t.NodeRanks(own), p.t.NodeRanks(other)...)
+	slices.Sort(ranks)
+	return ranks
+}
+
+func rising(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}

@@ -1,0 +1,89 @@
+package bounds
+
+import (
+	"fmt"
+	"math/big"
+)
+
+// combine bounds allreduce. Twice the allgather bound is no bound here: on a
+// line of three, reducing into the middle and sending back beats it. Two
+// arguments are sound.
+//
+// Cuts: for every set of ranks and every element, a value that depends on the
+// set's inputs must leave it, so the whole size does.
+//
+// All traffic: take any partition of the ranks into k groups, and one element.
+// Order messages between groups by arrival; a message tells no more than its
+// sender's group knows then. Consider the first arrival after which some group
+// knows every group's input. Those k inputs came together, so messages up to it
+// connect all groups: at least k-1 of them. It informed one group alone, so
+// each of the other k-1 receives a message later. Thus 2(k-1) messages of an
+// element for each element, and 2(k-1) times the size leaves the groups
+// together (one-way gossip; Harary and Schwenk 1974 for k persons).
+func (p *problem) combine() (best limit) {
+	for _, net := range []*network{p.forward, p.backward} {
+		f := newFlow(net)
+		for _, v := range p.beside(0) {
+			if v == 0 {
+				continue
+			}
+			got := f.between(0, v)
+			cut := f.side()
+			if net == p.backward {
+				cut = others(p.n, cut)
+			}
+			best.least(limit{algbw: big.NewRat(got, 1), cut: cut,
+				proof: fmt.Sprintf("the whole size must leave %s, through %s", ranks(cut), p.rate(big.NewRat(got, 1)))})
+		}
+	}
+	best.least(p.gossip("ranks", p.n, func(r int) int { return r }))
+	if p.t.Nodes > 1 {
+		best.least(p.gossip("nodes", p.t.Nodes, func(r int) int { return p.t.Ranks[r].Node }))
+	}
+	if !p.alike && p.n <= manyBlocks {
+		for size := 2; size*2 <= p.n; size++ {
+			if p.n%size == 0 {
+				best.least(p.gossip(fmt.Sprintf("blocks of %d ranks", size), p.n/size, func(r int) int { return r / size }))
+			}
+		}
+	}
+	return best
+}
+
+// manyBlocks is the largest system whose partitions into equal blocks are tried.
+const manyBlocks = 512
+
+// gossip is the bound on all traffic for one partition into groups: what must
+// leave them against what can, and the same for what must enter.
+func (p *problem) gossip(name string, groups int, group func(rank int) int) (best limit) {
+	inside := make([]bool, p.n)
+	for _, net := range []*network{p.forward, p.backward} {
+		f := newFlow(net)
+		total := new(big.Int)
+		for g := range groups {
+			first := -1
+			for r := range inside {
+				if inside[r] = group(r) == g; inside[r] && first < 0 {
+					first = r
+				}
+			}
+			times := int64(1)
+			if p.alike { // groups are ranks or nodes: those of the first node stand for all
+				if p.t.Ranks[first].Node > 0 {
+					break
+				}
+				times = int64(p.t.Nodes)
+			}
+			out := big.NewInt(f.leaving(inside))
+			total.Add(total, out.Mul(out, big.NewInt(times)))
+		}
+		rate := new(big.Rat).SetInt(total)
+		verb := "leave"
+		if net == p.backward {
+			verb = "enter"
+		}
+		best.least(limit{algbw: new(big.Rat).Mul(rate, big.NewRat(1, int64(2*(groups-1)))),
+			proof: fmt.Sprintf("%d times the size must %s the %d %s, which can do %s together", 2*(groups-1), verb, groups, name, p.rate(rate))})
+	}
+	return best
+}

@@ -1,0 +1,137 @@
+package bounds
+
+import (
+	"fmt"
+	"math/big"
+)
+
+// pairs is a table of who sends to whom: of a collective that delivers without
+// combining or copying, each pair's part of the size is 1/part.
+type pairs struct {
+	part func(n int) int64
+	to   func(n, rank int, yield func(to int))
+}
+
+var (
+	everyPair = pairs{
+		part: func(n int) int64 { return int64(n) },
+		to: func(n, rank int, yield func(int)) {
+			for to := range n {
+				if to != rank {
+					yield(to)
+				}
+			}
+		}}
+	nextPair = pairs{
+		part: func(int) int64 { return 1 },
+		to: func(n, rank int, yield func(int)) {
+			if rank+1 < n {
+				yield(rank + 1)
+			}
+		}}
+	ringPair = pairs{
+		part: func(int) int64 { return 1 },
+		to:   func(n, rank int, yield func(int)) { yield((rank + 1) % n) },
+	}
+)
+
+// crossing counts the pairs that lead out of a set.
+func (d pairs) crossing(inside []bool) (count int64) {
+	for r, in := range inside {
+		if in {
+			d.to(len(inside), r, func(to int) {
+				if !inside[to] {
+					count++
+				}
+			})
+		}
+	}
+	return count
+}
+
+// deliver bounds alltoall, alltonext and sendrecv: what must leave a set of
+// ranks against what can, for many sets; and all that must pass links, each
+// pair's part once for every link between them, against all links together.
+func (p *problem) deliver(d pairs) (best limit) {
+	part := d.part(p.n)
+	f := newFlow(p.forward)
+	p.cuts(func(inside []bool) {
+		count := d.crossing(inside)
+		if count == 0 {
+			return
+		}
+		out := f.leaving(inside)
+		l := limit{algbw: new(big.Rat).Mul(big.NewRat(out, count), big.NewRat(part, 1))}
+		if best.algbw != nil && l.algbw.Cmp(best.algbw) >= 0 {
+			return
+		}
+		l.cut = members(inside)
+		l.proof = fmt.Sprintf("%s of the size must leave %s, through %s", big.NewRat(count, part).RatString(), ranks(l.cut), p.rate(big.NewRat(out, 1)))
+		best = l
+	})
+	if part == 1 { // a pair's own flow: one set between the two, switches and all
+		for a := range p.n {
+			if p.alike && p.t.Ranks[a].Node > 0 && a < p.n-1 {
+				continue // like a pair of the first node, or out of it
+			}
+			d.to(p.n, a, func(b int) {
+				got := f.between(a, b)
+				cut := f.side()
+				best.least(limit{algbw: big.NewRat(got, 1), cut: cut,
+					proof: fmt.Sprintf("the whole size must leave %s, through %s", ranks(cut), p.rate(big.NewRat(got, 1)))})
+			})
+		}
+	}
+	best.least(p.mileage(d, part))
+	return best
+}
+
+// mileage bounds by the links all parts must pass together.
+func (p *problem) mileage(d pairs, part int64) limit {
+	var capacity int64
+	next := make([][]int32, p.forward.vertices)
+	for _, a := range p.forward.arcs {
+		capacity += a.capacity
+		next[a.from] = append(next[a.from], a.to)
+	}
+	links := int64(0)
+	sources, times := rising(p.n), int64(1)
+	if p.alike && part > 1 { // every node's ranks have the same distances
+		sources, times = p.t.NodeRanks(0), int64(p.t.Nodes)
+	}
+	hops := make([]int32, p.forward.vertices)
+	for _, a := range sources {
+		far := breadthFirst(next, int32(a), hops)
+		d.to(p.n, a, func(b int) { links += times * int64(far[b]) })
+	}
+	rate := new(big.Rat).Mul(big.NewRat(capacity, links), big.NewRat(part, 1))
+	return limit{algbw: rate, proof: fmt.Sprintf("%s of the size must pass links, a part once for each link on its way, that carry %s together",
+		big.NewRat(links, part).RatString(), p.rate(big.NewRat(capacity, 1)))}
+}
+
+// breadthFirst fills hops with each vertex's distance from a start.
+func breadthFirst(next [][]int32, from int32, hops []int32) []int32 {
+	for v := range hops {
+		hops[v] = -1
+	}
+	hops[from] = 0
+	queue := []int32{from}
+	for i := 0; i < len(queue); i++ {
+		for _, w := range next[queue[i]] {
+			if hops[w] < 0 {
+				hops[w] = hops[queue[i]] + 1
+				queue = append(queue, w)
+			}
+		}
+	}
+	return hops
+}
+
+func members(inside []bool) (set []int) {
+	for r, in := range inside {
+		if in {
+			set = append(set, r)
+		}
+	}
+	return set
+}

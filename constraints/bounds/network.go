@@ -1,0 +1,141 @@
+package bounds
+
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/colltune/colltune/topologies"
+)
+
+// network is a topology as a flow network: ranks first, then what lies between.
+// A NIC is two vertices, one for each way, as nothing turns round inside it:
+//
+//	rank ─▶ nic out ─▶ fabric ─▶ nic in ─▶ rank
+type network struct {
+	ranks    int
+	vertices int
+	arcs     []arc
+	unit     int64 // bytes a second of one unit of capacity
+}
+
+type arc struct {
+	from, to int32
+	capacity int64
+}
+
+// maxTotal is the most that capacities together, times the ranks, may come to:
+// flows scale capacities by denominators up to the ranks, and must stay in an
+// int64.
+const maxTotal = 1 << 60
+
+// newNetwork reads the network off a topology, each link turned round where
+// backward is set. NICs and the fabric are there from two nodes on. Where
+// capacities are too large to compute with exactly, they are rounded up: the
+// bound is then a little loose, never wrong.
+func newNetwork(t *topologies.Topology, backward bool) (*network, error) {
+	n := &network{ranks: len(t.Ranks), vertices: len(t.Vertices)}
+	in := make([]int32, len(t.Vertices)) // the vertex where messages from the fabric arrive
+	for v, vertex := range t.Vertices {
+		in[v] = int32(v)
+		if vertex.Kind == topologies.NIC {
+			in[v] = int32(n.vertices)
+			n.vertices++
+		}
+	}
+	unit, total := new(big.Int), new(big.Int)
+	for _, e := range t.Edges {
+		from, to := t.Vertices[e.From].Kind, t.Vertices[e.To].Kind
+		if t.Nodes == 1 && (from >= topologies.NIC || to >= topologies.NIC) {
+			continue
+		}
+		a := arc{from: int32(e.From), to: int32(e.To), capacity: int64(e.Bandwidth)}
+		if from == topologies.NIC && to == topologies.GPU || from == topologies.NIC && to == topologies.Switch {
+			a.from = in[e.From]
+		}
+		if to == topologies.NIC && (from == topologies.Fabric || from == topologies.NIC) {
+			a.to = in[e.To]
+		}
+		if backward {
+			a.from, a.to = a.to, a.from
+		}
+		n.arcs = append(n.arcs, a)
+		c := big.NewInt(a.capacity)
+		unit.GCD(nil, nil, unit, c)
+		total.Add(total, c)
+	}
+	if len(n.arcs) == 0 {
+		return nil, fmt.Errorf("topology %s has %d ranks and no links", t.Name, n.ranks)
+	}
+	limit := big.NewInt(maxTotal / int64(n.ranks))
+	for total.Quo(total, unit).Cmp(limit) > 0 {
+		total.Mul(total, unit)
+		unit.Lsh(unit, 1)
+	}
+	n.unit = unit.Int64()
+	for i := range n.arcs {
+		c := &n.arcs[i].capacity
+		*c = (*c-1)/n.unit + 1
+	}
+	return n, nil
+}
+
+// interchangeable tells whether any two nodes may change places: each has the
+// same links inside and to the fabric, and there are none straight from node to
+// node.
+func interchangeable(t *topologies.Topology) bool {
+	if t.Nodes < 2 {
+		return false
+	}
+	at := make([]int32, len(t.Vertices)) // position in its node; of the fabric, below 0
+	size := make([]int32, t.Nodes)
+	kinds := make([][]topologies.VertexKind, t.Nodes)
+	fabrics := int32(0)
+	for v, vertex := range t.Vertices {
+		if vertex.Node < 0 {
+			fabrics++
+			at[v] = -fabrics
+			continue
+		}
+		at[v] = size[vertex.Node]
+		size[vertex.Node]++
+		kinds[vertex.Node] = append(kinds[vertex.Node], vertex.Kind)
+	}
+	edges := make([][]topologies.Edge, t.Nodes)
+	for _, e := range t.Edges {
+		from, to := t.Vertices[e.From].Node, t.Vertices[e.To].Node
+		if from >= 0 && to >= 0 && from != to {
+			return false
+		}
+		node := max(from, to)
+		if node < 0 {
+			continue // between fabrics: nobody's
+		}
+		e.From, e.To = int(at[e.From]), int(at[e.To])
+		edges[node] = append(edges[node], e)
+	}
+	for node := 1; node < t.Nodes; node++ {
+		if !sameNode(kinds[0], kinds[node], edges[0], edges[node]) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameNode(kindsA, kindsB []topologies.VertexKind, a, b []topologies.Edge) bool {
+	if len(kindsA) != len(kindsB) || len(a) != len(b) {
+		return false
+	}
+	for i := range kindsA {
+		if kindsA[i] != kindsB[i] {
+			return false
+		}
+	}
+	// Edges were sorted by vertices, whose order within a node is kept; those
+	// that leave a fabric come last in both.
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}

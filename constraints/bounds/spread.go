@@ -1,0 +1,124 @@
+package bounds
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+)
+
+// spread bounds a collective in which each rank has a shard of the size, 1/n of
+// it, and each of sinks needs all of them: allgather with every rank a sink,
+// gather with one; on the backward network reducescatter and scatter, whose
+// data take the same ways the other way round.
+//
+// Let every rank put x shards a second into the network. A set S of k ranks
+// that lacks some sink must let k·x shards a second out, so x is at most
+// capacity out of S over k; the bound is the least of these (ForestColl, arXiv
+// 2402.06787, section 4). A maximum flow towards a sink finds the set that
+// breaks the x at hand, and with it a smaller x, until none breaks: Newton's
+// method on a piecewise linear function, in exact fractions. A sink that
+// suffers x suffers any smaller one, so each is left for good.
+func (p *problem) spread(net *network, sinks []int) limit {
+	n := int64(p.n)
+	f := newFlow(net)
+	into := make([]int64, net.vertices)
+	for _, a := range net.arcs {
+		into[a.to] += a.capacity
+	}
+	// The set of all ranks but one is a good start.
+	x := limit{}
+	for _, v := range sinks {
+		x.least(limit{algbw: big.NewRat(into[v], n-1), cut: but(p.n, v)})
+	}
+	for _, v := range sinks {
+		for {
+			// In units of 1/q: links carry q times their capacity, every rank
+			// puts in shards of p.
+			shard, scale := x.algbw.Num().Int64(), x.algbw.Denom().Int64()
+			f.reset(scale)
+			for r := range p.n {
+				f.from(r, shard)
+			}
+			got := f.run(f.source, int32(v))
+			if got == n*shard {
+				break
+			}
+			cut := f.side()
+			k := int64(len(cut))
+			x = limit{algbw: big.NewRat(got-(n-k)*shard, k), cut: cut}
+			x.algbw.Quo(x.algbw, big.NewRat(scale, 1))
+		}
+	}
+	k := int64(len(x.cut))
+	out := new(big.Rat).Mul(x.algbw, big.NewRat(k, 1))
+	if net == p.backward {
+		x.cut = others(p.n, x.cut)
+	}
+	x.proof = fmt.Sprintf("%d/%d of the size must leave %s, through %s", k, n, ranks(x.cut), p.rate(out))
+	x.algbw.Mul(x.algbw, big.NewRat(n, 1))
+	return x
+}
+
+// fan bounds a collective in which all of one rank's buffer must reach every
+// other: broadcast, and reduce on the backward network. It is the least of the
+// maximum flows from the root (Edmonds).
+func (p *problem) fan(net *network, root int) (x limit) {
+	f := newFlow(net)
+	for _, v := range p.beside(root) {
+		if v == root {
+			continue
+		}
+		got := f.between(root, v)
+		cut := f.side()
+		if net == p.backward {
+			cut = others(p.n, cut)
+		}
+		x.least(limit{algbw: big.NewRat(got, 1), cut: cut})
+	}
+	x.proof = fmt.Sprintf("the whole size must leave %s, through %s", ranks(x.cut), p.rate(x.algbw))
+	return x
+}
+
+// rate prints a capacity in GB/s.
+func (p *problem) rate(units *big.Rat) string {
+	r := new(big.Rat).Mul(units, big.NewRat(p.forward.unit, 1e9))
+	return r.RatString() + " GB/s"
+}
+
+// ranks prints a set of ranks: rank 3, ranks 0-2, 5.
+func ranks(set []int) string {
+	if len(set) == 1 {
+		return fmt.Sprintf("rank %d", set[0])
+	}
+	s, sep, runs := "ranks ", "", 0
+	for i := 0; i < len(set); {
+		j := i
+		for j+1 < len(set) && set[j+1] == set[j]+1 {
+			j++
+		}
+		if runs++; runs > 8 {
+			return s + fmt.Sprintf(", … (%d ranks)", len(set))
+		}
+		if s += fmt.Sprintf("%s%d", sep, set[i]); j > i {
+			s += fmt.Sprintf("-%d", set[j])
+		}
+		i, sep = j+1, ", "
+	}
+	return s
+}
+
+func but(n, rank int) []int { return slices.Delete(rising(n), rank, rank+1) }
+
+func others(n int, set []int) []int {
+	in := make([]bool, n)
+	for _, r := range set {
+		in[r] = true
+	}
+	var rest []int
+	for r := range n {
+		if !in[r] {
+			rest = append(rest, r)
+		}
+	}
+	return rest
+}
