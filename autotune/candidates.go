@@ -1,0 +1,101 @@
+package autotune
+
+import (
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/topologies"
+)
+
+// candidate is a Candidate with what the loop asks of it again and again.
+type candidate struct {
+	*Candidate
+	placement    string
+	loopChunks   int
+	maxCount     int
+	threadblocks int
+	steps        int
+	protocols    []topologies.Proto // that the program can be run with
+	tried        bool               // some trial has an outcome
+	possible     bool               // some trial of it exists
+	crashes      int                // trials that killed their executor
+}
+
+// why a candidate that can be run nowhere was refused.
+const (
+	refusedSlots    = "slots"    // needs more FIFO slots than any protocol has
+	refusedProtocol = "protocol" // the protocols left to it are none
+	refusedPoint    = "point"    // a reference for none of the sizes
+)
+
+// prepare makes candidates out of what the search hands in: one for each
+// program, in order. The first of several with one program gives its name;
+// baselines of all are kept, and it is a reference only if all are.
+func prepare(p *Problem, does func(topologies.Proto) bool, given []Candidate) (all []*candidate, refused map[string]int, duplicates int, err error) {
+	refused = map[string]int{}
+	byHash := map[string]*candidate{}
+	for i := range given {
+		g := given[i]
+		if first := byHash[g.Hash]; first != nil {
+			duplicates++
+			first.Baseline = append(slices.Clone(first.Baseline), g.Baseline...)
+			first.Reference = first.Reference && g.Reference
+			continue
+		}
+		col, err := collective.New(g.Program.Collective)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		c := &candidate{
+			Candidate: &g, placement: "out", loopChunks: col.LoopChunks(), maxCount: maxCount(g.Program),
+			threadblocks: g.Program.MaxThreadblocks(), steps: g.Program.MaxSteps(),
+		}
+		if g.Program.Collective.InPlace {
+			c.placement = "in"
+		}
+		byHash[g.Hash] = c
+		all = append(all, c)
+	}
+	kept := all[:0]
+	for _, c := range all {
+		wanted := c.Protocols
+		if len(wanted) == 0 {
+			wanted = p.protocols()
+		}
+		for _, b := range c.Baseline {
+			if !slices.Contains(wanted, b.Protocol) {
+				wanted = append(slices.Clone(wanted), b.Protocol)
+			}
+		}
+		reason := refusedProtocol
+		for _, proto := range topologies.AllProtocols {
+			switch {
+			case !slices.Contains(wanted, proto) || !does(proto):
+			case c.SlotsNeeded > p.Topology.Protocols[proto].Slots:
+				reason = refusedSlots
+			default:
+				c.protocols = append(c.protocols, proto)
+			}
+		}
+		if len(c.protocols) == 0 {
+			refused[reason]++
+			continue
+		}
+		kept = append(kept, c)
+	}
+	return kept, refused, duplicates, nil
+}
+
+// maxCount is the largest count of any step.
+func maxCount(p *ir.Program) int {
+	n := int32(1)
+	for _, g := range p.GPUs {
+		for _, tb := range g.Threadblocks {
+			for i := range tb.Steps {
+				n = max(n, tb.Steps[i].Count)
+			}
+		}
+	}
+	return int(n)
+}

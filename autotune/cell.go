@@ -1,0 +1,166 @@
+package autotune
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/topologies"
+)
+
+// cell is where trials compete with each other: one size and placement.
+type cell struct {
+	bytes     int64
+	placement string
+	trials    []*trial // by bound, then in the order they were thought of
+	best      []*trial // the incumbent of each class; nil before the first
+}
+
+// trial is a program with its knobs in a cell.
+type trial struct {
+	*candidate
+	proto    topologies.Proto
+	tile     int64
+	bound    float64 // µs
+	baseline bool
+	classes  []bool // by row of the table of classes
+	record   results.Trial
+
+	done  bool
+	wrong bool
+	times []float64 // of all ok repetitions
+	time  float64   // their median
+	ci    [2]float64
+}
+
+// ok tells whether the trial has a time to compete with.
+func (t *trial) ok() bool { return len(t.times) > 0 && !t.wrong }
+
+// competes tells whether the trial can win anything.
+func (t *trial) competes() bool { return t.ok() && !t.Reference }
+
+// newCell lays out the trials of one size and placement. Tiles with which a
+// program runs alike make one trial, with the runtime's own tile where that is
+// among them.
+func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem int64, placement string) *cell {
+	c := &cell{bytes: bytes, placement: placement, best: make([]*trial, len(classes))}
+	for _, cand := range candidates {
+		if cand.placement != placement {
+			continue
+		}
+		chunk := results.ChunkBytes(bytes, elem, cand.loopChunks)
+		for _, proto := range cand.protocols {
+			var kept []*trial
+			for _, k := range c.knobs(p, cand, proto) {
+				if slices.ContainsFunc(kept, func(t *trial) bool { return results.SameTile(chunk, cand.maxCount, t.tile, k.tile) }) {
+					continue
+				}
+				t := &trial{candidate: cand, proto: proto, tile: k.tile, baseline: k.baseline}
+				if cand.Bound != nil {
+					if b := cand.Bound(bytes, proto, k.tile); b > 0 && !math.IsInf(b, 0) {
+						t.bound = b
+					}
+				}
+				t.record = cand.record(c, proto, k.tile)
+				t.classes = make([]bool, len(classes))
+				for i := range classes {
+					t.classes[i] = classes[i].has(cand, proto, k.tile, bytes)
+				}
+				kept = append(kept, t)
+			}
+			cand.possible = cand.possible || len(kept) > 0
+			c.trials = append(c.trials, kept...)
+		}
+	}
+	slices.SortStableFunc(c.trials, func(a, b *trial) int { return cmp.Compare(a.bound, b.bound) })
+	return c
+}
+
+// knob is a tile to try, and whether it is the vendor's choice.
+type knob struct {
+	tile     int64
+	baseline bool
+}
+
+// knobs lists the tiles to try a candidate with, the vendor's own choice first.
+func (c *cell) knobs(p *Problem, cand *candidate, proto topologies.Proto) []knob {
+	var list []knob
+	for _, b := range cand.Baseline {
+		if b.Bytes == c.bytes && b.Protocol == proto {
+			tile := b.TileBytes
+			if tile == 0 {
+				tile = p.ownTile(proto)
+			}
+			list = append(list, knob{tile, true})
+		}
+	}
+	wanted := len(cand.Protocols) == 0 && slices.Contains(p.protocols(), proto) || slices.Contains(cand.Protocols, proto)
+	if cand.Reference || !wanted {
+		return list
+	}
+	for _, tile := range p.tiles(proto) {
+		list = append(list, knob{tile, false})
+	}
+	return list
+}
+
+// record is the journal's form of a trial, before it is made.
+func (cand *candidate) record(c *cell, proto topologies.Proto, tile int64) results.Trial {
+	return results.Trial{
+		Bytes: c.bytes, Placement: c.placement,
+		Algorithm: cand.Algorithm, Source: cand.Source, Parameters: cand.Parameters,
+		Channels: cand.Channels, Instances: cand.Instances,
+		Protocol: proto.String(), TileBytes: tile,
+		Program: cand.Hash, LoopChunks: cand.loopChunks, MaxCount: cand.maxCount, Threadblocks: cand.threadblocks, Steps: cand.steps,
+		Reference: cand.Reference,
+	}
+}
+
+// hopeless tells whether a trial can win in none of its classes: its bound is
+// above every incumbent's time. A bound equal to it could still win the tie.
+func (c *cell) hopeless(t *trial) bool {
+	for i, in := range t.classes {
+		if in && (c.best[i] == nil || t.bound <= c.best[i].time) {
+			return false
+		}
+	}
+	return true
+}
+
+// better orders trials with a time: the table's order.
+func better(a, b *trial) int {
+	return cmp.Or(cmp.Compare(a.time, b.time), results.Tie(&a.record, &b.record))
+}
+
+// take enters the outcome of a trial, and of a repetition of it.
+func (t *trial) take(r results.Trial) {
+	t.done, t.tried = true, true
+	switch r.Outcome {
+	case results.OK:
+		t.times = append(t.times, r.TimesUS...)
+		t.time, t.ci = results.Median(t.times), results.MedianCI(t.times)
+	case results.Wrong:
+		t.wrong = true
+	case results.Crashed:
+		t.crashes++
+	}
+}
+
+// enter lets trials that were measured just now challenge the incumbents.
+func (c *cell) enter(measured []*trial) {
+	for i, best := range c.best {
+		for _, t := range measured {
+			if t.classes[i] && t.competes() && (best == nil || better(t, best) < 0) {
+				best = t
+			}
+		}
+		c.best[i] = best
+	}
+}
+
+// crown finds the incumbents anew, for times that have changed.
+func (c *cell) crown() {
+	clear(c.best)
+	c.enter(c.trials)
+}

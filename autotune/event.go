@@ -1,0 +1,37 @@
+package autotune
+
+// EventKind tells the forms of Event apart.
+type EventKind uint8
+
+// The kinds of event, in the order they come for each cell.
+const (
+	CellStarted  EventKind = iota // a size and placement is begun
+	TrialDone                     // a trial has an outcome, new or known
+	CellFinished                  // nothing left there can win
+)
+
+// Event is a step of a run's progress.
+type Event struct {
+	Kind      EventKind
+	Bytes     int64
+	Placement string
+	Cell      int // which cell this is, from 0
+	Cells     int // how many there are
+	Trials    int // of the cell, before pruning
+	Done      int // of the cell's trials, those with an outcome or bounded out
+	Made      int // trials made by this run so far, all cells
+	Known     int // found in the journal so far
+	Failed    int // of both, those not ok
+
+	// Of TrialDone: the trial.
+	Algorithm string
+	Protocol  string
+	TileBytes int64
+	Outcome   string
+	Note      string
+	TimeUS    float64 // median; 0 where not ok
+
+	// The fastest so far in this cell; 0 and none before the first.
+	IncumbentUS float64
+	Incumbent   string
+}

@@ -1,0 +1,202 @@
+package autotune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/results"
+)
+
+// maxNote is how much of what an executor says of a trial is kept.
+const maxNote = 4096
+
+// pool is the executors of a run: made when first needed, kept to its end.
+type pool struct {
+	make func() (executor.Executor, error)
+	mu   sync.Mutex
+	idle []executor.Executor
+	all  []executor.Executor
+}
+
+// take gives an idle executor, or a new one.
+func (p *pool) take() (executor.Executor, error) {
+	p.mu.Lock()
+	if n := len(p.idle); n > 0 {
+		e := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
+		return e, nil
+	}
+	p.mu.Unlock()
+	e, err := p.make()
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = append(p.all, e)
+	return e, nil
+}
+
+func (p *pool) give(e executor.Executor) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.idle = append(p.idle, e)
+}
+
+// close ends all executors.
+func (p *pool) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, e := range p.all {
+		if c, ok := e.(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
+	}
+	p.all, p.idle = nil, nil
+	return errors.Join(errs...)
+}
+
+// fate is a trial's end in one worker: a record, or why there is none.
+type fate struct {
+	index  int
+	record results.Trial
+	err    error
+}
+
+// runAll runs trials, jobs at a time, and hands each fate to take as it comes,
+// all from this goroutine, several at once where they have piled up. It stops
+// starting trials when the context is cancelled, more says no, or a fate is an
+// error; trials under way are waited for.
+func (p *pool) runAll(ctx context.Context, trials []executor.Trial, jobs int, timeout time.Duration, more func() bool, take func([]fate)) {
+	fates := make(chan fate, len(trials))
+	indices := make(chan int)
+	stop := make(chan struct{})
+	var once sync.Once
+	var workers sync.WaitGroup
+	for range min(max(jobs, 1), len(trials)) {
+		workers.Go(func() {
+			for i := range indices {
+				f := fate{index: i}
+				e, err := p.take()
+				if err != nil {
+					f.err = err
+				} else {
+					f.record, f.err = attempt(ctx, e, trials[i], timeout)
+					p.give(e)
+				}
+				if f.err != nil {
+					once.Do(func() { close(stop) })
+				}
+				fates <- f
+			}
+		})
+	}
+	go func() {
+		defer close(indices)
+		for i := range trials {
+			if ctx.Err() != nil || !more() {
+				return
+			}
+			select {
+			case indices <- i:
+			case <-stop:
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	go func() {
+		workers.Wait()
+		close(fates)
+	}()
+	for f := range fates {
+		heap := []fate{f}
+		for waiting := true; waiting; {
+			select {
+			case f, open := <-fates:
+				if waiting = open; open {
+					heap = append(heap, f)
+				}
+			default:
+				waiting = false
+			}
+		}
+		take(heap)
+	}
+}
+
+// attempt runs one trial and says what became of it: outcome, times, note and
+// seconds. An error means that the trial has no outcome: the executor is lost,
+// or the run interrupted.
+func attempt(ctx context.Context, e executor.Executor, t executor.Trial, timeout time.Duration) (results.Trial, error) {
+	trialCtx, cancel := ctx, context.CancelFunc(func() {})
+	if timeout > 0 {
+		trialCtx, cancel = context.WithTimeout(ctx, timeout)
+	}
+	defer cancel()
+	start := time.Now()
+	m, err := e.Run(trialCtx, t)
+	r := results.Trial{Seconds: math.Round(time.Since(start).Seconds()*1e6) / 1e6}
+	if err != nil {
+		if ctx.Err() != nil {
+			return r, ErrInterrupted
+		}
+		r.Outcome = outcomeOf(err)
+		if r.Outcome == "" {
+			return r, err
+		}
+		r.Note = note(err.Error())
+		return r, nil
+	}
+	r.Outcome, r.TimesUS, r.Note = results.OK, m.TimesUS, note(m.Note)
+	if m.Wrong != 0 {
+		r.Outcome = results.Wrong
+		r.Note = note(fmt.Sprintf("%d elements wrong; %s", m.Wrong, m.Note))
+	}
+	for _, us := range m.TimesUS {
+		if !(us > 0) || math.IsInf(us, 0) {
+			r.Outcome, r.TimesUS, r.Note = results.Failed, nil, fmt.Sprintf("executor gave a time of %v us", us)
+			return r, nil
+		}
+	}
+	if r.Outcome == results.OK && len(m.TimesUS) == 0 {
+		r.Outcome, r.Note = results.Failed, "executor gave no time"
+	}
+	return r, nil
+}
+
+// outcomeOf is the outcome that an executor's error stands for; none where it
+// ends the run.
+func outcomeOf(err error) results.Outcome {
+	var crash *executor.CrashError
+	switch {
+	case errors.Is(err, executor.ErrLost), errors.Is(err, executor.ErrClosed), errors.Is(err, executor.ErrNotFound):
+		return ""
+	case errors.Is(err, executor.ErrQuarantined):
+		return results.Quarantined
+	case errors.Is(err, executor.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+		return results.TimedOut
+	case errors.As(err, &crash):
+		return results.Crashed
+	}
+	return results.Failed
+}
+
+// note cuts what an executor said down to what a journal line has room for.
+func note(s string) string {
+	s = strings.ToValidUTF8(strings.TrimRight(s, " ;\n"), "?")
+	if len(s) > maxNote {
+		s = strings.ToValidUTF8(s[:maxNote], "") + "…"
+	}
+	return s
+}

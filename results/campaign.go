@@ -1,0 +1,318 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/google/renameio/v2"
+)
+
+// The files of a campaign.
+const (
+	planFile    = "campaign.toml"
+	journalFile = "trials.jsonl"
+	programsDir = "programs"
+	lockFile    = "lock"
+)
+
+// ErrReadOnly is what writing to a campaign opened with OpenReadOnly gives.
+var ErrReadOnly = errors.New("campaign opened for reading only")
+
+// Campaign is an open campaign folder. Its methods may be called from several
+// goroutines at once.
+type Campaign struct {
+	dir  string
+	plan Plan
+	lock *os.File // nil: reading only
+
+	mu       sync.Mutex
+	journal  *journal
+	trials   map[string]*Trial // by key
+	order    []*Trial          // as journalled
+	executor *Executor         // the last one named
+	tally    *Tally            // the last one written
+	programs map[string]bool   // known to be in the folder
+}
+
+// Create makes a campaign in dir, or goes on with the one there where its plan
+// is the same; another plan is an *OtherPlanError, a folder in use a
+// *LockedError. The plan is on disk before Create returns.
+func Create(dir string, p Plan) (*Campaign, error) {
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("plan of campaign %s: %w", dir, err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("campaign folder: %w", err)
+	}
+	if err := refuseForeign(dir); err != nil {
+		return nil, err
+	}
+	held, err := lock(dir)
+	if err != nil {
+		return nil, lockError(dir, err)
+	}
+	c, err := open(dir, held)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = renameio.WriteFile(filepath.Join(dir, planFile), p.encode(), 0o644); err == nil {
+			if err = syncDir(dir); err == nil {
+				c, err = open(dir, held)
+			}
+		}
+	}
+	if err != nil {
+		held.Close()
+		return nil, fmt.Errorf("campaign %s: %w", dir, err)
+	}
+	if diff := c.plan.Diff(p); diff != nil {
+		c.Close()
+		return nil, &OtherPlanError{Dir: dir, Diff: diff}
+	}
+	return c, nil
+}
+
+// Open opens the campaign in dir for writing. A folder without a campaign is
+// an error that wraps fs.ErrNotExist.
+func Open(dir string) (*Campaign, error) {
+	if _, err := os.Stat(filepath.Join(dir, planFile)); err != nil {
+		return nil, fmt.Errorf("no campaign in %s: %w", dir, err)
+	}
+	held, err := lock(dir)
+	if err != nil {
+		return nil, lockError(dir, err)
+	}
+	c, err := open(dir, held)
+	if err != nil {
+		held.Close()
+		return nil, fmt.Errorf("campaign %s: %w", dir, err)
+	}
+	return c, nil
+}
+
+// OpenReadOnly reads the campaign in dir as it is now, while another process
+// may be writing to it. It changes nothing.
+func OpenReadOnly(dir string) (*Campaign, error) {
+	if _, err := os.Stat(filepath.Join(dir, planFile)); err != nil {
+		return nil, fmt.Errorf("no campaign in %s: %w", dir, err)
+	}
+	c, err := open(dir, nil)
+	if err != nil {
+		return nil, fmt.Errorf("campaign %s: %w", dir, err)
+	}
+	return c, nil
+}
+
+func lockError(dir string, err error) error {
+	var locked *LockedError
+	if errors.As(err, &locked) {
+		return err
+	}
+	return fmt.Errorf("campaign %s: %w", dir, err)
+}
+
+// refuseForeign keeps a campaign out of a folder that holds something else.
+func refuseForeign(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("campaign folder: %w", err)
+	}
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == planFile }) {
+		return nil
+	}
+	for _, e := range entries {
+		// What a run killed while it wrote its plan leaves behind.
+		if e.Name() == lockFile || len(e.Name()) > 0 && e.Name()[0] == '.' {
+			continue
+		}
+		return fmt.Errorf("campaign folder %s: holds %s and no %s; give an empty or a new folder", dir, e.Name(), planFile)
+	}
+	return nil
+}
+
+// open reads the folder; held is its lock, or nil to read only.
+func open(dir string, held *os.File) (*Campaign, error) {
+	plan, err := readPlan(filepath.Join(dir, planFile))
+	if err != nil {
+		return nil, err
+	}
+	c := &Campaign{dir: dir, plan: plan, lock: held, trials: map[string]*Trial{}, programs: map[string]bool{}}
+	c.journal, err = openJournal(filepath.Join(dir, journalFile), held != nil, c.take)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// take enters a record that is in the journal into memory. The first record of
+// a key holds.
+func (c *Campaign) take(r record) {
+	switch {
+	case r.Executor != nil:
+		c.executor = r.Executor
+	case r.Tally != nil:
+		c.tally = r.Tally
+	case r.Trial != nil:
+		if c.trials[r.Trial.Key] == nil {
+			c.trials[r.Trial.Key] = r.Trial
+			c.order = append(c.order, r.Trial)
+		}
+	}
+}
+
+// Close ends the use of the folder and drops its lock.
+func (c *Campaign) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	err := c.journal.close()
+	if c.lock != nil {
+		err = errors.Join(err, c.lock.Close())
+		c.lock = nil
+	}
+	return err
+}
+
+// Dir is the campaign's folder.
+func (c *Campaign) Dir() string { return c.dir }
+
+// Plan is what the campaign searches for, as it was written.
+func (c *Campaign) Plan() Plan { return c.plan }
+
+// Lookup finds the trial of a key, where it has been made.
+func (c *Campaign) Lookup(key string) (Trial, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if t := c.trials[key]; t != nil {
+		return *t, true
+	}
+	return Trial{}, false
+}
+
+// Append journals trials, synced to disk in one go before it returns. A trial
+// whose key is known already is left out; one whose program is not in the
+// folder is refused.
+func (c *Campaign) Append(trials ...Trial) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var records []record
+	fresh := map[string]bool{}
+	for i := range trials {
+		t := trials[i]
+		if err := t.check(); err != nil {
+			return fmt.Errorf("trial of %s at %d bytes: %w", t.Algorithm, t.Bytes, err)
+		}
+		if c.trials[t.Key] != nil || fresh[t.Key] {
+			continue
+		}
+		if !c.hasProgram(t.Program) {
+			return fmt.Errorf("trial of %s at %d bytes: its program %s is not in the campaign", t.Algorithm, t.Bytes, short(t.Program))
+		}
+		fresh[t.Key] = true
+		records = append(records, record{Trial: &t})
+	}
+	return c.write(records...)
+}
+
+// SetExecutor journals which back end the trials that follow run on. It
+// returns the one before where that was another, and nil where it was the
+// same, or the first.
+func (c *Campaign) SetExecutor(e Executor) (before *Executor, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before = c.executor
+	if before != nil && before.Hash() == e.Hash() {
+		return nil, nil
+	}
+	return before, c.write(record{Executor: &e})
+}
+
+// Executor is the back end last named, if any: the one the table is of.
+func (c *Campaign) Executor() (Executor, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.executor == nil {
+		return Executor{}, false
+	}
+	return *c.executor, true
+}
+
+// SetTally journals what became of the candidates, unless the journal says so
+// already.
+func (c *Campaign) SetTally(t Tally) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := t.check(); err != nil {
+		return err
+	}
+	if c.tally != nil && equalJSON(c.tally, &t) {
+		return nil
+	}
+	return c.write(record{Tally: &t})
+}
+
+// Tally is what was last said of the candidates, if anything was.
+func (c *Campaign) Tally() (Tally, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tally == nil {
+		return Tally{}, false
+	}
+	return *c.tally, true
+}
+
+// Finished tells whether the search has run to its end.
+func (c *Campaign) Finished() bool {
+	t, ok := c.Tally()
+	return ok && t.Finished
+}
+
+// Trials lists the trials made under the executor last named, in the order of
+// the journal.
+func (c *Campaign) Trials() []Trial {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.executor == nil {
+		return nil
+	}
+	fingerprint := c.executor.Hash()
+	var trials []Trial
+	for _, t := range c.order {
+		if t.Fingerprint == fingerprint {
+			trials = append(trials, *t)
+		}
+	}
+	return trials
+}
+
+// Torn is how many bytes of an unfinished last line were dropped on opening.
+func (c *Campaign) Torn() int64 { return c.journal.torn }
+
+// write journals records and takes them in; the caller holds mu.
+func (c *Campaign) write(records ...record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	if c.lock == nil {
+		return fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)
+	}
+	if err := c.journal.append(records...); err != nil {
+		return fmt.Errorf("campaign %s: %w", c.dir, err)
+	}
+	for _, r := range records {
+		c.take(r)
+	}
+	return nil
+}
+
+// syncDir makes a rename in dir durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

@@ -1,0 +1,22 @@
+// Package results keeps what a search finds: the campaign folder, its journal
+// of trials, the winning table made from them, and the exports to the formats
+// that runtimes load.
+//
+//	campaigns/dgx-a100-1x-allreduce/
+//	  campaign.toml           the plan: what defines the search; written first, whole
+//	  trials.jsonl            one line a record, appended and synced: executor, trial, tally
+//	  programs/<hash>.json    the IR of every program that a trial names
+//	  lock                    held while a process writes; names it
+//
+//	journal ──Build──▶ Table{rows, ranges} ──Write──▶ table · json · csv · md
+//	                     └──────Export──▶ msccl-xml · ir
+//
+// Invariants: a campaign can be killed at any byte and goes on where it was; a
+// torn last line is lost alone. A record is in the journal before it counts,
+// and a program is in the folder before a trial names it. Equal trials give
+// equal tables and exports, byte for byte, whatever the order they were made
+// in; only the seconds spent differ. Trials made under another fingerprint
+// stay in the journal and never enter a table.
+//
+// It does not decide what to run (package autotune), and it runs nothing.
+package results

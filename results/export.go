@@ -1,0 +1,182 @@
+package results
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2"
+)
+
+// ExportOptions says what to write, for whom, and where.
+type ExportOptions struct {
+	To      string // a name of ExportFormats
+	Runtime string // of msccl-xml: a name of Runtimes; none: msccl
+	Out     string // folder; made where it is not there
+}
+
+// Report is what an export wrote, and what it cost.
+type Report struct {
+	Format  string         `json:"format"`
+	Runtime string         `json:"runtime,omitempty"`
+	Files   []ExportedFile `json:"files"`
+	Losses  []Loss         `json:"losses"` // sizes where the runtime gets less than the winner
+	Gaps    []Gap          `json:"gaps"`   // sizes where the runtime falls back to its own
+	Notes   []string       `json:"notes"`
+	Load    string         `json:"load,omitempty"` // how to load the folder
+}
+
+// ExportedFile is one file and the calls it serves.
+type ExportedFile struct {
+	Name        string `json:"name"`
+	Placement   string `json:"placement,omitempty"`
+	Algorithm   string `json:"algorithm,omitempty"`
+	Protocol    string `json:"protocol,omitempty"`
+	MinBytes    int64  `json:"min_bytes,omitempty"`
+	MaxBytes    int64  `json:"max_bytes,omitempty"` // inclusive
+	Granularity int64  `json:"granularity_bytes,omitempty"`
+	IR          string `json:"ir,omitempty"`
+}
+
+// Loss is a size at which what is exported is slower than the winner.
+type Loss struct {
+	Bytes      int64   `json:"bytes"`
+	Placement  string  `json:"placement"`
+	Winner     string  `json:"winner"`
+	WinnerUS   float64 `json:"winner_us"`
+	Exported   string  `json:"exported"`
+	ExportedUS float64 `json:"exported_us"`
+	Percent    float64 `json:"percent"` // how much longer it takes
+	Why        string  `json:"why"`     // what keeps the winner out
+}
+
+// Gap is a size for which nothing is exported.
+type Gap struct {
+	Bytes     int64  `json:"bytes"`
+	Placement string `json:"placement"`
+	Why       string `json:"why"`
+}
+
+// exportFormat is a row of the table of exports.
+type exportFormat struct {
+	name  string
+	doc   string
+	write func(*Campaign, ExportOptions) (Report, error)
+}
+
+// exportFormats is the table of exports.
+var exportFormats = []exportFormat{
+	{"ir", "the winners' programs as colltune's own JSON, and ranges.json", exportIR},
+}
+
+// ExportFormats lists the formats that Export writes.
+func ExportFormats() []string {
+	names := make([]string, len(exportFormats))
+	for i, f := range exportFormats {
+		names[i] = f.name
+	}
+	return names
+}
+
+// Export writes a campaign's winners into a folder, files flat. Equal campaigns
+// give equal bytes. Files of an earlier export into the same folder are
+// replaced, those it no longer has a use for removed; other files are left
+// alone.
+func Export(c *Campaign, o ExportOptions) (Report, error) {
+	for _, f := range exportFormats {
+		if f.name != o.To {
+			continue
+		}
+		if o.Out == "" {
+			return Report{}, fmt.Errorf("export to %s: no folder to write to", o.To)
+		}
+		return f.write(c, o)
+	}
+	return Report{}, fmt.Errorf("unknown export format %q: want one of %s", o.To, strings.Join(ExportFormats(), ", "))
+}
+
+// Print writes the report as people read it.
+func (r Report) Print(w io.Writer) error {
+	var b strings.Builder
+	for _, f := range r.Files {
+		if f.MaxBytes == 0 {
+			fmt.Fprintf(&b, "%s\n", f.Name)
+			continue
+		}
+		fmt.Fprintf(&b, "%s  %s to %s bytes, multiples of %d, %s of place\n",
+			f.Name, sizeText(f.MinBytes), sizeText(f.MaxBytes), f.Granularity, f.Placement)
+	}
+	for _, l := range r.Losses {
+		fmt.Fprintf(&b, "at %s %s takes %.1f %% longer than the winner %s: %s\n", sizeText(l.Bytes), l.Exported, l.Percent, l.Winner, l.Why)
+	}
+	for _, g := range r.Gaps {
+		fmt.Fprintf(&b, "at %s nothing is exported, and the runtime falls back to its own: %s\n", sizeText(g.Bytes), g.Why)
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintln(&b, n)
+	}
+	if r.Load != "" {
+		fmt.Fprintln(&b, r.Load)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// provenance is what every exported file says of its origin: no times and no
+// paths, so that equal campaigns export equal bytes.
+func provenance(c *Campaign) []string {
+	p := c.Plan()
+	executor, _ := c.Executor()
+	return []string{
+		"made by colltune " + p.Version,
+		p.Command(),
+		fmt.Sprintf("topology %s %s", p.Topology.Name, p.Topology.Hash),
+		fmt.Sprintf("executor %s %s", executor.Name, executor.Hash()),
+		fmt.Sprintf("seed %d", p.Seed),
+	}
+}
+
+// folder is where an export writes: whole files, and none left from before.
+type folder struct {
+	dir   string
+	match string // which files are an export's own
+	made  map[string]bool
+}
+
+func newFolder(dir, match string) (*folder, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("export folder: %w", err)
+	}
+	return &folder{dir: dir, match: match, made: map[string]bool{}}, nil
+}
+
+func (f *folder) write(name string, text []byte) error {
+	f.made[name] = true
+	return renameio.WriteFile(filepath.Join(f.dir, name), text, 0o644)
+}
+
+// sweep removes what an earlier export left, and lists files that are not an
+// export's.
+func (f *folder) sweep() (foreign []string, err error) {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		ours, err := filepath.Match(f.match, e.Name())
+		switch {
+		case err != nil:
+			return nil, err
+		case f.made[e.Name()] || e.IsDir():
+		case !ours:
+			foreign = append(foreign, e.Name())
+		default:
+			if err := os.Remove(filepath.Join(f.dir, e.Name())); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return foreign, nil
+}

@@ -1,0 +1,79 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// exportIR writes the program of every range in colltune's own form, and the
+// ranges themselves.
+func exportIR(c *Campaign, o ExportOptions) (Report, error) {
+	table, err := Build(c)
+	if err != nil {
+		return Report{}, err
+	}
+	if len(table.Rows) == 0 {
+		return Report{}, fmt.Errorf("campaign %s: nothing measured yet, nothing to export", c.Dir())
+	}
+	f, err := newFolder(o.Out, "colltune-*.ir.json")
+	if err != nil {
+		return Report{}, err
+	}
+	report := Report{Format: "ir", Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
+	type named struct {
+		File string `json:"file"`
+		Range
+	}
+	document := struct {
+		Schema     string   `json:"schema"`
+		Provenance []string `json:"provenance"`
+		Ranges     []named  `json:"ranges"`
+	}{"colltune.ranges/v1", provenance(c), []named{}}
+
+	files := map[string]string{} // by hash
+	for _, r := range table.Ranges {
+		name := files[r.IR]
+		if name == "" {
+			name = fmt.Sprintf("colltune-%02d-%s-%s.ir.json", len(files)+1, table.Rows[0].Collective, fileWord(r.Algorithm))
+			files[r.IR] = name
+			p, err := c.Program(r.IR)
+			if err != nil {
+				return Report{}, err
+			}
+			p.Comment = strings.Join(provenance(c), "\n")
+			var text bytes.Buffer
+			if err := ir.Encode(&text, p); err != nil {
+				return Report{}, err
+			}
+			if err := f.write(name, text.Bytes()); err != nil {
+				return Report{}, err
+			}
+		}
+		document.Ranges = append(document.Ranges, named{name, r})
+		report.Files = append(report.Files, ExportedFile{Name: name, Placement: r.Placement, Algorithm: r.Algorithm, Protocol: r.Protocol,
+			MinBytes: r.MinBytes, MaxBytes: r.MaxBytes, Granularity: r.Granularity, IR: r.IR})
+	}
+	text, err := json.MarshalIndent(document, "", "  ")
+	if err != nil {
+		return Report{}, err
+	}
+	if err := f.write("ranges.json", append(text, '\n')); err != nil {
+		return Report{}, err
+	}
+	_, err = f.sweep()
+	return report, err
+}
+
+// fileWord is a name as a part of a file's name.
+func fileWord(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, s)
+}

@@ -1,0 +1,129 @@
+package results
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// TestMain lets the test binary be the process that holds a campaign and is
+// killed.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("COLLTUNE_TEST_HOLD"); dir != "" {
+		os.Exit(hold(dir))
+	}
+	os.Exit(m.Run())
+}
+
+// hold opens a campaign, starts a child that outlives it, says so and waits to
+// be killed.
+func hold(dir string) int {
+	if _, err := Open(dir); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	child := exec.Command("sleep", "20")
+	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := child.Start(); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println("held", child.Process.Pid)
+	time.Sleep(20 * time.Second)
+	return 0
+}
+
+// testPlan is a small plan: allreduce over four ranks.
+func testPlan(sizes ...int64) Plan {
+	if len(sizes) == 0 {
+		sizes = []int64{1024, 2048, 4096, 8192}
+	}
+	return Plan{
+		Version:    "0.1.0",
+		Topology:   Topology{Name: "ring:4", Nodes: 1, Ranks: 4, Hash: fmt.Sprintf("%064x", 7), Text: "name = \"ring:4\"\n\n[node]\ngpus = 4\n"},
+		Collective: "allreduce", Op: "sum", DType: "f32", Placement: "in",
+		Sizes: sizes, Iters: 20, Warmup: 5, Seed: 1, Executor: "fake",
+		Flags: []Flag{{"family", "ring,allpairs"}},
+	}
+}
+
+var testExecutor = Executor{Name: "fake", Version: "1", Deterministic: true, Fingerprint: map[string]string{"model": "1"}}
+
+// testRing is a ring allreduce with instances; scratch only tells programs
+// apart.
+func testRing(ranks, instances, scratch int, inPlace bool) *ir.Program {
+	p := &ir.Program{Name: "ring", Collective: collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: ranks * instances, InPlace: inPlace}}
+	buffer := collective.In
+	for r := range ranks {
+		g := ir.GPU{Scratch: scratch}
+		for i := range instances {
+			chunk := func(k int) ir.Loc {
+				return ir.Loc{Buf: buffer, Off: int32(((r-k)%ranks+ranks)%ranks*instances + i)}
+			}
+			tb := ir.Threadblock{Send: (r + 1) % ranks, Recv: (r + ranks - 1) % ranks, Channel: i}
+			tb.Steps = append(tb.Steps, ir.Step{Op: ir.Send, Count: 1, Src: chunk(0)})
+			for k := 1; k < ranks; k++ {
+				tb.Steps = append(tb.Steps, ir.Step{Op: ir.RecvReduceCopySend, Count: 1, Src: chunk(k), Dst: chunk(k)})
+			}
+			for k := ranks; k < 2*ranks-2; k++ {
+				tb.Steps = append(tb.Steps, ir.Step{Op: ir.RecvCopySend, Count: 1, Dst: chunk(k)})
+			}
+			tb.Steps = append(tb.Steps, ir.Step{Op: ir.Recv, Count: 1, Dst: chunk(2*ranks - 2)})
+			g.Threadblocks = append(g.Threadblocks, tb)
+		}
+		p.GPUs = append(p.GPUs, g)
+	}
+	return p
+}
+
+// newCampaign makes a campaign with an executor named.
+func newCampaign(t testing.TB, p Plan) *Campaign {
+	t.Helper()
+	c, err := Create(t.TempDir(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if _, err := c.SetExecutor(testExecutor); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// testTrial is an ok trial of a ring.
+func testTrial(t testing.TB, c *Campaign, p *ir.Program, name, protocol string, tile, bytes int64, us ...float64) Trial {
+	t.Helper()
+	hash := p.Hash()
+	if err := c.SaveProgram(hash, p); err != nil {
+		t.Fatal(err)
+	}
+	col, err := collective.New(p.Collective)
+	if err != nil {
+		t.Fatal(err)
+	}
+	placement := "out"
+	if p.Collective.InPlace {
+		placement = "in"
+	}
+	k := Key{Program: hash, Bytes: bytes, DType: "f32", Op: "sum", Placement: placement, Protocol: protocol, TileBytes: tile, Fingerprint: testExecutor.Hash()}
+	return Trial{
+		Key: k.Hash(), Bytes: bytes, Placement: placement, Algorithm: name, Source: "template",
+		Parameters: map[string]any{"scratch": p.GPUs[0].Scratch}, Channels: p.Channels(), Instances: p.Channels(),
+		Protocol: protocol, TileBytes: tile, Program: hash, LoopChunks: col.LoopChunks(), MaxCount: 1,
+		Threadblocks: p.MaxThreadblocks(), Steps: p.MaxSteps(), Fingerprint: testExecutor.Hash(),
+		Outcome: OK, TimesUS: us, Seconds: 0.25,
+	}
+}
+
+func appendAll(t testing.TB, c *Campaign, trials ...Trial) {
+	t.Helper()
+	if err := c.Append(trials...); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,282 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// PlanSchema names the form of campaign.toml.
+const PlanSchema = "colltune.campaign/v1"
+
+// Plan is everything that defines a campaign's search. Two plans that are
+// equal in all but Version ask for the same answer; what only decides how fast
+// or how far a run goes (jobs, trial and time budgets, formats) is not in it.
+type Plan struct {
+	Version    string // of the colltune that wrote it; not compared
+	Topology   Topology
+	Collective string
+	Root       int
+	Op         string // sum, prod, min, max, avg
+	DType      string // f32, …
+	Placement  string // in, out or both
+	Sizes      []int64
+	Iters      int
+	Warmup     int
+	Seed       int64
+	Executor   string // sim, or the base name of a plugin
+	Flags      []Flag // further flags that shape the search, sorted by name
+	Files      []File // files the flags named: templates, a baseline
+}
+
+// Topology is the system searched for, whole, so that a campaign can go on
+// where its file is gone.
+type Topology struct {
+	Name  string
+	Nodes int
+	Ranks int
+	Hash  string // of the graph
+	Text  string // as it was given: TOML, or a generator's name
+}
+
+// Flag is a command-line flag with its value, without the dashes. A flag given
+// twice is there twice.
+type Flag struct {
+	Name, Value string
+}
+
+// File is a file the plan depends on.
+type File struct {
+	Kind string // template, baseline, …
+	Name string // base name
+	Text string
+}
+
+// normal is the plan in its canonical order.
+func (p Plan) normal() Plan {
+	p.Sizes = slices.Clone(p.Sizes)
+	slices.Sort(p.Sizes)
+	p.Sizes = slices.Compact(p.Sizes)
+	p.Flags = slices.Clone(p.Flags)
+	slices.SortStableFunc(p.Flags, func(a, b Flag) int { return strings.Compare(a.Name, b.Name) })
+	p.Files = slices.Clone(p.Files)
+	slices.SortStableFunc(p.Files, func(a, b File) int {
+		return strings.Compare(a.Kind+"\x00"+a.Name, b.Kind+"\x00"+b.Name)
+	})
+	return p
+}
+
+// check refuses a plan that no search can have made.
+func (p Plan) check() error {
+	spec := collective.Spec{Name: p.Collective, Ranks: p.Topology.Ranks, Chunks: 1, Root: p.Root}
+	if _, err := collective.New(spec); err != nil {
+		return err
+	}
+	if _, err := collective.ElemBytes(p.DType); err != nil {
+		return err
+	}
+	for _, n := range p.Sizes {
+		if n < 1 {
+			return fmt.Errorf("size %d: want at least 1", n)
+		}
+	}
+	for _, s := range p.texts() {
+		if !utf8.ValidString(s) {
+			return fmt.Errorf("text %.40q: want UTF-8", s)
+		}
+	}
+	switch {
+	case p.Placement != "in" && p.Placement != "out" && p.Placement != "both":
+		return fmt.Errorf("placement %.80q: want in, out or both", p.Placement)
+	case p.Topology.Nodes < 1:
+		return fmt.Errorf("topology of %d nodes: want at least 1", p.Topology.Nodes)
+	case len(p.Sizes) == 0:
+		return errors.New("no sizes")
+	}
+	return nil
+}
+
+// texts are all the strings that campaign.toml holds.
+func (p Plan) texts() []string {
+	all := []string{p.Version, p.Topology.Name, p.Topology.Hash, p.Topology.Text, p.Op, p.Executor}
+	for _, f := range p.Flags {
+		all = append(all, f.Name, f.Value)
+	}
+	for _, f := range p.Files {
+		all = append(all, f.Kind, f.Name, f.Text)
+	}
+	return all
+}
+
+// Command is the command that makes this plan, without paths: the same for
+// every run of the same search.
+func (p Plan) Command() string {
+	p = p.normal()
+	words := []string{"colltune", "search", "-t", p.Topology.Name, "-c", p.Collective}
+	add := func(flag, value string) { words = append(words, "--"+flag, quote(value)) }
+	if p.Topology.Nodes > 1 {
+		add("nodes", strconv.Itoa(p.Topology.Nodes))
+	}
+	if n := len(p.Sizes); n > 0 {
+		words = append(words, "-b", sizeText(p.Sizes[0]), "-e", sizeText(p.Sizes[n-1]))
+		if n > 1 && p.Sizes[1] != 2*p.Sizes[0] {
+			words = append(words, "-f", strconv.FormatInt(p.Sizes[1]/p.Sizes[0], 10))
+		}
+	}
+	if p.Root != 0 {
+		add("root", strconv.Itoa(p.Root))
+	}
+	add("op", p.Op)
+	add("dtype", p.DType)
+	add("placement", p.Placement)
+	add("iters", strconv.Itoa(p.Iters))
+	add("warmup-iters", strconv.Itoa(p.Warmup))
+	add("seed", strconv.FormatInt(p.Seed, 10))
+	add("executor", p.Executor)
+	for _, f := range p.Flags {
+		add(f.Name, f.Value)
+	}
+	return strings.Join(words, " ")
+}
+
+// quote leaves a plain word as it is.
+func quote(s string) string {
+	plain := s != "" && strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/=@+%", r))
+	}) < 0
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// OtherPlanError says that a folder holds the campaign of another search.
+type OtherPlanError struct {
+	Dir  string
+	Diff []string // one line a difference: what the folder has, what was asked for
+}
+
+func (e *OtherPlanError) Error() string {
+	return fmt.Sprintf("campaign %s is of another search:\n  %s\ngive another folder with --campaign, or remove this one",
+		e.Dir, strings.Join(e.Diff, "\n  "))
+}
+
+// Diff says how b differs from a, a line a difference; nil where they ask for
+// the same answer.
+func (p Plan) Diff(asked Plan) []string {
+	a, b := p.normal(), asked.normal()
+	var diff []string
+	line := func(what, has, wants string) {
+		if has != wants {
+			diff = append(diff, fmt.Sprintf("%s: %s there, %s asked for", what, orNone(has), orNone(wants)))
+		}
+	}
+	line("topology", a.Topology.Name, b.Topology.Name)
+	line("nodes", strconv.Itoa(a.Topology.Nodes), strconv.Itoa(b.Topology.Nodes))
+	line("ranks", strconv.Itoa(a.Topology.Ranks), strconv.Itoa(b.Topology.Ranks))
+	line("topology's graph", short(a.Topology.Hash), short(b.Topology.Hash))
+	if a.Topology.Text != b.Topology.Text {
+		diff = append(diff, "topology's text: "+firstDifference(a.Topology.Text, b.Topology.Text))
+	}
+	line("collective", a.Collective, b.Collective)
+	line("root", strconv.Itoa(a.Root), strconv.Itoa(b.Root))
+	line("op", a.Op, b.Op)
+	line("dtype", a.DType, b.DType)
+	line("placement", a.Placement, b.Placement)
+	line("sizes", sizesText(a.Sizes), sizesText(b.Sizes))
+	line("iters", strconv.Itoa(a.Iters), strconv.Itoa(b.Iters))
+	line("warmup-iters", strconv.Itoa(a.Warmup), strconv.Itoa(b.Warmup))
+	line("seed", strconv.FormatInt(a.Seed, 10), strconv.FormatInt(b.Seed, 10))
+	line("executor", a.Executor, b.Executor)
+
+	fa, fb := flagsByName(a.Flags), flagsByName(b.Flags)
+	for _, name := range sortedUnion(fa, fb) {
+		line("--"+name, fa[name], fb[name])
+	}
+	ta, tb := filesByName(a.Files), filesByName(b.Files)
+	for _, name := range sortedUnion(ta, tb) {
+		has, there := ta[name]
+		wants, asked := tb[name]
+		switch {
+		case !there:
+			diff = append(diff, name+": none there, one asked for")
+		case !asked:
+			diff = append(diff, name+": one there, none asked for")
+		case has != wants:
+			diff = append(diff, name+": "+firstDifference(has, wants))
+		}
+	}
+	return diff
+}
+
+func flagsByName(flags []Flag) map[string]string {
+	m := map[string]string{}
+	for _, f := range flags {
+		if v, twice := m[f.Name]; twice {
+			m[f.Name] = v + " " + quote(f.Value)
+		} else {
+			m[f.Name] = quote(f.Value)
+		}
+	}
+	return m
+}
+
+func filesByName(files []File) map[string]string {
+	m := map[string]string{}
+	for _, f := range files {
+		m[f.Kind+" "+f.Name] += f.Text
+	}
+	return m
+}
+
+func sortedUnion(a, b map[string]string) []string {
+	var names []string
+	for n := range a {
+		names = append(names, n)
+	}
+	for n := range b {
+		if _, both := a[n]; !both {
+			names = append(names, n)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// firstDifference names the first line in which two texts differ.
+func firstDifference(a, b string) string {
+	la, lb := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := 0; i < max(len(la), len(lb)); i++ {
+		var x, y string
+		if i < len(la) {
+			x = la[i]
+		}
+		if i < len(lb) {
+			y = lb[i]
+		}
+		if x != y {
+			return fmt.Sprintf("line %d: %s there, %s asked for", i+1, orNone(strings.TrimSpace(x)), orNone(strings.TrimSpace(y)))
+		}
+	}
+	return "the same"
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// short is the part of a hash that people read.
+func short(hash string) string {
+	if len(hash) > 12 {
+		return hash[:12]
+	}
+	return hash
+}

@@ -1,0 +1,202 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// maxPlan is the largest campaign.toml that is read.
+const maxPlan = 256 << 20
+
+// planDocument is campaign.toml.
+type planDocument struct {
+	Schema     string     `toml:"schema"`
+	Version    string     `toml:"version"`
+	Command    string     `toml:"command"` // for people; made from the rest
+	Collective string     `toml:"collective"`
+	Root       int        `toml:"root"`
+	Op         string     `toml:"op"`
+	DType      string     `toml:"dtype"`
+	Placement  string     `toml:"placement"`
+	Sizes      []int64    `toml:"sizes"`
+	Iters      int        `toml:"iters"`
+	Warmup     int        `toml:"warmup_iters"`
+	Seed       int64      `toml:"seed"`
+	Executor   string     `toml:"executor"`
+	Topology   planSystem `toml:"topology"`
+	Flags      []planFlag `toml:"flag"`
+	Files      []planText `toml:"file"`
+}
+
+type planSystem struct {
+	Name  string `toml:"name"`
+	Nodes int    `toml:"nodes"`
+	Ranks int    `toml:"ranks"`
+	Hash  string `toml:"hash"`
+	Text  string `toml:"text"`
+}
+
+type planFlag struct {
+	Name  string `toml:"name"`
+	Value string `toml:"value"`
+}
+
+type planText struct {
+	Kind string `toml:"kind"`
+	Name string `toml:"name"`
+	Text string `toml:"text"`
+}
+
+// encode writes the plan as people read it: a line a key, and the files whole,
+// as they were.
+func (p Plan) encode() []byte {
+	p = p.normal()
+	var b strings.Builder
+	b.WriteString("# A colltune campaign: what it searches for. `colltune resume` goes on with it.\n")
+	text := func(key, value string) { fmt.Fprintf(&b, "%s = %s\n", key, tomlString(value)) }
+	number := func(key string, value int64) { fmt.Fprintf(&b, "%s = %d\n", key, value) }
+	text("schema", PlanSchema)
+	text("version", p.Version)
+	text("command", p.Command())
+	text("collective", p.Collective)
+	number("root", int64(p.Root))
+	text("op", p.Op)
+	text("dtype", p.DType)
+	text("placement", p.Placement)
+	b.WriteString("sizes = [")
+	for i, n := range p.Sizes {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.FormatInt(n, 10))
+	}
+	b.WriteString("]\n")
+	number("iters", int64(p.Iters))
+	number("warmup_iters", int64(p.Warmup))
+	number("seed", p.Seed)
+	text("executor", p.Executor)
+
+	b.WriteString("\n[topology]\n")
+	text("name", p.Topology.Name)
+	number("nodes", int64(p.Topology.Nodes))
+	number("ranks", int64(p.Topology.Ranks))
+	text("hash", p.Topology.Hash)
+	text("text", p.Topology.Text)
+	for _, f := range p.Flags {
+		b.WriteString("\n[[flag]]\n")
+		text("name", f.Name)
+		text("value", f.Value)
+	}
+	for _, f := range p.Files {
+		b.WriteString("\n[[file]]\n")
+		text("kind", f.Kind)
+		text("name", f.Name)
+		text("text", f.Text)
+	}
+	return []byte(b.String())
+}
+
+// tomlString quotes a string: a text of several lines as it is, where TOML has
+// a way to, and anything else escaped.
+func tomlString(s string) string {
+	literal := strings.Contains(s, "\n") && !strings.Contains(s, "''") && !strings.HasSuffix(s, "'") &&
+		strings.IndexFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == '\uFFFD' }) < 0
+	if literal {
+		return "'''\n" + s + "'''"
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// readPlan reads a campaign.toml.
+func readPlan(path string) (Plan, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Plan{}, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxPlan+1))
+	if err != nil {
+		return Plan{}, err
+	}
+	if len(text) > maxPlan {
+		return Plan{}, fmt.Errorf("%s: more than %d bytes", filepath.Base(path), maxPlan)
+	}
+	p, err := decodePlan(string(text))
+	if err != nil {
+		return Plan{}, fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	return p, nil
+}
+
+func decodePlan(text string) (Plan, error) {
+	var d planDocument
+	meta, err := toml.Decode(text, &d)
+	if err != nil {
+		var syntax toml.ParseError
+		if errors.As(err, &syntax) {
+			return Plan{}, fmt.Errorf("line %d: %s", syntax.Position.Line, syntax.Message)
+		}
+		return Plan{}, err
+	}
+	if d.Schema != PlanSchema {
+		return Plan{}, fmt.Errorf("schema %.80q: want %q", d.Schema, PlanSchema)
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return Plan{}, fmt.Errorf("unknown key %.80q", unknown[0].String())
+	}
+	p := Plan{
+		Version: d.Version, Topology: Topology(d.Topology), Collective: d.Collective, Root: d.Root,
+		Op: d.Op, DType: d.DType, Placement: d.Placement, Sizes: d.Sizes,
+		Iters: d.Iters, Warmup: d.Warmup, Seed: d.Seed, Executor: d.Executor,
+	}
+	for _, f := range d.Flags {
+		p.Flags = append(p.Flags, Flag(f))
+	}
+	for _, f := range d.Files {
+		p.Files = append(p.Files, File(f))
+	}
+	return p, p.check()
+}
+
+// sizeText is a size as the flags take it.
+func sizeText(n int64) string { return units.Bytes(n).String() }
+
+// sizesText lists sizes, and no more than people read.
+func sizesText(sizes []int64) string {
+	var words []string
+	for i, n := range sizes {
+		if i == 3 && len(sizes) > 5 {
+			words = append(words, "…", sizeText(sizes[len(sizes)-1]), fmt.Sprintf("(%d)", len(sizes)))
+			break
+		}
+		words = append(words, sizeText(n))
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,94 @@
+package results
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// SaveProgram writes the IR with that hash into the campaign, whole or not at
+// all, unless it is there. Do so before the first trial that names it.
+func (c *Campaign) SaveProgram(hash string, p *ir.Program) error {
+	if !isHash(hash) {
+		return fmt.Errorf("program %.80q: want a hash of 64 hexadecimal digits", hash)
+	}
+	c.mu.Lock()
+	known := c.hasProgram(hash)
+	c.mu.Unlock()
+	if known {
+		return nil
+	}
+	if c.lock == nil {
+		return fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)
+	}
+	dir := filepath.Join(c.dir, programsDir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("campaign %s: %w", c.dir, err)
+	}
+	if err := writeProgram(filepath.Join(dir, hash+".json"), p); err != nil {
+		return fmt.Errorf("program %s of campaign %s: %w", short(hash), c.dir, err)
+	}
+	c.mu.Lock()
+	c.programs[hash] = true
+	c.mu.Unlock()
+	return nil
+}
+
+func writeProgram(path string, p *ir.Program) error {
+	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	if err != nil {
+		return err
+	}
+	defer f.Cleanup()
+	w := bufio.NewWriterSize(f, 1<<16)
+	if err := ir.Encode(w, p); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return f.CloseAtomicallyReplace()
+}
+
+// hasProgram tells whether the folder holds a program; the caller holds mu.
+func (c *Campaign) hasProgram(hash string) bool {
+	if c.programs[hash] {
+		return true
+	}
+	if _, err := os.Stat(filepath.Join(c.dir, programsDir, hash+".json")); err != nil {
+		return false
+	}
+	c.programs[hash] = true
+	return true
+}
+
+// Program reads the IR with that hash, and checks that it is what its name
+// says.
+func (c *Campaign) Program(hash string) (*ir.Program, error) {
+	if !isHash(hash) {
+		return nil, fmt.Errorf("program %.80q: want a hash of 64 hexadecimal digits", hash)
+	}
+	path := filepath.Join(c.dir, programsDir, hash+".json")
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("program %s is not in campaign %s: %w", short(hash), c.dir, err)
+	} else if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	p, err := ir.Decode(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if got := p.Hash(); got != hash {
+		return nil, fmt.Errorf("%s: holds program %s: the file was changed", path, short(got))
+	}
+	return p, nil
+}

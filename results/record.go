@@ -1,0 +1,224 @@
+package results
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// Outcome is what became of a trial.
+type Outcome string
+
+// The outcomes. Only an ok trial can win.
+const (
+	OK          Outcome = "ok"
+	Failed      Outcome = "failed"      // the executor refused it, or could not run it
+	Crashed     Outcome = "crashed"     // the executor died
+	TimedOut    Outcome = "timeout"     // no answer within the deadline
+	Wrong       Outcome = "wrong"       // ran, and left wrong data
+	Quarantined Outcome = "quarantined" // killed its executor too often to be run again
+)
+
+var outcomes = []Outcome{OK, Failed, Crashed, TimedOut, Wrong, Quarantined}
+
+// Key is what a measurement depends on, and nothing else: trials with equal
+// keys are the same trial.
+type Key struct {
+	Program     string // the IR's hash
+	Bytes       int64
+	DType       string
+	Op          string
+	Placement   string // in or out
+	Protocol    string
+	TileBytes   int64
+	Iters       int
+	Warmup      int
+	Seed        int64
+	Repeat      int    // 0, or which repetition on a back end whose times vary
+	Fingerprint string // Executor.Hash
+	Topology    string // the graph's hash
+}
+
+// Hash is the key's content address, the IR's encoding version included.
+func (k Key) Hash() string {
+	h := sha256.New()
+	var n [8]byte
+	number := func(v int64) {
+		binary.LittleEndian.PutUint64(n[:], uint64(v))
+		h.Write(n[:])
+	}
+	text := func(s string) {
+		number(int64(len(s)))
+		h.Write([]byte(s))
+	}
+	text("colltune.trial/v1")
+	number(ir.Version)
+	text(k.Program)
+	number(k.Bytes)
+	text(k.DType)
+	text(k.Op)
+	text(k.Placement)
+	text(k.Protocol)
+	number(k.TileBytes)
+	number(int64(k.Iters))
+	number(int64(k.Warmup))
+	number(k.Seed)
+	number(int64(k.Repeat))
+	text(k.Fingerprint)
+	text(k.Topology)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Trial is one line of the journal: a program at a size with its knobs, and
+// what came of it.
+type Trial struct {
+	Key          string         `json:"key"` // Key.Hash
+	Bytes        int64          `json:"bytes"`
+	Placement    string         `json:"placement"`
+	Algorithm    string         `json:"algorithm"`
+	Source       string         `json:"source"` // template, synthesised, backend
+	Parameters   map[string]any `json:"parameters,omitempty"`
+	Channels     int            `json:"channels"`
+	Instances    int            `json:"instances"`
+	Protocol     string         `json:"protocol"`
+	TileBytes    int64          `json:"tile_bytes"`
+	Program      string         `json:"ir"`
+	LoopChunks   int            `json:"loop_chunks"`  // chunks the size is divided into
+	MaxCount     int            `json:"max_count"`    // largest count of a step
+	Threadblocks int            `json:"threadblocks"` // most on one GPU
+	Steps        int            `json:"steps"`        // of the longest threadblock
+	Fingerprint  string         `json:"fingerprint"`  // Executor.Hash
+	Repeat       int            `json:"repeat,omitempty"`
+	Reference    bool           `json:"reference,omitempty"` // only to be compared with; wins nothing
+	Outcome      Outcome        `json:"outcome"`
+	TimesUS      []float64      `json:"times_us,omitempty"` // an ok or wrong trial's, one an iteration
+	Note         string         `json:"note,omitempty"`
+	Seconds      float64        `json:"seconds"` // how long the trial took, all told
+}
+
+// Executor is the back end that a campaign's trials ran on.
+type Executor struct {
+	Name          string            `json:"name"`
+	Version       string            `json:"version"`
+	Deterministic bool              `json:"deterministic"`
+	Fingerprint   map[string]string `json:"fingerprint"`
+}
+
+// Hash is the fingerprint that trials carry: name, version and everything the
+// back end says its measurements depend on.
+func (e Executor) Hash() string {
+	h := sha256.New()
+	text := func(s string) { fmt.Fprintf(h, "%d:%s,", len(s), s) }
+	text("colltune.executor/v1")
+	text(e.Name)
+	text(e.Version)
+	for _, n := range sortedKeys(e.Fingerprint) {
+		text(n)
+		text(e.Fingerprint[n])
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Tally is what the search knows beside its trials: what became of the
+// candidates, and what each size is compared with. The last one written holds.
+type Tally struct {
+	Finished   bool           `json:"finished"`
+	Enumerated int            `json:"enumerated"`
+	Refused    map[string]int `json:"refused,omitempty"` // by reason
+	BoundedOut int            `json:"bounded_out"`
+	Tuned      int            `json:"tuned"`
+	Points     []Point        `json:"points,omitempty"`
+}
+
+// Point is what the rows of one size and placement are compared with.
+type Point struct {
+	Bytes     int64     `json:"bytes"`
+	Placement string    `json:"placement"`
+	BoundUS   float64   `json:"bound_us,omitempty"` // no routing can be faster; 0 where unknown
+	Baseline  *Baseline `json:"baseline,omitempty"`
+}
+
+// Baseline is what the vendor's library does at a point: a time given from
+// outside, or the trial of this campaign with that program and those knobs.
+type Baseline struct {
+	Name      string  `json:"name"`
+	TimeUS    float64 `json:"time_us,omitempty"` // given from outside; 0: take the trial's
+	Program   string  `json:"ir,omitempty"`
+	Protocol  string  `json:"protocol,omitempty"`
+	TileBytes int64   `json:"tile_bytes,omitempty"`
+}
+
+// check refuses what no trial can be: the reader meets any bytes at all.
+func (t *Trial) check() error {
+	switch {
+	case !isHash(t.Key):
+		return fmt.Errorf("key %.80q: want 64 hexadecimal digits", t.Key)
+	case !isHash(t.Program):
+		return fmt.Errorf("ir %.80q: want 64 hexadecimal digits", t.Program)
+	case !isHash(t.Fingerprint):
+		return fmt.Errorf("fingerprint %.80q: want 64 hexadecimal digits", t.Fingerprint)
+	case t.Bytes < 1:
+		return fmt.Errorf("bytes %d: want at least 1", t.Bytes)
+	case t.Placement != "in" && t.Placement != "out":
+		return fmt.Errorf("placement %.80q: want in or out", t.Placement)
+	case !isProtocol(t.Protocol):
+		return fmt.Errorf("protocol %.80q: want LL, LL128 or Simple", t.Protocol)
+	case t.TileBytes < 1:
+		return fmt.Errorf("tile_bytes %d: want at least 1", t.TileBytes)
+	case t.LoopChunks < 1:
+		return fmt.Errorf("loop_chunks %d: want at least 1", t.LoopChunks)
+	case t.MaxCount < 1:
+		return fmt.Errorf("max_count %d: want at least 1", t.MaxCount)
+	case t.Channels < 0 || t.Instances < 0 || t.Threadblocks < 0 || t.Steps < 0 || t.Repeat < 0:
+		return fmt.Errorf("negative count")
+	case !slices.Contains(outcomes, t.Outcome):
+		return fmt.Errorf("outcome %.80q: want one of %v", t.Outcome, outcomes)
+	case t.Outcome == OK && len(t.TimesUS) == 0:
+		return fmt.Errorf("times_us: none, in a trial that is ok")
+	case !(t.Seconds >= 0) || math.IsInf(t.Seconds, 0):
+		return fmt.Errorf("seconds %v: want 0 or more", t.Seconds)
+	}
+	for _, us := range t.TimesUS {
+		if !(us > 0) || math.IsInf(us, 0) {
+			return fmt.Errorf("times_us %v: want more than 0", us)
+		}
+	}
+	return nil
+}
+
+// check refuses a tally that would make a table lie.
+func (t *Tally) check() error {
+	if t.Enumerated < 0 || t.BoundedOut < 0 || t.Tuned < 0 {
+		return fmt.Errorf("negative count of candidates")
+	}
+	for _, p := range t.Points {
+		switch {
+		case p.Bytes < 1:
+			return fmt.Errorf("bytes %d: want at least 1", p.Bytes)
+		case p.Placement != "in" && p.Placement != "out":
+			return fmt.Errorf("placement %.80q: want in or out", p.Placement)
+		case !(p.BoundUS >= 0) || math.IsInf(p.BoundUS, 0):
+			return fmt.Errorf("bound_us %v: want 0 or more", p.BoundUS)
+		case p.Baseline != nil && (!(p.Baseline.TimeUS >= 0) || math.IsInf(p.Baseline.TimeUS, 0)):
+			return fmt.Errorf("time_us %v of baseline %.80q: want 0 or more", p.Baseline.TimeUS, p.Baseline.Name)
+		}
+	}
+	return nil
+}
+
+func isHash(s string) bool {
+	if len(s) != 64 {
+		return false
+	}
+	for _, c := range []byte(s) {
+		if !(c >= '0' && c <= '9' || c >= 'a' && c <= 'f') {
+			return false
+		}
+	}
+	return true
+}

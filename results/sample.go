@@ -1,0 +1,48 @@
+package results
+
+import (
+	"math"
+	"slices"
+)
+
+// confidence is what the interval of a median is meant to cover.
+const confidence = 0.95
+
+// Median is the middle of a sample; of two middles, their mean. The sample
+// must not be empty.
+func Median(sample []float64) float64 {
+	s := slices.Sorted(slices.Values(sample))
+	n := len(s)
+	if n%2 == 1 {
+		return s[n/2]
+	}
+	return s[n/2-1] + (s[n/2]-s[n/2-1])/2
+}
+
+// MedianCI is an interval that holds the median with 95 % confidence, whatever
+// the distribution: the narrowest symmetric pair of order statistics whose
+// binomial coverage is enough. Below six values no pair is, and the interval
+// is the whole sample; of one value both ends are that value.
+func MedianCI(sample []float64) [2]float64 {
+	s := slices.Sorted(slices.Values(sample))
+	n := len(s)
+	// outside is the chance that the median lies outside [s[i], s[n-1-i]]: that
+	// at most i values fall on one side of it.
+	outside, k := 0.0, 0
+	for i := 0; i < n/2; i++ {
+		outside += 2 * tossed(n, i)
+		if outside > 1-confidence {
+			break
+		}
+		k = i
+	}
+	return [2]float64{s[k], s[n-1-k]}
+}
+
+// tossed is the chance of exactly k heads in n tosses of a coin.
+func tossed(n, k int) float64 {
+	all, _ := math.Lgamma(float64(n) + 1)
+	heads, _ := math.Lgamma(float64(k) + 1)
+	tails, _ := math.Lgamma(float64(n-k) + 1)
+	return math.Exp(all - heads - tails - float64(n)*math.Ln2)
+}

@@ -1,0 +1,328 @@
+package results
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// Table is the answer of a campaign: for every size the program and the knobs
+// that measured fastest. Its JSON is the product's contract.
+type Table struct {
+	Schema     string     `json:"schema"`
+	Rows       []Row      `json:"rows"` // by placement, then rising size
+	Ranges     []Range    `json:"ranges"`
+	Candidates Candidates `json:"candidates"`
+	Campaign   Spent      `json:"campaign"`
+}
+
+// Row is the winner at one size.
+type Row struct {
+	Collective string         `json:"collective"`
+	Topology   string         `json:"topology"`
+	Nodes      int            `json:"nodes"`
+	Ranks      int            `json:"ranks"`
+	Bytes      int64          `json:"bytes"`
+	Placement  string         `json:"placement"`
+	Algorithm  string         `json:"algorithm"`
+	Source     string         `json:"source"`
+	Parameters map[string]any `json:"parameters"`
+	Channels   int            `json:"channels"`
+	Instances  int            `json:"instances"`
+	Protocol   string         `json:"protocol"`
+	TileBytes  int64          `json:"tile_bytes"`
+	TimeUS     float64        `json:"time_us"`    // median
+	TimeCIUS   [2]float64     `json:"time_ci_us"` // MedianCI
+	AlgBW      float64        `json:"algbw_gbps"`
+	BusBW      float64        `json:"busbw_gbps"`
+	// What it is compared with; null where unknown.
+	Baseline       *string  `json:"baseline"`
+	BaselineTimeUS *float64 `json:"baseline_time_us"`
+	Speedup        *float64 `json:"speedup"` // baseline ÷ winner
+	BoundUS        *float64 `json:"bound_us"`
+	BoundRatio     *float64 `json:"bound_ratio"` // bound ÷ time
+	IR             string   `json:"ir"`
+	Granularity    int64    `json:"granularity_bytes"` // a runtime runs it where this divides the size
+	Executor       string   `json:"executor"`
+}
+
+// Range is a run of sizes with one winner. A size between two measured ones
+// belongs to the smaller one's range; sizes outside all that was measured
+// belong to none.
+type Range struct {
+	MinBytes    int64          `json:"min_bytes"`
+	MaxBytes    int64          `json:"max_bytes"` // inclusive
+	Placement   string         `json:"placement"`
+	Algorithm   string         `json:"algorithm"`
+	Source      string         `json:"source"`
+	Parameters  map[string]any `json:"parameters"`
+	Channels    int            `json:"channels"`
+	Instances   int            `json:"instances"`
+	Protocol    string         `json:"protocol"`
+	TileBytes   int64          `json:"tile_bytes"`
+	IR          string         `json:"ir"`
+	Granularity int64          `json:"granularity_bytes"`
+}
+
+// Candidates says what became of every candidate.
+type Candidates struct {
+	Enumerated int            `json:"enumerated"`
+	Refused    map[string]int `json:"refused"` // by reason
+	BoundedOut int            `json:"bounded_out"`
+	Tuned      int            `json:"tuned"`
+}
+
+// Spent is what the campaign took.
+type Spent struct {
+	Seed        int64             `json:"seed"`
+	Trials      int               `json:"trials"`
+	Failed      int               `json:"failed"`
+	Seconds     float64           `json:"seconds"` // of all trials added up; differs between equal campaigns
+	Finished    bool              `json:"finished"`
+	Fingerprint map[string]string `json:"fingerprint"`
+}
+
+// Build makes the winning table of a campaign as far as it has come.
+func Build(c *Campaign) (*Table, error) {
+	plan := c.Plan().normal()
+	elem, err := collective.ElemBytes(plan.DType)
+	if err != nil {
+		return nil, err
+	}
+	col, err := collective.New(collective.Spec{Name: plan.Collective, Ranks: plan.Topology.Ranks, Chunks: 1, Root: plan.Root})
+	if err != nil {
+		return nil, err
+	}
+	executor, _ := c.Executor()
+	tally, _ := c.Tally()
+	trials := c.Trials()
+	t := &Table{
+		Schema:     "colltune.results/v1",
+		Rows:       []Row{},
+		Ranges:     []Range{},
+		Candidates: Candidates{tally.Enumerated, tally.Refused, tally.BoundedOut, tally.Tuned},
+		Campaign:   Spent{Seed: plan.Seed, Trials: len(trials), Finished: tally.Finished, Fingerprint: executor.Fingerprint},
+	}
+	if t.Candidates.Refused == nil {
+		t.Candidates.Refused = map[string]int{}
+	}
+	if t.Campaign.Fingerprint == nil {
+		t.Campaign.Fingerprint = map[string]string{}
+	}
+	seconds := make([]float64, 0, len(trials))
+	for i := range trials {
+		if trials[i].Outcome != OK {
+			t.Campaign.Failed++
+		}
+		seconds = append(seconds, trials[i].Seconds)
+	}
+	slices.Sort(seconds)
+	for _, s := range seconds {
+		t.Campaign.Seconds += s
+	}
+
+	points := map[cell]Point{}
+	for _, p := range tally.Points {
+		points[cell{p.Placement, p.Bytes}] = p
+	}
+	measured := gather(trials)
+	for _, at := range cells(plan) {
+		ms := measured[at]
+		first := slices.IndexFunc(ms, competes)
+		if first < 0 {
+			continue
+		}
+		w := ms[first]
+		row := Row{
+			Collective: plan.Collective, Topology: plan.Topology.Name, Nodes: plan.Topology.Nodes, Ranks: plan.Topology.Ranks,
+			Bytes: at.bytes, Placement: at.placement,
+			Algorithm: w.Algorithm, Source: w.Source, Parameters: w.Parameters, Channels: w.Channels, Instances: w.Instances,
+			Protocol: w.Protocol, TileBytes: w.TileBytes,
+			TimeUS: w.time, TimeCIUS: w.ci, AlgBW: float64(at.bytes) / w.time / 1e3,
+			IR: w.Program, Granularity: int64(w.LoopChunks) * elem, Executor: executor.Name,
+		}
+		row.BusBW = row.AlgBW * col.BusFactor()
+		if row.Parameters == nil {
+			row.Parameters = map[string]any{}
+		}
+		row.compare(points[at], ms)
+		t.Rows = append(t.Rows, row)
+	}
+	t.Ranges = ranges(t.Rows, cells(plan))
+	return t, nil
+}
+
+// compare fills in the baseline and the bound of a row.
+func (r *Row) compare(p Point, ms []measured) {
+	if p.BoundUS > 0 {
+		bound, ratio := p.BoundUS, p.BoundUS/r.TimeUS
+		r.BoundUS, r.BoundRatio = &bound, &ratio
+	}
+	b := p.Baseline
+	if b == nil {
+		return
+	}
+	name, us := b.Name, b.TimeUS
+	if us == 0 {
+		for _, m := range ms {
+			if m.Program == b.Program && m.Protocol == b.Protocol && m.TileBytes == b.TileBytes {
+				us = m.time
+			}
+		}
+	}
+	if us > 0 {
+		speedup := us / r.TimeUS
+		r.Baseline, r.BaselineTimeUS, r.Speedup = &name, &us, &speedup
+	}
+}
+
+// cell is where trials compete: one placement, one size.
+type cell struct {
+	placement string
+	bytes     int64
+}
+
+// cells lists a plan's cells in the order of the table.
+func cells(p Plan) []cell {
+	placements := []string{p.Placement}
+	if p.Placement == "both" {
+		placements = []string{"in", "out"}
+	}
+	var all []cell
+	for _, placement := range placements {
+		for _, n := range p.Sizes {
+			all = append(all, cell{placement, n})
+		}
+	}
+	return all
+}
+
+// measured is a program with its knobs in a cell, with all that was measured
+// of it, repetitions pooled.
+type measured struct {
+	*Trial // the first repetition
+	time   float64
+	ci     [2]float64
+}
+
+// gather collects what was measured by cell, best first. A program that was
+// wrong once is left out, whatever it did otherwise.
+func gather(trials []Trial) map[cell][]measured {
+	type which struct {
+		cell
+		program, protocol string
+		tile              int64
+	}
+	type pool struct {
+		first *Trial
+		times []float64
+		wrong bool
+	}
+	pools := map[which]*pool{}
+	for i := range trials {
+		t := &trials[i]
+		k := which{cell{t.Placement, t.Bytes}, t.Program, t.Protocol, t.TileBytes}
+		p := pools[k]
+		if p == nil {
+			p = &pool{first: t}
+			pools[k] = p
+		}
+		if t.Repeat < p.first.Repeat {
+			p.first = t
+		}
+		switch t.Outcome {
+		case OK:
+			p.times = append(p.times, t.TimesUS...)
+		case Wrong:
+			p.wrong = true
+		}
+	}
+	all := map[cell][]measured{}
+	for k, p := range pools {
+		if p.wrong || len(p.times) == 0 {
+			continue
+		}
+		all[k.cell] = append(all[k.cell], measured{p.first, Median(p.times), MedianCI(p.times)})
+	}
+	for _, ms := range all {
+		slices.SortFunc(ms, better)
+	}
+	return all
+}
+
+func competes(m measured) bool { return !m.Reference }
+
+// better orders measured programs: less time first. Equal times are settled
+// without looking at measurements again: fewer threadblocks, fewer steps, then
+// names, so that the order is total.
+func better(a, b measured) int {
+	return cmp.Or(cmp.Compare(a.time, b.time), Tie(a.Trial, b.Trial))
+}
+
+// Tie orders trials of equal time.
+func Tie(a, b *Trial) int {
+	return cmp.Or(
+		cmp.Compare(a.Threadblocks, b.Threadblocks),
+		cmp.Compare(a.Steps, b.Steps),
+		strings.Compare(a.Algorithm, b.Algorithm),
+		strings.Compare(parametersText(a.Parameters), parametersText(b.Parameters)),
+		cmp.Compare(a.Channels, b.Channels),
+		cmp.Compare(a.Instances, b.Instances),
+		strings.Compare(a.Protocol, b.Protocol),
+		cmp.Compare(a.TileBytes, b.TileBytes),
+		strings.Compare(a.Program, b.Program),
+	)
+}
+
+// parametersText prints parameters as a table's cell has them: a=1 b=ring.
+func parametersText(p map[string]any) string {
+	names := sortedKeys(p)
+	words := make([]string, len(names))
+	for i, n := range names {
+		value, ok := p[n].(string)
+		if !ok {
+			// As the journal would give it back, whichever type it had.
+			text, err := json.Marshal(p[n])
+			if err != nil {
+				text = []byte(fmt.Sprint(p[n]))
+			}
+			value = string(text)
+		}
+		words[i] = n + "=" + value
+	}
+	return strings.Join(words, " ")
+}
+
+// ranges merges rows with the same winner that lie next to each other in the
+// plan.
+func ranges(rows []Row, all []cell) []Range {
+	ends := map[cell]int64{} // the last size before the next measured one
+	after := map[cell]cell{}
+	for i, at := range all {
+		ends[at] = at.bytes
+		if i+1 < len(all) && all[i+1].placement == at.placement {
+			ends[at] = all[i+1].bytes - 1
+			after[at] = all[i+1]
+		}
+	}
+	out := []Range{}
+	var last cell
+	for _, r := range rows {
+		at := cell{r.Placement, r.Bytes}
+		if n := len(out); n > 0 && after[last] == at && out[n-1].IR == r.IR && out[n-1].Protocol == r.Protocol && out[n-1].TileBytes == r.TileBytes {
+			out[n-1].MaxBytes = ends[at]
+		} else {
+			out = append(out, Range{
+				MinBytes: r.Bytes, MaxBytes: ends[at], Placement: r.Placement,
+				Algorithm: r.Algorithm, Source: r.Source, Parameters: r.Parameters, Channels: r.Channels, Instances: r.Instances,
+				Protocol: r.Protocol, TileBytes: r.TileBytes, IR: r.IR, Granularity: r.Granularity,
+			})
+		}
+		last = at
+	}
+	return out
+}

@@ -1,0 +1,279 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares text with a file of testdata.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs:\n%s\nwant\n%s", name, got, want)
+	}
+}
+
+// named puts 111…, 222… for the hashes of a table, so that a golden file is not
+// about how programs are hashed.
+func named(text []byte, table *Table) []byte {
+	seen := map[string]bool{}
+	for _, r := range table.Rows {
+		if !seen[r.IR] {
+			seen[r.IR] = true
+			digits := bytes.Repeat([]byte{'0' + byte(len(seen))}, len(r.IR))
+			text = bytes.ReplaceAll(text, []byte(r.IR), digits)
+			text = bytes.ReplaceAll(text, []byte(short(r.IR)), digits[:len(short(r.IR))])
+		}
+	}
+	return text
+}
+
+// fullCampaign is a campaign with every feature of the table: two winners with
+// a tie, a baseline from a trial and one from outside, bounds, failures.
+func fullCampaign(t testing.TB) *Campaign {
+	t.Helper()
+	c := newCampaign(t, testPlan())
+	one, two, wide := testRing(4, 1, 0, true), testRing(4, 2, 0, true), testRing(4, 3, 0, true)
+	wrong := testTrial(t, c, testRing(4, 1, 1, true), "fast|wrong", "LL", 32768, 1024, 0.5)
+	wrong.Outcome, wrong.Note = Wrong, "3 elements wrong"
+	crashed := testTrial(t, c, testRing(4, 1, 2, true), "crashing", "LL", 32768, 2048)
+	crashed.Outcome = Crashed
+	reference := testTrial(t, c, testRing(4, 1, 3, true), "nccl-ring", "LL", 32768, 8192, 1)
+	reference.Reference = true
+	appendAll(t, c,
+		wrong, crashed, reference,
+		testTrial(t, c, two, "ring", "LL", 32768, 1024, 5), // ties with one, on more threadblocks
+		testTrial(t, c, one, "ring", "LL", 32768, 1024, 5),
+		testTrial(t, c, one, "ring", "LL", 32768, 2048, 6, 8, 7),
+		testTrial(t, c, two, "ring", "LL", 32768, 2048, 9),
+		testTrial(t, c, one, "ring", "Simple", 2<<20, 4096, 12),
+		testTrial(t, c, wide, "ring", "Simple", 2<<20, 4096, 8),
+		testTrial(t, c, wide, "ring", "Simple", 2<<20, 8192, 16),
+	)
+	if err := c.SetTally(Tally{Finished: true, Enumerated: 9, Refused: map[string]int{"link": 2, "threadblocks": 1}, BoundedOut: 2, Tuned: 4, Points: []Point{
+		{Bytes: 1024, Placement: "in", BoundUS: 2.5, Baseline: &Baseline{Name: "nccl ring LL", Program: two.Hash(), Protocol: "LL", TileBytes: 32768}},
+		{Bytes: 2048, Placement: "in", BoundUS: 3.5, Baseline: &Baseline{Name: "measured", TimeUS: 14}},
+		{Bytes: 4096, Placement: "in", Baseline: &Baseline{Name: "never run", Program: one.Hash(), Protocol: "LL128", TileBytes: 576000}},
+		{Bytes: 8192, Placement: "in", Baseline: &Baseline{Name: "nccl ring LL", Program: reference.Program, Protocol: "LL", TileBytes: 32768}},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestTableGolden(t *testing.T) {
+	c := fullCampaign(t)
+	table, err := Build(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range Formats() {
+		var out bytes.Buffer
+		if err := table.Write(&out, name); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, "full."+name, named(out.Bytes(), table))
+	}
+	var empty bytes.Buffer
+	none, err := Build(newCampaign(t, testPlan()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range Formats() {
+		if err := none.Write(&empty, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden(t, "empty", empty.Bytes())
+	if err := none.Write(&empty, "xml"); err == nil || !strings.Contains(err.Error(), "table, json, csv, md") {
+		t.Errorf("%v, want the formats there are", err)
+	}
+}
+
+// The golden table says what it should; this says so in words.
+func TestTableRows(t *testing.T) {
+	table, err := Build(fullCampaign(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(table.Rows) != 4 {
+		t.Fatalf("%d rows, want 4", len(table.Rows))
+	}
+	r := table.Rows[0]
+	if r.Instances != 1 || r.TimeUS != 5 || *r.BaselineTimeUS != 5 || *r.Speedup != 1 || *r.BoundRatio != 0.5 || r.Granularity != 16 {
+		t.Errorf("first row %+v: want the narrower of two equals, against the wider as the baseline", r)
+	}
+	if r = table.Rows[1]; r.TimeUS != 7 || r.TimeCIUS != [2]float64{6, 8} || *r.Speedup != 2 || r.AlgBW != float64(r.Bytes)/r.TimeUS/1e3 || r.BusBW != r.AlgBW*1.5 {
+		t.Errorf("second row %+v", r)
+	}
+	if r = table.Rows[2]; r.Baseline != nil || r.BoundUS != nil {
+		t.Errorf("third row %+v: want no baseline and no bound", r)
+	}
+	if r = table.Rows[3]; r.Algorithm != "ring" || *r.Speedup != 1./16 {
+		t.Errorf("fourth row %+v: a reference is compared with and never wins", r)
+	}
+	type span struct{ min, max int64 }
+	var spans []span
+	for _, r := range table.Ranges {
+		spans = append(spans, span{r.MinBytes, r.MaxBytes})
+	}
+	if want := []span{{1024, 4095}, {4096, 8192}}; !slices.Equal(spans, want) {
+		t.Errorf("ranges %v, want %v", spans, want)
+	}
+}
+
+// The product's contract names the keys of the document.
+func TestTableJSONKeys(t *testing.T) {
+	table, err := Build(fullCampaign(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document map[string]any
+	if err := json.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	row := document["rows"].([]any)[0].(map[string]any)
+	for _, key := range strings.Fields(`collective topology nodes ranks bytes placement algorithm source parameters channels instances
+		protocol tile_bytes time_us time_ci_us algbw_gbps busbw_gbps baseline baseline_time_us speedup bound_us bound_ratio ir executor`) {
+		if _, ok := row[key]; !ok {
+			t.Errorf("rows have no %s", key)
+		}
+	}
+	span := document["ranges"].([]any)[0].(map[string]any)
+	for _, key := range []string{"min_bytes", "max_bytes", "ir", "protocol", "granularity_bytes"} {
+		if _, ok := span[key]; !ok {
+			t.Errorf("ranges have no %s", key)
+		}
+	}
+	if want := map[string]any{"enumerated": 9., "refused": map[string]any{"link": 2., "threadblocks": 1.}, "bounded_out": 2., "tuned": 4.}; !reflect.DeepEqual(document["candidates"], want) {
+		t.Errorf("candidates %v, want %v", document["candidates"], want)
+	}
+	spent := document["campaign"].(map[string]any)
+	if spent["trials"] != 10. || spent["failed"] != 2. || spent["seconds"] != 2.5 || spent["seed"] != 1. {
+		t.Errorf("campaign %v", spent)
+	}
+	if document["schema"] != "colltune.results/v1" {
+		t.Errorf("schema %v", document["schema"])
+	}
+}
+
+// The order in which trials were made, which a run with more jobs changes,
+// leaves no trace in any format.
+func TestTableDoesNotDependOnOrder(t *testing.T) {
+	c := fullCampaign(t)
+	trials := c.Trials()
+	tally, _ := c.Tally()
+	want := printAll(t, c)
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 10 {
+		r.Shuffle(len(trials), func(i, j int) { trials[i], trials[j] = trials[j], trials[i] })
+		other := newCampaign(t, testPlan())
+		for _, trial := range trials {
+			p, err := c.Program(trial.Program)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := other.SaveProgram(trial.Program, p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		appendAll(t, other, trials...)
+		if err := other.SetTally(tally); err != nil {
+			t.Fatal(err)
+		}
+		if got := printAll(t, other); got != want {
+			t.Fatalf("another order of the same trials gives\n%s\nnot\n%s", got, want)
+		}
+	}
+}
+
+func printAll(t *testing.T, c *Campaign) string {
+	t.Helper()
+	table, err := Build(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	for _, name := range Formats() {
+		if err := table.Write(&out, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.String()
+}
+
+// Repetitions are pooled, and one wrong result spoils them all.
+func TestRepeatsArePooled(t *testing.T) {
+	c := newCampaign(t, testPlan(1024))
+	a, b := testRing(4, 1, 0, true), testRing(4, 1, 1, true)
+	again := func(trial Trial, repeat int, outcome Outcome, us ...float64) Trial {
+		trial.Key = Key{Program: trial.Program, Repeat: repeat, Bytes: trial.Bytes}.Hash()
+		trial.Repeat, trial.Outcome, trial.TimesUS = repeat, outcome, us
+		return trial
+	}
+	first := testTrial(t, c, a, "a", "LL", 32768, 1024, 1, 2)
+	lucky := testTrial(t, c, b, "b", "LL", 32768, 1024, 1)
+	appendAll(t, c, first, again(first, 1, OK, 9, 9, 9), lucky, again(lucky, 1, Wrong, 1))
+	table, err := Build(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := table.Rows[0]; r.Algorithm != "a" || r.TimeUS != 9 {
+		t.Errorf("winner %s at %v us, want a at 9", r.Algorithm, r.TimeUS)
+	}
+}
+
+// A size that nothing was measured at ends a range before it, and both
+// placements have rows of their own.
+func TestRangesOfAnUnfinishedCampaign(t *testing.T) {
+	plan := testPlan()
+	plan.Placement = "both"
+	c := newCampaign(t, plan)
+	in, out := testRing(4, 1, 0, true), testRing(4, 1, 0, false)
+	appendAll(t, c,
+		testTrial(t, c, in, "ring", "LL", 32768, 1024, 1),
+		testTrial(t, c, in, "ring", "LL", 32768, 4096, 1), // 2048 is missing
+		testTrial(t, c, in, "ring", "LL", 32768, 8192, 1),
+		testTrial(t, c, out, "ring", "LL", 32768, 1024, 1),
+		testTrial(t, c, out, "ring", "LL128", 576000, 2048, 1),
+	)
+	table, err := Build(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range table.Ranges {
+		got = append(got, r.Placement+" "+sizeText(r.MinBytes)+" "+sizeText(r.MaxBytes+1))
+	}
+	if want := []string{"in 1K 2K", "in 4K 8193", "out 1K 2K", "out 2K 4K"}; !slices.Equal(got, want) {
+		t.Errorf("ranges %q, want %q", got, want)
+	}
+}
