@@ -63,7 +63,7 @@ type schedule struct {
 	next   []int32 // by message: the one behind it on its connection
 	parked heap    // sends of more chunks than there are slots, to be tried again
 	begins heap    // starts of chains that were held back, stale ones among them
-	passes heap    // fused instructions that were held back, stale ones among them
+	passes heap    // sends, fused ones among them, that were held back; some are stale
 	moved  bool    // something was ordered since parked was last tried
 }
 
@@ -114,6 +114,9 @@ func (s *schedule) offer(i int32) {
 		return
 	}
 	if in.put != none && s.open[u.msgs[in.put].receiver] != 0 {
+		if in.get != none {
+			s.passes.push(i, s.prio)
+		}
 		return
 	}
 	s.queued[i] = true
@@ -282,8 +285,7 @@ func (s *schedule) unblock() bool {
 		if !ok {
 			break
 		}
-		if s.held(i) {
-			m := s.u.ins[i].put
+		if m := s.u.ins[i].put; s.queued[i] && !s.done[i] {
 			if s.lines[s.u.msgs[m].conn].held+s.size(m) <= s.u.opt.Slots {
 				s.commit(i) // without a slot to spare
 				return true
@@ -295,7 +297,7 @@ func (s *schedule) unblock() bool {
 		if !ok {
 			break
 		}
-		if s.held(i) && s.u.ins[i].get != none {
+		if in := &s.u.ins[i]; !s.done[i] && in.fused != none && s.lines[s.u.msgs[in.get].conn].head == in.get {
 			s.part(i)
 			return true
 		}
@@ -313,9 +315,6 @@ func (s *schedule) unblock() bool {
 	}
 	return true
 }
-
-// held tells whether i is still held back.
-func (s *schedule) held(i int32) bool { return s.queued[i] && !s.done[i] && s.u.ins[i].put != none }
 
 // part takes a fused instruction apart.
 func (s *schedule) part(a int32) {

@@ -1,0 +1,219 @@
+package compiler
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/compiler/verify"
+)
+
+// routing draws a right program nobody would write: every run of chunks finds
+// its own way, the ways are interleaved at random, scratch is used again as soon
+// as it is free, and directives and scopes are strewn over it.
+type routing struct {
+	*rapid.T
+	*builder
+	free   [][]spot // by rank: scratch slots nobody holds
+	slots  []int    // by rank: scratch slots there are
+	width  int      // chunks a slot has room for
+	routes [][]func()
+}
+
+func (r *routing) pick(n int, label string) int { return rapid.IntRange(0, n-1).Draw(r.T, label) }
+
+func (r *routing) hold(rank int) spot {
+	if free := r.free[rank]; len(free) > 0 {
+		i := r.pick(len(free), "free slot")
+		s := free[i]
+		r.free[rank] = slices.Delete(free, i, i+1)
+		return s
+	}
+	r.slots[rank]++
+	return sc(rank, (r.slots[rank]-1)*r.width)
+}
+
+func (r *routing) drop(s spot) { r.free[s.rank] = append(r.free[s.rank], s) }
+
+// move copies or reduces a run, sometimes by way of scratch.
+func (r *routing) move(reduce bool, from, to spot, count int) {
+	via := r.pick(4, "via")
+	if via < 2 && (via == 0 || reduce) {
+		rank := to.rank
+		if via == 1 {
+			rank = r.pick(r.p.Collective.Ranks, "via rank")
+		}
+		s := r.hold(rank)
+		r.copy(from, s, count)
+		from = s
+		defer r.drop(s)
+	}
+	if reduce {
+		r.reduce(to, from, count)
+	} else {
+		r.copy(from, to, count)
+	}
+}
+
+// runs cuts n chunks into contiguous runs of at most r.width.
+func (r *routing) runs(n int) [][2]int {
+	var all [][2]int
+	for at := 0; at < n; {
+		c := min(n-at, 1+r.pick(r.width, "count"))
+		all = append(all, [2]int{at, c})
+		at += c
+	}
+	return all
+}
+
+// order draws a permutation of the ranks with first in front.
+func (r *routing) order(first int) []int {
+	rest := []int{}
+	for i := range r.p.Collective.Ranks {
+		if i != first {
+			rest = append(rest, i)
+		}
+	}
+	return append([]int{first}, rapid.Permutation(rest).Draw(r.T, "order")...)
+}
+
+// spread adds a route from root to every rank along a random tree.
+func (r *routing) spread(at func(rank int) spot, root, count int) (steps []func()) {
+	order := r.order(root)
+	for i, rank := range order[1:] {
+		parent := order[r.pick(i+1, "parent")]
+		steps = append(steps, func() { r.move(false, at(parent), at(rank), count) })
+	}
+	return steps
+}
+
+func (r *routing) allgather(chunks int) {
+	for rank := range r.p.Collective.Ranks {
+		for _, run := range r.runs(chunks) {
+			at := func(x int) spot { return out(x, rank*chunks+run[0]) }
+			var steps []func()
+			if !r.p.Collective.InPlace {
+				steps = append(steps, func() { r.copy(in(rank, run[0]), at(rank), run[1]) })
+			}
+			r.routes = append(r.routes, append(steps, r.spread(at, rank, run[1])...))
+		}
+	}
+}
+
+func (r *routing) allreduce(chunks int) {
+	for _, run := range r.runs(chunks) {
+		at := func(x int) spot { return in(x, run[0]) }
+		var steps []func()
+		order := r.order(r.pick(r.p.Collective.Ranks, "root"))
+		for i := len(order) - 1; i > 0; i-- {
+			parent := order[r.pick(i, "parent")]
+			steps = append(steps, func() { r.move(true, at(order[i]), at(parent), run[1]) })
+		}
+		steps = append(steps, r.spread(at, order[0], run[1])...)
+		r.routes = append(r.routes, steps)
+	}
+}
+
+func (r *routing) alltoall(chunks int) {
+	n := r.p.Collective.Ranks
+	for from := range n {
+		for to := range n {
+			for _, run := range r.runs(chunks) {
+				r.routes = append(r.routes, []func(){func() {
+					r.move(false, in(from, to*chunks+run[0]), out(to, from*chunks+run[0]), run[1])
+				}})
+			}
+		}
+	}
+}
+
+// drawRouting is a random program for a random collective.
+func drawRouting(t *rapid.T) *lang.Program {
+	spec := collective.Spec{
+		Ranks:  rapid.IntRange(2, 5).Draw(t, "ranks"),
+		Chunks: rapid.IntRange(1, 4).Draw(t, "chunks"),
+	}
+	kind := rapid.IntRange(0, 2).Draw(t, "kind")
+	spec.Name = []string{"allgather", "allreduce", "alltoall"}[kind]
+	spec.InPlace = kind == 1 || kind == 0 && rapid.Bool().Draw(t, "in place")
+	r := &routing{
+		T: t, builder: begin(spec), width: rapid.IntRange(1, 3).Draw(t, "width"),
+		free: make([][]spot, spec.Ranks), slots: make([]int, spec.Ranks),
+	}
+	[]func(int){r.allgather, r.allreduce, r.alltoall}[kind](spec.Chunks)
+	scopes := rapid.Bool().Draw(t, "scopes")
+	directives := rapid.Bool().Draw(t, "directives")
+	for len(r.routes) > 0 {
+		i := r.pick(len(r.routes), "route")
+		if directives {
+			r.channel = r.pick(4, "channel") - 1
+		}
+		step := r.routes[i][0]
+		if scopes && r.pick(3, "scope") == 0 {
+			r.parallel(1+r.pick(3, "factor"), step)
+		} else {
+			step()
+		}
+		if r.routes[i] = r.routes[i][1:]; len(r.routes[i]) == 0 {
+			r.routes = slices.Delete(r.routes, i, i+1)
+		}
+	}
+	return &r.p
+}
+
+// optional is every choice of passes to leave out: none, or one.
+func optional() [][]string {
+	all := [][]string{nil}
+	for _, p := range Passes() {
+		if !p.Required {
+			all = append(all, []string{p.Name})
+		}
+	}
+	return all
+}
+
+// judge has a program executed at random, and asked of the verifier.
+func judge(p *ir.Program, o Options, seeds int64) error {
+	slots := o.Slots
+	if slots == 0 {
+		slots = DefaultSlots
+	}
+	for seed := range seeds {
+		if err := execute(p, slots, o.CallPerChunk, seed); err != nil {
+			return err
+		}
+	}
+	return verify.Check(p, verify.Options{}).Err()
+}
+
+// TestRandomRoutings compiles whatever comes, leaving every optional pass out in
+// turn.
+func TestRandomRoutings(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawRouting(t)
+		o := Options{
+			Instances:     rapid.IntRange(1, 3).Draw(t, "instances"),
+			Slots:         rapid.SampledFrom([]int{0, 1, 2, 3, 8}).Draw(t, "slots"),
+			CallPerChunk:  rapid.Bool().Draw(t, "call per chunk"),
+			MaxChannels:   rapid.SampledFrom([]int{2, 8, 1000}).Draw(t, "channels"),
+			CheckEachPass: true,
+		}
+		for _, o.Disable = range optional() {
+			res, err := Compile(p, o)
+			if err != nil {
+				if strings.Contains(err.Error(), "the limit is") && o.MaxChannels < 1000 {
+					continue
+				}
+				t.Fatal(err)
+			}
+			if err := judge(res.Program, o, 3); err != nil {
+				t.Fatalf("without %v: %v", o.Disable, err)
+			}
+		}
+	})
+}
