@@ -25,6 +25,28 @@ type Family struct {
 	Source string // "builtin", or the file it was loaded from
 }
 
+// Summary is what `template list` prints of a family.
+type Summary struct {
+	Name        string             `json:"name"`
+	Doc         string             `json:"doc"`
+	Collectives []string           `json:"collectives"`
+	Parameters  []script.Parameter `json:"parameters"`
+	Applies     string             `json:"applies"` // the machines it is for, in words
+	Source      string             `json:"source"`
+}
+
+// Summary describes the family.
+func (f *Family) Summary() Summary {
+	s := Summary{f.Name, f.Doc, f.Collectives, f.Parameters, f.Where, f.Source}
+	if s.Applies == "" {
+		s.Applies = "any"
+	}
+	if s.Parameters == nil {
+		s.Parameters = []script.Parameter{}
+	}
+	return s
+}
+
 // maxFile is what is read of a template at most; script.Load refuses less.
 const maxFile = 1 << 20
 
@@ -148,8 +170,6 @@ var aliases = map[string]string{
 	"hier":                     "hierarchical",
 	"p2p":                      "direct",
 	"onestep":                  "direct",
-	"alltonext":                "multi-nic",
-	"ap":                       "all-pairs",
 }
 
 // plainName is a name without case, - and _.

@@ -19,6 +19,7 @@ type declaration struct {
 	done        bool
 	name        string
 	collectives []string
+	where       string
 	parameters  []Parameter
 }
 
@@ -35,7 +36,7 @@ func familyBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	}
 	var collectives *starlark.List
 	parameters := starlark.NewDict(0)
-	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "name", &d.name, "collectives", &collectives, "parameters?", &parameters); err != nil {
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "name", &d.name, "collectives", &collectives, "where?", &d.where, "parameters?", &parameters); err != nil {
 		return nil, err
 	}
 	if !familyName.MatchString(d.name) {

@@ -19,6 +19,7 @@ type Template struct {
 	Name        string      // the family's name
 	Doc         string      // the file's docstring
 	Collectives []string    // in the order declared
+	Where       string      // the machines it is for, in words; empty: any
 	Parameters  []Parameter // in the order declared
 	File        string
 
@@ -54,7 +55,7 @@ func Load(name string, src []byte, o Options) (*Template, error) {
 	if !d.done {
 		return nil, &Error{Pos: lang.Pos{File: name}, Msg: "family(…) is missing: a template declares its name, collectives and parameters"}
 	}
-	t.Name, t.Collectives, t.Parameters = d.name, d.collectives, d.parameters
+	t.Name, t.Collectives, t.Where, t.Parameters = d.name, d.collectives, d.where, d.parameters
 	for _, c := range t.Collectives {
 		if _, err := t.program(c); err != nil {
 			return nil, err
