@@ -11,18 +11,23 @@ import (
 // tile, which may be partial, and the drain are still simulated.
 
 const (
-	maxLag   = 4    // the longest cycle looked for, in tiles
-	history  = 8    // tiles remembered: more than maxLag + 1
-	same     = 1e-9 // relative difference of times that count as equal
-	manyFull = 48   // tiles of the longer run where nothing repeats
-	// budget is the calls that one run simulates where nothing repeats;
-	// programs of very many steps get fewer tiles than manyFull.
-	budget   = 30 << 20
-	fewTiles = 4
+	maxLag  = 4    // the longest cycle looked for, in tiles
+	history = 8    // tiles remembered: more than maxLag + 1
+	same    = 1e-9 // relative difference of times that count as equal
+
+	// Where nothing repeats, a line goes through a run of this many tiles and
+	// one of half as many: more where they cost little, fewer where a tile has
+	// very many calls.
+	manyTiles  = 48
+	fewTiles   = 4
+	mostTiles  = 192
+	smallCalls = 150 << 10 // calls of a run that costs little
+	mostCalls  = 30 << 20  // calls of a run that costs seconds
 )
 
 // pattern watches the tile loop of one run.
 type pattern struct {
+	off      bool // never look: simulate every tile there is time for
 	watching bool
 	total    int // tiles of the whole loop
 	most     int // the highest tile that a threadblock has come to
@@ -40,7 +45,7 @@ type pattern struct {
 func (w *pattern) reset(e *engine, limit int) {
 	n := len(e.p.blocks)
 	w.total = e.c.tiles
-	w.watching = w.total > maxLag && limit > maxLag
+	w.watching = !w.off && w.total > maxLag && limit > maxLag
 	w.most, w.retry, w.live, w.skipped = 0, 0, 0, 0
 	w.steady = [maxLag + 1]int{}
 	if !w.watching {
@@ -52,11 +57,18 @@ func (w *pattern) reset(e *engine, limit int) {
 		w.period = make([]float64, n)
 	}
 	clear(w.runs)
-	for _, b := range e.p.blocks {
-		if b.from < b.to {
+	for i := range e.p.blocks {
+		if e.p.blocks[i].from < e.p.blocks[i].to && !e.p.free(i) {
 			w.live++
 		}
 	}
+}
+
+// free tells whether a threadblock waits for nobody and nobody for slots of
+// its: it runs through all its tiles at once, and says nothing about others.
+func (p *Prepared) free(block int) bool {
+	b := &p.blocks[block]
+	return b.tx < 0 && b.rx < 0 && (b.from == b.to || p.ops[b.from].waitsFrom == p.ops[b.to-1].waitsTo)
 }
 
 // needed is how many equal increments over a lag make a threadblock steady.
@@ -68,9 +80,12 @@ func (w *pattern) tile(e *engine, i int32, s *blockState) {
 		return
 	}
 	m := int(s.tile) // tiles ended
-	w.most = max(w.most, m)
 	ends := w.ends[int(i)*history : int(i+1)*history]
 	ends[m%history] = s.ready
+	if e.p.free(int(i)) {
+		return
+	}
+	w.most = max(w.most, m)
 	for lag := 1; lag <= maxLag && m-1-lag >= 1; lag++ {
 		now := ends[m%history] - ends[(m-lag)%history]
 		before := ends[(m-1)%history] - ends[(m-1-lag)%history]
@@ -143,7 +158,7 @@ func (w *pattern) makespan(e *engine) float64 {
 	for i := range e.blocks {
 		end := e.blocks[i].ready
 		if w.skipped > 0 {
-			end += float64(w.skipped) * w.period[i]
+			end += float64(w.total-int(e.blocks[i].tile)) * w.period[i]
 		}
 		last = max(last, end)
 	}
@@ -156,9 +171,10 @@ func (e *engine) run(ctx context.Context, c *costs) (Result, error) {
 	for i := range e.p.ops {
 		calls += int64(c.calls(e.p.ops[i].count))
 	}
-	full := manyFull
+	full := manyTiles
 	if calls > 0 {
-		full = int(min(max(budget/calls, fewTiles), manyFull))
+		full = int(min(max(smallCalls/calls, manyTiles), mostTiles))
+		full = int(min(max(mostCalls/calls, fewTiles), int64(full)))
 	}
 	limit := min(c.tiles, full)
 	time, err := e.simulate(ctx, c, limit)
