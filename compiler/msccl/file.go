@@ -84,27 +84,39 @@ func (f *File) Placements() []bool {
 	return p
 }
 
-// Spec is the collective that the file computes. Where it says custom and
-// nothing more, known is false, and the Spec gives the sizes of the buffers
-// only.
+// Spec is the collective that the file computes. Where the file says custom and
+// nothing more, or is for in-place calls of a collective that has no in-place
+// form here, known is false, and the Spec gives the sizes of the buffers only.
 func (f *File) Spec(inPlace bool) (s collective.Spec, known bool, err error) {
-	s = collective.Spec{Name: f.collective(), Ranks: f.NGPUs, Chunks: f.NChunksPerLoop, Root: f.Root, InPlace: inPlace}
+	s = collective.Spec{Name: f.collective(), Ranks: f.NGPUs, Chunks: f.NChunksPerLoop, Root: f.Root}
 	if s.Name == "custom" {
-		// Input and output of nchunksperloop chunks each, one buffer in place.
-		s.Name = "alltonext"
-		if inPlace {
-			s.Name = "allreduce"
-		}
-		s.Root = 0
-		_, err = collective.New(s)
+		s, err = f.buffers(inPlace)
 		return s, false, err
 	}
 	if divided(s.Name) {
 		if f.NGPUs < 1 || f.NChunksPerLoop%f.NGPUs != 0 {
-			return s, true, fmt.Errorf("nchunksperloop %d of an %s: want a multiple of the %d ranks", f.NChunksPerLoop, s.Name, f.NGPUs)
+			return s, true, fmt.Errorf("nchunksperloop %d of %s: want a multiple of the %d ranks", f.NChunksPerLoop, s.Name, f.NGPUs)
 		}
 		s.Chunks /= f.NGPUs
 	}
-	_, err = collective.New(s)
-	return s, true, err
+	if _, err = collective.New(s); err != nil || !inPlace {
+		return s, true, err
+	}
+	s.InPlace = true
+	if _, err = collective.New(s); err != nil {
+		s, err = f.buffers(true)
+		return s, false, err
+	}
+	return s, true, nil
+}
+
+// buffers is a Spec with nchunksperloop chunks of input and of output, in one
+// buffer where the call is in place.
+func (f *File) buffers(inPlace bool) (collective.Spec, error) {
+	s := collective.Spec{Name: "alltonext", Ranks: f.NGPUs, Chunks: f.NChunksPerLoop}
+	if inPlace {
+		s.Name, s.InPlace = "allreduce", true
+	}
+	_, err := collective.New(s)
+	return s, err
 }

@@ -179,3 +179,10 @@ func (r *Report) measure(p *ir.Program) {
 	r.ThreadblocksMax = p.MaxThreadblocks()
 	r.StepsMax = p.MaxSteps()
 }
+
+// Refuse is the report of a program that cannot be built from its file.
+func Refuse(err error) *Report {
+	r := &Report{max: 1}
+	r.at(Malformed, Error, -1, -1, -1, "%v", err)
+	return r
+}
