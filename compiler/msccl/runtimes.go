@@ -125,18 +125,10 @@ func Lookup(name string) (*Runtime, error) {
 	return nil, fmt.Errorf("unknown runtime %q: want one of %s", name, strings.Join(Runtimes(), ", "))
 }
 
-// multiplier is what a call's count is multiplied by to become the total that
-// is divided into chunks and compared with the size range. For gather and
-// scatter the runtimes leave it at 1, so that sizes are those of one rank.
-func multiplier(coll string, ranks int) int64 {
-	switch coll {
-	case "allgather", "reducescatter", "alltoall":
-		return int64(ranks)
-	}
-	return 1
-}
-
-// perRank is how many of the bytes that nccl-tests prints the runtime counts.
+// perRank is what the size that nccl-tests prints is divided by to become the
+// size that the runtimes compare with a file's range, and whose elements they
+// divide into chunks: they count those of one rank for gather and scatter, and
+// all of the call's for the others.
 func perRank(coll string, ranks int) int64 {
 	switch coll {
 	case "gather", "scatter":

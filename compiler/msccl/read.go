@@ -1,0 +1,394 @@
+package msccl
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// Limits bound what Read takes. Memory stays within a small multiple of Bytes.
+type Limits struct {
+	Bytes int64 // of the file; 0 is 256 MiB
+}
+
+const defaultBytes = 256 << 20
+
+// Read reads an algorithm file in any of the dialects. An error names the line;
+// it is about text that is no such file, or leaves open what it means. What is
+// clear and wrong is for Verify to say.
+func Read(r io.Reader, l Limits) (*File, error) {
+	if l.Bytes <= 0 {
+		l.Bytes = defaultBytes
+	}
+	text, err := io.ReadAll(io.LimitReader(r, l.Bytes+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case int64(len(text)) > l.Bytes:
+		return nil, fmt.Errorf("file of more than %d bytes", l.Bytes)
+	}
+	p := &parser{scanner: scanner{text: text, line: 1}, f: &File{}}
+	if err := p.file(); err != nil {
+		return nil, err
+	}
+	p.f.Notes = p.notes
+	return p.f, nil
+}
+
+// parser builds a File from elements.
+type parser struct {
+	scanner
+	f    *File
+	gpus []*GPU // by id, as they come
+}
+
+func (p *parser) file() error {
+	kind, name, err := p.next()
+	switch {
+	case err != nil:
+		return err
+	case kind == end:
+		return p.errorf("no element: want <algo …>")
+	case kind == closed || string(name) != "algo":
+		return p.errorf("element %s: want <algo …>", name)
+	}
+	if err := p.algo(); err != nil {
+		return err
+	}
+	if kind == open {
+		if err := p.children("algo", "gpu", p.gpu); err != nil {
+			return err
+		}
+	}
+	if kind, name, err = p.next(); err != nil {
+		return err
+	} else if kind != end {
+		return p.errorf("element %s after </algo>: want one algorithm a file", name)
+	}
+	return p.finish()
+}
+
+// children reads what lies in an element: those it knows, up to its end.
+func (p *parser) children(parent, child string, read func(kind element) error) error {
+	for {
+		kind, name, err := p.next()
+		switch {
+		case err != nil:
+			return err
+		case kind == end:
+			return p.errorf("unterminated %s", parent)
+		case kind == closed && string(name) == parent:
+			return nil
+		case kind == closed:
+			return p.errorf("closing tag of %s: want that of %s", name, parent)
+		case string(name) == child:
+			err = read(kind)
+		case kind == open:
+			p.note("unknown element %s", name)
+			err = p.skipElement(name)
+		default:
+			p.note("unknown element %s", name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// someAsk lists the attributes of algo that some runtime asks for.
+var someAsk = []string{"name", "ngpus", "nchannels", "proto", "inplace", "outofplace", "minBytes", "maxBytes"}
+
+func (p *parser) algo() error {
+	f := p.f
+	for _, a := range someAsk {
+		if p.value(a) == nil {
+			f.Missing = append(f.Missing, a)
+		}
+	}
+	f.Name, f.Proto, f.Coll = string(p.value("name")), string(p.value("proto")), string(p.value("coll"))
+	f.Collective = string(p.value("collective"))
+	if f.Coll == "" {
+		return p.errorf("attribute coll of algo missing")
+	}
+	if f.Proto != "" && !slices.Contains(Protocols, f.Proto) {
+		return p.errorf("attribute proto of algo is %q: want LL, LL128 or Simple", f.Proto)
+	}
+	// Defaults are what finish infers from.
+	for _, a := range [...]struct {
+		into      *int
+		name      string
+		low, high int64
+		must      bool
+		or        int
+	}{
+		{&f.NGPUs, "ngpus", 1, 1 << 16, false, -1},
+		{&f.NChannels, "nchannels", 0, math.MaxInt32, false, -1},
+		{&f.NChunksPerLoop, "nchunksperloop", 1, 1 << 26, true, 0},
+		{&f.Root, "root", 0, 1 << 16, false, 0},
+	} {
+		n, err := p.number("algo", a.name, a.low, a.high)
+		switch {
+		case err != nil:
+			return err
+		case n != nil:
+			*a.into = int(*n)
+		case a.must:
+			return p.errorf("attribute %s of algo missing", a.name)
+		default:
+			*a.into = a.or
+		}
+	}
+	for _, a := range [...]struct {
+		into      **int64
+		name      string
+		low, high int64
+	}{
+		{&f.InPlace, "inplace", 0, 1},
+		{&f.OutOfPlace, "outofplace", 0, 1},
+		{&f.MinBytes, "minBytes", 0, math.MaxInt64},
+		{&f.MaxBytes, "maxBytes", 0, math.MaxInt64},
+		{&f.NThreads, "nthreads", 0, 1 << 16},
+	} {
+		n, err := p.number("algo", a.name, a.low, a.high)
+		if err != nil {
+			return err
+		}
+		*a.into = n
+	}
+	return nil
+}
+
+func (p *parser) gpu(kind element) error {
+	id, err := p.need("gpu", "id", 0, 1<<16-1)
+	if err != nil {
+		return err
+	}
+	g := &GPU{}
+	for _, a := range [...]struct {
+		into *int
+		name string
+	}{{&g.In, "i_chunks"}, {&g.Out, "o_chunks"}, {&g.Scratch, "s_chunks"}} {
+		n, err := p.need("gpu", a.name, 0, 1<<26)
+		if err != nil {
+			return err
+		}
+		*a.into = int(n)
+	}
+	for int64(len(p.gpus)) <= id {
+		p.gpus = append(p.gpus, nil)
+	}
+	if p.gpus[id] != nil {
+		return p.errorf("gpu %d given twice", id)
+	}
+	p.gpus[id] = g
+	if kind == single {
+		return nil
+	}
+	var order []int64
+	err = p.children("gpu", "tb", func(kind element) error {
+		id, err := p.need("tb", "id", 0, 1<<24)
+		if err != nil {
+			return err
+		}
+		order = append(order, id)
+		return p.threadblock(g, kind)
+	})
+	if err != nil {
+		return err
+	}
+	// By id, each of 0 … n-1 once.
+	sorted := make([]Threadblock, len(order))
+	taken := make([]bool, len(order))
+	for i, id := range order {
+		if id >= int64(len(order)) || taken[id] {
+			return p.errorf("threadblock ids of a gpu: want each of 0 to %d once, found %d", len(order)-1, id)
+		}
+		taken[id], sorted[id] = true, g.Threadblocks[i]
+	}
+	g.Threadblocks = sorted
+	return nil
+}
+
+func (p *parser) threadblock(g *GPU, kind element) error {
+	var tb Threadblock
+	for _, a := range [...]struct {
+		into *int
+		name string
+	}{{&tb.Send, "send"}, {&tb.Recv, "recv"}, {&tb.Chan, "chan"}} {
+		n, err := p.need("tb", a.name, -1, 1<<16)
+		if err != nil {
+			return err
+		}
+		*a.into = int(n)
+	}
+	if kind == open {
+		err := p.children("tb", "step", func(kind element) error {
+			s, err := p.step()
+			if err != nil {
+				return err
+			}
+			tb.Steps = append(tb.Steps, s)
+			if kind == open {
+				return p.children("step", "", nil)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	g.Threadblocks = append(g.Threadblocks, tb)
+	return nil
+}
+
+func (p *parser) step() (s Step, err error) {
+	if s.Op, err = p.op(); err != nil {
+		return s, err
+	}
+	if s.SrcBuf, err = p.buffer("srcbuf"); err != nil {
+		return s, err
+	}
+	if s.DstBuf, err = p.buffer("dstbuf"); err != nil {
+		return s, err
+	}
+	hasDep := int32(0)
+	for _, a := range [...]struct {
+		into *int32
+		name string
+		low  int64
+	}{{&s.S, "s", 0}, {&s.SrcOff, "srcoff", -1}, {&s.DstOff, "dstoff", -1}, {&s.Count, "cnt", 0},
+		{&s.DepID, "depid", -1}, {&s.Deps, "deps", -1}, {&hasDep, "hasdep", 0}} {
+		n, err := p.need("step", a.name, a.low, math.MaxInt32)
+		if err != nil {
+			return s, err
+		}
+		*a.into = int32(n)
+	}
+	if hasDep > 1 {
+		return s, p.errorf("attribute hasdep of step is %d: want 0 or 1", hasDep)
+	}
+	s.HasDep = hasDep == 1
+	return s, nil
+}
+
+func (p *parser) op() (ir.Op, error) {
+	v := p.value("type")
+	if v == nil {
+		return 0, p.errorf("attribute type of step missing")
+	}
+	for op := ir.Nop; op <= ir.RecvReduceCopySend; op++ {
+		if string(v) == op.String() {
+			return op, nil
+		}
+	}
+	return 0, p.errorf("step of type %q: want nop, s, r, cpy, re, rrc, rcs, rrs or rrcs", v)
+}
+
+func (p *parser) buffer(name string) (collective.Buffer, error) {
+	v := p.value(name)
+	if len(v) == 1 {
+		for b, letter := range letters {
+			if v[0] == letter {
+				return collective.Buffer(b), nil
+			}
+		}
+	}
+	return 0, p.errorf("attribute %s of step is %q: want i, o or s", name, v)
+}
+
+// need is a number that must be there.
+func (p *parser) need(element, name string, low, high int64) (int64, error) {
+	n, err := p.number(element, name, low, high)
+	switch {
+	case err != nil:
+		return 0, err
+	case n == nil:
+		return 0, p.errorf("attribute %s of %s missing", name, element)
+	}
+	return *n, nil
+}
+
+// number reads an integer as C does, where 0x starts a hexadecimal number and
+// another leading 0 an octal one; nil where the attribute is missing.
+func (p *parser) number(element, name string, low, high int64) (*int64, error) {
+	v := p.value(name)
+	if v == nil {
+		return nil, nil
+	}
+	n, ok := integer(v)
+	if !ok {
+		return nil, p.errorf("attribute %s of %s is %q: want an integer", name, element, v)
+	}
+	if n < low || n > high {
+		return nil, p.errorf("attribute %s of %s is %d: want %d to %d", name, element, n, low, high)
+	}
+	return &n, nil
+}
+
+func integer(v []byte) (n int64, ok bool) {
+	negative := len(v) > 0 && v[0] == '-'
+	if negative {
+		v = v[1:]
+	}
+	base := int64(10)
+	switch {
+	case len(v) > 2 && v[0] == '0' && v[1]|0x20 == 'x':
+		base, v = 16, v[2:]
+	case len(v) > 1 && v[0] == '0':
+		base, v = 8, v[1:]
+	}
+	if len(v) == 0 {
+		return 0, false
+	}
+	for _, c := range v {
+		d := int64(99)
+		switch {
+		case c >= '0' && c <= '9':
+			d = int64(c - '0')
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			d = int64(c|0x20-'a') + 10
+		}
+		if d >= base || n > (math.MaxInt64-d)/base {
+			return 0, false
+		}
+		n = n*base + d
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
+}
+
+// finish puts the GPUs in order and infers what the file leaves out.
+func (p *parser) finish() error {
+	f := p.f
+	if f.NGPUs < 0 {
+		f.NGPUs = len(p.gpus)
+	}
+	if len(p.gpus) != f.NGPUs {
+		return fmt.Errorf("gpus up to id %d: ngpus says %d", len(p.gpus)-1, f.NGPUs)
+	}
+	channels := 1
+	for id, g := range p.gpus {
+		if g == nil {
+			return fmt.Errorf("gpu %d missing: ngpus says %d", id, f.NGPUs)
+		}
+		f.GPUs = append(f.GPUs, *g)
+		for i := range g.Threadblocks {
+			channels = max(channels, g.Threadblocks[i].Chan+1)
+		}
+	}
+	if f.NChannels < 0 {
+		f.NChannels = channels
+	}
+	for _, inPlace := range f.Placements() {
+		if _, _, err := f.Spec(inPlace); err != nil {
+			return err
+		}
+	}
+	return nil
+}

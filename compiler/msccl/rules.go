@@ -1,0 +1,315 @@
+package msccl
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// rule is one thing for which a runtime would not load a file, would never use
+// it, or would run it wrong. It tells the first case it finds in the file, with
+// the place, or nothing.
+type rule struct {
+	name  string
+	check func(f *File, rt *Runtime) string
+}
+
+// rules are what every file is held against, for each runtime. The readers check
+// some of this themselves; the rest they take and then hang, or compute wrong.
+var rules = []rule{
+	{"reader of XML", func(f *File, _ *Runtime) string {
+		if len(f.Notes) > 0 {
+			return fmt.Sprintf("line %d: %s", f.Notes[0].Line, f.Notes[0].Message)
+		}
+		return ""
+	}},
+	{"attributes", func(f *File, rt *Runtime) string {
+		var lacks []string
+		for _, a := range f.Missing {
+			if rt.needs(a) {
+				lacks = append(lacks, a)
+			}
+		}
+		if len(lacks) > 0 {
+			return "attribute " + strings.Join(lacks, ", ") + " of algo missing"
+		}
+		return ""
+	}},
+	{"collective", func(f *File, rt *Runtime) string {
+		for _, name := range rt.Collectives {
+			if name == f.Coll {
+				return ""
+			}
+		}
+		if name, ok := rt.Collectives[canonical(f.Coll)]; ok {
+			return fmt.Sprintf("collective %s, which it calls %s", f.Coll, name)
+		}
+		return fmt.Sprintf("collective %s, which it does not have", f.Coll)
+	}},
+	{"placement", func(f *File, rt *Runtime) string {
+		if !rt.OnePlacement && isZero(f.InPlace) && isZero(f.OutOfPlace) {
+			return "neither for in-place nor for out-of-place calls"
+		}
+		return ""
+	}},
+	{"size range", func(f *File, rt *Runtime) string {
+		s := rt.serves(f)
+		// The smallest element is a byte.
+		g := f.granularity(1)
+		if s.max < g || s.min > s.max || s.max-s.max%g < s.min {
+			return fmt.Sprintf("no size of %d to %d bytes divides into %d chunks", s.min, s.max, f.NChunksPerLoop)
+		}
+		return ""
+	}},
+	{"threads", func(f *File, rt *Runtime) string {
+		if rt.OnePlacement && f.NThreads != nil && *f.NThreads%32 != 0 {
+			return fmt.Sprintf("nthreads %d: want a multiple of 32", *f.NThreads)
+		}
+		return ""
+	}},
+	{"channels", func(f *File, rt *Runtime) string {
+		if f.NChannels > rt.MaxChannels {
+			return fmt.Sprintf("%d channels: at most %d", f.NChannels, rt.MaxChannels)
+		}
+		return f.eachThreadblock(func(_ int, tb *Threadblock) string {
+			if tb.Chan < 0 || tb.Chan >= f.NChannels {
+				return fmt.Sprintf("channel %d: nchannels is %d", tb.Chan, f.NChannels)
+			}
+			return ""
+		})
+	}},
+	{"threadblocks", func(f *File, rt *Runtime) string {
+		for g := range f.GPUs {
+			if n := len(f.GPUs[g].Threadblocks); n > rt.MaxThreadblocks {
+				return fmt.Sprintf("gpu %d: %d threadblocks: at most %d", g, n, rt.MaxThreadblocks)
+			}
+		}
+		return ""
+	}},
+	{"peers", func(f *File, _ *Runtime) string {
+		return f.eachThreadblock(func(g int, tb *Threadblock) string {
+			for _, peer := range [...]int{tb.Send, tb.Recv} {
+				if peer < -1 || peer >= f.NGPUs || peer == g {
+					return fmt.Sprintf("peer %d: want another rank below %d, or -1", peer, f.NGPUs)
+				}
+			}
+			return ""
+		})
+	}},
+	{"peers of a channel", peersOfChannel},
+	{"steps", func(f *File, rt *Runtime) string {
+		return f.eachThreadblock(func(_ int, tb *Threadblock) string {
+			if n := len(tb.Steps); n > rt.MaxSteps {
+				return fmt.Sprintf("%d steps: at most %d", n, rt.MaxSteps)
+			}
+			return ""
+		})
+	}},
+	{"elements", func(f *File, _ *Runtime) string {
+		if len(f.GPUs) > maxChildren {
+			return fmt.Sprintf("%d GPUs: at most %d", len(f.GPUs), maxChildren)
+		}
+		for g := range f.GPUs {
+			n := 1 + len(f.GPUs)
+			for t := range f.GPUs[g].Threadblocks {
+				n += 1 + len(f.GPUs[g].Threadblocks[t].Steps)
+			}
+			if n > maxNodes {
+				return fmt.Sprintf("gpu %d: %d elements to keep: at most %d", g, n, maxNodes)
+			}
+		}
+		return ""
+	}},
+	{"count", func(f *File, _ *Runtime) string {
+		return f.eachStep(func(_ *Threadblock, _ int, s *Step) string {
+			if s.Op != ir.Nop && (s.Count < 1 || s.Count > maxCount) {
+				return fmt.Sprintf("cnt %d: want 1 to %d", s.Count, maxCount)
+			}
+			return ""
+		})
+	}},
+	{"step numbers", func(f *File, _ *Runtime) string {
+		return f.eachStep(func(_ *Threadblock, i int, s *Step) string {
+			if int(s.S) != i {
+				return fmt.Sprintf("s %d of the step that is number %d", s.S, i)
+			}
+			return ""
+		})
+	}},
+	{"dependency", func(f *File, _ *Runtime) string {
+		return f.eachStep(func(_ *Threadblock, _ int, s *Step) string {
+			if s.DepID > maxDepID {
+				return fmt.Sprintf("depid %d: at most %d fits where it is kept", s.DepID, maxDepID)
+			}
+			return ""
+		})
+	}},
+	{"nop", nops},
+	{"reduction", func(f *File, _ *Runtime) string {
+		return f.eachStep(func(tb *Threadblock, i int, s *Step) string {
+			if i > 0 && tb.Steps[i-1].chains(s) && tb.Steps[i-1].Count != s.Count {
+				return fmt.Sprintf("re of %d chunks right after one of %d to the same place: made in one go, of %d", s.Count, tb.Steps[i-1].Count, s.Count)
+			}
+			return ""
+		})
+	}},
+	{"places", places},
+	{"chunks of a buffer", func(f *File, rt *Runtime) string {
+		if !rt.ChecksChunks {
+			return ""
+		}
+		perIn, perOut := 1, 1
+		switch canonical(f.Coll) {
+		case "allgather":
+			perIn = f.NGPUs
+		case "reducescatter":
+			perOut = f.NGPUs
+		}
+		for g := range f.GPUs {
+			gpu := &f.GPUs[g]
+			if gpu.In != 0 && gpu.In*perIn != f.NChunksPerLoop {
+				return fmt.Sprintf("gpu %d: i_chunks %d does not make nchunksperloop %d", g, gpu.In, f.NChunksPerLoop)
+			}
+			if gpu.Out != 0 && gpu.Out*perOut != f.NChunksPerLoop {
+				return fmt.Sprintf("gpu %d: o_chunks %d does not make nchunksperloop %d", g, gpu.Out, f.NChunksPerLoop)
+			}
+		}
+		return ""
+	}},
+}
+
+// needs tells whether the runtime asks for an attribute of algo.
+func (r *Runtime) needs(attribute string) bool {
+	switch attribute {
+	case "name":
+		return r.NeedsName
+	case "outofplace":
+		return !r.OnePlacement
+	case "minBytes", "maxBytes":
+		return r.Ranges
+	}
+	return true
+}
+
+func isZero(n *int64) bool { return n == nil || *n == 0 }
+
+// peersOfChannel bounds the connections a GPU has on one channel.
+func peersOfChannel(f *File, _ *Runtime) string {
+	for g := range f.GPUs {
+		sends, receives := map[int]int{}, map[int]int{}
+		for t := range f.GPUs[g].Threadblocks {
+			tb := &f.GPUs[g].Threadblocks[t]
+			if tb.Send >= 0 {
+				sends[tb.Chan]++
+			}
+			if tb.Recv >= 0 {
+				receives[tb.Chan]++
+			}
+			if n := max(sends[tb.Chan], receives[tb.Chan]); n > maxPerChannel {
+				return fmt.Sprintf("gpu %d: more than %d threadblocks send, or receive, on channel %d", g, maxPerChannel, tb.Chan)
+			}
+		}
+	}
+	return ""
+}
+
+// nops: one carries a dependency for the step after it, which must wait for
+// something itself; it counts as a step only for that, and posts no flag.
+func nops(f *File, _ *Runtime) string {
+	return f.eachStep(func(tb *Threadblock, i int, s *Step) string {
+		switch {
+		case s.Op != ir.Nop:
+			if i > 0 && tb.Steps[i-1].Op == ir.Nop && s.DepID < 0 {
+				return "waits for nothing itself, after a nop"
+			}
+		case s.DepID < 0:
+			return "nop that waits for nothing: the steps after it are counted wrong"
+		case s.HasDep:
+			return "nop with hasdep: it posts no flag"
+		case i == len(tb.Steps)-1:
+			return "nop after the last step"
+		}
+		return ""
+	})
+}
+
+// places holds a step's places against the chunks that the file gives the GPU.
+func places(f *File, _ *Runtime) string {
+	for g := range f.GPUs {
+		gpu := &f.GPUs[g]
+		size := [...]int{gpu.In, gpu.Out, gpu.Scratch}
+		for t := range gpu.Threadblocks {
+			for i := range gpu.Threadblocks[t].Steps {
+				s := &gpu.Threadblocks[t].Steps[i]
+				if s.Op.ReadsSrc() && int(s.SrcOff)+int(s.Count) > size[s.SrcBuf] {
+					return fmt.Sprintf("gpu %d threadblock %d step %d: srcoff %d and cnt %d: %c_chunks is %d", g, t, i, s.SrcOff, s.Count, letters[s.SrcBuf], size[s.SrcBuf])
+				}
+				if s.Op.WritesDst() && int(s.DstOff)+int(s.Count) > size[s.DstBuf] {
+					return fmt.Sprintf("gpu %d threadblock %d step %d: dstoff %d and cnt %d: %c_chunks is %d", g, t, i, s.DstOff, s.Count, letters[s.DstBuf], size[s.DstBuf])
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// eachThreadblock is the first complaint about a threadblock, with its place.
+func (f *File) eachThreadblock(check func(gpu int, tb *Threadblock) string) string {
+	for g := range f.GPUs {
+		for t := range f.GPUs[g].Threadblocks {
+			if why := check(g, &f.GPUs[g].Threadblocks[t]); why != "" {
+				return fmt.Sprintf("gpu %d threadblock %d: %s", g, t, why)
+			}
+		}
+	}
+	return ""
+}
+
+// eachStep is the first complaint about a step, with its place.
+func (f *File) eachStep(check func(tb *Threadblock, i int, s *Step) string) string {
+	for g := range f.GPUs {
+		for t := range f.GPUs[g].Threadblocks {
+			tb := &f.GPUs[g].Threadblocks[t]
+			for i := range tb.Steps {
+				if why := check(tb, i, &tb.Steps[i]); why != "" {
+					return fmt.Sprintf("gpu %d threadblock %d step %d: %s", g, t, i, why)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// Accepts tells whether a runtime would load the file and use it at some size,
+// and if not, why: a reason a rule.
+func (f *File) Accepts(rt *Runtime) (ok bool, why []string) {
+	for _, r := range rules {
+		if reason := r.check(f, rt); reason != "" {
+			why = append(why, reason)
+		}
+	}
+	return len(why) == 0, why
+}
+
+// Accepts tells whether a runtime would load and use a program, written for any
+// size under a protocol, and if not, why.
+func Accepts(p *ir.Program, runtime, protocol string) (ok bool, why []string) {
+	rt, err := Lookup(runtime)
+	if err != nil {
+		return false, []string{err.Error()}
+	}
+	o := WriteOptions{Runtime: runtime, Protocol: protocol}
+	if rt.MaxExclusive {
+		o.MaxBytes = unlimited - 1
+	}
+	f, err := Lower(p, o)
+	if err != nil {
+		return false, []string{err.Error()}
+	}
+	if !slices.Contains(Protocols, protocol) {
+		return false, []string{fmt.Sprintf("unknown protocol %q", protocol)}
+	}
+	return f.Accepts(rt)
+}

@@ -1,0 +1,203 @@
+package msccl
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/colltune/colltune/compiler/verify"
+)
+
+// Verdict is all there is to say of a file.
+type Verdict struct {
+	// Report is the verifier's: of the first of the file's placements that is
+	// wrong, else of the first.
+	Report   *verify.Report
+	InPlace  bool // the placement of Report
+	Findings []verify.Finding
+	Runtimes map[string]Acceptance
+}
+
+// Acceptance is whether a runtime would load and use a file.
+type Acceptance struct {
+	Accepts bool     `json:"accepts"`
+	Why     []string `json:"why"`
+}
+
+// OK tells whether the file is right: whether it computes its collective, and
+// completes, for each placement and at every size it is for. What a runtime
+// refuses does not make it wrong.
+func (v *Verdict) OK() bool { return v.Report.OK() }
+
+// Verify checks a file: as a program, for each placement it is for, with the
+// slots of its protocol where the options name none; and as a file, for each
+// runtime.
+func Verify(f *File, o verify.Options) *Verdict {
+	v := &Verdict{Runtimes: map[string]Acceptance{}}
+	for _, rt := range runtimes {
+		ok, why := f.Accepts(rt)
+		v.Runtimes[rt.Name] = Acceptance{ok, why}
+	}
+	if o.Slots == 0 {
+		o.Slots = Slots(f.Proto)
+		o.CallChunks = f.callChunks(v.Runtimes)
+	}
+	placements := f.Placements()
+	for _, inPlace := range placements {
+		r := f.check(inPlace, o)
+		for _, finding := range r.Findings {
+			if len(placements) > 1 {
+				finding.Message += " (" + placementName(inPlace) + ")"
+			}
+			v.Findings = append(v.Findings, finding)
+		}
+		if v.Report == nil || v.Report.OK() && !r.OK() {
+			v.Report, v.InPlace = r, inPlace
+		}
+	}
+	v.Findings = append(v.Findings, Lint(f)...)
+	if n := v.Report.SlotsNeededSplit; n > 1 {
+		v.Findings = append(v.Findings, note("needs %d slots a connection, %d where each step is one call", n, v.Report.SlotsNeeded))
+	}
+	return v
+}
+
+func placementName(inPlace bool) string {
+	if inPlace {
+		return "in place"
+	}
+	return "out of place"
+}
+
+// check verifies the file for one placement.
+func (f *File) check(inPlace bool, o verify.Options) *verify.Report {
+	p, known, err := f.Program(inPlace)
+	if err != nil {
+		// Read has made sure of this for files it read; others may be anything.
+		return verify.Refuse(err)
+	}
+	o.AnyResult = o.AnyResult || !known
+	return verify.Check(p, o)
+}
+
+// callChunks is how many chunks a call carries at the largest size that one of
+// the runtimes would use the file for, the least of them: the more calls, the
+// more slots a step needs.
+func (f *File) callChunks(accepted map[string]Acceptance) int {
+	least := 0
+	for _, rt := range runtimes {
+		if !accepted[rt.Name].Accepts {
+			continue
+		}
+		n := 1
+		if s := rt.serves(f); s.max != unlimited {
+			n = rt.CallChunks(f.Proto, s.max/perRank(f.collective(), f.NGPUs), f.NChunksPerLoop)
+		}
+		if least == 0 || n < least {
+			least = n
+		}
+	}
+	return max(least, 1)
+}
+
+func note(format string, args ...any) verify.Finding {
+	return verify.Finding{Kind: verify.Lint, Severity: verify.Warning, GPU: -1, Threadblock: -1, Step: -1, Message: fmt.Sprintf(format, args...)}
+}
+
+// lints are what should be known of a file that a runtime does take.
+var lints = []func(f *File) string{
+	func(f *File) string {
+		if f.collective() == "custom" {
+			return "a custom collective: nothing says what it should compute, so its result is not judged"
+		}
+		return ""
+	},
+	func(f *File) string {
+		for _, inPlace := range f.Placements() {
+			if _, known, err := f.Spec(inPlace); err == nil && !known && f.collective() != "custom" {
+				return fmt.Sprintf("in-place calls of %s are not known here: their result is not judged", f.collective())
+			}
+		}
+		return ""
+	},
+	func(f *File) string {
+		switch f.collective() {
+		case "broadcast", "reduce", "gather", "scatter":
+			return fmt.Sprintf("right for root %d only, and no runtime looks at a call's root", f.Root)
+		}
+		return ""
+	},
+	func(f *File) string {
+		if g := f.granularity(1); bits.OnesCount64(uint64(g)) > 1 {
+			return fmt.Sprintf("used for multiples of %d elements only: no power of two is one, and runtimes fall back in silence", g)
+		}
+		return ""
+	},
+	func(f *File) string {
+		if f.MaxBytes == nil {
+			return "no maxBytes: msccl falls back in silence from 128 MiB on"
+		}
+		return ""
+	},
+	func(f *File) string {
+		if f.Proto == "" {
+			return "no proto: slots are not judged"
+		}
+		return ""
+	},
+}
+
+// Lint tells what a user should know before copying a file where a runtime
+// finds it, the first of everything; it holds for right files too.
+func Lint(f *File) []verify.Finding {
+	var found []verify.Finding
+	for _, n := range f.Notes {
+		found = append(found, note("line %d: %s, which the runtimes' reader does not take", n.Line, n.Message))
+	}
+	for _, lint := range lints {
+		if message := lint(f); message != "" {
+			found = append(found, note("%s", message))
+		}
+	}
+	return found
+}
+
+// LintFolder tells where files of one folder, given by name in the order that
+// they are found in, compete for the same calls: the first one wins.
+func LintFolder(names []string, files []*File) []verify.Finding {
+	var found []verify.Finding
+	for _, rt := range runtimes {
+		for j, f := range files {
+			if ok, _ := f.Accepts(rt); !ok {
+				continue
+			}
+			for i, first := range files[:j] {
+				if ok, _ := first.Accepts(rt); !ok || !first.competes(f, rt) {
+					continue
+				}
+				a, b := rt.serves(first), rt.serves(f)
+				found = append(found, note("%s: %s and %s both serve %d to %d bytes; %s is found first",
+					rt.Name, names[i], names[j], max(a.min, b.min), min(a.max, b.max), names[i]))
+			}
+		}
+	}
+	return found
+}
+
+// competes tells whether a runtime would use either file for some call.
+func (f *File) competes(other *File, rt *Runtime) bool {
+	if f.collective() != other.collective() || f.NGPUs != other.NGPUs {
+		return false
+	}
+	a, b := rt.serves(f), rt.serves(other)
+	if max(a.min, b.min) > min(a.max, b.max) {
+		return false
+	}
+	for _, p := range f.Placements() {
+		for _, q := range other.Placements() {
+			if p == q {
+				return true
+			}
+		}
+	}
+	return false
+}
