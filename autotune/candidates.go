@@ -30,8 +30,8 @@ const (
 )
 
 // prepare makes candidates out of what the search hands in: one for each
-// program, in order. The first of several with one program gives its name;
-// baselines of all are kept, and it is a reference only if all are.
+// program, in order. Of several with one program the first contender stands
+// for all, with the baselines of all; it is a reference only if all are.
 func prepare(p *Problem, does func(topologies.Proto) bool, given []Candidate) (all []*candidate, refused map[string]int, duplicates int, err error) {
 	refused = map[string]int{}
 	byHash := map[string]*candidate{}
@@ -39,8 +39,11 @@ func prepare(p *Problem, does func(topologies.Proto) bool, given []Candidate) (a
 		g := given[i]
 		if first := byHash[g.Hash]; first != nil {
 			duplicates++
-			first.Baseline = append(slices.Clone(first.Baseline), g.Baseline...)
-			first.Reference = first.Reference && g.Reference
+			points := append(slices.Clone(first.Baseline), g.Baseline...)
+			if first.Reference {
+				first.Candidate = &g // a contender's name before a reference's
+			}
+			first.Baseline = points
 			continue
 		}
 		col, err := collective.New(g.Program.Collective)
@@ -59,10 +62,7 @@ func prepare(p *Problem, does func(topologies.Proto) bool, given []Candidate) (a
 	}
 	kept := all[:0]
 	for _, c := range all {
-		wanted := c.Protocols
-		if len(wanted) == 0 {
-			wanted = p.protocols()
-		}
+		wanted := c.wanted(p)
 		for _, b := range c.Baseline {
 			if !slices.Contains(wanted, b.Protocol) {
 				wanted = append(slices.Clone(wanted), b.Protocol)
@@ -85,6 +85,14 @@ func prepare(p *Problem, does func(topologies.Proto) bool, given []Candidate) (a
 		kept = append(kept, c)
 	}
 	return kept, refused, duplicates, nil
+}
+
+// wanted are the protocols a candidate is to be tried with.
+func (c *candidate) wanted(p *Problem) []topologies.Proto {
+	if len(c.Protocols) > 0 {
+		return c.Protocols
+	}
+	return p.protocols()
 }
 
 // maxCount is the largest count of any step.

@@ -24,6 +24,7 @@ type trial struct {
 	tile     int64
 	bound    float64 // µs
 	baseline bool
+	compared bool   // only to be compared with: it wins nothing
 	classes  []bool // by row of the table of classes
 	record   results.Trial
 
@@ -38,7 +39,7 @@ type trial struct {
 func (t *trial) ok() bool { return len(t.times) > 0 && !t.wrong }
 
 // competes tells whether the trial can win anything.
-func (t *trial) competes() bool { return t.ok() && !t.Reference }
+func (t *trial) competes() bool { return t.ok() && !t.compared }
 
 // newCell lays out the trials of one size and placement. Tiles with which a
 // program runs alike make one trial, with the runtime's own tile where that is
@@ -53,21 +54,26 @@ func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem i
 		for _, proto := range cand.protocols {
 			var kept []*trial
 			for _, k := range c.knobs(p, cand, proto) {
-				if slices.ContainsFunc(kept, func(t *trial) bool { return results.SameTile(chunk, cand.maxCount, t.tile, k.tile) }) {
+				alike := slices.IndexFunc(kept, func(t *trial) bool { return results.SameTile(chunk, cand.maxCount, t.tile, k.tile) })
+				if alike >= 0 {
+					// The vendor's choice, asked for anyway, competes.
+					kept[alike].compared = kept[alike].compared && k.compared
 					continue
 				}
-				t := &trial{candidate: cand, proto: proto, tile: k.tile, baseline: k.baseline}
+				t := &trial{candidate: cand, proto: proto, tile: k.tile, baseline: k.baseline, compared: k.compared}
 				if cand.Bound != nil {
 					if b := cand.Bound(bytes, proto, k.tile); b > 0 && !math.IsInf(b, 0) {
 						t.bound = b
 					}
 				}
-				t.record = cand.record(c, proto, k.tile)
 				t.classes = make([]bool, len(classes))
 				for i := range classes {
 					t.classes[i] = classes[i].has(cand, proto, k.tile, bytes)
 				}
 				kept = append(kept, t)
+			}
+			for _, t := range kept {
+				t.record = cand.record(c, t)
 			}
 			cand.possible = cand.possible || len(kept) > 0
 			c.trials = append(c.trials, kept...)
@@ -77,10 +83,11 @@ func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem i
 	return c
 }
 
-// knob is a tile to try, and whether it is the vendor's choice.
+// knob is a tile to try.
 type knob struct {
 	tile     int64
-	baseline bool
+	baseline bool // the vendor's choice
+	compared bool // and nothing but to be compared with
 }
 
 // knobs lists the tiles to try a candidate with, the vendor's own choice first.
@@ -92,28 +99,27 @@ func (c *cell) knobs(p *Problem, cand *candidate, proto topologies.Proto) []knob
 			if tile == 0 {
 				tile = p.ownTile(proto)
 			}
-			list = append(list, knob{tile, true})
+			list = append(list, knob{tile, true, true})
 		}
 	}
-	wanted := len(cand.Protocols) == 0 && slices.Contains(p.protocols(), proto) || slices.Contains(cand.Protocols, proto)
-	if cand.Reference || !wanted {
+	if cand.Reference || !slices.Contains(cand.wanted(p), proto) {
 		return list
 	}
 	for _, tile := range p.tiles(proto) {
-		list = append(list, knob{tile, false})
+		list = append(list, knob{tile, false, false})
 	}
 	return list
 }
 
 // record is the journal's form of a trial, before it is made.
-func (cand *candidate) record(c *cell, proto topologies.Proto, tile int64) results.Trial {
+func (cand *candidate) record(c *cell, t *trial) results.Trial {
 	return results.Trial{
 		Bytes: c.bytes, Placement: c.placement,
 		Algorithm: cand.Algorithm, Source: cand.Source, Parameters: cand.Parameters,
 		Channels: cand.Channels, Instances: cand.Instances,
-		Protocol: proto.String(), TileBytes: tile,
+		Protocol: t.proto.String(), TileBytes: t.tile,
 		Program: cand.Hash, LoopChunks: cand.loopChunks, MaxCount: cand.maxCount, Threadblocks: cand.threadblocks, Steps: cand.steps,
-		Reference: cand.Reference,
+		Reference: t.compared,
 	}
 }
 

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,9 @@ import (
 
 	"github.com/google/renameio/v2"
 )
+
+// ErrNothingFits says that a runtime would run nothing of what was measured.
+var ErrNothingFits = errors.New("nothing to export")
 
 // ExportOptions says what to write, for whom, and where.
 type ExportOptions struct {

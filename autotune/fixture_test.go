@@ -1,0 +1,233 @@
+package autotune
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/topologies"
+)
+
+const testRanks = 4
+
+// testTopology has the runtimes' own tiles, and a small and a large one beside.
+func testTopology() *topologies.Topology {
+	t := &topologies.Topology{Name: "test", Nodes: 1, Ranks: make([]topologies.Rank, testRanks), Runtime: "nccl"}
+	t.Protocols[topologies.LL] = topologies.Protocol{Slots: 8, Tile: 32768, Tiles: []units.Bytes{8192, 32768, 131072}}
+	t.Protocols[topologies.LL128] = topologies.Protocol{Slots: 8, Tile: 576000, Tiles: []units.Bytes{576000}}
+	t.Protocols[topologies.Simple] = topologies.Protocol{Slots: 2, Tile: 2 << 20, Tiles: []units.Bytes{65536, 2 << 20}}
+	return t
+}
+
+// ring is a ring allreduce with instances; mark tells programs apart.
+func ring(instances, mark int, inPlace bool) *ir.Program {
+	const n = testRanks
+	p := &ir.Program{Name: "ring", Collective: collective.Spec{Name: "allreduce", Ranks: n, Chunks: n * instances, InPlace: inPlace}}
+	for r := range n {
+		g := ir.GPU{Scratch: mark}
+		for i := range instances {
+			at := func(k int) ir.Loc { return ir.Loc{Off: int32(((r-k)%n+n)%n*instances + i)} }
+			tb := ir.Threadblock{Send: (r + 1) % n, Recv: (r + n - 1) % n, Channel: i}
+			tb.Steps = append(tb.Steps, ir.Step{Op: ir.Send, Count: 1, Src: at(0)})
+			for k := 1; k < n; k++ {
+				tb.Steps = append(tb.Steps, ir.Step{Op: ir.RecvReduceCopySend, Count: 1, Src: at(k), Dst: at(k)})
+			}
+			for k := n; k < 2*n-2; k++ {
+				tb.Steps = append(tb.Steps, ir.Step{Op: ir.RecvCopySend, Count: 1, Dst: at(k)})
+			}
+			tb.Steps = append(tb.Steps, ir.Step{Op: ir.Recv, Count: 1, Dst: at(2*n - 2)})
+			g.Threadblocks = append(g.Threadblocks, tb)
+		}
+		p.GPUs = append(p.GPUs, g)
+	}
+	return p
+}
+
+// field is a landscape of times: a bound that falls with instances and rises
+// with bytes, and a time above it by a factor that only a trial tells.
+type field struct{ seed int64 }
+
+func (f field) bound(instances int, bytes int64, proto topologies.Proto, tile int64) float64 {
+	start := []float64{5, 8, 14}[proto]
+	rate := []float64{20, 60, 100}[proto]
+	return start + float64(instances)/2 + float64(bytes)/1e3/rate/float64(instances) + 1e4/float64(tile)
+}
+
+// factor is at least 1, and exactly 1 now and then.
+func (f field) factor(hash string, bytes int64, proto topologies.Proto, tile int64) float64 {
+	h := sha256.Sum256(fmt.Appendf(nil, "%d %s %d %d %d", f.seed, hash, bytes, proto, tile))
+	x := float64(binary.LittleEndian.Uint32(h[:])) / math.MaxUint32
+	return 1 + math.Floor(x*8)/8
+}
+
+func (f field) time(t executor.Trial) float64 {
+	bytes, tile := t.Bytes, t.TileBytes
+	// Tiles that run alike take alike: the small one stands for both.
+	chunk := results.ChunkBytes(bytes, 4, t.Program.Collective.Chunks)
+	for _, other := range testTopology().Protocols[t.Protocol].Tiles {
+		if results.SameTile(chunk, 1, tile, int64(other)) {
+			tile = min(tile, int64(other))
+		}
+	}
+	return f.bound(t.Program.Channels(), bytes, t.Protocol, tile) * f.factor(t.Program.Hash(), bytes, t.Protocol, tile)
+}
+
+// candidates is a set of rings with distinct programs.
+func (f field) candidates(n int, inPlace, bounded bool) []Candidate {
+	var all []Candidate
+	for i := range n {
+		instances := []int{1, 2, 3, 4, 8, 24}[i%6]
+		p := ring(instances, i, inPlace)
+		c := Candidate{
+			Algorithm: "ring", Source: "template", Parameters: map[string]any{"mark": i},
+			Channels: 1, Instances: instances, Program: p, Hash: p.Hash(), SlotsNeeded: 1,
+		}
+		if bounded {
+			c.Bound = func(bytes int64, proto topologies.Proto, tile int64) float64 {
+				// A bound for one tile must hold for the ones that run alike.
+				return f.bound(instances, bytes, proto, max(tile, 1<<30))
+			}
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// fake is an executor that asks a function.
+type fake struct {
+	description executor.Description
+	run         func(context.Context, executor.Trial) (executor.Measurement, error)
+	mu          sync.Mutex
+	calls       map[string]int // by trial
+	closed      int
+}
+
+func newFake(run func(context.Context, executor.Trial) (executor.Measurement, error)) *fake {
+	return &fake{
+		description: executor.Description{Name: "fake", Version: "1", Deterministic: true, Fingerprint: map[string]string{"model": "1"}},
+		run:         run, calls: map[string]int{},
+	}
+}
+
+// fakeOf measures a field.
+func fakeOf(f field) *fake {
+	return newFake(func(_ context.Context, t executor.Trial) (executor.Measurement, error) {
+		return executor.Measurement{TimesUS: []float64{f.time(t)}}, nil
+	})
+}
+
+func (e *fake) Describe(context.Context) (executor.Description, error) { return e.description, nil }
+
+func (e *fake) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+	e.mu.Lock()
+	e.calls[fmt.Sprintf("%s %d %s %d", t.Program.Hash(), t.Bytes, t.Protocol, t.TileBytes)]++
+	e.mu.Unlock()
+	return e.run(ctx, t)
+}
+
+func (e *fake) Close() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed++
+	return nil
+}
+
+func (e *fake) total() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := 0
+	for _, c := range e.calls {
+		n += c
+	}
+	return n
+}
+
+var testSizes = []int64{1 << 10, 1 << 16, 1 << 20, 1 << 26}
+
+func testProblem() Problem {
+	return Problem{Topology: testTopology(), TopologyHash: fmt.Sprintf("%064x", 7), Sizes: testSizes, DType: "f32", Op: "sum", Iters: 20, Warmup: 5, Seed: 1}
+}
+
+func testPlan(placement string) results.Plan {
+	return results.Plan{
+		Version: "0.1.0", Topology: results.Topology{Name: "test", Nodes: 1, Ranks: testRanks, Hash: fmt.Sprintf("%064x", 7)},
+		Collective: "allreduce", Op: "sum", DType: "f32", Placement: placement, Sizes: testSizes, Iters: 20, Warmup: 5, Seed: 1, Executor: "fake",
+	}
+}
+
+func newCampaign(t testing.TB, placement string) *results.Campaign {
+	t.Helper()
+	c, err := results.Create(t.TempDir(), testPlan(placement))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// optionsFor runs everything on one fake, which several jobs share.
+func optionsFor(c *results.Campaign, e executor.Executor, jobs int) Options {
+	return Options{Executors: func() (executor.Executor, error) { return e, nil }, Jobs: jobs, Campaign: c}
+}
+
+// tuned runs to the end and gives the table's rows and ranges, as JSON.
+func tuned(t testing.TB, c *results.Campaign, candidates []Candidate, o Options) (string, Summary) {
+	t.Helper()
+	summary, err := Run(context.Background(), testProblem(), candidates, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tally := results.Tally{Finished: true, Enumerated: len(candidates), BoundedOut: summary.BoundedOut, Tuned: summary.Tuned}
+	if err := c.SetTally(tally); err != nil {
+		t.Fatal(err)
+	}
+	return tableOf(t, c, false), summary
+}
+
+// tableOf is a campaign's table as JSON, its seconds left out; and without
+// what pruning may change, where answer is set.
+func tableOf(t testing.TB, c *results.Campaign, answer bool) string {
+	t.Helper()
+	table, err := results.Build(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.Campaign.Seconds = 0
+	if answer {
+		table.Campaign, table.Candidates = results.Spent{}, results.Candidates{}
+	}
+	var b bytes.Buffer
+	if err := table.Write(&b, "json"); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// exportsOf is what every runtime would be given.
+func exportsOf(t testing.TB, c *results.Campaign) string {
+	t.Helper()
+	var b bytes.Buffer
+	for _, runtime := range results.Runtimes() {
+		report, err := results.Export(c, results.ExportOptions{To: "msccl-xml", Runtime: runtime.Name, Out: t.TempDir()})
+		if errors.Is(err, results.ErrNothingFits) {
+			fmt.Fprintf(&b, "%s: nothing\n", runtime.Name)
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		report.Load = ""
+		fmt.Fprintf(&b, "%s: %+v\n", runtime.Name, report)
+	}
+	return b.String()
+}

@@ -1,0 +1,503 @@
+package autotune
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/topologies"
+)
+
+// What is pruned would have won nothing, neither in the table nor in an export.
+func TestPrunedIsExhaustive(t *testing.T) {
+	saved := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		f := field{rapid.Int64().Draw(rt, "seed")}
+		n := rapid.IntRange(1, 24).Draw(rt, "candidates")
+		whole, pruned := newCampaign(t, "in"), newCampaign(t, "in")
+		defer whole.Close()
+		defer pruned.Close()
+		_, all := tuned(t, whole, f.candidates(n, true, false), optionsFor(whole, fakeOf(f), 2))
+		_, some := tuned(t, pruned, f.candidates(n, true, true), optionsFor(pruned, fakeOf(f), 2))
+		if a, b := tableOf(t, whole, true), tableOf(t, pruned, true); a != b {
+			rt.Fatalf("exhaustive gives\n%s\npruned gives\n%s", a, b)
+		}
+		if all.BoundedOut != 0 || some.Tuned+some.BoundedOut != n {
+			rt.Fatalf("%d candidates: %+v exhaustive, %+v pruned", n, all, some)
+		}
+		saved += all.Trials - some.Trials
+	})
+	if saved == 0 {
+		t.Error("nothing was ever pruned")
+	}
+}
+
+// The trials made, and so the table and its counts, are the same with any
+// number of jobs.
+func TestJobsChangeNothing(t *testing.T) {
+	f := field{5}
+	var want string
+	for _, jobs := range []int{1, 2, 7, 40} {
+		c := newCampaign(t, "in")
+		e := fakeOf(f)
+		got, summary := tuned(t, c, f.candidates(20, true, true), optionsFor(c, e, jobs))
+		if want == "" {
+			want = got
+		}
+		if got != want {
+			t.Errorf("%d jobs give another table:\n%s\nnot\n%s", jobs, got, want)
+		}
+		if e.total() != summary.Trials {
+			t.Errorf("%d jobs: %d calls for %d trials", jobs, e.total(), summary.Trials)
+		}
+	}
+}
+
+// A campaign whose journal is cut at any byte goes on to the same table, and
+// makes no trial again that the journal still has.
+func TestKilledAndResumed(t *testing.T) {
+	f := field{11}
+	candidates := f.candidates(12, true, true)
+	c := newCampaign(t, "in")
+	want, whole := tuned(t, c, candidates, optionsFor(c, fakeOf(f), 3))
+	c.Close()
+	path := filepath.Join(c.Dir(), "trials.jsonl")
+	journal, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 12 {
+		cut := r.IntN(len(journal))
+		if err := os.WriteFile(path, journal[:cut], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		kept := bytes.Count(journal[:cut], []byte(`"trial":`)) - bytes.Count(journal[bytes.LastIndexByte(journal[:cut], '\n')+1:cut], []byte(`"trial":`))
+		c, err := results.Open(c.Dir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := fakeOf(f)
+		got, summary := tuned(t, c, candidates, optionsFor(c, e, 3))
+		if got != want {
+			t.Fatalf("cut at %d: the table is\n%s\nnot\n%s", cut, got, want)
+		}
+		if summary.Known != kept || e.total() != whole.Trials-kept {
+			t.Errorf("cut at %d of %d: %d trials kept, %d known, %d made again, %d in all", cut, len(journal), kept, summary.Known, e.total(), whole.Trials)
+		}
+		c.Close()
+	}
+	// A finished one makes none.
+	c, err = results.Open(c.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	e := fakeOf(f)
+	if got, _ := tuned(t, c, candidates, optionsFor(c, e, 3)); got != want || e.total() != 0 {
+		t.Errorf("a finished campaign makes %d trials", e.total())
+	}
+}
+
+// Cut short by a number of trials again and again, a campaign gets to the same
+// end, whatever the number of jobs.
+func TestTrialsLimit(t *testing.T) {
+	f := field{3}
+	candidates := f.candidates(10, true, true)
+	whole := newCampaign(t, "in")
+	want, all := tuned(t, whole, candidates, optionsFor(whole, fakeOf(f), 2))
+
+	c := newCampaign(t, "in")
+	made := 0
+	for i := 0; ; i++ {
+		o := optionsFor(c, fakeOf(f), 1+i%3)
+		o.Trials = 7
+		summary, err := Run(context.Background(), testProblem(), candidates, o)
+		made += summary.Trials
+		if err == nil {
+			break
+		}
+		var limit *LimitError
+		if !errors.As(err, &limit) || !errors.Is(err, ErrLimit) || limit.Limit != "trials" {
+			t.Fatal(err)
+		}
+		if summary.Trials != 7 {
+			t.Fatalf("%d trials made, want 7", summary.Trials)
+		}
+	}
+	if made != all.Trials {
+		t.Errorf("%d trials in pieces, %d in one go", made, all.Trials)
+	}
+	if got, _ := tuned(t, c, candidates, optionsFor(c, fakeOf(f), 2)); got != want {
+		t.Errorf("in pieces\n%s\nin one go\n%s", got, want)
+	}
+}
+
+func TestBudgetAndInterrupt(t *testing.T) {
+	f := field{4}
+	candidates := f.candidates(10, true, true)
+	t.Run("budget", func(t *testing.T) {
+		c := newCampaign(t, "in")
+		o := optionsFor(c, fakeOf(f), 2)
+		o.Budget = time.Nanosecond
+		_, err := Run(context.Background(), testProblem(), candidates, o)
+		var limit *LimitError
+		if !errors.As(err, &limit) || limit.Limit != "budget" {
+			t.Fatalf("%v, want the budget to be spent", err)
+		}
+	})
+	t.Run("interrupt", func(t *testing.T) {
+		c := newCampaign(t, "in")
+		ctx, cancel := context.WithCancel(context.Background())
+		var calls atomic.Int32
+		e := newFake(func(ctx context.Context, trial executor.Trial) (executor.Measurement, error) {
+			if calls.Add(1) == 20 {
+				cancel()
+				<-ctx.Done()
+				return executor.Measurement{}, ctx.Err()
+			}
+			return executor.Measurement{TimesUS: []float64{f.time(trial)}}, nil
+		})
+		summary, err := Run(ctx, testProblem(), candidates, optionsFor(c, e, 2))
+		if !errors.Is(err, ErrInterrupted) {
+			t.Fatalf("%v, want ErrInterrupted", err)
+		}
+		trials := c.Trials()
+		if len(trials) < 19 || len(trials) != summary.Trials {
+			t.Errorf("%d trials in the journal, %d in the summary, want all that were made", len(trials), summary.Trials)
+		}
+		for _, trial := range trials {
+			if trial.Outcome != results.OK {
+				t.Errorf("the interrupt is in the journal as %s: %s", trial.Outcome, trial.Note)
+			}
+		}
+		if summary.Untried == 0 {
+			t.Error("candidates that were never looked at are counted as something else")
+		}
+	})
+}
+
+// Whatever an executor does to some trials, the rest of the campaign has the
+// winners it would have had without them.
+func TestFaultsAreOutcomes(t *testing.T) {
+	f := field{8}
+	candidates := f.candidates(12, true, true)
+	bad := map[string]bool{} // every third program
+	var good []Candidate
+	for i, c := range candidates {
+		if i%3 == 0 {
+			bad[c.Hash] = true
+		} else {
+			good = append(good, c)
+		}
+	}
+	clean := newCampaign(t, "in")
+	tuned(t, clean, good, optionsFor(clean, fakeOf(f), 2))
+	want := tableOf(t, clean, true)
+	for _, c := range []struct {
+		name  string
+		fault func(context.Context) (executor.Measurement, error)
+		want  results.Outcome
+	}{
+		{"wrong", func(context.Context) (executor.Measurement, error) {
+			return executor.Measurement{TimesUS: []float64{0.001}, Wrong: 3, Checked: true}, nil
+		}, results.Wrong},
+		{"refused", func(context.Context) (executor.Measurement, error) {
+			return executor.Measurement{}, fmt.Errorf("no: %w", executor.ErrUnsupported)
+		}, results.Failed},
+		{"crash", func(context.Context) (executor.Measurement, error) {
+			return executor.Measurement{}, fmt.Errorf("trial: %w", &executor.CrashError{Executor: "fake", Exit: "signal: killed"})
+		}, results.Crashed},
+		{"timeout", func(context.Context) (executor.Measurement, error) {
+			return executor.Measurement{}, &executor.TimeoutError{After: time.Second, Why: "stood still"}
+		}, results.TimedOut},
+		{"late", func(ctx context.Context) (executor.Measurement, error) {
+			<-ctx.Done()
+			return executor.Measurement{}, ctx.Err()
+		}, results.TimedOut},
+		{"quarantined", func(context.Context) (executor.Measurement, error) {
+			return executor.Measurement{}, &executor.QuarantineError{Strikes: 2, Last: &executor.CrashError{}}
+		}, results.Quarantined},
+		{"negative time", func(context.Context) (executor.Measurement, error) {
+			return executor.Measurement{TimesUS: []float64{-1}}, nil
+		}, results.Failed},
+		{"no time", func(context.Context) (executor.Measurement, error) { return executor.Measurement{}, nil }, results.Failed},
+		{"not UTF-8", func(context.Context) (executor.Measurement, error) {
+			return executor.Measurement{}, errors.New(strings.Repeat("\xff\x00", 9000))
+		}, results.Failed},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			store := newCampaign(t, "in")
+			e := newFake(func(ctx context.Context, trial executor.Trial) (executor.Measurement, error) {
+				if bad[trial.Program.Hash()] {
+					return c.fault(ctx)
+				}
+				return executor.Measurement{TimesUS: []float64{f.time(trial)}}, nil
+			})
+			o := optionsFor(store, e, 4)
+			o.Timeout = 5 * time.Millisecond
+			_, summary := tuned(t, store, candidates, o)
+			if got := tableOf(t, store, true); got != want {
+				t.Errorf("with faults\n%s\nwithout\n%s", got, want)
+			}
+			found := map[results.Outcome]int{}
+			failed := 0
+			for _, trial := range store.Trials() {
+				found[trial.Outcome]++
+				if trial.Outcome != results.OK {
+					failed++
+				}
+				if len(trial.Note) > maxNote+8 {
+					t.Errorf("a note of %d bytes", len(trial.Note))
+				}
+			}
+			if found[c.want] == 0 || failed != summary.Failed || failed == 0 {
+				t.Errorf("outcomes %v, %d failed in the summary, want some %s", found, summary.Failed, c.want)
+			}
+			if c.want == results.Crashed && found[results.Quarantined] == 0 {
+				t.Errorf("outcomes %v: a program that kills executors is not kept from them", found)
+			}
+			back, err := results.OpenReadOnly(store.Dir())
+			if err != nil {
+				t.Fatalf("the journal cannot be read back: %v", err)
+			}
+			if len(back.Trials()) != len(store.Trials()) {
+				t.Error("trials were lost")
+			}
+		})
+	}
+}
+
+// A lost executor ends the run with what is there; the next one goes on.
+func TestLostExecutor(t *testing.T) {
+	f := field{2}
+	candidates := f.candidates(8, true, true)
+	whole := newCampaign(t, "in")
+	want, all := tuned(t, whole, candidates, optionsFor(whole, fakeOf(f), 2))
+
+	c := newCampaign(t, "in")
+	var calls atomic.Int32
+	dying := newFake(func(_ context.Context, trial executor.Trial) (executor.Measurement, error) {
+		if calls.Add(1) > 10 {
+			return executor.Measurement{}, &executor.LostError{Executor: "fake", Starts: 3, Last: errors.New("gone")}
+		}
+		return executor.Measurement{TimesUS: []float64{f.time(trial)}}, nil
+	})
+	summary, err := Run(context.Background(), testProblem(), candidates, optionsFor(c, dying, 2))
+	if !errors.Is(err, executor.ErrLost) {
+		t.Fatalf("%v, want ErrLost", err)
+	}
+	if summary.Trials != 10 || len(c.Trials()) != 10 {
+		t.Errorf("%d trials, %d in the journal, want 10", summary.Trials, len(c.Trials()))
+	}
+	if dying.closed == 0 {
+		t.Error("the executor was not closed")
+	}
+	e := fakeOf(f)
+	if got, _ := tuned(t, c, candidates, optionsFor(c, e, 2)); got != want || e.total() != all.Trials-10 {
+		t.Errorf("after the loss %d trials were made, want %d", e.total(), all.Trials-10)
+	}
+	_, err = Run(context.Background(), testProblem(), candidates, Options{Campaign: newCampaign(t, "in"), Executors: func() (executor.Executor, error) {
+		return nil, &executor.LostError{Executor: "fake", Starts: 3, Last: errors.New("dies at start")}
+	}})
+	if !errors.Is(err, executor.ErrLost) {
+		t.Errorf("%v, want ErrLost", err)
+	}
+}
+
+// What the vendor's library would run is measured whatever its bound, first,
+// and with the tile its runtime uses.
+func TestBaselineIsAlwaysMeasured(t *testing.T) {
+	f := field{9}
+	for _, reference := range []bool{false, true} {
+		candidates := f.candidates(8, true, true)
+		b := &candidates[5] // 24 instances: slow at small sizes, fast at large ones
+		b.Reference = reference
+		for _, n := range testSizes {
+			b.Baseline = append(b.Baseline, Point{Bytes: n, Protocol: topologies.Simple})
+		}
+		c := newCampaign(t, "in")
+		var first []string
+		o := optionsFor(c, fakeOf(f), 1)
+		o.Progress = func(e Event) {
+			if e.Kind == TrialDone && e.Done == 1 {
+				first = append(first, fmt.Sprintf("%s %d", e.Protocol, e.TileBytes))
+			}
+		}
+		tuned(t, c, candidates, o)
+		want := fmt.Sprint([]string{"Simple 2097152", "Simple 2097152", "Simple 2097152", "Simple 2097152"})
+		if fmt.Sprint(first) != want {
+			t.Errorf("first trials %v, want %v", first, want)
+		}
+		at := map[int64]bool{}
+		others := 0
+		for _, trial := range c.Trials() {
+			if trial.Program == b.Hash {
+				at[trial.Bytes] = at[trial.Bytes] || trial.Protocol == "Simple" && trial.TileBytes == 2<<20
+				if trial.Protocol != "Simple" {
+					others++
+				}
+				if trial.Reference != reference {
+					t.Errorf("a trial of the baseline has reference %v, want %v", trial.Reference, reference)
+				}
+			}
+		}
+		for _, n := range testSizes {
+			if !at[n] {
+				t.Errorf("the baseline was not measured at %d", n)
+			}
+		}
+		table, err := results.Build(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wins := 0
+		for _, r := range table.Rows {
+			if r.IR == b.Hash {
+				wins++
+			}
+		}
+		if reference && (wins > 0 || others > 0) {
+			t.Errorf("a reference wins %d sizes and is tried with %d other knobs", wins, others)
+		}
+	}
+}
+
+// Two candidates with one program are one, slots rule protocols out, and both
+// placements are tuned apart.
+func TestCandidatesAreSettled(t *testing.T) {
+	f := field{1}
+	candidates := f.candidates(3, true, true)
+	candidates = append(candidates, candidates[0], f.candidates(1, false, true)[0])
+	candidates[1].SlotsNeeded = 3 // LL and LL128 only
+	candidates[2].SlotsNeeded = 9 // nothing
+	c := newCampaign(t, "both")
+	e := fakeOf(f)
+	_, summary := tuned(t, c, candidates, optionsFor(c, e, 2))
+	if summary.Duplicates != 1 || summary.Refused[refusedSlots] != 1 || summary.Tuned+summary.BoundedOut != 3 {
+		t.Errorf("%+v, want 1 duplicate, 1 refused for its slots, 3 others", summary)
+	}
+	placements := map[string]int{}
+	for _, trial := range c.Trials() {
+		placements[trial.Placement]++
+		if trial.Program == candidates[1].Hash && trial.Protocol == "Simple" {
+			t.Error("a program that needs 3 slots was given 2")
+		}
+	}
+	if placements["in"] == 0 || placements["out"] == 0 {
+		t.Errorf("trials by placement %v, want both", placements)
+	}
+}
+
+// An executor that cannot run the problem is refused before any trial.
+func TestUnsupportedProblem(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*executor.Description)
+		want   string
+	}{
+		{"dtype", func(d *executor.Description) { d.DTypes = []string{"f64"} }, "dtype f32"},
+		{"op", func(d *executor.Description) { d.Operations = []string{"max"} }, "operation sum"},
+		{"ranks", func(d *executor.Description) { d.MaxRanks = 2 }, "4 ranks"},
+	} {
+		e := fakeOf(field{})
+		c.change(&e.description)
+		_, err := Run(context.Background(), testProblem(), field{}.candidates(1, true, true), optionsFor(newCampaign(t, "in"), e, 1))
+		if !errors.Is(err, executor.ErrUnsupported) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want that it is not supported", c.name, err)
+		}
+	}
+	e := fakeOf(field{})
+	e.description.Protocols = []string{"LL"}
+	c := newCampaign(t, "in")
+	tuned(t, c, field{}.candidates(3, true, true), optionsFor(c, e, 1))
+	for _, trial := range c.Trials() {
+		if trial.Protocol != "LL" {
+			t.Errorf("a trial with %s on an executor that has LL alone", trial.Protocol)
+		}
+	}
+	if _, err := Run(context.Background(), testProblem(), nil, Options{Strategy: "hunch"}); err == nil || !strings.Contains(err.Error(), "want one of bounded") {
+		t.Errorf("%v, want the strategies there are", err)
+	}
+}
+
+// A changed fingerprint is told, and nothing of the old one is taken over.
+func TestChangedFingerprint(t *testing.T) {
+	f := field{6}
+	c := newCampaign(t, "in")
+	_, first := tuned(t, c, f.candidates(4, true, true), optionsFor(c, fakeOf(f), 2))
+	e := fakeOf(f)
+	e.description.Fingerprint = map[string]string{"model": "2"}
+	_, second := tuned(t, c, f.candidates(4, true, true), optionsFor(c, e, 2))
+	if second.Changed == nil || second.Changed.Fingerprint["model"] != "1" || second.Known != 0 || second.Trials != first.Trials {
+		t.Errorf("%+v after %+v", second, first)
+	}
+	if n := len(c.Trials()); n != second.Trials {
+		t.Errorf("%d trials in the table, want the %d of the new fingerprint", n, second.Trials)
+	}
+}
+
+// On a back end whose times vary, contenders are measured again, the same ones
+// on a resumed run, and the table has the spread.
+func TestVaryingTimes(t *testing.T) {
+	f := field{13}
+	noisy := func() *fake {
+		e := newFake(nil)
+		e.description.Deterministic = false
+		e.run = func(_ context.Context, trial executor.Trial) (executor.Measurement, error) {
+			// Noise that depends on the trial and on which repetition it is, so
+			// that a resumed run meets what a whole one would have.
+			e.mu.Lock()
+			n := e.calls[fmt.Sprintf("%s %d %s %d", trial.Program.Hash(), trial.Bytes, trial.Protocol, trial.TileBytes)]
+			e.mu.Unlock()
+			r := rand.New(rand.NewPCG(uint64(trial.Bytes+trial.TileBytes), uint64(n)))
+			times := make([]float64, 10)
+			for i := range times {
+				times[i] = f.time(trial) * (1 + r.ExpFloat64()/4)
+			}
+			return executor.Measurement{TimesUS: times, Checked: true}, nil
+		}
+		return e
+	}
+	candidates := f.candidates(10, true, true)
+	c := newCampaign(t, "in")
+	want, whole := tuned(t, c, candidates, optionsFor(c, noisy(), 1))
+	repeated := 0
+	for _, trial := range c.Trials() {
+		if trial.Repeat > 0 {
+			repeated++
+		}
+		if trial.Repeat >= repeats {
+			t.Errorf("repetition %d", trial.Repeat)
+		}
+	}
+	if repeated == 0 || repeated == whole.Trials {
+		t.Errorf("%d of %d trials are repetitions", repeated, whole.Trials)
+	}
+	table, err := results.Build(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range table.Rows {
+		if !(r.TimeCIUS[0] < r.TimeUS && r.TimeUS < r.TimeCIUS[1]) {
+			t.Errorf("%d bytes: %v in %v", r.Bytes, r.TimeUS, r.TimeCIUS)
+		}
+	}
+	again := newCampaign(t, "in")
+	if got, _ := tuned(t, again, candidates, optionsFor(again, noisy(), 4)); got != want {
+		t.Errorf("4 jobs give\n%s\n1 gives\n%s", got, want)
+	}
+}
