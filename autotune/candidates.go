@@ -5,6 +5,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -14,6 +15,7 @@ type candidate struct {
 	placement    string
 	loopChunks   int
 	maxCount     int
+	granularity  int64 // bytes that must divide a size for a runtime to run the program
 	threadblocks int
 	steps        int
 	protocols    []topologies.Proto // that the program can be run with
@@ -32,7 +34,7 @@ const (
 // prepare makes candidates out of what the search hands in: one for each
 // program, in order. Of several with one program the first contender stands
 // for all, with the baselines of all; it is a reference only if all are.
-func prepare(p *Problem, does func(topologies.Proto) bool, given []Candidate) (all []*candidate, refused map[string]int, duplicates int, err error) {
+func prepare(p *Problem, elem int64, does func(topologies.Proto) bool, given []Candidate) (all []*candidate, refused map[string]int, duplicates int, err error) {
 	refused = map[string]int{}
 	byHash := map[string]*candidate{}
 	for i := range given {
@@ -51,7 +53,7 @@ func prepare(p *Problem, does func(topologies.Proto) bool, given []Candidate) (a
 			return nil, nil, 0, err
 		}
 		c := &candidate{
-			Candidate: &g, placement: "out", loopChunks: col.LoopChunks(), maxCount: maxCount(g.Program),
+			Candidate: &g, placement: "out", loopChunks: col.LoopChunks(), maxCount: maxCount(g.Program), granularity: msccl.Granularity(g.Program, elem),
 			threadblocks: g.Program.MaxThreadblocks(), steps: g.Program.MaxSteps(),
 		}
 		if g.Program.Collective.InPlace {

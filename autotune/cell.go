@@ -14,6 +14,7 @@ type cell struct {
 	bytes     int64
 	placement string
 	trials    []*trial // by bound, then in the order they were thought of
+	classes   []class
 	best      []*trial // the incumbent of each class; nil before the first
 }
 
@@ -24,8 +25,8 @@ type trial struct {
 	tile     int64
 	bound    float64 // µs
 	baseline bool
-	compared bool   // only to be compared with: it wins nothing
-	classes  []bool // by row of the table of classes
+	compared bool     // only to be compared with: it wins nothing
+	member   []answer // by row of the table of classes
 	record   results.Trial
 
 	done  bool
@@ -34,6 +35,15 @@ type trial struct {
 	time  float64   // their median
 	ci    [2]float64
 }
+
+// answer is what is known of a yes or no question.
+type answer uint8
+
+const (
+	unasked answer = iota
+	yes
+	no
+)
 
 // ok tells whether the trial has a time to compete with.
 func (t *trial) ok() bool { return len(t.times) > 0 && !t.wrong }
@@ -45,7 +55,7 @@ func (t *trial) competes() bool { return t.ok() && !t.compared }
 // program runs alike make one trial, with the runtime's own tile where that is
 // among them.
 func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem int64, placement string) *cell {
-	c := &cell{bytes: bytes, placement: placement, best: make([]*trial, len(classes))}
+	c := &cell{bytes: bytes, placement: placement, classes: classes, best: make([]*trial, len(classes))}
 	for _, cand := range candidates {
 		if cand.placement != placement {
 			continue
@@ -66,14 +76,11 @@ func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem i
 						t.bound = b
 					}
 				}
-				t.classes = make([]bool, len(classes))
-				for i := range classes {
-					t.classes[i] = classes[i].has(cand, proto, k.tile, bytes)
-				}
 				kept = append(kept, t)
 			}
 			for _, t := range kept {
 				t.record = cand.record(c, t)
+				t.member = make([]answer, len(classes))
 			}
 			cand.possible = cand.possible || len(kept) > 0
 			c.trials = append(c.trials, kept...)
@@ -118,16 +125,29 @@ func (cand *candidate) record(c *cell, t *trial) results.Trial {
 		Algorithm: cand.Algorithm, Source: cand.Source, Parameters: cand.Parameters,
 		Channels: cand.Channels, Instances: cand.Instances,
 		Protocol: t.proto.String(), TileBytes: t.tile,
-		Program: cand.Hash, LoopChunks: cand.loopChunks, MaxCount: cand.maxCount, Threadblocks: cand.threadblocks, Steps: cand.steps,
+		Program: cand.Hash, LoopChunks: cand.loopChunks, MaxCount: cand.maxCount, Granularity: cand.granularity,
+		Threadblocks: cand.threadblocks, Steps: cand.steps,
 		Reference: t.compared,
 	}
+}
+
+// has tells whether a trial belongs to a class. It is asked only where it
+// matters: the answer can take a look at the whole program.
+func (c *cell) has(class int, t *trial) bool {
+	if t.member[class] == unasked {
+		t.member[class] = no
+		if c.classes[class].has(t) {
+			t.member[class] = yes
+		}
+	}
+	return t.member[class] == yes
 }
 
 // hopeless tells whether a trial can win in none of its classes: its bound is
 // above every incumbent's time. A bound equal to it could still win the tie.
 func (c *cell) hopeless(t *trial) bool {
-	for i, in := range t.classes {
-		if in && (c.best[i] == nil || t.bound <= c.best[i].time) {
+	for i, best := range c.best {
+		if (best == nil || t.bound <= best.time) && c.has(i, t) {
 			return false
 		}
 	}
@@ -157,7 +177,7 @@ func (t *trial) take(r results.Trial) {
 func (c *cell) enter(measured []*trial) {
 	for i, best := range c.best {
 		for _, t := range measured {
-			if t.classes[i] && t.competes() && (best == nil || better(t, best) < 0) {
+			if t.competes() && (best == nil || better(t, best) < 0) && c.has(i, t) {
 				best = t
 			}
 		}

@@ -226,7 +226,7 @@ func exportsOf(t testing.TB, c *results.Campaign) string {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		report.Load = ""
+		report.Load = nil
 		fmt.Fprintf(&b, "%s: %+v\n", runtime.Name, report)
 	}
 	return b.String()

@@ -25,7 +25,7 @@ func settle(ctx context.Context, r *run, c *cell) error {
 			}
 			var class []*trial
 			for _, t := range c.trials {
-				if t.classes[i] && t.competes() && t.ci[0] <= best.ci[1] {
+				if t.competes() && t.ci[0] <= best.ci[1] && c.has(i, t) {
 					class = append(class, t)
 				}
 			}

@@ -59,7 +59,7 @@ func Run(ctx context.Context, p Problem, candidates []Candidate, o Options) (Sum
 	does := func(proto topologies.Proto) bool {
 		return len(description.Protocols) == 0 || slices.Contains(description.Protocols, proto.String())
 	}
-	prepared, refused, duplicates, err := prepare(&p, does, candidates)
+	prepared, refused, duplicates, err := prepare(&p, elem, does, candidates)
 	if err != nil {
 		return Summary{}, err
 	}

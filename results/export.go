@@ -29,7 +29,7 @@ type Report struct {
 	Losses  []Loss         `json:"losses"` // sizes where the runtime gets less than the winner
 	Gaps    []Gap          `json:"gaps"`   // sizes where the runtime falls back to its own
 	Notes   []string       `json:"notes"`
-	Load    string         `json:"load,omitempty"` // how to load the folder
+	Load    []string       `json:"load,omitempty"` // how to load the folder, a line each
 }
 
 // ExportedFile is one file and the calls it serves.
@@ -72,6 +72,7 @@ type exportFormat struct {
 
 // exportFormats is the table of exports.
 var exportFormats = []exportFormat{
+	{"msccl-xml", "MSCCL XML with size ranges, in the dialect of --runtime", exportMSCCL},
 	{"ir", "the winners' programs as colltune's own JSON, and ranges.json", exportIR},
 }
 
@@ -121,8 +122,8 @@ func (r Report) Print(w io.Writer) error {
 	for _, n := range r.Notes {
 		fmt.Fprintln(&b, n)
 	}
-	if r.Load != "" {
-		fmt.Fprintln(&b, r.Load)
+	for _, line := range r.Load {
+		fmt.Fprintln(&b, line)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -115,7 +115,7 @@ func testTrial(t testing.TB, c *Campaign, p *ir.Program, name, protocol string, 
 	return Trial{
 		Key: k.Hash(), Bytes: bytes, Placement: placement, Algorithm: name, Source: "template",
 		Parameters: map[string]any{"scratch": p.GPUs[0].Scratch}, Channels: p.Channels(), Instances: p.Channels(),
-		Protocol: protocol, TileBytes: tile, Program: hash, LoopChunks: col.LoopChunks(), MaxCount: 1,
+		Protocol: protocol, TileBytes: tile, Program: hash, LoopChunks: col.LoopChunks(), MaxCount: 1, Granularity: int64(col.LoopChunks()) * 4,
 		Threadblocks: p.MaxThreadblocks(), Steps: p.MaxSteps(), Fingerprint: testExecutor.Hash(),
 		Outcome: OK, TimesUS: us, Seconds: 0.25,
 	}

@@ -88,11 +88,12 @@ type Trial struct {
 	Protocol     string         `json:"protocol"`
 	TileBytes    int64          `json:"tile_bytes"`
 	Program      string         `json:"ir"`
-	LoopChunks   int            `json:"loop_chunks"`  // chunks the size is divided into
-	MaxCount     int            `json:"max_count"`    // largest count of a step
-	Threadblocks int            `json:"threadblocks"` // most on one GPU
-	Steps        int            `json:"steps"`        // of the longest threadblock
-	Fingerprint  string         `json:"fingerprint"`  // Executor.Hash
+	LoopChunks   int            `json:"loop_chunks"`       // chunks the size is divided into
+	MaxCount     int            `json:"max_count"`         // largest count of a step
+	Granularity  int64          `json:"granularity_bytes"` // a runtime runs the program where this divides the size
+	Threadblocks int            `json:"threadblocks"`      // most on one GPU
+	Steps        int            `json:"steps"`             // of the longest threadblock
+	Fingerprint  string         `json:"fingerprint"`       // Executor.Hash
 	Repeat       int            `json:"repeat,omitempty"`
 	Reference    bool           `json:"reference,omitempty"` // only to be compared with; wins nothing
 	Outcome      Outcome        `json:"outcome"`
@@ -174,6 +175,8 @@ func (t *Trial) check() error {
 		return fmt.Errorf("loop_chunks %d: want at least 1", t.LoopChunks)
 	case t.MaxCount < 1:
 		return fmt.Errorf("max_count %d: want at least 1", t.MaxCount)
+	case t.Granularity < 1:
+		return fmt.Errorf("granularity_bytes %d: want at least 1", t.Granularity)
 	case t.Channels < 0 || t.Instances < 0 || t.Threadblocks < 0 || t.Steps < 0 || t.Repeat < 0:
 		return fmt.Errorf("negative count")
 	case !slices.Contains(outcomes, t.Outcome):

@@ -1,18 +1,61 @@
 package results
 
-import "github.com/colltune/colltune/compiler/ir"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/msccl"
+)
 
 // Runtime is a reader of exported programs, as far as the choice of what to
 // export to it goes.
-type Runtime struct{ Name string }
+type Runtime struct {
+	Name string
+	row  *msccl.Runtime
+}
 
 // Runtimes lists the readers that there is an export for.
-func Runtimes() []Runtime { return nil }
+func Runtimes() []Runtime {
+	var all []Runtime
+	for _, name := range msccl.Runtimes() {
+		if row, err := msccl.Lookup(name); err == nil {
+			all = append(all, Runtime{name, row})
+		}
+	}
+	return all
+}
 
-// Runs says why the runtime would not run a program at a size.
-func (r Runtime) Runs(loopChunks, maxCount int, protocol string, tile, bytes, elem int64) string {
+// RuntimeNamed finds one of Runtimes.
+func RuntimeNamed(name string) (Runtime, error) {
+	row, err := msccl.Lookup(name)
+	return Runtime{name, row}, err
+}
+
+// Runs says why the runtime would not run a trial's program as the trial did;
+// empty where it would, if it accepts the program. A runtime runs a program
+// only where its chunks divide the elements of the call, and always with its
+// own tile.
+func (r Runtime) Runs(t *Trial, elem int64) string {
+	if t.Bytes%t.Granularity != 0 {
+		return fmt.Sprintf("its %d chunks do not divide %d elements", t.LoopChunks, t.Bytes/elem)
+	}
+	if own := r.tile(t.Protocol); !SameTile(ChunkBytes(t.Bytes, elem, t.LoopChunks), t.MaxCount, t.TileBytes, own) {
+		return fmt.Sprintf("it was measured with tile %s, and %s uses %s", sizeText(t.TileBytes), r.Name, sizeText(own))
+	}
 	return ""
 }
 
-// Accepts says why the runtime would not load a program.
-func (r Runtime) Accepts(p *ir.Program, protocol string) string { return "" }
+// Accepts says why the runtime would not load a program; empty where it would.
+func (r Runtime) Accepts(p *ir.Program, protocol string) string {
+	if ok, why := msccl.Accepts(p, r.Name, protocol); !ok {
+		return strings.Join(why, "; ")
+	}
+	return ""
+}
+
+// tile is the tile the runtime uses with a protocol.
+func (r Runtime) tile(protocol string) int64 { return r.row.Tiles[protocol] }
+
+// files is how many files the runtime keeps.
+func (r Runtime) files() int { return r.row.MaxAlgorithms }

@@ -89,10 +89,6 @@ type Spent struct {
 // Build makes the winning table of a campaign as far as it has come.
 func Build(c *Campaign) (*Table, error) {
 	plan := c.Plan().normal()
-	elem, err := collective.ElemBytes(plan.DType)
-	if err != nil {
-		return nil, err
-	}
 	col, err := collective.New(collective.Spec{Name: plan.Collective, Ranks: plan.Topology.Ranks, Chunks: 1, Root: plan.Root})
 	if err != nil {
 		return nil, err
@@ -143,7 +139,7 @@ func Build(c *Campaign) (*Table, error) {
 			Algorithm: w.Algorithm, Source: w.Source, Parameters: w.Parameters, Channels: w.Channels, Instances: w.Instances,
 			Protocol: w.Protocol, TileBytes: w.TileBytes,
 			TimeUS: w.time, TimeCIUS: w.ci, AlgBW: float64(at.bytes) / w.time / 1e3,
-			IR: w.Program, Granularity: int64(w.LoopChunks) * elem, Executor: executor.Name,
+			IR: w.Program, Granularity: w.Granularity, Executor: executor.Name,
 		}
 		row.BusBW = row.AlgBW * col.BusFactor()
 		if row.Parameters == nil {
