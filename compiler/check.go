@@ -1,4 +1,165 @@
 package compiler
 
-func (u *unit) check() error { return nil }
-func (u *unit) text() string { return "" }
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// check looks at what every pass must leave as it found it. It is run between
+// passes where Options.CheckEachPass asks; it finds mistakes of the passes, not
+// of programs.
+func (u *unit) check() error {
+	for _, c := range [...]func() error{u.checkOps, u.checkGraph, u.checkOrder, u.checkThreadblocks} {
+		if err := c(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkOps: every place exists, local operations do not overlap, instances are
+// numbered below keys.
+func (u *unit) checkOps() error {
+	for i := range u.ops {
+		o := &u.ops[i]
+		srcSize, dstSize := u.size(o.src, o.srcBuf), u.size(o.dst, o.dstBuf)
+		switch {
+		case o.count < 1 || o.srcOff < 0 || o.dstOff < 0 || int(o.srcOff+o.count) > srcSize || int(o.dstOff+o.count) > dstSize:
+			return fmt.Errorf("operation %d is outside its buffers", i)
+		case o.key < 0 || o.key >= u.keys:
+			return fmt.Errorf("operation %d is of instance %d, of %d", i, o.key, u.keys)
+		case o.local() && o.srcBuf == o.dstBuf && o.srcOff != o.dstOff && o.srcOff < o.dstOff+o.count && o.dstOff < o.srcOff+o.count:
+			return fmt.Errorf("operation %d overlaps itself", i)
+		}
+	}
+	return nil
+}
+
+// size is how many chunks a buffer holds.
+func (u *unit) size(rank int32, b collective.Buffer) int {
+	if b == collective.Scratch {
+		return int(u.scratch[rank])
+	}
+	return u.col.BufferChunks(int(rank), b)
+}
+
+// checkGraph: waits point back, at the same rank; messages and instructions name
+// each other; what was fused is a send of what was stored, and waits for that
+// alone.
+func (u *unit) checkGraph() error {
+	for i := range u.ins {
+		in, id := &u.ins[i], int32(i)
+		for _, p := range u.preds.row(id) {
+			if p >= id || u.ins[p].rank != in.rank {
+				return fmt.Errorf("instruction %d waits for %d", i, p)
+			}
+		}
+		if !u.live(id) {
+			a := u.alias[i]
+			if !u.live(a) || u.ins[a].fused != id || in.op != ir.Send || len(u.preds.row(id)) != 1 || u.preds.row(id)[0] != a {
+				return fmt.Errorf("instruction %d is not a part of %d", i, a)
+			}
+			continue
+		}
+		if in.op.Sends() != (in.put != none) || in.op.Receives() != (in.get != none) {
+			return fmt.Errorf("instruction %d is a %v, with messages %d and %d", i, in.op, in.get, in.put)
+		}
+		if in.put != none && (u.msgs[in.put].sender != id || u.msgs[in.put].from != in.rank || u.msgs[in.put].count != in.count) {
+			return fmt.Errorf("instruction %d is not the sender of message %d", i, in.put)
+		}
+		if in.get != none && (u.msgs[in.get].receiver != id || u.msgs[in.get].to != in.rank || u.msgs[in.get].count != in.count) {
+			return fmt.Errorf("instruction %d is not the receiver of message %d", i, in.get)
+		}
+		if f := in.fused; f != none {
+			s, m, n := &u.ins[f], &u.msgs[in.get], &u.msgs[in.put]
+			if s.srcBuf != in.dstBuf || s.srcOff != in.dstOff || m.key != n.key || u.conns != nil && m.channel != n.channel {
+				return fmt.Errorf("instruction %d sends on what it did not receive, or elsewhere", i)
+			}
+		}
+	}
+	return nil
+}
+
+// checkOrder: the order has every live instruction once, after its waits and
+// after the sending of its message; messages of a connection are taken in the
+// order they were sent, and never are there more than the slots hold, except of
+// those that are larger than all slots and are taken at once.
+func (u *unit) checkOrder() error {
+	if u.seq == nil {
+		return nil
+	}
+	at := make([]int, len(u.ins))
+	for n, i := range u.seq {
+		if at[i] != 0 || !u.live(i) {
+			return fmt.Errorf("instruction %d is in the order twice, or fused", i)
+		}
+		at[i] = n + 1
+	}
+	queue := make([][]int32, len(u.conns))
+	held := make([]int, len(u.conns))
+	for i := range u.ins {
+		id := int32(i)
+		if u.live(id) && at[i] == 0 {
+			return fmt.Errorf("instruction %d is not in the order", i)
+		}
+		for _, p := range u.preds.row(id) {
+			if u.live(id) && at[u.alias[p]] >= at[i] {
+				return fmt.Errorf("instruction %d comes before %d", i, u.alias[p])
+			}
+		}
+	}
+	for _, i := range u.seq {
+		in := &u.ins[i]
+		if in.get != none {
+			m := &u.msgs[in.get]
+			if q := queue[m.conn]; len(q) == 0 || q[0] != in.get {
+				return fmt.Errorf("instruction %d takes message %d out of turn", i, in.get)
+			}
+			queue[m.conn] = queue[m.conn][1:]
+			held[m.conn] -= u.slotsOf(in.get)
+		}
+		if in.put != none {
+			m := &u.msgs[in.put]
+			queue[m.conn] = append(queue[m.conn], in.put)
+			held[m.conn] += u.slotsOf(in.put)
+			if held[m.conn] > u.opt.Slots && len(queue[m.conn]) > 1 {
+				return fmt.Errorf("instruction %d sends into %d slots of %d", i, held[m.conn], u.opt.Slots)
+			}
+		}
+	}
+	return nil
+}
+
+// checkThreadblocks: every instruction is in one, on its rank, with its
+// connections, and in the global order.
+func (u *unit) checkThreadblocks() error {
+	if u.tbs == nil {
+		return nil
+	}
+	at := make([]int, len(u.ins))
+	for n, i := range u.seq {
+		at[i] = n
+	}
+	total := 0
+	for t := range u.tbs {
+		tb := &u.tbs[t]
+		total += len(tb.steps)
+		for n, i := range tb.steps {
+			in := &u.ins[i]
+			switch {
+			case in.rank != tb.rank || u.tbOf[i] != int32(t) || u.posOf[i] != int32(n):
+				return fmt.Errorf("instruction %d is not where it is said to be", i)
+			case n > 0 && at[tb.steps[n-1]] >= at[i]:
+				return fmt.Errorf("instruction %d is out of order", i)
+			case in.put != none && u.msgs[in.put].conn != tb.put, in.get != none && u.msgs[in.get].conn != tb.get:
+				return fmt.Errorf("instruction %d is on another connection than its threadblock", i)
+			}
+		}
+	}
+	if total != len(u.seq) {
+		return fmt.Errorf("%d instructions in threadblocks, of %d", total, len(u.seq))
+	}
+	return nil
+}

@@ -95,14 +95,6 @@ func newSchedule(u *unit) *schedule {
 	return s
 }
 
-// size is how many slots a message fills.
-func (s *schedule) size(m int32) int {
-	if s.u.opt.CallPerChunk {
-		return int(s.u.msgs[m].count)
-	}
-	return 1
-}
-
 // offer puts i among the ready, if it is.
 func (s *schedule) offer(i int32) {
 	u := s.u
@@ -131,7 +123,7 @@ func (s *schedule) consider(i int32) {
 		s.commit(i)
 		return
 	}
-	l, size, slots := &s.lines[u.msgs[m].conn], s.size(m), u.opt.Slots
+	l, size, slots := &s.lines[u.msgs[m].conn], s.u.slotsOf(m), u.opt.Slots
 	begins := u.ins[i].get == none && u.ins[u.msgs[m].receiver].put != none
 	if size > slots {
 		if s.broken(i) == none {
@@ -184,7 +176,7 @@ func (s *schedule) commit(i int32) {
 func (s *schedule) take(m int32) {
 	l := &s.lines[s.u.msgs[m].conn]
 	l.head = s.next[m]
-	l.held -= s.size(m)
+	l.held -= s.u.slotsOf(m)
 	if l.head == none {
 		l.tail = none
 	} else {
@@ -213,7 +205,7 @@ func (s *schedule) readmit(l *line) {
 func (s *schedule) send(m int32) {
 	l := &s.lines[s.u.msgs[m].conn]
 	s.next[m] = none
-	l.held += s.size(m)
+	l.held += s.u.slotsOf(m)
 	if l.tail == none {
 		l.head, l.tail = m, m
 		s.offer(s.u.msgs[m].receiver)
@@ -286,7 +278,7 @@ func (s *schedule) unblock() bool {
 			break
 		}
 		if m := s.u.ins[i].put; s.queued[i] && !s.done[i] {
-			if s.lines[s.u.msgs[m].conn].held+s.size(m) <= s.u.opt.Slots {
+			if s.lines[s.u.msgs[m].conn].held+s.u.slotsOf(m) <= s.u.opt.Slots {
 				s.commit(i) // without a slot to spare
 				return true
 			}

@@ -85,14 +85,6 @@ func (b *builder) ringAllGather(ranks []int, offset, count int) {
 	}
 }
 
-func upto(n int) []int {
-	r := make([]int, n)
-	for i := range r {
-		r[i] = i
-	}
-	return r
-}
-
 // ringAllReduce spreads the ring's chunks over channels.
 func ringAllReduce(ranks, channels int) *lang.Program {
 	b := allreduce(ranks, ranks)

@@ -173,3 +173,11 @@ func (u *unit) split(a int32) (b int32) {
 	u.splits++
 	return b
 }
+
+// slotsOf is how many slots a message fills.
+func (u *unit) slotsOf(m int32) int {
+	if u.opt.CallPerChunk {
+		return int(u.msgs[m].count)
+	}
+	return 1
+}
