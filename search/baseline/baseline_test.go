@@ -1,0 +1,231 @@
+package baseline
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/topologies"
+)
+
+func resolve(t testing.TB, arg string, nodes int) *topologies.Topology {
+	t.Helper()
+	top, err := topologies.Resolve(arg, topologies.Options{Nodes: nodes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return top
+}
+
+func choose(t interface{ Fatal(...any) }, top *topologies.Topology, name string, bytes int64) Choice {
+	c, err := collective.New(collective.Spec{Name: name, Ranks: len(top.Ranks), Chunks: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	choice, err := Choose(top, c, bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return choice
+}
+
+// TestGraph compares with what NCCL_DEBUG prints on such machines: channels and
+// GB/s a channel, before they are doubled for rings and trees.
+func TestGraph(t *testing.T) {
+	for _, c := range []struct {
+		topology string
+		nodes    int
+		channels int
+		speed    float64
+	}{
+		{"dgx-a100", 1, 12, 20}, // the well-known 24 channels
+		{"dgx-a100", 2, 8, 24},  // one a NIC; 16 channels
+		{"dgx-a100", 4, 8, 24},
+		{"dgx-1", 1, 6, 20},   // the six rings of the hybrid cube mesh; 12 channels
+		{"dgx-1", 2, 4, 12},   // one a NIC
+		{"mi300x", 1, 14, 20}, // seven ways round a full mesh, doubled
+		{"ring:8@25GB/s", 1, 2, 20},
+		{"hub:4@2GB/s", 1, 1, 1.6}, // slower than the slowest speed tried
+	} {
+		g := newSystem(resolve(t, c.topology, c.nodes)).graph
+		if g.channels != c.channels || math.Abs(g.intra-c.speed) > 1e-9 {
+			t.Errorf("%d x %s: %d channels of %g GB/s, want %d of %g", c.nodes, c.topology, g.channels, g.intra, c.channels, c.speed)
+		}
+	}
+}
+
+// TestModelByHand works two times out on paper (section numbers of the formulae
+// are NCCL's functions).
+func TestModelByHand(t *testing.T) {
+	a100 := newSystem(resolve(t, "dgx-a100", 1))
+	two := newSystem(resolve(t, "dgx-a100", 2))
+	tree, ring := algorithms[0], algorithms[1]
+	for _, c := range []struct {
+		name  string
+		s     *system
+		a     *algorithm
+		p     topologies.Proto
+		bytes int64
+		want  float64
+	}{
+		// 6.6 + 14·0.6; 87.7 GB/s of bus is 8/14 of that
+		{"ring LL", a100, ring, topologies.LL, 1 << 20, 6.6 + 14*0.6 + float64(1<<20)/(87.7e3*8/14)},
+		// 14 + 14·1.9; 0.92 of 240
+		{"ring LL128", a100, ring, topologies.LL128, 1 << 20, 14 + 14*1.9 + float64(1<<20)/(220.8e3*8/14)},
+		{"ring Simple", a100, ring, topologies.Simple, 1 << 30, 8.4 + 14*3.4 + float64(1<<30)/(240e3*8/14)},
+		// 2·7 steps inside; 220.8/3.8, plain tree, half, and 0.4 at 2^13 times 64
+		{"tree LL", a100, tree, topologies.LL, 1 << 19, 6.8 + 14*0.6 + float64(1<<19)/(220.8e3/3.8*.85*.5*.4)},
+		// two nodes: 28 steps inside of 2 (the net's overhead), 2 across; LL limit 22.5
+		{"ring LL, 2 nodes", two, ring, topologies.LL, 1 << 20, 6.6 + 28*2 + 2*2.7 + float64(1<<20)/(22.5e3*16/30)},
+		// Simple: 6 of overhead, 1.4 times
+		{"ring Simple, 2 nodes", two, ring, topologies.Simple, 1 << 30, 1.4*(8.4+28*6+2*14) + float64(1<<30)/(192e3*16/30)},
+		{"tree Simple, 2 nodes", two, tree, topologies.Simple, 1 << 30, 8.4 + 2*(7*4+14) + float64(1<<30)/(.5*.92*192e3)},
+	} {
+		if got := c.s.time(c.a, c.p, "allreduce", c.bytes); math.Abs(got-c.want) > 1e-6*c.want {
+			t.Errorf("%s: %v us, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestKnownChoices(t *testing.T) {
+	for _, c := range []struct {
+		topology   string
+		nodes      int
+		collective string
+		bytes      int64
+		family     string
+		protocol   topologies.Proto
+		channels   int
+		parameters map[string]int
+	}{
+		{"dgx-a100", 1, "allreduce", 1 << 10, "ring", topologies.LL, 1, map[string]int{"rings": 1}},
+		{"dgx-a100", 1, "allreduce", 1 << 18, "ring", topologies.LL, 8, map[string]int{"rings": 1}},
+		{"dgx-a100", 1, "allreduce", 1 << 20, "ring", topologies.LL, 24, map[string]int{"rings": 1}},
+		{"dgx-a100", 1, "allreduce", 1 << 23, "ring", topologies.LL128, 24, map[string]int{"rings": 1}},
+		{"dgx-a100", 1, "allreduce", 1 << 30, "ring", topologies.Simple, 24, map[string]int{"rings": 1}},
+		{"dgx-a100", 1, "allgather", 1 << 30, "ring", topologies.Simple, 24, map[string]int{"rings": 1}},
+		{"dgx-a100", 1, "broadcast", 1 << 30, "chain", topologies.Simple, 24, map[string]int{"rings": 1}},
+		{"dgx-a100", 2, "allreduce", 1 << 10, "double-binary-tree", topologies.LL, 1, map[string]int{"trees": 1}},
+		{"dgx-a100", 4, "allreduce", 1 << 22, "double-binary-tree", topologies.LL128, 1, map[string]int{"trees": 8}},
+		{"dgx-a100", 4, "allreduce", 1 << 30, "ring", topologies.Simple, 2, map[string]int{"rings": 8}},
+		{"dgx-a100", 2, "allgather", 1 << 30, "ring", topologies.Simple, 2, map[string]int{"rings": 8}},
+		{"dgx-1", 1, "allreduce", 1 << 30, "ring", topologies.Simple, 3, map[string]int{"rings": 4}},
+		{"dgx-a100", 1, "alltoall", 1 << 17, "direct", topologies.LL, 1, nil},
+		{"dgx-a100", 1, "alltoall", 1<<17 + 8, "direct", topologies.Simple, 1, nil},
+		{"dgx-a100", 1, "alltoall", 1 << 30, "direct", topologies.Simple, 4, nil},
+		{"dgx-a100", 4, "alltoall", 1 << 30, "direct", topologies.Simple, 1, nil},
+		{"dgx-a100", 3, "alltonext", 16384, "direct", topologies.LL, 1, nil},
+		{"dgx-a100", 3, "alltonext", 1 << 30, "direct", topologies.Simple, 2, nil},
+		{"dgx-a100", 1, "sendrecv", 1 << 20, "direct", topologies.Simple, 2, nil},
+	} {
+		got := choose(t, resolve(t, c.topology, c.nodes), c.collective, c.bytes)
+		want := Choice{Family: c.family, Parameters: c.parameters, Protocol: c.protocol, Channels: c.channels, ModelUS: got.ModelUS}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s of %d bytes on %d x %s (-want +got):\n%s", c.collective, c.bytes, c.nodes, c.topology, diff)
+		}
+	}
+}
+
+// TestProtocolsInTurn: as sizes grow the library goes from LL over LL128 to
+// Simple and never back, and has no use for trees in one node.
+func TestProtocolsInTurn(t *testing.T) {
+	for _, arg := range []string{"dgx-a100", "dgx-1", "mi300x", "hub:16"} {
+		top := resolve(t, arg, 1)
+		last, seen := topologies.LL, map[topologies.Proto]bool{}
+		for bytes := int64(8); bytes <= 8<<30; bytes *= 2 {
+			c := choose(t, top, "allreduce", bytes)
+			if c.Family != "ring" && len(top.Ranks) <= 8 {
+				t.Errorf("%s of %d bytes on one %s", c.Family, bytes, arg)
+			}
+			if c.Protocol < last && c.Family == "ring" {
+				t.Errorf("%v after %v at %d bytes on %s", c.Protocol, last, bytes, arg)
+			}
+			last, seen[c.Protocol] = c.Protocol, true
+		}
+		if len(seen) != 3 {
+			t.Errorf("%s: protocols %v, want all three", arg, seen)
+		}
+	}
+}
+
+func TestTreesWinWithNodes(t *testing.T) {
+	for nodes := 2; nodes <= 64; nodes *= 2 {
+		top := resolve(t, "dgx-a100", nodes)
+		if c := choose(t, top, "allreduce", 1024); c.Family != "double-binary-tree" || c.Protocol != topologies.LL {
+			t.Errorf("%d nodes, 1 KiB: %+v", nodes, c)
+		}
+	}
+}
+
+func TestNoLL128WithoutNVLink(t *testing.T) {
+	s := newSystem(resolve(t, "dgx-a100", 1))
+	if !s.available(topologies.LL128) {
+		t.Error("no LL128 over NVLink")
+	}
+	if s.nvlink = false; s.available(topologies.LL128) || !s.available(topologies.LL) {
+		t.Error("LL128 over PCIe")
+	}
+}
+
+// TestChoiceIsTheCheapest: whatever is asked, the time is positive and finite,
+// grows with the size, and no other pair of algorithm and protocol beats it.
+func TestChoiceIsTheCheapest(t *testing.T) {
+	tops := []*topologies.Topology{
+		resolve(t, "dgx-a100", 1), resolve(t, "dgx-a100", 5), resolve(t, "dgx-1", 1), resolve(t, "dgx-1", 3),
+		resolve(t, "mi300x", 2), resolve(t, "mesh:3x3", 1), resolve(t, "hub:2@1GB/s", 1),
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		top := rapid.SampledFrom(tops).Draw(t, "topology")
+		name := rapid.SampledFrom(collective.Names()).Draw(t, "collective")
+		bytes := rapid.Int64Range(1, 1<<36).Draw(t, "bytes")
+		c := choose(t, top, name, bytes)
+		if !(c.ModelUS > 0) || math.IsInf(c.ModelUS, 0) || c.Channels < 1 || c.Channels > maxChannels {
+			t.Fatalf("%s of %d bytes on %s: %+v", name, bytes, top.Name, c)
+		}
+		s := newSystem(top)
+		if _, direct := pointToPoint[name]; direct {
+			if c.Family != "direct" {
+				t.Fatalf("%s is %s", name, c.Family)
+			}
+			return
+		}
+		for _, a := range algorithms {
+			for _, p := range topologies.AllProtocols {
+				if a.runs(name, s) && s.available(p) && s.time(a, p, name, bytes) < c.ModelUS {
+					t.Fatalf("%s of %d bytes on %s: %+v, but %v takes %v us", name, bytes, top.Name, c, p, s.time(a, p, name, bytes))
+				}
+			}
+		}
+		if again := choose(t, top, name, bytes); !cmp.Equal(c, again) {
+			t.Fatalf("%+v, then %+v", c, again)
+		}
+	})
+}
+
+func TestRefuses(t *testing.T) {
+	eight := resolve(t, "ring:8", 1)
+	for _, c := range []struct {
+		ranks int
+		bytes int64
+		want  string
+	}{{4, 8, "over 4 ranks on ring:8 of 8"}, {8, 0, "want at least 1"}} {
+		col, err := collective.New(collective.Spec{Name: "allreduce", Ranks: c.ranks, Chunks: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Choose(eight, col, c.bytes); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}
+
+func BenchmarkChoose(b *testing.B) {
+	top := resolve(b, "dgx-a100", 256)
+	for b.Loop() {
+		choose(b, top, "allreduce", 1<<20)
+	}
+}

@@ -1,0 +1,26 @@
+// Package baseline says what the vendor's library would do: which algorithm,
+// protocol and how many channels NCCL's own cost model picks for a collective
+// of a size on a topology.
+//
+//	dgx-a100, allreduce    1 MiB  ring LL     ×24    one ring, in 24 copies
+//	                      16 MiB  ring LL128  ×24    (GC3 section 7.1.1)
+//	                       1 GiB  ring Simple ×24
+//
+// Three stages, as in NCCL 2.30: channels and their speed from the topology
+// (graph/search.cc), a latency and bandwidth for each algorithm and protocol
+// (graph/tuning.cc), the least time, and fewer channels where the size does not
+// fill them (enqueue.cc). Collectives that NCCL builds of sends and receives
+// are direct, LL up to 16 KiB a peer and Simple above.
+//
+// The model tells what the library selects. It is no clock: measured times are
+// up to twice as long at small sizes.
+//
+// Invariants: a choice depends on the topology, the collective and the size
+// alone; a graph search is replaced by counting what each GPU's links and each
+// node's NICs can carry, which finds what NCCL finds on switches, hybrid cube
+// meshes and full meshes.
+//
+// It does not know RCCL's own tables: a system of RCCL's is chosen for with
+// NCCL's formulae, its xGMI speeds and the Ampere rows. It does not choose
+// NVLS, CollNet or PAT: they need switches that reduce, or one GPU a node.
+package baseline

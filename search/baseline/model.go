@@ -1,0 +1,195 @@
+package baseline
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/colltune/colltune/topologies"
+)
+
+// algorithm is a row of what the library chooses among: for which collectives,
+// its bandwidth and latency, and what program of ours it is.
+type algorithm struct {
+	ring      bool
+	runs      func(collective string, s *system) bool
+	bandwidth func(s *system, p topologies.Proto, collective string) float64 // algorithm bandwidth, GB/s
+	latency   func(s *system, p topologies.Proto, collective string, bytes int64) float64
+	program   func(s *system, channels int) Choice
+}
+
+// algorithms in NCCL's order: of equal times the first is taken. A tree and a
+// ring of broadcast and reduce are chains here.
+var algorithms = []*algorithm{
+	{
+		runs: func(c string, _ *system) bool { return c == "allreduce" },
+		bandwidth: func(s *system, p topologies.Proto, _ string) float64 {
+			return s.treeBandwidth(p)
+		},
+		latency: func(s *system, p topologies.Proto, _ string, _ int64) float64 { return s.treeLatency(p) },
+		program: func(s *system, channels int) Choice {
+			trees := powerUpTo(min(s.graph.ways, channels/2))
+			return Choice{Family: "double-binary-tree", Parameters: map[string]int{"trees": trees}, Channels: copies(channels, 2*trees)}
+		},
+	},
+	{
+		ring:      true,
+		runs:      func(c string, _ *system) bool { return c == "allreduce" || c == "allgather" || c == "reducescatter" },
+		bandwidth: (*system).ringBandwidth,
+		latency:   (*system).ringLatency,
+		program:   func(s *system, channels int) Choice { return s.rings("ring", channels) },
+	},
+	{
+		ring:      true,
+		runs:      func(c string, _ *system) bool { return c == "broadcast" || c == "reduce" },
+		bandwidth: (*system).ringBandwidth,
+		latency:   (*system).chainLatency,
+		program:   func(s *system, channels int) Choice { return s.rings("chain", channels) },
+	},
+}
+
+func (s *system) rings(family string, channels int) Choice {
+	rings := powerUpTo(min(s.graph.ways, channels))
+	return Choice{Family: family, Parameters: map[string]int{"rings": rings}, Channels: copies(channels, rings)}
+}
+
+// time is ncclTopoGetAlgoTime: latency and bytes over bandwidth, both corrected
+// for the size. Infinite where the library rules the pair out.
+func (s *system) time(a *algorithm, p topologies.Proto, collective string, bytes int64) float64 {
+	bw := a.bandwidth(s, p, collective)
+	if !(bw > 0) {
+		return math.Inf(1)
+	}
+	if !a.ring {
+		if log := bits.Len64(uint64(bytes>>6)) - 1; log >= 0 && log < 23 {
+			bw *= treeCorrection[p][log]
+		}
+	}
+	return a.latency(s, p, collective, bytes) + float64(bytes)/(1000*bw)
+}
+
+// column picks by number of nodes.
+func (s *system) column() int { return min(s.nodes, 3) - 1 }
+
+// busBandwidth is what all channels carry together.
+func (s *system) busBandwidth() float64 {
+	bw := s.graph.intra
+	if s.nodes > 2 {
+		bw = s.graph.inter
+	}
+	return float64(s.graph.channels) * bw
+}
+
+// llLimit is the most LL reaches, which depends on the processors between nodes.
+func (s *system) llLimit() float64 {
+	row := s.arch.generation
+	if s.nodes > 1 {
+		row = volta
+		if s.t.CPU == "amd" {
+			row = ampere
+		}
+	}
+	return llMaxBw[row][s.column()]
+}
+
+func (s *system) ringBandwidth(p topologies.Proto, collective string) float64 {
+	bw := s.busBandwidth()
+	switch p {
+	case topologies.LL:
+		bw = math.Min(s.llLimit(), bw*0.5)
+	case topologies.LL128:
+		bw = math.Min(bw*0.92, float64(s.graph.channels)*ringLL128PerCh[s.arch.generation][s.column()])
+	}
+	return bw * float64(s.n) / s.ringSteps(collective)
+}
+
+func (s *system) ringSteps(collective string) float64 {
+	switch collective {
+	case "allreduce":
+		return 2 * float64(s.n-1)
+	case "allgather", "reducescatter":
+		return float64(s.n - 1)
+	}
+	return float64(s.n)
+}
+
+func (s *system) treeBandwidth(p topologies.Proto) float64 {
+	channels, column := float64(s.graph.channels), s.column()
+	bus := s.busBandwidth()
+	bw := math.Min(bus*0.92, channels*treePerCh[s.arch.generation][column])
+	switch p {
+	case topologies.LL:
+		bw = math.Min(bw/3.8, s.llLimit())
+	case topologies.LL128:
+		share := 120. / 128
+		if s.nodes == 1 {
+			share = 7. / 9
+		}
+		bw = math.Min(bw*share, channels*treeLL128PerCh[s.arch.generation][column])
+	}
+	if s.nodes == 1 { // the pattern is a plain tree there
+		bw *= 0.85
+	}
+	return bw * 0.5
+}
+
+// step is the library's latency of a step inside a node.
+func (s *system) step(ring bool, p topologies.Proto) float64 {
+	switch {
+	case s.nvlink && ring:
+		return nvlinkRing[p]
+	case s.nvlink:
+		return nvlinkTree[p]
+	case ring:
+		return pciRing[p]
+	}
+	return pciTree[p]
+}
+
+// across is the library's latency of a step between nodes.
+func (s *system) across(ring bool, p topologies.Proto) float64 {
+	if ring && s.n > s.nodes { // with one GPU a node, rings count as trees
+		return netRing[p]
+	}
+	return netTree[p]
+}
+
+func (s *system) ringLatency(p topologies.Proto, collective string, bytes int64) float64 {
+	inside, across := s.step(true, p), s.across(true, p)
+	steps, crossing := s.ringSteps(collective), 0.
+	if s.nodes > 1 {
+		overhead := 1.0
+		if s.t.CPU == "amd" {
+			overhead = 2.0
+		}
+		if p == topologies.Simple {
+			overhead *= 3
+		}
+		inside = math.Max(inside, overhead)
+		crossing = float64(s.nodes - 1)
+		if collective == "allreduce" {
+			crossing *= 2
+		}
+	}
+	latency := baseRing[p] + (steps-crossing)*inside + crossing*across
+	if full := bytes / int64(s.graph.channels*s.n); p == topologies.Simple && collective == "allreduce" && s.nodes > 1 && full >= 64 {
+		if s.arch.generation < ampere {
+			return latency * 1.9
+		}
+		return latency * 1.4
+	}
+	return latency
+}
+
+// chainLatency is the ring's for broadcast and reduce: they pipeline, and where
+// all channels go the same way NCCL counts one step.
+func (s *system) chainLatency(p topologies.Proto, collective string, _ int64) float64 {
+	if s.graph.same {
+		return baseRing[p] + s.step(true, p)
+	}
+	return baseRing[p] + s.ringSteps(collective)*s.step(p != topologies.Simple, p)
+}
+
+func (s *system) treeLatency(p topologies.Proto) float64 {
+	gpus := math.Ceil(float64(s.n) / float64(s.nodes))
+	return baseTree[p] + 2*((gpus-1)*s.step(false, p)+math.Log2(float64(s.nodes))*s.across(false, p))
+}
