@@ -50,6 +50,7 @@ var constants = []constant{
 	{"pass", inPasses, func(p *Protocol) any { return &p.Pass }},
 	{"send_pass", inPasses, func(p *Protocol) any { return &p.SendPass }},
 	{"recv_pass", inPasses, func(p *Protocol) any { return &p.RecvPass }},
+	{"min_pass", inPasses, func(p *Protocol) any { return &p.MinPass }},
 	{"send_rate", inSlices, func(p *Protocol) any { return &p.SendRate }},
 	{"recv_rate", inSlices, func(p *Protocol) any { return &p.RecvRate }},
 	{"send_slice", inSlices, func(p *Protocol) any { return &p.SendSlice }},
@@ -58,6 +59,11 @@ var constants = []constant{
 	{"reduce_pass", always, func(p *Protocol) any { return &p.ReducePass }},
 	{"reduce_call", always, func(p *Protocol) any { return &p.ReduceCall }},
 	{"fused", always, func(p *Protocol) any { return (*ratio)(&p.Fused) }},
+}
+
+// defaults are the constants that may be left out.
+var defaults = map[string]func(*Protocol){
+	"min_pass": func(p *Protocol) { p.MinPass = p.Pass },
 }
 
 // readProtocols reads the tables [protocol.LL], [protocol.LL128] and
@@ -83,6 +89,10 @@ func readProtocol(t *table, p Proto) (c Protocol) {
 			if t.has(row.key) {
 				t.fail(row.key, "%v has no such constant: %s", p, whose(row.moves))
 			}
+			continue
+		}
+		if preset, ok := defaults[row.key]; ok && !t.has(row.key) {
+			preset(&c)
 			continue
 		}
 		switch f := row.field(&c).(type) {
@@ -139,6 +149,8 @@ func (c *Protocol) check(p Proto) error {
 		}
 	}
 	switch {
+	case c.MinPass > c.Pass:
+		return fmt.Errorf("min_pass is %v: want at most a pass, %v", c.MinPass, c.Pass)
 	case c.Wire < 1:
 		return fmt.Errorf("wire is %g: want 1 or more bytes on the wire for each of data", c.Wire)
 	case !slices.Contains(c.Tiles, c.Tile):

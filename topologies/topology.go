@@ -136,6 +136,7 @@ type Protocol struct {
 	Pass     units.Bytes    // data of one pass of the whole threadblock
 	SendPass units.Duration // unloaded time of a pass, sending
 	RecvPass units.Duration // the same, receiving
+	MinPass  units.Bytes    // a partial pass costs its share of a pass, and at least this much's
 
 	// Simple moves slices of at least MinCopy at a rate.
 	SendRate  units.Bandwidth

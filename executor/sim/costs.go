@@ -147,9 +147,13 @@ func message(c *topologies.Protocol, bytes int64) part {
 	if bytes == 0 {
 		return part{}
 	}
-	passes := 1.0
-	if c.Pass > 0 {
-		passes = float64((bytes + int64(c.Pass) - 1) / int64(c.Pass))
+	passes, last := 1.0, 1.0
+	if pass := int64(c.Pass); pass > 0 {
+		passes = float64(bytes / pass)
+		if rest := bytes % pass; rest > 0 {
+			last = float64(max(rest, int64(c.MinPass))) / float64(pass)
+			passes += last
+		}
 	}
 	both := c.Fused * max(float64(c.SendPass), float64(c.RecvPass))
 	return part{
@@ -158,8 +162,8 @@ func message(c *topologies.Protocol, bytes int64) part {
 		send:     passes * float64(c.SendPass),
 		recv:     passes * float64(c.RecvPass),
 		both:     passes * both,
-		tail:     float64(c.RecvPass),
-		tailBoth: both,
+		tail:     last * float64(c.RecvPass),
+		tailBoth: last * both,
 	}
 }
 
