@@ -58,12 +58,14 @@ func readFrame(r io.Reader, most int) ([]byte, error) {
 
 // Conn is the child's end of the conversation. It is for one goroutine.
 type Conn struct {
+	Memory int64 // Options.Memory, for a library that has a cap of its own
+
 	r *bufio.Reader
 	w *bufio.Writer
 }
 
-func newConn(r io.Reader, w io.Writer) *Conn {
-	return &Conn{bufio.NewReaderSize(r, 64<<10), bufio.NewWriterSize(w, 64<<10)}
+func newConn(r io.Reader, w io.Writer, memory int64) *Conn {
+	return &Conn{memory, bufio.NewReaderSize(r, 64<<10), bufio.NewWriterSize(w, 64<<10)}
 }
 
 // Receive waits for the parent's next frame; io.EOF when there are no more.

@@ -66,7 +66,7 @@ func work(args []string) int {
 		fmt.Fprintln(os.Stderr, "standard streams of a child:", err)
 		return 2
 	}
-	if err := serve(newConn(in, out)); err != nil && !errors.Is(err, io.EOF) {
+	if err := serve(newConn(in, out, memory)); err != nil && !errors.Is(err, io.EOF) {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

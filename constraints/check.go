@@ -1,0 +1,86 @@
+package constraints
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ModelError is a model that is none: a constraint it breaks.
+type ModelError struct {
+	Formula string
+	Row     int    // number of the constraint, from 0; -1 where the model's length is wrong
+	Detail  string // the constraint, and what the model makes of it
+}
+
+func (e *ModelError) Error() string {
+	return fmt.Sprintf("formula %s: not a model: %s", e.Formula, e.Detail)
+}
+
+// holds tells a literal's value in a model.
+func holds(model []bool, l Lit) bool {
+	switch {
+	case l == True:
+		return true
+	case l == False:
+		return false
+	case l < 0:
+		return !model[l.variable()]
+	}
+	return model[l.variable()]
+}
+
+// Check tests a model against every constraint as it was stated, without any
+// solver. The error is a *ModelError, or the formula's own mistake.
+func (f *Formula) Check(model []bool) error {
+	if f.err != nil {
+		return f.err
+	}
+	if len(model) != f.variables {
+		return &ModelError{f.Name, -1, fmt.Sprintf("%d values for %d variables", len(model), f.variables)}
+	}
+	for i, r := range f.rows {
+		sum := 0
+		for t := r.first; t < r.last; t++ {
+			if holds(model, f.lits[t]) {
+				sum += int(f.weights[t])
+			}
+		}
+		if !r.is.between(sum, int(r.bound)) {
+			return &ModelError{f.Name, i, fmt.Sprintf("constraint %d asks %s; the sum is %d", i, f.show(r), sum)}
+		}
+	}
+	return nil
+}
+
+func (r relation) between(sum, bound int) bool {
+	switch r {
+	case atLeast:
+		return sum >= bound
+	case atMost:
+		return sum <= bound
+	}
+	return sum == bound
+}
+
+// show prints a constraint for an error; of a long one, the beginning.
+func (f *Formula) show(r row) string {
+	const most = 12
+	var b strings.Builder
+	for t := r.first; t < r.last; t++ {
+		if t-r.first == most {
+			fmt.Fprintf(&b, "… %d more ", r.last-t)
+			break
+		}
+		if w := f.weights[t]; w != 1 {
+			fmt.Fprintf(&b, "%+d*", w)
+		} else if t > r.first {
+			b.WriteString("+ ")
+		}
+		fmt.Fprintf(&b, "%s ", f.name(f.lits[t]))
+	}
+	if r.first == r.last {
+		b.WriteString("0 ")
+	}
+	fmt.Fprintf(&b, "%s %d", relationNames[r.is], r.bound)
+	return b.String()
+}

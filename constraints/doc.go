@@ -1,0 +1,26 @@
+// Package constraints states routing questions as formulas, has a solver answer
+// them, and believes no answer that it has not checked itself.
+//
+//	s, err := constraints.Open(constraints.Options{Solver: "auto"})
+//	defer s.Close()
+//	rings, err := constraints.Rings(ctx, s, topo, constraints.RingOptions{Count: 1})
+//	rings.Orders[0]   [0 1 3 2 6 7 5 4] on a DGX-1: each step over a double NVLink
+//
+//	 Formula ── rows as stated ──▶ Check ◀── model ──┐
+//	    │                                             │
+//	    └─ normal form ─▶ worker z3 ─┐                │
+//	                   ─▶ worker pb ─┴── sat, unsat, timeout
+//
+// Invariants: a formula keeps what was stated and Check judges by that, sharing
+// nothing with the solvers or the normal form they are fed; every model has
+// passed Check before anyone sees it; a solver that lies, talks nonsense, hangs
+// or dies is named, killed and replaced; preferences (Formula.Prefer) make the
+// model the same whichever solver found it. Ring orders and routings have
+// checkers (CheckRings, CheckRouting) that know nothing of formulas.
+//
+// That there is no model is the solver's word alone: where it matters, put a
+// bound before it. Bounds are the package bounds; measuring is nobody's here.
+//
+// A program that calls Open must call child.Dispatch(os.Args) first in main, and
+// its tests in TestMain: the solvers run in processes of the same binary.
+package constraints

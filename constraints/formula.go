@@ -1,0 +1,238 @@
+package constraints
+
+import (
+	"fmt"
+	"math"
+)
+
+// Lit is a variable (a positive number, from 1) or its negation (that number
+// negated). True and False are literals too; they never reach a solver.
+type Lit int32
+
+// The constants.
+const (
+	True  Lit = math.MaxInt32
+	False Lit = -True
+)
+
+// Not is the negation.
+func (l Lit) Not() Lit { return -l }
+
+// variable is the index of the literal's variable in a model.
+func (l Lit) variable() int {
+	if l < 0 {
+		l = -l
+	}
+	return int(l) - 1
+}
+
+// Term is a literal with a weight: what it adds to a sum where it holds.
+type Term struct {
+	Weight int
+	Lit    Lit
+}
+
+// Limits of a formula: those of the narrowest solver behind it, and what keeps
+// a mistake from filling the memory.
+const (
+	maxVariables = 1 << 24
+	maxTerms     = 1 << 27
+	maxSum       = 1 << 30 // of a row's absolute weights, and of its bound
+)
+
+// relation is what a row asks of its sum.
+type relation uint8
+
+const (
+	atLeast relation = iota
+	atMost
+	exactly
+)
+
+var relationNames = [...]string{">=", "<=", "="}
+
+// row is one constraint as it was stated: the weighted sum of terms
+// [first, last) stands in a relation to bound.
+type row struct {
+	first, last int32
+	bound       int32
+	is          relation
+}
+
+// Formula is a conjunction of linear constraints over Booleans: clauses are the
+// ones whose sum is at least 1. It keeps them as they were stated, so that
+// Check judges a model by what was asked, and not by what a solver was told.
+//
+// A mistake while stating (too large a weight, a literal that is not there) is
+// kept and returned by Err: the first one counts.
+type Formula struct {
+	Name string // for dumps and errors
+
+	variables int
+	names     []string // by variable, "" for x17; shorter than variables where the rest have none
+	lits      []Lit
+	weights   []int32
+	rows      []row
+	prefer    [][]Lit
+	err       error
+}
+
+// NewFormula is the formula that everything satisfies.
+func NewFormula(name string) *Formula { return &Formula{Name: name} }
+
+// Err is the first mistake made while stating the formula.
+func (f *Formula) Err() error { return f.err }
+
+func (f *Formula) fail(format string, args ...any) {
+	if f.err == nil {
+		f.err = fmt.Errorf("formula %s: "+format, append([]any{f.Name}, args...)...)
+	}
+}
+
+// Variables is how many there are: a model's length.
+func (f *Formula) Variables() int { return f.variables }
+
+// Rows is how many constraints there are.
+func (f *Formula) Rows() int { return len(f.rows) }
+
+// Bool is a new variable. The name is for dumps; it may be empty.
+func (f *Formula) Bool(name string) Lit {
+	if f.variables >= maxVariables {
+		f.fail("%d variables: want at most that", maxVariables)
+		return True
+	}
+	f.variables++
+	if name != "" {
+		for len(f.names) < f.variables {
+			f.names = append(f.names, "")
+		}
+		f.names[f.variables-1] = name
+	}
+	return Lit(f.variables)
+}
+
+// name is what dumps and errors call a literal.
+func (f *Formula) name(l Lit) string {
+	switch {
+	case l == True:
+		return "true"
+	case l == False:
+		return "false"
+	case l < 0:
+		return "not " + f.name(-l)
+	case l.variable() < len(f.names) && f.names[l.variable()] != "":
+		return f.names[l.variable()]
+	}
+	return fmt.Sprintf("x%d", int32(l))
+}
+
+// add keeps a row. Constants move into the bound, so that rows hold variables.
+func (f *Formula) add(is relation, bound int, n int, term func(i int) Term) {
+	if f.err != nil {
+		return
+	}
+	first := len(f.lits)
+	if first+n > maxTerms {
+		f.fail("%d terms: want at most %d", first+n, maxTerms)
+		return
+	}
+	sum := 0
+	for i := range n {
+		t := term(i)
+		if t.Weight > maxSum || t.Weight < -maxSum {
+			f.fail("weight %d: want at most %d", t.Weight, maxSum)
+			return
+		}
+		sum += max(t.Weight, -t.Weight)
+		switch {
+		case t.Lit == True:
+			bound -= t.Weight
+		case t.Lit == False || t.Weight == 0:
+		case t.Lit == 0 || t.Lit.variable() >= f.variables || t.Lit.variable() < 0:
+			f.fail("literal %d: want 1 to %d, or one of these negated", int32(t.Lit), f.variables)
+			return
+		default:
+			f.lits = append(f.lits, t.Lit)
+			f.weights = append(f.weights, int32(t.Weight))
+		}
+		if sum > maxSum {
+			f.fail("weights of one sum that add up to more than %d", maxSum)
+			return
+		}
+	}
+	bound = min(max(bound, -maxSum-1), maxSum+1) // beyond, no sum can tell the difference
+	f.rows = append(f.rows, row{int32(first), int32(len(f.lits)), int32(bound), is})
+}
+
+func (f *Formula) addLits(is relation, bound int, lits []Lit) {
+	f.add(is, bound, len(lits), func(i int) Term { return Term{1, lits[i]} })
+}
+
+func (f *Formula) addTerms(is relation, bound int, terms []Term) {
+	f.add(is, bound, len(terms), func(i int) Term { return terms[i] })
+}
+
+// Clause asks for one of the literals; of none, it is false.
+func (f *Formula) Clause(lits ...Lit) { f.addLits(atLeast, 1, lits) }
+
+// Implies asks for one of the literals where all of the premises hold.
+func (f *Formula) Implies(premises []Lit, lits ...Lit) {
+	n := len(premises)
+	f.add(atLeast, 1, n+len(lits), func(i int) Term {
+		if i < n {
+			return Term{1, premises[i].Not()}
+		}
+		return Term{1, lits[i-n]}
+	})
+}
+
+// AtLeast asks for k of the literals.
+func (f *Formula) AtLeast(k int, lits ...Lit) { f.addLits(atLeast, k, lits) }
+
+// AtMost allows k of the literals.
+func (f *Formula) AtMost(k int, lits ...Lit) { f.addLits(atMost, k, lits) }
+
+// Exactly asks for k of the literals, no more.
+func (f *Formula) Exactly(k int, lits ...Lit) { f.addLits(exactly, k, lits) }
+
+// SumAtLeast asks that the weights of the terms that hold add up to k.
+func (f *Formula) SumAtLeast(k int, terms ...Term) { f.addTerms(atLeast, k, terms) }
+
+// SumAtMost asks that they add up to no more than k.
+func (f *Formula) SumAtMost(k int, terms ...Term) { f.addTerms(atMost, k, terms) }
+
+// SumExactly asks that they add up to k.
+func (f *Formula) SumExactly(k int, terms ...Term) { f.addTerms(exactly, k, terms) }
+
+// And is a literal that holds where all of the literals do.
+func (f *Formula) And(lits ...Lit) Lit {
+	both := f.Bool("")
+	for _, l := range lits {
+		f.Clause(both.Not(), l)
+	}
+	f.Implies(lits, both)
+	return both
+}
+
+// Or is a literal that holds where one of the literals does.
+func (f *Formula) Or(lits ...Lit) Lit {
+	negated := make([]Lit, len(lits))
+	for i, l := range lits {
+		negated[i] = l.Not()
+	}
+	return f.And(negated...).Not()
+}
+
+// Prefer asks, among the models, for one where the first of these literals that
+// can hold does; earlier calls weigh more than later ones. With preferences that
+// leave nothing open every solver gives the same model. Unsatisfiable
+// preferences are no constraint: a formula is as satisfiable as without them.
+func (f *Formula) Prefer(lits ...Lit) {
+	for _, l := range lits {
+		if l == 0 || l == True || l == False || l.variable() >= f.variables {
+			f.fail("preferred literal %d: want 1 to %d, or one of these negated", int32(l), f.variables)
+			return
+		}
+	}
+	f.prefer = append(f.prefer, append([]Lit(nil), lits...))
+}

@@ -1,0 +1,222 @@
+package constraints
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// What parent and worker say to each other, one frame each:
+//
+//	hello     worker's first word: its version, or why it can't work
+//	question  a formula in normal form, preferences, a time limit
+//	answer    status, model, a word more
+//
+// Numbers are varints; what a reader allocates is bounded by what it was sent.
+
+// protocolVersion starts every message: parent and worker are one binary, so it
+// only tells messages from noise.
+const protocolVersion = 0xC1
+
+// problem is a question as the worker sees it.
+type problem struct {
+	id        uint64
+	limit     time.Duration
+	variables int
+	rows      []normalRow
+	prefer    [][]Lit
+}
+
+// appendQuestion writes the formula as a question.
+func appendQuestion(b []byte, f *Formula, id uint64, limit time.Duration) []byte {
+	b = append(b, protocolVersion)
+	b = binary.AppendUvarint(b, id)
+	b = binary.AppendUvarint(b, uint64(max(limit.Milliseconds(), 1)))
+	b = binary.AppendUvarint(b, uint64(f.variables))
+	b = binary.AppendUvarint(b, uint64(len(f.prefer)))
+	for _, group := range f.prefer {
+		b = appendLits(b, group)
+	}
+	f.normal(func(r normalRow) { // to the end of the message
+		b = binary.AppendUvarint(b, uint64(r.bound)<<1|uint64(min(len(r.weights), 1)))
+		b = appendLits(b, r.lits)
+		for _, w := range r.weights {
+			b = binary.AppendUvarint(b, uint64(w))
+		}
+	})
+	return b
+}
+
+func appendLits(b []byte, lits []Lit) []byte {
+	b = binary.AppendUvarint(b, uint64(len(lits)))
+	for _, l := range lits {
+		b = binary.AppendVarint(b, int64(l))
+	}
+	return b
+}
+
+// reading takes numbers off a message; the first mistake stays.
+type reading struct {
+	b   []byte
+	err error
+}
+
+var errCut = errors.New("message cut short")
+
+func (r *reading) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf(format, args...)
+	}
+}
+
+// number reads one of at most the given size.
+func (r *reading) number(what string, most uint64) uint64 {
+	if r.err != nil {
+		return 0
+	}
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.err = errCut
+		return 0
+	}
+	r.b = r.b[n:]
+	if v > most {
+		r.fail("%s %d: want at most %d", what, v, most)
+		return 0
+	}
+	return v
+}
+
+func (r *reading) lits(variables int) []Lit {
+	n := int(r.number("literals", uint64(len(r.b)))) // one byte each at least
+	lits := make([]Lit, 0, n)
+	for range n {
+		v, k := binary.Varint(r.b)
+		if r.err != nil || k <= 0 {
+			r.fail("%w", errCut)
+			return nil
+		}
+		r.b = r.b[k:]
+		if v == 0 || v > int64(variables) || v < -int64(variables) {
+			r.fail("literal %d of %d variables", v, variables)
+			return nil
+		}
+		lits = append(lits, Lit(v))
+	}
+	return lits
+}
+
+func (r *reading) version() {
+	if len(r.b) == 0 || r.b[0] != protocolVersion {
+		r.fail("no message of this protocol")
+		return
+	}
+	r.b = r.b[1:]
+}
+
+// readQuestion reads what appendQuestion wrote.
+func readQuestion(b []byte) (problem, error) {
+	r := &reading{b: b}
+	r.version()
+	p := problem{
+		id:        r.number("id", 1<<62),
+		limit:     time.Duration(r.number("limit", 1<<40)) * time.Millisecond,
+		variables: int(r.number("variables", maxVariables)),
+	}
+	for range r.number("preferences", uint64(len(r.b))) {
+		p.prefer = append(p.prefer, r.lits(p.variables))
+		if r.err != nil {
+			break
+		}
+	}
+	for r.err == nil && len(r.b) > 0 {
+		head := r.number("bound", maxSum<<2)
+		row := normalRow{bound: int(head >> 1), lits: r.lits(p.variables)}
+		if head&1 == 1 {
+			row.weights = make([]int, len(row.lits))
+			for i := range row.weights {
+				row.weights[i] = int(r.number("weight", maxSum))
+			}
+		}
+		p.rows = append(p.rows, row)
+	}
+	return p, r.err
+}
+
+// outcome is an answer as the worker gives it.
+type outcome uint8
+
+const (
+	saysSat outcome = iota
+	saysUnsat
+	saysTimeout
+	saysMemory
+	saysError
+	outcomes
+)
+
+// reply is a worker's answer.
+type reply struct {
+	id     uint64
+	says   outcome
+	model  []bool
+	detail string
+}
+
+// appendAnswer writes a reply.
+func appendAnswer(b []byte, a reply) []byte {
+	b = append(b, protocolVersion)
+	b = binary.AppendUvarint(b, a.id)
+	b = append(b, byte(a.says))
+	b = binary.AppendUvarint(b, uint64(len(a.model)))
+	bits := make([]byte, (len(a.model)+7)/8)
+	for i, v := range a.model {
+		if v {
+			bits[i/8] |= 1 << (i % 8)
+		}
+	}
+	return append(append(b, bits...), a.detail...)
+}
+
+// readAnswer reads what appendAnswer wrote.
+func readAnswer(b []byte) (reply, error) {
+	r := &reading{b: b}
+	r.version()
+	a := reply{
+		id:   r.number("id", 1<<62),
+		says: outcome(r.number("outcome", uint64(outcomes-1))),
+	}
+	n := int(r.number("values", uint64(len(r.b))*8))
+	if bytes := (n + 7) / 8; r.err == nil && bytes > len(r.b) {
+		r.err = errCut
+	}
+	if r.err != nil {
+		return reply{}, r.err
+	}
+	a.model = make([]bool, n)
+	for i := range a.model {
+		a.model[i] = r.b[i/8]>>(i%8)&1 == 1
+	}
+	a.detail = string(r.b[(n+7)/8:])
+	return a, nil
+}
+
+// appendHello writes a worker's first word: the version, or an error.
+func appendHello(version string, err error) []byte {
+	if err != nil {
+		return append([]byte{protocolVersion, 0}, err.Error()...)
+	}
+	return append([]byte{protocolVersion, 1}, version...)
+}
+
+// readHello reads it. The second error is the worker's own.
+func readHello(b []byte) (version string, noHello, refused error) {
+	if len(b) < 2 || b[0] != protocolVersion || b[1] > 1 {
+		return "", errors.New("no message of this protocol"), nil
+	}
+	if b[1] == 0 {
+		return "", nil, errors.New(string(b[2:]))
+	}
+	return string(b[2:]), nil, nil
+}

@@ -1,0 +1,79 @@
+package constraints
+
+// normalRow is what solvers take: the sum of the positive weights of literals
+// over distinct variables, at least bound. No weight exceeds the bound; where
+// all are 1, weights is nil. A row that always holds is not made; one that never
+// holds has no literals and a bound of 1.
+type normalRow struct {
+	lits    []Lit
+	weights []int
+	bound   int
+}
+
+// normal calls yield with each row of the formula brought into normal form, in
+// order. The row's memory is used again.
+func (f *Formula) normal(yield func(normalRow)) {
+	n := normalizer{sum: make([]int, f.variables)}
+	for _, r := range f.rows {
+		if r.is != atMost {
+			n.row(f, r, 1, yield)
+		}
+		if r.is != atLeast {
+			n.row(f, r, -1, yield) // Σ ≤ b is -Σ ≥ -b
+		}
+	}
+}
+
+// normalizer adds up what each variable weighs in a row.
+type normalizer struct {
+	sum     []int // by variable; 0 between rows
+	seen    []Lit // variables of this row, in order
+	lits    []Lit
+	weights []int
+}
+
+func (n *normalizer) row(f *Formula, r row, sign int, yield func(normalRow)) {
+	bound := sign * int(r.bound)
+	n.seen, n.lits, n.weights = n.seen[:0], n.lits[:0], n.weights[:0]
+	for t := r.first; t < r.last; t++ {
+		l, w := f.lits[t], sign*int(f.weights[t])
+		if l < 0 { // w(1-x)
+			bound -= w
+			w, l = -w, -l
+		}
+		n.seen = append(n.seen, l)
+		n.sum[l.variable()] += w
+	}
+	total := 0
+	for _, l := range n.seen {
+		w := n.sum[l.variable()]
+		n.sum[l.variable()] = 0 // a second sight of it adds nothing
+		if w == 0 {
+			continue
+		}
+		if w < 0 { // -w(1-x) - |w|
+			bound -= w
+			w, l = -w, -l
+		}
+		total += w
+		n.lits, n.weights = append(n.lits, l), append(n.weights, w)
+	}
+	switch {
+	case bound <= 0:
+		return
+	case total < bound:
+		yield(normalRow{bound: 1})
+		return
+	}
+	unit := true
+	for i, w := range n.weights {
+		n.weights[i] = min(w, bound)
+		unit = unit && n.weights[i] == n.weights[0]
+	}
+	out := normalRow{n.lits, n.weights, bound}
+	if unit { // k·Σ ≥ b is Σ ≥ ⌈b/k⌉
+		k := n.weights[0]
+		out.weights, out.bound = nil, (bound+k-1)/k
+	}
+	yield(out)
+}

@@ -1,0 +1,84 @@
+package pb
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/crillab/gophersat/solver"
+)
+
+// Row asks that the weights of the literals that hold add up to Bound. A literal
+// is a variable's number from 1, or that number negated; no variable comes
+// twice. Weights are positive; nil means that each is 1. Bound is positive.
+type Row struct {
+	Lits    []int
+	Weights []int
+	Bound   int
+}
+
+// one keeps solves apart: gophersat's learning writes to a package variable.
+var one sync.Mutex
+
+// Solve returns a model, one value for each variable, and whether there is one.
+// It may change and keep the rows' slices. The error is a row that is none, or
+// that the solver gave up.
+func Solve(variables int, rows []Row) (model []bool, sat bool, err error) {
+	constraints := make([]solver.PBConstr, 0, len(rows))
+	for i, r := range rows {
+		switch impossible, err := check(variables, r); {
+		case err != nil:
+			return nil, false, fmt.Errorf("row %d: %w", i, err)
+		case impossible:
+			return nil, false, nil
+		}
+		constraints = append(constraints, solver.PBConstr{Lits: r.Lits, Weights: r.Weights, AtLeast: r.Bound})
+	}
+	one.Lock()
+	defer one.Unlock()
+	defer func() {
+		if p := recover(); p != nil {
+			model, sat, err = nil, false, fmt.Errorf("gophersat panicked: %v", p)
+		}
+	}()
+	model = make([]bool, variables)
+	problem := solver.ParsePBConstrs(constraints)
+	if problem.Status == solver.Unsat {
+		return nil, false, nil
+	}
+	s := solver.New(problem)
+	switch status := s.Solve(); status {
+	case solver.Sat:
+		copy(model, s.Model()) // variables no row has are not in it: false
+		return model, true, nil
+	case solver.Unsat:
+		return nil, false, nil
+	default:
+		return nil, false, fmt.Errorf("gophersat returned %v", status)
+	}
+}
+
+// check tells whether a row is well formed, and whether it can't be met.
+func check(variables int, r Row) (impossible bool, err error) {
+	if r.Bound < 1 {
+		return false, fmt.Errorf("bound %d: want at least 1", r.Bound)
+	}
+	if r.Weights != nil && len(r.Weights) != len(r.Lits) {
+		return false, fmt.Errorf("%d weights for %d literals", len(r.Weights), len(r.Lits))
+	}
+	for _, l := range r.Lits {
+		if l == 0 || l > variables || l < -variables {
+			return false, fmt.Errorf("literal %d: want 1 to %d, or one of these negated", l, variables)
+		}
+	}
+	total := len(r.Lits)
+	if r.Weights != nil {
+		total = 0
+		for _, w := range r.Weights {
+			if w < 1 {
+				return false, fmt.Errorf("weight %d: want at least 1", w)
+			}
+			total += w
+		}
+	}
+	return total < r.Bound, nil
+}

@@ -1,0 +1,57 @@
+package constraints
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/topologies"
+)
+
+// CheckRing tests that an order is a ring over links that exist: every rank
+// once, each linked to the next and the last to the first. It looks at the
+// order and the topology, nothing else.
+func CheckRing(t *topologies.Topology, order []int) error {
+	if len(order) != len(t.Ranks) {
+		return fmt.Errorf("ring of %d ranks: %s has %d", len(order), t.Name, len(t.Ranks))
+	}
+	seen := make([]bool, len(order))
+	for _, r := range order {
+		switch {
+		case r < 0 || r >= len(seen):
+			return fmt.Errorf("ring through rank %d: %s has ranks 0 to %d", r, t.Name, len(seen)-1)
+		case seen[r]:
+			return fmt.Errorf("ring through rank %d twice", r)
+		}
+		seen[r] = true
+	}
+	for i, r := range order {
+		next := order[(i+1)%len(order)]
+		if r != next && !t.Linked(r, next) {
+			return fmt.Errorf("ring from rank %d to rank %d: %s has no link between them", r, next, t.Name)
+		}
+	}
+	return nil
+}
+
+// CheckRings tests each order as CheckRing does, and that all of them together
+// take a link between two GPUs at most once for each physical link it stands
+// for.
+func CheckRings(t *topologies.Topology, orders [][]int) error {
+	taken := make([]int, len(t.Edges))
+	for k, order := range orders {
+		if err := CheckRing(t, order); err != nil {
+			return fmt.Errorf("ring %d: %w", k, err)
+		}
+		for i, r := range order {
+			path, _ := t.Path(r, order[(i+1)%len(order)])
+			if len(path.Edges) != 1 {
+				continue // through a switch or NIC, which rings share
+			}
+			e := path.Edges[0]
+			if taken[e]++; taken[e] > t.Edges[e].Count {
+				return fmt.Errorf("ring %d takes the link from rank %d to rank %d, which %d others have: it is %d",
+					k, t.Edges[e].From, t.Edges[e].To, taken[e]-1, t.Edges[e].Count)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+package constraints
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// ringEncoding is ring orders as a formula:
+//
+//	at[k][i][s]    rank i is the s-th of ring k
+//	step[k][i][j]  ring k steps from i to j (made where an edge is to be shared)
+type ringEncoding struct {
+	f  *Formula
+	p  *ringProblem
+	at [][][]Lit
+}
+
+// encode asks for rings whose every step has at least a width to itself.
+//
+// On one node a ring may be turned at will: rank 0 is put first. Rings may be
+// swapped at will: the preference for the lexicographically first set of orders
+// settles that too, and at first the solver is free.
+func (p *ringProblem) encode(width units.Bandwidth) *ringEncoding {
+	f := NewFormula(fmt.Sprintf("%d rings of %s, each step %v", p.count, p.t.Name, width))
+	e := &ringEncoding{f: f, p: p}
+	users := map[int][]Lit{} // of each edge that not all rings may take
+	for k := range p.count {
+		at := make([][]Lit, p.n)
+		for i := range at {
+			at[i] = make([]Lit, p.n)
+			for s := range at[i] {
+				at[i][s] = f.Bool(fmt.Sprintf("ring%d rank%d at%d", k, i, s))
+			}
+			f.Exactly(1, at[i]...)
+		}
+		for s := range p.n {
+			f.Exactly(1, column(at, s)...)
+		}
+		if len(p.nodes) == 1 {
+			f.Clause(at[0][0])
+		}
+		p.encodeSteps(f, k, at, width, users)
+		e.at = append(e.at, at)
+		if p.n*p.count <= settled {
+			for s := range p.n {
+				f.Prefer(column(at, s)...)
+			}
+		}
+	}
+	edges := make([]int, 0, len(users))
+	for edge := range users {
+		edges = append(edges, edge)
+	}
+	sort.Ints(edges)
+	for _, edge := range edges {
+		if c := p.capacity(edge, width); len(users[edge]) > c {
+			f.AtMost(c, users[edge]...)
+		}
+	}
+	return e
+}
+
+// encodeSteps says which rank may follow which in ring k.
+func (p *ringProblem) encodeSteps(f *Formula, k int, at [][]Lit, width units.Bandwidth, users map[int][]Lit) {
+	for _, place := range []struct {
+		table [][]*hop
+		from  []int // positions the step may start at
+	}{
+		{p.in, upTo(p.n - 1)},
+		{p.close, []int{p.n - 1}},
+	} {
+		for i := range p.n {
+			var onward []int
+			for j := range p.n {
+				h := place.table[i][j]
+				if h == nil || !p.wide(h, width) || i == j && p.n > 1 {
+					continue
+				}
+				onward = append(onward, j)
+				var step Lit
+				for _, edge := range h.edges {
+					if p.capacity(edge, width) >= p.count {
+						continue // every ring may: each steps from i once
+					}
+					if step == 0 {
+						step = f.Bool(fmt.Sprintf("ring%d steps %d %d", k, i, j))
+					}
+					users[edge] = append(users[edge], step)
+				}
+				if step != 0 {
+					for _, s := range place.from {
+						f.Implies([]Lit{at[i][s], at[j][(s+1)%p.n]}, step)
+					}
+				}
+			}
+			for _, s := range place.from {
+				next := make([]Lit, len(onward))
+				for m, j := range onward {
+					next[m] = at[j][(s+1)%p.n]
+				}
+				f.Implies([]Lit{at[i][s]}, next...)
+			}
+		}
+	}
+}
+
+// wide tells whether one ring at least may take a step.
+func (p *ringProblem) wide(h *hop, width units.Bandwidth) bool {
+	for _, e := range h.edges {
+		if p.capacity(e, width) < 1 {
+			return false
+		}
+	}
+	return true
+}
+
+func column(at [][]Lit, s int) []Lit {
+	lits := make([]Lit, len(at))
+	for i := range at {
+		lits[i] = at[i][s]
+	}
+	return lits
+}
+
+func upTo(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// orders reads the model; -1 where nobody is.
+func (e *ringEncoding) orders(model []bool) [][]int {
+	var all [][]int
+	for _, at := range e.at {
+		order := make([]int, e.p.n)
+		for s := range order {
+			order[s] = -1
+			for i := range at {
+				if holds(model, at[i][s]) {
+					order[s] = i
+				}
+			}
+		}
+		all = append(all, order)
+	}
+	return all
+}

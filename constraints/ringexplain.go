@@ -1,0 +1,306 @@
+package constraints
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// argument is a reason why there can be no such rings that a user can check by
+// eye; it returns the reason, or nothing.
+type argument struct {
+	name string
+	say  func(*ringProblem) string
+}
+
+// arguments come before any solver: counting is what those are worst at.
+var arguments = []argument{
+	{"ends", (*ringProblem).deadEnds},
+	{"connected", (*ringProblem).apart},
+	{"through one GPU", (*ringProblem).bottleneck},
+	{"two colours", (*ringProblem).twoColours},
+	{"counting links", (*ringProblem).tooFewLinks},
+}
+
+// refute is the first argument that holds, or nothing.
+func (p *ringProblem) refute() string {
+	for _, a := range arguments {
+		if why := a.say(p); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// proved is what is said where only a solver knows.
+func (p *ringProblem) proved(by string) string {
+	what := "no order of its GPUs has a link at every step"
+	if p.count > 1 {
+		what = "its links hold no such set of orders"
+	}
+	return fmt.Sprintf("%s (proved by %s)", what, by)
+}
+
+// closed tells whether a node's order is a ring by itself.
+func (p *ringProblem) closed() bool { return len(p.nodes) == 1 }
+
+// neighbours lists whom a rank can step to or be reached from in its node.
+func (p *ringProblem) neighbours(i int) []int {
+	var list []int
+	for j := range p.n {
+		if p.in[i][j] != nil || p.in[j][i] != nil {
+			list = append(list, j)
+		}
+	}
+	return list
+}
+
+func (p *ringProblem) gpu(i int) string { return p.t.Vertices[p.nodes[0][i]].Name }
+
+// gpus names several: gpus 0, 3 and 5.
+func (p *ringProblem) gpus(list []int) string {
+	const most = 8
+	var b strings.Builder
+	for n, i := range list {
+		switch {
+		case n == most:
+			return fmt.Sprintf("%s and %d more", b.String(), len(list)-most)
+		case n > 0 && n == len(list)-1:
+			b.WriteString(" and ")
+		case n > 0:
+			b.WriteString(", ")
+		}
+		b.WriteString(p.gpu(i))
+	}
+	return b.String()
+}
+
+// deadEnds finds GPUs with too few neighbours to be passed through.
+func (p *ringProblem) deadEnds() string {
+	if p.n == 1 {
+		if !p.closed() && p.close[0][0] == nil {
+			return p.gpu(0) + " of one node has no link to the next node's"
+		}
+		return ""
+	}
+	var ends []int
+	for i := range p.n {
+		out, in := 0, 0
+		for j := range p.n {
+			if p.in[i][j] != nil {
+				out++
+			}
+			if p.in[j][i] != nil {
+				in++
+			}
+		}
+		switch near := p.neighbours(i); {
+		case len(near) == 0:
+			return p.gpu(i) + " has no link within its node"
+		case p.closed() && out == 0:
+			return p.gpu(i) + " has no link to send over"
+		case p.closed() && in == 0:
+			return p.gpu(i) + " has no link to receive over"
+		case len(near) == 1 && p.n > 2:
+			if p.closed() {
+				kind := "link"
+				if h := p.in[i][near[0]]; len(h.edges) == 1 && p.t.Edges[h.edges[0]].Count == 1 {
+					kind = linkWords[p.t.Edges[h.edges[0]].Kind.String()]
+				}
+				return fmt.Sprintf("%s has one %s, to %s", p.gpu(i), kind, p.gpu(near[0]))
+			}
+			ends = append(ends, i)
+		}
+	}
+	if len(ends) > 2 {
+		return fmt.Sprintf("%s have one link each: an order through a node has only two ends", p.gpus(ends))
+	}
+	return ""
+}
+
+// linkWords is what people call the links of topology files.
+var linkWords = map[string]string{"nvlink": "NVLink", "xgmi": "xGMI link", "pcie": "PCIe link", "net": "network link"}
+
+// component lists the ranks joined to one, without going through another (-1:
+// none), by rising number.
+func (p *ringProblem) component(from, without int) []int {
+	seen := make([]bool, p.n)
+	seen[from] = true
+	for todo := []int{from}; len(todo) > 0; {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, j := range p.neighbours(i) {
+			if j != without && !seen[j] {
+				seen[j] = true
+				todo = append(todo, j)
+			}
+		}
+	}
+	var list []int
+	for i, s := range seen {
+		if s {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// apart finds GPUs that no links join.
+func (p *ringProblem) apart() string {
+	near := p.component(0, -1)
+	if len(near) == p.n {
+		return ""
+	}
+	return fmt.Sprintf("no links join %s to %s", p.gpus(near), p.gpus(others(p.n, near, -1)))
+}
+
+// others lists the ranks that are neither in a list nor the one left out.
+func others(n int, list []int, without int) []int {
+	in := make([]bool, n)
+	for _, i := range list {
+		in[i] = true
+	}
+	var rest []int
+	for i := range n {
+		if !in[i] && i != without {
+			rest = append(rest, i)
+		}
+	}
+	return rest
+}
+
+// bottleneck finds a GPU that all ways between others go through. A ring goes
+// through it once, and so enters one part only; an order with two ends may have
+// it between two parts.
+func (p *ringProblem) bottleneck() string {
+	for v := range p.n {
+		if p.n < 3 {
+			break
+		}
+		var parts [][]int
+		rest := others(p.n, nil, v)
+		for len(rest) > 0 {
+			part := p.component(rest[0], v)
+			parts = append(parts, part)
+			var left []int
+			for _, i := range rest {
+				if !contains(part, i) {
+					left = append(left, i)
+				}
+			}
+			rest = left
+		}
+		if len(parts) > 2 || len(parts) == 2 && p.closed() {
+			return fmt.Sprintf("only through %s are %s joined to %s", p.gpu(v), p.gpus(parts[0]), p.gpus(parts[1]))
+		}
+	}
+	return ""
+}
+
+func contains(sorted []int, x int) bool {
+	for _, y := range sorted {
+		if x == y {
+			return true
+		}
+	}
+	return false
+}
+
+// twoColours finds that every link joins one of some GPUs to one of the others:
+// an order takes them in turns, so there must be as many of each.
+func (p *ringProblem) twoColours() string {
+	colour := make([]int, p.n) // 0: none yet
+	colour[0] = 1
+	for todo := []int{0}; len(todo) > 0; {
+		i := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, j := range p.neighbours(i) {
+			if colour[j] == colour[i] {
+				return ""
+			}
+			if colour[j] == 0 {
+				colour[j] = -colour[i]
+				todo = append(todo, j)
+			}
+		}
+	}
+	var sides [2][]int
+	for i, c := range colour {
+		side := 0
+		if c < 0 {
+			side = 1
+		}
+		sides[side] = append(sides[side], i)
+	}
+	more := max(len(sides[0]), len(sides[1])) - min(len(sides[0]), len(sides[1]))
+	if more == 0 || p.n == 1 || more == 1 && !p.closed() {
+		return ""
+	}
+	return fmt.Sprintf("every link joins one of %s to one of %s: a ring takes them in turns, and they are %d and %d",
+		p.gpus(sides[0]), p.gpus(sides[1]), len(sides[0]), len(sides[1]))
+}
+
+// tooFewLinks finds a GPU whose links are fewer than the rings through it.
+func (p *ringProblem) tooFewLinks() string {
+	narrowest := units.Bandwidth(1)
+	for i := range p.n {
+		if out, in := p.room(i, narrowest); p.n > 1 && min(out, in) < p.count {
+			return fmt.Sprintf("%s has %d links one way, and each ring takes one", p.gpu(i), min(out, in))
+		}
+	}
+	if out := p.leaving(narrowest); out < p.count {
+		return fmt.Sprintf("%d links lead from node to node, and each ring takes one", out)
+	}
+	return ""
+}
+
+// room is how many rings may leave and how many may enter a rank where each
+// step gets a width.
+func (p *ringProblem) room(i int, width units.Bandwidth) (out, in int) {
+	var leave, enter edgeSet
+	for j := range p.n {
+		for _, table := range [][][]*hop{p.in, p.close} {
+			if h := table[i][j]; h != nil && p.wide(h, width) && (i != j || p.n == 1) {
+				leave.add(h.edges[0])
+			}
+			if h := table[j][i]; h != nil && p.wide(h, width) && (i != j || p.n == 1) {
+				enter.add(h.edges[len(h.edges)-1])
+			}
+		}
+	}
+	return p.total(leave, width), p.total(enter, width)
+}
+
+// leaving is how many rings may close where each step gets a width.
+func (p *ringProblem) leaving(width units.Bandwidth) int {
+	var leave edgeSet
+	for i, row := range p.close {
+		for j, h := range row {
+			if h != nil && p.wide(h, width) && (i != j || p.n == 1) {
+				leave.add(h.edges[0])
+			}
+		}
+	}
+	if p.n == 1 && p.closed() {
+		return p.count // nothing to close
+	}
+	return p.total(leave, width)
+}
+
+type edgeSet map[int]bool
+
+func (s *edgeSet) add(e int) {
+	if *s == nil {
+		*s = edgeSet{}
+	}
+	(*s)[e] = true
+}
+
+func (p *ringProblem) total(edges edgeSet, width units.Bandwidth) int {
+	sum := 0
+	for e := range edges {
+		sum += p.capacity(e, width)
+	}
+	return sum
+}

@@ -1,0 +1,336 @@
+package constraints
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/topologies"
+)
+
+// RingOptions is how many rings are wanted.
+type RingOptions struct {
+	Count int // 0 is 1
+}
+
+// RingAnswer is ring orders: Orders[k][i] sends to Orders[k][i+1], the last to
+// the first.
+type RingAnswer struct {
+	Orders  [][]int
+	By      string  // z3, pb; or "complete graph", "identity order" where no solver was needed
+	Seconds float64 // how long it took
+}
+
+// NoRingError says that the topology has no such rings, in its own terms.
+type NoRingError struct {
+	Topology string
+	Count    int
+	Why      string
+	By       string // the solver that proved it; empty where Why is the proof
+}
+
+func (e *NoRingError) Error() string {
+	what := "no ring"
+	if e.Count > 1 {
+		what = fmt.Sprintf("no %d rings", e.Count)
+	}
+	return fmt.Sprintf("topology %s: %s: %s", e.Topology, what, e.Why)
+}
+
+// RingTimeoutError says that nobody knows: the solvers met a limit.
+type RingTimeoutError struct {
+	Topology string
+	Count    int
+	Detail   string
+}
+
+func (e *RingTimeoutError) Error() string {
+	return fmt.Sprintf("topology %s: %d ring orders not settled: %s", e.Topology, e.Count, e.Detail)
+}
+
+// Rings finds Hamiltonian rings over links that exist, as many as asked for,
+// which share no link: one that stands for several physical links can be in as
+// many rings. Of all such sets it takes one whose narrowest step is widest and,
+// of those, the one that comes first in lexicographic order where that is cheap
+// to settle (up to 64 ranks of a node, all rings together), so that the answer
+// is one whatever solver found it. On several nodes a ring passes through them
+// in sequence, in each in the same order.
+//
+// The error is a *NoRingError where there are none, a *RingTimeoutError where
+// the solvers met a limit, or a solver's fault.
+func Rings(ctx context.Context, s *Solvers, t *topologies.Topology, o RingOptions) (RingAnswer, error) {
+	start := time.Now()
+	if o.Count == 0 {
+		o.Count = 1
+	}
+	if o.Count < 0 || o.Count > maxRings {
+		return RingAnswer{}, fmt.Errorf("%d rings: want 1 to %d", o.Count, maxRings)
+	}
+	p, err := newRingProblem(t, o.Count)
+	if err != nil {
+		return RingAnswer{}, err
+	}
+	orders, by, err := p.solve(ctx, s)
+	if err != nil {
+		return RingAnswer{}, err
+	}
+	a := RingAnswer{By: by}
+	for _, order := range orders {
+		a.Orders = append(a.Orders, p.unroll(order))
+	}
+	if err := CheckRings(t, a.Orders); err != nil {
+		return RingAnswer{}, fmt.Errorf("ring orders found by %s are wrong: %w", by, err)
+	}
+	a.Seconds = time.Since(start).Seconds()
+	return a, nil
+}
+
+const (
+	maxRings = 64
+	// settled is the size, ranks of a node times rings, up to which the first
+	// ring set in lexicographic order is worked out.
+	settled = 64
+)
+
+// ringProblem is what a node asks for: an order of its ranks in which each step
+// is a hop that exists, and the step from the last to the first is the one that
+// closes the ring or, on several nodes, leads into the next.
+type ringProblem struct {
+	t     *topologies.Topology
+	nodes [][]int // ranks of each node, by local position
+	n     int     // ranks of a node
+	count int     // rings
+	in    [][]*hop
+	close [][]*hop
+}
+
+// hop is a step that exists, and the edges it takes (in the first node, or from
+// the first node to the second).
+type hop struct{ edges []int }
+
+func newRingProblem(t *topologies.Topology, count int) (*ringProblem, error) {
+	p := &ringProblem{t: t, count: count}
+	for node := range t.Nodes {
+		p.nodes = append(p.nodes, t.NodeRanks(node))
+	}
+	if len(p.nodes) == 0 {
+		return nil, fmt.Errorf("topology %s: no nodes", t.Name)
+	}
+	p.n = len(p.nodes[0])
+	for node, ranks := range p.nodes {
+		if len(ranks) != p.n {
+			return nil, &NoRingError{t.Name, count, fmt.Sprintf("node %d has %d GPUs, node 0 has %d: rings need nodes alike", node, len(ranks), p.n), ""}
+		}
+	}
+	p.in = p.hops(0, len(p.nodes))
+	p.close = p.in
+	if len(p.nodes) > 1 {
+		p.close = p.hops(1, len(p.nodes))
+	}
+	return p, nil
+}
+
+// hops is what steps exist in every node (ahead 0) or from every node to the
+// next (ahead 1), by local positions.
+func (p *ringProblem) hops(ahead, nodes int) [][]*hop {
+	hops := make([][]*hop, p.n)
+	for i := range hops {
+		hops[i] = make([]*hop, p.n)
+		for j := range hops[i] {
+			if ahead == 0 && i == j {
+				continue
+			}
+			linked := true
+			for node := 0; node < nodes && linked; node++ {
+				linked = p.t.Linked(p.nodes[node][i], p.nodes[(node+ahead)%nodes][j])
+			}
+			if linked {
+				path, _ := p.t.Path(p.nodes[0][i], p.nodes[ahead%nodes][j])
+				hops[i][j] = &hop{path.Edges}
+			}
+		}
+	}
+	return hops
+}
+
+// unroll makes a node's order the whole system's.
+func (p *ringProblem) unroll(order []int) []int {
+	var all []int
+	for _, ranks := range p.nodes {
+		for _, i := range order {
+			all = append(all, ranks[i])
+		}
+	}
+	return all
+}
+
+// solve finds orders of a node.
+func (p *ringProblem) solve(ctx context.Context, s *Solvers) (orders [][]int, by string, err error) {
+	if why := p.refute(); why != "" {
+		return nil, "", &NoRingError{p.t.Name, p.count, why, ""}
+	}
+	widths := p.widths()
+	widest := units.Bandwidth(1)
+	if len(widths) > 0 {
+		widest = widths[0]
+	}
+	if orders, by := p.obvious(widest); orders != nil {
+		return orders, by, nil
+	}
+	// What holds for a width holds for all narrower ones: halve the list to
+	// find the first that has rings.
+	for lo, hi := 0, len(widths); lo < hi; {
+		mid := (lo + hi) / 2
+		found, who, err := p.ask(ctx, s, widths[mid])
+		if err != nil {
+			return nil, "", err
+		}
+		by = who
+		if found != nil {
+			orders, hi = found, mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	if orders == nil {
+		return nil, "", &NoRingError{p.t.Name, p.count, p.proved(by), by}
+	}
+	return orders, by, nil
+}
+
+// widths are the bandwidths that the narrowest step of some ring set could have,
+// widest first: an edge's, divided among the rings that take it. Left out is
+// what counting excludes: every rank has a ring's share for each ring, each way.
+func (p *ringProblem) widths() []units.Bandwidth {
+	seen := map[units.Bandwidth]bool{}
+	for _, table := range [][][]*hop{p.in, p.close} {
+		for _, row := range table {
+			for _, h := range row {
+				if h == nil {
+					continue
+				}
+				for _, e := range h.edges {
+					for k := 1; k <= p.shares(e); k++ {
+						if w := p.t.Edges[e].Bandwidth / units.Bandwidth(k); w > 0 {
+							seen[w] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	var list []units.Bandwidth
+	for w := range seen {
+		list = append(list, w)
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i] > list[j] })
+	return slices.DeleteFunc(list, func(w units.Bandwidth) bool { return !p.enough(w) })
+}
+
+// enough tells whether every rank, and the step that closes a ring, has room
+// for all rings where each step gets a width.
+func (p *ringProblem) enough(width units.Bandwidth) bool {
+	for i := range p.n {
+		if out, in := p.room(i, width); p.n > 1 && min(out, in) < p.count {
+			return false
+		}
+	}
+	return p.leaving(width) >= p.count
+}
+
+// shares is how many rings may take an edge: a direct link one for each
+// physical link it stands for, a switch's or NIC's as many as like to.
+func (p *ringProblem) shares(e int) int {
+	edge := p.t.Edges[e]
+	if edge.From < len(p.t.Ranks) && edge.To < len(p.t.Ranks) {
+		return min(edge.Count, p.count)
+	}
+	return p.count
+}
+
+// capacity is how many rings may take an edge where each gets the given width.
+func (p *ringProblem) capacity(e int, width units.Bandwidth) int {
+	return min(p.shares(e), int(min(p.t.Edges[e].Bandwidth/width, maxRings)))
+}
+
+// obvious is the orders that need no solver: the ranks in sequence, turned by
+// one from ring to ring where there are several nodes, so that each ring leaves
+// its node elsewhere. Nil where that breaks a link's share of the widest width.
+func (p *ringProblem) obvious(widest units.Bandwidth) (orders [][]int, by string) {
+	if p.n == 1 {
+		for range p.count {
+			orders = append(orders, []int{0})
+		}
+		return orders, "identity order"
+	}
+	for k := range p.count {
+		order := make([]int, p.n)
+		for i := range order {
+			order[i] = i
+			if len(p.nodes) > 1 {
+				order[i] = (i + k) % p.n
+			}
+		}
+		orders = append(orders, order)
+	}
+	if !p.fits(orders, widest) {
+		return nil, ""
+	}
+	for i := range p.n {
+		for j := range p.n {
+			if i != j && p.in[i][j] == nil {
+				return orders, "identity order"
+			}
+		}
+	}
+	return orders, "complete graph"
+}
+
+// fits tells whether every step exists and no edge is taken more often than
+// the width allows.
+func (p *ringProblem) fits(orders [][]int, width units.Bandwidth) bool {
+	taken := map[int]int{}
+	for _, order := range orders {
+		for i, from := range order {
+			table := p.in
+			if i == p.n-1 {
+				table = p.close
+			}
+			h := table[from][order[(i+1)%p.n]]
+			if h == nil {
+				return false
+			}
+			for _, e := range h.edges {
+				if taken[e]++; taken[e] > p.capacity(e, width) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// ask has a solver look for orders of at least a width; nil where there are
+// none.
+func (p *ringProblem) ask(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
+	enc := p.encode(width)
+	a, err := s.SolveInOrder(ctx, enc.f)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case a.Status == Timeout:
+		return nil, "", &RingTimeoutError{p.t.Name, p.count, a.Detail + " (" + a.By + ")"}
+	case a.Status == Unsat:
+		return nil, a.By, nil
+	}
+	orders = enc.orders(a.Model)
+	for _, order := range orders {
+		if slices.Contains(order, -1) {
+			return nil, "", fmt.Errorf("ring order with a gap in it: %v", order)
+		}
+	}
+	return orders, a.By, nil
+}

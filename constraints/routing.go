@@ -1,0 +1,66 @@
+package constraints
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Refusal is why a program can't run on a topology.
+type Refusal struct {
+	Reason string // one of the Reason constants: what refusals are counted by
+	Detail string // what it says of this program
+	Pos    lang.Pos
+}
+
+// The reasons of a Refusal.
+const (
+	ReasonRanks = "wrong number of ranks"
+	ReasonLink  = "missing link"
+)
+
+func (r Refusal) String() string { return fmt.Sprintf("%s: %s: %s", r.Pos, r.Reason, r.Detail) }
+
+// CheckRouting tests that every transfer between ranks has a link. It returns
+// one refusal for each pair of ranks and place in the program, in the program's
+// order; none where it can run.
+func CheckRouting(p *lang.Program, t *topologies.Topology) []Refusal {
+	n := len(t.Ranks)
+	if p.Collective.Ranks != n {
+		return []Refusal{{ReasonRanks, fmt.Sprintf("the program is for %d ranks, %s has %d", p.Collective.Ranks, t.Name, n), lang.Pos{}}}
+	}
+	type pair struct{ from, to int }
+	type place struct {
+		pair
+		pos lang.Pos
+	}
+	linked := map[pair]bool{}
+	told := map[place]bool{}
+	var refusals []Refusal
+	for _, op := range p.Ops {
+		at := pair{op.Src.Rank, op.Dst.Rank}
+		if at.from == at.to && at.from >= 0 && at.from < n {
+			continue
+		}
+		ok, known := linked[at]
+		if !known {
+			ok = t.Linked(at.from, at.to)
+			linked[at] = ok
+		}
+		if where := (place{at, op.Pos}); !ok && !told[where] {
+			told[where] = true
+			refusals = append(refusals, Refusal{ReasonLink, describe(at.from, at.to, t), op.Pos})
+		}
+	}
+	return refusals
+}
+
+func describe(from, to int, t *topologies.Topology) string {
+	for _, r := range []int{from, to} {
+		if r < 0 || r >= len(t.Ranks) {
+			return fmt.Sprintf("rank %d is not there: %s has ranks 0 to %d", r, t.Name, len(t.Ranks)-1)
+		}
+	}
+	return fmt.Sprintf("%s has no link from rank %d to rank %d", t.Name, from, to)
+}

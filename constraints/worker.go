@@ -1,0 +1,280 @@
+package constraints
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/colltune/colltune/constraints/pb"
+	"github.com/colltune/colltune/constraints/z3"
+	"github.com/colltune/colltune/internal/child"
+)
+
+// The worker's side: a child that answers questions until there are no more.
+
+func init() {
+	child.Register(workerName("z3"), serve(openZ3))
+	child.Register(workerName("pb"), serve(openPB))
+}
+
+// workerName is what a solver's child process is registered as.
+func workerName(solver string) string { return "solver-" + solver }
+
+// engine is one question in a solver's hands.
+type engine interface {
+	// solve looks for a model of the problem, what was fixed, and a clause
+	// (nil: none).
+	solve(ctx context.Context, clause []Lit) (model []bool, sat bool, err error)
+	fix(Lit)
+	close()
+}
+
+// opener makes engines, after it has said its version.
+type opener struct {
+	version string
+	engine  func(*problem) (engine, error)
+}
+
+func serve(open func(memory int64) (opener, error)) func(*child.Conn) error {
+	return func(c *child.Conn) error {
+		o, err := open(c.Memory)
+		if err := c.Send(appendHello(o.version, err)); err != nil || o.engine == nil {
+			return err
+		}
+		for {
+			frame, err := c.Receive()
+			if err != nil {
+				return err
+			}
+			p, err := readQuestion(frame)
+			if err != nil {
+				return fmt.Errorf("question: %w", err)
+			}
+			if err := c.Send(appendAnswer(nil, o.answer(&p))); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// answer solves one problem.
+func (o opener) answer(p *problem) reply {
+	ctx, cancel := context.WithTimeout(context.Background(), p.limit)
+	defer cancel()
+	a := reply{id: p.id}
+	e, err := o.engine(p)
+	if err == nil {
+		defer e.close()
+		var sat bool
+		a.model, sat, err = preferred(ctx, e, p.prefer)
+		if err == nil && !sat {
+			a.says, a.model = saysUnsat, nil
+		}
+	}
+	var z *z3.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		a.says, a.model = saysTimeout, nil
+	case errors.As(err, &z) && z.OutOfMemory():
+		a.says, a.model, a.detail = saysMemory, nil, err.Error()
+	case err != nil:
+		a.says, a.model, a.detail = saysError, nil, err.Error()
+	}
+	return a
+}
+
+// preferred finds a model and walks from it to the one that the preferences
+// ask for. Each query asks for something better than what is had, so that most
+// groups cost one query, the one that says there is nothing better.
+func preferred(ctx context.Context, e engine, prefer [][]Lit) ([]bool, bool, error) {
+	model, sat, err := e.solve(ctx, nil)
+	if err != nil || !sat {
+		return nil, false, err
+	}
+	for _, group := range prefer {
+		first := firstHeld(model, group)
+		for first > 0 {
+			better, sat, err := e.solve(ctx, group[:first])
+			if err != nil {
+				return nil, false, err
+			}
+			if !sat {
+				break
+			}
+			now := firstHeld(better, group)
+			if now >= first {
+				return nil, false, errors.New("a model without the clause that was asked for")
+			}
+			model, first = better, now
+		}
+		for _, l := range group[:first] {
+			e.fix(l.Not())
+		}
+		if first < len(group) {
+			e.fix(group[first])
+		}
+	}
+	return model, true, nil
+}
+
+// firstHeld is the position of the first literal that holds, or how many there
+// are.
+func firstHeld(model []bool, group []Lit) int {
+	for i, l := range group {
+		if holds(model, l) {
+			return i
+		}
+	}
+	return len(group)
+}
+
+// z3Engine is a problem in a libz3 context of its own: what came before it
+// can't change its model.
+type z3Engine struct {
+	ctx    *z3.Context
+	solver *z3.Solver
+	vars   []z3.AST // by variable; zero where no row has it
+}
+
+func openZ3(memory int64) (opener, error) {
+	version, err := z3.Version()
+	if err != nil {
+		return opener{}, err
+	}
+	if memory > 0 { // its own cap is an answer, the system's a death
+		if err := z3.SetMemory(int((memory - memory/8) >> 20)); err != nil {
+			return opener{}, err
+		}
+	}
+	return opener{version, newZ3Engine}, nil
+}
+
+func newZ3Engine(p *problem) (engine, error) {
+	ctx, err := z3.NewContext(z3.Config{})
+	if err != nil {
+		return nil, err
+	}
+	e := &z3Engine{ctx: ctx, solver: ctx.NewSolver(), vars: make([]z3.AST, p.variables)}
+	var terms []z3.AST
+	var weights []int32
+	for _, r := range p.rows {
+		terms = e.terms(terms[:0], r.lits)
+		switch {
+		case r.weights != nil:
+			weights = weights[:0]
+			for _, w := range r.weights {
+				weights = append(weights, int32(w))
+			}
+			e.solver.Assert(ctx.SumAtLeast(terms, weights, int32(r.bound)))
+		case r.bound == 1:
+			e.solver.Assert(ctx.Or(terms...))
+		case r.bound == len(terms):
+			for _, t := range terms {
+				e.solver.Assert(t)
+			}
+		default:
+			e.solver.Assert(ctx.AtLeast(terms, r.bound))
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		ctx.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+func (e *z3Engine) term(l Lit) z3.AST {
+	v := &e.vars[l.variable()]
+	if *v == (z3.AST{}) {
+		*v = e.ctx.Bool(l.variable())
+	}
+	if l < 0 {
+		return e.ctx.Not(*v)
+	}
+	return *v
+}
+
+func (e *z3Engine) terms(terms []z3.AST, lits []Lit) []z3.AST {
+	for _, l := range lits {
+		terms = append(terms, e.term(l))
+	}
+	return terms
+}
+
+func (e *z3Engine) solve(ctx context.Context, clause []Lit) ([]bool, bool, error) {
+	if clause != nil {
+		e.solver.Push()
+		defer e.solver.Pop()
+		e.solver.Assert(e.ctx.Or(e.terms(nil, clause)...))
+	}
+	r, err := e.solver.Check(ctx)
+	if err != nil || r != z3.True {
+		return nil, false, err
+	}
+	m := e.solver.Model()
+	defer m.Close()
+	model := make([]bool, len(e.vars))
+	for i, v := range e.vars {
+		if v != (z3.AST{}) {
+			model[i] = m.Bool(v)
+		}
+	}
+	return model, true, e.ctx.Err()
+}
+
+func (e *z3Engine) fix(l Lit) { e.solver.Assert(e.term(l)) }
+func (e *z3Engine) close()    { e.ctx.Close() }
+
+// pbEngine starts over at each solve: the embedded solver can't be asked twice.
+type pbEngine struct {
+	problem *problem
+	fixed   []Lit
+}
+
+func openPB(int64) (opener, error) {
+	return opener{pbVersion(), func(p *problem) (engine, error) { return &pbEngine{problem: p}, nil }}, nil
+}
+
+// pbVersion is the embedded solver's, as the binary was built with it.
+func pbVersion() string {
+	const module = "github.com/crillab/gophersat"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == module {
+				return "gophersat " + strings.TrimPrefix(m.Version, "v")
+			}
+		}
+	}
+	return "gophersat"
+}
+
+func (e *pbEngine) solve(_ context.Context, clause []Lit) ([]bool, bool, error) {
+	rows := make([]pb.Row, 0, len(e.problem.rows)+len(e.fixed)+1)
+	for _, l := range e.fixed {
+		rows = append(rows, pb.Row{Lits: []int{int(l)}, Bound: 1})
+	}
+	if clause != nil {
+		rows = append(rows, pb.Row{Lits: ints(clause), Bound: 1})
+	}
+	for _, r := range e.problem.rows {
+		row := pb.Row{Lits: ints(r.lits), Bound: r.bound}
+		if r.weights != nil {
+			row.Weights = append([]int(nil), r.weights...)
+		}
+		rows = append(rows, row)
+	}
+	return pb.Solve(e.problem.variables, rows)
+}
+
+func ints(lits []Lit) []int {
+	out := make([]int, len(lits))
+	for i, l := range lits {
+		out[i] = int(l)
+	}
+	return out
+}
+
+func (e *pbEngine) fix(l Lit) { e.fixed = append(e.fixed, l) }
+func (e *pbEngine) close()    {}

@@ -1,0 +1,91 @@
+package z3
+
+import (
+	"errors"
+	"os"
+	"reflect"
+	"strconv"
+	"sync"
+	"unsafe"
+
+	"github.com/colltune/colltune/internal/dynlib"
+)
+
+// Variable is the environment variable that names libz3, or switches it off.
+const Variable = "COLLTUNE_Z3"
+
+// ErrOff is Open's error where the environment says to go without.
+var ErrOff = errors.New("libz3 is switched off by " + Variable)
+
+// sonames are the names libz3 goes by, most particular first.
+var sonames = []string{
+	"libz3.so.4.8", "libz3.so.4", "libz3.so",
+	"libz3.dylib", "/opt/homebrew/lib/libz3.dylib", "/usr/local/lib/libz3.dylib",
+}
+
+// api is the functions used, each field named as the library names it less the
+// leading Z3_, with its first letter raised for reflection.
+type api struct {
+	Get_full_version, Global_param_set,
+	Mk_config, Del_config,
+	Mk_context, Del_context, Set_error_handler, Get_error_code, Get_error_msg,
+	Mk_true, Mk_false, Mk_bool_sort, Mk_int_symbol, Mk_const,
+	Mk_not, Mk_and, Mk_or, Mk_pbge, Mk_pble, Mk_pbeq, Mk_atleast, Mk_atmost,
+	Mk_simple_solver, Solver_inc_ref, Solver_dec_ref,
+	Mk_params, Params_inc_ref, Params_dec_ref, Params_set_bool, Params_set_uint, Mk_string_symbol,
+	Solver_set_params, Solver_assert, Solver_from_string, Solver_push, Solver_pop,
+	Solver_check_assumptions, Solver_get_reason_unknown, Solver_get_model, Solver_get_unsat_core,
+	Model_inc_ref, Model_dec_ref, Model_eval, Get_bool_value,
+	Ast_vector_inc_ref, Ast_vector_dec_ref, Ast_vector_size, Ast_vector_get,
+	Interrupt dynlib.Symbol
+}
+
+// lib is the library's functions, once Open has found it.
+var lib api
+
+// Open finds and loads libz3, once; Version is then its version. The error is
+// ErrOff, or says what was looked for. Every other function needs it.
+func Open() error {
+	_, err := opened()
+	return err
+}
+
+// Version is the library's own words, such as "4.8.12.0".
+func Version() (string, error) { return opened() }
+
+var opened = sync.OnceValues(func() (version string, err error) {
+	names := sonames
+	switch path := os.Getenv(Variable); path {
+	case "":
+	case "off":
+		return "", ErrOff
+	default:
+		names = []string{path}
+	}
+	library, err := dynlib.Open(names...)
+	if err != nil {
+		return "", err
+	}
+	fields := reflect.ValueOf(&lib).Elem()
+	for i := range fields.NumField() {
+		name := []byte(fields.Type().Field(i).Name)
+		name[0] += 'a' - 'A'
+		symbol, err := library.Symbol("Z3_" + string(name))
+		if err != nil {
+			return "", err
+		}
+		fields.Field(i).Set(reflect.ValueOf(symbol))
+	}
+	return dynlib.GoString(dynlib.Call(lib.Get_full_version), 200), nil
+})
+
+// SetMemory caps what libz3 allocates in this process, in MiB; a query that
+// needs more ends with an error. It holds for all contexts made after it.
+func SetMemory(mib int) error {
+	if err := Open(); err != nil {
+		return err
+	}
+	key, value := dynlib.CString("memory_max_size"), dynlib.CString(strconv.Itoa(mib))
+	dynlib.Call(lib.Global_param_set, uintptr(unsafe.Pointer(key)), uintptr(unsafe.Pointer(value)))
+	return nil
+}

@@ -1,0 +1,173 @@
+package z3
+
+import (
+	"context"
+	"time"
+	"unsafe"
+
+	"github.com/colltune/colltune/internal/dynlib"
+)
+
+// Result is what a check found.
+type Result int8
+
+// The results: Unknown is a check that was stopped, or gave up.
+const (
+	False   Result = -1
+	Unknown Result = 0
+	True    Result = 1
+)
+
+// Solver is Z3's SMT core without the preprocessing of its default solver,
+// which takes longer than it saves on routing problems.
+type Solver struct {
+	ctx    *Context
+	handle uintptr
+}
+
+// NewSolver makes a solver; it is freed with its context.
+func (c *Context) NewSolver() *Solver {
+	s := &Solver{c, c.call("mk_simple_solver", lib.Mk_simple_solver)}
+	c.call("solver_inc_ref", lib.Solver_inc_ref, s.handle)
+	params := c.call("mk_params", lib.Mk_params)
+	c.call("params_inc_ref", lib.Params_inc_ref, params)
+	symbol := func(name string) uintptr {
+		return c.call("mk_string_symbol", lib.Mk_string_symbol, uintptr(unsafe.Pointer(dynlib.CString(name))))
+	}
+	// Z3 would catch SIGINT with a handler of its own, of which Go dies.
+	c.call("params_set_bool", lib.Params_set_bool, params, symbol("ctrl_c"), 0)
+	c.call("params_set_uint", lib.Params_set_uint, params, symbol("random_seed"), uintptr(uint32(c.seed)))
+	c.call("solver_set_params", lib.Solver_set_params, s.handle, params)
+	c.call("params_dec_ref", lib.Params_dec_ref, params)
+	return s
+}
+
+// Assert adds a term that must hold.
+func (s *Solver) Assert(a AST) {
+	if s.ctx.given("solver_assert", a) {
+		s.ctx.call("solver_assert", lib.Solver_assert, s.handle, a.handle)
+	}
+}
+
+// FromString adds the assertions of an SMT-LIB 2 text, which must declare what
+// it uses.
+func (s *Solver) FromString(text string) error {
+	if s.ctx.err == nil {
+		s.ctx.reset()
+		s.ctx.call("solver_from_string", lib.Solver_from_string, s.handle, uintptr(unsafe.Pointer(dynlib.CString(text))))
+	}
+	return s.ctx.err
+}
+
+// Push opens a scope, Pop closes the innermost and drops its assertions.
+func (s *Solver) Push() { s.ctx.call("solver_push", lib.Solver_push, s.handle) }
+
+// Pop closes the innermost scope.
+func (s *Solver) Pop() { s.ctx.call("solver_pop", lib.Solver_pop, s.handle, 1) }
+
+// resend is how long an interrupt is given before it is sent again.
+const resend = 10 * time.Millisecond
+
+// Check looks for a model of the assertions and the assumptions (variables or
+// negations of such). Unknown comes with ctx's error where ctx ended it, or
+// with the library's reason. The context's first error is returned here too.
+func (s *Solver) Check(ctx context.Context, assumptions ...AST) (Result, error) {
+	c := s.ctx
+	if !c.given("solver_check_assumptions", assumptions...) {
+		return Unknown, c.err
+	}
+	if err := ctx.Err(); err != nil {
+		return Unknown, err
+	}
+	over, quiet := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(quiet)
+		select {
+		case <-ctx.Done():
+		case <-over:
+			return
+		}
+		for {
+			dynlib.Call(lib.Interrupt, c.handle)
+			select {
+			case <-over:
+				return
+			case <-time.After(resend):
+			}
+		}
+	}()
+	r := Result(int32(c.call("solver_check", lib.Solver_check_assumptions, s.handle,
+		uintptr(len(assumptions)), uintptr(list(assumptions)))))
+	close(over)
+	<-quiet
+	switch {
+	case ctx.Err() != nil && r == Unknown:
+		c.err = nil // the interrupt's own; who fired decides, not what it says
+		return Unknown, ctx.Err()
+	case c.err != nil:
+		return Unknown, c.err
+	case r == Unknown:
+		reason := dynlib.GoString(c.call("solver_get_reason_unknown", lib.Solver_get_reason_unknown, s.handle), 500)
+		code := -1
+		if reason == "max. memory exceeded" || reason == "memout" {
+			code = memoutCode
+		}
+		return Unknown, &Error{"solver_check", code, reason}
+	}
+	return r, nil
+}
+
+// Core is the assumptions, by their position in the last Check's list, that
+// can't hold together; of a Check that was False.
+func (s *Solver) Core(assumptions ...AST) []int {
+	c := s.ctx
+	v := c.call("solver_get_unsat_core", lib.Solver_get_unsat_core, s.handle)
+	c.call("ast_vector_inc_ref", lib.Ast_vector_inc_ref, v)
+	in := map[uintptr]bool{}
+	for i := range uint32(c.call("ast_vector_size", lib.Ast_vector_size, v)) {
+		in[c.call("ast_vector_get", lib.Ast_vector_get, v, uintptr(i))] = true
+	}
+	c.call("ast_vector_dec_ref", lib.Ast_vector_dec_ref, v)
+	var core []int
+	for i, a := range assumptions {
+		if in[a.handle] {
+			core = append(core, i)
+		}
+	}
+	return core
+}
+
+// Model is what a True Check found; Close it.
+type Model struct {
+	ctx    *Context
+	handle uintptr
+}
+
+// Model is the model of the last Check, which must have been True.
+func (s *Solver) Model() *Model {
+	m := &Model{s.ctx, s.ctx.call("solver_get_model", lib.Solver_get_model, s.handle)}
+	if m.handle != 0 {
+		s.ctx.call("model_inc_ref", lib.Model_inc_ref, m.handle)
+	}
+	return m
+}
+
+// Close frees the model.
+func (m *Model) Close() {
+	if m.handle != 0 {
+		m.ctx.call("model_dec_ref", lib.Model_dec_ref, m.handle)
+		m.handle = 0
+	}
+}
+
+// Bool is the value of a term; false where the model leaves it open.
+func (m *Model) Bool(a AST) bool {
+	if !m.ctx.given("model_eval", a) || m.handle == 0 {
+		return false
+	}
+	value := new(uintptr)
+	if byte(m.ctx.call("model_eval", lib.Model_eval, m.handle, a.handle, 1, uintptr(unsafe.Pointer(value)))) == 0 {
+		return false
+	}
+	return int32(m.ctx.call("get_bool_value", lib.Get_bool_value, *value)) == 1
+}
