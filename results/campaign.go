@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-
-	"github.com/google/renameio/v2"
 )
 
 // The files of a campaign.
@@ -58,7 +56,7 @@ func Create(dir string, p Plan) (*Campaign, error) {
 	}
 	c, err := open(dir, held)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = renameio.WriteFile(filepath.Join(dir, planFile), p.encode(), 0o644); err == nil {
+		if err = writeText(filepath.Join(dir, planFile), p.encode()); err == nil {
 			if err = syncDir(dir); err == nil {
 				c, err = open(dir, held)
 			}

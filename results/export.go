@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/google/renameio/v2"
 )
 
 // ErrNothingFits says that a runtime would run nothing of what was measured.
@@ -159,7 +157,7 @@ func newFolder(dir, match string) (*folder, error) {
 
 func (f *folder) write(name string, text []byte) error {
 	f.made[name] = true
-	return renameio.WriteFile(filepath.Join(f.dir, name), text, 0o644)
+	return writeText(filepath.Join(f.dir, name), text)
 }
 
 // sweep removes what an earlier export left, and lists files that are not an
@@ -171,6 +169,8 @@ func (f *folder) sweep() (foreign []string, err error) {
 	}
 	for _, e := range entries {
 		ours, err := filepath.Match(f.match, e.Name())
+		// A killed export's unfinished file is one more that a runtime would read.
+		ours = ours || strings.HasPrefix(e.Name(), ".colltune-")
 		switch {
 		case err != nil:
 			return nil, err

@@ -17,7 +17,7 @@ func exportIR(c *Campaign, o ExportOptions) (Report, error) {
 		return Report{}, err
 	}
 	if len(table.Rows) == 0 {
-		return Report{}, fmt.Errorf("campaign %s: nothing measured yet, nothing to export", c.Dir())
+		return Report{}, fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
 	}
 	f, err := newFolder(o.Out, "colltune-*.ir.json")
 	if err != nil {

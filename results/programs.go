@@ -1,14 +1,12 @@
 package results
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/google/renameio/v2"
 
 	"github.com/colltune/colltune/compiler/ir"
 )
@@ -42,19 +40,7 @@ func (c *Campaign) SaveProgram(hash string, p *ir.Program) error {
 }
 
 func writeProgram(path string, p *ir.Program) error {
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
-	if err != nil {
-		return err
-	}
-	defer f.Cleanup()
-	w := bufio.NewWriterSize(f, 1<<16)
-	if err := ir.Encode(w, p); err != nil {
-		return err
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	return f.CloseAtomicallyReplace()
+	return writeWhole(path, func(w io.Writer) error { return ir.Encode(w, p) })
 }
 
 // hasProgram tells whether the folder holds a program; the caller holds mu.

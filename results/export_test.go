@@ -1,0 +1,311 @@
+package results
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/msccl"
+)
+
+// exported is a campaign's export and the files it left.
+func exported(t testing.TB, c *Campaign, o ExportOptions) (Report, map[string]string) {
+	t.Helper()
+	if o.Out == "" {
+		o.Out = t.TempDir()
+	}
+	report, err := Export(c, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	entries, err := os.ReadDir(o.Out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(o.Out, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = string(text)
+	}
+	return report, files
+}
+
+// crossing is a campaign whose winner at 4K, three instances, has 12 chunks
+// that divide no power of two, and whose winner at 8K uses another tile.
+func crossing(t testing.TB) *Campaign {
+	t.Helper()
+	c := newCampaign(t, testPlan())
+	one, two, three := testRing(4, 1, 0, true), testRing(4, 2, 0, true), testRing(4, 3, 0, true)
+	appendAll(t, c,
+		testTrial(t, c, one, "ring", "LL", 32768, 1024, 5), testTrial(t, c, two, "ring", "LL", 32768, 1024, 6),
+		testTrial(t, c, one, "ring", "LL", 32768, 2048, 6), testTrial(t, c, two, "ring", "LL", 32768, 2048, 7),
+		testTrial(t, c, three, "ring", "LL", 32768, 4096, 8), testTrial(t, c, two, "ring", "LL", 32768, 4096, 10), testTrial(t, c, one, "ring", "LL", 32768, 4096, 11),
+		testTrial(t, c, two, "ring", "LL", 512, 8192, 10), testTrial(t, c, two, "ring", "LL", 32768, 8192, 12),
+	)
+	if err := c.SetTally(Tally{Finished: true, Enumerated: 3, Tuned: 3}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestExportTakesWhatTheRuntimeRuns(t *testing.T) {
+	c := crossing(t)
+	for _, runtime := range []string{"", "msccl", "executor-nccl"} {
+		out := filepath.Join(t.TempDir(), "a", "b")
+		report, files := exported(t, c, ExportOptions{To: "msccl-xml", Runtime: runtime, Out: out})
+		want := []ExportedFile{
+			{Name: "colltune-01-allreduce-1K-2K-ring-LL.xml", Placement: "in", Algorithm: "ring", Protocol: "LL", MinBytes: 1024, MaxBytes: 4095, Granularity: 16, IR: testRing(4, 1, 0, true).Hash()},
+			{Name: "colltune-02-allreduce-4K-8K-ring-LL.xml", Placement: "in", Algorithm: "ring", Protocol: "LL", MinBytes: 4096, MaxBytes: 8192, Granularity: 32, IR: testRing(4, 2, 0, true).Hash()},
+		}
+		if diff := cmp.Diff(want, report.Files); diff != "" {
+			t.Errorf("%s: files (-want +got)\n%s", runtime, diff)
+		}
+		name := runtime
+		if name == "" {
+			name = "msccl"
+		}
+		losses := []Loss{
+			{4096, "in", "ring with 3 instances, LL, tile 32K", 8, "ring with 2 instances, LL, tile 32K", 10, 25, "its 12 chunks do not divide 1024 elements"},
+			{8192, "in", "ring with 2 instances, LL, tile 512", 10, "ring with 2 instances, LL, tile 32K", 12, 20, "it was measured with tile 512, and " + name + " uses 32K"},
+		}
+		rounded := report.Losses
+		for i := range rounded {
+			rounded[i].Percent = float64(int(rounded[i].Percent*10+0.5)) / 10
+		}
+		if diff := cmp.Diff(losses, rounded); diff != "" {
+			t.Errorf("%s: losses (-want +got)\n%s", runtime, diff)
+		}
+		if len(report.Gaps) != 0 || len(report.Load) == 0 || len(files) != 2 {
+			t.Errorf("%s: gaps %v, load %q, %d files", runtime, report.Gaps, report.Load, len(files))
+		}
+		var printed bytes.Buffer
+		if err := report.Print(&printed); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"colltune-01-allreduce-1K-2K-ring-LL.xml", "at 4K ring with 2 instances", "takes 25.0 % longer than the winner", "12 chunks do not divide", report.Load[0]} {
+			if !strings.Contains(printed.String(), want) {
+				t.Errorf("%s: the report does not say %q:\n%s", runtime, want, &printed)
+			}
+		}
+		for i, f := range report.Files {
+			read, err := msccl.Read(strings.NewReader(files[f.Name]), msccl.Limits{})
+			if err != nil {
+				t.Fatalf("%s: %v", f.Name, err)
+			}
+			p, _, err := read.Program(true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Hash() != want[i].IR {
+				t.Errorf("%s holds another program", f.Name)
+			}
+			for _, line := range provenance(c) {
+				// A double hyphen would end an XML comment.
+				if !strings.Contains(strings.ReplaceAll(files[f.Name], "- -", "--"), line) {
+					t.Errorf("%s does not say %q", f.Name, line)
+				}
+			}
+			if strings.Contains(files[f.Name], out) || strings.Contains(files[f.Name], c.Dir()) {
+				t.Errorf("%s names a path", f.Name)
+			}
+		}
+	}
+}
+
+// Equal campaigns export equal bytes, wherever they lie and in whichever order
+// they were made.
+func TestExportsAreEqual(t *testing.T) {
+	for _, to := range ExportFormats() {
+		_, a := exported(t, crossing(t), ExportOptions{To: to})
+		_, b := exported(t, crossing(t), ExportOptions{To: to})
+		if diff := cmp.Diff(a, b); diff != "" {
+			t.Errorf("%s differs:\n%s", to, diff)
+		}
+	}
+}
+
+// What an earlier export left goes, for a runtime would read it; files of
+// others stay, and are told.
+func TestExportIntoAnOldFolder(t *testing.T) {
+	out := t.TempDir()
+	for _, name := range []string{"colltune-09-allreduce-1G-ring-LL.xml", ".colltune-01-half.xml123", "mine.xml"} {
+		if err := os.WriteFile(filepath.Join(out, name), []byte("old"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	report, files := exported(t, crossing(t), ExportOptions{To: "msccl-xml", Out: out})
+	names := slices.Sorted(func(yield func(string) bool) {
+		for n := range files {
+			if !yield(n) {
+				return
+			}
+		}
+	})
+	want := []string{"colltune-01-allreduce-1K-2K-ring-LL.xml", "colltune-02-allreduce-4K-8K-ring-LL.xml", "mine.xml"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+	if !slices.ContainsFunc(report.Notes, func(n string) bool { return strings.Contains(n, "mine.xml") }) {
+		t.Errorf("notes %q do not name mine.xml", report.Notes)
+	}
+}
+
+// A runtime that keeps four files is given the four that cost least.
+func TestExportWithinARuntimesFiles(t *testing.T) {
+	sizes := []int64{1024, 2048, 4096, 8192, 16384, 32768}
+	c := newCampaign(t, testPlan(sizes...))
+	for i, n := range sizes {
+		for mark := range 6 {
+			us := 10.
+			if mark == i {
+				us = 9 - float64(i)/10 // each size has a winner of its own, ever more so
+			}
+			appendAll(t, c, testTrial(t, c, testRing(4, 1, mark, true), fmt.Sprint("ring", mark), "LL", 32768, n, us))
+		}
+	}
+	report, _ := exported(t, c, ExportOptions{To: "msccl-xml", Runtime: "msccl"})
+	if len(report.Files) != 4 || len(report.Losses) != 2 || len(report.Gaps) != 0 {
+		t.Fatalf("%d files, %d losses, %d gaps; want 4, 2, 0", len(report.Files), len(report.Losses), len(report.Gaps))
+	}
+	for _, l := range report.Losses {
+		if l.Why != "msccl loads 4 files" {
+			t.Errorf("why: %s", l.Why)
+		}
+	}
+	if report, _ = exported(t, c, ExportOptions{To: "msccl-xml", Runtime: "executor-nccl"}); len(report.Files) != 6 || len(report.Losses) != 0 {
+		t.Errorf("%d files, %d losses; want 6, 0", len(report.Files), len(report.Losses))
+	}
+}
+
+// Sizes that nothing fits are said, never left out in silence; a reference is
+// not exported.
+func TestExportGaps(t *testing.T) {
+	c := newCampaign(t, testPlan())
+	one, three := testRing(4, 1, 0, true), testRing(4, 3, 0, true)
+	reference := testTrial(t, c, testRing(4, 1, 9, true), "nccl-ring", "LL", 32768, 8192, 1)
+	reference.Reference = true
+	appendAll(t, c,
+		testTrial(t, c, one, "ring", "LL", 32768, 1024, 5),
+		testTrial(t, c, three, "ring", "LL", 32768, 2048, 5),
+		testTrial(t, c, one, "ring", "LL", 32768, 4096, 5),
+		reference,
+	)
+	report, _ := exported(t, c, ExportOptions{To: "msccl-xml"})
+	want := []Gap{{2048, "in", "its 12 chunks do not divide 512 elements"}, {8192, "in", "not measured"}}
+	if diff := cmp.Diff(want, report.Gaps); diff != "" {
+		t.Error(diff)
+	}
+	if len(report.Files) != 2 || report.Files[0].MaxBytes != 2047 || report.Files[1].MinBytes != 4096 || report.Files[1].MaxBytes != 8191 {
+		t.Errorf("files %+v", report.Files)
+	}
+}
+
+func TestExportBothPlacements(t *testing.T) {
+	plan := testPlan(1024, 2048)
+	plan.Placement = "both"
+	c := newCampaign(t, plan)
+	for _, in := range []bool{true, false} {
+		for _, n := range plan.Sizes {
+			appendAll(t, c, testTrial(t, c, testRing(4, 1, 0, in), "ring", "LL", 32768, n, 5))
+		}
+	}
+	report, files := exported(t, c, ExportOptions{To: "msccl-xml", Runtime: "executor-nccl"})
+	if len(report.Files) != 2 || report.Files[0].Placement != "in" || report.Files[1].Placement != "out" {
+		t.Fatalf("files %+v", report.Files)
+	}
+	for i, want := range []string{`inplace="1" outofplace="0"`, `inplace="0" outofplace="1"`} {
+		if !strings.Contains(files[report.Files[i].Name], want) {
+			t.Errorf("%s does not say %s", report.Files[i].Name, want)
+		}
+	}
+}
+
+// A collective goes to the runtimes that know it, and the error says so for
+// the others.
+func TestExportOfAllToNext(t *testing.T) {
+	plan := testPlan(1024)
+	plan.Collective, plan.Placement = "alltonext", "out"
+	c := newCampaign(t, plan)
+	p := &ir.Program{Name: "direct"}
+	p.Collective.Name, p.Collective.Ranks, p.Collective.Chunks = "alltonext", 4, 1
+	for r := range 4 {
+		g := ir.GPU{}
+		if r < 3 {
+			g.Threadblocks = append(g.Threadblocks, ir.Threadblock{Send: r + 1, Recv: -1, Steps: []ir.Step{{Op: ir.Send, Count: 1}}})
+		}
+		if r > 0 {
+			g.Threadblocks = append(g.Threadblocks, ir.Threadblock{Send: -1, Recv: r - 1, Steps: []ir.Step{{Op: ir.Recv, Count: 1, Dst: ir.Loc{Buf: 1}}}})
+		}
+		p.GPUs = append(p.GPUs, g)
+	}
+	appendAll(t, c, testTrial(t, c, p, "direct", "LL", 32768, 1024, 5))
+	_, files := exported(t, c, ExportOptions{To: "msccl-xml", Runtime: "msccl"})
+	for name, text := range files {
+		if !strings.Contains(text, `coll="custom"`) {
+			t.Errorf("%s is not custom", name)
+		}
+	}
+	for _, runtime := range []string{"executor-nccl", "rccl"} {
+		_, err := Export(c, ExportOptions{To: "msccl-xml", Runtime: runtime, Out: t.TempDir()})
+		if !errors.Is(err, ErrNothingFits) || !strings.Contains(err.Error(), "alltonext") || !strings.Contains(err.Error(), runtime) {
+			t.Errorf("%s: %v, want that it has no alltonext", runtime, err)
+		}
+	}
+}
+
+func TestExportRefusals(t *testing.T) {
+	c := crossing(t)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		o    ExportOptions
+		want string
+	}{
+		{ExportOptions{To: "yaml", Out: "x"}, `unknown export format "yaml": want one of msccl-xml, ir`},
+		{ExportOptions{To: "msccl-xml", Runtime: "nccl", Out: "x"}, `unknown runtime "nccl": want one of msccl, executor-nccl, rccl`},
+		{ExportOptions{To: "msccl-xml"}, "no folder"},
+		{ExportOptions{To: "msccl-xml", Out: file}, "not a directory"},
+		{ExportOptions{To: "ir", Out: file}, "not a directory"},
+	} {
+		if _, err := Export(c, test.o); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: %v, want %s", test.o, err, test.want)
+		}
+	}
+	for _, to := range ExportFormats() {
+		if _, err := Export(newCampaign(t, testPlan()), ExportOptions{To: to, Out: t.TempDir()}); !errors.Is(err, ErrNothingFits) {
+			t.Errorf("%s of an empty campaign: %v, want ErrNothingFits", to, err)
+		}
+	}
+}
+
+func TestExportIR(t *testing.T) {
+	report, files := exported(t, crossing(t), ExportOptions{To: "ir"})
+	if len(report.Files) != 3 || len(files) != 4 { // three programs, ranges.json
+		t.Fatalf("%d ranges, %d files", len(report.Files), len(files))
+	}
+	for _, f := range report.Files {
+		p, err := ir.Decode(strings.NewReader(files[f.Name]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Hash() != f.IR || !strings.Contains(p.Comment, "seed 1") {
+			t.Errorf("%s: another program, or without provenance: %q", f.Name, p.Comment)
+		}
+	}
+	if !strings.Contains(files["ranges.json"], `"schema": "colltune.ranges/v1"`) {
+		t.Errorf("ranges.json:\n%s", files["ranges.json"])
+	}
+}
