@@ -3,6 +3,7 @@ package topologies
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // readBlueprint reads a topology file: docs/topologies.md has the format. The
@@ -17,6 +18,11 @@ func readBlueprint(file string, text []byte) (*blueprint, *reader, error) {
 		runtime: t.choice("runtime", "nccl", "rccl"),
 		arch:    t.choice("arch", architectures...),
 		nodes:   t.whole("nodes", 1, maxRanks),
+	}
+	if b.name != "" {
+		if err := checkName(b.name); err != nil {
+			t.fail("name", "%v", err)
+		}
 	}
 	if node := t.table("node"); node != nil {
 		b.readNode(node)
@@ -33,6 +39,16 @@ func readBlueprint(file string, text []byte) (*blueprint, *reader, error) {
 	b.protocols = readProtocols(t)
 	t.done()
 	return b, t.r, t.r.err()
+}
+
+// checkName keeps the names of files' topologies fit for file names, tables and other formats' text.
+func checkName(name string) error {
+	fits := func(r rune) bool { return bare(r) || strings.ContainsRune(".+:@,", r) }
+	if name == "" || len(name) > 80 || name[0] == '.' || name[0] == '-' ||
+		strings.ContainsFunc(name, func(r rune) bool { return !fits(r) }) {
+		return fmt.Errorf("%s is not a name: want 1 to 80 letters, digits and . _ + : @ , -, not beginning with . or -", shown(name))
+	}
+	return nil
 }
 
 // architectures are the GPU generations that vendor libraries tell apart.

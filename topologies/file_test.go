@@ -60,6 +60,8 @@ func TestErrors(t *testing.T) {
 		at             string // text on the line to blame; "" for no line
 		want           string
 	}{
+		{"a path for a name", `name    = "square"`, `name = "../square"`, "../square", `name: "../square" is not a name`},
+		{"a hidden name", `name    = "square"`, `name = ".square"`, ".square", `not beginning with .`},
 		{"syntax", `nodes   = 2`, `nodes   = = 2`, "nodes   =", "="},
 		{"unknown key", `sms    = 80`, "smss   = 80\nsms    = 80", "smss", `node.smss: unknown key (did you mean "sms"?)`},
 		{"unknown top-level key", `nodes   = 2`, "node_count = 3\nnodes = 2", "node_count", "node_count: unknown key"},
