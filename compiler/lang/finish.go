@@ -41,7 +41,7 @@ func (t *Trace) checkResult() error {
 				continue
 			}
 			if wrong++; first == nil {
-				first = &Error{Pos: t.pos, Msg: fmt.Sprintf("wrong result: rank %d out[%d] holds %s, want %s",
+				first = &Error{Pos: t.pos, Wrong: true, Msg: fmt.Sprintf("wrong result: rank %d out[%d] holds %s, want %s",
 					r, i, t.values.describe(holds.value), t.wanted(want))}
 				if holds.version > 0 {
 					first.Pos = t.ops[holds.version-1].Pos

@@ -80,6 +80,7 @@ type Error struct {
 	Pos    Pos
 	Msg    string
 	NoLink bool // nothing joins the two ranks: the system's doing, not the program's
+	Wrong  bool // the program runs to its end, and its result is not the collective's
 }
 
 func (e *Error) Error() string { return e.Pos.String() + ": " + e.Msg }
