@@ -18,6 +18,11 @@ type Options struct {
 	// MaxChannels is the largest number of channels the IR may use; 0 means 32,
 	// what NCCL gives a communicator.
 	MaxChannels int
+	// MaxThreadblocks is the largest number of threadblocks a rank may have: all
+	// must be resident at once, so at most the SMs there are. 0 means no limit.
+	// Where a rank has more, those that only send are paired with those that
+	// only receive.
+	MaxThreadblocks int
 	// Slots is how many messages a connection may hold that its receiver has
 	// not taken yet; the schedule never needs more. 0 means 2, what protocol
 	// Simple has room for; LL and LL128 have 8.
@@ -74,6 +79,8 @@ func Compile(p *lang.Program, o Options) (*Result, error) {
 		return nil, fmt.Errorf("instances %d: want at least 1", o.Instances)
 	case o.MaxChannels < 0:
 		return nil, fmt.Errorf("channel limit %d: want at least 1", o.MaxChannels)
+	case o.MaxThreadblocks < 0:
+		return nil, fmt.Errorf("threadblock limit %d: want at least 1, or 0 for none", o.MaxThreadblocks)
 	case o.Slots < 0:
 		return nil, fmt.Errorf("slots %d: want at least 1", o.Slots)
 	}

@@ -17,6 +17,7 @@ func families() map[string]*lang.Program {
 		"hierarchical 2x3":     hierarchical(2, 3, 1),
 		"hierarchical 2x3 x2":  hierarchical(2, 3, 2),
 		"hierarchical 3x2 x3":  hierarchical(3, 2, 3),
+		"two-level 4x3":        twoLevel(4, 3),
 		"two-step 2x3":         twoStep(2, 3),
 		"two-step 3x2":         twoStep(3, 2),
 		"recursive doubling 8": recursiveDoubling(8),

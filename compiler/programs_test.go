@@ -229,3 +229,50 @@ func halvingDoubling(ranks int) *lang.Program {
 	}
 	return &b.p
 }
+
+// twoLevel is PCCL's AllGather: recursive doubling between the nodes, over the
+// GPUs of the same number, then a ring within every node, a step for everything
+// a GPU has gathered.
+func twoLevel(nodes, gpus int) *lang.Program {
+	b := begin(collective.Spec{Name: "allgather", Ranks: nodes * gpus, Chunks: 1, InPlace: true})
+	// GPU g of node n gathers chunk (m, g) of every node m in scratch, together.
+	for r := range nodes * gpus {
+		b.copy(out(r, r), sc(r, r/gpus), 1)
+	}
+	for width := 1; width < nodes; width *= 2 {
+		for n := range nodes {
+			for g := range gpus {
+				from := n / width * width
+				b.copy(sc(n*gpus+g, from), sc((n^width)*gpus+g, from), width)
+			}
+		}
+	}
+	for n := range nodes {
+		for g := range gpus {
+			for step := 1; step < gpus; step++ {
+				at, next := n*gpus+(g+step-1)%gpus, n*gpus+(g+step)%gpus
+				place := func(r int) spot {
+					if r == n*gpus+g {
+						return sc(r, 0)
+					}
+					return sc(r, nodes*(1+(r-n*gpus+gpus-g-1)%gpus))
+				}
+				b.copy(place(at), place(next), nodes)
+			}
+			// The local shuffle: chunk (m, g) to its place.
+			for x := range gpus {
+				r := n*gpus + x
+				at := 0
+				if x != g {
+					at = nodes * (1 + (x+gpus-g-1)%gpus)
+				}
+				for m := range nodes {
+					if m != n || x != g {
+						b.copy(sc(r, at+m), out(r, m*gpus+g), 1)
+					}
+				}
+			}
+		}
+	}
+	return &b.p
+}

@@ -203,13 +203,20 @@ func TestRandomRoutings(t *testing.T) {
 			MaxChannels:   rapid.SampledFrom([]int{2, 8, 1000}).Draw(t, "channels"),
 			CheckEachPass: true,
 		}
+		if rapid.Bool().Draw(t, "few threadblocks") {
+			o.MaxThreadblocks = rapid.IntRange(1, 20).Draw(t, "threadblocks")
+		}
 		for _, o.Disable = range optional() {
 			res, err := Compile(p, o)
 			if err != nil {
-				if strings.Contains(err.Error(), "the limit is") && o.MaxChannels < 1000 {
+				if strings.Contains(err.Error(), "the limit is") && o.MaxChannels < 1000 ||
+					strings.Contains(err.Error(), "more than the limit of") && o.MaxThreadblocks > 0 {
 					continue
 				}
 				t.Fatal(err)
+			}
+			if most := o.MaxThreadblocks; most > 0 && res.Program.MaxThreadblocks() > most {
+				t.Fatalf("%d threadblocks, with a limit of %d", res.Program.MaxThreadblocks(), most)
 			}
 			if err := judge(res.Program, o, 3); err != nil {
 				t.Fatalf("without %v: %v", o.Disable, err)

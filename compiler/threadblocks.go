@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -19,6 +20,12 @@ import (
 func threadblocks(u *unit) error {
 	putTB, getTB := u.pairs()
 	u.sortThreadblocks(putTB, getTB)
+	if most := u.opt.MaxThreadblocks; most > 0 {
+		if err := u.fit(int32(most)); err != nil {
+			return err
+		}
+		u.sortThreadblocks(putTB, getTB)
+	}
 
 	u.tbOf, u.posOf = make([]int32, len(u.ins)), make([]int32, len(u.ins))
 	latest := make([]int32, len(u.tbs)) // by threadblock: 1 + its latest instruction's place in the order
@@ -136,4 +143,70 @@ func (u *unit) idlest(rank, key int32, latest []int32) int32 {
 		}
 	}
 	return best
+}
+
+// fit brings the ranks that have more threadblocks than most down to it, by
+// giving one threadblock a connection to send on and one to receive from, of the
+// same channel and instance: of the same peer if there are such, of any then.
+//
+//	tb 0: s → 1 ch 0        tb 0: s → 1 ch 0
+//	tb 1: r ← 1 ch 0              r ← 1 ch 0
+//
+// The global order keeps them free of deadlock, whatever is paired; but what
+// went on side by side is now done in turn.
+func (u *unit) fit(most int32) error {
+	kept := u.tbs[:0]
+	for r := range u.col.Ranks {
+		own := u.tbs[u.gpuTBs[r]:u.gpuTBs[r+1]]
+		over := int32(len(own)) - most
+		for _, samePeer := range [2]bool{true, false} {
+			over -= u.mate(own, over, samePeer)
+		}
+		if over > 0 {
+			return fmt.Errorf("rank %d needs %d threadblocks, %d more than the limit of %d", r, most+over, over, most)
+		}
+		for _, tb := range own {
+			if tb.rank != none {
+				kept = append(kept, tb)
+			}
+		}
+	}
+	u.tbs = kept
+	return nil
+}
+
+// mate pairs up to over threadblocks of a rank and says how many there are fewer.
+// One that has given its connection away has no rank.
+func (u *unit) mate(own []threadblock, over int32, samePeer bool) (fewer int32) {
+	type kin struct{ channel, key, peer int32 }
+	of := func(tb *threadblock, peer int32) kin {
+		if !samePeer {
+			peer = none
+		}
+		return kin{tb.channel, tb.key, peer}
+	}
+	receivers := map[kin][]int{}
+	for i := range own {
+		if tb := &own[i]; tb.rank != none && tb.put == none && tb.get != none {
+			k := of(tb, u.conns[tb.get].from)
+			receivers[k] = append(receivers[k], i)
+		}
+	}
+	for i := range own {
+		tb := &own[i]
+		if fewer >= over {
+			break
+		}
+		if tb.rank == none || tb.get != none || tb.put == none {
+			continue
+		}
+		k := of(tb, u.conns[tb.put].to)
+		if free := receivers[k]; len(free) > 0 {
+			tb.get = own[free[0]].get
+			own[free[0]] = threadblock{rank: none, put: none, get: none}
+			receivers[k] = free[1:]
+			fewer++
+		}
+	}
+	return fewer
 }

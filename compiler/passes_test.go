@@ -1,0 +1,459 @@
+package compiler
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares got with testdata/name.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (go test -update writes it anew); got\n%s", file, got)
+	}
+}
+
+// dumps is the program after each pass.
+func dumps(t *testing.T, p *lang.Program, o Options) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	o.DumpAfter, o.CheckEachPass = "all", true
+	o.Dump = func(pass, text string) { all[pass] = text }
+	if _, err := Compile(p, o); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestPassesOnARing shows a three-rank ring AllReduce after every pass.
+func TestPassesOnARing(t *testing.T) {
+	texts := dumps(t, ringAllReduce(3, 1), Options{})
+	var b strings.Builder
+	for _, p := range Passes() {
+		fmt.Fprintf(&b, "== %s\n%s", p.Name, texts[p.Name])
+	}
+	golden(t, "ring3.txt", b.String())
+}
+
+// after compiles a program and gives the lines of one pass's dump, without the
+// first, which names the collective.
+func after(t *testing.T, pass string, p *lang.Program, o Options) []string {
+	t.Helper()
+	text := strings.TrimSuffix(dumps(t, p, o)[pass], "\n")
+	_, lines, _ := strings.Cut(text, "\n")
+	return strings.Split(lines, "\n")
+}
+
+// scratchpad is a program that needs no meaning: in scratch, on four ranks, where
+// no chunk is part of a result.
+func scratchpad() *builder {
+	return begin(collective.Spec{Name: "alltonext", Ranks: 4, Chunks: 1})
+}
+
+// TestEachPass is before and after, for what each pass does and for what it must
+// not do.
+func TestEachPass(t *testing.T) {
+	strided := func(src, dst int) func(*builder) {
+		return func(b *builder) {
+			b.copy(sc(0, 0), sc(1, 0), 3)
+			o := &b.p.Ops[0]
+			o.Src, o.Dst = b.span(sc(0, 0), 3, src), b.span(sc(1, 0), 3, dst)
+		}
+	}
+	over := func(from, to, fromStride, toStride, n int) func(*builder) {
+		return func(b *builder) {
+			b.copy(sc(0, from), sc(0, to), n)
+			o := &b.p.Ops[0]
+			o.Src, o.Dst = b.span(sc(0, from), n, fromStride), b.span(sc(0, to), n, toStride)
+		}
+	}
+	for _, c := range []struct {
+		pass, name string
+		write      func(*builder)
+		opt        Options
+		want       []string
+	}{
+		{"expand", "contiguous", strided(1, 1), Options{}, []string{
+			"0 copy rank 0 sc[0:3] → rank 1 sc[0:3]"}},
+		{"expand", "strided source", strided(2, 1), Options{}, []string{
+			"0 copy rank 0 sc[0] → rank 1 sc[0]",
+			"1 copy rank 0 sc[2] → rank 1 sc[1]",
+			"2 copy rank 0 sc[4] → rank 1 sc[2]"}},
+		{"expand", "strided destination", strided(1, 3), Options{}, []string{
+			"0 copy rank 0 sc[0] → rank 1 sc[0]",
+			"1 copy rank 0 sc[1] → rank 1 sc[3]",
+			"2 copy rank 0 sc[2] → rank 1 sc[6]"}},
+		{"expand", "overlapping upwards, last first", over(0, 1, 1, 1, 3), Options{}, []string{
+			"0 copy rank 0 sc[2] → rank 0 sc[3]",
+			"1 copy rank 0 sc[1] → rank 0 sc[2]",
+			"2 copy rank 0 sc[0] → rank 0 sc[1]"}},
+		{"expand", "overlapping downwards, first first", over(1, 0, 1, 1, 2), Options{}, []string{
+			"0 copy rank 0 sc[1] → rank 0 sc[0]",
+			"1 copy rank 0 sc[2] → rank 0 sc[1]"}},
+		{"expand", "overlapping both ways", over(1, 0, 1, 2, 4), Options{}, []string{
+			"0 copy rank 0 sc[4] → rank 0 sc[6]",
+			"1 copy rank 0 sc[3] → rank 0 sc[4]",
+			"2 copy rank 0 sc[1] → rank 0 sc[0]"}},
+		{"expand", "onto itself", func(b *builder) {
+			b.copy(sc(0, 0), sc(0, 0), 2)
+			b.copy(sc(0, 0), sc(1, 0), 1)
+		}, Options{}, []string{
+			"0 copy rank 0 sc[0] → rank 1 sc[0]"}},
+
+		{"parallelize", "a scope and what is outside it", func(b *builder) {
+			b.channel = 1
+			b.parallel(2, func() { b.copy(sc(0, 1), sc(1, 1), 1) })
+			b.copy(sc(1, 0), sc(2, 0), 2)
+		}, Options{}, []string{
+			"0 copy rank 0 sc[2] → rank 1 sc[2] ch 1",
+			"1 copy rank 0 sc[3] → rank 1 sc[3] ch 1 instance 1",
+			"2 copy rank 1 sc[0:4] → rank 2 sc[0:4] ch 1"}},
+		{"parallelize", "scopes in scopes, and of unlike factors", func(b *builder) {
+			b.parallel(2, func() {
+				b.copy(sc(0, 0), sc(1, 0), 1)
+				b.parallel(2, func() { b.copy(sc(1, 0), sc(2, 0), 1) })
+			})
+			b.parallel(3, func() { b.copy(sc(2, 0), sc(3, 0), 1) })
+		}, Options{}, []string{
+			"0 copy rank 0 sc[0:6] → rank 1 sc[0:6]",
+			"1 copy rank 0 sc[6:12] → rank 1 sc[6:12] instance 1",
+			"2 copy rank 1 sc[0:3] → rank 2 sc[0:3]",
+			"3 copy rank 1 sc[3:6] → rank 2 sc[3:6] instance 1",
+			"4 copy rank 1 sc[6:9] → rank 2 sc[6:9] instance 2",
+			"5 copy rank 1 sc[9:12] → rank 2 sc[9:12] instance 3",
+			"6 copy rank 2 sc[0:4] → rank 3 sc[0:4]",
+			"7 copy rank 2 sc[4:8] → rank 3 sc[4:8] instance 1",
+			"8 copy rank 2 sc[8:12] → rank 3 sc[8:12] instance 2"}},
+
+		{"instances", "short and long references", func(b *builder) {
+			b.copy(sc(0, 1), sc(1, 1), 1)
+			b.copy(sc(1, 0), sc(2, 0), 2)
+		}, Options{Instances: 2}, []string{
+			"0 copy rank 0 sc[2] → rank 1 sc[2]",
+			"1 copy rank 0 sc[3] → rank 1 sc[3] instance 1",
+			"2 copy rank 1 sc[0:2] → rank 2 sc[0:2]",
+			"3 copy rank 1 sc[2:4] → rank 2 sc[2:4] instance 1"}},
+
+		{"coarsen", "a shared factor", func(b *builder) {
+			b.p.Collective = b.p.Collective.Times(4)
+			b.copy(sc(0, 6), sc(1, 0), 4)
+			b.copy(sc(0, 2), sc(1, 4), 2)
+		}, Options{}, []string{
+			"0 copy rank 0 sc[3:5] → rank 1 sc[0:2]",
+			"1 copy rank 0 sc[1] → rank 1 sc[2]"}},
+		{"coarsen", "none", func(b *builder) {
+			b.p.Collective = b.p.Collective.Times(4)
+			b.copy(sc(0, 6), sc(1, 0), 4)
+			b.copy(sc(0, 3), sc(1, 4), 2)
+		}, Options{}, []string{
+			"0 copy rank 0 sc[6:10] → rank 1 sc[0:4]",
+			"1 copy rank 0 sc[3:5] → rank 1 sc[4:6]"}},
+
+		{"chunk dag", "true and false dependencies", func(b *builder) {
+			b.copy(sc(0, 0), sc(1, 0), 2)
+			b.copy(sc(1, 1), sc(2, 0), 1)   // reads what 0 wrote
+			b.copy(sc(0, 2), sc(1, 1), 1)   // overwrites what 1 read
+			b.reduce(sc(1, 0), sc(1, 1), 1) // reads and writes 0's, reads 2's
+			b.copy(sc(0, 0), sc(1, 0), 2)   // overwrites all that
+		}, Options{}, []string{
+			"0 copy rank 0 sc[0:2] → rank 1 sc[0:2]",
+			"1 copy rank 1 sc[1] → rank 2 sc[0] waits 0 |",
+			"2 copy rank 0 sc[2] → rank 1 sc[1] waits | 1",
+			"3 reduce rank 1 sc[1] → rank 1 sc[0] waits 2 | 0",
+			"4 copy rank 0 sc[0:2] → rank 1 sc[0:2] waits | 3"}},
+
+		{"instructions", "places are local (defect B)", func(b *builder) {
+			b.reduce(sc(1, 3), sc(0, 0), 1)
+			b.reduce(sc(1, 0), sc(1, 3), 1)
+		}, Options{}, []string{
+			"0 s    rank 0 sc[0] → 1",
+			"1 rrc  rank 1 sc[3] ← 0",
+			"2 re   rank 1 sc[3] ⇒ sc[0] waits 1"}},
+
+		{"fuse rcs", "the send with the longest way to go", func(b *builder) {
+			b.copy(sc(0, 0), sc(1, 0), 1)
+			b.copy(sc(1, 0), sc(2, 0), 1)
+			b.copy(sc(1, 0), sc(3, 0), 1)
+			b.copy(sc(3, 0), sc(3, 1), 1)
+		}, Options{}, []string{
+			"0 s    rank 0 sc[0] → 1",
+			"1 rcs  rank 1 sc[0] ← 0 → 3",
+			"2 s    rank 1 sc[0] → 2 waits 1",
+			"3 r    rank 2 sc[0] ← 1",
+			"5 r    rank 3 sc[0] ← 1",
+			"6 cpy  rank 3 sc[0] ⇒ sc[1] waits 5"}},
+		{"fuse rcs", "the same chunks only (defect D)", func(b *builder) {
+			b.copy(sc(0, 0), sc(1, 0), 2)
+			b.copy(sc(0, 0), sc(1, 2), 1)
+			b.copy(sc(1, 1), sc(2, 0), 2)
+		}, Options{Disable: []string{"coarsen"}}, []string{
+			"0 s    rank 0 sc[0:2] → 1",
+			"1 r    rank 1 sc[0:2] ← 0",
+			"2 s    rank 0 sc[0] → 1",
+			"3 r    rank 1 sc[2] ← 0",
+			"4 s    rank 1 sc[1:3] → 2 waits 1 3",
+			"5 r    rank 2 sc[0:2] ← 1"}},
+		{"fuse rcs", "not part of them", func(b *builder) {
+			b.copy(sc(0, 0), sc(1, 0), 2)
+			b.copy(sc(1, 0), sc(2, 0), 1)
+		}, Options{}, []string{
+			"0 s    rank 0 sc[0:2] → 1",
+			"1 r    rank 1 sc[0:2] ← 0",
+			"2 s    rank 1 sc[0] → 2 waits 1",
+			"3 r    rank 2 sc[0] ← 1"}},
+		{"fuse rcs", "not when written over in between", func(b *builder) {
+			b.copy(sc(0, 0), sc(1, 0), 1)
+			b.copy(sc(1, 1), sc(1, 0), 1)
+			b.copy(sc(1, 0), sc(2, 0), 1)
+		}, Options{}, []string{
+			"0 s    rank 0 sc[0] → 1",
+			"1 r    rank 1 sc[0] ← 0",
+			"2 cpy  rank 1 sc[1] ⇒ sc[0] waits 1",
+			"3 s    rank 1 sc[0] → 2 waits 2",
+			"4 r    rank 2 sc[0] ← 1"}},
+		{"fuse rcs", "whatever the remote place is called (defect A)", func(b *builder) {
+			b.copy(sc(0, 0), sc(1, 5), 1)
+			b.copy(sc(1, 5), sc(2, 2), 1)
+		}, Options{}, []string{
+			"0 s    rank 0 sc[0] → 1",
+			"1 rcs  rank 1 sc[5] ← 0 → 2",
+			"3 r    rank 2 sc[2] ← 1"}},
+		{"fuse rcs", "not across different directives, even far apart", func(b *builder) {
+			b.channel = 0
+			b.copy(sc(0, 0), sc(1, 0), 1)
+			b.channel = none
+			b.copy(sc(1, 0), sc(2, 0), 1)
+			b.channel = 1
+			b.copy(sc(2, 0), sc(3, 0), 1)
+		}, Options{}, []string{
+			"0 s    rank 0 sc[0] → 1 ch 0",
+			"1 rcs  rank 1 sc[0] ← 0 → 2 ch 0",
+			"3 r    rank 2 sc[0] ← 1",
+			"4 s    rank 2 sc[0] → 3 ch 1 waits 3",
+			"5 r    rank 3 sc[0] ← 2 ch 1"}},
+		{"fuse rcs", "not across instances", func(b *builder) {
+			b.parallel(2, func() { b.copy(sc(0, 0), sc(1, 0), 1) })
+			b.copy(sc(1, 0), sc(2, 0), 1)
+		}, Options{}, []string{
+			"0 s    rank 0 sc[0] → 1",
+			"1 r    rank 1 sc[0] ← 0",
+			"2 s    rank 0 sc[1] → 1",
+			"3 r    rank 1 sc[1] ← 0",
+			"4 s    rank 1 sc[0:2] → 2 waits 1 3",
+			"5 r    rank 2 sc[0:2] ← 1"}},
+
+		{"fuse rrs", "stored for nobody", func(b *builder) {
+			b.reduce(sc(1, 0), sc(0, 0), 1)
+			b.copy(sc(1, 0), sc(2, 0), 1)
+			b.copy(sc(0, 0), sc(1, 0), 1)
+		}, Options{}, []string{
+			"0 s    rank 0 sc[0] → 1",
+			"1 rrs  rank 1 sc[0] ← 0 → 2",
+			"3 r    rank 2 sc[0] ← 1",
+			"4 s    rank 0 sc[0] → 1",
+			"5 r    rank 1 sc[0] ← 0 waits 1"}},
+		{"fuse rrs", "read again", func(b *builder) {
+			b.reduce(sc(1, 0), sc(0, 0), 1)
+			b.copy(sc(1, 0), sc(2, 0), 1)
+			b.copy(sc(1, 0), sc(1, 1), 1)
+		}, Options{}, []string{
+			"0 s    rank 0 sc[0] → 1",
+			"1 rrcs rank 1 sc[0] ← 0 → 2",
+			"3 r    rank 2 sc[0] ← 1",
+			"4 cpy  rank 1 sc[0] ⇒ sc[1] waits 1"}},
+		{"fuse rrs", "half of it overwritten (defect C)", func(b *builder) {
+			b.reduce(sc(1, 0), sc(0, 0), 2)
+			b.copy(sc(1, 0), sc(2, 0), 2)
+			b.copy(sc(0, 0), sc(1, 0), 1)
+			b.copy(sc(1, 0), sc(3, 0), 2)
+		}, Options{}, []string{
+			"0 s    rank 0 sc[0:2] → 1",
+			"1 rrcs rank 1 sc[0:2] ← 0 → 2",
+			"3 r    rank 2 sc[0:2] ← 1",
+			"4 s    rank 0 sc[0] → 1",
+			"5 r    rank 1 sc[0] ← 0 waits 1",
+			"6 s    rank 1 sc[0:2] → 3 waits 5 1",
+			"7 r    rank 3 sc[0:2] ← 1"}},
+		{"fuse rrs", "part of the result", func(b *builder) {
+			b.reduce(out(1, 0), sc(0, 0), 1)
+			b.copy(out(1, 0), sc(2, 0), 1)
+		}, Options{}, []string{
+			"0 s    rank 0 sc[0] → 1",
+			"1 rrcs rank 1 out[0] ← 0 → 2",
+			"3 r    rank 2 sc[0] ← 1"}},
+		{"fuse rrs", "of the result, but the collective wants none there", func(b *builder) {
+			b.reduce(out(0, 0), sc(1, 0), 1) // rank 0 of AllToNext
+			b.copy(out(0, 0), sc(2, 0), 1)
+		}, Options{}, []string{
+			"0 s    rank 1 sc[0] → 0",
+			"1 rrs  rank 0 out[0] ← 1 → 2",
+			"3 r    rank 2 sc[0] ← 0"}},
+
+		{"channels", "a pair of connections is taken", func(b *builder) {
+			for to := range 2 {
+				b.copy(sc(0, to), sc(1, to), 1)
+				b.copy(sc(1, to), sc(2+to, 0), 1)
+			}
+			b.copy(sc(0, 2), sc(1, 2), 1)
+		}, Options{}, []string{
+			"0 s    rank 0 sc[0] → 1 ch 0",
+			"1 rcs  rank 1 sc[0] ← 0 → 2 ch 0",
+			"3 r    rank 2 sc[0] ← 1 ch 0",
+			"4 s    rank 0 sc[1] → 1 ch 1",
+			"5 rcs  rank 1 sc[1] ← 0 → 3 ch 1",
+			"7 r    rank 3 sc[0] ← 1 ch 1",
+			"8 s    rank 0 sc[2] → 1 ch 0",
+			"9 r    rank 1 sc[2] ← 0 ch 0"}},
+		{"channels", "no channel left: one is taken apart", func(b *builder) {
+			for to := range 2 {
+				b.copy(sc(0, to), sc(1, to), 1)
+				b.copy(sc(1, to), sc(2+to, 0), 1)
+			}
+		}, Options{MaxChannels: 1}, []string{
+			"0 s    rank 0 sc[0] → 1 ch 0",
+			"1 rcs  rank 1 sc[0] ← 0 → 2 ch 0",
+			"3 r    rank 2 sc[0] ← 1 ch 0",
+			"4 s    rank 0 sc[1] → 1 ch 0",
+			"5 r    rank 1 sc[1] ← 0 ch 0",
+			"6 s    rank 1 sc[1] → 3 ch 0 waits 5",
+			"7 r    rank 3 sc[0] ← 1 ch 0"}},
+		{"channels", "directives stand, and the fusion goes", func(b *builder) {
+			b.channel = 3
+			for to := range 2 {
+				b.copy(sc(0, to), sc(1, to), 1)
+				b.copy(sc(1, to), sc(2+to, 0), 1)
+			}
+		}, Options{}, []string{
+			"0 s    rank 0 sc[0] → 1 ch 3",
+			"1 rcs  rank 1 sc[0] ← 0 → 2 ch 3",
+			"3 r    rank 2 sc[0] ← 1 ch 3",
+			"4 s    rank 0 sc[1] → 1 ch 3",
+			"5 r    rank 1 sc[1] ← 0 ch 3",
+			"6 s    rank 1 sc[1] → 3 ch 3 waits 5",
+			"7 r    rank 3 sc[0] ← 1 ch 3"}},
+		{"channels", "instances have their own, in the gaps", func(b *builder) {
+			b.channel = 1
+			b.parallel(2, func() { b.copy(sc(0, 0), sc(1, 0), 1) })
+			b.channel = 3
+			b.copy(sc(1, 0), sc(2, 0), 1)
+		}, Options{Instances: 2}, []string{
+			"0 s    rank 0 sc[0] → 1 ch 1",
+			"1 r    rank 1 sc[0] ← 0 ch 1",
+			"2 s    rank 0 sc[1] → 1 ch 2",
+			"3 r    rank 1 sc[1] ← 0 ch 2",
+			"4 s    rank 0 sc[2] → 1 ch 0",
+			"5 r    rank 1 sc[2] ← 0 ch 0",
+			"6 s    rank 0 sc[3] → 1 ch 5",
+			"7 r    rank 1 sc[3] ← 0 ch 5",
+			"8 s    rank 1 sc[0:2] → 2 ch 3 waits 1 3",
+			"9 r    rank 2 sc[0:2] ← 1 ch 3",
+			"10 s    rank 1 sc[2:4] → 2 ch 4 waits 5 7",
+			"11 r    rank 2 sc[2:4] ← 1 ch 4"}},
+
+		{"order", "no more sends ahead than there are slots (defect F)", func(b *builder) {
+			for i := range 3 {
+				b.copy(sc(0, i), sc(1, i), 1)
+			}
+		}, Options{}, []string{
+			"0 s    rank 0 sc[0] → 1 ch 0 depth 0 of 1",
+			"2 s    rank 0 sc[1] → 1 ch 0 depth 0 of 1",
+			"1 r    rank 1 sc[0] ← 0 ch 0 depth 1 of 1",
+			"4 s    rank 0 sc[2] → 1 ch 0 depth 0 of 1",
+			"3 r    rank 1 sc[1] ← 0 ch 0 depth 1 of 1",
+			"5 r    rank 1 sc[2] ← 0 ch 0 depth 1 of 1"}},
+		{"order", "more calls than slots go through at once", func(b *builder) {
+			b.copy(sc(0, 0), sc(1, 0), 3)
+			b.copy(sc(1, 3), sc(0, 3), 3)
+		}, Options{CallPerChunk: true}, []string{
+			"0 s    rank 0 sc[0:3] → 1 ch 0 depth 0 of 1",
+			"1 r    rank 1 sc[0:3] ← 0 ch 0 depth 1 of 1",
+			"2 s    rank 1 sc[3:6] → 0 ch 0 depth 0 of 1",
+			"3 r    rank 0 sc[3:6] ← 1 ch 0 depth 1 of 1"}},
+
+		{"synchronise", "what is implied is not waited for", func(b *builder) {
+			b.copy(sc(1, 0), sc(0, 0), 1) // 0, 1: arrives in its threadblock
+			b.copy(sc(0, 0), sc(2, 0), 1) // another sends it on: a wait
+			b.copy(sc(0, 0), sc(2, 1), 1) // the same one, again: none
+			b.copy(sc(3, 0), sc(0, 0), 1) // overwrites: waits for the sends, the later one
+		}, Options{Disable: []string{"fuse rcs"}}, []string{
+			"rank 0 tb 0 ← 1 ch 0",
+			"  1 r    rank 0 sc[0] ← 1 ch 0 depth 1 of 3",
+			"rank 0 tb 1 ← 3 ch 0",
+			"  7 r    rank 0 sc[0] ← 3 ch 0 depth 3 of 3 waits 4",
+			"rank 0 tb 2 → 2 ch 0",
+			"  2 s    rank 0 sc[0] → 2 ch 0 depth 2 of 3 waits 1",
+			"  4 s    rank 0 sc[0] → 2 ch 0 depth 2 of 3",
+			"rank 1 tb 0 → 0 ch 0",
+			"  0 s    rank 1 sc[0] → 0 ch 0 depth 0 of 3",
+			"rank 2 tb 0 ← 0 ch 0",
+			"  3 r    rank 2 sc[0] ← 0 ch 0 depth 3 of 3",
+			"  5 r    rank 2 sc[1] ← 0 ch 0 depth 3 of 3",
+			"rank 3 tb 0 → 0 ch 0",
+			"  6 s    rank 3 sc[0] → 0 ch 0 depth 0 of 1"}},
+		{"synchronise", "an answer implies the question", func(b *builder) {
+			b.copy(sc(0, 0), sc(1, 0), 1)
+			b.copy(sc(1, 0), sc(1, 1), 1)
+			b.copy(sc(1, 1), sc(0, 0), 1)
+		}, Options{}, []string{
+			"rank 0 tb 0 ← 1 ch 0",
+			"  4 r    rank 0 sc[0] ← 1 ch 0 depth 4 of 4",
+			"rank 0 tb 1 → 1 ch 0",
+			"  0 s    rank 0 sc[0] → 1 ch 0 depth 0 of 4",
+			"rank 1 tb 0 ← 0 ch 0",
+			"  1 r    rank 1 sc[0] ← 0 ch 0 depth 1 of 4",
+			"rank 1 tb 1 → 0 ch 0",
+			"  2 cpy  rank 1 sc[0] ⇒ sc[1] depth 2 of 4 waits 1",
+			"  3 s    rank 1 sc[1] → 0 ch 0 depth 3 of 4"}},
+		{"threadblocks", "one-sided instructions share; local ones go to the idlest", func(b *builder) {
+			b.copy(sc(0, 0), sc(1, 0), 1)
+			b.copy(sc(1, 0), sc(2, 0), 1)
+			b.copy(sc(0, 1), sc(1, 1), 1)
+			b.copy(sc(1, 2), sc(3, 0), 1)
+			b.copy(sc(1, 3), sc(1, 4), 1)
+			b.copy(sc(3, 1), sc(3, 2), 1)
+		}, Options{}, []string{
+			"rank 0 tb 0 → 1 ch 0",
+			"  0 s    rank 0 sc[0] → 1 ch 0 depth 0 of 2",
+			"  4 s    rank 0 sc[1] → 1 ch 0 depth 0 of 1",
+			"rank 1 tb 0 → 2 ← 0 ch 0",
+			"  8 cpy  rank 1 sc[3] ⇒ sc[4] depth 0 of 0",
+			"  1 rcs  rank 1 sc[0] ← 0 → 2 ch 0 depth 1 of 2",
+			"  5 r    rank 1 sc[1] ← 0 ch 0 depth 1 of 1",
+			"rank 1 tb 1 → 3 ch 0",
+			"  6 s    rank 1 sc[2] → 3 ch 0 depth 0 of 1",
+			"rank 2 tb 0 ← 1 ch 0",
+			"  3 r    rank 2 sc[0] ← 1 ch 0 depth 2 of 2",
+			"rank 3 tb 0 ← 1 ch 0",
+			"  9 cpy  rank 3 sc[1] ⇒ sc[2] depth 0 of 0",
+			"  7 r    rank 3 sc[0] ← 1 ch 0 depth 1 of 1"}},
+	} {
+		t.Run(c.pass+"/"+c.name, func(t *testing.T) {
+			b := scratchpad()
+			c.write(b)
+			got := after(t, c.pass, &b.p, c.opt)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
