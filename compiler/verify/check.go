@@ -11,13 +11,16 @@ import (
 // goes as far as the program makes sense: one with malformed steps is not run,
 // one that deadlocks has no result. It never fails and never panics, whatever
 // the program.
-func Check(p *ir.Program, o Options) *Report {
+func Check(p *ir.Program, o Options) *Report { return check(p, o, shortSearch) }
+
+// check is Check with a bound on searches of its own, for tests.
+func check(p *ir.Program, o Options, search int) *Report {
 	r := &Report{max: o.MaxFindings}
 	if r.max <= 0 {
 		r.max = 100
 	}
 	r.measure(p)
-	c := &checker{p: p, o: o, r: r}
+	c := &checker{p: p, o: o, r: r, search: search}
 	for _, stage := range stages {
 		stage(c)
 		if !r.OK() {
@@ -45,6 +48,8 @@ type checker struct {
 	o   Options
 	r   *Report
 	col collective.Collective
+
+	search int // steps that a search for a path looks at before it gives up
 
 	// By threadblock of the whole program; filled by structure.
 	firstTB []int32 // by GPU, one more than there are

@@ -85,7 +85,7 @@ func (p *paths) order(a, b int32, place ir.Loc) int32 {
 		}
 	}
 	for i := 0; i < len(p.queue); i++ {
-		if i == shortSearch {
+		if i == p.c.search {
 			p.open = append(p.open, question{a, b, place})
 			if len(p.open) == mostOpen {
 				p.settle()
