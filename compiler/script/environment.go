@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"go.starlark.net/starlark"
-	"go.starlark.net/syntax"
 )
 
 // predeclared is what every template finds besides Starlark itself.
@@ -34,29 +33,11 @@ func rangeBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	return v, nil
 }
 
-// forbidden are what could take all memory in a single step, which nobody can
-// stop, and what could reach them by another name.
-var forbidden = []struct{ name, why string }{
-	{"replace", "there is no replace in templates: a single call of it can take all memory"},
-	{"getattr", "there is no getattr in templates: write the attribute's name"},
-}
-
-// checkSyntax refuses the forbidden names.
-func checkSyntax(f *syntax.File) error {
-	var first error
-	syntax.Walk(f, func(n syntax.Node) bool {
-		id, ok := n.(*syntax.Ident)
-		if !ok || first != nil {
-			return first == nil
-		}
-		for _, row := range forbidden {
-			if id.Name == row.name {
-				first = &Error{Pos: position(id.NamePos), Msg: row.why}
-			}
-		}
-		return true
-	})
-	return first
+// init puts the guarded operations among what every template finds.
+func init() {
+	for name, v := range guards {
+		predeclared[name] = v
+	}
 }
 
 // library is the modules that load() reaches, each executed once.

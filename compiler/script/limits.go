@@ -26,18 +26,24 @@ import (
 const (
 	idleSteps   = 30_000_000
 	stepsPerOp  = 500
-	idleOps     = 1 << 20
+	idleOps     = 1 << 18
 	opsPerChunk = 64
 	bytesPerOp  = 512
-	heapGrowth  = 2 << 30
-	deadline    = 2 * time.Minute
 	watchEvery  = 20 * time.Millisecond
-	grace       = 2 * time.Second
 	maxSource   = 256 << 10 // bytes of a template
-	maxRange    = 1 << 24   // elements of a range
+	maxRange    = 1 << 22   // elements of a range
 	maxRanks    = 1 << 16
 	maxChunks   = 1 << 24 // chunks a template may cut its unit into
 )
+
+// limits are those that tests need smaller.
+type limits struct {
+	heapGrowth int64
+	deadline   time.Duration
+	grace      time.Duration // from being stopped to being left behind
+}
+
+var usual = limits{heapGrowth: 512 << 20, deadline: time.Minute, grace: 2 * time.Second}
 
 // opLimit is how many operations a program over so many chunks, of all ranks
 // together, may have.
@@ -48,6 +54,7 @@ func opLimit(chunks int) int {
 // session is one execution of a template's code: what its builtins work on.
 type session struct {
 	file    string
+	limits  limits
 	machine Machine
 	unit    int // chunks an index pair steps over, 0 where there is no such
 	trace   *lang.Trace
@@ -107,14 +114,14 @@ func watch(s *session, th *starlark.Thread, done <-chan error) error {
 		case now := <-tick.C:
 			switch {
 			case !cancelled.IsZero():
-				if now.Sub(cancelled) > grace {
+				if now.Sub(cancelled) > s.limits.grace {
 					return fmt.Errorf("%s: %w", why, errLeft)
 				}
 				continue
-			case liveHeap()-base > heapGrowth+bytesPerOp*s.ops.Load():
-				why = fmt.Sprintf("more than %d GiB of memory taken", heapGrowth>>30)
-			case now.Sub(start) > deadline:
-				why = fmt.Sprintf("not done after %v", deadline)
+			case liveHeap()-base > s.limits.heapGrowth+bytesPerOp*s.ops.Load():
+				why = fmt.Sprintf("more than %d MiB of memory taken", s.limits.heapGrowth>>20)
+			case now.Sub(start) > s.limits.deadline:
+				why = fmt.Sprintf("not done after %v", s.limits.deadline)
 			default:
 				continue
 			}

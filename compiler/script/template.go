@@ -25,6 +25,7 @@ type Template struct {
 
 	globals starlark.StringDict
 	print   func(string)
+	limits  limits
 }
 
 // Options are what a template is loaded with.
@@ -36,8 +37,12 @@ type Options struct {
 // Load reads a template: src is the text of file name. All errors name their
 // place in it.
 func Load(name string, src []byte, o Options) (*Template, error) {
-	s := &session{file: name, declare: &declaration{}}
-	t := &Template{File: name, print: o.Print}
+	return load(name, src, o, usual)
+}
+
+func load(name string, src []byte, o Options, l limits) (*Template, error) {
+	s := &session{file: name, limits: l, declare: &declaration{}}
+	t := &Template{File: name, print: o.Print, limits: l}
 	err := run(s, o.Print, func(th *starlark.Thread) error {
 		th.Load = newLibrary(o.Library).load
 		doc, globals, err := execute(th, name, src)
@@ -187,7 +192,7 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	trace := lang.NewTrace(t.Name, coll)
 	trace.SetLinked(func(a, b int) bool { return m.Linked == nil || m.Linked(a, b) })
 	trace.At(position(fn.Position()))
-	s := &session{file: t.File, machine: m, trace: trace, opLimit: opLimit(m.Ranks() * coll.LoopChunks())}
+	s := &session{file: t.File, limits: t.limits, machine: m, trace: trace, opLimit: opLimit(m.Ranks() * coll.LoopChunks())}
 	if coll.LoopChunks()%m.Ranks() == 0 {
 		s.unit = coll.LoopChunks() / m.Ranks()
 	}
@@ -272,7 +277,7 @@ func (c *call) call(name string, use func(starlark.Value) error) error {
 	if !ok {
 		return nil
 	}
-	s := &session{file: c.t.File, machine: c.machine}
+	s := &session{file: c.t.File, limits: c.t.limits, machine: c.machine}
 	return run(s, c.t.print, func(th *starlark.Thread) error {
 		v, err := starlark.Call(th, fn, c.args(), nil)
 		if err != nil {
@@ -310,10 +315,10 @@ func execute(th *starlark.Thread, name string, src []byte) (string, starlark.Str
 	if err != nil {
 		return "", nil, err
 	}
-	if err := checkSyntax(file); err != nil {
+	doc := docstring(file)
+	if err := guardFile(file); err != nil {
 		return "", nil, err
 	}
-	doc := docstring(file)
 	program, err := starlark.FileProgram(file, predeclared.Has)
 	if err != nil {
 		return "", nil, err

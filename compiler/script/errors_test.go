@@ -1,0 +1,94 @@
+package script
+
+import (
+	"errors"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// testLibrary is the modules of the tests.
+var testLibrary = map[string]string{
+	"lib.star": "def send(c, to):\n    c.copy(to, \"in\", 0)\n",
+}
+
+// squareMachine is 2 nodes of 2 GPUs, without links between ranks 0 and 3.
+func squareMachine() Machine {
+	m := Even(2, 2)
+	m.Linked = func(a, b int) bool { return a+b != 3 || a == 1 || a == 2 }
+	return m
+}
+
+// loadAndRun loads a template and runs its program for its first collective.
+func loadAndRun(name, src string, m Machine) (*lang.Program, error) {
+	t, err := Load(name, []byte(src), Options{Library: testLibrary})
+	if err != nil {
+		return nil, err
+	}
+	c := t.Collectives[0]
+	return t.Trace(m, Request{Collective: c, InPlace: collective.DefaultInPlace(c)}, nil)
+}
+
+var location = regexp.MustCompile(`^errors\.star:(\d+):\d+: `)
+
+// TestErrors runs the parts of testdata/errors.star, each of which must end in
+// the error that stands beside the line it is about.
+func TestErrors(t *testing.T) {
+	text, err := os.ReadFile("testdata/errors.star")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, parts := 0, strings.Split(string(text), "---\n")
+	for _, part := range parts {
+		src, want, line := strings.Repeat("\n", before)+part, "", 0
+		for i, l := range strings.Split(src, "\n") {
+			if _, msg, ok := strings.Cut(l, " ### "); ok {
+				want, line = msg, i+1
+			}
+		}
+		before += strings.Count(part, "\n") + 1
+		_, err := loadAndRun("errors.star", src, squareMachine())
+		if err == nil {
+			t.Errorf("errors.star:%d: no error, want %q", line, want)
+			continue
+		}
+		got := err.Error()
+		if m := location.FindStringSubmatch(got); m != nil && m[1] == itoa(line) {
+			got = strings.TrimPrefix(got, m[0])
+		}
+		if got != want {
+			t.Errorf("errors.star:%d: error\n\t%s\nwant\n\t%s", line, got, want)
+		}
+	}
+	if len(parts) < 40 {
+		t.Errorf("only %d parts were found", len(parts))
+	}
+}
+
+func TestErrorsKeepCauseAndBacktrace(t *testing.T) {
+	_, err := loadAndRun("a.star", `
+load("lib.star", "send")
+family(name = "x", collectives = ["allreduce"])
+def program(topo, p):
+    send(chunk(1, "in", 0), 9)
+`, squareMachine())
+	var ours *Error
+	var traced *lang.Error
+	if !errors.As(err, &ours) || !errors.As(err, &traced) {
+		t.Fatalf("%T %v: want an *Error around a *lang.Error", err, err)
+	}
+	if want := "a.star:5:9\nlib.star:2:11\n"; ours.Backtrace() != want {
+		t.Errorf("backtrace\n%swant\n%s", ours.Backtrace(), want)
+	}
+}
+
+func TestAllUnknownNamesAreTold(t *testing.T) {
+	_, err := Load("a.star", []byte("x = first\ny = second\n"), Options{})
+	if want := "a.star:1:5: undefined: first\na.star:2:5: undefined: second"; err == nil || err.Error() != want {
+		t.Errorf("error\n%v\nwant\n%s", err, want)
+	}
+}
