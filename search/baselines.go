@@ -1,0 +1,148 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search/baseline"
+	"github.com/colltune/colltune/templates"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Baseline is what the vendor's library would run at one size.
+type Baseline struct {
+	Bytes    int64
+	Name     string // as the tables print it: ring ×24 LL
+	Protocol topologies.Proto
+	hash     string // of the program it amounts to; empty where it cannot be run
+}
+
+// baselinePoint is a size a draft is the baseline of.
+type baselinePoint struct {
+	bytes    int64
+	protocol topologies.Proto
+	name     string
+}
+
+// baseline drafts the programs that the vendor's library would choose at each
+// size, as its own cost model says; the same choice at several sizes is one
+// draft. Where a search is narrowed they are there for comparison only.
+func (e *enumeration) baseline(ctx context.Context, families []*templates.Family) error {
+	p := e.problem
+	drafts := map[string]*draft{} // by what is run, whatever the protocol
+	for _, bytes := range p.Sizes {
+		c, err := collective.New(p.spec(1))
+		if err != nil {
+			return err
+		}
+		chosen, err := baseline.Choose(p.Topology, c, bytes)
+		if err != nil {
+			e.options.notice(fmt.Sprintf("no baseline at %d bytes: %v", bytes, err))
+			continue
+		}
+		key := routingName(chosen)
+		if _, ok := drafts[key]; !ok {
+			if drafts[key], err = e.baselineDraft(ctx, families, chosen); err != nil {
+				return err
+			}
+			if d := drafts[key]; d != nil {
+				e.drafts = append(e.drafts, d)
+			}
+		}
+		if d := drafts[key]; d != nil {
+			d.points = append(d.points, baselinePoint{bytes, chosen.Protocol, key + " " + chosen.Protocol.String()})
+		}
+	}
+	return nil
+}
+
+// routingName is a choice without its protocol: ring rings=4 ×2.
+func routingName(c baseline.Choice) string {
+	params := script.Params{}
+	for name, n := range c.Parameters {
+		if n != 1 {
+			params[name] = n
+		}
+	}
+	return candidateName(c.Family, params, c.Channels)
+}
+
+// baselineDraft is a choice as a program: the family over one channel,
+// replicated as often as the library has channels (GC3 7.1.1). It is nil, with
+// a notice, where this system has no such program.
+func (e *enumeration) baselineDraft(ctx context.Context, families []*templates.Family, c baseline.Choice) (*draft, error) {
+	p := e.problem
+	f, err := templates.Find(families, c.Family, p.Collective)
+	if err != nil {
+		return nil, err
+	}
+	name := routingName(c)
+	if ok, why, err := f.Applies(e.machine, p.Collective, p.Root); err != nil || !ok {
+		e.options.notice(fmt.Sprintf("baseline %s has no program here: %s", name, why))
+		return nil, err
+	}
+	fixed := map[string]string{}
+	for parameter, value := range c.Parameters {
+		if declares(f, parameter) {
+			fixed[parameter] = strconv.Itoa(value)
+		}
+	}
+	grid, _, err := e.routings(ctx, f, fixed)
+	if err != nil || len(grid) == 0 {
+		return nil, err
+	}
+	program, err := e.trace(f, grid[0])
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		e.options.notice(fmt.Sprintf("baseline %s has no program here: %s", name, refusal.Detail))
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &draft{family: f, params: grid[0], instances: c.Channels, program: program, reference: e.options.narrowed()}, nil
+}
+
+// narrowed tells whether flags keep the search from some programs or knobs
+// that a vendor's library may choose: then its choice is measured, to be
+// compared with, and cannot win.
+func (o *Options) narrowed() bool {
+	return len(o.Families)+len(o.Exclude)+len(o.Parameters)+len(o.Protocols) > 0 ||
+		o.Channels > 0 || o.Instances > 0 || o.TileBytes > 0 || o.Runtime != ""
+}
+
+// points are a built draft's baseline points for autotune, noted in the space.
+func (e *enumeration) points(d *draft) []autotune.Point {
+	var all []autotune.Point
+	for _, at := range d.points {
+		all = append(all, autotune.Point{Bytes: at.bytes, Protocol: at.protocol})
+		e.space.Baselines = append(e.space.Baselines, Baseline{at.bytes, at.name, at.protocol, d.built.hash})
+	}
+	return all
+}
+
+// tallyPoints are the rows' comparisons as the journal keeps them.
+func (s *Space) tallyPoints(p *Problem, boundUS func(bytes int64) float64) []results.Point {
+	placement := "out"
+	if p.InPlace {
+		placement = "in"
+	}
+	at := map[int64]*results.Baseline{}
+	for _, b := range s.Baselines {
+		at[b.Bytes] = &results.Baseline{
+			Name: b.Name, Program: b.hash, Protocol: b.Protocol.String(),
+			TileBytes: int64(p.Topology.Protocols[b.Protocol].Tile),
+		}
+	}
+	points := make([]results.Point, len(p.Sizes))
+	for i, bytes := range p.Sizes {
+		points[i] = results.Point{Bytes: bytes, Placement: placement, BoundUS: boundUS(bytes), Baseline: at[bytes]}
+	}
+	return points
+}

@@ -1,0 +1,184 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/compiler"
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/msccl"
+	"github.com/colltune/colltune/compiler/verify"
+	"github.com/colltune/colltune/topologies"
+)
+
+// built is a draft made into IR, or why it was refused.
+type built struct {
+	program *ir.Program
+	hash    string
+	slots   int
+	bound   Bound
+	refusal *Refusal
+}
+
+// build compiles and verifies the drafts side by side, then takes them over in
+// their own order, so that what comes out does not depend on the jobs.
+func (e *enumeration) build(ctx context.Context) error {
+	jobs := e.options.Jobs
+	if jobs < 1 {
+		jobs = runtime.NumCPU()
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(jobs)
+	for _, d := range e.drafts {
+		group.Go(func() (err error) {
+			if err = ctx.Err(); err == nil {
+				d.built, err = e.compile(d)
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return e.collect()
+}
+
+// compile makes a draft into verified IR. Each check costs more than the one
+// before it: what can be refused cheaply is.
+func (e *enumeration) compile(d *draft) (*built, error) {
+	p := e.problem
+	result, err := compiler.Compile(d.program, compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology)})
+	if err != nil {
+		return &built{refusal: &Refusal{Reason: Uncompiled, Detail: err.Error()}}, nil
+	}
+	b := &built{program: result.Program}
+	if n, sms := b.program.MaxThreadblocks(), p.Topology.MinSMs(); n > sms {
+		b.refusal = &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("%d threadblocks on a GPU of %d SMs", n, sms)}
+		return b, nil
+	}
+	report := verify.Check(b.program, verify.Options{Linked: p.Topology.Linked})
+	if err := report.Err(); err != nil {
+		b.refusal = &Refusal{Reason: Unverified, Detail: err.Error()}
+		return b, nil
+	}
+	// A step of several chunks may need several calls at a large size.
+	b.slots = max(report.SlotsNeeded, report.SlotsNeededSplit)
+	if b.refusal = e.checkSlots(b.slots); b.refusal != nil {
+		return b, nil
+	}
+	if why := e.checkRuntime(b.program); why != "" {
+		b.refusal = &Refusal{Reason: Runtime, Detail: why}
+		return b, nil
+	}
+	elem, err := collective.ElemBytes(p.DType)
+	if err != nil {
+		return nil, err
+	}
+	b.hash = b.program.Hash()
+	b.bound, err = boundFor(e.options.Executor, b.program, p.Topology, elem)
+	return b, err
+}
+
+// maxChannels is what the topology's runtime gives a communicator.
+func maxChannels(t *topologies.Topology) int {
+	if t.Runtime == "rccl" {
+		return 128
+	}
+	return compiler.DefaultMaxChannels
+}
+
+// checkSlots refuses a program that no protocol asked for has slots for.
+func (e *enumeration) checkSlots(needed int) *Refusal {
+	most := 0
+	for _, proto := range e.protocols() {
+		most = max(most, e.problem.Topology.Protocols[proto].Slots)
+	}
+	if needed <= most {
+		return nil
+	}
+	return &Refusal{Reason: Slots, Detail: fmt.Sprintf("needs %d slots a connection, the protocols have at most %d", needed, most)}
+}
+
+func (e *enumeration) protocols() []topologies.Proto {
+	if len(e.options.Protocols) > 0 {
+		return e.options.Protocols
+	}
+	return topologies.AllProtocols[:]
+}
+
+// checkRuntime says why the runtime asked for would take the program with none
+// of the protocols.
+func (e *enumeration) checkRuntime(p *ir.Program) string {
+	if e.options.Runtime == "" {
+		return ""
+	}
+	var first string
+	for _, proto := range e.protocols() {
+		ok, why := msccl.Accepts(p, e.options.Runtime, proto.String())
+		if ok {
+			return ""
+		}
+		if first == "" && len(why) > 0 {
+			first = why[0]
+		}
+	}
+	return first
+}
+
+// collect sorts the built drafts into candidates and refusals. Two drafts with
+// one program are one candidate: the first's, at both's baseline points.
+func (e *enumeration) collect() error {
+	seen := map[string]int{} // hash → index of the candidate
+	for _, d := range e.drafts {
+		switch b := d.built; {
+		case b.refusal != nil && d.reference:
+			e.options.notice(fmt.Sprintf("baseline %s cannot be run: %s: %s", d, b.refusal.Reason, b.refusal.Detail))
+		case b.refusal != nil:
+			e.refuse(d.String(), b.refusal.Reason, b.refusal.Detail)
+		default:
+			if at, ok := seen[b.hash]; ok {
+				e.merge(at, d)
+				continue
+			}
+			seen[b.hash] = len(e.space.Candidates)
+			e.space.Candidates = append(e.space.Candidates, e.candidate(d))
+			if !d.reference {
+				e.space.Enumerated++
+			}
+		}
+	}
+	return nil
+}
+
+// merge adds to a candidate what a draft of the same program brings.
+func (e *enumeration) merge(at int, d *draft) {
+	c := &e.space.Candidates[at]
+	c.Baseline = append(c.Baseline, e.points(d)...)
+	if !d.reference {
+		e.refuse(d.String(), Duplicate, "the same program as "+candidateName(c.Algorithm, c.Parameters, c.Instances))
+	}
+}
+
+// candidate is a built draft as autotune wants it.
+func (e *enumeration) candidate(d *draft) autotune.Candidate {
+	return autotune.Candidate{
+		Algorithm:   d.family.Name,
+		Source:      "template",
+		Parameters:  maps.Clone(d.params),
+		Channels:    d.built.program.Channels() / max(d.instances, 1),
+		Instances:   d.instances,
+		Program:     d.built.program,
+		Hash:        d.built.hash,
+		SlotsNeeded: d.built.slots,
+		Bound:       d.built.bound,
+		Protocols:   e.options.Protocols,
+		Baseline:    e.points(d),
+		Reference:   d.reference,
+	}
+}

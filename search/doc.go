@@ -1,0 +1,13 @@
+// Package search enumerates candidate routings for a problem, checks them,
+// compiles and verifies them, and hands the survivors to autotune.
+//
+//	families × parameters ─▶ trace ─▶ links exist? ─▶ × instances ─▶ compile ─▶ fits the GPU? ─▶ verify ─▶ candidates
+//	     ▲ holes (ring orders) filled by constraints        each refusal is kept with its reason
+//
+// Invariants: a candidate is enumerated once and ends as exactly one of
+// refused, bounded out or tuned; what is handed on is verified; the order of
+// candidates, and so every choice among equals, is the same on every run and
+// with any number of jobs.
+//
+// It does not time anything, and it does not choose among candidates.
+package search

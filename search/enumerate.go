@@ -1,0 +1,162 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/templates"
+	"github.com/colltune/colltune/topologies"
+)
+
+// enumeration is a space being made: first drafts, one a routing and number of
+// instances, then built side by side.
+type enumeration struct {
+	problem *Problem
+	options *Options
+	machine script.Machine
+	solvers *constraints.Solvers
+	holes   map[hole]found // a hole is solved once
+	space   Space
+	drafts  []*draft
+}
+
+// draft is a traced program and how often it is to be replicated.
+type draft struct {
+	family    *templates.Family
+	params    script.Params
+	instances int
+	program   *lang.Program
+	reference bool // only there to be compared with
+	points    []baselinePoint
+	built     *built
+}
+
+// String is the draft as -v and errors print it: ring channels=4 ×24.
+func (d *draft) String() string { return candidateName(d.family.Name, d.params, d.instances) }
+
+func candidateName(family string, params script.Params, instances int) string {
+	var s strings.Builder
+	s.WriteString(family)
+	if text := params.String(); text != "" {
+		s.WriteString(" " + text)
+	}
+	if instances > 0 {
+		s.WriteString(" ×" + strconv.Itoa(instances))
+	}
+	return s.String()
+}
+
+// machineOf is what a template may know of a topology.
+func machineOf(t *topologies.Topology) script.Machine {
+	m := script.Machine{Nodes: t.Nodes, Linked: t.Linked}
+	for n := range t.Nodes {
+		m.GPUsPerNode = append(m.GPUsPerNode, len(t.NodeRanks(n)))
+	}
+	return m
+}
+
+// refuse records a candidate that goes no further.
+func (e *enumeration) refuse(candidate string, reason Reason, detail string) {
+	e.space.Enumerated++
+	r := Refusal{candidate, reason, detail}
+	e.space.Refusals = append(e.space.Refusals, r)
+	if e.options.Refused != nil {
+		e.options.Refused(r)
+	}
+}
+
+// request is the call a template is to implement.
+func (e *enumeration) request() script.Request {
+	return script.Request{Collective: e.problem.Collective, Root: e.problem.Root, InPlace: e.problem.InPlace}
+}
+
+// family enumerates one family's routings over its parameters.
+func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
+	grid, refused, err := e.routings(ctx, f, e.options.fixed(f))
+	if err != nil {
+		return err
+	}
+	for _, r := range refused {
+		e.refuse(r.Candidate, r.Reason, r.Detail)
+	}
+	if len(grid)+len(refused) == 0 {
+		_, why, err := f.Applies(e.machine, e.problem.Collective, e.problem.Root)
+		if why == "" {
+			why = "with none of its parameters"
+		}
+		e.refuse(f.Name, NotApplicable, why)
+		return err
+	}
+	for _, params := range grid {
+		program, err := e.trace(f, params)
+		var refusal *Refusal
+		switch {
+		case errors.As(err, &refusal):
+			e.refuse(candidateName(f.Name, params, 0), refusal.Reason, refusal.Detail)
+		case err != nil:
+			return err
+		default:
+			for _, n := range e.options.instanceCounts() {
+				e.drafts = append(e.drafts, &draft{family: f, params: params, instances: n, program: program})
+			}
+		}
+	}
+	return nil
+}
+
+func declares(f *templates.Family, parameter string) bool {
+	_, err := f.Parameter(parameter)
+	return err == nil
+}
+
+// fixed are the parameters of a family that flags have settled.
+func (o *Options) fixed(f *templates.Family) map[string]string {
+	fixed := map[string]string{}
+	for name, value := range o.Parameters {
+		if declares(f, name) {
+			fixed[name] = value
+		}
+	}
+	if o.Channels > 0 && declares(f, "channels") {
+		fixed["channels"] = strconv.Itoa(o.Channels)
+	}
+	return fixed
+}
+
+// Error makes a refusal the error of the step that found it.
+func (r *Refusal) Error() string { return r.String() }
+
+// trace runs a family's program. A *Refusal says that this routing is none for
+// this system.
+func (e *enumeration) trace(f *templates.Family, params script.Params) (*lang.Program, error) {
+	program, err := f.Trace(e.machine, e.request(), params)
+	if err != nil {
+		return nil, traceError(f, err)
+	}
+	// The template language checks links as it runs; the routing is checked
+	// once more against the topology itself, by code that shares nothing with it.
+	if refused := constraints.CheckRouting(program, e.problem.Topology); len(refused) > 0 {
+		r := refused[0]
+		return nil, &Refusal{Reason: NoLink, Detail: fmt.Sprintf("%s: %s", r.Pos, r.Detail)}
+	}
+	return program, nil
+}
+
+// traceError turns a mistake in a routing into a refusal, unless the program
+// is the user's own: then it is the user's to hear of, line and all.
+func traceError(f *templates.Family, err error) error {
+	var wrong *lang.Error
+	switch {
+	case !errors.As(err, &wrong) || f.Source != "builtin":
+		return err
+	case wrong.NoLink:
+		return &Refusal{Reason: NoLink, Detail: err.Error()}
+	}
+	return &Refusal{Reason: BadProgram, Detail: err.Error()}
+}

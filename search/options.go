@@ -1,0 +1,48 @@
+package search
+
+import (
+	"github.com/colltune/colltune/topologies"
+)
+
+// Options narrow a search, and say how it is run.
+type Options struct {
+	Families   []string           // only these; none: all that apply
+	Exclude    []string           // not these
+	Templates  []Template         // the user's own, beside the built-in ones
+	Parameters map[string]string  // template parameters that are fixed
+	Channels   int                // fixes the parameter of that name; 0: tuned
+	Instances  int                // fixes it; 0: tuned
+	Protocols  []topologies.Proto // none: all
+	TileBytes  int64              // fixes it; 0: tuned
+	Runtime    string             // only what that runtime would load and run
+	Executor   string             // sim, or a plugin: decides which bounds hold
+	Solver     string             // auto, z3 or pb
+	Jobs       int                // programs compiled at a time; never changes the answer
+
+	Refused func(Refusal) // told of every refusal, in order; may be nil
+	Notice  func(string)  // told what the user should know; may be nil
+}
+
+// Template is a user's file of families.
+type Template struct {
+	Name string // as errors print it
+	Text string
+}
+
+// instances are the whole-program parallelisations tried (GC3 5.1). 24 is what
+// NCCL's rings come to on an A100; the powers of two divide the sizes that
+// MSCCL's readers accept.
+var instances = []int{1, 2, 4, 8, 16, 24, 32}
+
+func (o *Options) instanceCounts() []int {
+	if o.Instances > 0 {
+		return []int{o.Instances}
+	}
+	return instances
+}
+
+func (o *Options) notice(s string) {
+	if o.Notice != nil {
+		o.Notice(s)
+	}
+}

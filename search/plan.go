@@ -1,0 +1,211 @@
+package search
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Source is a topology as it was asked for, so that a campaign can read it
+// again where its file is gone.
+type Source struct {
+	Text  string // the TOML file's text, or a generator's name
+	Nodes int    // --nodes; 0: the file's own
+	GPUs  []int  // --gpus; none: all
+}
+
+// Read gives the topology of a source. Name is what errors call a file.
+func (s Source) Read(name string) (*topologies.Topology, error) {
+	o := topologies.Options{Nodes: s.Nodes, GPUs: s.GPUs}
+	if strings.Contains(s.Text, "\n") {
+		return topologies.Read(name, []byte(s.Text), o)
+	}
+	return topologies.Resolve(s.Text, o)
+}
+
+// flagRow is one flag of a plan: how options become its values and back.
+type flagRow struct {
+	name string
+	get  func(*Options, *Source) []string
+	set  func(*Options, *Source, string) error
+}
+
+// flagTable lists the flags that shape a search beyond the problem itself.
+var flagTable = []flagRow{
+	{"gpus", func(_ *Options, s *Source) []string {
+		if len(s.GPUs) == 0 {
+			return nil
+		}
+		return []string{joinInts(s.GPUs)}
+	}, func(_ *Options, s *Source, v string) (err error) { s.GPUs, err = splitInts(v); return err }},
+	{"family", func(o *Options, _ *Source) []string { return o.Families },
+		func(o *Options, _ *Source, v string) error { o.Families = append(o.Families, v); return nil }},
+	{"exclude", func(o *Options, _ *Source) []string { return o.Exclude },
+		func(o *Options, _ *Source, v string) error { o.Exclude = append(o.Exclude, v); return nil }},
+	{"p", func(o *Options, _ *Source) []string { return assignments(o.Parameters) },
+		func(o *Options, _ *Source, v string) error { return o.assign(v) }},
+	{"channels", func(o *Options, _ *Source) []string { return number(o.Channels) },
+		func(o *Options, _ *Source, v string) (err error) { o.Channels, err = strconv.Atoi(v); return err }},
+	{"instances", func(o *Options, _ *Source) []string { return number(o.Instances) },
+		func(o *Options, _ *Source, v string) (err error) { o.Instances, err = strconv.Atoi(v); return err }},
+	{"protocol", func(o *Options, _ *Source) (all []string) {
+		for _, p := range o.Protocols {
+			all = append(all, p.String())
+		}
+		return all
+	}, func(o *Options, _ *Source, v string) error {
+		p, err := topologies.ParseProto(v)
+		o.Protocols = append(o.Protocols, p)
+		return err
+	}},
+	{"tile-bytes", func(o *Options, _ *Source) []string { return number(int(o.TileBytes)) },
+		func(o *Options, _ *Source, v string) error {
+			n, err := units.ParseBytes(v)
+			o.TileBytes = int64(n)
+			return err
+		}},
+	{"runtime", func(o *Options, _ *Source) []string { return words(o.Runtime) },
+		func(o *Options, _ *Source, v string) error { o.Runtime = v; return nil }},
+	{"solver", func(o *Options, _ *Source) []string { return words(o.Solver) },
+		func(o *Options, _ *Source, v string) error { o.Solver = v; return nil }},
+}
+
+// Settings are a plan's numbers that are neither the problem's nor the
+// options': how a trial is run.
+type Settings struct {
+	Version      string
+	Iters        int
+	Warmup       int
+	Seed         int64
+	ExecutorName string // base name where it is a file
+}
+
+// PlanOf is the campaign plan of a search: all that defines its answer.
+func PlanOf(p Problem, o Options, s Source, set Settings) results.Plan {
+	plan := results.Plan{
+		Version: set.Version,
+		Topology: results.Topology{
+			Name: p.Topology.Name, Nodes: p.Topology.Nodes, Ranks: len(p.Topology.Ranks),
+			Hash: p.Topology.Hash(), Text: s.Text,
+		},
+		Collective: p.Collective, Root: p.Root, Op: p.Op, DType: p.DType, Placement: placement(p.InPlace),
+		Sizes: p.Sizes, Iters: set.Iters, Warmup: set.Warmup, Seed: set.Seed, Executor: set.ExecutorName,
+	}
+	for _, row := range flagTable {
+		for _, v := range row.get(&o, &s) {
+			plan.Flags = append(plan.Flags, results.Flag{Name: row.name, Value: v})
+		}
+	}
+	for _, t := range o.Templates {
+		plan.Files = append(plan.Files, results.File{Kind: "template", Name: t.Name, Text: t.Text})
+	}
+	return plan
+}
+
+// FromPlan is PlanOf undone: the search that a campaign was made by.
+func FromPlan(plan results.Plan) (Problem, Options, error) {
+	var o Options
+	s := Source{Text: plan.Topology.Text, Nodes: plan.Topology.Nodes}
+	for _, f := range plan.Flags {
+		i := slices.IndexFunc(flagTable, func(r flagRow) bool { return r.name == f.Name })
+		if i < 0 {
+			return Problem{}, o, fmt.Errorf("campaign.toml: flag %q is unknown: it was written by version %s", f.Name, plan.Version)
+		}
+		if err := flagTable[i].set(&o, &s, f.Value); err != nil {
+			return Problem{}, o, fmt.Errorf("campaign.toml: flag %s: %w", f.Name, err)
+		}
+	}
+	for _, f := range plan.Files {
+		if f.Kind == "template" {
+			o.Templates = append(o.Templates, Template{Name: f.Name, Text: f.Text})
+		}
+	}
+	o.Executor = plan.Executor
+	t, err := s.Read("campaign.toml: topology " + plan.Topology.Name)
+	if err != nil {
+		return Problem{}, o, err
+	}
+	if got := t.Hash(); got != plan.Topology.Hash {
+		return Problem{}, o, fmt.Errorf("campaign.toml: topology %s now has hash %.12s, the campaign's has %.12s: this version reads it differently", plan.Topology.Name, got, plan.Topology.Hash)
+	}
+	return Problem{
+		Topology: t, Collective: plan.Collective, Root: plan.Root, InPlace: plan.Placement == "in",
+		Op: plan.Op, DType: plan.DType, Sizes: plan.Sizes,
+	}, o, nil
+}
+
+// assign fixes a template parameter from NAME=VALUE.
+func (o *Options) assign(text string) error {
+	name, value, ok := strings.Cut(text, "=")
+	if !ok || name == "" {
+		return fmt.Errorf("parameter %q: want NAME=VALUE", text)
+	}
+	if o.Parameters == nil {
+		o.Parameters = map[string]string{}
+	}
+	o.Parameters[name] = value
+	return nil
+}
+
+// Assign fixes template parameters from NAME=VALUE, as -p gives them.
+func (o *Options) Assign(texts []string) error {
+	for _, t := range texts {
+		if err := o.assign(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func placement(inPlace bool) string {
+	if inPlace {
+		return "in"
+	}
+	return "out"
+}
+
+func assignments(m map[string]string) (all []string) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, name+"="+m[name])
+	}
+	return all
+}
+
+func number(n int) []string {
+	if n == 0 {
+		return nil
+	}
+	return []string{strconv.Itoa(n)}
+}
+
+func words(s string) []string {
+	if s == "" || s == "auto" {
+		return nil
+	}
+	return []string{s}
+}
+
+func joinInts(ns []int) string {
+	var texts []string
+	for _, n := range ns {
+		texts = append(texts, strconv.Itoa(n))
+	}
+	return strings.Join(texts, ",")
+}
+
+func splitInts(text string) (ns []int, err error) {
+	for _, s := range strings.Split(text, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(s))
+		if err != nil {
+			return nil, fmt.Errorf("%q: want numbers with commas between, such as 0,3,5", text)
+		}
+		ns = append(ns, n)
+	}
+	return ns, nil
+}

@@ -1,0 +1,66 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Problem is what a search is for: a system, a collective, a range of sizes.
+type Problem struct {
+	Topology   *topologies.Topology
+	Collective string
+	Root       int
+	InPlace    bool
+	Op         string  // sum, prod, min, max, avg
+	DType      string  // f32, …
+	Sizes      []int64 // rising, as nccl-tests prints them
+}
+
+// Sizes are the sizes from least to most bytes, each step times the one before.
+func Sizes(least, most int64, step int) ([]int64, error) {
+	switch {
+	case least < 1:
+		return nil, fmt.Errorf("least size %d: want at least 1 byte", least)
+	case most < least:
+		return nil, fmt.Errorf("sizes from %d to %d: the largest is below the smallest", least, most)
+	case step < 2:
+		return nil, fmt.Errorf("step factor %d: want at least 2", step)
+	}
+	var all []int64
+	for n := least; ; n *= int64(step) {
+		all = append(all, n)
+		if n > most/int64(step) {
+			return all, nil
+		}
+	}
+}
+
+// Collective is the problem's collective cut into chunks.
+func (p *Problem) spec(chunks int) collective.Spec {
+	return collective.Spec{Name: p.Collective, Ranks: len(p.Topology.Ranks), Chunks: chunks, Root: p.Root, InPlace: p.InPlace}
+}
+
+// check refuses a problem that has no meaning, before anything is enumerated.
+func (p *Problem) check() error {
+	c, err := collective.New(p.spec(1))
+	if err != nil {
+		return err
+	}
+	if len(p.Topology.Ranks) < 2 {
+		return fmt.Errorf("%s over %d rank: want at least 2", p.Collective, len(p.Topology.Ranks))
+	}
+	if len(p.Sizes) == 0 || !slices.IsSorted(p.Sizes) || p.Sizes[0] < 1 {
+		return fmt.Errorf("sizes %v: want at least one, rising, from 1 byte up", p.Sizes)
+	}
+	elem, err := collective.ElemBytes(p.DType)
+	if err != nil {
+		return err
+	}
+	if least := elem * int64(c.LoopChunks()); p.Sizes[0] < least {
+		return fmt.Errorf("size %d: %s over %d ranks has at least %d bytes of %s", p.Sizes[0], p.Collective, c.Ranks, least, p.DType)
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package search
+
+import (
+	"fmt"
+	"sort"
+)
+
+// Reason is why a candidate was refused; its text is a key of the tables.
+type Reason string
+
+// The reasons, in the order the checks are made.
+const (
+	NotApplicable Reason = "not-applicable" // the family says it has no meaning on this system
+	NoHole        Reason = "no-routing"     // a hole that no value fills, or none was found in time
+	NoLink        Reason = "no-link"        // a transfer between ranks that nothing joins
+	BadProgram    Reason = "bad-program"    // stale, uninitialised, or not the collective's result
+	Duplicate     Reason = "duplicate"      // the same program as an earlier candidate
+	Threadblocks  Reason = "threadblocks"   // more than the GPU has SMs: they must run together
+	Uncompiled    Reason = "compiler-limit" // over a limit of the compiler, such as channels
+	Slots         Reason = "fifo-slots"     // sends ahead of receives by more than any protocol holds
+	Unverified    Reason = "unverified"     // the verifier found the IR wrong
+	Runtime       Reason = "runtime"        // the runtime asked for would not load or use it
+)
+
+// Refusal is a candidate that was not handed on, and why.
+type Refusal struct {
+	Candidate string // as -v prints it: ring channels=4 ×24
+	Reason    Reason
+	Detail    string
+}
+
+func (r Refusal) String() string {
+	return fmt.Sprintf("%s: %s: %s", r.Candidate, r.Reason, r.Detail)
+}
+
+// ByReason counts refusals for the tables.
+func ByReason(refusals []Refusal) map[string]int {
+	n := map[string]int{}
+	for _, r := range refusals {
+		n[string(r.Reason)]++
+	}
+	return n
+}
+
+// Reasons are the reasons of a count, most first, then by name.
+func Reasons(count map[string]int) []string {
+	names := make([]string, 0, len(count))
+	for n := range count {
+		names = append(names, n)
+	}
+	sort.Slice(names, func(i, j int) bool {
+		if a, b := count[names[i]], count[names[j]]; a != b {
+			return a > b
+		}
+		return names[i] < names[j]
+	})
+	return names
+}

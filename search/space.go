@@ -1,0 +1,114 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/templates"
+)
+
+// Space is what a search enumerated: the candidates that passed every check,
+// and the refusals.
+type Space struct {
+	Candidates []autotune.Candidate
+	Enumerated int
+	Refusals   []Refusal
+	// Baselines name what the vendor's library would run, by size.
+	Baselines []Baseline
+}
+
+// Enumerate makes the space of a problem. It needs no executor.
+func Enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	families, asked, err := o.families()
+	if err != nil {
+		return nil, err
+	}
+	solvers, err := constraints.Open(constraints.Options{Solver: o.Solver, Notice: o.Notice})
+	if err != nil {
+		return nil, err
+	}
+	defer solvers.Close()
+
+	e := &enumeration{problem: &p, options: &o, machine: machineOf(p.Topology), solvers: solvers}
+	for _, f := range templates.ForCollective(asked, p.Collective) {
+		if err := e.family(ctx, f); err != nil {
+			return nil, err
+		}
+	}
+	if len(e.drafts) == 0 && len(e.space.Refusals) == 0 {
+		return nil, noFamily(families, &p)
+	}
+	if err := e.baseline(ctx, families); err != nil {
+		return nil, err
+	}
+	if err := e.build(ctx); err != nil {
+		return nil, err
+	}
+	return &e.space, nil
+}
+
+// families are all there are, built-in ones and the user's, and those of them
+// that are asked for. A name that nobody has is an error.
+func (o *Options) families() (all, asked []*templates.Family, err error) {
+	all = templates.Builtin()
+	for _, t := range o.Templates {
+		own, err := templates.Parse(t.Name, []byte(t.Text))
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, own)
+	}
+	named := func(names []string) (some []*templates.Family, err error) {
+		for _, name := range names {
+			f, err := templates.Find(all, name, "")
+			if err != nil {
+				return nil, &UnknownFamily{err}
+			}
+			some = append(some, f)
+		}
+		return some, nil
+	}
+	only, err := named(o.Families)
+	if err != nil {
+		return nil, nil, err
+	}
+	without, err := named(o.Exclude)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range all {
+		if (len(only) == 0 || slices.Contains(only, f)) && !slices.Contains(without, f) {
+			asked = append(asked, f)
+		}
+	}
+	return all, asked, nil
+}
+
+// UnknownFamily says that a family asked for is not there.
+type UnknownFamily struct{ err error }
+
+func (e *UnknownFamily) Error() string { return e.err.Error() }
+
+// noFamily says why nothing at all was enumerated.
+func noFamily(families []*templates.Family, p *Problem) error {
+	var have []string
+	for _, f := range templates.ForCollective(families, p.Collective) {
+		have = append(have, f.Name)
+	}
+	if len(have) == 0 {
+		return &NothingFound{"no family does " + p.Collective}
+	}
+	return &NothingFound{fmt.Sprintf("no family asked for does %s: those that do are %s", p.Collective, strings.Join(have, ", "))}
+}
+
+// NothingFound says that a search has no candidate left, and why.
+type NothingFound struct{ Why string }
+
+func (e *NothingFound) Error() string { return "nothing found: " + e.Why }
