@@ -105,6 +105,32 @@ func twoStepAllToAll(nodes, local int) *ir.Program {
 	return b.p
 }
 
+// tree reduces up a binary tree and broadcasts down it, without the waits that
+// the way up to the root and down again makes needless.
+func tree(ranks, chunks int) *ir.Program {
+	b := newBuilder(collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: chunks, InPlace: true}, 0)
+	for c := range chunks {
+		for r := ranks - 1; r > 0; r-- {
+			b.move(r, loc(collective.In, c), (r-1)/2, loc(collective.In, c), 1, 0, true, false)
+		}
+	}
+	for c := range chunks {
+		for r := 1; r < ranks; r++ {
+			b.move((r-1)/2, loc(collective.In, c), r, loc(collective.In, c), 1, 1, false, false)
+		}
+	}
+	for g := range b.p.GPUs {
+		for _, tb := range b.p.GPUs[g].Threadblocks {
+			if tb.Channel == 1 && tb.Recv >= 0 {
+				for i := range tb.Steps {
+					tb.Steps[i].Deps = nil
+				}
+			}
+		}
+	}
+	return b.p
+}
+
 func BenchmarkCheck(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -113,6 +139,7 @@ func BenchmarkCheck(b *testing.B) {
 		{"ring128x8", func() *ir.Program { return channels(ringAllreduce(128, 1), 8) }},
 		{"allpairs32", func() *ir.Program { return allPairs(32, 32, true) }},
 		{"twostep32x8", func() *ir.Program { return twoStepAllToAll(32, 8) }},
+		{"tree1024", func() *ir.Program { return tree(1024, 64) }},
 		{"twolevel64x8", func() *ir.Program { return twoLevelAllGather(64, 8) }},
 		{"twolevel256x8", func() *ir.Program { return twoLevelAllGather(256, 8) }},
 	} {
@@ -133,7 +160,7 @@ func BenchmarkCheck(b *testing.B) {
 }
 
 func TestLargerProgramsAreRight(t *testing.T) {
-	for _, p := range []*ir.Program{channels(ringAllreduce(16, 2), 3), allPairs(8, 8, true), twoStepAllToAll(3, 4), twoLevelAllGather(8, 4)} {
+	for _, p := range []*ir.Program{channels(ringAllreduce(16, 2), 3), allPairs(8, 8, true), tree(31, 5), twoStepAllToAll(3, 4), twoLevelAllGather(8, 4)} {
 		if r := Check(p, Options{}); !r.OK() {
 			t.Errorf("%s over %d ranks: %v", p.Collective.Name, p.Collective.Ranks, r.Err())
 		}

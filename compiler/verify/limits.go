@@ -13,4 +13,4 @@ const (
 
 // raceWork bounds the steps looked at to decide whether conflicting accesses
 // are ordered by a path through other GPUs.
-const raceWork = 1 << 33
+const raceWork = 1 << 32

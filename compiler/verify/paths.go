@@ -7,15 +7,23 @@ import (
 )
 
 // paths decides whether one step happens before another by a path of program
-// order, messages and dependencies through any GPU. A short search backwards
-// settles most questions; what it does not is kept, and settled 64 at a time
-// in one walk over the steps in between.
+// order, messages and dependencies through any GPU. A search from both ends
+// settles most questions; what it does not settle soon is kept, and settled 64
+// first steps at a time in one walk over the steps in between.
 type paths struct {
 	c     *checker
 	level []int32 // length of the longest path to a step
-	seen  []int32 // the question that last visited a step
-	asked int32
-	queue []int32
+
+	// What directly follows a step but for the next in its threadblock: the
+	// receive of its message, -1 for none, and the steps that its flag meets, of
+	// step s from followers[s] to followers[s+1] in met.
+	to        []int32
+	followers []int32
+	met       []int32
+
+	asked int32      // the number of a question
+	seen  [2][]int32 // the last question whose search from the end, or the start, saw a step
+	queue [2][]int32
 	open  []question
 	work  int64
 }
@@ -26,9 +34,9 @@ type question struct {
 	place ir.Loc
 }
 
-// shortSearch is how many steps a search backwards looks at before the question
-// is left for later.
-const shortSearch = 512
+// shortSearch is how many steps a search looks at from either end before the
+// question is left for later.
+const shortSearch = 1024
 
 // mostOpen bounds the questions kept.
 const mostOpen = 1 << 20
@@ -51,48 +59,101 @@ func (p *paths) before(s int32, f func(int32)) {
 	}
 }
 
-// prepare finds the levels, when the first question is asked.
-func (p *paths) prepare() {
-	p.level = make([]int32, len(p.c.order))
-	p.seen = make([]int32, len(p.c.order))
-	for _, s := range p.c.order {
-		level := int32(0)
-		p.before(s, func(a int32) { level = max(level, p.level[a]+1) })
-		p.level[s] = level
+// after calls f for every step that directly follows s.
+func (p *paths) after(s int32, f func(int32)) {
+	if s+1 < p.c.first[p.c.stepTB[s]+1] {
+		f(s + 1)
+	}
+	if to := p.to[s]; to >= 0 {
+		f(to)
+	}
+	for _, n := range p.met[p.followers[s]:p.followers[s+1]] {
+		f(n)
 	}
 }
 
-// order searches backwards from b for a, or for a later step of a's
-// threadblock, and gives the one found. Where the search would be long, the
-// question is kept open and a is given.
+// prepare lays out what searches need, when the first question is asked.
+func (p *paths) prepare() {
+	c := p.c
+	n := len(c.order)
+	p.level, p.to, p.followers = make([]int32, n), fill(n, -1), make([]int32, n+1)
+	p.seen = [2][]int32{make([]int32, n), make([]int32, n)}
+	waits := 0
+	for _, s := range c.order {
+		level := int32(0)
+		p.before(s, func(a int32) { level = max(level, p.level[a]+1) })
+		p.level[s] = level
+		if from := c.from[s]; from >= 0 {
+			p.to[from] = s
+		}
+		for _, d := range c.step(s).Deps {
+			p.followers[c.met(c.tbGPU[c.stepTB[s]], d)]++
+			waits++
+		}
+	}
+	for s := 1; s <= n; s++ {
+		p.followers[s] += p.followers[s-1]
+	}
+	p.met = make([]int32, waits)
+	for s := int32(n) - 1; s >= 0; s-- {
+		for _, d := range c.step(s).Deps {
+			met := c.met(c.tbGPU[c.stepTB[s]], d)
+			p.followers[met]--
+			p.met[p.followers[met]] = s
+		}
+	}
+}
+
+// order searches for a path from a to b from both ends, and gives a, or a later
+// step of a's threadblock that b comes after. Where the search would be long,
+// the question is kept open and a is given.
 func (p *paths) order(a, b int32, place ir.Loc) int32 {
 	if p.level == nil {
 		p.prepare()
 	}
+	const fromEnd, fromStart = 0, 1
+	c := p.c
 	p.asked++
-	end := p.c.first[p.c.stepTB[a]+1]
-	level, pos := p.level[a], p.c.pos[a]
-	p.queue = append(p.queue[:0], b)
+	end := c.first[c.stepTB[a]+1]
 	found := int32(-1)
-	visit := func(s int32) {
-		switch {
-		case p.seen[s] == p.asked || found >= 0:
-		case s >= a && s < end:
-			found = s
-		case p.level[s] > level && p.c.pos[s] > pos:
-			p.seen[s] = p.asked
-			p.queue = append(p.queue, s)
+	// A step on a path from a to b lies between them in every order.
+	between := func(s int32) bool {
+		return c.pos[s] > c.pos[a] && c.pos[s] < c.pos[b] && p.level[s] > p.level[a] && p.level[s] < p.level[b]
+	}
+	visit := func(side int, s int32) {
+		if found < 0 && p.seen[side][s] != p.asked && between(s) {
+			p.seen[side][s] = p.asked
+			p.queue[side] = append(p.queue[side], s)
+			if p.seen[1-side][s] == p.asked {
+				found = a
+			}
 		}
 	}
-	for i := 0; i < len(p.queue); i++ {
-		if i == p.c.search {
+	backward := func(s int32) {
+		if s >= a && s < end && found < 0 {
+			found = s
+		}
+		visit(fromEnd, s)
+	}
+	forward := func(s int32) {
+		if s == b && found < 0 {
+			found = a
+		}
+		visit(fromStart, s)
+	}
+	p.queue[fromEnd] = append(p.queue[fromEnd][:0], b)
+	p.queue[fromStart] = append(p.queue[fromStart][:0], a)
+	for i := 0; i < len(p.queue[fromEnd]) && i < len(p.queue[fromStart]); i++ {
+		if i >= c.search {
 			p.open = append(p.open, question{a, b, place})
 			if len(p.open) == mostOpen {
 				p.settle()
 			}
 			return a
 		}
-		if p.before(p.queue[i], visit); found >= 0 {
+		p.before(p.queue[fromEnd][i], backward)
+		p.after(p.queue[fromStart][i], forward)
+		if found >= 0 {
 			return found
 		}
 	}

@@ -78,6 +78,8 @@ type run struct {
 	sent  []int64 // calls on its send connection
 	taken []int64 // calls received
 	wait  []waiting
+	dep   []int32 // dependencies of its step known to be met
+	need  []int32 // the step whose flag it waits for
 	// waiters lists who waits for a flag of this threadblock, linked through
 	// after; least is the earliest step that one of them needs.
 	waiters, after, least []int32
@@ -101,7 +103,8 @@ func newRun(c *checker, per int32) *run {
 	n := len(c.tbGPU)
 	r := &run{c: c, per: per, slots: 1,
 		next: make([]int32, n), calls: make([]int32, n), sent: make([]int64, n), taken: make([]int64, n),
-		wait: make([]waiting, n), waiters: fill(n, -1), after: fill(n, -1), least: fill(n, math.MaxInt32),
+		wait: make([]waiting, n), dep: make([]int32, n), need: make([]int32, n),
+		waiters: fill(n, -1), after: fill(n, -1), least: fill(n, math.MaxInt32),
 		ready: make([]int32, 0, n)}
 	for t := n - 1; t >= 0; t-- {
 		r.next[t] = c.first[t]
@@ -151,13 +154,11 @@ func (r *run) advance(t int32) {
 	for r.next[t] < c.first[t+1] {
 		i := r.next[t] - c.first[t]
 		s := &steps[i]
-		if r.calls[t] == 0 {
-			for _, d := range s.Deps {
-				need := c.met(c.tbGPU[t], d)
-				if r.next[c.stepTB[need]] <= need {
-					r.await(t, need)
-					return
-				}
+		for ; r.dep[t] < int32(len(s.Deps)); r.dep[t]++ {
+			need := c.met(c.tbGPU[t], s.Deps[r.dep[t]])
+			if r.next[c.stepTB[need]] <= need {
+				r.await(t, need)
+				return
 			}
 		}
 		if s.Op.Sends() || s.Op.Receives() {
@@ -166,7 +167,7 @@ func (r *run) advance(t int32) {
 				return
 			}
 		}
-		r.calls[t] = 0
+		r.calls[t], r.dep[t] = 0, 0
 		r.next[t]++
 		if r.order != nil {
 			r.order = append(r.order, c.first[t]+i)
@@ -222,7 +223,7 @@ func (r *run) rouse(t int32) {
 // await puts t to sleep until step need, of another threadblock, is done.
 func (r *run) await(t, need int32) {
 	other := r.c.stepTB[need]
-	r.wait[t] = forFlag
+	r.wait[t], r.need[t] = forFlag, need
 	r.after[t], r.waiters[other] = r.waiters[other], t
 	r.least[other] = min(r.least[other], need)
 }
@@ -237,8 +238,8 @@ func (r *run) wake(t int32) {
 	r.waiters[t] = -1
 	for w >= 0 {
 		after := r.after[w]
-		if _, need := r.blocker(w); need >= r.next[t] {
-			r.await(w, need)
+		if r.need[w] >= r.next[t] {
+			r.await(w, r.need[w])
 		} else {
 			r.rouse(w)
 		}
@@ -246,23 +247,15 @@ func (r *run) wake(t int32) {
 	}
 }
 
-// blocker is the threadblock that t waits for, and the step where t waits for
-// a flag.
-func (r *run) blocker(t int32) (tb, need int32) {
+// blocker is the threadblock that t waits for.
+func (r *run) blocker(t int32) int32 {
 	switch r.wait[t] {
 	case forMessage:
-		return r.c.sender[t], -1
+		return r.c.sender[t]
 	case forSlot:
-		return r.c.receiver[t], -1
+		return r.c.receiver[t]
 	}
-	s := r.c.step(r.next[t])
-	for _, d := range s.Deps {
-		need := r.c.met(r.c.tbGPU[t], d)
-		if o := r.c.stepTB[need]; r.next[o] <= need {
-			return o, need
-		}
-	}
-	return -1, -1
+	return r.c.stepTB[r.need[t]]
 }
 
 // circle follows who waits for whom from t until somebody comes up again, or
@@ -279,7 +272,7 @@ func (r *run) circle(t int32) string {
 		}
 		seen[t] = len(path)
 		path = append(path, t)
-		t, _ = r.blocker(t)
+		t = r.blocker(t)
 	}
 }
 
@@ -297,7 +290,7 @@ func (r *run) tell(path []int32) string {
 		}
 		g, tb, step := r.c.where(r.next[t])
 		fmt.Fprintf(&b, "gpu %d threadblock %d step %d (%s) waits for ", g, tb, step, describe(r.c.step(r.next[t])))
-		other, need := r.blocker(t)
+		other := r.blocker(t)
 		og := int(r.c.tbGPU[other])
 		otb := int(other - r.c.firstTB[og])
 		switch r.wait[t] {
@@ -306,7 +299,7 @@ func (r *run) tell(path []int32) string {
 		case forSlot:
 			fmt.Fprintf(&b, "a slot that gpu %d threadblock %d must free", og, otb)
 		default:
-			_, _, n := r.c.where(need)
+			_, _, n := r.c.where(r.need[t])
 			fmt.Fprintf(&b, "step %d of threadblock %d", n, otb)
 		}
 	}
