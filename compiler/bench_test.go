@@ -25,7 +25,7 @@ func BenchmarkCompile(b *testing.B) {
 		{"two-step alltoall 16x8", func() *lang.Program { return twoStep(16, 8) }, Options{}},
 		{"two-step alltoall 32x8", func() *lang.Program { return twoStep(32, 8) }, Options{}},
 		{"two-step alltoall 64x8", func() *lang.Program { return twoStep(64, 8) }, Options{}},
-		{"two-level allgather 32x8", func() *lang.Program { return twoLevel(32, 8) }, Options{}},
+		{"two-level allgather 64x8", func() *lang.Program { return twoLevel(64, 8) }, Options{}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			p := c.make()

@@ -7,6 +7,9 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
+// maxTouched bounds the work of finding dependencies: the sum of all counts.
+const maxTouched = 1 << 29
+
 // chunkDAG finds, for every operation, which earlier ones it must wait for (GC3
 // 4.1): those that wrote what it reads (true dependencies), and those that read
 // or wrote what it overwrites (false ones).
@@ -23,6 +26,13 @@ func chunkDAG(u *unit) error {
 	t, err := newCells(u)
 	if err != nil {
 		return err
+	}
+	touched := int64(0)
+	for i := range u.ops {
+		touched += int64(u.ops[i].count)
+	}
+	if touched > maxTouched {
+		return fmt.Errorf("%d chunks moved over all operations: want at most %d", touched, maxTouched)
 	}
 	u.srcDeps, u.dstDeps = newCSR(len(u.ops)), newCSR(len(u.ops))
 	seen := make([]int32, len(u.ops)) // seen[o] = 1 + the last row o was put in, twice over

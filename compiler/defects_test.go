@@ -143,6 +143,11 @@ func TestLimits(t *testing.T) {
 	directed.copy(in(0, 0), out(1, 0), 1)
 	wide := begin(collective.Spec{Name: "alltonext", Ranks: 2, Chunks: 1 << 20})
 	wide.copy(in(0, 0), out(1, 0), 1)
+	busy := begin(collective.Spec{Name: "alltonext", Ranks: 2, Chunks: 1 << 20})
+	busy.copy(in(0, 1), out(1, 1), 1)
+	for range 600 {
+		busy.copy(in(0, 0), out(1, 0), 1<<20)
+	}
 	deep := begin(collective.Spec{Name: "alltonext", Ranks: 2, Chunks: 1})
 	deep.parallel(300, func() { deep.parallel(300, func() { deep.copy(in(0, 0), out(1, 0), 1) }) })
 	for _, c := range []struct {
@@ -155,6 +160,7 @@ func TestLimits(t *testing.T) {
 		{"channels by directive", &directed.p, Options{}, "channels: 41 channels needed, 1 by each of 1 instances and by their directives: the limit is 32"},
 		{"threadblocks", fan(8), Options{MaxThreadblocks: 4}, "threadblocks: rank 0 needs 8 threadblocks, 4 more than the limit of 4"},
 		{"chunks", &wide.p, Options{Instances: 4096}, "instances: 1048576 chunks cut in 4096: want at most 2147483647"},
+		{"chunks moved", &busy.p, Options{}, "chunk dag: 629145601 chunks moved over all operations: want at most 536870912"},
 		{"factors", &deep.p, Options{}, "parallelize: scopes parallelized 90000 times: want at most 32767"},
 		{"instances", ringAllReduce(2, 1), Options{Instances: 1 << 20}, "instances: instances 1048576: want at most 32767"},
 		{"negative instances", ringAllReduce(2, 1), Options{Instances: -1}, "instances -1: want at least 1"},

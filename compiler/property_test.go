@@ -188,7 +188,26 @@ func judge(p *ir.Program, o Options, seeds int64) error {
 			return err
 		}
 	}
+	// A runtime may cut any step in calls, given the slots.
+	if err := execute(p, 1<<20, true, seeds); err != nil {
+		return err
+	}
 	return verify.Check(p, verify.Options{}).Err()
+}
+
+// TestWithoutClocks has synchronise fall back on its simpler rules.
+func TestWithoutClocks(t *testing.T) {
+	defer func(n int) { maxClocks = n }(maxClocks)
+	maxClocks = 0
+	for name, p := range families() {
+		res, err := Compile(p, Options{Instances: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := judge(res.Program, Options{}, 10); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 // TestRandomRoutings compiles whatever comes, leaving every optional pass out in

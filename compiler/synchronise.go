@@ -6,7 +6,8 @@ import (
 )
 
 // maxClocks bounds the memory that synchronise spends on knowing what is known.
-const maxClocks = 1 << 27
+// Past it only the first two of its rules are applied.
+var maxClocks = 1 << 27
 
 // synchronise finds what each step must wait for explicitly (GC3 5.2): the waits
 // between threadblocks of a rank that nothing else implies.
@@ -26,55 +27,58 @@ const maxClocks = 1 << 27
 // are known to be done when it is. The last rule looks one rank away and no
 // further.
 func synchronise(u *unit) error {
-	k := newKnowledge(u)
-	u.waits = csr{start: make([]int32, len(u.ins)+1)}
-	row := make([][2]int32, len(u.ins)) // by instruction: its waits in list, which is by order
-	list := []int32{}
-	var needed []int32
-	for at, i := range u.seq {
-		k.begin(i)
-		needed = needed[:0]
-		for part := i; part != none; part = nextPart(u, i, part) {
-			for _, p := range u.preds.row(part) {
-				if a := u.alias[p]; a != i && u.tbOf[a] != u.tbOf[i] {
-					needed = append(needed, a)
-				}
-			}
-		}
-		// The latest first: it may know of the others.
-		slices.SortFunc(needed, func(a, b int32) int { return cmp.Compare(k.at[b], k.at[a]) })
-		from := int32(len(list))
-		for _, p := range needed {
-			if k.known(i, p) {
-				continue
-			}
-			if !k.carried(i, p) {
-				list = append(list, p)
-			}
-			k.learn(i, p)
-		}
-		row[i] = [2]int32{from, int32(len(list))}
-		k.at[i] = int32(at)
-		k.end(i)
+	waits := make([][]int32, len(u.ins)) // by instruction: slices of lists that are filled once
+	if k := newKnowledge(u); k != nil {
+		k.reduce(waits)
+	} else {
+		u.lastWaits(waits)
 	}
-	u.waits.list = make([]int32, 0, len(list))
-	for i := range u.ins {
-		u.waits.list = append(u.waits.list, list[row[i][0]:row[i][1]]...)
-		u.waits.start[i+1] = int32(len(u.waits.list))
-	}
-	for i := range u.ins {
-		slices.SortFunc(u.waits.row(int32(i)), func(a, b int32) int { return cmp.Compare(u.tbOf[a], u.tbOf[b]) })
+	u.waits = newCSR(len(u.ins))
+	for i := range waits {
+		slices.SortFunc(waits[i], func(a, b int32) int { return cmp.Compare(u.tbOf[a], u.tbOf[b]) })
+		u.waits.list = append(u.waits.list, waits[i]...)
+		u.waits.end()
 	}
 	return nil
 }
 
-// nextPart walks the traced instructions that i stands for: itself and, fused,
-// the send, which waits for nothing but i.
-func nextPart(u *unit, i, part int32) int32 {
-	if part == i {
-		return u.ins[i].fused
+// across appends to list what i waits for in other threadblocks.
+func (u *unit) across(i int32, list []int32) []int32 {
+	for _, p := range u.preds.row(i) {
+		// A send that was fused waits for nothing but what it is part of.
+		if a := u.alias[p]; u.tbOf[a] != u.tbOf[i] {
+			list = append(list, a)
+		}
 	}
-	return none
+	return list
+}
+
+// lastWaits keeps of every threadblock's waits for another those that are for a
+// later step than all before.
+func (u *unit) lastWaits(waits [][]int32) {
+	until := make([]int32, len(u.tbs)) // by threadblock waited for: the steps known done
+	var touched, needed, list []int32
+	for t := range u.tbs {
+		for _, x := range touched {
+			until[x] = 0
+		}
+		touched = touched[:0]
+		for _, i := range u.tbs[t].steps {
+			needed = u.across(i, needed[:0])
+			slices.SortFunc(needed, func(a, b int32) int { return cmp.Compare(u.posOf[b], u.posOf[a]) })
+			from := len(list)
+			for _, p := range needed {
+				if x := u.tbOf[p]; until[x] <= u.posOf[p] {
+					if until[x] == 0 {
+						touched = append(touched, x)
+					}
+					until[x] = u.posOf[p] + 1
+					list = append(list, p)
+				}
+			}
+			waits[i] = list[from:len(list):len(list)]
+		}
+	}
 }
 
 // knowledge is the clocks of the steps handled so far.
@@ -84,51 +88,73 @@ type knowledge struct {
 	width  []int32 // by rank: its threadblocks
 	now    []int32 // by threadblock: its clock, at off[tb]
 	off    []int
-	kept   []int32 // by instruction: its clock at keptAt, if all fit
+	kept   []int32 // by instruction: its clock when it was done, at keptAt
 	keptAt []int
-	all    bool
 	sender []int32 // by instruction: the first of its threadblock, from it on, that sends
 }
 
+// newKnowledge makes room for the clocks; it is nil if that would be too much.
 func newKnowledge(u *unit) *knowledge {
-	k := &knowledge{u: u, at: make([]int32, len(u.ins)), width: make([]int32, u.col.Ranks), off: make([]int, len(u.tbs)+1)}
+	k := &knowledge{u: u, width: make([]int32, u.col.Ranks), off: make([]int, len(u.tbs)+1)}
 	for r := range k.width {
 		k.width[r] = u.gpuTBs[r+1] - u.gpuTBs[r]
 	}
-	for tb := range u.tbs {
-		k.off[tb+1] = k.off[tb] + int(k.width[u.tbs[tb].rank])
-	}
-	k.now = make([]int32, k.off[len(u.tbs)])
 	total := 0
 	for tb := range u.tbs {
-		total += int(k.width[u.tbs[tb].rank]) * len(u.tbs[tb].steps)
+		width := int(k.width[u.tbs[tb].rank])
+		k.off[tb+1] = k.off[tb] + width
+		total += width * len(u.tbs[tb].steps)
 	}
-	if k.all = total <= maxClocks; k.all {
-		k.kept, k.keptAt = make([]int32, total), make([]int, len(u.ins))
-		n := 0
-		for _, i := range u.seq {
-			k.keptAt[i] = n
-			n += int(k.width[u.ins[i].rank])
-		}
-		k.sender = make([]int32, len(u.ins))
-		for tb := range u.tbs {
-			next := int32(none)
-			steps := u.tbs[tb].steps
-			for s := len(steps) - 1; s >= 0; s-- {
-				if u.ins[steps[s]].put != none {
-					next = steps[s]
-				}
-				k.sender[steps[s]] = next
+	if k.off[len(u.tbs)]+total > maxClocks {
+		return nil
+	}
+	k.now, k.kept = make([]int32, k.off[len(u.tbs)]), make([]int32, total)
+	k.at, k.keptAt, k.sender = make([]int32, len(u.ins)), make([]int, len(u.ins)), make([]int32, len(u.ins))
+	n := 0
+	for at, i := range u.seq {
+		k.at[i], k.keptAt[i] = int32(at), n
+		n += int(k.width[u.ins[i].rank])
+	}
+	for tb := range u.tbs {
+		next := int32(none)
+		steps := u.tbs[tb].steps
+		for s := len(steps) - 1; s >= 0; s-- {
+			if u.ins[steps[s]].put != none {
+				next = steps[s]
 			}
+			k.sender[steps[s]] = next
 		}
 	}
 	return k
 }
 
+// reduce finds every instruction's waits, in the global order.
+func (k *knowledge) reduce(waits [][]int32) {
+	u := k.u
+	var needed, list []int32
+	for _, i := range u.seq {
+		needed = u.across(i, needed[:0])
+		// The latest first: it may know of the others.
+		slices.SortFunc(needed, func(a, b int32) int { return cmp.Compare(k.at[b], k.at[a]) })
+		from := len(list)
+		for _, p := range needed {
+			if k.known(i, p) {
+				continue
+			}
+			if !k.carried(i, p) {
+				list = append(list, p)
+			}
+			k.learn(i, p)
+		}
+		waits[i] = list[from:len(list):len(list)]
+		k.end(i)
+	}
+}
+
 // clock is what is known to be done when threadblock tb goes on.
 func (k *knowledge) clock(tb int32) []int32 { return k.now[k.off[tb]:k.off[tb+1]] }
 
-// after is what was known to be done when step p was, if that was kept.
+// after is what was known to be done when step p was.
 func (k *knowledge) after(p int32) []int32 {
 	n := k.keptAt[p]
 	return k.kept[n : n+int(k.width[k.u.ins[p].rank])]
@@ -136,8 +162,6 @@ func (k *knowledge) after(p int32) []int32 {
 
 // slot is the place of p's threadblock in the clocks of its rank.
 func (k *knowledge) slot(p int32) int32 { return k.u.tbOf[p] - k.u.gpuTBs[k.u.ins[p].rank] }
-
-func (k *knowledge) begin(int32) {}
 
 // known tells whether p is done whenever i begins.
 func (k *knowledge) known(i, p int32) bool {
@@ -149,7 +173,7 @@ func (k *knowledge) known(i, p int32) bool {
 // i's was sent.
 func (k *knowledge) carried(i, p int32) bool {
 	u := k.u
-	if !k.all || u.ins[i].get == none || k.sender[p] == none {
+	if u.ins[i].get == none || k.sender[p] == none {
 		return false
 	}
 	from := u.msgs[u.ins[i].get].sender
@@ -169,19 +193,14 @@ func (k *knowledge) doneBefore(y, x int32) bool {
 // learn adds to i's threadblock's clock that p is done.
 func (k *knowledge) learn(i, p int32) {
 	c := k.clock(k.u.tbOf[i])
-	if k.all {
-		for s, n := range k.after(p) {
-			c[s] = max(c[s], n)
-		}
+	for s, n := range k.after(p) {
+		c[s] = max(c[s], n)
 	}
-	c[k.slot(p)] = max(c[k.slot(p)], k.u.posOf[p]+1)
 }
 
 // end notes that i is done.
 func (k *knowledge) end(i int32) {
 	c := k.clock(k.u.tbOf[i])
 	c[k.slot(i)] = k.u.posOf[i] + 1
-	if k.all {
-		copy(k.after(i), c)
-	}
+	copy(k.after(i), c)
 }
