@@ -26,9 +26,9 @@ type candidate struct {
 
 // why a candidate that can be run nowhere was refused.
 const (
-	refusedSlots    = "slots"    // needs more FIFO slots than any protocol has
-	refusedProtocol = "protocol" // the protocols left to it are none
-	refusedPoint    = "point"    // a reference for none of the sizes
+	refusedSlots    = "fifo-slots" // needs more FIFO slots than any protocol has
+	refusedProtocol = "protocol"   // the protocols left to it are none
+	refusedPoint    = "point"      // a reference for none of the sizes
 )
 
 // prepare makes candidates out of what the search hands in: one for each

@@ -40,7 +40,8 @@ type Candidate struct {
 	Program    *ir.Program
 	Hash       string // of Program; two candidates with one hash are one
 	// SlotsNeeded is the least FIFO slots a connection must have for the
-	// program to complete; protocols with fewer are not tried.
+	// program to complete, into however many calls its steps are split;
+	// protocols with fewer are not tried.
 	SlotsNeeded int
 	// Bound is a time in microseconds that no run on the executor can beat;
 	// nil where there is none, and then nothing is pruned.
