@@ -45,6 +45,19 @@ func List(dirs ...string) []Found {
 	return all
 }
 
+// Lookup says what Start would start for a name, without starting it.
+// ErrNotFound: there is none.
+func Lookup(name string, dirs ...string) (Found, error) {
+	c, err := find(name, dirs)
+	if err != nil {
+		return Found{}, err
+	}
+	if c.gently {
+		return Found{Name: c.name, Kind: "built-in"}, nil
+	}
+	return Found{Name: c.name, Kind: "plugin", Path: c.path}, nil
+}
+
 // command is how an executor is started.
 type command struct {
 	name   string

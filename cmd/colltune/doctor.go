@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/executor"
 )
 
@@ -43,10 +44,32 @@ func doctorCommand() *cobra.Command {
 
 // examinations is what doctor looks at, in order. Not finding something is no
 // failure: everything here has something to take its place.
-var examinations = []func() []finding{machine, gpus, executors}
+var examinations = []func() []finding{machine, solvers, gpus, executors}
 
 func machine() []finding {
 	return []finding{{"machine", true, runtime.GOOS + "/" + runtime.GOARCH + ", " + plural(runtime.NumCPU(), "core")}}
+}
+
+// solvers tells which solver a search would use.
+func solvers() []finding {
+	z3 := finding{What: "libz3"}
+	s, err := constraints.Open(constraints.Options{Notice: func(notice string) { z3.Detail = notice }})
+	if err != nil {
+		return []finding{{"solver", false, err.Error()}}
+	}
+	defer s.Close()
+	versions, err := s.Versions()
+	if err != nil {
+		return []finding{{"solver", false, err.Error()}}
+	}
+	var used []string
+	for i, name := range s.Solvers() {
+		used = append(used, name)
+		if name == "z3" {
+			z3.Found, z3.Detail = true, versions[i]
+		}
+	}
+	return []finding{z3, {"solver", true, strings.Join(used, ", ")}}
 }
 
 // gpus looks for device files, which need no tool and no driver call to be

@@ -14,12 +14,13 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/topologies"
 )
 
 // registerExecutors makes the built-in back ends known, in the host and in the
 // child that becomes one.
-func registerExecutors() {}
+func registerExecutors() { executor.RegisterBuiltin("sim", sim.New) }
 
 func executorCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -57,6 +58,15 @@ func hostOptions(cmd *cobra.Command) (executor.HostOptions, error) {
 		o.Logger = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: slog.LevelInfo}))
 	}
 	return o, nil
+}
+
+// startExecutor starts what --executor names.
+func startExecutor(ctx context.Context, cmd *cobra.Command) (*executor.Host, error) {
+	o, err := hostOptions(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return executor.Start(ctx, flagValue(cmd, "executor"), o)
 }
 
 func completeExecutor(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -5,7 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search"
 )
 
 // Exit codes, as scripts see them.
@@ -27,11 +32,21 @@ var exits = []struct {
 	is   func(error) bool
 }{
 	{exitInterrupted, is(context.Canceled)},
+	{exitInterrupted, is(autotune.ErrInterrupted)},
+	{exitLimit, is(autotune.ErrLimit)},
 	{exitLost, is(executor.ErrLost)},
-	{exitUsage, is(executor.ErrNotFound)},
-	{exitUsage, as[*usageError]},
+	{exitWrong, wrongProgram},
 	{exitWrong, as[*wrongError]},
 	{exitNothing, as[*nothingError]},
+	{exitNothing, as[*search.NothingFound]},
+	{exitUsage, as[*usageError]},
+	{exitUsage, is(executor.ErrNotFound)},
+	{exitUsage, is(executor.ErrUnsupported)},
+	{exitUsage, as[*search.UnknownFamily]},
+	{exitUsage, as[*script.Error]},
+	{exitUsage, as[*lang.Error]},
+	{exitUsage, as[*results.OtherPlanError]},
+	{exitUsage, as[*results.JournalError]},
 }
 
 func is(target error) func(error) bool {
@@ -41,6 +56,13 @@ func is(target error) func(error) bool {
 func as[E error](err error) bool {
 	var e E
 	return errors.As(err, &e)
+}
+
+// wrongProgram is a template whose program computes something else than its
+// collective.
+func wrongProgram(err error) bool {
+	var at *lang.Error
+	return errors.As(err, &at) && at.Wrong
 }
 
 // exitCode is how a command that ended with err ends.

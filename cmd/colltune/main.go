@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/child"
 )
 
 func main() {
@@ -21,6 +22,7 @@ func main() {
 // dispatch makes this process one of colltune's children where its arguments
 // say so, and returns otherwise.
 func dispatch(args []string) {
+	child.Dispatch(args)
 	registerExecutors()
 	executor.Dispatch(args)
 }
@@ -81,7 +83,15 @@ func newRoot(started *bool) *cobra.Command {
 
 // commands lists the subcommands, in the order help shows them in a group.
 var commands = []func() *cobra.Command{
+	searchCommand,
+	resumeCommand,
+	resultsCommand,
+	exportCommand,
+	compileCommand,
+	verifyCommand,
+	runCommand,
 	topologyCommand,
+	templateCommand,
 	executorCommand,
 	doctorCommand,
 	versionCommand,

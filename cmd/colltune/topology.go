@@ -18,7 +18,7 @@ func topologyCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  group,
 	}
-	cmd.AddCommand(topologyListCommand(), topologyShowCommand(), topologyCheckCommand())
+	cmd.AddCommand(topologyListCommand(), topologyShowCommand(), topologyCheckCommand(), topologyBoundsCommand())
 	return cmd
 }
 

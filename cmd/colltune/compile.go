@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/compiler"
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/compiler/msccl"
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/compiler/verify"
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/templates"
+	"github.com/colltune/colltune/topologies"
+)
+
+func compileCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "compile PROGRAM -t TOPOLOGY [-c COLLECTIVE]",
+		Short: "Compile a family or a .star file for a system, and verify the result",
+		Long: `compile traces a program for a system, compiles it and verifies what comes out.
+PROGRAM is a family's name or a .star file. Parameters that are not fixed with
+-p have their defaults; a hole, such as a ring's order, is filled by the solver
+where the default doesn't fit the system.
+
+  colltune compile ring -t dgx-1 -c allreduce -p channels=4 --out ring.json
+  colltune compile mine.star -t ring:4 --to msccl-xml --protocol LL
+  colltune compile all-pairs -t dgx-a100 -c allreduce --dump-after ` + lastPass(),
+		Args:              exactly("the PROGRAM"),
+		RunE:              func(cmd *cobra.Command, args []string) error { return compileProgram(cmd, args[0]) },
+		ValidArgsFunction: firstIs(completeFamily),
+	}
+	topologyFlags(cmd, false)
+	collectiveFlag(cmd)
+	cmd.Flags().Int("root", 0, "of a collective that has one")
+	choiceFlag(cmd, "placement", "", "", []string{"in", "out"}, "in place or out of place (in: allreduce, reduce, broadcast)")
+	cmd.Flags().StringArrayP("param", "p", nil, "set a template parameter: `NAME=VALUE`")
+	cmd.Flags().Int("instances", 1, "replicate the whole program this often")
+	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "what fills holes")
+	choiceFlag(cmd, "to", "", "ir", []string{"ir", "msccl-xml"}, "what to write")
+	choiceFlag(cmd, "runtime", "", "msccl", msccl.Runtimes(), "whose dialect of MSCCL XML")
+	choiceFlag(cmd, "protocol", "", "Simple", protocolNames(), "the wire protocol of MSCCL XML")
+	cmd.Flags().VarP(&size{}, "min-bytes", "b", "smallest size MSCCL XML is for")
+	cmd.Flags().VarP(&size{}, "max-bytes", "e", "largest size MSCCL XML is for (no limit)")
+	choiceFlag(cmd, "dump-after", "", "", append(passNames(), "all"), "print the program after this pass, in place of the result")
+	cmd.Flags().StringSlice("disable-pass", nil, "leave out this optional pass `NAME,…`")
+	cmd.Flags().Bool("time-passes", false, "say on standard error how long each pass took")
+	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")
+	return cmd
+}
+
+func passNames() []string {
+	var names []string
+	for _, p := range compiler.Passes() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// lastPass is an example of a pass.
+func lastPass() string {
+	names := passNames()
+	return names[len(names)-1]
+}
+
+func compileProgram(cmd *cobra.Command, name string) error {
+	t, err := topology(cmd)
+	if err != nil {
+		return err
+	}
+	f, coll, err := familyOf(cmd, name)
+	if err != nil {
+		return err
+	}
+	request := script.Request{Collective: coll, InPlace: collective.DefaultInPlace(coll)}
+	request.Root, _ = cmd.Flags().GetInt("root")
+	if p := flagValue(cmd, "placement"); p != "" {
+		request.InPlace = p == "in"
+	}
+	program, params, err := traceFamily(cmd, f, t, request)
+	if err != nil {
+		return err
+	}
+	o := compiler.Options{DumpAfter: flagValue(cmd, "dump-after")}
+	o.Instances, _ = cmd.Flags().GetInt("instances")
+	o.Disable, _ = cmd.Flags().GetStringSlice("disable-pass")
+	if o.Instances < 1 {
+		return usagef("--instances %d: want at least 1", o.Instances)
+	}
+	for _, p := range o.Disable {
+		if !slices.Contains(passNames(), p) {
+			return usagef("--disable-pass %q%s: want some of %s", p, didYouMean(p, passNames()), strings.Join(passNames(), ", "))
+		}
+	}
+	var dumped strings.Builder
+	if o.DumpAfter != "" {
+		o.Dump = func(pass, text string) { fmt.Fprintf(&dumped, "# after %s\n%s\n", pass, strings.TrimRight(text, "\n")) }
+	}
+	r, err := compiler.Compile(program, o)
+	if err != nil {
+		return usagef("%s on %s: %w", name, t.Name, err)
+	}
+	if timed, _ := cmd.Flags().GetBool("time-passes"); timed {
+		for _, p := range r.Times {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%12s  %s\n", p.Elapsed, p.Name)
+		}
+	}
+	if err := verify.Check(r.Program, verify.Options{Linked: t.Linked}).Err(); err != nil {
+		return &wrongError{fmt.Errorf("%s on %s: %w", name, t.Name, err)}
+	}
+	r.Program.Comment = strings.TrimSpace(fmt.Sprintf("%s on %s %s", coll, t.Name, params))
+	write, err := writerOf(cmd, r.Program)
+	if err != nil {
+		return err
+	}
+	if o.Dump == nil {
+		return deliver(cmd, write)
+	}
+	if _, err := io.WriteString(cmd.OutOrStdout(), dumped.String()); err != nil || flagValue(cmd, "out") == "" {
+		return err
+	}
+	return deliver(cmd, write)
+}
+
+// writerOf writes a program as --to asks for.
+func writerOf(cmd *cobra.Command, p *ir.Program) (func(io.Writer) error, error) {
+	if flagValue(cmd, "to") == "ir" {
+		return func(w io.Writer) error { return ir.Encode(w, p) }, nil
+	}
+	o := msccl.WriteOptions{
+		Runtime: flagValue(cmd, "runtime"), Protocol: flagValue(cmd, "protocol"),
+		MinBytes: sizeOf(cmd, "min-bytes"), MaxBytes: sizeOf(cmd, "max-bytes"), Comments: []string{p.Comment},
+	}
+	if ok, why := msccl.Accepts(p, o.Runtime, o.Protocol); !ok {
+		return nil, fmt.Errorf("%s would not run this program: %s", o.Runtime, strings.Join(why, "; "))
+	}
+	return func(w io.Writer) error { return msccl.Write(w, p, o) }, nil
+}
+
+// familyOf finds PROGRAM: a family that does the collective, or the one of a
+// file, whose only collective needs no -c.
+func familyOf(cmd *cobra.Command, name string) (*templates.Family, string, error) {
+	asked := flagValue(cmd, "collective") != ""
+	var coll string
+	var err error
+	if asked {
+		if coll, err = collectiveName(cmd); err != nil {
+			return nil, "", err
+		}
+	}
+	families := templates.Builtin()
+	if strings.HasSuffix(name, ".star") || strings.ContainsRune(name, '/') {
+		families, err = templates.Load(name, func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) })
+		if err != nil {
+			return nil, "", usage(err)
+		}
+		if len(families) != 1 {
+			return nil, "", usagef("%s: %d templates: want one", name, len(families))
+		}
+		name = families[0].Name
+	}
+	f, err := templates.Find(families, name, coll)
+	if err != nil {
+		return nil, "", usage(err)
+	}
+	if !asked {
+		if len(f.Collectives) != 1 {
+			return nil, "", usagef("-c/--collective is missing: %s does %s", f.Name, strings.Join(f.Collectives, ", "))
+		}
+		coll = f.Collectives[0]
+	}
+	return f, coll, nil
+}
+
+// traceFamily runs a family's program on a system, with -p's parameters and
+// the holes filled where they must be.
+func traceFamily(cmd *cobra.Command, f *templates.Family, t *topologies.Topology, q script.Request) (*lang.Program, script.Params, error) {
+	given := map[string]any{}
+	assignments, _ := cmd.Flags().GetStringArray("param")
+	for _, a := range assignments {
+		name, value, ok := strings.Cut(a, "=")
+		if !ok {
+			return nil, nil, usagef("-p %q: want NAME=VALUE", a)
+		}
+		p, err := f.Parameter(name)
+		if err != nil {
+			return nil, nil, usage(err)
+		}
+		if given[name], err = p.ParseValue(value); err != nil {
+			return nil, nil, usagef("-p %s: %w", a, err)
+		}
+	}
+	m := machineOf(t)
+	params, err := f.Bind(given)
+	if err != nil {
+		return nil, nil, usage(err)
+	}
+	fits, why, err := f.Admits(m, q, params)
+	if err == nil && !fits {
+		if open := openHole(f, params); open != "" {
+			params[open], err = solveRings(cmd.Context(), cmd, t, params)
+			if err != nil {
+				return nil, nil, err
+			}
+			fits, why, err = f.Admits(m, q, params)
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, nil, usage(err)
+	case !fits:
+		return nil, nil, &nothingError{fmt.Errorf("%s has no %s on %s: %s", f.Name, q.Collective, t.Name, why)}
+	}
+	program, err := f.Trace(m, q, params)
+	if err != nil {
+		return nil, nil, usage(err) // a wrong result is an exitWrong all the same
+	}
+	if refused := constraints.CheckRouting(program, t); len(refused) > 0 {
+		return nil, nil, &wrongError{fmt.Errorf("%s: %s", refused[0].Pos, refused[0].Detail)}
+	}
+	return program, params, nil
+}
+
+// openHole is the first hole of a family of whole rings that has no value.
+func openHole(f *templates.Family, p script.Params) string {
+	for _, h := range f.Holes() {
+		if h.Hole == script.HoleRings && p[h.Name] == nil {
+			return h.Name
+		}
+	}
+	return ""
+}
+
+// solveRings fills a hole of rings.
+func solveRings(ctx context.Context, cmd *cobra.Command, t *topologies.Topology, p script.Params) (any, error) {
+	s, err := constraints.Open(constraints.Options{Solver: flagValue(cmd, "solver"), Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	n := 1
+	if rings, ok := p["rings"].(int); ok {
+		n = rings
+	}
+	answer, err := constraints.Rings(ctx, s, t, constraints.RingOptions{Count: n})
+	var none *constraints.NoRingError
+	if errors.As(err, &none) {
+		return nil, &nothingError{fmt.Errorf("%s: %w", t.Name, none)}
+	}
+	return answer.Orders, err
+}
+
+// machineOf is a system as templates see it.
+func machineOf(t *topologies.Topology) script.Machine {
+	m := script.Machine{Nodes: t.Nodes, Linked: t.Linked}
+	for n := range t.Nodes {
+		m.GPUsPerNode = append(m.GPUsPerNode, len(t.NodeRanks(n)))
+	}
+	return m
+}
+
+// runtimeNames are the runtimes that read MSCCL XML.
+func runtimeNames() []string { return msccl.Runtimes() }

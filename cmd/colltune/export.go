@@ -1,0 +1,66 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/results"
+)
+
+func exportCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "export DIR --to FORMAT --out PATH",
+		Short: "Write a campaign's winners as files that a runtime loads",
+		Long: `export writes the winners of a campaign, files flat in a folder, and says how to
+load them. A program is exported only for sizes at which the runtime would
+really run it; where that costs something, or nothing fits, it says so.
+
+  colltune export campaigns/dgx-a100-1x-allreduce --to msccl-xml --out xml`,
+		Args: exactly("the campaign's folder DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out, _ := cmd.Flags().GetString("out")
+			to := flagValue(cmd, "to")
+			if to == "" {
+				return usagef("--to is missing: want one of %v", results.ExportFormats())
+			}
+			if out == "" {
+				return usagef("--out is missing: want the folder to write to")
+			}
+			c, err := openCampaign(results.OpenReadOnly, args[0])
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			report, err := results.Export(c, results.ExportOptions{To: to, Runtime: flagValue(cmd, "runtime"), Out: out})
+			if err != nil {
+				return err
+			}
+			return printReport(cmd, report)
+		},
+		ValidArgsFunction: firstIs(completeFolder),
+	}
+	choiceFlag(cmd, "to", "", "", results.ExportFormats(), "what to write")
+	choiceFlag(cmd, "runtime", "", "", runtimeNames(), "whose dialect of MSCCL XML")
+	choiceFlag(cmd, "format", "o", "table", formats, "how to print what was done")
+	cmd.Flags().String("out", "", "the folder `PATH` to write to")
+	return cmd
+}
+
+// printReport prints what was exported; as text, with all that is to be said.
+func printReport(cmd *cobra.Command, r results.Report) error {
+	w := cmd.OutOrStdout()
+	s := sheet{columns: []column{text("file"), text("placement"), text("algorithm"), text("protocol"), number("min bytes"), number("max bytes"), number("granularity bytes"), text("ir")}}
+	for _, f := range r.Files {
+		s.add(f.Name, f.Placement, f.Algorithm, f.Protocol, strconv.FormatInt(f.MinBytes, 10), strconv.FormatInt(f.MaxBytes, 10), strconv.FormatInt(f.Granularity, 10), f.IR)
+	}
+	switch flagValue(cmd, "format") {
+	case "json":
+		return writeJSON(w, "export", r)
+	case "csv":
+		return s.writeCSV(w)
+	case "md":
+		return s.writeMarkdown(w)
+	}
+	return r.Print(w)
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/colltune/colltune/constraints/z3"
+)
+
+// TestMain makes the test binary a colltune, and a child of one: scripts run
+// it in processes of its own, so that exit codes and crashes are real.
+func TestMain(m *testing.M) {
+	dispatch(os.Args)
+	testscript.Main(m, map[string]func(){"colltune": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("COLLTUNE_Z3", os.Getenv("COLLTUNE_Z3"))
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "z3" {
+				return z3.Open() == nil, nil
+			}
+			return false, nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits_},
+	})
+}
+
+// exits_ runs colltune and wants an exit code: exits 2 topology show nope.
+func exits_(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: exits CODE ARGS…")
+	}
+	err := ts.Exec("colltune", args[1:]...)
+	got := "0"
+	if err != nil {
+		got = err.Error()
+	}
+	if want := "exit status " + args[0]; got != want && !(got == "0" && args[0] == "0") {
+		ts.Fatalf("%s, want %s\n%s", got, want, ts.ReadFile("stderr"))
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/msccl"
+)
+
+// programFile is a program read from a file of any format.
+type programFile struct {
+	name     string
+	format   string // ir, msccl-xml
+	protocol string // as the file says; empty where it does not
+	program  *ir.Program
+	xml      *msccl.File // where the file is one
+}
+
+// maxProgram bounds a program's file.
+const maxProgram = 1 << 30
+
+// readProgram reads a program's file, whoever wrote it.
+func readProgram(path string) (*programFile, error) {
+	text, err := readFile(path, maxProgram)
+	if err != nil {
+		return nil, err
+	}
+	f := &programFile{name: path}
+	switch first := bytes.TrimLeft(text, " \t\r\n\ufeff"); {
+	case len(first) == 0:
+		return nil, usagef("%s: is empty: want an IR in JSON or MSCCL XML", path)
+	case first[0] == '{':
+		f.format = "ir"
+		if f.program, err = ir.Decode(bytes.NewReader(text)); err == nil {
+			_, err = collective.New(f.program.Collective)
+		}
+	case first[0] == '<':
+		f.format = "msccl-xml"
+		if f.xml, err = msccl.Read(bytes.NewReader(text), msccl.Limits{}); err == nil {
+			f.protocol = f.xml.Proto
+			f.program, _, err = f.xml.Program(f.xml.Placements()[0])
+		}
+	default:
+		return nil, usagef("%s: unknown format: want an IR in JSON or MSCCL XML", path)
+	}
+	if err != nil {
+		return nil, usagef("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+// readFile reads a file that a user named, up to a number of bytes.
+func readFile(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, usage(plain(err))
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, usagef("%s: is a folder: want a file", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	switch {
+	case err != nil:
+		return nil, plain(err)
+	case int64(len(text)) > most:
+		return nil, usagef("%s: more than %d bytes", path, most)
+	}
+	return text, nil
+}
+
+// plain is a file's error without the system call's name.
+func plain(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return fmt.Errorf("%s: %w", at.Path, at.Err)
+	}
+	return err
+}

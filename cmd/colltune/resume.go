@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search"
+)
+
+func resumeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "resume DIR",
+		Short: "Go on with a campaign that was stopped, killed or cut short",
+		Long: `resume goes on with a campaign where it ended; the plan is in its folder. On a
+finished one it prints the table.`,
+		Args: exactly("the campaign's folder DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := openCampaign(results.Open, args[0])
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			if c.Finished() {
+				return printTable(cmd, c, "results")
+			}
+			a := &asked{plan: c.Plan(), dir: args[0]}
+			if a.problem, a.options, err = search.FromPlan(a.plan); err != nil {
+				return usage(fmt.Errorf("%s: %w", args[0], err))
+			}
+			if !given(cmd, "executor") {
+				// By name; a plugin that was given as a file has to be given again
+				// where it is on no path.
+				if err := cmd.Flags().Set("executor", a.plan.Executor); err != nil {
+					return err
+				}
+			}
+			effort, err := effortOf(cmd)
+			if err != nil {
+				return err
+			}
+			return campaign(cmd, a, c, effort, "results")
+		},
+		ValidArgsFunction: firstIs(completeFolder),
+	}
+	effortFlags(cmd)
+	outputFlags(cmd)
+	return cmd
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/verify"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/topologies"
+)
+
+func runCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run FILE",
+		Short: "Time one program over a range of sizes",
+		Long: `run times one program (colltune's IR, or MSCCL XML) over a range of sizes and
+prints nccl-tests' table. The program is verified first.
+
+  colltune run ring.json -t dgx-a100 -b 1K -e 1G --protocol LL128`,
+		Args: exactly("the program's FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := readProgram(args[0])
+			if err != nil {
+				return err
+			}
+			return runProgram(cmd, f)
+		},
+	}
+	topologyFlags(cmd, false)
+	executorFlags(cmd)
+	sizeFlags(cmd)
+	trialFlags(cmd)
+	choiceFlag(cmd, "protocol", "", "", protocolNames(), "wire protocol (what the file says, else Simple)")
+	cmd.Flags().Var(&size{}, "tile-bytes", "tile size (the runtime's own)")
+	outputFlags(cmd)
+	return cmd
+}
+
+// runRow is one size of `run`.
+type runRow struct {
+	Bytes    int64   `json:"bytes"`
+	TimeUS   float64 `json:"time_us"` // median
+	AlgBW    float64 `json:"algbw_gbps"`
+	BusBW    float64 `json:"busbw_gbps"`
+	Wrong    int64   `json:"wrong"`
+	Checked  bool    `json:"checked"`
+	Executor string  `json:"executor"`
+}
+
+func runProgram(cmd *cobra.Command, f *programFile) error {
+	t, err := topology(cmd)
+	if err != nil {
+		return err
+	}
+	p := f.program
+	if n := len(t.Ranks); n != p.Ranks() {
+		return usagef("%s is for %d ranks, %s has %d", f.name, p.Ranks(), t.Name, n)
+	}
+	col, err := collective.New(p.Collective)
+	if err != nil {
+		return usagef("%s: %w", f.name, err)
+	}
+	sizes, err := sizesOf(cmd)
+	if err != nil {
+		return err
+	}
+	trial, err := trialOf(cmd)
+	if err != nil {
+		return err
+	}
+	trial.Program, trial.Topology, trial.Protocol = p, t, topologies.Simple
+	for _, name := range []string{f.protocol, flagValue(cmd, "protocol")} {
+		if name != "" {
+			if trial.Protocol, err = topologies.ParseProto(name); err != nil {
+				return usage(err)
+			}
+		}
+	}
+	trial.TileBytes = int64(t.Protocols[trial.Protocol].Tile)
+	if n := sizeOf(cmd, "tile-bytes"); n > 0 {
+		trial.TileBytes = n
+	}
+	if err := verifyFor(p, t, trial.Protocol); err != nil {
+		return &wrongError{fmt.Errorf("%s: %w", f.name, err)}
+	}
+
+	h, err := startExecutor(cmd.Context(), cmd)
+	if err != nil {
+		return err
+	}
+	defer h.Close()
+	rows, err := timeSizes(cmd.Context(), h, trial, col, sizes)
+	if err != nil && len(rows) == 0 {
+		return err
+	}
+	elem, _ := collective.ElemBytes(trial.DType) // known: it was run
+	s := sheet{columns: []column{number("size"), number("count"), text("type"), text("redop"), number("root"), text("protocol"), number("time us"), number("algbw GB/s"), number("busbw GB/s"), number("#wrong")}}
+	var wrong int64
+	for _, r := range rows {
+		count := r.Bytes / elem * int64(col.InChunks(col.Root)) / int64(col.LoopChunks())
+		op, root, w := "none", "-1", "N/A"
+		if col.Reduces() {
+			op = trial.Op
+		}
+		if col.Rooted() {
+			root = strconv.Itoa(col.Root)
+		}
+		if r.Checked {
+			w = strconv.FormatInt(r.Wrong, 10)
+		}
+		s.add(strconv.FormatInt(r.Bytes, 10), strconv.FormatInt(count, 10), trial.DType, op, root, trial.Protocol.String(), fixed(r.TimeUS), fixed(r.AlgBW), fixed(r.BusBW), w)
+		wrong += r.Wrong
+	}
+	if e := emit(cmd, "run", struct {
+		Rows []runRow `json:"rows"`
+	}{rows}, s); e != nil {
+		return errors.Join(err, e)
+	}
+	if err == nil && wrong > 0 {
+		return &wrongError{fmt.Errorf("%s: %d elements wrong", f.name, wrong)}
+	}
+	return err
+}
+
+// timeSizes runs a trial at each size; what was measured before an error comes
+// with it.
+func timeSizes(ctx context.Context, e executor.Executor, t executor.Trial, col collective.Collective, sizes []int64) ([]runRow, error) {
+	d, err := e.Describe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(d.Protocols, t.Protocol.String()) {
+		return nil, usagef("executor %s has no protocol %s: want one of %v", d.Name, t.Protocol, d.Protocols)
+	}
+	var rows []runRow
+	for _, n := range sizes {
+		t.Bytes = n
+		m, err := e.Run(ctx, t)
+		if err != nil {
+			return rows, fmt.Errorf("at %d bytes: %w", n, err)
+		}
+		r := runRow{Bytes: n, TimeUS: results.Median(m.TimesUS), Wrong: m.Wrong, Checked: m.Checked, Executor: d.Name}
+		r.AlgBW = float64(n) / r.TimeUS / 1e3
+		r.BusBW = r.AlgBW * col.BusFactor()
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// verifyFor checks a program as one to be run on a system with a protocol.
+func verifyFor(p *ir.Program, t *topologies.Topology, proto topologies.Proto) error {
+	return verify.Check(p, verify.Options{Slots: t.Protocols[proto].Slots, Linked: t.Linked}).Err()
+}
+
+// fixed prints a measured number as nccl-tests does.
+func fixed(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
+
+// sizeFlags adds the sizes, as nccl-tests spells them.
+func sizeFlags(cmd *cobra.Command) {
+	cmd.Flags().VarP(&size{1 << 10}, "min-bytes", "b", "smallest size; suffixes K, M, G are binary")
+	cmd.Flags().VarP(&size{1 << 30}, "max-bytes", "e", "largest size")
+	cmd.Flags().IntP("step-factor", "f", 2, "from each size to the next")
+}
+
+func sizesOf(cmd *cobra.Command) ([]int64, error) {
+	step, _ := cmd.Flags().GetInt("step-factor")
+	sizes, err := search.Sizes(sizeOf(cmd, "min-bytes"), sizeOf(cmd, "max-bytes"), step)
+	return sizes, usage(err)
+}
+
+// sizeOf is the value of a size flag; 0 where it was not given and has no
+// default.
+func sizeOf(cmd *cobra.Command, name string) int64 {
+	return int64(cmd.Flags().Lookup(name).Value.(*size).value)
+}
+
+func flagValue(cmd *cobra.Command, name string) string {
+	return cmd.Flags().Lookup(name).Value.String()
+}
+
+// trialFlags adds what a measurement is of.
+func trialFlags(cmd *cobra.Command) {
+	cmd.Flags().IntP("iters", "n", 20, "timed iterations of a trial")
+	cmd.Flags().IntP("warmup-iters", "w", 5, "iterations before them")
+	choiceFlag(cmd, "dtype", "", "f32", collective.DTypes(), "element type")
+	choiceFlag(cmd, "op", "", "sum", []string{"sum", "prod", "min", "max", "avg"}, "reduction")
+	cmd.Flags().Int64("seed", 1, "of everything random")
+}
+
+// trialOf is the trial that the flags describe, but for program and size.
+func trialOf(cmd *cobra.Command) (executor.Trial, error) {
+	t := executor.Trial{DType: flagValue(cmd, "dtype"), Op: flagValue(cmd, "op")}
+	t.Iters, _ = cmd.Flags().GetInt("iters")
+	t.Warmup, _ = cmd.Flags().GetInt("warmup-iters")
+	t.Seed, _ = cmd.Flags().GetInt64("seed")
+	switch {
+	case t.Iters < 1 || t.Iters > 1_000_000:
+		return t, usagef("--iters %d: want 1 to 1000000", t.Iters)
+	case t.Warmup < 0 || t.Warmup > 1_000_000:
+		return t, usagef("--warmup-iters %d: want 0 to 1000000", t.Warmup)
+	}
+	return t, nil
+}
+
+// protocolNames are the wire protocols, as flags name them.
+func protocolNames() []string {
+	var names []string
+	for _, p := range topologies.AllProtocols {
+		names = append(names, p.String())
+	}
+	return names
+}

@@ -1,0 +1,367 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/topologies"
+)
+
+func searchCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "search -t TOPOLOGY -c COLLECTIVE",
+		Short: "Find the fastest program for each size, and keep the campaign",
+		Long: `search enumerates candidate routings for a collective on a system, checks and
+compiles them, measures those that could win, and prints the winning table. The
+campaign's folder keeps every trial: the same search again continues it, and so
+does resume.
+
+  colltune search -t dgx-a100 -c allreduce
+  colltune search -t dgx-a100 --nodes 2 -c alltoall -b 64K -e 256M --family two-step
+  colltune search -t ring:8@50GB/s -c allgather --executor ./colltune-executor-mine`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			a, err := askedFor(cmd)
+			if err != nil {
+				return err
+			}
+			effort, err := effortOf(cmd)
+			if err != nil {
+				return err
+			}
+			if dry, _ := cmd.Flags().GetBool("dry-run"); dry {
+				return dryRun(cmd, a)
+			}
+			c, err := results.Create(a.dir, a.plan)
+			if err != nil {
+				var other *results.OtherPlanError
+				if errors.As(err, &other) {
+					err = usage(err)
+				}
+				return err
+			}
+			defer c.Close()
+			return campaign(cmd, a, c, effort, "search")
+		},
+	}
+	topologyFlags(cmd, false)
+	collectiveFlag(cmd)
+	cmd.Flags().Int("root", 0, "of a collective that has one")
+	choiceFlag(cmd, "placement", "", "", []string{"in", "out"}, "in place or out of place (in: allreduce, reduce, broadcast)")
+	sizeFlags(cmd)
+	trialFlags(cmd)
+	spaceFlags(cmd)
+	effortFlags(cmd)
+	cmd.Flags().String("campaign", "", "the campaign's folder `DIR` (campaigns/TOPOLOGY-Nx-COLLECTIVE)")
+	cmd.Flags().Bool("dry-run", false, "count the candidates; measure nothing, write nothing")
+	outputFlags(cmd)
+	return cmd
+}
+
+// spaceFlags adds what narrows the candidates.
+func spaceFlags(cmd *cobra.Command) {
+	cmd.Flags().StringSlice("family", nil, "only these families `NAME,…`")
+	cmd.Flags().StringSlice("exclude", nil, "not these families `NAME,…`")
+	for _, name := range []string{"family", "exclude"} {
+		_ = cmd.RegisterFlagCompletionFunc(name, completeFamily)
+	}
+	cmd.Flags().StringArray("template", nil, "families of this `FILE.star`, or of all in a folder, beside the built-in ones")
+	cmd.Flags().StringArrayP("param", "p", nil, "fix a template parameter: `NAME=VALUE`")
+	cmd.Flags().Int("channels", 0, "fix the channels of families that have them (tuned)")
+	cmd.Flags().Int("instances", 0, "fix the number of instances (tuned)")
+	choiceFlag(cmd, "protocol", "", "", protocolNames(), "fix the wire protocol (tuned)")
+	cmd.Flags().Var(&size{}, "tile-bytes", "fix the tile size (tuned)")
+	choiceFlag(cmd, "runtime", "", "", runtimeNames(), "only what this runtime would load and run")
+	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "what fills the holes of templates")
+}
+
+// effortFlags adds how far and how a campaign is run.
+func effortFlags(cmd *cobra.Command) {
+	executorFlags(cmd)
+	cmd.Flags().Duration("budget", 0, "stop after this long (none)")
+	cmd.Flags().Int("trials", 0, "stop after this many new trials (none)")
+	cmd.Flags().Int("jobs", runtime.NumCPU(), "trials and compilations at a time; never changes the answer")
+}
+
+// asked is a search as the command line asks for it.
+type asked struct {
+	problem search.Problem
+	options search.Options
+	plan    results.Plan
+	dir     string
+}
+
+// askedFor reads the flags of search.
+func askedFor(cmd *cobra.Command) (*asked, error) {
+	var a asked
+	t, err := topology(cmd)
+	if err != nil {
+		return nil, err
+	}
+	name, err := collectiveName(cmd)
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := sizesOf(cmd)
+	if err != nil {
+		return nil, err
+	}
+	trial, err := trialOf(cmd)
+	if err != nil {
+		return nil, err
+	}
+	root, _ := cmd.Flags().GetInt("root")
+	inPlace := collective.DefaultInPlace(name)
+	if p := flagValue(cmd, "placement"); p != "" {
+		inPlace = p == "in"
+	}
+	a.problem = search.Problem{Topology: t, Collective: name, Root: root, InPlace: inPlace, Op: trial.Op, DType: trial.DType, Sizes: sizes}
+	if _, err := collective.New(collective.Spec{Name: name, Ranks: len(t.Ranks), Chunks: 1, Root: root, InPlace: inPlace}); err != nil {
+		return nil, usage(err)
+	}
+	if a.options, err = optionsOf(cmd); err != nil {
+		return nil, err
+	}
+	source, err := sourceOf(cmd)
+	if err != nil {
+		return nil, err
+	}
+	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
+	found, err := executor.Lookup(flagValue(cmd, "executor"), dirs...)
+	if err != nil {
+		return nil, err
+	}
+	a.options.Executor = found.Name
+	if err := search.Check(a.problem, a.options); err != nil {
+		return nil, checkError(err)
+	}
+	a.plan = search.PlanOf(a.problem, a.options, source, search.Settings{
+		Version: buildVersion().Version, Iters: trial.Iters, Warmup: trial.Warmup, Seed: trial.Seed, ExecutorName: a.options.Executor,
+	})
+	if a.dir, _ = cmd.Flags().GetString("campaign"); a.dir == "" {
+		a.dir = filepath.Join("campaigns", folderName(fmt.Sprintf("%s-%dx-%s", t.Name, t.Nodes, name)))
+	}
+	return &a, nil
+}
+
+// optionsOf reads the flags that narrow the candidates.
+func optionsOf(cmd *cobra.Command) (search.Options, error) {
+	var o search.Options
+	o.Families, _ = cmd.Flags().GetStringSlice("family")
+	o.Exclude, _ = cmd.Flags().GetStringSlice("exclude")
+	o.Channels, _ = cmd.Flags().GetInt("channels")
+	o.Instances, _ = cmd.Flags().GetInt("instances")
+	o.TileBytes = sizeOf(cmd, "tile-bytes")
+	o.Runtime, o.Solver = flagValue(cmd, "runtime"), flagValue(cmd, "solver")
+	for _, name := range []string{"channels", "instances"} {
+		if n, _ := cmd.Flags().GetInt(name); n < 0 || n == 0 && given(cmd, name) {
+			return o, usagef("--%s %d: want at least 1", name, n)
+		}
+	}
+	if p := flagValue(cmd, "protocol"); p != "" {
+		proto, err := topologies.ParseProto(p)
+		if err != nil {
+			return o, usage(err)
+		}
+		o.Protocols = []topologies.Proto{proto}
+	}
+	assignments, _ := cmd.Flags().GetStringArray("param")
+	if err := o.Assign(assignments); err != nil {
+		return o, usage(err)
+	}
+	paths, _ := cmd.Flags().GetStringArray("template")
+	for _, path := range paths {
+		files, err := starFiles(path)
+		if err != nil {
+			return o, err
+		}
+		for _, f := range files {
+			text, err := readFile(f, maxTemplate)
+			if err != nil {
+				return o, err
+			}
+			o.Templates = append(o.Templates, search.Template{Name: filepath.Base(f), Text: string(text)})
+		}
+	}
+	return o, nil
+}
+
+// maxTemplate bounds a template's file.
+const maxTemplate = 1 << 20
+
+// starFiles is a file, or the .star files of a folder, by name.
+func starFiles(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, usage(plain(err))
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	files, err := filepath.Glob(filepath.Join(strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`).Replace(path), "*.star"))
+	if err == nil && len(files) == 0 {
+		err = usagef("%s: no .star files in this folder", path)
+	}
+	return files, err
+}
+
+// sourceOf is the topology as it was asked for, text and all.
+func sourceOf(cmd *cobra.Command) (search.Source, error) {
+	name := flagValue(cmd, "topology")
+	s := search.Source{Text: name}
+	s.Nodes, _ = cmd.Flags().GetInt("nodes")
+	if given(cmd, "gpus") {
+		s.GPUs, _ = cmd.Flags().GetIntSlice("gpus")
+	}
+	if text, ok := topologies.Source(name); ok {
+		s.Text = string(text)
+	} else if !isGenerator(name) {
+		text, err := readFile(name, 1<<24) // read once already, and bounded there
+		if err != nil {
+			return s, err
+		}
+		s.Text = string(text)
+	}
+	return s, nil
+}
+
+func isGenerator(name string) bool {
+	kind, _, ok := strings.Cut(name, ":")
+	return ok && slices.Contains(generators, kind+":")
+}
+
+// checkError is a search that was asked for in vain.
+func checkError(err error) error {
+	var none *search.NothingFound
+	if errors.As(err, &none) {
+		return err
+	}
+	return usage(err)
+}
+
+// folderName makes a file name of a topology's and a collective's.
+func folderName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,@", r) {
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+func given(cmd *cobra.Command, name string) bool {
+	f := cmd.Flags().Lookup(name)
+	return f != nil && f.Changed
+}
+
+// campaign runs a search to its end, a limit or an interrupt, and prints the
+// table as far as it has come.
+func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.Effort, schema string) error {
+	say := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
+	bar := newProgress(cmd.ErrOrStderr())
+	a.options.Jobs = effort.Jobs
+	a.options.Notice = func(s string) { bar.pause(); say("%s", s) }
+	if verbose(cmd) {
+		a.options.Refused = func(r search.Refusal) { bar.pause(); say("refused: %s", r) }
+	}
+	effort.Progress = bar.event
+	if n := c.Torn(); n > 0 {
+		say("journal: the last line was torn by a kill (%d bytes) and is dropped", n)
+	}
+	summary, err := search.Run(cmd.Context(), a.problem, a.options, c, effort)
+	bar.done()
+	if cmd.Context().Err() != nil {
+		err = autotune.ErrInterrupted // whatever it was that the interrupt met
+	}
+	if summary.Changed != nil {
+		say("the executor is not the one of the earlier trials (%s): they are left aside", pairs(summary.Changed.Fingerprint))
+	}
+	if summary.Known > 0 {
+		say("%s known from before", plural(summary.Known, "trial"))
+	}
+	if summary.Failed > 0 {
+		say("%s without a result; see %s", plural(summary.Failed, "trial"), filepath.Join(c.Dir(), "trials.jsonl"))
+	}
+	if err != nil && !partial(err) {
+		return err
+	}
+	if printed := printTable(cmd, c, schema); printed != nil {
+		return errors.Join(err, printed)
+	}
+	if err != nil {
+		say("saved; go on with: colltune resume %s", c.Dir())
+		return err
+	}
+	say("campaign: %s", c.Dir())
+	return nil
+}
+
+// partial tells whether a search that ended with err has kept results that are
+// worth printing.
+func partial(err error) bool {
+	return errors.Is(err, autotune.ErrLimit) || errors.Is(err, autotune.ErrInterrupted) || errors.Is(err, executor.ErrLost)
+}
+
+// effortOf reads the flags of effort.
+func effortOf(cmd *cobra.Command) (search.Effort, error) {
+	var e search.Effort
+	e.Jobs, _ = cmd.Flags().GetInt("jobs")
+	e.Trials, _ = cmd.Flags().GetInt("trials")
+	e.Budget, _ = cmd.Flags().GetDuration("budget")
+	host, err := hostOptions(cmd)
+	switch {
+	case err != nil:
+		return e, err
+	case e.Jobs < 1:
+		return e, usagef("--jobs %d: want at least 1", e.Jobs)
+	case e.Trials < 0:
+		return e, usagef("--trials %d: want at least 1", e.Trials)
+	case e.Budget < 0:
+		return e, usagef("--budget %s: want a time above 0", e.Budget)
+	}
+	name := flagValue(cmd, "executor")
+	ctx := cmd.Context()
+	e.Executors = func() (executor.Executor, error) { return executor.Start(ctx, name, host) }
+	return e, nil
+}
+
+// dryRun counts what a search would look at.
+func dryRun(cmd *cobra.Command, a *asked) error {
+	a.options.Jobs, _ = cmd.Flags().GetInt("jobs")
+	a.options.Notice = func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }
+	if verbose(cmd) {
+		a.options.Refused = func(r search.Refusal) { fmt.Fprintf(cmd.ErrOrStderr(), "refused: %s\n", r) }
+	}
+	space, err := search.Enumerate(cmd.Context(), a.problem, a.options)
+	if err != nil {
+		return err
+	}
+	refused := search.ByReason(space.Refusals)
+	s := sheet{columns: []column{text("candidates"), number("number")}}
+	s.add("enumerated", strconv.Itoa(space.Enumerated))
+	for _, reason := range search.Reasons(refused) {
+		s.add("refused: "+reason, strconv.Itoa(refused[reason]))
+	}
+	s.add("to be tuned", strconv.Itoa(len(space.Candidates)))
+	return emit(cmd, "dry-run", struct {
+		Command    string         `json:"command"`
+		Campaign   string         `json:"campaign"`
+		Sizes      []int64        `json:"sizes"`
+		Enumerated int            `json:"enumerated"`
+		Refused    map[string]int `json:"refused"`
+		Candidates int            `json:"candidates"`
+	}{a.plan.Command(), a.dir, a.problem.Sizes, space.Enumerated, refused, len(space.Candidates)}, s)
+}

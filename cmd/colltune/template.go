@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/templates"
+)
+
+func templateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "template",
+		Short: "List, show and check the families of algorithms",
+		Args:  cobra.ArbitraryArgs,
+		RunE:  group,
+	}
+	cmd.AddCommand(templateListCommand(), templateShowCommand(), templateCheckCommand())
+	return cmd
+}
+
+func templateListCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the families",
+		Args:  exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			families, err := familiesAsked(cmd)
+			if err != nil {
+				return err
+			}
+			rows := []templates.Summary{}
+			s := sheet{columns: []column{text("family"), text("collectives"), text("parameters"), text("applies"), text("source")}}
+			for _, f := range families {
+				r := f.Summary()
+				rows = append(rows, r)
+				s.add(r.Name, strings.Join(r.Collectives, " "), parameterNames(r.Parameters), r.Applies, r.Source)
+			}
+			return emit(cmd, "templates", struct {
+				Templates []templates.Summary `json:"templates"`
+			}{rows}, s)
+		},
+	}
+	templateFlag(cmd)
+	outputFlags(cmd)
+	return cmd
+}
+
+func parameterNames(ps []script.Parameter) string {
+	var all []string
+	for _, p := range ps {
+		name := p.Name
+		if p.Hole != "" {
+			name += "?"
+		}
+		all = append(all, name)
+	}
+	return strings.Join(all, " ")
+}
+
+// templateFlag adds the user's own families.
+func templateFlag(cmd *cobra.Command) {
+	cmd.Flags().StringArray("template", nil, "families of this `FILE.star`, or of all in a folder, beside the built-in ones")
+}
+
+func familiesAsked(cmd *cobra.Command) ([]*templates.Family, error) {
+	all := templates.Builtin()
+	paths, _ := cmd.Flags().GetStringArray("template")
+	for _, p := range paths {
+		own, err := templates.Load(p, nil)
+		if err != nil {
+			return nil, usage(err)
+		}
+		all = append(all, own...)
+	}
+	return all, nil
+}
+
+func templateShowCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Show a family: what it is, its parameters, its program",
+		Args:  exactly("the family's NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			families, err := familiesAsked(cmd)
+			if err != nil {
+				return err
+			}
+			f, err := templates.Find(families, args[0], "")
+			if err != nil {
+				return usage(err)
+			}
+			row := f.Summary()
+			program, err := f.Text()
+			if err != nil {
+				return err
+			}
+			s := sheet{columns: []column{text("parameter"), text("values"), text("default"), text("what it is")}}
+			for _, p := range row.Parameters {
+				s.add(p.Name, valuesOf(p), defaultOf(p), oneLine(p.Doc))
+			}
+			if flagValue(cmd, "format") != "table" {
+				return emit(cmd, "template", struct {
+					templates.Summary
+					Program string `json:"program"`
+				}{row, program}, s)
+			}
+			return deliver(cmd, func(w io.Writer) error {
+				fmt.Fprintf(w, "%s: %s\n\n%s\n\n", row.Name, strings.Join(row.Collectives, ", "), strings.TrimSpace(row.Doc))
+				if len(row.Parameters) > 0 {
+					if err := s.writeTable(w); err != nil {
+						return err
+					}
+					fmt.Fprintln(w)
+				}
+				_, err := io.WriteString(w, program)
+				return err
+			})
+		},
+		ValidArgsFunction: firstIs(completeFamily),
+	}
+	templateFlag(cmd)
+	outputFlags(cmd)
+	return cmd
+}
+
+func valuesOf(p script.Parameter) string {
+	switch {
+	case p.Hole != "":
+		return "found by the solver"
+	case p.Values == nil:
+		return fmt.Sprintf("%d to %d", p.Min, p.Max)
+	}
+	var all []string
+	for _, v := range p.Values {
+		all = append(all, script.FormatValue(v))
+	}
+	return strings.Join(all, ", ")
+}
+
+func defaultOf(p script.Parameter) string {
+	if p.Default == nil {
+		return ""
+	}
+	return script.FormatValue(p.Default)
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// completeFamily offers the families' names; files too.
+func completeFamily(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, f := range templates.Builtin() {
+		names = append(names, f.Name)
+	}
+	return names, cobra.ShellCompDirectiveDefault
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/templates"
+	"github.com/colltune/colltune/topologies"
+)
+
+// checkedOn are the systems a template is tried on: small ones of every shape,
+// and the catalogue's, alone and as several nodes.
+var checkedOn = []struct {
+	name  string
+	nodes int
+}{
+	{"fullmesh:2", 1}, {"fullmesh:3", 1}, {"fullmesh:8", 1}, {"ring:4", 1}, {"mesh:2x3", 1}, {"hypercube:3", 1}, {"hub:8", 1},
+	{"dgx-1", 1}, {"mi300x", 1}, {"dgx-a100", 1}, {"dgx-a100", 2}, {"dgx-a100", 3}, {"dgx-a100", 4},
+}
+
+// checkedRow is a template on a system.
+type checkedRow struct {
+	Topology   string         `json:"topology"`
+	Nodes      int            `json:"nodes"`
+	Collective string         `json:"collective"`
+	Right      int            `json:"right"`   // compiled and verified
+	Refused    map[string]int `json:"refused"` // by reason
+	Why        string         `json:"why"`     // of the first refusal
+}
+
+func templateCheckCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Run a template over a grid of systems: does it compute its collectives?",
+		Long: `check traces a template's programs for every collective it declares, on a grid of
+systems and with every set of its parameters, compiles them and verifies the
+result. The first mistake is reported at its line.`,
+		Args: exactly("the template's FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			families, err := templates.Load(args[0], func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) })
+			if err != nil {
+				return usage(err)
+			}
+			var rows []checkedRow
+			for _, f := range families {
+				some, err := checkTemplate(cmd.Context(), f)
+				if err != nil {
+					return usage(err)
+				}
+				rows = append(rows, some...)
+			}
+			s := sheet{columns: []column{text("topology"), number("nodes"), text("collective"), number("right"), text("refused"), text("why")}}
+			for _, r := range rows {
+				var refused []string
+				for _, reason := range search.Reasons(r.Refused) {
+					refused = append(refused, fmt.Sprintf("%s %d", reason, r.Refused[reason]))
+				}
+				s.add(r.Topology, strconv.Itoa(r.Nodes), r.Collective, strconv.Itoa(r.Right), strings.Join(refused, ", "), r.Why)
+			}
+			return emit(cmd, "template-check", struct {
+				Checks []checkedRow `json:"checks"`
+			}{rows}, s)
+		},
+	}
+	outputFlags(cmd)
+	return cmd
+}
+
+// checkTemplate is a search's enumeration of one family, on each system.
+func checkTemplate(ctx context.Context, f *templates.Family) ([]checkedRow, error) {
+	program, err := f.Text()
+	if err != nil {
+		return nil, err
+	}
+	o := search.Options{
+		Families: []string{f.Name}, Instances: 1, Executor: "sim",
+		Templates: []search.Template{{Name: filepath.Base(f.Source), Text: program}},
+	}
+	var rows []checkedRow
+	for _, on := range checkedOn {
+		t, err := topologies.Resolve(on.name, topologies.Options{Nodes: on.nodes})
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range f.Collectives {
+			row := checkedRow{Topology: on.name, Nodes: on.nodes, Collective: c, Refused: map[string]int{}}
+			p := search.Problem{Topology: t, Collective: c, InPlace: collective.DefaultInPlace(c), Op: "sum", DType: "f32", Sizes: []int64{1 << 20}}
+			space, err := search.Enumerate(ctx, p, o)
+			var none *search.NothingFound
+			switch {
+			case errors.As(err, &none):
+				row.Why = none.Why
+			case err != nil:
+				return nil, fmt.Errorf("%s on %s: %w", c, t.Name, err)
+			default:
+				row.Refused = search.ByReason(space.Refusals)
+				row.Right = space.Enumerated - len(space.Refusals)
+				if len(space.Refusals) > 0 {
+					row.Why = space.Refusals[0].Detail
+				}
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}

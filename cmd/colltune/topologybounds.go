@@ -1,0 +1,98 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/constraints/bounds"
+)
+
+func topologyBoundsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bounds T -c COLLECTIVE",
+		Short: "Say what no algorithm can beat on a system, exactly, and why",
+		Long: `bounds prints the least number of steps and the largest algorithm bandwidth that
+any algorithm for a collective can have on a system, the bandwidth as an exact
+fraction, with the cut that proves it.
+
+  colltune topology bounds dgx-a100 --nodes 2 -c allgather`,
+		Args: exactly("the topology T"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, err := topology(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			name, err := collectiveName(cmd)
+			if err != nil {
+				return err
+			}
+			root, _ := cmd.Flags().GetInt("root")
+			c, err := collective.New(collective.Spec{Name: name, Ranks: len(t.Ranks), Chunks: 1, Root: root})
+			if err != nil {
+				return usage(err)
+			}
+			b, err := bounds.Of(t, c)
+			if err != nil {
+				return err
+			}
+			return printBound(cmd, t.Name, c, b)
+		},
+		ValidArgsFunction: firstIs(completeTopology),
+	}
+	topologyFlags(cmd, true)
+	collectiveFlag(cmd)
+	cmd.Flags().Int("root", 0, "of a collective that has one")
+	outputFlags(cmd)
+	return cmd
+}
+
+func printBound(cmd *cobra.Command, name string, c collective.Collective, b bounds.Bound) error {
+	var algbw, busbw *float64
+	printed := [2]string{"unlimited", "unlimited"}
+	if b.AlgbwBps != nil {
+		a, _ := b.AlgbwBps.Float64()
+		a /= 1e9
+		bus := a * c.BusFactor()
+		algbw, busbw = &a, &bus
+		printed = [2]string{fixed(a), fixed(bus)}
+	}
+	cut := b.Cut
+	if cut == nil {
+		cut = []int{}
+	}
+	s := sheet{columns: []column{text("topology"), text("collective"), number("ranks"), number("steps"), number("latency us"), number("algbw GB/s"), number("busbw GB/s"), text("exact GB/s"), text("cut"), text("because")}}
+	s.add(name, c.Name, strconv.Itoa(c.Ranks), strconv.Itoa(b.LatencySteps), short(b.LatencyUS), printed[0], printed[1], b.Exact, ranges(cut), b.Proof)
+	return emit(cmd, "bounds", struct {
+		Topology   string   `json:"topology"`
+		Collective string   `json:"collective"`
+		Ranks      int      `json:"ranks"`
+		Steps      int      `json:"latency_steps"`
+		LatencyUS  float64  `json:"latency_us"`
+		AlgBW      *float64 `json:"algbw_gbps"` // null: nothing has to move
+		BusBW      *float64 `json:"busbw_gbps"`
+		Exact      string   `json:"exact"` // GB/s, as a fraction
+		Cut        []int    `json:"cut"`
+		Proof      string   `json:"proof"`
+	}{name, c.Name, c.Ranks, b.LatencySteps, b.LatencyUS, algbw, busbw, b.Exact, cut, b.Proof}, s)
+}
+
+// ranges prints rising numbers as 0-7,9.
+func ranges(ns []int) string {
+	var all []string
+	for i := 0; i < len(ns); {
+		j := i
+		for j+1 < len(ns) && ns[j+1] == ns[j]+1 {
+			j++
+		}
+		if j == i {
+			all = append(all, strconv.Itoa(ns[i]))
+		} else {
+			all = append(all, strconv.Itoa(ns[i])+"-"+strconv.Itoa(ns[j]))
+		}
+		i = j + 1
+	}
+	return strings.Join(all, ",")
+}
