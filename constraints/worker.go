@@ -96,7 +96,7 @@ func preferred(ctx context.Context, e engine, prefer [][]Lit) ([]bool, bool, err
 	for _, group := range prefer {
 		first := firstHeld(model, group)
 		for first > 0 {
-			better, sat, err := e.solve(ctx, group[:first])
+			better, sat, err := e.solve(ctx, distinct(group[:first]))
 			if err != nil {
 				return nil, false, err
 			}
@@ -117,6 +117,20 @@ func preferred(ctx context.Context, e engine, prefer [][]Lit) ([]bool, bool, err
 		}
 	}
 	return model, true, nil
+}
+
+// distinct drops literals that came before. (Of two that exclude each other one
+// holds: they are never both here.)
+func distinct(lits []Lit) []Lit {
+	var list []Lit
+	seen := map[Lit]bool{}
+	for _, l := range lits {
+		if !seen[l] {
+			seen[l] = true
+			list = append(list, l)
+		}
+	}
+	return list
 }
 
 // firstHeld is the position of the first literal that holds, or how many there

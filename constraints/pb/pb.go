@@ -24,8 +24,19 @@ var one sync.Mutex
 // that the solver gave up.
 func Solve(variables int, rows []Row) (model []bool, sat bool, err error) {
 	constraints := make([]solver.PBConstr, 0, len(rows))
+	last := make([]int, variables+1) // by variable: the row it was last in, from 1
 	for i, r := range rows {
-		switch impossible, err := check(variables, r); {
+		for _, l := range r.Lits {
+			v := max(l, -l)
+			if v == 0 || v > variables {
+				return nil, false, fmt.Errorf("row %d: literal %d: want 1 to %d, or one of these negated", i, l, variables)
+			}
+			if last[v] == i+1 {
+				return nil, false, fmt.Errorf("row %d: variable %d comes twice", i, v)
+			}
+			last[v] = i + 1
+		}
+		switch impossible, err := check(r); {
 		case err != nil:
 			return nil, false, fmt.Errorf("row %d: %w", i, err)
 		case impossible:
@@ -58,17 +69,12 @@ func Solve(variables int, rows []Row) (model []bool, sat bool, err error) {
 }
 
 // check tells whether a row is well formed, and whether it can't be met.
-func check(variables int, r Row) (impossible bool, err error) {
+func check(r Row) (impossible bool, err error) {
 	if r.Bound < 1 {
 		return false, fmt.Errorf("bound %d: want at least 1", r.Bound)
 	}
 	if r.Weights != nil && len(r.Weights) != len(r.Lits) {
 		return false, fmt.Errorf("%d weights for %d literals", len(r.Weights), len(r.Lits))
-	}
-	for _, l := range r.Lits {
-		if l == 0 || l > variables || l < -variables {
-			return false, fmt.Errorf("literal %d: want 1 to %d, or one of these negated", l, variables)
-		}
 	}
 	total := len(r.Lits)
 	if r.Weights != nil {

@@ -1,0 +1,104 @@
+package constraints
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteSMT2 writes the formula as SMT-LIB 2 (logic QF_LIA), for any solver to
+// check ours by. Preferences are not part of it.
+func (f *Formula) WriteSMT2(w io.Writer) error {
+	if f.err != nil {
+		return f.err
+	}
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "; %s\n(set-logic QF_LIA)\n", oneLine(f.Name))
+	used := map[string]bool{}
+	names := make([]string, f.variables)
+	for i := range names {
+		// A name given twice, or one that SMT-LIB can't quote, is not used.
+		name := f.name(Lit(i + 1))
+		if used[name] || strings.ContainsAny(name, "|\\\n\r") {
+			name = fmt.Sprintf("x%d", i+1)
+		}
+		for used[name] {
+			name += "'"
+		}
+		used[name] = true
+		names[i] = "|" + name + "|"
+		fmt.Fprintf(b, "(declare-const %s Bool)\n", names[i])
+	}
+	literal := func(l Lit) string {
+		if l < 0 {
+			return "(not " + names[l.variable()] + ")"
+		}
+		return names[l.variable()]
+	}
+	f.normal(func(r normalRow) {
+		b.WriteString("(assert ")
+		switch {
+		case len(r.lits) == 0:
+			b.WriteString("false")
+		case r.weights == nil && r.bound == 1 && len(r.lits) == 1:
+			b.WriteString(literal(r.lits[0]))
+		case r.weights == nil && r.bound == 1:
+			b.WriteString("(or")
+			for _, l := range r.lits {
+				b.WriteString(" " + literal(l))
+			}
+			b.WriteString(")")
+		default:
+			b.WriteString("(>= (+")
+			for i, l := range r.lits {
+				weight := 1
+				if r.weights != nil {
+					weight = r.weights[i]
+				}
+				fmt.Fprintf(b, " (ite %s %d 0)", literal(l), weight)
+			}
+			fmt.Fprintf(b, " 0) %d)", r.bound) // the 0: a sum has two terms at least
+		}
+		b.WriteString(")\n")
+	})
+	b.WriteString("(check-sat)\n(get-model)\n")
+	return b.Flush()
+}
+
+// WriteOPB writes the formula in the pseudo-Boolean competition's linear format.
+// Variables are numbered; their names come first, as comments.
+func (f *Formula) WriteOPB(w io.Writer) error {
+	if f.err != nil {
+		return f.err
+	}
+	rows := 0
+	f.normal(func(normalRow) { rows++ })
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "* #variable= %d #constraint= %d\n* %s\n", f.variables, rows, oneLine(f.Name))
+	for i, name := range f.names {
+		if name != "" {
+			fmt.Fprintf(b, "* x%d is %s\n", i+1, oneLine(name))
+		}
+	}
+	f.normal(func(r normalRow) {
+		bound := r.bound
+		for i, l := range r.lits {
+			weight := 1
+			if r.weights != nil {
+				weight = r.weights[i]
+			}
+			if l < 0 { // w(1-x): the format knows no negation
+				bound -= weight
+				weight = -weight
+			}
+			fmt.Fprintf(b, "%+d x%d ", weight, l.variable()+1)
+		}
+		fmt.Fprintf(b, ">= %d ;\n", bound)
+	})
+	return b.Flush()
+}
+
+func oneLine(s string) string {
+	return strings.NewReplacer("\n", " ", "\r", " ").Replace(s)
+}

@@ -1,0 +1,95 @@
+package constraints
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+)
+
+func TestQuestionsArriveAsTheyWereSent(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	for range 200 {
+		f := randomFormula(r, 1+r.IntN(20))
+		p, err := readQuestion(appendQuestion(nil, f, 42, 1500*time.Millisecond))
+		if err != nil || p.id != 42 || p.limit != 1500*time.Millisecond || p.variables != f.variables {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		i := 0
+		f.normal(func(n normalRow) {
+			got := p.rows[i]
+			if got.bound != n.bound || len(got.lits) != len(n.lits) || (n.weights != nil) != (got.weights != nil) {
+				t.Fatalf("row %d: sent %+v, got %+v", i, n, got)
+			}
+			for j := range n.lits {
+				if n.lits[j] != got.lits[j] || n.weights != nil && n.weights[j] != got.weights[j] {
+					t.Fatalf("row %d: sent %+v, got %+v", i, n, got)
+				}
+			}
+			i++
+		})
+		if i != len(p.rows) || len(p.prefer) != len(f.prefer) || len(p.prefer) > 0 && !reflect.DeepEqual(p.prefer, f.prefer) {
+			t.Fatalf("%d rows of %d, preferences %v of %v", len(p.rows), i, p.prefer, f.prefer)
+		}
+	}
+}
+
+func TestFirstWords(t *testing.T) {
+	if v, noHello, refused := readHello(appendHello("4.8", nil)); v != "4.8" || noHello != nil || refused != nil {
+		t.Error(v, noHello, refused)
+	}
+	if _, noHello, refused := readHello(appendHello("", errors.New("no library"))); noHello != nil || refused == nil || refused.Error() != "no library" {
+		t.Error(noHello, refused)
+	}
+}
+
+func FuzzReadQuestion(f *testing.F) {
+	f.Add(appendQuestion(nil, oneOfTwo(), 1, time.Second))
+	f.Add(appendQuestion(nil, pigeons(3), 2, time.Second))
+	f.Add([]byte{protocolVersion})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, err := readQuestion(b)
+		if err != nil {
+			return
+		}
+		for _, r := range p.rows {
+			for _, l := range r.lits {
+				if l == 0 || l.variable() >= p.variables {
+					t.Fatalf("literal %d of %d variables was let through", l, p.variables)
+				}
+			}
+			if r.weights != nil && len(r.weights) != len(r.lits) {
+				t.Fatalf("%d weights for %d literals were let through", len(r.weights), len(r.lits))
+			}
+		}
+	})
+}
+
+func FuzzReadAnswer(f *testing.F) {
+	f.Add(appendAnswer(nil, reply{id: 3, model: []bool{true, false, true}, detail: "x"}))
+	f.Add(appendAnswer(nil, reply{says: saysError, detail: "no"}))
+	f.Add([]byte("s SATISFIABLE"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		a, err := readAnswer(b)
+		if err != nil {
+			return
+		}
+		again, err := readAnswer(appendAnswer(nil, a))
+		if err != nil || !reflect.DeepEqual(a, again) {
+			t.Fatalf("%+v came back as %+v: %v", a, again, err)
+		}
+	})
+}
+
+func FuzzReadHello(f *testing.F) {
+	f.Add(appendHello("4.8.12.0", nil))
+	f.Add([]byte("ok  \tpackage"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		v, noHello, refused := readHello(b)
+		if noHello == nil && !bytes.Equal(appendHello(v, refused), b) {
+			t.Fatalf("%q was read as %q, %v", b, v, refused)
+		}
+	})
+}

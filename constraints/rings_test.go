@@ -1,0 +1,311 @@
+package constraints
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/topologies"
+)
+
+// both runs a test with each solver that is there, and with all of them.
+func both(t *testing.T, test func(t *testing.T, s *Solvers)) {
+	for _, solver := range []string{"pb", "z3", "auto"} {
+		t.Run(solver, func(t *testing.T) { test(t, open(t, Options{Solver: solver})) })
+	}
+}
+
+func resolve(t testing.TB, name string, nodes int) *topologies.Topology {
+	t.Helper()
+	topo, err := topologies.Resolve(name, topologies.Options{Nodes: nodes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return topo
+}
+
+// graph is one node of n GPUs with the given links, each from-to-count; both
+// ways unless one way is asked for.
+func graph(n int, oneWay bool, links ...[3]int) *topologies.Topology {
+	t := &topologies.Topology{Name: "graph", Nodes: 1}
+	for i := range n {
+		t.Ranks = append(t.Ranks, topologies.Rank{Local: i, SMs: 80})
+		t.Vertices = append(t.Vertices, topologies.Vertex{Kind: topologies.GPU, Name: fmt.Sprintf("gpu %d", i)})
+	}
+	add := func(a, b, count int) {
+		t.Edges = append(t.Edges, topologies.Edge{From: a, To: b, Kind: topologies.NVLink, Count: count,
+			Bandwidth: 25e9 * units.Bandwidth(count), Latency: 1})
+	}
+	for _, l := range links {
+		add(l[0], l[1], l[2])
+		if !oneWay {
+			add(l[1], l[0], l[2])
+		}
+	}
+	slices.SortFunc(t.Edges, func(a, b topologies.Edge) int {
+		if a.From != b.From {
+			return a.From - b.From
+		}
+		return a.To - b.To
+	})
+	return t
+}
+
+// The answers are the same whichever solver gave them.
+func TestRings(t *testing.T) {
+	ring := func(orders ...[]int) [][]int { return orders }
+	cases := []struct {
+		topology     string
+		nodes, count int
+		orders       [][]int
+		by           string // "" is the solver
+	}{
+		// All eight double NVLinks of a DGX-1, then the same the other way round.
+		{"dgx-1", 1, 1, ring([]int{0, 1, 3, 2, 6, 7, 5, 4}), ""},
+		{"dgx-1", 1, 2, ring([]int{0, 1, 3, 2, 6, 7, 5, 4}, []int{0, 4, 5, 7, 6, 2, 3, 1}), ""},
+		{"dgx-1", 1, 3, ring([]int{0, 1, 2, 3, 7, 5, 6, 4}, []int{0, 1, 3, 2, 6, 5, 7, 4}, []int{0, 2, 1, 5, 4, 6, 7, 3}), ""},
+		// All 24 links of a DGX-1, both ways.
+		{"dgx-1", 1, 6, ring([]int{0, 1, 2, 3, 7, 5, 6, 4}, []int{0, 1, 3, 2, 6, 7, 5, 4}, []int{0, 2, 6, 7, 4, 5, 1, 3},
+			[]int{0, 3, 1, 5, 4, 7, 6, 2}, []int{0, 4, 5, 7, 6, 2, 3, 1}, []int{0, 4, 6, 5, 7, 3, 2, 1}), ""},
+		{"dgx-1", 2, 1, ring([]int{0, 1, 2, 3, 7, 4, 5, 6, 8, 9, 10, 11, 15, 12, 13, 14}), ""},
+		{"dgx-a100", 1, 1, ring([]int{0, 1, 2, 3, 4, 5, 6, 7}), "complete graph"},
+		// Each ring leaves a node through a NIC of its own.
+		{"dgx-a100", 2, 2, ring([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, []int{1, 2, 3, 4, 5, 6, 7, 0, 9, 10, 11, 12, 13, 14, 15, 8}), "complete graph"},
+		{"mi300x", 1, 1, ring([]int{0, 1, 2, 3, 4, 5, 6, 7}), "complete graph"},
+		{"mi300x", 1, 2, ring([]int{0, 1, 2, 3, 4, 5, 6, 7}, []int{0, 2, 1, 3, 5, 4, 7, 6}), ""},
+		{"ring:6", 1, 1, ring([]int{0, 1, 2, 3, 4, 5}), "identity order"},
+		{"ring:6", 1, 2, ring([]int{0, 1, 2, 3, 4, 5}, []int{0, 5, 4, 3, 2, 1}), ""},
+		{"mesh:4x4", 1, 1, ring([]int{0, 1, 2, 3, 7, 6, 5, 9, 10, 11, 15, 14, 13, 12, 8, 4}), ""},
+		{"hypercube:3", 1, 1, ring([]int{0, 1, 3, 2, 6, 7, 5, 4}), ""},
+		{"hub:2", 1, 1, ring([]int{0, 1}), "complete graph"},
+	}
+	both(t, func(t *testing.T, s *Solvers) {
+		for _, c := range cases {
+			topo := resolve(t, c.topology, c.nodes)
+			a, err := Rings(context.Background(), s, topo, RingOptions{Count: c.count})
+			if err != nil {
+				t.Errorf("%s x%d: %v", c.topology, c.nodes, err)
+				continue
+			}
+			by := c.by
+			if by == "" {
+				by = s.Solvers()[0]
+			}
+			if !reflect.DeepEqual(a.Orders, c.orders) || a.By != by {
+				t.Errorf("%s x%d, %d rings: %v by %s", c.topology, c.nodes, c.count, a.Orders, a.By)
+			}
+		}
+	})
+}
+
+// What each ring set must satisfy, for graphs whose first one is too long to
+// write down.
+func TestRingsOfLargerSystems(t *testing.T) {
+	cases := []struct {
+		topology     string
+		nodes, count int
+	}{
+		{"dgx-1", 4, 4}, {"mi300x", 1, 7}, {"torus:4x4", 1, 4}, {"hypercube:4", 1, 4}, {"dgx-a100", 128, 8}, {"mesh:8x8", 1, 1}, {"mesh:16x16", 1, 1},
+	}
+	both(t, func(t *testing.T, s *Solvers) {
+		for _, c := range cases {
+			topo := resolve(t, c.topology, c.nodes)
+			a, err := Rings(context.Background(), s, topo, RingOptions{Count: c.count})
+			if err != nil || len(a.Orders) != c.count {
+				t.Errorf("%s x%d: %d rings, %v", c.topology, c.nodes, len(a.Orders), err)
+				continue
+			}
+			if err := CheckRings(topo, a.Orders); err != nil {
+				t.Errorf("%s x%d: %v", c.topology, c.nodes, err)
+			}
+		}
+	})
+}
+
+// No ring, and why, in words that can be checked by eye; none needs a solver.
+func TestNoRingIsExplained(t *testing.T) {
+	cases := []struct {
+		name  string
+		t     *topologies.Topology
+		count int
+		why   string
+	}{
+		{"one link", graph(4, false, [3]int{0, 1, 1}, [3]int{1, 2, 1}, [3]int{2, 0, 1}, [3]int{2, 3, 1}), 1, "gpu 3 has one NVLink, to gpu 2"},
+		{"one double link", graph(3, false, [3]int{0, 1, 1}, [3]int{1, 2, 2}), 1, "gpu 0 has one NVLink, to gpu 1"},
+		{"no link", graph(4, false, [3]int{0, 1, 1}, [3]int{1, 3, 1}, [3]int{3, 0, 1}), 1, "gpu 2 has no link"},
+		{"no way in", graph(3, true, [3]int{0, 1, 1}, [3]int{1, 2, 1}, [3]int{0, 2, 1}, [3]int{2, 1, 1}), 1, "gpu 0 has no link to receive over"},
+		{"no way out", graph(3, true, [3]int{1, 0, 1}, [3]int{2, 1, 1}, [3]int{2, 0, 1}, [3]int{1, 2, 1}), 1, "gpu 0 has no link to send over"},
+		{"two triangles", graph(6, false, [3]int{0, 1, 1}, [3]int{1, 2, 1}, [3]int{2, 0, 1}, [3]int{3, 4, 1}, [3]int{4, 5, 1}, [3]int{5, 3, 1}), 1,
+			"no links join gpu 0, gpu 1 and gpu 2 to gpu 3, gpu 4 and gpu 5"},
+		{"a bow tie", graph(5, false, [3]int{0, 1, 1}, [3]int{1, 2, 1}, [3]int{2, 0, 1}, [3]int{2, 3, 1}, [3]int{3, 4, 1}, [3]int{4, 2, 1}), 1,
+			"only through gpu 2 are gpu 0 and gpu 1 joined to gpu 3 and gpu 4"},
+		{"two colours", resolve(t, "mesh:3x3", 1), 1, "a ring takes them in turns, and they are 5 and 4"},
+		{"too many", resolve(t, "dgx-1", 1), 7, "gpu 0 has 6 links one way, and each ring takes one"},
+	}
+	s := with(t, func(string) {}) // no solver at all
+	for _, c := range cases {
+		_, err := Rings(context.Background(), s, c.t, RingOptions{Count: c.count})
+		var none *NoRingError
+		if !errors.As(err, &none) || none.By != "" || !strings.Contains(none.Why, c.why) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// Petersen's graph has three links everywhere and no ring: only a solver knows.
+func TestNoRingProvedBySolver(t *testing.T) {
+	var links [][3]int
+	for i := range 5 {
+		links = append(links, [3]int{i, (i + 1) % 5, 1}, [3]int{i, i + 5, 1}, [3]int{5 + i, 5 + (i+2)%5, 1})
+	}
+	both(t, func(t *testing.T, s *Solvers) {
+		_, err := Rings(context.Background(), s, graph(10, false, links...), RingOptions{})
+		var none *NoRingError
+		if !errors.As(err, &none) || none.By != s.Solvers()[0] || !strings.Contains(err.Error(), "proved by "+none.By) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestRingLimits(t *testing.T) {
+	s := with(t, func(string) {}, "hanger")
+	s.options.Timeout = 20 * time.Millisecond
+	_, err := Rings(context.Background(), s, resolve(t, "dgx-1", 1), RingOptions{})
+	var limit *RingTimeoutError
+	if !errors.As(err, &limit) || !strings.Contains(err.Error(), "dgx-1") {
+		t.Errorf("got %v", err)
+	}
+	for _, count := range []int{-1, 65} {
+		if _, err := Rings(context.Background(), s, resolve(t, "dgx-1", 1), RingOptions{Count: count}); err == nil || !strings.Contains(err.Error(), "want 1 to 64") {
+			t.Errorf("%d rings: %v", count, err)
+		}
+	}
+}
+
+// hasRing is whether some order of the GPUs is a ring, by trying all.
+func hasRing(t *topologies.Topology) bool {
+	n := len(t.Ranks)
+	order, used := []int{0}, make([]bool, n)
+	used[0] = true
+	var extend func() bool
+	extend = func() bool {
+		last := order[len(order)-1]
+		if len(order) == n {
+			return t.Linked(last, 0)
+		}
+		for next := range n {
+			if !used[next] && t.Linked(last, next) {
+				used[next], order = true, append(order, next)
+				if extend() {
+					return true
+				}
+				used[next], order = false, order[:len(order)-1]
+			}
+		}
+		return false
+	}
+	return extend()
+}
+
+// On random graphs, linked one way or both, Rings finds one exactly where there
+// is one; with the other solver, the same.
+func TestRingsAgainstBruteForce(t *testing.T) {
+	pb := open(t, Options{Solver: "pb"})
+	auto := open(t, Options{})
+	r := rand.New(rand.NewPCG(21, 22))
+	found := 0
+	const many = 150
+	for i := range many {
+		n := 2 + r.IntN(6)
+		oneWay := r.IntN(2) == 0
+		density := 0.3 + 0.5*r.Float64()
+		var links [][3]int
+		for a := range n {
+			for b := range n {
+				if a != b && (oneWay || a < b) && r.Float64() < density {
+					links = append(links, [3]int{a, b, 1 + r.IntN(2)})
+				}
+			}
+		}
+		topo := graph(n, oneWay, links...)
+		a, err := Rings(context.Background(), pb, topo, RingOptions{})
+		var none *NoRingError
+		if err != nil && !errors.As(err, &none) {
+			t.Fatal(err)
+		}
+		if (err == nil) != hasRing(topo) {
+			t.Fatalf("graph %d of %d, links %v: %v, %v", i, n, links, a.Orders, err)
+		}
+		b, other := Rings(context.Background(), auto, topo, RingOptions{})
+		if !reflect.DeepEqual(a.Orders, b.Orders) || (err == nil) != (other == nil) {
+			t.Fatalf("graph %d: %v by %s, %v by %s", i, a.Orders, a.By, b.Orders, b.By)
+		}
+		if err == nil {
+			found++
+		}
+	}
+	if found < many/5 || found > many*4/5 {
+		t.Errorf("%d of %d graphs have a ring: the test tells little", found, many)
+	}
+}
+
+func TestCheckRing(t *testing.T) {
+	topo := resolve(t, "dgx-1", 1)
+	for _, c := range []struct {
+		order []int
+		want  string
+	}{
+		{[]int{0, 1, 3, 2, 6, 7, 5, 4}, ""},
+		{[]int{0, 1, 3, 2, 6, 7, 5}, "ring of 7 ranks"},
+		{[]int{0, 1, 3, 2, 6, 7, 5, 8}, "ring through rank 8: dgx-1 has ranks 0 to 7"},
+		{[]int{0, 1, 3, 2, 6, 7, 5, 0}, "rank 0 twice"},
+		{[]int{0, 1, 2, 3, 4, 5, 6, 7}, "from rank 3 to rank 4: dgx-1 has no link"},
+		{[]int{0, 1, 3, 2, 6, 4, 5, 7}, "from rank 7 to rank 0"},
+	} {
+		err := CheckRing(topo, c.order)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v: %v", c.order, err)
+		}
+	}
+	one := []int{0, 2, 1, 5, 4, 6, 7, 3} // 0-2, 1-5, 4-6 and 7-3 are single links
+	if err := CheckRings(topo, [][]int{one, one}); err == nil || !strings.Contains(err.Error(), "ring 1 takes the link from rank 0 to rank 2") {
+		t.Errorf("a link taken twice: %v", err)
+	}
+	wide := []int{0, 1, 3, 2, 6, 7, 5, 4}
+	if err := CheckRings(topo, [][]int{wide, wide}); err != nil {
+		t.Errorf("double links taken twice: %v", err)
+	}
+	if err := CheckRings(topo, [][]int{wide, wide, wide}); err == nil {
+		t.Error("double links taken three times")
+	}
+	hub := resolve(t, "hub:4", 1)
+	if err := CheckRings(hub, [][]int{{0, 1, 2, 3}, {0, 1, 2, 3}}); err != nil {
+		t.Errorf("a switch shared: %v", err)
+	}
+}
+
+func BenchmarkRings(b *testing.B) {
+	for _, c := range []struct {
+		topology string
+		count    int
+	}{{"dgx-1", 1}, {"dgx-1", 3}, {"mi300x", 7}, {"mesh:8x8", 1}, {"mesh:16x16", 1}} {
+		for _, solver := range []string{"pb", "z3"} {
+			b.Run(fmt.Sprintf("%s/%d/%s", c.topology, c.count, solver), func(b *testing.B) {
+				s := open(b, Options{Solver: solver})
+				topo := resolve(b, c.topology, 1)
+				for b.Loop() {
+					if _, err := Rings(context.Background(), s, topo, RingOptions{Count: c.count}); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
