@@ -213,15 +213,15 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	return program, nil
 }
 
-// program is the function that implements a collective: the one of its name,
-// or program.
+// program is the function that implements a collective: program, or where there
+// is none the one of the collective's name.
 func (t *Template) program(coll string) (*starlark.Function, error) {
-	for _, name := range []string{coll, "program"} {
+	for _, name := range []string{"program", coll} {
 		if fn, ok := t.globals[name].(*starlark.Function); ok {
 			return fn, nil
 		}
 	}
-	return nil, &Error{Pos: lang.Pos{File: t.File}, Msg: fmt.Sprintf("%s is declared, but there is neither def %s(topo, p) nor def program(topo, p)", coll, coll)}
+	return nil, &Error{Pos: lang.Pos{File: t.File}, Msg: fmt.Sprintf("%s is declared, but there is neither def program(topo, p) nor def %s(topo, p)", coll, coll)}
 }
 
 // call is a template's functions with what they are all given: the machine and
