@@ -11,8 +11,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// randomProgram is a program that cannot deadlock: messages are put on the
-// threadblocks of both ends in one global order, and so are dependencies.
+// randomProgram is a program that cannot deadlock: chains of messages are put
+// on the threadblocks along them in one global order, each at most once on a
+// threadblock, and wait only for what was there before. (A step may be many
+// calls, more than there are slots: all of a chain runs at the same time.)
 func randomProgram(t *rapid.T, n int) *ir.Program {
 	chunks := rapid.IntRange(1, 4).Draw(t, "chunks")
 	b := build("allreduce", n, chunks*n, true)
@@ -39,14 +41,15 @@ func randomProgram(t *rapid.T, n int) *ir.Program {
 		at[key] = i
 		return i, true
 	}
+	var before map[[2]int]int // steps by rank and threadblock when the chain began
 	add := func(rank, i int, s ir.Step) {
 		g := &b.p.GPUs[rank]
 		// Sometimes wait for what another threadblock has done last.
 		if others := len(g.Threadblocks); others > 1 && rapid.IntRange(0, 3).Draw(t, "dep") == 0 {
 			j := rapid.IntRange(0, others-1).Draw(t, "on")
-			if steps := g.Threadblocks[j].Steps; j != i && len(steps) > 0 {
-				steps[len(steps)-1].HasDep = true
-				d := ir.Dep{TB: int32(j), Step: int32(len(steps) - 1)}
+			if n := before[[2]int{rank, j}]; j != i && n > 0 {
+				g.Threadblocks[j].Steps[n-1].HasDep = true
+				d := ir.Dep{TB: int32(j), Step: int32(n - 1)}
 				if rapid.Bool().Draw(t, "nop") {
 					g.Threadblocks[i].Steps = append(g.Threadblocks[i].Steps, ir.Step{Op: ir.Nop, Deps: []ir.Dep{d}})
 				} else {
@@ -67,6 +70,7 @@ func randomProgram(t *rapid.T, n int) *ir.Program {
 		}
 		// All threadblocks of the chain first, so that it is there or not.
 		ids := make([]int, len(walk))
+		once := map[[2]int]bool{}
 		ok := true
 		for i, r := range walk {
 			send, recv := -1, -1
@@ -77,13 +81,20 @@ func randomProgram(t *rapid.T, n int) *ir.Program {
 				send = walk[i+1]
 			}
 			var fits bool
-			if ids[i], fits = tb(r, send, recv, channel); !fits {
+			if ids[i], fits = tb(r, send, recv, channel); !fits || once[[2]int{r, ids[i]}] {
 				ok = false
 				break
 			}
+			once[[2]int{r, ids[i]}] = true
 		}
 		if !ok {
 			continue
+		}
+		before = map[[2]int]int{}
+		for r := range b.p.GPUs {
+			for j := range b.p.GPUs[r].Threadblocks {
+				before[[2]int{r, j}] = len(b.p.GPUs[r].Threadblocks[j].Steps)
+			}
 		}
 		for i, r := range walk {
 			o := ir.RecvCopySend

@@ -40,6 +40,7 @@ type pattern struct {
 
 	skipped int       // tiles left out
 	period  []float64 // by threadblock: time of one of them
+	paces   []float64 // by edge: the period of those who send over it
 }
 
 func (w *pattern) reset(e *engine, limit int) {
@@ -55,6 +56,7 @@ func (w *pattern) reset(e *engine, limit int) {
 		w.ends = make([]float64, n*history)
 		w.runs = make([]uint8, n*(maxLag+1))
 		w.period = make([]float64, n)
+		w.paces = make([]float64, len(e.p.edges))
 	}
 	clear(w.runs)
 	for i := range e.p.blocks {
@@ -119,7 +121,8 @@ func (w *pattern) tile(e *engine, i int32, s *blockState) {
 // cut leaves out the tiles between now and the last, if the loop will go on
 // as it has over the last tiles; false where it will not: a sender that gains
 // on its receiver will run out of slots, a threadblock that gains on one it
-// waits for will catch up.
+// waits for will catch up, and where two share an edge at different paces the
+// slower will have it to itself in the end.
 func (w *pattern) cut(e *engine, lag int) bool {
 	skip := (w.total - (w.most + 2)) / lag * lag
 	if skip <= 0 || w.total-skip > e.limit {
@@ -140,6 +143,21 @@ func (w *pattern) cut(e *engine, lag int) bool {
 		a, b := w.period[c.tx], w.period[c.rx]
 		if math.Abs(a-b) > 10*same*max(a, b) {
 			return false
+		}
+	}
+	clear(w.paces)
+	for i := range e.p.conns {
+		c := &e.p.conns[i]
+		if e.conns[i].sent == 0 {
+			continue
+		}
+		for _, edge := range e.p.lanes[c.lane].edges {
+			a, b := w.paces[edge], w.period[c.tx]
+			if a == 0 {
+				w.paces[edge] = b
+			} else if math.Abs(a-b) > 10*same*max(a, b) {
+				return false
+			}
 		}
 	}
 	for _, f := range e.p.follows {
