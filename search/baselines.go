@@ -83,19 +83,23 @@ func (e *enumeration) baselineDraft(ctx context.Context, families []*templates.F
 		return nil, err
 	}
 	name := routingName(c)
-	if ok, why, err := f.Applies(e.machine, p.Collective, p.Root); err != nil || !ok {
-		e.options.notice(fmt.Sprintf("baseline %s has no program here: %s", name, why))
-		return nil, err
-	}
 	fixed := map[string]string{}
 	for parameter, value := range c.Parameters {
 		if declares(f, parameter) {
 			fixed[parameter] = strconv.Itoa(value)
 		}
 	}
-	grid, _, err := e.routings(ctx, f, fixed)
-	if err != nil || len(grid) == 0 {
+	grid, refused, err := e.routings(ctx, f, fixed)
+	if err != nil {
 		return nil, err
+	}
+	if len(grid) == 0 {
+		why := "none of its parameters apply"
+		if len(refused) > 0 {
+			why = refused[0].Detail
+		}
+		e.options.notice(fmt.Sprintf("baseline %s has no program here: %s", name, why))
+		return nil, nil
 	}
 	program, err := e.trace(f, grid[0])
 	var refusal *Refusal

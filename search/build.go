@@ -13,6 +13,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/msccl"
+	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/topologies"
 )
@@ -165,12 +166,19 @@ func (e *enumeration) merge(at int, d *draft) {
 	}
 }
 
+// set are the parameters that have a value: a hole left open has none.
+func set(params script.Params) map[string]any {
+	values := maps.Clone(params)
+	maps.DeleteFunc(values, func(_ string, v any) bool { return v == nil })
+	return values
+}
+
 // candidate is a built draft as autotune wants it.
 func (e *enumeration) candidate(d *draft) autotune.Candidate {
 	return autotune.Candidate{
 		Algorithm:   d.family.Name,
 		Source:      "template",
-		Parameters:  maps.Clone(d.params),
+		Parameters:  set(d.params),
 		Channels:    d.built.program.Channels() / max(d.instances, 1),
 		Instances:   d.instances,
 		Program:     d.built.program,

@@ -45,6 +45,9 @@ func (e *enumeration) routings(ctx context.Context, f *templates.Family, fixed m
 			if err != nil {
 				return nil, nil, err
 			}
+			if n > 1 && allEqual(rings) {
+				continue // one ring n times over is what instances are
+			}
 			filled := maps.Clone(fixed)
 			filled[parameter.Name] = script.FormatValue(rings)
 			if declares(f, "rings") {
@@ -58,6 +61,10 @@ func (e *enumeration) routings(ctx context.Context, f *templates.Family, fixed m
 		}
 	}
 	return grid, refused, nil
+}
+
+func allEqual(rings [][]int) bool {
+	return !slices.ContainsFunc(rings, func(r []int) bool { return !slices.Equal(r, rings[0]) })
 }
 
 // counts are the numbers of rings a family can be asked for.

@@ -113,7 +113,7 @@ func TestKnownChoices(t *testing.T) {
 		{"dgx-a100", 4, "allreduce", 1 << 22, "double-binary-tree", topologies.LL128, 1, map[string]int{"trees": 8}},
 		{"dgx-a100", 4, "allreduce", 1 << 30, "ring", topologies.Simple, 2, map[string]int{"rings": 8}},
 		{"dgx-a100", 2, "allgather", 1 << 30, "ring", topologies.Simple, 2, map[string]int{"rings": 8}},
-		{"dgx-1", 1, "allreduce", 1 << 30, "ring", topologies.Simple, 3, map[string]int{"rings": 4}},
+		{"dgx-1", 1, "allreduce", 1 << 30, "ring", topologies.Simple, 2, map[string]int{"rings": 6}},
 		{"dgx-a100", 1, "alltoall", 1 << 17, "direct", topologies.LL, 1, nil},
 		{"dgx-a100", 1, "alltoall", 1<<17 + 8, "direct", topologies.Simple, 1, nil},
 		{"dgx-a100", 1, "alltoall", 1 << 30, "direct", topologies.Simple, 4, nil},

@@ -47,8 +47,19 @@ var algorithms = []*algorithm{
 	},
 }
 
+// ringCounts are how many rings the ring family offers.
+var ringCounts = []int{1, 2, 3, 4, 6, 7, 8}
+
 func (s *system) rings(family string, channels int) Choice {
-	rings := powerUpTo(min(s.graph.ways, channels))
+	most := min(s.graph.ways, channels)
+	rings := powerUpTo(most)
+	if family == "ring" {
+		for _, n := range ringCounts {
+			if n <= most && channels%n == 0 {
+				rings = n // the most that share the channels evenly
+			}
+		}
+	}
 	return Choice{Family: family, Parameters: map[string]int{"rings": rings}, Channels: copies(channels, rings)}
 }
 
