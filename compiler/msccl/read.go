@@ -200,6 +200,9 @@ func (p *parser) gpu(kind element) error {
 	if err != nil {
 		return err
 	}
+	if len(order) == 0 {
+		return nil
+	}
 	// By id, each of 0 … n-1 once.
 	sorted := make([]Threadblock, len(order))
 	taken := make([]bool, len(order))

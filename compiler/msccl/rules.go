@@ -58,7 +58,10 @@ var rules = []rule{
 		s := rt.serves(f)
 		// The smallest element is a byte.
 		g := f.granularity(1)
-		if s.max < g || s.min > s.max || s.max-s.max%g < s.min {
+		if s.min > s.max {
+			return fmt.Sprintf("its sizes, from %d bytes to %d, are none", s.min, s.max)
+		}
+		if s.max < g || s.max-s.max%g < s.min {
 			return fmt.Sprintf("no size of %d to %d bytes divides into %d chunks", s.min, s.max, f.NChunksPerLoop)
 		}
 		return ""

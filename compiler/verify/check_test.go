@@ -72,6 +72,13 @@ func TestFindings(t *testing.T) {
 		{name: "shifted onto itself", spec: sendrecv2, scratch: 3, kind: Race, want: "reads what it writes, shifted by -1",
 			text: "0 | cpy sc0,sc1 *2"},
 
+		{name: "chunks nobody moves", spec: collective.Spec{Name: "alltoall", Ranks: 2, Chunks: 1 << 24}, kind: Limit, want: "134217728 chunks in all buffers, of which at most 1 are ever moved",
+			text: "0 >1 | s in0"},
+		{name: "scratch beyond memory", spec: alltonext2, scratch: 1 << 40, kind: Limit, want: "more than 536870912 chunks in all buffers",
+			text: "0 >1 | s in0"},
+		{name: "chunks beyond numbers", spec: collective.Spec{Name: "alltoall", Ranks: 2, Chunks: 1 << 62}, kind: Limit, want: "4611686018427387904 chunks over 2 ranks",
+			text: "0 >1 | s in0"},
+
 		{name: "too few receives", spec: broadcast2, kind: Malformed, want: "sends message 1 on connection 0 → 1 on channel 0, which nobody receives",
 			text: "0 >1 | s in0 | s in1\n1 <0 | r in0"},
 		{name: "too few sends", spec: broadcast2, kind: Malformed, want: "receives message 1 on connection 0 → 1 on channel 3, which nobody sends",

@@ -8,6 +8,7 @@ const (
 	maxThreadblocks = 1 << 24
 	maxPlaces       = 1 << 29 // chunks of all buffers of all ranks
 	maxMoved        = 1 << 31 // chunks moved by all steps together
+	maxIdle         = 1 << 22 // chunks that nothing moves
 	maxRanks        = 1 << 16
 )
 

@@ -98,9 +98,6 @@ func (c *checker) extent() bool {
 			c.r.at(Malformed, Error, g, -1, -1, "%d chunks of scratch", gpu.Scratch)
 			return false
 		}
-		if gpu.Scratch > maxPlaces {
-			places = maxPlaces
-		}
 		places += c.col.BufferChunks(g, collective.In) + c.col.BufferChunks(g, collective.Out) + min(gpu.Scratch, maxPlaces)
 		if places > maxPlaces {
 			c.r.at(Limit, Error, -1, -1, -1, "more than %d chunks in all buffers: no more are verified", maxPlaces)
@@ -111,6 +108,12 @@ func (c *checker) extent() bool {
 				moved += int64(gpu.Threadblocks[t].Steps[i].Count)
 			}
 		}
+	}
+	// A right program touches most of its chunks, so that a file of a few lines
+	// that claims to have millions of them is not worth their memory.
+	if int64(places) > 8*moved+maxIdle {
+		c.r.at(Limit, Error, -1, -1, -1, "%d chunks in all buffers, of which at most %d are ever moved", places, moved)
+		return false
 	}
 	if moved > maxMoved {
 		c.r.at(Limit, Error, -1, -1, -1, "%d chunks moved: at most %d are verified", moved, int64(maxMoved))
