@@ -7,6 +7,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/lang"
 )
 
 // The oracle executes IR by brute force: every threadblock at its own pace, in a
@@ -51,6 +52,7 @@ type block struct {
 
 type oracle struct {
 	p      *ir.Program
+	as     *lang.Program
 	col    collective.Collective
 	split  bool // one call a chunk
 	slots  int
@@ -63,11 +65,18 @@ type oracle struct {
 
 // execute runs p once and says what went wrong, if anything did.
 func execute(p *ir.Program, slots int, split bool, seed int64) error {
+	return executeAs(p, nil, slots, split, seed)
+}
+
+// executeAs has every chunk of every buffer hold something of its own to begin
+// with, and compares the results with what the traced program as does to them,
+// operation by operation; or, as being nil, with the collective's postcondition.
+func executeAs(p *ir.Program, as *lang.Program, slots int, split bool, seed int64) error {
 	col, err := collective.New(p.Collective)
 	if err != nil {
 		return err
 	}
-	o := &oracle{p: p, col: col, split: split, slots: slots, tiles: 2, queues: map[wire][]parcel{}}
+	o := &oracle{p: p, as: as, col: col, split: split, slots: slots, tiles: 2, queues: map[wire][]parcel{}}
 	if err := o.load(); err != nil {
 		return err
 	}
@@ -145,10 +154,17 @@ func (o *oracle) load() error {
 				n = o.p.GPUs[g].Scratch
 			}
 			for off := range n {
-				m[ir.Loc{Buf: b, Off: int32(off)}] = &cell{wrote: stamp{-1, 0}}
+				x := &cell{wrote: stamp{-1, 0}}
+				if o.as != nil {
+					x.v = value{label(g, b, off)}
+				}
+				m[ir.Loc{Buf: b, Off: int32(off)}] = x
 			}
 		}
 		for i := range o.col.InChunks(g) {
+			if o.as != nil {
+				break
+			}
 			b, off := o.col.Place(g, collective.In, i)
 			m[ir.Loc{Buf: b, Off: int32(off)}].v = value{int32(g*1000000 + i)}
 		}
@@ -333,8 +349,75 @@ func unpack(all value, n int) []value {
 	return vs
 }
 
+// label is what a chunk holds to begin with.
+func label(rank int, b collective.Buffer, off int) int32 {
+	return int32((rank*3+int(b))*100000 + off)
+}
+
+// sequential is what part j of n of every chunk holds after the traced program.
+func sequential(p *lang.Program, n, j int) map[lang.Span]value {
+	state := map[lang.Span]value{}
+	at := func(s lang.Span, k int) lang.Span {
+		return lang.Span{Rank: s.Rank, Buf: s.Buf, Index: s.Index + k*s.Stride}
+	}
+	get := func(s lang.Span) value {
+		if v, ok := state[s]; ok {
+			return v
+		}
+		return value{label(s.Rank, s.Buf, s.Index*n+j)}
+	}
+	for _, op := range p.Ops {
+		vs := make([]value, op.Src.Count)
+		for k := range vs {
+			vs[k] = get(at(op.Src, k))
+			if op.Kind == lang.Reduce {
+				vs[k] = sum(get(at(op.Dst, k)), vs[k])
+			}
+		}
+		for k, v := range vs {
+			state[at(op.Dst, k)] = v
+		}
+	}
+	for r := range p.Collective.Ranks {
+		for i := range p.Collective.OutChunks(r) {
+			b, off := p.Collective.Place(r, collective.Out, i)
+			s := lang.Span{Rank: r, Buf: b, Index: off}
+			state[s] = get(s)
+		}
+	}
+	return state
+}
+
+// sameAs compares the results with the traced program's, where the collective
+// cares; every chunk of it is a whole number of the IR's.
+func (o *oracle) sameAs() error {
+	n := o.col.Chunks / o.as.Collective.Chunks
+	for j := range n {
+		state := sequential(o.as, n, j)
+		for tile := range o.tiles {
+			for g := range o.p.GPUs {
+				for i := range o.as.Collective.OutChunks(g) {
+					if o.as.Collective.Want(g, i).Kind == collective.WantNothing {
+						continue
+					}
+					b, off := o.as.Collective.Place(g, collective.Out, i)
+					want := state[lang.Span{Rank: g, Buf: b, Index: off}]
+					got := o.cells[tile*len(o.p.GPUs)+g][ir.Loc{Buf: b, Off: int32(off*n + j)}].v
+					if !slices.Equal(got, want) {
+						return fmt.Errorf("tile %d gpu %d: out[%d] is %v, want %v", tile, g, i*n+j, got, want)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // judge compares the results with the postcondition.
 func (o *oracle) judge() error {
+	if o.as != nil {
+		return o.sameAs()
+	}
 	for tile := range o.tiles {
 		for g := range o.p.GPUs {
 			for i := range o.col.OutChunks(g) {

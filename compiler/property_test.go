@@ -243,3 +243,69 @@ func TestRandomRoutings(t *testing.T) {
 		}
 	})
 }
+
+// drawOperations is a program without a meaning: operations between any places
+// there are, strided and overlapping ones among them, under any scopes.
+func drawOperations(t *rapid.T) *lang.Program {
+	pick := func(n int, label string) int { return rapid.IntRange(0, n-1).Draw(t, label) }
+	b := begin(collective.Spec{
+		Name:  rapid.SampledFrom([]string{"sendrecv", "allreduce", "allgather", "alltoall"}).Draw(t, "collective"),
+		Ranks: 2 + pick(3, "ranks"), Chunks: 1 + pick(4, "chunks"),
+	})
+	for r := range b.p.Scratch {
+		b.p.Scratch[r] = 4
+	}
+	span := func(count int) lang.Span {
+		for {
+			s := lang.Span{Rank: pick(b.p.Collective.Ranks, "rank"), Buf: collective.Buffer(pick(3, "buffer")), Count: count, Stride: 1 + pick(2, "stride")}
+			size := 4
+			if s.Buf != collective.Scratch {
+				size = b.p.Collective.BufferChunks(s.Rank, s.Buf)
+			}
+			if room := size - (count-1)*s.Stride; room > 0 {
+				s.Index = pick(room, "index")
+				return s
+			}
+		}
+	}
+	for range 1 + pick(4, "scopes") {
+		b.p.Scopes = append(b.p.Scopes, lang.Scope{
+			Parent: int32(pick(len(b.p.Scopes), "parent")), Factor: 1 + pick(3, "factor"),
+		})
+	}
+	for range 1 + pick(24, "operations") {
+		count := 1 + pick(2, "count")
+		b.p.Ops = append(b.p.Ops, lang.Op{
+			Kind: lang.Kind(pick(2, "kind")), Src: span(count), Dst: span(count),
+			Channel: max(none, pick(6, "channel")-4), Scope: int32(max(0, pick(2*len(b.p.Scopes), "scope")-len(b.p.Scopes))),
+		})
+	}
+	return &b.p
+}
+
+// TestRandomOperations compares what the IR leaves with what the operations
+// leave, done one by one.
+func TestRandomOperations(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawOperations(t)
+		o := Options{
+			Instances: rapid.IntRange(1, 3).Draw(t, "instances"), MaxChannels: 1000,
+			Slots:        rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "slots"),
+			CallPerChunk: rapid.Bool().Draw(t, "call per chunk"), CheckEachPass: true,
+			// The comparison needs whole parts of chunks.
+			Disable: []string{"coarsen"},
+		}
+		for _, leave := range optional() {
+			o.Disable = append(o.Disable[:1], leave...)
+			res, err := Compile(p, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for seed := range int64(2) {
+				if err := executeAs(res.Program, p, o.Slots, o.CallPerChunk, seed); err != nil {
+					t.Fatalf("without %v: %v", o.Disable, err)
+				}
+			}
+		}
+	})
+}
