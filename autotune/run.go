@@ -211,14 +211,14 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 		return err
 	}
 
-	var stopped error
+	var stopped, unwritten error
 	journal := func(indices ...int) {
 		batch := make([]results.Trial, len(indices))
 		for n, i := range indices {
 			batch[n] = records[i]
 		}
 		if err := r.options.Campaign.Append(batch...); err != nil {
-			stopped = errors.Join(err, stopped)
+			unwritten = errors.Join(unwritten, err)
 			return
 		}
 		for n, i := range indices {
@@ -238,9 +238,7 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 		var done []int
 		for _, f := range fates {
 			if f.err != nil {
-				if stopped == nil || errors.Is(stopped, ErrInterrupted) {
-					stopped = f.err
-				}
+				stopped = errors.Join(stopped, f.err)
 				continue
 			}
 			i := runnable[f.index]
@@ -250,10 +248,12 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 		journal(done...)
 	})
 	switch {
-	case stopped != nil:
-		return stopped
+	case unwritten != nil:
+		return unwritten
 	case ctx.Err() != nil:
 		return ErrInterrupted
+	case stopped != nil:
+		return stopped
 	case slices.ContainsFunc(records, func(t results.Trial) bool { return t.Outcome == "" }):
 		return &LimitError{"budget", r.options.Budget.String()}
 	}

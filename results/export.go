@@ -108,11 +108,11 @@ func (r Report) Print(w io.Writer) error {
 			fmt.Fprintf(&b, "%s\n", f.Name)
 			continue
 		}
-		fmt.Fprintf(&b, "%s  %s to %s bytes, multiples of %d, %s of place\n",
-			f.Name, sizeText(f.MinBytes), sizeText(f.MaxBytes), f.Granularity, f.Placement)
+		fmt.Fprintf(&b, "%s: %s to %s bytes, multiples of %d, %s\n",
+			f.Name, sizeText(f.MinBytes), sizeText(f.MaxBytes), f.Granularity, placementText(f.Placement))
 	}
 	for _, l := range r.Losses {
-		fmt.Fprintf(&b, "at %s %s takes %.1f %% longer than the winner %s: %s\n", sizeText(l.Bytes), l.Exported, l.Percent, l.Winner, l.Why)
+		fmt.Fprintf(&b, "at %s [%s] takes %.1f %% longer than the winner [%s], because %s\n", sizeText(l.Bytes), l.Exported, l.Percent, l.Winner, l.Why)
 	}
 	for _, g := range r.Gaps {
 		fmt.Fprintf(&b, "at %s nothing is exported, and the runtime falls back to its own: %s\n", sizeText(g.Bytes), g.Why)
@@ -125,6 +125,14 @@ func (r Report) Print(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// placementText is a placement in words.
+func placementText(placement string) string {
+	if placement == "in" {
+		return "in place"
+	}
+	return "out of place"
 }
 
 // provenance is what every exported file says of its origin: no times and no

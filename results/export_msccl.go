@@ -28,7 +28,7 @@ func exportMSCCL(c *Campaign, o ExportOptions) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	e := &xmlExport{campaign: c, plan: c.Plan().normal(), runtime: runtime, programs: map[string]*ir.Program{}, verdicts: map[[2]string]string{}}
+	e := &xmlExport{campaign: c, plan: c.Plan().normal(), runtime: runtime, verdicts: map[[2]string]string{}}
 	if e.elem, err = collective.ElemBytes(e.plan.DType); err != nil {
 		return Report{}, err
 	}
@@ -78,7 +78,11 @@ type piece struct {
 
 // title names what was measured, as a report's lines do.
 func (m *measured) title() string {
-	return fmt.Sprintf("%s with %d instances, %s, tile %s", m.Algorithm, m.Instances, m.Protocol, sizeText(m.TileBytes))
+	name := m.Algorithm
+	if p := parametersText(m.Parameters); p != "" {
+		name += " " + p
+	}
+	return fmt.Sprintf("%s ×%d %s tile %s", name, m.Instances, m.Protocol, sizeText(m.TileBytes))
 }
 
 // endOf is the last size before the next one of the plan.
@@ -95,19 +99,20 @@ type xmlExport struct {
 	plan     Plan
 	elem     int64
 	runtime  Runtime
-	programs map[string]*ir.Program
 	verdicts map[[2]string]string // why a program and protocol are refused
+	last     *ir.Program          // the program read last: they can be large
+	lastHash string
 }
 
 func (e *xmlExport) program(hash string) (*ir.Program, error) {
-	if p := e.programs[hash]; p != nil {
-		return p, nil
+	if hash == e.lastHash {
+		return e.last, nil
 	}
 	p, err := e.campaign.Program(hash)
 	if err != nil {
 		return nil, err
 	}
-	e.programs[hash] = p
+	e.last, e.lastHash = p, hash
 	return p, nil
 }
 
@@ -184,7 +189,11 @@ func (e *xmlExport) choose(at []cell, all map[cell][]measured) (chosen []*measur
 		}
 		best := least(runnable[i])
 		if best >= 0 && runnable[i][best].id != id {
-			why[i] = fmt.Sprintf("%s loads %d files", e.runtime.Name, e.runtime.files())
+			limit := fmt.Sprintf("%s loads %d files", e.runtime.Name, e.runtime.files())
+			if why[i] != "" {
+				limit = why[i] + ", and " + limit
+			}
+			why[i] = limit
 		}
 	}
 	return chosen, why, nil

@@ -76,8 +76,8 @@ func TestExportTakesWhatTheRuntimeRuns(t *testing.T) {
 			name = "msccl"
 		}
 		losses := []Loss{
-			{4096, "in", "ring with 3 instances, LL, tile 32K", 8, "ring with 2 instances, LL, tile 32K", 10, 25, "its 12 chunks do not divide 1024 elements"},
-			{8192, "in", "ring with 2 instances, LL, tile 512", 10, "ring with 2 instances, LL, tile 32K", 12, 20, "it was measured with tile 512, and " + name + " uses 32K"},
+			{4096, "in", "ring scratch=0 ×3 LL tile 32K", 8, "ring scratch=0 ×2 LL tile 32K", 10, 25, "its 12 chunks do not divide 1024 elements"},
+			{8192, "in", "ring scratch=0 ×2 LL tile 512", 10, "ring scratch=0 ×2 LL tile 32K", 12, 20, "it was measured with tile 512, and " + name + " uses 32K"},
 		}
 		rounded := report.Losses
 		for i := range rounded {
@@ -93,7 +93,7 @@ func TestExportTakesWhatTheRuntimeRuns(t *testing.T) {
 		if err := report.Print(&printed); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"colltune-01-allreduce-1K-2K-ring-LL.xml", "at 4K ring with 2 instances", "takes 25.0 % longer than the winner", "12 chunks do not divide", report.Load[0]} {
+		for _, want := range []string{"colltune-01-allreduce-1K-2K-ring-LL.xml", "at 4K [ring scratch=0 ×2 LL tile 32K]", "takes 25.0 % longer than the winner", "12 chunks do not divide", report.Load[0]} {
 			if !strings.Contains(printed.String(), want) {
 				t.Errorf("%s: the report does not say %q:\n%s", runtime, want, &printed)
 			}
