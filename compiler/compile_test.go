@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/compiler/verify"
 )
 
 // families are programs of the kinds people write.
@@ -36,14 +37,11 @@ func TestFamiliesComputeTheirCollective(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				slots := o.Slots
-				if slots == 0 {
-					slots = DefaultSlots
+				if err := judge(res.Program, o, 10); err != nil {
+					t.Fatal(err)
 				}
-				for seed := range int64(10) {
-					if err := execute(res.Program, slots, o.CallPerChunk, seed); err != nil {
-						t.Fatal(err)
-					}
+				if err := verify.Check(res.Program, verify.Options{}).Err(); err != nil {
+					t.Fatalf("the verifier: %v", err)
 				}
 			})
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/compiler/verify"
 )
 
 // The closest peer has thirteen known defects, A to M; those of its passes are
@@ -129,6 +130,9 @@ func TestDefects(t *testing.T) {
 				}
 				if err := judge(res.Program, c.opt, c.seeds); err != nil {
 					t.Fatal(err)
+				}
+				if err := verify.Check(res.Program, verify.Options{}).Err(); err != nil {
+					t.Fatalf("the verifier: %v", err)
 				}
 			}
 		})
