@@ -9,7 +9,7 @@ import (
 )
 
 // maxOps bounds what replication may make of a program.
-const maxOps = 1 << 27
+const maxOps = 1 << 25
 
 // expand reads the traced program into operations on contiguous chunks.
 //
