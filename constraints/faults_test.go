@@ -61,7 +61,7 @@ func init() {
 
 // with is solvers of the given names, in their order.
 func with(t *testing.T, notice func(string), names ...string) *Solvers {
-	s := &Solvers{options: Options{Timeout: 300 * time.Millisecond, Notice: notice}}
+	s := &Solvers{options: Options{Timeout: 10 * time.Second, Notice: notice}}
 	for _, n := range names {
 		s.backends = append(s.backends, newBackend(n, 0))
 	}
@@ -122,6 +122,7 @@ func TestFaultsAreCaughtAndNamed(t *testing.T) {
 
 func TestAHangIsALimitThatNamesTheSolver(t *testing.T) {
 	s := with(t, func(string) {}, "hanger")
+	s.options.Timeout = 20 * time.Millisecond
 	for range 2 {
 		a, err := s.Solve(context.Background(), oneOfTwo())
 		if err != nil || a.Status != Timeout || a.By != "hanger" || !strings.Contains(a.Detail, "no answer within") {
@@ -132,6 +133,7 @@ func TestAHangIsALimitThatNamesTheSolver(t *testing.T) {
 	if a, err := s.Solve(context.Background(), oneOfTwo()); err != nil || a.By != "pb" {
 		t.Errorf("racing pb: %+v, %v", a, err)
 	}
+	s.options.Timeout = 500 * time.Millisecond // the hanger's, and then pb's own
 	if a, err := s.SolveInOrder(context.Background(), oneOfTwo()); err != nil || a.By != "pb" {
 		t.Errorf("before pb: %+v, %v", a, err)
 	}

@@ -21,7 +21,7 @@ type ringEncoding struct {
 //
 // On one node a ring may be turned at will: rank 0 is put first. Rings may be
 // swapped at will: the preference for the lexicographically first set of orders
-// settles that too, and at first the solver is free.
+// settles that too, while the solver is free to look anywhere at first.
 func (p *ringProblem) encode(width units.Bandwidth) *ringEncoding {
 	f := NewFormula(fmt.Sprintf("%d rings of %s, each step %v", p.count, p.t.Name, width))
 	e := &ringEncoding{f: f, p: p}
@@ -43,10 +43,8 @@ func (p *ringProblem) encode(width units.Bandwidth) *ringEncoding {
 		}
 		p.encodeSteps(f, k, at, width, users)
 		e.at = append(e.at, at)
-		if p.n*p.count <= settled {
-			for s := range p.n {
-				f.Prefer(column(at, s)...)
-			}
+		for s := range p.n {
+			f.Prefer(column(at, s)...)
 		}
 	}
 	edges := make([]int, 0, len(users))

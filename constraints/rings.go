@@ -55,7 +55,7 @@ func (e *RingTimeoutError) Error() string {
 // which share no link: one that stands for several physical links can be in as
 // many rings. Of all such sets it takes one whose narrowest step is widest and,
 // of those, the one that comes first in lexicographic order where that is cheap
-// to settle (up to 64 ranks of a node, all rings together), so that the answer
+// to settle (up to 56 ranks of a node, all rings together), so that the answer
 // is one whatever solver found it. On several nodes a ring passes through them
 // in sequence, in each in the same order.
 //
@@ -68,6 +68,10 @@ func Rings(ctx context.Context, s *Solvers, t *topologies.Topology, o RingOption
 	}
 	if o.Count < 0 || o.Count > maxRings {
 		return RingAnswer{}, fmt.Errorf("%d rings: want 1 to %d", o.Count, maxRings)
+	}
+	if orders := identityOfMany(t, o.Count); orders != nil {
+		a := RingAnswer{Orders: orders, By: "identity order", Seconds: time.Since(start).Seconds()}
+		return a, CheckRings(t, orders)
 	}
 	p, err := newRingProblem(t, o.Count)
 	if err != nil {
@@ -90,10 +94,51 @@ func Rings(ctx context.Context, s *Solvers, t *topologies.Topology, o RingOption
 
 const (
 	maxRings = 64
+	// many is the ranks of a node from which every pair of them is not looked at
+	// where the ranks in sequence can be seen to be best.
+	many = 256
 	// settled is the size, ranks of a node times rings, up to which the first
 	// ring set in lexicographic order is worked out.
-	settled = 64
+	settled = 56
 )
+
+// identityOfMany is the ranks in sequence, for each ring, on one node of many
+// ranks; nil where this is not seen at once to be the widest there is. It is
+// where some rank's links have no room for all rings at more than that width.
+func identityOfMany(t *topologies.Topology, count int) [][]int {
+	n := len(t.Ranks)
+	if n <= many || t.Nodes != 1 {
+		return nil
+	}
+	p := &ringProblem{t: t, n: n, count: count}
+	width := units.Bandwidth(1<<63 - 1)
+	for r := range n {
+		path, ok := t.Path(r, (r+1)%n)
+		if !ok {
+			return nil
+		}
+		for _, e := range path.Edges {
+			if p.shares(e) < count {
+				return nil
+			}
+			width = min(width, t.Edges[e].Bandwidth/units.Bandwidth(count))
+		}
+	}
+	for r := range n {
+		room := 0
+		for _, e := range t.Out(r) {
+			room += p.capacity(int(e), width+1)
+		}
+		if room < count {
+			orders := make([][]int, count)
+			for k := range orders {
+				orders[k] = upTo(n)
+			}
+			return orders
+		}
+	}
+	return nil
+}
 
 // ringProblem is what a node asks for: an order of its ranks in which each step
 // is a hop that exists, and the step from the last to the first is the one that
@@ -316,6 +361,9 @@ func (p *ringProblem) fits(orders [][]int, width units.Bandwidth) bool {
 // ask has a solver look for orders of at least a width; nil where there are
 // none.
 func (p *ringProblem) ask(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
+	if p.n*p.count > settled {
+		return p.askByCuts(ctx, s, width)
+	}
 	enc := p.encode(width)
 	a, err := s.SolveInOrder(ctx, enc.f)
 	switch {

@@ -1,0 +1,197 @@
+package constraints
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// Larger systems than the positions of ringEncoding bear are asked for their
+// steps alone, and told where these fall apart:
+//
+//	step[k][i][j]   ring k steps from i to j; one from each rank, one to each
+//
+//	  ┌─▶ 0 ─▶ 1 ─┐   ┌─▶ 4 ─▶ 5 ─┐
+//	  └── 3 ◀─ 2 ◀┘   └── 7 ◀─ 6 ◀┘     cut: a step leads out of {0,1,2,3}
+//
+// Each query either gives rings or cuts off every loop that it gave instead, so
+// the walk ends; a cut is a clause that all rings satisfy, so an unsatisfiable
+// formula has none.
+type ringCuts struct {
+	f     *Formula
+	p     *ringProblem
+	steps [][]ringStep // by ring, in order of (from, to, closes)
+}
+
+// ringStep is a step a ring may take.
+type ringStep struct {
+	from, to int
+	closes   bool // leads into the next node
+	lit      Lit
+}
+
+// maxCutRounds bounds the walk: each round is a query.
+const maxCutRounds = 10_000
+
+// askByCuts is ask for systems of more than settled ranks and rings.
+func (p *ringProblem) askByCuts(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
+	c := p.cuts(width)
+	start := time.Now()
+	for range maxCutRounds {
+		a, err := s.SolveInOrder(ctx, c.f)
+		switch {
+		case err != nil:
+			return nil, "", err
+		case a.Status == Unsat:
+			return nil, a.By, nil
+		case a.Status == Timeout:
+			return nil, "", &RingTimeoutError{p.t.Name, p.count, a.Detail + " (" + a.By + ")"}
+		}
+		if orders := c.read(a.Model); orders != nil {
+			return orders, a.By, nil
+		}
+		if time.Since(start) > s.options.Timeout {
+			break
+		}
+	}
+	return nil, "", &RingTimeoutError{p.t.Name, p.count, "its orders kept falling apart into loops"}
+}
+
+// cuts states the steps, their shares of the links, and no cut yet but those of
+// two ranks.
+func (p *ringProblem) cuts(width units.Bandwidth) *ringCuts {
+	c := &ringCuts{p: p, f: NewFormula(fmt.Sprintf("steps of %d rings of %s, each %v", p.count, p.t.Name, width))}
+	users := map[int][]Lit{}
+	for k := range p.count {
+		var steps []ringStep
+		add := func(table [][]*hop, i, j int, closes bool) {
+			h := table[i][j]
+			if h == nil || i == j || !p.wide(h, width) {
+				return
+			}
+			st := ringStep{i, j, closes, c.f.Bool(fmt.Sprintf("ring%d steps %d %d", k, i, j))}
+			steps = append(steps, st)
+			for _, e := range h.edges {
+				if p.capacity(e, width) < p.count {
+					users[e] = append(users[e], st.lit)
+				}
+			}
+		}
+		for i := range p.n {
+			for j := range p.n {
+				add(p.in, i, j, false)
+				if !p.closed() {
+					add(p.close, i, j, true)
+				}
+			}
+		}
+		c.state(steps)
+		c.steps = append(c.steps, steps)
+	}
+	edges := make([]int, 0, len(users))
+	for e := range users {
+		edges = append(edges, e)
+	}
+	sort.Ints(edges)
+	for _, e := range edges {
+		c.f.AtMost(p.capacity(e, width), users[e]...)
+	}
+	return c
+}
+
+// state asks one ring for a step from each rank and a step to each, of which
+// one closes it.
+func (c *ringCuts) state(steps []ringStep) {
+	from, to := make([][]Lit, c.p.n), make([][]Lit, c.p.n)
+	between := map[[2]int][]Lit{} // by the pair, lower first
+	var closing []Lit
+	for _, st := range steps {
+		from[st.from] = append(from[st.from], st.lit)
+		to[st.to] = append(to[st.to], st.lit)
+		if st.closes {
+			closing = append(closing, st.lit)
+		}
+		pair := [2]int{min(st.from, st.to), max(st.from, st.to)}
+		between[pair] = append(between[pair], st.lit)
+	}
+	for i := range c.p.n {
+		c.f.Exactly(1, from[i]...)
+		c.f.Exactly(1, to[i]...)
+	}
+	if !c.p.closed() {
+		c.f.Exactly(1, closing...)
+	}
+	if c.p.n < 3 {
+		return
+	}
+	for _, st := range steps {
+		pair := [2]int{st.from, st.to}
+		if lits := between[pair]; st.from < st.to && len(lits) > 1 {
+			c.f.AtMost(1, lits...)
+			delete(between, pair)
+		}
+	}
+}
+
+// read follows the steps of a model: the orders, or nil after it has cut off
+// the loops they make.
+func (c *ringCuts) read(model []bool) [][]int {
+	var orders [][]int
+	whole := true
+	for _, steps := range c.steps {
+		next := make([]int, c.p.n)
+		first := 0
+		for _, st := range steps {
+			if holds(model, st.lit) {
+				next[st.from] = st.to
+				if st.closes {
+					first = st.to
+				}
+			}
+		}
+		seen := make([]bool, c.p.n)
+		for i := range c.p.n {
+			if seen[i] {
+				continue
+			}
+			var loop []int
+			for j := i; !seen[j]; j = next[j] {
+				seen[j] = true
+				loop = append(loop, j)
+			}
+			if len(loop) < c.p.n {
+				whole = false
+				c.cut(loop)
+			}
+		}
+		order := make([]int, c.p.n)
+		for s, i := 0, first; s < c.p.n; s, i = s+1, next[i] {
+			order[s] = i
+		}
+		orders = append(orders, order)
+	}
+	if !whole {
+		return nil
+	}
+	return orders
+}
+
+// cut asks every ring for a step out of the loop's ranks.
+func (c *ringCuts) cut(loop []int) {
+	inside := make([]bool, c.p.n)
+	for _, i := range loop {
+		inside[i] = true
+	}
+	for _, steps := range c.steps {
+		var out []Lit
+		for _, st := range steps {
+			if inside[st.from] && !inside[st.to] {
+				out = append(out, st.lit)
+			}
+		}
+		c.f.Clause(out...)
+	}
+}
