@@ -238,7 +238,9 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 		var done []int
 		for _, f := range fates {
 			if f.err != nil {
-				stopped = errors.Join(stopped, f.err)
+				if stopped == nil {
+					stopped = f.err
+				}
 				continue
 			}
 			i := runnable[f.index]

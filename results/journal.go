@@ -121,20 +121,27 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 
 // parseRecord reads one line, strictly.
 func parseRecord(line []byte) (record, error) {
-	// The version first: a line of a later form must not be called broken.
-	var form struct {
-		Version int `json:"v"`
+	var rec record
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(&rec)
+	if errors.Is(err, io.EOF) {
+		err = errors.New("empty line")
 	}
-	if err := json.Unmarshal(line, &form); err != nil {
+	if err == nil && len(bytes.TrimSpace(line[dec.InputOffset():])) > 0 {
+		err = errors.New("more after its end")
+	}
+	// A line of a later form must not be called broken.
+	form := struct {
+		Version int `json:"v"`
+	}{rec.Version}
+	if err != nil && json.Unmarshal(line, &form) != nil {
 		return record{}, fmt.Errorf("not a record: %w", err)
 	}
 	if form.Version != journalVersion {
 		return record{}, fmt.Errorf("record of version %d: this colltune reads version %d", form.Version, journalVersion)
 	}
-	var rec record
-	dec := json.NewDecoder(bytes.NewReader(line))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&rec); err != nil {
+	if err != nil {
 		return record{}, fmt.Errorf("not a record: %w", err)
 	}
 	switch {

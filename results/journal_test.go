@@ -85,10 +85,11 @@ func TestJunkIsNamed(t *testing.T) {
 	lines := strings.SplitAfter(string(whole), "\n")
 	for _, c := range []struct{ name, line, want string }{
 		{"not JSON", "junk\n", "trials.jsonl:3: not a record: invalid character 'j'"},
-		{"empty", "\n", "trials.jsonl:3: not a record: unexpected end"},
+		{"empty", "\n", "trials.jsonl:3: not a record: empty line"},
 		{"nul", "\x00\x00\n", "trials.jsonl:3: not a record"},
 		{"half a line", lines[2][:40] + "\n", "trials.jsonl:3: not a record"},
 		{"two lines in one", strings.TrimSuffix(lines[2], "\n") + lines[3], "trials.jsonl:3: not a record"},
+		{"more on the line", strings.TrimSuffix(lines[2], "\n") + "x\n", "trials.jsonl:3: not a record: more after its end"},
 		{"later version", `{"v":2,"news":{}}` + "\n", "trials.jsonl:3: record of version 2: this colltune reads version 1"},
 		{"nothing in it", `{"v":1}` + "\n", "trials.jsonl:3: want exactly one of"},
 		{"unknown field", strings.Replace(lines[2], `"bytes"`, `"bites"`, 1), `trials.jsonl:3: not a record: json: unknown field "bites"`},
