@@ -116,15 +116,16 @@ func (p *Prepared) costs(k Knobs) (*costs, error) {
 	if chunk > 0 {
 		out.perCall = int32(min(max(tile/chunk, 1), mostPerCall))
 	}
-	out.full = callSizes(k.Protocol, c, min(chunk, tile), out.perCall)
-	out.last = callSizes(k.Protocol, c, chunk-(n-1)*tile, out.perCall)
+	most := min(out.perCall, p.mostCount)
+	out.full = callSizes(k.Protocol, c, min(chunk, tile), most)
+	out.last = callSizes(k.Protocol, c, chunk-(n-1)*tile, most)
 	return out, nil
 }
 
-// callSizes is the cost of calls of 1 to perCall chunks of so many bytes.
-func callSizes(proto topologies.Proto, c *topologies.Protocol, chunk int64, perCall int32) sizes {
-	all := make(sizes, perCall+1)
-	for n := int64(1); n <= int64(perCall); n++ {
+// callSizes is the cost of calls of 1 to most chunks of so many bytes.
+func callSizes(proto topologies.Proto, c *topologies.Protocol, chunk int64, most int32) sizes {
+	all := make(sizes, most+1)
+	for n := int64(1); n <= int64(most); n++ {
 		bytes := chunk * n
 		one := call{bytes: float64(bytes)}
 		if proto == topologies.Simple {
@@ -225,9 +226,9 @@ func soft(r, share float64) float64 {
 		return share
 	case x <= 1:
 		x2 := x * x
-		return r * math.Pow(1+x2*x2*x, -0.2)
+		return r * math.Exp(-0.2*math.Log1p(x2*x2*x))
 	}
 	x = 1 / x
 	x2 := x * x
-	return share * math.Pow(1+x2*x2*x, -0.2)
+	return share * math.Exp(-0.2*math.Log1p(x2*x2*x))
 }

@@ -17,6 +17,7 @@ type Prepared struct {
 	program    *ir.Program
 	topology   *topologies.Topology
 	loopChunks int64
+	mostCount  int32 // of a step
 
 	ops    []op
 	waits  []wait
@@ -150,6 +151,7 @@ func (p *Prepared) layOps() error {
 			p.blocks = append(p.blocks, b)
 			for _, o := range p.ops[b.from:] {
 				messages += int64(o.count)
+				p.mostCount = max(p.mostCount, o.count)
 			}
 		}
 	}
