@@ -28,6 +28,9 @@ func exportMSCCL(c *Campaign, o ExportOptions) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
+	if why := runtime.lacks(c.Plan().Collective); why != "" {
+		return Report{}, fmt.Errorf("%s: %w", why, ErrNothingFits)
+	}
 	e := &xmlExport{campaign: c, plan: c.Plan().normal(), runtime: runtime, verdicts: map[[2]string]string{}}
 	if e.elem, err = collective.ElemBytes(e.plan.DType); err != nil {
 		return Report{}, err

@@ -249,7 +249,8 @@ func TestExportOfAllToNext(t *testing.T) {
 		}
 		p.GPUs = append(p.GPUs, g)
 	}
-	appendAll(t, c, testTrial(t, c, p, "direct", "LL", 32768, 1024, 5))
+	appendAll(t, c, testTrial(t, c, p, "direct", "LL", 32768, 1024, 5),
+		testTrial(t, c, p, "direct", "LL", 16, 1024, 4)) // a winner with a tile of no runtime
 	_, files := exported(t, c, ExportOptions{To: "msccl-xml", Runtime: "msccl"})
 	for name, text := range files {
 		if !strings.Contains(text, `coll="custom"`) {

@@ -54,6 +54,24 @@ func (r Runtime) Accepts(p *ir.Program, protocol string) string {
 	return ""
 }
 
+// lacks says that the runtime has no such collective, and which runtimes do;
+// empty where it has it.
+func (r Runtime) lacks(coll string) string {
+	if _, ok := r.row.Collectives[coll]; ok {
+		return ""
+	}
+	others := []string{}
+	for _, other := range Runtimes() {
+		if _, ok := other.row.Collectives[coll]; ok {
+			others = append(others, other.Name)
+		}
+	}
+	if len(others) == 0 {
+		return fmt.Sprintf("no runtime that reads MSCCL XML has %s", coll)
+	}
+	return fmt.Sprintf("%s has no %s: of the runtimes that read MSCCL XML %s can be given it", r.Name, coll, strings.Join(others, ", "))
+}
+
 // tile is the tile the runtime uses with a protocol.
 func (r Runtime) tile(protocol string) int64 { return r.row.Tiles[protocol] }
 
