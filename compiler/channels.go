@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -162,15 +163,23 @@ func (b *binding) commit(u *unit, chain []int32, c int32) {
 }
 
 // number gives every (instance, channel) in use its number in the IR, and lists
-// the connections.
+// the connections. A channel is a number between two ranks: instances whose
+// messages take different links, as those of a phase within the nodes and one
+// between them, can have the same.
 func (u *unit) number() error {
 	type own struct{ key, channel int32 }
-	number := map[own]int32{}
+	type link struct{ from, to int32 }
+	links := map[own]map[link]bool{}
 	for i := range u.msgs {
-		number[own{u.msgs[i].key, u.msgs[i].channel}] = none
+		m := &u.msgs[i]
+		o := own{m.key, m.channel}
+		if links[o] == nil {
+			links[o] = map[link]bool{}
+		}
+		links[o][link{m.from, m.to}] = true
 	}
-	inUse := make([]own, 0, len(number))
-	for o := range number {
+	inUse := make([]own, 0, len(links))
+	for o := range links {
 		inUse = append(inUse, o)
 	}
 	slices.SortFunc(inUse, func(a, b own) int {
@@ -179,17 +188,29 @@ func (u *unit) number() error {
 		}
 		return int(a.channel - b.channel)
 	})
-	taken := map[int32]bool{}
-	free, highest := int32(0), int32(-1)
+	number := map[own]int32{}
+	var taken []map[link]bool // by number
+	meets := func(n int32, o own) bool {
+		for l := range links[o] {
+			if taken[n][l] {
+				return true
+			}
+		}
+		return false
+	}
+	highest := int32(-1)
 	for _, o := range inUse {
 		n := o.channel
 		if o.key != 0 {
-			for taken[free] {
-				free++
+			for n = 0; n < int32(len(taken)) && meets(n, o); {
+				n++
 			}
-			n = free
 		}
-		taken[n], number[o] = true, n
+		for int32(len(taken)) <= n {
+			taken = append(taken, map[link]bool{})
+		}
+		maps.Copy(taken[n], links[o])
+		number[o] = n
 		highest = max(highest, n)
 	}
 	if int(highest) >= u.opt.MaxChannels {

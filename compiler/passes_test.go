@@ -363,12 +363,12 @@ func TestEachPass(t *testing.T) {
 			"3 r    rank 1 sc[1] ← 0 ch 2",
 			"4 s    rank 0 sc[2] → 1 ch 0",
 			"5 r    rank 1 sc[2] ← 0 ch 0",
-			"6 s    rank 0 sc[3] → 1 ch 5",
-			"7 r    rank 1 sc[3] ← 0 ch 5",
+			"6 s    rank 0 sc[3] → 1 ch 3",
+			"7 r    rank 1 sc[3] ← 0 ch 3",
 			"8 s    rank 1 sc[0:2] → 2 ch 3 waits 1 3",
 			"9 r    rank 2 sc[0:2] ← 1 ch 3",
-			"10 s    rank 1 sc[2:4] → 2 ch 4 waits 5 7",
-			"11 r    rank 2 sc[2:4] ← 1 ch 4"}},
+			"10 s    rank 1 sc[2:4] → 2 ch 0 waits 5 7",
+			"11 r    rank 2 sc[2:4] ← 1 ch 0"}},
 
 		{"order", "no more sends ahead than there are slots (defect F)", func(b *builder) {
 			for i := range 3 {

@@ -121,8 +121,10 @@ func (r *run) finish() (circle string) {
 			r.ready = r.ready[:len(r.ready)-1]
 			r.advance(t)
 		}
-		// Some of those that once lacked a slot have long gone on.
-		for _, t := range r.slotless {
+		// Some of those that once lacked a slot have long gone on; some lacked
+		// one more than once, and are to be made ready once.
+		slices.Sort(r.slotless)
+		for _, t := range slices.Compact(r.slotless) {
 			if r.wait[t] == forSlot {
 				r.ready = append(r.ready, t)
 			}
