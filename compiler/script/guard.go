@@ -16,6 +16,9 @@ import (
 //
 //	a + b     →  «+»(a, b)         x.join(y)  →  «join»(x)(y)
 //	a += b    →  a += «part»(b)    a *= b     →  a = «*»(a, b)
+//
+// What these and the builtins that build lists make is also counted, all of it
+// together, so that many large values come to an end as surely as one.
 
 // The largest values a template can make.
 const (
@@ -24,6 +27,7 @@ const (
 	maxBits   = 4096    // of a number
 	maxFormat = 1 << 12 // bytes of a format string
 	maxWeight = 1 << 20 // of a value turned into text
+	madePerOp = 64      // elements of values that an operation traced allows, beyond limits.made
 )
 
 // guards are the guarded operations, by the names the rewriting gives them.
@@ -37,6 +41,15 @@ var guards = starlark.StringDict{
 	"repr":   guardedText("repr"),
 	"print":  guardedText("print"),
 	"fail":   guardedText("fail"),
+}
+
+// makers are the builtins of Starlark's that build as much as they are given.
+var makers = []string{"dict", "enumerate", "list", "reversed", "set", "sorted", "tuple", "zip"}
+
+func init() {
+	for _, name := range makers {
+		guards[name] = guardedMaker(name)
+	}
 }
 
 // guarded are the operators that are turned into calls.
@@ -246,17 +259,28 @@ func tooLarge(what string, n, most int) error {
 	return fmt.Errorf("a %s of %d: want at most %d", what, n, most)
 }
 
-func guardedAdd(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+// made counts elements that a session's values take.
+func made(th *starlark.Thread, elements int) error {
+	s := sessionOf(th)
+	if s.made += elements; s.made > s.limits.made+madePerOp*int(s.ops.Load()) {
+		return fmt.Errorf("strings and lists of more than %d elements in all", s.limits.made)
+	}
+	return nil
+}
+
+func guardedAdd(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	x, y := args[0], args[1]
 	if n, most, what := size(x); most > 0 {
 		if more, _, _ := size(y); n+more > most {
 			return nil, tooLarge(what, n+more, most)
+		} else if err := made(th, n+more); err != nil {
+			return nil, err
 		}
 	}
 	return starlark.Binary(syntax.PLUS, x, y)
 }
 
-func guardedMultiply(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+func guardedMultiply(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	x, y := args[0], args[1]
 	a, aNumber := x.(starlark.Int)
 	b, bNumber := y.(starlark.Int)
@@ -273,8 +297,12 @@ func guardedMultiply(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tupl
 			times, of = b, x
 		}
 		if n, most, what := size(of); n > 0 {
-			if k, ok := times.Int64(); !ok || k > int64(most/n) {
+			k, ok := times.Int64()
+			if !ok || k > int64(most/n) {
 				return nil, fmt.Errorf("a %s of %d, %v times: want at most %d in all", what, n, times, most)
+			}
+			if err := made(th, n*int(max(k, 0))); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -300,9 +328,11 @@ func guardedRemainder(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tup
 }
 
 // guardedPart is what += adds: as much as it likes, but not at once.
-func guardedPart(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+func guardedPart(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	if n, _, what := size(args[0]); n > maxText {
 		return nil, fmt.Errorf("+= of %w", tooLarge(what, n, maxText))
+	} else if err := made(th, n); err != nil {
+		return nil, err
 	}
 	return args[0], nil
 }
@@ -328,6 +358,20 @@ func guardedJoin(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 		}
 		return starlark.Call(th, join, args, kwargs)
 	}), nil
+}
+
+// guardedMaker is a builtin of Starlark's that builds something of its
+// arguments' elements.
+func guardedMaker(name string) starlark.Value {
+	original := starlark.Universe[name].(*starlark.Builtin)
+	return starlark.NewBuiltin(name, func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		for _, a := range args {
+			if err := made(th, max(starlark.Len(a), 0)); err != nil {
+				return nil, err
+			}
+		}
+		return original.CallInternal(th, args, kwargs)
+	})
 }
 
 // guardedText is a builtin of Starlark's that turns values into text.

@@ -20,9 +20,11 @@ import (
 //     operation traced: a loop that does nothing stops within about a second,
 //     a program over 2,048 ranks is not in the way of it;
 //   - operations in proportion to the chunks of the problem (opLimit);
-//   - memory: heapGrowth beyond what the traced operations themselves take;
-//   - deadline, for the few single steps that can take for ever. Only this
-//     last limit, which no program meets that another would not, is a time.
+//   - values: their sizes, and the elements of all of them (guard.go).
+//
+// These are counted, and stop the same program at the same place every time.
+// For what escapes them there are heapGrowth, of the whole process beyond what
+// the traced operations take, and a deadline.
 const (
 	idleSteps   = 30_000_000
 	stepsPerOp  = 500
@@ -38,12 +40,13 @@ const (
 
 // limits are those that tests need smaller.
 type limits struct {
+	made       int // elements of all strings and lists
 	heapGrowth int64
 	deadline   time.Duration
 	grace      time.Duration // from being stopped to being left behind
 }
 
-var usual = limits{heapGrowth: 512 << 20, deadline: time.Minute, grace: 2 * time.Second}
+var usual = limits{made: 1 << 24, heapGrowth: 4 << 30, deadline: 5 * time.Minute, grace: 2 * time.Second}
 
 // opLimit is how many operations a program over so many chunks, of all ranks
 // together, may have.
@@ -59,6 +62,7 @@ type session struct {
 	unit    int // chunks an index pair steps over, 0 where there is no such
 	trace   *lang.Trace
 	opLimit int
+	made    int          // elements of the values made so far
 	ops     atomic.Int64 // operations traced so far, for the watchman
 	broken  error        // told at the next operation
 	declare *declaration // set while the template's file itself is executed

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -8,7 +9,6 @@ import (
 
 // TestRunawayTemplates runs templates that would never end or take all memory.
 func TestRunawayTemplates(t *testing.T) {
-	small := limits{heapGrowth: 8 << 20, deadline: time.Minute, grace: time.Minute}
 	for _, c := range []struct{ name, body, want string }{
 		{"endless loop", `
     for i in range(1 << 22):
@@ -20,7 +20,16 @@ func TestRunawayTemplates(t *testing.T) {
 		{"endless append", `
     a = []
     for i in range(1 << 22):
-        a.append([0] * 1000)`, "more than 8 MiB of memory taken"},
+        a.append([0] * 1000)`, "more than 65536 elements in all"},
+		{"endless copies", `
+    a = []
+    for i in range(1 << 22):
+        a.append(list(range(1 << 10)))`, "more than 65536 elements in all"},
+		{"endless slices", `
+    a = [0] * 1000
+    b = []
+    for i in range(1 << 22):
+        b.append(a[1:])`, "more than 4 MiB of memory taken"},
 		{"doubled list", `
     a = [0]
     for i in range(60):
@@ -65,8 +74,11 @@ func TestRunawayTemplates(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l := usual
 			switch {
+			case strings.Contains(c.want, "elements"):
+				l.made = 1 << 16
 			case strings.Contains(c.want, "memory"):
-				l = small
+				runtime.GC()
+				l.heapGrowth = 4 << 20
 			case strings.Contains(c.want, "not done"):
 				l.deadline, l.grace = 50*time.Millisecond, 50*time.Millisecond
 			}
