@@ -38,6 +38,9 @@ func init() {
 	for name, v := range guards {
 		predeclared[name] = v
 	}
+	for _, name := range makers {
+		predeclared[name] = guardedMaker(name)
+	}
 }
 
 // library is the modules that load() reaches, each executed once.

@@ -46,12 +46,6 @@ var guards = starlark.StringDict{
 // makers are the builtins of Starlark's that build as much as they are given.
 var makers = []string{"dict", "enumerate", "list", "reversed", "set", "sorted", "tuple", "zip"}
 
-func init() {
-	for _, name := range makers {
-		guards[name] = guardedMaker(name)
-	}
-}
-
 // guarded are the operators that are turned into calls.
 var guarded = map[syntax.Token]string{
 	syntax.PLUS: "«+»", syntax.STAR: "«*»", syntax.PERCENT: "«%»",
