@@ -15,7 +15,13 @@ type Limits struct {
 	Bytes int64 // of the file; 0 is 256 MiB
 }
 
-const defaultBytes = 256 << 20
+const (
+	defaultBytes = 256 << 20
+	// Far beyond what any runtime takes; a short file cannot claim much memory.
+	maxChunks    = 1 << 20
+	mostOfAStep  = 1 << 14
+	mostChannels = 1 << 16
+)
 
 // Read reads an algorithm file in any of the dialects. An error names the line;
 // it is about text that is no such file, or leaves open what it means. What is
@@ -126,8 +132,8 @@ func (p *parser) algo() error {
 		or        int
 	}{
 		{&f.NGPUs, "ngpus", 1, 1 << 16, false, -1},
-		{&f.NChannels, "nchannels", 0, math.MaxInt32, false, -1},
-		{&f.NChunksPerLoop, "nchunksperloop", 1, 1 << 26, true, 0},
+		{&f.NChannels, "nchannels", 0, mostChannels, false, -1},
+		{&f.NChunksPerLoop, "nchunksperloop", 1, maxChunks, true, 0},
 		{&f.Root, "root", 0, 1 << 16, false, 0},
 	} {
 		n, err := p.number("algo", a.name, a.low, a.high)
@@ -172,7 +178,7 @@ func (p *parser) gpu(kind element) error {
 		into *int
 		name string
 	}{{&g.In, "i_chunks"}, {&g.Out, "o_chunks"}, {&g.Scratch, "s_chunks"}} {
-		n, err := p.need("gpu", a.name, 0, 1<<26)
+		n, err := p.need("gpu", a.name, 0, maxChunks)
 		if err != nil {
 			return err
 		}
@@ -260,19 +266,16 @@ func (p *parser) step() (s Step, err error) {
 	}
 	hasDep := int32(0)
 	for _, a := range [...]struct {
-		into *int32
-		name string
-		low  int64
-	}{{&s.S, "s", 0}, {&s.SrcOff, "srcoff", -1}, {&s.DstOff, "dstoff", -1}, {&s.Count, "cnt", 0},
-		{&s.DepID, "depid", -1}, {&s.Deps, "deps", -1}, {&hasDep, "hasdep", 0}} {
-		n, err := p.need("step", a.name, a.low, math.MaxInt32)
+		into      *int32
+		name      string
+		low, high int64
+	}{{&s.S, "s", 0, math.MaxInt32}, {&s.SrcOff, "srcoff", -1, math.MaxInt32}, {&s.DstOff, "dstoff", -1, math.MaxInt32},
+		{&s.Count, "cnt", 0, mostOfAStep}, {&s.DepID, "depid", -1, math.MaxInt32}, {&s.Deps, "deps", -1, math.MaxInt32}, {&hasDep, "hasdep", 0, 1}} {
+		n, err := p.need("step", a.name, a.low, a.high)
 		if err != nil {
 			return s, err
 		}
 		*a.into = int32(n)
-	}
-	if hasDep > 1 {
-		return s, p.errorf("attribute hasdep of step is %d: want 0 or 1", hasDep)
 	}
 	s.HasDep = hasDep == 1
 	return s, nil

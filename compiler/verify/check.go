@@ -57,6 +57,8 @@ type checker struct {
 	first   []int32 // number of its first step, one more than there are
 	stepTB  []int32 // by step
 
+	moved int64 // chunks, by all steps; filled by structure
+
 	// flagged is the first step at or after this one, in its threadblock, that
 	// posts a flag; -1 where there is none. By step; filled by structure.
 	flagged []int32

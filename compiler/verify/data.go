@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"fmt"
-
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 )
@@ -111,7 +109,7 @@ func (m *memory) execute(s int32) (usedGarbage bool) {
 // judge compares the outputs with the postcondition.
 func (m *memory) judge() {
 	c := m.c
-	whole := map[int]value{} // the reduction of input chunk index of every rank
+	whole := make([]value, c.col.LoopChunks()) // the reduction of an input chunk of every rank, once known
 	for g := range c.p.GPUs {
 		for i := range c.col.OutChunks(g) {
 			want := c.col.Want(g, i)
@@ -120,47 +118,52 @@ func (m *memory) judge() {
 			}
 			b, at := c.col.Place(g, collective.Out, i)
 			got := m.at(g, ir.Loc{Buf: b, Off: int32(at)}, 1)[0]
+			var right bool
 			if want.Kind == collective.WantInput {
-				if exp := m.values.input(want.Rank, want.Index); got != exp {
-					m.wrong(g, i, m.values.tell(got), m.values.tell(exp))
+				right = got == m.values.input(want.Rank, want.Index)
+			} else {
+				if whole[want.Index] == garbage {
+					whole[want.Index] = m.reduction(want.Index)
 				}
-				continue
+				right = got == whole[want.Index]
 			}
-			exp, ok := whole[want.Index]
-			if !ok {
-				exp = m.reduction(want.Index)
-				whole[want.Index] = exp
-			}
-			if got != exp || got == garbage {
-				m.wrong(g, i, m.values.tellReduction(got, want.Index, c.col.Ranks),
-					fmt.Sprintf("the reduction of input chunk %d of every rank", want.Index))
+			if !right {
+				m.wrong(g, i, got, want)
 			}
 		}
 	}
 }
 
-// reduction is the value of input chunk index of every rank, or garbage where
-// the program never made it.
+// never is the value of a reduction that the program did not make.
+const never value = -1
+
+// reduction is the value of input chunk index of every rank.
 func (m *memory) reduction(index int) value {
-	p := m.values.print(m.values.input(0, index))
 	if m.c.col.Ranks == 1 {
 		return m.values.input(0, index)
 	}
+	p := m.values.print(m.values.input(0, index))
 	for r := 1; r < m.c.col.Ranks; r++ {
 		p = p.plus(m.values.print(m.values.input(r, index)))
 	}
 	if x, ok := m.values.known(p); ok {
 		return x
 	}
-	return garbage
+	return never
 }
 
-func (m *memory) wrong(gpu, index int, got, want string) {
-	if m.c.r.full() {
+// wrong reports an output chunk, or only counts it where there are enough.
+func (m *memory) wrong(gpu, index int, got value, want collective.Want) {
+	v, ranks := m.values, m.c.col.Ranks
+	switch {
+	case m.c.r.full():
 		m.c.r.add(Finding{Kind: WrongResult, Severity: Error})
-		return
+	case want.Kind == collective.WantInput:
+		m.c.r.at(WrongResult, Error, gpu, -1, -1, "out[%d] ends as %s; want %s", index, v.tell(got), v.tell(v.input(want.Rank, want.Index)))
+	default:
+		m.c.r.at(WrongResult, Error, gpu, -1, -1, "out[%d] ends as %s; want the reduction of input chunk %d of every rank",
+			index, v.tellReduction(got, want.Index, ranks), want.Index)
 	}
-	m.c.r.at(WrongResult, Error, gpu, -1, -1, "out[%d] ends as %s; want %s", index, got, want)
 }
 
 // clobbered warns of an out-of-place program that writes into its input. NCCL's

@@ -6,9 +6,9 @@ package verify
 const (
 	maxSteps        = 1 << 27
 	maxThreadblocks = 1 << 24
-	maxPlaces       = 1 << 29 // chunks of all buffers of all ranks
-	maxMoved        = 1 << 31 // chunks moved by all steps together
-	maxIdle         = 1 << 22 // chunks that nothing moves
+	maxPlaces       = 1 << 28 // chunks of all buffers of all ranks
+	maxMoved        = 1 << 30 // chunks moved by all steps together
+	maxIdle         = 1 << 20 // chunks that nothing moves
 	maxRanks        = 1 << 16
 )
 

@@ -18,6 +18,9 @@ func (c *checker) structure() {
 			c.threadblock(g, t)
 		}
 	}
+	if c.r.OK() && c.moved > maxMoved {
+		c.r.at(Limit, Error, -1, -1, -1, "%d chunks moved: at most %d are verified", c.moved, int64(maxMoved))
+	}
 }
 
 // sizes checks the collective and the program's extent.
@@ -91,7 +94,7 @@ func (c *checker) extent() bool {
 		c.r.at(Limit, Error, -1, -1, -1, "%d chunks over %d ranks: at most %d chunks are verified", c.p.Collective.Chunks, len(c.p.GPUs), maxPlaces)
 		return false
 	}
-	places, moved := 0, int64(0)
+	places := 0
 	for g := range c.p.GPUs {
 		gpu := &c.p.GPUs[g]
 		if gpu.Scratch < 0 {
@@ -105,18 +108,14 @@ func (c *checker) extent() bool {
 		}
 		for t := range gpu.Threadblocks {
 			for i := range gpu.Threadblocks[t].Steps {
-				moved += int64(gpu.Threadblocks[t].Steps[i].Count)
+				c.moved += int64(min(max(gpu.Threadblocks[t].Steps[i].Count, 0), maxPlaces))
 			}
 		}
 	}
 	// A right program touches most of its chunks, so that a file of a few lines
 	// that claims to have millions of them is not worth their memory.
-	if int64(places) > 8*moved+maxIdle {
-		c.r.at(Limit, Error, -1, -1, -1, "%d chunks in all buffers, of which at most %d are ever moved", places, moved)
-		return false
-	}
-	if moved > maxMoved {
-		c.r.at(Limit, Error, -1, -1, -1, "%d chunks moved: at most %d are verified", moved, int64(maxMoved))
+	if int64(places) > 8*c.moved+maxIdle {
+		c.r.at(Limit, Error, -1, -1, -1, "%d chunks in all buffers, of which at most %d are ever moved", places, c.moved)
 		return false
 	}
 	return true
