@@ -33,7 +33,7 @@ const pieceBytes = 256 << 10
 // startChild starts a process and asks it what it is.
 func startChild(ctx context.Context, cmd command, sockets string, o HostOptions) (*child, Description, error) {
 	said := newRing(o.StderrBytes)
-	p := newProcess(cmd.path, cmd.args, nil, cmd.gently, said)
+	p := newProcess(cmd.path, cmd.args, said)
 	c := &child{name: cmd.name, process: p, loaded: map[string]bool{}}
 	c.client = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  handshake,
@@ -47,8 +47,9 @@ func startChild(ctx context.Context, cmd command, sockets string, o HostOptions)
 		SyncStderr:       said,
 		Logger:           logger(o.Logger),
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: sockets},
-		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, _ string) (runner.Runner, error) {
+		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, dir string) (runner.Runner, error) {
 			p.cmd.Env = append(environment(o.Env), spec.Env...)
+			p.marker = plugin.EnvUnixSocketDir + "=" + dir // made for this run alone
 			return p, nil
 		},
 	})

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -161,6 +162,9 @@ func TestCloseTakesTheGroupAndTheSockets(t *testing.T) {
 	}
 	gone(t, dir, "executor")
 	gone(t, dir, "grandchild")
+	if runtime.GOOS == "linux" {
+		gone(t, dir, "escaped")
+	}
 	if left, _ := filepath.Glob(filepath.Join(tmp, "*")); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
@@ -174,7 +178,7 @@ func TestCloseTakesTheGroupAndTheSockets(t *testing.T) {
 
 // hostToBeKilled starts an executor that has a child of its own, says so in
 // dir, and waits for its end.
-func hostToBeKilled(dir string) {
+func hostToBeKilled(dir string, frozen bool) {
 	h, err := executor.Start(context.Background(), "leaves-a-child", executor.HostOptions{Env: []string{state + "=" + dir}})
 	if err == nil {
 		_, err = h.Run(context.Background(), trial(&testing.T{}, 8))
@@ -183,6 +187,10 @@ func hostToBeKilled(dir string) {
 		_ = os.WriteFile(filepath.Join(dir, "failed"), []byte(err.Error()), 0o600)
 		os.Exit(1)
 	}
+	if b, err := os.ReadFile(filepath.Join(dir, "executor")); err == nil && frozen {
+		pid, _ := strconv.Atoi(string(b))
+		_ = syscall.Kill(pid, syscall.SIGSTOP)
+	}
 	leave2(dir, "ready")
 	select {}
 }
@@ -190,8 +198,14 @@ func hostToBeKilled(dir string) {
 func leave2(dir, name string) { _ = os.WriteFile(filepath.Join(dir, name), nil, 0o600) }
 
 func TestKilledHostLeavesNothing(t *testing.T) {
+	for _, how := range []string{"host", "host-of-frozen"} {
+		t.Run(how, func(t *testing.T) { killHost(t, how) })
+	}
+}
+
+func killHost(t *testing.T, how string) {
 	dir, tmp := t.TempDir(), t.TempDir()
-	host := exec.Command(os.Args[0], "host", dir)
+	host := exec.Command(os.Args[0], how, dir)
 	host.Env = append(os.Environ(), "TMPDIR="+tmp)
 	host.Stderr = os.Stderr
 	if err := host.Start(); err != nil {
@@ -208,6 +222,9 @@ func TestKilledHostLeavesNothing(t *testing.T) {
 	_ = host.Wait()
 	gone(t, dir, "executor")
 	gone(t, dir, "grandchild")
+	if runtime.GOOS == "linux" {
+		gone(t, dir, "escaped")
+	}
 	if left, _ := filepath.Glob(filepath.Join(tmp, "*")); len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}

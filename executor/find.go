@@ -52,7 +52,7 @@ func Lookup(name string, dirs ...string) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	if c.gently {
+	if c.builtin {
 		return Found{Name: c.name, Kind: "built-in"}, nil
 	}
 	return Found{Name: c.name, Kind: "plugin", Path: c.path}, nil
@@ -60,10 +60,10 @@ func Lookup(name string, dirs ...string) (Found, error) {
 
 // command is how an executor is started.
 type command struct {
-	name   string
-	path   string
-	args   []string
-	gently bool // our own Serve answers, which takes its group with it
+	name    string
+	path    string
+	args    []string
+	builtin bool
 }
 
 // find turns a name into a command: a path where it has a slash, then a
@@ -85,7 +85,7 @@ func find(name string, dirs []string) (command, error) {
 	}
 	if builtin(name) != nil {
 		path, err := selfPath()
-		return command{name: name, path: path, args: []string{serveCommand, name}, gently: true}, err
+		return command{name: name, path: path, args: []string{serveCommand, name}, builtin: true}, err
 	}
 	for _, dir := range searched(dirs) {
 		if path := filepath.Join(dir, pluginPrefix+name); name != "" && executable(path) {

@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 		executor.RegisterBuiltin(name, func() executor.Executor { return nil })
 	}
 	executor.Dispatch(os.Args)
-	if len(os.Args) == 3 && os.Args[1] == "host" {
-		hostToBeKilled(os.Args[2])
+	if len(os.Args) == 3 && strings.HasPrefix(os.Args[1], "host") {
+		hostToBeKilled(os.Args[2], os.Args[1] == "host-of-frozen")
 	}
 	os.Exit(m.Run())
 }
@@ -63,13 +63,15 @@ func leave(name string, pid int) {
 	_ = os.WriteFile(filepath.Join(os.Getenv(state), name), []byte(strconv.Itoa(pid)), 0o600)
 }
 
-// grandchild starts a process that outlives its parent unless someone minds.
-func grandchild() {
+// grandchild starts a process that outlives its parent unless someone minds;
+// one in a session of its own is no member of its parent's group.
+func grandchild(name string, session bool) {
 	c := exec.Command("sleep", "60")
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: session}
 	if err := c.Start(); err != nil {
 		panic(err)
 	}
-	leave("grandchild", c.Process.Pid)
+	leave(name, c.Process.Pid)
 }
 
 type fault struct {
@@ -149,11 +151,12 @@ var faults = map[string]fault{
 	"sleeps-at-start": {early: func() { time.Sleep(time.Hour) }, run: right},
 	"leaves-a-child": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 		leave("executor", os.Getpid())
-		grandchild()
+		grandchild("grandchild", false)
+		grandchild("escaped", true)
 		return right(ctx, t)
 	}},
 	"leaves-a-child-and-dies": {run: func(context.Context, executor.Trial) (executor.Measurement, error) {
-		grandchild()
+		grandchild("grandchild", false)
 		os.Exit(1)
 		return executor.Measurement{}, nil
 	}},

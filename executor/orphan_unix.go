@@ -31,11 +31,11 @@ func divertStdout() (*os.File, error) {
 }
 
 // dieWithHost ends this process and all of its group when the host is gone:
-// at once where the system sends a signal for it (SIGTERM, see spawn), within
-// half a second where only the parent's pid tells.
+// at once where the system sends a signal for it, within half a second where
+// only the parent's pid tells.
 func dieWithHost() {
 	term := make(chan os.Signal, 1)
-	signal.Notify(term, syscall.SIGTERM)
+	signal.Notify(term, syscall.SIGTERM, syscall.SIGHUP) // a stopped group gets the second
 	// A log line to a host that is gone must not kill us before we have tidied
 	// up. Caught, not ignored: what this process starts would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -57,6 +57,7 @@ func dieWithHost() {
 			}
 			time.Sleep(2 * time.Millisecond)
 		}
+		sweep(plugin.EnvUnixSocketDir + "=" + os.Getenv(plugin.EnvUnixSocketDir))
 		if unix.Getpgrp() == os.Getpid() {
 			_ = unix.Kill(-os.Getpid(), unix.SIGKILL)
 		}

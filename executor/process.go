@@ -15,12 +15,12 @@ import (
 )
 
 // process is one run of an executor's binary, as go-plugin asks for it. It
-// differs from go-plugin's own in what happens at the end: the whole group is
-// killed, a grandchild holding a pipe can't make anyone wait, and how the
+// differs from go-plugin's own in what happens at the end: whoever it started is
+// killed too, a grandchild holding a pipe can't make anyone wait, and how the
 // process ended is kept.
 type process struct {
 	cmd    *exec.Cmd
-	gently bool // it takes its own group with it on SIGTERM
+	marker string // a variable of its environment that no other run has
 	stderr *ring
 
 	out, err *os.File // our ends of its standard output and error
@@ -40,10 +40,9 @@ var _ runner.Runner = (*process)(nil)
 // what is still in it.
 const linger = time.Second
 
-func newProcess(path string, args, env []string, gently bool, stderr *ring) *process {
+func newProcess(path string, args []string, stderr *ring) *process {
 	return &process{
-		cmd:    &exec.Cmd{Path: path, Args: append([]string{path}, args...), Env: env},
-		gently: gently,
+		cmd:    &exec.Cmd{Path: path, Args: append([]string{path}, args...)},
 		stderr: stderr,
 		exited: make(chan struct{}),
 	}
@@ -62,7 +61,7 @@ func (p *process) Start(context.Context) error {
 		return err
 	}
 	p.cmd.Stdout, p.cmd.Stderr = outW, errW
-	err = spawn(p.cmd, p.gently)
+	err = spawn(p.cmd)
 	outW.Close()
 	errW.Close()
 	if err != nil {
@@ -94,7 +93,8 @@ func (p *process) readStdout(first *io.PipeWriter) {
 
 func (p *process) reap() {
 	awaitEnd(p.cmd.Process.Pid)
-	p.killGroup() // whoever it left behind
+	p.killGroup()   // whoever it left behind,
+	sweep(p.marker) // wherever that has gone
 	p.mu.Lock()
 	p.pid = 0
 	p.mu.Unlock()

@@ -89,7 +89,7 @@ var (
 // prepare makes a good child of this process, where a host has started it.
 func prepare() {
 	prepared.Do(func() {
-		if os.Getenv(handshake.MagicCookieKey) != handshake.MagicCookieValue {
+		if !startedByHost() {
 			return
 		}
 		var err error
@@ -99,4 +99,9 @@ func prepare() {
 		}
 		dieWithHost()
 	})
+}
+
+// startedByHost tells whether this process is an executor's.
+func startedByHost() bool {
+	return os.Getenv(handshake.MagicCookieKey) == handshake.MagicCookieValue
 }

@@ -21,9 +21,8 @@ type spawnRequest struct {
 }
 
 // spawn starts cmd in a process group of its own, to be killed with this
-// process where the system can do that. gently asks for SIGTERM in place of
-// SIGKILL, for a child that is known to take its group with it.
-func spawn(cmd *exec.Cmd, gently bool) error {
+// process where the system can do that.
+func spawn(cmd *exec.Cmd) error {
 	spawner.once.Do(func() {
 		go func() {
 			runtime.LockOSThread() // never unlocked: the thread lives as long as we do
@@ -32,7 +31,7 @@ func spawn(cmd *exec.Cmd, gently bool) error {
 			}
 		}()
 	})
-	isolate(cmd, gently)
+	isolate(cmd)
 	r := spawnRequest{cmd, make(chan error, 1)}
 	spawner.start <- r
 	return <-r.done

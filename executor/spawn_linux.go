@@ -1,8 +1,11 @@
 package executor
 
 import (
+	"bytes"
 	"errors"
+	"os"
 	"os/exec"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -13,12 +16,17 @@ const self = "/proc/self/exe"
 
 func selfPath() (string, error) { return self, nil }
 
-func isolate(cmd *exec.Cmd, gently bool) {
-	sig := syscall.SIGKILL
-	if gently {
-		sig = syscall.SIGTERM
+func isolate(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// An executor that is built with this package takes its whole group along when
+// its host dies (dieWithHost), if it is asked with a signal it can catch. The
+// setting belongs to the main thread, which is where init runs.
+func init() {
+	if startedByHost() {
+		_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0)
 	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: sig}
 }
 
 // awaitEnd waits for the end of a child without reaping it: its pid, and so its
@@ -34,3 +42,37 @@ func awaitEnd(pid int) {
 
 // redirect makes descriptor to the same file as from.
 func redirect(from, to int) error { return unix.Dup3(from, to, 0) }
+
+// sweep kills every process that has a string in its environment as it was
+// started: those a dead executor started in groups of their own. It looks at
+// our user's processes only, and never at this one.
+func sweep(marker string) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		// Held before it is looked at: the number can't become another's.
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			continue
+		}
+		if env, err := os.ReadFile("/proc/" + e.Name() + "/environ"); err == nil && hasVariable(env, marker) {
+			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+		}
+		unix.Close(fd)
+	}
+}
+
+func hasVariable(environ []byte, marker string) bool {
+	for v := range bytes.SplitSeq(environ, []byte{0}) {
+		if string(v) == marker {
+			return true
+		}
+	}
+	return false
+}

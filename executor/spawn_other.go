@@ -13,9 +13,12 @@ import (
 
 func selfPath() (string, error) { return os.Executable() }
 
-func isolate(cmd *exec.Cmd, _ bool) {
+func isolate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 }
+
+// sweep needs other processes' environments, which only Linux shows.
+func sweep(string) {}
 
 // awaitEnd waits for the end of a child without reaping it: its pid, and so its
 // group's number, stay its own until then. Where no call does that, a zombie is
