@@ -29,6 +29,7 @@ var passes = [...]pass{
 	{"order", "find the global order in which instructions are handed to threadblocks", true, order},
 	{"threadblocks", "create threadblocks and give every instruction to one", true, threadblocks},
 	{"synchronise", "find the waits that program order and messages do not imply", true, synchronise},
+	{"gather", "let a run of reductions into one place wait for all its sources at once", false, gather},
 	{"emit", "write the IR", true, emit},
 }
 
@@ -49,7 +50,9 @@ var passOrder = [...]struct{ before, after, why string }{
 	{"fuse rrs", "depths", "fusing shortens paths"},
 	{"order", "threadblocks", "order may take fused instructions apart, which changes the pairs of connections"},
 	{"threadblocks", "synchronise", "what one threadblock does in order needs no wait"},
+	{"synchronise", "gather", "a run has no more waits to gather than are left"},
 	{"synchronise", "emit", "the IR carries the waits"},
+	{"gather", "emit", "the IR carries the waits where they are gathered"},
 }
 
 func init() {

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
 )
 
 // threadblocks creates the threadblocks and gives every instruction to one, in
@@ -14,6 +17,8 @@ import (
 //	s → 3 ch 0          the threadblock of (send 3, channel 0)
 //	cpy                 the one, of its instance, whose latest instruction is
 //	                    earliest in the order
+//	re                  the one that reduced into the same place before, so that
+//	                    a run of reductions needs no waits in between
 //
 // Pass channels saw to it that a connection is in one pair at most. A rank that
 // sends and receives nothing gets a threadblock for its local instructions.
@@ -29,6 +34,7 @@ func threadblocks(u *unit) error {
 
 	u.tbOf, u.posOf = make([]int32, len(u.ins)), make([]int32, len(u.ins))
 	latest := make([]int32, len(u.tbs)) // by threadblock: 1 + its latest instruction's place in the order
+	reducer := map[place]int32{}        // who reduced into a place last
 	for at, i := range u.seq {
 		in := &u.ins[i]
 		var tb int32
@@ -37,6 +43,13 @@ func threadblocks(u *unit) error {
 			tb = putTB[u.msgs[in.put].conn]
 		case in.get != none:
 			tb = getTB[u.msgs[in.get].conn]
+		case in.op == ir.Reduce:
+			at := place{in.rank, in.dstOff, in.count, in.dstBuf}
+			before, again := reducer[at]
+			if tb = before; !again {
+				tb = u.idlest(in.rank, u.ops[in.of].key, latest)
+			}
+			reducer[at] = tb
 		default:
 			tb = u.idlest(in.rank, u.ops[in.of].key, latest)
 		}
@@ -46,6 +59,12 @@ func threadblocks(u *unit) error {
 		latest[tb] = int32(at) + 1
 	}
 	return nil
+}
+
+// place is a run of chunks of a rank's buffer.
+type place struct {
+	rank, off, count int32
+	buf              collective.Buffer
 }
 
 // pairs creates the threadblocks: one for every pair of connections that a fused

@@ -1,0 +1,80 @@
+package compiler
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// maxGathered is how many reductions one run has: MSCCL fuses no more.
+const maxGathered = 16
+
+// gather lets a run of reductions into one place wait for all of its sources
+// before the first, so that a runtime can do the run as one operation, reading
+// and writing the place once.
+//
+//	tb 2: 1 re sc[0] ⊕ in[0]  waits tb 0 step 0        1 re sc[0] ⊕ in[0]  waits tb 0 step 0, tb 1 step 0
+//	      2 re sc[1] ⊕ in[0]  waits tb 1 step 0        2 re sc[1] ⊕ in[0]
+//
+// Only a wait for what precedes the first of the run in the global order is
+// moved: the order stays an execution that never blocks.
+func gather(u *unit) error {
+	at := make([]int32, len(u.ins)) // by instruction: its place in the order
+	for n, i := range u.seq {
+		at[i] = int32(n)
+	}
+	moved := map[int32][]int32{} // by first of a run: its waits now; by others: none
+	for t := range u.tbs {
+		steps := u.tbs[t].steps
+		for from := 0; from < len(steps); {
+			to := from + 1
+			for to < len(steps) && to-from < maxGathered && u.continues(steps[from], steps[to], at) {
+				to++
+			}
+			if to-from > 1 {
+				u.hoist(steps[from:to], moved)
+			}
+			from = to
+		}
+	}
+	if len(moved) == 0 {
+		return nil
+	}
+	waits := newCSR(len(u.ins))
+	for i := range int32(len(u.ins)) {
+		if list, ok := moved[i]; ok {
+			waits.list = append(waits.list, list...)
+		} else {
+			waits.list = append(waits.list, u.waits.row(i)...)
+		}
+		waits.end()
+	}
+	u.waits = waits
+	return nil
+}
+
+// continues tells whether reduction b can be done in one with the run that
+// reduction a begins.
+func (u *unit) continues(a, b int32, at []int32) bool {
+	x, y := &u.ins[a], &u.ins[b]
+	if x.op != ir.Reduce || y.op != ir.Reduce ||
+		x.dstBuf != y.dstBuf || x.dstOff != y.dstOff || x.count != y.count || x.srcBuf != y.srcBuf {
+		return false
+	}
+	return !slices.ContainsFunc(u.waits.row(b), func(p int32) bool { return at[p] > at[a] })
+}
+
+// hoist gives the first of a run the waits of all, of each threadblock the
+// latest step.
+func (u *unit) hoist(run []int32, moved map[int32][]int32) {
+	var all []int32
+	for _, i := range run {
+		all = append(all, u.waits.row(i)...)
+		moved[i] = nil
+	}
+	slices.SortFunc(all, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(u.tbOf[a], u.tbOf[b]), cmp.Compare(u.posOf[b], u.posOf[a]))
+	})
+	moved[run[0]] = slices.CompactFunc(all, func(a, b int32) bool { return u.tbOf[a] == u.tbOf[b] })
+}
