@@ -39,6 +39,7 @@ var exits = []struct {
 	{exitWrong, as[*wrongError]},
 	{exitNothing, as[*nothingError]},
 	{exitNothing, as[*search.NothingFound]},
+	{exitNothing, is(results.ErrNothingFits)},
 	{exitUsage, as[*usageError]},
 	{exitUsage, is(executor.ErrNotFound)},
 	{exitUsage, is(executor.ErrUnsupported)},

@@ -23,7 +23,7 @@ func untilInterrupted(stderr io.Writer) (context.Context, func()) {
 		case <-done:
 			return
 		}
-		fmt.Fprintln(stderr, "\ninterrupted: saving; once more to leave at once")
+		fmt.Fprintln(stderr, "\ninterrupted; once more to leave at once")
 		cancel()
 		select {
 		case <-signals:

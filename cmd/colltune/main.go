@@ -42,14 +42,12 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		// What cobra itself refuses: commands, flags and numbers of arguments.
 		err = usage(err)
 	}
-	if err != nil && !errors.Is(err, errTold) {
+	code := exitCode(err)
+	if err != nil && code != exitInterrupted { // that has been said
 		fmt.Fprintln(stderr, "colltune:", strings.TrimRight(err.Error(), "\n"))
 	}
-	return exitCode(err)
+	return code
 }
-
-// errTold is in an error whose message has been printed already.
-var errTold = errors.New("told")
 
 // newRoot builds the tree of commands. started is set when a command begins.
 func newRoot(started *bool) *cobra.Command {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search"
 )
@@ -29,12 +30,8 @@ finished one it prints the table.`,
 			if a.problem, a.options, err = search.FromPlan(a.plan); err != nil {
 				return usage(fmt.Errorf("%s: %w", args[0], err))
 			}
-			if !given(cmd, "executor") {
-				// By name; a plugin that was given as a file has to be given again
-				// where it is on no path.
-				if err := cmd.Flags().Set("executor", a.plan.Executor); err != nil {
-					return err
-				}
+			if err := sameExecutor(cmd, a.plan.Executor); err != nil {
+				return err
 			}
 			effort, err := effortOf(cmd)
 			if err != nil {
@@ -47,4 +44,19 @@ finished one it prints the table.`,
 	effortFlags(cmd)
 	outputFlags(cmd)
 	return cmd
+}
+
+// sameExecutor takes the plan's executor where none is given; one that is given
+// must be called the same: a plugin that is on no path has to be given as a
+// file again.
+func sameExecutor(cmd *cobra.Command, planned string) error {
+	if !given(cmd, "executor") {
+		return cmd.Flags().Set("executor", planned)
+	}
+	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
+	found, err := executor.Lookup(flagValue(cmd, "executor"), dirs...)
+	if err == nil && found.Name != planned {
+		err = usagef("--executor %s: the campaign's trials are %s's", found.Name, planned)
+	}
+	return err
 }
