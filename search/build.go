@@ -54,15 +54,20 @@ func (e *enumeration) build(ctx context.Context) error {
 // before it: what can be refused cheaply is.
 func (e *enumeration) compile(d *draft) (*built, error) {
 	p := e.problem
-	result, err := compiler.Compile(d.program, compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology)})
+	options := compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology)}
+	result, err := compiler.Compile(d.program, options)
 	if err != nil {
 		return &built{refusal: &Refusal{Reason: Uncompiled, Detail: err.Error()}}, nil
 	}
-	b := &built{program: result.Program}
-	if n, sms := b.program.MaxThreadblocks(), p.Topology.MinSMs(); n > sms {
-		b.refusal = &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("%d threadblocks on a GPU of %d SMs", n, sms)}
-		return b, nil
+	if n, sms := result.Program.MaxThreadblocks(), p.Topology.MinSMs(); n > sms {
+		// They must all run at once. Sends and receives that have a threadblock
+		// each can share one, and then are done in turn.
+		options.MaxThreadblocks = sms
+		if result, err = compiler.Compile(d.program, options); err != nil {
+			return &built{refusal: &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("%d threadblocks on a GPU of %d SMs: %v", n, sms, err)}}, nil
+		}
 	}
+	b := &built{program: result.Program}
 	report := verify.Check(b.program, verify.Options{Linked: p.Topology.Linked})
 	if err := report.Err(); err != nil {
 		b.refusal = &Refusal{Reason: Unverified, Detail: err.Error()}
