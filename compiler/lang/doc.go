@@ -1,10 +1,12 @@
 // Package lang is the chunk language of GC3 section 3: a program moves
 // references to chunks between the buffers of ranks, and what it did is traced.
 //
-//	t := lang.NewTrace("ring", coll)
-//	c := t.Chunk(1, collective.In, 0, 1)      // chunk 0 of rank 1's input
-//	c = t.Chunk(2, collective.In, 0, 1).Reduce(c) // rank 2: own ⊕ arrived
-//	p, err := t.Finish()                      // postcondition checked
+//	t := lang.NewTrace("sum", coll)                   // allreduce in place, 2 ranks
+//	a, err := t.Chunk(0, collective.In, 0, 1, 1)      // chunk 0 of rank 0's input
+//	b, err := t.Chunk(1, collective.In, 0, 1, 1)
+//	b, err = b.Reduce(a, -1)                          // rank 1: own ⊕ rank 0's
+//	_, err = b.Copy(0, collective.In, 0, -1)          // and back, any channel
+//	p, err := t.Finish()                              // postcondition checked
 //
 // Invariants: only the latest reference to a place can be used, reading what
 // nothing wrote is an error, and every error carries the line of the program

@@ -300,3 +300,18 @@ func TestTooLargeToTrace(t *testing.T) {
 		}
 	}
 }
+
+// TestDocExample is the program of the package's documentation.
+func TestDocExample(t *testing.T) {
+	w := &writer{Trace: NewTrace("sum", coll(t, "allreduce", 2, 1, true))}
+	a := w.chunk(0, in, 0, 1)
+	b := w.reduce(w.chunk(1, in, 0, 1), a)
+	w.copy(b, 0, in, 0)
+	if w.err != nil {
+		t.Fatal(w.err)
+	}
+	p, err := w.Finish()
+	if err != nil || len(p.Ops) != 2 || p.Ops[0].Src.Rank != 0 || p.Ops[0].Dst.Rank != 1 || p.Ops[0].Channel != -1 {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
