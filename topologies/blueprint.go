@@ -13,19 +13,33 @@ const (
 	maxEdges = 1_000_000
 )
 
-// blueprint is a system before it is laid out: one node, how often it is there,
-// and what joins the copies. Files and generators draw blueprints; build lays
-// them out.
+// blueprint is a system before it is laid out: the kinds of node, in what order
+// they come, and what joins them. Files and generators draw blueprints; build
+// lays them out.
 type blueprint struct {
-	name, runtime, arch, cpu string
+	name, runtime, arch string
 
-	nodes     int
-	gpus, sms int // of a node
-	switches  []switchPlan
-	links     []linkPlan
-	nics      []nicPlan
-	fabric    *fabricPlan
+	kinds  []nodePlan
+	order  []int // the kind of each node, from the start again where there are more
+	nodes  int
+	fabric *fabricPlan
+
 	protocols [3]Protocol
+}
+
+// kind is what a node is.
+func (b *blueprint) kind(node int) *nodePlan { return &b.kinds[b.order[node%len(b.order)]] }
+
+// nodePlan is one kind of node.
+type nodePlan struct {
+	label    string // empty where there is only one kind
+	cpu      string
+	gpus     int
+	sms      int             // of a GPU
+	memory   units.Bandwidth // of a GPU; 0 where the file does not say
+	switches []switchPlan
+	links    []linkPlan
+	nics     []nicPlan
 }
 
 // wire is what every kind of link has.
@@ -36,154 +50,207 @@ type wire struct {
 	latency   units.Duration
 }
 
-// linkPlan joins two GPUs of a node, both ways or one.
+// end is where a link of a node ends: GPU g is g, switch i is ^i.
+type end int
+
+// linkPlan joins two GPUs or switches of a node, both ways or one.
 type linkPlan struct {
-	a, b   int
+	a, b   end
 	oneWay bool
 	wire
 }
 
-// switchPlan joins each of some GPUs of a node to one switch, both ways.
+// switchPlan is a switch of a node, or a processor, and the GPUs joined to it
+// both ways; there may be none, where links lead to it.
 type switchPlan struct {
 	name string
 	gpus []int
 	wire
 }
 
-// nicPlan is a NIC of a node: which GPUs send and which receive through it.
+// nicPlan is a NIC of a node: which GPUs send and which receive through it, or
+// the switch it hangs on.
 type nicPlan struct {
+	number          int // among the node's, as the file has them
 	sends, receives []int
+	at              int             // the switch; -1 for none
 	bandwidth       units.Bandwidth // each way
-	latency         units.Duration  // between GPU and NIC
+	bus             units.Bandwidth // between a GPU, or the switch, and the NIC
+	latency         units.Duration  // the same
 	message         units.Duration  // a message's cost on the way out
+	far             []farPlan
 }
 
-// fabricPlan joins the NICs of all nodes.
-type fabricPlan struct {
-	name    string
-	latency units.Duration // from NIC to NIC
+// farPlan is GPUs that reach a NIC at another cost.
+type farPlan struct {
+	gpus      []int
+	bandwidth units.Bandwidth
+	latency   units.Duration
 }
 
-// oversized says what of the blueprint is more than a topology may be, before
-// any of it is built; nil where it fits.
-func (b *blueprint) oversized() error {
-	ranks := int64(b.nodes) * int64(b.gpus)
-	edges := int64(2 * len(b.links))
-	for _, s := range b.switches {
-		edges += 2 * int64(len(s.gpus))
-	}
-	if b.nodes > 1 {
-		for _, n := range b.nics {
-			edges += int64(len(n.sends)+len(n.receives)) + 2
-		}
-	}
-	switch {
-	case ranks > maxRanks:
-		return fmt.Errorf("%d nodes of %d GPUs are %d ranks: want at most %d", b.nodes, b.gpus, ranks, maxRanks)
-	case int64(b.nodes)*edges > maxEdges:
-		return fmt.Errorf("%d nodes of %d links each way are %d: want at most %d", b.nodes, edges, int64(b.nodes)*edges, maxEdges)
-	}
-	return nil
-}
-
-// only keeps the GPUs named by their local numbers, and of switches and NICs
-// those that still serve one.
-func (b *blueprint) only(gpus []int) error {
+// only keeps the GPUs named by their local numbers, and of links, switches and
+// NICs what still leads to one.
+func (n *nodePlan) only(gpus []int, system string) error {
 	keep := map[int]bool{}
 	for _, g := range gpus {
 		switch {
-		case g < 0 || g >= b.gpus:
-			return fmt.Errorf("gpu %d is not there: a node of %s has GPUs 0 to %d", g, b.name, b.gpus-1)
+		case g < 0 || g >= n.gpus:
+			return fmt.Errorf("gpu %d is not there: a node of %s has GPUs 0 to %d", g, system, n.gpus-1)
 		case keep[g]:
 			return fmt.Errorf("gpu %d is named twice", g)
 		}
 		keep[g] = true
 	}
 	gone := func(g int) bool { return !keep[g] }
-	b.links = slices.DeleteFunc(slices.Clone(b.links), func(l linkPlan) bool { return gone(l.a) || gone(l.b) })
-	for i := range b.switches {
-		b.switches[i].gpus = slices.DeleteFunc(slices.Clone(b.switches[i].gpus), gone)
+	lost := func(e end) bool { return e >= 0 && gone(int(e)) }
+	left := func(gpus []int) []int { return slices.DeleteFunc(slices.Clone(gpus), gone) }
+
+	n.links = slices.DeleteFunc(slices.Clone(n.links), func(l linkPlan) bool { return lost(l.a) || lost(l.b) })
+	n.nics = slices.Clone(n.nics)
+	for i := range n.nics {
+		nic := &n.nics[i]
+		nic.sends, nic.receives = left(nic.sends), left(nic.receives)
+		nic.far = slices.Clone(nic.far)
+		for j := range nic.far {
+			nic.far[j].gpus = left(nic.far[j].gpus)
+		}
 	}
-	b.switches = slices.DeleteFunc(b.switches, func(s switchPlan) bool { return len(s.gpus) == 0 })
-	for i := range b.nics {
-		b.nics[i].sends = slices.DeleteFunc(slices.Clone(b.nics[i].sends), gone)
-		b.nics[i].receives = slices.DeleteFunc(slices.Clone(b.nics[i].receives), gone)
+	n.switches = slices.Clone(n.switches)
+	for i := range n.switches {
+		n.switches[i].gpus = left(n.switches[i].gpus)
 	}
-	b.nics = slices.DeleteFunc(b.nics, func(n nicPlan) bool { return len(n.sends)+len(n.receives) == 0 })
+	n.prune()
+	n.nics = slices.DeleteFunc(n.nics, func(nic nicPlan) bool {
+		return nic.at < 0 && len(nic.sends)+len(nic.receives) == 0 &&
+			!slices.ContainsFunc(nic.far, func(f farPlan) bool { return len(f.gpus) > 0 })
+	})
 	return nil
 }
 
-// build lays the blueprint out. gpus are the local numbers that are there, by
-// rising number. NICs and the fabric are there from two nodes on: a node alone
-// sends nothing through them. It fails where two links of one kind join the
-// same two vertices, or where some rank cannot reach another.
-func (b *blueprint) build(gpus []int) (*Topology, error) {
-	t := &Topology{
-		Name: b.name, Nodes: b.nodes, Runtime: b.runtime, Arch: b.arch, CPU: b.cpu,
-		Protocols: b.protocols,
-	}
-	local := make([]int, b.gpus) // position among those that are there
-	for i, g := range gpus {
-		local[g] = i
-	}
-	for node := range b.nodes {
-		for _, g := range gpus {
-			t.Ranks = append(t.Ranks, Rank{Node: node, Local: g, SMs: b.sms})
-			t.Vertices = append(t.Vertices, Vertex{Kind: GPU, Node: node, Name: gpuName(g)})
-		}
-	}
-	nics := b.nics
-	if b.nodes == 1 {
-		nics = nil
-	}
-	inner := len(b.switches) + len(nics) // vertices of a node that are not ranks
-	fabric := len(t.Ranks) + b.nodes*inner
-	for node := range b.nodes {
-		rank := func(gpu int) int { return node*len(gpus) + local[gpu] }
-		for _, l := range b.links {
-			t.join(rank(l.a), rank(l.b), l.wire)
-			if !l.oneWay {
-				t.join(rank(l.b), rank(l.a), l.wire)
+// prune takes away switches that lead nowhere: no GPU, no NIC, and at most one
+// other switch. What hangs on them is gone too, so it goes on until nothing
+// changes.
+func (n *nodePlan) prune() {
+	for i := 0; i < len(n.switches); i++ {
+		at := ^end(i)
+		leads := len(n.switches[i].gpus)
+		for _, l := range n.links {
+			switch {
+			case l.a != at && l.b != at:
+			case l.a >= 0 || l.b >= 0:
+				leads += 2 // to a GPU
+			default:
+				leads++
 			}
 		}
-		for _, s := range b.switches {
-			v := len(t.Vertices)
-			t.Vertices = append(t.Vertices, Vertex{Kind: Switch, Node: node, Name: s.name})
-			for _, g := range s.gpus {
-				t.join(rank(g), v, s.wire)
-				t.join(v, rank(g), s.wire)
-			}
+		hangs := slices.ContainsFunc(n.nics, func(nic nicPlan) bool { return nic.at == i })
+		if len(n.switches[i].gpus) > 0 || hangs || leads > 1 {
+			continue
 		}
-		for i, n := range nics {
-			v := len(t.Vertices)
-			t.Vertices = append(t.Vertices, Vertex{Kind: NIC, Node: node, Name: fmt.Sprintf("nic %d", i)})
-			bus := wire{kind: Net, count: 1, bandwidth: n.bandwidth, latency: n.latency}
-			for _, g := range n.sends {
-				t.join(rank(g), v, bus)
-			}
-			for _, g := range n.receives {
-				t.join(v, rank(g), bus)
-			}
-			if len(n.sends) > 0 {
-				t.Edges = append(t.Edges, Edge{From: v, To: fabric, Kind: Net, Count: 1,
-					Bandwidth: n.bandwidth, Latency: b.fabric.latency, Message: n.message})
-			}
-			if len(n.receives) > 0 {
-				t.Edges = append(t.Edges, Edge{From: fabric, To: v, Kind: Net, Count: 1, Bandwidth: n.bandwidth})
-			}
-		}
+		n.drop(i)
+		i = -1
 	}
-	if b.nodes > 1 && b.fabric != nil {
-		t.Vertices = append(t.Vertices, Vertex{Kind: Fabric, Node: -1, Name: b.fabric.name})
-	}
-	slices.SortFunc(t.Edges, compareEdges)
-	if err := t.check(); err != nil {
-		return nil, err
-	}
-	return t, nil
 }
 
-func (t *Topology) join(from, to int, w wire) {
-	t.Edges = append(t.Edges, Edge{From: from, To: to, Kind: w.kind, Count: w.count,
-		Bandwidth: units.Bandwidth(w.count) * w.bandwidth, Latency: w.latency})
+// drop takes switch i away, with its links, and numbers the others anew.
+func (n *nodePlan) drop(i int) {
+	n.switches = slices.Delete(slices.Clone(n.switches), i, i+1)
+	n.links = slices.DeleteFunc(slices.Clone(n.links), func(l linkPlan) bool { return l.a == ^end(i) || l.b == ^end(i) })
+	renumber := func(e end) end {
+		if e < ^end(i) {
+			return e + 1
+		}
+		return e
+	}
+	for j := range n.links {
+		n.links[j].a, n.links[j].b = renumber(n.links[j].a), renumber(n.links[j].b)
+	}
+	for j := range n.nics {
+		if n.nics[j].at > i {
+			n.nics[j].at--
+		}
+	}
+}
+
+// only keeps the GPUs of those local numbers in every node.
+func (b *blueprint) only(gpus []int) error {
+	for i := range b.kinds {
+		system := b.name
+		if b.kinds[i].label != "" {
+			system += " of kind " + b.kinds[i].label
+		}
+		if err := b.kinds[i].only(gpus, system); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// links of a node each way, NICs and their way to the fabric included.
+func (n *nodePlan) edges(nodes int) int64 {
+	edges := int64(2 * len(n.links))
+	for _, s := range n.switches {
+		edges += 2 * int64(len(s.gpus))
+	}
+	if nodes > 1 {
+		for _, nic := range n.nics {
+			edges += int64(len(nic.sends)+len(nic.receives)) + 4
+			for _, f := range nic.far {
+				edges += 2 * int64(len(f.gpus))
+			}
+		}
+	}
+	return edges
+}
+
+// oversized says what of the blueprint is more than a topology may be, before
+// any of it is built; nil where it fits.
+func (b *blueprint) oversized() error {
+	var ranks, edges int64
+	for node := range b.nodes {
+		ranks += int64(b.kind(node).gpus)
+		edges += b.kind(node).edges(b.nodes)
+		if ranks > maxRanks || edges > maxEdges {
+			break
+		}
+	}
+	first := b.kinds[0]
+	switch {
+	case ranks > maxRanks && len(b.kinds) == 1:
+		return fmt.Errorf("%d nodes of %d GPUs are %d ranks: want at most %d", b.nodes, first.gpus, int64(b.nodes)*int64(first.gpus), maxRanks)
+	case ranks > maxRanks:
+		return fmt.Errorf("%d nodes have %d ranks or more: want at most %d", b.nodes, ranks, maxRanks)
+	case edges > maxEdges:
+		return fmt.Errorf("%d nodes have %d links or more: want at most %d", b.nodes, edges, maxEdges)
+	}
+	if b.fabric != nil && b.nodes > 1 {
+		if more := b.fabric.edges(b.nodes); edges+more > maxEdges {
+			return fmt.Errorf("%d nodes have %d links, their fabric's included: want at most %d", b.nodes, edges+more, maxEdges)
+		}
+	}
+	return nil
+}
+
+// unjoined tells whether there are several nodes and nothing between them.
+func (b *blueprint) unjoined() bool {
+	if b.nodes == 1 || b.fabric != nil && len(b.fabric.cables) > 0 {
+		return false
+	}
+	for _, k := range b.kinds {
+		if len(k.nics) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// cpu is the processors' maker. NCCL's model counts nodes that differ as AMD's.
+func (b *blueprint) cpu() string {
+	cpu := b.kinds[b.order[0]].cpu
+	for _, k := range b.order {
+		if b.kinds[k].cpu == "amd" {
+			cpu = "amd"
+		}
+	}
+	return cpu
 }

@@ -60,6 +60,9 @@ func (t *Topology) checkVertices() error {
 		if r.Local >= maxRanks || r.SMs < 1 || r.SMs > maxSMs {
 			return fmt.Errorf("rank %d is gpu %d with %d SMs: want 1 to %d", i, r.Local, r.SMs, maxSMs)
 		}
+		if r.Memory < 0 || r.Memory > maxBandwidth {
+			return fmt.Errorf("rank %d has memory of %v: want at most %v", i, r.Memory, maxBandwidth)
+		}
 		before = r
 	}
 	if before.Node != t.Nodes-1 {
@@ -83,7 +86,7 @@ func (t *Topology) checkEdge(e Edge) error {
 	switch {
 	case e.From < 0 || e.From >= n || e.To < 0 || e.To >= n || e.From == e.To:
 		return fmt.Errorf("link from vertex %d to %d of %d", e.From, e.To, n)
-	case e.Kind > Net:
+	case e.Kind > Host:
 		return fmt.Errorf("link from %s to %s of unknown kind %d", t.name(e.From), t.name(e.To), e.Kind)
 	case e.Kind != Net && t.Vertices[e.From].Node != t.Vertices[e.To].Node:
 		return fmt.Errorf("%v link from %s to %s: want net between nodes", e.Kind, t.name(e.From), t.name(e.To))

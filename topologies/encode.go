@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/colltune/colltune/internal/units"
 )
 
 // encoding is a Topology as JSON has it: the fields' order is the canonical
@@ -20,7 +22,7 @@ type encoding struct {
 	Runtime   string      `json:"runtime"`
 	Arch      string      `json:"arch"`
 	CPU       string      `json:"cpu"`
-	Ranks     [][3]int    `json:"ranks"`    // node, local, SMs
+	Ranks     [][]int64   `json:"ranks"`    // node, local, SMs; and memory where it is known
 	Vertices  []vertex    `json:"vertices"` // those that are not ranks
 	Edges     edges       `json:"edges"`
 	Protocols [3]Protocol `json:"protocols"`
@@ -82,11 +84,14 @@ func (all *edges) UnmarshalJSON(b []byte) error {
 func (t *Topology) encoding(names bool) encoding {
 	enc := encoding{
 		Schema: encodingSchema, Nodes: t.Nodes, Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU,
-		Ranks: make([][3]int, len(t.Ranks)), Vertices: []vertex{}, Edges: edges(t.Edges),
+		Ranks: make([][]int64, len(t.Ranks)), Vertices: []vertex{}, Edges: edges(t.Edges),
 		Protocols: t.Protocols,
 	}
 	for i, r := range t.Ranks {
-		enc.Ranks[i] = [3]int{r.Node, r.Local, r.SMs}
+		enc.Ranks[i] = []int64{int64(r.Node), int64(r.Local), int64(r.SMs)}
+		if r.Memory != 0 {
+			enc.Ranks[i] = append(enc.Ranks[i], int64(r.Memory))
+		}
 	}
 	for _, v := range t.Vertices[len(t.Ranks):] {
 		if !names {
@@ -128,9 +133,16 @@ func Decode(text []byte) (*Topology, error) {
 		Name: enc.Name, Nodes: enc.Nodes, Runtime: enc.Runtime, Arch: enc.Arch, CPU: enc.CPU,
 		Protocols: enc.Protocols,
 	}
-	for _, r := range enc.Ranks {
-		t.Ranks = append(t.Ranks, Rank{Node: r[0], Local: r[1], SMs: r[2]})
-		t.Vertices = append(t.Vertices, Vertex{Kind: GPU, Node: r[0], Name: gpuName(r[1])})
+	for i, r := range enc.Ranks {
+		if len(r) != 3 && len(r) != 4 {
+			return nil, fmt.Errorf("topology %s: rank %d of %d parts: want node, local number, SMs, and memory where it is known", enc.Name, i, len(r))
+		}
+		rank := Rank{Node: int(r[0]), Local: int(r[1]), SMs: int(r[2])}
+		if len(r) == 4 {
+			rank.Memory = units.Bandwidth(r[3])
+		}
+		t.Ranks = append(t.Ranks, rank)
+		t.Vertices = append(t.Vertices, Vertex{Kind: GPU, Node: rank.Node, Name: gpuName(rank.Local)})
 	}
 	for _, v := range enc.Vertices {
 		t.Vertices = append(t.Vertices, Vertex(v))

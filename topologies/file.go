@@ -17,28 +17,81 @@ func readBlueprint(file string, text []byte) (*blueprint, *reader, error) {
 		name:    t.text("name", ""),
 		runtime: t.choice("runtime", "nccl", "rccl"),
 		arch:    t.choice("arch", architectures...),
-		nodes:   t.whole("nodes", 1, maxRanks),
 	}
 	if b.name != "" {
 		if err := checkName(b.name); err != nil {
 			t.fail("name", "%v", err)
 		}
 	}
-	if node := t.table("node"); node != nil {
-		b.readNode(node)
-	}
+	b.readNodes(t)
 	if t.has("fabric") {
 		if f := t.table("fabric"); f != nil {
-			b.fabric = &fabricPlan{name: f.text("name", "fabric"), latency: f.duration("latency")}
-			f.source()
-			f.done()
+			b.fabric = b.readFabric(f)
 		}
-	} else if len(b.nics) > 0 {
+	} else if b.hasNICs() {
 		t.fail("fabric", "missing: the NICs of a node lead to it")
 	}
 	b.protocols = readProtocols(t)
 	t.done()
 	return b, t.r, t.r.err()
+}
+
+// readNodes reads the kinds of node, and how many of each there are: nodes = 4
+// and [node], or nodes = ["big", "big", "small"], [node.big] and [node.small].
+func (b *blueprint) readNodes(t *table) {
+	b.order = []int{0}
+	labels, mixed := t.labels("nodes")
+	if !mixed {
+		b.nodes = t.whole("nodes", 1, maxRanks)
+		b.kinds = make([]nodePlan, 1)
+		if node := t.table("node"); node != nil {
+			b.kinds[0].read(node)
+		}
+		return
+	}
+	b.nodes, b.order = len(labels), nil
+	node := t.table("node")
+	for _, label := range labels {
+		k := slices.IndexFunc(b.kinds, func(n nodePlan) bool { return n.label == label })
+		if k < 0 {
+			k = len(b.kinds)
+			b.kinds = append(b.kinds, nodePlan{label: label})
+			if node != nil {
+				if kt := node.table(label); kt != nil {
+					b.kinds[k].read(kt)
+				}
+			}
+		}
+		b.order = append(b.order, k)
+	}
+	if node != nil {
+		node.done()
+	}
+}
+
+// labels reads a list of the kinds of node; mixed is false where the key is not
+// a list.
+func (t *table) labels(key string) (labels []string, mixed bool) {
+	if !t.has(key) {
+		return nil, false
+	}
+	list, ok := t.keys[key].([]any)
+	if !ok {
+		return nil, false
+	}
+	for _, x := range list {
+		label, ok := x.(string)
+		if !ok || label == "" || len(label) > 80 || strings.ContainsFunc(label, func(r rune) bool { return !bare(r) }) {
+			t.fail(key, "%v: want a number, or kinds of node such as [\"big\", \"small\"], each described by [node.big]", shown(x))
+			return []string{}, true
+		}
+		labels = append(labels, label)
+	}
+	if len(labels) == 0 || len(labels) > maxRanks {
+		t.fail(key, "%d kinds: want 1 to %d", len(labels), maxRanks)
+		return []string{"node"}, true
+	}
+	return labels, true
 }
 
 // checkName keeps the names of files' topologies fit for file names, tables and other formats' text.
@@ -52,91 +105,7 @@ func checkName(name string) error {
 }
 
 // architectures are the GPU generations that vendor libraries tell apart.
-var architectures = []string{"ampere", "pascal", "volta", "turing", "hopper", "blackwell", "cdna1", "cdna2", "cdna3", "cdna4"}
-
-// kinds of link inside a node, by name.
-var nodeLinks = map[string]LinkKind{"nvlink": NVLink, "xgmi": XGMI, "pcie": PCIe}
-
-func (b *blueprint) readNode(t *table) {
-	b.gpus = t.whole("gpus", 1, maxRanks)
-	b.sms = t.whole("sms", 1, maxSMs)
-	if t.has("cpu") {
-		b.cpu = t.choice("cpu", "intel", "amd", "arm", "power")
-	}
-	t.source()
-	for _, st := range t.tables("switch") {
-		s := switchPlan{name: st.text("name", "switch"), gpus: st.gpus("gpus", b.gpus), wire: st.wire()}
-		st.source()
-		st.done()
-		b.switches = append(b.switches, s)
-	}
-	for _, lt := range t.tables("link") {
-		pairs := lt.pairs(b.gpus)
-		oneWay := lt.flag("one_way")
-		w := lt.wire()
-		lt.source()
-		lt.done()
-		for _, p := range pairs {
-			b.links = append(b.links, linkPlan{a: p[0], b: p[1], oneWay: oneWay, wire: w})
-			if len(b.links) > maxEdges {
-				lt.fail("", "more than %d links", maxEdges)
-				return
-			}
-		}
-	}
-	for _, nt := range t.tables("nic") {
-		b.readNICs(nt)
-	}
-	t.done()
-}
-
-// readNICs reads a [[node.nic]], which stands for one NIC a group of GPUs:
-// serves for both directions, sends and receives where they differ.
-func (b *blueprint) readNICs(t *table) {
-	var sends, receives [][]int
-	switch {
-	case t.has("serves"):
-		sends = t.groups("serves", b.gpus)
-		receives = sends
-		if t.has("sends") || t.has("receives") {
-			t.fail("serves", "stands for both directions: want it, or sends and receives")
-		}
-	case t.has("sends") || t.has("receives"):
-		if t.has("sends") {
-			sends = t.groups("sends", b.gpus)
-		}
-		if t.has("receives") {
-			receives = t.groups("receives", b.gpus)
-		}
-		if len(sends) > 0 && len(receives) > 0 && len(sends) != len(receives) {
-			t.fail("receives", "%d groups, but sends has %d: want one of each for a NIC", len(receives), len(sends))
-		}
-	default:
-		t.fail("serves", "missing: want the GPUs of each NIC, such as [[0, 1], [2, 3]]")
-	}
-	n := nicPlan{bandwidth: t.bandwidth("bandwidth"), latency: t.duration("latency"), message: t.duration("message")}
-	t.source()
-	t.done()
-	for i := range max(len(sends), len(receives)) {
-		nic := n
-		if i < len(sends) {
-			nic.sends = sends[i]
-		}
-		if i < len(receives) {
-			nic.receives = receives[i]
-		}
-		b.nics = append(b.nics, nic)
-	}
-}
-
-// wire reads what links and switches share.
-func (t *table) wire() wire {
-	w := wire{kind: nodeLinks[t.choice("kind", "nvlink", "xgmi", "pcie")], count: 1, bandwidth: t.bandwidth("bandwidth"), latency: t.duration("latency")}
-	if t.has("count") {
-		w.count = t.whole("count", 1, maxCount)
-	}
-	return w
-}
+var architectures = []string{"ampere", "pascal", "volta", "turing", "ada", "hopper", "blackwell", "cdna1", "cdna2", "cdna3", "cdna4"}
 
 // gpus reads a list of local GPU numbers, or "all".
 func (t *table) gpus(key string, n int) []int {
@@ -198,66 +167,4 @@ func (t *table) groups(key string, n int) [][]int {
 		groups = append(groups, g)
 	}
 	return groups
-}
-
-// pairs reads which GPUs a [[node.link]] joins: `pairs`, or every two of `among`.
-func (t *table) pairs(n int) (pairs [][2]int) {
-	switch {
-	case t.has("pairs") && t.has("among"):
-		t.fail("among", "pairs is there too: want one of them")
-	case t.has("among"):
-		gpus := t.gpus("among", n)
-		if len(gpus) > 2*1000 {
-			t.fail("among", "%d GPUs make too many links: want at most 2000", len(gpus))
-			return nil
-		}
-		for i, a := range gpus {
-			for _, b := range gpus[i+1:] {
-				pairs = append(pairs, [2]int{a, b})
-			}
-		}
-	case t.has("pairs"):
-		list, ok := t.keys["pairs"].([]any)
-		if !ok {
-			t.fail("pairs", "%v: want pairs of GPUs such as [[0, 1], [1, 2]]", shown(t.keys["pairs"]))
-		}
-		for _, x := range list {
-			if two, ok := x.([]any); !ok || len(two) != 2 {
-				t.fail("pairs", "%v: want two GPUs such as [0, 1]", shown(x))
-				return nil
-			}
-			p := t.numbers("pairs", x, n)
-			if p == nil {
-				return nil
-			}
-			pairs = append(pairs, [2]int{p[0], p[1]})
-		}
-	default:
-		t.fail("pairs", `missing: want pairs of GPUs such as [[0, 1], [1, 2]], or among = "all"`)
-	}
-	return pairs
-}
-
-// joinedTwice names two links of one kind between the same two GPUs, which the
-// file should have written as one with a count.
-func (b *blueprint) joinedTwice() error {
-	type key struct {
-		a, b int
-		kind LinkKind
-	}
-	seen := map[key]bool{}
-	for _, l := range b.links {
-		ends := [][2]int{{l.a, l.b}, {l.b, l.a}}
-		if l.oneWay {
-			ends = ends[:1]
-		}
-		for _, e := range ends {
-			k := key{e[0], e[1], l.kind}
-			if seen[k] {
-				return fmt.Errorf("gpu %d and gpu %d are joined twice by %v: want one link, with their count", l.a, l.b, l.kind)
-			}
-			seen[k] = true
-		}
-	}
-	return nil
 }

@@ -144,26 +144,28 @@ func generate(kind, rest string) (*blueprint, error) {
 	if w.latency != defaultLatency {
 		name += "," + strings.ReplaceAll(w.latency.String(), " ", "")
 	}
-	b := &blueprint{name: name, runtime: "nccl", arch: "ampere", nodes: 1, gpus: g.ranks(dims), sms: defaultSMs}
+	n := nodePlan{gpus: g.ranks(dims), sms: defaultSMs}
+	b := &blueprint{name: name, runtime: "nccl", arch: "ampere", nodes: 1, order: []int{0}}
 	if b.protocols, err = defaultProtocols(); err != nil {
 		return nil, err
 	}
-	if b.gpus < 2 || b.gpus > maxRanks {
+	if n.gpus < 2 || n.gpus > maxRanks {
 		return nil, fmt.Errorf("%s is not a size: want 2 to %d GPUs", shape, maxRanks)
 	}
 	if g.links == nil {
-		all := make([]int, b.gpus)
+		all := make([]int, n.gpus)
 		for i := range all {
 			all[i] = i
 		}
-		b.switches = []switchPlan{{name: "switch", gpus: all, wire: w}}
-		return b, nil
+		n.switches = []switchPlan{{name: "switch", gpus: all, wire: w}}
+	} else {
+		g.links(dims, func(x, y int) {
+			if len(n.links) <= maxEdges/2 { // one too many is enough for the size check
+				n.links = append(n.links, linkPlan{a: end(x), b: end(y), wire: w})
+			}
+		})
 	}
-	g.links(dims, func(x, y int) {
-		if len(b.links) <= maxEdges/2 { // one too many is enough for the size check
-			b.links = append(b.links, linkPlan{a: x, b: y, wire: w})
-		}
-	})
+	b.kinds = []nodePlan{n}
 	return b, nil
 }
 

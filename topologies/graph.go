@@ -16,7 +16,7 @@ type lazy struct {
 type adjacency struct {
 	out, in   [][]int32 // edge indices by rising index
 	nodeFirst []int     // nodeFirst[n] is node n's first rank; one more at the end
-	fabrics   []int32   // fabric vertices
+	into      [][]int32 // by node: the fabric vertices that may lead to its ranks
 	routes    routes
 }
 
@@ -39,15 +39,42 @@ func (t *Topology) adjacent() *adjacency {
 		for len(a.nodeFirst) <= t.Nodes {
 			a.nodeFirst = append(a.nodeFirst, len(t.Ranks))
 		}
-		for v, vertex := range t.Vertices {
-			if vertex.Kind == Fabric {
-				a.fabrics = append(a.fabrics, int32(v))
-			}
-		}
+		a.into = t.entries()
 		a.routes.init(len(t.Ranks), len(t.Vertices))
 		t.lazy.adj = a
 	})
 	return t.lazy.adj
+}
+
+// entries lists, for each node, the fabric vertices with an edge into it, by
+// rising number; all of them where something that is not a rank is joined
+// straight to another node, so that messages may come in by a third one.
+func (t *Topology) entries() [][]int32 {
+	var all []int32
+	for v, vertex := range t.Vertices {
+		if vertex.Kind == Fabric {
+			all = append(all, int32(v))
+		}
+	}
+	into := make([][]int32, t.Nodes)
+	through := false
+	for _, e := range t.Edges {
+		from, to := t.Vertices[e.From], t.Vertices[e.To]
+		switch {
+		case from.Kind == Fabric && to.Node >= 0:
+			if has := into[to.Node]; len(has) == 0 || has[len(has)-1] != int32(e.From) {
+				into[to.Node] = append(has, int32(e.From)) // edges are sorted by From
+			}
+		case from.Node >= 0 && to.Node >= 0 && from.Node != to.Node && from.Kind != GPU:
+			through = true
+		}
+	}
+	if through {
+		for n := range into {
+			into[n] = all
+		}
+	}
+	return into
 }
 
 // Out lists the edges that leave vertex v, by rising index. Do not change it.

@@ -37,7 +37,9 @@ func random(t *rapid.T) *Topology {
 			top.Vertices = append(top.Vertices, Vertex{Kind: NIC, Node: n, Name: "nic"})
 		}
 	}
-	top.Vertices = append(top.Vertices, Vertex{Kind: Fabric, Node: -1, Name: "fabric"})
+	for range rapid.IntRange(1, 3).Draw(t, "fabrics") {
+		top.Vertices = append(top.Vertices, Vertex{Kind: Fabric, Node: -1, Name: "fabric"})
+	}
 	for a, x := range top.Vertices {
 		for b, y := range top.Vertices {
 			kind := NVLink
@@ -45,11 +47,11 @@ func random(t *rapid.T) *Topology {
 			case a == b:
 				continue
 			case x.Kind == Fabric || y.Kind == Fabric:
-				if kind = Net; x.Kind != NIC && y.Kind != NIC {
+				if kind = Net; x.Kind != NIC && y.Kind != NIC && x.Kind != y.Kind && rapid.IntRange(0, 5).Draw(t, "bare") > 0 {
 					continue
 				}
 			case x.Node != y.Node:
-				if kind = Net; x.Kind != GPU || y.Kind != GPU || rapid.IntRange(0, 5).Draw(t, "far") > 0 {
+				if kind = Net; x.Kind != y.Kind || x.Kind == Switch || rapid.IntRange(0, 5).Draw(t, "far") > 0 {
 					continue
 				}
 			case x.Kind == NIC || y.Kind == NIC:
@@ -67,7 +69,9 @@ func random(t *rapid.T) *Topology {
 }
 
 // slowest is the specification of Path: Bellman and Ford's least latency and
-// hops from a to b over vertices that messages may pass.
+// hops from a to b over vertices that messages may pass. A way is in one of
+// three stages: before the fabric, in it, and after it, which it never leaves
+// backwards.
 func slowest(top *Topology, a, b int) (units.Duration, int, bool) {
 	type cost struct {
 		latency float64
@@ -78,23 +82,42 @@ func slowest(top *Topology, a, b int) (units.Duration, int, bool) {
 		kind := top.Vertices[v].Kind
 		return kind == Switch || !same && kind != GPU
 	}
-	best := make([]cost, len(top.Vertices))
+	n := len(top.Vertices)
+	best := make([]cost, 3*n) // by stage, and vertex
 	for v := range best {
 		best[v].latency = math.Inf(1)
 	}
 	best[a] = cost{}
-	for range top.Vertices {
+	for range best {
 		for _, e := range top.Edges {
 			if e.From != a && !passes(e.From) || e.To != b && !passes(e.To) {
 				continue
 			}
-			c := cost{best[e.From].latency + float64(e.Latency), best[e.From].hops + 1}
-			if o := best[e.To]; c.latency < o.latency || c.latency == o.latency && c.hops < o.hops {
-				best[e.To] = c
+			from, to := top.Vertices[e.From].Kind == Fabric, top.Vertices[e.To].Kind == Fabric
+			for stage := range 3 {
+				next := stage
+				switch {
+				case from != (stage == 1), to && stage == 2:
+					continue
+				case to:
+					next = 1
+				case from:
+					next = 2
+				}
+				c := cost{best[stage*n+e.From].latency + float64(e.Latency), best[stage*n+e.From].hops + 1}
+				if o := best[next*n+e.To]; c.latency < o.latency || c.latency == o.latency && c.hops < o.hops {
+					best[next*n+e.To] = c
+				}
 			}
 		}
 	}
-	return units.Duration(best[b].latency), best[b].hops, !math.IsInf(best[b].latency, 1)
+	least := best[b]
+	for _, c := range []cost{best[n+b], best[2*n+b]} {
+		if c.latency < least.latency || c.latency == least.latency && c.hops < least.hops {
+			least = c
+		}
+	}
+	return units.Duration(least.latency), least.hops, !math.IsInf(least.latency, 1)
 }
 
 func TestPathIsTheShortest(t *testing.T) {
@@ -225,7 +248,9 @@ func TestDecodeRefuses(t *testing.T) {
 		{`"nodes":2`, `"nodes":0`, "want at least 1 node"},
 		{`[0,0,108]`, `[1,0,108]`, "want ranks node by node"},
 		{`[0,0,108]`, `[0,0,0]`, "0 SMs"},
-		{`[0,0,108]`, `[0,0,108,4]`, "canonical"},
+		{`[0,0,108]`, `[0,0,108,0]`, "canonical"},
+		{`[0,0,108]`, `[0,0,108,-1]`, "memory of"},
+		{`[0,0,108]`, `[0,0]`, "rank 0 of 2 parts"},
 		{`"kind":3`, `"kind":7`, "wrong kind"},
 		{`"kind":3,"node":-1`, `"kind":3,"node":0`, "vertex 34 is on node 0"},
 		{`[0,16,0,`, `[0,99,0,`, "link from vertex 0 to 99"},
@@ -291,7 +316,7 @@ func FuzzGenerate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, arg string) {
 		kind, rest, _ := strings.Cut(arg, ":")
 		b, err := generate(kind, rest)
-		if err != nil || b.gpus > 4096 {
+		if err != nil || b.kinds[0].gpus > 4096 {
 			return
 		}
 		if top, err := lay(b, nil, Options{}); err == nil && top.Name != b.name {

@@ -2,6 +2,7 @@ package topologies
 
 import (
 	"container/heap"
+	"slices"
 	"sort"
 	"sync/atomic"
 
@@ -12,23 +13,35 @@ import (
 // when first asked for. A path between ranks is put together from them, so that
 // what is kept does not grow with the square of the ranks:
 //
-//	rank a ─▶ switch ═ inside[switch] ═▶ rank b                       same node
-//	rank a ─▶ nic ═ outside[nic] ═▶ fabric ═ outside[fabric] ═▶ rank b
+//	rank a ─▶ switch ═ inside ═▶ rank b                                 same node
+//	rank a ─▶ nic ═ outside ═▶ leaf ═ core ═▶ leaf ═ outside ═▶ rank b
 type routes struct {
-	ranks   int
-	inside  []atomic.Pointer[tree] // by vertex less ranks: over the node's switches
-	outside []atomic.Pointer[tree] // the same: over switches and NICs, to fabrics
+	ranks int
+	trees [3][]atomic.Pointer[tree] // by scope, and by vertex less ranks
 }
+
+// scope is which vertices a tree spreads over.
+type scope uint8
+
+const (
+	inside  scope = iota // the switches of a node
+	outside              // switches and NICs; it ends at fabric vertices
+	core                 // fabric vertices
+)
 
 func (r *routes) init(ranks, vertices int) {
 	r.ranks = ranks
-	r.inside = make([]atomic.Pointer[tree], vertices-ranks)
-	r.outside = make([]atomic.Pointer[tree], vertices-ranks)
+	for s := range r.trees {
+		r.trees[s] = make([]atomic.Pointer[tree], vertices-ranks)
+	}
 }
 
 // tree is the best ways from one vertex: each vertex reached, with the distance
 // and the last edge.
-type tree map[int32]way
+type tree struct {
+	ways    map[int32]way
+	fabrics []int32 // those among them, rising
+}
 
 // way ranks routes: least latency, then fewest edges.
 type way struct {
@@ -49,18 +62,20 @@ func (w way) then(o way) way {
 }
 
 // route is a way from rank to rank and where to look its edges up: the first
-// edge, the tree it leads into and, where the way crosses a fabric, that vertex.
+// edge, the tree it leads into and, where the way crosses the fabric, the
+// vertices by which it comes in and goes out.
 type route struct {
 	way
-	first  int32
-	fabric int32 // -1 for none
-	net    bool
+	first       int32
+	enter, exit int32 // -1 for none
+	net         bool
 }
 
 // Path is the way messages from rank a to rank b take: least latency, then
-// fewest edges, then lowest edge numbers. Its inner vertices are not ranks, and
-// between ranks of one node neither NICs nor the fabric. ok is false where
-// there is none, or where a and b are the same or out of range.
+// fewest edges, then what the file names first. Its inner vertices are not
+// ranks; between ranks of one node neither NICs nor the fabric; between nodes
+// the fabric once: what has come out of it does not go in again. ok is false
+// where there is none, or where a and b are the same or out of range.
 func (t *Topology) Path(a, b int) (p Path, ok bool) {
 	r, ok := t.route(a, b)
 	if !ok {
@@ -68,12 +83,17 @@ func (t *Topology) Path(a, b int) (p Path, ok bool) {
 	}
 	p = Path{Edges: make([]int, 0, r.hops), Latency: r.latency, Net: r.net}
 	p.Edges = append(p.Edges, int(r.first))
-	at := int32(t.Edges[r.first].To)
-	if r.fabric >= 0 {
-		p.Edges = t.follow(p.Edges, at, r.fabric, r.net)
-		at = r.fabric
+	at, way := int32(t.Edges[r.first].To), inside
+	if r.net {
+		way = outside
 	}
-	return Path{Edges: t.follow(p.Edges, at, int32(b), r.net), Latency: p.Latency, Net: p.Net}, true
+	if r.enter >= 0 {
+		p.Edges = t.follow(p.Edges, at, r.enter, way)
+		p.Edges = t.follow(p.Edges, r.enter, r.exit, core)
+		at = r.exit
+	}
+	p.Edges = t.follow(p.Edges, at, int32(b), way)
+	return p, true
 }
 
 // Linked tells whether rank a can send to rank b without another rank between.
@@ -88,35 +108,50 @@ func (t *Topology) route(a, b int) (best route, ok bool) {
 	}
 	adj := t.adjacent()
 	net := t.Ranks[a].Node != t.Ranks[b].Node
-	consider := func(first, fabric int32, w way) {
+	way1 := inside
+	if net {
+		way1 = outside
+	}
+	consider := func(first, enter, exit int32, w way) {
 		if !ok || w.less(best.way) {
-			best, ok = route{way: w, first: first, fabric: fabric, net: net}, true
+			best, ok = route{way: w, first: first, enter: enter, exit: exit, net: net}, true
 		}
 	}
 	out := adj.out[a]
 	direct := sort.Search(len(out), func(i int) bool { return t.Edges[out[i]].To >= b })
 	for ; direct < len(out) && t.Edges[out[direct]].To == b; direct++ {
-		consider(out[direct], -1, way{latency: t.Edges[out[direct]].Latency, hops: 1})
+		consider(out[direct], -1, -1, way{latency: t.Edges[out[direct]].Latency, hops: 1})
 	}
 	// Edges are sorted by where they lead, and ranks come first.
 	inner := sort.Search(len(out), func(i int) bool { return t.Edges[out[i]].To >= len(t.Ranks) })
 	for _, e := range out[inner:] {
 		to := int32(t.Edges[e].To)
-		if v := t.Vertices[to]; !net && (v.Kind != Switch || v.Node != t.Ranks[a].Node) {
+		v := t.Vertices[to]
+		if !net && (v.Kind != Switch || v.Node != t.Ranks[a].Node) {
 			continue
 		}
 		step := way{latency: t.Edges[e].Latency, hops: 1}
-		tr := t.tree(to, net)
-		if w, reached := tr[int32(b)]; reached {
-			consider(e, -1, step.then(w))
+		tr := t.tree(to, way1)
+		if w, reached := tr.ways[int32(b)]; reached && v.Kind != Fabric {
+			consider(e, -1, -1, step.then(w))
 		}
 		if !net {
 			continue
 		}
-		for _, f := range adj.fabrics {
-			if w, reached := tr[f]; reached && f != to {
-				if on, reaches := t.tree(f, true)[int32(b)]; reaches {
-					consider(e, f, step.then(w).then(on))
+		enters := tr.fabrics
+		if v.Kind == Fabric {
+			enters = []int32{to}
+		}
+		for _, enter := range enters {
+			far := step.then(tr.ways[enter])
+			over := t.tree(enter, core)
+			for _, exit := range adj.into[t.Ranks[b].Node] {
+				across, joined := over.ways[exit]
+				if !joined {
+					continue
+				}
+				if down, reaches := t.tree(exit, outside).ways[int32(b)]; reaches {
+					consider(e, enter, exit, far.then(across).then(down))
 				}
 			}
 		}
@@ -125,14 +160,14 @@ func (t *Topology) route(a, b int) (best route, ok bool) {
 }
 
 // follow appends the edges of the way from one vertex to another.
-func (t *Topology) follow(edges []int, from, to int32, net bool) []int {
+func (t *Topology) follow(edges []int, from, to int32, s scope) []int {
 	if from == to {
 		return edges
 	}
-	tr := t.tree(from, net)
+	tr := t.tree(from, s)
 	start := len(edges)
 	for at := to; at != from; {
-		e := tr[at].edge
+		e := tr.ways[at].edge
 		edges = append(edges, int(e))
 		at = int32(t.Edges[e].From)
 	}
@@ -144,50 +179,64 @@ func (t *Topology) follow(edges []int, from, to int32, net bool) []int {
 
 // tree returns the stored tree of a vertex, growing it first where it is not
 // there yet. Two callers may grow the same one: they grow it alike.
-func (t *Topology) tree(root int32, net bool) tree {
+func (t *Topology) tree(root int32, s scope) *tree {
 	r := &t.adjacent().routes
-	at := &r.inside[int(root)-r.ranks]
-	if net {
-		at = &r.outside[int(root)-r.ranks]
-	}
+	at := &r.trees[s][int(root)-r.ranks]
 	if tr := at.Load(); tr != nil {
-		return *tr
+		return tr
 	}
-	tr := t.grow(root, net)
-	at.Store(&tr)
+	tr := t.grow(root, s)
+	at.Store(tr)
 	return tr
 }
 
+// passes tells whether a tree of that scope, rooted at a vertex of node, goes
+// to v.
+func (s scope) passes(v Vertex, node int) bool {
+	switch s {
+	case inside:
+		return v.Node == node && v.Kind != NIC && v.Kind != Fabric
+	case core:
+		return v.Kind == Fabric
+	}
+	return true
+}
+
 // grow is Dijkstra's algorithm from a vertex that is not a rank. It ends at
-// ranks and at fabrics; without net it stays among the node's own switches.
-func (t *Topology) grow(root int32, net bool) tree {
+// ranks and, outside, at fabric vertices.
+func (t *Topology) grow(root int32, s scope) *tree {
 	adj := t.adjacent()
 	node := t.Vertices[root].Node
-	found := tree{root: {edge: -1}}
+	found := &tree{ways: map[int32]way{root: {edge: -1}}}
 	done := map[int32]bool{}
-	q := queue{{vertex: root, way: found[root]}}
+	q := queue{{vertex: root, way: found.ways[root]}}
 	for len(q) > 0 {
 		at := heap.Pop(&q).(reached)
 		if done[at.vertex] {
 			continue
 		}
 		done[at.vertex] = true
-		if kind := t.Vertices[at.vertex].Kind; at.vertex != root && (kind == GPU || kind == Fabric) {
+		kind := t.Vertices[at.vertex].Kind
+		if kind == Fabric && at.vertex != root {
+			found.fabrics = append(found.fabrics, at.vertex)
+		}
+		if at.vertex != root && (kind == GPU || kind == Fabric && s == outside) {
 			continue
 		}
 		for _, e := range adj.out[at.vertex] {
 			edge := t.Edges[e]
 			to := int32(edge.To)
-			if v := t.Vertices[to]; !net && (v.Node != node || v.Kind == NIC || v.Kind == Fabric) {
+			if !s.passes(t.Vertices[to], node) {
 				continue
 			}
 			w := way{latency: at.latency + edge.Latency, hops: at.hops + 1, edge: e}
-			if had, ok := found[to]; !ok || w.less(had) {
-				found[to] = w
+			if had, ok := found.ways[to]; !ok || w.less(had) {
+				found.ways[to] = w
 				heap.Push(&q, reached{vertex: to, way: w})
 			}
 		}
 	}
+	slices.Sort(found.fabrics)
 	return found
 }
 

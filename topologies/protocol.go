@@ -67,22 +67,67 @@ var defaults = map[string]func(*Protocol){
 }
 
 // readProtocols reads the tables [protocol.LL], [protocol.LL128] and
-// [protocol.Simple] below t.
+// [protocol.Simple] below t. With like, a catalogue entry, they say only what
+// differs from that entry's.
 func readProtocols(t *table) (all [3]Protocol) {
 	protocols := t.table("protocol")
 	if protocols == nil {
 		return all
 	}
+	like := protocols.has("like")
+	if like {
+		var ok bool
+		if all, ok = protocols.like(); !ok {
+			return all
+		}
+		protocols.source()
+	}
 	for _, p := range AllProtocols {
+		if like && !protocols.has(p.String()) {
+			continue
+		}
 		if pt := protocols.table(p.String()); pt != nil {
-			all[p] = readProtocol(pt, p)
+			readProtocol(pt, p, &all[p], like)
 		}
 	}
 	protocols.done()
 	return all
 }
 
-func readProtocol(t *table, p Proto) (c Protocol) {
+// maxLike is how long a chain of entries that are like another may be.
+const maxLike = 4
+
+// like is the protocols of the catalogue entry that the key names.
+func (t *table) like() (all [3]Protocol, ok bool) {
+	name := t.text("like", "")
+	text, known := Source(name)
+	switch {
+	case name == "":
+		return all, false
+	case !known:
+		t.fail("like", "unknown topology %s%s: want one of the catalogue's, %s", shown(name), didYouMean(name, Names()), strings.Join(Names(), ", "))
+		return all, false
+	case t.r.alike == maxLike:
+		t.fail("like", "more than %d entries, each like the next", maxLike)
+		return all, false
+	}
+	other, err := parse(name+".toml", text)
+	if err != nil {
+		t.fail("like", "%v", err)
+		return all, false
+	}
+	other.r.alike = t.r.alike + 1
+	all = readProtocols(other)
+	if len(other.r.errs) > 0 {
+		t.fail("like", "%v", other.r.errs[0])
+		return all, false
+	}
+	return all, true
+}
+
+// readProtocol reads a protocol's constants into c; where it has some already,
+// those that are missing stay.
+func readProtocol(t *table, p Proto, c *Protocol, has bool) {
 	before := len(t.r.errs)
 	for _, row := range constants {
 		if !row.moves.of(p) {
@@ -91,11 +136,14 @@ func readProtocol(t *table, p Proto) (c Protocol) {
 			}
 			continue
 		}
-		if preset, ok := defaults[row.key]; ok && !t.has(row.key) {
-			preset(&c)
+		if has && !t.has(row.key) {
 			continue
 		}
-		switch f := row.field(&c).(type) {
+		if preset, ok := defaults[row.key]; ok && !t.has(row.key) {
+			preset(c)
+			continue
+		}
+		switch f := row.field(c).(type) {
 		case *units.Duration:
 			*f = t.duration(row.key)
 		case *units.Bytes:
@@ -117,7 +165,6 @@ func readProtocol(t *table, p Proto) (c Protocol) {
 			t.fail("", "%v", err)
 		}
 	}
-	return c
 }
 
 func whose(m moves) string {

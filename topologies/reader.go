@@ -20,6 +20,14 @@ type reader struct {
 	file  string
 	lines map[string]int
 	errs  ErrorList
+	alike int // entries whose protocols are like the next one's, up to this file
+	notes []sourceNote
+}
+
+// sourceNote is what a table says of where its numbers come from.
+type sourceNote struct {
+	line      int
+	key, text string
 }
 
 // table is one TOML table being read. Asking for a key makes it a known one:
@@ -161,8 +169,12 @@ func (t *table) text(key, fallback string) string {
 }
 
 // source is where a table's numbers come from: asked of every table that has
-// numbers, kept nowhere but in the file.
-func (t *table) source() { t.text("source", "") }
+// numbers, and kept for Lint alone.
+func (t *table) source() {
+	text := t.text("source", "")
+	path := t.at("source")
+	t.r.notes = append(t.r.notes, sourceNote{lineOf(t.r.lines, path), path, text})
+}
 
 // choice is one of the words allowed; the first where it is wrong.
 func (t *table) choice(key string, allowed ...string) string {

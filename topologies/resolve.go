@@ -71,21 +71,19 @@ func lay(b *blueprint, r *reader, o Options) (*Topology, error) {
 	if o.Nodes > 0 {
 		b.nodes = o.Nodes
 	}
-	if b.nodes > 1 && len(b.nics) == 0 {
+	if b.unjoined() {
 		return nil, fail("nodes", fmt.Errorf("%d nodes and no NIC between them: want [[node.nic]] and [fabric], or 1 node", b.nodes))
 	}
 	if err := b.oversized(); err != nil {
 		return nil, fail("nodes", err)
 	}
-	if err := b.joinedTwice(); err != nil {
-		return nil, fail("node.link", err)
+	for i := range b.kinds {
+		if err := b.kinds[i].joinedTwice(); err != nil {
+			return nil, fail(b.kinds[i].at("link"), err)
+		}
 	}
 	gpus := slices.Clone(o.GPUs)
-	if gpus == nil {
-		for g := range b.gpus {
-			gpus = append(gpus, g)
-		}
-	} else {
+	if gpus != nil {
 		if len(gpus) == 0 {
 			return nil, fmt.Errorf("topology %s: no GPUs of it: want at least one", b.name)
 		}

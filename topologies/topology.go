@@ -30,6 +30,9 @@ type Rank struct {
 	Node  int
 	Local int // index within the node, as the node's own numbering has it
 	SMs   int
+	// Memory is what its memory reads or writes a second; 0 where the file
+	// does not say.
+	Memory units.Bandwidth
 }
 
 // VertexKind tells GPUs from what lies between them.
@@ -57,15 +60,17 @@ type Vertex struct {
 // LinkKind is what an edge is made of.
 type LinkKind uint8
 
-// The kinds of link. Net is every edge of a path that leaves the node.
+// The kinds of link. Net is every edge of a path that leaves the node; Host is
+// what joins the processors of a node (UPI, xGMI between sockets, X-Bus).
 const (
 	NVLink LinkKind = iota
 	XGMI
 	PCIe
 	Net
+	Host
 )
 
-var linkNames = [...]string{"nvlink", "xgmi", "pcie", "net"}
+var linkNames = [...]string{"nvlink", "xgmi", "pcie", "net", "host"}
 
 // String is the name topology files use.
 func (k LinkKind) String() string { return linkNames[k] }
