@@ -48,7 +48,6 @@ const (
 	maxAttributes  = 16   // of one element
 	maxText        = 255  // of a name or a value
 	maxName        = 63   // of algo's name that is kept
-	maxReduceChain = 16   // consecutive reductions made in one go
 )
 
 // Protocols lists the protocols, as the files spell them.

@@ -93,6 +93,9 @@ func loc(buf collective.Buffer, off int) ir.Loc { return ir.Loc{Buf: buf, Off: i
 // randomProgram is a right program with random routes, counts and channels.
 func randomProgram(rng *rand.Rand) *ir.Program {
 	ranks, chunks, channels := 2+rng.Intn(4), 1+rng.Intn(3), 1+rng.Intn(2)
+	if rng.Intn(20) == 0 {
+		ranks, chunks, channels = ranks+3, 4*chunks, 1
+	}
 	switch rng.Intn(5) {
 	case 0:
 		return randomBroadcasts(rng, ranks, chunks, channels)
