@@ -40,14 +40,14 @@ type Runtime struct {
 
 // What every runtime's reader has in common.
 const (
-	maxCount       = 71   // chunks of a step
-	maxDepID       = 127  // a signed byte holds it
-	maxNodes       = 4095 // elements one rank keeps of a file
-	maxChildren    = 1024 // of one element
-	maxPerChannel  = 32   // send peers, and receive peers, of a GPU on a channel
-	maxAttributes  = 16   // of one element
-	maxText        = 255  // of a name or a value
-	maxName        = 63   // of algo's name that is kept
+	maxCount      = 71   // chunks of a step
+	maxDepID      = 127  // a signed byte holds it
+	maxNodes      = 4095 // elements one rank keeps of a file
+	maxChildren   = 1024 // of one element
+	maxPerChannel = 32   // send peers, and receive peers, of a GPU on a channel
+	maxAttributes = 16   // of one element
+	maxText       = 255  // of a name or a value
+	maxName       = 63   // of algo's name that is kept
 )
 
 // Protocols lists the protocols, as the files spell them.
