@@ -39,7 +39,7 @@ func (p *problem) spread(net *network, sinks []int) limit {
 			for r := range p.n {
 				f.from(r, shard)
 			}
-			got := f.run(f.source, int32(v))
+			got := f.run(f.source, v)
 			if got == n*shard {
 				break
 			}

@@ -1,0 +1,153 @@
+// Package maxflow finds maximum flows with integer capacities, by Dinic's
+// algorithm, in networks that are built once and asked many times with
+// capacities that change.
+//
+//	g := maxflow.New(4)
+//	a := g.Arc(0, 1, 3)       0 ─3─▶ 1 ─2─▶ 3
+//	g.Arc(1, 3, 2)             └─1─▶ 2 ─5─▶┘
+//	g.Arc(0, 2, 1)
+//	g.Arc(2, 3, 5)
+//	g.Run(0, 3, maxflow.Unlimited)   // 3
+//	g.Flow(a)                        // 2
+//	g.Reached(1)                     // true: 1 is on the source's side of the cut
+//
+// Invariants: a run starts from no flow, unless it is told to go on; capacities
+// are at most Unlimited, and their sum over any cut that is asked for fits an
+// int64. It knows no topologies and is not safe for concurrent use.
+package maxflow
+
+// Unlimited is a capacity no flow uses up.
+const Unlimited = int64(1) << 61
+
+// Graph is a network of vertices 0 to n-1 and numbered arcs.
+type Graph struct {
+	vertices int
+	head     []int32 // where an arc leads; arc i is 2i, its reverse 2i+1
+	capacity []int64 // of arc i
+	room     []int64 // what is left of 2i and of 2i+1
+	first    []int32 // arcs out of v: list[first[v]:first[v+1]]; nil before the first run
+	list     []int32
+	level    []int32
+	at       []int32 // next arc to try
+	queue    []int32
+}
+
+// New is a network without arcs.
+func New(vertices int) *Graph { return &Graph{vertices: vertices} }
+
+// Arc adds an arc and returns its number: 0, 1, …
+func (g *Graph) Arc(from, to int, capacity int64) int {
+	g.head = append(g.head, int32(to), int32(from))
+	g.capacity = append(g.capacity, capacity)
+	g.first = nil
+	return len(g.capacity) - 1
+}
+
+// Capacity is what an arc may carry.
+func (g *Graph) Capacity(arc int) int64 { return g.capacity[arc] }
+
+// Set changes what an arc may carry in the next run.
+func (g *Graph) Set(arc int, capacity int64) { g.capacity[arc] = capacity }
+
+// Flow is what an arc carried in the last run.
+func (g *Graph) Flow(arc int) int64 { return g.capacity[arc] - g.room[2*arc] }
+
+// Reached tells whether v lies on the source's side of the minimum cut that the
+// last run found, the one nearest to the source. It means nothing where the run
+// ended at its limit.
+func (g *Graph) Reached(v int) bool { return g.level[v] >= 0 }
+
+// Run is the maximum flow from one vertex to another, or most where that is
+// less: it stops there.
+func (g *Graph) Run(from, to int, most int64) int64 {
+	if g.first == nil {
+		g.index()
+	}
+	for i, c := range g.capacity {
+		g.room[2*i], g.room[2*i+1] = c, 0
+	}
+	return g.More(from, to, most)
+}
+
+// More adds to the flow there is, from one vertex to another, and returns what
+// it added.
+func (g *Graph) More(from, to int, most int64) int64 {
+	total := int64(0)
+	for total < most && g.layer(int32(from), int32(to)) {
+		copy(g.at, g.first)
+		for total < most {
+			pushed := g.push(int32(from), int32(to), most-total)
+			if pushed == 0 {
+				break
+			}
+			total += pushed
+		}
+	}
+	return total
+}
+
+// index lists the arcs of each vertex.
+func (g *Graph) index() {
+	degree := make([]int32, g.vertices+2)
+	for e := range g.head {
+		degree[g.head[e^1]+1]++
+	}
+	for v := 1; v < len(degree); v++ {
+		degree[v] += degree[v-1]
+	}
+	g.first = append([]int32(nil), degree...)
+	g.list = make([]int32, len(g.head))
+	for e := range g.head {
+		v := g.head[e^1]
+		g.list[degree[v]] = int32(e)
+		degree[v]++
+	}
+	g.room = make([]int64, len(g.head))
+	g.level = make([]int32, g.vertices)
+	g.at = make([]int32, len(g.first))
+}
+
+// layer numbers vertices by their distance in what is left of the network.
+func (g *Graph) layer(from, to int32) bool {
+	for v := range g.level {
+		g.level[v] = -1
+	}
+	g.level[from] = 0
+	g.queue = append(g.queue[:0], from)
+	for i := 0; i < len(g.queue); i++ {
+		v := g.queue[i]
+		for _, e := range g.list[g.first[v]:g.first[v+1]] {
+			if w := g.head[e]; g.room[e] > 0 && g.level[w] < 0 {
+				g.level[w] = g.level[v] + 1
+				if w == to {
+					return true // what is as far or farther leads nowhere
+				}
+				g.queue = append(g.queue, w)
+			}
+		}
+	}
+	return false
+}
+
+// push sends as much as fits, up to most, from v to the end along rising
+// levels. Levels bound its depth.
+func (g *Graph) push(v, to int32, most int64) int64 {
+	if v == to {
+		return most
+	}
+	sent := int64(0)
+	for ; g.at[v] < g.first[v+1]; g.at[v]++ {
+		e := g.list[g.at[v]]
+		w := g.head[e]
+		if g.room[e] == 0 || g.level[w] != g.level[v]+1 {
+			continue
+		}
+		got := g.push(w, to, min(most-sent, g.room[e]))
+		g.room[e] -= got
+		g.room[e^1] += got
+		if sent += got; sent == most {
+			return sent
+		}
+	}
+	return sent
+}
