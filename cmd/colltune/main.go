@@ -74,9 +74,42 @@ func newRoot(started *bool) *cobra.Command {
 	for _, c := range commands {
 		root.AddCommand(c())
 	}
-	root.InitDefaultHelpCmd()
+	root.SetHelpCommand(helpCommand())
 	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args, c.RunE = cobra.ArbitraryArgs, group
+		}
+	}
 	return root
+}
+
+// helpCommand is cobra's, but for a topic that isn't there.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Show what a command does and its flags",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return group(about, rest)
+			}
+			about.InitDefaultHelpFlag()
+			return about.Help()
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			if about, rest, err := cmd.Root().Find(args); err == nil && len(rest) == 0 {
+				for _, c := range about.Commands() {
+					if c.IsAvailableCommand() {
+						names = append(names, c.Name())
+					}
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
 }
 
 // commands lists the subcommands, in the order help shows them in a group.
