@@ -272,7 +272,10 @@ func (n *nodePlan) readAt(t *table) (at []int) {
 // way's cost. The result has a plan for each NIC.
 func (n *nodePlan) readFar(t *table, nics int) (all [][]farPlan) {
 	for _, ft := range t.tables("far") {
-		groups := ft.groups("gpus", n.gpus)
+		var groups [][]int
+		if ft.need("gpus", "the GPUs of each NIC's far side, such as [[2, 3], [0, 1]]") {
+			groups = ft.groups("gpus", n.gpus)
+		}
 		bw, latency := ft.bandwidth("bandwidth"), ft.duration("latency")
 		ft.source()
 		ft.done()

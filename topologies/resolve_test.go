@@ -133,7 +133,12 @@ func sourceOf(t testing.TB, name string) []byte {
 }
 
 func TestCatalogue(t *testing.T) {
-	if diff := cmp.Diff([]string{"dgx-1", "dgx-a100", "mi300x"}, Names()); diff != "" {
+	want := []string{
+		"a10g-8", "alps", "dgx-1", "dgx-2", "dgx-2-teccl", "dgx-a100", "dgx-h100", "dgx-h200", "frontier", "gb200-nvl72",
+		"l40s-4", "l40s-8", "lassen", "mi250", "mi250x", "mi300x", "ndv2", "ndv2-teccl", "ndv4", "perlmutter", "polaris",
+		"t4-8", "thetagpu",
+	}
+	if diff := cmp.Diff(want, Names()); diff != "" {
 		t.Error(diff)
 	}
 	for _, name := range Names() {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -64,7 +65,7 @@ func printBound(cmd *cobra.Command, name string, c collective.Collective, b boun
 		cut = []int{}
 	}
 	s := sheet{columns: []column{text("topology"), text("collective"), number("ranks"), number("steps"), number("latency us"), number("algbw GB/s"), number("busbw GB/s"), text("exact GB/s"), text("cut"), text("because")}}
-	s.add(name, c.Name, strconv.Itoa(c.Ranks), strconv.Itoa(b.LatencySteps), short(b.LatencyUS), printed[0], printed[1], b.Exact, ranges(cut), b.Proof)
+	s.add(name, c.Name, strconv.Itoa(c.Ranks), strconv.Itoa(b.LatencySteps), short(math.Round(b.LatencyUS*1e6)/1e6), printed[0], printed[1], b.Exact, ranges(cut), b.Proof)
 	return emit(cmd, "bounds", struct {
 		Topology   string   `json:"topology"`
 		Collective string   `json:"collective"`
