@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"math"
-	"os"
 	"sync"
 	"time"
 
@@ -70,7 +69,7 @@ func (o HostOptions) withDefaults() HostOptions {
 type Host struct {
 	o       HostOptions
 	command command
-	sockets string // folder of the run's sockets
+	sockets *sockets
 
 	mu        sync.Mutex // held through a call
 	child     *child     // nil: not running
@@ -82,10 +81,6 @@ type Host struct {
 	closed    bool
 }
 
-// socketPrefix starts the name of a run's folder of sockets. It is short: a
-// socket's path has 108 bytes at most.
-const socketPrefix = "colltune-"
-
 // Start finds the executor called name (a built-in, a plugin found in o.Dirs or
 // on PATH as colltune-executor-NAME, or the path of one), starts it and asks
 // what it is. ErrNotFound: there is none; ErrLost: it doesn't come up.
@@ -95,7 +90,7 @@ func Start(ctx context.Context, name string, o HostOptions) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	sockets, err := os.MkdirTemp(socketRoot(), socketPrefix)
+	sockets, err := newSockets(socketRoot())
 	if err != nil {
 		return nil, fmt.Errorf("executor %s: folder for its socket: %w", name, err)
 	}
@@ -105,19 +100,10 @@ func Start(ctx context.Context, name string, o HostOptions) (*Host, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err := h.ensure(ctx); err != nil {
-		os.RemoveAll(sockets)
+		sockets.close()
 		return nil, err
 	}
 	return h, nil
-}
-
-// socketRoot is the system's folder for temporary files where its name leaves
-// room for a socket's, and /tmp elsewhere.
-func socketRoot() string {
-	if dir := os.TempDir(); len(dir) <= 48 {
-		return dir
-	}
-	return "/tmp"
 }
 
 // Describe says what the executor is, as it did when it was started.
@@ -214,7 +200,7 @@ func (h *Host) ensure(ctx context.Context) error {
 				return err
 			}
 		}
-		c, d, err := startChild(ctx, h.command, h.sockets, h.o)
+		c, d, err := startChild(ctx, h.command, h.sockets.dir, h.o)
 		if err == nil {
 			if h.described && !maps.Equal(d.Fingerprint, h.desc.Fingerprint) {
 				c.stop()
@@ -275,5 +261,5 @@ func (h *Host) Close() error {
 		h.child.leave()
 		h.child = nil
 	}
-	return os.RemoveAll(h.sockets)
+	return h.sockets.close()
 }

@@ -131,6 +131,36 @@ func TestShelfForgets(t *testing.T) {
 	}
 }
 
+// A folder that nobody holds goes when the next is made; one that is held stays.
+func TestSocketsOfTheDeadAreRemoved(t *testing.T) {
+	root := t.TempDir()
+	live, err := newSockets(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead, err := newSockets(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.lock.Close() // as the end of its process does
+	if err := os.WriteFile(filepath.Join(root, socketPrefix+"1.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next, err := newSockets(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, _ := filepath.Glob(filepath.Join(root, "*"))
+	want := []string{live.dir, next.dir, filepath.Join(root, socketPrefix+"1.txt")}
+	slices.Sort(want)
+	if !slices.Equal(left, want) {
+		t.Errorf("left %v, want %v", left, want)
+	}
+	if err := errors.Join(live.close(), next.close()); err != nil {
+		t.Error(err)
+	}
+}
+
 // FuzzDocument: whatever is sent as a document, an executor keeps only what has
 // the hash it was announced with.
 func FuzzDocument(f *testing.F) {

@@ -15,6 +15,7 @@ type bounds struct {
 	works    []work    // of threadblocks, distinct
 	workOf   []int32   // by threadblock
 	loads    []traffic // of edges, distinct
+	memories []memory  // of GPUs, distinct
 	nearest  float64   // least latency of a path
 	critical [3]chains // by protocol
 }
@@ -39,10 +40,17 @@ type traffic struct {
 	items []item
 }
 
+// memory is how much a GPU's must read and write, in chunks of the whole call.
+type memory struct {
+	cap        float64
+	wire, data int64
+}
+
 // LowerBound is a time in microseconds that Run cannot fall below with the
 // same knobs; 0 where the knobs are out of range. It is the greatest of: the
 // unhindered work of each threadblock; the bytes of each edge over its
-// capacity; a longest chain of messages. Safe for concurrent use.
+// capacity; what each memory reads and writes over its own; a longest chain of
+// messages. Safe for concurrent use.
 func (p *Prepared) LowerBound(k Knobs) float64 {
 	c, err := p.costs(k)
 	if err != nil {
@@ -58,6 +66,9 @@ func (p *Prepared) bound(c *costs) float64 {
 	}
 	for i := range p.bounds.loads {
 		least = max(least, p.bounds.loads[i].drain(p, c))
+	}
+	for _, m := range p.bounds.memories {
+		least = max(least, (float64(m.data)+float64(m.wire)*c.wire)*c.chunk/m.cap)
 	}
 	least = max(least, p.chainBound(c))
 	// A simulation adds up in another order: leave room for its rounding.
@@ -186,10 +197,10 @@ func (l *traffic) drain(p *Prepared, c *costs) float64 {
 // prepare groups threadblocks and edges by what they do.
 func (b *bounds) prepare(p *Prepared) {
 	b.nearest = math.Inf(1)
-	b.laneOf = make([]int32, len(p.lanes))
+	b.laneOf = make([]int32, p.sending)
 	type likeness struct{ cap, message, extra float64 }
 	alike := make(map[likeness]int32)
-	for i, l := range p.lanes {
+	for i, l := range p.lanes[:p.sending] {
 		b.nearest = min(b.nearest, l.latency)
 		key := likeness{l.cap, l.message, l.extra}
 		at, ok := alike[key]
@@ -201,7 +212,7 @@ func (b *bounds) prepare(p *Prepared) {
 		b.laneOf[i] = at
 	}
 	var works distinct[work]
-	byLane := make([]map[item]int64, len(p.lanes))
+	byLane := make([]map[item]int64, p.sending)
 	counts := make(map[item]int64)
 	b.workOf = make([]int32, len(p.blocks))
 	for i, blk := range p.blocks {
@@ -231,9 +242,9 @@ func (b *bounds) prepare(p *Prepared) {
 		b.workOf[i] = int32(at)
 	}
 	b.works = works.all
-	byEdge := make([]map[item]int64, len(p.edges))
+	byEdge := make([]map[item]int64, p.links)
 	for at, items := range byLane {
-		for _, e := range p.lanes[at].edges {
+		for _, e := range p.lanes[at].edges[:p.lanes[at].links] {
 			if byEdge[e] == nil && items != nil {
 				byEdge[e] = make(map[item]int64, len(items))
 			}
@@ -250,6 +261,7 @@ func (b *bounds) prepare(p *Prepared) {
 		})
 	}
 	b.loads = loads.all
+	b.memories = p.memories()
 }
 
 // sorted lists items with their numbers in an order of their own.

@@ -19,9 +19,12 @@ type costs struct {
 
 	sendCall, recvCall   float64
 	sendSlice, recvSlice float64
+	reduceCall           float64
 
-	tiles   int   // iterations of the tile loop
-	perCall int32 // most chunks in one call
+	tiles   int     // iterations of the tile loop
+	chunk   float64 // bytes of a chunk, over all of them
+	wire    float64 // bytes on the wire for each of data
+	perCall int32   // most chunks in one call
 
 	full, last sizes // calls of a whole tile, of the last one
 }
@@ -35,6 +38,7 @@ type call struct {
 	first  part // LL and LL128: all of it; Simple: the first slice
 	second part // Simple's second slice; may be empty
 	local  float64
+	passes float64 // the part of local that moves bytes
 }
 
 // part is what moves at once: a message of LL or LL128, or a slice.
@@ -89,13 +93,15 @@ func (p *Prepared) costs(k Knobs) (*costs, error) {
 		nop:      float64(c.Nop),
 		sendCall: float64(c.SendCall), recvCall: float64(c.RecvCall),
 		sendSlice: float64(c.SendSlice), recvSlice: float64(c.RecvSlice),
+		reduceCall: float64(c.ReduceCall),
+		wire:       c.Wire,
 	}
 	if k.Protocol == topologies.Simple {
 		out.slots *= 2
 	}
-	out.latency = make([]float64, len(p.lanes))
-	out.credit = make([]float64, len(p.lanes))
-	for i, l := range p.lanes {
+	out.latency = make([]float64, p.sending)
+	out.credit = make([]float64, p.sending)
+	for i, l := range p.lanes[:p.sending] {
 		way := l.latency
 		if l.net {
 			way += float64(c.NetLatency)
@@ -111,7 +117,7 @@ func (p *Prepared) costs(k Knobs) (*costs, error) {
 	if n > math.MaxInt32 {
 		return nil, fmt.Errorf("%d bytes in tiles of %d are %d iterations: want at most %d", k.Bytes, tile, n, math.MaxInt32)
 	}
-	out.tiles = int(n)
+	out.tiles, out.chunk = int(n), float64(chunk)
 	out.perCall = mostPerCall
 	if chunk > 0 {
 		out.perCall = int32(min(max(tile/chunk, 1), mostPerCall))
@@ -135,9 +141,9 @@ func callSizes(proto topologies.Proto, c *topologies.Protocol, chunk int64, most
 			one.first = message(c, bytes)
 		}
 		if vector := int64(c.Threads) * 16; vector > 0 {
-			one.local = float64((bytes+vector-1)/vector) * float64(c.ReducePass)
+			one.passes = float64((bytes+vector-1)/vector) * float64(c.ReducePass)
 		}
-		one.local += float64(c.ReduceCall)
+		one.local = one.passes + float64(c.ReduceCall)
 		all[n] = one
 	}
 	return all

@@ -218,13 +218,30 @@ func (e *engine) step(i int32, s *blockState, b *block, o *op) bool {
 	size := &e.c.at(int(s.tile), e.limit)[e.c.chunks(o.count, s.call)]
 	switch {
 	case o.kind == local:
-		s.ready += size.local
-		e.called(s, o)
-		return true
+		return e.local(i, s, b, o, size)
 	case e.c.slotted():
 		return e.slice(i, s, b, o, size)
 	}
 	return e.pass(i, s, b, o, size)
+}
+
+// local goes on with a call that neither sends nor receives: a flow over the
+// GPU's memory, where that has a rate.
+func (e *engine) local(i int32, s *blockState, b *block, o *op, size *call) bool {
+	lane := e.p.sending + int(b.rank)
+	if lane >= len(e.p.lanes) || size.bytes == 0 {
+		s.ready += size.local
+		e.called(s, o)
+		return true
+	}
+	if s.stage != landed {
+		moved := part{bytes: size.bytes, wire: size.bytes}
+		e.launch(i, s, o, int32(lane), &moved, size.passes, s.ready)
+		return false
+	}
+	s.ready = s.end + e.c.reduceCall
+	e.called(s, o)
+	return true
 }
 
 // called ends a call.
@@ -290,14 +307,18 @@ func (e *engine) next(i int32, s *blockState, b *block) {
 
 // launch starts the flow of a threadblock's part at a time; false where that
 // lies ahead, and the queue will bring the threadblock back.
-func (e *engine) launch(i int32, s *blockState, lane int32, p *part, unloaded, at float64) bool {
+func (e *engine) launch(i int32, s *blockState, o *op, lane int32, p *part, unloaded, at float64) bool {
 	if at > e.now {
 		s.stage = starting
 		s.ready = at
 		e.q.set(i, at)
 		return false
 	}
-	work, alone := e.p.lanes[lane].load(p.wire, unloaded)
+	l := &e.p.lanes[lane]
+	work, alone := l.load(p.wire, unloaded)
+	if len(l.edges) > l.links {
+		e.flows.weights[i] = [2]int64{o.here.weight(p.bytes, p.wire, work), o.there.weight(p.bytes, p.wire, work)}
+	}
 	e.flows.start(e.now, i, lane, work, alone)
 	s.stage = flying
 	return true

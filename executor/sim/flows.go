@@ -15,13 +15,18 @@ type flows struct {
 	edges  []edgeState
 	lanes  []laneState
 	groups []group
-	dirty  []int32 // edges whose number of flows changed at this instant
+	dirty  []int32 // edges whose load changed at this instant
 	round  int64   // counts flushes: lanes already seen in this one
+	// weights on the memories at both ends, of each threadblock's flow
+	weights [][2]int64
 }
 
 type edgeState struct {
-	k     int32
+	load  int64   // weights of its flows, in parts of one
+	share float64 // what a flow may go at
+	was   float64 // the same before this instant
 	dirty bool
+	tight bool    // a memory that has held up a message
 	lanes []int32 // that have flows now
 }
 
@@ -65,9 +70,12 @@ func (f *flows) reset(p *Prepared, q *queue, first int32) {
 			f.lanes[i].places = make([]int32, len(p.lanes[i].edges))
 		}
 	}
+	if len(f.weights) != len(p.blocks) {
+		f.weights = make([][2]int64, len(p.blocks))
+	}
 	for i := range f.edges {
 		e := &f.edges[i]
-		e.k, e.dirty, e.lanes = 0, false, e.lanes[:0]
+		e.load, e.share, e.dirty, e.tight, e.lanes = 0, math.Inf(1), false, false, e.lanes[:0]
 	}
 	for i := range f.lanes {
 		l := &f.lanes[i]
@@ -85,10 +93,7 @@ func (f *flows) start(now float64, block, lane int32, work, alone float64) {
 			s.lanes = append(s.lanes, lane)
 		}
 	}
-	for _, e := range f.p.lanes[lane].edges {
-		f.edges[e].k++
-		f.mark(e)
-	}
+	f.weigh(block, lane, 1)
 	g := f.group(l, lane, alone)
 	if len(g.ends) == 0 {
 		g.clock, g.at, g.rate = 0, now, 0
@@ -136,10 +141,7 @@ func (f *flows) finish(now float64, i int32, done func(block int32)) {
 		if l.flows--; l.flows == 0 {
 			f.leave(l, lane)
 		}
-		for _, e := range f.p.lanes[lane].edges {
-			f.edges[e].k--
-			f.mark(e)
-		}
+		f.weigh(block, lane, -1)
 		done(block)
 		g = &f.groups[i] // done may have added groups
 	}
@@ -163,6 +165,20 @@ func (f *flows) leave(l *laneState, lane int32) {
 	}
 }
 
+// weigh adds a threadblock's flow to the load of its edges, or takes it away:
+// one on each link, its weights on the memories.
+func (f *flows) weigh(block, lane int32, sign int64) {
+	l := &f.p.lanes[lane]
+	for _, e := range l.edges[:l.links] {
+		f.edges[e].load += sign * one
+		f.mark(e)
+	}
+	for i, e := range l.edges[l.links:] {
+		f.edges[e].load += sign * f.weights[block][i]
+		f.mark(e)
+	}
+}
+
 func (f *flows) mark(e int32) {
 	if !f.edges[e].dirty {
 		f.edges[e].dirty = true
@@ -176,17 +192,19 @@ func (f *flows) flush(now float64) {
 	f.round++
 	for _, e := range f.dirty {
 		s := &f.edges[e]
+		s.was, s.share = s.share, f.p.edges[e].cap/(float64(s.load)*(1.0/one))
+	}
+	for _, e := range f.dirty {
+		s := &f.edges[e]
 		s.dirty = false
+		least := min(s.was, s.share)
 		for _, lane := range s.lanes {
 			l := &f.lanes[lane]
-			if l.seen == f.round {
-				continue
+			if l.share < least && !l.touched || l.seen == f.round {
+				continue // another edge is the narrow one, as it was
 			}
 			l.seen = f.round
-			share := math.Inf(1)
-			for _, other := range f.p.lanes[lane].edges {
-				share = min(share, f.p.edges[other].cap/float64(f.edges[other].k))
-			}
+			share := f.share(lane)
 			if share == l.share && !l.touched {
 				continue
 			}
@@ -205,6 +223,22 @@ func (f *flows) flush(now float64) {
 		}
 	}
 	f.dirty = f.dirty[:0]
+}
+
+// share is what a flow of the lane may go at: the least of its edges'.
+func (f *flows) share(lane int32) float64 {
+	l := &f.p.lanes[lane]
+	share := math.Inf(1)
+	for _, e := range l.edges[:l.links] {
+		share = min(share, f.edges[e].share)
+	}
+	for _, e := range l.edges[l.links:] {
+		if s := &f.edges[e]; s.share < share {
+			share = s.share
+			s.tight = s.tight || l.links > 0
+		}
+	}
+	return share
 }
 
 // advance brings the clock to now.

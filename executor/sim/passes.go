@@ -28,9 +28,9 @@ func (e *engine) passSend(i int32, s *blockState, b *block, o *op, size *call) b
 		if !ok {
 			return false
 		}
-		return e.passStart(i, s, b, size, max(s.ready, free), size.first.send)
+		return e.passStart(i, s, b, o, size, max(s.ready, free), size.first.send)
 	case starting:
-		return e.passStart(i, s, b, size, s.ready, size.first.send)
+		return e.passStart(i, s, b, o, size, s.ready, size.first.send)
 	case landed:
 		e.passSent(b.tx, c, s.end)
 		s.ready = s.end + e.c.sendCall
@@ -42,9 +42,9 @@ func (e *engine) passSend(i int32, s *blockState, b *block, o *op, size *call) b
 
 // passStart puts the call's message on the wire, or on record at once where
 // there is nothing to put; false where its time lies ahead or its flow runs.
-func (e *engine) passStart(i int32, s *blockState, b *block, size *call, at, unloaded float64) bool {
+func (e *engine) passStart(i int32, s *blockState, b *block, o *op, size *call, at, unloaded float64) bool {
 	if size.bytes > 0 {
-		if !e.launch(i, s, e.p.conns[b.tx].lane, &size.first, unloaded, at) {
+		if !e.launch(i, s, o, e.p.conns[b.tx].lane, &size.first, unloaded, at) {
 			return false
 		}
 	} else {
@@ -94,9 +94,9 @@ func (e *engine) passForward(i int32, s *blockState, b *block, o *op, size *call
 			return false
 		}
 		at := max(s.ready, e.slot(in, in.received).start+latency, free)
-		return e.passStart(i, s, b, size, at, size.first.both)
+		return e.passStart(i, s, b, o, size, at, size.first.both)
 	case starting:
-		return e.passStart(i, s, b, size, s.ready, size.first.both)
+		return e.passStart(i, s, b, o, size, s.ready, size.first.both)
 	case landed, trailing:
 		if in.sent <= in.received {
 			s.stage = trailing // its last pass cannot leave before it has come

@@ -25,6 +25,9 @@ type Prepared struct {
 	conns  []conn
 	lanes  []lane
 	edges  []edge
+	// The first sending lanes are of messages, over links of the first links
+	// edges; what follows is memory (memory.go).
+	sending, links int
 	// follows lists who waits for whom, each pair of threadblocks once.
 	follows []follow
 
@@ -52,6 +55,8 @@ type op struct {
 	step      int32 // the last step of the IR it stands for
 	waitsFrom int32
 	waitsTo   int32
+	here      touches // of its own GPU's memory
+	there     touches // of the receiver's, by what it sends
 }
 
 // wait is one dependency of an op.
@@ -77,17 +82,19 @@ type conn struct {
 	lane   int32
 }
 
-// lane is a path that connections share.
+// lane is a path that connections share, or over one GPU's memory alone.
 type lane struct {
-	edges   []int32
-	cap     float64 // of its narrowest edge, bytes a microsecond
-	message float64 // time a message occupies it beyond its bytes
-	extra   float64 // the same in bytes of its edges
-	latency float64
-	net     bool
+	from, to int32 // ranks
+	edges    []int32
+	links    int     // edges before the first of a memory
+	cap      float64 // of its narrowest edge, bytes a microsecond
+	message  float64 // time a message occupies it beyond its bytes
+	extra    float64 // the same in bytes of its edges
+	latency  float64
+	net      bool
 }
 
-// edge is an edge of the topology that some lane uses.
+// edge is an edge of the topology that some lane uses, or a GPU's memory.
 type edge struct {
 	cap float64
 }
@@ -124,6 +131,7 @@ func Prepare(program *ir.Program, topology *topologies.Topology) (*Prepared, err
 	if err := p.matchMessages(); err != nil {
 		return nil, err
 	}
+	p.layMemory()
 	p.bounds.prepare(p)
 	return p, nil
 }
@@ -212,6 +220,10 @@ func (p *Prepared) laySteps(g ir.GPU, rank, id int, tb ir.Threadblock, first int
 				o.step, o.flagged = int32(s), tb.Steps[s].HasDep
 			}
 		}
+		if o.kind != idle {
+			o.here = touched(step.Op)
+			o.here.data += o.step - first
+		}
 		o.waitsTo = int32(len(p.waits))
 		waitsFrom = o.waitsTo
 		p.ops = append(p.ops, o)
@@ -292,7 +304,7 @@ func (p *Prepared) layConns() error {
 				}
 				l = int32(len(p.lanes))
 				lanes[key] = l
-				p.lanes = append(p.lanes, p.layLane(path, edges))
+				p.lanes = append(p.lanes, p.layLane(key.from, key.to, path, edges))
 			}
 			c := int32(len(p.conns))
 			p.conns = append(p.conns, conn{tx: tx, rx: rx, lane: l})
@@ -306,8 +318,11 @@ func (p *Prepared) layConns() error {
 }
 
 // layLane numbers the edges of a path among those in use.
-func (p *Prepared) layLane(path topologies.Path, edges map[int]int32) lane {
-	l := lane{edges: make([]int32, len(path.Edges)), latency: float64(path.Latency), net: path.Net}
+func (p *Prepared) layLane(from, to int32, path topologies.Path, edges map[int]int32) lane {
+	l := lane{
+		from: from, to: to, edges: make([]int32, len(path.Edges)), links: len(path.Edges),
+		latency: float64(path.Latency), net: path.Net,
+	}
 	for i, e := range path.Edges {
 		of := p.topology.Edges[e]
 		at, ok := edges[e]
@@ -327,9 +342,9 @@ func (p *Prepared) layLane(path topologies.Path, edges map[int]int32) lane {
 }
 
 // matchMessages checks that what is sent on a connection is what is received,
-// step by step.
+// step by step, and notes what the receiver's memory has to do with it.
 func (p *Prepared) matchMessages() error {
-	var counts []int32
+	var sent []int32 // ops
 	for _, b := range p.blocks {
 		if b.rx < 0 {
 			for _, o := range p.ops[b.from:b.to] {
@@ -342,15 +357,16 @@ func (p *Prepared) matchMessages() error {
 			continue
 		}
 		c := p.conns[b.tx]
-		counts = counts[:0]
-		for _, o := range p.ops[b.from:b.to] {
-			if o.kind == send || o.kind == fused {
-				counts = append(counts, o.count)
+		sent = sent[:0]
+		for i := b.from; i < b.to; i++ {
+			if o := &p.ops[i]; o.kind == send || o.kind == fused {
+				o.there = arrival
+				sent = append(sent, i)
 			}
 		}
 		if c.rx < 0 {
-			if len(counts) > 0 {
-				return fmt.Errorf("rank %d threadblock %d sends %d times, and no threadblock receives", b.rank, b.id, len(counts))
+			if len(sent) > 0 {
+				return fmt.Errorf("rank %d threadblock %d sends %d times, and no threadblock receives", b.rank, b.id, len(sent))
 			}
 			continue
 		}
@@ -359,13 +375,19 @@ func (p *Prepared) matchMessages() error {
 			if o.kind != recv && o.kind != fused {
 				continue
 			}
-			if i < len(counts) && counts[i] != o.count {
-				return fmt.Errorf("rank %d threadblock %d step %d receives %d chunks where rank %d threadblock %d sends %d", to.rank, to.id, o.step, o.count, b.rank, b.id, counts[i])
+			if i < len(sent) {
+				from := &p.ops[sent[i]]
+				if from.count != o.count {
+					return fmt.Errorf("rank %d threadblock %d step %d receives %d chunks where rank %d threadblock %d sends %d", to.rank, to.id, o.step, o.count, b.rank, b.id, from.count)
+				}
+				if o.kind == recv {
+					from.there = arrival.plus(o.here)
+				}
 			}
 			i++
 		}
-		if i != len(counts) {
-			return fmt.Errorf("rank %d threadblock %d sends %d times, rank %d threadblock %d receives %d times", b.rank, b.id, len(counts), to.rank, to.id, i)
+		if i != len(sent) {
+			return fmt.Errorf("rank %d threadblock %d sends %d times, rank %d threadblock %d receives %d times", b.rank, b.id, len(sent), to.rank, to.id, i)
 		}
 	}
 	return nil

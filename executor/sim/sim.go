@@ -13,7 +13,7 @@ import (
 )
 
 // ModelVersion changes whenever the same trial would give another time.
-const ModelVersion = "1"
+const ModelVersion = "2"
 
 // Knobs are what a program is run with.
 type Knobs struct {

@@ -33,11 +33,11 @@ func (e *engine) slice(i int32, s *blockState, b *block, o *op, size *call) bool
 	var ok bool
 	switch o.kind {
 	case send:
-		ok = e.sliceSend(i, s, b, half)
+		ok = e.sliceSend(i, s, b, o, half)
 	case recv:
 		ok = e.sliceReceive(s, b, half)
 	default:
-		ok = e.sliceForward(i, s, b, half)
+		ok = e.sliceForward(i, s, b, o, half)
 	}
 	switch {
 	case !ok:
@@ -50,16 +50,16 @@ func (e *engine) slice(i int32, s *blockState, b *block, o *op, size *call) bool
 	return true
 }
 
-func (e *engine) sliceSend(i int32, s *blockState, b *block, half *part) bool {
+func (e *engine) sliceSend(i int32, s *blockState, b *block, o *op, half *part) bool {
 	c := &e.conns[b.tx]
 	switch s.stage {
 	case slicing:
 		free, ok := e.credit(c)
-		if !ok || !e.sliceStart(i, s, b, half, max(s.ready, free), half.send) {
+		if !ok || !e.sliceStart(i, s, b, o, half, max(s.ready, free), half.send) {
 			return false
 		}
 	case starting:
-		e.sliceStart(i, s, b, half, s.ready, half.send)
+		e.sliceStart(i, s, b, o, half, s.ready, half.send)
 		return false
 	case landed:
 	default:
@@ -72,9 +72,9 @@ func (e *engine) sliceSend(i int32, s *blockState, b *block, half *part) bool {
 
 // sliceStart puts a slice on the wire; true where it is empty, and so has
 // landed already.
-func (e *engine) sliceStart(i int32, s *blockState, b *block, half *part, at, unloaded float64) bool {
+func (e *engine) sliceStart(i int32, s *blockState, b *block, o *op, half *part, at, unloaded float64) bool {
 	if half.bytes > 0 {
-		if e.launch(i, s, e.p.conns[b.tx].lane, half, unloaded, at) {
+		if e.launch(i, s, o, e.p.conns[b.tx].lane, half, unloaded, at) {
 			e.conns[b.tx].started++
 		}
 		return false
@@ -103,7 +103,7 @@ func (e *engine) sliceReceive(s *blockState, b *block, half *part) bool {
 	return true
 }
 
-func (e *engine) sliceForward(i int32, s *blockState, b *block, half *part) bool {
+func (e *engine) sliceForward(i int32, s *blockState, b *block, o *op, half *part) bool {
 	in, out := &e.conns[b.rx], &e.conns[b.tx]
 	lane := e.p.conns[b.rx].lane
 	switch s.stage {
@@ -117,11 +117,11 @@ func (e *engine) sliceForward(i int32, s *blockState, b *block, half *part) bool
 			return false
 		}
 		at := max(s.ready, free, e.slot(in, in.received).arrive+e.c.latency[lane])
-		if !e.sliceStart(i, s, b, half, at, half.both) {
+		if !e.sliceStart(i, s, b, o, half, at, half.both) {
 			return false
 		}
 	case starting:
-		e.sliceStart(i, s, b, half, s.ready, half.both)
+		e.sliceStart(i, s, b, o, half, s.ready, half.both)
 		return false
 	case landed:
 	default:

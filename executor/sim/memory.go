@@ -1,0 +1,121 @@
+package sim
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/topologies"
+)
+
+// A GPU's memory is an edge that everything passes that moves bytes at that
+// GPU, more than once where they are read and written more than once. Who
+// starts a flow pays for what its own instruction does to memory; what becomes
+// of a message is paid for by the message:
+//
+//	          at the sender                    at the receiver
+//	s         reads its source                 arrives in the FIFO; where that
+//	rcs       reads the FIFO, writes its       is received alone:
+//	          destination                      r    reads the FIFO, writes its
+//	rrs       reads the FIFO and the operand        destination
+//	rrcs      the same, and writes             rrc  the same, and the operand
+//	cpy, re   flows over the GPU's memory alone
+//
+// What a fused instruction sends on is still in registers.
+
+// touches is how often something passes over a memory: so many times its bytes
+// as they are on the wire, so many times its data.
+type touches struct{ wire, data int32 }
+
+func (t touches) plus(o touches) touches { return touches{t.wire + o.wire, t.data + o.data} }
+
+// arrival is a message's way into the receiver's FIFO.
+var arrival = touches{wire: 1}
+
+// touched is what an instruction does to the memory of its own GPU.
+func touched(o ir.Op) touches {
+	var t touches
+	if o.Receives() {
+		t.wire++ // out of the FIFO
+	}
+	if o.ReadsSrc() {
+		t.data++
+	}
+	if o.WritesDst() {
+		t.data++
+	}
+	if o == ir.Reduce {
+		t.data++ // its destination, before it is written
+	}
+	return t
+}
+
+// one is the weight of a flow on an edge that it passes once. Weights are
+// whole numbers, so that sums of them do not depend on their order.
+const one = 1 << 20
+
+// weight is how much of a memory a flow of so many bytes takes up for each
+// byte it moves, rounded up but for what a division may be off by.
+func (t touches) weight(bytes, wire, work float64) int64 {
+	return int64(math.Ceil((float64(t.wire)*wire+float64(t.data)*bytes)/work*one - 1e-6))
+}
+
+// layMemory adds the GPUs' memories to the paths of what is sent, and paths
+// over memory alone for local work. Where no GPU's memory has a rate there are
+// none; where only some have, the others' are without limit.
+func (p *Prepared) layMemory() {
+	p.links, p.sending = len(p.edges), len(p.lanes)
+	limited := false
+	for _, r := range p.topology.Ranks {
+		limited = limited || r.Memory > 0
+	}
+	if !limited {
+		return
+	}
+	for _, r := range p.topology.Ranks {
+		e := edge{cap: math.Inf(1)}
+		if r.Memory > 0 {
+			e.cap = r.Memory.PerMicro()
+		}
+		p.edges = append(p.edges, e)
+	}
+	for i := range p.lanes {
+		l := &p.lanes[i]
+		l.edges = append(l.edges, int32(p.links)+l.from, int32(p.links)+l.to)
+	}
+	for r := range p.topology.Ranks {
+		p.lanes = append(p.lanes, lane{
+			from: int32(r), to: int32(r), edges: []int32{int32(p.links + r)}, cap: math.Inf(1),
+		})
+	}
+}
+
+// memories lists what the GPUs' memories must read and write, each once where
+// several do the same.
+func (p *Prepared) memories() []memory {
+	if p.links == len(p.edges) {
+		return nil
+	}
+	of := make([]memory, len(p.topology.Ranks))
+	add := func(rank int32, t touches, count int32) {
+		of[rank].wire += int64(t.wire) * int64(count)
+		of[rank].data += int64(t.data) * int64(count)
+	}
+	for _, b := range p.blocks {
+		for i := b.from; i < b.to; i++ {
+			o := &p.ops[i]
+			add(b.rank, o.here, o.count)
+			if o.kind == recv || o.kind == fused {
+				add(b.rank, arrival, o.count)
+			}
+		}
+	}
+	for r := range of {
+		of[r].cap = p.edges[p.links+r].cap
+	}
+	slices.SortFunc(of, func(a, b memory) int {
+		return cmp.Or(cmp.Compare(a.cap, b.cap), cmp.Compare(a.wire, b.wire), cmp.Compare(a.data, b.data))
+	})
+	return slices.Compact(of)
+}
