@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/compiler/ir"
-	"github.com/colltune/colltune/topologies"
 )
 
 // A GPU's memory is an edge that everything passes that moves bytes at that
@@ -91,10 +90,13 @@ func (p *Prepared) layMemory() {
 	}
 }
 
+// remembers tells whether memories have rates.
+func (p *Prepared) remembers() bool { return p.links < len(p.edges) }
+
 // memories lists what the GPUs' memories must read and write, each once where
 // several do the same.
 func (p *Prepared) memories() []memory {
-	if p.links == len(p.edges) {
+	if !p.remembers() {
 		return nil
 	}
 	of := make([]memory, len(p.topology.Ranks))

@@ -74,6 +74,7 @@ type block struct {
 	from, to int32 // its ops
 	steps    int32 // of the IR, nops counted
 	tx, rx   int32 // connections, -1 none
+	works    bool  // locally, somewhere
 }
 
 // conn is a connection: everything one threadblock sends another.
@@ -156,11 +157,12 @@ func (p *Prepared) layOps() error {
 				return err
 			}
 			b.to = int32(len(p.ops))
-			p.blocks = append(p.blocks, b)
 			for _, o := range p.ops[b.from:] {
 				messages += int64(o.count)
 				p.mostCount = max(p.mostCount, o.count)
+				b.works = b.works || o.kind == local
 			}
+			p.blocks = append(p.blocks, b)
 		}
 	}
 	slices.SortFunc(p.follows, func(a, b follow) int {
@@ -178,7 +180,7 @@ func (p *Prepared) layOps() error {
 func (p *Prepared) laySteps(g ir.GPU, rank, id int, tb ir.Threadblock, first int) error {
 	waitsFrom := int32(len(p.waits))
 	for s := 0; s < len(tb.Steps); s++ {
-		step := &tb.Steps[s]
+		step, at := &tb.Steps[s], int32(s)
 		where := func(format string, args ...any) error {
 			return fmt.Errorf("rank %d threadblock %d step %d (%s): %s", rank, id, s, step.Op, fmt.Sprintf(format, args...))
 		}
@@ -222,7 +224,7 @@ func (p *Prepared) laySteps(g ir.GPU, rank, id int, tb ir.Threadblock, first int
 		}
 		if o.kind != idle {
 			o.here = touched(step.Op)
-			o.here.data += o.step - first
+			o.here.data += o.step - at // a read for each further source
 		}
 		o.waitsTo = int32(len(p.waits))
 		waitsFrom = o.waitsTo

@@ -40,7 +40,7 @@ type pattern struct {
 
 	skipped int       // tiles left out
 	period  []float64 // by threadblock: time of one of them
-	paces   []float64 // by edge: the period of those who send over it
+	paces   []float64 // by edge: the period of those who use it
 }
 
 func (w *pattern) reset(e *engine, limit int) {
@@ -67,7 +67,8 @@ func (w *pattern) reset(e *engine, limit int) {
 }
 
 // free tells whether a threadblock waits for nobody and nobody for slots of
-// its: it runs through all its tiles at once, and says nothing about others.
+// its: it runs through its tiles at a pace of its own, which says nothing about
+// others, unless they share a memory that is too slow for all of them.
 func (p *Prepared) free(block int) bool {
 	b := &p.blocks[block]
 	return b.tx < 0 && b.rx < 0 && (b.from == b.to || p.ops[b.from].waitsFrom == p.ops[b.to-1].waitsTo)
@@ -122,12 +123,14 @@ func (w *pattern) tile(e *engine, i int32, s *blockState) {
 // as it has over the last tiles; false where it will not: a sender that gains
 // on its receiver will run out of slots, a threadblock that gains on one it
 // waits for will catch up, and where two share an edge at different paces the
-// slower will have it to itself in the end.
+// slower will have it to itself in the end. (Memory counts where it has held up
+// a message.) A free threadblock's pace is too uncertain to end last.
 func (w *pattern) cut(e *engine, lag int) bool {
 	skip := (w.total - (w.most + 2)) / lag * lag
 	if skip <= 0 || w.total-skip > e.limit {
 		return false
 	}
+	slowest, slowestFree := 0.0, 0.0
 	for i := range e.blocks {
 		m := int(e.blocks[i].tile)
 		ends := w.ends[i*history : (i+1)*history]
@@ -135,6 +138,21 @@ func (w *pattern) cut(e *engine, lag int) bool {
 		if m > lag {
 			w.period[i] = (ends[m%history] - ends[(m-lag)%history]) / float64(lag)
 		}
+		b := &e.p.blocks[i]
+		if b.from == b.to {
+			continue
+		}
+		if !e.p.free(i) {
+			slowest = max(slowest, w.period[i])
+			continue
+		}
+		slowestFree = max(slowestFree, w.period[i])
+		if m <= lag && e.p.remembers() {
+			return false
+		}
+	}
+	if e.p.remembers() && slowestFree > 0.9*slowest {
+		return false
 	}
 	for _, c := range e.p.conns {
 		if c.rx < 0 {
@@ -148,14 +166,13 @@ func (w *pattern) cut(e *engine, lag int) bool {
 	clear(w.paces)
 	for i := range e.p.conns {
 		c := &e.p.conns[i]
-		if e.conns[i].sent == 0 {
-			continue
+		if e.conns[i].sent > 0 && !w.keepsPace(e, c.lane, w.period[c.tx]) {
+			return false
 		}
-		for _, edge := range e.p.lanes[c.lane].edges {
-			a, b := w.paces[edge], w.period[c.tx]
-			if a == 0 {
-				w.paces[edge] = b
-			} else if math.Abs(a-b) > 10*same*max(a, b) {
+	}
+	if e.p.remembers() {
+		for i, b := range e.p.blocks {
+			if b.works && !w.keepsPace(e, int32(e.p.sending)+b.rank, w.period[i]) {
 				return false
 			}
 		}
@@ -167,6 +184,23 @@ func (w *pattern) cut(e *engine, lag int) bool {
 	}
 	w.skipped = skip
 	e.limit = w.total - skip
+	return true
+}
+
+// keepsPace tells whether what uses a lane does so at the pace of all that use
+// its edges.
+func (w *pattern) keepsPace(e *engine, lane int32, period float64) bool {
+	l := &e.p.lanes[lane]
+	for i, edge := range l.edges {
+		if i >= l.links && !e.flows.edges[edge].tight {
+			continue
+		}
+		if pace := w.paces[edge]; pace == 0 {
+			w.paces[edge] = period
+		} else if math.Abs(pace-period) > 10*same*max(pace, period) {
+			return false
+		}
+	}
 	return true
 }
 
