@@ -60,6 +60,11 @@ type Result struct {
 	// Split counts fused instructions that were taken apart again because a
 	// connection or its slots could not serve them fused.
 	Split int
+	// Slots is how many slots a connection must have for the program to run to
+	// its end where every step is one call, SlotsSplit where every chunk of a
+	// step is one. What lies in between needs no more than the latter. Both are
+	// 0 where pass slots was left out.
+	Slots, SlotsSplit int
 }
 
 // Compile lowers p to IR. Errors that lie in the program are *lang.Error, at
@@ -96,7 +101,7 @@ func Compile(p *lang.Program, o Options) (*Result, error) {
 
 	u := &unit{in: p, opt: o}
 	res := &Result{}
-	for i := range passes {
+	for i := 0; i < len(passes); i++ {
 		pass := &passes[i]
 		if !skip[pass.name] {
 			start := time.Now()
@@ -107,7 +112,7 @@ func Compile(p *lang.Program, o Options) (*Result, error) {
 				}
 				return nil, fmt.Errorf("%s: %w", pass.name, err)
 			}
-			res.Times = append(res.Times, PassTime{pass.name, time.Since(start)})
+			res.took(pass.name, time.Since(start))
 		}
 		if o.CheckEachPass {
 			if err := u.check(); err != nil {
@@ -117,7 +122,23 @@ func Compile(p *lang.Program, o Options) (*Result, error) {
 		if o.Dump != nil && (o.DumpAfter == pass.name || o.DumpAfter == "all") {
 			o.Dump(pass.name, u.text())
 		}
+		if u.again != "" {
+			i = passIndex(u.again) - 1
+			u.again = ""
+		}
 	}
 	res.Program, res.Split = u.out, u.splits
+	res.Slots, res.SlotsSplit = u.slotsWhole, u.slotsSplit
 	return res, nil
+}
+
+// took adds to what a pass has cost: one that is gone back to runs again.
+func (r *Result) took(pass string, d time.Duration) {
+	for i := range r.Times {
+		if r.Times[i].Name == pass {
+			r.Times[i].Elapsed += d
+			return
+		}
+	}
+	r.Times = append(r.Times, PassTime{pass, d})
 }

@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -30,6 +31,7 @@ var passes = [...]pass{
 	{"threadblocks", "create threadblocks and give every instruction to one", true, threadblocks},
 	{"synchronise", "find the waits that program order and messages do not imply", true, synchronise},
 	{"gather", "let a run of reductions into one place wait for all its sources at once", false, gather},
+	{"slots", "take apart what would need more slots, were every chunk a call", false, slots},
 	{"emit", "write the IR", true, emit},
 }
 
@@ -52,7 +54,8 @@ var passOrder = [...]struct{ before, after, why string }{
 	{"threadblocks", "synchronise", "what one threadblock does in order needs no wait"},
 	{"synchronise", "gather", "a run has no more waits to gather than are left"},
 	{"synchronise", "emit", "the IR carries the waits"},
-	{"gather", "emit", "the IR carries the waits where they are gathered"},
+	{"gather", "slots", "gathering makes steps wait earlier"},
+	{"slots", "emit", "the IR is of the last schedule"},
 }
 
 func init() {
@@ -88,13 +91,18 @@ func Passes() []Pass {
 	return all
 }
 
+// passIndex is where the pass called name stands, or none.
+func passIndex(name string) int {
+	return slices.IndexFunc(passes[:], func(p pass) bool { return p.name == name })
+}
+
 // find is the pass called name.
 func find(name string) (*pass, error) {
+	if i := passIndex(name); i != none {
+		return &passes[i], nil
+	}
 	names := make([]string, len(passes))
 	for i := range passes {
-		if passes[i].name == name {
-			return &passes[i], nil
-		}
 		names[i] = passes[i].name
 	}
 	return nil, fmt.Errorf("unknown pass %q: want one of %s", name, strings.Join(names, ", "))

@@ -237,6 +237,9 @@ func TestRandomRoutings(t *testing.T) {
 			if err := judge(res.Program, o, 3); err != nil {
 				t.Fatalf("without %v: %v", o.Disable, err)
 			}
+			if err := judgeSlots(res, o); err != nil {
+				t.Fatalf("without %v: %v", o.Disable, err)
+			}
 		}
 	})
 }

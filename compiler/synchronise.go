@@ -9,6 +9,13 @@ import (
 // Past it only the first two of its rules are applied.
 var maxClocks = 1 << 27
 
+// What looking for messages that imply a wait may cost: threadblocks looked at
+// for one wait, and for all.
+const (
+	maxVisits   = 1 << 6
+	maxFollowed = 1 << 22
+)
+
 // synchronise finds what each step must wait for explicitly (GC3 5.2): the waits
 // between threadblocks of a rank that nothing else implies.
 //
@@ -20,12 +27,12 @@ var maxClocks = 1 << 27
 //   - by the threadblock's own order;
 //   - by an earlier wait of the threadblock for that step or a later one;
 //   - by what a step waited for had itself waited for;
-//   - by a message: the step waited for sent one, whose receiver had taken it
-//     before it sent the one that arrives now.
+//   - by messages: the step waited for, or a later one of its threadblock, sent
+//     one that was received, somewhere, before one was sent that has arrived.
 //
 // A step's clock is the number of steps of every threadblock of its rank that
-// are known to be done when it is. The last rule looks one rank away and no
-// further.
+// are known to be done when it is. For the last rule the clocks of other ranks
+// are looked up, from message to message, as far as maxVisits and maxFollowed go.
 func synchronise(u *unit) error {
 	waits := make([][]int32, len(u.ins)) // by instruction: slices of lists that are filled once
 	if k := newKnowledge(u); k != nil {
@@ -90,7 +97,15 @@ type knowledge struct {
 	off    []int
 	kept   []int32 // by instruction: its clock when it was done, at keptAt
 	keptAt []int
-	sender []int32 // by instruction: the first of its threadblock, from it on, that sends
+	getter []int32 // by instruction: the last of its threadblock, up to it, that receives
+
+	// What implied has found to be done; cleared after each question.
+	reached []int32 // by threadblock: steps
+	queued  []bool
+	touched []int32
+	queue   []int32
+	since   int32 // where in the order what it looks for stands
+	budget  int   // threadblocks that may still be looked at, over all questions
 }
 
 // newKnowledge makes room for the clocks; it is nil if that would be too much.
@@ -109,20 +124,20 @@ func newKnowledge(u *unit) *knowledge {
 		return nil
 	}
 	k.now, k.kept = make([]int32, k.off[len(u.tbs)]), make([]int32, total)
-	k.at, k.keptAt, k.sender = make([]int32, len(u.ins)), make([]int, len(u.ins)), make([]int32, len(u.ins))
+	k.at, k.keptAt, k.getter = make([]int32, len(u.ins)), make([]int, len(u.ins)), make([]int32, len(u.ins))
+	k.reached, k.queued, k.budget = make([]int32, len(u.tbs)), make([]bool, len(u.tbs)), maxFollowed
 	n := 0
 	for at, i := range u.seq {
 		k.at[i], k.keptAt[i] = int32(at), n
 		n += int(k.width[u.ins[i].rank])
 	}
 	for tb := range u.tbs {
-		next := int32(none)
-		steps := u.tbs[tb].steps
-		for s := len(steps) - 1; s >= 0; s-- {
-			if u.ins[steps[s]].put != none {
-				next = steps[s]
+		last := int32(none)
+		for _, i := range u.tbs[tb].steps {
+			if u.ins[i].get != none {
+				last = i
 			}
-			k.sender[steps[s]] = next
+			k.getter[i] = last
 		}
 	}
 	return k
@@ -141,7 +156,7 @@ func (k *knowledge) reduce(waits [][]int32) {
 			if k.known(i, p) {
 				continue
 			}
-			if !k.carried(i, p) {
+			if !k.implied(i, p) {
 				list = append(list, p)
 			}
 			k.learn(i, p)
@@ -168,26 +183,77 @@ func (k *knowledge) known(i, p int32) bool {
 	return k.clock(k.u.tbOf[i])[k.slot(p)] > k.u.posOf[p]
 }
 
-// carried tells whether the message that i receives implies that p is done: p,
-// or a later step of its threadblock, sent one that its receiver had taken when
-// i's was sent.
-func (k *knowledge) carried(i, p int32) bool {
+// implied tells whether messages imply that p is done when i begins: what i's
+// threadblock knows is done received messages; their senders are done, and all
+// that those knew; and so on, from rank to rank.
+func (k *knowledge) implied(i, p int32) bool {
+	if k.budget <= 0 {
+		return false
+	}
 	u := k.u
-	if u.ins[i].get == none || k.sender[p] == none {
-		return false
+	target := u.tbOf[p]
+	defer k.forget()
+	k.since = k.at[p]
+	for slot, n := range k.clock(u.tbOf[i]) {
+		k.reach(u.gpuTBs[u.ins[i].rank]+int32(slot), n)
 	}
-	from := u.msgs[u.ins[i].get].sender
-	y := u.msgs[u.ins[k.sender[p]].put].receiver
-	if u.ins[y].rank != u.ins[from].rank {
-		return false
+	// The message that arrives may be on its way in parts: of those who pass it
+	// on, only what they did before is sure to be done.
+	for x := i; u.ins[x].get != none; {
+		x = u.msgs[u.ins[x].get].sender
+		k.reachAll(x)
+		k.reach(u.tbOf[x], u.posOf[x])
 	}
-	return k.at[y] < k.at[from] && k.doneBefore(y, from)
+	for visits := maxVisits; len(k.queue) > 0 && visits > 0; visits-- {
+		if k.reached[target] > u.posOf[p] {
+			return true
+		}
+		k.budget--
+		tb := k.queue[len(k.queue)-1]
+		k.queue = k.queue[:len(k.queue)-1]
+		k.queued[tb] = false
+		last := u.tbs[tb].steps[k.reached[tb]-1]
+		k.reachAll(last)
+		if g := k.getter[last]; g != none {
+			s := u.msgs[u.ins[g].get].sender
+			k.reach(u.tbOf[s], u.posOf[s]+1)
+		}
+	}
+	return k.reached[target] > u.posOf[p]
 }
 
-// doneBefore tells whether y, of the same rank, is done when x has sent. That y
-// is x itself does not count: it takes and sends at once, but part by part.
-func (k *knowledge) doneBefore(y, x int32) bool {
-	return y != x && k.after(x)[k.slot(y)] > k.u.posOf[y]
+// reach notes that n steps of a threadblock are done. Those that all come before
+// p in the order know nothing of it.
+func (k *knowledge) reach(tb, n int32) {
+	if n <= k.reached[tb] || k.at[k.u.tbs[tb].steps[n-1]] < k.since {
+		return
+	}
+	if k.reached[tb] == 0 {
+		k.touched = append(k.touched, tb)
+	}
+	k.reached[tb] = n
+	if !k.queued[tb] {
+		k.queued[tb] = true
+		k.queue = append(k.queue, tb)
+	}
+}
+
+// reachAll notes what was known when x began, of the other threadblocks.
+func (k *knowledge) reachAll(x int32) {
+	first := k.u.gpuTBs[k.u.ins[x].rank]
+	for slot, n := range k.after(x) {
+		if tb := first + int32(slot); tb != k.u.tbOf[x] {
+			k.reach(tb, n)
+		}
+	}
+}
+
+// forget clears what was reached.
+func (k *knowledge) forget() {
+	for _, tb := range k.touched {
+		k.reached[tb], k.queued[tb] = 0, false
+	}
+	k.touched, k.queue = k.touched[:0], k.queue[:0]
 }
 
 // learn adds to i's threadblock's clock that p is done.

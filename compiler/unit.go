@@ -44,6 +44,9 @@ type unit struct {
 	gpuTBs        []int32 // by rank: its first threadblock in tbs; one more at the end
 	tbOf, posOf   []int32 // by instruction: its threadblock in tbs, and its step there
 	waits         csr     // by instruction: instructions of other threadblocks to wait for
+	slotsWhole    int     // slots a connection needs, each step being one call
+	slotsSplit    int     // … each chunk being one
+	again         string  // the pass to go back to, where one has asked for that
 
 	out *ir.Program
 }

@@ -1,0 +1,293 @@
+package compiler
+
+// slots makes the program right however a runtime cuts its steps into calls.
+//
+// A step of count c is one call where a slot has room for c chunks, and c calls
+// where it has room for one; every call fills a slot. The order was made for
+// the first (see slotsOf). In the second, threadblocks that all send before they
+// receive stop one another:
+//
+//	rank 0: s in[0:4] → 1        two of four calls fit, nobody takes them:
+//	        rrs in[4:8] ← 2 → 1  everybody is still sending
+//	rank 1: s in[4:8] → 2 …
+//
+// So the program is executed with a call for each chunk. What a threadblock does
+// does not depend on the schedule and waiting only ever ends, so that one run
+// speaks for all. Where a circle of waiting threadblocks is closed by one that
+// is needed at one of its connections and stopped at the other, the two are
+// given to two threadblocks: its fused instructions are taken apart, and what
+// comes after fusion is done again. One rank of the ring is enough.
+//
+// Should that not help, the order is made for a call for each chunk: right
+// always, and slower, since chains then begin one after the other.
+//
+// Left out, the program is the one that is fastest where calls are whole; it may
+// then need more slots than Simple has at large sizes.
+func slots(u *unit) error {
+	u.slotsWhole = newExecution(u, false).finish(0)
+	if u.slotsSplit = u.slotsWhole; !u.manyChunks() {
+		return nil
+	}
+	e := newExecution(u, true)
+	u.slotsSplit = e.finish(0)
+	if u.slotsSplit <= u.opt.Slots || u.opt.CallPerChunk {
+		return nil
+	}
+	e = newExecution(u, true)
+	e.finish(u.opt.Slots)
+	apart := 0
+	for _, tb := range e.crossed() {
+		for _, i := range u.tbs[tb].steps {
+			if u.ins[i].fused != none {
+				u.split(i)
+				apart++
+			}
+		}
+	}
+	u.opt.CallPerChunk = apart == 0
+	u.reschedule()
+	return nil
+}
+
+// manyChunks tells whether any message has more than one.
+func (u *unit) manyChunks() bool {
+	for m := range u.msgs {
+		if u.msgs[m].count > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// reschedule forgets the schedule and has it made again.
+func (u *unit) reschedule() {
+	u.depth, u.height, u.priority, u.seq = nil, nil, nil, nil
+	u.tbs, u.gpuTBs, u.tbOf, u.posOf, u.waits = nil, nil, nil, nil, csr{}
+	u.again = "depths"
+}
+
+// execution runs the waiting of the program, not its data: every threadblock as
+// far as it goes, woken when what it waits for has come.
+type execution struct {
+	u            *unit
+	perChunk     bool
+	slots        int64
+	putTB, getTB []int32 // by connection: who sends on it, who receives
+	sent, taken  []int64 // by connection: calls
+	at           []int32 // by threadblock: the step it is at
+	made         []int64 // by threadblock: calls of that step made
+	met          []int32 // by threadblock: waits of that step known to be over
+	stop         []stop  // by threadblock
+	waiter       []int32 // by instruction: the first threadblock that waits for it
+	after        []int32 // by threadblock: the next that waits for the same
+	ready        []int32
+	full         []int32 // stopped for a slot since slots last grew
+}
+
+// stop is why a threadblock stands still.
+type stop uint8
+
+const (
+	notStopped stop = iota
+	forStep         // another step of its rank is not done
+	forMessage
+	forSlot
+	ended
+)
+
+func newExecution(u *unit, perChunk bool) *execution {
+	n := len(u.tbs)
+	e := &execution{
+		u: u, perChunk: perChunk, slots: 1,
+		putTB: make([]int32, len(u.conns)), getTB: make([]int32, len(u.conns)),
+		sent: make([]int64, len(u.conns)), taken: make([]int64, len(u.conns)),
+		at: make([]int32, n), made: make([]int64, n), met: make([]int32, n), stop: make([]stop, n),
+		waiter: make([]int32, len(u.ins)), after: make([]int32, n), ready: make([]int32, n),
+	}
+	for t := range u.tbs {
+		if q := u.tbs[t].put; q != none {
+			e.putTB[q] = int32(t)
+		}
+		if q := u.tbs[t].get; q != none {
+			e.getTB[q] = int32(t)
+		}
+		e.ready[n-1-t] = int32(t)
+	}
+	for i := range e.waiter {
+		e.waiter[i] = none
+	}
+	return e
+}
+
+// finish runs with as few slots as will do, up to most unless that is 0, and
+// says how many those are; it leaves everybody where they are stopped.
+func (e *execution) finish(most int) (slots int) {
+	for {
+		for len(e.ready) > 0 {
+			t := e.ready[len(e.ready)-1]
+			e.ready = e.ready[:len(e.ready)-1]
+			e.advance(t)
+		}
+		if e.slots == int64(most) {
+			return most
+		}
+		// Nobody can go on but with a slot more; the order saw to that.
+		for _, t := range e.full {
+			e.rouse(t, forSlot)
+		}
+		if len(e.ready) == 0 {
+			return int(e.slots)
+		}
+		e.full = e.full[:0]
+		e.slots++
+	}
+}
+
+// advance takes a threadblock as far as it goes.
+func (e *execution) advance(t int32) {
+	u, steps := e.u, e.u.tbs[t].steps
+	e.stop[t] = notStopped
+	for int(e.at[t]) < len(steps) {
+		i := steps[e.at[t]]
+		for waits := u.waits.row(i); int(e.met[t]) < len(waits); e.met[t]++ {
+			if p := waits[e.met[t]]; e.at[u.tbOf[p]] <= u.posOf[p] {
+				e.stop[t] = forStep
+				e.after[t], e.waiter[p] = e.waiter[p], t
+				return
+			}
+		}
+		if in := &u.ins[i]; in.get != none || in.put != none {
+			if e.stop[t] = e.communicate(t, in); e.stop[t] != notStopped {
+				return
+			}
+		}
+		e.at[t]++
+		e.made[t], e.met[t] = 0, 0
+		for w := e.waiter[i]; w != none; w = e.after[w] {
+			e.ready = append(e.ready, w)
+		}
+		e.waiter[i] = none
+	}
+	e.stop[t] = ended
+}
+
+// communicate makes what calls of a step can be made.
+func (e *execution) communicate(t int32, in *instr) (why stop) {
+	left := 1 - e.made[t]
+	if e.perChunk {
+		left = int64(in.count) - e.made[t]
+	}
+	from, to := int32(none), int32(none)
+	if in.get != none {
+		from = e.u.msgs[in.get].conn
+		if there := e.sent[from] - e.taken[from]; there < left {
+			left, why = there, forMessage
+		}
+	}
+	if in.put != none {
+		to = e.u.msgs[in.put].conn
+		if free := e.slots - (e.sent[to] - e.taken[to]); free < left {
+			left, why = free, forSlot
+		}
+	}
+	if left > 0 {
+		e.made[t] += left
+		if from != none {
+			e.taken[from] += left
+			e.rouse(e.putTB[from], forSlot)
+		}
+		if to != none {
+			e.sent[to] += left
+			e.rouse(e.getTB[to], forMessage)
+		}
+	}
+	if why == forSlot {
+		e.full = append(e.full, t)
+	}
+	return why
+}
+
+// rouse has a threadblock go on, if it was stopped for what is there now.
+func (e *execution) rouse(t int32, why stop) {
+	if e.stop[t] == why {
+		e.stop[t] = notStopped
+		e.ready = append(e.ready, t)
+	}
+}
+
+// crossed are the threadblocks to take apart: of each circle, of those that are
+// needed at one connection and stopped at the other, the one with the fewest
+// fused instructions.
+func (e *execution) crossed() []int32 {
+	u := e.u
+	var all []int32
+	seen := make([]int32, len(u.tbs)) // by threadblock: 1 + where the walk that met it began
+	for first := range u.tbs {
+		t := int32(first)
+		for e.stop[t] != ended && seen[t] == 0 {
+			seen[t] = int32(first) + 1
+			t = e.blocker(t)
+		}
+		if e.stop[t] == ended || seen[t] != int32(first)+1 {
+			continue // met before, by an earlier walk
+		}
+		best, fewest := int32(none), 0
+		for w, from := t, true; from || w != t; from = false {
+			x := e.blocker(w)
+			if n := u.fusedIn(x); n > 0 && e.need(w) != e.side(x) && (best == none || n < fewest || n == fewest && x < best) {
+				best, fewest = x, n
+			}
+			w = x
+		}
+		if best != none {
+			all = append(all, best)
+		}
+	}
+	return all
+}
+
+// fusedIn is how many instructions of a threadblock are fused.
+func (u *unit) fusedIn(tb int32) (n int) {
+	for _, i := range u.tbs[tb].steps {
+		if u.ins[i].fused != none {
+			n++
+		}
+	}
+	return n
+}
+
+// blocker is the threadblock that a stopped one waits for.
+func (e *execution) blocker(t int32) int32 {
+	u := e.u
+	switch i := u.tbs[t].steps[e.at[t]]; e.stop[t] {
+	case forMessage:
+		return e.putTB[u.tbs[t].get]
+	case forSlot:
+		return e.getTB[u.tbs[t].put]
+	default:
+		return u.tbOf[u.waits.row(i)[e.met[t]]]
+	}
+}
+
+// side tells whether a threadblock is stopped at the connection it sends on.
+func (e *execution) side(t int32) (sending bool) {
+	switch e.stop[t] {
+	case forMessage:
+		return false
+	case forSlot:
+		return true
+	}
+	return e.u.ins[e.u.tbs[t].steps[e.at[t]]].get == none
+}
+
+// need tells whether what w waits for is for its blocker to send.
+func (e *execution) need(w int32) (sending bool) {
+	switch e.stop[w] {
+	case forMessage:
+		return true
+	case forSlot:
+		return false
+	}
+	i := e.u.tbs[w].steps[e.at[w]]
+	return e.u.ins[e.u.waits.row(i)[e.met[w]]].get == none
+}
