@@ -404,10 +404,6 @@ func (b *backend) close() {
 // grace is how long past its limit a worker may take to say so itself.
 const grace = 500 * time.Millisecond
 
-// deathsOfMemory are the last words of a process that met its memory cap: Go's,
-// C++'s, and those of the race detector's allocator.
-var deathsOfMemory = []string{"out of memory", "cannot allocate", "std::bad_alloc", "failed to allocate", "address space collisions"}
-
 // ask puts one question. The error is ctx's or a *SolverError.
 func (b *backend) ask(ctx context.Context, f *Formula, limit time.Duration) (Answer, error) {
 	w, err := b.take(ctx)
@@ -435,10 +431,8 @@ func (b *backend) ask(ctx context.Context, f *Formula, limit time.Duration) (Ans
 	case err != nil && wait.Err() != nil:
 		return Answer{Status: Timeout, By: b.name, Detail: fmt.Sprintf("no answer within %v", limit)}, nil
 	case errors.Is(err, child.ErrEnded):
-		for _, words := range deathsOfMemory {
-			if strings.Contains(w.Tail(), words) {
-				return b.outOfMemory(), nil
-			}
+		if w.OutOfMemory() {
+			return b.outOfMemory(), nil
 		}
 		return Answer{}, b.fault(Died, join(w.State(), w.Tail()))
 	case err != nil:

@@ -162,6 +162,7 @@ func TestTimeout(t *testing.T) {
 			if err != nil || a.Status != Timeout || a.Detail == "" || a.Model != nil {
 				t.Fatalf("%+v, %v", a, err)
 			}
+			s.options.Timeout = time.Minute
 			if a, err := s.SolveInOrder(context.Background(), easy); err != nil || a.Status != Sat {
 				t.Errorf("after it: %+v, %v", a, err)
 			}

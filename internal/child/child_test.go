@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -181,17 +180,21 @@ func TestHangEndsWithTheContext(t *testing.T) {
 }
 
 func TestMemoryCap(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("no cap on the address space here")
-	}
 	p, ctx := start(t, "test-eat", 256<<20)
 	if _, err := p.Receive(ctx, 100); !errors.Is(err, ErrEnded) {
 		t.Fatalf("got %v", err)
 	}
-	// The race detector words it its own ways.
-	tail := p.Tail()
-	if !strings.Contains(tail, "out of memory") && !strings.Contains(tail, "address space") && !strings.Contains(tail, "failed to allocate") {
-		t.Errorf("no word of memory in %.200q", tail)
+	if !p.OutOfMemory() {
+		t.Errorf("no word of memory: %s, %.200q", p.State(), p.Tail())
+	}
+	for _, innocent := range []string{"test-panic", "test-error", "test-print"} {
+		p, ctx := start(t, innocent, 256<<20)
+		for err := error(nil); err == nil; {
+			_, err = p.Receive(ctx, 100)
+		}
+		if p.OutOfMemory() {
+			t.Errorf("%s is taken for a death of memory", innocent)
+		}
 	}
 	if _, err := Start(Options{Name: "test-echo", Memory: -1}); err == nil {
 		t.Error("a negative cap was taken")

@@ -16,7 +16,7 @@ import (
 // Options is what to start.
 type Options struct {
 	Name   string // as registered
-	Memory int64  // bytes the child may add to what it starts with; 0: no cap
+	Memory int64  // bytes the child may use beyond what it starts with; 0: no cap
 }
 
 // Process is the parent's end of a child. One goroutine at a time may Send and
@@ -32,6 +32,7 @@ type Process struct {
 
 	ended chan struct{}
 	state string // how it ended; read after ended is closed
+	code  int    // and its exit code
 
 	mu  sync.Mutex
 	pid int // 0 once it is reaped, when the number may be another's
@@ -126,7 +127,7 @@ func (p *Process) reap(cmd *exec.Cmd, said <-chan struct{}) {
 	err := cmd.Wait()
 	p.state = fmt.Sprint(err)
 	if cmd.ProcessState != nil {
-		p.state = cmd.ProcessState.String()
+		p.state, p.code = cmd.ProcessState.String(), cmd.ProcessState.ExitCode()
 	}
 	select {
 	case <-said:

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
-	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
@@ -25,29 +24,38 @@ func (p *Process) killGroup() {
 	}
 }
 
-// capMemory limits the address space to what this process has now and more
-// bytes: the runtime reserves much at its start that is never touched.
-func capMemory(more int64) error {
-	if more == 0 {
-		return nil
-	}
-	debug.SetMemoryLimit(more - more/8) // collect harder before it is too late
-	var now int64
-	if statm, err := os.ReadFile("/proc/self/statm"); err == nil {
-		if fields := bytes.Fields(statm); len(fields) > 0 {
-			pages, _ := strconv.ParseInt(string(fields[0]), 10, 64)
-			now = pages * int64(os.Getpagesize())
-		}
-	}
-	if now == 0 {
-		return nil // a system that does not say: the collector's limit has to do
+// capAddressSpace is the backstop behind watchMemory, for what allocates faster
+// than it looks. A process that meets it dies in one of many ways, of which few
+// say so; and far more address space is reserved than ever used: it is wide.
+func capAddressSpace(more int64) error {
+	now, ok := memory(0)
+	if !ok {
+		return nil // a system that does not say
 	}
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_AS, &limit); err != nil {
 		return err
 	}
-	limit.Cur = min(limit.Max, uint64(now+more))
+	limit.Cur = min(limit.Max, uint64(now+2*more+slack))
 	return unix.Setrlimit(unix.RLIMIT_AS, &limit)
+}
+
+// slack is address space that the runtime reserves at its convenience.
+const slack = 512 << 20
+
+// memory is a column of /proc/self/statm in bytes: 0 is the address space, 1
+// what of it is in use.
+func memory(column int) (int64, bool) {
+	statm, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, false
+	}
+	fields := bytes.Fields(statm)
+	if len(fields) <= column {
+		return 0, false
+	}
+	pages, err := strconv.ParseInt(string(fields[column]), 10, 64)
+	return pages * int64(os.Getpagesize()), err == nil
 }
 
 // dieWithParent ends this process and its group when its parent is gone, where
