@@ -1,0 +1,268 @@
+package trees
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+
+	"github.com/colltune/colltune/constraints/maxflow"
+)
+
+// pack packs k trees for each root that wants some, at the rate try asks for,
+// or else the best there is. It returns no trees where so many do not fit.
+func (n *network) pack(ctx context.Context, wants []int64, o try) (*big.Rat, []Tree, error) {
+	k := big.NewRat(1, int64(o.k))
+	var candidates []*big.Rat // what a tree might carry
+	if o.rate != nil {
+		candidates = []*big.Rat{new(big.Rat).Mul(o.rate, k)}
+	} else {
+		candidates = n.breakpoints(wants, o.k)
+	}
+	// The less a tree carries the more of them fit.
+	found, _ := slices.BinarySearchFunc(candidates, true, func(y *big.Rat, _ bool) int {
+		if ctx.Err() == nil && newJudge(n.scaled(y, wants, o.k)).short(1) > 0 {
+			return -1
+		}
+		return 0
+	})
+	for ; found < len(candidates); found++ {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		g := n.scaled(candidates[found], wants, o.k)
+		ok, err := g.removeSwitches(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		if ok {
+			trees, err := g.grow(ctx)
+			return candidates[found], trees, err
+		}
+	}
+	return nil, nil, nil
+}
+
+// breakpoints lists what a tree may carry such that some link is used to the
+// full, falling, down to where k trees a root fit for certain: a tree of 1/k of
+// what can enter a rank rounds away less than a tree from each link.
+func (n *network) breakpoints(wants []int64, k int) []*big.Rat {
+	var sum int64
+	for _, w := range wants {
+		sum += w
+	}
+	var widths []int64
+	into := make([]int64, n.ranks)
+	for _, a := range n.arcs {
+		widths = append(widths, a.capacity)
+		if a.to < n.ranks {
+			into[a.to] += a.capacity
+		}
+	}
+	slices.Sort(widths)
+	widths = slices.Compact(widths)
+	// No rank takes in more than its links do.
+	var most *big.Rat
+	for r, c := range into {
+		if others := (sum - wants[r]) * int64(k); others > 0 {
+			if y := big.NewRat(c, others); most == nil || y.Cmp(most) < 0 {
+				most = y
+			}
+		}
+	}
+	var list []*big.Rat
+	for _, b := range widths {
+		first := new(big.Rat).Quo(new(big.Rat).SetInt64(b), most)
+		from := new(big.Int).Quo(first.Num(), first.Denom()).Int64()
+		for j := max(1, from); j <= min(from+breaks, sum*int64(k)); j++ {
+			if y := big.NewRat(b, j); y.Cmp(most) <= 0 {
+				list = append(list, y)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *big.Rat) int { return b.Cmp(a) })
+	return slices.CompactFunc(list, func(a, b *big.Rat) bool { return a.Cmp(b) == 0 })
+}
+
+// breaks is how many breakpoints of one width of link are looked at.
+const breaks = 1 << 10
+
+// grow packs the trees into links between ranks, those of one root after those
+// of another. Some trees that are alike grow together, link by link. A link from
+// x in the tree to y outside may be taken by as many as leave every set of ranks
+// S that has x and lacks y links enough for the trees of roots in S: the maximum
+// flow to y from x and from the roots still to come, less those. Where fewer
+// than all can take it, the others are left for later, from their root.
+func (g *graph) grow(ctx context.Context) ([]Tree, error) {
+	f := &forest{graph: g, flow: maxflow.New(g.ranks + 1)}
+	for r := range g.ranks {
+		f.flow.Arc(g.ranks, r, g.wants[r])
+	}
+	f.out = make([][]int, g.ranks)
+	var links []link
+	for _, l := range g.links {
+		if l.room > 0 {
+			links = append(links, l)
+		}
+	}
+	slices.SortFunc(links, func(a, b link) int { return cmp.Or(a.from-b.from, a.to-b.to) })
+	for i, l := range links {
+		f.flow.Arc(l.from, l.to, l.room)
+		f.out[l.from] = append(f.out[l.from], i)
+	}
+	f.links = links
+	f.wants = slices.Clone(g.wants)
+	f.total = g.total
+	for r := range g.ranks {
+		for f.wants[r] > 0 {
+			if err := f.tree(ctx, r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i := range f.trees {
+		f.route(i)
+	}
+	return f.trees, nil
+}
+
+// forest is the trees so far and the links' room for more.
+type forest struct {
+	*graph
+	links []link // between ranks, sorted; room is for flow, parts for what has none yet
+	out   [][]int
+	flow  *maxflow.Graph // arc r is the source's to rank r, arc ranks+i is links[i]
+	wants []int64        // trees still to grow, from each rank
+	total int64
+	trees []Tree
+	taken [][]int // the links of trees[i]
+}
+
+// reach is the end of a link that a tree might take.
+type reach struct {
+	link  int
+	depth int
+}
+
+// tree grows trees of one root that are alike.
+func (f *forest) tree(ctx context.Context, root int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	count := f.wants[root]
+	f.want(root, -count)
+	t := Tree{Root: root}
+	in := make([]bool, f.ranks)
+	in[root] = true
+	var taken []int
+	var frontier []reach
+	open := func(r, depth int) {
+		for _, l := range f.out[r] {
+			if !in[f.links[l].to] {
+				frontier = append(frontier, reach{l, depth})
+			}
+		}
+	}
+	open(root, 1)
+	for len(t.Edges) < f.ranks-1 {
+		// Near the root first, then over links with much room left.
+		slices.SortStableFunc(frontier, func(a, b reach) int {
+			return cmp.Or(a.depth-b.depth, cmp.Compare(f.links[b.link].room, f.links[a.link].room), a.link-b.link)
+		})
+		best, fit := -1, int64(0)
+		kept := frontier[:0]
+		for i, r := range frontier {
+			if in[f.links[r.link].to] {
+				continue
+			}
+			if best >= 0 && fit == count {
+				kept = append(kept, frontier[i:]...)
+				break
+			}
+			n := f.fits(r.link, count)
+			if n == 0 {
+				continue // and never will: what is left only shrinks
+			}
+			if n > fit {
+				best, fit = len(kept), n
+			}
+			kept = append(kept, r)
+		}
+		if best < 0 {
+			return fmt.Errorf("tree from rank %d: no link left to take; the switches were taken out wrongly", root)
+		}
+		if frontier = kept; fit < count {
+			for _, l := range taken {
+				f.room(l, count-fit)
+			}
+			f.want(root, count-fit)
+			count = fit
+			// What did not fit so many may fit fewer.
+			at := frontier[best]
+			frontier = nil
+			depth := map[int]int{root: 0}
+			open(root, 1)
+			for _, e := range t.Edges {
+				depth[e.Child] = depth[e.Parent] + 1
+				open(e.Child, depth[e.Child]+1)
+			}
+			best = slices.IndexFunc(frontier, func(r reach) bool { return r.link == at.link })
+		}
+		r := frontier[best]
+		l := f.links[r.link]
+		f.room(r.link, -count)
+		in[l.to] = true
+		t.Edges = append(t.Edges, Edge{Parent: l.from, Child: l.to})
+		taken = append(taken, r.link)
+		open(l.to, r.depth+1)
+	}
+	t.Count = int(count)
+	f.trees = append(f.trees, t)
+	f.taken = append(f.taken, taken)
+	return nil
+}
+
+// want changes how many trees a rank wants after the one in hand.
+func (f *forest) want(r int, by int64) {
+	f.wants[r] += by
+	f.total += by
+	f.flow.Set(r, f.wants[r])
+}
+
+// room changes a link's room.
+func (f *forest) room(l int, by int64) {
+	f.links[l].room += by
+	f.flow.Set(f.ranks+l, f.links[l].room)
+}
+
+// fits is how many of count trees may take a link.
+func (f *forest) fits(at int, count int64) int64 {
+	l := f.links[at]
+	count = min(count, l.room)
+	if count == 0 {
+		return 0
+	}
+	f.flow.Set(l.from, maxflow.Unlimited)
+	n := f.flow.Run(f.ranks, l.to, f.total+count) - f.total
+	f.flow.Set(l.from, f.wants[l.from])
+	return n
+}
+
+// route gives every edge of trees[i] its ways over the topology.
+func (f *forest) route(i int) {
+	t := &f.trees[i]
+	for e, l := range f.taken[i] {
+		count := int64(t.Count)
+		parts := &f.links[l].parts
+		for count > 0 {
+			p := &(*parts)[0]
+			n := min(count, p.count)
+			t.Edges[e].Routes = append(t.Edges[e].Routes, Route{Links: slices.Clone(p.edges), Count: int(n)})
+			count -= n
+			if p.count -= n; p.count == 0 {
+				*parts = (*parts)[1:]
+			}
+		}
+	}
+}

@@ -1,0 +1,215 @@
+package trees
+
+import (
+	"math/big"
+	"slices"
+
+	"github.com/colltune/colltune/constraints/maxflow"
+	"github.com/colltune/colltune/topologies"
+)
+
+// network is a topology as package bounds sees it: ranks first, then what lies
+// between, a NIC as two vertices, one for each way. Backward, every link is
+// turned round: a packing of trees that lead to their roots is one of trees that
+// lead away from them.
+type network struct {
+	ranks    int
+	vertices int
+	node     []int // of each vertex, -1 for the fabric
+	arcs     []arc
+}
+
+// arc is an edge of the topology.
+type arc struct {
+	from, to int
+	capacity int64 // bytes a second
+	edge     int
+}
+
+func newNetwork(t *topologies.Topology, backward bool) *network {
+	n := &network{ranks: len(t.Ranks), vertices: len(t.Vertices)}
+	in := make([]int, len(t.Vertices)) // where what comes from the fabric arrives
+	for v, vertex := range t.Vertices {
+		in[v] = v
+		n.node = append(n.node, vertex.Node)
+	}
+	for v, vertex := range t.Vertices {
+		if vertex.Kind == topologies.NIC {
+			in[v] = n.vertices
+			n.vertices++
+			n.node = append(n.node, vertex.Node)
+		}
+	}
+	for i, e := range t.Edges {
+		from, to := t.Vertices[e.From].Kind, t.Vertices[e.To].Kind
+		if t.Nodes == 1 && (from >= topologies.NIC || to >= topologies.NIC) {
+			continue
+		}
+		a := arc{from: e.From, to: e.To, capacity: int64(e.Bandwidth), edge: i}
+		if from == topologies.NIC && to < topologies.NIC {
+			a.from = in[e.From]
+		}
+		if to == topologies.NIC && from >= topologies.NIC {
+			a.to = in[e.To]
+		}
+		if backward {
+			a.from, a.to = a.to, a.from
+		}
+		n.arcs = append(n.arcs, a)
+	}
+	return n
+}
+
+// graph is the network with room for so many trees on every link. Its links
+// change as switches are taken out of it.
+type graph struct {
+	ranks    int
+	vertices int
+	node     []int
+	links    []link
+	number   map[[2]int]int // of the link from one vertex to another
+	wants    []int64        // trees from each rank
+	total    int64          // trees from all
+}
+
+// link is all there is from one vertex to another.
+type link struct {
+	from, to int
+	room     int64
+	parts    []part
+}
+
+// part is a way for count trees, over edges of the topology.
+type part struct {
+	edges []int
+	count int64
+}
+
+// scaled gives every link the number of trees of y bytes a second it has room
+// for. No link needs more than all there are.
+func (n *network) scaled(y *big.Rat, wants []int64, k int) *graph {
+	g := &graph{ranks: n.ranks, vertices: n.vertices, node: n.node, number: map[[2]int]int{}}
+	for _, w := range wants {
+		g.wants = append(g.wants, w*int64(k))
+		g.total += w * int64(k)
+	}
+	trees := new(big.Int)
+	for _, a := range n.arcs {
+		trees.Mul(big.NewInt(a.capacity), y.Denom()).Quo(trees, y.Num())
+		count := g.total
+		if trees.IsInt64() {
+			count = min(count, trees.Int64())
+		}
+		if count > 0 {
+			g.add(a.from, a.to, []part{{[]int{a.edge}, count}})
+		}
+	}
+	return g
+}
+
+// add widens the link from one vertex to another, which need not be there yet.
+func (g *graph) add(from, to int, parts []part) {
+	at, ok := g.number[[2]int{from, to}]
+	if !ok {
+		at = len(g.links)
+		g.number[[2]int{from, to}] = at
+		g.links = append(g.links, link{from: from, to: to})
+	}
+	l := &g.links[at]
+	for _, p := range parts {
+		l.room += p.count
+		l.parts = append(l.parts, p)
+	}
+}
+
+// take narrows a link and returns what was taken.
+func (g *graph) take(at int, count int64) (taken []part) {
+	l := &g.links[at]
+	l.room -= count
+	for count > 0 {
+		p := &l.parts[0]
+		if p.count > count {
+			taken = append(taken, part{p.edges, count})
+			p.count -= count
+			break
+		}
+		taken = append(taken, *p)
+		count -= p.count
+		l.parts = l.parts[1:]
+	}
+	return taken
+}
+
+// around lists the links that enter and leave a vertex and have room.
+func (g *graph) around(v int) (ins, outs []int) {
+	for i, l := range g.links {
+		switch {
+		case l.room == 0:
+		case l.to == v:
+			ins = append(ins, i)
+		case l.from == v:
+			outs = append(outs, i)
+		}
+	}
+	byEnd := func(end func(l link) int) func(a, b int) int {
+		return func(a, b int) int { return end(g.links[a]) - end(g.links[b]) }
+	}
+	slices.SortFunc(ins, byEnd(func(l link) int { return l.from }))
+	slices.SortFunc(outs, byEnd(func(l link) int { return l.to }))
+	return ins, outs
+}
+
+// judge asks whether trees still fit: whether every rank can be reached by all
+// of them at once (Edmonds), from a source that has wants[r] for rank r.
+type judge struct {
+	g     *graph
+	flow  *maxflow.Graph
+	arcs  map[[2]int]int
+	worst []int // ranks, the one that suffered last first
+}
+
+func newJudge(g *graph) *judge {
+	j := &judge{g: g, flow: maxflow.New(g.vertices + 1), arcs: map[[2]int]int{}}
+	for r, w := range g.wants {
+		j.flow.Arc(g.vertices, r, w)
+		j.worst = append(j.worst, r)
+	}
+	for _, l := range g.links {
+		j.arcs[[2]int{l.from, l.to}] = j.flow.Arc(l.from, l.to, l.room)
+	}
+	return j
+}
+
+// may makes a link from one vertex to another possible, without room so far.
+func (j *judge) may(from, to int) {
+	if at := [2]int{from, to}; from != to {
+		if _, ok := j.arcs[at]; !ok {
+			j.arcs[at] = j.flow.Arc(from, to, 0)
+		}
+	}
+}
+
+// widen changes a link's room; a link from a vertex to itself is none.
+func (j *judge) widen(from, to int, by int64) {
+	if from != to {
+		a := j.arcs[[2]int{from, to}]
+		j.flow.Set(a, j.flow.Capacity(a)+by)
+	}
+}
+
+// short is how many trees some rank misses, at most enough.
+func (j *judge) short(enough int64) (short int64) {
+	for i, v := range j.worst {
+		miss := j.g.total - j.flow.Run(j.g.vertices, v, j.g.total)
+		if miss <= short {
+			continue
+		}
+		short = miss
+		copy(j.worst[1:i+1], j.worst[:i])
+		j.worst[0] = v
+		if short >= enough {
+			break
+		}
+	}
+	return short
+}

@@ -1,0 +1,220 @@
+package trees
+
+import "context"
+
+// removeSwitches takes out every vertex that is not a rank: a way in and a way
+// out become a link that passes it. Whatever enters a vertex can leave it,
+// where that much leaves it at all and what remains still has room for all
+// trees; this exists always (Mader 1982, for a network in which every rank
+// could send to the source without limit, which changes no cut that counts).
+// It returns false where a vertex has more coming in than going out, or the
+// other way round, and no link can be narrowed to mend that.
+func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
+	// Narrowing a link between two switches may cost the other its balance; as
+	// links only get narrower, this ends.
+	for again := true; again; {
+		again = false
+		for w := g.vertices - 1; w >= g.ranks; w-- {
+			changed, ok := g.balance(w)
+			if !ok {
+				return false, nil
+			}
+			again = again || changed
+		}
+	}
+	// What has one way in or out has no choice; then node after node, the fabric
+	// last: its neighbours are ranks by then.
+	left := make([]bool, g.vertices)
+	for again := true; again; {
+		again = false
+		for w := g.ranks; w < g.vertices; w++ {
+			if ins, outs := g.around(w); !left[w] && (len(ins) <= 1 || len(outs) <= 1) {
+				left[w], again = true, true
+				for _, in := range ins {
+					for _, out := range outs {
+						g.splice(in, out, min(g.links[in].room, g.links[out].room))
+					}
+				}
+			}
+		}
+	}
+	for _, fabric := range []bool{false, true} {
+		for w := g.ranks; w < g.vertices; w++ {
+			if left[w] || (g.node[w] < 0) != fabric {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return false, err
+			}
+			if !g.spread(w) && !g.split(ctx, w) {
+				return false, ctx.Err()
+			}
+		}
+	}
+	return true, nil
+}
+
+// splice makes count trees pass a vertex: from where in comes from to where out
+// leads. Back to where they came from they need not go at all.
+func (g *graph) splice(in, out int, count int64) {
+	if count == 0 {
+		return
+	}
+	from, to := g.links[in].from, g.links[out].to
+	a, b := g.take(in, count), g.take(out, count)
+	if from == to {
+		return
+	}
+	for len(a) > 0 {
+		n := min(a[0].count, b[0].count)
+		edges := append(append([]int(nil), a[0].edges...), b[0].edges...)
+		g.add(from, to, []part{{edges, n}})
+		if a[0].count -= n; a[0].count == 0 {
+			a = a[1:]
+		}
+		if b[0].count -= n; b[0].count == 0 {
+			b = b[1:]
+		}
+	}
+}
+
+// balance narrows links of a vertex until as much leaves it as enters: first
+// each by its share, then each as far as it can be.
+func (g *graph) balance(w int) (changed, ok bool) {
+	ins, outs := g.around(w)
+	enter, leave := g.room(ins), g.room(outs)
+	wide := ins
+	if enter < leave {
+		wide, enter, leave = outs, leave, enter
+	}
+	excess := enter - leave
+	if excess == 0 {
+		return false, true
+	}
+	j := newJudge(g)
+	narrow := func(at int, by int64) {
+		l := g.links[at]
+		if by = min(by, excess, l.room); by == 0 {
+			return
+		}
+		j.widen(l.from, l.to, -by)
+		back := min(by, j.short(by))
+		j.widen(l.from, l.to, back)
+		g.take(at, by-back)
+		excess -= by - back
+	}
+	for _, at := range wide {
+		narrow(at, (enter-leave)*g.links[at].room/enter)
+	}
+	for _, at := range wide {
+		narrow(at, excess)
+	}
+	return true, excess == 0
+}
+
+func (g *graph) room(links []int) (sum int64) {
+	for _, l := range links {
+		sum += g.links[l].room
+	}
+	return sum
+}
+
+// spread replaces a switch whose links are all equal by links that are as equal
+// as can be: between GPUs of like number in different nodes, or between all. It
+// changes nothing and returns false where that has not room for all trees.
+func (g *graph) spread(w int) bool {
+	ins, outs := g.around(w)
+	if len(ins) != len(outs) || len(ins) < 2 {
+		return false
+	}
+	m, c := len(ins), g.links[ins[0]].room
+	groups := 0 // of ranks of one node, all of the same size
+	for i := range ins {
+		a, b := g.links[ins[i]], g.links[outs[i]]
+		if a.from != b.to || a.from >= g.ranks || a.room != c || b.room != c {
+			return false
+		}
+		if i == 0 || g.node[a.from] != g.node[g.links[ins[i-1]].from] {
+			groups++
+		}
+	}
+	steps := []int{1}
+	if groups > 1 && m%groups == 0 {
+		steps = []int{m / groups, 1}
+	}
+	for _, step := range steps {
+		shifts := m/step - 1
+		j := newJudge(g)
+		share := func(shift int) int64 { // by shift·step places, counted from 1
+			s := c / int64(shifts)
+			if int64(shift) <= c%int64(shifts) {
+				s++
+			}
+			return s
+		}
+		for i := range m {
+			for shift := 1; shift <= shifts; shift++ {
+				j.may(g.links[ins[i]].from, g.links[outs[(i+shift*step)%m]].to)
+			}
+		}
+		for i := range m {
+			j.widen(g.links[ins[i]].from, w, -c)
+			j.widen(w, g.links[outs[i]].to, -c)
+			for shift := 1; shift <= shifts; shift++ {
+				j.widen(g.links[ins[i]].from, g.links[outs[(i+shift*step)%m]].to, share(shift))
+			}
+		}
+		if j.short(1) > 0 {
+			continue
+		}
+		for i := range m {
+			for shift := 1; shift <= shifts; shift++ {
+				g.splice(ins[i], outs[(i+shift*step)%m], share(shift))
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// split replaces a switch pair by pair, each by as much as leaves room for all
+// trees: first a share of each pair, so that trees need not be deep, then all.
+// A pair narrows the cuts that it crosses by what it passes, so what is short
+// when all is passed is by how much less must be.
+func (g *graph) split(ctx context.Context, w int) bool {
+	ins, outs := g.around(w)
+	j := newJudge(g)
+	for _, in := range ins {
+		for _, out := range outs {
+			j.may(g.links[in].from, g.links[out].to)
+		}
+	}
+	for _, share := range []int64{int64(max(1, len(ins)-1)), 1} {
+		for i := range outs {
+			for d := range ins {
+				in, out := ins[(i+1+d)%len(ins)], outs[i]
+				from, to := g.links[in].from, g.links[out].to
+				most := min(g.links[in].room, g.links[out].room)
+				if share > 1 && from == to || most == 0 {
+					continue
+				}
+				if share > 1 {
+					most = min(most, (g.links[out].room-1)/share+1)
+				}
+				if ctx.Err() != nil {
+					return false
+				}
+				pass := func(n int64) {
+					j.widen(from, w, -n)
+					j.widen(w, to, -n)
+					j.widen(from, to, n)
+				}
+				pass(most)
+				back := min(most, j.short(most))
+				pass(-back)
+				g.splice(in, out, most-back)
+			}
+		}
+	}
+	return g.room(ins) == 0 && g.room(outs) == 0
+}

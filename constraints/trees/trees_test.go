@@ -1,0 +1,213 @@
+package trees
+
+import (
+	"context"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/compiler"
+	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/compiler/verify"
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/topologies"
+)
+
+func resolve(t testing.TB, arg string, nodes int) *topologies.Topology {
+	t.Helper()
+	top, err := topologies.Resolve(arg, topologies.Options{Nodes: nodes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return top
+}
+
+func pack(t interface {
+	Helper()
+	Fatal(...any)
+}, top *topologies.Topology, o Options) *Packing {
+	t.Helper()
+	p, err := Pack(context.Background(), top, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Check(top); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestMeetsTheBound compares with ForestColl's published rates.
+func TestMeetsTheBound(t *testing.T) {
+	for _, c := range []struct {
+		topology string
+		nodes    int
+		rate     string // GB/s
+		k        int
+	}{
+		{"dgx-a100", 1, "2400/7", 1},
+		{"dgx-a100", 2, "1040/3", 13},
+		{"dgx-a100", 4, "800/3", 1},
+		{"dgx-1", 1, "1200/7", 6},
+		{"ring:8@50GB/s", 1, "800/7", 2},
+		{"mesh:4x4@50GB/s", 1, "320/3", 2},
+		{"mesh:8x8@50GB/s", 1, "6400/63", 2},
+		{"hypercube:4@50GB/s", 1, "640/3", 4},
+		{"mi300x", 1, "372", 1},
+	} {
+		top := resolve(t, c.topology, c.nodes)
+		p := pack(t, top, Options{})
+		rate := new(big.Rat).Quo(p.Rate, big.NewRat(1e9, 1)).RatString()
+		if rate != c.rate || p.K != c.k || !p.Optimal() {
+			t.Errorf("%d x %s: %s GB/s with %d trees a root, want %s with %d", c.nodes, c.topology, rate, p.K, c.rate, c.k)
+		}
+	}
+}
+
+// random draws a connected system: up to 6 ranks and 2 switches in a node, or
+// the same behind NICs. Links may be one-way where oneWay is set.
+func random(t *rapid.T, oneWay bool) *topologies.Topology {
+	n := rapid.IntRange(2, 6).Draw(t, "ranks")
+	top := &topologies.Topology{Name: "random", Nodes: 1, Runtime: "nccl"}
+	for r := range n {
+		top.Ranks = append(top.Ranks, topologies.Rank{Local: r, SMs: 1})
+		top.Vertices = append(top.Vertices, topologies.Vertex{Kind: topologies.GPU})
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "switches") {
+		top.Vertices = append(top.Vertices, topologies.Vertex{Kind: topologies.Switch, Name: "switch"})
+	}
+	for a := range top.Vertices {
+		for b := range a {
+			// A chain of the ranks keeps it connected.
+			chain := a < n && b == a-1
+			if !chain && !rapid.Bool().Draw(t, "link") {
+				continue
+			}
+			gbps := rapid.Int64Range(1, 9).Draw(t, "capacity")
+			e := topologies.Edge{From: a, To: b, Count: 1, Bandwidth: units.Bandwidth(gbps * 1e9)}
+			top.Edges = append(top.Edges, e)
+			e.From, e.To = b, a
+			if oneWay && rapid.Bool().Draw(t, "uneven") {
+				if gbps = rapid.Int64Range(0, 9).Draw(t, "back"); gbps == 0 && !chain {
+					continue
+				}
+				e.Bandwidth = units.Bandwidth(max(1, gbps) * 1e9)
+			}
+			top.Edges = append(top.Edges, e)
+		}
+	}
+	slices.SortFunc(top.Edges, func(a, b topologies.Edge) int {
+		if a.From != b.From {
+			return a.From - b.From
+		}
+		return a.To - b.To
+	})
+	return top
+}
+
+// TestRandomSystems meets the bound of every collective on random systems whose
+// links are as wide both ways.
+func TestRandomSystems(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		top := random(t, false)
+		for _, name := range Collectives() {
+			p := pack(t, top, Options{Collective: name, Root: rapid.IntRange(0, len(top.Ranks)-1).Draw(t, "root") * btoi(kinds[name].rooted), MaxTrees: 4096})
+			if !p.Optimal() {
+				t.Fatalf("%s: %v B/s, the bound is %v", name, p.Rate.RatString(), p.Bound.RatString())
+			}
+		}
+	})
+}
+
+// TestUnevenSystems packs trees where links are not as wide both ways, and
+// where so few trees are allowed that the bound is out of reach.
+func TestUnevenSystems(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		top := random(t, true)
+		name := rapid.SampledFrom(Collectives()).Draw(t, "collective")
+		most := rapid.SampledFrom([]int{1, 2, 5, 4096}).Draw(t, "trees")
+		p, err := Pack(context.Background(), top, Options{Collective: name, MaxTrees: most})
+		if err != nil {
+			if strings.Contains(err.Error(), "not enough") {
+				t.Skip(err)
+			}
+			t.Fatal(err)
+		}
+		if err := p.Check(top); err != nil {
+			t.Fatal(err)
+		}
+		if p.K > most {
+			t.Fatalf("%d trees a root: want at most %d", p.K, most)
+		}
+		if most == 4096 && !p.Optimal() {
+			t.Fatalf("%s: %v B/s, the bound is %v", name, p.Rate.RatString(), p.Bound.RatString())
+		}
+	})
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func BenchmarkPack(b *testing.B) {
+	for _, c := range []struct {
+		topology string
+		nodes    int
+	}{{"dgx-1", 1}, {"dgx-a100", 1}, {"dgx-a100", 2}, {"dgx-a100", 4}, {"dgx-a100", 8}, {"mesh:8x8", 1}, {"hypercube:6", 1}, {"torus:8x8", 1}} {
+		top := resolve(b, c.topology, c.nodes)
+		b.Run(top.Name, func(b *testing.B) {
+			for b.Loop() {
+				pack(b, top, Options{})
+			}
+		})
+	}
+}
+
+// TestPrograms traces, compiles and verifies the programs of packings, in and
+// out of place.
+func TestPrograms(t *testing.T) {
+	for _, c := range []struct {
+		topology string
+		nodes    int
+	}{{"dgx-1", 1}, {"dgx-a100", 2}, {"ring:5", 1}, {"mesh:3x4", 1}, {"hub:4", 1}} {
+		top := resolve(t, c.topology, c.nodes)
+		packings := map[string]*Packing{}
+		check := func(p *lang.Program, err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if refused := constraints.CheckRouting(p, top); len(refused) > 0 {
+				t.Fatal(refused[0])
+			}
+			res, err := compiler.Compile(p, compiler.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := verify.Check(res.Program, verify.Options{}); !r.OK() {
+				t.Fatal(r.Findings[0])
+			}
+		}
+		for _, name := range Collectives() {
+			o := Options{Collective: name}
+			if kinds[name].rooted {
+				o.Root = 2
+			}
+			p := pack(t, top, o)
+			packings[name] = p
+			for _, inPlace := range []bool{false, true} {
+				check(p.Program(inPlace))
+			}
+		}
+		for _, inPlace := range []bool{false, true} {
+			check(AllReduce(packings["reducescatter"], packings["allgather"], inPlace))
+		}
+	}
+}
