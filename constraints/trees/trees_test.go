@@ -13,6 +13,7 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/internal/published"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
@@ -64,6 +65,29 @@ func TestMeetsTheBound(t *testing.T) {
 		rate := new(big.Rat).Quo(p.Rate, big.NewRat(1e9, 1)).RatString()
 		if rate != c.rate || p.K != c.k || !p.Optimal() {
 			t.Errorf("%d x %s: %s GB/s with %d trees a root, want %s with %d", c.nodes, c.topology, rate, p.K, c.rate, c.k)
+		}
+	}
+}
+
+// TestPublishedSystems compares with what ForestColl finds on graphs that the
+// catalogue has otherwise.
+func TestPublishedSystems(t *testing.T) {
+	for _, c := range []struct {
+		top  *topologies.Topology
+		rate string // GB/s
+		most int    // trees a root that ForestColl needs
+	}{
+		{published.MI250(1), "2400/7", 3},    // 342.857
+		{published.MI250(2), "10624/30", 83}, // 354.133
+		{published.NDv2(2), "25", 1},
+		{published.NDv2(4), "50/3", 1},    // 16.667
+		{published.DGX2(), "4000/31", 10}, // 129.032
+		{published.SharedNICs(2, 4), "40", 1},
+	} {
+		p := pack(t, c.top, Options{})
+		want, _ := new(big.Rat).SetString(c.rate)
+		if rate := new(big.Rat).Quo(p.Rate, big.NewRat(1e9, 1)); rate.Cmp(want) != 0 || p.K > c.most || !p.Optimal() {
+			t.Errorf("%s: %s GB/s with %d trees a root, want %s with at most %d", c.top.Name, rate.RatString(), p.K, want.RatString(), c.most)
 		}
 	}
 }
@@ -149,6 +173,64 @@ func TestUnevenSystems(t *testing.T) {
 	})
 }
 
+// TestCheckSeesEveryLie changes a good packing in one place at a time.
+func TestCheckSeesEveryLie(t *testing.T) {
+	top := resolve(t, "dgx-a100", 2)
+	for _, c := range []struct {
+		name string
+		lie  func(p *Packing)
+		want string
+	}{
+		{"a rate above the bound", func(p *Packing) { p.Bound = big.NewRat(1, 1) }, "the bound 1"},
+		{"another rate", func(p *Packing) { p.Rate = big.NewRat(1, 1) }, "the packing says 1"},
+		{"wider trees", func(p *Packing) { p.Each = new(big.Rat).Mul(p.Each, big.NewRat(2, 1)) }, "carries"},
+		{"a tree missing", func(p *Packing) { p.Trees = p.Trees[1:] }, "want 13"},
+		{"a tree too many", func(p *Packing) { p.Trees[0].Count++ }, "want"},
+		{"another root", func(p *Packing) { p.Trees[0].Root = 15 }, "the tree has"},
+		{"an edge missing", func(p *Packing) { p.Trees[0].Edges = p.Trees[0].Edges[:14] }, "want 15"},
+		{"edges out of order", func(p *Packing) { slices.Reverse(p.Trees[0].Edges) }, "has not come to"},
+		{"an edge twice", func(p *Packing) { p.Trees[0].Edges[1] = p.Trees[0].Edges[0] }, "has been at"},
+		{"a route cut short", func(p *Packing) { r := &p.Trees[0].Edges[0].Routes[0]; r.Links = r.Links[:1] }, "ends at"},
+		{"a route from elsewhere", func(p *Packing) { r := &p.Trees[0].Edges[0].Routes[0]; r.Links = r.Links[1:] }, "does not leave"},
+		{"a route to nowhere", func(p *Packing) { p.Trees[0].Edges[0].Routes[0].Links[0] = 1 << 20 }, "does not leave"},
+		{"no routes", func(p *Packing) { p.Trees[0].Edges[0].Routes = nil }, "0 trees"},
+		{"a rank that is not there", func(p *Packing) { p.Trees[0].Edges[14].Child = 16 }, "has been at"},
+		{"another collective", func(p *Packing) { p.Collective = "alltoall" }, "want one of"},
+		{"data the other way", func(p *Packing) { p.Collective = "reducescatter" }, "does not leave"},
+		{"fewer ranks", func(p *Packing) { p.Ranks = 15 }, "has 16"},
+	} {
+		p := pack(t, top, Options{})
+		c.lie(p)
+		if err := p.Check(top); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	top := resolve(t, "ring:4", 1)
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, c := range []struct {
+		ctx  context.Context
+		o    Options
+		want string
+	}{
+		{context.Background(), Options{Collective: "alltoall"}, "want one of [allgather broadcast reduce reducescatter]"},
+		{context.Background(), Options{MaxTrees: -1}, "want 1 to"},
+		{context.Background(), Options{Root: 1}, "has no root"},
+		{context.Background(), Options{Collective: "broadcast", Root: 4}, "want 0 to 3"},
+		{done, Options{}, "canceled"},
+	} {
+		if _, err := Pack(c.ctx, top, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
+		}
+	}
+	if _, err := AllReduce(pack(t, top, Options{}), pack(t, top, Options{}), true); err == nil || !strings.Contains(err.Error(), "want reducescatter and allgather") {
+		t.Errorf("allreduce of two allgathers: %v", err)
+	}
+}
+
 func btoi(b bool) int {
 	if b {
 		return 1
@@ -160,7 +242,7 @@ func BenchmarkPack(b *testing.B) {
 	for _, c := range []struct {
 		topology string
 		nodes    int
-	}{{"dgx-1", 1}, {"dgx-a100", 1}, {"dgx-a100", 2}, {"dgx-a100", 4}, {"dgx-a100", 8}, {"mesh:8x8", 1}, {"hypercube:6", 1}, {"torus:8x8", 1}} {
+	}{{"dgx-1", 1}, {"dgx-a100", 1}, {"dgx-a100", 2}, {"dgx-a100", 4}, {"dgx-a100", 8}, {"dgx-a100", 16}, {"mesh:8x8", 1}, {"hypercube:6", 1}, {"torus:8x8", 1}} {
 		top := resolve(b, c.topology, c.nodes)
 		b.Run(top.Name, func(b *testing.B) {
 			for b.Loop() {
