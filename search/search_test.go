@@ -1,0 +1,311 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/sim"
+	"github.com/colltune/colltune/internal/child"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/topologies"
+)
+
+// TestMain lets the test binary be the solvers' worker.
+func TestMain(m *testing.M) {
+	child.Dispatch(os.Args)
+	os.Exit(m.Run())
+}
+
+// problem is a search as a test writes it.
+type problem struct {
+	topology   string
+	nodes      int
+	collective string
+	sizes      []int64
+}
+
+func (p problem) String() string {
+	return fmt.Sprintf("%s on %d × %s", p.collective, p.nodes, p.topology)
+}
+
+func (p problem) resolve(t *testing.T) (Problem, Source) {
+	t.Helper()
+	s := Source{Text: p.topology, Nodes: p.nodes}
+	if text, ok := topologies.Source(p.topology); ok {
+		s.Text = string(text)
+	}
+	topology, err := s.Read(p.topology)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Problem{
+		Topology: topology, Collective: p.collective, InPlace: collective.DefaultInPlace(p.collective),
+		Op: "sum", DType: "f32", Sizes: p.sizes,
+	}, s
+}
+
+// searched runs a search on the simulator, in this process.
+func searched(t *testing.T, p problem, o Options) (*results.Table, *results.Campaign) {
+	t.Helper()
+	problem, source := p.resolve(t)
+	o.Executor = "sim"
+	plan := PlanOf(problem, o, source, Settings{Version: "test", Iters: 20, Warmup: 5, Seed: 1, ExecutorName: "sim"})
+	c, err := results.Create(filepath.Join(t.TempDir(), "campaign"), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	_, err = Run(context.Background(), problem, o, c, Effort{
+		Executors: func() (executor.Executor, error) { return sim.New(), nil }, Jobs: 2,
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", p, err)
+	}
+	table, err := results.Build(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table, c
+}
+
+// TestPlanIsTheSearch: a campaign's plan holds all of a search but how long it
+// may take.
+func TestPlanIsTheSearch(t *testing.T) {
+	p, source := problem{"dgx-a100", 2, "broadcast", []int64{1 << 10, 1 << 12}}.resolve(t)
+	source.GPUs = []int{0, 2, 5}
+	var err error
+	if p.Topology, err = source.Read("dgx-a100"); err != nil {
+		t.Fatal(err)
+	}
+	p.Root, p.Op, p.DType = 3, "max", "bf16"
+	o := Options{
+		Families: []string{"ring", "chain"}, Exclude: []string{"direct"},
+		Templates:  []Template{{"mine.star", "family(name = \"mine\", collectives = [\"broadcast\"])\n"}},
+		Parameters: map[string]string{"channels": "2", "order": "0,1,2;2,1,0"},
+		Channels:   2, Instances: 4, Protocols: []topologies.Proto{topologies.LL128},
+		TileBytes: 1 << 16, Runtime: "rccl", Executor: "sim", Solver: "pb",
+	}
+	gotP, gotO, err := FromPlan(PlanOf(p, o, source, Settings{ExecutorName: "sim"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(o, gotO, cmpopts.IgnoreFields(Options{}, "Jobs", "Refused", "Notice")); diff != "" {
+		t.Errorf("options (-want +got):\n%s", diff)
+	}
+	if gotP.Topology.Hash() != p.Topology.Hash() {
+		t.Error("the topology is another one")
+	}
+	gotP.Topology, p.Topology = nil, nil
+	if diff := cmp.Diff(p, gotP); diff != "" {
+		t.Errorf("problem (-want +got):\n%s", diff)
+	}
+}
+
+// TestEveryCandidateEndsOnce: what was enumerated is what was refused, bounded
+// out or tuned, and every refusal is told.
+func TestEveryCandidateEndsOnce(t *testing.T) {
+	for _, p := range []problem{
+		{"dgx-1", 1, "allreduce", []int64{1 << 12, 1 << 24}},
+		{"ring:4@50GB/s", 1, "allgather", []int64{1 << 12}},
+	} {
+		told := map[string]int{}
+		table, _ := searched(t, p, Options{Refused: func(r Refusal) { told[string(r.Reason)]++ }})
+		c := table.Candidates
+		refused := 0
+		for _, n := range c.Refused {
+			refused += n
+		}
+		if c.Enumerated != refused+c.BoundedOut+c.Tuned || c.Tuned == 0 {
+			t.Errorf("%s: %d enumerated, but %d refused, %d bounded out, %d tuned", p, c.Enumerated, refused, c.BoundedOut, c.Tuned)
+		}
+		if diff := cmp.Diff(c.Refused, told); diff != "" {
+			t.Errorf("%s: refusals counted and told differ (-counted +told):\n%s", p, diff)
+		}
+	}
+}
+
+// TestWinnersUseLinksThatExist: on a hybrid cube mesh half of the pairs of GPUs
+// have no link; no winner sends between them.
+func TestWinnersUseLinksThatExist(t *testing.T) {
+	p := problem{"dgx-1", 1, "allreduce", []int64{1 << 12, 1 << 20, 1 << 28}}
+	table, c := searched(t, p, Options{})
+	resolved, _ := p.resolve(t)
+	direct := map[[2]int]bool{}
+	for _, e := range resolved.Topology.Edges {
+		direct[[2]int{e.From, e.To}] = true
+	}
+	if direct[[2]int{0, 7}] || !direct[[2]int{0, 4}] {
+		t.Fatal("dgx-1 is not the hybrid cube mesh this test is about")
+	}
+	for _, row := range table.Rows {
+		program, err := c.Program(row.IR)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rank, gpu := range program.GPUs {
+			for _, tb := range gpu.Threadblocks {
+				if tb.Send >= 0 && !direct[[2]int{rank, tb.Send}] {
+					t.Errorf("%d bytes: %s sends from rank %d to rank %d", row.Bytes, row.Algorithm, rank, tb.Send)
+				}
+			}
+		}
+	}
+}
+
+// TestWinnersLieBetweenBoundAndBaseline, with no flag to narrow the search.
+func TestWinnersLieBetweenBoundAndBaseline(t *testing.T) {
+	for _, p := range []problem{
+		{"dgx-a100", 1, "allreduce", []int64{1 << 10, 1 << 24}},
+		{"dgx-a100", 2, "alltoall", []int64{1 << 14, 1 << 24}},
+		{"dgx-a100", 2, "alltonext", []int64{1 << 10, 1 << 24}},
+		{"mi300x", 1, "allgather", []int64{1 << 12, 1 << 24}},
+	} {
+		table, _ := searched(t, p, Options{})
+		if len(table.Rows) != len(p.sizes) {
+			t.Errorf("%s: %d rows for %d sizes", p, len(table.Rows), len(p.sizes))
+		}
+		for _, r := range table.Rows {
+			switch {
+			case r.BaselineTimeUS == nil || r.BoundUS == nil:
+				t.Errorf("%s: %d bytes: no baseline or no bound", p, r.Bytes)
+			case r.TimeUS > *r.BaselineTimeUS:
+				t.Errorf("%s: %d bytes: the winner takes %v us, the baseline %v", p, r.Bytes, r.TimeUS, *r.BaselineTimeUS)
+			case r.TimeUS < *r.BoundUS:
+				t.Errorf("%s: %d bytes: the winner takes %v us, below the bound of %v", p, r.Bytes, r.TimeUS, *r.BoundUS)
+			}
+		}
+	}
+}
+
+// TestNarrowedSearchKeepsTheBaselineOut: asked for one family, no other wins,
+// however fast the vendor's choice is; it is still what is compared with.
+func TestNarrowedSearchKeepsTheBaselineOut(t *testing.T) {
+	p := problem{"dgx-a100", 1, "allreduce", []int64{1 << 10, 1 << 22}}
+	for _, o := range []Options{
+		{Families: []string{"recursive-halving-doubling"}},
+		{Protocols: []topologies.Proto{topologies.LL}, Instances: 2},
+		{TileBytes: 64 << 10, Instances: 2},
+	} {
+		table, _ := searched(t, p, o)
+		for _, r := range table.Rows {
+			if r.BaselineTimeUS == nil {
+				t.Errorf("%+v: %d bytes: no baseline", o, r.Bytes)
+			}
+			if len(o.Families) > 0 && r.Algorithm != o.Families[0] ||
+				len(o.Protocols) > 0 && r.Protocol != "LL" || o.TileBytes > 0 && r.TileBytes != o.TileBytes {
+				t.Errorf("%+v: %d bytes: won by %s %s tile %d", o, r.Bytes, r.Algorithm, r.Protocol, r.TileBytes)
+			}
+		}
+	}
+}
+
+// TestFamiliesCompareAsGC3Found is section 7 of the paper on this simulator.
+func TestFamiliesCompareAsGC3Found(t *testing.T) {
+	const small, large = 0, 1
+	for _, c := range []struct {
+		problem
+		family, other string
+		ahead         [2]bool // at the small size, at the large one
+		factor        float64 // by how much at the large size; 0: at all
+	}{
+		{problem{"dgx-a100", 1, "allreduce", []int64{4 << 10, 1 << 30}}, "all-pairs", "ring", [2]bool{true, false}, 0},
+		{problem{"dgx-a100", 2, "allreduce", []int64{1 << 18, 1 << 28}}, "hierarchical", "ring", [2]bool{true, true}, 0},
+		{problem{"dgx-a100", 4, "alltoall", []int64{64 << 10, 1 << 26}}, "two-step", "direct", [2]bool{true, false}, 0},
+		{problem{"dgx-a100", 3, "alltonext", []int64{1 << 10, 1 << 27}}, "multi-nic", "direct", [2]bool{false, true}, 3},
+	} {
+		times := func(family string) []float64 {
+			table, _ := searched(t, c.problem, Options{Families: []string{family}})
+			var us []float64
+			for _, r := range table.Rows {
+				us = append(us, r.TimeUS)
+			}
+			return us
+		}
+		a, b := times(c.family), times(c.other)
+		for at := range []int{small, large} {
+			if ahead := a[at] < b[at]; ahead != c.ahead[at] {
+				t.Errorf("%s, %d bytes: %s takes %.1f us, %s %.1f; want it ahead: %v", c.problem, c.sizes[at], c.family, a[at], c.other, b[at], c.ahead[at])
+			}
+		}
+		if b[large] < c.factor*a[large] {
+			t.Errorf("%s, %d bytes: %s is %.1f times ahead of %s, want %.1f", c.problem, c.sizes[large], c.family, b[large]/a[large], c.other, c.factor)
+		}
+	}
+}
+
+// TestRingIsNearTheBound: spread over many threadblocks, at a large size.
+func TestRingIsNearTheBound(t *testing.T) {
+	table, _ := searched(t, problem{"dgx-a100", 1, "allreduce", []int64{1 << 30}}, Options{Families: []string{"ring"}})
+	if ratio := table.Rows[0].BoundRatio; ratio == nil || *ratio < 0.8 {
+		t.Errorf("a ring at 1 GiB is at %v of the bound, want 0.8", *ratio)
+	}
+}
+
+// TestJobsChangeNothing: the candidates come in one order, whoever built them.
+func TestJobsChangeNothing(t *testing.T) {
+	p, _ := problem{"dgx-1", 1, "allreduce", []int64{1 << 20}}.resolve(t)
+	var first []string
+	for _, jobs := range []int{1, 2, 7} {
+		s, err := Enumerate(context.Background(), p, Options{Executor: "sim", Jobs: jobs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range s.Candidates {
+			got = append(got, c.Hash)
+		}
+		for _, r := range s.Refusals {
+			got = append(got, r.String())
+		}
+		if first == nil {
+			first = got
+		} else if diff := cmp.Diff(first, got); diff != "" {
+			t.Errorf("%d jobs (-1 job +this):\n%s", jobs, diff)
+		}
+	}
+}
+
+// TestRoutingBoundIsBelowEveryRun: what the links alone imply is no more than
+// what the simulator says, for every candidate and protocol.
+func TestRoutingBoundIsBelowEveryRun(t *testing.T) {
+	for _, pr := range []problem{
+		{"dgx-1", 1, "allreduce", []int64{1 << 20}},
+		{"dgx-a100", 2, "alltoall", []int64{1 << 20}},
+	} {
+		p, _ := pr.resolve(t)
+		s, err := Enumerate(context.Background(), p, Options{Executor: "sim", Instances: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range s.Candidates {
+			bound, err := routingBound(c.Program, p.Topology, 4)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, proto := range topologies.AllProtocols {
+				if c.SlotsNeeded > p.Topology.Protocols[proto].Slots {
+					continue
+				}
+				for _, bytes := range []int64{1 << 12, 1 << 24} {
+					run, err := sim.Run(c.Program, p.Topology, sim.Knobs{Bytes: bytes, Protocol: proto, ElemBytes: 4})
+					if err != nil {
+						t.Fatal(err)
+					}
+					tile := int64(p.Topology.Protocols[proto].Tile)
+					low, high := bound(bytes, proto, tile), c.Bound(bytes, proto, tile)
+					if low > run.TimeUS || high > run.TimeUS {
+						t.Errorf("%s %s, %d bytes: %v us, bounds %v and %v", c.Algorithm, proto, bytes, run.TimeUS, low, high)
+					}
+				}
+			}
+		}
+	}
+}
