@@ -95,7 +95,7 @@ func (e *engine) reset(c *costs) {
 	p := e.p
 	e.c, e.now, e.events = c, 0, 0
 	e.q.reset(len(p.blocks))
-	e.flows.reset(p, &e.q, int32(len(p.blocks)))
+	e.flows.reset(p, c, &e.q, int32(len(p.blocks)))
 	if len(e.blocks) != len(p.blocks) {
 		e.blocks = make([]blockState, len(p.blocks))
 		e.waiters = make([][]waiter, len(p.blocks))

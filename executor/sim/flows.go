@@ -22,9 +22,10 @@ type flows struct {
 }
 
 type edgeState struct {
-	load  int64   // weights of its flows, in parts of one
-	share float64 // what a flow may go at
-	was   float64 // the same before this instant
+	load  [2]int64   // weights of its flows inside the node and outside, in parts of one
+	share [2]float64 // what a flow of either may go at
+	was   [2]float64 // the same before this instant
+	kept  float64    // memory: what flows outside take of it at most
 	dirty bool
 	tight bool    // a memory that has held up a message
 	lanes []int32 // that have flows now
@@ -58,7 +59,7 @@ type flight struct {
 func (f flight) before(o flight) bool { return f.end < o.end || f.end == o.end && f.block < o.block }
 
 // reset forgets everything; first is the queue's id for the first group.
-func (f *flows) reset(p *Prepared, q *queue, first int32) {
+func (f *flows) reset(p *Prepared, c *costs, q *queue, first int32) {
 	f.p, f.q, f.first = p, q, first
 	f.dirty, f.groups, f.round = f.dirty[:0], f.groups[:0], 0
 	if len(f.edges) != len(p.edges) {
@@ -75,7 +76,10 @@ func (f *flows) reset(p *Prepared, q *queue, first int32) {
 	}
 	for i := range f.edges {
 		e := &f.edges[i]
-		e.load, e.share, e.dirty, e.tight, e.lanes = 0, math.Inf(1), false, false, e.lanes[:0]
+		*e = edgeState{share: [2]float64{math.Inf(1), math.Inf(1)}, lanes: e.lanes[:0]}
+		if i >= p.links {
+			e.kept = p.edges[i].far.over(c)
+		}
 	}
 	for i := range f.lanes {
 		l := &f.lanes[i]
@@ -170,11 +174,11 @@ func (f *flows) leave(l *laneState, lane int32) {
 func (f *flows) weigh(block, lane int32, sign int64) {
 	l := &f.p.lanes[lane]
 	for _, e := range l.edges[:l.links] {
-		f.edges[e].load += sign * one
+		f.edges[e].load[inside] += sign * one
 		f.mark(e)
 	}
 	for i, e := range l.edges[l.links:] {
-		f.edges[e].load += sign * f.weights[block][i]
+		f.edges[e].load[l.way] += sign * f.weights[block][i]
 		f.mark(e)
 	}
 }
@@ -192,15 +196,16 @@ func (f *flows) flush(now float64) {
 	f.round++
 	for _, e := range f.dirty {
 		s := &f.edges[e]
-		s.was, s.share = s.share, f.p.edges[e].cap/(float64(s.load)*(1.0/one))
+		s.was = s.share
+		s.divide(f.p.edges[e].cap)
 	}
 	for _, e := range f.dirty {
 		s := &f.edges[e]
 		s.dirty = false
-		least := min(s.was, s.share)
+		least := [2]float64{min(s.was[inside], s.share[inside]), min(s.was[outside], s.share[outside])}
 		for _, lane := range s.lanes {
 			l := &f.lanes[lane]
-			if l.share < least && !l.touched || l.seen == f.round {
+			if l.share < least[f.p.lanes[lane].way] && !l.touched || l.seen == f.round {
 				continue // another edge is the narrow one, as it was
 			}
 			l.seen = f.round
@@ -230,11 +235,11 @@ func (f *flows) share(lane int32) float64 {
 	l := &f.p.lanes[lane]
 	share := math.Inf(1)
 	for _, e := range l.edges[:l.links] {
-		share = min(share, f.edges[e].share)
+		share = min(share, f.edges[e].share[inside])
 	}
 	for _, e := range l.edges[l.links:] {
-		if s := &f.edges[e]; s.share < share {
-			share = s.share
+		if s := &f.edges[e]; s.share[l.way] < share {
+			share = s.share[l.way]
 			s.tight = s.tight || l.links > 0
 		}
 	}

@@ -60,6 +60,38 @@ func (t touches) weight(bytes, wire, work float64) int64 {
 	return int64(math.Ceil((float64(t.wire)*wire+float64(t.data)*bytes)/work*one - 1e-6))
 }
 
+// way tells flows within the node from those that leave it.
+type way uint8
+
+const (
+	inside way = iota
+	outside
+)
+
+// divide gives each flow its share: all the same, by weight. But what
+// leaves the node can never take more of a memory than NICs let through: the
+// rest is for what stays inside, so that many slow flows do not hold up a few
+// fast ones.
+func (s *edgeState) divide(cap float64) {
+	all := cap / (float64(s.load[inside]+s.load[outside]) * (1.0 / one))
+	s.share = [2]float64{all, all}
+	if s.load[outside] > 0 && s.load[inside] > 0 && s.kept < cap {
+		s.share[inside] = max(all, (cap-s.kept)/(float64(s.load[inside])*(1.0/one)))
+	}
+}
+
+// reserve is the most that the network can make a memory do: bytes a
+// microsecond as they are on the wire, for touches of those and of data.
+type reserve struct{ wire, data float64 }
+
+func (r reserve) over(c *costs) float64 { return r.wire + r.data/c.wire }
+
+// add counts an edge of the network of such capacity.
+func (r *reserve) add(cap float64, t touches) {
+	r.wire += cap * float64(t.wire)
+	r.data += cap * float64(t.data)
+}
+
 // layMemory adds the GPUs' memories to the paths of what is sent, and paths
 // over memory alone for local work. Where no GPU's memory has a rate there are
 // none; where only some have, the others' are without limit.
@@ -79,6 +111,7 @@ func (p *Prepared) layMemory() {
 		}
 		p.edges = append(p.edges, e)
 	}
+	p.layReserves()
 	for i := range p.lanes {
 		l := &p.lanes[i]
 		l.edges = append(l.edges, int32(p.links)+l.from, int32(p.links)+l.to)
@@ -87,6 +120,45 @@ func (p *Prepared) layMemory() {
 		p.lanes = append(p.lanes, lane{
 			from: int32(r), to: int32(r), edges: []int32{int32(p.links + r)}, cap: math.Inf(1),
 		})
+	}
+}
+
+// layReserves finds what the network can make each memory do: what the NICs
+// that its GPU uses let through, at the most that any message does to a memory.
+func (p *Prepared) layReserves() {
+	var here, there touches
+	for i := range p.ops {
+		if o := &p.ops[i]; o.kind == send || o.kind == fused {
+			here = touches{max(here.wire, o.here.wire), max(here.data, o.here.data)}
+			there = touches{max(there.wire, o.there.wire), max(there.data, o.there.data)}
+		}
+	}
+	type passage struct{ rank, edge, way int32 }
+	seen := make(map[passage]bool)
+	add := func(rank, edge, way int32, t touches) {
+		if at := (passage{rank, edge, way}); !seen[at] {
+			seen[at] = true
+			p.edges[p.links+int(rank)].far.add(p.edges[edge].cap, t)
+		}
+	}
+	for i := range p.lanes {
+		l := &p.lanes[i]
+		if !l.net {
+			continue
+		}
+		l.way = outside
+		// Its narrowest edge on the sender's side, and on the receiver's.
+		first, last := int32(-1), int32(-1)
+		for _, e := range l.edges {
+			if p.edges[e].cap == l.cap {
+				last = e
+				if first < 0 {
+					first = e
+				}
+			}
+		}
+		add(l.from, first, 0, here)
+		add(l.to, last, 1, there)
 	}
 }
 

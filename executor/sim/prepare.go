@@ -93,11 +93,13 @@ type lane struct {
 	extra    float64 // the same in bytes of its edges
 	latency  float64
 	net      bool
+	way      way
 }
 
 // edge is an edge of the topology that some lane uses, or a GPU's memory.
 type edge struct {
 	cap float64
+	far reserve // of a memory
 }
 
 // maxFused is how many reductions into one place run as one (MSCCL).
