@@ -112,6 +112,9 @@ func (r Report) Print(w io.Writer) error {
 			f.Name, sizeText(f.MinBytes), sizeText(f.MaxBytes), f.Granularity, placementText(f.Placement))
 	}
 	for _, l := range r.Losses {
+		if l.Percent < 0.05 {
+			continue // would read 0.0 %; the JSON has it
+		}
 		fmt.Fprintf(&b, "at %s [%s] takes %.1f %% longer than the winner [%s], because %s\n", sizeText(l.Bytes), l.Exported, l.Percent, l.Winner, l.Why)
 	}
 	for _, g := range r.Gaps {
