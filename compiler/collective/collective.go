@@ -28,14 +28,24 @@ type Spec struct {
 	Chunks  int    `json:"chunks"`         // chunks per unit, see New
 	Root    int    `json:"root,omitempty"` // broadcast, reduce, gather, scatter
 	InPlace bool   `json:"in_place"`
+	// Counts are the units of every rank, for the vector forms: what a rank
+	// contributes (allgatherv, gatherv) or gets (scatterv), or, row by row, what
+	// it sends to each (alltoallv). None: 1 each.
+	Counts []int `json:"counts,omitempty"`
+	// Custom is the table of a collective that is none of Names.
+	Custom *Table `json:"custom,omitempty"`
 }
 
 // Want is what the postcondition asks of one output chunk.
 type Want struct {
 	Kind  WantKind
-	Rank  int // WantInput: whose input
-	Index int // WantInput, WantReduction: which input chunk
+	Rank  int     // WantInput: whose input
+	Index int     // WantInput, WantReduction: which input chunk
+	Of    []Place // WantSum: which input chunks, each as often as it is there
 }
+
+// Place is an input chunk of a rank.
+type Place struct{ Rank, Index int }
 
 // WantKind tells the forms of Want apart.
 type WantKind uint8
@@ -47,86 +57,15 @@ const (
 	WantInput
 	// WantReduction is input chunk Index of every rank, each exactly once.
 	WantReduction
+	// WantSum is the reduction of the chunks listed in Of. Only custom
+	// collectives have it.
+	WantSum
 )
 
 // Collective is a Spec with its pre- and postcondition.
 type Collective struct {
 	Spec
 	kind kind
-}
-
-// kind is a row of the table of collectives.
-type kind struct {
-	// in and out are the chunks of a rank's input and output buffer.
-	in, out func(s Spec, rank int) int
-	// want is the postcondition of output chunk index of rank.
-	want func(s Spec, rank, index int) Want
-	// overlap is where output chunk 0 lies in the input (inAt), or input chunk
-	// 0 in the output (outAt), when the call is in place.
-	overlap overlap
-	rooted  bool
-	reduces bool
-	// busbw is nccl-tests' factor from algorithm to bus bandwidth.
-	busbw func(n float64) float64
-}
-
-// overlap says how an in-place call lays the two buffers over each other.
-type overlap uint8
-
-const (
-	noOverlap   overlap = iota // has no in-place form here
-	same                       // one buffer; the program's `in` and `out` are the same chunks
-	inInsideOut                // input is chunk rank*Chunks onwards of the output
-	outInsideIn                // output is chunk rank*Chunks onwards of the input
-)
-
-func each(s Spec, _ int) int  { return s.Chunks }
-func every(s Spec, _ int) int { return s.Chunks * s.Ranks }
-func rootOnly(n func(Spec, int) int) func(Spec, int) int {
-	return func(s Spec, rank int) int {
-		if rank == s.Root {
-			return n(s, rank)
-		}
-		return 0
-	}
-}
-
-func unit(float64) float64       { return 1 }
-func shared(n float64) float64   { return (n - 1) / n }
-func twice(n float64) float64    { return 2 * (n - 1) / n }
-func input(rank, index int) Want { return Want{Kind: WantInput, Rank: rank, Index: index} }
-func reduction(index int) Want   { return Want{Kind: WantReduction, Index: index} }
-
-// kinds is the table of collectives. Chunks counts: of the buffer for
-// allreduce, broadcast, reduce, alltonext, sendrecv; of a rank's input for
-// allgather and gather; of a rank's output for reducescatter and scatter; of
-// what one rank sends another for alltoall.
-var kinds = map[string]kind{
-	"allreduce": {in: each, out: each, overlap: same, reduces: true, busbw: twice,
-		want: func(_ Spec, _, i int) Want { return reduction(i) }},
-	"allgather": {in: each, out: every, overlap: inInsideOut, busbw: shared,
-		want: func(s Spec, _, i int) Want { return input(i/s.Chunks, i%s.Chunks) }},
-	"reducescatter": {in: every, out: each, overlap: outInsideIn, reduces: true, busbw: shared,
-		want: func(s Spec, r, i int) Want { return reduction(r*s.Chunks + i) }},
-	"alltoall": {in: every, out: every, busbw: shared,
-		want: func(s Spec, r, i int) Want { return input(i/s.Chunks, r*s.Chunks+i%s.Chunks) }},
-	"alltonext": {in: each, out: each, busbw: unit,
-		want: func(_ Spec, r, i int) Want {
-			if r == 0 {
-				return Want{}
-			}
-			return input(r-1, i)
-		}},
-	"sendrecv": {in: each, out: each, busbw: unit,
-		want: func(s Spec, r, i int) Want { return input((r+s.Ranks-1)%s.Ranks, i) }},
-	"broadcast": {in: rootOnly(each), out: each, overlap: same, rooted: true, busbw: unit,
-		want: func(s Spec, _, i int) Want { return input(s.Root, i) }},
-	"reduce": {in: each, out: rootOnly(each), overlap: same, rooted: true, reduces: true, busbw: unit,
-		want: func(_ Spec, _, i int) Want { return reduction(i) }},
-	"gather": {in: each, out: rootOnly(every), rooted: true, busbw: shared,
-		want: func(s Spec, _, i int) Want { return input(i/s.Chunks, i%s.Chunks) }},
-	"scatter": {in: rootOnly(every), out: each, rooted: true, busbw: shared,
-		want: func(s Spec, r, i int) Want { return input(s.Root, r*s.Chunks+i) }},
 }
 
 // Names lists every collective, sorted.
@@ -142,6 +81,9 @@ func Names() []string {
 // New checks a Spec and gives it its pre- and postcondition.
 func New(s Spec) (Collective, error) {
 	k, ok := kinds[s.Name]
+	if s.Custom != nil && !ok {
+		return newCustom(s)
+	}
 	switch {
 	case !ok:
 		return Collective{}, fmt.Errorf("unknown collective %q: want one of %s", s.Name, strings.Join(Names(), ", "))
@@ -155,6 +97,18 @@ func New(s Spec) (Collective, error) {
 		return Collective{}, fmt.Errorf("%s has no root", s.Name)
 	case s.InPlace && k.overlap == noOverlap:
 		return Collective{}, fmt.Errorf("%s has no in-place form", s.Name)
+	case s.Custom != nil:
+		return Collective{}, fmt.Errorf("%s has a table: a custom collective can't have the name of another", s.Name)
+	}
+	if s.Counts != nil {
+		form, ok := vectors[s.Name]
+		if !ok {
+			return Collective{}, fmt.Errorf("%s has no counts: those that do are %s", s.Name, strings.Join(VectorForms(), ", "))
+		}
+		if err := form.check(s); err != nil {
+			return Collective{}, fmt.Errorf("%s: %w", s.Name, err)
+		}
+		k = form.kind(s)
 	}
 	return Collective{Spec: s, kind: k}, nil
 }
@@ -178,30 +132,42 @@ func (c Collective) Place(rank int, b Buffer, index int) (Buffer, int) {
 	if !c.InPlace {
 		return b, index
 	}
-	switch {
-	case c.kind.overlap == same && b == Out:
+	switch o := c.kind.overlap.of(rank, c.Root); {
+	case o == same && b == Out:
 		return In, index
-	case c.kind.overlap == inInsideOut && b == In:
-		return Out, rank*c.Chunks + index
-	case c.kind.overlap == outInsideIn && b == Out:
-		return In, rank*c.Chunks + index
+	case o == inInsideOut && b == In:
+		return Out, c.inner(rank) + index
+	case o == outInsideIn && b == Out:
+		return In, c.inner(rank) + index
 	}
 	return b, index
+}
+
+// inner is where in the outer buffer of a rank the inner one begins.
+func (c Collective) inner(rank int) int {
+	if c.kind.at != nil {
+		return c.kind.at(c.Spec, rank)
+	}
+	return rank * c.Chunks
 }
 
 // BufferChunks is how many chunks of buffer b exist at rank under Place: an
 // aliased buffer has none of its own. Scratch is the program's to size.
 func (c Collective) BufferChunks(rank int, b Buffer) int {
+	o := noOverlap
+	if c.InPlace {
+		o = c.kind.overlap.of(rank, c.Root)
+	}
 	switch {
 	case b == Scratch:
 		return 0
-	case c.InPlace && c.kind.overlap == same:
-		if b == Out {
-			return 0
-		}
+	case o == same && b == Out:
+		return 0
+	case o == same && c.Custom != nil:
+		return max(c.InChunks(rank), c.OutChunks(rank))
+	case o == same:
 		return max(c.InChunks(rank), c.OutChunks(rank), c.Chunks)
-	case c.InPlace && c.kind.overlap == inInsideOut && b == In,
-		c.InPlace && c.kind.overlap == outInsideIn && b == Out:
+	case o == inInsideOut && b == In, o == outInsideIn && b == Out:
 		return 0
 	case b == In:
 		return c.InChunks(rank)
@@ -214,8 +180,12 @@ func (c Collective) BufferChunks(rank int, b Buffer) int {
 func (c Collective) Want(rank, index int) Want { return c.kind.want(c.Spec, rank, index) }
 
 // LoopChunks is how many chunks the call's size is divided into (MSCCL's
-// nchunksperloop): the chunks of the larger user buffer of any rank.
+// nchunksperloop): the chunks of the larger user buffer of any rank, and of all
+// counts together in the vector forms.
 func (c Collective) LoopChunks() int {
+	if c.kind.loop != nil {
+		return c.kind.loop(c.Spec)
+	}
 	n := max(c.kind.in(c.Spec, c.Root), c.kind.out(c.Spec, c.Root))
 	return max(n, c.Chunks)
 }

@@ -19,11 +19,7 @@ func (t *Trace) Finish() (*Program, error) {
 	if err := t.checkResult(); err != nil {
 		return nil, err
 	}
-	p := &Program{Name: t.name, Collective: t.coll, Ops: t.ops, Scopes: t.scopes, Scratch: make([]int, len(t.ranks))}
-	for r := range t.ranks {
-		p.Scratch[r] = len(t.ranks[r].buffers[collective.Scratch])
-	}
-	return p, nil
+	return &Program{Name: t.name, Collective: t.coll, Ops: t.ops, Scopes: t.scopes, Scratch: t.layScratch()}, nil
 }
 
 // checkResult compares all output chunks with the postcondition, and reports
@@ -70,14 +66,27 @@ func (t *Trace) satisfies(v value, w collective.Want, whole *reductions) bool {
 		}
 		rank, index := t.values.source(v)
 		return rank == w.Rank && index == w.Index
+	case w.Kind == collective.WantSum:
+		f := fingerprint{}
+		for _, p := range w.Of {
+			f = f.add(weight(p.Rank, p.Index))
+		}
+		return t.values.fingerprint(v) == f
 	}
 	return t.values.fingerprint(v) == whole.of(w.Index)
 }
 
 // wanted is what a postcondition asks for, in the words of describe.
 func (t *Trace) wanted(w collective.Want) string {
-	if w.Kind == collective.WantInput {
+	switch w.Kind {
+	case collective.WantInput:
 		return fmt.Sprintf("in[%d] of rank %d", w.Index, w.Rank)
+	case collective.WantSum:
+		var terms []string
+		for _, p := range w.Of {
+			terms = append(terms, fmt.Sprintf("in[%d] of rank %d", p.Index, p.Rank))
+		}
+		return shorten(terms, "more")
 	}
 	return fmt.Sprintf("in[%d] of ranks 0-%d, each once", w.Index, t.coll.Ranks-1)
 }

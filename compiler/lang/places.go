@@ -17,8 +17,8 @@ type place struct {
 
 // rank is the buffers of one rank.
 type rank struct {
-	buffers [3][]place // by canonical name
-	names   [2]name    // what In and Out stand for
+	buffers [][]place // by canonical buffer; named ones follow Scratch
+	names   [2]name   // what In and Out stand for
 	// output is the part of the canonical In buffer that is the call's output
 	// as well: [from, to). The rest of it belongs to the caller.
 	output [2]int
@@ -48,6 +48,7 @@ func (t *Trace) layOut() error {
 	t.values.inputs = make([]int32, 1, c.Ranks+1)
 	for r := range t.ranks {
 		k := &t.ranks[r]
+		k.buffers = make([][]place, collective.Scratch+1)
 		for _, b := range [...]collective.Buffer{collective.In, collective.Out} {
 			n := c.BufferChunks(r, b)
 			k.buffers[b], all = all[:n:n], all[n:]
@@ -82,8 +83,8 @@ func (t *Trace) resolve(r int, buf collective.Buffer, index, count, stride int) 
 	switch {
 	case r < 0 || r >= len(t.ranks):
 		return Span{}, t.errorf("rank %d is out of range: there are %d ranks", r, len(t.ranks))
-	case buf > collective.Scratch:
-		return Span{}, t.errorf("buffer %d: want in, out or scratch", buf)
+	case int(buf) > int(collective.Scratch)+len(t.named):
+		return Span{}, t.errorf("buffer %d: want in, out or scratch, or one that Named gave", buf)
 	case count < 1 || count > MaxPlaces:
 		return Span{}, t.errorf("a reference to %d chunks: want at least 1, at most %d", count, MaxPlaces)
 	case stride < 1 || stride > MaxPlaces:
@@ -93,18 +94,23 @@ func (t *Trace) resolve(r int, buf collective.Buffer, index, count, stride int) 
 		stride = 1
 	}
 	n := name{buf: buf, size: MaxScratch}
-	if buf != collective.Scratch {
+	if buf < collective.Scratch {
 		n = t.ranks[r].names[buf]
 	}
 	if index < 0 || index > MaxPlaces || index+(count-1)*stride >= n.size {
 		named := Span{Rank: r, Buf: buf, Index: index, Count: count, Stride: stride}
-		return Span{}, t.errorf("%v is out of range: %v of rank %d holds %s", named, buf, r, chunks(n.size))
+		return Span{}, t.errorf("%s is out of range: %s of rank %d holds %s", t.tell(named), t.BufferName(buf), r, chunks(n.size))
 	}
 	return Span{Rank: r, Buf: n.buf, Index: n.shift + index, Count: count, Stride: stride}, nil
 }
 
 // buffer is the places of a span's buffer.
-func (t *Trace) buffer(s Span) []place { return t.ranks[s.Rank].buffers[s.Buf] }
+func (t *Trace) buffer(s Span) []place {
+	if b := t.ranks[s.Rank].buffers; int(s.Buf) < len(b) {
+		return b[s.Buf]
+	}
+	return nil
+}
 
 // checkWritable is an error where s is not the program's to write: the input
 // of a call is the caller's, but where the output overlaps it.
@@ -120,21 +126,25 @@ func (t *Trace) checkWritable(s Span) error {
 	if t.coll.InPlace {
 		where = "in place"
 	}
-	return t.errorf("%v is input and not output of a call %s: it belongs to the caller, and must not be overwritten", s, where)
+	return t.errorf("%s is input and not output of a call %s: it belongs to the caller, and must not be overwritten", t.tell(s), where)
 }
 
 // reach makes a scratch buffer long enough for s.
 func (t *Trace) reach(s Span) error {
-	if s.Buf != collective.Scratch {
+	if s.Buf < collective.Scratch {
 		return nil
 	}
-	b := &t.ranks[s.Rank].buffers[collective.Scratch]
+	k := &t.ranks[s.Rank]
+	for int(s.Buf) >= len(k.buffers) {
+		k.buffers = append(k.buffers, nil)
+	}
+	b := &k.buffers[s.Buf]
 	more := s.Index + (s.Count-1)*s.Stride + 1 - len(*b)
 	if more <= 0 {
 		return nil
 	}
 	if t.places += more; t.places > MaxPlaces {
-		return t.errorf("%v: the buffers of all ranks hold more than %d chunks", s, MaxPlaces)
+		return t.errorf("%s: the buffers of all ranks hold more than %d chunks", t.tell(s), MaxPlaces)
 	}
 	*b = append(*b, make([]place, more)...)
 	return nil

@@ -14,8 +14,15 @@ type Ref struct {
 	seen int32 // operations traced when it was taken
 }
 
-// Span is where the chunks lie, in canonical places.
+// Span is where the chunks lie, in canonical places. A buffer beyond Scratch is
+// one that Named gave: Trace.BufferName says which.
 func (r *Ref) Span() Span { return r.span }
+
+// Tell prints where the chunks lie, by the program's own names.
+func (r *Ref) Tell() string { return r.t.tell(r.span) }
+
+// Trace is what the reference belongs to.
+func (r *Ref) Trace() *Trace { return r.t }
 
 // Chunk refers to count chunks of rank's buffer: index, index+stride, … All
 // of them must hold something.
@@ -27,7 +34,7 @@ func (t *Trace) Chunk(rank int, buf collective.Buffer, index, count, stride int)
 	b := t.buffer(s)
 	for i := range s.Count {
 		if at := s.Index + i*s.Stride; at >= len(b) || b[at].value == nothing {
-			return nil, t.errorf("uninitialised chunk: nothing has been written to %v", Span{Rank: rank, Buf: s.Buf, Index: at, Count: 1, Stride: 1})
+			return nil, t.errorf("uninitialised chunk: nothing has been written to %s", t.tell(Span{Rank: rank, Buf: s.Buf, Index: at, Count: 1, Stride: 1}))
 		}
 	}
 	return t.ref(s), nil
@@ -56,7 +63,7 @@ func (r *Ref) CopyStrided(rank int, buf collective.Buffer, index, stride, ch int
 		return t.ref(dst), nil
 	}
 	if overlap(r.span, dst) {
-		return nil, t.errorf("copy of %v to %v: source and destination overlap", r.span, dst)
+		return nil, t.errorf("copy of %s to %s: source and destination overlap", t.tell(r.span), t.tell(dst))
 	}
 	if err := t.move(Copy, r.span, dst, ch); err != nil {
 		return nil, err
@@ -84,9 +91,9 @@ func (r *Ref) Reduce(other *Ref, ch int) (*Ref, error) {
 	case !t.coll.Reduces():
 		return nil, t.errorf("%s has no reduction: reduce cannot be used in it", t.coll.Name)
 	case r.span.Count != other.span.Count:
-		return nil, t.errorf("reduce of %v with %v: %s and %s", r.span, other.span, chunks(r.span.Count), chunks(other.span.Count))
+		return nil, t.errorf("reduce of %s with %s: %s and %s", t.tell(r.span), t.tell(other.span), chunks(r.span.Count), chunks(other.span.Count))
 	case overlap(r.span, other.span):
-		return nil, t.errorf("reduce of %v with %v: the same chunks", r.span, other.span)
+		return nil, t.errorf("reduce of %s with %s: the same chunks", t.tell(r.span), t.tell(other.span))
 	}
 	if err := t.move(Reduce, other.span, r.span, ch); err != nil {
 		return nil, err
@@ -123,7 +130,7 @@ func (r *Ref) check() error {
 	for i := range r.span.Count {
 		if p := b[r.span.Index+i*r.span.Stride]; p.version > r.seen {
 			at := Span{Rank: r.span.Rank, Buf: r.span.Buf, Index: r.span.Index + i*r.span.Stride, Count: 1, Stride: 1}
-			return r.t.errorf("stale reference: %v has been overwritten at %v; refer to what is there now", at, r.t.ops[p.version-1].Pos)
+			return r.t.errorf("stale reference: %s has been overwritten at %v; refer to what is there now", r.t.tell(at), r.t.ops[p.version-1].Pos)
 		}
 	}
 	return nil

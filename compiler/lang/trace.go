@@ -15,6 +15,7 @@ const (
 	MaxPlaces  = 1 << 26 // chunks of all buffers of all ranks
 	MaxFactor  = 1 << 10 // of all enclosing parallelize together
 	MaxChannel = 1 << 10
+	MaxNamed   = 64 // scratch buffers with names of their own
 )
 
 // Trace records the operations of a chunk program as it runs (GC3 section 4.1)
@@ -33,6 +34,7 @@ type Trace struct {
 	open   []int32 // what Leave returns to; a factor of 1 opens no scope of its own
 
 	ranks  []rank
+	named  []string // scratch buffers with names of their own: Scratch+1, …
 	places int
 	values values
 	broken error // the collective is too large to trace

@@ -2,6 +2,8 @@ package script
 
 import (
 	"fmt"
+	"regexp"
+	"strings"
 
 	"go.starlark.net/starlark"
 
@@ -9,7 +11,8 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// buffers are the names of the three buffers, short and long.
+// buffers are the names of the three buffers, short and long. Any other name is
+// a scratch buffer of its own.
 var buffers = map[string]collective.Buffer{
 	"in": collective.In, "input": collective.In,
 	"out": collective.Out, "output": collective.Out,
@@ -39,7 +42,9 @@ func (s *session) place(rank, buffer, index starlark.Value) (r int, b collective
 		return r, 0, 0, 0, fmt.Errorf("buffer is %s: want \"in\", \"out\" or \"sc\"", kindOf(buffer))
 	}
 	if b, ok = buffers[name]; !ok {
-		return r, 0, 0, 0, fmt.Errorf("unknown buffer %q: want \"in\", \"out\" or \"sc\"", name)
+		if b, err = s.named(name); err != nil {
+			return r, 0, 0, 0, err
+		}
 	}
 	if pair, isPair := index.(starlark.Tuple); isPair {
 		if s.unit == 0 {
@@ -56,6 +61,22 @@ func (s *session) place(rank, buffer, index starlark.Value) (r int, b collective
 		return r, b, 0, 0, fmt.Errorf("index is %s: want a number or a pair (node, gpu)", kindOf(index))
 	}
 	return r, b, i, 1, nil
+}
+
+var bufferName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+
+// named is a scratch buffer by a name of its own. A slip in one of the three
+// names is no such: its chunks would silently be somewhere else.
+func (s *session) named(name string) (collective.Buffer, error) {
+	for _, n := range []string{"input", "output", "scratch"} {
+		if distance(strings.ToLower(name), n) < 2 || strings.EqualFold(name, "in") || strings.EqualFold(name, "out") {
+			return 0, fmt.Errorf("unknown buffer %q%s: want \"in\", \"out\", \"sc\", or a scratch buffer's own name", name, DidYouMean(strings.ToLower(name), []string{"input", "output", "scratch", "in", "out"}))
+		}
+	}
+	if !bufferName.MatchString(name) {
+		return 0, fmt.Errorf("buffer %.40q: want \"in\", \"out\", \"sc\", or a scratch buffer's own name of lower-case letters, digits, _ and -", name)
+	}
+	return s.trace.Named(name)
 }
 
 // number reads an optional number.
@@ -113,7 +134,7 @@ func chunkBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 // ref is a reference to chunks, as a value of the template.
 type ref struct{ *lang.Ref }
 
-func (r *ref) String() string        { return r.Span().String() }
+func (r *ref) String() string        { return r.Tell() }
 func (r *ref) Type() string          { return "chunk" }
 func (r *ref) Freeze()               {}
 func (r *ref) Truth() starlark.Bool  { return true }
@@ -122,12 +143,14 @@ func (r *ref) Hash() (uint32, error) { return 0, fmt.Errorf("chunk references ca
 // methods are what a reference can do.
 var methods = map[string]func(*ref, *starlark.Thread, starlark.Tuple, []starlark.Tuple) (starlark.Value, error){
 	"copy":   (*ref).copy,
+	"group":  (*ref).group,
 	"reduce": (*ref).reduce,
+	"split":  (*ref).split,
 }
 
 // AttrNames lists the methods and attributes of a reference.
 func (r *ref) AttrNames() []string {
-	return []string{"buffer", "copy", "count", "index", "rank", "reduce", "stride"}
+	return []string{"buffer", "copy", "count", "group", "index", "rank", "reduce", "split", "stride"}
 }
 
 // Attr is a method, or where the chunks lie: their canonical place.
@@ -140,7 +163,7 @@ func (r *ref) Attr(name string) (starlark.Value, error) {
 	case "rank":
 		return starlark.MakeInt(at.Rank), nil
 	case "buffer":
-		return starlark.String(at.Buf.String()), nil
+		return starlark.String(r.Trace().BufferName(at.Buf)), nil
 	case "index":
 		return starlark.MakeInt(at.Index), nil
 	case "count":
@@ -174,7 +197,56 @@ func (m *method) CallInternal(th *starlark.Thread, args starlark.Tuple, kwargs [
 var (
 	copyArgs   = signature{fn: "copy", names: []string{"rank", "buffer", "index", "ch", "stride"}, required: 3, positional: 3, hint: "the count is the reference's own, and the channel is given by name: ch="}
 	reduceArgs = signature{fn: "reduce", names: []string{"chunk", "ch"}, required: 1, positional: 1, hint: "the channel is given by name: ch="}
+	splitArgs  = signature{fn: "split", names: []string{"n"}, positional: 1}
+	groupArgs  = signature{fn: "group", names: []string{"chunk"}, required: 1, positional: 1}
 )
+
+// split is c.split(n): n references to equal parts, or to single chunks.
+func (r *ref) split(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if _, err := tracing(th, "split"); err != nil {
+		return nil, err
+	}
+	var v [1]starlark.Value
+	if err := splitArgs.bind(v[:], args, kwargs); err != nil {
+		return nil, err
+	}
+	n, err := number("n", v[0], r.Span().Count)
+	if err != nil {
+		return nil, fmt.Errorf("split: %w", err)
+	}
+	if err := made(th, max(n, 0)); err != nil {
+		return nil, err
+	}
+	parts, err := r.Split(n)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]starlark.Value, len(parts))
+	for i, p := range parts {
+		list[i] = &ref{p}
+	}
+	return starlark.NewList(list), nil
+}
+
+// group is c.group(d): one reference to the chunks of both.
+func (r *ref) group(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if _, err := tracing(th, "group"); err != nil {
+		return nil, err
+	}
+	var v [1]starlark.Value
+	if err := groupArgs.bind(v[:], args, kwargs); err != nil {
+		return nil, err
+	}
+	other, ok := v[0].(*ref)
+	if !ok {
+		return nil, fmt.Errorf("group: %s: want a chunk", kindOf(v[0]))
+	}
+	both, err := r.Group(other.Ref)
+	if err != nil {
+		return nil, err
+	}
+	return &ref{both}, nil
+}
 
 func (r *ref) copy(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	s, err := tracing(th, "copy")

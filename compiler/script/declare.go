@@ -21,6 +21,16 @@ type declaration struct {
 	collectives []string
 	where       string
 	parameters  []Parameter
+	own         []*ownCollective // those declared by collective(…)
+}
+
+// names are the collectives there are: the contract's, and the file's own.
+func (d *declaration) names() []string {
+	names := collective.Names()
+	for _, c := range d.own {
+		names = append(names, c.name)
+	}
+	return names
 }
 
 var identifier = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
@@ -44,8 +54,8 @@ func familyBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	}
 	for i := range collectives.Len() {
 		c, _ := starlark.AsString(collectives.Index(i))
-		if !slices.Contains(collective.Names(), c) {
-			return nil, fmt.Errorf("family: unknown collective %s%s: want some of %s", kindOf(collectives.Index(i)), DidYouMean(c, collective.Names()), strings.Join(collective.Names(), ", "))
+		if names := d.names(); !slices.Contains(names, c) {
+			return nil, fmt.Errorf("family: unknown collective %s%s: want some of %s, or one that collective(…) has declared before", kindOf(collectives.Index(i)), DidYouMean(c, names), strings.Join(names, ", "))
 		}
 		if slices.Contains(d.collectives, c) {
 			return nil, fmt.Errorf("family: collective %s is there twice", c)

@@ -12,6 +12,7 @@ import (
 var predeclared = starlark.StringDict{
 	"chunk":           starlark.NewBuiltin("chunk", chunkBuiltin),
 	"parallelize":     starlark.NewBuiltin("parallelize", parallelizeBuiltin),
+	"collective":      starlark.NewBuiltin("collective", collectiveBuiltin),
 	"family":          starlark.NewBuiltin("family", familyBuiltin),
 	"choice":          starlark.NewBuiltin("choice", choiceBuiltin),
 	"between":         starlark.NewBuiltin("between", betweenBuiltin),

@@ -5,6 +5,8 @@ import (
 
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
+
+	"github.com/colltune/colltune/compiler/collective"
 )
 
 // Machine is what a template sees of a topology. Ranks are numbered node by
@@ -86,6 +88,7 @@ type Request struct {
 	Collective string
 	Root       int
 	InPlace    bool
+	Counts     []int // of a vector form, as collective.Spec has them; nil: 1 each
 }
 
 // topo is the value of that name in a template: the machine and the request.
@@ -101,9 +104,40 @@ func topo(m Machine, q Request) starlark.Value {
 		"collective": starlark.String(q.Collective),
 		"root":       starlark.MakeInt(q.Root),
 		"in_place":   starlark.Bool(q.InPlace),
+		"counts":     q.counts(m.Ranks()),
 		"node":       starlark.NewBuiltin("node", m.nodeRanks),
 		"linked":     starlark.NewBuiltin("linked", m.linkedRanks),
 	})
+}
+
+// counts is topo.counts: the counts of a vector form, by rank; for alltoallv a
+// row for every sender; None where the collective has none.
+func (q Request) counts(ranks int) starlark.Value {
+	n := collective.CountsOf(q.Collective, ranks)
+	if n == 0 {
+		return starlark.None
+	}
+	at := func(i int) starlark.Value {
+		if i < len(q.Counts) {
+			return starlark.MakeInt(q.Counts[i])
+		}
+		return starlark.MakeInt(1)
+	}
+	row := func(from int) starlark.Value {
+		list := make([]starlark.Value, ranks)
+		for i := range list {
+			list[i] = at(from + i)
+		}
+		return starlark.NewList(list)
+	}
+	if n == ranks {
+		return row(0)
+	}
+	rows := make([]starlark.Value, ranks)
+	for r := range rows {
+		rows[r] = row(r * ranks)
+	}
+	return starlark.NewList(rows)
 }
 
 // nodeRanks is topo.node(n): the ranks of a node.

@@ -24,6 +24,7 @@ type Template struct {
 	File        string
 
 	globals starlark.StringDict
+	own     []*ownCollective
 	print   func(string)
 	limits  limits
 }
@@ -60,7 +61,7 @@ func load(name string, src []byte, o Options, l limits) (*Template, error) {
 	if !d.done {
 		return nil, &Error{Pos: lang.Pos{File: name}, Msg: "family(…) is missing: a template declares its name, collectives and parameters"}
 	}
-	t.Name, t.Collectives, t.Where, t.Parameters = d.name, d.collectives, d.where, d.parameters
+	t.Name, t.Collectives, t.Where, t.Parameters, t.own = d.name, d.collectives, d.where, d.parameters, d.own
 	for _, c := range t.Collectives {
 		if _, err := t.program(c); err != nil {
 			return nil, err
@@ -181,7 +182,7 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	if err != nil {
 		return nil, err
 	}
-	coll, err := collective.New(collective.Spec{Name: q.Collective, Ranks: m.Ranks(), Chunks: n, Root: q.Root, InPlace: q.InPlace})
+	coll, err := t.Collective(m, q, n)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +194,7 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	trace.SetLinked(func(a, b int) bool { return m.Linked == nil || m.Linked(a, b) })
 	trace.At(position(fn.Position()))
 	s := &session{file: t.File, limits: t.limits, machine: m, trace: trace, opLimit: opLimit(m.Ranks() * coll.LoopChunks())}
-	if coll.LoopChunks()%m.Ranks() == 0 {
+	if coll.LoopChunks()%m.Ranks() == 0 && coll.Custom == nil && coll.Counts == nil {
 		s.unit = coll.LoopChunks() / m.Ranks()
 	}
 	var program *lang.Program
@@ -211,6 +212,33 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 		return nil, err
 	}
 	return program, nil
+}
+
+// Collective is what a request asks for on a machine, cut into chunks: one of
+// the contract's, or one that the template itself defines.
+func (t *Template) Collective(m Machine, q Request, chunks int) (collective.Collective, error) {
+	s := collective.Spec{Name: q.Collective, Ranks: m.Ranks(), Chunks: chunks, Root: q.Root, InPlace: q.InPlace, Counts: q.Counts}
+	for _, own := range t.own {
+		if own.name != q.Collective {
+			continue
+		}
+		table, err := t.table(own, m)
+		if err != nil {
+			return collective.Collective{}, err
+		}
+		s.Custom = table
+		c, err := collective.New(s)
+		if err != nil {
+			return c, &Error{Pos: own.pos, Msg: err.Error()}
+		}
+		return c, nil
+	}
+	return collective.New(s)
+}
+
+// Defines tells whether the template itself defines a collective.
+func (t *Template) Defines(coll string) bool {
+	return slices.ContainsFunc(t.own, func(c *ownCollective) bool { return c.name == coll })
 }
 
 // program is the function that implements a collective: program, or where there

@@ -1,6 +1,9 @@
 package verify
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 )
@@ -119,9 +122,12 @@ func (m *memory) judge() {
 			b, at := c.col.Place(g, collective.Out, i)
 			got := m.at(g, ir.Loc{Buf: b, Off: int32(at)}, 1)[0]
 			var right bool
-			if want.Kind == collective.WantInput {
+			switch want.Kind {
+			case collective.WantInput:
 				right = got == m.values.input(want.Rank, want.Index)
-			} else {
+			case collective.WantSum:
+				right = got == m.sumOf(want.Of)
+			default:
 				if whole[want.Index] == garbage {
 					whole[want.Index] = m.reduction(want.Index)
 				}
@@ -146,6 +152,20 @@ func (m *memory) reduction(index int) value {
 	for r := 1; r < m.c.col.Ranks; r++ {
 		p = p.plus(m.values.print(m.values.input(r, index)))
 	}
+	return m.made(p)
+}
+
+// sumOf is the value of the reduction of some input chunks, at least two.
+func (m *memory) sumOf(of []collective.Place) value {
+	p := m.values.print(m.values.input(of[0].Rank, of[0].Index))
+	for _, at := range of[1:] {
+		p = p.plus(m.values.print(m.values.input(at.Rank, at.Index)))
+	}
+	return m.made(p)
+}
+
+// made is the sum with this fingerprint, or never.
+func (m *memory) made(p print) value {
 	if x, ok := m.values.known(p); ok {
 		return x
 	}
@@ -160,10 +180,25 @@ func (m *memory) wrong(gpu, index int, got value, want collective.Want) {
 		m.c.r.add(Finding{Kind: WrongResult, Severity: Error})
 	case want.Kind == collective.WantInput:
 		m.c.r.at(WrongResult, Error, gpu, -1, -1, "out[%d] ends as %s; want %s", index, v.tell(got), v.tell(v.input(want.Rank, want.Index)))
+	case want.Kind == collective.WantSum:
+		m.c.r.at(WrongResult, Error, gpu, -1, -1, "out[%d] ends as %s; want the reduction of %s", index, v.tell(got), places(want.Of))
 	default:
 		m.c.r.at(WrongResult, Error, gpu, -1, -1, "out[%d] ends as %s; want the reduction of input chunk %d of every rank",
 			index, v.tellReduction(got, want.Index, ranks), want.Index)
 	}
+}
+
+// places names input chunks: the first eight.
+func places(of []collective.Place) string {
+	words := make([]string, 0, 9)
+	for i, p := range of {
+		if i == 8 {
+			words = append(words, fmt.Sprintf("%d more", len(of)-i))
+			break
+		}
+		words = append(words, fmt.Sprintf("%d of rank %d", p.Index, p.Rank))
+	}
+	return "input chunks " + strings.Join(words, ", ")
 }
 
 // clobbered warns of an out-of-place program that writes into its input. NCCL's

@@ -1,0 +1,75 @@
+package lang
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// A program may have several scratch buffers, each under a name of its own:
+//
+//	tmp, err := t.Named("from-above")
+//	c, err = c.Copy(1, tmp, 0, -1)
+//
+// While it is traced they are buffers after Scratch, in the order in which
+// they were first named. When it is finished, a rank's scratch is all of them
+// one after the other, each as long as that rank uses it: first the one called
+// sc, then the others in that order.
+
+// Named is the scratch buffer of a name; it is made when it is first asked for.
+func (t *Trace) Named(name string) (collective.Buffer, error) {
+	for i, n := range t.named {
+		if n == name {
+			return collective.Scratch + 1 + collective.Buffer(i), nil
+		}
+	}
+	if len(t.named) == MaxNamed {
+		return 0, t.errorf("scratch buffer %q: a program has at most %d by names of their own", name, MaxNamed)
+	}
+	t.named = append(t.named, name)
+	return collective.Scratch + collective.Buffer(len(t.named)), nil
+}
+
+// BufferName is what the program calls a buffer.
+func (t *Trace) BufferName(b collective.Buffer) string {
+	if i := int(b) - int(collective.Scratch) - 1; i >= 0 && i < len(t.named) {
+		return t.named[i]
+	}
+	return b.String()
+}
+
+// tell prints a span as an error names it, by the program's own names.
+func (t *Trace) tell(s Span) string {
+	if s.Buf <= collective.Scratch {
+		return s.String()
+	}
+	named := s
+	named.Buf = collective.Scratch
+	text, prefix := named.String(), fmt.Sprintf("rank %d ", s.Rank)
+	return prefix + t.BufferName(s.Buf) + text[len(prefix)+len(collective.Scratch.String()):]
+}
+
+// layScratch puts each rank's scratch buffers one after the other, moves the
+// operations there, and gives the chunks of each rank's scratch.
+func (t *Trace) layScratch() []int {
+	begin := make([][]int, len(t.ranks)) // of a rank's buffers from Scratch on, and the end
+	sizes := make([]int, len(t.ranks))
+	for r := range t.ranks {
+		for _, b := range t.ranks[r].buffers[collective.Scratch:] {
+			begin[r] = append(begin[r], sizes[r])
+			sizes[r] += len(b)
+		}
+	}
+	if len(t.named) == 0 {
+		return sizes
+	}
+	for i := range t.ops {
+		for _, s := range [...]*Span{&t.ops[i].Src, &t.ops[i].Dst} {
+			if s.Buf > collective.Scratch {
+				s.Index += begin[s.Rank][s.Buf-collective.Scratch]
+				s.Buf = collective.Scratch
+			}
+		}
+	}
+	return sizes
+}

@@ -1,0 +1,55 @@
+package script
+
+import (
+	"fmt"
+	"math/big"
+
+	"go.starlark.net/starlark"
+)
+
+// Cost is what a family's def cost(topo, p) says of its program: closed forms,
+// as the literature has them, which tests hold against what is counted in the
+// compiled program.
+type Cost struct {
+	Steps int      // messages on the longest way of one chunk, one after the other
+	Wire  *big.Rat // bytes all ranks together put on links, as a part of the size
+}
+
+// Cost asks the template's formula; ok is false where it has none.
+func (t *Template) Cost(m Machine, q Request, given map[string]any) (cost Cost, ok bool, err error) {
+	c, err := t.prepare(m, q, given)
+	if err != nil {
+		return Cost{}, false, err
+	}
+	err = c.call("cost", func(v starlark.Value) error {
+		pair, isPair := v.(starlark.Tuple)
+		if !isPair || len(pair) != 2 {
+			return fmt.Errorf("cost returned %s: want (steps, wire)", kindOf(v))
+		}
+		steps, err := starlark.AsInt32(pair[0])
+		if err != nil || steps < 0 {
+			return fmt.Errorf("cost returned %s steps: want a number from 0", kindOf(pair[0]))
+		}
+		if cost.Wire, err = asRatio(pair[1]); err != nil {
+			return err
+		}
+		cost.Steps, ok = steps, true
+		return nil
+	})
+	return cost, ok, err
+}
+
+// asRatio reads a number of times the size: a whole one, or a pair (over,
+// under).
+func asRatio(v starlark.Value) (*big.Rat, error) {
+	over, under := v, starlark.Value(starlark.MakeInt(1))
+	if pair, ok := v.(starlark.Tuple); ok && len(pair) == 2 {
+		over, under = pair[0], pair[1]
+	}
+	a, ok1 := over.(starlark.Int)
+	b, ok2 := under.(starlark.Int)
+	if !ok1 || !ok2 || a.Sign() < 0 || b.Sign() <= 0 {
+		return nil, fmt.Errorf("cost returned %s on the wire: want a number of times the size, or (a, b) for a / b", kindOf(v))
+	}
+	return new(big.Rat).SetFrac(a.BigInt(), b.BigInt()), nil
+}
