@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Print writes the program for people:
+// Print writes the program for people; Parse reads it back:
 //
 //	allreduce over 2 ranks, 2 chunks, in place
 //	gpu 0
@@ -19,14 +19,7 @@ import (
 // writes the same chunks they are named once.
 func Print(w io.Writer, p *Program) error {
 	b := bufio.NewWriterSize(w, 1<<16)
-	c := p.Collective
-	fmt.Fprintf(b, "%s over %d ranks, %d chunks", c.Name, c.Ranks, c.Chunks)
-	if c.Root != 0 {
-		fmt.Fprintf(b, ", root %d", c.Root)
-	}
-	if c.InPlace {
-		b.WriteString(", in place")
-	}
+	b.WriteString(Heading(p.Collective))
 	b.WriteByte('\n')
 	for g := range p.GPUs {
 		gpu := &p.GPUs[g]
