@@ -1,20 +1,54 @@
 package search
 
-import "github.com/colltune/colltune/templates"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/templates"
+)
 
 // Check refuses a search that has no meaning, before anything is made of it: a
 // problem nobody has, a family that is not there or does not do the collective,
-// a template that cannot be read. It is cheap; Enumerate checks the same.
+// a template that cannot be read, a parameter that no family has. It is cheap;
+// Enumerate checks the same.
 func Check(p Problem, o Options) error {
-	if err := p.check(); err != nil {
-		return err
-	}
-	all, asked, err := o.families()
-	if err != nil {
-		return err
-	}
-	if len(templates.ForCollective(asked, p.Collective)) == 0 {
-		return noFamily(all, &p)
-	}
-	return nil
+	_, _, err := o.check(&p)
+	return err
 }
+
+// check is Check, and gives all families and those to enumerate.
+func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) {
+	if err := p.check(); err != nil {
+		return nil, nil, err
+	}
+	if all, asked, err = o.families(); err != nil {
+		return nil, nil, err
+	}
+	asked = templates.ForCollective(asked, p.Collective)
+	if len(asked) == 0 {
+		return nil, nil, noFamily(all, p)
+	}
+	var names []string
+	for _, f := range asked {
+		for _, parameter := range f.Parameters {
+			names = append(names, parameter.Name)
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	for _, name := range slices.Sorted(maps.Keys(o.Parameters)) {
+		if !slices.Contains(names, name) {
+			return nil, nil, &UnknownParameter{fmt.Sprintf("unknown parameter %q%s: the families for %s have %s",
+				name, script.DidYouMean(name, names), p.Collective, strings.Join(names, ", "))}
+		}
+	}
+	return all, asked, nil
+}
+
+// UnknownParameter says that no family searched has a parameter that is fixed.
+type UnknownParameter struct{ why string }
+
+func (e *UnknownParameter) Error() string { return e.why }

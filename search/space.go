@@ -23,10 +23,7 @@ type Space struct {
 
 // Enumerate makes the space of a problem. It needs no executor.
 func Enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
-	if err := p.check(); err != nil {
-		return nil, err
-	}
-	families, asked, err := o.families()
+	families, asked, err := o.check(&p)
 	if err != nil {
 		return nil, err
 	}
@@ -37,13 +34,10 @@ func Enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
 	defer solvers.Close()
 
 	e := &enumeration{problem: &p, options: &o, machine: machineOf(p.Topology), solvers: solvers}
-	for _, f := range templates.ForCollective(asked, p.Collective) {
+	for _, f := range asked {
 		if err := e.family(ctx, f); err != nil {
 			return nil, err
 		}
-	}
-	if len(e.drafts) == 0 && len(e.space.Refusals) == 0 {
-		return nil, noFamily(families, &p)
 	}
 	if err := e.baseline(ctx, families); err != nil {
 		return nil, err

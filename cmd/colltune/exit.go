@@ -44,6 +44,7 @@ var exits = []struct {
 	{exitUsage, is(executor.ErrNotFound)},
 	{exitUsage, is(executor.ErrUnsupported)},
 	{exitUsage, as[*search.UnknownFamily]},
+	{exitUsage, as[*search.UnknownParameter]},
 	{exitUsage, as[*script.Error]},
 	{exitUsage, as[*lang.Error]},
 	{exitUsage, as[*results.OtherPlanError]},
