@@ -1,0 +1,128 @@
+package importer
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/topologies"
+)
+
+// maxText is the largest text read.
+const maxText = 4 << 20
+
+// Options is what the user adds to the text.
+type Options struct {
+	Name  string // of the topology; empty: after the file
+	GPU   string // a model's name; empty: as the text says
+	CPU   string // intel, amd, arm, power; empty: as the text says
+	NIC   NIC
+	Nodes int // 0: 1
+}
+
+// NIC is the NICs of a node, where the text does not say, or to overrule it.
+type NIC struct {
+	None      bool            // leave out those that the text has
+	Count     int             // 0: those of the text, or one a GPU
+	Bandwidth units.Bandwidth // 0: as the text says
+}
+
+// ParseNIC reads 25GB/s, 4x25GB/s (four a node), or none.
+func ParseNIC(s string) (NIC, error) {
+	if s == "none" {
+		return NIC{None: true}, nil
+	}
+	var n NIC
+	if count, rest, ok := strings.Cut(s, "x"); ok {
+		c, err := strconv.Atoi(strings.TrimSpace(count))
+		if err != nil || c < 1 || c > maxDevices {
+			return NIC{}, fmt.Errorf("%q is not a number of NICs: want 25GB/s, 4x25GB/s or none", s)
+		}
+		n.Count, s = c, rest
+	}
+	w, err := units.ParseBandwidth(s)
+	n.Bandwidth = w
+	return n, err
+}
+
+// Result is a topology file.
+type Result struct {
+	TOML     []byte
+	Topology *topologies.Topology // what the file says, as it reads back
+	Format   string               // what the text was
+	Notes    []string             // what was inferred or left out, a line each
+}
+
+// format is a row of the table of what can be read.
+type format struct {
+	name string
+	is   func(text []byte) bool
+	read func(file string, text []byte, m *machine) error
+}
+
+var formats = []format{
+	{"NCCL topology XML", isXML, readXML},
+	{"rocm-smi --showtopo", isROCm, readROCm},
+	{"nvidia-smi topo -m", isNVIDIA, readNVIDIA},
+}
+
+// Import makes a topology file of a text. The error says what is wrong with the
+// text, or what to add.
+func Import(file string, text []byte, o Options) (*Result, error) {
+	fail := func(err error) (*Result, error) { return nil, fmt.Errorf("%s: %w", file, err) }
+	if len(text) > maxText {
+		return fail(fmt.Errorf("%d bytes: want at most %d", len(text), maxText))
+	}
+	for _, f := range formats {
+		if !f.is(text) {
+			continue
+		}
+		m := &machine{file: filepath.Base(file), format: f.name}
+		if err := f.read(file, text, m); err != nil {
+			return fail(err)
+		}
+		if err := m.complete(o); err != nil {
+			return fail(err)
+		}
+		r := &Result{TOML: m.write(o), Format: f.name, Notes: m.notes}
+		t, err := topologies.Read(m.name(o)+".toml", r.TOML, topologies.Options{})
+		if err != nil {
+			return fail(fmt.Errorf("what it describes is no system: %w", err))
+		}
+		r.Topology = t
+		return r, nil
+	}
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = f.name
+	}
+	return fail(fmt.Errorf("unknown format: want the text of %s", strings.Join(names, ", ")))
+}
+
+func isXML(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")) }
+
+// name is the topology's: as asked for, or after the file.
+func (m *machine) name(o Options) string {
+	if o.Name != "" {
+		return o.Name
+	}
+	base := strings.TrimSuffix(m.file, filepath.Ext(m.file))
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r >= 'A' && r <= 'Z', r == '-', r == '_', r == '.':
+			return r
+		}
+		return '-'
+	}, base)
+	clean = strings.Trim(clean, "-.")
+	if len(clean) > 60 {
+		clean = clean[:60]
+	}
+	if clean == "" {
+		return "imported"
+	}
+	return clean
+}

@@ -1,0 +1,307 @@
+package importer
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/topologies"
+)
+
+// maxDevices is the most GPUs and NICs of a node.
+const maxDevices = 1024
+
+// machine is a node as a text describes it.
+type machine struct {
+	file, format string
+
+	model  *model
+	sms    int // of a GPU, where the text says; else the model's
+	gpus   []device
+	nics   []device
+	links  map[[2]int]int // from GPU to GPU, physical links
+	hub    []int          // links of each GPU to NVSwitches; nil for none
+	host   []int          // the same to its processor
+	joined bool           // the text says how GPUs are joined: what it lacks is not there
+
+	cpu      string // intel, amd, arm, power; empty where unknown
+	cpuModel int
+
+	notes    []string
+	inferred bool // the links
+}
+
+// device is a GPU or a NIC, and where it is on the PCIe tree.
+type device struct {
+	id        string
+	up        *place
+	pcie      units.Bandwidth // its link upwards; 0 for unknown
+	bandwidth units.Bandwidth // of a NIC; 0 for unknown
+}
+
+// place is a PCIe switch or a processor.
+type place struct {
+	up        *place          // nil for a processor
+	number    string          // of a processor
+	bandwidth units.Bandwidth // upwards
+}
+
+// processor is the one at the root.
+func (p *place) processor() *place {
+	for p.up != nil {
+		p = p.up
+	}
+	return p
+}
+
+// note says once what was inferred or left out.
+func (m *machine) note(format string, args ...any) {
+	if s := fmt.Sprintf(format, args...); !slices.Contains(m.notes, s) {
+		m.notes = append(m.notes, s)
+	}
+}
+
+// complete adds what the text does not say, or asks for it.
+func (m *machine) complete(o Options) error {
+	if len(m.gpus) == 0 {
+		return fmt.Errorf("no GPUs in it")
+	}
+	if len(m.gpus) > maxDevices || len(m.nics) > maxDevices {
+		return fmt.Errorf("%d GPUs and %d NICs: want at most %d of each", len(m.gpus), len(m.nics), maxDevices)
+	}
+	if err := m.chooseModel(o.GPU); err != nil {
+		return err
+	}
+	if err := m.inferLinks(); err != nil {
+		return err
+	}
+	m.switched()
+	if o.CPU != "" {
+		m.cpu, m.cpuModel = o.CPU, 0
+	}
+	return m.chooseNICs(o)
+}
+
+func (m *machine) chooseModel(asked string) error {
+	if asked != "" {
+		chosen := modelNamed(asked)
+		if chosen == nil {
+			return fmt.Errorf("unknown GPU %q: want --gpu with one of %s", asked, strings.Join(ModelNames(), ", "))
+		}
+		if m.model != nil && m.model.runtime() != chosen.runtime() {
+			return fmt.Errorf("its GPUs are %s, not %s: want --gpu of the same maker, or none", m.model.name, chosen.name)
+		}
+		if m.model != nil && m.model != chosen {
+			m.note("GPUs look like %s; taken for %s, as asked", m.model.name, chosen.name)
+		}
+		m.model = chosen
+	}
+	if m.model == nil {
+		return fmt.Errorf("it does not say what GPUs these are: want --gpu with one of %s", strings.Join(ModelNames(), ", "))
+	}
+	if m.sms == 0 {
+		m.sms = m.model.sms
+	}
+	return nil
+}
+
+// inferLinks joins the GPUs as machines of that model are, where the text says
+// nothing of links.
+func (m *machine) inferLinks() error {
+	if m.joined || m.model.link == topologies.PCIe || len(m.gpus) == 1 {
+		return nil
+	}
+	i := slices.IndexFunc(shapes, func(s shape) bool { return s.model == m.model.name && s.gpus == len(m.gpus) })
+	switch {
+	case i < 0 && m.model.name == "a100-pcie":
+		return nil
+	case i < 0:
+		return fmt.Errorf("it does not say how its %d %s are joined, and there is no one way they are: want NCCL's own dump (NCCL_TOPO_DUMP_FILE), or the text of nvidia-smi topo -m",
+			len(m.gpus), m.model.name)
+	}
+	s := shapes[i]
+	m.inferred = true
+	if s.hub > 0 {
+		m.hub = make([]int, len(m.gpus))
+		for g := range m.hub {
+			m.hub[g] = s.hub
+		}
+		m.note("links inferred: %d %s are joined by switches, %d links a GPU", s.gpus, s.model, s.hub)
+		return nil
+	}
+	m.links = map[[2]int]int{}
+	for a := range m.gpus {
+		for b := range m.gpus {
+			if a != b {
+				m.links[[2]int{a, b}] = s.mesh
+			}
+		}
+	}
+	m.note("links inferred: every two of %d %s are joined by %d", s.gpus, s.model, s.mesh)
+	return nil
+}
+
+// slowest is the least bandwidth of a NIC that data is sent through.
+const slowest units.Bandwidth = 10e9 / 8
+
+func (m *machine) chooseNICs(o Options) error {
+	if o.NIC.None {
+		if len(m.nics) > 0 {
+			m.note("%d NICs left out, as asked", len(m.nics))
+		}
+		m.nics = nil
+	}
+	var slow []string
+	m.nics = slices.DeleteFunc(m.nics, func(d device) bool {
+		if d.bandwidth > 0 && d.bandwidth < slowest {
+			slow = append(slow, d.id)
+			return true
+		}
+		return false
+	})
+	if len(slow) > 0 {
+		m.note("left out as slower than 10 Gb/s: %s", some(slow))
+	}
+	if o.NIC.Bandwidth > 0 {
+		if o.NIC.Count > 0 && o.NIC.Count != len(m.nics) || len(m.nics) == 0 {
+			m.placeNICs(max(o.NIC.Count, 0), o.NIC.Bandwidth)
+		}
+		for i := range m.nics {
+			m.nics[i].bandwidth = o.NIC.Bandwidth
+		}
+	}
+	for _, d := range m.nics {
+		if d.bandwidth == 0 {
+			return fmt.Errorf("it does not say how fast NIC %s is: want --nic with a bandwidth such as 25GB/s, or none to leave NICs out", d.id)
+		}
+	}
+	if o.Nodes > 1 && len(m.nics) == 0 {
+		return fmt.Errorf("%d nodes and no NIC between them: want --nic with a bandwidth such as 25GB/s, or 4x25GB/s for four a node", o.Nodes)
+	}
+	return nil
+}
+
+// placeNICs replaces the NICs by so many, or one a GPU for 0, next to the GPUs
+// in order.
+func (m *machine) placeNICs(count int, bandwidth units.Bandwidth) {
+	if len(m.nics) > 0 {
+		m.note("%d NICs of the file replaced by %d, as asked", len(m.nics), count)
+	}
+	if count == 0 {
+		count = len(m.gpus)
+	}
+	m.nics = nil
+	for i := range count {
+		near := m.gpus[min(i*len(m.gpus)/count, len(m.gpus)-1)]
+		m.nics = append(m.nics, device{id: fmt.Sprintf("nic%d", i), up: near.up, bandwidth: bandwidth})
+	}
+	m.note("NICs as asked for; which GPUs they serve is inferred from the order")
+}
+
+// linked tells whether links and switches alone join all GPUs.
+func (m *machine) linked() bool {
+	boss := make([]int, len(m.gpus)+1) // the last is the switch
+	for i := range boss {
+		boss[i] = i
+	}
+	find := func(i int) int {
+		for boss[i] != i {
+			boss[i] = boss[boss[i]]
+			i = boss[i]
+		}
+		return i
+	}
+	for p := range m.links {
+		boss[find(p[0])] = find(p[1])
+	}
+	for g, c := range m.hub {
+		if c > 0 {
+			boss[find(g)] = find(len(m.gpus))
+		}
+	}
+	for g := range m.gpus {
+		if find(g) != find(0) {
+			return false
+		}
+	}
+	return true
+}
+
+// some lists names, the first few.
+func some(names []string) string {
+	if len(names) > 4 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
+	}
+	return strings.Join(names, ", ")
+}
+
+// serving is a NIC and the GPUs next to it.
+type serving struct {
+	nic  int
+	gpus []int
+}
+
+// servings finds the GPUs of each NIC: those below the nearest place that has
+// any, divided where several NICs are as near. far are the GPUs that no NIC is
+// next to.
+func (m *machine) servings() (all []serving, far []int) {
+	below := map[*place][]int{}
+	for g, d := range m.gpus {
+		for p := d.up; p != nil; p = p.up {
+			below[p] = append(below[p], g)
+		}
+	}
+	everyone := make([]int, len(m.gpus))
+	for g := range everyone {
+		everyone[g] = g
+	}
+	type spot struct {
+		at   *place
+		nics []int
+	}
+	var spots []spot
+	for i, d := range m.nics {
+		at := d.up
+		for at != nil && len(below[at]) == 0 {
+			at = at.up
+		}
+		s := slices.IndexFunc(spots, func(s spot) bool { return s.at == at })
+		if s < 0 {
+			s = len(spots)
+			spots = append(spots, spot{at: at})
+		}
+		spots[s].nics = append(spots[s].nics, i)
+	}
+	near := make([]bool, len(m.gpus))
+	for _, s := range spots {
+		gpus := everyone
+		if s.at != nil {
+			gpus = below[s.at]
+		}
+		n, g := len(s.nics), len(gpus)
+		if n > 1 {
+			m.note("%d GPUs and %d NICs are equally near: which serves which is inferred from their order", g, n)
+		}
+		for i, nic := range s.nics {
+			mine := gpus
+			switch {
+			case g%n == 0:
+				mine = gpus[i*g/n : (i+1)*g/n]
+			case n%g == 0:
+				mine = gpus[i*g/n : i*g/n+1]
+			}
+			all = append(all, serving{nic, mine})
+			for _, x := range mine {
+				near[x] = true
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b serving) int { return a.nic - b.nic })
+	for g, ok := range near {
+		if !ok && len(all) > 0 {
+			far = append(far, g)
+		}
+	}
+	return all, far
+}
