@@ -217,10 +217,19 @@ func (u *unit) number() error {
 		return fmt.Errorf("%d channels needed, %d by each of %d instances and by their directives: the limit is %d",
 			highest+1, (len(inUse)+int(u.keys)-1)/int(u.keys), u.keys, u.opt.MaxChannels)
 	}
-	ids := map[conn]int32{}
 	for i := range u.msgs {
 		m := &u.msgs[i]
 		m.channel = number[own{m.key, m.channel}]
+	}
+	u.listConns()
+	return nil
+}
+
+// listConns numbers the connections that messages use.
+func (u *unit) listConns() {
+	ids := map[conn]int32{}
+	for i := range u.msgs {
+		m := &u.msgs[i]
 		q := conn{m.from, m.to, m.channel}
 		id, ok := ids[q]
 		if !ok {
@@ -230,5 +239,4 @@ func (u *unit) number() error {
 		}
 		m.conn = id
 	}
-	return nil
 }

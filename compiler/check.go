@@ -49,6 +49,10 @@ func (u *unit) size(rank int32, b collective.Buffer) int {
 // each other; what was fused is a send of what was stored, and waits for that
 // alone.
 func (u *unit) checkGraph() error {
+	mates := binding{mates: make([]mate, len(u.conns))}
+	for i := range mates.mates {
+		mates.mates[i] = mate{none, none}
+	}
 	for i := range u.ins {
 		in, id := &u.ins[i], int32(i)
 		for _, p := range u.preds.row(id) {
@@ -74,6 +78,9 @@ func (u *unit) checkGraph() error {
 		}
 		if f := in.fused; f != none {
 			s, m, n := &u.ins[f], &u.msgs[in.get], &u.msgs[in.put]
+			if u.conns != nil && !mates.bind(m.conn, n.conn) {
+				return fmt.Errorf("instruction %d: its connections are bound to others", i)
+			}
 			if s.srcBuf != in.dstBuf || s.srcOff != in.dstOff || m.key != n.key || u.conns != nil && m.channel != n.channel {
 				return fmt.Errorf("instruction %d sends on what it did not receive, or elsewhere", i)
 			}
@@ -155,6 +162,16 @@ func (u *unit) checkThreadblocks() error {
 				return fmt.Errorf("instruction %d is out of order", i)
 			case in.put != none && u.msgs[in.put].conn != tb.put, in.get != none && u.msgs[in.get].conn != tb.get:
 				return fmt.Errorf("instruction %d is on another connection than its threadblock", i)
+			}
+		}
+	}
+	for i := range u.waits.start {
+		if i == len(u.ins) {
+			break
+		}
+		for _, p := range u.waits.row(int32(i)) {
+			if u.ins[p].rank != u.ins[i].rank || !u.live(p) || !u.live(int32(i)) || u.tbOf[p] == u.tbOf[i] || at[p] >= at[i] {
+				return fmt.Errorf("instruction %d waits for %d", i, p)
 			}
 		}
 	}

@@ -34,7 +34,8 @@ type Options struct {
 	// Disable names optional passes to leave out.
 	Disable []string
 	// Dump is called with the text of the program after pass DumpAfter, or
-	// after every pass where DumpAfter is "all".
+	// after every pass where DumpAfter is "all"; again where pass slots has
+	// passes run again. ParseDump reads the text back.
 	Dump      func(pass, text string)
 	DumpAfter string
 	// CheckEachPass checks the invariants after every pass.
@@ -70,6 +71,16 @@ type Result struct {
 // Compile lowers p to IR. Errors that lie in the program are *lang.Error, at
 // its own line; the others name the option or the limit that stands in the way.
 func Compile(p *lang.Program, o Options) (*Result, error) {
+	skip, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	return (&unit{in: p, opt: o}).compile(0, skip)
+}
+
+// complete gives what is left at 0 its default, checks the rest, and returns the
+// passes to leave out.
+func (o *Options) complete() (skip map[string]bool, err error) {
 	if o.Instances == 0 {
 		o.Instances = 1
 	}
@@ -89,19 +100,18 @@ func Compile(p *lang.Program, o Options) (*Result, error) {
 	case o.Slots < 0:
 		return nil, fmt.Errorf("slots %d: want at least 1", o.Slots)
 	}
-	skip, err := disabled(o.Disable)
-	if err != nil {
-		return nil, err
-	}
 	if o.DumpAfter != "" && o.DumpAfter != "all" {
 		if _, err := find(o.DumpAfter); err != nil {
 			return nil, err
 		}
 	}
+	return disabled(o.Disable)
+}
 
-	u := &unit{in: p, opt: o}
-	res := &Result{}
-	for i := 0; i < len(passes); i++ {
+// compile runs the passes from number first on.
+func (u *unit) compile(first int, skip map[string]bool) (*Result, error) {
+	o, res := u.opt, &Result{}
+	for i := first; i < len(passes); i++ {
 		pass := &passes[i]
 		if !skip[pass.name] {
 			start := time.Now()
@@ -114,17 +124,19 @@ func Compile(p *lang.Program, o Options) (*Result, error) {
 			}
 			res.took(pass.name, time.Since(start))
 		}
+		u.after = pass.name
 		if o.CheckEachPass {
 			if err := u.check(); err != nil {
 				return nil, fmt.Errorf("after pass %s: %w", pass.name, err)
 			}
 		}
-		if o.Dump != nil && (o.DumpAfter == pass.name || o.DumpAfter == "all") {
-			o.Dump(pass.name, u.text())
-		}
 		if u.again != "" {
 			i = passIndex(u.again) - 1
 			u.again = ""
+			continue
+		}
+		if o.Dump != nil && (o.DumpAfter == pass.name || o.DumpAfter == "all") {
+			o.Dump(pass.name, u.text())
 		}
 	}
 	res.Program, res.Split = u.out, u.splits

@@ -2,6 +2,8 @@ package compiler
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
@@ -10,14 +12,20 @@ import (
 
 // text prints the unit as far as it has come: operations, then instructions,
 // then the same in their order and under their threadblocks, then the IR.
+// ParseDump reads all of it back.
 //
+//	after chunk dag of "pair"
 //	alltoall over 2 ranks, 1 chunks
-//	0 copy rank 0 in[1] → rank 1 out[0]
-//	1 copy rank 1 in[1] → rank 0 out[1] ch 2 instance 1 waits 0 | 0
+//	0 copy rank 0 in[1] → rank 1 out[0] result
+//	1 copy rank 1 in[1] → rank 0 out[1] ch 2 instance 1 after 0 | 0 result
 //
-// What an operation waits for stands as "waits, at the rank it reads from | at
-// the rank it writes to". An instruction names its peers, ← from and → to, and
-// the channel once it has one.
+// What an operation comes after stands as "after, at the rank it reads from | at
+// the rank it writes to"; result marks one that leaves a part of the result. An
+// instruction names its peers, ← from and → to, and its channel, or both where
+// they differ: "ch 1|-". The message of send n is received by n+1; "3+6" is a
+// receive into which send 6 was fused. After threadblocks were made, "at" is an
+// instruction's place in the global order, and "waits" are those of "after" that
+// are waited for, once that is known.
 func (u *unit) text() string {
 	var b strings.Builder
 	switch {
@@ -29,18 +37,24 @@ func (u *unit) text() string {
 	case u.col.Ranks == 0:
 		return ""
 	}
-	fmt.Fprintf(&b, "%s over %d ranks, %d chunks", u.col.Name, u.col.Ranks, u.col.Chunks)
-	if u.col.InPlace {
-		b.WriteString(", in place")
+	fmt.Fprintf(&b, "after %s of %q\n%s\n", u.after, u.in.Name, ir.Heading(u.col.Spec))
+	if slices.ContainsFunc(u.scratch, func(n int32) bool { return n > 0 }) {
+		b.WriteString("scratch")
+		numbers(&b, u.scratch)
+		b.WriteByte('\n')
 	}
-	for r, n := range u.scratch {
-		if n > 0 {
-			fmt.Fprintf(&b, ", rank %d sc[%d]", r, n)
-		}
+	if u.keys > 1 {
+		fmt.Fprintf(&b, "instances %d × %d\n", u.keys/u.widest, u.widest)
 	}
-	b.WriteByte('\n')
+	if u.opt.CallPerChunk {
+		b.WriteString("calls of one chunk\n")
+	}
 	switch {
 	case u.tbs != nil:
+		at := make([]int, len(u.ins))
+		for n, i := range u.seq {
+			at[i] = n
+		}
 		for t := range u.tbs {
 			tb := &u.tbs[t]
 			fmt.Fprintf(&b, "rank %d tb %d", tb.rank, int32(t)-u.gpuTBs[tb.rank])
@@ -54,24 +68,41 @@ func (u *unit) text() string {
 			for _, i := range tb.steps {
 				b.WriteString("  ")
 				u.instrText(&b, i)
+				fmt.Fprintf(&b, " at %d\n", at[i])
 			}
 		}
 	case u.seq != nil:
 		for _, i := range u.seq {
 			u.instrText(&b, i)
+			b.WriteByte('\n')
 		}
 	case u.ins != nil:
 		for i := range u.ins {
 			if u.live(int32(i)) {
 				u.instrText(&b, int32(i))
+				b.WriteByte('\n')
 			}
 		}
 	default:
+		if u.keys == 1 && u.after == passes[0].name {
+			for s := 1; s < len(u.in.Scopes); s++ {
+				fmt.Fprintf(&b, "scope %d in %d by %d\n", s, u.in.Scopes[s].Parent, u.in.Scopes[s].Factor)
+			}
+		}
 		for i := range u.ops {
 			u.opText(&b, int32(i))
 		}
 	}
 	return b.String()
+}
+
+// numbers writes each after a space.
+func numbers(b *strings.Builder, list []int32) {
+	var digits [12]byte
+	for _, n := range list {
+		b.WriteByte(' ')
+		b.Write(strconv.AppendInt(digits[:0], int64(n), 10))
+	}
 }
 
 // run names count chunks.
@@ -93,19 +124,21 @@ func (u *unit) opText(b *strings.Builder, i int32) {
 	if o.channel != none {
 		fmt.Fprintf(b, " ch %d", o.channel)
 	}
+	if o.scope != 0 && u.after == passes[0].name {
+		fmt.Fprintf(b, " scope %d", o.scope)
+	}
 	if o.key != 0 {
 		fmt.Fprintf(b, " instance %d", o.key)
 	}
 	if u.srcDeps.start != nil {
 		if src, dst := u.srcDeps.row(i), u.dstDeps.row(i); len(src)+len(dst) > 0 {
-			b.WriteString(" waits")
-			for _, d := range src {
-				fmt.Fprintf(b, " %d", d)
-			}
+			b.WriteString(" after")
+			numbers(b, src)
 			b.WriteString(" |")
-			for _, d := range dst {
-				fmt.Fprintf(b, " %d", d)
-			}
+			numbers(b, dst)
+		}
+		if u.final[i] {
+			b.WriteString(" result")
 		}
 	}
 	b.WriteByte('\n')
@@ -113,7 +146,11 @@ func (u *unit) opText(b *strings.Builder, i int32) {
 
 func (u *unit) instrText(b *strings.Builder, i int32) {
 	in := &u.ins[i]
-	fmt.Fprintf(b, "%d %-4s rank %d ", i, in.op, in.rank)
+	fmt.Fprintf(b, "%d", i)
+	if in.fused != none {
+		fmt.Fprintf(b, "+%d", in.fused)
+	}
+	fmt.Fprintf(b, " %-4s rank %d ", in.op, in.rank)
 	reads, writes := in.op.ReadsSrc(), in.op.WritesDst()
 	src, dst := run(in.srcBuf, in.srcOff, in.count), run(in.dstBuf, in.dstOff, in.count)
 	switch {
@@ -124,30 +161,46 @@ func (u *unit) instrText(b *strings.Builder, i int32) {
 	case writes:
 		b.WriteString(dst)
 	}
+	got, sent := int32(none), int32(none)
 	if in.get != none {
+		got = u.msgs[in.get].channel
+		sent = got
 		fmt.Fprintf(b, " ← %d", u.msgs[in.get].from)
 	}
 	if in.put != none {
+		sent = u.msgs[in.put].channel
 		fmt.Fprintf(b, " → %d", u.msgs[in.put].to)
-	}
-	for _, m := range [2]int32{in.get, in.put} {
-		if m != none && u.msgs[m].channel != none {
-			fmt.Fprintf(b, " ch %d", u.msgs[m].channel)
-			break
+		if in.get == none {
+			got = sent
 		}
+	}
+	switch {
+	case got != sent:
+		fmt.Fprintf(b, " ch %s|%s", orDash(got), orDash(sent))
+	case got != none:
+		fmt.Fprintf(b, " ch %d", got)
+	}
+	if key := u.ops[in.of].key; key != 0 {
+		fmt.Fprintf(b, " instance %d", key)
 	}
 	if u.depth != nil {
 		fmt.Fprintf(b, " depth %d of %d", u.depth[i], u.depth[i]+u.height[i])
+	} else if u.final[in.of] && in.op != ir.Send {
+		b.WriteString(" result")
 	}
-	waits := u.preds.row(i)
-	if u.waits.start != nil {
-		waits = u.waits.row(i) // those that are left
+	if after := u.preds.row(i); len(after) > 0 {
+		b.WriteString(" after")
+		numbers(b, after)
 	}
-	for n, p := range waits {
-		if n == 0 {
-			b.WriteString(" waits")
-		}
-		fmt.Fprintf(b, " %d", u.alias[p])
+	if u.waits.start != nil && len(u.waits.row(i)) > 0 {
+		b.WriteString(" waits")
+		numbers(b, u.waits.row(i))
 	}
-	b.WriteByte('\n')
+}
+
+func orDash(channel int32) string {
+	if channel == none {
+		return "-"
+	}
+	return strconv.Itoa(int(channel))
 }

@@ -16,8 +16,8 @@ func emit(u *unit) error {
 		Collective: u.col.Spec,
 		GPUs:       make([]ir.GPU, u.col.Ranks),
 	}
-	if u.opt.Instances > 1 {
-		p.Comment = fmt.Sprintf("%d instances", u.opt.Instances)
+	if n := u.keys / u.widest; n > 1 {
+		p.Comment = fmt.Sprintf("%d instances", n)
 	}
 	blocks := make([]ir.Threadblock, len(u.tbs))
 	for r := range p.GPUs {

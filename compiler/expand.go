@@ -60,7 +60,7 @@ func expand(u *unit) error {
 		case t.Scope != 0 && (t.Scope < 0 || int(t.Scope) >= len(p.Scopes)):
 			return &lang.Error{Pos: t.Pos, Msg: fmt.Sprintf("scope %d, of %d", t.Scope, len(p.Scopes))}
 		}
-		u.expandOp(t, int32(i))
+		u.expandOp(t)
 		if len(u.ops) > maxOps {
 			return fmt.Errorf("more than %d operations", maxOps)
 		}
@@ -87,13 +87,13 @@ func (u *unit) inside(s lang.Span) error {
 }
 
 // expandOp appends the contiguous operations that a traced one amounts to.
-func (u *unit) expandOp(t *lang.Op, origin int32) {
+func (u *unit) expandOp(t *lang.Op) {
 	o := op{
 		reduce: t.Kind == lang.Reduce,
 		srcBuf: t.Src.Buf, dstBuf: t.Dst.Buf,
 		src: int32(t.Src.Rank), dst: int32(t.Dst.Rank),
 		srcOff: int32(t.Src.Index), dstOff: int32(t.Dst.Index),
-		count: int32(t.Src.Count), channel: int32(t.Channel), scope: t.Scope, origin: origin,
+		count: int32(t.Src.Count), channel: int32(t.Channel), scope: t.Scope,
 	}
 	srcStride, dstStride := int32(t.Src.Stride), int32(t.Dst.Stride)
 	if o.count == 1 {

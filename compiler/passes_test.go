@@ -55,13 +55,14 @@ func TestPassesOnARing(t *testing.T) {
 	golden(t, "ring3.txt", b.String())
 }
 
-// after compiles a program and gives the lines of one pass's dump, without the
-// first, which names the collective.
+// after compiles a program and gives the lines of one pass's dump, without those
+// above the first operation, instruction or threadblock.
 func after(t *testing.T, pass string, p *lang.Program, o Options) []string {
 	t.Helper()
 	text := strings.TrimSuffix(dumps(t, p, o)[pass], "\n")
-	_, lines, _ := strings.Cut(text, "\n")
-	return strings.Split(lines, "\n")
+	lines := strings.Split(text, "\n")
+	first := slices.IndexFunc(lines, func(l string) bool { return l[0] >= '0' && l[0] <= '9' || strings.HasPrefix(l, "rank ") })
+	return lines[first:]
 }
 
 // scratchpad is a program that needs no meaning: in scratch, on four ranks, where
@@ -177,10 +178,10 @@ func TestEachPass(t *testing.T) {
 			b.copy(sc(0, 0), sc(1, 0), 2)   // overwrites all that
 		}, Options{}, []string{
 			"0 copy rank 0 sc[0:2] → rank 1 sc[0:2]",
-			"1 copy rank 1 sc[1] → rank 2 sc[0] waits 0 |",
-			"2 copy rank 0 sc[2] → rank 1 sc[1] waits | 1",
-			"3 reduce rank 1 sc[1] → rank 1 sc[0] waits 2 | 0",
-			"4 copy rank 0 sc[0:2] → rank 1 sc[0:2] waits | 3"}},
+			"1 copy rank 1 sc[1] → rank 2 sc[0] after 0 |",
+			"2 copy rank 0 sc[2] → rank 1 sc[1] after | 1",
+			"3 reduce rank 1 sc[1] → rank 1 sc[0] after 2 | 0",
+			"4 copy rank 0 sc[0:2] → rank 1 sc[0:2] after | 3"}},
 
 		{"instructions", "places are local (defect B)", func(b *builder) {
 			b.reduce(sc(1, 3), sc(0, 0), 1)
@@ -188,7 +189,7 @@ func TestEachPass(t *testing.T) {
 		}, Options{}, []string{
 			"0 s    rank 0 sc[0] → 1",
 			"1 rrc  rank 1 sc[3] ← 0",
-			"2 re   rank 1 sc[3] ⇒ sc[0] waits 1"}},
+			"2 re   rank 1 sc[3] ⇒ sc[0] after 1"}},
 
 		{"fuse rcs", "the send with the longest way to go", func(b *builder) {
 			b.copy(sc(0, 0), sc(1, 0), 1)
@@ -197,11 +198,11 @@ func TestEachPass(t *testing.T) {
 			b.copy(sc(3, 0), sc(3, 1), 1)
 		}, Options{}, []string{
 			"0 s    rank 0 sc[0] → 1",
-			"1 rcs  rank 1 sc[0] ← 0 → 3",
-			"2 s    rank 1 sc[0] → 2 waits 1",
+			"1+4 rcs  rank 1 sc[0] ← 0 → 3",
+			"2 s    rank 1 sc[0] → 2 after 1",
 			"3 r    rank 2 sc[0] ← 1",
 			"5 r    rank 3 sc[0] ← 1",
-			"6 cpy  rank 3 sc[0] ⇒ sc[1] waits 5"}},
+			"6 cpy  rank 3 sc[0] ⇒ sc[1] after 5"}},
 		{"fuse rcs", "the same chunks only (defect D)", func(b *builder) {
 			b.copy(sc(0, 0), sc(1, 0), 2)
 			b.copy(sc(0, 0), sc(1, 2), 1)
@@ -211,7 +212,7 @@ func TestEachPass(t *testing.T) {
 			"1 r    rank 1 sc[0:2] ← 0",
 			"2 s    rank 0 sc[0] → 1",
 			"3 r    rank 1 sc[2] ← 0",
-			"4 s    rank 1 sc[1:3] → 2 waits 1 3",
+			"4 s    rank 1 sc[1:3] → 2 after 1 3",
 			"5 r    rank 2 sc[0:2] ← 1"}},
 		{"fuse rcs", "not part of them", func(b *builder) {
 			b.copy(sc(0, 0), sc(1, 0), 2)
@@ -219,7 +220,7 @@ func TestEachPass(t *testing.T) {
 		}, Options{}, []string{
 			"0 s    rank 0 sc[0:2] → 1",
 			"1 r    rank 1 sc[0:2] ← 0",
-			"2 s    rank 1 sc[0] → 2 waits 1",
+			"2 s    rank 1 sc[0] → 2 after 1",
 			"3 r    rank 2 sc[0] ← 1"}},
 		{"fuse rcs", "not when written over in between", func(b *builder) {
 			b.copy(sc(0, 0), sc(1, 0), 1)
@@ -228,15 +229,15 @@ func TestEachPass(t *testing.T) {
 		}, Options{}, []string{
 			"0 s    rank 0 sc[0] → 1",
 			"1 r    rank 1 sc[0] ← 0",
-			"2 cpy  rank 1 sc[1] ⇒ sc[0] waits 1",
-			"3 s    rank 1 sc[0] → 2 waits 2",
+			"2 cpy  rank 1 sc[1] ⇒ sc[0] after 1",
+			"3 s    rank 1 sc[0] → 2 after 2",
 			"4 r    rank 2 sc[0] ← 1"}},
 		{"fuse rcs", "whatever the remote place is called (defect A)", func(b *builder) {
 			b.copy(sc(0, 0), sc(1, 5), 1)
 			b.copy(sc(1, 5), sc(2, 2), 1)
 		}, Options{}, []string{
 			"0 s    rank 0 sc[0] → 1",
-			"1 rcs  rank 1 sc[5] ← 0 → 2",
+			"1+2 rcs  rank 1 sc[5] ← 0 → 2",
 			"3 r    rank 2 sc[2] ← 1"}},
 		{"fuse rcs", "not across different directives, even far apart", func(b *builder) {
 			b.channel = 0
@@ -247,9 +248,9 @@ func TestEachPass(t *testing.T) {
 			b.copy(sc(2, 0), sc(3, 0), 1)
 		}, Options{}, []string{
 			"0 s    rank 0 sc[0] → 1 ch 0",
-			"1 rcs  rank 1 sc[0] ← 0 → 2 ch 0",
+			"1+2 rcs  rank 1 sc[0] ← 0 → 2 ch 0|-",
 			"3 r    rank 2 sc[0] ← 1",
-			"4 s    rank 2 sc[0] → 3 ch 1 waits 3",
+			"4 s    rank 2 sc[0] → 3 ch 1 after 3",
 			"5 r    rank 3 sc[0] ← 2 ch 1"}},
 		{"fuse rcs", "not across instances", func(b *builder) {
 			b.parallel(2, func() { b.copy(sc(0, 0), sc(1, 0), 1) })
@@ -257,9 +258,9 @@ func TestEachPass(t *testing.T) {
 		}, Options{}, []string{
 			"0 s    rank 0 sc[0] → 1",
 			"1 r    rank 1 sc[0] ← 0",
-			"2 s    rank 0 sc[1] → 1",
-			"3 r    rank 1 sc[1] ← 0",
-			"4 s    rank 1 sc[0:2] → 2 waits 1 3",
+			"2 s    rank 0 sc[1] → 1 instance 1",
+			"3 r    rank 1 sc[1] ← 0 instance 1",
+			"4 s    rank 1 sc[0:2] → 2 after 1 3",
 			"5 r    rank 2 sc[0:2] ← 1"}},
 
 		{"fuse rrs", "stored for nobody", func(b *builder) {
@@ -268,19 +269,19 @@ func TestEachPass(t *testing.T) {
 			b.copy(sc(0, 0), sc(1, 0), 1)
 		}, Options{}, []string{
 			"0 s    rank 0 sc[0] → 1",
-			"1 rrs  rank 1 sc[0] ← 0 → 2",
+			"1+2 rrs  rank 1 sc[0] ← 0 → 2",
 			"3 r    rank 2 sc[0] ← 1",
 			"4 s    rank 0 sc[0] → 1",
-			"5 r    rank 1 sc[0] ← 0 waits 1"}},
+			"5 r    rank 1 sc[0] ← 0 after 2"}},
 		{"fuse rrs", "read again", func(b *builder) {
 			b.reduce(sc(1, 0), sc(0, 0), 1)
 			b.copy(sc(1, 0), sc(2, 0), 1)
 			b.copy(sc(1, 0), sc(1, 1), 1)
 		}, Options{}, []string{
 			"0 s    rank 0 sc[0] → 1",
-			"1 rrcs rank 1 sc[0] ← 0 → 2",
+			"1+2 rrcs rank 1 sc[0] ← 0 → 2",
 			"3 r    rank 2 sc[0] ← 1",
-			"4 cpy  rank 1 sc[0] ⇒ sc[1] waits 1"}},
+			"4 cpy  rank 1 sc[0] ⇒ sc[1] after 1"}},
 		{"fuse rrs", "half of it overwritten (defect C)", func(b *builder) {
 			b.reduce(sc(1, 0), sc(0, 0), 2)
 			b.copy(sc(1, 0), sc(2, 0), 2)
@@ -288,25 +289,25 @@ func TestEachPass(t *testing.T) {
 			b.copy(sc(1, 0), sc(3, 0), 2)
 		}, Options{}, []string{
 			"0 s    rank 0 sc[0:2] → 1",
-			"1 rrcs rank 1 sc[0:2] ← 0 → 2",
+			"1+2 rrcs rank 1 sc[0:2] ← 0 → 2",
 			"3 r    rank 2 sc[0:2] ← 1",
 			"4 s    rank 0 sc[0] → 1",
-			"5 r    rank 1 sc[0] ← 0 waits 1",
-			"6 s    rank 1 sc[0:2] → 3 waits 5 1",
+			"5 r    rank 1 sc[0] ← 0 after 2",
+			"6 s    rank 1 sc[0:2] → 3 after 5 1",
 			"7 r    rank 3 sc[0:2] ← 1"}},
 		{"fuse rrs", "part of the result", func(b *builder) {
 			b.reduce(out(1, 0), sc(0, 0), 1)
 			b.copy(out(1, 0), sc(2, 0), 1)
 		}, Options{}, []string{
 			"0 s    rank 0 sc[0] → 1",
-			"1 rrcs rank 1 out[0] ← 0 → 2",
+			"1+2 rrcs rank 1 out[0] ← 0 → 2 result",
 			"3 r    rank 2 sc[0] ← 1"}},
 		{"fuse rrs", "of the result, but the collective wants none there", func(b *builder) {
 			b.reduce(out(0, 0), sc(1, 0), 1) // rank 0 of AllToNext
 			b.copy(out(0, 0), sc(2, 0), 1)
 		}, Options{}, []string{
 			"0 s    rank 1 sc[0] → 0",
-			"1 rrs  rank 0 out[0] ← 1 → 2",
+			"1+2 rrs  rank 0 out[0] ← 1 → 2",
 			"3 r    rank 2 sc[0] ← 0"}},
 
 		{"channels", "a pair of connections is taken", func(b *builder) {
@@ -317,10 +318,10 @@ func TestEachPass(t *testing.T) {
 			b.copy(sc(0, 2), sc(1, 2), 1)
 		}, Options{}, []string{
 			"0 s    rank 0 sc[0] → 1 ch 0",
-			"1 rcs  rank 1 sc[0] ← 0 → 2 ch 0",
+			"1+2 rcs  rank 1 sc[0] ← 0 → 2 ch 0",
 			"3 r    rank 2 sc[0] ← 1 ch 0",
 			"4 s    rank 0 sc[1] → 1 ch 1",
-			"5 rcs  rank 1 sc[1] ← 0 → 3 ch 1",
+			"5+6 rcs  rank 1 sc[1] ← 0 → 3 ch 1",
 			"7 r    rank 3 sc[0] ← 1 ch 1",
 			"8 s    rank 0 sc[2] → 1 ch 0",
 			"9 r    rank 1 sc[2] ← 0 ch 0"}},
@@ -331,11 +332,11 @@ func TestEachPass(t *testing.T) {
 			}
 		}, Options{MaxChannels: 1}, []string{
 			"0 s    rank 0 sc[0] → 1 ch 0",
-			"1 rcs  rank 1 sc[0] ← 0 → 2 ch 0",
+			"1+2 rcs  rank 1 sc[0] ← 0 → 2 ch 0",
 			"3 r    rank 2 sc[0] ← 1 ch 0",
 			"4 s    rank 0 sc[1] → 1 ch 0",
 			"5 r    rank 1 sc[1] ← 0 ch 0",
-			"6 s    rank 1 sc[1] → 3 ch 0 waits 5",
+			"6 s    rank 1 sc[1] → 3 ch 0 after 5",
 			"7 r    rank 3 sc[0] ← 1 ch 0"}},
 		{"channels", "directives stand, and the fusion goes", func(b *builder) {
 			b.channel = 3
@@ -345,11 +346,11 @@ func TestEachPass(t *testing.T) {
 			}
 		}, Options{}, []string{
 			"0 s    rank 0 sc[0] → 1 ch 3",
-			"1 rcs  rank 1 sc[0] ← 0 → 2 ch 3",
+			"1+2 rcs  rank 1 sc[0] ← 0 → 2 ch 3",
 			"3 r    rank 2 sc[0] ← 1 ch 3",
 			"4 s    rank 0 sc[1] → 1 ch 3",
 			"5 r    rank 1 sc[1] ← 0 ch 3",
-			"6 s    rank 1 sc[1] → 3 ch 3 waits 5",
+			"6 s    rank 1 sc[1] → 3 ch 3 after 5",
 			"7 r    rank 3 sc[0] ← 1 ch 3"}},
 		{"channels", "instances have their own, in the gaps", func(b *builder) {
 			b.channel = 1
@@ -359,16 +360,16 @@ func TestEachPass(t *testing.T) {
 		}, Options{Instances: 2}, []string{
 			"0 s    rank 0 sc[0] → 1 ch 1",
 			"1 r    rank 1 sc[0] ← 0 ch 1",
-			"2 s    rank 0 sc[1] → 1 ch 2",
-			"3 r    rank 1 sc[1] ← 0 ch 2",
-			"4 s    rank 0 sc[2] → 1 ch 0",
-			"5 r    rank 1 sc[2] ← 0 ch 0",
-			"6 s    rank 0 sc[3] → 1 ch 3",
-			"7 r    rank 1 sc[3] ← 0 ch 3",
-			"8 s    rank 1 sc[0:2] → 2 ch 3 waits 1 3",
+			"2 s    rank 0 sc[1] → 1 ch 2 instance 2",
+			"3 r    rank 1 sc[1] ← 0 ch 2 instance 2",
+			"4 s    rank 0 sc[2] → 1 ch 0 instance 1",
+			"5 r    rank 1 sc[2] ← 0 ch 0 instance 1",
+			"6 s    rank 0 sc[3] → 1 ch 3 instance 3",
+			"7 r    rank 1 sc[3] ← 0 ch 3 instance 3",
+			"8 s    rank 1 sc[0:2] → 2 ch 3 after 1 3",
 			"9 r    rank 2 sc[0:2] ← 1 ch 3",
-			"10 s    rank 1 sc[2:4] → 2 ch 0 waits 5 7",
-			"11 r    rank 2 sc[2:4] ← 1 ch 0"}},
+			"10 s    rank 1 sc[2:4] → 2 ch 0 instance 2 after 5 7",
+			"11 r    rank 2 sc[2:4] ← 1 ch 0 instance 2"}},
 
 		{"order", "no more sends ahead than there are slots (defect F)", func(b *builder) {
 			for i := range 3 {
@@ -397,33 +398,33 @@ func TestEachPass(t *testing.T) {
 			b.copy(sc(3, 0), sc(0, 0), 1) // overwrites: waits for the sends, the later one
 		}, Options{Disable: []string{"fuse rcs"}}, []string{
 			"rank 0 tb 0 ← 1 ch 0",
-			"  1 r    rank 0 sc[0] ← 1 ch 0 depth 1 of 3",
+			"  1 r    rank 0 sc[0] ← 1 ch 0 depth 1 of 3 at 1",
 			"rank 0 tb 1 ← 3 ch 0",
-			"  7 r    rank 0 sc[0] ← 3 ch 0 depth 3 of 3 waits 4",
+			"  7 r    rank 0 sc[0] ← 3 ch 0 depth 3 of 3 after 4 2 waits 4 at 7",
 			"rank 0 tb 2 → 2 ch 0",
-			"  2 s    rank 0 sc[0] → 2 ch 0 depth 2 of 3 waits 1",
-			"  4 s    rank 0 sc[0] → 2 ch 0 depth 2 of 3",
+			"  2 s    rank 0 sc[0] → 2 ch 0 depth 2 of 3 after 1 waits 1 at 2",
+			"  4 s    rank 0 sc[0] → 2 ch 0 depth 2 of 3 after 1 at 3",
 			"rank 1 tb 0 → 0 ch 0",
-			"  0 s    rank 1 sc[0] → 0 ch 0 depth 0 of 3",
+			"  0 s    rank 1 sc[0] → 0 ch 0 depth 0 of 3 at 0",
 			"rank 2 tb 0 ← 0 ch 0",
-			"  3 r    rank 2 sc[0] ← 0 ch 0 depth 3 of 3",
-			"  5 r    rank 2 sc[1] ← 0 ch 0 depth 3 of 3",
+			"  3 r    rank 2 sc[0] ← 0 ch 0 depth 3 of 3 at 5",
+			"  5 r    rank 2 sc[1] ← 0 ch 0 depth 3 of 3 at 6",
 			"rank 3 tb 0 → 0 ch 0",
-			"  6 s    rank 3 sc[0] → 0 ch 0 depth 0 of 1"}},
+			"  6 s    rank 3 sc[0] → 0 ch 0 depth 0 of 1 at 4"}},
 		{"synchronise", "an answer implies the question", func(b *builder) {
 			b.copy(sc(0, 0), sc(1, 0), 1)
 			b.copy(sc(1, 0), sc(1, 1), 1)
 			b.copy(sc(1, 1), sc(0, 0), 1)
 		}, Options{}, []string{
 			"rank 0 tb 0 ← 1 ch 0",
-			"  4 r    rank 0 sc[0] ← 1 ch 0 depth 4 of 4",
+			"  4 r    rank 0 sc[0] ← 1 ch 0 depth 4 of 4 after 0 at 4",
 			"rank 0 tb 1 → 1 ch 0",
-			"  0 s    rank 0 sc[0] → 1 ch 0 depth 0 of 4",
+			"  0 s    rank 0 sc[0] → 1 ch 0 depth 0 of 4 at 0",
 			"rank 1 tb 0 ← 0 ch 0",
-			"  1 r    rank 1 sc[0] ← 0 ch 0 depth 1 of 4",
+			"  1 r    rank 1 sc[0] ← 0 ch 0 depth 1 of 4 at 1",
 			"rank 1 tb 1 → 0 ch 0",
-			"  2 cpy  rank 1 sc[0] ⇒ sc[1] depth 2 of 4 waits 1",
-			"  3 s    rank 1 sc[1] → 0 ch 0 depth 3 of 4"}},
+			"  2 cpy  rank 1 sc[0] ⇒ sc[1] depth 2 of 4 after 1 waits 1 at 2",
+			"  3 s    rank 1 sc[1] → 0 ch 0 depth 3 of 4 after 2 at 3"}},
 		{"threadblocks", "one-sided instructions share; local ones go to the idlest", func(b *builder) {
 			b.copy(sc(0, 0), sc(1, 0), 1)
 			b.copy(sc(1, 0), sc(2, 0), 1)
@@ -433,19 +434,19 @@ func TestEachPass(t *testing.T) {
 			b.copy(sc(3, 1), sc(3, 2), 1)
 		}, Options{}, []string{
 			"rank 0 tb 0 → 1 ch 0",
-			"  0 s    rank 0 sc[0] → 1 ch 0 depth 0 of 2",
-			"  4 s    rank 0 sc[1] → 1 ch 0 depth 0 of 1",
+			"  0 s    rank 0 sc[0] → 1 ch 0 depth 0 of 2 at 0",
+			"  4 s    rank 0 sc[1] → 1 ch 0 depth 0 of 1 at 1",
 			"rank 1 tb 0 → 2 ← 0 ch 0",
-			"  8 cpy  rank 1 sc[3] ⇒ sc[4] depth 0 of 0",
-			"  1 rcs  rank 1 sc[0] ← 0 → 2 ch 0 depth 1 of 2",
-			"  5 r    rank 1 sc[1] ← 0 ch 0 depth 1 of 1",
+			"  8 cpy  rank 1 sc[3] ⇒ sc[4] depth 0 of 0 at 3",
+			"  1+2 rcs  rank 1 sc[0] ← 0 → 2 ch 0 depth 1 of 2 at 5",
+			"  5 r    rank 1 sc[1] ← 0 ch 0 depth 1 of 1 at 6",
 			"rank 1 tb 1 → 3 ch 0",
-			"  6 s    rank 1 sc[2] → 3 ch 0 depth 0 of 1",
+			"  6 s    rank 1 sc[2] → 3 ch 0 depth 0 of 1 at 2",
 			"rank 2 tb 0 ← 1 ch 0",
-			"  3 r    rank 2 sc[0] ← 1 ch 0 depth 2 of 2",
+			"  3 r    rank 2 sc[0] ← 1 ch 0 depth 2 of 2 at 8",
 			"rank 3 tb 0 ← 1 ch 0",
-			"  9 cpy  rank 3 sc[1] ⇒ sc[2] depth 0 of 0",
-			"  7 r    rank 3 sc[0] ← 1 ch 0 depth 1 of 1"}},
+			"  9 cpy  rank 3 sc[1] ⇒ sc[2] depth 0 of 0 at 4",
+			"  7 r    rank 3 sc[0] ← 1 ch 0 depth 1 of 1 at 7"}},
 	} {
 		t.Run(c.pass+"/"+c.name, func(t *testing.T) {
 			b := scratchpad()

@@ -46,6 +46,7 @@ type unit struct {
 	waits         csr     // by instruction: instructions of other threadblocks to wait for
 	slotsWhole    int     // slots a connection needs, each step being one call
 	slotsSplit    int     // … each chunk being one
+	after         string  // the pass that has run
 	again         string  // the pass to go back to, where one has asked for that
 
 	out *ir.Program
@@ -62,7 +63,6 @@ type op struct {
 	channel        int32 // directive, or none
 	scope          int32
 	key            int32 // which instance
-	origin         int32 // index of the traced operation
 }
 
 // local tells whether one rank does it all.

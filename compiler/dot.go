@@ -1,0 +1,160 @@
+package compiler
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// graphs are the pictures there are of a program, and the pass after which each
+// is taken.
+var graphs = [...]struct{ name, pass string }{
+	{"chunk", "chunk dag"},
+	{"instructions", "channels"},
+	{"threadblocks", "gather"},
+}
+
+// Graphs lists the names that GraphPass knows.
+func Graphs() []string {
+	names := make([]string, len(graphs))
+	for i, g := range graphs {
+		names[i] = g.name
+	}
+	return names
+}
+
+// GraphPass is the pass whose dump draws a graph: the chunk DAG, the instruction
+// DAG, or the instructions under their threadblocks.
+func GraphPass(graph string) (string, error) {
+	for _, g := range graphs {
+		if g.name == graph {
+			return g.pass, nil
+		}
+	}
+	return "", fmt.Errorf("unknown graph %q: want one of %s", graph, strings.Join(Graphs(), ", "))
+}
+
+// DOT draws what the dump stands at, for Graphviz. A rank, or a threadblock once
+// there are any, is a box. An arrow goes from what must come first; a bold one is
+// a message, a dashed one a dependency that something else implies.
+func (d *Dump) DOT(w io.Writer) error {
+	u, err := readUnit(d.text)
+	if err != nil {
+		return err
+	}
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "digraph %q {\n  rankdir=LR; node [shape=box, fontname=monospace];\n", u.in.Name)
+	switch {
+	case u.out != nil:
+		return errors.New("the IR has no graph: want a dump of a pass before emit")
+	case u.tbs != nil:
+		for t := range u.tbs {
+			tb := &u.tbs[t]
+			cluster(b, fmt.Sprintf("rank %d tb %d ch %d", tb.rank, int32(t)-u.gpuTBs[tb.rank], tb.channel), t, tb.steps, u.instrLabel)
+			for n := 1; n < len(tb.steps); n++ {
+				fmt.Fprintf(b, "  %d -> %d [weight=8];\n", tb.steps[n-1], tb.steps[n])
+			}
+		}
+		u.instrArrows(b)
+	case u.ins != nil:
+		byRank := make([][]int32, u.col.Ranks)
+		for i := range u.ins {
+			if u.live(int32(i)) {
+				byRank[u.ins[i].rank] = append(byRank[u.ins[i].rank], int32(i))
+			}
+		}
+		for r, list := range byRank {
+			cluster(b, fmt.Sprintf("rank %d", r), r, list, u.instrLabel)
+		}
+		u.instrArrows(b)
+	default:
+		u.opGraph(b)
+	}
+	b.WriteString("}\n")
+	return b.Flush()
+}
+
+// cluster draws nodes in a box of their own.
+func cluster(b *bufio.Writer, label string, n int, nodes []int32, text func(int32) string) {
+	if len(nodes) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "  subgraph cluster_%d {\n    label=%q;\n", n, label)
+	for _, i := range nodes {
+		fmt.Fprintf(b, "    %d [label=%q];\n", i, text(i))
+	}
+	b.WriteString("  }\n")
+}
+
+// instrLabel is an instruction without what the arrows say.
+func (u *unit) instrLabel(i int32) string {
+	in := &u.ins[i]
+	src, dst := run(in.srcBuf, in.srcOff, in.count), run(in.dstBuf, in.dstOff, in.count)
+	switch {
+	case in.op.ReadsSrc() && in.op.WritesDst() && src != dst:
+		return fmt.Sprintf("%v %s → %s", in.op, src, dst)
+	case in.op.ReadsSrc():
+		return fmt.Sprintf("%v %s", in.op, src)
+	}
+	return fmt.Sprintf("%v %s", in.op, dst)
+}
+
+// instrArrows draws messages and dependencies.
+func (u *unit) instrArrows(b *bufio.Writer) {
+	for m := range u.msgs {
+		msg := &u.msgs[m]
+		fmt.Fprintf(b, "  %d -> %d [style=bold", msg.sender, msg.receiver)
+		if msg.channel != none {
+			fmt.Fprintf(b, ", label=%q", fmt.Sprintf("ch %d", msg.channel))
+		}
+		b.WriteString("];\n")
+	}
+	for i := range u.ins {
+		if !u.live(int32(i)) {
+			continue
+		}
+		waited := map[int32]bool{}
+		if u.waits.start != nil {
+			for _, p := range u.waits.row(int32(i)) {
+				waited[p] = true
+				fmt.Fprintf(b, "  %d -> %d [label=waits];\n", p, i)
+			}
+		}
+		for _, p := range u.preds.row(int32(i)) {
+			a := u.alias[p]
+			switch {
+			case u.waits.start == nil:
+				fmt.Fprintf(b, "  %d -> %d;\n", a, i)
+			case !waited[a] && u.tbOf[a] != u.tbOf[i]:
+				fmt.Fprintf(b, "  %d -> %d [style=dashed];\n", a, i)
+			}
+		}
+	}
+}
+
+// opGraph draws the operations, and what they come after from chunk dag on.
+func (u *unit) opGraph(b *bufio.Writer) {
+	for i := range u.ops {
+		o := &u.ops[i]
+		kind := "copy"
+		if o.reduce {
+			kind = "reduce"
+		}
+		fmt.Fprintf(b, "  %d [label=%q];\n", i, fmt.Sprintf("%s rank %d %s → rank %d %s", kind,
+			o.src, run(o.srcBuf, o.srcOff, o.count), o.dst, run(o.dstBuf, o.dstOff, o.count)))
+		if u.srcDeps.start == nil {
+			continue
+		}
+		drawn := map[int32]bool{}
+		for _, deps := range [2][]int32{u.srcDeps.row(int32(i)), u.dstDeps.row(int32(i))} {
+			for _, d := range deps {
+				if !drawn[d] {
+					drawn[d] = true
+					fmt.Fprintf(b, "  %d -> %d;\n", d, i)
+				}
+			}
+		}
+	}
+}
