@@ -35,6 +35,8 @@ type engine struct {
 type blockState struct {
 	ready     float64 // when it is free to go on
 	end       float64 // when its flow left the wire
+	sum       float64 // of the times at which its calls of this tile ended
+	calls     int32   // of this tile that have
 	published int64   // tile x steps + step of the last flagged step
 	op        int32
 	tile      int32
@@ -247,6 +249,8 @@ func (e *engine) local(i int32, s *blockState, b *block, o *op, size *call) bool
 // called ends a call.
 func (e *engine) called(s *blockState, o *op) {
 	s.stage = calling
+	s.sum += s.ready
+	s.calls++
 	if s.call++; s.call >= e.c.calls(o.count) {
 		s.stage = ending
 	}

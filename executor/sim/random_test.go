@@ -3,11 +3,13 @@ package sim
 import (
 	"math"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -58,6 +60,11 @@ func randomProgram(t *rapid.T, n int) *ir.Program {
 			}
 		}
 		g.Threadblocks[i].Steps = append(g.Threadblocks[i].Steps, s)
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "copies") { // at a pace of their own
+		r := rapid.IntRange(0, n-1).Draw(t, "copies at")
+		i := b.tb(r, -1, -1, 0, ir.Copy)
+		b.p.GPUs[r].Threadblocks[i].Steps[0].Count = int32(rapid.IntRange(1, 2*chunks).Draw(t, "copied"))
 	}
 	for range rapid.IntRange(1, 12).Draw(t, "chains") {
 		length := rapid.IntRange(1, 4).Draw(t, "length")
@@ -130,7 +137,16 @@ func randomSystem(t *rapid.T, top testing.TB) *topologies.Topology {
 		nodes int
 	}{{"dgx-a100", 1}, {"mi300x", 1}, {"dgx-a100", 2}, {"fullmesh:5", 1}, {"hub:6", 1}}
 	a := args[rapid.IntRange(0, len(args)-1).Draw(t, "system")]
-	return system(top, a.name, a.nodes)
+	system := system(top, a.name, a.nodes)
+	if memory := rapid.SampledFrom([]units.Bandwidth{-1, 0, 20e9, 200e9, 2000e9}).Draw(t, "memory"); memory >= 0 {
+		for i := range system.Ranks {
+			system.Ranks[i].Memory = memory
+		}
+		if rapid.Bool().Draw(t, "one without limit") {
+			system.Ranks[0].Memory = 0
+		}
+	}
+	return system
 }
 
 func TestBoundIsNeverAbove(t *testing.T) {
@@ -197,6 +213,10 @@ func permuted(p *ir.Program, of []int) *ir.Program {
 func TestRenamingChangesNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		top := system(t, "dgx-a100", 1)
+		slower := rapid.SampledFrom([]units.Bandwidth{1, 10, 50}).Draw(rt, "slower memory")
+		for i := range top.Ranks {
+			top.Ranks[i].Memory /= slower
+		}
 		p := randomProgram(rt, 8)
 		of := rand.New(rand.NewSource(rapid.Int64().Draw(rt, "permutation"))).Perm(8)
 		k := randomKnobs(rt)
@@ -248,6 +268,12 @@ func TestMoreIsNotSlower(t *testing.T) {
 		wide := faster(top)
 		deep := faster(top)
 		copy(deep.Edges, top.Edges)
+		roomy := faster(top)
+		copy(roomy.Edges, top.Edges)
+		roomy.Ranks = slices.Clone(top.Ranks)
+		for i := range roomy.Ranks {
+			roomy.Ranks[i].Memory *= 2
+		}
 		for i := range deep.Protocols {
 			deep.Protocols[i].Slots *= 2
 		}
@@ -257,6 +283,9 @@ func TestMoreIsNotSlower(t *testing.T) {
 				now := timeOf(t, c.program, top, k)
 				if got := timeOf(t, c.program, wide, k); got > now*(1+1e-6) {
 					t.Errorf("%s %v %d: %v us, with twice the bandwidth %v", c.name, proto, bytes, now, got)
+				}
+				if got := timeOf(t, c.program, roomy, k); got > now*(1+1e-3) {
+					t.Errorf("%s %v %d: %v us, with twice the memory's rate %v", c.name, proto, bytes, now, got)
 				}
 				if got := timeOf(t, c.program, deep, k); got > now*(1+1e-3) {
 					t.Errorf("%s %v %d: %v us, with twice the slots %v", c.name, proto, bytes, now, got)

@@ -35,6 +35,7 @@ type pattern struct {
 	live     int // threadblocks with steps
 
 	ends   []float64 // by threadblock: when its last tiles ended
+	leads  []float64 // by how much the calls of each had ended before it, in sum
 	runs   []uint8   // by threadblock and lag: equal increments in a row
 	steady [maxLag + 1]int
 
@@ -54,6 +55,7 @@ func (w *pattern) reset(e *engine, limit int) {
 	}
 	if len(w.period) != n {
 		w.ends = make([]float64, n*history)
+		w.leads = make([]float64, n*history)
 		w.runs = make([]uint8, n*(maxLag+1))
 		w.period = make([]float64, n)
 		w.paces = make([]float64, len(e.p.edges))
@@ -79,12 +81,16 @@ func needed(lag int) uint8 { return uint8(lag + 2) }
 
 // tile notes that a threadblock has ended a tile.
 func (w *pattern) tile(e *engine, i int32, s *blockState) {
+	calls := float64(s.calls)
+	lead := calls*s.ready - s.sum
+	s.sum, s.calls = 0, 0
 	if !w.watching || w.skipped > 0 {
 		return
 	}
 	m := int(s.tile) // tiles ended
 	ends := w.ends[int(i)*history : int(i+1)*history]
-	ends[m%history] = s.ready
+	leads := w.leads[int(i)*history : int(i+1)*history]
+	ends[m%history], leads[m%history] = s.ready, lead
 	if e.p.free(int(i)) {
 		return
 	}
@@ -92,9 +98,13 @@ func (w *pattern) tile(e *engine, i int32, s *blockState) {
 	for lag := 1; lag <= maxLag && m-1-lag >= 1; lag++ {
 		now := ends[m%history] - ends[(m-lag)%history]
 		before := ends[(m-1)%history] - ends[(m-1-lag)%history]
+		// Calls that gain on the end of their tile, or lose, will meet
+		// something: they must keep their places, too.
+		moved := leads[m%history] - leads[(m-lag)%history]
+		steady := math.Abs(now-before) <= same*now && math.Abs(moved) <= same*now*calls
 		run := &w.runs[int(i)*(maxLag+1)+lag]
 		switch was := *run; {
-		case math.Abs(now-before) > same*now:
+		case !steady:
 			if was >= needed(lag) {
 				w.steady[lag]--
 			}
