@@ -74,16 +74,24 @@ func topology(cmd *cobra.Command, args ...string) (*topologies.Topology, error) 
 	} else if name, _ = cmd.Flags().GetString("topology"); name == "" {
 		return nil, usagef("-t/--topology is missing: want one of %s, a .toml file, or a generator such as ring:8@50GB/s", strings.Join(topologies.Names(), ", "))
 	}
-	nodes, _ := cmd.Flags().GetInt("nodes")
-	var gpus []int
-	if f := cmd.Flags().Lookup("gpus"); f != nil && f.Changed {
-		gpus, _ = cmd.Flags().GetIntSlice("gpus")
+	o, err := topologyOptions(cmd)
+	if err != nil {
+		return nil, err
 	}
-	if nodes < 0 || nodes == 0 && cmd.Flags().Changed("nodes") {
-		return nil, usagef("--nodes %d: want at least 1", nodes)
-	}
-	t, err := topologies.Resolve(name, topologies.Options{Nodes: nodes, GPUs: gpus})
+	t, err := topologies.Resolve(name, o)
 	return t, usage(err)
+}
+
+// topologyOptions is how much of a system --nodes and --gpus ask for.
+func topologyOptions(cmd *cobra.Command) (o topologies.Options, err error) {
+	o.Nodes, _ = cmd.Flags().GetInt("nodes")
+	if f := cmd.Flags().Lookup("gpus"); f != nil && f.Changed {
+		o.GPUs, _ = cmd.Flags().GetIntSlice("gpus")
+	}
+	if o.Nodes < 0 || o.Nodes == 0 && cmd.Flags().Changed("nodes") {
+		return o, usagef("--nodes %d: want at least 1", o.Nodes)
+	}
+	return o, nil
 }
 
 // collectiveFlag adds -c.

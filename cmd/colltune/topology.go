@@ -3,22 +3,24 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/draw"
 )
 
 func topologyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "topology",
-		Short: "List, show and check GPU systems, and what bounds them",
+		Short: "List, show, check and import GPU systems, and say what bounds them",
 		Args:  cobra.ArbitraryArgs,
 		RunE:  group,
 	}
-	cmd.AddCommand(topologyListCommand(), topologyShowCommand(), topologyCheckCommand(), topologyBoundsCommand())
+	cmd.AddCommand(topologyListCommand(), topologyShowCommand(), topologyCheckCommand(), topologyBoundsCommand(), topologyImportCommand())
 	return cmd
 }
 
@@ -92,19 +94,54 @@ func topologySheet(rows []topologyRow) sheet {
 	return s
 }
 
+// findingRow is something worth a look.
+type findingRow struct {
+	Line    int    `json:"line"` // 0 for none
+	Key     string `json:"key"`
+	Message string `json:"message"`
+}
+
 func topologyCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check T",
-		Short: "Check a topology file, and sum up what it describes",
+		Short: "Check a topology file, sum up what it describes, and say what is worth a look",
 		Args:  exactly("the topology T"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := topology(cmd, args[0])
+			o, err := topologyOptions(cmd)
 			if err != nil {
 				return err
 			}
-			return emit(cmd, "topologies", struct {
-				Topologies []topologyRow `json:"topologies"`
-			}{[]topologyRow{rowOf(t)}}, topologySheet([]topologyRow{rowOf(t)}))
+			t, found, err := topologies.Lint(args[0], o)
+			if err != nil {
+				return usage(err)
+			}
+			findings := []findingRow{}
+			s := sheet{columns: []column{number("line"), text("key"), text("worth a look")}}
+			for _, f := range found {
+				findings = append(findings, findingRow{f.Line, f.Key, f.Msg})
+				line := "-"
+				if f.Line > 0 {
+					line = strconv.Itoa(f.Line)
+				}
+				s.add(line, f.Key, f.Msg)
+			}
+			row := rowOf(t)
+			summary := topologySheet([]topologyRow{row})
+			summary.columns = append(summary.columns, number("findings"))
+			summary.rows[0] = append(summary.rows[0], strconv.Itoa(len(found)))
+			if format, _ := cmd.Flags().GetString("format"); format != "table" || len(found) == 0 {
+				return emit(cmd, "topologies", struct {
+					Topologies []topologyRow `json:"topologies"`
+					Findings   []findingRow  `json:"findings"`
+				}{[]topologyRow{row}, findings}, summary)
+			}
+			return deliver(cmd, func(w io.Writer) error {
+				if err := summary.writeTable(w); err != nil {
+					return err
+				}
+				fmt.Fprintln(w)
+				return s.writeTable(w)
+			})
 		},
 		ValidArgsFunction: firstIs(completeTopology),
 	}
@@ -124,88 +161,66 @@ type linkRow struct {
 	MessageUS float64 `json:"message_us"`
 }
 
+// pictures are what show prints beside the usual formats.
+var pictures = map[string]func(io.Writer, *topologies.Topology) error{"svg": draw.SVG, "dot": draw.DOT, "table": draw.Text}
+
 func topologyShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show T",
-		Short: "Show a system: its links, and how many join each two GPUs",
-		Args:  exactly("the topology T"),
+		Short: "Draw a system: its GPUs, links, switches, NICs and fabric",
+		Long: `show draws a system as text, as a picture (-o svg) or as a graph for Graphviz
+(-o dot); -o json and csv have every link. -o toml prints the file of an entry of
+the catalogue, to make one of your own from.
+
+  colltune topology show dgx-1
+  colltune topology show frontier --nodes 2 -o svg --out frontier.svg`,
+		Args: exactly("the topology T"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			format, _ := cmd.Flags().GetString("format")
+			if format == "toml" {
+				return showSource(cmd, args[0])
+			}
 			t, err := topology(cmd, args[0])
 			if err != nil {
 				return err
 			}
-			var links []linkRow
+			if paint := pictures[format]; paint != nil {
+				return deliver(cmd, func(w io.Writer) error { return paint(w, t) })
+			}
+			links := []linkRow{}
 			s := sheet{columns: []column{text("from"), text("to"), text("kind"), number("links"), number("GB/s"), number("latency us"), number("message us")}}
 			for _, e := range t.Edges {
 				l := linkRow{vertexName(t, e.From), vertexName(t, e.To), e.Kind.String(), e.Count, e.Bandwidth.GBps(), float64(e.Latency), float64(e.Message)}
 				links = append(links, l)
 				s.add(l.From, l.To, l.Kind, strconv.Itoa(l.Count), short(l.GBps), short(l.LatencyUS), short(l.MessageUS))
 			}
-			if format, _ := cmd.Flags().GetString("format"); format != "table" {
-				return emit(cmd, "topology", struct {
-					topologyRow
-					Hash  string    `json:"hash"`
-					Links []linkRow `json:"links"`
-				}{rowOf(t), t.Hash(), links}, s)
-			}
-			return deliver(cmd, func(w io.Writer) error { return drawTopology(w, t, s) })
+			return emit(cmd, "topology", struct {
+				topologyRow
+				Hash  string    `json:"hash"`
+				Links []linkRow `json:"links"`
+			}{rowOf(t), t.Hash(), links}, s)
 		},
 		ValidArgsFunction: firstIs(completeTopology),
 	}
 	topologyFlags(cmd, true)
-	outputFlags(cmd)
+	choiceFlag(cmd, "format", "o", "table", append(slices.Clone(formats), "svg", "dot", "toml"), "how to print the system")
+	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")
 	return cmd
 }
 
-// drawn is how many GPUs a matrix of links is drawn for.
-const drawn = 16
-
-// drawTopology prints a system for people: its first node's GPUs as a matrix
-// of links, then every edge.
-func drawTopology(w io.Writer, t *topologies.Topology, links sheet) error {
-	r := rowOf(t)
-	fmt.Fprintf(w, "%s: %d ranks on %d nodes, %s, runtime %s, at least %d SMs\n%s\n\n", r.Name, r.Ranks, r.Nodes, r.Arch, r.Runtime, r.SMs, r.Links)
-	if n := len(t.NodeRanks(0)); n <= drawn {
-		if err := matrix(t).writeTable(w); err != nil {
-			return err
-		}
-		fmt.Fprintln(w)
+// showSource prints an entry's file as it is.
+func showSource(cmd *cobra.Command, name string) error {
+	if cmd.Flags().Changed("nodes") || cmd.Flags().Changed("gpus") {
+		return usagef("-o toml prints the entry's file as it is: want no --nodes and no --gpus")
 	}
-	return links.writeTable(w)
-}
-
-// matrix is how the GPUs of the first node reach each other: a number of
-// direct links, what lies between them, or nothing.
-func matrix(t *topologies.Topology) *sheet {
-	ranks := t.NodeRanks(0)
-	s := &sheet{columns: []column{text("gpu")}}
-	for _, b := range ranks {
-		s.columns = append(s.columns, number(strconv.Itoa(t.Ranks[b].Local)))
+	source, ok := topologies.Source(name)
+	if !ok {
+		return usagef("%q is not in the catalogue%s: -o toml prints the files of %s", name, didYouMean(name, topologies.Names()), strings.Join(topologies.Names(), ", "))
 	}
-	for _, a := range ranks {
-		row := []string{strconv.Itoa(t.Ranks[a].Local)}
-		for _, b := range ranks {
-			row = append(row, joint(t, a, b))
-		}
-		s.add(row...)
-	}
-	return s
-}
-
-func joint(t *topologies.Topology, a, b int) string {
-	if a == b {
-		return "-"
-	}
-	p, ok := t.Path(a, b)
-	switch {
-	case !ok:
-		return "."
-	case len(p.Edges) == 1:
-		return strconv.Itoa(t.Edges[p.Edges[0]].Count)
-	case p.Net:
-		return "net"
-	}
-	return "sw"
+	return deliver(cmd, func(w io.Writer) error {
+		_, err := w.Write(source)
+		return err
+	})
 }
 
 func vertexName(t *topologies.Topology, v int) string {

@@ -38,6 +38,7 @@ type device struct {
 	up        *place
 	pcie      units.Bandwidth // its link upwards; 0 for unknown
 	bandwidth units.Bandwidth // of a NIC; 0 for unknown
+	serves    []int           // of a NIC that the user asked for
 }
 
 // place is a PCIe switch or a processor.
@@ -192,9 +193,14 @@ func (m *machine) placeNICs(count int, bandwidth units.Bandwidth) {
 		count = len(m.gpus)
 	}
 	m.nics = nil
+	n := len(m.gpus)
 	for i := range count {
-		near := m.gpus[min(i*len(m.gpus)/count, len(m.gpus)-1)]
-		m.nics = append(m.nics, device{id: fmt.Sprintf("nic%d", i), up: near.up, bandwidth: bandwidth})
+		first, last := i*n/count, max((i+1)*n/count, i*n/count+1)
+		d := device{id: fmt.Sprintf("nic%d", i), up: m.gpus[first].up, bandwidth: bandwidth}
+		for g := first; g < last; g++ {
+			d.serves = append(d.serves, g)
+		}
+		m.nics = append(m.nics, d)
 	}
 	m.note("NICs as asked for; which GPUs they serve is inferred from the order")
 }
@@ -261,7 +267,15 @@ func (m *machine) servings() (all []serving, far []int) {
 		nics []int
 	}
 	var spots []spot
+	near := make([]bool, len(m.gpus))
 	for i, d := range m.nics {
+		if d.serves != nil {
+			all = append(all, serving{i, d.serves})
+			for _, g := range d.serves {
+				near[g] = true
+			}
+			continue
+		}
 		at := d.up
 		for at != nil && len(below[at]) == 0 {
 			at = at.up
@@ -273,7 +287,6 @@ func (m *machine) servings() (all []serving, far []int) {
 		}
 		spots[s].nics = append(spots[s].nics, i)
 	}
-	near := make([]bool, len(m.gpus))
 	for _, s := range spots {
 		gpus := everyone
 		if s.at != nil {

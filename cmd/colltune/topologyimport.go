@@ -1,0 +1,99 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/topologies/importer"
+)
+
+// maxImport is the most of a file or of standard input that is read: one byte
+// more than the importer takes, so that it is the one to refuse.
+const maxImport = 4<<20 + 1
+
+func topologyImportCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Make a topology file of a machine's own description",
+		Long: `import reads what a machine says about itself and prints a topology file:
+
+  NCCL or RCCL topology XML   NCCL_TOPO_DUMP_FILE=dump.xml, or a cloud's file
+  nvidia-smi topo -m          with --gpu, as the text does not name the GPU
+  rocm-smi --showtopo         with --gpu
+
+FILE may be - for standard input. What the text does not say is inferred from the
+model of the GPU where that is safe, and marked as inferred in the file; where it
+is not, the flag that says it is asked for.
+
+  colltune topology import ndv4-topo.xml --gpu a100 --nic 25GB/s --out ndv4.toml
+  nvidia-smi topo -m | colltune topology import - --gpu h100 --nic 400Gb/s --nodes 4`,
+		Args: exactly("the FILE to import"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var o importer.Options
+			o.Name, _ = cmd.Flags().GetString("name")
+			o.GPU, _ = cmd.Flags().GetString("gpu")
+			o.CPU, _ = cmd.Flags().GetString("cpu")
+			o.Nodes, _ = cmd.Flags().GetInt("nodes")
+			if o.Nodes < 0 || o.Nodes == 0 && cmd.Flags().Changed("nodes") {
+				return usagef("--nodes %d: want at least 1", o.Nodes)
+			}
+			if written, _ := cmd.Flags().GetString("nic"); written != "" {
+				n, err := importer.ParseNIC(written)
+				if err != nil {
+					return usagef("--nic: %w", err)
+				}
+				o.NIC = n
+			}
+			file, text, err := importText(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			r, err := importer.Import(file, text, o)
+			if err != nil {
+				return usage(err)
+			}
+			for _, n := range r.Notes {
+				fmt.Fprintln(cmd.ErrOrStderr(), n)
+			}
+			return deliver(cmd, func(w io.Writer) error {
+				_, err := w.Write(r.TOML)
+				return err
+			})
+		},
+	}
+	cmd.Flags().String("name", "", "what to call the topology (the file's name)")
+	cmd.Flags().String("gpu", "", "the model of the GPUs, where the text does not say: a100, h100, mi300x, …")
+	_ = cmd.RegisterFlagCompletionFunc("gpu", cobra.FixedCompletions(importer.ModelNames(), cobra.ShellCompDirectiveNoFileComp))
+	choiceFlag(cmd, "cpu", "", "", []string{"intel", "amd", "arm", "power"}, "who made the processors, where the text does not say")
+	cmd.Flags().String("nic", "", "the NICs, where the text does not say: a bandwidth such as 25GB/s, 4x25GB/s for four a node, or none")
+	cmd.Flags().Int("nodes", 0, "how many such nodes (1)")
+	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")
+	return cmd
+}
+
+// importText reads what to import.
+func importText(cmd *cobra.Command, arg string) (file string, text []byte, err error) {
+	in := cmd.InOrStdin()
+	file = "standard input"
+	if arg != "-" {
+		f, err := os.Open(arg)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", nil, usage(err)
+		}
+		if err != nil {
+			return "", nil, err
+		}
+		defer f.Close()
+		if s, err := f.Stat(); err == nil && s.IsDir() {
+			return "", nil, usagef("%s is a folder: want a file", arg)
+		}
+		in, file = f, arg
+	}
+	text, err = io.ReadAll(io.LimitReader(in, maxImport))
+	return file, text, err
+}

@@ -1,0 +1,208 @@
+package draw
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/colltune/colltune/topologies"
+)
+
+// svgNodes is how many nodes a picture has; the others are told as a number.
+const svgNodes = 4
+
+// point is a place in the picture, in pixels.
+type point struct{ x, y float64 }
+
+// colours of links, by kind.
+var colours = [...]string{topologies.NVLink: "#2e7d32", topologies.XGMI: "#c62828", topologies.PCIe: "#6d4c41", topologies.Net: "#1565c0", topologies.Host: "#8e24aa"}
+
+// fills of vertices, by kind.
+var fills = [...]string{topologies.GPU: "#e8f5e9", topologies.Switch: "#fff8e1", topologies.NIC: "#e3f2fd", topologies.Fabric: "#eceff1"}
+
+// picture is where vertices go.
+type picture struct {
+	t             *topologies.Topology
+	at            map[int]point
+	width, height float64
+}
+
+// The sizes of things in the picture.
+const (
+	boxWidth  = 64
+	boxHeight = 22
+	margin    = 30
+)
+
+// SVG draws a topology: the GPUs of a node in a circle, its switches inside,
+// NICs outside next to their GPUs, and the fabric below all nodes.
+func SVG(w io.Writer, t *topologies.Topology) error {
+	p := place(t)
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" font-family="sans-serif" font-size="11">`+"\n",
+		p.width, p.height, p.width, p.height)
+	fmt.Fprintf(&b, "<title>%s</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n", escape(t.Name))
+	b.WriteString(`<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="6" markerHeight="6" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>` + "\n")
+	p.links(&b)
+	for v := range t.Vertices {
+		p.vertex(&b, v)
+	}
+	fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\" font-size=\"14\">%s</text>\n", margin, margin-10, escape(p.caption()))
+	p.legend(&b)
+	b.WriteString("</svg>\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func escape(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(s)) // a Builder takes all
+	return b.String()
+}
+
+func (p *picture) caption() string {
+	s := fmt.Sprintf("%s: %s on %s", p.t.Name, many(len(p.t.Ranks), "rank"), many(p.t.Nodes, "node"))
+	if p.t.Nodes > svgNodes {
+		s += fmt.Sprintf(", the first %d drawn", svgNodes)
+	}
+	return s
+}
+
+// place puts nodes side by side, each a circle.
+func place(t *topologies.Topology) *picture {
+	p := &picture{t: t, at: map[int]point{}}
+	nodes := min(t.Nodes, svgNodes)
+	most := 0
+	for node := range nodes {
+		most = max(most, len(t.NodeRanks(node)))
+	}
+	ring := math.Max(90, float64(most)*(boxWidth+14)/(2*math.Pi)) // of the GPUs
+	outer := ring
+	if t.Nodes > 1 {
+		outer += 70
+	}
+	side := 2*outer + boxWidth + 2*margin
+	p.width, p.height = side*float64(nodes), side+margin
+	for node := range nodes {
+		center := point{side * (float64(node) + .5), margin + side/2}
+		p.circle(node, center, ring, outer)
+	}
+	fabrics := 0
+	for _, x := range t.Vertices {
+		if x.Node < 0 {
+			fabrics++
+		}
+	}
+	i := 0
+	for v, x := range t.Vertices {
+		if x.Node < 0 && i < 64 {
+			p.at[v] = point{p.width * (float64(i) + .5) / float64(min(fabrics, 64)), p.height + margin}
+			i++
+		}
+	}
+	if fabrics > 0 {
+		p.height += 2*margin + boxHeight
+	}
+	p.height += 2 * margin // the legend
+	return p
+}
+
+// circle puts the vertices of a node.
+func (p *picture) circle(node int, c point, ring, outer float64) {
+	ranks := p.t.NodeRanks(node)
+	angle := map[int]float64{}
+	turn := func(a, r float64) point { return point{c.x + r*math.Sin(a), c.y - r*math.Cos(a)} }
+	for i, r := range ranks {
+		angle[r] = 2 * math.Pi * float64(i) / float64(len(ranks))
+		p.at[r] = turn(angle[r], ring)
+		if len(ranks) == 1 {
+			p.at[r] = c
+		}
+	}
+	var switches, nics []int
+	for v := len(p.t.Ranks); v < len(p.t.Vertices); v++ {
+		switch x := p.t.Vertices[v]; {
+		case x.Node != node:
+		case x.Kind == topologies.Switch:
+			switches = append(switches, v)
+		case x.Kind == topologies.NIC:
+			nics = append(nics, v)
+		}
+	}
+	for i, v := range switches {
+		p.at[v] = c
+		if n := len(switches); n > 1 {
+			p.at[v] = turn(p.mean(v, angle, 2*math.Pi*float64(i)/float64(n)), ring/2)
+		}
+	}
+	crowd := map[int]float64{} // NICs at the same angle stand beside each other
+	for i, v := range nics {
+		a := p.mean(v, angle, 2*math.Pi*float64(i)/float64(len(nics)))
+		at := int(math.Round(a * 100))
+		p.at[v] = turn(a+crowd[at], outer)
+		crowd[at] += (boxWidth + 8) / outer
+	}
+}
+
+// mean is the angle of the GPUs that a vertex has edges from; other where it
+// has none or they are all round.
+func (p *picture) mean(v int, angle map[int]float64, other float64) float64 {
+	x, y := 0.0, 0.0
+	for _, e := range p.t.In(v) {
+		if a, ok := angle[p.t.Edges[e].From]; ok {
+			x, y = x+math.Sin(a), y+math.Cos(a)
+		}
+	}
+	if math.Hypot(x, y) < 1e-6 {
+		return other
+	}
+	return math.Atan2(x, y)
+}
+
+// links draws lines as wide as their links are many, faint where there are many
+// lines.
+func (p *picture) links(b *strings.Builder) {
+	for _, l := range linksOf(p.t) {
+		from, ok := p.at[l.a]
+		to, has := p.at[l.b]
+		if !ok || !has {
+			continue
+		}
+		fmt.Fprintf(b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s" stroke-width="%.1f" stroke-opacity="0.6"`,
+			from.x, from.y, to.x, to.y, colours[l.Kind], 1+math.Min(math.Log2(float64(l.Count)+1)-1, 4))
+		if !l.both {
+			b.WriteString(` marker-end="url(#arrow)"`)
+		}
+		fmt.Fprintf(b, "><title>%s</title></line>\n", escape(p.t.Vertices[l.a].Name+" to "+p.t.Vertices[l.b].Name+": "+l.Kind.String()+", "+l.wire()))
+	}
+}
+
+func (p *picture) vertex(b *strings.Builder, v int) {
+	at, ok := p.at[v]
+	if !ok {
+		return
+	}
+	x := p.t.Vertices[v]
+	name := x.Name
+	if len([]rune(name)) > 12 {
+		name = string([]rune(name)[:11]) + "…"
+	}
+	fmt.Fprintf(b, `<g><title>%s</title><rect x="%.1f" y="%.1f" width="%d" height="%d" rx="%d" fill="%s" stroke="#37474f"/><text x="%.1f" y="%.1f" text-anchor="middle">%s</text></g>`+"\n",
+		escape(x.Name), at.x-boxWidth/2, at.y-boxHeight/2, boxWidth, boxHeight, 3+8*int(x.Kind&1), fills[x.Kind], at.x, at.y+4, escape(name))
+}
+
+// legend names the colours that are there.
+func (p *picture) legend(b *strings.Builder) {
+	x := float64(margin)
+	for _, c := range classes(linksOf(p.t)) {
+		text := c[0].Kind.String() + " " + c[0].wire()
+		fmt.Fprintf(b, `<line x1="%.0f" y1="%.0f" x2="%.0f" y2="%.0f" stroke="%s" stroke-width="3"/><text x="%.0f" y="%.0f">%s</text>`+"\n",
+			x, p.height-margin, x+20, p.height-margin, colours[c[0].Kind], x+26, p.height-margin+4, escape(text))
+		x += 40 + 6.2*float64(len(text))
+		if x > p.width-100 {
+			break
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package topologies
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// Finding is something about a topology that is allowed, and worth a look.
+type Finding struct {
+	Line int    // of the file; 0 where no line is to blame
+	Key  string // dotted, as in Error; empty for the system as a whole
+	Msg  string
+}
+
+// Lint resolves a topology and looks it over. Findings are sorted by line; a
+// generator has none that are the file's.
+func Lint(arg string, o Options) (*Topology, []Finding, error) {
+	t, err := Resolve(arg, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []Finding
+	if kind, _, ok := strings.Cut(arg, ":"); !ok || !generatorKind(kind) {
+		file, text, err := open(arg)
+		if err != nil {
+			return nil, nil, err
+		}
+		b, r, err := readBlueprint(file, text)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(append(r.unmeasured(), r.strayCables(b, t.Nodes)...), r.narrowBuses(b)...)
+	}
+	for _, rule := range lints {
+		for _, msg := range rule(t) {
+			all = append(all, Finding{Msg: msg})
+		}
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[i].Line < all[j].Line })
+	return t, all, nil
+}
+
+// doubts are words of a source that is no measurement and no data sheet.
+var doubts = []string{"not measured", "assumed", "inferred", "general knowledge"}
+
+func (r *reader) unmeasured() (all []Finding) {
+	for _, n := range r.notes {
+		for _, d := range doubts {
+			if strings.Contains(n.text, d) {
+				all = append(all, Finding{n.line, n.key, "a number here is " + d + ": " + n.text})
+				break
+			}
+		}
+	}
+	return all
+}
+
+// strayCables are those of [[fabric.direct]] that lead to nodes there are none
+// of.
+func (r *reader) strayCables(b *blueprint, nodes int) (all []Finding) {
+	if b.fabric == nil {
+		return nil
+	}
+	told := map[int]bool{}
+	for _, c := range b.fabric.cables {
+		for _, p := range c.nodes {
+			if n := max(p[0], p[1]); n >= nodes && !told[n] {
+				told[n] = true
+				all = append(all, Finding{lineOf(r.lines, "fabric.direct"), "fabric.direct", fmt.Sprintf("a cable leads to node %d, and there are %d nodes: it is left out", n, nodes)})
+			}
+		}
+	}
+	return all
+}
+
+// narrowBuses are NICs that GPUs cannot fill.
+func (r *reader) narrowBuses(b *blueprint) (all []Finding) {
+	for _, k := range b.kinds {
+		for _, n := range k.nics {
+			if n.bus < n.bandwidth {
+				all = append(all, Finding{lineOf(r.lines, k.at("nic")), k.at("nic"), fmt.Sprintf("nic %d carries %v, and the way to it %v", n.number, n.bandwidth, n.bus)})
+			}
+		}
+	}
+	return all
+}
+
+// lints is the table of rules on a system as a whole.
+var lints = []func(*Topology) []string{lopsided, uneven, overfed, idleSwitches}
+
+// lopsided tells of GPUs whose link is not the same both ways.
+func lopsided(t *Topology) []string {
+	rate := map[[2]int]units.Bandwidth{}
+	for _, e := range t.Edges {
+		if max(e.From, e.To) < len(t.Ranks) {
+			rate[[2]int{e.From, e.To}] += e.Bandwidth
+		}
+	}
+	first, count := "", 0
+	for _, e := range t.Edges {
+		a, b := e.From, e.To
+		if max(a, b) >= len(t.Ranks) {
+			continue
+		}
+		if back := rate[[2]int{b, a}]; rate[[2]int{a, b}] > back {
+			if count++; count == 1 {
+				first = fmt.Sprintf("%s sends %s %v, and gets %v back", t.name(a), t.name(b), rate[[2]int{a, b}], back)
+			}
+		}
+	}
+	return andMore(first, count)
+}
+
+// inside is what each rank sends and receives within its node.
+func (t *Topology) inside() (out, in []units.Bandwidth) {
+	out, in = make([]units.Bandwidth, len(t.Ranks)), make([]units.Bandwidth, len(t.Ranks))
+	for _, e := range t.Edges {
+		if e.Kind == Net {
+			continue
+		}
+		if e.From < len(t.Ranks) {
+			out[e.From] += e.Bandwidth
+		}
+		if e.To < len(t.Ranks) {
+			in[e.To] += e.Bandwidth
+		}
+	}
+	return out, in
+}
+
+// uneven tells of GPUs of a node that send more than others.
+func uneven(t *Topology) []string {
+	out, _ := t.inside()
+	first, count := "", 0
+	for r := 1; r < len(out); r++ {
+		if t.Ranks[r].Node == t.Ranks[r-1].Node && out[r] != out[r-1] {
+			if count++; count == 1 {
+				first = fmt.Sprintf("%s can send %v inside its node, and %s %v", t.name(r), out[r], t.name(r-1), out[r-1])
+			}
+		}
+	}
+	return andMore(first, count)
+}
+
+// overfed tells of GPUs whose links carry more than their memory.
+func overfed(t *Topology) []string {
+	out, in := t.inside()
+	first, count := "", 0
+	for r, rank := range t.Ranks {
+		if rank.Memory > 0 && out[r]+in[r] > rank.Memory {
+			if count++; count == 1 {
+				first = fmt.Sprintf("the links of %s carry %v both ways, and its memory %v", t.name(r), out[r]+in[r], rank.Memory)
+			}
+		}
+	}
+	return andMore(first, count)
+}
+
+// idleSwitches tells of switches that join nothing.
+func idleSwitches(t *Topology) []string {
+	first, count := "", 0
+	for v, x := range t.Vertices {
+		if x.Kind == Switch && len(t.Out(v))+len(t.In(v)) < 4 {
+			if count++; count == 1 {
+				first = fmt.Sprintf("%s joins fewer than two things", t.name(v))
+			}
+		}
+	}
+	return andMore(first, count)
+}
+
+func andMore(first string, count int) []string {
+	switch count {
+	case 0:
+		return nil
+	case 1:
+		return []string{first}
+	}
+	return []string{fmt.Sprintf("%s; %d more are like this", first, count-1)}
+}
