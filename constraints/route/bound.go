@@ -1,0 +1,262 @@
+package route
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Refutation is why no routing answers a query: an argument that needs no
+// solver.
+type Refutation struct {
+	Reason string // in a sentence
+}
+
+// demands are the conditions that flows must meet, the likeliest to fail first:
+// what each rank wants, what each rank has, what sets of ranks want.
+func (p *problem) demands() []demand {
+	n := p.net.ranks
+	into := make([]demand, n)
+	outof := make([]demand, n)
+	single := make([]bool, n)
+	for r := range n {
+		into[r] = demand{from: make([]int64, n), into: make([]int64, n), set: []int{r}, kind: intoRank}
+		outof[r] = demand{from: make([]int64, n), into: make([]int64, n), set: []int{r}, kind: outOf}
+		single[r] = true
+	}
+	for i := range p.items {
+		it := &p.items[i]
+		others := it.elsewhere()
+		single[it.source] = single[it.source] && len(others) <= 1
+		for _, r := range others {
+			into[r].from[it.source]++
+			into[r].into[r]++
+			into[r].need++
+			outof[it.source].from[it.source]++
+			outof[it.source].into[r]++
+			outof[it.source].need++
+		}
+	}
+	var all []demand
+	for r := range n {
+		if into[r].need > 0 {
+			all = append(all, into[r])
+		}
+	}
+	for r := range n {
+		if single[r] && outof[r].need > 0 {
+			all = append(all, outof[r])
+		}
+	}
+	return append(all, p.setDemands()...)
+}
+
+// everySet is up to how many ranks all sets of them are looked at.
+const everySet = 8
+
+// setDemands are the chunks that must come into a set of ranks at least once.
+func (p *problem) setDemands() []demand {
+	n := p.net.ranks
+	var all []demand
+	try := func(in func(r int) bool) {
+		d := demand{from: make([]int64, n), into: make([]int64, n), kind: intoSet}
+		for r := range n {
+			if in(r) {
+				d.set = append(d.set, r)
+			}
+		}
+		if len(d.set) < 2 || len(d.set) == n {
+			return // of one rank it is known
+		}
+		for i := range p.items {
+			it := &p.items[i]
+			if in(it.source) {
+				continue
+			}
+			for _, r := range it.wanted {
+				if in(r) {
+					d.from[it.source]++
+					d.need++
+					break
+				}
+			}
+		}
+		for _, r := range d.set {
+			d.into[r] = d.need
+		}
+		if d.need > 0 {
+			all = append(all, d)
+		}
+	}
+	p.eachSet(try)
+	return all
+}
+
+// eachSet calls yield with sets of ranks: all of them where there are few ranks,
+// else every node and its complement, every rank and its.
+func (p *problem) eachSet(yield func(in func(r int) bool)) {
+	n := p.net.ranks
+	if n <= everySet {
+		for set := range 1 << n {
+			yield(func(r int) bool { return set>>r&1 == 1 })
+		}
+		return
+	}
+	for a := range n {
+		yield(func(r int) bool { return r == a })
+		yield(func(r int) bool { return r != a })
+	}
+	ranks := p.Topology.Ranks
+	for node := range p.Topology.Nodes {
+		yield(func(r int) bool { return ranks[r].Node == node })
+		yield(func(r int) bool { return ranks[r].Node != node })
+	}
+}
+
+// distant is a chunk that cannot come far enough in the steps there are.
+func (p *problem) distant() *Refutation {
+	for i := range p.items {
+		it := &p.items[i]
+		for _, r := range it.elsewhere() {
+			switch d := p.net.dist[it.source][r]; {
+			case d < 0:
+				return &Refutation{fmt.Sprintf("no way leads from rank %d to rank %d", it.source, r)}
+			case int(d) > p.Steps:
+				return &Refutation{fmt.Sprintf("rank %d is %d sends away from rank %d, and there are %d steps", r, d, it.source, p.Steps)}
+			}
+		}
+	}
+	return nil
+}
+
+// splitter is the flow bound of a problem, asked for one way of splitting the
+// rounds among the steps after another.
+type splitter struct {
+	p       *problem
+	u       *unrolled
+	demands []demand
+	order   []int // demands, the one that failed last first
+}
+
+func (p *problem) splitter() *splitter {
+	demands := p.demands()
+	return &splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: rising(len(demands))}
+}
+
+// refute is the first demand that a split of the rounds does not meet.
+func (s *splitter) refute(rounds []int) *demand {
+	s.u.split(rounds)
+	for i, at := range s.order {
+		if d := &s.demands[at]; !s.u.met(d) {
+			copy(s.order[1:i+1], s.order[:i])
+			s.order[0] = at
+			return d
+		}
+	}
+	return nil
+}
+
+// maxSplits is up to how many ways of splitting the rounds are looked at one by
+// one.
+const maxSplits = 3000
+
+// splits lists the ways of splitting rounds among steps, the evenest first in
+// the sense that later steps get the first rounds over; nil where there are too many.
+func splits(steps, rounds int) [][]int {
+	count := 1
+	for k := 1; k < steps; k++ { // rounds-1 over steps-1
+		count = count * (rounds - k) / k
+		if count > maxSplits {
+			return nil
+		}
+	}
+	var all [][]int
+	now := make([]int, steps)
+	var fill func(at, left int)
+	fill = func(at, left int) {
+		if at == steps-1 {
+			now[at] = left
+			all = append(all, append([]int(nil), now...))
+			return
+		}
+		for n := 1; n <= left-(steps-1-at); n++ {
+			now[at] = n
+			fill(at+1, left-n)
+		}
+	}
+	fill(0, rounds)
+	return all
+}
+
+// bound finds the splits that no flow excludes, or why there are none. Where
+// there are too many to look at, open is nil and the refutation one that covers
+// all of them, or nil.
+func (p *problem) bound() (open [][]int, refuted *Refutation) {
+	if r := p.distant(); r != nil {
+		return nil, r
+	}
+	return p.openSplits(p.splitter())
+}
+
+// openSplits is bound's second part.
+func (p *problem) openSplits(s *splitter) (open [][]int, refuted *Refutation) {
+	all := splits(p.Steps, p.Rounds)
+	if all == nil {
+		most := make([]int, p.Steps) // no step has more, whatever the others
+		for i := range most {
+			most[i] = p.Rounds - p.Steps + 1
+		}
+		if d := s.refute(most); d != nil {
+			return nil, &Refutation{p.tell(d)}
+		}
+		return nil, p.whole(s.demands)
+	}
+	var last *demand
+	for _, rounds := range all {
+		if d := s.refute(rounds); d != nil {
+			last = d
+		} else {
+			open = append(open, rounds)
+		}
+	}
+	if len(open) > 0 {
+		return open, nil
+	}
+	text := p.tell(last)
+	if len(all) > 1 {
+		text = fmt.Sprintf("however the %d rounds are split among %d steps: %s, or the like", p.Rounds, p.Steps, text)
+	}
+	return nil, &Refutation{text}
+}
+
+// whole bounds by what links carry in all rounds together, whatever the steps:
+// as if the last step had all rounds, with every way short enough.
+func (p *problem) whole(demands []demand) *Refutation {
+	one := *p
+	one.Steps = 1
+	s := &splitter{p: &one, u: p.net.unroll(1), demands: demands, order: rising(len(demands))}
+	// One step of all rounds, in which chunks may pass through ranks.
+	u := s.u
+	for r := range p.net.ranks {
+		u.g.Arc(u.rank(r, 1), u.rank(r, 0), int64(1)<<40)
+	}
+	if d := s.refute([]int{p.Rounds}); d != nil {
+		return &Refutation{p.tell(d)}
+	}
+	return nil
+}
+
+// tell puts a demand that is not met in words.
+func (p *problem) tell(d *demand) string {
+	chunks := "chunks"
+	if d.need == 1 {
+		chunks = "chunk"
+	}
+	within := fmt.Sprintf("in %d steps of %d rounds", p.Steps, p.Rounds)
+	switch d.kind {
+	case intoRank:
+		return fmt.Sprintf("the %d %s for rank %d can't all reach it %s", d.need, chunks, d.set[0], within)
+	case outOf:
+		return fmt.Sprintf("the %d %s of rank %d can't all reach the others %s", d.need, chunks, d.set[0], within)
+	}
+	return fmt.Sprintf("the %d %s that must come into ranks %s can't all %s", d.need, chunks, strings.Trim(fmt.Sprint(d.set), "[]"), within)
+}

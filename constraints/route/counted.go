@@ -1,0 +1,194 @@
+package route
+
+import (
+	"github.com/colltune/colltune/constraints"
+)
+
+// counted is the encoding for chunks that each have one place to go: those of a
+// source are one flow, of which only the number matters, over the network
+// unrolled in steps.
+//
+//	sent(u, l, t)   chunks of source u over lane l in step t, in order encoding
+//	what leaves a rank up to step t ≤ what came to it before step t
+//	what comes to a rank, less what leaves it = what it wants of u
+//
+// Any such flow comes apart into ways from the source to who wants a chunk.
+type counted struct {
+	p      *problem
+	f      *constraints.Formula
+	rounds []constraints.Int
+	groups []group
+}
+
+// group is the chunks of a source.
+type group struct {
+	source int
+	items  [][]int // by rank that wants them
+	total  int
+	sent   [][]constraints.Int // by lane and step
+}
+
+// counts tells whether every chunk has one place to go.
+func (p *problem) counts() bool {
+	for i := range p.items {
+		if len(p.items[i].elsewhere()) > 1 {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *problem) encodeCounted(name string, open [][]int) *counted {
+	e := &counted{p: p, f: constraints.NewFormula(name)}
+	e.rounds = stateRounds(e.f, p, open)
+	at := map[int]int{}
+	for x := range p.items {
+		it := &p.items[x]
+		others := it.elsewhere()
+		if len(others) == 0 {
+			continue
+		}
+		i, ok := at[it.source]
+		if !ok {
+			i = len(e.groups)
+			at[it.source] = i
+			e.groups = append(e.groups, group{source: it.source, items: make([][]int, p.net.ranks)})
+		}
+		e.groups[i].items[others[0]] = append(e.groups[i].items[others[0]], x)
+		e.groups[i].total++
+	}
+	for i := range e.groups {
+		e.state(&e.groups[i])
+	}
+	e.links()
+	return e
+}
+
+// state states one source's flow.
+func (e *counted) state(g *group) {
+	p, f := e.p, e.f
+	n, steps := p.net.ranks, p.Steps
+	left := make([]int, n)      // sends to the nearest rank that wants some
+	through := make([][]int, n) // by rank and step: the most that can still use it
+	for r := range n {
+		left[r] = steps + 1
+		through[r] = make([]int, steps+1)
+		for w, items := range g.items {
+			if d := p.net.dist[r][w]; d >= 0 && len(items) > 0 {
+				left[r] = min(left[r], int(d))
+				for t := range through[r] {
+					if t+int(d) <= steps {
+						through[r][t] += len(items)
+					}
+				}
+			}
+		}
+	}
+	for _, l := range p.net.lanes {
+		row := make([]constraints.Int, steps)
+		width := g.total
+		for _, at := range l.links {
+			width = min(width, p.net.links[at].capacity*(p.Rounds-steps+1))
+		}
+		for t := range row {
+			d := p.net.dist[g.source][l.from]
+			if d < 0 || int(d) > t || int(l.to) == g.source || t+1+left[l.to] > steps {
+				continue
+			}
+			row[t] = f.Int("", 0, min(width, through[l.to][t+1]))
+		}
+		g.sent = append(g.sent, row)
+	}
+	for r := range n {
+		var came, left []constraints.Term // up to this step; what left counts against it
+		for t := range steps {
+			for _, l := range p.net.out[r] {
+				left = append(left, g.sent[l][t].Terms(1)...)
+			}
+			// what leaves up to step t came before it
+			if r != g.source && len(left) > 0 {
+				terms := append([]constraints.Term(nil), left...)
+				for _, c := range came {
+					terms = append(terms, constraints.Term{Weight: -1, Lit: c.Lit})
+				}
+				f.SumAtMost(0, terms...)
+			}
+			for _, l := range p.net.in[r] {
+				came = append(came, g.sent[l][t].Terms(1)...)
+			}
+		}
+		want := len(g.items[r])
+		if r == g.source {
+			f.SumExactly(g.total, left...)
+			continue
+		}
+		for _, l := range left {
+			came = append(came, constraints.Term{Weight: -1, Lit: l.Lit})
+		}
+		f.SumExactly(want, came...)
+	}
+}
+
+// links keeps what passes a link in a step within its capacity.
+func (e *counted) links() {
+	p := e.p
+	for _, at := range p.net.tight() {
+		l := &p.net.links[at]
+		for t := range p.Steps {
+			var terms []constraints.Term
+			for _, on := range l.lanes {
+				for i := range e.groups {
+					terms = append(terms, e.groups[i].sent[on][t].Terms(1)...)
+				}
+			}
+			capacity(e.f, terms, len(terms), l.capacity, e.rounds[t])
+		}
+	}
+}
+
+// schedule reads a model: it takes each source's flow apart into the ways of its
+// chunks, one after the other.
+func (e *counted) schedule(model []bool) Schedule {
+	p := e.p
+	s := make(Schedule, p.Steps)
+	for t := range s {
+		s[t].Rounds = e.rounds[t].Value(model)
+	}
+	for i := range e.groups {
+		g := &e.groups[i]
+		count := make([][]int, len(p.net.lanes))
+		for l := range count {
+			count[l] = make([]int, p.Steps)
+			for t := range count[l] {
+				count[l][t] = g.sent[l][t].Value(model)
+			}
+		}
+		for r, items := range g.items {
+			for _, x := range items {
+				for _, h := range p.back(g.source, r, count) {
+					l := p.net.lanes[h.lane]
+					s[h.step].Sends = append(s[h.step].Sends, Send{Item: x, From: int(l.from), To: int(l.to)})
+				}
+			}
+		}
+	}
+	return p.prune(s)
+}
+
+// back follows one chunk of a flow from where it ends to its source, latest
+// step first, and takes it out of the counts. Conservation in time makes sure
+// that there is always a step before: what left a rank had come there.
+func (p *problem) back(source, rank int, count [][]int) []hop {
+	var hops []hop
+	for t := p.Steps - 1; rank != source && t >= 0; t-- {
+		for _, l := range p.net.in[rank] {
+			if count[l][t] > 0 {
+				count[l][t]--
+				hops = append(hops, hop{l, t})
+				rank = int(p.net.lanes[l].from)
+				break
+			}
+		}
+	}
+	return hops
+}

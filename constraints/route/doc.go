@@ -1,0 +1,29 @@
+// Package route finds routings that nobody wrote, and says where there are none:
+// the synthesis of SCCL (Cai et al., PPoPP 2021), with chunks C, steps S and
+// rounds R.
+//
+//	step 1 (2 rounds)        step 2 (1 round)
+//	0 ──x,y──▶ 1             1 ──x──▶ 2          all that a step sends was there
+//	0 ──z────▶ 3             3 ──z──▶ 2          before it
+//
+// A step takes rounds; in a round a link carries ⌊bandwidth ÷ unit⌋ chunks,
+// whichever lanes from rank to rank they take. S stands for latency, R/C for
+// bandwidth.
+//
+//	query ─▶ bound ─▶ flow ─▶ encoding ─▶ solvers ─▶ schedule ─▶ replay ─▶ program
+//	           │ unsat   │ sat              │ unsat, timeout       checks, on the
+//	           ▼         ▼                  ▼                      topology alone
+//
+// A query is refuted by distances, and by maximum flows over the network
+// unrolled in steps, wherever these can; only what is left is a solver's. Chunks
+// with one destination each are counted, not named: with one source or one
+// destination in all they need no solver. What is combined in one place
+// (reduce, reducescatter) is what is spread from there, backwards.
+//
+// Invariants: no schedule leaves the package that Replay has not judged by the
+// topology and the collective's postcondition; Unsat is a bound's word or a
+// solver's, and Answer.By says whose; nothing is called optimal that is not
+// proved.
+//
+// It measures nothing, and schedules no threadblocks: that is the compiler's.
+package route

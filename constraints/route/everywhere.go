@@ -1,0 +1,195 @@
+package route
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/constraints"
+)
+
+// everywhere answers a query of chunks that are combined and wanted in more
+// than one place, allreduce above all: by a reducescatter and an allgather one
+// after the other where such are found, else by one routing that may do both at
+// a time. Only the bound, or that second question, can say that there is none.
+func (p *problem) everywhere(ctx context.Context, s *constraints.Solvers) (Answer, error) {
+	open, refuted := p.boundSums()
+	if refuted != nil {
+		return Answer{Status: constraints.Unsat, By: Bound, Detail: refuted.Reason}, nil
+	}
+	sched, by, err := p.composed(ctx, s)
+	if err != nil || sched != nil {
+		return Answer{Status: constraints.Sat, By: by, Schedule: sched}, err
+	}
+	e := p.encodeDirect(p.name(), open)
+	got, err := s.Solve(ctx, e.f)
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{Status: got.Status, By: got.By, Detail: got.Detail}
+	if got.Status == constraints.Sat {
+		a.Schedule = p.thin(e.schedule(got.Model))
+	}
+	return a, nil
+}
+
+// part is how many steps and rounds the first of two phases has.
+type part struct{ steps, rounds int }
+
+// composed looks for a reducescatter and an allgather that together keep to the
+// query's steps and rounds; nil where the chunks can't be shared out evenly or
+// no two are found.
+func (p *problem) composed(ctx context.Context, s *constraints.Solvers) (Schedule, string, error) {
+	n := p.net.ranks
+	if p.Collective.Name != "allreduce" || p.Collective.Chunks%n != 0 {
+		return nil, "", nil
+	}
+	var parts []part
+	for steps := 1; steps < p.Steps; steps++ {
+		for rounds := steps; p.Rounds-rounds >= p.Steps-steps; rounds++ {
+			parts = append(parts, part{steps, rounds})
+		}
+	}
+	off := func(a part) int {
+		return max(2*a.steps-p.Steps, p.Steps-2*a.steps) + max(2*a.rounds-p.Rounds, p.Rounds-2*a.rounds)
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(off(a), off(b)) })
+	phase := func(name string, a part) (*problem, error) {
+		c, err := collective.New(collective.Spec{Name: name, Ranks: n, Chunks: p.Collective.Chunks / n})
+		if err != nil {
+			return nil, err
+		}
+		q := p.Query
+		q.Collective, q.Steps, q.Rounds, q.Unit = c, a.steps, a.rounds, p.net.unit
+		return newProblem(q)
+	}
+	for _, a := range parts {
+		first, err := phase("reducescatter", a)
+		if err != nil {
+			return nil, "", err
+		}
+		second, err := phase("allgather", part{p.Steps - a.steps, p.Rounds - a.rounds})
+		if err != nil {
+			return nil, "", err
+		}
+		if _, no := first.dual().bound(); no != nil {
+			continue
+		}
+		if _, no := second.bound(); no != nil {
+			continue
+		}
+		one, err := first.collect(ctx, s)
+		if err != nil {
+			return nil, "", err
+		}
+		if one.Status != constraints.Sat {
+			continue
+		}
+		two, err := second.spread(ctx, s)
+		if err != nil {
+			return nil, "", err
+		}
+		if two.Status != constraints.Sat {
+			continue
+		}
+		by := two.By
+		if one.By != two.By {
+			by = one.By + "+" + two.By
+		}
+		// Items are numbered alike: by rank and by chunk, as places of the data.
+		return append(one.Schedule, two.Schedule...), by, nil
+	}
+	return nil, "", nil
+}
+
+// boundSums finds the splits of rounds that are not excluded for sums wanted
+// everywhere:
+//
+//   - what any rank contributes must come to any other that wants the sum
+//   - out of every set of ranks and into every set must come as many chunks as
+//     the data have
+//   - each chunk takes 2(n-1) sends: by the time some rank first has the whole
+//     sum all others have sent once, and after that all others receive
+func (p *problem) boundSums() (open [][]int, refuted *Refutation) {
+	spread := *p
+	spread.items = nil
+	everyone := true
+	for _, it := range p.items {
+		for r := range p.net.ranks {
+			spread.items = append(spread.items, item{source: r, index: it.index, wanted: it.wanted})
+		}
+		everyone = everyone && len(it.wanted) == p.net.ranks
+	}
+	if r := spread.distant(); r != nil {
+		return nil, r
+	}
+	if n := p.net.ranks; everyone {
+		room := 0
+		for _, l := range p.net.links {
+			if int(l.to) < n {
+				room += l.capacity * p.Rounds
+			}
+		}
+		if sends := len(p.items) * 2 * (n - 1); sends > room {
+			return nil, &Refutation{fmt.Sprintf("%d chunks take at least %d sends, 2(n-1) each, and the links into all ranks carry %d in %d rounds", len(p.items), sends, room, p.Rounds)}
+		}
+	}
+	demands := p.crossings()
+	return p.openSplits(&splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: rising(len(demands))})
+}
+
+// crossings are the demands of sums: as many chunks as are wanted inside must
+// come in from outside a set.
+func (p *problem) crossings() []demand {
+	n := p.net.ranks
+	var all []demand
+	try := func(in func(r int) bool) {
+		d := demand{from: make([]int64, n), into: make([]int64, n), kind: intoSet}
+		for _, it := range p.items {
+			if slices.ContainsFunc(it.wanted, in) {
+				d.need++
+			}
+		}
+		for r := range n {
+			if in(r) {
+				d.set = append(d.set, r)
+				d.into[r] = d.need
+			} else {
+				d.from[r] = d.need
+			}
+		}
+		if len(d.set) > 0 && len(d.set) < n && d.need > 0 {
+			all = append(all, d)
+		}
+	}
+	p.eachSet(try)
+	return all
+}
+
+// thin drops sends one by one as long as the schedule stays right.
+func (p *problem) thin(s Schedule) Schedule {
+	items := p.names()
+	for i := range s {
+		for j := 0; j < len(s[i].Sends); {
+			less := slices.Clone(s)
+			less[i].Sends = slices.Delete(slices.Clone(s[i].Sends), j, j+1)
+			if Replay(p.Query, p.net.unit, items, less) == nil {
+				s = less
+			} else {
+				j++
+			}
+		}
+	}
+	return s
+}
+
+// names are the items as Replay takes them.
+func (p *problem) names() []Item {
+	var items []Item
+	for _, it := range p.items {
+		items = append(items, Item{it.source, it.index})
+	}
+	return items
+}

@@ -1,0 +1,183 @@
+package route
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/internal/units"
+)
+
+// Answer is what a query came to.
+type Answer struct {
+	Status constraints.Status
+	// By is who said so: "bound", or the solver that found the routing or that
+	// there is none.
+	By       string
+	Detail   string   // Unsat by a bound: the argument; Timeout: which limit
+	Schedule Schedule // Sat: it has passed Replay
+	Items    []Item   // what its sends speak of
+	Unit     units.Bandwidth
+	Seconds  float64
+}
+
+// Bound is what Answer.By says where an argument was enough.
+const Bound = "bound"
+
+// Find answers a query. A routing has been replayed on the topology before
+// anyone sees it. That there is none is a bound's word, or a solver's. The
+// error says that the query makes no sense, or that all solvers failed.
+func Find(ctx context.Context, s *constraints.Solvers, q Query) (Answer, error) {
+	start := time.Now()
+	p, err := newProblem(q)
+	if err != nil {
+		return Answer{}, err
+	}
+	a, err := p.find(ctx, s)
+	if err != nil {
+		return Answer{}, err
+	}
+	a.Unit = p.net.unit
+	a.Items = p.names()
+	if a.Status == constraints.Sat {
+		if err := Replay(q, a.Unit, a.Items, a.Schedule); err != nil {
+			return Answer{}, fmt.Errorf("routing by %s: %w", a.By, err)
+		}
+	}
+	a.Seconds = time.Since(start).Seconds()
+	return a, nil
+}
+
+func (p *problem) find(ctx context.Context, s *constraints.Solvers) (Answer, error) {
+	if p.reduces {
+		return p.collect(ctx, s)
+	}
+	return p.spread(ctx, s)
+}
+
+// spread answers a query of chunks that are copied.
+func (p *problem) spread(ctx context.Context, s *constraints.Solvers) (Answer, error) {
+	open, refuted := p.bound()
+	if refuted != nil {
+		return Answer{Status: constraints.Unsat, By: Bound, Detail: refuted.Reason}, nil
+	}
+	if sched, ok := p.byFlow(open); ok {
+		return Answer{Status: constraints.Sat, By: Bound, Schedule: sched}, nil
+	}
+	name := p.name()
+	var f *constraints.Formula
+	var read func([]bool) Schedule
+	if p.counts() {
+		e := p.encodeCounted(name, open)
+		f, read = e.f, e.schedule
+	} else {
+		e := p.encodeNamed(name, open)
+		f, read = e.f, e.schedule
+	}
+	got, err := s.Solve(ctx, f)
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{Status: got.Status, By: got.By, Detail: got.Detail}
+	if got.Status == constraints.Sat {
+		a.Schedule = read(got.Model)
+	}
+	return a, nil
+}
+
+// byFlow answers without a solver where all chunks have one source or one
+// destination: then the flow that the bound found is a routing.
+func (p *problem) byFlow(open [][]int) (Schedule, bool) {
+	if len(open) == 0 || !p.counts() {
+		return nil, false
+	}
+	source, dest := -1, -1 // -2: several
+	waiting := map[[2]int][]int{}
+	d := demand{from: make([]int64, p.net.ranks), into: make([]int64, p.net.ranks)}
+	for x := range p.items {
+		it := &p.items[x]
+		for _, r := range it.elsewhere() {
+			if source = only(source, it.source); dest == -2 {
+				dest = -2
+			} else {
+				dest = only(dest, r)
+			}
+			waiting[[2]int{it.source, r}] = append(waiting[[2]int{it.source, r}], x)
+			d.from[it.source]++
+			d.into[r]++
+			d.need++
+		}
+	}
+	if source == -2 && dest == -2 {
+		return nil, false
+	}
+	u := p.net.unroll(p.Steps)
+	u.split(open[0])
+	if !u.met(&d) {
+		return nil, false
+	}
+	s := make(Schedule, p.Steps)
+	for t, n := range open[0] {
+		s[t].Rounds = n
+	}
+	ok := u.paths(func(from, to int, hops []hop) {
+		k := [2]int{from, to}
+		x := waiting[k][0]
+		waiting[k] = waiting[k][1:]
+		for _, h := range hops {
+			l := p.net.lanes[h.lane]
+			s[h.step].Sends = append(s[h.step].Sends, Send{Item: x, From: int(l.from), To: int(l.to)})
+		}
+	})
+	return p.prune(s), ok
+}
+
+// only is a value seen again and again: -1 before the first, -2 after another.
+func only(was, now int) int {
+	if was == -1 || was == now {
+		return now
+	}
+	return -2
+}
+
+// collect answers a query of chunks that are combined in one place: it is that
+// of spreading them from there, with time and links turned round.
+func (p *problem) collect(ctx context.Context, s *constraints.Solvers) (Answer, error) {
+	for _, it := range p.items {
+		if len(it.wanted) > 1 {
+			return p.everywhere(ctx, s)
+		}
+	}
+	a, err := p.dual().spread(ctx, s)
+	a.Schedule = a.Schedule.reversed()
+	return a, err
+}
+
+// dual is the problem of spreading what is to be combined, from where it is
+// wanted, on the network turned round.
+func (p *problem) dual() *problem {
+	dual := *p
+	dual.reduces = false
+	dual.net = p.net.reversed()
+	dual.items = make([]item, len(p.items))
+	for i, it := range p.items {
+		dual.items[i] = item{source: it.wanted[0], index: it.index, wanted: rising(p.net.ranks)}
+	}
+	dual.classes = nil
+	dual.classify()
+	return &dual
+}
+
+// name is what dumps call the query.
+func (p *problem) name() string {
+	return fmt.Sprintf("%s on %s: %d chunks, %d steps, %d rounds", p.Collective.Name, p.Topology.Name, p.Collective.Chunks, p.Steps, p.Rounds)
+}
+
+func rising(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}

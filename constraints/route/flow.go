@@ -1,0 +1,177 @@
+package route
+
+import (
+	"slices"
+
+	"github.com/colltune/colltune/constraints/maxflow"
+)
+
+// unrolled is the network unrolled over the steps, as a flow network: a copy of
+// every rank before the first step and after each, joined by what it keeps, and
+// a copy of what lies between the ranks for each step.
+//
+//	before      step 1       after      step 2
+//	rank 0 ──────────────▶ rank 0 ──────────────▶ …    keeps: any number
+//	   └───▶ switch ───▶ rank 1 ───▶ switch ───▶ …     links: capacity × rounds
+type unrolled struct {
+	net    *network
+	steps  int
+	g      *maxflow.Graph
+	inner  int     // vertices that are no ranks
+	links  [][]int // arcs, by step and link
+	feed   []int   // arcs from the source to every rank before the first step
+	drain  []int   // arcs from every rank after the last step to the sink
+	source int
+	sink   int
+}
+
+func (n *network) unroll(steps int) *unrolled {
+	u := &unrolled{net: n, steps: steps, inner: n.vertices - n.ranks}
+	ranks := n.ranks * (steps + 1)
+	u.source = ranks + u.inner*steps
+	u.sink = u.source + 1
+	u.g = maxflow.New(u.sink + 1)
+	for s := range steps {
+		arcs := make([]int, len(n.links))
+		for i, l := range n.links {
+			arcs[i] = u.g.Arc(u.vertex(l.from, s, s), u.vertex(l.to, s, s+1), 0)
+		}
+		u.links = append(u.links, arcs)
+		for r := range n.ranks {
+			u.g.Arc(u.rank(r, s), u.rank(r, s+1), maxflow.Unlimited>>8)
+		}
+	}
+	for r := range n.ranks {
+		u.feed = append(u.feed, u.g.Arc(u.source, u.rank(r, 0), 0))
+		u.drain = append(u.drain, u.g.Arc(u.rank(r, steps), u.sink, 0))
+	}
+	return u
+}
+
+// rank is a rank's copy after so many steps.
+func (u *unrolled) rank(r, after int) int { return after*u.net.ranks + r }
+
+// vertex is the copy of a rank after so many steps, or of what lies between the
+// ranks in a step.
+func (u *unrolled) vertex(v int32, step, after int) int {
+	if int(v) < u.net.ranks {
+		return u.rank(int(v), after)
+	}
+	return u.net.ranks*(u.steps+1) + step*u.inner + int(v) - u.net.ranks
+}
+
+// split gives the links their capacity where step s has rounds[s] rounds.
+func (u *unrolled) split(rounds []int) {
+	for s, arcs := range u.links {
+		for i, a := range arcs {
+			u.g.Set(a, int64(u.net.links[i].capacity)*int64(rounds[s]))
+		}
+	}
+}
+
+// demand is chunks that must get from ranks to ranks, whichever of them goes
+// where: a condition that every routing meets.
+type demand struct {
+	from []int64 // by rank
+	into []int64 // by rank, at most; the sum of from must arrive
+	need int64
+	set  []int // the ranks it is about, for words
+	kind demandKind
+}
+
+type demandKind uint8
+
+const (
+	intoRank demandKind = iota // all that one rank wants
+	outOf                      // all that one rank has and others want
+	intoSet                    // all that some rank of a set wants, once
+)
+
+// met tells whether the demand's chunks fit.
+func (u *unrolled) met(d *demand) bool {
+	for r := range u.net.ranks {
+		u.g.Set(u.feed[r], d.from[r])
+		u.g.Set(u.drain[r], d.into[r])
+	}
+	return u.g.Run(u.source, u.sink, d.need) == d.need
+}
+
+// arc of the flow found last that still has chunks on it.
+type carried struct {
+	to    int
+	link  int32 // -1 where a rank keeps it
+	step  int
+	count int64
+}
+
+// paths takes the flow found last apart, a chunk at a time: for each the source
+// rank and where it went, and when. ok is false where a way between ranks is no
+// lane.
+func (u *unrolled) paths(yield func(source, dest int, hops []hop)) (ok bool) {
+	ways := make([][]carried, u.sink+1)
+	n := u.net
+	arc := 0
+	for s := range u.steps {
+		for i, l := range n.links {
+			if f := u.g.Flow(u.links[s][i]); f > 0 {
+				v := u.vertex(l.from, s, s)
+				ways[v] = append(ways[v], carried{u.vertex(l.to, s, s+1), int32(i), s, f})
+			}
+		}
+		arc += len(n.links)
+		for r := range n.ranks {
+			if f := u.g.Flow(arc); f > 0 {
+				v := u.rank(r, s)
+				ways[v] = append(ways[v], carried{u.rank(r, s+1), -1, s, f})
+			}
+			arc++
+		}
+	}
+	end := u.rank(0, u.steps)
+	for r := range n.ranks {
+		for range u.g.Flow(u.feed[r]) {
+			var hops []hop
+			var passed []int32
+			at, last := u.rank(r, 0), r
+			for at < end || at >= end+n.ranks {
+				w := &ways[at]
+				c := &(*w)[len(*w)-1]
+				next := *c
+				if c.count--; c.count == 0 {
+					*w = (*w)[:len(*w)-1]
+				}
+				if at = next.to; next.link < 0 {
+					continue
+				}
+				passed = append(passed, next.link)
+				if at < n.ranks*(u.steps+1) {
+					to := at % n.ranks
+					l := n.lane(last, to)
+					if l < 0 || !slices.Equal(n.lanes[l].links, passed) {
+						return false
+					}
+					hops = append(hops, hop{l, next.step})
+					last, passed = to, passed[:0]
+				}
+			}
+			yield(r, last, hops)
+		}
+	}
+	return true
+}
+
+// hop is a lane taken in a step.
+type hop struct {
+	lane int32
+	step int
+}
+
+// lane is the number of the lane from rank to rank, -1 where there is none.
+func (n *network) lane(from, to int) int32 {
+	for _, l := range n.out[from] {
+		if int(n.lanes[l].to) == to {
+			return l
+		}
+	}
+	return -1
+}

@@ -1,0 +1,218 @@
+package route
+
+import (
+	"github.com/colltune/colltune/constraints"
+)
+
+// named is the encoding that follows every chunk by name: where it is after
+// each step, and what brings it there.
+//
+//	has(x, r, t)    chunk x is at rank r after step t          false before dist, kept for ever
+//	sent(x, l, t)   it passes lane l in step t                 then its sender had it before
+//	rounds(t)       of step t, in order encoding
+//	Σ sent over the lanes of a link in step t ≤ capacity × rounds(t)
+//
+// A chunk comes to a rank once at most. Chunks that may change places come to
+// one rank, the farthest, in the order of their numbers.
+type named struct {
+	p      *problem
+	f      *constraints.Formula
+	rounds []constraints.Int
+	has    [][]constraints.Lit // by item × rank, and step 0…S
+	sent   [][]constraints.Lit // by item × lane, and step 0…S-1; False where it can't help
+}
+
+// encodeNamed states a problem; of the splits of rounds, only those that are
+// open.
+func (p *problem) encodeNamed(name string, open [][]int) *named {
+	e := &named{p: p, f: constraints.NewFormula(name)}
+	e.rounds = stateRounds(e.f, p, open)
+	for i := range p.items {
+		e.item(i)
+	}
+	e.links()
+	e.order()
+	return e
+}
+
+// stateRounds has every step's rounds add up.
+func stateRounds(f *constraints.Formula, p *problem, open [][]int) []constraints.Int {
+	rounds := make([]constraints.Int, p.Steps)
+	var all []constraints.Term
+	for t := range rounds {
+		lo, hi := 1, p.Rounds-p.Steps+1
+		for i, split := range open {
+			if i == 0 {
+				lo, hi = split[t], split[t]
+			}
+			lo, hi = min(lo, split[t]), max(hi, split[t])
+		}
+		rounds[t] = f.Int("", lo, hi)
+		all = append(all, rounds[t].Terms(1)...)
+	}
+	rest := p.Rounds
+	for _, r := range rounds {
+		rest -= r.Lo
+	}
+	if len(all) > 0 || rest != 0 {
+		f.SumExactly(rest, all...)
+	}
+	return rounds
+}
+
+// item states where one chunk may be and go.
+func (e *named) item(x int) {
+	p, f := e.p, e.f
+	it := &p.items[x]
+	n, steps := p.net.ranks, p.Steps
+	// left is how many sends a chunk still needs from a rank to someone who
+	// wants it: later than that it is of no use there, unless the rank itself
+	// wants it.
+	left := make([]int, n)
+	for r := range n {
+		left[r] = steps + 1
+		for _, w := range it.elsewhere() {
+			if d := p.net.dist[r][w]; d >= 0 {
+				left[r] = min(left[r], int(d))
+			}
+		}
+	}
+	far := func(r int) int {
+		if d := p.net.dist[it.source][r]; d >= 0 {
+			return int(d)
+		}
+		return steps + 1
+	}
+	base := len(e.has)
+	for r := range n {
+		row := make([]constraints.Lit, steps+1)
+		for t := range row {
+			switch {
+			case r == it.source:
+				row[t] = constraints.True
+			case t < far(r) || t+left[r] > steps:
+				row[t] = constraints.False
+			case t == steps: // where it is in the end is settled: left is 0
+				row[t] = constraints.True
+			default:
+				row[t] = f.Bool("")
+			}
+		}
+		for t := 1; t <= steps; t++ {
+			if row[t-1] != constraints.False && row[t] != constraints.False && row[t] != constraints.True {
+				f.Clause(row[t-1].Not(), row[t])
+			}
+		}
+		e.has = append(e.has, row)
+	}
+	for _, l := range p.net.lanes {
+		row := make([]constraints.Lit, steps)
+		from, to := e.has[base+int(l.from)], e.has[base+int(l.to)]
+		for t := range row {
+			row[t] = constraints.False
+			if int(l.to) == it.source || from[t] == constraints.False || to[t+1] == constraints.False {
+				continue
+			}
+			row[t] = f.Bool("")
+			f.Clause(row[t].Not(), from[t])
+			if to[t+1] != constraints.True {
+				f.Clause(row[t].Not(), to[t+1])
+			}
+		}
+		e.sent = append(e.sent, row)
+	}
+	for r := range n {
+		if r == it.source {
+			continue
+		}
+		var ever []constraints.Lit
+		row := e.has[base+r]
+		for t := range steps {
+			if row[t+1] == constraints.False {
+				continue
+			}
+			now := []constraints.Lit{row[t+1].Not(), row[t]}
+			for _, l := range p.net.in[r] {
+				if s := e.sent[x*len(p.net.lanes)+int(l)][t]; s != constraints.False {
+					now = append(now, s)
+					ever = append(ever, s)
+				}
+			}
+			f.Clause(now...)
+		}
+		if len(ever) > 1 {
+			f.AtMost(1, ever...)
+		}
+	}
+}
+
+// links keeps what passes a link in a step within its capacity.
+func (e *named) links() {
+	p := e.p
+	for _, at := range p.net.tight() {
+		l := &p.net.links[at]
+		for t := range p.Steps {
+			var terms []constraints.Term
+			for _, on := range l.lanes {
+				for x := range p.items {
+					if s := e.sent[x*len(p.net.lanes)+int(on)][t]; s != constraints.False {
+						terms = append(terms, constraints.Term{Weight: 1, Lit: s})
+					}
+				}
+			}
+			capacity(e.f, terms, len(terms), l.capacity, e.rounds[t])
+		}
+	}
+}
+
+// capacity asks that a sum, which can't exceed most, stays within what a link
+// carries in so many rounds.
+func capacity(f *constraints.Formula, terms []constraints.Term, most, width int, rounds constraints.Int) {
+	if most <= width*rounds.Lo {
+		return
+	}
+	f.SumAtMost(width*rounds.Lo, append(terms, rounds.Terms(-width)...)...)
+}
+
+// order breaks the likeness of chunks.
+func (e *named) order() {
+	p := e.p
+	for _, class := range p.classes {
+		it := &p.items[class[0]]
+		mark := -1 // a rank all of them must come to
+		for _, r := range it.elsewhere() {
+			if mark < 0 || p.net.dist[it.source][r] < p.net.dist[it.source][mark] {
+				mark = r
+			}
+		}
+		if mark < 0 {
+			continue
+		}
+		for i := 1; i < len(class); i++ {
+			a := e.has[class[i-1]*p.net.ranks+mark]
+			b := e.has[class[i]*p.net.ranks+mark]
+			for t := range a {
+				if a[t] != constraints.True && b[t] != constraints.False {
+					e.f.Clause(b[t].Not(), a[t])
+				}
+			}
+		}
+	}
+}
+
+// schedule reads a model.
+func (e *named) schedule(model []bool) Schedule {
+	p := e.p
+	s := make(Schedule, p.Steps)
+	for t := range s {
+		s[t].Rounds = e.rounds[t].Value(model)
+		for x := range p.items {
+			for i, l := range p.net.lanes {
+				if sent := e.sent[x*len(p.net.lanes)+i][t]; sent != constraints.False && model[sent-1] {
+					s[t].Sends = append(s[t].Sends, Send{Item: x, From: int(l.from), To: int(l.to)})
+				}
+			}
+		}
+	}
+	return p.prune(s)
+}

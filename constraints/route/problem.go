@@ -1,0 +1,163 @@
+package route
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Query is one question: can the collective be done with so many chunks in so
+// many steps and rounds?
+type Query struct {
+	Topology   *topologies.Topology
+	Collective collective.Collective // its Chunks are chunksOf(Chunks), see Chunks
+	Steps      int
+	Rounds     int             // of all steps together, each of which has at least one
+	Unit       units.Bandwidth // of one chunk a round; 0: that of the slowest link any lane uses
+}
+
+// ChunksOf turns the C that the literature counts in into the collective's own
+// chunks: of an alltoall it counts a rank's whole input.
+func ChunksOf(name string, ranks, chunks int) (int, error) {
+	if name != "alltoall" {
+		return chunks, nil
+	}
+	if chunks%ranks != 0 {
+		return 0, fmt.Errorf("%d chunks of an alltoall over %d ranks: want a multiple of %d", chunks, ranks, ranks)
+	}
+	return chunks / ranks, nil
+}
+
+// item is a chunk that starts at a source and is wanted elsewhere. Of a
+// reduction it is one place of the data: every rank has its own to begin with,
+// and what is wanted is the sum.
+type item struct {
+	source int     // whose input; of a reduction -1
+	index  int     // which chunk of the input
+	wanted []int   // ranks that want it, rising; the source too where it does
+	out    [][]int // for each of them, at which places of its output
+}
+
+// problem is a query with its items and its network.
+type problem struct {
+	Query
+	net     *network
+	items   []item
+	reduces bool
+	// classes are items with one source and one set of wants, by first item.
+	classes [][]int
+}
+
+// What a query may come to before it is stated to a solver.
+const (
+	maxItems = 1 << 14
+	maxSteps = 1 << 10
+	maxRound = 1 << 12
+)
+
+func newProblem(q Query) (*problem, error) {
+	c := q.Collective
+	switch {
+	case q.Topology == nil || c.Ranks != len(q.Topology.Ranks):
+		return nil, fmt.Errorf("%s over %d ranks: want as many as the topology has", c.Name, c.Ranks)
+	case q.Steps < 1 || q.Steps > maxSteps:
+		return nil, fmt.Errorf("%d steps: want 1 to %d", q.Steps, maxSteps)
+	case q.Rounds < q.Steps || q.Rounds > maxRound:
+		return nil, fmt.Errorf("%d rounds in %d steps: want at least one a step, and at most %d", q.Rounds, q.Steps, maxRound)
+	}
+	net, err := newNetwork(q.Topology, q.Unit)
+	if err != nil {
+		return nil, err
+	}
+	p := &problem{Query: q, net: net}
+	if err := p.list(); err != nil {
+		return nil, err
+	}
+	p.classify()
+	return p, nil
+}
+
+// list reads the items off the collective's postcondition.
+func (p *problem) list() error {
+	c := p.Collective
+	type key struct{ source, index int }
+	number := map[key]int{}
+	for r := range c.Ranks {
+		for i := range c.OutChunks(r) {
+			w := c.Want(r, i)
+			k := key{w.Rank, w.Index}
+			switch w.Kind {
+			case collective.WantNothing:
+				continue
+			case collective.WantReduction:
+				p.reduces = true
+				k.source = -1
+			case collective.WantSum:
+				return fmt.Errorf("%s sums some ranks' chunks only: routings of such are not synthesised", c.Name)
+			}
+			at, ok := number[k]
+			if !ok {
+				if at = len(p.items); at == maxItems {
+					return fmt.Errorf("%s over %d ranks has more than %d chunks: want fewer", c.Name, c.Ranks, maxItems)
+				}
+				number[k] = at
+				p.items = append(p.items, item{source: k.source, index: k.index})
+			}
+			it := &p.items[at]
+			if n := len(it.wanted); n == 0 || it.wanted[n-1] != r {
+				it.wanted = append(it.wanted, r)
+				it.out = append(it.out, nil)
+			}
+			it.out[len(it.out)-1] = append(it.out[len(it.out)-1], i)
+		}
+	}
+	for _, it := range p.items {
+		if p.reduces && it.source >= 0 {
+			return fmt.Errorf("%s both copies and reduces: routings of such are not synthesised", c.Name)
+		}
+	}
+	slices.SortStableFunc(p.items, func(a, b item) int {
+		if a.source != b.source {
+			return a.source - b.source
+		}
+		return a.index - b.index
+	})
+	return nil
+}
+
+// classify groups items that may change places.
+func (p *problem) classify() {
+	number := map[string]int{}
+	for i, it := range p.items {
+		k := fmt.Sprint(it.source, it.wanted)
+		at, ok := number[k]
+		if !ok {
+			at = len(p.classes)
+			number[k] = at
+			p.classes = append(p.classes, nil)
+		}
+		p.classes[at] = append(p.classes[at], i)
+	}
+}
+
+// place is where in a rank's output an item is wanted, -1 where it is not.
+func (it *item) place(rank int) int {
+	if i, ok := slices.BinarySearch(it.wanted, rank); ok {
+		return it.out[i][0]
+	}
+	return -1
+}
+
+// elsewhere are the ranks that want the item and do not have it to begin with.
+func (it *item) elsewhere() []int {
+	var ranks []int
+	for _, r := range it.wanted {
+		if r != it.source {
+			ranks = append(ranks, r)
+		}
+	}
+	return ranks
+}
