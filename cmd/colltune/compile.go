@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,13 +26,16 @@ func compileCommand() *cobra.Command {
 		Use:   "compile PROGRAM -t TOPOLOGY [-c COLLECTIVE]",
 		Short: "Compile a family or a .star file for a system, and verify the result",
 		Long: `compile traces a program for a system, compiles it and verifies what comes out.
-PROGRAM is a family's name or a .star file. Parameters that are not fixed with
+PROGRAM is a family's name, a .star file, or a dump. Parameters that are not fixed with
 -p have their defaults; a hole, such as a ring's order, is filled by the solver
 where the default doesn't fit the system.
 
   colltune compile ring -t dgx-1 -c allreduce -p channels=4 --out ring.json
   colltune compile mine.star -t ring:4 --to msccl-xml --protocol LL
-  colltune compile all-pairs -t dgx-a100 -c allreduce --dump-after ` + lastPass(),
+  colltune compile all-pairs -t dgx-a100 -c allreduce --dump-after ` + lastPass() + `
+
+A dump of any pass but the last is a program, too: a file of it whose name ends
+in ` + dumpSuffix + ` goes on from there.`,
 		Args:              exactly("the PROGRAM"),
 		RunE:              func(cmd *cobra.Command, args []string) error { return compileProgram(cmd, args[0]) },
 		ValidArgsFunction: firstIs(completeFamily),
@@ -50,31 +52,18 @@ where the default doesn't fit the system.
 	choiceFlag(cmd, "protocol", "", "Simple", protocolNames(), "the wire protocol of MSCCL XML")
 	cmd.Flags().VarP(&size{}, "min-bytes", "b", "smallest size MSCCL XML is for")
 	cmd.Flags().VarP(&size{}, "max-bytes", "e", "largest size MSCCL XML is for (no limit)")
-	choiceFlag(cmd, "dump-after", "", "", append(passNames(), "all"), "print the program after this pass, in place of the result")
-	cmd.Flags().StringSlice("disable-pass", nil, "leave out this optional pass `NAME,…`")
-	cmd.Flags().Bool("time-passes", false, "say on standard error how long each pass took")
+	passFlags(cmd)
 	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")
 	return cmd
-}
-
-func passNames() []string {
-	var names []string
-	for _, p := range compiler.Passes() {
-		names = append(names, p.Name)
-	}
-	return names
-}
-
-// lastPass is an example of a pass.
-func lastPass() string {
-	names := passNames()
-	return names[len(names)-1]
 }
 
 func compileProgram(cmd *cobra.Command, name string) error {
 	t, err := topology(cmd)
 	if err != nil {
 		return err
+	}
+	if strings.HasSuffix(name, dumpSuffix) {
+		return compileDump(cmd, t, name)
 	}
 	f, coll, err := familyOf(cmd, name)
 	if err != nil {
@@ -89,42 +78,42 @@ func compileProgram(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	o := compiler.Options{DumpAfter: flagValue(cmd, "dump-after")}
-	o.Instances, _ = cmd.Flags().GetInt("instances")
-	o.Disable, _ = cmd.Flags().GetStringSlice("disable-pass")
-	if o.Instances < 1 {
+	o := compiler.Options{}
+	if o.Instances, _ = cmd.Flags().GetInt("instances"); o.Instances < 1 {
 		return usagef("--instances %d: want at least 1", o.Instances)
 	}
-	for _, p := range o.Disable {
-		if !slices.Contains(passNames(), p) {
-			return usagef("--disable-pass %q%s: want some of %s", p, didYouMean(p, passNames()), strings.Join(passNames(), ", "))
-		}
+	comment := strings.TrimSpace(fmt.Sprintf("%s on %s %s", coll, t.Name, params))
+	return compiled(cmd, t, name, comment, o, func(o compiler.Options) (*compiler.Result, error) {
+		return compiler.Compile(program, o)
+	})
+}
+
+// compiled runs the passes, verifies what comes of them, and delivers it.
+func compiled(cmd *cobra.Command, t *topologies.Topology, name, comment string, o compiler.Options, compile func(compiler.Options) (*compiler.Result, error)) error {
+	dumps, err := passOptions(cmd, &o)
+	if err != nil {
+		return err
 	}
-	var dumped strings.Builder
-	if o.DumpAfter != "" {
-		o.Dump = func(pass, text string) { fmt.Fprintf(&dumped, "# after %s\n%s\n", pass, strings.TrimRight(text, "\n")) }
-	}
-	r, err := compiler.Compile(program, o)
+	r, err := compile(o)
 	if err != nil {
 		return usagef("%s on %s: %w", name, t.Name, err)
 	}
-	if timed, _ := cmd.Flags().GetBool("time-passes"); timed {
-		for _, p := range r.Times {
-			fmt.Fprintf(cmd.ErrOrStderr(), "%12s  %s\n", p.Elapsed, p.Name)
-		}
+	if n := r.Program.Ranks(); n != len(t.Ranks) {
+		return usagef("%s is for %d ranks, %s has %d", name, n, t.Name, len(t.Ranks))
 	}
+	timePasses(cmd, r.Times)
 	if err := verify.Check(r.Program, verify.Options{Linked: t.Linked}).Err(); err != nil {
 		return &wrongError{fmt.Errorf("%s on %s: %w", name, t.Name, err)}
 	}
-	r.Program.Comment = strings.TrimSpace(fmt.Sprintf("%s on %s %s", coll, t.Name, params))
+	r.Program.Comment = comment
 	write, err := writerOf(cmd, r.Program)
 	if err != nil {
 		return err
 	}
-	if o.Dump == nil {
+	if dumps == nil {
 		return deliver(cmd, write)
 	}
-	if _, err := io.WriteString(cmd.OutOrStdout(), dumped.String()); err != nil || flagValue(cmd, "out") == "" {
+	if err := dumps.write(cmd.OutOrStdout()); err != nil || flagValue(cmd, "out") == "" {
 		return err
 	}
 	return deliver(cmd, write)

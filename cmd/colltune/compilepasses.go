@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/compiler"
+	"github.com/colltune/colltune/topologies"
+)
+
+// dumpSuffix marks a PROGRAM that is a dump of an earlier compilation.
+const dumpSuffix = ".dump"
+
+// maxDump is how many bytes of a dump are read.
+const maxDump = 1 << 30
+
+// passFlags are those that reach between the compiler's passes.
+func passFlags(cmd *cobra.Command) {
+	choiceFlag(cmd, "dump-after", "", "", append(passNames(), "all"), "print the program after this pass, in place of the result; a "+dumpSuffix+" file of it can be compiled")
+	choiceFlag(cmd, "dot", "", "", compiler.Graphs(), "print this graph for Graphviz, in place of the result")
+	cmd.Flags().StringSlice("disable-pass", nil, "leave out this optional pass `NAME,…`")
+	cmd.Flags().Bool("time-passes", false, "say on standard error how long each pass took")
+}
+
+func passNames() []string {
+	var names []string
+	for _, p := range compiler.Passes() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// lastPass is an example of a pass.
+func lastPass() string {
+	names := passNames()
+	return names[len(names)-1]
+}
+
+// dumps are the texts that passes left, as --dump-after or --dot ask for.
+type dumps struct {
+	graph bool
+	texts []string
+	all   bool
+}
+
+// passOptions reads passFlags; dumps is nil where the result is wanted.
+func passOptions(cmd *cobra.Command, o *compiler.Options) (*dumps, error) {
+	o.Disable, _ = cmd.Flags().GetStringSlice("disable-pass")
+	for _, p := range o.Disable {
+		if !slices.Contains(passNames(), p) {
+			return nil, usagef("--disable-pass %q%s: want some of %s", p, didYouMean(p, passNames()), strings.Join(passNames(), ", "))
+		}
+	}
+	o.DumpAfter = flagValue(cmd, "dump-after")
+	d := &dumps{all: o.DumpAfter == "all"}
+	if graph := flagValue(cmd, "dot"); graph != "" {
+		if o.DumpAfter != "" {
+			return nil, usagef("--dot and --dump-after: want one of them")
+		}
+		var err error
+		if o.DumpAfter, err = compiler.GraphPass(graph); err != nil {
+			return nil, usage(err)
+		}
+		d.graph = true
+	}
+	if o.DumpAfter == "" {
+		return nil, nil
+	}
+	o.Dump = func(pass, text string) {
+		if !d.all {
+			d.texts = d.texts[:0] // of a pass that runs again, the last counts
+		}
+		d.texts = append(d.texts, fmt.Sprintf("# after %s\n%s\n", pass, strings.TrimRight(text, "\n")))
+	}
+	return d, nil
+}
+
+// write writes the dumps, or the graph.
+func (d *dumps) write(w io.Writer) error {
+	if !d.graph {
+		_, err := io.WriteString(w, strings.Join(d.texts, ""))
+		return err
+	}
+	dump, err := compiler.ParseDump(d.texts[0])
+	if err != nil {
+		return err
+	}
+	return dump.DOT(w)
+}
+
+// timePasses says how long each pass took, if asked.
+func timePasses(cmd *cobra.Command, times []compiler.PassTime) {
+	if timed, _ := cmd.Flags().GetBool("time-passes"); timed {
+		for _, p := range times {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%12s  %s\n", p.Elapsed, p.Name)
+		}
+	}
+}
+
+// compileDump goes on from a dump.
+func compileDump(cmd *cobra.Command, t *topologies.Topology, name string) error {
+	for _, own := range []string{"collective", "counts", "param", "root", "placement", "instances"} {
+		if f := cmd.Flags().Lookup(own); f != nil && f.Changed {
+			return usagef("--%s: a dump has its own", own)
+		}
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return usage(err)
+	}
+	defer f.Close()
+	var text bytes.Buffer
+	if n, err := io.Copy(&text, io.LimitReader(f, maxDump+1)); err != nil {
+		return usage(err)
+	} else if n > maxDump {
+		return usagef("%s: more than %d bytes", name, maxDump)
+	}
+	d, err := compiler.ParseDump(text.String())
+	if err != nil {
+		return usagef("%s: %w", name, err)
+	}
+	return compiled(cmd, t, name, name, compiler.Options{}, d.Compile)
+}
