@@ -9,15 +9,16 @@
 // Every threadblock is a sequential machine: for each tile, for each step, for
 // each call. What it sends is a flow over the edges of a path; flows slow each
 // other down where they share an edge. Receives, credits, dependencies and
-// local work are arithmetic on times that are already known, so that only the
-// starts and ends of flows, and the flags other threadblocks wait for, are
-// events of the queue.
+// local work are arithmetic on times that are already known (local work is a flow
+// where the GPU's memory has a rate), so that only the starts and ends of flows,
+// and the flags other threadblocks wait for, are events of the queue.
 //
 //	prepare.go  program and topology, flattened      flows.go   edges and rates
 //	costs.go    what a call costs, by size           queue.go   the event queue
 //	engine.go   threadblocks and the event loop      tiles.go   the tile loop, cut short
 //	passes.go   LL and LL128 calls                   bound.go   what no run can beat
 //	slices.go   Simple calls                         critical.go the longest chain
+//	memory.go   what passes a GPU's memory
 //
 // Invariants: the same program, topology and knobs give the same time, bit for
 // bit; LowerBound is never above Run; renaming ranks, threadblocks or channels

@@ -229,3 +229,34 @@ func TestScratchCostsAllPairsLargeSizes(t *testing.T) {
 		t.Logf("%d bytes: all pairs %v us (without memory %v), ring %v us (%v)", c.bytes, p, pFree, r, rFree)
 	}
 }
+
+// How often a byte of the buffer passes its GPU's memory, counted by hand: a
+// ring of 8 moves 2 x 7 eighths in and out of FIFOs, reads 7 operands, writes
+// 8 results and reads one to send; all pairs also stages 7 eighths in scratch.
+func TestMemoryIsCountedAsByHand(t *testing.T) {
+	top := system(t, "dgx-a100", 1)
+	for _, c := range []struct {
+		name       string
+		program    *ir.Program
+		wire, data int64 // eighths
+	}{
+		{"ring", ringAllReduce(order(8), 1), 2 * 14, 7 + 8 + 1},
+		{"all pairs", allPairsAllReduce(8, 1), 2 * 14, 7 + 7 + (8 + 1) + 7 + 7},
+	} {
+		p, err := Prepare(c.program, top)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.bounds.memories) != 1 {
+			t.Fatalf("%s: memories %+v, want those of all 8 alike", c.name, p.bounds.memories)
+		}
+		if m := p.bounds.memories[0]; m.wire != c.wire || m.data != c.data {
+			t.Errorf("%s: %d on the wire and %d of data, want %d and %d", c.name, m.wire, m.data, c.wire, c.data)
+		}
+		bytes := int64(1 << 30)
+		k := Knobs{Bytes: bytes, Protocol: topologies.Simple}
+		if least := float64(c.wire+c.data) / 8 * float64(bytes) / top.Ranks[0].Memory.PerMicro(); p.LowerBound(k) < least {
+			t.Errorf("%s: bound %v us, memory alone takes %v", c.name, p.LowerBound(k), least)
+		}
+	}
+}
