@@ -15,6 +15,10 @@ type Options struct {
 	// Instances replicates the whole program: every chunk is cut in as many
 	// parts, and every part travels on channels of its own. 0 means 1.
 	Instances int
+	// Blocked gives every instance a block of the buffers of its own, rather
+	// than a part of every chunk: instances of a program of long references
+	// then never wait for one another.
+	Blocked bool
 	// MaxChannels is the largest number of channels the IR may use; 0 means 32,
 	// what NCCL gives a communicator.
 	MaxChannels int

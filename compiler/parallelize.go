@@ -3,6 +3,9 @@ package compiler
 import (
 	"fmt"
 	"math"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
 )
 
 // parallelize replicates what stands under a parallelize scope (GC3 5.1). Every
@@ -61,10 +64,23 @@ func parallelize(u *unit) error {
 	return nil
 }
 
-// instances replicates the program as a whole, instance j on the j-th part of
-// every reference: chunk i of a reference of one becomes chunks i·n to i·n+n-1,
-// one an instance, which keeps a program of short references free of waits
-// between instances.
+// instances replicates the program as a whole, each instance on its part of the
+// chunks.
+//
+//	interleaved: every chunk is cut in n, and instance j moves the j-th part
+//	of every reference. Of a reference of one that is part j of its chunk; of
+//	a longer one it is a run of parts of several chunks, and then instances
+//	wait for one another wherever references of two lengths meet.
+//
+//	blocked: every unit of the buffers (package collective) and the whole of
+//	scratch is cut in n blocks, each with as many chunks as there were, and
+//	instance j runs the program in block j. Instances never meet. A reference
+//	over several units is not contiguous then, and is cut.
+//
+//	copy rank 0 in[0:2] → …       interleaved: in[0:2], in[2:4]
+//	copy rank 0 in[1] → …                      in[2], in[3]
+//	                              blocked:     in[0:2], in[2:4]
+//	                                           in[1], in[3]
 func instances(u *unit) error {
 	n := int32(u.opt.Instances)
 	if n == 1 {
@@ -73,6 +89,7 @@ func instances(u *unit) error {
 	if u.opt.Instances > math.MaxInt16 {
 		return fmt.Errorf("instances %d: want at most %d", u.opt.Instances, math.MaxInt16)
 	}
+	unit, scratch := int32(u.col.Chunks), slices.Clone(u.scratch)
 	total := len(u.ops) * int(n)
 	if err := u.finer(int64(n), total); err != nil {
 		return err
@@ -80,11 +97,42 @@ func instances(u *unit) error {
 	ops := make([]op, 0, total)
 	for _, o := range u.ops {
 		key := o.key
-		ops = replicate(ops, o, n, n, func(j int32) int32 { return j*u.widest + key })
+		if !u.opt.Blocked {
+			ops = replicate(ops, o, n, n, func(j int32) int32 { return j*u.widest + key })
+			continue
+		}
+		for j := range n {
+			o.key = j*u.widest + key
+			ops = o.inBlock(ops, j, n, unit, scratch)
+		}
+		if len(ops) > maxOps {
+			return fmt.Errorf("more than %d operations", maxOps)
+		}
 	}
 	u.ops = ops
 	u.keys = n * u.widest
 	return nil
+}
+
+// inBlock appends the operation as instance j of n does it, one for each run of
+// chunks that stays within a unit at both ends.
+func (o op) inBlock(ops []op, j, n, unit int32, scratch []int32) []op {
+	// place is where a chunk lies in block j, and how many after it are there too.
+	place := func(rank int32, b collective.Buffer, off int32) (at, left int32) {
+		if b == collective.Scratch {
+			return j*scratch[rank] + off, math.MaxInt32
+		}
+		return off/unit*unit*n + j*unit + off%unit, unit - off%unit
+	}
+	for done := int32(0); done < o.count; {
+		src, srcLeft := place(o.src, o.srcBuf, o.srcOff+done)
+		dst, dstLeft := place(o.dst, o.dstBuf, o.dstOff+done)
+		part := o
+		part.srcOff, part.dstOff, part.count = src, dst, min(o.count-done, srcLeft, dstLeft)
+		ops = append(ops, part)
+		done += part.count
+	}
+	return ops
 }
 
 // replicate appends o's factor instances, chunks being cut in cut parts.

@@ -155,6 +155,25 @@ func TestEachPass(t *testing.T) {
 			"2 copy rank 1 sc[0:2] → rank 2 sc[0:2]",
 			"3 copy rank 1 sc[2:4] → rank 2 sc[2:4] instance 1"}},
 
+		{"instances", "blocked: short and long references alike", func(b *builder) {
+			b.copy(sc(0, 1), sc(1, 1), 1)
+			b.copy(sc(1, 0), sc(2, 0), 2)
+		}, Options{Instances: 2, Blocked: true}, []string{
+			"0 copy rank 0 sc[1] → rank 1 sc[1]",
+			"1 copy rank 0 sc[3] → rank 1 sc[3] instance 1",
+			"2 copy rank 1 sc[0:2] → rank 2 sc[0:2]",
+			"3 copy rank 1 sc[2:4] → rank 2 sc[2:4] instance 1"}},
+		{"instances", "blocked: cut between units", func(b *builder) {
+			b.p.Collective = begin(collective.Spec{Name: "allgather", Ranks: 4, Chunks: 2}).p.Collective
+			b.copy(out(0, 1), sc(1, 0), 4)
+		}, Options{Instances: 2, Blocked: true}, []string{
+			"0 copy rank 0 out[1] → rank 1 sc[0]",
+			"1 copy rank 0 out[4:6] → rank 1 sc[1:3]",
+			"2 copy rank 0 out[8] → rank 1 sc[3]",
+			"3 copy rank 0 out[3] → rank 1 sc[4] instance 1",
+			"4 copy rank 0 out[6:8] → rank 1 sc[5:7] instance 1",
+			"5 copy rank 0 out[10] → rank 1 sc[7] instance 1"}},
+
 		{"coarsen", "a shared factor", func(b *builder) {
 			b.p.Collective = b.p.Collective.Times(4)
 			b.copy(sc(0, 6), sc(1, 0), 4)

@@ -25,6 +25,7 @@ func passFlags(cmd *cobra.Command) {
 	choiceFlag(cmd, "dump-after", "", "", append(passNames(), "all"), "print the program after this pass, in place of the result; a "+dumpSuffix+" file of it can be compiled")
 	choiceFlag(cmd, "dot", "", "", compiler.Graphs(), "print this graph for Graphviz, in place of the result")
 	cmd.Flags().StringSlice("disable-pass", nil, "leave out this optional pass `NAME,…`")
+	cmd.Flags().Bool("blocked", false, "give each of --instances a block of the buffers of its own, not a part of every chunk")
 	cmd.Flags().Bool("time-passes", false, "say on standard error how long each pass took")
 }
 
@@ -57,6 +58,7 @@ func passOptions(cmd *cobra.Command, o *compiler.Options) (*dumps, error) {
 			return nil, usagef("--disable-pass %q%s: want some of %s", p, didYouMean(p, passNames()), strings.Join(passNames(), ", "))
 		}
 	}
+	o.Blocked, _ = cmd.Flags().GetBool("blocked")
 	o.DumpAfter = flagValue(cmd, "dump-after")
 	d := &dumps{all: o.DumpAfter == "all"}
 	if graph := flagValue(cmd, "dot"); graph != "" {
@@ -105,7 +107,7 @@ func timePasses(cmd *cobra.Command, times []compiler.PassTime) {
 
 // compileDump goes on from a dump.
 func compileDump(cmd *cobra.Command, t *topologies.Topology, name string) error {
-	for _, own := range []string{"collective", "counts", "param", "root", "placement", "instances"} {
+	for _, own := range []string{"collective", "counts", "param", "root", "placement", "instances", "blocked"} {
 		if f := cmd.Flags().Lookup(own); f != nil && f.Changed {
 			return usagef("--%s: a dump has its own", own)
 		}
