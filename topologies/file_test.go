@@ -52,6 +52,31 @@ func TestDocumentedExample(t *testing.T) {
 	}
 }
 
+// TestDocumentationIsWhole: the documentation names every entry, generator and
+// key there is.
+func TestDocumentationIsWhole(t *testing.T) {
+	text, err := os.ReadFile("../docs/topologies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	names = append(append(names, Names()...), GeneratorKinds()...)
+	names = append(names, architectures...)
+	names = append(names, "serves", "sends", "receives", "at", "bus", "pairs", "among", "one_way", "memory", "like", "planes", "group",
+		"oversubscription", "across", "[fabric.spine]", "[fabric.global]", "[[fabric.direct]]", "[[node.nic.far]]", "host")
+	for _, row := range constants {
+		names = append(names, row.key)
+	}
+	for _, name := range names {
+		if name == "cdna2" || name == "cdna3" {
+			continue // between cdna1 and cdna4
+		}
+		if !strings.Contains(string(text), "`"+name) && !strings.Contains(string(text), name+"`") {
+			t.Errorf("%s is not documented", name)
+		}
+	}
+}
+
 // TestErrors edits the documented example and looks for errors at the line that
 // was edited.
 func TestErrors(t *testing.T) {

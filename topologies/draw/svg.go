@@ -34,6 +34,8 @@ const (
 	boxWidth  = 64
 	boxHeight = 22
 	margin    = 30
+	// legendLine is the height of a line of the legend.
+	legendLine = 18
 )
 
 // SVG draws a topology: the GPUs of a node in a circle, its switches inside,
@@ -78,7 +80,7 @@ func place(t *topologies.Topology) *picture {
 	for node := range nodes {
 		most = max(most, len(t.NodeRanks(node)))
 	}
-	ring := math.Max(90, float64(most)*(boxWidth+14)/(2*math.Pi)) // of the GPUs
+	ring := math.Max(125, float64(most)*(boxWidth+14)/(2*math.Pi)) // of the GPUs
 	outer := ring
 	if t.Nodes > 1 {
 		outer += 70
@@ -105,7 +107,7 @@ func place(t *topologies.Topology) *picture {
 	if fabrics > 0 {
 		p.height += 2*margin + boxHeight
 	}
-	p.height += 2 * margin // the legend
+	p.height += margin/2 + legendLine*float64(len(classes(linksOf(t))))
 	return p
 }
 
@@ -134,7 +136,7 @@ func (p *picture) circle(node int, c point, ring, outer float64) {
 	for i, v := range switches {
 		p.at[v] = c
 		if n := len(switches); n > 1 {
-			p.at[v] = turn(p.mean(v, angle, 2*math.Pi*float64(i)/float64(n)), ring/2)
+			p.at[v] = turn(p.mean(v, angle, 2*math.Pi*float64(i)/float64(n)), ring*.45)
 		}
 	}
 	crowd := map[int]float64{} // NICs at the same angle stand beside each other
@@ -193,16 +195,12 @@ func (p *picture) vertex(b *strings.Builder, v int) {
 		escape(x.Name), at.x-boxWidth/2, at.y-boxHeight/2, boxWidth, boxHeight, 3+8*int(x.Kind&1), fills[x.Kind], at.x, at.y+4, escape(name))
 }
 
-// legend names the colours that are there.
+// legend names the colours that are there, a line each.
 func (p *picture) legend(b *strings.Builder) {
-	x := float64(margin)
-	for _, c := range classes(linksOf(p.t)) {
-		text := c[0].Kind.String() + " " + c[0].wire()
-		fmt.Fprintf(b, `<line x1="%.0f" y1="%.0f" x2="%.0f" y2="%.0f" stroke="%s" stroke-width="3"/><text x="%.0f" y="%.0f">%s</text>`+"\n",
-			x, p.height-margin, x+20, p.height-margin, colours[c[0].Kind], x+26, p.height-margin+4, escape(text))
-		x += 40 + 6.2*float64(len(text))
-		if x > p.width-100 {
-			break
-		}
+	all := classes(linksOf(p.t))
+	for i, c := range all {
+		y := p.height - margin/2 - legendLine*float64(len(all)-1-i)
+		fmt.Fprintf(b, `<line x1="%d" y1="%.0f" x2="%d" y2="%.0f" stroke="%s" stroke-width="3"/><text x="%d" y="%.0f">%s</text>`+"\n",
+			margin, y, margin+20, y, colours[c[0].Kind], margin+26, y+4, escape(c[0].Kind.String()+" "+c[0].wire()))
 	}
 }
