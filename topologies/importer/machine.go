@@ -10,7 +10,7 @@ import (
 )
 
 // maxDevices is the most GPUs and NICs of a node.
-const maxDevices = 1024
+const maxDevices = 256
 
 // machine is a node as a text describes it.
 type machine struct {
@@ -67,9 +67,6 @@ func (m *machine) note(format string, args ...any) {
 func (m *machine) complete(o Options) error {
 	if len(m.gpus) == 0 {
 		return fmt.Errorf("no GPUs in it")
-	}
-	if len(m.gpus) > maxDevices || len(m.nics) > maxDevices {
-		return fmt.Errorf("%d GPUs and %d NICs: want at most %d of each", len(m.gpus), len(m.nics), maxDevices)
 	}
 	if err := m.chooseModel(o.GPU); err != nil {
 		return err

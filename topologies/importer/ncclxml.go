@@ -118,9 +118,9 @@ type gpuElement struct {
 type dump struct {
 	m    *machine
 	gpus []gpuElement
-	unranked, classless, virtual,
-	bare []string
-	nets map[string]bool // names seen: virtual interfaces are there once a processor
+	// what was left out, or taken for something
+	unranked, classless, virtual, unused, adapters, speedless []string
+	nets                                                      map[string]bool // names seen: virtual interfaces are there once a processor
 }
 
 // readXML reads a dump of NCCL (version 1) or RCCL (version 2).
@@ -265,7 +265,7 @@ func (d *dump) pci(e *element, up *place) error {
 	case strings.HasPrefix(class, "02"):
 		if strings.EqualFold(e.get("vendor"), "0x1d0f") && strings.EqualFold(e.get("device"), "0xefa0") {
 			dev.bandwidth = 100e9 / 8
-			d.bare = append(d.bare, dev.id)
+			d.adapters = append(d.adapters, dev.id)
 		}
 		d.m.nics = append(d.m.nics, dev)
 	case class == "":
@@ -299,7 +299,7 @@ func (d *dump) interfaces(nic *element, up *place, pcie units.Bandwidth) error {
 		}
 		if mbps <= 0 {
 			mbps = 10000 // as NCCL takes it
-			d.m.note("NIC %s has no speed in the file: 10 Gb/s, as NCCL takes it", name)
+			d.speedless = append(d.speedless, name)
 		}
 		d.m.nics = append(d.m.nics, device{id: name, up: up, pcie: pcie, bandwidth: units.Bandwidth(mbps) * 1e6 / 8})
 	}
@@ -313,7 +313,7 @@ func (d *dump) finish() error {
 	if whole {
 		d.gpus = slices.DeleteFunc(d.gpus, func(g gpuElement) bool {
 			if g.gpu == nil {
-				m.note("left out: PCI device %s, a GPU that NCCL did not use", g.id)
+				d.unused = append(d.unused, g.id)
 			}
 			return g.gpu == nil
 		})
@@ -333,6 +333,9 @@ func (d *dump) finish() error {
 		slices.SortStableFunc(d.gpus, func(a, b gpuElement) int { return cmp.Compare(a.id, b.id) })
 		slices.SortStableFunc(m.nics, func(a, b device) int { return cmp.Compare(a.id, b.id) })
 		m.note("GPUs are numbered by bus, as CUDA does with CUDA_DEVICE_ORDER=PCI_BUS_ID; the file has no numbers")
+	}
+	if len(d.gpus) > maxDevices || len(m.nics) > maxDevices {
+		return fmt.Errorf("%d GPUs and %d NICs: want at most %d of each", len(d.gpus), len(m.nics), maxDevices)
 	}
 	at := map[string]int{}
 	for i, g := range d.gpus {
@@ -356,6 +359,7 @@ func (d *dump) finish() error {
 		why   string
 	}{
 		{d.unranked, "GPUs without a rank, which NCCL ignores"},
+		{d.unused, "GPUs that NCCL did not use"},
 		{d.virtual, "virtual interfaces"},
 		{d.classless, "devices without a class"},
 	} {
@@ -363,8 +367,11 @@ func (d *dump) finish() error {
 			m.note("left out: %s: %s", l.why, some(l.names))
 		}
 	}
-	if len(d.bare) > 0 {
-		m.note("NICs of %s are Elastic Fabric Adapters of AWS's first generation: 100 Gb/s, inferred", some(d.bare))
+	if len(d.speedless) > 0 {
+		m.note("the file has no speed of NICs %s: 10 Gb/s, as NCCL takes it", some(d.speedless))
+	}
+	if len(d.adapters) > 0 {
+		m.note("NICs of %s are Elastic Fabric Adapters of AWS's first generation: 100 Gb/s, inferred", some(d.adapters))
 	}
 	return nil
 }
