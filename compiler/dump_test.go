@@ -66,7 +66,7 @@ func resumes(t interface {
 
 func TestDumpsOfFamiliesAreReadBack(t *testing.T) {
 	for _, p := range families() {
-		for _, o := range []Options{{}, {Instances: 2, MaxChannels: 64}, {Slots: 1}, {CallPerChunk: true}, {MaxThreadblocks: 12}, {Disable: []string{"fuse rcs", "gather"}}} {
+		for _, o := range []Options{{}, {Instances: 2, MaxChannels: 64}, {CallPerChunk: true}, {MaxThreadblocks: 12}} {
 			resumes(t, p, o)
 		}
 	}

@@ -98,7 +98,7 @@ func readUnit(text string) (*unit, error) {
 		return nil, r.wrong(err)
 	}
 	read := r.instructionLines
-	if r.stage <= passIndex("chunk dag") {
+	if r.stage < passIndex("instructions") {
 		read = r.operationLines
 	}
 	if err := read(); err != nil {
@@ -292,9 +292,9 @@ func (f *fields) place() (b collective.Buffer, off, n int32) {
 	return at.Buf, at.Off, n
 }
 
-// operationLines reads the operations, up to pass chunk dag.
+// operationLines reads the operations, up to pass scratch.
 func (r *dumpReader) operationLines() error {
-	dag := r.stage == passIndex("chunk dag")
+	dag := r.stage >= passIndex("chunk dag")
 	if dag {
 		r.srcDeps, r.dstDeps = newCSR(len(r.lines)), newCSR(len(r.lines))
 	}

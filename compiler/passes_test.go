@@ -202,6 +202,49 @@ func TestEachPass(t *testing.T) {
 			"3 reduce rank 1 sc[1] → rank 1 sc[0] after 2 | 0",
 			"4 copy rank 0 sc[0:2] → rank 1 sc[0:2] after | 3"}},
 
+		{"scratch", "used again when all is done", func(b *builder) {
+			b.copy(in(0, 0), sc(1, 0), 1)
+			b.copy(sc(1, 0), sc(0, 0), 1)
+			b.copy(sc(0, 0), sc(1, 1), 1) // after the answer: sc[0] is free
+		}, Options{}, []string{
+			"0 copy rank 0 in[0] → rank 1 sc[0]",
+			"1 copy rank 1 sc[0] → rank 0 sc[0] after 0 |",
+			"2 copy rank 0 sc[0] → rank 1 sc[0] after 1 | 1"}},
+		{"scratch", "not where nothing says that it is done", func(b *builder) {
+			b.copy(in(0, 0), sc(1, 0), 1)
+			b.copy(sc(1, 0), out(2, 0), 1)
+			b.copy(in(0, 0), sc(1, 1), 1)
+		}, Options{}, []string{
+			"0 copy rank 0 in[0] → rank 1 sc[0]",
+			"1 copy rank 1 sc[0] → rank 2 out[0] after 0 | result",
+			"2 copy rank 0 in[0] → rank 1 sc[1]"}},
+		{"scratch", "side by side, and down over what nobody touches", func(b *builder) {
+			b.copy(in(0, 0), sc(1, 4), 1)
+			b.copy(in(2, 0), sc(1, 5), 1)
+			b.copy(sc(1, 4), sc(0, 0), 2)
+		}, Options{}, []string{
+			"0 copy rank 0 in[0] → rank 1 sc[0]",
+			"1 copy rank 2 in[0] → rank 1 sc[1]",
+			"2 copy rank 1 sc[0:2] → rank 0 sc[0:2] after 0 1 |"}},
+		{"scratch", "what is read before it is written stays", func(b *builder) {
+			b.copy(sc(1, 2), out(0, 0), 1)
+			b.copy(sc(0, 0), sc(1, 5), 3)
+		}, Options{}, []string{
+			"0 copy rank 1 sc[2] → rank 0 out[0]",
+			"1 copy rank 0 sc[0:3] → rank 1 sc[3:6]"}},
+		{"scratch", "reductions need what is there", func(b *builder) {
+			b.copy(in(0, 0), sc(1, 0), 1)
+			b.reduce(sc(1, 0), in(0, 0), 1)
+			b.copy(sc(1, 0), sc(0, 0), 1)
+			b.copy(sc(0, 0), sc(1, 1), 1)
+			b.reduce(sc(1, 1), in(2, 0), 1)
+		}, Options{}, []string{
+			"0 copy rank 0 in[0] → rank 1 sc[0]",
+			"1 reduce rank 0 in[0] → rank 1 sc[0] after | 0",
+			"2 copy rank 1 sc[0] → rank 0 sc[0] after 1 |",
+			"3 copy rank 0 sc[0] → rank 1 sc[0] after 2 | 2",
+			"4 reduce rank 2 in[0] → rank 1 sc[0] after | 3"}},
+
 		{"instructions", "places are local (defect B)", func(b *builder) {
 			b.reduce(sc(1, 3), sc(0, 0), 1)
 			b.reduce(sc(1, 0), sc(1, 3), 1)
@@ -254,7 +297,7 @@ func TestEachPass(t *testing.T) {
 		{"fuse rcs", "whatever the remote place is called (defect A)", func(b *builder) {
 			b.copy(sc(0, 0), sc(1, 5), 1)
 			b.copy(sc(1, 5), sc(2, 2), 1)
-		}, Options{}, []string{
+		}, Options{Disable: []string{"scratch"}}, []string{
 			"0 s    rank 0 sc[0] → 1",
 			"1+2 rcs  rank 1 sc[5] ← 0 → 2",
 			"3 r    rank 2 sc[2] ← 1"}},

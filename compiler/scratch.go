@@ -1,0 +1,304 @@
+package compiler
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// scratch gives scratch chunks to several values in turn, and gives back those
+// that no operation touches.
+//
+//	0 copy rank 0 in[0] → rank 1 sc[0]       the same
+//	1 copy rank 1 sc[0] → rank 0 sc[0]       the same
+//	2 copy rank 0 sc[0] → rank 1 sc[1]       copy rank 0 sc[0] → rank 1 sc[0]
+//
+// Values that one operation touches side by side stay side by side: they move
+// together, as a web. A web takes the places of another only where everything
+// that touches the other comes before it anyway, so that no wait is added; and
+// since every tile has its own part of scratch, what holds in one holds in all.
+func scratch(u *unit) error {
+	w := findWebs(u)
+	w.index()
+	used := make([]bool, len(u.scratch))
+	for n := range w.webs {
+		used[w.webs[n].rank] = true
+	}
+	for r := range used {
+		if !used[r] {
+			u.scratch[r] = 0
+		}
+	}
+	moved := w.place()
+	if !moved {
+		return nil
+	}
+	for i := range u.ops {
+		o := &u.ops[i]
+		if v := w.src[i]; v != none {
+			o.srcOff += w.shift(v)
+		}
+		if v := w.dst[i]; v != none {
+			o.dstOff += w.shift(v)
+		}
+	}
+	return chunkDAG(u)
+}
+
+// What looking for an order that is there anyway may cost: operations looked at
+// for one web and another, others tried for one web, and operations in all.
+const (
+	maxAncestors   = 1 << 8
+	maxTried       = 1 << 4
+	maxScratchWork = 1 << 22
+)
+
+// webs is scratch as values: each is what one chunk holds from one copy to the
+// next.
+type webs struct {
+	u        *unit
+	parent   []int32 // by value: towards its web
+	unknown  []bool  // by value: it is read before it is written
+	src, dst []int32 // by operation: the value of its first chunk, if in scratch
+	webs     []web
+	of       []int32 // by value that is a web's root: index into webs
+	work     int
+}
+
+// web is values that keep their places beside one another.
+type web struct {
+	rank     int32
+	from, to int32 // chunks
+	delta    int32
+	pinned   bool    // nobody knows what is read there: it stays
+	begins   []int32 // operations, in order, that write a value of it first
+	touches  []int32 // operations, in order, that touch any
+	root     int32
+}
+
+// findWebs follows the values of scratch through the program.
+func findWebs(u *unit) *webs {
+	w := &webs{u: u, src: make([]int32, len(u.ops)), dst: make([]int32, len(u.ops))}
+	base := make([]int32, len(u.scratch)+1)
+	for r, n := range u.scratch {
+		base[r+1] = base[r] + n
+	}
+	value := make([]int32, base[len(u.scratch)]) // by chunk: 1 + what it holds
+	touch := func(rank, off, count int32, anew bool) int32 {
+		for c := off; c < off+count; c++ {
+			at := base[rank] + c
+			if anew || value[at] == 0 {
+				w.parent = append(w.parent, int32(len(w.parent)))
+				w.unknown = append(w.unknown, !anew)
+				value[at] = int32(len(w.parent))
+			}
+			w.join(value[base[rank]+off]-1, value[at]-1)
+		}
+		return value[base[rank]+off] - 1
+	}
+	for i := range u.ops {
+		o := &u.ops[i]
+		w.src[i], w.dst[i] = none, none
+		if o.srcBuf == collective.Scratch {
+			w.src[i] = touch(o.src, o.srcOff, o.count, false)
+		}
+		if o.dstBuf == collective.Scratch {
+			w.dst[i] = touch(o.dst, o.dstOff, o.count, !o.reduce)
+		}
+	}
+	w.of = make([]int32, len(w.parent))
+	for v := range w.of {
+		w.of[v] = none
+	}
+	for i := range u.ops {
+		o := &u.ops[i]
+		if v := w.src[i]; v != none {
+			w.add(v, o.src, o.srcOff, o.count, int32(i), false)
+		}
+		if v := w.dst[i]; v != none {
+			w.add(v, o.dst, o.dstOff, o.count, int32(i), !o.reduce)
+		}
+	}
+	for v, unknown := range w.unknown {
+		if unknown {
+			w.webs[w.of[w.root(int32(v))]].pinned = true
+		}
+	}
+	return w
+}
+
+func (w *webs) root(v int32) int32 {
+	for w.parent[v] != v {
+		w.parent[v] = w.parent[w.parent[v]]
+		v = w.parent[v]
+	}
+	return v
+}
+
+// join makes one web of two; that of the earlier value stands for both.
+func (w *webs) join(a, b int32) {
+	a, b = w.root(a), w.root(b)
+	w.parent[max(a, b)] = min(a, b)
+}
+
+// add notes that operation i touches part of v's web.
+func (w *webs) add(v, rank, off, count, i int32, writes bool) {
+	root := w.root(v)
+	if w.of[root] == none {
+		w.of[root] = int32(len(w.webs))
+		w.webs = append(w.webs, web{rank: rank, from: off, to: off + count, root: root})
+	}
+	x := &w.webs[w.of[root]]
+	x.from, x.to = min(x.from, off), max(x.to, off+count)
+	if n := len(x.touches); n == 0 || x.touches[n-1] != i {
+		x.touches = append(x.touches, i)
+	}
+	if writes {
+		x.begins = append(x.begins, i)
+	}
+}
+
+// index sorts the webs by rank, then by the operation that touches them first.
+func (w *webs) index() {
+	slices.SortFunc(w.webs, func(a, b web) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.touches[0], b.touches[0]), cmp.Compare(a.from, b.from))
+	})
+	for n := range w.webs {
+		w.of[w.webs[n].root] = int32(n)
+	}
+}
+
+// shift is how far a value's web has moved.
+func (w *webs) shift(v int32) int32 { return w.webs[w.of[w.root(v)]].delta }
+
+// place finds every web the lowest place it can have, rank by rank, and says
+// whether any moves. Once too much has been spent, ranks are left as they are.
+func (w *webs) place() (moved bool) {
+	for first, end := 0, 0; first < len(w.webs); first = end {
+		rank := w.webs[first].rank
+		for end < len(w.webs) && w.webs[end].rank == rank {
+			end++
+		}
+		own := w.webs[first:end]
+		size := int32(0)
+		for n := range own {
+			x := &own[n]
+			if w.work += end - first; w.work > maxScratchWork {
+				for k := range own {
+					own[k].delta = 0
+				}
+				return moved
+			}
+			if !x.pinned {
+				x.delta = w.lowest(own, n) - x.from
+			}
+			size = max(size, x.to+x.delta)
+		}
+		for n := range own {
+			moved = moved || own[n].delta != 0
+		}
+		w.u.scratch[rank] = size
+	}
+	return moved
+}
+
+// lowest is the lowest place for the n-th of a rank's webs among those placed
+// before it and those that stay where they are.
+func (w *webs) lowest(all []web, n int) int32 {
+	type run struct{ from, to int32 }
+	var taken, free []run
+	tried, x := 0, &all[n]
+	// The latest first: what an earlier one left to it is free when it is.
+	for k := len(all) - 1; k >= 0; k-- {
+		v := &all[k]
+		if k == n || k > n && !v.pinned {
+			continue
+		}
+		at := run{v.from + v.delta, v.to + v.delta}
+		if k < n && slices.ContainsFunc(free, func(f run) bool { return f.from <= at.from && at.to <= f.to }) {
+			continue
+		}
+		if tried < maxTried && v.touches[len(v.touches)-1] < x.touches[0] {
+			tried++
+			if w.before(v, x) {
+				free = append(free, at)
+				continue
+			}
+		}
+		taken = append(taken, at)
+	}
+	slices.SortFunc(taken, func(a, b run) int { return cmp.Compare(a.from, b.from) })
+	at, width := int32(0), x.to-x.from
+	for _, t := range taken {
+		if t.from-at >= width {
+			break
+		}
+		at = max(at, t.to)
+	}
+	return at
+}
+
+// before tells whether all that touches v is done whenever a value of x is first
+// written.
+func (w *webs) before(v, x *web) bool {
+	for _, b := range x.begins {
+		if !w.reached(v, b) {
+			return false
+		}
+	}
+	return true
+}
+
+// reached looks back from where operation b writes at v's rank for all that
+// touches v, there.
+func (w *webs) reached(v *web, b int32) bool {
+	u := w.u
+	// A node is 2·operation for its part at the rank it reads from, and one more
+	// for its part at the rank it writes to; a local one has but the first.
+	part := func(o, rank int32) int32 {
+		if x := &u.ops[o]; !x.local() && x.dst == rank {
+			return 2*o + 1
+		}
+		return 2 * o
+	}
+	missing := map[int32]bool{}
+	for _, t := range v.touches {
+		missing[part(t, v.rank)] = true
+	}
+	seen := map[int32]bool{}
+	var queue []int32
+	push := func(n int32) {
+		if n/2 >= v.touches[0] && !seen[n] {
+			seen[n] = true
+			queue = append(queue, n)
+			delete(missing, n)
+		}
+	}
+	after := func(n int32) {
+		o, x := n/2, &u.ops[n/2]
+		if n%2 == 1 {
+			push(2 * o) // the message it receives
+		}
+		if n%2 == 1 || x.local() {
+			for _, d := range u.dstDeps.row(o) {
+				push(part(d, x.dst))
+			}
+		}
+		if n%2 == 0 {
+			for _, d := range u.srcDeps.row(o) {
+				push(part(d, x.src))
+			}
+		}
+	}
+	after(part(b, v.rank))
+	for budget := maxAncestors; len(queue) > 0 && len(missing) > 0 && budget > 0; budget-- {
+		if w.work++; w.work > maxScratchWork {
+			return false
+		}
+		n := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		after(n)
+	}
+	return len(missing) == 0
+}

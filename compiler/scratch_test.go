@@ -1,0 +1,76 @@
+package compiler
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// there and back: a value bounces between two ranks, each time into scratch that
+// nobody has used.
+func bounces(times int) *lang.Program {
+	b := begin(collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 1})
+	for r := range 2 {
+		from := in(r, 0)
+		for n := range times {
+			to := sc((r+n+1)%2, 2*n+r)
+			b.copy(from, to, 1)
+			from = to
+		}
+		b.copy(from, out(1-r, 0), 1)
+	}
+	return &b.p
+}
+
+// TestBouncesNeedOnePlaceEach: 2 values, and not 2 for each time.
+func TestBouncesNeedOnePlaceEach(t *testing.T) {
+	for _, instances := range []int{1, 3} {
+		res, err := Compile(bounces(50), Options{Instances: instances})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for r, g := range res.Program.GPUs {
+			if g.Scratch != 2*instances {
+				t.Errorf("rank %d has %d chunks of scratch with %d instances: want %d", r, g.Scratch, instances, 2*instances)
+			}
+		}
+		if err := judge(res.Program, Options{}, 5); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestScratchAddsNoWait: with places used again nobody waits more, and nobody has
+// more scratch.
+func TestScratchAddsNoWait(t *testing.T) {
+	measure := func(p *lang.Program, o Options) (waits int, scratch []int) {
+		res, err := Compile(p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eachWait(res.Program, func(*ir.Step, int) { waits++ })
+		for _, g := range res.Program.GPUs {
+			scratch = append(scratch, g.Scratch)
+		}
+		return waits, scratch
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawRouting(t)
+		o := Options{MaxChannels: 1000, Disable: []string{"slots"}}
+		waits, size := measure(p, o)
+		o.Disable = append(o.Disable, "scratch")
+		waitsBefore, sizeBefore := measure(p, o)
+		if waits > waitsBefore {
+			t.Fatalf("%d waits, %d without", waits, waitsBefore)
+		}
+		for r := range size {
+			if size[r] > sizeBefore[r] {
+				t.Fatalf("rank %d has %d chunks of scratch, %d without", r, size[r], sizeBefore[r])
+			}
+		}
+	})
+}
