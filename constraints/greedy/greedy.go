@@ -1,0 +1,291 @@
+package greedy
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/constraints/bounds"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Options are what Route is asked for.
+type Options struct {
+	Collective string // allgather where empty; reducescatter, allreduce
+	Bytes      int64  // size, as nccl-tests counts it
+	// Chunks is how many each rank's part of the size is cut into; 0 tries
+	// several numbers, as the system is large.
+	Chunks int
+	Alpha  Alpha
+	// Tries is how many schedules of each number of chunks are made to choose
+	// from; 0 means DefaultTries, or fewer on large systems.
+	Tries int
+	Seed  uint64
+}
+
+// DefaultTries is enough for small systems to find what is there to be found.
+const DefaultTries = 32
+
+// The most arrivals, ranks times ranks times chunks, of a schedule; those of one
+// where Options leave chunks open; and those that the asynchronous tries of one
+// number of chunks may come to, where Options name it and where they do not.
+const (
+	maxArrivals = 1 << 26
+	fewArrivals = 1 << 22
+	manyTries   = 1 << 18
+	fewTries    = 1 << 16
+)
+
+// near is a gap to the bound that no other number of chunks is tried for.
+const near = 0.0005
+
+// numbers of chunks that are tried where none is asked for.
+var numbers = []int{1, 2, 3, 4, 6, 8, 12, 16, 20, 24}
+
+// Route makes a schedule. The error says that the two do not fit together, that
+// not every rank can be reached, or that ctx was done before there was one: once
+// there is, the best so far is returned.
+func Route(ctx context.Context, t *topologies.Topology, o Options) (*Schedule, error) {
+	if o.Collective == "" {
+		o.Collective = "allgather"
+	}
+	n := len(t.Ranks)
+	switch {
+	case o.Collective != "allgather" && o.Collective != "reducescatter" && o.Collective != "allreduce":
+		return nil, fmt.Errorf("greedy routing of %s: want allgather, reducescatter or allreduce", o.Collective)
+	case o.Bytes < 1:
+		return nil, fmt.Errorf("greedy routing of %d B: want at least 1", o.Bytes)
+	case o.Chunks < 0 || o.Tries < 0:
+		return nil, fmt.Errorf("greedy routing with %d chunks and %d tries: want at least 1, or 0 for what is best", o.Chunks, o.Tries)
+	case o.Alpha > Pipelined:
+		return nil, fmt.Errorf("latency counted as %d: want blocking or pipelined", o.Alpha)
+	case n < 2:
+		return nil, fmt.Errorf("greedy routing on %d ranks: want at least 2", n)
+	case n*n*max(o.Chunks, 1) > maxArrivals:
+		return nil, fmt.Errorf("greedy routing of %d chunks on %d ranks: want at most %d arrivals", max(o.Chunks, 1), n, maxArrivals)
+	}
+	c, err := collective.New(collective.Spec{Name: o.Collective, Ranks: n, Chunks: n})
+	if err != nil {
+		return nil, err
+	}
+	b, err := bounds.Of(t, c)
+	if err != nil {
+		return nil, err
+	}
+	if b.AlgbwBps.Sign() == 0 {
+		return nil, fmt.Errorf("greedy routing on %s: not every rank can reach every other", t.Name)
+	}
+	least, _ := new(big.Rat).Quo(new(big.Rat).SetInt64(o.Bytes), b.AlgbwBps).Float64()
+	least *= 1e6 // microseconds
+
+	forward, err := newNetwork(t, false, o.Alpha)
+	if err != nil {
+		return nil, err
+	}
+	backward := forward
+	if o.Collective != "allgather" {
+		if backward, err = newNetwork(t, true, o.Alpha); err != nil {
+			return nil, err
+		}
+	}
+	list := []int{o.Chunks}
+	if o.Chunks == 0 {
+		list = list[:0]
+		for _, k := range append(numbers, forward.degree()) {
+			if !slices.Contains(list, k) && (k == 1 || n*n*k <= fewArrivals) {
+				list = append(list, k)
+			}
+		}
+	}
+	var best *Schedule
+	for _, chunks := range list {
+		s := &Schedule{Topology: t.Name, Collective: o.Collective, Ranks: n, Bytes: o.Bytes, Chunks: chunks, Alpha: o.Alpha, BoundUS: least}
+		var sends []Send
+		switch o.Collective {
+		case "allgather":
+			sends, s.TimeUS, s.Method, err = forward.route(ctx, chunks, s.part(), o, best)
+		case "reducescatter":
+			sends, s.TimeUS, s.Method, err = backward.route(ctx, chunks, s.part(), o, best)
+			sends, s.TimeUS = forward.play(forward.turned(sends), chunks, s.part())
+		case "allreduce":
+			var there, back []Send
+			if there, _, s.Method, err = backward.route(ctx, chunks, s.part(), o, nil); err == nil {
+				back, _, _, err = forward.route(ctx, chunks, s.part(), o, nil)
+			}
+			all := append(forward.turned(there), forward.messages(back)...)
+			sends, s.TimeUS = forward.play(all, chunks, s.part())
+		}
+		if err != nil {
+			if best != nil && ctx.Err() != nil {
+				break
+			}
+			return nil, err
+		}
+		if len(sends) > 0 && (best == nil || s.TimeUS < best.TimeUS) {
+			byStart(sends)
+			s.Sends, best = sends, s
+		}
+		if best != nil && best.Gap() < near {
+			break
+		}
+	}
+	return best, nil
+}
+
+// degree is the most links into a rank.
+func (n *network) degree() int {
+	most := 1
+	for _, hops := range n.into {
+		most = max(most, len(hops))
+	}
+	return most
+}
+
+// route finds the best allgather of so many chunks. With best, of the same
+// collective, it need not find one that is no better.
+func (n *network) route(ctx context.Context, chunks int, part float64, o Options, best *Schedule) (sends []Send, end float64, method string, err error) {
+	end = math.Inf(1)
+	if best != nil && o.Collective == "allgather" {
+		end = best.TimeUS
+	}
+	if list := n.breadthFirst(chunks); list != nil {
+		if got, took := n.play(list, chunks, part); took < end {
+			sends, end, method = got, took, "breadth first"
+		}
+	}
+	arrivals := n.ranks * n.ranks * chunks
+	tries := o.Tries
+	if tries == 0 {
+		tries = min(DefaultTries, fewTries/arrivals)
+		if chunks == 1 { // there must be one
+			tries = max(1, tries)
+		}
+		if o.Chunks > 0 {
+			tries = max(1, min(DefaultTries, manyTries/arrivals))
+		}
+	}
+	floor := n.floor(chunks, part)
+	if tries == 0 || end <= floor {
+		return sends, end, method, nil
+	}
+	r := newRun(n, chunks, part)
+	// What is to be improved may be worse than what there is.
+	found, most := []Send(nil), end
+	if arrivals <= fewMessages {
+		most = math.Inf(1)
+	}
+	weight := make([]int32, r.total)
+	for i := range tries {
+		if err := ctx.Err(); err != nil {
+			if sends == nil && found == nil {
+				return nil, 0, "", err
+			}
+			break
+		}
+		p := policies[i%len(policies)]
+		p.once = p.once && n.t.Nodes > 1
+		p.patient, p.lazy = p.patient && n.direct, p.lazy && n.direct
+		p.seed = mix(o.Seed, uint64(i), 0)
+		if found != nil && i%2 == 1 {
+			p.weight = weight
+		}
+		got, took, err := r.asynchronous(p, most)
+		if err != nil {
+			return nil, 0, "", err
+		}
+		if got != nil && took < most {
+			found, most = got, took
+			learnLate(weight, got, took)
+			if most <= floor {
+				break
+			}
+		}
+	}
+	if found != nil && most < end {
+		sends, end, method = found, most, "asynchronous"
+	}
+	if found != nil && arrivals <= fewMessages && floor < end {
+		if got, took := n.improve(chunks, part, found, floor, o.Seed, tries); took < end {
+			sends, end, method = got, took, "local search"
+		}
+	}
+	return sends, end, method, nil
+}
+
+// floor is a time that no schedule beats in which a message is one chunk: the
+// links into some rank cannot bring it what it lacks any sooner.
+func (n *network) floor(chunks int, part float64) float64 {
+	least := 0.0
+	lacks := float64((n.ranks - 1) * chunks)
+	var busy []float64
+	for v, hops := range n.into {
+		if !n.direct || n.alpha != Blocking {
+			least = max(least, lacks*part/n.speed[v])
+			continue
+		}
+		low, high := 0.0, math.Inf(1) // messages too few by then; enough
+		var each []float64
+		for _, h := range hops {
+			busy, _ = n.cost(h, part, busy[:0])
+			each = append(each, busy[0])
+			high = min(high, lacks*busy[0])
+		}
+		for range 60 {
+			mid, count := (low+high)/2, 0.0
+			for _, e := range each {
+				count += math.Floor(mid / e)
+			}
+			if count < lacks {
+				low = mid
+			} else {
+				high = mid
+			}
+		}
+		least = max(least, low)
+	}
+	return least * (1 + tolerance)
+}
+
+// learnLate makes chunks that arrived in the last twentieth preferred by one
+// rank more.
+func learnLate(weight []int32, sends []Send, end float64) {
+	for _, s := range sends {
+		if s.End > end*0.95 {
+			for _, c := range s.Chunks {
+				weight[c]++
+			}
+		}
+	}
+}
+
+// turned is what to send for a reduction, given what is sent the other way by
+// the turned network: the last of it first.
+func (n *network) turned(sends []Send) []message {
+	list := make([]message, len(sends))
+	order := slices.Clone(sends)
+	slices.SortStableFunc(order, func(a, b Send) int {
+		switch {
+		case a.End > b.End:
+			return -1
+		case a.End < b.End:
+			return 1
+		}
+		return 0
+	})
+	for i, s := range order {
+		list[i] = message{hop: n.hopOf(s.To, s.From), reduce: true, chunks: s.Chunks}
+	}
+	return list
+}
+
+// messages are sends without their times.
+func (n *network) messages(sends []Send) []message {
+	list := make([]message, len(sends))
+	for i, s := range sends {
+		list[i] = message{hop: n.hopOf(s.From, s.To), chunks: s.Chunks}
+	}
+	return list
+}

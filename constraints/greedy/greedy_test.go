@@ -1,0 +1,330 @@
+package greedy
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/compiler"
+	"github.com/colltune/colltune/compiler/verify"
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/internal/published"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/topologies"
+)
+
+func resolve(t testing.TB, arg string, nodes int) *topologies.Topology {
+	t.Helper()
+	top, err := topologies.Resolve(arg, topologies.Options{Nodes: nodes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return top
+}
+
+// dgx1 is the catalogue's DGX-1 with other links.
+func dgx1(t testing.TB, gibps float64, us float64) *topologies.Topology {
+	top := resolve(t, "dgx-1", 1)
+	for i := range top.Edges {
+		e := &top.Edges[i]
+		e.Bandwidth = units.Bandwidth(gibps * float64(int64(e.Count)<<30))
+		e.Latency = units.Duration(us)
+	}
+	return top
+}
+
+// row is a system that TACOS was measured on.
+type row struct {
+	topology string
+	bytes    int64
+	chunks   int
+	us       float64 // TACOS's schedule
+	seconds  float64 // and its search
+}
+
+var rows = []row{
+	{"mesh:4x3@50GiB/s", 12 << 20, 3, 119.18, 0.0005},
+	{"ring:8@50GiB/s", 1 << 30, 1, 10002, 0.0001},
+	{"ring:16@50GiB/s", 1 << 30, 1, 10004, 0.0004},
+	{"ring:64@50GiB/s", 1 << 30, 1, 10016, 0.023},
+	{"ring:128@50GiB/s", 1 << 30, 1, 10032, 0.16},
+	{"ring:256@50GiB/s", 1 << 30, 1, 10064, 2},
+	{"fullmesh:8@50GiB/s", 1 << 30, 1, 2500.5, 0.0001},
+	{"fullmesh:64@50GiB/s", 1 << 30, 1, 313, 0.008},
+	{"fullmesh:128@50GiB/s", 1 << 30, 1, 156.75, 0.058},
+	{"fullmesh:256@50GiB/s", 1 << 30, 1, 78.625, 0.9},
+	{"mesh:4x4@50GiB/s", 1 << 30, 1, 10004, 0.0004},
+	{"mesh:4x4@50GiB/s", 1 << 30, 2, 9382.5, 0.0012},
+	{"mesh:4x4@50GiB/s", 1 << 30, 8, 9405, 0.023},
+	{"mesh:5x5@50GiB/s", 1 << 30, 1, 9606, 0.0013},
+	{"mesh:8x8@50GiB/s", 1 << 30, 1, 10016, 0.017},
+	{"mesh:10x10@100GiB/s,1us", 1 << 30, 2, 5049, 0.25},
+	{"mesh:12x12@50GiB/s", 1 << 30, 1, 10036, 0.19},
+	{"mesh:16x16@50GiB/s", 1 << 30, 1, 10064, 1.17},
+	{"mesh:20x20@50GiB/s", 1 << 30, 1, 10100, 7.4},
+	{"mesh:22x23@50GiB/s", 1 << 30, 1, 10126.5, 19.1},
+	{"torus:4x4@50GiB/s", 1 << 30, 1, 6252.5, 0.0004},
+	{"torus:8x8@50GiB/s", 1 << 30, 1, 5321, 0.009},
+	{"torus:16x16@50GiB/s", 1 << 30, 1, 5110.6, 1.03},
+	{"torus:4x4x4@50GiB/s", 1 << 30, 1, 3443, 0.007},
+	{"torus:5x5x5@50GiB/s", 1 << 30, 1, 3370.5, 0.053},
+	{"torus:8x8x8@50GiB/s", 1 << 30, 1, 3402.4, 8.76},
+	{"torus:4x4x4@50GiB/s", 1 << 30, 2, 3448.5, 0.054},
+	{"torus:4x4x4@50GiB/s", 1 << 30, 4, 3380.9, 0.196},
+	{"torus:4x4x4@50GiB/s", 1 << 30, 8, 3362.8, 0.98},
+	{"hypercube:6@50GiB/s", 1 << 30, 1, 3443, 0.007},
+	{"hypercube:7@50GiB/s", 1 << 30, 1, 2978.3, 0.059},
+	{"dgx-1 23", 1 << 30, 1, 8154, 0.0001},
+	{"dgx-1 23", 1 << 30, 6, 6350, 0.0008},
+	{"dgx-1 25", 1 << 30, 12, 5853, 0.008},
+}
+
+func (r row) system(t testing.TB) *topologies.Topology {
+	switch r.topology {
+	case "dgx-1 23":
+		return dgx1(t, 23, 0.7)
+	case "dgx-1 25":
+		return dgx1(t, 25, 0.7)
+	}
+	return resolve(t, r.topology, 1)
+}
+
+// TestNoWorseThanTACOS holds the rows of up to 64 ranks: no schedule longer than
+// TACOS's with its number of chunks, and with any number within a hundredth of
+// the bound where TACOS is a twentieth over it.
+func TestNoWorseThanTACOS(t *testing.T) {
+	for _, r := range rows {
+		top := r.system(t)
+		if len(top.Ranks) > 64 {
+			continue
+		}
+		s := route(t, top, Options{Bytes: r.bytes, Chunks: r.chunks})
+		if s.TimeUS > r.us*1.0001 {
+			t.Errorf("%s, %d chunks: %.2f us, TACOS takes %.2f", r.topology, r.chunks, s.TimeUS, r.us)
+		}
+		if r.us/s.BoundUS < 1.05 || r.bytes < 1<<30 || r.chunks > 1 {
+			continue
+		}
+		if best := route(t, top, Options{Bytes: r.bytes}); best.Gap() > 0.01 && !strings.HasPrefix(r.topology, "mesh") {
+			t.Errorf("%s: %.2f us with %d chunks, %.2f %% over the bound", r.topology, best.TimeUS, best.Chunks, 100*best.Gap())
+		}
+	}
+}
+
+func route(t testing.TB, top *topologies.Topology, o Options) *Schedule {
+	t.Helper()
+	s, err := Route(context.Background(), top, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Check(top); err != nil {
+		t.Fatalf("%s on %s: %v", s.Method, top.Name, err)
+	}
+	if s.Gap() < -1e-9 {
+		t.Fatalf("%s on %s takes %v us: the bound is %v", s.Collective, top.Name, s.TimeUS, s.BoundUS)
+	}
+	return s
+}
+
+// TestPublishedSystems compares with what TACOS and TE-CCL find on TE-CCL's
+// graphs, latency counted as each of them does.
+func TestPublishedSystems(t *testing.T) {
+	for _, c := range []struct {
+		top    *topologies.Topology
+		alpha  Alpha
+		chunks int
+		most   float64
+	}{
+		{published.NDv2(2), Blocking, 20, 40402.2},  // TACOS; TE-CCL 43,750 after 43 s
+		{published.NDv2(4), Pipelined, 8, 61000},    // TE-CCL 65,000 after 221 s
+		{published.DGX2(), Pipelined, 1, 7750 + 10}, // TE-CCL 7,750, in epochs, after 2,700 s
+	} {
+		s := route(t, c.top, Options{Bytes: 1e9, Chunks: c.chunks, Alpha: c.alpha, Tries: 6})
+		if s.TimeUS > c.most {
+			t.Errorf("%s: %.2f us, want at most %.2f", c.top.Name, s.TimeUS, c.most)
+		}
+	}
+}
+
+// TestCollectives schedules all three on systems of every sort, and compiles and
+// verifies the programs.
+func TestCollectives(t *testing.T) {
+	for _, top := range []*topologies.Topology{
+		dgx1(t, 25, 0.7), resolve(t, "dgx-a100", 2), resolve(t, "mesh:3x3", 1), resolve(t, "hub:5", 1), resolve(t, "hypercube:3", 1),
+		published.SharedNICs(2, 4), published.NDv2(3),
+	} {
+		for _, name := range []string{"allgather", "reducescatter", "allreduce"} {
+			for _, alpha := range []Alpha{Blocking, Pipelined} {
+				s := route(t, top, Options{Collective: name, Bytes: 1 << 20, Chunks: 2, Tries: 3, Alpha: alpha})
+				again := route(t, top, Options{Collective: name, Bytes: 1 << 20, Chunks: 2, Tries: 3, Alpha: alpha})
+				if !reflect.DeepEqual(s, again) {
+					t.Fatalf("%s on %s: two schedules of one seed", name, top.Name)
+				}
+				p, err := s.Program(alpha == Blocking)
+				if err != nil {
+					t.Fatalf("%s on %s: %v", name, top.Name, err)
+				}
+				if refused := constraints.CheckRouting(p, top); len(refused) > 0 {
+					t.Fatal(refused[0])
+				}
+				res, err := compiler.Compile(p, compiler.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r := verify.Check(res.Program, verify.Options{}); !r.OK() {
+					t.Fatal(r.Findings[0])
+				}
+			}
+		}
+	}
+}
+
+// TestRandomSystems schedules on connected systems whose links differ, and have
+// one way alone at times.
+func TestRandomSystems(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 7).Draw(t, "ranks")
+		top := &topologies.Topology{Name: "random", Nodes: 1, Runtime: "nccl"}
+		for r := range n {
+			top.Ranks = append(top.Ranks, topologies.Rank{Local: r, SMs: 1})
+			top.Vertices = append(top.Vertices, topologies.Vertex{Kind: topologies.GPU})
+		}
+		for a := range n {
+			for b := range n {
+				if b == (a+1)%n || a != b && rapid.Bool().Draw(t, "link") {
+					top.Edges = append(top.Edges, topologies.Edge{From: a, To: b, Count: 1,
+						Bandwidth: units.Bandwidth(rapid.Int64Range(1, 9).Draw(t, "capacity") * 1e9), Latency: units.Duration(rapid.IntRange(0, 9).Draw(t, "latency"))})
+				}
+			}
+		}
+		o := Options{
+			Collective: rapid.SampledFrom([]string{"allgather", "reducescatter", "allreduce"}).Draw(t, "collective"),
+			Bytes:      rapid.Int64Range(1, 1<<30).Draw(t, "bytes"),
+			Chunks:     rapid.IntRange(1, 3).Draw(t, "chunks"),
+			Alpha:      Alpha(rapid.IntRange(0, 1).Draw(t, "alpha")),
+			Tries:      rapid.IntRange(1, 3).Draw(t, "tries"),
+			Seed:       rapid.Uint64().Draw(t, "seed"),
+		}
+		s, err := Route(context.Background(), top, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Check(top); err != nil {
+			t.Fatalf("%s: %v", s.Method, err)
+		}
+		if s.Gap() < -1e-9 {
+			t.Fatalf("%v us: the bound is %v", s.TimeUS, s.BoundUS)
+		}
+		if _, err := s.Program(false); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestCheckSeesEveryLie changes a good schedule in one place at a time.
+func TestCheckSeesEveryLie(t *testing.T) {
+	top := dgx1(t, 25, 0.7)
+	for _, c := range []struct {
+		name string
+		lie  func(s *Schedule)
+		want string
+	}{
+		{"a shorter time", func(s *Schedule) { s.TimeUS /= 2 }, "schedule ends at"},
+		{"fewer bytes", func(s *Schedule) { s.Bytes /= 2 }, "ends at"},
+		{"an early end", func(s *Schedule) { s.Sends[3].End-- }, "ends at"},
+		{"an early start", func(s *Schedule) {
+			last := &s.Sends[len(s.Sends)-1]
+			last.Start, last.End = last.Start-100, last.End-100
+		}, "before the one before"},
+		{"a send missing", func(s *Schedule) { s.Sends = s.Sends[:len(s.Sends)-1] }, "has not got chunk"},
+		{"a send twice", func(s *Schedule) { s.Sends[1] = s.Sends[0] }, "is taken until"},
+		{"no such link", func(s *Schedule) { s.Sends[0].From, s.Sends[0].To = 0, 7 }, "no link"},
+		{"no such rank", func(s *Schedule) { s.Sends[0].To = 8 }, "below 8"},
+		{"no such chunk", func(s *Schedule) { s.Sends[0].Chunks = []int32{99} }, "want 0 to 15"},
+		{"another's chunk", func(s *Schedule) { s.Sends[0].Chunks = []int32{(s.Sends[0].Chunks[0] + 8) % 16} }, "not there"},
+		{"a sum", func(s *Schedule) { s.Sends[0].Reduce = true }, "has left"},
+		{"other latencies", func(s *Schedule) { s.Sends[0].Start += 0.5 }, "ends at"},
+		{"another collective", func(s *Schedule) { s.Collective = "reducescatter" }, "not there whole"},
+	} {
+		s := route(t, top, Options{Bytes: 1 << 30, Chunks: 2, Tries: 1})
+		c.lie(s)
+		if err := s.Check(top); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	top := resolve(t, "ring:4", 1)
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	oneWay := &topologies.Topology{Name: "one way", Nodes: 1, Ranks: make([]topologies.Rank, 2), Vertices: make([]topologies.Vertex, 2),
+		Edges: []topologies.Edge{{From: 0, To: 1, Bandwidth: 1e9}}}
+	for _, c := range []struct {
+		ctx  context.Context
+		top  *topologies.Topology
+		o    Options
+		want string
+	}{
+		{context.Background(), top, Options{Collective: "alltoall", Bytes: 1}, "want allgather, reducescatter or allreduce"},
+		{context.Background(), top, Options{}, "want at least 1"},
+		{context.Background(), top, Options{Bytes: 1, Chunks: -1}, "want at least 1"},
+		{context.Background(), top, Options{Bytes: 1, Chunks: 1 << 30}, "arrivals"},
+		{context.Background(), top, Options{Bytes: 1, Alpha: 7}, "want blocking or pipelined"},
+		{context.Background(), oneWay, Options{Bytes: 1}, "reach"},
+		{done, published.NDv2(2), Options{Bytes: 1 << 40, Chunks: 1, Collective: "allgather"}, ""},
+	} {
+		s, err := Route(c.ctx, c.top, c.o)
+		if c.want == "" { // breadth first is there at once
+			if err != nil || s.Check(c.top) != nil {
+				t.Errorf("%+v: %v", c.o, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
+		}
+	}
+}
+
+// BenchmarkTACOS is the table of docs/measurements/greedy.md: every row with
+// TACOS's number of chunks, and with the best.
+func BenchmarkTACOS(b *testing.B) {
+	for _, r := range rows {
+		top := r.system(b)
+		for _, chunks := range []int{r.chunks, 0} {
+			b.Run(fmt.Sprintf("%s/%d", strings.ReplaceAll(r.topology, " ", "-"), chunks), func(b *testing.B) {
+				var s *Schedule
+				for b.Loop() {
+					s = route(b, top, Options{Bytes: r.bytes, Chunks: chunks})
+				}
+				b.ReportMetric(s.TimeUS, "us")
+				b.ReportMetric(100*s.Gap(), "%over")
+				b.ReportMetric(float64(s.Chunks), "chunks")
+				b.ReportMetric(r.us, "TACOS-us")
+			})
+		}
+	}
+}
+
+// BenchmarkTECCL is the same for TE-CCL's graphs.
+func BenchmarkTECCL(b *testing.B) {
+	for _, c := range []struct {
+		top    *topologies.Topology
+		alpha  Alpha
+		chunks int
+	}{{published.NDv2(2), Blocking, 20}, {published.NDv2(4), Pipelined, 32}, {published.DGX2(), Pipelined, 1}} {
+		b.Run(strings.ReplaceAll(c.top.Name, " ", "-"), func(b *testing.B) {
+			var s *Schedule
+			for b.Loop() {
+				s = route(b, c.top, Options{Bytes: 1e9, Chunks: c.chunks, Alpha: c.alpha})
+			}
+			b.ReportMetric(s.TimeUS, "us")
+			b.ReportMetric(100*s.Gap(), "%over")
+		})
+	}
+}

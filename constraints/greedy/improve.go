@@ -1,0 +1,153 @@
+package greedy
+
+import "slices"
+
+// improver changes a schedule of few messages one by one: a chunk comes to a
+// rank over another link, or a message has its turn earlier or later. Messages
+// in their order are played as play does, but for one whose chunk is not there
+// yet: it waits, and has its turn when the chunk is. A change is kept where the
+// schedule is not longer for it, and ranks are not later on the whole.
+type improver struct {
+	*network
+	total   int
+	list    []message // one chunk each
+	free    []float64
+	ready   []float64 // by rank and chunk; below 0 before it is known
+	waiting [][]int32 // messages, by rank and chunk they wait for
+	finish  []float64 // of each rank
+	took    []float64 // taken's edges, by hop
+	arrive  []float64 // by hop
+	first   []int32   // where the edges of a hop begin in took
+	played  int
+}
+
+// fewMessages is up to how many a schedule is improved, and fewSteps how many
+// changes are tried for each try there was, messages times changes.
+const (
+	fewMessages = 2048
+	fewSteps    = 1 << 17
+)
+
+func newImprover(n *network, chunks int, part float64, sends []Send) *improver {
+	total := n.ranks * chunks
+	m := &improver{network: n, total: total, list: n.messages(sends),
+		free: make([]float64, len(n.t.Edges)), ready: make([]float64, n.ranks*total),
+		waiting: make([][]int32, n.ranks*total), finish: make([]float64, n.ranks)}
+	for h := range n.hops {
+		m.first = append(m.first, int32(len(m.took)))
+		var arrive float64
+		m.took, arrive = n.cost(int32(h), part, m.took)
+		m.arrive = append(m.arrive, arrive)
+	}
+	return m
+}
+
+// length is the time of the schedule and the sum of the ranks' own.
+func (m *improver) length(chunks int) (end, sum float64) {
+	clear(m.free)
+	clear(m.finish)
+	for i := range m.ready {
+		m.ready[i] = -1
+		m.waiting[i] = m.waiting[i][:0]
+	}
+	for c := range m.total {
+		m.ready[c/chunks*m.total+c] = 0
+	}
+	m.played = 0
+	for i := range m.list {
+		m.turn(int32(i))
+	}
+	for _, f := range m.finish {
+		end = max(end, f)
+		sum += f
+	}
+	return end, sum
+}
+
+// turn plays a message, and those that waited for it.
+func (m *improver) turn(i int32) {
+	msg := m.list[i]
+	hop := &m.hops[msg.hop]
+	c := int(msg.chunks[0])
+	from := int(hop.from)*m.total + c
+	start := m.ready[from]
+	if start < 0 {
+		m.waiting[from] = append(m.waiting[from], i)
+		return
+	}
+	for _, e := range hop.edges {
+		start = max(start, m.free[e])
+	}
+	for j, e := range hop.edges {
+		m.free[e] = start + m.took[int(m.first[msg.hop])+j]
+	}
+	at := start + m.arrive[msg.hop]
+	to := int(hop.to)*m.total + c
+	m.ready[to] = at
+	m.finish[hop.to] = max(m.finish[hop.to], at)
+	m.played++
+	for _, w := range m.waiting[to] {
+		m.turn(w)
+	}
+}
+
+// improve changes a schedule as long as there are steps, or until it is as
+// short as floor.
+func (n *network) improve(chunks int, part float64, sends []Send, floor float64, seed uint64, tries int) ([]Send, float64) {
+	m := newImprover(n, chunks, part, sends)
+	end, sum := m.length(chunks)
+	for step := range fewSteps * tries / max(1, len(m.list)) {
+		if end <= floor {
+			break
+		}
+		dice := mix(seed, uint64(step), 1)
+		i := int(dice % uint64(len(m.list)))
+		dice = mix(seed, uint64(step), 2)
+		old := m.list[i]
+		to := i
+		if dice&1 == 0 { // another link
+			hops := n.into[n.hops[old.hop].to]
+			m.list[i].hop = hops[dice>>8%uint64(len(hops))]
+		}
+		if dice&6 != 0 { // another turn
+			to = int(dice >> 32 % uint64(len(m.list)))
+			move(m.list, i, to)
+		}
+		newEnd, newSum := m.length(chunks)
+		if m.played == len(m.list) && newEnd <= end && (newEnd < end || newSum <= sum) {
+			end, sum = newEnd, newSum
+			continue
+		}
+		move(m.list, to, i)
+		m.list[i] = old
+	}
+	// Played in the order of their starts, messages need not wait.
+	m.length(chunks)
+	slices.SortStableFunc(m.list, func(a, b message) int {
+		x, y := m.arrived(a), m.arrived(b)
+		switch {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		}
+		return 0
+	})
+	return n.play(m.list, chunks, part)
+}
+
+// arrived is when a message did.
+func (m *improver) arrived(msg message) float64 {
+	return m.ready[int(m.hops[msg.hop].to)*m.total+int(msg.chunks[0])]
+}
+
+// move takes list[i] to place j.
+func move(list []message, i, j int) {
+	x := list[i]
+	if i < j {
+		copy(list[i:j], list[i+1:j+1])
+	} else {
+		copy(list[j+1:i+1], list[j:i])
+	}
+	list[j] = x
+}

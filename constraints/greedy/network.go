@@ -1,0 +1,169 @@
+package greedy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/colltune/colltune/topologies"
+)
+
+// network is who can send to whom, and over what. Turned round, it is the same
+// for data that go the other way: a schedule for it, played backwards, is one
+// for the topology.
+type network struct {
+	t     *topologies.Topology
+	ranks int
+	hops  []hop
+	into  [][]int32 // hops to a rank
+	onto  [][]int32 // hops from a rank
+	over  [][]int32 // hops over an edge
+	ends  [][]int32 // edges by which hops reach a rank
+	alpha Alpha
+	// speed is what can enter a rank, in bytes a microsecond.
+	speed []float64
+	// direct: no two hops share an edge.
+	direct bool
+}
+
+// hop is a way from a rank to one it is linked with.
+type hop struct {
+	from, to int32
+	edges    []int32
+	latency  float64
+	net      bool
+}
+
+// The most pairs of ranks in different nodes that are all looked at; of more,
+// those of GPUs with the same number in their nodes are.
+const manyPairs = 4096
+
+// maxHops bounds the memory of a network.
+const maxHops = 1 << 22
+
+func newNetwork(t *topologies.Topology, turned bool, alpha Alpha) (*network, error) {
+	n := &network{t: t, ranks: len(t.Ranks), alpha: alpha}
+	n.into, n.onto = make([][]int32, n.ranks), make([][]int32, n.ranks)
+	n.over = make([][]int32, len(t.Edges))
+	n.speed = make([]float64, n.ranks)
+	across := 0
+	for a := range t.Ranks {
+		for b := range t.Ranks {
+			if t.Ranks[a].Node != t.Ranks[b].Node && across <= manyPairs && t.Linked(a, b) {
+				across++
+			}
+		}
+	}
+	for a := range t.Ranks {
+		for b := range t.Ranks {
+			far := t.Ranks[a].Node != t.Ranks[b].Node
+			if far && across > manyPairs && t.Ranks[a].Local != t.Ranks[b].Local {
+				continue
+			}
+			from, to := a, b
+			if turned {
+				from, to = b, a
+			}
+			path, ok := t.Path(from, to)
+			if !ok {
+				continue
+			}
+			if len(n.hops) == maxHops {
+				return nil, fmt.Errorf("greedy routing on %s: more than %d pairs of linked ranks", t.Name, maxHops)
+			}
+			h := hop{from: int32(a), to: int32(b), latency: float64(path.Latency), net: path.Net}
+			for _, e := range path.Edges {
+				h.edges = append(h.edges, int32(e))
+				n.over[e] = append(n.over[e], int32(len(n.hops)))
+			}
+			n.into[b] = append(n.into[b], int32(len(n.hops)))
+			n.onto[a] = append(n.onto[a], int32(len(n.hops)))
+			n.hops = append(n.hops, h)
+		}
+	}
+	n.direct = true
+	n.ends = make([][]int32, n.ranks)
+	seen := map[int32]bool{}
+	for v, hops := range n.into {
+		clear(seen)
+		for _, h := range hops {
+			edges := n.hops[h].edges
+			n.direct = n.direct && len(edges) == 1
+			end := edges[len(edges)-1]
+			if turned {
+				end = edges[0]
+			}
+			if !seen[end] {
+				seen[end] = true
+				n.ends[v] = append(n.ends[v], end)
+				n.speed[v] += t.Edges[end].Bandwidth.PerMicro()
+			}
+		}
+		if len(hops) == 0 {
+			return nil, fmt.Errorf("greedy routing on %s: nothing leads to rank %d", t.Name, v)
+		}
+	}
+	return n, nil
+}
+
+// cost is what a message of some bytes costs on a hop: how long it takes each
+// edge, and when it has arrived.
+func (n *network) cost(h int32, bytes float64, busy []float64) (taken []float64, arrive float64) {
+	hop := &n.hops[h]
+	for _, e := range hop.edges {
+		edge := &n.t.Edges[e]
+		serial := float64(edge.Message) + bytes/edge.Bandwidth.PerMicro()
+		arrive = max(arrive, serial)
+		if n.alpha == Blocking {
+			serial += float64(edge.Latency)
+		}
+		busy = append(busy, serial)
+	}
+	return busy, arrive + hop.latency
+}
+
+// message is a send before it has its time.
+type message struct {
+	hop    int32
+	reduce bool
+	chunks []int32
+}
+
+// play gives messages their times, each in its turn as early as its chunks are
+// there and its links free, and returns when the last has arrived. Chunks
+// that reduce are ready when all that was sent there before has arrived.
+func (n *network) play(list []message, chunks int, part float64) (sends []Send, end float64) {
+	total := n.ranks * chunks
+	free := make([]float64, len(n.t.Edges))
+	ready := make([]float64, n.ranks*total)
+	sends = make([]Send, len(list))
+	var busy []float64
+	for i, m := range list {
+		hop := &n.hops[m.hop]
+		start := 0.0
+		for _, e := range hop.edges {
+			start = max(start, free[e])
+		}
+		for _, c := range m.chunks {
+			start = max(start, ready[int(hop.from)*total+int(c)])
+		}
+		var arrive float64
+		busy, arrive = n.cost(m.hop, part*float64(len(m.chunks)), busy[:0])
+		for j, e := range hop.edges {
+			free[e] = start + busy[j]
+		}
+		arrive += start
+		for _, c := range m.chunks {
+			at := int(hop.to)*total + int(c)
+			ready[at] = max(ready[at], arrive)
+		}
+		sends[i] = Send{From: hop.from, To: hop.to, Reduce: m.reduce, Chunks: m.chunks, Start: start, End: arrive}
+		end = max(end, arrive)
+	}
+	return sends, end
+}
+
+// hopOf finds the hop between two ranks; there is one.
+func (n *network) hopOf(from, to int32) int32 {
+	i, _ := slices.BinarySearchFunc(n.onto[from], to, func(h, to int32) int { return int(n.hops[h].to - to) })
+	return n.onto[from][i]
+}

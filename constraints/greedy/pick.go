@@ -1,0 +1,564 @@
+package greedy
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// policy is what a try prefers: a row of the table of policies, and a seed.
+type policy struct {
+	name string
+	// rare prefers chunks that few ranks know of.
+	rare bool
+	// once sends a chunk to a node only where nobody in it knows of it.
+	once bool
+	// patient leaves a slow link idle where the others bring all its end lacks
+	// sooner.
+	patient bool
+	// lazy leaves a slow link idle half of the times, for what may come.
+	lazy bool
+	// weight, by chunk, is preferred to all: what came late in a try before.
+	weight []int32
+	seed   uint64
+}
+
+// policies are tried in turn.
+var policies = []policy{
+	{name: "rarest", rare: true},
+	{name: "rarest, patient", rare: true, patient: true},
+	{name: "random"},
+	{name: "random, patient", patient: true},
+	{name: "rarest, lazy", rare: true, lazy: true},
+	{name: "rarest, once a node", rare: true, once: true},
+	{name: "random, patient and lazy", patient: true, lazy: true},
+}
+
+// event is an arrival of a chunk, or (chunk -1) the end of a hop's use of an
+// edge.
+type event struct {
+	at    float64
+	hop   int32
+	chunk int32
+}
+
+type events []event
+
+func (q events) Len() int           { return len(q) }
+func (q events) Less(i, j int) bool { return q[i].at < q[j].at }
+func (q events) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *events) Push(x any)        { *q = append(*q, x.(event)) }
+func (q *events) Pop() any {
+	old := *q
+	last := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return last
+}
+
+// run is one asynchronous try: at every moment each free link is given
+// a chunk that its start has and its end does not know of.
+type run struct {
+	*network
+	policy
+	chunks int
+	total  int
+	words  int
+	part   float64
+	time   []float64 // of a chunk on each hop, from start to arrival
+	// arrival is when a rank has a chunk; kept by patient tries alone.
+	arrival []float64
+
+	have     []uint64 // rank by chunk: arrived
+	known    []uint64 // the same: arrived or on its way
+	count    []int32  // ranks that know of a chunk
+	inNode   []int16  // node by chunk: ranks of it that do; nil where there is one node
+	lacks    []int32  // chunks a rank does not know of
+	free     []float64
+	taker    []int32   // the pick that took an edge last
+	takenAt  []float64 // and when
+	now      float64
+	effort   int // hops that makeRoom may still look at
+	queue    events
+	dirty    []bool // ranks that something may be sent to
+	affected []int32
+	picked   []pick
+	sends    []Send
+	busy     []float64
+	backing  []int32
+}
+
+// pick is a hop and the chunk it is given.
+type pick struct {
+	hop   int32
+	chunk int32
+}
+
+const none = int32(-1)
+
+func newRun(n *network, chunks int, part float64) *run {
+	r := &run{network: n, chunks: chunks, total: n.ranks * chunks, part: part}
+	r.words = (r.total + 63) / 64
+	r.have = make([]uint64, n.ranks*r.words)
+	r.known = make([]uint64, n.ranks*r.words)
+	r.count = make([]int32, r.total)
+	r.lacks = make([]int32, n.ranks)
+	r.free = make([]float64, len(n.t.Edges))
+	r.taker, r.takenAt = make([]int32, len(n.t.Edges)), make([]float64, len(n.t.Edges))
+	r.dirty = make([]bool, n.ranks)
+	r.time = make([]float64, len(n.hops))
+	for h := range n.hops {
+		r.busy, r.time[h] = n.cost(int32(h), part, r.busy[:0])
+	}
+	if n.t.Nodes > 1 {
+		r.inNode = make([]int16, n.t.Nodes*r.total)
+	}
+	return r
+}
+
+// asynchronous makes one try. It gives up, and returns no messages, once it
+// takes longer than most.
+func (r *run) asynchronous(p policy, most float64) ([]Send, float64, error) {
+	r.policy = p
+	r.reset()
+	r.arrival = nil
+	if r.patient {
+		r.arrival = make([]float64, r.ranks*r.total)
+	}
+	left := r.ranks * (r.total - r.chunks)
+	r.sends = make([]Send, 0, left)
+	r.backing = make([]int32, left)
+	for v := range r.ranks {
+		r.touch(int32(v))
+	}
+	for {
+		if !r.decide(most) {
+			return nil, most, nil
+		}
+		if left == 0 {
+			break
+		}
+		if len(r.queue) == 0 && (r.once || r.patient || r.lazy) {
+			r.once, r.patient, r.lazy = false, false, false // what is waited for never comes
+			for v := range r.ranks {
+				r.touch(int32(v))
+			}
+			continue
+		}
+		if len(r.queue) == 0 {
+			return nil, 0, fmt.Errorf("greedy routing on %s: not every rank can reach every other", r.t.Name)
+		}
+		left -= r.advance()
+	}
+	end := 0.0
+	for _, s := range r.sends {
+		end = max(end, s.End)
+	}
+	return r.sends, end, nil
+}
+
+func (r *run) reset() {
+	clear(r.have)
+	clear(r.known)
+	clear(r.free)
+	clear(r.inNode)
+	for e := range r.takenAt {
+		r.takenAt[e] = -1
+	}
+	r.queue, r.now = r.queue[:0], 0
+	for c := range r.count {
+		r.count[c] = 1
+		owner := c / r.chunks
+		at := owner*r.words + c/64
+		r.have[at] |= 1 << (c % 64)
+		r.known[at] |= 1 << (c % 64)
+		if r.inNode != nil {
+			r.inNode[r.t.Ranks[owner].Node*r.total+c] = 1
+		}
+	}
+	for v := range r.lacks {
+		r.lacks[v] = int32(r.total - r.chunks)
+	}
+}
+
+// touch notes that something may be sent to a rank.
+func (r *run) touch(v int32) {
+	if !r.dirty[v] && r.lacks[v] > 0 {
+		r.dirty[v] = true
+		r.affected = append(r.affected, v)
+	}
+}
+
+// instant is the least time between two moments, in microseconds: rounding
+// must not make two of one.
+const instant = 1e-9
+
+// advance goes on to the next moment at which something ends, and counts the
+// arrivals.
+func (r *run) advance() (arrived int) {
+	until := r.queue[0].at + instant
+	for len(r.queue) > 0 && r.queue[0].at <= until {
+		e := heap.Pop(&r.queue).(event)
+		r.now = max(r.now, e.at)
+		hop := &r.hops[e.hop]
+		for _, edge := range hop.edges {
+			if r.free[edge] <= e.at {
+				for _, h := range r.over[edge] {
+					r.touch(r.hops[h].to)
+				}
+			}
+		}
+		if e.chunk == none {
+			continue
+		}
+		arrived++
+		r.have[int(hop.to)*r.words+int(e.chunk)/64] |= 1 << (e.chunk % 64)
+		for _, h := range r.onto[hop.to] {
+			r.touch(r.hops[h].to)
+		}
+	}
+	return arrived
+}
+
+// decide sends all that can be sent now: to ranks that lack most for their
+// speed first. It returns false where one lacks so much that it cannot be in
+// time.
+func (r *run) decide(most float64) bool {
+	slices.SortFunc(r.affected, func(a, b int32) int {
+		return cmp.Or(
+			cmp.Compare(float64(r.lacks[b])/r.speed[b], float64(r.lacks[a])/r.speed[a]),
+			cmp.Compare(mix(r.seed, uint64(a), uint64(r.lacks[a])), mix(r.seed, uint64(b), uint64(r.lacks[b]))),
+			cmp.Compare(a, b))
+	})
+	if len(r.affected) > 0 {
+		if v := r.affected[0]; r.now+float64(r.lacks[v])*r.part/r.speed[v] >= most {
+			for _, v := range r.affected {
+				r.dirty[v] = false
+			}
+			r.affected = r.affected[:0]
+			return false
+		}
+	}
+	r.picked = r.picked[:0]
+	for _, v := range r.affected {
+		r.dirty[v] = false
+		r.serve(v)
+	}
+	if !r.direct {
+		for _, v := range r.affected {
+			for r.effort = enough; r.lacks[v] > 0 && r.wayIn(v) && r.makeRoom(v, deep); {
+			}
+		}
+	}
+	for _, p := range r.picked {
+		if p.chunk != none {
+			r.send(p)
+		}
+	}
+	r.affected = r.affected[:0]
+	return true
+}
+
+// deep is through how many others a rank is made room for, and enough how many
+// hops are looked at for it.
+const (
+	deep   = 3
+	enough = 128
+)
+
+// wayIn tells whether some last edge to a rank is free.
+func (r *run) wayIn(v int32) bool {
+	for _, e := range r.ends[v] {
+		if r.free[e] <= r.now {
+			return true
+		}
+	}
+	return false
+}
+
+// serve gives all free hops to a rank a chunk each. Where one finds nothing
+// left that another was given, and that one has something else, they change.
+func (r *run) serve(v int32) {
+	first := len(r.picked)
+	hops := r.into[v]
+	turn := 0
+	if !r.direct {
+		turn = int(mix(r.seed, uint64(v), uint64(r.lacks[v])) % uint64(len(hops)))
+	}
+	for i := range hops {
+		h := hops[(i+turn)%len(hops)]
+		if !r.idle(h) || r.lazy && r.dawdles(h) || r.patient && r.better(h) {
+			continue
+		}
+		if c := r.choose(h); c != none {
+			r.give(h, c)
+			continue
+		}
+		if r.once && r.hops[h].net {
+			continue
+		}
+		for j := first; j < len(r.picked); j++ {
+			p := &r.picked[j]
+			if p.chunk == none || !r.has(r.hops[h].from, p.chunk) {
+				continue
+			}
+			if other := r.choose(p.hop); other != none {
+				c := p.chunk
+				p.chunk = other
+				r.learn(v, other)
+				r.forget(v, c)
+				r.give(h, c)
+				break
+			}
+		}
+	}
+}
+
+// makeRoom serves a rank that has a free way in and was given nothing, as all
+// who could send to it were told to send to others this very moment: one of
+// those is served by somebody else, if need be in the same way.
+func (r *run) makeRoom(v int32, depth int) bool {
+	hops := r.into[v]
+	turn := int(mix(r.seed, uint64(v), uint64(depth)) % uint64(len(hops)))
+	for i := range hops {
+		h := hops[(i+turn)%len(hops)]
+		if r.effort--; r.effort < 0 {
+			return false
+		}
+		if r.idle(h) {
+			if c := r.choose(h); c != none {
+				r.give(h, c)
+				return true
+			}
+			continue
+		}
+		at := r.inTheWay(h)
+		if at < 0 || depth == 0 {
+			continue
+		}
+		p := r.picked[at]
+		loser := r.hops[p.hop].to
+		r.withdraw(at)
+		if c := r.choose(h); c != none && r.idle(h) {
+			mine := len(r.picked)
+			r.give(h, c)
+			if r.makeRoom(loser, depth-1) {
+				return true
+			}
+			r.withdraw(mine)
+			r.picked = r.picked[:mine]
+		}
+		r.picked[at] = p
+		r.learn(loser, p.chunk)
+		r.take(p.hop, at)
+	}
+	return false
+}
+
+// inTheWay is the only pick of this moment, to another rank, that keeps a hop
+// from being free, or -1.
+func (r *run) inTheWay(h int32) int {
+	at := -1
+	for _, e := range r.hops[h].edges {
+		if r.free[e] <= r.now {
+			continue
+		}
+		by := int(r.taker[e])
+		if r.takenAt[e] != r.now || by >= len(r.picked) || at >= 0 && at != by {
+			return -1
+		}
+		at = by
+	}
+	if at < 0 || r.picked[at].chunk == none || r.hops[r.picked[at].hop].to == r.hops[h].to {
+		return -1
+	}
+	return at
+}
+
+// give has a hop carry a chunk from now on.
+func (r *run) give(h, c int32) {
+	r.learn(r.hops[h].to, c)
+	r.picked = append(r.picked, pick{h, c})
+	r.take(h, len(r.picked)-1)
+}
+
+// withdraw takes a pick back; its place stays empty.
+func (r *run) withdraw(at int) {
+	p := r.picked[at]
+	r.forget(r.hops[p.hop].to, p.chunk)
+	r.picked[at].chunk = none
+	for _, e := range r.hops[p.hop].edges {
+		r.free[e] = r.now
+	}
+}
+
+func (r *run) idle(h int32) bool {
+	for _, e := range r.hops[h].edges {
+		if r.free[e] > r.now {
+			return false
+		}
+	}
+	return true
+}
+
+// dawdles tells whether a hop that is slower than another to the same rank lets
+// this moment pass.
+func (r *run) dawdles(h int32) bool {
+	for _, o := range r.into[r.hops[h].to] {
+		if r.time[o] < r.time[h]*(1-tolerance) {
+			return mix(r.seed, uint64(h), math.Float64bits(r.now))&1 == 0
+		}
+	}
+	return false
+}
+
+// better tells whether the other hops to a rank bring all it lacks before this
+// one would bring a chunk.
+func (r *run) better(h int32) bool {
+	arrive := r.now + r.time[h]
+	count := 0.0
+	for _, o := range r.into[r.hops[h].to] {
+		if o == h {
+			continue
+		}
+		free := r.now
+		for _, e := range r.hops[o].edges {
+			free = max(free, r.free[e])
+		}
+		slots := math.Floor((arrive - free) / r.time[o] * (1 + tolerance))
+		if slots >= 1 {
+			count += min(slots, float64(r.offers(o, arrive)))
+		}
+	}
+	return count >= float64(r.lacks[r.hops[h].to])
+}
+
+// offers counts the chunks a hop could bring by some time that its end does not
+// know of.
+func (r *run) offers(h int32, by float64) (count int) {
+	from, to := int(r.hops[h].from), int(r.hops[h].to)
+	by = by*(1+tolerance) - r.time[h]
+	for w := range r.words {
+		for set := r.known[from*r.words+w] &^ r.known[to*r.words+w]; set != 0; set &= set - 1 {
+			if r.arrival[from*r.total+w*64+bits.TrailingZeros64(set)] <= by {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+func (r *run) has(rank, chunk int32) bool {
+	return r.have[int(rank)*r.words+int(chunk)/64]>>(chunk%64)&1 == 1
+}
+
+// learn notes that a chunk is on its way to a rank.
+func (r *run) learn(v, c int32) {
+	r.known[int(v)*r.words+int(c)/64] |= 1 << (c % 64)
+	r.lacks[v]--
+	r.count[c]++
+	if r.inNode != nil {
+		r.inNode[r.t.Ranks[v].Node*r.total+int(c)]++
+	}
+}
+
+// forget takes back that a chunk is on its way.
+func (r *run) forget(v, c int32) {
+	r.known[int(v)*r.words+int(c)/64] &^= 1 << (c % 64)
+	r.lacks[v]++
+	r.count[c]--
+	if r.inNode != nil {
+		r.inNode[r.t.Ranks[v].Node*r.total+int(c)]--
+	}
+}
+
+// take keeps a hop's edges busy from now on, for a pick.
+func (r *run) take(h int32, pick int) {
+	r.busy, _ = r.cost(h, r.part, r.busy[:0])
+	for i, e := range r.hops[h].edges {
+		r.free[e] = r.now + r.busy[i]
+		r.taker[e], r.takenAt[e] = int32(pick), r.now
+	}
+}
+
+// send lets a chunk leave now.
+func (r *run) send(p pick) {
+	hop := &r.hops[p.hop]
+	arrive := r.now + r.time[p.hop]
+	for _, e := range hop.edges {
+		if r.free[e] != arrive {
+			heap.Push(&r.queue, event{r.free[e], p.hop, none})
+		}
+	}
+	heap.Push(&r.queue, event{arrive, p.hop, p.chunk})
+	if r.arrival != nil {
+		r.arrival[int(hop.to)*r.total+int(p.chunk)] = arrive
+	}
+	at := len(r.sends)
+	r.backing[at] = p.chunk
+	r.sends = append(r.sends, Send{From: hop.from, To: hop.to, Chunks: r.backing[at : at+1 : at+1], Start: r.now, End: arrive})
+}
+
+// looked is how many chunks a hop chooses from at most: of more, those from
+// some place on.
+const looked = 512
+
+// choose is the chunk a hop had best carry now, or none.
+func (r *run) choose(h int32) int32 {
+	hop := &r.hops[h]
+	have := r.have[int(hop.from)*r.words : (int(hop.from)+1)*r.words]
+	known := r.known[int(hop.to)*r.words : (int(hop.to)+1)*r.words]
+	var inNode []int16
+	if hop.net && r.inNode != nil {
+		node := r.t.Ranks[hop.to].Node
+		inNode = r.inNode[node*r.total : (node+1)*r.total]
+	}
+	best, least := none, uint64(math.MaxUint64)
+	start := 0
+	if r.words > 1 {
+		start = int(mix(r.seed, uint64(h), uint64(r.lacks[hop.to])) % uint64(r.words))
+	}
+	seen := 0
+	for i := range r.words {
+		w := start + i
+		if w >= r.words {
+			w -= r.words
+		}
+		for set := have[w] &^ known[w]; set != 0; set &= set - 1 {
+			c := int32(w*64 + bits.TrailingZeros64(set))
+			key := mix(r.seed, uint64(c), uint64(hop.to)) >> 32
+			if r.rare {
+				key |= uint64(r.count[c]) << 32
+			}
+			if inNode != nil {
+				if inNode[c] > 0 && r.once {
+					continue
+				}
+				key |= uint64(inNode[c]) << 48
+			}
+			if r.weight != nil {
+				key -= min(key, uint64(r.weight[c])<<32)
+			}
+			if key < least {
+				best, least = c, key
+			}
+			seen++
+		}
+		if seen >= looked {
+			break
+		}
+	}
+	return best
+}
+
+// mix spreads three numbers over 64 bits.
+func mix(a, b, c uint64) uint64 {
+	x := a*0xd6e8feb86659fd93 ^ b*0xa0761d6478bd642f ^ c*0xe7037ed1a0b428db
+	for range 2 {
+		x ^= x >> 32
+		x *= 0xd6e8feb86659fd93
+	}
+	return x ^ x>>32
+}

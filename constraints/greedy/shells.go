@@ -1,0 +1,198 @@
+package greedy
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// breadthFirst lets data spread from rank to rank by distance: what is t sends
+// away comes from a neighbour that is one closer, and everything of one distance
+// that comes over one link comes in one message. Which neighbour gives what is
+// chosen so that the links into a rank are loaded evenly, over all distances so
+// far (after Efficient Direct-Connect Topologies, arXiv 2202.03356, section 5).
+// On rings, tori and hypercubes nothing is lost but a latency a distance.
+func (n *network) breadthFirst(chunks int) []message {
+	far := make([][]int32, n.ranks) // far[v][s] is the sends from s to v
+	for s := range n.ranks {
+		far[s] = make([]int32, n.ranks)
+	}
+	queue := make([]int32, 0, n.ranks)
+	for s := range n.ranks {
+		for v := range far {
+			far[v][s] = -1
+		}
+		far[s][s] = 0
+		queue = append(queue[:0], int32(s))
+		for i := 0; i < len(queue); i++ {
+			u := queue[i]
+			for _, h := range n.onto[u] {
+				if v := n.hops[h].to; far[v][s] < 0 {
+					far[v][s] = far[u][s] + 1
+					queue = append(queue, v)
+				}
+			}
+		}
+	}
+	type batch struct {
+		message
+		depth int32
+		turn  int32 // ranks in turn: on a switch no two send to one at a time
+	}
+	var list []batch
+	order := make([]int32, n.ranks)
+	for v := range n.ranks {
+		// Nearest first; from v on, so that like ranks choose alike.
+		for i := range order {
+			order[i] = int32((v + i) % n.ranks)
+		}
+		slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(far[v][a], far[v][b]) })
+		e := newEvener(n, v, chunks)
+		for i := 1; i < n.ranks; {
+			depth := far[v][order[i]]
+			end := i
+			for end < n.ranks && far[v][order[end]] == depth {
+				end++
+			}
+			if depth < 0 {
+				return nil
+			}
+			e.begin()
+			for _, s := range order[i:end] {
+				e.add(s, func(u int32) bool { return far[u][s] == depth-1 })
+			}
+			e.even()
+			for link, h := range n.into[v] {
+				if given := e.given[link]; len(given) > 0 {
+					list = append(list, batch{message{hop: h, chunks: slices.Clone(given)}, depth,
+						int32((v - int(n.hops[h].from) + n.ranks) % n.ranks)})
+				}
+			}
+			i = end
+		}
+	}
+	slices.SortStableFunc(list, func(a, b batch) int { return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.turn, b.turn)) })
+	messages := make([]message, len(list))
+	for i, b := range list {
+		messages[i] = b.message
+	}
+	return messages
+}
+
+// evener divides chunks between the links into a rank.
+type evener struct {
+	n      *network
+	v      int
+	chunks int
+	each   []float64         // time a chunk takes a link
+	load   []float64         // time given to each link so far
+	given  [][]int32         // chunks of the distance in hand, by link
+	may    map[int32][]int32 // the links a source's chunks may come over
+}
+
+func newEvener(n *network, v, chunks int) *evener {
+	e := &evener{n: n, v: v, chunks: chunks, may: map[int32][]int32{}}
+	for _, h := range n.into[v] {
+		slowest := math.Inf(1)
+		for _, edge := range n.hops[h].edges {
+			slowest = min(slowest, n.t.Edges[edge].Bandwidth.PerMicro())
+		}
+		e.each = append(e.each, 1/slowest)
+		e.load = append(e.load, 0)
+		e.given = append(e.given, nil)
+	}
+	return e
+}
+
+func (e *evener) begin() {
+	clear(e.may)
+	for i := range e.given {
+		e.given[i] = e.given[i][:0]
+	}
+}
+
+// add gives each chunk of a source to the link that has least to carry then.
+func (e *evener) add(source int32, from func(u int32) bool) {
+	var may []int32
+	for i, h := range e.n.into[e.v] {
+		if from(e.n.hops[h].from) {
+			may = append(may, int32(i))
+		}
+	}
+	e.may[source] = may
+	for c := range e.chunks {
+		best := may[c%len(may)]
+		for i := range may {
+			if l := may[(c+i)%len(may)]; e.load[l]+e.each[l] < e.load[best]+e.each[best]-small {
+				best = l
+			}
+		}
+		e.put(best, source*int32(e.chunks)+int32(c))
+	}
+}
+
+// small keeps rounding from moving chunks to and fro.
+const small = 1e-9
+
+func (e *evener) put(link, chunk int32) {
+	e.load[link] += e.each[link]
+	e.given[link] = append(e.given[link], chunk)
+}
+
+// even moves chunks, along chains of links, from the link with most to carry to
+// one that has less even with a chunk more, until none has.
+func (e *evener) even() {
+	links := len(e.load)
+	if links < 2 {
+		return
+	}
+	type step struct{ from, at int32 } // chunk given[from][at] moves here
+	via := make([]step, links)
+	for range len(e.n.hops) + e.n.ranks*e.chunks {
+		// Where chunks of the most loaded link could go, and those there in turn.
+		top := int32(0)
+		for l := range links {
+			if len(e.given[l]) > 0 && (len(e.given[top]) == 0 || e.load[l] > e.load[top]+small) {
+				top = int32(l)
+			}
+		}
+		if len(e.given[top]) == 0 {
+			return
+		}
+		for l := range via {
+			via[l] = step{none, 0}
+		}
+		via[top].from = top
+		queue := []int32{top}
+		end := none
+		for i := 0; i < len(queue) && end < 0; i++ {
+			l := queue[i]
+			for at, c := range e.given[l] {
+				for _, m := range e.may[c/int32(e.chunks)] {
+					if via[m].from == none {
+						via[m] = step{l, int32(at)}
+						queue = append(queue, m)
+						if e.load[m]+e.each[m] < e.load[top]-small {
+							end = m
+							break
+						}
+					}
+				}
+				if end >= 0 || len(queue) == links {
+					break
+				}
+			}
+		}
+		if end < 0 {
+			return
+		}
+		for l := end; l != top; {
+			s := via[l]
+			c := e.given[s.from][s.at]
+			e.given[s.from] = slices.Delete(e.given[s.from], int(s.at), int(s.at)+1)
+			e.load[s.from] -= e.each[s.from]
+			e.put(l, c)
+			l = s.from
+		}
+	}
+}
