@@ -1,0 +1,130 @@
+package mscclpp
+
+import "fmt"
+
+// chained tells whether packets carry word from read a to write b: the thread
+// that writes a packet has read what goes into it, and the one that reads the
+// packet knows so.
+func (w *watch) chained(a, b touch) bool {
+	type at struct{ event, element int32 }
+	const all = -1
+	x := &w.events[a.event]
+	seen := map[at]bool{}
+	stack := []at{{b.event, b.element}}
+	for n := 0; len(stack) > 0; n++ {
+		if n > maxChain {
+			return false
+		}
+		s := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if seen[s] || seen[at{s.event, all}] {
+			continue
+		}
+		seen[s] = true
+		e := &w.events[s.event]
+		for _, p := range w.came[e.looks : e.looks+e.seen] {
+			if s.element != all && p.element != s.element {
+				continue
+			}
+			if p.event == a.event && p.from == a.element {
+				return true
+			}
+			if f := &w.events[p.event]; f.at.weak[x.who] > x.phase {
+				return true
+			}
+			stack = append(stack, at{p.event, p.from})
+		}
+		// What its threadblock read in phases before.
+		looks := w.tbs[e.who].looks
+		for i := len(looks) - 1; i >= 0; i-- {
+			if before := &w.events[looks[i]]; before.phase < e.phase {
+				stack = append(stack, at{int32(looks[i]), all})
+			}
+		}
+	}
+	return false
+}
+
+// begun makes sure that a rank's kernel runs before another touches the buffers
+// its caller gave it: until then something else may be using them.
+func (w *watch) begun(who, c int, g *region, rank int) {
+	e := &w.events[who]
+	if !g.user || w.m.tbs[e.tb].gpu == rank {
+		return
+	}
+	for t := w.m.firstTB[rank]; t < w.m.firstTB[rank+1]; t++ {
+		if e.at.weak[t] > 0 {
+			return
+		}
+	}
+	_, b, at := w.m.memory.Where(c)
+	w.unordered(e, fmt.Sprintf("%s accesses %s[%d] of gpu %d, and nothing says that this has begun", w.m.name(e), b, at/w.m.size.cells, rank))
+}
+
+// end makes sure that no rank's kernel is over before others are done with the
+// buffers its caller gave it.
+func (w *watch) end() {
+	m := w.m
+	known := make([]clock, len(m.p.GPUs))
+	for t := range w.tbs {
+		w.sync(t)
+	}
+	if !m.r.OK() {
+		return
+	}
+	for g := range known {
+		for t := m.firstTB[g]; t < m.firstTB[g+1]; t++ {
+			if known[g].strong == nil {
+				known[g] = w.tbs[t].start
+			} else {
+				known[g] = w.merge(known[g], w.tbs[t].start)
+			}
+		}
+	}
+	for c := range w.cells {
+		rank, b, at := m.memory.Where(c)
+		if b > 1 || known[rank].strong == nil {
+			continue
+		}
+		late := func(t touch, knows []int32) bool {
+			e := &w.events[t.event]
+			return (m.tbs[e.tb].gpu != rank || e.who != e.tb) && knows[e.who] <= e.phase
+		}
+		if t := w.cells[c].write; t.event >= 0 {
+			if e := &w.events[t.event]; late(t, known[rank].weak) {
+				w.unordered(e, fmt.Sprintf("%s writes %s[%d] of gpu %d, which may be done before", m.name(e), b, at/m.size.cells, rank))
+			} else if late(t, known[rank].strong) && !w.relaxed {
+				w.relaxed = true
+				m.warn(rank, -1, -1, "%s[%d] is written by %s, and only a relaxed signal says that it is done", b, at/m.size.cells, m.name(e))
+			}
+		}
+		for r := w.cells[c].reads; r >= 0; r = w.reads[r].next {
+			e := &w.events[w.reads[r].event]
+			switch {
+			case !late(w.reads[r], known[rank].weak) || w.through(rank, w.reads[r]):
+			case m.tbs[e.tb].gpu == rank:
+				if !w.handed {
+					w.handed = true
+					m.warn(rank, int(m.tbs[e.tb].id), e.in.at, "%s[%d] is handed to a port, which may still read it when the kernel ends", b, at/m.size.cells)
+				}
+			default:
+				w.unordered(e, fmt.Sprintf("%s reads %s[%d] of gpu %d, which may be done before", m.name(e), b, at/m.size.cells, rank))
+			}
+		}
+	}
+}
+
+// through tells whether some threadblock of a rank got a packet that tells of a
+// read.
+func (w *watch) through(rank int, a touch) bool {
+	for t := w.m.firstTB[rank]; t < w.m.firstTB[rank+1]; t++ {
+		for _, look := range w.tbs[t].looks {
+			for _, p := range w.came[w.events[look].looks : w.events[look].looks+w.events[look].seen] {
+				if p.event == a.event && p.from == a.element {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

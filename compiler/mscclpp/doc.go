@@ -1,0 +1,49 @@
+// Package mscclpp reads and judges MSCCL++ execution plans (microsoft/mscclpp,
+// JSON): whether a plan computes its collective, completes and has no race, and
+// whether the runtime would load it.
+//
+//	JSON ──Read──▶ Plan ──structure──▶ machine ──run──▶ memory ──judge──▶ findings
+//	               as written  numbers     cells and    │ data, and who waits
+//	                           in range    counters     └─ watch: what comes before what
+//
+// Plans are one-sided. A threadblock writes, reads and reduces into buffers of
+// other ranks and tells them so by signals: nothing pairs a message with its
+// receiver, so package verify's model of connections does not hold here, and the
+// package has its own.
+//
+//	gpu 0 threadblock 0            gpu 1 threadblock 0
+//	  put    in[0] → gpu 1 sc[0]
+//	  nop                            wait   for the signal
+//	  signal                ──────▶  nop
+//	                                 re     in[0] + sc[0] → in[0]
+//
+// # What orders what
+//
+// A threadblock's threads run on their own until a nop (or a barrier) brings
+// them together. What a thread has waited for is known to the others from the
+// next nop on, and its signal tells of what was done before the last one: with a
+// nop left out above, signal and put, or wait and re, race. A relaxed signal or
+// wait, and a packet, tell that something ran, not that its writes are there:
+// enough to overwrite what was read, not to read what was written. A port copies
+// what it is handed later, one after the other, before it signals; flush waits
+// for it. Semaphores and signals are counters; where several threadblocks take
+// from or add to one, only what holds in every order is taken for known, and a
+// race that this leaves open is a warning that says so.
+//
+// A rank's own buffers are its caller's before its kernel begins and after it
+// ends: others must have word of the one and give word for the other.
+//
+// # Sizes
+//
+// A chunk is cut into as many cells as threadblock groups and pipelines call
+// for, and the plan is executed with a pass of each pipeline over a chunk, then
+// with enough passes for its semaphores to run out and for scratch that the
+// runtime uses over and over (reuse_resources) to come round.
+//
+// Invariants: a report is a function of the plan and the options; time and
+// memory are bounded by limits.go, whoever wrote the plan; what is not followed
+// is said in a finding that begins so.
+//
+// It does not write plans, and does not know a fabric's links unless it is given
+// a function.
+package mscclpp

@@ -1,0 +1,15 @@
+package mscclpp
+
+// What a plan may be at most to be executed: some hundred times the largest
+// that the runtime itself takes. Over a limit it is refused, so that a file from
+// anywhere is judged in bounded time and memory.
+const (
+	maxRanks  = 1 << 12
+	maxClocks = 1 << 12 // threadblocks and port channels
+	maxCells  = 1 << 22 // of all buffers
+	maxMoved  = 1 << 24 // cells read and written
+	maxClock  = 1 << 28 // entries of all clocks together
+	maxChain  = 1 << 12 // packets looked at to decide one order
+	maxCut    = 1 << 12 // cells of a chunk
+	maxPasses = 80      // of a pipeline
+)

@@ -1,0 +1,124 @@
+package mscclpp
+
+import "strings"
+
+// Kind is a row of the table of operations.
+type Kind struct {
+	Name string
+	does doing
+	// src and dst say what each place is, a letter a place; the last one repeats
+	// where a star follows.
+	//
+	//	l  the rank's own buffer            p  packets in its own scratch
+	//	r  a remote buffer                  q  packets in remote scratch
+	//	g  a buffer of all ranks of a group h  packets in all their scratches
+	src, dst string
+	relaxed  bool // orders what runs, not what it wrote
+	port     bool // only over port channels
+}
+
+// doing is how a kind is executed.
+type doing uint8
+
+const (
+	syncs     doing = iota // all threads of the threadblock
+	meets                  // all threads of some threadblocks of the GPU
+	signals                // the other end of channels
+	waits                  // for signals
+	flushes                // waits for what a port has still to copy
+	acquires               // semaphores of the GPU
+	releases               // semaphores of the GPU
+	pipelines              // repeats the operations in it, a unit of bytes further each time
+	pairs                  // source i to destination i
+	moves                  // the sum of all sources to each destination
+	unknown                // names that the runtime does not have
+)
+
+// kinds is the table of operations. Pairs over a port take packets as they are.
+var kinds = []Kind{
+	{Name: "nop", does: syncs},
+	{Name: "barrier", does: meets},
+	{Name: "signal", does: signals},
+	{Name: "rlxsignal", does: signals, relaxed: true},
+	{Name: "wait", does: waits},
+	{Name: "rlxwait", does: waits, relaxed: true},
+	{Name: "flush", does: flushes, port: true},
+	{Name: "sem_acquire", does: acquires},
+	{Name: "sem_release", does: releases},
+	{Name: "pipeline", does: pipelines},
+	{Name: "put", does: pairs, src: "l*", dst: "r*"},
+	{Name: "pws", does: pairs, src: "l*", dst: "r*", port: true},
+	{Name: "pwsf", does: pairs, src: "l*", dst: "r*", port: true},
+	{Name: "get", does: pairs, src: "r*", dst: "l*"},
+	{Name: "ppkt", does: pairs, src: "l*", dst: "q*"},
+	{Name: "rppkt", does: moves, src: "p", dst: "q*"},
+	{Name: "copy", does: moves, src: "l", dst: "l"},
+	{Name: "cpkt", does: moves, src: "l", dst: "p"},
+	{Name: "upkt", does: moves, src: "p", dst: "l"},
+	{Name: "re", does: moves, src: "ll*", dst: "l"},
+	{Name: "res", does: moves, src: "ll*", dst: "lr*"},
+	{Name: "rre", does: moves, src: "lr*", dst: "l"},
+	{Name: "rres", does: moves, src: "lr*", dst: "lr*"},
+	{Name: "repkt", does: moves, src: "lp*", dst: "l"},
+	{Name: "respkt", does: moves, src: "lp*", dst: "lq*"},
+	{Name: "recpkt", does: moves, src: "lp*", dst: "lp"},
+	{Name: "recspkt", does: moves, src: "lp*", dst: "lpq*"},
+	{Name: "glres", does: moves, src: "g", dst: "g"},
+	{Name: "gstore", does: moves, src: "l", dst: "g"},
+	{Name: "gstorepkt", does: moves, src: "p", dst: "h"},
+}
+
+// kindOf finds a kind by name; one that the runtime does not have is made.
+func kindOf(name string) *Kind {
+	for i := range kinds {
+		if kinds[i].Name == name {
+			return &kinds[i]
+		}
+	}
+	return &Kind{Name: name, does: unknown}
+}
+
+// letter is what place i is by a pattern, or 0 where it has no place i.
+func letter(pattern string, i int) byte {
+	star := strings.HasSuffix(pattern, "*")
+	pattern = strings.TrimSuffix(pattern, "*")
+	switch {
+	case i < len(pattern):
+		return pattern[i]
+	case star:
+		return pattern[len(pattern)-1]
+	}
+	return 0
+}
+
+// most and least are how many places a pattern allows.
+func least(pattern string) int { return len(strings.TrimSuffix(pattern, "*")) }
+
+// moving tells whether the kind moves data.
+func (k *Kind) moving() bool { return k.does == pairs || k.does == moves }
+
+// packet tells whether a letter is of packets.
+func packet(letter byte) bool { return letter == 'p' || letter == 'q' || letter == 'h' }
+
+// place is what a Ref must be for a letter.
+func place(letter byte) Place {
+	switch letter {
+	case 'r', 'q':
+		return Remote
+	case 'g', 'h':
+		return OnSwitch
+	}
+	return Local
+}
+
+// source is the letter of source i of an operation: over a port, ppkt takes
+// what are packets already.
+func (o *Op) source(i int) byte {
+	if o.Kind.Name == "ppkt" && o.Type == Port {
+		return 'p'
+	}
+	return letter(o.Kind.src, i)
+}
+
+// target is the letter of destination i.
+func (o *Op) target(i int) byte { return letter(o.Kind.dst, i) }

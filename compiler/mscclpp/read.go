@@ -1,0 +1,330 @@
+package mscclpp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// What a plan may be at most for Read to take it.
+const (
+	maxBytes    = 1 << 28
+	maxElements = 1 << 22 // operations, places, channels and the like, together
+	maxDepth    = 64
+	maxNotes    = 20
+)
+
+// Is tells whether a JSON text looks like an execution plan rather than an IR:
+// its collective is a string.
+func Is(text []byte) bool {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return false
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil || key == "schema" {
+			return false
+		}
+		v, err := dec.Token()
+		if key == "collective" {
+			_, plan := v.(string)
+			return plan
+		}
+		for depth := nesting(v); err == nil && depth > 0; {
+			v, err = dec.Token()
+			depth += nesting(v)
+		}
+		if err != nil {
+			return false
+		}
+	}
+	return false
+}
+
+// nesting is how a token changes the depth.
+func nesting(t json.Token) int {
+	switch t {
+	case json.Delim('{'), json.Delim('['):
+		return 1
+	case json.Delim('}'), json.Delim(']'):
+		return -1
+	}
+	return 0
+}
+
+// Read reads an execution plan. Keys that the runtime does not read are noted;
+// one of the wrong type, given twice, or out of range is an error with its line.
+func Read(from io.Reader) (*Plan, error) {
+	text, err := io.ReadAll(io.LimitReader(from, maxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxBytes {
+		return nil, fmt.Errorf("a plan of more than %d bytes", maxBytes)
+	}
+	r := &reader{dec: json.NewDecoder(bytes.NewReader(text)), text: text}
+	r.dec.UseNumber()
+	p := &Plan{Threads: 1024, Alignment: 16, MaxBytes: math.MaxUint64}
+	if err := r.plan(p); err != nil {
+		return nil, err
+	}
+	if _, err := r.dec.Token(); err != io.EOF {
+		return nil, r.errorf("more after the plan")
+	}
+	p.Notes = r.notes
+	return p, nil
+}
+
+// reader takes a plan from its tokens.
+type reader struct {
+	dec      *json.Decoder
+	text     []byte
+	elements int
+	notes    []Note
+	strange  map[string]bool // keys noted
+	older    bool            // the older name of a switch channel's buffer, too
+}
+
+func (r *reader) line() int {
+	return 1 + bytes.Count(r.text[:min(r.dec.InputOffset(), int64(len(r.text)))], []byte{'\n'})
+}
+
+func (r *reader) errorf(format string, args ...any) error {
+	return fmt.Errorf("line %d: %s", r.line(), fmt.Sprintf(format, args...))
+}
+
+// unread notes a key that the runtime does not read, the first time it is there.
+func (r *reader) unread(what, key string) {
+	if len(r.strange) == maxNotes || r.strange[key] {
+		return
+	}
+	if r.strange == nil {
+		r.strange = map[string]bool{}
+	}
+	r.strange[key] = true
+	r.notes = append(r.notes, Note{Line: r.line(), Message: fmt.Sprintf("%s: key %q, which the runtime does not read", what, key)})
+}
+
+func (r *reader) token() (json.Token, error) {
+	t, err := r.dec.Token()
+	switch {
+	case err == io.EOF:
+		return nil, r.errorf("ends in the middle")
+	case err != nil:
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, r.errorf("%s", strings.TrimPrefix(err.Error(), "invalid character "))
+		}
+		return nil, r.errorf("%v", err)
+	}
+	return t, nil
+}
+
+// fields are the keys of an object and how each is read.
+type fields []field
+
+type field struct {
+	key  string
+	must bool
+	read func(what string) error
+}
+
+// object reads an object; what names it in errors.
+func (r *reader) object(what string, known fields) error {
+	if err := r.open(what, '{', "an object"); err != nil {
+		return err
+	}
+	var seen uint64
+	var strange []string
+	for r.dec.More() {
+		t, err := r.token()
+		if err != nil {
+			return err
+		}
+		key, _ := t.(string)
+		i := 0
+		for i < len(known) && known[i].key != key {
+			i++
+		}
+		switch {
+		case i == len(known):
+			for _, s := range strange {
+				if s == key {
+					return r.errorf("%s: key %q twice", what, key)
+				}
+			}
+			if len(strange) < maxNotes {
+				strange = append(strange, key)
+			}
+			r.unread(what, key)
+			err = r.skip()
+		case seen&(1<<i) != 0:
+			return r.errorf("%s: key %q twice", what, key)
+		default:
+			seen |= 1 << i
+			err = known[i].read(what + "." + key)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := r.token(); err != nil {
+		return err
+	}
+	for i, f := range known {
+		if f.must && seen&(1<<i) == 0 {
+			return r.errorf("%s: no key %q", what, f.key)
+		}
+	}
+	return nil
+}
+
+// array reads an array, calling read for each element.
+func (r *reader) array(what string, read func(what string) error) error {
+	if err := r.open(what, '[', "an array"); err != nil {
+		return err
+	}
+	for i := 0; r.dec.More(); i++ {
+		if r.elements++; r.elements > maxElements {
+			return r.errorf("%s: the plan has more than %d elements", what, maxElements)
+		}
+		if err := read(what + "[" + strconv.Itoa(i) + "]"); err != nil {
+			return err
+		}
+	}
+	_, err := r.token()
+	return err
+}
+
+func (r *reader) open(what string, d json.Delim, want string) error {
+	t, err := r.token()
+	if err == nil && t != d {
+		err = r.errorf("%s: %v where %s is wanted", what, t, want)
+	}
+	return err
+}
+
+// skip passes over a value.
+func (r *reader) skip() error {
+	for depth := 0; ; {
+		t, err := r.token()
+		if err != nil {
+			return err
+		}
+		if depth += nesting(t); depth > maxDepth {
+			return r.errorf("nested more than %d deep", maxDepth)
+		}
+		if depth == 0 {
+			return nil
+		}
+	}
+}
+
+// scalar reads a value that is no object and no array.
+func scalar[T any](r *reader, what, want string, into *T) error {
+	t, err := r.token()
+	if err != nil {
+		return err
+	}
+	v, ok := t.(T)
+	if !ok {
+		return r.errorf("%s: %v where %s is wanted", what, t, want)
+	}
+	*into = v
+	return nil
+}
+
+func (r *reader) word(into *string) func(string) error {
+	return func(what string) error { return scalar(r, what, "a string", into) }
+}
+
+func (r *reader) flag(into *bool) func(string) error {
+	return func(what string) error { return scalar(r, what, "true or false", into) }
+}
+
+// number reads an integer from least to most.
+func (r *reader) number(into *int, least, most int) func(string) error {
+	return func(what string) error {
+		var n json.Number
+		if err := scalar(r, what, "a number", &n); err != nil {
+			return err
+		}
+		v, err := strconv.ParseInt(n.String(), 10, 64)
+		if err != nil || v < int64(least) || v > int64(most) {
+			return r.errorf("%s: %s: want a whole number from %d to %d", what, n, least, most)
+		}
+		*into = int(v)
+		return nil
+	}
+}
+
+// size reads a number of bytes.
+func (r *reader) size(into *uint64) func(string) error {
+	return func(what string) error {
+		var n json.Number
+		if err := scalar(r, what, "a number", &n); err != nil {
+			return err
+		}
+		v, err := strconv.ParseUint(n.String(), 10, 64)
+		if err != nil {
+			return r.errorf("%s: %s: want a number of bytes", what, n)
+		}
+		*into = v
+		return nil
+	}
+}
+
+func (r *reader) numbers(into *[]int) func(string) error {
+	return func(what string) error {
+		return r.array(what, func(what string) error {
+			n := 0
+			err := r.number(&n, 0, maxNumber)(what)
+			*into = append(*into, n)
+			return err
+		})
+	}
+}
+
+func (r *reader) buffer(into *collective.Buffer) func(string) error {
+	return func(what string) error {
+		var name string
+		if err := scalar(r, what, "a string", &name); err != nil {
+			return err
+		}
+		switch name {
+		case "i":
+			*into = collective.In
+		case "o":
+			*into = collective.Out
+		case "s":
+			*into = collective.Scratch
+		default:
+			return r.errorf("%s: unknown buffer %q: want i, o or s", what, name)
+		}
+		return nil
+	}
+}
+
+func (r *reader) channelType(into *ChannelType) func(string) error {
+	return func(what string) error {
+		var name string
+		if err := scalar(r, what, "a string", &name); err != nil {
+			return err
+		}
+		for t, n := range channelTypes {
+			if n == name {
+				*into = ChannelType(t)
+				return nil
+			}
+		}
+		return r.errorf("%s: unknown channel type %q: want %s", what, name, strings.Join(channelTypes[:], ", "))
+	}
+}

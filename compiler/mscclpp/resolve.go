@@ -1,0 +1,191 @@
+package mscclpp
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/verify"
+)
+
+// resolve writes the program of a threadblock.
+func (m *machine) resolve(t int) {
+	tb := &m.tbs[t]
+	plan := &m.p.GPUs[tb.gpu].Threadblocks[tb.id]
+	at := 0
+	for i := range plan.Ops {
+		op := &plan.Ops[i]
+		if op.Kind.does != pipelines {
+			tb.code = append(tb.code, m.instr(t, op, at, 0))
+			m.count(t, &tb.code[len(tb.code)-1], 1)
+			at++
+			continue
+		}
+		head := len(tb.code)
+		step := op.Unit / m.size.bytes * m.size.unit
+		passes := (op.Chunks*m.size.cells + step - 1) / step
+		tb.code = append(tb.code, instr{op: op, at: at, passes: passes, step: step})
+		at++
+		for j := range op.Ops {
+			tb.code = append(tb.code, m.instr(t, &op.Ops[j], at, step))
+			m.count(t, &tb.code[len(tb.code)-1], passes)
+			at++
+		}
+		tb.code[head].end = len(tb.code)
+	}
+}
+
+// instr gives an operation its counters and cells.
+func (m *machine) instr(t int, op *Op, at, step int) instr {
+	tb := &m.tbs[t]
+	g, plan := tb.gpu, &m.p.GPUs[tb.gpu].Threadblocks[tb.id]
+	in := instr{op: op, at: at, step: step}
+	k := op.Kind
+	channel := func(i int) end { return end{op.Type, plan.channels[op.Type][op.Channels[i]]} }
+	switch k.does {
+	case waits:
+		for i := range op.Channels {
+			in.lanes = append(in.lanes, m.mine[g][channel(i)])
+		}
+	case signals:
+		for i := range op.Channels {
+			in.lanes = append(in.lanes, m.theirs[g][channel(i)])
+		}
+	case acquires, releases:
+		for _, s := range op.Semaphores {
+			in.lanes = append(in.lanes, m.locks[g]+s)
+		}
+	case meets:
+		in.barrier = [2]int{g, op.Barrier}
+	}
+	if op.Type == Port && (k.does == signals || k.does == flushes || k.moving()) {
+		for i := range op.Channels {
+			in.engines = append(in.engines, m.engine(m.theirs[g][channel(i)]))
+		}
+	}
+	if k.Name == "pws" || k.Name == "pwsf" {
+		for i := range op.Channels {
+			in.lanes = append(in.lanes, m.theirs[g][channel(i)])
+		}
+	}
+	if k.moving() {
+		in.cells = op.moved() * m.size.cells / op.Slices
+		for i := range op.Src {
+			in.src = append(in.src, m.region(t, op, &op.Src[i], op.source(i)))
+		}
+		for i := range op.Dst {
+			in.dst = append(in.dst, m.region(t, op, &op.Dst[i], op.target(i)))
+		}
+	}
+	return in
+}
+
+// engine is the clock of what copies for a port channel, which is known by the
+// counter that it signals.
+func (m *machine) engine(counter int) int {
+	if _, ok := m.engines[counter]; !ok {
+		m.engines[counter] = len(m.tbs) + len(m.engines)
+	}
+	return m.engines[counter]
+}
+
+// moved is how many chunks an operation moves, by the runtime's reading.
+func (o *Op) moved() int {
+	if o.Kind.does == pairs && o.Kind.Name != "get" && o.Kind.Name != "ppkt" {
+		return o.Dst[0].Size
+	}
+	return o.Src[0].Size
+}
+
+// region is a place in cells.
+func (m *machine) region(t int, op *Op, ref *Ref, letter byte) region {
+	tb := &m.tbs[t]
+	buffer, ranks := m.p.place(tb.gpu, tb.id, op, ref)
+	r := region{ranks: ranks, packets: packet(letter), scratch: buffer == collective.Scratch, user: buffer != collective.Scratch}
+	for _, rank := range ranks {
+		per := m.size.cells
+		if r.scratch {
+			per = m.scratchCells()
+		}
+		first := ref.Index*per + op.Slice*(ref.Size*m.size.cells/op.Slices)
+		b := buffer
+		if r.scratch {
+			if r.packets {
+				first *= m.double
+			}
+		} else {
+			b, first = m.col.Place(rank, buffer, first)
+		}
+		r.first = append(r.first, m.memory.At(rank, b, first))
+	}
+	return r
+}
+
+// place is the buffer that a ref names, and of which ranks.
+func (p *Plan) place(g, t int, op *Op, ref *Ref) (collective.Buffer, []int) {
+	gpu := &p.GPUs[g]
+	tb := &gpu.Threadblocks[t]
+	switch ref.Place {
+	case Remote:
+		b := &gpu.RemoteBuffers[tb.buffers[op.Type][ref.ID]]
+		return b.Buffer, []int{b.Rank}
+	case OnSwitch:
+		s := gpu.switches[tb.channels[Switch][ref.ID]]
+		return s.buffer, s.group.Ranks
+	}
+	return ref.Buffer, []int{g}
+}
+
+// count adds up what an instruction does to counters in one launch.
+func (m *machine) count(t int, in *instr, times int) {
+	for _, c := range in.lanes {
+		of := &m.counters[c].posts
+		if d := in.op.Kind.does; d == waits || d == acquires {
+			of = &m.counters[c].takes
+		}
+		(*of)[t] += times
+	}
+	if in.op.Kind.does == meets {
+		has := m.barriers[in.barrier]
+		if len(has) == 0 || has[len(has)-1] != t {
+			m.barriers[in.barrier] = append(has, t)
+		}
+	}
+}
+
+// judgeCounter tells what is left on a counter when all is done: a launch must
+// leave it as it was, for the next finds it so.
+func (m *machine) judgeCounter(c *counter) {
+	posted, taken := 0, 0
+	for t, n := range c.posts {
+		c.posters = append(c.posters, t)
+		posted += n
+	}
+	for t, n := range c.takes {
+		c.takers = append(c.takers, t)
+		taken += n
+	}
+	sort.Ints(c.posters)
+	sort.Ints(c.takers)
+	switch {
+	case posted > taken && !c.semaphore:
+		m.fail(verify.Race, -1, -1, -1, "%s: %d signals for %d waits; what is left over meets the next launch's", c.name, posted, taken)
+	case posted > taken:
+		m.warn(-1, -1, -1, "%s: released %d times and acquired %d: it guards less with each launch", c.name, posted, taken)
+	case taken > posted && c.initial >= taken-posted:
+		m.fail(verify.Deadlock, -1, -1, -1, "%s: acquired %d times and released %d: a later launch waits for ever", c.name, taken, posted)
+	}
+	if len(c.posters) > 1 || len(c.takers) > 1 {
+		m.vague = append(m.vague, fmt.Sprintf("%s: posted to by %d threadblocks and taken from by %d", c.name, len(c.posters), len(c.takers)))
+	}
+}
+
+// vagueness is the first few of what keeps orders from being known.
+func (m *machine) vagueness() string {
+	const shown = 3
+	if n := len(m.vague); n > shown {
+		return strings.Join(m.vague[:shown], "; ") + fmt.Sprintf("; and %d more", n-shown)
+	}
+	return strings.Join(m.vague, "; ")
+}

@@ -1,0 +1,135 @@
+package mscclpp
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/verify"
+)
+
+// scratchBytes is what the scratch of plans that reuse resources holds.
+const scratchBytes = 64 << 20
+
+// sizes are what a plan is executed at: one where a pipeline goes over a chunk
+// in one pass, and one where it takes more passes than its semaphores let run
+// ahead, and than scratch that is used over and over has room for.
+func (p *Plan) sizes(r *verify.Report) []size {
+	warn := func(format string, args ...any) {
+		r.Add(verify.Finding{Kind: verify.Lint, Severity: verify.Warning, GPU: -1, Threadblock: -1, Step: -1, Message: "not followed: " + fmt.Sprintf(format, args...)})
+	}
+	parts, granule, longest := 1, 0, 0
+	uneven := false
+	p.each(func(op *Op) {
+		if parts < maxCut {
+			uneven = uneven || op.Slices > 1 && parts > 1 && op.Slices != parts
+			parts = lcm(parts, op.Slices)
+		}
+		if op.Unit > 0 {
+			granule, longest = gcd(op.Unit, granule), max(longest, op.Unit)
+		}
+	})
+	if uneven {
+		warn("parts of different threadblock groups at sizes that they do not divide alike")
+	}
+	if granule == 0 {
+		return []size{{cells: parts, unit: parts, bytes: 1, passes: 1}}
+	}
+	span := longest / granule // granules of the longest unit
+	at := func(passes, wrap int) size {
+		return size{cells: passes * span * parts, unit: parts, bytes: granule, passes: passes, wrap: wrap * parts}
+	}
+	all := []size{at(1, 0)}
+	ahead := 1
+	for g := range p.GPUs {
+		for _, v := range p.GPUs[g].Semaphores {
+			ahead = max(ahead, v)
+		}
+	}
+	passes, wrap := ahead+2, 0
+	if p.ReuseResources {
+		switch room := p.room(); {
+		case room == 0:
+		case room%granule != 0 || room/granule > maxPasses*span:
+			warn("sizes where a chunk of scratch, %d bytes of the runtime's 64 MiB, is used over and over by units of %d", room, longest)
+		case room > 0:
+			wrap = room / granule
+			passes = max(passes, wrap/span+2)
+		}
+	}
+	if most := p.mostPasses(longest); passes > most {
+		passes, wrap = most, 0
+	}
+	if passes > maxPasses {
+		warn("more than %d passes of a pipeline: %d may run ahead", maxPasses, ahead)
+		passes, wrap = maxPasses, 0
+	}
+	for passes > 1 && !p.affordable(at(passes, wrap)) {
+		passes, wrap = passes/2, 0
+		if passes == 1 {
+			warn("more than one pass of a pipeline: it takes too much")
+		}
+	}
+	if passes > 1 {
+		all = append(all, at(passes, wrap))
+	}
+	return all
+}
+
+// room is how many bytes each chunk has in the scratch of plans that reuse
+// resources, 0 where they have none, -1 where GPUs differ.
+func (p *Plan) room() int {
+	room := 0
+	for g := range p.GPUs {
+		n := p.GPUs[g].Scratch
+		if n == 0 {
+			continue
+		}
+		bytes := scratchBytes
+		if p.DoubleScratch {
+			bytes /= 2
+		}
+		bytes = (bytes + n - 1) / n
+		bytes = (bytes + p.Alignment - 1) / p.Alignment * p.Alignment
+		if room != 0 && room != bytes {
+			return -1
+		}
+		room = bytes
+	}
+	return room
+}
+
+// mostPasses is how many passes of a unit the largest message takes over a chunk.
+func (p *Plan) mostPasses(unit int) int {
+	chunks := max(p.GPUs[0].In, 1)
+	if p.Collective == "allgather" {
+		chunks = max(p.GPUs[0].Out, 1)
+	}
+	per := p.MaxBytes / uint64(chunks)
+	return int(min(max((per+uint64(unit)-1)/uint64(unit), 1), 1<<20))
+}
+
+// affordable tells whether a plan's buffers are few enough at a size.
+func (p *Plan) affordable(s size) bool {
+	cells := 0
+	for g := range p.GPUs {
+		cells += (p.GPUs[g].In + p.GPUs[g].Out + 2*p.GPUs[g].Scratch) * s.cells
+	}
+	return s.cells <= maxCut && cells <= maxCells
+}
+
+// each calls f for every operation.
+func (p *Plan) each(f func(*Op)) {
+	for g := range p.GPUs {
+		for t := range p.GPUs[g].Threadblocks {
+			p.GPUs[g].Threadblocks[t].each(func(_ int, op *Op) { f(op) })
+		}
+	}
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+func lcm(a, b int) int { return a / gcd(a, b) * b }
