@@ -233,12 +233,7 @@ func (p *problem) openSplits(s *splitter) (open [][]int, refuted *Refutation) {
 func (p *problem) whole(demands []demand) *Refutation {
 	one := *p
 	one.Steps = 1
-	s := &splitter{p: &one, u: p.net.unroll(1), demands: demands, order: rising(len(demands))}
-	// One step of all rounds, in which chunks may pass through ranks.
-	u := s.u
-	for r := range p.net.ranks {
-		u.g.Arc(u.rank(r, 1), u.rank(r, 0), int64(1)<<40)
-	}
+	s := &splitter{p: &one, u: p.net.whole(), demands: demands, order: rising(len(demands))}
 	if d := s.refute([]int{p.Rounds}); d != nil {
 		return &Refutation{p.tell(d)}
 	}

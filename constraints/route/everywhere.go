@@ -115,29 +115,35 @@ func (p *problem) composed(ctx context.Context, s *constraints.Solvers) (Schedul
 func (p *problem) boundSums() (open [][]int, refuted *Refutation) {
 	spread := *p
 	spread.items = nil
-	everyone := true
 	for _, it := range p.items {
 		for r := range p.net.ranks {
 			spread.items = append(spread.items, item{source: r, index: it.index, wanted: it.wanted})
 		}
-		everyone = everyone && len(it.wanted) == p.net.ranks
 	}
 	if r := spread.distant(); r != nil {
 		return nil, r
 	}
-	if n := p.net.ranks; everyone {
-		room := 0
-		for _, l := range p.net.links {
-			if int(l.to) < n {
-				room += l.capacity * p.Rounds
-			}
-		}
-		if sends := len(p.items) * 2 * (n - 1); sends > room {
-			return nil, &Refutation{fmt.Sprintf("%d chunks take at least %d sends, 2(n-1) each, and the links into all ranks carry %d in %d rounds", len(p.items), sends, room, p.Rounds)}
-		}
+	if sends, room := p.sends(); sends > room*p.Rounds {
+		return nil, &Refutation{fmt.Sprintf("%d chunks take at least %d sends, 2(n-1) each where all want them, and the links into all ranks carry %d in %d rounds", len(p.items), sends, room*p.Rounds, p.Rounds)}
 	}
 	demands := p.crossings()
 	return p.openSplits(&splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: rising(len(demands))})
+}
+
+// sends is how many sends sums take at least, and how many end at some rank in a
+// round at most.
+func (p *problem) sends() (least, room int) {
+	for _, it := range p.items {
+		if least += p.net.ranks - 1; len(it.wanted) == p.net.ranks {
+			least += p.net.ranks - 1
+		}
+	}
+	for _, l := range p.net.links {
+		if int(l.to) < p.net.ranks {
+			room += l.capacity
+		}
+	}
+	return least, room
 }
 
 // crossings are the demands of sums: as many chunks as are wanted inside must

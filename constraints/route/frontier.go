@@ -1,0 +1,231 @@
+package route
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/constraints"
+)
+
+// Point is a place of the frontier of latency against bandwidth: a routing such
+// that none in as few steps has fewer rounds a chunk, as far as Proof goes.
+type Point struct {
+	Answer
+	Chunks, Steps, Rounds int // Chunks as the literature counts them: see ChunksOf
+	// Optimal: no routing of any number of chunks, in any number of steps, has a
+	// smaller R/C: it is the bound's.
+	Optimal bool
+	// Proved: none in as many steps has, with chunks up to Walk.Chunks.
+	Proved bool
+	// Proof says why, or what is missing.
+	Proof   string
+	Refuted []Refuted
+	Skipped int // queries not asked, as one with a smaller R/C was not settled in time
+}
+
+// Refuted is a query with a smaller R/C that came to nothing.
+type Refuted struct {
+	Chunks, Steps, Rounds int
+	Status                constraints.Status // Unsat or Timeout
+	By                    string
+	Seconds               float64
+	Detail                string
+}
+
+// Walk is how far to look for the frontier.
+type Walk struct {
+	Chunks int // at most; 0: 6 a rank
+	Steps  int // at most; 0: twice the least, and 3 more
+	// Tell is called with each query as it is answered; nil tells nobody.
+	Tell func(chunks, steps, rounds int, a Answer)
+}
+
+// Frontier walks the frontier of a query's collective, whatever the query's own
+// chunks, steps and rounds: from the fewest steps on, it asks for ever larger
+// R/C, from what bounds leave possible, until there is a routing. It ends where
+// the bound is met, or with Walk's limits. The least R/C any routing can have is
+// returned with it.
+func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) ([]Point, *big.Rat, error) {
+	q.Steps, q.Rounds = 1, 1
+	p, err := newProblem(q)
+	if err != nil {
+		return nil, nil, err
+	}
+	least := p.ratio()
+	if least == nil {
+		return nil, nil, fmt.Errorf("%s over %d ranks moves nothing", q.Collective.Name, q.Collective.Ranks)
+	}
+	unit := p.perChunk()
+	if w.Chunks == 0 {
+		w.Chunks = 6 * unit
+		if q.Collective.Name == "allreduce" {
+			w.Chunks = 6 * p.net.ranks
+		}
+	}
+	if w.Chunks < unit {
+		return nil, nil, fmt.Errorf("%d chunks: want at least %d", w.Chunks, unit)
+	}
+	from, err := p.diameter()
+	if err != nil {
+		return nil, nil, err
+	}
+	if w.Steps == 0 {
+		w.Steps = 2*from + 3
+	}
+	var points []Point
+	var best *big.Rat
+	for steps := from; steps <= w.Steps && (best == nil || best.Cmp(least) > 0); steps++ {
+		point, err := p.at(ctx, s, w, steps, least, best)
+		if err != nil {
+			return points, least, err
+		}
+		if point != nil {
+			points = append(points, *point)
+			best = big.NewRat(int64(point.Rounds), int64(point.Chunks))
+		}
+	}
+	return points, least, nil
+}
+
+// diameter is the fewest steps any routing has.
+func (p *problem) diameter() (int, error) {
+	most := 1
+	for i := range p.items {
+		it := &p.items[i]
+		sources := []int{it.source}
+		if it.source < 0 {
+			sources = rising(p.net.ranks)
+		}
+		for _, a := range sources {
+			for _, b := range it.wanted {
+				d := int(p.net.dist[a][b])
+				if d < 0 {
+					return 0, fmt.Errorf("%s: no way leads from rank %d to rank %d at %v a chunk", p.Topology.Name, a, b, p.net.unit)
+				}
+				most = max(most, d)
+			}
+		}
+	}
+	return most, nil
+}
+
+// counts lists the chunks to try: all up to the limit, of an allreduce those
+// that can be shared out, and few.
+func (p *problem) chunkCounts(most int) []int {
+	var all []int
+	unit := p.perChunk()
+	for c := unit; c <= most; c += unit {
+		if p.Collective.Name == "allreduce" && c > 2 && c%p.net.ranks != 0 {
+			continue
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// at finds the least R/C in so many steps, below best where there is one.
+func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least, best *big.Rat) (*Point, error) {
+	point := Point{Steps: steps, Proved: true}
+	skip, leap := new(big.Rat), big.NewRat(1, 8)
+	for _, try := range p.ladder(w, steps, least, best) {
+		if try.ratio.Cmp(skip) < 0 {
+			point.Skipped++
+			continue
+		}
+		a, err := p.ask(ctx, s, try.chunks, steps, try.rounds)
+		if err != nil {
+			return nil, err
+		}
+		if w.Tell != nil {
+			w.Tell(try.chunks, steps, try.rounds, a)
+		}
+		if a.Status != constraints.Sat {
+			point.Proved = point.Proved && a.Status == constraints.Unsat
+			point.Refuted = append(point.Refuted, Refuted{try.chunks, steps, try.rounds, a.Status, a.By, a.Seconds, a.Detail})
+			if a.Status == constraints.Timeout { // what is a little larger is no easier: leap, each time farther
+				skip.Mul(try.ratio, new(big.Rat).Add(leap, big.NewRat(1, 1)))
+				leap.Add(leap, leap)
+			}
+			continue
+		}
+		point.Answer, point.Chunks, point.Rounds = a, try.chunks, try.rounds
+		point.Optimal = try.ratio.Cmp(least) == 0
+		point.Proved = point.Proved || point.Optimal
+		point.Proof = point.prove(w)
+		return &point, nil
+	}
+	return nil, nil
+}
+
+// ask answers one query of the walk.
+func (p *problem) ask(ctx context.Context, s *constraints.Solvers, chunks, steps, rounds int) (Answer, error) {
+	spec := p.Collective.Spec
+	spec.Chunks = chunks / p.perChunk()
+	c, err := collective.New(spec)
+	if err != nil {
+		return Answer{}, err
+	}
+	return Find(ctx, s, Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: rounds, Unit: p.net.unit})
+}
+
+// rung is a number of rounds for a number of chunks.
+type rung struct {
+	chunks, rounds int
+	ratio          *big.Rat
+}
+
+// ladder lists what to try in so many steps, by rising R/C from the least there
+// can be; of equals, the fewest chunks first.
+func (p *problem) ladder(w Walk, steps int, least, best *big.Rat) []rung {
+	var all []rung
+	for _, c := range p.chunkCounts(w.Chunks) {
+		for r := steps; r <= maxRound; r++ {
+			ratio := big.NewRat(int64(r), int64(c))
+			if ratio.Cmp(least) < 0 {
+				continue
+			}
+			if best != nil && ratio.Cmp(best) >= 0 || best == nil && r > steps*(1+c)*p.net.ranks {
+				break
+			}
+			all = append(all, rung{c, r, ratio})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b rung) int { return a.ratio.Cmp(b.ratio) })
+	return all
+}
+
+// prove puts what is known about a point in a sentence.
+func (pt *Point) prove(w Walk) string {
+	if pt.Optimal {
+		return fmt.Sprintf("meets the bound of %s rounds a chunk", big.NewRat(int64(pt.Rounds), int64(pt.Chunks)).RatString())
+	}
+	if len(pt.Refuted) == 0 {
+		return fmt.Sprintf("no smaller R/C is possible in %d steps with up to %d chunks", pt.Steps, w.Chunks)
+	}
+	count, seconds := map[string]int{}, map[string]float64{}
+	var by, open []string
+	for _, r := range pt.Refuted {
+		if r.Status != constraints.Unsat {
+			open = append(open, fmt.Sprintf("(%d,%d,%d)", r.Chunks, r.Steps, r.Rounds))
+			continue
+		}
+		if count[r.By] == 0 {
+			by = append(by, r.By)
+		}
+		count[r.By]++
+		seconds[r.By] += r.Seconds
+	}
+	slices.Sort(by)
+	for i, b := range by {
+		by[i] = fmt.Sprintf("%d by %s in %.2f s", count[b], b, seconds[b])
+	}
+	text := fmt.Sprintf("smaller R/C in %d steps with up to %d chunks refuted: %s", pt.Steps, w.Chunks, strings.Join(by, ", "))
+	if len(open) > 0 {
+		text = fmt.Sprintf("not proved: %s not settled in time, %d not asked; %s", strings.Join(open, " "), pt.Skipped, text)
+	}
+	return text
+}

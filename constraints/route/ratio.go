@@ -1,0 +1,111 @@
+package route
+
+import (
+	"math/big"
+
+	"github.com/colltune/colltune/constraints/maxflow"
+)
+
+// Ratio is the least R/C that any routing of a collective can have, however
+// many its steps and chunks, as far as flows tell: the most, over all demands
+// and cuts, of what must pass over what can in a round. The query's steps and
+// rounds don't matter. Nil where nothing has to move.
+func Ratio(q Query) (*big.Rat, error) {
+	q.Steps, q.Rounds = 1, 1
+	p, err := newProblem(q)
+	if err != nil {
+		return nil, err
+	}
+	return p.ratio(), nil
+}
+
+func (p *problem) ratio() *big.Rat {
+	least := new(big.Rat)
+	var demands []demand
+	net := p.net
+	switch {
+	case !p.reduces:
+		demands = p.demands()
+	case p.everySum():
+		demands = p.crossings()
+		if sends, room := p.sends(); room > 0 {
+			least.SetFrac64(int64(sends), int64(room))
+		}
+	default:
+		dual := p.dual()
+		demands, net = dual.demands(), dual.net
+	}
+	u := net.whole()
+	for i := range demands {
+		u.press(&demands[i], least)
+	}
+	if least.Sign() == 0 {
+		return nil
+	}
+	// So many rounds a collective's own chunk; C counts an alltoall's inputs.
+	return least.Quo(least, big.NewRat(int64(p.Collective.Chunks*p.perChunk()), 1))
+}
+
+// perChunk is how many of the literature's chunks one of the collective's is.
+func (p *problem) perChunk() int {
+	if p.Collective.Name == "alltoall" {
+		return p.net.ranks
+	}
+	return 1
+}
+
+// everySum tells whether sums are wanted in more than one place.
+func (p *problem) everySum() bool {
+	for _, it := range p.items {
+		if len(it.wanted) > 1 {
+			return p.reduces
+		}
+	}
+	return false
+}
+
+// whole is the network of one step in which chunks may pass through ranks: what
+// holds there holds however many steps there are.
+func (n *network) whole() *unrolled {
+	u := n.unroll(1)
+	for r := range n.ranks {
+		u.g.Arc(u.rank(r, 1), u.rank(r, 0), maxflow.Unlimited>>8)
+	}
+	return u
+}
+
+// press raises the rounds until a demand's flow fits: each time it does not, the
+// cut that holds it up says how many there must be (Newton's method).
+func (u *unrolled) press(d *demand, rounds *big.Rat) {
+	for {
+		num, den := rounds.Num().Int64(), rounds.Denom().Int64()
+		for i, a := range u.links[0] {
+			u.g.Set(a, int64(u.net.links[i].capacity)*num)
+		}
+		for r := range u.net.ranks {
+			u.g.Set(u.feed[r], d.from[r]*den)
+			u.g.Set(u.drain[r], d.into[r]*den)
+		}
+		if u.g.Run(u.source, u.sink, maxflow.Unlimited) >= d.need*den {
+			return
+		}
+		must, can := d.need, int64(0)
+		for r := range u.net.ranks {
+			if !u.g.Reached(u.rank(r, 0)) {
+				must -= d.from[r]
+			}
+			if u.g.Reached(u.rank(r, 1)) {
+				must -= d.into[r]
+			}
+		}
+		for _, l := range u.net.links {
+			if u.g.Reached(u.vertex(l.from, 0, 0)) && !u.g.Reached(u.vertex(l.to, 0, 1)) {
+				can += int64(l.capacity)
+			}
+		}
+		if can == 0 {
+			return // no way at all: distances say so
+		}
+		rounds.SetFrac64(must, can)
+	}
+}
