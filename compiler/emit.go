@@ -1,7 +1,9 @@
 package compiler
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/colltune/colltune/compiler/ir"
 )
@@ -53,6 +55,7 @@ func emit(u *unit) error {
 				for d, w := range waits {
 					step.Deps[d] = ir.Dep{TB: u.tbOf[w] - u.gpuTBs[tb.rank], Step: u.posOf[w]}
 				}
+				slices.SortFunc(step.Deps, func(a, b ir.Dep) int { return cmp.Compare(a.TB, b.TB) })
 			}
 		}
 		blocks[t] = b

@@ -20,10 +20,7 @@ const maxGathered = 16
 // Only a wait for what precedes the first of the run in the global order is
 // moved: the order stays an execution that never blocks.
 func gather(u *unit) error {
-	at := make([]int32, len(u.ins)) // by instruction: its place in the order
-	for n, i := range u.seq {
-		at[i] = int32(n)
-	}
+	at := u.turns()
 	moved := map[int32][]int32{} // by first of a run: its waits now; by others: none
 	for t := range u.tbs {
 		steps := u.tbs[t].steps
@@ -33,7 +30,7 @@ func gather(u *unit) error {
 				to++
 			}
 			if to-from > 1 {
-				u.hoist(steps[from:to], moved)
+				u.hoist(steps[from:to], moved, at)
 			}
 			from = to
 		}
@@ -67,7 +64,7 @@ func (u *unit) continues(a, b int32, at []int32) bool {
 
 // hoist gives the first of a run the waits of all, of each threadblock the
 // latest step.
-func (u *unit) hoist(run []int32, moved map[int32][]int32) {
+func (u *unit) hoist(run []int32, moved map[int32][]int32, at []int32) {
 	var all []int32
 	for _, i := range run {
 		all = append(all, u.waits.row(i)...)
@@ -76,5 +73,7 @@ func (u *unit) hoist(run []int32, moved map[int32][]int32) {
 	slices.SortFunc(all, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(u.tbOf[a], u.tbOf[b]), cmp.Compare(u.posOf[b], u.posOf[a]))
 	})
-	moved[run[0]] = slices.CompactFunc(all, func(a, b int32) bool { return u.tbOf[a] == u.tbOf[b] })
+	all = slices.CompactFunc(all, func(a, b int32) bool { return u.tbOf[a] == u.tbOf[b] })
+	slices.SortFunc(all, func(a, b int32) int { return cmp.Compare(at[a], at[b]) })
+	moved[run[0]] = all
 }

@@ -51,7 +51,7 @@ func scratch(u *unit) error {
 const (
 	maxAncestors   = 1 << 8
 	maxTried       = 1 << 4
-	maxScratchWork = 1 << 22
+	maxScratchWork = 1 << 20
 )
 
 // webs is scratch as values: each is what one chunk holds from one copy to the

@@ -234,7 +234,7 @@ func (e *execution) crossed() []int32 {
 		best, fewest := int32(none), 0
 		for w, from := t, true; from || w != t; from = false {
 			x := e.blocker(w)
-			if n := u.fusedIn(x); n > 0 && e.need(w) != e.side(x) && (best == none || n < fewest || n == fewest && x < best) {
+			if n := u.fusedIn(x); n > 0 && e.need(w) != e.side(x) && (best == none || n < fewest || n == fewest && u.use(x) < u.use(best)) {
 				best, fewest = x, n
 			}
 			w = x

@@ -11,7 +11,7 @@ var maxClocks = 1 << 27
 
 // What looking for messages that imply a wait may cost: threadblocks looked at
 // for one wait, and for all.
-const (
+var (
 	maxVisits   = 1 << 6
 	maxFollowed = 1 << 22
 )
@@ -40,9 +40,10 @@ func synchronise(u *unit) error {
 	} else {
 		u.lastWaits(waits)
 	}
+	at := u.turns()
 	u.waits = newCSR(len(u.ins))
 	for i := range waits {
-		slices.SortFunc(waits[i], func(a, b int32) int { return cmp.Compare(u.tbOf[a], u.tbOf[b]) })
+		slices.SortFunc(waits[i], func(a, b int32) int { return cmp.Compare(at[a], at[b]) })
 		u.waits.list = append(u.waits.list, waits[i]...)
 		u.waits.end()
 	}

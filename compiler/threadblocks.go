@@ -152,16 +152,27 @@ func (u *unit) sortThreadblocks(putTB, getTB []int32) {
 }
 
 // idlest is the rank's threadblock for a local instruction: of those of its
-// instance, or of all where it has none, the one that has been idle longest.
+// instance, or of all where it has none, the one that has been idle longest; of
+// several that have done nothing, the one whose connection is used first, so that
+// nothing depends on how ranks are numbered.
 func (u *unit) idlest(rank, key int32, latest []int32) int32 {
 	best, own := int32(none), false
 	for tb := u.gpuTBs[rank]; tb < u.gpuTBs[rank+1]; tb++ {
 		mine := u.tbs[tb].key == key
-		if best == none || mine && !own || mine == own && latest[tb] < latest[best] {
+		if best == none || mine && !own || mine == own && (latest[tb] < latest[best] || latest[tb] == latest[best] && u.use(tb) < u.use(best)) {
 			best, own = tb, mine
 		}
 	}
 	return best
+}
+
+// use is a number for a threadblock that does not depend on how ranks are
+// numbered: connections are numbered as they are used.
+func (u *unit) use(tb int32) int32 {
+	if t := &u.tbs[tb]; t.put == none {
+		return 2*t.get + 1
+	}
+	return 2 * u.tbs[tb].put
 }
 
 // fit brings the ranks that have more threadblocks than most down to it, by

@@ -177,6 +177,15 @@ func (u *unit) split(a int32) (b int32) {
 	return b
 }
 
+// turns is every instruction's place in the global order.
+func (u *unit) turns() []int32 {
+	at := make([]int32, len(u.ins))
+	for n, i := range u.seq {
+		at[i] = int32(n)
+	}
+	return at
+}
+
 // slotsOf is how many slots a message fills.
 func (u *unit) slotsOf(m int32) int {
 	if u.opt.CallPerChunk {
