@@ -132,7 +132,7 @@ func (t *Table) caption() []string {
 		nodes = "nodes"
 	}
 	lines := []string{fmt.Sprintf("%s on %s, %d %s, %d ranks, measured by %s", r.Collective, r.Topology, r.Nodes, nodes, r.Ranks, r.Executor)}
-	col, err := collective.New(collective.Spec{Name: r.Collective, Ranks: r.Ranks, Chunks: 1})
+	col, err := collective.OfName(collective.Spec{Name: r.Collective, Ranks: r.Ranks, Chunks: 1})
 	if err == nil {
 		lines = append(lines, fmt.Sprintf("size in bytes, time in us (median), algbw and busbw in GB/s; busbw = algbw x %s", full(col.BusFactor())))
 	}

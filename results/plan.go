@@ -74,7 +74,11 @@ func (p Plan) normal() Plan {
 // check refuses a plan that no search can have made.
 func (p Plan) check() error {
 	spec := collective.Spec{Name: p.Collective, Ranks: p.Topology.Ranks, Chunks: 1, Root: p.Root}
-	if _, err := collective.New(spec); err != nil {
+	known := collective.New
+	if slices.ContainsFunc(p.Files, func(f File) bool { return f.Kind == "template" }) {
+		known = collective.OfName // a template may define collectives
+	}
+	if _, err := known(spec); err != nil {
 		return err
 	}
 	if _, err := collective.ElemBytes(p.DType); err != nil {
@@ -138,6 +142,11 @@ func (p Plan) Command() string {
 	add("warmup-iters", strconv.Itoa(p.Warmup))
 	add("seed", strconv.FormatInt(p.Seed, 10))
 	add("executor", p.Executor)
+	for _, f := range p.Files {
+		if f.Kind == "template" {
+			add("template", f.Name)
+		}
+	}
 	for _, f := range p.Flags {
 		add(f.Name, f.Value)
 	}

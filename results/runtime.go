@@ -2,8 +2,10 @@ package results
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/msccl"
 )
@@ -57,6 +59,9 @@ func (r Runtime) Accepts(p *ir.Program, protocol string) string {
 // lacks says that the runtime has no such collective, and which runtimes do;
 // empty where it has it.
 func (r Runtime) lacks(coll string) string {
+	if !slices.Contains(collective.Names(), coll) {
+		coll = "custom"
+	}
 	if _, ok := r.row.Collectives[coll]; ok {
 		return ""
 	}

@@ -89,7 +89,7 @@ type Spent struct {
 // Build makes the winning table of a campaign as far as it has come.
 func Build(c *Campaign) (*Table, error) {
 	plan := c.Plan().normal()
-	col, err := collective.New(collective.Spec{Name: plan.Collective, Ranks: plan.Topology.Ranks, Chunks: 1, Root: plan.Root})
+	col, err := collective.OfName(collective.Spec{Name: plan.Collective, Ranks: plan.Topology.Ranks, Chunks: 1, Root: plan.Root})
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 // Baseline is what the vendor's library would run at one size.
 type Baseline struct {
 	Bytes    int64
+	InPlace  bool
 	Name     string // as the tables print it: ring ×24 LL
 	Protocol topologies.Proto
 	hash     string // of the program it amounts to; empty where it cannot be run
@@ -110,7 +111,7 @@ func (e *enumeration) baselineDraft(ctx context.Context, families []*templates.F
 	if err != nil {
 		return nil, err
 	}
-	return &draft{family: f, params: grid[0], instances: c.Channels, program: program, reference: e.options.narrowed()}, nil
+	return &draft{family: f, params: grid[0], instances: c.Channels, routing: &routing{program: program}, reference: e.options.narrowed()}, nil
 }
 
 // narrowed tells whether flags keep the search from some programs or knobs
@@ -126,27 +127,32 @@ func (e *enumeration) points(d *draft) []autotune.Point {
 	var all []autotune.Point
 	for _, at := range d.points {
 		all = append(all, autotune.Point{Bytes: at.bytes, Protocol: at.protocol})
-		e.space.Baselines = append(e.space.Baselines, Baseline{at.bytes, at.name, at.protocol, d.built.hash})
+		e.space.Baselines = append(e.space.Baselines, Baseline{at.bytes, e.problem.InPlace, at.name, at.protocol, d.built.hash})
 	}
 	return all
 }
 
 // tallyPoints are the rows' comparisons as the journal keeps them.
 func (s *Space) tallyPoints(p *Problem, boundUS func(bytes int64) float64) []results.Point {
-	placement := "out"
-	if p.InPlace {
-		placement = "in"
+	type at struct {
+		bytes     int64
+		placement string
 	}
-	at := map[int64]*results.Baseline{}
+	baselines := map[at]*results.Baseline{}
 	for _, b := range s.Baselines {
-		at[b.Bytes] = &results.Baseline{
+		baselines[at{b.Bytes, placementOf(b.InPlace)}] = &results.Baseline{
 			Name: b.Name, Program: b.hash, Protocol: b.Protocol.String(),
 			TileBytes: int64(p.Topology.Protocols[b.Protocol].Tile),
 		}
 	}
-	points := make([]results.Point, len(p.Sizes))
-	for i, bytes := range p.Sizes {
-		points[i] = results.Point{Bytes: bytes, Placement: placement, BoundUS: boundUS(bytes), Baseline: at[bytes]}
+	var points []results.Point
+	for _, one := range p.placements() {
+		for _, bytes := range p.Sizes {
+			placement := placementOf(one.InPlace)
+			points = append(points, results.Point{
+				Bytes: bytes, Placement: placement, BoundUS: boundUS(bytes), Baseline: baselines[at{bytes, placement}],
+			})
+		}
 	}
 	return points
 }

@@ -55,7 +55,10 @@ func (e *enumeration) build(ctx context.Context) error {
 func (e *enumeration) compile(d *draft) (*built, error) {
 	p := e.problem
 	options := compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology)}
-	result, err := compiler.Compile(d.program, options)
+	if r := d.routing.beyond(d.instances, options.MaxChannels, p.Topology.MinSMs()); r != nil {
+		return &built{refusal: r}, nil
+	}
+	result, err := compiler.Compile(d.routing.program, options)
 	if err != nil {
 		return &built{refusal: &Refusal{Reason: Uncompiled, Detail: err.Error()}}, nil
 	}
@@ -63,7 +66,7 @@ func (e *enumeration) compile(d *draft) (*built, error) {
 		// They must all run at once. Sends and receives that have a threadblock
 		// each can share one, and then are done in turn.
 		options.MaxThreadblocks = sms
-		if result, err = compiler.Compile(d.program, options); err != nil {
+		if result, err = compiler.Compile(d.routing.program, options); err != nil {
 			return &built{refusal: &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("%d threadblocks on a GPU of %d SMs: %v", n, sms, err)}}, nil
 		}
 	}

@@ -21,6 +21,9 @@ func Check(p Problem, o Options) error {
 
 // check is Check, and gives all families and those to enumerate.
 func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) {
+	if err := p.Define(o); err != nil {
+		return nil, nil, err
+	}
 	if err := p.check(); err != nil {
 		return nil, nil, err
 	}
@@ -41,14 +44,27 @@ func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) 
 	names = slices.Compact(names)
 	for _, name := range slices.Sorted(maps.Keys(o.Parameters)) {
 		if !slices.Contains(names, name) {
-			return nil, nil, &UnknownParameter{fmt.Sprintf("unknown parameter %q%s: the families for %s have %s",
+			return nil, nil, &ParameterError{fmt.Sprintf("unknown parameter %q%s: the families for %s have %s",
 				name, script.DidYouMean(name, names), p.Collective, strings.Join(names, ", "))}
+		}
+	}
+	for _, f := range asked {
+		fixed := o.fixed(f)
+		for _, name := range slices.Sorted(maps.Keys(fixed)) {
+			parameter, err := f.Parameter(name)
+			if err == nil {
+				_, err = parameter.ParseValue(fixed[name])
+			}
+			if err != nil {
+				return nil, nil, &ParameterError{fmt.Sprintf("family %s: %v", f.Name, err)}
+			}
 		}
 	}
 	return all, asked, nil
 }
 
-// UnknownParameter says that no family searched has a parameter that is fixed.
-type UnknownParameter struct{ why string }
+// ParameterError says that a parameter is fixed which no family searched has,
+// or to what its family does not allow.
+type ParameterError struct{ why string }
 
-func (e *UnknownParameter) Error() string { return e.why }
+func (e *ParameterError) Error() string { return e.why }

@@ -31,7 +31,7 @@ type draft struct {
 	family    *templates.Family
 	params    script.Params
 	instances int
-	program   *lang.Program
+	routing   *routing
 	reference bool // only there to be compared with
 	points    []baselinePoint
 	built     *built
@@ -73,7 +73,7 @@ func (e *enumeration) refuse(candidate string, reason Reason, detail string) {
 
 // request is the call a template is to implement.
 func (e *enumeration) request() script.Request {
-	return script.Request{Collective: e.problem.Collective, Root: e.problem.Root, InPlace: e.problem.InPlace}
+	return script.Request{Collective: e.problem.Collective, Root: e.problem.Root, InPlace: e.problem.InPlace, Counts: e.problem.Counts}
 }
 
 // family enumerates one family's routings over its parameters.
@@ -86,14 +86,17 @@ func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
 		e.refuse(r.Candidate, r.Reason, r.Detail)
 	}
 	if len(grid)+len(refused) == 0 {
-		_, why, err := f.Applies(e.machine, e.problem.Collective, e.problem.Root)
-		if why == "" {
-			why = "with none of its parameters"
+		why, err := e.unfit(f)
+		if err != nil {
+			return err
 		}
 		e.refuse(f.Name, NotApplicable, why)
-		return err
+		return nil
 	}
 	for _, params := range grid {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		program, err := e.trace(f, params)
 		var refusal *Refusal
 		switch {
@@ -102,12 +105,33 @@ func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
 		case err != nil:
 			return err
 		default:
+			r := &routing{program: program}
 			for _, n := range e.options.instanceCounts() {
-				e.drafts = append(e.drafts, &draft{family: f, params: params, instances: n, program: program})
+				e.drafts = append(e.drafts, &draft{family: f, params: params, instances: n, routing: r})
 			}
 		}
 	}
 	return nil
+}
+
+// unfit is why a family applies with none of the parameters that are left to
+// it: with its defaults and those that flags have fixed.
+func (e *enumeration) unfit(f *templates.Family) (string, error) {
+	given := map[string]any{}
+	for name, text := range e.options.fixed(f) {
+		p, err := f.Parameter(name)
+		if err != nil {
+			return "", err
+		}
+		if given[name], err = p.ParseValue(text); err != nil {
+			return "", err
+		}
+	}
+	_, why, err := f.Admits(e.machine, e.request(), given)
+	if why == "" {
+		why = "it applies with none of its parameters"
+	}
+	return why, err
 }
 
 func declares(f *templates.Family, parameter string) bool {

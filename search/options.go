@@ -1,6 +1,8 @@
 package search
 
 import (
+	"time"
+
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -17,6 +19,7 @@ type Options struct {
 	Runtime    string             // only what that runtime would load and run
 	Executor   string             // sim, or a plugin: decides which bounds hold
 	Solver     string             // auto, z3 or pb
+	Timeout    time.Duration      // of a solver's query; 0: the solvers' own
 	Jobs       int                // programs compiled at a time; never changes the answer
 
 	Refused func(Refusal) // told of every refusal, in order; may be nil

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
@@ -48,7 +49,7 @@ var flagTable = []flagRow{
 		func(o *Options, _ *Source, v string) error { o.Families = append(o.Families, v); return nil }},
 	{"exclude", func(o *Options, _ *Source) []string { return o.Exclude },
 		func(o *Options, _ *Source, v string) error { o.Exclude = append(o.Exclude, v); return nil }},
-	{"p", func(o *Options, _ *Source) []string { return assignments(o.Parameters) },
+	{"param", func(o *Options, _ *Source) []string { return assignments(o.Parameters) },
 		func(o *Options, _ *Source, v string) error { return o.assign(v) }},
 	{"channels", func(o *Options, _ *Source) []string { return number(o.Channels) },
 		func(o *Options, _ *Source, v string) (err error) { o.Channels, err = strconv.Atoi(v); return err }},
@@ -94,13 +95,16 @@ func PlanOf(p Problem, o Options, s Source, set Settings) results.Plan {
 			Name: p.Topology.Name, Nodes: p.Topology.Nodes, Ranks: len(p.Topology.Ranks),
 			Hash: p.Topology.Hash(), Text: s.Text,
 		},
-		Collective: p.Collective, Root: p.Root, Op: p.Op, DType: p.DType, Placement: placement(p.InPlace),
+		Collective: p.Collective, Root: p.Root, Op: p.Op, DType: p.DType, Placement: p.placement(),
 		Sizes: p.Sizes, Iters: set.Iters, Warmup: set.Warmup, Seed: set.Seed, Executor: set.ExecutorName,
 	}
 	for _, row := range flagTable {
 		for _, v := range row.get(&o, &s) {
 			plan.Flags = append(plan.Flags, results.Flag{Name: row.name, Value: v})
 		}
+	}
+	if len(p.Counts) > 0 {
+		plan.Files = append(plan.Files, results.File{Kind: "counts", Name: "counts", Text: collective.FormatCounts(p.Counts, len(p.Topology.Ranks))})
 	}
 	for _, t := range o.Templates {
 		plan.Files = append(plan.Files, results.File{Kind: "template", Name: t.Name, Text: t.Text})
@@ -121,7 +125,14 @@ func FromPlan(plan results.Plan) (Problem, Options, error) {
 			return Problem{}, o, fmt.Errorf("campaign.toml: flag %s: %w", f.Name, err)
 		}
 	}
+	var counts []int
 	for _, f := range plan.Files {
+		if f.Kind == "counts" {
+			var err error
+			if counts, err = collective.ParseCounts("campaign.toml: counts", []byte(f.Text)); err != nil {
+				return Problem{}, o, err
+			}
+		}
 		if f.Kind == "template" {
 			o.Templates = append(o.Templates, Template{Name: f.Name, Text: f.Text})
 		}
@@ -135,8 +146,8 @@ func FromPlan(plan results.Plan) (Problem, Options, error) {
 		return Problem{}, o, fmt.Errorf("campaign.toml: topology %s now has hash %.12s, the campaign's has %.12s: this version reads it differently", plan.Topology.Name, got, plan.Topology.Hash)
 	}
 	return Problem{
-		Topology: t, Collective: plan.Collective, Root: plan.Root, InPlace: plan.Placement == "in",
-		Op: plan.Op, DType: plan.DType, Sizes: plan.Sizes,
+		Topology: t, Collective: plan.Collective, Root: plan.Root, InPlace: plan.Placement != "out", Both: plan.Placement == "both",
+		Op: plan.Op, DType: plan.DType, Sizes: plan.Sizes, Counts: counts,
 	}, o, nil
 }
 
@@ -163,7 +174,14 @@ func (o *Options) Assign(texts []string) error {
 	return nil
 }
 
-func placement(inPlace bool) string {
+func (p *Problem) placement() string {
+	if p.Both {
+		return "both"
+	}
+	return placementOf(p.InPlace)
+}
+
+func placementOf(inPlace bool) string {
 	if inPlace {
 		return "in"
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -14,9 +15,12 @@ type Problem struct {
 	Collective string
 	Root       int
 	InPlace    bool
-	Op         string  // sum, prod, min, max, avg
-	DType      string  // f32, …
-	Sizes      []int64 // rising, as nccl-tests prints them
+	Both       bool              // out of place as well as in place
+	Counts     []int             // of a vector form; none: 1 each
+	Custom     *collective.Table // of a collective that a template defines; Define fills it in
+	Op         string            // sum, prod, min, max, avg
+	DType      string            // f32, …
+	Sizes      []int64           // rising, as nccl-tests prints them
 }
 
 // Sizes are the sizes from least to most bytes, each step times the one before.
@@ -38,9 +42,58 @@ func Sizes(least, most int64, step int) ([]int64, error) {
 	}
 }
 
-// Collective is the problem's collective cut into chunks.
+// placements are the problem's parts, each of one placement.
+func (p Problem) placements() []Problem {
+	if !p.Both {
+		return []Problem{p}
+	}
+	in, out := p, p
+	in.InPlace, in.Both = true, false
+	out.InPlace, out.Both = false, false
+	return []Problem{in, out}
+}
+
+// spec is the problem's collective cut into chunks.
 func (p *Problem) spec(chunks int) collective.Spec {
-	return collective.Spec{Name: p.Collective, Ranks: len(p.Topology.Ranks), Chunks: chunks, Root: p.Root, InPlace: p.InPlace}
+	return collective.Spec{Name: p.Collective, Ranks: len(p.Topology.Ranks), Chunks: chunks, Root: p.Root, InPlace: p.InPlace, Counts: p.Counts, Custom: p.Custom}
+}
+
+// Define gives the problem the table of its collective where that is one which
+// a template of the user's defines.
+func (p *Problem) Define(o *Options) error {
+	if p.Custom != nil || slices.Contains(collective.Names(), p.Collective) {
+		return nil
+	}
+	families, err := o.own()
+	if err != nil {
+		return err
+	}
+	for _, f := range slices.Backward(families) {
+		if !f.Defines(p.Collective) {
+			continue
+		}
+		c, err := f.Collective(machineOf(p.Topology), script.Request{Collective: p.Collective, InPlace: p.InPlace}, 1)
+		p.Custom = c.Custom
+		return err
+	}
+	return nil
+}
+
+// Defined lists the collectives that the templates of the options define.
+func (o *Options) Defined() ([]string, error) {
+	families, err := o.own()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, f := range families {
+		for _, c := range f.Collectives {
+			if f.Defines(c) && !slices.Contains(names, c) {
+				names = append(names, c)
+			}
+		}
+	}
+	return names, nil
 }
 
 // check refuses a problem that has no meaning, before anything is enumerated.

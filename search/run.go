@@ -2,7 +2,9 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/colltune/colltune/autotune"
@@ -26,15 +28,22 @@ type Effort struct {
 // everything in the campaign. Errors of autotune (a limit, an interrupt, a lost
 // executor) leave a campaign that goes on when Run is called again.
 func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Effort) (autotune.Summary, error) {
-	space, err := Enumerate(ctx, p, o)
+	if o.Timeout == 0 {
+		o.Timeout = how.Timeout
+	}
+	start := time.Now()
+	space, err := enumerateWithin(ctx, p, o, how.Budget)
 	if err != nil {
-		if ctx.Err() != nil {
-			err = autotune.ErrInterrupted
-		}
 		return autotune.Summary{}, err
 	}
+	if how.Budget > 0 {
+		how.Budget = max(how.Budget-time.Since(start), 1)
+	}
 	if space.contenders() == 0 {
-		return autotune.Summary{}, &NothingFound{fmt.Sprintf("all of %d candidates were refused: %v", space.Enumerated, ByReason(space.Refusals))}
+		return autotune.Summary{}, refusedAll(space)
+	}
+	if err := p.Define(&o); err != nil {
+		return autotune.Summary{}, err
 	}
 	col, err := collective.New(p.spec(1))
 	if err != nil {
@@ -76,6 +85,39 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	}
 	tally.BoundedOut, tally.Tuned, tally.Finished = summary.BoundedOut, summary.Tuned, true
 	return summary, c.SetTally(tally)
+}
+
+// enumerateWithin is Enumerate, which takes its part of the budget.
+func enumerateWithin(ctx context.Context, p Problem, o Options, budget time.Duration) (*Space, error) {
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if budget > 0 {
+		limited, cancel = context.WithTimeout(ctx, budget)
+	}
+	defer cancel()
+	space, err := Enumerate(limited, p, o)
+	switch {
+	case err == nil:
+		return space, nil
+	case ctx.Err() != nil:
+		return nil, autotune.ErrInterrupted
+	case errors.Is(limited.Err(), context.DeadlineExceeded):
+		return nil, &autotune.LimitError{Limit: "budget", Value: budget.String()}
+	}
+	return nil, err
+}
+
+// refusedAll says why each of a space's candidates was refused, a few by name.
+func refusedAll(s *Space) error {
+	const named = 5
+	var why []string
+	for i, r := range s.Refusals {
+		if i == named {
+			why = append(why, fmt.Sprintf("and %d more (-v names them)", len(s.Refusals)-named))
+			break
+		}
+		why = append(why, r.String())
+	}
+	return &NothingFound{"every candidate was refused: " + strings.Join(why, "; ")}
 }
 
 // contenders counts the candidates that can win.

@@ -21,13 +21,29 @@ type Space struct {
 	Baselines []Baseline
 }
 
-// Enumerate makes the space of a problem. It needs no executor.
+// Enumerate makes the space of a problem, of all its placements. It needs no
+// executor.
 func Enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
+	var all Space
+	for _, one := range p.placements() {
+		s, err := enumerate(ctx, one, o)
+		if err != nil {
+			return nil, err
+		}
+		all.Candidates = append(all.Candidates, s.Candidates...)
+		all.Refusals = append(all.Refusals, s.Refusals...)
+		all.Baselines = append(all.Baselines, s.Baselines...)
+		all.Enumerated += s.Enumerated
+	}
+	return &all, nil
+}
+
+func enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
 	families, asked, err := o.check(&p)
 	if err != nil {
 		return nil, err
 	}
-	solvers, err := constraints.Open(constraints.Options{Solver: o.Solver, Notice: o.Notice})
+	solvers, err := constraints.Open(constraints.Options{Solver: o.Solver, Timeout: o.Timeout, Notice: o.Notice})
 	if err != nil {
 		return nil, err
 	}
@@ -51,14 +67,11 @@ func Enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
 // families are all there are, built-in ones and the user's, and those of them
 // that are asked for. A name that nobody has is an error.
 func (o *Options) families() (all, asked []*templates.Family, err error) {
-	all = templates.Builtin()
-	for _, t := range o.Templates {
-		own, err := templates.Parse(t.Name, []byte(t.Text))
-		if err != nil {
-			return nil, nil, err
-		}
-		all = append(all, own)
+	own, err := o.own()
+	if err != nil {
+		return nil, nil, err
 	}
+	all = append(templates.Builtin(), own...)
 	named := func(names []string) (some []*templates.Family, err error) {
 		for _, name := range names {
 			f, err := templates.Find(all, name, "")
@@ -83,6 +96,18 @@ func (o *Options) families() (all, asked []*templates.Family, err error) {
 		}
 	}
 	return all, asked, nil
+}
+
+// own are the user's families.
+func (o *Options) own() (all []*templates.Family, err error) {
+	for _, t := range o.Templates {
+		f, err := templates.Parse(t.Name, []byte(t.Text))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	return all, nil
 }
 
 // UnknownFamily says that a family asked for is not there.

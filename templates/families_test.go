@@ -1,6 +1,7 @@
 package templates
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/colltune/colltune/compiler/collective"
@@ -13,12 +14,66 @@ func shapes() []script.Machine {
 	var all []script.Machine
 	for nodes := 1; nodes <= 4; nodes++ {
 		for gpus := 1; gpus <= 8; gpus++ {
-			all = append(all, script.Even(nodes, gpus))
+			if nodes*gpus <= 14 || gpus == 8 && nodes == 4 {
+				all = append(all, script.Even(nodes, gpus))
+			}
 		}
 	}
 	return append(all,
 		script.Machine{Nodes: 2, GPUsPerNode: []int{3, 2}},
-		script.Machine{Nodes: 3, GPUsPerNode: []int{1, 4, 3}})
+		script.Machine{Nodes: 3, GPUsPerNode: []int{1, 4, 3}},
+		ringMachine(6), meshMachine(false, 3, 5), meshMachine(true, 3, 4), meshMachine(true, 3, 2, 2), meshMachine(false, 7))
+}
+
+// ringMachine links each rank with the two beside it.
+func ringMachine(n int) script.Machine { return meshMachine(true, n) }
+
+// meshMachine links each rank with those one place away in one dimension, and
+// the ends as well if it is a torus.
+func meshMachine(torus bool, sides ...int) script.Machine {
+	n := 1
+	for _, s := range sides {
+		n *= s
+	}
+	m := script.Even(1, n)
+	m.Linked = func(a, b int) bool {
+		differ, near := 0, 0
+		for i := len(sides) - 1; i >= 0; i-- {
+			s := sides[i]
+			d := (b%s - a%s + s) % s
+			if d != 0 {
+				differ++
+			}
+			if (d == 1 || d == s-1) && (torus || b%s-a%s == 1 || a%s-b%s == 1) {
+				near++
+			}
+			a, b = a/s, b/s
+		}
+		return differ == 1 && near == 1
+	}
+	return m
+}
+
+// requests are the calls to try: both placements, the first and the last root,
+// and for the vector forms counts that differ, some of them 0.
+func requests(coll string, m script.Machine) (all []script.Request) {
+	for _, inPlace := range []bool{false, true} {
+		for _, root := range roots(coll, m, inPlace) {
+			q := script.Request{Collective: coll, Root: root, InPlace: inPlace}
+			all = append(all, q)
+			n := collective.CountsOf(coll, m.Ranks())
+			if n == 0 {
+				continue
+			}
+			for i := range n {
+				q.Counts = append(q.Counts, (i*i+i+n)%4)
+			}
+			if slices.Max(q.Counts) > 0 {
+				all = append(all, q)
+			}
+		}
+	}
+	return all
 }
 
 // TestFamiliesTrace traces every family with every set of parameters on every
@@ -31,21 +86,18 @@ func TestFamiliesTrace(t *testing.T) {
 				t.Parallel()
 				traced := 0
 				for _, m := range shapes() {
-					for _, inPlace := range []bool{false, true} {
-						for _, root := range roots(c, m, inPlace) {
-							q := script.Request{Collective: c, Root: root, InPlace: inPlace}
-							grid, err := f.GridFor(m, q, nil)
-							if err != nil {
-								t.Fatal(err)
-							}
-							if m.Ranks() > 8 && len(grid) > 2 {
-								grid = []script.Params{grid[0], grid[len(grid)-1]}
-							}
-							for _, p := range grid {
-								traced++
-								if _, err := f.Trace(m, q, p); err != nil {
-									t.Errorf("%d nodes %v, %+v, %v: %v", m.Nodes, m.GPUsPerNode, q, p, err)
-								}
+					for _, q := range requests(c, m) {
+						grid, err := f.GridFor(m, q, nil)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if m.Ranks() > 8 && len(grid) > 2 {
+							grid = []script.Params{grid[0], grid[len(grid)-1]}
+						}
+						for _, p := range grid {
+							traced++
+							if _, err := f.Trace(m, q, p); err != nil {
+								t.Errorf("%d nodes %v, %+v, %v: %v", m.Nodes, m.GPUsPerNode, q, p, err)
 							}
 						}
 					}

@@ -42,6 +42,10 @@ func TestGolden(t *testing.T) {
 	shapes := map[string]script.Machine{ // where 1 node of 3 will not do
 		"hierarchical":               script.Even(2, 2),
 		"two-step":                   script.Even(2, 2),
+		"three-step":                 script.Even(2, 2),
+		"multi-level":                script.Even(2, 2),
+		"grid":                       meshMachine(false, 2, 2),
+		"routed":                     meshMachine(false, 3),
 		"multi-nic":                  script.Even(2, 3),
 		"recursive-halving-doubling": script.Even(1, 4),
 		"double-binary-tree":         script.Even(4, 2),
@@ -61,6 +65,8 @@ func TestGolden(t *testing.T) {
 				}
 				given := chosen[f.Name]
 				switch {
+				case f.Name == "scatter-allgather":
+					given = map[string]any{"gather": "ring"}
 				case f.Name == "all-pairs" && c == "allgather":
 					given = nil
 				case f.Name == "recursive-halving-doubling" && c == "reducescatter":

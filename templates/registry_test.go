@@ -24,7 +24,10 @@ func TestFind(t *testing.T) {
 		{name: "twostep", coll: "alltoall", want: "two-step"},
 		{name: "two_step", want: "two-step"},
 		{name: "p2p", want: "direct"},
-		{name: "rnig", err: `unknown family "rnig" (did you mean ring?): there are all-pairs, chain, direct,`},
+		{name: "binomial", coll: "gather", want: "k-nomial"},
+		{name: "Recursive-Doubling", want: "recursive-doubling"},
+		{name: "pccl", coll: "allgather", want: "multi-level"},
+		{name: "rnig", err: `unknown family "rnig" (did you mean ring?): there are all-pairs, bruck, chain, direct,`},
 		{name: "zzzzzz", err: `unknown family "zzzzzz": there are`},
 		{name: "ring", coll: "alltoall", err: "family ring does not implement alltoall: it implements allreduce, allgather, reducescatter"},
 	} {

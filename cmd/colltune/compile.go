@@ -42,6 +42,7 @@ in ` + dumpSuffix + ` goes on from there.`,
 	}
 	topologyFlags(cmd, false)
 	collectiveFlag(cmd)
+	countsFlag(cmd)
 	cmd.Flags().Int("root", 0, "of a collective that has one")
 	choiceFlag(cmd, "placement", "", "", []string{"in", "out"}, "in place or out of place (in: allreduce, reduce, broadcast)")
 	cmd.Flags().StringArrayP("param", "p", nil, "set a template parameter: `NAME=VALUE`")
@@ -73,6 +74,9 @@ func compileProgram(cmd *cobra.Command, name string) error {
 	request.Root, _ = cmd.Flags().GetInt("root")
 	if p := flagValue(cmd, "placement"); p != "" {
 		request.InPlace = p == "in"
+	}
+	if request.Counts, err = countsOf(cmd, coll, len(t.Ranks)); err != nil {
+		return err
 	}
 	program, params, err := traceFamily(cmd, f, t, request)
 	if err != nil {
@@ -140,11 +144,7 @@ func familyOf(cmd *cobra.Command, name string) (*templates.Family, string, error
 	asked := flagValue(cmd, "collective") != ""
 	var coll string
 	var err error
-	if asked {
-		if coll, err = collectiveName(cmd); err != nil {
-			return nil, "", err
-		}
-	}
+	var defined []string
 	families := templates.Builtin()
 	if strings.HasSuffix(name, ".star") || strings.ContainsRune(name, '/') {
 		families, err = templates.Load(name, func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) })
@@ -155,6 +155,16 @@ func familyOf(cmd *cobra.Command, name string) (*templates.Family, string, error
 			return nil, "", usagef("%s: %d templates: want one", name, len(families))
 		}
 		name = families[0].Name
+		for _, c := range families[0].Collectives {
+			if families[0].Defines(c) {
+				defined = append(defined, c)
+			}
+		}
+	}
+	if asked {
+		if coll, err = collectiveName(cmd, defined...); err != nil {
+			return nil, "", err
+		}
 	}
 	f, err := templates.Find(families, name, coll)
 	if err != nil {

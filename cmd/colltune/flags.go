@@ -100,13 +100,42 @@ func collectiveFlag(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("collective", cobra.FixedCompletions(collective.Names(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// collectiveName is what -c names; spellings such as AllReduce and all_reduce
-// are taken.
-func collectiveName(cmd *cobra.Command) (string, error) {
+// countsFlag adds the counts of the vector forms.
+func countsFlag(cmd *cobra.Command) {
+	cmd.Flags().String("counts", "", "the counts of a vector form ("+strings.Join(collective.VectorForms(), ", ")+"): a `FILE` of a number for each rank, or for alltoallv a row of them (1 each)")
+}
+
+// countsOf reads --counts for a collective over a number of ranks.
+func countsOf(cmd *cobra.Command, coll string, ranks int) ([]int, error) {
+	path := flagValue(cmd, "counts")
+	if path == "" {
+		return nil, nil
+	}
+	want := collective.CountsOf(coll, ranks)
+	if want == 0 {
+		return nil, usagef("--counts: %s has no counts: those that do are %s", coll, strings.Join(collective.VectorForms(), ", "))
+	}
+	text, err := readFile(path, 1<<26)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := collective.ParseCounts(path, text)
+	if err == nil && len(counts) != want {
+		err = usagef("%s: %d counts, for %s over %d ranks: want %d", path, len(counts), coll, ranks, want)
+	}
+	return counts, usage(err)
+}
+
+// collectiveName is what -c names, one of the contract's or of some more;
+// spellings such as AllReduce and all_reduce are taken.
+func collectiveName(cmd *cobra.Command, more ...string) (string, error) {
 	written, _ := cmd.Flags().GetString("collective")
-	names := collective.Names()
+	names := append(collective.Names(), more...)
 	if written == "" {
 		return "", usagef("-c/--collective is missing: want one of %s", strings.Join(names, ", "))
+	}
+	if slices.Contains(more, written) {
+		return written, nil
 	}
 	plain := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(written))
 	if !slices.Contains(names, plain) {

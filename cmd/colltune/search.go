@@ -59,8 +59,9 @@ does resume.
 	}
 	topologyFlags(cmd, false)
 	collectiveFlag(cmd)
+	countsFlag(cmd)
 	cmd.Flags().Int("root", 0, "of a collective that has one")
-	choiceFlag(cmd, "placement", "", "", []string{"in", "out"}, "in place or out of place (in: allreduce, reduce, broadcast)")
+	choiceFlag(cmd, "placement", "", "", []string{"in", "out", "both"}, "in place, out of place or both (in: allreduce, reduce, broadcast)")
 	sizeFlags(cmd)
 	trialFlags(cmd)
 	spaceFlags(cmd)
@@ -111,7 +112,18 @@ func askedFor(cmd *cobra.Command) (*asked, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, err := collectiveName(cmd)
+	if a.options, err = optionsOf(cmd); err != nil {
+		return nil, err
+	}
+	defined, err := a.options.Defined()
+	if err != nil {
+		return nil, checkError(err)
+	}
+	name, err := collectiveName(cmd, defined...)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := countsOf(cmd, name, len(t.Ranks))
 	if err != nil {
 		return nil, err
 	}
@@ -126,14 +138,14 @@ func askedFor(cmd *cobra.Command) (*asked, error) {
 	root, _ := cmd.Flags().GetInt("root")
 	inPlace := collective.DefaultInPlace(name)
 	if p := flagValue(cmd, "placement"); p != "" {
-		inPlace = p == "in"
+		inPlace = p != "out"
 	}
-	a.problem = search.Problem{Topology: t, Collective: name, Root: root, InPlace: inPlace, Op: trial.Op, DType: trial.DType, Sizes: sizes}
-	if _, err := collective.New(collective.Spec{Name: name, Ranks: len(t.Ranks), Chunks: 1, Root: root, InPlace: inPlace}); err != nil {
+	a.problem = search.Problem{Topology: t, Collective: name, Root: root, InPlace: inPlace, Both: flagValue(cmd, "placement") == "both", Counts: counts, Op: trial.Op, DType: trial.DType, Sizes: sizes}
+	if err := a.problem.Define(&a.options); err != nil {
+		return nil, checkError(err)
+	}
+	if _, err := collective.New(collective.Spec{Name: name, Ranks: len(t.Ranks), Chunks: 1, Root: root, InPlace: inPlace, Counts: counts, Custom: a.problem.Custom}); err != nil {
 		return nil, usage(err)
-	}
-	if a.options, err = optionsOf(cmd); err != nil {
-		return nil, err
 	}
 	source, err := sourceOf(cmd)
 	if err != nil {

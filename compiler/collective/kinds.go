@@ -98,4 +98,8 @@ func init() {
 	for v, form := range vectors {
 		kinds[v] = kinds[form.plain]
 	}
+	// The size of alltoall is what one rank sends, that of alltoallv the total.
+	all := kinds["alltoallv"]
+	all.loop = func(s Spec) int { return s.Ranks * s.Ranks * s.Chunks }
+	kinds["alltoallv"] = all
 }

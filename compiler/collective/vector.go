@@ -73,6 +73,15 @@ func VectorForms() []string {
 	return names
 }
 
+// Plain is the form of a collective that has no counts: allgather for
+// allgatherv, and for any other name that name.
+func Plain(name string) string {
+	if v, ok := vectors[name]; ok {
+		return v.plain
+	}
+	return name
+}
+
 // CountsOf is how many counts a collective takes over a number of ranks, 0
 // where it takes none.
 func CountsOf(name string, ranks int) int {

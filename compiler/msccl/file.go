@@ -2,6 +2,7 @@ package msccl
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
@@ -65,7 +66,7 @@ type Step struct {
 // collective is the collective's name here, or custom where the file does not
 // say which.
 func (f *File) collective() string {
-	if f.Coll == "custom" && f.Collective != "" {
+	if f.Coll == "custom" && slices.Contains(collective.Names(), f.Collective) {
 		return f.Collective
 	}
 	return canonical(f.Coll)

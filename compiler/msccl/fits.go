@@ -38,7 +38,7 @@ func Fits(p *ir.Program, runtime, dtype string, bytes int64) bool {
 	if err != nil {
 		return false
 	}
-	if _, ok := rt.Collectives[p.Collective.Name]; !ok {
+	if _, ok := rt.collective(p.Collective); !ok {
 		return false
 	}
 	g := Granularity(p, elemSize)

@@ -56,7 +56,7 @@ func Lower(p *ir.Program, o WriteOptions) (*File, error) {
 // header fills in what the dialects differ in.
 func (f *File) header(p *ir.Program, rt *Runtime, o WriteOptions) error {
 	spec := p.Collective
-	name, ok := rt.Collectives[spec.Name]
+	name, ok := rt.collective(spec)
 	if !ok {
 		return fmt.Errorf("%s has no collective %s", rt.Name, spec.Name)
 	}

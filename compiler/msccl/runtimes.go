@@ -105,6 +105,17 @@ var runtimes = []*Runtime{
 	},
 }
 
+// collective is what the runtime calls a program's collective: custom, where it
+// has that, for one that is a user's own.
+func (r *Runtime) collective(s collective.Spec) (name string, ok bool) {
+	if s.Custom != nil {
+		name, ok = r.Collectives["custom"]
+		return name, ok
+	}
+	name, ok = r.Collectives[s.Name]
+	return name, ok
+}
+
 // Runtimes lists the readers by name, in the order of the table.
 func Runtimes() []string {
 	names := make([]string, len(runtimes))

@@ -28,6 +28,10 @@ type Bound struct {
 	// Cut is the set of ranks whose data cannot leave it any faster, rising;
 	// nil where the bound is one on all traffic.
 	Cut []int
+	// Lengths is a length for every edge of the topology, where these prove the
+	// bound: all bandwidths times lengths, over the parts of the size times the
+	// distances they have to go. Nil elsewhere.
+	Lengths []int64
 	// Proof is the bound's argument in a sentence.
 	Proof string
 }
@@ -47,9 +51,10 @@ func (b Bound) TimeUS(bytes int64) float64 {
 
 // limit is one row: a bound on the bandwidth and why.
 type limit struct {
-	algbw *big.Rat // in capacity units a second, of size
-	cut   []int
-	proof string
+	algbw   *big.Rat // in capacity units a second, of size
+	cut     []int
+	lengths []int64
+	proof   string
 }
 
 // least keeps the tighter of two rows, the first of equals.
@@ -86,9 +91,10 @@ type problem struct {
 // Of bounds a collective on a topology. The error says that they do not fit
 // together.
 func Of(t *topologies.Topology, c collective.Collective) (Bound, error) {
-	rule, ok := rules[c.Name]
+	rule, ok := rules[collective.Plain(c.Name)]
+	asTable := c.Counts != nil || c.Custom != nil
 	switch {
-	case !ok:
+	case !ok && !asTable:
 		return Bound{}, fmt.Errorf("collective %s has no bound: want one of %v", c.Name, names())
 	case c.Ranks != len(t.Ranks):
 		return Bound{}, fmt.Errorf("%s over %d ranks on %s of %d: want as many", c.Name, c.Ranks, t.Name, len(t.Ranks))
@@ -105,11 +111,24 @@ func Of(t *topologies.Topology, c collective.Collective) (Bound, error) {
 	}
 	p := &problem{t: t, c: c, n: c.Ranks, forward: forward, backward: backward, alike: interchangeable(t)}
 	var b Bound
-	b.LatencySteps, b.LatencyUS = p.latency()
-	l := rule(p)
+	var l limit
+	if asTable {
+		k := neededBy(c)
+		if k == nil {
+			return Bound{Proof: fmt.Sprintf("%s has too many chunks to look at one by one", c.Name)}, nil
+		}
+		b.LatencySteps, b.LatencyUS = p.wantedLatency(k)
+		if l = p.wanted(k); l.algbw == nil {
+			b.Proof = "nothing has to move"
+			return b, nil
+		}
+	} else {
+		b.LatencySteps, b.LatencyUS = p.latency()
+		l = rule(p)
+	}
 	b.AlgbwBps = new(big.Rat).Mul(l.algbw, new(big.Rat).SetInt64(forward.unit))
 	b.Exact = new(big.Rat).Quo(b.AlgbwBps, big.NewRat(1e9, 1)).RatString()
-	b.Cut, b.Proof = l.cut, l.proof
+	b.Cut, b.Lengths, b.Proof = l.cut, l.lengths, l.proof
 	return b, nil
 }
 

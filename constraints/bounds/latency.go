@@ -3,6 +3,7 @@ package bounds
 import (
 	"container/heap"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -10,7 +11,7 @@ import (
 // matter, up to likeness, and where the data of each must get.
 func (p *problem) routes() (sources []int, to func(n, rank int, yield func(to int))) {
 	sources, to = p.representatives(), everyPair.to
-	switch p.c.Name {
+	switch collective.Plain(p.c.Name) {
 	case "alltonext":
 		to = nextPair.to
 	case "sendrecv":

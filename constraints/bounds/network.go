@@ -21,6 +21,7 @@ type network struct {
 type arc struct {
 	from, to int32
 	capacity int64
+	edge     int // of the topology
 }
 
 // maxTotal is the most that capacities together, times the ranks, may come to:
@@ -43,12 +44,12 @@ func newNetwork(t *topologies.Topology, backward bool) (*network, error) {
 		}
 	}
 	unit, total := new(big.Int), new(big.Int)
-	for _, e := range t.Edges {
+	for i, e := range t.Edges {
 		from, to := t.Vertices[e.From].Kind, t.Vertices[e.To].Kind
 		if t.Nodes == 1 && (from >= topologies.NIC || to >= topologies.NIC) {
 			continue
 		}
-		a := arc{from: int32(e.From), to: int32(e.To), capacity: int64(e.Bandwidth)}
+		a := arc{from: int32(e.From), to: int32(e.To), capacity: int64(e.Bandwidth), edge: i}
 		if from == topologies.NIC && to == topologies.GPU || from == topologies.NIC && to == topologies.Switch {
 			a.from = in[e.From]
 		}

@@ -10,11 +10,17 @@ import (
 // receives: to how many peers the busiest rank sends, and what part of the size
 // each gets.
 var pointToPoint = map[string]func(ranks int) traffic{
-	"alltoall":  func(n int) traffic { return traffic{n - 1, n} },
-	"gather":    func(n int) traffic { return traffic{n - 1, n} },
-	"scatter":   func(n int) traffic { return traffic{n - 1, n} },
-	"alltonext": func(int) traffic { return traffic{1, 1} },
-	"sendrecv":  func(int) traffic { return traffic{1, 1} },
+	"alltoall": func(n int) traffic { return traffic{n - 1, n} },
+	"gather":   func(n int) traffic { return traffic{n - 1, n} },
+	// The library has no vector forms; whoever needs one groups sends and
+	// receives, whose parts are taken as equal here.
+	"alltoallv":  func(n int) traffic { return traffic{n - 1, n} },
+	"allgatherv": func(n int) traffic { return traffic{n - 1, n} },
+	"gatherv":    func(n int) traffic { return traffic{n - 1, n} },
+	"scatterv":   func(n int) traffic { return traffic{n - 1, n} },
+	"scatter":    func(n int) traffic { return traffic{n - 1, n} },
+	"alltonext":  func(int) traffic { return traffic{1, 1} },
+	"sendrecv":   func(int) traffic { return traffic{1, 1} },
 }
 
 type traffic struct{ peers, parts int }

@@ -1,0 +1,55 @@
+package collective
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// maxCountsFile is how long a text of counts may be.
+const maxCountsFile = 1 << 26
+
+// ParseCounts reads the counts of a vector form: numbers, one for each rank or,
+// for alltoallv, a row of them for each, between white space or commas; # begins
+// a comment. Counts are relative: what divides them all is taken out, so that
+// elements, bytes and parts will all do. Errors say name:line.
+//
+//	# what each rank contributes
+//	4096, 4096, 8192, 0
+func ParseCounts(name string, text []byte) ([]int, error) {
+	if len(text) > maxCountsFile {
+		return nil, fmt.Errorf("%s: %d bytes: want at most %d", name, len(text), maxCountsFile)
+	}
+	var counts []int
+	for i, line := range strings.Split(string(text), "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\r' }) {
+			n, err := strconv.Atoi(word)
+			if err != nil || n < 0 {
+				return nil, fmt.Errorf("%s:%d: count %.20q: want a number from 0", name, i+1, word)
+			}
+			counts = append(counts, n)
+		}
+	}
+	if len(counts) == 0 {
+		return nil, fmt.Errorf("%s: no counts in it", name)
+	}
+	return Reduced(counts), nil
+}
+
+// FormatCounts writes counts as ParseCounts reads them, some a line.
+func FormatCounts(counts []int, aLine int) string {
+	var b strings.Builder
+	for i, n := range counts {
+		switch {
+		case i == 0:
+		case i%aLine == 0:
+			b.WriteByte('\n')
+		default:
+			b.WriteByte(' ')
+		}
+		b.WriteString(strconv.Itoa(n))
+	}
+	b.WriteByte('\n')
+	return b.String()
+}

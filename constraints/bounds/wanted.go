@@ -1,0 +1,114 @@
+package bounds
+
+import (
+	"fmt"
+	"math/big"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// maxWanted is how many chunks of output are looked at, one by one.
+const maxWanted = 1 << 22
+
+// needs is what a collective's postcondition says, chunk by chunk, of every
+// rank: for collectives of which nothing is known but that, those with counts
+// or a table of their own.
+type needs struct {
+	comes []int64        // chunks that must come to a rank, at least
+	goes  []int64        // chunks of its own that must leave it, at least
+	from  []map[int]bool // ranks whose data must reach it
+}
+
+// neededBy walks through all outputs; nil where they are too many.
+func neededBy(c collective.Collective) *needs {
+	total := 0
+	for r := range c.Ranks {
+		if total += c.OutChunks(r); total > maxWanted {
+			return nil
+		}
+	}
+	k := &needs{make([]int64, c.Ranks), make([]int64, c.Ranks), make([]map[int]bool, c.Ranks)}
+	left := map[collective.Place]bool{} // input chunks that some other rank wants
+	for r := range c.Ranks {
+		k.from[r] = map[int]bool{}
+		inputs, sums := map[collective.Place]bool{}, map[int]bool{}
+		for i := range c.OutChunks(r) {
+			switch w := c.Want(r, i); w.Kind {
+			case collective.WantInput:
+				if w.Rank != r {
+					inputs[collective.Place{Rank: w.Rank, Index: w.Index}] = true
+					k.from[r][w.Rank] = true
+				}
+			case collective.WantReduction:
+				sums[w.Index] = true
+				for a := range c.Ranks {
+					k.from[r][a] = true
+				}
+			case collective.WantSum:
+				for _, p := range w.Of {
+					k.from[r][p.Rank] = true
+				}
+			}
+		}
+		// A sum may follow from inputs that come anyway; either kind alone does not.
+		k.comes[r] = int64(max(len(inputs), len(sums)))
+		for p := range inputs {
+			if !left[p] {
+				left[p] = true
+				k.goes[p.Rank]++
+			}
+		}
+		delete(k.from[r], r)
+	}
+	return k
+}
+
+// wanted bounds a collective by every rank for itself: what must come to it,
+// or leave it, through its own links.
+func (p *problem) wanted(k *needs) (best limit) {
+	into, out := make([]int64, p.n), make([]int64, p.n)
+	for _, a := range p.forward.arcs {
+		if int(a.to) < p.n {
+			into[a.to] += a.capacity
+		}
+		if int(a.from) < p.n {
+			out[a.from] += a.capacity
+		}
+	}
+	loop := int64(p.c.LoopChunks())
+	for r := range p.n {
+		for _, way := range [...]struct {
+			chunks, capacity int64
+			cut              []int
+		}{{k.comes[r], into[r], but(p.n, r)}, {k.goes[r], out[r], []int{r}}} {
+			if way.chunks == 0 {
+				continue
+			}
+			best.least(limit{algbw: new(big.Rat).Mul(big.NewRat(way.capacity, way.chunks), big.NewRat(loop, 1)), cut: way.cut,
+				proof: fmt.Sprintf("%s of the size must leave %s, through %s", big.NewRat(way.chunks, loop).RatString(), ranks(way.cut), p.rate(big.NewRat(way.capacity, 1)))})
+		}
+	}
+	return best
+}
+
+// wantedLatency is latency for what is needed.
+func (p *problem) wantedLatency(k *needs) (steps int, us float64) {
+	source := make([]bool, p.n)
+	for b := range k.from {
+		for a := range k.from[b] {
+			source[a] = true
+		}
+	}
+	for a, is := range source {
+		if !is {
+			continue
+		}
+		hops, far := p.sends(a), p.distances(a)
+		for b := range p.n {
+			if k.from[b][a] {
+				steps, us = max(steps, int(hops[b])), max(us, far[b])
+			}
+		}
+	}
+	return steps, us
+}

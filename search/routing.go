@@ -1,0 +1,66 @@
+package search
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/colltune/colltune/compiler"
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// routing is a traced program, with what one instance of it takes. Every
+// instance takes as much again, on channels of its own, so that most counts of
+// instances that cannot be are refused without compiling them.
+type routing struct {
+	program *lang.Program
+
+	once         sync.Once
+	channels     int // of one instance
+	threadblocks int // the least one instance gets by with
+	err          error
+}
+
+// beyond refuses a number of instances that takes more channels or threadblocks
+// than there are; nil where that must be seen by compiling.
+func (r *routing) beyond(instances, channels, sms int) *Refusal {
+	if instances == 1 {
+		return nil
+	}
+	if instances > channels {
+		return &Refusal{Reason: Uncompiled, Detail: fmt.Sprintf("%d instances, each on channels of its own: the limit is %d channels", instances, channels)}
+	}
+	r.once.Do(func() {
+		var result *compiler.Result
+		result, r.err = compiler.Compile(r.program, compiler.Options{MaxChannels: channels})
+		if r.err != nil {
+			return
+		}
+		used := map[int]bool{}
+		for _, gpu := range result.Program.GPUs {
+			sends, receives, both := 0, 0, 0
+			for _, tb := range gpu.Threadblocks {
+				switch {
+				case tb.Send >= 0 && tb.Recv >= 0:
+					both++
+				case tb.Send >= 0:
+					sends++
+				case tb.Recv >= 0:
+					receives++
+				}
+				if tb.Send >= 0 || tb.Recv >= 0 {
+					used[tb.Channel] = true
+				}
+			}
+			// Those that only send can be paired with those that only receive.
+			r.threadblocks = max(r.threadblocks, both+max(sends, receives))
+		}
+		r.channels = len(used)
+	})
+	switch {
+	case r.err != nil:
+		return &Refusal{Reason: Uncompiled, Detail: r.err.Error()}
+	case r.threadblocks*instances > sms:
+		return &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("at least %d threadblocks on a GPU of %d SMs: %d for each of %d instances", r.threadblocks*instances, sms, r.threadblocks, instances)}
+	}
+	return nil
+}
