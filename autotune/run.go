@@ -152,6 +152,7 @@ func (r *run) tune(ctx context.Context, s strategy, c *cell, index int) error {
 func (r *run) count(candidates []*candidate, finished bool) {
 	for _, c := range candidates {
 		switch {
+		case c.Reference: // no candidate: only there to be compared with
 		case c.tried:
 			r.summary.Tuned++
 		case !finished:
