@@ -7,7 +7,8 @@
 //	  300 GB/s  └───────┘     no more than 300 · 8/7 = 342.857 GB/s
 //
 // A bound is a row: a set of ranks and what must leave it, against what its
-// links can carry; or all that must be sent, against what all ranks can send.
+// links can carry; all that must be sent, against what all ranks can send; or
+// the distances all parts have to go, against what links carry of length.
 // The least row is the answer. Capacities are whole bytes a second, so a bound
 // is a fraction and compares exactly.
 //

@@ -12,88 +12,88 @@ import (
 // a second; so the size over time is at most all capacities times lengths, over
 // all parts times distances. Length 1 everywhere is a bound on all traffic,
 // length 1 on the links of a cut is the cut's; and for the best lengths there is
-// a routing that reaches the bound: the dual of multicommodity flow.
+// a routing that reaches the bound: they are the dual of multicommodity flow.
 //
-// They are looked for by sending all pairs along shortest ways again and again,
-// each time making longer what was loaded most (multiplicative weights, Garg and
-// Könemann 1998). Whatever is found proves a bound, so floats may search; the
-// bound itself is of whole lengths, in whole numbers.
+// The linear program is solved in floats, and only its lengths are taken, as
+// whole numbers: any prove a bound, so that what rounding does can cost
+// tightness, never truth.
 
 const (
-	// manySteps is how many steps of Dijkstra's algorithm a search may take.
-	manySteps = 1 << 24
-	// rounds is how many times lengths change.
-	rounds = 400
-	// coarse and fine are the largest whole lengths tried: small ones first, as
-	// best lengths are often such, and are easier to read.
-	coarse, fine = 24, 1 << 12
+	// manyCells is how large a linear program is solved.
+	manyCells = 1 << 20
+	// longest is the largest whole length.
+	longest = 1 << 18
 )
 
-// lengths bounds what pairs can send by the best lengths found; its algbw is nil
-// where the system is too large to look.
-func (p *problem) lengths(d pairs, part int64) (best limit) {
+// lengths bounds what pairs can send by the best lengths; its algbw is nil where
+// the system is too large to look.
+func (p *problem) lengths(d pairs, part int64) limit {
 	net := p.forward
-	steps := p.n * (len(net.arcs) + net.vertices)
-	if steps*8 > manySteps {
-		return best
+	arcs, ranks, vertices := len(net.arcs), p.n, net.vertices
+	// Variables: the flow from each rank over each arc, and the rate. Rows: what
+	// an arc can carry, and that what reaches a vertex from a rank, less what goes
+	// on, is at least the rate times what is wanted there.
+	columns, rows := ranks*arcs+1, arcs+ranks*vertices
+	if rows*(columns+rows) > manyCells {
+		return limit{}
 	}
-	w := newWays(net)
-	length := make([]float64, len(net.arcs))
-	for i, a := range net.arcs {
-		length[i] = 1 / float64(a.capacity)
+	widest := int64(0)
+	for _, a := range net.arcs {
+		widest = max(widest, a.capacity)
 	}
-	load := make([]float64, len(net.arcs))
-	found, least := []float64(nil), math.Inf(1)
-	for round := range min(rounds, manySteps/steps) {
-		clear(load)
-		far, wide, top := 0.0, 0.0, 0.0
-		for a := range p.n {
-			w.from(a, length)
-			d.to(p.n, a, func(b int) {
-				far += w.far[b]
-				for v := int32(b); v != int32(a); v = net.arcs[w.via[v]].from {
-					load[w.via[v]]++
+	lp := newProgram(rows, columns)
+	rate := columns - 1
+	lp.gain(rate)
+	for e, a := range net.arcs {
+		lp.limit(e, float64(a.capacity)/float64(widest))
+		for s := range ranks {
+			lp.set(e, s*arcs+e, 1)
+			if int(a.to) != s {
+				lp.set(arcs+s*vertices+int(a.to), s*arcs+e, -1)
+			}
+			if int(a.from) != s {
+				lp.set(arcs+s*vertices+int(a.from), s*arcs+e, 1)
+			}
+		}
+	}
+	for s := range ranks {
+		d.to(ranks, s, func(to int) { lp.set(arcs+s*vertices+to, rate, 1) })
+	}
+	if !lp.solve() {
+		return limit{}
+	}
+	length := make([]float64, arcs)
+	most := 0.0
+	for e := range length {
+		length[e] = lp.price(e)
+		most = max(most, length[e])
+	}
+	if most <= 0 {
+		return limit{}
+	}
+	return p.measured(d, part, rounded(length, most))
+}
+
+// rounded are whole numbers in the proportions of some lengths: the smallest
+// that are so exactly, as far as floats tell.
+func rounded(length []float64, most float64) []int64 {
+	whole := make([]int64, len(length))
+	for scale := 1.0; ; scale++ {
+		fits := true
+		for i, l := range length {
+			x := l / most * scale
+			whole[i] = int64(math.Round(x))
+			if math.Abs(x-math.Round(x)) > 1e-9*scale {
+				fits = false
+				if scale < longest {
+					break
 				}
-			})
+			}
 		}
-		for i, a := range net.arcs {
-			wide += float64(a.capacity) * length[i]
-			load[i] /= float64(a.capacity)
-			top = max(top, load[i])
-		}
-		if wide/far < least {
-			least = wide / far
-			found = append(found[:0], length...)
-		}
-		pace := 0.5 / math.Sqrt(1+float64(round)/4)
-		for i := range length {
-			length[i] *= math.Exp(pace * load[i] / top)
-			length[i] /= wide
+		if fits || scale >= longest {
+			return whole
 		}
 	}
-	longest := 0.0
-	for _, l := range found {
-		longest = max(longest, l)
-	}
-	whole := make([]int64, len(net.arcs))
-	try := func(scale float64) {
-		some := false
-		for i, l := range found {
-			whole[i] = int64(math.Round(l / longest * scale))
-			some = some || whole[i] > 0
-		}
-		if l := p.measured(d, part, whole); some && l.algbw != nil {
-			best.least(l)
-		}
-	}
-	for scale := 1.0; scale <= coarse; scale++ {
-		try(scale)
-	}
-	// Long fractions only where they tell more.
-	if got, _ := best.algbw.Float64(); got > least*float64(part)*(1+1e-3) {
-		try(fine)
-	}
-	return best
 }
 
 // measured is the bound that lengths prove.
@@ -130,14 +130,12 @@ type ways struct {
 	net  *network
 	out  [][]int32
 	far  []float64
-	via  []int32 // the last arc
 	done []bool
 	q    nearest
 }
 
 func newWays(net *network) *ways {
-	w := &ways{net: net, out: make([][]int32, net.vertices), far: make([]float64, net.vertices),
-		via: make([]int32, net.vertices), done: make([]bool, net.vertices)}
+	w := &ways{net: net, out: make([][]int32, net.vertices), far: make([]float64, net.vertices), done: make([]bool, net.vertices)}
 	for i, a := range net.arcs {
 		w.out[a.from] = append(w.out[a.from], int32(i))
 	}
@@ -160,7 +158,7 @@ func (w *ways) from(rank int, length []float64) {
 		for _, i := range w.out[at.vertex] {
 			to := w.net.arcs[i].to
 			if far := at.us + length[i]; far < w.far[to] {
-				w.far[to], w.via[to] = far, i
+				w.far[to] = far
 				heap.Push(&w.q, reached{vertex: int(to), us: far})
 			}
 		}
