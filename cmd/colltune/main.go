@@ -121,6 +121,7 @@ var commands = []func() *cobra.Command{
 	compileCommand,
 	verifyCommand,
 	runCommand,
+	synthCommand,
 	topologyCommand,
 	templateCommand,
 	executorCommand,

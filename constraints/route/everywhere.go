@@ -2,7 +2,6 @@ package route
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 
@@ -14,25 +13,16 @@ import (
 // than one place, allreduce above all: by a reducescatter and an allgather one
 // after the other where such are found, else by one routing that may do both at
 // a time. Only the bound, or that second question, can say that there is none.
-func (p *problem) everywhere(ctx context.Context, s *constraints.Solvers) (Answer, error) {
+func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) {
 	open, refuted := p.boundSums()
 	if refuted != nil {
 		return Answer{Status: constraints.Unsat, By: Bound, Detail: refuted.Reason}, nil
 	}
-	sched, by, err := p.composed(ctx, s)
+	sched, by, err := p.composed(s, ask)
 	if err != nil || sched != nil {
 		return Answer{Status: constraints.Sat, By: by, Schedule: sched}, err
 	}
-	e := p.encodeDirect(p.name(), open)
-	got, err := s.Solve(ctx, e.f)
-	if err != nil {
-		return Answer{}, err
-	}
-	a := Answer{Status: got.Status, By: got.By, Detail: got.Detail}
-	if got.Status == constraints.Sat {
-		a.Schedule = p.thin(e.schedule(got.Model))
-	}
-	return a, nil
+	return p.solve(s, ask, open)
 }
 
 // part is how many steps and rounds the first of two phases has.
@@ -41,7 +31,7 @@ type part struct{ steps, rounds int }
 // composed looks for a reducescatter and an allgather that together keep to the
 // query's steps and rounds; nil where the chunks can't be shared out evenly or
 // no two are found.
-func (p *problem) composed(ctx context.Context, s *constraints.Solvers) (Schedule, string, error) {
+func (p *problem) composed(s *constraints.Solvers, ask asker) (Schedule, string, error) {
 	n := p.net.ranks
 	if p.Collective.Name != "allreduce" || p.Collective.Chunks%n != 0 {
 		return nil, "", nil
@@ -80,14 +70,14 @@ func (p *problem) composed(ctx context.Context, s *constraints.Solvers) (Schedul
 		if _, no := second.bound(); no != nil {
 			continue
 		}
-		one, err := first.collect(ctx, s)
+		one, err := first.collect(s, ask)
 		if err != nil {
 			return nil, "", err
 		}
 		if one.Status != constraints.Sat {
 			continue
 		}
-		two, err := second.spread(ctx, s)
+		two, err := second.spread(s, ask)
 		if err != nil {
 			return nil, "", err
 		}

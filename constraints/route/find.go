@@ -29,12 +29,26 @@ const Bound = "bound"
 // anyone sees it. That there is none is a bound's word, or a solver's. The
 // error says that the query makes no sense, or that all solvers failed.
 func Find(ctx context.Context, s *constraints.Solvers, q Query) (Answer, error) {
+	return find(s, q, func(s *constraints.Solvers, f *constraints.Formula) (constraints.Answer, error) {
+		return s.Solve(ctx, f)
+	})
+}
+
+// FindInOrder is Find with the solvers asked one after the other, so that the
+// same query has the same answer every time, limits aside.
+func FindInOrder(ctx context.Context, s *constraints.Solvers, q Query) (Answer, error) {
+	return find(s, q, func(s *constraints.Solvers, f *constraints.Formula) (constraints.Answer, error) {
+		return s.SolveInOrder(ctx, f)
+	})
+}
+
+func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	start := time.Now()
 	p, err := newProblem(q)
 	if err != nil {
 		return Answer{}, err
 	}
-	a, err := p.find(ctx, s)
+	a, err := p.find(s, ask)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -49,15 +63,15 @@ func Find(ctx context.Context, s *constraints.Solvers, q Query) (Answer, error) 
 	return a, nil
 }
 
-func (p *problem) find(ctx context.Context, s *constraints.Solvers) (Answer, error) {
+func (p *problem) find(s *constraints.Solvers, ask asker) (Answer, error) {
 	if p.reduces {
-		return p.collect(ctx, s)
+		return p.collect(s, ask)
 	}
-	return p.spread(ctx, s)
+	return p.spread(s, ask)
 }
 
 // spread answers a query of chunks that are copied.
-func (p *problem) spread(ctx context.Context, s *constraints.Solvers) (Answer, error) {
+func (p *problem) spread(s *constraints.Solvers, ask asker) (Answer, error) {
 	open, refuted := p.bound()
 	if refuted != nil {
 		return Answer{Status: constraints.Unsat, By: Bound, Detail: refuted.Reason}, nil
@@ -65,25 +79,7 @@ func (p *problem) spread(ctx context.Context, s *constraints.Solvers) (Answer, e
 	if sched, ok := p.byFlow(open); ok {
 		return Answer{Status: constraints.Sat, By: Bound, Schedule: sched}, nil
 	}
-	name := p.name()
-	var f *constraints.Formula
-	var read func([]bool) Schedule
-	if p.counts() {
-		e := p.encodeCounted(name, open)
-		f, read = e.f, e.schedule
-	} else {
-		e := p.encodeNamed(name, open)
-		f, read = e.f, e.schedule
-	}
-	got, err := s.Solve(ctx, f)
-	if err != nil {
-		return Answer{}, err
-	}
-	a := Answer{Status: got.Status, By: got.By, Detail: got.Detail}
-	if got.Status == constraints.Sat {
-		a.Schedule = read(got.Model)
-	}
-	return a, nil
+	return p.solve(s, ask, open)
 }
 
 // byFlow answers without a solver where all chunks have one source or one
@@ -143,13 +139,13 @@ func only(was, now int) int {
 
 // collect answers a query of chunks that are combined in one place: it is that
 // of spreading them from there, with time and links turned round.
-func (p *problem) collect(ctx context.Context, s *constraints.Solvers) (Answer, error) {
+func (p *problem) collect(s *constraints.Solvers, ask asker) (Answer, error) {
 	for _, it := range p.items {
 		if len(it.wanted) > 1 {
-			return p.everywhere(ctx, s)
+			return p.everywhere(s, ask)
 		}
 	}
-	a, err := p.dual().spread(ctx, s)
+	a, err := p.dual().spread(s, ask)
 	a.Schedule = a.Schedule.reversed()
 	return a, err
 }

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints"
@@ -40,6 +41,11 @@ type Refuted struct {
 type Walk struct {
 	Chunks int // at most; 0: 6 a rank
 	Steps  int // at most; 0: twice the least, and 3 more
+	// Each is how long a query may take, beside what the solvers themselves
+	// allow; 0 is no limit.
+	Each time.Duration
+	// InOrder asks the solvers one after the other: FindInOrder.
+	InOrder bool
 	// Tell is called with each query as it is answered; nil tells nobody.
 	Tell func(chunks, steps, rounds int, a Answer)
 }
@@ -57,7 +63,7 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) ([]P
 	}
 	least := p.ratio()
 	if least == nil {
-		return nil, nil, fmt.Errorf("%s over %d ranks moves nothing", q.Collective.Name, q.Collective.Ranks)
+		return nil, nil, &QueryError{fmt.Errorf("%s over %d ranks moves nothing", q.Collective.Name, q.Collective.Ranks)}
 	}
 	unit := p.perChunk()
 	if w.Chunks == 0 {
@@ -67,7 +73,7 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) ([]P
 		}
 	}
 	if w.Chunks < unit {
-		return nil, nil, fmt.Errorf("%d chunks: want at least %d", w.Chunks, unit)
+		return nil, nil, &QueryError{fmt.Errorf("%d chunks: want at least %d", w.Chunks, unit)}
 	}
 	from, err := p.diameter()
 	if err != nil {
@@ -104,7 +110,7 @@ func (p *problem) diameter() (int, error) {
 			for _, b := range it.wanted {
 				d := int(p.net.dist[a][b])
 				if d < 0 {
-					return 0, fmt.Errorf("%s: no way leads from rank %d to rank %d at %v a chunk", p.Topology.Name, a, b, p.net.unit)
+					return 0, &QueryError{fmt.Errorf("%s: no way leads from rank %d to rank %d at %v a chunk", p.Topology.Name, a, b, p.net.unit)}
 				}
 				most = max(most, d)
 			}
@@ -136,7 +142,7 @@ func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps 
 			point.Skipped++
 			continue
 		}
-		a, err := p.ask(ctx, s, try.chunks, steps, try.rounds)
+		a, err := p.ask(ctx, s, w, try.chunks, steps, try.rounds)
 		if err != nil {
 			return nil, err
 		}
@@ -162,14 +168,33 @@ func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps 
 }
 
 // ask answers one query of the walk.
-func (p *problem) ask(ctx context.Context, s *constraints.Solvers, chunks, steps, rounds int) (Answer, error) {
+func (p *problem) ask(ctx context.Context, s *constraints.Solvers, w Walk, chunks, steps, rounds int) (Answer, error) {
 	spec := p.Collective.Spec
 	spec.Chunks = chunks / p.perChunk()
 	c, err := collective.New(spec)
 	if err != nil {
 		return Answer{}, err
 	}
-	return Find(ctx, s, Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: rounds, Unit: p.net.unit})
+	q := Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: rounds, Unit: p.net.unit}
+	return w.find(ctx, s, q)
+}
+
+// find is Find within the walk's limit.
+func (w Walk) find(ctx context.Context, s *constraints.Solvers, q Query) (Answer, error) {
+	find := Find
+	if w.InOrder {
+		find = FindInOrder
+	}
+	if w.Each == 0 {
+		return find(ctx, s, q)
+	}
+	short, cancel := context.WithTimeout(ctx, w.Each)
+	defer cancel()
+	a, err := find(short, s, q)
+	if err != nil && short.Err() != nil && ctx.Err() == nil {
+		return Answer{Status: constraints.Timeout, Detail: fmt.Sprintf("no answer within %v", w.Each), Seconds: w.Each.Seconds()}, nil
+	}
+	return a, err
 }
 
 // rung is a number of rounds for a number of chunks.

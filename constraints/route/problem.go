@@ -58,7 +58,20 @@ const (
 	maxRound = 1 << 12
 )
 
+// QueryError is a query that makes no sense: it is the asker's mistake.
+type QueryError struct{ error }
+
+func (e *QueryError) Unwrap() error { return e.error }
+
 func newProblem(q Query) (*problem, error) {
+	p, err := q.problem()
+	if err != nil {
+		return nil, &QueryError{err}
+	}
+	return p, nil
+}
+
+func (q Query) problem() (*problem, error) {
 	c := q.Collective
 	switch {
 	case q.Topology == nil || c.Ranks != len(q.Topology.Ranks):

@@ -1,0 +1,351 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/compiler"
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/verify"
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/route"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/topologies"
+)
+
+func synthCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "synth -t TOPOLOGY -c COLLECTIVE --chunks C --steps S --rounds R",
+		Short: "Find a routing from nothing, or prove that there is none",
+		Long: `synth asks whether a collective can be done with C chunks in S steps of R rounds
+together, a round being the time of a chunk on the slowest link, and says who
+answered: a bound, or a solver. With --pareto it walks the frontier of steps
+against rounds a chunk instead, with a proof for each point.
+
+  colltune synth -t dgx-1 -c allgather --chunks 6 --steps 3 --rounds 7 --out ag.json
+  colltune synth -t dgx-1 -c allgather --pareto
+
+Chunks are counted as the literature does: of a rank's input (allgather, gather,
+alltoall), of a rank's output (reducescatter, scatter), of the buffer (the others).`,
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return synth(cmd) },
+	}
+	topologyFlags(cmd, false)
+	collectiveFlag(cmd)
+	cmd.Flags().Int("root", 0, "of a collective that has one")
+	choiceFlag(cmd, "placement", "", "", []string{"in", "out"}, "in place or out of place (in: allreduce, reduce, broadcast)")
+	cmd.Flags().Int("chunks", 0, "chunks C; with --pareto, at most so many (6 a rank)")
+	cmd.Flags().Int("steps", 0, "steps S; with --pareto, at most so many (twice the least and 3)")
+	cmd.Flags().Int("rounds", 0, "rounds R of all steps together")
+	cmd.Flags().Bool("pareto", false, "walk the frontier of latency S against bandwidth R/C")
+	cmd.Flags().String("unit", "", "the bandwidth `BW` of one chunk a round (that of the slowest link)")
+	choiceFlag(cmd, "solver", "", "auto", constraints.Names, "who answers what bounds leave open")
+	cmd.Flags().Duration("timeout", time.Minute, "how long a query may take a solver")
+	cmd.Flags().String("dump", "", "write the query as a formula to `FILE`: .smt2 or .opb")
+	choiceFlag(cmd, "format", "o", "table", formats, "how to print the result")
+	cmd.Flags().String("out", "", "write the routing's program (IR) to `FILE`")
+	return cmd
+}
+
+// synth answers the command line's query, or walks its frontier.
+func synth(cmd *cobra.Command) error {
+	q, err := synthQuery(cmd)
+	if err != nil {
+		return err
+	}
+	pareto, _ := cmd.Flags().GetBool("pareto")
+	if path := flagValue(cmd, "dump"); path != "" && !pareto {
+		if err := dumpQuery(path, q); err != nil {
+			return err
+		}
+	}
+	timeout, _ := cmd.Flags().GetDuration("timeout")
+	if timeout <= 0 {
+		return usagef("--timeout %v: want more than 0", timeout)
+	}
+	s, err := constraints.Open(constraints.Options{Solver: flagValue(cmd, "solver"), Timeout: timeout,
+		Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if pareto {
+		return synthFrontier(cmd, s, q)
+	}
+	return synthOne(cmd, s, q)
+}
+
+// synthQuery reads the query off the flags.
+func synthQuery(cmd *cobra.Command) (q route.Query, err error) {
+	if q.Topology, err = topology(cmd); err != nil {
+		return q, err
+	}
+	name, err := collectiveName(cmd)
+	if err != nil {
+		return q, err
+	}
+	if text := flagValue(cmd, "unit"); text != "" {
+		if q.Unit, err = units.ParseBandwidth(text); err != nil || q.Unit <= 0 {
+			return q, usagef("--unit %s: want a bandwidth such as 25 GB/s", text)
+		}
+	}
+	pareto, _ := cmd.Flags().GetBool("pareto")
+	chunks, _ := cmd.Flags().GetInt("chunks")
+	q.Steps, _ = cmd.Flags().GetInt("steps")
+	q.Rounds, _ = cmd.Flags().GetInt("rounds")
+	n := len(q.Topology.Ranks)
+	each := 1
+	switch {
+	case !pareto:
+		for _, f := range []string{"chunks", "steps", "rounds"} {
+			if !cmd.Flags().Changed(f) {
+				return q, usagef("--%s is missing: want all of --chunks, --steps and --rounds, or --pareto", f)
+			}
+		}
+		if each, err = route.ChunksOf(name, n, chunks); err != nil {
+			return q, usage(err)
+		}
+	case cmd.Flags().Changed("rounds"):
+		return q, usagef("--rounds with --pareto: the frontier finds them")
+	case cmd.Flags().Changed("dump") || cmd.Flags().Changed("out"):
+		return q, usagef("--dump and --out are for one query: leave out --pareto")
+	case chunks < 0 || q.Steps < 0:
+		return q, usagef("--chunks %d, --steps %d: want 1 or more", chunks, q.Steps)
+	}
+	root, _ := cmd.Flags().GetInt("root")
+	inPlace := collective.DefaultInPlace(name)
+	if p := flagValue(cmd, "placement"); p != "" {
+		inPlace = p == "in"
+	}
+	q.Collective, err = collective.New(collective.Spec{Name: name, Ranks: n, Chunks: each, Root: root, InPlace: inPlace})
+	return q, usage(err)
+}
+
+// dumpQuery writes a query's formula, in the format the file's name asks for.
+func dumpQuery(path string, q route.Query) error {
+	f, err := route.State(q)
+	if err != nil {
+		return usage(err)
+	}
+	var write func(io.Writer) error
+	switch {
+	case strings.HasSuffix(path, ".smt2"):
+		write = f.WriteSMT2
+	case strings.HasSuffix(path, ".opb"):
+		write = f.WriteOPB
+	default:
+		return usagef("--dump %s: want a name that ends in .smt2 or .opb", path)
+	}
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return err
+	}
+	return renameio.WriteFile(path, text.Bytes(), 0o644)
+}
+
+// synthDocument is the JSON of one query.
+type synthDocument struct {
+	Topology   string      `json:"topology"`
+	Collective string      `json:"collective"`
+	Ranks      int         `json:"ranks"`
+	Status     string      `json:"status"`
+	By         string      `json:"by"`
+	Detail     string      `json:"detail,omitempty"`
+	Chunks     int         `json:"chunks"`
+	Steps      int         `json:"steps"`
+	Rounds     int         `json:"rounds"`
+	UnitGBps   float64     `json:"unit_gbps"`
+	Seconds    float64     `json:"seconds"`
+	Schedule   []synthStep `json:"schedule,omitempty"`
+}
+
+type synthStep struct {
+	Rounds int         `json:"rounds"`
+	Sends  []synthSend `json:"sends"`
+}
+
+// synthSend is a chunk's way: whose input (-1: the sum of all ranks'), which
+// chunk of it, from which rank to which.
+type synthSend struct {
+	Source int  `json:"source"`
+	Chunk  int  `json:"chunk"`
+	From   int  `json:"from"`
+	To     int  `json:"to"`
+	Reduce bool `json:"reduce,omitempty"`
+}
+
+func stepsOf(a route.Answer) []synthStep {
+	var all []synthStep
+	for _, step := range a.Schedule {
+		s := synthStep{Rounds: step.Rounds, Sends: []synthSend{}}
+		for _, m := range step.Sends {
+			it := a.Items[m.Item]
+			s.Sends = append(s.Sends, synthSend{it.Source, it.Index, m.From, m.To, m.Reduce})
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// synthOne answers one query, and delivers its program.
+func synthOne(cmd *cobra.Command, s *constraints.Solvers, q route.Query) error {
+	a, err := route.Find(cmd.Context(), s, q)
+	var bad *route.QueryError
+	if errors.As(err, &bad) {
+		return usage(err)
+	}
+	if err != nil {
+		return err
+	}
+	chunks, _ := cmd.Flags().GetInt("chunks")
+	if path := flagValue(cmd, "out"); path != "" && a.Status == constraints.Sat {
+		if err := synthProgram(path, q, a, chunks); err != nil {
+			return err
+		}
+	}
+	d := synthDocument{q.Topology.Name, q.Collective.Name, q.Collective.Ranks, a.Status.String(), a.By, a.Detail,
+		chunks, q.Steps, q.Rounds, a.Unit.GBps(), a.Seconds, stepsOf(a)}
+	t := sheet{columns: []column{text("topology"), text("collective"), number("chunks"), number("steps"), number("rounds"), number("unit GB/s"), text("status"), text("by"), number("seconds"), text("because")}}
+	t.add(d.Topology, d.Collective, strconv.Itoa(chunks), strconv.Itoa(q.Steps), strconv.Itoa(q.Rounds), short(d.UnitGBps), d.Status, d.By, seconds(a.Seconds), d.Detail)
+	if err := emitResult(cmd, "synth", d, t); err != nil {
+		return err
+	}
+	query := fmt.Sprintf("%s on %s with %d chunks in %d steps of %d rounds", d.Collective, d.Topology, chunks, q.Steps, q.Rounds)
+	switch a.Status {
+	case constraints.Unsat:
+		return &nothingError{fmt.Errorf("%s: there is none, by %s", query, a.By)}
+	case constraints.Timeout:
+		return &limitError{fmt.Errorf("%s: not settled: %s, %s", query, a.By, a.Detail)}
+	}
+	return nil
+}
+
+// limitError is a limit that was met before there was an answer.
+type limitError struct{ error }
+
+func (e *limitError) Unwrap() error { return e.error }
+
+// emitResult is emit for a command whose --out is not its result.
+func emitResult(cmd *cobra.Command, schema string, document any, s sheet) error {
+	w := cmd.OutOrStdout()
+	switch flagValue(cmd, "format") {
+	case "json":
+		return writeJSON(w, schema, document)
+	case "csv":
+		return s.writeCSV(w)
+	case "md":
+		return s.writeMarkdown(w)
+	}
+	return s.writeTable(w)
+}
+
+func seconds(s float64) string { return strconv.FormatFloat(s, 'f', 3, 64) }
+
+// synthProgram compiles a routing, verifies it and writes the IR.
+func synthProgram(path string, q route.Query, a route.Answer, chunks int) error {
+	p, err := synthesised(q.Topology, q, a, chunks)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := ir.Encode(&text, p); err != nil {
+		return err
+	}
+	return renameio.WriteFile(path, text.Bytes(), 0o644)
+}
+
+func synthesised(t *topologies.Topology, q route.Query, a route.Answer, chunks int) (*ir.Program, error) {
+	program, err := route.Program(q, a, "synthesised")
+	if err != nil {
+		return nil, &wrongError{err}
+	}
+	r, err := compiler.Compile(program, compiler.Options{})
+	if err != nil {
+		return nil, &wrongError{err}
+	}
+	if err := verify.Check(r.Program, verify.Options{Linked: t.Linked}).Err(); err != nil {
+		return nil, &wrongError{err}
+	}
+	r.Program.Comment = fmt.Sprintf("%s on %s synthesised by=%s chunks=%d steps=%d rounds=%d unit=%v", q.Collective.Name, t.Name, a.By, chunks, q.Steps, q.Rounds, a.Unit)
+	return r.Program, nil
+}
+
+// synthPoint is a point of the frontier in JSON.
+type synthPoint struct {
+	Chunks   int            `json:"chunks"`
+	Steps    int            `json:"steps"`
+	Rounds   int            `json:"rounds"`
+	Status   string         `json:"status"`
+	By       string         `json:"by"`
+	Seconds  float64        `json:"seconds"`
+	Optimal  bool           `json:"bandwidth_optimal"`
+	Proved   bool           `json:"proved"`
+	Proof    string         `json:"proof"`
+	Refuted  []synthRefuted `json:"refuted"`
+	Schedule []synthStep    `json:"schedule"`
+}
+
+type synthRefuted struct {
+	Chunks  int     `json:"chunks"`
+	Steps   int     `json:"steps"`
+	Rounds  int     `json:"rounds"`
+	Status  string  `json:"status"`
+	By      string  `json:"by"`
+	Seconds float64 `json:"seconds"`
+	Detail  string  `json:"detail,omitempty"`
+}
+
+// synthFrontier walks the frontier.
+func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q route.Query) error {
+	w := route.Walk{Steps: q.Steps}
+	w.Chunks, _ = cmd.Flags().GetInt("chunks")
+	if verbose(cmd) {
+		w.Tell = func(chunks, steps, rounds int, a route.Answer) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "(%d,%d,%d) %v by %s in %s s\n", chunks, steps, rounds, a.Status, a.By, seconds(a.Seconds))
+		}
+	}
+	points, least, err := route.Frontier(cmd.Context(), s, q, w)
+	var bad *route.QueryError
+	switch {
+	case errors.As(err, &bad):
+		return usage(err)
+	case err != nil && !errors.Is(err, context.Canceled):
+		return err
+	}
+	d := struct {
+		Topology   string       `json:"topology"`
+		Collective string       `json:"collective"`
+		Ranks      int          `json:"ranks"`
+		UnitGBps   float64      `json:"unit_gbps"`
+		Bound      string       `json:"rounds_per_chunk_bound"`
+		Points     []synthPoint `json:"points"`
+	}{Topology: q.Topology.Name, Collective: q.Collective.Name, Ranks: q.Collective.Ranks, Bound: least.RatString(), Points: []synthPoint{}}
+	t := sheet{columns: []column{number("chunks"), number("steps"), number("rounds"), number("rounds/chunk"), text("by"), number("seconds"), text("proof")}}
+	for _, p := range points {
+		d.UnitGBps = p.Unit.GBps()
+		sp := synthPoint{p.Chunks, p.Steps, p.Rounds, p.Status.String(), p.By, p.Seconds, p.Optimal, p.Proved, p.Proof, []synthRefuted{}, stepsOf(p.Answer)}
+		for _, r := range p.Refuted {
+			sp.Refuted = append(sp.Refuted, synthRefuted{r.Chunks, r.Steps, r.Rounds, r.Status.String(), r.By, r.Seconds, r.Detail})
+		}
+		d.Points = append(d.Points, sp)
+		t.add(strconv.Itoa(p.Chunks), strconv.Itoa(p.Steps), strconv.Itoa(p.Rounds), big.NewRat(int64(p.Rounds), int64(p.Chunks)).RatString(), p.By, seconds(p.Seconds), p.Proof)
+	}
+	if out := emitResult(cmd, "synth", d, t); out != nil || err != nil {
+		return errors.Join(out, err)
+	}
+	if len(points) == 0 {
+		return &limitError{fmt.Errorf("%s on %s: no routing found within the limits", d.Collective, d.Topology)}
+	}
+	return nil
+}

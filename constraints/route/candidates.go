@@ -1,0 +1,123 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Synthesised is a routing for a search to compile, tune and compare, like one
+// of a family: its parameters are the query that it answers.
+type Synthesised struct {
+	Program               *lang.Program
+	Chunks, Steps, Rounds int // as the literature counts: see ChunksOf
+	By                    string
+	Proof                 string // what is known about its place on the frontier
+}
+
+// What Candidates looks at: frontiers that take seconds.
+const (
+	candidateRanks = 16
+	candidateSteps = 2 // more than the least
+	candidateShare = 8 // of the budget, for one query
+)
+
+// Candidates are the routings of the frontier of a collective, by rising steps:
+// the one of least latency first. Chunks of the collective given don't matter.
+// Solvers are asked in order, so that the answer is the same every time, but for
+// queries that meet their share of the budget: those are left out. There are
+// none, without an error, for systems of many ranks and collectives that are not
+// synthesised.
+func Candidates(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective, budget time.Duration) ([]Synthesised, error) {
+	if c.Ranks > candidateRanks || c.Ranks < 2 {
+		return nil, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, budget)
+	defer cancel()
+	w := Walk{Each: budget / candidateShare, InOrder: true}
+	found, err := w.candidates(limited, s, t, c)
+	var none *QueryError
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case limited.Err() != nil, errors.As(err, &none):
+		return found, nil
+	}
+	return found, err
+}
+
+func (w Walk) candidates(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective) ([]Synthesised, error) {
+	asked := c
+	if c.Name == "allreduce" {
+		// The frontier of an allreduce is long to walk: its two halves' is not.
+		var err error
+		if asked, err = collective.New(collective.Spec{Name: "allgather", Ranks: c.Ranks, Chunks: 1}); err != nil {
+			return nil, err
+		}
+	}
+	spec := asked.Spec
+	spec.Chunks = 1
+	one, err := collective.New(spec)
+	if err != nil {
+		return nil, &QueryError{err}
+	}
+	q := Query{Topology: t, Collective: one, Steps: 1, Rounds: 1}
+	p, err := newProblem(q)
+	if err != nil {
+		return nil, err
+	}
+	least, err := p.diameter()
+	if err != nil {
+		return nil, err
+	}
+	w.Steps = least + candidateSteps
+	points, _, err := Frontier(ctx, s, q, w)
+	var found []Synthesised
+	for _, pt := range points {
+		made, madeErr := w.candidate(ctx, s, t, c, pt)
+		if madeErr != nil {
+			return found, madeErr
+		}
+		if made != nil {
+			found = append(found, *made)
+		}
+	}
+	return found, err
+}
+
+// candidate is a point of the frontier as a program; of an allreduce, a point of
+// the allgather's and what is its like backwards.
+func (w Walk) candidate(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective, pt Point) (*Synthesised, error) {
+	chunks, steps, rounds, answer, proof := pt.Chunks, pt.Steps, pt.Rounds, pt.Answer, pt.Proof
+	twice := c.Name == "allreduce"
+	if twice {
+		chunks, steps, rounds = chunks*c.Ranks, 2*steps, 2*rounds
+	}
+	each, err := ChunksOf(c.Name, c.Ranks, chunks)
+	if err != nil {
+		return nil, err
+	}
+	spec := c.Spec
+	spec.Chunks = each
+	whole, err := collective.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	q := Query{Topology: t, Collective: whole, Steps: steps, Rounds: rounds}
+	if twice {
+		if answer, err = w.find(ctx, s, q); err != nil || answer.Status != constraints.Sat {
+			return nil, err
+		}
+		proof = "a reducescatter and an allgather, each of which " + proof
+	}
+	program, err := Program(q, answer, "synthesised")
+	if err != nil {
+		return nil, err
+	}
+	return &Synthesised{program, chunks, steps, rounds, answer.By, proof}, nil
+}

@@ -1,0 +1,58 @@
+package route
+
+import (
+	"github.com/colltune/colltune/constraints"
+)
+
+// stated is a problem as a formula, and how a schedule is read off its models.
+type stated struct {
+	formula *constraints.Formula
+	read    func(model []bool) Schedule
+}
+
+// state picks the encoding: counted where every chunk has one place to go,
+// direct where sums are wanted in several, else named. Of the splits of rounds
+// it leaves out what bounds have excluded; nil is none.
+func (p *problem) state(open [][]int) stated {
+	switch {
+	case p.everySum():
+		e := p.encodeDirect(p.name(), open)
+		return stated{e.f, func(model []bool) Schedule { return p.thin(e.schedule(model)) }}
+	case p.reduces:
+		dual := p.dual().state(open)
+		return stated{dual.formula, func(model []bool) Schedule { return dual.read(model).reversed() }}
+	case p.counts():
+		e := p.encodeCounted(p.name(), open)
+		return stated{e.f, e.schedule}
+	}
+	e := p.encodeNamed(p.name(), open)
+	return stated{e.f, e.schedule}
+}
+
+// solve has the solvers answer what bounds leave open.
+func (p *problem) solve(s *constraints.Solvers, ask asker, open [][]int) (Answer, error) {
+	st := p.state(open)
+	got, err := ask(s, st.formula)
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{Status: got.Status, By: got.By, Detail: got.Detail}
+	if got.Status == constraints.Sat {
+		a.Schedule = st.read(got.Model)
+	}
+	return a, nil
+}
+
+// asker is how solvers are asked: all at once, or in order.
+type asker func(s *constraints.Solvers, f *constraints.Formula) (constraints.Answer, error)
+
+// State is the formula of a query: satisfiable exactly where there is a
+// routing, for any solver to check. Bounds play no part in it.
+func State(q Query) (*constraints.Formula, error) {
+	p, err := newProblem(q)
+	if err != nil {
+		return nil, err
+	}
+	f := p.state(nil).formula
+	return f, f.Err()
+}
