@@ -27,6 +27,9 @@ type Options struct {
 	// Where a rank has more, those that only send are paired with those that
 	// only receive.
 	MaxThreadblocks int
+	// Limits are what the runtime has room for beyond these; a program over any
+	// is an error that says by how much.
+	Limits Limits
 	// Slots is how many messages a connection may hold that its receiver has
 	// not taken yet; the schedule never needs more. 0 means 2, what protocol
 	// Simple has room for; LL and LL128 have 8.
@@ -142,6 +145,9 @@ func (u *unit) compile(first int, skip map[string]bool) (*Result, error) {
 		if o.Dump != nil && (o.DumpAfter == pass.name || o.DumpAfter == "all") {
 			o.Dump(pass.name, u.text())
 		}
+	}
+	if err := o.Limits.Check(u.out); err != nil {
+		return nil, err
 	}
 	res.Program, res.Split = u.out, u.splits
 	res.Slots, res.SlotsSplit = u.slotsWhole, u.slotsSplit

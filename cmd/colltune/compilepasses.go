@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/compiler"
+	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -50,13 +51,20 @@ type dumps struct {
 	all   bool
 }
 
-// passOptions reads passFlags; dumps is nil where the result is wanted.
+// passOptions reads passFlags, and the limits of the runtime written for; dumps is nil where the result is wanted.
 func passOptions(cmd *cobra.Command, o *compiler.Options) (*dumps, error) {
 	o.Disable, _ = cmd.Flags().GetStringSlice("disable-pass")
 	for _, p := range o.Disable {
 		if !slices.Contains(passNames(), p) {
 			return nil, usagef("--disable-pass %q%s: want some of %s", p, didYouMean(p, passNames()), strings.Join(passNames(), ", "))
 		}
+	}
+	if flagValue(cmd, "to") == "msccl-xml" {
+		rt, err := msccl.Lookup(flagValue(cmd, "runtime"))
+		if err != nil {
+			return nil, usage(err)
+		}
+		o.Limits, o.MaxChannels, o.MaxThreadblocks = rt.Limits(), rt.MaxChannels, rt.MaxThreadblocks
 	}
 	o.Blocked, _ = cmd.Flags().GetBool("blocked")
 	o.DumpAfter = flagValue(cmd, "dump-after")

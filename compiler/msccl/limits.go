@@ -1,0 +1,15 @@
+package msccl
+
+import "github.com/colltune/colltune/compiler"
+
+// Limits is what a runtime has room for, for the compiler to hold programs
+// against. None of them limits scratch but by the memory there is.
+func (r *Runtime) Limits() compiler.Limits {
+	return compiler.Limits{
+		Threadblocks: r.MaxThreadblocks,
+		Steps:        r.MaxSteps,
+		Channels:     r.MaxChannels,
+		Count:        maxCount,
+		Connections:  maxPerChannel,
+	}
+}
