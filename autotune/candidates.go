@@ -29,6 +29,7 @@ const (
 	refusedSlots    = "fifo-slots" // needs more FIFO slots than any protocol has
 	refusedProtocol = "protocol"   // the protocols left to it are none
 	refusedPoint    = "point"      // a reference for none of the sizes
+	refusedRuntime  = "runtime"    // the problem's runtime would run it at none of the sizes
 )
 
 // prepare makes candidates out of what the search hands in: one for each

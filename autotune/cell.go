@@ -16,6 +16,7 @@ type cell struct {
 	trials    []*trial // by bound, then in the order they were thought of
 	classes   []class
 	best      []*trial // the incumbent of each class; nil before the first
+	admitted  int      // the class a trial must be in to be made
 }
 
 // trial is a program with its knobs in a cell.
@@ -55,7 +56,7 @@ func (t *trial) competes() bool { return t.ok() && !t.compared }
 // program runs alike make one trial, with the runtime's own tile where that is
 // among them.
 func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem int64, placement string) *cell {
-	c := &cell{bytes: bytes, placement: placement, classes: classes, best: make([]*trial, len(classes))}
+	c := &cell{bytes: bytes, placement: placement, classes: classes, best: make([]*trial, len(classes)), admitted: admits(p, classes)}
 	for _, cand := range candidates {
 		if cand.placement != placement {
 			continue
@@ -82,6 +83,7 @@ func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem i
 				t.record = cand.record(c, t)
 				t.member = make([]answer, len(classes))
 			}
+			kept = slices.DeleteFunc(kept, func(t *trial) bool { return !c.admit(t) })
 			cand.possible = cand.possible || len(kept) > 0
 			c.trials = append(c.trials, kept...)
 		}
@@ -129,6 +131,16 @@ func (cand *candidate) record(c *cell, t *trial) results.Trial {
 		Threadblocks: cand.threadblocks, Steps: cand.steps,
 		Reference: t.compared,
 	}
+}
+
+// admit tells whether a trial is to be made: one outside the problem's runtime
+// is not, unless as what the vendor's library does, and then it wins nothing.
+func (c *cell) admit(t *trial) bool {
+	if t.compared || c.has(c.admitted, t) {
+		return true
+	}
+	t.compared, t.record.Reference = t.baseline, t.baseline
+	return t.baseline
 }
 
 // has tells whether a trial belongs to a class. It is asked only where it

@@ -1,6 +1,8 @@
 package autotune
 
 import (
+	"slices"
+
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
 )
@@ -18,23 +20,35 @@ type class struct {
 func newClasses(elem int64) []class {
 	classes := []class{{"any", "every trial", func(*trial) bool { return true }}}
 	for _, runtime := range results.Runtimes() {
-		type question struct {
-			c     *candidate
-			proto topologies.Proto
-		}
-		accepts := map[question]bool{}
-		classes = append(classes, class{runtime.Name, "what " + runtime.Name + " would load and run", func(t *trial) bool {
-			if runtime.Runs(&t.record, elem) != "" {
-				return false
-			}
-			q := question{t.candidate, t.proto}
-			yes, asked := accepts[q]
-			if !asked {
-				yes = runtime.Accepts(t.Program, t.proto.String()) == ""
-				accepts[q] = yes
-			}
-			return yes
-		}})
+		classes = append(classes, class{runtime.Name, "what " + runtime.Name + " would load and run", runBy(runtime, elem)})
 	}
 	return classes
+}
+
+// runBy tells whether a runtime would load and run a trial's program, and as
+// the trial does.
+func runBy(runtime results.Runtime, elem int64) func(*trial) bool {
+	type question struct {
+		c     *candidate
+		proto topologies.Proto
+	}
+	accepts := map[question]bool{}
+	return func(t *trial) bool {
+		if runtime.Runs(&t.record, elem) != "" {
+			return false
+		}
+		q := question{t.candidate, t.proto}
+		yes, asked := accepts[q]
+		if !asked {
+			yes = runtime.Accepts(t.Program, t.proto.String()) == ""
+			accepts[q] = yes
+		}
+		return yes
+	}
+}
+
+// admits finds the row of the table of classes that a trial must be in to be
+// made: the problem's runtime, or any.
+func admits(p *Problem, classes []class) int {
+	return max(slices.IndexFunc(classes, func(c class) bool { return c.name == p.Runtime }), 0)
 }

@@ -27,6 +27,13 @@ type Problem struct {
 	Iters  int
 	Warmup int
 	Seed   int64
+	// Runtime, a name of results.Runtimes, admits only what it would load and
+	// run at a size, with its own tile; none: no runtime is asked. What the
+	// vendor's library does is measured all the same, to be compared with.
+	Runtime string
+	// LeastUS is a time in microseconds that no routing can beat at a size; nil
+	// where none is proved. A measurement below it is no measurement.
+	LeastUS func(bytes int64) float64
 }
 
 // Candidate is one verified program, ready to be run with any protocol whose
@@ -120,6 +127,11 @@ func (p *Problem) check() error {
 	if _, err := collective.ElemBytes(p.DType); err != nil {
 		return err
 	}
+	if p.Runtime != "" {
+		if _, err := results.RuntimeNamed(p.Runtime); err != nil {
+			return err
+		}
+	}
 	if len(p.Sizes) == 0 || slices.Min(p.Sizes) < 1 {
 		return fmt.Errorf("sizes %v: want at least one, each of at least 1 byte", p.Sizes)
 	}
@@ -140,9 +152,15 @@ func (p *Problem) ownTile(proto topologies.Proto) int64 {
 }
 
 // tiles are the tile sizes to try with a protocol, the runtime's own first, so
-// that among tiles that run alike it is the one kept.
+// that among tiles that run alike it is the one kept. A runtime that is to run
+// what is found has no other tile than its own.
 func (p *Problem) tiles(proto topologies.Proto) []int64 {
 	list := slices.Clone(p.Tiles[proto])
+	if len(list) == 0 && p.Runtime != "" {
+		if runtime, err := results.RuntimeNamed(p.Runtime); err == nil {
+			return slices.DeleteFunc([]int64{runtime.Tile(proto.String())}, func(t int64) bool { return t < 1 })
+		}
+	}
 	if len(list) == 0 {
 		for _, t := range p.Topology.Protocols[proto].Tiles {
 			list = append(list, int64(t))

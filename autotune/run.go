@@ -159,6 +159,8 @@ func (r *run) count(candidates []*candidate, finished bool) {
 			r.summary.Untried++
 		case c.possible:
 			r.summary.BoundedOut++
+		case r.problem.Runtime != "" && !c.Reference:
+			r.summary.Refused[refusedRuntime]++
 		default:
 			r.summary.Refused[refusedPoint]++
 		}
@@ -246,6 +248,7 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 			}
 			i := runnable[f.index]
 			records[i].Outcome, records[i].TimesUS, records[i].Note, records[i].Seconds = f.record.Outcome, f.record.TimesUS, f.record.Note, f.record.Seconds
+			r.disbelieve(&records[i])
 			done = append(done, i)
 		}
 		journal(done...)
@@ -261,6 +264,20 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 		return &LimitError{"budget", r.options.Budget.String()}
 	}
 	return cut
+}
+
+// disbelieve takes a time from the table that no routing can have: the clock,
+// the executor or the topology's links are not what they are taken for.
+func (r *run) disbelieve(t *results.Trial) {
+	if t.Outcome != results.OK || r.problem.LeastUS == nil {
+		return
+	}
+	const rounding = 1e-9
+	took, least := results.Median(t.TimesUS), r.problem.LeastUS(t.Bytes)
+	if took < least*(1-rounding) {
+		t.Outcome, t.TimesUS = results.Failed, nil
+		t.Note = note(fmt.Sprintf("faster than any routing can be: %.6g us, bound %.6g us; %s", took, least, t.Note))
+	}
 }
 
 // key is the content address of a trial.
