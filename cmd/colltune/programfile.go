@@ -11,16 +11,21 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/msccl"
+	"github.com/colltune/colltune/compiler/mscclpp"
 )
 
 // programFile is a program read from a file of any format.
 type programFile struct {
 	name     string
-	format   string // ir, msccl-xml
+	format   string // ir, msccl-xml, mscclpp-json
 	protocol string // as the file says; empty where it does not
 	program  *ir.Program
-	xml      *msccl.File // where the file is one
+	xml      *msccl.File   // where the file is one
+	plan     *mscclpp.Plan // where the file is one; it has no program then
 }
+
+// errFormat: the file is no program of any kind.
+var errFormat = errors.New("unknown format: want an IR in JSON, MSCCL XML or a MSCCL++ plan")
 
 // maxProgram bounds a program's file.
 const maxProgram = 1 << 30
@@ -34,7 +39,12 @@ func readProgram(path string) (*programFile, error) {
 	f := &programFile{name: path}
 	switch first := bytes.TrimLeft(text, " \t\r\n\ufeff"); {
 	case len(first) == 0:
-		return nil, usagef("%s: is empty: want an IR in JSON or MSCCL XML", path)
+		return nil, usagef("%s: is empty: want an IR in JSON, MSCCL XML or a MSCCL++ plan", path)
+	case first[0] == '{' && mscclpp.Is(first):
+		f.format = "mscclpp-json"
+		if f.plan, err = mscclpp.Read(bytes.NewReader(text)); err == nil {
+			f.protocol = f.plan.Protocol
+		}
 	case first[0] == '{':
 		f.format = "ir"
 		if f.program, err = ir.Decode(bytes.NewReader(text)); err == nil {
@@ -47,7 +57,7 @@ func readProgram(path string) (*programFile, error) {
 			f.program, _, err = f.xml.Program(f.xml.Placements()[0])
 		}
 	default:
-		return nil, usagef("%s: unknown format: want an IR in JSON or MSCCL XML", path)
+		return nil, usagef("%s: %w", path, errFormat)
 	}
 	if err != nil {
 		return nil, usagef("%s: %w", path, err)

@@ -29,6 +29,9 @@ prints nccl-tests' table. The program is verified first.
 		Args: exactly("the program's FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := readProgram(args[0])
+			if err == nil && f.plan != nil {
+				err = usagef("%s: is a MSCCL++ plan, which verify reads: want an IR in JSON or MSCCL XML", args[0])
+			}
 			if err != nil {
 				return err
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/msccl"
+	"github.com/colltune/colltune/compiler/mscclpp"
 	"github.com/colltune/colltune/compiler/verify"
 )
 
@@ -23,8 +24,9 @@ func verifyCommand() *cobra.Command {
 result that is not the collective's, a deadlock, a race; and for each runtime
 whether it would load and run the program, and if not, why.
 
-FILE is colltune's IR in JSON, or MSCCL XML. With -t, transfers must also follow
-links that exist.`,
+FILE is colltune's IR in JSON, MSCCL XML, a MSCCL++ execution plan, or a folder
+of these, as a runtime is given it: then which file serves a call where several
+could is told too. With -t, transfers must also follow links that exist.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return exactly("a FILE")(cmd, args)
@@ -68,16 +70,16 @@ type verified struct {
 
 func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool, ranks int) error {
 	all := []verified{}
+	var folders []folder
 	var unread []error
 	var wrong []string
-	for _, name := range names {
-		f, err := readProgram(name)
-		if err == nil && linked != nil && f.program.Ranks() != ranks {
-			err = usagef("%s is for %d ranks, the topology has %d", name, f.program.Ranks(), ranks)
+	one := func(name string, f *programFile, err error) {
+		if err == nil && linked != nil && f.ranks() != ranks {
+			err = usagef("%s is for %d ranks, the topology has %d", name, f.ranks(), ranks)
 		}
 		if err != nil {
 			unread = append(unread, err)
-			continue
+			return
 		}
 		v := verifyFile(f, linked)
 		if !v.OK {
@@ -85,8 +87,20 @@ func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool,
 		}
 		all = append(all, v)
 	}
+	for _, name := range names {
+		if !isFolder(name) {
+			f, err := readProgram(name)
+			one(name, f, err)
+			continue
+		}
+		d, err := readFolder(name, one)
+		if err != nil {
+			return err
+		}
+		folders = append(folders, d)
+	}
 	if len(all) > 0 {
-		if err := printVerified(cmd, all); err != nil {
+		if err := printVerified(cmd, all, folders); err != nil {
 			return err
 		}
 	}
@@ -99,21 +113,39 @@ func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool,
 	return nil
 }
 
+// ranks is how many ranks a program is for.
+func (f *programFile) ranks() int {
+	if f.plan != nil {
+		return len(f.plan.GPUs)
+	}
+	return f.program.Ranks()
+}
+
 // verifyFile checks one program: one in a runtime's file as that file says, an
 // IR with any number of slots.
 func verifyFile(f *programFile, linked func(a, b int) bool) verified {
 	o := verify.Options{Linked: linked}
-	v := verified{File: f.name, Format: f.format, Protocol: f.protocol, Ranks: f.program.Ranks(), Collective: f.program.Collective.Name}
+	v := verified{File: f.name, Format: f.format, Protocol: f.protocol, Ranks: f.ranks(), Runtimes: map[string]msccl.Acceptance{}}
 	var r *verify.Report
-	if f.xml != nil {
+	switch {
+	case f.plan != nil:
+		verdict := mscclpp.Verify(f.plan, o)
+		r, v.Collective, v.Findings = verdict.Report, f.plan.Collective, verdict.Report.Findings
+		v.Runtimes[mscclpp.Name] = msccl.Acceptance{Accepts: verdict.Accepts, Why: verdict.Why}
+		for _, name := range msccl.Runtimes() {
+			v.Runtimes[name] = msccl.Acceptance{Why: []string{"it loads MSCCL XML: this is a MSCCL++ execution plan"}}
+		}
+	case f.xml != nil:
 		verdict := msccl.Verify(f.xml, o)
-		r, v.Findings, v.Runtimes = verdict.Report, verdict.Findings, verdict.Runtimes
-	} else {
+		r, v.Collective, v.Findings, v.Runtimes = verdict.Report, f.program.Collective.Name, verdict.Findings, verdict.Runtimes
+		v.Runtimes[mscclpp.Name] = msccl.Acceptance{Why: mscclpp.Lacks(f.program, "MSCCL XML", f.protocol)}
+	default:
 		r = verify.Check(f.program, o)
-		v.Findings, v.Runtimes = r.Findings, map[string]msccl.Acceptance{}
+		v.Collective, v.Findings = f.program.Collective.Name, r.Findings
 		for _, name := range msccl.Runtimes() {
 			v.Runtimes[name] = acceptedBy(f.program, name)
 		}
+		v.Runtimes[mscclpp.Name] = msccl.Acceptance{Why: mscclpp.Lacks(f.program, "an IR", "")}
 	}
 	v.OK, v.Channels, v.Threadblocks, v.Steps = r.OK(), r.Channels, r.ThreadblocksMax, r.StepsMax
 	v.Instructions, v.Slots = r.Instructions, r.SlotsNeeded
@@ -128,6 +160,9 @@ func verifyFile(f *programFile, linked func(a, b int) bool) verified {
 	}
 	return v
 }
+
+// judges are the runtimes that verify speaks for.
+func judges() []string { return append(msccl.Runtimes(), mscclpp.Name) }
 
 // acceptedBy asks a runtime about a program with each protocol in turn: an IR
 // names none.
@@ -147,11 +182,11 @@ func acceptedBy(p *ir.Program, runtime string) msccl.Acceptance {
 	return a
 }
 
-func printVerified(cmd *cobra.Command, all []verified) error {
+func printVerified(cmd *cobra.Command, all []verified, folders []folder) error {
 	s := sheet{columns: []column{text("file"), text("format"), text("ok"), text("collective"), number("ranks"), text("protocol"), number("channels"), number("threadblocks"), number("steps"), number("findings"), text("accepted by")}}
 	for _, v := range all {
 		var by []string
-		for _, name := range runtimeNames() {
+		for _, name := range judges() {
 			if v.Runtimes[name].Accepts {
 				by = append(by, name)
 			}
@@ -160,8 +195,9 @@ func printVerified(cmd *cobra.Command, all []verified) error {
 	}
 	if flagValue(cmd, "format") != "table" {
 		return emit(cmd, "verify", struct {
-			Files []verified `json:"files"`
-		}{all}, s)
+			Files   []verified `json:"files"`
+			Folders []folder   `json:"folders,omitempty"`
+		}{all, folders}, s)
 	}
 	return deliver(cmd, func(w io.Writer) error {
 		if err := s.writeTable(w); err != nil {
@@ -171,10 +207,19 @@ func printVerified(cmd *cobra.Command, all []verified) error {
 			for _, f := range v.Findings {
 				fmt.Fprintf(w, "%s: %s: %s\n", v.File, f.Severity, f)
 			}
-			for _, name := range runtimeNames() {
+			for _, name := range judges() {
+				// That a runtime loads files of another format needs no line here.
+				if (name == mscclpp.Name) != (v.Format == "mscclpp-json") {
+					continue
+				}
 				for _, why := range v.Runtimes[name].Why {
 					fmt.Fprintf(w, "%s: refused by %s: %s\n", v.File, name, why)
 				}
+			}
+		}
+		for _, d := range folders {
+			for _, f := range d.Findings {
+				fmt.Fprintf(w, "%s: %s: %s\n", d.Name, f.Severity, f)
 			}
 		}
 		return nil

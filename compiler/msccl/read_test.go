@@ -299,7 +299,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		Verify(first, verify.Options{MaxFindings: 5})
-		LintFolder([]string{"a", "b"}, []*File{first, first})
+		LintFolder([]string{"a", "b"}, []*File{first, first}, []string{"c"})
 		// Written, it is what it was, but for what a reader adds.
 		second := rewrite(t, first)
 		if third := rewrite(t, second); !reflect.DeepEqual(second, third) {

@@ -181,17 +181,27 @@ func TestLintFolder(t *testing.T) {
 		read(t, strings.Replace(text(t), `minBytes="8" maxBytes="1048576"`, `minBytes="1048577" maxBytes="0"`, 1)),
 		read(t, strings.Replace(text(t), `minBytes="8" maxBytes="1048576"`, `minBytes="1024" maxBytes="2097152"`, 1)),
 		read(t, strings.Replace(text(t), `inplace="1" outofplace="0"`, `inplace="0" outofplace="1"`, 1)),
+		read(t, strings.Replace(text(t), `minBytes="8" `, ``, 1)),
 	}
 	var got []string
-	for _, f := range LintFolder([]string{"a", "b", "c", "d"}, files) {
+	for _, f := range LintFolder([]string{"a", "b", "c", "d", "e"}, files, []string{"README"}) {
 		got = append(got, f.Message)
 	}
+	const byName = "is found first, where MSCCL_XML_FILES has them by name"
+	const any = "which is found first is the folder's own order"
 	want := []string{
-		"msccl: a and c both serve 1024 to 1048575 bytes; a is found first",
+		"msccl: keeps 4 files of the 5",
+		"msccl: a and c both serve 1024 to 1048575 bytes; a " + byName,
+		"msccl: a and e both serve 8 to 1048575 bytes; a " + byName,
+		"msccl: c and e both serve 1024 to 1048575 bytes; c " + byName,
+		"executor-nccl: reads every file of its folder, and does not start with README there: it is no algorithm",
+		"executor-nccl: does not start with e in its folder: attribute minBytes of algo missing",
 		"executor-nccl: a and c both serve 1024 to 1048576 bytes; a is found first",
 		"executor-nccl: b and c both serve 1048577 to 2097152 bytes; b is found first",
-		"rccl: a and c both serve 1024 to 1048576 bytes; a is found first",
-		"rccl: b and c both serve 1048577 to 2097152 bytes; b is found first",
+		"rccl: reads every file of its folder, and does not start with README there: it is no algorithm",
+		"rccl: does not start with e in its folder: attribute minBytes of algo missing",
+		"rccl: a and c both serve 1024 to 1048576 bytes; " + any,
+		"rccl: b and c both serve 1048577 to 2097152 bytes; " + any,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("found\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

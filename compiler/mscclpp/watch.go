@@ -23,7 +23,6 @@ import (
 type watch struct {
 	m       *machine
 	tbs     []clocked
-	ports   []clocked // by engine, those of m.engines
 	events  []event
 	cells   []touched
 	reads   []touch

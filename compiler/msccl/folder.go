@@ -1,0 +1,90 @@
+package msccl
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/verify"
+)
+
+// LintFolder tells where files of one folder, given by name in the order that
+// they are found in, get in each other's way: where several compete for the same
+// calls, where one keeps a runtime from starting, where there are more than a
+// runtime keeps. others are the folder's files that are no algorithms.
+func LintFolder(names []string, files []*File, others []string) []verify.Finding {
+	var found []verify.Finding
+	add := func(format string, args ...any) { found = append(found, note(format, args...)) }
+	for _, rt := range runtimes {
+		if n := len(files); n > rt.MaxAlgorithms {
+			add("%s: keeps %d files of the %d", rt.Name, rt.MaxAlgorithms, n)
+		}
+		// Those that need ranges are given a folder; the other is given files.
+		if rt.Ranges {
+			for _, name := range others {
+				add("%s: reads every file of its folder, and does not start with %s there: it is no algorithm", rt.Name, name)
+			}
+			for i, f := range files {
+				if why := refusal(f, rt); why != "" {
+					add("%s: does not start with %s in its folder: %s", rt.Name, names[i], why)
+				}
+			}
+		}
+		for j, f := range files {
+			if ok, _ := f.Accepts(rt); !ok {
+				continue
+			}
+			for i, first := range files[:j] {
+				if ok, _ := first.Accepts(rt); !ok || !first.competes(f, rt) {
+					continue
+				}
+				a, b := rt.serves(first), rt.serves(f)
+				add("%s: %s and %s both serve %d to %d bytes; %s", rt.Name, names[i], names[j], max(a.min, b.min), min(a.max, b.max), whichFirst(rt, names[i]))
+			}
+		}
+	}
+	return found
+}
+
+// refusal is why a file keeps a runtime that is given its folder from starting:
+// one whose text its reader does not take, or that lacks an attribute.
+func refusal(f *File, rt *Runtime) string {
+	var why []string
+	for _, r := range rules {
+		if r.name == "reader of XML" || r.name == "attributes" {
+			if reason := r.check(f, rt); reason != "" {
+				why = append(why, reason)
+			}
+		}
+	}
+	return strings.Join(why, "; ")
+}
+
+// whichFirst says which of the files that serve a call is used.
+func whichFirst(rt *Runtime, first string) string {
+	switch rt.Name {
+	case "executor-nccl":
+		return fmt.Sprintf("%s is found first", first)
+	case "msccl":
+		return fmt.Sprintf("%s is found first, where MSCCL_XML_FILES has them by name", first)
+	}
+	return "which is found first is the folder's own order"
+}
+
+// competes tells whether a runtime would use either file for some call.
+func (f *File) competes(other *File, rt *Runtime) bool {
+	if f.collective() != other.collective() || f.NGPUs != other.NGPUs {
+		return false
+	}
+	a, b := rt.serves(f), rt.serves(other)
+	if max(a.min, b.min) > min(a.max, b.max) {
+		return false
+	}
+	for _, p := range f.Placements() {
+		for _, q := range other.Placements() {
+			if p == q {
+				return true
+			}
+		}
+	}
+	return false
+}
