@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -165,13 +166,26 @@ func (s *Solvers) Versions() ([]string, error) {
 // preferences settle it. A solver's fault is an error only where no other
 // solver answers; else it is a notice.
 func (s *Solvers) Solve(ctx context.Context, f *Formula) (Answer, error) {
-	return s.solve(ctx, f, false)
+	return s.solve(ctx, f, s.backends, false)
 }
 
 // SolveInOrder asks one solver after the other, always in the same order, and
-// only goes on where one has met a limit or failed.
-func (s *Solvers) SolveInOrder(ctx context.Context, f *Formula) (Answer, error) {
-	return s.solve(ctx, f, true)
+// only goes on where one has met a limit or failed. The one named first, where
+// it is in use, is asked first: the one that such formulas suit.
+func (s *Solvers) SolveInOrder(ctx context.Context, f *Formula, first ...string) (Answer, error) {
+	order := slices.Clone(s.backends)
+	slices.SortStableFunc(order, func(a, b *backend) int {
+		return place(first, a.name) - place(first, b.name)
+	})
+	return s.solve(ctx, f, order, true)
+}
+
+// place is a name's position in a list; those that are not in it come last.
+func place(names []string, name string) int {
+	if i := slices.Index(names, name); i >= 0 {
+		return i
+	}
+	return len(names)
 }
 
 // SolveAll answers many formulas, each in order as SolveInOrder does, on at most
@@ -209,7 +223,7 @@ func (s *Solvers) SolveAll(ctx context.Context, formulas []*Formula, workers int
 // answered: an idle worker is worth more than one to start again.
 const stragglers = 100 * time.Millisecond
 
-func (s *Solvers) solve(ctx context.Context, f *Formula, inOrder bool) (Answer, error) {
+func (s *Solvers) solve(ctx context.Context, f *Formula, backends []*backend, inOrder bool) (Answer, error) {
 	if err := f.Err(); err != nil {
 		return Answer{}, err
 	}
@@ -218,20 +232,20 @@ func (s *Solvers) solve(ctx context.Context, f *Formula, inOrder bool) (Answer, 
 		Answer
 		err error
 	}
-	results := make(chan result, len(s.backends))
+	results := make(chan result, len(backends))
 	race, cancel := context.WithCancel(ctx)
 	ask := func(b *backend) {
 		a, err := b.ask(race, f, s.options.Timeout)
 		results <- result{a, err}
 	}
 	if !inOrder {
-		for _, b := range s.backends {
+		for _, b := range backends {
 			go ask(b)
 		}
 	}
 	var limit *Answer
 	var faults []error
-	for _, b := range s.backends {
+	for _, b := range backends {
 		if inOrder {
 			ask(b)
 		}

@@ -40,7 +40,17 @@ func Candidates(ctx context.Context, s *constraints.Solvers, t *topologies.Topol
 	limited, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
 	w := Walk{Each: budget / candidateShare, InOrder: true}
-	found, err := w.candidates(limited, s, t, c)
+	points, err := w.points(limited, s, t, c)
+	var found []Synthesised
+	for _, pt := range points {
+		made, madeErr := w.candidate(ctx, s, t, c, pt)
+		if made != nil {
+			found = append(found, *made)
+		}
+		if err == nil {
+			err = madeErr
+		}
+	}
 	var none *QueryError
 	switch {
 	case ctx.Err() != nil:
@@ -51,7 +61,8 @@ func Candidates(ctx context.Context, s *constraints.Solvers, t *topologies.Topol
 	return found, err
 }
 
-func (w Walk) candidates(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective) ([]Synthesised, error) {
+// points are the frontier's first points.
+func (w Walk) points(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective) ([]Point, error) {
 	asked := c
 	if c.Name == "allreduce" {
 		// The frontier of an allreduce is long to walk: its two halves' is not.
@@ -77,17 +88,7 @@ func (w Walk) candidates(ctx context.Context, s *constraints.Solvers, t *topolog
 	}
 	w.Steps = least + candidateSteps
 	points, _, err := Frontier(ctx, s, q, w)
-	var found []Synthesised
-	for _, pt := range points {
-		made, madeErr := w.candidate(ctx, s, t, c, pt)
-		if madeErr != nil {
-			return found, madeErr
-		}
-		if made != nil {
-			found = append(found, *made)
-		}
-	}
-	return found, err
+	return points, err
 }
 
 // candidate is a point of the frontier as a program; of an allreduce, a point of

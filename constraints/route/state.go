@@ -8,6 +8,7 @@ import (
 type stated struct {
 	formula *constraints.Formula
 	read    func(model []bool) Schedule
+	suits   string // the solver that is quicker at such formulas, as measured
 }
 
 // state picks the encoding: counted where every chunk has one place to go,
@@ -17,22 +18,22 @@ func (p *problem) state(open [][]int) stated {
 	switch {
 	case p.everySum():
 		e := p.encodeDirect(p.name(), open)
-		return stated{e.f, func(model []bool) Schedule { return p.thin(e.schedule(model)) }}
+		return stated{e.f, func(model []bool) Schedule { return p.thin(e.schedule(model)) }, "pb"}
 	case p.reduces:
 		dual := p.dual().state(open)
-		return stated{dual.formula, func(model []bool) Schedule { return dual.read(model).reversed() }}
+		return stated{dual.formula, func(model []bool) Schedule { return dual.read(model).reversed() }, dual.suits}
 	case p.counts():
 		e := p.encodeCounted(p.name(), open)
-		return stated{e.f, e.schedule}
+		return stated{e.f, e.schedule, "z3"}
 	}
 	e := p.encodeNamed(p.name(), open)
-	return stated{e.f, e.schedule}
+	return stated{e.f, e.schedule, "pb"}
 }
 
 // solve has the solvers answer what bounds leave open.
 func (p *problem) solve(s *constraints.Solvers, ask asker, open [][]int) (Answer, error) {
 	st := p.state(open)
-	got, err := ask(s, st.formula)
+	got, err := ask(s, st)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -44,7 +45,7 @@ func (p *problem) solve(s *constraints.Solvers, ask asker, open [][]int) (Answer
 }
 
 // asker is how solvers are asked: all at once, or in order.
-type asker func(s *constraints.Solvers, f *constraints.Formula) (constraints.Answer, error)
+type asker func(s *constraints.Solvers, st stated) (constraints.Answer, error)
 
 // State is the formula of a query: satisfiable exactly where there is a
 // routing, for any solver to check. Bounds play no part in it.
