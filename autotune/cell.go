@@ -30,11 +30,13 @@ type trial struct {
 	member   []answer // by row of the table of classes
 	record   results.Trial
 
-	done  bool
-	wrong bool
-	times []float64 // of all ok repetitions
-	time  float64   // their median
-	ci    [2]float64
+	done    bool
+	wrong   bool
+	outcome results.Outcome // the last
+	note    string
+	times   []float64 // of all ok repetitions
+	time    float64   // their median
+	ci      [2]float64
 }
 
 // answer is what is known of a yes or no question.
@@ -173,7 +175,7 @@ func better(a, b *trial) int {
 
 // take enters the outcome of a trial, and of a repetition of it.
 func (t *trial) take(r results.Trial) {
-	t.done, t.tried = true, true
+	t.done, t.tried, t.outcome, t.note = true, true, r.Outcome, r.Note
 	switch r.Outcome {
 	case results.OK:
 		t.times = append(t.times, r.TimesUS...)

@@ -80,8 +80,21 @@ type Options struct {
 	Trials    int           // at most this many new trials; 0: no limit
 	Budget    time.Duration // no new batch after this long; 0: no limit
 	Timeout   time.Duration // of a trial; 0: none but the executor's own
+	Deadline  time.Duration // the executor's own, which it sees to; 0: executor.DefaultTrialTimeout
 	Strategy  string        // a name of Strategies; none: the first
 	Progress  func(Event)   // called from one goroutine at a time; may be nil
+}
+
+// deadline is how long a trial has, whoever sees to it.
+func (o *Options) deadline() time.Duration {
+	own := o.Deadline
+	if own <= 0 {
+		own = executor.DefaultTrialTimeout
+	}
+	if o.Timeout > 0 {
+		return min(o.Timeout, own)
+	}
+	return own
 }
 
 // Summary is what a run did, and what became of the candidates.
@@ -93,6 +106,7 @@ type Summary struct {
 	Duplicates int            // candidates whose program another one has
 	Trials     int            // made by this run
 	Known      int            // found in the journal
+	Again      int            // found there without a result, and made again
 	Failed     int            // of both, those that are not ok
 	// Changed is the executor whose trials the journal already held and that
 	// are left aside, since this run's has another fingerprint.

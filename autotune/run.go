@@ -32,12 +32,14 @@ type run struct {
 	summary       Summary
 	cell          *cell
 	event         Event
+	unanswered    UnansweredError
 }
 
 // Run tunes candidates over the problem's sizes, rising, and journals every
 // trial in the campaign. With an error, the summary says how far it came:
 // LimitError and ErrInterrupted leave a campaign that goes on when Run is
-// called again, and so does a lost executor (executor.ErrLost).
+// called again, and so does a lost executor (executor.ErrLost). An
+// UnansweredError comes after all was tried: at some sizes nothing can win.
 func Run(ctx context.Context, p Problem, candidates []Candidate, o Options) (Summary, error) {
 	if err := p.check(); err != nil {
 		return Summary{}, err
@@ -76,7 +78,10 @@ func Run(ctx context.Context, p Problem, candidates []Candidate, o Options) (Sum
 		}
 	}
 	r.count(prepared, true)
-	return r.summary, r.pool.close()
+	if err := r.pool.close(); err != nil {
+		return r.summary, err
+	}
+	return r.summary, r.verdict()
 }
 
 // meet asks an executor what it is, and journals it.
@@ -142,6 +147,7 @@ func (r *run) tune(ctx context.Context, s strategy, c *cell, index int) error {
 			return err
 		}
 	}
+	r.answer(c)
 	r.event.Done = len(c.trials)
 	r.tell(CellFinished, nil)
 	return nil
@@ -168,7 +174,8 @@ func (r *run) count(candidates []*candidate, finished bool) {
 }
 
 // measure gives every trial an outcome: from the journal where it is known,
-// from an executor where not.
+// from an executor where not, or where what is known was no result and is open
+// to another attempt.
 func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int) error {
 	// A crash of this batch must not keep the rest of it from being made: after
 	// a kill, the crash would be known before the rest is.
@@ -178,15 +185,23 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 	}
 	var fresh []*trial
 	var keys []string
+	var attempts []int
+	deadline := r.options.deadline()
 	for _, t := range trials {
 		key := r.key(t, repeat)
-		if known, ok := r.options.Campaign.Lookup(key); ok {
+		known, ok := r.options.Campaign.Lookup(key)
+		if ok && !known.Open(deadline) {
 			r.summary.Known++
 			r.outcome(t, known)
 			continue
 		}
+		attempt := 0
+		if ok {
+			attempt = known.Attempt + 1
+		}
 		fresh = append(fresh, t)
 		keys = append(keys, key)
+		attempts = append(attempts, attempt)
 	}
 	if len(fresh) == 0 {
 		return nil
@@ -201,7 +216,7 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 	work := make([]executor.Trial, 0, len(fresh))
 	for i, t := range fresh {
 		records[i] = t.record
-		records[i].Key, records[i].Repeat, records[i].Fingerprint = keys[i], repeat, r.fingerprint
+		records[i].Key, records[i].Repeat, records[i].Attempt, records[i].Fingerprint = keys[i], repeat, attempts[i], r.fingerprint
 		if !banned[t] {
 			runnable = append(runnable, i)
 			work = append(work, executor.Trial{
@@ -226,6 +241,9 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 		}
 		for n, i := range indices {
 			r.summary.Trials++
+			if batch[n].Attempt > 0 {
+				r.summary.Again++
+			}
 			r.outcome(fresh[i], batch[n])
 		}
 	}
@@ -248,6 +266,9 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 			}
 			i := runnable[f.index]
 			records[i].Outcome, records[i].TimesUS, records[i].Note, records[i].Seconds = f.record.Outcome, f.record.TimesUS, f.record.Note, f.record.Seconds
+			if records[i].Outcome == results.TimedOut {
+				records[i].Deadline = deadline.Seconds()
+			}
 			r.disbelieve(&records[i])
 			done = append(done, i)
 		}

@@ -14,6 +14,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
+// DefaultTrialTimeout is a trial's deadline where none is given.
+const DefaultTrialTimeout = 10 * time.Minute
+
 // HostOptions says how an executor is looked for and how patient its host is.
 // The zero value is ready to use.
 type HostOptions struct {
@@ -24,7 +27,7 @@ type HostOptions struct {
 	// StartTimeout is how long an executor may take from its start to its
 	// first Describe. 0: one minute.
 	StartTimeout time.Duration
-	// TrialTimeout is a trial's deadline. 0: ten minutes.
+	// TrialTimeout is a trial's deadline. 0: DefaultTrialTimeout.
 	TrialTimeout time.Duration
 	// StuckAfter is how long a trial that has told its progress may stand
 	// still, and any trial go without a heartbeat. 0: 30 seconds.
@@ -52,7 +55,7 @@ func (o HostOptions) withDefaults() HostOptions {
 		}
 	}
 	def(&o.StartTimeout, time.Minute)
-	def(&o.TrialTimeout, 10*time.Minute)
+	def(&o.TrialTimeout, DefaultTrialTimeout)
 	def(&o.StuckAfter, 30*time.Second)
 	def(&o.Backoff, 100*time.Millisecond)
 	if o.Starts == 0 {

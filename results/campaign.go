@@ -146,7 +146,8 @@ func open(dir string, held *os.File) (*Campaign, error) {
 }
 
 // take enters a record that is in the journal into memory. The first record of
-// a key holds.
+// a key holds, unless its outcome is not final: then a later one takes its
+// place.
 func (c *Campaign) take(r record) {
 	switch {
 	case r.Executor != nil:
@@ -154,9 +155,12 @@ func (c *Campaign) take(r record) {
 	case r.Tally != nil:
 		c.tally = r.Tally
 	case r.Trial != nil:
-		if c.trials[r.Trial.Key] == nil {
+		switch known := c.trials[r.Trial.Key]; {
+		case known == nil:
 			c.trials[r.Trial.Key] = r.Trial
 			c.order = append(c.order, r.Trial)
+		case !known.Outcome.Final():
+			*known = *r.Trial
 		}
 	}
 }
@@ -190,8 +194,8 @@ func (c *Campaign) Lookup(key string) (Trial, bool) {
 }
 
 // Append journals trials, synced to disk in one go before it returns. A trial
-// whose key is known already is left out; one whose program is not in the
-// folder is refused.
+// whose key is known already is left out, unless what is known is not final;
+// one whose program is not in the folder is refused.
 func (c *Campaign) Append(trials ...Trial) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -202,7 +206,7 @@ func (c *Campaign) Append(trials ...Trial) error {
 		if err := t.check(); err != nil {
 			return fmt.Errorf("trial of %s at %d bytes: %w", t.Algorithm, t.Bytes, err)
 		}
-		if c.trials[t.Key] != nil || fresh[t.Key] {
+		if known := c.trials[t.Key]; known != nil && known.Outcome.Final() || fresh[t.Key] {
 			continue
 		}
 		if !c.hasProgram(t.Program) {

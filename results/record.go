@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/colltune/colltune/compiler/ir"
 )
@@ -25,6 +26,32 @@ const (
 )
 
 var outcomes = []Outcome{OK, Failed, Crashed, TimedOut, Wrong, Quarantined}
+
+// Outcomes lists all there are.
+func Outcomes() []Outcome { return slices.Clone(outcomes) }
+
+// Final tells whether an outcome says something of the program. The others may
+// be the machine's doing, or the day's: such a trial may be made again, and
+// what comes of it takes its place.
+func (o Outcome) Final() bool { return o == OK || o == Wrong }
+
+// Attempts is how often a trial is made before its failing is believed.
+const Attempts = 3
+
+// Open tells whether a run that gives trials so long would make this one again:
+// it timed out and would have more time now, or it ended without a result for
+// another reason and has attempts left.
+func (t *Trial) Open(deadline time.Duration) bool {
+	switch {
+	case t.Outcome.Final():
+		return false
+	case t.Outcome == TimedOut && deadline.Seconds() > t.Deadline:
+		return true
+	case t.Outcome == TimedOut && t.Seconds >= t.Deadline:
+		return false
+	}
+	return t.Attempt+1 < Attempts
+}
 
 // Key is what a measurement depends on, and nothing else: trials with equal
 // keys are the same trial.
@@ -95,11 +122,13 @@ type Trial struct {
 	Steps        int            `json:"steps"`             // of the longest threadblock
 	Fingerprint  string         `json:"fingerprint"`       // Executor.Hash
 	Repeat       int            `json:"repeat,omitempty"`
+	Attempt      int            `json:"attempt,omitempty"`   // how often it was made before, without a result
 	Reference    bool           `json:"reference,omitempty"` // only to be compared with; wins nothing
 	Outcome      Outcome        `json:"outcome"`
 	TimesUS      []float64      `json:"times_us,omitempty"` // an ok or wrong trial's, one an iteration
 	Note         string         `json:"note,omitempty"`
-	Seconds      float64        `json:"seconds"` // how long the trial took, all told
+	Deadline     float64        `json:"deadline_seconds,omitempty"` // of one that timed out: what it had
+	Seconds      float64        `json:"seconds"`                    // how long the trial took, all told
 }
 
 // Executor is the back end that a campaign's trials ran on.
@@ -177,12 +206,14 @@ func (t *Trial) check() error {
 		return fmt.Errorf("max_count %d: want at least 1", t.MaxCount)
 	case t.Granularity < 1:
 		return fmt.Errorf("granularity_bytes %d: want at least 1", t.Granularity)
-	case t.Channels < 0 || t.Instances < 0 || t.Threadblocks < 0 || t.Steps < 0 || t.Repeat < 0:
+	case t.Channels < 0 || t.Instances < 0 || t.Threadblocks < 0 || t.Steps < 0 || t.Repeat < 0 || t.Attempt < 0:
 		return fmt.Errorf("negative count")
 	case !slices.Contains(outcomes, t.Outcome):
 		return fmt.Errorf("outcome %.80q: want one of %v", t.Outcome, outcomes)
 	case t.Outcome == OK && len(t.TimesUS) == 0:
 		return fmt.Errorf("times_us: none, in a trial that is ok")
+	case !(t.Deadline >= 0) || math.IsInf(t.Deadline, 0):
+		return fmt.Errorf("deadline_seconds %v: want 0 or more", t.Deadline)
 	case !(t.Seconds >= 0) || math.IsInf(t.Seconds, 0):
 		return fmt.Errorf("seconds %v: want 0 or more", t.Seconds)
 	}

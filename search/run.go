@@ -20,13 +20,14 @@ type Effort struct {
 	Jobs      int
 	Trials    int           // at most this many new trials; 0: no limit
 	Budget    time.Duration // 0: no limit
-	Timeout   time.Duration // of a trial; 0: the executor's own
+	Timeout   time.Duration // of a trial, which the executors see to, and of a solver's query; 0: their own
 	Progress  func(autotune.Event)
 }
 
 // Run searches: it enumerates the problem's candidates, tunes them, and keeps
 // everything in the campaign. Errors of autotune (a limit, an interrupt, a lost
-// executor) leave a campaign that goes on when Run is called again.
+// executor) leave a campaign that goes on when Run is called again, and one
+// with sizes that nothing has a result at is not finished either.
 func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Effort) (autotune.Summary, error) {
 	if o.Timeout == 0 {
 		o.Timeout = how.Timeout
@@ -75,16 +76,17 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	}
 	summary, err := autotune.Run(ctx, problem, space.Candidates, autotune.Options{
 		Executors: how.Executors, Jobs: how.Jobs, Campaign: c,
-		Trials: how.Trials, Budget: how.Budget, Timeout: how.Timeout, Progress: how.Progress,
+		Trials: how.Trials, Budget: how.Budget, Deadline: how.Timeout, Progress: how.Progress,
 	})
-	if err != nil {
+	var unanswered *autotune.UnansweredError
+	if err != nil && !errors.As(err, &unanswered) {
 		return summary, err
 	}
 	for reason, n := range summary.Refused {
 		tally.Refused[reason] += n
 	}
-	tally.BoundedOut, tally.Tuned, tally.Finished = summary.BoundedOut, summary.Tuned, true
-	return summary, c.SetTally(tally)
+	tally.BoundedOut, tally.Tuned, tally.Finished = summary.BoundedOut, summary.Tuned, err == nil
+	return summary, errors.Join(err, c.SetTally(tally))
 }
 
 // enumerateWithin is Enumerate, which takes its part of the budget.

@@ -1,0 +1,149 @@
+package autotune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/results"
+)
+
+// A run in which nothing worked leaves no mark on the answer of the next: what
+// had no result is made again, and the table is the one of a campaign that was
+// never disturbed.
+func TestABrokenRunPoisonsNothing(t *testing.T) {
+	f := field{8}
+	candidates := f.candidates(6, true, true)
+	clean := newCampaign(t, "in")
+	tuned(t, clean, candidates, optionsFor(clean, fakeOf(f), 2))
+	want := tableOf(t, clean, true)
+	for name, fault := range map[results.Outcome]error{
+		results.TimedOut:    &executor.TimeoutError{After: time.Second},
+		results.Crashed:     &executor.CrashError{},
+		results.Failed:      errors.New("no device"),
+		results.Quarantined: &executor.QuarantineError{Strikes: 2, Last: &executor.CrashError{}},
+	} {
+		c := newCampaign(t, "in")
+		o := optionsFor(c, newFake(func(context.Context, executor.Trial) (executor.Measurement, error) {
+			return executor.Measurement{}, fault
+		}), 2)
+		o.Deadline = time.Second
+		_, err := Run(context.Background(), testProblem(), candidates, o)
+		var none *UnansweredError
+		if !errors.As(err, &none) || none.Wrong() || none.Answered != 0 || len(none.Cells) != len(testSizes) || !strings.Contains(err.Error(), string(name)) {
+			t.Fatalf("%s: %v, want no result anywhere", name, err)
+		}
+		c.Close()
+		if c, err = results.Open(c.Dir()); err != nil { // as the journal has it
+			t.Fatal(err)
+		}
+		before := len(c.Trials())
+		_, summary := tuned(t, c, candidates, optionsFor(c, fakeOf(f), 2))
+		if got := tableOf(t, c, true); got != want {
+			t.Errorf("%s: afterwards the table is\n%s\nnot\n%s", name, got, want)
+		}
+		if summary.Again == 0 || summary.Again != summary.Trials || len(c.Trials()) != before {
+			t.Errorf("%s: %+v, and %d trials where there were %d: want trials replaced", name, summary, len(c.Trials()), before)
+		}
+		c.Close()
+	}
+}
+
+// A trial that never has a result is made a few times in all, once a run, and
+// one that timed out only when it is given more time; finished ones never.
+func TestAttemptsAreBounded(t *testing.T) {
+	f := field{2}
+	candidates := f.candidates(4, true, true)
+	bad := candidates[0].Hash
+	for _, tc := range []struct {
+		fault    error
+		deadline func(run int) time.Duration
+		runs     string // trials made by each run, but for the first
+	}{
+		{errors.New("out of memory"), func(int) time.Duration { return time.Second }, "again again 0 0"},
+		{&executor.TimeoutError{After: time.Second}, func(int) time.Duration { return time.Nanosecond }, "0 0 0 0"},
+		{&executor.TimeoutError{After: time.Second}, func(run int) time.Duration { return time.Duration(run/2 + 1) }, "0 again 0 again"},
+	} {
+		c := newCampaign(t, "in")
+		e := newFake(func(_ context.Context, trial executor.Trial) (executor.Measurement, error) {
+			if trial.Program.Hash() == bad {
+				time.Sleep(20 * time.Microsecond) // more than the deadlines below
+				return executor.Measurement{}, tc.fault
+			}
+			return executor.Measurement{TimesUS: []float64{f.time(trial)}}, nil
+		})
+		var runs []string
+		table := ""
+		for n := range 5 {
+			o := optionsFor(c, e, 2)
+			o.Deadline = tc.deadline(n)
+			got, summary := tuned(t, c, candidates, o)
+			switch {
+			case n == 0:
+				table = got
+				continue
+			case got != table:
+				t.Errorf("%v: run %d changes the table", tc.fault, n)
+			case summary.Trials != summary.Again:
+				t.Errorf("%v: run %d makes %d trials, %d of them again", tc.fault, n, summary.Trials, summary.Again)
+			}
+			word := "0"
+			if summary.Again > 0 {
+				word = "again"
+				if summary.Again != summary.Failed {
+					t.Errorf("%v: %+v: want all that failed made again", tc.fault, summary)
+				}
+			}
+			runs = append(runs, word)
+		}
+		if got := strings.Join(runs, " "); got != tc.runs {
+			t.Errorf("%v: later runs made %s, want %s", tc.fault, got, tc.runs)
+		}
+	}
+}
+
+// Where some sizes have a result and others have none, both are told; wrong
+// results are told from none.
+func TestUnansweredSizes(t *testing.T) {
+	f := field{1}
+	candidates := f.candidates(3, true, true)
+	for _, tc := range []struct {
+		wrong int64
+		err   error
+	}{{3, nil}, {0, errors.New("too large\nfor me")}} {
+		c := newCampaign(t, "in")
+		e := newFake(func(_ context.Context, trial executor.Trial) (executor.Measurement, error) {
+			if trial.Bytes > 1<<16 {
+				return executor.Measurement{TimesUS: []float64{1}, Wrong: tc.wrong, Checked: true}, tc.err
+			}
+			return executor.Measurement{TimesUS: []float64{f.time(trial)}}, nil
+		})
+		for range 2 {
+			_, err := Run(context.Background(), testProblem(), candidates, optionsFor(c, e, 2))
+			var none *UnansweredError
+			if !errors.As(err, &none) || none.Answered != 2 || len(none.Cells) != 2 || none.Cells[0].Bytes != 1<<20 || none.Wrong() != (tc.wrong > 0) {
+				t.Fatalf("%v: want no result at two sizes", err)
+			}
+			if s := err.Error(); !strings.Contains(s, "no result at 1M, 64M") || strings.Contains(s, "for me") {
+				t.Errorf("%q", s)
+			}
+		}
+		if n := 0; tc.wrong > 0 {
+			for _, calls := range e.calls {
+				n = max(n, calls)
+			}
+			if n > 1 {
+				t.Errorf("a wrong trial was made %d times", n)
+			}
+		}
+	}
+	_, err := Run(context.Background(), testProblem(), nil, optionsFor(newCampaign(t, "in"), fakeOf(f), 1))
+	var none *UnansweredError
+	if !errors.As(err, &none) || !strings.Contains(fmt.Sprint(err), "nothing to measure") {
+		t.Errorf("%v, want nothing to be measured", err)
+	}
+}

@@ -1,0 +1,97 @@
+package autotune
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
+)
+
+// UnansweredError says at which sizes nothing was measured that could win. What
+// there is elsewhere is kept, and what had no result may be tried again.
+type UnansweredError struct {
+	Cells    []Unanswered // by rising size; none: nothing was there to be measured
+	Answered int          // sizes and placements that have a result
+}
+
+// Unanswered is a size and placement without a result.
+type Unanswered struct {
+	Bytes     int64
+	Placement string
+	Outcomes  map[results.Outcome]int // of its trials
+	Note      string                  // what the first of them said
+}
+
+// Wrong tells whether what was measured, where anything was, failed
+// verification.
+func (e *UnansweredError) Wrong() bool {
+	for _, c := range e.Cells {
+		if c.Outcomes[results.Wrong] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *UnansweredError) Error() string {
+	if len(e.Cells) == 0 {
+		return "nothing to measure: no program can be run at any of the sizes"
+	}
+	var sizes []string
+	outcomes := map[results.Outcome]int{}
+	note := ""
+	for i, c := range e.Cells {
+		if i < 4 {
+			sizes = append(sizes, units.Bytes(c.Bytes).String())
+		} else if i == 4 {
+			sizes = append(sizes, fmt.Sprintf("%d more", len(e.Cells)-i))
+		}
+		for o, n := range c.Outcomes {
+			outcomes[o] += n
+		}
+		if note == "" {
+			note, _, _ = strings.Cut(c.Note, "\n")
+		}
+	}
+	var came []string
+	for _, o := range results.Outcomes() {
+		if n := outcomes[o]; n > 0 {
+			came = append(came, fmt.Sprintf("%d %s", n, o))
+		}
+	}
+	s := fmt.Sprintf("no result at %s: of the trials there %s", strings.Join(sizes, ", "), strings.Join(came, ", "))
+	if note != "" {
+		s += "; the first says: " + note
+	}
+	return s
+}
+
+// answer notes what a cell came to in the end.
+func (r *run) answer(c *cell) {
+	lacks := Unanswered{Bytes: c.bytes, Placement: c.placement, Outcomes: map[results.Outcome]int{}}
+	for _, t := range c.trials {
+		switch {
+		case t.compared || !t.done:
+		case t.ok():
+			r.unanswered.Answered++
+			return
+		default:
+			lacks.Outcomes[t.outcome]++
+			if lacks.Note == "" {
+				lacks.Note = t.note
+			}
+		}
+	}
+	if len(lacks.Outcomes) > 0 {
+		r.unanswered.Cells = append(r.unanswered.Cells, lacks)
+	}
+}
+
+// verdict is the error that a run which came to its end has to give.
+func (r *run) verdict() error {
+	if r.unanswered.Answered > 0 && len(r.unanswered.Cells) == 0 {
+		return nil
+	}
+	return &r.unanswered
+}
