@@ -281,6 +281,9 @@ func (r *run) wayIn(v int32) bool {
 // serve gives all free hops to a rank a chunk each. Where one finds nothing
 // left that another was given, and that one has something else, they change.
 func (r *run) serve(v int32) {
+	if !r.wayIn(v) {
+		return
+	}
 	first := len(r.picked)
 	hops := r.into[v]
 	turn := 0

@@ -2,6 +2,7 @@ package trees
 
 import (
 	"context"
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -59,13 +60,38 @@ func TestMeetsTheBound(t *testing.T) {
 		{"mesh:8x8@50GB/s", 1, "6400/63", 2},
 		{"hypercube:4@50GB/s", 1, "640/3", 4},
 		{"mi300x", 1, "372", 1},
+		{"dgx-1", 2, "", 0}, // NICs of two GPUs each
 	} {
 		top := resolve(t, c.topology, c.nodes)
 		p := pack(t, top, Options{})
 		rate := new(big.Rat).Quo(p.Rate, big.NewRat(1e9, 1)).RatString()
+		if c.rate == "" {
+			if !p.Optimal() {
+				t.Errorf("%d x %s: %s GB/s, below the bound", c.nodes, c.topology, rate)
+			}
+			continue
+		}
 		if rate != c.rate || p.K != c.k || !p.Optimal() {
 			t.Errorf("%d x %s: %s GB/s with %d trees a root, want %s with %d", c.nodes, c.topology, rate, p.K, c.rate, c.k)
 		}
+	}
+}
+
+// TestFewTrees stays near the bound of two MI300X, which takes 751 trees a root,
+// with fewer, and gets nearer with more.
+func TestFewTrees(t *testing.T) {
+	top := resolve(t, "mi300x", 2)
+	last := new(big.Rat)
+	for _, c := range []struct {
+		trees int
+		least float64
+	}{{1, 0.89}, {16, 0.99}, {DefaultMaxTrees, 0.998}, {751, 1}} {
+		p := pack(t, top, Options{MaxTrees: c.trees})
+		share, _ := new(big.Rat).Quo(p.Rate, p.Bound).Float64()
+		if p.K > c.trees || share < c.least || p.Rate.Cmp(last) <= 0 {
+			t.Errorf("%d trees a root: %.4f of the bound, want %.4f and more than with fewer", p.K, share, c.least)
+		}
+		last = p.Rate
 	}
 }
 
@@ -244,7 +270,7 @@ func BenchmarkPack(b *testing.B) {
 		nodes    int
 	}{{"dgx-1", 1}, {"dgx-a100", 1}, {"dgx-a100", 2}, {"dgx-a100", 4}, {"dgx-a100", 8}, {"dgx-a100", 16}, {"mesh:8x8", 1}, {"hypercube:6", 1}, {"torus:8x8", 1}} {
 		top := resolve(b, c.topology, c.nodes)
-		b.Run(top.Name, func(b *testing.B) {
+		b.Run(fmt.Sprintf("%s-x%d", top.Name, c.nodes), func(b *testing.B) {
 			for b.Loop() {
 				pack(b, top, Options{})
 			}
