@@ -111,7 +111,7 @@ func (e *enumeration) baselineDraft(ctx context.Context, families []*templates.F
 	if err != nil {
 		return nil, err
 	}
-	return &draft{family: f, params: grid[0], instances: c.Channels, routing: &routing{program: program}, reference: e.options.narrowed()}, nil
+	return &draft{name: f.Name, source: "template", params: grid[0], instances: c.Channels, routing: &routing{program: program}, reference: e.options.narrowed()}, nil
 }
 
 // narrowed tells whether flags keep the search from some programs or knobs

@@ -184,8 +184,8 @@ func set(params script.Params) map[string]any {
 // candidate is a built draft as autotune wants it.
 func (e *enumeration) candidate(d *draft) autotune.Candidate {
 	return autotune.Candidate{
-		Algorithm:   d.family.Name,
-		Source:      "template",
+		Algorithm:   d.name,
+		Source:      d.source,
 		Parameters:  set(d.params),
 		Channels:    d.built.program.Channels() / max(d.instances, 1),
 		Instances:   d.instances,

@@ -31,7 +31,7 @@ func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) 
 		return nil, nil, err
 	}
 	asked = templates.ForCollective(asked, p.Collective)
-	if len(asked) == 0 {
+	if len(asked) == 0 && !o.constructs(p.Collective) {
 		return nil, nil, noFamily(all, p)
 	}
 	var names []string

@@ -28,7 +28,8 @@ type enumeration struct {
 
 // draft is a traced program and how often it is to be replicated.
 type draft struct {
-	family    *templates.Family
+	name      string // the family's, or the construction's
+	source    string // template or synthesised
 	params    script.Params
 	instances int
 	routing   *routing
@@ -38,7 +39,7 @@ type draft struct {
 }
 
 // String is the draft as -v and errors print it: ring channels=4 ×24.
-func (d *draft) String() string { return candidateName(d.family.Name, d.params, d.instances) }
+func (d *draft) String() string { return candidateName(d.name, d.params, d.instances) }
 
 func candidateName(family string, params script.Params, instances int) string {
 	var s strings.Builder
@@ -105,13 +106,18 @@ func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
 		case err != nil:
 			return err
 		default:
-			r := &routing{program: program}
-			for _, n := range e.options.instanceCounts() {
-				e.drafts = append(e.drafts, &draft{family: f, params: params, instances: n, routing: r})
-			}
+			e.draft(f.Name, "template", params, program)
 		}
 	}
 	return nil
+}
+
+// draft takes up a routing, once for every number of instances.
+func (e *enumeration) draft(name, source string, params script.Params, program *lang.Program) {
+	r := &routing{program: program}
+	for _, n := range e.options.instanceCounts() {
+		e.drafts = append(e.drafts, &draft{name: name, source: source, params: params, instances: n, routing: r})
+	}
 }
 
 // unfit is why a family applies with none of the parameters that are left to

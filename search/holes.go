@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints"
@@ -109,6 +110,10 @@ func (e *enumeration) ringsOfNode(ctx context.Context, n int) ([][]int, error) {
 	return e.solve(ctx, e.problem.Topology.Node(0), n)
 }
 
+// ringTime is what a ring may take to find: those of the catalogue that can be
+// found at all take a second or two at most.
+const ringTime = 20 * time.Second
+
 // hole is a question for the solver.
 type hole struct{ ranks, rings int }
 
@@ -125,12 +130,16 @@ func (e *enumeration) solve(ctx context.Context, t *topologies.Topology, n int) 
 	if f, ok := e.holes[at]; ok {
 		return f.rings, f.err
 	}
-	answer, err := constraints.Rings(ctx, e.solvers, t, constraints.RingOptions{Count: n})
+	limited, cancel := context.WithTimeout(ctx, ringTime)
+	defer cancel()
+	answer, err := constraints.Rings(limited, e.solvers, t, constraints.RingOptions{Count: n})
 	var none *constraints.NoRingError
 	var late *constraints.RingTimeoutError
 	switch {
 	case errors.As(err, &none), errors.As(err, &late):
 		err = &Refusal{Reason: NoHole, Detail: err.Error()}
+	case err != nil && ctx.Err() == nil && limited.Err() != nil:
+		err = &Refusal{Reason: NoHole, Detail: fmt.Sprintf("%d rings not found within %v", n, ringTime)}
 	case err != nil:
 		return nil, err // a solver lost: not a property of the topology
 	default:

@@ -112,12 +112,17 @@ func TestPlanIsTheSearch(t *testing.T) {
 // TestEveryCandidateEndsOnce: what was enumerated is what was refused, bounded
 // out or tuned, and every refusal is told.
 func TestEveryCandidateEndsOnce(t *testing.T) {
-	for _, p := range []problem{
-		{"dgx-1", 1, "allreduce", []int64{1 << 12, 1 << 24}},
-		{"ring:4@50GB/s", 1, "allgather", []int64{1 << 12}},
+	for _, c := range []struct {
+		problem
+		families []string
+	}{
+		{problem{"dgx-1", 1, "allreduce", []int64{1 << 12, 1 << 24}}, nil},
+		{problem{"ring:4@50GB/s", 1, "allgather", []int64{1 << 12}}, nil},
+		{problem{"dgx-a100", 1, "allreduce", []int64{1 << 12}}, []string{"recursive-halving-doubling"}},
 	} {
+		p := c.problem
 		told := map[string]int{}
-		table, _ := searched(t, p, Options{Refused: func(r Refusal) { told[string(r.Reason)]++ }})
+		table, _ := searched(t, p, Options{Families: c.families, Refused: func(r Refusal) { told[string(r.Reason)]++ }})
 		c := table.Candidates
 		refused := 0
 		for _, n := range c.Refused {
@@ -246,6 +251,25 @@ func TestRingIsNearTheBound(t *testing.T) {
 	table, _ := searched(t, problem{"dgx-a100", 1, "allreduce", []int64{1 << 30}}, Options{Families: []string{"ring"}})
 	if ratio := table.Rows[0].BoundRatio; ratio == nil || *ratio < 0.8 {
 		t.Errorf("a ring at 1 GiB is at %v of the bound, want 0.8", *ratio)
+	}
+}
+
+// TestSynthesisedRoutingsWin where no family does as well: an alltoall over a
+// hybrid cube mesh at large sizes, and asked for by name.
+func TestSynthesisedRoutingsWin(t *testing.T) {
+	table, c := searched(t, problem{"dgx-1", 1, "alltoall", []int64{1 << 28}}, Options{})
+	r := table.Rows[0]
+	if r.Algorithm != "synthesised" || r.Source != "synthesised" {
+		t.Fatalf("won by %s, of source %s", r.Algorithm, r.Source)
+	}
+	if _, err := c.Program(r.IR); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"tree-packing", "synthesised"} {
+		table, _ := searched(t, problem{"hypercube:3", 1, "allgather", []int64{1 << 20}}, Options{Families: []string{name}})
+		if got := table.Rows[0].Algorithm; got != name {
+			t.Errorf("asked for %s, %s won", name, got)
+		}
 	}
 }
 

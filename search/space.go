@@ -55,6 +55,9 @@ func enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
 			return nil, err
 		}
 	}
+	if err := e.synthesise(ctx); err != nil {
+		return nil, err
+	}
 	if err := e.baseline(ctx, families); err != nil {
 		return nil, err
 	}
@@ -74,6 +77,9 @@ func (o *Options) families() (all, asked []*templates.Family, err error) {
 	all = append(templates.Builtin(), own...)
 	named := func(names []string) (some []*templates.Family, err error) {
 		for _, name := range names {
+			if isConstruction(name) {
+				continue
+			}
 			f, err := templates.Find(all, name, "")
 			if err != nil {
 				return nil, &UnknownFamily{err}
@@ -91,7 +97,7 @@ func (o *Options) families() (all, asked []*templates.Family, err error) {
 		return nil, nil, err
 	}
 	for _, f := range all {
-		if (len(only) == 0 || slices.Contains(only, f)) && !slices.Contains(without, f) {
+		if (len(o.Families) == 0 || slices.Contains(only, f)) && !slices.Contains(without, f) {
 			asked = append(asked, f)
 		}
 	}

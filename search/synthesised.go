@@ -1,0 +1,159 @@
+package search
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/constraints/route"
+	"github.com/colltune/colltune/constraints/trees"
+)
+
+// construction is a way to routings that nobody wrote.
+type construction struct {
+	name        string
+	collectives []string
+	// ranks is the most it is tried for: beyond, it takes longer than a search.
+	ranks int
+	make  func(context.Context, *enumeration) ([]construct, error)
+}
+
+// construct is a routing with what distinguishes it from its like.
+type construct struct {
+	params  script.Params
+	program *lang.Program
+}
+
+// constructions is the table of them, in the order they are enumerated. None is
+// made where every two ranks are linked: there the families have what it finds.
+var constructions = []construction{
+	{"tree-packing", []string{"allgather", "reducescatter", "allreduce", "broadcast", "reduce"}, 32, packed},
+	{"synthesised", []string{"allgather", "reducescatter", "allreduce", "broadcast", "reduce", "gather", "scatter", "alltoall"}, 8, routed},
+}
+
+// maxPackedTrees is how many trees a rank's data are divided between at most.
+const maxPackedTrees = 12
+
+func isConstruction(name string) bool {
+	return slices.ContainsFunc(constructions, func(c construction) bool { return c.name == name })
+}
+
+// wants tells whether flags leave a construction in. One has no parameters to
+// fix: where some are fixed, it is left out.
+func (o *Options) wants(c *construction, coll string) bool {
+	return slices.Contains(c.collectives, coll) && !slices.Contains(o.Exclude, c.name) &&
+		(len(o.Families) == 0 || slices.Contains(o.Families, c.name)) && len(o.Parameters) == 0 && o.Channels == 0
+}
+
+// constructs tells whether some construction is asked for.
+func (o *Options) constructs(coll string) bool {
+	return slices.ContainsFunc(constructions, func(c construction) bool { return o.wants(&c, coll) })
+}
+
+// synthesise drafts what the constructions find.
+func (e *enumeration) synthesise(ctx context.Context) error {
+	p := e.problem
+	for i := range constructions {
+		c := &constructions[i]
+		if !e.options.wants(c, p.Collective) {
+			continue
+		}
+		if len(p.Topology.Ranks) > c.ranks {
+			if slices.Contains(e.options.Families, c.name) {
+				e.refuse(c.name, NotApplicable, "it takes too long for more than a few ranks")
+			}
+			continue
+		}
+		if e.complete() && !slices.Contains(e.options.Families, c.name) {
+			continue
+		}
+		found, err := c.make(ctx, e)
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			e.refuse(c.name, NoHole, err.Error())
+			continue
+		}
+		for _, f := range found {
+			e.draft(c.name, "synthesised", f.params, f.program)
+		}
+	}
+	return nil
+}
+
+// complete tells whether every two ranks are linked.
+func (e *enumeration) complete() bool {
+	n := len(e.problem.Topology.Ranks)
+	for a := range n {
+		for b := range n {
+			if a != b && !e.problem.Topology.Linked(a, b) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// packed is spanning trees that meet the bound on bandwidth together, found
+// without a solver.
+func packed(ctx context.Context, e *enumeration) ([]construct, error) {
+	p := e.problem
+	pack := func(coll string) (*trees.Packing, error) {
+		packing, err := trees.Pack(ctx, p.Topology, trees.Options{Collective: coll, Root: p.Root, MaxTrees: maxPackedTrees})
+		if err == nil {
+			err = packing.Check(p.Topology)
+		}
+		return packing, err
+	}
+	var program *lang.Program
+	var k int
+	if p.Collective == "allreduce" {
+		to, err := pack("reducescatter")
+		if err != nil {
+			return nil, err
+		}
+		from, err := pack("allgather")
+		if err != nil {
+			return nil, err
+		}
+		k = from.K
+		if program, err = trees.AllReduce(to, from, p.InPlace); err != nil {
+			return nil, err
+		}
+	} else {
+		packing, err := pack(p.Collective)
+		if err != nil {
+			return nil, err
+		}
+		k = packing.K
+		if program, err = packing.Program(p.InPlace); err != nil {
+			return nil, err
+		}
+	}
+	return []construct{{script.Params{"trees": k}, program}}, nil
+}
+
+// solverTime is what the walk along a frontier may take. Queries on eight ranks
+// take well under a second; what does not come to an end is left out.
+const solverTime = 60 * time.Second
+
+// routed is the frontier of steps against rounds a chunk, by a solver.
+func routed(ctx context.Context, e *enumeration) ([]construct, error) {
+	c, err := collective.New(e.problem.spec(1))
+	if err != nil {
+		return nil, err
+	}
+	found, err := route.Candidates(ctx, e.solvers, e.problem.Topology, c, solverTime)
+	if err != nil {
+		return nil, err
+	}
+	var all []construct
+	for _, f := range found {
+		all = append(all, construct{script.Params{"chunks": f.Chunks, "steps": f.Steps, "rounds": f.Rounds}, f.Program})
+	}
+	return all, nil
+}
