@@ -83,7 +83,7 @@ func (p *problem) deliver(d pairs) (best limit) {
 		}
 	}
 	best.least(p.mileage(d, part))
-	best.least(p.lengths(d, part))
+	best.least(p.lengths(d, part, best.algbw))
 	return best
 }
 

@@ -20,14 +20,14 @@ import (
 
 const (
 	// manyCells is how large a linear program is solved.
-	manyCells = 1 << 20
+	manyCells = 1 << 19
 	// longest is the largest whole length.
 	longest = 1 << 18
 )
 
 // lengths bounds what pairs can send by the best lengths; its algbw is nil where
-// the system is too large to look.
-func (p *problem) lengths(d pairs, part int64) limit {
+// the system is too large to look, or a bound that is known can be reached.
+func (p *problem) lengths(d pairs, part int64, known *big.Rat) limit {
 	net := p.forward
 	arcs, ranks, vertices := len(net.arcs), p.n, net.vertices
 	// Variables: the flow from each rank over each arc, and the rate. Rows: what
@@ -59,7 +59,8 @@ func (p *problem) lengths(d pairs, part int64) limit {
 	for s := range ranks {
 		d.to(ranks, s, func(to int) { lp.set(arcs+s*vertices+to, rate, 1) })
 	}
-	if !lp.solve() {
+	reached, _ := new(big.Rat).Quo(known, big.NewRat(part, 1)).Float64()
+	if !lp.solve(reached / float64(widest) * (1 - 1e-9)) {
 		return limit{}
 	}
 	length := make([]float64, arcs)

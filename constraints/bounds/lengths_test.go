@@ -109,13 +109,16 @@ func TestSimplex(t *testing.T) {
 		p.limit(r, row[2])
 	}
 	// x = 7/4, y = 1/2: rows 0 and 2 bind, at a half each.
-	if !p.solve() || math.Abs(p.price(0)-0.5) > 1e-12 || p.price(1) != 0 || math.Abs(p.price(2)-0.5) > 1e-12 {
+	if !p.solve(math.Inf(1)) || math.Abs(p.price(0)-0.5) > 1e-12 || p.price(1) != 0 || math.Abs(p.price(2)-0.5) > 1e-12 {
 		t.Errorf("prices %v %v %v, want 1/2 0 1/2", p.price(0), p.price(1), p.price(2))
+	}
+	if p.solve(2) {
+		t.Error("a gain of 9/4 is enough where 2 is")
 	}
 	open := newProgram(1, 1)
 	open.gain(0)
 	open.set(0, 0, -1)
-	if open.solve() {
+	if open.solve(math.Inf(1)) {
 		t.Error("a gain without limit was solved")
 	}
 }

@@ -40,13 +40,16 @@ func (p *program) price(row int) float64          { return max(0, p.table[p.rows
 // zero is what rounding makes of 0.
 const zero = 1e-10
 
-// solve returns false where the gain has no limit, or rounding or degeneracy
-// let it get nowhere.
-func (p *program) solve() bool {
+// solve returns false where the gain comes to enough or has no limit, or where
+// rounding or degeneracy let it get nowhere.
+func (p *program) solve(enough float64) bool {
 	last := p.columns + p.rows
 	prices := p.table[p.rows]
 	stuck := 0
 	for range 50 * (p.rows + p.columns) {
+		if prices[last] >= enough {
+			return false
+		}
 		// The column that gains most; after many steps that gained nothing the
 		// first that gains, which ends for certain (Bland).
 		enter, most := -1, -zero
