@@ -64,6 +64,12 @@ type webs struct {
 	webs     []web
 	of       []int32 // by value that is a web's root: index into webs
 	work     int
+
+	// Of the question that reached answers.
+	asked   int32
+	seen    []int32 // by node: the question that came by last
+	missing []int32 // by node: the question that looks for it
+	queue   []int32
 }
 
 // web is values that keep their places beside one another.
@@ -262,17 +268,23 @@ func (w *webs) reached(v *web, b int32) bool {
 		}
 		return 2 * o
 	}
-	missing := map[int32]bool{}
-	for _, t := range v.touches {
-		missing[part(t, v.rank)] = true
+	if w.seen == nil {
+		w.seen, w.missing = make([]int32, 2*len(u.ops)), make([]int32, 2*len(u.ops))
 	}
-	seen := map[int32]bool{}
-	var queue []int32
+	w.asked++
+	left := len(v.touches)
+	for _, t := range v.touches {
+		w.missing[part(t, v.rank)] = w.asked
+	}
+	queue := w.queue[:0]
+	defer func() { w.queue = queue }()
 	push := func(n int32) {
-		if n/2 >= v.touches[0] && !seen[n] {
-			seen[n] = true
+		if n/2 >= v.touches[0] && w.seen[n] != w.asked {
+			w.seen[n] = w.asked
 			queue = append(queue, n)
-			delete(missing, n)
+			if w.missing[n] == w.asked {
+				left--
+			}
 		}
 	}
 	after := func(n int32) {
@@ -292,7 +304,7 @@ func (w *webs) reached(v *web, b int32) bool {
 		}
 	}
 	after(part(b, v.rank))
-	for budget := maxAncestors; len(queue) > 0 && len(missing) > 0 && budget > 0; budget-- {
+	for budget := maxAncestors; len(queue) > 0 && left > 0 && budget > 0; budget-- {
 		if w.work++; w.work > maxScratchWork {
 			return false
 		}
@@ -300,5 +312,5 @@ func (w *webs) reached(v *web, b int32) bool {
 		queue = queue[:len(queue)-1]
 		after(n)
 	}
-	return len(missing) == 0
+	return left == 0
 }

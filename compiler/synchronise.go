@@ -100,6 +100,8 @@ type knowledge struct {
 	keptAt []int
 	getter []int32 // by instruction: the last of its threadblock, up to it, that receives
 
+	told []int32 // by threadblock: the steps that any message of its rank tells are done
+
 	// What implied has found to be done; cleared after each question.
 	reached []int32 // by threadblock: steps
 	queued  []bool
@@ -126,6 +128,7 @@ func newKnowledge(u *unit) *knowledge {
 	}
 	k.now, k.kept = make([]int32, k.off[len(u.tbs)]), make([]int32, total)
 	k.at, k.keptAt, k.getter = make([]int32, len(u.ins)), make([]int, len(u.ins)), make([]int32, len(u.ins))
+	k.told = make([]int32, len(u.tbs))
 	k.reached, k.queued, k.budget = make([]int32, len(u.tbs)), make([]bool, len(u.tbs)), maxFollowed
 	n := 0
 	for at, i := range u.seq {
@@ -188,11 +191,11 @@ func (k *knowledge) known(i, p int32) bool {
 // threadblock knows is done received messages; their senders are done, and all
 // that those knew; and so on, from rank to rank.
 func (k *knowledge) implied(i, p int32) bool {
-	if k.budget <= 0 {
-		return false
-	}
 	u := k.u
 	target := u.tbOf[p]
+	if k.budget <= 0 || k.told[target] <= u.posOf[p] {
+		return false
+	}
 	defer k.forget()
 	k.since = k.at[p]
 	for slot, n := range k.clock(u.tbOf[i]) {
@@ -270,4 +273,10 @@ func (k *knowledge) end(i int32) {
 	c := k.clock(k.u.tbOf[i])
 	c[k.slot(i)] = k.u.posOf[i] + 1
 	copy(k.after(i), c)
+	if k.u.ins[i].put != none {
+		told := k.told[k.u.gpuTBs[k.u.ins[i].rank]:]
+		for slot, n := range c {
+			told[slot] = max(told[slot], n)
+		}
+	}
 }
