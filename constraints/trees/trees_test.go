@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -229,6 +230,14 @@ func TestCheckSeesEveryLie(t *testing.T) {
 		c.lie(p)
 		if err := p.Check(top); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestSameTwice(t *testing.T) {
+	for _, top := range []*topologies.Topology{resolve(t, "dgx-a100", 2), published.MI250(1), resolve(t, "mesh:3x4", 1)} {
+		if !reflect.DeepEqual(pack(t, top, Options{}), pack(t, top, Options{})) {
+			t.Errorf("%s: two packings", top.Name)
 		}
 	}
 }
