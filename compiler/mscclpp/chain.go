@@ -22,6 +22,7 @@ func (w *watch) chained(a, b touch) bool {
 		}
 		seen[s] = true
 		e := &w.events[s.event]
+		w.work += int64(e.seen)
 		for _, p := range w.came[e.looks : e.looks+e.seen] {
 			if s.element != all && p.element != s.element {
 				continue
@@ -36,6 +37,7 @@ func (w *watch) chained(a, b touch) bool {
 		}
 		// What its threadblock read in phases before.
 		looks := w.tbs[e.who].looks
+		w.work += int64(len(looks))
 		for i := len(looks) - 1; i >= 0; i-- {
 			if before := &w.events[looks[i]]; before.phase < e.phase {
 				stack = append(stack, at{int32(looks[i]), all})
@@ -49,9 +51,11 @@ func (w *watch) chained(a, b touch) bool {
 // its caller gave it: until then something else may be using them.
 func (w *watch) begun(who, c int, g *region, rank int) {
 	e := &w.events[who]
-	if !g.user || w.m.tbs[e.tb].gpu == rank {
+	if !g.user || w.m.tbs[e.tb].gpu == rank || w.started == [2]int{who, rank} {
 		return
 	}
+	w.started = [2]int{who, rank}
+	w.work += int64(w.m.firstTB[rank+1] - w.m.firstTB[rank])
 	for t := w.m.firstTB[rank]; t < w.m.firstTB[rank+1]; t++ {
 		if e.at.weak[t] > 0 {
 			return
@@ -82,6 +86,9 @@ func (w *watch) end() {
 		}
 	}
 	for c := range w.cells {
+		if w.affordable(); !m.r.OK() {
+			return
+		}
 		rank, b, at := m.memory.Where(c)
 		if b > 1 || known[rank].strong == nil {
 			continue
@@ -119,6 +126,7 @@ func (w *watch) end() {
 func (w *watch) through(rank int, a touch) bool {
 	for t := w.m.firstTB[rank]; t < w.m.firstTB[rank+1]; t++ {
 		for _, look := range w.tbs[t].looks {
+			w.work += int64(w.events[look].seen)
 			for _, p := range w.came[w.events[look].looks : w.events[look].looks+w.events[look].seen] {
 				if p.event == a.event && p.from == a.element {
 					return true

@@ -7,8 +7,9 @@ const (
 	maxRanks  = 1 << 12
 	maxClocks = 1 << 12 // threadblocks and port channels
 	maxCells  = 1 << 22 // of all buffers
-	maxMoved  = 1 << 24 // cells read and written
-	maxClock  = 1 << 28 // entries of all clocks together
+	maxMoved  = 1 << 26 // cells read and written
+	maxWork   = 1 << 29 // entries of clocks and packets looked at
+	maxPlaces = 1 << 26 // places of operations, over each rank of a group
 	maxChain  = 1 << 12 // packets looked at to decide one order
 	maxCut    = 1 << 12 // cells of a chunk
 	maxPasses = 80      // of a pipeline

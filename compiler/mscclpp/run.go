@@ -62,6 +62,8 @@ func (r *run) finish() bool {
 		r.ready = r.ready[:len(r.ready)-1]
 		r.tbs[t].blocked = false
 		for !r.tbs[t].blocked && r.m.r.OK() && r.step(t) {
+			r.watch.work++
+			r.watch.affordable()
 		}
 	}
 	if !r.m.r.OK() {
@@ -216,7 +218,7 @@ func (r *run) move(t int, in *instr) bool {
 			}
 		}
 	}
-	who := r.watch.begin(t, in, n*max(1, len(in.src))*max(1, len(in.dst)))
+	who := r.watch.begin(t, in, n*in.touches())
 	if in.op.Kind.does == pairs {
 		for i := range in.src {
 			if port {
@@ -242,6 +244,17 @@ func (r *run) move(t int, in *instr) bool {
 		r.transfer(t, r.watch.hand(t, i, in), in, in.src, in.dst[i:i+1], from, n, i*in.cells)
 	}
 	return true
+}
+
+// touches is how many cells an instruction reads and writes for each of its own.
+func (in *instr) touches() int {
+	n := 0
+	for _, regions := range [...][]region{in.src, in.dst} {
+		for i := range regions {
+			n += len(regions[i].first)
+		}
+	}
+	return n
 }
 
 // cell is element j of a region's pass that begins at from, in the memory of

@@ -14,6 +14,7 @@ type structure struct {
 	r      *verify.Report
 	linked func(a, b int) bool // nil: all are
 	sizes  [][3]int            // chunks of in, out and scratch, by GPU
+	places int                 // looked at
 }
 
 func (s *structure) bad(gpu, tb, op int, format string, args ...any) {
@@ -289,6 +290,10 @@ func (s *structure) place(g, t int, op *Op, ref *Ref, side string, i int, letter
 			bad("packets under protocol %s: only LL has room for them in scratch", s.p.Protocol)
 			return false
 		}
+	}
+	if s.places += len(ranks); s.places > maxPlaces {
+		bad("more than %d places: no more are verified", maxPlaces)
+		return false
 	}
 	for _, rank := range ranks {
 		if n := s.sizes[rank][buffer]; ref.Index+ref.Size > n {

@@ -29,10 +29,11 @@ type watch struct {
 	sent    []map[int][]clock // by counter, by threadblock: what each post carried
 	got     []map[int]int     // by counter, by threadblock: how often it took
 	came    []cameFrom        // packets read, by event
-	entries int64
-	moved   int64
-	relaxed bool // some output was only weakly there in time
-	handed  bool // some input may still be read by its own rank's port at the end
+	moved   int64             // cells read and written
+	work    int64             // what following orders took
+	started [2]int            // the last event and rank that begun looked at
+	relaxed bool              // some output was only weakly there in time
+	handed  bool              // some input may still be read by its own rank's port at the end
 }
 
 // clock is what somebody knows to be over: phases by threadblock.
@@ -82,7 +83,7 @@ const nobody = -1
 
 func newWatch(m *machine) *watch {
 	n := len(m.tbs) + len(m.engines)
-	w := &watch{m: m, tbs: make([]clocked, n), cells: make([]touched, len(m.memory.Cells()))}
+	w := &watch{m: m, started: [2]int{nobody, nobody}, tbs: make([]clocked, n), cells: make([]touched, len(m.memory.Cells()))}
 	for i := range w.tbs {
 		w.tbs[i] = clocked{phase: 1, start: clock{make([]int32, n), make([]int32, n)}}
 		w.tbs[i].start.strong[i], w.tbs[i].start.weak[i] = 1, 1
@@ -105,7 +106,7 @@ func (w *watch) max(a, b []int32) []int32 {
 	if &a[0] == &b[0] {
 		return a
 	}
-	w.entries += int64(len(a))
+	w.work += int64(len(a))
 	c := make([]int32, len(a))
 	for i, x := range a {
 		c[i] = max(x, b[i])
@@ -132,21 +133,36 @@ func (w *watch) learn(t, lane int, c clock) {
 // sync ends the phase of a threadblock.
 func (w *watch) sync(t int) {
 	s := &w.tbs[t]
-	next := s.start
+	n := len(s.start.strong)
+	next := clock{append(make([]int32, 0, n), s.start.strong...), append(make([]int32, 0, n), s.start.weak...)}
 	for _, c := range s.lanes {
-		next = w.merge(next, c)
+		raise(next.strong, c.strong)
+		raise(next.weak, c.weak)
 	}
 	for _, c := range s.weakly {
-		next.weak = w.max(next.weak, c.weak)
+		raise(next.weak, c.weak)
 	}
+	w.work += int64(n * (1 + len(s.lanes) + len(s.weakly)) / 4)
 	s.phase++
-	n := len(next.strong)
-	w.entries += int64(2 * n)
-	s.start = clock{append(make([]int32, 0, n), next.strong...), append(make([]int32, 0, n), next.weak...)}
-	s.start.strong[t], s.start.weak[t] = s.phase, s.phase
-	s.lanes, s.weakly = nil, nil
-	if w.entries > maxClock {
-		w.m.fail(verify.Limit, -1, -1, -1, "orders among %d threadblocks take too much to follow", len(w.tbs))
+	next.strong[t], next.weak[t] = s.phase, s.phase
+	s.start, s.lanes, s.weakly = next, nil, nil
+}
+
+// raise makes a know what b knows.
+func raise(a, b []int32) {
+	b = b[:len(a)]
+	for i, x := range a {
+		a[i] = max(x, b[i])
+	}
+}
+
+// affordable stops what takes too much.
+func (w *watch) affordable() {
+	switch {
+	case w.moved > maxMoved:
+		w.m.fail(verify.Limit, -1, -1, -1, "more than %d cells are moved: no more are verified", maxMoved)
+	case w.work > maxWork:
+		w.m.fail(verify.Limit, -1, -1, -1, "orders among %d threadblocks and port channels take too much to follow", len(w.tbs))
 	}
 }
 
@@ -189,6 +205,7 @@ func (w *watch) take(t, lane, c int, in *instr) {
 	w.got[c][t]++
 	of := &w.m.counters[c]
 	all := 0
+	w.work += int64(2 * len(of.posters))
 	for _, u := range of.posters {
 		all += of.posts[u]
 	}
@@ -213,9 +230,7 @@ func (w *watch) flush(t, lane, e int) {
 
 // begin is the event of a pass of an instruction.
 func (w *watch) begin(t int, in *instr, cells int) int {
-	if w.moved += int64(cells); w.moved > maxMoved {
-		w.m.fail(verify.Limit, -1, -1, -1, "more than %d cells are moved: no more are verified", maxMoved)
-	}
+	w.moved += int64(cells)
 	return w.event(t, t, in)
 }
 
