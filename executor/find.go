@@ -80,8 +80,7 @@ func find(name string, dirs []string) (command, error) {
 		case info.IsDir() || info.Mode()&0o111 == 0:
 			return command{}, fmt.Errorf("%w: %s: not a program that can be run", ErrNotFound, name)
 		}
-		short := strings.TrimPrefix(filepath.Base(path), pluginPrefix)
-		return command{name: short, path: path}, nil
+		return command{name: pluginName(path), path: path}, nil
 	}
 	if builtin(name) != nil {
 		path, err := selfPath()
@@ -97,6 +96,16 @@ func find(name string, dirs []string) (command, error) {
 		known = append(known, f.Name)
 	}
 	return command{}, fmt.Errorf("%w: %q: want one of %s, or the path of a plugin", ErrNotFound, name, strings.Join(known, ", "))
+}
+
+// pluginName is what a plugin given by its path is called: as its file, and
+// never as a built-in, which other rooms know more of than what it says.
+func pluginName(path string) string {
+	short := strings.TrimPrefix(filepath.Base(path), pluginPrefix)
+	if short == "" || builtin(short) != nil {
+		return "plugin:" + short
+	}
+	return short
 }
 
 // searched is where plugins are looked for, in order, as absolute paths. A

@@ -90,6 +90,13 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", tc.name, err, tc.says)
 		}
 	}
+	// A file called as a built-in is not taken for one.
+	for _, name := range []string{Builtins()[0], pluginPrefix + Builtins()[0], pluginPrefix} {
+		f, err := Lookup(write(path, name, 0o755))
+		if err != nil || f.Kind != "plugin" || builtin(f.Name) != nil || f.Name == "" {
+			t.Errorf("%s: found as %+v, %v", name, f, err)
+		}
+	}
 	found := List(dir)
 	names := []string{}
 	for _, f := range found {

@@ -122,7 +122,7 @@ func (p Plan) texts() []string {
 func (p Plan) Command() string {
 	p = p.normal()
 	words := []string{"colltune", "search", "-t", p.Topology.Name, "-c", p.Collective}
-	add := func(flag, value string) { words = append(words, "--"+flag, quote(value)) }
+	add := func(flag, value string) { words = append(words, "--"+flag, Quote(value)) }
 	if p.Topology.Nodes > 1 {
 		add("nodes", strconv.Itoa(p.Topology.Nodes))
 	}
@@ -153,8 +153,8 @@ func (p Plan) Command() string {
 	return strings.Join(words, " ")
 }
 
-// quote leaves a plain word as it is.
-func quote(s string) string {
+// Quote is a word as a shell takes it: a plain one as it is.
+func Quote(s string) string {
 	plain := s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/=@+%", r))
 	}) < 0
@@ -227,9 +227,9 @@ func flagsByName(flags []Flag) map[string]string {
 	m := map[string]string{}
 	for _, f := range flags {
 		if v, twice := m[f.Name]; twice {
-			m[f.Name] = v + " " + quote(f.Value)
+			m[f.Name] = v + " " + Quote(f.Value)
 		} else {
-			m[f.Name] = quote(f.Value)
+			m[f.Name] = Quote(f.Value)
 		}
 	}
 	return m

@@ -38,6 +38,8 @@ var exits = []struct {
 	{exitLost, is(executor.ErrLost)},
 	{exitWrong, wrongProgram},
 	{exitWrong, as[*wrongError]},
+	{exitWrong, wrongMeasured},
+	{exitNothing, as[*autotune.UnansweredError]},
 	{exitNothing, as[*nothingError]},
 	{exitNothing, as[*search.NothingFound]},
 	{exitNothing, is(results.ErrNothingFits)},
@@ -66,6 +68,13 @@ func as[E error](err error) bool {
 func wrongProgram(err error) bool {
 	var at *lang.Error
 	return errors.As(err, &at) && at.Wrong
+}
+
+// wrongMeasured is a search in which what was measured at some size is wrong, and
+// nothing else is there.
+func wrongMeasured(err error) bool {
+	var none *autotune.UnansweredError
+	return errors.As(err, &none) && none.Wrong()
 }
 
 // exitCode is how a command that ended with err ends.

@@ -12,6 +12,7 @@ import (
 // TestMain makes the test binary a colltune, and a child of one: scripts run
 // it in processes of its own, so that exit codes and crashes are real.
 func TestMain(m *testing.M) {
+	servePlugin()
 	dispatch(os.Args)
 	testscript.Main(m, map[string]func(){"colltune": main})
 }
@@ -31,7 +32,7 @@ func TestScripts(t *testing.T) {
 			}
 			return false, nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits_},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits_, "plugin": plugin},
 	})
 }
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +17,9 @@ func resumeCommand() *cobra.Command {
 		Use:   "resume DIR",
 		Short: "Go on with a campaign that was stopped, killed or cut short",
 		Long: `resume goes on with a campaign where it ended; the plan is in its folder. On a
-finished one it prints the table.`,
+finished one, whose trials all have a result, it prints the table. Trials without
+one are made again: three times in all, and whenever --timeout is longer than it
+was.`,
 		Args: exactly("the campaign's folder DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := openCampaign(results.Open, args[0])
@@ -23,7 +27,11 @@ finished one it prints the table.`,
 				return err
 			}
 			defer c.Close()
-			if c.Finished() {
+			host, err := hostOptions(cmd)
+			if err != nil {
+				return err
+			}
+			if c.Finished() && !unsettled(c, host.TrialTimeout) {
 				return printTable(cmd, c, "results")
 			}
 			a := &asked{plan: c.Plan(), dir: args[0]}
@@ -44,6 +52,15 @@ finished one it prints the table.`,
 	effortFlags(cmd)
 	outputFlags(cmd)
 	return cmd
+}
+
+// unsettled tells whether a campaign has trials without a result that would be
+// made again. It is asked of the campaign's own back end.
+func unsettled(c *results.Campaign, timeout time.Duration) bool {
+	if timeout == 0 {
+		timeout = executor.DefaultTrialTimeout
+	}
+	return slices.ContainsFunc(c.Trials(), func(t results.Trial) bool { return t.Open(timeout) })
 }
 
 // sameExecutor takes the plan's executor where none is given; one that is given

@@ -290,6 +290,7 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 		a.options.Refused = func(r search.Refusal) { bar.pause(); say("refused: %s", r) }
 	}
 	effort.Progress = bar.event
+	goOn := "colltune resume " + results.Quote(c.Dir()) + pluginFlags(cmd)
 	if n := c.Torn(); n > 0 {
 		say("journal: the last line was torn by a kill (%d bytes) and is dropped", n)
 	}
@@ -304,6 +305,9 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 	if summary.Known > 0 {
 		say("%s known from before", plural(summary.Known, "trial"))
 	}
+	if summary.Again > 0 {
+		say("%s without a result made again", plural(summary.Again, "trial"))
+	}
 	if summary.Failed > 0 {
 		say("%s without a result; see %s", plural(summary.Failed, "trial"), filepath.Join(c.Dir(), "trials.jsonl"))
 	}
@@ -314,7 +318,7 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 		return errors.Join(err, printed)
 	}
 	if err != nil {
-		say("saved; go on with: colltune resume %s", c.Dir())
+		say("saved; go on with: %s", goOn)
 		return err
 	}
 	say("campaign: %s", c.Dir())
@@ -324,7 +328,21 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 // partial tells whether a search that ended with err has kept results that are
 // worth printing.
 func partial(err error) bool {
-	return errors.Is(err, autotune.ErrLimit) || errors.Is(err, autotune.ErrInterrupted) || errors.Is(err, executor.ErrLost)
+	return errors.Is(err, autotune.ErrLimit) || errors.Is(err, autotune.ErrInterrupted) || errors.Is(err, executor.ErrLost) || as[*autotune.UnansweredError](err)
+}
+
+// pluginFlags are the flags without which a plugin that is on no path is not found
+// again.
+func pluginFlags(cmd *cobra.Command) string {
+	var flags string
+	if name := flagValue(cmd, "executor"); strings.ContainsRune(name, filepath.Separator) {
+		flags += " --executor " + results.Quote(name)
+	}
+	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
+	for _, dir := range dirs {
+		flags += " --plugin-dir " + results.Quote(dir)
+	}
+	return flags
 }
 
 // effortOf reads the flags of effort.
@@ -344,6 +362,7 @@ func effortOf(cmd *cobra.Command) (search.Effort, error) {
 	case e.Budget < 0:
 		return e, usagef("--budget %s: want a time above 0", e.Budget)
 	}
+	e.Timeout = host.TrialTimeout
 	name := flagValue(cmd, "executor")
 	ctx := cmd.Context()
 	e.Executors = func() (executor.Executor, error) { return executor.Start(ctx, name, host) }
