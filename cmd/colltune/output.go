@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -61,6 +65,22 @@ func deliver(cmd *cobra.Command, write func(io.Writer) error) error {
 	if path == "" {
 		return write(cmd.OutOrStdout())
 	}
+	return writeTo(path, write)
+}
+
+// writeTo writes the file that --out names: a new or regular one whole or not
+// at all, and through anything else.
+func writeTo(path string, write func(io.Writer) error) error {
+	// A link stays one, and what it leads to is written.
+	if end, err := filepath.EvalSymlinks(path); err == nil {
+		path = end
+	}
+	switch info, err := os.Lstat(path); {
+	case err == nil && info.IsDir():
+		return usagef("--out %s: is a folder: want a file", path)
+	case err == nil && !info.Mode().IsRegular():
+		return pour(path, write)
+	}
 	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
 	if err != nil {
 		return err
@@ -70,6 +90,22 @@ func deliver(cmd *cobra.Command, write func(io.Writer) error) error {
 		return err
 	}
 	return f.CloseAtomicallyReplace()
+}
+
+// pour writes a result, once there is one, into what is there and no regular
+// file: a pipe, a device, or a link to a file that is yet to be made. None of
+// them may be replaced.
+func pour(path string, write func(io.Writer) error) error {
+	var whole bytes.Buffer
+	if err := write(&whole); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return plain(err)
+	}
+	_, err = f.Write(whole.Bytes())
+	return errors.Join(err, f.Close())
 }
 
 // writeJSON writes a document with "schema" as its first key.
