@@ -67,6 +67,7 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	}
 	problem := autotune.Problem{
 		Topology: p.Topology, TopologyHash: p.Topology.Hash(), Sizes: p.Sizes, Protocols: o.Protocols,
+		Runtime: o.Runtime, LeastUS: bound.TimeUS,
 		DType: p.DType, Op: p.Op, Iters: c.Plan().Iters, Warmup: c.Plan().Warmup, Seed: c.Plan().Seed,
 	}
 	if o.TileBytes > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/internal/child"
@@ -251,6 +252,26 @@ func TestRingIsNearTheBound(t *testing.T) {
 	table, _ := searched(t, problem{"dgx-a100", 1, "allreduce", []int64{1 << 30}}, Options{Families: []string{"ring"}})
 	if ratio := table.Rows[0].BoundRatio; ratio == nil || *ratio < 0.8 {
 		t.Errorf("a ring at 1 GiB is at %v of the bound, want 0.8", *ratio)
+	}
+}
+
+// TestRuntimeRunsWhatWins: asked for what a runtime would run, no winner has
+// another tile than its own, or chunks that do not divide the size.
+func TestRuntimeRunsWhatWins(t *testing.T) {
+	p := problem{"mi300x", 1, "allgather", []int64{1 << 12, 1 << 24}}
+	table, c := searched(t, p, Options{Runtime: "rccl"})
+	for _, r := range table.Rows {
+		program, err := c.Program(r.IR)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime, err := results.RuntimeNamed("rccl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !msccl.Fits(program, "rccl", "f32", r.Bytes) || r.TileBytes != runtime.Tile(r.Protocol) {
+			t.Errorf("%d bytes: rccl would not run %s %s tile %d", r.Bytes, r.Algorithm, r.Protocol, r.TileBytes)
+		}
 	}
 }
 
