@@ -15,7 +15,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// solversOf opens each solver there is, and both together.
+// open opens a solver, or both where there are two.
 func open(t testing.TB, solver string) *constraints.Solvers {
 	t.Helper()
 	s, err := constraints.Open(constraints.Options{Solver: solver, Timeout: time.Minute})
@@ -128,6 +128,9 @@ func TestDGX1(t *testing.T) {
 	top := resolve(t, "dgx-1", 0)
 	each(t, func(t *testing.T, s *constraints.Solvers) {
 		for _, w := range dgx1 {
+			if slow := w.c*w.s > 24 && w.status == sat; slow && s.Solvers()[0] == "z3" && os.Getenv("COLLTUNE_LONG") == "" {
+				continue // the other solver answers these sooner
+			}
 			ask(t, s, top, w)
 		}
 	})

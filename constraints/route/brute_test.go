@@ -1,0 +1,244 @@
+package route
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/topologies"
+)
+
+const gb = 1_000_000_000
+
+// system builds a topology from links of so many units each; a rank's number
+// that is none is a switch.
+func system(ranks, switches int, links map[[2]int]int) *topologies.Topology {
+	t := &topologies.Topology{Name: "drawn", Nodes: 1, Runtime: "nccl"}
+	for r := range ranks {
+		t.Ranks = append(t.Ranks, topologies.Rank{Local: r, SMs: 8})
+		t.Vertices = append(t.Vertices, topologies.Vertex{Kind: topologies.GPU})
+	}
+	for range switches {
+		t.Vertices = append(t.Vertices, topologies.Vertex{Kind: topologies.Switch, Name: "switch"})
+	}
+	for k, width := range links {
+		t.Edges = append(t.Edges, topologies.Edge{From: k[0], To: k[1], Count: 1, Bandwidth: units.Bandwidth(width * gb)})
+	}
+	slices.SortFunc(t.Edges, func(a, b topologies.Edge) int {
+		if a.From != b.From {
+			return a.From - b.From
+		}
+		return a.To - b.To
+	})
+	return t
+}
+
+// drawn draws a connected system of 2 to 4 ranks, some with a switch.
+func drawn(t *rapid.T) (ranks, switches int, links map[[2]int]int) {
+	ranks = rapid.IntRange(2, 4).Draw(t, "ranks")
+	switches = rapid.IntRange(0, 1).Draw(t, "switches")
+	links = map[[2]int]int{}
+	for a := range ranks + switches {
+		for b := range ranks + switches {
+			if a != b && (b == (a+1)%ranks && a < ranks || rapid.IntRange(0, 2).Draw(t, "link") == 0) {
+				links[[2]int{a, b}] = rapid.IntRange(1, 2).Draw(t, "width")
+			}
+		}
+	}
+	return ranks, switches, links
+}
+
+// brute answers a query by trying everything: what each rank may have after
+// each step, chunk by chunk, with the loads of the links on every path.
+type brute struct {
+	q    Query
+	dist map[[2]int][]int // path edges by pair
+	need [][]bool         // by item and rank
+	seen map[string]bool
+	unit int64
+	work int // choices left to try
+}
+
+// bruteForce answers a query; settled is false where that is too much work.
+func bruteForce(q Query) (found, settled bool) {
+	b := &brute{q: q, dist: map[[2]int][]int{}, seen: map[string]bool{}, unit: int64(q.Unit), work: 1 << 17}
+	n := q.Collective.Ranks
+	for a := range n {
+		for c := range n {
+			if p, ok := q.Topology.Path(a, c); ok {
+				b.dist[[2]int{a, c}] = p.Edges
+			}
+		}
+	}
+	number := map[[2]int]int{}
+	var state []uint8 // by item: which ranks have it
+	for r := range n {
+		for i := range q.Collective.OutChunks(r) {
+			w := q.Collective.Want(r, i)
+			if w.Kind != collective.WantInput || w.Rank == r {
+				continue
+			}
+			k := [2]int{w.Rank, w.Index}
+			x, ok := number[k]
+			if !ok {
+				x = len(state)
+				number[k] = x
+				state = append(state, 1<<w.Rank)
+				b.need = append(b.need, make([]bool, n))
+			}
+			b.need[x][r] = true
+		}
+	}
+	found = b.from(state, 0, q.Rounds)
+	return found, found || b.work > 0
+}
+
+func (b *brute) from(state []uint8, step, rounds int) bool {
+	done := true
+	for x, at := range state {
+		for r, want := range b.need[x] {
+			done = done && (!want || at>>r&1 == 1)
+		}
+	}
+	if done {
+		return true
+	}
+	left := b.q.Steps - step
+	if left == 0 {
+		return false
+	}
+	key := fmt.Sprint(state, step, rounds)
+	if b.seen[key] {
+		return false
+	}
+	b.seen[key] = true
+	for r := rounds - left + 1; r >= 1; r-- {
+		if left == 1 && r < rounds {
+			break
+		}
+		if b.choose(state, slices.Clone(state), 0, 0, map[int]int64{}, r, step, rounds) {
+			return true
+		}
+	}
+	return false
+}
+
+// choose decides who brings item x to rank to in this step, or nobody.
+func (b *brute) choose(before, after []uint8, x, to int, load map[int]int64, r, step, rounds int) bool {
+	if b.work--; b.work <= 0 {
+		return false
+	}
+	if x == len(before) {
+		return b.from(after, step+1, rounds-r)
+	}
+	nextX, nextTo := x, to+1
+	if nextTo == b.q.Collective.Ranks {
+		nextX, nextTo = x+1, 0
+	}
+	if before[x]>>to&1 == 0 {
+		for from := range b.q.Collective.Ranks {
+			path, ok := b.dist[[2]int{from, to}]
+			if before[x]>>from&1 == 0 || !ok {
+				continue
+			}
+			fits := true
+			for _, e := range path {
+				load[e]++
+				fits = fits && load[e] <= int64(b.q.Topology.Edges[e].Bandwidth)/b.unit*int64(r)
+			}
+			if fits {
+				after[x] |= 1 << to
+				if b.choose(before, after, nextX, nextTo, load, r, step, rounds) {
+					return true
+				}
+				after[x] &^= 1 << to
+			}
+			for _, e := range path {
+				load[e]--
+			}
+		}
+	}
+	return b.choose(before, after, nextX, nextTo, load, r, step, rounds)
+}
+
+// reverse turns every link of a system round.
+func reverse(links map[[2]int]int) map[[2]int]int {
+	back := map[[2]int]int{}
+	for k, w := range links {
+		back[[2]int{k[1], k[0]}] = w
+	}
+	return back
+}
+
+// dualOf names what is spread where a collective collects.
+var dualOf = map[string]string{"reduce": "broadcast", "reducescatter": "allgather"}
+
+// TestBruteForce asks random small queries of each solver, and of nobody.
+func TestBruteForce(t *testing.T) {
+	most := 100
+	if n, err := strconv.Atoi(os.Getenv("COLLTUNE_LONG")); err == nil && n > 0 {
+		most = 3000
+	}
+	each(t, func(t *testing.T, s *constraints.Solvers) {
+		count, found, open := 0, 0, 0
+		rapid.Check(t, func(t *rapid.T) {
+			if count++; count > most {
+				return
+			}
+			ranks, switches, links := drawn(t)
+			name := rapid.SampledFrom([]string{"broadcast", "allgather", "gather", "scatter", "alltoall", "alltonext", "sendrecv", "reduce", "reducescatter"}).Draw(t, "collective")
+			root := 0
+			spec := collective.Spec{Name: name, Ranks: ranks, Chunks: rapid.IntRange(1, 2).Draw(t, "chunks")}
+			if c, _ := collective.New(spec); c.Rooted() {
+				root = rapid.IntRange(0, ranks-1).Draw(t, "root")
+			}
+			spec.Root = root
+			if name == "alltoall" || name == "scatter" || name == "gather" || name == "allgather" || name == "reducescatter" {
+				spec.Chunks = 1
+			}
+			c, err := collective.New(spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps := rapid.IntRange(1, 3).Draw(t, "steps")
+			q := Query{Topology: system(ranks, switches, links), Collective: c, Steps: steps,
+				Rounds: steps + rapid.IntRange(0, 2).Draw(t, "more"), Unit: gb}
+			a, err := Find(context.Background(), s, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := q
+			if dual, ok := dualOf[name]; ok {
+				spec.Name = dual
+				if asked.Collective, err = collective.New(spec); err != nil {
+					t.Fatal(err)
+				}
+				asked.Topology = system(ranks, switches, reverse(links))
+			}
+			routed, settled := bruteForce(asked)
+			if !settled {
+				open++
+				return
+			}
+			want := unsat
+			if routed {
+				want = sat
+				found++
+			}
+			if a.Status != want {
+				t.Fatalf("%s with %d chunks on %v in %d steps of %d rounds: %v by %s (%s), want %v", name, spec.Chunks, links, steps, q.Rounds, a.Status, a.By, a.Detail, want)
+			}
+		})
+		if asked := min(count, most) - open; found < 5 || asked-found < 5 {
+			t.Errorf("%d of %d queries had a routing: too few of one kind to mean much", found, asked)
+		}
+	})
+}
