@@ -2,11 +2,13 @@ package compiler
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
-// maxClocks bounds the memory that synchronise spends on knowing what is known.
-// Past it only the first two of its rules are applied.
+// maxClocks bounds the memory that synchronise spends on knowing what is known,
+// in numbers of steps, which have 16 bits. Past either only the first two of its
+// rules are applied.
 var maxClocks = 1 << 27
 
 // What looking for messages that imply a wait may cost: threadblocks looked at
@@ -92,15 +94,15 @@ func (u *unit) lastWaits(waits [][]int32) {
 // knowledge is the clocks of the steps handled so far.
 type knowledge struct {
 	u      *unit
-	at     []int32 // by instruction: its place in the order
-	width  []int32 // by rank: its threadblocks
-	now    []int32 // by threadblock: its clock, at off[tb]
+	at     []int32  // by instruction: its place in the order
+	width  []int32  // by rank: its threadblocks
+	now    []uint16 // by threadblock: its clock, at off[tb]
 	off    []int
-	kept   []int32 // by instruction: its clock when it was done, at keptAt
+	kept   []uint16 // by instruction: its clock when it was done, at keptAt
 	keptAt []int
 	getter []int32 // by instruction: the last of its threadblock, up to it, that receives
 
-	told []int32 // by threadblock: the steps that any message of its rank tells are done
+	told []uint16 // by threadblock: the steps that any message of its rank tells are done
 
 	// What implied has found to be done; cleared after each question.
 	reached []int32 // by threadblock: steps
@@ -117,18 +119,19 @@ func newKnowledge(u *unit) *knowledge {
 	for r := range k.width {
 		k.width[r] = u.gpuTBs[r+1] - u.gpuTBs[r]
 	}
-	total := 0
+	total, longest := 0, 0
 	for tb := range u.tbs {
 		width := int(k.width[u.tbs[tb].rank])
 		k.off[tb+1] = k.off[tb] + width
 		total += width * len(u.tbs[tb].steps)
+		longest = max(longest, len(u.tbs[tb].steps))
 	}
-	if k.off[len(u.tbs)]+total > maxClocks {
+	if k.off[len(u.tbs)]+total > maxClocks || longest > math.MaxUint16 {
 		return nil
 	}
-	k.now, k.kept = make([]int32, k.off[len(u.tbs)]), make([]int32, total)
+	k.now, k.kept = make([]uint16, k.off[len(u.tbs)]), make([]uint16, total)
 	k.at, k.keptAt, k.getter = make([]int32, len(u.ins)), make([]int, len(u.ins)), make([]int32, len(u.ins))
-	k.told = make([]int32, len(u.tbs))
+	k.told = make([]uint16, len(u.tbs))
 	k.reached, k.queued, k.budget = make([]int32, len(u.tbs)), make([]bool, len(u.tbs)), maxFollowed
 	n := 0
 	for at, i := range u.seq {
@@ -171,10 +174,10 @@ func (k *knowledge) reduce(waits [][]int32) {
 }
 
 // clock is what is known to be done when threadblock tb goes on.
-func (k *knowledge) clock(tb int32) []int32 { return k.now[k.off[tb]:k.off[tb+1]] }
+func (k *knowledge) clock(tb int32) []uint16 { return k.now[k.off[tb]:k.off[tb+1]] }
 
 // after is what was known to be done when step p was.
-func (k *knowledge) after(p int32) []int32 {
+func (k *knowledge) after(p int32) []uint16 {
 	n := k.keptAt[p]
 	return k.kept[n : n+int(k.width[k.u.ins[p].rank])]
 }
@@ -184,7 +187,7 @@ func (k *knowledge) slot(p int32) int32 { return k.u.tbOf[p] - k.u.gpuTBs[k.u.in
 
 // known tells whether p is done whenever i begins.
 func (k *knowledge) known(i, p int32) bool {
-	return k.clock(k.u.tbOf[i])[k.slot(p)] > k.u.posOf[p]
+	return int32(k.clock(k.u.tbOf[i])[k.slot(p)]) > k.u.posOf[p]
 }
 
 // implied tells whether messages imply that p is done when i begins: what i's
@@ -193,13 +196,13 @@ func (k *knowledge) known(i, p int32) bool {
 func (k *knowledge) implied(i, p int32) bool {
 	u := k.u
 	target := u.tbOf[p]
-	if k.budget <= 0 || k.told[target] <= u.posOf[p] {
+	if k.budget <= 0 || int32(k.told[target]) <= u.posOf[p] {
 		return false
 	}
 	defer k.forget()
 	k.since = k.at[p]
 	for slot, n := range k.clock(u.tbOf[i]) {
-		k.reach(u.gpuTBs[u.ins[i].rank]+int32(slot), n)
+		k.reach(u.gpuTBs[u.ins[i].rank]+int32(slot), int32(n))
 	}
 	// The message that arrives may be on its way in parts: of those who pass it
 	// on, only what they did before is sure to be done.
@@ -247,7 +250,7 @@ func (k *knowledge) reachAll(x int32) {
 	first := k.u.gpuTBs[k.u.ins[x].rank]
 	for slot, n := range k.after(x) {
 		if tb := first + int32(slot); tb != k.u.tbOf[x] {
-			k.reach(tb, n)
+			k.reach(tb, int32(n))
 		}
 	}
 }
@@ -271,7 +274,7 @@ func (k *knowledge) learn(i, p int32) {
 // end notes that i is done.
 func (k *knowledge) end(i int32) {
 	c := k.clock(k.u.tbOf[i])
-	c[k.slot(i)] = k.u.posOf[i] + 1
+	c[k.slot(i)] = uint16(k.u.posOf[i] + 1)
 	copy(k.after(i), c)
 	if k.u.ins[i].put != none {
 		told := k.told[k.u.gpuTBs[k.u.ins[i].rank]:]

@@ -3,7 +3,9 @@ package compiler
 import (
 	"testing"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/verify"
 )
 
 // TestEveryWaitIsNeeded takes the waits out one at a time: each time the oracle
@@ -31,6 +33,27 @@ func TestEveryWaitIsNeeded(t *testing.T) {
 				t.Errorf("%s, %d instances: %d of %d waits are implied by others", name, o.Instances, implied, waits)
 			}
 		}
+	}
+}
+
+// TestLongThreadblocks: more steps than a clock counts.
+func TestLongThreadblocks(t *testing.T) {
+	const chunks = 1<<16 + 2
+	b := begin(collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: chunks})
+	for i := range chunks {
+		b.copy(in(0, i), out(1, i), 1)
+		b.copy(in(1, i), out(0, i), 1)
+	}
+	b.copy(in(0, 0), sc(0, 0), 1)
+	res, err := Compile(&b.p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := res.Program.MaxSteps(); n < chunks {
+		t.Fatalf("%d steps", n)
+	}
+	if err := verify.Check(res.Program, verify.Options{}).Err(); err != nil {
+		t.Error(err)
 	}
 }
 
