@@ -38,8 +38,8 @@ type Campaign struct {
 }
 
 // Create makes a campaign in dir, or goes on with the one there where its plan
-// is the same; another plan is an *OtherPlanError, a folder in use a
-// *LockedError. The plan is on disk before Create returns.
+// is the same. Another plan takes the place of one that has no trials, and is an
+// *OtherPlanError beside any; a folder in use is a *LockedError. The plan is on disk before Create returns.
 func Create(dir string, p Plan) (*Campaign, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("plan of campaign %s: %w", dir, err)
@@ -66,11 +66,45 @@ func Create(dir string, p Plan) (*Campaign, error) {
 		held.Close()
 		return nil, fmt.Errorf("campaign %s: %w", dir, err)
 	}
-	if diff := c.plan.Diff(p); diff != nil {
+	diff := c.plan.Diff(p)
+	if diff != nil && c.empty() {
+		err := c.replan(p)
+		if err == nil {
+			return c, nil
+		}
+		c.Close()
+		return nil, fmt.Errorf("campaign %s: %w", dir, err)
+	}
+	if diff != nil {
 		c.Close()
 		return nil, &OtherPlanError{Dir: dir, Diff: diff}
 	}
 	return c, nil
+}
+
+// empty tells whether nothing was measured in the campaign, nor anything saved
+// to be: it ended before its first trial, as over a mistake in a template.
+func (c *Campaign) empty() bool {
+	programs, err := os.ReadDir(filepath.Join(c.dir, programsDir))
+	return len(c.order) == 0 && len(programs) == 0 && (err == nil || errors.Is(err, fs.ErrNotExist))
+}
+
+// replan gives an empty campaign another plan. What the journal says of the
+// old one goes first: a kill in between leaves a campaign that is empty still.
+func (c *Campaign) replan(p Plan) error {
+	if err := c.journal.clear(); err != nil {
+		return err
+	}
+	c.executor, c.tally = nil, nil
+	if err := writeText(filepath.Join(c.dir, planFile), p.encode()); err != nil {
+		return err
+	}
+	if err := syncDir(c.dir); err != nil {
+		return err
+	}
+	plan, err := readPlan(filepath.Join(c.dir, planFile))
+	c.plan = plan
+	return err
 }
 
 // Open opens the campaign in dir for writing. A folder without a campaign is

@@ -60,6 +60,10 @@ func TestCreateRefusesAnotherPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p := testRing(4, 1, 0, true)
+	if err := c.SaveProgram(p.Hash(), p); err != nil {
+		t.Fatal(err)
+	}
 	c.Close()
 	before, _ := os.ReadFile(filepath.Join(dir, planFile))
 	asked := testPlan()

@@ -193,6 +193,18 @@ func (j *journal) append(records ...record) error {
 	return nil
 }
 
+// clear drops all records.
+func (j *journal) clear() error {
+	if j.file == nil {
+		return ErrReadOnly
+	}
+	if err := errors.Join(j.file.Truncate(0), j.file.Sync()); err != nil {
+		return err
+	}
+	j.end = 0
+	return nil
+}
+
 func (j *journal) close() error {
 	if j.file == nil {
 		return nil

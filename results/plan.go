@@ -63,13 +63,22 @@ func (p Plan) normal() Plan {
 	slices.Sort(p.Sizes)
 	p.Sizes = slices.Compact(p.Sizes)
 	p.Flags = slices.Clone(p.Flags)
-	slices.SortStableFunc(p.Flags, func(a, b Flag) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(p.Flags, func(a, b Flag) int {
+		if a.Name == b.Name && slices.Contains(sets, a.Name) {
+			return strings.Compare(a.Value, b.Value)
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	p.Flags = slices.CompactFunc(p.Flags, func(a, b Flag) bool { return a == b && slices.Contains(sets, a.Name) })
 	p.Files = slices.Clone(p.Files)
 	slices.SortStableFunc(p.Files, func(a, b File) int {
 		return strings.Compare(a.Kind+"\x00"+a.Name, b.Kind+"\x00"+b.Name)
 	})
 	return p
 }
+
+// sets are the flags of which neither order nor repetition matters.
+var sets = []string{"family", "exclude"}
 
 // check refuses a plan that no search can have made.
 func (p Plan) check() error {

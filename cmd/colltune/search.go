@@ -174,6 +174,10 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 	var o search.Options
 	o.Families, _ = cmd.Flags().GetStringSlice("family")
 	o.Exclude, _ = cmd.Flags().GetStringSlice("exclude")
+	for _, names := range []*[]string{&o.Families, &o.Exclude} { // sets
+		slices.Sort(*names)
+		*names = slices.Compact(*names)
+	}
 	o.Channels, _ = cmd.Flags().GetInt("channels")
 	o.Instances, _ = cmd.Flags().GetInt("instances")
 	o.TileBytes = sizeOf(cmd, "tile-bytes")

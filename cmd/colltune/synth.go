@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/compiler"
@@ -147,11 +145,7 @@ func dumpQuery(path string, q route.Query) error {
 	default:
 		return usagef("--dump %s: want a name that ends in .smt2 or .opb", path)
 	}
-	var text bytes.Buffer
-	if err := write(&text); err != nil {
-		return err
-	}
-	return renameio.WriteFile(path, text.Bytes(), 0o644)
+	return writeTo(path, write)
 }
 
 // synthDocument is the JSON of one query.
@@ -258,11 +252,7 @@ func synthProgram(path string, q route.Query, a route.Answer, chunks int) error 
 	if err != nil {
 		return err
 	}
-	var text bytes.Buffer
-	if err := ir.Encode(&text, p); err != nil {
-		return err
-	}
-	return renameio.WriteFile(path, text.Bytes(), 0o644)
+	return writeTo(path, func(w io.Writer) error { return ir.Encode(w, p) })
 }
 
 func synthesised(t *topologies.Topology, q route.Query, a route.Answer, chunks int) (*ir.Program, error) {
