@@ -51,10 +51,7 @@ func TestMatrix(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				m := script.Machine{Nodes: top.Nodes, Linked: top.Linked}
-				for n := range top.Nodes {
-					m.GPUsPerNode = append(m.GPUsPerNode, len(top.NodeRanks(n)))
-				}
+				m := machineOf(top)
 				q := requests(c, m)[0] // one that is there for all: out of place
 				grid, err := f.GridFor(m, q, nil)
 				if err != nil {
