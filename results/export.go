@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -71,7 +69,7 @@ type exportFormat struct {
 // exportFormats is the table of exports.
 var exportFormats = []exportFormat{
 	{"msccl-xml", "MSCCL XML with size ranges, in the dialect of --runtime", exportMSCCL},
-	{"ir", "the winners' programs as colltune's own JSON, and ranges.json", exportIR},
+	{"ir", "the winners' programs as colltune's own JSON, and their ranges", exportIR},
 }
 
 // ExportFormats lists the formats that Export writes.
@@ -84,9 +82,10 @@ func ExportFormats() []string {
 }
 
 // Export writes a campaign's winners into a folder, files flat. Equal campaigns
-// give equal bytes. Files of an earlier export into the same folder are
-// replaced, those it no longer has a use for removed; other files are left
-// alone.
+// give equal bytes. Files of an earlier export of the same calls (collective,
+// ranks and placement) into the same folder are replaced, those it no longer has
+// a use for removed, and told; other files are left alone, so that one folder
+// may serve many collectives.
 func Export(c *Campaign, o ExportOptions) (Report, error) {
 	for _, f := range exportFormats {
 		if f.name != o.To {
@@ -150,49 +149,4 @@ func provenance(c *Campaign) []string {
 		fmt.Sprintf("executor %s %s", executor.Name, executor.Hash()),
 		fmt.Sprintf("seed %d", p.Seed),
 	}
-}
-
-// folder is where an export writes: whole files, and none left from before.
-type folder struct {
-	dir   string
-	match string // which files are an export's own
-	made  map[string]bool
-}
-
-func newFolder(dir, match string) (*folder, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("export folder: %w", err)
-	}
-	return &folder{dir: dir, match: match, made: map[string]bool{}}, nil
-}
-
-func (f *folder) write(name string, text []byte) error {
-	f.made[name] = true
-	return writeText(filepath.Join(f.dir, name), text)
-}
-
-// sweep removes what an earlier export left, and lists files that are not an
-// export's.
-func (f *folder) sweep() (foreign []string, err error) {
-	entries, err := os.ReadDir(f.dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		ours, err := filepath.Match(f.match, e.Name())
-		// A killed export's unfinished file is one more that a runtime would read.
-		ours = ours || strings.HasPrefix(e.Name(), ".colltune-")
-		switch {
-		case err != nil:
-			return nil, err
-		case f.made[e.Name()] || e.IsDir():
-		case !ours:
-			foreign = append(foreign, e.Name())
-		default:
-			if err := os.Remove(filepath.Join(f.dir, e.Name())); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return foreign, nil
 }

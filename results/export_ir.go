@@ -9,8 +9,8 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// exportIR writes the program of every range in colltune's own form, and the
-// ranges themselves.
+// exportIR writes the program of every range in colltune's own form, and for each
+// placement the ranges themselves.
 func exportIR(c *Campaign, o ExportOptions) (Report, error) {
 	table, err := Build(c)
 	if err != nil {
@@ -19,7 +19,8 @@ func exportIR(c *Campaign, o ExportOptions) (Report, error) {
 	if len(table.Rows) == 0 {
 		return Report{}, fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
 	}
-	f, err := newFolder(o.Out, "colltune-*.ir.json")
+	plan := c.Plan()
+	f, err := newFolder(o.Out, plan, `(?:\d+-.*\.ir|ranges)\.json`)
 	if err != nil {
 		return Report{}, err
 	}
@@ -28,43 +29,52 @@ func exportIR(c *Campaign, o ExportOptions) (Report, error) {
 		File string `json:"file"`
 		Range
 	}
-	document := struct {
-		Schema     string   `json:"schema"`
-		Provenance []string `json:"provenance"`
-		Ranges     []named  `json:"ranges"`
-	}{"colltune.ranges/v1", provenance(c), []named{}}
+	for _, placement := range placements(plan) {
+		document := struct {
+			Schema     string   `json:"schema"`
+			Provenance []string `json:"provenance"`
+			Ranges     []named  `json:"ranges"`
+		}{"colltune.ranges/v1", provenance(c), []named{}}
 
-	files := map[string]string{} // by hash
-	for _, r := range table.Ranges {
-		name := files[r.IR]
-		if name == "" {
-			name = fmt.Sprintf("colltune-%02d-%s-%s.ir.json", len(files)+1, table.Rows[0].Collective, fileWord(r.Algorithm))
-			files[r.IR] = name
-			p, err := c.Program(r.IR)
-			if err != nil {
-				return Report{}, err
+		files := map[string]string{} // by hash
+		for _, r := range table.Ranges {
+			if r.Placement != placement {
+				continue
 			}
-			p.Comment = strings.Join(provenance(c), "\n")
-			var text bytes.Buffer
-			if err := ir.Encode(&text, p); err != nil {
-				return Report{}, err
+			name := files[r.IR]
+			if name == "" {
+				name = fmt.Sprintf("colltune-%s-%02d-%s.ir.json", calls(plan, placement), len(files)+1, fileWord(r.Algorithm))
+				files[r.IR] = name
+				p, err := c.Program(r.IR)
+				if err != nil {
+					return Report{}, err
+				}
+				p.Comment = strings.Join(provenance(c), "\n")
+				var text bytes.Buffer
+				if err := ir.Encode(&text, p); err != nil {
+					return Report{}, err
+				}
+				if err := f.write(name, text.Bytes()); err != nil {
+					return Report{}, err
+				}
 			}
-			if err := f.write(name, text.Bytes()); err != nil {
-				return Report{}, err
-			}
+			document.Ranges = append(document.Ranges, named{name, r})
+			report.Files = append(report.Files, ExportedFile{Name: name, Placement: r.Placement, Algorithm: r.Algorithm, Protocol: r.Protocol,
+				MinBytes: r.MinBytes, MaxBytes: r.MaxBytes, Granularity: r.Granularity, IR: r.IR})
 		}
-		document.Ranges = append(document.Ranges, named{name, r})
-		report.Files = append(report.Files, ExportedFile{Name: name, Placement: r.Placement, Algorithm: r.Algorithm, Protocol: r.Protocol,
-			MinBytes: r.MinBytes, MaxBytes: r.MaxBytes, Granularity: r.Granularity, IR: r.IR})
+		if len(document.Ranges) == 0 {
+			continue
+		}
+		text, err := json.MarshalIndent(document, "", "  ")
+		if err != nil {
+			return Report{}, err
+		}
+		if err := f.write(fmt.Sprintf("colltune-%s-ranges.json", calls(plan, placement)), append(text, '\n')); err != nil {
+			return Report{}, err
+		}
 	}
-	text, err := json.MarshalIndent(document, "", "  ")
-	if err != nil {
-		return Report{}, err
-	}
-	if err := f.write("ranges.json", append(text, '\n')); err != nil {
-		return Report{}, err
-	}
-	_, err = f.sweep()
+	removed, others, err := f.sweep()
+	report.Notes = append(report.Notes, swept(removed, others)...)
 	return report, err
 }
 

@@ -204,12 +204,13 @@ func (e *xmlExport) choose(at []cell, all map[cell][]measured) (chosen []*measur
 
 // write writes the files and completes the report.
 func (e *xmlExport) write(out string, served []piece, report *Report) error {
-	f, err := newFolder(out, "colltune-*.xml")
+	f, err := newFolder(out, e.plan, `\d+-.*\.xml`)
 	if err != nil {
 		return err
 	}
 	var names []string
-	for i, s := range served {
+	numbers := map[string]int{} // of files, by placement
+	for _, s := range served {
 		p, err := e.program(s.Program)
 		if err != nil {
 			return err
@@ -218,7 +219,8 @@ func (e *xmlExport) write(out string, served []piece, report *Report) error {
 		if s.last != s.min {
 			sizes += "-" + sizeText(s.last)
 		}
-		name := fmt.Sprintf("colltune-%02d-%s-%s-%s-%s.xml", i+1, e.plan.Collective, sizes, fileWord(s.Algorithm), s.Protocol)
+		numbers[s.Placement]++
+		name := fmt.Sprintf("colltune-%s-%02d-%s-%s-%s.xml", calls(e.plan, s.Placement), numbers[s.Placement], sizes, fileWord(s.Algorithm), s.Protocol)
 		var text bytes.Buffer
 		err = msccl.Write(&text, p, msccl.WriteOptions{
 			Runtime: e.runtime.Name, Protocol: s.Protocol, MinBytes: s.min, MaxBytes: s.max,
@@ -235,14 +237,12 @@ func (e *xmlExport) write(out string, served []piece, report *Report) error {
 		report.Files = append(report.Files, ExportedFile{Name: name, Placement: s.Placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
 			MinBytes: s.min, MaxBytes: s.max, Granularity: s.Granularity, IR: s.Program})
 	}
-	foreign, err := f.sweep()
+	removed, others, err := f.sweep()
 	if err != nil {
 		return err
 	}
 	report.Notes = append(report.Notes, "sizes that are no multiple of a file's granularity, and sizes outside all ranges, fall back to the runtime's own algorithms")
-	for _, name := range foreign {
-		report.Notes = append(report.Notes, fmt.Sprintf("%s is in the folder too, and is not of this export", name))
-	}
+	report.Notes = append(report.Notes, swept(removed, others)...)
 	report.Load = msccl.HowToLoad(e.runtime.row, names)
 	return nil
 }

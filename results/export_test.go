@@ -65,8 +65,8 @@ func TestExportTakesWhatTheRuntimeRuns(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "a", "b")
 		report, files := exported(t, c, ExportOptions{To: "msccl-xml", Runtime: runtime, Out: out})
 		want := []ExportedFile{
-			{Name: "colltune-01-allreduce-1K-2K-ring-LL.xml", Placement: "in", Algorithm: "ring", Protocol: "LL", MinBytes: 1024, MaxBytes: 4095, Granularity: 16, IR: testRing(4, 1, 0, true).Hash()},
-			{Name: "colltune-02-allreduce-4K-8K-ring-LL.xml", Placement: "in", Algorithm: "ring", Protocol: "LL", MinBytes: 4096, MaxBytes: 8192, Granularity: 32, IR: testRing(4, 2, 0, true).Hash()},
+			{Name: "colltune-allreduce-4r-in-01-1K-2K-ring-LL.xml", Placement: "in", Algorithm: "ring", Protocol: "LL", MinBytes: 1024, MaxBytes: 4095, Granularity: 16, IR: testRing(4, 1, 0, true).Hash()},
+			{Name: "colltune-allreduce-4r-in-02-4K-8K-ring-LL.xml", Placement: "in", Algorithm: "ring", Protocol: "LL", MinBytes: 4096, MaxBytes: 8192, Granularity: 32, IR: testRing(4, 2, 0, true).Hash()},
 		}
 		if diff := cmp.Diff(want, report.Files); diff != "" {
 			t.Errorf("%s: files (-want +got)\n%s", runtime, diff)
@@ -93,7 +93,7 @@ func TestExportTakesWhatTheRuntimeRuns(t *testing.T) {
 		if err := report.Print(&printed); err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"colltune-01-allreduce-1K-2K-ring-LL.xml", "at 4K [ring scratch=0 ×2 LL tile 32K]", "takes 25.0 % longer than the winner", "12 chunks do not divide", report.Load[0]} {
+		for _, want := range []string{"colltune-allreduce-4r-in-01-1K-2K-ring-LL.xml", "at 4K [ring scratch=0 ×2 LL tile 32K]", "takes 25.0 % longer than the winner", "12 chunks do not divide", report.Load[0]} {
 			if !strings.Contains(printed.String(), want) {
 				t.Errorf("%s: the report does not say %q:\n%s", runtime, want, &printed)
 			}
@@ -139,7 +139,7 @@ func TestExportsAreEqual(t *testing.T) {
 // others stay, and are told.
 func TestExportIntoAnOldFolder(t *testing.T) {
 	out := t.TempDir()
-	for _, name := range []string{"colltune-09-allreduce-1G-ring-LL.xml", ".colltune-01-half.xml123", "mine.xml"} {
+	for _, name := range []string{"colltune-allreduce-4r-in-09-1G-ring-LL.xml", ".colltune-allreduce-4r-in-01-1K-ring-LL.xml123", "colltune-allreduce-4r-out-01-1K-ring-LL.xml", "colltune-allreduce-8r-in-01-1K-ring-LL.xml", "colltune-reduce-4r-in-01-1K-ring-LL.xml", "mine.xml"} {
 		if err := os.WriteFile(filepath.Join(out, name), []byte("old"), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -152,12 +152,20 @@ func TestExportIntoAnOldFolder(t *testing.T) {
 			}
 		}
 	})
-	want := []string{"colltune-01-allreduce-1K-2K-ring-LL.xml", "colltune-02-allreduce-4K-8K-ring-LL.xml", "mine.xml"}
+	want := []string{
+		"colltune-allreduce-4r-in-01-1K-2K-ring-LL.xml", "colltune-allreduce-4r-in-02-4K-8K-ring-LL.xml",
+		"colltune-allreduce-4r-out-01-1K-ring-LL.xml", "colltune-allreduce-8r-in-01-1K-ring-LL.xml", "colltune-reduce-4r-in-01-1K-ring-LL.xml", "mine.xml",
+	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}
 	if !slices.ContainsFunc(report.Notes, func(n string) bool { return strings.Contains(n, "mine.xml") }) {
 		t.Errorf("notes %q do not name mine.xml", report.Notes)
+	}
+	if !slices.ContainsFunc(report.Notes, func(n string) bool {
+		return strings.Contains(n, "colltune-allreduce-4r-in-09-1G-ring-LL.xml is removed")
+	}) {
+		t.Errorf("notes %q do not name what was removed", report.Notes)
 	}
 }
 
@@ -306,7 +314,7 @@ func TestExportIR(t *testing.T) {
 			t.Errorf("%s: another program, or without provenance: %q", f.Name, p.Comment)
 		}
 	}
-	if !strings.Contains(files["ranges.json"], `"schema": "colltune.ranges/v1"`) {
-		t.Errorf("ranges.json:\n%s", files["ranges.json"])
+	if !strings.Contains(files["colltune-allreduce-4r-in-ranges.json"], `"schema": "colltune.ranges/v1"`) {
+		t.Errorf("ranges.json:\n%s", files["colltune-allreduce-4r-in-ranges.json"])
 	}
 }

@@ -182,14 +182,18 @@ type cell struct {
 	bytes     int64
 }
 
+// placements are those that a plan is for.
+func placements(p Plan) []string {
+	if p.Placement == "both" {
+		return []string{"in", "out"}
+	}
+	return []string{p.Placement}
+}
+
 // cells lists a plan's cells in the order of the table.
 func cells(p Plan) []cell {
-	placements := []string{p.Placement}
-	if p.Placement == "both" {
-		placements = []string{"in", "out"}
-	}
 	var all []cell
-	for _, placement := range placements {
+	for _, placement := range placements(p) {
 		for _, n := range p.Sizes {
 			all = append(all, cell{placement, n})
 		}

@@ -1,0 +1,83 @@
+package results
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// calls names what an export is for: all programs that serve one collective
+// over so many ranks, in or out of place. It is part of every exported file's
+// name, which says so whose the file is.
+//
+//	colltune-allreduce-8r-in-01-1K-2K-ring-LL.xml
+//	         ^^^^^^^^^^^^^^^
+func calls(p Plan, placement string) string {
+	return fmt.Sprintf("%s-%dr-%s", fileWord(p.Collective), p.Topology.Ranks, placement)
+}
+
+// folder is where an export writes: whole files, and none left of an earlier
+// export for the same calls, which a runtime would go on to load.
+type folder struct {
+	dir  string
+	ours *regexp.Regexp // which files are an export's for these calls
+	made map[string]bool
+}
+
+// newFolder makes the folder where it is not there. tail is a pattern of how
+// the names of this format go on after the calls.
+func newFolder(dir string, p Plan, tail string) (*folder, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("export folder: %w", err)
+	}
+	var served []string
+	for _, placement := range placements(p) {
+		served = append(served, regexp.QuoteMeta(calls(p, placement)))
+	}
+	// With a dot in front and more behind: what a killed export left half.
+	ours := regexp.MustCompile(`^(colltune-(?:` + strings.Join(served, "|") + `)-` + tail + `|\.colltune-(?:` + strings.Join(served, "|") + `)-` + tail + `.*)$`)
+	return &folder{dir: dir, ours: ours, made: map[string]bool{}}, nil
+}
+
+func (f *folder) write(name string, text []byte) error {
+	f.made[name] = true
+	return writeText(filepath.Join(f.dir, name), text)
+}
+
+// sweep removes what an earlier export for the same calls left and this one did
+// not replace, and lists the files of others.
+func (f *folder) sweep() (removed, others []string, err error) {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		switch name := e.Name(); {
+		case f.made[name] || e.IsDir():
+		case !f.ours.MatchString(name):
+			others = append(others, name)
+		default:
+			if err := os.Remove(filepath.Join(f.dir, name)); err != nil {
+				return removed, others, err
+			}
+			removed = append(removed, name)
+		}
+	}
+	return removed, others, nil
+}
+
+// swept are a report's notes on what was removed and what was found. Files of
+// other exports are at home in the folder.
+func swept(removed, others []string) (notes []string) {
+	for _, name := range removed {
+		notes = append(notes, fmt.Sprintf("%s is removed: an earlier export for the same calls left it", name))
+	}
+	for _, name := range others {
+		if !strings.HasPrefix(name, "colltune-") {
+			notes = append(notes, fmt.Sprintf("%s is in the folder too, and is not of an export", name))
+		}
+	}
+	return notes
+}
