@@ -18,6 +18,9 @@ type counted struct {
 	f      *constraints.Formula
 	rounds []constraints.Int
 	groups []group
+	// shortest leaves out what is not on a shortest way to someone who wants a
+	// chunk of the source: where there is a routing, there may be none like that.
+	shortest bool
 }
 
 // group is the chunks of a source.
@@ -38,8 +41,8 @@ func (p *problem) counts() bool {
 	return true
 }
 
-func (p *problem) encodeCounted(name string, open [][]int) *counted {
-	e := &counted{p: p, f: constraints.NewFormula(name)}
+func (p *problem) encodeCounted(name string, open [][]int, shortest bool) *counted {
+	e := &counted{p: p, f: constraints.NewFormula(name), shortest: shortest}
 	e.rounds = stateRounds(e.f, p, open)
 	at := map[int]int{}
 	for x := range p.items {
@@ -95,6 +98,9 @@ func (e *counted) state(g *group) {
 			if d < 0 || int(d) > t || int(l.to) == g.source || t+1+left[l.to] > steps {
 				continue
 			}
+			if e.shortest && !g.ahead(p.net, l) {
+				continue
+			}
 			row[t] = f.Int("", 0, min(width, through[l.to][t+1]))
 		}
 		g.sent = append(g.sent, row)
@@ -127,6 +133,17 @@ func (e *counted) state(g *group) {
 		}
 		f.SumExactly(want, came...)
 	}
+}
+
+// ahead tells whether a lane is on a shortest way from the source to someone who
+// wants a chunk of it.
+func (g *group) ahead(n *network, l lane) bool {
+	for r, items := range g.items {
+		if len(items) > 0 && n.dist[l.to][r] >= 0 && n.dist[g.source][l.from]+1+n.dist[l.to][r] == n.dist[g.source][r] {
+			return true
+		}
+	}
+	return false
 }
 
 // links keeps what passes a link in a step within its capacity.

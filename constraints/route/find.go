@@ -29,17 +29,13 @@ const Bound = "bound"
 // anyone sees it. That there is none is a bound's word, or a solver's. The
 // error says that the query makes no sense, or that all solvers failed.
 func Find(ctx context.Context, s *constraints.Solvers, q Query) (Answer, error) {
-	return find(s, q, func(s *constraints.Solvers, st stated) (constraints.Answer, error) {
-		return s.Solve(ctx, st.formula)
-	})
+	return find(s, q, asker{ctx: ctx})
 }
 
 // FindInOrder is Find with the solvers asked one after the other, so that the
 // same query has the same answer every time, limits aside.
 func FindInOrder(ctx context.Context, s *constraints.Solvers, q Query) (Answer, error) {
-	return find(s, q, func(s *constraints.Solvers, st stated) (constraints.Answer, error) {
-		return s.SolveInOrder(ctx, st.formula, st.suits)
-	})
+	return find(s, q, asker{ctx: ctx, inOrder: true})
 }
 
 func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {

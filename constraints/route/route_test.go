@@ -12,7 +12,6 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints"
-	"github.com/colltune/colltune/constraints/z3"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
@@ -24,7 +23,7 @@ func TestWalls(t *testing.T) {
 		topology string
 		nodes    int
 		row
-		long, z3 bool
+		long bool
 	}{
 		{topology: "fullmesh:16", row: row{"allgather", 1, 1, 1, sat}},
 		{topology: "fullmesh:16", row: row{"alltoall", 16, 1, 1, sat}},
@@ -37,7 +36,9 @@ func TestWalls(t *testing.T) {
 		{topology: "ring:8", row: row{"alltoall", 8, 4, 8, sat}},
 		{topology: "dgx-a100", nodes: 2, row: row{"allgather", 1, 2, 3, sat}},
 		{topology: "dgx-a100", nodes: 2, row: row{"reduce", 2, 2, 2, sat}},
-		{topology: "dgx-1", row: row{"alltoall", 24, 8, 8, sat}, z3: true},
+		{topology: "dgx-1", row: row{"alltoall", 24, 8, 8, sat}},
+		{topology: "hub:8", row: row{"alltoall", 8, 7, 7, sat}},
+		{topology: "hub:16", row: row{"alltoall", 16, 15, 15, sat}},
 		{topology: "dgx-2", row: row{"allgather", 1, 15, 15, sat}, long: true},
 		{topology: "ring:16", row: row{"allgather", 2, 15, 15, sat}, long: true},
 	}
@@ -45,8 +46,6 @@ func TestWalls(t *testing.T) {
 		switch {
 		case w.long && os.Getenv("COLLTUNE_LONG") == "":
 			t.Logf("%s %v: only with COLLTUNE_LONG=1", w.topology, w.row)
-		case w.z3 && (os.Getenv(z3.Variable) == "off" || z3.Open() != nil):
-			t.Logf("%s %v: only with libz3", w.topology, w.row)
 		default:
 			a := ask(t, s, resolve(t, w.topology, w.nodes), w.row)
 			if w.status == unsat && a.By != Bound {

@@ -1,6 +1,10 @@
 package route
 
 import (
+	"context"
+	"errors"
+	"time"
+
 	"github.com/colltune/colltune/constraints"
 )
 
@@ -23,17 +27,29 @@ func (p *problem) state(open [][]int) stated {
 		dual := p.dual().state(open)
 		return stated{dual.formula, func(model []bool) Schedule { return dual.read(model).reversed() }, dual.suits}
 	case p.counts():
-		e := p.encodeCounted(p.name(), open)
+		e := p.encodeCounted(p.name(), open, false)
 		return stated{e.f, e.schedule, "z3"}
 	}
 	e := p.encodeNamed(p.name(), open)
 	return stated{e.f, e.schedule, "pb"}
 }
 
-// solve has the solvers answer what bounds leave open.
+// solve has the solvers answer what bounds leave open. Chunks that are counted
+// are first asked to take shortest ways only: a smaller question, and where links
+// are all taken the same one.
 func (p *problem) solve(s *constraints.Solvers, ask asker, open [][]int) (Answer, error) {
+	if !p.reduces && p.counts() {
+		e := p.encodeCounted(p.name()+", shortest ways", open, true)
+		got, err := ask.within(narrowTime).put(s, stated{e.f, e.schedule, "z3"})
+		switch {
+		case err == nil && got.Status == constraints.Sat:
+			return Answer{Status: got.Status, By: got.By, Schedule: e.schedule(got.Model)}, nil
+		case err != nil && (ask.ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)):
+			return Answer{}, err
+		}
+	}
 	st := p.state(open)
-	got, err := ask(s, st)
+	got, err := ask.put(s, st)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -44,8 +60,34 @@ func (p *problem) solve(s *constraints.Solvers, ask asker, open [][]int) (Answer
 	return a, nil
 }
 
-// asker is how solvers are asked: all at once, or in order.
-type asker func(s *constraints.Solvers, st stated) (constraints.Answer, error)
+// narrowTime is how long the smaller question may take.
+const narrowTime = 3 * time.Second
+
+// asker is how solvers are asked: until when, and whether all at once or in
+// order.
+type asker struct {
+	ctx     context.Context
+	inOrder bool
+	limit   time.Duration // 0: none
+}
+
+func (a asker) within(limit time.Duration) asker {
+	a.limit = limit
+	return a
+}
+
+func (a asker) put(s *constraints.Solvers, st stated) (constraints.Answer, error) {
+	ctx := a.ctx
+	if a.limit > 0 {
+		short, cancel := context.WithTimeout(ctx, a.limit)
+		defer cancel()
+		ctx = short
+	}
+	if a.inOrder {
+		return s.SolveInOrder(ctx, st.formula, st.suits)
+	}
+	return s.Solve(ctx, st.formula)
+}
 
 // State is the formula of a query: satisfiable exactly where there is a
 // routing, for any solver to check. Bounds play no part in it.
