@@ -10,6 +10,9 @@
 // A family of the user's own is loaded from a file by Load and is written the
 // same way; the modules under library are there for it too.
 //
+// What a family costs in steps and on the wire it says itself (script.Cost);
+// docs/families.md lists it for a choice of systems, as tests count it.
+//
 // Invariants: names are canonical (lower case, words joined by -) and found
 // however they are spelled; a grid is in the order of the declaration and holds
 // only parameters with which the family applies.

@@ -11,6 +11,10 @@
 // of a rank hold, what every output chunk must contain, and where an in-place
 // call lets the two buffers overlap.
 //
+// The vector forms have a count for every rank, and a row built from those
+// (vector.go); a collective of a user's own is a table of what every unit of
+// output must hold (custom.go). Both travel in the Spec.
+//
 // Invariants: the functions are pure and cheap, so that a postcondition over
 // 2,048 ranks is asked for chunk by chunk and never stored; a Spec is all
 // there is to write down, New rebuilds the rest from it.

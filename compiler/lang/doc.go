@@ -8,6 +8,9 @@
 //	_, err = b.Copy(0, collective.In, 0, -1)          // and back, any channel
 //	p, err := t.Finish()                              // postcondition checked
 //
+// A reference is split and grouped without moving anything, and a program may
+// have scratch buffers of several names.
+//
 // Invariants: only the latest reference to a place can be used, reading what
 // nothing wrote is an error, and every error carries the line of the program
 // that made it; a finished program satisfies its collective's postcondition at

@@ -21,6 +21,9 @@
 // endless loop, an operation too many or memory without end stops it; every
 // error names a place in the template's text.
 //
+// A template may also say what its program costs (cost.go), and define the
+// collective that it implements (custom.go).
+//
 // It knows no families and no topologies: a machine is a number of ranks in
 // nodes and a function that says which two of them are linked. The language is
 // described in docs/language.md.

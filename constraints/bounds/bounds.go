@@ -125,6 +125,10 @@ func Of(t *topologies.Topology, c collective.Collective) (Bound, error) {
 	} else {
 		b.LatencySteps, b.LatencyUS = p.latency()
 		l = rule(p)
+		if c.Name == "alltoallv" { // its size is that of all ranks together
+			l.algbw = new(big.Rat).Mul(l.algbw, big.NewRat(int64(c.Ranks), 1))
+			l.proof = "of what each rank sends, " + l.proof
+		}
 	}
 	b.AlgbwBps = new(big.Rat).Mul(l.algbw, new(big.Rat).SetInt64(forward.unit))
 	b.Exact = new(big.Rat).Quo(b.AlgbwBps, big.NewRat(1e9, 1)).RatString()

@@ -14,7 +14,7 @@ var pointToPoint = map[string]func(ranks int) traffic{
 	"gather":   func(n int) traffic { return traffic{n - 1, n} },
 	// The library has no vector forms; whoever needs one groups sends and
 	// receives, whose parts are taken as equal here.
-	"alltoallv":  func(n int) traffic { return traffic{n - 1, n} },
+	"alltoallv":  func(n int) traffic { return traffic{n - 1, n * n} },
 	"allgatherv": func(n int) traffic { return traffic{n - 1, n} },
 	"gatherv":    func(n int) traffic { return traffic{n - 1, n} },
 	"scatterv":   func(n int) traffic { return traffic{n - 1, n} },
