@@ -80,6 +80,15 @@ func (e *SolverError) Error() string {
 	return s
 }
 
+// UnavailableError is a solver that was asked for by name and can't be had here.
+type UnavailableError struct {
+	Solver string
+	Err    error
+}
+
+func (e *UnavailableError) Error() string { return fmt.Sprintf("solver %s: %v", e.Solver, e.Err) }
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
 // Solvers are worker processes that answer formulas. They start when first
 // needed, live until Close, and are replaced when they fail. Safe for
 // concurrent use: each query has a worker to itself.
@@ -116,7 +125,7 @@ func Open(o Options) (*Solvers, error) {
 	case "z3":
 		b := newBackend("z3", o.MemoryCap)
 		if err := b.probe(); err != nil {
-			return nil, fmt.Errorf("solver z3: %w", err)
+			return nil, &UnavailableError{"z3", err}
 		}
 		s.backends = append(s.backends, b)
 	case "pb":

@@ -59,12 +59,22 @@ in ` + dumpSuffix + ` goes on from there.`,
 }
 
 func compileProgram(cmd *cobra.Command, name string) error {
+	if flagValue(cmd, "to") == "ir" {
+		for _, f := range []string{"runtime", "protocol", "min-bytes", "max-bytes"} {
+			if typed(cmd, f) {
+				return usagef("--%s: only MSCCL XML has it: want --to msccl-xml", f)
+			}
+		}
+	}
 	t, err := topology(cmd)
 	if err != nil {
 		return err
 	}
 	if strings.HasSuffix(name, dumpSuffix) {
 		return compileDump(cmd, t, name)
+	}
+	if err := solverThere(flagValue(cmd, "solver")); err != nil {
+		return err
 	}
 	f, coll, err := familyOf(cmd, name)
 	if err != nil {

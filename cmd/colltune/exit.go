@@ -8,6 +8,7 @@ import (
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search"
@@ -46,6 +47,7 @@ var exits = []struct {
 	{exitUsage, as[*usageError]},
 	{exitUsage, is(executor.ErrNotFound)},
 	{exitUsage, is(executor.ErrUnsupported)},
+	{exitUsage, as[*constraints.UnavailableError]},
 	{exitUsage, as[*search.UnknownFamily]},
 	{exitUsage, as[*search.ParameterError]},
 	{exitUsage, as[*script.Error]},

@@ -24,6 +24,9 @@ really run it; where that costs something, or nothing fits, it says so.
 			if to == "" {
 				return usagef("--to is missing: want one of %v", results.ExportFormats())
 			}
+			if to != "msccl-xml" && typed(cmd, "runtime") {
+				return usagef("--runtime: only MSCCL XML has dialects: want --to msccl-xml")
+			}
 			if out == "" {
 				return usagef("--out is missing: want the folder to write to")
 			}

@@ -89,6 +89,9 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 		}
 	}
 	trial.TileBytes = int64(t.Protocols[trial.Protocol].Tile)
+	if err := wholeElements(sizeOf(cmd, "tile-bytes"), trial.DType); err != nil {
+		return err
+	}
 	if n := sizeOf(cmd, "tile-bytes"); n > 0 {
 		trial.TileBytes = n
 	}

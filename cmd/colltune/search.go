@@ -14,6 +14,7 @@ import (
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search"
@@ -140,6 +141,9 @@ func askedFor(cmd *cobra.Command) (*asked, error) {
 	if p := flagValue(cmd, "placement"); p != "" {
 		inPlace = p != "out"
 	}
+	if err := wholeElements(a.options.TileBytes, trial.DType); err != nil {
+		return nil, err
+	}
 	a.problem = search.Problem{Topology: t, Collective: name, Root: root, InPlace: inPlace, Both: flagValue(cmd, "placement") == "both", Counts: counts, Op: trial.Op, DType: trial.DType, Sizes: sizes}
 	if err := a.problem.Define(&a.options); err != nil {
 		return nil, checkError(err)
@@ -182,6 +186,9 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 	o.Instances, _ = cmd.Flags().GetInt("instances")
 	o.TileBytes = sizeOf(cmd, "tile-bytes")
 	o.Runtime, o.Solver = flagValue(cmd, "runtime"), flagValue(cmd, "solver")
+	if err := solverThere(o.Solver); err != nil {
+		return o, err
+	}
 	for _, name := range []string{"channels", "instances"} {
 		if n, _ := cmd.Flags().GetInt(name); n < 0 || n == 0 && given(cmd, name) {
 			return o, usagef("--%s %d: want at least 1", name, n)
@@ -213,6 +220,20 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 		}
 	}
 	return o, nil
+}
+
+// solverThere refuses a solver that was asked for by name and can't be had,
+// before anything is made that would stay behind.
+func solverThere(name string) error {
+	if name == "" || name == "auto" {
+		return nil
+	}
+	s, err := constraints.Open(constraints.Options{Solver: name})
+	if err != nil {
+		return err
+	}
+	s.Close()
+	return nil
 }
 
 // maxTemplate bounds a template's file.
@@ -276,6 +297,18 @@ func folderName(s string) string {
 		}
 		return '_'
 	}, s)
+}
+
+// wholeElements refuses a tile with no room for an element.
+func wholeElements(tile int64, dtype string) error {
+	elem, err := collective.ElemBytes(dtype)
+	if err != nil {
+		return usage(err)
+	}
+	if tile > 0 && tile < elem {
+		return usagef("--tile-bytes %d: want at least the %d bytes of an element (%s)", tile, elem, dtype)
+	}
+	return nil
 }
 
 func given(cmd *cobra.Command, name string) bool {

@@ -64,7 +64,7 @@ func setFlag(cmd *cobra.Command, f *pflag.Flag, s setting) error {
 			return fmt.Errorf("%s: %w", s.where, err)
 		}
 		f.Changed = true
-		return nil
+		return cmd.Flags().SetAnnotation(f.Name, settled, []string{s.where})
 	}
 	if len(s.values) != 1 {
 		return fmt.Errorf("%s: want one value, not a list", s.where)
@@ -72,7 +72,17 @@ func setFlag(cmd *cobra.Command, f *pflag.Flag, s setting) error {
 	if err := cmd.Flags().Set(f.Name, s.values[0]); err != nil {
 		return fmt.Errorf("%s: %w", s.where, err)
 	}
-	return nil
+	return cmd.Flags().SetAnnotation(f.Name, settled, []string{s.where})
+}
+
+// settled marks a flag whose value comes from the environment or a file.
+const settled = "colltune-settled"
+
+// typed tells whether a flag was given with this very command: a setting is for
+// all commands, and one that has no use for it may leave it alone.
+func typed(cmd *cobra.Command, name string) bool {
+	f := cmd.Flags().Lookup(name)
+	return f.Changed && f.Annotations[settled] == nil
 }
 
 // variable is the environment's name of a flag.

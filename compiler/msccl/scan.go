@@ -120,6 +120,14 @@ func (x *scanner) next() (kind element, name []byte, err error) {
 	}
 }
 
+// found says what is met next, for an error.
+func (x *scanner) found() string {
+	if x.at >= len(x.text) {
+		return "file ends"
+	}
+	return fmt.Sprintf("found %q", x.text[x.at])
+}
+
 func (x *scanner) tag() (kind element, name []byte, err error) {
 	x.at++
 	if x.peek() == '/' {
@@ -127,7 +135,7 @@ func (x *scanner) tag() (kind element, name []byte, err error) {
 		kind = closed
 	}
 	if name = x.name(); len(name) == 0 {
-		return end, nil, x.errorf("found %q: want an element's name", x.peek())
+		return end, nil, x.errorf("%s: want an element's name", x.found())
 	}
 	x.attrs = x.attrs[:0]
 	for {
@@ -143,14 +151,14 @@ func (x *scanner) tag() (kind element, name []byte, err error) {
 		case c == '/' && kind == open:
 			x.at++
 			if x.peek() != '>' {
-				return end, nil, x.errorf("found %q after /: want >", x.peek())
+				return end, nil, x.errorf("%s after /: want >", x.found())
 			}
 			x.at++
 			return single, name, nil
 		case kind == closed:
 			return end, nil, x.errorf("closing tag of %s: want >", name)
 		case gap == 0:
-			return end, nil, x.errorf("found %q in element %s: want a space, / or >", c, name)
+			return end, nil, x.errorf("%s in element %s: want a space, / or >", x.found(), name)
 		case gap > 1 || x.text[from] != ' ':
 			x.note("attributes of %s not separated by one space on one line", name)
 		}
@@ -176,7 +184,7 @@ func (x *scanner) name() []byte {
 func (x *scanner) attribute(element []byte) error {
 	name := x.name()
 	if len(name) == 0 || x.peek() != '=' {
-		return x.errorf("found %q in element %s: want an attribute as name=\"value\"", x.peek(), element)
+		return x.errorf("%s in element %s: want an attribute as name=\"value\"", x.found(), element)
 	}
 	x.at++
 	quote := x.peek()
