@@ -8,7 +8,8 @@ const (
 	maxClocks = 1 << 12 // threadblocks and port channels
 	maxCells  = 1 << 22 // of all buffers
 	maxMoved  = 1 << 26 // cells read and written
-	maxWork   = 1 << 29 // entries of clocks and packets looked at
+	maxWork   = 1 << 31 // entries of clocks and packets looked at
+	stepWork  = 256     // of it for each step
 	maxPlaces = 1 << 26 // places of operations, over each rank of a group
 	maxChain  = 1 << 12 // packets looked at to decide one order
 	maxCut    = 1 << 12 // cells of a chunk

@@ -62,7 +62,7 @@ func (r *run) finish() bool {
 		r.ready = r.ready[:len(r.ready)-1]
 		r.tbs[t].blocked = false
 		for !r.tbs[t].blocked && r.m.r.OK() && r.step(t) {
-			r.watch.work++
+			r.watch.work += stepWork
 			r.watch.affordable()
 		}
 	}

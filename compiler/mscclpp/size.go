@@ -31,13 +31,16 @@ func (p *Plan) sizes(r *verify.Report) []size {
 		warn("parts of different threadblock groups at sizes that they do not divide alike")
 	}
 	if granule == 0 {
-		return []size{{cells: parts, unit: parts, bytes: 1, passes: 1}}
+		return p.within(r, size{cells: parts, unit: parts, bytes: 1, passes: 1})
 	}
 	span := longest / granule // granules of the longest unit
 	at := func(passes, wrap int) size {
 		return size{cells: passes * span * parts, unit: parts, bytes: granule, passes: passes, wrap: wrap * parts}
 	}
-	all := []size{at(1, 0)}
+	all := p.within(r, at(1, 0))
+	if all == nil {
+		return nil
+	}
 	ahead := 1
 	for g := range p.GPUs {
 		for _, v := range p.GPUs[g].Semaphores {
@@ -72,6 +75,16 @@ func (p *Plan) sizes(r *verify.Report) []size {
 		all = append(all, at(passes, wrap))
 	}
 	return all
+}
+
+// within is a size, or a finding where it takes more cells than are verified.
+func (p *Plan) within(r *verify.Report, s size) []size {
+	if p.affordable(s) {
+		return []size{s}
+	}
+	r.Add(verify.Finding{Kind: verify.Limit, Severity: verify.Error, GPU: -1, Threadblock: -1, Step: -1,
+		Message: fmt.Sprintf("threadblock groups and pipelines cut a chunk into %d cells: at most %d, and %d in all, are verified", s.cells, maxCut, maxCells)})
+	return nil
 }
 
 // room is how many bytes each chunk has in the scratch of plans that reuse
@@ -109,11 +122,14 @@ func (p *Plan) mostPasses(unit int) int {
 
 // affordable tells whether a plan's buffers are few enough at a size.
 func (p *Plan) affordable(s size) bool {
+	if s.cells > maxCut {
+		return false
+	}
 	cells := 0
 	for g := range p.GPUs {
 		cells += (p.GPUs[g].In + p.GPUs[g].Out + 2*p.GPUs[g].Scratch) * s.cells
 	}
-	return s.cells <= maxCut && cells <= maxCells
+	return cells <= maxCells
 }
 
 // each calls f for every operation.

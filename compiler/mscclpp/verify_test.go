@@ -147,3 +147,23 @@ func TestLinks(t *testing.T) {
 		t.Errorf("%v; want %s", v.Report.Err(), want)
 	}
 }
+
+// TestShortFilesTakeLittle gives short plans that ask for much.
+func TestShortFilesTakeLittle(t *testing.T) {
+	const ops = `"ops": [` + "\n"
+	nothing := `{"name": "copy", "src_buff": [{"type": "i", "index": 0, "size": 1}], "dst_buff": [{"type": "s", "index": 0, "size": 1}]%s}`
+	part := func(n int) string { return fmt.Sprintf(nothing, fmt.Sprintf(`, "tbg_info": {"tb_id": 0, "tbg_size": %d}`, n)) }
+	pipeline := func(unit, chunks int, op string) string {
+		return fmt.Sprintf(`{"name": "pipeline", "iter_context": {"unit_size": %d, "num_chunks": %d}, "ops": [%s]}`, unit, chunks, op)
+	}
+	for _, c := range []struct{ name, sem, op, want string }{
+		{"many parts", "", part(4093) + "," + part(4091), "cut a chunk into 16744463 cells"},
+		{"units without a common granule", "", pipeline(1<<31-1, 1, fmt.Sprintf(nothing, "")) + "," + pipeline(1<<31-2, 1, fmt.Sprintf(nothing, "")), "cut a chunk into 2147483647 cells"},
+		{"endless passes", `{"init_value": 2147483647}`, pipeline(1, 100000000, `{"name": "sem_release", "semaphore_ids": [0]}, {"name": "sem_acquire", "semaphore_ids": [0]}`), "take too much to follow"},
+	} {
+		v := Verify(read(t, change(t, ops, ops+c.op+",", `"semaphores": []`, `"semaphores": [`+c.sem+`]`)), verify.Options{})
+		if !v.Report.Has(verify.Limit) || !strings.Contains(fmt.Sprint(v.Report.Err()), c.want) {
+			t.Errorf("%s: %v; want %s", c.name, v.Report.Err(), c.want)
+		}
+	}
+}

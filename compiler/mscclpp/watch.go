@@ -44,6 +44,7 @@ type clock struct{ strong, weak []int32 }
 type clocked struct {
 	phase int32
 	start clock
+	lent  bool // whether somebody keeps start
 	lanes map[int]clock
 	// weakly is what packets read in this phase have told.
 	weakly []clock
@@ -119,6 +120,7 @@ func (w *watch) knows(t, lane int) clock {
 	if c, ok := w.tbs[t].lanes[lane]; ok {
 		return c
 	}
+	w.tbs[t].lent = true
 	return w.tbs[t].start
 }
 
@@ -134,7 +136,11 @@ func (w *watch) learn(t, lane int, c clock) {
 func (w *watch) sync(t int) {
 	s := &w.tbs[t]
 	n := len(s.start.strong)
-	next := clock{append(make([]int32, 0, n), s.start.strong...), append(make([]int32, 0, n), s.start.weak...)}
+	next := s.start
+	if s.lent {
+		w.work += int64(n)
+		next = clock{append(make([]int32, 0, n), next.strong...), append(make([]int32, 0, n), next.weak...)}
+	}
 	for _, c := range s.lanes {
 		raise(next.strong, c.strong)
 		raise(next.weak, c.weak)
@@ -142,10 +148,10 @@ func (w *watch) sync(t int) {
 	for _, c := range s.weakly {
 		raise(next.weak, c.weak)
 	}
-	w.work += int64(n * (1 + len(s.lanes) + len(s.weakly)) / 4)
+	w.work += int64(n * (len(s.lanes) + len(s.weakly)) / 4)
 	s.phase++
 	next.strong[t], next.weak[t] = s.phase, s.phase
-	s.start, s.lanes, s.weakly = next, nil, nil
+	s.start, s.lanes, s.weakly, s.lent = next, nil, nil, false
 }
 
 // raise makes a know what b knows.
@@ -173,7 +179,7 @@ func (w *watch) gather(here []int) {
 		all = w.merge(all, w.tbs[t].start)
 	}
 	for _, t := range here {
-		w.tbs[t].start = all
+		w.tbs[t].start, w.tbs[t].lent = all, true
 	}
 }
 
@@ -185,7 +191,7 @@ func (w *watch) post(t, lane, c int, in *instr) {
 		e := in.engines[lane]
 		w.tbs[e].start = w.merge(w.tbs[e].start, known)
 		w.sync(e)
-		known = w.tbs[e].start
+		known, w.tbs[e].lent = w.tbs[e].start, true
 	} else if in.op.Kind.relaxed {
 		known.strong = nil
 	}
@@ -205,7 +211,7 @@ func (w *watch) take(t, lane, c int, in *instr) {
 	w.got[c][t]++
 	of := &w.m.counters[c]
 	all := 0
-	w.work += int64(2 * len(of.posters))
+	w.work += int64(32 * len(of.posters))
 	for _, u := range of.posters {
 		all += of.posts[u]
 	}
@@ -217,6 +223,7 @@ func (w *watch) take(t, lane, c int, in *instr) {
 		known := w.sent[c][u][certain-1]
 		if known.strong == nil || in.op.Kind.relaxed && in.op.Type != Port {
 			known.strong = w.tbs[t].start.strong
+			w.tbs[t].lent = true
 		}
 		w.learn(t, lane, known)
 	}
@@ -225,6 +232,7 @@ func (w *watch) take(t, lane, c int, in *instr) {
 // flush waits for all that a port was handed.
 func (w *watch) flush(t, lane, e int) {
 	w.sync(e)
+	w.tbs[e].lent = true
 	w.learn(t, lane, w.tbs[e].start)
 }
 
@@ -235,6 +243,7 @@ func (w *watch) begin(t int, in *instr, cells int) int {
 }
 
 func (w *watch) event(who, t int, in *instr) int {
+	w.tbs[who].lent = true
 	w.events = append(w.events, event{who: int32(who), phase: w.tbs[who].phase, at: w.tbs[who].start, in: in, tb: int32(t), looks: int32(len(w.came))})
 	return len(w.events) - 1
 }
