@@ -152,7 +152,9 @@ func TestLinks(t *testing.T) {
 func TestShortFilesTakeLittle(t *testing.T) {
 	const ops = `"ops": [` + "\n"
 	nothing := `{"name": "copy", "src_buff": [{"type": "i", "index": 0, "size": 1}], "dst_buff": [{"type": "s", "index": 0, "size": 1}]%s}`
-	part := func(n int) string { return fmt.Sprintf(nothing, fmt.Sprintf(`, "tbg_info": {"tb_id": 0, "tbg_size": %d}`, n)) }
+	part := func(n int) string {
+		return fmt.Sprintf(nothing, fmt.Sprintf(`, "tbg_info": {"tb_id": 0, "tbg_size": %d}`, n))
+	}
 	pipeline := func(unit, chunks int, op string) string {
 		return fmt.Sprintf(`{"name": "pipeline", "iter_context": {"unit_size": %d, "num_chunks": %d}, "ops": [%s]}`, unit, chunks, op)
 	}
