@@ -224,6 +224,10 @@ func (c *child) call(ctx context.Context, r *protocol.RunRequest, o HostOptions)
 	for {
 		select {
 		case got := <-events:
+			if got.err != nil && ctx.Err() == nil && overtook(ctx, got.err) {
+				<-ctx.Done()
+				return Measurement{}, late()
+			}
 			if got.err != nil && ctx.Err() == nil {
 				if errors.Is(got.err, io.EOF) {
 					got.err = errors.New("the executor ended the trial without a measurement")
@@ -258,6 +262,14 @@ func (c *child) call(ctx context.Context, r *protocol.RunRequest, o HostOptions)
 			return Measurement{}, ctx.Err()
 		}
 	}
+}
+
+// overtook tells whether an error is the caller's deadline come back: it travels
+// with the call, and the executor's end may act on it a moment before ours does.
+func overtook(ctx context.Context, err error) bool {
+	at, set := ctx.Deadline()
+	code := status.Code(err)
+	return set && time.Until(at) < time.Second && (code == codes.Canceled || code == codes.DeadlineExceeded)
 }
 
 // told turns what came over the connection into the errors of run.
