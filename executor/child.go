@@ -226,7 +226,7 @@ func (c *child) call(ctx context.Context, r *protocol.RunRequest, o HostOptions)
 		case got := <-events:
 			if got.err != nil && ctx.Err() == nil && overtook(ctx, got.err) {
 				<-ctx.Done()
-				return Measurement{}, late()
+				continue // to what is done when it is
 			}
 			if got.err != nil && ctx.Err() == nil {
 				if errors.Is(got.err, io.EOF) {
