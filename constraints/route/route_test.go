@@ -36,6 +36,8 @@ func TestWalls(t *testing.T) {
 		{topology: "ring:8", row: row{"alltoall", 8, 4, 8, sat}},
 		{topology: "dgx-a100", nodes: 2, row: row{"allgather", 1, 2, 3, sat}},
 		{topology: "dgx-a100", nodes: 2, row: row{"reduce", 2, 2, 2, sat}},
+		{topology: "ndv2-teccl", nodes: 2, row: row{"allgather", 1, 6, 10, sat}},
+		{topology: "ndv2-teccl", nodes: 2, row: row{"allgather", 1, 6, 9, unsat}},
 		{topology: "dgx-1", row: row{"alltoall", 24, 8, 8, sat}},
 		{topology: "hub:8", row: row{"alltoall", 8, 7, 7, sat}},
 		{topology: "hub:16", row: row{"alltoall", 16, 15, 15, sat}},
@@ -360,5 +362,67 @@ func BenchmarkAllgatherDGX1(b *testing.B) {
 		if a, err := Find(context.Background(), s, Query{Topology: top, Collective: c, Steps: 3, Rounds: 7}); err != nil || a.Status != sat {
 			b.Fatal(a.Status, err)
 		}
+	}
+}
+
+// TestSums routes sums that are wanted everywhere, directly.
+func TestSums(t *testing.T) {
+	line := system(3, 0, map[[2]int]int{{0, 1}: 1, {1, 0}: 1, {1, 2}: 1, {2, 1}: 1})
+	each(t, func(t *testing.T, s *constraints.Solvers) {
+		for _, w := range []struct {
+			top *topologies.Topology
+			row
+		}{
+			{line, row{"allreduce", 1, 2, 2, sat}}, // into the middle and back
+			{line, row{"allreduce", 2, 2, 2, unsat}},
+			{line, row{"allreduce", 2, 3, 3, sat}},
+			{resolve(t, "ring:4", 0), row{"allreduce", 1, 2, 2, sat}}, // exchanges
+			{resolve(t, "ring:4", 0), row{"allreduce", 2, 2, 2, sat}}, // both ways at once
+			{resolve(t, "ring:4", 0), row{"allreduce", 3, 2, 2, unsat}},
+			{resolve(t, "fullmesh:4", 0), row{"allreduce", 1, 1, 1, sat}}, // everyone to everyone
+			{resolve(t, "fullmesh:4", 0), row{"allreduce", 2, 1, 1, unsat}},
+			{resolve(t, "fullmesh:4", 0), row{"allreduce", 4, 2, 2, sat}}, // composed
+			{resolve(t, "hub:4", 0), row{"allreduce", 1, 2, 2, sat}},
+			{resolve(t, "hub:4", 0), row{"allreduce", 1, 1, 2, unsat}},
+		} {
+			ask(t, s, w.top, w.row)
+		}
+	})
+}
+
+// TestPrograms compiles and verifies what is found on random systems, in place
+// and out of place.
+func TestPrograms(t *testing.T) {
+	s := open(t, "pb")
+	made := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		ranks, switches, links := drawn(rt)
+		spec := collective.Spec{Ranks: ranks, Chunks: rapid.IntRange(1, 2).Draw(rt, "chunks")}
+		spec.Name = rapid.SampledFrom([]string{"allreduce", "allreduce", "broadcast", "allgather", "gather", "scatter", "alltoall", "alltonext", "sendrecv", "reduce", "reducescatter"}).Draw(rt, "collective")
+		spec.InPlace = rapid.Bool().Draw(rt, "in place")
+		c, err := collective.New(spec)
+		if err != nil {
+			spec.InPlace = false
+			if c, err = collective.New(spec); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		if c.Rooted() {
+			spec.Root = rapid.IntRange(0, ranks-1).Draw(rt, "root")
+			c, _ = collective.New(spec)
+		}
+		steps := rapid.IntRange(2, 3).Draw(rt, "steps")
+		q := Query{Topology: system(ranks, switches, links), Collective: c, Steps: steps, Rounds: steps + rapid.IntRange(0, 3).Draw(rt, "more")}
+		a, err := Find(context.Background(), s, q)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if a.Status == sat {
+			made++
+			compiled(t, q, a)
+		}
+	})
+	if made < 10 {
+		t.Errorf("%d programs: too few to mean much", made)
 	}
 }
