@@ -20,7 +20,8 @@ type Point struct {
 	// Optimal: no routing of any number of chunks, in any number of steps, has a
 	// smaller R/C: it is the bound's.
 	Optimal bool
-	// Proved: none in as many steps has, with chunks up to Walk.Chunks.
+	// Proved: none in as many steps has, with the chunks that were tried: all up
+	// to Walk.Chunks, of an allreduce 1, 2 and the multiples of the ranks.
 	Proved bool
 	// Proof says why, or what is missing.
 	Proof   string
@@ -161,7 +162,7 @@ func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps 
 		point.Answer, point.Chunks, point.Rounds = a, try.chunks, try.rounds
 		point.Optimal = try.ratio.Cmp(least) == 0
 		point.Proved = point.Proved || point.Optimal
-		point.Proof = point.prove(w)
+		point.Proof = point.prove(p.tried(w))
 		return &point, nil
 	}
 	return nil, nil
@@ -223,13 +224,21 @@ func (p *problem) ladder(w Walk, steps int, least, best *big.Rat) []rung {
 	return all
 }
 
+// tried says which numbers of chunks a walk asks for.
+func (p *problem) tried(w Walk) string {
+	if p.Collective.Name == "allreduce" && w.Chunks > 2 {
+		return fmt.Sprintf("1, 2 or a multiple of %d up to %d chunks", p.net.ranks, w.Chunks)
+	}
+	return fmt.Sprintf("up to %d chunks", w.Chunks)
+}
+
 // prove puts what is known about a point in a sentence.
-func (pt *Point) prove(w Walk) string {
+func (pt *Point) prove(tried string) string {
 	if pt.Optimal {
 		return fmt.Sprintf("meets the bound of %s rounds a chunk", big.NewRat(int64(pt.Rounds), int64(pt.Chunks)).RatString())
 	}
 	if len(pt.Refuted) == 0 {
-		return fmt.Sprintf("no smaller R/C is possible in %d steps with up to %d chunks", pt.Steps, w.Chunks)
+		return fmt.Sprintf("no smaller R/C is possible in %d steps with %s", pt.Steps, tried)
 	}
 	count, seconds := map[string]int{}, map[string]float64{}
 	var by, open []string
@@ -248,7 +257,7 @@ func (pt *Point) prove(w Walk) string {
 	for i, b := range by {
 		by[i] = fmt.Sprintf("%d by %s in %.2f s", count[b], b, seconds[b])
 	}
-	text := fmt.Sprintf("smaller R/C in %d steps with up to %d chunks refuted: %s", pt.Steps, w.Chunks, strings.Join(by, ", "))
+	text := fmt.Sprintf("smaller R/C in %d steps with %s refuted: %s", pt.Steps, tried, strings.Join(by, ", "))
 	if len(open) > 0 {
 		text = fmt.Sprintf("not proved: %s not settled in time, %d not asked; %s", strings.Join(open, " "), pt.Skipped, text)
 	}
