@@ -3,9 +3,7 @@ package route
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -181,18 +179,13 @@ func reverse(links map[[2]int]int) map[[2]int]int {
 // dualOf names what is spread where a collective collects.
 var dualOf = map[string]string{"reduce": "broadcast", "reducescatter": "allgather"}
 
-// TestBruteForce asks random small queries of each solver, and of nobody.
+// TestBruteForce asks random small queries of each solver, and of nobody: as many
+// as -rapid.checks says.
 func TestBruteForce(t *testing.T) {
-	most := 100
-	if n, err := strconv.Atoi(os.Getenv("COLLTUNE_LONG")); err == nil && n > 0 {
-		most = 3000
-	}
 	each(t, func(t *testing.T, s *constraints.Solvers) {
-		count, found, open := 0, 0, 0
+		count, found, open, solved := 0, 0, 0, 0
 		rapid.Check(t, func(t *rapid.T) {
-			if count++; count > most {
-				return
-			}
+			count++
 			ranks, switches, links := drawn(t)
 			name := rapid.SampledFrom([]string{"broadcast", "allgather", "gather", "scatter", "alltoall", "alltonext", "sendrecv", "reduce", "reducescatter"}).Draw(t, "collective")
 			root := 0
@@ -228,6 +221,9 @@ func TestBruteForce(t *testing.T) {
 				open++
 				return
 			}
+			if a.By != Bound {
+				solved++
+			}
 			want := unsat
 			if routed {
 				want = sat
@@ -237,8 +233,135 @@ func TestBruteForce(t *testing.T) {
 				t.Fatalf("%s with %d chunks on %v in %d steps of %d rounds: %v by %s (%s), want %v", name, spec.Chunks, links, steps, q.Rounds, a.Status, a.By, a.Detail, want)
 			}
 		})
-		if asked := min(count, most) - open; found < 5 || asked-found < 5 {
+		t.Logf("%d queries settled, %d of them with a routing, %d by a solver", count-open, found, solved)
+		if asked := count - open; found < 5 || asked-found < 5 {
 			t.Errorf("%d of %d queries had a routing: too few of one kind to mean much", found, asked)
+		}
+	})
+}
+
+// sums answers a query of sums wanted everywhere by trying everything: each rank
+// keeps what it has of a chunk, takes another's, or adds what others have that
+// has nothing in common with it.
+type sums struct {
+	top   *topologies.Topology
+	ranks int
+	unit  int64
+	seen  map[string]bool
+	work  int // choices left to try
+}
+
+func (b *sums) from(state []uint8, steps, rounds int) bool {
+	done := true
+	for _, has := range state {
+		done = done && has == 1<<b.ranks-1
+	}
+	if done || steps == 0 {
+		return done
+	}
+	key := fmt.Sprint(state, steps, rounds)
+	if b.seen[key] {
+		return false
+	}
+	b.seen[key] = true
+	for r := rounds - steps + 1; r >= 1; r-- {
+		if b.choose(state, slices.Clone(state), 0, map[int]int64{}, r, steps, rounds) {
+			return true
+		}
+	}
+	return false
+}
+
+// choose decides what place at, a chunk of a rank, becomes in this step.
+func (b *sums) choose(before, after []uint8, at int, load map[int]int64, r, steps, rounds int) bool {
+	if b.work--; b.work <= 0 {
+		return false
+	}
+	if at == len(before) {
+		return b.from(after, steps-1, rounds-r)
+	}
+	item, to := at/b.ranks, at%b.ranks
+	// from: bits of the ranks it gets something from; put: it replaces.
+	for from := range 1 << b.ranks {
+		for _, put := range []bool{false, true} {
+			value, fits, used := before[at], true, []int(nil)
+			if put {
+				value = 0
+			}
+			for u := range b.ranks {
+				if from>>u&1 == 0 || !fits {
+					continue
+				}
+				path, ok := b.top.Path(u, to)
+				other := before[item*b.ranks+u]
+				if fits = ok && value&other == 0 && (!put || value == 0); !fits {
+					break
+				}
+				value |= other
+				for _, e := range path.Edges {
+					load[e]++
+					used = append(used, e)
+					fits = fits && load[e] <= int64(b.top.Edges[e].Bandwidth)/b.unit*int64(r)
+				}
+			}
+			if fits && (!put || from != 0) {
+				after[at] = value
+				if b.choose(before, after, at+1, load, r, steps, rounds) {
+					return true
+				}
+				after[at] = before[at]
+			}
+			for _, e := range used {
+				load[e]--
+			}
+		}
+	}
+	return false
+}
+
+// TestBruteForceSums asks random small allreduces of each solver, and of nobody.
+func TestBruteForceSums(t *testing.T) {
+	each(t, func(t *testing.T, s *constraints.Solvers) {
+		found, none, solved := 0, 0, 0
+		rapid.Check(t, func(t *rapid.T) {
+			ranks, switches, links := drawn(t)
+			chunks, steps := rapid.IntRange(1, 2).Draw(t, "chunks"), rapid.IntRange(1, 3).Draw(t, "steps")
+			c, err := collective.New(collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: chunks})
+			if err != nil {
+				t.Fatal(err)
+			}
+			q := Query{Topology: system(ranks, switches, links), Collective: c, Steps: steps, Rounds: steps + rapid.IntRange(0, 2).Draw(t, "more"), Unit: gb}
+			a, err := Find(context.Background(), s, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var state []uint8
+			for range chunks {
+				for r := range ranks {
+					state = append(state, 1<<r)
+				}
+			}
+			b := &sums{top: q.Topology, ranks: ranks, unit: gb, seen: map[string]bool{}, work: 1 << 15}
+			want := unsat
+			switch routed := b.from(state, steps, q.Rounds); {
+			case routed:
+				want = sat
+				found++
+			case b.work <= 0:
+				return // too much to try
+			default:
+				none++
+			}
+			if a.By != Bound {
+				solved++
+			}
+			if a.Status != want {
+				t.Fatalf("%d chunks on %v in %d steps of %d rounds: %v by %s (%s), want %v", chunks, links, steps, q.Rounds, a.Status, a.By, a.Detail, want)
+			}
+		})
+		t.Logf("%d queries with a routing, %d without, %d by a solver", found, none, solved)
+		if found < 5 || none < 5 {
+			t.Errorf("%d with a routing, %d without: too few of one kind to mean much", found, none)
 		}
 	})
 }
