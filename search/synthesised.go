@@ -8,6 +8,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/route"
 	"github.com/colltune/colltune/constraints/trees"
 )
@@ -79,6 +80,12 @@ func (e *enumeration) synthesise(ctx context.Context) error {
 			continue
 		}
 		for _, f := range found {
+			// Found on the topology; checked on it all the same, by code that
+			// shares nothing with what found it.
+			if refused := constraints.CheckRouting(f.program, p.Topology); len(refused) > 0 {
+				e.refuse(candidateName(c.name, f.params, 0), NoLink, refused[0].Detail)
+				continue
+			}
 			e.draft(c.name, "synthesised", f.params, f.program)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/msccl"
+	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -56,7 +57,7 @@ func passOptions(cmd *cobra.Command, o *compiler.Options) (*dumps, error) {
 	o.Disable, _ = cmd.Flags().GetStringSlice("disable-pass")
 	for _, p := range o.Disable {
 		if !slices.Contains(passNames(), p) {
-			return nil, usagef("--disable-pass %q%s: want some of %s", p, didYouMean(p, passNames()), strings.Join(passNames(), ", "))
+			return nil, usagef("--disable-pass %q%s: want some of %s", p, script.DidYouMean(p, passNames()), strings.Join(passNames(), ", "))
 		}
 	}
 	if flagValue(cmd, "to") == "msccl-xml" {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
@@ -28,7 +29,7 @@ func (c *choice) Set(s string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("want one of %s%s", strings.Join(c.of, ", "), didYouMean(s, c.of))
+	return fmt.Errorf("want one of %s%s", strings.Join(c.of, ", "), script.DidYouMean(s, c.of))
 }
 
 // choiceFlag adds a flag whose values are known, to help and completion too.
@@ -139,7 +140,7 @@ func collectiveName(cmd *cobra.Command, more ...string) (string, error) {
 	}
 	plain := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(written))
 	if !slices.Contains(names, plain) {
-		return "", usagef("unknown collective %q%s: want one of %s", written, didYouMean(plain, names), strings.Join(names, ", "))
+		return "", usagef("unknown collective %q%s: want one of %s", written, script.DidYouMean(plain, names), strings.Join(names, ", "))
 	}
 	return plain, nil
 }

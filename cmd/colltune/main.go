@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/internal/child"
 )
@@ -141,7 +142,7 @@ func group(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
-	return usagef("unknown command %q for %s%s: want one of %s", args[0], cmd.CommandPath(), didYouMean(args[0], names), strings.Join(names, ", "))
+	return usagef("unknown command %q for %s%s: want one of %s", args[0], cmd.CommandPath(), script.DidYouMean(args[0], names), strings.Join(names, ", "))
 }
 
 // flagError adds to pflag's words which flag was meant.
@@ -156,7 +157,7 @@ func flagError(cmd *cobra.Command, err error) error {
 			names = append(names, "--"+f.Name)
 		}
 	})
-	return usagef("%w%s; see %s --help", err, didYouMean("--"+unknown.GetSpecifiedName(), names), cmd.CommandPath())
+	return usagef("%w%s; see %s --help", err, script.DidYouMean("--"+unknown.GetSpecifiedName(), names), cmd.CommandPath())
 }
 
 // verbose tells whether -v was given.

@@ -14,6 +14,8 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/search"
+
+	"github.com/colltune/colltune/compiler/script"
 )
 
 func TestExitCodes(t *testing.T) {
@@ -64,11 +66,14 @@ func TestSheetForms(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
+func TestDidYouMean(t *testing.T) {
 	words := []string{"search", "resume", "results", "export"}
 	for written, want := range map[string]string{"serach": "search", "result": "results", "Search": "search", "zzz": "", "": "", strings.Repeat("x", 1000): ""} {
-		if got := nearest(written, words); got != want {
-			t.Errorf("%.10s: nearest %q, want %q", written, got, want)
+		if want != "" {
+			want = " (did you mean " + want + "?)"
+		}
+		if got := script.DidYouMean(written, words); got != want {
+			t.Errorf("%.10s: %q, want %q", written, got, want)
 		}
 	}
 }

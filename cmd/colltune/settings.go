@@ -12,6 +12,8 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/colltune/colltune/compiler/script"
 )
 
 // A flag that isn't given takes its value from COLLTUNE_NAME in the
@@ -155,7 +157,7 @@ func readSettings(path string, known []string) (map[string]setting, error) {
 	all := map[string]setting{}
 	for key, v := range raw {
 		where := fmt.Sprintf("%s:%d: %s", path, lineOf(string(text), key), key)
-		if nearest := didYouMean(key, known); !contains(known, key) {
+		if nearest := script.DidYouMean(key, known); !contains(known, key) {
 			return nil, fmt.Errorf("%s: unknown key%s: want the long name of a flag", where, nearest)
 		}
 		s, err := flagValues(v)

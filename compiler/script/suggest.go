@@ -21,7 +21,7 @@ func DidYouMean(name string, names []string) string {
 // their neighbour to make a into b.
 func distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
-		return 64
+		return len(a) + len(b) // nobody meant that
 	}
 	before, last, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
