@@ -98,6 +98,9 @@ func (m *machine) chooseModel(asked string) error {
 	if m.model == nil {
 		return fmt.Errorf("it does not say what GPUs these are: want --gpu with one of %s", strings.Join(ModelNames(), ", "))
 	}
+	if m.model.speed == "" && (len(m.links) > 0 || slices.Max(append([]int{0}, m.hub...)) > 0) {
+		return fmt.Errorf("its GPUs are joined by links of their own, which %s has not: want --gpu with one that has", m.model.name)
+	}
 	if m.sms == 0 {
 		m.sms = m.model.sms
 	}
