@@ -3,6 +3,7 @@ package compiler
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/colltune/colltune/compiler/ir"
@@ -81,6 +82,10 @@ func Compile(p *lang.Program, o Options) (*Result, error) {
 	skip, err := o.complete()
 	if err != nil {
 		return nil, err
+	}
+	if remote := func(op lang.Op) bool { return op.Src.Rank != op.Dst.Rank }; o.Instances > o.MaxChannels && slices.ContainsFunc(p.Ops, remote) {
+		// Told before anything is replicated: that could take minutes.
+		return nil, fmt.Errorf("channels: %d instances, each on channels of its own: the limit is %d", o.Instances, o.MaxChannels)
 	}
 	return (&unit{in: p, opt: o}).compile(0, skip)
 }
