@@ -20,13 +20,13 @@ func pair() *Program {
 		return GPU{Threadblocks: []Threadblock{{
 			Send: int(peer), Recv: int(peer),
 			Steps: []Step{
-				{Op: Send, Count: 1, Src: Loc{collective.In, other}},
-				{Op: RecvReduceCopySend, Count: 1, Src: Loc{collective.In, mine}, Dst: Loc{collective.In, mine}},
-				{Op: Recv, Count: 1, Dst: Loc{collective.In, other}, HasDep: true},
+				{Op: Send, Count: 1, Src: Loc{Buf: collective.In, Off: other}},
+				{Op: RecvReduceCopySend, Count: 1, Src: Loc{Buf: collective.In, Off: mine}, Dst: Loc{Buf: collective.In, Off: mine}},
+				{Op: Recv, Count: 1, Dst: Loc{Buf: collective.In, Off: other}, HasDep: true},
 			},
 		}, {
 			Send: -1, Recv: -1, Channel: 1,
-			Steps: []Step{{Op: Copy, Count: 2, Src: Loc{collective.In, 0}, Dst: Loc{collective.Scratch, 0}, Deps: []Dep{{0, 2}}}},
+			Steps: []Step{{Op: Copy, Count: 2, Src: Loc{Buf: collective.In, Off: 0}, Dst: Loc{Buf: collective.Scratch, Off: 0}, Deps: []Dep{{0, 2}}}},
 		}}, Scratch: 2}
 	}
 	return &Program{
@@ -76,7 +76,8 @@ func drawProgram(t *rapid.T) *Program {
 	small := rapid.Int32Range(0, 300)
 	loc := func(used bool) (l Loc) {
 		if used {
-			l = Loc{collective.Buffer(rapid.IntRange(0, 2).Draw(t, "buffer")), small.Draw(t, "offset")}
+			l = Loc{Buf: collective.Buffer(rapid.IntRange(0, 2).Draw(t, "buffer")), Off: small.Draw(t, "offset"),
+				Stride: rapid.SampledFrom([]int32{0, 0, 2, 3, 50}).Draw(t, "stride")}
 		}
 		return l
 	}
@@ -101,6 +102,7 @@ func drawProgram(t *rapid.T) *Program {
 					Op: op, HasDep: rapid.Bool().Draw(t, "hasdep"), Count: small.Draw(t, "count"),
 					Src: loc(op.ReadsSrc()), Dst: loc(op.WritesDst()),
 				}
+				s.Src, s.Dst = s.Src.Of(s.Count), s.Dst.Of(s.Count)
 				for range rapid.IntRange(0, 3).Draw(t, "deps") {
 					s.Deps = append(s.Deps, Dep{small.Draw(t, "tb"), small.Draw(t, "step")})
 				}
@@ -249,7 +251,7 @@ func large(n int) *Program {
 	p := pair()
 	steps := make([]Step, n)
 	for i := range steps {
-		steps[i] = Step{Op: RecvCopySend, Count: 1, Dst: Loc{collective.In, int32(i % 64)}}
+		steps[i] = Step{Op: RecvCopySend, Count: 1, Dst: Loc{Buf: collective.In, Off: int32(i % 64)}}
 		if i%4 == 0 {
 			steps[i].Deps = []Dep{{0, int32(i)}}
 		}

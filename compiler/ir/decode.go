@@ -183,6 +183,7 @@ func (d *decoder) step(s *Step) error {
 		}
 		return err
 	})
+	s.Src, s.Dst = s.Src.Of(s.Count), s.Dst.Of(s.Count)
 	if err == nil && (src != s.Op.ReadsSrc() || dst != s.Op.WritesDst()) {
 		d.pos = start
 		err = d.errorf("%s with src %t and dst %t: want %t and %t", s.Op, src, dst, s.Op.ReadsSrc(), s.Op.WritesDst())
@@ -206,7 +207,7 @@ func (d *decoder) op() (Op, error) {
 	return 0, d.errorf("op %q: want one of %s", name, opNames())
 }
 
-// loc reads ["in",3].
+// loc reads ["in",3], or with a stride ["in",3,8].
 func (d *decoder) loc() (l Loc, err error) {
 	if err = d.punct('['); err != nil {
 		return l, err
@@ -235,6 +236,13 @@ func (d *decoder) loc() (l Loc, err error) {
 		return l, err
 	}
 	l.Off = int32(n)
+	if d.next() == ',' {
+		d.pos++
+		if n, err = d.integer(1, math.MaxInt32); err != nil {
+			return l, err
+		}
+		l.Stride = int32(n)
+	}
 	return l, d.punct(']')
 }
 

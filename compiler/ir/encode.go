@@ -28,8 +28,9 @@ const Schema = "colltune.ir/v1"
 //	]}
 //	]},
 //
-// A count of 1, a step nobody waits for, no waits, no name and no comment are
-// left out, as is a place the instruction does not use. Equal programs give
+// A place is a buffer, its first chunk and, where the chunks do not lie side by
+// side, their stride. A count of 1, a step nobody waits for, no waits, no name
+// and no comment are left out, as is a place the instruction does not use. Equal programs give
 // equal bytes.
 func Encode(w io.Writer, p *Program) error {
 	e := encoder{w: bufio.NewWriterSize(w, 1<<16)}
@@ -116,6 +117,13 @@ func (e *encoder) step(s *Step) error {
 		b = append(b, l.loc.Buf.String()...)
 		b = append(b, '"', ',')
 		b = strconv.AppendInt(b, int64(l.loc.Off), 10)
+		if l.loc.Stride < 0 {
+			return fmt.Errorf("stride %d: want 1 or more", l.loc.Stride)
+		}
+		if !l.loc.Contiguous(s.Count) {
+			b = append(b, ',')
+			b = strconv.AppendInt(b, int64(l.loc.Stride), 10)
+		}
 		b = append(b, ']')
 	}
 	if s.Count != 1 {

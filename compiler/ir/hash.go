@@ -14,6 +14,14 @@ func (p *Program) Hash() string {
 	h := sha256.New()
 	buf := make([]byte, 0, 1<<16)
 	put := func(n int) { buf = binary.AppendVarint(buf, int64(n)) }
+	place := func(l Loc, count int32) {
+		if l.Contiguous(count) {
+			put(int(l.Off)<<2 | int(l.Buf))
+			return
+		}
+		put(int(l.Off)<<2 | 3) // no buffer: what follows is the stride's, with the buffer
+		put(int(l.Stride)<<2 | int(l.Buf))
+	}
 
 	put(Version)
 	spec, _ := json.Marshal(p.Collective) // of numbers and strings: never fails
@@ -39,10 +47,10 @@ func (p *Program) Hash() string {
 				put(int(st.Op)<<1 | flag)
 				put(int(st.Count))
 				if st.Op.ReadsSrc() {
-					put(int(st.Src.Off)<<2 | int(st.Src.Buf))
+					place(st.Src, st.Count)
 				}
 				if st.Op.WritesDst() {
-					put(int(st.Dst.Off)<<2 | int(st.Dst.Buf))
+					place(st.Dst, st.Count)
 				}
 				put(len(st.Deps))
 				for _, d := range st.Deps {

@@ -69,12 +69,6 @@ func (o Op) WritesDst() bool { return ops[o].writesDst }
 // Reduces tells whether the step combines two values.
 func (o Op) Reduces() bool { return ops[o].reduces }
 
-// Loc is a run of Step.Count chunks of a local buffer, from Off.
-type Loc struct {
-	Buf collective.Buffer
-	Off int32
-}
-
 // Dep is a step of another threadblock of the same GPU to wait for: it, or any
 // later flagged step of that threadblock in the same tile, will do.
 type Dep struct {

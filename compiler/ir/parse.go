@@ -281,30 +281,40 @@ func (s *Step) placesOf(words []string) ([]string, error) {
 	return words, nil
 }
 
-// ParsePlace reads a place as Print writes it: in[3], or out[4:8] of 4 chunks.
+// ParsePlace reads a place as Print writes it: in[3], out[4:8] of 4 chunks, or
+// sc[0:13:4] of the 4 chunks 0, 4, 8 and 12.
 func ParsePlace(text string) (at Loc, count int32, err error) {
 	name, rest, ok := strings.Cut(text, "[")
 	rest, ok2 := strings.CutSuffix(rest, "]")
 	buf := slices.IndexFunc([]collective.Buffer{collective.In, collective.Out, collective.Scratch},
 		func(b collective.Buffer) bool { return b.String() == name })
-	if !ok || !ok2 || buf < 0 {
-		return at, 0, fmt.Errorf("place %.20q: want in, out or sc, and [N] or [N:N]", text)
+	fields := strings.Split(rest, ":")
+	if !ok || !ok2 || buf < 0 || len(fields) > 3 {
+		return at, 0, fmt.Errorf("place %.20q: want in, out or sc, and [N], [N:N] or [N:N:N]", text)
 	}
-	from, to, several := strings.Cut(rest, ":")
-	first, err := number(from, math.MaxInt32-1)
+	first, err := number(fields[0], math.MaxInt32-1)
 	if err != nil {
 		return at, 0, err
 	}
-	end := first + 1
-	if several {
-		if end, err = number(to, math.MaxInt32); err != nil {
+	end, stride := first+1, 1
+	if len(fields) > 1 {
+		if end, err = number(fields[1], math.MaxInt32); err != nil {
 			return at, 0, err
 		}
 		if end < first {
 			return at, 0, fmt.Errorf("place %.20q: want an end that is not before its beginning", text)
 		}
 	}
-	return Loc{Buf: collective.Buffer(buf), Off: int32(first)}, int32(end - first), nil
+	if len(fields) > 2 {
+		if stride, err = number(fields[2], math.MaxInt32); err != nil {
+			return at, 0, err
+		}
+		if stride == 0 {
+			return at, 0, fmt.Errorf("place %.20q: want a stride of at least 1", text)
+		}
+	}
+	count = int32((end - first + stride - 1) / stride)
+	return Loc{Buf: collective.Buffer(buf), Off: int32(first), Stride: int32(stride)}.Of(count), count, nil
 }
 
 // ParseOp finds an instruction by its short name.

@@ -14,7 +14,7 @@ import (
 //	    0 s    in[0]
 //	    1 rrc  in[1]                 waits 1.0 flagged
 //
-// A place is buffer[first:end]; "waits 1.0" is for threadblock 1's step 0, and
+// A place is buffer[first:end], or buffer[first:end:stride]; "waits 1.0" is for threadblock 1's step 0, and
 // a flagged step is one that another waits for. Where an instruction reads and
 // writes the same chunks they are named once.
 func Print(w io.Writer, p *Program) error {
@@ -50,12 +50,12 @@ func Print(w io.Writer, p *Program) error {
 func (s *Step) String() string {
 	places := ""
 	switch {
-	case s.Op.ReadsSrc() && s.Op.WritesDst() && s.Src != s.Dst:
-		places = s.place(s.Src) + " → " + s.place(s.Dst)
+	case s.Op.ReadsSrc() && s.Op.WritesDst() && s.Src.Of(s.Count) != s.Dst.Of(s.Count):
+		places = s.Src.Place(s.Count) + " → " + s.Dst.Place(s.Count)
 	case s.Op.ReadsSrc():
-		places = s.place(s.Src)
+		places = s.Src.Place(s.Count)
 	case s.Op.WritesDst():
-		places = s.place(s.Dst)
+		places = s.Dst.Place(s.Count)
 	}
 	text := fmt.Sprintf("%-4s %s", s.Op, places)
 	for i, d := range s.Deps {
@@ -70,10 +70,14 @@ func (s *Step) String() string {
 	return text
 }
 
-// place is the run of chunks at l that the step reads or writes.
-func (s *Step) place(l Loc) string {
-	if s.Count == 1 {
+// Place is count chunks at l as Print writes them: in[3], out[4:8], or with a
+// stride sc[0:13:4], which is 0, 4, 8 and 12.
+func (l Loc) Place(count int32) string {
+	switch {
+	case count == 1:
 		return fmt.Sprintf("%v[%d]", l.Buf, l.Off)
+	case l.Contiguous(count):
+		return fmt.Sprintf("%v[%d:%d]", l.Buf, l.Off, int64(l.Off)+int64(count))
 	}
-	return fmt.Sprintf("%v[%d:%d]", l.Buf, l.Off, int64(l.Off)+int64(s.Count))
+	return fmt.Sprintf("%v[%d:%d:%d]", l.Buf, l.Off, l.End(count), l.Stride)
 }

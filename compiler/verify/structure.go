@@ -186,6 +186,10 @@ func (c *checker) place(g, t, i int, verb string, l ir.Loc, count int32) {
 		c.r.at(Malformed, Error, g, t, i, "%s buffer %d: want in, out or sc", verb, l.Buf)
 		return
 	}
+	if !l.Contiguous(count) {
+		c.r.at(Limit, Error, g, t, i, "%s %s: a stride is not verified", verb, l.Place(count))
+		return
+	}
 	size := c.p.GPUs[g].Scratch
 	if l.Buf != collective.Scratch {
 		size = c.col.BufferChunks(g, l.Buf)
