@@ -66,8 +66,8 @@ func TestStrideIsWrittenWhereItMatters(t *testing.T) {
 		t.Errorf("no stride in\n%s", text)
 	}
 	for _, c := range []struct{ from, to, want string }{
-		{`["sc",0,2]`, `["sc",0,0]`, "want 1 to 2147483647"},
-		{`["sc",0,2]`, `["sc",0,2,1]`, `want ']'`},
+		{`["sc",0,2]`, `["sc",0,0]`, "want a whole number from 1 to 2147483647"},
+		{`["sc",0,2]`, `["sc",0,2,1]`, `',' where ']' is wanted`},
 	} {
 		if _, err := Decode(strings.NewReader(strings.Replace(text, c.from, c.to, 1))); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", c.to, err, c.want)
