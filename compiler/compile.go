@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,6 +39,10 @@ type Options struct {
 	// CallPerChunk makes a step of count c fill c slots rather than one: what
 	// a runtime does at sizes where a slot has room for no more than a chunk.
 	CallPerChunk bool
+
+	// Context stops a compilation before its next pass once it is done; nil
+	// never is.
+	Context context.Context
 
 	// Disable names optional passes to leave out.
 	Disable []string
@@ -125,6 +130,9 @@ func (u *unit) compile(first int, skip map[string]bool) (*Result, error) {
 	o, res := u.opt, &Result{}
 	for i := first; i < len(passes); i++ {
 		pass := &passes[i]
+		if o.Context != nil && o.Context.Err() != nil {
+			return nil, fmt.Errorf("stopped before pass %s: %w", pass.name, o.Context.Err())
+		}
 		if !skip[pass.name] {
 			start := time.Now()
 			if err := pass.run(u); err != nil {

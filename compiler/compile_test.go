@@ -1,6 +1,8 @@
 package compiler
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -63,5 +65,20 @@ func TestBlockedInstancesNeverMeet(t *testing.T) {
 	one, blocked, interleaved := waits(Options{}), waits(Options{Instances: 4, Blocked: true}), waits(Options{Instances: 4})
 	if blocked != 4*one || interleaved <= blocked {
 		t.Errorf("%d waits, of 4 instances %d blocked and %d interleaved: want 4 times as many, and more", one, blocked, interleaved)
+	}
+}
+
+// TestStopsBetweenPasses: a context that ends while a pass runs keeps the next
+// one from beginning, and the error is the context's.
+func TestStopsBetweenPasses(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var ran []string
+	_, err := Compile(ringAllReduce(4, 1), Options{Context: ctx, DumpAfter: "all", Dump: func(pass, _ string) {
+		if ran = append(ran, pass); len(ran) == 2 {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) || len(ran) != 2 {
+		t.Errorf("ran %v, then %v: want two passes, and the context's error", ran, err)
 	}
 }

@@ -39,7 +39,7 @@ func (e *enumeration) build(ctx context.Context) error {
 	for _, d := range e.drafts {
 		group.Go(func() (err error) {
 			if err = ctx.Err(); err == nil {
-				d.built, err = e.compile(d)
+				d.built, err = e.compile(ctx, d)
 			}
 			return err
 		})
@@ -52,13 +52,16 @@ func (e *enumeration) build(ctx context.Context) error {
 
 // compile makes a draft into verified IR. Each check costs more than the one
 // before it: what can be refused cheaply is.
-func (e *enumeration) compile(d *draft) (*built, error) {
+func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 	p := e.problem
-	options := compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology)}
-	if r := d.routing.beyond(d.instances, options.MaxChannels, p.Topology.MinSMs()); r != nil {
-		return &built{refusal: r}, nil
+	options := compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology), Context: ctx}
+	if r := d.routing.beyond(ctx, d.instances, options.MaxChannels, p.Topology.MinSMs()); r != nil {
+		return &built{refusal: r}, ctx.Err()
 	}
 	result, err := compiler.Compile(d.routing.program, options)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return &built{refusal: &Refusal{Reason: Uncompiled, Detail: err.Error()}}, nil
 	}
@@ -67,6 +70,9 @@ func (e *enumeration) compile(d *draft) (*built, error) {
 		// each can share one, and then are done in turn.
 		options.MaxThreadblocks = sms
 		if result, err = compiler.Compile(d.routing.program, options); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			return &built{refusal: &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("%d threadblocks on a GPU of %d SMs: %v", n, sms, err)}}, nil
 		}
 	}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
@@ -22,7 +23,7 @@ type routing struct {
 
 // beyond refuses a number of instances that takes more channels or threadblocks
 // than there are; nil where that must be seen by compiling.
-func (r *routing) beyond(instances, channels, sms int) *Refusal {
+func (r *routing) beyond(ctx context.Context, instances, channels, sms int) *Refusal {
 	if instances == 1 {
 		return nil
 	}
@@ -31,7 +32,7 @@ func (r *routing) beyond(instances, channels, sms int) *Refusal {
 	}
 	r.once.Do(func() {
 		var result *compiler.Result
-		result, r.err = compiler.Compile(r.program, compiler.Options{MaxChannels: channels})
+		result, r.err = compiler.Compile(r.program, compiler.Options{MaxChannels: channels, Context: ctx})
 		if r.err != nil {
 			return
 		}

@@ -22,8 +22,25 @@ type Space struct {
 }
 
 // Enumerate makes the space of a problem, of all its placements. It needs no
-// executor.
+// executor. Once ctx is done it returns within a moment, whatever it is at.
 func Enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
+	return leave(ctx, func(say func(func())) (*Space, error) {
+		return everywhere(ctx, p, o.saying(say))
+	})
+}
+
+// saying are options whose callbacks are called by say.
+func (o Options) saying(say func(func())) Options {
+	if refused := o.Refused; refused != nil {
+		o.Refused = func(r Refusal) { say(func() { refused(r) }) }
+	}
+	if notice := o.Notice; notice != nil {
+		o.Notice = func(s string) { say(func() { notice(s) }) }
+	}
+	return o
+}
+
+func everywhere(ctx context.Context, p Problem, o Options) (*Space, error) {
 	var all Space
 	for _, one := range p.placements() {
 		s, err := enumerate(ctx, one, o)
