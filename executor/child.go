@@ -82,33 +82,13 @@ func (c *child) connect(ctx context.Context, within time.Duration) (Description,
 	if err != nil {
 		return Description{}, fmt.Errorf("describe: %s", status.Convert(err).Message())
 	}
-	return Description{
-		Name:          d.Name,
-		Version:       d.Version,
-		Deterministic: d.Deterministic,
-		MaxRanks:      int(d.MaxRanks),
-		Protocols:     d.Protocols,
-		DTypes:        d.Dtypes,
-		Operations:    d.Operations,
-		Fingerprint:   d.Fingerprint,
-	}, nil
+	return receiveDescription(d), nil
 }
 
 // run runs one trial, loading what it needs first. Its errors are a CrashError,
 // a TimeoutError, the context's, or the executor's own answer.
 func (c *child) run(ctx context.Context, t Trial, program, topology string, o HostOptions) (Measurement, error) {
-	request := &protocol.RunRequest{
-		Program:   program,
-		Topology:  topology,
-		Bytes:     t.Bytes,
-		Protocol:  t.Protocol.String(),
-		TileBytes: t.TileBytes,
-		Dtype:     t.DType,
-		Op:        t.Op,
-		Iters:     int32(t.Iters),
-		Warmup:    int32(t.Warmup),
-		Seed:      t.Seed,
-	}
+	request := sendTrial(t, program, topology)
 	// Two rounds more than one: an executor may forget either document while
 	// the other is sent.
 	for round := 0; ; round++ {
@@ -135,7 +115,7 @@ func (c *child) load(ctx context.Context, t Trial, program, topology string, o H
 		{protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, topology, func() ([]byte, error) { return t.Topology.Encode(), nil }},
 		{protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, program, func() ([]byte, error) { return encodeProgram(t.Program) }},
 	} {
-		if c.loaded[d.hash] {
+		if c.loaded[d.hash] || d.kind == protocol.DocumentKind_DOCUMENT_KIND_PROGRAM && t.Program == nil {
 			continue
 		}
 		b, err := d.encode()

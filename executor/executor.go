@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/topologies"
 )
@@ -17,21 +18,15 @@ type Executor interface {
 	Run(ctx context.Context, t Trial) (Measurement, error)
 }
 
-// Description is a back end's traits.
-type Description struct {
-	Name          string            `json:"name"`
-	Version       string            `json:"version"`
-	Deterministic bool              `json:"deterministic"` // the same trial gives the same times
-	MaxRanks      int               `json:"max_ranks"`     // 0: no limit
-	Protocols     []string          `json:"protocols"`
-	DTypes        []string          `json:"dtypes"`
-	Operations    []string          `json:"operations"`  // reduction operators
-	Fingerprint   map[string]string `json:"fingerprint"` // what a measurement depends on: version, device, driver, calibration
-}
-
-// Trial is one program at one size with one set of knobs.
+// Trial is one program, or one algorithm of the back end's own, at one size with
+// one set of knobs.
 type Trial struct {
-	Program   *ir.Program
+	Program *ir.Program
+	// Native is run where there is no program, and computes Collective, whose
+	// Chunks don't matter: they arrive as 1.
+	Native     *Native
+	Collective collective.Spec
+
 	Topology  *topologies.Topology
 	Bytes     int64 // as nccl-tests prints it
 	Protocol  topologies.Proto

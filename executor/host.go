@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/topologies"
 )
@@ -131,10 +132,13 @@ func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 	if h.closed {
 		return Measurement{}, ErrClosed
 	}
-	if t.Program == nil || t.Topology == nil {
-		return Measurement{}, errors.New("trial without a program or a topology")
+	if err := h.accepts(&t); err != nil {
+		return Measurement{}, err
 	}
-	program, topology := h.programs.get(t.Program), h.topos.get(t.Topology)
+	program, topology := nativeKey(&t), h.topos.get(t.Topology)
+	if t.Program != nil {
+		program = h.programs.get(t.Program)
+	}
 	for tries := 1; ; tries++ {
 		if err := h.o.Quarantine.check(program); err != nil {
 			return Measurement{}, err
@@ -173,6 +177,26 @@ func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 			return Measurement{}, err
 		}
 	}
+}
+
+// accepts refuses a trial that is none, or that the executor's description
+// rules out.
+func (h *Host) accepts(t *Trial) error {
+	switch {
+	case t.Program == nil && t.Native == nil || t.Topology == nil:
+		return errors.New("trial without a program or a topology")
+	case t.Program != nil && t.Native != nil:
+		return fmt.Errorf("trial of a program and of the algorithm %q: want one of them", t.Native.Algorithm)
+	case t.Native != nil:
+		t.Collective.Chunks = 1
+		if _, err := collective.New(t.Collective); err != nil {
+			return err
+		}
+	}
+	if err := h.desc.refuses(t); err != nil {
+		return fmt.Errorf("executor %s: %w: %w", h.command.name, err, ErrUnsupported)
+	}
+	return nil
 }
 
 // sound refuses a measurement that can't be one.

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/colltune/colltune/executor/protocol"
-	"github.com/colltune/colltune/topologies"
 )
 
 // heartbeatEvery is how often a running trial says that it is alive.
@@ -39,16 +38,7 @@ func (s *server) Describe(ctx context.Context, _ *protocol.DescribeRequest) (*pr
 	if err != nil {
 		return nil, statusOf(err)
 	}
-	return &protocol.Description{
-		Name:          d.Name,
-		Version:       d.Version,
-		Deterministic: d.Deterministic,
-		MaxRanks:      int32(d.MaxRanks),
-		Protocols:     d.Protocols,
-		Dtypes:        d.DTypes,
-		Operations:    d.Operations,
-		Fingerprint:   d.Fingerprint,
-	}, nil
+	return sendDescription(d), nil
 }
 
 func (s *server) Load(in grpc.ClientStreamingServer[protocol.LoadRequest, protocol.LoadReply]) error {
@@ -139,30 +129,24 @@ func (s *server) Run(r *protocol.RunRequest, out grpc.ServerStreamingServer[prot
 
 // trial puts the documents back in place of their hashes.
 func (s *server) trial(r *protocol.RunRequest) (Trial, error) {
-	program, topology := s.loaded.get(r.Program), s.loaded.get(r.Topology)
-	if program == nil || program.program == nil {
-		return Trial{}, status.Errorf(codes.NotFound, "program %.12s is not loaded", r.Program)
+	t, err := receiveTrial(r)
+	if err != nil {
+		return Trial{}, status.Error(codes.InvalidArgument, err.Error())
 	}
+	topology := s.loaded.get(r.Topology)
 	if topology == nil || topology.topology == nil {
 		return Trial{}, status.Errorf(codes.NotFound, "topology %.12s is not loaded", r.Topology)
 	}
-	for _, p := range topologies.AllProtocols {
-		if p.String() == r.Protocol {
-			return Trial{
-				Program:   program.program,
-				Topology:  topology.topology,
-				Bytes:     r.Bytes,
-				Protocol:  p,
-				TileBytes: r.TileBytes,
-				DType:     r.Dtype,
-				Op:        r.Op,
-				Iters:     int(r.Iters),
-				Warmup:    int(r.Warmup),
-				Seed:      r.Seed,
-			}, nil
-		}
+	t.Topology = topology.topology
+	if t.Native != nil {
+		return t, nil
 	}
-	return Trial{}, status.Errorf(codes.InvalidArgument, "unknown protocol %q", r.Protocol)
+	program := s.loaded.get(r.Program)
+	if program == nil || program.program == nil {
+		return Trial{}, status.Errorf(codes.NotFound, "program %.12s is not loaded", r.Program)
+	}
+	t.Program = program.program
+	return t, nil
 }
 
 // statusOf gives an implementation's error the code its kind travels under.

@@ -93,14 +93,20 @@ func gpus() []finding {
 	return all
 }
 
+// executors lists what can be started by name, each followed by what it would
+// need, as far as it says.
 func executors() []finding {
 	var all []finding
+	needs := executor.Examine()
 	for _, e := range executor.List() {
 		detail := e.Kind
 		if e.Path != "" {
 			detail += " " + e.Path
 		}
 		all = append(all, finding{"executor " + e.Name, true, detail})
+		for _, f := range needs[e.Name] {
+			all = append(all, finding{e.Name + ": " + f.What, f.Found, f.Detail})
+		}
 	}
 	return all
 }

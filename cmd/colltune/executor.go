@@ -20,7 +20,12 @@ import (
 
 // registerExecutors makes the built-in back ends known, in the host and in the
 // child that becomes one.
-func registerExecutors() { executor.RegisterBuiltin("sim", sim.New) }
+func registerExecutors() {
+	executor.RegisterBuiltin("sim", sim.New)
+	executor.RegisterDoctor("sim", func() []executor.Finding {
+		return []executor.Finding{{What: "needs", Found: true, Detail: "nothing: it is a model, version " + sim.ModelVersion}}
+	})
+}
 
 func executorCommand() *cobra.Command {
 	cmd := &cobra.Command{

@@ -118,17 +118,22 @@ func (*DescribeRequest) Descriptor() ([]byte, []int) {
 }
 
 type Description struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Version       string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
-	Deterministic bool                   `protobuf:"varint,3,opt,name=deterministic,proto3" json:"deterministic,omitempty"`                                                                      // the same trial gives the same times
-	MaxRanks      int32                  `protobuf:"varint,4,opt,name=max_ranks,json=maxRanks,proto3" json:"max_ranks,omitempty"`                                                                // 0: no limit
-	Protocols     []string               `protobuf:"bytes,5,rep,name=protocols,proto3" json:"protocols,omitempty"`                                                                               // LL, LL128, Simple
-	Dtypes        []string               `protobuf:"bytes,6,rep,name=dtypes,proto3" json:"dtypes,omitempty"`                                                                                     // f32, …
-	Operations    []string               `protobuf:"bytes,7,rep,name=operations,proto3" json:"operations,omitempty"`                                                                             // sum, …
-	Fingerprint   map[string]string      `protobuf:"bytes,8,rep,name=fingerprint,proto3" json:"fingerprint,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // all that a measurement depends on
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Name            string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Version         string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
+	Deterministic   bool                   `protobuf:"varint,3,opt,name=deterministic,proto3" json:"deterministic,omitempty"`                                                                      // the same trial gives the same times
+	MaxRanks        int32                  `protobuf:"varint,4,opt,name=max_ranks,json=maxRanks,proto3" json:"max_ranks,omitempty"`                                                                // 0: no limit
+	Protocols       []string               `protobuf:"bytes,5,rep,name=protocols,proto3" json:"protocols,omitempty"`                                                                               // LL, LL128, Simple
+	Dtypes          []string               `protobuf:"bytes,6,rep,name=dtypes,proto3" json:"dtypes,omitempty"`                                                                                     // f32, …
+	Operations      []string               `protobuf:"bytes,7,rep,name=operations,proto3" json:"operations,omitempty"`                                                                             // sum, …
+	Fingerprint     map[string]string      `protobuf:"bytes,8,rep,name=fingerprint,proto3" json:"fingerprint,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // all that a measurement depends on
+	Devices         []string               `protobuf:"bytes,9,rep,name=devices,proto3" json:"devices,omitempty"`                                                                                   // what it runs on, one entry a device
+	MaxThreadblocks int32                  `protobuf:"varint,10,opt,name=max_threadblocks,json=maxThreadblocks,proto3" json:"max_threadblocks,omitempty"`                                          // of a rank; 0: no limit
+	MaxBytes        int64                  `protobuf:"varint,11,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`                                                               // of a trial's size; 0: no limit
+	Native          []*NativeAlgorithm     `protobuf:"bytes,12,rep,name=native,proto3" json:"native,omitempty"`                                                                                    // algorithms of its own
+	NativeOnly      bool                   `protobuf:"varint,13,opt,name=native_only,json=nativeOnly,proto3" json:"native_only,omitempty"`                                                         // it runs no programs, only those
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Description) Reset() {
@@ -217,6 +222,156 @@ func (x *Description) GetFingerprint() map[string]string {
 	return nil
 }
 
+func (x *Description) GetDevices() []string {
+	if x != nil {
+		return x.Devices
+	}
+	return nil
+}
+
+func (x *Description) GetMaxThreadblocks() int32 {
+	if x != nil {
+		return x.MaxThreadblocks
+	}
+	return 0
+}
+
+func (x *Description) GetMaxBytes() int64 {
+	if x != nil {
+		return x.MaxBytes
+	}
+	return 0
+}
+
+func (x *Description) GetNative() []*NativeAlgorithm {
+	if x != nil {
+		return x.Native
+	}
+	return nil
+}
+
+func (x *Description) GetNativeOnly() bool {
+	if x != nil {
+		return x.NativeOnly
+	}
+	return false
+}
+
+// NativeAlgorithm is an algorithm that the executor has of its own, as a
+// communication library has its rings and trees.
+type NativeAlgorithm struct {
+	state         protoimpl.MessageState    `protogen:"open.v1"`
+	Algorithm     string                    `protobuf:"bytes,1,opt,name=algorithm,proto3" json:"algorithm,omitempty"`                                                                         // "auto": the library's own choice
+	Collectives   []string                  `protobuf:"bytes,2,rep,name=collectives,proto3" json:"collectives,omitempty"`                                                                     // none: any
+	Protocols     []string                  `protobuf:"bytes,3,rep,name=protocols,proto3" json:"protocols,omitempty"`                                                                         // none: it chooses, and a trial's is ignored
+	Settings      map[string]*SettingValues `protobuf:"bytes,4,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // what may be set
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NativeAlgorithm) Reset() {
+	*x = NativeAlgorithm{}
+	mi := &file_executor_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NativeAlgorithm) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NativeAlgorithm) ProtoMessage() {}
+
+func (x *NativeAlgorithm) ProtoReflect() protoreflect.Message {
+	mi := &file_executor_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NativeAlgorithm.ProtoReflect.Descriptor instead.
+func (*NativeAlgorithm) Descriptor() ([]byte, []int) {
+	return file_executor_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *NativeAlgorithm) GetAlgorithm() string {
+	if x != nil {
+		return x.Algorithm
+	}
+	return ""
+}
+
+func (x *NativeAlgorithm) GetCollectives() []string {
+	if x != nil {
+		return x.Collectives
+	}
+	return nil
+}
+
+func (x *NativeAlgorithm) GetProtocols() []string {
+	if x != nil {
+		return x.Protocols
+	}
+	return nil
+}
+
+func (x *NativeAlgorithm) GetSettings() map[string]*SettingValues {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+// SettingValues are the values worth trying; the first is the default.
+type SettingValues struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Values        []string               `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SettingValues) Reset() {
+	*x = SettingValues{}
+	mi := &file_executor_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SettingValues) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SettingValues) ProtoMessage() {}
+
+func (x *SettingValues) ProtoReflect() protoreflect.Message {
+	mi := &file_executor_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SettingValues.ProtoReflect.Descriptor instead.
+func (*SettingValues) Descriptor() ([]byte, []int) {
+	return file_executor_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *SettingValues) GetValues() []string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
 type LoadHeader struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          DocumentKind           `protobuf:"varint,1,opt,name=kind,proto3,enum=colltune.executor.v1.DocumentKind" json:"kind,omitempty"`
@@ -228,7 +383,7 @@ type LoadHeader struct {
 
 func (x *LoadHeader) Reset() {
 	*x = LoadHeader{}
-	mi := &file_executor_proto_msgTypes[2]
+	mi := &file_executor_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -240,7 +395,7 @@ func (x *LoadHeader) String() string {
 func (*LoadHeader) ProtoMessage() {}
 
 func (x *LoadHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[2]
+	mi := &file_executor_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -253,7 +408,7 @@ func (x *LoadHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadHeader.ProtoReflect.Descriptor instead.
 func (*LoadHeader) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{2}
+	return file_executor_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *LoadHeader) GetKind() DocumentKind {
@@ -290,7 +445,7 @@ type LoadRequest struct {
 
 func (x *LoadRequest) Reset() {
 	*x = LoadRequest{}
-	mi := &file_executor_proto_msgTypes[3]
+	mi := &file_executor_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -302,7 +457,7 @@ func (x *LoadRequest) String() string {
 func (*LoadRequest) ProtoMessage() {}
 
 func (x *LoadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[3]
+	mi := &file_executor_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -315,7 +470,7 @@ func (x *LoadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadRequest.ProtoReflect.Descriptor instead.
 func (*LoadRequest) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{3}
+	return file_executor_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LoadRequest) GetPart() isLoadRequest_Part {
@@ -367,7 +522,7 @@ type LoadReply struct {
 
 func (x *LoadReply) Reset() {
 	*x = LoadReply{}
-	mi := &file_executor_proto_msgTypes[4]
+	mi := &file_executor_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -379,7 +534,7 @@ func (x *LoadReply) String() string {
 func (*LoadReply) ProtoMessage() {}
 
 func (x *LoadReply) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[4]
+	mi := &file_executor_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -392,28 +547,32 @@ func (x *LoadReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReply.ProtoReflect.Descriptor instead.
 func (*LoadReply) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{4}
+	return file_executor_proto_rawDescGZIP(), []int{6}
 }
 
 type RunRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Program       string                 `protobuf:"bytes,1,opt,name=program,proto3" json:"program,omitempty"`   // hash of a loaded program
-	Topology      string                 `protobuf:"bytes,2,opt,name=topology,proto3" json:"topology,omitempty"` // hash of a loaded topology
-	Bytes         int64                  `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`      // the size as nccl-tests prints it
-	Protocol      string                 `protobuf:"bytes,4,opt,name=protocol,proto3" json:"protocol,omitempty"` // LL, LL128, Simple
-	TileBytes     int64                  `protobuf:"varint,5,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
-	Dtype         string                 `protobuf:"bytes,6,opt,name=dtype,proto3" json:"dtype,omitempty"`
-	Op            string                 `protobuf:"bytes,7,opt,name=op,proto3" json:"op,omitempty"`
-	Iters         int32                  `protobuf:"varint,8,opt,name=iters,proto3" json:"iters,omitempty"`
-	Warmup        int32                  `protobuf:"varint,9,opt,name=warmup,proto3" json:"warmup,omitempty"`
-	Seed          int64                  `protobuf:"varint,10,opt,name=seed,proto3" json:"seed,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Program   string                 `protobuf:"bytes,1,opt,name=program,proto3" json:"program,omitempty"`   // hash of a loaded program
+	Topology  string                 `protobuf:"bytes,2,opt,name=topology,proto3" json:"topology,omitempty"` // hash of a loaded topology
+	Bytes     int64                  `protobuf:"varint,3,opt,name=bytes,proto3" json:"bytes,omitempty"`      // the size as nccl-tests prints it
+	Protocol  string                 `protobuf:"bytes,4,opt,name=protocol,proto3" json:"protocol,omitempty"` // LL, LL128, Simple
+	TileBytes int64                  `protobuf:"varint,5,opt,name=tile_bytes,json=tileBytes,proto3" json:"tile_bytes,omitempty"`
+	Dtype     string                 `protobuf:"bytes,6,opt,name=dtype,proto3" json:"dtype,omitempty"`
+	Op        string                 `protobuf:"bytes,7,opt,name=op,proto3" json:"op,omitempty"`
+	Iters     int32                  `protobuf:"varint,8,opt,name=iters,proto3" json:"iters,omitempty"`
+	Warmup    int32                  `protobuf:"varint,9,opt,name=warmup,proto3" json:"warmup,omitempty"`
+	Seed      int64                  `protobuf:"varint,10,opt,name=seed,proto3" json:"seed,omitempty"`
+	// An algorithm of the executor's own, in place of a program: then program is
+	// empty, and collective says what is computed.
+	Native        *Native     `protobuf:"bytes,11,opt,name=native,proto3" json:"native,omitempty"`
+	Collective    *Collective `protobuf:"bytes,12,opt,name=collective,proto3" json:"collective,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunRequest) Reset() {
 	*x = RunRequest{}
-	mi := &file_executor_proto_msgTypes[5]
+	mi := &file_executor_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -425,7 +584,7 @@ func (x *RunRequest) String() string {
 func (*RunRequest) ProtoMessage() {}
 
 func (x *RunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[5]
+	mi := &file_executor_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -438,7 +597,7 @@ func (x *RunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRequest.ProtoReflect.Descriptor instead.
 func (*RunRequest) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{5}
+	return file_executor_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RunRequest) GetProgram() string {
@@ -511,6 +670,149 @@ func (x *RunRequest) GetSeed() int64 {
 	return 0
 }
 
+func (x *RunRequest) GetNative() *Native {
+	if x != nil {
+		return x.Native
+	}
+	return nil
+}
+
+func (x *RunRequest) GetCollective() *Collective {
+	if x != nil {
+		return x.Collective
+	}
+	return nil
+}
+
+type Native struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Algorithm     string                 `protobuf:"bytes,1,opt,name=algorithm,proto3" json:"algorithm,omitempty"`                                                                         // one the description lists
+	Settings      map[string]string      `protobuf:"bytes,2,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // those not named keep their default
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Native) Reset() {
+	*x = Native{}
+	mi := &file_executor_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Native) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Native) ProtoMessage() {}
+
+func (x *Native) ProtoReflect() protoreflect.Message {
+	mi := &file_executor_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Native.ProtoReflect.Descriptor instead.
+func (*Native) Descriptor() ([]byte, []int) {
+	return file_executor_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Native) GetAlgorithm() string {
+	if x != nil {
+		return x.Algorithm
+	}
+	return ""
+}
+
+func (x *Native) GetSettings() map[string]string {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+// Collective is what an algorithm of the executor's own is to compute.
+type Collective struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // allreduce, …
+	Ranks         int32                  `protobuf:"varint,2,opt,name=ranks,proto3" json:"ranks,omitempty"`
+	Root          int32                  `protobuf:"varint,3,opt,name=root,proto3" json:"root,omitempty"` // broadcast, reduce, gather, scatter
+	InPlace       bool                   `protobuf:"varint,4,opt,name=in_place,json=inPlace,proto3" json:"in_place,omitempty"`
+	Counts        []int64                `protobuf:"varint,5,rep,packed,name=counts,proto3" json:"counts,omitempty"` // the vector forms: units of every rank; none: 1 each
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Collective) Reset() {
+	*x = Collective{}
+	mi := &file_executor_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Collective) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Collective) ProtoMessage() {}
+
+func (x *Collective) ProtoReflect() protoreflect.Message {
+	mi := &file_executor_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Collective.ProtoReflect.Descriptor instead.
+func (*Collective) Descriptor() ([]byte, []int) {
+	return file_executor_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Collective) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Collective) GetRanks() int32 {
+	if x != nil {
+		return x.Ranks
+	}
+	return 0
+}
+
+func (x *Collective) GetRoot() int32 {
+	if x != nil {
+		return x.Root
+	}
+	return 0
+}
+
+func (x *Collective) GetInPlace() bool {
+	if x != nil {
+		return x.InPlace
+	}
+	return false
+}
+
+func (x *Collective) GetCounts() []int64 {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
 type RunEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Event:
@@ -524,7 +826,7 @@ type RunEvent struct {
 
 func (x *RunEvent) Reset() {
 	*x = RunEvent{}
-	mi := &file_executor_proto_msgTypes[6]
+	mi := &file_executor_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -536,7 +838,7 @@ func (x *RunEvent) String() string {
 func (*RunEvent) ProtoMessage() {}
 
 func (x *RunEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[6]
+	mi := &file_executor_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -549,7 +851,7 @@ func (x *RunEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEvent.ProtoReflect.Descriptor instead.
 func (*RunEvent) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{6}
+	return file_executor_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RunEvent) GetEvent() isRunEvent_Event {
@@ -604,7 +906,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_executor_proto_msgTypes[7]
+	mi := &file_executor_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -616,7 +918,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[7]
+	mi := &file_executor_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -629,7 +931,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{7}
+	return file_executor_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Heartbeat) GetProgress() int64 {
@@ -651,7 +953,7 @@ type Measurement struct {
 
 func (x *Measurement) Reset() {
 	*x = Measurement{}
-	mi := &file_executor_proto_msgTypes[8]
+	mi := &file_executor_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -663,7 +965,7 @@ func (x *Measurement) String() string {
 func (*Measurement) ProtoMessage() {}
 
 func (x *Measurement) ProtoReflect() protoreflect.Message {
-	mi := &file_executor_proto_msgTypes[8]
+	mi := &file_executor_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -676,7 +978,7 @@ func (x *Measurement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measurement.ProtoReflect.Descriptor instead.
 func (*Measurement) Descriptor() ([]byte, []int) {
-	return file_executor_proto_rawDescGZIP(), []int{8}
+	return file_executor_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Measurement) GetTimesUs() []float64 {
@@ -712,7 +1014,7 @@ var File_executor_proto protoreflect.FileDescriptor
 const file_executor_proto_rawDesc = "" +
 	"\n" +
 	"\x0eexecutor.proto\x12\x14colltune.executor.v1\"\x11\n" +
-	"\x0fDescribeRequest\"\xea\x02\n" +
+	"\x0fDescribeRequest\"\xac\x04\n" +
 	"\vDescription\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12$\n" +
@@ -723,10 +1025,27 @@ const file_executor_proto_rawDesc = "" +
 	"\n" +
 	"operations\x18\a \x03(\tR\n" +
 	"operations\x12T\n" +
-	"\vfingerprint\x18\b \x03(\v22.colltune.executor.v1.Description.FingerprintEntryR\vfingerprint\x1a>\n" +
+	"\vfingerprint\x18\b \x03(\v22.colltune.executor.v1.Description.FingerprintEntryR\vfingerprint\x12\x18\n" +
+	"\adevices\x18\t \x03(\tR\adevices\x12)\n" +
+	"\x10max_threadblocks\x18\n" +
+	" \x01(\x05R\x0fmaxThreadblocks\x12\x1b\n" +
+	"\tmax_bytes\x18\v \x01(\x03R\bmaxBytes\x12=\n" +
+	"\x06native\x18\f \x03(\v2%.colltune.executor.v1.NativeAlgorithmR\x06native\x12\x1f\n" +
+	"\vnative_only\x18\r \x01(\bR\n" +
+	"nativeOnly\x1a>\n" +
 	"\x10FingerprintEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"n\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa2\x02\n" +
+	"\x0fNativeAlgorithm\x12\x1c\n" +
+	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12 \n" +
+	"\vcollectives\x18\x02 \x03(\tR\vcollectives\x12\x1c\n" +
+	"\tprotocols\x18\x03 \x03(\tR\tprotocols\x12O\n" +
+	"\bsettings\x18\x04 \x03(\v23.colltune.executor.v1.NativeAlgorithm.SettingsEntryR\bsettings\x1a`\n" +
+	"\rSettingsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x129\n" +
+	"\x05value\x18\x02 \x01(\v2#.colltune.executor.v1.SettingValuesR\x05value:\x028\x01\"'\n" +
+	"\rSettingValues\x12\x16\n" +
+	"\x06values\x18\x01 \x03(\tR\x06values\"n\n" +
 	"\n" +
 	"LoadHeader\x126\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\".colltune.executor.v1.DocumentKindR\x04kind\x12\x12\n" +
@@ -736,7 +1055,7 @@ const file_executor_proto_rawDesc = "" +
 	"\x06header\x18\x01 \x01(\v2 .colltune.executor.v1.LoadHeaderH\x00R\x06header\x12\x16\n" +
 	"\x05chunk\x18\x02 \x01(\fH\x00R\x05chunkB\x06\n" +
 	"\x04part\"\v\n" +
-	"\tLoadReply\"\xfb\x01\n" +
+	"\tLoadReply\"\xf3\x02\n" +
 	"\n" +
 	"RunRequest\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12\x1a\n" +
@@ -750,7 +1069,24 @@ const file_executor_proto_rawDesc = "" +
 	"\x05iters\x18\b \x01(\x05R\x05iters\x12\x16\n" +
 	"\x06warmup\x18\t \x01(\x05R\x06warmup\x12\x12\n" +
 	"\x04seed\x18\n" +
-	" \x01(\x03R\x04seed\"\x9b\x01\n" +
+	" \x01(\x03R\x04seed\x124\n" +
+	"\x06native\x18\v \x01(\v2\x1c.colltune.executor.v1.NativeR\x06native\x12@\n" +
+	"\n" +
+	"collective\x18\f \x01(\v2 .colltune.executor.v1.CollectiveR\n" +
+	"collective\"\xab\x01\n" +
+	"\x06Native\x12\x1c\n" +
+	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12F\n" +
+	"\bsettings\x18\x02 \x03(\v2*.colltune.executor.v1.Native.SettingsEntryR\bsettings\x1a;\n" +
+	"\rSettingsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"}\n" +
+	"\n" +
+	"Collective\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05ranks\x18\x02 \x01(\x05R\x05ranks\x12\x12\n" +
+	"\x04root\x18\x03 \x01(\x05R\x04root\x12\x19\n" +
+	"\bin_place\x18\x04 \x01(\bR\ainPlace\x12\x16\n" +
+	"\x06counts\x18\x05 \x03(\x03R\x06counts\"\x9b\x01\n" +
 	"\bRunEvent\x12?\n" +
 	"\theartbeat\x18\x01 \x01(\v2\x1f.colltune.executor.v1.HeartbeatH\x00R\theartbeat\x12E\n" +
 	"\vmeasurement\x18\x02 \x01(\v2!.colltune.executor.v1.MeasurementH\x00R\vmeasurementB\a\n" +
@@ -784,37 +1120,49 @@ func file_executor_proto_rawDescGZIP() []byte {
 }
 
 var file_executor_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_executor_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_executor_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_executor_proto_goTypes = []any{
 	(DocumentKind)(0),       // 0: colltune.executor.v1.DocumentKind
 	(*DescribeRequest)(nil), // 1: colltune.executor.v1.DescribeRequest
 	(*Description)(nil),     // 2: colltune.executor.v1.Description
-	(*LoadHeader)(nil),      // 3: colltune.executor.v1.LoadHeader
-	(*LoadRequest)(nil),     // 4: colltune.executor.v1.LoadRequest
-	(*LoadReply)(nil),       // 5: colltune.executor.v1.LoadReply
-	(*RunRequest)(nil),      // 6: colltune.executor.v1.RunRequest
-	(*RunEvent)(nil),        // 7: colltune.executor.v1.RunEvent
-	(*Heartbeat)(nil),       // 8: colltune.executor.v1.Heartbeat
-	(*Measurement)(nil),     // 9: colltune.executor.v1.Measurement
-	nil,                     // 10: colltune.executor.v1.Description.FingerprintEntry
+	(*NativeAlgorithm)(nil), // 3: colltune.executor.v1.NativeAlgorithm
+	(*SettingValues)(nil),   // 4: colltune.executor.v1.SettingValues
+	(*LoadHeader)(nil),      // 5: colltune.executor.v1.LoadHeader
+	(*LoadRequest)(nil),     // 6: colltune.executor.v1.LoadRequest
+	(*LoadReply)(nil),       // 7: colltune.executor.v1.LoadReply
+	(*RunRequest)(nil),      // 8: colltune.executor.v1.RunRequest
+	(*Native)(nil),          // 9: colltune.executor.v1.Native
+	(*Collective)(nil),      // 10: colltune.executor.v1.Collective
+	(*RunEvent)(nil),        // 11: colltune.executor.v1.RunEvent
+	(*Heartbeat)(nil),       // 12: colltune.executor.v1.Heartbeat
+	(*Measurement)(nil),     // 13: colltune.executor.v1.Measurement
+	nil,                     // 14: colltune.executor.v1.Description.FingerprintEntry
+	nil,                     // 15: colltune.executor.v1.NativeAlgorithm.SettingsEntry
+	nil,                     // 16: colltune.executor.v1.Native.SettingsEntry
 }
 var file_executor_proto_depIdxs = []int32{
-	10, // 0: colltune.executor.v1.Description.fingerprint:type_name -> colltune.executor.v1.Description.FingerprintEntry
-	0,  // 1: colltune.executor.v1.LoadHeader.kind:type_name -> colltune.executor.v1.DocumentKind
-	3,  // 2: colltune.executor.v1.LoadRequest.header:type_name -> colltune.executor.v1.LoadHeader
-	8,  // 3: colltune.executor.v1.RunEvent.heartbeat:type_name -> colltune.executor.v1.Heartbeat
-	9,  // 4: colltune.executor.v1.RunEvent.measurement:type_name -> colltune.executor.v1.Measurement
-	1,  // 5: colltune.executor.v1.Executor.Describe:input_type -> colltune.executor.v1.DescribeRequest
-	4,  // 6: colltune.executor.v1.Executor.Load:input_type -> colltune.executor.v1.LoadRequest
-	6,  // 7: colltune.executor.v1.Executor.Run:input_type -> colltune.executor.v1.RunRequest
-	2,  // 8: colltune.executor.v1.Executor.Describe:output_type -> colltune.executor.v1.Description
-	5,  // 9: colltune.executor.v1.Executor.Load:output_type -> colltune.executor.v1.LoadReply
-	7,  // 10: colltune.executor.v1.Executor.Run:output_type -> colltune.executor.v1.RunEvent
-	8,  // [8:11] is the sub-list for method output_type
-	5,  // [5:8] is the sub-list for method input_type
-	5,  // [5:5] is the sub-list for extension type_name
-	5,  // [5:5] is the sub-list for extension extendee
-	0,  // [0:5] is the sub-list for field type_name
+	14, // 0: colltune.executor.v1.Description.fingerprint:type_name -> colltune.executor.v1.Description.FingerprintEntry
+	3,  // 1: colltune.executor.v1.Description.native:type_name -> colltune.executor.v1.NativeAlgorithm
+	15, // 2: colltune.executor.v1.NativeAlgorithm.settings:type_name -> colltune.executor.v1.NativeAlgorithm.SettingsEntry
+	0,  // 3: colltune.executor.v1.LoadHeader.kind:type_name -> colltune.executor.v1.DocumentKind
+	5,  // 4: colltune.executor.v1.LoadRequest.header:type_name -> colltune.executor.v1.LoadHeader
+	9,  // 5: colltune.executor.v1.RunRequest.native:type_name -> colltune.executor.v1.Native
+	10, // 6: colltune.executor.v1.RunRequest.collective:type_name -> colltune.executor.v1.Collective
+	16, // 7: colltune.executor.v1.Native.settings:type_name -> colltune.executor.v1.Native.SettingsEntry
+	12, // 8: colltune.executor.v1.RunEvent.heartbeat:type_name -> colltune.executor.v1.Heartbeat
+	13, // 9: colltune.executor.v1.RunEvent.measurement:type_name -> colltune.executor.v1.Measurement
+	4,  // 10: colltune.executor.v1.NativeAlgorithm.SettingsEntry.value:type_name -> colltune.executor.v1.SettingValues
+	1,  // 11: colltune.executor.v1.Executor.Describe:input_type -> colltune.executor.v1.DescribeRequest
+	6,  // 12: colltune.executor.v1.Executor.Load:input_type -> colltune.executor.v1.LoadRequest
+	8,  // 13: colltune.executor.v1.Executor.Run:input_type -> colltune.executor.v1.RunRequest
+	2,  // 14: colltune.executor.v1.Executor.Describe:output_type -> colltune.executor.v1.Description
+	7,  // 15: colltune.executor.v1.Executor.Load:output_type -> colltune.executor.v1.LoadReply
+	11, // 16: colltune.executor.v1.Executor.Run:output_type -> colltune.executor.v1.RunEvent
+	14, // [14:17] is the sub-list for method output_type
+	11, // [11:14] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_executor_proto_init() }
@@ -822,11 +1170,11 @@ func file_executor_proto_init() {
 	if File_executor_proto != nil {
 		return
 	}
-	file_executor_proto_msgTypes[3].OneofWrappers = []any{
+	file_executor_proto_msgTypes[5].OneofWrappers = []any{
 		(*LoadRequest_Header)(nil),
 		(*LoadRequest_Chunk)(nil),
 	}
-	file_executor_proto_msgTypes[6].OneofWrappers = []any{
+	file_executor_proto_msgTypes[10].OneofWrappers = []any{
 		(*RunEvent_Heartbeat)(nil),
 		(*RunEvent_Measurement)(nil),
 	}
@@ -836,7 +1184,7 @@ func file_executor_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_executor_proto_rawDesc), len(file_executor_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   10,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -50,7 +50,8 @@ type ExecutorClient interface {
 	Load(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[LoadRequest, LoadReply], error)
 	// Run runs one trial. The stream carries a heartbeat at least every second,
 	// then one measurement. An executor that lacks a document the trial names
-	// answers NOT_FOUND, and is asked again once it has been sent.
+	// answers NOT_FOUND, and is asked again once it has been sent. A trial of an
+	// algorithm of the executor's own names no program.
 	//
 	// Status codes: NOT_FOUND as above; UNIMPLEMENTED: this executor can't run
 	// such a trial (a dtype, an operator, too many ranks); INVALID_ARGUMENT: the
@@ -124,7 +125,8 @@ type ExecutorServer interface {
 	Load(grpc.ClientStreamingServer[LoadRequest, LoadReply]) error
 	// Run runs one trial. The stream carries a heartbeat at least every second,
 	// then one measurement. An executor that lacks a document the trial names
-	// answers NOT_FOUND, and is asked again once it has been sent.
+	// answers NOT_FOUND, and is asked again once it has been sent. A trial of an
+	// algorithm of the executor's own names no program.
 	//
 	// Status codes: NOT_FOUND as above; UNIMPLEMENTED: this executor can't run
 	// such a trial (a dtype, an operator, too many ranks); INVALID_ARGUMENT: the

@@ -1,0 +1,54 @@
+package executor
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Description is a back end's traits.
+type Description struct {
+	Name          string   `json:"name"`
+	Version       string   `json:"version"`
+	Deterministic bool     `json:"deterministic"` // the same trial gives the same times
+	Devices       []string `json:"devices,omitempty"`
+	MaxRanks      int      `json:"max_ranks"` // 0: no limit
+	// MaxThreadblocks is of a rank, MaxBytes of a trial's size. 0: no limit, or
+	// one that depends on the trial.
+	MaxThreadblocks int               `json:"max_threadblocks,omitempty"`
+	MaxBytes        int64             `json:"max_bytes,omitempty"`
+	Protocols       []string          `json:"protocols"`
+	DTypes          []string          `json:"dtypes"`
+	Operations      []string          `json:"operations"`  // reduction operators
+	Fingerprint     map[string]string `json:"fingerprint"` // what a measurement depends on: version, device, driver, calibration
+
+	// Native are the algorithms it has of its own; NativeOnly, that it runs no
+	// programs besides.
+	Native     []NativeAlgorithm `json:"native,omitempty"`
+	NativeOnly bool              `json:"native_only,omitempty"`
+}
+
+// refuses says why a back end can't run a trial by its description; nil where
+// it may. What only the back end knows, it answers itself.
+func (d *Description) refuses(t *Trial) error {
+	switch {
+	case d.MaxBytes > 0 && t.Bytes > d.MaxBytes:
+		return fmt.Errorf("%d bytes: it takes at most %d", t.Bytes, d.MaxBytes)
+	case t.Native != nil:
+		if d.MaxRanks > 0 && t.Collective.Ranks > d.MaxRanks {
+			return fmt.Errorf("%d ranks: it has at most %d", t.Collective.Ranks, d.MaxRanks)
+		}
+		return d.offers(t)
+	case d.NativeOnly:
+		return errors.New("it runs no programs, only algorithms of its own")
+	case d.MaxRanks > 0 && t.Program.Ranks() > d.MaxRanks:
+		return fmt.Errorf("%d ranks: it has at most %d", t.Program.Ranks(), d.MaxRanks)
+	}
+	if d.MaxThreadblocks > 0 {
+		for rank, gpu := range t.Program.GPUs {
+			if n := len(gpu.Threadblocks); n > d.MaxThreadblocks {
+				return fmt.Errorf("%d threadblocks on rank %d: it has at most %d", n, rank, d.MaxThreadblocks)
+			}
+		}
+	}
+	return nil
+}

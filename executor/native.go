@@ -1,0 +1,74 @@
+package executor
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Native is a back end's own algorithm, run in place of a program: the rings and
+// trees of a communication library, with what can be set on them.
+type Native struct {
+	Algorithm string            `json:"algorithm"`          // as the back end names it; "auto": its own choice
+	Settings  map[string]string `json:"settings,omitempty"` // of those its Description offers; others keep their default
+}
+
+// String is the algorithm with its settings in order: "ring channels=8".
+func (n Native) String() string {
+	var b strings.Builder
+	b.WriteString(n.Algorithm)
+	for _, k := range slices.Sorted(maps.Keys(n.Settings)) {
+		fmt.Fprintf(&b, " %s=%s", k, n.Settings[k])
+	}
+	return b.String()
+}
+
+// NativeAlgorithm is an algorithm that a back end has of its own.
+type NativeAlgorithm struct {
+	Algorithm   string   `json:"algorithm"`
+	Collectives []string `json:"collectives,omitempty"` // none: any
+	Protocols   []string `json:"protocols,omitempty"`   // none: it chooses, and a trial's is ignored
+	// Settings are the values worth trying of what can be set; the first is the
+	// default.
+	Settings map[string][]string `json:"settings,omitempty"`
+}
+
+// offers says why a trial of an algorithm of its own is none that a back end
+// has.
+func (d *Description) offers(t *Trial) error {
+	var names []string
+	for _, a := range d.Native {
+		if a.Algorithm != t.Native.Algorithm {
+			names = append(names, a.Algorithm)
+			continue
+		}
+		if len(a.Collectives) > 0 && !slices.Contains(a.Collectives, t.Collective.Name) {
+			return fmt.Errorf("algorithm %s does no %s: want one of %s", a.Algorithm, t.Collective.Name, strings.Join(a.Collectives, ", "))
+		}
+		if len(a.Protocols) > 0 && !slices.Contains(a.Protocols, t.Protocol.String()) {
+			return fmt.Errorf("algorithm %s has no protocol %s: want one of %s", a.Algorithm, t.Protocol, strings.Join(a.Protocols, ", "))
+		}
+		for _, k := range slices.Sorted(maps.Keys(t.Native.Settings)) {
+			if _, known := a.Settings[k]; !known {
+				return fmt.Errorf("algorithm %s has no setting %q: want one of %s", a.Algorithm, k, strings.Join(slices.Sorted(maps.Keys(a.Settings)), ", "))
+			}
+		}
+		return nil
+	}
+	if len(names) == 0 {
+		return fmt.Errorf("it has no algorithms of its own, and so no %q", t.Native.Algorithm)
+	}
+	return fmt.Errorf("no algorithm %q: want one of %s", t.Native.Algorithm, strings.Join(names, ", "))
+}
+
+// nativeKey tells trials of one algorithm on one collective from others, as the
+// hash does for programs.
+func nativeKey(t *Trial) string {
+	b, _ := json.Marshal(struct {
+		Native     *Native `json:"native"`
+		Collective any     `json:"collective"`
+	}{t.Native, t.Collective}) // of numbers and strings: never fails
+	return string(b)
+}

@@ -1,0 +1,128 @@
+package executor
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/topologies"
+)
+
+// How descriptions and trials travel, there and back. A field added to one of
+// them is added in both functions of a pair.
+
+func sendDescription(d Description) *protocol.Description {
+	out := &protocol.Description{
+		Name:            d.Name,
+		Version:         d.Version,
+		Deterministic:   d.Deterministic,
+		MaxRanks:        int32(d.MaxRanks),
+		Protocols:       d.Protocols,
+		Dtypes:          d.DTypes,
+		Operations:      d.Operations,
+		Fingerprint:     d.Fingerprint,
+		Devices:         d.Devices,
+		MaxThreadblocks: int32(d.MaxThreadblocks),
+		MaxBytes:        d.MaxBytes,
+		NativeOnly:      d.NativeOnly,
+	}
+	for _, a := range d.Native {
+		settings := map[string]*protocol.SettingValues{}
+		for name, values := range a.Settings {
+			settings[name] = &protocol.SettingValues{Values: values}
+		}
+		out.Native = append(out.Native, &protocol.NativeAlgorithm{
+			Algorithm: a.Algorithm, Collectives: a.Collectives, Protocols: a.Protocols, Settings: settings,
+		})
+	}
+	return out
+}
+
+func receiveDescription(d *protocol.Description) Description {
+	in := Description{
+		Name:            d.Name,
+		Version:         d.Version,
+		Deterministic:   d.Deterministic,
+		MaxRanks:        int(d.MaxRanks),
+		Protocols:       d.Protocols,
+		DTypes:          d.Dtypes,
+		Operations:      d.Operations,
+		Fingerprint:     d.Fingerprint,
+		Devices:         d.Devices,
+		MaxThreadblocks: int(d.MaxThreadblocks),
+		MaxBytes:        d.MaxBytes,
+		NativeOnly:      d.NativeOnly,
+	}
+	for _, a := range d.Native {
+		n := NativeAlgorithm{Algorithm: a.Algorithm, Collectives: a.Collectives, Protocols: a.Protocols}
+		for name, values := range a.Settings {
+			if n.Settings == nil {
+				n.Settings = map[string][]string{}
+			}
+			n.Settings[name] = values.GetValues()
+		}
+		in.Native = append(in.Native, n)
+	}
+	return in
+}
+
+// sendTrial writes a trial; program and topology are the hashes under which
+// their documents were sent.
+func sendTrial(t Trial, program, topology string) *protocol.RunRequest {
+	r := &protocol.RunRequest{
+		Topology:  topology,
+		Bytes:     t.Bytes,
+		Protocol:  t.Protocol.String(),
+		TileBytes: t.TileBytes,
+		Dtype:     t.DType,
+		Op:        t.Op,
+		Iters:     int32(t.Iters),
+		Warmup:    int32(t.Warmup),
+		Seed:      t.Seed,
+	}
+	if t.Native == nil {
+		r.Program = program
+		return r
+	}
+	c := &t.Collective
+	r.Native = &protocol.Native{Algorithm: t.Native.Algorithm, Settings: t.Native.Settings}
+	r.Collective = &protocol.Collective{Name: c.Name, Ranks: int32(c.Ranks), Root: int32(c.Root), InPlace: c.InPlace}
+	for _, n := range c.Counts {
+		r.Collective.Counts = append(r.Collective.Counts, int64(n))
+	}
+	return r
+}
+
+// receiveTrial is the trial that a request is of, but for its documents.
+func receiveTrial(r *protocol.RunRequest) (Trial, error) {
+	p, err := topologies.ParseProto(r.Protocol)
+	if err != nil {
+		return Trial{}, err
+	}
+	t := Trial{
+		Bytes:     r.Bytes,
+		Protocol:  p,
+		TileBytes: r.TileBytes,
+		DType:     r.Dtype,
+		Op:        r.Op,
+		Iters:     int(r.Iters),
+		Warmup:    int(r.Warmup),
+		Seed:      r.Seed,
+	}
+	switch {
+	case r.Native == nil:
+		return t, nil
+	case r.Program != "":
+		return Trial{}, fmt.Errorf("a program and the algorithm %q: want one of them", r.Native.Algorithm)
+	case r.Collective == nil:
+		return Trial{}, fmt.Errorf("algorithm %q without the collective to compute", r.Native.Algorithm)
+	}
+	t.Native = &Native{Algorithm: r.Native.Algorithm, Settings: r.Native.Settings}
+	c := r.Collective
+	t.Collective = collective.Spec{Name: c.Name, Ranks: int(c.Ranks), Chunks: 1, Root: int(c.Root), InPlace: c.InPlace}
+	for _, n := range c.Counts {
+		t.Collective.Counts = append(t.Collective.Counts, int(n))
+	}
+	_, err = collective.New(t.Collective)
+	return t, err
+}
