@@ -3,6 +3,8 @@ package templates
 import (
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/compiler/verify"
@@ -40,7 +42,7 @@ func TestFamiliesCompile(t *testing.T) {
 	}
 }
 
-func compileAndVerify(t *testing.T, f *Family, m script.Machine, q script.Request, p script.Params) {
+func compileAndVerify(t rapid.TB, f *Family, m script.Machine, q script.Request, p script.Params) {
 	t.Helper()
 	program, err := f.Trace(m, q, p)
 	if err != nil {

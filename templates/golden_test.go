@@ -73,6 +73,9 @@ func TestGolden(t *testing.T) {
 					given = map[string]any{"first": "far"}
 				}
 				q := script.Request{Collective: c, InPlace: collective.DefaultInPlace(c)}
+				for i := range collective.CountsOf(c, m.Ranks()) {
+					q.Counts = append(q.Counts, []int{2, 1, 0, 3}[i%4])
+				}
 				if yes, why, err := f.Admits(m, q, given); !yes || err != nil {
 					t.Fatalf("it does not apply: %s %v", why, err)
 				}

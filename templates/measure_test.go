@@ -2,7 +2,8 @@ package templates
 
 import (
 	"math/big"
-	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
@@ -17,7 +18,7 @@ type measured struct {
 
 // measure executes a program on numbers: every chunk knows through how many
 // messages it came.
-func measure(t *testing.T, p *ir.Program) measured {
+func measure(t rapid.TB, p *ir.Program) measured {
 	t.Helper()
 	c, err := collective.New(p.Collective)
 	if err != nil {
