@@ -1,0 +1,64 @@
+package data
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// Layout is how a call's elements divide into chunks.
+type Layout struct {
+	ElemBytes     int
+	Chunks        int   // C: chunks of a unit
+	UnitElements  int64 // S
+	ChunkElements int64 // E: of a message, for each chunk, and of a chunk of scratch
+}
+
+// maxBytes is the largest call there is a layout of.
+const maxBytes = 1 << 50
+
+// NewLayout divides a call of so many bytes, as nccl-tests prints them.
+func NewLayout(c collective.Collective, bytes int64, d DType) (Layout, error) {
+	if bytes < 0 || bytes > maxBytes {
+		return Layout{}, fmt.Errorf("size of %d bytes: want 0 to 1 PiB", bytes)
+	}
+	elem := int64(d.Bytes())
+	units := int64(c.LoopChunks() / c.Chunks)
+	all := ceil(bytes, elem)
+	unit := ceil(all, units)
+	return Layout{
+		ElemBytes:     d.Bytes(),
+		Chunks:        c.Chunks,
+		UnitElements:  unit,
+		ChunkElements: ceil(unit, int64(c.Chunks)),
+	}, nil
+}
+
+func ceil(a, b int64) int64 { return (a + b - 1) / b }
+
+// Even tells whether all chunks have the same number of elements: then chunk i
+// of any buffer begins at element i·E.
+func (l *Layout) Even() bool { return l.UnitElements%int64(l.Chunks) == 0 }
+
+// Start is where chunk i of a user's buffer begins, in elements; Start of the
+// number of chunks of a buffer is its end.
+func (l *Layout) Start(i int) int64 {
+	unit, j := int64(i/l.Chunks), int64(i%l.Chunks)
+	return unit*l.UnitElements + j*l.UnitElements/int64(l.Chunks)
+}
+
+// Elements is how many of its E elements chunk i of a user's buffer has a place
+// for: E or E-1.
+func (l *Layout) Elements(i int) int64 {
+	j, c := int64(i%l.Chunks), int64(l.Chunks)
+	return (j+1)*l.UnitElements/c - j*l.UnitElements/c
+}
+
+// UserBytes is the size of a user's buffer of so many chunks, which make whole
+// units.
+func (l *Layout) UserBytes(chunks int) int64 { return l.Start(chunks) * int64(l.ElemBytes) }
+
+// ScratchBytes is the size of so many chunks of scratch.
+func (l *Layout) ScratchBytes(chunks int) int64 {
+	return int64(chunks) * l.ChunkElements * int64(l.ElemBytes)
+}

@@ -1,0 +1,183 @@
+package data
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+const (
+	ofSeed    = 0x2545f4914f6cdd1d
+	ofRank    = 0xd1b54a32d192ed03
+	ofElement = 0x9e3779b97f4a7c15
+	turnRank  = 0xffffffff // the rank whose hash says whose turn it is
+	mostM     = 1 << 20
+)
+
+// Form is how an element is made of a hash.
+type Form uint8
+
+// The forms, as the package's text lists them.
+const (
+	Bits    Form = iota // the low bits
+	OddBits             // the low bits, the lowest set
+	Integer             // below(2M+1) - M, where the rank's turn is
+	Power               // ±2^(below(3)-1), the power where the rank's turn is
+)
+
+// Params are the constants of a generator: what it takes to write it again.
+type Params struct {
+	DType DType
+	Form  Form
+	Seed  uint64
+	M     uint32 // of Integer
+	K     uint32 // of turns
+}
+
+// NewParams are the constants for reductions of so many terms; 0 terms: nothing
+// is reduced.
+func NewParams(d DType, op Op, terms int, seed int64) Params {
+	p := Params{DType: d, Seed: uint64(seed), K: 1}
+	t := dtypes[d]
+	switch {
+	case terms == 0 || !d.Float() && op != Prod:
+		p.Form = Bits
+	case !d.Float():
+		p.Form = OddBits
+	case op == Prod:
+		p.Form = Power
+		p.K = uint32((terms + t.exponents - 1) / t.exponents)
+	default:
+		p.Form = Integer
+		whole := uint64(1) << t.precision
+		if op == Min || op == Max {
+			p.M = uint32(min(whole-1, mostM))
+			break
+		}
+		p.M = uint32(max(min(whole/uint64(terms), mostM), 1))
+		p.K = uint32((uint64(terms) + whole - 1) / whole)
+	}
+	return p
+}
+
+// Hash is the hash of an element of a rank.
+func Hash(seed uint64, rank uint32, element uint64) uint64 {
+	return mix(seed*ofSeed + uint64(rank)*ofRank + element*ofElement)
+}
+
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+func below(h, n uint64) uint64 { return (h >> 32) * n >> 32 }
+
+// turn tells whether it is a rank's turn at an element.
+func (p *Params) turn(rank uint32, element uint64) bool {
+	return p.K == 1 || (uint64(rank)+Hash(p.Seed, turnRank, element)>>32)%uint64(p.K) == 0
+}
+
+// number is the value of a float's element, which every float type holds.
+func (p *Params) number(rank uint32, element uint64) float64 {
+	h := Hash(p.Seed, rank, element)
+	if p.Form == Integer {
+		if !p.turn(rank, element) {
+			return 0
+		}
+		return float64(int64(below(h, 2*uint64(p.M)+1)) - int64(p.M))
+	}
+	v := 1.0
+	if p.turn(rank, element) {
+		v = [...]float64{0.5, 1, 2}[below(h, 3)]
+	}
+	if h&1 != 0 {
+		return -v
+	}
+	return v
+}
+
+// Value is an element of a rank's input, as its bits.
+func (p *Params) Value(rank int, element int64) uint64 {
+	switch p.Form {
+	case Bits:
+		return Hash(p.Seed, uint32(rank), uint64(element)) & mask(p.DType)
+	case OddBits:
+		return Hash(p.Seed, uint32(rank), uint64(element))&mask(p.DType) | 1
+	}
+	return toBits(p.DType, p.number(uint32(rank), uint64(element)))
+}
+
+// Fill writes the elements of a rank's input from first on.
+func (p *Params) Fill(dst []byte, rank int, first int64) {
+	switch p.DType.Bytes() {
+	case 1:
+		fill(p, elements[uint8](dst), rank, first)
+	case 2:
+		fill(p, elements[uint16](dst), rank, first)
+	case 4:
+		fill(p, elements[uint32](dst), rank, first)
+	default:
+		fill(p, elements[uint64](dst), rank, first)
+	}
+}
+
+func fill[T uint8 | uint16 | uint32 | uint64](p *Params, dst []T, rank int, first int64) {
+	x := p.Seed*ofSeed + uint64(rank)*ofRank + uint64(first)*ofElement
+	switch p.Form {
+	case Bits:
+		for i := range dst {
+			dst[i] = T(mix(x))
+			x += ofElement
+		}
+	case OddBits:
+		for i := range dst {
+			dst[i] = T(mix(x)) | 1
+			x += ofElement
+		}
+	default:
+		for i := range dst {
+			dst[i] = T(p.Value(rank, first+int64(i)))
+		}
+	}
+}
+
+func mask(d DType) uint64 { return math.MaxUint64 >> (64 - 8*d.Bytes()) }
+
+// toBits is a number that the float type holds, or the nearest to it.
+func toBits(d DType, x float64) uint64 {
+	switch d {
+	case F16:
+		return uint64(ToF16(float32(x)))
+	case BF16:
+		return uint64(ToBF16(float32(x)))
+	case F32:
+		return uint64(math.Float32bits(float32(x)))
+	}
+	return math.Float64bits(x)
+}
+
+// put writes an element of so many bytes, get reads it.
+func put(b []byte, n int, bits uint64) {
+	switch n {
+	case 1:
+		b[0] = byte(bits)
+	case 2:
+		binary.LittleEndian.PutUint16(b, uint16(bits))
+	case 4:
+		binary.LittleEndian.PutUint32(b, uint32(bits))
+	default:
+		binary.LittleEndian.PutUint64(b, bits)
+	}
+}
+
+func get(b []byte, n int) uint64 {
+	switch n {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(b))
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b))
+	}
+	return binary.LittleEndian.Uint64(b)
+}
