@@ -34,6 +34,7 @@ const pieceBytes = 256 << 10
 func startChild(ctx context.Context, cmd command, sockets string, o HostOptions) (*child, Description, error) {
 	said := newRing(o.StderrBytes)
 	p := newProcess(cmd.path, cmd.args, said)
+	p.memory = o.Memory
 	c := &child{name: cmd.name, process: p, loaded: map[string]bool{}}
 	c.client = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  handshake,
@@ -62,6 +63,12 @@ func startChild(ctx context.Context, cmd command, sockets string, o HostOptions)
 			return nil, Description{}, ctx.Err()
 		}
 		return nil, Description{}, fmt.Errorf("%w (%s)%s", err, p.exit(), quoted(said.String()))
+	}
+	for name, value := range cmd.depends {
+		if d.Fingerprint == nil {
+			d.Fingerprint = map[string]string{}
+		}
+		d.Fingerprint[name] = value
 	}
 	return c, d, nil
 }
@@ -220,6 +227,7 @@ func (c *child) call(ctx context.Context, r *protocol.RunRequest, o HostOptions)
 			// Until a trial tells progress, a heartbeat is all there is.
 			if p := got.event.GetHeartbeat().GetProgress(); p > progress || progress == 0 {
 				progress = p
+				Progress(ctx, p) // where this host serves another
 				still.Reset(o.StuckAfter)
 			}
 		case <-still.C:

@@ -7,7 +7,8 @@ import (
 )
 
 // passed is what of our environment an executor gets to see: what finds
-// programs, libraries and devices, and what tunes the libraries measured. A
+// programs, libraries and devices, what tunes the libraries measured, and what a
+// launcher needs to reach its other end. A
 // name that ends in * is a prefix. Short and written down, so that a
 // measurement depends on nothing else of the shell it was started from.
 var passed = []string{
@@ -15,7 +16,9 @@ var passed = []string{
 	"LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH",
 	"CUDA_*", "NVIDIA_*", "NCCL_*", "MSCCL_*", "MSCCLPP_*",
 	"ROCR_*", "HIP_*", "HSA_*", "RCCL_*",
-	"OMPI_*", "PMIX_*", "PMI_*", "MPICH_*", "UCX_*", "FI_*", "SLURM_*",
+	"OMPI_*", "PRTE_*", "PMIX_*", "PMI_*", "MPICH_*", "HYDRA_*", "UCX_*", "FI_*",
+	"SLURM_*", "PBS_*", "LSB_*", "FLUX_*", // the batch system's job, for a launcher
+	"SSH_AUTH_SOCK", "KRB5CCNAME", // and who we are
 	"GODEBUG", "GOTRACEBACK", "GOMAXPROCS", "GOMEMLIMIT", "GOCOVERDIR",
 	"COLLTUNE_EXECUTOR_*",
 }

@@ -44,6 +44,8 @@ func TestFaults(t *testing.T) {
 		{name: "garbage-first", is: executor.ErrLost, says: "NCCL version"},
 		{name: "garbage-for-ever", is: executor.ErrLost, says: "lost"},
 		{name: "leaves-a-child-and-dies", is: executor.ErrQuarantined, says: "exit status 1"},
+		{name: "eats", o: executor.HostOptions{Memory: 256 << 20}, is: executor.ErrQuarantined, says: "its cap is 256M"},
+		{name: "child-eats", o: executor.HostOptions{Memory: 256 << 20}, is: executor.ErrQuarantined, says: "its cap is 256M"},
 		{name: "no-time", says: "without a time"},
 		{name: "nan-time", says: "NaN us"},
 		{name: "negative", says: "-1 us"},
@@ -238,7 +240,7 @@ func gone(t *testing.T, dir, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid, err := strconv.Atoi(string(b))
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil {
 		t.Fatal(err)
 	}

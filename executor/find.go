@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"time"
 )
 
 // pluginPrefix is how the binaries of executors are called.
@@ -14,18 +15,28 @@ const pluginPrefix = "colltune-executor-"
 // Found is an executor that Start would find.
 type Found struct {
 	Name string `json:"name"`
-	Kind string `json:"kind"` // built-in or plugin
-	Path string `json:"path,omitempty"`
+	Kind string `json:"kind"`           // configured, built-in or plugin
+	Path string `json:"path,omitempty"` // a plugin's
+	// Of is what a configured executor is one of, Launcher how it is started.
+	Of       string `json:"of,omitempty"`
+	Launcher string `json:"launcher,omitempty"`
 }
 
-// List lists the built-in executors and the plugins in dirs and on PATH, sorted
-// by name; the first of a name is the one that Start takes.
+// List lists the configured and the built-in executors and the plugins in dirs
+// and on PATH, sorted by name; the first of a name is the one that Start takes.
 func List(dirs ...string) []Found {
 	var all []Found
 	seen := map[string]bool{}
-	for _, n := range Builtins() {
+	for _, n := range configuredNames() {
 		seen[n] = true
-		all = append(all, Found{Name: n, Kind: "built-in"})
+		c, _ := configured(n)
+		all = append(all, Found{Name: n, Kind: "configured", Of: c.Kind, Launcher: strings.Join(c.Launcher, " ")})
+	}
+	for _, n := range Builtins() {
+		if !seen[n] {
+			seen[n] = true
+			all = append(all, Found{Name: n, Kind: "built-in"})
+		}
 	}
 	for _, dir := range searched(dirs) {
 		entries, err := os.ReadDir(dir)
@@ -52,6 +63,9 @@ func Lookup(name string, dirs ...string) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
+	if as, ok := configured(name); ok {
+		return Found{Name: name, Kind: "configured", Of: as.Kind, Launcher: strings.Join(as.Launcher, " ")}, nil
+	}
 	if c.builtin {
 		return Found{Name: c.name, Kind: "built-in"}, nil
 	}
@@ -64,11 +78,26 @@ type command struct {
 	path    string
 	args    []string
 	builtin bool
+
+	// Of a configured executor:
+	env     []string          // NAME=VALUE pairs
+	memory  int64             // its cap; 0: the host's
+	start   time.Duration     // how long it may take to start; 0: the host's
+	depends map[string]string // what its measurements depend on besides its fingerprint
 }
 
-// find turns a name into a command: a path where it has a slash, then a
-// built-in, then a plugin in dirs or on PATH.
+// find turns a name into a command: a configured executor, or what findKind
+// finds.
 func find(name string, dirs []string) (command, error) {
+	if c, ok := configured(name); ok {
+		return c.command(name, dirs)
+	}
+	return findKind(name, dirs)
+}
+
+// findKind turns a name into a command: a path where it has a slash, then a
+// built-in, then a plugin in dirs or on PATH.
+func findKind(name string, dirs []string) (command, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		path, err := filepath.Abs(name)
 		if err != nil {
@@ -99,10 +128,11 @@ func find(name string, dirs []string) (command, error) {
 }
 
 // pluginName is what a plugin given by its path is called: as its file, and
-// never as a built-in, which other rooms know more of than what it says.
+// never as a built-in, which other rooms know more of than what it says, nor as
+// one that is configured.
 func pluginName(path string) string {
 	short := strings.TrimPrefix(filepath.Base(path), pluginPrefix)
-	if short == "" || builtin(short) != nil {
+	if _, taken := configured(short); taken || short == "" || builtin(short) != nil {
 		return "plugin:" + short
 	}
 	return short

@@ -16,3 +16,9 @@ func RegisterFollower(name string, follow func() error) {
 	defer followers.Unlock()
 	followers.by[name] = follow
 }
+
+func follower(name string) func() error {
+	followers.Lock()
+	defer followers.Unlock()
+	return followers.by[name]
+}

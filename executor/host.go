@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,6 +43,9 @@ type HostOptions struct {
 	// StderrBytes is how much of the executor's last output is kept for
 	// reports. 0: 64 KiB.
 	StderrBytes int
+	// Memory is how many bytes the executor may use, with all that it starts,
+	// before it is ended. 0: three quarters of the machine's; below 0: any number.
+	Memory int64
 	// Quarantine remembers programs that kill executors; hosts that share work
 	// may share one. nil: none, and the caller counts the crashes.
 	Quarantine *Quarantine
@@ -61,6 +65,9 @@ func (o HostOptions) withDefaults() HostOptions {
 	def(&o.Backoff, 100*time.Millisecond)
 	if o.Starts == 0 {
 		o.Starts = 3
+	}
+	if o.Memory == 0 {
+		o.Memory = defaultMemory()
 	}
 	if o.StderrBytes == 0 {
 		o.StderrBytes = 64 << 10
@@ -94,6 +101,13 @@ func Start(ctx context.Context, name string, o HostOptions) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cmd.start > 0 {
+		o.StartTimeout = cmd.start
+	}
+	if cmd.memory != 0 {
+		o.Memory = cmd.memory
+	}
+	o.Env = append(slices.Clone(o.Env), cmd.env...)
 	sockets, err := newSockets(socketRoot())
 	if err != nil {
 		return nil, fmt.Errorf("executor %s: folder for its socket: %w", name, err)

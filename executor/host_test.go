@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -41,6 +42,9 @@ func TestMain(m *testing.M) {
 		executor.RegisterBuiltin(name, func() executor.Executor { return nil })
 	}
 	executor.Dispatch(os.Args)
+	if len(os.Args) == 2 && os.Args[1] == "eat" {
+		_, _ = eat()
+	}
 	if len(os.Args) == 3 && strings.HasPrefix(os.Args[1], "host") {
 		hostToBeKilled(os.Args[2], os.Args[1] == "host-of-frozen")
 	}
@@ -83,12 +87,29 @@ func right(_ context.Context, t executor.Trial) (executor.Measurement, error) {
 	return executor.Measurement{TimesUS: []float64{float64(t.Bytes)}, Checked: true, Note: t.Program.Name}, nil
 }
 
+// eat allocates without end.
+func eat() (executor.Measurement, error) {
+	for kept := [][]byte{}; ; {
+		b := make([]byte, 4<<20)
+		for i := 0; i < len(b); i += 4096 {
+			b[i] = 1
+		}
+		kept = append(kept, b)
+		time.Sleep(2 * time.Millisecond)
+		runtime.KeepAlive(kept)
+	}
+}
+
 func hang(context.Context, executor.Trial) (executor.Measurement, error) {
 	select {} // deaf to its context, as a kernel that spins is
 }
 
 var faults = map[string]fault{
 	"well": {run: right},
+	"tells-settings": {run: func(context.Context, executor.Trial) (executor.Measurement, error) {
+		note := fmt.Sprint(executor.Setting("tests"), " ", executor.Launcher(), " ", os.Getenv("COLLTUNE_EXECUTOR_EXTRA"), executor.Setting("note"))
+		return executor.Measurement{TimesUS: []float64{1}, Note: note}, nil
+	}},
 	"panics": {run: func(context.Context, executor.Trial) (executor.Measurement, error) {
 		panic("the device is on fire")
 	}},
@@ -123,6 +144,14 @@ var faults = map[string]fault{
 				return right(ctx, t)
 			}
 		}
+	}},
+	"eats": {run: func(context.Context, executor.Trial) (executor.Measurement, error) { return eat() }},
+	"child-eats": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+		c := exec.Command(os.Args[0], "eat")
+		if err := c.Start(); err != nil {
+			panic(err)
+		}
+		return hang(ctx, t)
 	}},
 	"floods": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 		line := strings.Repeat("x", 1<<20) // no newline: a line without end

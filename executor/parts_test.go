@@ -104,7 +104,7 @@ func TestFind(t *testing.T) {
 			names = append(names, f.Name)
 		}
 	}
-	if !slices.Equal(names, []string{"mine", "other"}) || !slices.Contains(found, Found{"mine", "plugin", mine}) {
+	if !slices.Equal(names, []string{"mine", "other"}) || !slices.Contains(found, Found{Name: "mine", Kind: "plugin", Path: mine}) {
 		t.Errorf("listed %v", found)
 	}
 }

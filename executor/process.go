@@ -22,14 +22,16 @@ type process struct {
 	cmd    *exec.Cmd
 	marker string // a variable of its environment that no other run has
 	stderr *ring
+	memory int64 // its cap in bytes; 0: none
 
 	out, err *os.File // our ends of its standard output and error
 	first    *io.PipeReader
 	exited   chan struct{}
 	state    string // how it ended; read after exited is closed
 
-	mu  sync.Mutex
-	pid int // of the process and its group; 0 before its start and once it is reaped, when the number may be another's
+	mu   sync.Mutex
+	over string // why its memory was the end of it
+	pid  int    // of the process and its group; 0 before its start and once it is reaped, when the number may be another's
 
 	closePipes sync.Once
 }
@@ -77,6 +79,8 @@ func (p *process) Start(context.Context) error {
 	p.first = r
 	go p.readStdout(w)
 	go p.reap()
+	preferred(p.cmd.Process.Pid)
+	go p.watchMemory(p.memory)
 	return nil
 }
 
@@ -171,6 +175,11 @@ func (p *process) endsWithin(d time.Duration) bool {
 func (p *process) exit() string {
 	if p.alive() {
 		return "still running"
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over != "" {
+		return p.over
 	}
 	return p.state
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"sort"
+	"strings"
 	"sync"
 
 	hclog "github.com/hashicorp/go-hclog"
@@ -45,16 +46,28 @@ func builtin(name string) func() Executor {
 	return builtins.make[name]
 }
 
-// Dispatch turns this process into a built-in executor where its arguments ask
-// for one, and returns at once otherwise. A program that starts built-in
-// executors, and a test binary that does, calls it first thing.
+// Dispatch turns this process into a built-in executor, or into an end of a
+// launched one, where its arguments ask for that, and returns at once otherwise.
+// A program that starts executors, and a test binary that does, calls it first
+// thing.
 func Dispatch(args []string) {
-	if len(args) != 3 || args[1] != serveCommand {
+	if len(args) < 3 {
 		return
 	}
-	make := builtin(args[2])
+	switch n := len(args); {
+	case args[1] == serveCommand && n == 3:
+		serveBuiltin(args[2])
+	case args[1] == launchCommand && n > 5:
+		launch(args[2], args[3], args[4], args[5:])
+	case args[1] == stdioCommand && n <= 4:
+		os.Exit(serveStdio(args[2], strings.Join(args[3:], "")))
+	}
+}
+
+func serveBuiltin(name string) {
+	make := builtin(name)
 	if make == nil {
-		fmt.Fprintf(os.Stderr, "executor %s is not built into this binary\n", args[2])
+		fmt.Fprintf(os.Stderr, "executor %s is not built into this binary\n", name)
 		os.Exit(2)
 	}
 	prepare() // before make: a library may print while it comes up
@@ -63,7 +76,8 @@ func Dispatch(args []string) {
 }
 
 // Serve answers a host until it says goodbye or dies, and is the whole of an
-// executor's main. Started by hand, it says so and exits 1.
+// executor's main. Started by hand, it says so and exits 1. An executor that is
+// an io.Closer is closed at goodbye, and given a second for it.
 //
 // From here on everything printed, by C libraries too, goes to standard error,
 // which the host keeps: standard output belongs to the handshake.
@@ -75,10 +89,11 @@ func Serve(impl Executor) {
 	}
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig:  handshake,
-		VersionedPlugins: versions(impl),
+		VersionedPlugins: versions(newServer(impl)),
 		GRPCServer:       grpcServer,
 		Logger:           hclog.New(&hclog.LoggerOptions{Output: stderr, Level: hclog.Warn}),
 	})
+	closeExecutor(impl)
 }
 
 var (

@@ -26,11 +26,11 @@ const service = "executor"
 // wire joins go-plugin to the protocol, on both ends.
 type wire struct {
 	plugin.NetRPCUnsupportedPlugin
-	impl Executor // the server's; nil in the host
+	server protocol.ExecutorServer // nil in the host
 }
 
 func (w *wire) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
-	protocol.RegisterExecutorServer(s, newServer(w.impl))
+	protocol.RegisterExecutorServer(s, w.server)
 	return nil
 }
 
@@ -38,9 +38,9 @@ func (w *wire) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, c *grpc.Clien
 	return protocol.NewExecutorClient(c), nil
 }
 
-// versions is what an end speaks.
-func versions(impl Executor) map[int]plugin.PluginSet {
-	return map[int]plugin.PluginSet{ProtocolVersion: {service: &wire{impl: impl}}}
+// versions is what an end speaks; server is nil in the host.
+func versions(server protocol.ExecutorServer) map[int]plugin.PluginSet {
+	return map[int]plugin.PluginSet{ProtocolVersion: {service: &wire{server: server}}}
 }
 
 // grpcServer lifts gRPC's limit of 4 MiB a message, as go-plugin does for its

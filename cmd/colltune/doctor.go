@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -99,12 +100,12 @@ func executors() []finding {
 	var all []finding
 	needs := executor.Examine()
 	for _, e := range executor.List() {
-		detail := e.Kind
-		if e.Path != "" {
-			detail += " " + e.Path
-		}
+		detail := strings.TrimSpace(e.Kind + " " + howStarted(e))
 		all = append(all, finding{"executor " + e.Name, true, detail})
-		for _, f := range needs[e.Name] {
+		if e.Launcher != "" {
+			continue // what it needs, it needs elsewhere
+		}
+		for _, f := range needs[cmp.Or(e.Of, e.Name)] {
 			all = append(all, finding{e.Name + ": " + f.What, f.Found, f.Detail})
 		}
 	}

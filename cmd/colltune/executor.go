@@ -91,9 +91,9 @@ func executorListCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
 			found := executor.List(dirs...)
-			s := sheet{columns: []column{text("executor"), text("kind"), text("path")}}
+			s := sheet{columns: []column{text("executor"), text("kind"), text("how")}}
 			for _, f := range found {
-				s.add(f.Name, f.Kind, f.Path)
+				s.add(f.Name, f.Kind, howStarted(f))
 			}
 			return emit(cmd, "executors", struct {
 				Executors []executor.Found `json:"executors"`
@@ -103,6 +103,15 @@ func executorListCommand() *cobra.Command {
 	cmd.Flags().StringSlice("plugin-dir", nil, "look for colltune-executor-NAME in this `DIR` before PATH")
 	outputFlags(cmd)
 	return cmd
+}
+
+// howStarted is where an executor's program is, or what launches it.
+func howStarted(f executor.Found) string {
+	how := f.Of
+	if f.Launcher != "" {
+		how += " by " + f.Launcher
+	}
+	return how + f.Path
 }
 
 // checkRow is one thing that was asked of an executor.

@@ -106,6 +106,7 @@ func FuzzSettings(f *testing.F) {
 	f.Add("jobs = [1, [2]]")
 	f.Add("[jobs]\nx = 1")
 	f.Add("fromat = 1")
+	f.Add("[executor]\ndefault = \"x\"\n[executor.x]\nkind = \"sim\"\nlauncher = [\"sh\", 1]\nenv = {A = 1}")
 	known := []string{"topology", "jobs", "family"}
 	f.Fuzz(func(t *testing.T, text string) {
 		path := filepath.Join(t.TempDir(), "colltune.toml")
@@ -116,9 +117,14 @@ func FuzzSettings(f *testing.F) {
 		if err != nil && !strings.HasPrefix(err.Error(), path) {
 			t.Errorf("%q names no file", err)
 		}
-		for name, s := range settings {
-			if !contains(known, name) || s.where == "" {
+		for name, s := range settings.flags {
+			if name != "executor" && !contains(known, name) || s.where == "" {
 				t.Errorf("took %q = %v", name, s)
+			}
+		}
+		for name, table := range settings.tables {
+			if err := table.configure(name); err != nil && !strings.HasPrefix(err.Error(), path) {
+				t.Errorf("%q names no file", err)
 			}
 		}
 	})

@@ -65,13 +65,16 @@ func unsettled(c *results.Campaign, timeout time.Duration) bool {
 
 // sameExecutor takes the plan's executor where none is given; one that is given
 // must be called the same: a plugin that is on no path has to be given as a
-// file again.
+// file again. A setting that names another is not meant for this campaign.
 func sameExecutor(cmd *cobra.Command, planned string) error {
-	if !given(cmd, "executor") {
-		return cmd.Flags().Set("executor", planned)
-	}
 	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
 	found, err := executor.Lookup(flagValue(cmd, "executor"), dirs...)
+	if !typed(cmd, "executor") {
+		if err == nil && found.Name == planned {
+			return nil
+		}
+		return cmd.Flags().Set("executor", planned)
+	}
 	if err == nil && found.Name != planned {
 		err = usagef("--executor %s: the campaign's trials are %s's", found.Name, planned)
 	}

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -23,17 +25,20 @@ import (
 //	topology = "dgx-a100"
 //	jobs     = 4
 //	family   = ["ring", "all-pairs"]
+//
+// Executors that the files name are made known in passing.
 
 // settle gives the flags of cmd that were not given their values.
 func settle(cmd *cobra.Command) error {
 	known := flagNames(cmd.Root())
-	var files []map[string]setting
-	for _, path := range settingsFiles() {
-		f, err := readSettings(path, known)
-		if err != nil {
+	files, err := allSettings(known)
+	if err != nil {
+		return usage(err)
+	}
+	for name, table := range files.executors() {
+		if err := table.configure(name); err != nil {
 			return usage(err)
 		}
-		files = append(files, f)
 	}
 	var failed error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -45,7 +50,7 @@ func settle(cmd *cobra.Command) error {
 			return
 		}
 		for _, file := range files {
-			if s, ok := file[f.Name]; ok {
+			if s, ok := file.flags[f.Name]; ok {
 				failed = setFlag(cmd, f, s)
 				return
 			}
@@ -131,42 +136,109 @@ func settingsFiles() []string {
 // maxSettings is more than anyone writes by hand.
 const maxSettings = 1 << 20
 
+// settings is a file of them.
+type settings struct {
+	flags  map[string]setting
+	tables map[string]executorTable // by the executor's name
+}
+
+// allSettings reads every file there is, the strongest first.
+func allSettings(known []string) (settingsList, error) {
+	var files settingsList
+	for _, path := range settingsFiles() {
+		f, err := readSettings(path, known)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+type settingsList []settings
+
+// executors are those of all files; of two of one name, the stronger file's.
+func (l settingsList) executors() map[string]executorTable {
+	all := map[string]executorTable{}
+	for _, f := range slices.Backward(l) {
+		maps.Copy(all, f.tables)
+	}
+	return all
+}
+
 // readSettings reads a file of settings; one that isn't there has none.
-func readSettings(path string, known []string) (map[string]setting, error) {
+func readSettings(path string, known []string) (settings, error) {
+	var none settings
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
+		return none, nil
 	case err != nil:
-		return nil, err
+		return none, err
 	case !info.Mode().IsRegular() || info.Size() > maxSettings:
-		return nil, fmt.Errorf("%s: want a file of at most %d bytes", path, maxSettings)
+		return none, fmt.Errorf("%s: want a file of at most %d bytes", path, maxSettings)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	var raw map[string]any
 	if _, err := toml.Decode(string(text), &raw); err != nil {
 		var at toml.ParseError
 		if errors.As(err, &at) {
-			return nil, fmt.Errorf("%s:%d: %s", path, at.Position.Line, at.Message)
+			return none, fmt.Errorf("%s:%d: %s", path, at.Position.Line, at.Message)
 		}
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return none, fmt.Errorf("%s: %w", path, err)
 	}
-	all := map[string]setting{}
+	all := settings{map[string]setting{}, map[string]executorTable{}}
 	for key, v := range raw {
+		if table, ok := v.(map[string]any); ok && key == "executor" {
+			if err := all.readExecutors(path, string(text), table); err != nil {
+				return none, err
+			}
+			continue
+		}
 		where := fmt.Sprintf("%s:%d: %s", path, lineOf(string(text), key), key)
 		if nearest := script.DidYouMean(key, known); !contains(known, key) {
-			return nil, fmt.Errorf("%s: unknown key%s: want the long name of a flag", where, nearest)
+			return none, fmt.Errorf("%s: unknown key%s: want the long name of a flag", where, nearest)
 		}
 		s, err := flagValues(v)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", where, err)
+			return none, fmt.Errorf("%s: %w", where, err)
 		}
-		all[key] = setting{s, where}
+		all.flags[key] = setting{s, where}
 	}
 	return all, nil
+}
+
+// readExecutors takes the tables executor.NAME, and executor.default, which is
+// the flag's value.
+func (s *settings) readExecutors(path, text string, tables map[string]any) error {
+	for name, v := range tables {
+		where := func(key string) string {
+			line := lineOf(text, "executor."+name)
+			if _, table := v.(map[string]any); !table {
+				line = lineAfter(text, lineOf(text, "executor"), name)
+			}
+			if key == "" {
+				return fmt.Sprintf("%s:%d: executor.%s", path, line, name)
+			}
+			return fmt.Sprintf("%s:%d: executor.%s.%s", path, lineAfter(text, line, key), name, key)
+		}
+		switch v := v.(type) {
+		case map[string]any:
+			s.tables[name] = executorTable{v, where}
+		case string:
+			if name == "default" {
+				s.flags["executor"] = setting{[]string{v}, where("")}
+				continue
+			}
+			return fmt.Errorf("%s: want a table, as in [executor.%s]", where(""), name)
+		default:
+			return fmt.Errorf("%s: want a table, as in [executor.%s]", where(""), name)
+		}
+	}
+	return nil
 }
 
 func contains(list []string, s string) bool {
@@ -197,6 +269,20 @@ func flagValues(v any) ([]string, error) {
 		return values, nil
 	}
 	return nil, errors.New("want a string, a number, a boolean or a list of them")
+}
+
+// lineAfter is the line on which a key is set in the table whose heading is on
+// another.
+func lineAfter(text string, heading int, key string) int {
+	lines := strings.Split(text, "\n")
+	for i := heading; i < len(lines); i++ {
+		if line := strings.TrimSpace(lines[i]); strings.HasPrefix(line, "[") {
+			break
+		} else if before, _, ok := strings.Cut(line, "="); ok && strings.HasPrefix(strings.Trim(strings.TrimSpace(before), `"'`), key) {
+			return i + 1
+		}
+	}
+	return heading
 }
 
 // lineOf is the line on which a top-level key is set.

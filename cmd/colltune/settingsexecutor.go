@@ -1,0 +1,137 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/units"
+)
+
+// A file of settings may name executors:
+//
+//	[executor.cluster]
+//	kind     = "cpu"
+//	launcher = ["srun", "-u", "-N", "2"]
+//	env      = { UCX_TLS = "rc,sm" }
+//
+// As a key can't be a table and a value, the flag is executor.default there.
+
+// executorTable is one of them as it was written.
+type executorTable struct {
+	keys  map[string]any
+	where func(key string) string // file, line and name, of a key or of the table
+}
+
+// configure makes an executor of the settings known.
+func (t executorTable) configure(name string) error {
+	var c executor.Configured
+	kind, _ := t.keys["kind"].(string)
+	if kind == "" {
+		kind = name
+	}
+	own := executor.SettingsOf(kind).Names
+	for _, key := range slices.Sorted(maps.Keys(t.keys)) {
+		value := t.keys[key]
+		var err error
+		if read, ok := executorKeys[key]; ok {
+			err = read(&c, value)
+		} else if slices.Contains(own, key) {
+			err = ownSetting(&c, key, value)
+		} else {
+			known := append(slices.Sorted(maps.Keys(executorKeys)), own...)
+			err = fmt.Errorf("unknown key%s: want one of %s", script.DidYouMean(key, known), strings.Join(known, ", "))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.where(key), err)
+		}
+	}
+	if err := executor.Configure(name, c); err != nil {
+		return fmt.Errorf("%s: %w", t.where(""), err)
+	}
+	return nil
+}
+
+// executorKeys are the keys that executors of every kind take.
+var executorKeys = map[string]func(*executor.Configured, any) error{
+	"kind":     func(c *executor.Configured, v any) error { return textInto(&c.Kind, v) },
+	"command":  func(c *executor.Configured, v any) error { return textInto(&c.Command, v) },
+	"launcher": launcherSetting,
+	"env":      envSetting,
+	"memory": func(c *executor.Configured, v any) error {
+		text, _ := v.(string)
+		n, err := units.ParseBytes(text)
+		if err != nil || n < 1 {
+			return errors.New(`want a number of bytes as a string, such as "64G"`)
+		}
+		c.Memory = int64(n)
+		return nil
+	},
+	"start-timeout": func(c *executor.Configured, v any) error {
+		text, _ := v.(string)
+		d, err := time.ParseDuration(text)
+		if err != nil || d <= 0 {
+			return errors.New(`want a time as a string, such as "90s" or "2h"`)
+		}
+		c.StartTimeout = d
+		return nil
+	},
+}
+
+func textInto(to *string, v any) error {
+	text, ok := v.(string)
+	if !ok || text == "" {
+		return errors.New("want a string")
+	}
+	*to = text
+	return nil
+}
+
+func launcherSetting(c *executor.Configured, v any) error {
+	words, _ := v.([]any)
+	for _, w := range words {
+		text, ok := w.(string)
+		if !ok || text == "" && len(c.Launcher) == 0 {
+			words = nil
+			break
+		}
+		c.Launcher = append(c.Launcher, text)
+	}
+	if len(words) == 0 {
+		return errors.New(`want a list of words, such as ["mpirun", "-np", "8"]`)
+	}
+	return nil
+}
+
+func envSetting(c *executor.Configured, v any) error {
+	table, ok := v.(map[string]any)
+	if !ok {
+		return errors.New(`want a table of strings, such as { NCCL_DEBUG = "WARN" }`)
+	}
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		text, ok := table[name].(string)
+		if !ok || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(text, 0) {
+			return fmt.Errorf("%s: want a string", name)
+		}
+		c.Env = append(c.Env, name+"="+text)
+	}
+	return nil
+}
+
+// ownSetting is one that only this kind of executor has.
+func ownSetting(c *executor.Configured, key string, v any) error {
+	values, err := flagValues(v)
+	if err != nil || len(values) != 1 {
+		return errors.New("want a string, a number or a boolean")
+	}
+	if c.Settings == nil {
+		c.Settings = map[string]string{}
+	}
+	c.Settings[key] = values[0]
+	return nil
+}

@@ -1,0 +1,185 @@
+package executor
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Configured is an executor that the user's settings name: another one, run
+// elsewhere or otherwise.
+type Configured struct {
+	// Kind is a built-in executor, or a plugin's name or path. Where it is
+	// launched, it is looked for at the other end.
+	Kind string
+	// Launcher is a command that runs the command appended to it, here or
+	// elsewhere, with its standard streams joined to ours: mpirun -np 8, srun
+	// -N 2, ssh HOST. None: the executor is started as any other.
+	Launcher []string
+	// Command is colltune's path at the launcher's other end. "": this binary's.
+	Command string
+	// Env adds NAME=VALUE pairs to the environment of the executor, or of its
+	// launcher.
+	Env []string
+	// Settings are the kind's own, by name; see RegisterSettings.
+	Settings map[string]string
+	// Memory is the executor's cap as in HostOptions. 0: the one there.
+	Memory int64
+	// StartTimeout is how long a start may take. 0: ten minutes where it is
+	// launched, for batch systems have queues, else HostOptions.StartTimeout.
+	StartTimeout time.Duration
+}
+
+// KindSettings are what a kind of executor takes besides what all take.
+type KindSettings struct {
+	Names []string
+	// Launches is one of Names: where it is set the executor runs here and uses
+	// the launcher itself, for programs of its own.
+	Launches string
+}
+
+var configurations = struct {
+	sync.Mutex
+	by    map[string]Configured
+	kinds map[string]KindSettings
+}{by: map[string]Configured{}, kinds: map[string]KindSettings{}}
+
+// RegisterSettings says what can be set for a built-in executor in the user's
+// settings. The executor reads it with Setting and Launcher. Call it beside
+// RegisterBuiltin.
+func RegisterSettings(kind string, s KindSettings) {
+	configurations.Lock()
+	defer configurations.Unlock()
+	configurations.kinds[kind] = s
+}
+
+// SettingsOf is what can be set for a kind.
+func SettingsOf(kind string) KindSettings {
+	configurations.Lock()
+	defer configurations.Unlock()
+	return configurations.kinds[kind]
+}
+
+// Configure makes an executor known under a name, from then on. One that has a
+// built-in's name must be of that kind: other rooms know the built-ins by name.
+func Configure(name string, c Configured) error {
+	if c.Kind == "" {
+		c.Kind = name
+	}
+	switch {
+	case name == "" || strings.ContainsAny(name, "/ \t"):
+		return fmt.Errorf("executor %q: want a name without slashes and blanks", name)
+	case builtin(name) != nil && c.Kind != name:
+		return fmt.Errorf("executor %s of kind %s: %s is built in, so want another name", name, c.Kind, name)
+	case len(c.Launcher) == 0 && c.Command != "":
+		return fmt.Errorf("executor %s: a command, and no launcher to give it to", name)
+	}
+	known := SettingsOf(c.Kind)
+	for _, s := range slices.Sorted(maps.Keys(c.Settings)) {
+		if !slices.Contains(known.Names, s) {
+			return fmt.Errorf("executor %s: %s has no setting %q", name, c.Kind, s)
+		}
+	}
+	configurations.Lock()
+	defer configurations.Unlock()
+	configurations.by[name] = c
+	return nil
+}
+
+func configured(name string) (Configured, bool) {
+	configurations.Lock()
+	defer configurations.Unlock()
+	c, ok := configurations.by[name]
+	return c, ok
+}
+
+func configuredNames() []string {
+	configurations.Lock()
+	defer configurations.Unlock()
+	return slices.Sorted(maps.Keys(configurations.by))
+}
+
+// remote tells whether the executor is one at the other end of its launcher.
+func (c *Configured) remote() bool {
+	own := SettingsOf(c.Kind).Launches
+	return len(c.Launcher) > 0 && (own == "" || c.Settings[own] == "")
+}
+
+// command is how a configured executor is started.
+func (c *Configured) command(name string, dirs []string) (command, error) {
+	var cmd command
+	if c.remote() {
+		if _, err := exec.LookPath(c.Launcher[0]); err != nil {
+			return cmd, fmt.Errorf("%w: %s: its launcher %s: %v", ErrNotFound, name, c.Launcher[0], err)
+		}
+		self, err := selfPath()
+		if err != nil {
+			return cmd, err
+		}
+		at := c.Command
+		if at == "" {
+			if at, err = os.Executable(); err != nil {
+				return cmd, err
+			}
+		}
+		cmd = command{path: self, args: append([]string{launchCommand, c.Kind, at, packed(c.Settings, nil)}, c.Launcher...), start: 10 * time.Minute}
+		cmd.depends = map[string]string{"launcher": strings.Join(c.Launcher, " ")}
+	} else {
+		var err error
+		if cmd, err = findKind(c.Kind, dirs); err != nil {
+			return cmd, fmt.Errorf("%s: %w", name, err)
+		}
+		cmd.depends = map[string]string{}
+		cmd.env = append(cmd.env, settingsVariable+"="+packed(c.Settings, c.Launcher))
+	}
+	cmd.name, cmd.builtin = name, false
+	cmd.env = append(cmd.env, c.Env...)
+	cmd.memory = c.Memory
+	if c.StartTimeout > 0 {
+		cmd.start = c.StartTimeout
+	}
+	if len(c.Env) > 0 {
+		cmd.depends["environment"] = strings.Join(slices.Sorted(slices.Values(c.Env)), " ")
+	}
+	return cmd, nil
+}
+
+// settingsVariable is how an executor is told its settings: as JSON, in its
+// environment.
+const settingsVariable = "COLLTUNE_EXECUTOR_SETTINGS"
+
+// given are the settings as they travel.
+type given struct {
+	Settings map[string]string `json:"settings,omitempty"`
+	Launcher []string          `json:"launcher,omitempty"`
+}
+
+func packed(settings map[string]string, launcher []string) string {
+	b, _ := json.Marshal(given{settings, launcher}) // of strings: never fails
+	return string(b)
+}
+
+func settingsGiven() given {
+	var g given
+	if text := os.Getenv(settingsVariable); text != "" {
+		if err := json.Unmarshal([]byte(text), &g); err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", settingsVariable, err)
+			os.Exit(2)
+		}
+	}
+	return g
+}
+
+// Setting is for built-in executors: what the user has set under a name that
+// RegisterSettings lists; "" where nothing is.
+func Setting(name string) string { return settingsGiven().Settings[name] }
+
+// Launcher is for built-in executors: the command with which they are to start
+// programs of their own, where the user has set one.
+func Launcher() []string { return settingsGiven().Launcher }

@@ -1,0 +1,262 @@
+package executor_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/colltune/colltune/executor"
+)
+
+// Launchers of the tests are lines of shell: what mpirun, srun and ssh do, and
+// what they do on a bad day.
+func shell(line string) []string { return []string{"sh", "-c", line, "launcher"} }
+
+var launchers = map[string]struct {
+	kind string
+	line string
+}{
+	"far":          {"well", `exec "$@"`},
+	"far-talks":    {"well", `echo "Welcome to node17"; printf "no end of line"; exec "$@"`},
+	"far-labels":   {"well", `"$@" | sed -u 's/^/[1,0]<stdout>: /'`},
+	"far-dies":     {"well", `echo "ssh: no route to host" >&2; exit 255`},
+	"far-silent":   {"well", `sleep 60`},
+	"far-panics":   {"panics", `exec "$@"`},
+	"far-exits":    {"exits", `exec "$@"`},
+	"far-once":     {"panics-once", `exec "$@"`},
+	"far-hangs":    {"hangs", `exec "$@"`},
+	"far-still":    {"stands-still", `exec "$@"`},
+	"far-slow":     {"slow", `exec "$@"`},
+	"far-floods":   {"floods", `exec "$@"`},
+	"far-refuses":  {"refuses", `exec "$@"`},
+	"far-error":    {"answers-error", `exec "$@"`},
+	"far-unknown":  {"nobody", `exec "$@"`},
+	"far-children": {"leaves-a-child", `sleep 60 & echo $! > $COLLTUNE_EXECUTOR_STATE/launched; echo $$ > $COLLTUNE_EXECUTOR_STATE/launcher; exec "$@"`},
+	"far-lonely":   {"exits", `OMPI_COMM_WORLD_RANK=1 exec "$@"`},
+}
+
+func init() {
+	for name, l := range launchers {
+		if err := executor.Configure(name, executor.Configured{Kind: l.kind, Launcher: shell(l.line)}); err != nil {
+			panic(err)
+		}
+	}
+	executor.RegisterFollower("well", func() error {
+		leave(fmt.Sprint("follower", os.Getpid()), os.Getpid())
+		return nil
+	})
+}
+
+func TestLaunched(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		bytes int64
+		o     executor.HostOptions
+		is    error
+		says  string
+	}{
+		{name: "far", bytes: 8},
+		{name: "far-talks", bytes: 8},
+		{name: "far-labels", bytes: 8},
+		{name: "far-once", bytes: 8},
+		{name: "far-floods", bytes: 8},
+		{name: "far-dies", is: executor.ErrLost, says: "no route to host"},
+		{name: "far-dies", is: executor.ErrLost, says: "exit status 255, before colltune answered"},
+		{name: "far-silent", o: executor.HostOptions{StartTimeout: 300 * time.Millisecond, Starts: 1}, is: executor.ErrLost, says: "lost"},
+		{name: "far-panics", is: executor.ErrQuarantined, says: "the device is on fire"},
+		{name: "far-exits", is: executor.ErrQuarantined, says: "exit status 7"},
+		{name: "far-hangs", o: executor.HostOptions{TrialTimeout: 500 * time.Millisecond}, is: executor.ErrTimeout, says: "never told any progress"},
+		{name: "far-still", o: executor.HostOptions{StuckAfter: 900 * time.Millisecond}, is: executor.ErrTimeout, says: "stood still"},
+		{name: "far-slow", o: executor.HostOptions{TrialTimeout: 900 * time.Millisecond}, is: executor.ErrTimeout, says: "still advancing"},
+		{name: "far-refuses", is: executor.ErrUnsupported, says: "dtype f32"},
+		{name: "far-error", says: "deadlock at gpu 3 tb 1 step 2"},
+		{name: "far-unknown", is: executor.ErrLost, says: `"nobody"`},
+		{name: "far-lonely", is: executor.ErrLost, says: "process 1 of its launch"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			tc.o.Quarantine = new(executor.Quarantine)
+			m, err := func() (executor.Measurement, error) {
+				o := quick(t, tc.o)
+				if tc.o.StartTimeout > 0 {
+					name := tc.name + "-hurried"
+					l := launchers[tc.name]
+					if err := executor.Configure(name, executor.Configured{Kind: l.kind, Launcher: shell(l.line), StartTimeout: tc.o.StartTimeout}); err != nil {
+						t.Fatal(err)
+					}
+					tc.name = name
+				}
+				h, err := executor.Start(t.Context(), tc.name, o)
+				if err != nil {
+					return executor.Measurement{}, err
+				}
+				defer h.Close()
+				return h.Run(t.Context(), trial(t, tc.bytes))
+			}()
+			switch {
+			case tc.says == "":
+				if err != nil || len(m.TimesUS) != 1 || m.TimesUS[0] != 8 {
+					t.Errorf("got %+v, %v", m, err)
+				}
+			case err == nil:
+				t.Errorf("measured %+v", m)
+			case tc.is != nil && !errors.Is(err, tc.is), !strings.Contains(err.Error(), tc.says):
+				t.Errorf("got %v, want %v and %q", err, tc.is, tc.says)
+			}
+		})
+	}
+}
+
+// What it is launched with is part of what its measurements depend on.
+func TestLaunchedSaysHow(t *testing.T) {
+	h := start(t, "far", executor.HostOptions{})
+	d, err := h.Describe(t.Context())
+	if err != nil || d.Name != "fake" || d.Fingerprint["device"] != "none" || !strings.HasPrefix(d.Fingerprint["launcher"], "sh -c") {
+		t.Errorf("%+v, %v", d, err)
+	}
+	big := trial(t, 8)
+	big.Program.Comment = strings.Repeat("x", 3<<20) // many frames
+	if _, err := h.Run(t.Context(), big); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClosedLaunchLeavesNothing(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	dir := t.TempDir()
+	h, err := executor.Start(t.Context(), "far-children", executor.HostOptions{Env: []string{state + "=" + dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Run(t.Context(), trial(t, 8)); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"executor", "grandchild", "launched", "launcher"} {
+		gone(t, dir, name)
+	}
+	if left, _ := filepath.Glob(filepath.Join(tmp, "*")); len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// The end of the far end's input ends it, whatever it is doing.
+func TestFarEndEndsWithItsInput(t *testing.T) {
+	far := exec.Command(os.Args[0], "executor-serve-stdio", "hangs")
+	in, err := far.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := far.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := far.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = far.Process.Signal(syscall.SIGKILL) }()
+	b := make([]byte, 64)
+	if n, err := out.Read(b); err != nil || !strings.HasPrefix(string(b[:n]), "\ncolltune-frame 0 ") {
+		t.Fatalf("said %q, %v", b[:n], err)
+	}
+	in.Close()
+	ended := make(chan error, 1)
+	go func() { ended <- far.Wait() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("still there")
+	}
+}
+
+// Under mpirun rank 0 serves and the others follow.
+func TestLaunchedByMPI(t *testing.T) {
+	for _, mpirun := range [][]string{
+		{"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", "3"},
+		{"mpirun.mpich", "-np", "3"},
+	} {
+		t.Run(mpirun[0], func(t *testing.T) {
+			if _, err := exec.LookPath(mpirun[0]); err != nil {
+				t.Skip(err)
+			}
+			if err := executor.Configure("far-"+mpirun[0], executor.Configured{Kind: "well", Launcher: mpirun}); err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			h, err := executor.Start(t.Context(), "far-"+mpirun[0], executor.HostOptions{Env: []string{state + "=" + dir}, Starts: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer h.Close()
+			m, err := h.Run(t.Context(), trial(t, 8))
+			if err != nil || m.TimesUS[0] != 8 {
+				t.Fatalf("%+v, %v", m, err)
+			}
+			within(t, 10*time.Second, func() bool {
+				followed, _ := filepath.Glob(filepath.Join(dir, "follower*"))
+				return len(followed) == 2
+			})
+		})
+	}
+}
+
+func TestConfigureRefuses(t *testing.T) {
+	executor.RegisterSettings("well", executor.KindSettings{Names: []string{"tests"}, Launches: "tests"})
+	for name, tc := range map[string]struct {
+		c    executor.Configured
+		says string
+	}{
+		"a/b":   {executor.Configured{}, "without slashes"},
+		"exits": {executor.Configured{Kind: "well"}, "exits is built in"},
+		"mine":  {executor.Configured{Kind: "well", Command: "/x"}, "no launcher"},
+		"other": {executor.Configured{Kind: "well", Settings: map[string]string{"color": "red"}}, `no setting "color"`},
+	} {
+		if err := executor.Configure(name, tc.c); err == nil || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s: got %v, want %q", name, err, tc.says)
+		}
+	}
+	if err := executor.Configure("nowhere", executor.Configured{Kind: "well", Launcher: []string{"no-such-launcher"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := executor.Start(t.Context(), "nowhere", executor.HostOptions{}); !errors.Is(err, executor.ErrNotFound) || !strings.Contains(err.Error(), "no-such-launcher") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A kind that launches programs of its own runs here, and is told how.
+func TestOwnLauncher(t *testing.T) {
+	executor.RegisterSettings("tells-settings", executor.KindSettings{Names: []string{"tests", "note"}, Launches: "tests"})
+	c := executor.Configured{Kind: "tells-settings", Launcher: []string{"srun", "-N 2"}, Settings: map[string]string{"tests": "/opt/tests"}, Env: []string{"COLLTUNE_EXECUTOR_EXTRA=1"}}
+	if err := executor.Configure("own", c); err != nil {
+		t.Fatal(err)
+	}
+	h := start(t, "own", executor.HostOptions{})
+	m, err := h.Run(t.Context(), trial(t, 8))
+	if want := "/opt/tests [srun -N 2] 1"; err != nil || m.Note != want {
+		t.Errorf("%q, %v; want %q", m.Note, err, want)
+	}
+	if d, _ := h.Describe(t.Context()); d.Fingerprint["environment"] != "COLLTUNE_EXECUTOR_EXTRA=1" || d.Fingerprint["launcher"] != "" {
+		t.Errorf("fingerprint %v", d.Fingerprint)
+	}
+	// Without its own programs it is launched as any other, settings and all.
+	c.Launcher, c.Settings = shell(`unset COLLTUNE_EXECUTOR_SETTINGS; exec "$@"`), map[string]string{"note": "with 'quotes' and blanks"}
+	if err := executor.Configure("far-own", c); err != nil {
+		t.Fatal(err)
+	}
+	m, err = start(t, "far-own", executor.HostOptions{}).Run(t.Context(), trial(t, 8))
+	if want := " [] 1with 'quotes' and blanks"; err != nil || m.Note != want {
+		t.Errorf("%q, %v; want %q", m.Note, err, want)
+	}
+}

@@ -1,0 +1,52 @@
+package executor
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// An executor that allocates without end is ended by its host, before the
+// system ends whatever it likes. An address-space limit would not do: device
+// drivers reserve far more than they use.
+
+// How often the memory of an executor is looked at, and that of all it started.
+const (
+	lookAtOne = 50 * time.Millisecond
+	lookAtAll = time.Second
+)
+
+// defaultMemory is the cap where none is set: three quarters of what this
+// machine, or the container we are in, has. 0: not known.
+func defaultMemory() int64 { return machineMemory() / 4 * 3 }
+
+// watchMemory ends the process and its group once they use more than the cap,
+// and says so as the way it ended.
+func (p *process) watchMemory(limit int64) {
+	if limit <= 0 {
+		return
+	}
+	pid := p.cmd.Process.Pid
+	tick := time.NewTicker(lookAtOne)
+	defer tick.Stop()
+	for all := time.Now().Add(lookAtAll); ; {
+		select {
+		case <-p.exited:
+			return
+		case now := <-tick.C:
+			used := usedBy(pid)
+			if now.After(all) {
+				all = now.Add(lookAtAll)
+				used = max(used, usedByTree(pid))
+			}
+			if used > limit && p.alive() {
+				p.mu.Lock()
+				p.over = fmt.Sprintf("ended by its host: it used %s of memory, its cap is %s", units.Bytes(used>>20<<20), units.Bytes(limit))
+				p.mu.Unlock()
+				p.killGroup()
+				return
+			}
+		}
+	}
+}

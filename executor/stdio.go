@@ -1,0 +1,171 @@
+package executor
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/colltune/colltune/executor/protocol"
+)
+
+// stdioCommand is the hidden subcommand of the far end of a launcher:
+// executor-serve-stdio KIND [SETTINGS]
+const stdioCommand = "executor-serve-stdio"
+
+// rankVariables are where launchers of several processes say which of them this
+// is. The innermost launcher's come first: mpirun inside a Slurm job sees
+// Slurm's too.
+var rankVariables = []string{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}
+
+// rankHere is which of the processes of a launch this is.
+func rankHere() int {
+	for _, name := range rankVariables {
+		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// serveStdio serves an executor over standard input and output, and returns the
+// exit code. The end of the input ends the process, whatever it is doing.
+func serveStdio(kind, settings string) int {
+	fail := func(err error) int {
+		fmt.Fprintf(os.Stderr, "executor %s: %v\n", kind, err)
+		return 1
+	}
+	if settings != "" {
+		text, err := base64.RawURLEncoding.DecodeString(settings)
+		if err == nil {
+			err = os.Setenv(settingsVariable, string(text))
+		}
+		if err != nil {
+			return fail(err)
+		}
+	}
+	in, out, err := takeStreams()
+	if err != nil {
+		return fail(err)
+	}
+	if rank := rankHere(); rank > 0 {
+		follow := follower(kind)
+		if follow == nil {
+			return fail(fmt.Errorf("this is process %d of its launch, and it can only be one: launch a single process", rank))
+		}
+		go func() { _, _ = io.Copy(io.Discard, in) }() // some launchers give it to every process
+		if err := follow(); err != nil {
+			return fail(err)
+		}
+		return 0
+	}
+	impl, err := far(kind)
+	if err != nil {
+		return fail(err)
+	}
+	frames := &frameWriter{to: out}
+	first, _ := json.Marshal(hello{ProtocolVersion, kind}) // of a number and a string: never fails
+	if _, err := frames.Write(first); err != nil {
+		return fail(err)
+	}
+	mine, theirs := net.Pipe()
+	server := grpcServer(nil)
+	protocol.RegisterExecutorServer(server, newServer(impl))
+	go func() { _ = server.Serve(&oneConn{conn: mine, over: make(chan struct{})}) }()
+	go func() { _, _ = io.Copy(frames, theirs) }()
+	for reader := newFrameReader(in, os.Stderr); ; {
+		b, err := reader.read()
+		if err == nil {
+			_, err = theirs.Write(b)
+		}
+		if err == nil {
+			continue
+		}
+		closeExecutor(impl)
+		if !errors.Is(err, io.EOF) {
+			return fail(err)
+		}
+		return 0
+	}
+}
+
+// far is the executor to be served: a built-in of this binary, or a plugin that
+// is found here, under a host of its own.
+func far(kind string) (Executor, error) {
+	if make := builtin(kind); make != nil {
+		return make(), nil
+	}
+	// How long a trial may take is for the near host to say.
+	return Start(context.Background(), kind, HostOptions{TrialTimeout: 1000 * time.Hour})
+}
+
+// closeExecutor closes an executor that can be closed, if it takes no longer
+// than its host is going to wait.
+func closeExecutor(e Executor) {
+	c, ok := e.(io.Closer)
+	if !ok {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		_ = c.Close()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Second):
+	}
+}
+
+// takeStreams moves the protocol away from descriptors 0 and 1: what C libraries
+// print goes to standard error, and what they start reads nothing.
+func takeStreams() (in, out *os.File, err error) {
+	fd, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, nil, err
+	}
+	if out, err = divertStdout(); err != nil {
+		return nil, nil, err
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer null.Close()
+	return os.NewFile(uintptr(fd), "standard input"), out, redirect(int(null.Fd()), 0)
+}
+
+// encodeWord makes a word that no shell on the way takes apart.
+func encodeWord(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
+
+// oneConn is a listener of a single connection.
+type oneConn struct {
+	conn net.Conn
+	over chan struct{}
+	once sync.Once
+}
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	if c := l.conn; c != nil {
+		l.conn = nil
+		return c, nil
+	}
+	<-l.over
+	return nil, net.ErrClosed
+}
+
+func (l *oneConn) Close() error {
+	l.once.Do(func() { close(l.over) })
+	return nil
+}
+
+func (l *oneConn) Addr() net.Addr { return &net.UnixAddr{Name: "standard streams", Net: "unix"} }
