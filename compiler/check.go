@@ -24,17 +24,25 @@ func (u *unit) check() error {
 func (u *unit) checkOps() error {
 	for i := range u.ops {
 		o := &u.ops[i]
+		src, dst := o.ends()
 		srcSize, dstSize := u.size(o.src, o.srcBuf), u.size(o.dst, o.dstBuf)
 		switch {
-		case o.count < 1 || o.srcOff < 0 || o.dstOff < 0 || int(o.srcOff+o.count) > srcSize || int(o.dstOff+o.count) > dstSize:
+		case o.count < 1 || o.srcStride < 1 || o.dstStride < 1 || o.count == 1 && o.strided():
+			return fmt.Errorf("operation %d has %d chunks, %d and %d apart", i, o.count, o.srcStride, o.dstStride)
+		case src.outside(srcSize) || dst.outside(dstSize):
 			return fmt.Errorf("operation %d is outside its buffers", i)
 		case o.key < 0 || o.key >= u.keys:
 			return fmt.Errorf("operation %d is of instance %d, of %d", i, o.key, u.keys)
-		case o.local() && o.srcBuf == o.dstBuf && o.srcOff != o.dstOff && o.srcOff < o.dstOff+o.count && o.dstOff < o.srcOff+o.count:
+		case o.local() && src != dst && src.meet(dst):
 			return fmt.Errorf("operation %d overlaps itself", i)
 		}
 	}
 	return nil
+}
+
+// outside tells whether any of the chunks is not in a buffer of so many.
+func (c chunks) outside(size int) bool {
+	return c.off < 0 || int64(c.off)+int64(c.count-1)*int64(c.stride) >= int64(size)
 }
 
 // size is how many chunks a buffer holds.
@@ -81,7 +89,7 @@ func (u *unit) checkGraph() error {
 			if u.conns != nil && !mates.bind(m.conn, n.conn) {
 				return fmt.Errorf("instruction %d: its connections are bound to others", i)
 			}
-			if s.srcBuf != in.dstBuf || s.srcOff != in.dstOff || m.key != n.key || u.conns != nil && m.channel != n.channel {
+			if s.src() != in.dst() || m.key != n.key || u.conns != nil && m.channel != n.channel {
 				return fmt.Errorf("instruction %d sends on what it did not receive, or elsewhere", i)
 			}
 		}

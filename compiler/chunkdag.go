@@ -42,7 +42,7 @@ func chunkDAG(u *unit) error {
 		dst := t.at(o.dst, o.dstBuf, o.dstOff)
 
 		row := 2*id + 1
-		for c := src; c < src+int(o.count); c++ {
+		for c, end := src, src+int(o.count)*int(o.srcStride); c < end; c += int(o.srcStride) {
 			add(&u.srcDeps, seen, t.writer[c], row)
 			t.read(c, id)
 		}
@@ -51,7 +51,7 @@ func chunkDAG(u *unit) error {
 		if !o.local() {
 			row++ // a local operation is one instruction, which waits once
 		}
-		for c := dst; c < dst+int(o.count); c++ {
+		for c, end := dst, dst+int(o.count)*int(o.dstStride); c < end; c += int(o.dstStride) {
 			if o.reduce {
 				add(&u.dstDeps, seen, t.writer[c], row)
 			}

@@ -9,11 +9,15 @@ package compiler
 // Replication makes such programs: two instances of a reference of two chunks
 // are the two chunks themselves. Fewer chunks divide more sizes (a runtime
 // falls back where they do not divide the element count), and steps of a lower
-// count fill fewer slots.
+// count fill fewer slots. Where a chunk lies between those of a strided reference,
+// chunks stay as they are.
 func coarsen(u *unit) error {
 	by := int64(u.col.Chunks)
 	for i := range u.ops {
 		o := &u.ops[i]
+		if o.strided() {
+			return nil // its chunks are told apart from those between them
+		}
 		by = gcd(by, gcd(int64(o.count), gcd(int64(o.srcOff), int64(o.dstOff))))
 		if by == 1 {
 			return nil

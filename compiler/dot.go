@@ -91,14 +91,14 @@ func cluster(b *bufio.Writer, label string, n int, nodes []int32, text func(int3
 // instrLabel is an instruction without what the arrows say.
 func (u *unit) instrLabel(i int32) string {
 	in := &u.ins[i]
-	src, dst := run(in.srcBuf, in.srcOff, in.count), run(in.dstBuf, in.dstOff, in.count)
+	src, dst := in.src(), in.dst()
 	switch {
 	case in.op.ReadsSrc() && in.op.WritesDst() && src != dst:
-		return fmt.Sprintf("%v %s → %s", in.op, src, dst)
+		return fmt.Sprintf("%v %v → %v", in.op, src, dst)
 	case in.op.ReadsSrc():
-		return fmt.Sprintf("%v %s", in.op, src)
+		return fmt.Sprintf("%v %v", in.op, src)
 	}
-	return fmt.Sprintf("%v %s", in.op, dst)
+	return fmt.Sprintf("%v %v", in.op, dst)
 }
 
 // instrArrows draws messages and dependencies.
@@ -142,8 +142,8 @@ func (u *unit) opGraph(b *bufio.Writer) {
 		if o.reduce {
 			kind = "reduce"
 		}
-		fmt.Fprintf(b, "  %d [label=%q];\n", i, fmt.Sprintf("%s rank %d %s → rank %d %s", kind,
-			o.src, run(o.srcBuf, o.srcOff, o.count), o.dst, run(o.dstBuf, o.dstOff, o.count)))
+		src, dst := o.ends()
+		fmt.Fprintf(b, "  %d [label=%q];\n", i, fmt.Sprintf("%s rank %d %v → rank %d %v", kind, o.src, src, o.dst, dst))
 		if u.srcDeps.start == nil {
 			continue
 		}

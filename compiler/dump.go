@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 )
 
@@ -105,22 +104,14 @@ func numbers(b *strings.Builder, list []int32) {
 	}
 }
 
-// run names count chunks.
-func run(b collective.Buffer, off, count int32) string {
-	if count == 1 {
-		return fmt.Sprintf("%v[%d]", b, off)
-	}
-	return fmt.Sprintf("%v[%d:%d]", b, off, off+count)
-}
-
 func (u *unit) opText(b *strings.Builder, i int32) {
 	o := &u.ops[i]
 	kind := "copy"
 	if o.reduce {
 		kind = "reduce"
 	}
-	fmt.Fprintf(b, "%d %s rank %d %s → rank %d %s", i, kind,
-		o.src, run(o.srcBuf, o.srcOff, o.count), o.dst, run(o.dstBuf, o.dstOff, o.count))
+	src, dst := o.ends()
+	fmt.Fprintf(b, "%d %s rank %d %v → rank %d %v", i, kind, o.src, src, o.dst, dst)
 	if o.channel != none {
 		fmt.Fprintf(b, " ch %d", o.channel)
 	}
@@ -152,7 +143,7 @@ func (u *unit) instrText(b *strings.Builder, i int32) {
 	}
 	fmt.Fprintf(b, " %-4s rank %d ", in.op, in.rank)
 	reads, writes := in.op.ReadsSrc(), in.op.WritesDst()
-	src, dst := run(in.srcBuf, in.srcOff, in.count), run(in.dstBuf, in.dstOff, in.count)
+	src, dst := in.src().String(), in.dst().String()
 	switch {
 	case reads && writes && src != dst:
 		b.WriteString(src + " ⇒ " + dst)

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 )
 
@@ -64,13 +63,13 @@ func (f *fields) counts(most int) (list []int32) {
 	return list
 }
 
-func (f *fields) place() (b collective.Buffer, off, n int32) {
+func (f *fields) place() chunks {
 	at, n, err := ir.ParsePlace(f.word())
 	f.fail(err)
 	if n < 1 {
 		f.fail(errors.New("a place of no chunks"))
 	}
-	return at.Buf, at.Off, n
+	return chunks{at.Buf, at.Off, n, max(at.Stride, 1)}
 }
 
 func (f *fields) channel(word string) int32 {

@@ -91,16 +91,16 @@ func (r *dumpReader) instructionLine(f *fields) {
 	f.fail(err)
 	f.expect("rank")
 	in.rank = f.count(0, r.col.Ranks-1)
-	in.srcBuf, in.srcOff, in.count = f.place()
-	in.dstBuf, in.dstOff = in.srcBuf, in.srcOff
+	src := f.place()
+	dst := src
 	if f.more() && f.words[0] == "⇒" {
 		f.word()
-		var n int32
-		in.dstBuf, in.dstOff, n = f.place()
-		if n != in.count {
-			f.fail(fmt.Errorf("%d chunks to %d", in.count, n))
+		if dst = f.place(); src.count != dst.count {
+			f.fail(fmt.Errorf("%d chunks to %d", src.count, dst.count))
 		}
 	}
+	in.srcBuf, in.srcOff, in.count, in.srcStride = src.buf, src.off, src.count, src.stride
+	in.dstBuf, in.dstOff, in.dstStride = dst.buf, dst.off, dst.stride
 	if isFused != (in.op.Sends() && in.op.Receives()) || in.op == ir.Nop {
 		f.fail(fmt.Errorf("%v: want ID+ID where it receives and sends, and no nop", in.op))
 	}
@@ -147,7 +147,8 @@ func (r *dumpReader) instructionLine(f *fields) {
 	r.known[i], r.alias[i], r.ins[i] = true, i, in
 	if isFused {
 		b := in.fused
-		send := instr{op: ir.Send, rank: in.rank, srcBuf: in.dstBuf, srcOff: in.dstOff, count: in.count, get: none, put: none, fused: none, of: none}
+		send := instr{op: ir.Send, rank: in.rank, srcBuf: in.dstBuf, srcOff: in.dstOff, count: in.count,
+			srcStride: in.dstStride, dstStride: 1, get: none, put: none, fused: none, of: none}
 		r.known[b], r.alias[b], r.ins[b] = true, i, send
 		r.channels[b], r.peers[b] = [2]int32{none, r.channels[i][1]}, [2]int32{none, r.peers[i][1]}
 		r.keys[b], r.after[b] = r.keys[i], []int32{i}
@@ -183,9 +184,9 @@ func (r *dumpReader) number() error {
 	for i := 0; i < n; i++ {
 		s := &r.ins[i]
 		o := op{
-			reduce: s.op.Reduces(), src: s.rank, dst: s.rank, srcBuf: s.srcBuf, srcOff: s.srcOff,
-			dstBuf: s.dstBuf, dstOff: s.dstOff, count: s.count, channel: none, key: r.keys[i],
+			reduce: s.op.Reduces(), src: s.rank, dst: s.rank, channel: none, key: r.keys[i],
 		}
+		o.between(s.src(), s.dst())
 		s.of = int32(len(r.ops))
 		r.keep(i)
 		final := r.results[i]
@@ -210,7 +211,8 @@ func (r *dumpReader) number() error {
 				r.ins[a].put = s.put
 			}
 			r.msgs = append(r.msgs, m)
-			o.dst, o.dstBuf, o.dstOff, o.channel, o.reduce = d.rank, d.dstBuf, d.dstOff, m.channel, d.op.Reduces()
+			o.between(s.src(), d.dst())
+			o.dst, o.channel, o.reduce = d.rank, m.channel, d.op.Reduces()
 			r.keep(i)
 			final = r.results[i]
 		}

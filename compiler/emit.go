@@ -44,10 +44,10 @@ func emit(u *unit) error {
 			step := &b.Steps[s]
 			step.Op, step.Count = in.op, in.count
 			if in.op.ReadsSrc() {
-				step.Src = ir.Loc{Buf: in.srcBuf, Off: in.srcOff}
+				step.Src = in.src().loc()
 			}
 			if in.op.WritesDst() {
-				step.Dst = ir.Loc{Buf: in.dstBuf, Off: in.dstOff}
+				step.Dst = in.dst().loc()
 			}
 			if waits := u.waits.row(i); len(waits) > 0 {
 				step.Deps = deps[:len(waits):len(waits)]

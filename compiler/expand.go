@@ -11,15 +11,15 @@ import (
 // maxOps bounds what replication may make of a program.
 const maxOps = 1 << 25
 
-// expand reads the traced program into operations on contiguous chunks.
+// expand reads the traced program into operations.
 //
-//	copy rank 0 in[0:6:3] → rank 1 sc[0:2]      copy rank 0 in[0] → rank 1 sc[0]
-//	                                            copy rank 0 in[3] → rank 1 sc[1]
+//	copy rank 0 in[0:4:3] → rank 1 sc[0:2]      copy rank 0 in[0:4:3] → rank 1 sc[0:2]
+//	copy rank 0 in[0:2]   → rank 0 in[1:3]      copy rank 0 in[1] → rank 0 in[2]
+//	                                            copy rank 0 in[0] → rank 0 in[1]
 //
-// A reference is cut only where its chunks, or those it goes to, are not
-// neighbours. A local operation whose two places overlap is cut into single
-// chunks, done in the order in which none is read after it was overwritten; a
-// copy onto itself vanishes.
+// A reference is one operation, contiguous or not; but a local operation that
+// reads chunks that it writes is cut into single ones, done in the order in which
+// none is read after it was overwritten. A copy onto itself vanishes.
 //
 // It refuses places that do not exist: later passes index by them.
 func expand(u *unit) error {
@@ -86,49 +86,40 @@ func (u *unit) inside(s lang.Span) error {
 	return nil
 }
 
-// expandOp appends the contiguous operations that a traced one amounts to.
+// expandOp appends the operations that a traced one amounts to.
 func (u *unit) expandOp(t *lang.Op) {
 	o := op{
 		reduce: t.Kind == lang.Reduce,
 		srcBuf: t.Src.Buf, dstBuf: t.Dst.Buf,
 		src: int32(t.Src.Rank), dst: int32(t.Dst.Rank),
 		srcOff: int32(t.Src.Index), dstOff: int32(t.Dst.Index),
+		srcStride: int32(t.Src.Stride), dstStride: int32(t.Dst.Stride),
 		count: int32(t.Src.Count), channel: int32(t.Channel), scope: t.Scope,
 	}
-	srcStride, dstStride := int32(t.Src.Stride), int32(t.Dst.Stride)
 	if o.count == 1 {
-		srcStride, dstStride = 1, 1
+		o.srcStride, o.dstStride = 1, 1
 	}
-	onto := o.local() && o.srcBuf == o.dstBuf
-	if onto && o.srcOff == o.dstOff && srcStride == dstStride && !o.reduce {
+	src, dst := o.ends()
+	if o.local() && src == dst && !o.reduce {
 		return
 	}
-	last := o.count - 1
-	overlap := onto && o.srcOff <= o.dstOff+last*dstStride && o.dstOff <= o.srcOff+last*srcStride
-	if srcStride == 1 && dstStride == 1 && !overlap {
+	if !o.local() || !src.meet(dst) {
 		u.ops = append(u.ops, o)
 		return
 	}
 	// Chunk k is read before another chunk's write lands on it when those that
 	// move up go last to first, and then those that move down first to last.
-	whole := o
 	single := func(k int32) {
-		o.srcOff, o.dstOff, o.count = whole.srcOff+k*srcStride, whole.dstOff+k*dstStride, 1
+		o.between(src.one(k), dst.one(k))
 		u.ops = append(u.ops, o)
 	}
-	moves := func(k int32) int32 { return whole.dstOff + k*dstStride - whole.srcOff - k*srcStride }
-	if !overlap {
-		for k := range whole.count {
-			single(k)
-		}
-		return
-	}
-	for k := last; k >= 0; k-- {
+	moves := func(k int32) int32 { return dst.one(k).off - src.one(k).off }
+	for k := src.count - 1; k >= 0; k-- {
 		if d := moves(k); d > 0 || d == 0 && o.reduce {
 			single(k)
 		}
 	}
-	for k := range whole.count {
+	for k := range src.count {
 		if moves(k) < 0 {
 			single(k)
 		}

@@ -41,7 +41,7 @@ func (u *unit) fuseSends(from, to ir.Op) error {
 		}
 		a := waits[0]
 		r := &u.ins[a]
-		if r.op != from || r.dstBuf != s.srcBuf || r.dstOff != s.srcOff || r.count != s.count || !u.sameRoute(r.get, s.put) {
+		if r.op != from || r.dst() != s.src() || !u.sameRoute(r.get, s.put) {
 			continue
 		}
 		if best[a] == none || height[b] > height[best[a]] {
@@ -121,7 +121,7 @@ func fuseRRS(u *unit) error {
 		x := &u.ins[i]
 		for _, p := range u.preds.row(int32(i)) {
 			w := &u.ins[p]
-			if w.op == ir.RecvReduceCopySend && w.fused != int32(i) && x.reads(w.dstBuf, w.dstOff, w.count) {
+			if w.op == ir.RecvReduceCopySend && w.fused != int32(i) && x.reads(w.dst()) {
 				read[p] = true
 			}
 		}

@@ -56,7 +56,7 @@ func gather(u *unit) error {
 func (u *unit) continues(a, b int32, at []int32) bool {
 	x, y := &u.ins[a], &u.ins[b]
 	if x.op != ir.Reduce || y.op != ir.Reduce ||
-		x.dstBuf != y.dstBuf || x.dstOff != y.dstOff || x.count != y.count || x.srcBuf != y.srcBuf {
+		x.dst() != y.dst() || x.srcBuf != y.srcBuf {
 		return false
 	}
 	return !slices.ContainsFunc(u.waits.row(b), func(p int32) bool { return at[p] > at[a] })

@@ -38,13 +38,13 @@ func instructions(u *unit) error {
 	}
 	for i := range u.ops {
 		o, id := &u.ops[i], int32(len(u.ins))
-		src := instr{op: ir.Send, rank: o.src, srcBuf: o.srcBuf, srcOff: o.srcOff, count: o.count, get: none, put: none, fused: none, of: int32(i)}
-		dst := instr{op: ir.Recv, rank: o.dst, dstBuf: o.dstBuf, dstOff: o.dstOff, count: o.count, get: none, put: none, fused: none, of: int32(i)}
+		src := instr{op: ir.Send, rank: o.src, srcBuf: o.srcBuf, srcOff: o.srcOff, srcStride: o.srcStride, dstStride: 1, count: o.count, get: none, put: none, fused: none, of: int32(i)}
+		dst := instr{op: ir.Recv, rank: o.dst, dstBuf: o.dstBuf, dstOff: o.dstOff, srcStride: 1, dstStride: o.dstStride, count: o.count, get: none, put: none, fused: none, of: int32(i)}
 		for _, d := range u.srcDeps.row(int32(i)) {
 			u.preds.list = append(u.preds.list, at(d, o.src))
 		}
 		if o.local() {
-			src.op, src.dstBuf, src.dstOff = ir.Copy, o.dstBuf, o.dstOff
+			src.op, src.dstBuf, src.dstOff, src.dstStride = ir.Copy, o.dstBuf, o.dstOff, o.dstStride
 			if o.reduce {
 				src.op = ir.Reduce
 			}
@@ -57,7 +57,7 @@ func instructions(u *unit) error {
 		}
 		u.preds.end()
 		if o.reduce {
-			dst.op, dst.srcBuf, dst.srcOff = ir.RecvReduceCopy, o.dstBuf, o.dstOff
+			dst.op, dst.srcBuf, dst.srcOff, dst.srcStride = ir.RecvReduceCopy, o.dstBuf, o.dstOff, o.dstStride
 		}
 		src.put, dst.get = int32(len(u.msgs)), int32(len(u.msgs))
 		u.msgs = append(u.msgs, message{

@@ -17,6 +17,9 @@ type Limits struct {
 	Count        int // chunks of a step
 	Connections  int // of a GPU on one channel, to send on or to receive on
 	Scratch      int // chunks of scratch of a GPU
+	// Contiguous: it has no strides, and runs a step with chunks that lie apart
+	// as one for each, which are counted.
+	Contiguous bool
 }
 
 // need is what a program needs of something, and where it needs the most.
@@ -105,6 +108,12 @@ func connectionsOf(g *ir.GPU) (most int) {
 
 // Check says what of the program is over a limit, and by how much.
 func (l Limits) Check(p *ir.Program) error {
+	if l.Contiguous {
+		var err error
+		if p, err = ir.Contiguous(p); err != nil {
+			return err
+		}
+	}
 	var over []error
 	for _, row := range limits {
 		limit := row.limit(&l)

@@ -42,6 +42,15 @@ func TestLimitsOfAProgram(t *testing.T) {
 			t.Errorf("%+v: %v, want %s", c.few, err, c.want)
 		}
 	}
+	apart := &ir.Program{Collective: p.Collective, GPUs: []ir.GPU{{Threadblocks: []ir.Threadblock{{Send: -1, Recv: -1, Steps: []ir.Step{
+		{Op: ir.Copy, Count: 4, Src: ir.Loc{Stride: 2}, Dst: ir.Loc{Buf: collective.Scratch}},
+	}}}}, {}}}
+	if err := (&Limits{Steps: 3}).Check(apart); err != nil {
+		t.Error(err)
+	}
+	if err := (&Limits{Steps: 3, Contiguous: true}).Check(apart); err == nil || err.Error() != "gpu 0 threadblock 0 needs 4 steps, 1 more than the limit of 3" {
+		t.Error(err)
+	}
 	if _, err := Compile(ringAllReduce(4, 1), Options{Limits: Limits{Steps: 6}}); err == nil || err.Error() != "gpu 0 threadblock 0 needs 7 steps, 1 more than the limit of 6" {
 		t.Error(err)
 	}

@@ -174,7 +174,7 @@ func (o *oracle) load() error {
 }
 
 func (o *oracle) at(b *block, l ir.Loc, c int32) (*cell, error) {
-	l.Off += c
+	l = ir.Loc{Buf: l.Buf, Off: l.Off + c*max(1, l.Stride)}
 	x := o.cells[b.tile*len(o.p.GPUs)+b.gpu][l]
 	if x == nil {
 		return nil, fmt.Errorf("gpu %d tb %d step %d: %v is outside its buffer", b.gpu, b.id, b.pc, l)

@@ -59,6 +59,9 @@ func parallelize(u *unit) error {
 	for _, o := range u.ops {
 		f := int32(product[o.scope])
 		ops = replicate(ops, o, f, int32(cut), func(k int32) int32 { return k })
+		if len(ops) > maxOps {
+			return fmt.Errorf("more than %d operations", maxOps)
+		}
 	}
 	u.ops = ops
 	return nil
@@ -75,7 +78,7 @@ func parallelize(u *unit) error {
 //	blocked: every unit of the buffers (package collective) and the whole of
 //	scratch is cut in n blocks, each with as many chunks as there were, and
 //	instance j runs the program in block j. Instances never meet. A reference
-//	over several units is not contiguous then, and is cut.
+//	over several units does not lie at even distances then, and is cut.
 //
 //	copy rank 0 in[0:2] → …       interleaved: in[0:2], in[2:4]
 //	copy rank 0 in[1] → …                      in[2], in[3]
@@ -114,8 +117,9 @@ func instances(u *unit) error {
 	return nil
 }
 
-// inBlock appends the operation as instance j of n does it, one for each run of
-// chunks that stays within a unit at both ends.
+// inBlock appends the operation as instance j of n does it: one for each run of
+// chunks that stays within a unit at both ends, or for each that lies at even
+// distances where the reference is strided.
 func (o op) inBlock(ops []op, j, n, unit int32, scratch []int32) []op {
 	// place is where a chunk lies in block j, and how many after it are there too.
 	place := func(rank int32, b collective.Buffer, off int32) (at, left int32) {
@@ -123,6 +127,32 @@ func (o op) inBlock(ops []op, j, n, unit int32, scratch []int32) []op {
 			return j*scratch[rank] + off, math.MaxInt32
 		}
 		return off/unit*unit*n + j*unit + off%unit, unit - off%unit
+	}
+	if o.strided() {
+		from, to := o.ends()
+		where := func(k int32) (src, dst int32) {
+			src, _ = place(o.src, o.srcBuf, from.one(k).off)
+			dst, _ = place(o.dst, o.dstBuf, to.one(k).off)
+			return src, dst
+		}
+		for done := int32(0); done < o.count; {
+			run := o
+			run.srcOff, run.dstOff = where(done)
+			run.count, run.srcStride, run.dstStride = 1, 1, 1
+			for src, dst := run.srcOff, run.dstOff; done+run.count < o.count; run.count++ {
+				nextSrc, nextDst := where(done + run.count)
+				if run.count == 1 {
+					run.srcStride, run.dstStride = nextSrc-src, nextDst-dst
+				}
+				if nextSrc-src != run.srcStride || nextDst-dst != run.dstStride {
+					break
+				}
+				src, dst = nextSrc, nextDst
+			}
+			ops = append(ops, run)
+			done += run.count
+		}
+		return ops
 	}
 	for done := int32(0); done < o.count; {
 		src, srcLeft := place(o.src, o.srcBuf, o.srcOff+done)
@@ -135,15 +165,41 @@ func (o op) inBlock(ops []op, j, n, unit int32, scratch []int32) []op {
 	return ops
 }
 
-// replicate appends o's factor instances, chunks being cut in cut parts.
+// replicate appends o's factor instances, chunks being cut in cut parts. Of a
+// contiguous reference each takes a run of parts, of a strided one its parts of
+// every chunk:
+//
+//	2 instances of in[0:2]      in[0:2]  in[2:4]
+//	2 instances of in[0:4:3]    in[0:7:6]  in[1:8:6]
+//
+// Where those are several parts, they are as many operations as there are parts,
+// or chunks, whichever are fewer.
 func replicate(ops []op, o op, factor, cut int32, key func(int32) int32) []op {
-	src, dst, count := o.srcOff*cut, o.dstOff*cut, o.count*(cut/factor)
+	parts := cut / factor
+	src, dst := o.ends()
 	for k := range factor {
-		o.srcOff, o.dstOff, o.count = src+k*count, dst+k*count, count
 		o.key = key(k)
-		ops = append(ops, o)
+		switch {
+		case src.stride == 1 && dst.stride == 1:
+			from, n := k*o.count*parts, o.count*parts
+			ops = append(ops, o.part(src.off*cut+from, dst.off*cut+from, n, 1, 1))
+		case parts < src.count:
+			for at := k * parts; at < (k+1)*parts; at++ {
+				ops = append(ops, o.part(src.off*cut+at, dst.off*cut+at, src.count, src.stride*cut, dst.stride*cut))
+			}
+		default:
+			for n := range src.count {
+				ops = append(ops, o.part(src.one(n).off*cut+k*parts, dst.one(n).off*cut+k*parts, parts, 1, 1))
+			}
+		}
 	}
 	return ops
+}
+
+// part is the operation with other places, in the same buffers.
+func (o op) part(srcOff, dstOff, count, srcStride, dstStride int32) op {
+	o.srcOff, o.dstOff, o.count, o.srcStride, o.dstStride = srcOff, dstOff, count, srcStride, dstStride
+	return o
 }
 
 // finer cuts every chunk of the collective and of scratch, and says so if that

@@ -250,17 +250,17 @@ func (r *dumpReader) operationLines() error {
 		default:
 			f.fail(fmt.Errorf("%.20q: want copy or reduce", kind))
 		}
-		var n int32
 		f.expect("rank")
 		o.src = f.count(0, r.col.Ranks-1)
-		o.srcBuf, o.srcOff, o.count = f.place()
+		src := f.place()
 		f.expect("→")
 		f.expect("rank")
 		o.dst = f.count(0, r.col.Ranks-1)
-		o.dstBuf, o.dstOff, n = f.place()
-		if n != o.count {
-			f.fail(fmt.Errorf("%d chunks to %d", o.count, n))
+		dst := f.place()
+		if src.count != dst.count {
+			f.fail(fmt.Errorf("%d chunks to %d", src.count, dst.count))
 		}
+		o.between(src, dst)
 		for f.more() {
 			switch w := f.word(); {
 			case w == "ch":

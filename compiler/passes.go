@@ -16,7 +16,7 @@ type pass struct {
 
 // passes is the pipeline, top to bottom.
 var passes = [...]pass{
-	{"expand", "cut strided and overlapping references into contiguous operations", true, expand},
+	{"expand", "read the references into operations, and cut those that read what they write", true, expand},
 	{"parallelize", "replicate the operations of parallelize scopes, each on its part of the chunks", true, parallelize},
 	{"instances", "replicate the whole program, each instance on its part of the chunks", true, instances},
 	{"coarsen", "merge chunks that are never touched apart", false, coarsen},
@@ -38,7 +38,7 @@ var passes = [...]pass{
 
 // passOrder is what the table's order must respect, and why.
 var passOrder = [...]struct{ before, after, why string }{
-	{"expand", "parallelize", "an instance's part of a reference is contiguous only if the reference is"},
+	{"expand", "parallelize", "instances would each cut overlapping references in an order of their own"},
 	{"parallelize", "instances", "instances cut what scopes have cut"},
 	{"instances", "coarsen", "replication leaves references that share a factor"},
 	{"coarsen", "chunk dag", "dependencies are tracked per chunk, and fewer chunks are fewer to track"},

@@ -97,13 +97,11 @@ func TestEachPass(t *testing.T) {
 		{"expand", "contiguous", strided(1, 1), Options{}, []string{
 			"0 copy rank 0 sc[0:3] → rank 1 sc[0:3]"}},
 		{"expand", "strided source", strided(2, 1), Options{}, []string{
-			"0 copy rank 0 sc[0] → rank 1 sc[0]",
-			"1 copy rank 0 sc[2] → rank 1 sc[1]",
-			"2 copy rank 0 sc[4] → rank 1 sc[2]"}},
+			"0 copy rank 0 sc[0:5:2] → rank 1 sc[0:3]"}},
 		{"expand", "strided destination", strided(1, 3), Options{}, []string{
-			"0 copy rank 0 sc[0] → rank 1 sc[0]",
-			"1 copy rank 0 sc[1] → rank 1 sc[3]",
-			"2 copy rank 0 sc[2] → rank 1 sc[6]"}},
+			"0 copy rank 0 sc[0:3] → rank 1 sc[0:7:3]"}},
+		{"expand", "between one another, sharing none", over(0, 1, 2, 2, 2), Options{}, []string{
+			"0 copy rank 0 sc[0:3:2] → rank 0 sc[1:4:2]"}},
 		{"expand", "overlapping upwards, last first", over(0, 1, 1, 1, 3), Options{}, []string{
 			"0 copy rank 0 sc[2] → rank 0 sc[3]",
 			"1 copy rank 0 sc[1] → rank 0 sc[2]",

@@ -52,6 +52,13 @@ func (b *builder) op(k lang.Kind, from, to spot, count int) {
 func (b *builder) copy(from, to spot, count int)   { b.op(lang.Copy, from, to, count) }
 func (b *builder) reduce(to, from spot, count int) { b.op(lang.Reduce, from, to, count) }
 
+// shuffle copies chunks that lie apart, to where they lie apart otherwise.
+func (b *builder) shuffle(from, to spot, count, fromStride, toStride int) {
+	b.copy(from, to, 1)
+	o := &b.p.Ops[len(b.p.Ops)-1]
+	o.Src, o.Dst = b.span(from, count, fromStride), b.span(to, count, toStride)
+}
+
 // parallel runs f under parallelize(factor).
 func (b *builder) parallel(factor int, f func()) {
 	outer := b.scope

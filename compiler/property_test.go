@@ -254,12 +254,12 @@ func drawOperations(t *rapid.T) *lang.Program {
 		Ranks: 2 + pick(3, "ranks"), Chunks: 1 + pick(4, "chunks"),
 	})
 	for r := range b.p.Scratch {
-		b.p.Scratch[r] = 4
+		b.p.Scratch[r] = 7
 	}
 	span := func(count int) lang.Span {
 		for {
-			s := lang.Span{Rank: pick(b.p.Collective.Ranks, "rank"), Buf: collective.Buffer(pick(3, "buffer")), Count: count, Stride: 1 + pick(2, "stride")}
-			size := 4
+			s := lang.Span{Rank: pick(b.p.Collective.Ranks, "rank"), Buf: collective.Buffer(pick(3, "buffer")), Count: count, Stride: 1 + pick(3, "stride")}
+			size := 7
 			if s.Buf != collective.Scratch {
 				size = b.p.Collective.BufferChunks(s.Rank, s.Buf)
 			}
@@ -275,13 +275,31 @@ func drawOperations(t *rapid.T) *lang.Program {
 		})
 	}
 	for range 1 + pick(24, "operations") {
-		count := 1 + pick(2, "count")
+		count := 1 + pick(3, "count")
 		b.p.Ops = append(b.p.Ops, lang.Op{
 			Kind: lang.Kind(pick(2, "kind")), Src: span(count), Dst: span(count),
 			Channel: max(none, pick(6, "channel")-4), Scope: int32(max(0, pick(2*len(b.p.Scopes), "scope")-len(b.p.Scopes))),
 		})
 	}
 	return &b.p
+}
+
+// counted is a place with the number of chunks there.
+type counted struct {
+	loc   ir.Loc
+	count int32
+}
+
+// placesOf lists what all steps name.
+func placesOf(p *ir.Program) (all []counted) {
+	for g := range p.GPUs {
+		for _, tb := range p.GPUs[g].Threadblocks {
+			for _, s := range tb.Steps {
+				all = append(all, counted{s.Src, s.Count}, counted{s.Dst, s.Count})
+			}
+		}
+	}
+	return all
 }
 
 // TestRandomOperations compares what the IR leaves with what the operations
@@ -306,6 +324,25 @@ func TestRandomOperations(t *testing.T) {
 				if err := executeAs(res.Program, p, o.Slots, o.CallPerChunk, seed); err != nil {
 					t.Fatalf("without %v: %v", o.Disable, err)
 				}
+			}
+			if len(leave) > 0 && !slices.Contains(leave, "slots") {
+				continue
+			}
+			apart, err := ir.Contiguous(res.Program)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, at := range placesOf(apart) {
+				if at.loc.Stride != 0 {
+					t.Fatalf("%s is not taken apart", at.loc.Place(at.count))
+				}
+			}
+			slots := o.Slots
+			if slices.Contains(o.Disable, "slots") {
+				slots = 1 << 20 // nobody saw to it that two calls of a message do not meet
+			}
+			if err := executeAs(apart, p, slots, true, 1); err != nil {
+				t.Fatalf("contiguous, without %v: %v", o.Disable, err)
 			}
 		}
 	})

@@ -14,8 +14,9 @@ import (
 //	1 copy rank 1 sc[0] → rank 0 sc[0]       the same
 //	2 copy rank 0 sc[0] → rank 1 sc[1]       copy rank 0 sc[0] → rank 1 sc[0]
 //
-// Values that one operation touches side by side stay side by side: they move
-// together, as a web. A web takes the places of another only where everything
+// Values that one operation touches stay where they are to one another: they move
+// together, as a web, and with them whatever lies between the chunks of a strided
+// reference. A web takes the places of another only where everything
 // that touches the other comes before it anyway, so that no wait is added; and
 // since every tile has its own part of scratch, what holds in one holds in all.
 func scratch(u *unit) error {
@@ -91,39 +92,42 @@ func findWebs(u *unit) *webs {
 		base[r+1] = base[r] + n
 	}
 	value := make([]int32, base[len(u.scratch)]) // by chunk: 1 + what it holds
-	touch := func(rank, off, count int32, anew bool) int32 {
-		for c := off; c < off+count; c++ {
-			at := base[rank] + c
+	touch := func(rank int32, c chunks, anew bool) int32 {
+		for n := range c.count {
+			at := base[rank] + c.one(n).off
 			if anew || value[at] == 0 {
 				w.parent = append(w.parent, int32(len(w.parent)))
 				w.unknown = append(w.unknown, !anew)
 				value[at] = int32(len(w.parent))
 			}
-			w.join(value[base[rank]+off]-1, value[at]-1)
+			w.join(value[base[rank]+c.off]-1, value[at]-1)
 		}
-		return value[base[rank]+off] - 1
+		return value[base[rank]+c.off] - 1
 	}
 	for i := range u.ops {
 		o := &u.ops[i]
 		w.src[i], w.dst[i] = none, none
+		src, dst := o.ends()
 		if o.srcBuf == collective.Scratch {
-			w.src[i] = touch(o.src, o.srcOff, o.count, false)
+			w.src[i] = touch(o.src, src, false)
 		}
 		if o.dstBuf == collective.Scratch {
-			w.dst[i] = touch(o.dst, o.dstOff, o.count, !o.reduce)
+			w.dst[i] = touch(o.dst, dst, !o.reduce)
 		}
 	}
+	w.closeGaps(base)
 	w.of = make([]int32, len(w.parent))
 	for v := range w.of {
 		w.of[v] = none
 	}
 	for i := range u.ops {
 		o := &u.ops[i]
+		src, dst := o.ends()
 		if v := w.src[i]; v != none {
-			w.add(v, o.src, o.srcOff, o.count, int32(i), false)
+			w.add(v, o.src, src, int32(i), false)
 		}
 		if v := w.dst[i]; v != none {
-			w.add(v, o.dst, o.dstOff, o.count, int32(i), !o.reduce)
+			w.add(v, o.dst, dst, int32(i), !o.reduce)
 		}
 	}
 	for v, unknown := range w.unknown {
@@ -149,14 +153,14 @@ func (w *webs) join(a, b int32) {
 }
 
 // add notes that operation i touches part of v's web.
-func (w *webs) add(v, rank, off, count, i int32, writes bool) {
+func (w *webs) add(v, rank int32, c chunks, i int32, writes bool) {
 	root := w.root(v)
 	if w.of[root] == none {
 		w.of[root] = int32(len(w.webs))
-		w.webs = append(w.webs, web{rank: rank, from: off, to: off + count, root: root})
+		w.webs = append(w.webs, web{rank: rank, from: c.off, to: c.end(), root: root})
 	}
 	x := &w.webs[w.of[root]]
-	x.from, x.to = min(x.from, off), max(x.to, off+count)
+	x.from, x.to = min(x.from, c.off), max(x.to, c.end())
 	if n := len(x.touches); n == 0 || x.touches[n-1] != i {
 		x.touches = append(x.touches, i)
 	}

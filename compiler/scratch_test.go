@@ -74,3 +74,31 @@ func TestScratchAddsNoWait(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatLiesBetweenStridedChunksStays: references that lie between one another
+// take no more room than they are given.
+func TestWhatLiesBetweenStridedChunksStays(t *testing.T) {
+	b := begin(collective.Spec{Name: "alltoall", Ranks: 2, Chunks: 5})
+	for r := range 2 {
+		other := 1 - r
+		b.copy(in(r, 5*r), out(r, 5*r), 5)
+		b.shuffle(in(r, 5*other), sc(other, 0), 2, 1, 3)   // sc[0], sc[3]
+		b.shuffle(in(r, 5*other+2), sc(other, 1), 2, 1, 3) // sc[1], sc[4]
+		b.copy(in(r, 5*other+4), sc(other, 2), 1)
+		b.shuffle(sc(other, 0), out(other, 5*r), 2, 3, 1)
+		b.shuffle(sc(other, 1), out(other, 5*r+2), 2, 3, 1)
+		b.copy(sc(other, 2), out(other, 5*r+4), 1)
+	}
+	res, err := Compile(&b.p, Options{CheckEachPass: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, g := range res.Program.GPUs {
+		if g.Scratch != 5 {
+			t.Errorf("rank %d has %d chunks of scratch: want 5", r, g.Scratch)
+		}
+	}
+	if err := judge(res.Program, Options{}, 20); err != nil {
+		t.Error(err)
+	}
+}

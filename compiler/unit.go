@@ -53,39 +53,96 @@ type unit struct {
 }
 
 // op is a chunk operation: count chunks of a rank's buffer copied to, or reduced
-// into, count chunks of another's or its own.
+// into, count chunks of another's or its own. Strides are at least 1, and 1 where
+// there is one chunk.
 type op struct {
-	reduce         bool
-	srcBuf, dstBuf collective.Buffer
-	src, dst       int32 // ranks
-	srcOff, dstOff int32
-	count          int32
-	channel        int32 // directive, or none
-	scope          int32
-	key            int32 // which instance
+	reduce               bool
+	srcBuf, dstBuf       collective.Buffer
+	src, dst             int32 // ranks
+	srcOff, dstOff       int32
+	srcStride, dstStride int32
+	count                int32
+	channel              int32 // directive, or none
+	scope                int32
+	key                  int32 // which instance
 }
 
 // local tells whether one rank does it all.
 func (o *op) local() bool { return o.src == o.dst }
 
-// instr is an instruction of one rank. A place is local, as in the IR.
-type instr struct {
-	op             ir.Op
-	srcBuf, dstBuf collective.Buffer
-	rank           int32
-	srcOff, dstOff int32
-	count          int32
-	get, put       int32 // messages received and sent, or none
-	fused          int32 // the send that became part of this receive, or none
-	of             int32 // operation it came from
+// strided tells whether the chunks do not lie side by side, at either end.
+func (o *op) strided() bool { return o.srcStride != 1 || o.dstStride != 1 }
+
+// between gives the operation its places.
+func (o *op) between(src, dst chunks) {
+	o.count = src.count
+	o.srcBuf, o.srcOff, o.srcStride = src.buf, src.off, src.stride
+	o.dstBuf, o.dstOff, o.dstStride = dst.buf, dst.off, dst.stride
 }
 
-// reads tells whether the instruction reads any of count chunks at (b, off).
-func (i *instr) reads(b collective.Buffer, off, count int32) bool {
-	if i.op.ReadsSrc() && i.srcBuf == b && i.srcOff < off+count && off < i.srcOff+i.count {
+// ends are the places the operation reads and writes.
+func (o *op) ends() (src, dst chunks) {
+	return chunks{o.srcBuf, o.srcOff, o.count, o.srcStride}, chunks{o.dstBuf, o.dstOff, o.count, o.dstStride}
+}
+
+// chunks are some chunks of a rank's buffer: off, off+stride, …
+type chunks struct {
+	buf                collective.Buffer
+	off, count, stride int32
+}
+
+// end is the index after that of the last.
+func (c chunks) end() int32 { return c.off + (c.count-1)*c.stride + 1 }
+
+// meet tells whether a chunk of the same rank is among both.
+func (c chunks) meet(d chunks) bool {
+	if c.buf != d.buf || c.off >= d.end() || d.off >= c.end() {
+		return false
+	}
+	if c.stride == 1 && d.stride == 1 {
 		return true
 	}
-	return i.op == ir.Reduce && i.dstBuf == b && i.dstOff < off+count && off < i.dstOff+i.count
+	for n := range c.count {
+		if k := c.off + n*c.stride - d.off; k >= 0 && k%d.stride == 0 && k/d.stride < d.count {
+			return true
+		}
+	}
+	return false
+}
+
+// one is the k-th of the chunks.
+func (c chunks) one(k int32) chunks { return chunks{c.buf, c.off + k*c.stride, 1, 1} }
+
+// loc is the place as the IR has it.
+func (c chunks) loc() ir.Loc {
+	return ir.Loc{Buf: c.buf, Off: c.off, Stride: c.stride}.Of(c.count)
+}
+
+// String is the place as it is printed: in[3], sc[4:6], out[0:13:4].
+func (c chunks) String() string { return c.loc().Place(c.count) }
+
+// instr is an instruction of one rank. A place is local, as in the IR.
+type instr struct {
+	op                   ir.Op
+	srcBuf, dstBuf       collective.Buffer
+	rank                 int32
+	srcOff, dstOff       int32
+	srcStride, dstStride int32
+	count                int32
+	get, put             int32 // messages received and sent, or none
+	fused                int32 // the send that became part of this receive, or none
+	of                   int32 // operation it came from
+}
+
+// src are the chunks it reads, if its op reads any.
+func (i *instr) src() chunks { return chunks{i.srcBuf, i.srcOff, i.count, i.srcStride} }
+
+// dst are the chunks it writes, if its op writes any.
+func (i *instr) dst() chunks { return chunks{i.dstBuf, i.dstOff, i.count, i.dstStride} }
+
+// reads tells whether the instruction reads any of some chunks.
+func (i *instr) reads(c chunks) bool {
+	return i.op.ReadsSrc() && c.meet(i.src()) || i.op == ir.Reduce && c.meet(i.dst())
 }
 
 // message is what a remote operation puts on a connection.

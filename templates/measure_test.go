@@ -61,12 +61,12 @@ func measure(t rapid.TB, p *ir.Program) measured {
 		}
 		if s.Op.ReadsSrc() {
 			for i := range value {
-				value[i] = max(value[i], at[r][s.Src.Buf][int(s.Src.Off)+i])
+				value[i] = max(value[i], at[r][s.Src.Buf][s.Src.At(int32(i))])
 			}
 		}
 		if s.Op.WritesDst() {
 			for i := range value {
-				d := &at[r][s.Dst.Buf][int(s.Dst.Off)+i]
+				d := &at[r][s.Dst.Buf][s.Dst.At(int32(i))]
 				if s.Op == ir.Reduce {
 					value[i] = max(value[i], *d)
 				}

@@ -11,5 +11,6 @@ func (r *Runtime) Limits() compiler.Limits {
 		Channels:     r.MaxChannels,
 		Count:        maxCount,
 		Connections:  maxPerChannel,
+		Contiguous:   true,
 	}
 }

@@ -34,6 +34,9 @@ func Lower(p *ir.Program, o WriteOptions) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p, err = ir.Contiguous(p); err != nil {
+		return nil, err // the format has no strides
+	}
 	f := &File{Name: o.Name, Proto: o.Protocol, NGPUs: len(p.GPUs), NChannels: max(1, p.Channels()),
 		NChunksPerLoop: col.LoopChunks(), Root: p.Collective.Root, Comments: o.Comments}
 	if f.Name == "" {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/verify"
 )
 
 // exchange is an allreduce of two ranks whose last step waits for two others.
@@ -85,3 +86,42 @@ const exchangeBody = `  <gpu id="0" i_chunks="2" o_chunks="0" s_chunks="2">
   </gpu>
 </algo>
 `
+
+// TestStridesAreTakenApart: the format has none, and what is written does the
+// same.
+func TestStridesAreTakenApart(t *testing.T) {
+	p := &ir.Program{Name: "shuffled", Collective: collective.Spec{Name: "alltoall", Ranks: 2, Chunks: 3}}
+	for g := range 2 {
+		mine, other := int32(3*g), int32(3*(1-g))
+		p.GPUs = append(p.GPUs, ir.GPU{Scratch: 6, Threadblocks: []ir.Threadblock{
+			{Send: 1 - g, Recv: 1 - g, Steps: []ir.Step{
+				{Op: ir.Send, Count: 3, Src: ir.Loc{Off: other}},
+				{Op: ir.Recv, Count: 3, Dst: ir.Loc{Buf: collective.Scratch, Off: 1, Stride: 2}, HasDep: true},
+			}},
+			{Send: -1, Recv: -1, Steps: []ir.Step{
+				{Op: ir.Copy, Count: 3, Src: ir.Loc{Off: mine}, Dst: ir.Loc{Buf: collective.Out, Off: mine}},
+				{Op: ir.Copy, Count: 3, Src: ir.Loc{Buf: collective.Scratch, Off: 1, Stride: 2},
+					Dst: ir.Loc{Buf: collective.Out, Off: other}, Deps: []ir.Dep{{TB: 0, Step: 1}}},
+			}},
+		}})
+	}
+	if err := verify.Check(p, verify.Options{Slots: 3}).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range Runtimes() {
+		var b bytes.Buffer
+		if err := Write(&b, p, WriteOptions{Runtime: name, Protocol: "LL", MaxBytes: 1 << 20}); err != nil {
+			t.Fatal(err)
+		}
+		f, err := Read(&b, Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := Verify(f, verify.Options{}); !v.OK() {
+			t.Errorf("%s: %v", name, v.Report.Err())
+		}
+		if tbs := f.GPUs[0].Threadblocks; len(tbs[0].Steps) != 6 || len(tbs[1].Steps) != 4 || tbs[1].Steps[1].Deps != 5 {
+			t.Errorf("%s: threadblocks of %d and %d steps, the latter waiting for %d: want 6, 4 and 5", name, len(tbs[0].Steps), len(tbs[1].Steps), tbs[1].Steps[1].Deps)
+		}
+	}
+}

@@ -110,20 +110,13 @@ func (c *checker) where(s int32) (gpu, tb, step int) {
 func describe(s *ir.Step) string {
 	text := s.Op.String()
 	if s.Op.ReadsSrc() {
-		text += " " + span(s.Src, s.Count)
+		text += " " + s.Src.Place(s.Count)
 	}
 	if s.Op.WritesDst() {
 		if s.Op.ReadsSrc() {
 			text += " →"
 		}
-		text += " " + span(s.Dst, s.Count)
+		text += " " + s.Dst.Place(s.Count)
 	}
 	return text
-}
-
-func span(l ir.Loc, count int32) string {
-	if count == 1 {
-		return fmt.Sprintf("%s[%d]", l.Buf, l.Off)
-	}
-	return fmt.Sprintf("%s[%d:%d]", l.Buf, l.Off, int64(l.Off)+int64(count))
 }

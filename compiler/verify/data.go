@@ -15,7 +15,8 @@ type memory struct {
 	cells  []value
 	base   []int64 // of (rank, buffer), three a rank
 	moving mailbox
-	sum    []value // scratch for one step
+	sum    []value    // scratch for one step
+	read   [2][]value // … for what it reads where chunks lie apart: src, dst
 }
 
 // data executes the steps in the order found and compares what every rank
@@ -56,16 +57,41 @@ func (c *checker) newMemory() *memory {
 	for g := range c.p.GPUs {
 		for i := range c.col.InChunks(g) {
 			b, at := c.col.Place(g, collective.In, i)
-			m.at(g, ir.Loc{Buf: b, Off: int32(at)}, 1)[0] = m.values.input(g, i)
+			*m.at(g, b, at) = m.values.input(g, i)
 		}
 	}
 	return m
 }
 
-// at is a run of chunks of a rank's buffer.
-func (m *memory) at(gpu int, l ir.Loc, count int32) []value {
-	from := m.base[3*gpu+int(l.Buf)] + int64(l.Off)
-	return m.cells[from : from+int64(count)]
+// at is a chunk of a rank's buffer.
+func (m *memory) at(gpu int, b collective.Buffer, index int) *value {
+	return &m.cells[m.base[3*gpu+int(b)]+int64(index)]
+}
+
+// fetch is what a place holds: the memory itself where its chunks lie side by
+// side, or else a copy, good until the next into the same room.
+func (m *memory) fetch(gpu int, l ir.Loc, count int32, room *[]value) []value {
+	cells := m.cells[m.base[3*gpu+int(l.Buf)]:]
+	if l.Contiguous(count) {
+		return cells[l.Off : int64(l.Off)+int64(count)]
+	}
+	*room = (*room)[:0]
+	for i := range count {
+		*room = append(*room, cells[l.At(i)])
+	}
+	return *room
+}
+
+// store writes to a place.
+func (m *memory) store(gpu int, l ir.Loc, chunks []value) {
+	cells := m.cells[m.base[3*gpu+int(l.Buf)]:]
+	if l.Contiguous(int32(len(chunks))) {
+		copy(cells[l.Off:], chunks)
+		return
+	}
+	for i, x := range chunks {
+		cells[l.At(int32(i))] = x
+	}
 }
 
 // execute does what step s does; it reads all before it writes any. It tells
@@ -81,13 +107,13 @@ func (m *memory) execute(s int32) (usedGarbage bool) {
 		out = m.moving.take(m.c.sender[m.c.stepTB[s]], step.Count)
 	}
 	if step.Op.ReadsSrc() {
-		src := m.at(gpu, step.Src, step.Count)
+		src := m.fetch(gpu, step.Src, step.Count, &m.read[0])
 		for _, x := range src {
 			usedGarbage = usedGarbage || x == garbage
 		}
 		other := out
 		if step.Op == ir.Reduce {
-			other = m.at(gpu, step.Dst, step.Count)
+			other = m.fetch(gpu, step.Dst, step.Count, &m.read[1])
 		}
 		if step.Op.Reduces() {
 			m.sum = m.sum[:0]
@@ -101,7 +127,7 @@ func (m *memory) execute(s int32) (usedGarbage bool) {
 		}
 	}
 	if step.Op.WritesDst() {
-		copy(m.at(gpu, step.Dst, step.Count), out)
+		m.store(gpu, step.Dst, out)
 	}
 	if step.Op.Sends() {
 		m.moving.put(m.c.stepTB[s], out)
@@ -120,7 +146,7 @@ func (m *memory) judge() {
 				continue
 			}
 			b, at := c.col.Place(g, collective.Out, i)
-			got := m.at(g, ir.Loc{Buf: b, Off: int32(at)}, 1)[0]
+			got := *m.at(g, b, at)
 			var right bool
 			switch want.Kind {
 			case collective.WantInput:
@@ -210,7 +236,7 @@ func (m *memory) clobbered() {
 	}
 	for g := range m.c.p.GPUs {
 		for i := range m.c.col.InChunks(g) {
-			if m.at(g, ir.Loc{Buf: collective.In, Off: int32(i)}, 1)[0] != m.values.input(g, i) {
+			if *m.at(g, collective.In, i) != m.values.input(g, i) {
 				m.c.r.at(Lint, Warning, g, -1, -1, "in[%d] is overwritten, though the call is out of place", i)
 				return
 			}

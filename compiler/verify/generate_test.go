@@ -55,7 +55,7 @@ func (b *builder) step(g, send, recv, channel int, s ir.Step) {
 	}
 	for i := range int(s.Count) {
 		if s.Op.ReadsSrc() {
-			c := cell{0, g, s.Src.Buf, int(s.Src.Off) + i}
+			c := cell{0, g, s.Src.Buf, nth(s.Src, i)}
 			for _, a := range b.last[c] {
 				if a.write {
 					wait(a)
@@ -64,7 +64,7 @@ func (b *builder) step(g, send, recv, channel int, s ir.Step) {
 			b.last[c] = append(b.last[c], touchedStep{t, me, false})
 		}
 		if s.Op.WritesDst() {
-			c := cell{0, g, s.Dst.Buf, int(s.Dst.Off) + i}
+			c := cell{0, g, s.Dst.Buf, nth(s.Dst, i)}
 			for _, a := range b.last[c] {
 				wait(a)
 			}
@@ -90,13 +90,24 @@ func (b *builder) move(from int, src ir.Loc, to int, dst ir.Loc, count, channel 
 
 func loc(buf collective.Buffer, off int) ir.Loc { return ir.Loc{Buf: buf, Off: int32(off)} }
 
+// nth is where chunk i of a place lies.
+func nth(l ir.Loc, i int) int {
+	at := int(l.Off)
+	for ; i > 0; i-- {
+		at += max(1, int(l.Stride))
+	}
+	return at
+}
+
 // randomProgram is a right program with random routes, counts and channels.
 func randomProgram(rng *rand.Rand) *ir.Program {
 	ranks, chunks, channels := 2+rng.Intn(4), 1+rng.Intn(3), 1+rng.Intn(2)
 	if rng.Intn(20) == 0 {
 		ranks, chunks, channels = ranks+3, 4*chunks, 1
 	}
-	switch rng.Intn(5) {
+	switch rng.Intn(6) {
+	case 5:
+		return randomShuffle(rng, ranks, chunks, channels)
 	case 0:
 		return randomBroadcasts(rng, ranks, chunks, channels)
 	case 1:
@@ -221,6 +232,37 @@ func allPairs(ranks, chunks int, joined bool) *ir.Program {
 			if from != to {
 				b.move(from, loc(collective.In, from*chunks), to, loc(collective.In, from*chunks), chunks, 0, false, joined)
 			}
+		}
+	}
+	return b.p
+}
+
+// randomShuffle is an alltoall that arrives chunk by chunk of all ranks, and is
+// put in order in one copy or in one a rank.
+func randomShuffle(rng *rand.Rand, ranks, chunks, channels int) *ir.Program {
+	b := newBuilder(collective.Spec{Name: "alltoall", Ranks: ranks, Chunks: chunks}, ranks*chunks)
+	for from := range ranks {
+		for to := range ranks {
+			src := loc(collective.In, to*chunks)
+			dst := ir.Loc{Buf: collective.Scratch, Off: int32(from), Stride: int32(ranks)}
+			if from == to {
+				b.step(from, -1, -1, 0, ir.Step{Op: ir.Copy, Count: int32(chunks), Src: src, Dst: dst})
+			} else {
+				b.move(from, src, to, dst, chunks, rng.Intn(channels), false, false)
+			}
+		}
+	}
+	for r := range ranks {
+		if rng.Intn(2) == 0 {
+			for from := range ranks {
+				src := ir.Loc{Buf: collective.Scratch, Off: int32(from), Stride: int32(ranks)}
+				b.step(r, -1, -1, 0, ir.Step{Op: ir.Copy, Count: int32(chunks), Src: src, Dst: loc(collective.Out, from*chunks)})
+			}
+			continue
+		}
+		for k := range chunks {
+			dst := ir.Loc{Buf: collective.Out, Off: int32(k), Stride: int32(chunks)}
+			b.step(r, -1, -1, 0, ir.Step{Op: ir.Copy, Count: int32(ranks), Src: loc(collective.Scratch, k*ranks), Dst: dst})
 		}
 	}
 	return b.p

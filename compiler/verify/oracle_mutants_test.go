@@ -79,7 +79,7 @@ func overlapsItself(p *ir.Program) bool {
 	for _, g := range p.GPUs {
 		for _, tb := range g.Threadblocks {
 			for _, s := range tb.Steps {
-				if s.Op.ReadsSrc() && s.Op.WritesDst() && s.Src.Buf == s.Dst.Buf && s.Src.Off != s.Dst.Off {
+				if s.Op.ReadsSrc() && s.Op.WritesDst() && s.Src.Buf == s.Dst.Buf && s.Src != s.Dst {
 					return true
 				}
 			}
@@ -114,7 +114,7 @@ func mutate(p *ir.Program, rng *rand.Rand) string {
 	s := &tb.Steps[i]
 	delta := []int32{-2, -1, 1, 2}[rng.Intn(4)]
 	at := fmt.Sprintf("gpu %d threadblock %d step %d", g, t, i)
-	switch rng.Intn(12) {
+	switch rng.Intn(13) {
 	case 0:
 		s.Src.Off += delta
 		return at + ": source"
@@ -156,6 +156,10 @@ func mutate(p *ir.Program, rng *rand.Rand) string {
 	case 10:
 		s.Op = ir.Op(rng.Intn(len(ir.Ops())))
 		return at + ": instruction"
+	case 11:
+		l := []*ir.Loc{&s.Src, &s.Dst}[rng.Intn(2)]
+		l.Stride = max(0, l.Stride+delta)
+		return at + ": stride"
 	}
 	s.Dst.Buf = collective.Buffer(rng.Intn(3))
 	return at + ": buffer"

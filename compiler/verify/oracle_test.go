@@ -115,7 +115,7 @@ func (o *oracle) start() {
 
 // cell at an offset; memory that nothing wrote holds anything.
 func (o *oracle) read(tile, gpu int, l ir.Loc, i int) uint64 {
-	c := cell{tile, gpu, l.Buf, int(l.Off) + i}
+	c := cell{tile, gpu, l.Buf, nth(l, i)}
 	o.inside(c)
 	x, ok := o.memory[c]
 	if !ok {
@@ -126,7 +126,7 @@ func (o *oracle) read(tile, gpu int, l ir.Loc, i int) uint64 {
 }
 
 func (o *oracle) write(tile, gpu int, l ir.Loc, i int, x uint64) {
-	c := cell{tile, gpu, l.Buf, int(l.Off) + i}
+	c := cell{tile, gpu, l.Buf, nth(l, i)}
 	o.inside(c)
 	o.memory[c] = x
 }
@@ -310,11 +310,11 @@ func racy(p *ir.Program) bool {
 		s := p.GPUs[x.g].Threadblocks[x.t].Steps[x.s]
 		for i := range int(s.Count) {
 			if s.Op.ReadsSrc() {
-				c := cell{0, x.g, s.Src.Buf, int(s.Src.Off) + i}
+				c := cell{0, x.g, s.Src.Buf, nth(s.Src, i)}
 				touched[c] = append(touched[c], touch{n, x.t, false})
 			}
 			if s.Op.WritesDst() {
-				c := cell{0, x.g, s.Dst.Buf, int(s.Dst.Off) + i}
+				c := cell{0, x.g, s.Dst.Buf, nth(s.Dst, i)}
 				touched[c] = append(touched[c], touch{n, x.t, true})
 			}
 		}

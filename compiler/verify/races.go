@@ -136,14 +136,17 @@ func (w *watch) step(s int32) {
 	}
 }
 
-func (w *watch) run(l ir.Loc, count int32) []access {
-	from := w.base[l.Buf] + int64(l.Off)
-	return w.cells[from : from+int64(count)]
+// run is the cells from the first of a place to its last, and how far apart
+// those are that belong to it.
+func (w *watch) run(l ir.Loc, count int32) (cells []access, stride int) {
+	from := w.base[l.Buf]
+	return w.cells[from+int64(l.Off) : from+l.End(count)], int(max(l.Stride, 1))
 }
 
 func (w *watch) reading(s, t int32, l ir.Loc, count int32) {
-	for i, cells := int32(0), w.run(l, count); i < count; i++ {
-		cell := &cells[i]
+	cells, stride := w.run(l, count)
+	for i, at := int32(0), 0; i < count; i, at = i+1, at+stride {
+		cell := &cells[at]
 		w.ordered(cell.write, s, t, l, i)
 		// Of a threadblock's reads only the last matters: the others come before.
 		if cell.reads >= 0 {
@@ -158,8 +161,9 @@ func (w *watch) reading(s, t int32, l ir.Loc, count int32) {
 }
 
 func (w *watch) writing(s, t int32, l ir.Loc, count int32) {
-	for i, cells := int32(0), w.run(l, count); i < count; i++ {
-		cell := &cells[i]
+	cells, stride := w.run(l, count)
+	for i, at := int32(0), 0; i < count; i, at = i+1, at+stride {
+		cell := &cells[at]
 		w.ordered(cell.write, s, t, l, i)
 		for r := cell.reads; r >= 0; r = w.reads[r].next {
 			w.ordered(w.reads[r].step, s, t, l, i)
@@ -169,7 +173,7 @@ func (w *watch) writing(s, t int32, l ir.Loc, count int32) {
 }
 
 // ordered makes sure that step a (-1: none) comes before step b of threadblock
-// t; both touch chunk i of b's run l.
+// t; both touch chunk i of b's place l.
 func (w *watch) ordered(a, b, t int32, l ir.Loc, i int32) {
 	if a < 0 {
 		return
@@ -184,5 +188,5 @@ func (w *watch) ordered(a, b, t int32, l ir.Loc, i int32) {
 	}
 	// Ordered or not, a is taken as settled from here on: paths.settle reports it
 	// where it is not, and what follows from it needs no report of its own.
-	known[u] = max(a, w.paths.order(a, b, ir.Loc{Buf: l.Buf, Off: l.Off + i}))
+	known[u] = max(a, w.paths.order(a, b, ir.Loc{Buf: l.Buf, Off: l.At(i)}))
 }

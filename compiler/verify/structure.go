@@ -164,15 +164,10 @@ func (c *checker) checkStep(g, t, i int, tb *ir.Threadblock) {
 			bad("%s of %d chunks: want at least 1", s.Op, s.Count)
 			return
 		}
-		if s.Op.ReadsSrc() {
-			c.place(g, t, i, "reads", s.Src, s.Count)
-		}
-		if s.Op.WritesDst() {
-			c.place(g, t, i, "writes", s.Dst, s.Count)
-		}
-		if s.Op.ReadsSrc() && s.Op.WritesDst() && s.Src.Buf == s.Dst.Buf && s.Src.Off != s.Dst.Off &&
-			abs(int64(s.Src.Off)-int64(s.Dst.Off)) < int64(s.Count) {
-			c.r.at(Race, Error, g, t, i, "%s reads what it writes, shifted by %d", describe(s), s.Src.Off-s.Dst.Off)
+		reads := s.Op.ReadsSrc() && c.place(g, t, i, "reads", s.Src, s.Count)
+		writes := s.Op.WritesDst() && c.place(g, t, i, "writes", s.Dst, s.Count)
+		if reads && writes && c.moved <= maxMoved && shifted(s) {
+			c.r.at(Race, Error, g, t, i, "%s reads what it writes, shifted", describe(s))
 		}
 	}
 	for _, d := range s.Deps {
@@ -180,22 +175,47 @@ func (c *checker) checkStep(g, t, i int, tb *ir.Threadblock) {
 	}
 }
 
-// place checks a run of chunks against its buffer.
-func (c *checker) place(g, t, i int, verb string, l ir.Loc, count int32) {
+// shifted tells whether a step reads a chunk that it writes in another's turn:
+// whether chunk i of the one place is chunk k of the other, and k is not i.
+func shifted(s *ir.Step) bool {
+	src, dst := s.Src.Of(s.Count), s.Dst.Of(s.Count)
+	if src.Buf != dst.Buf || src == dst {
+		return false
+	}
+	from, to := int64(src.Off), int64(dst.Off)
+	if from >= dst.End(s.Count) || to >= src.End(s.Count) {
+		return false
+	}
+	a, b := int64(max(src.Stride, 1)), int64(max(dst.Stride, 1))
+	if a == 1 && b == 1 {
+		return true
+	}
+	// There are no more chunks to look at than the step moves.
+	for i := range int64(s.Count) {
+		d := from + i*a - to
+		if k := d / b; d >= 0 && d%b == 0 && k < int64(s.Count) && k != i {
+			return true
+		}
+	}
+	return false
+}
+
+// place checks some chunks against their buffer.
+func (c *checker) place(g, t, i int, verb string, l ir.Loc, count int32) (inside bool) {
 	if l.Buf > collective.Scratch {
 		c.r.at(Malformed, Error, g, t, i, "%s buffer %d: want in, out or sc", verb, l.Buf)
-		return
+		return false
 	}
-	if !l.Contiguous(count) {
-		c.r.at(Limit, Error, g, t, i, "%s %s: a stride is not verified", verb, l.Place(count))
-		return
+	if l.Stride < 0 {
+		c.r.at(Malformed, Error, g, t, i, "%s chunks %d apart: want a stride of at least 1", verb, l.Stride)
+		return false
 	}
 	size := c.p.GPUs[g].Scratch
 	if l.Buf != collective.Scratch {
 		size = c.col.BufferChunks(g, l.Buf)
 	}
-	if l.Off >= 0 && int64(l.Off)+int64(count) <= int64(size) {
-		return
+	if l.Off >= 0 && l.End(count) <= int64(size) {
+		return true
 	}
 	holds := fmt.Sprintf("which holds %d chunks", size)
 	if size == 0 && l.Buf != collective.Scratch {
@@ -204,7 +224,8 @@ func (c *checker) place(g, t, i int, verb string, l ir.Loc, count int32) {
 			holds = "which an in-place " + c.p.Collective.Name + " does not have"
 		}
 	}
-	c.r.at(Malformed, Error, g, t, i, "%s %s, %s", verb, span(l, count), holds)
+	c.r.at(Malformed, Error, g, t, i, "%s %s, %s", verb, l.Place(count), holds)
+	return false
 }
 
 // dependency checks that a wait names a step, and one that posts a flag. A
@@ -226,5 +247,3 @@ func (c *checker) dependency(g, t, i int, d ir.Dep) {
 		c.r.at(Malformed, Warning, g, t, i, "waits for step %d of threadblock %d, which posts no flag (hasdep); a later step does", d.Step, d.TB)
 	}
 }
-
-func abs(x int64) int64 { return max(x, -x) }

@@ -89,7 +89,11 @@ func parseLoc(t testing.TB, text string) ir.Loc {
 	for _, b := range []collective.Buffer{collective.In, collective.Out, collective.Scratch} {
 		if off, ok := strings.CutPrefix(text, b.String()); ok {
 			l := ir.Loc{Buf: b}
+			off, stride, strided := strings.Cut(off, "/")
 			scan(t, off, "%d", &l.Off)
+			if strided {
+				scan(t, stride, "%d", &l.Stride)
+			}
 			return l
 		}
 	}

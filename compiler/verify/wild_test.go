@@ -24,7 +24,7 @@ func TestNothingPanics(t *testing.T) {
 				tb := ir.Threadblock{Send: number(t, "send"), Recv: number(t, "recv"), Channel: number(t, "channel")}
 				for range rapid.IntRange(0, 3).Draw(t, "steps") {
 					loc := func() ir.Loc {
-						return ir.Loc{Buf: collective.Buffer(rapid.IntRange(0, 3).Draw(t, "buffer")), Off: int32(number(t, "offset"))}
+						return ir.Loc{Buf: collective.Buffer(rapid.IntRange(0, 3).Draw(t, "buffer")), Off: int32(number(t, "offset")), Stride: int32(number(t, "stride"))}
 					}
 					s := ir.Step{Op: ir.Op(rapid.IntRange(0, 9).Draw(t, "op")), HasDep: rapid.Bool().Draw(t, "flag"),
 						Count: int32(number(t, "count")), Src: loc(), Dst: loc()}

@@ -1,0 +1,105 @@
+package compiler
+
+import (
+	"cmp"
+	"slices"
+)
+
+// reach is the range of a web that a strided reference has touched.
+type reach struct {
+	rank, from, to int32
+	root           int32
+}
+
+// closeGaps joins a web that a strided reference touches with all that lie in its
+// range, between its chunks or over its ends: what follows takes a web for all
+// that is in its range.
+//
+//	sc[0:5:2]  # . # . #        one web
+//	sc[1]      . # . . .
+//	sc[3:5]    . . . # #
+func (w *webs) closeGaps(base []int32) {
+	for {
+		open := w.reaches()
+		if len(open) == 0 {
+			return
+		}
+		apart := open[:1]
+		for _, x := range open[1:] {
+			last := &apart[len(apart)-1]
+			if last.rank != x.rank || x.from >= last.to {
+				apart = append(apart, x)
+				continue
+			}
+			w.join(x.root, last.root)
+			last.to = max(last.to, x.to)
+		}
+		painted := make([]int32, base[len(base)-1]) // by chunk: 1 + index into apart
+		for n := range apart {
+			x := &apart[n]
+			for at := base[x.rank] + x.from; at < base[x.rank]+x.to; at++ {
+				painted[at] = int32(n) + 1
+			}
+		}
+		grown := false
+		w.eachTouch(func(v, rank int32, c chunks) {
+			for n := range c.count {
+				p := painted[base[rank]+c.one(n).off]
+				if p == 0 {
+					continue
+				}
+				x := &apart[p-1]
+				w.join(v, x.root)
+				grown = grown || c.off < x.from || c.end() > x.to
+			}
+		})
+		if !grown {
+			return
+		}
+	}
+}
+
+// reaches are the ranges of the webs that strided references touch, from the
+// lowest rank and chunk up.
+func (w *webs) reaches() (open []reach) {
+	at := map[int32]int{} // by root: 1 + index into open
+	for _, strided := range [2]bool{true, false} {
+		w.eachTouch(func(v, rank int32, c chunks) {
+			if strided && c.stride == 1 {
+				return
+			}
+			root := w.root(v)
+			if at[root] == 0 {
+				if !strided {
+					return
+				}
+				open = append(open, reach{rank, c.off, c.end(), root})
+				at[root] = len(open)
+			}
+			x := &open[at[root]-1]
+			x.from, x.to = min(x.from, c.off), max(x.to, c.end())
+		})
+		if len(open) == 0 {
+			return nil
+		}
+	}
+	slices.SortFunc(open, func(a, b reach) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.from, b.from), cmp.Compare(a.root, b.root))
+	})
+	return open
+}
+
+// eachTouch calls do for every place in scratch that an operation touches, with
+// the value of its first chunk.
+func (w *webs) eachTouch(do func(v, rank int32, c chunks)) {
+	for i := range w.u.ops {
+		o := &w.u.ops[i]
+		src, dst := o.ends()
+		if v := w.src[i]; v != none {
+			do(v, o.src, src)
+		}
+		if v := w.dst[i]; v != none {
+			do(v, o.dst, dst)
+		}
+	}
+}
