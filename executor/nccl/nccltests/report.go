@@ -1,0 +1,174 @@
+package nccltests
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Report is what a file of nccl-tests' output says.
+type Report struct {
+	Tests   string // version of nccl-tests; empty where it isn't told
+	Library string // version of the library, such as 2.30.7
+	Tables  []Table
+	// Failures are the lines in which the tests or the library say that
+	// something went wrong, the first few.
+	Failures []string
+	// Finished tells that the last table has its footer: the program came to
+	// its end.
+	Finished bool
+}
+
+// Table is what one program printed.
+type Table struct {
+	Program     string // all_reduce_perf; empty where the file doesn't say
+	Ranks       int    // 0 where the file doesn't say
+	Rows        []Row
+	OutOfBounds int // results the program itself found wrong
+}
+
+// Row is one size.
+type Row struct {
+	Line  int   // of the file; 0 in JSON
+	Bytes int64 // as printed; 0 where the count came to nothing
+	Count int64 // elements
+	Type  string
+	Op    string // none where nothing is reduced; empty where the table has no such column
+	Root  int    // -1: none
+	// The two placements; nil: not measured.
+	OutOfPlace, InPlace *Timing
+}
+
+// Timing is a row's measurement in one placement.
+type Timing struct {
+	TimeUS  float64 // of an iteration, the mean
+	AlgBW   float64 // GB/s
+	BusBW   float64
+	Wrong   int64 // elements, or 1 where an old table tells an error too large
+	Checked bool
+	// EachUS are the times of the iterations, where they were told (-I 1, JSON).
+	EachUS []float64
+}
+
+// programs are the test programs and the collectives they measure.
+var programs = []struct{ program, collective string }{
+	{"all_reduce_perf", "allreduce"},
+	{"all_gather_perf", "allgather"},
+	{"reduce_scatter_perf", "reducescatter"},
+	{"alltoall_perf", "alltoall"},
+	{"broadcast_perf", "broadcast"},
+	{"reduce_perf", "reduce"},
+	{"gather_perf", "gather"},
+	{"scatter_perf", "scatter"},
+	{"sendrecv_perf", "sendrecv"},
+}
+
+// Program is the test program of a collective; empty where there is none.
+func Program(collective string) string {
+	for _, p := range programs {
+		if p.collective == collective {
+			return p.program
+		}
+	}
+	return ""
+}
+
+// Collectives lists the collectives that there is a test program for.
+func Collectives() []string {
+	var names []string
+	for _, p := range programs {
+		names = append(names, p.collective)
+	}
+	return names
+}
+
+// Collective is what the table's program measures; empty where it isn't known.
+func (t *Table) Collective() string {
+	for _, p := range programs {
+		if p.program == t.Program {
+			return p.collective
+		}
+	}
+	return ""
+}
+
+// programOf finds a test program's name in a path or a word.
+func programOf(s string) string {
+	name := strings.TrimSuffix(path.Base(s), ".exe")
+	if strings.HasSuffix(name, "_perf") {
+		return name
+	}
+	return ""
+}
+
+// types are nccl-tests' names of element types, and ours.
+var types = []struct{ theirs, ours string }{
+	{"int8", "i8"}, {"uint8", "u8"}, {"int32", "i32"}, {"uint32", "u32"}, {"int64", "i64"}, {"uint64", "u64"},
+	{"half", "f16"}, {"float", "f32"}, {"double", "f64"}, {"bfloat16", "bf16"},
+	{"char", "i8"}, {"int", "i32"}, // before 2.4
+	{"f8e4m3", ""}, {"f8e5m2", ""}, {"fp8_e4m3", ""}, {"fp8_e5m2", ""}, // none of ours
+}
+
+// TypeName is nccl-tests' name of one of our element types; empty for none.
+func TypeName(dtype string) string {
+	for _, t := range types {
+		if t.ours == dtype && dtype != "" {
+			return t.theirs
+		}
+	}
+	return ""
+}
+
+// DType is the row's element type as we call it; empty for one we don't have.
+func (r *Row) DType() string {
+	for _, t := range types {
+		if t.theirs == r.Type {
+			return t.ours
+		}
+	}
+	return ""
+}
+
+func isType(s string) bool {
+	return slices.ContainsFunc(types, func(t struct{ theirs, ours string }) bool { return t.theirs == s })
+}
+
+// Timing gives the row's measurement in a placement, in or out.
+func (r *Row) Timing(placement string) *Timing {
+	if placement == "in" {
+		return r.InPlace
+	}
+	return r.OutOfPlace
+}
+
+// Error is a place in a file that can't be read.
+type Error struct {
+	File string
+	Line int
+	Msg  string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg) }
+
+// Parse reads the output of nccl-tests, text or JSON. Name is what errors call
+// the file; every error is an *Error. A file without a single table is one.
+func Parse(name string, text []byte) (*Report, error) {
+	trimmed := strings.TrimLeft(string(text), " \t\r\n\ufeff")
+	if strings.HasPrefix(trimmed, "{") {
+		return parseJSON(name, text)
+	}
+	return parseText(name, string(text))
+}
+
+// version writes NCCL's version code as people do: 23007 is 2.30.7, and 2708,
+// as it was written before 2.9, is 2.7.8.
+func version(code int) string {
+	switch {
+	case code <= 0:
+		return ""
+	case code < 10000:
+		return fmt.Sprintf("%d.%d.%d", code/1000, code/100%10, code%100)
+	}
+	return fmt.Sprintf("%d.%d.%d", code/10000, code/100%100, code%100)
+}

@@ -1,0 +1,281 @@
+package nccltests
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// maxFailures is how many lines of failure a report keeps.
+const maxFailures = 8
+
+// launcherPrefix is what mpirun --tag-output and srun --label put before a line.
+var launcherPrefix = regexp.MustCompile(`^(?:\[\d+,\d+\](?:<std(?:out|err|diag)>)?:? ?| *\d+: )`)
+
+// failing are the words by which a line is known to tell of a failure.
+var failing = []string{"Test NCCL failure", "Test CUDA failure", "Test HIP failure", "Test failure", "Test timeout", "NCCL WARN", "# error:"}
+
+// words of the header of a table that name columns of a placement.
+const (
+	columnTime  = "time"
+	columnWrong = "#wrong"
+)
+
+// textReader reads the printed form, a line at a time.
+type textReader struct {
+	name    string
+	line    int
+	report  Report
+	ranks   map[string]bool // of the device lines since the last table
+	header  []string        // names of the columns in force; nil before the first
+	program string
+	open    bool // rows since the header go to the last table
+}
+
+func parseText(name, text string) (*Report, error) {
+	r := &textReader{name: name, ranks: map[string]bool{}}
+	for text != "" {
+		var line string
+		line, text, _ = strings.Cut(text, "\n")
+		r.line++
+		if err := r.take(strings.TrimRight(line, "\r")); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.report.Tables) == 0 {
+		why := "no row of nccl-tests' table: want lines of size, count, type, …, time, algbw, busbw"
+		if len(r.report.Failures) > 0 {
+			why += "; it says: " + r.report.Failures[0]
+		}
+		return nil, &Error{name, max(r.line, 1), why}
+	}
+	return &r.report, nil
+}
+
+// take reads one line.
+func (r *textReader) take(line string) error {
+	line = launcherPrefix.ReplaceAllString(line, "")
+	r.failure(line)
+	if comment, ok := strings.CutPrefix(strings.TrimLeft(line, " \t"), "#"); ok {
+		r.comment(comment)
+		return nil
+	}
+	fields := strings.Fields(line)
+	if len(fields) >= 3 && wholeNumber(fields[0]) && wholeNumber(fields[1]) && isType(fields[2]) {
+		return r.row(fields)
+	}
+	// rccl-tests prints these without a mark.
+	if _, v, ok := strings.Cut(line, "RCCL version"); ok {
+		if words := strings.Fields(strings.TrimLeft(v, " :")); len(words) > 0 && r.report.Library == "" {
+			r.report.Library, _, _ = strings.Cut(words[0], "+")
+		}
+	}
+	return nil
+}
+
+// failure keeps a line that tells of one.
+func (r *textReader) failure(line string) {
+	for _, w := range failing {
+		if strings.Contains(line, w) && len(r.report.Failures) < maxFailures {
+			const most = 300
+			r.report.Failures = append(r.report.Failures, fmt.Sprintf("%.*s", most, strings.TrimSpace(line)))
+			return
+		}
+	}
+}
+
+// comment reads what follows a #.
+func (r *textReader) comment(s string) {
+	words := strings.Fields(s)
+	switch {
+	case len(words) >= 3 && words[0] == "nccl-tests" && words[1] == "version":
+		r.report.Tests = words[2]
+		for _, w := range words[3:] {
+			if code, ok := strings.CutPrefix(w, "nccl-library="); ok {
+				n, _ := strconv.Atoi(code)
+				r.report.Library = version(n)
+			}
+		}
+	case strings.HasPrefix(s, " Collective test starting:"):
+		r.begin()
+		r.program = programOf(words[len(words)-1])
+	case len(words) >= 2 && words[0] == "Using" && words[1] == "devices":
+		r.begin()
+	case len(words) >= 2 && words[0] == "Rank" && wholeNumber(words[1]):
+		r.ranks[words[1]] = true
+	case len(words) >= 3 && words[0] == "size" && words[1] == "count" && words[2] == "type":
+		r.begin()
+		r.header = words
+	case strings.HasPrefix(s, " Out of bounds values"):
+		if n, t := len(words), r.table(); t != nil && n >= 6 {
+			t.OutOfBounds, _ = strconv.Atoi(words[5])
+			r.report.Finished = true
+		}
+	}
+}
+
+// begin ends the table before: what follows is another program's.
+func (r *textReader) begin() {
+	if r.open {
+		r.open, r.header, r.program, r.ranks = false, nil, "", map[string]bool{}
+	}
+}
+
+func (r *textReader) table() *Table {
+	if !r.open {
+		return nil
+	}
+	return &r.report.Tables[len(r.report.Tables)-1]
+}
+
+// plainHeader is the header of a table since 2.14, for files that lost theirs.
+var plainHeader = strings.Fields("size count type redop root time algbw busbw #wrong time algbw busbw #wrong")
+
+// columns are those of a row with so many fields. Without a header only the
+// form with all columns can be told from others.
+func (r *textReader) columns(fields []string) ([]string, error) {
+	header := r.header
+	if header == nil {
+		if len(fields) != len(plainHeader) || !integer(fields[4]) {
+			return nil, r.errorf("row of %d fields without a header before it: want a line such as # size count type redop root time algbw busbw #wrong …", len(fields))
+		}
+		header = plainHeader
+	}
+	want := len(header)
+	if header[want-1] == "timestamp" {
+		want++ // a date and a time
+	}
+	if len(fields) != want {
+		return nil, r.errorf("row of %d fields: want the %d of the header (%s); did another process print into it?", len(fields), want, strings.Join(header, " "))
+	}
+	return header, nil
+}
+
+// row reads a row of a table.
+func (r *textReader) row(fields []string) error {
+	header, err := r.columns(fields)
+	if err != nil {
+		return err
+	}
+	row := Row{Line: r.line, Root: -1}
+	var at *Timing
+	for i, column := range header {
+		text := fields[i]
+		var err error
+		switch column {
+		case "size":
+			row.Bytes, err = strconv.ParseInt(text, 10, 64)
+		case "count":
+			row.Count, err = strconv.ParseInt(text, 10, 64)
+		case "type":
+			row.Type = text
+		case "redop":
+			row.Op = text
+		case "root":
+			row.Root, err = strconv.Atoi(text)
+		case columnTime, "cputime":
+			// The out-of-place columns come first.
+			at = &Timing{}
+			if row.OutOfPlace == nil {
+				row.OutOfPlace = at
+			} else {
+				row.InPlace = at
+			}
+			at.TimeUS, err = number(text)
+		case "algbw", "busbw", columnWrong, "error":
+			if at == nil {
+				return r.errorf("column %s before any column time", column)
+			}
+			err = at.column(column, row.Type, text)
+		case "i_min", "i_max", "i_p99", "i_cv%":
+			_, err = number(text)
+		case "timestamp":
+		default:
+			return r.errorf("unknown column %q in the table's header", column)
+		}
+		if err != nil {
+			return r.errorf("column %s: %q: want a number", column, text)
+		}
+	}
+	if at == nil {
+		return r.errorf("the table's header has no column time")
+	}
+	r.add(row)
+	return nil
+}
+
+// column enters one of the figures beside the time.
+func (t *Timing) column(name, dtype, text string) (err error) {
+	switch name {
+	case "algbw":
+		t.AlgBW, err = number(text)
+	case "busbw":
+		t.BusBW, err = number(text)
+	default:
+		if text == "N/A" || text == "None" {
+			return nil
+		}
+		var wrong float64
+		wrong, err = number(text)
+		t.Checked = true
+		switch {
+		case name == columnWrong:
+			t.Wrong = int64(min(wrong, 1<<53))
+		case wrong > oldTolerance(dtype):
+			t.Wrong = 1
+		}
+	}
+	return err
+}
+
+// oldTolerance is the error above which the tests called a result out of
+// bounds, when their tables had one (until 2.11).
+func oldTolerance(dtype string) float64 {
+	switch dtype {
+	case "half", "bfloat16":
+		return 1e-2
+	case "float":
+		return 1e-5
+	case "double":
+		return 1e-12
+	}
+	return 1e-200
+}
+
+// add puts a row in the table in force, or in a new one.
+func (r *textReader) add(row Row) {
+	if !r.open {
+		r.report.Tables = append(r.report.Tables, Table{Program: r.program, Ranks: len(r.ranks)})
+		r.open, r.report.Finished = true, false
+	}
+	t := r.table()
+	t.Rows = append(t.Rows, row)
+}
+
+func (r *textReader) errorf(format string, args ...any) error {
+	return &Error{r.name, r.line, fmt.Sprintf(format, args...)}
+}
+
+// number reads what the tests print: 12.34, 1.2e+07, never below 0, nor what
+// is not finite.
+func number(s string) (float64, error) {
+	x, err := strconv.ParseFloat(s, 64)
+	if err == nil && (!(x >= 0) || math.IsInf(x, 0)) {
+		err = strconv.ErrRange
+	}
+	return x, err
+}
+
+// wholeNumber tells a size or a count from other words.
+func wholeNumber(s string) bool {
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func integer(s string) bool { return wholeNumber(strings.TrimPrefix(s, "-")) }
