@@ -49,15 +49,20 @@ func prepare(p *Problem, elem int64, does func(topologies.Proto) bool, given []C
 			first.Baseline = points
 			continue
 		}
-		col, err := collective.New(g.Program.Collective)
+		spec := g.Collective
+		if g.Program != nil {
+			spec = g.Program.Collective
+		}
+		col, err := collective.New(spec)
 		if err != nil {
 			return nil, nil, 0, err
 		}
-		c := &candidate{
-			Candidate: &g, placement: "out", loopChunks: col.LoopChunks(), maxCount: maxCount(g.Program), granularity: msccl.Granularity(g.Program, elem),
-			threadblocks: g.Program.MaxThreadblocks(), steps: g.Program.MaxSteps(),
+		c := &candidate{Candidate: &g, placement: "out", loopChunks: col.LoopChunks(), maxCount: 1, granularity: elem}
+		if g.Program != nil {
+			c.maxCount, c.granularity = maxCount(g.Program), msccl.Granularity(g.Program, elem)
+			c.threadblocks, c.steps = g.Program.MaxThreadblocks(), g.Program.MaxSteps()
 		}
-		if g.Program.Collective.InPlace {
+		if spec.InPlace {
 			c.placement = "in"
 		}
 		byHash[g.Hash] = c
@@ -65,6 +70,12 @@ func prepare(p *Problem, elem int64, does func(topologies.Proto) bool, given []C
 	}
 	kept := all[:0]
 	for _, c := range all {
+		if c.Chooses {
+			// Whatever stands for its choice: the trial is made once.
+			c.protocols = []topologies.Proto{topologies.Simple}
+			kept = append(kept, c)
+			continue
+		}
 		wanted := c.wanted(p)
 		for _, b := range c.Baseline {
 			if !slices.Contains(wanted, b.Protocol) {
@@ -92,6 +103,9 @@ func prepare(p *Problem, elem int64, does func(topologies.Proto) bool, given []C
 
 // wanted are the protocols a candidate is to be tried with.
 func (c *candidate) wanted(p *Problem) []topologies.Proto {
+	if c.Chooses {
+		return []topologies.Proto{topologies.Simple}
+	}
 	if len(c.Protocols) > 0 {
 		return c.Protocols
 	}

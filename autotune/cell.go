@@ -107,7 +107,7 @@ func (c *cell) knobs(p *Problem, cand *candidate, proto topologies.Proto) []knob
 	for _, b := range cand.Baseline {
 		if b.Bytes == c.bytes && b.Protocol == proto {
 			tile := b.TileBytes
-			if tile == 0 {
+			if tile == 0 && cand.Native == nil {
 				tile = p.ownTile(proto)
 			}
 			list = append(list, knob{tile, true, true})
@@ -115,6 +115,9 @@ func (c *cell) knobs(p *Problem, cand *candidate, proto topologies.Proto) []knob
 	}
 	if cand.Reference || !slices.Contains(cand.wanted(p), proto) {
 		return list
+	}
+	if cand.Native != nil {
+		return append(list, knob{0, false, false})
 	}
 	for _, tile := range p.tiles(proto) {
 		list = append(list, knob{tile, false, false})
@@ -124,11 +127,15 @@ func (c *cell) knobs(p *Problem, cand *candidate, proto topologies.Proto) []knob
 
 // record is the journal's form of a trial, before it is made.
 func (cand *candidate) record(c *cell, t *trial) results.Trial {
+	proto := t.proto.String()
+	if cand.Chooses {
+		proto = results.OwnProtocol
+	}
 	return results.Trial{
 		Bytes: c.bytes, Placement: c.placement,
 		Algorithm: cand.Algorithm, Source: cand.Source, Parameters: cand.Parameters,
 		Channels: cand.Channels, Instances: cand.Instances,
-		Protocol: t.proto.String(), TileBytes: t.tile,
+		Protocol: proto, TileBytes: t.tile,
 		Program: cand.Hash, LoopChunks: cand.loopChunks, MaxCount: cand.maxCount, Granularity: cand.granularity,
 		Threadblocks: cand.threadblocks, Steps: cand.steps,
 		Reference: t.compared,

@@ -37,7 +37,7 @@ type Problem struct {
 }
 
 // Candidate is one verified program, ready to be run with any protocol whose
-// slots it fits.
+// slots it fits, or an algorithm of the back end's own.
 type Candidate struct {
 	Algorithm  string         // the family's canonical name
 	Source     string         // template, synthesised, backend
@@ -45,7 +45,12 @@ type Candidate struct {
 	Channels   int
 	Instances  int
 	Program    *ir.Program
-	Hash       string // of Program; two candidates with one hash are one
+	Hash       string // of Program, or results.NativeHash; two candidates with one hash are one
+	// Native is run where Program is nil, and computes Collective. It has no
+	// tile; Chooses tells that the protocol is its own choice too.
+	Native     *executor.Native
+	Collective collective.Spec
+	Chooses    bool
 	// SlotsNeeded is the least FIFO slots a connection must have for the
 	// program to complete, into however many calls its steps are split;
 	// protocols with fewer are not tried.

@@ -220,7 +220,7 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 		if !banned[t] {
 			runnable = append(runnable, i)
 			work = append(work, executor.Trial{
-				Program: t.Program, Topology: r.problem.Topology, Bytes: c.bytes, Protocol: t.proto, TileBytes: t.tile,
+				Program: t.Program, Native: t.Native, Collective: t.Collective, Topology: r.problem.Topology, Bytes: c.bytes, Protocol: t.proto, TileBytes: t.tile,
 				DType: r.problem.DType, Op: r.problem.Op, Iters: r.problem.Iters, Warmup: r.problem.Warmup, Seed: r.problem.Seed,
 			})
 		}
@@ -290,7 +290,9 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 // disbelieve takes a time from the table that no routing can have: the clock,
 // the executor or the topology's links are not what they are taken for.
 func (r *run) disbelieve(t *results.Trial) {
-	if t.Outcome != results.OK || r.problem.LeastUS == nil {
+	// A library that sums in the switches needs no routing: for it there is no
+	// such bound.
+	if t.Outcome != results.OK || r.problem.LeastUS == nil || t.Source == results.Backend {
 		return
 	}
 	const rounding = 1e-9
@@ -305,7 +307,7 @@ func (r *run) disbelieve(t *results.Trial) {
 func (r *run) key(t *trial, repeat int) string {
 	return results.Key{
 		Program: t.Hash, Bytes: r.cell.bytes, DType: r.problem.DType, Op: r.problem.Op, Placement: t.placement,
-		Protocol: t.proto.String(), TileBytes: t.tile,
+		Protocol: t.record.Protocol, TileBytes: t.tile,
 		Iters: r.problem.Iters, Warmup: r.problem.Warmup, Seed: r.problem.Seed, Repeat: repeat,
 		Fingerprint: r.fingerprint, Topology: r.problem.TopologyHash,
 	}.Hash()
@@ -323,7 +325,7 @@ func (r *run) savePrograms(trials []*trial) error {
 	save.SetLimit(max(r.options.Jobs, 1))
 	seen := map[*candidate]bool{}
 	for _, t := range trials {
-		if !seen[t.candidate] {
+		if t.Program != nil && !seen[t.candidate] {
 			seen[t.candidate] = true
 			save.Go(func() error { return r.options.Campaign.SaveProgram(t.Hash, t.Program) })
 		}

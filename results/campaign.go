@@ -229,7 +229,8 @@ func (c *Campaign) Lookup(key string) (Trial, bool) {
 
 // Append journals trials, synced to disk in one go before it returns. A trial
 // whose key is known already is left out, unless what is known is not final;
-// one whose program is not in the folder is refused.
+// one whose program is not in the folder is refused, unless it has none: an
+// algorithm of the back end's own.
 func (c *Campaign) Append(trials ...Trial) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -243,7 +244,7 @@ func (c *Campaign) Append(trials ...Trial) error {
 		if known := c.trials[t.Key]; known != nil && known.Outcome.Final() || fresh[t.Key] {
 			continue
 		}
-		if !c.hasProgram(t.Program) {
+		if !t.native() && !c.hasProgram(t.Program) {
 			return fmt.Errorf("trial of %s at %d bytes: its program %s is not in the campaign", t.Algorithm, t.Bytes, short(t.Program))
 		}
 		fresh[t.Key] = true

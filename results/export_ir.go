@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/compiler/ir"
@@ -18,6 +19,9 @@ func exportIR(c *Campaign, o ExportOptions) (Report, error) {
 	}
 	if len(table.Rows) == 0 {
 		return Report{}, fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
+	}
+	if !slices.ContainsFunc(table.Rows, func(r Row) bool { return r.Source != Backend }) {
+		return Report{}, fmt.Errorf("every winner is an algorithm of the back end's own, and has no program: %w", ErrNothingFits)
 	}
 	plan := c.Plan()
 	f, err := newFolder(o.Out, plan, `(?:\d+-.*\.ir|ranges)\.json`)
@@ -39,6 +43,10 @@ func exportIR(c *Campaign, o ExportOptions) (Report, error) {
 		files := map[string]string{} // by hash
 		for _, r := range table.Ranges {
 			if r.Placement != placement {
+				continue
+			}
+			if r.Source == Backend {
+				report.Notes = append(report.Notes, fmt.Sprintf("from %s to %s bytes %s wins %s: %s", sizeText(r.MinBytes), sizeText(r.MaxBytes), r.title(), placementText(r.Placement), noProgram))
 				continue
 			}
 			name := files[r.IR]
@@ -76,6 +84,14 @@ func exportIR(c *Campaign, o ExportOptions) (Report, error) {
 	removed, others, err := f.sweep()
 	report.Notes = append(report.Notes, swept(removed, others)...)
 	return report, err
+}
+
+// title names a range's winner, as a report's lines do.
+func (r *Range) title() string {
+	if p := parametersText(r.Parameters); p != "" {
+		return r.Algorithm + " " + p
+	}
+	return r.Algorithm
 }
 
 // fileWord is a name as a part of a file's name.

@@ -85,6 +85,9 @@ func (m *measured) title() string {
 	if p := parametersText(m.Parameters); p != "" {
 		name += " " + p
 	}
+	if m.native() {
+		return name + " " + m.Protocol
+	}
 	return fmt.Sprintf("%s ×%d %s tile %s", name, m.Instances, m.Protocol, sizeText(m.TileBytes))
 }
 

@@ -75,10 +75,10 @@ var columns = []column{
 	{"algorithm", "algorithm", true, func(r *Row) string { return r.Algorithm }, nil},
 	{"source", "", true, func(r *Row) string { return r.Source }, nil},
 	{"parameters", "parameters", true, func(r *Row) string { return parametersText(r.Parameters) }, nil},
-	{"channels", "ch", false, func(r *Row) string { return strconv.Itoa(r.Channels) }, nil},
+	{"channels", "ch", false, func(r *Row) string { return strconv.Itoa(r.Channels) }, func(r *Row) string { return ifAny(int64(r.Channels), strconv.Itoa(r.Channels)) }},
 	{"instances", "inst", false, func(r *Row) string { return strconv.Itoa(r.Instances) }, nil},
 	{"protocol", "proto", true, func(r *Row) string { return r.Protocol }, nil},
-	{"tile_bytes", "tile", false, func(r *Row) string { return strconv.FormatInt(r.TileBytes, 10) }, func(r *Row) string { return sizeText(r.TileBytes) }},
+	{"tile_bytes", "tile", false, func(r *Row) string { return strconv.FormatInt(r.TileBytes, 10) }, func(r *Row) string { return ifAny(r.TileBytes, sizeText(r.TileBytes)) }},
 	{"time_us", "time", false, func(r *Row) string { return full(r.TimeUS) }, func(r *Row) string { return brief(r.TimeUS) }},
 	{"time_ci_low_us", "", false, func(r *Row) string { return full(r.TimeCIUS[0]) }, nil},
 	{"time_ci_high_us", "", false, func(r *Row) string { return full(r.TimeCIUS[1]) }, nil},
@@ -92,6 +92,15 @@ var columns = []column{
 	{"granularity_bytes", "multiple", false, func(r *Row) string { return strconv.FormatInt(r.Granularity, 10) }, nil},
 	{"ir", "ir", true, func(r *Row) string { return r.IR }, func(r *Row) string { return short(r.IR) }},
 	{"executor", "", true, func(r *Row) string { return r.Executor }, nil},
+}
+
+// ifAny is the text of a count, or nothing where there is none: a back end's own
+// algorithm has no tile, and its channels may be its own choice.
+func ifAny(n int64, text string) string {
+	if n == 0 {
+		return ""
+	}
+	return text
 }
 
 // brief prints a number as nccl-tests' tables do.

@@ -56,7 +56,7 @@ func (t *Trial) Open(deadline time.Duration) bool {
 // Key is what a measurement depends on, and nothing else: trials with equal
 // keys are the same trial.
 type Key struct {
-	Program     string // the IR's hash
+	Program     string // the IR's hash, or NativeHash
 	Bytes       int64
 	DType       string
 	Op          string
@@ -114,7 +114,7 @@ type Trial struct {
 	Instances    int            `json:"instances"`
 	Protocol     string         `json:"protocol"`
 	TileBytes    int64          `json:"tile_bytes"`
-	Program      string         `json:"ir"`
+	Program      string         `json:"ir"`                // hash; a back end's own algorithm has NativeHash here
 	LoopChunks   int            `json:"loop_chunks"`       // chunks the size is divided into
 	MaxCount     int            `json:"max_count"`         // largest count of a step
 	Granularity  int64          `json:"granularity_bytes"` // a runtime runs the program where this divides the size
@@ -196,9 +196,9 @@ func (t *Trial) check() error {
 		return fmt.Errorf("bytes %d: want at least 1", t.Bytes)
 	case t.Placement != "in" && t.Placement != "out":
 		return fmt.Errorf("placement %.80q: want in or out", t.Placement)
-	case !isProtocol(t.Protocol):
+	case !isProtocol(t.Protocol) && !(t.native() && t.Protocol == OwnProtocol):
 		return fmt.Errorf("protocol %.80q: want LL, LL128 or Simple", t.Protocol)
-	case t.TileBytes < 1:
+	case t.TileBytes < 1 && !(t.native() && t.TileBytes == 0):
 		return fmt.Errorf("tile_bytes %d: want at least 1", t.TileBytes)
 	case t.LoopChunks < 1:
 		return fmt.Errorf("loop_chunks %d: want at least 1", t.LoopChunks)

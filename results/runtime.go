@@ -39,6 +39,9 @@ func RuntimeNamed(name string) (Runtime, error) {
 // only where its chunks divide the elements of the call, and always with its
 // own tile.
 func (r Runtime) Runs(t *Trial, elem int64) string {
+	if t.native() {
+		return noProgram
+	}
 	if t.Bytes%t.Granularity != 0 {
 		return fmt.Sprintf("its %d chunks do not divide %d elements", t.LoopChunks, t.Bytes/elem)
 	}

@@ -44,10 +44,12 @@ type Row struct {
 	BaselineTimeUS *float64 `json:"baseline_time_us"`
 	Speedup        *float64 `json:"speedup"` // baseline ÷ winner
 	BoundUS        *float64 `json:"bound_us"`
-	BoundRatio     *float64 `json:"bound_ratio"` // bound ÷ time
-	IR             string   `json:"ir"`
+	BoundRatio     *float64 `json:"bound_ratio"`       // bound ÷ time
+	IR             string   `json:"ir"`                // hash; empty for an algorithm of the back end's own
 	Granularity    int64    `json:"granularity_bytes"` // a runtime runs it where this divides the size
 	Executor       string   `json:"executor"`
+
+	program string // what is run, program or not: tells winners apart
 }
 
 // Range is a run of sizes with one winner. A size between two measured ones
@@ -64,8 +66,10 @@ type Range struct {
 	Instances   int            `json:"instances"`
 	Protocol    string         `json:"protocol"`
 	TileBytes   int64          `json:"tile_bytes"`
-	IR          string         `json:"ir"`
+	IR          string         `json:"ir"` // empty for an algorithm of the back end's own
 	Granularity int64          `json:"granularity_bytes"`
+
+	program string
 }
 
 // Candidates says what became of every candidate.
@@ -139,7 +143,10 @@ func Build(c *Campaign) (*Table, error) {
 			Algorithm: w.Algorithm, Source: w.Source, Parameters: w.Parameters, Channels: w.Channels, Instances: w.Instances,
 			Protocol: w.Protocol, TileBytes: w.TileBytes,
 			TimeUS: w.time, TimeCIUS: w.ci, AlgBW: float64(at.bytes) / w.time / 1e3,
-			IR: w.Program, Granularity: w.Granularity, Executor: executor.Name,
+			IR: w.Program, Granularity: w.Granularity, Executor: executor.Name, program: w.Program,
+		}
+		if w.native() {
+			row.IR = ""
 		}
 		row.BusBW = row.AlgBW * col.BusFactor()
 		if row.Parameters == nil {
@@ -154,7 +161,9 @@ func Build(c *Campaign) (*Table, error) {
 
 // compare fills in the baseline and the bound of a row.
 func (r *Row) compare(p Point, ms []measured) {
-	if p.BoundUS > 0 {
+	// The bound is on routings. A library that sums in the switches needs none
+	// of those, and may be faster: then the bound says nothing of it.
+	if p.BoundUS > 0 && (r.Source != Backend || p.BoundUS <= r.TimeUS) {
 		bound, ratio := p.BoundUS, p.BoundUS/r.TimeUS
 		r.BoundUS, r.BoundRatio = &bound, &ratio
 	}
@@ -313,13 +322,13 @@ func ranges(rows []Row, all []cell) []Range {
 	var last cell
 	for _, r := range rows {
 		at := cell{r.Placement, r.Bytes}
-		if n := len(out); n > 0 && after[last] == at && out[n-1].IR == r.IR && out[n-1].Protocol == r.Protocol && out[n-1].TileBytes == r.TileBytes {
+		if n := len(out); n > 0 && after[last] == at && out[n-1].program == r.program && out[n-1].Protocol == r.Protocol && out[n-1].TileBytes == r.TileBytes {
 			out[n-1].MaxBytes = ends[at]
 		} else {
 			out = append(out, Range{
 				MinBytes: r.Bytes, MaxBytes: ends[at], Placement: r.Placement,
 				Algorithm: r.Algorithm, Source: r.Source, Parameters: r.Parameters, Channels: r.Channels, Instances: r.Instances,
-				Protocol: r.Protocol, TileBytes: r.TileBytes, IR: r.IR, Granularity: r.Granularity,
+				Protocol: r.Protocol, TileBytes: r.TileBytes, IR: r.IR, Granularity: r.Granularity, program: r.program,
 			})
 		}
 		last = at

@@ -21,6 +21,7 @@ type Baseline struct {
 	InPlace  bool
 	Name     string // as the tables print it: ring ×24 LL
 	Protocol topologies.Proto
+	own      bool   // the library itself chooses, and the protocol too
 	hash     string // of the program it amounts to; empty where it cannot be run
 }
 
@@ -127,7 +128,7 @@ func (e *enumeration) points(d *draft) []autotune.Point {
 	var all []autotune.Point
 	for _, at := range d.points {
 		all = append(all, autotune.Point{Bytes: at.bytes, Protocol: at.protocol})
-		e.space.Baselines = append(e.space.Baselines, Baseline{at.bytes, e.problem.InPlace, at.name, at.protocol, d.built.hash})
+		e.space.Baselines = append(e.space.Baselines, Baseline{Bytes: at.bytes, InPlace: e.problem.InPlace, Name: at.name, Protocol: at.protocol, hash: d.built.hash})
 	}
 	return all
 }
@@ -140,10 +141,14 @@ func (s *Space) tallyPoints(p *Problem, boundUS func(bytes int64) float64) []res
 	}
 	baselines := map[at]*results.Baseline{}
 	for _, b := range s.Baselines {
-		baselines[at{b.Bytes, placementOf(b.InPlace)}] = &results.Baseline{
+		point := &results.Baseline{
 			Name: b.Name, Program: b.hash, Protocol: b.Protocol.String(),
 			TileBytes: int64(p.Topology.Protocols[b.Protocol].Tile),
 		}
+		if b.own {
+			point.Protocol, point.TileBytes = results.OwnProtocol, 0
+		}
+		baselines[at{b.Bytes, placementOf(b.InPlace)}] = point
 	}
 	var points []results.Point
 	for _, one := range p.placements() {

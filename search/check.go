@@ -31,10 +31,14 @@ func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) 
 		return nil, nil, err
 	}
 	asked = templates.ForCollective(asked, p.Collective)
-	if len(asked) == 0 && !o.constructs(p.Collective) {
+	natives := o.natives(p.Collective)
+	if len(asked) == 0 && !o.constructs(p.Collective) && len(natives) == 0 && !o.unknown() {
 		return nil, nil, noFamily(all, p)
 	}
 	var names []string
+	for _, a := range natives {
+		names = slices.AppendSeq(names, maps.Keys(a.Settings))
+	}
 	for _, f := range asked {
 		for _, parameter := range f.Parameters {
 			names = append(names, parameter.Name)
@@ -43,7 +47,7 @@ func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) 
 	slices.Sort(names)
 	names = slices.Compact(names)
 	for _, name := range slices.Sorted(maps.Keys(o.Parameters)) {
-		if !slices.Contains(names, name) {
+		if !slices.Contains(names, name) && !o.unknown() {
 			return nil, nil, &ParameterError{fmt.Sprintf("unknown parameter %q%s: the families for %s have %s",
 				name, script.DidYouMean(name, names), p.Collective, strings.Join(names, ", "))}
 		}

@@ -22,6 +22,10 @@ type Options struct {
 	Timeout    time.Duration      // of a solver's query; 0: the solvers' own
 	Jobs       int                // programs compiled at a time; never changes the answer
 
+	// BackEnd is what the executor has of its own. Run asks it; before, names
+	// that nobody knows may be its.
+	BackEnd *BackEnd
+
 	Refused func(Refusal) // told of every refusal, in order; may be nil
 	Notice  func(string)  // told what the user should know; may be nil
 }

@@ -33,6 +33,11 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 		o.Timeout = how.Timeout
 	}
 	start := time.Now()
+	executors := &acquaintance{make: how.Executors}
+	defer executors.dismiss()
+	if err := o.meet(ctx, executors); err != nil {
+		return autotune.Summary{}, err
+	}
 	space, err := enumerateWithin(ctx, p, o, how.Budget)
 	if err != nil {
 		return autotune.Summary{}, err
@@ -76,7 +81,7 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 		}
 	}
 	summary, err := autotune.Run(ctx, problem, space.Candidates, autotune.Options{
-		Executors: how.Executors, Jobs: how.Jobs, Campaign: c,
+		Executors: executors.take, Jobs: how.Jobs, Campaign: c,
 		Trials: how.Trials, Budget: how.Budget, Deadline: how.Timeout, Progress: how.Progress,
 	})
 	var unanswered *autotune.UnansweredError

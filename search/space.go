@@ -67,21 +67,33 @@ func enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
 	defer solvers.Close()
 
 	e := &enumeration{problem: &p, options: &o, machine: machineOf(p.Topology), solvers: solvers}
-	for _, f := range asked {
-		if err := e.family(ctx, f); err != nil {
+	if !o.known().NativeOnly {
+		if err := e.programs(ctx, families, asked); err != nil {
 			return nil, err
 		}
 	}
-	if err := e.synthesise(ctx); err != nil {
-		return nil, err
-	}
-	if err := e.baseline(ctx, families); err != nil {
-		return nil, err
-	}
-	if err := e.build(ctx); err != nil {
+	if err := e.native(); err != nil {
 		return nil, err
 	}
 	return &e.space, nil
+}
+
+// programs makes the candidates that are programs.
+func (e *enumeration) programs(ctx context.Context, families, asked []*templates.Family) error {
+	for _, f := range asked {
+		if err := e.family(ctx, f); err != nil {
+			return err
+		}
+	}
+	if err := e.synthesise(ctx); err != nil {
+		return err
+	}
+	if !e.options.chooses(e.problem.Collective) { // else the library itself is asked
+		if err := e.baseline(ctx, families); err != nil {
+			return err
+		}
+	}
+	return e.build(ctx)
 }
 
 // families are all there are, built-in ones and the user's, and those of them
@@ -98,6 +110,9 @@ func (o *Options) families() (all, asked []*templates.Family, err error) {
 				continue
 			}
 			f, err := templates.Find(all, name, "")
+			if err != nil && (o.isNative(name) || o.unknown()) {
+				continue
+			}
 			if err != nil {
 				return nil, &UnknownFamily{err}
 			}

@@ -40,7 +40,12 @@ const pluginEnv = "COLLTUNE_EXECUTOR_TEST_FAULT"
 // servePlugin makes this process a faulty executor where it was started as one.
 func servePlugin() {
 	if fault := os.Getenv(pluginEnv); fault != "" && len(os.Args) > 1 && os.Args[1] == "serve-fault" {
-		executor.Serve(faulty{fault})
+		switch fault {
+		case "library", "mixed":
+			executor.Serve(library{mixed: fault == "mixed"})
+		default:
+			executor.Serve(faulty{fault})
+		}
 		os.Exit(0)
 	}
 }

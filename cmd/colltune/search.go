@@ -413,6 +413,9 @@ func dryRun(cmd *cobra.Command, a *asked) error {
 	if verbose(cmd) {
 		a.options.Refused = func(r search.Refusal) { fmt.Fprintf(cmd.ErrOrStderr(), "refused: %s\n", r) }
 	}
+	if a.options.Executor != "sim" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s is not started: algorithms of its own are not counted\n", a.options.Executor)
+	}
 	space, err := search.Enumerate(cmd.Context(), a.problem, a.options)
 	if err != nil {
 		return err

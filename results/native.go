@@ -1,0 +1,38 @@
+package results
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// Backend is the source of a trial that ran an algorithm of the back end's own:
+// there is no program of it, its name and its settings are all that is known.
+// Its identity takes the place of a program's hash, its protocol may be
+// OwnProtocol, and it has no tile.
+const Backend = "backend"
+
+// OwnProtocol stands where the back end chose the protocol itself.
+const OwnProtocol = "auto"
+
+// noProgram is why an algorithm of a back end's own is not exported.
+const noProgram = "it is an algorithm of the back end's own, and has no program"
+
+// NativeHash is the identity of an algorithm of a back end's own with its
+// settings, as it computes a collective.
+func NativeHash(algorithm string, settings map[string]string, spec collective.Spec) string {
+	spec.Chunks = 1
+	text, _ := json.Marshal(struct { // of strings and numbers: never fails
+		Schema     string            `json:"schema"`
+		Algorithm  string            `json:"algorithm"`
+		Settings   map[string]string `json:"settings"`
+		Collective collective.Spec   `json:"collective"`
+	}{"colltune.native/v1", algorithm, settings, spec})
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// native tells whether a trial ran an algorithm of the back end's own.
+func (t *Trial) native() bool { return t.Source == Backend }

@@ -1,0 +1,260 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/topologies"
+)
+
+// maxSettings is how many combinations of an algorithm's settings are tried.
+// Where there are more, each setting is varied with the others at their default.
+const maxSettings = 256
+
+// ownChoice is the algorithm under which a back end's library decides by itself.
+const ownChoice = "auto"
+
+// BackEnd is what the executor says of itself, as far as candidates go.
+type BackEnd struct {
+	Name       string
+	Native     []executor.NativeAlgorithm
+	NativeOnly bool // it runs no programs
+}
+
+// meet asks the executor what it has of its own. The simulator has nothing.
+func (o *Options) meet(ctx context.Context, a *acquaintance) error {
+	o.BackEnd = &BackEnd{Name: o.Executor}
+	if o.Executor == "sim" {
+		return nil
+	}
+	e, err := a.make()
+	if err != nil {
+		return err
+	}
+	a.first = e
+	d, err := e.Describe(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = autotune.ErrInterrupted
+		}
+		return err
+	}
+	o.BackEnd = &BackEnd{d.Name, d.Native, d.NativeOnly}
+	return nil
+}
+
+// acquaintance keeps the executor that was asked for the tuner, which would
+// otherwise start a second one.
+type acquaintance struct {
+	make  func() (executor.Executor, error)
+	mu    sync.Mutex
+	first executor.Executor
+}
+
+// take gives the one that was asked, once, and then new ones.
+func (a *acquaintance) take() (executor.Executor, error) {
+	a.mu.Lock()
+	e := a.first
+	a.first = nil
+	a.mu.Unlock()
+	if e != nil {
+		return e, nil
+	}
+	return a.make()
+}
+
+// dismiss ends the one that was asked, where nobody took it.
+func (a *acquaintance) dismiss() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if c, ok := a.first.(io.Closer); ok {
+		_ = c.Close()
+	}
+	a.first = nil
+}
+
+// known is what is known of the back end: nothing before it has been asked.
+func (o *Options) known() BackEnd {
+	if o.BackEnd == nil {
+		return BackEnd{}
+	}
+	return *o.BackEnd
+}
+
+// unknown tells whether what a name stands for can't be said yet: a back end may
+// have algorithms of its own, and has not been asked.
+func (o *Options) unknown() bool { return o.Executor != "sim" && o.BackEnd == nil }
+
+// isNative tells whether the back end has an algorithm of that name.
+func (o *Options) isNative(name string) bool {
+	return slices.ContainsFunc(o.known().Native, func(a executor.NativeAlgorithm) bool { return a.Algorithm == name })
+}
+
+// natives are the back end's own algorithms that do a collective and that flags
+// leave in. Instances and tiles are of programs: where one is fixed, programs
+// are what is asked for.
+func (o *Options) natives(coll string) (all []executor.NativeAlgorithm) {
+	if o.Instances > 0 || o.TileBytes > 0 || !slices.Contains(collective.Names(), coll) {
+		return nil
+	}
+	for _, a := range o.known().Native {
+		does := len(a.Collectives) == 0 || slices.Contains(a.Collectives, coll)
+		named := len(o.Families) == 0 || slices.Contains(o.Families, a.Algorithm)
+		_, channels := a.Settings["channels"]
+		if does && named && !slices.Contains(o.Exclude, a.Algorithm) && (o.Channels == 0 || channels) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// native makes candidates of the back end's own algorithms: each with all of its
+// settings. They go to the tuner as they are: there is nothing to compile.
+func (e *enumeration) native() error {
+	for _, a := range e.options.natives(e.problem.Collective) {
+		protocols, ok := e.nativeProtocols(a)
+		if !ok {
+			e.refuse(a.Algorithm, NotApplicable, "it has no protocol asked for: "+strings.Join(a.Protocols, ", "))
+			continue
+		}
+		combinations, all := settings(e.options.fixedSettings(a), maxSettings)
+		if !all {
+			e.options.notice(fmt.Sprintf("%s has too many combinations of settings: each is varied alone, the others at their default", a.Algorithm))
+		}
+		for _, s := range combinations {
+			c := e.nativeCandidate(a.Algorithm, s)
+			c.Protocols, c.Chooses = protocols, len(a.Protocols) == 0
+			e.space.Candidates = append(e.space.Candidates, c)
+			e.space.Enumerated++
+		}
+	}
+	return e.nativeBaseline()
+}
+
+// nativeCandidate is an algorithm with some settings.
+func (e *enumeration) nativeCandidate(algorithm string, settings map[string]string) autotune.Candidate {
+	spec := e.problem.spec(1)
+	parameters := map[string]any{}
+	for name, value := range settings {
+		parameters[name] = value
+	}
+	channels, _ := strconv.Atoi(settings["channels"]) // 0: its own choice
+	return autotune.Candidate{
+		Algorithm: algorithm, Source: results.Backend, Parameters: parameters,
+		Channels: channels, Instances: 1,
+		Native: &executor.Native{Algorithm: algorithm, Settings: settings}, Collective: spec,
+		Hash: results.NativeHash(algorithm, settings, spec),
+	}
+}
+
+// nativeBaseline makes the library's own choice what every size is compared
+// with, where the back end is one and can be left to choose.
+func (e *enumeration) nativeBaseline() error {
+	if !e.options.chooses(e.problem.Collective) {
+		return nil
+	}
+	own := e.options.known()
+	a := own.Native[slices.IndexFunc(own.Native, func(a executor.NativeAlgorithm) bool { return a.Algorithm == ownChoice })]
+	defaults, _ := settings(a.Settings, 1)
+	at := slices.IndexFunc(e.space.Candidates, func(c autotune.Candidate) bool {
+		return c.Hash == results.NativeHash(ownChoice, defaults[0], e.problem.spec(1))
+	})
+	if at < 0 {
+		// Left out by flags: there to be compared with.
+		c := e.nativeCandidate(ownChoice, defaults[0])
+		c.Chooses, c.Reference = true, true
+		at = len(e.space.Candidates)
+		e.space.Candidates = append(e.space.Candidates, c)
+	}
+	c := &e.space.Candidates[at]
+	for _, bytes := range e.problem.Sizes {
+		c.Baseline = append(c.Baseline, autotune.Point{Bytes: bytes, Protocol: topologies.Simple})
+		e.space.Baselines = append(e.space.Baselines, Baseline{
+			Bytes: bytes, InPlace: e.problem.InPlace, Name: own.Name + " " + ownChoice, own: true, hash: c.Hash,
+		})
+	}
+	return nil
+}
+
+// chooses tells whether the back end can be left to choose by itself.
+func (o *Options) chooses(coll string) bool {
+	return slices.Contains(collective.Names(), coll) && slices.ContainsFunc(o.known().Native, func(a executor.NativeAlgorithm) bool {
+		return a.Algorithm == ownChoice && len(a.Protocols) == 0 && (len(a.Collectives) == 0 || slices.Contains(a.Collectives, coll))
+	})
+}
+
+// nativeProtocols are those of an algorithm that flags leave, and whether it can
+// be run at all: one that chooses by itself can't be held to a protocol.
+func (e *enumeration) nativeProtocols(a executor.NativeAlgorithm) (left []topologies.Proto, ok bool) {
+	if len(a.Protocols) == 0 {
+		return nil, len(e.options.Protocols) == 0
+	}
+	for _, proto := range e.protocols() {
+		if slices.Contains(a.Protocols, proto.String()) {
+			left = append(left, proto)
+		}
+	}
+	return left, len(left) > 0
+}
+
+// fixedSettings are an algorithm's settings, those fixed by flags with that one
+// value.
+func (o *Options) fixedSettings(a executor.NativeAlgorithm) map[string][]string {
+	all := maps.Clone(a.Settings)
+	for name := range all {
+		if value, fixed := o.Parameters[name]; fixed {
+			all[name] = []string{value}
+		}
+	}
+	if _, has := all["channels"]; has && o.Channels > 0 {
+		all["channels"] = []string{strconv.Itoa(o.Channels)}
+	}
+	return all
+}
+
+// settings lists the combinations of values, the defaults first; all tells
+// whether those are all there are, or each setting alone with the others at
+// their default since there are more than limit.
+func settings(values map[string][]string, limit int) (list []map[string]string, all bool) {
+	names := slices.Sorted(maps.Keys(values))
+	names = slices.DeleteFunc(names, func(n string) bool { return len(values[n]) == 0 })
+	defaults := map[string]string{}
+	for _, n := range names {
+		defaults[n] = values[n][0]
+	}
+	list = []map[string]string{defaults}
+	total := 1
+	for _, n := range names {
+		if total = total * len(values[n]); total > limit {
+			break
+		}
+	}
+	vary := func(from []map[string]string, name string) (more []map[string]string) {
+		for _, s := range from {
+			for _, value := range values[name][1:] {
+				other := maps.Clone(s)
+				other[name] = value
+				more = append(more, other)
+			}
+		}
+		return more
+	}
+	for _, n := range names {
+		from := list
+		if total > limit {
+			from = list[:1]
+		}
+		list = append(list, vary(from, n)...)
+	}
+	return list, total <= limit
+}

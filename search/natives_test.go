@@ -1,0 +1,136 @@
+package search
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Every combination is there once, the defaults first; beyond the limit, every
+// value is, with the others at their default.
+func TestSettingsAreCombined(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := map[string][]string{}
+		for _, name := range []string{"channels", "buffer", "threads"} {
+			if n := rapid.IntRange(0, 4).Draw(t, name); n > 0 {
+				values[name] = []string{"a", "b", "c", "d"}[:n]
+			}
+		}
+		limit := rapid.IntRange(1, 70).Draw(t, "limit")
+		product, alone := 1, 1
+		for _, v := range values {
+			product *= len(v)
+			alone += len(v) - 1
+		}
+		list, all := settings(values, limit)
+		if want := product <= limit; all != want {
+			t.Fatalf("all of %d within %d: %v", product, limit, all)
+		}
+		want := alone
+		if all {
+			want = product
+		}
+		seen := map[string]bool{}
+		for i, s := range list {
+			off := 0
+			for name, v := range s {
+				if !slices.Contains(values[name], v) {
+					t.Fatalf("%s=%s is none of %v", name, v, values[name])
+				}
+				if v != values[name][0] {
+					off++
+				}
+			}
+			if len(s) != len(values) || i == 0 && off > 0 || !all && off > 1 {
+				t.Fatalf("combination %d of %v: %v", i, values, s)
+			}
+			seen[results.NativeHash("ring", s, collective.Spec{})] = true
+		}
+		if len(list) != want || len(seen) != want {
+			t.Fatalf("%d combinations, %d distinct, want %d of %v", len(list), len(seen), want, values)
+		}
+	})
+}
+
+func TestNativesOf(t *testing.T) {
+	ring := executor.NativeAlgorithm{Algorithm: "ring", Protocols: []string{"LL", "Simple"}, Settings: map[string][]string{"channels": {"8", "4"}, "buffer": {"4M"}}}
+	tree := executor.NativeAlgorithm{Algorithm: "tree", Collectives: []string{"allreduce"}}
+	for name, tc := range map[string]struct {
+		o    Options
+		coll string
+		want []string
+	}{
+		"all":                   {Options{}, "allreduce", []string{"ring", "tree"}},
+		"of the collective":     {Options{}, "allgather", []string{"ring"}},
+		"asked for":             {Options{Families: []string{"tree"}}, "allreduce", []string{"tree"}},
+		"excluded":              {Options{Exclude: []string{"ring"}}, "allreduce", []string{"tree"}},
+		"channels fixed":        {Options{Channels: 2}, "allreduce", []string{"ring"}},
+		"instances fixed":       {Options{Instances: 2}, "allreduce", nil},
+		"tile fixed":            {Options{TileBytes: 1 << 20}, "allreduce", nil},
+		"a user's own":          {Options{}, "mine", nil},
+		"a back end not asked":  {Options{BackEnd: nil}, "allreduce", nil},
+		"none of them asked":    {Options{Families: []string{"direct"}}, "allreduce", nil},
+		"both asked, one out":   {Options{Families: []string{"ring", "tree"}, Exclude: []string{"tree"}}, "allreduce", []string{"ring"}},
+		"a parameter of theirs": {Options{Parameters: map[string]string{"buffer": "1M"}}, "allgather", []string{"ring"}},
+	} {
+		o := tc.o
+		if name != "a back end not asked" {
+			o.BackEnd = &BackEnd{Name: "library", Native: []executor.NativeAlgorithm{ring, tree}}
+		}
+		var got []string
+		for _, a := range o.natives(tc.coll) {
+			got = append(got, a.Algorithm)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+	o := Options{Channels: 2, Parameters: map[string]string{"buffer": "1M", "other": "x"}}
+	if got := o.fixedSettings(ring); !maps.EqualFunc(got, map[string][]string{"channels": {"2"}, "buffer": {"1M"}}, slices.Equal) {
+		t.Errorf("fixed: %v", got)
+	}
+	e := &enumeration{options: &Options{Protocols: []topologies.Proto{topologies.LL128}}}
+	if _, ok := e.nativeProtocols(ring); ok {
+		t.Error("LL128 of an algorithm without it")
+	}
+	if _, ok := e.nativeProtocols(tree); ok {
+		t.Error("LL128 of an algorithm that chooses by itself")
+	}
+	e.options.Protocols = []topologies.Proto{topologies.LL}
+	if got, ok := e.nativeProtocols(ring); !ok || !slices.Equal(got, e.options.Protocols) {
+		t.Errorf("LL: %v, %v", got, ok)
+	}
+}
+
+// What is computed is part of an algorithm's identity.
+func TestNativeHashTellsApart(t *testing.T) {
+	base := collective.Spec{Name: "broadcast", Ranks: 8, Root: 1}
+	seen := map[string]bool{}
+	for _, h := range []string{
+		results.NativeHash("ring", nil, base),
+		results.NativeHash("tree", nil, base),
+		results.NativeHash("ring", map[string]string{"channels": "8"}, base),
+		results.NativeHash("ring", map[string]string{"channels": "4"}, base),
+		results.NativeHash("ring", nil, collective.Spec{Name: "broadcast", Ranks: 8, Root: 2}),
+		results.NativeHash("ring", nil, collective.Spec{Name: "broadcast", Ranks: 4, Root: 1}),
+		results.NativeHash("ring", nil, collective.Spec{Name: "broadcast", Ranks: 8, Root: 1, InPlace: true}),
+		results.NativeHash("ring", nil, collective.Spec{Name: "reduce", Ranks: 8, Root: 1}),
+	} {
+		if len(h) != 64 || seen[h] {
+			t.Errorf("%s twice, or none", h)
+		}
+		seen[h] = true
+	}
+	chunked := base
+	chunked.Chunks = 12
+	if results.NativeHash("ring", nil, base) != results.NativeHash("ring", nil, chunked) {
+		t.Error("chunks, which mean nothing here, change the hash")
+	}
+}
