@@ -14,6 +14,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/cpu"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/topologies"
 )
@@ -22,6 +23,8 @@ import (
 // child that becomes one.
 func registerExecutors() {
 	executor.RegisterBuiltin("sim", sim.New)
+	executor.RegisterBuiltin("cpu", cpu.New)
+	executor.RegisterDoctor("cpu", cpu.Needs)
 	executor.RegisterDoctor("sim", func() []executor.Finding {
 		return []executor.Finding{{What: "needs", Found: true, Detail: "nothing: it is a model, version " + sim.ModelVersion}}
 	})

@@ -1,0 +1,170 @@
+package cpu
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+
+	"github.com/colltune/colltune/topologies"
+)
+
+// connection is a FIFO from a threadblock of one rank to one of another: slots
+// in memory, each for one call, and two counters that say how far both ends
+// are. What a slot holds is the protocol's:
+//
+//	Simple   the bytes, in two slices, each there when the tail says so
+//	LL       words of 4 bytes and a flag of 4: a word is there when its flag is the call's
+//	LL128    lines of 120 bytes and a flag of 8: a line is there when its flag is
+//
+// The receiver of LL and LL128 looks at the flags alone; the tail only wakes it
+// where it went to sleep over them.
+type connection struct {
+	proto    topologies.Proto
+	slots    uint64
+	slotSize int // bytes of data in a slot
+	stride   int // bytes, or words, from slot to slot
+	bytes    []byte
+	words    []uint64
+
+	tail counter // Simple: slices sent, else calls
+	head counter // the same, received
+
+	from, to, channel int // ranks
+	remote            bool
+}
+
+// A word of LL holds 4 bytes of data, a line of LL128 15 words of data.
+const (
+	wordData  = 4
+	lineWords = 16
+	lineData  = (lineWords - 1) * 8
+	// sliceCount is how many parts a call of Simple is posted in (NCCL's
+	// chunkSteps ÷ sliceSteps).
+	sliceCount = 2
+	// minSlice is the smallest first slice where a call has more than that.
+	minSlice = 32 << 10
+)
+
+// wire is how many bytes of memory a slot takes.
+func wire(proto topologies.Proto, data int64) int64 {
+	switch proto {
+	case topologies.LL:
+		return (data + wordData - 1) / wordData * 8
+	case topologies.LL128:
+		return (data + lineData - 1) / lineData * lineWords * 8
+	}
+	return (data + 63) / 64 * 64
+}
+
+func (c *connection) allocate(slotSize int64) {
+	c.slotSize = int(slotSize)
+	all := wire(c.proto, slotSize)
+	if c.proto == topologies.Simple {
+		c.stride = int(all)
+		c.bytes = make([]byte, int64(c.slots)*all)
+		return
+	}
+	c.stride = int(all / 8)
+	c.words = make([]uint64, int64(c.slots)*all/8)
+}
+
+// firstSlice is how many bytes of a call's come first.
+func firstSlice(n int) int { return min(max((n+31)/32*16, minSlice), n) }
+
+// slot is the words of a call's slot.
+func (c *connection) slot(call uint64) []uint64 {
+	at := int(call%c.slots) * c.stride
+	return c.words[at : at+c.stride]
+}
+
+// slotBytes is the same under Simple.
+func (c *connection) slotBytes(call uint64) []byte {
+	at := int(call%c.slots) * c.stride
+	return c.bytes[at : at+c.stride]
+}
+
+// flag is what marks the words of a call: never what an earlier call left in
+// the slot, which was slots calls ago.
+func flag(call uint64) uint32 { return uint32(call + 1) }
+
+// putWords sends b, bytes at of a call, in words of data and flag.
+func (c *connection) putWords(call uint64, at int, b []byte) {
+	words, mark := c.slot(call)[at/wordData:], uint64(flag(call))<<32
+	for ; len(b) >= wordData; b, words = b[wordData:], words[1:] {
+		atomic.StoreUint64(&words[0], mark|uint64(binary.LittleEndian.Uint32(b)))
+	}
+	if len(b) > 0 {
+		var last [wordData]byte
+		copy(last[:], b)
+		atomic.StoreUint64(&words[0], mark|uint64(binary.LittleEndian.Uint32(last[:])))
+	}
+}
+
+// takeWords receives bytes at of a call into b; false where the run was stopped
+// before they came.
+func (c *connection) takeWords(t *block, call uint64, at int, b []byte) bool {
+	words, mark := c.slot(call)[at/wordData:], flag(call)
+	for i := 0; len(b) > 0; i++ {
+		w := atomic.LoadUint64(&words[i])
+		for uint32(w>>32) != mark {
+			if !t.look(c, call) {
+				return false
+			}
+			w = atomic.LoadUint64(&words[i])
+		}
+		if len(b) < wordData {
+			var last [wordData]byte
+			binary.LittleEndian.PutUint32(last[:], uint32(w))
+			copy(b, last[:])
+			return true
+		}
+		binary.LittleEndian.PutUint32(b, uint32(w))
+		b = b[wordData:]
+	}
+	return true
+}
+
+// putLines sends b, bytes at of a call, in lines: the data first, then the flag.
+func (c *connection) putLines(call uint64, at int, b []byte) {
+	words, mark := c.slot(call)[at/lineData*lineWords:], uint64(flag(call))
+	for len(b) > 0 {
+		line := words[:lineWords]
+		n := min(len(b), lineData)
+		whole := n / 8
+		for i := range whole {
+			line[i] = binary.LittleEndian.Uint64(b[i*8:])
+		}
+		if n%8 > 0 {
+			var last [8]byte
+			copy(last[:], b[whole*8:n])
+			line[whole] = binary.LittleEndian.Uint64(last[:])
+		}
+		atomic.StoreUint64(&line[lineWords-1], mark)
+		b, words = b[n:], words[lineWords:]
+	}
+}
+
+// takeLines receives bytes at of a call into b; false where the run was stopped
+// before they came.
+func (c *connection) takeLines(t *block, call uint64, at int, b []byte) bool {
+	words, mark := c.slot(call)[at/lineData*lineWords:], uint64(flag(call))
+	for len(b) > 0 {
+		line := words[:lineWords]
+		for atomic.LoadUint64(&line[lineWords-1]) != mark {
+			if !t.look(c, call) {
+				return false
+			}
+		}
+		n := min(len(b), lineData)
+		whole := n / 8
+		for i := range whole {
+			binary.LittleEndian.PutUint64(b[i*8:], line[i])
+		}
+		if n%8 > 0 {
+			var last [8]byte
+			binary.LittleEndian.PutUint64(last[:], line[whole])
+			copy(b[whole*8:n], last[:])
+		}
+		b, words = b[n:], words[lineWords:]
+	}
+	return true
+}

@@ -1,0 +1,113 @@
+package cpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/data"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Version changes whenever the same trial would do other work.
+const Version = "1"
+
+// machine is the processors of this host as a back end.
+type machine struct{}
+
+// New is the back end.
+func New() executor.Executor { return machine{} }
+
+// Describe says what the machine is.
+func (machine) Describe(context.Context) (executor.Description, error) {
+	protocols := make([]string, len(topologies.AllProtocols))
+	for i, p := range topologies.AllProtocols {
+		protocols[i] = p.String()
+	}
+	return executor.Description{
+		Name:       "cpu",
+		Version:    Version,
+		Protocols:  protocols,
+		DTypes:     collective.DTypes(),
+		Operations: data.Operations(),
+		Fingerprint: map[string]string{
+			"version": Version,
+			"cpu":     model(),
+			"cores":   strconv.Itoa(runtime.GOMAXPROCS(0)),
+		},
+	}, nil
+}
+
+// Run runs one trial on real memory. Its times are of all ranks together, from
+// the moment that all may start until the last is through.
+func (machine) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+	if t.Program == nil || t.Topology == nil {
+		return executor.Measurement{}, errors.New("trial lacks its program or topology")
+	}
+	p, err := prepare(t.Program, t.Topology)
+	if err != nil {
+		return executor.Measurement{}, err
+	}
+	r, err := p.settings(t)
+	if err != nil {
+		return executor.Measurement{}, err
+	}
+	here := func(int) bool { return true }
+	limit, err := memoryLimit(1)
+	if err != nil {
+		return executor.Measurement{}, err
+	}
+	what := fmt.Sprintf("%s of %d bytes over %d ranks", p.collective.Name, t.Bytes, t.Program.Ranks())
+	if err := fits(r.need(here), limit, what); err != nil {
+		return executor.Measurement{}, err
+	}
+	r.build(here)
+	defer debug.FreeOSMemory()
+	return r.measure(ctx, t.Warmup)
+}
+
+// measure runs all iterations. The data is checked after the first and after
+// the last, each begun on fresh inputs; what lies between runs on what the one
+// before it has left.
+func (r *run) measure(ctx context.Context, warmup int) (executor.Measurement, error) {
+	m := executor.Measurement{Checked: true}
+	r.launch()
+	defer r.stop()
+	for i := range r.iterations {
+		checked := i == 0 || i == r.iterations-1
+		if checked {
+			r.reset()
+			runtime.GC() // not in the middle of what is timed
+		}
+		took, err := r.iteration(ctx, i)
+		if err != nil {
+			return executor.Measurement{}, err
+		}
+		if checked {
+			m.Wrong = max(m.Wrong, r.wrong())
+		}
+		if i >= warmup {
+			m.TimesUS = append(m.TimesUS, float64(took)/float64(time.Microsecond))
+		}
+	}
+	return m, nil
+}
+
+// model is the processor's name.
+func model() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(text)) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}

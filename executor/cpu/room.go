@@ -1,0 +1,83 @@
+package cpu
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/units"
+)
+
+// memoryVariable says how many bytes a trial may take, where the machine's own
+// word is not to be taken.
+const memoryVariable = "COLLTUNE_EXECUTOR_MEMORY"
+
+// unknownMemory is what a trial may take on a machine that doesn't tell.
+const unknownMemory = 8 << 30
+
+// memoryLimit is what a trial may take: four fifths of what is free, divided by
+// the processes that share the machine.
+func memoryLimit(processes int) (int64, error) {
+	if text := os.Getenv(memoryVariable); text != "" {
+		n, err := units.ParseBytes(text)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", memoryVariable, err)
+		}
+		return int64(n), nil
+	}
+	free := int64(unknownMemory)
+	if n, ok := availableMemory("/proc/meminfo"); ok {
+		free = n
+	}
+	if limit, ok := oneNumber("/sys/fs/cgroup/memory.max"); ok {
+		used, _ := oneNumber("/sys/fs/cgroup/memory.current")
+		free = min(free, max(limit-used, 0))
+	}
+	return free / 5 * 4 / int64(max(processes, 1)), nil
+}
+
+// fits refuses what there is no memory for.
+func fits(need, limit int64, what string) error {
+	if need <= limit {
+		return nil
+	}
+	return refuse("%s takes %v of memory in this process, and %v are free for it (%s sets another limit)",
+		what, units.Bytes(need), units.Bytes(limit), memoryVariable)
+}
+
+// refusal is a trial that this back end can't run: an executor.ErrUnsupported
+// in its own words.
+type refusal struct{ error }
+
+func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
+
+// Is makes errors.Is(err, executor.ErrUnsupported) hold.
+func (refusal) Is(target error) bool { return target == executor.ErrUnsupported }
+
+// availableMemory reads what Linux says that new programs can have.
+func availableMemory(path string) (int64, bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if rest, ok := strings.CutPrefix(s.Text(), "MemAvailable:"); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(rest, "kB")), 10, 64)
+			return n << 10, err == nil
+		}
+	}
+	return 0, false
+}
+
+func oneNumber(path string) (int64, bool) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	return n, err == nil
+}

@@ -1,0 +1,291 @@
+package cpu
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/data"
+	"github.com/colltune/colltune/topologies"
+)
+
+// mostPerCall is the largest count of one call (MSCCL_MAX_COUNT - 1).
+const mostPerCall = 71
+
+// run is one trial: a plan with memory and threadblocks.
+type run struct {
+	plan       *plan
+	reference  *data.Reference
+	layout     data.Layout
+	proto      topologies.Proto
+	reduce     data.Reducer
+	tiles      int
+	perCall    int // chunks
+	slots      int
+	iterations int
+	spins      int // looks at an event before going to sleep over it
+
+	tileElements int64
+
+	ranks       []*rank // of this process
+	blocks      []*block
+	connections []*connection // by link; nil where neither end is here
+
+	start   semaphore    // iterations begun
+	left    atomic.Int32 // ranks that are not through with the iteration
+	ended   chan time.Time
+	stopped atomic.Bool
+	workers sync.WaitGroup
+}
+
+// rank is one rank's memory and threadblocks.
+type rank struct {
+	run     *run
+	id      int
+	memory  [collective.Scratch + 1]memory
+	guarded [collective.Scratch + 1]*data.Guarded
+	buffers data.Buffers
+	blocks  []*block
+	left    atomic.Int32 // threadblocks that are not through with the iteration
+}
+
+// settings works out what a trial's knobs make of a plan. here tells which
+// ranks are this process's.
+func (p *plan) settings(t executor.Trial) (*run, error) {
+	d, err := data.ParseDType(t.DType)
+	if err != nil {
+		return nil, refusal{err}
+	}
+	op, err := data.ParseOp(t.Op)
+	if err != nil {
+		return nil, refusal{err}
+	}
+	if int(t.Protocol) >= len(t.Topology.Protocols) {
+		return nil, fmt.Errorf("protocol %d is none: want one of %v", t.Protocol, topologies.AllProtocols)
+	}
+	constants := &t.Topology.Protocols[t.Protocol]
+	if constants.Slots < 1 {
+		return nil, fmt.Errorf("topology %s has no constants for protocol %v", t.Topology.Name, t.Protocol)
+	}
+	reference, err := data.NewReference(p.collective, t.Bytes, d, op, t.Seed)
+	if err != nil {
+		return nil, refusal{err}
+	}
+	tile := t.TileBytes
+	if tile == 0 {
+		tile = int64(constants.Tile)
+	}
+	if tile < int64(d.Bytes()) {
+		return nil, fmt.Errorf("tile of %d bytes: want at least an element of %d", tile, d.Bytes())
+	}
+	if t.Iters < 0 || t.Warmup < 0 {
+		return nil, fmt.Errorf("%d iterations after %d: want 0 or more", t.Iters, t.Warmup)
+	}
+	r := &run{
+		plan: p, reference: reference, layout: reference.Layout, proto: t.Protocol,
+		reduce: data.Reduction(d, op), slots: constants.Slots, iterations: t.Warmup + max(t.Iters, 1),
+		tileElements: tile / int64(d.Bytes()), ended: make(chan time.Time, 1),
+	}
+	e := r.layout.ChunkElements
+	tiles := max((e+r.tileElements-1)/r.tileElements, 1)
+	if tiles > 1<<31 {
+		return nil, fmt.Errorf("%d bytes in tiles of %d are %d iterations of the tile loop: want at most %d", t.Bytes, tile, tiles, 1<<31)
+	}
+	r.tiles, r.perCall = int(tiles), mostPerCall
+	if e > 0 {
+		r.perCall = int(min(max(tile/(e*int64(d.Bytes())), 1), mostPerCall))
+	}
+	return r, nil
+}
+
+// slotSize is how many bytes of data a call on a link carries at most.
+func (r *run) slotSize(l link) int64 {
+	chunks := min(int64(l.count), int64(r.perCall))
+	return chunks * min(r.layout.ChunkElements, r.tileElements) * int64(r.layout.ElemBytes)
+}
+
+// need is how much memory the ranks here take, all told.
+func (r *run) need(here func(rank int) bool) int64 {
+	n := int64(0)
+	if r.plan.collective.Reduces() {
+		n += r.layout.UserBytes(r.plan.collective.LoopChunks()) // the reference
+	}
+	for id, g := range r.plan.program.GPUs {
+		if !here(id) {
+			continue
+		}
+		in, out, scratch := r.reference.Sizes(id, g.Scratch)
+		n += in + out + scratch + int64(len(g.Threadblocks))*(3*pieceBytes+4096)
+	}
+	for _, l := range r.plan.links {
+		if here(l.from) || here(l.to) {
+			n += int64(r.slots) * wire(r.proto, r.slotSize(l))
+		}
+	}
+	return n
+}
+
+// build allocates everything.
+func (r *run) build(here func(rank int) bool) {
+	r.connections = make([]*connection, len(r.plan.links))
+	for i, l := range r.plan.links {
+		if !here(l.from) && !here(l.to) {
+			continue
+		}
+		c := &connection{proto: r.proto, slots: uint64(r.slots), from: l.from, to: l.to, channel: l.channel, remote: !here(l.from) || !here(l.to)}
+		c.allocate(r.slotSize(l))
+		r.connections[i] = c
+	}
+	connection := func(i int) *connection {
+		if i < 0 {
+			return nil
+		}
+		return r.connections[i]
+	}
+	for id := range r.plan.program.GPUs {
+		if !here(id) {
+			continue
+		}
+		g := &r.plan.program.GPUs[id]
+		k := &rank{run: r, id: id}
+		in, out, scratch := r.reference.Sizes(id, g.Scratch)
+		for b, size := range [...]int64{in, out, scratch} {
+			k.guarded[b] = data.NewGuarded(size)
+			m := &k.memory[b]
+			m.layout, m.bytes = &r.layout, k.guarded[b].Bytes()
+			if b := collective.Buffer(b); b != collective.Scratch && !r.layout.Even() {
+				m.aside = make([]byte, r.plan.collective.BufferChunks(id, b)*r.layout.ElemBytes)
+			}
+		}
+		k.buffers = data.Buffers{In: k.memory[collective.In].bytes, Out: k.memory[collective.Out].bytes, Scratch: k.memory[collective.Scratch].bytes}
+		for tb := range g.Threadblocks {
+			k.blocks = append(k.blocks, &block{
+				run: r, rank: k, id: tb, tb: &g.Threadblocks[tb], gate: make(chan struct{}, 1),
+				out: connection(r.plan.sends[id][tb]), in: connection(r.plan.receives[id][tb]),
+			})
+		}
+		r.blocks = append(r.blocks, k.blocks...)
+		r.ranks = append(r.ranks, k)
+	}
+	// Looking again is worth it only where whoever is waited for can run
+	// meanwhile.
+	r.spins = 4
+	if len(r.blocks) <= runtime.GOMAXPROCS(0) {
+		r.spins = 500
+	}
+}
+
+// reset gives every rank its input, and poison for everything else.
+func (r *run) reset() {
+	poison := data.Poison(r.reference.DType, r.reference.Op, r.plan.collective.Reduces())
+	r.each(func(k *rank) {
+		for b := range k.memory {
+			data.Spread(k.memory[b].aside, r.layout.ElemBytes, poison)
+		}
+		r.reference.Init(k.id, &k.buffers)
+	})
+}
+
+// wrong counts the elements that are not what they must be, and those that were
+// written outside all buffers.
+func (r *run) wrong() int64 {
+	var wrong atomic.Int64
+	r.each(func(k *rank) {
+		n := r.reference.Wrong(k.id, &k.buffers)
+		for _, g := range k.guarded {
+			n += (g.Damaged() + int64(r.layout.ElemBytes) - 1) / int64(r.layout.ElemBytes)
+		}
+		wrong.Add(n)
+	})
+	return wrong.Load()
+}
+
+// each does something for every rank here, some at a time.
+func (r *run) each(f func(*rank)) {
+	next := make(chan *rank)
+	var all sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(r.ranks)) {
+		all.Go(func() {
+			for k := range next {
+				if !r.stopped.Load() {
+					f(k)
+				}
+			}
+		})
+	}
+	for _, k := range r.ranks {
+		next <- k
+	}
+	close(next)
+	all.Wait()
+}
+
+// launch starts the threadblocks; each waits for the first iteration.
+func (r *run) launch() {
+	for _, b := range r.blocks {
+		r.workers.Go(b.work)
+	}
+}
+
+// stop ends the threadblocks wherever they are, and waits until they have.
+func (r *run) stop() {
+	r.stopped.Store(true)
+	for _, b := range r.blocks {
+		b.wake()
+	}
+	r.workers.Wait()
+}
+
+// finished notes that one of the rank's threadblocks is through with the
+// iteration. The last one of the rank does what is left of avg, the last of all
+// looks at the clock.
+func (k *rank) finished() {
+	if k.left.Add(-1) > 0 {
+		return
+	}
+	if k.run.reference.Op == data.Avg {
+		k.run.reference.Average(k.id, &k.buffers)
+	}
+	if k.run.left.Add(-1) == 0 {
+		k.run.ended <- time.Now()
+	}
+}
+
+// iteration runs iteration i and gives its time; an error says why it never
+// came to an end.
+func (r *run) iteration(ctx context.Context, i int) (time.Duration, error) {
+	busy := int32(0)
+	for _, k := range r.ranks {
+		k.left.Store(int32(len(k.blocks)))
+		if len(k.blocks) > 0 {
+			busy++
+		}
+	}
+	r.left.Store(busy)
+	begun := time.Now()
+	r.start.post(uint64(i) + 1)
+	if busy == 0 {
+		return time.Nanosecond, nil
+	}
+	watch := time.NewTicker(watchEvery)
+	defer watch.Stop()
+	var seen watchdog
+	for {
+		select {
+		case end := <-r.ended:
+			return max(end.Sub(begun), time.Nanosecond), nil
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-watch.C:
+			if err := seen.look(r, i); err != nil {
+				return 0, err
+			}
+			executor.Progress(ctx, int64(seen.progress)+1)
+		}
+	}
+}
