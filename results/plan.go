@@ -152,8 +152,8 @@ func (p Plan) Command() string {
 	add("seed", strconv.FormatInt(p.Seed, 10))
 	add("executor", p.Executor)
 	for _, f := range p.Files {
-		if f.Kind == "template" {
-			add("template", f.Name)
+		if f.Kind == "template" || f.Kind == "baseline" {
+			add(f.Kind, f.Name)
 		}
 	}
 	for _, f := range p.Flags {

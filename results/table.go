@@ -159,6 +159,20 @@ func Build(c *Campaign) (*Table, error) {
 	return t, nil
 }
 
+// Compare puts other times in the place of the baselines: at gives the time in
+// microseconds at a size and placement, where there is one. A row without one
+// has no baseline then.
+func (t *Table) Compare(name string, at func(bytes int64, placement string) (us float64, ok bool)) {
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		r.Baseline, r.BaselineTimeUS, r.Speedup = nil, nil, nil
+		if us, ok := at(r.Bytes, r.Placement); ok {
+			speedup := us / r.TimeUS
+			r.Baseline, r.BaselineTimeUS, r.Speedup = &name, &us, &speedup
+		}
+	}
+}
+
 // compare fills in the baseline and the bound of a row.
 func (r *Row) compare(p Point, ms []measured) {
 	// The bound is on routings. A library that sums in the switches needs none

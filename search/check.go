@@ -27,6 +27,11 @@ func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) 
 	if err := p.check(); err != nil {
 		return nil, nil, err
 	}
+	if o.Baseline != nil {
+		if _, err := o.Baseline.Measured(p); err != nil {
+			return nil, nil, err
+		}
+	}
 	if all, asked, err = o.families(); err != nil {
 		return nil, nil, err
 	}

@@ -160,7 +160,7 @@ func (e *enumeration) nativeCandidate(algorithm string, settings map[string]stri
 // nativeBaseline makes the library's own choice what every size is compared
 // with, where the back end is one and can be left to choose.
 func (e *enumeration) nativeBaseline() error {
-	if !e.options.chooses(e.problem.Collective) {
+	if e.options.Baseline != nil || !e.options.chooses(e.problem.Collective) {
 		return nil
 	}
 	own := e.options.known()

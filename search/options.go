@@ -22,6 +22,9 @@ type Options struct {
 	Timeout    time.Duration      // of a solver's query; 0: the solvers' own
 	Jobs       int                // programs compiled at a time; never changes the answer
 
+	// Baseline is what every size is compared with; nil: what the vendor's
+	// library chooses.
+	Baseline *BaselineFile
 	// BackEnd is what the executor has of its own. Run asks it; before, names
 	// that nobody knows may be its.
 	BackEnd *BackEnd

@@ -106,6 +106,9 @@ func PlanOf(p Problem, o Options, s Source, set Settings) results.Plan {
 	if len(p.Counts) > 0 {
 		plan.Files = append(plan.Files, results.File{Kind: "counts", Name: "counts", Text: collective.FormatCounts(p.Counts, len(p.Topology.Ranks))})
 	}
+	if o.Baseline != nil {
+		plan.Files = append(plan.Files, results.File{Kind: "baseline", Name: o.Baseline.Name, Text: o.Baseline.Text})
+	}
 	for _, t := range o.Templates {
 		plan.Files = append(plan.Files, results.File{Kind: "template", Name: t.Name, Text: t.Text})
 	}
@@ -132,6 +135,9 @@ func FromPlan(plan results.Plan) (Problem, Options, error) {
 			if counts, err = collective.ParseCounts("campaign.toml: counts", []byte(f.Text)); err != nil {
 				return Problem{}, o, err
 			}
+		}
+		if f.Kind == "baseline" {
+			o.Baseline = &BaselineFile{f.Name, f.Text}
 		}
 		if f.Kind == "template" {
 			o.Templates = append(o.Templates, Template{Name: f.Name, Text: f.Text})

@@ -64,6 +64,18 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 		Refused:    ByReason(space.Refusals),
 		Points:     space.tallyPoints(&p, bound.TimeUS),
 	}
+	if o.Baseline != nil {
+		measured, err := o.Baseline.Measured(&p)
+		if err != nil {
+			return autotune.Summary{}, err
+		}
+		for i := range tally.Points {
+			at := &tally.Points[i]
+			if us, ok := measured.At(at.Bytes, at.Placement); ok {
+				at.Baseline = &results.Baseline{Name: measured.Name, TimeUS: us}
+			}
+		}
+	}
 	if !c.Finished() {
 		// What a table of an unfinished campaign is compared with.
 		if err := c.SetTally(tally); err != nil {

@@ -2,12 +2,16 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search"
 )
 
 func resultsCommand() *cobra.Command {
@@ -21,10 +25,18 @@ func resultsCommand() *cobra.Command {
 				return err
 			}
 			defer c.Close()
-			return printTable(cmd, c, "results")
+			baseline, err := baselineOf(cmd)
+			if err != nil {
+				return err
+			}
+			if baseline == nil {
+				return printTable(cmd, c, "results")
+			}
+			return printCompared(cmd, c, baseline)
 		},
 		ValidArgsFunction: firstIs(completeFolder),
 	}
+	cmd.Flags().String("baseline", "", "compare with this `FILE` of nccl-tests' output instead")
 	outputFlags(cmd)
 	return cmd
 }
@@ -47,6 +59,46 @@ func printTable(cmd *cobra.Command, c *results.Campaign, schema string) error {
 	}
 	t.Schema = "colltune." + schema + "/v1"
 	return deliver(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format")) })
+}
+
+// printCompared prints the table with other times as its baseline.
+func printCompared(cmd *cobra.Command, c *results.Campaign, baseline *search.BaselineFile) error {
+	p, _, err := search.FromPlan(c.Plan())
+	if err != nil {
+		return usage(fmt.Errorf("%s: %w", c.Dir(), err))
+	}
+	measured, err := baseline.Measured(&p)
+	if err != nil {
+		return usage(err)
+	}
+	t, err := results.Build(c)
+	if err != nil {
+		return err
+	}
+	t.Schema = "colltune.results/v1"
+	t.Compare(measured.Name, measured.At)
+	return deliver(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format")) })
+}
+
+// baselineFlag adds --baseline to a search.
+func baselineFlag(cmd *cobra.Command) {
+	cmd.Flags().String("baseline", "nccl", "what every size is compared with: nccl, its own choice, or a `FILE` of nccl-tests' output")
+}
+
+// maxBaseline is more than any table.
+const maxBaseline = 64 << 20
+
+// baselineOf reads the file that --baseline names; nil where it names none.
+func baselineOf(cmd *cobra.Command) (*search.BaselineFile, error) {
+	path := flagValue(cmd, "baseline")
+	if path == "" || path == "nccl" {
+		return nil, nil
+	}
+	text, err := readFile(path, maxBaseline)
+	if err != nil {
+		return nil, err
+	}
+	return &search.BaselineFile{Name: filepath.Base(path), Text: strings.ToValidUTF8(string(text), "\uFFFD")}, nil
 }
 
 // completeFolder completes the names of folders.

@@ -87,6 +87,7 @@ func spaceFlags(cmd *cobra.Command) {
 	choiceFlag(cmd, "protocol", "", "", protocolNames(), "fix the wire protocol (tuned)")
 	cmd.Flags().Var(&size{}, "tile-bytes", "fix the tile size (tuned)")
 	choiceFlag(cmd, "runtime", "", "", runtimeNames(), "only what this runtime would load and run")
+	baselineFlag(cmd)
 	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "what fills the holes of templates")
 }
 
@@ -205,6 +206,11 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 	if err := o.Assign(assignments); err != nil {
 		return o, usage(err)
 	}
+	baseline, err := baselineOf(cmd)
+	if err != nil {
+		return o, err
+	}
+	o.Baseline = baseline
 	paths, _ := cmd.Flags().GetStringArray("template")
 	for _, path := range paths {
 		files, err := starFiles(path)

@@ -1,0 +1,130 @@
+package search
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor/nccl/nccltests"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
+)
+
+// BaselineFile is a file of nccl-tests' output that a search is compared with.
+type BaselineFile struct {
+	Name string // base name
+	Text string
+}
+
+// Measured are times from a file, by size and placement. Between its sizes
+// there is nothing: a time that nobody measured is none to compare with.
+type Measured struct {
+	Name string
+	us   map[place][]float64
+	all  []int64 // its sizes, rising, whether searched for or not
+}
+
+type place struct {
+	bytes     int64
+	placement string
+}
+
+// At is the time in microseconds at a size, the median where there are several;
+// ok tells whether there is one.
+func (m *Measured) At(bytes int64, placement string) (us float64, ok bool) {
+	times := m.us[place{bytes, placement}]
+	if len(times) == 0 {
+		return 0, false
+	}
+	return results.Median(times), true
+}
+
+// Measured reads the file as measurements of a problem. It refuses a file of
+// another collective, number of ranks, element type, reduction or root, and one
+// that has none of the problem's sizes.
+func (f *BaselineFile) Measured(p *Problem) (*Measured, error) {
+	c, err := collective.New(p.spec(1))
+	if err != nil {
+		return nil, err
+	}
+	report, err := nccltests.Parse(f.Name, []byte(f.Text))
+	if err != nil {
+		return nil, err
+	}
+	m := &Measured{Name: f.Name, us: map[place][]float64{}}
+	var others []string // why rows were passed over
+	other := func(format string, args ...any) {
+		if why := fmt.Sprintf(format, args...); !slices.Contains(others, why) {
+			others = append(others, why)
+		}
+	}
+	for i := range report.Tables {
+		t := &report.Tables[i]
+		if t.Program != "" && t.Collective() != p.Collective {
+			other("%s measures no %s", t.Program, p.Collective)
+			continue
+		}
+		if t.Ranks > 0 && t.Ranks != c.Ranks {
+			other("measured on %d ranks, not %d", t.Ranks, c.Ranks)
+			continue
+		}
+		told := t.Program != "" && t.Ranks > 0
+		for j := range t.Rows {
+			if why := f.differs(&t.Rows[j], p, c, told); why != "" {
+				other("%s", why)
+				continue
+			}
+			m.take(&t.Rows[j])
+		}
+	}
+	slices.Sort(m.all)
+	m.all = slices.Compact(m.all)
+	if len(m.all) == 0 {
+		return nil, fmt.Errorf("%s: nothing in it is %s over %d ranks: %s", f.Name, p.Collective, c.Ranks, strings.Join(others[:min(len(others), 3)], "; "))
+	}
+	if !slices.ContainsFunc(p.Sizes, func(n int64) bool { return slices.Contains(m.all, n) }) {
+		return nil, fmt.Errorf("%s: has none of the sizes searched for: it has %s to %s", f.Name, units.Bytes(m.all[0]), units.Bytes(m.all[len(m.all)-1]))
+	}
+	return m, nil
+}
+
+// differs says what a row measures other than the problem; empty for nothing.
+// Where the file doesn't tell its collective or its ranks, their factor between
+// the two bandwidths has to fit.
+func (f *BaselineFile) differs(r *nccltests.Row, p *Problem, c collective.Collective, told bool) string {
+	switch {
+	case r.DType() != p.DType:
+		return "elements of " + r.Type + ", not " + p.DType
+	case c.Reduces() && r.Op != "" && r.Op != p.Op:
+		return "reduction " + r.Op + ", not " + p.Op
+	case c.Rooted() && r.Root >= 0 && r.Root != p.Root:
+		return "root " + strconv.Itoa(r.Root) + ", not " + strconv.Itoa(p.Root)
+	}
+	const tolerance = 0.03 // of two decimals
+	for _, at := range []*nccltests.Timing{r.OutOfPlace, r.InPlace} {
+		if told || at == nil || at.AlgBW < 1 {
+			continue
+		}
+		if got, want := at.BusBW/at.AlgBW, c.BusFactor(); math.Abs(got-want) > tolerance*want {
+			return fmt.Sprintf("busbw is %.3g of algbw, and %.3g for %s over %d ranks", got, want, p.Collective, c.Ranks)
+		}
+	}
+	return ""
+}
+
+// take enters a row's times, but for those of wrong results.
+func (m *Measured) take(r *nccltests.Row) {
+	if r.Bytes < 1 {
+		return
+	}
+	m.all = append(m.all, r.Bytes)
+	for _, placement := range []string{"in", "out"} {
+		if at := r.Timing(placement); at != nil && at.Wrong == 0 && at.TimeUS > 0 {
+			k := place{r.Bytes, placement}
+			m.us[k] = append(m.us[k], at.TimeUS)
+		}
+	}
+}
