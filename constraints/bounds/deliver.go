@@ -8,13 +8,15 @@ import (
 // pairs is a table of who sends to whom: of a collective that delivers without
 // combining or copying, each pair's part of the size is 1/part.
 type pairs struct {
-	part func(n int) int64
-	to   func(n, rank int, yield func(to int))
+	every bool // whoever ranks are, each sends to every other
+	part  func(n int) int64
+	to    func(n, rank int, yield func(to int))
 }
 
 var (
 	everyPair = pairs{
-		part: func(n int) int64 { return int64(n) },
+		every: true,
+		part:  func(n int) int64 { return int64(n) },
 		to: func(n, rank int, yield func(int)) {
 			for to := range n {
 				if to != rank {

@@ -28,12 +28,19 @@ const (
 // lengths bounds what pairs can send by the best lengths; its algbw is nil where
 // the system is too large to look, or a bound that is known can be reached.
 func (p *problem) lengths(d pairs, part int64, known *big.Rat) limit {
+	return p.lengthsOf(d, part, known, p.orbits(d))
+}
+
+// lengthsOf has one of each orbit stand for all: what is sent from a rank of an
+// orbit, as many times as there are, shares the links of an orbit evenly, and
+// links of an orbit have one length.
+func (p *problem) lengthsOf(d pairs, part int64, known *big.Rat, o orbits) limit {
 	net := p.forward
-	arcs, ranks, vertices := len(net.arcs), p.n, net.vertices
-	// Variables: the flow from each rank over each arc, and the rate. Rows: what
-	// an arc can carry, and that what reaches a vertex from a rank, less what goes
-	// on, is at least the rate times what is wanted there.
-	columns, rows := ranks*arcs+1, arcs+ranks*vertices
+	arcs, vertices := len(net.arcs), net.vertices
+	// Variables: the flow from each source over each arc, and the rate. Rows: what
+	// an orbit of arcs can carry, and that what reaches a vertex from a source,
+	// less what goes on, is at least the rate times what is wanted there.
+	columns, rows := len(o.sources)*arcs+1, len(o.links)+len(o.sources)*vertices
 	if rows*(columns+rows) > manyCells {
 		return limit{}
 	}
@@ -45,19 +52,20 @@ func (p *problem) lengths(d pairs, part int64, known *big.Rat) limit {
 	rate := columns - 1
 	lp.gain(rate)
 	for e, a := range net.arcs {
-		lp.limit(e, float64(a.capacity)/float64(widest))
-		for s := range ranks {
-			lp.set(e, s*arcs+e, 1)
+		at := o.link[e]
+		lp.limit(at, float64(o.links[at])*float64(a.capacity)/float64(widest))
+		for i, s := range o.sources {
+			lp.set(at, i*arcs+e, float64(o.times[i]))
 			if int(a.to) != s {
-				lp.set(arcs+s*vertices+int(a.to), s*arcs+e, -1)
+				lp.set(len(o.links)+i*vertices+int(a.to), i*arcs+e, -1)
 			}
 			if int(a.from) != s {
-				lp.set(arcs+s*vertices+int(a.from), s*arcs+e, 1)
+				lp.set(len(o.links)+i*vertices+int(a.from), i*arcs+e, 1)
 			}
 		}
 	}
-	for s := range ranks {
-		d.to(ranks, s, func(to int) { lp.set(arcs+s*vertices+to, rate, 1) })
+	for i, s := range o.sources {
+		d.to(p.n, s, func(to int) { lp.set(len(o.links)+i*vertices+to, rate, 1) })
 	}
 	reached, _ := new(big.Rat).Quo(known, big.NewRat(part, 1)).Float64()
 	if !lp.solve(reached / float64(widest) * (1 - 1e-9)) {
@@ -66,7 +74,7 @@ func (p *problem) lengths(d pairs, part int64, known *big.Rat) limit {
 	length := make([]float64, arcs)
 	most := 0.0
 	for e := range length {
-		length[e] = lp.price(e)
+		length[e] = lp.price(o.link[e])
 		most = max(most, length[e])
 	}
 	if most <= 0 {

@@ -17,14 +17,19 @@ type stated struct {
 
 // state picks the encoding: counted where every chunk has one place to go,
 // direct where sums are wanted in several, else named. Of the splits of rounds
-// it leaves out what bounds have excluded; nil is none.
-func (p *problem) state(open [][]int) stated {
+// it leaves out what bounds have excluded; nil is none. Where breaking is set it
+// leaves out sums' routings that differ from others in names only; solvers are
+// no faster at the other encodings for that.
+func (p *problem) state(open [][]int, breaking bool) stated {
 	switch {
 	case p.everySum():
 		e := p.encodeDirect(p.name(), open)
+		if breaking {
+			e.breakSymmetry()
+		}
 		return stated{e.f, func(model []bool) Schedule { return p.thin(e.schedule(model)) }, "pb"}
 	case p.reduces:
-		dual := p.dual().state(open)
+		dual := p.dual().state(open, breaking)
 		return stated{dual.formula, func(model []bool) Schedule { return dual.read(model).reversed() }, dual.suits}
 	case p.counts():
 		e := p.encodeCounted(p.name(), open, false)
@@ -48,7 +53,7 @@ func (p *problem) solve(s *constraints.Solvers, ask asker, open [][]int) (Answer
 			return Answer{}, err
 		}
 	}
-	st := p.state(open)
+	st := p.state(open, true)
 	got, err := ask.put(s, st)
 	if err != nil {
 		return Answer{}, err
@@ -90,12 +95,12 @@ func (a asker) put(s *constraints.Solvers, st stated) (constraints.Answer, error
 }
 
 // State is the formula of a query: satisfiable exactly where there is a
-// routing, for any solver to check. Bounds play no part in it.
+// routing, for any solver to check. Bounds and symmetries play no part in it.
 func State(q Query) (*constraints.Formula, error) {
 	p, err := newProblem(q)
 	if err != nil {
 		return nil, err
 	}
-	f := p.state(nil).formula
+	f := p.state(nil, false).formula
 	return f, f.Err()
 }

@@ -1,0 +1,108 @@
+package bounds
+
+import (
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/topologies"
+)
+
+// alone is the orbits of a system in which nothing may change places.
+func (p *problem) alone() (o orbits) {
+	for r := range p.n {
+		o.sources, o.times = append(o.sources, r), append(o.times, 1)
+	}
+	for e := range p.forward.arcs {
+		o.link, o.links = append(o.link, e), append(o.links, 1)
+	}
+	return o
+}
+
+func newProblem(t interface{ Fatal(...any) }, top *topologies.Topology) *problem {
+	c, err := collective.New(collective.Spec{Name: "alltoall", Ranks: len(top.Ranks), Chunks: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &problem{t: top, c: c, n: len(top.Ranks), alike: interchangeable(top)}
+	if p.forward, err = newNetwork(top, false); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// turning draws a system with many symmetries: links so far on from every rank,
+// some through a switch, and one or none that is not like the others.
+func turning(t *rapid.T) *topologies.Topology {
+	n := rapid.IntRange(3, 7).Draw(t, "ranks")
+	top := &topologies.Topology{Name: "turning", Nodes: 1, Runtime: "nccl"}
+	for r := range n {
+		top.Ranks = append(top.Ranks, topologies.Rank{Local: r, SMs: 1})
+		top.Vertices = append(top.Vertices, topologies.Vertex{Kind: topologies.GPU})
+	}
+	for on := 1; on <= n/2; on++ {
+		if gbps := rapid.Int64Range(0, 2).Draw(t, "capacity"); on == 1 || gbps > 0 {
+			for r := range n {
+				if 2*on < n || r < on {
+					join(top, r, (r+on)%n, max(gbps, 1), 1)
+				}
+			}
+		}
+	}
+	if rapid.Bool().Draw(t, "switch") {
+		top.Vertices = append(top.Vertices, topologies.Vertex{Kind: topologies.Switch})
+		for r := range n {
+			join(top, r, n, 1, 1)
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "dent") == 0 {
+		top.Edges[0].Bandwidth += 1e9
+	}
+	return sorted(top)
+}
+
+// TestOrbitsChangeNoBound finds the best lengths with one of each orbit standing
+// for all, and without.
+func TestOrbitsChangeNoBound(t *testing.T) {
+	smaller := 0
+	rapid.Check(t, func(t *rapid.T) {
+		p := newProblem(t, turning(t))
+		for name, d := range map[string]pairs{"alltoall": everyPair, "alltonext": nextPair, "sendrecv": ringPair} {
+			part, high := d.part(p.n), big.NewRat(1<<40, 1)
+			all := p.lengthsOf(d, part, high, p.alone())
+			o := p.orbits(d)
+			if some := p.lengthsOf(d, part, high, o); all.algbw == nil || some.algbw == nil || all.algbw.Cmp(some.algbw) != 0 {
+				t.Fatalf("%s: %v, with orbits %v", name, all.algbw, some.algbw)
+			}
+			if len(o.sources) < p.n {
+				smaller++
+			}
+		}
+	})
+	if smaller < 20 {
+		t.Errorf("%d programs were smaller: too few to mean much", smaller)
+	}
+}
+
+// TestLargeSystems has bounds of systems whose linear program is small for their
+// symmetries alone: on a ring of n, n-1 neighbours' parts share the other way
+// round.
+func TestLargeSystems(t *testing.T) {
+	for _, c := range []struct {
+		topology, collective, exact string
+	}{
+		{"ring:32", "sendrecv", "1600/31"},
+		{"ring:64", "sendrecv", "3200/63"},
+		{"ring:33", "alltoall", "825/68"}, // 66 links of 50; 33·272 links to pass, a part is 1/33
+		{"torus:5x5", "sendrecv", "125/2"},
+		{"torus:4x4x4", "alltoall", "100"},
+		{"dgx-a100", "alltoall", "2400/7"},
+	} {
+		b := bound(t, resolve(t, c.topology, 0), c.collective, 0)
+		if b.Exact != c.exact {
+			t.Errorf("%s on %s: %s GB/s, want %s (%s)", c.collective, c.topology, b.Exact, c.exact, b.Proof)
+		}
+	}
+}
