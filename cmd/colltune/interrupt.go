@@ -37,3 +37,24 @@ func untilInterrupted(stderr io.Writer) (context.Context, func()) {
 		cancel()
 	}
 }
+
+// until is what f returns, or the context's error as soon as that ends: what f is
+// still computing then ends with the process.
+func until[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := f()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, ctx.Err()
+	}
+}

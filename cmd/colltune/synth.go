@@ -35,12 +35,14 @@ against rounds a chunk instead, with a proof for each point.
   colltune synth -t dgx-1 -c allgather --pareto
 
 Chunks are counted as the literature does: of a rank's input (allgather, gather,
-alltoall), of a rank's output (reducescatter, scatter), of the buffer (the others).`,
+alltoall), of a rank's output (reducescatter, scatter), of the buffer (the others);
+of the vector forms, of a count of 1.`,
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return synth(cmd) },
 	}
 	topologyFlags(cmd, false)
 	collectiveFlag(cmd)
+	countsFlag(cmd)
 	cmd.Flags().Int("root", 0, "of a collective that has one")
 	choiceFlag(cmd, "placement", "", "", []string{"in", "out"}, "in place or out of place (in: allreduce, reduce, broadcast)")
 	cmd.Flags().Int("chunks", 0, "chunks C; with --pareto, at most so many (6 a rank)")
@@ -93,6 +95,10 @@ func synthQuery(cmd *cobra.Command) (q route.Query, err error) {
 	if err != nil {
 		return q, err
 	}
+	counts, err := countsOf(cmd, name, len(q.Topology.Ranks))
+	if err != nil {
+		return q, err
+	}
 	if text := flagValue(cmd, "unit"); text != "" {
 		if q.Unit, err = units.ParseBandwidth(text); err != nil || q.Unit <= 0 {
 			return q, usagef("--unit %s: want a bandwidth such as 25 GB/s", text)
@@ -126,7 +132,7 @@ func synthQuery(cmd *cobra.Command) (q route.Query, err error) {
 	if p := flagValue(cmd, "placement"); p != "" {
 		inPlace = p == "in"
 	}
-	q.Collective, err = collective.New(collective.Spec{Name: name, Ranks: n, Chunks: each, Root: root, InPlace: inPlace})
+	q.Collective, err = collective.New(collective.Spec{Name: name, Ranks: n, Chunks: each, Root: root, InPlace: inPlace, Counts: counts})
 	return q, usage(err)
 }
 
@@ -194,7 +200,7 @@ func stepsOf(a route.Answer) []synthStep {
 
 // synthOne answers one query, and delivers its program.
 func synthOne(cmd *cobra.Command, s *constraints.Solvers, q route.Query) error {
-	a, err := route.Find(cmd.Context(), s, q)
+	a, err := until(cmd.Context(), func() (route.Answer, error) { return route.Find(cmd.Context(), s, q) })
 	var bad *route.QueryError
 	if errors.As(err, &bad) {
 		return usage(err)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints/bounds"
+	"github.com/colltune/colltune/topologies"
 )
 
 func topologyBoundsCommand() *cobra.Command {
@@ -17,7 +20,7 @@ func topologyBoundsCommand() *cobra.Command {
 		Short: "Say what no algorithm can beat on a system, exactly, and why",
 		Long: `bounds prints the least number of steps and the largest algorithm bandwidth that
 any algorithm for a collective can have on a system, the bandwidth as an exact
-fraction, with the cut that proves it.
+fraction, with the cut that proves it, or the lengths of links (see docs/bounds.md).
 
   colltune topology bounds dgx-a100 --nodes 2 -c allgather`,
 		Args: exactly("the topology T"),
@@ -30,27 +33,67 @@ fraction, with the cut that proves it.
 			if err != nil {
 				return err
 			}
-			root, _ := cmd.Flags().GetInt("root")
-			c, err := collective.New(collective.Spec{Name: name, Ranks: len(t.Ranks), Chunks: 1, Root: root})
-			if err != nil {
-				return usage(err)
-			}
-			b, err := bounds.Of(t, c)
+			counts, err := countsOf(cmd, name, len(t.Ranks))
 			if err != nil {
 				return err
 			}
-			return printBound(cmd, t.Name, c, b)
+			root, _ := cmd.Flags().GetInt("root")
+			c, err := collective.New(collective.Spec{Name: name, Ranks: len(t.Ranks), Chunks: 1, Root: root, Counts: counts})
+			if err != nil {
+				return usage(err)
+			}
+			b, err := until(cmd.Context(), func() (bounds.Bound, error) { return bounds.Of(t, c) })
+			if err != nil {
+				return err
+			}
+			return printBound(cmd, t, c, b)
 		},
 		ValidArgsFunction: firstIs(completeTopology),
 	}
 	topologyFlags(cmd, true)
 	collectiveFlag(cmd)
+	countsFlag(cmd)
 	cmd.Flags().Int("root", 0, "of a collective that has one")
 	outputFlags(cmd)
 	return cmd
 }
 
-func printBound(cmd *cobra.Command, name string, c collective.Collective, b bounds.Bound) error {
+// linkLength is the length that a bound gives to a link.
+type linkLength struct {
+	From   string  `json:"from"`
+	To     string  `json:"to"`
+	GBps   float64 `json:"bandwidth_gbps"`
+	Length int64   `json:"length"`
+}
+
+// lengthsOf lists the links to which a bound's proof gives a length above 0.
+func lengthsOf(t *topologies.Topology, b bounds.Bound) []linkLength {
+	all := []linkLength{}
+	for e, l := range b.Lengths {
+		if l > 0 {
+			edge := t.Edges[e]
+			all = append(all, linkLength{vertexName(t, edge.From), vertexName(t, edge.To), edge.Bandwidth.GBps(), l})
+		}
+	}
+	return all
+}
+
+// writeProof writes a bound and, under it, the lengths that prove it.
+func writeProof(w io.Writer, s sheet, lengths []linkLength) error {
+	if err := s.writeTable(w); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	under := sheet{columns: []column{text("from"), text("to"), number("GB/s"), number("length")}}
+	for _, l := range lengths {
+		under.add(l.From, l.To, short(l.GBps), strconv.FormatInt(l.Length, 10))
+	}
+	return under.writeTable(w)
+}
+
+func printBound(cmd *cobra.Command, t *topologies.Topology, c collective.Collective, b bounds.Bound) error {
 	var algbw, busbw *float64
 	printed := [2]string{"unlimited", "unlimited"}
 	if b.AlgbwBps != nil {
@@ -65,19 +108,24 @@ func printBound(cmd *cobra.Command, name string, c collective.Collective, b boun
 		cut = []int{}
 	}
 	s := sheet{columns: []column{text("topology"), text("collective"), number("ranks"), number("steps"), number("latency us"), number("algbw GB/s"), number("busbw GB/s"), text("exact GB/s"), text("cut"), text("because")}}
-	s.add(name, c.Name, strconv.Itoa(c.Ranks), strconv.Itoa(b.LatencySteps), short(math.Round(b.LatencyUS*1e6)/1e6), printed[0], printed[1], b.Exact, ranges(cut), b.Proof)
+	s.add(t.Name, c.Name, strconv.Itoa(c.Ranks), strconv.Itoa(b.LatencySteps), short(math.Round(b.LatencyUS*1e6)/1e6), printed[0], printed[1], b.Exact, ranges(cut), b.Proof)
+	lengths := lengthsOf(t, b)
+	if len(lengths) > 0 && flagValue(cmd, "format") == "table" {
+		return deliver(cmd, func(w io.Writer) error { return writeProof(w, s, lengths) })
+	}
 	return emit(cmd, "bounds", struct {
-		Topology   string   `json:"topology"`
-		Collective string   `json:"collective"`
-		Ranks      int      `json:"ranks"`
-		Steps      int      `json:"latency_steps"`
-		LatencyUS  float64  `json:"latency_us"`
-		AlgBW      *float64 `json:"algbw_gbps"` // null: nothing has to move
-		BusBW      *float64 `json:"busbw_gbps"`
-		Exact      string   `json:"exact"` // GB/s, as a fraction
-		Cut        []int    `json:"cut"`
-		Proof      string   `json:"proof"`
-	}{name, c.Name, c.Ranks, b.LatencySteps, b.LatencyUS, algbw, busbw, b.Exact, cut, b.Proof}, s)
+		Topology   string       `json:"topology"`
+		Collective string       `json:"collective"`
+		Ranks      int          `json:"ranks"`
+		Steps      int          `json:"latency_steps"`
+		LatencyUS  float64      `json:"latency_us"`
+		AlgBW      *float64     `json:"algbw_gbps"` // null: nothing has to move
+		BusBW      *float64     `json:"busbw_gbps"`
+		Exact      string       `json:"exact"` // GB/s, as a fraction
+		Cut        []int        `json:"cut"`
+		Lengths    []linkLength `json:"lengths"`
+		Proof      string       `json:"proof"`
+	}{t.Name, c.Name, c.Ranks, b.LatencySteps, b.LatencyUS, algbw, busbw, b.Exact, cut, lengths, b.Proof}, s)
 }
 
 // ranges prints rising numbers as 0-7,9.

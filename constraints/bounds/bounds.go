@@ -73,9 +73,14 @@ var rules = map[string]func(p *problem) limit{
 	"broadcast":     func(p *problem) limit { return p.fan(p.forward, p.c.Root) },
 	"reduce":        func(p *problem) limit { return p.fan(p.backward, p.c.Root) },
 	"allreduce":     (*problem).combine,
-	"alltoall":      func(p *problem) limit { return p.deliver(everyPair) },
-	"alltonext":     func(p *problem) limit { return p.deliver(nextPair) },
-	"sendrecv":      func(p *problem) limit { return p.deliver(ringPair) },
+	"alltoall": func(p *problem) limit {
+		if p.c.Counts != nil {
+			return p.deliver(counted(p.c.Counts))
+		}
+		return p.deliver(everyPair)
+	},
+	"alltonext": func(p *problem) limit { return p.deliver(nextPair) },
+	"sendrecv":  func(p *problem) limit { return p.deliver(ringPair) },
 }
 
 // problem is a topology and a collective, with the flow networks both ways.
@@ -101,15 +106,16 @@ func Of(t *topologies.Topology, c collective.Collective) (Bound, error) {
 	case c.Ranks == 1:
 		return Bound{Proof: "one rank sends nothing"}, nil
 	}
-	forward, err := newNetwork(t, false)
+	parts := max(int64(c.Ranks), total(c.Counts))
+	forward, err := newNetwork(t, parts, false)
 	if err != nil {
 		return Bound{}, err
 	}
-	backward, err := newNetwork(t, true)
+	backward, err := newNetwork(t, parts, true)
 	if err != nil {
 		return Bound{}, err
 	}
-	p := &problem{t: t, c: c, n: c.Ranks, forward: forward, backward: backward, alike: interchangeable(t)}
+	p := &problem{t: t, c: c, n: c.Ranks, forward: forward, backward: backward, alike: c.Counts == nil && interchangeable(t)}
 	var b Bound
 	var l limit
 	if asTable {
@@ -121,6 +127,9 @@ func Of(t *topologies.Topology, c collective.Collective) (Bound, error) {
 		if l = p.wanted(k); l.algbw == nil {
 			b.Proof = "nothing has to move"
 			return b, nil
+		}
+		if c.Counts != nil {
+			l.least(rule(p))
 		}
 	} else {
 		b.LatencySteps, b.LatencyUS = p.latency()

@@ -356,10 +356,10 @@ func TestLikeNodes(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := &problem{t: top, c: c, n: 24, alike: interchangeable(top)}
-			if p.forward, err = newNetwork(top, false); err != nil {
+			if p.forward, err = newNetwork(top, int64(len(top.Ranks)), false); err != nil {
 				t.Fatal(err)
 			}
-			if p.backward, err = newNetwork(top, true); err != nil {
+			if p.backward, err = newNetwork(top, int64(len(top.Ranks)), true); err != nil {
 				t.Fatal(err)
 			}
 			if !p.alike {

@@ -6,44 +6,64 @@ import (
 )
 
 // pairs is a table of who sends to whom: of a collective that delivers without
-// combining or copying, each pair's part of the size is 1/part.
+// combining or copying, each pair's share of the size is its parts over part.
 type pairs struct {
-	every bool // whoever ranks are, each sends to every other
+	every bool // whoever ranks are, each sends to every other as much
 	part  func(n int) int64
-	to    func(n, rank int, yield func(to int))
+	to    func(n, rank int, yield func(to int, parts int64))
 }
 
 var (
 	everyPair = pairs{
 		every: true,
 		part:  func(n int) int64 { return int64(n) },
-		to: func(n, rank int, yield func(int)) {
+		to: func(n, rank int, yield func(int, int64)) {
 			for to := range n {
 				if to != rank {
-					yield(to)
+					yield(to, 1)
 				}
 			}
 		}}
 	nextPair = pairs{
 		part: func(int) int64 { return 1 },
-		to: func(n, rank int, yield func(int)) {
+		to: func(n, rank int, yield func(int, int64)) {
 			if rank+1 < n {
-				yield(rank + 1)
+				yield(rank+1, 1)
 			}
 		}}
 	ringPair = pairs{
 		part: func(int) int64 { return 1 },
-		to:   func(n, rank int, yield func(int)) { yield((rank + 1) % n) },
+		to:   func(n, rank int, yield func(int, int64)) { yield((rank+1)%n, 1) },
 	}
 )
 
-// crossing counts the pairs that lead out of a set.
+// counted are the pairs of an alltoall in which each has a count of its own.
+func counted(counts []int) pairs {
+	return pairs{
+		part: func(int) int64 { return total(counts) },
+		to: func(n, rank int, yield func(int, int64)) {
+			for to := range n {
+				if parts := counts[rank*n+to]; to != rank && parts > 0 {
+					yield(to, int64(parts))
+				}
+			}
+		}}
+}
+
+func total(counts []int) (sum int64) {
+	for _, c := range counts {
+		sum += int64(c)
+	}
+	return sum
+}
+
+// crossing counts the parts of pairs that lead out of a set.
 func (d pairs) crossing(inside []bool) (count int64) {
 	for r, in := range inside {
 		if in {
-			d.to(len(inside), r, func(to int) {
+			d.to(len(inside), r, func(to int, parts int64) {
 				if !inside[to] {
-					count++
+					count += parts
 				}
 			})
 		}
@@ -71,12 +91,12 @@ func (p *problem) deliver(d pairs) (best limit) {
 		l.proof = fmt.Sprintf("%s of the size must leave %s, through %s", big.NewRat(count, part).RatString(), ranks(l.cut), p.rate(big.NewRat(out, 1)))
 		best = l
 	})
-	if part == 1 { // a pair's own flow: one set between the two, switches and all
+	if part == 1 && !d.every && p.c.Counts == nil { // a pair's own flow: one set between the two, switches and all
 		for a := range p.n {
 			if p.alike && p.t.Ranks[a].Node > 0 && a < p.n-1 {
 				continue // like a pair of the first node, or out of it
 			}
-			d.to(p.n, a, func(b int) {
+			d.to(p.n, a, func(b int, _ int64) {
 				got := f.between(a, b)
 				cut := f.side()
 				best.least(limit{algbw: big.NewRat(got, 1), cut: cut,
@@ -105,7 +125,7 @@ func (p *problem) mileage(d pairs, part int64) limit {
 	hops := make([]int32, p.forward.vertices)
 	for _, a := range sources {
 		far := breadthFirst(next, int32(a), hops)
-		d.to(p.n, a, func(b int) { links += times * int64(far[b]) })
+		d.to(p.n, a, func(b int, parts int64) { links += times * parts * int64(far[b]) })
 	}
 	rate := new(big.Rat).Mul(big.NewRat(capacity, links), big.NewRat(part, 1))
 	return limit{algbw: rate, proof: fmt.Sprintf("%s of the size must pass links, a part once for each link on its way, that carry %s together",

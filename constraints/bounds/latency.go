@@ -9,7 +9,7 @@ import (
 
 // routes is who needs whose data, as far as latency goes: ranks whose data
 // matter, up to likeness, and where the data of each must get.
-func (p *problem) routes() (sources []int, to func(n, rank int, yield func(to int))) {
+func (p *problem) routes() (sources []int, to func(n, rank int, yield func(to int, parts int64))) {
 	sources, to = p.representatives(), everyPair.to
 	switch collective.Plain(p.c.Name) {
 	case "alltonext":
@@ -20,9 +20,9 @@ func (p *problem) routes() (sources []int, to func(n, rank int, yield func(to in
 		sources = []int{p.c.Root}
 	case "gather", "reduce":
 		sources = p.beside(p.c.Root)
-		to = func(_, rank int, yield func(int)) {
+		to = func(_, rank int, yield func(int, int64)) {
 			if rank != p.c.Root {
-				yield(p.c.Root)
+				yield(p.c.Root, 1)
 			}
 		}
 	}
@@ -35,7 +35,7 @@ func (p *problem) latency() (steps int, us float64) {
 	sources, to := p.routes()
 	for _, a := range sources {
 		hops, far := p.sends(a), p.distances(a)
-		to(p.n, a, func(b int) {
+		to(p.n, a, func(b int, _ int64) {
 			steps = max(steps, int(hops[b]))
 			us = max(us, far[b])
 		})

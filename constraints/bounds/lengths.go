@@ -64,10 +64,16 @@ func (p *problem) lengthsOf(d pairs, part int64, known *big.Rat, o orbits) limit
 			}
 		}
 	}
-	for i, s := range o.sources {
-		d.to(p.n, s, func(to int) { lp.set(len(o.links)+i*vertices+to, rate, 1) })
+	heaviest := int64(1) // parts of a pair: the rate is in as many
+	for _, s := range o.sources {
+		d.to(p.n, s, func(_ int, parts int64) { heaviest = max(heaviest, parts) })
 	}
-	reached, _ := new(big.Rat).Quo(known, big.NewRat(part, 1)).Float64()
+	for i, s := range o.sources {
+		d.to(p.n, s, func(to int, parts int64) {
+			lp.set(len(o.links)+i*vertices+to, rate, float64(parts)/float64(heaviest))
+		})
+	}
+	reached, _ := new(big.Rat).Mul(known, big.NewRat(heaviest, part)).Float64()
 	if !lp.solve(reached / float64(widest) * (1 - 1e-9)) {
 		return limit{}
 	}
@@ -118,7 +124,7 @@ func (p *problem) measured(d pairs, part int64, length []int64) limit {
 	far := int64(0)
 	for a := range p.n {
 		w.from(a, floats)
-		d.to(p.n, a, func(b int) { far += int64(w.far[b]) })
+		d.to(p.n, a, func(b int, parts int64) { far += parts * int64(w.far[b]) })
 	}
 	if far == 0 {
 		return limit{}

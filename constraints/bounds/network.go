@@ -24,16 +24,16 @@ type arc struct {
 	edge     int // of the topology
 }
 
-// maxTotal is the most that capacities together, times the ranks, may come to:
-// flows scale capacities by denominators up to the ranks, and must stay in an
-// int64.
+// maxTotal is the most that capacities together, times the parts the size is cut
+// into, may come to: flows scale capacities by denominators up to the parts, and
+// must stay in an int64.
 const maxTotal = 1 << 60
 
 // newNetwork reads the network off a topology, each link turned round where
 // backward is set. NICs and the fabric are there from two nodes on. Where
 // capacities are too large to compute with exactly, they are rounded up: the
 // bound is then a little loose, never wrong.
-func newNetwork(t *topologies.Topology, backward bool) (*network, error) {
+func newNetwork(t *topologies.Topology, parts int64, backward bool) (*network, error) {
 	n := &network{ranks: len(t.Ranks), vertices: len(t.Vertices)}
 	in := make([]int32, len(t.Vertices)) // the vertex where messages from the fabric arrive
 	for v, vertex := range t.Vertices {
@@ -67,7 +67,7 @@ func newNetwork(t *topologies.Topology, backward bool) (*network, error) {
 	if len(n.arcs) == 0 {
 		return nil, fmt.Errorf("topology %s has %d ranks and no links", t.Name, n.ranks)
 	}
-	limit := big.NewInt(maxTotal / int64(n.ranks))
+	limit := big.NewInt(maxTotal / parts)
 	for total.Quo(total, unit).Cmp(limit) > 0 {
 		total.Mul(total, unit)
 		unit.Lsh(unit, 1)

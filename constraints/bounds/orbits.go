@@ -79,7 +79,7 @@ func (p *problem) graph(d pairs) *symmetry.Graph {
 	}
 	if !d.every {
 		for r := range p.n {
-			d.to(p.n, r, func(to int) { g.Arc(r, to, 0) })
+			d.to(p.n, r, func(to int, parts int64) { g.Arc(r, to, -int(parts)) })
 		}
 	}
 	return g

@@ -27,7 +27,7 @@ func newProblem(t interface{ Fatal(...any) }, top *topologies.Topology) *problem
 		t.Fatal(err)
 	}
 	p := &problem{t: top, c: c, n: len(top.Ranks), alike: interchangeable(top)}
-	if p.forward, err = newNetwork(top, false); err != nil {
+	if p.forward, err = newNetwork(top, int64(len(top.Ranks)), false); err != nil {
 		t.Fatal(err)
 	}
 	return p

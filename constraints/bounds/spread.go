@@ -7,19 +7,23 @@ import (
 )
 
 // spread bounds a collective in which each rank has a shard of the size, 1/n of
-// it, and each of sinks needs all of them: allgather with every rank a sink,
-// gather with one; on the backward network reducescatter and scatter, whose
-// data take the same ways the other way round.
+// it or as many of so many parts as it has a count, and each of sinks needs all of
+// them: allgather with every rank a sink, gather with one; on the backward network
+// reducescatter and scatter, whose data take the same ways the other way round.
 //
-// Let every rank put x shards a second into the network. A set S of k ranks
-// that lacks some sink must let k·x shards a second out, so x is at most
-// capacity out of S over k; the bound is the least of these (ForestColl, arXiv
-// 2402.06787, section 4). A maximum flow towards a sink finds the set that
+// Let every rank put x parts a second into the network for each of its own. A set
+// S of ranks with k parts that lacks some sink must let k·x parts a second out, so
+// x is at most capacity out of S over k; the bound is the least of these
+// (ForestColl, arXiv 2402.06787, section 4). A maximum flow towards a sink finds the set that
 // breaks the x at hand, and with it a smaller x, until none breaks: Newton's
 // method on a piecewise linear function, in exact fractions. A sink that
 // suffers x suffers any smaller one, so each is left for good.
 func (p *problem) spread(net *network, sinks []int) limit {
-	n := int64(p.n)
+	parts := p.c.Counts
+	if parts == nil {
+		parts = slices.Repeat([]int{1}, p.n)
+	}
+	all := total(parts)
 	f := newFlow(net)
 	into := make([]int64, net.vertices)
 	for _, a := range net.arcs {
@@ -28,7 +32,12 @@ func (p *problem) spread(net *network, sinks []int) limit {
 	// The set of all ranks but one is a good start.
 	x := limit{}
 	for _, v := range sinks {
-		x.least(limit{algbw: big.NewRat(into[v], n-1), cut: but(p.n, v)})
+		if others := all - int64(parts[v]); others > 0 {
+			x.least(limit{algbw: big.NewRat(into[v], others), cut: but(p.n, v)})
+		}
+	}
+	if x.algbw == nil {
+		return x // nothing has to move
 	}
 	for _, v := range sinks {
 		for {
@@ -37,26 +46,34 @@ func (p *problem) spread(net *network, sinks []int) limit {
 			shard, scale := x.algbw.Num().Int64(), x.algbw.Denom().Int64()
 			f.reset(scale)
 			for r := range p.n {
-				f.from(r, shard)
+				f.from(r, int64(parts[r])*shard)
 			}
 			got := f.run(f.source, v)
-			if got == n*shard {
+			if got == all*shard {
 				break
 			}
 			cut := f.side()
-			k := int64(len(cut))
-			x = limit{algbw: big.NewRat(got-(n-k)*shard, k), cut: cut}
+			k := among(parts, cut)
+			x = limit{algbw: big.NewRat(got-(all-k)*shard, k), cut: cut}
 			x.algbw.Quo(x.algbw, big.NewRat(scale, 1))
 		}
 	}
-	k := int64(len(x.cut))
+	k := among(parts, x.cut)
 	out := new(big.Rat).Mul(x.algbw, big.NewRat(k, 1))
 	if net == p.backward {
 		x.cut = others(p.n, x.cut)
 	}
-	x.proof = fmt.Sprintf("%d/%d of the size must leave %s, through %s", k, n, ranks(x.cut), p.rate(out))
-	x.algbw.Mul(x.algbw, big.NewRat(n, 1))
+	x.proof = fmt.Sprintf("%d/%d of the size must leave %s, through %s", k, all, ranks(x.cut), p.rate(out))
+	x.algbw.Mul(x.algbw, big.NewRat(all, 1))
 	return x
+}
+
+// among is how many parts ranks of a set have.
+func among(parts, set []int) (sum int64) {
+	for _, r := range set {
+		sum += int64(parts[r])
+	}
+	return sum
 }
 
 // fan bounds a collective in which all of one rank's buffer must reach every

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"context"
 	"fmt"
 	"strings"
 )
@@ -147,10 +148,14 @@ func (p *problem) splitter() *splitter {
 	return &splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: rising(len(demands))}
 }
 
-// refute is the first demand that a split of the rounds does not meet.
-func (s *splitter) refute(rounds []int) *demand {
+// refute is the first demand that a split of the rounds does not meet; nil too
+// where the context ends before one is found.
+func (s *splitter) refute(ctx context.Context, rounds []int) *demand {
 	s.u.split(rounds)
 	for i, at := range s.order {
+		if ctx.Err() != nil {
+			return nil
+		}
 		s.work += s.u.steps * (len(s.u.net.links) + s.u.net.ranks)
 		if d := &s.demands[at]; !s.u.met(d) {
 			copy(s.order[1:i+1], s.order[:i])
@@ -196,31 +201,41 @@ func splits(steps, rounds int) [][]int {
 // bound finds the splits that no flow excludes, or why there are none. Where
 // there are too many to look at, open is nil and the refutation one that covers
 // all of them, or nil.
-func (p *problem) bound() (open [][]int, refuted *Refutation) {
+// The error is the context's.
+func (p *problem) bound(ctx context.Context) (open [][]int, refuted *Refutation, err error) {
 	if r := p.distant(); r != nil {
-		return nil, r
+		return nil, r, nil
 	}
-	return p.openSplits(p.splitter())
+	return p.openSplits(ctx, p.splitter())
 }
 
 // openSplits is bound's second part.
-func (p *problem) openSplits(s *splitter) (open [][]int, refuted *Refutation) {
+func (p *problem) openSplits(ctx context.Context, s *splitter) (open [][]int, refuted *Refutation, err error) {
+	open, refuted = p.openUntil(ctx, s)
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	return open, refuted, nil
+}
+
+// openUntil leaves the splits open that it has not come to when the context ends.
+func (p *problem) openUntil(ctx context.Context, s *splitter) (open [][]int, refuted *Refutation) {
 	all := splits(p.Steps, p.Rounds)
 	if all == nil {
 		most := make([]int, p.Steps) // no step has more, whatever the others
 		for i := range most {
 			most[i] = p.Rounds - p.Steps + 1
 		}
-		if d := s.refute(most); d != nil {
+		if d := s.refute(ctx, most); d != nil {
 			return nil, &Refutation{p.tell(d)}
 		}
-		return nil, p.whole(s.demands)
+		return nil, p.whole(ctx, s.demands)
 	}
 	var last *demand
 	for _, rounds := range all {
 		if s.work > maxWork {
 			open = append(open, rounds)
-		} else if d := s.refute(rounds); d != nil {
+		} else if d := s.refute(ctx, rounds); d != nil {
 			last = d
 		} else {
 			open = append(open, rounds)
@@ -238,11 +253,11 @@ func (p *problem) openSplits(s *splitter) (open [][]int, refuted *Refutation) {
 
 // whole bounds by what links carry in all rounds together, whatever the steps:
 // as if the last step had all rounds, with every way short enough.
-func (p *problem) whole(demands []demand) *Refutation {
+func (p *problem) whole(ctx context.Context, demands []demand) *Refutation {
 	one := *p
 	one.Steps = 1
 	s := &splitter{p: &one, u: p.net.whole(), demands: demands, order: rising(len(demands))}
-	if d := s.refute([]int{p.Rounds}); d != nil {
+	if d := s.refute(ctx, []int{p.Rounds}); d != nil {
 		return &Refutation{p.tell(d)}
 	}
 	return nil

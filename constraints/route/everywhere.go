@@ -2,6 +2,7 @@ package route
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -14,7 +15,10 @@ import (
 // after the other where such are found, else by one routing that may do both at
 // a time. Only the bound, or that second question, can say that there is none.
 func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) {
-	open, refuted := p.boundSums()
+	open, refuted, err := p.boundSums(ask.ctx)
+	if err != nil {
+		return Answer{}, err
+	}
 	if refuted != nil {
 		return Answer{Status: constraints.Unsat, By: Bound, Detail: refuted.Reason}, nil
 	}
@@ -64,10 +68,17 @@ func (p *problem) composed(s *constraints.Solvers, ask asker) (Schedule, string,
 		if err != nil {
 			return nil, "", err
 		}
-		if _, no := first.dual().bound(); no != nil {
+		_, no, err := first.dual().bound(ask.ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		if no != nil {
 			continue
 		}
-		if _, no := second.bound(); no != nil {
+		if _, no, err = second.bound(ask.ctx); err != nil {
+			return nil, "", err
+		}
+		if no != nil {
 			continue
 		}
 		one, err := first.collect(s, ask)
@@ -102,7 +113,7 @@ func (p *problem) composed(s *constraints.Solvers, ask asker) (Schedule, string,
 //     the data have
 //   - each chunk takes 2(n-1) sends: by the time some rank first has the whole
 //     sum all others have sent once, and after that all others receive
-func (p *problem) boundSums() (open [][]int, refuted *Refutation) {
+func (p *problem) boundSums(ctx context.Context) (open [][]int, refuted *Refutation, err error) {
 	spread := *p
 	spread.items = nil
 	for _, it := range p.items {
@@ -111,13 +122,13 @@ func (p *problem) boundSums() (open [][]int, refuted *Refutation) {
 		}
 	}
 	if r := spread.distant(); r != nil {
-		return nil, r
+		return nil, r, nil
 	}
 	if sends, room := p.sends(); sends > room*p.Rounds {
-		return nil, &Refutation{fmt.Sprintf("%d chunks take at least %d sends, 2(n-1) each where all want them, and the links into all ranks carry %d in %d rounds", len(p.items), sends, room*p.Rounds, p.Rounds)}
+		return nil, &Refutation{fmt.Sprintf("%d chunks take at least %d sends, 2(n-1) each where all want them, and the links into all ranks carry %d in %d rounds", len(p.items), sends, room*p.Rounds, p.Rounds)}, nil
 	}
 	demands := p.crossings()
-	return p.openSplits(&splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: rising(len(demands))})
+	return p.openSplits(ctx, &splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: rising(len(demands))})
 }
 
 // sends is how many sends sums take at least, and how many end at some rank in a

@@ -68,7 +68,10 @@ func (p *problem) find(s *constraints.Solvers, ask asker) (Answer, error) {
 
 // spread answers a query of chunks that are copied.
 func (p *problem) spread(s *constraints.Solvers, ask asker) (Answer, error) {
-	open, refuted := p.bound()
+	open, refuted, err := p.bound(ask.ctx)
+	if err != nil {
+		return Answer{}, err
+	}
 	if refuted != nil {
 		return Answer{Status: constraints.Unsat, By: Bound, Detail: refuted.Reason}, nil
 	}

@@ -190,3 +190,31 @@ func TestKnownSymmetries(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkSums refutes an allreduce on a cube with symmetries broken, and
+// without.
+func BenchmarkSums(b *testing.B) {
+	s := open(b, "pb")
+	top := resolve(b, "hypercube:3", 0)
+	c, err := collective.New(collective.Spec{Name: "allreduce", Ranks: 8, Chunks: 8})
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, err := newProblem(Query{Topology: top, Collective: c, Steps: 3, Rounds: 5})
+	if err != nil {
+		b.Fatal(err)
+	}
+	open, _, err := p.boundSums(context.Background())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, breaking := range map[string]bool{"as it stands": false, "symmetries broken": true} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if a, err := s.Solve(context.Background(), p.state(open, breaking).formula); err != nil || a.Status != unsat {
+					b.Fatal(a.Status, err)
+				}
+			}
+		})
+	}
+}
