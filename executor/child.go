@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"time"
 
 	hclog "github.com/hashicorp/go-hclog"
@@ -21,10 +22,14 @@ import (
 // comes after its death is another child.
 type child struct {
 	name    string
+	depends map[string]string // what its settings add to its fingerprint
 	process *process
 	client  *plugin.Client
 	rpc     protocol.ExecutorClient
 	loaded  map[string]bool // hashes it has been sent
+	control plugin.ClientProtocol
+
+	described Description // what it said when it was started
 }
 
 // pieceBytes is how much of a document travels in one message.
@@ -35,7 +40,7 @@ func startChild(ctx context.Context, cmd command, sockets string, o HostOptions)
 	said := newRing(o.StderrBytes)
 	p := newProcess(cmd.path, cmd.args, said)
 	p.memory = o.Memory
-	c := &child{name: cmd.name, process: p, loaded: map[string]bool{}}
+	c := &child{name: cmd.name, depends: cmd.depends, process: p, loaded: map[string]bool{}}
 	c.client = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  handshake,
 		VersionedPlugins: versions(nil),
@@ -50,6 +55,7 @@ func startChild(ctx context.Context, cmd command, sockets string, o HostOptions)
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: sockets},
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, dir string) (runner.Runner, error) {
 			p.cmd.Env = append(environment(o.Env), spec.Env...)
+			p.sockets = dir
 			p.marker = plugin.EnvUnixSocketDir + "=" + dir // made for this run alone
 			return p, nil
 		},
@@ -64,32 +70,38 @@ func startChild(ctx context.Context, cmd command, sockets string, o HostOptions)
 		}
 		return nil, Description{}, fmt.Errorf("%w (%s)%s", err, p.exit(), quoted(said.String()))
 	}
-	for name, value := range cmd.depends {
-		if d.Fingerprint == nil {
-			d.Fingerprint = map[string]string{}
-		}
-		d.Fingerprint[name] = value
-	}
 	return c, d, nil
 }
 
 func (c *child) connect(ctx context.Context, within time.Duration) (Description, error) {
-	conn, err := c.client.Client()
-	if err != nil {
+	var err error
+	if c.control, err = c.client.Client(); err != nil {
 		return Description{}, err
 	}
-	raw, err := conn.Dispense(service)
+	raw, err := c.control.Dispense(service)
 	if err != nil {
 		return Description{}, err
 	}
 	c.rpc = raw.(protocol.ExecutorClient)
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+	return c.describe(ctx)
+}
+
+// describe asks the executor what it is, and adds what its settings say.
+func (c *child) describe(ctx context.Context) (Description, error) {
 	d, err := c.rpc.Describe(ctx, &protocol.DescribeRequest{})
 	if err != nil {
 		return Description{}, fmt.Errorf("describe: %s", status.Convert(err).Message())
 	}
-	return receiveDescription(d), nil
+	said := receiveDescription(d)
+	for name, value := range c.depends {
+		if said.Fingerprint == nil {
+			said.Fingerprint = map[string]string{}
+		}
+		said.Fingerprint[name] = value
+	}
+	return said, nil
 }
 
 // run runs one trial, loading what it needs first. Its errors are a CrashError,
@@ -129,7 +141,7 @@ func (c *child) load(ctx context.Context, t Trial, program, topology string, o H
 		if err != nil {
 			return err
 		}
-		if err := c.send(ctx, d.kind, d.hash, b); err != nil {
+		if err := c.send(ctx, d.kind, d.hash, b, len(b), pieceBytes); err != nil {
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 				return &TimeoutError{After: o.TrialTimeout, Stuck: true, Why: "the executor does not take its program", Stderr: c.process.stderr.String()}
 			}
@@ -140,12 +152,14 @@ func (c *child) load(ctx context.Context, t Trial, program, topology string, o H
 	return nil
 }
 
-func (c *child) send(ctx context.Context, kind protocol.DocumentKind, hash string, b []byte) error {
+// send sends a document under a header that announces so many bytes, piece by
+// piece.
+func (c *child) send(ctx context.Context, kind protocol.DocumentKind, hash string, b []byte, announced, piece int) error {
 	out, err := c.rpc.Load(ctx)
 	if err != nil {
 		return err
 	}
-	part := &protocol.LoadRequest{Part: &protocol.LoadRequest_Header{Header: &protocol.LoadHeader{Kind: kind, Hash: hash, Bytes: int64(len(b))}}}
+	part := &protocol.LoadRequest{Part: &protocol.LoadRequest_Header{Header: &protocol.LoadHeader{Kind: kind, Hash: hash, Bytes: int64(announced)}}}
 	for {
 		if err := out.Send(part); err != nil {
 			if errors.Is(err, io.EOF) {
@@ -156,7 +170,7 @@ func (c *child) send(ctx context.Context, kind protocol.DocumentKind, hash strin
 		if len(b) == 0 {
 			break
 		}
-		n := min(len(b), pieceBytes)
+		n := min(len(b), piece)
 		part = &protocol.LoadRequest{Part: &protocol.LoadRequest_Chunk{Chunk: b[:n]}}
 		b = b[n:]
 	}
@@ -300,6 +314,17 @@ func (c *child) crash() error {
 func (c *child) stop() {
 	_ = c.process.Kill(context.Background())
 	c.client.Kill() // nothing is left to kill: this collects the library's goroutines
+}
+
+// farewell tells the process to go, waits a while for its end, and gives what
+// sockets it has left behind.
+func (c *child) farewell(within time.Duration) ([]string, error) {
+	go c.control.Close() // says goodbye; the answer may be the end of the connection
+	if !c.process.endsWithin(within) {
+		return nil, fmt.Errorf("still there %s after its goodbye", within)
+	}
+	left, _ := filepath.Glob(filepath.Join(c.process.sockets, "*"))
+	return left, nil
 }
 
 // leave lets the process end by itself, for a moment.

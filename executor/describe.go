@@ -3,6 +3,8 @@ package executor
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Description is a back end's traits.
@@ -31,6 +33,10 @@ type Description struct {
 // it may. What only the back end knows, it answers itself.
 func (d *Description) refuses(t *Trial) error {
 	switch {
+	case len(d.DTypes) > 0 && t.DType != "" && !slices.Contains(d.DTypes, t.DType):
+		return fmt.Errorf("dtype %s: it has %s", t.DType, strings.Join(d.DTypes, ", "))
+	case len(d.Operations) > 0 && t.Op != "" && t.reduces() && !slices.Contains(d.Operations, t.Op):
+		return fmt.Errorf("operation %s: it has %s", t.Op, strings.Join(d.Operations, ", "))
 	case d.MaxBytes > 0 && t.Bytes > d.MaxBytes:
 		return fmt.Errorf("%d bytes: it takes at most %d", t.Bytes, d.MaxBytes)
 	case t.Native != nil:
@@ -42,6 +48,8 @@ func (d *Description) refuses(t *Trial) error {
 		return errors.New("it runs no programs, only algorithms of its own")
 	case d.MaxRanks > 0 && t.Program.Ranks() > d.MaxRanks:
 		return fmt.Errorf("%d ranks: it has at most %d", t.Program.Ranks(), d.MaxRanks)
+	case len(d.Protocols) > 0 && !slices.Contains(d.Protocols, t.Protocol.String()):
+		return fmt.Errorf("protocol %s: it has %s", t.Protocol, strings.Join(d.Protocols, ", "))
 	}
 	if d.MaxThreadblocks > 0 {
 		for rank, gpu := range t.Program.GPUs {

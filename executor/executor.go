@@ -2,6 +2,8 @@ package executor
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
@@ -36,6 +38,41 @@ type Trial struct {
 	Iters     int
 	Warmup    int
 	Seed      int64
+}
+
+// sound says why a trial is none.
+func (t *Trial) sound() error {
+	ranks := 0
+	switch {
+	case t.Topology == nil || t.Program == nil && t.Native == nil:
+		return errors.New("trial without a program or a topology")
+	case t.Program != nil && t.Native != nil:
+		return fmt.Errorf("trial of a program and of the algorithm %q: want one of them", t.Native.Algorithm)
+	case t.Bytes < 0 || t.TileBytes < 0 || t.Iters < 0 || t.Warmup < 0:
+		return fmt.Errorf("%d bytes in tiles of %d, %d iterations after %d: want none below 0", t.Bytes, t.TileBytes, t.Iters, t.Warmup)
+	case t.Native != nil:
+		t.Collective.Chunks = 1
+		if _, err := collective.New(t.Collective); err != nil {
+			return err
+		}
+		ranks = t.Collective.Ranks
+	default:
+		ranks = t.Program.Ranks()
+	}
+	if n := len(t.Topology.Ranks); n != ranks {
+		return fmt.Errorf("%d ranks on a topology of %d", ranks, n)
+	}
+	return nil
+}
+
+// reduces tells whether the operation matters.
+func (t *Trial) reduces() bool {
+	spec := t.Collective
+	if t.Program != nil {
+		spec = t.Program.Collective
+	}
+	c, err := collective.New(spec)
+	return err == nil && c.Reduces()
 }
 
 // Measurement is what came of a trial.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	plugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
@@ -53,7 +54,8 @@ func (strangerPlugin) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.Clie
 type stranger struct {
 	protocol.UnimplementedExecutorServer
 	runs   int
-	silent bool // ends trials without a measurement
+	silent bool          // ends trials without a measurement
+	pause  time.Duration // per iteration, without a heartbeat
 
 	mu     sync.Mutex
 	left   map[string]int // runs left, by hash
@@ -103,6 +105,7 @@ func (s *stranger) Run(r *protocol.RunRequest, out grpc.ServerStreamingServer[pr
 	}
 	s.left[r.Program]--
 	s.left[r.Topology]--
+	s.wait(r)
 	if s.silent {
 		return nil
 	}

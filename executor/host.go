@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/topologies"
 )
@@ -96,18 +95,10 @@ type Host struct {
 // on PATH as colltune-executor-NAME, or the path of one), starts it and asks
 // what it is. ErrNotFound: there is none; ErrLost: it doesn't come up.
 func Start(ctx context.Context, name string, o HostOptions) (*Host, error) {
-	o = o.withDefaults()
-	cmd, err := find(name, o.Dirs)
+	cmd, o, err := prepareStart(name, o.withDefaults())
 	if err != nil {
 		return nil, err
 	}
-	if cmd.start > 0 {
-		o.StartTimeout = cmd.start
-	}
-	if cmd.memory != 0 {
-		o.Memory = cmd.memory
-	}
-	o.Env = append(slices.Clone(o.Env), cmd.env...)
 	sockets, err := newSockets(socketRoot())
 	if err != nil {
 		return nil, fmt.Errorf("executor %s: folder for its socket: %w", name, err)
@@ -122,6 +113,23 @@ func Start(ctx context.Context, name string, o HostOptions) (*Host, error) {
 		return nil, err
 	}
 	return h, nil
+}
+
+// prepareStart finds an executor, and gives the options that its settings make
+// of the host's.
+func prepareStart(name string, o HostOptions) (command, HostOptions, error) {
+	cmd, err := find(name, o.Dirs)
+	if err != nil {
+		return cmd, o, err
+	}
+	if cmd.start > 0 {
+		o.StartTimeout = cmd.start
+	}
+	if cmd.memory != 0 {
+		o.Memory = cmd.memory
+	}
+	o.Env = append(slices.Clone(o.Env), cmd.env...)
+	return cmd, o, nil
 }
 
 // Describe says what the executor is, as it did when it was started.
@@ -196,16 +204,8 @@ func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 // accepts refuses a trial that is none, or that the executor's description
 // rules out.
 func (h *Host) accepts(t *Trial) error {
-	switch {
-	case t.Program == nil && t.Native == nil || t.Topology == nil:
-		return errors.New("trial without a program or a topology")
-	case t.Program != nil && t.Native != nil:
-		return fmt.Errorf("trial of a program and of the algorithm %q: want one of them", t.Native.Algorithm)
-	case t.Native != nil:
-		t.Collective.Chunks = 1
-		if _, err := collective.New(t.Collective); err != nil {
-			return err
-		}
+	if err := t.sound(); err != nil {
+		return err
 	}
 	if err := h.desc.refuses(t); err != nil {
 		return fmt.Errorf("executor %s: %w: %w", h.command.name, err, ErrUnsupported)

@@ -3,6 +3,7 @@ package executor
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/executor/protocol"
 )
 
@@ -165,6 +167,74 @@ func TestSocketsOfTheDeadAreRemoved(t *testing.T) {
 	}
 	if err := errors.Join(live.close(), next.close()); err != nil {
 		t.Error(err)
+	}
+}
+
+// What executors are checked with is right itself.
+func TestProgramsOfTheCheckAreRight(t *testing.T) {
+	programs := []*ir.Program{exchangeProgram()}
+	for n := 2; n < 9; n++ {
+		programs = append(programs, ringProgram(n))
+	}
+	for _, p := range programs {
+		if err := verify.Check(p, verify.Options{Slots: 2}).Err(); err != nil {
+			t.Errorf("%s over %d ranks: %v", p.Name, p.Ranks(), err)
+		}
+	}
+}
+
+// FuzzFrames: whatever a launcher prints, the reader takes bounded pieces of it,
+// and frames that were written come back whole, whoever writes in between.
+func FuzzFrames(f *testing.F) {
+	f.Add([]byte("Welcome\n"), []byte("hello"), []byte("[1,0]: "))
+	f.Add([]byte(frameMark+"0 !!!\n"), []byte{0, 10, 255}, []byte{})
+	f.Add([]byte(frameMark+"7 AAAA\n"), []byte{}, []byte("x"))
+	f.Fuzz(func(t *testing.T, noise, data, label []byte) {
+		for r := newFrameReader(bytes.NewReader(noise), io.Discard); ; {
+			if _, err := r.read(); err != nil {
+				break
+			}
+		}
+		if bytes.Contains(append(noise, label...), []byte("colltune")) || bytes.ContainsAny(label, "\n") || len(label) > 1000 || len(data) == 0 {
+			return
+		}
+		var text bytes.Buffer
+		w := frameWriter{to: &text}
+		for range 3 {
+			text.Write(noise)
+			if _, err := w.Write(data); err != nil {
+				t.Fatal(err)
+			}
+		}
+		labelled := bytes.ReplaceAll(text.Bytes(), []byte("\n"), append([]byte("\n"), label...))
+		r := newFrameReader(bytes.NewReader(labelled), io.Discard)
+		var got []byte
+		for {
+			b, err := r.read()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, b...)
+		}
+		if want := bytes.Repeat(data, 3); !bytes.Equal(got, want) {
+			t.Errorf("%q came back as %q", want, got)
+		}
+	})
+}
+
+// A frame that is lost, or of somebody else, is not passed over.
+func TestFramesAreInOrder(t *testing.T) {
+	for text, says := range map[string]string{
+		frameMark + "1 AAAA\n": "frame 1 where 0 was to come",
+		frameMark + "x AAAA\n": "without a number",
+		frameMark + "0 A!\n":   "frame 0 is broken",
+	} {
+		if b, err := newFrameReader(strings.NewReader(text), io.Discard).read(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %q, %v; want %q", text, b, err, says)
+		}
 	}
 }
 

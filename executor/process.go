@@ -19,15 +19,17 @@ import (
 // killed too, a grandchild holding a pipe can't make anyone wait, and how the
 // process ended is kept.
 type process struct {
-	cmd    *exec.Cmd
-	marker string // a variable of its environment that no other run has
-	stderr *ring
-	memory int64 // its cap in bytes; 0: none
+	cmd     *exec.Cmd
+	marker  string // a variable of its environment that no other run has
+	sockets string // the folder for its socket
+	stderr  *ring
+	memory  int64 // its cap in bytes; 0: none
 
 	out, err *os.File // our ends of its standard output and error
 	first    *io.PipeReader
 	exited   chan struct{}
 	state    string // how it ended; read after exited is closed
+	left     int    // and how many processes it left behind
 
 	mu   sync.Mutex
 	over string // why its memory was the end of it
@@ -97,8 +99,10 @@ func (p *process) readStdout(first *io.PipeWriter) {
 
 func (p *process) reap() {
 	awaitEnd(p.cmd.Process.Pid)
-	p.killGroup()   // whoever it left behind,
-	sweep(p.marker) // wherever that has gone
+	// Whoever it left behind, wherever that has gone, and then who hid who
+	// started it. Itself, dead and not reaped, has no environment any more.
+	p.left = sweep(p.marker)
+	p.killGroup()
 	p.mu.Lock()
 	p.pid = 0
 	p.mu.Unlock()

@@ -29,6 +29,9 @@ type server struct {
 	// busy is held while the implementation runs a trial, also one that the
 	// host has given up: two must never share a device.
 	busy sync.Mutex
+
+	mu   sync.Mutex
+	desc *Description // what it last said of itself
 }
 
 func newServer(impl Executor) *server { return &server{impl: impl, loaded: newShelf(shelfRoom)} }
@@ -38,6 +41,9 @@ func (s *server) Describe(ctx context.Context, _ *protocol.DescribeRequest) (*pr
 	if err != nil {
 		return nil, statusOf(err)
 	}
+	s.mu.Lock()
+	s.desc = &d
+	s.mu.Unlock()
 	return sendDescription(d), nil
 }
 
@@ -138,14 +144,24 @@ func (s *server) trial(r *protocol.RunRequest) (Trial, error) {
 		return Trial{}, status.Errorf(codes.NotFound, "topology %.12s is not loaded", r.Topology)
 	}
 	t.Topology = topology.topology
-	if t.Native != nil {
-		return t, nil
+	if t.Native == nil {
+		program := s.loaded.get(r.Program)
+		if program == nil || program.program == nil {
+			return Trial{}, status.Errorf(codes.NotFound, "program %.12s is not loaded", r.Program)
+		}
+		t.Program = program.program
 	}
-	program := s.loaded.get(r.Program)
-	if program == nil || program.program == nil {
-		return Trial{}, status.Errorf(codes.NotFound, "program %.12s is not loaded", r.Program)
+	if err := t.sound(); err != nil {
+		return Trial{}, status.Error(codes.InvalidArgument, err.Error())
 	}
-	t.Program = program.program
+	s.mu.Lock()
+	desc := s.desc
+	s.mu.Unlock()
+	if desc != nil {
+		if err := desc.refuses(&t); err != nil {
+			return Trial{}, status.Error(codes.Unimplemented, err.Error())
+		}
+	}
 	return t, nil
 }
 

@@ -45,11 +45,12 @@ func redirect(from, to int) error { return unix.Dup3(from, to, 0) }
 
 // sweep kills every process that has a string in its environment as it was
 // started: those a dead executor started in groups of their own. It looks at
-// our user's processes only, and never at this one.
-func sweep(marker string) {
+// our user's processes only, and never at this one. It says how many it found
+// alive.
+func sweep(marker string) (found int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return
+		return 0
 	}
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -63,9 +64,11 @@ func sweep(marker string) {
 		}
 		if env, err := os.ReadFile("/proc/" + e.Name() + "/environ"); err == nil && hasVariable(env, marker) {
 			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+			found++
 		}
 		unix.Close(fd)
 	}
+	return found
 }
 
 func hasVariable(environ []byte, marker string) bool {

@@ -18,7 +18,7 @@ func isolate(cmd *exec.Cmd) {
 }
 
 // sweep needs other processes' environments, which only Linux shows.
-func sweep(string) {}
+func sweep(string) int { return 0 }
 
 // awaitEnd waits for the end of a child without reaping it: its pid, and so its
 // group's number, stay its own until then. Where no call does that, a zombie is

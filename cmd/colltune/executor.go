@@ -6,17 +6,13 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/cpu"
 	"github.com/colltune/colltune/executor/sim"
-	"github.com/colltune/colltune/topologies"
 )
 
 // registerExecutors makes the built-in back ends known, in the host and in the
@@ -117,43 +113,35 @@ func howStarted(f executor.Found) string {
 	return how + f.Path
 }
 
-// checkRow is one thing that was asked of an executor.
-type checkRow struct {
-	Check  string `json:"check"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`
-}
-
 func executorCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check NAME",
-		Short: "Start an executor, ask what it is, and have it run a small program",
-		Args:  exactly("the executor NAME"),
+		Short: "Start an executor and hold it to the protocol",
+		Long: `check starts an executor, asks what it is, has it run a small program of every
+protocol, dtype and operation it says it has, and holds what it answers, refuses,
+gives up and leaves behind to executor/protocol. Exit code 5: something is not
+right.`,
+		Args: exactly("the executor NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := hostOptions(cmd)
 			if err != nil {
 				return err
 			}
-			h, err := executor.Start(cmd.Context(), args[0], o)
-			if err != nil {
-				return err
-			}
-			defer h.Close()
-			d, rows, err := checkExecutor(cmd.Context(), h)
+			d, rows, err := executor.CheckProtocol(cmd.Context(), args[0], o)
 			if err != nil {
 				return err
 			}
 			s := sheet{columns: []column{text("check"), text("ok"), text("detail")}}
 			var failed []string
 			for _, r := range rows {
-				s.add(r.Check, yes(r.OK), r.Detail)
+				s.add(r.Name, yes(r.OK), firstLine(r.Detail))
 				if !r.OK {
-					failed = append(failed, r.Check)
+					failed = append(failed, r.Name)
 				}
 			}
 			if err := emit(cmd, "executor-check", struct {
 				Executor executor.Description `json:"executor"`
-				Checks   []checkRow           `json:"checks"`
+				Checks   []executor.Check     `json:"checks"`
 			}{d, rows}, s); err != nil || len(failed) == 0 {
 				return err
 			}
@@ -166,64 +154,17 @@ func executorCheckCommand() *cobra.Command {
 	return cmd
 }
 
+// firstLine is the first line of a text.
+func firstLine(s string) string {
+	first, _, _ := strings.Cut(s, "\n")
+	return strings.TrimSuffix(first, "; its last output:")
+}
+
 func yes(b bool) string {
 	if b {
 		return "yes"
 	}
 	return "no"
-}
-
-// checkExecutor asks what can be asked of any executor.
-func checkExecutor(ctx context.Context, h executor.Executor) (executor.Description, []checkRow, error) {
-	d, err := h.Describe(ctx)
-	if err != nil {
-		return d, nil, err
-	}
-	rows := []checkRow{
-		{"describe", d.Name != "" && d.Version != "", fmt.Sprintf("%s %s, deterministic: %s, ranks: %s", d.Name, d.Version, yes(d.Deterministic), limit(d.MaxRanks))},
-		{"fingerprint", len(d.Fingerprint) > 0, pairs(d.Fingerprint)},
-		{"traits", len(d.Protocols) > 0 && len(d.DTypes) > 0, fmt.Sprintf("protocols %s; dtypes %s; operations %s", strings.Join(d.Protocols, " "), strings.Join(d.DTypes, " "), strings.Join(d.Operations, " "))},
-	}
-	t, err := topologies.Resolve("ring:2", topologies.Options{})
-	if err != nil {
-		return d, rows, err
-	}
-	for _, p := range topologies.AllProtocols {
-		if !slices.Contains(d.Protocols, p.String()) {
-			continue
-		}
-		row := checkRow{Check: "run " + p.String()}
-		m, err := h.Run(ctx, executor.Trial{
-			Program: exchange(), Topology: t, Bytes: 64 << 10, Protocol: p, TileBytes: int64(t.Protocols[p].Tile),
-			DType: first(d.DTypes, "f32"), Op: first(d.Operations, "sum"), Iters: 2, Warmup: 1, Seed: 1,
-		})
-		switch {
-		case err != nil:
-			row.Detail = err.Error()
-		case m.Wrong != 0:
-			row.Detail = fmt.Sprintf("%d wrong elements", m.Wrong)
-		default:
-			row.OK = true
-			row.Detail = fmt.Sprintf("%.3g us for 64 KiB, data checked: %s", slices.Min(m.TimesUS), yes(m.Checked))
-		}
-		rows = append(rows, row)
-	}
-	return d, rows, nil
-}
-
-// first is s[0], or what to take where there is none.
-func first(s []string, otherwise string) string {
-	if len(s) == 0 {
-		return otherwise
-	}
-	return s[0]
-}
-
-func limit(n int) string {
-	if n == 0 {
-		return "any number"
-	}
-	return "up to " + strconv.Itoa(n)
 }
 
 func pairs(m map[string]string) string {
@@ -232,20 +173,4 @@ func pairs(m map[string]string) string {
 		all = append(all, k+"="+m[k])
 	}
 	return strings.Join(all, " ")
-}
-
-// exchange is the smallest program there is to run: two ranks send each other
-// their buffer.
-func exchange() *ir.Program {
-	gpu := func(peer int) ir.GPU {
-		return ir.GPU{Threadblocks: []ir.Threadblock{{Send: peer, Recv: peer, Steps: []ir.Step{
-			{Op: ir.Send, Count: 1},
-			{Op: ir.Recv, Count: 1, Dst: ir.Loc{Buf: collective.Out}},
-		}}}}
-	}
-	return &ir.Program{
-		Name:       "exchange",
-		Collective: collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 1},
-		GPUs:       []ir.GPU{gpu(1), gpu(0)},
-	}
 }

@@ -1,0 +1,260 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Check is one thing that was asked of an executor.
+type Check struct {
+	Name   string `json:"check"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+}
+
+// CheckProtocol holds an executor to the protocol, from its description to its
+// goodbye: the rows of checks below, and a trial of everything it says it can.
+// An error says that it doesn't start; whatever else it does is in the checks.
+func CheckProtocol(ctx context.Context, name string, o HostOptions) (Description, []Check, error) {
+	if o.TrialTimeout == 0 {
+		o.TrialTimeout = checkTimeout
+	}
+	cmd, o, err := prepareStart(name, o.withDefaults())
+	if err != nil {
+		return Description{}, nil, err
+	}
+	sockets, err := newSockets(socketRoot())
+	if err != nil {
+		return Description{}, nil, err
+	}
+	defer sockets.close()
+	x := &exam{ctx: ctx, command: cmd, o: o, sockets: sockets}
+	if err := x.start(); err != nil {
+		return Description{}, nil, err
+	}
+	defer func() { x.child.stop() }()
+	x.desc = x.child.described
+	var done []Check
+	for _, row := range append(append(slices.Clone(checks), x.trials()...), endings...) {
+		if row.when != nil && !row.when(x) {
+			continue
+		}
+		detail, err := row.ask(x)
+		if ctx.Err() != nil {
+			return x.desc, done, ctx.Err()
+		}
+		done = append(done, Check{row.name, err == nil, detail})
+		if err != nil {
+			done[len(done)-1].Detail = err.Error()
+		}
+		// A connection is lost a moment before its process is seen to end.
+		if err != nil && !x.over && x.child.process.endsWithin(200*time.Millisecond) {
+			if err := x.start(); err != nil {
+				return x.desc, done, err
+			}
+		}
+	}
+	return x.desc, done, nil
+}
+
+// exam is an executor under check.
+type exam struct {
+	ctx     context.Context
+	command command
+	o       HostOptions
+	sockets *sockets
+	child   *child
+	desc    Description
+	over    bool // it has been told to go
+
+	iters int // of a trial that takes a while; 0: none was found
+}
+
+func (x *exam) start() error {
+	for starts := 1; ; starts++ {
+		c, d, err := startChild(x.ctx, x.command, x.sockets.dir, x.o)
+		switch {
+		case err == nil:
+			x.child, c.described = c, d
+			return nil
+		case x.ctx.Err() != nil:
+			return x.ctx.Err()
+		case starts == x.o.Starts:
+			return &LostError{x.command.name, starts, err}
+		}
+		if err := pause(x.ctx, backoff(x.o.Backoff, starts)); err != nil {
+			return err
+		}
+	}
+}
+
+// checkRow is a question, asked where when is nil or says so. The answer is a
+// detail to be shown, or what is not right.
+type checkRow struct {
+	name string
+	when func(*exam) bool
+	ask  func(*exam) (string, error)
+}
+
+var checks = []checkRow{
+	{"describe", nil, func(x *exam) (string, error) {
+		d := &x.desc
+		if d.Name == "" || d.Version == "" {
+			return "", fmt.Errorf("name %q, version %q: want both", d.Name, d.Version)
+		}
+		ranks := "any number"
+		if d.MaxRanks > 0 {
+			ranks = fmt.Sprintf("up to %d", d.MaxRanks)
+		}
+		return fmt.Sprintf("%s %s, deterministic: %v, ranks: %s, devices: %d", d.Name, d.Version, d.Deterministic, ranks, len(d.Devices)), nil
+	}},
+	{"describe again", nil, func(x *exam) (string, error) {
+		ctx, cancel := context.WithTimeout(x.ctx, x.o.TrialTimeout)
+		defer cancel()
+		again, err := x.child.describe(ctx)
+		if err == nil && fmt.Sprint(again) != fmt.Sprint(x.desc) {
+			err = fmt.Errorf("says %+v, before %+v", again, x.desc)
+		}
+		return "the same", err
+	}},
+	{"fingerprint", nil, func(x *exam) (string, error) {
+		if len(x.desc.Fingerprint) == 0 {
+			return "", errors.New("none: a measurement always depends on something")
+		}
+		var pairs []string
+		for _, name := range slices.Sorted(maps.Keys(x.desc.Fingerprint)) {
+			pairs = append(pairs, name+"="+x.desc.Fingerprint[name])
+		}
+		return strings.Join(pairs, " "), nil
+	}},
+	{"traits", nil, traits},
+	{"loads in small pieces", nil, func(x *exam) (string, error) {
+		doc := x.topology(2).Encode()
+		piece := max(7, len(doc)/200)
+		if err := x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, x.topology(2).Hash(), doc, len(doc), piece); err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%d bytes, %d at a time", len(doc), piece), nil
+	}},
+	{"refuses a document cut short", nil, func(x *exam) (string, error) {
+		doc := x.topology(2).Encode()
+		err := x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, "cut", doc[:len(doc)/2], len(doc), pieceBytes)
+		return wants(err, codes.InvalidArgument)
+	}},
+	{"refuses a document too long", nil, func(x *exam) (string, error) {
+		doc := x.topology(2).Encode()
+		err := x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, "long", doc, len(doc)/2, pieceBytes)
+		return wants(err, codes.InvalidArgument)
+	}},
+	{"refuses a broken program", runsPrograms, func(x *exam) (string, error) {
+		text := []byte(`{"schema":"colltune.ir/v1", "gpus": [`)
+		err := x.load(protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, "broken", text, len(text), pieceBytes)
+		if err == nil { // it looks at it when it is to run
+			if err = x.loadTopology(2); err != nil {
+				return "", err
+			}
+			r := sendTrial(x.trial(2), "broken", x.topology(2).Hash())
+			_, err = x.call(r)
+		}
+		return wants(err, codes.InvalidArgument)
+	}},
+	{"knows documents by their hash", runsPrograms, func(x *exam) (string, error) {
+		t := x.trial(2)
+		doc, err := encodeProgram(t.Program)
+		if err != nil {
+			return "", err
+		}
+		err = x.load(protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, strings.Repeat("0", 64), doc, len(doc), pieceBytes)
+		if err == nil {
+			return "took one under another's hash: it computes none", nil
+		}
+		return wants(err, codes.InvalidArgument)
+	}},
+	{"asks for a program it lacks", runsPrograms, func(x *exam) (string, error) {
+		if err := x.loadTopology(2); err != nil {
+			return "", err
+		}
+		_, err := x.call(sendTrial(x.trial(2), "of-no-program", x.topology(2).Hash()))
+		return wants(err, codes.NotFound)
+	}},
+	{"asks for a topology it lacks", nil, func(x *exam) (string, error) {
+		t := x.trial(2)
+		if t.Program != nil {
+			if err := x.loadProgram(&t); err != nil {
+				return "", err
+			}
+		}
+		_, err := x.call(sendTrial(t, x.programHash(&t), "of-no-topology"))
+		return wants(err, codes.NotFound)
+	}},
+}
+
+func runsPrograms(x *exam) bool { return !x.desc.NativeOnly }
+
+// traits checks what it says it can against what there is.
+func traits(x *exam) (string, error) {
+	d := &x.desc
+	var protocols []string
+	for _, p := range topologies.AllProtocols {
+		protocols = append(protocols, p.String())
+	}
+	for _, list := range []struct {
+		what   string
+		has    []string
+		known  []string
+		needed bool
+	}{
+		{"protocol", d.Protocols, protocols, !d.NativeOnly},
+		{"dtype", d.DTypes, collective.DTypes(), true},
+		{"operation", d.Operations, operations, false},
+	} {
+		if len(list.has) == 0 && list.needed {
+			return "", fmt.Errorf("no %s: want some of %s", list.what, strings.Join(list.known, ", "))
+		}
+		seen := map[string]bool{}
+		for _, s := range list.has {
+			if !slices.Contains(list.known, s) || seen[s] {
+				return "", fmt.Errorf("%s %q: want each once, and of %s", list.what, s, strings.Join(list.known, ", "))
+			}
+			seen[s] = true
+		}
+	}
+	if d.NativeOnly && len(d.Native) == 0 {
+		return "", errors.New("it runs no programs, and has no algorithms of its own")
+	}
+	return fmt.Sprintf("protocols %s; dtypes %s; operations %s", strings.Join(d.Protocols, " "), strings.Join(d.DTypes, " "), strings.Join(d.Operations, " ")), nil
+}
+
+// operations are the reductions there are.
+var operations = []string{"sum", "prod", "min", "max", "avg"}
+
+// wants checks the status an executor answered with.
+func wants(err error, code codes.Code) (string, error) {
+	switch s := status.Convert(err); {
+	case err == nil:
+		return "", fmt.Errorf("took it: want status %s", code)
+	case s.Code() != code:
+		return "", fmt.Errorf("status %s (%s): want %s", s.Code(), s.Message(), code)
+	default:
+		return fmt.Sprintf("%s: %s", code, s.Message()), nil
+	}
+}
+
+// checkTimeout is a trial's deadline where none is given, patience how long what
+// should come at once may take.
+const (
+	checkTimeout = 30 * time.Second
+	patience     = 10 * time.Second
+)

@@ -1,0 +1,421 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/topologies"
+)
+
+// trials are the checks that run something, by what the executor says it can.
+func (x *exam) trials() []checkRow {
+	var rows []checkRow
+	run := func(name string, ts func() []Trial) {
+		rows = append(rows, checkRow{name, nil, func(x *exam) (string, error) { return x.runEach(ts()) }})
+	}
+	d := &x.desc
+	if !d.NativeOnly {
+		for _, p := range protocolsOf(d.Protocols) {
+			run("run "+p.String(), func() []Trial {
+				t, plain := x.trial(2), x.trial(2)
+				plain.Program = exchangeProgram()
+				t.Protocol, plain.Protocol = p, p
+				return []Trial{plain, t, sized(t, 4), sized(t, 1000004)}
+			})
+		}
+		for _, dtype := range d.DTypes {
+			run("run "+dtype, func() []Trial {
+				var all []Trial
+				for _, op := range d.Operations {
+					t := x.trial(2)
+					t.DType, t.Op = dtype, op
+					all = append(all, t)
+				}
+				if len(all) == 0 {
+					t := x.trial(2)
+					t.Program, t.DType = exchangeProgram(), dtype
+					all = append(all, t)
+				}
+				return all
+			})
+		}
+		if d.MaxRanks == 0 || d.MaxRanks > 2 {
+			run("run 3 ranks", func() []Trial { return []Trial{x.trial(3)} })
+		}
+	}
+	for _, a := range d.Native {
+		run("run its "+a.Algorithm, func() []Trial {
+			t := x.trial(2)
+			t.Program, t.Native = nil, &Native{Algorithm: a.Algorithm}
+			var all []Trial
+			for _, p := range protocolsOf(a.Protocols) {
+				t.Protocol = p
+				for _, name := range a.Collectives {
+					t.Collective = collective.Spec{Name: name, Ranks: 2}
+					all = append(all, t)
+				}
+				if len(a.Collectives) == 0 {
+					t.Collective = collective.Spec{Name: "allreduce", Ranks: 2}
+					all = append(all, t)
+				}
+			}
+			return all
+		})
+	}
+	return rows
+}
+
+// protocolsOf are those of a list; Simple, which means nothing then, where there
+// is none.
+func protocolsOf(names []string) []topologies.Proto {
+	var all []topologies.Proto
+	for _, name := range names {
+		if p, err := topologies.ParseProto(name); err == nil {
+			all = append(all, p)
+		}
+	}
+	if len(all) == 0 {
+		all = append(all, topologies.Simple)
+	}
+	return all
+}
+
+// endings are asked last: what to refuse, how long things take, and goodbye.
+var endings = []checkRow{
+	{"refuses too many ranks", func(x *exam) bool { return x.desc.MaxRanks > 1 && x.desc.MaxRanks < 64 }, func(x *exam) (string, error) {
+		return x.refuses(x.trial(x.desc.MaxRanks+1), codes.Unimplemented)
+	}},
+	{"refuses a dtype it lacks", nil, func(x *exam) (string, error) {
+		t := x.trial(2)
+		t.DType = lacking(collective.DTypes(), x.desc.DTypes, "f8")
+		return x.refuses(t, codes.Unimplemented)
+	}},
+	{"refuses an operation it lacks", nil, func(x *exam) (string, error) {
+		t := x.trial(2)
+		t.Op = lacking(operations, x.desc.Operations, "xor")
+		return x.refuses(t, codes.Unimplemented)
+	}},
+	{"refuses a size below 0", nil, func(x *exam) (string, error) {
+		return x.refuses(sized(x.trial(2), -8), codes.InvalidArgument)
+	}},
+	{"refuses an algorithm it lacks", nil, func(x *exam) (string, error) {
+		t := x.trial(2)
+		t.Program, t.Native = nil, &Native{Algorithm: "of-nobody"}
+		t.Collective = collective.Spec{Name: "allreduce", Ranks: 2}
+		return x.refuses(t, codes.Unimplemented)
+	}},
+	{"repeats itself", func(x *exam) bool { return x.desc.Deterministic }, func(x *exam) (string, error) {
+		first, err := x.run(x.trial(2))
+		if err != nil {
+			return "", err
+		}
+		second, err := x.run(x.trial(2))
+		if err == nil && !slices.Equal(first.TimesUS, second.TimesUS) {
+			err = fmt.Errorf("%v us and then %v us: want the same of one that is deterministic", first.TimesUS, second.TimesUS)
+		}
+		return "the same trial gives the same times", err
+	}},
+	{"beats while it runs", nil, heartbeats},
+	{"gives up when told", nil, cancels},
+	{"goodbye", nil, goodbye},
+}
+
+// lacking is a name of all that is not in has.
+func lacking(all, has []string, otherwise string) string {
+	for _, name := range all {
+		if !slices.Contains(has, name) {
+			return name
+		}
+	}
+	return otherwise
+}
+
+func sized(t Trial, bytes int64) Trial {
+	t.Bytes = bytes
+	return t
+}
+
+// runEach runs trials and describes the first.
+func (x *exam) runEach(all []Trial) (string, error) {
+	var detail string
+	refused := 0
+	for i, t := range all {
+		m, err := x.run(t)
+		if t.Bytes != all[0].Bytes && errors.Is(err, ErrUnsupported) {
+			refused++ // a size it can't cut up
+			continue
+		}
+		if err == nil {
+			err = sound(m)
+		}
+		if err == nil && m.Wrong != 0 {
+			err = fmt.Errorf("%d wrong elements", m.Wrong)
+		}
+		if err != nil {
+			return "", fmt.Errorf("%s, %s of %s, %d bytes: %w", what(&t), t.Op, t.DType, t.Bytes, err)
+		}
+		if i == 0 {
+			checked := "checked"
+			if !m.Checked {
+				checked = "not checked"
+			}
+			detail = fmt.Sprintf("%.3g us for %d bytes, data %s", slices.Min(m.TimesUS), t.Bytes, checked)
+		}
+	}
+	if n := len(all) - 1; n > 0 {
+		detail += fmt.Sprintf("; and %d more", n-refused)
+	}
+	if refused > 0 {
+		detail += fmt.Sprintf(", %d sizes refused", refused)
+	}
+	return detail, nil
+}
+
+func what(t *Trial) string {
+	if t.Native != nil {
+		return t.Native.String() + " " + t.Collective.Name + " " + t.Protocol.String()
+	}
+	return t.Program.Name + " " + t.Protocol.String()
+}
+
+// refuses runs a trial that is to be answered with a status.
+func (x *exam) refuses(t Trial, code codes.Code) (string, error) {
+	if t.Program != nil && x.desc.NativeOnly {
+		a := x.desc.Native[0]
+		t.Program, t.Native, t.Collective = nil, &Native{Algorithm: a.Algorithm}, collective.Spec{Name: "allreduce", Ranks: len(t.Topology.Ranks)}
+		if len(a.Collectives) > 0 {
+			t.Collective.Name = a.Collectives[0]
+		}
+	}
+	if err := x.loadFor(&t); err != nil {
+		if status.Code(err) == code {
+			return wants(err, code)
+		}
+		return "", err
+	}
+	_, err := x.call(sendTrial(t, x.programHash(&t), t.Topology.Hash()))
+	return wants(err, code)
+}
+
+// heartbeats looks for a trial that takes two seconds, and at the pauses in what
+// it says.
+func heartbeats(x *exam) (string, error) {
+	t := sized(x.trial(2), 1<<20)
+	if x.desc.MaxBytes > 0 {
+		t.Bytes = min(t.Bytes, x.desc.MaxBytes)
+	}
+	if x.desc.NativeOnly {
+		return "runs no programs: not asked", nil
+	}
+	const long, most = 1500 * time.Millisecond, 1 << 20
+	for t.Iters = 4; ; t.Iters = min(t.Iters*8, most) {
+		if err := x.loadFor(&t); err != nil {
+			return "", err
+		}
+		began := time.Now()
+		pause, err := x.call(sendTrial(t, x.programHash(&t), t.Topology.Hash()))
+		took := time.Since(began)
+		switch {
+		case err != nil:
+			return "", err
+		case pause > time.Second:
+			return "", fmt.Errorf("silent for %s in a trial of %d iterations: want a heartbeat at least every second", pause.Round(time.Millisecond), t.Iters)
+		case took >= long:
+			x.iters = t.Iters
+			return fmt.Sprintf("at least every %s, in %s", pause.Round(10*time.Millisecond), took.Round(100*time.Millisecond)), nil
+		case t.Iters == most:
+			return fmt.Sprintf("no trial was long enough to need one: %d iterations took %s", t.Iters, took.Round(time.Millisecond)), nil
+		}
+	}
+}
+
+// cancels gives a long trial up and wants the next one answered soon.
+func cancels(x *exam) (string, error) {
+	if x.iters == 0 {
+		return "no trial was long enough to be given up", nil
+	}
+	t := sized(x.trial(2), 1<<20)
+	if x.desc.MaxBytes > 0 {
+		t.Bytes = min(t.Bytes, x.desc.MaxBytes)
+	}
+	t.Iters = x.iters * 4
+	ctx, cancel := context.WithTimeout(x.ctx, 300*time.Millisecond)
+	_, err := x.callIn(ctx, sendTrial(t, x.programHash(&t), t.Topology.Hash()))
+	cancel()
+	if err == nil {
+		return "", errors.New("a trial four times as long as one of seconds was over at once")
+	}
+	began := time.Now()
+	within := min(patience, x.o.TrialTimeout)
+	ctx, cancel = context.WithTimeout(x.ctx, within)
+	defer cancel()
+	if _, err := x.runIn(ctx, x.trial(2)); err != nil {
+		return "", fmt.Errorf("the next trial, within %s: %w", within, err)
+	}
+	return fmt.Sprintf("the next trial was done %s later", time.Since(began).Round(10*time.Millisecond)), nil
+}
+
+// goodbye tells it to go, and looks at what stays.
+func goodbye(x *exam) (string, error) {
+	x.over = true
+	began := time.Now()
+	left, err := x.child.farewell(2 * time.Second)
+	if err != nil {
+		return "", err
+	}
+	switch p := x.child.process; {
+	case p.left > 0:
+		return "", fmt.Errorf("it left %d processes behind", p.left)
+	case len(left) > 0:
+		return "", fmt.Errorf("it left its socket behind: %s", strings.Join(left, ", "))
+	}
+	return fmt.Sprintf("gone within %s, and nothing is left of it", time.Since(began).Round(10*time.Millisecond)), nil
+}
+
+// trial is a ring AllReduce over so many ranks, or of an executor that runs no
+// programs its first algorithm.
+func (x *exam) trial(ranks int) Trial {
+	t := Trial{
+		Program: ringProgram(ranks), Topology: x.topology(ranks), Bytes: 64 << 10,
+		DType: "f32", Op: "sum", Iters: 2, Warmup: 1, Seed: 1,
+	}
+	t.Protocol = protocolsOf(x.desc.Protocols)[0]
+	t.TileBytes = int64(t.Topology.Protocols[t.Protocol].Tile)
+	if n := x.desc.MaxBytes; n > 0 {
+		t.Bytes = min(t.Bytes, n)
+	}
+	if len(x.desc.DTypes) > 0 && !slices.Contains(x.desc.DTypes, t.DType) {
+		t.DType = x.desc.DTypes[0]
+	}
+	if len(x.desc.Operations) > 0 && !slices.Contains(x.desc.Operations, t.Op) {
+		t.Op = x.desc.Operations[0]
+	}
+	if x.desc.NativeOnly {
+		t.Program, t.Native = nil, &Native{}
+		t.Collective = collective.Spec{Name: "allreduce", Ranks: ranks}
+		if len(x.desc.Native) > 0 {
+			a := x.desc.Native[0]
+			t.Native.Algorithm, t.Protocol = a.Algorithm, protocolsOf(a.Protocols)[0]
+			if len(a.Collectives) > 0 {
+				t.Collective.Name = a.Collectives[0]
+			}
+		}
+	}
+	return t
+}
+
+func (x *exam) topology(ranks int) *topologies.Topology {
+	t, err := topologies.Resolve(fmt.Sprintf("ring:%d", ranks), topologies.Options{})
+	if err != nil {
+		panic(err) // a generator of ours, and small numbers
+	}
+	return t
+}
+
+func (x *exam) programHash(t *Trial) string {
+	if t.Program == nil {
+		return ""
+	}
+	return t.Program.Hash()
+}
+
+// run runs a trial as a host does.
+func (x *exam) run(t Trial) (Measurement, error) { return x.runIn(x.ctx, t) }
+
+func (x *exam) runIn(ctx context.Context, t Trial) (Measurement, error) {
+	return x.child.run(ctx, t, x.programHash(&t), t.Topology.Hash(), x.o)
+}
+
+// call makes one bare call and gives the longest pause in its answer.
+func (x *exam) call(r *protocol.RunRequest) (time.Duration, error) { return x.callIn(x.ctx, r) }
+
+func (x *exam) callIn(ctx context.Context, r *protocol.RunRequest) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, x.o.TrialTimeout)
+	defer cancel()
+	in, err := x.child.rpc.Run(ctx, r)
+	if err != nil {
+		return 0, err
+	}
+	var pause time.Duration
+	for last := time.Now(); ; last = time.Now() {
+		event, err := in.Recv()
+		pause = max(pause, time.Since(last))
+		if err != nil || event.GetMeasurement() != nil {
+			return pause, err
+		}
+	}
+}
+
+func (x *exam) load(kind protocol.DocumentKind, hash string, b []byte, announced, piece int) error {
+	ctx, cancel := context.WithTimeout(x.ctx, x.o.TrialTimeout)
+	defer cancel()
+	return x.child.send(ctx, kind, hash, b, announced, piece)
+}
+
+func (x *exam) loadFor(t *Trial) error {
+	if err := x.loadTopology(len(t.Topology.Ranks)); err != nil || t.Program == nil {
+		return err
+	}
+	return x.loadProgram(t)
+}
+
+func (x *exam) loadTopology(ranks int) error {
+	t := x.topology(ranks)
+	doc := t.Encode()
+	return x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, t.Hash(), doc, len(doc), pieceBytes)
+}
+
+func (x *exam) loadProgram(t *Trial) error {
+	doc, err := encodeProgram(t.Program)
+	if err != nil {
+		return err
+	}
+	return x.load(protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, t.Program.Hash(), doc, len(doc), pieceBytes)
+}
+
+// exchangeProgram is the smallest program there is to run: two ranks send each
+// other their buffer.
+func exchangeProgram() *ir.Program {
+	gpu := func(peer int) ir.GPU {
+		return ir.GPU{Threadblocks: []ir.Threadblock{{Send: peer, Recv: peer, Steps: []ir.Step{
+			{Op: ir.Send, Count: 1},
+			{Op: ir.Recv, Count: 1, Dst: ir.Loc{Buf: collective.Out}},
+		}}}}
+	}
+	return &ir.Program{
+		Name:       "exchange",
+		Collective: collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 1},
+		GPUs:       []ir.GPU{gpu(1), gpu(0)},
+	}
+}
+
+// ringProgram is AllReduce over a ring, in place: every chunk goes round once to
+// be reduced, and once more to be known.
+func ringProgram(n int) *ir.Program {
+	p := &ir.Program{Name: "ring", Collective: collective.Spec{Name: "allreduce", Ranks: n, Chunks: n, InPlace: true}}
+	for r := range n {
+		// The chunk of the k-th message that r sends is the one r-k has begun.
+		chunk := func(k int) ir.Loc { return ir.Loc{Buf: collective.In, Off: int32((r - k + 2*n) % n)} }
+		steps := []ir.Step{{Op: ir.Send, Count: 1, Src: chunk(0)}}
+		for k := 1; k < n-1; k++ {
+			steps = append(steps, ir.Step{Op: ir.RecvReduceSend, Count: 1, Src: chunk(k)})
+		}
+		steps = append(steps, ir.Step{Op: ir.RecvReduceCopySend, Count: 1, Src: chunk(n - 1), Dst: chunk(n - 1)})
+		for k := n; k < 2*n-2; k++ {
+			steps = append(steps, ir.Step{Op: ir.RecvCopySend, Count: 1, Dst: chunk(k)})
+		}
+		steps = append(steps, ir.Step{Op: ir.Recv, Count: 1, Dst: chunk(2*n - 2)})
+		p.GPUs = append(p.GPUs, ir.GPU{Threadblocks: []ir.Threadblock{{Send: (r + 1) % n, Recv: (r + n - 1) % n, Steps: steps}}})
+	}
+	return p
+}
