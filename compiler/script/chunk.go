@@ -314,8 +314,8 @@ func (s *session) before(th *starlark.Thread) error {
 	if s.broken != nil {
 		return s.broken
 	}
-	if s.trace.Len() >= s.opLimit {
-		return fmt.Errorf("more than %d chunk operations, for %d ranks and %d chunks (an endless loop?)", s.opLimit, s.machine.Ranks(), s.trace.Collective().LoopChunks())
+	if most := s.opLimit(); s.trace.Len() >= most {
+		return fmt.Errorf("more than %d chunk operations, for %d ranks and %d chunks (an endless loop?)", most, s.machine.Ranks(), s.trace.Collective().LoopChunks())
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 //
 //	a + b     →  «+»(a, b)         x.join(y)  →  «join»(x)(y)
 //	a += b    →  a += «part»(b)    a *= b     →  a = «*»(a, b)
+//	a[i:j]    →  «made»(a[i:j])    d.items()  →  «made»(d.items())
 //
 // What these and the builtins that build lists make is also counted, all of it
 // together, so that many large values come to an end as surely as one.
@@ -37,6 +38,7 @@ var guards = starlark.StringDict{
 	"«%»":    starlark.NewBuiltin("%", guardedRemainder),
 	"«part»": starlark.NewBuiltin("+=", guardedPart),
 	"«join»": starlark.NewBuiltin("join", guardedJoin),
+	"«made»": starlark.NewBuiltin("made", guardedResult),
 	"str":    guardedText("str"),
 	"repr":   guardedText("repr"),
 	"print":  guardedText("print"),
@@ -45,6 +47,14 @@ var guards = starlark.StringDict{
 
 // makers are the builtins of Starlark's that build as much as they are given.
 var makers = []string{"dict", "enumerate", "list", "reversed", "set", "sorted", "tuple", "zip"}
+
+// copies are the methods whose results are as large as what they are called on,
+// or the arguments.
+var copies = map[string]bool{
+	"capitalize": true, "lower": true, "title": true, "upper": true, "split": true, "rsplit": true, "splitlines": true,
+	"items": true, "keys": true, "values": true,
+	"difference": true, "intersection": true, "symmetric_difference": true, "union": true,
+}
 
 // guarded are the operators that are turned into calls.
 var guarded = map[syntax.Token]string{
@@ -142,10 +152,16 @@ func (w *rewriter) exprs(list ...*syntax.Expr) {
 			w.exprs(&x.Y)
 			if name, ok := guarded[x.Op]; ok && !harmless(x) {
 				*e = calling(name, x.OpPos, x.X, x.Y)
+			} else if x.Op == syntax.PIPE && !isNumber(x.X) && !isNumber(x.Y) {
+				*e = calling("«made»", x.OpPos, x)
 			}
 		case *syntax.CallExpr:
+			method, _ := x.Fn.(*syntax.DotExpr)
 			w.exprs(&x.Fn)
 			w.each(x.Args)
+			if method != nil && copies[method.Name.Name] {
+				*e = calling("«made»", x.Lparen, x)
+			}
 		case *syntax.DotExpr:
 			w.exprs(&x.X)
 			if why, ok := absent[x.Name.Name]; ok {
@@ -158,6 +174,7 @@ func (w *rewriter) exprs(list ...*syntax.Expr) {
 			w.exprs(&x.X, &x.Y)
 		case *syntax.SliceExpr:
 			w.exprs(&x.X, &x.Lo, &x.Hi, &x.Step)
+			*e = calling("«made»", x.Lbrack, x)
 		case *syntax.CondExpr:
 			w.exprs(&x.Cond, &x.True, &x.False)
 		case *syntax.ListExpr:
@@ -319,6 +336,16 @@ func guardedRemainder(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tup
 		}
 	}
 	return starlark.Binary(syntax.PERCENT, args[0], args[1])
+}
+
+// guardedResult is what an operation has made of values that were there, of
+// which each is of a size that is bounded.
+func guardedResult(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	elements := starlark.Len(args[0])
+	if _, ok := args[0].(starlark.String); ok {
+		elements /= 16 // bytes, where an element of a list takes two words
+	}
+	return args[0], made(th, max(elements, 0))
 }
 
 // guardedPart is what += adds: as much as it likes, but not at once.

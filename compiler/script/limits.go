@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"sync/atomic"
@@ -16,43 +17,44 @@ import (
 // A template is other people's code. It runs on a thread of its own with a
 // watchman, under limits that depend on what it gets done:
 //
-//   - idleSteps steps of the interpreter, and stepsPerOp more for every
-//     operation traced: a loop that does nothing stops within about a second,
-//     a program over 2,048 ranks is not in the way of it;
+//   - idleSteps steps of the interpreter, stepsPerPair more for every two ranks,
+//     which programs look at the links between, and stepsPerOp for every
+//     operation traced: a loop that does nothing stops within a tenth of a
+//     second, and is not what a program over 2,048 ranks is taken for;
 //   - operations in proportion to the chunks of the problem (opLimit);
 //   - values: their sizes, and the elements of all of them (guard.go).
 //
 // These are counted, and stop the same program at the same place every time.
-// For what escapes them there are heapGrowth, of the whole process beyond what
-// the traced operations take, and a deadline.
+// For what escapes them, a step that takes long or much, there are heapGrowth, of
+// the whole process beyond what the traced operations take, and the processor
+// time of the thread: beyond a fixed part it may take stepTime for each step
+// that is allowed and chunkTime for each chunk of the problem, many times what
+// they do take.
 const (
-	idleSteps   = 30_000_000
-	stepsPerOp  = 500
-	idleOps     = 1 << 18
-	opsPerChunk = 64
-	bytesPerOp  = 512
-	watchEvery  = 20 * time.Millisecond
-	maxSource   = 256 << 10 // bytes of a template
-	maxRange    = 1 << 22   // elements of a range
-	maxRanks    = 1 << 16
-	maxChunks   = 1 << 24 // chunks a template may cut its unit into
+	idleSteps    = 8_000_000
+	stepsPerPair = 16
+	stepsPerOp   = 500
+	stepTime     = 60 * time.Nanosecond
+	chunkTime    = 40 * time.Nanosecond
+	idleOps      = 1 << 18
+	opsPerChunk  = 64
+	bytesPerOp   = 512
+	watchEvery   = 20 * time.Millisecond
+	maxSource    = 256 << 10 // bytes of a template
+	maxRange     = 1 << 22   // elements of a range
+	maxRanks     = 1 << 16
+	maxChunks    = 1 << 24 // chunks a template may cut its unit into
 )
 
 // limits are those that tests need smaller.
 type limits struct {
 	made       int // elements of all strings and lists
 	heapGrowth int64
-	deadline   time.Duration
+	processor  time.Duration // beyond that of its steps
 	grace      time.Duration // from being stopped to being left behind
 }
 
-var usual = limits{made: 1 << 24, heapGrowth: 4 << 30, deadline: 5 * time.Minute, grace: 2 * time.Second}
-
-// opLimit is how many operations a program over so many chunks, of all ranks
-// together, may have.
-func opLimit(chunks int) int {
-	return min(lang.MaxOps, idleOps+opsPerChunk*min(chunks, lang.MaxOps))
-}
+var usual = limits{made: 1 << 24, heapGrowth: 1 << 30, processor: 200 * time.Millisecond, grace: 500 * time.Millisecond}
 
 // session is one execution of a template's code: what its builtins work on.
 type session struct {
@@ -61,11 +63,28 @@ type session struct {
 	machine Machine
 	unit    int // chunks an index pair steps over, 0 where there is no such
 	trace   *lang.Trace
-	opLimit int
+	chunks  int          // of the problem, all ranks together
 	made    int          // elements of the values made so far
 	ops     atomic.Int64 // operations traced so far, for the watchman
 	broken  error        // told at the next operation
 	declare *declaration // set while the template's file itself is executed
+}
+
+// steps is how many the session may do for what it has traced so far.
+func (s *session) steps() uint64 {
+	const most = 2048 // ranks whose links programs can look at, two and two
+	ranks := uint64(min(s.machine.Ranks(), most))
+	return idleSteps + stepsPerPair*ranks*ranks + stepsPerOp*uint64(s.ops.Load())
+}
+
+// opLimit is how many operations a program over so many chunks may have.
+func (s *session) opLimit() int {
+	return min(lang.MaxOps, idleOps+opsPerChunk*min(s.chunks, lang.MaxOps))
+}
+
+// time is what the session may take of the processor.
+func (s *session) time() time.Duration {
+	return s.limits.processor + time.Duration(s.steps())*stepTime + time.Duration(s.chunks)*chunkTime
 }
 
 const sessionKey = "session"
@@ -81,16 +100,19 @@ func run(s *session, printTo func(string), f func(*starlark.Thread) error) error
 		}
 	}}
 	th.SetLocal(sessionKey, s)
-	th.SetMaxExecutionSteps(idleSteps)
+	th.SetMaxExecutionSteps(s.steps())
 	th.OnMaxSteps = func(th *starlark.Thread) {
-		allowed := idleSteps + stepsPerOp*uint64(s.ops.Load())
+		allowed := s.steps()
 		if th.ExecutionSteps() >= allowed {
 			th.Cancel(fmt.Sprintf("too many steps: %d of the interpreter for %d chunk operations (an endless loop?)", th.ExecutionSteps(), s.ops.Load()))
 		}
 		th.SetMaxExecutionSteps(allowed)
 	}
-	done := make(chan error, 1)
+	done, clock := make(chan error, 1), make(chan func() time.Duration, 1)
 	go func() {
+		runtime.LockOSThread() // which has a clock of its own
+		defer runtime.UnlockOSThread()
+		clock <- processorClock()
 		defer func() {
 			if p := recover(); p != nil {
 				done <- fmt.Errorf("internal error: %v\n%s", p, debug.Stack())
@@ -98,15 +120,15 @@ func run(s *session, printTo func(string), f func(*starlark.Thread) error) error
 		}()
 		done <- f(th)
 	}()
-	return asError(s.file, watch(s, th, done))
+	return asError(s.file, watch(s, th, <-clock, done))
 }
 
 var errLeft = errors.New("the template could not be stopped")
 
 // watch waits for the end of an execution and cancels it where it goes over
 // the memory it may take or the time.
-func watch(s *session, th *starlark.Thread, done <-chan error) error {
-	start, base := time.Now(), liveHeap()
+func watch(s *session, th *starlark.Thread, clock func() time.Duration, done <-chan error) error {
+	start, base := clock(), liveHeap()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	var cancelled time.Time
@@ -124,8 +146,8 @@ func watch(s *session, th *starlark.Thread, done <-chan error) error {
 				continue
 			case liveHeap()-base > s.limits.heapGrowth+bytesPerOp*s.ops.Load():
 				why = fmt.Sprintf("more than %d MiB of memory taken", s.limits.heapGrowth>>20)
-			case now.Sub(start) > s.limits.deadline:
-				why = fmt.Sprintf("not done after %v", s.limits.deadline)
+			case clock()-start > s.time():
+				why = fmt.Sprintf("not done after %v of the processor's time, with %d chunk operations", (clock() - start).Round(time.Millisecond), s.ops.Load())
 			default:
 				continue
 			}

@@ -319,7 +319,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add(paramsText)
 	f.Add("family(name = \"x\", collectives = [\"allreduce\"])\ndef program(topo, p):\n    a = [1] * 3\n    a += a\n    print(\",\".join([\"%d\" % x for x in a]))\n")
 	f.Add("load(\"lib.star\", \"send\")\nx = {1: [send]}\nx[1] += (2,)\n")
-	small := limits{made: 1 << 16, heapGrowth: 64 << 20, deadline: usual.deadline, grace: usual.grace}
+	small := limits{made: 1 << 16, heapGrowth: 64 << 20, processor: usual.processor, grace: usual.grace}
 	f.Fuzz(func(t *testing.T, src string) {
 		tpl, err := load("fuzz.star", []byte(src), Options{Library: testLibrary}, small)
 		if err != nil {
