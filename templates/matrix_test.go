@@ -2,7 +2,6 @@ package templates
 
 import (
 	"fmt"
-	"math/big"
 	"os"
 	"slices"
 	"strings"
@@ -14,98 +13,193 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// systems are the columns of docs/families.md: name and nodes.
-var systems = []struct {
+// system is a row of docs/families.md.
+type system struct {
 	name  string
-	nodes int
-}{{"dgx-a100", 1}, {"dgx-a100", 2}, {"dgx-a100", 4}, {"dgx-1", 1}, {"mi300x", 1}, {"mi300x", 3}, {"ring:5", 0}, {"mesh:3x4", 0}, {"torus:3x3", 0}, {"hypercube:3", 0}}
+	gpus  []int // of every node; nil: all
+	nodes int   // up to how many
+}
 
-// TestMatrix compiles every family for every collective it does on a choice of
-// systems, with the first parameters that apply, verifies what comes out, and
-// holds it to its cost; docs/families.md is what it found. -update writes it.
+// systems are one of the catalogue for each sort that templates can tell apart,
+// one with an odd number of GPUs, and some without a catalogue's switches.
+var systems = []system{
+	{"dgx-a100", nil, 5}, {"dgx-a100", []int{0, 1, 2, 3, 4}, 5}, {"perlmutter", nil, 5}, {"dgx-2", nil, 5}, {"gb200-nvl72", nil, 5},
+	{"dgx-1", nil, 5}, {"frontier", nil, 5}, {"mi250", nil, 5}, {"ndv2-teccl", nil, 5}, {"dgx-2-teccl", nil, 5},
+	{"ring:5", nil, 1}, {"mesh:3x4", nil, 1}, {"torus:3x3", nil, 1}, {"hypercube:3", nil, 1},
+}
+
+func (s system) String() string {
+	if s.gpus != nil {
+		return fmt.Sprintf("%s, %d GPUs a node", s.name, len(s.gpus))
+	}
+	return s.name
+}
+
+// of is so many nodes of the system.
+func (s system) of(t *testing.T, nodes int) *topologies.Topology {
+	t.Helper()
+	o := topologies.Options{GPUs: s.gpus}
+	if s.nodes > 1 {
+		o.Nodes = nodes
+	}
+	top, err := topologies.Resolve(s.name, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return top
+}
+
+// machineOf is a system as templates see it.
+func machineOf(top *topologies.Topology) script.Machine {
+	m := script.Machine{Nodes: top.Nodes, Linked: top.Linked}
+	for n := range top.Nodes {
+		m.GPUsPerNode = append(m.GPUsPerNode, len(top.NodeRanks(n)))
+	}
+	return m
+}
+
+// everything tells whether slow tests look at all there is.
+func everything() bool { return os.Getenv("COLLTUNE_LONG") != "" || *update }
+
+// TestMatrix compiles every family for every collective it does on systems of 1
+// to 5 nodes, with the first parameters that apply, verifies what comes out, and
+// holds it to the family's formula; docs/families.md is what is counted. The
+// ordinary test does so for small systems, and reads the others off the page;
+// with COLLTUNE_LONG=1 it leaves none out, and tries the last parameters as well.
 func TestMatrix(t *testing.T) {
 	const page = "../docs/families.md"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := strings.Split(string(text), "\n")
+	pageOf := make([]strings.Builder, len(Builtin()))
+	t.Run("families", func(t *testing.T) {
+		for i, f := range Builtin() {
+			t.Run(f.Name, func(t *testing.T) {
+				t.Parallel()
+				familyPage(t, &pageOf[i], f, written)
+			})
+		}
+	})
 	var b strings.Builder
 	b.WriteString(matrixHead)
-	rows := 0
-	for _, f := range Builtin() {
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\nFor %s.\n\n", f.Name, strings.Join(strings.Fields(f.Doc), " "), f.Summary().Applies)
-		for _, p := range f.Parameters {
-			values := "found by the solver"
-			if p.Values != nil {
-				var words []string
-				for _, v := range p.Values {
-					words = append(words, script.FormatValue(v))
-				}
-				values = strings.Join(words, ", ")
-			}
-			fmt.Fprintf(&b, "* `%s` (%s): %s\n", p.Name, values, p.Doc)
+	for i := range pageOf {
+		if pageOf[i].Len() == 0 {
+			return // -run has left it out
 		}
-		if len(f.Parameters) > 0 {
-			b.WriteString("\n")
-		}
-		b.WriteString("| collective | system | parameters | steps | wire | threadblocks |\n|---|---|---|---:|---:|---:|\n")
-		for _, c := range f.Collectives {
-			for _, s := range systems {
-				top, err := topologies.Resolve(s.name, topologies.Options{Nodes: s.nodes})
-				if err != nil {
-					t.Fatal(err)
-				}
-				m := machineOf(top)
-				q := requests(c, m)[0] // one that is there for all: out of place
-				grid, err := f.GridFor(m, q, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if len(grid) == 0 {
-					continue
-				}
-				got := matrixEntry(t, f, m, q, grid[0])
-				name := s.name
-				if s.nodes > 1 {
-					name += fmt.Sprintf(" × %d", s.nodes)
-				}
-				params := map[string]any{}
-				for _, p := range f.Parameters {
-					if v := grid[0][p.Name]; v != nil {
-						params[p.Name] = v
-					}
-				}
-				fmt.Fprintf(&b, "| %s | %s | %s | %d | %s | %d |\n", c, name, script.Params(params), got.steps, got.wire.RatString(), got.threadblocks)
-				rows++
-			}
-		}
-	}
-	if rows < 200 {
-		t.Errorf("only %d rows", rows)
+		b.WriteString(pageOf[i].String())
 	}
 	if *update {
 		if err := os.WriteFile(page, []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
+		return
 	}
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := strings.Split(b.String(), "\n"), strings.Split(string(text), "\n"); !slices.Equal(got, want) {
-		for i := range got {
-			if i >= len(want) || got[i] != want[i] {
-				t.Fatalf("%s:%d is not what is found (go test ./templates -run TestMatrix -update): %s", page, i+1, got[i])
-			}
+	for i, line := range strings.Split(b.String(), "\n") {
+		if i >= len(written) || line != written[i] {
+			t.Fatalf("%s:%d is not what is found (go test ./templates -run TestMatrix -update): %s", page, i+1, line)
 		}
+	}
+	if b.Len() != len(text) {
 		t.Fatalf("%s is longer than what is found", page)
 	}
 }
 
 const matrixHead = `# The families
 
-Every family of algorithms, what it can be varied in, and what it costs on some systems, with the first of its parameters that apply there. The page is written by a test (` + "`go test ./templates -run TestMatrix -update`" + `), which compiles each of these programs, verifies it, and holds it to the family's own formula.
+Every family of algorithms, what it can be varied in, and what it costs on systems of 1 to 5 nodes, with the first of its parameters that apply there. The page is written by a test (` + "`go test ./templates -run TestMatrix -update`" + `), which compiles each of these programs, verifies it, and holds it to the family's own formula.
 
-*Steps* are the messages, one after the other, that what ends in some output has been through at most. *Wire* is what all ranks send together, as a multiple of the call's size. *Threadblocks* are those of the busiest GPU, for one instance. Sizes are nccl-tests': see [the language](language.md) for what they count.
+A cell has *steps* · *wire* · *threadblocks*; it is empty where the family does not apply. *Steps* are the messages, one after the other, that what ends in some output has been through at most. *Wire* is what all ranks send together, as a multiple of the call's size. *Threadblocks* are those of the busiest GPU, for one instance. Sizes are nccl-tests': see [the language](language.md) for what they count.
+
+Families see of a system how many GPUs its nodes have and which two of them can reach each other. So dgx-a100 stands here for dgx-h100, dgx-h200, ndv4, thetagpu, mi300x, a10g-8, l40s-8 and t4-8 as well, perlmutter for polaris, alps, lassen and l40s-4, dgx-1 for ndv2, and frontier for mi250x.
 `
 
-func ratio(a, b int64) *big.Rat { return big.NewRat(a, b) }
+// familyPage writes what the page has of a family. Cells that are not counted
+// here are those of the page as it is.
+func familyPage(t *testing.T, b *strings.Builder, f *Family, written []string) {
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\nFor %s.\n", f.Name, strings.Join(strings.Fields(f.Doc), " "), f.Summary().Applies)
+	for i, p := range f.Parameters {
+		values := "found by the solver"
+		if p.Values != nil {
+			var words []string
+			for _, v := range p.Values {
+				words = append(words, script.FormatValue(v))
+			}
+			values = strings.Join(words, ", ")
+		}
+		if i == 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(b, "* `%s` (%s): %s\n", p.Name, values, p.Doc)
+	}
+	for _, c := range f.Collectives {
+		heading := fmt.Sprintf("| %s, nodes: | 1 | 2 | 3 | 4 | 5 |", c)
+		fmt.Fprintf(b, "\n%s\n|---|---|---|---|---|---|\n", heading)
+		start := sectionOf(written, f.Name, heading)
+		for _, s := range systems {
+			old := cellsOf(written, start, s)
+			row, filled := "| "+s.String(), false
+			for nodes := 1; nodes <= 5; nodes++ {
+				cell := old[nodes-1]
+				if nodes > s.nodes {
+					cell = ""
+				} else if small := len(s.of(t, nodes).Ranks) <= 12; small || everything() {
+					cell = matrixCell(t, f, c, machineOf(s.of(t, nodes)))
+				}
+				row += " | " + cell
+				filled = filled || cell != ""
+			}
+			if filled {
+				b.WriteString(row + " |\n")
+			}
+		}
+	}
+}
+
+// sectionOf is the line of a table in a family's part of the page, -1 where it
+// is not there.
+func sectionOf(lines []string, family, heading string) int {
+	part := slices.Index(lines, "## "+family)
+	if part < 0 {
+		return -1
+	}
+	if at := slices.Index(lines[part:], heading); at >= 0 {
+		return part + at
+	}
+	return -1
+}
+
+// cellsOf are the cells of a system in the table at a line.
+func cellsOf(lines []string, table int, s system) (cells [5]string) {
+	for i := table; i >= 0 && i < len(lines) && strings.HasPrefix(lines[i], "|"); i++ {
+		words := strings.Split(lines[i], "|")
+		if len(words) == 8 && strings.TrimSpace(words[1]) == s.String() {
+			for k := range cells {
+				cells[k] = strings.TrimSpace(words[k+2])
+			}
+		}
+	}
+	return cells
+}
+
+// matrixCell is a cell of the page: a family on a machine.
+func matrixCell(t *testing.T, f *Family, coll string, m script.Machine) string {
+	t.Helper()
+	q := requests(coll, m)[0] // one that is there for all: out of place
+	grid, err := f.GridFor(m, q, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(grid) == 0 {
+		return ""
+	}
+	if last := len(grid) - 1; last > 0 && everything() && m.Ranks() <= 40 {
+		matrixEntry(t, f, m, q, grid[last])
+	}
+	got := matrixEntry(t, f, m, q, grid[0])
+	return fmt.Sprintf("%d · %s · %d", got.steps, got.wire.RatString(), got.threadblocks)
+}
 
 func matrixEntry(t *testing.T, f *Family, m script.Machine, q script.Request, p script.Params) measured {
 	t.Helper()
@@ -127,44 +221,35 @@ func matrixEntry(t *testing.T, f *Family, m script.Machine, q script.Request, p 
 	return got
 }
 
-// TestTextbook holds the costs to the formulas of Thakur, Rabenseifner and Gropp
-// (2005), and PCCL's section 2.2, where p is a power of two: steps, and what one
-// rank sends of the size.
-func TestTextbook(t *testing.T) {
-	const p, lg = 16, 4
-	for _, c := range []struct {
-		family, coll string
-		given        map[string]any
-		steps        int
-		over, under  int64
-	}{
-		{"ring", "allgather", nil, p - 1, p - 1, p},
-		{"ring", "reducescatter", nil, p - 1, p - 1, p},
-		{"ring", "allreduce", nil, 2 * (p - 1), 2 * (p - 1), p},
-		{"recursive-halving-doubling", "allgather", nil, lg, p - 1, p},
-		{"recursive-halving-doubling", "reducescatter", map[string]any{"first": "far"}, lg, p - 1, p},
-		{"recursive-halving-doubling", "allreduce", nil, 2 * lg, 2 * (p - 1), p},
-		{"recursive-doubling", "allreduce", nil, lg, lg, 1},
-		{"bruck", "allgather", nil, lg, p - 1, p},
-		{"bruck", "alltoall", nil, lg, lg, 2},
-		{"k-nomial", "broadcast", nil, lg, p - 1, p},
-		{"k-nomial", "gather", nil, lg, lg, 2 * p},
-		{"scatter-allgather", "broadcast", nil, lg + p - 1, 2*(p-1) + lg, 2 * p},
-		{"scatter-allgather", "reduce", map[string]any{"gather": "recursive"}, 2 * lg, 2*(p-1) + lg, 2 * p},
-		{"direct", "alltoall", nil, 1, p - 1, p},
-	} {
-		f, err := Find(Builtin(), c.family, c.coll)
-		if err != nil {
-			t.Fatal(err)
+// TestMatrixHasTheCatalogue: every entry of the catalogue has a row that is it,
+// or that templates cannot tell from it.
+func TestMatrixHasTheCatalogue(t *testing.T) {
+	links := func(s system) string {
+		var b strings.Builder
+		for nodes := 1; nodes <= 2; nodes++ {
+			m := machineOf(s.of(t, nodes))
+			fmt.Fprint(&b, m.GPUsPerNode)
+			for x := range m.Ranks() {
+				for y := range m.Ranks() {
+					fmt.Fprint(&b, m.Linked(x, y))
+				}
+			}
 		}
-		cost, ok, err := f.Cost(script.Even(1, p), script.Request{Collective: c.coll}, c.given)
-		if err != nil || !ok {
-			t.Fatal(c.family, err)
+		return b.String()
+	}
+	shown := map[string]string{} // by what a template sees
+	for _, s := range systems {
+		if s.nodes > 1 {
+			shown[links(s)] = s.String()
 		}
-		each := cost.Wire.Quo(cost.Wire, ratio(p, 1))
-		want := ratio(c.over, c.under)
-		if cost.Steps != c.steps || each.Cmp(want) != 0 {
-			t.Errorf("%s %s: %d steps, %v of the size a rank; the book says %d and %v", c.family, c.coll, cost.Steps, each, c.steps, want)
+	}
+	for _, name := range topologies.Names() {
+		row := shown[links(system{name, nil, 5})]
+		switch {
+		case row == "":
+			t.Errorf("%s has no row: name it, or one like it, in systems", name)
+		case row != name && !strings.Contains(matrixHead, name):
+			t.Errorf("%s is like %s: say so in the head of the page", name, row)
 		}
 	}
 }
