@@ -49,6 +49,11 @@ func (b *blueprint) readNodes(t *table) {
 		}
 		return
 	}
+	if len(labels) == 0 {
+		t.has("node") // of which kinds it has tables is not known
+		b.kinds = make([]nodePlan, 1)
+		return
+	}
 	b.nodes, b.order = len(labels), nil
 	node := t.table("node")
 	for _, label := range labels {
@@ -83,13 +88,13 @@ func (t *table) labels(key string) (labels []string, mixed bool) {
 		label, ok := x.(string)
 		if !ok || label == "" || len(label) > 80 || strings.ContainsFunc(label, func(r rune) bool { return !bare(r) }) {
 			t.fail(key, "%v: want a number, or kinds of node such as [\"big\", \"small\"], each described by [node.big]", shown(x))
-			return []string{}, true
+			return nil, true
 		}
 		labels = append(labels, label)
 	}
 	if len(labels) == 0 || len(labels) > maxRanks {
 		t.fail(key, "%d kinds: want 1 to %d", len(labels), maxRanks)
-		return []string{"node"}, true
+		return nil, true
 	}
 	return labels, true
 }
@@ -107,17 +112,25 @@ func checkName(name string) error {
 // architectures are the GPU generations that vendor libraries tell apart.
 var architectures = []string{"ampere", "pascal", "volta", "turing", "ada", "hopper", "blackwell", "cdna1", "cdna2", "cdna3", "cdna4"}
 
+// anyGPUs stands for how many GPUs a node has where the file does not say: all
+// numbers will do then, for errors are about what is wrong and not what follows.
+const anyGPUs = -1
+
 // gpus reads a list of local GPU numbers, or "all".
 func (t *table) gpus(key string, n int) []int {
 	if !t.need(key, `GPU numbers such as [0, 1, 2], or "all"`) {
 		return nil
 	}
 	if t.keys[key] == "all" {
-		all := make([]int, n)
+		all := make([]int, max(n, 1))
 		for i := range all {
 			all[i] = i
 		}
 		return all
+	}
+	if _, ok := t.keys[key].([]any); !ok {
+		t.fail(key, `%s: want GPU numbers such as [0, 1, 2], or "all"`, sortOf(t.keys[key]))
+		return nil
 	}
 	return t.numbers(key, t.keys[key], n)
 }
@@ -136,7 +149,7 @@ func (t *table) numbers(key string, v any, n int) []int {
 		switch {
 		case !ok:
 			t.fail(key, "%v is no GPU number", shown(x))
-		case g < 0 || g >= int64(n):
+		case g < 0 || g >= int64(n) && n != anyGPUs:
 			t.fail(key, "gpu %d is not there: the node has GPUs 0 to %d", g, n-1)
 		case seen[int(g)]:
 			t.fail(key, "gpu %d is named twice", g)

@@ -17,7 +17,9 @@ func (n *nodePlan) at(key string) string {
 }
 
 func (n *nodePlan) read(t *table) {
-	n.gpus = t.whole("gpus", 1, maxRanks)
+	if n.gpus = t.whole("gpus", 1, maxRanks); !t.right("gpus") {
+		n.gpus = anyGPUs
+	}
 	n.sms = t.whole("sms", 1, maxSMs)
 	if t.has("memory") {
 		n.memory = t.bandwidth("memory")
@@ -49,9 +51,7 @@ func (n *nodePlan) readSwitch(t *table) {
 	}
 	if t.has("gpus") || t.has("bandwidth") || t.has("kind") || t.has("count") {
 		s.gpus, s.wire = t.gpus("gpus", n.gpus), t.wire()
-	}
-	t.has("latency") // known, and an error alone
-	if _, ok := t.keys["latency"]; ok && s.gpus == nil {
+	} else if t.has("latency") {
 		t.fail("latency", "of which links? want gpus, kind and bandwidth too, or none of them")
 	}
 	t.source()

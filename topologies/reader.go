@@ -37,6 +37,7 @@ type table struct {
 	path  string // dotted, with indices: node.link[2]
 	keys  map[string]any
 	asked []string
+	below []string // of asked, those that are tables themselves
 }
 
 // parse reads TOML text into its top-level table.
@@ -52,11 +53,7 @@ func parse(file string, text []byte) (*table, error) {
 	r.lines = lines
 	keys := map[string]any{}
 	if _, err := toml.Decode(string(text), &keys); err != nil {
-		e := &Error{File: file, Msg: err.Error()}
-		if p, ok := err.(toml.ParseError); ok {
-			e.Line, e.Msg = p.Position.Line, p.Message
-		}
-		return nil, ErrorList{e}
+		return nil, ErrorList{syntaxError(file, string(text), lines, err)}
 	}
 	return &table{r: r, keys: keys}, nil
 }
@@ -117,18 +114,43 @@ func (t *table) done() {
 	known := slices.Clone(t.asked)
 	sort.Strings(known)
 	for _, k := range unknown {
-		t.fail(quoteKey(k), "unknown key%s: want one of %s", didYouMean(k, known), strings.Join(known, ", "))
+		t.fail(quoteKey(k), "unknown key%s: want one of %s", didYouMean(k, t.likely(k, known)), strings.Join(known, ", "))
 	}
+}
+
+// likely is the known keys, those first that an unknown one can stand for: that
+// are not there themselves, and of its sort, a table or a value.
+func (t *table) likely(unknown string, known []string) []string {
+	isTable := func(v any) bool {
+		switch v.(type) {
+		case map[string]any, []map[string]any:
+			return true
+		}
+		return false
+	}
+	unfit := func(k string) (n int) {
+		if _, there := t.keys[k]; there {
+			n += 2
+		}
+		if slices.Contains(t.below, k) != isTable(t.keys[unknown]) {
+			n++
+		}
+		return n
+	}
+	known = slices.Clone(known)
+	slices.SortStableFunc(known, func(a, b string) int { return unfit(a) - unfit(b) })
+	return known
 }
 
 // table is a table below t; nil, with an error, where it is missing or none.
 func (t *table) table(key string) *table {
+	t.below = append(t.below, key)
 	if !t.need(key, "the table ["+t.at(key)+"]") {
 		return nil
 	}
 	m, ok := t.keys[key].(map[string]any)
 	if !ok {
-		t.fail(key, "want the table [%s]", t.at(key))
+		t.fail(key, "%s: want the table [%s]", sortOf(t.keys[key]), t.at(key))
 		return nil
 	}
 	return &table{r: t.r, path: t.at(key), keys: m}
@@ -136,6 +158,7 @@ func (t *table) table(key string) *table {
 
 // tables is an array of tables below t, [[key]]; none where it is missing.
 func (t *table) tables(key string) []*table {
+	t.below = append(t.below, key)
 	if !t.has(key) {
 		return nil
 	}
@@ -146,7 +169,7 @@ func (t *table) tables(key string) []*table {
 			all = append(all, &table{r: t.r, path: fmt.Sprintf("%s[%d]", t.at(key), i), keys: m})
 		}
 	default:
-		t.fail(key, "want tables [[%s]]", t.at(key))
+		t.fail(key, "%s: want tables [[%s]], of which there may be several", sortOf(t.keys[key]), t.at(key))
 	}
 	return all
 }
@@ -195,11 +218,28 @@ func (t *table) whole(key string, lo, hi int) int {
 		return lo
 	}
 	n, ok := t.keys[key].(int64)
-	if !ok || n < int64(lo) || n > int64(hi) {
-		t.fail(key, "%v is out of range: want a whole number from %d to %d", shown(t.keys[key]), lo, hi)
+	want := fmt.Sprintf("want a whole number from %d to %d", lo, hi)
+	switch s, quoted := t.keys[key].(string); {
+	case quoted && s != "" && strings.Trim(s, "0123456789") == "":
+		t.fail(key, "%s is a string: %s, without quotes", shown(s), want)
+		return lo
+	case !ok:
+		if key == "nodes" {
+			want += `, or kinds of node such as ["big", "small"]`
+		}
+		t.fail(key, "%s: %s", sortOf(t.keys[key]), want)
+		return lo
+	case n < int64(lo) || n > int64(hi):
+		t.fail(key, "%d is out of range: %s", n, want)
 		return lo
 	}
 	return int(n)
+}
+
+// right tells whether nothing is wrong with a key that was asked for.
+func (t *table) right(key string) bool {
+	path := t.at(key)
+	return !slices.ContainsFunc(t.r.errs, func(e *Error) bool { return e.Key == path })
 }
 
 // quantity is a required string with a unit.
@@ -308,6 +348,25 @@ func (t *table) flag(key string) bool {
 		t.fail(key, "%v: want true or false", shown(t.keys[key]))
 	}
 	return b
+}
+
+// sortOf is a value with what sort it is of, for where another is wanted.
+func sortOf(v any) string {
+	switch v.(type) {
+	case string:
+		return shown(v) + " is a string"
+	case bool:
+		return shown(v) + " is true or false"
+	case int64, float64:
+		return shown(v) + " is a number"
+	case []any:
+		return shown(v) + " is a list"
+	case map[string]any:
+		return "it is one table"
+	case []map[string]any:
+		return "it is several tables"
+	}
+	return shown(v) + " is a time"
 }
 
 // shown is a value as the file has it, cut to a line's worth.

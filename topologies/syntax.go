@@ -1,0 +1,109 @@
+package topologies
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// A parser says what it met where; people want to know which line is wrong, and
+// how it should read:
+//
+//	8: [node            "[node" is not closed: want [node]
+//	9: gpus = 8         ← where a parser stops
+//
+// mistake is what a line of no TOML is known by, and what is said of it.
+type mistake struct {
+	name string
+	form *regexp.Regexp
+	say  func(found []string) string
+}
+
+// mistakes are looked for in this order.
+var mistakes = []mistake{
+	{"open tables", regexp.MustCompile(`^\[\[([^\[\]]*)\]?$`), func(f []string) string {
+		return fmt.Sprintf("%s is not closed: want [[%s]]", shown(f[0]), strings.TrimSpace(f[1]))
+	}},
+	{"open table", regexp.MustCompile(`^\[([^\[\]]*)$`), func(f []string) string {
+		return fmt.Sprintf("%s is not closed: want [%s]", shown(f[0]), strings.TrimSpace(f[1]))
+	}},
+	{"no value", regexp.MustCompile(`^([\w.-]+)\s*=$`), func(f []string) string {
+		return fmt.Sprintf("%s has no value: want one behind the =", f[1])
+	}},
+	{"open string", regexp.MustCompile(`^([\w.-]+)\s*=\s*"([^"]*)$`), func(f []string) string {
+		return fmt.Sprintf("a string that is not closed: want %s = %q", f[1], strings.TrimSpace(f[2]))
+	}},
+	{"no quotes", regexp.MustCompile(`^([\w.-]+)\s*=\s*([\w.+-][^"'\[\]{}=]*)$`), func(f []string) string {
+		return fmt.Sprintf("a value without quotes: want %s = %q", f[1], strings.TrimSpace(f[2]))
+	}},
+	{"no =", regexp.MustCompile(`^([\w.-]+)(?:\s*:\s*|\s+)([^=:]+)$`), func(f []string) string {
+		value := strings.TrimSpace(f[2])
+		if refused("x = " + value) {
+			value = fmt.Sprintf("%q", value)
+		}
+		return fmt.Sprintf("no = between a key and its value: want %s = %s", f[1], value)
+	}},
+	{"no key", regexp.MustCompile(`^=`), func([]string) string { return "a value without a key: want one before the =" }},
+	{"a word", regexp.MustCompile(`^[\w.-]+$`), func(f []string) string {
+		return fmt.Sprintf("%s alone: want a key and a value, %s = …", shown(f[0]), f[0])
+	}},
+}
+
+// syntaxError is why a text is no TOML, at the line that has to be changed.
+func syntaxError(file, text string, lines map[string]int, err error) *Error {
+	e := &Error{File: file, Msg: err.Error()}
+	p, ok := err.(toml.ParseError)
+	if !ok {
+		return e
+	}
+	e.Line, e.Msg = p.Position.Line, p.Message
+	if key, ok := strings.CutSuffix(strings.TrimPrefix(p.Message, "Key '"), "' has already been defined."); ok {
+		e.Msg = fmt.Sprintf("%s is there already", key)
+		if first := lines[key]; first > 0 && first != e.Line {
+			e.Msg += fmt.Sprintf(", in line %d: want it once", first)
+		}
+		return e
+	}
+	all := strings.Split(text, "\n")
+	if at := openBracket(all, e.Line); at > 0 {
+		e.Line, e.Msg = at, "a list that is not closed: want ] at its end"
+	}
+	// What a parser finds missing at an end of line it may tell at the next.
+	for at := e.Line; at >= max(e.Line-1, 1) && at <= len(all); at-- {
+		line, _, _ := strings.Cut(all[at-1], "#")
+		for _, m := range mistakes {
+			if found := m.form.FindStringSubmatch(strings.TrimSpace(line)); found != nil && refused(found[0]) {
+				e.Line, e.Msg = at, m.say(found)
+				return e
+			}
+		}
+	}
+	return e
+}
+
+// refused tells whether a line is no TOML by itself.
+func refused(line string) bool {
+	_, err := toml.Decode(line, &map[string]any{})
+	return err != nil
+}
+
+// openBracket is the line at which the list begins that a line, which looks like
+// one with a key or a header, lies in; 0 where it lies in none.
+func openBracket(all []string, line int) int {
+	var s scanner
+	began := 0
+	for i, text := range all[:min(line, len(all))] {
+		if s.depth > 0 && s.quote == "" && keyed.MatchString(text) {
+			return began
+		}
+		if s.depth == 0 {
+			began = i + 1
+		}
+		s.line(text)
+	}
+	return 0
+}
+
+var keyed = regexp.MustCompile(`^\s*([\w.-]+\s*=|\[\[?\w[\w.-]*\]\]?\s*(#.*)?$)`)
