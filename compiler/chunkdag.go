@@ -34,6 +34,8 @@ func chunkDAG(u *unit) error {
 	if touched > maxTouched {
 		return fmt.Errorf("%d chunks moved over all operations: want at most %d", touched, maxTouched)
 	}
+	nodes := int(min(touched, 2*int64(len(u.ops)))) // as many as are in use at once
+	t.reader, t.next = make([]int32, 0, nodes), make([]int32, 0, nodes)
 	u.srcDeps, u.dstDeps = newCSR(len(u.ops)), newCSR(len(u.ops))
 	seen := make([]int32, len(u.ops)) // seen[o] = 1 + the last row o was put in, twice over
 	for i := range u.ops {

@@ -5,12 +5,18 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// builder writes lang.Programs without going through the language.
+// builder writes lang.Programs without going through the language; or has the
+// language trace the operations as they come, and keeps none, where there is a
+// trace.
 type builder struct {
 	p       lang.Program
 	scope   int32
 	channel int
+	trace   *lang.Trace
 }
+
+// traceNext is told the trace of the next builder, where it is set.
+var traceNext func(*lang.Trace)
 
 // spot is a place of a rank.
 type spot struct {
@@ -28,10 +34,15 @@ func begin(s collective.Spec) *builder {
 	if err != nil {
 		panic(err)
 	}
-	return &builder{
+	b := &builder{
 		p:       lang.Program{Name: s.Name, Collective: c, Scopes: []lang.Scope{{Factor: 1}}, Scratch: make([]int, s.Ranks)},
 		channel: none,
 	}
+	if traceNext != nil {
+		b.trace = lang.NewTrace(s.Name, c)
+		traceNext(b.trace)
+	}
+	return b
 }
 
 func (b *builder) span(s spot, count, stride int) lang.Span {
@@ -43,10 +54,34 @@ func (b *builder) span(s spot, count, stride int) lang.Span {
 }
 
 func (b *builder) op(k lang.Kind, from, to spot, count int) {
+	if b.trace != nil {
+		if err := retrace(b.trace, k, from, to, count, b.channel); err != nil {
+			panic(err)
+		}
+		return
+	}
 	b.p.Ops = append(b.p.Ops, lang.Op{
 		Kind: k, Src: b.span(from, count, 1), Dst: b.span(to, count, 1),
 		Channel: b.channel, Scope: b.scope, Pos: lang.Pos{File: "test", Line: len(b.p.Ops) + 1, Col: 1},
 	})
+}
+
+// retrace has the language trace an operation.
+func retrace(t *lang.Trace, k lang.Kind, from, to spot, count, channel int) error {
+	t.At(lang.Pos{File: "test", Line: t.Len() + 1, Col: 1})
+	src, err := t.Chunk(from.rank, from.buf, from.index, count, 1)
+	if err != nil {
+		return err
+	}
+	if k == lang.Copy {
+		_, err = src.Copy(to.rank, to.buf, to.index, channel)
+		return err
+	}
+	dst, err := t.Chunk(to.rank, to.buf, to.index, count, 1)
+	if err == nil {
+		_, err = dst.Reduce(src, channel)
+	}
+	return err
 }
 
 func (b *builder) copy(from, to spot, count int)   { b.op(lang.Copy, from, to, count) }

@@ -98,9 +98,13 @@ type knowledge struct {
 	width  []int32  // by rank: its threadblocks
 	now    []uint16 // by threadblock: its clock, at off[tb]
 	off    []int
-	kept   []uint16 // by instruction: its clock when it was done, at keptAt
-	keptAt []int
-	getter []int32 // by instruction: the last of its threadblock, up to it, that receives
+	// What a threadblock knows of others changes only where it waits, and is kept
+	// as often: what is kept of an instruction lacks its own threadblock's part.
+	kept   [][]uint16
+	keptAt []int32  // by instruction: index into kept
+	last   []int32  // by threadblock: what was kept last, none where its clock has changed since
+	room   []uint16 // for more to be kept
+	getter []int32  // by instruction: the last of its threadblock, up to it, that receives
 
 	told []uint16 // by threadblock: the steps that any message of its rank tells are done
 
@@ -129,14 +133,16 @@ func newKnowledge(u *unit) *knowledge {
 	if k.off[len(u.tbs)]+total > maxClocks || longest > math.MaxUint16 {
 		return nil
 	}
-	k.now, k.kept = make([]uint16, k.off[len(u.tbs)]), make([]uint16, total)
-	k.at, k.keptAt, k.getter = make([]int32, len(u.ins)), make([]int, len(u.ins)), make([]int32, len(u.ins))
+	k.now = make([]uint16, k.off[len(u.tbs)])
+	k.at, k.keptAt, k.getter = make([]int32, len(u.ins)), make([]int32, len(u.ins)), make([]int32, len(u.ins))
+	k.last = make([]int32, len(u.tbs))
+	for tb := range k.last {
+		k.last[tb] = none
+	}
 	k.told = make([]uint16, len(u.tbs))
 	k.reached, k.queued, k.budget = make([]int32, len(u.tbs)), make([]bool, len(u.tbs)), maxFollowed
-	n := 0
 	for at, i := range u.seq {
-		k.at[i], k.keptAt[i] = int32(at), n
-		n += int(k.width[u.ins[i].rank])
+		k.at[i] = int32(at)
 	}
 	for tb := range u.tbs {
 		last := int32(none)
@@ -176,11 +182,9 @@ func (k *knowledge) reduce(waits [][]int32) {
 // clock is what is known to be done when threadblock tb goes on.
 func (k *knowledge) clock(tb int32) []uint16 { return k.now[k.off[tb]:k.off[tb+1]] }
 
-// after is what was known to be done when step p was.
-func (k *knowledge) after(p int32) []uint16 {
-	n := k.keptAt[p]
-	return k.kept[n : n+int(k.width[k.u.ins[p].rank])]
-}
+// after is what was known to be done when step p was, of the other threadblocks
+// of its rank.
+func (k *knowledge) after(p int32) []uint16 { return k.kept[k.keptAt[p]] }
 
 // slot is the place of p's threadblock in the clocks of its rank.
 func (k *knowledge) slot(p int32) int32 { return k.u.tbOf[p] - k.u.gpuTBs[k.u.ins[p].rank] }
@@ -263,23 +267,42 @@ func (k *knowledge) forget() {
 	k.touched, k.queue = k.touched[:0], k.queue[:0]
 }
 
-// learn adds to i's threadblock's clock that p is done.
+// learn adds to i's threadblock's clock that p is done, and all that p's knew.
 func (k *knowledge) learn(i, p int32) {
 	c := k.clock(k.u.tbOf[i])
 	for s, n := range k.after(p) {
 		c[s] = max(c[s], n)
 	}
+	s := k.slot(p)
+	c[s] = max(c[s], uint16(k.u.posOf[p]+1))
+	k.last[k.u.tbOf[i]] = none
 }
 
 // end notes that i is done.
 func (k *knowledge) end(i int32) {
-	c := k.clock(k.u.tbOf[i])
-	c[k.slot(i)] = uint16(k.u.posOf[i] + 1)
-	copy(k.after(i), c)
+	tb := k.u.tbOf[i]
+	c, own := k.clock(tb), k.slot(i)
+	c[own] = uint16(k.u.posOf[i] + 1)
+	if k.last[tb] == none {
+		k.last[tb] = int32(len(k.kept))
+		k.kept = append(k.kept, k.keep(c))
+	}
+	k.keptAt[i] = k.last[tb]
 	if k.u.ins[i].put != none {
 		told := k.told[k.u.gpuTBs[k.u.ins[i].rank]:]
 		for slot, n := range c {
 			told[slot] = max(told[slot], n)
 		}
 	}
+}
+
+// keep is a copy of a clock.
+func (k *knowledge) keep(c []uint16) []uint16 {
+	if len(k.room) < len(c) {
+		k.room = make([]uint16, max(len(c), 1<<14))
+	}
+	kept := k.room[:len(c):len(c)]
+	k.room = k.room[len(c):]
+	copy(kept, c)
+	return kept
 }

@@ -33,6 +33,7 @@ func threadblocks(u *unit) error {
 	}
 
 	u.tbOf, u.posOf = make([]int32, len(u.ins)), make([]int32, len(u.ins))
+	u.makeRoom(putTB, getTB)
 	latest := make([]int32, len(u.tbs)) // by threadblock: 1 + its latest instruction's place in the order
 	reducer := map[place]int32{}        // who reduced into a place last
 	for at, i := range u.seq {
@@ -61,6 +62,32 @@ func threadblocks(u *unit) error {
 	return nil
 }
 
+// makeRoom gives the threadblocks room for the instructions of their connections,
+// one slice for all; local ones may find more.
+func (u *unit) makeRoom(putTB, getTB []int32) {
+	n := make([]int32, len(u.tbs))
+	of := func(in *instr) *int32 {
+		switch {
+		case in.put != none:
+			return &n[putTB[u.msgs[in.put].conn]]
+		case in.get != none:
+			return &n[getTB[u.msgs[in.get].conn]]
+		}
+		return nil
+	}
+	total := int32(0)
+	for _, i := range u.seq {
+		if count := of(&u.ins[i]); count != nil {
+			*count++
+			total++
+		}
+	}
+	room := make([]int32, total)
+	for tb := range u.tbs {
+		u.tbs[tb].steps, room = room[:0:n[tb]], room[n[tb]:]
+	}
+}
+
 // place is a run of chunks of a rank's buffer.
 type place struct {
 	rank, off, count int32
@@ -75,6 +102,7 @@ func (u *unit) pairs() (putTB, getTB []int32) {
 	for q := range u.conns {
 		putTB[q], getTB[q] = none, none
 	}
+	u.tbs = make([]threadblock, 0, 2*len(u.conns)+u.col.Ranks)
 	create := func(rank, put, get, key int32) {
 		tb := threadblock{rank: rank, put: put, get: get, key: key}
 		if put != none {

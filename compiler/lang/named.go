@@ -51,7 +51,7 @@ func (t *Trace) tell(s Span) string {
 
 // layScratch puts each rank's scratch buffers one after the other, moves the
 // operations there, and gives the chunks of each rank's scratch.
-func (t *Trace) layScratch() []int {
+func (t *Trace) layScratch(ops []Op) []int {
 	begin := make([][]int, len(t.ranks)) // of a rank's buffers from Scratch on, and the end
 	sizes := make([]int, len(t.ranks))
 	for r := range t.ranks {
@@ -63,8 +63,8 @@ func (t *Trace) layScratch() []int {
 	if len(t.named) == 0 {
 		return sizes
 	}
-	for i := range t.ops {
-		for _, s := range [...]*Span{&t.ops[i].Src, &t.ops[i].Dst} {
+	for i := range ops {
+		for _, s := range [...]*Span{&ops[i].Src, &ops[i].Dst} {
 			if s.Buf > collective.Scratch {
 				s.Index += begin[s.Rank][s.Buf-collective.Scratch]
 				s.Buf = collective.Scratch

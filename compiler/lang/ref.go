@@ -40,7 +40,7 @@ func (t *Trace) Chunk(rank int, buf collective.Buffer, index, count, stride int)
 	return t.ref(s), nil
 }
 
-func (t *Trace) ref(s Span) *Ref { return &Ref{t: t, span: s, seen: int32(len(t.ops))} }
+func (t *Trace) ref(s Span) *Ref { return &Ref{t: t, span: s, seen: int32(t.ops.n)} }
 
 // Copy writes the chunks to rank's buffer from index on, over channel ch (-1:
 // the compiler's choice), and refers to them there. A copy of chunks onto
@@ -68,7 +68,7 @@ func (r *Ref) CopyStrided(rank int, buf collective.Buffer, index, stride, ch int
 	if err := t.move(Copy, r.span, dst, ch); err != nil {
 		return nil, err
 	}
-	from, to, now := t.buffer(r.span), t.buffer(dst), int32(len(t.ops))
+	from, to, now := t.buffer(r.span), t.buffer(dst), int32(t.ops.n)
 	for i := range dst.Count {
 		to[dst.Index+i*dst.Stride] = place{now, from[r.span.Index+i*r.span.Stride].value}
 	}
@@ -98,7 +98,7 @@ func (r *Ref) Reduce(other *Ref, ch int) (*Ref, error) {
 	if err := t.move(Reduce, other.span, r.span, ch); err != nil {
 		return nil, err
 	}
-	from, to, now := t.buffer(other.span), t.buffer(r.span), int32(len(t.ops))
+	from, to, now := t.buffer(other.span), t.buffer(r.span), int32(t.ops.n)
 	for i := range r.span.Count {
 		p := &to[r.span.Index+i*r.span.Stride]
 		v, ok := t.values.sum(p.value, from[other.span.Index+i*other.span.Stride].value)
@@ -130,7 +130,7 @@ func (r *Ref) check() error {
 	for i := range r.span.Count {
 		if p := b[r.span.Index+i*r.span.Stride]; p.version > r.seen {
 			at := Span{Rank: r.span.Rank, Buf: r.span.Buf, Index: r.span.Index + i*r.span.Stride, Count: 1, Stride: 1}
-			return r.t.errorf("stale reference: %s has been overwritten at %v; refer to what is there now", r.t.tell(at), r.t.ops[p.version-1].Pos)
+			return r.t.errorf("stale reference: %s has been overwritten at %v; refer to what is there now", r.t.tell(at), r.t.ops.at(p.version-1).Pos)
 		}
 	}
 	return nil

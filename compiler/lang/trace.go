@@ -28,7 +28,7 @@ type Trace struct {
 	links  []uint8 // a*ranks+b: 0 not asked yet, 1 no, 2 yes
 
 	pos    Pos
-	ops    []Op
+	ops    opList
 	scopes []Scope
 	scope  int32   // the innermost open scope
 	open   []int32 // what Leave returns to; a factor of 1 opens no scope of its own
@@ -59,7 +59,7 @@ func (t *Trace) SetLinked(f func(a, b int) bool) {
 func (t *Trace) At(p Pos) { t.pos = p }
 
 // Len is how many operations have been traced.
-func (t *Trace) Len() int { return len(t.ops) }
+func (t *Trace) Len() int { return t.ops.n }
 
 // Collective is what the program computes.
 func (t *Trace) Collective() collective.Collective { return t.coll }
@@ -126,12 +126,12 @@ func (t *Trace) checkLink(a, b int) error {
 // record appends an operation. The versions of places count operations from 1.
 func (t *Trace) record(op Op) error {
 	switch {
-	case len(t.ops) >= MaxOps:
+	case t.ops.n >= MaxOps:
 		return t.errorf("the program has more than %d operations", MaxOps)
 	case op.Channel < -1 || op.Channel >= MaxChannel:
 		return t.errorf("channel %d: want 0 to %d, or none", op.Channel, MaxChannel-1)
 	}
 	op.Scope, op.Pos = t.scope, t.pos
-	t.ops = append(t.ops, op)
+	t.ops.add(op)
 	return nil
 }
