@@ -151,6 +151,10 @@ func (b *binding) note(u *unit, chain []int32, c int32) {
 
 // commit binds the chain on channel c, giving up the fusions that cannot be.
 func (b *binding) commit(u *unit, chain []int32, c int32) {
+	if len(chain) == 1 {
+		b.note(u, chain, c)
+		return
+	}
 	in := b.conn(&u.msgs[chain[0]], c)
 	for _, m := range chain[1:] {
 		out := b.conn(&u.msgs[m], c)
@@ -176,7 +180,9 @@ func (u *unit) number() error {
 		if links[o] == nil {
 			links[o] = map[link]bool{}
 		}
-		links[o][link{m.from, m.to}] = true
+		if u.keys > 1 { // or there is nothing to choose
+			links[o][link{m.from, m.to}] = true
+		}
 	}
 	inUse := make([]own, 0, len(links))
 	for o := range links {

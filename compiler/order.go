@@ -35,7 +35,7 @@ func order(u *unit) error {
 		s.offer(int32(i))
 	}
 	for s.left > 0 {
-		if i, ok := s.ready.pop(s.prio); ok {
+		if i, ok := s.ready.pop(); ok {
 			if !s.done[i] {
 				s.queued[i] = false
 				s.consider(i)
@@ -58,7 +58,7 @@ type schedule struct {
 	open   []int32 // by instruction: waits not yet in the order
 	done   []bool
 	queued []bool // in ready, or held back by its connection
-	ready  heap
+	ready  *readySet
 	lines  []line
 	next   []int32 // by message: the one behind it on its connection
 	parked heap    // sends of more chunks than there are slots, to be tried again
@@ -91,6 +91,7 @@ func newSchedule(u *unit) *schedule {
 			s.left++
 		}
 	}
+	s.ready = newReadySet(s.prio)
 	u.seq = make([]int32, 0, s.left)
 	return s
 }
@@ -112,7 +113,7 @@ func (s *schedule) offer(i int32) {
 		return
 	}
 	s.queued[i] = true
-	s.ready.push(i, s.prio)
+	s.ready.push(i)
 }
 
 // consider orders a ready instruction, or holds it back for want of slots.
@@ -196,7 +197,7 @@ func (s *schedule) readmit(l *line) {
 			if s.done[i] || !s.queued[i] || s.u.ins[i].put == none {
 				continue // ordered, or taken apart, meanwhile
 			}
-			s.ready.push(i, s.prio)
+			s.ready.push(i)
 			break
 		}
 	}
@@ -267,7 +268,7 @@ func (s *schedule) unblock() bool {
 	if s.moved && len(s.parked) > 0 {
 		s.moved = false
 		for _, i := range s.parked {
-			s.ready.push(i, s.prio)
+			s.ready.push(i)
 		}
 		s.parked = s.parked[:0]
 		return true
@@ -298,7 +299,7 @@ func (s *schedule) unblock() bool {
 	if !ok {
 		return false
 	}
-	s.ready.push(i, s.prio)
+	s.ready.push(i)
 	if b := s.broken(i); b != none {
 		if s.u.ins[b].get == none {
 			return false

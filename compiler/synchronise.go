@@ -93,11 +93,11 @@ func (u *unit) lastWaits(waits [][]int32) {
 
 // knowledge is the clocks of the steps handled so far.
 type knowledge struct {
-	u      *unit
-	at     []int32  // by instruction: its place in the order
-	width  []int32  // by rank: its threadblocks
-	now    []uint16 // by threadblock: its clock, at off[tb]
-	off    []int
+	u     *unit
+	at    []int32  // by instruction: its place in the order
+	width []int32  // by rank: its threadblocks
+	now   []uint16 // by threadblock: its clock, at off[tb]
+	off   []int
 	// What a threadblock knows of others changes only where it waits, and is kept
 	// as often: what is kept of an instruction lacks its own threadblock's part.
 	kept   [][]uint16
@@ -106,7 +106,8 @@ type knowledge struct {
 	room   []uint16 // for more to be kept
 	getter []int32  // by instruction: the last of its threadblock, up to it, that receives
 
-	told []uint16 // by threadblock: the steps that any message of its rank tells are done
+	told   []uint16 // by threadblock: the steps that any message of its rank tells are done
+	toldBy []int32  // by threadblock: what was kept of it when its messages told that last
 
 	// What implied has found to be done; cleared after each question.
 	reached []int32 // by threadblock: steps
@@ -135,9 +136,9 @@ func newKnowledge(u *unit) *knowledge {
 	}
 	k.now = make([]uint16, k.off[len(u.tbs)])
 	k.at, k.keptAt, k.getter = make([]int32, len(u.ins)), make([]int32, len(u.ins)), make([]int32, len(u.ins))
-	k.last = make([]int32, len(u.tbs))
+	k.last, k.toldBy = make([]int32, len(u.tbs)), make([]int32, len(u.tbs))
 	for tb := range k.last {
-		k.last[tb] = none
+		k.last[tb], k.toldBy[tb] = none, none
 	}
 	k.told = make([]uint16, len(u.tbs))
 	k.reached, k.queued, k.budget = make([]int32, len(u.tbs)), make([]bool, len(u.tbs)), maxFollowed
@@ -289,6 +290,11 @@ func (k *knowledge) end(i int32) {
 	}
 	k.keptAt[i] = k.last[tb]
 	if k.u.ins[i].put != none {
+		k.told[tb] = max(k.told[tb], c[own])
+		if k.toldBy[tb] == k.last[tb] {
+			return
+		}
+		k.toldBy[tb] = k.last[tb]
 		told := k.told[k.u.gpuTBs[k.u.ins[i].rank]:]
 		for slot, n := range c {
 			told[slot] = max(told[slot], n)

@@ -42,7 +42,7 @@ func (t *Trace) checkResult() error {
 				first = &Error{Pos: t.pos, Wrong: true, Msg: fmt.Sprintf("wrong result: rank %d out[%d] holds %s, want %s",
 					r, i, t.values.describe(holds.value), t.wanted(want))}
 				if holds.version > 0 {
-					first.Pos = t.ops.at(holds.version-1).Pos
+					first.Pos = t.ops.at(holds.version - 1).Pos
 				}
 			}
 		}
