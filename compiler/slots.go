@@ -24,16 +24,17 @@ package compiler
 // Left out, the program is the one that is fastest where calls are whole; it may
 // then need more slots than Simple has at large sizes.
 func slots(u *unit) error {
-	u.slotsWhole = newExecution(u, false).finish(0)
+	e := newExecution(u)
+	u.slotsWhole = e.finish(0)
 	if u.slotsSplit = u.slotsWhole; !u.manyChunks() {
 		return nil
 	}
-	e := newExecution(u, true)
+	e.restart(true)
 	u.slotsSplit = e.finish(0)
 	if u.slotsSplit <= u.opt.Slots || u.opt.CallPerChunk {
 		return nil
 	}
-	e = newExecution(u, true)
+	e.restart(true)
 	e.finish(u.opt.Slots)
 	apart := 0
 	for _, tb := range e.crossed() {
@@ -70,6 +71,9 @@ func (u *unit) reschedule() {
 // far as it goes, woken when what it waits for has come.
 type execution struct {
 	u            *unit
+	steps        []turn  // threadblock after threadblock
+	first        []int32 // by threadblock: its first step; one more at the end
+	waits        []await // of the steps, one after the other
 	perChunk     bool
 	slots        int64
 	putTB, getTB []int32 // by connection: who sends on it, who receives
@@ -78,11 +82,21 @@ type execution struct {
 	made         []int64 // by threadblock: calls of that step made
 	met          []int32 // by threadblock: waits of that step known to be over
 	stop         []stop  // by threadblock
-	waiter       []int32 // by instruction: the first threadblock that waits for it
+	waiter       []int32 // by step: the first threadblock that waits for it
 	after        []int32 // by threadblock: the next that waits for the same
 	ready        []int32
 	full         []int32 // stopped for a slot since slots last grew
 }
+
+// turn is what there is to know of a step to have its turn.
+type turn struct {
+	get, put int32 // connections, or none
+	count    int32 // chunks
+	waits    int32 // where its waits end
+}
+
+// await is a step to wait for.
+type await struct{ tb, step int32 }
 
 // stop is why a threadblock stands still.
 type stop uint8
@@ -95,29 +109,75 @@ const (
 	ended
 )
 
-func newExecution(u *unit, perChunk bool) *execution {
+// newExecution lays the steps out in the order in which they are looked at, and
+// is ready to begin, each step being one call.
+func newExecution(u *unit) *execution {
 	n := len(u.tbs)
 	e := &execution{
-		u: u, perChunk: perChunk, slots: 1,
+		u: u, steps: make([]turn, 0, len(u.seq)), waits: make([]await, 0, len(u.waits.list)), first: make([]int32, 1, n+1),
 		putTB: make([]int32, len(u.conns)), getTB: make([]int32, len(u.conns)),
 		sent: make([]int64, len(u.conns)), taken: make([]int64, len(u.conns)),
 		at: make([]int32, n), made: make([]int64, n), met: make([]int32, n), stop: make([]stop, n),
-		waiter: make([]int32, len(u.ins)), after: make([]int32, n), ready: make([]int32, n),
+		waiter: make([]int32, len(u.seq)), after: make([]int32, n), ready: make([]int32, 0, n),
 	}
 	for t := range u.tbs {
-		if q := u.tbs[t].put; q != none {
-			e.putTB[q] = int32(t)
+		tb := &u.tbs[t]
+		if tb.put != none {
+			e.putTB[tb.put] = int32(t)
 		}
-		if q := u.tbs[t].get; q != none {
-			e.getTB[q] = int32(t)
+		if tb.get != none {
+			e.getTB[tb.get] = int32(t)
 		}
-		e.ready[n-1-t] = int32(t)
+		for _, i := range tb.steps {
+			in := &u.ins[i]
+			s := turn{get: none, put: none, count: in.count}
+			if in.get != none {
+				s.get = tb.get
+			}
+			if in.put != none {
+				s.put = tb.put
+			}
+			for _, p := range u.waits.row(i) {
+				e.waits = append(e.waits, await{u.tbOf[p], u.posOf[p]})
+			}
+			s.waits = int32(len(e.waits))
+			e.steps = append(e.steps, s)
+		}
+		e.first = append(e.first, int32(len(e.steps)))
 	}
+	e.restart(false)
+	return e
+}
+
+// restart begins anew, with a call for every chunk or one for every step.
+func (e *execution) restart(perChunk bool) {
+	e.perChunk, e.slots = perChunk, 1
+	clear(e.sent)
+	clear(e.taken)
+	clear(e.at)
+	clear(e.made)
+	clear(e.met)
+	clear(e.stop)
 	for i := range e.waiter {
 		e.waiter[i] = none
 	}
-	return e
+	e.full, e.ready = e.full[:0], e.ready[:0]
+	for t := len(e.at) - 1; t >= 0; t-- {
+		e.ready = append(e.ready, int32(t))
+	}
 }
+
+// waitsOf is what step n waits for.
+func (e *execution) waitsOf(n int32) []await {
+	from := int32(0)
+	if n > 0 {
+		from = e.steps[n-1].waits
+	}
+	return e.waits[from:e.steps[n].waits]
+}
+
+// now is the step a threadblock is at.
+func (e *execution) now(t int32) int32 { return e.first[t] + e.at[t] }
 
 // finish runs with as few slots as will do, up to most unless that is 0, and
 // says how many those are; it leaves everybody where they are stopped.
@@ -145,47 +205,44 @@ func (e *execution) finish(most int) (slots int) {
 
 // advance takes a threadblock as far as it goes.
 func (e *execution) advance(t int32) {
-	u, steps := e.u, e.u.tbs[t].steps
 	e.stop[t] = notStopped
-	for int(e.at[t]) < len(steps) {
-		i := steps[e.at[t]]
-		for waits := u.waits.row(i); int(e.met[t]) < len(waits); e.met[t]++ {
-			if p := waits[e.met[t]]; e.at[u.tbOf[p]] <= u.posOf[p] {
+	for n := e.now(t); n < e.first[t+1]; n++ {
+		for waits := e.waitsOf(n); int(e.met[t]) < len(waits); e.met[t]++ {
+			if p := waits[e.met[t]]; e.at[p.tb] <= p.step {
 				e.stop[t] = forStep
-				e.after[t], e.waiter[p] = e.waiter[p], t
+				at := e.first[p.tb] + p.step
+				e.after[t], e.waiter[at] = e.waiter[at], t
 				return
 			}
 		}
-		if in := &u.ins[i]; in.get != none || in.put != none {
-			if e.stop[t] = e.communicate(t, in); e.stop[t] != notStopped {
+		if s := &e.steps[n]; s.get != none || s.put != none {
+			if e.stop[t] = e.communicate(t, s); e.stop[t] != notStopped {
 				return
 			}
 		}
 		e.at[t]++
 		e.made[t], e.met[t] = 0, 0
-		for w := e.waiter[i]; w != none; w = e.after[w] {
+		for w := e.waiter[n]; w != none; w = e.after[w] {
 			e.ready = append(e.ready, w)
 		}
-		e.waiter[i] = none
+		e.waiter[n] = none
 	}
 	e.stop[t] = ended
 }
 
 // communicate makes what calls of a step can be made.
-func (e *execution) communicate(t int32, in *instr) (why stop) {
+func (e *execution) communicate(t int32, s *turn) (why stop) {
 	left := 1 - e.made[t]
 	if e.perChunk {
-		left = int64(in.count) - e.made[t]
+		left = int64(s.count) - e.made[t]
 	}
-	from, to := int32(none), int32(none)
-	if in.get != none {
-		from = e.u.msgs[in.get].conn
+	from, to := s.get, s.put
+	if from != none {
 		if there := e.sent[from] - e.taken[from]; there < left {
 			left, why = there, forMessage
 		}
 	}
-	if in.put != none {
-		to = e.u.msgs[in.put].conn
+	if to != none {
 		if free := e.slots - (e.sent[to] - e.taken[to]); free < left {
 			left, why = free, forSlot
 		}
@@ -258,15 +315,13 @@ func (u *unit) fusedIn(tb int32) (n int) {
 
 // blocker is the threadblock that a stopped one waits for.
 func (e *execution) blocker(t int32) int32 {
-	u := e.u
-	switch i := u.tbs[t].steps[e.at[t]]; e.stop[t] {
+	switch e.stop[t] {
 	case forMessage:
-		return e.putTB[u.tbs[t].get]
+		return e.putTB[e.u.tbs[t].get]
 	case forSlot:
-		return e.getTB[u.tbs[t].put]
-	default:
-		return u.tbOf[u.waits.row(i)[e.met[t]]]
+		return e.getTB[e.u.tbs[t].put]
 	}
+	return e.waitsOf(e.now(t))[e.met[t]].tb
 }
 
 // side tells whether a threadblock is stopped at the connection it sends on.
@@ -277,7 +332,7 @@ func (e *execution) side(t int32) (sending bool) {
 	case forSlot:
 		return true
 	}
-	return e.u.ins[e.u.tbs[t].steps[e.at[t]]].get == none
+	return e.steps[e.now(t)].get == none
 }
 
 // need tells whether what w waits for is for its blocker to send.
@@ -288,6 +343,6 @@ func (e *execution) need(w int32) (sending bool) {
 	case forSlot:
 		return false
 	}
-	i := e.u.tbs[w].steps[e.at[w]]
-	return e.u.ins[e.u.waits.row(i)[e.met[w]]].get == none
+	p := e.waitsOf(e.now(w))[e.met[w]]
+	return e.steps[e.first[p.tb]+p.step].get == none
 }
