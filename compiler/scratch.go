@@ -66,12 +66,17 @@ type webs struct {
 	of       []int32 // by value that is a web's root: index into webs
 	work     int
 
+	taken, free []run // room for lowest
+
 	// Of the question that reached answers.
 	asked   int32
 	seen    []int32 // by node: the question that came by last
 	missing []int32 // by node: the question that looks for it
 	queue   []int32
 }
+
+// run is chunks side by side.
+type run struct{ from, to int32 }
 
 // web is values that keep their places beside one another.
 type web struct {
@@ -216,8 +221,8 @@ func (w *webs) place() (moved bool) {
 // lowest is the lowest place for the n-th of a rank's webs among those placed
 // before it and those that stay where they are.
 func (w *webs) lowest(all []web, n int) int32 {
-	type run struct{ from, to int32 }
-	var taken, free []run
+	taken, free := w.taken[:0], w.free[:0]
+	defer func() { w.taken, w.free = taken, free }()
 	tried, x := 0, &all[n]
 	// The latest first: what an earlier one left to it is free when it is.
 	for k := len(all) - 1; k >= 0; k-- {
