@@ -1,0 +1,113 @@
+package cuda
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+)
+
+// What lies in a device's memory, field by field as kernel/layout.h has it. A
+// test compares the sizes; the host build runs what is encoded here.
+
+type chunkRecord struct{ Address, Aside uint64 }
+
+type stepRecord struct {
+	Src, Dst             chunkRecord
+	SrcChunk, DstChunk   uint32
+	SrcStride, DstStride int32
+	Count                uint32
+	Dependencies         uint32
+	DependencyCount      uint16
+	Op                   uint8
+	Flagged              uint8
+	Index                uint32
+}
+
+type dependencyRecord struct {
+	Semaphore           uint64
+	Steps, Step         uint32
+	Threadblock, Unused uint32
+}
+
+type endRecord struct{ Slots, Tail, Head uint64 }
+
+type blockRecord struct {
+	Steps, State, Semaphore uint64
+	Send, Receive           endRecord
+	StepCount               uint32
+	Rank, Threadblock       uint32
+	SendTo, ReceiveFrom     int32
+	RankBlocks, RankBlock   uint32
+	Results, ResultCount    uint32
+	Unused                  uint32
+	Finished                uint64
+}
+
+type resultRecord struct{ Address, Elements, Terms uint64 }
+
+type launchRecord struct {
+	Blocks, Chunks, Dependencies, Results uint64
+	Status, Claim                         uint64
+	Timeout, SlotBytes                    uint64
+	Tiles, ChunkElements, TileElements    uint32
+	PerCall, Slots, Reduction             uint32
+	Ordered, System                       uint32
+}
+
+type statusRecord struct {
+	Cancel, Waiting               uint32
+	Rank, Threadblock, Step, Tile uint32
+	Peer                          int32
+	PeerStep                      uint32
+}
+
+type generatorRecord struct {
+	Seed               uint64
+	Form, M, K, Unused uint32
+}
+
+type fillRecord struct {
+	Generator         generatorRecord
+	Address, Elements uint64
+	Rank, Unused      uint32
+}
+
+type spreadRecord struct{ Address, Elements, Bits uint64 }
+
+type termRecord struct {
+	Rank, Unused uint32
+	First        uint64
+}
+
+type wantRecord struct {
+	Address, Elements uint64
+	Term, Terms       uint32
+}
+
+type referenceRecord struct {
+	Generator                           generatorRecord
+	Wants, Terms, Wrong, ChunkElements  uint64
+	WantCount, Reduction, Spoil, Unused uint32
+}
+
+// encode is a record, or a slice of them, as it lies in memory.
+func encode(record any) []byte {
+	var b bytes.Buffer
+	if err := binary.Write(&b, binary.LittleEndian, record); err != nil {
+		panic(fmt.Sprintf("record of type %T: %v", record, err)) // a field without a size
+	}
+	return b.Bytes()
+}
+
+// arena hands out places in a piece of memory that is yet to be had.
+type arena struct{ bytes int64 }
+
+// line is what counters and buffers are kept apart by: what memory moves at once.
+const line = 256
+
+// take is the offset of so many bytes, on a line of their own.
+func (a *arena) take(bytes int64) int64 {
+	at := a.bytes
+	a.bytes = (at + bytes + line - 1) / line * line
+	return at
+}

@@ -1,0 +1,126 @@
+// The machine is a GPU of compute capability 7.0 and more, whose loads and
+// stores have an order and a scope (PTX ISA, "Memory Consistency Model"). No
+// header of the toolkit is needed: clang's builtins and PTX are all there is.
+#pragma once
+
+#define DEVICE __attribute__((device)) inline __attribute__((always_inline))
+#define DEVICE_MEMBER __attribute__((device)) inline __attribute__((always_inline))
+#define DEVICE_CALL __attribute__((device, noinline)) static
+#define KERNEL extern "C" __attribute__((global))
+#define SHARED __attribute__((shared))
+#define THREADS_AT_MOST(n) __attribute__((launch_bounds(n)))
+
+// A line of LL128 is written by eight threads of a warp, in one transaction.
+#define LINE_LANES 8
+
+// Steps that a block keeps in shared memory.
+#define STAGED_STEPS 96
+
+DEVICE u32 threadIndex() { return __nvvm_read_ptx_sreg_tid_x(); }
+DEVICE u32 threadCount() { return __nvvm_read_ptx_sreg_ntid_x(); }
+DEVICE u32 blockIndex() { return __nvvm_read_ptx_sreg_ctaid_x(); }
+DEVICE u32 blockCount() { return __nvvm_read_ptx_sreg_nctaid_x(); }
+
+DEVICE void barrier() { __syncthreads(); }
+// barrierOr is a barrier that tells whether any thread of the block came with
+// bad set.
+DEVICE bool barrierOr(bool bad) { return __nvvm_bar0_or(bad) != 0; }
+// anyOfWarp tells whether p holds for any thread of the warp.
+DEVICE bool anyOfWarp(bool p) { return __nvvm_vote_any_sync(0xffffffffu, p); }
+DEVICE void reconverge() { __nvvm_bar_warp_sync(0xffffffffu); }
+
+DEVICE void pause() {}
+
+DEVICE u64 nanoseconds() {
+    u64 t;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)::"memory");
+    return t;
+}
+
+// Counters and semaphores. System scope reaches other devices.
+DEVICE u64 loadAcquire(u64 address, bool system) {
+    u64 v;
+    if (system)
+        asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(address) : "memory");
+    else
+        asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(address) : "memory");
+    return v;
+}
+// post is a store without an order of its own: publish comes before it where
+// memory is handed over. Lines of LL and LL128 that have been read need none:
+// each was compared with its flag before the barrier that comes before the post.
+DEVICE void post(u64 address, u64 v, bool system) {
+    if (system)
+        asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(address), "l"(v) : "memory");
+    else
+        asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(address), "l"(v) : "memory");
+}
+// publish orders what the block has read and written before what is posted next.
+DEVICE void publish(bool system) {
+    if (system)
+        asm volatile("fence.acq_rel.sys;" ::: "memory");
+    else
+        asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+// orderLines makes lines order the memory around them.
+DEVICE void orderLines(bool system) { publish(system); }
+DEVICE void addCount(u64 address, u64 v) {
+    u64 old;
+    asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(address), "l"(v) : "memory");
+}
+DEVICE bool claim(u64 address) {
+    u32 old;
+    asm volatile("atom.relaxed.gpu.global.cas.b32 %0, [%1], 0, 1;" : "=r"(old) : "l"(address) : "memory");
+    return old == 0;
+}
+DEVICE u32 loadVolatile(u64 address) {
+    u32 v;
+    asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(address) : "memory");
+    return v;
+}
+DEVICE void storeVolatile(u64 address, u32 v) {
+    asm volatile("st.volatile.global.u32 [%0], %1;" ::"l"(address), "r"(v) : "memory");
+}
+
+// A line of LL: two words of data, each with its flag, each pair written whole.
+DEVICE void storeLine(u64 address, u64 data, u32 flag) {
+    asm volatile("st.volatile.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"((u32)data), "r"(flag),
+                 "r"((u32)(data >> 32)), "r"(flag)
+                 : "memory");
+}
+DEVICE bool loadLine(u64 address, u64 *data, u32 flag) {
+    u32 a, f, b, g;
+    asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(f), "=r"(b), "=r"(g) : "l"(address) : "memory");
+    *data = (u64)b << 32 | a;
+    return f == flag && g == flag;
+}
+// A lane's part of a line of LL128: 16 bytes of the 128.
+DEVICE void storeLanes(u64 address, const u64 *words) {
+    asm volatile("st.volatile.global.v2.u64 [%0], {%1, %2};" ::"l"(address), "l"(words[0]), "l"(words[1]) : "memory");
+}
+DEVICE void loadLanes(u64 address, u64 *words) {
+    asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(words[0]), "=l"(words[1]) : "l"(address) : "memory");
+}
+
+// Data: whose order the counters keep.
+template <typename T> struct GlobalPointer { typedef __attribute__((address_space(1))) T *type; };
+template <typename T> DEVICE T load(u64 address) { return *(typename GlobalPointer<const T>::type)address; }
+template <typename T> DEVICE void store(u64 address, T v) { *(typename GlobalPointer<T>::type)address = v; }
+DEVICE void load16(u64 address, u64 *words) {
+    asm volatile("ld.global.v2.u64 {%0, %1}, [%2];" : "=l"(words[0]), "=l"(words[1]) : "l"(address) : "memory");
+}
+DEVICE void store16(u64 address, const u64 *words) {
+    asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(address), "l"(words[0]), "l"(words[1]) : "memory");
+}
+
+// Half precision is the machine's own.
+DEVICE float halfToFloat(u16 h) {
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h));
+    return f;
+}
+DEVICE u16 floatToHalf(float f) {
+    u16 h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(f));
+    return h;
+}

@@ -1,0 +1,66 @@
+// A grid of threads of the system, for one launch: all at once, as a
+// cooperative launch promises.
+#pragma once
+
+#include <pthread.h>
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "../kernels.cu"
+
+thread_local HostThread hostThread;
+thread_local bool hostOrdered;
+
+// The kernels, by the number that a launch is asked for under.
+enum Kernel { KERNEL_LL, KERNEL_LL128, KERNEL_SIMPLE, KERNEL_FILL, KERNEL_SPREAD, KERNEL_REFERENCE, KERNEL_EMPTY };
+
+static inline void runKernel(int kernel, const void *parameters) {
+    switch (kernel) {
+    case KERNEL_LL: return interpret_LL(*(const Launch *)parameters);
+    case KERNEL_LL128: return interpret_LL128(*(const Launch *)parameters);
+    case KERNEL_SIMPLE: return interpret_Simple(*(const Launch *)parameters);
+    case KERNEL_FILL: return fill(*(const Fill *)parameters);
+    case KERNEL_SPREAD: return spread(*(const Spread *)parameters);
+    case KERNEL_REFERENCE: return reference(*(const Reference *)parameters);
+    default: return empty(*(const Launch *)parameters);
+    }
+}
+
+// Grid is a launch under way.
+class Grid {
+    struct Block : HostBlock {
+        pthread_barrier_t together;
+    };
+    std::vector<std::unique_ptr<Block>> blocks;
+    std::vector<std::thread> threads;
+    std::vector<unsigned char> parameters;
+
+    static void meet(HostBlock *b) { pthread_barrier_wait(&static_cast<Block *>(b)->together); }
+
+public:
+    Grid(int kernel, u32 blockCount, u32 threadCount, const void *bytes, size_t n) : parameters((const unsigned char *)bytes, (const unsigned char *)bytes + n) {
+        for (u32 i = 0; i < blockCount; i++) {
+            auto b = std::make_unique<Block>();
+            b->index = i;
+            b->blocks = blockCount;
+            b->threads = threadCount;
+            b->meet = meet;
+            b->votes[0] = b->votes[1] = b->votes[2] = 0;
+            pthread_barrier_init(&b->together, nullptr, threadCount);
+            blocks.push_back(std::move(b));
+        }
+        for (auto &b : blocks)
+            for (u32 t = 0; t < threadCount; t++)
+                threads.emplace_back([this, kernel, block = b.get(), t] {
+                    hostThread = HostThread{block, t, 0};
+                    hostOrdered = false;
+                    runKernel(kernel, parameters.data());
+                });
+    }
+    ~Grid() {
+        for (auto &t : threads) t.join();
+        for (auto &b : blocks) pthread_barrier_destroy(&b->together);
+    }
+};

@@ -1,0 +1,15 @@
+// The kernels of one element type, which the build names: ELEMENT is a struct
+// of elements.h.
+#include "interpret.h"
+#include "reference.h"
+
+KERNEL void THREADS_AT_MOST(512) interpret_LL(Launch l) { interpret<LL, ELEMENT>(l); }
+KERNEL void THREADS_AT_MOST(512) interpret_LL128(Launch l) { interpret<LL128, ELEMENT>(l); }
+KERNEL void THREADS_AT_MOST(512) interpret_Simple(Launch l) { interpret<Simple, ELEMENT>(l); }
+
+// fill writes a rank's input, spread one element everywhere, reference spoils
+// or checks a rank's output. empty is what a launch costs.
+KERNEL void THREADS_AT_MOST(512) fill(Fill f) { fillInput<ELEMENT>(f); }
+KERNEL void THREADS_AT_MOST(512) spread(Spread s) { spreadElement<ELEMENT>(s); }
+KERNEL void THREADS_AT_MOST(512) reference(Reference r) { compare<ELEMENT>(r); }
+KERNEL void THREADS_AT_MOST(512) empty(Launch) {}

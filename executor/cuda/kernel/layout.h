@@ -1,0 +1,173 @@
+// What the host hands the kernels: tables in the memory of a device, laid out
+// here and in image.go, field by field. Addresses are 64 bits wide everywhere.
+#pragma once
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef int i32;
+typedef long long i64;
+
+// Instructions, in the order of package ir.
+enum Op { NOP, SEND, RECV, COPY, REDUCE, RECV_REDUCE_COPY, RECV_COPY_SEND, RECV_REDUCE_SEND, RECV_REDUCE_COPY_SEND };
+
+// Reductions. An average is a sum and a division at the end.
+enum Reduction { SUM, PROD, MIN, MAX, AVG };
+
+// What a threadblock can wait for.
+enum Waiting { FOR_NOTHING, FOR_SLOT, FOR_MESSAGE, FOR_STEP, FOR_RANK };
+
+// Chunk is where a chunk lies. One that has an element less than a message
+// keeps that element aside; 0: it lies with the others.
+struct Chunk {
+    u64 address;
+    u64 aside;
+};
+
+// Step is one instruction. Its first chunks are repeated here, so that a step
+// of one chunk needs no look into the table of chunks.
+struct Step {
+    Chunk src, dst;           // the first
+    u32 srcChunk, dstChunk;   // the first, in the table of chunks
+    i32 srcStride, dstStride; // entries of that table from one to the next
+    u32 count;                // chunks
+    u32 dependencies;         // the first, in the table of dependencies
+    u16 dependencyCount;
+    u8 op;
+    u8 flagged; // others wait for it
+    u32 index;  // in the program
+};
+
+// Dependency is a step of another threadblock of the same rank.
+struct Dependency {
+    u64 semaphore; // address
+    u32 steps;     // of that threadblock
+    u32 step;
+    u32 threadblock;
+    u32 unused;
+};
+
+// End is one end of a connection. The slots and the tail lie on the receiving
+// device, the head on the sending one, so that everybody polls at home.
+struct End {
+    u64 slots;
+    u64 tail; // calls sent
+    u64 head; // calls received
+};
+
+// Block is a threadblock of the program, run by one of the grid.
+struct Block {
+    u64 steps; // address
+    u64 state; // address of its State
+    u64 semaphore;
+    End send, receive;
+    u32 stepCount;
+    u32 rank, threadblock;
+    i32 sendTo, receiveFrom;
+    u32 rankBlocks;  // threadblocks of the rank
+    u32 rankBlock;   // which of them this is
+    u32 results;     // the rank's averages: the first, in the table of results
+    u32 resultCount; // and how many
+    u32 unused;
+    u64 finished; // address: threadblocks of the rank that have come to the end, over all launches
+};
+
+// State is what a threadblock keeps from launch to launch. Nothing is ever
+// reset: all counters only grow.
+struct State {
+    u64 turn; // tiles done
+    u64 sent, received;
+};
+
+// Status is in the host's memory, where it can be read while a kernel hangs.
+struct Status {
+    u32 cancel; // set by the host
+    u32 waiting;
+    u32 rank, threadblock, step, tile;
+    i32 peer; // the rank or the threadblock waited for
+    u32 peerStep;
+};
+
+// Result is an output chunk whose sum is to be divided.
+struct Result {
+    u64 address, elements, terms;
+};
+
+// Launch is the parameter of the interpreter.
+struct Launch {
+    u64 blocks, chunks, dependencies, results; // addresses of the tables
+    u64 status;                       // address, host's memory
+    u64 claim;                        // address: who may write the status
+    u64 timeout;                      // nanoseconds a launch may take
+    u64 slotBytes;
+    u32 tiles;
+    u32 chunkElements; // of a chunk of a message: what the largest has
+    u32 tileElements;
+    u32 perCall; // chunks in a call
+    u32 slots;
+    u32 reduction;
+    u32 ordered; // messages order other memory, too
+    u32 system;  // connections lead to other devices
+};
+
+// Inputs and what must come out of them, as package executor/data says.
+
+// Forms of inputs, in the order of executor/data.
+enum Form { BITS, ODD_BITS, INTEGER, POWER };
+
+// Generator is what makes an input.
+struct Generator {
+    u64 seed;
+    u32 form, m, k;
+    u32 unused;
+};
+
+// Fill is the parameter of fill: elements of a rank's input from the first on.
+struct Fill {
+    Generator generator;
+    u64 address, elements;
+    u32 rank, unused;
+};
+
+// Spread is the parameter of spread: the same element everywhere.
+struct Spread {
+    u64 address, elements, bits;
+};
+
+// Term is an input chunk that goes into an output chunk.
+struct Term {
+    u32 rank, unused;
+    u64 first; // element
+};
+
+// Want is an output chunk and what it must be the reduction of.
+struct Want {
+    u64 address, elements;
+    u32 term, terms; // the first, in the table of terms, and how many
+};
+
+// Reference is the parameter of reference: with spoil it writes the complement
+// of what must come out, without it counts what differs.
+struct Reference {
+    Generator generator;
+    u64 wants, terms; // addresses of the tables
+    u64 wrong;        // address of the count
+    u64 chunkElements;
+    u32 wantCount, reduction, spoil, unused;
+};
+
+static_assert(sizeof(Generator) == 24, "Generator");
+static_assert(sizeof(Fill) == 48, "Fill");
+static_assert(sizeof(Spread) == 24, "Spread");
+static_assert(sizeof(Term) == 16, "Term");
+static_assert(sizeof(Want) == 24, "Want");
+static_assert(sizeof(Reference) == 72, "Reference");
+static_assert(sizeof(Chunk) == 16, "Chunk");
+static_assert(sizeof(Step) == 64, "Step");
+static_assert(sizeof(Dependency) == 24, "Dependency");
+static_assert(sizeof(Result) == 24, "Result");
+static_assert(sizeof(Block) == 120, "Block");
+static_assert(sizeof(State) == 24, "State");
+static_assert(sizeof(Status) == 32, "Status");
+static_assert(sizeof(Launch) == 96, "Launch");

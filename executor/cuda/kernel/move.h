@@ -1,0 +1,205 @@
+// The inner loop: one call of a step. Whatever comes in, from memory or from
+// the connection, is combined in registers and goes out, to memory, to the
+// connection or to both.
+#pragma once
+
+#include "elements.h"
+#include "memory.h"
+#include "protocol.h"
+
+// Transfer is one call: so many chunks, a part of each.
+struct Transfer {
+    const Launch *launch;
+    const Step *step;
+    u32 first, pieces;      // chunks of the step
+    i64 offset, bytes;      // the part of a chunk
+    i64 chunkBytes;         // of a whole one
+    bool receives, sends;   // the connection
+    bool loads, loadsToo;   // src; dst, as the other operand
+    bool stores;            // dst
+    Call in, out;
+    i32 from; // the rank received from
+};
+
+// Copies have no reduction.
+#define COPIES (-1)
+
+// combineAny is combine where the reduction is known late.
+template <class E> DEVICE_CALL u64 combineAny(u64 a, u64 b, u32 reduction) {
+    switch (reduction) {
+    case PROD: return combine<E, PROD>(a, b);
+    case MIN: return combine<E, MIN>(a, b);
+    case MAX: return combine<E, MAX>(a, b);
+    default: return combine<E, SUM>(a, b);
+    }
+}
+
+// Mover is a call as one thread sees it. Lines that are whole, of one chunk and
+// aligned are moved several at a time, by code that knows no exceptions; all
+// others one by one.
+template <class P, class E> struct Mover {
+    enum { elementBytes = sizeof(typename E::Stored), words = P::words };
+    const Transfer &t;
+    Place src, dst; // of the first chunk
+    u32 perPiece;   // lines of a chunk
+    u32 lines;
+    u32 plain; // of them, those without exceptions
+    u32 lane, mine, apart;
+
+    DEVICE_MEMBER Mover(const Transfer &transfer) : t(transfer) {
+        perPiece = (u32)((t.bytes + P::lineData - 1) / P::lineData);
+        lines = perPiece * t.pieces;
+        lane = threadIndex() % P::lanes;
+        mine = threadIndex() / P::lanes;
+        apart = threadCount() / P::lanes;
+        src = place(t.step->src, t.step->srcChunk, t.step->srcStride, t.first);
+        dst = place(t.step->dst, t.step->dstChunk, t.step->dstStride, t.first);
+        plain = 0;
+        if (t.pieces == 1) {
+            i64 whole = t.bytes;
+            if (t.loads) whole = shortest(whole, src);
+            if (t.loadsToo || t.stores) whole = shortest(whole, dst);
+            plain = (u32)(whole / P::lineData);
+        }
+    }
+
+    // shortest is how many bytes there are without exceptions at a place, too.
+    DEVICE_MEMBER i64 shortest(i64 bytes, const Place &p) const {
+        if ((p.chunk.address + t.offset) % P::alignment != 0) return 0;
+        return p.inPlace - t.offset < bytes ? p.inPlace - t.offset : bytes;
+    }
+
+    // place is a chunk of the step's run of them.
+    DEVICE_MEMBER Place place(const Chunk &first, u32 entry, i32 stride, u32 i) const {
+        Place p;
+        p.chunk = first;
+        if (i != 0) {
+            u64 both[2];
+            load16(t.launch->chunks + sizeof(Chunk) * (u64)((i64)entry + (i64)stride * i), both);
+            p.chunk.address = both[0];
+            p.chunk.aside = both[1];
+        }
+        p.inPlace = t.chunkBytes - (p.chunk.aside != 0 ? (i64)elementBytes : 0);
+        return p;
+    }
+
+    // await polls a line a thread for each of n, apart from each other; false
+    // where the launch is given up.
+    template <int n> DEVICE_MEMBER bool await(Watch &w, u32 first, u32 end, u64 (&data)[n][words]) const {
+        if (P::lanes > 1) reconverge();
+        for (u32 polls = 1;; polls++) {
+            bool missing = false, lost = false;
+#pragma unroll
+            for (int u = 0; u < n; u++) {
+                u32 line = first + u * apart;
+                if (line < end && !P::arrived(t.in, line, lane, data[u])) missing = true;
+            }
+            if (missing && polls % POLLS_PER_LOOK == 0) lost = overdue(w, FOR_MESSAGE, t.from, 0);
+            if (missing) pause();
+            if (P::lanes > 1) {
+                missing = anyOfWarp(missing);
+                lost = anyOfWarp(lost);
+            }
+            if (lost) return false;
+            if (!missing) return true;
+        }
+    }
+
+    // movePlain moves the plain lines. What comes from memory is on its way
+    // while a message is awaited.
+    template <int reduction> DEVICE_MEMBER bool movePlain(Watch &w) const {
+        const int n = P::unroll;
+        u64 from = src.chunk.address + t.offset, to = dst.chunk.address + t.offset;
+        for (u32 base = 0; base < plain; base += apart * n) {
+            u64 data[n][words] = {}, other[n][words] = {};
+            u32 first = base + mine;
+#pragma unroll
+            for (int u = 0; u < n; u++) {
+                u32 line = first + u * apart;
+                if (line >= plain) continue;
+                u64 at = (u64)line * P::lineData + 8 * words * lane;
+                if (t.receives) P::prefetch(t.in, line, data[u]);
+                if (reduction != COPIES) {
+                    if (t.receives)
+                        P::load(from + at, lane, other[u]);
+                    else {
+                        P::load(from + at, lane, data[u]);
+                        P::load(to + at, lane, other[u]);
+                    }
+                } else if (!t.receives)
+                    P::load(from + at, lane, data[u]);
+            }
+            if (t.receives && !await<n>(w, first, plain, data)) return false;
+#pragma unroll
+            for (int u = 0; u < n; u++) {
+                u32 line = first + u * apart;
+                if (reduction != COPIES) {
+#pragma unroll
+                    for (int i = 0; i < words; i++) data[u][i] = combine<E, reduction>(data[u][i], other[u][i]);
+                }
+                if (t.stores && line < plain) P::store(to + (u64)line * P::lineData + 8 * words * lane, lane, data[u]);
+                if (P::lanes > 1) reconverge();
+                if (t.sends && line < plain) P::send(t.out, line, lane, data[u]);
+            }
+        }
+        return true;
+    }
+
+    // moveOthers moves the lines from begin on.
+    DEVICE_MEMBER bool moveOthers(Watch &w, u32 begin, bool reduces) const {
+        // Memory may be what the message's sender had waited for: then it is
+        // read after it.
+        bool late = t.receives && t.in.ordered;
+#pragma unroll 1
+        for (u32 base = begin; base < lines; base += apart) {
+            u64 data[1][words] = {}, other[words] = {};
+            u32 line = base + mine;
+            bool there = line < lines;
+            u32 piece = t.pieces == 1 || !there ? 0 : line / perPiece;
+            i64 at = (i64)(line - piece * perPiece) * P::lineData + 8 * words * (i64)lane;
+            i64 bytes = t.bytes - at < P::laneData(lane) ? t.bytes - at : P::laneData(lane);
+            at += t.offset;
+            bool some = there && bytes > 0;
+            if (there && t.receives) P::prefetch(t.in, line, data[0]);
+            if (late) {
+                if (!await<1>(w, line, lines, data)) return false;
+                orderLines(t.in.system);
+            }
+            if (some && t.loads) loadUnit<words>(other, piece == 0 ? src : place(t.step->src, t.step->srcChunk, t.step->srcStride, t.first + piece), at, bytes, elementBytes);
+            if (t.receives && !late && !await<1>(w, line, lines, data)) return false;
+            Place into = piece == 0 ? dst : place(t.step->dst, t.step->dstChunk, t.step->dstStride, t.first + piece);
+            if (some && t.loadsToo) loadUnit<words>(data[0], into, at, bytes, elementBytes);
+#pragma unroll
+            for (int i = 0; i < words; i++) {
+                if (reduces)
+                    data[0][i] = combineAny<E>(data[0][i], other[i], t.launch->reduction);
+                else if (!t.receives)
+                    data[0][i] = other[i];
+            }
+            if (some && t.stores) storeUnit<words>(into, data[0], at, bytes, elementBytes);
+            if (P::lanes > 1) reconverge();
+            if (there && t.sends) P::send(t.out, line, lane, data[0]);
+        }
+        return true;
+    }
+};
+
+// moveCall carries a call out; false where the launch is given up, which only
+// protocols that wait in here find out.
+template <class P, class E> DEVICE_CALL bool moveCall(Watch &w, const Transfer &t, bool reduces) {
+    Mover<P, E> m(t);
+    if (t.sends && t.out.ordered) orderLines(t.out.system);
+    u32 plain = t.receives && t.in.ordered ? 0 : m.plain;
+    if (plain > 0) {
+        bool moved;
+        switch (reduces ? (int)t.launch->reduction : COPIES) {
+        case COPIES: moved = m.template movePlain<COPIES>(w); break;
+        case PROD: moved = m.template movePlain<PROD>(w); break;
+        case MIN: moved = m.template movePlain<MIN>(w); break;
+        case MAX: moved = m.template movePlain<MAX>(w); break;
+        default: moved = m.template movePlain<SUM>(w); break;
+        }
+        if (!moved) return false;
+    }
+    return m.moveOthers(w, plain, reduces);
+}

@@ -1,0 +1,69 @@
+// How a message travels. A message is lines; a line carries some bytes of one
+// chunk and is moved by one or more lanes, a thread each, of some words each:
+//
+//	            bytes of a line   of them data   lanes    how the receiver knows
+//	Simple                   16             16   1        the tail, before the data is read
+//	LL                       16              8   1        a flag beside each 4 bytes
+//	LL128                   128            120   8        a flag in the last 8 bytes
+//
+// Call is one message's place in the connection's slots, with its number, from
+// 1: it is what a flag holds.
+#pragma once
+
+#include "wait.h"
+
+struct Call {
+    u64 slot;
+    u64 number;
+    bool ordered, system;
+};
+
+struct Simple {
+    enum { lineBytes = 16, lineData = 16, lanes = 1, words = 2, unroll = 4, alignment = 16, counted = 1 };
+    static DEVICE_MEMBER i64 laneData(u32) { return 16; }
+    static DEVICE_MEMBER void load(u64 address, u32, u64 *words) { load16(address, words); }
+    static DEVICE_MEMBER void store(u64 address, u32, const u64 *words) { store16(address, words); }
+    static DEVICE_MEMBER void send(const Call &c, u32 line, u32, const u64 *words) { store16(c.slot + 16ull * line, words); }
+    static DEVICE_MEMBER void prefetch(const Call &c, u32 line, u64 *words) { load16(c.slot + 16ull * line, words); }
+    static DEVICE_MEMBER bool arrived(const Call &, u32, u32, u64 *) { return true; }
+};
+
+struct LL {
+    enum { lineBytes = 16, lineData = 8, lanes = 1, words = 1, unroll = 2, alignment = 8, counted = 0 };
+    static DEVICE_MEMBER i64 laneData(u32) { return 8; }
+    static DEVICE_MEMBER void load(u64 address, u32, u64 *words) { words[0] = ::load<u64>(address); }
+    static DEVICE_MEMBER void store(u64 address, u32, const u64 *words) { ::store<u64>(address, words[0]); }
+    static DEVICE_MEMBER void send(const Call &c, u32 line, u32, const u64 *words) { storeLine(c.slot + 16ull * line, words[0], (u32)c.number); }
+    static DEVICE_MEMBER void prefetch(const Call &, u32, u64 *) {}
+    static DEVICE_MEMBER bool arrived(const Call &c, u32 line, u32, u64 *words) { return loadLine(c.slot + 16ull * line, words, (u32)c.number); }
+};
+
+// The lanes of a line of LL128 must stay together: their stores are one
+// transaction only where the warp makes them in one instruction.
+struct LL128 {
+    enum { lineBytes = 128, lineData = 120, lanes = LINE_LANES, words = 16 / LINE_LANES, unroll = 2, alignment = 8, counted = 0 };
+    static DEVICE_MEMBER i64 laneData(u32 lane) { return lane == lanes - 1 ? 8 * words - 8 : 8 * words; }
+    static DEVICE_MEMBER void load(u64 address, u32 lane, u64 *w) {
+#pragma unroll
+        for (int i = 0; i < words; i++)
+            if (i < words - 1 || lane != lanes - 1) w[i] = ::load<u64>(address + 8 * i);
+    }
+    static DEVICE_MEMBER void store(u64 address, u32 lane, const u64 *w) {
+#pragma unroll
+        for (int i = 0; i < words; i++)
+            if (i < words - 1 || lane != lanes - 1) ::store<u64>(address + 8 * i, w[i]);
+    }
+    static DEVICE_MEMBER u64 at(const Call &c, u32 line, u32 lane) { return c.slot + 128ull * line + 8ull * words * lane; }
+    static DEVICE_MEMBER void send(const Call &c, u32 line, u32 lane, const u64 *data) {
+        u64 w[words];
+#pragma unroll
+        for (int i = 0; i < words; i++) w[i] = data[i];
+        if (lane == lanes - 1) w[words - 1] = c.number;
+        storeLanes(at(c, line, lane), w);
+    }
+    static DEVICE_MEMBER void prefetch(const Call &, u32, u64 *) {}
+    static DEVICE_MEMBER bool arrived(const Call &c, u32 line, u32 lane, u64 *w) {
+        loadLanes(at(c, line, lane), w);
+        return lane != lanes - 1 || w[words - 1] == c.number;
+    }
+};

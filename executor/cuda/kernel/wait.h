@@ -1,0 +1,58 @@
+// Waiting, and how it ends where nothing comes: a launch has so many
+// nanoseconds. The first thread whose time is up says what it waits for, and
+// everybody leaves.
+#pragma once
+
+#include "platform.h"
+
+// Watch is one thread's view of the launch's time.
+struct Watch {
+    u64 deadline;
+    u64 claim, status;
+    u32 rank, threadblock, step, tile;
+    u32 looks;
+};
+
+DEVICE Watch watchOf(const Launch &l, const Block &b) {
+    Watch w;
+    w.deadline = nanoseconds() + l.timeout;
+    w.claim = l.claim;
+    w.status = l.status;
+    w.rank = b.rank;
+    w.threadblock = b.threadblock;
+    w.step = w.tile = w.looks = 0;
+    return w;
+}
+
+// Polls between two looks at the clock, and looks at the clock between two at
+// the host, whose memory is far.
+#define POLLS_PER_LOOK 1024
+#define LOOKS_PER_CANCEL 64
+
+// overdue tells whether the launch is to be given up, and notes the reason if
+// this thread is the first to find that it is.
+DEVICE bool overdue(Watch &w, u32 waiting, i32 peer, u32 peerStep) {
+    if (loadVolatile(w.claim) != 0) return true;
+    bool cancelled = ++w.looks % LOOKS_PER_CANCEL == 0 && loadVolatile(w.status) != 0;
+    if (!cancelled && nanoseconds() < w.deadline) return false;
+    if (claim(w.claim)) {
+        storeVolatile(w.status + 8, w.rank);
+        storeVolatile(w.status + 12, w.threadblock);
+        storeVolatile(w.status + 16, w.step);
+        storeVolatile(w.status + 20, w.tile);
+        storeVolatile(w.status + 24, (u32)peer);
+        storeVolatile(w.status + 28, peerStep);
+        storeVolatile(w.status + 4, waiting);
+    }
+    return true;
+}
+
+// reaches waits until a counter is at least so much, and tells what it is;
+// false where the launch is given up.
+DEVICE bool reaches(Watch &w, u64 counter, u64 least, u64 *is, bool system, u32 waiting, i32 peer, u32 peerStep) {
+    for (u32 polls = 1; (*is = loadAcquire(counter, system)) < least; polls++) {
+        pause();
+        if (polls % POLLS_PER_LOOK == 0 && overdue(w, waiting, peer, peerStep)) return false;
+    }
+    return true;
+}

@@ -1,0 +1,77 @@
+package cuda
+
+import (
+	"context"
+
+	"github.com/colltune/colltune/executor/data"
+)
+
+// kernel is one of the entries of kernel/kernels.cu.
+type kernel uint8
+
+const (
+	interpretLL kernel = iota // in the order of topologies.Proto
+	interpretLL128
+	interpretSimple
+	fillKernel
+	spreadKernel
+	referenceKernel
+	emptyKernel
+)
+
+var kernelNames = [...]string{"interpret_LL", "interpret_LL128", "interpret_Simple", "fill", "spread", "reference", "empty"}
+
+func (k kernel) String() string { return kernelNames[k] }
+
+// traits are what a device can do for a kernel.
+type traits struct {
+	blocks  int // of so many threads that are resident at once
+	threads int // the most of a block
+}
+
+// machine is what trials run on: GPUs through their driver, or in tests the
+// host build of the kernels. Launches of a device follow one another; those of
+// different devices run at the same time.
+type machine interface {
+	// devices is how many there are.
+	devices() int
+	// use makes the kernels of an element type ready on the first n devices,
+	// which from then on see each other's memory.
+	use(n int, d data.DType) error
+	// room is what fits of a kernel with blocks of so many threads.
+	room(device int, k kernel, threads int) (traits, error)
+	// free is how much memory is left on a device.
+	free(device int) (int64, error)
+
+	alloc(device int, bytes int64) (uint64, error)
+	write(device int, address uint64, b []byte) error
+	read(device int, address uint64, b []byte) error
+	set(device int, address uint64, bytes int64, value byte) error
+	// releaseAll gives back all that alloc gave.
+	releaseAll() error
+
+	// launch starts a kernel; cooperative: all its blocks at once.
+	launch(device int, l launch) error
+	// wait is for the end of all launches.
+	wait(ctx context.Context) error
+	// timed is how long launches took on the device that took longest, in
+	// microseconds, by the devices' own clocks.
+	timed(ctx context.Context, devices int, start func() error) (float64, error)
+
+	// status is the address of the statusRecord as kernels see it; readStatus
+	// reads it even while they run, and resetStatus clears it.
+	status() uint64
+	readStatus() (statusRecord, error)
+	resetStatus() error
+	// cancel tells kernels to give up.
+	cancel() error
+}
+
+// launch is one kernel on a grid.
+type launch struct {
+	kernel      kernel
+	blocks      int
+	threads     int
+	cooperative bool
+	parameter   []byte
+}

@@ -1,0 +1,158 @@
+package cuda
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// image is one device's tables, with the addresses of all devices in them.
+type image struct {
+	blocks       []blockRecord
+	steps        []stepRecord
+	chunks       []chunkRecord
+	dependencies []dependencyRecord
+	results      []resultRecord
+}
+
+// write is a run of bytes for a place on a device.
+type write struct {
+	at    int64
+	bytes []byte
+}
+
+// writes is what a device's memory must hold besides zeros, data and guards.
+func (p *plan) writes(device int, base []uint64) ([]write, error) {
+	m, err := p.image(device, base)
+	if err != nil {
+		return nil, err
+	}
+	wants, terms := p.wants(device, base[device])
+	t := &p.devices[device].tables
+	return []write{
+		{t.blocks, encode(m.blocks)},
+		{t.steps, encode(m.steps)},
+		{t.chunks, encode(m.chunks)},
+		{t.dependencies, encode(m.dependencies)},
+		{t.results, encode(m.results)},
+		{t.wants, encode(wants)},
+		{t.terms, encode(terms)},
+	}, nil
+}
+
+// image encodes the program of a device's ranks. base is where the memory of
+// every device begins.
+func (p *plan) image(device int, base []uint64) (*image, error) {
+	d := &p.devices[device]
+	at := base[device]
+	m := &image{}
+	firstResult := map[int]int{}
+	for _, r := range d.ranks {
+		for b := range p.ranks[r].chunks {
+			for i := range p.ranks[r].chunks[b] {
+				m.chunks = append(m.chunks, p.chunk(at, r, collective.Buffer(b), i))
+			}
+		}
+		firstResult[r] = len(m.results)
+		m.results = append(m.results, p.averages(at, r)...)
+		firstResult[-1-r] = len(m.results)
+	}
+	for _, b := range d.blocks {
+		rank, tb := &p.ranks[b.rank], &p.program.GPUs[b.rank].Threadblocks[b.threadblock]
+		record := blockRecord{
+			Steps: at + uint64(d.tables.steps) + 64*uint64(len(m.steps)), StepCount: uint32(len(tb.Steps)),
+			State: at + uint64(b.state), Semaphore: at + uint64(b.semaphore),
+			Rank: uint32(b.rank), Threadblock: uint32(b.threadblock),
+			SendTo: int32(tb.Send), ReceiveFrom: int32(tb.Recv),
+			RankBlocks: uint32(len(rank.blocks)), RankBlock: uint32(b.threadblock),
+			Results: uint32(firstResult[b.rank]), ResultCount: uint32(firstResult[-1-b.rank] - firstResult[b.rank]),
+			Finished: at + uint64(rank.finished),
+		}
+		if tb.Send >= 0 {
+			record.Send = p.end(base, connection{b.rank, tb.Send, tb.Channel})
+		}
+		if tb.Recv >= 0 {
+			record.Receive = p.end(base, connection{tb.Recv, b.rank, tb.Channel})
+		}
+		for i := range tb.Steps {
+			if err := p.step(m, at, b, i, &tb.Steps[i]); err != nil {
+				return nil, fmt.Errorf("rank %d threadblock %d step %d (%s): %w", b.rank, b.threadblock, i, tb.Steps[i].Op, err)
+			}
+		}
+		m.blocks = append(m.blocks, record)
+	}
+	return m, nil
+}
+
+// end is a connection as both its ends see it.
+func (p *plan) end(base []uint64, key connection) endRecord {
+	ch := p.sends[key]
+	at := base[p.deviceOf[key.to]]
+	return endRecord{Slots: at + uint64(ch.slots), Tail: at + uint64(ch.tail), Head: base[p.deviceOf[key.from]] + uint64(ch.head)}
+}
+
+// chunk is where a chunk of a rank's buffer lies.
+func (p *plan) chunk(at uint64, rank int, b collective.Buffer, i int) chunkRecord {
+	l, r := &p.reference.Layout, &p.ranks[rank]
+	elem := int64(l.ElemBytes)
+	from := at + uint64(r.buffers[b].at)
+	if b == collective.Scratch {
+		return chunkRecord{Address: from + uint64(int64(i)*l.ChunkElements*elem)}
+	}
+	c := chunkRecord{Address: from + uint64(l.Start(i)*elem)}
+	if l.Elements(i) < l.ChunkElements {
+		c.Aside = at + uint64(r.asides[b]+int64(i)*elem)
+	}
+	return c
+}
+
+// step encodes one step and its dependencies.
+func (p *plan) step(m *image, at uint64, b blockPlan, index int, s *ir.Step) error {
+	rank := &p.ranks[b.rank]
+	record := stepRecord{
+		Count: uint32(s.Count), Op: uint8(s.Op), Index: uint32(index),
+		Dependencies: uint32(len(m.dependencies)), DependencyCount: uint16(len(s.Deps)),
+	}
+	if s.HasDep {
+		record.Flagged = 1
+	}
+	if s.Op != ir.Nop && s.Count < 1 {
+		return fmt.Errorf("moves %d chunks: want at least 1", s.Count)
+	}
+	if len(s.Deps) > 0xffff {
+		return fmt.Errorf("%d dependencies: want at most %d", len(s.Deps), 0xffff)
+	}
+	for _, side := range []struct {
+		used   bool
+		loc    ir.Loc
+		chunk  *chunkRecord
+		entry  *uint32
+		stride *int32
+	}{
+		{s.Op.ReadsSrc(), s.Src, &record.Src, &record.SrcChunk, &record.SrcStride},
+		{s.Op.WritesDst(), s.Dst, &record.Dst, &record.DstChunk, &record.DstStride},
+	} {
+		if !side.used {
+			continue
+		}
+		if int(side.loc.Buf) >= len(rank.chunks) || side.loc.Off < 0 || side.loc.Stride < 0 || side.loc.End(s.Count) > int64(rank.chunks[side.loc.Buf]) {
+			return fmt.Errorf("%d chunks from %d of a buffer that has fewer", s.Count, side.loc.Off)
+		}
+		*side.chunk = p.chunk(at, b.rank, side.loc.Buf, int(side.loc.Off))
+		*side.entry = uint32(rank.firstChunk[side.loc.Buf]) + uint32(side.loc.Off)
+		*side.stride = max(side.loc.Stride, 1)
+	}
+	all := p.program.GPUs[b.rank].Threadblocks
+	for _, d := range s.Deps {
+		if d.TB < 0 || int(d.TB) >= len(all) || int(d.TB) == b.threadblock || d.Step < 0 || int(d.Step) >= len(all[d.TB].Steps) {
+			return fmt.Errorf("waits for step %d of threadblock %d, which is none", d.Step, d.TB)
+		}
+		other := p.devices[p.deviceOf[b.rank]].blocks[rank.blocks[d.TB]]
+		m.dependencies = append(m.dependencies, dependencyRecord{
+			Semaphore: at + uint64(other.semaphore), Steps: uint32(len(all[d.TB].Steps)), Step: uint32(d.Step), Threadblock: uint32(d.TB),
+		})
+	}
+	m.steps = append(m.steps, record)
+	return nil
+}

@@ -1,0 +1,385 @@
+package cuda
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/data"
+)
+
+// How long a launch may take before its kernel gives up: by itself, and at most
+// this share of what is left of the trial's time, so that the kernel's own
+// report comes before the trial's deadline.
+const (
+	longestLaunch  = 20 * time.Second
+	shortestLaunch = 50 * time.Millisecond
+	shareOfTrial   = 3
+)
+
+// mostThreads is of a block; leastThreads is where the search for blocks that
+// fit ends. Below a warp there is nothing.
+const (
+	mostThreads  = 512
+	leastThreads = 64
+)
+
+// dataBlocks and dataThreads are the grid of the kernels that fill and check.
+const dataBlocks = 1024
+
+// running is a trial on a machine.
+type running struct {
+	m       machine
+	p       *plan
+	trial   executor.Trial
+	base    []uint64 // by device
+	threads int
+	timeout time.Duration
+}
+
+// runTrial runs a trial: once for its result, then for its time, then once more
+// for its result.
+func runTrial(ctx context.Context, m machine, t executor.Trial) (executor.Measurement, error) {
+	p, err := newPlan(t, m.devices())
+	if err != nil {
+		return executor.Measurement{}, err
+	}
+	r := &running{m: m, p: p, trial: t}
+	if calls := p.mostCalls(); calls > 0 && int64(t.Iters+t.Warmup+2) > (1<<32-2)/calls {
+		return executor.Measurement{}, fmt.Errorf("%w: %d launches of %d calls on a connection: flags count to %d", executor.ErrUnsupported, t.Iters+t.Warmup+2, calls, uint64(1<<32-2))
+	}
+	if err := m.use(len(p.devices), p.reference.DType); err != nil {
+		return executor.Measurement{}, err
+	}
+	if err := r.fit(); err != nil {
+		return executor.Measurement{}, err
+	}
+	measured, err := r.measure(ctx)
+	if e := m.releaseAll(); err == nil {
+		err = e
+	}
+	return measured, err
+}
+
+// fit chooses how many threads a block has: as many as the topology says, and
+// half as many as often as it takes for all blocks to be resident.
+func (r *running) fit() error {
+	k := kernel(r.p.protocol)
+	r.threads = mostThreads
+	if n := r.p.proto.Threads; n > 0 {
+		r.threads = min(max(n/32*32, 32), mostThreads)
+	}
+	for i := range r.p.devices {
+		want := len(r.p.devices[i].blocks)
+		for {
+			room, err := r.m.room(i, k, r.threads)
+			if err != nil {
+				return err
+			}
+			if r.threads > room.threads {
+				r.threads = room.threads
+				continue
+			}
+			if room.blocks >= want {
+				break
+			}
+			if r.threads/2 < min(leastThreads, room.threads) {
+				return fmt.Errorf("%w: %d ranks of device %d have %d threadblocks, and %d of %d threads are resident at once", executor.ErrUnsupported, len(r.p.devices[i].ranks), i, want, room.blocks, r.threads)
+			}
+			r.threads /= 2
+		}
+	}
+	return nil
+}
+
+// measure is the trial from its memory on.
+func (r *running) measure(ctx context.Context) (executor.Measurement, error) {
+	if err := r.upload(); err != nil {
+		return executor.Measurement{}, err
+	}
+	result := executor.Measurement{Checked: true}
+	done := int64(0)
+	progress := func() { done++; executor.Progress(ctx, done) }
+
+	wrong, err := r.checked(ctx)
+	if err != nil {
+		return executor.Measurement{}, err
+	}
+	progress()
+	for range r.trial.Warmup {
+		if err := r.once(ctx); err != nil {
+			return executor.Measurement{}, err
+		}
+		progress()
+	}
+	for range r.trial.Iters {
+		r.timeLaunch(ctx)
+		us, err := r.m.timed(ctx, len(r.p.devices), r.start)
+		if err = r.explain(ctx, err); err != nil {
+			return executor.Measurement{}, err
+		}
+		result.TimesUS = append(result.TimesUS, us)
+		progress()
+	}
+	again, err := r.checked(ctx)
+	if err != nil {
+		return executor.Measurement{}, err
+	}
+	result.Wrong = max(wrong, again)
+	if result.Note, err = r.note(ctx); err != nil {
+		return executor.Measurement{}, err
+	}
+	return result, nil
+}
+
+// upload reserves memory and fills it with tables, zeros and guards.
+func (r *running) upload() error {
+	r.base = make([]uint64, len(r.p.devices))
+	for i := range r.p.devices {
+		d := &r.p.devices[i]
+		free, err := r.m.free(i)
+		if err != nil {
+			return err
+		}
+		if d.bytes > free {
+			return fmt.Errorf("%w: device %d would hold %d bytes for its %d ranks, and has %d left", executor.ErrUnsupported, i, d.bytes, len(d.ranks), free)
+		}
+		if r.base[i], err = r.m.alloc(i, d.bytes); err != nil {
+			return err
+		}
+	}
+	for i := range r.p.devices {
+		d, at := &r.p.devices[i], r.base[i]
+		if err := r.m.set(i, at, d.bytes, data.Guard); err != nil {
+			return err
+		}
+		if err := r.m.set(i, at+uint64(d.zeroFrom), d.zeroTo-d.zeroFrom, 0); err != nil {
+			return err
+		}
+		tables, err := r.p.writes(i, r.base)
+		if err != nil {
+			return err
+		}
+		for _, w := range tables {
+			if len(w.bytes) == 0 {
+				continue
+			}
+			if err := r.m.write(i, at+uint64(w.at), w.bytes); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// launchRecord is the interpreter's parameter on a device.
+func (r *running) launchRecord(device int) launchRecord {
+	p, d, at := r.p, &r.p.devices[device], r.base[device]
+	l := launchRecord{
+		Blocks: at + uint64(d.tables.blocks), Chunks: at + uint64(d.tables.chunks),
+		Dependencies: at + uint64(d.tables.dependencies), Results: at + uint64(d.tables.results),
+		Status: r.m.status(), Claim: at + uint64(d.claim),
+		Timeout: uint64(r.timeout.Nanoseconds()), SlotBytes: uint64(p.slotBytes),
+		Tiles: uint32(p.tiles), ChunkElements: uint32(p.reference.Layout.ChunkElements), TileElements: uint32(p.tileElements),
+		PerCall: uint32(p.perCall), Slots: uint32(p.slots), Reduction: uint32(p.reference.Op),
+	}
+	if p.ordered {
+		l.Ordered = 1
+	}
+	if len(p.devices) > 1 {
+		l.System = 1
+	}
+	return l
+}
+
+// start launches the program on all devices.
+func (r *running) start() error {
+	for i := range r.p.devices {
+		if len(r.p.devices[i].blocks) == 0 {
+			continue
+		}
+		if err := r.m.launch(i, launch{kernel(r.p.protocol), len(r.p.devices[i].blocks), r.threads, true, encode(r.launchRecord(i))}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// once runs the program and waits for its end.
+func (r *running) once(ctx context.Context) error {
+	r.timeLaunch(ctx)
+	err := r.start()
+	if e := r.m.wait(ctx); err == nil {
+		err = e
+	}
+	return r.explain(ctx, err)
+}
+
+// timeLaunch sets how long a launch may take from now on.
+func (r *running) timeLaunch(ctx context.Context) {
+	r.timeout = longestLaunch
+	if deadline, ok := ctx.Deadline(); ok {
+		r.timeout = max(min(r.timeout, time.Until(deadline)/shareOfTrial), shortestLaunch)
+	}
+}
+
+// checked runs the program on fresh inputs and counts what came out wrong.
+func (r *running) checked(ctx context.Context) (int64, error) {
+	for i := range r.p.devices {
+		for _, c := range r.p.initial(i, r.base[i]) {
+			if err := r.fill(i, c); err != nil {
+				return 0, err
+			}
+		}
+		if err := r.m.set(i, r.base[i]+uint64(r.p.devices[i].wrong), 8, 0); err != nil {
+			return 0, err
+		}
+	}
+	if err := r.m.wait(ctx); err != nil {
+		return 0, err
+	}
+	if err := r.once(ctx); err != nil {
+		return 0, err
+	}
+	for i := range r.p.devices {
+		if err := r.fill(i, call{referenceKernel, encode(r.p.compare(i, r.base[i], false))}); err != nil {
+			return 0, err
+		}
+	}
+	if err := r.m.wait(ctx); err != nil {
+		return 0, err
+	}
+	wrong := int64(0)
+	for i := range r.p.devices {
+		var count [8]byte
+		if err := r.m.read(i, r.base[i]+uint64(r.p.devices[i].wrong), count[:]); err != nil {
+			return 0, err
+		}
+		wrong += int64(number(count[:]))
+		damaged, err := r.damaged(i)
+		if err != nil {
+			return 0, err
+		}
+		wrong += damaged
+	}
+	return wrong, nil
+}
+
+func number(b []byte) uint64 {
+	n := uint64(0)
+	for i, x := range b[:8] {
+		n |= uint64(x) << (8 * i)
+	}
+	return n
+}
+
+// damaged counts the bytes of guards that a program has written over.
+func (r *running) damaged(device int) (int64, error) {
+	damaged := int64(0)
+	for _, s := range r.p.devices[device].guarded {
+		for _, at := range []int64{s.at - data.GuardBytes, s.at + s.bytes} {
+			var guard [data.GuardBytes]byte
+			if err := r.m.read(device, r.base[device]+uint64(at), guard[:]); err != nil {
+				return 0, err
+			}
+			for _, b := range guard {
+				if b != data.Guard {
+					damaged++
+				}
+			}
+		}
+	}
+	return damaged, nil
+}
+
+// fill launches a kernel of the data.
+func (r *running) fill(device int, c call) error {
+	room, err := r.m.room(device, c.kernel, mostThreads)
+	if err != nil {
+		return err
+	}
+	return r.m.launch(device, launch{c.kernel, min(dataBlocks, room.blocks), min(mostThreads, room.threads), false, c.parameter})
+}
+
+// explain turns the end of a launch into an error that says who waited for what.
+func (r *running) explain(ctx context.Context, err error) error {
+	if e := ctx.Err(); e != nil {
+		_ = r.m.cancel()
+		return e
+	}
+	if err != nil {
+		return err
+	}
+	s, err := r.m.readStatus()
+	if err != nil || s.Waiting == 0 {
+		return err
+	}
+	if err := r.m.resetStatus(); err != nil {
+		return err
+	}
+	return &StuckError{Rank: int(s.Rank), Threadblock: int(s.Threadblock), Step: int(s.Step), Tile: int(s.Tile), After: r.timeout, what: s}
+}
+
+// StuckError is a program that did not end: one of those that waited, and what
+// for.
+type StuckError struct {
+	Rank, Threadblock, Step, Tile int
+	After                         time.Duration
+	what                          statusRecord
+}
+
+func (e *StuckError) Error() string {
+	what := ""
+	switch e.what.Waiting {
+	case 1:
+		what = fmt.Sprintf("rank %d to take a message", e.what.Peer)
+	case 2:
+		what = fmt.Sprintf("a message of rank %d", e.what.Peer)
+	case 3:
+		what = fmt.Sprintf("step %d of threadblock %d", e.what.PeerStep, e.what.Peer)
+	default:
+		what = "the other threadblocks of its rank"
+	}
+	return fmt.Sprintf("the program stands still: rank %d threadblock %d step %d, tile %d, has waited %s for %s", e.Rank, e.Threadblock, e.Step, e.Tile, e.After.Round(time.Millisecond), what)
+}
+
+// note says how the trial ran.
+func (r *running) note(ctx context.Context) (string, error) {
+	parts := []string{fmt.Sprintf("ranks per device %d", r.p.ranksPerDevice()), fmt.Sprintf("threads %d", r.threads)}
+	if r.p.ordered {
+		parts = append(parts, "messages fenced")
+	}
+	empty, err := r.launchCost(ctx)
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(append(parts, fmt.Sprintf("empty launch %.2f us", empty)), ", "), nil
+}
+
+// launchCost is what a cooperative launch of the same grid takes that does
+// nothing: the least of a few.
+func (r *running) launchCost(ctx context.Context) (float64, error) {
+	least := 0.0
+	for i := range 5 {
+		us, err := r.m.timed(ctx, len(r.p.devices), func() error {
+			for d := range r.p.devices {
+				if len(r.p.devices[d].blocks) == 0 {
+					continue
+				}
+				if err := r.m.launch(d, launch{emptyKernel, len(r.p.devices[d].blocks), r.threads, true, encode(launchRecord{})}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return 0, err
+		}
+		if i == 0 || us < least {
+			least = us
+		}
+	}
+	return least, nil
+}

@@ -1,0 +1,302 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/data"
+	"github.com/colltune/colltune/topologies"
+)
+
+func system(t *testing.T, name string) *topologies.Topology {
+	t.Helper()
+	s, err := topologies.Resolve(name, topologies.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// long tells whether the slow suites are asked for.
+func long() bool { return os.Getenv("COLLTUNE_LONG") != "" }
+
+// right runs a trial and wants nothing wrong.
+func right(t *testing.T, m machine, trial executor.Trial) executor.Measurement {
+	t.Helper()
+	got, err := bounded(m, trial, 2*time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Wrong != 0 || !got.Checked {
+		t.Fatalf("%d bytes of %s: %d wrong elements (%s)", trial.Bytes, trial.DType, got.Wrong, got.Note)
+	}
+	return got
+}
+
+func bounded(m machine, trial executor.Trial, limit time.Duration) (executor.Measurement, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	return runTrial(ctx, m, trial)
+}
+
+// TestFamilies runs programs of every family on the host build: in the ordinary
+// suite each with one protocol, in turns, in the long one with all.
+func TestFamilies(t *testing.T) {
+	testFamilies(t, "plain", 2)
+}
+
+// TestFamiliesUnderThreadSanitizer is the same under the thread sanitizer, which
+// judges the memory ordering that the interpreter relies on.
+func TestFamiliesUnderThreadSanitizer(t *testing.T) {
+	if !long() {
+		t.Skip("COLLTUNE_LONG is not set")
+	}
+	testFamilies(t, "thread", 2)
+}
+
+func testFamilies(t *testing.T, variant string, threads int) {
+	top := system(t, "ring:4")
+	for _, proto := range topologies.AllProtocols {
+		m := newHostMachine(t, 1, threads, variant)
+		for i, f := range families(t, 2, 2, proto) {
+			if !long() && i%len(topologies.AllProtocols) != int(proto) {
+				continue
+			}
+			t.Run(proto.String()+"/"+f.name, func(t *testing.T) {
+				sizes := []int64{4, 1002, 50000}
+				if !long() {
+					sizes = sizes[1:2]
+				}
+				for _, size := range sizes {
+					right(t, m, executor.Trial{Program: f.program, Topology: top, Bytes: size, Protocol: proto, TileBytes: 2048, DType: "f32", Op: "sum", Iters: 1, Seed: 7})
+				}
+			})
+		}
+	}
+}
+
+// TestElementTypes runs every type and reduction through every protocol, at a
+// size that leaves chunks and tiles uneven.
+func TestElementTypes(t *testing.T) {
+	top := system(t, "ring:4")
+	programs := map[string]*ir.Program{}
+	for _, f := range families(t, 2, 2, topologies.Simple) {
+		programs[f.name] = f.program
+	}
+	for i, dtype := range collective.DTypes() {
+		if !long() && dtype != "f16" && dtype != "i8" {
+			continue
+		}
+		t.Run(dtype, func(t *testing.T) {
+			m := newHostMachine(t, 1, 3, "plain")
+			for _, op := range data.Operations() {
+				for _, name := range []string{"ring/allreduce/2x2", "hierarchical/allreduce/2x2", "all-pairs/reducescatter/2x2/in-place"} {
+					proto := topologies.AllProtocols[i%3]
+					i++
+					right(t, m, executor.Trial{Program: programs[name], Topology: top, Bytes: 5010, Protocol: proto, TileBytes: 256, DType: dtype, Op: op, Iters: 1, Seed: int64(i)})
+				}
+			}
+		})
+	}
+}
+
+// TestSeveralDevices runs ranks on devices of their own, two a device, and all
+// on one: the same result, and a note that says which.
+func TestSeveralDevices(t *testing.T) {
+	top := system(t, "ring:4")
+	all := families(t, 2, 2, topologies.Simple)
+	for devices, want := range map[int]string{1: "ranks per device 4", 2: "ranks per device 2", 3: "ranks per device 2", 8: "ranks per device 1"} {
+		m := newHostMachine(t, devices, 1, "plain")
+		for i := devices; i < len(all); i += 9 {
+			for _, proto := range topologies.AllProtocols {
+				got := right(t, m, executor.Trial{Program: all[i].program, Topology: top, Bytes: 3000, Protocol: proto, TileBytes: 512, Iters: 2, Warmup: 1, Seed: 3})
+				if !strings.HasPrefix(got.Note, want) || len(got.TimesUS) != 2 {
+					t.Errorf("%s on %d devices: note %q, times %v", all[i].name, devices, got.Note, got.TimesUS)
+				}
+			}
+		}
+	}
+}
+
+// TestFewerThreads has blocks halved until all are resident, and refuses what
+// does not fit even so.
+func TestFewerThreads(t *testing.T) {
+	top := system(t, "ring:4")
+	f := families(t, 2, 2, topologies.LL)[0]
+	m := newHostMachine(t, 1, 4, "plain")
+	m.resident = 1
+	_, err := bounded(m, executor.Trial{Program: f.program, Topology: top, Bytes: 3000, Protocol: topologies.LL, Iters: 1}, time.Minute)
+	if !errors.Is(err, executor.ErrUnsupported) || !strings.Contains(fmt.Sprint(err), "threadblocks, and 1 of") {
+		t.Errorf("got %v", err)
+	}
+	m.memory = 1 << 12
+	m.resident = 1 << 10
+	_, err = bounded(m, executor.Trial{Program: f.program, Topology: top, Bytes: 3000, Protocol: topologies.LL, Iters: 1}, time.Minute)
+	if !errors.Is(err, executor.ErrUnsupported) || !strings.Contains(fmt.Sprint(err), "4096 left") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// pair is two ranks that send each other their buffer.
+func pair() *ir.Program {
+	gpu := func(peer int) ir.GPU {
+		return ir.GPU{Threadblocks: []ir.Threadblock{{Send: peer, Recv: peer, Steps: []ir.Step{
+			{Op: ir.Send, Count: 2},
+			{Op: ir.Recv, Count: 2, Dst: ir.Loc{Buf: collective.Out}},
+		}}}}
+	}
+	return &ir.Program{Collective: collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 2}, GPUs: []ir.GPU{gpu(1), gpu(0)}}
+}
+
+// TestWrongPrograms runs programs with a mistake: each is found out, by the
+// check or by the watchdog.
+func TestWrongPrograms(t *testing.T) {
+	top := system(t, "ring:2")
+	for _, tc := range []struct {
+		name   string
+		damage func(p *ir.Program)
+		wrong  int64
+		says   string
+	}{
+		{"right", func(*ir.Program) {}, 0, ""},
+		{"chunks swapped", func(p *ir.Program) {
+			p.GPUs[1].Threadblocks[0].Steps = []ir.Step{
+				{Op: ir.Send, Count: 2},
+				{Op: ir.Recv, Count: 1, Dst: ir.Loc{Buf: collective.Out, Off: 1}},
+				{Op: ir.Recv, Count: 1, Dst: ir.Loc{Buf: collective.Out, Off: 0}},
+			}
+			p.GPUs[0].Threadblocks[0].Steps = []ir.Step{
+				{Op: ir.Send, Count: 1},
+				{Op: ir.Send, Count: 1, Src: ir.Loc{Off: 1}},
+				{Op: ir.Recv, Count: 2, Dst: ir.Loc{Buf: collective.Out}},
+			}
+		}, 64, ""},
+		{"half unwritten", func(p *ir.Program) {
+			for r := range p.GPUs {
+				for i := range p.GPUs[r].Threadblocks[0].Steps {
+					p.GPUs[r].Threadblocks[0].Steps[i].Count = 1
+				}
+			}
+		}, 64, ""},
+		{"two that receive first", func(p *ir.Program) {
+			for r := range p.GPUs {
+				steps := p.GPUs[r].Threadblocks[0].Steps
+				steps[0], steps[1] = steps[1], steps[0]
+			}
+		}, 0, "the program stands still: rank"},
+		{"a dependency on oneself through another", func(p *ir.Program) {
+			p.GPUs[0].Threadblocks = append(p.GPUs[0].Threadblocks, ir.Threadblock{Send: -1, Recv: -1, Steps: []ir.Step{
+				{Op: ir.Nop, HasDep: true, Deps: []ir.Dep{{TB: 0, Step: 0}}},
+			}})
+			first := &p.GPUs[0].Threadblocks[0].Steps[0]
+			first.HasDep, first.Deps = true, []ir.Dep{{TB: 1, Step: 0}}
+		}, 0, "threadblock"},
+		{"sends that nobody takes", func(p *ir.Program) {
+			p.GPUs[0].Threadblocks[0].Steps = append(p.GPUs[0].Threadblocks[0].Steps, ir.Step{Op: ir.Send, Count: 1})
+		}, 0, "sends 2 times, and rank 1 threadblock 0 receives 1 times"},
+		{"outside its buffer", func(p *ir.Program) { p.GPUs[0].Threadblocks[0].Steps[0].Src.Off = 1 }, 0, "rank 0 threadblock 0 step 0 (s): 2 chunks from 1"},
+	} {
+		for _, proto := range topologies.AllProtocols {
+			t.Run(tc.name+"/"+proto.String(), func(t *testing.T) {
+				p := pair()
+				tc.damage(p)
+				m := newHostMachine(t, 1, 2, "plain")
+				limit := time.Minute
+				if strings.Contains(tc.says, "stands still") || tc.says == "threadblock" {
+					limit = 2 * time.Second
+				}
+				got, err := bounded(m, executor.Trial{Program: p, Topology: top, Bytes: 256, Protocol: proto, TileBytes: 64, Iters: 1, Seed: 1}, limit)
+				if tc.says != "" {
+					if err == nil || !strings.Contains(err.Error(), tc.says) {
+						t.Fatalf("got %v, want one that says %q", err, tc.says)
+					}
+					return
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.Wrong != tc.wrong {
+					t.Errorf("%d elements wrong, want %d", got.Wrong, tc.wrong)
+				}
+			})
+		}
+	}
+}
+
+// TestStuckSaysWho has the watchdog name who waited for what.
+func TestStuckSaysWho(t *testing.T) {
+	p := pair()
+	for r := range p.GPUs {
+		steps := p.GPUs[r].Threadblocks[0].Steps
+		steps[0], steps[1] = steps[1], steps[0]
+	}
+	_, err := bounded(newHostMachine(t, 1, 2, "plain"), executor.Trial{Program: p, Topology: system(t, "ring:2"), Bytes: 256, Protocol: topologies.LL128, Iters: 1}, 2*time.Second)
+	var stuck *StuckError
+	if !errors.As(err, &stuck) || stuck.Step != 0 || stuck.Threadblock != 0 || !strings.Contains(err.Error(), fmt.Sprintf("a message of rank %d", 1-stuck.Rank)) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// relay is a program in which a message alone tells that a chunk may be read:
+// rank 0 copies a chunk in one threadblock, sends another chunk round, and its
+// second threadblock sends the first chunk on when that has come back.
+func relay() *ir.Program {
+	at := func(b collective.Buffer, i int32) ir.Loc { return ir.Loc{Buf: b, Off: i} }
+	return &ir.Program{
+		Collective: collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 2},
+		GPUs: []ir.GPU{
+			{Scratch: 3, Threadblocks: []ir.Threadblock{
+				{Send: 1, Recv: -1, Steps: []ir.Step{
+					{Op: ir.Copy, Count: 1, Src: at(collective.In, 0), Dst: at(collective.Scratch, 0)},
+					{Op: ir.Send, Count: 1, Src: at(collective.In, 1)},
+				}},
+				{Send: 1, Recv: 1, Channel: 1, Steps: []ir.Step{
+					{Op: ir.Recv, Count: 1, Dst: at(collective.Scratch, 1)},
+					{Op: ir.Send, Count: 1, Src: at(collective.Scratch, 0)},
+					{Op: ir.Recv, Count: 2, Dst: at(collective.Out, 0)},
+				}},
+			}},
+			{Threadblocks: []ir.Threadblock{
+				{Send: 0, Recv: 0, Channel: 1, Steps: []ir.Step{
+					{Op: ir.Nop, Deps: []ir.Dep{{TB: 1, Step: 0}}},
+					{Op: ir.Send, Count: 1, Src: at(collective.In, 0)},
+					{Op: ir.Recv, Count: 1, Dst: at(collective.Out, 0)},
+					{Op: ir.Send, Count: 2, Src: at(collective.In, 0)},
+				}},
+				{Send: -1, Recv: 0, Steps: []ir.Step{
+					{Op: ir.Recv, Count: 1, Dst: at(collective.Out, 1), HasDep: true},
+				}},
+			}},
+		},
+	}
+}
+
+// TestMessagesThatOrder tells programs that lean on the order of messages from
+// those that do not, and runs one with fences.
+func TestMessagesThatOrder(t *testing.T) {
+	if messagesOrder(pair()) {
+		t.Error("two ranks that swap buffers need no fences")
+	}
+	if !messagesOrder(relay()) {
+		t.Error("the relay's second threadblock knows of the copy from a message alone")
+	}
+	variant := "plain"
+	if long() {
+		variant = "thread"
+	}
+	m := newHostMachine(t, 1, 2, variant)
+	for _, proto := range topologies.AllProtocols {
+		got := right(t, m, executor.Trial{Program: relay(), Topology: system(t, "ring:2"), Bytes: 4000, Protocol: proto, TileBytes: 512, Iters: 1})
+		if fenced := strings.Contains(got.Note, "messages fenced"); fenced != (proto != topologies.Simple) {
+			t.Errorf("%v: note %q", proto, got.Note)
+		}
+	}
+}
