@@ -67,20 +67,35 @@ func Route(ctx context.Context, t *topologies.Topology, o Options) (*Schedule, e
 	case n*n*max(o.Chunks, 1) > maxArrivals:
 		return nil, fmt.Errorf("greedy routing of %d chunks on %d ranks: want at most %d arrivals", max(o.Chunks, 1), n, maxArrivals)
 	}
-	c, err := collective.New(collective.Spec{Name: o.Collective, Ranks: n, Chunks: n})
+	least, err := bound(t, o)
 	if err != nil {
 		return nil, err
+	}
+	return find(ctx, t, o, least)
+}
+
+// bound is the time in microseconds that no schedule takes less than, for its
+// bytes alone.
+func bound(t *topologies.Topology, o Options) (float64, error) {
+	n := len(t.Ranks)
+	c, err := collective.New(collective.Spec{Name: o.Collective, Ranks: n, Chunks: n})
+	if err != nil {
+		return 0, err
 	}
 	b, err := bounds.Of(t, c)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	if b.AlgbwBps.Sign() == 0 {
-		return nil, fmt.Errorf("greedy routing on %s: not every rank can reach every other", t.Name)
+		return 0, fmt.Errorf("greedy routing on %s: not every rank can reach every other", t.Name)
 	}
-	least, _ := new(big.Rat).Quo(new(big.Rat).SetInt64(o.Bytes), b.AlgbwBps).Float64()
-	least *= 1e6 // microseconds
+	seconds, _ := new(big.Rat).Quo(new(big.Rat).SetInt64(o.Bytes), b.AlgbwBps).Float64()
+	return 1e6 * seconds, nil
+}
 
+// find makes the schedules and chooses; least is the bound.
+func find(ctx context.Context, t *topologies.Topology, o Options, least float64) (*Schedule, error) {
+	n := len(t.Ranks)
 	forward, err := newNetwork(t, false, o.Alpha)
 	if err != nil {
 		return nil, err

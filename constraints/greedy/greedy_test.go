@@ -89,6 +89,8 @@ func (r row) system(t testing.TB) *topologies.Topology {
 		return dgx1(t, 23, 0.7)
 	case "dgx-1 25":
 		return dgx1(t, 25, 0.7)
+	case "NDv2 x2":
+		return published.NDv2(2)
 	}
 	return resolve(t, r.topology, 1)
 }

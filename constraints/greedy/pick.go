@@ -2,7 +2,6 @@ package greedy
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"math"
 	"math/bits"
@@ -45,17 +44,38 @@ type event struct {
 	chunk int32
 }
 
+// events is a heap of them, the first to happen at 0.
 type events []event
 
-func (q events) Len() int           { return len(q) }
-func (q events) Less(i, j int) bool { return q[i].at < q[j].at }
-func (q events) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *events) Push(x any)        { *q = append(*q, x.(event)) }
-func (q *events) Pop() any {
-	old := *q
-	last := old[len(old)-1]
-	*q = old[:len(old)-1]
-	return last
+func (q *events) push(e event) {
+	*q = append(*q, e)
+	for i := len(*q) - 1; i > 0; {
+		up := (i - 1) / 2
+		if (*q)[up].at <= (*q)[i].at {
+			break
+		}
+		(*q)[up], (*q)[i] = (*q)[i], (*q)[up]
+		i = up
+	}
+}
+
+func (q *events) pop() event {
+	list := *q
+	first, last := list[0], len(list)-1
+	list[0] = list[last]
+	list = list[:last]
+	*q = list
+	for i := 0; ; {
+		down := 2*i + 1
+		if down+1 < len(list) && list[down+1].at < list[down].at {
+			down++
+		}
+		if down >= len(list) || list[i].at <= list[down].at {
+			return first
+		}
+		list[i], list[down] = list[down], list[i]
+		i = down
+	}
 }
 
 // run is one asynchronous try: at every moment each free link is given
@@ -200,7 +220,7 @@ const instant = 1e-9
 func (r *run) advance() (arrived int) {
 	until := r.queue[0].at + instant
 	for len(r.queue) > 0 && r.queue[0].at <= until {
-		e := heap.Pop(&r.queue).(event)
+		e := r.queue.pop()
 		r.now = max(r.now, e.at)
 		hop := &r.hops[e.hop]
 		for _, edge := range hop.edges {
@@ -492,10 +512,10 @@ func (r *run) send(p pick) {
 	arrive := r.now + r.time[p.hop]
 	for _, e := range hop.edges {
 		if r.free[e] != arrive {
-			heap.Push(&r.queue, event{r.free[e], p.hop, none})
+			r.queue.push(event{r.free[e], p.hop, none})
 		}
 	}
-	heap.Push(&r.queue, event{arrive, p.hop, p.chunk})
+	r.queue.push(event{arrive, p.hop, p.chunk})
 	if r.arrival != nil {
 		r.arrival[int(hop.to)*r.total+int(p.chunk)] = arrive
 	}

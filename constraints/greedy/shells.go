@@ -1,7 +1,6 @@
 package greedy
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -14,8 +13,9 @@ import (
 // On rings, tori and hypercubes nothing is lost but a latency a distance.
 func (n *network) breadthFirst(chunks int) []message {
 	far := make([][]int32, n.ranks) // far[v][s] is the sends from s to v
+	all := make([]int32, n.ranks*n.ranks)
 	for s := range n.ranks {
-		far[s] = make([]int32, n.ranks)
+		far[s] = all[s*n.ranks : (s+1)*n.ranks]
 	}
 	queue := make([]int32, 0, n.ranks)
 	for s := range n.ranks {
@@ -24,7 +24,7 @@ func (n *network) breadthFirst(chunks int) []message {
 		}
 		far[s][s] = 0
 		queue = append(queue[:0], int32(s))
-		for i := 0; i < len(queue); i++ {
+		for i := 0; i < len(queue) && len(queue) < n.ranks; i++ {
 			u := queue[i]
 			for _, h := range n.onto[u] {
 				if v := n.hops[h].to; far[v][s] < 0 {
@@ -34,20 +34,24 @@ func (n *network) breadthFirst(chunks int) []message {
 			}
 		}
 	}
-	type batch struct {
-		message
-		depth int32
-		turn  int32 // ranks in turn: on a switch no two send to one at a time
-	}
-	var list []batch
-	order := make([]int32, n.ranks)
+	// Messages go by distance, and within one by turn of ranks: on a switch no two
+	// send to one at a time. Both and the message's place are one number, as
+	// sorting takes most of the time.
+	var list []message
+	var turns []uint64
+	order, nearest := make([]int32, n.ranks), make([]uint64, n.ranks)
+	e := &evener{n: n, chunks: chunks, may: make([][]int32, n.ranks)}
 	for v := range n.ranks {
 		// Nearest first; from v on, so that like ranks choose alike.
-		for i := range order {
-			order[i] = int32((v + i) % n.ranks)
+		for i := range nearest {
+			s := (v + i) % n.ranks
+			nearest[i] = uint64(far[v][s]+1)<<32 | uint64(i)
 		}
-		slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(far[v][a], far[v][b]) })
-		e := newEvener(n, v, chunks)
+		slices.Sort(nearest)
+		for i, key := range nearest {
+			order[i] = int32((v + int(uint32(key))) % n.ranks)
+		}
+		e.serve(v)
 		for i := 1; i < n.ranks; {
 			depth := far[v][order[i]]
 			end := i
@@ -64,17 +68,18 @@ func (n *network) breadthFirst(chunks int) []message {
 			e.even()
 			for link, h := range n.into[v] {
 				if given := e.given[link]; len(given) > 0 {
-					list = append(list, batch{message{hop: h, chunks: slices.Clone(given)}, depth,
-						int32((v - int(n.hops[h].from) + n.ranks) % n.ranks)})
+					turn := (v - int(n.hops[h].from) + n.ranks) % n.ranks
+					turns = append(turns, uint64(depth)<<48|uint64(turn)<<32|uint64(len(list)))
+					list = append(list, message{hop: h, chunks: e.keep(given)})
 				}
 			}
 			i = end
 		}
 	}
-	slices.SortStableFunc(list, func(a, b batch) int { return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.turn, b.turn)) })
+	slices.Sort(turns)
 	messages := make([]message, len(list))
-	for i, b := range list {
-		messages[i] = b.message
+	for i, key := range turns {
+		messages[i] = list[uint32(key)]
 	}
 	return messages
 }
@@ -84,36 +89,49 @@ type evener struct {
 	n      *network
 	v      int
 	chunks int
-	each   []float64         // time a chunk takes a link
-	load   []float64         // time given to each link so far
-	given  [][]int32         // chunks of the distance in hand, by link
-	may    map[int32][]int32 // the links a source's chunks may come over
+	each   []float64 // time a chunk takes a link
+	load   []float64 // time given to each link so far
+	given  [][]int32 // chunks of the distance in hand, by link
+	may    [][]int32 // the links a source's chunks may come over
+	kept   []int32   // room for what is kept
 }
 
-func newEvener(n *network, v, chunks int) *evener {
-	e := &evener{n: n, v: v, chunks: chunks, may: map[int32][]int32{}}
-	for _, h := range n.into[v] {
+// serve turns to a rank.
+func (e *evener) serve(v int) {
+	e.v, e.each, e.load = v, e.each[:0], e.load[:0]
+	for i, h := range e.n.into[v] {
 		slowest := math.Inf(1)
-		for _, edge := range n.hops[h].edges {
-			slowest = min(slowest, n.t.Edges[edge].Bandwidth.PerMicro())
+		for _, edge := range e.n.hops[h].edges {
+			slowest = min(slowest, e.n.t.Edges[edge].Bandwidth.PerMicro())
 		}
 		e.each = append(e.each, 1/slowest)
 		e.load = append(e.load, 0)
-		e.given = append(e.given, nil)
+		if i == len(e.given) {
+			e.given = append(e.given, nil)
+		}
 	}
-	return e
 }
 
+// begin turns to a distance.
 func (e *evener) begin() {
-	clear(e.may)
 	for i := range e.given {
 		e.given[i] = e.given[i][:0]
 	}
 }
 
+// keep is a copy of chunks that nothing else is written into.
+func (e *evener) keep(chunks []int32) []int32 {
+	if cap(e.kept)-len(e.kept) < len(chunks) {
+		e.kept = make([]int32, 0, max(len(chunks), min(e.n.ranks*e.n.ranks*e.chunks, 4096)))
+	}
+	at := len(e.kept)
+	e.kept = append(e.kept, chunks...)
+	return e.kept[at:len(e.kept):len(e.kept)]
+}
+
 // add gives each chunk of a source to the link that has least to carry then.
 func (e *evener) add(source int32, from func(u int32) bool) {
-	var may []int32
+	may := e.may[source][:0]
 	for i, h := range e.n.into[e.v] {
 		if from(e.n.hops[h].from) {
 			may = append(may, int32(i))
