@@ -54,7 +54,7 @@ func (e *enumeration) build(ctx context.Context) error {
 // before it: what can be refused cheaply is.
 func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 	p := e.problem
-	options := compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology), Context: ctx}
+	options := compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology), Disable: d.routing.disable(), Context: ctx}
 	if r := d.routing.beyond(ctx, d.instances, options.MaxChannels, p.Topology.MinSMs()); r != nil {
 		return &built{refusal: r}, ctx.Err()
 	}
@@ -77,6 +77,12 @@ func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 		}
 	}
 	b := &built{program: result.Program}
+	if d.origin != "" {
+		b.program.Comment = fmt.Sprintf("%s on %s synthesised %s", p.Collective, p.Topology.Name, d.origin)
+		if d.instances > 1 {
+			b.program.Comment += fmt.Sprintf("; %d instances", d.instances)
+		}
+	}
 	report := verify.Check(b.program, verify.Options{Linked: p.Topology.Linked})
 	if err := report.Err(); err != nil {
 		b.refusal = &Refusal{Reason: Unverified, Detail: err.Error()}

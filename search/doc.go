@@ -3,7 +3,7 @@
 //
 //	families × parameters ─▶ trace ─▶ links exist? ─▶ × instances ─▶ compile ─▶ fits the GPU? ─▶ verify ─▶ candidates
 //	     ▲ holes (ring orders) filled by constraints        each refusal is kept with its reason
-//	     ▲ routings nobody wrote, by packing trees or by a solver
+//	     ▲ routings nobody wrote: trees packed, found by a solver, scheduled greedily
 //
 // Invariants: a candidate is enumerated once and ends as exactly one of
 // refused, bounded out or tuned; what is handed on is verified; the order of

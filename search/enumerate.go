@@ -33,7 +33,8 @@ type draft struct {
 	params    script.Params
 	instances int
 	routing   *routing
-	reference bool // only there to be compared with
+	origin    string // how a construction found it
+	reference bool   // only there to be compared with
 	points    []baselinePoint
 	built     *built
 }
@@ -106,17 +107,18 @@ func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
 		case err != nil:
 			return err
 		default:
-			e.draft(f.Name, "template", params, program)
+			e.draft(&draft{name: f.Name, source: "template", params: params, routing: &routing{program: program}})
 		}
 	}
 	return nil
 }
 
 // draft takes up a routing, once for every number of instances.
-func (e *enumeration) draft(name, source string, params script.Params, program *lang.Program) {
-	r := &routing{program: program}
+func (e *enumeration) draft(d *draft) {
 	for _, n := range e.options.instanceCounts() {
-		e.drafts = append(e.drafts, &draft{name: name, source: source, params: params, instances: n, routing: r})
+		one := *d
+		one.instances = n
+		e.drafts = append(e.drafts, &one)
 	}
 }
 

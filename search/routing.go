@@ -14,6 +14,7 @@ import (
 // instances that cannot be are refused without compiling them.
 type routing struct {
 	program *lang.Program
+	apart   bool // compiled without fused instructions
 
 	once         sync.Once
 	channels     int // of one instance
@@ -32,7 +33,7 @@ func (r *routing) beyond(ctx context.Context, instances, channels, sms int) *Ref
 	}
 	r.once.Do(func() {
 		var result *compiler.Result
-		result, r.err = compiler.Compile(r.program, compiler.Options{MaxChannels: channels, Context: ctx})
+		result, r.err = compiler.Compile(r.program, compiler.Options{MaxChannels: channels, Disable: r.disable(), Context: ctx})
 		if r.err != nil {
 			return
 		}
@@ -62,6 +63,14 @@ func (r *routing) beyond(ctx context.Context, instances, channels, sms int) *Ref
 		return &Refusal{Reason: Uncompiled, Detail: r.err.Error()}
 	case r.threadblocks*instances > sms:
 		return &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("at least %d threadblocks on a GPU of %d SMs: %d for each of %d instances", r.threadblocks*instances, sms, r.threadblocks, instances)}
+	}
+	return nil
+}
+
+// disable are the compiler's passes that are left out.
+func (r *routing) disable() []string {
+	if r.apart {
+		return []string{"fuse rcs", "fuse rrcs", "fuse rrs"}
 	}
 	return nil
 }

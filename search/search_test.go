@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -286,10 +287,42 @@ func TestSynthesisedRoutingsWin(t *testing.T) {
 	if _, err := c.Program(r.IR); err != nil {
 		t.Error(err)
 	}
-	for _, name := range []string{"tree-packing", "synthesised"} {
+	for _, name := range []string{"tree-packing", "synthesised", "greedy"} {
 		table, _ := searched(t, problem{"hypercube:3", 1, "allgather", []int64{1 << 20}}, Options{Families: []string{name}})
 		if got := table.Rows[0].Algorithm; got != name {
 			t.Errorf("asked for %s, %s won", name, got)
+		}
+	}
+}
+
+// TestGreedyScheduleWins at the least size of a system that is all links, and at
+// the largest of one whose rings nobody finds, there with what arrives and goes
+// on in threadblocks apart: a rank has not enough for all pairs of its links.
+// Its IR says how it was found.
+func TestGreedyScheduleWins(t *testing.T) {
+	for _, c := range []struct {
+		p     problem
+		apart bool
+	}{
+		{problem{"mi250", 1, "allgather", []int64{4096, 1 << 20}}, false},
+		{problem{"mesh:5x5", 1, "allgather", []int64{4096, 1 << 28}}, true},
+	} {
+		table, campaign := searched(t, c.p, Options{})
+		r := table.Rows[0]
+		if c.apart {
+			r = table.Rows[1]
+		}
+		_, apart := r.Parameters["fused"]
+		if r.Algorithm != "greedy" || r.Source != "synthesised" || apart != c.apart {
+			t.Errorf("%s at %d bytes: won by %s %v, of source %s", c.p, r.Bytes, r.Algorithm, r.Parameters, r.Source)
+			continue
+		}
+		program, err := campaign.Program(r.IR)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(program.Comment, "synthesised by=none chunks=") || !strings.Contains(program.Comment, "% over the bound") {
+			t.Errorf("%s: made by %q: want how it was found", c.p, program.Comment)
 		}
 	}
 }

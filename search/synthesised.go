@@ -2,6 +2,8 @@ package search
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -9,8 +11,10 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/greedy"
 	"github.com/colltune/colltune/constraints/route"
 	"github.com/colltune/colltune/constraints/trees"
+	"github.com/colltune/colltune/internal/units"
 )
 
 // construction is a way to routings that nobody wrote.
@@ -26,6 +30,10 @@ type construction struct {
 type construct struct {
 	params  script.Params
 	program *lang.Program
+	origin  string // how it was found, for the IR
+	// apart leaves what arrives and goes on in two threadblocks. A fused one has
+	// a peer each way, so that a rank needs one for every pair of its links.
+	apart bool
 }
 
 // constructions is the table of them, in the order they are enumerated. None is
@@ -33,6 +41,7 @@ type construct struct {
 var constructions = []construction{
 	{"tree-packing", []string{"allgather", "reducescatter", "allreduce", "broadcast", "reduce"}, 32, packed},
 	{"synthesised", []string{"allgather", "reducescatter", "allreduce", "broadcast", "reduce", "gather", "scatter", "alltoall"}, 8, routed},
+	{"greedy", []string{"allgather", "reducescatter", "allreduce"}, 256, scheduled},
 }
 
 // maxPackedTrees is how many trees a rank's data are divided between at most.
@@ -64,7 +73,7 @@ func (e *enumeration) synthesise(ctx context.Context) error {
 		}
 		if len(p.Topology.Ranks) > c.ranks {
 			if slices.Contains(e.options.Families, c.name) {
-				e.refuse(c.name, NotApplicable, "it takes too long for more than a few ranks")
+				e.refuse(c.name, NotApplicable, fmt.Sprintf("it takes too long for %d ranks: want at most %d", len(p.Topology.Ranks), c.ranks))
 			}
 			continue
 		}
@@ -86,7 +95,8 @@ func (e *enumeration) synthesise(ctx context.Context) error {
 				e.refuse(candidateName(c.name, f.params, 0), NoLink, refused[0].Detail)
 				continue
 			}
-			e.draft(c.name, "synthesised", f.params, f.program)
+			e.draft(&draft{name: c.name, source: "synthesised", params: f.params, origin: f.origin,
+				routing: &routing{program: f.program, apart: f.apart}})
 		}
 	}
 	return nil
@@ -141,7 +151,7 @@ func packed(ctx context.Context, e *enumeration) ([]construct, error) {
 			return nil, err
 		}
 	}
-	return []construct{{script.Params{"trees": k}, program}}, nil
+	return []construct{{params: script.Params{"trees": k}, program: program, origin: fmt.Sprintf("by=none trees=%d", k)}}, nil
 }
 
 // solverTime is what the walk along a frontier may take. Queries on eight ranks
@@ -160,7 +170,58 @@ func routed(ctx context.Context, e *enumeration) ([]construct, error) {
 	}
 	var all []construct
 	for _, f := range found {
-		all = append(all, construct{script.Params{"chunks": f.Chunks, "steps": f.Steps, "rounds": f.Rounds}, f.Program})
+		all = append(all, construct{
+			params: script.Params{"chunks": f.Chunks, "steps": f.Steps, "rounds": f.Rounds}, program: f.Program,
+			origin: fmt.Sprintf("by=%s chunks=%d steps=%d rounds=%d: %s", f.By, f.Chunks, f.Steps, f.Rounds, f.Proof)})
+	}
+	return all, nil
+}
+
+// maxArrivals bounds the messages of a greedy schedule, and so its program:
+// every rank's chunks at every other.
+const maxArrivals = 1 << 17
+
+// scheduledChunks are what a rank's part is cut into. Schedules of more chunks
+// are shorter by the model, and longer once every message costs a call.
+var scheduledChunks = []int{1, 2}
+
+// scheduled are greedy schedules for the largest size and for the least, where
+// latency counts. Those for the largest are there unfused as well: where a rank
+// has many links, a fused program has no threadblocks left for instances.
+func scheduled(ctx context.Context, e *enumeration) ([]construct, error) {
+	p := e.problem
+	var all []construct
+	var known []*greedy.Schedule
+	last := p.Sizes[len(p.Sizes)-1]
+	for _, bytes := range slices.Compact([]int64{last, p.Sizes[0]}) {
+		for _, chunks := range scheduledChunks {
+			if n := len(p.Topology.Ranks); chunks > 1 && n*n*chunks > maxArrivals {
+				continue
+			}
+			s, err := greedy.Route(ctx, p.Topology, greedy.Options{Collective: p.Collective, Bytes: bytes, Chunks: chunks})
+			if err == nil {
+				err = s.Check(p.Topology)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if slices.ContainsFunc(known, s.SameRouting) {
+				continue
+			}
+			known = append(known, s)
+			program, err := s.Program(p.InPlace)
+			if err != nil {
+				return nil, err
+			}
+			one := construct{params: script.Params{"chunks": chunks, "for": units.Bytes(bytes).String()}, program: program,
+				origin: fmt.Sprintf("by=none chunks=%d: %.2f us for %d bytes, %.1f %% over the bound, %s", chunks, s.TimeUS, bytes, 100*s.Gap(), s.Method)}
+			all = append(all, one)
+			if bytes == last {
+				one.params = maps.Clone(one.params)
+				one.params["fused"], one.apart = false, true
+				all = append(all, one)
+			}
+		}
 	}
 	return all, nil
 }

@@ -230,40 +230,6 @@ func (n *network) route(ctx context.Context, chunks int, part float64, o Options
 	return sends, end, method, nil
 }
 
-// floor is a time that no schedule beats in which a message is one chunk: the
-// links into some rank cannot bring it what it lacks any sooner.
-func (n *network) floor(chunks int, part float64) float64 {
-	least := 0.0
-	lacks := float64((n.ranks - 1) * chunks)
-	var busy []float64
-	for v, hops := range n.into {
-		if !n.direct || n.alpha != Blocking {
-			least = max(least, lacks*part/n.speed[v])
-			continue
-		}
-		low, high := 0.0, math.Inf(1) // messages too few by then; enough
-		var each []float64
-		for _, h := range hops {
-			busy, _ = n.cost(h, part, busy[:0])
-			each = append(each, busy[0])
-			high = min(high, lacks*busy[0])
-		}
-		for range 60 {
-			mid, count := (low+high)/2, 0.0
-			for _, e := range each {
-				count += math.Floor(mid / e)
-			}
-			if count < lacks {
-				low = mid
-			} else {
-				high = mid
-			}
-		}
-		least = max(least, low)
-	}
-	return least * (1 + tolerance)
-}
-
 // learnLate makes chunks that arrived in the last twentieth preferred by one
 // rank more.
 func learnLate(weight []int32, sends []Send, end float64) {

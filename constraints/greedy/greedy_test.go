@@ -3,6 +3,7 @@ package greedy
 import (
 	"context"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -223,6 +224,47 @@ func TestRandomSystems(t *testing.T) {
 		}
 		if _, err := s.Program(false); err != nil {
 			t.Fatal(err)
+		}
+	})
+}
+
+// TestFloorIsBelowEverySchedule of single chunks: on random systems of one to
+// three nodes, no try of any policy ends before it.
+func TestFloorIsBelowEverySchedule(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 8).Draw(t, "ranks")
+		nodes := rapid.IntRange(1, min(3, n)).Draw(t, "nodes")
+		top := &topologies.Topology{Name: "random", Nodes: nodes, Runtime: "nccl"}
+		for r := range n {
+			node := r * nodes / n
+			top.Ranks = append(top.Ranks, topologies.Rank{Node: node, Local: r, SMs: 1})
+			top.Vertices = append(top.Vertices, topologies.Vertex{Kind: topologies.GPU, Node: node})
+		}
+		for a := range n {
+			for b := range n {
+				if b == (a+1)%n || a != b && rapid.IntRange(0, 3).Draw(t, "link") == 0 {
+					top.Edges = append(top.Edges, topologies.Edge{From: a, To: b, Count: 1,
+						Bandwidth: units.Bandwidth(rapid.Int64Range(1, 9).Draw(t, "capacity") * 1e9), Latency: units.Duration(rapid.IntRange(0, 9).Draw(t, "latency"))})
+				}
+			}
+		}
+		chunks, part := rapid.IntRange(1, 3).Draw(t, "chunks"), rapid.Float64Range(1, 1e5).Draw(t, "part")
+		for _, alpha := range []Alpha{Blocking, Pipelined} {
+			network, err := newNetwork(top, rapid.Bool().Draw(t, "turned"), alpha)
+			if err != nil {
+				t.Skip(err)
+			}
+			floor := network.floor(chunks, part)
+			for i, p := range policies {
+				p.seed = uint64(i)
+				_, end, err := newRun(network, chunks, part).asynchronous(p, math.Inf(1))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if end < floor*(1-1e-6) {
+					t.Fatalf("%s, %s: %v us, below the floor of %v", p.name, alpha, end, floor)
+				}
+			}
 		}
 	})
 }

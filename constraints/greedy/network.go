@@ -42,9 +42,8 @@ const maxHops = 1 << 22
 
 func newNetwork(t *topologies.Topology, turned bool, alpha Alpha) (*network, error) {
 	n := &network{t: t, ranks: len(t.Ranks), alpha: alpha}
-	n.into, n.onto = make([][]int32, n.ranks), make([][]int32, n.ranks)
-	n.over = make([][]int32, len(t.Edges))
 	n.speed = make([]float64, n.ranks)
+	var edges []int32 // of all hops
 	across := 0
 	for a := range t.Ranks {
 		for b := range t.Ranks {
@@ -70,16 +69,20 @@ func newNetwork(t *topologies.Topology, turned bool, alpha Alpha) (*network, err
 			if len(n.hops) == maxHops {
 				return nil, fmt.Errorf("greedy routing on %s: more than %d pairs of linked ranks", t.Name, maxHops)
 			}
-			h := hop{from: int32(a), to: int32(b), latency: float64(path.Latency), net: path.Net}
+			first := len(edges)
 			for _, e := range path.Edges {
-				h.edges = append(h.edges, int32(e))
-				n.over[e] = append(n.over[e], int32(len(n.hops)))
+				edges = append(edges, int32(e))
 			}
-			n.into[b] = append(n.into[b], int32(len(n.hops)))
-			n.onto[a] = append(n.onto[a], int32(len(n.hops)))
-			n.hops = append(n.hops, h)
+			n.hops = append(n.hops, hop{from: int32(a), to: int32(b), edges: edges[first:len(edges):len(edges)], latency: float64(path.Latency), net: path.Net})
 		}
 	}
+	n.into = n.hopsBy(n.ranks, func(h *hop, add func(int32)) { add(h.to) })
+	n.onto = n.hopsBy(n.ranks, func(h *hop, add func(int32)) { add(h.from) })
+	n.over = n.hopsBy(len(t.Edges), func(h *hop, add func(int32)) {
+		for _, e := range h.edges {
+			add(e)
+		}
+	})
 	n.direct = true
 	n.ends = make([][]int32, n.ranks)
 	seen := map[int32]bool{}
@@ -103,6 +106,25 @@ func newNetwork(t *topologies.Topology, turned bool, alpha Alpha) (*network, err
 		}
 	}
 	return n, nil
+}
+
+// hopsBy lists the hops of every rank or edge, of those that keys adds for one.
+func (n *network) hopsBy(count int, keys func(h *hop, add func(int32))) [][]int32 {
+	ends := make([]int32, count+1)
+	for h := range n.hops {
+		keys(&n.hops[h], func(key int32) { ends[key+1]++ })
+	}
+	for i := range count {
+		ends[i+1] += ends[i]
+	}
+	all, lists := make([]int32, ends[count]), make([][]int32, count)
+	for i := range lists {
+		lists[i] = all[ends[i]:ends[i]:ends[i+1]]
+	}
+	for h := range n.hops {
+		keys(&n.hops[h], func(key int32) { lists[key] = append(lists[key], int32(h)) })
+	}
+	return lists
 }
 
 // cost is what a message of some bytes costs on a hop: how long it takes each

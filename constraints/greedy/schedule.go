@@ -180,6 +180,15 @@ func (s *Schedule) Program(inPlace bool) (*lang.Program, error) {
 	return moves.Program("greedy", spec, list)
 }
 
+// SameRouting tells whether another schedule sends the same chunks over the
+// same links in the same order: then both are the same program.
+func (s *Schedule) SameRouting(o *Schedule) bool {
+	return s.Collective == o.Collective && s.Ranks == o.Ranks && s.Chunks == o.Chunks &&
+		slices.EqualFunc(s.Sends, o.Sends, func(a, b Send) bool {
+			return a.From == b.From && a.To == b.To && a.Reduce == b.Reduce && slices.Equal(a.Chunks, b.Chunks)
+		})
+}
+
 // byStart sorts messages by their start.
 func byStart(sends []Send) {
 	slices.SortStableFunc(sends, func(a, b Send) int { return cmp.Compare(a.Start, b.Start) })

@@ -1,0 +1,103 @@
+package greedy
+
+import "math"
+
+// floor is a time that no schedule beats in which a message is one chunk: the
+// links into some rank cannot bring it what it lacks any sooner, nor those into
+// some node what its ranks lack, after which the last of it has to spread there.
+func (n *network) floor(chunks int, part float64) float64 {
+	least := 0.0
+	for v, hops := range n.into {
+		least = max(least, n.arrive(hops, (n.ranks-1)*chunks, part, n.speed[v]))
+	}
+	if n.direct && n.t.Nodes > 1 {
+		least = max(least, n.nodeFloor(chunks, part))
+	}
+	return least * (1 + tolerance)
+}
+
+// arrive is the least time in which hops can bring so many chunks; speed is what
+// their ends let through together, in bytes a microsecond.
+func (n *network) arrive(hops []int32, lacks int, part, speed float64) float64 {
+	if !n.direct || n.alpha != Blocking {
+		latency := math.Inf(1)
+		for _, h := range hops {
+			latency = min(latency, n.hops[h].latency)
+		}
+		return float64(lacks)*part/speed + latency
+	}
+	low, high := 0.0, math.Inf(1) // messages too few by then; enough
+	var each []float64
+	for _, h := range hops {
+		each, _ = n.cost(h, part, each)
+		high = min(high, float64(lacks)*each[len(each)-1])
+	}
+	for range 60 {
+		mid, count := (low+high)/2, 0.0
+		for _, e := range each {
+			count += math.Floor(mid / e)
+		}
+		if count < float64(lacks) {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return low
+}
+
+// nodeFloor is the longest that some node must wait. Where only one of its ranks
+// has links from outside, every other has the chunk that is the last to enter no
+// sooner than it can go there from that one.
+func (n *network) nodeFloor(chunks int, part float64) float64 {
+	least := 0.0
+	for node := range n.t.Nodes {
+		inside := n.t.NodeRanks(node)
+		var entries []int32
+		speed, spread, gates := 0.0, 0.0, 0
+		for _, v := range inside {
+			count := len(entries)
+			for _, h := range n.into[v] {
+				if n.t.Ranks[n.hops[h].from].Node != node {
+					entries = append(entries, h)
+					speed += n.t.Edges[n.hops[h].edges[0]].Bandwidth.PerMicro()
+				}
+			}
+			if len(entries) > count {
+				gates++
+				spread = n.farthest(v, inside, part)
+			}
+		}
+		if gates > 1 {
+			spread = 0
+		}
+		if gates > 0 {
+			least = max(least, n.arrive(entries, (n.ranks-len(inside))*chunks, part, speed)+spread)
+		}
+	}
+	return least
+}
+
+// farthest is how long a chunk takes from a rank to the one of a list that it
+// reaches last, over any links.
+func (n *network) farthest(from int, list []int, part float64) (longest float64) {
+	at := make([]float64, n.ranks)
+	for v := range at {
+		at[v] = math.Inf(1)
+	}
+	at[from] = 0
+	for changed := true; changed; {
+		changed = false
+		for h := range n.hops {
+			hop := &n.hops[h]
+			_, arrive := n.cost(int32(h), part, nil)
+			if t := at[hop.from] + arrive; t < at[hop.to] {
+				at[hop.to], changed = t, true
+			}
+		}
+	}
+	for _, v := range list {
+		longest = max(longest, at[v])
+	}
+	return longest
+}
