@@ -7,6 +7,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	hclog "github.com/hashicorp/go-hclog"
@@ -24,6 +25,7 @@ type child struct {
 	name    string
 	depends map[string]string // what its settings add to its fingerprint
 	process *process
+	config  *plugin.ClientConfig
 	client  *plugin.Client
 	rpc     protocol.ExecutorClient
 	loaded  map[string]bool // hashes it has been sent
@@ -41,7 +43,7 @@ func startChild(ctx context.Context, cmd command, sockets string, o HostOptions)
 	p := newProcess(cmd.path, cmd.args, said)
 	p.memory = o.Memory
 	c := &child{name: cmd.name, depends: cmd.depends, process: p, loaded: map[string]bool{}}
-	c.client = plugin.NewClient(&plugin.ClientConfig{
+	c.config = &plugin.ClientConfig{
 		HandshakeConfig:  handshake,
 		VersionedPlugins: versions(nil),
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
@@ -59,7 +61,8 @@ func startChild(ctx context.Context, cmd command, sockets string, o HostOptions)
 			p.marker = plugin.EnvUnixSocketDir + "=" + dir // made for this run alone
 			return p, nil
 		},
-	})
+	}
+	c.client = plugin.NewClient(c.config)
 	stopWatching := context.AfterFunc(ctx, p.killGroup)
 	defer stopWatching()
 	d, err := c.connect(ctx, o.StartTimeout)
@@ -74,6 +77,9 @@ func startChild(ctx context.Context, cmd command, sockets string, o HostOptions)
 }
 
 func (c *child) connect(ctx context.Context, within time.Duration) (Description, error) {
+	if err := c.greet(); err != nil {
+		return Description{}, err
+	}
 	var err error
 	if c.control, err = c.client.Client(); err != nil {
 		return Description{}, err
@@ -86,6 +92,25 @@ func (c *child) connect(ctx context.Context, within time.Duration) (Description,
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	return c.describe(ctx)
+}
+
+// greet starts the process and reads its line. One without a certificate is
+// spoken to in plain text: go-plugin would have taken it, but still shown its
+// own. Then the socket must be one that nobody else can reach, in the folder
+// made for it.
+func (c *child) greet() error {
+	if _, err := c.client.Start(); err != nil {
+		return err
+	}
+	parts := strings.Split(strings.TrimSpace(c.process.greeting()), "|")
+	if len(parts) > 5 && parts[5] != "" {
+		return nil
+	}
+	if network, path := parts[2], parts[3]; network != "unix" || filepath.Dir(filepath.Clean(path)) != filepath.Clean(c.process.sockets) {
+		return fmt.Errorf("it shows no certificate, and listens at %s %s: want a Unix socket in the folder that %s names", network, path, plugin.EnvUnixSocketDir)
+	}
+	c.config.TLSConfig = nil
+	return nil
 }
 
 // describe asks the executor what it is, and adds what its settings say.

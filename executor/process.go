@@ -32,6 +32,7 @@ type process struct {
 	left     int    // and how many processes it left behind
 
 	mu   sync.Mutex
+	line string // the first of its output
 	over string // why its memory was the end of it
 	pid  int    // of the process and its group; 0 before its start and once it is reaped, when the number may be another's
 
@@ -92,6 +93,9 @@ func (p *process) Start(context.Context) error {
 func (p *process) readStdout(first *io.PipeWriter) {
 	b := bufio.NewReaderSize(p.out, 32<<10) // go-plugin takes no line above 64 KiB
 	line, _ := b.ReadSlice('\n')
+	p.mu.Lock()
+	p.line = string(line)
+	p.mu.Unlock()
 	_, _ = first.Write(line)
 	first.Close()
 	_, _ = io.Copy(p.stderr, b)
@@ -121,6 +125,13 @@ func (p *process) close() {
 		p.out.Close()
 		p.err.Close()
 	})
+}
+
+// greeting is the first line of its output; nothing before it came.
+func (p *process) greeting() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.line
 }
 
 // killGroup kills the process and whoever it started in its group. It does

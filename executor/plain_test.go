@@ -1,0 +1,127 @@
+package executor_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/protocol"
+)
+
+// Executors in other languages may show no certificate.
+func init() {
+	folder := func() string { return os.Getenv("PLUGIN_UNIX_SOCKET_DIR") }
+	strangers["plain-inside"] = func() { servePlain("unix", filepath.Join(folder(), "s")) }
+	strangers["plain-elsewhere"] = func() { servePlain("unix", filepath.Join(filepath.Dir(folder()), "s")) }
+	strangers["plain-tcp"] = func() { servePlain("tcp", "127.0.0.1:0") }
+}
+
+// servePlain is a stranger that does without go-plugin.
+func servePlain(network, address string) {
+	l, err := net.Listen(network, address)
+	if err != nil {
+		panic(err)
+	}
+	server := grpc.NewServer()
+	protocol.RegisterExecutorServer(server, &stranger{runs: 1 << 30})
+	fmt.Printf("1|1|%s|%s|grpc\n", network, l.Addr())
+	_ = server.Serve(l)
+	os.Exit(0)
+}
+
+func TestPlainSocketInThePrivateFolder(t *testing.T) {
+	h := start(t, "plain-inside", executor.HostOptions{})
+	if m, err := h.Run(t.Context(), trial(t, 8)); err != nil || m.TimesUS[0] != 1 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	for _, name := range []string{"plain-elsewhere", "plain-tcp"} {
+		_, err := executor.Start(t.Context(), name, quick(t, executor.HostOptions{Starts: 1}))
+		if !errors.Is(err, executor.ErrLost) || !strings.Contains(err.Error(), "shows no certificate") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// The example in Python keeps the whole protocol, and finds a wrong result.
+func TestPythonExample(t *testing.T) {
+	path := pythonExample(t)
+	_, checks, err := executor.CheckProtocol(t.Context(), path, quick(t, executor.HostOptions{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range checks {
+		if !c.OK {
+			t.Errorf("%s: %s", c.Name, c.Detail)
+		}
+	}
+	h := start(t, path, executor.HostOptions{})
+	run := func(change func(r0, r1 *ir.Threadblock)) (executor.Measurement, error) {
+		t1 := trial(t, 64)
+		t1.DType = "i64"
+		change(&t1.Program.GPUs[0].Threadblocks[0], &t1.Program.GPUs[1].Threadblocks[0])
+		return h.Run(t.Context(), t1)
+	}
+	if m, err := run(func(_, _ *ir.Threadblock) {}); err != nil || !m.Checked || m.Wrong != 0 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if m, err := run(func(_, r1 *ir.Threadblock) { r1.Steps[1].Dst.Buf = collective.In }); err != nil || m.Wrong != 8 {
+		t.Errorf("one that never writes an output: %+v, %v", m, err)
+	}
+	if _, err := run(func(r0, r1 *ir.Threadblock) {
+		slices.Reverse(r0.Steps)
+		slices.Reverse(r1.Steps)
+	}); err == nil || !strings.Contains(err.Error(), "deadlock: waiting at rank 0 threadblock 0 step 0") {
+		t.Errorf("two that wait for each other: %v", err)
+	}
+}
+
+// pythonExample is the example, ready to run under an interpreter that has what
+// it imports.
+func pythonExample(t *testing.T) string {
+	t.Helper()
+	interpreter := ""
+	for _, name := range []string{"python3", "/usr/bin/python3"} {
+		path, err := exec.LookPath(name)
+		if err == nil && exec.Command(path, "-c", "import grpc, google.protobuf").Run() == nil {
+			interpreter = path
+			break
+		}
+	}
+	if interpreter == "" {
+		t.Skip("no python3 with grpcio and protobuf (Debian: python3-grpcio, python3-protobuf)")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("protoc", "-I", "protocol", "--python_out="+dir, "executor.proto").CombinedOutput(); err != nil {
+		t.Skipf("protoc: %v %s", err, out)
+	}
+	text, err := os.ReadFile("examples/python/colltune-executor-python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(text, []byte("\n"))
+	path := filepath.Join(dir, "colltune-executor-python")
+	if err := os.WriteFile(path, append([]byte("#!"+interpreter+"\n"), rest...), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	// Another process may have been started while the file was open for writing.
+	for range 50 {
+		if err := exec.Command(path, "--help").Run(); err == nil || !strings.Contains(err.Error(), "text file busy") {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return path
+}
