@@ -1,0 +1,153 @@
+// Package debuglog reads what NCCL and RCCL print under NCCL_DEBUG=INFO, as far
+// as it tells what really ran:
+//
+//	node1:411:418 [0] NCCL INFO AllReduce: 1048576 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..7}
+//	                            └───────────────────────── Choice ─────────────────────────┘
+//
+// A library that cannot do what its environment asks does something else and
+// says nothing, or says it here only. Lines may be broken into by others, be
+// labelled by a launcher, or follow half a line of another kind: each is searched
+// for the words it is known by, and any other is passed over.
+//
+// Invariants: any bytes give a log, in time proportional to their number; names
+// are lower case and as NCCL_ALGO and NCCL_PROTO take them.
+//
+// It does not judge whether what ran is what was asked for.
+package debuglog
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Log is what was told.
+type Log struct {
+	Library string // nccl or rccl; empty where it isn't told
+	Version string // 2.30.7
+	// Choices are those made for calls, in order; libraries before 2.24 tell
+	// none.
+	Choices []Choice
+	// MSCCL is how many programs the library has loaded and connected; -1 where
+	// it says nothing of it.
+	MSCCL int
+	// Channels of a communicator for collectives; 0 where it isn't told.
+	Channels int
+	// Environment are the variables that the library says it has read.
+	Environment map[string]string
+	Warnings    []string // NCCL WARN, the first few
+}
+
+// Choice is what the library ran for a call.
+type Choice struct {
+	Collective string // allreduce; empty in an old form
+	Bytes      int64
+	Algorithm  string // ring, tree, nvls, …
+	Protocol   string // ll, ll128, simple
+	// Channels used; 0 where it isn't told.
+	Channels int
+}
+
+var (
+	choiceLine      = regexp.MustCompile(`(?:(\w+): *)?(\d+) Bytes -> Algo (\w+) proto (\w+)(?: time [-0-9.eE+]+)?(?: channel\{Lo\.\.Hi\}=\{(\d+)\.\.(\d+)\})?`)
+	connectedLine   = regexp.MustCompile(`Connected (\d+) MSCCL algorithms`)
+	channelsLine    = regexp.MustCompile(`NCCL INFO (\d+) coll channels`)
+	environmentLine = regexp.MustCompile(`NCCL INFO ((?:NCCL|RCCL|MSCCL)_\w+) set by environment to (.*)`)
+	versionLine     = regexp.MustCompile(`\b(NCCL|RCCL) version *:? *(\d+\.\d+\.\d+)`)
+	warningLine     = regexp.MustCompile(`NCCL WARN (.*)`)
+)
+
+// algorithms and protocols by number, as some versions print them.
+var (
+	algorithms = []string{"tree", "ring", "collnetdirect", "collnetchain", "nvls", "nvlstree", "pat"}
+	protocols  = []string{"ll", "ll128", "simple"}
+)
+
+// Names of one thing that differ between versions.
+var spellings = map[string]string{
+	"collnet_direct": "collnetdirect", "collnet_chain": "collnetchain", "nvls_tree": "nvlstree",
+}
+
+const (
+	maxWarnings = 8
+	maxChoices  = 1 << 16
+	maxText     = 300
+)
+
+// Read reads the output of a program, log lines and others.
+func Read(text string) *Log {
+	log := &Log{MSCCL: -1, Environment: map[string]string{}}
+	for text != "" {
+		var line string
+		line, text, _ = strings.Cut(text, "\n")
+		log.line(strings.TrimRight(line, "\r"))
+	}
+	return log
+}
+
+func (l *Log) line(line string) {
+	const longest = 4096 // of the lines looked for; a longer one is none of them
+	if len(line) > longest {
+		return
+	}
+	if m := choiceLine.FindStringSubmatch(line); m != nil && len(l.Choices) < maxChoices {
+		l.choice(m)
+		return
+	}
+	if m := connectedLine.FindStringSubmatch(line); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		l.MSCCL = max(l.MSCCL, n)
+	}
+	if m := channelsLine.FindStringSubmatch(line); m != nil {
+		l.Channels, _ = strconv.Atoi(m[1])
+	}
+	if m := environmentLine.FindStringSubmatch(line); m != nil {
+		l.Environment[m[1]] = strings.TrimSuffix(strings.TrimSpace(m[2]), ".")
+	}
+	if m := versionLine.FindStringSubmatch(line); m != nil && l.Library != "rccl" {
+		// RCCL prints NCCL's version too.
+		l.Library, l.Version = strings.ToLower(m[1]), m[2]
+	}
+	if m := warningLine.FindStringSubmatch(line); m != nil && len(l.Warnings) < maxWarnings {
+		l.Warnings = append(l.Warnings, m[1][:min(len(m[1]), maxText)])
+	}
+}
+
+func (l *Log) choice(m []string) {
+	bytes, err := strconv.ParseInt(m[2], 10, 64)
+	if err != nil {
+		return
+	}
+	c := Choice{Collective: strings.ToLower(m[1]), Bytes: bytes, Algorithm: name(m[3], algorithms), Protocol: name(m[4], protocols)}
+	if m[5] != "" {
+		lo, errLo := strconv.Atoi(m[5])
+		hi, errHi := strconv.Atoi(m[6])
+		if errLo == nil && errHi == nil && hi >= lo && hi < 1<<16 {
+			c.Channels = hi - lo + 1
+		}
+	}
+	l.Choices = append(l.Choices, c)
+}
+
+// name is a printed name, or the name of a printed number.
+func name(printed string, numbered []string) string {
+	if n, err := strconv.Atoi(printed); err == nil && n >= 0 && n < len(numbered) {
+		return numbered[n]
+	}
+	s := strings.ToLower(printed)
+	if plain, other := spellings[s]; other {
+		return plain
+	}
+	return s
+}
+
+// Last is the last choice for calls of that many bytes; ok tells whether there
+// is one.
+func (l *Log) Last(bytes int64) (c Choice, ok bool) {
+	for i := len(l.Choices) - 1; i >= 0; i-- {
+		if l.Choices[i].Bytes == bytes {
+			return l.Choices[i], true
+		}
+	}
+	return Choice{}, false
+}
