@@ -31,7 +31,8 @@ type jsonConfig struct {
 
 // jsonRank is the first rank of a process: the others are not told.
 type jsonRank struct {
-	Rank int `json:"rank"`
+	Rank int    `json:"rank"`
+	Name string `json:"device_info"`
 }
 
 type jsonBounds struct {
@@ -112,8 +113,14 @@ func parseJSON(name string, text []byte) (*Report, error) {
 	if len(d.Args) > 0 {
 		table.Program = programOf(d.Args[0])
 	}
-	processes := max(len(d.Devices), len(d.Config.Devices))
-	table.Ranks = ranks(processes, d.Config.Threads, d.Config.GPUs)
+	processes := d.Devices
+	if len(processes) == 0 {
+		processes = d.Config.Devices
+	}
+	table.Ranks = ranks(len(processes), d.Config.Threads, d.Config.GPUs)
+	for _, p := range processes {
+		table.Devices = append(table.Devices, p.Name)
+	}
 	if d.Bounds != nil {
 		table.OutOfBounds = d.Bounds.Count
 	}

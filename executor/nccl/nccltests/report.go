@@ -22,8 +22,9 @@ type Report struct {
 
 // Table is what one program printed.
 type Table struct {
-	Program     string // all_reduce_perf; empty where the file doesn't say
-	Ranks       int    // 0 where the file doesn't say
+	Program     string   // all_reduce_perf; empty where the file doesn't say
+	Ranks       int      // 0 where the file doesn't say
+	Devices     []string // what they run on, as far as it is told
 	Rows        []Row
 	OutOfBounds int // results the program itself found wrong
 }

@@ -29,7 +29,8 @@ type textReader struct {
 	line    int
 	report  Report
 	ranks   map[string]bool // of the device lines since the last table
-	header  []string        // names of the columns in force; nil before the first
+	devices []string
+	header  []string // names of the columns in force; nil before the first
 	program string
 	open    bool // rows since the header go to the last table
 }
@@ -104,6 +105,9 @@ func (r *textReader) comment(s string) {
 	case len(words) >= 2 && words[0] == "Using" && words[1] == "devices":
 		r.begin()
 	case len(words) >= 2 && words[0] == "Rank" && wholeNumber(words[1]):
+		if _, name, ok := strings.Cut(s, "] "); ok && !r.ranks[words[1]] {
+			r.devices = append(r.devices, strings.TrimSpace(name))
+		}
 		r.ranks[words[1]] = true
 	case len(words) >= 3 && words[0] == "size" && words[1] == "count" && words[2] == "type":
 		r.begin()
@@ -119,7 +123,7 @@ func (r *textReader) comment(s string) {
 // begin ends the table before: what follows is another program's.
 func (r *textReader) begin() {
 	if r.open {
-		r.open, r.header, r.program, r.ranks = false, nil, "", map[string]bool{}
+		r.open, r.header, r.program, r.ranks, r.devices = false, nil, "", map[string]bool{}, nil
 	}
 }
 
@@ -247,7 +251,7 @@ func oldTolerance(dtype string) float64 {
 // add puts a row in the table in force, or in a new one.
 func (r *textReader) add(row Row) {
 	if !r.open {
-		r.report.Tables = append(r.report.Tables, Table{Program: r.program, Ranks: len(r.ranks)})
+		r.report.Tables = append(r.report.Tables, Table{Program: r.program, Ranks: len(r.ranks), Devices: r.devices})
 		r.open, r.report.Finished = true, false
 	}
 	t := r.table()

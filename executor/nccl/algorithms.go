@@ -1,0 +1,140 @@
+package nccl
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/nccl/nccltests"
+	"github.com/colltune/colltune/topologies"
+)
+
+// algorithm is one that NCCL can be held to.
+type algorithm struct {
+	name        string // as candidates are called, and as its log has it in lower case
+	env         string // in NCCL_ALGO
+	collectives []string
+	protocols   []string
+	rccl        bool // RCCL has it too
+}
+
+var (
+	everyProtocol = []string{"LL", "LL128", "Simple"}
+	simpleOnly    = []string{"Simple"}
+)
+
+// algorithms is the table of them. Which a system can do (in-network sums need
+// switches that have them) only the library knows: a trial of one it can't do is
+// refused when it is made.
+var algorithms = []algorithm{
+	{"ring", "Ring", []string{"allreduce", "allgather", "reducescatter", "broadcast", "reduce"}, everyProtocol, true},
+	{"tree", "Tree", []string{"allreduce"}, everyProtocol, true},
+	{"nvls", "NVLS", []string{"allreduce", "allgather", "reducescatter"}, simpleOnly, false},
+	{"nvlstree", "NVLSTree", []string{"allreduce"}, simpleOnly, false},
+	{"collnetdirect", "CollnetDirect", []string{"allreduce", "allgather", "reducescatter"}, simpleOnly, false},
+	{"collnetchain", "CollnetChain", []string{"allreduce"}, simpleOnly, false},
+	{"pat", "PAT", []string{"allgather", "reducescatter"}, simpleOnly, false},
+}
+
+// ownChoice leaves algorithm and protocol to the library.
+const ownChoice = "auto"
+
+// byDefault is the value of a setting that leaves it to the library.
+const byDefault = "default"
+
+// knob is a setting of an algorithm and the variables it becomes.
+type knob struct {
+	name   string
+	tries  []string // what is tried where the user's settings don't say
+	want   string   // what a value may be, in words
+	valid  func(string) bool
+	assign func(string) []string // NAME=VALUE
+}
+
+// knobs is the table of settings. Only channels are tried by themselves: a
+// launch takes seconds, and the others matter to few systems.
+var knobs = []knob{
+	{"channels", []string{byDefault, "1", "2", "4", "8", "16", "32"}, "1 to 64", between(1, 64), func(v string) []string {
+		return []string{"NCCL_MIN_NCHANNELS=" + v, "NCCL_MAX_NCHANNELS=" + v}
+	}},
+	{"buffer", []string{byDefault}, "bytes from 4096 to 1073741824", between(4096, 1<<30), func(v string) []string { return []string{"NCCL_BUFFSIZE=" + v} }},
+	{"threads", []string{byDefault}, "64, 128, 256 or 512", func(v string) bool {
+		return slices.Contains([]string{"64", "128", "256", "512"}, v)
+	}, func(v string) []string { return []string{"NCCL_NTHREADS=" + v} }},
+}
+
+func between(least, most int) func(string) bool {
+	return func(v string) bool {
+		n, err := strconv.Atoi(v)
+		return err == nil && n >= least && n <= most && strconv.Itoa(n) == v
+	}
+}
+
+// check refuses a value that the library would bend or ignore.
+func (k *knob) check(value string) error {
+	if value == byDefault || k.valid(value) {
+		return nil
+	}
+	return fmt.Errorf("%s %q: want %s, or %s", k.name, value, k.want, byDefault)
+}
+
+// offered are the algorithms as a description lists them: with the values of
+// settings that tries has, by knob. Without held, only the library's own choice.
+func offered(held, rccl bool, tries map[string][]string) []executor.NativeAlgorithm {
+	all := []executor.NativeAlgorithm{{Algorithm: ownChoice, Collectives: nccltests.Collectives()}}
+	if !held {
+		return all
+	}
+	for _, a := range algorithms {
+		if rccl && !a.rccl {
+			continue
+		}
+		settings := map[string][]string{}
+		for _, k := range knobs {
+			settings[k.name] = k.tries
+			if given := tries[k.name]; len(given) > 0 {
+				settings[k.name] = given
+			}
+		}
+		all = append(all, executor.NativeAlgorithm{Algorithm: a.name, Collectives: a.collectives, Protocols: a.protocols, Settings: settings})
+	}
+	return all
+}
+
+// environment is what holds the library to an algorithm, a protocol and
+// settings: NAME=VALUE.
+func environment(n *executor.Native, proto topologies.Proto) ([]string, error) {
+	if n.Algorithm == ownChoice {
+		if len(n.Settings) > 0 {
+			return nil, fmt.Errorf("%s takes no settings", ownChoice)
+		}
+		return nil, nil
+	}
+	i := slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == n.Algorithm })
+	if i < 0 {
+		return nil, fmt.Errorf("no algorithm %q", n.Algorithm)
+	}
+	env := []string{"NCCL_ALGO=" + algorithms[i].env, "NCCL_PROTO=" + proto.String()}
+	for _, k := range knobs {
+		value, given := n.Settings[k.name]
+		if !given || value == byDefault {
+			continue
+		}
+		if err := k.check(value); err != nil {
+			return nil, err
+		}
+		env = append(env, k.assign(value)...)
+	}
+	return env, nil
+}
+
+// names are the variables of assignments.
+func names(env []string) (all []string) {
+	for _, e := range env {
+		name, _, _ := strings.Cut(e, "=")
+		all = append(all, name)
+	}
+	return all
+}

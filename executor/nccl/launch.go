@@ -1,0 +1,90 @@
+package nccl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxOutput is how much of what a launch prints is kept: a log of many ranks is
+// long, and a table is short. What comes after it is read and dropped.
+const maxOutput = 32 << 20
+
+// maxSaid is how much of it an error repeats.
+const maxSaid = 1500
+
+// output keeps what a launch prints on both streams, in the order it comes.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.buf.Write(p[:min(len(p), maxOutput-o.buf.Len())])
+	return len(p), nil
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// launch runs a command behind the launcher, with variables added to the
+// environment at its other end: the program env carries them, so that it does
+// not matter how a launcher hands its own on. It returns all that was printed.
+//
+// When ctx is done the launcher is asked to end, so that it ends what it started
+// on other hosts, and a little later its whole group is killed.
+func launch(ctx context.Context, launcher, env []string, program string, args ...string) (string, error) {
+	words := append([]string{}, launcher...)
+	if len(env) > 0 {
+		words = append(append(words, "env"), env...)
+	}
+	words = append(append(words, program), args...)
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	var said output
+	cmd.Stdout, cmd.Stderr = &said, &said
+	ownGroup(cmd)
+	cmd.Cancel = func() error { return terminate(cmd.Process) }
+	cmd.WaitDelay = 2 * time.Second
+	err := cmd.Start()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", words[0], err)
+	}
+	err = cmd.Wait()
+	killGroup(cmd.Process) // whatever is left of it
+	switch {
+	case ctx.Err() != nil:
+		return said.String(), ctx.Err()
+	case errors.Is(err, exec.ErrWaitDelay):
+		err = nil // it ended well, and left something behind that held its output
+	case err != nil:
+		err = fmt.Errorf("%s %w", programName(program), err)
+	}
+	return said.String(), err
+}
+
+func programName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+// tail is the end of what was printed, as a suffix of an error.
+func tail(said string) string {
+	said = strings.TrimSpace(said)
+	if said == "" {
+		return ", and printed nothing"
+	}
+	if len(said) > maxSaid {
+		said = said[len(said)-maxSaid:]
+		if i := strings.IndexByte(said, '\n'); i >= 0 {
+			said = said[i+1:]
+		}
+	}
+	return "; it printed:\n\t" + strings.ReplaceAll(said, "\n", "\n\t")
+}

@@ -1,0 +1,391 @@
+package nccl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/nccl/debuglog"
+	"github.com/colltune/colltune/executor/nccl/nccltests"
+)
+
+// launched is the back end that runs nccl-tests, on as many hosts as its
+// launcher reaches.
+type launched struct {
+	settings
+	known *facts           // once it has been asked
+	took  map[string]error // by what a setting is for: whether the log confirms it
+	swept map[string][]nccltests.Row
+}
+
+// facts are what the first launches tell.
+type facts struct {
+	ranks   int
+	devices []string
+	library string // nccl or rccl
+	version string
+	tests   string
+	tells   bool // the library's log says what it runs
+	choices int  // how often, in a launch of one timed call
+}
+
+// The probe's size in bytes: small, and divisible among any number of ranks.
+const probeBytes = 1 << 20
+
+// Describe launches the tests twice: as they are, for what there is, and with
+// the library's log, for what it tells.
+func (l *launched) Describe(ctx context.Context) (executor.Description, error) {
+	if l.known == nil {
+		f, err := l.probe(ctx)
+		if err != nil {
+			return executor.Description{}, err
+		}
+		l.known = f
+	}
+	f := l.known
+	return executor.Description{
+		Name: "nccl", Version: f.version, Devices: f.devices, MaxRanks: f.ranks,
+		Protocols: everyProtocol, DTypes: dtypes(), Operations: []string{"sum", "prod", "min", "max", "avg"},
+		Fingerprint: l.fingerprint(), NativeOnly: l.runtime == "",
+		Native: offered(f.tells || l.trusted, f.library == "rccl", l.tries),
+	}, nil
+}
+
+// dtypes are ours that nccl-tests has.
+func dtypes() (all []string) {
+	for _, d := range collective.DTypes() {
+		if nccltests.TypeName(d) != "" {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// fingerprint is what a measurement depends on: the library, the devices, how
+// they are reached, and what the environment says to the library beside.
+func (l *launched) fingerprint() map[string]string {
+	f := l.known
+	how := map[string]string{
+		"library": strings.TrimSpace(f.library + " " + f.version), "nccl-tests": f.tests,
+		"ranks": strconv.Itoa(f.ranks), "gpus": strconv.Itoa(l.gpus), "cycles": strconv.Itoa(l.cycles),
+	}
+	count := map[string]int{}
+	for _, d := range f.devices {
+		count[d]++
+	}
+	var devices []string
+	for _, d := range slices.Sorted(maps.Keys(count)) {
+		devices = append(devices, fmt.Sprintf("%d × %s", count[d], d))
+	}
+	how["devices"] = strings.Join(devices, ", ")
+	how["launcher"] = strings.Join(l.launcher, " ")
+	how["runtime"] = l.runtime
+	if l.sweep != nil {
+		how["sweep"] = fmt.Sprintf("%d:%d:%d", l.sweep.least, l.sweep.most, l.sweep.factor)
+	}
+	var tuned []string
+	for _, e := range os.Environ() {
+		for _, prefix := range []string{"NCCL_", "RCCL_", "MSCCL_"} {
+			if strings.HasPrefix(e, prefix) && !strings.HasPrefix(e, "NCCL_DEBUG") {
+				tuned = append(tuned, e)
+			}
+		}
+	}
+	slices.Sort(tuned)
+	how["environment"] = strings.Join(tuned, " ")
+	maps.DeleteFunc(how, func(_, v string) bool { return v == "" })
+	return how
+}
+
+// probe finds out what there is.
+func (l *launched) probe(ctx context.Context) (*facts, error) {
+	call := executor.Trial{Collective: collective.Spec{Name: "allreduce"}, Bytes: probeBytes, DType: "f32", Op: "sum", Iters: 1}
+	program := l.program(nccltests.Program("allreduce"))
+	said, err := launch(ctx, l.launcher, []string{"NCCL_DEBUG=VERSION"}, program, l.arguments(&call, "allreduce", 0)...)
+	if err != nil {
+		return nil, fmt.Errorf("nccl: %w%s", err, tail(said))
+	}
+	report, err := nccltests.Parse(program, []byte(said))
+	if err != nil {
+		return nil, fmt.Errorf("nccl: %w%s", err, tail(said))
+	}
+	table := report.Tables[0]
+	f := &facts{ranks: table.Ranks, devices: table.Devices, tests: report.Tests, version: report.Library}
+	switch {
+	case len(report.Tables) > 1:
+		return nil, fmt.Errorf("nccl: %d tables from one launch: every process measures for itself; nccl-tests must be built with MPI=1 to run under %s", len(report.Tables), strings.Join(l.launcher, " "))
+	case f.ranks < 1:
+		return nil, fmt.Errorf("nccl: the output names no device%s", tail(said))
+	}
+	// Its log would break into the table: a launch of its own.
+	said, err = launch(ctx, l.launcher, debugging, program, l.arguments(&call, "allreduce", 0)...)
+	if err != nil {
+		return nil, fmt.Errorf("nccl: with NCCL_DEBUG=INFO: %w%s", err, tail(said))
+	}
+	log := debuglog.Read(said)
+	f.library, f.choices = log.Library, len(log.Choices)
+	f.tells = f.choices > 0
+	if f.library == "" {
+		f.library = "nccl"
+	}
+	if log.Version != "" {
+		f.version = log.Version
+	}
+	return f, nil
+}
+
+// debugging has the library tell what it reads and what it runs.
+var debugging = []string{"NCCL_DEBUG=INFO", "NCCL_DEBUG_SUBSYS=INIT,ENV,TUNING"}
+
+// arguments are a test program's for a trial: of its own size, or, with cycles
+// to be timed, of the sweep that has it.
+func (l *launched) arguments(t *executor.Trial, coll string, cycles int) []string {
+	least, most, factor := t.Bytes, t.Bytes, int64(2)
+	if cycles > 0 && l.sweeps(t) {
+		least, most, factor = l.sweep.least, l.sweep.most, l.sweep.factor
+	}
+	args := []string{
+		"-b", strconv.FormatInt(least, 10), "-e", strconv.FormatInt(most, 10), "-f", strconv.FormatInt(factor, 10),
+		"-g", strconv.Itoa(l.gpus), "-n", strconv.Itoa(max(t.Iters, 1)), "-w", strconv.Itoa(t.Warmup), "-c", "1",
+		"-d", nccltests.TypeName(t.DType),
+	}
+	c, err := collective.New(collective.Spec{Name: coll, Ranks: 2, Chunks: 1})
+	if err == nil && c.Reduces() {
+		args = append(args, "-o", t.Op)
+	}
+	if err == nil && c.Rooted() {
+		args = append(args, "-r", strconv.Itoa(t.Collective.Root))
+	}
+	if cycles > 1 {
+		args = append(args, "-N", strconv.Itoa(cycles))
+	}
+	return args
+}
+
+// sweeps tells whether a trial's size is measured along with others.
+func (l *launched) sweeps(t *executor.Trial) bool { return l.sweep != nil && l.sweep.has(t.Bytes) }
+
+// Run measures one trial.
+func (l *launched) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+	if l.known == nil {
+		if _, err := l.Describe(ctx); err != nil {
+			return executor.Measurement{}, err
+		}
+	}
+	if t.Program != nil {
+		t.Collective = t.Program.Collective
+	}
+	c, err := collective.New(t.Collective)
+	if err != nil {
+		return executor.Measurement{}, err
+	}
+	program := nccltests.Program(c.Name)
+	switch {
+	case program == "":
+		return executor.Measurement{}, unsupported("nccl-tests measures no %s", c.Name)
+	case c.Ranks != l.known.ranks:
+		return executor.Measurement{}, unsupported("%d ranks: the launcher starts %d", c.Ranks, l.known.ranks)
+	case nccltests.TypeName(t.DType) == "":
+		return executor.Measurement{}, unsupported("nccl-tests has no dtype %s", t.DType)
+	}
+	var held held
+	if t.Program != nil {
+		held, err = l.holdProgram(&t)
+	} else {
+		held, err = l.holdNative(&t)
+	}
+	if err != nil {
+		return executor.Measurement{}, err
+	}
+	defer held.drop()
+	if err := l.confirm(ctx, &t, c.Name, &held); err != nil {
+		return executor.Measurement{}, err
+	}
+	return l.measure(ctx, &t, c, &held)
+}
+
+func unsupported(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), executor.ErrUnsupported)
+}
+
+// held is how the library is held to what a trial names.
+type held struct {
+	key   string // what it is; sizes aside
+	env   []string
+	check func(*debuglog.Log) error // whether its log confirms it
+	note  string
+	drop  func() // afterwards
+}
+
+// holdNative holds it to an algorithm of its own.
+func (l *launched) holdNative(t *executor.Trial) (held, error) {
+	env, err := environment(t.Native, t.Protocol)
+	if err != nil {
+		return held{}, unsupported("%s", err)
+	}
+	h := held{key: t.Native.String() + " " + t.Protocol.String(), env: env, drop: func() {}}
+	if t.Native.Algorithm == ownChoice {
+		h.key = ownChoice
+		return h, nil // whatever it runs is its choice
+	}
+	h.check = func(log *debuglog.Log) error { return l.confirmsNative(t, log, names(env)) }
+	if !l.known.tells {
+		h.note = "taken for what ran on trust: the library's log does not say"
+	}
+	return h, nil
+}
+
+// confirmsNative says what the log has against an algorithm having run.
+func (l *launched) confirmsNative(t *executor.Trial, log *debuglog.Log, variables []string) error {
+	for _, v := range variables {
+		if _, read := log.Environment[v]; !read && (l.known.tells || !l.trusted) {
+			return fmt.Errorf("the library does not say that it has read %s", v)
+		}
+	}
+	seen := false
+	for _, c := range log.Choices {
+		if c.Collective != "" && c.Collective != t.Collective.Name {
+			continue
+		}
+		seen = true
+		if c.Algorithm != t.Native.Algorithm || c.Protocol != strings.ToLower(t.Protocol.String()) {
+			return fmt.Errorf("the library ran %s %s", c.Algorithm, c.Protocol)
+		}
+		if n, err := strconv.Atoi(t.Native.Settings["channels"]); err == nil && c.Channels > n {
+			return fmt.Errorf("the library used %d channels", c.Channels)
+		}
+	}
+	if !seen && !l.trusted {
+		return errors.New("the library's log does not say what it ran")
+	}
+	if n, err := strconv.Atoi(t.Native.Settings["channels"]); err == nil && log.Channels > 0 && log.Channels != n {
+		return fmt.Errorf("the library has %d channels", log.Channels)
+	}
+	return nil
+}
+
+// confirm has the library tell, once for each of what it is held to, whether it
+// took. The log would slow down what is timed, and breaks into the table: so it
+// is a launch of its own.
+func (l *launched) confirm(ctx context.Context, t *executor.Trial, coll string, h *held) error {
+	if h.check == nil {
+		return nil
+	}
+	key := fmt.Sprintf("%s %s %s %s %d", h.key, coll, t.DType, t.Op, t.Collective.Root)
+	if err, known := l.took[key]; known {
+		return err
+	}
+	once := *t
+	once.Iters, once.Warmup = 1, 0
+	said, err := launch(ctx, l.launcher, append(slices.Clone(debugging), h.env...), l.program(nccltests.Program(coll)), l.arguments(&once, coll, 0)...)
+	if ctx.Err() != nil {
+		return err
+	}
+	log := debuglog.Read(said)
+	switch {
+	case strings.Contains(strings.ToLower(said), "no algorithm/protocol available"):
+		err = unsupported("%s: the library has no such algorithm and protocol here", h.key)
+	case err != nil:
+		// It may go better next time: not remembered.
+		return fmt.Errorf("%s: %w%s", h.key, err, tail(said))
+	default:
+		if why := h.check(log); why != nil {
+			err = unsupported("%s did not take: %s", h.key, why)
+		}
+	}
+	l.took[key] = err
+	return err
+}
+
+// measure times a trial, or takes what a sweep has measured of it.
+func (l *launched) measure(ctx context.Context, t *executor.Trial, c collective.Collective, h *held) (executor.Measurement, error) {
+	key := fmt.Sprintf("%s %s %s %s %d %d %d", h.key, c.Name, t.DType, t.Op, t.Collective.Root, t.Iters, t.Warmup)
+	rows := l.swept[key]
+	if !slices.ContainsFunc(rows, func(r nccltests.Row) bool { return r.Bytes == t.Bytes }) {
+		program := l.program(nccltests.Program(c.Name))
+		said, failed := launch(ctx, l.launcher, h.env, program, l.arguments(t, c.Name, l.cycles)...)
+		if ctx.Err() != nil {
+			return executor.Measurement{}, failed
+		}
+		report, err := nccltests.Parse(program, []byte(said))
+		if err == nil && len(report.Tables) == 1 {
+			rows = report.Tables[0].Rows
+		}
+		has := slices.ContainsFunc(rows, func(r nccltests.Row) bool { return r.Bytes == t.Bytes })
+		switch {
+		case failed != nil && !(l.sweeps(t) && has): // of a sweep, what came before the failure counts
+			return executor.Measurement{}, fmt.Errorf("%w%s", failed, tail(said))
+		case err != nil:
+			return executor.Measurement{}, fmt.Errorf("%w%s", err, tail(said))
+		case len(report.Tables) != 1:
+			return executor.Measurement{}, fmt.Errorf("%d tables from one launch", len(report.Tables))
+		case report.Tables[0].Ranks != l.known.ranks:
+			return executor.Measurement{}, fmt.Errorf("measured on %d ranks, where %d were found before", report.Tables[0].Ranks, l.known.ranks)
+		}
+	}
+	var mine, others []nccltests.Row
+	for _, r := range rows {
+		if r.Bytes == t.Bytes {
+			mine = append(mine, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	if l.sweeps(t) {
+		l.swept[key] = others // each is used once: a repetition is measured again
+	}
+	if len(mine) == 0 {
+		return executor.Measurement{}, unsupported("nccl-tests measures %s bytes instead of %d", sizes(others), t.Bytes)
+	}
+	return measurement(mine, t, h.note)
+}
+
+// measurement is what rows of one size say of the trial's placement.
+func measurement(rows []nccltests.Row, t *executor.Trial, note string) (executor.Measurement, error) {
+	m := executor.Measurement{Note: note, Checked: true}
+	placement := "out"
+	if t.Collective.InPlace {
+		placement = "in"
+	}
+	for _, r := range rows {
+		if r.DType() != t.DType {
+			return m, fmt.Errorf("nccl-tests measured %s elements, not %s", r.Type, t.DType)
+		}
+		at := r.Timing(placement)
+		if at == nil {
+			return m, unsupported("nccl-tests does not measure it %s", map[string]string{"in": "in place", "out": "out of place"}[placement])
+		}
+		if len(at.EachUS) > 0 {
+			m.TimesUS = append(m.TimesUS, at.EachUS...)
+		} else {
+			m.TimesUS = append(m.TimesUS, at.TimeUS)
+		}
+		m.Wrong += at.Wrong
+		m.Checked = m.Checked && at.Checked
+	}
+	return m, nil
+}
+
+// sizes lists the sizes of rows, a few of them.
+func sizes(rows []nccltests.Row) string {
+	var all []string
+	for _, r := range rows {
+		if s := strconv.FormatInt(r.Bytes, 10); !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	if len(all) > 3 {
+		all = append(all[:3], "…")
+	}
+	if len(all) == 0 {
+		return "no"
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,138 @@
+package nccl
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/msccl"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/units"
+)
+
+// settings are what the user's [executor.NAME] says of this kind.
+type settings struct {
+	tests    string // folder of nccl-tests' programs
+	launcher []string
+	gpus     int // of a process
+	cycles   int // times that a size is measured in a launch
+	sweep    *sweep
+	// trusted tells that an algorithm is taken for what ran though the library
+	// does not say so.
+	trusted bool
+	runtime string // of MSCCL programs that the library reads; empty: none
+	folder  string // for their files, which every host can read
+	tries   map[string][]string
+}
+
+// sweep is a range of sizes measured in one launch.
+type sweep struct {
+	least, most int64
+	factor      int64
+}
+
+// names of the settings, for the host to know.
+var settingNames = []string{"tests", "gpus", "cycles", "sweep", "trust", "runtime", "programs", "channels", "buffer", "threads"}
+
+// readSettings reads them with get; every mistake names its key.
+func readSettings(get func(string) string, launcher []string) (*settings, error) {
+	s := &settings{tests: get("tests"), launcher: launcher, gpus: 1, cycles: 3, runtime: get("runtime"), folder: get("programs"), tries: map[string][]string{}}
+	if s.tests == "" {
+		return nil, errors.New(`nccl: tests is not set: want the folder of nccl-tests' programs in [executor.nccl], such as tests = "/opt/nccl-tests/build"`)
+	}
+	count := func(key string, into *int, most int) error {
+		text := get(key)
+		if text == "" {
+			return nil
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > most {
+			return fmt.Errorf("nccl: %s %q: want a number from 1 to %d", key, text, most)
+		}
+		*into = n
+		return nil
+	}
+	if err := errors.Join(count("gpus", &s.gpus, 1024), count("cycles", &s.cycles, 1000)); err != nil {
+		return nil, err
+	}
+	if len(launcher) == 0 && get("gpus") == "" {
+		return nil, errors.New("nccl: gpus is not set: without a launcher, want how many GPUs one process is to use")
+	}
+	if text := get("trust"); text != "" {
+		var err error
+		if s.trusted, err = strconv.ParseBool(text); err != nil {
+			return nil, fmt.Errorf("nccl: trust %q: want true or false", text)
+		}
+	}
+	if s.runtime != "" {
+		if _, err := msccl.Lookup(s.runtime); err != nil {
+			return nil, fmt.Errorf("nccl: runtime: %w", err)
+		}
+	}
+	if s.folder == "" {
+		s.folder = os.TempDir()
+	}
+	for _, k := range knobs {
+		text := get(k.name)
+		if text == "" {
+			continue
+		}
+		for _, v := range strings.Split(text, ",") {
+			v = strings.TrimSpace(v)
+			if err := k.check(v); err != nil {
+				return nil, fmt.Errorf("nccl: %w", err)
+			}
+			if !slices.Contains(s.tries[k.name], v) {
+				s.tries[k.name] = append(s.tries[k.name], v)
+			}
+		}
+	}
+	var err error
+	s.sweep, err = readSweep(get("sweep"))
+	return s, err
+}
+
+// readSweep reads LEAST:MOST:FACTOR.
+func readSweep(text string) (*sweep, error) {
+	if text == "" {
+		return nil, nil
+	}
+	bad := fmt.Errorf("nccl: sweep %q: want LEAST:MOST or LEAST:MOST:FACTOR, such as 1K:1G:2", text)
+	parts := strings.Split(text, ":")
+	if len(parts) == 2 {
+		parts = append(parts, "2")
+	}
+	if len(parts) != 3 {
+		return nil, bad
+	}
+	least, errLeast := units.ParseBytes(parts[0])
+	most, errMost := units.ParseBytes(parts[1])
+	factor, errFactor := strconv.ParseInt(parts[2], 10, 32)
+	if errors.Join(errLeast, errMost, errFactor) != nil || least < 1 || most < least || factor < 2 {
+		return nil, bad
+	}
+	return &sweep{int64(least), int64(most), factor}, nil
+}
+
+// has tells whether a size is one of the sweep's.
+func (s *sweep) has(bytes int64) bool {
+	for n := s.least; n <= s.most; n *= s.factor {
+		if n == bytes {
+			return true
+		}
+		if n > s.most/s.factor {
+			break
+		}
+	}
+	return false
+}
+
+// program is the path of a test program.
+func (s *settings) program(name string) string { return filepath.Join(s.tests, name) }
+
+// registered are the settings as the host knows them.
+var registered = executor.KindSettings{Names: settingNames, Launches: "tests"}
