@@ -141,9 +141,15 @@ func (e *enumeration) native() error {
 	return e.nativeBaseline()
 }
 
+// byDefault is a setting's value that leaves it to the back end, and is as good
+// as none.
+const byDefault = "default"
+
 // nativeCandidate is an algorithm with some settings.
 func (e *enumeration) nativeCandidate(algorithm string, settings map[string]string) autotune.Candidate {
 	spec := e.problem.spec(1)
+	settings = maps.Clone(settings)
+	maps.DeleteFunc(settings, func(_, v string) bool { return v == byDefault })
 	parameters := map[string]any{}
 	for name, value := range settings {
 		parameters[name] = value
@@ -163,24 +169,22 @@ func (e *enumeration) nativeBaseline() error {
 	if e.options.Baseline != nil || !e.options.chooses(e.problem.Collective) {
 		return nil
 	}
-	own := e.options.known()
-	a := own.Native[slices.IndexFunc(own.Native, func(a executor.NativeAlgorithm) bool { return a.Algorithm == ownChoice })]
+	library := e.options.known()
+	a := library.Native[slices.IndexFunc(library.Native, func(a executor.NativeAlgorithm) bool { return a.Algorithm == ownChoice })]
 	defaults, _ := settings(a.Settings, 1)
-	at := slices.IndexFunc(e.space.Candidates, func(c autotune.Candidate) bool {
-		return c.Hash == results.NativeHash(ownChoice, defaults[0], e.problem.spec(1))
-	})
+	own := e.nativeCandidate(ownChoice, defaults[0])
+	at := slices.IndexFunc(e.space.Candidates, func(c autotune.Candidate) bool { return c.Hash == own.Hash })
 	if at < 0 {
 		// Left out by flags: there to be compared with.
-		c := e.nativeCandidate(ownChoice, defaults[0])
-		c.Chooses, c.Reference = true, true
+		own.Chooses, own.Reference = true, true
 		at = len(e.space.Candidates)
-		e.space.Candidates = append(e.space.Candidates, c)
+		e.space.Candidates = append(e.space.Candidates, own)
 	}
 	c := &e.space.Candidates[at]
 	for _, bytes := range e.problem.Sizes {
 		c.Baseline = append(c.Baseline, autotune.Point{Bytes: bytes, Protocol: topologies.Simple})
 		e.space.Baselines = append(e.space.Baselines, Baseline{
-			Bytes: bytes, InPlace: e.problem.InPlace, Name: own.Name + " " + ownChoice, own: true, hash: c.Hash,
+			Bytes: bytes, InPlace: e.problem.InPlace, Name: library.Name + " " + ownChoice, own: true, hash: c.Hash,
 		})
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/cpu"
+	"github.com/colltune/colltune/executor/nccl"
 	"github.com/colltune/colltune/executor/sim"
 )
 
@@ -21,6 +22,7 @@ func registerExecutors() {
 	executor.RegisterBuiltin("sim", sim.New)
 	executor.RegisterBuiltin("cpu", cpu.New)
 	executor.RegisterDoctor("cpu", cpu.Needs)
+	nccl.Register()
 	executor.RegisterDoctor("sim", func() []executor.Finding {
 		return []executor.Finding{{What: "needs", Found: true, Detail: "nothing: it is a model, version " + sim.ModelVersion}}
 	})
