@@ -93,11 +93,8 @@ func (p *parser) children(parent, child string, read func(kind element) error) e
 			return p.errorf("closing tag of %s: want that of %s", name, parent)
 		case string(name) == child:
 			err = read(kind)
-		case kind == open:
-			p.note("unknown element %s", name)
+		case kind == open: // an element that no reader knows, and all skip
 			err = p.skipElement(name)
-		default:
-			p.note("unknown element %s", name)
 		}
 		if err != nil {
 			return err

@@ -67,8 +67,16 @@ var rules = []rule{
 		return ""
 	}},
 	{"threads", func(f *File, rt *Runtime) string {
-		if rt.OnePlacement && f.NThreads != nil && *f.NThreads%32 != 0 {
-			return fmt.Sprintf("nthreads %d: want a multiple of 32", *f.NThreads)
+		if !rt.OnePlacement || f.NThreads == nil {
+			return ""
+		}
+		n := *f.NThreads
+		if n < 0 || n%32 != 0 {
+			return fmt.Sprintf("nthreads %d: want a multiple of 32", n)
+		}
+		// Simple keeps 32 threads for the connections; the others move 8 bytes each.
+		if turn := 8 * (n - 32); f.Proto == "Simple" && n < maxThreads && (turn <= 0 || rt.Tiles["Simple"]%turn != 0) {
+			return fmt.Sprintf("nthreads %d: Simple moves a tile of %d bytes in turns of 8 bytes for each thread but 32, which do not divide it", n, rt.Tiles["Simple"])
 		}
 		return ""
 	}},

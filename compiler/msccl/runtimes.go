@@ -48,6 +48,7 @@ const (
 	maxAttributes = 16   // of one element
 	maxText       = 255  // of a name or a value
 	maxName       = 63   // of algo's name that is kept
+	maxThreads    = 544  // of a threadblock under Simple, whatever a file asks for
 )
 
 // Protocols lists the protocols, as the files spell them.
