@@ -14,7 +14,10 @@ import (
 
 // The closest peer has thirteen known defects, A to M; those of its passes are
 // programs here, which a compiler with the defect gets wrong. TestEachPass has
-// the single steps of A to D.
+// the single steps of A to D. The others are where they belong: I, that nobody
+// looks at what is emitted, in the mutants of package verify and in the command's
+// compile_errors.txtar; J, buffers of the size that is used, in package msccl; K,
+// places of the wrong rank, and M, refusals that never happen, in package lang.
 
 // allToNext is the multi-NIC AllToNext of GC3 7.4: between nodes every GPU
 // carries a part of the buffer, by way of scratch at both ends.
@@ -73,6 +76,22 @@ func fan(flows int) *lang.Program {
 	return &b.p
 }
 
+// reused has a sum take its second operand from where the first lay: the second
+// must have been received after the first was read, by the first reduction, in
+// the threadblock that the second is in too.
+func reused() *lang.Program {
+	b := allreduce(3, 1)
+	b.copy(in(1, 0), sc(0, 0), 1)
+	b.reduce(in(0, 0), sc(0, 0), 1)
+	b.copy(in(2, 0), sc(1, 0), 1)
+	b.copy(sc(1, 0), sc(0, 0), 1)
+	b.reduce(in(0, 0), sc(0, 0), 1)
+	for other := 1; other < 3; other++ {
+		b.copy(in(0, 0), in(other, 0), 1)
+	}
+	return &b.p
+}
+
 func TestDefects(t *testing.T) {
 	offset := begin(collective.Spec{Name: "reducescatter", Ranks: 2, Chunks: 2})
 	offset.copy(in(0, 2), sc(0, 5), 2)
@@ -112,6 +131,7 @@ func TestDefects(t *testing.T) {
 		{"B: the operand lies elsewhere than at the sender", &offset.p, Options{}, 50},
 		{"C: the stored sum is overwritten in parts, after it was sent", &partly.p, Options{}, 50},
 		{"D: sent on from another offset than received at", &shifted.p, Options{}, 50},
+		{"E: no wait is moved before what it waits for", reused(), Options{}, 50},
 		{"F: 9 sends before 9 receives, 8 slots", exchange(9), Options{Slots: 8}, 50},
 		{"F: 9 sends before 9 receives, 2 slots, one threadblock", exchange(9), Options{MaxThreadblocks: 1}, 50},
 		{"F: 9 sends before 9 receives, 1 slot, one threadblock", exchange(9), Options{MaxThreadblocks: 1, Slots: 1}, 50},

@@ -181,7 +181,13 @@ func TestParseDumpErrors(t *testing.T) {
 // FuzzParseDump: no text hurts; what is accepted is written and read again, and
 // compiled without a panic.
 func FuzzParseDump(f *testing.F) {
-	for _, p := range []*lang.Program{ringAllReduce(3, 1), hierarchical(2, 2, 2), twoStep(2, 2)} {
+	apart := begin(collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 6})
+	for r := range 2 {
+		apart.shuffle(in(r, 0), sc(1-r, 1), 3, 2, 3)
+		apart.shuffle(sc(1-r, 1), out(1-r, 0), 3, 3, 2)
+		apart.shuffle(in(r, 1), out(1-r, 1), 3, 2, 2)
+	}
+	for _, p := range []*lang.Program{ringAllReduce(3, 1), hierarchical(2, 2, 2), twoStep(2, 2), &apart.p} {
 		_, texts, err := dumped(p, Options{})
 		if err != nil {
 			f.Fatal(err)

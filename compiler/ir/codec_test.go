@@ -231,6 +231,9 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"schema":"colltune.ir/v1","collective":{"name":"x","ranks":1,"chunks":1,"in_place":false},"gpus":[{"threadblocks":[]}]}`))
 	f.Add([]byte(`{"schema":"colltune.ir/v1","collective":[[[[[[[[[[[[[[[[[[[[[[`))
 	f.Add([]byte("{\"\\u0041\":\"\\"))
+	apart := pair()
+	apart.GPUs[0].Threadblocks[1].Steps[0].Dst.Stride = 7
+	f.Add([]byte(encoded(f, apart)))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := Decode(bytes.NewReader(text))
 		if err != nil {

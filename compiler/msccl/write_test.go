@@ -125,3 +125,39 @@ func TestStridesAreTakenApart(t *testing.T) {
 		}
 	}
 }
+
+// TestBuffersAreTheCollectives: the chunks of a rank's buffers, and of a loop,
+// do not depend on what the program happens to touch. (The closest peer's do: its
+// defect J; a runtime then refuses the file, or cuts the ranks' buffers unlike.)
+func TestBuffersAreTheCollectives(t *testing.T) {
+	for _, c := range []struct {
+		spec          collective.Spec
+		loop, in, out int
+	}{
+		{collective.Spec{Name: "alltoall", Ranks: 3, Chunks: 4}, 12, 12, 12},
+		{collective.Spec{Name: "allreduce", Ranks: 3, Chunks: 4, InPlace: true}, 4, 4, 0},
+		{collective.Spec{Name: "allgather", Ranks: 3, Chunks: 4}, 12, 4, 12},
+		{collective.Spec{Name: "allgather", Ranks: 3, Chunks: 4, InPlace: true}, 12, 0, 12},
+		{collective.Spec{Name: "reducescatter", Ranks: 3, Chunks: 4}, 12, 12, 4},
+	} {
+		p := &ir.Program{Name: "one", Collective: c.spec, GPUs: make([]ir.GPU, 3)}
+		first := ir.Loc{Buf: collective.In}
+		if c.in == 0 {
+			first.Buf = collective.Out
+		}
+		p.GPUs[0].Threadblocks = []ir.Threadblock{{Send: 1, Recv: -1, Steps: []ir.Step{{Op: ir.Send, Count: 1, Src: first}}}}
+		p.GPUs[1].Threadblocks = []ir.Threadblock{{Send: -1, Recv: 0, Steps: []ir.Step{{Op: ir.Recv, Count: 1, Dst: first}}}}
+		f, err := Lower(p, WriteOptions{Runtime: "msccl", Protocol: "LL", MaxBytes: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.NChunksPerLoop != c.loop {
+			t.Errorf("%+v: nchunksperloop %d, want %d", c.spec, f.NChunksPerLoop, c.loop)
+		}
+		for g := range f.GPUs {
+			if f.GPUs[g].In != c.in || f.GPUs[g].Out != c.out {
+				t.Errorf("%+v: gpu %d has i_chunks %d and o_chunks %d, want %d and %d", c.spec, g, f.GPUs[g].In, f.GPUs[g].Out, c.in, c.out)
+			}
+		}
+	}
+}

@@ -23,7 +23,7 @@ both() { # NAME-OF-BENCHMARK SCRIPT ARGUMENTS…
 		awk '{ printf "process %.2f s, %d MB\n", $1 + $2, $3 / 1000 }' "$out"
 		(ulimit -t 150 && PYTHONPATH=$peer exec /usr/bin/time -o "$out" -f '%U %S %M' \
 			/usr/bin/python3 "$peer/examples/mscclang/$script" "$@" >/dev/null 2>&1) || true
-		awk -v name="$name" 'END { printf "%s: peer: process %.2f s, %d MB%s\n", name, $1 + $2, $3 / 1000, $1 + $2 > 148 ? ", stopped" : "" }' "$out"
+		awk -v name="$name" 'END { printf "%s: peer: process %.2f s, %d MB%s\n", name, $1 + $2, $3 / 1000, ($1 + $2 > 148) ? ", stopped" : "" }' "$out"
 	done
 }
 
