@@ -12,107 +12,6 @@ type Refutation struct {
 	Reason string // in a sentence
 }
 
-// demands are the conditions that flows must meet, the likeliest to fail first:
-// what each rank wants, what each rank has, what sets of ranks want.
-func (p *problem) demands() []demand {
-	n := p.net.ranks
-	into := make([]demand, n)
-	outof := make([]demand, n)
-	single := make([]bool, n)
-	for r := range n {
-		into[r] = demand{from: make([]int64, n), into: make([]int64, n), set: []int{r}, kind: intoRank}
-		outof[r] = demand{from: make([]int64, n), into: make([]int64, n), set: []int{r}, kind: outOf}
-		single[r] = true
-	}
-	for i := range p.items {
-		it := &p.items[i]
-		others := it.elsewhere()
-		single[it.source] = single[it.source] && len(others) <= 1
-		for _, r := range others {
-			into[r].from[it.source]++
-			into[r].into[r]++
-			into[r].need++
-			outof[it.source].from[it.source]++
-			outof[it.source].into[r]++
-			outof[it.source].need++
-		}
-	}
-	var all []demand
-	for r := range n {
-		if into[r].need > 0 {
-			all = append(all, into[r])
-		}
-	}
-	for r := range n {
-		if single[r] && outof[r].need > 0 {
-			all = append(all, outof[r])
-		}
-	}
-	return append(all, p.setDemands()...)
-}
-
-// everySet is up to how many ranks all sets of them are looked at.
-const everySet = 8
-
-// setDemands are the chunks that must come into a set of ranks at least once.
-func (p *problem) setDemands() []demand {
-	n := p.net.ranks
-	var all []demand
-	try := func(in func(r int) bool) {
-		d := demand{from: make([]int64, n), into: make([]int64, n), kind: intoSet}
-		for r := range n {
-			if in(r) {
-				d.set = append(d.set, r)
-			}
-		}
-		if len(d.set) < 2 || len(d.set) == n {
-			return // of one rank it is known
-		}
-		for i := range p.items {
-			it := &p.items[i]
-			if in(it.source) {
-				continue
-			}
-			for _, r := range it.wanted {
-				if in(r) {
-					d.from[it.source]++
-					d.need++
-					break
-				}
-			}
-		}
-		for _, r := range d.set {
-			d.into[r] = d.need
-		}
-		if d.need > 0 {
-			all = append(all, d)
-		}
-	}
-	p.eachSet(try)
-	return all
-}
-
-// eachSet calls yield with sets of ranks: all of them where there are few ranks,
-// else every node and its complement, every rank and its.
-func (p *problem) eachSet(yield func(in func(r int) bool)) {
-	n := p.net.ranks
-	if n <= everySet {
-		for set := range 1 << n {
-			yield(func(r int) bool { return set>>r&1 == 1 })
-		}
-		return
-	}
-	for a := range n {
-		yield(func(r int) bool { return r == a })
-		yield(func(r int) bool { return r != a })
-	}
-	ranks := p.Topology.Ranks
-	for node := range p.Topology.Nodes {
-		yield(func(r int) bool { return ranks[r].Node == node })
-		yield(func(r int) bool { return ranks[r].Node != node })
-	}
-}
-
 // distant is a chunk that cannot come far enough in the steps there are.
 func (p *problem) distant() *Refutation {
 	for i := range p.items {
@@ -273,6 +172,8 @@ func (p *problem) tell(d *demand) string {
 	switch d.kind {
 	case intoRank:
 		return fmt.Sprintf("the %d %s for rank %d can't all reach it %s", d.need, chunks, d.set[0], within)
+	case fromTo:
+		return fmt.Sprintf("what rank %d contributes to the %d %s can't all reach rank %d %s", d.set[0], d.need, chunks, d.set[1], within)
 	case outOf:
 		return fmt.Sprintf("the %d %s of rank %d can't all reach the others %s", d.need, chunks, d.set[0], within)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/symmetry"
 )
 
 // everywhere answers a query of chunks that are combined and wanted in more
@@ -108,9 +109,8 @@ func (p *problem) composed(s *constraints.Solvers, ask asker) (Schedule, string,
 // boundSums finds the splits of rounds that are not excluded for sums wanted
 // everywhere:
 //
-//   - what any rank contributes must come to any other that wants the sum
-//   - out of every set of ranks and into every set must come as many chunks as
-//     the data have
+//   - what any rank contributes must come to any other that wants the sum: as
+//     many chunks as the data have, and so out of every set of ranks too
 //   - each chunk takes 2(n-1) sends: by the time some rank first has the whole
 //     sum all others have sent once, and after that all others receive
 func (p *problem) boundSums(ctx context.Context) (open [][]int, refuted *Refutation, err error) {
@@ -147,20 +147,53 @@ func (p *problem) sends() (least, room int) {
 	return least, room
 }
 
-// crossings are the demands of sums: as many chunks as are wanted inside must
-// come in from outside a set.
+// manyPairs is up to how many ranks all pairs of them are looked at.
+const manyPairs = 16
+
+// crossings are the demands of sums. For each chunk that is wanted at a rank, what
+// any other contributes must come there: so many chunks from rank to rank. Where
+// all are wanted everywhere that says it for sets of ranks as well: between a set
+// and the others lie two neighbours in any order, one here and one there.
 func (p *problem) crossings() []demand {
 	n := p.net.ranks
 	var all []demand
-	try := func(in func(r int) bool) {
+	pairs := make([][]int, 0)
+	for _, image := range p.images() {
+		becomes := make([]int, n*n)
+		for at := range becomes {
+			becomes[at] = image[at/n]*n + image[at%n]
+		}
+		pairs = append(pairs, becomes)
+	}
+	tried := make([]bool, n*n) // by the first of an orbit of pairs
+	for at, first := range symmetry.Orbits(n*n, pairs) {
+		a, b := at/n, at%n
+		if a == b || tried[first] || n > manyPairs && b != (a+1)%n && !p.farthest(a, b) {
+			continue
+		}
+		tried[first] = true
+		d := demand{from: make([]int64, n), into: make([]int64, n), set: []int{a, b}, kind: fromTo}
+		for _, it := range p.items {
+			if slices.Contains(it.wanted, b) {
+				d.need++
+			}
+		}
+		if d.from[a], d.into[b] = d.need, d.need; d.need > 0 {
+			all = append(all, d)
+		}
+	}
+	if p.wantedEverywhere() {
+		return all
+	}
+	p.eachSet(func(in []bool) {
 		d := demand{from: make([]int64, n), into: make([]int64, n), kind: intoSet}
 		for _, it := range p.items {
-			if slices.ContainsFunc(it.wanted, in) {
+			if slices.ContainsFunc(it.wanted, func(r int) bool { return in[r] }) {
 				d.need++
 			}
 		}
 		for r := range n {
-			if in(r) {
+			if in[r] {
 				d.set = append(d.set, r)
 				d.into[r] = d.need
 			} else {
@@ -170,10 +203,12 @@ func (p *problem) crossings() []demand {
 		if len(d.set) > 0 && len(d.set) < n && d.need > 0 {
 			all = append(all, d)
 		}
-	}
-	p.eachSet(try)
+	})
 	return all
 }
+
+// farthest tells whether no rank is farther from a than b is.
+func (p *problem) farthest(a, b int) bool { return p.net.dist[a][b] == slices.Max(p.net.dist[a]) }
 
 // thin drops sends one by one as long as the schedule stays right.
 func (p *problem) thin(s Schedule) Schedule {

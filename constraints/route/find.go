@@ -159,7 +159,7 @@ func (p *problem) dual() *problem {
 	for i, it := range p.items {
 		dual.items[i] = item{source: it.wanted[0], index: it.index, wanted: rising(p.net.ranks)}
 	}
-	dual.classes = nil
+	dual.classes, dual.alike = nil, nil
 	dual.classify()
 	return &dual
 }

@@ -85,6 +85,7 @@ const (
 	intoRank demandKind = iota // all that one rank wants
 	outOf                      // all that one rank has and others want
 	intoSet                    // all that some rank of a set wants, once
+	fromTo                     // what one rank contributes to all that another wants
 )
 
 // met tells whether the demand's chunks fit.

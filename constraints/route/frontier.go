@@ -138,8 +138,9 @@ func (p *problem) chunkCounts(most int) []int {
 func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least, best *big.Rat) (*Point, error) {
 	point := Point{Steps: steps, Proved: true}
 	skip, leap := new(big.Rat), big.NewRat(1, 8)
+	unsettled := new(big.Rat)
 	for _, try := range p.ladder(w, steps, least, best) {
-		if try.ratio.Cmp(skip) < 0 {
+		if try.ratio.Cmp(skip) < 0 && try.ratio.Cmp(unsettled) != 0 {
 			point.Skipped++
 			continue
 		}
@@ -153,7 +154,10 @@ func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps 
 		if a.Status != constraints.Sat {
 			point.Proved = point.Proved && a.Status == constraints.Unsat
 			point.Refuted = append(point.Refuted, Refuted{try.chunks, steps, try.rounds, a.Status, a.By, a.Seconds, a.Detail})
-			if a.Status == constraints.Timeout { // what is a little larger is no easier: leap, each time farther
+			if a.Status == constraints.Timeout && try.ratio.Cmp(unsettled) != 0 {
+				// What is a little larger is no easier: leap, each time farther. The
+				// same R/C with more chunks may be.
+				unsettled = try.ratio
 				skip.Mul(try.ratio, new(big.Rat).Add(leap, big.NewRat(1, 1)))
 				leap.Add(leap, leap)
 			}

@@ -49,6 +49,7 @@ type problem struct {
 	reduces bool
 	// classes are items with one source and one set of wants, by first item.
 	classes [][]int
+	alike   *[]renaming // once renamings have been looked for
 }
 
 // What a query may come to before it is stated to a solver.

@@ -27,10 +27,17 @@ const symmetryRanks = 64
 // renamings generate the group of all renamings of a problem, or a part of it
 // where that is too much work.
 func (p *problem) renamings() []renaming {
+	if p.alike == nil {
+		all := p.findRenamings()
+		p.alike = &all
+	}
+	return *p.alike
+}
+
+func (p *problem) findRenamings() (all []renaming) {
 	if p.net.ranks > symmetryRanks {
 		return nil
 	}
-	var all []renaming
 	for _, image := range symmetry.Find(p.graph(), symmetryWork).Generators {
 		r := renaming{ranks: image[:p.net.ranks]}
 		if p.renameLanes(&r) && p.renameClasses(&r) && !identity(r.ranks) {

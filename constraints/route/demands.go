@@ -1,0 +1,160 @@
+package route
+
+import (
+	"slices"
+
+	"github.com/colltune/colltune/constraints/symmetry"
+)
+
+// demands are the conditions that flows must meet, the likeliest to fail first:
+// what each rank wants, what each rank has, what sets of ranks want. Ranks that
+// a renaming takes to each other are looked at once.
+func (p *problem) demands() []demand {
+	n := p.net.ranks
+	into := make([]demand, n)
+	outof := make([]demand, n)
+	single := make([]bool, n)
+	for r := range n {
+		into[r] = demand{from: make([]int64, n), into: make([]int64, n), set: []int{r}, kind: intoRank}
+		outof[r] = demand{from: make([]int64, n), into: make([]int64, n), set: []int{r}, kind: outOf}
+		single[r] = true
+	}
+	for i := range p.items {
+		it := &p.items[i]
+		others := it.elsewhere()
+		single[it.source] = single[it.source] && len(others) <= 1
+		for _, r := range others {
+			into[r].from[it.source]++
+			into[r].into[r]++
+			into[r].need++
+			outof[it.source].from[it.source]++
+			outof[it.source].into[r]++
+			outof[it.source].need++
+		}
+	}
+	orbit := symmetry.Orbits(n, p.images())
+	var all []demand
+	for r := range n {
+		if into[r].need > 0 && orbit[r] == r {
+			all = append(all, into[r])
+		}
+	}
+	for r := range n {
+		if single[r] && outof[r].need > 0 && orbit[r] == r {
+			all = append(all, outof[r])
+		}
+	}
+	if p.wantedEverywhere() {
+		return all // what reaches each rank reaches each set
+	}
+	return append(all, p.setDemands()...)
+}
+
+// images are what the renamings make of the ranks.
+func (p *problem) images() [][]int {
+	var all [][]int
+	for _, r := range p.renamings() {
+		all = append(all, r.ranks)
+	}
+	return all
+}
+
+// wantedEverywhere tells whether all ranks want all chunks.
+func (p *problem) wantedEverywhere() bool {
+	return !slices.ContainsFunc(p.items, func(it item) bool { return len(it.wanted) < p.net.ranks })
+}
+
+// setDemands are the chunks that must come into a set of ranks at least once.
+func (p *problem) setDemands() []demand {
+	n := p.net.ranks
+	var all []demand
+	p.eachSet(func(in []bool) {
+		d := demand{from: make([]int64, n), into: make([]int64, n), kind: intoSet}
+		for r := range n {
+			if in[r] {
+				d.set = append(d.set, r)
+			}
+		}
+		if len(d.set) < 2 || len(d.set) == n {
+			return // of one rank it is known
+		}
+		for i := range p.items {
+			it := &p.items[i]
+			if !in[it.source] && slices.ContainsFunc(it.wanted, func(r int) bool { return in[r] }) {
+				d.from[it.source]++
+				d.need++
+			}
+		}
+		for _, r := range d.set {
+			d.into[r] = d.need
+		}
+		if d.need > 0 {
+			all = append(all, d)
+		}
+	})
+	return all
+}
+
+const (
+	// everySet is up to how many ranks all sets of them are looked at.
+	everySet = 8
+	// manyRuns is how many runs of ranks are looked at of larger systems.
+	manyRuns = 64
+)
+
+// eachSet calls yield with sets of ranks: all of them where there are few ranks,
+// but one of those that renamings take to each other; else every rank, every
+// node, runs of ranks from the first, every other block of ranks, and the
+// complements of all these.
+func (p *problem) eachSet(yield func(in []bool)) {
+	n := p.net.ranks
+	in := make([]bool, n)
+	if n <= everySet {
+		images := p.images()
+		sets := make([][]int, len(images))
+		for i, image := range images {
+			sets[i] = make([]int, 1<<n)
+			for set := range sets[i] {
+				for r, to := range image {
+					sets[i][set] |= set >> r & 1 << to
+				}
+			}
+		}
+		for set, first := range symmetry.Orbits(1<<n, sets) {
+			for r := range in {
+				in[r] = set>>r&1 == 1
+			}
+			if set == first {
+				yield(in)
+			}
+		}
+		return
+	}
+	both := func(member func(r int) bool) {
+		for _, inside := range []bool{true, false} {
+			for r := range in {
+				in[r] = member(r) == inside
+			}
+			yield(in)
+		}
+	}
+	for r, first := range symmetry.Orbits(n, p.images()) {
+		if r == first {
+			both(func(a int) bool { return a == r })
+		}
+	}
+	for node := range p.Topology.Nodes {
+		both(func(r int) bool { return p.Topology.Ranks[r].Node == node })
+	}
+	for i := 1; i < min(n, manyRuns); i++ {
+		end := i * n / min(n, manyRuns)
+		both(func(r int) bool { return r < end })
+	}
+	for step := 1; step < n; step++ {
+		for side := 2; n%step == 0 && side*step <= n; side++ {
+			if n%(side*step) == 0 {
+				both(func(r int) bool { return r/step%side < side/2 })
+			}
+		}
+	}
+}
