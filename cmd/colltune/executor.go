@@ -21,6 +21,7 @@ import (
 func registerExecutors() {
 	executor.RegisterBuiltin("sim", sim.New)
 	executor.RegisterBuiltin("cpu", cpu.New)
+	executor.RegisterFollower("cpu", cpu.Follow)
 	executor.RegisterDoctor("cpu", cpu.Needs)
 	nccl.Register()
 	executor.RegisterDoctor("sim", func() []executor.Finding {

@@ -169,6 +169,7 @@ func (b *block) step(s *ir.Step, lo, hi int64) bool {
 // callSimple makes a call slice by slice, each posted when it is there.
 func (b *block) callSimple(op ir.Op, size int) bool {
 	at := 0
+	announced := !op.Sends()
 	for i, end := range [sliceCount]int{firstSlice(size), size} {
 		taken, put := b.received*sliceCount+uint64(i)+1, b.sent*sliceCount+uint64(i)+1
 		if op.Receives() && !b.in.tail.reached(taken) && !b.await(&b.in.tail, taken, forMessage, ir.Dep{}) {
@@ -176,6 +177,10 @@ func (b *block) callSimple(op ir.Op, size int) bool {
 		}
 		if op.Sends() && !b.free(put, sliceCount*b.out.slots) {
 			return false
+		}
+		if !announced {
+			b.announce(size)
+			announced = true
 		}
 		if !b.pieces(op, at, end) {
 			return false
@@ -195,8 +200,11 @@ func (b *block) callSimple(op ir.Op, size int) bool {
 
 // callFlagged makes a call of LL or LL128.
 func (b *block) callFlagged(op ir.Op, size int) bool {
-	if op.Sends() && !b.free(b.sent+1, b.out.slots) {
-		return false
+	if op.Sends() {
+		if !b.free(b.sent+1, b.out.slots) {
+			return false
+		}
+		b.announce(size)
 	}
 	// Through another process, words come as a message, which must be there
 	// before they are looked at.
@@ -214,6 +222,14 @@ func (b *block) callFlagged(op ir.Op, size int) bool {
 	}
 	b.made(op)
 	return true
+}
+
+// announce says how long the call in the next slot is, where that must be known
+// to send it to another process.
+func (b *block) announce(size int) {
+	if c := b.out; c.lengths != nil {
+		c.lengths[b.sent%c.slots] = message(c.proto, size)
+	}
 }
 
 // made counts a call.

@@ -29,7 +29,10 @@ type connection struct {
 	head counter // the same, received
 
 	from, to, channel int // ranks
-	remote            bool
+	// remote: the other end is in another process. lengths are then the bytes of
+	// each slot's call, for who sends them there.
+	remote  bool
+	lengths []int
 }
 
 // A word of LL holds 4 bytes of data, a line of LL128 15 words of data.
@@ -53,6 +56,14 @@ func wire(proto topologies.Proto, data int64) int64 {
 		return (data + lineData - 1) / lineData * lineWords * 8
 	}
 	return (data + 63) / 64 * 64
+}
+
+// message is how many bytes of a slot a call of so many bytes of data fills.
+func message(proto topologies.Proto, data int) int {
+	if proto == topologies.Simple {
+		return data
+	}
+	return int(wire(proto, int64(data)))
 }
 
 func (c *connection) allocate(slotSize int64) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/cpu/mpi"
 	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/topologies"
 )
@@ -23,8 +24,14 @@ const Version = "1"
 // machine is the processors of this host as a back end.
 type machine struct{}
 
-// New is the back end.
-func New() executor.Executor { return machine{} }
+// New is the back end: the processors of this machine, or of all processes that
+// this one was launched with.
+func New() executor.Executor {
+	if mpi.Launched() > 1 {
+		return newLeader()
+	}
+	return machine{}
+}
 
 // Describe says what the machine is.
 func (machine) Describe(context.Context) (executor.Description, error) {

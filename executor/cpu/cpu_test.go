@@ -75,16 +75,17 @@ func TestMutants(t *testing.T) {
 		trial := trialOf(t, p)
 		trial.Bytes = 5000 + trial.Bytes%1000 // enough that no wrong result is right by chance
 		trial.Iters, trial.Warmup = 1, 0
-		m, err := New().Run(context.Background(), trial)
 		var found []string
 		for _, f := range report.Findings {
 			if f.Severity == verify.Error {
 				found = append(found, string(f.Kind))
 			}
 		}
-		switch {
-		case slices.Contains(found, "race"):
+		if slices.Contains(found, "race") {
 			return // right or wrong, as it happens
+		}
+		m, err := New().Run(context.Background(), trial)
+		switch {
 		case len(found) == 0 && (err != nil || m.Wrong != 0):
 			t.Errorf("%s (%s): the verifier finds nothing, here it is %d wrong, %v", name(spec), kind, m.Wrong, err)
 		case len(found) == 0:
@@ -166,7 +167,7 @@ func TestDeadlock(t *testing.T) {
 			s[0], s[1] = s[1], s[0]
 		}
 		_, err := New().Run(context.Background(), executor.Trial{Program: p, Topology: system(t, "fullmesh:2"), Bytes: 64, Protocol: proto})
-		const want = "deadlock in iteration 0, 2 of 2 threadblocks wait for ever: " +
+		const want = "deadlock in iteration 0: " +
 			"rank 0 threadblock 0 tile 0 step 0 (r) waits for a message from rank 1 on channel 0; " +
 			"rank 1 threadblock 0 tile 0 step 0 (r) waits for a message from rank 0 on channel 0"
 		if err == nil || err.Error() != want {

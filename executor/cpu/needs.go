@@ -5,15 +5,21 @@ import (
 	"runtime"
 
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/cpu/mpi"
 	"github.com/colltune/colltune/internal/units"
 )
 
 // Needs says what this machine has of what the executor needs, for `doctor`.
 func Needs() []executor.Finding {
 	all := []executor.Finding{{What: "processors", Found: true, Detail: fmt.Sprintf("%d of %s; threadblocks beyond that take turns", runtime.GOMAXPROCS(0), model())}}
-	limit, err := memoryLimit(1)
-	if err != nil {
-		return append(all, executor.Finding{What: "memory", Detail: err.Error()})
+	if limit, err := memoryLimit(1); err != nil {
+		all = append(all, executor.Finding{What: "memory", Detail: err.Error()})
+	} else {
+		all = append(all, executor.Finding{What: "memory", Found: true, Detail: fmt.Sprintf("a trial may take %v", units.Bytes(limit))})
 	}
-	return append(all, executor.Finding{What: "memory", Found: true, Detail: fmt.Sprintf("a trial may take %v", units.Bytes(limit))})
+	library, version, err := mpi.Find()
+	if err != nil {
+		return append(all, executor.Finding{What: "MPI", Detail: "only needed for several processes: " + err.Error()})
+	}
+	return append(all, executor.Finding{What: "MPI", Found: true, Detail: fmt.Sprintf("for several processes: %s (%s)", version, library)})
 }

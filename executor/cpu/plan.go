@@ -23,6 +23,7 @@ type plan struct {
 // a step sends on it.
 type link struct {
 	from, to, channel int
+	sender            int // threadblock of from
 	count             int32
 }
 
@@ -95,7 +96,7 @@ func (p *plan) join(t *topologies.Topology) error {
 				continue // fine where nothing is ever sent: match looks
 			}
 			p.sends[r][id], p.receives[to[0]][to[1]] = len(p.links), len(p.links)
-			p.links = append(p.links, link{from: r, to: tb.Send, channel: tb.Channel})
+			p.links = append(p.links, link{from: r, to: tb.Send, channel: tb.Channel, sender: id})
 		}
 	}
 	return nil

@@ -256,20 +256,26 @@ func (k *rank) finished() {
 	}
 }
 
-// iteration runs iteration i and gives its time; an error says why it never
-// came to an end.
-func (r *run) iteration(ctx context.Context, i int) (time.Duration, error) {
-	busy := int32(0)
+// begin starts iteration i; false where no rank here has anything to do.
+func (r *run) begin(i int) (begun time.Time, busy bool) {
+	ranks := int32(0)
 	for _, k := range r.ranks {
 		k.left.Store(int32(len(k.blocks)))
 		if len(k.blocks) > 0 {
-			busy++
+			ranks++
 		}
 	}
-	r.left.Store(busy)
-	begun := time.Now()
+	r.left.Store(ranks)
+	begun = time.Now()
 	r.start.post(uint64(i) + 1)
-	if busy == 0 {
+	return begun, ranks > 0
+}
+
+// iteration runs iteration i and gives its time; an error says why it never
+// came to an end.
+func (r *run) iteration(ctx context.Context, i int) (time.Duration, error) {
+	begun, busy := r.begin(i)
+	if !busy {
 		return time.Nanosecond, nil
 	}
 	watch := time.NewTicker(watchEvery)

@@ -24,44 +24,51 @@ type watchdog struct {
 
 // look is an error where the run stands still for good.
 func (w *watchdog) look(r *run, iteration int) error {
-	stuck, waiting := true, 0
+	still, progress := r.still()
+	again := still && w.stuck && progress == w.progress
+	w.stuck, w.progress = still, progress
+	if !again {
+		return nil
+	}
+	return fmt.Errorf("deadlock in iteration %d: %s", iteration, r.places())
+}
+
+// still tells whether all threadblocks sleep over something that has not come,
+// and how much they have done.
+func (r *run) still() (bool, uint64) {
+	still := true
 	for _, b := range r.blocks {
 		b.mu.Lock()
-		switch {
-		case b.waiting == nil || b.waiting.reached(b.want):
-			stuck = false
-		case b.reason != forStart:
-			waiting++
+		if b.waiting == nil || b.waiting.reached(b.want) {
+			still = false
 		}
 		b.mu.Unlock()
 	}
-	stuck = stuck && waiting > 0
 	progress := uint64(0)
 	for _, b := range r.blocks {
 		progress += b.progress.Load()
 	}
-	again := w.stuck && progress == w.progress
-	w.stuck, w.progress = stuck, progress
-	if stuck && again {
-		return r.deadlock(iteration, waiting)
-	}
-	return nil
+	return still, progress
 }
 
-// deadlock says who waits for what.
-func (r *run) deadlock(iteration, waiting int) error {
+// places says who waits for what in the middle of an iteration; nothing where
+// nobody does.
+func (r *run) places() string {
 	var all []string
+	waiting := 0
 	for _, b := range r.blocks {
 		b.mu.Lock()
-		if b.waiting != nil && b.reason != forStart && len(all) < mostNamed {
-			all = append(all, b.standing())
+		if b.waiting != nil && b.reason != forStart {
+			if waiting++; waiting <= mostNamed {
+				all = append(all, b.standing())
+			}
 		}
 		b.mu.Unlock()
 	}
-	if more := waiting - len(all); more > 0 {
+	if more := waiting - mostNamed; more > 0 {
 		all = append(all, fmt.Sprintf("and %d more", more))
 	}
-	return fmt.Errorf("deadlock in iteration %d, %d of %d threadblocks wait for ever: %s", iteration, waiting, len(r.blocks), strings.Join(all, "; "))
+	return strings.Join(all, "; ")
 }
 
 // standing says where a threadblock stands, and what for.

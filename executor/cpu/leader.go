@@ -1,0 +1,309 @@
+package cpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/colltune/colltune/executor"
+)
+
+// leader is the executor of a launch of several processes, in the first of them.
+type leader struct {
+	ready  chan struct{} // closed when the launch has been joined, or not
+	err    error         // why not
+	jobs   chan job
+	over   chan struct{} // closed after the last job
+	crew   *crew
+	broken error // why there can be no more trials
+}
+
+type job struct {
+	ctx   context.Context
+	trial executor.Trial
+	done  chan outcome
+}
+
+type outcome struct {
+	m   executor.Measurement
+	err error
+}
+
+func newLeader() *leader {
+	l := &leader{ready: make(chan struct{}), jobs: make(chan job), over: make(chan struct{})}
+	go l.work()
+	return l
+}
+
+// work is the goroutine that makes all calls of MPI.
+func (l *leader) work() {
+	defer close(l.over)
+	l.crew, l.err = newCrew()
+	if l.err == nil && l.crew.world.Rank != 0 {
+		l.err = fmt.Errorf("this is process %d for MPI, and process 0 for its launcher", l.crew.world.Rank)
+	}
+	close(l.ready)
+	if l.err != nil {
+		return
+	}
+	for j := range l.jobs {
+		var o outcome
+		if l.broken != nil {
+			o.err = fmt.Errorf("the processes are out of step: %w", l.broken)
+		} else {
+			o.m, o.err = l.trial(j.ctx, j.trial)
+		}
+		j.done <- o
+	}
+	if l.broken != nil {
+		l.crew.world.Abort(1)
+		return
+	}
+	l.crew.quit()
+}
+
+// quit ends the followers, and the launch.
+func (c *crew) quit() {
+	if c.tell(note{kind: noteQuit}) != nil {
+		c.world.Abort(1)
+	}
+	for len(c.sending.waiting) > 0 {
+		if c.poll() != nil {
+			c.world.Abort(1)
+		}
+		c.rest()
+	}
+	c.leave()
+}
+
+// leave takes back what was still expected, and leaves the launch.
+func (c *crew) leave() {
+	for _, q := range c.control {
+		_ = q.cancel() // the launch ends either way
+	}
+	_ = c.world.Leave()
+}
+
+// Describe says what the machine is, and how many processes share the work.
+func (l *leader) Describe(ctx context.Context) (executor.Description, error) {
+	select {
+	case <-l.ready:
+	case <-ctx.Done():
+		return executor.Description{}, ctx.Err()
+	}
+	if l.err != nil {
+		return executor.Description{}, l.err
+	}
+	d, err := machine{}.Describe(ctx)
+	d.Fingerprint = maps.Clone(d.Fingerprint)
+	d.Fingerprint["processes"] = strconv.Itoa(l.crew.world.Size)
+	d.Fingerprint["mpi"] = l.crew.world.Version
+	return d, err
+}
+
+// Run runs a trial in all processes.
+func (l *leader) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+	if t.Program == nil || t.Topology == nil {
+		return executor.Measurement{}, errors.New("trial lacks its program or topology")
+	}
+	if _, err := l.Describe(ctx); err != nil {
+		return executor.Measurement{}, err
+	}
+	done := make(chan outcome, 1)
+	l.jobs <- job{ctx, t, done}
+	o := <-done
+	return o.m, o.err
+}
+
+// Close ends the launch.
+func (l *leader) Close() error {
+	close(l.jobs)
+	<-l.over
+	return l.err
+}
+
+// leading is one trial, seen from where the reports come together.
+type leading struct {
+	ctx    context.Context // of the host's call, for progress
+	crew   *crew
+	trial  executor.Trial
+	m      executor.Measurement
+	err    error // what the trial has come to, instead of a measurement
+	next   int   // the iteration that is run, or run next
+	told   int64 // progress
+	report map[int]note
+	status map[int]counts // everybody's last, of this iteration
+	still  map[int]bool   // who has stood still since the last wave
+	waves  int            // times that all have, one after the other
+}
+
+// counts are how far a process is.
+type counts struct{ progress, sent, received int64 }
+
+// trial runs one trial. What goes wrong between the processes, or between two
+// rounds, leaves them out of step.
+func (l *leader) trial(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+	c := l.crew
+	if err := c.assign(t); err != nil {
+		l.broken = err
+		return executor.Measurement{}, err
+	}
+	lead := &leading{
+		ctx: ctx, crew: c, trial: t, m: executor.Measurement{Checked: true},
+		report: map[int]note{}, status: map[int]counts{}, still: map[int]bool{},
+	}
+	if err := c.perform(ctx, t, lead); !errors.Is(err, errOver) {
+		l.broken = err
+		return executor.Measurement{}, err
+	}
+	if lead.err != nil {
+		return executor.Measurement{}, lead.err
+	}
+	return lead.m, nil
+}
+
+// gather waits for everybody's report of the round, and says how it goes on.
+func (l *leading) gather(ctx context.Context, p *part) error {
+	c := l.crew
+	l.report[0] = p.own
+	tick := time.NewTicker(statusEvery)
+	defer tick.Stop()
+	for len(l.report) < c.world.Size {
+		if err := p.wait(ctx, tick.C); err != nil {
+			return err
+		}
+	}
+	took, wrong := int64(0), int64(0)
+	for from := range c.world.Size {
+		n := l.report[from]
+		if len(n.text) > 0 && l.err == nil {
+			l.err = errors.New(string(n.text))
+			if n.c == 1 {
+				l.err = refusal{l.err}
+			}
+		}
+		took, wrong = max(took, n.a), wrong+n.b
+	}
+	if p.own.at >= int64(l.trial.Warmup) {
+		l.m.TimesUS = append(l.m.TimesUS, float64(max(took, 1))/1e3)
+	}
+	l.m.Wrong = max(l.m.Wrong, wrong)
+	l.next = int(p.own.at) + 1
+	clear(l.report)
+	clear(l.status)
+	clear(l.still)
+	l.waves = 0
+	if l.err != nil || l.next == p.run.iterations {
+		if err := c.tell(note{kind: noteOver}); err != nil {
+			return err
+		}
+		return p.over()
+	}
+	return c.tell(note{kind: noteGo, at: int64(l.next)})
+}
+
+// heard takes a report, or a status of any process, its own included. After
+// three waves in which everybody stood still, nobody had moved, and nothing was
+// under way, nobody ever will: that is a deadlock.
+func (l *leading) heard(p *part, n note) error {
+	switch {
+	case n.kind == noteReport:
+		l.report[n.from] = n
+		l.tell()
+		return nil
+	case n.kind != noteStatus || n.at != int64(l.next):
+		return nil // of an iteration that is over
+	}
+	before, known := l.status[n.from]
+	now := counts{n.a, n.b, n.c}
+	l.status[n.from] = now
+	if n.d == 0 || !known || before != now {
+		l.waves = 0
+		clear(l.still)
+		l.tell()
+		return nil
+	}
+	l.still[n.from] = true
+	if len(l.still) < l.crew.world.Size {
+		return nil
+	}
+	clear(l.still)
+	under := int64(0)
+	for _, s := range l.status {
+		under += s.sent - s.received
+	}
+	if l.waves++; l.waves < 3 || under != 0 {
+		return nil
+	}
+	return l.deadlock(p)
+}
+
+// tell tells the host that the trial goes on.
+func (l *leading) tell() {
+	l.told++
+	executor.Progress(l.ctx, l.told)
+}
+
+// deadlock stops everybody, and gathers where they stand.
+func (l *leading) deadlock(p *part) error {
+	c := l.crew
+	if err := c.tell(note{kind: noteStuck}); err != nil {
+		return err
+	}
+	texts := map[int]string{0: p.run.places()}
+	if err := p.stuck(); !errors.Is(err, errOver) {
+		return err
+	}
+	for len(texts) < c.world.Size {
+		if err := c.poll(); err != nil {
+			return err
+		}
+		if n, ok := c.next(); ok && n.kind == noteReport && n.at == -2 {
+			texts[n.from] = string(n.text)
+			continue
+		}
+		c.rest()
+	}
+	var all []string
+	for from := range c.world.Size {
+		if texts[from] != "" {
+			all = append(all, texts[from])
+		}
+	}
+	l.err = fmt.Errorf("deadlock in iteration %d: %s", l.next, strings.Join(all, "; "))
+	return errOver
+}
+
+// Follow is what the other processes of a launch do: their share of every trial,
+// until the first is through.
+func Follow() error {
+	c, err := newCrew()
+	if err != nil {
+		return err
+	}
+	for {
+		if err := c.poll(); err != nil {
+			return err
+		}
+		n, ok := c.next()
+		switch {
+		case !ok:
+			c.rest()
+		case n.kind == noteQuit:
+			c.leave()
+			return nil
+		case n.kind == noteTrial:
+			t, all, err := c.assigned(n)
+			if err == nil && all {
+				err = c.perform(context.Background(), t, nil)
+			}
+			if err != nil && !errors.Is(err, errOver) {
+				return fmt.Errorf("process %d: %w", c.world.Rank, err)
+			}
+		}
+	}
+}
