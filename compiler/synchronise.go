@@ -36,20 +36,48 @@ var (
 // are known to be done when it is. For the last rule the clocks of other ranks
 // are looked up, from message to message, as far as maxVisits and maxFollowed go.
 func synchronise(u *unit) error {
-	waits := make([][]int32, len(u.ins)) // by instruction: slices of lists that are filled once
+	waits := kept{of: make([]int32, len(u.ins))}
 	if k := newKnowledge(u); k != nil {
-		k.reduce(waits)
+		k.reduce(&waits)
 	} else {
-		u.lastWaits(waits)
+		u.lastWaits(&waits)
 	}
 	at := u.turns()
-	u.waits = newCSR(len(u.ins))
-	for i := range waits {
-		slices.SortFunc(waits[i], func(a, b int32) int { return cmp.Compare(at[a], at[b]) })
-		u.waits.list = append(u.waits.list, waits[i]...)
+	u.waits = csr{start: append(make([]int32, 0, len(u.ins)+1), 0), list: make([]int32, 0, len(waits.list))}
+	for i := range waits.of {
+		row := waits.row(int32(i))
+		slices.SortFunc(row, func(a, b int32) int { return cmp.Compare(at[a], at[b]) })
+		u.waits.list = append(u.waits.list, row...)
 		u.waits.end()
 	}
 	return nil
+}
+
+// kept is the waits of instructions, in the order in which they are found.
+type kept struct {
+	of   []int32 // by instruction: the number of its row, from 1; 0 none
+	ends []int32 // by row
+	list []int32
+}
+
+func (w *kept) add(i int32, waits []int32) {
+	if len(waits) == 0 {
+		return
+	}
+	w.list = append(w.list, waits...)
+	w.ends = append(w.ends, int32(len(w.list)))
+	w.of[i] = int32(len(w.ends))
+}
+
+func (w *kept) row(i int32) []int32 {
+	switch n := w.of[i]; n {
+	case 0:
+		return nil
+	case 1:
+		return w.list[:w.ends[0]]
+	default:
+		return w.list[w.ends[n-2]:w.ends[n-1]]
+	}
 }
 
 // across appends to list what i waits for in other threadblocks.
@@ -65,7 +93,7 @@ func (u *unit) across(i int32, list []int32) []int32 {
 
 // lastWaits keeps of every threadblock's waits for another those that are for a
 // later step than all before.
-func (u *unit) lastWaits(waits [][]int32) {
+func (u *unit) lastWaits(waits *kept) {
 	until := make([]int32, len(u.tbs)) // by threadblock waited for: the steps known done
 	var touched, needed, list []int32
 	for t := range u.tbs {
@@ -76,7 +104,7 @@ func (u *unit) lastWaits(waits [][]int32) {
 		for _, i := range u.tbs[t].steps {
 			needed = u.across(i, needed[:0])
 			slices.SortFunc(needed, func(a, b int32) int { return cmp.Compare(u.posOf[b], u.posOf[a]) })
-			from := len(list)
+			list = list[:0]
 			for _, p := range needed {
 				if x := u.tbOf[p]; until[x] <= u.posOf[p] {
 					if until[x] == 0 {
@@ -86,7 +114,7 @@ func (u *unit) lastWaits(waits [][]int32) {
 					list = append(list, p)
 				}
 			}
-			waits[i] = list[from:len(list):len(list)]
+			waits.add(i, list)
 		}
 	}
 }
@@ -94,6 +122,7 @@ func (u *unit) lastWaits(waits [][]int32) {
 // knowledge is the clocks of the steps handled so far.
 type knowledge struct {
 	u     *unit
+	first []int32  // by threadblock: the first of its rank
 	at    []int32  // by instruction: its place in the order
 	width []int32  // by rank: its threadblocks
 	now   []uint16 // by threadblock: its clock, at off[tb]
@@ -120,12 +149,13 @@ type knowledge struct {
 
 // newKnowledge makes room for the clocks; it is nil if that would be too much.
 func newKnowledge(u *unit) *knowledge {
-	k := &knowledge{u: u, width: make([]int32, u.col.Ranks), off: make([]int, len(u.tbs)+1)}
+	k := &knowledge{u: u, first: make([]int32, len(u.tbs)), width: make([]int32, u.col.Ranks), off: make([]int, len(u.tbs)+1)}
 	for r := range k.width {
 		k.width[r] = u.gpuTBs[r+1] - u.gpuTBs[r]
 	}
 	total, longest := 0, 0
 	for tb := range u.tbs {
+		k.first[tb] = u.gpuTBs[u.tbs[tb].rank]
 		width := int(k.width[u.tbs[tb].rank])
 		k.off[tb+1] = k.off[tb] + width
 		total += width * len(u.tbs[tb].steps)
@@ -158,24 +188,28 @@ func newKnowledge(u *unit) *knowledge {
 }
 
 // reduce finds every instruction's waits, in the global order.
-func (k *knowledge) reduce(waits [][]int32) {
+func (k *knowledge) reduce(waits *kept) {
 	u := k.u
 	var needed, list []int32
 	for _, i := range u.seq {
 		needed = u.across(i, needed[:0])
 		// The latest first: it may know of the others.
 		slices.SortFunc(needed, func(a, b int32) int { return cmp.Compare(k.at[b], k.at[a]) })
-		from := len(list)
+		list = list[:0]
+		tb := u.tbOf[i]
+		clock, first := k.clock(tb), k.first[tb]
 		for _, p := range needed {
-			if k.known(i, p) {
-				continue
+			slot := u.tbOf[p] - first
+			if int32(clock[slot]) > u.posOf[p] {
+				continue // it is done whenever i begins
 			}
 			if !k.implied(i, p) {
 				list = append(list, p)
 			}
-			k.learn(i, p)
+			k.learn(clock, p, slot)
+			k.last[tb] = none
 		}
-		waits[i] = list[from:len(list):len(list)]
+		waits.add(i, list)
 		k.end(i)
 	}
 }
@@ -186,14 +220,6 @@ func (k *knowledge) clock(tb int32) []uint16 { return k.now[k.off[tb]:k.off[tb+1
 // after is what was known to be done when step p was, of the other threadblocks
 // of its rank.
 func (k *knowledge) after(p int32) []uint16 { return k.kept[k.keptAt[p]] }
-
-// slot is the place of p's threadblock in the clocks of its rank.
-func (k *knowledge) slot(p int32) int32 { return k.u.tbOf[p] - k.u.gpuTBs[k.u.ins[p].rank] }
-
-// known tells whether p is done whenever i begins.
-func (k *knowledge) known(i, p int32) bool {
-	return int32(k.clock(k.u.tbOf[i])[k.slot(p)]) > k.u.posOf[p]
-}
 
 // implied tells whether messages imply that p is done when i begins: what i's
 // threadblock knows is done received messages; their senders are done, and all
@@ -207,7 +233,7 @@ func (k *knowledge) implied(i, p int32) bool {
 	defer k.forget()
 	k.since = k.at[p]
 	for slot, n := range k.clock(u.tbOf[i]) {
-		k.reach(u.gpuTBs[u.ins[i].rank]+int32(slot), int32(n))
+		k.reach(k.first[u.tbOf[i]]+int32(slot), int32(n))
 	}
 	// The message that arrives may be on its way in parts: of those who pass it
 	// on, only what they did before is sure to be done.
@@ -252,9 +278,10 @@ func (k *knowledge) reach(tb, n int32) {
 
 // reachAll notes what was known when x began, of the other threadblocks.
 func (k *knowledge) reachAll(x int32) {
-	first := k.u.gpuTBs[k.u.ins[x].rank]
+	own := k.u.tbOf[x]
+	first := k.first[own]
 	for slot, n := range k.after(x) {
-		if tb := first + int32(slot); tb != k.u.tbOf[x] {
+		if tb := first + int32(slot); tb != own {
 			k.reach(tb, int32(n))
 		}
 	}
@@ -268,21 +295,19 @@ func (k *knowledge) forget() {
 	k.touched, k.queue = k.touched[:0], k.queue[:0]
 }
 
-// learn adds to i's threadblock's clock that p is done, and all that p's knew.
-func (k *knowledge) learn(i, p int32) {
-	c := k.clock(k.u.tbOf[i])
+// learn adds to a clock that p is done, whose threadblock is at slot, and all
+// that p's knew.
+func (k *knowledge) learn(clock []uint16, p, slot int32) {
 	for s, n := range k.after(p) {
-		c[s] = max(c[s], n)
+		clock[s] = max(clock[s], n)
 	}
-	s := k.slot(p)
-	c[s] = max(c[s], uint16(k.u.posOf[p]+1))
-	k.last[k.u.tbOf[i]] = none
+	clock[slot] = max(clock[slot], uint16(k.u.posOf[p]+1))
 }
 
 // end notes that i is done.
 func (k *knowledge) end(i int32) {
 	tb := k.u.tbOf[i]
-	c, own := k.clock(tb), k.slot(i)
+	c, own := k.clock(tb), tb-k.first[tb]
 	c[own] = uint16(k.u.posOf[i] + 1)
 	if k.last[tb] == none {
 		k.last[tb] = int32(len(k.kept))
@@ -295,7 +320,7 @@ func (k *knowledge) end(i int32) {
 			return
 		}
 		k.toldBy[tb] = k.last[tb]
-		told := k.told[k.u.gpuTBs[k.u.ins[i].rank]:]
+		told := k.told[k.first[tb]:]
 		for slot, n := range c {
 			told[slot] = max(told[slot], n)
 		}

@@ -156,15 +156,28 @@ func (u *unit) sortThreadblocks(putTB, getTB []int32) {
 		}
 		return u.conns[q].from
 	}
-	slices.SortFunc(u.tbs, func(a, b threadblock) int {
-		return cmp.Or(
-			cmp.Compare(a.rank, b.rank),
-			cmp.Compare(a.channel, b.channel),
-			cmp.Compare(peer(a.put, true), peer(b.put, true)),
-			cmp.Compare(peer(a.get, false), peer(b.get, false)),
-		)
-	})
 	u.gpuTBs = make([]int32, u.col.Ranks+1)
+	for i := range u.tbs {
+		u.gpuTBs[u.tbs[i].rank+1]++
+	}
+	for r := range u.col.Ranks {
+		u.gpuTBs[r+1] += u.gpuTBs[r]
+	}
+	byRank, next := make([]threadblock, len(u.tbs)), slices.Clone(u.gpuTBs)
+	for _, tb := range u.tbs {
+		byRank[next[tb.rank]] = tb
+		next[tb.rank]++
+	}
+	u.tbs = byRank
+	for r := range u.col.Ranks {
+		slices.SortFunc(u.tbs[u.gpuTBs[r]:u.gpuTBs[r+1]], func(a, b threadblock) int {
+			return cmp.Or(
+				cmp.Compare(a.channel, b.channel),
+				cmp.Compare(peer(a.put, true), peer(b.put, true)),
+				cmp.Compare(peer(a.get, false), peer(b.get, false)),
+			)
+		})
+	}
 	for i, tb := range u.tbs {
 		if tb.put != none {
 			putTB[tb.put] = int32(i)
@@ -172,10 +185,6 @@ func (u *unit) sortThreadblocks(putTB, getTB []int32) {
 		if tb.get != none {
 			getTB[tb.get] = int32(i)
 		}
-		u.gpuTBs[tb.rank+1] = int32(i) + 1
-	}
-	for r := range u.col.Ranks {
-		u.gpuTBs[r+1] = max(u.gpuTBs[r+1], u.gpuTBs[r])
 	}
 }
 
