@@ -3,6 +3,7 @@ package constraints
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -38,6 +39,9 @@ const maxCutRounds = 10_000
 
 // askByCuts is ask for systems of more than settled ranks and rings.
 func (p *ringProblem) askByCuts(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
+	if orders, by, err := p.askMirrored(ctx, s, width); orders != nil || err != nil {
+		return orders, by, err
+	}
 	c := p.cuts(width)
 	start := time.Now()
 	for range maxCutRounds {
@@ -74,7 +78,11 @@ func (p *ringProblem) cuts(width units.Bandwidth) *ringCuts {
 			}
 			st := ringStep{i, j, closes, c.f.Bool(fmt.Sprintf("ring%d steps %d %d", k, i, j))}
 			steps = append(steps, st)
-			for _, e := range h.edges {
+			taken := h.edges
+			if p.bothWays {
+				taken = append(slices.Clone(taken), table[j][i].edges...)
+			}
+			for _, e := range taken {
 				if p.capacity(e, width) < p.count {
 					users[e] = append(users[e], st.lit)
 				}

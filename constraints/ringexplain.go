@@ -21,6 +21,7 @@ var arguments = []argument{
 	{"through one GPU", (*ringProblem).bottleneck},
 	{"two colours", (*ringProblem).twoColours},
 	{"counting links", (*ringProblem).tooFewLinks},
+	{"counting links of several", (*ringProblem).narrowCut},
 }
 
 // refute is the first argument that holds, or nothing.

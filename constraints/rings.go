@@ -150,6 +150,8 @@ type ringProblem struct {
 	count int     // rings
 	in    [][]*hop
 	close [][]*hop
+	// bothWays: every ring takes its steps' links the other way as well
+	bothWays bool
 }
 
 // hop is a step that exists, and the edges it takes (in the first node, or from
@@ -283,7 +285,11 @@ func (p *ringProblem) enough(width units.Bandwidth) bool {
 			return false
 		}
 	}
-	return p.leaving(width) >= p.count
+	if p.leaving(width) < p.count {
+		return false
+	}
+	inside, _ := p.narrowest(width)
+	return inside == nil
 }
 
 // shares is how many rings may take an edge: a direct link one for each

@@ -85,6 +85,8 @@ func TestRings(t *testing.T) {
 		{"mesh:4x4", 1, 1, ring([]int{0, 1, 2, 3, 7, 6, 5, 9, 10, 11, 15, 14, 13, 12, 8, 4}), ""},
 		{"hypercube:3", 1, 1, ring([]int{0, 1, 3, 2, 6, 7, 5, 4}), ""},
 		{"hub:2", 1, 1, ring([]int{0, 1}), "complete graph"},
+		// Every ring crosses from half to half of the box, and all of them share that link.
+		{"l40s-8", 1, 3, ring(upTo(8), upTo(8), upTo(8)), "complete graph"},
 	}
 	both(t, func(t *testing.T, s *Solvers) {
 		for _, c := range cases {
@@ -112,7 +114,7 @@ func TestRingsOfLargerSystems(t *testing.T) {
 		topology     string
 		nodes, count int
 	}{
-		{"dgx-1", 4, 4}, {"mi300x", 1, 7}, {"torus:4x4", 1, 4}, {"hypercube:4", 1, 4}, {"dgx-a100", 128, 8}, {"mesh:8x8", 1, 1}, {"mesh:16x16", 1, 1},
+		{"dgx-1", 4, 4}, {"mi300x", 1, 7}, {"torus:4x4", 1, 4}, {"hypercube:4", 1, 4}, {"torus:3x3x3", 1, 6}, {"torus:4x4x4", 1, 6}, {"dgx-a100", 128, 8}, {"mesh:8x8", 1, 1}, {"mesh:16x16", 1, 1},
 		{"hub:2048", 1, 4}, {"ring:2048", 1, 1},
 	}
 	both(t, func(t *testing.T, s *Solvers) {
@@ -148,6 +150,7 @@ func TestNoRingIsExplained(t *testing.T) {
 		{"a bow tie", graph(5, false, [3]int{0, 1, 1}, [3]int{1, 2, 1}, [3]int{2, 0, 1}, [3]int{2, 3, 1}, [3]int{3, 4, 1}, [3]int{4, 2, 1}), 1,
 			"only through gpu 2 are gpu 0 and gpu 1 joined to gpu 3 and gpu 4"},
 		{"two colours", resolve(t, "mesh:3x3", 1), 1, "a ring takes them in turns, and they are 5 and 4"},
+		{"two that few leave", resolve(t, "frontier", 1), 6, "5 links lead from gpu 0 and gpu 1 to gpu 2, gpu 3"},
 		{"too many", resolve(t, "dgx-1", 1), 7, "gpu 0 has 6 links one way, and each ring takes one"},
 	}
 	s := with(t, func(string) {}) // no solver at all
