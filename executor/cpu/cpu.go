@@ -73,11 +73,12 @@ func (machine) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 		return executor.Measurement{}, err
 	}
 	what := fmt.Sprintf("%s of %d bytes over %d ranks", p.collective.Name, t.Bytes, t.Program.Ranks())
-	if err := fits(r.need(here), limit, what); err != nil {
+	r.taken = r.need(here)
+	if err := fits(r.taken, limit, what); err != nil {
 		return executor.Measurement{}, err
 	}
 	r.build(here)
-	defer debug.FreeOSMemory()
+	defer giveBack(r.taken)
 	return r.measure(ctx, t.Warmup)
 }
 
@@ -92,7 +93,6 @@ func (r *run) measure(ctx context.Context, warmup int) (executor.Measurement, er
 		checked := i == 0 || i == r.iterations-1
 		if checked {
 			r.reset()
-			runtime.GC() // not in the middle of what is timed
 		}
 		took, err := r.iteration(ctx, i)
 		if err != nil {
@@ -106,6 +106,14 @@ func (r *run) measure(ctx context.Context, warmup int) (executor.Measurement, er
 		}
 	}
 	return m, nil
+}
+
+// giveBack returns what a trial took to the system, where it was much: the next
+// one finds out how much is free.
+func giveBack(bytes int64) {
+	if bytes > 64<<20 {
+		debug.FreeOSMemory()
+	}
 }
 
 // model is the processor's name.

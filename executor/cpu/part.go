@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"time"
 
@@ -95,7 +94,8 @@ func (c *crew) prepared(t executor.Trial) (*run, error) {
 		return nil, err
 	}
 	what := fmt.Sprintf("process %d's part of %s of %d bytes", c.world.Rank, p.collective.Name, t.Bytes)
-	if err := fits(r.need(here), limit, what); err != nil {
+	r.taken = r.need(here)
+	if err := fits(r.taken, limit, what); err != nil {
 		return nil, err
 	}
 	r.build(here)
@@ -135,11 +135,12 @@ func (c *crew) perform(ctx context.Context, t executor.Trial, l *leading) error 
 		p.run = &run{}
 	}
 	p.run.launch()
+	defer giveBack(p.run.taken)
 	defer p.run.stop()
 	for i := 0; ; i++ {
 		checked := i == 0 || i == p.run.iterations-1
 		if checked && len(p.own.text) == 0 {
-			if err := c.meanwhile(func() { p.run.reset(); runtime.GC() }); err != nil {
+			if err := c.meanwhile(p.run.reset); err != nil {
 				return err
 			}
 		}

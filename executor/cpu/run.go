@@ -28,7 +28,8 @@ type run struct {
 	perCall    int // chunks
 	slots      int
 	iterations int
-	spins      int // looks at an event before going to sleep over it
+	taken      int64 // bytes of memory
+	spins      int   // looks at an event before going to sleep over it
 
 	tileElements int64
 
