@@ -13,16 +13,22 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor/nccl/nccltests"
+	"github.com/colltune/colltune/internal/child"
 )
 
 // fakeEnv makes the test binary a test program: what it does wrong, or "well".
 const fakeEnv = "COLLTUNE_EXECUTOR_FAKE_TESTS"
 
 func TestMain(m *testing.M) {
+	child.Dispatch(os.Args)
 	if fault := os.Getenv(fakeEnv); fault != "" {
 		os.Exit(fakeTests(fault))
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if fakeLibrary.dir != "" {
+		os.RemoveAll(fakeLibrary.dir)
+	}
+	os.Exit(code)
 }
 
 // fakes makes a folder of test programs, of which FAKE_PROCESSES run at a time.

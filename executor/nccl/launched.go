@@ -2,10 +2,8 @@ package nccl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,30 +74,13 @@ func (l *launched) fingerprint() map[string]string {
 		"library": strings.TrimSpace(f.library + " " + f.version), "nccl-tests": f.tests,
 		"ranks": strconv.Itoa(f.ranks), "gpus": strconv.Itoa(l.gpus), "cycles": strconv.Itoa(l.cycles),
 	}
-	count := map[string]int{}
-	for _, d := range f.devices {
-		count[d]++
-	}
-	var devices []string
-	for _, d := range slices.Sorted(maps.Keys(count)) {
-		devices = append(devices, fmt.Sprintf("%d × %s", count[d], d))
-	}
-	how["devices"] = strings.Join(devices, ", ")
+	how["devices"] = countNames(f.devices)
 	how["launcher"] = strings.Join(l.launcher, " ")
 	how["runtime"] = l.runtime
 	if l.sweep != nil {
 		how["sweep"] = fmt.Sprintf("%d:%d:%d", l.sweep.least, l.sweep.most, l.sweep.factor)
 	}
-	var tuned []string
-	for _, e := range os.Environ() {
-		for _, prefix := range []string{"NCCL_", "RCCL_", "MSCCL_"} {
-			if strings.HasPrefix(e, prefix) && !strings.HasPrefix(e, "NCCL_DEBUG") {
-				tuned = append(tuned, e)
-			}
-		}
-	}
-	slices.Sort(tuned)
-	how["environment"] = strings.Join(tuned, " ")
+	maps.Copy(how, libraryEnvironment())
 	maps.DeleteFunc(how, func(_, v string) bool { return v == "" })
 	return how
 }
@@ -140,9 +121,6 @@ func (l *launched) probe(ctx context.Context) (*facts, error) {
 	}
 	return f, nil
 }
-
-// debugging has the library tell what it reads and what it runs.
-var debugging = []string{"NCCL_DEBUG=INFO", "NCCL_DEBUG_SUBSYS=INIT,ENV,TUNING"}
 
 // arguments are a test program's for a trial: of its own size, or, with cycles
 // to be timed, of the sweep that has it.
@@ -235,40 +213,12 @@ func (l *launched) holdNative(t *executor.Trial) (held, error) {
 		h.key = ownChoice
 		return h, nil // whatever it runs is its choice
 	}
-	h.check = func(log *debuglog.Log) error { return l.confirmsNative(t, log, names(env)) }
+	c := confirmation{tells: l.known.tells, trusted: l.trusted}
+	h.check = func(log *debuglog.Log) error { return c.native(t, log, names(env)) }
 	if !l.known.tells {
-		h.note = "taken for what ran on trust: the library's log does not say"
+		h.note = onTrust
 	}
 	return h, nil
-}
-
-// confirmsNative says what the log has against an algorithm having run.
-func (l *launched) confirmsNative(t *executor.Trial, log *debuglog.Log, variables []string) error {
-	for _, v := range variables {
-		if _, read := log.Environment[v]; !read && (l.known.tells || !l.trusted) {
-			return fmt.Errorf("the library does not say that it has read %s", v)
-		}
-	}
-	seen := false
-	for _, c := range log.Choices {
-		if c.Collective != "" && c.Collective != t.Collective.Name {
-			continue
-		}
-		seen = true
-		if c.Algorithm != t.Native.Algorithm || c.Protocol != strings.ToLower(t.Protocol.String()) {
-			return fmt.Errorf("the library ran %s %s", c.Algorithm, c.Protocol)
-		}
-		if n, err := strconv.Atoi(t.Native.Settings["channels"]); err == nil && c.Channels > n {
-			return fmt.Errorf("the library used %d channels", c.Channels)
-		}
-	}
-	if !seen && !l.trusted {
-		return errors.New("the library's log does not say what it ran")
-	}
-	if n, err := strconv.Atoi(t.Native.Settings["channels"]); err == nil && log.Channels > 0 && log.Channels != n {
-		return fmt.Errorf("the library has %d channels", log.Channels)
-	}
-	return nil
 }
 
 // confirm has the library tell, once for each of what it is held to, whether it
@@ -290,7 +240,7 @@ func (l *launched) confirm(ctx context.Context, t *executor.Trial, coll string, 
 	}
 	log := debuglog.Read(said)
 	switch {
-	case strings.Contains(strings.ToLower(said), "no algorithm/protocol available"):
+	case lacksAlgorithm(said):
 		err = unsupported("%s: the library has no such algorithm and protocol here", h.key)
 	case err != nil:
 		// It may go better next time: not remembered.

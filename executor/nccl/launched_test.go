@@ -285,7 +285,7 @@ func TestPrograms(t *testing.T) {
 
 func TestSettingsRefused(t *testing.T) {
 	for key, tc := range map[string]struct{ value, says string }{
-		"tests":    {"", "tests is not set"},
+		"library":  {"/lib/libnccl.so.2", "and both are"},
 		"gpus":     {"0", `gpus "0": want a number from 1`},
 		"cycles":   {"many", `cycles "many"`},
 		"sweep":    {"1K:1:2", `sweep "1K:1:2": want LEAST:MOST`},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"time"
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/nccl/nccltests"
@@ -26,8 +27,13 @@ func New() executor.Executor {
 	if err != nil {
 		return refusing{err}
 	}
+	if s.tests == "" {
+		return newOneHost(*s)
+	}
 	return newLaunched(*s)
 }
+
+func newOneHost(s settings) *oneHost { return &oneHost{settings: s, took: map[string]error{}} }
 
 func newLaunched(s settings) *launched {
 	return &launched{settings: s, took: map[string]error{}, swept: map[string][]nccltests.Row{}}
@@ -45,9 +51,9 @@ func (r refusing) Run(context.Context, executor.Trial) (executor.Measurement, er
 }
 
 // Examine tells what of it is on this machine. The settings are the executor's
-// own: here only what a PATH shows can be seen.
+// own: here only what the linker and a PATH show can be seen.
 func Examine() []executor.Finding {
-	var all []executor.Finding
+	all := []executor.Finding{examineLibrary()}
 	for _, program := range []string{nccltests.Program("allreduce"), "mpirun", "srun"} {
 		f := executor.Finding{What: program}
 		path, err := exec.LookPath(program)
@@ -61,4 +67,26 @@ func Examine() []executor.Finding {
 		all = append(all, f)
 	}
 	return all
+}
+
+// examineTimeout is how long a doctor waits.
+const examineTimeout = 5 * time.Second
+
+// examineLibrary loads the library, in a process that may die of it.
+func examineLibrary() executor.Finding {
+	ctx, cancel := context.WithTimeout(context.Background(), examineTimeout)
+	defer cancel()
+	f := executor.Finding{What: "libnccl or librccl"}
+	l, err := lookElsewhere(ctx, "")
+	if err != nil {
+		f.Detail = err.Error()
+		return f
+	}
+	f.Found, f.Detail = true, l.Name+" "+l.Version
+	if len(l.Devices) > 0 {
+		f.Detail += ", " + l.Driver + ", " + countNames(l.Devices)
+	} else {
+		f.Detail += "; no device: " + l.NoDevices
+	}
+	return f
 }

@@ -70,7 +70,7 @@ func (l *launched) holdProgram(t *executor.Trial) (held, error) {
 	}
 	h.check = func(log *debuglog.Log) error { return l.confirmsProgram(t, rt, log) }
 	if rt.Name != "msccl" && !l.known.tells {
-		h.note = "taken for what ran on trust: the library's log does not say"
+		h.note = onTrust
 	}
 	return h, nil
 }

@@ -16,7 +16,8 @@ import (
 
 // settings are what the user's [executor.NAME] says of this kind.
 type settings struct {
-	tests    string // folder of nccl-tests' programs
+	tests    string // folder of nccl-tests' programs; empty: the library is loaded here
+	library  string // its path; empty: where the linker finds it
 	launcher []string
 	gpus     int // of a process
 	cycles   int // times that a size is measured in a launch
@@ -36,13 +37,23 @@ type sweep struct {
 }
 
 // names of the settings, for the host to know.
-var settingNames = []string{"tests", "gpus", "cycles", "sweep", "trust", "runtime", "programs", "channels", "buffer", "threads"}
+var settingNames = []string{"library", "tests", "gpus", "cycles", "sweep", "trust", "runtime", "programs", "channels", "buffer", "threads"}
+
+// ofTests are those that mean nothing without nccl-tests.
+var ofTests = []string{"gpus", "cycles", "sweep", "runtime", "programs"}
 
 // readSettings reads them with get; every mistake names its key.
 func readSettings(get func(string) string, launcher []string) (*settings, error) {
-	s := &settings{tests: get("tests"), launcher: launcher, gpus: 1, cycles: 3, runtime: get("runtime"), folder: get("programs"), tries: map[string][]string{}}
+	s := &settings{tests: get("tests"), library: get("library"), launcher: launcher, gpus: 1, cycles: 3, runtime: get("runtime"), folder: get("programs"), tries: map[string][]string{}}
+	if s.tests != "" && s.library != "" {
+		return nil, errors.New("nccl: library is loaded where no tests are set, and both are: nccl-tests' programs have the library they were linked with")
+	}
 	if s.tests == "" {
-		return nil, errors.New(`nccl: tests is not set: want the folder of nccl-tests' programs in [executor.nccl], such as tests = "/opt/nccl-tests/build"`)
+		for _, key := range ofTests {
+			if get(key) != "" {
+				return nil, fmt.Errorf("nccl: %s is of nccl-tests, and tests is not set", key)
+			}
+		}
 	}
 	count := func(key string, into *int, most int) error {
 		text := get(key)
@@ -59,7 +70,7 @@ func readSettings(get func(string) string, launcher []string) (*settings, error)
 	if err := errors.Join(count("gpus", &s.gpus, 1024), count("cycles", &s.cycles, 1000)); err != nil {
 		return nil, err
 	}
-	if len(launcher) == 0 && get("gpus") == "" {
+	if s.tests != "" && len(launcher) == 0 && get("gpus") == "" {
 		return nil, errors.New("nccl: gpus is not set: without a launcher, want how many GPUs one process is to use")
 	}
 	if text := get("trust"); text != "" {

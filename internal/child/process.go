@@ -15,8 +15,9 @@ import (
 
 // Options is what to start.
 type Options struct {
-	Name   string // as registered
-	Memory int64  // bytes the child may use beyond what it starts with; 0: no cap
+	Name   string   // as registered
+	Memory int64    // bytes the child may use beyond what it starts with; 0: no cap
+	Env    []string // NAME=VALUE, added to ours
 }
 
 // Process is the parent's end of a child. One goroutine at a time may Send and
@@ -69,7 +70,7 @@ func Start(o Options) (*Process, error) {
 	}
 	cmd := &exec.Cmd{
 		Path: path, Args: []string{path, hidden, o.Name, strconv.FormatInt(o.Memory, 10)},
-		Env:   append(os.Environ(), inside+"="+o.Name),
+		Env:   append(append(os.Environ(), o.Env...), inside+"="+o.Name),
 		Stdin: theirs[0], Stdout: theirs[1], Stderr: theirs[2],
 	}
 	err = spawn(cmd)

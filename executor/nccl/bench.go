@@ -1,0 +1,321 @@
+package nccl
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"runtime"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor/data"
+)
+
+// bench is the library with its communicators, in a process whose environment
+// holds it to what is measured.
+type bench struct {
+	library *library
+	devices devices
+	comms   []uintptr
+	streams []uintptr
+	begin   []uintptr // events
+	end     []uintptr
+}
+
+// openBench brings up the devices and a communicator of so many of them.
+func openBench(path string, ranks int) (*bench, error) {
+	l, err := openLibrary(path)
+	if err != nil {
+		return nil, err
+	}
+	d, err := openDevices(l.kind)
+	if err != nil {
+		return nil, err
+	}
+	n, err := d.count()
+	if err != nil {
+		return nil, err
+	}
+	if n < ranks {
+		return nil, unsupported("%d ranks: this host has %d GPUs, and the library gives each rank one", ranks, n)
+	}
+	b := &bench{library: l, devices: d}
+	for rank := range ranks {
+		if err := d.use(rank); err != nil {
+			return nil, err
+		}
+		stream, err := d.newStream()
+		if err != nil {
+			return nil, err
+		}
+		b.streams = append(b.streams, stream)
+		for _, events := range []*[]uintptr{&b.begin, &b.end} {
+			e, err := d.newEvent()
+			if err != nil {
+				return nil, err
+			}
+			*events = append(*events, e)
+		}
+	}
+	b.comms, err = l.communicators(ranks)
+	return b, err
+}
+
+func openDevices(kind string) (devices, error) {
+	if kind == "rccl" {
+		return openHIP()
+	}
+	return openCUDA()
+}
+
+// request is a trial as it travels to the process that runs it.
+type request struct {
+	Library    string          `json:"library"`
+	Collective collective.Spec `json:"collective"`
+	Bytes      int64           `json:"bytes"`
+	DType      string          `json:"dtype"`
+	Op         string          `json:"op"`
+	Iters      int             `json:"iters"`
+	Warmup     int             `json:"warmup"`
+	Seed       int64           `json:"seed"`
+}
+
+// answer is what came of it.
+type answer struct {
+	TimesUS     []float64 `json:"times_us,omitempty"`
+	Wrong       int64     `json:"wrong"`
+	Checked     bool      `json:"checked"`
+	Note        string    `json:"note,omitempty"`
+	Error       string    `json:"error,omitempty"`
+	Unsupported bool      `json:"unsupported,omitempty"`
+}
+
+// memory is a rank's buffers, on the host as a pattern and on its device.
+type memory struct {
+	host data.Buffers
+	at   map[collective.Buffer]uintptr
+}
+
+// run measures one trial: warm-up, timed iterations with events around each,
+// and one more on fresh inputs whose result is looked at.
+func (b *bench) run(r request) (answer, error) {
+	c, err := collective.New(r.Collective)
+	if err != nil {
+		return answer{}, err
+	}
+	d, err := data.ParseDType(r.DType)
+	if err != nil {
+		return answer{}, err
+	}
+	op, err := data.ParseOp(r.Op)
+	if err != nil {
+		return answer{}, err
+	}
+	reference, err := data.NewReference(c, r.Bytes, d, op, r.Seed)
+	if err != nil {
+		return answer{}, err
+	}
+	ranks := make([]memory, c.Ranks)
+	defer b.release(ranks)
+	for rank := range ranks {
+		if err := b.place(reference, rank, &ranks[rank]); err != nil {
+			return answer{}, fmt.Errorf("rank %d: %w", rank, err)
+		}
+	}
+	if err := b.fill(reference, ranks); err != nil {
+		return answer{}, err
+	}
+	calls := make([][]call, c.Ranks)
+	for rank := range calls {
+		calls[rank] = callsOf(c, reference.Layout, rank)
+	}
+	var a answer
+	for i := range r.Warmup + max(r.Iters, 1) {
+		us, err := b.iterate(reference, calls, ranks)
+		if err != nil {
+			return answer{}, err
+		}
+		if i >= r.Warmup {
+			a.TimesUS = append(a.TimesUS, us)
+		}
+	}
+	if err := b.fill(reference, ranks); err != nil {
+		return answer{}, err
+	}
+	if _, err := b.iterate(reference, calls, ranks); err != nil {
+		return answer{}, err
+	}
+	if op == data.Avg && d.Float() && bits.OnesCount(uint(c.Ranks)) > 1 {
+		a.Note = "not checked: the library multiplies by 1/ranks where the reference divides"
+		return a, nil
+	}
+	a.Checked = true
+	for rank := range ranks {
+		wrong, err := b.wrong(reference, rank, &ranks[rank])
+		if err != nil {
+			return answer{}, err
+		}
+		a.Wrong += wrong
+	}
+	return a, nil
+}
+
+// place reserves a rank's buffers.
+func (b *bench) place(r *data.Reference, rank int, m *memory) error {
+	in, out, _ := r.Sizes(rank, 0)
+	m.host = data.Buffers{In: make([]byte, in), Out: make([]byte, out)}
+	m.at = map[collective.Buffer]uintptr{}
+	if err := b.devices.use(rank); err != nil {
+		return err
+	}
+	for buffer, size := range map[collective.Buffer]int64{collective.In: in, collective.Out: out} {
+		if size == 0 {
+			continue
+		}
+		address, err := b.devices.alloc(size)
+		if err != nil {
+			return fmt.Errorf("%d bytes of device memory: %w", size, err)
+		}
+		m.at[buffer] = address
+	}
+	return nil
+}
+
+func (b *bench) release(ranks []memory) {
+	for rank := range ranks {
+		if b.devices.use(rank) != nil {
+			continue
+		}
+		for _, address := range ranks[rank].at {
+			b.devices.free(address)
+		}
+	}
+}
+
+// fill gives every rank its input, and poison everywhere else.
+func (b *bench) fill(r *data.Reference, ranks []memory) error {
+	for rank := range ranks {
+		m := &ranks[rank]
+		r.Init(rank, &m.host)
+		if err := b.devices.use(rank); err != nil {
+			return err
+		}
+		for buffer, host := range map[collective.Buffer][]byte{collective.In: m.host.In, collective.Out: m.host.Out} {
+			if err := b.devices.toDevice(m.at[buffer], host); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// wrong counts the wrong elements of a rank's result.
+func (b *bench) wrong(r *data.Reference, rank int, m *memory) (int64, error) {
+	if err := b.devices.use(rank); err != nil {
+		return 0, err
+	}
+	for buffer, host := range map[collective.Buffer][]byte{collective.In: m.host.In, collective.Out: m.host.Out} {
+		if err := b.devices.fromDevice(host, m.at[buffer]); err != nil {
+			return 0, err
+		}
+	}
+	return r.Wrong(rank, &m.host), nil
+}
+
+// iterate makes the call once on all ranks and waits for its end. The time is
+// the longest of any rank, between events on its stream.
+func (b *bench) iterate(r *data.Reference, calls [][]call, ranks []memory) (float64, error) {
+	if err := b.mark(b.begin); err != nil {
+		return 0, err
+	}
+	if err := b.library.call("ncclGroupStart"); err != nil {
+		return 0, err
+	}
+	for rank := range calls {
+		if err := b.devices.use(rank); err != nil {
+			return 0, err
+		}
+		for _, c := range calls[rank] {
+			if err := b.enqueue(r, rank, c, &ranks[rank]); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if err := b.library.call("ncclGroupEnd"); err != nil {
+		return 0, err
+	}
+	if err := b.mark(b.end); err != nil {
+		return 0, err
+	}
+	if err := b.await(); err != nil {
+		return 0, err
+	}
+	longest := 0.0
+	for rank := range calls {
+		if err := b.devices.use(rank); err != nil {
+			return 0, err
+		}
+		us, err := b.devices.elapsed(b.begin[rank], b.end[rank])
+		if err != nil {
+			return 0, err
+		}
+		longest = max(longest, us)
+	}
+	return longest, nil
+}
+
+// mark records an event on every rank's stream.
+func (b *bench) mark(events []uintptr) error {
+	for rank, e := range events {
+		if err := errors.Join(b.devices.use(rank), b.devices.record(e, b.streams[rank])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enqueue makes one call of a rank.
+func (b *bench) enqueue(r *data.Reference, rank int, c call, m *memory) error {
+	from, to := m.at[c.from.buffer]+uintptr(c.from.offset), m.at[c.to.buffer]+uintptr(c.to.offset)
+	count, dtype, op := uintptr(c.count), libraryTypes[r.DType.String()], libraryOps[r.Op]
+	comm, stream, peer := b.comms[rank], b.streams[rank], uintptr(c.peer)
+	switch c.function {
+	case "ncclAllReduce", "ncclReduceScatter":
+		return b.library.call(c.function, from, to, count, dtype, op, comm, stream)
+	case "ncclReduce":
+		return b.library.call(c.function, from, to, count, dtype, op, peer, comm, stream)
+	case "ncclAllGather":
+		return b.library.call(c.function, from, to, count, dtype, comm, stream)
+	case "ncclBroadcast":
+		return b.library.call(c.function, from, to, count, dtype, peer, comm, stream)
+	case "ncclSend":
+		return b.library.call(c.function, from, count, dtype, peer, comm, stream)
+	}
+	return b.library.call(c.function, to, count, dtype, peer, comm, stream)
+}
+
+// await waits for all streams, and looks for what the communicators meet
+// meanwhile: a broken one may leave its stream busy for ever.
+func (b *bench) await() error {
+	for rank, stream := range b.streams {
+		if err := b.devices.use(rank); err != nil {
+			return err
+		}
+		for {
+			done, err := b.devices.idle(stream)
+			if err != nil {
+				return err
+			}
+			if done {
+				break
+			}
+			if err := b.library.failed(b.comms[rank]); err != nil {
+				return err
+			}
+			runtime.Gosched()
+		}
+		if err := b.library.failed(b.comms[rank]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

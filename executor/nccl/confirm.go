@@ -1,0 +1,89 @@
+package nccl
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/nccl/debuglog"
+)
+
+// debugging has the library tell what it reads and what it runs.
+var debugging = []string{"NCCL_DEBUG=INFO", "NCCL_DEBUG_SUBSYS=INIT,ENV,TUNING"}
+
+// onTrust is the note of a measurement that no log confirms.
+const onTrust = "taken for what ran on trust: the library's log does not say"
+
+// confirmation judges by its log whether a library did what it was held to.
+type confirmation struct {
+	tells   bool // its log says what it runs
+	trusted bool // it is believed where it doesn't
+}
+
+// native says what the log has against an algorithm having run.
+func (c confirmation) native(t *executor.Trial, log *debuglog.Log, variables []string) error {
+	for _, v := range variables {
+		if _, read := log.Environment[v]; !read && (c.tells || !c.trusted) {
+			return fmt.Errorf("the library does not say that it has read %s", v)
+		}
+	}
+	seen := false
+	for _, ran := range log.Choices {
+		if ran.Collective != "" && ran.Collective != t.Collective.Name {
+			continue
+		}
+		seen = true
+		if ran.Algorithm != t.Native.Algorithm || ran.Protocol != strings.ToLower(t.Protocol.String()) {
+			return fmt.Errorf("the library ran %s %s", ran.Algorithm, ran.Protocol)
+		}
+		if n, err := strconv.Atoi(t.Native.Settings["channels"]); err == nil && ran.Channels > n {
+			return fmt.Errorf("the library used %d channels", ran.Channels)
+		}
+	}
+	if !seen && !c.trusted {
+		return errors.New("the library's log does not say what it ran")
+	}
+	if n, err := strconv.Atoi(t.Native.Settings["channels"]); err == nil && log.Channels > 0 && log.Channels != n {
+		return fmt.Errorf("the library has %d channels", log.Channels)
+	}
+	return nil
+}
+
+// lacksAlgorithm tells whether a library says that it has no such algorithm and
+// protocol.
+func lacksAlgorithm(said string) bool {
+	return strings.Contains(strings.ToLower(said), "no algorithm/protocol available")
+}
+
+// libraryEnvironment is what the user's environment says to the library beside,
+// as an entry of a fingerprint.
+func libraryEnvironment() map[string]string {
+	var tuned []string
+	for _, e := range os.Environ() {
+		for _, prefix := range []string{"NCCL_", "RCCL_", "MSCCL_"} {
+			if strings.HasPrefix(e, prefix) && !strings.HasPrefix(e, "NCCL_DEBUG") {
+				tuned = append(tuned, e)
+			}
+		}
+	}
+	slices.Sort(tuned)
+	return map[string]string{"environment": strings.Join(tuned, " ")}
+}
+
+// countNames lists names with how many there are of each.
+func countNames(all []string) string {
+	count := map[string]int{}
+	for _, name := range all {
+		count[name]++
+	}
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		texts = append(texts, fmt.Sprintf("%d × %s", count[name], name))
+	}
+	return strings.Join(texts, ", ")
+}

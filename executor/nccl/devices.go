@@ -1,0 +1,89 @@
+package nccl
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/colltune/colltune/internal/dynlib"
+)
+
+// devices is what the library's back end needs of a GPU driver. All calls come
+// from one thread, which has one current device.
+type devices interface {
+	count() (int, error)
+	name(device int) (string, error)
+	version() string
+	use(device int) error
+	alloc(bytes int64) (uintptr, error)
+	free(address uintptr)
+	toDevice(to uintptr, from []byte) error
+	fromDevice(to []byte, from uintptr) error
+	newStream() (uintptr, error)
+	// idle tells whether all work on a stream is done.
+	idle(stream uintptr) (bool, error)
+	newEvent() (uintptr, error)
+	record(event, stream uintptr) error
+	// elapsed is the microseconds between two events that have passed.
+	elapsed(from, to uintptr) (float64, error)
+}
+
+// driver is a loaded driver: its functions by name, and how it words its errors.
+type driver struct {
+	lib       *dynlib.Library
+	functions map[string]dynlib.Symbol
+	notReady  int32 // of a query, while work goes on
+	words     func(code int32) string
+}
+
+func openDriver(functions []string, notReady int32, names ...string) (*driver, error) {
+	lib, err := dynlib.Open(names...)
+	if err != nil {
+		return nil, err
+	}
+	d := &driver{lib: lib, functions: map[string]dynlib.Symbol{}, notReady: notReady}
+	for _, f := range functions {
+		if d.functions[f], err = lib.Symbol(f); err != nil {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// call calls a function and makes an error of what it returns other than 0.
+//
+//go:uintptrescapes
+func (d *driver) call(function string, args ...uintptr) error {
+	if code := int32(dynlib.Call(d.functions[function], args...)); code != 0 {
+		return &driverError{function, code, d.words(code)}
+	}
+	return nil
+}
+
+// driverError is a call that failed.
+type driverError struct {
+	call  string
+	code  int32
+	words string
+}
+
+func (e *driverError) Error() string {
+	return fmt.Sprintf("%s: error %d (%s)", e.call, e.code, e.words)
+}
+
+// done reads the answer of a query.
+func (d *driver) done(err error) (bool, error) {
+	var failed *driverError
+	if errors.As(err, &failed) && failed.code == d.notReady {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// cText is a C string in a buffer.
+func cText(b []byte) string {
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		b = b[:i]
+	}
+	return string(b)
+}

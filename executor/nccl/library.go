@@ -1,0 +1,121 @@
+package nccl
+
+import (
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"github.com/colltune/colltune/executor/data"
+	"github.com/colltune/colltune/internal/dynlib"
+)
+
+// library is NCCL or RCCL, loaded into this process: one host's GPUs, a
+// communicator of each.
+type library struct {
+	lib       *dynlib.Library
+	kind      string // nccl or rccl
+	code      int
+	functions map[string]dynlib.Symbol
+}
+
+// leastVersion has ncclSend and ncclRecv.
+const leastVersion = 2700
+
+var libraryFunctions = []string{
+	"ncclGetVersion", "ncclGetErrorString", "ncclCommInitAll", "ncclCommAbort", "ncclCommGetAsyncError",
+	"ncclGroupStart", "ncclGroupEnd",
+	"ncclAllReduce", "ncclAllGather", "ncclReduceScatter", "ncclBroadcast", "ncclReduce", "ncclSend", "ncclRecv",
+}
+
+// libraryNames are what the libraries are called, NVIDIA's first.
+var libraryNames = []string{"libnccl.so.2", "librccl.so.1", "libnccl.so", "librccl.so"}
+
+// openLibrary loads the library at a path, or the first of its names that the
+// system's linker finds.
+func openLibrary(path string) (*library, error) {
+	names := libraryNames
+	if path != "" {
+		names = []string{path}
+	}
+	lib, err := dynlib.Open(names...)
+	if err != nil {
+		return nil, err
+	}
+	l := &library{lib: lib, kind: "nccl", functions: map[string]dynlib.Symbol{}}
+	if strings.Contains(programName("/"+lib.Name), "rccl") {
+		l.kind = "rccl"
+	}
+	version, err := lib.Symbol("ncclGetVersion")
+	if err != nil {
+		return nil, err
+	}
+	var code int32
+	if r := int32(dynlib.Call(version, uintptr(unsafe.Pointer(&code)))); r != 0 {
+		return nil, fmt.Errorf("%s: ncclGetVersion: error %d", lib.Name, r)
+	}
+	l.code = int(code)
+	if l.code < leastVersion {
+		return nil, fmt.Errorf("%s: version %s: want 2.7 or later", lib.Name, l.version())
+	}
+	for _, f := range libraryFunctions {
+		if l.functions[f], err = lib.Symbol(f); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// version is the library's, as people write it.
+func (l *library) version() string {
+	if l.code < 10000 {
+		return fmt.Sprintf("%d.%d.%d", l.code/1000, l.code/100%10, l.code%100)
+	}
+	return fmt.Sprintf("%d.%d.%d", l.code/10000, l.code/100%100, l.code%100)
+}
+
+// call calls a function and makes an error of its result.
+//
+//go:uintptrescapes
+func (l *library) call(function string, args ...uintptr) error {
+	return l.result(function, int32(dynlib.Call(l.functions[function], args...)))
+}
+
+// Results that are no failure: success, and work that goes on by itself.
+const (
+	ncclSuccess    = 0
+	ncclInProgress = 7
+)
+
+func (l *library) result(function string, code int32) error {
+	if code == ncclSuccess || code == ncclInProgress {
+		return nil
+	}
+	words := dynlib.GoString(dynlib.Call(l.functions["ncclGetErrorString"], uintptr(code)), 400)
+	return fmt.Errorf("%s: error %d (%s)", function, code, words)
+}
+
+// communicators opens one for each of so many devices.
+func (l *library) communicators(n int) ([]uintptr, error) {
+	comms := make([]uintptr, n)
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	err := l.call("ncclCommInitAll", uintptr(unsafe.Pointer(&comms[0])), uintptr(n), uintptr(unsafe.Pointer(&list[0])))
+	return comms, err
+}
+
+// failed is what a communicator has met since it was last asked.
+func (l *library) failed(comm uintptr) error {
+	var code int32
+	if err := l.call("ncclCommGetAsyncError", comm, uintptr(unsafe.Pointer(&code))); err != nil {
+		return err
+	}
+	return l.result("asynchronous", code)
+}
+
+// The library's numbers of element types and reductions.
+var (
+	libraryTypes = map[string]uintptr{"i8": 0, "u8": 1, "i32": 2, "u32": 3, "i64": 4, "u64": 5, "f16": 6, "f32": 7, "f64": 8, "bf16": 9}
+	libraryOps   = map[data.Op]uintptr{data.Sum: 0, data.Prod: 1, data.Max: 2, data.Min: 3, data.Avg: 4}
+)

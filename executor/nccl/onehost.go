@@ -1,0 +1,178 @@
+package nccl
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/nccl/debuglog"
+)
+
+// oneHost is the back end that loads the library itself, for the GPUs of this
+// host, each a rank, all of one process.
+type oneHost struct {
+	settings
+	known  *found
+	tells  bool // the library's log says what it runs
+	took   map[string]error
+	worker *worker // the last one, kept for trials of the same environment
+}
+
+// Describe looks for the library and the devices, and has it make one call with
+// its log, for what that tells.
+func (o *oneHost) Describe(ctx context.Context) (executor.Description, error) {
+	if o.known == nil {
+		f, err := lookElsewhere(ctx, o.library)
+		if err != nil {
+			return executor.Description{}, fmt.Errorf("nccl: %w; tests in [executor.%s] names a folder of nccl-tests' programs to be run instead, library a path", err, Name)
+		}
+		if len(f.Devices) == 0 {
+			return executor.Description{}, fmt.Errorf("nccl: %s %s is here, and no device: %s", f.Name, f.Version, f.NoDevices)
+		}
+		log, err := o.log(ctx, nil, o.request(&executor.Trial{
+			Collective: collective.Spec{Name: "allreduce", Ranks: len(f.Devices), Chunks: 1}, Bytes: probeBytes, DType: "f32", Op: "sum",
+		}))
+		if err != nil {
+			return executor.Description{}, fmt.Errorf("nccl: %w", err)
+		}
+		o.tells = len(log.Choices) > 0
+		o.known = f
+	}
+	f := o.known
+	how := libraryEnvironment()
+	how["library"] = f.Kind + " " + f.Version
+	how["driver"] = f.Driver
+	how["devices"] = countNames(f.Devices)
+	how["processes"] = "1"
+	maps.DeleteFunc(how, func(_, v string) bool { return v == "" })
+	native := offered(o.tells || o.trusted, f.Kind == "rccl", o.tries)
+	native[0].Collectives = callables()
+	return executor.Description{
+		Name: Name, Version: f.Version, Devices: f.Devices, MaxRanks: len(f.Devices),
+		Protocols: everyProtocol, DTypes: collective.DTypes(), Operations: []string{"sum", "prod", "min", "max", "avg"},
+		Fingerprint: how, Native: native, NativeOnly: true,
+	}, nil
+}
+
+// callables are the collectives that the library's functions make.
+func callables() []string {
+	return slices.DeleteFunc(collective.Names(), func(name string) bool { return !callable(name) })
+}
+
+func (o *oneHost) request(t *executor.Trial) request {
+	return request{
+		Collective: t.Collective, Bytes: t.Bytes, DType: t.DType, Op: t.Op, Iters: t.Iters, Warmup: t.Warmup, Seed: t.Seed,
+	}
+}
+
+// Run measures one trial.
+func (o *oneHost) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+	if o.known == nil {
+		if _, err := o.Describe(ctx); err != nil {
+			return executor.Measurement{}, err
+		}
+	}
+	switch {
+	case t.Native == nil:
+		return executor.Measurement{}, unsupported("the library runs no programs when it is loaded so")
+	case !slices.Contains(callables(), t.Collective.Name):
+		return executor.Measurement{}, unsupported("the library has no %s", t.Collective.Name)
+	}
+	env, err := environment(t.Native, t.Protocol)
+	if err != nil {
+		return executor.Measurement{}, unsupported("%s", err)
+	}
+	key := strings.Join(env, " ")
+	if t.Native.Algorithm != ownChoice {
+		if err := o.confirm(ctx, &t, key, env); err != nil {
+			return executor.Measurement{}, err
+		}
+	}
+	key = fmt.Sprintf("%s, %d ranks", key, t.Collective.Ranks)
+	if o.worker == nil || o.worker.key != key {
+		o.dismiss()
+		if o.worker, err = startWorker(key, env); err != nil {
+			return executor.Measurement{}, err
+		}
+	}
+	q := o.request(&t)
+	r, err := o.worker.ask(ctx, question{Library: o.library, Trial: &q})
+	if err != nil {
+		o.dismiss() // what failed may have broken the communicators
+		return executor.Measurement{}, err
+	}
+	m := executor.Measurement{TimesUS: r.Answer.TimesUS, Wrong: r.Answer.Wrong, Checked: r.Answer.Checked, Note: r.Answer.Note}
+	if t.Native.Algorithm != ownChoice && !o.tells {
+		m.Note = strings.Trim(m.Note+"; "+onTrust, "; ")
+	}
+	return m, nil
+}
+
+// Close ends the library's process.
+func (o *oneHost) Close() error {
+	o.dismiss()
+	return nil
+}
+
+func (o *oneHost) dismiss() {
+	if o.worker != nil {
+		o.worker.Kill()
+		o.worker = nil
+	}
+}
+
+// confirm has the library tell, once for each setting and collective, whether it
+// took, in a process whose times nobody takes.
+func (o *oneHost) confirm(ctx context.Context, t *executor.Trial, key string, env []string) error {
+	key = fmt.Sprintf("%s %s %s %s %d %d", key, t.Collective.Name, t.DType, t.Op, t.Collective.Root, t.Collective.Ranks)
+	if err, known := o.took[key]; known {
+		return err
+	}
+	once := *t
+	once.Iters, once.Warmup = 1, 0
+	o.dismiss() // the devices' memory is for one of them
+	log, err := o.log(ctx, env, o.request(&once))
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case log != nil && slices.ContainsFunc(log.Warnings, lacksAlgorithm):
+		err = unsupported("%s: the library has no such algorithm and protocol here", t.Native)
+	case err != nil:
+		return fmt.Errorf("%s: %w", t.Native, err)
+	default:
+		c := confirmation{tells: o.tells, trusted: o.trusted}
+		if why := c.native(t, log, names(env)); why != nil {
+			err = unsupported("%s %s did not take: %s", t.Native, t.Protocol, why)
+		}
+	}
+	o.took[key] = err
+	return err
+}
+
+// log makes a call in a process of its own and reads what the library says. With
+// an error of the call, what it said before comes too.
+func (o *oneHost) log(ctx context.Context, env []string, r request) (*debuglog.Log, error) {
+	dir, err := os.MkdirTemp("", "colltune-nccl-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "log")
+	w, err := startWorker("", append(append(slices.Clone(debugging), "NCCL_DEBUG_FILE="+file), env...))
+	if err != nil {
+		return nil, err
+	}
+	defer w.Kill()
+	_, failed := w.ask(ctx, question{Library: o.library, Trial: &r})
+	text, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	return debuglog.Read(string(text[:min(len(text), maxOutput)])), failed
+}

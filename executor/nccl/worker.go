@@ -1,0 +1,194 @@
+package nccl
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/child"
+)
+
+// The library reads its environment once a process, can hang where no signal
+// reaches, and takes its process down when a device fails. So it is loaded in a
+// process of its own, one for each environment: this file is both ends of it.
+
+// workerName is what such a process is registered as.
+const workerName = "nccl"
+
+func init() { child.Register(workerName, serveBench) }
+
+const maxAnswer = 64 << 20
+
+// question is what the process is asked: what there is, or a trial.
+type question struct {
+	Library string   `json:"library"` // a path; empty: where the linker finds it
+	Trial   *request `json:"trial,omitempty"`
+}
+
+// found is what there is.
+type found struct {
+	Kind      string   `json:"kind"`
+	Name      string   `json:"name"` // of the file, as it was loaded
+	Version   string   `json:"version"`
+	Driver    string   `json:"driver"`
+	Devices   []string `json:"devices"`
+	NoDevices string   `json:"no_devices,omitempty"` // why there are none
+}
+
+// reply is one or the other, or why there is neither.
+type reply struct {
+	Found       *found  `json:"found,omitempty"`
+	Answer      *answer `json:"answer,omitempty"`
+	Error       string  `json:"error,omitempty"`
+	Unsupported bool    `json:"unsupported,omitempty"`
+}
+
+// serveBench answers questions until there are no more.
+func serveBench(c *child.Conn) error {
+	runtime.LockOSThread() // a device is current for a thread
+	var open *bench
+	for {
+		frame, err := c.Receive()
+		if err != nil {
+			return err
+		}
+		var q question
+		if err := json.Unmarshal(frame, &q); err != nil {
+			return err
+		}
+		var r reply
+		if q.Trial == nil {
+			r.Found, err = look(q.Library)
+		} else {
+			if open == nil {
+				open, err = openBench(q.Library, q.Trial.Collective.Ranks)
+			}
+			if err == nil && len(open.comms) != q.Trial.Collective.Ranks {
+				err = fmt.Errorf("%d ranks: this process has a communicator of %d", q.Trial.Collective.Ranks, len(open.comms))
+			}
+			if err == nil {
+				var a answer
+				if a, err = open.run(*q.Trial); err == nil {
+					r.Answer = &a
+				}
+			}
+		}
+		if err != nil {
+			r = reply{Error: err.Error(), Unsupported: errors.Is(err, executor.ErrUnsupported)}
+		}
+		b, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		if err := c.Send(b); err != nil {
+			return err
+		}
+	}
+}
+
+// look says what library and devices there are.
+func look(path string) (*found, error) {
+	l, err := openLibrary(path)
+	if err != nil {
+		return nil, err
+	}
+	f := &found{Kind: l.kind, Name: l.lib.Name, Version: l.version()}
+	d, err := openDevices(l.kind)
+	n := 0
+	if err == nil {
+		f.Driver = d.version()
+		n, err = d.count()
+	}
+	for i := range n {
+		name, nameless := d.name(i)
+		if nameless != nil {
+			err = nameless
+			break
+		}
+		f.Devices = append(f.Devices, name)
+	}
+	if err != nil {
+		f.NoDevices = err.Error()
+	}
+	return f, nil
+}
+
+// worker is such a process.
+type worker struct {
+	*child.Process
+	key string // what its environment holds it to
+}
+
+func startWorker(key string, env []string) (*worker, error) {
+	p, err := child.Start(child.Options{Name: workerName, Env: env})
+	if err != nil {
+		return nil, err
+	}
+	return &worker{p, key}, nil
+}
+
+// ask puts a question. After an error the process is of no more use.
+func (w *worker) ask(ctx context.Context, q question) (*reply, error) {
+	b, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Send(b); err != nil {
+		return nil, w.died(err)
+	}
+	b, err = w.Receive(ctx, maxAnswer)
+	if err != nil {
+		return nil, w.died(err)
+	}
+	var r reply
+	if err := json.Unmarshal(b, &r); err != nil {
+		return nil, err
+	}
+	switch {
+	case r.Unsupported:
+		return nil, fmt.Errorf("%s: %w", r.Error, executor.ErrUnsupported)
+	case r.Error != "":
+		return nil, errors.New(r.Error + said(w.Tail()))
+	}
+	return &r, nil
+}
+
+// died adds to an error what the process said last.
+func (w *worker) died(err error) error {
+	if errors.Is(err, child.ErrEnded) {
+		return fmt.Errorf("the library's process: %w%s", err, said(w.Tail()))
+	}
+	return err
+}
+
+// said is what a process printed, as a suffix of an error; nothing where it
+// printed nothing.
+func said(text string) string {
+	if text == "" {
+		return ""
+	}
+	return tail(text)
+}
+
+// lookTimeout is how long finding out what there is may take.
+const lookTimeout = 20 * time.Second
+
+// lookElsewhere looks in a process of its own.
+func lookElsewhere(ctx context.Context, path string) (*found, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	w, err := startWorker("", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Kill()
+	r, err := w.ask(ctx, question{Library: path})
+	if err != nil {
+		return nil, err
+	}
+	return r.Found, nil
+}
