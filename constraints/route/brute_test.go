@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/z3"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
@@ -179,65 +181,104 @@ func reverse(links map[[2]int]int) map[[2]int]int {
 // dualOf names what is spread where a collective collects.
 var dualOf = map[string]string{"reduce": "broadcast", "reducescatter": "allgather"}
 
-// TestBruteForce asks random small queries of each solver, and of nobody: as many
-// as -rapid.checks says.
+// times is how often a test of random queries has rapid make its checks: 300 are
+// a few seconds, 10,000 are for the long suite.
+func times() int {
+	if os.Getenv("COLLTUNE_LONG") != "" {
+		return 100
+	}
+	return 3
+}
+
+// solverless is a query's status by trying everything; settled is false where
+// that is too much work.
+func solverless(t *rapid.T, q Query, ranks, switches int, links map[[2]int]int) (status constraints.Status, settled bool) {
+	if dual, ok := dualOf[q.Collective.Name]; ok {
+		spec := q.Collective.Spec
+		spec.Name = dual
+		c, err := collective.New(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Collective, q.Topology = c, system(ranks, switches, reverse(links))
+	}
+	switch routed, settled := bruteForce(q); {
+	case !settled:
+		return unsat, false
+	case routed:
+		return sat, true
+	}
+	return unsat, true
+}
+
+// both are the solvers there are.
+func both(t *testing.T) map[string]*constraints.Solvers {
+	all := map[string]*constraints.Solvers{"pb": open(t, "pb")}
+	if os.Getenv(z3.Variable) != "off" && z3.Open() == nil {
+		all["z3"] = open(t, "z3")
+	}
+	return all
+}
+
+// TestBruteForce asks random small queries of bounds and solvers together, of
+// each solver alone, and of nobody.
 func TestBruteForce(t *testing.T) {
-	each(t, func(t *testing.T, s *constraints.Solvers) {
-		count, found, open, solved := 0, 0, 0, 0
-		rapid.Check(t, func(t *rapid.T) {
-			count++
-			ranks, switches, links := drawn(t)
-			name := rapid.SampledFrom([]string{"broadcast", "allgather", "gather", "scatter", "alltoall", "alltonext", "sendrecv", "reduce", "reducescatter"}).Draw(t, "collective")
-			root := 0
-			spec := collective.Spec{Name: name, Ranks: ranks, Chunks: rapid.IntRange(1, 2).Draw(t, "chunks")}
-			if c, _ := collective.New(spec); c.Rooted() {
-				root = rapid.IntRange(0, ranks-1).Draw(t, "root")
-			}
-			spec.Root = root
-			if name == "alltoall" || name == "scatter" || name == "gather" || name == "allgather" || name == "reducescatter" {
-				spec.Chunks = 1
-			}
-			c, err := collective.New(spec)
-			if err != nil {
-				t.Fatal(err)
-			}
-			steps := rapid.IntRange(1, 3).Draw(t, "steps")
-			q := Query{Topology: system(ranks, switches, links), Collective: c, Steps: steps,
-				Rounds: steps + rapid.IntRange(0, 2).Draw(t, "more"), Unit: gb}
+	solvers := both(t)
+	count, found, open, solved := 0, 0, 0, 0
+	check := func(t *rapid.T) {
+		count++
+		ranks, switches, links := drawn(t)
+		spec := collective.Spec{Ranks: ranks, Chunks: rapid.IntRange(1, 2).Draw(t, "chunks")}
+		spec.Name = rapid.SampledFrom([]string{"broadcast", "allgather", "gather", "scatter", "alltoall", "alltonext", "sendrecv", "reduce", "reducescatter"}).Draw(t, "collective")
+		if c, _ := collective.New(spec); c.Rooted() {
+			spec.Root = rapid.IntRange(0, ranks-1).Draw(t, "root")
+		}
+		if slices.Contains([]string{"alltoall", "scatter", "gather", "allgather", "reducescatter"}, spec.Name) {
+			spec.Chunks = 1
+		}
+		c, err := collective.New(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := rapid.IntRange(1, 3).Draw(t, "steps")
+		q := Query{Topology: system(ranks, switches, links), Collective: c, Steps: steps,
+			Rounds: steps + rapid.IntRange(0, 2).Draw(t, "more"), Unit: gb}
+		want, settled := solverless(t, q, ranks, switches, links)
+		if !settled {
+			open++
+			return
+		}
+		if want == sat {
+			found++
+		}
+		p, err := newProblem(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, s := range solvers {
 			a, err := Find(context.Background(), s, q)
 			if err != nil {
 				t.Fatal(err)
 			}
-			asked := q
-			if dual, ok := dualOf[name]; ok {
-				spec.Name = dual
-				if asked.Collective, err = collective.New(spec); err != nil {
-					t.Fatal(err)
-				}
-				asked.Topology = system(ranks, switches, reverse(links))
+			alone, err := s.Solve(context.Background(), p.state(nil, true).formula)
+			if err != nil {
+				t.Fatal(err)
 			}
-			routed, settled := bruteForce(asked)
-			if !settled {
-				open++
-				return
+			if a.Status != want || alone.Status != want {
+				t.Fatalf("%s with %d chunks on %v in %d steps of %d rounds: %v by %s (%s), %v by %s alone, want %v", spec.Name, spec.Chunks, links, steps, q.Rounds, a.Status, a.By, a.Detail, alone.Status, name, want)
 			}
 			if a.By != Bound {
 				solved++
 			}
-			want := unsat
-			if routed {
-				want = sat
-				found++
-			}
-			if a.Status != want {
-				t.Fatalf("%s with %d chunks on %v in %d steps of %d rounds: %v by %s (%s), want %v", name, spec.Chunks, links, steps, q.Rounds, a.Status, a.By, a.Detail, want)
-			}
-		})
-		t.Logf("%d queries settled, %d of them with a routing, %d by a solver", count-open, found, solved)
-		if asked := count - open; found < 5 || asked-found < 5 {
-			t.Errorf("%d of %d queries had a routing: too few of one kind to mean much", found, asked)
 		}
-	})
+	}
+	for range times() {
+		rapid.Check(t, check)
+	}
+	t.Logf("%d queries settled, %d of them with a routing; %d times a solver was needed", count-open, found, solved)
+	if asked := count - open; found < asked/20 || asked-found < asked/20 {
+		t.Errorf("%d of %d queries had a routing: too few of one kind to mean much", found, asked)
+	}
 }
 
 // sums answers a query of sums wanted everywhere by trying everything: each rank
@@ -319,49 +360,62 @@ func (b *sums) choose(before, after []uint8, at int, load map[int]int64, r, step
 	return false
 }
 
-// TestBruteForceSums asks random small allreduces of each solver, and of nobody.
+// TestBruteForceSums asks random small allreduces of bounds and solvers together,
+// of each solver alone, and of nobody.
 func TestBruteForceSums(t *testing.T) {
-	each(t, func(t *testing.T, s *constraints.Solvers) {
-		found, none, solved := 0, 0, 0
-		rapid.Check(t, func(t *rapid.T) {
-			ranks, switches, links := drawn(t)
-			chunks, steps := rapid.IntRange(1, 2).Draw(t, "chunks"), rapid.IntRange(1, 3).Draw(t, "steps")
-			c, err := collective.New(collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: chunks})
-			if err != nil {
-				t.Fatal(err)
+	solvers := both(t)
+	found, none, solved := 0, 0, 0
+	check := func(t *rapid.T) {
+		ranks, switches, links := drawn(t)
+		chunks, steps := rapid.IntRange(1, 2).Draw(t, "chunks"), rapid.IntRange(1, 3).Draw(t, "steps")
+		c, err := collective.New(collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: chunks})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := Query{Topology: system(ranks, switches, links), Collective: c, Steps: steps, Rounds: steps + rapid.IntRange(0, 2).Draw(t, "more"), Unit: gb}
+		var state []uint8
+		for range chunks {
+			for r := range ranks {
+				state = append(state, 1<<r)
 			}
-			q := Query{Topology: system(ranks, switches, links), Collective: c, Steps: steps, Rounds: steps + rapid.IntRange(0, 2).Draw(t, "more"), Unit: gb}
+		}
+		b := &sums{top: q.Topology, ranks: ranks, unit: gb, seen: map[string]bool{}, work: 1 << 15}
+		want := unsat
+		switch routed := b.from(state, steps, q.Rounds); {
+		case routed:
+			want = sat
+			found++
+		case b.work <= 0:
+			return // too much to try
+		default:
+			none++
+		}
+		p, err := newProblem(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, s := range solvers {
 			a, err := Find(context.Background(), s, q)
 			if err != nil {
 				t.Fatal(err)
 			}
-			var state []uint8
-			for range chunks {
-				for r := range ranks {
-					state = append(state, 1<<r)
-				}
+			alone, err := s.Solve(context.Background(), p.state(nil, true).formula)
+			if err != nil {
+				t.Fatal(err)
 			}
-			b := &sums{top: q.Topology, ranks: ranks, unit: gb, seen: map[string]bool{}, work: 1 << 15}
-			want := unsat
-			switch routed := b.from(state, steps, q.Rounds); {
-			case routed:
-				want = sat
-				found++
-			case b.work <= 0:
-				return // too much to try
-			default:
-				none++
+			if a.Status != want || alone.Status != want {
+				t.Fatalf("%d chunks on %v in %d steps of %d rounds: %v by %s (%s), %v by %s alone, want %v", chunks, links, steps, q.Rounds, a.Status, a.By, a.Detail, alone.Status, name, want)
 			}
 			if a.By != Bound {
 				solved++
 			}
-			if a.Status != want {
-				t.Fatalf("%d chunks on %v in %d steps of %d rounds: %v by %s (%s), want %v", chunks, links, steps, q.Rounds, a.Status, a.By, a.Detail, want)
-			}
-		})
-		t.Logf("%d queries with a routing, %d without, %d by a solver", found, none, solved)
-		if found < 5 || none < 5 {
-			t.Errorf("%d with a routing, %d without: too few of one kind to mean much", found, none)
 		}
-	})
+	}
+	for range max(1, times()/10) {
+		rapid.Check(t, check)
+	}
+	t.Logf("%d queries with a routing, %d without; %d times a solver was needed", found, none, solved)
+	if asked := found + none; found < asked/20 || none < asked/20 {
+		t.Errorf("%d with a routing, %d without: too few of one kind to mean much", found, none)
+	}
 }

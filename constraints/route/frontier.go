@@ -137,10 +137,11 @@ func (p *problem) chunkCounts(most int) []int {
 // at finds the least R/C in so many steps, below best where there is one.
 func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least, best *big.Rat) (*Point, error) {
 	point := Point{Steps: steps, Proved: true}
-	skip, leap := new(big.Rat), big.NewRat(1, 8)
-	unsettled := new(big.Rat)
-	for _, try := range p.ladder(w, steps, least, best) {
-		if try.ratio.Cmp(skip) < 0 && try.ratio.Cmp(unsettled) != 0 {
+	var open leap
+	ladder := p.ladder(w, steps, least, best)
+	for i, try := range ladder {
+		last := i+1 == len(ladder) || ladder[i+1].ratio.Cmp(try.ratio) != 0
+		if open.over(try, last) {
 			point.Skipped++
 			continue
 		}
@@ -154,12 +155,8 @@ func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps 
 		if a.Status != constraints.Sat {
 			point.Proved = point.Proved && a.Status == constraints.Unsat
 			point.Refuted = append(point.Refuted, Refuted{try.chunks, steps, try.rounds, a.Status, a.By, a.Seconds, a.Detail})
-			if a.Status == constraints.Timeout && try.ratio.Cmp(unsettled) != 0 {
-				// What is a little larger is no easier: leap, each time farther. The
-				// same R/C with more chunks may be.
-				unsettled = try.ratio
-				skip.Mul(try.ratio, new(big.Rat).Add(leap, big.NewRat(1, 1)))
-				leap.Add(leap, leap)
+			if a.Status == constraints.Timeout {
+				open.from(try)
 			}
 			continue
 		}
@@ -206,6 +203,30 @@ func (w Walk) find(ctx context.Context, s *constraints.Solvers, q Query) (Answer
 type rung struct {
 	chunks, rounds int
 	ratio          *big.Rat
+}
+
+// leap is how far a walk goes on from a query that was not settled: what is a
+// little larger is no easier. What has fewer chunks is, and the same R/C with as
+// many chunks as can be may be.
+type leap struct {
+	rung
+	to   *big.Rat // R/C below which nothing is asked
+	wide int64    // in eighths of R/C, doubled each time
+}
+
+// from leaps from a rung, each time farther.
+func (l *leap) from(r rung) {
+	if l.to != nil && r.ratio.Cmp(l.ratio) == 0 {
+		return // its like has leapt
+	}
+	l.rung, l.wide = r, max(1, 2*l.wide)
+	l.to = new(big.Rat).Mul(r.ratio, big.NewRat(8+l.wide, 8))
+}
+
+// over tells whether a rung is leapt over; last, whether it is the one of most
+// chunks with its R/C.
+func (l *leap) over(r rung, last bool) bool {
+	return l.to != nil && r.ratio.Cmp(l.to) < 0 && r.chunks >= l.chunks && !(last && r.ratio.Cmp(l.ratio) == 0)
 }
 
 // ladder lists what to try in so many steps, by rising R/C from the least there

@@ -1,6 +1,8 @@
 package route
 
 import (
+	"slices"
+
 	"github.com/colltune/colltune/constraints"
 )
 
@@ -104,6 +106,9 @@ func (e *named) item(x int) {
 			}
 		}
 		e.has = append(e.has, row)
+		if row[steps] == constraints.False && slices.Contains(it.wanted, r) {
+			f.Clause() // too far away
+		}
 	}
 	for _, l := range p.net.lanes {
 		row := make([]constraints.Lit, steps)
