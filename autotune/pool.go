@@ -69,6 +69,7 @@ func (p *pool) close() error {
 type fate struct {
 	index  int
 	record results.Trial
+	output string // what its executor printed, where it came to no result
 	err    error
 }
 
@@ -90,7 +91,7 @@ func (p *pool) runAll(ctx context.Context, trials []executor.Trial, jobs int, ti
 				if err != nil {
 					f.err = err
 				} else {
-					f.record, f.err = attempt(ctx, e, trials[i], timeout)
+					f.record, f.output, f.err = attempt(ctx, e, trials[i], timeout)
 					p.give(e)
 				}
 				if f.err != nil {
@@ -136,9 +137,9 @@ func (p *pool) runAll(ctx context.Context, trials []executor.Trial, jobs int, ti
 }
 
 // attempt runs one trial and says what became of it: outcome, times, note and
-// seconds. An error means that the trial has no outcome: the executor is lost,
+// seconds, and what the executor printed before it died or was given up. An error means that the trial has no outcome: the executor is lost,
 // or the run interrupted.
-func attempt(ctx context.Context, e executor.Executor, t executor.Trial, timeout time.Duration) (results.Trial, error) {
+func attempt(ctx context.Context, e executor.Executor, t executor.Trial, timeout time.Duration) (results.Trial, string, error) {
 	trialCtx, cancel := ctx, context.CancelFunc(func() {})
 	if timeout > 0 {
 		trialCtx, cancel = context.WithTimeout(ctx, timeout)
@@ -149,14 +150,14 @@ func attempt(ctx context.Context, e executor.Executor, t executor.Trial, timeout
 	r := results.Trial{Seconds: math.Round(time.Since(start).Seconds()*1e6) / 1e6}
 	if err != nil {
 		if ctx.Err() != nil {
-			return r, ErrInterrupted
+			return r, "", ErrInterrupted
 		}
 		r.Outcome = outcomeOf(err)
 		if r.Outcome == "" {
-			return r, err
+			return r, "", err
 		}
 		r.Note = note(err.Error())
-		return r, nil
+		return r, printed(err), nil
 	}
 	r.Outcome, r.TimesUS, r.Note = results.OK, m.TimesUS, note(m.Note)
 	if m.Wrong != 0 {
@@ -166,13 +167,26 @@ func attempt(ctx context.Context, e executor.Executor, t executor.Trial, timeout
 	for _, us := range m.TimesUS {
 		if !(us > 0) || math.IsInf(us, 0) {
 			r.Outcome, r.TimesUS, r.Note = results.Failed, nil, fmt.Sprintf("executor gave a time of %v us", us)
-			return r, nil
+			return r, "", nil
 		}
 	}
 	if r.Outcome == results.OK && len(m.TimesUS) == 0 {
 		r.Outcome, r.Note = results.Failed, "executor gave no time"
 	}
-	return r, nil
+	return r, "", nil
+}
+
+// printed is what an executor printed before the error, in full.
+func printed(err error) string {
+	var crash *executor.CrashError
+	var late *executor.TimeoutError
+	switch {
+	case errors.As(err, &crash):
+		return crash.Stderr
+	case errors.As(err, &late):
+		return late.Stderr
+	}
+	return ""
 }
 
 // outcomeOf is the outcome that an executor's error stands for; none where it

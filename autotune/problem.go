@@ -80,14 +80,16 @@ type Options struct {
 	// Executors makes a back end; called at most Jobs times. One that is an
 	// io.Closer is closed before Run returns.
 	Executors func() (executor.Executor, error)
-	Jobs      int // trials at a time; at least 1. Never changes the answer.
-	Campaign  *results.Campaign
-	Trials    int           // at most this many new trials; 0: no limit
-	Budget    time.Duration // no new batch after this long; 0: no limit
-	Timeout   time.Duration // of a trial; 0: none but the executor's own
-	Deadline  time.Duration // the executor's own, which it sees to; 0: executor.DefaultTrialTimeout
-	Strategy  string        // a name of Strategies; none: the first
-	Progress  func(Event)   // called from one goroutine at a time; may be nil
+	// Jobs is how many trials run at a time, at least 1; on a back end whose times
+	// vary it is 1 always. Never changes the answer.
+	Jobs     int
+	Campaign *results.Campaign
+	Trials   int           // at most this many new trials; 0: no limit
+	Budget   time.Duration // no new batch after this long; 0: no limit
+	Timeout  time.Duration // of a trial; 0: none but the executor's own
+	Deadline time.Duration // the executor's own, which it sees to; 0: executor.DefaultTrialTimeout
+	Strategy string        // a name of Strategies; none: the first
+	Progress func(Event)   // called from one goroutine at a time; may be nil
 }
 
 // deadline is how long a trial has, whoever sees to it.

@@ -255,7 +255,7 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 		}
 	}
 	more := func() bool { return !r.spent() }
-	r.pool.runAll(ctx, work, r.options.Jobs, r.options.Timeout, more, func(fates []fate) {
+	r.pool.runAll(ctx, work, r.jobs(), r.options.Timeout, more, func(fates []fate) {
 		var done []int
 		for _, f := range fates {
 			if f.err != nil {
@@ -269,6 +269,9 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 			if records[i].Outcome == results.TimedOut {
 				records[i].Deadline = deadline.Seconds()
 			}
+			kept, err := r.options.Campaign.KeepOutput(records[i].Key, records[i].Attempt, f.output)
+			unwritten = errors.Join(unwritten, err)
+			records[i].Output = kept
 			r.disbelieve(&records[i])
 			done = append(done, i)
 		}
@@ -285,6 +288,15 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 		return &LimitError{"budget", r.options.Budget.String()}
 	}
 	return cut
+}
+
+// jobs is how many trials run at a time: one where they would disturb each
+// other's times.
+func (r *run) jobs() int {
+	if !r.deterministic {
+		return 1
+	}
+	return r.options.Jobs
 }
 
 // disbelieve takes a time from the table that no routing can have: the clock,

@@ -50,6 +50,27 @@ func TestPrunedIsExhaustive(t *testing.T) {
 
 // The trials made, and so the table and its counts, are the same with any
 // number of jobs.
+// Where times vary, trials run alone: two at a time would measure each other.
+func TestTrialsOfRealDevicesRunAlone(t *testing.T) {
+	for _, deterministic := range []bool{true, false} {
+		var running, most atomic.Int64
+		e := newFake(func(context.Context, executor.Trial) (executor.Measurement, error) {
+			if n := running.Add(1); n > most.Load() {
+				most.Store(n)
+			}
+			time.Sleep(2 * time.Millisecond)
+			running.Add(-1)
+			return executor.Measurement{TimesUS: []float64{100, 101}}, nil
+		})
+		e.description.Deterministic = deterministic
+		c := newCampaign(t, "in")
+		tuned(t, c, field{3}.candidates(6, true, false), optionsFor(c, e, 4))
+		if n := most.Load(); deterministic != (n > 1) {
+			t.Errorf("deterministic %v: %d trials at a time", deterministic, n)
+		}
+	}
+}
+
 func TestJobsChangeNothing(t *testing.T) {
 	f := field{5}
 	var want string

@@ -319,6 +319,9 @@ func (c *child) told(ctx context.Context, err error) error {
 		if c.process.endsWithin(time.Second) || s.Code() == codes.Unavailable {
 			return c.crash()
 		}
+	case codes.Aborted:
+		c.stop()
+		return &CrashError{Executor: c.name, Exit: s.Message(), Stderr: c.process.stderr.String()}
 	case codes.Unimplemented:
 		return fmt.Errorf("executor %s: %s: %w", c.name, s.Message(), ErrUnsupported)
 	}

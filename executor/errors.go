@@ -21,6 +21,10 @@ var (
 	// ErrUnsupported: the back end can't run such a trial. A back end wraps it
 	// in the error it returns; the host hands it on.
 	ErrUnsupported = errors.New("not supported by this executor")
+	// ErrDeviceLost: the device is of no more use to this process, as after a
+	// kernel that crashed. A back end wraps it in the error it returns; the host
+	// replaces the process and tries the trial once more.
+	ErrDeviceLost = errors.New("device lost")
 	// ErrNotFound: there is no executor of that name.
 	ErrNotFound = errors.New("executor not found")
 	// ErrClosed: Run after Close.
@@ -84,19 +88,69 @@ func (e *LostError) Error() string {
 
 func (e *LostError) Unwrap() []error { return []error{ErrLost, e.Last} }
 
+// quotedMost is how much of what an executor said a message has room for.
+const quotedMost = 2048
+
+// crashHeads begin the lines that say why a process crashed; what follows them
+// says where, at any length.
+var crashHeads = []string{"panic: ", "fatal error: ", "unexpected fault address", "runtime: ", "terminate called", "Traceback (most recent call last)"}
+
 // quoted is the end of what an executor said, as a suffix of a message: whole
-// lines, a few of them. The rest is in the error's Stderr.
+// lines, a few of them, and the beginning of a crash report. The rest is in the
+// error's Stderr.
 func quoted(stderr string) string {
-	const most = 2048
 	s := strings.TrimRight(stderr, "\n")
 	if s == "" {
 		return ""
 	}
-	if len(s) > most {
-		s = s[len(s)-most:]
-		if i := strings.IndexByte(s, '\n'); i >= 0 {
-			s = s[i+1:]
+	if len(s) > quotedMost {
+		end := lastLines(s, quotedMost/2)
+		if head := firstLines(s[crashHead(s):], quotedMost/2); head != "" && !strings.Contains(end, head) {
+			s = head + "\n[…]\n" + end
+		} else {
+			s = lastLines(s, quotedMost)
 		}
 	}
 	return "; its last output:\n\t" + strings.ReplaceAll(s, "\n", "\n\t")
+}
+
+// crashHead is where the last crash report of a text begins; its end where there
+// is none.
+func crashHead(s string) int {
+	at := -1
+	for _, head := range crashHeads {
+		if strings.HasPrefix(s, head) {
+			at = max(at, 0)
+		}
+		if i := strings.LastIndex(s, "\n"+head); i >= 0 {
+			at = max(at, i+1)
+		}
+	}
+	if at < 0 {
+		return len(s)
+	}
+	return at
+}
+
+// firstLines and lastLines are as many whole lines of a text as fit; a piece of
+// one that is longer.
+func firstLines(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	if i := strings.LastIndexByte(s[:most], '\n'); i >= 0 {
+		return s[:i]
+	}
+	return s[:most]
+}
+
+func lastLines(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	s = s[len(s)-most:]
+	if i := strings.IndexByte(s, '\n'); i >= 0 {
+		return s[i+1:]
+	}
+	return s
 }

@@ -40,7 +40,7 @@ type HostOptions struct {
 	// start to start, up to five seconds. 0: 100 ms.
 	Backoff time.Duration
 	// StderrBytes is how much of the executor's last output is kept for
-	// reports. 0: 64 KiB.
+	// reports. 0: 256 KiB.
 	StderrBytes int
 	// Memory is how many bytes the executor may use, with all that it starts,
 	// before it is ended. 0: three quarters of the machine's; below 0: any number.
@@ -69,7 +69,7 @@ func (o HostOptions) withDefaults() HostOptions {
 		o.Memory = defaultMemory()
 	}
 	if o.StderrBytes == 0 {
-		o.StderrBytes = 64 << 10
+		o.StderrBytes = 256 << 10
 	}
 	return o
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -104,6 +105,8 @@ func hang(context.Context, executor.Trial) (executor.Measurement, error) {
 	select {} // deaf to its context, as a kernel that spins is
 }
 
+var lost bool
+
 var faults = map[string]fault{
 	"well": {run: right},
 	"tells-settings": {run: func(context.Context, executor.Trial) (executor.Measurement, error) {
@@ -152,6 +155,25 @@ var faults = map[string]fault{
 			panic(err)
 		}
 		return hang(ctx, t)
+	}},
+	"loses-its-device": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+		if lost || first() {
+			lost = true // and stays so in this process
+			return executor.Measurement{}, fmt.Errorf("illegal address: %w", executor.ErrDeviceLost)
+		}
+		return right(ctx, t)
+	}},
+	"never-finds-its-device": {run: func(context.Context, executor.Trial) (executor.Measurement, error) {
+		return executor.Measurement{}, fmt.Errorf("illegal address: %w", executor.ErrDeviceLost)
+	}},
+	"panics-at-length": {run: func(context.Context, executor.Trial) (executor.Measurement, error) {
+		fmt.Fprintln(os.Stderr, strings.Repeat("before\n", 1000))
+		for range 100 {
+			go func() { select {} }()
+		}
+		debug.SetTraceback("all")
+		time.Sleep(10 * time.Millisecond)
+		panic("the first line of a long report")
 	}},
 	"floods": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 		line := strings.Repeat("x", 1<<20) // no newline: a line without end

@@ -171,6 +171,8 @@ func statusOf(err error) error {
 	switch {
 	case errors.Is(err, ErrUnsupported):
 		code = codes.Unimplemented
+	case errors.Is(err, ErrDeviceLost):
+		code = codes.Aborted
 	case errors.Is(err, context.Canceled):
 		code = codes.Canceled
 	case errors.Is(err, context.DeadlineExceeded):

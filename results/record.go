@@ -127,6 +127,7 @@ type Trial struct {
 	Outcome      Outcome        `json:"outcome"`
 	TimesUS      []float64      `json:"times_us,omitempty"` // an ok or wrong trial's, one an iteration
 	Note         string         `json:"note,omitempty"`
+	Output       string         `json:"output,omitempty"`           // the file with what its executor printed, where that was kept
 	Deadline     float64        `json:"deadline_seconds,omitempty"` // of one that timed out: what it had
 	Seconds      float64        `json:"seconds"`                    // how long the trial took, all told
 }

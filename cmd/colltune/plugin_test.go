@@ -40,8 +40,10 @@ const pluginEnv = "COLLTUNE_EXECUTOR_TEST_FAULT"
 // servePlugin makes this process a faulty executor where it was started as one.
 func servePlugin() {
 	if fault := os.Getenv(pluginEnv); fault != "" && len(os.Args) > 1 && os.Args[1] == "serve-fault" {
-		switch fault {
-		case "library", "mixed":
+		switch illness, ok := strings.CutPrefix(fault, "sick-"); {
+		case ok:
+			serveSick(illness)
+		case fault == "library", fault == "mixed":
 			executor.Serve(library{mixed: fault == "mixed"})
 		default:
 			executor.Serve(faulty{fault})

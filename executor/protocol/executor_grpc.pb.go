@@ -59,7 +59,8 @@ type ExecutorClient interface {
 	// Status codes: NOT_FOUND as above; UNIMPLEMENTED: this executor can't run
 	// such a trial (a dtype, an operator, too many ranks); INVALID_ARGUMENT: the
 	// program or a knob is broken; RESOURCE_EXHAUSTED: it doesn't fit the device;
-	// any other: the trial failed. The text is shown to the user.
+	// ABORTED: the device is lost to this process, which is replaced, and the trial
+	// tried once more; any other: the trial failed. The text is shown to the user.
 	Run(ctx context.Context, in *RunRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RunEvent], error)
 }
 
@@ -134,7 +135,8 @@ type ExecutorServer interface {
 	// Status codes: NOT_FOUND as above; UNIMPLEMENTED: this executor can't run
 	// such a trial (a dtype, an operator, too many ranks); INVALID_ARGUMENT: the
 	// program or a knob is broken; RESOURCE_EXHAUSTED: it doesn't fit the device;
-	// any other: the trial failed. The text is shown to the user.
+	// ABORTED: the device is lost to this process, which is replaced, and the trial
+	// tried once more; any other: the trial failed. The text is shown to the user.
 	Run(*RunRequest, grpc.ServerStreamingServer[RunEvent]) error
 	mustEmbedUnimplementedExecutorServer()
 }

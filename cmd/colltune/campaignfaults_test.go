@@ -1,0 +1,347 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/sim"
+)
+
+// sick is the simulator with one thing wrong: it can't stand the programs of
+// one family. Which way it falls ill is its fault's name.
+type sick struct {
+	executor.Executor
+	fault string
+	lost  bool
+}
+
+const sickFamily = "ring"
+
+// word leaves word for the next process of the same campaign, and tells whether
+// this is the first to leave it.
+func word(name string) bool {
+	f, err := os.OpenFile(filepath.Join(os.Getenv("COLLTUNE_EXECUTOR_STATE"), name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		fmt.Fprint(f, os.Getpid())
+		f.Close()
+	}
+	return err == nil
+}
+
+func said(name string) bool {
+	_, err := os.Stat(filepath.Join(os.Getenv("COLLTUNE_EXECUTOR_STATE"), name))
+	return err == nil
+}
+
+// serveSick is a sick executor's main.
+func serveSick(fault string) {
+	word("started")
+	if said("ill") {
+		switch fault {
+		case "wrong-version-once":
+			if word("cured") {
+				fmt.Println("1|99|unix|/nowhere|grpc")
+				os.Exit(0)
+			}
+		case "garbage-once":
+			if word("cured") {
+				fmt.Println("NCCL version 2.28.3+cuda13.0")
+				os.Exit(0)
+			}
+		case "device-gone":
+			fmt.Fprintln(os.Stderr, "no such device")
+			os.Exit(1)
+		}
+	}
+	executor.Serve(&sick{Executor: sim.New(), fault: fault})
+}
+
+func (s *sick) Describe(ctx context.Context) (executor.Description, error) {
+	d, err := s.Executor.Describe(ctx)
+	d.Name = "sick"
+	if s.fault == "another" && said("ill") {
+		d.Fingerprint = map[string]string{"device": "another"}
+	}
+	return d, err
+}
+
+func (s *sick) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+	if s.lost {
+		return executor.Measurement{}, fmt.Errorf("illegal address: %w", executor.ErrDeviceLost)
+	}
+	m, err := s.Executor.Run(ctx, t)
+	if err != nil || t.Program.Name != sickFamily {
+		return m, err
+	}
+	word("ill")
+	switch s.fault {
+	case "fails":
+		return m, errors.New("no luck")
+	case "panics":
+		panic("the device is on fire")
+	case "exits", "wrong-version-once", "garbage-once", "device-gone", "another":
+		os.Exit(7)
+	case "killed":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	case "hangs":
+		select {}
+	case "freezes":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		select {} // the signal may stop this thread last
+	case "late":
+		time.Sleep(2 * time.Second)
+	case "no-time":
+		m.TimesUS = nil
+	case "nan":
+		m.TimesUS = []float64{math.NaN()}
+	case "wrong":
+		m = executor.Measurement{TimesUS: []float64{m.TimesUS[0] / 1.01}, Wrong: 3, Checked: true}
+	case "floods":
+		line := bytes.Repeat([]byte("x"), 1<<20) // without an end of line
+		for range 16 {
+			_, _ = os.Stdout.Write(line)
+			_, _ = os.Stderr.Write(line)
+		}
+	case "leaves-a-child":
+		c := exec.Command("sleep", "600")
+		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := c.Start(); err != nil {
+			return m, err
+		}
+		_ = os.WriteFile(filepath.Join(os.Getenv("COLLTUNE_EXECUTOR_STATE"), "child"), []byte(strconv.Itoa(c.Process.Pid)), 0o600)
+	case "eats":
+		var kept [][]byte
+		for {
+			b := make([]byte, 8<<20)
+			for i := 0; i < len(b); i += 4096 {
+				b[i] = 1
+			}
+			kept = append(kept, b)
+			time.Sleep(2 * time.Millisecond)
+			runtime.KeepAlive(kept)
+		}
+	case "loses-its-device":
+		s.lost = true
+		return m, fmt.Errorf("illegal address: %w", executor.ErrDeviceLost)
+	}
+	return m, nil
+}
+
+// campaignOf starts a search on a sick executor in a folder of its own.
+func campaignOf(t *testing.T, dir, fault, memory string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := fmt.Sprintf("#!/bin/sh\n%s=sick-%s exec '%s' serve-fault\n", pluginEnv, fault, self)
+	settings := "[executor.sick]\nkind = \"./plugin\"\n"
+	if memory != "" {
+		settings += "memory = \"" + memory + "\"\n"
+	}
+	for name, text := range map[string]string{"plugin": script, "colltune.toml": settings} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(self)
+	cmd.Args = append([]string{"colltune"}, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "COLLTUNE_EXECUTOR_STATE="+dir, "HOME="+dir, "XDG_CONFIG_HOME="+dir)
+	return cmd
+}
+
+var sickSearch = []string{"search", "-t", "fullmesh:4", "-c", "allreduce", "-b", "1K", "-e", "1K", "--protocol", "LL", "--family", "ring,all-pairs,recursive-doubling", "--instances", "1", "--executor", "sick", "--campaign", "c"}
+
+// ran is what came of a command.
+type ran struct {
+	code           int
+	stdout, stderr string
+}
+
+func runFor(t *testing.T, cmd *exec.Cmd) ran {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return ran{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+}
+
+func winners(t *testing.T, dir, fault string) string {
+	t.Helper()
+	r := runFor(t, campaignOf(t, dir, fault, "", "results", "c", "-o", "csv"))
+	if r.code != 0 {
+		t.Fatalf("results: %s", r.stderr)
+	}
+	return r.stdout
+}
+
+// Each row is a campaign that meets a fault again and again, goes on to its end,
+// says in its journal what happened, and has the winners that it has without the
+// trials the fault has spoilt.
+func TestCampaignsGoThroughFaults(t *testing.T) {
+	whole, without := t.TempDir(), t.TempDir()
+	for dir, fault := range map[string]string{whole: "none", without: "fails"} {
+		if r := runFor(t, campaignOf(t, dir, fault, "", sickSearch...)); r.code != 0 {
+			t.Fatalf("%s: exit %d\n%s", fault, r.code, r.stderr)
+		}
+	}
+	all, rest := winners(t, whole, "none"), winners(t, without, "fails")
+	if strings.Contains(rest, sickFamily) || !strings.Contains(rest, "1024") {
+		t.Fatalf("winners without %s:\n%s", sickFamily, rest)
+	}
+	short := []string{"--timeout", "700ms"}
+	for _, tc := range []struct {
+		fault   string
+		flags   []string
+		memory  string
+		outcome string // of the spoilt trials
+		says    string // in the journal
+		want    string
+	}{
+		{fault: "panics", outcome: "crashed", says: "the device is on fire", want: rest},
+		{fault: "exits", outcome: "crashed", says: "exit status 7", want: rest},
+		{fault: "killed", outcome: "crashed", says: "signal: killed", want: rest},
+		{fault: "hangs", flags: short, outcome: "timeout", says: "never told any progress", want: rest},
+		{fault: "freezes", flags: short, outcome: "timeout", says: "never told any progress", want: rest},
+		{fault: "late", flags: short, outcome: "timeout", says: "never told any progress", want: rest},
+		{fault: "no-time", outcome: "failed", says: "without a time", want: rest},
+		{fault: "nan", outcome: "failed", says: "NaN us", want: rest},
+		{fault: "wrong", outcome: "wrong", says: "3 elements wrong", want: rest},
+		{fault: "wrong-version-once", outcome: "crashed", says: "exit status 7", want: rest},
+		{fault: "garbage-once", outcome: "crashed", says: "exit status 7", want: rest},
+		{fault: "eats", memory: "300M", outcome: "crashed", says: "its cap is 300M", want: rest},
+		{fault: "loses-its-device", outcome: "crashed", says: "illegal address: device lost", want: rest},
+		{fault: "floods", outcome: "ok", want: all},
+		{fault: "leaves-a-child", outcome: "ok", want: all},
+	} {
+		t.Run(tc.fault, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			r := runFor(t, campaignOf(t, dir, tc.fault, tc.memory, append(sickSearch, tc.flags...)...))
+			if r.code != 0 {
+				t.Fatalf("exit %d\n%s", r.code, r.stderr)
+			}
+			journal, err := os.ReadFile(filepath.Join(dir, "c", "trials.jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := false
+			for line := range strings.Lines(string(journal)) {
+				if strings.Contains(line, `"algorithm":"`+sickFamily+`"`) && strings.Contains(line, `"outcome":"`+tc.outcome+`"`) && strings.Contains(line, tc.says) {
+					found = true
+				}
+			}
+			if !found {
+				t.Errorf("no trial of %s is %s and says %q:\n%s", sickFamily, tc.outcome, tc.says, journal)
+			}
+			if tc.fault == "panics" {
+				kept, _ := filepath.Glob(filepath.Join(dir, "c", "output", "*.txt"))
+				if len(kept) == 0 {
+					t.Error("the crash report is not kept")
+				} else if text, _ := os.ReadFile(kept[0]); !strings.Contains(string(text), "goroutine") {
+					t.Errorf("kept %q", text)
+				}
+			}
+			if got := winners(t, dir, tc.fault); got != tc.want {
+				t.Errorf("winners\n%swant\n%s", got, tc.want)
+			}
+			if tc.fault == "leaves-a-child" && runtime.GOOS == "linux" {
+				endsSoon(t, dir, "child")
+			}
+		})
+	}
+}
+
+// An executor that doesn't come back, or as another, ends the campaign with 6;
+// with a sound one it goes on to the same winners.
+func TestCampaignsOutliveTheirExecutor(t *testing.T) {
+	whole := t.TempDir()
+	if r := runFor(t, campaignOf(t, whole, "none", "", sickSearch...)); r.code != 0 {
+		t.Fatal(r.stderr)
+	}
+	for fault, says := range map[string]string{"device-gone": "no such device", "another": "came back as another"} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if r := runFor(t, campaignOf(t, dir, fault, "", sickSearch...)); r.code != 6 || !strings.Contains(r.stderr, says) {
+				t.Fatalf("exit %d\n%s", r.code, r.stderr)
+			}
+			if r := runFor(t, campaignOf(t, dir, "none", "", "resume", "c")); r.code != 0 {
+				t.Fatalf("resume: exit %d\n%s", r.code, r.stderr)
+			}
+			if got, want := winners(t, dir, "none"), winners(t, whole, "none"); got != want {
+				t.Errorf("winners\n%swant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// Killed in the middle of a trial, colltune takes its executor along within two
+// seconds, and the campaign goes on from there.
+func TestKilledCampaignLeavesNoExecutor(t *testing.T) {
+	whole, dir := t.TempDir(), t.TempDir()
+	if r := runFor(t, campaignOf(t, whole, "none", "", sickSearch...)); r.code != 0 {
+		t.Fatal(r.stderr)
+	}
+	cmd := campaignOf(t, dir, "hangs", "", sickSearch...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		if _, err := os.Stat(filepath.Join(dir, "ill")); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	endsSoon(t, dir, "ill")
+	if r := runFor(t, campaignOf(t, dir, "none", "", "resume", "c")); r.code != 0 {
+		t.Fatalf("resume: exit %d\n%s", r.code, r.stderr)
+	}
+	if got, want := winners(t, dir, "none"), winners(t, whole, "none"); got != want {
+		t.Errorf("winners\n%swant\n%s", got, want)
+	}
+}
+
+// endsSoon wants the process whose number a file holds to be gone within the two
+// seconds that are promised.
+func endsSoon(t *testing.T, dir, name string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(2 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil && syscall.Kill(pid, 0) != nil || strings.Contains(string(stat), ") Z ") {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s, process %d, is still there", name, pid)
+		}
+	}
+}
