@@ -6,7 +6,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # cgo is never needed; without it one toolchain builds everywhere.
 export CGO_ENABLED ?= 0
 
-.PHONY: run build setup test test-long bench lint fuzz clean
+.PHONY: run build setup test test-long gpu-tests test-gpu bench lint fuzz clean
 
 run: build ## the main job: search AllReduce on a DGX A100, then export the winners
 	./$(BIN) search -t dgx-a100 -c allreduce -b 1K -e 1G --campaign out/campaign
@@ -35,6 +35,12 @@ fuzz: ## each fuzz target for FUZZTIME
 		echo "$$pkg $$target"; \
 		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$pkg" || exit 1; \
 	done
+
+gpu-tests: build ## what test-gpu needs, for a machine that has a GPU and no Go
+	$(GO) test -c -trimpath -o bin/cuda.test ./executor/cuda
+
+test-gpu: ## with an NVIDIA GPU: every family, the figures, the sanitizer's tools, a search
+	@sh executor/cuda/testdata/on-gpu.sh
 
 bench: ## performance figures, side by side in one run
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -12,6 +12,7 @@ import (
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/cpu"
+	"github.com/colltune/colltune/executor/cuda"
 	"github.com/colltune/colltune/executor/nccl"
 	"github.com/colltune/colltune/executor/sim"
 )
@@ -23,6 +24,8 @@ func registerExecutors() {
 	executor.RegisterBuiltin("cpu", cpu.New)
 	executor.RegisterFollower("cpu", cpu.Follow)
 	executor.RegisterDoctor("cpu", cpu.Needs)
+	executor.RegisterBuiltin("cuda", cuda.New)
+	executor.RegisterDoctor("cuda", cuda.Needs)
 	nccl.Register()
 	executor.RegisterDoctor("sim", func() []executor.Finding {
 		return []executor.Finding{{What: "needs", Found: true, Detail: "nothing: it is a model, version " + sim.ModelVersion}}

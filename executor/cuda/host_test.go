@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/data"
 )
 
@@ -55,7 +56,8 @@ func (m *hostMachine) close() {
 	}
 }
 
-func (m *hostMachine) devices() int { return m.count }
+func (m *hostMachine) devices() int        { return m.count }
+func (m *hostMachine) wholeLines(int) bool { return true }
 
 func (m *hostMachine) use(_ int, d data.DType) error {
 	if m.process != nil && m.dtype == d {
@@ -188,6 +190,8 @@ var builds struct {
 }
 
 func TestMain(m *testing.M) {
+	executor.RegisterBuiltin("cuda", New)
+	executor.Dispatch(os.Args) // does not return in the executor's process
 	folder, err := os.MkdirTemp("", "colltune-cuda")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -224,7 +228,7 @@ func hostProgram(t *testing.T, d data.DType, variant string) string {
 		args := append([]string{"-x", "c++", "-std=c++17", "-pthread", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-DELEMENT=" + elementStruct(d), "-o", out}, variants[variant]...)
 		said, err := exec.Command(builds.compiler, append(args, "kernel/host/main.cc")...).CombinedOutput()
 		if err != nil {
-			t.Fatalf("%s: %v\n%s", builds.compiler, err, said)
+			t.Fatalf("%s: %v\n%.2000s", builds.compiler, err, said)
 		}
 		builds.made[out] = out
 	}

@@ -38,6 +38,9 @@ type machine interface {
 	// use makes the kernels of an element type ready on the first n devices,
 	// which from then on see each other's memory.
 	use(n int, d data.DType) error
+	// wholeLines tells whether lines of 128 bytes arrive whole between the first
+	// n devices, as LL128 needs them to.
+	wholeLines(n int) bool
 	// room is what fits of a kernel with blocks of so many threads.
 	room(device int, k kernel, threads int) (traits, error)
 	// free is how much memory is left on a device.

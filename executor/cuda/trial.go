@@ -8,6 +8,7 @@ import (
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/data"
+	"github.com/colltune/colltune/topologies"
 )
 
 // How long a launch may take before its kernel gives up: by itself, and at most
@@ -53,12 +54,15 @@ func runTrial(ctx context.Context, m machine, t executor.Trial) (executor.Measur
 	if err := m.use(len(p.devices), p.reference.DType); err != nil {
 		return executor.Measurement{}, err
 	}
+	if n := len(p.devices); t.Protocol == topologies.LL128 && !m.wholeLines(n) {
+		return executor.Measurement{}, fmt.Errorf("%w: LL128 over %d devices: the links between them do not carry 128 bytes whole, as NVLink does", executor.ErrUnsupported, n)
+	}
 	if err := r.fit(); err != nil {
 		return executor.Measurement{}, err
 	}
 	measured, err := r.measure(ctx)
-	if e := m.releaseAll(); err == nil {
-		err = e
+	if e := m.releaseAll(); e != nil && err == nil {
+		return executor.Measurement{}, e
 	}
 	return measured, err
 }

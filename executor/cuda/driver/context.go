@@ -1,0 +1,130 @@
+package driver
+
+import (
+	"runtime"
+	"unsafe"
+
+	"github.com/colltune/colltune/internal/dynlib"
+)
+
+// Context is a device's primary context: what its memory, modules and streams
+// belong to.
+type Context struct {
+	Device *Device
+	d      *Driver
+	handle uintptr
+}
+
+// Retain brings a device's primary context up.
+func (v *Device) Retain() (*Context, error) {
+	c := &Context{Device: v, d: v.d}
+	if err := v.d.check(cuDevicePrimaryCtxRetain, dynlib.Call(v.d.entries[cuDevicePrimaryCtxRetain], uintptr(unsafe.Pointer(&c.handle)), uintptr(v.handle))); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Release gives the context back.
+func (c *Context) Release() error {
+	return c.d.check(cuDevicePrimaryCtxRelease, dynlib.Call(c.d.entries[cuDevicePrimaryCtxRelease], uintptr(c.Device.handle)))
+}
+
+// Reset destroys all that the context holds, after a fatal error.
+func (c *Context) Reset() error {
+	return c.d.check(cuDevicePrimaryCtxReset, dynlib.Call(c.d.entries[cuDevicePrimaryCtxReset], uintptr(c.Device.handle)))
+}
+
+// call calls a function with the context current.
+//
+//go:uintptrescapes
+func (c *Context) call(e entry, args ...uintptr) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := c.d.check(cuCtxSetCurrent, dynlib.Call(c.d.entries[cuCtxSetCurrent], c.handle)); err != nil {
+		return err
+	}
+	return c.d.check(e, dynlib.Call(c.d.entries[e], args...))
+}
+
+// Reach lets this context's kernels use the memory of another's.
+func (c *Context) Reach(other *Context) error {
+	return c.call(cuCtxEnablePeerAccess, other.handle, 0)
+}
+
+// Address is a place in a device's memory, or in the host's as devices see it.
+type Address uint64
+
+// Free is how much memory is left.
+func (c *Context) Free() (int64, error) {
+	var free, total uint64
+	err := c.call(cuMemGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total)))
+	return int64(free), err
+}
+
+// Alloc gives memory of the device.
+func (c *Context) Alloc(bytes int64) (Address, error) {
+	var at Address
+	err := c.call(cuMemAlloc, uintptr(unsafe.Pointer(&at)), uintptr(bytes))
+	return at, err
+}
+
+// FreeMemory takes back what Alloc gave.
+func (c *Context) FreeMemory(at Address) error { return c.call(cuMemFree, uintptr(at)) }
+
+// Write copies to the device, and returns when it is there.
+func (c *Context) Write(at Address, b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	return c.call(cuMemcpyHtoD, uintptr(at), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
+}
+
+// Read copies from the device.
+func (c *Context) Read(at Address, b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	return c.call(cuMemcpyDtoH, uintptr(unsafe.Pointer(&b[0])), uintptr(at), uintptr(len(b)))
+}
+
+// Copy copies on the device, after what the stream does before.
+func (c *Context) Copy(to, from Address, bytes int64, s Stream) error {
+	return c.call(cuMemcpyDtoDAsync, uintptr(to), uintptr(from), uintptr(bytes), uintptr(s))
+}
+
+// Set fills memory with a byte, after what the stream does before.
+func (c *Context) Set(at Address, value byte, bytes int64, s Stream) error {
+	if bytes == 0 {
+		return nil
+	}
+	return c.call(cuMemsetD8Async, uintptr(at), uintptr(value), uintptr(bytes), uintptr(s))
+}
+
+// Host is memory of the host that kernels of all contexts see.
+type Host struct {
+	Device Address // as kernels see it
+	c      *Context
+	host   uintptr
+	bytes  int
+}
+
+// AllocHost gives memory of the host that kernels see, in all contexts.
+func (c *Context) AllocHost(bytes int) (*Host, error) {
+	const portable, mapped = 1, 2
+	h := &Host{c: c, bytes: bytes}
+	if err := c.call(cuMemHostAlloc, uintptr(unsafe.Pointer(&h.host)), uintptr(bytes), portable|mapped); err != nil {
+		return nil, err
+	}
+	return h, c.call(cuMemHostGetDevicePointer, uintptr(unsafe.Pointer(&h.Device)), h.host, 0)
+}
+
+// Words is the memory as words, which kernels may be writing: read and write
+// them atomically.
+func (h *Host) Words() []uint32 {
+	// The address came from C, where the collector moves nothing.
+	p := *(**uint32)(unsafe.Pointer(&h.host))
+	return unsafe.Slice(p, h.bytes/4)
+}
+
+// Free gives the memory back.
+func (h *Host) Free() error { return h.c.call(cuMemFreeHost, h.host) }

@@ -1,0 +1,94 @@
+package driver
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"unsafe"
+)
+
+// Module is kernels, compiled for a device.
+type Module struct {
+	c      *Context
+	handle uintptr
+}
+
+// Function is a kernel.
+type Function struct {
+	Name   string
+	c      *Context
+	handle uintptr
+}
+
+// Load compiles PTX for the context's device. An error brings what the compiler
+// said.
+func (c *Context) Load(ptx []byte) (*Module, error) {
+	const errorLog, errorLogBytes = 5, 6
+	said := make([]byte, 8<<10)
+	options := []int32{errorLog, errorLogBytes}
+	values := []uintptr{uintptr(unsafe.Pointer(&said[0])), uintptr(len(said))}
+	text := append(append([]byte{}, ptx...), 0)
+	m := &Module{c: c}
+	err := c.call(cuModuleLoadDataEx, uintptr(unsafe.Pointer(&m.handle)), uintptr(unsafe.Pointer(&text[0])),
+		uintptr(len(options)), uintptr(unsafe.Pointer(&options[0])), uintptr(unsafe.Pointer(&values[0])))
+	runtime.KeepAlive(said)
+	if err != nil {
+		log, _, _ := strings.Cut(string(said), "\x00")
+		if log = strings.TrimSpace(log); log != "" {
+			err = fmt.Errorf("%w\n%s", err, log)
+		}
+		return nil, err
+	}
+	return m, nil
+}
+
+// Unload gives a module back.
+func (m *Module) Unload() error { return m.c.call(cuModuleUnload, m.handle) }
+
+// Function finds a kernel.
+func (m *Module) Function(name string) (*Function, error) {
+	f := &Function{Name: name, c: m.c}
+	text := append([]byte(name), 0)
+	if err := m.c.call(cuModuleGetFunction, uintptr(unsafe.Pointer(&f.handle)), m.handle, uintptr(unsafe.Pointer(&text[0]))); err != nil {
+		return nil, fmt.Errorf("kernel %s: %w", name, err)
+	}
+	return f, nil
+}
+
+// Threads is the most threads of a block the kernel can be launched with.
+func (f *Function) Threads() (int, error) { return f.attribute(0) }
+
+// Registers is how many a thread has.
+func (f *Function) Registers() (int, error) { return f.attribute(4) }
+
+func (f *Function) attribute(a uintptr) (int, error) {
+	var n int32
+	err := f.c.call(cuFuncGetAttribute, uintptr(unsafe.Pointer(&n)), a, f.handle)
+	return int(n), err
+}
+
+// Resident is how many blocks of so many threads one multiprocessor holds.
+func (f *Function) Resident(threads int) (int, error) {
+	var n int32
+	err := f.c.call(cuOccupancyMaxActiveBlocksPerMultiprocessor, uintptr(unsafe.Pointer(&n)), f.handle, uintptr(threads), 0)
+	return int(n), err
+}
+
+// Launch starts a kernel with one parameter, a struct as it lies in memory. A
+// cooperative one has all its blocks resident, or does not start.
+func (c *Context) Launch(f *Function, blocks, threads int, s Stream, parameter []byte, cooperative bool) error {
+	held := append([]uint64(nil), make([]uint64, (len(parameter)+7)/8+1)...) // aligned as a struct
+	copy(unsafe.Slice((*byte)(unsafe.Pointer(&held[0])), len(parameter)), parameter)
+	parameters := []unsafe.Pointer{unsafe.Pointer(&held[0])}
+	var err error
+	if cooperative {
+		err = c.call(cuLaunchCooperativeKernel, f.handle, uintptr(blocks), 1, 1, uintptr(threads), 1, 1, 0, uintptr(s), uintptr(unsafe.Pointer(&parameters[0])))
+	} else {
+		err = c.call(cuLaunchKernel, f.handle, uintptr(blocks), 1, 1, uintptr(threads), 1, 1, 0, uintptr(s), uintptr(unsafe.Pointer(&parameters[0])), 0)
+	}
+	runtime.KeepAlive(held)
+	if err != nil {
+		return fmt.Errorf("kernel %s of %d blocks of %d threads: %w", f.Name, blocks, threads, err)
+	}
+	return nil
+}

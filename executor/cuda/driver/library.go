@@ -1,0 +1,229 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"unsafe"
+
+	"github.com/colltune/colltune/internal/dynlib"
+)
+
+// ErrMissing: the driver's library cannot be loaded.
+var ErrMissing = errors.New("no libcuda: NVIDIA driver not found")
+
+// LibraryVariable names another library than the system's.
+const LibraryVariable = "COLLTUNE_EXECUTOR_LIBCUDA"
+
+// entry is a function of the library.
+type entry int
+
+// The functions used, all of CUDA 9 and later.
+const (
+	cuInit entry = iota
+	cuDriverGetVersion
+	cuGetErrorName
+	cuGetErrorString
+	cuDeviceGetCount
+	cuDeviceGet
+	cuDeviceGetName
+	cuDeviceGetAttribute
+	cuDeviceTotalMem
+	cuDeviceCanAccessPeer
+	cuDeviceGetP2PAttribute
+	cuDevicePrimaryCtxRetain
+	cuDevicePrimaryCtxRelease
+	cuDevicePrimaryCtxReset
+	cuCtxSetCurrent
+	cuCtxEnablePeerAccess
+	cuMemGetInfo
+	cuMemAlloc
+	cuMemFree
+	cuMemcpyHtoD
+	cuMemcpyDtoH
+	cuMemcpyDtoDAsync
+	cuMemsetD8Async
+	cuMemHostAlloc
+	cuMemHostGetDevicePointer
+	cuMemFreeHost
+	cuModuleLoadDataEx
+	cuModuleUnload
+	cuModuleGetFunction
+	cuFuncGetAttribute
+	cuOccupancyMaxActiveBlocksPerMultiprocessor
+	cuLaunchKernel
+	cuLaunchCooperativeKernel
+	cuStreamCreate
+	cuStreamDestroy
+	cuStreamQuery
+	cuEventCreate
+	cuEventDestroy
+	cuEventRecord
+	cuEventElapsedTime
+)
+
+// symbols are their names in the library, which has versions of some.
+var symbols = [...]string{
+	cuInit:                    "cuInit",
+	cuDriverGetVersion:        "cuDriverGetVersion",
+	cuGetErrorName:            "cuGetErrorName",
+	cuGetErrorString:          "cuGetErrorString",
+	cuDeviceGetCount:          "cuDeviceGetCount",
+	cuDeviceGet:               "cuDeviceGet",
+	cuDeviceGetName:           "cuDeviceGetName",
+	cuDeviceGetAttribute:      "cuDeviceGetAttribute",
+	cuDeviceTotalMem:          "cuDeviceTotalMem_v2",
+	cuDeviceCanAccessPeer:     "cuDeviceCanAccessPeer",
+	cuDeviceGetP2PAttribute:   "cuDeviceGetP2PAttribute",
+	cuDevicePrimaryCtxRetain:  "cuDevicePrimaryCtxRetain",
+	cuDevicePrimaryCtxRelease: "cuDevicePrimaryCtxRelease",
+	cuDevicePrimaryCtxReset:   "cuDevicePrimaryCtxReset",
+	cuCtxSetCurrent:           "cuCtxSetCurrent",
+	cuCtxEnablePeerAccess:     "cuCtxEnablePeerAccess",
+	cuMemGetInfo:              "cuMemGetInfo_v2",
+	cuMemAlloc:                "cuMemAlloc_v2",
+	cuMemFree:                 "cuMemFree_v2",
+	cuMemcpyHtoD:              "cuMemcpyHtoD_v2",
+	cuMemcpyDtoH:              "cuMemcpyDtoH_v2",
+	cuMemcpyDtoDAsync:         "cuMemcpyDtoDAsync_v2",
+	cuMemsetD8Async:           "cuMemsetD8Async",
+	cuMemHostAlloc:            "cuMemHostAlloc",
+	cuMemHostGetDevicePointer: "cuMemHostGetDevicePointer_v2",
+	cuMemFreeHost:             "cuMemFreeHost",
+	cuModuleLoadDataEx:        "cuModuleLoadDataEx",
+	cuModuleUnload:            "cuModuleUnload",
+	cuModuleGetFunction:       "cuModuleGetFunction",
+	cuFuncGetAttribute:        "cuFuncGetAttribute",
+	cuOccupancyMaxActiveBlocksPerMultiprocessor: "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+	cuLaunchKernel:            "cuLaunchKernel",
+	cuLaunchCooperativeKernel: "cuLaunchCooperativeKernel",
+	cuStreamCreate:            "cuStreamCreate",
+	cuStreamDestroy:           "cuStreamDestroy_v2",
+	cuStreamQuery:             "cuStreamQuery",
+	cuEventCreate:             "cuEventCreate",
+	cuEventDestroy:            "cuEventDestroy_v2",
+	cuEventRecord:             "cuEventRecord",
+	cuEventElapsedTime:        "cuEventElapsedTime",
+}
+
+// Driver is the loaded library.
+type Driver struct {
+	Library string // as it was found
+	entries [len(symbols)]dynlib.Symbol
+}
+
+var loaded struct {
+	sync.Mutex
+	by map[string]*Driver
+}
+
+// Load loads the library, and does not wake the driver up.
+func Load() (*Driver, error) {
+	name := os.Getenv(LibraryVariable)
+	names := []string{"libcuda.so.1", "libcuda.so"}
+	if name != "" {
+		names = []string{name}
+	}
+	loaded.Lock()
+	defer loaded.Unlock()
+	if d := loaded.by[name]; d != nil {
+		return d, nil
+	}
+	lib, err := dynlib.Open(names...)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMissing, err)
+	}
+	d := &Driver{Library: lib.Name}
+	for i, symbol := range symbols {
+		if d.entries[i], err = lib.Symbol(symbol); err != nil {
+			return nil, err
+		}
+	}
+	if loaded.by == nil {
+		loaded.by = map[string]*Driver{}
+	}
+	loaded.by[name] = d
+	return d, nil
+}
+
+// Open loads the library and starts the driver.
+func Open() (*Driver, error) {
+	d, err := Load()
+	if err != nil {
+		return nil, err
+	}
+	return d, d.check(cuInit, dynlib.Call(d.entries[cuInit], 0))
+}
+
+// Version is of CUDA, as the driver knows it: 12040 is 12.4.
+func (d *Driver) Version() (int, error) {
+	var v int32
+	err := d.check(cuDriverGetVersion, dynlib.Call(d.entries[cuDriverGetVersion], uintptr(unsafe.Pointer(&v))))
+	return int(v), err
+}
+
+// Code is a result of a call.
+type Code int32
+
+// The codes that callers tell apart.
+const (
+	Success             Code = 0
+	OutOfMemory         Code = 2
+	NoDevice            Code = 100
+	PeerAlreadyEnabled  Code = 704
+	NotReady            Code = 600
+	CooperativeTooLarge Code = 720
+)
+
+// Error is a call that did not succeed.
+type Error struct {
+	Call       string
+	Code       Code
+	Name, Text string // CUDA's
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: %s (%d): %s", e.Call, e.Name, e.Code, e.Text)
+}
+
+// Is compares codes: errors.Is(err, driver.OutOfMemory).
+func (e *Error) Is(target error) bool {
+	c, ok := target.(Code)
+	return ok && c == e.Code
+}
+
+func (c Code) Error() string { return fmt.Sprintf("CUDA error %d", int32(c)) }
+
+// Fatal tells whether an error leaves the context of no use: every later call
+// would give an error, too.
+func Fatal(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case 46, 214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999:
+		// device unavailable, ECC, illegal address, timeout, context destroyed,
+		// assertion, stack, instruction, misaligned, address space, program
+		// counter, launch failed, unknown
+		return true
+	}
+	return false
+}
+
+// check turns a call's result into an error.
+func (d *Driver) check(e entry, result uintptr) error {
+	code := Code(int32(result))
+	if code == Success {
+		return nil
+	}
+	text := func(e entry) string {
+		var p uintptr
+		if Code(int32(dynlib.Call(d.entries[e], uintptr(uint32(code)), uintptr(unsafe.Pointer(&p))))) != Success {
+			return "unknown"
+		}
+		return dynlib.GoString(p, 400)
+	}
+	return &Error{Call: symbols[e], Code: code, Name: text(cuGetErrorName), Text: text(cuGetErrorString)}
+}

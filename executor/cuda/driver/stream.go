@@ -1,0 +1,54 @@
+package driver
+
+import (
+	"errors"
+	"unsafe"
+)
+
+// Stream is a queue of a device.
+type Stream uintptr
+
+// Event is a mark in a stream, with its time.
+type Event uintptr
+
+// NewStream gives a queue. Read and Write wait for what is in it.
+func (c *Context) NewStream() (Stream, error) {
+	var s Stream
+	err := c.call(cuStreamCreate, uintptr(unsafe.Pointer(&s)), 0)
+	return s, err
+}
+
+// DestroyStream gives a stream back.
+func (c *Context) DestroyStream(s Stream) error { return c.call(cuStreamDestroy, uintptr(s)) }
+
+// Done tells whether a stream has come to its end; an error is that of what ran
+// in it.
+func (c *Context) Done(s Stream) (bool, error) {
+	err := c.call(cuStreamQuery, uintptr(s))
+	if errors.Is(err, NotReady) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// NewEvent gives an event.
+func (c *Context) NewEvent() (Event, error) {
+	var e Event
+	err := c.call(cuEventCreate, uintptr(unsafe.Pointer(&e)), 0)
+	return e, err
+}
+
+// DestroyEvent gives an event back.
+func (c *Context) DestroyEvent(e Event) error { return c.call(cuEventDestroy, uintptr(e)) }
+
+// Record puts an event into a stream.
+func (c *Context) Record(e Event, s Stream) error {
+	return c.call(cuEventRecord, uintptr(e), uintptr(s))
+}
+
+// Between is the time between two events that have passed, in microseconds.
+func (c *Context) Between(from, to Event) (float64, error) {
+	var ms float32
+	err := c.call(cuEventElapsedTime, uintptr(unsafe.Pointer(&ms)), uintptr(from), uintptr(to))
+	return float64(ms) * 1000, err
+}

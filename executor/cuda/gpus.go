@@ -1,0 +1,335 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/cuda/driver"
+	"github.com/colltune/colltune/executor/data"
+)
+
+// gpus are this host's GPUs as a machine.
+type gpus struct {
+	d   *driver.Driver
+	all []*gpu
+
+	reached int          // of the first so many, each reaches the others' memory
+	whole   bool         // and lines of 128 bytes arrive whole between them
+	host    *driver.Host // the status
+	dtype   data.DType   // whose kernels are in use
+}
+
+// gpu is one of them.
+type gpu struct {
+	device  driver.Device
+	c       *driver.Context
+	stream  driver.Stream
+	from    driver.Event
+	to      driver.Event
+	modules map[data.DType]*kernels
+	memory  []driver.Address
+}
+
+// kernels are those of an element type on a device.
+type kernels struct {
+	module *driver.Module
+	by     [len(kernelNames)]*driver.Function
+}
+
+// The least compute capability: the first whose loads and stores have an order.
+const leastMajor = 7
+
+// statusBytes is a statusRecord, on a line of its own.
+const statusBytes = 64
+
+// openGPUs brings up at most so many GPUs that can run the kernels; 0: all.
+func openGPUs(most int) (*gpus, error) {
+	d, err := driver.Open()
+	if err != nil {
+		return nil, err
+	}
+	devices, err := d.Devices()
+	if err != nil {
+		return nil, err
+	}
+	g := &gpus{d: d}
+	var unfit []error
+	for _, v := range devices {
+		switch {
+		case most > 0 && len(g.all) == most:
+		case v.Major < leastMajor:
+			unfit = append(unfit, fmt.Errorf("device %d, %s, has compute capability %d.%d: want %d.0 or more", v.Index, v.Name, v.Major, v.Minor, leastMajor))
+		case !v.Cooperative || !v.HostMemory:
+			unfit = append(unfit, fmt.Errorf("device %d, %s, has no cooperative launches or sees no host memory", v.Index, v.Name))
+		default:
+			g.all = append(g.all, &gpu{device: v, modules: map[data.DType]*kernels{}})
+		}
+	}
+	if len(g.all) == 0 {
+		return nil, errors.Join(append([]error{fmt.Errorf("no CUDA device that can run programs among %d", len(devices))}, unfit...)...)
+	}
+	for _, one := range g.all {
+		if err := one.open(); err != nil {
+			return nil, errors.Join(fmt.Errorf("device %d, %s: %w", one.device.Index, one.device.Name, err), g.close())
+		}
+	}
+	if g.host, err = g.all[0].c.AllocHost(statusBytes); err != nil {
+		return nil, errors.Join(err, g.close())
+	}
+	g.reached = 1
+	g.whole = true
+	return g, g.resetStatus()
+}
+
+func (g *gpu) open() (err error) {
+	if g.c, err = g.device.Retain(); err != nil {
+		return err
+	}
+	if g.stream, err = g.c.NewStream(); err != nil {
+		return err
+	}
+	if g.from, err = g.c.NewEvent(); err != nil {
+		return err
+	}
+	g.to, err = g.c.NewEvent()
+	return err
+}
+
+// close gives everything back, as far as it goes.
+func (g *gpus) close() error {
+	err := g.releaseAll()
+	if g.host != nil {
+		err = errors.Join(err, g.host.Free())
+		g.host = nil
+	}
+	for _, one := range g.all {
+		if one.c == nil {
+			continue
+		}
+		for _, k := range one.modules {
+			err = errors.Join(err, k.module.Unload())
+		}
+		for _, e := range []driver.Event{one.from, one.to} {
+			if e != 0 {
+				err = errors.Join(err, one.c.DestroyEvent(e))
+			}
+		}
+		if one.stream != 0 {
+			err = errors.Join(err, one.c.DestroyStream(one.stream))
+		}
+		err = errors.Join(err, one.c.Release())
+		one.c, one.stream, one.from, one.to, one.modules = nil, 0, 0, 0, map[data.DType]*kernels{}
+	}
+	return err
+}
+
+// reset destroys the contexts after a fatal error.
+func (g *gpus) reset() (err error) {
+	for _, one := range g.all {
+		if one.c != nil {
+			err = errors.Join(err, one.c.Reset(), one.c.Release())
+		}
+	}
+	return err
+}
+
+func (g *gpus) devices() int { return len(g.all) }
+
+func (g *gpus) use(n int, d data.DType) error {
+	for ; g.reached < n; g.reached++ {
+		if err := g.reach(g.reached); err != nil {
+			return err
+		}
+	}
+	g.dtype = d
+	for _, one := range g.all[:n] {
+		if err := one.load(d); err != nil {
+			return fmt.Errorf("device %d, %s: %w", one.device.Index, one.device.Name, err)
+		}
+	}
+	return nil
+}
+
+// reach lets a device and all before it see each other's memory.
+func (g *gpus) reach(i int) error {
+	for _, other := range g.all[:i] {
+		for _, pair := range [][2]*gpu{{g.all[i], other}, {other, g.all[i]}} {
+			memory, atomics, err := pair[0].device.Reaches(&pair[1].device)
+			if err != nil {
+				return err
+			}
+			if !memory {
+				return fmt.Errorf("%w: device %d cannot reach the memory of device %d; %s=1 has all ranks share one", executor.ErrUnsupported, pair[0].device.Index, pair[1].device.Index, devicesVariable)
+			}
+			g.whole = g.whole && atomics
+			if err := pair[0].c.Reach(pair[1].c); err != nil && !errors.Is(err, driver.PeerAlreadyEnabled) {
+				return fmt.Errorf("device %d to device %d: %w", pair[0].device.Index, pair[1].device.Index, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (g *gpus) wholeLines(n int) bool { return n == 1 || g.whole }
+
+func (g *gpu) load(d data.DType) error {
+	if g.modules[d] != nil {
+		return nil
+	}
+	text, err := ptxOf(d)
+	if err != nil {
+		return err
+	}
+	k := &kernels{}
+	if k.module, err = g.c.Load(text); err != nil {
+		return err
+	}
+	for i, name := range kernelNames {
+		if k.by[i], err = k.module.Function(name); err != nil {
+			return errors.Join(err, k.module.Unload())
+		}
+	}
+	g.modules[d] = k
+	return nil
+}
+
+func (g *gpus) function(device int, k kernel) *driver.Function {
+	return g.all[device].modules[g.dtype].by[k]
+}
+
+func (g *gpus) room(device int, k kernel, threads int) (traits, error) {
+	f := g.function(device, k)
+	most, err := f.Threads()
+	if err != nil {
+		return traits{}, err
+	}
+	each, err := f.Resident(min(threads, most))
+	return traits{blocks: each * g.all[device].device.SMs, threads: most}, err
+}
+
+func (g *gpus) free(device int) (int64, error) { return g.all[device].c.Free() }
+
+func (g *gpus) alloc(device int, bytes int64) (uint64, error) {
+	one := g.all[device]
+	at, err := one.c.Alloc(bytes)
+	if err != nil {
+		return 0, fmt.Errorf("%d bytes on device %d: %w", bytes, one.device.Index, err)
+	}
+	one.memory = append(one.memory, at)
+	return uint64(at), nil
+}
+
+func (g *gpus) write(device int, address uint64, b []byte) error {
+	return g.all[device].c.Write(driver.Address(address), b)
+}
+
+func (g *gpus) read(device int, address uint64, b []byte) error {
+	return g.all[device].c.Read(driver.Address(address), b)
+}
+
+func (g *gpus) set(device int, address uint64, bytes int64, value byte) error {
+	one := g.all[device]
+	return one.c.Set(driver.Address(address), value, bytes, one.stream)
+}
+
+func (g *gpus) releaseAll() (err error) {
+	for _, one := range g.all {
+		for _, at := range one.memory {
+			err = errors.Join(err, one.c.FreeMemory(at))
+		}
+		one.memory = nil
+	}
+	return err
+}
+
+func (g *gpus) launch(device int, l launch) error {
+	one := g.all[device]
+	return one.c.Launch(g.function(device, l.kernel), l.blocks, l.threads, one.stream, l.parameter, l.cooperative)
+}
+
+// afterCancel is how long kernels have to end after they were told to.
+const afterCancel = longestLaunch + 10*time.Second
+
+// wait polls, so that a context that is done is seen: kernels are told to end,
+// and waited for, since nothing can be freed under them.
+func (g *gpus) wait(ctx context.Context) error {
+	var cancelled time.Time
+	for pause := 5 * time.Microsecond; ; pause = min(pause*2, time.Millisecond) {
+		busy := false
+		for _, one := range g.all {
+			done, err := one.c.Done(one.stream)
+			if err != nil {
+				return err
+			}
+			busy = busy || !done
+		}
+		switch {
+		case !busy && !cancelled.IsZero():
+			return errors.Join(ctx.Err(), g.resetStatus())
+		case !busy:
+			return nil
+		case !cancelled.IsZero() && time.Since(cancelled) > afterCancel:
+			panic("kernels do not end, though told to: the device is lost")
+		case cancelled.IsZero() && ctx.Err() != nil:
+			cancelled = time.Now()
+			if err := g.cancel(); err != nil {
+				return err
+			}
+		}
+		time.Sleep(pause)
+	}
+}
+
+func (g *gpus) timed(ctx context.Context, devices int, start func() error) (float64, error) {
+	all := g.all[:devices]
+	for _, one := range all {
+		if err := one.c.Record(one.from, one.stream); err != nil {
+			return 0, err
+		}
+	}
+	err := start()
+	for _, one := range all {
+		if err == nil {
+			err = one.c.Record(one.to, one.stream)
+		}
+	}
+	if e := g.wait(ctx); err == nil {
+		err = e
+	}
+	longest := 0.0
+	for _, one := range all {
+		if err != nil {
+			return 0, err
+		}
+		var us float64
+		us, err = one.c.Between(one.from, one.to)
+		longest = max(longest, us)
+	}
+	return longest, err
+}
+
+func (g *gpus) status() uint64 { return uint64(g.host.Device) }
+
+func (g *gpus) readStatus() (statusRecord, error) {
+	w := g.host.Words()
+	at := func(i int) uint32 { return atomic.LoadUint32(&w[i]) }
+	return statusRecord{
+		Cancel: at(0), Waiting: at(1), Rank: at(2), Threadblock: at(3), Step: at(4), Tile: at(5), Peer: int32(at(6)), PeerStep: at(7),
+	}, nil
+}
+
+func (g *gpus) resetStatus() error {
+	for i := range g.host.Words() {
+		atomic.StoreUint32(&g.host.Words()[i], 0)
+	}
+	return nil
+}
+
+func (g *gpus) cancel() error {
+	atomic.StoreUint32(&g.host.Words()[0], 1)
+	return nil
+}

@@ -1,0 +1,244 @@
+package cuda
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/cuda/driver"
+	"github.com/colltune/colltune/internal/dynlib"
+	"github.com/colltune/colltune/topologies"
+)
+
+// fake is testdata/libcuda.cc, loaded in place of the driver's library.
+type fake struct {
+	t                  *testing.T
+	reset, calls, held dynlib.Symbol
+}
+
+// newFake loads the fake with settings.
+func newFake(t *testing.T, settings string) *fake {
+	t.Helper()
+	file := fakeLibrary(t)
+	t.Setenv(driver.LibraryVariable, file)
+	lib, err := dynlib.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fake{t: t}
+	for name, symbol := range map[string]*dynlib.Symbol{"fakeReset": &f.reset, "fakeCalls": &f.calls, "fakeHeld": &f.held} {
+		if *symbol, err = lib.Symbol(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.set(settings)
+	t.Cleanup(func() {
+		f.set("")
+		if n := f.heldNow(); n != 0 {
+			t.Errorf("%d things were not given back", n)
+		}
+	})
+	return f
+}
+
+func (f *fake) set(settings string) {
+	dynlib.Call(f.reset, uintptr(unsafe.Pointer(dynlib.CString(settings))))
+}
+func (f *fake) heldNow() int { return int(dynlib.Call(f.held)) }
+func (f *fake) callsOf(name string) int {
+	return int(dynlib.Call(f.calls, uintptr(unsafe.Pointer(dynlib.CString(name)))))
+}
+
+func fakeLibrary(t *testing.T) string {
+	t.Helper()
+	if builds.compiler == "" {
+		t.Skip("no C++ compiler found: there is no fake libcuda to test the driver's binding with")
+	}
+	builds.Lock()
+	defer builds.Unlock()
+	out := filepath.Join(builds.folder, "libcuda.so.1")
+	if builds.made[out] == "" {
+		said, err := exec.Command(builds.compiler, "-x", "c++", "-std=c++17", "-O1", "-shared", "-fPIC", "-pthread", "-Wall", "-Wno-unknown-pragmas", "-DELEMENT=ElementF32", "-o", out, "testdata/libcuda.cc").CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%.2000s", builds.compiler, err, said)
+		}
+		builds.made[out] = out
+	}
+	return out
+}
+
+// closed gives the back end's GPUs back.
+func closed(t *testing.T, b *backend) {
+	t.Helper()
+	if b.g == nil {
+		return
+	}
+	if err := b.g.close(); err != nil {
+		t.Error(err)
+	}
+	b.g = nil
+}
+
+func trialOfPair(t *testing.T) executor.Trial {
+	return executor.Trial{Program: pair(), Topology: system(t, "ring:2"), Bytes: 4096, Protocol: topologies.LL128, DType: "f32", Op: "sum", Iters: 3, Warmup: 1, Seed: 1}
+}
+
+// TestWholeExecutor runs trials through the driver's binding: described, run,
+// timed, checked, and all given back.
+func TestWholeExecutor(t *testing.T) {
+	for _, settings := range []string{"devices=1", "devices=2", "devices=4,memory=64"} {
+		t.Run(settings, func(t *testing.T) {
+			f := newFake(t, settings)
+			b := New().(*backend)
+			d, err := b.Describe(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.Fingerprint["device"] != "Fake 0 sm_90 40 SMs" && !strings.HasPrefix(d.Fingerprint["device"], "Fake 0 sm_90 40 SMs, Fake 1") || !strings.HasPrefix(d.Fingerprint["driver"], "CUDA 12.4") {
+				t.Errorf("fingerprint %v", d.Fingerprint)
+			}
+			trial := trialOfPair(t)
+			for _, proto := range topologies.AllProtocols {
+				trial.Protocol = proto
+				m, err := b.Run(context.Background(), trial)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if m.Wrong != 0 || !m.Checked || len(m.TimesUS) != 3 || m.TimesUS[0] <= 0 || !strings.Contains(m.Note, "empty launch") {
+					t.Errorf("%v: %+v", proto, m)
+				}
+			}
+			if f.callsOf("cuModuleLoadDataEx") != min(len(b.g.all), 2) {
+				t.Errorf("modules were loaded %d times", f.callsOf("cuModuleLoadDataEx"))
+			}
+			closed(t, b)
+		})
+	}
+}
+
+// TestErrorsOfTheDriver injects errors: each is told with its call and text, and
+// nothing stays behind.
+func TestErrorsOfTheDriver(t *testing.T) {
+	for _, tc := range []struct {
+		settings    string
+		says        string
+		unsupported bool
+	}{
+		{"devices=0", "cuInit: CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected", false},
+		{"fail=cuInit:1:803", "cuInit: CUDA_ERROR_OF_THE_TEST (803)", false},
+		{"major=6", "has compute capability 6.0: want 7.0 or more", false},
+		{"cooperative=0", "has no cooperative launches", false},
+		{"fail=cuDeviceGetName:1:101", "device 0: cuDeviceGetName", false},
+		{"fail=cuDevicePrimaryCtxRetain:1:2", "device 0, Fake 0: cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY", false},
+		{"fail=cuStreamCreate:1:2", "cuStreamCreate: CUDA_ERROR_OUT_OF_MEMORY", false},
+		{"fail=cuEventCreate:2:2", "cuEventCreate", false},
+		{"fail=cuMemHostAlloc:1:2", "cuMemHostAlloc: CUDA_ERROR_OUT_OF_MEMORY", false},
+		{"load=0", "what is this?", false},
+		{"fail=cuModuleGetFunction:3:500", "kernel interpret_Simple: cuModuleGetFunction", false},
+		{"fail=cuMemAlloc_v2:1:2", "on device 0: cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory", false},
+		{"devices=2,fail=cuMemAlloc_v2:2:2", "on device 1: cuMemAlloc_v2", false},
+		{"fail=cuMemcpyHtoD_v2:2:1", "cuMemcpyHtoD_v2", false},
+		{"fail=cuMemsetD8Async:1:1", "cuMemsetD8Async", false},
+		{"fail=cuLaunchCooperativeKernel:2:720", "kernel interpret_LL128 of 2 blocks of 2 threads: cuLaunchCooperativeKernel", false},
+		{"fail=cuStreamQuery:1:1", "cuStreamQuery", false},
+		{"fail=cuEventElapsedTime:2:1", "cuEventElapsedTime", false},
+		{"fail=cuMemFree_v2:1:1", "cuMemFree_v2", false},
+		{"sms=1", "2 threadblocks, and 1 of", true},
+		{"memory=0", "and has 0 left", true},
+		{"devices=2,peers=0", "device 1 cannot reach the memory of device 0", true},
+		{"devices=2,atomics=0", "do not carry 128 bytes whole", true},
+		{"devices=2,fail=cuCtxEnablePeerAccess:1:217", "device 1 to device 0: cuCtxEnablePeerAccess", false},
+	} {
+		t.Run(tc.settings, func(t *testing.T) {
+			f := newFake(t, tc.settings)
+			b := New().(*backend)
+			_, err := b.Describe(context.Background())
+			if err == nil {
+				_, err = b.Run(context.Background(), trialOfPair(t))
+			}
+			if err == nil || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("got %v, want one that says %q", err, tc.says)
+			}
+			if errors.Is(err, executor.ErrUnsupported) != tc.unsupported {
+				t.Errorf("%v: unsupported is %v", err, !tc.unsupported)
+			}
+			f.set("")
+			if strings.Contains(tc.settings, "cuMemFree") {
+				f.leak(b)
+			}
+			closed(t, b)
+		})
+	}
+}
+
+// leak gives back what a failing free has left.
+func (f *fake) leak(b *backend) {
+	for _, one := range b.g.all {
+		_ = one.c.Reset()
+		one.stream, one.from, one.to, one.modules = 0, 0, 0, nil
+	}
+	b.g.host = nil
+}
+
+// TestDeviceLost has a kernel end with an error that no context survives: the
+// next trial runs on a new one.
+func TestDeviceLost(t *testing.T) {
+	f := newFake(t, "fail=cuStreamQuery:2:719")
+	b := New().(*backend)
+	_, err := b.Run(context.Background(), trialOfPair(t))
+	if !driver.Fatal(err) {
+		t.Fatalf("got %v", err)
+	}
+	if f.callsOf("cuDevicePrimaryCtxReset") != 1 || f.heldNow() != 0 {
+		t.Errorf("reset %d times, %d things held", f.callsOf("cuDevicePrimaryCtxReset"), f.heldNow())
+	}
+	f.set("")
+	if m, err := b.Run(context.Background(), trialOfPair(t)); err != nil || m.Wrong != 0 {
+		t.Errorf("after the loss: %+v, %v", m, err)
+	}
+	closed(t, b)
+}
+
+// TestDeadlockOnGPUs has a program stand still until the watchdog ends it.
+func TestDeadlockOnGPUs(t *testing.T) {
+	newFake(t, "devices=2")
+	b := New().(*backend)
+	trial := trialOfPair(t)
+	for r := range trial.Program.GPUs {
+		steps := trial.Program.GPUs[r].Threadblocks[0].Steps
+		steps[0], steps[1] = steps[1], steps[0]
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	_, err := b.Run(ctx, trial)
+	if err == nil || !strings.Contains(err.Error(), "the program stands still: rank") {
+		t.Errorf("got %v", err)
+	}
+	trial = trialOfPair(t)
+	if m, err := b.Run(context.Background(), trial); err != nil || m.Wrong != 0 {
+		t.Errorf("after the deadlock: %+v, %v", m, err)
+	}
+	closed(t, b)
+}
+
+// TestNoDriver is a machine without one.
+func TestNoDriver(t *testing.T) {
+	t.Setenv(driver.LibraryVariable, filepath.Join(t.TempDir(), "libcuda.so.1"))
+	_, err := New().Describe(context.Background())
+	if !errors.Is(err, driver.ErrMissing) || !strings.HasPrefix(err.Error(), "no libcuda: NVIDIA driver not found") {
+		t.Errorf("got %v", err)
+	}
+	if f := Needs(); len(f) != 1 || f[0].Found || !strings.Contains(f[0].Detail, "libcuda") {
+		t.Errorf("doctor says %+v", f)
+	}
+	t.Setenv(devicesVariable, "none")
+	if _, err := New().Describe(context.Background()); err == nil || !strings.Contains(err.Error(), "want a number of GPUs") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,249 @@
+// A libcuda for tests: GPUs of the host's threads. Kernels are the host build of
+// one element type, whatever PTX is loaded. It notes calls and what is not given
+// back, and fails where it is told to.
+//
+//	environment        COLLTUNE_EXECUTOR_FAKE_CUDA: name=value, by commas: devices, major, cooperative,
+//	                   peers, atomics, sms, memory (MiB), load (0: PTX is refused),
+//	                   reset (what resetting a context returns)
+//	fakeReset(text)    the same from a test's own process, and all calls forgotten;
+//	                   fail=CALL:N:CODE fails the N-th call of a function
+//	fakeCalls(name)    how often a function was called
+//	fakeHeld()         allocations, contexts, modules, streams and events not given back
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "../kernel/host/grid.h"
+
+typedef int CUresult;
+enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, INVALID_CONTEXT = 201, NOT_FOUND = 500, NOT_READY = 600, PEER_ENABLED = 704, TOO_LARGE = 720 };
+
+namespace {
+
+struct Queue {
+    std::unique_ptr<Grid> running;
+};
+struct Mark {
+    std::chrono::steady_clock::time_point at;
+};
+
+std::mutex guard;
+std::map<std::string, long> settings;
+std::map<std::string, long> calls;
+std::string failing;
+long failAt, failCode;
+std::map<void *, size_t> memory;
+std::map<int, int> contexts;
+long held[4]; // modules, streams, events, host memory
+thread_local long current = -1;
+
+void configure(const char *text) {
+    settings = {{"devices", 1}, {"major", 9}, {"cooperative", 1}, {"peers", 1}, {"atomics", 1}, {"sms", 40}, {"memory", 1024}, {"load", 1}, {"reset", 0}};
+    failing.clear();
+    std::string all = text ? text : "";
+    for (size_t at = 0; at < all.size();) {
+        size_t end = all.find(',', at);
+        if (end == std::string::npos) end = all.size();
+        std::string one = all.substr(at, end - at);
+        size_t eq = one.find('=');
+        std::string name = one.substr(0, eq), value = eq == std::string::npos ? "" : one.substr(eq + 1);
+        if (name == "fail") {
+            size_t a = value.find(':'), b = value.find(':', a + 1);
+            failing = value.substr(0, a);
+            failAt = atol(value.c_str() + a + 1);
+            failCode = atol(value.c_str() + b + 1);
+        } else {
+            settings[name] = atol(value.c_str());
+        }
+        at = end + 1;
+    }
+}
+
+// called notes a call; not OK where it is to fail.
+CUresult called(const char *name) {
+    std::lock_guard<std::mutex> lock(guard);
+    if (settings.empty()) configure(getenv("COLLTUNE_EXECUTOR_FAKE_CUDA"));
+    long n = ++calls[name];
+    return failing == name && n == failAt ? (CUresult)failCode : OK;
+}
+
+// here is called with a context current.
+CUresult here(const char *name) {
+    CUresult r = called(name);
+    return r == OK && current < 0 ? INVALID_CONTEXT : r;
+}
+
+} // namespace
+
+#define API extern "C" __attribute__((visibility("default")))
+#define CALLED                                 \
+    if (CUresult r = called(__func__)) return r;
+#define HERE                                   \
+    if (CUresult r = here(__func__)) return r;
+
+API void fakeReset(const char *text) {
+    std::lock_guard<std::mutex> lock(guard);
+    calls.clear();
+    configure(text);
+}
+API long fakeCalls(const char *name) {
+    std::lock_guard<std::mutex> lock(guard);
+    return calls[name];
+}
+API long fakeHeld() {
+    std::lock_guard<std::mutex> lock(guard);
+    long n = (long)memory.size() + held[0] + held[1] + held[2] + held[3];
+    for (auto &c : contexts) n += c.second;
+    return n;
+}
+
+API CUresult cuInit(unsigned) { CALLED return settings["devices"] == 0 ? NO_DEVICE : OK; }
+API CUresult cuDriverGetVersion(int *v) { CALLED *v = 12040; return OK; }
+API CUresult cuGetErrorName(CUresult r, const char **p) {
+    *p = r == NO_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : r == NO_DEVICE ? "CUDA_ERROR_NO_DEVICE" : "CUDA_ERROR_OF_THE_TEST";
+    return OK;
+}
+API CUresult cuGetErrorString(CUresult r, const char **p) {
+    *p = r == NO_MEMORY ? "out of memory" : r == NO_DEVICE ? "no CUDA-capable device is detected" : "an error of the test";
+    return OK;
+}
+API CUresult cuDeviceGetCount(int *n) { CALLED *n = (int)settings["devices"]; return OK; }
+API CUresult cuDeviceGet(int *d, int i) { CALLED *d = i; return OK; }
+API CUresult cuDeviceGetName(char *name, int n, int d) { CALLED snprintf(name, n, "Fake %d", d); return OK; }
+API CUresult cuDeviceTotalMem_v2(size_t *n, int) { CALLED *n = settings["memory"] << 20; return OK; }
+API CUresult cuDeviceGetAttribute(int *v, int attribute, int) {
+    CALLED
+    switch (attribute) {
+    case 16: *v = (int)settings["sms"]; break;
+    case 19: *v = 1; break;
+    case 75: *v = (int)settings["major"]; break;
+    case 76: *v = 0; break;
+    case 95: *v = (int)settings["cooperative"]; break;
+    default: return INVALID;
+    }
+    return OK;
+}
+API CUresult cuDeviceCanAccessPeer(int *can, int, int) { CALLED *can = (int)settings["peers"]; return OK; }
+API CUresult cuDeviceGetP2PAttribute(int *v, int, int, int) { CALLED *v = (int)settings["atomics"]; return OK; }
+API CUresult cuDevicePrimaryCtxRetain(long *c, int d) {
+    CALLED
+    std::lock_guard<std::mutex> lock(guard);
+    contexts[d]++;
+    *c = d + 1;
+    return OK;
+}
+API CUresult cuDevicePrimaryCtxRelease(int d) {
+    CALLED
+    std::lock_guard<std::mutex> lock(guard);
+    return contexts[d]-- > 0 ? OK : INVALID_CONTEXT;
+}
+API CUresult cuDevicePrimaryCtxReset(int) {
+    CALLED
+    if (settings["reset"]) return (CUresult)settings["reset"];
+    std::lock_guard<std::mutex> lock(guard);
+    for (auto &m : memory) free(m.first);
+    memory.clear();
+    held[0] = held[1] = held[2] = held[3] = 0;
+    return OK;
+}
+API CUresult cuCtxSetCurrent(long c) { CALLED current = c - 1; return OK; }
+API CUresult cuCtxEnablePeerAccess(long, unsigned) { HERE return OK; }
+API CUresult cuMemGetInfo_v2(size_t *left, size_t *total) { HERE *left = *total = settings["memory"] << 20; return OK; }
+API CUresult cuMemAlloc_v2(u64 *at, size_t n) {
+    HERE
+    void *p = aligned_alloc(256, (n + 255) / 256 * 256);
+    memset(p, 0xee, n);
+    std::lock_guard<std::mutex> lock(guard);
+    memory[p] = n;
+    *at = (u64)p;
+    return OK;
+}
+API CUresult cuMemFree_v2(u64 at) {
+    HERE
+    std::lock_guard<std::mutex> lock(guard);
+    if (memory.erase((void *)at) == 0) return INVALID;
+    free((void *)at);
+    return OK;
+}
+
+// Copies and memsets wait for everything: as a stream of the default kind does.
+static std::map<Queue *, int> queues;
+static void drain() {
+    for (auto &q : queues) q.first->running.reset();
+}
+API CUresult cuMemcpyHtoD_v2(u64 to, const void *from, size_t n) { HERE drain(); memcpy((void *)to, from, n); return OK; }
+API CUresult cuMemcpyDtoH_v2(void *to, u64 from, size_t n) { HERE drain(); memcpy(to, (void *)from, n); return OK; }
+API CUresult cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t n, Queue *q) { HERE q->running.reset(); memcpy((void *)to, (void *)from, n); return OK; }
+API CUresult cuMemsetD8Async(u64 at, unsigned char v, size_t n, Queue *q) { HERE q->running.reset(); memset((void *)at, v, n); return OK; }
+API CUresult cuMemHostAlloc(void **p, size_t n, unsigned) {
+    HERE
+    *p = aligned_alloc(256, (n + 255) / 256 * 256);
+    held[3]++;
+    return OK;
+}
+API CUresult cuMemHostGetDevicePointer_v2(u64 *at, void *p, unsigned) { HERE *at = (u64)p; return OK; }
+API CUresult cuMemFreeHost(void *p) { HERE free(p); held[3]--; return OK; }
+API CUresult cuModuleLoadDataEx(long *m, const char *ptx, unsigned n, const int *options, void **values) {
+    HERE
+    if (!settings["load"] || !strstr(ptx, ".target sm_70") || !strstr(ptx, "PlainIfE")) { // kernels of f32 are all there are
+        for (unsigned i = 0; i < n; i++)
+            if (options[i] == 5) strcpy((char *)values[i], "ptxas: line 1: what is this?");
+        return 218;
+    }
+    held[0]++;
+    *m = 77;
+    return OK;
+}
+API CUresult cuModuleUnload(long) { HERE held[0]--; return OK; }
+API CUresult cuModuleGetFunction(long *f, long, const char *name) {
+    HERE
+    const char *names[] = {"interpret_LL", "interpret_LL128", "interpret_Simple", "fill", "spread", "reference", "empty"};
+    for (int i = 0; i < 7; i++)
+        if (!strcmp(name, names[i])) {
+            *f = i + 1;
+            return OK;
+        }
+    return NOT_FOUND;
+}
+API CUresult cuFuncGetAttribute(int *v, int attribute, long f) { HERE *v = attribute == 0 ? 2 : 40; return f ? OK : INVALID; }
+API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *v, long f, int, size_t) {
+    HERE
+    *v = 1;
+    return f ? OK : INVALID;
+}
+static CUresult start(long f, unsigned blocks, unsigned threads, Queue *q, void **parameters) {
+    static const size_t sizes[] = {sizeof(Launch), sizeof(Launch), sizeof(Launch), sizeof(Fill), sizeof(Spread), sizeof(Reference), sizeof(Launch)};
+    q->running.reset();
+    // The kernels of the data are for any grid: a small one will do.
+    q->running.reset(new Grid((int)f - 1, f > 3 && f < 7 ? 2 : blocks, threads, parameters[0], sizes[f - 1]));
+    return OK;
+}
+API CUresult cuLaunchKernel(long f, unsigned x, unsigned, unsigned, unsigned t, unsigned, unsigned, unsigned, Queue *q, void **p, void **) {
+    HERE
+    return start(f, x, t, q, p);
+}
+API CUresult cuLaunchCooperativeKernel(long f, unsigned x, unsigned, unsigned, unsigned t, unsigned, unsigned, unsigned, Queue *q, void **p) {
+    HERE
+    if (x > settings["sms"]) return TOO_LARGE;
+    return start(f, x, t, q, p);
+}
+API CUresult cuStreamCreate(Queue **q, unsigned) { HERE *q = new Queue; queues[*q]; held[1]++; return OK; }
+API CUresult cuStreamDestroy_v2(Queue *q) { HERE queues.erase(q); delete q; held[1]--; return OK; }
+API CUresult cuStreamQuery(Queue *q) { HERE q->running.reset(); return OK; }
+API CUresult cuEventCreate(Mark **m, unsigned) { HERE *m = new Mark; held[2]++; return OK; }
+API CUresult cuEventDestroy_v2(Mark *m) { HERE delete m; held[2]--; return OK; }
+API CUresult cuEventRecord(Mark *m, Queue *q) {
+    HERE
+    q->running.reset();
+    m->at = std::chrono::steady_clock::now();
+    return OK;
+}
+API CUresult cuEventElapsedTime(float *ms, Mark *a, Mark *b) {
+    HERE
+    *ms = std::chrono::duration<float, std::milli>(b->at - a->at).count();
+    return OK;
+}
