@@ -31,8 +31,8 @@ var large = []struct {
 	{"two-step-alltoall-16x8", func() *lang.Program { return twoStep(16, 8) }, Options{}},
 	{"two-step-alltoall-32x8", func() *lang.Program { return twoStep(32, 8) }, Options{}},
 	{"two-step-alltoall-64x8", func() *lang.Program { return twoStep(64, 8) }, Options{}},
-	{"two-level-allgather-64x8", func() *lang.Program { return twoLevel(64, 8) }, Options{}},
-	{"two-level-allgather-256x8", func() *lang.Program { return twoLevel(256, 8) }, Options{}},
+	{"two-level-allgather-256x8", func() *lang.Program { return twoLevel(256, 8, false) }, Options{}},
+	{"two-level-allgather-256x8-chunk-by-chunk", func() *lang.Program { return twoLevel(256, 8, true) }, Options{}},
 }
 
 // BenchmarkCompile traces and compiles, as the peer does; BenchmarkWhole verifies

@@ -14,18 +14,19 @@ import (
 // families are programs of the kinds people write.
 func families() map[string]*lang.Program {
 	return map[string]*lang.Program{
-		"ring 4":               ringAllReduce(4, 1),
-		"ring 5 on 3 channels": ringAllReduce(5, 3),
-		"all-pairs 4":          allPairs(4, false),
-		"all-pairs 4 wide":     allPairs(4, true),
-		"hierarchical 2x3":     hierarchical(2, 3, 1),
-		"hierarchical 2x3 x2":  hierarchical(2, 3, 2),
-		"hierarchical 3x2 x3":  hierarchical(3, 2, 3),
-		"two-level 4x3":        twoLevel(4, 3),
-		"two-step 2x3":         twoStep(2, 3),
-		"two-step 3x2":         twoStep(3, 2),
-		"recursive doubling 8": recursiveDoubling(8),
-		"halving doubling 8":   halvingDoubling(8),
+		"ring 4":                        ringAllReduce(4, 1),
+		"ring 5 on 3 channels":          ringAllReduce(5, 3),
+		"all-pairs 4":                   allPairs(4, false),
+		"all-pairs 4 wide":              allPairs(4, true),
+		"hierarchical 2x3":              hierarchical(2, 3, 1),
+		"hierarchical 2x3 x2":           hierarchical(2, 3, 2),
+		"hierarchical 3x2 x3":           hierarchical(3, 2, 3),
+		"two-level 4x3":                 twoLevel(4, 3, false),
+		"two-level 4x3, chunk by chunk": twoLevel(4, 3, true),
+		"two-step 2x3":                  twoStep(2, 3),
+		"two-step 3x2":                  twoStep(3, 2),
+		"recursive doubling 8":          recursiveDoubling(8),
+		"halving doubling 8":            halvingDoubling(8),
 	}
 }
 

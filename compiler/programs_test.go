@@ -53,45 +53,43 @@ func (b *builder) span(s spot, count, stride int) lang.Span {
 	return lang.Span{Rank: s.rank, Buf: buf, Index: index, Count: count, Stride: stride}
 }
 
-func (b *builder) op(k lang.Kind, from, to spot, count int) {
+func (b *builder) op(k lang.Kind, from, to spot, count, fromStride, toStride int) {
 	if b.trace != nil {
-		if err := retrace(b.trace, k, from, to, count, b.channel); err != nil {
+		if err := retrace(b.trace, k, from, to, count, fromStride, toStride, b.channel); err != nil {
 			panic(err)
 		}
 		return
 	}
 	b.p.Ops = append(b.p.Ops, lang.Op{
-		Kind: k, Src: b.span(from, count, 1), Dst: b.span(to, count, 1),
+		Kind: k, Src: b.span(from, count, fromStride), Dst: b.span(to, count, toStride),
 		Channel: b.channel, Scope: b.scope, Pos: lang.Pos{File: "test", Line: len(b.p.Ops) + 1, Col: 1},
 	})
 }
 
 // retrace has the language trace an operation.
-func retrace(t *lang.Trace, k lang.Kind, from, to spot, count, channel int) error {
+func retrace(t *lang.Trace, k lang.Kind, from, to spot, count, fromStride, toStride, channel int) error {
 	t.At(lang.Pos{File: "test", Line: t.Len() + 1, Col: 1})
-	src, err := t.Chunk(from.rank, from.buf, from.index, count, 1)
+	src, err := t.Chunk(from.rank, from.buf, from.index, count, fromStride)
 	if err != nil {
 		return err
 	}
 	if k == lang.Copy {
-		_, err = src.Copy(to.rank, to.buf, to.index, channel)
+		_, err = src.CopyStrided(to.rank, to.buf, to.index, toStride, channel)
 		return err
 	}
-	dst, err := t.Chunk(to.rank, to.buf, to.index, count, 1)
+	dst, err := t.Chunk(to.rank, to.buf, to.index, count, toStride)
 	if err == nil {
 		_, err = dst.Reduce(src, channel)
 	}
 	return err
 }
 
-func (b *builder) copy(from, to spot, count int)   { b.op(lang.Copy, from, to, count) }
-func (b *builder) reduce(to, from spot, count int) { b.op(lang.Reduce, from, to, count) }
+func (b *builder) copy(from, to spot, count int)   { b.op(lang.Copy, from, to, count, 1, 1) }
+func (b *builder) reduce(to, from spot, count int) { b.op(lang.Reduce, from, to, count, 1, 1) }
 
 // shuffle copies chunks that lie apart, to where they lie apart otherwise.
 func (b *builder) shuffle(from, to spot, count, fromStride, toStride int) {
-	b.copy(from, to, 1)
-	o := &b.p.Ops[len(b.p.Ops)-1]
-	o.Src, o.Dst = b.span(from, count, fromStride), b.span(to, count, toStride)
+	b.op(lang.Copy, from, to, count, fromStride, toStride)
 }
 
 // parallel runs f under parallelize(factor).
@@ -275,7 +273,10 @@ func halvingDoubling(ranks int) *lang.Program {
 // twoLevel is PCCL's AllGather: recursive doubling between the nodes, over the
 // GPUs of the same number, then a ring within every node, a step for everything
 // a GPU has gathered.
-func twoLevel(nodes, gpus int) *lang.Program {
+//
+// The local shuffle at the end is one operation for each GPU number, or one for
+// each chunk.
+func twoLevel(nodes, gpus int, single bool) *lang.Program {
 	b := begin(collective.Spec{Name: "allgather", Ranks: nodes * gpus, Chunks: 1, InPlace: true})
 	// GPU g of node n gathers chunk (m, g) of every node m in scratch, together.
 	for r := range nodes * gpus {
@@ -307,6 +308,10 @@ func twoLevel(nodes, gpus int) *lang.Program {
 				at := 0
 				if x != g {
 					at = nodes * (1 + (x+gpus-g-1)%gpus)
+				}
+				if !single {
+					b.shuffle(sc(r, at), out(r, g), nodes, 1, gpus)
+					continue
 				}
 				for m := range nodes {
 					if m != n || x != g {
