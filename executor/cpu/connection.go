@@ -39,6 +39,7 @@ type connection struct {
 const (
 	wordData  = 4
 	lineWords = 16
+	lineBytes = lineWords * 8
 	lineData  = (lineWords - 1) * 8
 	// sliceCount is how many parts a call of Simple is posted in (NCCL's
 	// chunkSteps ÷ sliceSteps).
@@ -136,46 +137,26 @@ func (c *connection) takeWords(t *block, call uint64, at int, b []byte) bool {
 
 // putLines sends b, bytes at of a call, in lines: the data first, then the flag.
 func (c *connection) putLines(call uint64, at int, b []byte) {
-	words, mark := c.slot(call)[at/lineData*lineWords:], uint64(flag(call))
-	for len(b) > 0 {
-		line := words[:lineWords]
-		n := min(len(b), lineData)
-		whole := n / 8
-		for i := range whole {
-			line[i] = binary.LittleEndian.Uint64(b[i*8:])
-		}
-		if n%8 > 0 {
-			var last [8]byte
-			copy(last[:], b[whole*8:n])
-			line[whole] = binary.LittleEndian.Uint64(last[:])
-		}
-		atomic.StoreUint64(&line[lineWords-1], mark)
-		b, words = b[n:], words[lineWords:]
+	slot, words, mark := c.place(call), c.slot(call), uint64(flag(call))
+	for line := at / lineData; len(b) > 0; line++ {
+		n := copy(slot[line*lineBytes:][:lineData], b)
+		atomic.StoreUint64(&words[line*lineWords+lineWords-1], mark)
+		b = b[n:]
 	}
 }
 
 // takeLines receives bytes at of a call into b; false where the run was stopped
 // before they came.
 func (c *connection) takeLines(t *block, call uint64, at int, b []byte) bool {
-	words, mark := c.slot(call)[at/lineData*lineWords:], uint64(flag(call))
-	for len(b) > 0 {
-		line := words[:lineWords]
-		for atomic.LoadUint64(&line[lineWords-1]) != mark {
+	slot, words, mark := c.place(call), c.slot(call), uint64(flag(call))
+	for line := at / lineData; len(b) > 0; line++ {
+		for atomic.LoadUint64(&words[line*lineWords+lineWords-1]) != mark {
 			if !t.look(c, call) {
 				return false
 			}
 		}
-		n := min(len(b), lineData)
-		whole := n / 8
-		for i := range whole {
-			binary.LittleEndian.PutUint64(b[i*8:], line[i])
-		}
-		if n%8 > 0 {
-			var last [8]byte
-			binary.LittleEndian.PutUint64(last[:], line[whole])
-			copy(b[whole*8:n], last[:])
-		}
-		b, words = b[n:], words[lineWords:]
+		n := copy(b, slot[line*lineBytes:][:lineData])
+		b = b[n:]
 	}
 	return true
 }

@@ -17,7 +17,7 @@ func Reduction(d DType, op Op) Reducer {
 
 var reducers = [...][4]Reducer{
 	I8: of[int8](), U8: of[uint8](), I32: of[int32](), U32: of[uint32](), I64: of[int64](), U64: of[uint64](),
-	F16: ofHalf(FromF16, ToF16), F32: of[float32](), F64: of[float64](), BF16: ofHalf(FromBF16, ToBF16),
+	F16: ofHalf(widenF16, narrowF16), F32: of[float32](), F64: of[float64](), BF16: ofHalf(widenBF16, narrowBF16),
 }
 
 // number is an element type that Go has.
@@ -67,22 +67,55 @@ func of[T number]() [4]Reducer {
 	}
 }
 
+// halfBlock is how many 16-bit floats are reduced at a time.
+const halfBlock = 256
+
 // ofHalf are the reducers of a 16-bit float: in f32, rounded back.
-func ofHalf(from func(uint16) float32, to func(float32) uint16) [4]Reducer {
-	with := func(f func(x, y float32) float32) Reducer {
-		return func(dst, a, b []byte) {
+func ofHalf(widen func(to []float32, from []uint16), narrow func(to []uint16, from []float32)) (all [4]Reducer) {
+	for op, reduce := range of[float32]() {
+		all[op] = func(dst, a, b []byte) {
 			d, x, y := triple[uint16](dst, a, b)
-			for i := range d {
-				d[i] = to(f(from(x[i]), from(y[i])))
+			var left, right [halfBlock]float32
+			for len(d) > 0 {
+				n := min(halfBlock, len(d))
+				widen(left[:n], x)
+				widen(right[:n], y)
+				l, r := bytesOf(left[:n]), bytesOf(right[:n])
+				reduce(l, l, r)
+				narrow(d[:n], left[:n])
+				d, x, y = d[n:], x[n:], y[n:]
 			}
 		}
 	}
-	return [4]Reducer{
-		Sum:  with(func(x, y float32) float32 { return x + y }),
-		Prod: with(func(x, y float32) float32 { return x * y }),
-		Min:  with(func(x, y float32) float32 { return min(x, y) }),
-		Max:  with(func(x, y float32) float32 { return max(x, y) }),
+	return all
+}
+
+func widenF16(to []float32, from []uint16) {
+	for i, b := range from[:len(to)] {
+		to[i] = FromF16(b)
 	}
+}
+
+func widenBF16(to []float32, from []uint16) {
+	for i, b := range from[:len(to)] {
+		to[i] = FromBF16(b)
+	}
+}
+
+func narrowF16(to []uint16, from []float32) {
+	for i, x := range from[:len(to)] {
+		to[i] = ToF16(x)
+	}
+}
+
+func narrowBF16(to []uint16, from []float32) {
+	for i, x := range from[:len(to)] {
+		to[i] = ToBF16(x)
+	}
+}
+
+func bytesOf(v []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))
 }
 
 // Divide divides every element by n, as avg does with a sum of n terms.
