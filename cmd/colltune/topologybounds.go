@@ -109,6 +109,14 @@ func printBound(cmd *cobra.Command, t *topologies.Topology, c collective.Collect
 	}
 	s := sheet{columns: []column{text("topology"), text("collective"), number("ranks"), number("steps"), number("latency us"), number("algbw GB/s"), number("busbw GB/s"), text("exact GB/s"), text("cut"), text("because")}}
 	s.add(t.Name, c.Name, strconv.Itoa(c.Ranks), strconv.Itoa(b.LatencySteps), short(math.Round(b.LatencyUS*1e6)/1e6), printed[0], printed[1], b.Exact, ranges(cut), b.Proof)
+	var composed *float64
+	if b.Composed != nil {
+		x, _ := b.Composed.Float64()
+		x /= 1e9
+		composed = &x
+		s.columns = append(s.columns, number("composed GB/s"))
+		s.rows[0] = append(s.rows[0], fixed(x))
+	}
 	lengths := lengthsOf(t, b)
 	if len(lengths) > 0 && flagValue(cmd, "format") == "table" {
 		return deliver(cmd, func(w io.Writer) error { return writeProof(w, s, lengths) })
@@ -125,7 +133,8 @@ func printBound(cmd *cobra.Command, t *topologies.Topology, c collective.Collect
 		Cut        []int        `json:"cut"`
 		Lengths    []linkLength `json:"lengths"`
 		Proof      string       `json:"proof"`
-	}{t.Name, c.Name, c.Ranks, b.LatencySteps, b.LatencyUS, algbw, busbw, b.Exact, cut, lengths, b.Proof}, s)
+		Composed   *float64     `json:"composed_gbps,omitempty"` // an allreduce as a reducescatter and an allgather
+	}{t.Name, c.Name, c.Ranks, b.LatencySteps, b.LatencyUS, algbw, busbw, b.Exact, cut, lengths, b.Proof, composed}, s)
 }
 
 // ranges prints rising numbers as 0-7,9.

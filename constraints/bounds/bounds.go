@@ -28,6 +28,10 @@ type Bound struct {
 	// Cut is the set of ranks whose data cannot leave it any faster, rising;
 	// nil where the bound is one on all traffic.
 	Cut []int
+	// Composed is the bandwidth of an allreduce that is a reducescatter and then an
+	// allgather, each at its own bound: no bound of an allreduce, but what most
+	// programs could reach. Nil of other collectives.
+	Composed *big.Rat
 	// Lengths is a length for every edge of the topology, where these prove the
 	// bound: all bandwidths times lengths, over the parts of the size times the
 	// distances they have to go. Nil elsewhere.
@@ -139,7 +143,12 @@ func Of(t *topologies.Topology, c collective.Collective) (Bound, error) {
 			l.proof = "of what each rank sends, " + l.proof
 		}
 	}
-	b.AlgbwBps = new(big.Rat).Mul(l.algbw, new(big.Rat).SetInt64(forward.unit))
+	unit := new(big.Rat).SetInt64(forward.unit)
+	b.AlgbwBps = new(big.Rat).Mul(l.algbw, unit)
+	if c.Name == "allreduce" {
+		b.Composed = p.composed()
+		b.Composed.Mul(b.Composed, unit)
+	}
 	b.Exact = new(big.Rat).Quo(b.AlgbwBps, big.NewRat(1e9, 1)).RatString()
 	b.Cut, b.Lengths, b.Proof = l.cut, l.lengths, l.proof
 	return b, nil

@@ -306,6 +306,17 @@ func TestMetamorphic(t *testing.T) {
 			t.Fatalf("%s: %v with a wider link, was %v", name, got.AlgbwBps, b.AlgbwBps)
 		}
 
+		// A link where there was none: what is routed without it still is.
+		from, to := rapid.IntRange(0, len(top.Vertices)-1).Draw(t, "from"), rapid.IntRange(0, len(top.Vertices)-1).Draw(t, "to")
+		if from != to && !slices.ContainsFunc(top.Edges, func(e topologies.Edge) bool { return e.From == from && e.To == to }) {
+			linked := sorted(top)
+			join(linked, from, to, 5, 1)
+			linked.Edges = linked.Edges[:len(linked.Edges)-1] // one way
+			if got := bound(t, sorted(linked), name, 0); got.AlgbwBps.Cmp(b.AlgbwBps) < 0 || got.LatencySteps > b.LatencySteps || got.LatencyUS > b.LatencyUS {
+				t.Fatalf("%s: %v, %d steps, %v us with a link more, was %v, %d, %v", name, got.AlgbwBps, got.LatencySteps, got.LatencyUS, b.AlgbwBps, b.LatencySteps, b.LatencyUS)
+			}
+		}
+
 		turned := sorted(top)
 		for i := range turned.Edges {
 			turned.Edges[i].From, turned.Edges[i].To = turned.Edges[i].To, turned.Edges[i].From
@@ -330,9 +341,10 @@ func TestMetamorphic(t *testing.T) {
 			}
 		}
 		relabelled = sorted(relabelled)
-		if name == "allgather" || name == "reducescatter" || name == "alltoall" || name == "broadcast" {
-			if got := bound(t, relabelled, name, perm[0]*btoi(name == "broadcast")); got.AlgbwBps.Cmp(b.AlgbwBps) != 0 || got.LatencySteps != b.LatencySteps {
-				t.Fatalf("%s: %v with other labels, was %v", name, got.AlgbwBps, b.AlgbwBps)
+		if name != "alltonext" && name != "sendrecv" {
+			rooted := name == "broadcast" || name == "reduce" || name == "gather" || name == "scatter"
+			if got := bound(t, relabelled, name, perm[0]*btoi(rooted)); got.AlgbwBps.Cmp(b.AlgbwBps) != 0 || got.LatencySteps != b.LatencySteps || got.LatencyUS != b.LatencyUS {
+				t.Fatalf("%s: %v, %d steps, %v us with other labels, was %v, %d, %v", name, got.AlgbwBps, got.LatencySteps, got.LatencyUS, b.AlgbwBps, b.LatencySteps, b.LatencyUS)
 			}
 		}
 	})

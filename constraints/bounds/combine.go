@@ -36,6 +36,10 @@ func (p *problem) combine() (best limit) {
 				proof: fmt.Sprintf("the whole size must leave %s, through %s", ranks(cut), p.rate(big.NewRat(got, 1)))})
 		}
 	}
+	if p.n <= exhaustive {
+		best.least(p.partitions())
+		return best
+	}
 	best.least(p.gossip("ranks", p.n, func(r int) int { return r }))
 	if p.t.Nodes > 1 {
 		best.least(p.gossip("nodes", p.t.Nodes, func(r int) int { return p.t.Ranks[r].Node }))
@@ -48,6 +52,13 @@ func (p *problem) combine() (best limit) {
 		}
 	}
 	return best
+}
+
+// composed is what a reducescatter and an allgather reach, one after the other.
+func (p *problem) composed() *big.Rat {
+	first, second := rules["reducescatter"](p).algbw, rules["allgather"](p).algbw
+	both := new(big.Rat).Mul(first, second)
+	return both.Quo(both, new(big.Rat).Add(first, second))
 }
 
 // manyBlocks is the largest system whose partitions into equal blocks are tried.
