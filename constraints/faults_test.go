@@ -55,6 +55,10 @@ func init() {
 	fake("gaveup", func(c *child.Conn, p problem) error {
 		return c.Send(appendAnswer(nil, reply{id: p.id, says: saysError, detail: "no idea"}))
 	})
+	fake("stutterer", func(c *child.Conn, p problem) error { // a right answer, twice
+		a := appendAnswer(nil, reply{id: p.id, model: []bool{true, false}})
+		return errors.Join(c.Send(a), c.Send(a))
+	})
 	child.Register(workerName("mute"), func(c *child.Conn) error { return errors.New("no licence") })
 	child.Register(workerName("stranger"), func(c *child.Conn) error { return c.Send([]byte("hello")) })
 }
@@ -117,6 +121,22 @@ func TestFaultsAreCaughtAndNamed(t *testing.T) {
 				t.Errorf("racing pb: %+v, %v", a, err)
 			}
 		})
+	}
+}
+
+// A right answer is taken once: what is left of it is no answer to the next
+// question.
+func TestAnAnswerToWhatWasAskedBefore(t *testing.T) {
+	s := with(t, func(string) {}, "stutterer")
+	for range 3 {
+		if a, err := s.Solve(context.Background(), oneOfTwo()); err != nil || a.Status != Sat {
+			t.Fatalf("first: %+v, %v", a, err)
+		}
+		_, err := s.Solve(context.Background(), oneOfTwo())
+		var fault *SolverError
+		if !errors.As(err, &fault) || fault.Solver != "stutterer" || fault.Fault != Garbled || !strings.Contains(fault.Detail, "an answer to question") {
+			t.Fatalf("then: %v", err)
+		}
 	}
 }
 
