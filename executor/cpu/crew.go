@@ -50,6 +50,7 @@ const (
 	noteTrial noteKind = iota + 1
 	noteGo
 	noteOver  // the trial is done with: back to waiting
+	noteStop  // the host has given the trial up: stop, and let nothing be under way
 	noteStuck // stop where you stand, and say where
 	noteQuit
 	noteReport

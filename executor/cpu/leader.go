@@ -172,10 +172,16 @@ func (l *leading) gather(ctx context.Context, p *part) error {
 	l.report[0] = p.own
 	tick := time.NewTicker(statusEvery)
 	defer tick.Stop()
-	for len(l.report) < c.world.Size {
+	for len(l.report) < c.world.Size || p.halted {
 		if err := p.wait(ctx, tick.C); err != nil {
 			return err
 		}
+	}
+	if last := p.run.iterations - 1; ctx.Err() != nil && int(p.own.at) < last {
+		if p.own.at >= 0 {
+			return p.leave(ctx, tick.C)
+		}
+		l.err = ctx.Err()
 	}
 	took, wrong := int64(0), int64(0)
 	for from := range c.world.Size {
@@ -239,7 +245,35 @@ func (l *leading) heard(p *part, n note) error {
 	if l.waves++; l.waves < 3 || under != 0 {
 		return nil
 	}
+	if p.halted { // all have, and nothing is under way
+		if err := l.crew.tell(note{kind: noteOver}); err != nil {
+			return err
+		}
+		return p.over()
+	}
 	return l.deadlock(p)
+}
+
+// leave gives a trial up between two iterations.
+func (p *part) leave(ctx context.Context, tick <-chan time.Time) error {
+	if err := p.leader.giveUp(p, ctx.Err()); err != nil {
+		return err
+	}
+	for {
+		if err := p.wait(ctx, tick); err != nil {
+			return err
+		}
+	}
+}
+
+// giveUp stops everybody; the trial is over when everybody has stopped and
+// nothing is under way.
+func (l *leading) giveUp(p *part, why error) error {
+	l.err = why
+	l.waves = 0
+	clear(l.still)
+	p.halt()
+	return l.crew.tell(note{kind: noteStop})
 }
 
 // tell tells the host that the trial goes on.

@@ -106,6 +106,20 @@ func launched(what string) error {
 			fail("a right program: %+v, %v", m, err)
 		}
 	}
+	// A trial that is given up, at any moment, leaves nothing behind.
+	long := good
+	long.Iters, long.Bytes = 1_000_000, 30_000
+	for _, after := range []time.Duration{0, time.Millisecond, 30 * time.Millisecond, 111 * time.Millisecond, 400 * time.Millisecond} {
+		ctx, cancel := context.WithTimeout(context.Background(), after)
+		if _, err := e.Run(ctx, long); !errors.Is(err, context.DeadlineExceeded) {
+			fail("given up after %v: %v", after, err)
+		}
+		cancel()
+		if m, err := e.Run(context.Background(), good); err != nil || m.Wrong != 0 {
+			fail("after one given up after %v: %+v, %v", after, m, err)
+		}
+		long.Protocol = (long.Protocol + 1) % 3
+	}
 	if what == "dies" {
 		for {
 			if _, err := e.Run(context.Background(), good); err != nil {

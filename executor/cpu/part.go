@@ -76,6 +76,7 @@ type part struct {
 	leader *leading // nil in a follower
 	own    note     // the next report
 	going  bool     // the leader has said so
+	halted bool     // the threadblocks have been stopped before their end
 }
 
 // prepared works out this process's share; an error is for the report.
@@ -210,6 +211,8 @@ func (p *part) heard(n note) error {
 		p.going = true
 	case noteOver:
 		return p.over()
+	case noteStop:
+		p.halt()
 	case noteStuck:
 		return p.stuck()
 	case noteQuit:
@@ -222,7 +225,7 @@ func (p *part) heard(n note) error {
 // over lets what is under way come to its end.
 func (p *part) over() error {
 	c := p.crew
-	if len(p.own.text) > 0 || p.own.at < 0 { // never begun: nothing was sent
+	if p.halted || p.own.at < 0 { // nothing is under way, or was ever sent
 		if c.between != nil {
 			if err := c.between.cancel(); err != nil {
 				return err
@@ -239,11 +242,18 @@ func (p *part) over() error {
 	return errOver
 }
 
+// halt stops the threadblocks wherever they are. What they have sent still goes
+// on, to slots that are free for it.
+func (p *part) halt() {
+	p.halted = true
+	p.run.stop()
+}
+
 // stuck stops this share where it stands, and reports where that is.
 func (p *part) stuck() error {
 	c := p.crew
 	text := []byte(p.run.places())
-	p.run.stop()
+	p.halt()
 	if err := c.between.cancel(); err != nil {
 		return err
 	}
@@ -281,16 +291,16 @@ func (p *part) iteration(ctx context.Context, i int) (time.Duration, error) {
 
 // status tells the leader how far this process is.
 func (p *part) status(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	c := p.crew
 	if c.between == nil || p.own.at < 0 {
 		return nil // nothing has begun
 	}
+	if err := ctx.Err(); err != nil && !p.halted {
+		return p.leader.giveUp(p, err)
+	}
 	still, progress := p.run.still()
 	n := note{kind: noteStatus, at: p.own.at, a: int64(progress), b: c.between.sent, c: c.between.received}
-	if still && c.between.still() {
+	if (still || p.halted) && c.between.still() {
 		n.d = 1
 	}
 	if p.leader != nil {
