@@ -129,12 +129,10 @@ func (b *backend) Run(ctx context.Context, t executor.Trial) (executor.Measureme
 	}
 	m, err := runTrial(ctx, g, t)
 	if driver.Fatal(err) {
-		// Nothing of the contexts is of use any more. Without them the process
-		// would fail every later trial, so it starts again or says it cannot.
+		// Nothing of the contexts is of use any more: the host replaces this
+		// process.
 		b.g = nil
-		if e := g.reset(); e != nil {
-			panic(fmt.Sprintf("device lost: %v; %v", err, e))
-		}
+		return executor.Measurement{}, fmt.Errorf("%w: %w", executor.ErrDeviceLost, err)
 	}
 	return m, err
 }

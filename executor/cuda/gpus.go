@@ -127,16 +127,6 @@ func (g *gpus) close() error {
 	return err
 }
 
-// reset destroys the contexts after a fatal error.
-func (g *gpus) reset() (err error) {
-	for _, one := range g.all {
-		if one.c != nil {
-			err = errors.Join(err, one.c.Reset(), one.c.Release())
-		}
-	}
-	return err
-}
-
 func (g *gpus) devices() int { return len(g.all) }
 
 func (g *gpus) use(n int, d data.DType) error {

@@ -43,17 +43,22 @@ func newHostMachine(t *testing.T, devices, threads int, variant string) *hostMac
 }
 
 func (m *hostMachine) close() {
+	if said := m.say(); said != "" {
+		m.t.Errorf("the host build says:\n%.6000s", said)
+	}
+}
+
+// say ends the process and tells what it said.
+func (m *hostMachine) say() string {
 	if m.process == nil {
-		return
+		return ""
 	}
 	_ = m.process.Process.Kill()
 	_ = m.process.Wait()
 	m.process = nil
 	said, _ := os.ReadFile(m.errors.Name())
 	m.errors.Close()
-	if len(said) > 0 {
-		m.t.Errorf("the host build says:\n%.6000s", said)
-	}
+	return string(said)
 }
 
 func (m *hostMachine) devices() int        { return m.count }

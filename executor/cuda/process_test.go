@@ -21,9 +21,9 @@ func TestInItsProcess(t *testing.T) {
 		{"devices=2", ""},
 		{"fail=cuMemAlloc_v2:1:2", "out of memory"},
 		{"devices=0", "no CUDA-capable device"},
-		// Not even a reset helps: the process ends, and the next one, in which
-		// it is the same, ends the trial.
-		{"fail=cuStreamQuery:2:719,reset=1", "device lost"},
+		// The process is replaced, and the next one, in which it is the same,
+		// ends the trial.
+		{"fail=cuStreamQuery:2:719", "device lost"},
 	} {
 		t.Run(tc.settings, func(t *testing.T) {
 			t.Setenv("COLLTUNE_EXECUTOR_FAKE_CUDA", tc.settings)

@@ -47,6 +47,10 @@ func runTrial(ctx context.Context, m machine, t executor.Trial) (executor.Measur
 	if err != nil {
 		return executor.Measurement{}, err
 	}
+	return runPlan(ctx, m, t, p)
+}
+
+func runPlan(ctx context.Context, m machine, t executor.Trial, p *plan) (executor.Measurement, error) {
 	r := &running{m: m, p: p, trial: t}
 	if calls := p.mostCalls(); calls > 0 && int64(t.Iters+t.Warmup+2) > (1<<32-2)/calls {
 		return executor.Measurement{}, fmt.Errorf("%w: %d launches of %d calls on a connection: flags count to %d", executor.ErrUnsupported, t.Iters+t.Warmup+2, calls, uint64(1<<32-2))

@@ -300,3 +300,25 @@ func TestMessagesThatOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestSanitizerSeesWhatFencesAreFor runs the relay without fences: the thread
+// sanitizer must find the race, or it would find none elsewhere either. (On the
+// host a line of LL128 orders more than on a GPU: it takes two stores there.)
+func TestSanitizerSeesWhatFencesAreFor(t *testing.T) {
+	if !long() {
+		t.Skip("COLLTUNE_LONG is not set")
+	}
+	trial := executor.Trial{Program: relay(), Topology: system(t, "ring:2"), Bytes: 4000, Protocol: topologies.LL, TileBytes: 512, Iters: 1}
+	p, err := newPlan(trial, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.ordered = false
+	m := newHostMachine(t, 1, 2, "thread")
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_, err = runPlan(ctx, m, trial, p)
+	if said := m.say(); err == nil || !strings.Contains(said, "data race") {
+		t.Errorf("the run gave %v, the sanitizer said %.200q", err, said)
+	}
+}

@@ -29,11 +29,6 @@ func (c *Context) Release() error {
 	return c.d.check(cuDevicePrimaryCtxRelease, dynlib.Call(c.d.entries[cuDevicePrimaryCtxRelease], uintptr(c.Device.handle)))
 }
 
-// Reset destroys all that the context holds, after a fatal error.
-func (c *Context) Reset() error {
-	return c.d.check(cuDevicePrimaryCtxReset, dynlib.Call(c.d.entries[cuDevicePrimaryCtxReset], uintptr(c.Device.handle)))
-}
-
 // call calls a function with the context current.
 //
 //go:uintptrescapes

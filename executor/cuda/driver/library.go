@@ -34,7 +34,6 @@ const (
 	cuDeviceGetP2PAttribute
 	cuDevicePrimaryCtxRetain
 	cuDevicePrimaryCtxRelease
-	cuDevicePrimaryCtxReset
 	cuCtxSetCurrent
 	cuCtxEnablePeerAccess
 	cuMemGetInfo
@@ -78,7 +77,6 @@ var symbols = [...]string{
 	cuDeviceGetP2PAttribute:   "cuDeviceGetP2PAttribute",
 	cuDevicePrimaryCtxRetain:  "cuDevicePrimaryCtxRetain",
 	cuDevicePrimaryCtxRelease: "cuDevicePrimaryCtxRelease",
-	cuDevicePrimaryCtxReset:   "cuDevicePrimaryCtxReset",
 	cuCtxSetCurrent:           "cuCtxSetCurrent",
 	cuCtxEnablePeerAccess:     "cuCtxEnablePeerAccess",
 	cuMemGetInfo:              "cuMemGetInfo_v2",

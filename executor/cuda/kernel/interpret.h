@@ -94,8 +94,14 @@ template <class P, class E> DEVICE bool runStep(const Launch &l, const Block &b,
         u32 tile = (u32)(turn - p.turn);
         const int elementBytes = sizeof(typename E::Stored);
         Transfer t;
-        t.launch = &l;
-        t.step = &step;
+        t.chunks = l.chunks;
+        t.src = step.src;
+        t.dst = step.dst;
+        t.srcChunk = step.srcChunk;
+        t.dstChunk = step.dstChunk;
+        t.srcStride = step.srcStride;
+        t.dstStride = step.dstStride;
+        t.reduction = l.reduction;
         t.offset = (i64)tile * l.tileElements * elementBytes;
         t.chunkBytes = (i64)l.chunkElements * elementBytes;
         t.bytes = t.chunkBytes - t.offset < (i64)l.tileElements * elementBytes ? t.chunkBytes - t.offset : (i64)l.tileElements * elementBytes;

@@ -7,10 +7,14 @@
 #include "memory.h"
 #include "protocol.h"
 
-// Transfer is one call: so many chunks, a part of each.
+// Transfer is one call: so many chunks, a part of each. It holds no address of
+// anything on the stack: what has one would live in memory, not in registers.
 struct Transfer {
-    const Launch *launch;
-    const Step *step;
+    u64 chunks;               // address of the table
+    Chunk src, dst;           // of the step, its first
+    u32 srcChunk, dstChunk;   // entries of the table
+    i32 srcStride, dstStride; // from one to the next
+    u32 reduction;
     u32 first, pieces;      // chunks of the step
     i64 offset, bytes;      // the part of a chunk
     i64 chunkBytes;         // of a whole one
@@ -39,7 +43,7 @@ template <class E> DEVICE_CALL u64 combineAny(u64 a, u64 b, u32 reduction) {
 // others one by one.
 template <class P, class E> struct Mover {
     enum { elementBytes = sizeof(typename E::Stored), words = P::words };
-    const Transfer &t;
+    const Transfer t; // a copy, in registers
     Place src, dst; // of the first chunk
     u32 perPiece;   // lines of a chunk
     u32 lines;
@@ -52,8 +56,8 @@ template <class P, class E> struct Mover {
         lane = threadIndex() % P::lanes;
         mine = threadIndex() / P::lanes;
         apart = threadCount() / P::lanes;
-        src = place(t.step->src, t.step->srcChunk, t.step->srcStride, t.first);
-        dst = place(t.step->dst, t.step->dstChunk, t.step->dstStride, t.first);
+        src = place(t.src, t.srcChunk, t.srcStride, t.first);
+        dst = place(t.dst, t.dstChunk, t.dstStride, t.first);
         plain = 0;
         if (t.pieces == 1) {
             i64 whole = t.bytes;
@@ -75,7 +79,7 @@ template <class P, class E> struct Mover {
         p.chunk = first;
         if (i != 0) {
             u64 both[2];
-            load16(t.launch->chunks + sizeof(Chunk) * (u64)((i64)entry + (i64)stride * i), both);
+            load16(t.chunks + sizeof(Chunk) * (u64)((i64)entry + (i64)stride * i), both);
             p.chunk.address = both[0];
             p.chunk.aside = both[1];
         }
@@ -165,14 +169,14 @@ template <class P, class E> struct Mover {
                 if (!await<1>(w, line, lines, data)) return false;
                 orderLines(t.in.system);
             }
-            if (some && t.loads) loadUnit<words>(other, piece == 0 ? src : place(t.step->src, t.step->srcChunk, t.step->srcStride, t.first + piece), at, bytes, elementBytes);
+            if (some && t.loads) loadUnit<words>(other, piece == 0 ? src : place(t.src, t.srcChunk, t.srcStride, t.first + piece), at, bytes, elementBytes);
             if (t.receives && !late && !await<1>(w, line, lines, data)) return false;
-            Place into = piece == 0 ? dst : place(t.step->dst, t.step->dstChunk, t.step->dstStride, t.first + piece);
+            Place into = piece == 0 ? dst : place(t.dst, t.dstChunk, t.dstStride, t.first + piece);
             if (some && t.loadsToo) loadUnit<words>(data[0], into, at, bytes, elementBytes);
 #pragma unroll
             for (int i = 0; i < words; i++) {
                 if (reduces)
-                    data[0][i] = combineAny<E>(data[0][i], other[i], t.launch->reduction);
+                    data[0][i] = combineAny<E>(data[0][i], other[i], t.reduction);
                 else if (!t.receives)
                     data[0][i] = other[i];
             }
@@ -192,7 +196,7 @@ template <class P, class E> DEVICE_CALL bool moveCall(Watch &w, const Transfer &
     u32 plain = t.receives && t.in.ordered ? 0 : m.plain;
     if (plain > 0) {
         bool moved;
-        switch (reduces ? (int)t.launch->reduction : COPIES) {
+        switch (reduces ? (int)t.reduction : COPIES) {
         case COPIES: moved = m.template movePlain<COPIES>(w); break;
         case PROD: moved = m.template movePlain<PROD>(w); break;
         case MIN: moved = m.template movePlain<MIN>(w); break;

@@ -31,7 +31,7 @@ DEVICE Watch watchOf(const Launch &l, const Block &b) {
 
 // overdue tells whether the launch is to be given up, and notes the reason if
 // this thread is the first to find that it is.
-DEVICE bool overdue(Watch &w, u32 waiting, i32 peer, u32 peerStep) {
+DEVICE_CALL bool overdue(Watch &w, u32 waiting, i32 peer, u32 peerStep) {
     if (loadVolatile(w.claim) != 0) return true;
     bool cancelled = ++w.looks % LOOKS_PER_CANCEL == 0 && loadVolatile(w.status) != 0;
     if (!cancelled && nanoseconds() < w.deadline) return false;

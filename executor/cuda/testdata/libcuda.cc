@@ -3,11 +3,11 @@
 // back, and fails where it is told to.
 //
 //	environment        COLLTUNE_EXECUTOR_FAKE_CUDA: name=value, by commas: devices, major, cooperative,
-//	                   peers, atomics, sms, memory (MiB), load (0: PTX is refused),
-//	                   reset (what resetting a context returns)
+//	                   peers, atomics, sms, memory (MiB), load (0: PTX is refused)
 //	fakeReset(text)    the same from a test's own process, and all calls forgotten;
 //	                   fail=CALL:N:CODE fails the N-th call of a function
 //	fakeCalls(name)    how often a function was called
+//	fakeForget()       as if the process had ended
 //	fakeHeld()         allocations, contexts, modules, streams and events not given back
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +42,7 @@ long held[4]; // modules, streams, events, host memory
 thread_local long current = -1;
 
 void configure(const char *text) {
-    settings = {{"devices", 1}, {"major", 9}, {"cooperative", 1}, {"peers", 1}, {"atomics", 1}, {"sms", 40}, {"memory", 1024}, {"load", 1}, {"reset", 0}};
+    settings = {{"devices", 1}, {"major", 9}, {"cooperative", 1}, {"peers", 1}, {"atomics", 1}, {"sms", 40}, {"memory", 1024}, {"load", 1}};
     failing.clear();
     std::string all = text ? text : "";
     for (size_t at = 0; at < all.size();) {
@@ -101,6 +101,15 @@ API long fakeHeld() {
     return n;
 }
 
+// fakeForget is the end of a process: nothing is held any more.
+API void fakeForget() {
+    std::lock_guard<std::mutex> lock(guard);
+    for (auto &m : memory) free(m.first);
+    memory.clear();
+    contexts.clear();
+    held[0] = held[1] = held[2] = held[3] = 0;
+}
+
 API CUresult cuInit(unsigned) { CALLED return settings["devices"] == 0 ? NO_DEVICE : OK; }
 API CUresult cuDriverGetVersion(int *v) { CALLED *v = 12040; return OK; }
 API CUresult cuGetErrorName(CUresult r, const char **p) {
@@ -140,15 +149,6 @@ API CUresult cuDevicePrimaryCtxRelease(int d) {
     CALLED
     std::lock_guard<std::mutex> lock(guard);
     return contexts[d]-- > 0 ? OK : INVALID_CONTEXT;
-}
-API CUresult cuDevicePrimaryCtxReset(int) {
-    CALLED
-    if (settings["reset"]) return (CUresult)settings["reset"];
-    std::lock_guard<std::mutex> lock(guard);
-    for (auto &m : memory) free(m.first);
-    memory.clear();
-    held[0] = held[1] = held[2] = held[3] = 0;
-    return OK;
 }
 API CUresult cuCtxSetCurrent(long c) { CALLED current = c - 1; return OK; }
 API CUresult cuCtxEnablePeerAccess(long, unsigned) { HERE return OK; }
