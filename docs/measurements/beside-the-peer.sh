@@ -2,13 +2,13 @@
 # Compiles the programs of compiler.md here and in msccl-tools, in turn, and
 # prints processor seconds and the largest resident set of each process.
 #
-#	docs/measurements/beside-the-peer.sh FOLDER-OF-MSCCL-TOOLS [TURNS]
+#	docs/measurements/beside-the-peer.sh FOLDER-OF-MSCCL-TOOLS [TURNS [NAME]]
 #
 # Ours is the benchmark's process: it traces and compiles one program, once, and
 # verifies nothing, as the peer does not. The peer also writes XML. It is stopped
 # at 150 processor seconds.
 set -eu
-peer=$1 turns=${2:-2}
+peer=$1 turns=${2:-2} only=${3:-}
 tests=$(mktemp) out=$(mktemp)
 trap 'rm -f "$tests" "$out"' EXIT
 CGO_ENABLED=0 go test -trimpath -c -o "$tests" ./compiler
@@ -16,6 +16,7 @@ CGO_ENABLED=0 go test -trimpath -c -o "$tests" ./compiler
 both() { # NAME-OF-BENCHMARK SCRIPT ARGUMENTS…
 	name=$1 script=$2
 	shift 2
+	case $name in *"$only"*) ;; *) return ;; esac
 	for turn in $(seq "$turns"); do
 		/usr/bin/time -o "$out" -f '%U %S %M' "$tests" -test.run '^$' -test.bench "^BenchmarkCompile$/^$name$" -test.benchtime 1x |
 			awk -v name="$name" '/peak-MB/ { for (i = 1; i < NF; i++) { if ($(i+1) == "trace-s") t = $i; if ($(i+1) == "compile-s") c = $i }
