@@ -6,6 +6,7 @@
 //	  campaign.toml           the plan: what defines the search; written first, whole
 //	  trials.jsonl            one line a record, appended and synced: executor, trial, tally
 //	  programs/<hash>.json    the IR of every program that a trial names
+//	  candidates.tar.gz       what the search enumerated, for one that goes on; may be missing
 //	  lock                    held while a process writes; names it
 //
 //	journal ──Build──▶ Table{rows, ranges} ──Write──▶ table · json · csv · md

@@ -45,7 +45,7 @@ func (e *enumeration) baseline(ctx context.Context, families []*templates.Family
 		}
 		chosen, err := baseline.Choose(p.Topology, c, bytes)
 		if err != nil {
-			e.options.notice(fmt.Sprintf("no baseline at %d bytes: %v", bytes, err))
+			e.notice(fmt.Sprintf("no baseline at %d bytes: %v", bytes, err))
 			continue
 		}
 		key := routingName(chosen)
@@ -100,13 +100,13 @@ func (e *enumeration) baselineDraft(ctx context.Context, families []*templates.F
 		if len(refused) > 0 {
 			why = refused[0].Detail
 		}
-		e.options.notice(fmt.Sprintf("baseline %s has no program here: %s", name, why))
+		e.notice(fmt.Sprintf("baseline %s has no program here: %s", name, why))
 		return nil, nil
 	}
 	program, err := e.trace(f, grid[0])
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
-		e.options.notice(fmt.Sprintf("baseline %s has no program here: %s", name, refusal.Detail))
+		e.notice(fmt.Sprintf("baseline %s has no program here: %s", name, refusal.Detail))
 		return nil, nil
 	}
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"runtime"
 
 	"golang.org/x/sync/errgroup"
 
@@ -30,12 +29,8 @@ type built struct {
 // build compiles and verifies the drafts side by side, then takes them over in
 // their own order, so that what comes out does not depend on the jobs.
 func (e *enumeration) build(ctx context.Context) error {
-	jobs := e.options.Jobs
-	if jobs < 1 {
-		jobs = runtime.NumCPU()
-	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(jobs)
+	group.SetLimit(e.options.jobs())
 	for _, d := range e.drafts {
 		group.Go(func() (err error) {
 			if err = ctx.Err(); err == nil {
@@ -159,7 +154,7 @@ func (e *enumeration) collect() error {
 	for _, d := range e.drafts {
 		switch b := d.built; {
 		case b.refusal != nil && d.reference:
-			e.options.notice(fmt.Sprintf("baseline %s cannot be run: %s: %s", d, b.refusal.Reason, b.refusal.Detail))
+			e.notice(fmt.Sprintf("baseline %s cannot be run: %s: %s", d, b.refusal.Reason, b.refusal.Detail))
 		case b.refusal != nil:
 			e.refuse(d.String(), b.refusal.Reason, b.refusal.Detail)
 		default:

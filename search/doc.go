@@ -8,7 +8,8 @@
 // Invariants: a candidate is enumerated once and ends as exactly one of
 // refused, bounded out or tuned; what is handed on is verified; the order of
 // candidates, and so every choice among equals, is the same on every run and
-// with any number of jobs.
+// with any number of jobs; a search that goes on with a campaign has the
+// candidates it had before, programs kept there and all.
 //
 // It does not time anything, and it does not choose among candidates.
 package search

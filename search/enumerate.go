@@ -24,6 +24,14 @@ type enumeration struct {
 	holes   map[hole]found // a hole is solved once
 	space   Space
 	drafts  []*draft
+	notices []string
+}
+
+// notice tells the user something of the candidates, and keeps it for a search
+// that goes on.
+func (e *enumeration) notice(s string) {
+	e.notices = append(e.notices, s)
+	e.options.notice(s)
 }
 
 // draft is a traced program and how often it is to be replicated.

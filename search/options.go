@@ -1,8 +1,10 @@
 package search
 
 import (
+	"runtime"
 	"time"
 
+	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -31,6 +33,17 @@ type Options struct {
 
 	Refused func(Refusal) // told of every refusal, in order; may be nil
 	Notice  func(string)  // told what the user should know; may be nil
+
+	recalled []part                 // what is known of an earlier run, by placement
+	programs map[string]*ir.Program // and its programs
+}
+
+// jobs is how much is done at a time.
+func (o *Options) jobs() int {
+	if o.Jobs < 1 {
+		return runtime.NumCPU()
+	}
+	return o.Jobs
 }
 
 // Template is a user's file of families.

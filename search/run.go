@@ -32,13 +32,16 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	if o.Timeout == 0 {
 		o.Timeout = how.Timeout
 	}
+	if o.Jobs == 0 {
+		o.Jobs = how.Jobs
+	}
 	start := time.Now()
 	executors := &acquaintance{make: how.Executors}
 	defer executors.dismiss()
 	if err := o.meet(ctx, executors); err != nil {
 		return autotune.Summary{}, err
 	}
-	space, err := enumerateWithin(ctx, p, o, how.Budget)
+	space, err := o.enumerateIn(ctx, c, &p, how.Budget)
 	if err != nil {
 		return autotune.Summary{}, err
 	}
@@ -105,6 +108,19 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	}
 	tally.BoundedOut, tally.Tuned, tally.Finished = summary.BoundedOut, summary.Tuned, err == nil
 	return summary, errors.Join(err, c.SetTally(tally))
+}
+
+// enumerateIn makes the space, or takes what the campaign keeps of it.
+func (o *Options) enumerateIn(ctx context.Context, c *results.Campaign, p *Problem, budget time.Duration) (*Space, error) {
+	key, err := memoryKey(c.Plan(), o, p.Collective)
+	if err == nil {
+		o.recalled = recall(c, key, p, o)
+	}
+	space, failed := enumerateWithin(ctx, *p, *o, budget)
+	if failed != nil || err != nil || o.recalled != nil {
+		return space, failed
+	}
+	return space, space.keep(c, key)
 }
 
 // enumerateWithin is Enumerate, which takes its part of the budget.

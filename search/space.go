@@ -19,6 +19,8 @@ type Space struct {
 	Refusals   []Refusal
 	// Baselines name what the vendor's library would run, by size.
 	Baselines []Baseline
+
+	parts []part // of programs alone, by placement
 }
 
 // Enumerate makes the space of a problem, of all its placements. It needs no
@@ -42,36 +44,46 @@ func (o Options) saying(say func(func())) Options {
 
 func everywhere(ctx context.Context, p Problem, o Options) (*Space, error) {
 	var all Space
-	for _, one := range p.placements() {
-		s, err := enumerate(ctx, one, o)
+	for i, one := range p.placements() {
+		var known *part
+		if o.recalled != nil {
+			known = &o.recalled[i]
+		}
+		s, err := enumerate(ctx, one, o, known)
 		if err != nil {
 			return nil, err
 		}
 		all.Candidates = append(all.Candidates, s.Candidates...)
 		all.Refusals = append(all.Refusals, s.Refusals...)
 		all.Baselines = append(all.Baselines, s.Baselines...)
+		all.parts = append(all.parts, s.parts...)
 		all.Enumerated += s.Enumerated
 	}
 	return &all, nil
 }
 
-func enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
+// enumerate makes the space of one placement; known is what an earlier run made
+// of its programs, or nil.
+func enumerate(ctx context.Context, p Problem, o Options, known *part) (*Space, error) {
 	families, asked, err := o.check(&p)
 	if err != nil {
 		return nil, err
 	}
-	solvers, err := constraints.Open(constraints.Options{Solver: o.Solver, Timeout: o.Timeout, Notice: o.Notice})
+	e := &enumeration{problem: &p, options: &o, machine: machineOf(p.Topology)}
+	switch {
+	case known != nil:
+		err = e.take(ctx, known)
+	case !o.known().NativeOnly:
+		if e.solvers, err = constraints.Open(constraints.Options{Solver: o.Solver, Timeout: o.Timeout, Notice: o.Notice}); err != nil {
+			return nil, err
+		}
+		defer e.solvers.Close()
+		err = e.programs(ctx, families, asked)
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer solvers.Close()
-
-	e := &enumeration{problem: &p, options: &o, machine: machineOf(p.Topology), solvers: solvers}
-	if !o.known().NativeOnly {
-		if err := e.programs(ctx, families, asked); err != nil {
-			return nil, err
-		}
-	}
+	e.space.parts = []part{e.part()}
 	if err := e.native(); err != nil {
 		return nil, err
 	}

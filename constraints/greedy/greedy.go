@@ -166,7 +166,9 @@ func (n *network) route(ctx context.Context, chunks int, part float64, o Options
 	if best != nil && o.Collective == "allgather" {
 		end = best.TimeUS
 	}
-	if list := n.breadthFirst(chunks); list != nil {
+	if chunks == 1 && n.direct && len(n.hops) == n.ranks*(n.ranks-1) {
+		// Everything is one send away: breadth first has nothing to say.
+	} else if list := n.breadthFirst(chunks); list != nil {
 		if got, took := n.play(list, chunks, part); took < end {
 			sends, end, method = got, took, "breadth first"
 		}

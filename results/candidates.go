@@ -1,0 +1,206 @@
+package results
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// The file of what was enumerated: an index, then the programs it names.
+const (
+	candidatesFile   = "candidates.tar.gz"
+	candidatesSchema = "colltune.candidates/v1"
+	indexEntry       = "index.json"
+)
+
+// The largest index and program that are kept and read back, and the most
+// programs.
+const (
+	maxIndex      = 64 << 20
+	maxKept       = 256 << 20
+	maxCandidates = 1 << 16
+)
+
+// ErrOtherCandidates says that what was enumerated is of another plan, or was
+// made by another build.
+var ErrOtherCandidates = errors.New("candidates of another search")
+
+// ErrTooLarge says that what was enumerated is too large to keep.
+var ErrTooLarge = errors.New("too large to be kept")
+
+// candidatesIndex is the first entry of the file.
+type candidatesIndex struct {
+	Schema   string          `json:"schema"`
+	Key      string          `json:"key"`
+	Programs []string        `json:"programs"` // hashes, in the order of their entries
+	Index    json.RawMessage `json:"index"`
+}
+
+// Hash stands for all of a plan that a search's answer depends on.
+func (p Plan) Hash() string {
+	p.Version = ""
+	sum := sha256.Sum256(p.encode())
+	return hex.EncodeToString(sum[:])
+}
+
+// SaveCandidates keeps what was enumerated under a key: an index, which is the
+// caller's, and verified programs with their hashes. It takes the place of what
+// was kept before, whole or not at all.
+func (c *Campaign) SaveCandidates(key string, index any, hashes []string, programs []*ir.Program) error {
+	if c.lock == nil {
+		return fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)
+	}
+	raw, err := json.Marshal(index)
+	if err != nil {
+		return err
+	}
+	head, err := json.Marshal(candidatesIndex{candidatesSchema, key, hashes, raw})
+	if err != nil {
+		return err
+	}
+	if len(head) > maxIndex || len(hashes) > maxCandidates {
+		return fmt.Errorf("campaign %s: %d candidates: %w", c.dir, len(hashes), ErrTooLarge)
+	}
+	return writeWhole(filepath.Join(c.dir, candidatesFile), func(w io.Writer) error {
+		// Programs repeat themselves so much that the quickest level does.
+		packed, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+		if err != nil {
+			return err
+		}
+		files := tar.NewWriter(packed)
+		add := func(name string, text []byte) error {
+			if err := files.WriteHeader(&tar.Header{Name: name, Mode: 0o644, Size: int64(len(text))}); err != nil {
+				return err
+			}
+			_, err := files.Write(text)
+			return err
+		}
+		if err := add(indexEntry, head); err != nil {
+			return err
+		}
+		var text bytes.Buffer
+		for i, hash := range hashes {
+			text.Reset()
+			if err := ir.Encode(&text, programs[i]); err != nil {
+				return err
+			}
+			if text.Len() > maxKept {
+				return fmt.Errorf("program %s of %d bytes: %w", short(hash), text.Len(), ErrTooLarge)
+			}
+			if err := add(programsDir+"/"+hash+".json", text.Bytes()); err != nil {
+				return err
+			}
+		}
+		return errors.Join(files.Close(), packed.Close())
+	})
+}
+
+// Candidates reads what was kept under a key: the index into index, and the
+// programs by hash, each of which is what its name says. Several are read side by
+// side. An error that wraps fs.ErrNotExist says that nothing is kept,
+// ErrOtherCandidates that it is of another key.
+func (c *Campaign) Candidates(key string, index any, jobs int) (map[string]*ir.Program, error) {
+	f, err := os.Open(filepath.Join(c.dir, candidatesFile))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	programs, err := readCandidates(f, key, index, jobs)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", candidatesFile, err)
+	}
+	return programs, nil
+}
+
+func readCandidates(r io.Reader, key string, index any, jobs int) (map[string]*ir.Program, error) {
+	packed, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	files := tar.NewReader(packed)
+	text, err := entry(files, indexEntry, maxIndex)
+	if err != nil {
+		return nil, err
+	}
+	var head candidatesIndex
+	if err := json.Unmarshal(text, &head); err != nil {
+		return nil, fmt.Errorf("%s: %w", indexEntry, err)
+	}
+	switch {
+	case head.Schema != candidatesSchema:
+		return nil, fmt.Errorf("%s: schema %.80q: want %q", indexEntry, head.Schema, candidatesSchema)
+	case head.Key != key:
+		return nil, ErrOtherCandidates
+	case len(head.Programs) > maxCandidates:
+		return nil, fmt.Errorf("%s: %d programs: want at most %d", indexEntry, len(head.Programs), maxCandidates)
+	}
+	list := make([]*ir.Program, len(head.Programs))
+	var group errgroup.Group
+	group.SetLimit(max(jobs, 1))
+	for i, hash := range head.Programs {
+		name := programsDir + "/" + hash + ".json"
+		text, err := entry(files, name, maxKept)
+		if err != nil {
+			return nil, errors.Join(err, group.Wait())
+		}
+		group.Go(func() error {
+			p, err := ir.Decode(bytes.NewReader(text))
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			if got := p.Hash(); got != hash {
+				return fmt.Errorf("%s: holds program %s", name, short(got))
+			}
+			list[i] = p
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	// The checksum comes after all else.
+	if _, err := files.Next(); err != io.EOF {
+		return nil, errors.Join(errors.New("more files than its index names"), err)
+	}
+	if n, err := packed.Read(make([]byte, 1)); n > 0 || err != io.EOF {
+		return nil, errors.Join(errors.New("more after its last program"), err)
+	}
+	if err := json.Unmarshal(head.Index, index); err != nil {
+		return nil, fmt.Errorf("%s: %w", indexEntry, err)
+	}
+	programs := make(map[string]*ir.Program, len(list))
+	for i, hash := range head.Programs {
+		programs[hash] = list[i]
+	}
+	return programs, nil
+}
+
+// entry is the next file, which must have that name and no more bytes.
+func entry(files *tar.Reader, name string, most int64) ([]byte, error) {
+	header, err := files.Next()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", name, err)
+	case header.Name != name:
+		return nil, fmt.Errorf("%.80q where %s is wanted", header.Name, name)
+	case header.Size > most:
+		return nil, fmt.Errorf("%s: %d bytes: want at most %d", name, header.Size, most)
+	}
+	text, err := io.ReadAll(files)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return text, nil
+}

@@ -1,0 +1,232 @@
+package search
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/topologies"
+)
+
+// part is what was made of programs for one placement, as a campaign keeps it: a
+// search that goes on need not enumerate, compile and verify them again.
+type part struct {
+	Enumerated int         `json:"enumerated"`
+	Candidates []kept      `json:"candidates"`
+	Refusals   []Refusal   `json:"refusals"`
+	Baselines  []keptPoint `json:"baselines"`
+	Notices    []string    `json:"notices"`
+}
+
+// kept is a candidate but for its program, which lies beside, and for its bound,
+// which is computed again.
+type kept struct {
+	Algorithm  string           `json:"algorithm"`
+	Source     string           `json:"source"`
+	Parameters map[string]any   `json:"parameters"`
+	Channels   int              `json:"channels"`
+	Instances  int              `json:"instances"`
+	Program    string           `json:"ir"`
+	Slots      int              `json:"slots"`
+	Baseline   []autotune.Point `json:"baseline,omitempty"`
+	Reference  bool             `json:"reference,omitempty"`
+}
+
+// keptPoint is a Baseline.
+type keptPoint struct {
+	Bytes    int64            `json:"bytes"`
+	InPlace  bool             `json:"in_place"`
+	Name     string           `json:"name"`
+	Protocol topologies.Proto `json:"protocol"`
+	Program  string           `json:"ir"`
+}
+
+// memoryKey stands for all that the programs of a search depend on: its plan,
+// what the back end does by itself, how long a solver had, and this very build.
+func memoryKey(plan results.Plan, o *Options, coll string) (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	fmt.Fprintf(h, "%s %v %v %v %v", plan.Hash(), o.Timeout, o.known().NativeOnly, o.chooses(coll), o.Baseline != nil)
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// recall reads what an earlier run of the same search made of its programs; nil
+// where there is nothing, or it can't be used.
+func recall(c *results.Campaign, key string, p *Problem, o *Options) []part {
+	var parts []part
+	programs, err := c.Candidates(key, &parts, o.jobs())
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, results.ErrOtherCandidates):
+		return nil
+	case err != nil:
+		o.notice(fmt.Sprintf("candidates are made again: %v", err))
+		return nil
+	}
+	if len(parts) != len(p.placements()) {
+		return nil
+	}
+	for i := range parts {
+		if err := parts[i].check(programs); err != nil {
+			o.notice(fmt.Sprintf("candidates are made again: %v", err))
+			return nil
+		}
+	}
+	o.programs = programs
+	return parts
+}
+
+// check refuses what no search has kept.
+func (p *part) check(programs map[string]*ir.Program) error {
+	known := func(proto topologies.Proto) bool { return slices.Contains(topologies.AllProtocols[:], proto) }
+	for _, c := range p.Candidates {
+		switch {
+		case programs[c.Program] == nil:
+			return fmt.Errorf("%s has no program", c.Algorithm)
+		case c.Channels < 0 || c.Instances < 0 || c.Slots < 0:
+			return fmt.Errorf("%s has a negative count", c.Algorithm)
+		case slices.ContainsFunc(c.Baseline, func(at autotune.Point) bool { return !known(at.Protocol) || at.Bytes < 1 }):
+			return fmt.Errorf("%s is compared with at a point that is none", c.Algorithm)
+		}
+	}
+	if slices.ContainsFunc(p.Baselines, func(b keptPoint) bool { return !known(b.Protocol) || b.Bytes < 1 }) {
+		return errors.New("a baseline at a point that is none")
+	}
+	return nil
+}
+
+// take makes a kept part the enumeration's space.
+func (e *enumeration) take(ctx context.Context, made *part) error {
+	elem, err := collective.ElemBytes(e.problem.DType)
+	if err != nil {
+		return err
+	}
+	e.space.Candidates = make([]autotune.Candidate, len(made.Candidates))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(e.options.jobs())
+	for i := range made.Candidates {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			k := &made.Candidates[i]
+			program := e.options.programs[k.Program]
+			bound, err := boundFor(e.options.Executor, program, e.problem.Topology, elem)
+			e.space.Candidates[i] = autotune.Candidate{
+				Algorithm: k.Algorithm, Source: k.Source, Parameters: whole(k.Parameters), Channels: k.Channels, Instances: k.Instances,
+				Program: program, Hash: k.Program, SlotsNeeded: k.Slots, Bound: bound,
+				Protocols: e.options.Protocols, Baseline: k.Baseline, Reference: k.Reference,
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for _, n := range made.Notices {
+		e.notice(n)
+	}
+	for _, r := range made.Refusals {
+		e.refuse(r.Candidate, r.Reason, r.Detail)
+	}
+	e.space.Enumerated = made.Enumerated
+	for _, b := range made.Baselines {
+		e.space.Baselines = append(e.space.Baselines, Baseline{Bytes: b.Bytes, InPlace: b.InPlace, Name: b.Name, Protocol: b.Protocol, hash: b.Program})
+	}
+	return nil
+}
+
+// part is the space as a campaign keeps it.
+func (e *enumeration) part() part {
+	made := part{Enumerated: e.space.Enumerated, Refusals: e.space.Refusals, Notices: e.notices}
+	for _, c := range e.space.Candidates {
+		made.Candidates = append(made.Candidates, kept{
+			Algorithm: c.Algorithm, Source: c.Source, Parameters: c.Parameters, Channels: c.Channels, Instances: c.Instances,
+			Program: c.Hash, Slots: c.SlotsNeeded, Baseline: c.Baseline, Reference: c.Reference,
+		})
+	}
+	for _, b := range e.space.Baselines {
+		made.Baselines = append(made.Baselines, keptPoint{b.Bytes, b.InPlace, b.Name, b.Protocol, b.hash})
+	}
+	return made
+}
+
+// keep puts a space's programs into the campaign, unless they are too large.
+func (s *Space) keep(c *results.Campaign, key string) error {
+	var hashes []string
+	var programs []*ir.Program
+	seen := map[string]bool{}
+	for _, candidate := range s.Candidates {
+		if candidate.Program != nil && !seen[candidate.Hash] {
+			seen[candidate.Hash] = true
+			hashes, programs = append(hashes, candidate.Hash), append(programs, candidate.Program)
+		}
+	}
+	err := c.SaveCandidates(key, s.parts, hashes, programs)
+	if errors.Is(err, results.ErrTooLarge) {
+		return nil // they are made again
+	}
+	return err
+}
+
+// whole turns the numbers of parameters that were kept into what they were.
+func whole(parameters map[string]any) map[string]any {
+	for name, v := range parameters {
+		parameters[name] = wholeValue(v)
+	}
+	return parameters
+}
+
+func wholeValue(v any) any {
+	switch v := v.(type) {
+	case float64:
+		if v == float64(int(v)) {
+			return int(v)
+		}
+	case []any:
+		for i := range v {
+			v[i] = wholeValue(v[i])
+		}
+		if list, ok := allOf[int](v); ok {
+			return list
+		}
+		if list, ok := allOf[[]int](v); ok {
+			return list
+		}
+	}
+	return v
+}
+
+// allOf is a list whose values are all of one type; an empty one is of none.
+func allOf[T any](values []any) (list []T, ok bool) {
+	for _, v := range values {
+		one, ok := v.(T)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, one)
+	}
+	return list, len(list) > 0
+}
