@@ -30,6 +30,13 @@ type part struct {
 	Notices    []string    `json:"notices"`
 }
 
+// memory is what an earlier run of the same search made: its parts, by placement,
+// and their programs by hash.
+type memory struct {
+	parts    []part
+	programs map[string]*ir.Program
+}
+
 // kept is a candidate but for its program, which lies beside, and for its bound,
 // which is computed again.
 type kept struct {
@@ -75,9 +82,10 @@ func memoryKey(plan results.Plan, o *Options, coll string) (string, error) {
 
 // recall reads what an earlier run of the same search made of its programs; nil
 // where there is nothing, or it can't be used.
-func recall(c *results.Campaign, key string, p *Problem, o *Options) []part {
-	var parts []part
-	programs, err := c.Candidates(key, &parts, o.jobs())
+func recall(c *results.Campaign, key string, p *Problem, o *Options) *memory {
+	var m memory
+	var err error
+	m.programs, err = c.Candidates(key, &m.parts, o.jobs())
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, results.ErrOtherCandidates):
 		return nil
@@ -85,17 +93,16 @@ func recall(c *results.Campaign, key string, p *Problem, o *Options) []part {
 		o.notice(fmt.Sprintf("candidates are made again: %v", err))
 		return nil
 	}
-	if len(parts) != len(p.placements()) {
+	if len(m.parts) != len(p.placements()) {
 		return nil
 	}
-	for i := range parts {
-		if err := parts[i].check(programs); err != nil {
+	for i := range m.parts {
+		if err := m.parts[i].check(m.programs); err != nil {
 			o.notice(fmt.Sprintf("candidates are made again: %v", err))
 			return nil
 		}
 	}
-	o.programs = programs
-	return parts
+	return &m
 }
 
 // check refuses what no search has kept.
@@ -117,8 +124,9 @@ func (p *part) check(programs map[string]*ir.Program) error {
 	return nil
 }
 
-// take makes a kept part the enumeration's space.
-func (e *enumeration) take(ctx context.Context, made *part) error {
+// take makes what was made for a placement the enumeration's space.
+func (e *enumeration) take(ctx context.Context, m *memory, placement int) error {
+	made := &m.parts[placement]
 	elem, err := collective.ElemBytes(e.problem.DType)
 	if err != nil {
 		return err
@@ -132,7 +140,7 @@ func (e *enumeration) take(ctx context.Context, made *part) error {
 				return err
 			}
 			k := &made.Candidates[i]
-			program := e.options.programs[k.Program]
+			program := m.programs[k.Program]
 			bound, err := boundFor(e.options.Executor, program, e.problem.Topology, elem)
 			e.space.Candidates[i] = autotune.Candidate{
 				Algorithm: k.Algorithm, Source: k.Source, Parameters: whole(k.Parameters), Channels: k.Channels, Instances: k.Instances,

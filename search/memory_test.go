@@ -73,10 +73,11 @@ func TestGoesOnWithKeptCandidates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.recalled = recall(cut, key, &p, &o); o.recalled == nil {
+	kept := recall(cut, key, &p, &o)
+	if kept == nil {
 		t.Fatal("nothing was kept")
 	}
-	known, err := Enumerate(context.Background(), p, o)
+	known, err := enumerateOr(context.Background(), p, o, kept)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -33,9 +32,6 @@ type Options struct {
 
 	Refused func(Refusal) // told of every refusal, in order; may be nil
 	Notice  func(string)  // told what the user should know; may be nil
-
-	recalled []part                 // what is known of an earlier run, by placement
-	programs map[string]*ir.Program // and its programs
 }
 
 // jobs is how much is done at a time.

@@ -113,24 +113,25 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 // enumerateIn makes the space, or takes what the campaign keeps of it.
 func (o *Options) enumerateIn(ctx context.Context, c *results.Campaign, p *Problem, budget time.Duration) (*Space, error) {
 	key, err := memoryKey(c.Plan(), o, p.Collective)
+	var known *memory
 	if err == nil {
-		o.recalled = recall(c, key, p, o)
+		known = recall(c, key, p, o)
 	}
-	space, failed := enumerateWithin(ctx, *p, *o, budget)
-	if failed != nil || err != nil || o.recalled != nil {
+	space, failed := enumerateWithin(ctx, *p, *o, known, budget)
+	if failed != nil || err != nil || known != nil {
 		return space, failed
 	}
 	return space, space.keep(c, key)
 }
 
 // enumerateWithin is Enumerate, which takes its part of the budget.
-func enumerateWithin(ctx context.Context, p Problem, o Options, budget time.Duration) (*Space, error) {
+func enumerateWithin(ctx context.Context, p Problem, o Options, known *memory, budget time.Duration) (*Space, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if budget > 0 {
 		limited, cancel = context.WithTimeout(ctx, budget)
 	}
 	defer cancel()
-	space, err := Enumerate(limited, p, o)
+	space, err := enumerateOr(limited, p, o, known)
 	switch {
 	case err == nil:
 		return space, nil

@@ -26,8 +26,13 @@ type Space struct {
 // Enumerate makes the space of a problem, of all its placements. It needs no
 // executor. Once ctx is done it returns within a moment, whatever it is at.
 func Enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
+	return enumerateOr(ctx, p, o, nil)
+}
+
+// enumerateOr is Enumerate, where nothing is known of an earlier run.
+func enumerateOr(ctx context.Context, p Problem, o Options, known *memory) (*Space, error) {
 	return leave(ctx, func(say func(func())) (*Space, error) {
-		return everywhere(ctx, p, o.saying(say))
+		return everywhere(ctx, p, o.saying(say), known)
 	})
 }
 
@@ -42,14 +47,10 @@ func (o Options) saying(say func(func())) Options {
 	return o
 }
 
-func everywhere(ctx context.Context, p Problem, o Options) (*Space, error) {
+func everywhere(ctx context.Context, p Problem, o Options, known *memory) (*Space, error) {
 	var all Space
 	for i, one := range p.placements() {
-		var known *part
-		if o.recalled != nil {
-			known = &o.recalled[i]
-		}
-		s, err := enumerate(ctx, one, o, known)
+		s, err := enumerate(ctx, one, o, known, i)
 		if err != nil {
 			return nil, err
 		}
@@ -63,8 +64,8 @@ func everywhere(ctx context.Context, p Problem, o Options) (*Space, error) {
 }
 
 // enumerate makes the space of one placement; known is what an earlier run made
-// of its programs, or nil.
-func enumerate(ctx context.Context, p Problem, o Options, known *part) (*Space, error) {
+// of them all, or nil.
+func enumerate(ctx context.Context, p Problem, o Options, known *memory, placement int) (*Space, error) {
 	families, asked, err := o.check(&p)
 	if err != nil {
 		return nil, err
@@ -72,7 +73,7 @@ func enumerate(ctx context.Context, p Problem, o Options, known *part) (*Space, 
 	e := &enumeration{problem: &p, options: &o, machine: machineOf(p.Topology)}
 	switch {
 	case known != nil:
-		err = e.take(ctx, known)
+		err = e.take(ctx, known, placement)
 	case !o.known().NativeOnly:
 		if e.solvers, err = constraints.Open(constraints.Options{Solver: o.Solver, Timeout: o.Timeout, Notice: o.Notice}); err != nil {
 			return nil, err
