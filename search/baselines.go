@@ -34,7 +34,9 @@ type baselinePoint struct {
 
 // baseline drafts the programs that the vendor's library would choose at each
 // size, as its own cost model says; the same choice at several sizes is one
-// draft. Where a search is narrowed they are there for comparison only.
+// draft. Where a choice has no program here, the next best that has one stands in,
+// and the user hears of it. Where a search is narrowed they are there for
+// comparison only.
 func (e *enumeration) baseline(ctx context.Context, families []*templates.Family) error {
 	p := e.problem
 	drafts := map[string]*draft{} // by what is run, whatever the protocol
@@ -43,22 +45,28 @@ func (e *enumeration) baseline(ctx context.Context, families []*templates.Family
 		if err != nil {
 			return err
 		}
-		chosen, err := baseline.Choose(p.Topology, c, bytes)
+		choices, err := baseline.Choices(p.Topology, c, bytes)
 		if err != nil {
 			e.notice(fmt.Sprintf("no baseline at %d bytes: %v", bytes, err))
 			continue
 		}
-		key := routingName(chosen)
-		if _, ok := drafts[key]; !ok {
-			if drafts[key], err = e.baselineDraft(ctx, families, chosen); err != nil {
-				return err
+		for _, chosen := range choices {
+			key := routingName(chosen)
+			if _, known := drafts[key]; !known {
+				d, why, err := e.baselineDraft(ctx, families, chosen)
+				if err != nil {
+					return err
+				}
+				if drafts[key] = d; d != nil {
+					e.drafts = append(e.drafts, d)
+				} else {
+					e.notice(fmt.Sprintf("baseline %s has no program here: %s", key, why))
+				}
 			}
 			if d := drafts[key]; d != nil {
-				e.drafts = append(e.drafts, d)
+				d.points = append(d.points, baselinePoint{bytes, chosen.Protocol, key + " " + chosen.Protocol.String()})
+				break // what comes later would only stand in for it
 			}
-		}
-		if d := drafts[key]; d != nil {
-			d.points = append(d.points, baselinePoint{bytes, chosen.Protocol, key + " " + chosen.Protocol.String()})
 		}
 	}
 	return nil
@@ -76,15 +84,14 @@ func routingName(c baseline.Choice) string {
 }
 
 // baselineDraft is a choice as a program: the family over one channel,
-// replicated as often as the library has channels (GC3 7.1.1). It is nil, with
-// a notice, where this system has no such program.
-func (e *enumeration) baselineDraft(ctx context.Context, families []*templates.Family, c baseline.Choice) (*draft, error) {
+// replicated as often as the library has channels (GC3 7.1.1). It is nil where
+// this system has no such program, with the reason.
+func (e *enumeration) baselineDraft(ctx context.Context, families []*templates.Family, c baseline.Choice) (d *draft, why string, err error) {
 	p := e.problem
 	f, err := templates.Find(families, c.Family, p.Collective)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	name := routingName(c)
 	fixed := map[string]string{}
 	for parameter, value := range c.Parameters {
 		if declares(f, parameter) {
@@ -93,26 +100,27 @@ func (e *enumeration) baselineDraft(ctx context.Context, families []*templates.F
 	}
 	grid, refused, err := e.routings(ctx, f, fixed)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if len(grid) == 0 {
-		why := "none of its parameters apply"
 		if len(refused) > 0 {
-			why = refused[0].Detail
+			return nil, refused[0].Detail, nil
 		}
-		e.notice(fmt.Sprintf("baseline %s has no program here: %s", name, why))
-		return nil, nil
+		_, why, err := f.Admits(e.machine, e.request(), nil)
+		if why == "" {
+			why = "it applies with none of its parameters"
+		}
+		return nil, why, err
 	}
 	program, err := e.trace(f, grid[0])
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
-		e.notice(fmt.Sprintf("baseline %s has no program here: %s", name, refusal.Detail))
-		return nil, nil
+		return nil, refusal.Detail, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return &draft{name: f.Name, source: "template", params: grid[0], instances: c.Channels, routing: &routing{program: program}, reference: e.options.narrowed()}, nil
+	return &draft{name: f.Name, source: "template", params: grid[0], instances: c.Channels, routing: &routing{program: program}, reference: e.options.narrowed()}, "", nil
 }
 
 // narrowed tells whether flags keep the search from some programs or knobs

@@ -1,8 +1,10 @@
 package baseline
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/topologies"
@@ -29,37 +31,57 @@ type Choice struct {
 // Choose finds the library's choice for a call of that many bytes, as nccl-tests
 // prints them. The error says that the collective and the topology do not fit.
 func Choose(t *topologies.Topology, c collective.Collective, bytes int64) (Choice, error) {
+	all, err := Choices(t, c, bytes)
+	if err != nil {
+		return Choice{}, err
+	}
+	return all[0], nil
+}
+
+// Choices are what the library would run, by its own estimate: first its choice,
+// then the same with fewer routings that differ, then what it would take without
+// that algorithm. The later ones stand in where the first has no program of ours.
+func Choices(t *topologies.Topology, c collective.Collective, bytes int64) ([]Choice, error) {
 	switch {
 	case c.Ranks != len(t.Ranks):
-		return Choice{}, fmt.Errorf("%s over %d ranks on %s of %d: want as many", c.Name, c.Ranks, t.Name, len(t.Ranks))
+		return nil, fmt.Errorf("%s over %d ranks on %s of %d: want as many", c.Name, c.Ranks, t.Name, len(t.Ranks))
 	case c.Ranks < 2:
-		return Choice{}, fmt.Errorf("%s over one rank: nothing to choose", c.Name)
+		return nil, fmt.Errorf("%s over one rank: nothing to choose", c.Name)
 	case bytes < 1:
-		return Choice{}, fmt.Errorf("%s of %d bytes: want at least 1", c.Name, bytes)
+		return nil, fmt.Errorf("%s of %d bytes: want at least 1", c.Name, bytes)
 	}
 	s := newSystem(t)
 	if peers, ok := pointToPoint[c.Name]; ok {
-		return s.direct(peers(c.Ranks), bytes), nil
+		return []Choice{s.direct(peers(c.Ranks), bytes)}, nil
 	}
-	best := Choice{ModelUS: math.Inf(1)}
+	var each [][]Choice
 	for _, a := range algorithms {
 		if !a.runs(c.Name, s) {
 			continue
 		}
+		least, best := math.Inf(1), topologies.Simple
 		for _, p := range topologies.AllProtocols {
 			if !s.available(p) {
 				continue
 			}
-			if us := s.time(a, p, c.Name, bytes); us < best.ModelUS {
-				best = a.program(s, s.reduced(a, p, bytes))
-				best.Protocol, best.ModelUS = p, us
+			if us := s.time(a, p, c.Name, bytes); us < least {
+				least, best = us, p
 			}
 		}
+		if math.IsInf(least, 1) {
+			continue
+		}
+		programs := a.programs(s, s.reduced(a, best, bytes))
+		for i := range programs {
+			programs[i].Protocol, programs[i].ModelUS = best, least
+		}
+		each = append(each, programs)
 	}
-	if best.Channels == 0 {
-		return Choice{}, fmt.Errorf("%s: the library has no algorithm for it", c.Name)
+	if len(each) == 0 {
+		return nil, fmt.Errorf("%s: the library has no algorithm for it", c.Name)
 	}
-	return best, nil
+	slices.SortStableFunc(each, func(a, b []Choice) int { return cmp.Compare(a[0].ModelUS, b[0].ModelUS) })
+	return slices.Concat(each...), nil
 }
 
 // reduced is the library's channels for a size: all of them, or as few as leave
@@ -78,16 +100,6 @@ func (s *system) reduced(a *algorithm, p topologies.Proto, bytes int64) int {
 		channels--
 	}
 	return channels
-}
-
-// powerUpTo is the largest of the families' counts, 1, 2, 4 and 8, up to n.
-func powerUpTo(n int) int {
-	for _, p := range []int{8, 4, 2} {
-		if n >= p {
-			return p
-		}
-	}
-	return 1
 }
 
 // copies is how many times a routing over that many channels must be there to

@@ -49,6 +49,10 @@ func TestGraph(t *testing.T) {
 		{"dgx-1", 2, 4, 12},   // one a NIC
 		{"mi300x", 1, 14, 20}, // seven ways round a full mesh, doubled
 		{"ring:8@25GB/s", 1, 2, 20},
+		{"l40s-4", 1, 1, 15}, // what is measured between its sockets; 20 would fit a GPU's own link
+		{"l40s-8", 1, 1, 15},
+		{"t4-8", 1, 1, 10},
+		{"lassen", 1, 2, 15},       // 32 GB/s between the processors
 		{"hub:4@2GB/s", 1, 1, 1.6}, // slower than the slowest speed tried
 	} {
 		g := newSystem(resolve(t, c.topology, c.nodes)).graph

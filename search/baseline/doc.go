@@ -16,8 +16,8 @@
 // up to twice as long at small sizes.
 //
 // Invariants: a choice depends on the topology, the collective and the size
-// alone; a graph search is replaced by counting what each GPU's links and each
-// node's NICs can carry, which finds what NCCL finds on switches, hybrid cube
+// alone; a graph search is replaced by counting what each GPU's links, those
+// between sockets and each node's NICs can carry, which finds what NCCL finds on switches, hybrid cube
 // meshes and full meshes.
 //
 // It does not know RCCL's own tables: a system of RCCL's is chosen for with

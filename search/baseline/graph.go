@@ -2,6 +2,7 @@ package baseline
 
 import (
 	"math"
+	"slices"
 
 	"github.com/colltune/colltune/topologies"
 )
@@ -74,8 +75,8 @@ const slowdown = 0.49
 
 // search stands in for ncclTopoCompute: of the speeds, the fastest with which
 // channels together carry most. A GPU carries as many channels as the speed
-// fits into its links, each taken for itself; a node as many as it fits into its
-// NICs.
+// fits into its links, each taken for itself; two sockets as many as it fits into
+// what joins them, a node as many as into its NICs.
 func (s *system) search() {
 	table := s.arch.speeds
 	candidates := table.intra
@@ -83,25 +84,20 @@ func (s *system) search() {
 		candidates = table.inter
 	}
 	local := s.outgoing()
+	sockets := s.betweenSockets()
 	nics := s.nics()
 	g := &s.graph
 	g.egress, g.network = math.Inf(1), 0
 	for _, links := range local {
-		sum := 0.0
-		for _, w := range links {
-			sum += w
-		}
-		g.egress = math.Min(g.egress, sum)
+		g.egress = math.Min(g.egress, sum(links))
 	}
-	for _, w := range nics {
-		g.network += w
-	}
+	g.network = sum(nics)
 	for _, speed := range candidates {
 		if g.channels > 0 && speed <= slowdown*g.intra {
 			break
 		}
 		channels := maxChannels / 2
-		for _, links := range local {
+		for _, links := range slices.Concat(local, sockets) {
 			channels = min(channels, fits(links, speed))
 		}
 		if s.nodes > 1 {
@@ -113,6 +109,9 @@ func (s *system) search() {
 	}
 	if g.channels == 0 { // slower than the slowest speed: one channel, as slow as it is
 		g.channels, g.intra = 1, g.egress
+		for _, links := range sockets {
+			g.intra = math.Min(g.intra, sum(links))
+		}
 		if s.nodes > 1 {
 			g.intra = math.Min(g.intra, g.network)
 		}
@@ -130,6 +129,13 @@ func (s *system) search() {
 	if g.intra >= 25 && (s.arch.generation <= ampere || g.intra >= 50 || g.channels <= 4) {
 		g.channels, g.intra, g.inter = 2*g.channels, g.intra/2, g.inter/2
 	}
+}
+
+func sum(links []float64) (all float64) {
+	for _, w := range links {
+		all += w
+	}
+	return all
 }
 
 func fits(links []float64, speed float64) int {
@@ -157,6 +163,41 @@ func (s *system) outgoing() (all [][]float64) {
 		}
 		if len(links) > 0 {
 			all = append(all, links)
+		}
+	}
+	return all
+}
+
+// betweenSockets lists, for each part of a node that only links between its
+// processors join with the rest, and that has GPUs, the bandwidths of those
+// links: every ring crosses them once.
+func (s *system) betweenSockets() (all [][]float64) {
+	part := make([]int, len(s.t.Vertices))
+	for v := range part {
+		part[v] = v
+	}
+	var find func(v int) int
+	find = func(v int) int {
+		if part[v] != v {
+			part[v] = find(part[v])
+		}
+		return part[v]
+	}
+	for _, e := range s.t.Edges {
+		if e.Kind != topologies.Host && e.Kind != topologies.Net {
+			part[find(e.From)] = find(e.To)
+		}
+	}
+	links := map[int][]float64{}
+	for _, e := range s.t.Edges {
+		if e.Kind == topologies.Host && find(e.From) != find(e.To) {
+			links[find(e.From)] = append(links[find(e.From)], s.counted(e))
+		}
+	}
+	for r := range s.t.Ranks {
+		if w := links[find(r)]; w != nil {
+			all = append(all, w)
+			delete(links, find(r))
 		}
 	}
 	return all

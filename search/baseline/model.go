@@ -14,7 +14,7 @@ type algorithm struct {
 	runs      func(collective string, s *system) bool
 	bandwidth func(s *system, p topologies.Proto, collective string) float64 // algorithm bandwidth, GB/s
 	latency   func(s *system, p topologies.Proto, collective string, bytes int64) float64
-	program   func(s *system, channels int) Choice
+	programs  func(s *system, channels int) []Choice // the library's first
 }
 
 // algorithms in NCCL's order: of equal times the first is taken. A tree and a
@@ -26,9 +26,11 @@ var algorithms = []*algorithm{
 			return s.treeBandwidth(p)
 		},
 		latency: func(s *system, p topologies.Proto, _ string, _ int64) float64 { return s.treeLatency(p) },
-		program: func(s *system, channels int) Choice {
-			trees := powerUpTo(min(s.graph.ways, channels/2))
-			return Choice{Family: "double-binary-tree", Parameters: map[string]int{"trees": trees}, Channels: copies(channels, 2*trees)}
+		programs: func(s *system, channels int) (all []Choice) {
+			for _, n := range upTo(powers, min(s.graph.ways, channels/2)) {
+				all = append(all, Choice{Family: "double-binary-tree", Parameters: map[string]int{"trees": n}, Channels: copies(channels, 2*n)})
+			}
+			return all
 		},
 	},
 	{
@@ -36,31 +38,47 @@ var algorithms = []*algorithm{
 		runs:      func(c string, _ *system) bool { return c == "allreduce" || c == "allgather" || c == "reducescatter" },
 		bandwidth: (*system).ringBandwidth,
 		latency:   (*system).ringLatency,
-		program:   func(s *system, channels int) Choice { return s.rings("ring", channels) },
+		programs:  func(s *system, channels int) []Choice { return s.rings("ring", channels) },
 	},
 	{
 		ring:      true,
 		runs:      func(c string, _ *system) bool { return c == "broadcast" || c == "reduce" },
 		bandwidth: (*system).ringBandwidth,
 		latency:   (*system).chainLatency,
-		program:   func(s *system, channels int) Choice { return s.rings("chain", channels) },
+		programs:  func(s *system, channels int) []Choice { return s.rings("chain", channels) },
 	},
 }
 
-// ringCounts are how many rings the ring family offers.
-var ringCounts = []int{1, 2, 3, 4, 6, 7, 8}
+// The numbers of rings that the ring family offers, and of chains and trees that
+// theirs do, most first.
+var (
+	ringCounts = []int{8, 7, 6, 4, 3, 2, 1}
+	powers     = []int{8, 4, 2, 1}
+)
 
-func (s *system) rings(family string, channels int) Choice {
-	most := min(s.graph.ways, channels)
-	rings := powerUpTo(most)
-	if family == "ring" {
-		for _, n := range ringCounts {
-			if n <= most && channels%n == 0 {
-				rings = n // the most that share the channels evenly
-			}
+// upTo are those of some counts that are no more than most, and 1 at least.
+func upTo(counts []int, most int) (some []int) {
+	for _, n := range counts {
+		if n <= max(most, 1) {
+			some = append(some, n)
 		}
 	}
-	return Choice{Family: family, Parameters: map[string]int{"rings": rings}, Channels: copies(channels, rings)}
+	return some
+}
+
+// rings are rings that differ in their links, as many as there are, then fewer.
+// Those of the ring family share the channels evenly.
+func (s *system) rings(family string, channels int) (all []Choice) {
+	counts := powers
+	if family == "ring" {
+		counts = ringCounts
+	}
+	for _, n := range upTo(counts, min(s.graph.ways, channels)) {
+		if family != "ring" || channels%n == 0 {
+			all = append(all, Choice{Family: family, Parameters: map[string]int{"rings": n}, Channels: copies(channels, n)})
+		}
+	}
+	return all
 }
 
 // time is ncclTopoGetAlgoTime: latency and bytes over bandwidth, both corrected

@@ -1,0 +1,65 @@
+package search
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/templates"
+	"github.com/colltune/colltune/topologies"
+)
+
+// baselinesOf drafts the baselines of a problem alone, and gives the sizes that
+// have one and what was said.
+func baselinesOf(t *testing.T, pr problem) (sizes int, said []string) {
+	t.Helper()
+	p, _ := pr.resolve(t)
+	solvers, err := constraints.Open(constraints.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer solvers.Close()
+	e := &enumeration{problem: &p, options: &Options{Executor: "sim"}, machine: machineOf(p.Topology), solvers: solvers}
+	if err := e.baseline(context.Background(), templates.Builtin()); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range e.drafts {
+		sizes += len(d.points)
+	}
+	return sizes, e.notices
+}
+
+// TestEverySizeHasABaseline on systems where the library's choice has no program
+// of ours at some: fewer rings where there are not so many, the ring where a tree
+// has no links. COLLTUNE_LONG looks at the whole catalogue.
+func TestEverySizeHasABaseline(t *testing.T) {
+	type system struct {
+		name  string
+		nodes int
+	}
+	systems := []system{{"frontier", 1}, {"frontier", 2}, {"dgx-2-teccl", 2}, {"ndv2", 2}, {"l40s-4", 1}}
+	if os.Getenv("COLLTUNE_LONG") != "" {
+		for _, name := range topologies.Names() {
+			systems = append(systems, system{name, 1}, system{name, 2})
+		}
+	}
+	all := []int64{1 << 10, 1 << 16, 1 << 22, 1 << 30}
+	for _, s := range systems {
+		for _, coll := range []string{"allreduce", "allgather", "broadcast"} {
+			if sizes, said := baselinesOf(t, problem{s.name, s.nodes, coll, all}); sizes != len(all) {
+				t.Errorf("%d x %s, %s: a baseline at %d of %d sizes: %q", s.nodes, s.name, coll, sizes, len(all), said)
+			}
+		}
+	}
+}
+
+// TestNoBaselineSaysWhy: the library goes through the host where two GPUs have no
+// link, which no program can; what is printed is that.
+func TestNoBaselineSaysWhy(t *testing.T) {
+	sizes, said := baselinesOf(t, problem{"ndv2", 1, "alltoall", []int64{1 << 10}})
+	if sizes != 0 || len(said) != 1 || !strings.Contains(said[0], "link") {
+		t.Errorf("a baseline at %d sizes; said %q: want that links are missing", sizes, said)
+	}
+}
