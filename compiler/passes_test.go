@@ -144,6 +144,36 @@ func TestEachPass(t *testing.T) {
 			"7 copy rank 2 sc[4:8] → rank 3 sc[4:8] instance 1",
 			"8 copy rank 2 sc[8:12] → rank 3 sc[8:12] instance 2"}},
 
+		{"parallelize", "strided references: a part of every chunk, or of one", func(b *builder) {
+			b.parallel(3, func() { b.shuffle(sc(0, 0), sc(1, 0), 2, 3, 1) })
+			b.shuffle(sc(1, 0), sc(2, 0), 2, 1, 2)
+			b.shuffle(sc(2, 0), sc(3, 0), 4, 1, 2)
+		}, Options{}, []string{
+			"0 copy rank 0 sc[0:10:9] → rank 1 sc[0:4:3]",
+			"1 copy rank 0 sc[1:11:9] → rank 1 sc[1:5:3] instance 1",
+			"2 copy rank 0 sc[2:12:9] → rank 1 sc[2:6:3] instance 2",
+			"3 copy rank 1 sc[0:3] → rank 2 sc[0:3]", // 2 chunks whole, of 3 parts
+			"4 copy rank 1 sc[3:6] → rank 2 sc[6:9]",
+			"5 copy rank 2 sc[0:10:3] → rank 3 sc[0:19:6]", // 3 parts of 4 chunks
+			"6 copy rank 2 sc[1:11:3] → rank 3 sc[1:20:6]",
+			"7 copy rank 2 sc[2:12:3] → rank 3 sc[2:21:6]"}},
+
+		{"instances", "strided references", func(b *builder) {
+			b.shuffle(sc(0, 0), sc(1, 1), 3, 2, 1)
+		}, Options{Instances: 2}, []string{
+			"0 copy rank 0 sc[0:9:4] → rank 1 sc[2:7:2]",
+			"1 copy rank 0 sc[1:10:4] → rank 1 sc[3:8:2] instance 1"}},
+		{"instances", "blocked: a strided reference where it stays even", func(b *builder) {
+			b.p.Collective = begin(collective.Spec{Name: "allgather", Ranks: 4, Chunks: 2}).p.Collective
+			b.shuffle(out(0, 1), sc(1, 0), 3, 2, 1) // a chunk of each unit
+			b.shuffle(out(0, 0), sc(2, 0), 3, 3, 1) // 0 of the first, 1 of the second, 0 of the fourth
+		}, Options{Instances: 2, Blocked: true}, []string{
+			"0 copy rank 0 out[1:10:4] → rank 1 sc[0:3]",
+			"1 copy rank 0 out[3:12:4] → rank 1 sc[3:6] instance 1",
+			"2 copy rank 0 out[0:6:5] → rank 2 sc[0:2]",
+			"3 copy rank 0 out[12] → rank 2 sc[2]",
+			"4 copy rank 0 out[2:8:5] → rank 2 sc[3:5] instance 1",
+			"5 copy rank 0 out[14] → rank 2 sc[5] instance 1"}},
 		{"instances", "short and long references", func(b *builder) {
 			b.copy(sc(0, 1), sc(1, 1), 1)
 			b.copy(sc(1, 0), sc(2, 0), 2)
@@ -179,6 +209,11 @@ func TestEachPass(t *testing.T) {
 		}, Options{}, []string{
 			"0 copy rank 0 sc[3:5] → rank 1 sc[0:2]",
 			"1 copy rank 0 sc[1] → rank 1 sc[2]"}},
+		{"coarsen", "not where chunks lie between others", func(b *builder) {
+			b.p.Collective = b.p.Collective.Times(4)
+			b.shuffle(sc(0, 0), sc(1, 0), 4, 2, 2)
+		}, Options{}, []string{
+			"0 copy rank 0 sc[0:7:2] → rank 1 sc[0:7:2]"}},
 		{"coarsen", "none", func(b *builder) {
 			b.p.Collective = b.p.Collective.Times(4)
 			b.copy(sc(0, 6), sc(1, 0), 4)
@@ -199,6 +234,19 @@ func TestEachPass(t *testing.T) {
 			"2 copy rank 0 sc[2] → rank 1 sc[1] after | 1",
 			"3 reduce rank 1 sc[1] → rank 1 sc[0] after 2 | 0",
 			"4 copy rank 0 sc[0:2] → rank 1 sc[0:2] after | 3"}},
+
+		{"chunk dag", "of the chunks that are touched, and no others", func(b *builder) {
+			b.shuffle(sc(0, 0), sc(1, 0), 2, 1, 2) // writes 0 and 2
+			b.shuffle(sc(0, 2), sc(1, 1), 2, 1, 2) // writes 1 and 3
+			b.copy(sc(1, 1), sc(2, 0), 1)
+			b.copy(sc(1, 2), sc(3, 0), 2)
+			b.shuffle(sc(0, 4), sc(1, 0), 2, 1, 3) // overwrites 0, and 3 that 3 read
+		}, Options{Disable: []string{"coarsen"}}, []string{
+			"0 copy rank 0 sc[0:2] → rank 1 sc[0:3:2]",
+			"1 copy rank 0 sc[2:4] → rank 1 sc[1:4:2]",
+			"2 copy rank 1 sc[1] → rank 2 sc[0] after 1 |",
+			"3 copy rank 1 sc[2:4] → rank 3 sc[0:2] after 0 1 |",
+			"4 copy rank 0 sc[4:6] → rank 1 sc[0:4:3] after | 0 3"}},
 
 		{"scratch", "used again when all is done", func(b *builder) {
 			b.copy(in(0, 0), sc(1, 0), 1)
@@ -274,6 +322,21 @@ func TestEachPass(t *testing.T) {
 			"3 r    rank 1 sc[2] ← 0",
 			"4 s    rank 1 sc[1:3] → 2 after 1 3",
 			"5 r    rank 2 sc[0:2] ← 1"}},
+		{"fuse rcs", "strided, as it was stored", func(b *builder) {
+			b.shuffle(sc(0, 0), sc(1, 0), 2, 1, 2)
+			b.shuffle(sc(1, 0), sc(2, 0), 2, 2, 1)
+		}, Options{Disable: []string{"coarsen"}}, []string{
+			"0 s    rank 0 sc[0:2] → 1",
+			"1+2 rcs  rank 1 sc[0:3:2] ← 0 → 2",
+			"3 r    rank 2 sc[0:2] ← 1"}},
+		{"fuse rcs", "not at another stride", func(b *builder) {
+			b.shuffle(sc(0, 0), sc(1, 0), 3, 1, 1)
+			b.shuffle(sc(1, 0), sc(2, 0), 2, 2, 1)
+		}, Options{Disable: []string{"coarsen"}}, []string{
+			"0 s    rank 0 sc[0:3] → 1",
+			"1 r    rank 1 sc[0:3] ← 0",
+			"2 s    rank 1 sc[0:3:2] → 2 after 1",
+			"3 r    rank 2 sc[0:2] ← 1"}},
 		{"fuse rcs", "not part of them", func(b *builder) {
 			b.copy(sc(0, 0), sc(1, 0), 2)
 			b.copy(sc(1, 0), sc(2, 0), 1)
