@@ -10,7 +10,7 @@
 //	  lock                    held while a process writes; names it
 //
 //	journal ──Build──▶ Table{rows, ranges} ──Write──▶ table · json · csv · md
-//	                     └──────Export──▶ msccl-xml · ir
+//	                     └──────Export──▶ msccl-xml · nccl-tuner-csv · ir
 //
 // Invariants: a campaign can be killed at any byte and goes on where it was; a
 // torn last line is lost alone. A record is in the journal before it counts,

@@ -69,6 +69,7 @@ type exportFormat struct {
 // exportFormats is the table of exports.
 var exportFormats = []exportFormat{
 	{"msccl-xml", "MSCCL XML with size ranges, in the dialect of --runtime", exportMSCCL},
+	{"nccl-tuner-csv", "the configuration of NCCL's example tuner plugin, of its own algorithms", exportTuner},
 	{"ir", "the winners' programs as colltune's own JSON, and their ranges", exportIR},
 }
 

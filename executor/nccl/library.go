@@ -1,7 +1,9 @@
 package nccl
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -39,7 +41,7 @@ func openLibrary(path string) (*library, error) {
 	}
 	lib, err := dynlib.Open(names...)
 	if err != nil {
-		return nil, err
+		return nil, missing(err, path)
 	}
 	l := &library{lib: lib, kind: "nccl", functions: map[string]dynlib.Symbol{}}
 	if strings.Contains(programName("/"+lib.Name), "rccl") {
@@ -63,6 +65,24 @@ func openLibrary(path string) (*library, error) {
 		}
 	}
 	return l, nil
+}
+
+// missing says in a line that there is no library; where one is there and can't
+// be loaded, why.
+func missing(err error, path string) error {
+	var tried *dynlib.NotFoundError
+	if path != "" || !errors.As(err, &tried) {
+		return err
+	}
+	there := slices.DeleteFunc(slices.Clone(tried.Reasons), func(r string) bool {
+		return slices.ContainsFunc(libraryNames, func(name string) bool {
+			return strings.HasPrefix(r, name+": cannot open shared object file: No such file")
+		})
+	})
+	if len(there) > 0 {
+		return err
+	}
+	return fmt.Errorf("neither NCCL (libnccl.so.2) nor RCCL (librccl.so.1): %w", dynlib.ErrNotFound)
 }
 
 // version is the library's, as people write it.

@@ -1,0 +1,152 @@
+package results
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// tunerAlgorithms and tunerProtocols are the spellings of NCCL's example tuner.
+// Names it does not know it takes for others, in silence.
+var (
+	tunerAlgorithms = map[string]string{
+		"ring": "ring", "tree": "tree", "nvls": "nvls", "nvlstree": "nvls_tree",
+		"collnetdirect": "collnet_direct", "collnetchain": "collnet_chain", "pat": "pat",
+	}
+	tunerProtocols   = map[string]string{"LL": "ll", "LL128": "ll128", "Simple": "simple"}
+	tunerCollectives = []string{"broadcast", "reduce", "allgather", "reducescatter", "allreduce"}
+)
+
+// maxTunerLine is the longest line that its reader takes whole.
+const maxTunerLine = 200
+
+// exportTuner writes the configuration file of NCCL's example tuner plugin: a
+// row for every run of sizes, of what it can say: an algorithm of NCCL's own,
+// a protocol, and a number of channels, which it must, for without one the
+// plugin has NCCL run one channel. Where the winner is something else, the best
+// that a row can say is written, and the report tells what that costs.
+func exportTuner(c *Campaign, o ExportOptions) (Report, error) {
+	plan := c.Plan().normal()
+	if !slices.Contains(tunerCollectives, plan.Collective) {
+		return Report{}, fmt.Errorf("NCCL's tuner is not asked for %s, only for %s: %w", plan.Collective, strings.Join(tunerCollectives, ", "), ErrNothingFits)
+	}
+	all := gather(c.Trials())
+	if len(all) == 0 {
+		return Report{}, fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
+	}
+	report := Report{Format: "nccl-tuner-csv", Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
+	// The tuner is not told whether a call is in place.
+	placement := placements(plan)[0]
+	if len(placements(plan)) > 1 {
+		report.Notes = append(report.Notes, "the tuner is not told whether a call is in place: the times in place decide")
+	}
+	var rows []piece
+	for _, at := range cells(plan) {
+		if at.placement != placement {
+			continue
+		}
+		first, best := -1, -1
+		why := "nothing measured there is an algorithm of NCCL's own with a number of channels"
+		for i := range all[at] {
+			m := &all[at][i]
+			if m.Reference {
+				continue
+			}
+			if first < 0 {
+				first = i
+				if no := tunerLacks(m); no != "" {
+					why = no
+				}
+			}
+			if best < 0 && tunerLacks(m) == "" {
+				best = i
+			}
+		}
+		if best < 0 {
+			report.Gaps = append(report.Gaps, Gap{at.bytes, placement, why})
+			continue
+		}
+		m, winner := all[at][best], all[at][first]
+		if m.time > winner.time {
+			report.Losses = append(report.Losses, Loss{
+				Bytes: at.bytes, Placement: placement, Winner: winner.title(), WinnerUS: winner.time,
+				Exported: m.title(), ExportedUS: m.time, Percent: (m.time/winner.time - 1) * 100, Why: why,
+			})
+		}
+		end := endOf(plan, at)
+		if n := len(rows); n > 0 && rows[n-1].max+1 == at.bytes && tunerRow(&rows[n-1].measured) == tunerRow(&m) {
+			rows[n-1].max, rows[n-1].last = end, at.bytes
+		} else {
+			rows = append(rows, piece{measured: m, min: at.bytes, last: at.bytes, max: end})
+		}
+	}
+	if len(rows) == 0 {
+		return Report{}, fmt.Errorf("NCCL's tuner can choose none of what was measured (%s): %w", report.Gaps[0].Why, ErrNothingFits)
+	}
+	return report, writeTuner(c, o.Out, placement, rows, &report)
+}
+
+// tunerLacks says why no row can say what was measured; empty where one can.
+func tunerLacks(m *measured) string {
+	switch {
+	case !m.native():
+		return "no row of NCCL's tuner can name a program"
+	case tunerAlgorithms[m.Algorithm] == "" || tunerProtocols[m.Protocol] == "":
+		return fmt.Sprintf("no row of NCCL's tuner can say %s %s", m.Algorithm, m.Protocol)
+	case m.Channels < 1:
+		return "its number of channels was the library's choice, and without a number the tuner's example has NCCL run one channel"
+	}
+	for name := range m.Parameters {
+		if name != "channels" {
+			return fmt.Sprintf("no row of NCCL's tuner can set %s", name)
+		}
+	}
+	return ""
+}
+
+// tunerRow is the part of a row that says what is run.
+func tunerRow(m *measured) string {
+	return strings.Join([]string{tunerAlgorithms[m.Algorithm], tunerProtocols[m.Protocol], strconv.Itoa(m.Channels)}, ",")
+}
+
+func writeTuner(c *Campaign, out, placement string, rows []piece, report *Report) error {
+	plan := c.Plan().normal()
+	f, err := newFolder(out, plan, `nccl-tuner\.conf`)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	for _, line := range provenance(c) {
+		for line != "" { // a longer one is read as several, the rest of it as a row
+			n := min(len(line), maxTunerLine)
+			fmt.Fprintf(&text, "# %s\n", line[:n])
+			line = line[n:]
+		}
+	}
+	text.WriteString("# collective,min_bytes,max_bytes,algorithm,protocol,channels,nodes,ranks\n")
+	name := fmt.Sprintf("colltune-%s-nccl-tuner.conf", calls(plan, placement))
+	for i := range rows {
+		s := &rows[i]
+		fmt.Fprintf(&text, "%s,%d,%d,%s,%d,%d\n", plan.Collective, s.min, s.max, tunerRow(&s.measured), plan.Topology.Nodes, plan.Topology.Ranks)
+		report.Files = append(report.Files, ExportedFile{Name: name, Placement: placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
+			MinBytes: s.min, MaxBytes: s.max, Granularity: 1})
+	}
+	if err := f.write(name, text.Bytes()); err != nil {
+		return err
+	}
+	removed, others, err := f.sweep()
+	if err != nil {
+		return err
+	}
+	report.Notes = append(report.Notes,
+		"calls that no row is for, other sizes and other collectives included, run with one channel under NCCL's example tuner, whose getCollInfo begins with *nChannels = 1: set it to 0 there, as RCCL's does")
+	report.Notes = append(report.Notes, swept(removed, others)...)
+	report.Load = []string{
+		fmt.Sprintf("export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE=%s", filepath.Join(out, name)),
+		"libnccl-tuner-example.so is built from NCCL's plugins/tuner/example, and found by LD_LIBRARY_PATH; NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING shows what it matches",
+	}
+	return nil
+}
