@@ -44,8 +44,8 @@ func CheckProtocol(ctx context.Context, name string, o HostOptions) (Description
 	if err := x.start(); err != nil {
 		return Description{}, nil, err
 	}
-	defer func() { x.child.stop() }()
-	x.desc = x.child.described
+	defer func() { x.worker.stop() }()
+	x.desc = x.worker.described
 	var done []Check
 	for _, row := range append(append(slices.Clone(checks), x.trials()...), endings...) {
 		if row.when != nil && !row.when(x) {
@@ -60,7 +60,7 @@ func CheckProtocol(ctx context.Context, name string, o HostOptions) (Description
 			done[len(done)-1].Detail = err.Error()
 		}
 		// A connection is lost a moment before its process is seen to end.
-		if err != nil && !x.over && x.child.process.endsWithin(200*time.Millisecond) {
+		if err != nil && !x.over && x.worker.process.endsWithin(200*time.Millisecond) {
 			if err := x.start(); err != nil {
 				return x.desc, done, err
 			}
@@ -75,7 +75,7 @@ type exam struct {
 	command command
 	o       HostOptions
 	sockets *sockets
-	child   *child
+	worker  *worker
 	desc    Description
 	over    bool // it has been told to go
 
@@ -84,10 +84,10 @@ type exam struct {
 
 func (x *exam) start() error {
 	for starts := 1; ; starts++ {
-		c, d, err := startChild(x.ctx, x.command, x.sockets.dir, x.o)
+		c, d, err := startWorker(x.ctx, x.command, x.sockets.dir, x.o)
 		switch {
 		case err == nil:
-			x.child, c.described = c, d
+			x.worker, c.described = c, d
 			return nil
 		case x.ctx.Err() != nil:
 			return x.ctx.Err()
@@ -123,7 +123,7 @@ var checks = []checkRow{
 	{"describe again", nil, func(x *exam) (string, error) {
 		ctx, cancel := context.WithTimeout(x.ctx, x.o.TrialTimeout)
 		defer cancel()
-		again, err := x.child.describe(ctx)
+		again, err := x.worker.describe(ctx)
 		if err == nil && fmt.Sprint(again) != fmt.Sprint(x.desc) {
 			err = fmt.Errorf("says %+v, before %+v", again, x.desc)
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/colltune/colltune/internal/child"
 )
 
 // Configured is an executor that the user's settings name: another one, run
@@ -118,7 +120,7 @@ func (c *Configured) command(name string, dirs []string) (command, error) {
 		if _, err := exec.LookPath(c.Launcher[0]); err != nil {
 			return cmd, fmt.Errorf("%w: %s: its launcher %s: %v", ErrNotFound, name, c.Launcher[0], err)
 		}
-		self, err := selfPath()
+		self, err := child.Self()
 		if err != nil {
 			return cmd, err
 		}

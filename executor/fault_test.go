@@ -183,8 +183,8 @@ func TestCloseTakesTheGroupAndTheSockets(t *testing.T) {
 
 // hostToBeKilled starts an executor that has a child of its own, says so in
 // dir, and waits for its end.
-func hostToBeKilled(dir string, frozen bool) {
-	h, err := executor.Start(context.Background(), "leaves-a-child", executor.HostOptions{Env: []string{state + "=" + dir}})
+func hostToBeKilled(dir string, frozen bool, name string) {
+	h, err := executor.Start(context.Background(), name, executor.HostOptions{Env: []string{state + "=" + dir}})
 	if err == nil {
 		_, err = h.Run(context.Background(), trial(&testing.T{}, 8))
 	}
@@ -203,7 +203,7 @@ func hostToBeKilled(dir string, frozen bool) {
 func leave2(dir, name string) { _ = os.WriteFile(filepath.Join(dir, name), nil, 0o600) }
 
 func TestKilledHostLeavesNothing(t *testing.T) {
-	for _, how := range []string{"host", "host-of-frozen"} {
+	for _, how := range []string{"host", "host-of-frozen", "host-of-launched"} {
 		t.Run(how, func(t *testing.T) { killHost(t, how) })
 	}
 }
@@ -227,6 +227,10 @@ func killHost(t *testing.T, how string) {
 	_ = host.Wait()
 	gone(t, dir, "executor")
 	gone(t, dir, "grandchild")
+	if how == "host-of-launched" {
+		gone(t, dir, "launcher")
+		gone(t, dir, "launched")
+	}
 	if runtime.GOOS == "linux" {
 		gone(t, dir, "escaped")
 	}

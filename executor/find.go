@@ -7,6 +7,8 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"github.com/colltune/colltune/internal/child"
 )
 
 // pluginPrefix is how the binaries of executors are called.
@@ -20,6 +22,7 @@ type Found struct {
 	// Of is what a configured executor is one of, Launcher how it is started.
 	Of       string `json:"of,omitempty"`
 	Launcher string `json:"launcher,omitempty"`
+	Remote   bool   `json:"remote,omitempty"` // it runs at its launcher's other end
 }
 
 // List lists the configured and the built-in executors and the plugins in dirs
@@ -30,7 +33,7 @@ func List(dirs ...string) []Found {
 	for _, n := range configuredNames() {
 		seen[n] = true
 		c, _ := configured(n)
-		all = append(all, Found{Name: n, Kind: "configured", Of: c.Kind, Launcher: strings.Join(c.Launcher, " ")})
+		all = append(all, Found{Name: n, Kind: "configured", Of: c.Kind, Launcher: strings.Join(c.Launcher, " "), Remote: c.remote()})
 	}
 	for _, n := range Builtins() {
 		if !seen[n] {
@@ -64,7 +67,7 @@ func Lookup(name string, dirs ...string) (Found, error) {
 		return Found{}, err
 	}
 	if as, ok := configured(name); ok {
-		return Found{Name: name, Kind: "configured", Of: as.Kind, Launcher: strings.Join(as.Launcher, " ")}, nil
+		return Found{Name: name, Kind: "configured", Of: as.Kind, Launcher: strings.Join(as.Launcher, " "), Remote: as.remote()}, nil
 	}
 	if c.builtin {
 		return Found{Name: c.name, Kind: "built-in"}, nil
@@ -112,7 +115,7 @@ func findKind(name string, dirs []string) (command, error) {
 		return command{name: pluginName(path), path: path}, nil
 	}
 	if builtin(name) != nil {
-		path, err := selfPath()
+		path, err := child.Self()
 		return command{name: name, path: path, args: []string{serveCommand, name}, builtin: true}, err
 	}
 	for _, dir := range searched(dirs) {

@@ -82,7 +82,7 @@ type Host struct {
 	sockets *sockets
 
 	mu        sync.Mutex // held through a call
-	child     *child     // nil: not running
+	worker    *worker    // nil: not running
 	failed    int        // starts and calls that failed since the last that did not
 	desc      Description
 	described bool
@@ -168,7 +168,7 @@ func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 		if err := h.ensure(ctx); err != nil {
 			return Measurement{}, err
 		}
-		m, err := h.child.run(ctx, t, program, topology, h.o)
+		m, err := h.worker.run(ctx, t, program, topology, h.o)
 		var crash *CrashError
 		var late *TimeoutError
 		switch {
@@ -231,7 +231,7 @@ func sound(m Measurement) error {
 
 // ensure makes sure that an executor is running, starting one if need be.
 func (h *Host) ensure(ctx context.Context) error {
-	if h.child != nil && h.child.process.alive() {
+	if h.worker != nil && h.worker.process.alive() {
 		return nil
 	}
 	h.drop()
@@ -241,13 +241,13 @@ func (h *Host) ensure(ctx context.Context) error {
 				return err
 			}
 		}
-		c, d, err := startChild(ctx, h.command, h.sockets.dir, h.o)
+		c, d, err := startWorker(ctx, h.command, h.sockets.dir, h.o)
 		if err == nil {
 			if h.described && !maps.Equal(d.Fingerprint, h.desc.Fingerprint) {
 				c.stop()
 				return &LostError{h.command.name, starts, fmt.Errorf("came back as another: fingerprint %v, before %v", d.Fingerprint, h.desc.Fingerprint)}
 			}
-			h.child, h.desc, h.described = c, d, true
+			h.worker, h.desc, h.described = c, d, true
 			return nil
 		}
 		if ctx.Err() != nil {
@@ -283,9 +283,9 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // drop ends the running executor, if there is one.
 func (h *Host) drop() {
-	if h.child != nil {
-		h.child.stop()
-		h.child = nil
+	if h.worker != nil {
+		h.worker.stop()
+		h.worker = nil
 	}
 }
 
@@ -298,9 +298,9 @@ func (h *Host) Close() error {
 		return nil
 	}
 	h.closed = true
-	if h.child != nil {
-		h.child.leave()
-		h.child = nil
+	if h.worker != nil {
+		h.worker.leave()
+		h.worker = nil
 	}
 	return h.sockets.close()
 }

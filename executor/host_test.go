@@ -47,7 +47,11 @@ func TestMain(m *testing.M) {
 		_, _ = eat()
 	}
 	if len(os.Args) == 3 && strings.HasPrefix(os.Args[1], "host") {
-		hostToBeKilled(os.Args[2], os.Args[1] == "host-of-frozen")
+		name := "leaves-a-child"
+		if os.Args[1] == "host-of-launched" {
+			name = "far-children"
+		}
+		hostToBeKilled(os.Args[2], os.Args[1] == "host-of-frozen", name)
 	}
 	os.Exit(m.Run())
 }

@@ -12,6 +12,8 @@ import (
 
 	plugin "github.com/hashicorp/go-plugin"
 	"golang.org/x/sys/unix"
+
+	"github.com/colltune/colltune/internal/child"
 )
 
 // The child's half of "nothing outlives the host"; spawn has the other.
@@ -23,7 +25,7 @@ func divertStdout() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := redirect(2, 1); err != nil {
+	if err := child.Redirect(2, 1); err != nil {
 		return nil, err
 	}
 	os.Stdout = os.Stderr

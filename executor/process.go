@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/colltune/colltune/internal/child"
 )
 
 // process is one run of an executor's binary, as go-plugin asks for it. It
@@ -66,7 +68,7 @@ func (p *process) Start(context.Context) error {
 		return err
 	}
 	p.cmd.Stdout, p.cmd.Stderr = outW, errW
-	err = spawn(p.cmd)
+	err = child.Spawn(p.cmd)
 	outW.Close()
 	errW.Close()
 	if err != nil {
@@ -102,7 +104,7 @@ func (p *process) readStdout(first *io.PipeWriter) {
 }
 
 func (p *process) reap() {
-	awaitEnd(p.cmd.Process.Pid)
+	child.AwaitEnd(p.cmd.Process.Pid)
 	// Whoever it left behind, wherever that has gone, and then who hid who
 	// started it. Itself, dead and not reaped, has no environment any more.
 	p.left = sweep(p.marker)

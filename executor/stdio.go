@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/internal/child"
 )
 
 // stdioCommand is the hidden subcommand of the far end of a launcher:
@@ -141,7 +142,7 @@ func takeStreams() (in, out *os.File, err error) {
 		return nil, nil, err
 	}
 	defer null.Close()
-	return os.NewFile(uintptr(fd), "standard input"), out, redirect(int(null.Fd()), 0)
+	return os.NewFile(uintptr(fd), "standard input"), out, child.Redirect(int(null.Fd()), 0)
 }
 
 // encodeWord makes a word that no shell on the way takes apart.

@@ -103,6 +103,16 @@ func executors() []finding {
 		detail := strings.TrimSpace(e.Kind + " " + howStarted(e))
 		all = append(all, finding{"executor " + e.Name, true, detail})
 		if e.Launcher != "" {
+			program, _, _ := strings.Cut(e.Launcher, " ")
+			f := finding{What: e.Name + ": launcher"}
+			if path, err := exec.LookPath(program); err != nil {
+				f.Detail = "no " + program + " on PATH"
+			} else {
+				f.Found, f.Detail = true, path
+			}
+			all = append(all, f)
+		}
+		if e.Remote {
 			continue // what it needs, it needs elsewhere
 		}
 		for _, f := range needs[cmp.Or(e.Of, e.Name)] {

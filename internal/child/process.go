@@ -52,7 +52,7 @@ func Start(o Options) (*Process, error) {
 	if o.Memory < 0 {
 		return nil, fmt.Errorf("memory cap of %d bytes: want 0 or more", o.Memory)
 	}
-	path, err := self()
+	path, err := Self()
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func Start(o Options) (*Process, error) {
 		Env:   append(append(os.Environ(), o.Env...), inside+"="+o.Name),
 		Stdin: theirs[0], Stdout: theirs[1], Stderr: theirs[2],
 	}
-	err = spawn(cmd)
+	err = Spawn(cmd)
 	closeAll(theirs[:])
 	if err != nil {
 		closeAll(ours[:])
@@ -120,7 +120,7 @@ func (p *Process) read(out *os.File) {
 const lastWords = time.Second
 
 func (p *Process) reap(cmd *exec.Cmd, said <-chan struct{}) {
-	awaitEnd(cmd)
+	AwaitEnd(cmd.Process.Pid)
 	p.killGroup() // whatever it started
 	p.mu.Lock()
 	p.pid = 0

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// self is this binary; the name survives the file being replaced.
-func self() (string, error) { return "/proc/self/exe", nil }
+// Self is this binary; the name survives the file being replaced.
+func Self() (string, error) { return "/proc/self/exe", nil }
 
 // The kernel sends Pdeathsig when the thread that forked ends, not the process:
 // one thread forks all children and lives as long as the program.
@@ -20,7 +20,9 @@ var forker struct {
 	jobs chan func()
 }
 
-func spawn(cmd *exec.Cmd) error {
+// Spawn starts a process in a group of its own, to be killed with this one where
+// the system can do that.
+func Spawn(cmd *exec.Cmd) error {
 	forker.once.Do(func() {
 		forker.jobs = make(chan func())
 		go func() {
@@ -37,11 +39,12 @@ func spawn(cmd *exec.Cmd) error {
 	return <-started
 }
 
-// awaitEnd waits for a child's end without reaping it: until then its number is
-// its own.
-func awaitEnd(cmd *exec.Cmd) {
-	for errors.Is(unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
+// AwaitEnd waits for the end of a process we started without reaping it: its
+// number, and so its group's, stays its own until then.
+func AwaitEnd(pid int) {
+	for errors.Is(unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
 	}
 }
 
-func redirect(from, to int) error { return unix.Dup3(from, to, 0) }
+// Redirect makes descriptor to the same file as from.
+func Redirect(from, to int) error { return unix.Dup3(from, to, 0) }

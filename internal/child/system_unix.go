@@ -87,10 +87,10 @@ func takeStandardStreams() (in, out *os.File, err error) {
 		return nil, nil, err
 	}
 	defer null.Close()
-	if err := redirect(int(null.Fd()), 0); err != nil {
+	if err := Redirect(int(null.Fd()), 0); err != nil {
 		return nil, nil, err
 	}
-	if err := redirect(2, 1); err != nil {
+	if err := Redirect(2, 1); err != nil {
 		return nil, nil, err
 	}
 	return os.NewFile(uintptr(fds[0]), "frames in"), os.NewFile(uintptr(fds[1]), "frames out"), nil

@@ -2,23 +2,11 @@ package executor
 
 import (
 	"bytes"
-	"errors"
 	"os"
-	"os/exec"
 	"strconv"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
-
-// self is this binary; it survives the file being replaced.
-const self = "/proc/self/exe"
-
-func selfPath() (string, error) { return self, nil }
-
-func isolate(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-}
 
 // An executor that is built with this package takes its whole group along when
 // its host dies (dieWithHost), if it is asked with a signal it can catch. The
@@ -28,20 +16,6 @@ func init() {
 		_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0)
 	}
 }
-
-// awaitEnd waits for the end of a child without reaping it: its pid, and so its
-// group's number, stay its own until then.
-func awaitEnd(pid int) {
-	for {
-		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			return
-		}
-	}
-}
-
-// redirect makes descriptor to the same file as from.
-func redirect(from, to int) error { return unix.Dup3(from, to, 0) }
 
 // sweep kills every process that has a string in its environment as it was
 // started: those a dead executor started in groups of their own. It looks at

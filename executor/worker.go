@@ -19,9 +19,9 @@ import (
 	"github.com/colltune/colltune/executor/protocol"
 )
 
-// child is one executor process with its connection. It is used once: what
-// comes after its death is another child.
-type child struct {
+// worker is one executor process with its connection. It is used once: what
+// comes after its death is another worker.
+type worker struct {
 	name    string
 	depends map[string]string // what its settings add to its fingerprint
 	process *process
@@ -37,12 +37,12 @@ type child struct {
 // pieceBytes is how much of a document travels in one message.
 const pieceBytes = 256 << 10
 
-// startChild starts a process and asks it what it is.
-func startChild(ctx context.Context, cmd command, sockets string, o HostOptions) (*child, Description, error) {
+// startWorker starts a process and asks it what it is.
+func startWorker(ctx context.Context, cmd command, sockets string, o HostOptions) (*worker, Description, error) {
 	said := newRing(o.StderrBytes)
 	p := newProcess(cmd.path, cmd.args, said)
 	p.memory = o.Memory
-	c := &child{name: cmd.name, depends: cmd.depends, process: p, loaded: map[string]bool{}}
+	c := &worker{name: cmd.name, depends: cmd.depends, process: p, loaded: map[string]bool{}}
 	c.config = &plugin.ClientConfig{
 		HandshakeConfig:  handshake,
 		VersionedPlugins: versions(nil),
@@ -76,7 +76,7 @@ func startChild(ctx context.Context, cmd command, sockets string, o HostOptions)
 	return c, d, nil
 }
 
-func (c *child) connect(ctx context.Context, within time.Duration) (Description, error) {
+func (c *worker) connect(ctx context.Context, within time.Duration) (Description, error) {
 	if err := c.greet(); err != nil {
 		return Description{}, err
 	}
@@ -98,7 +98,7 @@ func (c *child) connect(ctx context.Context, within time.Duration) (Description,
 // spoken to in plain text: go-plugin would have taken it, but still shown its
 // own. Then the socket must be one that nobody else can reach, in the folder
 // made for it.
-func (c *child) greet() error {
+func (c *worker) greet() error {
 	if _, err := c.client.Start(); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (c *child) greet() error {
 }
 
 // describe asks the executor what it is, and adds what its settings say.
-func (c *child) describe(ctx context.Context) (Description, error) {
+func (c *worker) describe(ctx context.Context) (Description, error) {
 	d, err := c.rpc.Describe(ctx, &protocol.DescribeRequest{})
 	if err != nil {
 		return Description{}, fmt.Errorf("describe: %s", status.Convert(err).Message())
@@ -131,7 +131,7 @@ func (c *child) describe(ctx context.Context) (Description, error) {
 
 // run runs one trial, loading what it needs first. Its errors are a CrashError,
 // a TimeoutError, the context's, or the executor's own answer.
-func (c *child) run(ctx context.Context, t Trial, program, topology string, o HostOptions) (Measurement, error) {
+func (c *worker) run(ctx context.Context, t Trial, program, topology string, o HostOptions) (Measurement, error) {
 	request := sendTrial(t, program, topology)
 	// Two rounds more than one: an executor may forget either document while
 	// the other is sent.
@@ -148,7 +148,7 @@ func (c *child) run(ctx context.Context, t Trial, program, topology string, o Ho
 }
 
 // load sends the documents that this executor hasn't been sent yet.
-func (c *child) load(ctx context.Context, t Trial, program, topology string, o HostOptions) error {
+func (c *worker) load(ctx context.Context, t Trial, program, topology string, o HostOptions) error {
 	ctx, cancel := context.WithTimeout(ctx, o.TrialTimeout)
 	defer cancel()
 	for _, d := range []struct {
@@ -179,7 +179,7 @@ func (c *child) load(ctx context.Context, t Trial, program, topology string, o H
 
 // send sends a document under a header that announces so many bytes, piece by
 // piece.
-func (c *child) send(ctx context.Context, kind protocol.DocumentKind, hash string, b []byte, announced, piece int) error {
+func (c *worker) send(ctx context.Context, kind protocol.DocumentKind, hash string, b []byte, announced, piece int) error {
 	out, err := c.rpc.Load(ctx)
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func (c *child) send(ctx context.Context, kind protocol.DocumentKind, hash strin
 
 // call makes one Run call and watches over it: the deadline, the heartbeat, and
 // whether what the heartbeat tells moves.
-func (c *child) call(ctx context.Context, r *protocol.RunRequest, o HostOptions) (Measurement, error) {
+func (c *worker) call(ctx context.Context, r *protocol.RunRequest, o HostOptions) (Measurement, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	in, err := c.rpc.Run(ctx, r)
@@ -300,7 +300,7 @@ func overtook(ctx context.Context, err error) bool {
 }
 
 // told turns what came over the connection into the errors of run.
-func (c *child) told(ctx context.Context, err error) error {
+func (c *worker) told(ctx context.Context, err error) error {
 	var crash *CrashError
 	var late *TimeoutError
 	if err == nil || errors.As(err, &crash) || errors.As(err, &late) {
@@ -329,7 +329,7 @@ func (c *child) told(ctx context.Context, err error) error {
 }
 
 // crash reports the end of the process; it waits for the last of its output.
-func (c *child) crash() error {
+func (c *worker) crash() error {
 	how := "connection lost"
 	if !c.process.alive() {
 		how = c.process.exit()
@@ -339,14 +339,14 @@ func (c *child) crash() error {
 }
 
 // stop ends the process at once.
-func (c *child) stop() {
+func (c *worker) stop() {
 	_ = c.process.Kill(context.Background())
 	c.client.Kill() // nothing is left to kill: this collects the library's goroutines
 }
 
 // farewell tells the process to go, waits a while for its end, and gives what
 // sockets it has left behind.
-func (c *child) farewell(within time.Duration) ([]string, error) {
+func (c *worker) farewell(within time.Duration) ([]string, error) {
 	go c.control.Close() // says goodbye; the answer may be the end of the connection
 	if !c.process.endsWithin(within) {
 		return nil, fmt.Errorf("still there %s after its goodbye", within)
@@ -356,7 +356,7 @@ func (c *child) farewell(within time.Duration) ([]string, error) {
 }
 
 // leave lets the process end by itself, for a moment.
-func (c *child) leave() {
+func (c *worker) leave() {
 	gone := make(chan struct{})
 	go func() {
 		c.client.Kill()
