@@ -146,6 +146,6 @@ func Needs() []executor.Finding {
 	}
 	return []executor.Finding{
 		{What: "libcuda", Found: true, Detail: d.Library},
-		{What: "devices", Found: true, Detail: "`executor check cuda` starts them"},
+		{What: "kernels", Found: true, Detail: "embedded, for compute capability 7.0 and later; `executor check cuda` looks at the GPUs"},
 	}
 }

@@ -22,7 +22,13 @@ type family struct {
 
 // families compiles every family and collective for a machine, with the
 // parameters' defaults, as the templates say they apply.
-func families(t *testing.T, nodes, gpus int, proto topologies.Proto) (all []family) {
+func families(t *testing.T, nodes, gpus int, proto topologies.Proto) []family {
+	t.Helper()
+	return instances(t, nodes, gpus, proto, 1)
+}
+
+// instances is the same, replicated.
+func instances(t *testing.T, nodes, gpus int, proto topologies.Proto, n int) (all []family) {
 	t.Helper()
 	library := map[string]string{}
 	for _, f := range glob(t, "../../templates/library/*.star") {
@@ -36,7 +42,7 @@ func families(t *testing.T, nodes, gpus int, proto topologies.Proto) (all []fami
 		}
 		for _, coll := range template.Collectives {
 			for _, inPlace := range []bool{false, true} {
-				p := compiled(t, template, m, coll, inPlace, proto)
+				p := compiled(t, template, m, coll, inPlace, proto, n)
 				if p == nil {
 					continue
 				}
@@ -55,7 +61,7 @@ func families(t *testing.T, nodes, gpus int, proto topologies.Proto) (all []fami
 }
 
 // compiled is nil where the family does not apply.
-func compiled(t *testing.T, template *script.Template, m script.Machine, coll string, inPlace bool, proto topologies.Proto) *ir.Program {
+func compiled(t *testing.T, template *script.Template, m script.Machine, coll string, inPlace bool, proto topologies.Proto, instances int) *ir.Program {
 	t.Helper()
 	q := script.Request{Collective: coll, InPlace: inPlace}
 	applies, _, err := template.Admits(m, q, nil)
@@ -66,7 +72,10 @@ func compiled(t *testing.T, template *script.Template, m script.Machine, coll st
 	if err != nil {
 		return nil // no in-place form
 	}
-	r, err := compiler.Compile(traced, compiler.Options{})
+	r, err := compiler.Compile(traced, compiler.Options{Instances: instances})
+	if err != nil && instances > 1 {
+		return nil // more channels than there are
+	}
 	if err != nil {
 		t.Fatalf("%s %s: %v", template.Name, coll, err)
 	}

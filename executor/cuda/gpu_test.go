@@ -180,30 +180,40 @@ func TestFiguresOfGPU(t *testing.T) {
 		t.Logf("%v: a hop takes %.2f us (%d rounds %.1f us, %d rounds %.1f us)", proto, (b-a)/float64(2*(many-few)), few, a, many, b)
 	}
 
-	top := system(t, "fullmesh:8")
-	for _, proto := range topologies.AllProtocols {
-		wire := float64(wires[proto].line) / float64(wires[proto].data)
-		for _, f := range families(t, 1, 8, proto) {
-			c := f.program.Collective
-			if !c.InPlace || c.Name != "allreduce" && c.Name != "allgather" {
-				continue
-			}
-			for _, bytes := range []int64{1 << 10, 64 << 10, 8 << 20, 256 << 20} {
-				trial := executor.Trial{Program: f.program, Topology: top, Bytes: bytes, Protocol: proto, TileBytes: 128 << 10, DType: "f32", Op: "sum", Iters: 20, Warmup: 5}
-				m, err := runTrial(context.Background(), g, trial)
-				if err != nil {
-					t.Logf("%v %s %d: %v", proto, f.name, bytes, err)
-					continue
+	for _, n := range []int{1, 8, 16} {
+		for _, proto := range topologies.AllProtocols {
+			for _, f := range instances(t, 1, 8, proto, n) {
+				if c := f.program.Collective; c.InPlace && (c.Name == "allreduce" || c.Name == "allgather") {
+					figures(t, g, f, n, proto, copied)
 				}
-				full, err := collective.New(c)
-				if err != nil {
-					t.Fatal(err)
-				}
-				us := median(m.TimesUS)
-				rate := traffic(f.program, bytes/int64(full.LoopChunks()), wire) / us / 1e3
-				t.Logf("%v %s %d bytes: %.2f us, memory traffic %.0f GB/s, %.0f %% of a copy's; %d wrong; %s", proto, f.name, bytes, us, rate, 100*rate/copied, m.Wrong, m.Note)
 			}
 		}
+	}
+}
+
+// figures times a program at a few sizes, and says how much of what the device
+// copies at its memory traffic is.
+func figures(t *testing.T, g *gpus, f family, instances int, proto topologies.Proto, copied float64) {
+	wire := float64(wires[proto].line) / float64(wires[proto].data)
+	full, err := collective.New(f.program.Collective)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes := []int64{1 << 10, 64 << 10, 4 << 20}
+	if instances > 1 {
+		sizes = []int64{16 << 20, 256 << 20}
+	}
+	for _, bytes := range sizes {
+		m, err := runTrial(context.Background(), g, executor.Trial{
+			Program: f.program, Topology: system(t, "fullmesh:8"), Bytes: bytes, Protocol: proto, TileBytes: 128 << 10, DType: "f32", Op: "sum", Iters: 20, Warmup: 5,
+		})
+		if err != nil {
+			t.Logf("%v %s ×%d, %d bytes: %v", proto, f.name, instances, bytes, err)
+			continue
+		}
+		us := median(m.TimesUS)
+		rate := traffic(f.program, bytes/int64(full.LoopChunks()), wire) / us / 1e3
+		t.Logf("%v %s ×%d, %d bytes: %.2f us, memory traffic %.0f GB/s, %.0f %% of a copy's; %d wrong; %s", proto, f.name, instances, bytes, us, rate, 100*rate/copied, m.Wrong, m.Note)
 	}
 }
 

@@ -200,7 +200,7 @@ func TestDeadlockOnGPUs(t *testing.T) {
 		steps := trial.Program.GPUs[r].Threadblocks[0].Steps
 		steps[0], steps[1] = steps[1], steps[0]
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Second)
 	defer cancel()
 	_, err := b.Run(ctx, trial)
 	if err == nil || !strings.Contains(err.Error(), "the program stands still: rank") {
@@ -209,6 +209,31 @@ func TestDeadlockOnGPUs(t *testing.T) {
 	trial = trialOfPair(t)
 	if m, err := b.Run(context.Background(), trial); err != nil || m.Wrong != 0 {
 		t.Errorf("after the deadlock: %+v, %v", m, err)
+	}
+	closed(t, b)
+}
+
+// TestGivenUp has a trial cancelled while its kernels wait for each other: they
+// are told to end, and the next trial runs.
+func TestGivenUp(t *testing.T) {
+	newFake(t, "devices=1")
+	b := New().(*backend)
+	trial := trialOfPair(t)
+	for r := range trial.Program.GPUs {
+		steps := trial.Program.GPUs[r].Threadblocks[0].Steps
+		steps[0], steps[1] = steps[1], steps[0]
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(300*time.Millisecond, cancel)
+	begin := time.Now()
+	if _, err := b.Run(ctx, trial); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(begin); took > longestLaunch*3/4 {
+		t.Errorf("the kernels ended after %s: by themselves", took)
+	}
+	if m, err := b.Run(context.Background(), trialOfPair(t)); err != nil || m.Wrong != 0 {
+		t.Errorf("after the one that was given up: %+v, %v", m, err)
 	}
 	closed(t, b)
 }

@@ -184,7 +184,6 @@ func (m *hostMachine) readStatus() (s statusRecord, err error) {
 	return s, err
 }
 func (m *hostMachine) resetStatus() error { return m.set(0, m.at, 32, 0) }
-func (m *hostMachine) cancel() error      { return m.write(0, m.at, []byte{1, 0, 0, 0}) }
 
 // builds are the host builds made so far, in a folder that TestMain removes.
 var builds struct {

@@ -90,6 +90,8 @@ type referenceRecord struct {
 	WantCount, Reduction, Spoil, Unused uint32
 }
 
+type holdRecord struct{ Nanoseconds uint64 }
+
 // encode is a record, or a slice of them, as it lies in memory.
 func encode(record any) []byte {
 	var b bytes.Buffer

@@ -17,9 +17,10 @@ const (
 	spreadKernel
 	referenceKernel
 	emptyKernel
+	holdKernel
 )
 
-var kernelNames = [...]string{"interpret_LL", "interpret_LL128", "interpret_Simple", "fill", "spread", "reference", "empty"}
+var kernelNames = [...]string{"interpret_LL", "interpret_LL128", "interpret_Simple", "fill", "spread", "reference", "empty", "hold"}
 
 func (k kernel) String() string { return kernelNames[k] }
 
@@ -55,7 +56,8 @@ type machine interface {
 
 	// launch starts a kernel; cooperative: all its blocks at once.
 	launch(device int, l launch) error
-	// wait is for the end of all launches.
+	// wait is for the end of all launches. Where ctx is done before, kernels are
+	// told to end, and waited for: nothing can be freed under them.
 	wait(ctx context.Context) error
 	// timed is how long launches took on the device that took longest, in
 	// microseconds, by the devices' own clocks.
@@ -66,8 +68,6 @@ type machine interface {
 	status() uint64
 	readStatus() (statusRecord, error)
 	resetStatus() error
-	// cancel tells kernels to give up.
-	cancel() error
 }
 
 // launch is one kernel on a grid.

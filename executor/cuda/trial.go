@@ -61,6 +61,9 @@ func runPlan(ctx context.Context, m machine, t executor.Trial, p *plan) (executo
 	if n := len(p.devices); t.Protocol == topologies.LL128 && !m.wholeLines(n) {
 		return executor.Measurement{}, fmt.Errorf("%w: LL128 over %d devices: the links between them do not carry 128 bytes whole, as NVLink does", executor.ErrUnsupported, n)
 	}
+	if err := m.resetStatus(); err != nil { // of a trial that was given up
+		return executor.Measurement{}, err
+	}
 	if err := r.fit(); err != nil {
 		return executor.Measurement{}, err
 	}
@@ -314,7 +317,6 @@ func (r *running) fill(device int, c call) error {
 // explain turns the end of a launch into an error that says who waited for what.
 func (r *running) explain(ctx context.Context, err error) error {
 	if e := ctx.Err(); e != nil {
-		_ = r.m.cancel()
 		return e
 	}
 	if err != nil {

@@ -3,11 +3,14 @@ package cuda
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
@@ -106,6 +109,43 @@ func TestElementTypes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAnySettings draws programs and settings: sizes that divide nothing, tiles
+// of a few elements, any number of threads and devices.
+func TestAnySettings(t *testing.T) {
+	if !long() {
+		checks := flag.Lookup("rapid.checks")
+		before := checks.Value.String()
+		_ = checks.Value.Set("20")
+		defer func() { _ = checks.Value.Set(before) }()
+	}
+	top := system(t, "ring:6")
+	programs := map[topologies.Proto][]family{}
+	for _, proto := range topologies.AllProtocols {
+		programs[proto] = append(instances(t, 2, 3, proto, 2), families(t, 1, 6, proto)...)
+	}
+	machines := map[[3]int]*hostMachine{}
+	rapid.Check(t, func(r *rapid.T) {
+		proto := rapid.SampledFrom(topologies.AllProtocols[:]).Draw(r, "protocol")
+		f := rapid.SampledFrom(programs[proto]).Draw(r, "program")
+		which := [3]int{rapid.IntRange(1, 3).Draw(r, "devices"), rapid.IntRange(1, 3).Draw(r, "threads")}
+		if machines[which] == nil {
+			machines[which] = newHostMachine(t, which[0], which[1], "plain")
+		}
+		trial := executor.Trial{
+			Program: f.program, Topology: top, Protocol: proto, DType: "f32",
+			Bytes:     rapid.Int64Range(1, 9000).Draw(r, "bytes"),
+			TileBytes: rapid.Int64Range(4, 700).Draw(r, "tile"),
+			Op:        rapid.SampledFrom(data.Operations()).Draw(r, "operation"),
+			Seed:      rapid.Int64().Draw(r, "seed"),
+			Iters:     1,
+		}
+		got, err := bounded(machines[which], trial, 2*time.Minute)
+		if err != nil || got.Wrong != 0 {
+			r.Fatalf("%s: %d wrong, %v", f.name, got.Wrong, err)
+		}
+	})
 }
 
 // TestSeveralDevices runs ranks on devices of their own, two a device, and all

@@ -8,8 +8,12 @@ KERNEL void THREADS_AT_MOST(512) interpret_LL128(Launch l) { interpret<LL128, EL
 KERNEL void THREADS_AT_MOST(512) interpret_Simple(Launch l) { interpret<Simple, ELEMENT>(l); }
 
 // fill writes a rank's input, spread one element everywhere, reference spoils
-// or checks a rank's output. empty is what a launch costs.
+// or checks a rank's output. empty is what a launch costs; hold keeps a device
+// busy while the host queues what is to be timed.
 KERNEL void THREADS_AT_MOST(512) fill(Fill f) { fillInput<ELEMENT>(f); }
 KERNEL void THREADS_AT_MOST(512) spread(Spread s) { spreadElement<ELEMENT>(s); }
 KERNEL void THREADS_AT_MOST(512) reference(Reference r) { compare<ELEMENT>(r); }
 KERNEL void THREADS_AT_MOST(512) empty(Launch) {}
+KERNEL void THREADS_AT_MOST(512) hold(Hold h) {
+    for (u64 until = nanoseconds() + h.nanoseconds; nanoseconds() < until;) pause();
+}

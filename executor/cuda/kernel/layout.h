@@ -157,6 +157,12 @@ struct Reference {
     u32 wantCount, reduction, spoil, unused;
 };
 
+// Hold is the parameter of hold: how long to keep a device busy.
+struct Hold {
+    u64 nanoseconds;
+};
+
+static_assert(sizeof(Hold) == 8, "Hold");
 static_assert(sizeof(Generator) == 24, "Generator");
 static_assert(sizeof(Fill) == 48, "Fill");
 static_assert(sizeof(Spread) == 24, "Spread");

@@ -201,8 +201,8 @@ API CUresult cuModuleLoadDataEx(long *m, const char *ptx, unsigned n, const int 
 API CUresult cuModuleUnload(long) { HERE held[0]--; return OK; }
 API CUresult cuModuleGetFunction(long *f, long, const char *name) {
     HERE
-    const char *names[] = {"interpret_LL", "interpret_LL128", "interpret_Simple", "fill", "spread", "reference", "empty"};
-    for (int i = 0; i < 7; i++)
+    const char *names[] = {"interpret_LL", "interpret_LL128", "interpret_Simple", "fill", "spread", "reference", "empty", "hold"};
+    for (int i = 0; i < 8; i++)
         if (!strcmp(name, names[i])) {
             *f = i + 1;
             return OK;
@@ -216,7 +216,7 @@ API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *v, long f, int, si
     return f ? OK : INVALID;
 }
 static CUresult start(long f, unsigned blocks, unsigned threads, Queue *q, void **parameters) {
-    static const size_t sizes[] = {sizeof(Launch), sizeof(Launch), sizeof(Launch), sizeof(Fill), sizeof(Spread), sizeof(Reference), sizeof(Launch)};
+    static const size_t sizes[] = {sizeof(Launch), sizeof(Launch), sizeof(Launch), sizeof(Fill), sizeof(Spread), sizeof(Reference), sizeof(Launch), sizeof(Hold)};
     q->running.reset();
     // The kernels of the data are for any grid: a small one will do.
     q->running.reset(new Grid((int)f - 1, f > 3 && f < 7 ? 2 : blocks, threads, parameters[0], sizes[f - 1]));
@@ -233,7 +233,12 @@ API CUresult cuLaunchCooperativeKernel(long f, unsigned x, unsigned, unsigned, u
 }
 API CUresult cuStreamCreate(Queue **q, unsigned) { HERE *q = new Queue; queues[*q]; held[1]++; return OK; }
 API CUresult cuStreamDestroy_v2(Queue *q) { HERE queues.erase(q); delete q; held[1]--; return OK; }
-API CUresult cuStreamQuery(Queue *q) { HERE q->running.reset(); return OK; }
+API CUresult cuStreamQuery(Queue *q) {
+    HERE
+    if (q->running && !q->running->done()) return NOT_READY;
+    q->running.reset();
+    return OK;
+}
 API CUresult cuEventCreate(Mark **m, unsigned) { HERE *m = new Mark; held[2]++; return OK; }
 API CUresult cuEventDestroy_v2(Mark *m) { HERE delete m; held[2]--; return OK; }
 API CUresult cuEventRecord(Mark *m, Queue *q) {

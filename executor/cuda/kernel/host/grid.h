@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -14,7 +15,7 @@ thread_local HostThread hostThread;
 thread_local bool hostOrdered;
 
 // The kernels, by the number that a launch is asked for under.
-enum Kernel { KERNEL_LL, KERNEL_LL128, KERNEL_SIMPLE, KERNEL_FILL, KERNEL_SPREAD, KERNEL_REFERENCE, KERNEL_EMPTY };
+enum Kernel { KERNEL_LL, KERNEL_LL128, KERNEL_SIMPLE, KERNEL_FILL, KERNEL_SPREAD, KERNEL_REFERENCE, KERNEL_EMPTY, KERNEL_HOLD };
 
 static inline void runKernel(int kernel, const void *parameters) {
     switch (kernel) {
@@ -24,6 +25,7 @@ static inline void runKernel(int kernel, const void *parameters) {
     case KERNEL_FILL: return fill(*(const Fill *)parameters);
     case KERNEL_SPREAD: return spread(*(const Spread *)parameters);
     case KERNEL_REFERENCE: return reference(*(const Reference *)parameters);
+    case KERNEL_HOLD: return hold(*(const Hold *)parameters);
     default: return empty(*(const Launch *)parameters);
     }
 }
@@ -36,11 +38,12 @@ class Grid {
     std::vector<std::unique_ptr<Block>> blocks;
     std::vector<std::thread> threads;
     std::vector<unsigned char> parameters;
+    std::atomic<u32> running;
 
     static void meet(HostBlock *b) { pthread_barrier_wait(&static_cast<Block *>(b)->together); }
 
 public:
-    Grid(int kernel, u32 blockCount, u32 threadCount, const void *bytes, size_t n) : parameters((const unsigned char *)bytes, (const unsigned char *)bytes + n) {
+    Grid(int kernel, u32 blockCount, u32 threadCount, const void *bytes, size_t n) : parameters((const unsigned char *)bytes, (const unsigned char *)bytes + n), running(blockCount * threadCount) {
         for (u32 i = 0; i < blockCount; i++) {
             auto b = std::make_unique<Block>();
             b->index = i;
@@ -57,8 +60,10 @@ public:
                     hostThread = HostThread{block, t, 0};
                     hostOrdered = false;
                     runKernel(kernel, parameters.data());
+                    running--;
                 });
     }
+    bool done() const { return running == 0; }
     ~Grid() {
         for (auto &t : threads) t.join();
         for (auto &b : blocks) pthread_barrier_destroy(&b->together);
