@@ -22,6 +22,7 @@ var arguments = []argument{
 	{"two colours", (*ringProblem).twoColours},
 	{"counting links", (*ringProblem).tooFewLinks},
 	{"counting links of several", (*ringProblem).narrowCut},
+	{"counting steps", (*ringProblem).tooFewSteps},
 }
 
 // refute is the first argument that holds, or nothing.

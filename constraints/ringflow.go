@@ -9,8 +9,9 @@ import (
 
 // A ring has a way from each of its ranks to every other. So where less can flow
 // from one to another than there are rings, all of them together, there is no
-// room for so many: the host between two halves of a box, say. Solvers would
-// have to find that by trying (the pigeonhole principle).
+// room for so many: the host between two halves of a box, say. On several nodes
+// a ring passes through a node once, and may do so either way. Solvers would have
+// to find that by trying (the pigeonhole principle).
 
 // mostFlowing is the ranks up to which every pair of them with the first is
 // looked at.
@@ -18,9 +19,9 @@ const mostFlowing = 64
 
 // narrowest is the ranks of one side of a cut that fewer rings can leave than
 // are wanted, where each step gets a width, and how many can; nil where there is
-// no such cut, or it is not looked for: on several nodes, or many ranks.
+// no such cut, or it is not looked for among so many ranks.
 func (p *ringProblem) narrowest(width units.Bandwidth) (inside []int, rings int) {
-	if !p.closed() || p.n > mostFlowing || p.n < 2 {
+	if p.n > mostFlowing || p.n < 2 {
 		return nil, 0
 	}
 	g, known := maxflow.New(len(p.t.Vertices)), map[int]bool{}
@@ -33,6 +34,9 @@ func (p *ringProblem) narrowest(width units.Bandwidth) (inside []int, rings int)
 				if !known[e] {
 					known[e] = true
 					g.Arc(p.t.Edges[e].From, p.t.Edges[e].To, int64(p.capacity(e, width)))
+					if !p.closed() {
+						g.Arc(p.t.Edges[e].To, p.t.Edges[e].From, int64(p.capacity(e, width)))
+					}
 				}
 			}
 		}
@@ -61,4 +65,47 @@ func (p *ringProblem) narrowCut() string {
 		return ""
 	}
 	return fmt.Sprintf("%d links lead from %s to %s, and each ring takes one", rings, p.gpus(inside), p.gpus(others(p.n, inside, -1)))
+}
+
+// stepsAtMost is how many steps within a node all rings can take together at most,
+// where each gets a width: between two ranks as many as the links hold, and no
+// more than there are rings, for none steps there and back.
+func (p *ringProblem) stepsAtMost(width units.Bandwidth) int {
+	holds := func(h *hop) int {
+		if h == nil {
+			return 0
+		}
+		least := p.count
+		for _, e := range h.edges {
+			least = min(least, p.capacity(e, width))
+		}
+		return least
+	}
+	total := 0
+	for i := range p.n {
+		for j := range i {
+			both := holds(p.in[i][j]) + holds(p.in[j][i])
+			if p.n > 2 || !p.closed() {
+				both = min(both, p.count)
+			}
+			total += both
+		}
+	}
+	return total
+}
+
+// stepsWanted is how many steps within a node all rings take.
+func (p *ringProblem) stepsWanted() int {
+	if p.closed() {
+		return p.count * p.n
+	}
+	return p.count * (p.n - 1)
+}
+
+// tooFewSteps finds that the links of a node, all together, have too little room.
+func (p *ringProblem) tooFewSteps() string {
+	if p.n < 2 || p.stepsAtMost(1) >= p.stepsWanted() {
+		return ""
+	}
+	return fmt.Sprintf("%d rings take %d steps from GPU to GPU of a node, and its links hold %d of them", p.count, p.stepsWanted(), p.stepsAtMost(1))
 }

@@ -20,7 +20,7 @@ type RingOptions struct {
 // the first.
 type RingAnswer struct {
 	Orders  [][]int
-	By      string  // z3, pb; or "complete graph", "identity order" where no solver was needed
+	By      string  // z3, pb; or "complete graph", "identity order", "zigzag order" where no solver was needed
 	Seconds float64 // how long it took
 }
 
@@ -285,7 +285,7 @@ func (p *ringProblem) enough(width units.Bandwidth) bool {
 			return false
 		}
 	}
-	if p.leaving(width) < p.count {
+	if p.leaving(width) < p.count || p.n > 1 && p.stepsAtMost(width) < p.stepsWanted() {
 		return false
 	}
 	inside, _ := p.narrowest(width)
@@ -307,37 +307,59 @@ func (p *ringProblem) capacity(e int, width units.Bandwidth) int {
 	return min(p.shares(e), int(min(p.t.Edges[e].Bandwidth/width, maxRings)))
 }
 
-// obvious is the orders that need no solver: the ranks in sequence, turned by
-// one from ring to ring where there are several nodes, so that each ring leaves
-// its node elsewhere. Nil where that breaks a link's share of the widest width.
+// obvious is the orders that need no solver: the first of the table that keeps
+// to each link's share of the widest width; nil where none does.
 func (p *ringProblem) obvious(widest units.Bandwidth) (orders [][]int, by string) {
-	if p.n == 1 {
-		for range p.count {
-			orders = append(orders, []int{0})
+	sequence, zigzag := upTo(p.n), upTo(p.n)
+	for i := range zigzag {
+		if zigzag[i] = (i + 1) / 2; i%2 == 0 {
+			zigzag[i] = (p.n - i/2) % p.n
 		}
-		return orders, "identity order"
 	}
-	for k := range p.count {
-		order := make([]int, p.n)
-		for i := range order {
-			order[i] = i
-			if len(p.nodes) > 1 {
-				order[i] = (i + k) % p.n
+	for _, way := range []struct {
+		by    string
+		order []int
+		turn  int // from ring to ring
+		fits  bool
+	}{
+		{"identity order", sequence, 0, true},
+		// On several nodes each ring can so leave a node elsewhere,
+		{"identity order", sequence, 1, !p.closed()},
+		// and 0 1 7 2 6 3 5 4, turned, never has a rank follow another twice.
+		{"zigzag order", zigzag, 1, !p.closed() && p.n%2 == 0},
+	} {
+		if orders := p.turned(way.order, way.turn); way.fits && p.fits(orders, widest) {
+			if way.by == "identity order" && p.complete() {
+				return orders, "complete graph"
 			}
+			return orders, way.by
 		}
-		orders = append(orders, order)
 	}
-	if !p.fits(orders, widest) {
-		return nil, ""
-	}
+	return nil, ""
+}
+
+// complete tells whether every two ranks of a node are linked.
+func (p *ringProblem) complete() bool {
 	for i := range p.n {
 		for j := range p.n {
 			if i != j && p.in[i][j] == nil {
-				return orders, "identity order"
+				return false
 			}
 		}
 	}
-	return orders, "complete graph"
+	return p.n > 1
+}
+
+// turned is an order for each ring, turned by so much from ring to ring.
+func (p *ringProblem) turned(order []int, by int) (orders [][]int) {
+	for k := range p.count {
+		own := slices.Clone(order)
+		for i := range own {
+			own[i] = (own[i] + k*by) % p.n
+		}
+		orders = append(orders, own)
+	}
+	return orders
 }
 
 // fits tells whether every step exists and no edge is taken more often than

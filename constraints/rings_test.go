@@ -85,6 +85,8 @@ func TestRings(t *testing.T) {
 		{"mesh:4x4", 1, 1, ring([]int{0, 1, 2, 3, 7, 6, 5, 9, 10, 11, 15, 14, 13, 12, 8, 4}), ""},
 		{"hypercube:3", 1, 1, ring([]int{0, 1, 3, 2, 6, 7, 5, 4}), ""},
 		{"hub:2", 1, 1, ring([]int{0, 1}), "complete graph"},
+		// No two of them step from one GPU to the same next one.
+		{"mi300x", 2, 2, ring([]int{0, 1, 7, 2, 6, 3, 5, 4, 8, 9, 15, 10, 14, 11, 13, 12}, []int{1, 2, 0, 3, 7, 4, 6, 5, 9, 10, 8, 11, 15, 12, 14, 13}), "zigzag order"},
 		// Every ring crosses from half to half of the box, and all of them share that link.
 		{"l40s-8", 1, 3, ring(upTo(8), upTo(8), upTo(8)), "complete graph"},
 	}
@@ -151,6 +153,8 @@ func TestNoRingIsExplained(t *testing.T) {
 			"only through gpu 2 are gpu 0 and gpu 1 joined to gpu 3 and gpu 4"},
 		{"two colours", resolve(t, "mesh:3x3", 1), 1, "a ring takes them in turns, and they are 5 and 4"},
 		{"two that few leave", resolve(t, "frontier", 1), 6, "5 links lead from gpu 0 and gpu 1 to gpu 2, gpu 3"},
+		{"all links together", resolve(t, "dgx-1", 2), 7, "7 rings take 49 steps from GPU to GPU of a node, and its links hold 48 of them"},
+		{"there or back", resolve(t, "frontier", 2), 7, "7 rings take 49 steps from GPU to GPU of a node, and its links hold 48 of them"},
 		{"too many", resolve(t, "dgx-1", 1), 7, "gpu 0 has 6 links one way, and each ring takes one"},
 	}
 	s := with(t, func(string) {}) // no solver at all
@@ -191,6 +195,74 @@ func TestRingLimits(t *testing.T) {
 			t.Errorf("%d rings: %v", count, err)
 		}
 	}
+}
+
+// Two rings are there where any two orders that are rings share no link, and are
+// said to be missing, by argument or by solver, only where there are none.
+func TestTwoRingsAgainstBruteForce(t *testing.T) {
+	s := open(t, Options{})
+	r := rand.New(rand.NewPCG(23, 24))
+	found, argued := 0, 0
+	const many = 200
+	for i := range many {
+		n := 3 + r.IntN(3)
+		oneWay := r.IntN(2) == 0
+		density := 0.5 + 0.5*r.Float64()
+		var links [][3]int
+		for a := range n {
+			for b := range n {
+				if a != b && (oneWay || a < b) && r.Float64() < density {
+					links = append(links, [3]int{a, b, 1 + r.IntN(2)})
+				}
+			}
+		}
+		topo := graph(n, oneWay, links...)
+		a, err := Rings(context.Background(), s, topo, RingOptions{Count: 2})
+		var none *NoRingError
+		if err != nil && !errors.As(err, &none) {
+			t.Fatal(err)
+		}
+		if (err == nil) != hasTwoRings(topo) {
+			t.Fatalf("graph %d of %d, links %v: %v, %v", i, n, links, a.Orders, err)
+		}
+		switch {
+		case err == nil:
+			found++
+		case none.By == "":
+			argued++
+		}
+	}
+	if found < many/5 || argued < many/5 {
+		t.Errorf("%d of %d graphs have two rings, %d are argued to have none: the test tells little", found, many, argued)
+	}
+}
+
+// hasTwoRings looks at every two orders.
+func hasTwoRings(t *topologies.Topology) bool {
+	var rings [][]int
+	var extend func(order []int)
+	extend = func(order []int) {
+		if len(order) == len(t.Ranks) {
+			if CheckRing(t, order) == nil {
+				rings = append(rings, slices.Clone(order))
+			}
+			return
+		}
+		for next := range t.Ranks {
+			if !slices.Contains(order, next) {
+				extend(append(order, next))
+			}
+		}
+	}
+	extend([]int{0})
+	for _, a := range rings {
+		for _, b := range rings {
+			if CheckRings(t, [][]int{a, b}) == nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // hasRing is whether some order of the GPUs is a ring, by trying all.
