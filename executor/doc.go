@@ -10,6 +10,15 @@
 //	executor.Dispatch(os.Args) // never returns in the child
 //	h, err := executor.Start(ctx, "sim", executor.HostOptions{})
 //
+// A trial is of a program, or of an algorithm of the back end's own (Native). The
+// user's settings may name executors (Configure): with an environment, a cap, or
+// a launcher such as mpirun, at whose other end they run:
+//
+//	host ──▶ executor-launch ── the launcher's standard streams ──▶ executor-serve-stdio
+//
+// CheckProtocol holds any executor to the protocol; docs/executors.md is for who
+// writes one.
+//
 // Invariants: one call a trial, with a deadline; a back end that dies is
 // started again and the trial's failure is a result of its own; a program that
 // kills two executors is run no more; nothing of a back end outlives its host,

@@ -43,7 +43,7 @@ type HostOptions struct {
 	// reports. 0: 256 KiB.
 	StderrBytes int
 	// Memory is how many bytes the executor may use, with all that it starts,
-	// before it is ended. 0: three quarters of the machine's; below 0: any number.
+	// before it is ended. 0: nine tenths of the machine's; below 0: any number.
 	Memory int64
 	// Quarantine remembers programs that kill executors; hosts that share work
 	// may share one. nil: none, and the caller counts the crashes.

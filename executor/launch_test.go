@@ -149,6 +149,42 @@ func TestClosedLaunchLeavesNothing(t *testing.T) {
 	}
 }
 
+// A plugin at the far end has a host of its own there.
+func TestLaunchedPlugin(t *testing.T) {
+	for _, tc := range []struct {
+		fault, says string
+		bytes       int64
+		o           executor.HostOptions
+	}{
+		{fault: "well", bytes: 8},
+		{fault: "slow", bytes: 900, o: executor.HostOptions{StuckAfter: 600 * time.Millisecond}}, // its progress comes all the way
+		{fault: "exits", says: "exit status 7"},
+		{fault: "refuses", says: "dtype f32"},
+	} {
+		t.Run(tc.fault, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "plugin")
+			text := fmt.Sprintf("#!/bin/sh\nexec '%s' executor-serve %s\n", os.Args[0], tc.fault)
+			if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			name := "far-plugin-" + tc.fault
+			if err := executor.Configure(name, executor.Configured{Kind: path, Launcher: shell(`exec "$@"`)}); err != nil {
+				t.Fatal(err)
+			}
+			tc.o.Quarantine = new(executor.Quarantine)
+			h := start(t, name, tc.o)
+			m, err := h.Run(t.Context(), trial(t, tc.bytes))
+			if tc.says == "" && (err != nil || len(m.TimesUS) != 1) || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)) {
+				t.Errorf("%+v, %v; want %q", m, err, tc.says)
+			}
+			if tc.fault == "exits" && !errors.Is(err, executor.ErrQuarantined) {
+				t.Errorf("no crash to the host here: %v", err)
+			}
+		})
+	}
+}
+
 // The end of the far end's input ends it, whatever it is doing.
 func TestFarEndEndsWithItsInput(t *testing.T) {
 	far := exec.Command(os.Args[0], "executor-serve-stdio", "hangs")

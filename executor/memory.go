@@ -17,9 +17,9 @@ const (
 	lookAtAll = time.Second
 )
 
-// defaultMemory is the cap where none is set: three quarters of what this
-// machine, or the container we are in, has. 0: not known.
-func defaultMemory() int64 { return machineMemory() / 4 * 3 }
+// defaultMemory is the cap where none is set: nine tenths of what this machine,
+// or the container we are in, has. 0: not known.
+func defaultMemory() int64 { return machineMemory() / 10 * 9 }
 
 // watchMemory ends the process and its group once they use more than the cap,
 // and says so as the way it ended.

@@ -171,7 +171,7 @@ func statusOf(err error) error {
 	switch {
 	case errors.Is(err, ErrUnsupported):
 		code = codes.Unimplemented
-	case errors.Is(err, ErrDeviceLost):
+	case errors.Is(err, ErrDeviceLost), errors.Is(err, ErrLost), errors.As(err, new(*CrashError)): // the latter of a host that serves another
 		code = codes.Aborted
 	case errors.Is(err, context.Canceled):
 		code = codes.Canceled
