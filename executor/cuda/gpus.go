@@ -258,7 +258,7 @@ func (g *gpus) wait(ctx context.Context) error {
 		}
 		switch {
 		case !busy && !cancelled.IsZero():
-			return errors.Join(ctx.Err(), g.resetStatus())
+			return ctx.Err()
 		case !busy:
 			return nil
 		case !cancelled.IsZero() && time.Since(cancelled) > afterCancel:

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -61,7 +62,7 @@ func runPlan(ctx context.Context, m machine, t executor.Trial, p *plan) (executo
 	if n := len(p.devices); t.Protocol == topologies.LL128 && !m.wholeLines(n) {
 		return executor.Measurement{}, fmt.Errorf("%w: LL128 over %d devices: the links between them do not carry 128 bytes whole, as NVLink does", executor.ErrUnsupported, n)
 	}
-	if err := m.resetStatus(); err != nil { // of a trial that was given up
+	if err := m.resetStatus(); err != nil { // of an earlier trial
 		return executor.Measurement{}, err
 	}
 	if err := r.fit(); err != nil {
@@ -316,20 +317,17 @@ func (r *running) fill(device int, c call) error {
 
 // explain turns the end of a launch into an error that says who waited for what.
 func (r *running) explain(ctx context.Context, err error) error {
-	if e := ctx.Err(); e != nil {
-		return e
+	gone := ctx.Err()
+	if err != nil && gone == nil || errors.Is(gone, context.Canceled) {
+		return errors.Join(gone, err)
 	}
-	if err != nil {
-		return err
+	switch s, e := r.m.readStatus(); {
+	case e != nil:
+		return errors.Join(gone, e)
+	case s.Waiting != 0:
+		return &StuckError{Rank: int(s.Rank), Threadblock: int(s.Threadblock), Step: int(s.Step), Tile: int(s.Tile), After: r.timeout, what: s}
 	}
-	s, err := r.m.readStatus()
-	if err != nil || s.Waiting == 0 {
-		return err
-	}
-	if err := r.m.resetStatus(); err != nil {
-		return err
-	}
-	return &StuckError{Rank: int(s.Rank), Threadblock: int(s.Threadblock), Step: int(s.Step), Tile: int(s.Tile), After: r.timeout, what: s}
+	return gone
 }
 
 // StuckError is a program that did not end: one of those that waited, and what

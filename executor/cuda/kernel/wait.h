@@ -24,11 +24,6 @@ DEVICE Watch watchOf(const Launch &l, const Block &b) {
     return w;
 }
 
-// Polls between two looks at the clock, and looks at the clock between two at
-// the host, whose memory is far.
-#define POLLS_PER_LOOK 1024
-#define LOOKS_PER_CANCEL 64
-
 // overdue tells whether the launch is to be given up, and notes the reason if
 // this thread is the first to find that it is.
 DEVICE_CALL bool overdue(Watch &w, u32 waiting, i32 peer, u32 peerStep) {

@@ -16,6 +16,11 @@
 // Steps that a block keeps in shared memory.
 #define STAGED_STEPS 96
 
+// Polls between two looks at the clock, and looks at the clock between two at
+// the host's memory, which is far.
+#define POLLS_PER_LOOK 1024
+#define LOOKS_PER_CANCEL 64
+
 DEVICE u32 threadIndex() { return __nvvm_read_ptx_sreg_tid_x(); }
 DEVICE u32 threadCount() { return __nvvm_read_ptx_sreg_ntid_x(); }
 DEVICE u32 blockIndex() { return __nvvm_read_ptx_sreg_ctaid_x(); }

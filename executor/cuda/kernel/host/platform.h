@@ -19,6 +19,11 @@
 #define LINE_LANES 1
 #define STAGED_STEPS 0
 
+// Polls between two looks at the clock, and looks at the clock between two at
+// the host: a poll here gives way to other threads.
+#define POLLS_PER_LOOK 16
+#define LOOKS_PER_CANCEL 4
+
 // A block of the grid: its threads and what they meet at.
 struct HostBlock {
     u32 index, blocks, threads;
