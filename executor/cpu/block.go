@@ -34,6 +34,7 @@ type block struct {
 	place    atomic.Uint64 // tile and step, for reports
 
 	mu      sync.Mutex // of what follows, for the watchdog to read
+	through bool       // with the last iteration
 	waiting event      // nil: none
 	want    uint64
 	reason  reason
@@ -99,6 +100,9 @@ func (b *block) work() {
 		}
 		b.rank.finished()
 	}
+	b.mu.Lock()
+	b.through = true
+	b.mu.Unlock()
 }
 
 // iterate runs the program once: the tile loop outside, the steps inside. False

@@ -71,22 +71,23 @@ func TestMutants(t *testing.T) {
 		if kind == "" {
 			return
 		}
-		report := verify.Check(p, verify.Options{})
 		trial := trialOf(t, p)
 		trial.Bytes = 5000 + trial.Bytes%1000 // enough that no wrong result is right by chance
 		trial.Iters, trial.Warmup = 1, 0
-		var found []string
-		for _, f := range report.Findings {
-			if f.Severity == verify.Error {
-				found = append(found, string(f.Kind))
-			}
-		}
-		if slices.Contains(found, "race") {
+		// What holds with any number of slots, and with as many as there are.
+		found := errorsOf(verify.Check(p, verify.Options{}))
+		tight := errorsOf(verify.Check(p, verify.Options{Slots: trial.Topology.Protocols[trial.Protocol].Slots}))
+		if slices.Contains(append(found, tight...), "race") {
 			return // right or wrong, as it happens
 		}
-		m, err := New().Run(context.Background(), trial)
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		m, err := New().Run(ctx, trial)
+		stuck := err != nil && strings.HasPrefix(err.Error(), "deadlock in iteration 0: rank ")
 		switch {
-		case len(found) == 0 && (err != nil || m.Wrong != 0):
+		case slices.Contains(found, "deadlock") && err == nil, stuck && !slices.Contains(tight, "deadlock"):
+			t.Errorf("%s (%s): the verifier finds %v, here %v", name(spec), kind, tight, err)
+		case len(tight) == 0 && (err != nil || m.Wrong != 0):
 			t.Errorf("%s (%s): the verifier finds nothing, here it is %d wrong, %v", name(spec), kind, m.Wrong, err)
 		case len(found) == 0:
 			equal++
@@ -94,7 +95,9 @@ func TestMutants(t *testing.T) {
 			if slices.Equal(found, []string{"wrong-result"}) && (trial.Op == "min" || trial.Op == "max") {
 				return // a term that is there twice changes neither
 			}
-			t.Errorf("%s (%s) %s %s: the verifier finds %v, here all is right", name(spec), kind, trial.DType, trial.Op, report.Err())
+			t.Errorf("%s (%s) %s %s: the verifier finds %v, here all is right", name(spec), kind, trial.DType, trial.Op, found)
+		case stuck:
+			caught["deadlock"]++
 		default:
 			caught[kind]++
 		}
@@ -105,20 +108,34 @@ func TestMutants(t *testing.T) {
 	}
 }
 
+func errorsOf(r *verify.Report) (kinds []string) {
+	for _, f := range r.Findings {
+		if f.Severity == verify.Error {
+			kinds = append(kinds, string(f.Kind))
+		}
+	}
+	return kinds
+}
+
 // mutate changes one step, and says how; "" where nothing could be.
 func mutate(t *rapid.T, p *ir.Program) string {
-	var steps []*ir.Step
+	var steps, nexts []*ir.Step
 	for r := range p.GPUs {
 		for tb := range p.GPUs[r].Threadblocks {
-			for s := range p.GPUs[r].Threadblocks[tb].Steps {
-				steps = append(steps, &p.GPUs[r].Threadblocks[tb].Steps[s])
+			all := p.GPUs[r].Threadblocks[tb].Steps
+			for s := range all {
+				steps, nexts = append(steps, &all[s]), append(nexts, nil)
+				if s+1 < len(all) {
+					nexts[len(nexts)-1] = &all[s+1]
+				}
 			}
 		}
 	}
 	if len(steps) == 0 {
 		return ""
 	}
-	s := rapid.SampledFrom(steps).Draw(t, "step")
+	at := rapid.IntRange(0, len(steps)-1).Draw(t, "step")
+	s, next := steps[at], nexts[at]
 	var kinds []string
 	for _, k := range []struct {
 		kind string
@@ -128,6 +145,7 @@ func mutate(t *rapid.T, p *ir.Program) string {
 		{"target", s.Op.WritesDst()},
 		{"operation", s.Op == ir.RecvReduceCopy || s.Op == ir.Reduce},
 		{"dependency", len(s.Deps) > 0},
+		{"swapped", next != nil},
 		{"skipped", !s.Op.Sends() && !s.Op.Receives() && s.Op != ir.Nop},
 	} {
 		if k.can {
@@ -151,6 +169,9 @@ func mutate(t *rapid.T, p *ir.Program) string {
 		s.Op, s.Src = ir.Recv, ir.Loc{}
 	case "dependency":
 		s.Deps = nil
+	case "swapped":
+		*s, *next = *next, *s
+		s.HasDep, next.HasDep = next.HasDep, s.HasDep
 	case "skipped":
 		*s = ir.Step{Op: ir.Nop, HasDep: s.HasDep, Deps: s.Deps, Count: 1}
 	}
@@ -172,6 +193,21 @@ func TestDeadlock(t *testing.T) {
 			"rank 1 threadblock 0 tile 0 step 0 (r) waits for a message from rank 0 on channel 0"
 		if err == nil || err.Error() != want {
 			t.Errorf("%v: %v", proto, err)
+		}
+	}
+	// One threadblock waits, the others are through.
+	alone := exchange(1)
+	first := &alone.GPUs[0]
+	first.Threadblocks = append(first.Threadblocks, ir.Threadblock{Send: -1, Recv: -1, Steps: []ir.Step{
+		{Op: ir.Nop, Deps: []ir.Dep{{TB: 2}}},
+	}}, ir.Threadblock{Send: -1, Recv: -1, Steps: []ir.Step{
+		{Op: ir.Nop, Deps: []ir.Dep{{TB: 1}}, HasDep: true},
+	}})
+	first.Threadblocks[1].Steps[0].HasDep = true
+	for _, iters := range []int{1, 2} {
+		_, err := New().Run(context.Background(), executor.Trial{Program: alone, Topology: system(t, "fullmesh:2"), Bytes: 64, Protocol: topologies.LL, Iters: iters})
+		if want := "deadlock in iteration 0: rank 0 threadblock 1 tile 0 step 0 (nop) waits for threadblock 2 step 0; rank 0 threadblock 2"; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
 		}
 	}
 	// More messages than there are slots before any is received.
@@ -251,6 +287,9 @@ func TestStrides(t *testing.T) {
 				step(ir.Step{Op: ir.Copy}, 3, at(collective.Scratch, 3, 1), at(collective.Out, 1, 2)),
 			}},
 		}
+	}
+	if err := verify.Check(p, verify.Options{}).Err(); err != nil {
+		t.Fatal(err)
 	}
 	for _, proto := range topologies.AllProtocols {
 		for _, bytes := range []int64{1, 95, 96, 97, 5000, 1 << 20} {

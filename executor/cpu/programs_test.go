@@ -116,6 +116,10 @@ func wandering(t *rapid.T, spec collective.Spec, o compiler.Options) *ir.Program
 					for rank := range c.Ranks {
 						terms = append(terms, term{rank, w.Index})
 					}
+				case collective.WantSum:
+					for _, of := range w.Of {
+						terms = append(terms, term{of.Rank, of.Index})
+					}
 				default:
 					continue
 				}
@@ -142,6 +146,9 @@ func drawn(t *rapid.T) collective.Spec {
 		Ranks:  rapid.IntRange(2, 4).Draw(t, "ranks"),
 		Chunks: rapid.IntRange(1, 3).Draw(t, "chunks"),
 	}
+	if rapid.IntRange(0, 4).Draw(t, "custom") == 0 {
+		s.Name, s.Custom = "mine", table(t, s.Ranks)
+	}
 	if n := collective.CountsOf(s.Name, s.Ranks); n > 0 {
 		s.Counts = rapid.SliceOfN(rapid.IntRange(0, 2), n, n).Draw(t, "counts")
 		s.Counts[rapid.IntRange(0, n-1).Draw(t, "at least one")] = 1
@@ -157,6 +164,37 @@ func drawn(t *rapid.T) collective.Spec {
 	try(func(s *collective.Spec) { s.InPlace = true })
 	try(func(s *collective.Spec) { s.Root = s.Ranks - 1 })
 	return s
+}
+
+// table is a random collective of a user's own.
+func table(t *rapid.T, ranks int) *collective.Table {
+	units := rapid.IntRange(1, 2)
+	c := &collective.Table{Same: rapid.Bool().Draw(t, "same")}
+	for range ranks {
+		c.In = append(c.In, units.Draw(t, "in"))
+		c.Out = append(c.Out, rapid.IntRange(0, 2).Draw(t, "out"))
+	}
+	place := func() collective.Place {
+		r := rapid.IntRange(0, ranks-1).Draw(t, "rank")
+		return collective.Place{Rank: r, Index: rapid.IntRange(0, c.In[r]-1).Draw(t, "index")}
+	}
+	for r := range ranks {
+		wants := make([]collective.Want, c.Out[r])
+		for i := range wants {
+			w := &wants[i]
+			switch w.Kind = collective.WantKind(rapid.IntRange(0, 3).Draw(t, "want")); w.Kind {
+			case collective.WantInput:
+				p := place()
+				w.Rank, w.Index = p.Rank, p.Index
+			case collective.WantSum:
+				for range rapid.IntRange(2, 4).Draw(t, "terms") {
+					w.Of = append(w.Of, place())
+				}
+			}
+		}
+		c.Want = append(c.Want, wants)
+	}
+	return c
 }
 
 // exchange is two ranks that send each other a chunk and then take it.

@@ -33,13 +33,13 @@ func (w *watchdog) look(r *run, iteration int) error {
 	return fmt.Errorf("deadlock in iteration %d: %s", iteration, r.places())
 }
 
-// still tells whether all threadblocks sleep over something that has not come,
-// and how much they have done.
+// still tells whether all threadblocks sleep over something that has not come, or
+// are through, and how much they have done.
 func (r *run) still() (bool, uint64) {
 	still := true
 	for _, b := range r.blocks {
 		b.mu.Lock()
-		if b.waiting == nil || b.waiting.reached(b.want) {
+		if !b.through && (b.waiting == nil || b.waiting.reached(b.want)) {
 			still = false
 		}
 		b.mu.Unlock()
