@@ -40,6 +40,7 @@ type baselinePoint struct {
 func (e *enumeration) baseline(ctx context.Context, families []*templates.Family) error {
 	p := e.problem
 	drafts := map[string]*draft{} // by what is run, whatever the protocol
+	said := map[string]bool{}     // of a family, that it has no program for a reason
 	for _, bytes := range p.Sizes {
 		c, err := collective.New(p.spec(1))
 		if err != nil {
@@ -59,7 +60,8 @@ func (e *enumeration) baseline(ctx context.Context, families []*templates.Family
 				}
 				if drafts[key] = d; d != nil {
 					e.drafts = append(e.drafts, d)
-				} else {
+				} else if at := chosen.Family + why; !said[at] {
+					said[at] = true
 					e.notice(fmt.Sprintf("baseline %s has no program here: %s", key, why))
 				}
 			}

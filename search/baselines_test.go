@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -61,5 +62,24 @@ func TestNoBaselineSaysWhy(t *testing.T) {
 	sizes, said := baselinesOf(t, problem{"ndv2", 1, "alltoall", []int64{1 << 10}})
 	if sizes != 0 || len(said) != 1 || !strings.Contains(said[0], "link") {
 		t.Errorf("a baseline at %d sizes; said %q: want that links are missing", sizes, said)
+	}
+}
+
+// TestMoreRingsThanThereAre: of rings that could not be found, more are not asked
+// for, and the refusal says so.
+func TestMoreRingsThanThereAre(t *testing.T) {
+	p, _ := problem{"frontier", 1, "allreduce", []int64{1 << 20}}.resolve(t)
+	solvers, err := constraints.Open(constraints.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &enumeration{problem: &p, options: &Options{Executor: "sim"}, machine: machineOf(p.Topology), solvers: solvers}
+	if _, err = e.ringsEverywhere(context.Background(), 7); err == nil {
+		t.Fatal("seven rings on a frontier")
+	}
+	solvers.Close() // nobody is there to be asked
+	var refusal *Refusal
+	if _, err = e.ringsEverywhere(context.Background(), 8); !errors.As(err, &refusal) || !strings.Contains(refusal.Detail, "not even 7: ") {
+		t.Errorf("eight rings: %v, want that there are not even 7", err)
 	}
 }

@@ -123,12 +123,33 @@ type found struct {
 	err   error
 }
 
+// without tells of a hole of fewer rings through the same ranks that could not be
+// filled, the fewest.
+func (e *enumeration) without(at hole) (least struct {
+	rings int
+	why   string
+}, ok bool) {
+	for h, f := range e.holes {
+		var refusal *Refusal
+		if h.ranks == at.ranks && h.rings < at.rings && (!ok || h.rings < least.rings) && errors.As(f.err, &refusal) {
+			least.rings, least.why, ok = h.rings, refusal.Detail, true
+		}
+	}
+	return least, ok
+}
+
 // solve asks the solver for n rings through all ranks, once, and checks its
 // answer on the topology without it.
 func (e *enumeration) solve(ctx context.Context, t *topologies.Topology, n int) ([][]int, error) {
 	at := hole{len(t.Ranks), n}
 	if f, ok := e.holes[at]; ok {
 		return f.rings, f.err
+	}
+	if fewer, ok := e.without(at); ok {
+		// Some of more rings would be the fewer ones.
+		f := found{nil, &Refusal{Reason: NoHole, Detail: fmt.Sprintf("not even %d: %s", fewer.rings, fewer.why)}}
+		e.holes[at] = f
+		return nil, f.err
 	}
 	limited, cancel := context.WithTimeout(ctx, ringTime)
 	defer cancel()
