@@ -9,11 +9,12 @@
 //	    2 send  in[1]                  2 send  in[0]
 //	    3 recv  in[0]                  3 recv  in[1]
 //
-// Invariants: plain data, no behaviour but reading, writing and hashing. All
-// places are local to the GPU of the step: Src is what is read there, Dst what
-// is written there; what a peer does with a message is the peer's step. Every
-// step named in a Dep has HasDep set. Place is already applied: an aliased
-// buffer of an in-place collective is never named.
+// Invariants: plain data, no behaviour but reading, writing and hashing, and
+// Contiguous, which takes strides apart for runtimes that know none. All places
+// are local to the GPU of the step: Src is what is read there, Dst what is
+// written there, in chunks side by side or a stride apart; what a peer does with
+// a message is the peer's step. Every step named in a Dep has HasDep set. Place
+// is already applied: an aliased buffer of an in-place collective is never named.
 //
 // Encoding is canonical: equal programs have equal bytes, and Hash covers
 // everything but names and comments.
