@@ -60,6 +60,11 @@ func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 }
 
 func (p *problem) find(s *constraints.Solvers, ask asker) (Answer, error) {
+	if !ask.atLeast {
+		if r := p.tooFast(); r != nil {
+			return Answer{Status: constraints.Unsat, By: Bound, Detail: r.Reason}, nil
+		}
+	}
 	if p.reduces {
 		return p.collect(s, ask)
 	}

@@ -181,18 +181,17 @@ func (p *problem) ask(ctx context.Context, s *constraints.Solvers, w Walk, chunk
 	return w.find(ctx, s, q)
 }
 
-// find is Find within the walk's limit.
+// find is Find within the walk's limit; a walk asks for no less than the bound on
+// R/C.
 func (w Walk) find(ctx context.Context, s *constraints.Solvers, q Query) (Answer, error) {
-	find := Find
-	if w.InOrder {
-		find = FindInOrder
-	}
+	ask := asker{ctx: ctx, inOrder: w.InOrder, atLeast: true}
 	if w.Each == 0 {
-		return find(ctx, s, q)
+		return find(s, q, ask)
 	}
 	short, cancel := context.WithTimeout(ctx, w.Each)
 	defer cancel()
-	a, err := find(short, s, q)
+	ask.ctx = short
+	a, err := find(s, q, ask)
 	if err != nil && short.Err() != nil && ctx.Err() == nil {
 		return Answer{Status: constraints.Timeout, Detail: fmt.Sprintf("no answer within %v", w.Each), Seconds: w.Each.Seconds()}, nil
 	}

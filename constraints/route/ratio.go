@@ -7,8 +7,8 @@ import (
 )
 
 // Ratio is the least R/C that any routing of a collective can have, however
-// many its steps and chunks, as far as flows tell: the most, over all demands
-// and cuts, of what must pass over what can in a round. The query's steps and
+// many its steps and chunks, as far as flows and package bounds tell: the most,
+// over all demands and cuts, of what must pass over what can in a round. The query's steps and
 // rounds don't matter. Nil where nothing has to move.
 func Ratio(q Query) (*big.Rat, error) {
 	q.Steps, q.Rounds = 1, 1
@@ -41,6 +41,11 @@ func (p *problem) ratio() *big.Rat {
 	}
 	if least.Sign() == 0 {
 		return nil
+	}
+	if !p.unreachable() {
+		if rate, _ := p.rate(); rate != nil && rate.Cmp(least) > 0 {
+			least.Set(rate)
+		}
 	}
 	// So many rounds a collective's own chunk; C counts an alltoall's inputs.
 	return least.Quo(least, big.NewRat(int64(p.Collective.Chunks*p.perChunk()), 1))

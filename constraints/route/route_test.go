@@ -40,6 +40,8 @@ func TestWalls(t *testing.T) {
 		{topology: "ndv2-teccl", nodes: 2, row: row{"allgather", 1, 6, 9, unsat}},
 		{topology: "dgx-1", row: row{"alltoall", 24, 8, 8, sat}},
 		{topology: "hub:8", row: row{"alltoall", 8, 7, 7, sat}},
+		{topology: "ring:8", row: row{"sendrecv", 8, 4, 6, unsat}}, // seven want the other way round: 400/7 GB/s
+		{topology: "ring:8", row: row{"sendrecv", 8, 7, 7, sat}},
 		{topology: "hub:16", row: row{"alltoall", 16, 15, 15, sat}},
 		{topology: "dgx-2", row: row{"allgather", 1, 15, 15, sat}, long: true},
 		{topology: "ring:16", row: row{"allgather", 2, 15, 15, sat}, long: true},

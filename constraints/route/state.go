@@ -74,6 +74,7 @@ type asker struct {
 	ctx     context.Context
 	inOrder bool
 	limit   time.Duration // 0: none
+	atLeast bool          // R/C is known to be no less than the bound's
 }
 
 func (a asker) within(limit time.Duration) asker {

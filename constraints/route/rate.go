@@ -1,0 +1,62 @@
+package route
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+
+	"github.com/colltune/colltune/constraints/bounds"
+	"github.com/colltune/colltune/topologies"
+)
+
+// rate is what package bounds says of a problem, however many its steps: the
+// least rounds, and why. It adds to what flows say where chunks have one place to
+// go each, as these share links in ways that no single flow shows, and where sums
+// are wanted everywhere. Nil elsewhere.
+func (p *problem) rate() (*big.Rat, string) {
+	if p.reduces && !p.everySum() || !p.reduces && !p.counts() {
+		return nil, ""
+	}
+	b, err := bounds.Of(p.floored(), p.Collective)
+	if err != nil || b.AlgbwBps == nil {
+		return nil, ""
+	}
+	size := big.NewRat(int64(p.Collective.LoopChunks())*int64(p.net.unit), 1) // of a round's bytes a second
+	return size.Quo(size, b.AlgbwBps), fmt.Sprintf("no routing of any number of steps beats %s GB/s: %s", b.Exact, b.Proof)
+}
+
+// floored is the topology with links as wide as the chunks they carry in a
+// round; as it is, where some carry none.
+func (p *problem) floored() *topologies.Topology {
+	t := p.Topology
+	if slices.ContainsFunc(t.Edges, func(e topologies.Edge) bool { return e.Bandwidth < p.net.unit }) {
+		return t
+	}
+	edges := slices.Clone(t.Edges)
+	for i := range edges {
+		edges[i].Bandwidth -= edges[i].Bandwidth % p.net.unit
+	}
+	return &topologies.Topology{Name: t.Name, Nodes: t.Nodes, Ranks: t.Ranks, Vertices: t.Vertices, Edges: edges,
+		Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, Protocols: t.Protocols}
+}
+
+// tooFast is that a query has fewer rounds than package bounds allows.
+func (p *problem) tooFast() *Refutation {
+	if p.unreachable() {
+		return nil // distances say so
+	}
+	if least, why := p.rate(); least != nil && least.Cmp(big.NewRat(int64(p.Rounds), 1)) > 0 {
+		return &Refutation{fmt.Sprintf("there must be %s rounds at least: %s", least.RatString(), why)}
+	}
+	return nil
+}
+
+// unreachable tells whether some rank can't have what it wants at all.
+func (p *problem) unreachable() bool {
+	for a := range p.net.dist {
+		if slices.Contains(p.net.dist[a], -1) {
+			return true
+		}
+	}
+	return false
+}
