@@ -2,6 +2,7 @@ package route
 
 import (
 	"context"
+	"math/rand/v2"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -105,5 +106,60 @@ func TestDemandsLoseNothing(t *testing.T) {
 	})
 	if refuted < 20 || left < 20 {
 		t.Errorf("%d splits refuted, %d demands left out: too few to mean much", refuted, left)
+	}
+}
+
+// TestRateRefutesMore counts alltoalls on rings with chords that flows leave open
+// and the bound on bandwidth refutes.
+func TestRateRefutesMore(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 9))
+	left, refuted := 0, 0
+	for range 30 {
+		n := 5 + r.IntN(4)
+		links := map[[2]int]int{}
+		for _, chord := range r.Perm(n - 1)[:1+r.IntN(3)] {
+			width, both := 1+r.IntN(2), r.IntN(2) == 0
+			for v := range n {
+				to := (v + chord + 1) % n
+				links[[2]int{v, to}] = width
+				if both {
+					links[[2]int{to, v}] = width
+				}
+			}
+		}
+		c, err := collective.New(collective.Spec{Name: "alltoall", Ranks: n, Chunks: 1 + r.IntN(3)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := Query{Topology: system(n, 0, links), Collective: c, Steps: 1, Rounds: 1}
+		p, err := newProblem(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		least, err := p.diameter()
+		if err != nil {
+			continue // not connected
+		}
+		q.Steps = least + r.IntN(2)
+		for q.Rounds = q.Steps; ; q.Rounds++ {
+			if p, err = newProblem(q); err != nil {
+				t.Fatal(err)
+			}
+			_, no, err := p.bound(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if no != nil {
+				continue
+			}
+			if left++; p.tooFast() == nil {
+				break
+			}
+			refuted++
+		}
+	}
+	t.Logf("of %d queries that flows leave open %d are refuted", left, refuted)
+	if refuted < left/4 {
+		t.Errorf("of %d queries that flows leave open only %d are refuted", left, refuted)
 	}
 }
