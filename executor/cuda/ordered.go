@@ -6,124 +6,227 @@ import (
 )
 
 // Lines of LL and LL128 carry their data in themselves and order no other
-// memory: that is why they are fast. A program may lean on more: a threadblock
-// writes a chunk and sends another, and the answer, two ranks later, tells a
-// threadblock of the first rank that the chunk is there. Such programs run with
-// a fence around every message; this finds out which they are.
+// memory: that is why they are fast. A program may lean on more.
+//
+//	write, then read or write   a threadblock writes a chunk and sends another, and the
+//	                            answer, two ranks later, tells a threadblock of the first
+//	                            rank that the chunk is there: fences around all messages
+//	read, then write            a threadblock sends a chunk, and what comes of it returns to
+//	                            its place in another threadblock: the read has long given
+//	                            its value, and no fence makes it more so
+//
+// This finds out which of the two a program does.
 
-// mostCompared is how many pairs of accesses are compared before a program is
-// taken for one that needs fences.
+// order is how much messages must order.
+type order uint32
+
+const (
+	unordered   order = iota // nothing but their data
+	readsBefore              // reads that have given their values: nothing on a GPU, the sanitizer's business on the host
+	fenced                   // all memory
+)
+
+// mostCompared is how many pairs of accesses are compared, and how many words
+// of clocks kept, before a program is taken for one that needs fences.
 const mostCompared = 1 << 24
 
-// messagesOrder tells whether some pair of accesses of a rank's chunks, one of
-// them a write, is ordered by messages alone: not by its threadblocks' order and
-// dependencies.
-func messagesOrder(p *ir.Program) bool {
-	budget := mostCompared
+// messagesOrder says what a program's messages must order.
+func messagesOrder(p *ir.Program) order {
+	c := newClocks(p)
+	if c == nil || !c.run() {
+		return fenced
+	}
+	need, budget := unordered, mostCompared
 	for r := range p.GPUs {
-		if rankNeedsMessages(&p.GPUs[r], &budget) {
-			return true
+		for _, all := range accessesOf(&p.GPUs[r], c.first[r]) {
+			for i, a := range all {
+				for _, b := range all[i+1:] {
+					if a.block == b.block || !a.writes && !b.writes {
+						continue
+					}
+					if budget--; budget < 0 {
+						return fenced
+					}
+					switch {
+					case c.local[b.block][b.step][a.block] > a.step, c.local[a.block][a.step][b.block] > b.step:
+					case b.writes && !a.writes && c.known(b)[a.block] > a.step, a.writes && !b.writes && c.known(a)[b.block] > b.step:
+						need = readsBefore
+					default:
+						return fenced
+					}
+				}
+			}
 		}
 	}
-	return false
+	return need
 }
 
 // access is one step's of a chunk.
 type access struct {
-	tb, step int32
-	writes   bool
+	block, step int32 // of all threadblocks
+	writes      bool
 }
 
-func rankNeedsMessages(g *ir.GPU, budget *int) bool {
-	clocks := localOrder(g)
-	if clocks == nil {
-		return true
-	}
-	type place struct {
-		buffer collective.Buffer
-		index  int32
-	}
-	accesses := map[place][]access{}
+type place struct {
+	buffer collective.Buffer
+	index  int32
+}
+
+// accessesOf is who reads and writes each chunk of a rank.
+func accessesOf(g *ir.GPU, first int) map[place][]access {
+	all := map[place][]access{}
 	for tb := range g.Threadblocks {
 		for i := range g.Threadblocks[tb].Steps {
 			s := &g.Threadblocks[tb].Steps[i]
 			for c := range s.Count {
 				if s.Op.ReadsSrc() {
 					at := place{s.Src.Buf, s.Src.At(c)}
-					accesses[at] = append(accesses[at], access{int32(tb), int32(i), false})
+					all[at] = append(all[at], access{int32(first + tb), int32(i), false})
 				}
 				if s.Op.WritesDst() {
 					at := place{s.Dst.Buf, s.Dst.At(c)}
-					accesses[at] = append(accesses[at], access{int32(tb), int32(i), true})
+					all[at] = append(all[at], access{int32(first + tb), int32(i), true})
 				}
 			}
 		}
 	}
-	// before: what b's threadblock knows of a's when b starts.
-	before := func(a, b access) bool { return clocks[b.tb][b.step][a.tb] > a.step }
-	for _, all := range accesses {
-		for i, a := range all {
-			for _, b := range all[i+1:] {
-				if a.tb == b.tb || !a.writes && !b.writes {
-					continue
-				}
-				if *budget--; *budget < 0 || !before(a, b) && !before(b, a) {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return all
 }
 
-// localOrder is, for every threadblock and step, how many steps of each
-// threadblock of the GPU have surely ended when it starts. nil: dependencies
-// that wait for each other, or a GPU too large to look at.
-func localOrder(g *ir.GPU) [][][]int32 {
-	n, steps := len(g.Threadblocks), 0
-	for tb := range g.Threadblocks {
-		steps += len(g.Threadblocks[tb].Steps)
+// clock is, for every threadblock of the program, how many of its steps have
+// surely done what is asked about.
+type clock []int32
+
+func (c clock) join(other clock) {
+	for i, n := range other {
+		c[i] = max(c[i], n)
 	}
+}
+
+// clocks are what is known where, by threadblock and step: local, of steps that
+// have ended, by their threadblocks' order and dependencies; start and end, of
+// steps whose reads have given their values, messages counted.
+//
+//	start   when the step starts; so it is with whoever has a line of its message
+//	end     when it has ended: its own reads, too, and all that the end of the step
+//	        tells whose message it has received; so it is with whoever has its whole
+//	        message, since a step that forwards has received all that it has sent
+type clocks struct {
+	p      *ir.Program
+	first  []int // threadblock of a rank, among all
+	blocks []*ir.Threadblock
+	rank   []int
+	sender [][]access // by threadblock and step: who sends what it receives; block -1 none
+
+	local, start, end [][]clock
+}
+
+// newClocks matches sends with receives; nil where they do not, or the program
+// is too large to look at.
+func newClocks(p *ir.Program) *clocks {
+	c := &clocks{p: p}
+	steps := 0
+	for r := range p.GPUs {
+		c.first = append(c.first, len(c.blocks))
+		for tb := range p.GPUs[r].Threadblocks {
+			c.blocks = append(c.blocks, &p.GPUs[r].Threadblocks[tb])
+			c.rank = append(c.rank, r)
+			steps += len(p.GPUs[r].Threadblocks[tb].Steps)
+		}
+	}
+	n := len(c.blocks)
 	if int64(n)*int64(steps) > mostCompared {
 		return nil
 	}
-	clocks := make([][][]int32, n)
-	for left := steps; left > 0; {
-		before := left
-		for tb := range g.Threadblocks {
-			for len(clocks[tb]) < len(g.Threadblocks[tb].Steps) {
-				clock := startOf(g, clocks, tb)
-				if clock == nil {
-					break
-				}
-				clocks[tb] = append(clocks[tb], clock)
-				left--
+	sent := map[connection][]access{}
+	for b, tb := range c.blocks {
+		for i := range tb.Steps {
+			if tb.Steps[i].Op.Sends() {
+				key := connection{c.rank[b], tb.Send, tb.Channel}
+				sent[key] = append(sent[key], access{block: int32(b), step: int32(i)})
 			}
 		}
-		if left == before {
-			return nil
+	}
+	c.sender = make([][]access, n)
+	for b, tb := range c.blocks {
+		c.sender[b] = make([]access, len(tb.Steps))
+		key, k := connection{tb.Recv, c.rank[b], tb.Channel}, 0
+		for i := range tb.Steps {
+			c.sender[b][i].block = -1
+			if !tb.Steps[i].Op.Receives() {
+				continue
+			}
+			if k == len(sent[key]) {
+				return nil
+			}
+			c.sender[b][i] = sent[key][k]
+			k++
 		}
 	}
-	return clocks
+	c.local, c.start, c.end = make([][]clock, n), make([][]clock, n), make([][]clock, n)
+	return c
 }
 
-// startOf is the clock of a threadblock's next step; nil where a step that it
-// depends on has none yet.
-func startOf(g *ir.GPU, clocks [][][]int32, tb int) []int32 {
-	step := int32(len(clocks[tb]))
-	clock := make([]int32, len(g.Threadblocks))
+// run works all clocks out; false where steps wait for each other.
+func (c *clocks) run() bool {
+	for moved := true; moved; {
+		moved = false
+		for b := range c.blocks {
+			for len(c.end[b]) < len(c.blocks[b].Steps) && c.next(b) {
+				moved = true
+			}
+		}
+	}
+	for b := range c.blocks {
+		if len(c.end[b]) < len(c.blocks[b].Steps) {
+			return false
+		}
+	}
+	return true
+}
+
+// next works out a threadblock's next step; false where what it waits for is
+// not known yet.
+func (c *clocks) next(b int) bool {
+	step := len(c.end[b])
+	sender := c.sender[b][step]
+	if sender.block >= 0 && len(c.end[sender.block]) <= int(sender.step) {
+		return false
+	}
+	local, start := make(clock, len(c.blocks)), make(clock, len(c.blocks))
 	if step > 0 {
-		copy(clock, clocks[tb][step-1])
+		copy(local, c.local[b][step-1])
+		copy(start, c.end[b][step-1])
 	}
-	clock[tb] = step
-	for _, d := range g.Threadblocks[tb].Steps[step].Deps {
-		if int(d.TB) >= len(clocks) || int(d.Step) >= len(clocks[d.TB]) {
-			return nil
+	local[b] = int32(step)
+	for _, d := range c.blocks[b].Steps[step].Deps {
+		other := c.first[c.rank[b]] + int(d.TB)
+		if other >= len(c.blocks) || len(c.end[other]) <= int(d.Step) {
+			return false
 		}
-		for other, steps := range clocks[d.TB][d.Step] {
-			clock[other] = max(clock[other], steps)
-		}
-		clock[d.TB] = max(clock[d.TB], d.Step+1)
+		local.join(c.local[other][d.Step])
+		local[other] = max(local[other], d.Step+1)
+		start.join(c.end[other][d.Step])
 	}
-	return clock
+	end := append(clock(nil), start...)
+	end[b] = int32(step + 1)
+	if sender.block >= 0 {
+		end.join(c.end[sender.block][sender.step])
+	}
+	c.local[b] = append(c.local[b], local)
+	c.start[b] = append(c.start[b], start)
+	c.end[b] = append(c.end[b], end)
+	return true
+}
+
+// known is whose reads have given their values when a step writes: with a line
+// of its message, if it has one.
+func (c *clocks) known(a access) clock {
+	sender := c.sender[a.block][a.step]
+	if sender.block < 0 {
+		return c.start[a.block][a.step]
+	}
+	all := append(clock(nil), c.start[a.block][a.step]...)
+	all.join(c.start[sender.block][sender.step])
+	return all
 }

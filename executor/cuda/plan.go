@@ -34,7 +34,7 @@ type plan struct {
 	tiles, tileElements int64
 	perCall             int64
 	slots, slotBytes    int64
-	ordered             bool
+	ordered             order
 
 	deviceOf []int // by rank
 	devices  []devicePlan
@@ -117,7 +117,9 @@ func newPlan(t executor.Trial, devices int) (*plan, error) {
 	if err := p.cut(t.TileBytes); err != nil {
 		return nil, err
 	}
-	p.ordered = t.Protocol != topologies.Simple && messagesOrder(t.Program)
+	if t.Protocol != topologies.Simple { // its counters order everything
+		p.ordered = messagesOrder(t.Program)
+	}
 	p.deal(devices)
 	if err := p.layRanks(); err != nil {
 		return nil, err

@@ -197,9 +197,7 @@ func (r *running) launchRecord(device int) launchRecord {
 		Tiles: uint32(p.tiles), ChunkElements: uint32(p.reference.Layout.ChunkElements), TileElements: uint32(p.tileElements),
 		PerCall: uint32(p.perCall), Slots: uint32(p.slots), Reduction: uint32(p.reference.Op),
 	}
-	if p.ordered {
-		l.Ordered = 1
-	}
+	l.Ordered = uint32(p.ordered)
 	if len(p.devices) > 1 {
 		l.System = 1
 	}
@@ -356,7 +354,7 @@ func (e *StuckError) Error() string {
 // note says how the trial ran.
 func (r *running) note(ctx context.Context) (string, error) {
 	parts := []string{fmt.Sprintf("ranks per device %d", r.p.ranksPerDevice()), fmt.Sprintf("threads %d", r.threads)}
-	if r.p.ordered {
+	if r.p.ordered == fenced {
 		parts = append(parts, "messages fenced")
 	}
 	empty, err := r.launchCost(ctx)

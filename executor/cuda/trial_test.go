@@ -322,11 +322,22 @@ func relay() *ir.Program {
 // TestMessagesThatOrder tells programs that lean on the order of messages from
 // those that do not, and runs one with fences.
 func TestMessagesThatOrder(t *testing.T) {
-	if messagesOrder(pair()) {
-		t.Error("two ranks that swap buffers need no fences")
+	if got := messagesOrder(pair()); got != unordered {
+		t.Errorf("two ranks that swap buffers need nothing, got %d", got)
 	}
-	if !messagesOrder(relay()) {
-		t.Error("the relay's second threadblock knows of the copy from a message alone")
+	if got := messagesOrder(relay()); got != fenced {
+		t.Errorf("the relay's second threadblock knows of the copy from a message alone, got %d", got)
+	}
+	for _, f := range families(t, 1, 4, topologies.LL) {
+		want := map[string]order{
+			"all-pairs/allreduce/1x4/in-place": readsBefore, // what is sent comes back reduced, in another threadblock
+			"all-pairs/allreduce/1x4":          unordered,
+			"ring/allreduce/1x4/in-place":      unordered,
+			"direct/alltoall/1x4":              unordered,
+		}
+		if order, ok := want[f.name]; ok && messagesOrder(f.program) != order {
+			t.Errorf("%s: %d, want %d", f.name, messagesOrder(f.program), order)
+		}
 	}
 	variant := "plain"
 	if long() {
@@ -353,7 +364,7 @@ func TestSanitizerSeesWhatFencesAreFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.ordered = false
+	p.ordered = unordered
 	m := newHostMachine(t, 1, 2, "thread")
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

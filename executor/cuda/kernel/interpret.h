@@ -110,7 +110,7 @@ template <class P, class E> DEVICE bool runStep(const Launch &l, const Block &b,
         t.loads = shape.loads;
         t.loadsToo = shape.loadsToo;
         t.stores = shape.stores;
-        t.in.ordered = t.out.ordered = l.ordered != 0;
+        t.in.ordered = t.out.ordered = l.ordered == FENCED;
         t.in.system = t.out.system = l.system != 0;
         t.from = b.receiveFrom;
         for (t.first = 0; t.first < step.count; t.first += l.perCall) {
@@ -177,7 +177,7 @@ template <class P, class E> DEVICE void interpret(const Launch &l) {
     p.sendSlot = (u32)(p.sent % l.slots);
     p.receiveSlot = (u32)(p.received % l.slots);
     Watch w = watchOf(l, b);
-    if (l.ordered) orderLines(l.system);
+    beginLines(l.ordered);
 #if STAGED_STEPS > 0
     if (b.stepCount <= STAGED_STEPS) {
         for (u32 i = threadIndex(); i < b.stepCount * (sizeof(Step) / 8); i += threadCount())

@@ -15,6 +15,11 @@ enum Op { NOP, SEND, RECV, COPY, REDUCE, RECV_REDUCE_COPY, RECV_COPY_SEND, RECV_
 // Reductions. An average is a sum and a division at the end.
 enum Reduction { SUM, PROD, MIN, MAX, AVG };
 
+// What messages order besides their data: nothing; reads that have given their
+// values, which a GPU needs nothing for and the thread sanitizer does not know;
+// all memory, with fences.
+enum Order { UNORDERED, READS_BEFORE, FENCED };
+
 // What a threadblock can wait for.
 enum Waiting { FOR_NOTHING, FOR_SLOT, FOR_MESSAGE, FOR_STEP, FOR_RANK };
 
@@ -107,7 +112,7 @@ struct Launch {
     u32 perCall; // chunks in a call
     u32 slots;
     u32 reduction;
-    u32 ordered; // messages order other memory, too
+    u32 ordered; // an Order: what messages order besides their data
     u32 system;  // connections lead to other devices
 };
 

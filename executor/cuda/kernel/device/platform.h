@@ -67,6 +67,8 @@ DEVICE void publish(bool system) {
     else
         asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
+// beginLines says what lines will have to order.
+DEVICE void beginLines(u32) {}
 // orderLines makes lines order the memory around them.
 DEVICE void orderLines(bool system) { publish(system); }
 DEVICE void addCount(u64 address, u64 v) {

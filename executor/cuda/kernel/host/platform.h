@@ -81,9 +81,10 @@ DEVICE u32 loadVolatile(u64 address) { return __atomic_load_n((u32 *)address, __
 DEVICE void storeVolatile(u64 address, u32 v) { __atomic_store_n((u32 *)address, v, __ATOMIC_RELAXED); }
 
 // The sanitizer knows no fences: what a fence around lines would order, the
-// lines' own words do, from the first call of orderLines on.
+// lines' own words do.
 extern thread_local bool hostOrdered;
-DEVICE void orderLines(bool) { hostOrdered = true; }
+DEVICE void beginLines(u32 order) { hostOrdered = order != UNORDERED; }
+DEVICE void orderLines(bool) {}
 DEVICE int lineStoreOrder() { return hostOrdered ? __ATOMIC_RELEASE : __ATOMIC_RELAXED; }
 DEVICE int lineLoadOrder() { return hostOrdered ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED; }
 
