@@ -327,6 +327,7 @@ func TestRefused(t *testing.T) {
 		{"operation", executor.Trial{Program: exchange(1), Topology: top, Op: "xor"}, `unknown operation "xor"`, true},
 		{"size", executor.Trial{Program: exchange(1), Topology: top, Bytes: -1}, "size of -1 bytes", true},
 		{"tile", executor.Trial{Program: exchange(1), Topology: top, Bytes: 8, TileBytes: 3}, "tile of 3 bytes: want at least an element of 4", false},
+		{"flags", executor.Trial{Program: exchange(1), Topology: top, Bytes: 4 << 20, TileBytes: 4, Iters: 5000}, "calls from rank 0 to rank 1 on channel 0: at most 4294967294", true},
 		{"memory", executor.Trial{Program: exchange(1), Topology: top, Bytes: 1 << 45}, "of memory in this process, and", true},
 		{"place", executor.Trial{Program: with(func(p *ir.Program) { step(p, 1).Dst.Off = 3 }), Topology: top}, "rank 1 threadblock 0 step 1 (r): out of 2 chunks from 3 on is outside the 2 there are", false},
 		{"stride", executor.Trial{Program: with(func(p *ir.Program) { step(p, 1).Dst.Stride = 4 }), Topology: top}, "outside the 2", false},

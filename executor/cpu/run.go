@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -55,8 +56,7 @@ type rank struct {
 	left    atomic.Int32 // threadblocks that are not through with the iteration
 }
 
-// settings works out what a trial's knobs make of a plan. here tells which
-// ranks are this process's.
+// settings works out what a trial's knobs make of a plan.
 func (p *plan) settings(t executor.Trial) (*run, error) {
 	d, err := data.ParseDType(t.DType)
 	if err != nil {
@@ -101,6 +101,11 @@ func (p *plan) settings(t executor.Trial) (*run, error) {
 	if e > 0 {
 		r.perCall = int(min(max(tile/(e*int64(d.Bytes())), 1), mostPerCall))
 	}
+	for _, l := range p.links {
+		if calls := float64(r.calls(l)) * float64(r.iterations); calls >= math.MaxUint32 {
+			return nil, refuse("%.3g calls from rank %d to rank %d on channel %d: at most %d can be told apart by their flags", calls, l.from, l.to, l.channel, uint32(math.MaxUint32-1))
+		}
+	}
 	return r, nil
 }
 
@@ -108,6 +113,17 @@ func (p *plan) settings(t executor.Trial) (*run, error) {
 func (r *run) slotSize(l link) int64 {
 	chunks := min(int64(l.count), int64(r.perCall))
 	return chunks * min(r.layout.ChunkElements, r.tileElements) * int64(r.layout.ElemBytes)
+}
+
+// calls is how many a connection makes in an iteration.
+func (r *run) calls(l link) uint64 {
+	n := uint64(0)
+	for _, s := range r.plan.program.GPUs[l.from].Threadblocks[l.sender].Steps {
+		if s.Op.Sends() {
+			n += uint64((int(s.Count) + r.perCall - 1) / r.perCall)
+		}
+	}
+	return n * uint64(r.tiles)
 }
 
 // need is how much memory the ranks here take, all told.

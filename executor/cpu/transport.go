@@ -101,17 +101,6 @@ func (c *crew) transport(r *run) (*transport, error) {
 	return t, nil
 }
 
-// calls is how many a connection makes in an iteration.
-func (r *run) calls(l link) uint64 {
-	n := uint64(0)
-	for _, s := range r.plan.program.GPUs[l.from].Threadblocks[l.sender].Steps {
-		if s.Op.Sends() {
-			n += uint64((int(s.Count) + r.perCall - 1) / r.perCall)
-		}
-	}
-	return n * uint64(r.tiles)
-}
-
 // expect receives a call into its slot, which must be free.
 func (t *transport) expect(in *incoming, call uint64) error {
 	return in.messages.receive(in.place(call), in.from, in.tag, func() error {
