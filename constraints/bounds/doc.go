@@ -14,7 +14,9 @@
 //
 // Invariants: a bound is never below what some routing reaches (docs/bounds.md
 // has the arguments); relabelling ranks changes no bound of a collective that
-// is itself symmetric; data may be relayed by any rank; a switch does not copy
+// is itself symmetric, where all sets of ranks are looked at (up to ten ranks;
+// of more, alltoall and allreduce try blocks of neighbouring numbers); data may be
+// relayed by any rank; a switch does not copy
 // or reduce; what a link carries one way leaves the other way free.
 //
 // It does not find routings, and asks no solver.

@@ -14,9 +14,11 @@
 //	           │ unsat   │ sat              │ unsat, timeout       checks, on the
 //	           ▼         ▼                  ▼                      topology alone
 //
-// A query is refuted by distances, and by maximum flows over the network
-// unrolled in steps, wherever these can; only what is left is a solver's. Chunks
-// with one destination each are counted, not named: with one source or one
+// A query is refuted by distances, by package bounds, and by maximum flows over
+// the network unrolled in steps, wherever these can; only what is left is a
+// solver's. What renamings of ranks take to each other (package symmetry) is
+// looked at once, and of sums' routings that differ in names only one is left to
+// the solver. Chunks with one destination each are counted, not named: with one source or one
 // destination in all they need no solver. What is combined in one place
 // (reduce, reducescatter) is what is spread from there, backwards.
 //
