@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -184,6 +185,32 @@ func TestHangEnds(t *testing.T) {
 	_, err := l.Run(ctx, native("auto", "allreduce", 4096, 0, nil))
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
+	}
+}
+
+// What a launcher started ends with it, though the launcher does not see to it.
+func TestHangLeavesNothing(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("process groups are Unix's")
+	}
+	beat := filepath.Join(t.TempDir(), "beat")
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err := launch(ctx, []string{"sh", "-c", `trap "" TERM; (trap "" TERM; while :; do echo >> "$0"; sleep 0.05; done) & wait; sleep 60`, beat}, nil, "x")
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("%v", err)
+	}
+	size := func() int64 {
+		info, err := os.Stat(beat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	before := size()
+	time.Sleep(300 * time.Millisecond)
+	if after := size(); after != before {
+		t.Errorf("it goes on: %d, then %d beats", before, after)
 	}
 }
 

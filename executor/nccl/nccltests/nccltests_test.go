@@ -6,8 +6,10 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -227,6 +229,39 @@ func TestNames(t *testing.T) {
 	for code, want := range map[int]string{23007: "2.30.7", 22803: "2.28.3", 2708: "2.7.8", 21205: "2.12.5", 0: "", -4: ""} {
 		if got := version(code); got != want {
 			t.Errorf("version code %d: %s, want %s", code, got, want)
+		}
+	}
+}
+
+// Files that were damaged give a report or an error that names a line.
+func TestDamagedFiles(t *testing.T) {
+	files, _ := filepath.Glob("testdata/*.*")
+	var samples [][]byte
+	for _, name := range files {
+		if text, err := os.ReadFile(name); err == nil && !strings.HasSuffix(name, ".golden") {
+			samples = append(samples, text)
+		}
+	}
+	const words = "0123456789-+.eE#\n \t{}[]\":,NAinf\xff\x00"
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		text := slices.Clone(samples[random.IntN(len(samples))])
+		for range 1 + random.IntN(4) {
+			at := random.IntN(len(text))
+			switch random.IntN(3) {
+			case 0:
+				text[at] = words[random.IntN(len(words))]
+			case 1:
+				text = slices.Delete(text, at, min(at+1+random.IntN(60), len(text)))
+			case 2:
+				text = slices.Insert(text, at, []byte(words[random.IntN(len(words)):])...)
+			}
+			if len(text) == 0 {
+				break
+			}
+		}
+		if _, err := Parse("x", text); err != nil && !strings.HasPrefix(err.Error(), "x:") {
+			t.Fatalf("%q names no line\n%s", err, text)
 		}
 	}
 }
