@@ -273,7 +273,7 @@ func cancels(x *exam) (string, error) {
 func goodbye(x *exam) (string, error) {
 	x.over = true
 	began := time.Now()
-	left, err := x.worker.farewell(2 * time.Second)
+	left, err := x.worker.farewell()
 	if err != nil {
 		return "", err
 	}

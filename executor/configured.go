@@ -130,7 +130,7 @@ func (c *Configured) command(name string, dirs []string) (command, error) {
 				return cmd, err
 			}
 		}
-		cmd = command{path: self, args: append([]string{launchCommand, c.Kind, at, packed(c.Settings, nil)}, c.Launcher...), start: 10 * time.Minute}
+		cmd = command{path: self, args: append([]string{launchCommand, c.Kind, at, packed(c.Settings, nil)}, c.Launcher...), start: 10 * time.Minute, remote: true}
 		cmd.depends = map[string]string{"launcher": strings.Join(c.Launcher, " ")}
 	} else {
 		var err error

@@ -33,7 +33,7 @@ func TestFaults(t *testing.T) {
 		{name: "stands-still", o: executor.HostOptions{StuckAfter: 600 * time.Millisecond}, is: executor.ErrTimeout, says: "stood still"},
 		{name: "freezes", o: executor.HostOptions{StuckAfter: 600 * time.Millisecond}, is: executor.ErrTimeout, says: "no heartbeat"},
 		{name: "slow", o: executor.HostOptions{TrialTimeout: 700 * time.Millisecond}, is: executor.ErrTimeout, says: "still advancing"},
-		{name: "slow", bytes: 900, o: executor.HostOptions{StuckAfter: 600 * time.Millisecond}}, // longer than that in all
+		{name: "slow", bytes: 2500, o: executor.HostOptions{StuckAfter: 2 * time.Second}}, // longer than that in all
 		{name: "floods", bytes: 8},
 		{name: "prints-early", bytes: 8},
 		{name: "prints-from-c", is: executor.ErrQuarantined, says: "printf of a library"},

@@ -83,6 +83,7 @@ type command struct {
 	builtin bool
 
 	// Of a configured executor:
+	remote  bool              // it runs at a launcher's far end
 	env     []string          // NAME=VALUE pairs
 	memory  int64             // its cap; 0: the host's
 	start   time.Duration     // how long it may take to start; 0: the host's

@@ -195,11 +195,11 @@ func (l *launched) goodbye() {
 	l.stdin.Close()
 	select {
 	case <-l.ended:
-	case <-time.After(1200 * time.Millisecond):
+	case <-time.After(farGoodbyeTime / 5 * 3):
 		_ = l.process.Signal(syscall.SIGTERM)
 		select {
 		case <-l.ended:
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(farGoodbyeTime / 5):
 		}
 	}
 }

@@ -157,7 +157,7 @@ func TestLaunchedPlugin(t *testing.T) {
 		o           executor.HostOptions
 	}{
 		{fault: "well", bytes: 8},
-		{fault: "slow", bytes: 900, o: executor.HostOptions{StuckAfter: 600 * time.Millisecond}}, // its progress comes all the way
+		{fault: "slow", bytes: 2500, o: executor.HostOptions{StuckAfter: 2 * time.Second}}, // its progress comes all the way
 		{fault: "exits", says: "exit status 7"},
 		{fault: "refuses", says: "dtype f32"},
 	} {

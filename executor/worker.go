@@ -24,6 +24,7 @@ import (
 type worker struct {
 	name    string
 	depends map[string]string // what its settings add to its fingerprint
+	leaves  time.Duration     // how long its goodbye may take
 	process *process
 	config  *plugin.ClientConfig
 	client  *plugin.Client
@@ -34,6 +35,13 @@ type worker struct {
 	described Description // what it said when it was started
 }
 
+// How long an executor may take to end once it is told, and one that tells
+// another at a launcher's far end.
+const (
+	goodbyeTime    = 2 * time.Second
+	farGoodbyeTime = 5 * time.Second
+)
+
 // pieceBytes is how much of a document travels in one message.
 const pieceBytes = 256 << 10
 
@@ -42,7 +50,7 @@ func startWorker(ctx context.Context, cmd command, sockets string, o HostOptions
 	said := newRing(o.StderrBytes)
 	p := newProcess(cmd.path, cmd.args, said)
 	p.memory = o.Memory
-	c := &worker{name: cmd.name, depends: cmd.depends, process: p, loaded: map[string]bool{}}
+	c := &worker{name: cmd.name, depends: cmd.depends, leaves: goodbyeTime, process: p, loaded: map[string]bool{}}
 	c.config = &plugin.ClientConfig{
 		HandshakeConfig:  handshake,
 		VersionedPlugins: versions(nil),
@@ -63,6 +71,9 @@ func startWorker(ctx context.Context, cmd command, sockets string, o HostOptions
 		},
 	}
 	c.client = plugin.NewClient(c.config)
+	if cmd.remote {
+		c.leaves = farGoodbyeTime
+	}
 	stopWatching := context.AfterFunc(ctx, p.killGroup)
 	defer stopWatching()
 	d, err := c.connect(ctx, o.StartTimeout)
@@ -346,10 +357,10 @@ func (c *worker) stop() {
 
 // farewell tells the process to go, waits a while for its end, and gives what
 // sockets it has left behind.
-func (c *worker) farewell(within time.Duration) ([]string, error) {
+func (c *worker) farewell() ([]string, error) {
 	go c.control.Close() // says goodbye; the answer may be the end of the connection
-	if !c.process.endsWithin(within) {
-		return nil, fmt.Errorf("still there %s after its goodbye", within)
+	if !c.process.endsWithin(c.leaves) {
+		return nil, fmt.Errorf("still there %s after its goodbye", c.leaves)
 	}
 	left, _ := filepath.Glob(filepath.Join(c.process.sockets, "*"))
 	return left, nil
@@ -357,14 +368,6 @@ func (c *worker) farewell(within time.Duration) ([]string, error) {
 
 // leave lets the process end by itself, for a moment.
 func (c *worker) leave() {
-	gone := make(chan struct{})
-	go func() {
-		c.client.Kill()
-		close(gone)
-	}()
-	select {
-	case <-gone:
-	case <-time.After(2 * time.Second):
-	}
+	_, _ = c.farewell()
 	c.stop()
 }
