@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ type leader struct {
 	jobs   chan job
 	over   chan struct{} // closed after the last job
 	crew   *crew
-	broken error // why there can be no more trials
+	broken error // why the launch must end: MPI failed, and who has got how far is unknown
 }
 
 type job struct {
@@ -51,20 +52,20 @@ func (l *leader) work() {
 		return
 	}
 	for j := range l.jobs {
-		var o outcome
+		m, err := l.trial(j.ctx, j.trial)
+		j.done <- outcome{m, err}
 		if l.broken != nil {
-			o.err = fmt.Errorf("the processes are out of step: %w", l.broken)
-		} else {
-			o.m, o.err = l.trial(j.ctx, j.trial)
+			time.Sleep(answered)
+			fmt.Fprintln(os.Stderr, "processes out of step:", l.broken)
+			l.crew.world.Abort(1)
+			os.Exit(1) // where even that has failed
 		}
-		j.done <- o
-	}
-	if l.broken != nil {
-		l.crew.world.Abort(1)
-		return
 	}
 	l.crew.quit()
 }
+
+// answered is how long an answer has to reach the host before the launch ends.
+const answered = 500 * time.Millisecond
 
 // quit ends the followers, and the launch.
 func (c *crew) quit() {
@@ -144,8 +145,8 @@ type leading struct {
 // counts are how far a process is.
 type counts struct{ progress, sent, received int64 }
 
-// trial runs one trial. What goes wrong between the processes, or between two
-// rounds, leaves them out of step.
+// trial runs one trial. What goes wrong between the processes leaves them out of
+// step.
 func (l *leader) trial(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 	c := l.crew
 	if err := c.assign(t); err != nil {

@@ -92,6 +92,11 @@ func launched(what string) error {
 		if err == nil || !strings.Contains(err.Error(), "deadlock in iteration 0: rank 0 threadblock 0 tile 0 step 0 (r) waits for a message from rank 7 on channel 0; rank 1") {
 			fail("a program that waits for itself: %v", err)
 		}
+		stuck.Program = partly()
+		_, err = e.Run(context.Background(), stuck)
+		if err == nil || !strings.HasPrefix(err.Error(), "deadlock in iteration 0: rank 5 threadblock 1 tile 0 step 0 (nop) waits for threadblock 2 step 0; rank 5 threadblock 2") {
+			fail("a program of which a part waits for itself: %v", err)
+		}
 		wrong := good
 		wrong.Program = broken(func(s *ir.Step) { s.Src.Off = 1 - min(s.Src.Off, 1) })
 		if m, err := e.Run(context.Background(), wrong); err != nil || m.Wrong == 0 {
@@ -190,6 +195,19 @@ func waiting() *ir.Program {
 				{Op: ir.Send, Count: 1},
 			},
 		}}})
+	}
+	return p
+}
+
+// partly is a right program, and on one rank two threadblocks more that wait for
+// each other.
+func partly() *ir.Program {
+	p := ring(panics{}, 8, compiler.Options{})
+	g := &p.GPUs[5]
+	for other := range int32(2) {
+		g.Threadblocks = append(g.Threadblocks, ir.Threadblock{Send: -1, Recv: -1, Steps: []ir.Step{
+			{Op: ir.Nop, HasDep: true, Deps: []ir.Dep{{TB: 2 - other}}},
+		}})
 	}
 	return p
 }
