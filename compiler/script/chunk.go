@@ -46,11 +46,11 @@ func (s *session) place(rank, buffer, index starlark.Value) (r int, b collective
 			return r, 0, 0, 0, err
 		}
 	}
-	if pair, isPair := index.(starlark.Tuple); isPair {
+	if _, isPair := index.(starlark.Tuple); isPair {
 		if s.unit == 0 {
 			return r, b, 0, 0, fmt.Errorf("index is a pair, but the chunks of %s are no multiple of the ranks", s.trace.Collective().Name)
 		}
-		at, err := s.machine.asRank(pair)
+		at, err := s.machine.asRank(index)
 		if err != nil {
 			return r, b, 0, 0, fmt.Errorf("index: %w", err)
 		}
