@@ -26,9 +26,13 @@ const (
 	fenced                   // all memory
 )
 
-// mostCompared is how many pairs of accesses are compared, and how many words
-// of clocks kept, before a program is taken for one that needs fences.
-const mostCompared = 1 << 24
+// mostCompared is how many pairs of accesses are compared, and mostClocks how
+// many numbers of clocks are kept, before a program is taken for one that needs
+// fences.
+const (
+	mostCompared = 1 << 24
+	mostClocks   = 1 << 22
+)
 
 // messagesOrder says what a program's messages must order.
 func messagesOrder(p *ir.Program) order {
@@ -135,7 +139,7 @@ func newClocks(p *ir.Program) *clocks {
 		}
 	}
 	n := len(c.blocks)
-	if int64(n)*int64(steps) > mostCompared {
+	if int64(n)*int64(steps) > mostClocks {
 		return nil
 	}
 	sent := map[connection][]access{}

@@ -1,0 +1,61 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The calls themselves are tested by package cuda, against a library that
+// answers them.
+
+func TestMissingLibrary(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "libcuda.so.1")
+	t.Setenv(LibraryVariable, file)
+	if _, err := Open(); !errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), file) {
+		t.Errorf("got %v", err)
+	}
+	// A file that is no library is told with the linker's words.
+	if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(); !errors.Is(err, ErrMissing) || strings.Contains(err.Error(), "No such file") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnotherLibrary(t *testing.T) {
+	t.Setenv(LibraryVariable, "libc.so.6")
+	if _, err := Load(); err == nil || !strings.Contains(err.Error(), "has no function cuInit") && !errors.Is(err, ErrMissing) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	err := fmt.Errorf("on device 1: %w", &Error{Call: "cuMemAlloc_v2", Code: OutOfMemory, Name: "CUDA_ERROR_OUT_OF_MEMORY", Text: "out of memory"})
+	if !errors.Is(err, OutOfMemory) || errors.Is(err, NoDevice) || Fatal(err) {
+		t.Errorf("%v is not told apart", err)
+	}
+	if want := "on device 1: cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"; err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+	for code, fatal := range map[Code]bool{1: false, 719: true, 700: true, CooperativeTooLarge: false, NotReady: false} {
+		if Fatal(&Error{Code: code}) != fatal {
+			t.Errorf("%d: fatal is %v", code, !fatal)
+		}
+	}
+	if Fatal(nil) || Fatal(errors.New("other")) {
+		t.Error("an error of nothing of CUDA's is taken for one")
+	}
+}
+
+func TestEverySymbolHasAName(t *testing.T) {
+	for i, name := range symbols {
+		if !strings.HasPrefix(name, "cu") {
+			t.Errorf("entry %d has no name", i)
+		}
+	}
+}
