@@ -10,6 +10,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/executor/nccl/debuglog"
 	"github.com/colltune/colltune/executor/nccl/nccltests"
 )
@@ -50,7 +51,7 @@ func (l *launched) Describe(ctx context.Context) (executor.Description, error) {
 	f := l.known
 	return executor.Description{
 		Name: "nccl", Version: f.version, Devices: f.devices, MaxRanks: f.ranks,
-		Protocols: everyProtocol, DTypes: dtypes(), Operations: []string{"sum", "prod", "min", "max", "avg"},
+		Protocols: everyProtocol, DTypes: dtypes(), Operations: data.Operations(),
 		Fingerprint: l.fingerprint(), NativeOnly: l.runtime == "",
 		Native: offered(f.tells || l.trusted, f.library == "rccl", l.tries),
 	}, nil
@@ -170,6 +171,8 @@ func (l *launched) Run(ctx context.Context, t executor.Trial) (executor.Measurem
 		return executor.Measurement{}, unsupported("nccl-tests measures no %s", c.Name)
 	case c.Ranks != l.known.ranks:
 		return executor.Measurement{}, unsupported("%d ranks: the launcher starts %d", c.Ranks, l.known.ranks)
+	case !slices.Contains(data.Operations(), t.Op):
+		return executor.Measurement{}, unsupported("operation %q: want one of %s", t.Op, strings.Join(data.Operations(), ", "))
 	case nccltests.TypeName(t.DType) == "":
 		return executor.Measurement{}, unsupported("nccl-tests has no dtype %s", t.DType)
 	}
@@ -189,8 +192,17 @@ func (l *launched) Run(ctx context.Context, t executor.Trial) (executor.Measurem
 	return l.measure(ctx, &t, c, &held)
 }
 
+// refusal is a trial that the library can't run: an executor.ErrUnsupported that
+// says why, and leaves it to the host to say what it is.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+// Is makes errors.Is(err, executor.ErrUnsupported) hold.
+func (refusal) Is(target error) bool { return target == executor.ErrUnsupported }
+
 func unsupported(format string, args ...any) error {
-	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), executor.ErrUnsupported)
+	return refusal(fmt.Sprintf(format, args...))
 }
 
 // held is how the library is held to what a trial names.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/executor/nccl/debuglog"
 )
 
@@ -55,7 +56,7 @@ func (o *oneHost) Describe(ctx context.Context) (executor.Description, error) {
 	native[0].Collectives = callables()
 	return executor.Description{
 		Name: Name, Version: f.Version, Devices: f.Devices, MaxRanks: len(f.Devices),
-		Protocols: everyProtocol, DTypes: collective.DTypes(), Operations: []string{"sum", "prod", "min", "max", "avg"},
+		Protocols: everyProtocol, DTypes: collective.DTypes(), Operations: data.Operations(),
 		Fingerprint: how, Native: native, NativeOnly: true,
 	}, nil
 }
@@ -81,6 +82,8 @@ func (o *oneHost) Run(ctx context.Context, t executor.Trial) (executor.Measureme
 	switch {
 	case t.Native == nil:
 		return executor.Measurement{}, unsupported("the library runs no programs when it is loaded so")
+	case !slices.Contains(data.Operations(), t.Op):
+		return executor.Measurement{}, unsupported("operation %q: want one of %s", t.Op, strings.Join(data.Operations(), ", "))
 	case !slices.Contains(callables(), t.Collective.Name):
 		return executor.Measurement{}, unsupported("the library has no %s", t.Collective.Name)
 	}

@@ -199,6 +199,7 @@ func TestLibraryHeldToSettings(t *testing.T) {
 		"the library has no such algorithm and protocol here":    trial("nvls", topologies.Simple, nil),
 		`channels "0": want 1 to 64, or default`:                 trial("ring", topologies.LL, map[string]string{"channels": "0"}),
 		"the library runs no programs when it is loaded so":      {Program: around(false), Bytes: 4096, DType: "f32", Op: "sum"},
+		`operation "xor": want one of sum, prod`:                 {Native: &executor.Native{Algorithm: "auto"}, Collective: collective.Spec{Name: "allgather", Ranks: 4, Chunks: 1}, Bytes: 4096, DType: "f32", Op: "xor"},
 		"6 ranks: this host has 4 GPUs, and the library gives e": {Native: &executor.Native{Algorithm: "auto"}, Collective: collective.Spec{Name: "allgather", Ranks: 6, Chunks: 1}, Bytes: 4096, DType: "f32", Op: "sum"},
 	} {
 		if _, err := o.Run(t.Context(), bad); !errors.Is(err, executor.ErrUnsupported) || !strings.Contains(err.Error(), says) {
