@@ -2,20 +2,27 @@ package templates
 
 import (
 	"fmt"
-	"runtime"
+	"syscall"
 	"testing"
 
 	"github.com/colltune/colltune/compiler"
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/compiler/verify"
+	"github.com/colltune/colltune/topologies"
 )
 
 // BenchmarkScale traces, compiles and verifies the families that make sense
-// there for 256 nodes of 8.
+// there for 256 nodes of 8 GPUs, and reports seconds of processor time: all of
+// them as cpu-s, and what the trace and the verification have of it.
 //
 //	go test ./templates -run - -bench Scale -benchtime 1x
 func BenchmarkScale(b *testing.B) {
-	m := script.Even(256, 8)
+	top, err := topologies.Resolve("dgx-a100", topologies.Options{Nodes: 256})
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := machineOf(top)
 	for _, c := range []struct {
 		family, coll string
 		given        map[string]any
@@ -28,12 +35,21 @@ func BenchmarkScale(b *testing.B) {
 		{"hierarchical", "allreduce", nil},
 		{"recursive-halving-doubling", "allreduce", nil},
 		{"recursive-doubling", "allreduce", nil},
+		{"ring", "allgather", nil},
+		{"ring", "reducescatter", nil},
+		{"ring", "allreduce", nil},
+		{"bruck", "allgather", nil},
+		{"recursive-halving-doubling", "allgather", nil},
+		{"recursive-halving-doubling", "reducescatter", map[string]any{"first": "far"}},
 		{"double-binary-tree", "allreduce", nil},
 		{"chain", "broadcast", nil},
 		{"k-nomial", "broadcast", nil},
 		{"k-nomial", "reduce", nil},
 		{"k-nomial", "gather", nil},
 		{"k-nomial", "scatter", nil},
+		{"k-nomial", "gatherv", nil},
+		{"bruck", "alltoall", nil},
+		{"two-step", "alltoall", nil},
 		{"scatter-allgather", "broadcast", map[string]any{"gather": "recursive"}},
 		{"multi-nic", "alltonext", nil},
 		{"direct", "sendrecv", nil},
@@ -44,7 +60,8 @@ func BenchmarkScale(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("%s/%s/%v", c.family, c.coll, c.given), func(b *testing.B) {
 			for range b.N {
-				q := script.Request{Collective: c.coll, InPlace: c.coll == "allreduce" || c.coll == "broadcast" || c.coll == "reduce"}
+				start := processorSeconds(b)
+				q := script.Request{Collective: c.coll, InPlace: collective.DefaultInPlace(c.coll)}
 				if yes, why, err := f.Admits(m, q, c.given); !yes {
 					b.Fatal(why, err)
 				}
@@ -52,20 +69,46 @@ func BenchmarkScale(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				b.ReportMetric(b.Elapsed().Seconds(), "traced-s")
+				traced, ops := processorSeconds(b), len(p.Ops)
 				r, err := compiler.Compile(p, compiler.Options{})
 				if err != nil {
 					b.Fatal(err)
 				}
-				b.ReportMetric(b.Elapsed().Seconds(), "compiled-s")
+				compiled := processorSeconds(b)
 				if err := verify.Check(r.Program, verify.Options{Slots: 2}).Err(); err != nil {
 					b.Fatal(err)
 				}
-				var memory runtime.MemStats
-				runtime.ReadMemStats(&memory)
-				b.ReportMetric(float64(memory.Sys>>20), "MiB")
-				b.ReportMetric(float64(len(p.Ops)), "ops")
+				end := processorSeconds(b)
+				b.ReportMetric(traced-start, "trace-s")
+				b.ReportMetric(end-compiled, "verify-s")
+				b.ReportMetric(end-start, "cpu-s")
+				b.ReportMetric(float64(ops), "ops")
 			}
 		})
+	}
+}
+
+// processorSeconds is what the process has used so far.
+func processorSeconds(b *testing.B) float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
+
+// TestTooManyMessages: what takes a message for every two of 2,048 ranks is
+// refused with their number.
+func TestTooManyMessages(t *testing.T) {
+	for family, coll := range map[string]string{"direct": "alltoall", "all-pairs": "allreduce"} {
+		f, err := Find(Builtin(), family, coll)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ranks, want := range map[int]string{300: "", 2048: "4192256 messages, one for every two ranks: want at most 1048576"} {
+			if _, why, err := f.Applies(script.Even(1, ranks), coll, 0); why != want || err != nil {
+				t.Errorf("%s of %d ranks: %q, %v; want %q", family, ranks, why, err, want)
+			}
+		}
 	}
 }

@@ -32,7 +32,7 @@ import (
 // they do take.
 const (
 	idleSteps    = 8_000_000
-	stepsPerPair = 16
+	stepsPerPair = 48
 	stepsPerOp   = 500
 	stepTime     = 60 * time.Nanosecond
 	chunkTime    = 40 * time.Nanosecond
