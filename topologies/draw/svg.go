@@ -173,12 +173,17 @@ func (p *picture) links(b *strings.Builder) {
 			continue
 		}
 		fmt.Fprintf(b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="%s" stroke-width="%.1f" stroke-opacity="0.6"`,
-			from.x, from.y, to.x, to.y, colours[l.Kind], 1+math.Min(math.Log2(float64(l.Count)+1)-1, 4))
+			from.x, from.y, to.x, to.y, colours[l.Kind], thickness(l))
 		if !l.both {
 			b.WriteString(` marker-end="url(#arrow)"`)
 		}
 		fmt.Fprintf(b, "><title>%s</title></line>\n", escape(p.t.Vertices[l.a].Name+" to "+p.t.Vertices[l.b].Name+": "+l.Kind.String()+", "+l.wire()))
 	}
+}
+
+// thickness is that of a line which stands for so many links.
+func thickness(l link) float64 {
+	return 1 + 1.5*math.Min(math.Log2(float64(l.Count)), 3)
 }
 
 func (p *picture) vertex(b *strings.Builder, v int) {
@@ -195,12 +200,12 @@ func (p *picture) vertex(b *strings.Builder, v int) {
 		escape(x.Name), at.x-boxWidth/2, at.y-boxHeight/2, boxWidth, boxHeight, 3+8*int(x.Kind&1), fills[x.Kind], at.x, at.y+4, escape(name))
 }
 
-// legend names the colours that are there, a line each.
+// legend names the lines that are there, as they are drawn.
 func (p *picture) legend(b *strings.Builder) {
 	all := classes(linksOf(p.t))
 	for i, c := range all {
 		y := p.height - margin/2 - legendLine*float64(len(all)-1-i)
-		fmt.Fprintf(b, `<line x1="%d" y1="%.0f" x2="%d" y2="%.0f" stroke="%s" stroke-width="3"/><text x="%d" y="%.0f">%s</text>`+"\n",
-			margin, y, margin+20, y, colours[c[0].Kind], margin+26, y+4, escape(c[0].Kind.String()+" "+c[0].wire()))
+		fmt.Fprintf(b, `<line x1="%d" y1="%.0f" x2="%d" y2="%.0f" stroke="%s" stroke-width="%.1f"/><text x="%d" y="%.0f">%s</text>`+"\n",
+			margin, y, margin+20, y, colours[c[0].Kind], thickness(c[0]), margin+26, y+4, escape(c[0].Kind.String()+" "+c[0].wire()))
 	}
 }
