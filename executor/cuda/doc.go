@@ -6,7 +6,8 @@
 //	         where        steps,        inputs           grid for each      counts what
 //	                      chunks, …     and outputs      threadblock        came out wrong
 //
-//	plan.go     memory of ranks, connections, counters   kernel/layout.h   the tables, in C
+//	check.go    what would lead out of a table           kernel/layout.h   the tables, in C
+//	plan.go     memory of ranks, connections, counters
 //	tables.go   the program as tables                    kernel/*.h        the interpreter
 //	wants.go    what must come out                       kernel/device/    what a GPU is asked for
 //	ordered.go  which programs need fenced messages      kernel/host/      the same of the host

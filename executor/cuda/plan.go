@@ -117,15 +117,16 @@ func newPlan(t executor.Trial, devices int) (*plan, error) {
 	if err := p.cut(t.TileBytes); err != nil {
 		return nil, err
 	}
-	if t.Protocol != topologies.Simple { // its counters order everything
-		p.ordered = messagesOrder(t.Program)
-	}
 	p.deal(devices)
-	if err := p.layRanks(); err != nil {
+	p.layRanks()
+	if err := p.checkSteps(); err != nil {
 		return nil, err
 	}
 	if err := p.layConnections(); err != nil {
 		return nil, err
+	}
+	if t.Protocol != topologies.Simple { // its counters order everything
+		p.ordered = messagesOrder(t.Program)
 	}
 	p.layTables()
 	return p, nil
@@ -194,7 +195,7 @@ func (p *plan) ranksPerDevice() int {
 
 // layRanks gives every rank its buffers and threadblocks, every device its
 // counters.
-func (p *plan) layRanks() error {
+func (p *plan) layRanks() {
 	c, l := p.reference.Collective, p.reference.Layout
 	p.ranks = make([]rankPlan, p.program.Ranks())
 	for i := range p.devices {
@@ -225,7 +226,6 @@ func (p *plan) layRanks() error {
 			}
 		}
 	}
-	return nil
 }
 
 // layConnections gives every connection its slots and counters.

@@ -170,11 +170,7 @@ func (r *running) upload() error {
 		if err := r.m.set(i, at+uint64(d.zeroFrom), d.zeroTo-d.zeroFrom, 0); err != nil {
 			return err
 		}
-		tables, err := r.p.writes(i, r.base)
-		if err != nil {
-			return err
-		}
-		for _, w := range tables {
+		for _, w := range r.p.writes(i, r.base) {
 			if len(w.bytes) == 0 {
 				continue
 			}

@@ -242,7 +242,9 @@ func TestWrongPrograms(t *testing.T) {
 		{"sends that nobody takes", func(p *ir.Program) {
 			p.GPUs[0].Threadblocks[0].Steps = append(p.GPUs[0].Threadblocks[0].Steps, ir.Step{Op: ir.Send, Count: 1})
 		}, 0, "sends 2 times, and rank 1 threadblock 0 receives 1 times"},
-		{"outside its buffer", func(p *ir.Program) { p.GPUs[0].Threadblocks[0].Steps[0].Src.Off = 1 }, 0, "rank 0 threadblock 0 step 0 (s): 2 chunks from 1"},
+		{"outside its buffer", func(p *ir.Program) { p.GPUs[0].Threadblocks[0].Steps[0].Src.Off = 1 }, 0, "rank 0 threadblock 0 step 0: s: 2 chunks from 1 of in, which has 2"},
+		{"a dependency on nobody", func(p *ir.Program) { p.GPUs[0].Threadblocks[0].Steps[0].Deps = []ir.Dep{{TB: -1}} }, 0, "waits for step 0 of threadblock -1, which is none"},
+		{"a count without end", func(p *ir.Program) { p.GPUs[1].Threadblocks[0].Steps[1].Count = 1<<31 - 1 }, 0, "step 1: r: 2147483647 chunks from 0 of out, which has 2"},
 	} {
 		for _, proto := range topologies.AllProtocols {
 			t.Run(tc.name+"/"+proto.String(), func(t *testing.T) {
