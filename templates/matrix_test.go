@@ -108,7 +108,7 @@ func TestMatrix(t *testing.T) {
 
 const matrixHead = `# The families
 
-Every family of algorithms, what it can be varied in, and what it costs on systems of 1 to 5 nodes, with the first of its parameters that apply there. The page is written by a test (` + "`go test ./templates -run TestMatrix -update`" + `), which compiles each of these programs, verifies it, and holds it to the family's own formula.
+Every family of algorithms, what it can be varied in, and what it costs on systems of 1 to 5 nodes, with the first of its parameters that apply there. The page is written by a test (` + "`go test ./templates -run TestMatrix -update`" + `), which compiles each of these programs, verifies it, and holds it to the family's own formula. How long they take to compile over 2,048 ranks: [measurements/families.md](measurements/families.md).
 
 A cell has *steps* · *wire* · *threadblocks*; it is empty where the family does not apply. *Steps* are the messages, one after the other, that what ends in some output has been through at most. *Wire* is what all ranks send together, as a multiple of the call's size. *Threadblocks* are those of the busiest GPU, for one instance. Sizes are nccl-tests': see [the language](language.md) for what they count.
 
