@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
@@ -45,6 +46,8 @@ func readProgram(path string) (*programFile, error) {
 		if f.plan, err = mscclpp.Read(bytes.NewReader(text)); err == nil {
 			f.protocol = f.plan.Protocol
 		}
+	case first[0] == '{' && otherDocument(first):
+		return nil, usagef("%s: a document of colltune's, but no program: %w", path, errFormat)
 	case first[0] == '{':
 		f.format = "ir"
 		if f.program, err = ir.Decode(bytes.NewReader(text)); err == nil {
@@ -64,6 +67,15 @@ func readProgram(path string) (*programFile, error) {
 	}
 	return f, nil
 }
+
+// otherDocument says whether a JSON document, such as the ranges beside exported
+// IRs, says by its schema that it is one of colltune's and no program.
+func otherDocument(text []byte) bool {
+	schema := otherSchema.FindSubmatch(text)
+	return schema != nil && string(schema[1]) != "ir"
+}
+
+var otherSchema = regexp.MustCompile(`^\{\s*"schema"\s*:\s*"colltune\.([a-z-]+)/v[0-9]+"`)
 
 // readFile reads a file that a user named, up to a number of bytes.
 func readFile(path string, most int64) ([]byte, error) {

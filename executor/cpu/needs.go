@@ -15,7 +15,7 @@ func Needs() []executor.Finding {
 	if limit, err := memoryLimit(1); err != nil {
 		all = append(all, executor.Finding{What: "memory", Detail: err.Error()})
 	} else {
-		all = append(all, executor.Finding{What: "memory", Found: true, Detail: fmt.Sprintf("a trial may take %v", units.Bytes(limit))})
+		all = append(all, executor.Finding{What: "memory", Found: true, Detail: fmt.Sprintf("a trial may take %v", units.Bytes(limit&^(1<<20-1)))}) // whole MiB, to be read
 	}
 	library, version, err := mpi.Find()
 	if err != nil {
