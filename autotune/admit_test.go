@@ -120,3 +120,34 @@ func TestFasterThanPossible(t *testing.T) {
 		}
 	}
 }
+
+// Where the topology's links don't join the ranks, its bounds neither refute a
+// time nor leave a trial out.
+func TestOtherLinksHaveNoBounds(t *testing.T) {
+	f := field{4}
+	made := func(other bool) (Summary, *results.Campaign) {
+		p := testProblem()
+		p.OtherLinks = other
+		if !other {
+			p.LeastUS = func(int64) float64 { return 1e-3 }
+		}
+		c := newCampaign(t, "in")
+		summary, err := Run(context.Background(), p, f.candidates(8, true, true), optionsFor(c, fakeOf(f), 2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return summary, c
+	}
+	bounded, _ := made(false)
+	all, c := made(true)
+	exhaustive := newCampaign(t, "in")
+	_, want := tuned(t, exhaustive, f.candidates(8, true, false), optionsFor(exhaustive, fakeOf(f), 2))
+	if all.Trials != want.Trials || bounded.Trials >= all.Trials || all.BoundedOut != 0 {
+		t.Errorf("%d trials with the bounds, %d without, %d of all there are; %d bounded out", bounded.Trials, all.Trials, want.Trials, all.BoundedOut)
+	}
+	for _, trial := range c.Trials() {
+		if trial.Outcome != results.OK {
+			t.Errorf("%s: %s", trial.Outcome, trial.Note)
+		}
+	}
+}

@@ -17,6 +17,7 @@ type cell struct {
 	classes   []class
 	best      []*trial // the incumbent of each class; nil before the first
 	admitted  int      // the class a trial must be in to be made
+	unbounded bool     // bounds only order the trials
 }
 
 // trial is a program with its knobs in a cell.
@@ -58,7 +59,7 @@ func (t *trial) competes() bool { return t.ok() && !t.compared }
 // program runs alike make one trial, with the runtime's own tile where that is
 // among them.
 func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem int64, placement string) *cell {
-	c := &cell{bytes: bytes, placement: placement, classes: classes, best: make([]*trial, len(classes)), admitted: admits(p, classes)}
+	c := &cell{bytes: bytes, placement: placement, classes: classes, best: make([]*trial, len(classes)), admitted: admits(p, classes), unbounded: p.OtherLinks}
 	for _, cand := range candidates {
 		if cand.placement != placement {
 			continue
@@ -168,7 +169,7 @@ func (c *cell) has(class int, t *trial) bool {
 // above every incumbent's time. A bound equal to it could still win the tie.
 func (c *cell) hopeless(t *trial) bool {
 	for i, best := range c.best {
-		if (best == nil || t.bound <= best.time) && c.has(i, t) {
+		if (best == nil || c.unbounded || t.bound <= best.time) && c.has(i, t) {
 			return false
 		}
 	}

@@ -34,6 +34,9 @@ type Problem struct {
 	// LeastUS is a time in microseconds that no routing can beat at a size; nil
 	// where none is proved. A measurement below it is no measurement.
 	LeastUS func(bytes int64) float64
+	// OtherLinks tells that the topology's links don't join the executor's
+	// ranks: bounds are no more than an order to try candidates in.
+	OtherLinks bool
 }
 
 // Candidate is one verified program, ready to be run with any protocol whose

@@ -31,10 +31,10 @@ func init() {
 	faults["never-the-same"] = fault{run: func(context.Context, executor.Trial) (executor.Measurement, error) {
 		return executor.Measurement{TimesUS: []float64{float64(time.Now().UnixNano())}}, nil
 	}}
-	strangers["stays"] = func() { executor.Serve(fake{right}); select {} }
+	strangers["stays"] = func() { executor.Serve(fake{run: right}); select {} }
 	strangers["litters"] = func() {
 		_ = os.WriteFile(filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "another"), nil, 0o600)
-		executor.Serve(fake{right})
+		executor.Serve(fake{run: right})
 		os.Exit(0)
 	}
 	strangers["changes"] = func() { executor.Serve(&changing{}); os.Exit(0) }

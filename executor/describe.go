@@ -27,6 +27,17 @@ type Description struct {
 	// programs besides.
 	Native     []NativeAlgorithm `json:"native,omitempty"`
 	NativeOnly bool              `json:"native_only,omitempty"`
+
+	// OtherLinks tells that its ranks are not joined by the topology's links, as
+	// ranks in one memory are not: then no bound of the topology's holds for its
+	// times. Ranks that share a device are not either, and need not be told of.
+	OtherLinks bool `json:"other_links,omitempty"`
+}
+
+// Joins tells whether the links of a topology with so many ranks lie between
+// the ranks of the back end.
+func (d *Description) Joins(ranks int) bool {
+	return !d.OtherLinks && (len(d.Devices) == 0 || len(d.Devices) >= ranks)
 }
 
 // refuses says why a back end can't run a trial by its description; nil where

@@ -21,6 +21,10 @@ var (
 	// ErrUnsupported: the back end can't run such a trial. A back end wraps it
 	// in the error it returns; the host hands it on.
 	ErrUnsupported = errors.New("not supported by this executor")
+	// ErrUnavailable: the back end can't be had on this machine, as its library
+	// or its devices are not there. A back end wraps it in Describe's error;
+	// starting it again would change nothing, and the host doesn't.
+	ErrUnavailable = errors.New("executor not available here")
 	// ErrDeviceLost: the device is of no more use to this process, as after a
 	// kernel that crashed. A back end wraps it in the error it returns; the host
 	// replaces the process and tries the trial once more.
@@ -70,6 +74,26 @@ func (e *TimeoutError) Error() string {
 }
 
 func (e *TimeoutError) Unwrap() error { return ErrTimeout }
+
+// UnavailableError is an executor that can't be had on this machine.
+type UnavailableError struct {
+	Executor string
+	Why      string
+}
+
+func (e *UnavailableError) Error() string {
+	return fmt.Sprintf("executor %s is not to be had here: %s", e.Executor, e.Why)
+}
+
+func (e *UnavailableError) Unwrap() error { return ErrUnavailable }
+
+// Unavailable makes an error of Describe one that wraps ErrUnavailable, in its
+// own words.
+func Unavailable(err error) error { return &unavailable{err} }
+
+type unavailable struct{ error }
+
+func (e *unavailable) Unwrap() []error { return []error{e.error, ErrUnavailable} }
 
 // LostError is an executor that can't be had.
 type LostError struct {

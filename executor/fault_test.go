@@ -39,6 +39,8 @@ func TestFaults(t *testing.T) {
 		{name: "prints-from-c", is: executor.ErrQuarantined, says: "printf of a library"},
 		{name: "dies-at-start", is: executor.ErrLost, says: "no such device"},
 		{name: "dies-at-start-once", bytes: 8},
+		// Started again, it would wait for ever.
+		{name: "not-here", o: executor.HostOptions{Backoff: time.Hour}, is: executor.ErrUnavailable, says: "executor not-here is not to be had here: no driver"},
 		{name: "sleeps-at-start", o: executor.HostOptions{StartTimeout: 200 * time.Millisecond, Starts: 2}, is: executor.ErrLost, says: "started 2 times"},
 		{name: "wrong-version", is: executor.ErrLost, says: "99"},
 		{name: "garbage-first", is: executor.ErrLost, says: "NCCL version"},

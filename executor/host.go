@@ -93,7 +93,8 @@ type Host struct {
 
 // Start finds the executor called name (a built-in, a plugin found in o.Dirs or
 // on PATH as colltune-executor-NAME, or the path of one), starts it and asks
-// what it is. ErrNotFound: there is none; ErrLost: it doesn't come up.
+// what it is. ErrNotFound: there is none; ErrUnavailable: not on this machine;
+// ErrLost: it doesn't come up.
 func Start(ctx context.Context, name string, o HostOptions) (*Host, error) {
 	cmd, o, err := prepareStart(name, o.withDefaults())
 	if err != nil {
@@ -252,6 +253,9 @@ func (h *Host) ensure(ctx context.Context) error {
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if errors.Is(err, ErrUnavailable) && !h.described {
+			return err
 		}
 		h.failed++
 		if starts == h.o.Starts {

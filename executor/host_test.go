@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 			if f.early != nil {
 				f.early()
 			}
-			return fake{f.run}
+			return fake{f.run, f.none}
 		})
 	}
 	if len(os.Args) == 3 && os.Args[1] == "executor-serve" && strangers[os.Args[2]] != nil {
@@ -85,6 +85,7 @@ func grandchild(name string, session bool) {
 
 type fault struct {
 	early func() // before the handshake
+	none  error  // Describe's answer
 	run   func(ctx context.Context, t executor.Trial) (executor.Measurement, error)
 }
 
@@ -203,6 +204,7 @@ var faults = map[string]fault{
 			os.Exit(3)
 		}
 	}, run: right},
+	"not-here":        {none: executor.Unavailable(errors.New("no driver")), run: right},
 	"sleeps-at-start": {early: func() { time.Sleep(time.Hour) }, run: right},
 	"leaves-a-child": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 		leave("executor", os.Getpid())
@@ -278,10 +280,14 @@ func (unspeaking) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientCo
 }
 
 type fake struct {
-	run func(context.Context, executor.Trial) (executor.Measurement, error)
+	run  func(context.Context, executor.Trial) (executor.Measurement, error)
+	none error
 }
 
-func (fake) Describe(context.Context) (executor.Description, error) {
+func (f fake) Describe(context.Context) (executor.Description, error) {
+	if f.none != nil {
+		return executor.Description{}, f.none
+	}
 	return executor.Description{
 		Name: "fake", Version: "1", Deterministic: true, MaxRanks: 4,
 		Protocols: []string{"LL", "Simple"}, DTypes: []string{"f32"}, Operations: []string{"sum"},

@@ -171,6 +171,8 @@ func statusOf(err error) error {
 	switch {
 	case errors.Is(err, ErrUnsupported):
 		code = codes.Unimplemented
+	case errors.Is(err, ErrUnavailable):
+		code = codes.FailedPrecondition
 	case errors.Is(err, ErrDeviceLost), errors.Is(err, ErrLost), errors.As(err, new(*CrashError)): // the latter of a host that serves another
 		code = codes.Aborted
 	case errors.Is(err, context.Canceled):

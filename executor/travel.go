@@ -25,6 +25,7 @@ func sendDescription(d Description) *protocol.Description {
 		MaxThreadblocks: int32(d.MaxThreadblocks),
 		MaxBytes:        d.MaxBytes,
 		NativeOnly:      d.NativeOnly,
+		OtherLinks:      d.OtherLinks,
 	}
 	for _, a := range d.Native {
 		settings := map[string]*protocol.SettingValues{}
@@ -52,6 +53,7 @@ func receiveDescription(d *protocol.Description) Description {
 		MaxThreadblocks: int(d.MaxThreadblocks),
 		MaxBytes:        d.MaxBytes,
 		NativeOnly:      d.NativeOnly,
+		OtherLinks:      d.OtherLinks,
 	}
 	for _, a := range d.Native {
 		n := NativeAlgorithm{Algorithm: a.Algorithm, Collectives: a.Collectives, Protocols: a.Protocols}

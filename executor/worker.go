@@ -82,6 +82,9 @@ func startWorker(ctx context.Context, cmd command, sockets string, o HostOptions
 		if ctx.Err() != nil {
 			return nil, Description{}, ctx.Err()
 		}
+		if errors.Is(err, ErrUnavailable) {
+			return nil, Description{}, err // its own words say it all
+		}
 		return nil, Description{}, fmt.Errorf("%w (%s)%s", err, p.exit(), quoted(said.String()))
 	}
 	return c, d, nil
@@ -127,6 +130,9 @@ func (c *worker) greet() error {
 // describe asks the executor what it is, and adds what its settings say.
 func (c *worker) describe(ctx context.Context) (Description, error) {
 	d, err := c.rpc.Describe(ctx, &protocol.DescribeRequest{})
+	if status.Code(err) == codes.FailedPrecondition {
+		return Description{}, &UnavailableError{c.name, status.Convert(err).Message()}
+	}
 	if err != nil {
 		return Description{}, fmt.Errorf("describe: %s", status.Convert(err).Message())
 	}

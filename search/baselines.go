@@ -144,7 +144,7 @@ func (e *enumeration) points(d *draft) []autotune.Point {
 }
 
 // tallyPoints are the rows' comparisons as the journal keeps them.
-func (s *Space) tallyPoints(p *Problem, boundUS func(bytes int64) float64) []results.Point {
+func (s *Space) tallyPoints(p *Problem, leastUS func(bytes int64) float64) []results.Point {
 	type at struct {
 		bytes     int64
 		placement string
@@ -164,9 +164,11 @@ func (s *Space) tallyPoints(p *Problem, boundUS func(bytes int64) float64) []res
 	for _, one := range p.placements() {
 		for _, bytes := range p.Sizes {
 			placement := placementOf(one.InPlace)
-			points = append(points, results.Point{
-				Bytes: bytes, Placement: placement, BoundUS: boundUS(bytes), Baseline: baselines[at{bytes, placement}],
-			})
+			point := results.Point{Bytes: bytes, Placement: placement, Baseline: baselines[at{bytes, placement}]}
+			if leastUS != nil {
+				point.BoundUS = leastUS(bytes)
+			}
+			points = append(points, point)
 		}
 	}
 	return points

@@ -29,10 +29,11 @@ type BackEnd struct {
 	Name       string
 	Native     []executor.NativeAlgorithm
 	NativeOnly bool // it runs no programs
+	OtherLinks bool // the topology's bounds don't hold for its times
 }
 
 // meet asks the executor what it has of its own. The simulator has nothing.
-func (o *Options) meet(ctx context.Context, a *acquaintance) error {
+func (o *Options) meet(ctx context.Context, a *acquaintance, ranks int) error {
 	o.BackEnd = &BackEnd{Name: o.Executor}
 	if o.Executor == "sim" {
 		return nil
@@ -49,7 +50,7 @@ func (o *Options) meet(ctx context.Context, a *acquaintance) error {
 		}
 		return err
 	}
-	o.BackEnd = &BackEnd{d.Name, d.Native, d.NativeOnly}
+	o.BackEnd = &BackEnd{d.Name, d.Native, d.NativeOnly, !d.Joins(ranks)}
 	return nil
 }
 

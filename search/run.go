@@ -38,7 +38,7 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	start := time.Now()
 	executors := &acquaintance{make: how.Executors}
 	defer executors.dismiss()
-	if err := o.meet(ctx, executors); err != nil {
+	if err := o.meet(ctx, executors, len(p.Topology.Ranks)); err != nil {
 		return autotune.Summary{}, err
 	}
 	space, err := o.enumerateIn(ctx, c, &p, how.Budget)
@@ -62,10 +62,15 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	if err != nil {
 		return autotune.Summary{}, err
 	}
+	leastUS := bound.TimeUS
+	if o.BackEnd.OtherLinks {
+		leastUS = nil
+		o.notice(fmt.Sprintf("%s does not join the ranks by the links of %s: no bound is known for its times", o.BackEnd.Name, p.Topology.Name))
+	}
 	tally := results.Tally{
 		Enumerated: space.Enumerated,
 		Refused:    ByReason(space.Refusals),
-		Points:     space.tallyPoints(&p, bound.TimeUS),
+		Points:     space.tallyPoints(&p, leastUS),
 	}
 	if o.Baseline != nil {
 		measured, err := o.Baseline.Measured(&p)
@@ -87,7 +92,7 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	}
 	problem := autotune.Problem{
 		Topology: p.Topology, TopologyHash: p.Topology.Hash(), Sizes: p.Sizes, Protocols: o.Protocols,
-		Runtime: o.Runtime, LeastUS: bound.TimeUS,
+		Runtime: o.Runtime, LeastUS: leastUS, OtherLinks: o.BackEnd.OtherLinks,
 		DType: p.DType, Op: p.Op, Iters: c.Plan().Iters, Warmup: c.Plan().Warmup, Seed: c.Plan().Seed,
 	}
 	if o.TileBytes > 0 {

@@ -22,7 +22,7 @@ const (
 	exitNothing     = 3   // proved infeasible, or nothing found
 	exitLimit       = 4   // a limit was reached: partial results kept, resumable
 	exitWrong       = 5   // a program or a measurement failed verification
-	exitLost        = 6   // the executor was lost after retries
+	exitLost        = 6   // the executor was lost after retries, or can't be had here
 	exitInterrupted = 130 // interrupted, saved
 )
 
@@ -37,6 +37,7 @@ var exits = []struct {
 	{exitLimit, is(autotune.ErrLimit)},
 	{exitLimit, as[*limitError]},
 	{exitLost, is(executor.ErrLost)},
+	{exitLost, is(executor.ErrUnavailable)},
 	{exitWrong, wrongProgram},
 	{exitWrong, as[*wrongError]},
 	{exitWrong, wrongMeasured},

@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -46,6 +48,11 @@ does resume.
 			if dry, _ := cmd.Flags().GetBool("dry-run"); dry {
 				return dryRun(cmd, a)
 			}
+			done, err := firstExecutor(&effort, a.options.Executor)
+			if err != nil {
+				return err
+			}
+			defer done()
 			c, err := results.Create(a.dir, a.plan)
 			if err != nil {
 				var other *results.OtherPlanError
@@ -410,6 +417,36 @@ func effortOf(cmd *cobra.Command) (search.Effort, error) {
 	ctx := cmd.Context()
 	e.Executors = func() (executor.Executor, error) { return executor.Start(ctx, name, host) }
 	return e, nil
+}
+
+// firstExecutor starts the first executor of a search before its campaign's
+// folder is made: one that can't be had on this machine leaves none. The search
+// takes what came of it; done ends what it did not take.
+func firstExecutor(e *search.Effort, name string) (done func(), err error) {
+	if name == "sim" {
+		return func() {}, nil
+	}
+	make := e.Executors
+	first, failed := make()
+	if errors.Is(failed, executor.ErrUnavailable) {
+		return nil, failed
+	}
+	var taken sync.Once
+	e.Executors = func() (got executor.Executor, err error) {
+		again := true
+		taken.Do(func() { got, err, again = first, failed, false })
+		if again {
+			return make()
+		}
+		return got, err
+	}
+	return func() {
+		taken.Do(func() {
+			if c, ok := first.(io.Closer); ok && failed == nil {
+				_ = c.Close()
+			}
+		})
+	}, nil
 }
 
 // dryRun counts what a search would look at.

@@ -45,6 +45,7 @@ func (machine) Describe(context.Context) (executor.Description, error) {
 		Protocols:  protocols,
 		DTypes:     collective.DTypes(),
 		Operations: data.Operations(),
+		OtherLinks: true,
 		Fingerprint: map[string]string{
 			"version": Version,
 			"cpu":     model(),

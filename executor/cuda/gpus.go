@@ -49,6 +49,9 @@ const statusBytes = 64
 // openGPUs brings up at most so many GPUs that can run the kernels; 0: all.
 func openGPUs(most int) (*gpus, error) {
 	d, err := driver.Open()
+	if errors.Is(err, driver.ErrMissing) {
+		err = executor.Unavailable(err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +73,7 @@ func openGPUs(most int) (*gpus, error) {
 		}
 	}
 	if len(g.all) == 0 {
-		return nil, errors.Join(append([]error{fmt.Errorf("no CUDA device that can run programs among %d", len(devices))}, unfit...)...)
+		return nil, executor.Unavailable(errors.Join(append([]error{fmt.Errorf("no CUDA device that can run programs among %d", len(devices))}, unfit...)...))
 	}
 	for _, one := range g.all {
 		if err := one.open(); err != nil {

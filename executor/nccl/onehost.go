@@ -2,6 +2,7 @@ package nccl
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/executor/nccl/debuglog"
+	"github.com/colltune/colltune/internal/child"
 )
 
 // oneHost is the back end that loads the library itself, for the GPUs of this
@@ -31,10 +33,13 @@ func (o *oneHost) Describe(ctx context.Context) (executor.Description, error) {
 	if o.known == nil {
 		f, err := lookElsewhere(ctx, o.library)
 		if err != nil {
+			if ctx.Err() == nil && !errors.Is(err, child.ErrEnded) {
+				err = executor.Unavailable(err)
+			}
 			return executor.Description{}, fmt.Errorf("nccl: %w; tests in [executor.%s] names a folder of nccl-tests' programs to be run instead, library a path", err, Name)
 		}
 		if len(f.Devices) == 0 {
-			return executor.Description{}, fmt.Errorf("nccl: %s %s is here, and no device: %s", f.Name, f.Version, f.NoDevices)
+			return executor.Description{}, executor.Unavailable(fmt.Errorf("nccl: %s %s is here, and no device: %s", f.Name, f.Version, f.NoDevices))
 		}
 		log, err := o.log(ctx, nil, o.request(&executor.Trial{
 			Collective: collective.Spec{Name: "allreduce", Ranks: len(f.Devices), Chunks: 1}, Bytes: probeBytes, DType: "f32", Op: "sum",

@@ -135,6 +135,7 @@ type Description struct {
 	MaxBytes        int64                  `protobuf:"varint,11,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`                                                               // of a trial's size; 0: no limit
 	Native          []*NativeAlgorithm     `protobuf:"bytes,12,rep,name=native,proto3" json:"native,omitempty"`                                                                                    // algorithms of its own
 	NativeOnly      bool                   `protobuf:"varint,13,opt,name=native_only,json=nativeOnly,proto3" json:"native_only,omitempty"`                                                         // it runs no programs, only those
+	OtherLinks      bool                   `protobuf:"varint,14,opt,name=other_links,json=otherLinks,proto3" json:"other_links,omitempty"`                                                         // its ranks are not joined by the topology's links
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -256,6 +257,13 @@ func (x *Description) GetNative() []*NativeAlgorithm {
 func (x *Description) GetNativeOnly() bool {
 	if x != nil {
 		return x.NativeOnly
+	}
+	return false
+}
+
+func (x *Description) GetOtherLinks() bool {
+	if x != nil {
+		return x.OtherLinks
 	}
 	return false
 }
@@ -1017,7 +1025,7 @@ var File_executor_proto protoreflect.FileDescriptor
 const file_executor_proto_rawDesc = "" +
 	"\n" +
 	"\x0eexecutor.proto\x12\x14colltune.executor.v1\"\x11\n" +
-	"\x0fDescribeRequest\"\xac\x04\n" +
+	"\x0fDescribeRequest\"\xcd\x04\n" +
 	"\vDescription\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12$\n" +
@@ -1035,7 +1043,9 @@ const file_executor_proto_rawDesc = "" +
 	"\tmax_bytes\x18\v \x01(\x03R\bmaxBytes\x12=\n" +
 	"\x06native\x18\f \x03(\v2%.colltune.executor.v1.NativeAlgorithmR\x06native\x12\x1f\n" +
 	"\vnative_only\x18\r \x01(\bR\n" +
-	"nativeOnly\x1a>\n" +
+	"nativeOnly\x12\x1f\n" +
+	"\vother_links\x18\x0e \x01(\bR\n" +
+	"otherLinks\x1a>\n" +
 	"\x10FingerprintEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa2\x02\n" +
