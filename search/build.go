@@ -49,7 +49,7 @@ func (e *enumeration) build(ctx context.Context) error {
 // before it: what can be refused cheaply is.
 func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 	p := e.problem
-	options := compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology), Disable: d.routing.disable(), Context: ctx}
+	options := compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology), Slots: e.slots(), Disable: d.routing.disable(), Context: ctx}
 	if r := d.routing.beyond(ctx, d.instances, options.MaxChannels, p.Topology.MinSMs()); r != nil {
 		return &built{refusal: r}, ctx.Err()
 	}
@@ -107,6 +107,16 @@ func maxChannels(t *topologies.Topology) int {
 		return 128
 	}
 	return compiler.DefaultMaxChannels
+}
+
+// slots is how many every protocol asked for has, where that is fewer than the
+// compiler counts on by itself.
+func (e *enumeration) slots() int {
+	fewest := compiler.DefaultSlots
+	for _, proto := range e.protocols() {
+		fewest = min(fewest, e.problem.Topology.Protocols[proto].Slots)
+	}
+	return fewest
 }
 
 // checkSlots refuses a program that no protocol asked for has slots for.
