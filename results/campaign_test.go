@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -282,5 +283,45 @@ func TestKeyCoversEverything(t *testing.T) {
 			t.Errorf("%s has the key of %s", c.name, other)
 		}
 		seen[k.Hash()] = c.name
+	}
+}
+
+// What a killed holder had begun to start keeps the lock for a moment: that is
+// waited for, and a holder that lives is not.
+func TestLockOfADeadHolder(t *testing.T) {
+	c := newCampaign(t, testPlan())
+	c.Close()
+	ended := exec.Command(os.Args[0], "-test.run=^$")
+	if err := ended.Run(); err != nil {
+		t.Fatal(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := lock(c.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := fmt.Sprintf("process %d on %s\n", ended.Process.Pid, host)
+	if err := os.WriteFile(filepath.Join(c.Dir(), "lock"), []byte(line), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error)
+	go func() {
+		again, err := Open(c.Dir())
+		if err == nil {
+			again.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Fatalf("%v while the lock is held", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	held.Close()
+	if err := <-opened; err != nil {
+		t.Error(err)
 	}
 }

@@ -3,11 +3,11 @@ package results
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // LockedError says that another process writes to the campaign.
@@ -22,28 +22,29 @@ func (e *LockedError) Error() string {
 
 // lock takes the folder's lock, or says who has it. The kernel drops a lock
 // with its holder, however that ends: what the file says is for people only.
-// Go opens files close-on-exec, so no child keeps the lock alive.
+// Go opens files close-on-exec, so no child keeps the lock alive, but for the
+// moment between its birth and its own program: where the holder is gone, that
+// moment is waited for.
 func lock(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	for {
+	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if !errors.Is(err, syscall.EINTR) {
+		if errors.Is(err, syscall.EINTR) {
+			continue
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
 			break
+		}
+		if holder := holderOf(f); !gone(holder) || time.Since(start) > orphanTime {
+			f.Close()
+			return nil, &LockedError{Dir: dir, Holder: holder}
 		}
 	}
 	if err != nil {
-		defer f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			text, _ := io.ReadAll(io.LimitReader(f, 256))
-			holder := strings.TrimSpace(strings.ToValidUTF8(string(text), "?"))
-			if holder == "" {
-				holder = "another process"
-			}
-			return nil, &LockedError{Dir: dir, Holder: holder}
-		}
+		f.Close()
 		return nil, fmt.Errorf("%s: %w", f.Name(), err)
 	}
 	host, err := os.Hostname()
@@ -62,4 +63,30 @@ func lock(dir string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// orphanTime is how long what a killed process had begun to start may keep its
+// lock.
+const orphanTime = 5 * time.Second
+
+// holderOf is what a lock's file says of who has it.
+func holderOf(f *os.File) string {
+	text := make([]byte, 256)
+	n, _ := f.ReadAt(text, 0)
+	holder := strings.TrimSpace(strings.ToValidUTF8(string(text[:n]), "?"))
+	if holder == "" {
+		return "another process"
+	}
+	return holder
+}
+
+// gone tells whether a holder was a process of this host that has ended.
+func gone(holder string) bool {
+	host, err := os.Hostname()
+	var pid int
+	var on string
+	if n, _ := fmt.Sscanf(holder, "process %d on %s", &pid, &on); n != 2 || err != nil || on != host || pid < 1 {
+		return false
+	}
+	return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
