@@ -71,9 +71,14 @@ func (f *BaselineFile) Measured(p *Problem) (*Measured, error) {
 			other("measured on %d ranks, not %d", t.Ranks, c.Ranks)
 			continue
 		}
-		told := t.Program != "" && t.Ranks > 0
+		if t.Program == "" || t.Ranks == 0 {
+			if why := anotherFactor(t, p, c); why != "" {
+				other("%s", why)
+				continue
+			}
+		}
 		for j := range t.Rows {
-			if why := f.differs(&t.Rows[j], p, c, told); why != "" {
+			if why := f.differs(&t.Rows[j], p, c); why != "" {
 				other("%s", why)
 				continue
 			}
@@ -92,9 +97,7 @@ func (f *BaselineFile) Measured(p *Problem) (*Measured, error) {
 }
 
 // differs says what a row measures other than the problem; empty for nothing.
-// Where the file doesn't tell its collective or its ranks, their factor between
-// the two bandwidths has to fit.
-func (f *BaselineFile) differs(r *nccltests.Row, p *Problem, c collective.Collective, told bool) string {
+func (f *BaselineFile) differs(r *nccltests.Row, p *Problem, c collective.Collective) string {
 	switch {
 	case r.DType() != p.DType:
 		return "elements of " + r.Type + ", not " + p.DType
@@ -103,13 +106,23 @@ func (f *BaselineFile) differs(r *nccltests.Row, p *Problem, c collective.Collec
 	case c.Rooted() && r.Root >= 0 && r.Root != p.Root:
 		return "root " + strconv.Itoa(r.Root) + ", not " + strconv.Itoa(p.Root)
 	}
+	return ""
+}
+
+// anotherFactor says that a table which doesn't tell its collective or its ranks
+// is of others, by its factor between the two bandwidths; empty where that fits.
+// A table is of one collective: the rows whose bandwidths have enough digits
+// speak for the small ones, too.
+func anotherFactor(t *nccltests.Table, p *Problem, c collective.Collective) string {
 	const tolerance = 0.03 // of two decimals
-	for _, at := range []*nccltests.Timing{r.OutOfPlace, r.InPlace} {
-		if told || at == nil || at.AlgBW < 1 {
-			continue
-		}
-		if got, want := at.BusBW/at.AlgBW, c.BusFactor(); math.Abs(got-want) > tolerance*want {
-			return fmt.Sprintf("busbw is %.3g of algbw, and %.3g for %s over %d ranks", got, want, p.Collective, c.Ranks)
+	for i := range t.Rows {
+		for _, at := range []*nccltests.Timing{t.Rows[i].OutOfPlace, t.Rows[i].InPlace} {
+			if at == nil || at.AlgBW < 1 {
+				continue
+			}
+			if got, want := at.BusBW/at.AlgBW, c.BusFactor(); math.Abs(got-want) > tolerance*want {
+				return fmt.Sprintf("busbw is %.3g of algbw, and %.3g for %s over %d ranks", got, want, p.Collective, c.Ranks)
+			}
 		}
 	}
 	return ""
