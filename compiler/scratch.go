@@ -22,12 +22,8 @@ import (
 func scratch(u *unit) error {
 	w := findWebs(u)
 	w.index()
-	used := make([]bool, len(u.scratch))
-	for n := range w.webs {
-		used[w.webs[n].rank] = true
-	}
-	for r := range used {
-		if !used[r] {
+	for r, n := range w.count {
+		if n == 0 {
 			u.scratch[r] = 0
 		}
 	}
@@ -60,10 +56,12 @@ const (
 type webs struct {
 	u        *unit
 	parent   []int32 // by value: towards its web
+	rank     []int32 // by value
+	count    []int   // by rank: its webs
 	unknown  []bool  // by value: it is read before it is written
 	src, dst []int32 // by operation: the value of its first chunk, if in scratch
 	webs     []web
-	of       []int32 // by value that is a web's root: index into webs
+	of       []int32 // by value that is a web's root: index into webs, none for those that stay
 	work     int
 
 	taken, free []run // room for lowest
@@ -102,6 +100,7 @@ func findWebs(u *unit) *webs {
 			at := base[rank] + c.one(n).off
 			if anew || value[at] == 0 {
 				w.parent = append(w.parent, int32(len(w.parent)))
+				w.rank = append(w.rank, rank)
 				w.unknown = append(w.unknown, !anew)
 				value[at] = int32(len(w.parent))
 			}
@@ -122,25 +121,45 @@ func findWebs(u *unit) *webs {
 	}
 	w.closeGaps(base)
 	w.of = make([]int32, len(w.parent))
+	w.count = make([]int, len(u.scratch))
 	for v := range w.of {
 		w.of[v] = none
+		if w.parent[v] == int32(v) {
+			w.count[w.rank[v]]++
+		}
+	}
+	within := w.within()
+	if within == 0 {
+		return w
 	}
 	for i := range u.ops {
 		o := &u.ops[i]
 		src, dst := o.ends()
-		if v := w.src[i]; v != none {
+		if v := w.src[i]; v != none && o.src < within {
 			w.add(v, o.src, src, int32(i), false)
 		}
-		if v := w.dst[i]; v != none {
+		if v := w.dst[i]; v != none && o.dst < within {
 			w.add(v, o.dst, dst, int32(i), !o.reduce)
 		}
 	}
 	for v, unknown := range w.unknown {
-		if unknown {
+		if unknown && w.rank[v] < within {
 			w.webs[w.of[w.root(int32(v))]].pinned = true
 		}
 	}
 	return w
+}
+
+// within is how many ranks, the first ones, place can hope to get through before
+// maxScratchWork is spent: the webs of the others stay, and need not be made.
+func (w *webs) within() int32 {
+	work := 0
+	for r, n := range w.count {
+		if work += n * n; work > maxScratchWork {
+			return int32(r)
+		}
+	}
+	return int32(len(w.count))
 }
 
 func (w *webs) root(v int32) int32 {
@@ -185,7 +204,12 @@ func (w *webs) index() {
 }
 
 // shift is how far a value's web has moved.
-func (w *webs) shift(v int32) int32 { return w.webs[w.of[w.root(v)]].delta }
+func (w *webs) shift(v int32) int32 {
+	if n := w.of[w.root(v)]; n != none {
+		return w.webs[n].delta
+	}
+	return 0
+}
 
 // place finds every web the lowest place it can have, rank by rank, and says
 // whether any moves. Once too much has been spent, ranks are left as they are.

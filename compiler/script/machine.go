@@ -15,6 +15,8 @@ type Machine struct {
 	Nodes       int
 	GPUsPerNode []int
 	Linked      func(a, b int) bool // whether a can send to b; nil: every two can
+
+	firsts []int // by node, what first says; nil: it is counted each time
 }
 
 // Even is a machine of nodes nodes with gpus GPUs each, fully linked.
@@ -28,6 +30,9 @@ func Even(nodes, gpus int) Machine {
 
 // Ranks is the number of GPUs.
 func (m Machine) Ranks() int {
+	if last := len(m.firsts) - 1; last >= 0 {
+		return m.firsts[last] + m.GPUsPerNode[last]
+	}
 	n := 0
 	for _, g := range m.GPUsPerNode {
 		n += g
@@ -47,6 +52,9 @@ func (m Machine) gpus() int {
 
 // first is the rank of GPU 0 of a node.
 func (m Machine) first(node int) int {
+	if m.firsts != nil {
+		return m.firsts[node]
+	}
 	n := 0
 	for _, g := range m.GPUsPerNode[:node] {
 		n += g
@@ -77,10 +85,17 @@ func (m Machine) rank(node, gpu int) (int, error) {
 	if gpu < 0 || gpu >= m.GPUsPerNode[node] {
 		return 0, fmt.Errorf("(%d, %d): node %d has %d GPUs", node, gpu, node, m.GPUsPerNode[node])
 	}
-	if g := m.GPUsPerNode[0]; m.gpus() == g {
-		return node*g + gpu, nil
-	}
 	return m.first(node) + gpu, nil
+}
+
+// numbered is the machine, which check found sound, with the first ranks of its
+// nodes counted: programs ask for them at every chunk.
+func (m Machine) numbered() Machine {
+	m.firsts = make([]int, m.Nodes)
+	for n, g := range m.GPUsPerNode[:m.Nodes-1] {
+		m.firsts[n+1] = m.firsts[n] + g
+	}
+	return m
 }
 
 // Request is the call a template is to implement.

@@ -193,7 +193,7 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	trace := lang.NewTrace(t.Name, coll)
 	trace.SetLinked(func(a, b int) bool { return m.Linked == nil || m.Linked(a, b) })
 	trace.At(position(fn.Position()))
-	s := &session{file: t.File, limits: t.limits, machine: m, trace: trace, chunks: m.Ranks() * coll.LoopChunks()}
+	s := &session{file: t.File, limits: t.limits, machine: c.machine, trace: trace, chunks: m.Ranks() * coll.LoopChunks()}
 	if coll.LoopChunks()%m.Ranks() == 0 && coll.Custom == nil && coll.Counts == nil {
 		s.unit = coll.LoopChunks() / m.Ranks()
 	}
@@ -269,7 +269,7 @@ func (t *Template) prepare(m Machine, q Request, given map[string]any) (*call, e
 	if err != nil {
 		return nil, err
 	}
-	return &call{t, m, q, params}, nil
+	return &call{t, m.numbered(), q, params}, nil
 }
 
 // fits says why the rings that fill a hole do not fit the machine, if so.

@@ -54,8 +54,10 @@ type watch struct {
 	// threadblock t does next: all of it from program order and dependencies of
 	// this GPU, and what paths found. Steps by number, -1 none.
 	after [][]int32
-	// kept is a copy of after[t] as step s left it, where some step waits for s.
-	kept map[int32][]int32
+	// kept is, by step of this GPU, a copy of after[t] as the step left it: nil
+	// where no step waits for it, all of it nil where that would be too much.
+	kept    [][]int32
+	keptFor int32 // the step that kept begins with
 }
 
 // access is who last wrote a chunk (-1: nobody), and who read it since.
@@ -68,7 +70,8 @@ type read struct{ step, next int32 }
 const mostKept = 1 << 25
 
 func newWatch(c *checker, g int32, p *paths) *watch {
-	w := &watch{c: c, paths: p, gpu: g, kept: map[int32][]int32{}}
+	w := &watch{c: c, paths: p, gpu: g, keptFor: c.first[c.firstTB[g]]}
+	w.kept = make([][]int32, c.first[c.firstTB[g+1]]-w.keptFor)
 	n := int64(0)
 	for _, b := range [...]collective.Buffer{collective.In, collective.Out, collective.Scratch} {
 		w.base[b] = n
@@ -88,7 +91,7 @@ func newWatch(c *checker, g int32, p *paths) *watch {
 	for _, tb := range c.p.GPUs[g].Threadblocks {
 		for i := range tb.Steps {
 			for _, d := range tb.Steps[i].Deps {
-				if s := c.met(g, d); w.kept[s] == nil {
+				if s := c.met(g, d) - w.keptFor; w.kept[s] == nil {
 					w.kept[s] = []int32{}
 					awaited++
 				}
@@ -118,8 +121,10 @@ func (w *watch) step(s int32) {
 		met := w.c.met(w.gpu, d)
 		known := w.known(t)
 		known[d.TB] = max(known[d.TB], met)
-		for u, s := range w.kept[met] {
-			known[u] = max(known[u], s)
+		if w.kept != nil {
+			for u, s := range w.kept[met-w.keptFor] {
+				known[u] = max(known[u], s)
+			}
 		}
 	}
 	if step.Op.ReadsSrc() {
@@ -131,8 +136,8 @@ func (w *watch) step(s int32) {
 	if step.Op.WritesDst() {
 		w.writing(s, t, step.Dst, step.Count)
 	}
-	if _, awaited := w.kept[s]; awaited {
-		w.kept[s] = slices.Clone(w.known(t))
+	if w.kept != nil && w.kept[s-w.keptFor] != nil {
+		w.kept[s-w.keptFor] = slices.Clone(w.known(t))
 	}
 }
 
