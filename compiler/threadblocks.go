@@ -195,7 +195,7 @@ func (u *unit) sortThreadblocks(putTB, getTB []int32) {
 func (u *unit) idlest(rank, key int32, latest []int32) int32 {
 	best, own := int32(none), false
 	for tb := u.gpuTBs[rank]; tb < u.gpuTBs[rank+1]; tb++ {
-		mine := u.tbs[tb].key == key
+		mine := u.keys == 1 || u.tbs[tb].key == key
 		if best == none || mine && !own || mine == own && (latest[tb] < latest[best] || latest[tb] == latest[best] && u.use(tb) < u.use(best)) {
 			best, own = tb, mine
 		}

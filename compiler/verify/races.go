@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"slices"
-
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 )
@@ -58,6 +56,9 @@ type watch struct {
 	// where no step waits for it, all of it nil where that would be too much.
 	kept    [][]int32
 	keptFor int32 // the step that kept begins with
+	// latest is, by threadblock, the last copy of after, nil where that has
+	// changed since.
+	latest [][]int32
 }
 
 // access is who last wrote a chunk (-1: nobody), and who read it since.
@@ -86,7 +87,7 @@ func newWatch(c *checker, g int32, p *paths) *watch {
 		w.cells[i] = access{-1, -1}
 	}
 	tbs := c.firstTB[g+1] - c.firstTB[g]
-	w.after = make([][]int32, tbs)
+	w.after, w.latest = make([][]int32, tbs), make([][]int32, tbs)
 	awaited := 0
 	for _, tb := range c.p.GPUs[g].Threadblocks {
 		for i := range tb.Steps {
@@ -104,12 +105,21 @@ func newWatch(c *checker, g int32, p *paths) *watch {
 	return w
 }
 
-// known is after[t], made when first asked for.
+// known is after[t], to be changed; it is made when first asked for.
 func (w *watch) known(t int32) []int32 {
 	if w.after[t] == nil {
 		w.after[t] = fill(len(w.after), -1)
 	}
+	w.latest[t] = nil
 	return w.after[t]
+}
+
+// keep is a copy of after[t], never to be changed; empty where nothing is known.
+func (w *watch) keep(t int32) []int32 {
+	if w.latest[t] == nil {
+		w.latest[t] = append([]int32{}, w.after[t]...)
+	}
+	return w.latest[t]
 }
 
 // step takes in what step s waits for, and checks what it reads and writes.
@@ -137,7 +147,7 @@ func (w *watch) step(s int32) {
 		w.writing(s, t, step.Dst, step.Count)
 	}
 	if w.kept != nil && w.kept[s-w.keptFor] != nil {
-		w.kept[s-w.keptFor] = slices.Clone(w.known(t))
+		w.kept[s-w.keptFor] = w.keep(t)
 	}
 }
 
@@ -187,11 +197,10 @@ func (w *watch) ordered(a, b, t int32, l ir.Loc, i int32) {
 	if u == t {
 		return
 	}
-	known := w.known(t)
-	if known[u] >= a {
+	if known := w.after[t]; known != nil && known[u] >= a {
 		return
 	}
 	// Ordered or not, a is taken as settled from here on: paths.settle reports it
 	// where it is not, and what follows from it needs no report of its own.
-	known[u] = max(a, w.paths.order(a, b, ir.Loc{Buf: l.Buf, Off: l.At(i)}))
+	w.known(t)[u] = max(a, w.paths.order(a, b, ir.Loc{Buf: l.Buf, Off: l.At(i)}))
 }
