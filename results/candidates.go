@@ -26,10 +26,11 @@ const (
 )
 
 // The largest index and program that are kept and read back, and the most
-// programs.
+// programs and bytes in all.
 const (
 	maxIndex      = 64 << 20
 	maxKept       = 256 << 20
+	maxAllKept    = 4 << 30
 	maxCandidates = 1 << 16
 )
 
@@ -91,12 +92,13 @@ func (c *Campaign) SaveCandidates(key string, index any, hashes []string, progra
 			return err
 		}
 		var text bytes.Buffer
+		room := int64(maxAllKept)
 		for i, hash := range hashes {
 			text.Reset()
 			if err := ir.Encode(&text, programs[i]); err != nil {
 				return err
 			}
-			if text.Len() > maxKept {
+			if room -= int64(text.Len()); room < 0 || text.Len() > maxKept {
 				return fmt.Errorf("program %s of %d bytes: %w", short(hash), text.Len(), ErrTooLarge)
 			}
 			if err := add(programsDir+"/"+hash+".json", text.Bytes()); err != nil {
@@ -149,12 +151,14 @@ func readCandidates(r io.Reader, key string, index any, jobs int) (map[string]*i
 	list := make([]*ir.Program, len(head.Programs))
 	var group errgroup.Group
 	group.SetLimit(max(jobs, 1))
+	room := int64(maxAllKept)
 	for i, hash := range head.Programs {
 		name := programsDir + "/" + hash + ".json"
-		text, err := entry(files, name, maxKept)
+		text, err := entry(files, name, min(maxKept, room))
 		if err != nil {
 			return nil, errors.Join(err, group.Wait())
 		}
+		room -= int64(len(text))
 		group.Go(func() error {
 			p, err := ir.Decode(bytes.NewReader(text))
 			if err != nil {

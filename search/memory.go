@@ -16,6 +16,7 @@ import (
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
 )
@@ -82,7 +83,7 @@ func memoryKey(plan results.Plan, o *Options, coll string) (string, error) {
 
 // recall reads what an earlier run of the same search made of its programs; nil
 // where there is nothing, or it can't be used.
-func recall(c *results.Campaign, key string, p *Problem, o *Options) *memory {
+func recall(ctx context.Context, c *results.Campaign, key string, p *Problem, o *Options) *memory {
 	var m memory
 	var err error
 	m.programs, err = c.Candidates(key, &m.parts, o.jobs())
@@ -102,7 +103,46 @@ func recall(c *results.Campaign, key string, p *Problem, o *Options) *memory {
 			return nil
 		}
 	}
+	if err := m.verify(ctx, p, o.jobs()); err != nil {
+		if ctx.Err() == nil {
+			o.notice(fmt.Sprintf("candidates are made again: %v", err))
+		}
+		return nil
+	}
 	return &m
+}
+
+// verify looks at programs that come from a file as at programs just compiled:
+// what their hashes say is that they are who they are, and not that they are
+// right.
+func (m *memory) verify(ctx context.Context, p *Problem, jobs int) error {
+	needed := map[string]int{}
+	for _, made := range m.parts {
+		for _, c := range made.Candidates {
+			needed[c.Program] = c.Slots
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(jobs)
+	for hash, program := range m.programs {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if spec := program.Collective; spec.Name != p.Collective || spec.Ranks != len(p.Topology.Ranks) || spec.Root != p.Root {
+				return fmt.Errorf("program %.12s is of %s over %d ranks", hash, spec.Name, spec.Ranks)
+			}
+			report := verify.Check(program, verify.Options{Linked: p.Topology.Linked})
+			if err := report.Err(); err != nil {
+				return fmt.Errorf("program %.12s: %w", hash, err)
+			}
+			if slots, kept := needed[hash]; kept && slots != max(report.SlotsNeeded, report.SlotsNeededSplit) {
+				return fmt.Errorf("program %.12s needs other slots than was kept", hash)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
 }
 
 // check refuses what no search has kept.

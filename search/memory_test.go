@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results"
@@ -73,7 +75,7 @@ func TestGoesOnWithKeptCandidates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := recall(cut, key, &p, &o)
+	kept := recall(t.Context(), cut, key, &p, &o)
 	if kept == nil {
 		t.Fatal("nothing was kept")
 	}
@@ -137,5 +139,48 @@ func TestParametersComeBackAsTheyWere(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, whole(got)); diff != "" {
 		t.Errorf("(-was +came back):\n%s", diff)
+	}
+}
+
+// TestKeptProgramsAreVerified: a file whose programs are who their hashes say is
+// still not one of right programs.
+func TestKeptProgramsAreVerified(t *testing.T) {
+	pr := problem{"ring:4", 1, "allgather", []int64{4096}}
+	o := Options{Executor: "sim", Families: []string{"ring"}, Instances: 1, Channels: 1}
+	p, source := pr.resolve(t)
+	plan := PlanOf(p, o, source, Settings{Version: "test", Iters: 20, Warmup: 5, Seed: 1, ExecutorName: "sim"})
+	c, err := results.Create(filepath.Join(t.TempDir(), "campaign"), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	space, err := Enumerate(t.Context(), p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	o.Notice = func(s string) { told = append(told, s) }
+	if err := space.keep(c, "key"); err != nil {
+		t.Fatal(err)
+	}
+	if recall(t.Context(), c, "key", &p, &o) == nil {
+		t.Fatalf("right programs are not taken: %q", told)
+	}
+	// A receive puts its chunk where another belongs.
+	wrong := space.Candidates[0].Program
+	steps := wrong.GPUs[1].Threadblocks[0].Steps
+	at := slices.IndexFunc(steps, func(s ir.Step) bool { return s.Op.Receives() && s.Op.WritesDst() })
+	steps[at].Dst.Off = (steps[at].Dst.Off + 1) % 4
+	for i := range space.parts[0].Candidates {
+		if space.parts[0].Candidates[i].Program == space.Candidates[0].Hash {
+			space.parts[0].Candidates[i].Program = wrong.Hash()
+		}
+	}
+	space.Candidates[0].Hash = wrong.Hash()
+	if err := space.keep(c, "key"); err != nil {
+		t.Fatal(err)
+	}
+	if recall(t.Context(), c, "key", &p, &o) != nil || len(told) != 1 || !strings.Contains(told[0], "made again: program") {
+		t.Errorf("a wrong program is taken; told %q", told)
 	}
 }

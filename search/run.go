@@ -120,7 +120,7 @@ func (o *Options) enumerateIn(ctx context.Context, c *results.Campaign, p *Probl
 	key, err := memoryKey(c.Plan(), o, p.Collective)
 	var known *memory
 	if err == nil {
-		known = recall(c, key, p, o)
+		known = recall(ctx, c, key, p, o)
 	}
 	space, failed := enumerateWithin(ctx, *p, *o, known, budget)
 	if failed != nil || err != nil || known != nil {

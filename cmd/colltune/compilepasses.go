@@ -24,8 +24,8 @@ const maxDump = 1 << 30
 
 // passFlags are those that reach between the compiler's passes.
 func passFlags(cmd *cobra.Command) {
-	choiceFlag(cmd, "dump-after", "", "", append(passNames(), "all"), "print the program after this pass, in place of the result; a "+dumpSuffix+" file of it can be compiled")
-	choiceFlag(cmd, "dot", "", "", compiler.Graphs(), "print this graph for Graphviz, in place of the result")
+	choiceFlag(cmd, "dump-after", "", "", append(passNames(), "all"), "print the program after this pass; the result then goes to --out only; a "+dumpSuffix+" file of it can be compiled")
+	choiceFlag(cmd, "dot", "", "", compiler.Graphs(), "print this graph for Graphviz; the result then goes to --out only")
 	cmd.Flags().StringSlice("disable-pass", nil, "leave out this optional pass `NAME,…`")
 	cmd.Flags().Bool("blocked", false, "give each of --instances a block of the buffers of its own, not a part of every chunk")
 	cmd.Flags().Bool("time-passes", false, "say on standard error how long each pass took")

@@ -1,6 +1,7 @@
 package nccl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -248,7 +249,7 @@ func (l *launched) confirm(ctx context.Context, t *executor.Trial, coll string, 
 	once.Iters, once.Warmup = 1, 0
 	said, err := launch(ctx, l.launcher, append(slices.Clone(debugging), h.env...), l.program(nccltests.Program(coll)), l.arguments(&once, coll, 0)...)
 	if ctx.Err() != nil {
-		return err
+		return cmp.Or(err, ctx.Err())
 	}
 	log := debuglog.Read(said)
 	switch {
@@ -274,7 +275,7 @@ func (l *launched) measure(ctx context.Context, t *executor.Trial, c collective.
 		program := l.program(nccltests.Program(c.Name))
 		said, failed := launch(ctx, l.launcher, h.env, program, l.arguments(t, c.Name, l.cycles)...)
 		if ctx.Err() != nil {
-			return executor.Measurement{}, failed
+			return executor.Measurement{}, cmp.Or(failed, ctx.Err())
 		}
 		report, err := nccltests.Parse(program, []byte(said))
 		if err == nil && len(report.Tables) == 1 {
