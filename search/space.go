@@ -150,16 +150,29 @@ func (o *Options) families() (all, asked []*templates.Family, err error) {
 	return all, asked, nil
 }
 
-// own are the user's families.
+// own are the user's families. Two of one name are an error: which of them a name
+// means could not be told.
 func (o *Options) own() (all []*templates.Family, err error) {
+	files := map[string]string{}
 	for _, t := range o.Templates {
 		f, err := templates.Parse(t.Name, []byte(t.Text))
 		if err != nil {
 			return nil, err
 		}
+		if other, taken := files[f.Name]; taken {
+			return nil, &SameName{f.Name, other, t.Name}
+		}
+		files[f.Name] = t.Name
 		all = append(all, f)
 	}
 	return all, nil
+}
+
+// SameName says that two of the user's files call their family alike.
+type SameName struct{ Family, First, Second string }
+
+func (e *SameName) Error() string {
+	return fmt.Sprintf("%s and %s both define family %q: want another name in one of them", e.First, e.Second, e.Family)
 }
 
 // UnknownFamily says that a family asked for is not there.

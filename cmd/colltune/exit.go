@@ -50,6 +50,7 @@ var exits = []struct {
 	{exitUsage, is(executor.ErrUnsupported)},
 	{exitUsage, as[*constraints.UnavailableError]},
 	{exitUsage, as[*search.UnknownFamily]},
+	{exitUsage, as[*search.SameName]},
 	{exitUsage, as[*search.ParameterError]},
 	{exitUsage, as[*script.Error]},
 	{exitUsage, as[*lang.Error]},
