@@ -68,6 +68,9 @@ var bufferName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 // named is a scratch buffer by a name of its own. A slip in one of the three
 // names is no such: its chunks would silently be somewhere else.
 func (s *session) named(name string) (collective.Buffer, error) {
+	if b, known := s.own[name]; known {
+		return b, nil
+	}
 	for _, n := range []string{"input", "output", "scratch"} {
 		if distance(strings.ToLower(name), n) < 2 || strings.EqualFold(name, "in") || strings.EqualFold(name, "out") {
 			return 0, fmt.Errorf("unknown buffer %q%s: want \"in\", \"out\", \"sc\", or a scratch buffer's own name", name, DidYouMean(strings.ToLower(name), []string{"input", "output", "scratch", "in", "out"}))
@@ -76,7 +79,14 @@ func (s *session) named(name string) (collective.Buffer, error) {
 	if !bufferName.MatchString(name) {
 		return 0, fmt.Errorf("buffer %.40q: want \"in\", \"out\", \"sc\", or a scratch buffer's own name of lower-case letters, digits, _ and -", name)
 	}
-	return s.trace.Named(name)
+	b, err := s.trace.Named(name)
+	if err == nil {
+		if s.own == nil {
+			s.own = map[string]collective.Buffer{}
+		}
+		s.own[name] = b
+	}
+	return b, err
 }
 
 // number reads an optional number.

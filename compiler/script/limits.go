@@ -11,6 +11,7 @@ import (
 
 	"go.starlark.net/starlark"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
 )
 
@@ -61,7 +62,8 @@ type session struct {
 	file    string
 	limits  limits
 	machine Machine
-	unit    int // chunks an index pair steps over, 0 where there is no such
+	own     map[string]collective.Buffer // scratch buffers with names of their own, so far
+	unit    int                          // chunks an index pair steps over, 0 where there is no such
 	trace   *lang.Trace
 	chunks  int          // of the problem, all ranks together
 	made    int          // elements of the values made so far
