@@ -194,6 +194,7 @@ func FuzzParseDump(f *testing.F) {
 		}
 		for _, text := range texts {
 			f.Add(text)
+			f.Add(strings.ReplaceAll(text, "\n", "\n\t\n")) // lines of nothing but white space
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {

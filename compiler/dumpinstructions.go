@@ -12,7 +12,7 @@ import (
 
 // instructionLines reads the instructions, from pass instructions on.
 func (r *dumpReader) instructionLines() error {
-	most := 2 * len(r.lines)
+	most := 2 * r.saying()
 	r.ins = make([]instr, most)
 	r.known, r.results = make([]bool, most), make([]bool, most)
 	r.alias, r.keys = make([]int32, most), make([]int32, most)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
@@ -109,11 +110,29 @@ func readUnit(text string) (*unit, error) {
 	return r.unit, nil
 }
 
+// something is a line without the white space after it, and whether it says
+// anything.
+func something(line string) (string, bool) {
+	line = strings.TrimRightFunc(line, unicode.IsSpace)
+	return line, line != "" && line[0] != '#'
+}
+
+// saying is how many lines say something: what a dump is held to must not depend
+// on the others.
+func (r *dumpReader) saying() int {
+	n := 0
+	for _, line := range r.lines {
+		if _, says := something(line); says {
+			n++
+		}
+	}
+	return n
+}
+
 // next is the next line that says something; it is then the line in hand.
 func (r *dumpReader) next() (string, bool) {
 	for ; r.at < len(r.lines); r.at++ {
-		line := strings.TrimRight(r.lines[r.at], " \r")
-		if line != "" && line[0] != '#' {
+		if line, says := something(r.lines[r.at]); says {
 			r.at++
 			return line, true
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/colltune/colltune/compiler/collective"
 )
@@ -114,7 +115,7 @@ func Parse(r io.Reader) (*Program, error) {
 	at := 0
 	for in.Scan() {
 		at++
-		line := strings.TrimRight(in.Text(), " \r")
+		line := strings.TrimRightFunc(in.Text(), unicode.IsSpace)
 		if line == "" || line[0] == '#' {
 			continue
 		}

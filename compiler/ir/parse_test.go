@@ -79,6 +79,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(printed(f, pair()))
 	f.Add("x over 1 ranks, 1 chunks, with {\"counts\":[1]}\ngpu 0\n  tb 0 ch 0\n    0 nop\n")
 	f.Add("x over 0 ranks, 0 chunks\n")
+	f.Add("x over 1 ranks, 1 chunks\n\t\ngpu 0\n  tb 0 ch 0\n    \v\n    0 nop\n")
 	f.Add("x over 1 ranks, 9 chunks\ngpu 0 scratch 9\n  tb 0 ch 0\n    0 cpy  in[0:9:4] → sc[1:8:3] flagged\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := Parse(strings.NewReader(text))
