@@ -128,7 +128,7 @@ func TestMetamorphic(t *testing.T) {
 func TestBoundsHold(t *testing.T) {
 	s := open(t, "pb")
 	found, met := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	check := func(t *rapid.T) {
 		q := questioned(t)
 		query := q.query(t)
 		least, err := Ratio(query)
@@ -163,8 +163,12 @@ func TestBoundsHold(t *testing.T) {
 		if b.AlgbwBps.Cmp(reached) < 0 {
 			t.Fatalf("%+v: %v B/s, and the bound says %v (%s)", q, reached, b.AlgbwBps, b.Proof)
 		}
-	})
-	if found < 5 { // the bound is met by a few of a hundred, or by none
+	}
+	// A few of a hundred meet the bound, by chance none: then more are asked.
+	for pass := 0; pass < 10 && (found < 20 || met < 3); pass++ {
+		rapid.Check(t, check)
+	}
+	if found < 20 || met < 3 {
 		t.Errorf("%d routings, %d at the bound: too few to mean much", found, met)
 	}
 }
