@@ -215,7 +215,7 @@ func TestProgramsThatMakeNoSense(t *testing.T) {
 		{"negative index", func(o *lang.Op) { o.Src.Index = -1 }, "rank 0 in[-1] is outside the buffer of 1 chunks"},
 		{"count", func(o *lang.Op) { o.Src.Count = 2 }, "rank 0 in[0:2] is outside the buffer of 1 chunks"},
 		{"no count", func(o *lang.Op) { o.Src.Count = 0 }, "0 chunks, 1 apart, of buffer 0: want at least 1, of a buffer there is"},
-		{"huge count", func(o *lang.Op) { o.Src.Count, o.Src.Stride = 1<<62, 1<<62 }, "is outside the buffer of 1 chunks"},
+		{"huge count", func(o *lang.Op) { o.Src.Count, o.Src.Stride = 1<<30, 1<<30 }, "is outside the buffer of 1 chunks"},
 		{"stride", func(o *lang.Op) { o.Src.Stride = 0 }, "1 chunks, 0 apart"},
 		{"buffer", func(o *lang.Op) { o.Src.Buf = 3 }, "of buffer 3"},
 		{"scratch", func(o *lang.Op) { o.Src.Buf = collective.Scratch }, "rank 0 sc[0] is outside the buffer of 0 chunks"},

@@ -44,21 +44,22 @@ func expand(u *unit) error {
 			return fmt.Errorf("scope %d has factor %d and parent %d: want at least 1, and an earlier scope", i, s.Factor, s.Parent)
 		}
 	}
+	sizes := u.sizes()
 	u.ops = make([]op, 0, len(p.Ops))
 	for i := range p.Ops {
 		t := &p.Ops[i]
-		for _, s := range [2]lang.Span{t.Src, t.Dst} {
-			if err := u.inside(s); err != nil {
-				return &lang.Error{Pos: t.Pos, Msg: err.Error()}
+		for _, s := range [2]*lang.Span{&t.Src, &t.Dst} {
+			if err := inside(s, sizes); err != nil {
+				return &lang.Error{Pos: p.Pos(t), Msg: err.Error()}
 			}
 		}
 		switch {
 		case t.Src.Count != t.Dst.Count:
-			return &lang.Error{Pos: t.Pos, Msg: fmt.Sprintf("%d chunks to %d: the counts differ", t.Src.Count, t.Dst.Count)}
+			return &lang.Error{Pos: p.Pos(t), Msg: fmt.Sprintf("%d chunks to %d: the counts differ", t.Src.Count, t.Dst.Count)}
 		case t.Channel < none || t.Channel >= math.MaxInt16:
-			return &lang.Error{Pos: t.Pos, Msg: fmt.Sprintf("channel %d: want 0 to %d", t.Channel, u.opt.MaxChannels-1)}
+			return &lang.Error{Pos: p.Pos(t), Msg: fmt.Sprintf("channel %d: want 0 to %d", t.Channel, u.opt.MaxChannels-1)}
 		case t.Scope != 0 && (t.Scope < 0 || int(t.Scope) >= len(p.Scopes)):
-			return &lang.Error{Pos: t.Pos, Msg: fmt.Sprintf("scope %d, of %d", t.Scope, len(p.Scopes))}
+			return &lang.Error{Pos: p.Pos(t), Msg: fmt.Sprintf("scope %d, of %d", t.Scope, len(p.Scopes))}
 		}
 		u.expandOp(t)
 		if len(u.ops) > maxOps {
@@ -70,18 +71,27 @@ func expand(u *unit) error {
 	return nil
 }
 
+// sizes is how many chunks every buffer has, by rank.
+func (u *unit) sizes() [][collective.Scratch + 1]int32 {
+	all := make([][collective.Scratch + 1]int32, u.col.Ranks)
+	for r := range all {
+		for b := collective.In; b < collective.Scratch; b++ {
+			all[r][b] = int32(u.col.BufferChunks(r, b))
+		}
+		all[r][collective.Scratch] = u.scratch[r]
+	}
+	return all
+}
+
 // inside says why a span does not exist, if it does not.
-func (u *unit) inside(s lang.Span) error {
-	if s.Rank < 0 || s.Rank >= u.col.Ranks {
-		return fmt.Errorf("rank %d: want 0 to %d", s.Rank, u.col.Ranks-1)
+func inside(s *lang.Span, sizes [][collective.Scratch + 1]int32) error {
+	if s.Rank < 0 || int(s.Rank) >= len(sizes) {
+		return fmt.Errorf("rank %d: want 0 to %d", s.Rank, len(sizes)-1)
 	}
 	if s.Buf > collective.Scratch || s.Count < 1 || s.Stride < 1 {
 		return fmt.Errorf("%d chunks, %d apart, of buffer %d: want at least 1, of a buffer there is", s.Count, s.Stride, s.Buf)
 	}
-	size := u.col.BufferChunks(s.Rank, s.Buf)
-	if s.Buf == collective.Scratch {
-		size = int(u.scratch[s.Rank])
-	}
+	size := sizes[s.Rank][s.Buf]
 	if s.Index < 0 || s.Index >= size || s.Count-1 > (size-1-s.Index)/s.Stride {
 		return fmt.Errorf("%v is outside the buffer of %d chunks", s, size)
 	}
@@ -93,10 +103,10 @@ func (u *unit) expandOp(t *lang.Op) {
 	o := op{
 		reduce: t.Kind == lang.Reduce,
 		srcBuf: t.Src.Buf, dstBuf: t.Dst.Buf,
-		src: int32(t.Src.Rank), dst: int32(t.Dst.Rank),
-		srcOff: int32(t.Src.Index), dstOff: int32(t.Dst.Index),
-		srcStride: int32(t.Src.Stride), dstStride: int32(t.Dst.Stride),
-		count: int32(t.Src.Count), channel: int32(t.Channel), scope: t.Scope,
+		src: t.Src.Rank, dst: t.Dst.Rank,
+		srcOff: t.Src.Index, dstOff: t.Dst.Index,
+		srcStride: t.Src.Stride, dstStride: t.Dst.Stride,
+		count: t.Src.Count, channel: t.Channel, scope: t.Scope,
 	}
 	if o.count == 1 {
 		o.srcStride, o.dstStride = 1, 1

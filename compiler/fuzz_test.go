@@ -31,13 +31,13 @@ func FuzzCompile(f *testing.F) {
 			text = text[11:]
 			span := func(b []byte) lang.Span {
 				return lang.Span{
-					Rank: int(b[0]) % (col.Ranks + 1), Buf: collective.Buffer(b[1] % 4), Index: int(int8(b[2])) % 6,
-					Count: 1 + int(b[3]>>4)%3, Stride: 1 + int(b[3])%2,
+					Rank: int32(b[0]) % int32(col.Ranks+1), Buf: collective.Buffer(b[1] % 4), Index: int32(int8(b[2])) % 6,
+					Count: 1 + int32(b[3]>>4)%3, Stride: 1 + int32(b[3])%2,
 				}
 			}
 			o := lang.Op{
 				Kind: lang.Kind(b[0] % 2), Src: span(b[1:]), Dst: span(b[5:]),
-				Channel: int(b[9]%4) - 1, Scope: int32(b[10] % 4),
+				Channel: int32(b[9]%4) - 1, Scope: int32(b[10] % 4),
 			}
 			o.Dst.Count = o.Src.Count
 			if int(o.Scope) >= len(p.Scopes) {

@@ -358,13 +358,13 @@ func label(rank int, b collective.Buffer, off int) int32 {
 func sequential(p *lang.Program, n, j int) map[lang.Span]value {
 	state := map[lang.Span]value{}
 	at := func(s lang.Span, k int) lang.Span {
-		return lang.Span{Rank: s.Rank, Buf: s.Buf, Index: s.Index + k*s.Stride}
+		return lang.Span{Rank: s.Rank, Buf: s.Buf, Index: s.Index + int32(k)*s.Stride}
 	}
 	get := func(s lang.Span) value {
 		if v, ok := state[s]; ok {
 			return v
 		}
-		return value{label(s.Rank, s.Buf, s.Index*n+j)}
+		return value{label(int(s.Rank), s.Buf, int(s.Index)*n+j)}
 	}
 	for _, op := range p.Ops {
 		vs := make([]value, op.Src.Count)
@@ -381,7 +381,7 @@ func sequential(p *lang.Program, n, j int) map[lang.Span]value {
 	for r := range p.Collective.Ranks {
 		for i := range p.Collective.OutChunks(r) {
 			b, off := p.Collective.Place(r, collective.Out, i)
-			s := lang.Span{Rank: r, Buf: b, Index: off}
+			s := lang.Span{Rank: int32(r), Buf: b, Index: int32(off)}
 			state[s] = get(s)
 		}
 	}
@@ -401,7 +401,7 @@ func (o *oracle) sameAs() error {
 						continue
 					}
 					b, off := o.as.Collective.Place(g, collective.Out, i)
-					want := state[lang.Span{Rank: g, Buf: b, Index: off}]
+					want := state[lang.Span{Rank: int32(g), Buf: b, Index: int32(off)}]
 					got := o.cells[tile*len(o.p.GPUs)+g][ir.Loc{Buf: b, Off: int32(off*n + j)}].v
 					if !slices.Equal(got, want) {
 						return fmt.Errorf("tile %d gpu %d: out[%d] is %v, want %v", tile, g, i*n+j, got, want)

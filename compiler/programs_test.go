@@ -50,7 +50,7 @@ func (b *builder) span(s spot, count, stride int) lang.Span {
 		b.p.Scratch[s.rank] = max(b.p.Scratch[s.rank], s.index+(count-1)*stride+1)
 	}
 	buf, index := b.p.Collective.Place(s.rank, s.buf, s.index)
-	return lang.Span{Rank: s.rank, Buf: buf, Index: index, Count: count, Stride: stride}
+	return lang.Span{Rank: int32(s.rank), Buf: buf, Index: int32(index), Count: int32(count), Stride: int32(stride)}
 }
 
 func (b *builder) op(k lang.Kind, from, to spot, count, fromStride, toStride int) {
@@ -60,10 +60,10 @@ func (b *builder) op(k lang.Kind, from, to spot, count, fromStride, toStride int
 		}
 		return
 	}
-	b.p.Ops = append(b.p.Ops, lang.Op{
+	b.p.Add(lang.Op{
 		Kind: k, Src: b.span(from, count, fromStride), Dst: b.span(to, count, toStride),
-		Channel: b.channel, Scope: b.scope, Pos: lang.Pos{File: "test", Line: len(b.p.Ops) + 1, Col: 1},
-	})
+		Channel: int32(b.channel), Scope: b.scope,
+	}, lang.Pos{File: "test", Line: len(b.p.Ops) + 1, Col: 1})
 }
 
 // retrace has the language trace an operation.

@@ -258,13 +258,13 @@ func drawOperations(t *rapid.T) *lang.Program {
 	}
 	span := func(count int) lang.Span {
 		for {
-			s := lang.Span{Rank: pick(b.p.Collective.Ranks, "rank"), Buf: collective.Buffer(pick(3, "buffer")), Count: count, Stride: 1 + pick(3, "stride")}
+			s := lang.Span{Rank: int32(pick(b.p.Collective.Ranks, "rank")), Buf: collective.Buffer(pick(3, "buffer")), Count: int32(count), Stride: int32(1 + pick(3, "stride"))}
 			size := 7
 			if s.Buf != collective.Scratch {
-				size = b.p.Collective.BufferChunks(s.Rank, s.Buf)
+				size = b.p.Collective.BufferChunks(int(s.Rank), s.Buf)
 			}
-			if room := size - (count-1)*s.Stride; room > 0 {
-				s.Index = pick(room, "index")
+			if room := size - (count-1)*int(s.Stride); room > 0 {
+				s.Index = int32(pick(room, "index"))
 				return s
 			}
 		}
@@ -278,7 +278,7 @@ func drawOperations(t *rapid.T) *lang.Program {
 		count := 1 + pick(3, "count")
 		b.p.Ops = append(b.p.Ops, lang.Op{
 			Kind: lang.Kind(pick(2, "kind")), Src: span(count), Dst: span(count),
-			Channel: max(none, pick(6, "channel")-4), Scope: int32(max(0, pick(2*len(b.p.Scopes), "scope")-len(b.p.Scopes))),
+			Channel: int32(max(none, pick(6, "channel")-4)), Scope: int32(max(0, pick(2*len(b.p.Scopes), "scope")-len(b.p.Scopes))),
 		})
 	}
 	return &b.p

@@ -35,7 +35,7 @@ func relabel(p *lang.Program, to []int) *lang.Program {
 	}
 	for i := range q.Ops {
 		for _, s := range [2]*lang.Span{&q.Ops[i].Src, &q.Ops[i].Dst} {
-			s.Rank, s.Index = to[s.Rank], relabelled(p.Collective.Spec, s.Buf, s.Index, to)
+			s.Rank, s.Index = int32(to[s.Rank]), int32(relabelled(p.Collective.Spec, s.Buf, int(s.Index), to))
 		}
 	}
 	return &q

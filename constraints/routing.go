@@ -36,21 +36,29 @@ func CheckRouting(p *lang.Program, t *topologies.Topology) []Refusal {
 		pos lang.Pos
 	}
 	linked := map[pair]bool{}
+	before, ok := pair{-1, -1}, false
 	told := map[place]bool{}
 	var refusals []Refusal
-	for _, op := range p.Ops {
-		at := pair{op.Src.Rank, op.Dst.Rank}
+	for i := range p.Ops {
+		op := &p.Ops[i]
+		at := pair{int(op.Src.Rank), int(op.Dst.Rank)}
 		if at.from == at.to && at.from >= 0 && at.from < n {
 			continue
 		}
-		ok, known := linked[at]
-		if !known {
-			ok = t.Linked(at.from, at.to)
-			linked[at] = ok
+		if at != before {
+			known := false
+			if ok, known = linked[at]; !known {
+				ok = t.Linked(at.from, at.to)
+				linked[at] = ok
+			}
+			before = at
 		}
-		if where := (place{at, op.Pos}); !ok && !told[where] {
+		if ok {
+			continue
+		}
+		if where := (place{at, p.Pos(op)}); !told[where] {
 			told[where] = true
-			refusals = append(refusals, Refusal{ReasonLink, describe(at.from, at.to, t), op.Pos})
+			refusals = append(refusals, Refusal{ReasonLink, describe(at.from, at.to, t), where.pos})
 		}
 	}
 	return refusals

@@ -14,20 +14,27 @@ func TestCheckRouting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	op := func(from, to, line int) lang.Op {
-		return lang.Op{
-			Src: lang.Span{Rank: from, Buf: collective.In, Count: 1, Stride: 1},
-			Dst: lang.Span{Rank: to, Buf: collective.Out, Count: 1, Stride: 1},
-			Pos: lang.Pos{File: "p.star", Line: line, Col: 1},
-		}
+	type send struct {
+		from, to int32
+		line     int
 	}
-	good := []lang.Op{op(0, 1, 3), op(3, 7, 3), op(5, 5, 4)}
-	if r := CheckRouting(&lang.Program{Collective: coll, Ops: good}, topo); len(r) != 0 {
+	program := func(sends ...send) *lang.Program {
+		p := &lang.Program{Collective: coll}
+		for _, s := range sends {
+			p.Add(lang.Op{
+				Src: lang.Span{Rank: s.from, Buf: collective.In, Count: 1, Stride: 1},
+				Dst: lang.Span{Rank: s.to, Buf: collective.Out, Count: 1, Stride: 1},
+			}, lang.Pos{File: "p.star", Line: s.line, Col: 1})
+		}
+		return p
+	}
+	good := []send{{0, 1, 3}, {3, 7, 3}, {5, 5, 4}}
+	if r := CheckRouting(program(good...), topo); len(r) != 0 {
 		t.Errorf("links that are there: %v", r)
 	}
-	bad := append(good, op(0, 5, 7), op(0, 5, 7), op(0, 5, 9), op(2, 0, 9), op(6, 1, 10), op(8, 8, 11))
+	bad := append(good, []send{{0, 5, 7}, {0, 5, 7}, {0, 5, 9}, {2, 0, 9}, {6, 1, 10}, {8, 8, 11}}...)
 	var got []string
-	for _, r := range CheckRouting(&lang.Program{Collective: coll, Ops: bad}, topo) {
+	for _, r := range CheckRouting(program(bad...), topo) {
 		if r.Reason != ReasonLink {
 			t.Errorf("reason %q", r.Reason)
 		}
@@ -43,7 +50,7 @@ func TestCheckRouting(t *testing.T) {
 		t.Errorf("got\n%s", strings.Join(got, "\n"))
 	}
 	coll.Ranks = 4
-	if r := CheckRouting(&lang.Program{Collective: coll, Ops: good}, topo); len(r) != 1 || r[0].Reason != ReasonRanks ||
+	if r := CheckRouting(program(good...), topo); len(r) != 1 || r[0].Reason != ReasonRanks ||
 		r[0].Detail != "the program is for 4 ranks, dgx-1 has 8" {
 		t.Errorf("another number of ranks: %v", r)
 	}

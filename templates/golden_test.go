@@ -19,7 +19,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func listing(p *lang.Program) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s over %d ranks, %d chunks, in place %v\n", p.Name, p.Collective.Name, p.Collective.Ranks, p.Collective.Chunks, p.Collective.InPlace)
-	for _, op := range p.Ops {
+	for i := range p.Ops {
+		op := &p.Ops[i]
 		verb := "copy  "
 		if op.Kind == lang.Reduce {
 			verb = "reduce"
@@ -31,7 +32,7 @@ func listing(p *lang.Program) string {
 		if op.Scope > 0 {
 			fmt.Fprintf(&b, " ×%d", p.Scopes[op.Scope].Factor)
 		}
-		fmt.Fprintf(&b, "  %v\n", op.Pos)
+		fmt.Fprintf(&b, "  %v\n", p.Pos(op))
 	}
 	return b.String()
 }

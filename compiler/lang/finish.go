@@ -19,7 +19,7 @@ func (t *Trace) Finish() (*Program, error) {
 	if err := t.checkResult(); err != nil {
 		return nil, err
 	}
-	p := &Program{Name: t.name, Collective: t.coll, Ops: t.ops.all(), Scopes: t.scopes}
+	p := &Program{Name: t.name, Collective: t.coll, Ops: t.ops.all(), Scopes: t.scopes, files: t.files}
 	p.Scratch = t.layScratch(p.Ops)
 	return p, nil
 }
@@ -42,7 +42,7 @@ func (t *Trace) checkResult() error {
 				first = &Error{Pos: t.pos, Wrong: true, Msg: fmt.Sprintf("wrong result: rank %d out[%d] holds %s, want %s",
 					r, i, t.values.describe(holds.value), t.wanted(want))}
 				if holds.version > 0 {
-					first.Pos = t.ops.at(holds.version - 1).Pos
+					first.Pos = t.posOf(holds.version)
 				}
 			}
 		}

@@ -1,10 +1,6 @@
 package lang
 
-import (
-	"fmt"
-
-	"github.com/colltune/colltune/compiler/collective"
-)
+import "github.com/colltune/colltune/compiler/collective"
 
 // A program may have several scratch buffers, each under a name of its own:
 //
@@ -40,23 +36,17 @@ func (t *Trace) BufferName(b collective.Buffer) string {
 
 // tell prints a span as an error names it, by the program's own names.
 func (t *Trace) tell(s Span) string {
-	if s.Buf <= collective.Scratch {
-		return s.String()
-	}
-	named := s
-	named.Buf = collective.Scratch
-	text, prefix := named.String(), fmt.Sprintf("rank %d ", s.Rank)
-	return prefix + t.BufferName(s.Buf) + text[len(prefix)+len(collective.Scratch.String()):]
+	return spell(int(s.Rank), t.BufferName(s.Buf), int(s.Index), int(s.Count), int(s.Stride))
 }
 
 // layScratch puts each rank's scratch buffers one after the other, moves the
 // operations there, and gives the chunks of each rank's scratch.
 func (t *Trace) layScratch(ops []Op) []int {
-	begin := make([][]int, len(t.ranks)) // of a rank's buffers from Scratch on, and the end
+	begin := make([][]int32, len(t.ranks)) // of a rank's buffers from Scratch on, and the end
 	sizes := make([]int, len(t.ranks))
 	for r := range t.ranks {
 		for _, b := range t.ranks[r].buffers[collective.Scratch:] {
-			begin[r] = append(begin[r], sizes[r])
+			begin[r] = append(begin[r], int32(sizes[r]))
 			sizes[r] += len(b)
 		}
 	}

@@ -19,6 +19,8 @@ func key(rank int, b collective.Buffer, index int) string {
 	return fmt.Sprintf("%d %v %d", rank, b, index)
 }
 
+func spanKey(s Span) string { return key(int(s.Rank), s.Buf, int(s.Index)) }
+
 // initial is the precondition.
 func initial(c collective.Collective) bags {
 	m := bags{}
@@ -79,7 +81,7 @@ func TestRandomProgramsAgreeWithBags(t *testing.T) {
 			if err1 != nil {
 				return
 			}
-			at := key(from.Span().Rank, from.Span().Buf, from.Span().Index)
+			at := spanKey(from.Span())
 			if model[at] == nil {
 				t.Fatalf("%s is empty, and was referred to", at)
 			}
@@ -91,7 +93,7 @@ func TestRandomProgramsAgreeWithBags(t *testing.T) {
 				if onto, err = onto.Reduce(from, -1); err != nil {
 					return
 				}
-				to := key(onto.Span().Rank, onto.Span().Buf, onto.Span().Index)
+				to := spanKey(onto.Span())
 				model[to] = append(slices.Clone(model[to]), model[at]...)
 				slices.Sort(model[to])
 				return
@@ -100,7 +102,7 @@ func TestRandomProgramsAgreeWithBags(t *testing.T) {
 			if err != nil {
 				return
 			}
-			model[key(onto.Span().Rank, onto.Span().Buf, onto.Span().Index)] = model[at]
+			model[spanKey(onto.Span())] = model[at]
 		}
 		place := func(name string) [3]int {
 			return [3]int{

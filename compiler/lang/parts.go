@@ -11,14 +11,14 @@ func (r *Ref) Split(n int) ([]*Ref, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	if n < 1 || r.span.Count%n != 0 {
-		return nil, r.t.errorf("split of %s in %d: its %s do not divide", r.t.tell(r.span), n, chunks(r.span.Count))
+	if n < 1 || int(r.span.Count)%n != 0 {
+		return nil, r.t.errorf("split of %s in %d: its %s do not divide", r.t.tell(r.span), n, chunks(int(r.span.Count)))
 	}
 	parts := make([]*Ref, n)
-	count := r.span.Count / n
+	count := r.span.Count / int32(n)
 	for i := range parts {
 		s := r.span
-		s.Index += i * count * s.Stride
+		s.Index += int32(i) * count * s.Stride
 		if s.Count = count; count == 1 {
 			s.Stride = 1
 		}

@@ -21,7 +21,7 @@ type rank struct {
 	names   [2]name   // what In and Out stand for
 	// output is the part of the canonical In buffer that is the call's output
 	// as well: [from, to). The rest of it belongs to the caller.
-	output [2]int
+	output [2]int32
 }
 
 // name is what a buffer's name in the program stands for.
@@ -62,7 +62,7 @@ func (t *Trace) layOut() error {
 			}
 		}
 		if out := k.names[collective.Out]; out.buf == collective.In {
-			k.output = [2]int{out.shift, out.shift + out.size}
+			k.output = [2]int32{int32(out.shift), int32(out.shift + out.size)}
 		}
 		in, n := k.names[collective.In], c.InChunks(r)
 		first := t.values.inputs[r]
@@ -98,10 +98,10 @@ func (t *Trace) resolve(r int, buf collective.Buffer, index, count, stride int) 
 		n = t.ranks[r].names[buf]
 	}
 	if index < 0 || index > MaxPlaces || index+(count-1)*stride >= n.size {
-		named := Span{Rank: r, Buf: buf, Index: index, Count: count, Stride: stride}
-		return Span{}, t.errorf("%s is out of range: %s of rank %d holds %s", t.tell(named), t.BufferName(buf), r, chunks(n.size))
+		return Span{}, t.errorf("%s is out of range: %s of rank %d holds %s",
+			spell(r, t.BufferName(buf), index, count, stride), t.BufferName(buf), r, chunks(n.size))
 	}
-	return Span{Rank: r, Buf: n.buf, Index: n.shift + index, Count: count, Stride: stride}, nil
+	return Span{Rank: int32(r), Buf: n.buf, Index: int32(n.shift + index), Count: int32(count), Stride: int32(stride)}, nil
 }
 
 // buffer is the places of a span's buffer.
@@ -119,7 +119,7 @@ func (t *Trace) checkWritable(s Span) error {
 		return nil
 	}
 	out := t.ranks[s.Rank].output
-	if s.Index >= out[0] && s.Index+(s.Count-1)*s.Stride < out[1] {
+	if s.Index >= out[0] && s.last() < out[1] {
 		return nil
 	}
 	where := "out of place"
@@ -139,7 +139,7 @@ func (t *Trace) reach(s Span) error {
 		k.buffers = append(k.buffers, nil)
 	}
 	b := &k.buffers[s.Buf]
-	more := s.Index + (s.Count-1)*s.Stride + 1 - len(*b)
+	more := int(s.last()) + 1 - len(*b)
 	if more <= 0 {
 		return nil
 	}
@@ -155,7 +155,7 @@ func overlap(a, b Span) bool {
 	if a.Rank != b.Rank || a.Buf != b.Buf {
 		return false
 	}
-	aEnd, bEnd := a.Index+(a.Count-1)*a.Stride, b.Index+(b.Count-1)*b.Stride
+	aEnd, bEnd := a.last(), b.last()
 	if a.Index > bEnd || b.Index > aEnd {
 		return false
 	}

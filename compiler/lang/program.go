@@ -2,29 +2,39 @@ package lang
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
 )
 
 // Span is Count chunks of a rank's buffer: Index, Index+Stride, … The places
-// are canonical: collective.Place has been applied.
+// are canonical: collective.Place has been applied. Its numbers have 32 bits,
+// since a program may have millions.
 type Span struct {
-	Rank   int
+	Rank   int32
+	Index  int32
+	Count  int32
+	Stride int32 // 1 where the chunks are contiguous
 	Buf    collective.Buffer
-	Index  int
-	Count  int
-	Stride int // 1 where the chunks are contiguous
 }
+
+// last is the index of the last chunk.
+func (s Span) last() int32 { return s.Index + (s.Count-1)*s.Stride }
 
 // String prints the span as an error names it: rank 3 in[4:6].
 func (s Span) String() string {
+	return spell(int(s.Rank), s.Buf.String(), int(s.Index), int(s.Count), int(s.Stride))
+}
+
+// spell prints chunks, whether there are such or not.
+func spell(rank int, buffer string, index, count, stride int) string {
 	switch {
-	case s.Count == 1:
-		return fmt.Sprintf("rank %d %s[%d]", s.Rank, s.Buf, s.Index)
-	case s.Stride == 1:
-		return fmt.Sprintf("rank %d %s[%d:%d]", s.Rank, s.Buf, s.Index, s.Index+s.Count)
+	case count == 1:
+		return fmt.Sprintf("rank %d %s[%d]", rank, buffer, index)
+	case stride == 1:
+		return fmt.Sprintf("rank %d %s[%d:%d]", rank, buffer, index, index+count)
 	}
-	return fmt.Sprintf("rank %d %s[%d:%d:%d]", s.Rank, s.Buf, s.Index, s.Index+s.Count*s.Stride, s.Stride)
+	return fmt.Sprintf("rank %d %s[%d:%d:%d]", rank, buffer, index, index+count*stride, stride)
 }
 
 // Kind is what an operation does to its destination.
@@ -49,14 +59,44 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 }
 
-// Op is one traced operation, in program order.
+// Op is one traced operation, in program order. Program.Pos says where in the
+// text it stands.
 type Op struct {
-	Kind    Kind
 	Src     Span
 	Dst     Span
-	Channel int   // ch=, or -1 for the compiler to choose
+	Channel int32 // ch=, or -1 for the compiler to choose
 	Scope   int32 // index into Program.Scopes; 0 is the whole program
-	Pos     Pos
+	at      mark
+	Kind    Kind
+}
+
+// mark is a Pos whose file is a number, so that an operation has no pointers.
+type mark struct {
+	file, line, col int32 // file: 1 + index into the program's; 0 none
+}
+
+// files are the texts that a program's marks stand in.
+type files []string
+
+// mark is p, its file being numbered if it is not yet.
+func (f *files) mark(p Pos) mark {
+	if p.File == "" {
+		return mark{}
+	}
+	n := slices.Index(*f, p.File)
+	if n < 0 {
+		n = len(*f)
+		*f = append(*f, p.File)
+	}
+	return mark{int32(n) + 1, int32(p.Line), int32(p.Col)}
+}
+
+// pos is what a mark stands for.
+func (f files) pos(m mark) Pos {
+	if m.file == 0 {
+		return Pos{}
+	}
+	return Pos{f[m.file-1], int(m.line), int(m.col)}
 }
 
 // Scope is a fragment under parallelize: its operations are replicated Factor
@@ -73,7 +113,17 @@ type Program struct {
 	Ops        []Op
 	Scopes     []Scope // Scopes[0] is the whole program
 	Scratch    []int   // chunks of scratch, by rank
+	files      files
 }
+
+// Add appends an operation that stands at a place in a text.
+func (p *Program) Add(op Op, at Pos) {
+	op.at = p.files.mark(at)
+	p.Ops = append(p.Ops, op)
+}
+
+// Pos is where in the program's text one of its operations stands.
+func (p *Program) Pos(op *Op) Pos { return p.files.pos(op.at) }
 
 // Error is a mistake in a chunk program, at the program's own line.
 type Error struct {

@@ -33,8 +33,8 @@ func (t *Trace) Chunk(rank int, buf collective.Buffer, index, count, stride int)
 	}
 	b := t.buffer(s)
 	for i := range s.Count {
-		if at := s.Index + i*s.Stride; at >= len(b) || b[at].value == nothing {
-			return nil, t.errorf("uninitialised chunk: nothing has been written to %s", t.tell(Span{Rank: rank, Buf: s.Buf, Index: at, Count: 1, Stride: 1}))
+		if at := s.Index + i*s.Stride; int(at) >= len(b) || b[at].value == nothing {
+			return nil, t.errorf("uninitialised chunk: nothing has been written to %s", t.tell(Span{Rank: s.Rank, Buf: s.Buf, Index: at, Count: 1, Stride: 1}))
 		}
 	}
 	return t.ref(s), nil
@@ -52,7 +52,7 @@ func (r *Ref) Copy(rank int, buf collective.Buffer, index, ch int) (*Ref, error)
 // CopyStrided is Copy to index, index+stride, …
 func (r *Ref) CopyStrided(rank int, buf collective.Buffer, index, stride, ch int) (*Ref, error) {
 	t := r.t
-	dst, err := t.resolve(rank, buf, index, r.span.Count, stride)
+	dst, err := t.resolve(rank, buf, index, int(r.span.Count), stride)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (r *Ref) Reduce(other *Ref, ch int) (*Ref, error) {
 	case !t.coll.Reduces():
 		return nil, t.errorf("%s has no reduction: reduce cannot be used in it", t.coll.Name)
 	case r.span.Count != other.span.Count:
-		return nil, t.errorf("reduce of %s with %s: %s and %s", t.tell(r.span), t.tell(other.span), chunks(r.span.Count), chunks(other.span.Count))
+		return nil, t.errorf("reduce of %s with %s: %s and %s", t.tell(r.span), t.tell(other.span), chunks(int(r.span.Count)), chunks(int(other.span.Count)))
 	case overlap(r.span, other.span):
 		return nil, t.errorf("reduce of %s with %s: the same chunks", t.tell(r.span), t.tell(other.span))
 	}
@@ -112,7 +112,7 @@ func (r *Ref) Reduce(other *Ref, ch int) (*Ref, error) {
 
 // move checks what copy and reduce have in common, and records the operation.
 func (t *Trace) move(k Kind, src, dst Span, ch int) error {
-	if err := t.checkLink(src.Rank, dst.Rank); err != nil {
+	if err := t.checkLink(int(src.Rank), int(dst.Rank)); err != nil {
 		return err
 	}
 	if err := t.checkWritable(dst); err != nil {
@@ -121,7 +121,7 @@ func (t *Trace) move(k Kind, src, dst Span, ch int) error {
 	if err := t.reach(dst); err != nil {
 		return err
 	}
-	return t.record(Op{Kind: k, Src: src, Dst: dst, Channel: ch})
+	return t.record(Op{Kind: k, Src: src, Dst: dst}, ch)
 }
 
 // check is an error where a later operation has overwritten one of the chunks.
@@ -130,7 +130,7 @@ func (r *Ref) check() error {
 	for i := range r.span.Count {
 		if p := b[r.span.Index+i*r.span.Stride]; p.version > r.seen {
 			at := Span{Rank: r.span.Rank, Buf: r.span.Buf, Index: r.span.Index + i*r.span.Stride, Count: 1, Stride: 1}
-			return r.t.errorf("stale reference: %s has been overwritten at %v; refer to what is there now", r.t.tell(at), r.t.ops.at(p.version-1).Pos)
+			return r.t.errorf("stale reference: %s has been overwritten at %v; refer to what is there now", r.t.tell(at), r.t.posOf(p.version))
 		}
 	}
 	return nil

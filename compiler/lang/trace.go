@@ -28,6 +28,8 @@ type Trace struct {
 	links  []uint8 // a*ranks+b: 0 not asked yet, 1 no, 2 yes
 
 	pos    Pos
+	at     mark // pos; its file is 0 until it is asked for
+	files  files
 	ops    opList
 	scopes []Scope
 	scope  int32   // the innermost open scope
@@ -56,7 +58,7 @@ func (t *Trace) SetLinked(f func(a, b int) bool) {
 }
 
 // At says where in the program's text the next operations stand.
-func (t *Trace) At(p Pos) { t.pos = p }
+func (t *Trace) At(p Pos) { t.pos, t.at = p, mark{} }
 
 // Len is how many operations have been traced.
 func (t *Trace) Len() int { return t.ops.n }
@@ -124,14 +126,20 @@ func (t *Trace) checkLink(a, b int) error {
 }
 
 // record appends an operation. The versions of places count operations from 1.
-func (t *Trace) record(op Op) error {
+func (t *Trace) record(op Op, ch int) error {
 	switch {
 	case t.ops.n >= MaxOps:
 		return t.errorf("the program has more than %d operations", MaxOps)
-	case op.Channel < -1 || op.Channel >= MaxChannel:
-		return t.errorf("channel %d: want 0 to %d, or none", op.Channel, MaxChannel-1)
+	case ch < -1 || ch >= MaxChannel:
+		return t.errorf("channel %d: want 0 to %d, or none", ch, MaxChannel-1)
 	}
-	op.Scope, op.Pos = t.scope, t.pos
+	if t.at.file == 0 {
+		t.at = t.files.mark(t.pos)
+	}
+	op.Channel, op.Scope, op.at = int32(ch), t.scope, t.at
 	t.ops.add(op)
 	return nil
 }
+
+// posOf is where the operation that made a version stands.
+func (t *Trace) posOf(version int32) Pos { return t.files.pos(t.ops.at(version - 1).at) }

@@ -222,12 +222,12 @@ func TestStridesThatInterleaveDoNotOverlap(t *testing.T) {
 		a, b Span
 		want bool
 	}{
-		{Span{0, in, 0, 3, 2}, Span{0, in, 1, 3, 2}, false},
-		{Span{0, in, 0, 3, 2}, Span{0, in, 4, 1, 1}, true},
-		{Span{0, in, 0, 3, 2}, Span{0, in, 5, 2, 1}, false},
-		{Span{0, in, 0, 4, 3}, Span{0, in, 1, 4, 4}, true}, // 9
-		{Span{0, in, 0, 2, 1}, Span{1, in, 0, 2, 1}, false},
-		{Span{0, in, 0, 2, 1}, Span{0, sc, 0, 2, 1}, false},
+		{Span{0, 0, 3, 2, in}, Span{0, 1, 3, 2, in}, false},
+		{Span{0, 0, 3, 2, in}, Span{0, 4, 1, 1, in}, true},
+		{Span{0, 0, 3, 2, in}, Span{0, 5, 2, 1, in}, false},
+		{Span{0, 0, 4, 3, in}, Span{0, 1, 4, 4, in}, true}, // 9
+		{Span{0, 0, 2, 1, in}, Span{1, 0, 2, 1, in}, false},
+		{Span{0, 0, 2, 1, in}, Span{0, 0, 2, 1, sc}, false},
 	} {
 		if overlap(c.a, c.b) != c.want || overlap(c.b, c.a) != c.want {
 			t.Errorf("%v and %v: overlap is not %v", c.a, c.b, c.want)

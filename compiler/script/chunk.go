@@ -11,12 +11,18 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// buffers are the names of the three buffers, short and long. Any other name is
-// a scratch buffer of its own.
-var buffers = map[string]collective.Buffer{
-	"in": collective.In, "input": collective.In,
-	"out": collective.Out, "output": collective.Out,
-	"sc": collective.Scratch, "scratch": collective.Scratch,
+// bufferOf is the buffer of one of the three names, short or long. Any other name
+// is a scratch buffer of its own.
+func bufferOf(name string) (b collective.Buffer, ok bool) {
+	switch name {
+	case "in", "input":
+		return collective.In, true
+	case "out", "output":
+		return collective.Out, true
+	case "sc", "scratch":
+		return collective.Scratch, true
+	}
+	return 0, false
 }
 
 // here is the place in the template's text that called the builtin now running.
@@ -41,7 +47,7 @@ func (s *session) place(rank, buffer, index starlark.Value) (r int, b collective
 	if !ok {
 		return r, 0, 0, 0, fmt.Errorf("buffer is %s: want \"in\", \"out\" or \"sc\"", kindOf(buffer))
 	}
-	if b, ok = buffers[name]; !ok {
+	if b, ok = bufferOf(name); !ok {
 		if b, err = s.named(name); err != nil {
 			return r, 0, 0, 0, err
 		}
@@ -138,25 +144,20 @@ func chunkBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	if err != nil {
 		return nil, err
 	}
-	return &ref{r}, nil
+	return (*ref)(r), nil
 }
 
-// ref is a reference to chunks, as a value of the template.
-type ref struct{ *lang.Ref }
+// ref is a reference to chunks, as a value of the template: the very same in
+// memory, since a program makes two for every operation.
+type ref lang.Ref
 
-func (r *ref) String() string        { return r.Tell() }
+func (r *ref) lang() *lang.Ref { return (*lang.Ref)(r) }
+
+func (r *ref) String() string        { return r.lang().Tell() }
 func (r *ref) Type() string          { return "chunk" }
 func (r *ref) Freeze()               {}
 func (r *ref) Truth() starlark.Bool  { return true }
 func (r *ref) Hash() (uint32, error) { return 0, fmt.Errorf("chunk references cannot be keys") }
-
-// methods are what a reference can do.
-var methods = map[string]func(*ref, *starlark.Thread, starlark.Tuple, []starlark.Tuple) (starlark.Value, error){
-	"copy":   (*ref).copy,
-	"group":  (*ref).group,
-	"reduce": (*ref).reduce,
-	"split":  (*ref).split,
-}
 
 // AttrNames lists the methods and attributes of a reference.
 func (r *ref) AttrNames() []string {
@@ -165,29 +166,44 @@ func (r *ref) AttrNames() []string {
 
 // Attr is a method, or where the chunks lie: their canonical place.
 func (r *ref) Attr(name string) (starlark.Value, error) {
-	if _, ok := methods[name]; ok {
-		return &method{name, r}, nil
+	for i := range methods {
+		if methods[i].name == name {
+			return &method{&methods[i], r}, nil
+		}
 	}
-	at := r.Span()
+	at := r.lang().Span()
 	switch name {
 	case "rank":
-		return starlark.MakeInt(at.Rank), nil
+		return starlark.MakeInt(int(at.Rank)), nil
 	case "buffer":
-		return starlark.String(r.Trace().BufferName(at.Buf)), nil
+		return starlark.String(r.lang().Trace().BufferName(at.Buf)), nil
 	case "index":
-		return starlark.MakeInt(at.Index), nil
+		return starlark.MakeInt(int(at.Index)), nil
 	case "count":
-		return starlark.MakeInt(at.Count), nil
+		return starlark.MakeInt(int(at.Count)), nil
 	case "stride":
-		return starlark.MakeInt(at.Stride), nil
+		return starlark.MakeInt(int(at.Stride)), nil
 	}
 	return nil, nil
 }
 
+// deed is something that references can do.
+type deed struct {
+	name string
+	do   func(*ref, *starlark.Thread, starlark.Tuple, []starlark.Tuple) (starlark.Value, error)
+}
+
+var methods = [...]deed{
+	{"copy", (*ref).copy},
+	{"reduce", (*ref).reduce},
+	{"split", (*ref).split},
+	{"group", (*ref).group},
+}
+
 // method is a method of a reference, ready to be called.
 type method struct {
-	name string
-	of   *ref
+	*deed
+	of *ref
 }
 
 func (m *method) String() string        { return "<method " + m.name + " of chunk>" }
@@ -199,7 +215,7 @@ func (m *method) Name() string          { return m.name }
 
 // CallInternal calls the method.
 func (m *method) CallInternal(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-	return methods[m.name](m.of, th, args, kwargs)
+	return m.do(m.of, th, args, kwargs)
 }
 
 // ch is given by name, so that the count which the paper's Figure 3 passes in
@@ -220,20 +236,20 @@ func (r *ref) split(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.
 	if err := splitArgs.bind(v[:], args, kwargs); err != nil {
 		return nil, err
 	}
-	n, err := number("n", v[0], r.Span().Count)
+	n, err := number("n", v[0], int(r.lang().Span().Count))
 	if err != nil {
 		return nil, fmt.Errorf("split: %w", err)
 	}
 	if err := made(th, max(n, 0)); err != nil {
 		return nil, err
 	}
-	parts, err := r.Split(n)
+	parts, err := r.lang().Split(n)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]starlark.Value, len(parts))
 	for i, p := range parts {
-		list[i] = &ref{p}
+		list[i] = (*ref)(p)
 	}
 	return starlark.NewList(list), nil
 }
@@ -251,11 +267,11 @@ func (r *ref) group(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.
 	if !ok {
 		return nil, fmt.Errorf("group: %s: want a chunk", kindOf(v[0]))
 	}
-	both, err := r.Group(other.Ref)
+	both, err := r.lang().Group(other.lang())
 	if err != nil {
 		return nil, err
 	}
-	return &ref{both}, nil
+	return (*ref)(both), nil
 }
 
 func (r *ref) copy(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -282,7 +298,7 @@ func (r *ref) copy(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.T
 	if err := s.before(th); err != nil {
 		return nil, err
 	}
-	return s.after(r.CopyStrided(rank, buf, index, stride, ch))
+	return s.after(r.lang().CopyStrided(rank, buf, index, stride, ch))
 }
 
 func (r *ref) reduce(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -305,7 +321,7 @@ func (r *ref) reduce(th *starlark.Thread, args starlark.Tuple, kwargs []starlark
 	if err := s.before(th); err != nil {
 		return nil, err
 	}
-	return s.after(r.Reduce(other.Ref, ch))
+	return s.after(r.lang().Reduce(other.lang(), ch))
 }
 
 // channel reads ch=: a channel, or None for the compiler to choose.
@@ -335,7 +351,7 @@ func (s *session) after(r *lang.Ref, err error) (starlark.Value, error) {
 		return nil, err
 	}
 	s.ops.Store(int64(s.trace.Len()))
-	return &ref{r}, nil
+	return (*ref)(r), nil
 }
 
 // signature is the parameters of a builtin that is called too often for the

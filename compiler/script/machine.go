@@ -51,7 +51,7 @@ func (m Machine) gpus() int {
 }
 
 // first is the rank of GPU 0 of a node.
-func (m Machine) first(node int) int {
+func (m *Machine) first(node int) int {
 	if m.firsts != nil {
 		return m.firsts[node]
 	}
@@ -78,7 +78,7 @@ func (m Machine) check() error {
 }
 
 // rank is the rank of a (node, gpu) pair.
-func (m Machine) rank(node, gpu int) (int, error) {
+func (m *Machine) rank(node, gpu int) (int, error) {
 	if node < 0 || node >= m.Nodes {
 		return 0, fmt.Errorf("(%d, %d): there are %d nodes", node, gpu, m.Nodes)
 	}
@@ -156,7 +156,7 @@ func (q Request) counts(ranks int) starlark.Value {
 }
 
 // nodeRanks is topo.node(n): the ranks of a node.
-func (m Machine) nodeRanks(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (m *Machine) nodeRanks(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var n int
 	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "n", &n); err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (m Machine) nodeRanks(_ *starlark.Thread, b *starlark.Builtin, args starlar
 }
 
 // linkedRanks is topo.linked(a, b): whether rank a can send to rank b.
-func (m Machine) linkedRanks(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (m *Machine) linkedRanks(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var from, to starlark.Value
 	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "a", &from, "b", &to); err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func (m Machine) linkedRanks(_ *starlark.Thread, b *starlark.Builtin, args starl
 }
 
 // asRank reads a rank: a number, or a pair (node, gpu).
-func (m Machine) asRank(v starlark.Value) (int, error) {
+func (m *Machine) asRank(v starlark.Value) (int, error) {
 	if pair, ok := v.(starlark.Tuple); ok && len(pair) == 2 {
 		node, err1 := starlark.AsInt32(pair[0])
 		gpu, err2 := starlark.AsInt32(pair[1])

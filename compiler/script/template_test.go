@@ -98,10 +98,13 @@ func TestFigure3AsPrinted(t *testing.T) {
 	}
 	first := lang.Op{
 		Kind: lang.Reduce, Src: lang.Span{Rank: 1, Count: 2, Stride: 1}, Dst: lang.Span{Rank: 2, Count: 2, Stride: 1},
-		Channel: -1, Scope: 1, Pos: lang.Pos{File: "figure3.star", Line: 41, Col: 55},
+		Channel: -1, Scope: 1,
 	}
-	if p.Ops[0] != first {
-		t.Errorf("first operation %+v\nwant %+v", p.Ops[0], first)
+	at := lang.Pos{File: "figure3.star", Line: 41, Col: 55}
+	want := &lang.Program{}
+	want.Add(first, at)
+	if p.Pos(&p.Ops[0]) != at || p.Ops[0] != want.Ops[0] {
+		t.Errorf("first operation at %v: %+v\nwant at %v: %+v", p.Pos(&p.Ops[0]), p.Ops[0], at, want.Ops[0])
 	}
 }
 
@@ -140,7 +143,7 @@ def program(topo, p):
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(p.Ops) != 36 || p.Ops[35].Src.Count != n {
+		if len(p.Ops) != 36 || int(p.Ops[35].Src.Count) != n {
 			t.Errorf("%d chunks: %d operations, the last of %d chunks", n, len(p.Ops), p.Ops[35].Src.Count)
 		}
 	}
