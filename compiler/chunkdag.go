@@ -72,6 +72,9 @@ func chunkDAG(u *unit) error {
 			return fmt.Errorf("more than %d dependencies", math.MaxInt32/2)
 		}
 	}
+	if u.final != nil {
+		return nil // scratch has moved, and results are no scratch
+	}
 	u.final = make([]bool, len(u.ops))
 	for r := range u.col.Ranks {
 		for i := range u.col.OutChunks(r) {

@@ -19,16 +19,16 @@ import (
 // reference. A web takes the places of another only where everything
 // that touches the other comes before it anyway, so that no wait is added; and
 // since every tile has its own part of scratch, what holds in one holds in all.
+//
+// Where there are more webs than can be looked through at every rank, none moves:
+// it is the rank with the most scratch that counts, and what all ranks do alike
+// is to come out alike.
 func scratch(u *unit) error {
-	w := findWebs(u)
-	w.index()
-	for r, n := range w.count {
-		if n == 0 {
-			u.scratch[r] = 0
-		}
+	if u.manyWebs() {
+		return nil
 	}
-	moved := w.place()
-	if !moved {
+	w := findWebs(u)
+	if work := w.index(); work > maxScratchWork || !w.place() {
 		return nil
 	}
 	for i := range u.ops {
@@ -51,17 +51,50 @@ const (
 	maxScratchWork = 1 << 20
 )
 
+// manyWebs tells whether there are too many webs to look through, as far as that
+// shows before they are made: a rank has a web for every chunk written anew, but
+// one less for each that is touched together with another. It gives back the
+// scratch of ranks that never use theirs.
+func (u *unit) manyWebs() bool {
+	used, least, apart := make([]bool, len(u.scratch)), make([]int, len(u.scratch)), make([]bool, len(u.scratch))
+	touch := func(rank, count, stride int32, anew bool) {
+		used[rank] = true
+		apart[rank] = apart[rank] || stride > 1 // and what lies between, however much that is
+		least[rank] -= int(count) - 1
+		if anew {
+			least[rank] += int(count)
+		}
+	}
+	for i := range u.ops {
+		o := &u.ops[i]
+		if o.srcBuf == collective.Scratch {
+			touch(o.src, o.count, o.srcStride, false)
+		}
+		if o.dstBuf == collective.Scratch {
+			touch(o.dst, o.count, o.dstStride, !o.reduce)
+		}
+	}
+	work := 0
+	for r, n := range least {
+		if !used[r] {
+			u.scratch[r] = 0
+		}
+		if n > 0 && !apart[r] {
+			work += n * n
+		}
+	}
+	return work > maxScratchWork
+}
+
 // webs is scratch as values: each is what one chunk holds from one copy to the
 // next.
 type webs struct {
 	u        *unit
 	parent   []int32 // by value: towards its web
-	rank     []int32 // by value
-	count    []int   // by rank: its webs
 	unknown  []bool  // by value: it is read before it is written
 	src, dst []int32 // by operation: the value of its first chunk, if in scratch
 	webs     []web
-	of       []int32 // by value that is a web's root: index into webs, none for those that stay
+	of       []int32 // by value that is a web's root: index into webs
 	work     int
 
 	taken, free []run // room for lowest
@@ -100,7 +133,6 @@ func findWebs(u *unit) *webs {
 			at := base[rank] + c.one(n).off
 			if anew || value[at] == 0 {
 				w.parent = append(w.parent, int32(len(w.parent)))
-				w.rank = append(w.rank, rank)
 				w.unknown = append(w.unknown, !anew)
 				value[at] = int32(len(w.parent))
 			}
@@ -121,45 +153,25 @@ func findWebs(u *unit) *webs {
 	}
 	w.closeGaps(base)
 	w.of = make([]int32, len(w.parent))
-	w.count = make([]int, len(u.scratch))
 	for v := range w.of {
 		w.of[v] = none
-		if w.parent[v] == int32(v) {
-			w.count[w.rank[v]]++
-		}
-	}
-	within := w.within()
-	if within == 0 {
-		return w
 	}
 	for i := range u.ops {
 		o := &u.ops[i]
 		src, dst := o.ends()
-		if v := w.src[i]; v != none && o.src < within {
+		if v := w.src[i]; v != none {
 			w.add(v, o.src, src, int32(i), false)
 		}
-		if v := w.dst[i]; v != none && o.dst < within {
+		if v := w.dst[i]; v != none {
 			w.add(v, o.dst, dst, int32(i), !o.reduce)
 		}
 	}
 	for v, unknown := range w.unknown {
-		if unknown && w.rank[v] < within {
+		if unknown {
 			w.webs[w.of[w.root(int32(v))]].pinned = true
 		}
 	}
 	return w
-}
-
-// within is how many ranks, the first ones, place can hope to get through before
-// maxScratchWork is spent: the webs of the others stay, and need not be made.
-func (w *webs) within() int32 {
-	work := 0
-	for r, n := range w.count {
-		if work += n * n; work > maxScratchWork {
-			return int32(r)
-		}
-	}
-	return int32(len(w.count))
 }
 
 func (w *webs) root(v int32) int32 {
@@ -193,23 +205,35 @@ func (w *webs) add(v, rank int32, c chunks, i int32, writes bool) {
 	}
 }
 
-// index sorts the webs by rank, then by the operation that touches them first.
-func (w *webs) index() {
-	slices.SortFunc(w.webs, func(a, b web) int {
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.touches[0], b.touches[0]), cmp.Compare(a.from, b.from))
-	})
+// index sorts the webs by rank, then by the operation that touches them first, and
+// says how often place is going to look at one for another.
+func (w *webs) index() (work int) {
+	next := make([]int, len(w.u.scratch)+1) // by rank: where its next web goes
+	for n := range w.webs {
+		next[w.webs[n].rank+1]++
+	}
+	for r := range w.u.scratch {
+		next[r+1] += next[r]
+	}
+	byRank := make([]web, len(w.webs))
+	for _, x := range w.webs { // which stand in the order of those operations
+		byRank[next[x.rank]] = x
+		next[x.rank]++
+	}
+	w.webs = byRank
+	first := 0
 	for n := range w.webs {
 		w.of[w.webs[n].root] = int32(n)
+		if w.webs[n].rank != w.webs[first].rank {
+			first = n
+		}
+		work += 2*(n-first) + 1
 	}
+	return work
 }
 
 // shift is how far a value's web has moved.
-func (w *webs) shift(v int32) int32 {
-	if n := w.of[w.root(v)]; n != none {
-		return w.webs[n].delta
-	}
-	return 0
-}
+func (w *webs) shift(v int32) int32 { return w.webs[w.of[w.root(v)]].delta }
 
 // place finds every web the lowest place it can have, rank by rank, and says
 // whether any moves. Once too much has been spent, ranks are left as they are.
@@ -248,6 +272,9 @@ func (w *webs) lowest(all []web, n int) int32 {
 	taken, free := w.taken[:0], w.free[:0]
 	defer func() { w.taken, w.free = taken, free }()
 	tried, x := 0, &all[n]
+	if w.freshly(x) {
+		tried = maxTried // nothing comes before it that could leave it a place
+	}
 	// The latest first: what an earlier one left to it is free when it is.
 	for k := len(all) - 1; k >= 0; k-- {
 		v := &all[k]
@@ -276,6 +303,14 @@ func (w *webs) lowest(all []web, n int) int32 {
 		at = max(at, t.to)
 	}
 	return at
+}
+
+// freshly tells whether any value of x is written by an operation that comes after
+// nothing at all.
+func (w *webs) freshly(x *web) bool {
+	return slices.ContainsFunc(x.begins, func(b int32) bool {
+		return len(w.u.srcDeps.row(b)) == 0 && len(w.u.dstDeps.row(b)) == 0
+	})
 }
 
 // before tells whether all that touches v is done whenever a value of x is first

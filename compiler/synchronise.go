@@ -46,7 +46,9 @@ func synchronise(u *unit) error {
 	u.waits = csr{start: append(make([]int32, 0, len(u.ins)+1), 0), list: make([]int32, 0, len(waits.list))}
 	for i := range waits.of {
 		row := waits.row(int32(i))
-		slices.SortFunc(row, func(a, b int32) int { return cmp.Compare(at[a], at[b]) })
+		if len(row) > 1 {
+			slices.SortFunc(row, func(a, b int32) int { return cmp.Compare(at[a], at[b]) })
+		}
 		u.waits.list = append(u.waits.list, row...)
 		u.waits.end()
 	}
@@ -123,17 +125,18 @@ func (u *unit) lastWaits(waits *kept) {
 type knowledge struct {
 	u     *unit
 	first []int32  // by threadblock: the first of its rank
-	at    []int32  // by instruction: its place in the order
+	start []int32  // by threadblock: where its steps begin, all steps being numbered
+	at    []int32  // by step: its place in the order
 	width []int32  // by rank: its threadblocks
 	now   []uint16 // by threadblock: its clock, at off[tb]
 	off   []int
 	// What a threadblock knows of others changes only where it waits, and is kept
 	// as often: what is kept of an instruction lacks its own threadblock's part.
-	kept   [][]uint16
-	keptAt []int32  // by instruction: index into kept
-	last   []int32  // by threadblock: what was kept last, none where its clock has changed since
-	room   []uint16 // for more to be kept
-	getter []int32  // by instruction: the last of its threadblock, up to it, that receives
+	kept   [][]uint16 // in blocks of keptBlock
+	keptAt []int32    // by instruction: where in kept
+	last   []int32    // by threadblock: what was kept last, none where its clock has changed since
+	room   int32      // where in kept there is room for more
+	getter []int32    // by instruction: the last of its threadblock, up to it, that receives
 
 	told   []uint16 // by threadblock: the steps that any message of its rank tells are done
 	toldBy []int32  // by threadblock: what was kept of it when its messages told that last
@@ -147,9 +150,16 @@ type knowledge struct {
 	budget  int   // threadblocks that may still be looked at, over all questions
 }
 
+// keptBlock is how many numbers a block of what is kept has: more than any clock,
+// since a rank with w threadblocks has at least w steps, and w² is at most maxClocks.
+const keptBlock = 1 << 16
+
 // newKnowledge makes room for the clocks; it is nil if that would be too much.
 func newKnowledge(u *unit) *knowledge {
-	k := &knowledge{u: u, first: make([]int32, len(u.tbs)), width: make([]int32, u.col.Ranks), off: make([]int, len(u.tbs)+1)}
+	k := &knowledge{
+		u: u, first: make([]int32, len(u.tbs)), start: make([]int32, len(u.tbs)+1),
+		width: make([]int32, u.col.Ranks), off: make([]int, len(u.tbs)+1),
+	}
 	for r := range k.width {
 		k.width[r] = u.gpuTBs[r+1] - u.gpuTBs[r]
 	}
@@ -158,6 +168,7 @@ func newKnowledge(u *unit) *knowledge {
 		k.first[tb] = u.gpuTBs[u.tbs[tb].rank]
 		width := int(k.width[u.tbs[tb].rank])
 		k.off[tb+1] = k.off[tb] + width
+		k.start[tb+1] = k.start[tb] + int32(len(u.tbs[tb].steps))
 		total += width * len(u.tbs[tb].steps)
 		longest = max(longest, len(u.tbs[tb].steps))
 	}
@@ -165,7 +176,7 @@ func newKnowledge(u *unit) *knowledge {
 		return nil
 	}
 	k.now = make([]uint16, k.off[len(u.tbs)])
-	k.at, k.keptAt, k.getter = make([]int32, len(u.ins)), make([]int32, len(u.ins)), make([]int32, len(u.ins))
+	k.at, k.keptAt, k.getter = make([]int32, len(u.seq)), make([]int32, len(u.ins)), make([]int32, len(u.ins))
 	k.last, k.toldBy = make([]int32, len(u.tbs)), make([]int32, len(u.tbs))
 	for tb := range k.last {
 		k.last[tb], k.toldBy[tb] = none, none
@@ -173,7 +184,7 @@ func newKnowledge(u *unit) *knowledge {
 	k.told = make([]uint16, len(u.tbs))
 	k.reached, k.queued, k.budget = make([]int32, len(u.tbs)), make([]bool, len(u.tbs)), maxFollowed
 	for at, i := range u.seq {
-		k.at[i] = int32(at)
+		k.at[k.start[u.tbOf[i]]+u.posOf[i]] = int32(at)
 	}
 	for tb := range u.tbs {
 		last := int32(none)
@@ -194,7 +205,9 @@ func (k *knowledge) reduce(waits *kept) {
 	for _, i := range u.seq {
 		needed = u.across(i, needed[:0])
 		// The latest first: it may know of the others.
-		slices.SortFunc(needed, func(a, b int32) int { return cmp.Compare(k.at[b], k.at[a]) })
+		if len(needed) > 1 {
+			slices.SortFunc(needed, func(a, b int32) int { return cmp.Compare(k.place(b), k.place(a)) })
+		}
 		list = list[:0]
 		tb := u.tbOf[i]
 		clock, first := k.clock(tb), k.first[tb]
@@ -217,9 +230,16 @@ func (k *knowledge) reduce(waits *kept) {
 // clock is what is known to be done when threadblock tb goes on.
 func (k *knowledge) clock(tb int32) []uint16 { return k.now[k.off[tb]:k.off[tb+1]] }
 
+// place is an instruction's place in the order.
+func (k *knowledge) place(i int32) int32 { return k.at[k.start[k.u.tbOf[i]]+k.u.posOf[i]] }
+
 // after is what was known to be done when step p was, of the other threadblocks
 // of its rank.
-func (k *knowledge) after(p int32) []uint16 { return k.kept[k.keptAt[p]] }
+func (k *knowledge) after(p int32) []uint16 {
+	at, tb := k.keptAt[p], k.u.tbOf[p]
+	from := int(at % keptBlock)
+	return k.kept[at/keptBlock][from : from+k.off[tb+1]-k.off[tb]]
+}
 
 // implied tells whether messages imply that p is done when i begins: what i's
 // threadblock knows is done received messages; their senders are done, and all
@@ -231,7 +251,7 @@ func (k *knowledge) implied(i, p int32) bool {
 		return false
 	}
 	defer k.forget()
-	k.since = k.at[p]
+	k.since = k.place(p)
 	for slot, n := range k.clock(u.tbOf[i]) {
 		k.reach(k.first[u.tbOf[i]]+int32(slot), int32(n))
 	}
@@ -263,7 +283,7 @@ func (k *knowledge) implied(i, p int32) bool {
 // reach notes that n steps of a threadblock are done. Those that all come before
 // p in the order know nothing of it.
 func (k *knowledge) reach(tb, n int32) {
-	if n <= k.reached[tb] || k.at[k.u.tbs[tb].steps[n-1]] < k.since {
+	if n <= k.reached[tb] || k.at[k.start[tb]+n-1] < k.since {
 		return
 	}
 	if k.reached[tb] == 0 {
@@ -310,8 +330,7 @@ func (k *knowledge) end(i int32) {
 	c, own := k.clock(tb), tb-k.first[tb]
 	c[own] = uint16(k.u.posOf[i] + 1)
 	if k.last[tb] == none {
-		k.last[tb] = int32(len(k.kept))
-		k.kept = append(k.kept, k.keep(c))
+		k.last[tb] = k.keep(c)
 	}
 	k.keptAt[i] = k.last[tb]
 	if k.u.ins[i].put != none {
@@ -327,13 +346,14 @@ func (k *knowledge) end(i int32) {
 	}
 }
 
-// keep is a copy of a clock.
-func (k *knowledge) keep(c []uint16) []uint16 {
-	if len(k.room) < len(c) {
-		k.room = make([]uint16, max(len(c), 1<<14))
+// keep makes a copy of a clock and says where it is.
+func (k *knowledge) keep(c []uint16) (at int32) {
+	if int(k.room)+len(c) > len(k.kept)*keptBlock {
+		k.room = int32(len(k.kept)) * keptBlock
+		k.kept = append(k.kept, make([]uint16, keptBlock))
 	}
-	kept := k.room[:len(c):len(c)]
-	k.room = k.room[len(c):]
-	copy(kept, c)
-	return kept
+	at = k.room
+	copy(k.kept[at/keptBlock][at%keptBlock:], c)
+	k.room += int32(len(c))
+	return at
 }
