@@ -24,8 +24,7 @@ func registerExecutors() {
 	executor.RegisterBuiltin("cpu", cpu.New)
 	executor.RegisterFollower("cpu", cpu.Follow)
 	executor.RegisterDoctor("cpu", cpu.Needs)
-	executor.RegisterBuiltin("cuda", cuda.New)
-	executor.RegisterDoctor("cuda", cuda.Needs)
+	cuda.Register()
 	nccl.Register()
 	executor.RegisterDoctor("sim", func() []executor.Finding {
 		return []executor.Finding{{What: "needs", Found: true, Detail: "nothing: it is a model, version " + sim.ModelVersion}}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
@@ -18,6 +19,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
+	var gpus fakeCUDA
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -27,12 +29,15 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {
-			if cond == "z3" {
+			switch cond {
+			case "z3":
 				return z3.Open() == nil, nil
+			case "c++":
+				return gpus.compiler() != "", nil
 			}
-			return false, nil
+			return false, fmt.Errorf("unknown condition %q", cond)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits_, "plugin": plugin},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits_, "plugin": plugin, "fakecuda": gpus.command(t.TempDir())},
 	})
 }
 

@@ -56,6 +56,7 @@ type runRow struct {
 	BusBW    float64 `json:"busbw_gbps"`
 	Wrong    int64   `json:"wrong"`
 	Checked  bool    `json:"checked"`
+	Note     string  `json:"note,omitempty"` // the executor's, of how it ran
 	Executor string  `json:"executor"`
 }
 
@@ -154,7 +155,7 @@ func timeSizes(ctx context.Context, e executor.Executor, t executor.Trial, col c
 		if err != nil {
 			return rows, fmt.Errorf("at %d bytes: %w", n, err)
 		}
-		r := runRow{Bytes: n, TimeUS: results.Median(m.TimesUS), Wrong: m.Wrong, Checked: m.Checked, Executor: d.Name}
+		r := runRow{Bytes: n, TimeUS: results.Median(m.TimesUS), Wrong: m.Wrong, Checked: m.Checked, Note: m.Note, Executor: d.Name}
 		r.AlgBW = float64(n) / r.TimeUS / 1e3
 		r.BusBW = r.AlgBW * col.BusFactor()
 		rows = append(rows, r)

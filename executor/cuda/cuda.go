@@ -2,8 +2,6 @@ package cuda
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -19,34 +17,40 @@ import (
 )
 
 // Version changes whenever the same trial would do other work.
-const Version = "1"
+const Version = "2"
 
-// devicesVariable says how many GPUs to use, where not all.
-const devicesVariable = "COLLTUNE_EXECUTOR_CUDA_DEVICES"
+// Name is what the back end is called.
+const Name = "cuda"
+
+// Register makes the back end known, with what can be set for it and what doctor
+// says of it.
+func Register() {
+	executor.RegisterBuiltin(Name, New)
+	executor.RegisterSettings(Name, registered)
+	executor.RegisterDoctor(Name, Needs)
+}
 
 // backend is the GPUs as an executor. They are brought up when first asked for:
 // a process that only lists executors never touches the driver.
 type backend struct {
-	mu sync.Mutex
-	g  *gpus
+	settings settings
+	mistake  error // in the settings
+	mu       sync.Mutex
+	g        *gpus
 }
 
-// New is the back end.
-func New() executor.Executor { return &backend{} }
+// New is the back end that the settings of this process describe.
+func New() executor.Executor {
+	s, err := readSettings(executor.Setting)
+	return &backend{settings: s, mistake: err}
+}
 
 // open brings the GPUs up, where they are not.
 func (b *backend) open() (*gpus, error) {
-	if b.g != nil {
-		return b.g, nil
+	if b.g != nil || b.mistake != nil {
+		return b.g, b.mistake
 	}
-	most := 0
-	if n := os.Getenv(devicesVariable); n != "" {
-		var err error
-		if most, err = strconv.Atoi(n); err != nil || most < 1 {
-			return nil, fmt.Errorf("%s=%s: want a number of GPUs, 1 or more", devicesVariable, n)
-		}
-	}
-	g, err := openGPUs(most)
+	g, err := openGPUs(b.settings)
 	if err == nil {
 		b.g = g
 	}
@@ -79,7 +83,7 @@ func (b *backend) Describe(context.Context) (executor.Description, error) {
 	}
 	n := strconv.Itoa(len(g.all))
 	return executor.Description{
-		Name:       "cuda",
+		Name:       Name,
 		Version:    Version,
 		Devices:    names,
 		Protocols:  protocols,
@@ -87,24 +91,14 @@ func (b *backend) Describe(context.Context) (executor.Description, error) {
 		Operations: data.Operations(),
 		Fingerprint: map[string]string{
 			"version":          Version,
-			"kernels":          kernelsHash(),
+			"kernels":          g.code.String(),
+			"launches":         g.launches(),
 			"device":           strings.Join(kinds, ", "),
 			"devices":          n,
 			"ranks_per_device": "ranks/" + n + " rounded up", // a program's ranks are in its key
 			"driver":           fmt.Sprintf("CUDA %d.%d, %s", version/1000, version%1000/10, driverModule()),
 		},
 	}, nil
-}
-
-// kernelsHash tells builds of the kernels apart.
-func kernelsHash() string {
-	h := sha256.New()
-	for i := range collective.DTypes() {
-		if text, err := ptxOf(data.DType(i)); err == nil {
-			h.Write(text)
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil))[:12]
 }
 
 // driverModule is the kernel driver's version, which the library does not tell.
@@ -127,7 +121,7 @@ func (b *backend) Run(ctx context.Context, t executor.Trial) (executor.Measureme
 	if err != nil {
 		return executor.Measurement{}, err
 	}
-	m, err := runTrial(ctx, g, t)
+	m, err := runTrial(ctx, g, b.settings, t)
 	if driver.Fatal(err) {
 		// Nothing of the contexts is of use any more: the host replaces this
 		// process.
@@ -135,17 +129,4 @@ func (b *backend) Run(ctx context.Context, t executor.Trial) (executor.Measureme
 		return executor.Measurement{}, fmt.Errorf("%w: %w", executor.ErrDeviceLost, err)
 	}
 	return m, err
-}
-
-// Needs says what the back end would need and what of it is there. It loads the
-// driver's library and asks it nothing: a broken driver must not end a doctor.
-func Needs() []executor.Finding {
-	d, err := driver.Load()
-	if err != nil {
-		return []executor.Finding{{What: "libcuda", Detail: err.Error()}}
-	}
-	return []executor.Finding{
-		{What: "libcuda", Found: true, Detail: d.Library},
-		{What: "kernels", Found: true, Detail: "embedded, for compute capability 7.0 and later; `executor check cuda` looks at the GPUs"},
-	}
 }

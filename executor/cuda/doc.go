@@ -12,11 +12,13 @@
 //	wants.go    what must come out                       kernel/device/    what a GPU is asked for
 //	ordered.go  which programs need fenced messages      kernel/host/      the same of the host
 //	trial.go    run, time, check                         ptx/              the kernels, built
+//	graphs.go   launches recorded as CUDA graphs         code.go           who makes machine code of them
 //
 // Kernels are C++ of a few hundred lines without the toolkit's headers. clang
 // builds them to PTX (go generate), which is embedded, one file an element type;
-// the driver compiles it for the device. The same source builds for the host,
-// where tests run what a GPU would be handed, under the thread sanitizer too.
+// the driver compiles it for the device, or NVRTC the source where the driver
+// can't. The same source builds for the host, where tests run what a GPU would
+// be handed, under the thread sanitizer too.
 //
 // Connections are FIFO buffers in the receiver's memory. Simple has slots with a
 // head and a tail; LL has a flag beside every 4 bytes and LL128 one in each line

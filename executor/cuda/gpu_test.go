@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
@@ -21,7 +20,7 @@ func onGPU(t *testing.T) *gpus {
 	if os.Getenv("COLLTUNE_GPU") == "" {
 		t.Skip("COLLTUNE_GPU is not set")
 	}
-	g, err := openGPUs(0)
+	g, err := openGPUs(defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +84,7 @@ func TestDeadlockOnGPU(t *testing.T) {
 			steps[0], steps[1] = steps[1], steps[0]
 		}
 		trial := executor.Trial{Program: p, Topology: top, Bytes: 256, Protocol: proto, Iters: 1}
-		if _, err := bounded(g, trial, 3*time.Second); err == nil {
+		if err := stuck(g, trial); err == nil {
 			t.Errorf("%v: two ranks that both receive first came to an end", proto)
 		} else {
 			t.Log(err)
@@ -204,7 +203,7 @@ func figures(t *testing.T, g *gpus, f family, instances int, proto topologies.Pr
 		sizes = []int64{16 << 20, 256 << 20}
 	}
 	for _, bytes := range sizes {
-		m, err := runTrial(context.Background(), g, executor.Trial{
+		m, err := runTrial(context.Background(), g, defaults(), executor.Trial{
 			Program: f.program, Topology: system(t, "fullmesh:8"), Bytes: bytes, Protocol: proto, TileBytes: 128 << 10, DType: "f32", Op: "sum", Iters: 20, Warmup: 5,
 		})
 		if err != nil {

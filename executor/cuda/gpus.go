@@ -21,6 +21,9 @@ type gpus struct {
 	whole   bool         // and lines of 128 bytes arrive whole between them
 	host    *driver.Host // the status
 	dtype   data.DType   // whose kernels are in use
+	code    code         // who compiles them
+	graph   bool         // programs are timed as graphs
+	graphs  []*driver.Graph
 }
 
 // gpu is one of them.
@@ -46,10 +49,13 @@ const leastMajor = 7
 // statusBytes is a statusRecord, on a line of its own.
 const statusBytes = 64
 
-// openGPUs brings up at most so many GPUs that can run the kernels; 0: all.
-func openGPUs(most int) (*gpus, error) {
+// openGPUs brings up the GPUs that can run the kernels, as many as the settings
+// say, and the kernels of one type on the first of them: who compiles them is
+// part of what the back end is.
+func openGPUs(s settings) (*gpus, error) {
+	most := s.devices
 	d, err := driver.Open()
-	if errors.Is(err, driver.ErrMissing) {
+	if errors.Is(err, driver.ErrMissing) || errors.Is(err, driver.NoDevice) {
 		err = executor.Unavailable(err)
 	}
 	if err != nil {
@@ -59,7 +65,14 @@ func openGPUs(most int) (*gpus, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &gpus{d: d}
+	if s.graph {
+		if err := d.Graphs(); errors.Is(err, driver.ErrNoGraphs) {
+			return nil, executor.Unavailable(fmt.Errorf("graph is set for executor cuda: %w", err))
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	g := &gpus{d: d, graph: s.graph}
 	var unfit []error
 	for _, v := range devices {
 		switch {
@@ -85,6 +98,9 @@ func openGPUs(most int) (*gpus, error) {
 	}
 	g.reached = 1
 	g.whole = true
+	if err := g.compile(s.compiler); err != nil {
+		return nil, errors.Join(err, g.close())
+	}
 	return g, g.resetStatus()
 }
 
@@ -140,7 +156,7 @@ func (g *gpus) use(n int, d data.DType) error {
 	}
 	g.dtype = d
 	for _, one := range g.all[:n] {
-		if err := one.load(d); err != nil {
+		if err := one.load(d, &g.code); err != nil {
 			return fmt.Errorf("device %d, %s: %w", one.device.Index, one.device.Name, err)
 		}
 	}
@@ -168,27 +184,6 @@ func (g *gpus) reach(i int) error {
 }
 
 func (g *gpus) wholeLines(n int) bool { return n == 1 || g.whole }
-
-func (g *gpu) load(d data.DType) error {
-	if g.modules[d] != nil {
-		return nil
-	}
-	text, err := ptxOf(d)
-	if err != nil {
-		return err
-	}
-	k := &kernels{}
-	if k.module, err = g.c.Load(text); err != nil {
-		return err
-	}
-	for i, name := range kernelNames {
-		if k.by[i], err = k.module.Function(name); err != nil {
-			return errors.Join(err, k.module.Unload())
-		}
-	}
-	g.modules[d] = k
-	return nil
-}
 
 func (g *gpus) function(device int, k kernel) *driver.Function {
 	return g.all[device].modules[g.dtype].by[k]
@@ -230,6 +225,10 @@ func (g *gpus) set(device int, address uint64, bytes int64, value byte) error {
 }
 
 func (g *gpus) releaseAll() (err error) {
+	for _, graph := range g.graphs {
+		err = errors.Join(err, graph.Free())
+	}
+	g.graphs = nil
 	for _, one := range g.all {
 		for _, at := range one.memory {
 			err = errors.Join(err, one.c.FreeMemory(at))
@@ -245,7 +244,7 @@ func (g *gpus) launch(device int, l launch) error {
 }
 
 // afterCancel is how long kernels have to end after they were told to.
-const afterCancel = longestLaunch + 10*time.Second
+const afterCancel = 30 * time.Second
 
 // wait polls, so that a context that is done is seen.
 func (g *gpus) wait(ctx context.Context) error {

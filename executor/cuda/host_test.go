@@ -157,6 +157,9 @@ func (m *hostMachine) launch(device int, l launch) error {
 	return err
 }
 
+func (m *hostMachine) recorded(_ int, start func() error) (func() error, error) { return start, nil }
+func (m *hostMachine) launches() string                                         { return "launches" }
+
 func (m *hostMachine) wait(context.Context) error {
 	if err := m.ask('S'); err != nil {
 		return err
@@ -194,7 +197,7 @@ var builds struct {
 }
 
 func TestMain(m *testing.M) {
-	executor.RegisterBuiltin("cuda", New)
+	Register()
 	executor.Dispatch(os.Args) // does not return in the executor's process
 	folder, err := os.MkdirTemp("", "colltune-cuda")
 	if err != nil {

@@ -56,6 +56,11 @@ type machine interface {
 
 	// launch starts a kernel; cooperative: all its blocks at once.
 	launch(device int, l launch) error
+	// recorded gives what launches again what start launches on the first n
+	// devices: as graphs, where the machine is one that is asked for them.
+	recorded(n int, start func() error) (func() error, error)
+	// launches is how programs are timed: "launches" or "graphs".
+	launches() string
 	// wait is for the end of all launches. Where ctx is done before, kernels are
 	// told to end, and waited for: nothing can be freed under them.
 	wait(ctx context.Context) error

@@ -12,11 +12,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// How long a launch may take before its kernel gives up: by itself, and at most
-// this share of what is left of the trial's time, so that the kernel's own
-// report comes before the trial's deadline.
+// How long a launch may take before its kernel gives up: what the settings say,
+// and at most this share of what is left of the trial's time, so that the
+// kernel's own report comes before the trial's deadline.
 const (
-	longestLaunch  = 20 * time.Second
 	shortestLaunch = 50 * time.Millisecond
 	shareOfTrial   = 3
 )
@@ -33,26 +32,28 @@ const dataBlocks = 1024
 
 // running is a trial on a machine.
 type running struct {
-	m       machine
-	p       *plan
-	trial   executor.Trial
-	base    []uint64 // by device
-	threads int
-	timeout time.Duration
+	m        machine
+	p        *plan
+	settings settings
+	trial    executor.Trial
+	base     []uint64 // by device
+	threads  int
+	timeout  time.Duration
+	fixed    bool // the timeout is one that a graph has recorded
 }
 
 // runTrial runs a trial: once for its result, then for its time, then once more
 // for its result.
-func runTrial(ctx context.Context, m machine, t executor.Trial) (executor.Measurement, error) {
+func runTrial(ctx context.Context, m machine, s settings, t executor.Trial) (executor.Measurement, error) {
 	p, err := newPlan(t, m.devices())
 	if err != nil {
 		return executor.Measurement{}, err
 	}
-	return runPlan(ctx, m, t, p)
+	return runPlan(ctx, m, s, t, p)
 }
 
-func runPlan(ctx context.Context, m machine, t executor.Trial, p *plan) (executor.Measurement, error) {
-	r := &running{m: m, p: p, trial: t}
+func runPlan(ctx context.Context, m machine, s settings, t executor.Trial, p *plan) (executor.Measurement, error) {
+	r := &running{m: m, p: p, settings: s, trial: t}
 	if calls := p.mostCalls(); calls > 0 && int64(t.Iters+t.Warmup+2) > (1<<32-2)/calls {
 		return executor.Measurement{}, fmt.Errorf("%w: %d launches of %d calls on a connection: flags count to %d", executor.ErrUnsupported, t.Iters+t.Warmup+2, calls, uint64(1<<32-2))
 	}
@@ -115,27 +116,33 @@ func (r *running) measure(ctx context.Context) (executor.Measurement, error) {
 	done := int64(0)
 	progress := func() { done++; executor.Progress(ctx, done) }
 
-	wrong, err := r.checked(ctx)
+	wrong, err := r.checked(ctx, r.start)
 	if err != nil {
 		return executor.Measurement{}, err
 	}
 	progress()
+	r.timeLaunch(ctx) // of all launches of a graph
+	start, err := r.m.recorded(len(r.p.devices), r.start)
+	if err != nil {
+		return executor.Measurement{}, err
+	}
+	r.fixed = r.m.launches() == "graphs"
 	for range r.trial.Warmup {
-		if err := r.once(ctx); err != nil {
+		if err := r.once(ctx, start); err != nil {
 			return executor.Measurement{}, err
 		}
 		progress()
 	}
 	for range r.trial.Iters {
 		r.timeLaunch(ctx)
-		us, err := r.m.timed(ctx, len(r.p.devices), r.start)
+		us, err := r.m.timed(ctx, len(r.p.devices), start)
 		if err = r.explain(ctx, err); err != nil {
 			return executor.Measurement{}, err
 		}
 		result.TimesUS = append(result.TimesUS, us)
 		progress()
 	}
-	again, err := r.checked(ctx)
+	again, err := r.checked(ctx, start)
 	if err != nil {
 		return executor.Measurement{}, err
 	}
@@ -214,9 +221,9 @@ func (r *running) start() error {
 }
 
 // once runs the program and waits for its end.
-func (r *running) once(ctx context.Context) error {
+func (r *running) once(ctx context.Context, start func() error) error {
 	r.timeLaunch(ctx)
-	err := r.start()
+	err := start()
 	if e := r.m.wait(ctx); err == nil {
 		err = e
 	}
@@ -225,14 +232,17 @@ func (r *running) once(ctx context.Context) error {
 
 // timeLaunch sets how long a launch may take from now on.
 func (r *running) timeLaunch(ctx context.Context) {
-	r.timeout = longestLaunch
+	if r.fixed {
+		return
+	}
+	r.timeout = r.settings.watchdog
 	if deadline, ok := ctx.Deadline(); ok {
 		r.timeout = max(min(r.timeout, time.Until(deadline)/shareOfTrial), shortestLaunch)
 	}
 }
 
 // checked runs the program on fresh inputs and counts what came out wrong.
-func (r *running) checked(ctx context.Context) (int64, error) {
+func (r *running) checked(ctx context.Context, start func() error) (int64, error) {
 	for i := range r.p.devices {
 		for _, c := range r.p.initial(i, r.base[i]) {
 			if err := r.fill(i, c); err != nil {
@@ -246,7 +256,7 @@ func (r *running) checked(ctx context.Context) (int64, error) {
 	if err := r.m.wait(ctx); err != nil {
 		return 0, err
 	}
-	if err := r.once(ctx); err != nil {
+	if err := r.once(ctx, start); err != nil {
 		return 0, err
 	}
 	for i := range r.p.devices {
@@ -357,25 +367,33 @@ func (r *running) note(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return strings.Join(append(parts, fmt.Sprintf("empty launch %.2f us", empty)), ", "), nil
+	what := "launch"
+	if r.m.launches() == "graphs" {
+		what = "graph"
+	}
+	return strings.Join(append(parts, fmt.Sprintf("empty %s %.2f us", what, empty)), ", "), nil
 }
 
 // launchCost is what a cooperative launch of the same grid takes that does
 // nothing: the least of a few.
 func (r *running) launchCost(ctx context.Context) (float64, error) {
+	start, err := r.m.recorded(len(r.p.devices), func() error {
+		for d := range r.p.devices {
+			if len(r.p.devices[d].blocks) == 0 {
+				continue
+			}
+			if err := r.m.launch(d, launch{emptyKernel, len(r.p.devices[d].blocks), r.threads, true, encode(launchRecord{})}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
 	least := 0.0
 	for i := range 5 {
-		us, err := r.m.timed(ctx, len(r.p.devices), func() error {
-			for d := range r.p.devices {
-				if len(r.p.devices[d].blocks) == 0 {
-					continue
-				}
-				if err := r.m.launch(d, launch{emptyKernel, len(r.p.devices[d].blocks), r.threads, true, encode(launchRecord{})}); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		us, err := r.m.timed(ctx, len(r.p.devices), start)
 		if err != nil {
 			return 0, err
 		}

@@ -34,7 +34,7 @@ func long() bool { return os.Getenv("COLLTUNE_LONG") != "" }
 // right runs a trial and wants nothing wrong.
 func right(t *testing.T, m machine, trial executor.Trial) executor.Measurement {
 	t.Helper()
-	got, err := bounded(m, trial, 2*time.Minute)
+	got, err := runTrial(context.Background(), m, patient(), trial)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,10 +44,20 @@ func right(t *testing.T, m machine, trial executor.Trial) executor.Measurement {
 	return got
 }
 
-func bounded(m machine, trial executor.Trial, limit time.Duration) (executor.Measurement, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	return runTrial(ctx, m, trial)
+// patient are settings under which no watchdog ends what is right, however slow
+// the machine; stuck, such that it soon ends what stands still.
+func patient() settings {
+	s := defaults()
+	s.watchdog = mostWatchdog
+	return s
+}
+
+// stuck runs a trial that stands still from its first launch on.
+func stuck(m machine, trial executor.Trial) error {
+	s := defaults()
+	s.watchdog = 300 * time.Millisecond
+	_, err := runTrial(context.Background(), m, s, trial)
+	return err
 }
 
 // TestFamilies runs programs of every family on the host build: in the ordinary
@@ -141,7 +151,7 @@ func TestAnySettings(t *testing.T) {
 			Seed:      rapid.Int64().Draw(r, "seed"),
 			Iters:     1,
 		}
-		got, err := bounded(machines[which], trial, 2*time.Minute)
+		got, err := runTrial(context.Background(), machines[which], patient(), trial)
 		if err != nil || got.Wrong != 0 {
 			r.Fatalf("%s: %d wrong, %v", f.name, got.Wrong, err)
 		}
@@ -173,13 +183,13 @@ func TestFewerThreads(t *testing.T) {
 	f := families(t, 2, 2, topologies.LL)[0]
 	m := newHostMachine(t, 1, 4, "plain")
 	m.resident = 1
-	_, err := bounded(m, executor.Trial{Program: f.program, Topology: top, Bytes: 3000, Protocol: topologies.LL, Iters: 1}, time.Minute)
+	_, err := runTrial(context.Background(), m, patient(), executor.Trial{Program: f.program, Topology: top, Bytes: 3000, Protocol: topologies.LL, Iters: 1})
 	if !errors.Is(err, executor.ErrUnsupported) || !strings.Contains(fmt.Sprint(err), "threadblocks, and 1 of") {
 		t.Errorf("got %v", err)
 	}
 	m.memory = 1 << 12
 	m.resident = 1 << 10
-	_, err = bounded(m, executor.Trial{Program: f.program, Topology: top, Bytes: 3000, Protocol: topologies.LL, Iters: 1}, time.Minute)
+	_, err = runTrial(context.Background(), m, patient(), executor.Trial{Program: f.program, Topology: top, Bytes: 3000, Protocol: topologies.LL, Iters: 1})
 	if !errors.Is(err, executor.ErrUnsupported) || !strings.Contains(fmt.Sprint(err), "4096 left") {
 		t.Errorf("got %v", err)
 	}
@@ -251,17 +261,14 @@ func TestWrongPrograms(t *testing.T) {
 				p := pair()
 				tc.damage(p)
 				m := newHostMachine(t, 1, 2, "plain")
-				limit := time.Minute
-				if strings.Contains(tc.says, "stands still") || tc.says == "threadblock" {
-					limit = 2 * time.Second
-				}
-				got, err := bounded(m, executor.Trial{Program: p, Topology: top, Bytes: 256, Protocol: proto, TileBytes: 64, Iters: 1, Seed: 1}, limit)
+				trial := executor.Trial{Program: p, Topology: top, Bytes: 256, Protocol: proto, TileBytes: 64, Iters: 1, Seed: 1}
 				if tc.says != "" {
-					if err == nil || !strings.Contains(err.Error(), tc.says) {
+					if err := stuck(m, trial); err == nil || !strings.Contains(err.Error(), tc.says) {
 						t.Fatalf("got %v, want one that says %q", err, tc.says)
 					}
 					return
 				}
+				got, err := runTrial(context.Background(), m, patient(), trial)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -280,7 +287,7 @@ func TestStuckSaysWho(t *testing.T) {
 		steps := p.GPUs[r].Threadblocks[0].Steps
 		steps[0], steps[1] = steps[1], steps[0]
 	}
-	_, err := bounded(newHostMachine(t, 1, 2, "plain"), executor.Trial{Program: p, Topology: system(t, "ring:2"), Bytes: 256, Protocol: topologies.LL128, Iters: 1}, 2*time.Second)
+	err := stuck(newHostMachine(t, 1, 2, "plain"), executor.Trial{Program: p, Topology: system(t, "ring:2"), Bytes: 256, Protocol: topologies.LL128, Iters: 1})
 	var stuck *StuckError
 	if !errors.As(err, &stuck) || stuck.Step != 0 || stuck.Threadblock != 0 || !strings.Contains(err.Error(), fmt.Sprintf("a message of rank %d", 1-stuck.Rank)) {
 		t.Errorf("got %v", err)
@@ -368,9 +375,7 @@ func TestSanitizerSeesWhatFencesAreFor(t *testing.T) {
 	}
 	p.ordered = unordered
 	m := newHostMachine(t, 1, 2, "thread")
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	_, err = runPlan(ctx, m, trial, p)
+	_, err = runPlan(context.Background(), m, patient(), trial, p)
 	if said := m.say(); err == nil || !strings.Contains(said, "data race") {
 		t.Errorf("the run gave %v, the sanitizer said %.200q", err, said)
 	}

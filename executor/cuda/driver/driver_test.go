@@ -54,7 +54,7 @@ func TestErrors(t *testing.T) {
 
 func TestEverySymbolHasAName(t *testing.T) {
 	for i, name := range symbols {
-		if !strings.HasPrefix(name, "cu") {
+		if !strings.HasPrefix(name, "cu") && entry(i) != required {
 			t.Errorf("entry %d has no name", i)
 		}
 	}

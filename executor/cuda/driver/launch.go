@@ -20,14 +20,14 @@ type Function struct {
 	handle uintptr
 }
 
-// Load compiles PTX for the context's device. An error brings what the compiler
-// said.
-func (c *Context) Load(ptx []byte) (*Module, error) {
+// Load loads machine code, or compiles PTX for the context's device. An error
+// brings what the compiler said.
+func (c *Context) Load(code []byte) (*Module, error) {
 	const errorLog, errorLogBytes = 5, 6
 	said := make([]byte, 8<<10)
 	options := []int32{errorLog, errorLogBytes}
 	values := []uintptr{uintptr(unsafe.Pointer(&said[0])), uintptr(len(said))}
-	text := append(append([]byte{}, ptx...), 0)
+	text := append(append([]byte{}, code...), 0)
 	m := &Module{c: c}
 	err := c.call(cuModuleLoadDataEx, uintptr(unsafe.Pointer(&m.handle)), uintptr(unsafe.Pointer(&text[0])),
 		uintptr(len(options)), uintptr(unsafe.Pointer(&options[0])), uintptr(unsafe.Pointer(&values[0])))
@@ -60,6 +60,9 @@ func (f *Function) Threads() (int, error) { return f.attribute(0) }
 
 // Registers is how many a thread has.
 func (f *Function) Registers() (int, error) { return f.attribute(4) }
+
+// Local is how many bytes of memory a thread has for what finds no register.
+func (f *Function) Local() (int, error) { return f.attribute(3) }
 
 func (f *Function) attribute(a uintptr) (int, error) {
 	var n int32

@@ -60,6 +60,18 @@ const (
 	cuEventDestroy
 	cuEventRecord
 	cuEventElapsedTime
+	required // functions up to here; those that follow are of CUDA 11.4
+)
+
+// The functions of graphs, which older drivers lack.
+const (
+	cuStreamBeginCapture entry = iota + required + 1
+	cuStreamEndCapture
+	cuGraphInstantiateWithFlags
+	cuGraphUpload
+	cuGraphLaunch
+	cuGraphExecDestroy
+	cuGraphDestroy
 )
 
 // symbols are their names in the library, which has versions of some.
@@ -103,6 +115,14 @@ var symbols = [...]string{
 	cuEventDestroy:            "cuEventDestroy_v2",
 	cuEventRecord:             "cuEventRecord",
 	cuEventElapsedTime:        "cuEventElapsedTime",
+
+	cuStreamBeginCapture:        "cuStreamBeginCapture_v2",
+	cuStreamEndCapture:          "cuStreamEndCapture",
+	cuGraphInstantiateWithFlags: "cuGraphInstantiateWithFlags",
+	cuGraphUpload:               "cuGraphUpload",
+	cuGraphLaunch:               "cuGraphLaunch",
+	cuGraphExecDestroy:          "cuGraphExecDestroy",
+	cuGraphDestroy:              "cuGraphDestroy",
 }
 
 // Driver is the loaded library.
@@ -134,7 +154,10 @@ func Load() (*Driver, error) {
 	}
 	d := &Driver{Library: lib.Name}
 	for i, symbol := range symbols {
-		if d.entries[i], err = lib.Symbol(symbol); err != nil {
+		if symbol == "" {
+			continue
+		}
+		if d.entries[i], err = lib.Symbol(symbol); err != nil && entry(i) < required {
 			return nil, err
 		}
 	}
@@ -205,6 +228,23 @@ func Fatal(err error) bool {
 		// device unavailable, ECC, illegal address, timeout, context destroyed,
 		// assertion, stack, instruction, misaligned, address space, program
 		// counter, launch failed, unknown
+		return true
+	}
+	return false
+}
+
+// CannotCompile tells whether an error of Context.Load is one of the driver's
+// compiler, whatever the PTX: it has none, is forbidden to use it, or it is too
+// old for the PTX or the device.
+func CannotCompile(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case 209, 218, 221, 222, 223:
+		// no binary for the device, invalid PTX, compiler not found, unsupported
+		// PTX version, compilation disabled
 		return true
 	}
 	return false

@@ -181,7 +181,7 @@ template <class P, class E> DEVICE void interpret(const Launch &l) {
 #if STAGED_STEPS > 0
     if (b.stepCount <= STAGED_STEPS) {
         for (u32 i = threadIndex(); i < b.stepCount * (sizeof(Step) / 8); i += threadCount())
-            ((__attribute__((address_space(3))) u64 *)stagedSteps)[i] = load<u64>(b.steps + 8ull * i);
+            sharedWords(stagedSteps)[i] = load<u64>(b.steps + 8ull * i);
     }
 #endif
     barrier();

@@ -4,7 +4,7 @@
 
 #include "layout.h"
 
-#if defined(__CUDA__)
+#if defined(__CUDA__) || defined(__CUDACC_RTC__)
 #include "device/platform.h"
 #else
 #include "host/platform.h"

@@ -3,29 +3,61 @@
 // back, and fails where it is told to.
 //
 //	environment        COLLTUNE_EXECUTOR_FAKE_CUDA: name=value, by commas: devices, major, cooperative,
-//	                   peers, atomics, sms, memory (MiB), load (0: PTX is refused)
-//	fakeReset(text)    the same from a test's own process, and all calls forgotten;
-//	                   fail=CALL:N:CODE fails the N-th call of a function
+//	                   peers, atomics, sms, memory (MiB), version, load (0: PTX is refused),
+//	                   image (0: what is not PTX is refused), graphs (0: nothing can be captured);
+//	                   fail=CALL:N:CODE fails the N-th call of a function, and all after it
+//	                   where no context survives such a code;
+//	                   absent=N, wrong=N: the N-th launch of a program lacks its last block,
+//	                   and ends after 300 ms at most; has a sum that is a maximum
+//	fakeReset(text)    the same from a test's own process, and all calls forgotten
 //	fakeCalls(name)    how often a function was called
 //	fakeForget()       as if the process had ended
 //	fakeHeld()         allocations, contexts, modules, streams and events not given back
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 
 #include "../kernel/host/grid.h"
 
 typedef int CUresult;
-enum { OK = 0, INVALID = 1, NO_MEMORY = 2, NO_DEVICE = 100, INVALID_CONTEXT = 201, NOT_FOUND = 500, NOT_READY = 600, PEER_ENABLED = 704, TOO_LARGE = 720 };
+enum {
+    OK = 0,
+    INVALID = 1,
+    NO_MEMORY = 2,
+    NO_DEVICE = 100,
+    INVALID_IMAGE = 200,
+    INVALID_CONTEXT = 201,
+    NOT_FOUND = 500,
+    NOT_READY = 600,
+    LAUNCH_FAILED = 719,
+    TOO_LARGE = 720,
+    NOT_SUPPORTED = 801,
+    CAPTURE_UNSUPPORTED = 900,
+    CAPTURE_WRONG_THREAD = 908
+};
 
 namespace {
 
+// Node is a launch that a graph has recorded.
+struct Node {
+    long function;
+    unsigned blocks, threads;
+    std::vector<unsigned char> parameter;
+};
+struct Graph {
+    std::vector<Node> nodes;
+};
 struct Queue {
     std::unique_ptr<Grid> running;
+    std::unique_ptr<Graph> capturing;
+    unsigned mode = 0;
+    std::thread::id by;
 };
 struct Mark {
     std::chrono::steady_clock::time_point at;
@@ -38,12 +70,16 @@ std::string failing;
 long failAt, failCode;
 std::map<void *, size_t> memory;
 std::map<int, int> contexts;
-long held[4]; // modules, streams, events, host memory
+long held[5]; // modules, streams, events, host memory, graphs
+CUresult lost = OK; // what every call gives, since one was lost for good
+long programs = 0;  // launches of the interpreter
 thread_local long current = -1;
 
 void configure(const char *text) {
-    settings = {{"devices", 1}, {"major", 9}, {"cooperative", 1}, {"peers", 1}, {"atomics", 1}, {"sms", 40}, {"memory", 1024}, {"load", 1}};
+    settings = {{"devices", 1}, {"major", 9}, {"cooperative", 1}, {"peers", 1}, {"atomics", 1}, {"sms", 40}, {"memory", 1024}, {"load", 1}, {"image", 1}, {"graphs", 1}, {"version", 12040}, {"absent", 0}, {"wrong", 0}};
     failing.clear();
+    lost = OK;
+    programs = 0;
     std::string all = text ? text : "";
     for (size_t at = 0; at < all.size();) {
         size_t end = all.find(',', at);
@@ -68,7 +104,10 @@ CUresult called(const char *name) {
     std::lock_guard<std::mutex> lock(guard);
     if (settings.empty()) configure(getenv("COLLTUNE_EXECUTOR_FAKE_CUDA"));
     long n = ++calls[name];
-    return failing == name && n == failAt ? (CUresult)failCode : OK;
+    if (lost != OK) return lost;
+    if (failing != name || n != failAt) return OK;
+    if (failCode >= 700 && failCode <= LAUNCH_FAILED && failCode != 704) lost = (CUresult)failCode;
+    return (CUresult)failCode;
 }
 
 // here is called with a context current.
@@ -96,7 +135,7 @@ API long fakeCalls(const char *name) {
 }
 API long fakeHeld() {
     std::lock_guard<std::mutex> lock(guard);
-    long n = (long)memory.size() + held[0] + held[1] + held[2] + held[3];
+    long n = (long)memory.size() + held[0] + held[1] + held[2] + held[3] + held[4];
     for (auto &c : contexts) n += c.second;
     return n;
 }
@@ -107,17 +146,17 @@ API void fakeForget() {
     for (auto &m : memory) free(m.first);
     memory.clear();
     contexts.clear();
-    held[0] = held[1] = held[2] = held[3] = 0;
+    held[0] = held[1] = held[2] = held[3] = held[4] = 0;
 }
 
 API CUresult cuInit(unsigned) { CALLED return settings["devices"] == 0 ? NO_DEVICE : OK; }
-API CUresult cuDriverGetVersion(int *v) { CALLED *v = 12040; return OK; }
+API CUresult cuDriverGetVersion(int *v) { CALLED *v = (int)settings["version"]; return OK; }
 API CUresult cuGetErrorName(CUresult r, const char **p) {
-    *p = r == NO_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : r == NO_DEVICE ? "CUDA_ERROR_NO_DEVICE" : "CUDA_ERROR_OF_THE_TEST";
+    *p = r == NO_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : r == NO_DEVICE ? "CUDA_ERROR_NO_DEVICE" : r == LAUNCH_FAILED ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR_OF_THE_TEST";
     return OK;
 }
 API CUresult cuGetErrorString(CUresult r, const char **p) {
-    *p = r == NO_MEMORY ? "out of memory" : r == NO_DEVICE ? "no CUDA-capable device is detected" : "an error of the test";
+    *p = r == NO_MEMORY ? "out of memory" : r == NO_DEVICE ? "no CUDA-capable device is detected" : r == LAUNCH_FAILED ? "unspecified launch failure" : "an error of the test";
     return OK;
 }
 API CUresult cuDeviceGetCount(int *n) { CALLED *n = (int)settings["devices"]; return OK; }
@@ -189,6 +228,12 @@ API CUresult cuMemHostGetDevicePointer_v2(u64 *at, void *p, unsigned) { HERE *at
 API CUresult cuMemFreeHost(void *p) { HERE free(p); held[3]--; return OK; }
 API CUresult cuModuleLoadDataEx(long *m, const char *ptx, unsigned n, const int *options, void **values) {
     HERE
+    if (!strncmp(ptx, "\177ELF", 4)) { // machine code, of the fake libnvrtc
+        if (!settings["image"]) return INVALID_IMAGE;
+        held[0]++;
+        *m = 78;
+        return OK;
+    }
     if (!settings["load"] || !strstr(ptx, ".target sm_70") || !strstr(ptx, "PlainIfE")) { // kernels of f32 are all there are
         for (unsigned i = 0; i < n; i++)
             if (options[i] == 5) strcpy((char *)values[i], "ptxas: line 1: what is this?");
@@ -215,11 +260,29 @@ API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *v, long f, int, si
     *v = 1;
     return f ? OK : INVALID;
 }
-static CUresult start(long f, unsigned blocks, unsigned threads, Queue *q, void **parameters) {
-    static const size_t sizes[] = {sizeof(Launch), sizeof(Launch), sizeof(Launch), sizeof(Fill), sizeof(Spread), sizeof(Reference), sizeof(Launch), sizeof(Hold)};
+static void run(Queue *q, const Node &node) {
+    Node n = node;
+    if (n.function <= 3) {
+        long now = ++programs;
+        Launch *l = (Launch *)n.parameter.data();
+        if (now == settings["absent"]) {
+            n.blocks--;
+            l->timeout = std::min(l->timeout, 300000000ull);
+        }
+        if (now == settings["wrong"] && l->reduction == SUM) l->reduction = MAX;
+    }
     q->running.reset();
     // The kernels of the data are for any grid: a small one will do.
-    q->running.reset(new Grid((int)f - 1, f > 3 && f < 7 ? 2 : blocks, threads, parameters[0], sizes[f - 1]));
+    q->running.reset(new Grid((int)n.function - 1, n.function > 3 && n.function < 7 ? 2 : n.blocks, n.threads, n.parameter.data(), n.parameter.size()));
+}
+static CUresult start(long f, unsigned blocks, unsigned threads, Queue *q, void **parameters) {
+    static const size_t sizes[] = {sizeof(Launch), sizeof(Launch), sizeof(Launch), sizeof(Fill), sizeof(Spread), sizeof(Reference), sizeof(Launch), sizeof(Hold)};
+    const unsigned char *p = (const unsigned char *)parameters[0];
+    Node n{f, blocks, threads, {p, p + sizes[f - 1]}};
+    if (q->capturing)
+        q->capturing->nodes.push_back(n);
+    else
+        run(q, n);
     return OK;
 }
 API CUresult cuLaunchKernel(long f, unsigned x, unsigned, unsigned, unsigned t, unsigned, unsigned, unsigned, Queue *q, void **p, void **) {
@@ -232,9 +295,50 @@ API CUresult cuLaunchCooperativeKernel(long f, unsigned x, unsigned, unsigned, u
     return start(f, x, t, q, p);
 }
 API CUresult cuStreamCreate(Queue **q, unsigned) { HERE *q = new Queue; queues[*q]; held[1]++; return OK; }
+// Graphs: a stream that captures takes launches and nothing else.
+API CUresult cuStreamBeginCapture_v2(Queue *q, unsigned mode) {
+    HERE
+    if (!settings["graphs"]) return NOT_SUPPORTED;
+    if (q->capturing) return INVALID;
+    q->capturing.reset(new Graph);
+    q->mode = mode;
+    q->by = std::this_thread::get_id();
+    return OK;
+}
+API CUresult cuStreamEndCapture(Queue *q, Graph **g) {
+    CUresult r = here(__func__);
+    *g = nullptr;
+    if (!q->capturing) return INVALID;
+    std::unique_ptr<Graph> made = std::move(q->capturing);
+    if (r != OK) return r;
+    const unsigned relaxed = 2;
+    if (q->mode != relaxed && q->by != std::this_thread::get_id()) return CAPTURE_WRONG_THREAD;
+    *g = made.release();
+    held[4]++;
+    return OK;
+}
+API CUresult cuGraphInstantiateWithFlags(Graph **made, Graph *g, unsigned long long flags) {
+    HERE
+    if (flags != 0) return INVALID;
+    for (auto &n : g->nodes)
+        if (n.function <= 3 && n.blocks > settings["sms"]) return TOO_LARGE;
+    *made = new Graph(*g);
+    held[4]++;
+    return OK;
+}
+API CUresult cuGraphUpload(Graph *, Queue *) { HERE return OK; }
+API CUresult cuGraphLaunch(Graph *g, Queue *q) {
+    HERE
+    if (q->capturing) return CAPTURE_UNSUPPORTED;
+    for (auto &n : g->nodes) run(q, n);
+    return OK;
+}
+API CUresult cuGraphExecDestroy(Graph *g) { HERE delete g; held[4]--; return OK; }
+API CUresult cuGraphDestroy(Graph *g) { HERE delete g; held[4]--; return OK; }
 API CUresult cuStreamDestroy_v2(Queue *q) { HERE queues.erase(q); delete q; held[1]--; return OK; }
 API CUresult cuStreamQuery(Queue *q) {
     HERE
+    if (q->capturing) return CAPTURE_UNSUPPORTED;
     if (q->running && !q->running->done()) return NOT_READY;
     q->running.reset();
     return OK;
@@ -243,6 +347,7 @@ API CUresult cuEventCreate(Mark **m, unsigned) { HERE *m = new Mark; held[2]++; 
 API CUresult cuEventDestroy_v2(Mark *m) { HERE delete m; held[2]--; return OK; }
 API CUresult cuEventRecord(Mark *m, Queue *q) {
     HERE
+    if (q->capturing) return CAPTURE_UNSUPPORTED;
     q->running.reset();
     m->at = std::chrono::steady_clock::now();
     return OK;

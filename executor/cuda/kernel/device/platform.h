@@ -1,14 +1,10 @@
 // The machine is a GPU of compute capability 7.0 and more, whose loads and
 // stores have an order and a scope (PTX ISA, "Memory Consistency Model"). No
-// header of the toolkit is needed: clang's builtins and PTX are all there is.
+// header of the toolkit is needed: the compiler's builtins and PTX are all there
+// is. What clang and NVRTC call differently is in compiler.h.
 #pragma once
 
-#define DEVICE __attribute__((device)) inline __attribute__((always_inline))
-#define DEVICE_MEMBER __attribute__((device)) inline __attribute__((always_inline))
-#define DEVICE_CALL __attribute__((device, noinline)) static
-#define KERNEL extern "C" __attribute__((global))
-#define SHARED __attribute__((shared))
-#define THREADS_AT_MOST(n) __attribute__((launch_bounds(n)))
+#include "compiler.h"
 
 // A line of LL128 is written by eight threads of a warp, in one transaction.
 #define LINE_LANES 8
@@ -21,18 +17,18 @@
 #define POLLS_PER_LOOK 1024
 #define LOOKS_PER_CANCEL 64
 
-DEVICE u32 threadIndex() { return __nvvm_read_ptx_sreg_tid_x(); }
-DEVICE u32 threadCount() { return __nvvm_read_ptx_sreg_ntid_x(); }
-DEVICE u32 blockIndex() { return __nvvm_read_ptx_sreg_ctaid_x(); }
-DEVICE u32 blockCount() { return __nvvm_read_ptx_sreg_nctaid_x(); }
+DEVICE u32 threadIndex() { return THREAD_INDEX; }
+DEVICE u32 threadCount() { return THREAD_COUNT; }
+DEVICE u32 blockIndex() { return BLOCK_INDEX; }
+DEVICE u32 blockCount() { return BLOCK_COUNT; }
 
 DEVICE void barrier() { __syncthreads(); }
 // barrierOr is a barrier that tells whether any thread of the block came with
 // bad set.
-DEVICE bool barrierOr(bool bad) { return __nvvm_bar0_or(bad) != 0; }
+DEVICE bool barrierOr(bool bad) { return BARRIER_OR(bad) != 0; }
 // anyOfWarp tells whether p holds for any thread of the warp.
-DEVICE bool anyOfWarp(bool p) { return __nvvm_vote_any_sync(0xffffffffu, p); }
-DEVICE void reconverge() { __nvvm_bar_warp_sync(0xffffffffu); }
+DEVICE bool anyOfWarp(bool p) { return WARP_ANY(p); }
+DEVICE void reconverge() { WARP_BARRIER(); }
 
 DEVICE void pause() {}
 
@@ -110,9 +106,8 @@ DEVICE void loadLanes(u64 address, u64 *words) {
 }
 
 // Data: whose order the counters keep.
-template <typename T> struct GlobalPointer { typedef __attribute__((address_space(1))) T *type; };
-template <typename T> DEVICE T load(u64 address) { return *(typename GlobalPointer<const T>::type)address; }
-template <typename T> DEVICE void store(u64 address, T v) { *(typename GlobalPointer<T>::type)address = v; }
+template <typename T> DEVICE T load(u64 address) { return loadGlobal<T>(address); }
+template <typename T> DEVICE void store(u64 address, T v) { storeGlobal<T>(address, v); }
 DEVICE void load16(u64 address, u64 *words) {
     asm volatile("ld.global.v2.u64 {%0, %1}, [%2];" : "=l"(words[0]), "=l"(words[1]) : "l"(address) : "memory");
 }

@@ -1,0 +1,184 @@
+package cuda
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/cuda/driver"
+	"github.com/colltune/colltune/executor/cuda/nvrtc"
+	"github.com/colltune/colltune/executor/data"
+)
+
+// source is what NVRTC compiles: the same files as clang, of which it built the
+// embedded PTX.
+//
+//go:embed kernel/*.cu kernel/*.h kernel/device/*.h
+var source embed.FS
+
+// code is who makes machine code of the kernels.
+type code struct {
+	compiler *nvrtc.Library // nil: the driver, of the embedded PTX
+	sm       int            // the first device's, for the fingerprint
+	built    map[build][]byte
+}
+
+// build is an element type's kernels for an architecture.
+type build struct {
+	dtype data.DType
+	sm    int
+}
+
+// String is the code in the fingerprint: two builds' times are never mixed.
+func (c *code) String() string {
+	if c.compiler == nil {
+		return "PTX " + embeddedHash()
+	}
+	return fmt.Sprintf("NVRTC %s sm_%d %s", c.compiler.Version, c.sm, sourceHash())
+}
+
+// of is what a device is to load.
+func (c *code) of(d data.DType, v *driver.Device) ([]byte, error) {
+	if c.compiler == nil {
+		return ptxOf(d)
+	}
+	key := build{d, 10*v.Major + v.Minor}
+	if b := c.built[key]; b != nil {
+		return b, nil
+	}
+	if !c.compiler.Compiles(key.sm) {
+		return nil, fmt.Errorf("%s, NVRTC %s, compiles for none of sm_%d: it knows %v", c.compiler.Name, c.compiler.Version, key.sm, c.compiler.Architectures)
+	}
+	b, err := c.compiler.Compile(kernelSource(), "--std=c++17", fmt.Sprintf("--gpu-architecture=sm_%d", key.sm), "-DELEMENT="+elementStruct(d))
+	if err != nil {
+		return nil, fmt.Errorf("kernels of %s: %w", d, err)
+	}
+	if c.built == nil {
+		c.built = map[build][]byte{}
+	}
+	c.built[key] = b
+	return b, nil
+}
+
+// kernelSource is the source as its own includes name it.
+func kernelSource() nvrtc.Source {
+	s := nvrtc.Source{Name: "kernels.cu", Headers: map[string]string{}}
+	eachSource(func(name string, text []byte) {
+		if name == s.Name {
+			s.Text = string(text)
+		} else {
+			s.Headers[name] = string(text)
+		}
+	})
+	// What a header includes is looked for as it says, not beside it.
+	s.Headers["compiler.h"] = s.Headers["device/compiler.h"]
+	return s
+}
+
+// eachSource gives the files in order, by their names in the folder kernel.
+func eachSource(give func(name string, text []byte)) {
+	for _, folder := range []string{"kernel", "kernel/device"} {
+		entries, err := source.ReadDir(folder)
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		for _, e := range entries {
+			if file := path.Join(folder, e.Name()); !e.IsDir() {
+				text, err := source.ReadFile(file)
+				if err != nil {
+					panic(err)
+				}
+				give(strings.TrimPrefix(file, "kernel/"), text)
+			}
+		}
+	}
+}
+
+func sourceHash() string {
+	h := sha256.New()
+	eachSource(func(name string, text []byte) { fmt.Fprintf(h, "%s %d\n%s", name, len(text), text) })
+	return hex.EncodeToString(h.Sum(nil))[:12]
+}
+
+func embeddedHash() string {
+	h := sha256.New()
+	for i := range collective.DTypes() {
+		if text, err := ptxOf(data.DType(i)); err == nil {
+			h.Write(text)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))[:12]
+}
+
+// compile decides who compiles, and brings the kernels of one type up on the
+// first device to know that it can.
+//
+// The driver compiles PTX for the device it has, so NVRTC makes nothing of the
+// kernels that it could not: measured on one device either may be ahead. But
+// where the driver has no compiler, or one too old or forbidden, NVRTC has.
+func (g *gpus) compile(who compiledBy) error {
+	first := g.all[0]
+	if who != byNVRTC {
+		err := first.load(data.F32, &g.code)
+		if err == nil || who == byDriver || !driver.CannotCompile(err) {
+			return named(first, err)
+		}
+		if e := g.compileHere(); e != nil {
+			return named(first, fmt.Errorf("%w\nand NVRTC cannot take the driver's place: %w", err, e))
+		}
+		return nil
+	}
+	if err := g.compileHere(); err != nil {
+		if errors.Is(err, nvrtc.ErrMissing) {
+			err = executor.Unavailable(err)
+		}
+		return fmt.Errorf("compiler is %s for executor cuda: %w", byNVRTC, err)
+	}
+	return nil
+}
+
+// compileHere has NVRTC compile from now on.
+func (g *gpus) compileHere() error {
+	l, err := nvrtc.Open()
+	if err != nil {
+		return err
+	}
+	first := g.all[0]
+	g.code = code{compiler: l, sm: 10*first.device.Major + first.device.Minor}
+	return named(first, first.load(data.F32, &g.code))
+}
+
+func named(g *gpu, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("device %d, %s: %w", g.device.Index, g.device.Name, err)
+}
+
+// load brings the kernels of a type up on a device, where they are not.
+func (g *gpu) load(d data.DType, c *code) error {
+	if g.modules[d] != nil {
+		return nil
+	}
+	text, err := c.of(d, &g.device)
+	if err != nil {
+		return err
+	}
+	k := &kernels{}
+	if k.module, err = g.c.Load(text); err != nil {
+		return err
+	}
+	for i, name := range kernelNames {
+		if k.by[i], err = k.module.Function(name); err != nil {
+			return errors.Join(err, k.module.Unload())
+		}
+	}
+	g.modules[d] = k
+	return nil
+}

@@ -1,0 +1,27 @@
+package cuda
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/cuda/driver"
+	"github.com/colltune/colltune/executor/cuda/nvrtc"
+)
+
+// Needs says what the back end would need and what of it is there. It loads the
+// libraries and wakes no driver up: a broken one must not end a doctor.
+func Needs() []executor.Finding {
+	d, err := driver.Load()
+	if err != nil {
+		return []executor.Finding{{What: "libcuda", Detail: err.Error()}}
+	}
+	all := []executor.Finding{
+		{What: "libcuda", Found: true, Detail: d.Library},
+		{What: "kernels", Found: true, Detail: "embedded, for compute capability 7.0 and later; `executor check cuda` looks at the GPUs"},
+	}
+	r, err := nvrtc.Open()
+	if err != nil {
+		return append(all, executor.Finding{What: "libnvrtc", Detail: "not needed where the driver compiles the kernels: " + err.Error()})
+	}
+	return append(all, executor.Finding{What: "libnvrtc", Found: true, Detail: fmt.Sprintf("%s, version %s", r.Name, r.Version)})
+}

@@ -1,0 +1,56 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+)
+
+// launches says how programs are timed, for the fingerprint: a graph's times are
+// never mixed with those of launches.
+func (g *gpus) launches() string {
+	if g.graph {
+		return "graphs"
+	}
+	return "launches"
+}
+
+// recorded makes a graph of what start launches on each of the first n devices,
+// and gives what launches them all again. Without graphs that is start itself.
+func (g *gpus) recorded(n int, start func() error) (func() error, error) {
+	if !g.graph {
+		return start, nil
+	}
+	first := len(g.graphs)
+	var err error
+	begun := 0
+	for _, one := range g.all[:n] {
+		if err = one.c.BeginCapture(one.stream); err != nil {
+			break
+		}
+		begun++
+	}
+	if err == nil {
+		err = start()
+	}
+	for _, one := range g.all[:begun] {
+		graph, e := one.c.EndCapture(one.stream)
+		if e != nil {
+			err = errors.Join(err, e)
+			continue
+		}
+		g.graphs = append(g.graphs, graph)
+		err = errors.Join(err, graph.Upload(one.stream))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("recording a CUDA graph: %w", err)
+	}
+	made := g.graphs[first:]
+	return func() error {
+		for i, graph := range made {
+			if err := graph.Launch(g.all[i].stream); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,84 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/colltune/colltune/executor"
+)
+
+// settings are what the user's [executor.cuda] says.
+type settings struct {
+	devices  int           // GPUs to use at most; 0: all
+	watchdog time.Duration // how long a launch may take
+	graph    bool          // programs are timed as CUDA graphs
+	compiler compiledBy
+}
+
+// compiledBy is what makes machine code of the kernels.
+type compiledBy string
+
+const (
+	byEither compiledBy = "auto" // the driver, and NVRTC where that can't
+	byDriver compiledBy = "ptx"  // of the embedded PTX
+	byNVRTC  compiledBy = "nvrtc"
+)
+
+// defaults are the settings where nothing is set. A launch ends by itself after
+// 20 seconds: the longest right ones are of gigabytes, and take a tenth of that.
+func defaults() settings { return settings{watchdog: 20 * time.Second, compiler: byEither} }
+
+// registered is what the host lets pass.
+var registered = executor.KindSettings{Names: []string{"devices", "watchdog", "graph", "compiler"}}
+
+// devicesVariable says how many GPUs to use where the settings don't.
+const devicesVariable = "COLLTUNE_EXECUTOR_CUDA_DEVICES"
+
+// readSettings reads them with get; every mistake names its key.
+func readSettings(get func(string) string) (settings, error) {
+	s := defaults()
+	bad := func(key, want string) error { return fmt.Errorf("cuda: %s %q: want %s", key, get(key), want) }
+	var mistakes []error
+	if text := get("devices"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			mistakes = append(mistakes, bad("devices", "a number of GPUs, 1 or more"))
+		}
+		s.devices = n
+	} else if text := os.Getenv(devicesVariable); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			mistakes = append(mistakes, fmt.Errorf("%s=%s: want a number of GPUs, 1 or more", devicesVariable, text))
+		}
+		s.devices = n
+	}
+	if text := get("watchdog"); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil || d < shortestLaunch || d > mostWatchdog {
+			mistakes = append(mistakes, bad("watchdog", fmt.Sprintf("a time from %s to %s", shortestLaunch, mostWatchdog)))
+		}
+		s.watchdog = d
+	}
+	if text := get("graph"); text != "" {
+		var err error
+		if s.graph, err = strconv.ParseBool(text); err != nil {
+			mistakes = append(mistakes, bad("graph", "true or false"))
+		}
+	}
+	if text := compiledBy(get("compiler")); text != "" {
+		if text != byEither && text != byDriver && text != byNVRTC {
+			mistakes = append(mistakes, bad("compiler", "auto, ptx or nvrtc"))
+		}
+		s.compiler = text
+	}
+	if len(mistakes) > 0 {
+		return s, executor.Unavailable(errors.Join(mistakes...)) // no process would read them otherwise
+	}
+	return s, nil
+}
+
+// mostWatchdog is an hour: what stands still that long stands still.
+const mostWatchdog = time.Hour
