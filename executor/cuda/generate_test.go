@@ -78,7 +78,7 @@ func TestRecordSizes(t *testing.T) {
 	for name, record := range map[string]any{
 		"Chunk": chunkRecord{}, "Step": stepRecord{}, "Dependency": dependencyRecord{}, "Block": blockRecord{},
 		"Status": statusRecord{}, "Result": resultRecord{}, "Launch": launchRecord{}, "Generator": generatorRecord{},
-		"Fill": fillRecord{}, "Spread": spreadRecord{}, "Term": termRecord{}, "Want": wantRecord{}, "Reference": referenceRecord{}, "Hold": holdRecord{},
+		"Fill": fillRecord{}, "Spread": spreadRecord{}, "Term": termRecord{}, "Want": wantRecord{}, "Reference": referenceRecord{}, "Hold": holdRecord{}, "Hop": hopRecord{},
 	} {
 		m := regexp.MustCompile(`sizeof\(` + name + `\) == (\d+),`).FindStringSubmatch(header)
 		if m == nil {

@@ -21,6 +21,8 @@ type stepRecord struct {
 	Op                   uint8
 	Flagged              uint8
 	Index                uint32
+	Sources, Unused      uint32
+	SourceApart          int64
 }
 
 type dependencyRecord struct {
@@ -39,7 +41,7 @@ type blockRecord struct {
 	SendTo, ReceiveFrom     int32
 	RankBlocks, RankBlock   uint32
 	Results, ResultCount    uint32
-	Unused                  uint32
+	ProgramSteps            uint32
 	Finished                uint64
 }
 
@@ -91,6 +93,8 @@ type referenceRecord struct {
 }
 
 type holdRecord struct{ Nanoseconds uint64 }
+
+type hopRecord struct{ There, Back, Rounds, Timeout uint64 }
 
 // encode is a record, or a slice of them, as it lies in memory.
 func encode(record any) []byte {

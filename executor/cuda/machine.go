@@ -18,9 +18,10 @@ const (
 	referenceKernel
 	emptyKernel
 	holdKernel
+	hopKernel
 )
 
-var kernelNames = [...]string{"interpret_LL", "interpret_LL128", "interpret_Simple", "fill", "spread", "reference", "empty", "hold"}
+var kernelNames = [...]string{"interpret_LL", "interpret_LL128", "interpret_Simple", "fill", "spread", "reference", "empty", "hold", "hop"}
 
 func (k kernel) String() string { return kernelNames[k] }
 

@@ -11,6 +11,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
+// stepBytes is of a stepRecord.
+const stepBytes = 80
+
 // mostPerCall is the largest count of one call (MSCCL_MAX_COUNT - 1).
 const mostPerCall = 71
 
@@ -301,7 +304,7 @@ func (p *plan) layTables() {
 		d := &p.devices[i]
 		for _, b := range d.blocks {
 			steps := p.program.GPUs[b.rank].Threadblocks[b.threadblock].Steps
-			d.steps += len(steps)
+			d.steps += len(p.runs(b.rank, steps))
 			for _, s := range steps {
 				d.dependencies += len(s.Deps)
 			}
@@ -313,7 +316,7 @@ func (p *plan) layTables() {
 			bytes   int
 		}{
 			{&d.tables.blocks, len(d.blocks), 120},
-			{&d.tables.steps, d.steps, 64},
+			{&d.tables.steps, d.steps, stepBytes},
 			{&d.tables.chunks, d.chunks, 16},
 			{&d.tables.dependencies, d.dependencies, 24},
 			{&d.tables.results, d.results, 24},

@@ -55,8 +55,9 @@ func (p *plan) image(device int, base []uint64) *image {
 	}
 	for _, b := range d.blocks {
 		rank, tb := &p.ranks[b.rank], &p.program.GPUs[b.rank].Threadblocks[b.threadblock]
+		runs := p.runs(b.rank, tb.Steps)
 		record := blockRecord{
-			Steps: at + uint64(d.tables.steps) + 64*uint64(len(m.steps)), StepCount: uint32(len(tb.Steps)),
+			Steps: at + uint64(d.tables.steps) + stepBytes*uint64(len(m.steps)), StepCount: uint32(len(runs)), ProgramSteps: uint32(len(tb.Steps)),
 			State: at + uint64(b.state), Semaphore: at + uint64(b.semaphore),
 			Rank: uint32(b.rank), Threadblock: uint32(b.threadblock),
 			SendTo: int32(tb.Send), ReceiveFrom: int32(tb.Recv),
@@ -70,8 +71,8 @@ func (p *plan) image(device int, base []uint64) *image {
 		if tb.Recv >= 0 {
 			record.Receive = p.end(base, connection{tb.Recv, b.rank, tb.Channel})
 		}
-		for i := range tb.Steps {
-			p.step(m, at, b, i, &tb.Steps[i])
+		for _, run := range runs {
+			p.step(m, at, b, run, tb.Steps)
 		}
 		m.blocks = append(m.blocks, record)
 	}
@@ -100,14 +101,16 @@ func (p *plan) chunk(at uint64, rank int, b collective.Buffer, i int) chunkRecor
 	return c
 }
 
-// step encodes one step and its dependencies.
-func (p *plan) step(m *image, at uint64, b blockPlan, index int, s *ir.Step) {
-	rank := &p.ranks[b.rank]
+// step encodes a run of steps as one, with the dependencies of its first and the
+// index of its last, which is what others may wait for.
+func (p *plan) step(m *image, at uint64, b blockPlan, run run, steps []ir.Step) {
+	rank, s, last := &p.ranks[b.rank], &steps[run.first], run.first+run.steps-1
 	record := stepRecord{
-		Count: uint32(s.Count), Op: uint8(s.Op), Index: uint32(index),
+		Count: uint32(s.Count), Op: uint8(s.Op), Index: uint32(last),
 		Dependencies: uint32(len(m.dependencies)), DependencyCount: uint16(len(s.Deps)),
+		Sources: uint32(run.steps), SourceApart: run.apart,
 	}
-	if s.HasDep {
+	if steps[last].HasDep {
 		record.Flagged = 1
 	}
 	for _, side := range []struct {

@@ -3,10 +3,11 @@
 #pragma once
 
 #include "move.h"
+#include "reduce.h"
 
 // Of an instruction: what it reads, writes and occupies.
 struct Shape {
-    bool receives, sends, loads, loadsToo, stores, reduces;
+    bool receives, sends, loads, stores, reduces;
 };
 DEVICE Shape shapeOf(u32 op) {
     Shape s;
@@ -14,7 +15,6 @@ DEVICE Shape shapeOf(u32 op) {
     s.sends = op == SEND || op == RECV_COPY_SEND || op == RECV_REDUCE_SEND || op == RECV_REDUCE_COPY_SEND;
     s.reduces = op == REDUCE || op == RECV_REDUCE_COPY || op == RECV_REDUCE_SEND || op == RECV_REDUCE_COPY_SEND;
     s.loads = op == SEND || op == COPY || s.reduces;
-    s.loadsToo = op == REDUCE;
     s.stores = op != NOP && op != SEND && op != RECV_REDUCE_SEND;
     return s;
 }
@@ -56,8 +56,10 @@ template <class P, class E> DEVICE bool runCall(const Launch &l, const Block &b,
     if (!lost) {
         if (connected)
             lost = !moveCall<P, E>(w, t, shape.reduces);
+        else if (shape.reduces)
+            reduceCall<E>(t);
         else
-            moveCall<Simple, E>(w, t, shape.reduces);
+            moveCall<Simple, E>(w, t, false);
     }
     if (barrierOr(lost)) return false;
 
@@ -108,7 +110,8 @@ template <class P, class E> DEVICE bool runStep(const Launch &l, const Block &b,
         t.receives = shape.receives;
         t.sends = shape.sends;
         t.loads = shape.loads;
-        t.loadsToo = shape.loadsToo;
+        t.sources = step.sources;
+        t.sourceApart = step.sourceApart;
         t.stores = shape.stores;
         t.in.ordered = t.out.ordered = l.ordered == FENCED;
         t.in.system = t.out.system = l.system != 0;
@@ -120,7 +123,7 @@ template <class P, class E> DEVICE bool runStep(const Launch &l, const Block &b,
     } else if (step.flagged && threadIndex() == 0) {
         publish(false);
     }
-    if (step.flagged && threadIndex() == 0) post(b.semaphore, turn * b.stepCount + step.index + 1, false);
+    if (step.flagged && threadIndex() == 0) post(b.semaphore, turn * b.programSteps + step.index + 1, false);
     return true;
 }
 

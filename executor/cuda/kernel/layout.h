@@ -40,8 +40,11 @@ struct Step {
     u32 dependencies;         // the first, in the table of dependencies
     u16 dependencyCount;
     u8 op;
-    u8 flagged; // others wait for it
-    u32 index;  // in the program
+    u8 flagged;      // others wait for it
+    u32 index;       // in the program
+    u32 sources;     // of a reduction: chunks that are reduced into dst, one after another
+    u32 unused;
+    i64 sourceApart; // bytes from one to the next
 };
 
 // Dependency is a step of another threadblock of the same rank.
@@ -67,14 +70,14 @@ struct Block {
     u64 state; // address of its State
     u64 semaphore;
     End send, receive;
-    u32 stepCount;
+    u32 stepCount; // in its table
     u32 rank, threadblock;
     i32 sendTo, receiveFrom;
     u32 rankBlocks;  // threadblocks of the rank
     u32 rankBlock;   // which of them this is
     u32 results;     // the rank's averages: the first, in the table of results
     u32 resultCount; // and how many
-    u32 unused;
+    u32 programSteps; // of the threadblock: several may be one step here
     u64 finished; // address: threadblocks of the rank that have come to the end, over all launches
 };
 
@@ -167,7 +170,15 @@ struct Hold {
     u64 nanoseconds;
 };
 
+// Hop is the parameter of hop: two lines of LL that two blocks write in turn.
+struct Hop {
+    u64 there, back; // addresses
+    u64 rounds;
+    u64 timeout; // nanoseconds
+};
+
 static_assert(sizeof(Hold) == 8, "Hold");
+static_assert(sizeof(Hop) == 32, "Hop");
 static_assert(sizeof(Generator) == 24, "Generator");
 static_assert(sizeof(Fill) == 48, "Fill");
 static_assert(sizeof(Spread) == 24, "Spread");
@@ -175,7 +186,7 @@ static_assert(sizeof(Term) == 16, "Term");
 static_assert(sizeof(Want) == 24, "Want");
 static_assert(sizeof(Reference) == 72, "Reference");
 static_assert(sizeof(Chunk) == 16, "Chunk");
-static_assert(sizeof(Step) == 64, "Step");
+static_assert(sizeof(Step) == 80, "Step");
 static_assert(sizeof(Dependency) == 24, "Dependency");
 static_assert(sizeof(Result) == 24, "Result");
 static_assert(sizeof(Block) == 120, "Block");

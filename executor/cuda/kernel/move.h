@@ -19,8 +19,9 @@ struct Transfer {
     i64 offset, bytes;      // the part of a chunk
     i64 chunkBytes;         // of a whole one
     bool receives, sends;   // the connection
-    bool loads, loadsToo;   // src; dst, as the other operand
-    bool stores;            // dst
+    bool loads, stores;     // src; dst
+    u32 sources;            // of a reduction on the spot: chunks like src, all into dst
+    i64 sourceApart;
     Call in, out;
     i32 from; // the rank received from
 };
@@ -62,14 +63,14 @@ template <class P, class E> struct Mover {
         if (t.pieces == 1) {
             i64 whole = t.bytes;
             if (t.loads) whole = shortest(whole, src);
-            if (t.loadsToo || t.stores) whole = shortest(whole, dst);
+            if (t.stores) whole = shortest(whole, dst);
             plain = (u32)(whole / P::lineData);
         }
     }
 
     // shortest is how many bytes there are without exceptions at a place, too.
     DEVICE_MEMBER i64 shortest(i64 bytes, const Place &p) const {
-        if ((p.chunk.address + t.offset) % P::alignment != 0) return 0;
+        if ((p.chunk.address + t.offset) % P::alignment != 0 || t.sourceApart % P::alignment != 0) return 0;
         return p.inPlace - t.offset < bytes ? p.inPlace - t.offset : bytes;
     }
 
@@ -123,14 +124,9 @@ template <class P, class E> struct Mover {
                 if (line >= plain) continue;
                 u64 at = (u64)line * P::lineData + 8 * words * lane;
                 if (t.receives) P::prefetch(t.in, line, data[u]);
-                if (reduction != COPIES) {
-                    if (t.receives)
-                        P::load(from + at, lane, other[u]);
-                    else {
-                        P::load(from + at, lane, data[u]);
-                        P::load(to + at, lane, other[u]);
-                    }
-                } else if (!t.receives)
+                if (reduction != COPIES)
+                    P::load(from + at, lane, other[u]);
+                else if (!t.receives)
                     P::load(from + at, lane, data[u]);
             }
             if (t.receives && !await<n>(w, first, plain, data)) return false;
@@ -172,7 +168,6 @@ template <class P, class E> struct Mover {
             if (some && t.loads) loadUnit<words>(other, piece == 0 ? src : place(t.src, t.srcChunk, t.srcStride, t.first + piece), at, bytes, elementBytes);
             if (t.receives && !late && !await<1>(w, line, lines, data)) return false;
             Place into = piece == 0 ? dst : place(t.dst, t.dstChunk, t.dstStride, t.first + piece);
-            if (some && t.loadsToo) loadUnit<words>(data[0], into, at, bytes, elementBytes);
 #pragma unroll
             for (int i = 0; i < words; i++) {
                 if (reduces)

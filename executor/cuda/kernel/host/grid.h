@@ -15,7 +15,7 @@ thread_local HostThread hostThread;
 thread_local bool hostOrdered;
 
 // The kernels, by the number that a launch is asked for under.
-enum Kernel { KERNEL_LL, KERNEL_LL128, KERNEL_SIMPLE, KERNEL_FILL, KERNEL_SPREAD, KERNEL_REFERENCE, KERNEL_EMPTY, KERNEL_HOLD };
+enum Kernel { KERNEL_LL, KERNEL_LL128, KERNEL_SIMPLE, KERNEL_FILL, KERNEL_SPREAD, KERNEL_REFERENCE, KERNEL_EMPTY, KERNEL_HOLD, KERNEL_HOP };
 
 static inline void runKernel(int kernel, const void *parameters) {
     switch (kernel) {
@@ -26,6 +26,7 @@ static inline void runKernel(int kernel, const void *parameters) {
     case KERNEL_SPREAD: return spread(*(const Spread *)parameters);
     case KERNEL_REFERENCE: return reference(*(const Reference *)parameters);
     case KERNEL_HOLD: return hold(*(const Hold *)parameters);
+    case KERNEL_HOP: return hop(*(const Hop *)parameters);
     default: return empty(*(const Launch *)parameters);
     }
 }

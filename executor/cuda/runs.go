@@ -1,0 +1,62 @@
+package cuda
+
+import (
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// run is steps that a threadblock carries out as one: a single step, or
+// reductions of one chunk after another into the same place. Each of those would
+// wait for memory twice, and write what the next one reads.
+type run struct {
+	first, steps int
+	apart        int64 // bytes from one source to the next
+}
+
+// runs divides a threadblock's steps into runs.
+func (p *plan) runs(rank int, steps []ir.Step) []run {
+	all := make([]run, 0, len(steps))
+	for i := 0; i < len(steps); {
+		r := p.reductions(rank, steps, i)
+		all = append(all, r)
+		i += r.steps
+	}
+	return all
+}
+
+// reductions is the longest run from a step on. Nothing may come between its
+// steps that another threadblock could notice: no waiting, and nobody who waits.
+// The sources must lie evenly apart, and none may be what is written.
+func (p *plan) reductions(rank int, steps []ir.Step, first int) run {
+	r := run{first: first, steps: 1}
+	s := &steps[first]
+	if s.Op != ir.Reduce || s.Count != 1 || !p.even(s.Src.Buf) || s.Src.Buf == s.Dst.Buf && s.Src.Off == s.Dst.Off {
+		return r
+	}
+	apart := func(next *ir.Step) int64 {
+		return int64(p.chunk(0, rank, next.Src.Buf, int(next.Src.Off)).Address - p.chunk(0, rank, s.Src.Buf, int(s.Src.Off)).Address)
+	}
+	for i := first + 1; i < len(steps) && !steps[i-1].HasDep; i++ {
+		next := &steps[i]
+		if next.Op != ir.Reduce || next.Count != 1 || len(next.Deps) > 0 || next.Dst.Buf != s.Dst.Buf || next.Dst.Off != s.Dst.Off ||
+			next.Src.Buf != s.Src.Buf || next.Src.Buf == s.Dst.Buf && next.Src.Off == s.Dst.Off {
+			break
+		}
+		if r.steps == 1 {
+			r.apart = apart(next)
+		}
+		if apart(next) != r.apart*int64(r.steps) || r.apart == 0 {
+			break
+		}
+		r.steps++
+	}
+	if r.steps == 1 {
+		r.apart = 0
+	}
+	return r
+}
+
+// even tells whether a buffer's chunks are all alike: none has an element aside.
+func (p *plan) even(b collective.Buffer) bool {
+	return b == collective.Scratch || p.reference.Layout.Even()
+}
