@@ -49,10 +49,15 @@ var doubts = []string{"not measured", "assumed", "inferred", "general knowledge"
 func (r *reader) unmeasured() (all []Finding) {
 	for _, n := range r.notes {
 		for _, d := range doubts {
-			if strings.Contains(n.text, d) {
-				all = append(all, Finding{n.line, n.key, "a number here is " + d + ": " + n.text})
-				break
+			if !strings.Contains(n.text, d) {
+				continue
 			}
+			msg := "a number here is "
+			if !strings.HasPrefix(n.text, d) {
+				msg += d + ": "
+			}
+			all = append(all, Finding{n.line, n.key, msg + n.text})
+			break
 		}
 	}
 	return all

@@ -24,12 +24,6 @@ type reader struct {
 	notes []sourceNote
 }
 
-// sourceNote is what a table says of where its numbers come from.
-type sourceNote struct {
-	line      int
-	key, text string
-}
-
 // table is one TOML table being read. Asking for a key makes it a known one:
 // done reports the others, so that a key is read or refused and never ignored.
 type table struct {
@@ -38,6 +32,8 @@ type table struct {
 	keys  map[string]any
 	asked []string
 	below []string // of asked, those that are tables themselves
+
+	figures []string // of asked, those that are there and are numbers
 }
 
 // parse reads TOML text into its top-level table.
@@ -191,14 +187,6 @@ func (t *table) text(key, fallback string) string {
 	return s
 }
 
-// source is where a table's numbers come from: asked of every table that has
-// numbers, and kept for Lint alone.
-func (t *table) source() {
-	text := t.text("source", "")
-	path := t.at("source")
-	t.r.notes = append(t.r.notes, sourceNote{lineOf(t.r.lines, path), path, text})
-}
-
 // choice is one of the words allowed; the first where it is wrong.
 func (t *table) choice(key string, allowed ...string) string {
 	if !t.need(key, "one of "+strings.Join(allowed, ", ")) {
@@ -217,6 +205,7 @@ func (t *table) whole(key string, lo, hi int) int {
 	if !t.need(key, fmt.Sprintf("a whole number from %d to %d", lo, hi)) {
 		return lo
 	}
+	t.figures = append(t.figures, key)
 	n, ok := t.keys[key].(int64)
 	want := fmt.Sprintf("want a whole number from %d to %d", lo, hi)
 	switch s, quoted := t.keys[key].(string); {
@@ -247,6 +236,7 @@ func quantity[T any](t *table, key, example string, read func(string) (T, error)
 	if !t.need(key, "a number and a unit such as \""+example+"\"") {
 		return v
 	}
+	t.figures = append(t.figures, key)
 	s, ok := t.keys[key].(string)
 	if !ok {
 		t.fail(key, "%v has no unit: want a number and a unit such as \"%s\"", shown(t.keys[key]), example)
@@ -295,6 +285,7 @@ func (t *table) bytesList(key string) (all []units.Bytes) {
 	if !t.need(key, `sizes such as ["256 KiB", "2 MiB"]`) {
 		return nil
 	}
+	t.figures = append(t.figures, key)
 	list, ok := t.keys[key].([]any)
 	if !ok {
 		t.fail(key, `want sizes such as ["256 KiB", "2 MiB"]`)
@@ -319,6 +310,7 @@ func (t *table) ratio(key string) ratio {
 	if !t.need(key, `a number, or a fraction such as "16/15"`) {
 		return 1
 	}
+	t.figures = append(t.figures, key)
 	var r ratio
 	switch x := t.keys[key].(type) {
 	case int64:

@@ -28,8 +28,10 @@ type machine struct {
 	cpu      string // intel, amd, arm, power; empty where unknown
 	cpuModel int
 
-	notes    []string
-	inferred bool // the links
+	notes     []string
+	inferred  bool // the links
+	uncounted bool // how many links join two GPUs
+	asked     bool // how fast NICs are
 }
 
 // device is a GPU or a NIC, and where it is on the PCIe tree.
@@ -38,6 +40,7 @@ type device struct {
 	up        *place
 	pcie      units.Bandwidth // its link upwards; 0 for unknown
 	bandwidth units.Bandwidth // of a NIC; 0 for unknown
+	guess     string          // what it was inferred from; empty where it was not
 	serves    []int           // of a NIC that the user asked for
 }
 
@@ -171,6 +174,7 @@ func (m *machine) chooseNICs(o Options) error {
 		for i := range m.nics {
 			m.nics[i].bandwidth = o.NIC.Bandwidth
 		}
+		m.asked = true
 	}
 	for _, d := range m.nics {
 		if d.bandwidth == 0 {

@@ -264,7 +264,7 @@ func (d *dump) pci(e *element, up *place) error {
 		d.gpus = append(d.gpus, gpuElement{device: dev, pci: e})
 	case strings.HasPrefix(class, "02"):
 		if strings.EqualFold(e.get("vendor"), "0x1d0f") && strings.EqualFold(e.get("device"), "0xefa0") {
-			dev.bandwidth = 100e9 / 8
+			dev.bandwidth, dev.guess = 100e9/8, "an Elastic Fabric Adapter of AWS's first generation"
 			d.adapters = append(d.adapters, dev.id)
 		}
 		d.m.nics = append(d.m.nics, dev)
@@ -297,11 +297,12 @@ func (d *dump) interfaces(nic *element, up *place, pcie units.Bandwidth) error {
 		if err != nil {
 			return err
 		}
+		dev := device{id: name, up: up, pcie: pcie, bandwidth: units.Bandwidth(mbps) * 1e6 / 8}
 		if mbps <= 0 {
-			mbps = 10000 // as NCCL takes it
+			dev.bandwidth, dev.guess = 10e9/8, "as NCCL takes a NIC without a speed"
 			d.speedless = append(d.speedless, name)
 		}
-		d.m.nics = append(d.m.nics, device{id: name, up: up, pcie: pcie, bandwidth: units.Bandwidth(mbps) * 1e6 / 8})
+		d.m.nics = append(d.m.nics, dev)
 	}
 	return nil
 }

@@ -279,6 +279,7 @@ func readROCm(_ string, text []byte, m *machine) error {
 		}
 	}
 	if len(m.links) > 0 {
+		m.uncounted = true
 		m.note("how many xGMI links join two GPUs is not in the text: 1 each, inferred")
 	}
 	numa := numaNodes(lines)

@@ -29,10 +29,27 @@ type writer struct {
 func (w *writer) linef(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
 // table begins a table and writes its keys, aligned: name, value, name, value.
+// Names that begin with sourceOf go into the table of its sources.
 func (w *writer) table(header string, pairs ...string) {
 	if header != "" {
 		w.linef("\n%s", header)
 	}
+	var own, sources []string
+	for i := 0; i < len(pairs); i += 2 {
+		if of, ok := strings.CutPrefix(pairs[i], sourceOf); ok {
+			sources = append(sources, of, pairs[i+1])
+		} else {
+			own = append(own, pairs[i:i+2]...)
+		}
+	}
+	w.aligned(own)
+	if len(sources) > 0 {
+		w.linef("\n[%s.source]", strings.Trim(header, "[]"))
+		w.aligned(sources)
+	}
+}
+
+func (w *writer) aligned(pairs []string) {
 	width := 0
 	for i := 0; i < len(pairs); i += 2 {
 		width = max(width, len(pairs[i]))
@@ -40,6 +57,17 @@ func (w *writer) table(header string, pairs ...string) {
 	for i := 0; i < len(pairs); i += 2 {
 		w.linef("%-*s = %s", width, pairs[i], pairs[i+1])
 	}
+}
+
+// sourceOf begins the name of a source of one key.
+const sourceOf = "source."
+
+// sources are the names and values of sources: key, text, key, text.
+func sources(pairs ...string) (all []string) {
+	for i := 0; i < len(pairs); i += 2 {
+		all = append(all, sourceOf+pairs[i], quote(pairs[i+1]))
+	}
+	return all
 }
 
 // quote is a TOML string; what does not belong in one is left out.
@@ -88,7 +116,7 @@ func (m *machine) write(o Options) []byte {
 		body.pcie()
 	}
 	if len(m.nics) > 0 {
-		body.table("[fabric]", "latency", quote(fabLatency), "source", quote("as dgx-a100, not measured on this system; inferred to join all nodes alike"))
+		body.table("[fabric]", "latency", quote(fabLatency), "source", quote("inferred to join all nodes alike, as dgx-a100, not measured on this system"))
 	}
 	body.table("[protocol]", "like", quote(m.model.like), "source", quote("as "+m.model.like+": not measured on this system"))
 
@@ -104,22 +132,28 @@ func (m *machine) write(o Options) []byte {
 func (w *writer) node() {
 	m := w.m
 	pairs := []string{"gpus", fmt.Sprint(len(m.gpus)), "sms", fmt.Sprint(m.sms), "memory", quote(m.model.memory)}
-	source := fmt.Sprintf("%s; SMs and memory of %s: data sheet", m.file, m.model.name)
+	sheet := "data sheet of " + m.model.name
+	from := sources("gpus", m.file, "sms", sheet, "memory", sheet)
 	if m.sms != m.model.sms {
-		source = fmt.Sprintf("%s, compute units too; memory of %s: data sheet", m.file, m.model.name)
+		from = sources("gpus", m.file, "sms", m.file, "memory", sheet)
 	}
 	if m.cpu != "" {
 		pairs = append(pairs, "cpu", quote(m.cpu))
 	}
-	w.table("[node]", append(pairs, "source", quote(source))...)
+	w.table("[node]", append(pairs, from...)...)
 }
 
-// linkSource says where a count of links is from, and what a link carries.
-func (w *writer) linkSource() string {
-	if w.m.inferred {
-		return fmt.Sprintf("inferred: %d %s are joined so; %s a link", len(w.m.gpus), w.m.model.name, w.m.model.speed)
+// linkSources say where a count of links is from, and what a link carries.
+func (w *writer) linkSources() []string {
+	m := w.m
+	count := m.file
+	switch {
+	case m.inferred:
+		count = fmt.Sprintf("inferred: %d %s are joined so", len(m.gpus), m.model.name)
+	case m.uncounted:
+		count = "inferred: one each"
 	}
-	return fmt.Sprintf("%s; %s a link, latency: inferred, those of %s", w.m.file, w.m.model.speed, w.m.model.name)
+	return sources("count", count, "bandwidth", "a link of "+m.model.name+", as the catalogue has it", "latency", "inferred: that of "+m.model.name)
 }
 
 // switches writes the NVSwitch, as one: GPUs of one number of links each have a
@@ -136,12 +170,12 @@ func (w *writer) switches() {
 			gpus = append(gpus, g)
 		}
 	}
-	w.table("[[node.switch]]", "name", quote("nvswitch"), "gpus", "["+numbers(gpus)+"]", "kind", quote("nvlink"),
-		"count", fmt.Sprint(most), "bandwidth", quote(m.model.speed), "latency", quote(cmp.Or(m.model.hop, m.model.direct)), "source", quote(w.linkSource()))
+	w.table("[[node.switch]]", append([]string{"name", quote("nvswitch"), "gpus", "[" + numbers(gpus) + "]", "kind", quote("nvlink"),
+		"count", fmt.Sprint(most), "bandwidth", quote(m.model.speed), "latency", quote(cmp.Or(m.model.hop, m.model.direct))}, w.linkSources()...)...)
 	for g, c := range m.hub {
 		if c > 0 && c < most {
-			w.table("[[node.link]]", "pairs", fmt.Sprintf(`[[%d, "nvswitch"]]`, g), "kind", quote("nvlink"),
-				"count", fmt.Sprint(c), "bandwidth", quote(m.model.speed), "latency", quote(cmp.Or(m.model.hop, m.model.direct)), "source", quote(w.linkSource()))
+			w.table("[[node.link]]", append([]string{"pairs", fmt.Sprintf(`[[%d, "nvswitch"]]`, g), "kind", quote("nvlink"),
+				"count", fmt.Sprint(c), "bandwidth", quote(m.model.speed), "latency", quote(cmp.Or(m.model.hop, m.model.direct))}, w.linkSources()...)...)
 		}
 	}
 }
@@ -170,11 +204,11 @@ func (w *writer) links() {
 				pairs = append(pairs, fmt.Sprintf("[%d, %d]", p[0], p[1]))
 			}
 			keys := []string{"pairs", "[" + strings.Join(pairs, ", ") + "]", "kind", quote(kind.String()), "count", fmt.Sprint(c),
-				"bandwidth", quote(speed), "latency", quote(latency), "source", quote(w.linkSource())}
+				"bandwidth", quote(speed), "latency", quote(latency)}
 			if i == 1 {
 				keys = append(keys, "one_way", "true")
 			}
-			w.table("[[node.link]]", keys...)
+			w.table("[[node.link]]", append(keys, w.linkSources()...)...)
 		}
 	}
 }
@@ -187,20 +221,21 @@ func (w *writer) nics() {
 	for i := 0; i < len(all); {
 		j := i
 		bandwidth, bus := m.nics[all[i].nic].bandwidth, m.bus(all[i])
-		var groups, names []string
-		for ; j < len(all) && m.nics[all[j].nic].bandwidth == bandwidth && m.bus(all[j]) == bus; j++ {
+		var groups []string
+		var nics []device
+		for ; j < len(all) && m.nics[all[j].nic].bandwidth == bandwidth && m.nics[all[j].nic].guess == m.nics[all[i].nic].guess && m.bus(all[j]) == bus; j++ {
 			if len(far) > 0 && j > i {
 				break // each has a far side of its own
 			}
 			groups = append(groups, "["+numbers(all[j].gpus)+"]")
-			names = append(names, m.nics[all[j].nic].id)
+			nics = append(nics, m.nics[all[j].nic])
 		}
 		keys := []string{"serves", "[" + strings.Join(groups, ", ") + "]", "bandwidth", rate(bandwidth)}
 		if bus < bandwidth {
 			keys = append(keys, "bus", rate(bus))
 		}
-		w.table("[[node.nic]]", append(keys, "latency", quote(nicLatency), "message", quote(nicMessage),
-			"source", quote(m.file+", "+some(names)+"; latency and message: inferred, those of dgx-a100"))...)
+		keys = append(keys, "latency", quote(nicLatency), "message", quote(nicMessage))
+		w.table("[[node.nic]]", append(keys, w.nicSources(nics, bus < bandwidth)...)...)
 		w.far(m.nics[all[i].nic], far, bus)
 		i = j
 	}
@@ -224,14 +259,33 @@ func (w *writer) far(nic device, gpus []int, bus units.Bandwidth) {
 		bandwidth units.Bandwidth
 		source    string
 	}{
-		{same, bus, "inferred: through the processor; latency as ndv2"},
-		{other, min(bus, units.Bandwidth(gbps)*1e9), "inferred: between processors, as NCCL counts it; latency as ndv2"},
+		{same, bus, "inferred: through the processor"},
+		{other, min(bus, units.Bandwidth(gbps)*1e9), "inferred: between processors, as NCCL counts it"},
 	} {
 		if len(side.gpus) > 0 {
-			w.table("[[node.nic.far]]", "gpus", "[["+numbers(side.gpus)+"]]", "bandwidth", rate(side.bandwidth),
-				"latency", quote(farLatency), "source", quote(side.source))
+			w.table("[[node.nic.far]]", append([]string{"gpus", "[[" + numbers(side.gpus) + "]]", "bandwidth", rate(side.bandwidth),
+				"latency", quote(farLatency)}, sources("bandwidth", side.source, "latency", "inferred: that of ndv2")...)...)
 		}
 	}
+}
+
+// nicSources say where what is told of these NICs is from, and the way to them.
+func (w *writer) nicSources(nics []device, bus bool) []string {
+	var names []string
+	for _, d := range nics {
+		names = append(names, d.id)
+	}
+	speed := w.m.file + ", " + some(names)
+	if w.m.asked {
+		speed = "as asked with --nic"
+	} else if guess := nics[0].guess; guess != "" {
+		speed = "inferred: " + guess
+	}
+	all := sources("bandwidth", speed)
+	if bus {
+		all = append(all, sources("bus", w.m.file+", as NCCL counts PCIe")...)
+	}
+	return append(all, sources("latency", "inferred: that of dgx-a100", "message", "inferred: that of dgx-a100")...)
 }
 
 // bus is what a GPU's way to a NIC carries where PCIe is clearly less than the
@@ -259,9 +313,9 @@ func (w *writer) pcie() {
 	fallback := pcieOf(m.model.pcie)
 	known := func(b units.Bandwidth) (units.Bandwidth, string) {
 		if b == 0 {
-			return fallback, fmt.Sprintf("inferred: PCIe %d.0 x16 of %s as NCCL counts it; latency as l40s-4", m.model.pcie, m.model.name)
+			return fallback, fmt.Sprintf("inferred: PCIe %d.0 x16 of %s as NCCL counts it", m.model.pcie, m.model.name)
 		}
-		return b, m.file + ", as NCCL counts PCIe; latency: inferred, that of l40s-4"
+		return b, m.file + ", as NCCL counts PCIe"
 	}
 	for _, p := range t.places {
 		w.table("[[node.switch]]", "name", quote(t.names[p]), "source", quote(m.file))
@@ -272,8 +326,8 @@ func (w *writer) pcie() {
 		flush := func() {
 			if len(pairs) > 0 {
 				b, source := known(last)
-				w.table("[[node.link]]", "pairs", "["+strings.Join(pairs, ", ")+"]", "kind", quote("pcie"),
-					"bandwidth", rate(b), "latency", quote(pcieLatency), "source", quote(source))
+				w.table("[[node.link]]", append([]string{"pairs", "[" + strings.Join(pairs, ", ") + "]", "kind", quote("pcie"),
+					"bandwidth", rate(b), "latency", quote(pcieLatency)}, sources("bandwidth", source, "latency", "inferred: that of l40s-4")...)...)
 			}
 			pairs = nil
 		}
@@ -311,8 +365,8 @@ func (w *writer) hosted(t *tree) {
 	m := w.m
 	for g, c := range m.host {
 		if c > 0 {
-			w.table("[[node.link]]", "pairs", fmt.Sprintf("[[%d, %s]]", g, quote(t.names[m.gpus[g].up.processor()])), "kind", quote("nvlink"),
-				"count", fmt.Sprint(c), "bandwidth", quote(m.model.speed), "latency", quote(m.model.direct), "source", quote(w.linkSource()))
+			w.table("[[node.link]]", append([]string{"pairs", fmt.Sprintf("[[%d, %s]]", g, quote(t.names[m.gpus[g].up.processor()])), "kind", quote("nvlink"),
+				"count", fmt.Sprint(c), "bandwidth", quote(m.model.speed), "latency", quote(m.model.direct)}, w.linkSources()...)...)
 		}
 	}
 }
@@ -332,23 +386,22 @@ func (w *writer) processors(t *tree) {
 	if w.m.cpu == "" {
 		w.m.note("the makers of the processors are not in the text: taken for Intel's; --cpu says what they are")
 	}
-	w.table("[[node.link]]", "pairs", "["+strings.Join(pairs, ", ")+"]", "kind", quote("host"), "bandwidth", quote(fmt.Sprintf("%d GB/s", gbps)),
-		"latency", quote(hostLatency), "source", quote("inferred: what NCCL counts between processors of "+cpu+" (topo.h); latency as l40s-4"))
+	w.table("[[node.link]]", append([]string{"pairs", "[" + strings.Join(pairs, ", ") + "]", "kind", quote("host"), "bandwidth", quote(fmt.Sprintf("%d GB/s", gbps)),
+		"latency", quote(hostLatency)}, sources("bandwidth", "inferred: what NCCL counts between processors of "+cpu+" (topo.h)", "latency", "inferred: that of l40s-4")...)...)
 }
 
 // hung writes NICs where they hang.
 func (w *writer) hung(t *tree) {
 	m := w.m
 	for i := 0; i < len(m.nics); {
-		var at, names []string
+		var at []string
 		j := i
-		for ; j < len(m.nics) && m.nics[j].bandwidth == m.nics[i].bandwidth; j++ {
+		for ; j < len(m.nics) && m.nics[j].bandwidth == m.nics[i].bandwidth && m.nics[j].guess == m.nics[i].guess; j++ {
 			p, _ := t.above(m.nics[j].up, 0)
 			at = append(at, quote(t.names[p]))
-			names = append(names, m.nics[j].id)
 		}
-		w.table("[[node.nic]]", "at", "["+strings.Join(at, ", ")+"]", "bandwidth", rate(m.nics[i].bandwidth), "latency", quote(nicLatency),
-			"message", quote(nicMessage), "source", quote(m.file+", "+some(names)+"; latency and message: inferred, those of dgx-a100"))
+		w.table("[[node.nic]]", append([]string{"at", "[" + strings.Join(at, ", ") + "]", "bandwidth", rate(m.nics[i].bandwidth), "latency", quote(nicLatency),
+			"message", quote(nicMessage)}, w.nicSources(m.nics[i:j], false)...)...)
 		i = j
 	}
 }
