@@ -88,6 +88,7 @@ func (e *enumeration) request() script.Request {
 
 // family enumerates one family's routings over its parameters.
 func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
+	f = f.Budgeted(e.machine)
 	grid, refused, err := e.routings(ctx, f, e.options.fixed(f))
 	if err != nil {
 		return err
@@ -193,9 +194,9 @@ func (e *enumeration) trace(f *templates.Family, params script.Params) (*lang.Pr
 func traceError(f *templates.Family, err error) error {
 	var wrong *lang.Error
 	switch {
-	case !errors.As(err, &wrong) || f.Source != "builtin":
+	case f.Source != "builtin":
 		return err
-	case wrong.NoLink:
+	case errors.As(err, &wrong) && wrong.NoLink:
 		return &Refusal{Reason: NoLink, Detail: err.Error()}
 	}
 	return &Refusal{Reason: BadProgram, Detail: err.Error()}

@@ -30,12 +30,22 @@ func (f *Family) Grid(m script.Machine, coll string, fixed map[string]string) ([
 	return f.GridFor(m, script.Request{Collective: coll, InPlace: collective.DefaultInPlace(coll)}, fixed)
 }
 
+// Budgeted is the family with one budget of steps for all that is run of it from now
+// on, as for one enumeration on a machine; the same family where it has one already.
+func (f *Family) Budgeted(m script.Machine) *Family {
+	if f.Limited() {
+		return f
+	}
+	return &Family{Template: f.Within(script.NewBudget(m)), Source: f.Source}
+}
+
 // GridFor is Grid for one request.
 func (f *Family) GridFor(m script.Machine, q script.Request, fixed map[string]string) ([]script.Params, error) {
 	axes, err := f.axes(fixed)
 	if err != nil {
 		return nil, err
 	}
+	f = f.Budgeted(m)
 	var grid []script.Params
 	at := make([]int, len(axes))
 	for more := true; more; more = next(at, axes) {

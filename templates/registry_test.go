@@ -173,6 +173,59 @@ def program(topo, p):
 	}
 }
 
+// TestGridTooLong: what a family may take to say where it applies is counted for all
+// of its parameters together, and so is what its program takes for them.
+func TestGridTooLong(t *testing.T) {
+	text := `
+family(name = "slow", collectives = ["broadcast"], parameters = {"a": between(1, 4096)})
+text = "x" * (1 << 20)
+def slow():
+    for i in range(50):
+        text.find("y")
+def applies(topo, p):
+    slow()
+    return True
+def program(topo, p):
+    for r in range(topo.ranks):
+        chunk(topo.root, "in", 0).copy(r, "out", 0)
+`
+	const want = "too many steps for all sets of parameters together: want at most 268443648 of the interpreter (fix some parameters, or have fewer values)"
+	m, q := script.Even(1, 2), script.Request{Collective: "broadcast"}
+	slow, err := Parse("slow.star", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := slow.GridFor(m, q, nil); err == nil || !strings.HasPrefix(err.Error(), "slow.star") || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v", err)
+	}
+	for range 2 { // each enumeration has a budget of its own
+		if grid, err := slow.GridFor(m, q, map[string]string{"a": "7"}); err != nil || len(grid) != 1 {
+			t.Errorf("fixed: %v, %v", grid, err)
+		}
+	}
+	// With the grid cheap, the programs run into the same budget.
+	moved := strings.Replace(strings.Replace(text, "    slow()\n", "", 1), "    for r in", "    slow()\n    for r in", 1)
+	quick, err := Parse("quick.star", []byte(moved))
+	if err != nil {
+		t.Fatal(err)
+	}
+	quick = quick.Budgeted(m)
+	grid, err := quick.GridFor(m, q, nil)
+	if err != nil || len(grid) != 4096 {
+		t.Fatal(len(grid), err)
+	}
+	traced := 0
+	for _, p := range grid {
+		if _, err = quick.Trace(m, q, p); err != nil {
+			break
+		}
+		traced++
+	}
+	if err == nil || !strings.Contains(err.Error(), want) || traced < 70 || traced > 81 {
+		t.Errorf("%d programs, then %v", traced, err)
+	}
+}
+
 // TestMissingLinksAreReasons takes one link out of every two-node machine and
 // asks every family: it must say why it does not apply, or trace.
 func TestMissingLinksAreReasons(t *testing.T) {

@@ -97,17 +97,21 @@ func processorSeconds(b *testing.B) float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-// TestTooManyMessages: what takes a message for every two of 2,048 ranks is
-// refused with their number.
+// TestTooManyMessages: what takes a message, or several moves, for every two of
+// 2,048 ranks is refused with their number.
 func TestTooManyMessages(t *testing.T) {
-	for family, coll := range map[string]string{"direct": "alltoall", "all-pairs": "allreduce"} {
-		f, err := Find(Builtin(), family, coll)
+	for _, c := range []struct{ family, coll, want string }{
+		{"direct", "alltoall", "4192256 messages, one for every two ranks: want at most 1048576"},
+		{"all-pairs", "allreduce", "4192256 messages, one for every two ranks: want at most 1048576"},
+		{"bruck", "alltoallv", "54525952 parts to be moved: want at most 16777216"},
+	} {
+		f, err := Find(Builtin(), c.family, c.coll)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for ranks, want := range map[int]string{300: "", 2048: "4192256 messages, one for every two ranks: want at most 1048576"} {
-			if _, why, err := f.Applies(script.Even(1, ranks), coll, 0); why != want || err != nil {
-				t.Errorf("%s of %d ranks: %q, %v; want %q", family, ranks, why, err, want)
+		for ranks, want := range map[int]string{300: "", 2048: c.want} {
+			if _, why, err := f.Applies(script.Even(1, ranks), c.coll, 0); why != want || err != nil {
+				t.Errorf("%s of %d ranks: %q, %v; want %q", c.family, ranks, why, err, want)
 			}
 		}
 	}

@@ -50,6 +50,9 @@ func NewTrace(name string, c collective.Collective) *Trace {
 	return t
 }
 
+// Broken is why the collective is too large to trace; nil where it is not.
+func (t *Trace) Broken() error { return t.broken }
+
 // SetLinked gives the function that says whether rank a can send to rank b.
 // Without it every two ranks are linked.
 func (t *Trace) SetLinked(f func(a, b int) bool) {

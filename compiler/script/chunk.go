@@ -140,6 +140,7 @@ func chunkBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	if err != nil {
 		return nil, fmt.Errorf("chunk: %w", err)
 	}
+	work(th, max(min(count, s.chunks), 0))
 	r, err := s.trace.Chunk(rank, buf, index, count, stride)
 	if err != nil {
 		return nil, err
@@ -295,8 +296,11 @@ func (r *ref) copy(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.T
 	if err != nil {
 		return nil, fmt.Errorf("copy: %w", err)
 	}
-	if err := s.before(th); err != nil {
+	if err := s.before(th, r); err != nil {
 		return nil, err
+	}
+	if most := s.scratchLimit(); buf >= collective.Scratch && index >= most {
+		return nil, fmt.Errorf("copy: scratch chunk %d: want one below %d, for %d ranks and %d chunks", index, most, s.machine.Ranks(), s.trace.Collective().LoopChunks())
 	}
 	return s.after(r.lang().CopyStrided(rank, buf, index, stride, ch))
 }
@@ -318,7 +322,7 @@ func (r *ref) reduce(th *starlark.Thread, args starlark.Tuple, kwargs []starlark
 	if err != nil {
 		return nil, fmt.Errorf("reduce: %w", err)
 	}
-	if err := s.before(th); err != nil {
+	if err := s.before(th, r); err != nil {
 		return nil, err
 	}
 	return s.after(r.lang().Reduce(other.lang(), ch))
@@ -334,8 +338,9 @@ func channel(v starlark.Value) (int, error) {
 }
 
 // before says where the coming operation stands, and whether there may be one
-// more.
-func (s *session) before(th *starlark.Thread) error {
+// more, of all of r's chunks.
+func (s *session) before(th *starlark.Thread, r *ref) error {
+	work(th, int(r.lang().Span().Count))
 	s.trace.At(here(th))
 	if s.broken != nil {
 		return s.broken

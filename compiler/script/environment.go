@@ -39,7 +39,7 @@ func init() {
 	for name, v := range guards {
 		predeclared[name] = v
 	}
-	for _, name := range makers {
+	for name := range makers {
 		predeclared[name] = guardedMaker(name)
 	}
 }
@@ -81,7 +81,7 @@ func (l *library) load(th *starlark.Thread, name string) (starlark.StringDict, e
 	l.loaded[name] = nil // being loaded
 	m := &module{}
 	own := &starlark.Thread{Name: name, Load: l.load, Print: th.Print}
-	own.SetLocal(sessionKey, &session{file: name})
+	own.SetLocal(sessionKey, &session{file: name, limits: usual})
 	own.SetMaxExecutionSteps(idleSteps)
 	_, m.globals, m.err = execute(own, name, []byte(src))
 	m.globals.Freeze()

@@ -39,6 +39,9 @@ func (e *Error) Backtrace() string {
 	return b.String()
 }
 
+// maxMessage is the bytes of a template's own message that are told.
+const maxMessage = 4 << 10
+
 // builtinFile is what Starlark calls the file of a function written in Go.
 const builtinFile = "<builtin>"
 
@@ -60,6 +63,9 @@ func asError(file string, err error) error {
 	var eval *starlark.EvalError
 	if errors.As(err, &eval) {
 		e := &Error{Pos: lang.Pos{File: file}, Msg: strings.TrimPrefix(eval.Msg, "Starlark computation cancelled: ")}
+		if len(e.Msg) > maxMessage {
+			e.Msg = strings.ToValidUTF8(e.Msg[:maxMessage], "") + "…"
+		}
 		for _, fr := range eval.CallStack {
 			if fr.Pos.Filename() != builtinFile {
 				e.Trace = append(e.Trace, position(fr.Pos))

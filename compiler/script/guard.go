@@ -2,51 +2,22 @@ package script
 
 import (
 	"fmt"
-	"unicode/utf8"
 
-	"go.starlark.net/starlark"
 	"go.starlark.net/syntax"
 )
 
 // Starlark counts steps, not sizes: sixty times a = a + a, or one call of
-// join, takes all memory before anyone could stop it. So before a file is
-// compiled its operators + * % and the operations on strings that can blow up
-// are turned into calls of the guarded ones below, whose names no template can
-// spell. Where an operand is plainly a number they are left alone.
+// join, takes all memory before anyone could stop it, and one == all time. So
+// before a file is compiled its operators + * % << and comparisons, and the
+// operations on values that can be large, are turned into calls of the guarded
+// ones (guarded.go), whose names no template can spell. Where an operand is
+// plainly a number they are left alone.
 //
-//	a + b     →  «+»(a, b)         x.join(y)  →  «join»(x)(y)
-//	a += b    →  a += «part»(b)    a *= b     →  a = «*»(a, b)
-//	a[i:j]    →  «made»(a[i:j])    d.items()  →  «made»(d.items())
-//
-// What these and the builtins that build lists make is also counted, all of it
-// together, so that many large values come to an end as surely as one.
-
-// The largest values a template can make.
-const (
-	maxText   = 1 << 20 // bytes of a string
-	maxList   = 1 << 22 // elements of a list or tuple
-	maxBits   = 4096    // of a number
-	maxFormat = 1 << 12 // bytes of a format string
-	maxWeight = 1 << 20 // of a value turned into text
-	madePerOp = 64      // elements of values that an operation traced allows, beyond limits.made
-)
-
-// guards are the guarded operations, by the names the rewriting gives them.
-var guards = starlark.StringDict{
-	"«+»":    starlark.NewBuiltin("+", guardedAdd),
-	"«*»":    starlark.NewBuiltin("*", guardedMultiply),
-	"«%»":    starlark.NewBuiltin("%", guardedRemainder),
-	"«part»": starlark.NewBuiltin("+=", guardedPart),
-	"«join»": starlark.NewBuiltin("join", guardedJoin),
-	"«made»": starlark.NewBuiltin("made", guardedResult),
-	"str":    guardedText("str"),
-	"repr":   guardedText("repr"),
-	"print":  guardedText("print"),
-	"fail":   guardedText("fail"),
-}
-
-// makers are the builtins of Starlark's that build as much as they are given.
-var makers = []string{"dict", "enumerate", "list", "reversed", "set", "sorted", "tuple", "zip"}
+//	a + b     →  «+»(a, b)          x.join(y)   →  «join»(x)(y)
+//	a += b    →  a += «part»(b, a)  a *= b      →  a = «*»(a, b)
+//	a[i:j]    →  «made»(a[i:j])     d.items()   →  «made»(d.items())
+//	a == b    →  «==»(a, b)         x.index(y)  →  «walk»(x).index(y)
+//	(a, b)    →  «tuple»(a, b)
 
 // copies are the methods whose results are as large as what they are called on,
 // or the arguments.
@@ -56,10 +27,20 @@ var copies = map[string]bool{
 	"difference": true, "intersection": true, "symmetric_difference": true, "union": true,
 }
 
+// walks are the methods that look at as much as what they are called on holds.
+var walks = map[string]bool{
+	"count": true, "find": true, "index": true, "insert": true, "remove": true, "rfind": true, "rindex": true,
+	"partition": true, "rpartition": true, "strip": true, "lstrip": true, "rstrip": true,
+	"isalnum": true, "isalpha": true, "isdigit": true, "islower": true, "isspace": true, "istitle": true, "isupper": true,
+	"issubset": true, "issuperset": true, "update": true, "clear": true,
+}
+
 // guarded are the operators that are turned into calls.
 var guarded = map[syntax.Token]string{
-	syntax.PLUS: "«+»", syntax.STAR: "«*»", syntax.PERCENT: "«%»",
-	syntax.STAR_EQ: "«*»", syntax.PERCENT_EQ: "«%»",
+	syntax.PLUS: "«+»", syntax.STAR: "«*»", syntax.PERCENT: "«%»", syntax.LTLT: "«<<»",
+	syntax.STAR_EQ: "«*»", syntax.PERCENT_EQ: "«%»", syntax.LTLT_EQ: "«<<»",
+	syntax.EQL: "«==»", syntax.NEQ: "«!=»", syntax.LT: "«<»", syntax.GT: "«>»", syntax.LE: "«<=»", syntax.GE: "«>=»",
+	syntax.IN: "«in»", syntax.NOT_IN: "«not in»",
 }
 
 // absent are operations that templates do without.
@@ -90,11 +71,15 @@ func (w *rewriter) stmts(list []syntax.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {
 		case *syntax.AssignStmt:
-			w.exprs(&s.LHS, &s.RHS)
+			w.target(s.LHS)
+			w.exprs(&s.RHS)
 			w.assign(s)
 		case *syntax.DefStmt:
 			w.params(s.Params)
 			w.stmts(s.Body)
+			if name := rest(s.Params); name != nil {
+				s.Body = append([]syntax.Stmt{collected(name)}, s.Body...)
+			}
 		case *syntax.ExprStmt:
 			w.exprs(&s.X)
 		case *syntax.IfStmt:
@@ -102,6 +87,7 @@ func (w *rewriter) stmts(list []syntax.Stmt) {
 			w.stmts(s.True)
 			w.stmts(s.False)
 		case *syntax.ForStmt:
+			w.target(s.Vars)
 			w.exprs(&s.X)
 			w.stmts(s.Body)
 		case *syntax.ReturnStmt:
@@ -114,10 +100,16 @@ func (w *rewriter) stmts(list []syntax.Stmt) {
 func (w *rewriter) assign(s *syntax.AssignStmt) {
 	switch s.Op {
 	case syntax.PLUS_EQ:
-		if !isNumber(s.RHS) {
-			s.RHS = calling("«part»", s.OpPos, s.RHS)
+		if isNumber(s.RHS) {
+			return
 		}
-	case syntax.STAR_EQ, syntax.PERCENT_EQ:
+		args := []syntax.Expr{s.RHS}
+		if name, ok := s.LHS.(*syntax.Ident); ok {
+			read := *name
+			args = append(args, &read)
+		}
+		s.RHS = calling("«part»", s.OpPos, args...)
+	case syntax.STAR_EQ, syntax.PERCENT_EQ, syntax.LTLT_EQ:
 		name, ok := s.LHS.(*syntax.Ident)
 		if !ok {
 			w.fail(s.OpPos, fmt.Sprintf("%v is for names only in templates: write x = x %s …", s.Op, guarded[s.Op][len("«"):len(guarded[s.Op])-len("»")]))
@@ -126,6 +118,48 @@ func (w *rewriter) assign(s *syntax.AssignStmt) {
 		read := *name
 		s.RHS, s.Op = calling(guarded[s.Op], s.OpPos, &read, s.RHS), syntax.EQ
 	}
+}
+
+// target rewrites what stands within a target of an assignment, which itself
+// stays.
+func (w *rewriter) target(e syntax.Expr) {
+	switch x := e.(type) {
+	case *syntax.ParenExpr:
+		w.target(x.X)
+	case *syntax.TupleExpr:
+		for _, y := range x.List {
+			w.target(y)
+		}
+	case *syntax.ListExpr:
+		for _, y := range x.List {
+			w.target(y)
+		}
+	case *syntax.IndexExpr:
+		w.exprs(&x.X, &x.Y)
+	case *syntax.DotExpr:
+		w.exprs(&x.X)
+	}
+}
+
+// rest is the parameter that takes all further arguments, nil where there is
+// none.
+func rest(params []syntax.Expr) *syntax.Ident {
+	for _, p := range params {
+		if star, ok := p.(*syntax.UnaryExpr); ok && star.Op == syntax.STAR {
+			if name, ok := star.X.(*syntax.Ident); ok {
+				return name
+			}
+		}
+	}
+	return nil
+}
+
+// collected is args = «tuple»(*args): the tuple of a function's further arguments
+// was made by nobody's literal.
+func collected(name *syntax.Ident) syntax.Stmt {
+	read, write := *name, *name
+	all := &syntax.UnaryExpr{OpPos: name.NamePos, Op: syntax.STAR, X: &read}
+	return &syntax.AssignStmt{OpPos: name.NamePos, Op: syntax.EQ, LHS: &write, RHS: calling("«tuple»", name.NamePos, all)}
 }
 
 // params rewrites the default values of a function's parameters.
@@ -161,6 +195,8 @@ func (w *rewriter) exprs(list ...*syntax.Expr) {
 			w.each(x.Args)
 			if method != nil && copies[method.Name.Name] {
 				*e = calling("«made»", x.Lparen, x)
+			} else if method != nil && method.Name.Name == "pop" && len(x.Args) > 0 {
+				method.X = calling("«walk»", method.NamePos, method.X)
 			}
 		case *syntax.DotExpr:
 			w.exprs(&x.X)
@@ -169,6 +205,8 @@ func (w *rewriter) exprs(list ...*syntax.Expr) {
 			}
 			if x.Name.Name == "join" {
 				*e = calling("«join»", x.Name.NamePos, x.X)
+			} else if walks[x.Name.Name] {
+				x.X = calling("«walk»", x.Name.NamePos, x.X)
 			}
 		case *syntax.IndexExpr:
 			w.exprs(&x.X, &x.Y)
@@ -181,11 +219,17 @@ func (w *rewriter) exprs(list ...*syntax.Expr) {
 			w.each(x.List)
 		case *syntax.TupleExpr:
 			w.each(x.List)
+			if !plainly(x.List...) {
+				*e = calling("«tuple»", syntax.Start(x), x.List...)
+			}
 		case *syntax.DictExpr:
 			w.each(x.List)
 		case *syntax.DictEntry:
 			w.exprs(&x.Key, &x.Value)
 		case *syntax.LambdaExpr:
+			if name := rest(x.Params); name != nil {
+				w.fail(name.NamePos, "lambda takes no *args in templates: write a def")
+			}
 			w.params(x.Params)
 			w.exprs(&x.Body)
 		case *syntax.Comprehension:
@@ -193,6 +237,7 @@ func (w *rewriter) exprs(list ...*syntax.Expr) {
 			for _, c := range x.Clauses {
 				switch c := c.(type) {
 				case *syntax.ForClause:
+					w.target(c.Vars)
 					w.exprs(&c.X)
 				case *syntax.IfClause:
 					w.exprs(&c.Cond)
@@ -217,16 +262,40 @@ func calling(name string, at syntax.Position, args ...syntax.Expr) syntax.Expr {
 	return &syntax.CallExpr{Fn: &syntax.Ident{NamePos: at, Name: name}, Lparen: at, Args: args, Rparen: at}
 }
 
-// harmless tells whether an operator has plainly small results: a sum of a
-// number, the remainder of one.
+// harmless tells whether an operator plainly makes and looks at little: a sum of
+// a number, the remainder of one, a power of two, a comparison with a literal.
 func harmless(x *syntax.BinaryExpr) bool {
 	switch x.Op {
 	case syntax.PLUS:
 		return isNumber(x.X) || isNumber(x.Y)
 	case syntax.PERCENT:
 		return isNumber(x.X)
+	case syntax.LTLT:
+		_, literal := x.X.(*syntax.Literal)
+		return literal
+	case syntax.EQL, syntax.NEQ, syntax.LT, syntax.GT, syntax.LE, syntax.GE:
+		return plainly(x.X) || plainly(x.Y)
+	case syntax.IN, syntax.NOT_IN:
+		switch y := x.Y.(type) {
+		case *syntax.ListExpr:
+			return plainly(y.List...)
+		case *syntax.TupleExpr:
+			return plainly(y.List...)
+		}
 	}
 	return false
+}
+
+// plainly tells whether expressions are all plainly numbers, literals or None.
+func plainly(list ...syntax.Expr) bool {
+	for _, e := range list {
+		id, _ := e.(*syntax.Ident)
+		_, literal := e.(*syntax.Literal)
+		if !literal && !isNumber(e) && (id == nil || id.Name != "None" && id.Name != "True" && id.Name != "False") {
+			return false
+		}
+	}
+	return true
 }
 
 // isNumber tells whether an expression, if it has a value at all, is plainly a
@@ -246,204 +315,7 @@ func isNumber(e syntax.Expr) bool {
 		}
 	case *syntax.CallExpr:
 		id, ok := x.Fn.(*syntax.Ident)
-		return ok && id.Name == "len"
+		return ok && (id.Name == "len" || id.Name == "int" || id.Name == "«<<»")
 	}
 	return false
-}
-
-// size is the length of what grows by + and *, and what it may grow to.
-func size(v starlark.Value) (n, most int, what string) {
-	switch v := v.(type) {
-	case starlark.String:
-		return len(v), maxText, "string"
-	case starlark.Bytes:
-		return len(v), maxText, "string"
-	case *starlark.List:
-		return v.Len(), maxList, "list"
-	case starlark.Tuple:
-		return len(v), maxList, "tuple"
-	}
-	return 0, 0, ""
-}
-
-func tooLarge(what string, n, most int) error {
-	return fmt.Errorf("a %s of %d: want at most %d", what, n, most)
-}
-
-// made counts elements that a session's values take.
-func made(th *starlark.Thread, elements int) error {
-	s := sessionOf(th)
-	if s.made += elements; s.made > s.limits.made+madePerOp*int(s.ops.Load()) {
-		return fmt.Errorf("strings and lists of more than %d elements in all", s.limits.made)
-	}
-	return nil
-}
-
-func guardedAdd(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	x, y := args[0], args[1]
-	if n, most, what := size(x); most > 0 {
-		if more, _, _ := size(y); n+more > most {
-			return nil, tooLarge(what, n+more, most)
-		} else if err := made(th, n+more); err != nil {
-			return nil, err
-		}
-	}
-	return starlark.Binary(syntax.PLUS, x, y)
-}
-
-func guardedMultiply(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	x, y := args[0], args[1]
-	a, aNumber := x.(starlark.Int)
-	b, bNumber := y.(starlark.Int)
-	switch {
-	case aNumber && bNumber:
-		if large(a) || large(b) {
-			if bits := a.BigInt().BitLen() + b.BigInt().BitLen(); bits > maxBits {
-				return nil, fmt.Errorf("a number of %d bits: want at most %d", bits, maxBits)
-			}
-		}
-	case aNumber || bNumber:
-		times, of := a, y
-		if bNumber {
-			times, of = b, x
-		}
-		if n, most, what := size(of); n > 0 {
-			k, ok := times.Int64()
-			if !ok || k > int64(most/n) {
-				return nil, fmt.Errorf("a %s of %d, %v times: want at most %d in all", what, n, times, most)
-			}
-			if err := made(th, n*int(max(k, 0))); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return starlark.Binary(syntax.STAR, x, y)
-}
-
-// large tells whether a number needs more than 64 bits.
-func large(n starlark.Int) bool {
-	_, ok := n.Int64()
-	return !ok
-}
-
-func guardedRemainder(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	if format, ok := args[0].(starlark.String); ok {
-		if len(format) > maxFormat {
-			return nil, tooLarge("format string", len(format), maxFormat)
-		}
-		if err := light(args[1]); err != nil {
-			return nil, err
-		}
-	}
-	return starlark.Binary(syntax.PERCENT, args[0], args[1])
-}
-
-// guardedResult is what an operation has made of values that were there, of
-// which each is of a size that is bounded.
-func guardedResult(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	elements := starlark.Len(args[0])
-	if _, ok := args[0].(starlark.String); ok {
-		elements /= 16 // bytes, where an element of a list takes two words
-	}
-	return args[0], made(th, max(elements, 0))
-}
-
-// guardedPart is what += adds: as much as it likes, but not at once.
-func guardedPart(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	if n, _, what := size(args[0]); n > maxText {
-		return nil, fmt.Errorf("+= of %w", tooLarge(what, n, maxText))
-	} else if err := made(th, n); err != nil {
-		return nil, err
-	}
-	return args[0], nil
-}
-
-// guardedJoin is the join of a string, with what it joins looked at first.
-func guardedJoin(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	of, ok := args[0].(starlark.String)
-	if !ok {
-		return nil, fmt.Errorf("%s has no join", kindOf(args[0]))
-	}
-	join, err := of.Attr("join")
-	if err != nil {
-		return nil, err
-	}
-	return starlark.NewBuiltin("join", func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		if len(args) == 1 {
-			if err := light(args[0]); err != nil {
-				return nil, err
-			}
-			if n := starlark.Len(args[0]); n > 0 && len(of) > maxText/n {
-				return nil, fmt.Errorf("%d joints of %d bytes: want at most %d in all", n, len(of), maxText)
-			}
-		}
-		return starlark.Call(th, join, args, kwargs)
-	}), nil
-}
-
-// guardedMaker is a builtin of Starlark's that builds something of its
-// arguments' elements.
-func guardedMaker(name string) starlark.Value {
-	original := starlark.Universe[name].(*starlark.Builtin)
-	return starlark.NewBuiltin(name, func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		for _, a := range args {
-			if err := made(th, max(starlark.Len(a), 0)); err != nil {
-				return nil, err
-			}
-		}
-		return original.CallInternal(th, args, kwargs)
-	})
-}
-
-// guardedText is a builtin of Starlark's that turns values into text.
-func guardedText(name string) starlark.Value {
-	original := starlark.Universe[name].(*starlark.Builtin)
-	return starlark.NewBuiltin(name, func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		if err := light(args); err != nil {
-			return nil, err
-		}
-		return original.CallInternal(th, args, kwargs)
-	})
-}
-
-// light is an error where the text of a value would be long: a list may hold
-// another a million times over, and that one the next.
-func light(v starlark.Value) error {
-	if weigh(v, maxWeight, 0) < 0 {
-		return fmt.Errorf("a value too large or too deep to be written out")
-	}
-	return nil
-}
-
-// weigh is what is left of a budget after v, roughly a unit a byte of text;
-// negative when it does not suffice.
-func weigh(v starlark.Value, budget, depth int) int {
-	if budget -= 8; budget < 0 || depth > 64 {
-		return -1
-	}
-	switch v := v.(type) {
-	case starlark.String:
-		return budget - utf8.UTFMax*len(v)
-	case starlark.Bytes:
-		return budget - utf8.UTFMax*len(v)
-	case starlark.Int:
-		if large(v) {
-			budget -= v.BigInt().BitLen() / 3
-		}
-	case starlark.IterableMapping:
-		for _, kv := range v.Items() {
-			if budget = weigh(kv, budget, depth+1); budget < 0 {
-				return -1
-			}
-		}
-	case starlark.Sequence:
-		it := v.Iterate()
-		defer it.Done()
-		for e := starlark.Value(nil); it.Next(&e); {
-			if budget = weigh(e, budget, depth+1); budget < 0 {
-				return -1
-			}
-		}
-	}
-	return budget
 }

@@ -27,6 +27,7 @@ type Template struct {
 	own     []*ownCollective
 	print   func(string)
 	limits  limits
+	budget  *Budget
 }
 
 // Options are what a template is loaded with.
@@ -193,7 +194,10 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	trace := lang.NewTrace(t.Name, coll)
 	trace.SetLinked(func(a, b int) bool { return m.Linked == nil || m.Linked(a, b) })
 	trace.At(position(fn.Position()))
-	s := &session{file: t.File, limits: t.limits, machine: c.machine, trace: trace, chunks: m.Ranks() * coll.LoopChunks()}
+	if err := trace.Broken(); err != nil {
+		return nil, asError(t.File, err)
+	}
+	s := &session{file: t.File, limits: t.limits, budget: t.budget, machine: c.machine, trace: trace, chunks: m.Ranks() * coll.LoopChunks()}
 	if coll.LoopChunks()%m.Ranks() == 0 && coll.Custom == nil && coll.Counts == nil {
 		s.unit = coll.LoopChunks() / m.Ranks()
 	}
@@ -305,7 +309,7 @@ func (c *call) call(name string, use func(starlark.Value) error) error {
 	if !ok {
 		return nil
 	}
-	s := &session{file: c.t.File, limits: c.t.limits, machine: c.machine}
+	s := &session{file: c.t.File, limits: c.t.limits, budget: c.t.budget, machine: c.machine}
 	return run(s, c.t.print, func(th *starlark.Thread) error {
 		v, err := starlark.Call(th, fn, c.args(), nil)
 		if err != nil {

@@ -1,0 +1,65 @@
+package script
+
+import (
+	"fmt"
+	"math"
+	"sync/atomic"
+)
+
+// Budget is what many runs of one template may take together: a search asks its
+// functions, and runs its program, for every set of its parameters, and each run
+// may take as long as the only one could.
+type Budget struct {
+	most uint64 // steps of the interpreter
+	done atomic.Uint64
+}
+
+// What an enumeration may take: the largest of a built-in family's takes 14 million
+// steps on 72 ranks, and some thousand million on 2,048.
+const (
+	enumerationSteps = 1 << 28
+	enumerationPairs = 1 << 11 // steps more for every two ranks
+)
+
+// NewBudget is the budget of an enumeration on a machine.
+func NewBudget(m Machine) *Budget {
+	pairs := (&session{machine: m}).pairs()
+	return &Budget{most: enumerationSteps + enumerationPairs*uint64(pairs)}
+}
+
+// Within is the template with a budget for everything it runs from now on.
+func (t *Template) Within(b *Budget) *Template {
+	limited := *t
+	limited.budget = b
+	return &limited
+}
+
+// Limited tells whether the template has a budget.
+func (t *Template) Limited() bool { return t.budget != nil }
+
+// atMost is how many of so many steps a run may take.
+func (b *Budget) atMost(steps uint64) uint64 {
+	if b == nil {
+		return steps
+	}
+	return min(steps, b.most-min(b.done.Load(), b.most))
+}
+
+// spend takes off what a run took.
+func (b *Budget) spend(steps uint64) {
+	if b != nil {
+		b.done.Add(min(steps, math.MaxInt64))
+	}
+}
+
+// spent is an error where nothing is left.
+func (b *Budget) spent() error {
+	if b == nil || b.done.Load() < b.most {
+		return nil
+	}
+	return fmt.Errorf("%s", b.message())
+}
+
+func (b *Budget) message() string {
+	return fmt.Sprintf("too many steps for all sets of parameters together: want at most %d of the interpreter (fix some parameters, or have fewer values)", b.most)
+}

@@ -1,0 +1,288 @@
+package script
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+	"go.starlark.net/syntax"
+)
+
+// guards are the guarded operations, by the names the rewriting gives them. Each
+// refuses what would be too large, and counts as steps what it makes or looks at.
+var guards = starlark.StringDict{
+	"«+»":      starlark.NewBuiltin("+", guardedAdd),
+	"«*»":      starlark.NewBuiltin("*", guardedMultiply),
+	"«%»":      starlark.NewBuiltin("%", guardedRemainder),
+	"«<<»":     starlark.NewBuiltin("<<", guardedShift),
+	"«==»":     guardedComparison(syntax.EQL),
+	"«!=»":     guardedComparison(syntax.NEQ),
+	"«<»":      guardedComparison(syntax.LT),
+	"«>»":      guardedComparison(syntax.GT),
+	"«<=»":     guardedComparison(syntax.LE),
+	"«>=»":     guardedComparison(syntax.GE),
+	"«in»":     guardedMembership(syntax.IN),
+	"«not in»": guardedMembership(syntax.NOT_IN),
+	"«part»":   starlark.NewBuiltin("+=", guardedPart),
+	"«join»":   starlark.NewBuiltin("join", guardedJoin),
+	"«made»":   starlark.NewBuiltin("made", guardedResult),
+	"«walk»":   starlark.NewBuiltin("walk", guardedWalk),
+	"«tuple»":  starlark.NewBuiltin("tuple", guardedTuple),
+	"int":      starlark.NewBuiltin("int", guardedInt),
+	"str":      guardedText("str"),
+	"repr":     guardedText("repr"),
+	"print":    guardedText("print"),
+	"fail":     guardedText("fail"),
+}
+
+// makers are the builtins of Starlark's that go through all they are given.
+var makers = map[string]struct {
+	steps    int  // that an element counts for
+	keeps    bool // and takes memory, then
+	compares bool // and looks into it, to tell it from others
+}{
+	"dict":      {steps: 1, keeps: true, compares: true},
+	"enumerate": {steps: 1, keeps: true},
+	"list":      {steps: 1, keeps: true},
+	"reversed":  {steps: 1, keeps: true},
+	"set":       {steps: 1, keeps: true, compares: true},
+	"sorted":    {steps: 16, keeps: true, compares: true},
+	"tuple":     {steps: 1, keeps: true},
+	"zip":       {steps: 1, keeps: true},
+	"all":       {steps: 1},
+	"any":       {steps: 1},
+	"max":       {steps: 1, compares: true},
+	"min":       {steps: 1, compares: true},
+}
+
+func guardedAdd(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	x, y := args[0], args[1]
+	if a, ok := x.(starlark.Int); ok {
+		if b, ok := y.(starlark.Int); ok {
+			return sum(a, b)
+		}
+	}
+	if n, most, what := size(x); most > 0 {
+		if more, _, _ := size(y); n+more > most {
+			return nil, tooLarge(what, n+more, most)
+		} else if err := made(th, elements(n+more, what)); err != nil {
+			return nil, err
+		}
+	}
+	return bounded(th)(starlark.Binary(syntax.PLUS, x, y))
+}
+
+// sum is a + b, of no more digits than a number may have.
+func sum(a, b starlark.Int) (starlark.Value, error) {
+	c := a.Add(b)
+	if large(c) && c.BigInt().BitLen() > maxBits {
+		return nil, tooManyBits(c.BigInt().BitLen())
+	}
+	return c, nil
+}
+
+func tooManyBits(n int) error {
+	return fmt.Errorf("a number of %d bits: want at most %d", n, maxBits)
+}
+
+func guardedMultiply(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	x, y := args[0], args[1]
+	a, aNumber := x.(starlark.Int)
+	b, bNumber := y.(starlark.Int)
+	switch {
+	case aNumber && bNumber:
+		if large(a) || large(b) {
+			if bits := a.BigInt().BitLen() + b.BigInt().BitLen(); bits > maxBits {
+				return nil, tooManyBits(bits)
+			}
+		}
+	case aNumber || bNumber:
+		times, of := a, y
+		if bNumber {
+			times, of = b, x
+		}
+		if n, most, what := size(of); n > 0 {
+			k, ok := times.Int64()
+			if !ok || k > int64(most/n) {
+				return nil, fmt.Errorf("a %s of %d, %v times: want at most %d in all", what, n, times, most)
+			}
+			if err := made(th, elements(n*int(max(k, 0)), what)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return bounded(th)(starlark.Binary(syntax.STAR, x, y))
+}
+
+// guardedShift is <<, which by itself is bounded once, and not again and again.
+func guardedShift(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	v, err := starlark.Binary(syntax.LTLT, args[0], args[1])
+	if n, ok := v.(starlark.Int); ok && large(n) && n.BigInt().BitLen() > maxBits {
+		return nil, tooManyBits(n.BigInt().BitLen())
+	}
+	return v, err
+}
+
+// guardedInt is int, of a text of so many digits.
+func guardedInt(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	for _, a := range args {
+		if s, ok := a.(starlark.String); ok && len(s) > maxBits {
+			return nil, tooLarge("number's text", len(s), maxBits)
+		}
+	}
+	return starlark.Universe["int"].(*starlark.Builtin).CallInternal(th, args, kwargs)
+}
+
+func guardedRemainder(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	if format, ok := args[0].(starlark.String); ok {
+		if len(format) > maxFormat {
+			return nil, tooLarge("format string", len(format), maxFormat)
+		}
+		if err := light(th, args[1]); err != nil {
+			return nil, err
+		}
+	}
+	return starlark.Binary(syntax.PERCENT, args[0], args[1])
+}
+
+// scalar tells whether a value is compared at once.
+func scalar(v starlark.Value) bool {
+	switch v.(type) {
+	case starlark.Int, starlark.Bool, starlark.Float, starlark.NoneType:
+		return true
+	}
+	return false
+}
+
+// guardedComparison is an operator that compares: two lists may hold another a
+// million times over, and that one the next.
+func guardedComparison(op syntax.Token) *starlark.Builtin {
+	return starlark.NewBuiltin(op.String(), func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		x, y := args[0], args[1]
+		if !scalar(x) && !scalar(y) {
+			if _, err := comparable(th, x, maxWeight); err != nil {
+				return nil, err
+			}
+		}
+		yes, err := starlark.Compare(op, x, y)
+		return starlark.Bool(yes), err
+	})
+}
+
+// guardedMembership is in, or not in.
+func guardedMembership(op syntax.Token) *starlark.Builtin {
+	return starlark.NewBuiltin(op.String(), func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+		x, among := args[0], args[1]
+		each := 1
+		if !scalar(x) {
+			steps, err := comparable(th, x, maxWeight)
+			if err != nil {
+				return nil, err
+			}
+			each += steps
+		}
+		walk(th, among, each)
+		return starlark.Binary(op, x, among)
+	})
+}
+
+// guardedResult is what an operation has made of values that were there, of
+// which each is of a size that is bounded.
+func guardedResult(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	_, _, what := size(args[0])
+	if err := made(th, elements(max(starlark.Len(args[0]), 0), what)); err != nil {
+		return nil, err
+	}
+	return boundedAll(th)(args[0], nil)
+}
+
+// guardedWalk is what a method is called on that looks at all of it.
+func guardedWalk(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	walk(th, args[0], 1)
+	return args[0], nil
+}
+
+// guardedTuple is a tuple: as a tuple is looked through whenever it is a key, what
+// one holds is bounded, and what tuples in it hold.
+func guardedTuple(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	return bounded(th)(args, nil)
+}
+
+// guardedPart is what += adds: as much as it likes, but not at once. What it is
+// added to comes second, where it has a name.
+func guardedPart(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	n, most, what := size(args[0])
+	if n > most {
+		return nil, fmt.Errorf("+= of %w", tooLarge(what, n, most))
+	}
+	if what != "string" {
+		return args[0], made(th, n)
+	}
+	whole := n + maxText/16 // copied each time; a guess where it has no name
+	if len(args) > 1 {
+		whole = n + max(starlark.Len(args[1]), 0)
+	}
+	if whole > maxText {
+		return nil, tooLarge(what, whole, maxText)
+	}
+	return args[0], made(th, elements(whole, what))
+}
+
+// guardedJoin is the join of a string, with what it joins looked at first.
+func guardedJoin(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	of, ok := args[0].(starlark.String)
+	if !ok {
+		return nil, fmt.Errorf("%s has no join", kindOf(args[0]))
+	}
+	join, err := of.Attr("join")
+	if err != nil {
+		return nil, err
+	}
+	return starlark.NewBuiltin("join", func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if len(args) == 1 {
+			if err := light(th, args[0]); err != nil {
+				return nil, err
+			}
+			if n := starlark.Len(args[0]); n > 0 && len(of) > maxText/n {
+				return nil, fmt.Errorf("%d joints of %d bytes: want at most %d in all", n, len(of), maxText)
+			}
+		}
+		return starlark.Call(th, join, args, kwargs)
+	}), nil
+}
+
+// guardedMaker is a builtin of Starlark's that goes through its arguments'
+// elements.
+func guardedMaker(name string) starlark.Value {
+	original, does := starlark.Universe[name].(*starlark.Builtin), makers[name]
+	return starlark.NewBuiltin(name, func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		for _, a := range args {
+			if does.compares {
+				if _, err := comparable(th, a, manyCompared); err != nil {
+					return nil, err
+				}
+			}
+			n := max(starlark.Len(a), 0)
+			work(th, n*does.steps)
+			if does.keeps {
+				if err := made(th, n); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return boundedAll(th)(original.CallInternal(th, args, kwargs))
+	})
+}
+
+// guardedText is a builtin of Starlark's that turns values into text.
+func guardedText(name string) starlark.Value {
+	original := starlark.Universe[name].(*starlark.Builtin)
+	return starlark.NewBuiltin(name, func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+		if err := light(th, args); err != nil {
+			return nil, err
+		}
+		if name == "print" {
+			work(th, printed)
+		}
+		return original.CallInternal(th, args, kwargs)
+	})
+}
