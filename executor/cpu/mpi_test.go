@@ -254,7 +254,7 @@ func TestProcessDies(t *testing.T) {
 				if err == nil {
 					t.Error("a launch whose processes died ended well")
 				}
-			case <-time.After(2 * time.Minute):
+			case <-time.After(5 * time.Minute):
 				_ = cmd.Process.Kill()
 				t.Error("a launch outlives one of its processes by minutes")
 			}

@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"unsafe"
 
@@ -26,7 +27,7 @@ func Join() (*World, error) {
 		return nil, err
 	}
 	runtime.LockOSThread()
-	l.keepSignals()
+	l.configure()
 	var provided int32
 	if err := l.failed("MPI_Init_thread", dynlib.Call(l.init, 0, 0, funneled, uintptr(unsafe.Pointer(&provided)))); err != nil {
 		return nil, err
@@ -56,15 +57,28 @@ func Join() (*World, error) {
 	return w, nil
 }
 
-// keepSignals has Open MPI leave signals alone: its handlers would take those
-// away that the Go runtime needs. It listens to the C library's environment
-// only.
-func (l *library) keepSignals() {
+// parameters are what Open MPI is told before it begins, where the user has not.
+var parameters = []struct{ name, value string }{
+	// Its handlers of signals would take those away that the Go runtime needs.
+	{"OMPI_MCA_opal_signal", ""},
+	// With more processes than processors it would yield in every question after
+	// a message, of which there are many a round, and wait a turn of all that is
+	// running each time. Who asks rests between the rounds.
+	{"OMPI_MCA_mpi_yield_when_idle", "0"},
+}
+
+// configure sets Open MPI's parameters. It listens to the C library's
+// environment only.
+func (l *library) configure() {
 	set, err := l.file.Symbol("setenv")
 	if err != nil {
 		return
 	}
-	dynlib.Call(set, uintptr(unsafe.Pointer(dynlib.CString("OMPI_MCA_opal_signal"))), uintptr(unsafe.Pointer(dynlib.CString(""))), 1)
+	for _, p := range parameters {
+		if _, given := os.LookupEnv(p.name); !given {
+			dynlib.Call(set, uintptr(unsafe.Pointer(dynlib.CString(p.name))), uintptr(unsafe.Pointer(dynlib.CString(p.value))), 1)
+		}
+	}
 }
 
 // Leave is the last call: no process may have anything under way.
