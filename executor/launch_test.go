@@ -39,6 +39,9 @@ var launchers = map[string]struct {
 	"far-unknown":  {"nobody", `exec "$@"`},
 	"far-children": {"leaves-a-child", `sleep 60 & echo $! > $COLLTUNE_EXECUTOR_STATE/launched; echo $$ > $COLLTUNE_EXECUTOR_STATE/launcher; exec "$@"`},
 	"far-lonely":   {"exits", `OMPI_COMM_WORLD_RANK=1 exec "$@"`},
+	"far-crowd":    {"refuses", `export PMI_SIZE=2; PMI_RANK=1 "$@" </dev/null & PMI_RANK=0 exec "$@"`},
+	"far-step":     {"refuses", `export PMIX_RANK=0 SLURM_STEP_NUM_TASKS=3; exec "$@"`},
+	"far-single":   {"refuses", `export OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=3; exec "$@"`},
 }
 
 func init() {
@@ -78,6 +81,9 @@ func TestLaunched(t *testing.T) {
 		{name: "far-error", says: "deadlock at gpu 3 tb 1 step 2"},
 		{name: "far-unknown", is: executor.ErrLost, says: `"nobody"`},
 		{name: "far-lonely", is: executor.ErrLost, says: "process 1 of its launch"},
+		{name: "far-crowd", is: executor.ErrUnavailable, says: "starts 2 processes"},
+		{name: "far-step", is: executor.ErrUnavailable, says: "starts 3 processes"},
+		{name: "far-single", is: executor.ErrUnsupported, says: "dtype f32"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -244,6 +250,14 @@ func TestLaunchedByMPI(t *testing.T) {
 				followed, _ := filepath.Glob(filepath.Join(dir, "follower*"))
 				return len(followed) == 2
 			})
+			// One that can only be one process is refused as several.
+			if err := executor.Configure("crowd-"+mpirun[0], executor.Configured{Kind: "slow", Launcher: mpirun}); err != nil {
+				t.Fatal(err)
+			}
+			_, err = executor.Start(t.Context(), "crowd-"+mpirun[0], executor.HostOptions{})
+			if !errors.Is(err, executor.ErrUnavailable) || !strings.Contains(err.Error(), "starts 3 processes") {
+				t.Errorf("as three processes: %v", err)
+			}
 		})
 	}
 }

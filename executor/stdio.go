@@ -23,20 +23,39 @@ import (
 // executor-serve-stdio KIND [SETTINGS]
 const stdioCommand = "executor-serve-stdio"
 
-// rankVariables are where launchers of several processes say which of them this
-// is. The innermost launcher's come first: mpirun inside a Slurm job sees
-// Slurm's too.
-var rankVariables = []string{"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}
+// launchVariables are where launchers of several processes say which of them this
+// is, and of how many. The innermost launcher's come first: mpirun inside a Slurm
+// job sees Slurm's too. PMIx has no variable for how many, but for Slurm's.
+var launchVariables = []struct{ rank, size string }{
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+	{"PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
+	{"PMI_RANK", "PMI_SIZE"},
+	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+}
 
-// rankHere is which of the processes of a launch this is.
-func rankHere() int {
-	for _, name := range rankVariables {
-		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
-			return n
+// placeHere is which of the processes of a launch this is, and how many there
+// are: 0 where the launcher does not say.
+func placeHere() (rank, size int) {
+	for _, v := range launchVariables {
+		if n, err := strconv.Atoi(os.Getenv(v.rank)); err == nil {
+			size, _ = strconv.Atoi(os.Getenv(v.size))
+			return n, size
 		}
 	}
-	return 0
+	return 0, 0
 }
+
+// crowd is an executor that was launched as several processes and can only be
+// one. It says so wherever it is asked, before any of the others can end the
+// launch in its own words.
+type crowd struct{ processes int }
+
+func (c crowd) refusal() error {
+	return Unavailable(fmt.Errorf("its launcher starts %d processes, and it can only be one: launch a single process, as with -np 1", c.processes))
+}
+
+func (c crowd) Describe(context.Context) (Description, error)   { return Description{}, c.refusal() }
+func (c crowd) Run(context.Context, Trial) (Measurement, error) { return Measurement{}, c.refusal() }
 
 // serveStdio serves an executor over standard input and output, and returns the
 // exit code. The end of the input ends the process, whatever it is doing.
@@ -58,19 +77,26 @@ func serveStdio(kind, settings string) int {
 	if err != nil {
 		return fail(err)
 	}
-	if rank := rankHere(); rank > 0 {
-		follow := follower(kind)
-		if follow == nil {
-			return fail(fmt.Errorf("this is process %d of its launch, and it can only be one: launch a single process", rank))
-		}
+	rank, size := placeHere()
+	follow := follower(kind)
+	switch {
+	case rank == 0:
+	case follow != nil:
 		go func() { _, _ = io.Copy(io.Discard, in) }() // some launchers give it to every process
 		if err := follow(); err != nil {
 			return fail(err)
 		}
 		return 0
+	case size > 1:
+		_, _ = io.Copy(io.Discard, in) // rank 0 says it; an end of ours could come before its word
+		return 0
+	default:
+		return fail(fmt.Errorf("this is process %d of its launch, and it can only be one: launch a single process", rank))
 	}
-	impl, err := far(kind)
-	if err != nil {
+	var impl Executor
+	if size > 1 && follow == nil {
+		impl = crowd{size}
+	} else if impl, err = far(kind); err != nil {
 		return fail(err)
 	}
 	frames := &frameWriter{to: out}
