@@ -114,7 +114,7 @@ func (c *Campaign) SaveCandidates(key string, index any, hashes []string, progra
 // side. An error that wraps fs.ErrNotExist says that nothing is kept,
 // ErrOtherCandidates that it is of another key.
 func (c *Campaign) Candidates(key string, index any, jobs int) (map[string]*ir.Program, error) {
-	f, err := os.Open(filepath.Join(c.dir, candidatesFile))
+	f, err := openRegular(filepath.Join(c.dir, candidatesFile), os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

@@ -52,7 +52,7 @@ func openJournal(path string, write bool, take func(record)) (*journal, error) {
 	if write {
 		flags = os.O_RDWR | os.O_CREATE
 	}
-	f, err := os.OpenFile(path, flags, 0o644)
+	f, err := openRegular(path, flags)
 	if err != nil {
 		if !write && errors.Is(err, fs.ErrNotExist) {
 			return &journal{}, nil

@@ -26,7 +26,7 @@ func (e *LockedError) Error() string {
 // moment between its birth and its own program: where the holder is gone, that
 // moment is waited for.
 func lock(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := openRegular(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}

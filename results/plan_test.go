@@ -94,7 +94,10 @@ func TestPlanRefused(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
 		{"syntax", "seed = 1", "seed = ", "line 13: "},
 		{"schema", PlanSchema, "colltune.campaign/v9", `schema "colltune.campaign/v9": want "colltune.campaign/v1"`},
-		{"unknown key", "seed = 1", "sede = 1", `unknown key "sede"`},
+		{"unknown key", "seed = 1", "sede = 1", `line 13: unknown key "sede" (did you mean seed?): want one of schema, version, command, collective`},
+		{"unknown key of a table", "nodes = 1", "nods = 1\nname2.x = 1", `line 18: unknown key "topology.nods" (did you mean nodes?): want one of name, nodes, ranks, hash, text`},
+		{"unknown table", "[topology]", "[topologie]\nx = 1\n[topology]", `line 16: unknown`},
+		{"unknown key behind a text", "seed = 1", "command2 = '''\nsede = 1\n'''\nseed = 1", `line 13: unknown key "command2" (did you mean command?)`},
 		{"collective", "\"allreduce\"", "\"allreduse\"", `unknown collective "allreduse"`},
 		{"dtype", "\"f32\"", "\"f33\"", `unknown dtype "f33"`},
 		{"placement", "placement = \"in\"", "placement = \"up\"", `placement "up": want in, out or both`},

@@ -136,7 +136,7 @@ func tomlString(s string) string {
 
 // readPlan reads a campaign.toml.
 func readPlan(path string) (Plan, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -169,7 +169,7 @@ func decodePlan(text string) (Plan, error) {
 		return Plan{}, fmt.Errorf("schema %.80q: want %q", d.Schema, PlanSchema)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return Plan{}, fmt.Errorf("unknown key %.80q", unknown[0].String())
+		return Plan{}, unknownKey(text, unknown[0])
 	}
 	p := Plan{
 		Version: d.Version, Topology: Topology(d.Topology), Collective: d.Collective, Root: d.Root,

@@ -62,7 +62,7 @@ func (c *Campaign) Program(hash string) (*ir.Program, error) {
 		return nil, fmt.Errorf("program %.80q: want a hash of 64 hexadecimal digits", hash)
 	}
 	path := filepath.Join(c.dir, programsDir, hash+".json")
-	f, err := os.Open(path)
+	f, err := openRegular(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("program %s is not in campaign %s: %w", short(hash), c.dir, err)
 	} else if err != nil {
