@@ -40,6 +40,22 @@ func (d *Description) Joins(ranks int) bool {
 	return !d.OtherLinks && (len(d.Devices) == 0 || len(d.Devices) >= ranks)
 }
 
+// Takes says whether a back end runs trials of up to so many bytes, as far as its
+// description tells; ErrUnsupported where it doesn't.
+func (d *Description) Takes(bytes int64) error {
+	if err := d.tooLarge(bytes); err != nil {
+		return fmt.Errorf("executor %s: %w: %w", d.Name, err, ErrUnsupported)
+	}
+	return nil
+}
+
+func (d *Description) tooLarge(bytes int64) error {
+	if d.MaxBytes > 0 && bytes > d.MaxBytes {
+		return fmt.Errorf("%d bytes: it takes at most %d", bytes, d.MaxBytes)
+	}
+	return nil
+}
+
 // refuses says why a back end can't run a trial by its description; nil where
 // it may. What only the back end knows, it answers itself.
 func (d *Description) refuses(t *Trial) error {
@@ -48,8 +64,8 @@ func (d *Description) refuses(t *Trial) error {
 		return fmt.Errorf("dtype %s: it has %s", t.DType, strings.Join(d.DTypes, ", "))
 	case len(d.Operations) > 0 && t.Op != "" && t.reduces() && !slices.Contains(d.Operations, t.Op):
 		return fmt.Errorf("operation %s: it has %s", t.Op, strings.Join(d.Operations, ", "))
-	case d.MaxBytes > 0 && t.Bytes > d.MaxBytes:
-		return fmt.Errorf("%d bytes: it takes at most %d", t.Bytes, d.MaxBytes)
+	case d.tooLarge(t.Bytes) != nil:
+		return d.tooLarge(t.Bytes)
 	case t.Native != nil:
 		if d.MaxRanks > 0 && t.Collective.Ranks > d.MaxRanks {
 			return fmt.Errorf("%d ranks: it has at most %d", t.Collective.Ranks, d.MaxRanks)

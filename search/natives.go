@@ -32,8 +32,8 @@ type BackEnd struct {
 	OtherLinks bool // the topology's bounds don't hold for its times
 }
 
-// meet asks the executor what it has of its own. The simulator has nothing.
-func (o *Options) meet(ctx context.Context, a *acquaintance, ranks int) error {
+// meet asks the executor what it takes, and what it has of its own. The simulator has nothing.
+func (o *Options) meet(ctx context.Context, a *acquaintance, p *Problem) error {
 	o.BackEnd = &BackEnd{Name: o.Executor}
 	if o.Executor == "sim" {
 		return nil
@@ -50,8 +50,8 @@ func (o *Options) meet(ctx context.Context, a *acquaintance, ranks int) error {
 		}
 		return err
 	}
-	o.BackEnd = &BackEnd{d.Name, d.Native, d.NativeOnly, !d.Joins(ranks)}
-	return nil
+	o.BackEnd = &BackEnd{d.Name, d.Native, d.NativeOnly, !d.Joins(len(p.Topology.Ranks))}
+	return d.Takes(slices.Max(p.Sizes))
 }
 
 // acquaintance keeps the executor that was asked for the tuner, which would

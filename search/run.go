@@ -38,7 +38,7 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	start := time.Now()
 	executors := &acquaintance{make: how.Executors}
 	defer executors.dismiss()
-	if err := o.meet(ctx, executors, len(p.Topology.Ranks)); err != nil {
+	if err := o.meet(ctx, executors, &p); err != nil {
 		return autotune.Summary{}, err
 	}
 	space, err := o.enumerateIn(ctx, c, &p, how.Budget)
