@@ -157,7 +157,7 @@ func familyOf(cmd *cobra.Command, name string) (*templates.Family, string, error
 	var defined []string
 	families := templates.Builtin()
 	if strings.HasSuffix(name, ".star") || strings.ContainsRune(name, '/') {
-		families, err = templates.Load(name, func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) })
+		families, err = loadFamilies(cmd, name)
 		if err != nil {
 			return nil, "", usage(err)
 		}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -117,22 +115,15 @@ func timePasses(cmd *cobra.Command, times []compiler.PassTime) {
 // compileDump goes on from a dump.
 func compileDump(cmd *cobra.Command, t *topologies.Topology, name string) error {
 	for _, own := range []string{"collective", "counts", "param", "root", "placement", "instances", "blocked"} {
-		if f := cmd.Flags().Lookup(own); f != nil && f.Changed {
+		if typed(cmd, own) {
 			return usagef("--%s: a dump has its own", own)
 		}
 	}
-	f, err := os.Open(name)
+	text, err := readFile(cmd.Context(), name, maxDump)
 	if err != nil {
-		return usage(err)
+		return err
 	}
-	defer f.Close()
-	var text bytes.Buffer
-	if n, err := io.Copy(&text, io.LimitReader(f, maxDump+1)); err != nil {
-		return usage(err)
-	} else if n > maxDump {
-		return usagef("%s: more than %d bytes", name, maxDump)
-	}
-	d, err := compiler.ParseDump(text.String())
+	d, err := compiler.ParseDump(string(text))
 	if err != nil {
 		return usagef("%s: %w", name, err)
 	}

@@ -44,7 +44,7 @@ func executorCommand() *cobra.Command {
 
 // executorFlags adds --executor, where plugins are found, and --timeout.
 func executorFlags(cmd *cobra.Command) {
-	cmd.Flags().String("executor", "sim", "what runs programs: a name of `executor list`, or the path of a plugin")
+	cmd.Flags().String("executor", "sim", "what runs programs: a `NAME` of those that executor list shows, or the path of a plugin")
 	_ = cmd.RegisterFlagCompletionFunc("executor", completeExecutor)
 	hostFlags(cmd)
 }
@@ -60,7 +60,7 @@ func hostOptions(cmd *cobra.Command) (executor.HostOptions, error) {
 	var o executor.HostOptions
 	o.Dirs, _ = cmd.Flags().GetStringSlice("plugin-dir")
 	o.TrialTimeout, _ = cmd.Flags().GetDuration("timeout")
-	if o.TrialTimeout < 0 {
+	if o.TrialTimeout < 0 || o.TrialTimeout == 0 && given(cmd, "timeout") {
 		return o, usagef("--timeout %s: want a time above 0", o.TrialTimeout)
 	}
 	if verbose(cmd) {

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/script"
@@ -36,6 +38,26 @@ func (c *choice) Set(s string) error {
 func choiceFlag(cmd *cobra.Command, name, short, value string, of []string, usage string) {
 	cmd.Flags().VarP(&choice{value, of}, name, short, usage+": "+strings.Join(of, ", "))
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(of, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// takes says what flags of pflag's own types take, which knows only the words of
+// Go's parsers for what they don't.
+var takes = map[string]string{
+	"bool":     "true or false",
+	"duration": `a time such as "90s" or "2h"`,
+	"int":      "a whole number",
+	"int64":    "a whole number",
+	"intSlice": "whole numbers with commas between, such as 0,3,5",
+}
+
+// valueError says of a flag's value that can't be read what would be taken.
+func valueError(err error) error {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) || takes[bad.GetFlag().Value.Type()] == "" {
+		return err
+	}
+	where := strings.TrimSuffix(err.Error(), bad.Unwrap().Error())
+	return fmt.Errorf("%swant %s", where, takes[bad.GetFlag().Value.Type()])
 }
 
 // size is a flag with a number of bytes.
@@ -79,7 +101,7 @@ func topology(cmd *cobra.Command, args ...string) (*topologies.Topology, error) 
 	if err != nil {
 		return nil, err
 	}
-	t, err := topologies.Resolve(name, o)
+	t, err := until(cmd.Context(), func() (*topologies.Topology, error) { return topologies.Resolve(name, o) })
 	return t, usage(err)
 }
 
@@ -116,7 +138,7 @@ func countsOf(cmd *cobra.Command, coll string, ranks int) ([]int, error) {
 	if want == 0 {
 		return nil, usagef("--counts: %s has no counts: those that do are %s", coll, strings.Join(collective.VectorForms(), ", "))
 	}
-	text, err := readFile(path, 1<<26)
+	text, err := readFile(cmd.Context(), path, 1<<26)
 	if err != nil {
 		return nil, err
 	}

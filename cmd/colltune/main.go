@@ -145,11 +145,15 @@ func group(cmd *cobra.Command, args []string) error {
 	return usagef("unknown command %q for %s%s: want one of %s", args[0], cmd.CommandPath(), script.DidYouMean(args[0], names), strings.Join(names, ", "))
 }
 
-// flagError adds to pflag's words which flag was meant.
+// flagError adds to pflag's words which flag was meant, and what it takes.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
-		return usage(err)
+	var alone *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &alone):
+		return usagef("%w; see %s --help", err, cmd.CommandPath())
+	case !errors.As(err, &unknown):
+		return usage(valueError(err))
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

@@ -17,7 +17,11 @@ import (
 type faulty struct{ fault string }
 
 func (f faulty) Describe(context.Context) (executor.Description, error) {
-	return executor.Description{Name: f.fault, Version: "1", Deterministic: true, Fingerprint: map[string]string{"fault": f.fault}}, nil
+	d := executor.Description{Name: f.fault, Version: "1", Deterministic: true, Fingerprint: map[string]string{"fault": f.fault}}
+	if f.fault == "small" {
+		d.MaxBytes = 4096
+	}
+	return d, nil
 }
 
 func (f faulty) Run(context.Context, executor.Trial) (executor.Measurement, error) {
@@ -28,7 +32,7 @@ func (f faulty) Run(context.Context, executor.Trial) (executor.Measurement, erro
 		return executor.Measurement{TimesUS: []float64{1e-6}}, nil
 	case "dies":
 		os.Exit(3)
-	case "works":
+	case "works", "small":
 		return executor.Measurement{TimesUS: []float64{1000}}, nil
 	}
 	return executor.Measurement{}, errors.New("no device")

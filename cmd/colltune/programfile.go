@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,8 +33,8 @@ var errFormat = errors.New("unknown format: want an IR in JSON, MSCCL XML or a M
 const maxProgram = 1 << 30
 
 // readProgram reads a program's file, whoever wrote it.
-func readProgram(path string) (*programFile, error) {
-	text, err := readFile(path, maxProgram)
+func readProgram(ctx context.Context, path string) (*programFile, error) {
+	text, err := readFile(ctx, path, maxProgram)
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +78,13 @@ func otherDocument(text []byte) bool {
 
 var otherSchema = regexp.MustCompile(`^\{\s*"schema"\s*:\s*"colltune\.([a-z-]+)/v[0-9]+"`)
 
-// readFile reads a file that a user named, up to a number of bytes.
-func readFile(path string, most int64) ([]byte, error) {
+// readFile reads a file that a user named, up to a number of bytes. A pipe that
+// nobody writes to, or ends, is waited for until the context ends.
+func readFile(ctx context.Context, path string, most int64) ([]byte, error) {
+	return until(ctx, func() ([]byte, error) { return readWhole(path, most) })
+}
+
+func readWhole(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, usage(plain(err))
@@ -87,12 +93,17 @@ func readFile(path string, most int64) ([]byte, error) {
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, usagef("%s: is a folder: want a file", path)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	return readAll(path, f, most)
+}
+
+// readAll reads what has a name in errors, up to a number of bytes.
+func readAll(name string, from io.Reader, most int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, most+1))
 	switch {
 	case err != nil:
 		return nil, plain(err)
 	case int64(len(text)) > most:
-		return nil, usagef("%s: more than %d bytes", path, most)
+		return nil, usagef("%s: more than %d bytes", name, most)
 	}
 	return text, nil
 }

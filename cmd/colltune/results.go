@@ -94,7 +94,7 @@ func baselineOf(cmd *cobra.Command) (*search.BaselineFile, error) {
 	if path == "" || path == "nccl" {
 		return nil, nil
 	}
-	text, err := readFile(path, maxBaseline)
+	text, err := readFile(cmd.Context(), path, maxBaseline)
 	if err != nil {
 		return nil, err
 	}

@@ -27,29 +27,29 @@ was.`,
 				return err
 			}
 			defer c.Close()
-			host, err := hostOptions(cmd)
-			if err != nil {
-				return err
-			}
-			if c.Finished() && !unsettled(c, host.TrialTimeout) {
-				return printTable(cmd, c, "results")
-			}
-			a := &asked{plan: c.Plan(), dir: args[0]}
-			if a.problem, a.options, err = search.FromPlan(a.plan); err != nil {
-				return usage(fmt.Errorf("%s: %w", args[0], err))
-			}
-			if err := sameExecutor(cmd, a.plan.Executor); err != nil {
+			// What is asked is held to the rules before it is known whether there
+			// is anything to be done.
+			if err := sameExecutor(cmd, c.Plan().Executor); err != nil {
 				return err
 			}
 			effort, err := effortOf(cmd)
 			if err != nil {
 				return err
 			}
+			if c.Finished() && !unsettled(c, effort.Timeout) {
+				return printTable(cmd, c, "results")
+			}
+			a := &asked{plan: c.Plan(), dir: args[0]}
+			if a.problem, a.options, err = search.FromPlan(a.plan); err != nil {
+				return usage(fmt.Errorf("%s: %w", args[0], err))
+			}
 			return campaign(cmd, a, c, effort, "results")
 		},
 		ValidArgsFunction: firstIs(completeFolder),
 	}
 	effortFlags(cmd)
+	own := cmd.Flags().Lookup("executor") // what the campaign says, where nothing is given
+	own.DefValue, own.Usage = "", "the campaign's own, where its plugin is on no path: the `PATH` of it"
 	outputFlags(cmd)
 	return cmd
 }

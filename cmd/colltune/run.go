@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +29,7 @@ prints nccl-tests' table. The program is verified first.
   colltune run ring.json -t dgx-a100 -b 1K -e 1G --protocol LL128`,
 		Args: exactly("the program's FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := readProgram(args[0])
+			f, err := readProgram(cmd.Context(), args[0])
 			if err == nil && f.plan != nil {
 				err = usagef("%s: is a MSCCL++ plan, which verify reads: want an IR in JSON or MSCCL XML", args[0])
 			}
@@ -145,8 +146,11 @@ func timeSizes(ctx context.Context, e executor.Executor, t executor.Trial, col c
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(d.Protocols, t.Protocol.String()) {
-		return nil, usagef("executor %s has no protocol %s: want one of %v", d.Name, t.Protocol, d.Protocols)
+	if len(d.Protocols) > 0 && !slices.Contains(d.Protocols, t.Protocol.String()) {
+		return nil, usagef("executor %s has no protocol %s: want one of %s", d.Name, t.Protocol, strings.Join(d.Protocols, ", "))
+	}
+	if err := d.Takes(slices.Max(sizes)); err != nil {
+		return nil, err
 	}
 	var rows []runRow
 	for _, n := range sizes {

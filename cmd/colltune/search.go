@@ -225,7 +225,7 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 			return o, err
 		}
 		for _, f := range files {
-			text, err := readFile(f, maxTemplate)
+			text, err := readFile(cmd.Context(), f, maxTemplate)
 			if err != nil {
 				return o, err
 			}
@@ -279,7 +279,7 @@ func sourceOf(cmd *cobra.Command) (search.Source, error) {
 	if text, ok := topologies.Source(name); ok {
 		s.Text = string(text)
 	} else if !isGenerator(name) {
-		text, err := readFile(name, 1<<24) // read once already, and bounded there
+		text, err := readFile(cmd.Context(), name, 1<<24) // read once already, and bounded there
 		if err != nil {
 			return s, err
 		}
@@ -407,10 +407,10 @@ func effortOf(cmd *cobra.Command) (search.Effort, error) {
 		return e, err
 	case e.Jobs < 1:
 		return e, usagef("--jobs %d: want at least 1", e.Jobs)
-	case e.Trials < 0:
-		return e, usagef("--trials %d: want at least 1", e.Trials)
-	case e.Budget < 0:
-		return e, usagef("--budget %s: want a time above 0", e.Budget)
+	case e.Trials < 0 || e.Trials == 0 && given(cmd, "trials"):
+		return e, usagef("--trials %d: want at least 1, or none of it for no limit", e.Trials)
+	case e.Budget < 0 || e.Budget == 0 && given(cmd, "budget"):
+		return e, usagef("--budget %s: want a time above 0, or none of it for no limit", e.Budget)
 	}
 	e.Timeout = host.TrialTimeout
 	name := flagValue(cmd, "executor")

@@ -68,7 +68,7 @@ type setting struct {
 func setFlag(cmd *cobra.Command, f *pflag.Flag, s setting) error {
 	if list, ok := f.Value.(pflag.SliceValue); ok && len(s.values) != 1 {
 		if err := list.Replace(s.values); err != nil {
-			return fmt.Errorf("%s: %w", s.where, err)
+			return fmt.Errorf("%s: %q: want %s", s.where, s.values, takes[f.Value.Type()])
 		}
 		f.Changed = true
 		return cmd.Flags().SetAnnotation(f.Name, settled, []string{s.where})
@@ -77,7 +77,7 @@ func setFlag(cmd *cobra.Command, f *pflag.Flag, s setting) error {
 		return fmt.Errorf("%s: want one value, not a list", s.where)
 	}
 	if err := cmd.Flags().Set(f.Name, s.values[0]); err != nil {
-		return fmt.Errorf("%s: %w", s.where, err)
+		return fmt.Errorf("%s: %w", s.where, valueError(err))
 	}
 	return cmd.Flags().SetAnnotation(f.Name, settled, []string{s.where})
 }

@@ -66,11 +66,19 @@ func templateFlag(cmd *cobra.Command) {
 	cmd.Flags().StringArray("template", nil, "families of this `FILE.star`, or of all in a folder, beside the built-in ones")
 }
 
+// loadFamilies reads the families of a file or folder; what they print while they
+// are declared goes to standard error.
+func loadFamilies(cmd *cobra.Command, path string) ([]*templates.Family, error) {
+	return until(cmd.Context(), func() ([]*templates.Family, error) {
+		return templates.Load(path, func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) })
+	})
+}
+
 func familiesAsked(cmd *cobra.Command) ([]*templates.Family, error) {
 	all := templates.Builtin()
 	paths, _ := cmd.Flags().GetStringArray("template")
 	for _, p := range paths {
-		own, err := templates.Load(p, nil)
+		own, err := loadFamilies(cmd, p)
 		if err != nil {
 			return nil, usage(err)
 		}

@@ -45,7 +45,7 @@ systems and with every set of its parameters, compiles them and verifies the
 result. The first mistake is reported at its line.`,
 		Args: exactly("the template's FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			families, err := templates.Load(args[0], func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) })
+			families, err := loadFamilies(cmd, args[0])
 			if err != nil {
 				return usage(err)
 			}

@@ -1,20 +1,17 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/topologies/importer"
 )
 
-// maxImport is the most of a file or of standard input that is read: one byte
-// more than the importer takes, so that it is the one to refuse.
-const maxImport = 4<<20 + 1
+// maxImport is the most of a file or of standard input that is read, and as much
+// as the importer takes.
+const maxImport = 4 << 20
 
 func topologyImportCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -78,22 +75,10 @@ is not, the flag that says it is asked for.
 
 // importText reads what to import.
 func importText(cmd *cobra.Command, arg string) (file string, text []byte, err error) {
-	in := cmd.InOrStdin()
-	file = "standard input"
 	if arg != "-" {
-		f, err := os.Open(arg)
-		if errors.Is(err, fs.ErrNotExist) {
-			return "", nil, usage(err)
-		}
-		if err != nil {
-			return "", nil, err
-		}
-		defer f.Close()
-		if s, err := f.Stat(); err == nil && s.IsDir() {
-			return "", nil, usagef("%s is a folder: want a file", arg)
-		}
-		in, file = f, arg
+		text, err = readFile(cmd.Context(), arg, maxImport)
+		return arg, text, err
 	}
-	text, err = io.ReadAll(io.LimitReader(in, maxImport))
-	return file, text, err
+	text, err = until(cmd.Context(), func() ([]byte, error) { return readAll("standard input", cmd.InOrStdin(), maxImport) })
+	return "standard input", text, err
 }

@@ -69,6 +69,7 @@ type verified struct {
 }
 
 func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool, ranks int) error {
+	ctx := cmd.Context()
 	all := []verified{}
 	var folders []folder
 	var unread []error
@@ -81,23 +82,26 @@ func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool,
 			unread = append(unread, err)
 			return
 		}
-		v := verifyFile(f, linked)
-		if !v.OK {
+		v, err := until(ctx, func() (verified, error) { return verifyFile(f, linked), nil })
+		if err == nil && !v.OK {
 			wrong = append(wrong, name)
 		}
 		all = append(all, v)
 	}
 	for _, name := range names {
-		if !isFolder(name) {
-			f, err := readProgram(name)
+		if isFolder(name) {
+			d, err := readFolder(ctx, name, one)
+			if err != nil {
+				return err
+			}
+			folders = append(folders, d)
+		} else {
+			f, err := readProgram(ctx, name)
 			one(name, f, err)
-			continue
 		}
-		d, err := readFolder(name, one)
-		if err != nil {
-			return err
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
-		folders = append(folders, d)
 	}
 	if len(all) > 0 {
 		if err := printVerified(cmd, all, folders); err != nil {

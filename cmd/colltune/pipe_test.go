@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"io"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// A file that never ends, as a pipe that nobody writes to, is waited for until
+// the first interrupt and no longer.
+func TestInterruptEndsReading(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, pipe := range []string{"pipe", "pipe.star", "pipe.toml", "pipe" + dumpSuffix} {
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			t.Skip(err)
+		}
+	}
+	endless, feed := io.Pipe()
+	defer feed.Close()
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	for _, args := range [][]string{
+		{"verify", "pipe"},
+		{"run", "pipe", "-t", "ring:4"},
+		{"compile", "./pipe.star", "-t", "ring:4"},
+		{"compile", "pipe" + dumpSuffix, "-t", "ring:4"},
+		{"compile", "ring", "-t", "./pipe.toml", "-c", "allreduce"},
+		{"search", "-t", "ring:4", "-c", "allreduce", "--template", "pipe.star"},
+		{"search", "-t", "ring:4", "-c", "allreduce", "--baseline", "pipe"},
+		{"search", "-t", "ring:4", "-c", "allgatherv", "--counts", "pipe"},
+		{"template", "check", "pipe.star"},
+		{"template", "list", "--template", "pipe.star"},
+		{"topology", "show", "./pipe.toml"},
+		{"topology", "import", "pipe"},
+		{"topology", "import", "-"},
+	} {
+		started := false
+		root := newRoot(&started)
+		root.SetArgs(args)
+		root.SetIn(endless)
+		root.SetOut(io.Discard)
+		root.SetErr(io.Discard)
+		if code := exitCode(root.ExecuteContext(ctx)); code != exitInterrupted {
+			t.Errorf("%v: exit code %d", args, code)
+		}
+	}
+	if left, _ := filepath.Glob("campaigns"); left != nil {
+		t.Error("a campaign was left behind")
+	}
+}
