@@ -19,6 +19,19 @@ type flows struct {
 	round  int64   // counts flushes: lanes already seen in this one
 	// weights on the memories at both ends, of each threadblock's flow
 	weights [][2]int64
+	rates   rates
+}
+
+// rates remembers what soft said last: flows that meet at an edge, hundreds where
+// every two ranks have one, have one share of it and the same rates alone.
+type rates [256]struct{ alone, share, rate float64 }
+
+func (r *rates) soft(alone, share float64) float64 {
+	at := &r[(math.Float64bits(alone)*0x9e3779b97f4a7c15^math.Float64bits(share)*0xc2b2ae3d27d4eb4f)>>56]
+	if at.alone != alone || at.share != share {
+		at.alone, at.share, at.rate = alone, share, soft(alone, share)
+	}
+	return at.rate
 }
 
 type edgeState struct {
@@ -222,7 +235,7 @@ func (f *flows) flush(now float64) {
 				}
 				g.touched = false
 				g.advance(now)
-				g.rate = soft(g.alone, share)
+				g.rate = f.rates.soft(g.alone, share)
 				f.q.set(f.first+i, now+(g.ends[0].end-g.clock)/g.rate)
 			}
 		}

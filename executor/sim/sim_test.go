@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
@@ -71,6 +73,22 @@ func TestSoftShareStaysBelowBoth(t *testing.T) {
 			t.Errorf("soft(%v, %v) = %v, want %v", c.r, c.share, got, c.want)
 		}
 	}
+}
+
+// TestRatesAreRemembered: what is remembered is what soft says, bit for bit, also
+// where there are more rates than are kept.
+func TestRatesAreRemembered(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var kept rates
+		some := rapid.SliceOfN(rapid.Float64Range(1e-6, 1e12), 1, 40).Draw(t, "rates")
+		some = append(some, math.Inf(1))
+		for range 400 {
+			alone, share := rapid.SampledFrom(some).Draw(t, "alone"), rapid.SampledFrom(some[:len(some)-1]).Draw(t, "share")
+			if got, want := kept.soft(alone, share), soft(alone, share); got != want {
+				t.Fatalf("soft(%v, %v) = %v, want %v", alone, share, got, want)
+			}
+		}
+	})
 }
 
 func TestExecutor(t *testing.T) {
