@@ -36,10 +36,11 @@ fuzz: ## each fuzz target for FUZZTIME
 		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$pkg" || exit 1; \
 	done
 
-gpu-tests: build ## what test-gpu needs, for a machine that has a GPU and no Go
-	$(GO) test -c -trimpath -o bin/cuda.test ./executor/cuda
+gpu-tests: setup ## bin/gpu: what test-gpu needs, for a machine that has a GPU and no Go
+	$(GO) build -trimpath -ldflags '-s -w' -o bin/gpu/colltune ./cmd/colltune
+	$(GO) test -c -trimpath -ldflags '-s -w' -o bin/gpu/cuda.test ./executor/cuda
 
-test-gpu: ## with an NVIDIA GPU: every family, the figures, the sanitizer's tools, a search
+test-gpu: ## with an NVIDIA GPU: every family, the figures, the sanitizer's tools, a search, into $$OUT (out/gpu)
 	@sh executor/cuda/testdata/on-gpu.sh
 
 bench: ## performance figures, side by side in one run

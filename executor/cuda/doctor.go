@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/cuda/driver"
@@ -21,7 +22,11 @@ func Needs() []executor.Finding {
 	}
 	r, err := nvrtc.Open()
 	if err != nil {
-		return append(all, executor.Finding{What: "libnvrtc", Detail: "not needed where the driver compiles the kernels: " + err.Error()})
+		detail := "not needed where the driver compiles the kernels; wanted: 11.2 or later"
+		if os.Getenv(nvrtc.LibraryVariable) != "" {
+			detail = err.Error()
+		}
+		return append(all, executor.Finding{What: "libnvrtc", Detail: detail})
 	}
 	return append(all, executor.Finding{What: "libnvrtc", Found: true, Detail: fmt.Sprintf("%s, version %s", r.Name, r.Version)})
 }

@@ -10,9 +10,10 @@ template <class E> struct Reducer : Mover<Simple, E> {
     DEVICE_MEMBER Reducer(const Transfer &transfer) : Mover<Simple, E>(transfer) {}
 
     // reducePlain reduces the plain lines, two of a thread at a time and four
-    // sources: as many bytes on their way as a copy has.
+    // sources: as many bytes on their way as a copy has. Where elements are
+    // small their arithmetic wants the registers that two more sources would.
     template <int reduction> DEVICE_MEMBER void reducePlain() const {
-        const int lines = 2, together = 4;
+        const int lines = 2, together = sizeof(typename E::Stored) < 4 ? 2 : 4;
         u64 from = this->src.chunk.address + this->t.offset, to = this->dst.chunk.address + this->t.offset;
         for (u32 base = 0; base < this->plain; base += this->apart * lines) {
             u64 data[lines][2] = {};

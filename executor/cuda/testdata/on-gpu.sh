@@ -1,33 +1,73 @@
 #!/bin/sh
-# What only a GPU can tell, from the repository's root: `make test-gpu`. Where
-# the machine has no Go, `make gpu-tests` elsewhere makes bin/ to bring along.
+# What only a GPU can tell, from the repository's root: `make test-gpu`, or
+# on-gpu.sh STAGE… for some of it. Where the machine has no Go, `make gpu-tests`
+# elsewhere makes bin/gpu to bring along. What is said goes to the folder $OUT
+# (out/gpu), a file a stage; figures.md there is the page docs/measurements/cuda.md
+# is made of. No stage takes more than nine minutes.
 set -eu
 if ! ls /dev/nvidia[0-9]* >/dev/null 2>&1; then
 	echo "no NVIDIA GPU here: skipped"
 	exit 0
 fi
-[ -x bin/cuda.test ] && [ -x bin/colltune ] || make gpu-tests
-nvidia-smi -L || true
+[ -x bin/gpu/cuda.test ] && [ -x bin/gpu/colltune ] || make gpu-tests
 root=$PWD
-cd executor/cuda
+out=${OUT:-out/gpu}
+mkdir -p "$out"
+out=$(cd "$out" && pwd)
+export COLLTUNE_GPU=1 COLLTUNE_GPU_OUT="$out"
 
-echo "== every family on 2, 4, 8 and 16 ranks, three protocols"
-COLLTUNE_GPU=1 "$root/bin/cuda.test" -test.run "FamilyOnGPU|DeadlockOnGPU$" -test.timeout 20m "$@"
-
-echo "== figures"
-COLLTUNE_GPU=1 "$root/bin/cuda.test" -test.run FiguresOfGPU -test.v -test.timeout 10m
-
-if command -v compute-sanitizer >/dev/null; then
-	for tool in memcheck racecheck synccheck; do
-		echo "== compute-sanitizer --tool $tool"
-		COLLTUNE_GPU=1 compute-sanitizer --tool "$tool" --error-exitcode 9 "$root/bin/cuda.test" -test.run SampleOnGPU -test.timeout 10m
+# NVRTC where Python's packages or a toolkit have it and the linker does not look.
+if [ -z "${COLLTUNE_EXECUTOR_LIBNVRTC:-}" ]; then
+	for f in /usr/local/cuda*/lib64/libnvrtc.so /usr/local/cuda*/targets/x86_64-linux/lib/libnvrtc.so $(python3 -c 'import glob, site
+for folder in site.getsitepackages():
+    print(*[f for f in glob.glob(folder + "/nvidia/**/libnvrtc.so*", recursive=True)])' 2>/dev/null); do
+		[ -e "$f" ] && export COLLTUNE_EXECUTOR_LIBNVRTC="$f" && break
 	done
-else
-	echo "no compute-sanitizer here: its tools are not run"
 fi
 
-cd "$root"
-echo "== a search"
-camp=$(mktemp -d)
-./bin/colltune executor check cuda
-./bin/colltune search -t fullmesh:8 -c allreduce -b 1K -e 64M -f 8 --executor cuda -n 10 -w 3 --campaign "$camp/c"
+of_tests() { # PATTERN [ARGS]: in the package's folder, as `go test` runs them
+	pattern=$1
+	shift
+	(cd executor/cuda && timeout 540 "$root/bin/gpu/cuda.test" -test.run "$pattern" -test.timeout 9m "$@")
+}
+
+families() { of_tests 'FamilyOnGPU|DeadlockOnGPU$'; }
+
+figures() { of_tests FiguresOfGPU -test.v; }
+
+sanitizers() {
+	if ! command -v compute-sanitizer >/dev/null; then
+		echo "no compute-sanitizer here: its tools are not run"
+		return
+	fi
+	bad=0
+	for tool in memcheck racecheck synccheck; do
+		echo "compute-sanitizer --tool $tool"
+		(cd executor/cuda && timeout 170 compute-sanitizer --tool "$tool" --error-exitcode 9 "$root/bin/gpu/cuda.test" -test.run SampleOnGPU -test.timeout 160s) || bad=$?
+	done
+	return $bad
+}
+
+search() {
+	./bin/gpu/colltune doctor &&
+		./bin/gpu/colltune executor check cuda || return
+	rm -rf "$out/campaign"
+	timeout 400 ./bin/gpu/colltune search -t fullmesh:8 -c allreduce -b 1K -e 64M -f 8 --executor cuda -n 10 -w 3 --campaign "$out/campaign" || return
+	./bin/gpu/colltune results "$out/campaign" -o md
+	rm -rf "$out/campaign"
+}
+
+nvidia-smi -L || true
+failed=
+for stage in ${*:-families figures sanitizers search}; do
+	echo "== $stage"
+	# sh has no pipefail: the stage's own end is in a file.
+	{ "$stage" 2>&1 && echo 0 || echo $?; } >"$out/$stage.txt"
+	end=$(tail -n 1 "$out/$stage.txt")
+	sed '$d' "$out/$stage.txt"
+	[ "$end" = 0 ] || failed="$failed $stage"
+done
+[ -z "$failed" ] || {
+	echo "failed:$failed"
+	exit 1
+}
