@@ -2,6 +2,7 @@ package topologies
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -48,16 +49,12 @@ var doubts = []string{"not measured", "assumed", "inferred", "general knowledge"
 
 func (r *reader) unmeasured() (all []Finding) {
 	for _, n := range r.notes {
-		for _, d := range doubts {
-			if !strings.Contains(n.text, d) {
-				continue
+		if i := slices.IndexFunc(doubts, func(d string) bool { return strings.Contains(n.text, d) }); i >= 0 {
+			msg := "a number here is " + n.text
+			if !slices.ContainsFunc(doubts, func(d string) bool { return strings.HasPrefix(n.text, d) }) {
+				msg = "a number here is " + doubts[i] + ": " + n.text
 			}
-			msg := "a number here is "
-			if !strings.HasPrefix(n.text, d) {
-				msg += d + ": "
-			}
-			all = append(all, Finding{n.line, n.key, msg + n.text})
-			break
+			all = append(all, Finding{n.line, n.key, msg})
 		}
 	}
 	return all
