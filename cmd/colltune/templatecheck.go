@@ -42,16 +42,22 @@ func templateCheckCommand() *cobra.Command {
 		Short: "Run a template over a grid of systems: does it compute its collectives?",
 		Long: `check traces a template's programs for every collective it declares, on a grid of
 systems and with every set of its parameters, compiles them and verifies the
-result. The first mistake is reported at its line.`,
+result. The first mistake is reported at its line. With -t it is tried on that
+system alone, with -p with those values alone.`,
 		Args: exactly("the template's FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			families, err := loadFamilies(cmd, args[0])
 			if err != nil {
 				return usage(err)
 			}
+			systems, err := checkedSystems(cmd)
+			if err != nil {
+				return err
+			}
+			assignments, _ := cmd.Flags().GetStringArray("param")
 			var rows []checkedRow
 			for _, f := range families {
-				some, err := checkTemplate(cmd.Context(), f)
+				some, err := checkTemplate(cmd.Context(), f, systems, assignments)
 				if err != nil {
 					return usage(err)
 				}
@@ -70,12 +76,35 @@ result. The first mistake is reported at its line.`,
 			}{rows}, s)
 		},
 	}
+	topologyFlags(cmd, false)
+	cmd.Flags().StringArrayP("param", "p", nil, "fix a template parameter: `NAME=VALUE`")
 	outputFlags(cmd)
 	return cmd
 }
 
+// checkedSystems are the one asked for, or all that a template is tried on.
+func checkedSystems(cmd *cobra.Command) (all []*topologies.Topology, err error) {
+	if flagValue(cmd, "topology") != "" {
+		one, err := topology(cmd)
+		return []*topologies.Topology{one}, err
+	}
+	for _, name := range []string{"nodes", "gpus"} {
+		if given(cmd, name) {
+			return nil, usagef("--%s is of a topology: want -t too", name)
+		}
+	}
+	for _, on := range checkedOn {
+		t, err := topologies.Resolve(on.name, topologies.Options{Nodes: on.nodes})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
 // checkTemplate is a search's enumeration of one family, on each system.
-func checkTemplate(ctx context.Context, f *templates.Family) ([]checkedRow, error) {
+func checkTemplate(ctx context.Context, f *templates.Family, systems []*topologies.Topology, assignments []string) ([]checkedRow, error) {
 	program, err := f.Text()
 	if err != nil {
 		return nil, err
@@ -84,14 +113,13 @@ func checkTemplate(ctx context.Context, f *templates.Family) ([]checkedRow, erro
 		Families: []string{f.Name}, Instances: 1, Executor: "sim",
 		Templates: []search.Template{{Name: filepath.Base(f.Source), Text: program}},
 	}
+	if err := o.Assign(assignments); err != nil {
+		return nil, err
+	}
 	var rows []checkedRow
-	for _, on := range checkedOn {
-		t, err := topologies.Resolve(on.name, topologies.Options{Nodes: on.nodes})
-		if err != nil {
-			return nil, err
-		}
+	for _, t := range systems {
 		for _, c := range f.Collectives {
-			row := checkedRow{Topology: on.name, Nodes: on.nodes, Collective: c, Refused: map[string]int{}}
+			row := checkedRow{Topology: t.Name, Nodes: t.Nodes, Collective: c, Refused: map[string]int{}}
 			p := search.Problem{Topology: t, Collective: c, InPlace: collective.DefaultInPlace(c), Op: "sum", DType: "f32", Sizes: []int64{1 << 20}}
 			space, err := search.Enumerate(ctx, p, o)
 			var none *search.NothingFound
