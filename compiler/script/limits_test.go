@@ -346,6 +346,39 @@ def program(topo, p):
     n += 1
     equal(n, 4)
     equal(str([1, "a"]), "[1, \"a\"]")
+    equal([p.n == 3, p.n != 3, p.n < 4, p.n > 4, p.n <= 3, p.n >= 4], [True, False, True, False, True, False])
+    equal([[1, [2]] == [1, [2]], (1, "b") < (1, "c"), "a" >= "b", {1: [2]} != {1: [2]}, None == p.n], [True, True, False, False, False])
+    equal([p.n in [1, p.n], p.n in (p.n,), p.n in {p.n: 1}, p.n in range(p.n), "b" in "abc", [1] in [[1]], p.n not in [1, 2]], [True, True, True, False, True, True, True])
+    equal([p.n << 2, 1 << p.n, p.n << p.n << 1], [12, 8, 48])
+    n = p.n
+    n <<= 2
+    equal(n, 12)
+    a, (b, c), [d, e] = n, (1, n + 1), [n, (n, n)]
+    equal((a, b, c, d, e), (12, 1, 13, 12, (12, 12)))
+    equal({(a, (b, c)): "x"}[(12, (1, 13))], "x")
+    def rest(first, *args, **named):
+        args += (named["last"],)
+        return first, args
+    equal(rest(1, 2, 3, last = 4), (1, (2, 3, 4)))
+    equal(rest(last = 4, *[1, 2]), (1, (2, 4)))
+    x = [5, 6, 7]
+    equal([x.index(7), x.pop(0), x.pop(), x], [2, 5, 7, [6]])
+    x.insert(0, 9)
+    x.remove(6)
+    for x[0] in range(p.n):
+        pass
+    equal(x, [2])
+    equal([y[0] for y in [[0]] for y[0] in [p.n * 2]], [6])
+    equal(["abcb".count("b"), "abcb".find("c"), "abcb".rfind("b"), " a ".strip(), "a-b".partition("-"), "ab".isalpha()], [2, 2, 3, "a", ("a", "-", "b"), True])
+    equal([sorted([3, 1, 2], key = lambda v: -v), min(3, p.n - 1), max([1, p.n]), min([(1, 2), (1, 1)]), any([0, p.n]), all([])], [[3, 2, 1], 2, 3, (1, 1), True, True])
+    equal([int("12"), int("ff", 16), int(2.5), int(True)], [12, 255, 2, 1])
+    d = {"k": "a"}
+    d["k"] += "b"
+    text = "x"
+    text += d["k"]
+    equal(text, "xab")
+    equal(list(zip([1, 2], ["a", "b"])) + list(enumerate(["c"])) + {1: (2, 3)}.items(), [(1, "a"), (2, "b"), (0, "c"), (1, (2, 3))])
+    equal(set([1, 2]).union([p.n]), set([1, 2, 3]))
     equal(repr("a"), "\"a\"")
     for r in range(topo.ranks):
         for q in range(topo.ranks):
