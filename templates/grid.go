@@ -49,11 +49,7 @@ func (f *Family) GridFor(m script.Machine, q script.Request, fixed map[string]st
 	var grid []script.Params
 	at := make([]int, len(axes))
 	for more := true; more; more = next(at, axes) {
-		params := script.Params{}
-		for i, p := range f.Parameters {
-			params[p.Name] = axes[i][at[i]]
-		}
-		yes, _, err := f.Admits(m, q, params)
+		params, yes, err := f.admitted(m, q, axes, at)
 		if err != nil {
 			return nil, err
 		}
@@ -62,6 +58,39 @@ func (f *Family) GridFor(m script.Machine, q script.Request, fixed map[string]st
 		}
 	}
 	return grid, nil
+}
+
+// First is the first set of parameters of the grid; where there is none, why the
+// family does not apply, as it says of its defaults.
+func (f *Family) First(m script.Machine, q script.Request) (params script.Params, why string, err error) {
+	axes, err := f.axes(nil)
+	if err != nil {
+		return nil, "", err
+	}
+	f = f.Budgeted(m)
+	at := make([]int, len(axes))
+	for more := true; more; more = next(at, axes) {
+		params, yes, err := f.admitted(m, q, axes, at)
+		if err != nil || yes {
+			return params, "", err
+		}
+	}
+	_, why, err = f.Admits(m, q, nil)
+	if why == "" {
+		why = "it applies with none of its parameters"
+	}
+	return nil, why, err
+}
+
+// admitted is the set of parameters at a point of a grid, and whether the family
+// applies with it.
+func (f *Family) admitted(m script.Machine, q script.Request, axes [][]any, at []int) (script.Params, bool, error) {
+	params := script.Params{}
+	for i, p := range f.Parameters {
+		params[p.Name] = axes[i][at[i]]
+	}
+	yes, _, err := f.Admits(m, q, params)
+	return params, yes, err
 }
 
 // axes is the values each parameter runs over.

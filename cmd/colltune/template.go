@@ -90,7 +90,7 @@ func familiesAsked(cmd *cobra.Command) ([]*templates.Family, error) {
 func templateShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show a family: what it is, its parameters, its program",
+		Short: "Show a family: what it is, its parameters, its cost, its program",
 		Args:  exactly("the family's NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			families, err := familiesAsked(cmd)
@@ -110,11 +110,16 @@ func templateShowCommand() *cobra.Command {
 			for _, p := range row.Parameters {
 				s.add(p.Name, valuesOf(p), defaultOf(p), oneLine(p.Doc))
 			}
+			costs, err := costsOf(cmd, f)
+			if err != nil {
+				return err
+			}
 			if flagValue(cmd, "format") != "table" {
 				return emit(cmd, "template", struct {
 					templates.Summary
-					Program string `json:"program"`
-				}{row, program}, s)
+					Costs   []costRow `json:"costs"`
+					Program string    `json:"program"`
+				}{row, costs, program}, s)
 			}
 			return deliver(cmd, func(w io.Writer) error {
 				fmt.Fprintf(w, "%s: %s\n\n%s\n\n", row.Name, strings.Join(row.Collectives, ", "), strings.TrimSpace(row.Doc))
@@ -124,12 +129,16 @@ func templateShowCommand() *cobra.Command {
 					}
 					fmt.Fprintln(w)
 				}
+				if err := writeCosts(w, costs); err != nil {
+					return err
+				}
 				_, err := io.WriteString(w, program)
 				return err
 			})
 		},
 		ValidArgsFunction: firstIs(completeFamily),
 	}
+	topologyFlags(cmd, false)
 	templateFlag(cmd)
 	outputFlags(cmd)
 	return cmd

@@ -88,10 +88,8 @@ func checkedSystems(cmd *cobra.Command) (all []*topologies.Topology, err error) 
 		one, err := topology(cmd)
 		return []*topologies.Topology{one}, err
 	}
-	for _, name := range []string{"nodes", "gpus"} {
-		if given(cmd, name) {
-			return nil, usagef("--%s is of a topology: want -t too", name)
-		}
+	if err := onlyWithTopology(cmd); err != nil {
+		return nil, err
 	}
 	for _, on := range checkedOn {
 		t, err := topologies.Resolve(on.name, topologies.Options{Nodes: on.nodes})

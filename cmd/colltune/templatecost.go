@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/templates"
+	"github.com/colltune/colltune/topologies"
+)
+
+// costedOn are the systems that `template show` asks a family's formula for, where
+// -t names none: the first on which it has a program.
+var costedOn = []struct {
+	name  string
+	nodes int
+}{
+	{"dgx-a100", 2}, {"dgx-a100", 1}, {"mesh:4x4", 1},
+}
+
+// costRow is what a family says that a collective costs on a system.
+type costRow struct {
+	Topology   string         `json:"topology"`
+	Nodes      int            `json:"nodes"`
+	Ranks      int            `json:"ranks"`
+	Collective string         `json:"collective"`
+	Parameters map[string]any `json:"parameters"` // the first that apply
+	Steps      *int           `json:"steps"`      // null where the family does not say, or not apply
+	Wire       string         `json:"wire"`       // a fraction of the call's size
+	Why        string         `json:"why"`        // it does not apply
+}
+
+// costsOf asks a family's formula, for each of its collectives with the first
+// parameters that apply.
+func costsOf(cmd *cobra.Command, f *templates.Family) (rows []costRow, err error) {
+	if flagValue(cmd, "topology") != "" {
+		t, err := topology(cmd)
+		if err != nil {
+			return nil, err
+		}
+		rows, _, err = costsOn(f, t)
+		return rows, err
+	}
+	if err := onlyWithTopology(cmd); err != nil {
+		return nil, err
+	}
+	for _, on := range costedOn {
+		t, err := topologies.Resolve(on.name, topologies.Options{Nodes: on.nodes})
+		if err != nil {
+			return nil, err
+		}
+		some, applies, err := costsOn(f, t)
+		if err != nil || applies {
+			return some, err
+		}
+		if rows == nil {
+			rows = some
+		}
+	}
+	return rows, nil
+}
+
+// onlyWithTopology is an error where --nodes or --gpus are there without -t.
+func onlyWithTopology(cmd *cobra.Command) error {
+	for _, name := range []string{"nodes", "gpus"} {
+		if given(cmd, name) {
+			return usagef("--%s is of a topology: want -t too", name)
+		}
+	}
+	return nil
+}
+
+func costsOn(f *templates.Family, t *topologies.Topology) (rows []costRow, applies bool, err error) {
+	m := machineOf(t)
+	for _, c := range f.Collectives {
+		row := costRow{Topology: t.Name, Nodes: t.Nodes, Ranks: len(t.Ranks), Collective: c}
+		q := script.Request{Collective: c, InPlace: collective.DefaultInPlace(c)}
+		params, why, err := f.First(m, q)
+		if err != nil {
+			return nil, false, usage(err)
+		}
+		row.Why = why
+		if why == "" {
+			applies = true
+			cost, ok, err := f.Cost(m, q, params)
+			if err != nil {
+				return nil, false, usage(err)
+			}
+			if ok {
+				row.Steps, row.Wire = &cost.Steps, cost.Wire.RatString()
+			}
+			row.Parameters = map[string]any{}
+			for name, v := range params {
+				if v != nil {
+					row.Parameters[name] = v
+				}
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, applies, nil
+}
+
+// writeCosts prints them, all of one system.
+func writeCosts(w io.Writer, rows []costRow) error {
+	nodes := "1 node"
+	if n := rows[0].Nodes; n > 1 {
+		nodes = fmt.Sprintf("%d nodes", n)
+	}
+	fmt.Fprintf(w, "On %s, %s, %d ranks, with the first parameters that apply: messages one after the\nother, and what all ranks send together as a multiple of the size.\n\n", rows[0].Topology, nodes, rows[0].Ranks)
+	s := sheet{columns: []column{text("collective"), text("parameters"), number("steps"), number("wire"), text("why not")}}
+	for _, r := range rows {
+		steps := ""
+		if r.Steps != nil {
+			steps = fmt.Sprint(*r.Steps)
+		}
+		s.add(r.Collective, script.Params(r.Parameters).String(), steps, r.Wire, r.Why)
+	}
+	if err := s.writeTable(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
