@@ -31,9 +31,10 @@ func (f *Family) Grid(m script.Machine, coll string, fixed map[string]string) ([
 }
 
 // Budgeted is the family with one budget of steps for all that is run of it from now
-// on, as for one enumeration on a machine; the same family where it has one already.
+// on, as for one enumeration on a machine; the same family where it has one already,
+// or is built in.
 func (f *Family) Budgeted(m script.Machine) *Family {
-	if f.Limited() {
+	if f.Limited() || f.Source == builtinSource {
 		return f
 	}
 	return &Family{Template: f.Within(script.NewBudget(m)), Source: f.Source}

@@ -25,6 +25,9 @@ type Family struct {
 	Source string // "builtin", or the file it was loaded from
 }
 
+// builtinSource is where the built-in families come from.
+const builtinSource = "builtin"
+
 // Summary is what `template list` prints of a family.
 type Summary struct {
 	Name        string             `json:"name"`
@@ -89,7 +92,7 @@ var builtin = sync.OnceValue(func() []*Family {
 		if err != nil {
 			panic(err) // a test loads each
 		}
-		all = append(all, &Family{Template: t, Source: "builtin"})
+		all = append(all, &Family{Template: t, Source: builtinSource})
 	}
 	slices.SortFunc(all, func(a, b *Family) int { return strings.Compare(a.Name, b.Name) })
 	return all

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/script"
 )
 
@@ -156,6 +158,31 @@ func TestGrid(t *testing.T) {
 	}
 }
 
+// TestFirstOfAGrid: it is the grid's first set of parameters, and where the grid is
+// empty there is a reason.
+func TestFirstOfAGrid(t *testing.T) {
+	for _, f := range Builtin() {
+		for _, c := range f.Collectives {
+			for _, m := range []script.Machine{script.Even(1, 1), script.Even(1, 3), script.Even(3, 4)} {
+				q := script.Request{Collective: c, InPlace: collective.DefaultInPlace(c)}
+				grid, err := f.GridFor(m, q, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				first, why, err := f.First(m, q)
+				switch {
+				case err != nil:
+					t.Error(err)
+				case len(grid) == 0 && (why == "" || first != nil):
+					t.Errorf("%s %s on %v: %v, %q; want a reason", f.Name, c, m.GPUsPerNode, first, why)
+				case len(grid) > 0 && (why != "" || !reflect.DeepEqual(first, grid[0])):
+					t.Errorf("%s %s on %v: %v, %q; want %v", f.Name, c, m.GPUsPerNode, first, why, grid[0])
+				}
+			}
+		}
+	}
+}
+
 func TestGridTooLarge(t *testing.T) {
 	f, err := Parse("wide.star", []byte(`
 family(name = "wide", collectives = ["allgather"], parameters = {"a": between(1, 4096), "b": between(1, 4096)})
@@ -189,7 +216,7 @@ def program(topo, p):
     for r in range(topo.ranks):
         chunk(topo.root, "in", 0).copy(r, "out", 0)
 `
-	const want = "too many steps for all sets of parameters together: want at most 268443648 of the interpreter (fix some parameters, or have fewer values)"
+	const want = "too many steps for all sets of parameters together: want at most 268468224 of the interpreter (fix some parameters, or have fewer values)"
 	m, q := script.Even(1, 2), script.Request{Collective: "broadcast"}
 	slow, err := Parse("slow.star", []byte(text))
 	if err != nil {
@@ -201,6 +228,11 @@ def program(topo, p):
 	for range 2 { // each enumeration has a budget of its own
 		if grid, err := slow.GridFor(m, q, map[string]string{"a": "7"}); err != nil || len(grid) != 1 {
 			t.Errorf("fixed: %v, %v", grid, err)
+		}
+	}
+	for _, f := range Builtin() {
+		if f.Budgeted(m).Limited() {
+			t.Errorf("%s has a budget", f.Name)
 		}
 	}
 	// With the grid cheap, the programs run into the same budget.

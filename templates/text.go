@@ -10,7 +10,7 @@ import (
 func (f *Family) Text() (string, error) {
 	read := os.ReadFile
 	name := f.Source
-	if f.Source == "builtin" {
+	if f.Source == builtinSource {
 		read, name = files.ReadFile, path.Join("families", f.File)
 	}
 	text, err := read(name)

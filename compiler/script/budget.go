@@ -14,11 +14,11 @@ type Budget struct {
 	done atomic.Uint64
 }
 
-// What an enumeration may take: the largest of a built-in family's takes 14 million
-// steps on 72 ranks, and some thousand million on 2,048.
+// What an enumeration may take: the largest of a family like the built-in ones takes
+// 14 million steps on 72 ranks, and 16 thousand million on 2,048.
 const (
 	enumerationSteps = 1 << 28
-	enumerationPairs = 1 << 11 // steps more for every two ranks
+	enumerationPairs = 1 << 13 // steps more for every two ranks
 )
 
 // NewBudget is the budget of an enumeration on a machine.
