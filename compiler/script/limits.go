@@ -19,7 +19,8 @@ import (
 // watchman, under limits that depend on what it gets done:
 //
 //   - idleSteps steps of the interpreter, stepsPerPair more for every two ranks,
-//     which programs look at the links between, and stepsPerOp for every
+//     which programs look at the links between, stepsPerChunk for every chunk of
+//     the problem, up to mostChunks, which they move, and stepsPerOp for every
 //     operation traced: a loop that does nothing stops within a tenth of a
 //     second, and is not what a program over 2,048 ranks is taken for. What takes
 //     long within a step counts as many (weight.go);
@@ -41,6 +42,8 @@ import (
 const (
 	idleSteps     = 4_000_000
 	stepsPerPair  = 96
+	stepsPerChunk = 8
+	mostChunks    = 1 << 22
 	stepsPerOp    = 200
 	stepTime      = 60 * time.Nanosecond
 	chunkTime     = 40 * time.Nanosecond
@@ -94,7 +97,8 @@ func (s *session) pairs() int {
 
 // steps is how many the session may do for what it has traced so far.
 func (s *session) steps() uint64 {
-	return idleSteps + stepsPerPair*uint64(s.pairs()) + stepsPerOp*uint64(s.ops.Load())
+	chunks := min(s.chunks, mostChunks)
+	return idleSteps + stepsPerPair*uint64(s.pairs()) + stepsPerChunk*uint64(chunks) + stepsPerOp*uint64(s.ops.Load())
 }
 
 // opLimit is how many operations the program may have. Of the chunks, which the

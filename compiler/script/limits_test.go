@@ -298,6 +298,24 @@ func TestRunawaySources(t *testing.T) {
 	}
 }
 
+// TestManyChunks traces a program that moves a great many chunks in few messages,
+// which are no endless loop.
+func TestManyChunks(t *testing.T) {
+	_, err := loadAndRun("x.star", `
+family(name = "x", collectives = ["allgather"])
+def chunks(topo, p):
+    return 1 << 16
+def program(topo, p):
+    for r in range(topo.ranks):
+        c = chunk(r, "in", 0, 1 << 16).copy(r, "out", r << 16)
+        for step in range(1, topo.ranks):
+            c = c.copy((r + step) % topo.ranks, "out", r << 16)
+`, Even(2, 4))
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // TestGuardsKeepMeaning runs what the guarded operators must leave as it is.
 func TestGuardsKeepMeaning(t *testing.T) {
 	src := `
