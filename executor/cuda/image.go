@@ -34,15 +34,17 @@ type dependencyRecord struct {
 type endRecord struct{ Slots, Tail, Head uint64 }
 
 type blockRecord struct {
-	Steps, State, Semaphore uint64
-	Send, Receive           endRecord
-	StepCount               uint32
-	Rank, Threadblock       uint32
-	SendTo, ReceiveFrom     int32
-	RankBlocks, RankBlock   uint32
-	Results, ResultCount    uint32
-	ProgramSteps            uint32
-	Finished                uint64
+	Turn, Sent, Received  uint64
+	SendSlot, ReceiveSlot uint32
+	Steps, Semaphore      uint64
+	Send, Receive         endRecord
+	StepCount             uint32
+	Rank, Threadblock     uint32
+	SendTo, ReceiveFrom   int32
+	RankBlocks, RankBlock uint32
+	Results, ResultCount  uint32
+	ProgramSteps          uint32
+	Finished              uint64
 }
 
 type resultRecord struct{ Address, Elements, Terms uint64 }

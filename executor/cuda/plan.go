@@ -11,8 +11,11 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// stepBytes is of a stepRecord.
-const stepBytes = 80
+// stepBytes and blockBytes are of a stepRecord and a blockRecord.
+const (
+	stepBytes  = 80
+	blockBytes = 144
+)
 
 // mostPerCall is the largest count of one call (MSCCL_MAX_COUNT - 1).
 const mostPerCall = 71
@@ -77,7 +80,7 @@ type rankPlan struct {
 
 type blockPlan struct {
 	rank, threadblock int
-	state, semaphore  int64
+	semaphore         int64
 }
 
 // connection is (sender, receiver, channel).
@@ -225,7 +228,7 @@ func (p *plan) layRanks() {
 			rank.finished = d.take(8)
 			for tb := range p.program.GPUs[r].Threadblocks {
 				rank.blocks = append(rank.blocks, len(d.blocks))
-				d.blocks = append(d.blocks, blockPlan{rank: r, threadblock: tb, state: d.take(24), semaphore: d.take(8)})
+				d.blocks = append(d.blocks, blockPlan{rank: r, threadblock: tb, semaphore: d.take(8)})
 			}
 		}
 	}
@@ -315,7 +318,7 @@ func (p *plan) layTables() {
 			records int
 			bytes   int
 		}{
-			{&d.tables.blocks, len(d.blocks), 120},
+			{&d.tables.blocks, len(d.blocks), blockBytes},
 			{&d.tables.steps, d.steps, stepBytes},
 			{&d.tables.chunks, d.chunks, 16},
 			{&d.tables.dependencies, d.dependencies, 24},

@@ -58,8 +58,8 @@ func (p *plan) image(device int, base []uint64) *image {
 		runs := p.runs(b.rank, tb.Steps)
 		record := blockRecord{
 			Steps: at + uint64(d.tables.steps) + stepBytes*uint64(len(m.steps)), StepCount: uint32(len(runs)), ProgramSteps: uint32(len(tb.Steps)),
-			State: at + uint64(b.state), Semaphore: at + uint64(b.semaphore),
-			Rank: uint32(b.rank), Threadblock: uint32(b.threadblock),
+			Semaphore: at + uint64(b.semaphore),
+			Rank:      uint32(b.rank), Threadblock: uint32(b.threadblock),
 			SendTo: int32(tb.Send), ReceiveFrom: int32(tb.Recv),
 			RankBlocks: uint32(len(rank.blocks)), RankBlock: uint32(b.threadblock),
 			Results: uint32(firstResult[b.rank]), ResultCount: uint32(firstResult[-1-b.rank] - firstResult[b.rank]),

@@ -166,19 +166,20 @@ DEVICE Step stepAt(const Block &b, u32 i) {
 }
 
 template <class P, class E> DEVICE void interpret(const Launch &l) {
+    u64 here = l.blocks + sizeof(Block) * (u64)blockIndex();
     Block b;
     {
         u64 *words = (u64 *)&b;
 #pragma unroll
-        for (int k = 0; k < (int)sizeof(Block) / 8; k++) words[k] = load<u64>(l.blocks + sizeof(Block) * (u64)blockIndex() + 8 * k);
+        for (int k = 0; k < (int)sizeof(Block) / 16; k++) load16(here + 16 * k, words + 2 * k);
     }
     Progress p;
-    p.turn = load<u64>(b.state);
-    p.sent = load<u64>(b.state + 8);
-    p.received = load<u64>(b.state + 16);
+    p.turn = b.state.turn;
+    p.sent = b.state.sent;
+    p.received = b.state.received;
     p.credit = 0;
-    p.sendSlot = (u32)(p.sent % l.slots);
-    p.receiveSlot = (u32)(p.received % l.slots);
+    p.sendSlot = b.state.sendSlot;
+    p.receiveSlot = b.state.receiveSlot;
     Watch w = watchOf(l, b);
     beginLines(l.ordered);
 #if STAGED_STEPS > 0
@@ -199,8 +200,10 @@ template <class P, class E> DEVICE void interpret(const Launch &l) {
     if (l.reduction == AVG && !finish<E>(l, b, w, (p.turn + l.tiles) / l.tiles)) return;
     barrier();
     if (threadIndex() == 0) {
-        store<u64>(b.state, p.turn + l.tiles);
-        store<u64>(b.state + 8, p.sent);
-        store<u64>(b.state + 16, p.received);
+        store<u64>(here, p.turn + l.tiles);
+        store<u64>(here + 8, p.sent);
+        store<u64>(here + 16, p.received);
+        store<u32>(here + 24, p.sendSlot);
+        store<u32>(here + 28, p.receiveSlot);
     }
 }

@@ -64,10 +64,19 @@ struct End {
     u64 head; // calls received
 };
 
-// Block is a threadblock of the program, run by one of the grid.
+// State is what a threadblock keeps from launch to launch. Nothing is ever
+// reset: all counters only grow.
+struct State {
+    u64 turn; // tiles done
+    u64 sent, received;
+    u32 sendSlot, receiveSlot; // where the next call goes
+};
+
+// Block is a threadblock of the program, run by one of the grid, which finds in
+// one look all it has to know.
 struct Block {
+    State state;
     u64 steps; // address
-    u64 state; // address of its State
     u64 semaphore;
     End send, receive;
     u32 stepCount; // in its table
@@ -79,13 +88,6 @@ struct Block {
     u32 resultCount; // and how many
     u32 programSteps; // of the threadblock: several may be one step here
     u64 finished; // address: threadblocks of the rank that have come to the end, over all launches
-};
-
-// State is what a threadblock keeps from launch to launch. Nothing is ever
-// reset: all counters only grow.
-struct State {
-    u64 turn; // tiles done
-    u64 sent, received;
 };
 
 // Status is in the host's memory, where it can be read while a kernel hangs.
@@ -189,7 +191,7 @@ static_assert(sizeof(Chunk) == 16, "Chunk");
 static_assert(sizeof(Step) == 80, "Step");
 static_assert(sizeof(Dependency) == 24, "Dependency");
 static_assert(sizeof(Result) == 24, "Result");
-static_assert(sizeof(Block) == 120, "Block");
-static_assert(sizeof(State) == 24, "State");
+static_assert(sizeof(Block) == 144, "Block");
+static_assert(sizeof(State) == 32, "State");
 static_assert(sizeof(Status) == 32, "Status");
 static_assert(sizeof(Launch) == 96, "Launch");

@@ -113,7 +113,8 @@ template <class P, class E> struct Mover {
     // movePlain moves the plain lines. What comes from memory is on its way
     // while a message is awaited.
     template <int reduction> DEVICE_MEMBER bool movePlain(Watch &w) const {
-        const int n = P::unroll;
+        // The arithmetic of small elements wants the registers of half the lines.
+        const int n = reduction != COPIES && elementBytes < 4 && P::counted ? P::unroll / 2 : P::unroll;
         u64 from = src.chunk.address + t.offset, to = dst.chunk.address + t.offset;
         for (u32 base = 0; base < plain; base += apart * n) {
             u64 data[n][words] = {}, other[n][words] = {};

@@ -1,13 +1,15 @@
 // Waiting, and how it ends where nothing comes: a launch has so many
-// nanoseconds. The first thread whose time is up says what it waits for, and
-// everybody leaves.
+// nanoseconds, counted by each thread from its first long wait on: the clock is
+// slow to read. The first whose time is up says what it waits for, and everybody
+// leaves.
 #pragma once
 
 #include "platform.h"
 
 // Watch is one thread's view of the launch's time.
 struct Watch {
-    u64 deadline;
+    u64 timeout;
+    u64 deadline; // 0: no long wait yet
     u64 claim, status;
     u32 rank, threadblock, step, tile;
     u32 looks;
@@ -15,7 +17,8 @@ struct Watch {
 
 DEVICE Watch watchOf(const Launch &l, const Block &b) {
     Watch w;
-    w.deadline = nanoseconds() + l.timeout;
+    w.timeout = l.timeout;
+    w.deadline = 0;
     w.claim = l.claim;
     w.status = l.status;
     w.rank = b.rank;
@@ -29,7 +32,9 @@ DEVICE Watch watchOf(const Launch &l, const Block &b) {
 DEVICE_CALL bool overdue(Watch &w, u32 waiting, i32 peer, u32 peerStep) {
     if (loadVolatile(w.claim) != 0) return true;
     bool cancelled = ++w.looks % LOOKS_PER_CANCEL == 0 && loadVolatile(w.status) != 0;
-    if (!cancelled && nanoseconds() < w.deadline) return false;
+    u64 now = nanoseconds();
+    if (w.deadline == 0) w.deadline = now + w.timeout;
+    if (!cancelled && now < w.deadline) return false;
     if (claim(w.claim)) {
         storeVolatile(w.status + 8, w.rank);
         storeVolatile(w.status + 12, w.threadblock);
