@@ -140,7 +140,7 @@ func (c *Configured) command(name string, dirs []string) (command, error) {
 		cmd.depends = map[string]string{}
 		cmd.env = append(cmd.env, settingsVariable+"="+packed(c.Settings, c.Launcher))
 	}
-	cmd.name, cmd.builtin = name, false
+	cmd.name, cmd.builtin, cmd.launches = name, false, len(c.Launcher) > 0
 	cmd.env = append(cmd.env, c.Env...)
 	cmd.memory = c.Memory
 	if c.StartTimeout > 0 {

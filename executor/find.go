@@ -83,11 +83,12 @@ type command struct {
 	builtin bool
 
 	// Of a configured executor:
-	remote  bool              // it runs at a launcher's far end
-	env     []string          // NAME=VALUE pairs
-	memory  int64             // its cap; 0: the host's
-	start   time.Duration     // how long it may take to start; 0: the host's
-	depends map[string]string // what its measurements depend on besides its fingerprint
+	remote   bool              // it runs at a launcher's far end
+	launches bool              // that, or it starts its launcher itself
+	env      []string          // NAME=VALUE pairs
+	memory   int64             // its cap; 0: the host's
+	start    time.Duration     // how long it may take to start; 0: the host's
+	depends  map[string]string // what its measurements depend on besides its fingerprint
 }
 
 // find turns a name into a command: a configured executor, or what findKind

@@ -3,6 +3,7 @@ package executor_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -48,10 +49,18 @@ func TestMain(m *testing.M) {
 	}
 	if len(os.Args) == 3 && strings.HasPrefix(os.Args[1], "host") {
 		name := "leaves-a-child"
-		if os.Args[1] == "host-of-launched" {
+		switch os.Args[1] {
+		case "host-of-launched":
 			name = "far-children"
+		case "host-of-minding":
+			name = "far-minds"
 		}
 		hostToBeKilled(os.Args[2], os.Args[1] == "host-of-frozen", name)
+	}
+	// Most of these tests wait for deadlines, which takes no processor.
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		_ = flag.Set("test.parallel", "8")
 	}
 	os.Exit(m.Run())
 }
@@ -152,6 +161,15 @@ var faults = map[string]fault{
 				return right(ctx, t)
 			}
 		}
+	}},
+	"launches": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+		words := executor.Launcher()
+		c := exec.Command(words[0], words[1:]...)
+		c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if err := c.Start(); err != nil {
+			panic(err)
+		}
+		return hang(ctx, t)
 	}},
 	"eats": {run: func(context.Context, executor.Trial) (executor.Measurement, error) { return eat() }},
 	"child-eats": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {

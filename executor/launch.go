@@ -141,7 +141,7 @@ func startLauncher(kind, command, settings string, launcher []string) (*launched
 	go func() {
 		err := cmd.Wait()
 		close(l.ended)
-		if l.leaving.Load() {
+		if l.leaving.Load() || dying.Load() {
 			return
 		}
 		time.Sleep(100 * time.Millisecond) // for what is still in its pipes

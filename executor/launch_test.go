@@ -1,6 +1,7 @@
 package executor_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -42,7 +43,13 @@ var launchers = map[string]struct {
 	"far-crowd":    {"refuses", `export PMI_SIZE=2; PMI_RANK=1 "$@" </dev/null & PMI_RANK=0 exec "$@"`},
 	"far-step":     {"refuses", `export PMIX_RANK=0 SLURM_STEP_NUM_TASKS=3; exec "$@"`},
 	"far-single":   {"refuses", `export OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=3; exec "$@"`},
+	"far-queued":   {"well", minds + `sleep 600 & wait`},
+	"far-minds":    {"hangs", minds + `exec 3<&0; "$@" <&3 & wait`},
 }
+
+// minds is a launcher that has something to end elsewhere, and does so where it
+// is asked to end.
+const minds = `trap 'echo $$ > $COLLTUNE_EXECUTOR_STATE/told; exit' TERM; echo $$ > $COLLTUNE_EXECUTOR_STATE/launcher; `
 
 func init() {
 	for name, l := range launchers {
@@ -74,9 +81,9 @@ func TestLaunched(t *testing.T) {
 		{name: "far-silent", o: executor.HostOptions{StartTimeout: 300 * time.Millisecond, Starts: 1}, is: executor.ErrLost, says: "lost"},
 		{name: "far-panics", is: executor.ErrQuarantined, says: "the device is on fire"},
 		{name: "far-exits", is: executor.ErrQuarantined, says: "exit status 7"},
-		{name: "far-hangs", o: executor.HostOptions{TrialTimeout: 500 * time.Millisecond}, is: executor.ErrTimeout, says: "never told any progress"},
-		{name: "far-still", o: executor.HostOptions{StuckAfter: 900 * time.Millisecond}, is: executor.ErrTimeout, says: "stood still"},
-		{name: "far-slow", o: executor.HostOptions{TrialTimeout: 900 * time.Millisecond}, is: executor.ErrTimeout, says: "still advancing"},
+		{name: "far-hangs", o: executor.HostOptions{TrialTimeout: unhurried}, is: executor.ErrTimeout, says: "never told any progress"},
+		{name: "far-still", o: executor.HostOptions{StuckAfter: unhurried}, is: executor.ErrTimeout, says: "stood still"},
+		{name: "far-slow", o: executor.HostOptions{TrialTimeout: unhurried}, is: executor.ErrTimeout, says: "still advancing"},
 		{name: "far-refuses", is: executor.ErrUnsupported, says: "dtype f32"},
 		{name: "far-error", says: "deadlock at gpu 3 tb 1 step 2"},
 		{name: "far-unknown", is: executor.ErrLost, says: `"nobody"`},
@@ -155,6 +162,85 @@ func TestClosedLaunchLeavesNothing(t *testing.T) {
 	}
 }
 
+// However a launch is ended before its time, its launcher is asked to end, and
+// not just killed: srun would keep its nodes.
+func TestLauncherIsToldOfItsEnd(t *testing.T) {
+	told := func(t *testing.T, dir string) {
+		t.Helper()
+		within(t, 10*time.Second, func() bool {
+			_, err := os.Stat(filepath.Join(dir, "told"))
+			return err == nil
+		})
+		gone(t, dir, "launcher")
+	}
+	t.Run("trial given up", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		o := executor.HostOptions{TrialTimeout: unhurried, Env: []string{state + "=" + dir}}
+		h, err := executor.Start(t.Context(), "far-minds", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		if _, err := h.Run(t.Context(), trial(t, 8)); !errors.Is(err, executor.ErrTimeout) {
+			t.Errorf("got %v", err)
+		}
+		told(t, dir)
+	})
+	t.Run("start interrupted", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			defer cancel()
+			for i := 0; i < 2000; i++ {
+				if _, err := os.Stat(filepath.Join(dir, "launcher")); err == nil {
+					return
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+		}()
+		if _, err := executor.Start(ctx, "far-queued", executor.HostOptions{Env: []string{state + "=" + dir}}); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+		told(t, dir)
+	})
+	t.Run("host killed", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		host := exec.Command(os.Args[0], "host-of-minding", dir)
+		if err := host.Start(); err != nil {
+			t.Fatal(err)
+		}
+		within(t, 20*time.Second, func() bool {
+			_, err := os.Stat(filepath.Join(dir, "launcher"))
+			return err == nil
+		})
+		_ = host.Process.Kill()
+		_ = host.Wait()
+		told(t, dir)
+	})
+	// One that starts its launcher itself, in a group of its own.
+	t.Run("own launcher", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		executor.RegisterSettings("launches", executor.KindSettings{Names: []string{"tests"}, Launches: "tests"})
+		c := executor.Configured{Kind: "launches", Launcher: shell(minds + `sleep 600 & wait`), Settings: map[string]string{"tests": "/"}}
+		if err := executor.Configure("launching", c); err != nil {
+			t.Fatal(err)
+		}
+		h, err := executor.Start(t.Context(), "launching", executor.HostOptions{TrialTimeout: unhurried, Env: []string{state + "=" + dir}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		if _, err := h.Run(t.Context(), trial(t, 8)); !errors.Is(err, executor.ErrTimeout) {
+			t.Errorf("got %v", err)
+		}
+		told(t, dir)
+	})
+}
+
 // A plugin at the far end has a host of its own there.
 func TestLaunchedPlugin(t *testing.T) {
 	for _, tc := range []struct {
@@ -163,7 +249,7 @@ func TestLaunchedPlugin(t *testing.T) {
 		o           executor.HostOptions
 	}{
 		{fault: "well", bytes: 8},
-		{fault: "slow", bytes: 2500, o: executor.HostOptions{StuckAfter: 2 * time.Second}}, // its progress comes all the way
+		{fault: "slow", bytes: 6000, o: executor.HostOptions{StuckAfter: unhurried}}, // its progress comes all the way
 		{fault: "exits", says: "exit status 7"},
 		{fault: "refuses", says: "dtype f32"},
 	} {

@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -32,9 +33,13 @@ func divertStdout() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "handshake"), nil
 }
 
-// dieWithHost ends this process and all of its group when the host is gone:
-// at once where the system sends a signal for it, within half a second where
-// only the parent's pid tells.
+// dying says that this process is ending all that it started, and then itself.
+var dying atomic.Bool
+
+// dieWithHost ends this process and all of its group when the host is gone or
+// asks for it: at once where the system sends a signal for it, within half a
+// second where only the parent's pid tells. What it started is asked first, and
+// has a second.
 func dieWithHost() {
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, syscall.SIGTERM, syscall.SIGHUP) // a stopped group gets the second
@@ -50,6 +55,7 @@ func dieWithHost() {
 			case <-time.After(500 * time.Millisecond):
 			}
 		}
+		dying.Store(true)
 		// The signal comes when the host's thread ends, a moment before the
 		// host does.
 		for range 50 {

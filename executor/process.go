@@ -26,6 +26,7 @@ type process struct {
 	sockets string // the folder for its socket
 	stderr  *ring
 	memory  int64 // its cap in bytes; 0: none
+	asked   bool  // it ends what it has launched, where it is asked to end
 
 	out, err *os.File // our ends of its standard output and error
 	first    *io.PipeReader
@@ -42,6 +43,9 @@ type process struct {
 }
 
 var _ runner.Runner = (*process)(nil)
+
+// askedTime is how long a process that was asked to end is waited for.
+const askedTime = time.Second
 
 // linger is how long a pipe may stay open after its process has ended, for
 // what is still in it.
@@ -136,6 +140,13 @@ func (p *process) greeting() string {
 	return p.line
 }
 
+// signal sends a signal to the process alone, and tells whether it was there.
+func (p *process) signal(s syscall.Signal) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pid != 0 && syscall.Kill(p.pid, s) == nil
+}
+
 // killGroup kills the process and whoever it started in its group. It does
 // nothing before the start and after the end.
 func (p *process) killGroup() {
@@ -146,10 +157,15 @@ func (p *process) killGroup() {
 	}
 }
 
-// Kill ends the process and its group, and waits until it is gone.
+// Kill ends the process and its group, and waits until it is gone. One that
+// launches others is asked first (dieWithHost): what it has launched elsewhere
+// hears of its end from its launcher, which must not be killed without a word.
 func (p *process) Kill(context.Context) error {
 	if p.ID() == "" {
 		return nil // never started
+	}
+	if p.asked && p.signal(syscall.SIGTERM) {
+		p.endsWithin(askedTime + askedTime/2)
 	}
 	p.killGroup()
 	if !p.endsWithin(5 * time.Second) { // in the kernel, where no signal reaches

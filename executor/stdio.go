@@ -45,6 +45,14 @@ func placeHere() (rank, size int) {
 	return 0, 0
 }
 
+// launchedAs is how many processes the launch has that this one is of, as far as
+// its launcher says.
+var launchedAs int
+
+// Processes is for built-in executors with followers: how many processes their
+// launcher has started, whatever these know of each other; 1 without a launcher.
+func Processes() int { return max(launchedAs, 1) }
+
 // crowd is an executor that was launched as several processes and can only be
 // one. It says so wherever it is asked, before any of the others can end the
 // launch in its own words.
@@ -78,6 +86,7 @@ func serveStdio(kind, settings string) int {
 		return fail(err)
 	}
 	rank, size := placeHere()
+	launchedAs = size
 	follow := follower(kind)
 	switch {
 	case rank == 0:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,11 +18,23 @@ func init() {
 	}
 }
 
-// sweep kills every process that has a string in its environment as it was
-// started: those a dead executor started in groups of their own. It looks at
-// our user's processes only, and never at this one. It says how many it found
-// alive.
+// sweep ends every process that has a string in its environment as it was
+// started: those a dead executor started in groups of their own. They are asked
+// first, since a launcher has something to end elsewhere: srun, killed without
+// a word, keeps its nodes. It says how many it found alive.
 func sweep(marker string) (found int) {
+	found = signalAll(marker, unix.SIGTERM)
+	for end := time.Now().Add(askedTime); signalAll(marker, 0) > 0 && time.Now().Before(end); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	signalAll(marker, unix.SIGKILL)
+	return found
+}
+
+// signalAll sends a signal to every process that has a string in its environment as
+// it was started. It looks at our user's processes only, and never at this one.
+// It says how many it found alive.
+func signalAll(marker string, s unix.Signal) (found int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return 0
@@ -37,7 +50,7 @@ func sweep(marker string) (found int) {
 			continue
 		}
 		if env, err := os.ReadFile("/proc/" + e.Name() + "/environ"); err == nil && hasVariable(env, marker) {
-			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+			_ = unix.PidfdSendSignal(fd, s, nil, 0)
 			found++
 		}
 		unix.Close(fd)

@@ -49,7 +49,7 @@ const pieceBytes = 256 << 10
 func startWorker(ctx context.Context, cmd command, sockets string, o HostOptions) (*worker, Description, error) {
 	said := newRing(o.StderrBytes)
 	p := newProcess(cmd.path, cmd.args, said)
-	p.memory = o.Memory
+	p.memory, p.asked = o.Memory, cmd.launches
 	c := &worker{name: cmd.name, depends: cmd.depends, leaves: goodbyeTime, process: p, loaded: map[string]bool{}}
 	c.config = &plugin.ClientConfig{
 		HandshakeConfig:  handshake,
@@ -74,7 +74,7 @@ func startWorker(ctx context.Context, cmd command, sockets string, o HostOptions
 	if cmd.remote {
 		c.leaves = farGoodbyeTime
 	}
-	stopWatching := context.AfterFunc(ctx, p.killGroup)
+	stopWatching := context.AfterFunc(ctx, func() { _ = p.Kill(ctx) })
 	defer stopWatching()
 	d, err := c.connect(ctx, o.StartTimeout)
 	if err != nil {

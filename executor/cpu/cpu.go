@@ -27,10 +27,31 @@ type machine struct{}
 // New is the back end: the processors of this machine, or of all processes that
 // this one was launched with.
 func New() executor.Executor {
-	if mpi.Launched() > 1 {
+	switch n := mpi.Launched(); {
+	case n > 1:
 		return newLeader()
+	case executor.Processes() > n:
+		return strangers(executor.Processes())
 	}
 	return machine{}
+}
+
+// strangers are processes that were launched together and know nothing of each
+// other.
+type strangers int
+
+func (n strangers) error() error {
+	return executor.Unavailable(fmt.Errorf("its launcher starts %d processes, of which MPI knows nothing: want --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH) with srun, or mpirun", int(n)))
+}
+
+// Describe says why they are of no use.
+func (n strangers) Describe(context.Context) (executor.Description, error) {
+	return executor.Description{}, n.error()
+}
+
+// Run says so too.
+func (n strangers) Run(context.Context, executor.Trial) (executor.Measurement, error) {
+	return executor.Measurement{}, n.error()
 }
 
 // Describe says what the machine is.
