@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -232,6 +233,34 @@ func TestDeadlock(t *testing.T) {
 		top.Protocols[proto].Slots = 9
 		if m, err := New().Run(context.Background(), executor.Trial{Program: p, Topology: top, Bytes: 4000, Protocol: proto}); err != nil || m.Wrong != 0 {
 			t.Errorf("%v with 9 slots: %+v, %v", proto, m, err)
+		}
+	}
+}
+
+// TestEndIsNoDeadlock: where an iteration has ended and whoever waits for that is
+// late, looks that are due as well don't find that nobody moves.
+func TestEndIsNoDeadlock(t *testing.T) {
+	p, err := prepare(ring(t, 4, compiler.Options{}), system(t, "ring:4"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const iterations = 200
+	r, err := p.settings(executor.Trial{Program: p.program, Topology: system(t, "ring:4"), Protocol: topologies.LL, Bytes: 64, Iters: iterations})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.build(func(int) bool { return true })
+	r.launch()
+	defer r.stop()
+	due := make(chan time.Time)
+	close(due) // always
+	for i := range iterations {
+		r.begin(i)
+		for still := false; len(r.ended) == 0 || !still; still, _ = r.still() {
+			runtime.Gosched()
+		}
+		if _, err := r.end(t.Context(), i, due); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

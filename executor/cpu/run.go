@@ -297,18 +297,34 @@ func (r *run) iteration(ctx context.Context, i int) (time.Duration, error) {
 	}
 	watch := time.NewTicker(watchEvery)
 	defer watch.Stop()
+	end, err := r.end(ctx, i, watch.C)
+	if err != nil {
+		return 0, err
+	}
+	return max(end.Sub(begun), time.Nanosecond), nil
+}
+
+// end waits for an iteration's end, and looks at every tick whether it will come.
+func (r *run) end(ctx context.Context, iteration int, ticks <-chan time.Time) (time.Time, error) {
 	var seen watchdog
 	for {
 		select {
 		case end := <-r.ended:
-			return max(end.Sub(begun), time.Nanosecond), nil
+			return end, nil
 		case <-ctx.Done():
-			return 0, ctx.Err()
-		case <-watch.C:
-			if err := seen.look(r, i); err != nil {
-				return 0, err
-			}
-			executor.Progress(ctx, int64(seen.progress)+1)
+			return time.Time{}, ctx.Err()
+		case <-ticks:
 		}
+		// The end, which may have come long before a late tick, comes first:
+		// where all is done, nobody moves either.
+		select {
+		case end := <-r.ended:
+			return end, nil
+		default:
+		}
+		if err := seen.look(r, iteration); err != nil {
+			return time.Time{}, err
+		}
+		executor.Progress(ctx, int64(seen.progress)+1)
 	}
 }

@@ -16,7 +16,8 @@ const mostNamed = 8
 // sleeps over something that has not come, and between the two looks none has
 // done anything. Then none ever will: a threadblock is only woken by another's
 // doing, which would have been counted. No clock decides, so a slow machine
-// makes no deadlock.
+// makes no deadlock. An iteration that has ended stands still as well: its end
+// must be asked for before every look.
 type watchdog struct {
 	progress uint64
 	stuck    bool
