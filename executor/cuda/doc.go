@@ -13,6 +13,7 @@
 //	ordered.go  which programs need fenced messages      kernel/host/      the same of the host
 //	trial.go    run, time, check                         ptx/              the kernels, built
 //	graphs.go   launches recorded as CUDA graphs         code.go           who makes machine code of them
+//	runs.go     reductions that are one step here        settings.go       what a user can set
 //
 // Kernels are C++ of a few hundred lines without the toolkit's headers. clang
 // builds them to PTX (go generate), which is embedded, one file an element type;

@@ -3,7 +3,7 @@
 # on-gpu.sh STAGE… for some of it. Where the machine has no Go, `make gpu-tests`
 # elsewhere makes bin/gpu to bring along. What is said goes to the folder $OUT
 # (out/gpu), a file a stage; figures.md there is the page docs/measurements/cuda.md
-# is made of. No stage takes more than nine minutes.
+# is made of. No stage takes more than six minutes.
 set -eu
 if ! ls /dev/nvidia[0-9]* >/dev/null 2>&1; then
 	echo "no NVIDIA GPU here: skipped"
@@ -28,7 +28,7 @@ fi
 of_tests() { # PATTERN [ARGS]: in the package's folder, as `go test` runs them
 	pattern=$1
 	shift
-	(cd executor/cuda && timeout 540 "$root/bin/gpu/cuda.test" -test.run "$pattern" -test.timeout 9m "$@")
+	(cd executor/cuda && timeout 360 "$root/bin/gpu/cuda.test" -test.run "$pattern" -test.timeout 6m "$@")
 }
 
 families() { of_tests 'FamilyOnGPU|DeadlockOnGPU$'; }
@@ -43,7 +43,7 @@ sanitizers() {
 	bad=0
 	for tool in memcheck racecheck synccheck; do
 		echo "compute-sanitizer --tool $tool"
-		(cd executor/cuda && timeout 170 compute-sanitizer --tool "$tool" --error-exitcode 9 "$root/bin/gpu/cuda.test" -test.run SampleOnGPU -test.timeout 160s) || bad=$?
+		(cd executor/cuda && timeout 120 compute-sanitizer --tool "$tool" --error-exitcode 9 "$root/bin/gpu/cuda.test" -test.run SampleOnGPU -test.timeout 110s) || bad=$?
 	done
 	return $bad
 }
@@ -52,7 +52,7 @@ search() {
 	./bin/gpu/colltune doctor &&
 		./bin/gpu/colltune executor check cuda || return
 	rm -rf "$out/campaign"
-	timeout 400 ./bin/gpu/colltune search -t fullmesh:8 -c allreduce -b 1K -e 64M -f 8 --executor cuda -n 10 -w 3 --campaign "$out/campaign" || return
+	timeout 300 ./bin/gpu/colltune search -t fullmesh:8 -c allreduce -b 1K -e 64M -f 8 --executor cuda -n 10 -w 3 --campaign "$out/campaign" || return
 	./bin/gpu/colltune results "$out/campaign" -o md
 	rm -rf "$out/campaign"
 }
