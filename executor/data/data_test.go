@@ -486,15 +486,23 @@ func TestCustomSumsBeyondATypeAreRefused(t *testing.T) {
 	}
 }
 
+// BenchmarkReduce is of inputs as trials have them, or of any bits.
 func BenchmarkReduce(b *testing.B) {
 	for _, d := range []DType{I8, F16, BF16, F32, F64} {
-		b.Run(fmt.Sprint(d), func(b *testing.B) {
-			x, y := make([]byte, 64<<10), make([]byte, 64<<10)
-			b.SetBytes(int64(len(x)))
-			for b.Loop() {
-				Reduction(d, Sum)(x, x, y)
+		for _, terms := range []int{8, 0} {
+			for _, op := range []Op{Sum, Max} {
+				b.Run(fmt.Sprintf("%s/%s/terms=%d", d, op, terms), func(b *testing.B) {
+					x, y, z := make([]byte, 64<<10), make([]byte, 64<<10), make([]byte, 64<<10)
+					p := NewParams(d, op, terms, 1)
+					p.Fill(x, 1, 0)
+					p.Fill(y, 2, 0)
+					b.SetBytes(int64(len(x)))
+					for b.Loop() {
+						Reduction(d, op)(z, x, y)
+					}
+				})
 			}
-		})
+		}
 	}
 }
 
