@@ -33,6 +33,13 @@ var walks = map[string]bool{
 	"partition": true, "rpartition": true, "strip": true, "lstrip": true, "rstrip": true,
 	"isalnum": true, "isalpha": true, "isdigit": true, "islower": true, "isspace": true, "istitle": true, "isupper": true,
 	"issubset": true, "issuperset": true, "update": true, "clear": true,
+	"difference": true, "intersection": true, "symmetric_difference": true, "union": true,
+}
+
+// merges are those of walks that look at as much as they are given, too.
+var merges = map[string]bool{
+	"issubset": true, "issuperset": true, "update": true,
+	"difference": true, "intersection": true, "symmetric_difference": true, "union": true,
 }
 
 // guarded are the operators that are turned into calls.
@@ -193,6 +200,13 @@ func (w *rewriter) exprs(list ...*syntax.Expr) {
 			method, _ := x.Fn.(*syntax.DotExpr)
 			w.exprs(&x.Fn)
 			w.each(x.Args)
+			if method != nil && merges[method.Name.Name] {
+				for i, arg := range x.Args {
+					if _, special := arg.(*syntax.UnaryExpr); !special && !named(arg) {
+						x.Args[i] = calling("«walk»", x.Lparen, arg)
+					}
+				}
+			}
 			if method != nil && copies[method.Name.Name] {
 				*e = calling("«made»", x.Lparen, x)
 			} else if method != nil && method.Name.Name == "pop" && len(x.Args) > 0 {
@@ -249,6 +263,12 @@ func (w *rewriter) exprs(list ...*syntax.Expr) {
 			}
 		}
 	}
+}
+
+// named tells whether an argument is name=value.
+func named(arg syntax.Expr) bool {
+	b, ok := arg.(*syntax.BinaryExpr)
+	return ok && b.Op == syntax.EQ
 }
 
 func (w *rewriter) each(list []syntax.Expr) {

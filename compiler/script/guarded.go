@@ -40,11 +40,11 @@ var makers = map[string]struct {
 	keeps    bool // and takes memory, then
 	compares bool // and looks into it, to tell it from others
 }{
-	"dict":      {steps: 1, keeps: true, compares: true},
+	"dict":      {steps: hashed, keeps: true, compares: true},
 	"enumerate": {steps: 1, keeps: true},
 	"list":      {steps: 1, keeps: true},
 	"reversed":  {steps: 1, keeps: true},
-	"set":       {steps: 1, keeps: true, compares: true},
+	"set":       {steps: hashed, keeps: true, compares: true},
 	"sorted":    {steps: 16, keeps: true, compares: true},
 	"tuple":     {steps: 1, keeps: true},
 	"zip":       {steps: 1, keeps: true},
@@ -180,7 +180,8 @@ func guardedMembership(op syntax.Token) *starlark.Builtin {
 			}
 			each += steps
 		}
-		walk(th, among, each)
+		n, _, what := size(among) // dictionaries, sets and ranges find it at once
+		work(th, elements(n, what)*each)
 		return starlark.Binary(op, x, among)
 	})
 }
@@ -197,7 +198,7 @@ func guardedResult(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple
 
 // guardedWalk is what a method is called on that looks at all of it.
 func guardedWalk(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
-	walk(th, args[0], 1)
+	walk(th, args[0])
 	return args[0], nil
 }
 

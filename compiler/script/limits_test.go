@@ -175,6 +175,20 @@ func TestRunawayTemplates(t *testing.T) {
     a = set()
     for i in range(1 << 22):
         a.add(i)`, "too many steps"},
+		{"long dictionary put into another", `
+    a = {i: i for i in range(100000)}
+    b = {}
+    for i in range(1 << 22):
+        b.update(a)`, "too many steps"},
+		{"long set taken from another", `
+    a = set(range(100000))
+    b = set([1])
+    for i in range(1 << 22):
+        b.difference(a)`, "too many steps"},
+		{"long set compared with itself", `
+    a = set(range(100000))
+    for i in range(1 << 22):
+        a.issubset(a)`, "too many steps"},
 		{"attributes asked for", `
     for i in range(1 << 22):
         hasattr(topo, "ranks")`, "too many steps"},
@@ -397,6 +411,10 @@ def program(topo, p):
     equal(text, "xab")
     equal(list(zip([1, 2], ["a", "b"])) + list(enumerate(["c"])) + {1: (2, 3)}.items(), [(1, "a"), (2, "b"), (0, "c"), (1, (2, 3))])
     equal(set([1, 2]).union([p.n]), set([1, 2, 3]))
+    d.update({"l": 1}, m = 2)
+    d.update([("n", 3)], **{"o": 4})
+    equal(d, {"k": "ab", "l": 1, "m": 2, "n": 3, "o": 4})
+    equal(set([1, 2]).issubset(*[[1, 2, 3]]), True)
     equal(repr("a"), "\"a\"")
     for r in range(topo.ranks):
         for q in range(topo.ranks):

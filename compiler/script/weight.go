@@ -54,10 +54,17 @@ func large(n starlark.Int) bool {
 // work counts what is done in one step of the interpreter as so many more.
 func work(th *starlark.Thread, steps int) { th.Steps += uint64(steps) }
 
-// walk counts the elements of a value, each as so many steps.
-func walk(th *starlark.Thread, v starlark.Value, each int) {
-	n, _, what := size(v)
-	work(th, elements(n, what)*each)
+// hashed is how many steps an element counts for that is looked up.
+const hashed = 4
+
+// walk counts the elements of a value as steps.
+func walk(th *starlark.Thread, v starlark.Value) {
+	n := max(starlark.Len(v), 0)
+	if _, _, what := size(v); what != "" {
+		work(th, elements(n, what))
+		return
+	}
+	work(th, n*hashed)
 }
 
 // elements is how many a value of so many counts for: sixteen bytes of a string are
