@@ -340,7 +340,8 @@ func (c *worker) told(ctx context.Context, err error) error {
 		c.stop()
 		return &CrashError{Executor: c.name, Exit: s.Message(), Stderr: c.process.stderr.String()}
 	case codes.Unimplemented:
-		return fmt.Errorf("executor %s: %s: %w", c.name, s.Message(), ErrUnsupported)
+		// It says so itself where it wraps the same error.
+		return fmt.Errorf("executor %s: %s: %w", c.name, strings.TrimPrefix(s.Message(), ErrUnsupported.Error()+": "), ErrUnsupported)
 	}
 	return fmt.Errorf("executor %s: %s", c.name, s.Message())
 }
