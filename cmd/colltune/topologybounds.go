@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
 
@@ -21,6 +22,8 @@ func topologyBoundsCommand() *cobra.Command {
 		Long: `bounds prints the least number of steps and the largest algorithm bandwidth that
 any algorithm for a collective can have on a system, the bandwidth as an exact
 fraction, with the cut that proves it, or the lengths of links (see docs/bounds.md).
+Of alltoall, alltonext and sendrecv it prints beside it what a multicommodity flow
+reaches: where the two are one, no bound can be lower.
 
   colltune topology bounds dgx-a100 --nodes 2 -c allgather`,
 		Args: exactly("the topology T"),
@@ -117,6 +120,15 @@ func printBound(cmd *cobra.Command, t *topologies.Topology, c collective.Collect
 		s.columns = append(s.columns, number("composed GB/s"))
 		s.rows[0] = append(s.rows[0], fixed(x))
 	}
+	var reached *float64
+	exactly := ""
+	if b.Reached != nil {
+		x, _ := b.Reached.Float64()
+		x /= 1e9
+		reached, exactly = &x, new(big.Rat).Quo(b.Reached, big.NewRat(1e9, 1)).RatString()
+		s.columns = append(s.columns, text("reached GB/s"))
+		s.rows[0] = append(s.rows[0], exactly)
+	}
 	lengths := lengthsOf(t, b)
 	if len(lengths) > 0 && flagValue(cmd, "format") == "table" {
 		return deliver(cmd, func(w io.Writer) error { return writeProof(w, s, lengths) })
@@ -134,7 +146,9 @@ func printBound(cmd *cobra.Command, t *topologies.Topology, c collective.Collect
 		Lengths    []linkLength `json:"lengths"`
 		Proof      string       `json:"proof"`
 		Composed   *float64     `json:"composed_gbps,omitempty"` // an allreduce as a reducescatter and an allgather
-	}{t.Name, c.Name, c.Ranks, b.LatencySteps, b.LatencyUS, algbw, busbw, b.Exact, cut, lengths, b.Proof, composed}, s)
+		Reached    *float64     `json:"reached_gbps,omitempty"`  // what a multicommodity flow reaches
+		ReachedBy  string       `json:"reached,omitempty"`       // the same as a fraction: where it is "exact", no bound is lower
+	}{t.Name, c.Name, c.Ranks, b.LatencySteps, b.LatencyUS, algbw, busbw, b.Exact, cut, lengths, b.Proof, composed, reached, exactly}, s)
 }
 
 // ranges prints rising numbers as 0-7,9.

@@ -28,6 +28,10 @@ type Bound struct {
 	// Cut is the set of ranks whose data cannot leave it any faster, rising;
 	// nil where the bound is one on all traffic.
 	Cut []int
+	// Reached is the bandwidth of a way of sending everything that was found, by
+	// multicommodity flow: where it is AlgbwBps, no bound can be lower. Nil where
+	// none was looked for.
+	Reached *big.Rat
 	// Composed is the bandwidth of an allreduce that is a reducescatter and then an
 	// allgather, each at its own bound: no bound of an allreduce, but what most
 	// programs could reach. Nil of other collectives.
@@ -58,6 +62,7 @@ type limit struct {
 	algbw   *big.Rat // in capacity units a second, of size
 	cut     []int
 	lengths []int64
+	reached *big.Rat // what a flow that was found reaches
 	proof   string
 }
 
@@ -133,18 +138,27 @@ func Of(t *topologies.Topology, c collective.Collective) (Bound, error) {
 			return b, nil
 		}
 		if c.Counts != nil {
-			l.least(rule(p))
+			delivered := rule(p)
+			l.least(delivered)
+			l.reached = delivered.reached
 		}
 	} else {
 		b.LatencySteps, b.LatencyUS = p.latency()
 		l = rule(p)
 		if c.Name == "alltoallv" { // its size is that of all ranks together
-			l.algbw = new(big.Rat).Mul(l.algbw, big.NewRat(int64(c.Ranks), 1))
+			all := big.NewRat(int64(c.Ranks), 1)
+			l.algbw = new(big.Rat).Mul(l.algbw, all)
+			if l.reached != nil {
+				l.reached.Mul(l.reached, all)
+			}
 			l.proof = "of what each rank sends, " + l.proof
 		}
 	}
 	unit := new(big.Rat).SetInt64(forward.unit)
 	b.AlgbwBps = new(big.Rat).Mul(l.algbw, unit)
+	if l.reached != nil && !forward.loose {
+		b.Reached = l.reached.Mul(l.reached, unit)
+	}
 	if c.Name == "allreduce" {
 		b.Composed = p.composed()
 		b.Composed.Mul(b.Composed, unit)

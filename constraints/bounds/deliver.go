@@ -105,8 +105,7 @@ func (p *problem) deliver(d pairs) (best limit) {
 		}
 	}
 	best.least(p.mileage(d, part))
-	best.least(p.lengths(d, part, best.algbw))
-	return best
+	return p.multicommodity(d, part, best, p.orbits(d))
 }
 
 // mileage bounds by the links all parts must pass together.

@@ -15,9 +15,12 @@
 // Invariants: a bound is never below what some routing reaches (docs/bounds.md
 // has the arguments); relabelling ranks changes no bound of a collective that
 // is itself symmetric, where all sets of ranks are looked at (up to ten ranks;
-// of more, alltoall and allreduce try blocks of neighbouring numbers); data may be
-// relayed by any rank; a switch does not copy
-// or reduce; what a link carries one way leaves the other way free.
+// of more, alltoall and allreduce try blocks of neighbouring numbers) or a flow
+// reaches it; data may be relayed by any rank; a switch does not copy or reduce;
+// what a link carries one way leaves the other way free.
+//
+// Bound.Reached is what a multicommodity flow reaches, of alltoall, alltonext and
+// sendrecv: found in floats, told in fractions, added up exactly.
 //
 // It does not find routings, and asks no solver.
 package bounds

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 )
 
 // Give every link a length, any. A pair's part passes links of its distance at
@@ -18,81 +19,14 @@ import (
 // whole numbers: any prove a bound, so that what rounding does can cost
 // tightness, never truth.
 
-const (
-	// manyCells is how large a linear program is solved.
-	manyCells = 1 << 19
-	// longest is the largest whole length.
-	longest = 1 << 18
-)
-
-// lengths bounds what pairs can send by the best lengths; its algbw is nil where
-// the system is too large to look, or a bound that is known can be reached.
-func (p *problem) lengths(d pairs, part int64, known *big.Rat) limit {
-	return p.lengthsOf(d, part, known, p.orbits(d))
-}
-
-// lengthsOf has one of each orbit stand for all: what is sent from a rank of an
-// orbit, as many times as there are, shares the links of an orbit evenly, and
-// links of an orbit have one length.
-func (p *problem) lengthsOf(d pairs, part int64, known *big.Rat, o orbits) limit {
-	net := p.forward
-	arcs, vertices := len(net.arcs), net.vertices
-	// Variables: the flow from each source over each arc, and the rate. Rows: what
-	// an orbit of arcs can carry, and that what reaches a vertex from a source,
-	// less what goes on, is at least the rate times what is wanted there.
-	columns, rows := len(o.sources)*arcs+1, len(o.links)+len(o.sources)*vertices
-	if rows*(columns+rows) > manyCells {
-		return limit{}
-	}
-	widest := int64(0)
-	for _, a := range net.arcs {
-		widest = max(widest, a.capacity)
-	}
-	lp := newProgram(rows, columns)
-	rate := columns - 1
-	lp.gain(rate)
-	for e, a := range net.arcs {
-		at := o.link[e]
-		lp.limit(at, float64(o.links[at])*float64(a.capacity)/float64(widest))
-		for i, s := range o.sources {
-			lp.set(at, i*arcs+e, float64(o.times[i]))
-			if int(a.to) != s {
-				lp.set(len(o.links)+i*vertices+int(a.to), i*arcs+e, -1)
-			}
-			if int(a.from) != s {
-				lp.set(len(o.links)+i*vertices+int(a.from), i*arcs+e, 1)
-			}
-		}
-	}
-	heaviest := int64(1) // parts of a pair: the rate is in as many
-	for _, s := range o.sources {
-		d.to(p.n, s, func(_ int, parts int64) { heaviest = max(heaviest, parts) })
-	}
-	for i, s := range o.sources {
-		d.to(p.n, s, func(to int, parts int64) {
-			lp.set(len(o.links)+i*vertices+to, rate, float64(parts)/float64(heaviest))
-		})
-	}
-	reached, _ := new(big.Rat).Mul(known, big.NewRat(heaviest, part)).Float64()
-	if !lp.solve(reached / float64(widest) * (1 - 1e-9)) {
-		return limit{}
-	}
-	length := make([]float64, arcs)
-	most := 0.0
-	for e := range length {
-		length[e] = lp.price(o.link[e])
-		most = max(most, length[e])
-	}
-	if most <= 0 {
-		return limit{}
-	}
-	return p.measured(d, part, rounded(length, most))
-}
+// longest is the largest whole length.
+const longest = 1 << 18
 
 // rounded are whole numbers in the proportions of some lengths: the smallest
 // that are so exactly, as far as floats tell.
-func rounded(length []float64, most float64) []int64 {
+func rounded(length []float64) []int64 {
 	whole := make([]int64, len(length))
+	most := slices.Max(length)
 	for scale := 1.0; ; scale++ {
 		fits := true
 		for i, l := range length {
@@ -127,7 +61,7 @@ func (p *problem) measured(d pairs, part int64, length []int64) limit {
 		d.to(p.n, a, func(b int, parts int64) { far += parts * int64(w.far[b]) })
 	}
 	if far == 0 {
-		return limit{}
+		return limit{} // no length leads to no bound
 	}
 	carried := new(big.Rat).SetInt(wide)
 	needed := big.NewRat(far, part)
@@ -144,13 +78,14 @@ func (p *problem) measured(d pairs, part int64, length []int64) limit {
 type ways struct {
 	net  *network
 	out  [][]int32
+	via  []int32 // the last arc on the way
 	far  []float64
 	done []bool
 	q    nearest
 }
 
 func newWays(net *network) *ways {
-	w := &ways{net: net, out: make([][]int32, net.vertices), far: make([]float64, net.vertices), done: make([]bool, net.vertices)}
+	w := &ways{net: net, out: make([][]int32, net.vertices), far: make([]float64, net.vertices), via: make([]int32, net.vertices), done: make([]bool, net.vertices)}
 	for i, a := range net.arcs {
 		w.out[a.from] = append(w.out[a.from], int32(i))
 	}
@@ -173,7 +108,7 @@ func (w *ways) from(rank int, length []float64) {
 		for _, i := range w.out[at.vertex] {
 			to := w.net.arcs[i].to
 			if far := at.us + length[i]; far < w.far[to] {
-				w.far[to] = far
+				w.far[to], w.via[to] = far, i
 				heap.Push(&w.q, reached{vertex: int(to), us: far})
 			}
 		}

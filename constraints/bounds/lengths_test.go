@@ -98,27 +98,77 @@ func TestLengthsBeatCuts(t *testing.T) {
 	}
 }
 
-// TestSimplex solves programs whose answers are known.
-func TestSimplex(t *testing.T) {
-	p := newProgram(3, 2)
-	p.gain(0)
-	p.gain(1)
-	for r, row := range [][3]float64{{2, 1, 4}, {1, 3, 6}, {0, 1, 0.5}} {
-		p.set(r, 0, row[0])
-		p.set(r, 1, row[1])
-		p.limit(r, row[2])
+// TestFlowsMeetLengths holds two proofs to each other that share little: what a
+// flow reaches, added up from its trees, and what lengths forbid, from distances.
+func TestFlowsMeetLengths(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		top := random(t)
+		for _, name := range []string{"alltoall", "alltonext", "sendrecv"} {
+			if b := bound(t, top, name, 0); b.Reached == nil || b.Reached.Cmp(b.AlgbwBps) != 0 {
+				t.Fatalf("%s: a flow reaches %v, the bound is %v (%s)", name, b.Reached, b.AlgbwBps, b.Proof)
+			}
+		}
+	})
+}
+
+// TestFlowsReachBounds holds alltoall's bounds of the whole catalogue and of
+// grids to flows that reach them.
+func TestFlowsReachBounds(t *testing.T) {
+	type system struct {
+		topology string
+		nodes    int
 	}
-	// x = 7/4, y = 1/2: rows 0 and 2 bind, at a half each.
-	if !p.solve(math.Inf(1)) || math.Abs(p.price(0)-0.5) > 1e-12 || p.price(1) != 0 || math.Abs(p.price(2)-0.5) > 1e-12 {
-		t.Errorf("prices %v %v %v, want 1/2 0 1/2", p.price(0), p.price(1), p.price(2))
+	systems := []system{{"mesh:4x4", 0}, {"mesh:8x8", 0}, {"mesh:3x5x4", 0}, {"torus:8x8", 0}, {"torus:4x4x4", 0}, {"torus:5x7", 0},
+		{"hypercube:6", 0}, {"fullmesh:64", 0}, {"hub:64", 0}, {"ring:33", 0}, {"ring:64", 0}, {"torus:16x16", 0}, {"ndv2", 4}, {"mi250", 4}, {"dgx-1", 8}}
+	for _, entry := range topologies.Names() {
+		systems = append(systems, system{entry, 1}, system{entry, 2})
 	}
-	if p.solve(2) {
-		t.Error("a gain of 9/4 is enough where 2 is")
+	for _, s := range systems {
+		if b := bound(t, resolve(t, s.topology, s.nodes), "alltoall", 0); b.Reached == nil || b.Reached.Cmp(b.AlgbwBps) != 0 {
+			t.Errorf("%d x %s: a flow reaches %v, the bound is %v (%s)", s.nodes, s.topology, b.Reached, b.AlgbwBps, b.Proof)
+		}
 	}
-	open := newProgram(1, 1)
-	open.gain(0)
-	open.set(0, 0, -1)
-	if open.solve(math.Inf(1)) {
-		t.Error("a gain without limit was solved")
+}
+
+// wired draws a system of one node: a ring of ranks and links across.
+func wired(t *rapid.T, n int) *topologies.Topology {
+	top := &topologies.Topology{Name: "wired", Nodes: 1, Runtime: "nccl", Ranks: make([]topologies.Rank, n), Vertices: make([]topologies.Vertex, n)}
+	linked := map[[2]int]bool{}
+	link := func(a, b int) {
+		if a, b := min(a, b), max(a, b); a != b && !linked[[2]int{a, b}] {
+			linked[[2]int{a, b}] = true
+			join(top, a, b, rapid.Int64Range(1, 4).Draw(t, "capacity"), 0)
+		}
 	}
+	for r := range n {
+		link(r, (r+1)%n)
+	}
+	for range rapid.IntRange(0, n).Draw(t, "across") {
+		link(rapid.IntRange(0, n-1).Draw(t, "from"), rapid.IntRange(0, n-1).Draw(t, "to"))
+	}
+	return sorted(top)
+}
+
+// TestLabelsOfMany names the ranks of systems otherwise that have too many to try
+// every set of them: a bound that a flow reaches stays.
+func TestLabelsOfMany(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(exhaustive+1, 2*exhaustive).Draw(t, "ranks")
+		top := wired(t, n)
+		b := bound(t, top, "alltoall", 0)
+		if b.Reached == nil || b.Reached.Cmp(b.AlgbwBps) > 0 {
+			t.Fatalf("a flow reaches %v, the bound is %v", b.Reached, b.AlgbwBps)
+		}
+		perm := rapid.Permutation(rising(n)).Draw(t, "labels")
+		for i, e := range top.Edges {
+			top.Edges[i].From, top.Edges[i].To = perm[e.From], perm[e.To]
+		}
+		got := bound(t, sorted(top), "alltoall", 0)
+		if got.Reached.Cmp(b.AlgbwBps) > 0 || b.Reached.Cmp(got.AlgbwBps) > 0 {
+			t.Fatalf("%v to %v with other labels, was %v to %v", got.Reached, got.AlgbwBps, b.Reached, b.AlgbwBps)
+		}
+		if b.Reached.Cmp(b.AlgbwBps) != 0 || got.Reached.Cmp(b.AlgbwBps) != 0 {
+			t.Fatalf("flows reach %v and, with other labels, %v; the bounds are %v and %v", b.Reached, got.Reached, b.AlgbwBps, got.AlgbwBps)
+		}
+	})
 }

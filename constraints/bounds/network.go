@@ -16,6 +16,7 @@ type network struct {
 	vertices int
 	arcs     []arc
 	unit     int64 // bytes a second of one unit of capacity
+	loose    bool  // capacities were rounded up
 }
 
 type arc struct {
@@ -71,6 +72,7 @@ func newNetwork(t *topologies.Topology, parts int64, backward bool) (*network, e
 	for total.Quo(total, unit).Cmp(limit) > 0 {
 		total.Mul(total, unit)
 		unit.Lsh(unit, 1)
+		n.loose = true
 	}
 	n.unit = unit.Int64()
 	for i := range n.arcs {

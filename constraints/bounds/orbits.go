@@ -19,9 +19,9 @@ type orbits struct {
 
 const (
 	// symmetricRanks is the largest system whose symmetries are looked for.
-	symmetricRanks = 64
+	symmetricRanks = 256
 	// symmetryWork bounds what is spent on it: some hundredths of a second.
-	symmetryWork = 10_000_000
+	symmetryWork = 100_000_000
 )
 
 // orbits finds them for pairs; on systems too large to look, everything is like

@@ -70,10 +70,10 @@ func TestOrbitsChangeNoBound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newProblem(t, turning(t))
 		for name, d := range map[string]pairs{"alltoall": everyPair, "alltonext": nextPair, "sendrecv": ringPair} {
-			part, high := d.part(p.n), big.NewRat(1<<40, 1)
-			all := p.lengthsOf(d, part, high, p.alone())
+			part, high := d.part(p.n), limit{algbw: big.NewRat(1<<40, 1)}
+			all := p.multicommodity(d, part, high, p.alone())
 			o := p.orbits(d)
-			if some := p.lengthsOf(d, part, high, o); all.algbw == nil || some.algbw == nil || all.algbw.Cmp(some.algbw) != 0 {
+			if some := p.multicommodity(d, part, high, o); all.algbw == nil || some.algbw == nil || all.algbw.Cmp(some.algbw) != 0 {
 				t.Fatalf("%s: %v, with orbits %v", name, all.algbw, some.algbw)
 			}
 			if len(o.sources) < p.n {

@@ -2,106 +2,159 @@ package bounds
 
 import "math"
 
-// program is a linear program: find x ≥ 0 that makes its gain largest while
-// every row's sum stays within the row's limit, which is not negative. It is
-// solved by the simplex method on a dense table.
+// mixing is a linear program whose columns are found while it is solved (Dantzig
+// and Wolfe). Each source has trees, of which any mix carries what it sends; a
+// mix loads links, and the time is what the fullest link takes. Which mixes make
+// the time least?
 //
-//	             x₀  x₁ │ slack │ limit
-//	row 0         2   1 │ 1   0 │ 4
-//	row 1         1   3 │ 0   1 │ 6
-//	price        -1  -1 │ 0   0 │ 0        of a unit more of each column, so far
+//	             trees of source 0 │ of source 1 │ time │ room left │
+//	link 0           2     1       │     0       │ -1   │ 1         │ = 0
+//	link 1           0     1       │     3       │ -1   │     1     │ = 0
+//	source 0         1     1       │             │      │           │ = 1
+//	source 1                       │     1       │      │           │ = 1
 //
-// At the end the prices of slack say what a unit more of each limit is worth.
-type program struct {
-	rows, columns int
-	table         [][]float64 // rows, and the prices
-	basis         []int       // the column that each row has in hand
+// A tree's entries are the times that links take for it. At every step the prices
+// of links, which come to 1 together, say what a moment on each is worth; a tree
+// that is cheaper by them than the mix of its source makes the time less. Where
+// there is none, the time is the least, and the prices prove it.
+//
+// It is the simplex method on the inverse of the columns in hand: as many as
+// there are links and sources, however many trees there are.
+type mixing struct {
+	links   int
+	inverse [][]float64
+	amount  []float64 // of the column that each row has in hand
+	hand    []column  // which that is
+	time    int       // the row that has the time
 }
 
-func newProgram(rows, columns int) *program {
-	p := &program{rows: rows, columns: columns, basis: make([]int, rows)}
-	cells := make([]float64, (rows+1)*(columns+rows+1))
-	for i := range rows + 1 {
-		width := columns + rows + 1
-		p.table = append(p.table, cells[i*width:(i+1)*width])
-		if i < rows {
-			p.table[i][columns+i] = 1
-			p.basis[i] = columns + i
-		}
-	}
-	return p
+// column is a tree, the time, or a link's room left.
+type column struct {
+	source int       // of a tree; otherwise below 0
+	link   int       // whose room is left; of the time below 0
+	load   []int64   // of a tree: the parts it puts on links
+	takes  []float64 // the same in time
 }
-
-func (p *program) set(row, column int, x float64) { p.table[row][column] = x }
-func (p *program) limit(row int, x float64)       { p.table[row][p.columns+p.rows] = x }
-func (p *program) gain(column int)                { p.table[p.rows][column] = -1 }
-func (p *program) price(row int) float64          { return max(0, p.table[p.rows][p.columns+row]) }
 
 // zero is what rounding makes of 0.
 const zero = 1e-10
 
-// solve returns false where the gain comes to enough or has no limit, or where
-// rounding or degeneracy let it get nowhere.
-func (p *program) solve(enough float64) bool {
-	last := p.columns + p.rows
-	prices := p.table[p.rows]
-	stuck := 0
-	for range 50 * (p.rows + p.columns) {
-		if prices[last] >= enough {
-			return false
-		}
-		// The column that gains most; after many steps that gained nothing the
-		// first that gains, which ends for certain (Bland).
-		enter, most := -1, -zero
-		for c := range last {
-			if prices[c] < most {
-				enter, most = c, prices[c]
-				if stuck > p.rows {
-					break
-				}
-			}
-		}
-		if enter < 0 {
-			return true
-		}
-		leave, least := -1, math.Inf(1)
-		for r := range p.rows {
-			x := p.table[r][enter]
-			if x < 1e-9 {
-				continue
-			}
-			ratio := p.table[r][last] / x
-			if ratio < least-zero || ratio < least+zero && p.basis[r] < p.basis[leave] {
-				leave, least = r, min(least, ratio)
-			}
-		}
-		if leave < 0 {
-			return false
-		}
-		if stuck++; least > zero {
-			stuck = 0
-		}
-		p.pivot(leave, enter)
+// newMixing starts with one tree of each source.
+func newMixing(links int, trees []column) *mixing {
+	rows := links + len(trees)
+	m := &mixing{links: links, amount: make([]float64, rows), hand: make([]column, rows)}
+	m.inverse = identity(rows)
+	for e := range links {
+		m.hand[e] = column{source: -1, link: e}
 	}
-	return false
+	for i, tree := range trees {
+		m.amount[links+i] = 1
+		m.pivot(links+i, m.through(tree), tree)
+	}
+	fullest := 0
+	for e := range links {
+		if m.amount[e] < m.amount[fullest] {
+			fullest = e
+		}
+	}
+	time := column{source: -1, link: -1}
+	m.pivot(fullest, m.through(time), time)
+	return m
 }
 
-// pivot brings a column into the basis in the place of a row's.
-func (p *program) pivot(row, column int) {
-	pivot := p.table[row]
-	scale := 1 / pivot[column]
-	for c := range pivot {
-		pivot[c] *= scale
+func identity(rows int) [][]float64 {
+	cells := make([]float64, rows*rows)
+	unit := make([][]float64, rows)
+	for r := range unit {
+		unit[r] = cells[r*rows : (r+1)*rows]
+		unit[r][r] = 1
 	}
-	for r, other := range p.table {
-		if by := other[column]; r != row && by != 0 {
-			for c, x := range pivot {
-				if x != 0 {
-					other[c] -= by * x
-				}
+	return unit
+}
+
+// through is a column seen from the columns in hand: how much of each makes up
+// for one of it.
+func (m *mixing) through(c column) []float64 {
+	u := make([]float64, len(m.hand))
+	for r, row := range m.inverse {
+		switch {
+		case c.source >= 0:
+			sum := row[m.links+c.source]
+			for e, t := range c.takes {
+				sum += row[e] * t
 			}
-			other[column] = 0
+			u[r] = sum
+		case c.link >= 0:
+			u[r] = row[c.link]
+		default:
+			for _, x := range row[:m.links] {
+				u[r] -= x
+			}
 		}
 	}
-	p.basis[row] = column
+	return u
+}
+
+// price is what a moment on a link is worth, worth what a source's mix costs.
+func (m *mixing) price(link int) float64   { return -m.inverse[m.time][link] }
+func (m *mixing) worth(source int) float64 { return m.inverse[m.time][m.links+source] }
+
+// takes is the least time so far.
+func (m *mixing) takes() float64 { return m.amount[m.time] }
+
+// dearest is the link whose price is furthest below 0: room on it is worth
+// having.
+func (m *mixing) dearest() (link int, found bool) {
+	least := -zero
+	for e := range m.links {
+		if p := m.price(e); p < least {
+			link, least, found = e, p, true
+		}
+	}
+	return link, found
+}
+
+// enter takes a column in hand, in the place of the one that runs out first;
+// false where rounding lets none.
+func (m *mixing) enter(c column) bool {
+	u := m.through(c)
+	leave, least := -1, math.Inf(1)
+	for r, x := range u {
+		if x < 1e-9 {
+			continue
+		}
+		ratio := max(m.amount[r], 0) / x
+		if ratio < least-zero || ratio < least+zero && x > u[leave] {
+			leave, least = r, min(least, ratio)
+		}
+	}
+	if leave < 0 || leave == m.time {
+		return false
+	}
+	m.pivot(leave, u, c)
+	return true
+}
+
+// pivot has a row take a column in hand.
+func (m *mixing) pivot(row int, u []float64, c column) {
+	by := m.inverse[row]
+	scale := 1 / u[row]
+	for i := range by {
+		by[i] *= scale
+	}
+	m.amount[row] *= scale
+	for r, x := range u {
+		if r == row || x == 0 {
+			continue
+		}
+		other := m.inverse[r]
+		for i, y := range by {
+			other[i] -= x * y
+		}
+		m.amount[r] -= x * m.amount[row]
+	}
+	m.hand[row] = c
+	if c.source < 0 && c.link < 0 {
+		m.time = row
+	}
 }

@@ -68,11 +68,8 @@ func (s *search) refine(p *partition) {
 			seen[a.from] += mix(colour + 2*uint64(p.cell[a.to]))
 			seen[a.to] += mix(colour + 2*uint64(p.cell[a.from]) + 1)
 		}
-		for v := range order {
-			order[v] = v
-		}
-		slices.SortFunc(order, func(a, b int) int {
-			return cmp.Or(cmp.Compare(p.cell[a], p.cell[b]), cmp.Compare(seen[a], seen[b]))
+		p.inCells(order, func(cell []int) {
+			slices.SortFunc(cell, func(a, b int) int { return cmp.Compare(seen[a], seen[b]) })
 		})
 		cells := 0
 		next := make([]int, n)
@@ -87,6 +84,28 @@ func (s *search) refine(p *partition) {
 		p.cell, p.cells = next, cells+1
 		if done {
 			return
+		}
+	}
+}
+
+// inCells fills order with the vertices by cell, and calls sort for those of each
+// cell of several.
+func (p *partition) inCells(order []int, sort func(cell []int)) {
+	end := make([]int, p.cells+1)
+	for _, c := range p.cell {
+		end[c+1]++
+	}
+	for c := range p.cells {
+		end[c+1] += end[c]
+	}
+	next := slices.Clone(end)
+	for v, c := range p.cell {
+		order[next[c]] = v
+		next[c]++
+	}
+	for c := range p.cells {
+		if end[c+1]-end[c] > 1 {
+			sort(order[end[c]:end[c+1]])
 		}
 	}
 }

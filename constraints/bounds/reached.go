@@ -1,0 +1,114 @@
+package bounds
+
+import (
+	"math"
+	"math/big"
+)
+
+// What a flow reaches is told in fractions. Which trees are in hand and which
+// links are full is all that is taken from floats: the shares of the trees follow
+// from it, by as many equations, and what they take is added up link by link.
+
+// time is what the flow takes, exactly: the trees in hand in the shares that
+// fill the links that are to be full and, where that fails, in about those.
+func (c *commodities) time(m *mixing) *big.Rat {
+	share := m.shares(c.room)
+	if share == nil {
+		share = m.about(len(c.o.sources))
+	}
+	longest := new(big.Rat)
+	for e, room := range c.room {
+		load := new(big.Rat)
+		for r, t := range m.hand {
+			if t.source >= 0 && t.load[e] != 0 {
+				load.Add(load, new(big.Rat).Mul(share[r], big.NewRat(t.load[e], 1)))
+			}
+		}
+		if load.Quo(load, new(big.Rat).SetInt(room)); load.Cmp(longest) > 0 {
+			longest = load
+		}
+	}
+	return longest
+}
+
+// about is the shares of trees as floats have them, made to come to 1 for each
+// source.
+func (m *mixing) about(sources int) []*big.Rat {
+	share, sum := make([]*big.Rat, len(m.hand)), make([]big.Rat, sources)
+	for r, t := range m.hand {
+		if t.source >= 0 {
+			share[r] = new(big.Rat).SetFrac64(int64(math.Round(max(0, m.amount[r])*(1<<40))), 1<<40)
+			sum[t.source].Add(&sum[t.source], share[r])
+		}
+	}
+	for r, t := range m.hand {
+		if t.source >= 0 {
+			share[r].Quo(share[r], &sum[t.source])
+		}
+	}
+	return share
+}
+
+// shares is the share of each tree in hand, by row, in whole numbers: those of a
+// source come to 1, and a link of which no room is left is full. Nil where that
+// cannot be.
+func (m *mixing) shares(room []*big.Int) []*big.Rat {
+	var trees []int // rows
+	left := make([]bool, m.links)
+	sources := len(m.hand) - m.links
+	for r, c := range m.hand {
+		switch {
+		case c.source >= 0:
+			trees = append(trees, r)
+		case c.link >= 0:
+			left[c.link] = true
+		}
+	}
+	common := new(big.Int)
+	for _, r := range room {
+		common.GCD(nil, nil, common, r)
+	}
+	var equations [][]*big.Int // trees, then the time
+	equation := func(of func(column) int64, time *big.Int) {
+		row := make([]*big.Int, 0, len(trees)+1)
+		for _, r := range trees {
+			row = append(row, big.NewInt(of(m.hand[r])))
+		}
+		equations = append(equations, append(row, time))
+	}
+	for s := range sources {
+		equation(func(c column) int64 {
+			if c.source == s {
+				return 1
+			}
+			return 0
+		}, new(big.Int))
+	}
+	for e, r := range room {
+		if !left[e] {
+			time := new(big.Int).Quo(r, common)
+			equation(func(c column) int64 { return c.load[e] }, time.Neg(time))
+		}
+	}
+	if len(equations) != len(trees)+1 {
+		return nil
+	}
+	ones := make([]*big.Int, len(equations))
+	for i := range ones {
+		ones[i] = new(big.Int)
+		if i < sources {
+			ones[i].SetInt64(1)
+		}
+	}
+	x := solveExactly(equations, ones)
+	if x == nil {
+		return nil
+	}
+	share := make([]*big.Rat, len(m.hand))
+	for i, r := range trees {
+		if share[r] = x[i]; x[i].Sign() < 0 {
+			return nil
+		}
+	}
+	return share
+}
