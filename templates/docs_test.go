@@ -37,6 +37,9 @@ func TestLanguageExamples(t *testing.T) {
 		if err == nil {
 			_, err = f.Trace(script.Even(nodes, gpus), script.Request{Collective: coll, InPlace: collective.DefaultInPlace(coll)}, nil)
 		}
+		if how == "run" && err == nil {
+			err = worksWhereItSays(f, coll)
+		}
 		switch {
 		case how != "error" && err != nil:
 			t.Errorf("example %d: %v\n%s", i, err, src)
@@ -44,6 +47,32 @@ func TestLanguageExamples(t *testing.T) {
 			t.Errorf("example %d: error\n\t%v\nwant\n\tlanguage.star:%s", i, err, want)
 		}
 	}
+}
+
+// worksWhereItSays runs an example on systems that lack links, where it applies:
+// users copy it, and check what they make of it on such.
+func worksWhereItSays(f *Family, coll string) error {
+	const n = 5
+	for name, linked := range map[string]func(a, b int) bool{
+		"all":      func(a, b int) bool { return true },
+		"a ring":   func(a, b int) bool { return (a+1)%n == b || (b+1)%n == a },
+		"one way":  func(a, b int) bool { return (a+1)%n == b },
+		"a line":   func(a, b int) bool { return a+1 == b || b+1 == a },
+		"a star":   func(a, b int) bool { return a == 0 || b == 0 },
+		"not at 0": func(a, b int) bool { return a > 0 && b > 0 },
+	} {
+		m := script.Even(1, n)
+		m.Linked = linked
+		q := script.Request{Collective: coll, InPlace: collective.DefaultInPlace(coll)}
+		yes, _, err := f.Admits(m, q, nil)
+		if yes && err == nil {
+			_, err = f.Trace(m, q, nil)
+		}
+		if err != nil || name == "all" && !yes {
+			return fmt.Errorf("links %s: applies %v: %v", name, yes, err)
+		}
+	}
+	return nil
 }
 
 // TestLanguageNamesTheLibrary holds the page's table of modules to what they

@@ -108,6 +108,9 @@ func compiled(cmd *cobra.Command, t *topologies.Topology, name, comment string, 
 	if err != nil {
 		return err
 	}
+	if o.Slots, err = slots(cmd, t); err != nil {
+		return err
+	}
 	r, err := compile(o)
 	if err != nil {
 		return usagef("%s on %s: %w", name, t.Name, err)
@@ -116,7 +119,7 @@ func compiled(cmd *cobra.Command, t *topologies.Topology, name, comment string, 
 		return usagef("%s is for %d ranks, %s has %d", name, n, t.Name, len(t.Ranks))
 	}
 	timePasses(cmd, r.Times)
-	if err := verify.Check(r.Program, verify.Options{Linked: t.Linked}).Err(); err != nil {
+	if err := verify.Check(r.Program, verify.Options{Slots: slotsPromised(cmd, o, strings.HasSuffix(name, dumpSuffix)), Linked: t.Linked}).Err(); err != nil {
 		return &wrongError{fmt.Errorf("%s on %s: %w", name, t.Name, err)}
 	}
 	r.Program.Comment = comment

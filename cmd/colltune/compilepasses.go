@@ -26,6 +26,7 @@ func passFlags(cmd *cobra.Command) {
 	choiceFlag(cmd, "dot", "", "", compiler.Graphs(), "print this graph for Graphviz; the result then goes to --out only")
 	cmd.Flags().StringSlice("disable-pass", nil, "leave out this optional pass `NAME,…`")
 	cmd.Flags().Bool("blocked", false, "give each of --instances a block of the buffers of its own, not a part of every chunk")
+	cmd.Flags().Int("slots", 0, "how many messages a connection holds: the program never needs more (as many as every protocol of the system holds, at most 2)")
 	cmd.Flags().Bool("time-passes", false, "say on standard error how long each pass took")
 }
 
@@ -88,6 +89,33 @@ func passOptions(cmd *cobra.Command, o *compiler.Options) (*dumps, error) {
 		d.texts = append(d.texts, fmt.Sprintf("# after %s\n%s\n", pass, strings.TrimRight(text, "\n")))
 	}
 	return d, nil
+}
+
+// slots is how many messages a connection may hold: as --slots says, else as many
+// as every protocol of the system has room for, where that is fewer than the
+// compiler counts on by itself. A search compiles for the same.
+func slots(cmd *cobra.Command, t *topologies.Topology) (int, error) {
+	if typed(cmd, "slots") {
+		n, _ := cmd.Flags().GetInt("slots")
+		if n < 1 {
+			return 0, usagef("--slots %d: want at least 1", n)
+		}
+		return n, nil
+	}
+	fewest := compiler.DefaultSlots
+	for _, p := range topologies.AllProtocols {
+		fewest = min(fewest, t.Protocols[p].Slots)
+	}
+	return fewest, nil
+}
+
+// slotsPromised is how many slots the program that comes out can be held to: none
+// where the pass that sees to them is left out, or was before a dump was written.
+func slotsPromised(cmd *cobra.Command, o compiler.Options, dump bool) int {
+	if slices.Contains(o.Disable, "slots") || dump && !typed(cmd, "slots") {
+		return 0
+	}
+	return o.Slots
 }
 
 // write writes the dumps, or the graph.

@@ -20,7 +20,7 @@ func ParseCounts(name string, text []byte) ([]int, error) {
 	if len(text) > maxCountsFile {
 		return nil, fmt.Errorf("%s: %d bytes: want at most %d", name, len(text), maxCountsFile)
 	}
-	var counts []int
+	var counts, lines []int
 	for i, line := range strings.Split(string(text), "\n") {
 		line, _, _ = strings.Cut(line, "#")
 		for _, word := range strings.FieldsFunc(line, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' || r == '\r' }) {
@@ -28,13 +28,26 @@ func ParseCounts(name string, text []byte) ([]int, error) {
 			if err != nil || n < 0 {
 				return nil, fmt.Errorf("%s:%d: count %.20q: want a number from 0", name, i+1, word)
 			}
-			counts = append(counts, n)
+			counts, lines = append(counts, n), append(lines, i+1)
 		}
 	}
 	if len(counts) == 0 {
 		return nil, fmt.Errorf("%s: no counts in it", name)
 	}
-	return Reduced(counts), nil
+	least, sum := Reduced(counts), 0
+	for i, n := range least {
+		taken := ""
+		if n < counts[i] {
+			taken = fmt.Sprintf(", %d with what divides them all taken out", n)
+		}
+		if n > maxUnits {
+			return nil, fmt.Errorf("%s:%d: count %d%s: want at most %d", name, lines[i], counts[i], taken, maxUnits)
+		}
+		if sum += n; sum > maxUnits {
+			return nil, fmt.Errorf("%s:%d: with count %d%s, there are %d in all: want at most %d", name, lines[i], counts[i], taken, sum, maxUnits)
+		}
+	}
+	return least, nil
 }
 
 // FormatCounts writes counts as ParseCounts reads them, some a line.

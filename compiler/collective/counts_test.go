@@ -16,6 +16,9 @@ func TestParseCounts(t *testing.T) {
 		"# nothing\n":              "c: no counts in it",
 		"1\n2 -3":                  `c:2: count "-3": want a number from 0`,
 		"1.5":                      `c:1: count "1.5"`,
+		"3\n3000000000\n":          "c:2: count 3000000000, 1000000000 with what divides them all taken out: want at most 67108864",
+		"1\n3000000000\n":          "c:2: count 3000000000: want at most 67108864",
+		"2 100000000\n100000000":   "c:2: with count 100000000, 50000000 with what divides them all taken out, there are 100000001 in all: want at most 67108864",
 		"\n\n99999999999999999999": `c:3: count "99999999999999999999"`,
 	} {
 		if _, err := ParseCounts("c", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
