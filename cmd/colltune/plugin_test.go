@@ -24,8 +24,11 @@ func (f faulty) Describe(context.Context) (executor.Description, error) {
 	return d, nil
 }
 
-func (f faulty) Run(context.Context, executor.Trial) (executor.Measurement, error) {
+func (f faulty) Run(ctx context.Context, _ executor.Trial) (executor.Measurement, error) {
 	switch f.fault {
+	case "holds": // until it is given up
+		<-ctx.Done()
+		return executor.Measurement{}, ctx.Err()
 	case "wrong":
 		return executor.Measurement{TimesUS: []float64{1000}, Wrong: 3, Checked: true}, nil
 	case "fast":
