@@ -91,6 +91,8 @@ func (x *exam) start() error {
 			return nil
 		case x.ctx.Err() != nil:
 			return x.ctx.Err()
+		case errors.Is(err, ErrUnavailable) && x.worker == nil:
+			return err // as the host: another start would change nothing
 		case starts == x.o.Starts:
 			return &LostError{x.command.name, starts, err}
 		}
