@@ -22,7 +22,6 @@ import (
 // program says, those of the others take the numbers left free.
 func channels(u *unit) error {
 	b := binding{
-		links: map[[2]int32]int32{},
 		conns: map[connKey]int32{},
 		limit: max(1, int32(u.opt.MaxChannels)/u.keys),
 	}
@@ -48,16 +47,15 @@ func channels(u *unit) error {
 
 // binding is which connection is bound to which.
 type binding struct {
-	links map[[2]int32]int32 // (from, to), numbered
-	conns map[connKey]int32  // numbered
-	mates []mate             // by connection
-	limit int32              // channels an instance may choose from
-	made  []int32            // pairs bound by the attempt in hand, to undo
+	conns map[connKey]int32 // numbered
+	mates []mate            // by connection
+	limit int32             // channels an instance may choose from
+	made  []int32           // pairs bound by the attempt in hand, to undo
 }
 
 // connKey is a connection before instances have their numbers.
 type connKey struct {
-	link, key, channel int32
+	from, to, key, channel int32
 }
 
 // mate is what a connection is bound to: at its receiver the one sent on, at its
@@ -91,13 +89,7 @@ func (b *binding) place(u *unit, chain []int32, directive int32) {
 
 // conn is the number of m's connection, were it on channel c.
 func (b *binding) conn(m *message, c int32) int32 {
-	pair := [2]int32{m.from, m.to}
-	link, ok := b.links[pair]
-	if !ok {
-		link = int32(len(b.links))
-		b.links[pair] = link
-	}
-	k := connKey{link, m.key, c}
+	k := connKey{m.from, m.to, m.key, c}
 	q, ok := b.conns[k]
 	if !ok {
 		q = int32(len(b.mates))
@@ -174,15 +166,17 @@ func (u *unit) number() error {
 	type own struct{ key, channel int32 }
 	type link struct{ from, to int32 }
 	links := map[own]map[link]bool{}
+	before := own{none, none}
 	for i := range u.msgs {
 		m := &u.msgs[i]
 		o := own{m.key, m.channel}
-		if links[o] == nil {
+		if o != before && links[o] == nil {
 			links[o] = map[link]bool{}
 		}
 		if u.keys > 1 { // or there is nothing to choose
 			links[o][link{m.from, m.to}] = true
 		}
+		before = o
 	}
 	inUse := make([]own, 0, len(links))
 	for o := range links {
@@ -223,9 +217,14 @@ func (u *unit) number() error {
 		return fmt.Errorf("%d channels needed, %d by each of %d instances and by their directives: the limit is %d",
 			highest+1, (len(inUse)+int(u.keys)-1)/int(u.keys), u.keys, u.opt.MaxChannels)
 	}
+	var given int32
+	before = own{none, none}
 	for i := range u.msgs {
 		m := &u.msgs[i]
-		m.channel = number[own{m.key, m.channel}]
+		if o := (own{m.key, m.channel}); o != before {
+			before, given = o, number[o]
+		}
+		m.channel = given
 	}
 	u.listConns()
 	return nil

@@ -19,60 +19,58 @@ func (c *checker) connections() {
 	n := len(c.tbGPU)
 	c.receiver, c.sender = fill(n, -1), fill(n, -1)
 	sends, receives := make(map[connection]int32, n), make(map[connection]int32, n)
+	sending, receiving := make([]bool, n), make([]bool, n) // by threadblock: whether an end is its
 	for t := range c.tbGPU {
 		t := int32(t)
 		g, tb := int(c.tbGPU[t]), c.tb(t)
 		if tb.Send >= 0 {
-			c.claim(sends, connection{g, tb.Send, tb.Channel}, t, "send", ir.Op.Sends)
+			sending[t] = c.claim(sends, connection{g, tb.Send, tb.Channel}, t, "send", ir.Op.Sends)
 		}
 		if tb.Recv >= 0 {
-			c.claim(receives, connection{tb.Recv, g, tb.Channel}, t, "receive", ir.Op.Receives)
+			receiving[t] = c.claim(receives, connection{tb.Recv, g, tb.Channel}, t, "receive", ir.Op.Receives)
 		}
 	}
 	if !c.r.OK() {
 		return
+	}
+	for t := range c.tbGPU {
+		if tb := c.tb(int32(t)); sending[t] {
+			if other, ok := receives[connection{int(c.tbGPU[t]), tb.Send, tb.Channel}]; ok {
+				c.receiver[t], c.sender[other] = other, int32(t)
+			}
+		}
 	}
 	// In threadblock order, so that reports do not depend on the map's.
 	c.from = fill(c.r.Steps, -1)
 	for t := range c.tbGPU {
 		t := int32(t)
 		g, tb := int(c.tbGPU[t]), c.tb(t)
-		if k := (connection{g, tb.Send, tb.Channel}); owns(sends, k, t) {
-			if other, ok := receives[k]; ok {
-				c.receiver[t], c.sender[other] = other, t
-			}
-			c.pair(k, t, c.receiver[t])
+		if sending[t] {
+			c.pair(connection{g, tb.Send, tb.Channel}, t, c.receiver[t])
 		}
-		if k := (connection{tb.Recv, g, tb.Channel}); owns(receives, k, t) {
-			if _, ok := sends[k]; !ok {
-				c.pair(k, -1, t)
-			}
+		if receiving[t] && c.sender[t] < 0 {
+			c.pair(connection{tb.Recv, g, tb.Channel}, -1, t)
 		}
 	}
 }
 
-// owns tells whether an end of a connection belongs to threadblock t.
-func owns(ends map[connection]int32, k connection, t int32) bool {
-	owner, ok := ends[k]
-	return ok && owner == t
-}
-
-// claim gives an end of a connection to a threadblock, unless another has it.
-// An end that is named and never used belongs to nobody.
-func (c *checker) claim(ends map[connection]int32, k connection, t int32, verb string, uses func(ir.Op) bool) {
+// claim gives an end of a connection to a threadblock, unless another has it, and
+// says whether it did. An end that is named and never used belongs to nobody.
+func (c *checker) claim(ends map[connection]int32, k connection, t int32, verb string, uses func(ir.Op) bool) bool {
 	g := c.tbGPU[t]
 	at := func(kind Kind, s Severity, format string, args ...any) {
 		c.r.at(kind, s, int(g), int(t-c.firstTB[g]), -1, format, args...)
 	}
 	if c.next(t, -1, uses) < 0 {
 		at(Lint, Warning, "has connection %v and no step to %s on it", k, verb)
-		return
+		return false
 	}
 	if other, taken := ends[k]; taken {
 		at(SharedConnection, Error, "%ss on connection %v, as threadblock %d does", verb, k, other-c.firstTB[g])
-		return
+		return false
 	}
 	ends[k] = t
+	return true
 }
 
 // pair joins the messages of one connection; an end may be missing (-1).
