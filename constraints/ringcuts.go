@@ -83,7 +83,7 @@ func (p *ringProblem) cuts(width units.Bandwidth) *ringCuts {
 				taken = append(slices.Clone(taken), table[j][i].edges...)
 			}
 			for _, e := range taken {
-				if p.capacity(e, width) < p.count {
+				if p.capacity(e, width) < p.mostTaken(e) {
 					users[e] = append(users[e], st.lit)
 				}
 			}

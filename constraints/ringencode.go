@@ -79,8 +79,8 @@ func (p *ringProblem) encodeSteps(f *Formula, k int, at [][]Lit, width units.Ban
 				onward = append(onward, j)
 				var step Lit
 				for _, edge := range h.edges {
-					if p.capacity(edge, width) >= p.count {
-						continue // every ring may: each steps from i once
+					if p.capacity(edge, width) >= p.mostTaken(edge) {
+						continue // every ring may, however often
 					}
 					if step == 0 {
 						step = f.Bool(fmt.Sprintf("ring%d steps %d %d", k, i, j))

@@ -20,7 +20,7 @@ type RingOptions struct {
 // the first.
 type RingAnswer struct {
 	Orders  [][]int
-	By      string  // z3, pb; or "complete graph", "identity order", "zigzag order" where no solver was needed
+	By      string  // z3, pb; or "complete graph", "identity order", "zigzag order", "counting" where no solver was needed
 	Seconds float64 // how long it took
 }
 
@@ -292,19 +292,34 @@ func (p *ringProblem) enough(width units.Bandwidth) bool {
 	return inside == nil
 }
 
-// shares is how many rings may take an edge: a direct link one for each
-// physical link it stands for, a switch's or NIC's as many as like to.
+// shares is how often rings may take an edge: a direct link once for each physical
+// link it stands for, a switch's or NIC's as often as they like to.
 func (p *ringProblem) shares(e int) int {
 	edge := p.t.Edges[e]
 	if edge.From < len(p.t.Ranks) && edge.To < len(p.t.Ranks) {
 		return min(edge.Count, p.count)
 	}
-	return p.count
+	return p.mostTaken(e)
 }
 
-// capacity is how many rings may take an edge where each gets the given width.
+// mostTaken is how often rings can come to take an edge: each once where it is a
+// rank's own, as a ring passes through the rank once; one between switches at every
+// step.
+func (p *ringProblem) mostTaken(e int) int {
+	edge := p.t.Edges[e]
+	from, to := edge.From < len(p.t.Ranks), edge.To < len(p.t.Ranks)
+	switch {
+	case from && to || (from || to) && !p.bothWays:
+		return p.count
+	case from || to:
+		return 2 * p.count
+	}
+	return p.count * p.n
+}
+
+// capacity is how often rings may take an edge where each time has the given width.
 func (p *ringProblem) capacity(e int, width units.Bandwidth) int {
-	return min(p.shares(e), int(min(p.t.Edges[e].Bandwidth/width, maxRings)))
+	return int(min(p.t.Edges[e].Bandwidth/width, units.Bandwidth(p.shares(e))))
 }
 
 // obvious is the orders that need no solver: the first of the table that keeps
@@ -386,12 +401,20 @@ func (p *ringProblem) fits(orders [][]int, width units.Bandwidth) bool {
 	return true
 }
 
-// ask has a solver look for orders of at least a width; nil where there are
-// none.
+// ask looks for orders of at least a width, by counting and else by a solver; nil
+// where there are none.
 func (p *ringProblem) ask(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
+	if orders, settled := p.askByCounts(width); settled {
+		return orders, "counting", nil
+	}
 	if p.n*p.count > settled {
 		return p.askByCuts(ctx, s, width)
 	}
+	return p.askByPositions(ctx, s, width)
+}
+
+// askByPositions is ask for systems of up to settled ranks and rings.
+func (p *ringProblem) askByPositions(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
 	enc := p.encode(width)
 	a, err := s.SolveInOrder(ctx, enc.f)
 	switch {

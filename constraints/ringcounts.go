@@ -1,0 +1,205 @@
+package constraints
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// Where rings meet on few links, a host between two halves of a box or a NIC, it
+// matters only how often an order takes each of these. Orders that do so alike are
+// one kind; there are few kinds, and how many rings are of which is quickly tried:
+//
+//	kind                     host ─▶   host ◀─   NIC      room for 4, 4, 8
+//	0 1 2 3 │ 4 5 6 7           1         0       1        ▶ 4 rings
+//	4 5 6 7 │ 0 1 2 3           0         1       1        ▶ 4 rings
+//
+// Solvers would have to find that by trying (the pigeonhole principle).
+
+const (
+	// countedRanks is the ranks of a node up to which all orders are walked through.
+	countedRanks = 8
+	// mostKinds and mostCounts bound the work.
+	mostKinds  = 1 << 10
+	mostCounts = 1 << 20
+)
+
+// ringKinds are the orders of a node by how often they take the links that not all
+// rings may take.
+type ringKinds struct {
+	p      *ringProblem
+	limits []int       // those edges
+	room   []uint16    // how often rings may take each
+	at     map[int]int // by edge: its place in limits
+	kinds  []ringKind  // in the order of their first orders
+	least  []ringKind  // those that no other is no worse than, on every link
+	known  map[string]bool
+}
+
+// ringKind is a kind's first order in lexicographic order, and what it takes.
+type ringKind struct {
+	order []int
+	takes []uint16
+}
+
+// askByCounts settles whether there are orders of at least a width, and says which
+// come first; settled is false where counting has nothing to say.
+func (p *ringProblem) askByCounts(width units.Bandwidth) (orders [][]int, settled bool) {
+	if p.n > countedRanks || p.n < 2 {
+		return nil, false
+	}
+	c := &ringKinds{p: p, at: map[int]int{}, known: map[string]bool{}}
+	if !c.limit(width) || !c.walk(width) {
+		return nil, false
+	}
+	room := slices.Clone(c.room)
+	fits := c.canHold(room, p.count)
+	for left := p.count; fits && left > 0; left-- {
+		i := slices.IndexFunc(c.kinds, func(k ringKind) bool {
+			rest, fits := k.without(room)
+			return fits && c.canHold(rest, left-1)
+		})
+		if i < 0 {
+			return nil, false // work came to its end
+		}
+		room, _ = c.kinds[i].without(room)
+		orders = append(orders, slices.Clone(c.kinds[i].order))
+	}
+	return orders, len(c.known) < mostCounts
+}
+
+// limit lists the edges that rings may take less often than they could; false where all steps are
+// links from GPU to GPU, of which there are many, and kinds as many.
+func (c *ringKinds) limit(width units.Bandwidth) (shared bool) {
+	for _, table := range [][][]*hop{c.p.in, c.p.close} {
+		for _, row := range table {
+			for _, h := range row {
+				if h == nil {
+					continue
+				}
+				shared = shared || len(h.edges) > 1
+				for _, e := range h.edges {
+					room := c.p.capacity(e, width)
+					if _, known := c.at[e]; known || room >= c.p.mostTaken(e) || room < 1 {
+						continue
+					}
+					c.at[e] = len(c.limits)
+					c.limits, c.room = append(c.limits, e), append(c.room, uint16(room))
+				}
+			}
+		}
+	}
+	return shared
+}
+
+// walk goes through all orders and finds their kinds; false where those are too
+// many.
+func (c *ringKinds) walk(width units.Bandwidth) bool {
+	seen := map[string]bool{}
+	takes, used := make([]uint16, len(c.limits)), make([]bool, c.p.n)
+	take := func(h *hop, by uint16) {
+		for _, e := range h.edges {
+			if at, ok := c.at[e]; ok {
+				takes[at] += by
+			}
+		}
+	}
+	var key []byte
+	var order []int
+	var from func() bool
+	from = func() bool {
+		last := order[len(order)-1]
+		if len(order) == c.p.n {
+			h := c.p.close[last][order[0]]
+			if h == nil || !c.p.wide(h, width) {
+				return true
+			}
+			take(h, 1)
+			key = key[:0]
+			for _, t := range takes {
+				key = binary.AppendUvarint(key, uint64(t))
+			}
+			if !seen[string(key)] {
+				seen[string(key)] = true
+				c.kinds = append(c.kinds, ringKind{slices.Clone(order), slices.Clone(takes)})
+			}
+			take(h, ^uint16(0))
+			return len(c.kinds) <= mostKinds
+		}
+		for i, h := range c.p.in[last] {
+			if h == nil || used[i] || !c.p.wide(h, width) {
+				continue
+			}
+			used[i], order = true, append(order, i)
+			take(h, 1)
+			ok := from()
+			take(h, ^uint16(0))
+			used[i], order = false, order[:len(order)-1]
+			if !ok {
+				return false
+			}
+		}
+		return true
+	}
+	for first := range c.p.n {
+		if first > 0 && c.p.closed() {
+			break // a ring may be turned at will
+		}
+		used[first], order = true, append(order[:0], first)
+		if !from() {
+			return false
+		}
+		used[first] = false
+	}
+	for _, k := range c.kinds {
+		if !slices.ContainsFunc(c.kinds, func(o ringKind) bool { return o.better(k) }) {
+			c.least = append(c.least, k)
+		}
+	}
+	return true
+}
+
+// better tells whether a kind takes no link more often than another, and some
+// less.
+func (k ringKind) better(o ringKind) bool {
+	for e, t := range k.takes {
+		if t > o.takes[e] {
+			return false
+		}
+	}
+	return !slices.Equal(k.takes, o.takes)
+}
+
+// without is the room that a ring of the kind leaves; false where it has none.
+func (k ringKind) without(room []uint16) (rest []uint16, fits bool) {
+	rest = slices.Clone(room)
+	for e, t := range k.takes {
+		if t > rest[e] {
+			return nil, false
+		}
+		rest[e] -= t
+	}
+	return rest, true
+}
+
+// canHold tells whether so many rings more have room.
+func (c *ringKinds) canHold(room []uint16, rings int) bool {
+	if rings == 0 {
+		return true
+	}
+	key := fmt.Sprint(rings, room)
+	if can, ok := c.known[key]; ok {
+		return can
+	}
+	can := false
+	for _, k := range c.least {
+		if rest, fits := k.without(room); fits && len(c.known) < mostCounts && c.canHold(rest, rings-1) {
+			can = true
+			break
+		}
+	}
+	c.known[key] = can
+	return can
+}

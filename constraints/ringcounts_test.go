@@ -1,0 +1,89 @@
+package constraints
+
+import (
+	"context"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/topologies"
+)
+
+// TestCountingAgrees counts on systems whose rings meet on few links, of random
+// widths, and has a solver find the first set of orders, or none.
+func TestCountingAgrees(t *testing.T) {
+	s := open(t, Options{Solver: "pb"})
+	r := rand.New(rand.NewPCG(51, 52))
+	statuses := map[bool]int{}
+	for range 60 {
+		name := []string{"lassen", "l40s-4", "perlmutter", "hub:5"}[r.IntN(4)]
+		topo := resolve(t, name, 0)
+		if name != "hub:5" {
+			topo = resolve(t, name, 1+r.IntN(3))
+		}
+		edges := slices.Clone(topo.Edges)
+		for i := range edges {
+			edges[i].Bandwidth /= units.Bandwidth(1 + r.IntN(3))
+		}
+		topo = &topologies.Topology{Name: name, Nodes: topo.Nodes, Runtime: topo.Runtime, Ranks: topo.Ranks, Vertices: topo.Vertices, Edges: edges}
+		p, err := newRingProblem(topo, 1+r.IntN(4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		widths := p.widths()
+		if len(widths) == 0 {
+			continue
+		}
+		width := widths[r.IntN(len(widths))]
+		counted, settled := p.askByCounts(width)
+		if !settled {
+			continue
+		}
+		solved, _, err := p.askByPositions(context.Background(), s, width)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(counted, solved) {
+			t.Fatalf("%s of %d nodes, %d rings of %v: %v by counting, %v by a solver", name, topo.Nodes, p.count, width, counted, solved)
+		}
+		if counted != nil && !p.fits(counted, width) {
+			t.Fatalf("%s of %d nodes, %d rings of %v: %v does not fit", name, topo.Nodes, p.count, width, counted)
+		}
+		statuses[counted != nil]++
+	}
+	if statuses[true] < 10 || statuses[false] < 2 {
+		t.Errorf("%v: the test tells little", statuses)
+	}
+}
+
+// TestCountedRings has holes that a solver did not fill within its time, none of
+// them by one.
+func TestCountedRings(t *testing.T) {
+	s := with(t, func(string) {}) // no solver at all
+	for _, name := range []string{"lassen", "t4-8", "a10g-8", "l40s-8", "l40s-4"} {
+		for nodes := 1; nodes <= 2; nodes++ {
+			for _, count := range []int{2, 3, 4, 7, 8, 16} {
+				topo := resolve(t, name, nodes)
+				a, err := Rings(context.Background(), s, topo, RingOptions{Count: count})
+				if err != nil || len(a.Orders) != count {
+					t.Errorf("%d x %s: %d rings of %d, %v", nodes, name, len(a.Orders), count, err)
+				}
+			}
+		}
+	}
+	// The NICs' 12.5 each way hold four rings each of 3.125, if half of them leave
+	// and enter a node at either processor.
+	a, err := Rings(context.Background(), s, resolve(t, "lassen", 2), RingOptions{Count: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := map[int]int{}
+	for _, order := range a.Orders {
+		last[order[3]/2]++
+	}
+	if last[0] != 4 || last[1] != 4 {
+		t.Errorf("%v: rings leave a node at its two processors %v times", a.Orders, last)
+	}
+}
