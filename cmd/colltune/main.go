@@ -154,6 +154,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		return usagef("%w; see %s --help", err, cmd.CommandPath())
 	case !errors.As(err, &unknown):
 		return usage(valueError(err))
+	case cmd.HasSubCommands() && cmd.Flags().NArg() > 0:
+		return group(cmd, cmd.Flags().Args()) // the flag is of a command that there is none of
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
