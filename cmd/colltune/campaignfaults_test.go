@@ -111,8 +111,8 @@ func (s *sick) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 	case "wrong":
 		m = executor.Measurement{TimesUS: []float64{m.TimesUS[0] / 1.01}, Wrong: 3, Checked: true}
 	case "floods":
-		line := bytes.Repeat([]byte("x"), 1<<20) // without an end of line
-		for range 16 {
+		line := bytes.Repeat([]byte("x"), 1<<20) // without an end of line, and far more than is kept
+		for range 2 {
 			_, _ = os.Stdout.Write(line)
 			_, _ = os.Stderr.Write(line)
 		}
