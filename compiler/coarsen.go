@@ -9,8 +9,9 @@ package compiler
 // Replication makes such programs: two instances of a reference of two chunks
 // are the two chunks themselves. Fewer chunks divide more sizes (a runtime
 // falls back where they do not divide the element count), and steps of a lower
-// count fill fewer slots. Where a chunk lies between those of a strided reference,
-// chunks stay as they are.
+// count fill fewer slots. Where there is a
+// strided reference chunks stay as they are: beside each of its own lies one that it
+// does not touch, so that no larger chunk would consist of its chunks alone.
 func coarsen(u *unit) error {
 	by := int64(u.col.Chunks)
 	for i := range u.ops {
