@@ -1,5 +1,10 @@
 package executor
 
+import "time"
+
+// SetHostSilence sets how long a far end goes on without a word of its host.
+func SetHostSilence(d time.Duration) { hostSilence = d }
+
 // Running tells whether the executor's process is there, as its host knows it.
 func (h *Host) Running() bool {
 	h.mu.Lock()

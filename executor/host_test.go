@@ -43,6 +43,9 @@ func TestMain(m *testing.M) {
 	for name := range strangers {
 		executor.RegisterBuiltin(name, func() executor.Executor { return nil })
 	}
+	if d, err := time.ParseDuration(os.Getenv(silence)); err == nil {
+		executor.SetHostSilence(d)
+	}
 	executor.Dispatch(os.Args)
 	if len(os.Args) == 2 && os.Args[1] == "eat" {
 		_, _ = eat()
@@ -67,6 +70,9 @@ func TestMain(m *testing.M) {
 
 // state is a folder in which executors of one test leave word for the next.
 const state = "COLLTUNE_EXECUTOR_STATE"
+
+// silence is how long a far end of the tests goes on without a word of its host.
+const silence = "COLLTUNE_EXECUTOR_TEST_SILENCE"
 
 // first tells whether this is the first process of its test to ask.
 func first() bool {

@@ -309,6 +309,24 @@ func TestFarEndEndsWithItsInput(t *testing.T) {
 	}
 }
 
+// A far end whose line was cut hears no end of its input: it ends once its host
+// has been silent for long.
+func TestFarEndEndsWithoutItsHost(t *testing.T) {
+	t.Parallel()
+	far := exec.Command(os.Args[0], "executor-serve-stdio", "hangs")
+	far.Env = append(os.Environ(), silence+"=2s")
+	in, err := far.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	var says strings.Builder
+	far.Stderr = &says
+	if err := far.Run(); err == nil || !strings.Contains(says.String(), "its host has not answered for 2s") {
+		t.Errorf("%v, said %q", err, says.String())
+	}
+}
+
 // Under mpirun rank 0 serves and the others follow.
 func TestLaunchedByMPI(t *testing.T) {
 	for _, mpirun := range [][]string{

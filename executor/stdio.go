@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
 
 	"github.com/colltune/colltune/executor/protocol"
 	"github.com/colltune/colltune/internal/child"
@@ -22,6 +24,10 @@ import (
 // stdioCommand is the hidden subcommand of the far end of a launcher:
 // executor-serve-stdio KIND [SETTINGS]
 const stdioCommand = "executor-serve-stdio"
+
+// hostSilence is how long the far end goes on without a word of its host, which
+// answers whatever else it does: ssh's line may be cut, and nobody be told.
+var hostSilence = time.Minute
 
 // launchVariables are where launchers of several processes say which of them this
 // is, and of how many. The innermost launcher's come first: mpirun inside a Slurm
@@ -114,10 +120,19 @@ func serveStdio(kind, settings string) int {
 		return fail(err)
 	}
 	mine, theirs := net.Pipe()
-	server := grpcServer(nil)
+	server := grpcServer([]grpc.ServerOption{
+		grpc.ConnectionTimeout(hostSilence),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: hostSilence / 2, Timeout: hostSilence / 2}),
+	})
 	protocol.RegisterExecutorServer(server, newServer(impl))
 	go func() { _ = server.Serve(&oneConn{conn: mine, over: make(chan struct{})}) }()
-	go func() { _, _ = io.Copy(frames, theirs) }()
+	go func() {
+		_, _ = io.Copy(frames, theirs)
+		// A line that was cut brings no end of the input.
+		fmt.Fprintf(os.Stderr, "executor %s: its host has not answered for %s\n", kind, hostSilence)
+		closeExecutor(impl)
+		os.Exit(1)
+	}()
 	for reader := newFrameReader(in, os.Stderr); ; {
 		b, err := reader.read()
 		if err == nil {
