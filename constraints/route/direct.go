@@ -21,12 +21,25 @@ type direct struct {
 }
 
 func (p *problem) encodeDirect(name string, open [][]int) *direct {
+	e := p.stateDirect(name, open)
+	e.links()
+	return e
+}
+
+// stateDirect states everything but what links carry.
+func (p *problem) stateDirect(name string, open [][]int) *direct {
 	e := &direct{p: p, f: constraints.NewFormula(name)}
 	e.rounds = stateRounds(e.f, p, open)
 	for x := range p.items {
 		e.values(x)
 		e.moves(x)
 	}
+	return e
+}
+
+// links keeps what passes a link in a step within its capacity.
+func (e *direct) links() {
+	p := e.p
 	for _, at := range p.net.tight() {
 		l := &p.net.links[at]
 		for t := range p.Steps {
@@ -39,7 +52,6 @@ func (p *problem) encodeDirect(name string, open [][]int) *direct {
 			capacity(e.f, terms, len(terms), l.capacity, e.rounds[t])
 		}
 	}
-	return e
 }
 
 // values makes the variables of what ranks have of a chunk.

@@ -27,6 +27,16 @@ func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) 
 	if err != nil || sched != nil {
 		return Answer{Status: constraints.Sat, By: by, Schedule: sched}, err
 	}
+	low, err := p.tooCheap(s, ask)
+	if err != nil {
+		return Answer{}, err
+	}
+	if low != nil {
+		return Answer{Status: constraints.Unsat, By: low.by, Detail: low.why}, nil
+	}
+	if sched, by, err = p.likewise(s, ask, open); err != nil || sched != nil {
+		return Answer{Status: constraints.Sat, By: by, Schedule: sched}, err
+	}
 	return p.solve(s, ask, open)
 }
 

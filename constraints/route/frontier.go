@@ -137,8 +137,16 @@ func (p *problem) chunkCounts(most int) []int {
 // at finds the least R/C in so many steps, below best where there is one.
 func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least, best *big.Rat) (*Point, error) {
 	point := Point{Steps: steps, Proved: true}
+	low, err := p.low(ctx, s, w, steps, least)
+	if err != nil {
+		return nil, err
+	}
+	from := least
+	if low != nil {
+		from = low.ratio
+	}
 	var open leap
-	ladder := p.ladder(w, steps, least, best)
+	ladder := p.ladder(w, steps, from, best)
 	for i, try := range ladder {
 		last := i+1 == len(ladder) || ladder[i+1].ratio.Cmp(try.ratio) != 0
 		if open.over(try, last) {
@@ -162,11 +170,37 @@ func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps 
 		}
 		point.Answer, point.Chunks, point.Rounds = a, try.chunks, try.rounds
 		point.Optimal = try.ratio.Cmp(least) == 0
-		point.Proved = point.Proved || point.Optimal
-		point.Proof = point.prove(p.tried(w))
+		point.Proved = point.Proved || try.ratio.Cmp(from) == 0
+		point.Proof = point.prove(p.tried(w), low)
 		return &point, nil
 	}
 	return nil, nil
+}
+
+// low is the least R/C in so many steps by tolls, where that says more than what
+// is known of any number of steps; nil where it does not, or not in time.
+func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least *big.Rat) (*floor, error) {
+	ask := asker{ctx: ctx, inOrder: w.InOrder}
+	if w.Each > 0 {
+		short, cancel := context.WithTimeout(ctx, w.Each)
+		defer cancel()
+		ask.ctx = short
+	}
+	spec := p.Collective.Spec
+	spec.Chunks = 1
+	c, err := collective.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	one, err := newProblem(Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: steps, Unit: p.net.unit})
+	if err != nil {
+		return nil, err
+	}
+	low, err := one.tolled(s, ask, steps, least)
+	if err != nil && ask.ctx.Err() != nil && ctx.Err() == nil {
+		return nil, nil
+	}
+	return low, err
 }
 
 // ask answers one query of the walk.
@@ -257,10 +291,25 @@ func (p *problem) tried(w Walk) string {
 }
 
 // prove puts what is known about a point in a sentence.
-func (pt *Point) prove(tried string) string {
-	if pt.Optimal {
-		return fmt.Sprintf("meets the bound of %s rounds a chunk", big.NewRat(int64(pt.Rounds), int64(pt.Chunks)).RatString())
+func (pt *Point) prove(tried string, low *floor) string {
+	ratio := big.NewRat(int64(pt.Rounds), int64(pt.Chunks))
+	below := ""
+	if low != nil {
+		below = fmt.Sprintf("%s rounds a chunk in %d steps, whatever the chunks, by %s in %.2f s: %s", low.ratio.RatString(), pt.Steps, low.by, low.seconds, low.why)
 	}
+	switch {
+	case pt.Optimal:
+		return fmt.Sprintf("meets the bound of %s rounds a chunk", ratio.RatString())
+	case low != nil && low.ratio.Cmp(ratio) == 0:
+		return "meets the bound of " + below
+	case low != nil:
+		return pt.refutations(tried) + "; the bound is " + below
+	}
+	return pt.refutations(tried)
+}
+
+// refutations says what was asked for before the point.
+func (pt *Point) refutations(tried string) string {
 	if len(pt.Refuted) == 0 {
 		return fmt.Sprintf("no smaller R/C is possible in %d steps with %s", pt.Steps, tried)
 	}
@@ -281,9 +330,12 @@ func (pt *Point) prove(tried string) string {
 	for i, b := range by {
 		by[i] = fmt.Sprintf("%d by %s in %.2f s", count[b], b, seconds[b])
 	}
-	text := fmt.Sprintf("smaller R/C in %d steps with %s refuted: %s", pt.Steps, tried, strings.Join(by, ", "))
+	var said []string
 	if len(open) > 0 {
-		text = fmt.Sprintf("not proved: %s not settled in time, %d not asked; %s", strings.Join(open, " "), pt.Skipped, text)
+		said = append(said, fmt.Sprintf("not proved: %s not settled in time, %d not asked", strings.Join(open, " "), pt.Skipped))
 	}
-	return text
+	if len(by) > 0 {
+		said = append(said, fmt.Sprintf("smaller R/C in %d steps with %s refuted: %s", pt.Steps, tried, strings.Join(by, ", ")))
+	}
+	return strings.Join(said, "; ")
 }

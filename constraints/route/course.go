@@ -1,0 +1,222 @@
+package route
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/symmetry"
+)
+
+// course is which lanes a chunk of a sum takes, and when: by lane × steps + step.
+// Whatever ranks combine on the way, each must hear of every other in the end:
+//
+//	step 1   step 2
+//	0 ─▶ 1   1 ─▶ 2      rank 2 has heard of 0; rank 0 of nobody
+type course []bool
+
+// hearing tells courses on which every rank hears of every other, which is less
+// than a sum asks for: there, nobody may be counted twice. So what holds of all of
+// these holds of all sums.
+type hearing struct {
+	p     *problem
+	steps int
+	// kinds are links that renamings take to each other: by link, -1 where another
+	// link's capacity says as much.
+	kinds []int
+	width []int64 // by kind: what its links carry together in a round
+	heard []uint64
+	next  []uint64
+	whole uint64
+	// chance picks courses, the same ones every time.
+	chance *rand.Rand
+}
+
+// hearingRanks is the largest system whose courses are looked at.
+const hearingRanks = 16
+
+// hears tells courses of p in so many steps; nil where the collective's sums are
+// not wanted by all, or the system is too large.
+func (p *problem) hears(steps int) *hearing {
+	if !p.everySum() || !p.wantedEverywhere() || p.net.ranks > hearingRanks || p.unreachable() {
+		return nil
+	}
+	n := p.net.ranks
+	h := &hearing{p: p, steps: steps, heard: make([]uint64, n), next: make([]uint64, n), whole: 1<<n - 1, chance: rand.New(rand.NewPCG(1, 1))}
+	h.kinds = make([]int, len(p.net.links))
+	for e := range h.kinds {
+		h.kinds[e] = -1
+	}
+	for kind, links := range p.linksAlike(p.renamings()) {
+		h.width = append(h.width, 0)
+		for _, e := range links {
+			h.kinds[e] = kind
+			h.width[kind] += int64(p.net.links[e].capacity)
+		}
+	}
+	return h
+}
+
+// linksAlike are the links that renamings take to each other, but for those whose
+// capacity says nothing that others' does not.
+func (p *problem) linksAlike(renamings []renaming) [][]int {
+	var images [][]int
+	for _, r := range renamings {
+		image := rising(len(p.net.links))
+		for i, l := range p.net.lanes {
+			for k, e := range l.links {
+				image[e] = int(p.net.lanes[r.lanes[i]].links[k])
+			}
+		}
+		images = append(images, image)
+	}
+	orbits := make([][]int, len(p.net.links))
+	for e, first := range symmetry.Orbits(len(p.net.links), images) {
+		orbits[first] = append(orbits[first], e)
+	}
+	tight := p.net.tight()
+	return slices.DeleteFunc(orbits, func(links []int) bool {
+		return !slices.ContainsFunc(links, func(e int) bool { return slices.Contains(tight, int32(e)) })
+	})
+}
+
+// everything is the course that takes all lanes in every step.
+func (h *hearing) everything() course {
+	c := make(course, len(h.p.net.lanes)*h.steps)
+	for i := range c {
+		c[i] = true
+	}
+	return c
+}
+
+// enough tells whether on a course every rank hears of every other.
+func (h *hearing) enough(c course) bool {
+	for r := range h.heard {
+		h.heard[r] = 1 << r
+	}
+	for t := range h.steps {
+		copy(h.next, h.heard)
+		for l, lane := range h.p.net.lanes {
+			if c[l*h.steps+t] {
+				h.next[lane.to] |= h.heard[lane.from]
+			}
+		}
+		h.heard, h.next = h.next, h.heard
+	}
+	return !slices.ContainsFunc(h.heard, func(heard uint64) bool { return heard != h.whole })
+}
+
+// thin leaves out what a course can do without, the dearest first, tolls being
+// taken for so much more or less than they are.
+func (h *hearing) thin(c course, toll []float64, give float64) {
+	order := make([]int, 0, len(c))
+	dear := make([]float64, len(c))
+	for i := range c {
+		if c[i] {
+			order = append(order, i)
+			// What is free is taken for a little, so as to be left out as well.
+			dear[i] = (toll[i] + 1e-4) * (1 + give*(2*h.chance.Float64()-1))
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(dear[b], dear[a]) })
+	for _, i := range order {
+		c[i] = false
+		c[i] = !h.enough(c)
+	}
+}
+
+// loads is how often a course passes each kind of link in each step: by kind ×
+// steps + step.
+func (h *hearing) loads(c course) []int64 {
+	load := make([]int64, len(h.width)*h.steps)
+	for i, taken := range c {
+		if !taken {
+			continue
+		}
+		for _, e := range h.p.net.lanes[i/h.steps].links {
+			if k := h.kinds[e]; k >= 0 {
+				load[k*h.steps+i%h.steps]++
+			}
+		}
+	}
+	return load
+}
+
+// state asks for a course that pays less than so much, by whole tolls of kinds in
+// steps.
+func (h *hearing) state(tolls []int64, less int64) (f *constraints.Formula, takes []constraints.Lit) {
+	p, steps := h.p, h.steps
+	f = constraints.NewFormula(p.Collective.Name + " on " + p.Topology.Name + ": what a chunk passes")
+	takes = make([]constraints.Lit, len(p.net.lanes)*steps)
+	for i := range takes {
+		takes[i] = f.Bool("")
+	}
+	for c := range p.net.ranks {
+		h.spread(f, takes, c)
+	}
+	var pays, sends []constraints.Term
+	for i, l := range takes {
+		toll := int64(0)
+		for _, e := range p.net.lanes[i/steps].links {
+			if k := h.kinds[e]; k >= 0 {
+				toll += tolls[k*steps+i%steps]
+			}
+		}
+		pays = append(pays, constraints.Term{Weight: int(toll), Lit: l})
+		sends = append(sends, constraints.Term{Weight: 1, Lit: l})
+	}
+	f.SumAtMost(int(less-1), pays...)
+	// That it takes 2(n-1) sends is known, and long to find out.
+	f.SumAtLeast(2*(p.net.ranks-1), sends...)
+	// Of courses that renamings make of each other, which pay the same, the first.
+	for _, r := range p.renamings() {
+		var before, after []constraints.Lit
+		for t := range steps {
+			for l := range p.net.lanes {
+				before = append(before, takes[l*steps+t])
+				after = append(after, takes[int(r.lanes[l])*steps+t])
+			}
+		}
+		notAfter(f, before, after)
+	}
+	return f, takes
+}
+
+// spread states that all ranks hear of one.
+func (h *hearing) spread(f *constraints.Formula, takes []constraints.Lit, c int) {
+	net, steps := h.p.net, h.steps
+	heard := make([][]constraints.Lit, net.ranks) // by rank, after so many steps
+	for r := range heard {
+		heard[r] = make([]constraints.Lit, steps+1)
+		for t := range heard[r] {
+			switch {
+			case r == c || t == steps:
+				heard[r][t] = constraints.True
+			case int(net.dist[c][r]) > t:
+				heard[r][t] = constraints.False
+			default:
+				heard[r][t] = f.Bool("")
+			}
+		}
+	}
+	for r := range heard {
+		for t := range steps {
+			if r == c || heard[r][t+1] == constraints.False {
+				continue
+			}
+			f.Implies([]constraints.Lit{heard[r][t]}, heard[r][t+1])
+			whence := []constraints.Lit{heard[r][t]}
+			for _, l := range net.in[r] {
+				switch from := heard[net.lanes[l].from][t]; from {
+				case constraints.False:
+				case constraints.True:
+					whence = append(whence, takes[int(l)*steps+t])
+				default:
+					whence = append(whence, f.And(takes[int(l)*steps+t], from))
+				}
+			}
+			f.Implies([]constraints.Lit{heard[r][t+1]}, whence...)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package route
+
+import (
+	"context"
+	"math/big"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/topologies"
+)
+
+// sumsOf is an allreduce of so many chunks in so many steps and rounds.
+func sumsOf(t interface{ Fatal(...any) }, top *topologies.Topology, chunks, steps, rounds int) *problem {
+	c, err := collective.New(collective.Spec{Name: "allreduce", Ranks: len(top.Ranks), Chunks: chunks, InPlace: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := newProblem(Query{Topology: top, Collective: c, Steps: steps, Rounds: rounds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestTolls has the least R/C of an allreduce for so many steps, where it is more
+// than that of any number of steps.
+func TestTolls(t *testing.T) {
+	s, err := constraints.Open(constraints.Options{Timeout: time.Hour}) // seconds where nothing else runs
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, w := range []struct {
+		topology string
+		steps    int
+		least    string
+	}{
+		{"dgx-1", 2, "1"}, {"dgx-1", 3, "1/2"}, {"dgx-1", 4, "1/3"}, {"dgx-1", 6, ""},
+		{"dgx-1", 1, ""}, // too far: distances say so
+		{"ring:4", 2, "1"}, {"fullmesh:4", 1, "1"}, {"ring:6", 3, "3/2"},
+	} {
+		p := sumsOf(t, resolve(t, w.topology, 0), 1, w.steps, w.steps)
+		known := p.ratio()
+		got, err := p.tolled(s, asker{ctx: context.Background()}, w.steps, known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ratio := ""
+		if got != nil {
+			ratio = got.ratio.RatString()
+		}
+		if ratio != w.least {
+			t.Errorf("%s in %d steps: R/C of %q (the bound for any number of steps is %s), want %q", w.topology, w.steps, ratio, known.RatString(), w.least)
+		}
+	}
+}
+
+// TestTollsHold holds tolls against what a solver finds without any bound, on
+// random systems.
+func TestTollsHold(t *testing.T) {
+	s := open(t, "pb")
+	said, met := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		ranks, switches, links := drawn(t)
+		top := system(ranks, switches, links)
+		steps, chunks := rapid.IntRange(1, 3).Draw(t, "steps"), rapid.IntRange(1, 2).Draw(t, "chunks")
+		low, err := sumsOf(t, top, 1, steps, steps).tolled(s, asker{ctx: context.Background()}, steps, new(big.Rat))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if low == nil {
+			return
+		}
+		said++
+		rounds := steps + rapid.IntRange(0, 2).Draw(t, "more")
+		p := sumsOf(t, top, chunks, steps, rounds)
+		a, err := s.Solve(context.Background(), p.state(nil, false).formula)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if asked := big.NewRat(int64(rounds), int64(chunks)); a.Status == sat {
+			met++
+			if asked.Cmp(low.ratio) < 0 {
+				t.Fatalf("%d chunks in %d steps of %d rounds, and tolls say R/C is %s at least: %s", chunks, steps, rounds, low.ratio.RatString(), low.why)
+			}
+		}
+	})
+	t.Logf("%d bounds, %d routings", said, met)
+	if said < 20 || met < 10 {
+		t.Errorf("%d bounds, %d of them held against a routing: too few to mean much", said, met)
+	}
+}
+
+// TestLikewise finds routings that renamings leave as they are, and replays them.
+func TestLikewise(t *testing.T) {
+	s := open(t, "pb")
+	for _, w := range []struct {
+		topology              string
+		chunks, steps, rounds int
+	}{{"dgx-1", 8, 3, 6}, {"ring:4", 4, 2, 4}, {"ring:6", 6, 4, 8}} {
+		p := sumsOf(t, resolve(t, w.topology, 0), w.chunks, w.steps, w.rounds)
+		sched, by, err := p.likewise(s, asker{ctx: context.Background()}, nil)
+		if err != nil || sched == nil {
+			t.Errorf("%+v: nothing by %s, %v", w, by, err)
+			continue
+		}
+		if err := Replay(p.Query, p.net.unit, p.names(), sched); err != nil {
+			t.Errorf("%+v: %v", w, err)
+		}
+	}
+	found := 0
+	rapid.Check(t, func(t *rapid.T) {
+		top := turning(t)
+		n := len(top.Ranks)
+		if n > 5 {
+			return // larger ones are long to refute
+		}
+		p := sumsOf(t, top, n, 2, 2+rapid.IntRange(1, n).Draw(t, "more"))
+		sched, _, err := p.likewise(s, asker{ctx: context.Background()}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sched == nil {
+			return
+		}
+		found++
+		if err := Replay(p.Query, p.net.unit, p.names(), sched); err != nil {
+			t.Fatalf("%d chunks in 2 steps of %d rounds: %v", n, p.Rounds, err)
+		}
+	})
+	t.Logf("%d routings found", found)
+	if found < 5 {
+		t.Errorf("%d routings found: too few to mean much", found)
+	}
+}

@@ -1,0 +1,31 @@
+package simplex
+
+import (
+	"math"
+	"testing"
+)
+
+// TestSolve solves programs whose answers are known.
+func TestSolve(t *testing.T) {
+	p := New(3, 2)
+	p.Gain(0)
+	p.Gain(1)
+	for r, row := range [][3]float64{{2, 1, 4}, {1, 3, 6}, {0, 1, 0.5}} {
+		p.Set(r, 0, row[0])
+		p.Set(r, 1, row[1])
+		p.Limit(r, row[2])
+	}
+	// x = 7/4, y = 1/2: rows 0 and 2 bind, at a half each.
+	if !p.Solve(math.Inf(1)) || math.Abs(p.Price(0)-0.5) > 1e-12 || p.Price(1) != 0 || math.Abs(p.Price(2)-0.5) > 1e-12 {
+		t.Errorf("prices %v %v %v, want 1/2 0 1/2", p.Price(0), p.Price(1), p.Price(2))
+	}
+	if p.Solve(2) {
+		t.Error("a gain of 9/4 is enough where 2 is")
+	}
+	open := New(1, 1)
+	open.Gain(0)
+	open.Set(0, 0, -1)
+	if open.Solve(math.Inf(1)) {
+		t.Error("a gain without limit was solved")
+	}
+}
