@@ -44,6 +44,41 @@ func TestBouncesNeedOnePlaceEach(t *testing.T) {
 	}
 }
 
+// TestScratchIsOfAllRanksOrOfNone: 800 values at each of two ranks are too many to
+// look through for both, so that both keep what they were given; a rank that uses
+// none has none all the same.
+func TestScratchIsOfAllRanksOrOfNone(t *testing.T) {
+	const times = 800
+	if times*times > maxScratchWork || 2*times*times <= maxScratchWork {
+		t.Fatal("the first rank alone must be few enough, and both too many")
+	}
+	p := bounces(times)
+	res, err := Compile(p, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r, g := range res.Program.GPUs {
+		if g.Scratch != p.Scratch[r] {
+			t.Errorf("rank %d has %d chunks of scratch: want the %d it was given", r, g.Scratch, p.Scratch[r])
+		}
+	}
+
+	b := begin(collective.Spec{Name: "sendrecv", Ranks: 3, Chunks: 1})
+	b.p.Scratch[2] = 5
+	for r := range 3 {
+		b.copy(in(r, 0), out((r+1)%3, 0), 1)
+	}
+	for n := range 2 * times {
+		b.copy(in(0, 0), sc(1, n), 1)
+	}
+	if res, err = Compile(&b.p, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := res.Program.GPUs[2].Scratch; got != 0 {
+		t.Errorf("rank 2 has %d chunks of scratch and uses none", got)
+	}
+}
+
 // TestScratchAddsNoWait: with places used again nobody waits more, and nobody has
 // more scratch.
 func TestScratchAddsNoWait(t *testing.T) {

@@ -70,3 +70,26 @@ func eachWait(p *ir.Program, f func(s *ir.Step, dep int)) {
 		}
 	}
 }
+
+// TestClocksAreKeptApart fills blocks to the brim and beyond, and finds every clock
+// as it was.
+func TestClocksAreKeptApart(t *testing.T) {
+	k := &knowledge{}
+	var at []int32
+	widths := []int{1, keptBlock / 2, keptBlock/2 - 1, 1, keptBlock, 7, keptBlock - 6, 11585}
+	for n, w := range widths {
+		clock := make([]uint16, w)
+		for i := range clock {
+			clock[i] = uint16(n + 1)
+		}
+		at = append(at, k.keep(clock))
+	}
+	for n, w := range widths {
+		block, from := at[n]/keptBlock, int(at[n]%keptBlock)
+		for _, got := range k.kept[block][from : from+w] {
+			if got != uint16(n+1) {
+				t.Fatalf("clock %d holds %d", n, got)
+			}
+		}
+	}
+}
