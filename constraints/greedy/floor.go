@@ -27,10 +27,15 @@ func (n *network) arrive(hops []int32, lacks int, part, speed float64) float64 {
 		return float64(lacks)*part/speed + latency
 	}
 	low, high := 0.0, math.Inf(1) // messages too few by then; enough
-	var each []float64
+	each, alike := make([]float64, 0, len(hops)), true
 	for _, h := range hops {
 		each, _ = n.cost(h, part, each)
-		high = min(high, float64(lacks)*each[len(each)-1])
+		last := each[len(each)-1]
+		high = min(high, float64(lacks)*last)
+		alike = alike && last == each[0]
+	}
+	if alike {
+		return math.Ceil(float64(lacks)/float64(len(hops))) * each[0]
 	}
 	for range 60 {
 		mid, count := (low+high)/2, 0.0

@@ -41,9 +41,9 @@ const manyPairs = 4096
 const maxHops = 1 << 22
 
 func newNetwork(t *topologies.Topology, turned bool, alpha Alpha) (*network, error) {
-	n := &network{t: t, ranks: len(t.Ranks), alpha: alpha}
+	n := &network{t: t, ranks: len(t.Ranks), alpha: alpha, hops: make([]hop, 0, len(t.Edges))}
 	n.speed = make([]float64, n.ranks)
-	var edges []int32 // of all hops
+	edges := make([]int32, 0, len(t.Edges)) // of all hops
 	across := 0
 	for a := range t.Ranks {
 		for b := range t.Ranks {
@@ -76,18 +76,13 @@ func newNetwork(t *topologies.Topology, turned bool, alpha Alpha) (*network, err
 			n.hops = append(n.hops, hop{from: int32(a), to: int32(b), edges: edges[first:len(edges):len(edges)], latency: float64(path.Latency), net: path.Net})
 		}
 	}
-	n.into = n.hopsBy(n.ranks, func(h *hop, add func(int32)) { add(h.to) })
-	n.onto = n.hopsBy(n.ranks, func(h *hop, add func(int32)) { add(h.from) })
-	n.over = n.hopsBy(len(t.Edges), func(h *hop, add func(int32)) {
-		for _, e := range h.edges {
-			add(e)
-		}
-	})
+	n.into = n.hopsBy(n.ranks, func(h *hop, keys []int32) []int32 { return append(keys, h.to) })
+	n.onto = n.hopsBy(n.ranks, func(h *hop, keys []int32) []int32 { return append(keys, h.from) })
+	n.over = n.hopsBy(len(t.Edges), func(h *hop, keys []int32) []int32 { return append(keys, h.edges...) })
 	n.direct = true
 	n.ends = make([][]int32, n.ranks)
-	seen := map[int32]bool{}
+	seen := make([]int32, len(t.Edges)) // by edge: one more than the last rank that hops reach by it
 	for v, hops := range n.into {
-		clear(seen)
 		for _, h := range hops {
 			edges := n.hops[h].edges
 			n.direct = n.direct && len(edges) == 1
@@ -95,8 +90,8 @@ func newNetwork(t *topologies.Topology, turned bool, alpha Alpha) (*network, err
 			if turned {
 				end = edges[0]
 			}
-			if !seen[end] {
-				seen[end] = true
+			if seen[end] <= int32(v) {
+				seen[end] = int32(v) + 1
 				n.ends[v] = append(n.ends[v], end)
 				n.speed[v] += t.Edges[end].Bandwidth.PerMicro()
 			}
@@ -108,11 +103,15 @@ func newNetwork(t *topologies.Topology, turned bool, alpha Alpha) (*network, err
 	return n, nil
 }
 
-// hopsBy lists the hops of every rank or edge, of those that keys adds for one.
-func (n *network) hopsBy(count int, keys func(h *hop, add func(int32))) [][]int32 {
+// hopsBy lists the hops of every rank or edge, of those that of appends for one.
+func (n *network) hopsBy(count int, of func(h *hop, keys []int32) []int32) [][]int32 {
 	ends := make([]int32, count+1)
+	var keys []int32
 	for h := range n.hops {
-		keys(&n.hops[h], func(key int32) { ends[key+1]++ })
+		keys = of(&n.hops[h], keys[:0])
+		for _, key := range keys {
+			ends[key+1]++
+		}
 	}
 	for i := range count {
 		ends[i+1] += ends[i]
@@ -122,7 +121,10 @@ func (n *network) hopsBy(count int, keys func(h *hop, add func(int32))) [][]int3
 		lists[i] = all[ends[i]:ends[i]:ends[i+1]]
 	}
 	for h := range n.hops {
-		keys(&n.hops[h], func(key int32) { lists[key] = append(lists[key], int32(h)) })
+		keys = of(&n.hops[h], keys[:0])
+		for _, key := range keys {
+			lists[key] = append(lists[key], int32(h))
+		}
 	}
 	return lists
 }
