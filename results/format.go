@@ -143,7 +143,7 @@ func (t *Table) caption() []string {
 	lines := []string{fmt.Sprintf("%s on %s, %d %s, %d ranks, measured by %s", r.Collective, r.Topology, r.Nodes, nodes, r.Ranks, r.Executor)}
 	col, err := collective.OfName(collective.Spec{Name: r.Collective, Ranks: r.Ranks, Chunks: 1})
 	if err == nil {
-		lines = append(lines, fmt.Sprintf("size in bytes, time in us (median), algbw and busbw in GB/s; busbw = algbw x %s", full(col.BusFactor())))
+		lines = append(lines, fmt.Sprintf("size in bytes, time in us (median), algbw and busbw in GB/s; busbw = algbw x %.5g", col.BusFactor()))
 	}
 	return lines
 }

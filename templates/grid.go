@@ -11,6 +11,14 @@ import (
 // maxGrid is how many sets of parameters a family is enumerated to.
 const maxGrid = 1 << 14
 
+// LargeGridError says that a family has more sets of parameters than are
+// enumerated.
+type LargeGridError struct{ family string }
+
+func (e *LargeGridError) Error() string {
+	return fmt.Sprintf("%s: more than %d sets of parameters: fix some of them", e.family, maxGrid)
+}
+
 // Holes is the parameters a solver fills.
 func (f *Family) Holes() []script.Parameter {
 	var holes []script.Parameter
@@ -117,7 +125,7 @@ func (f *Family) axes(fixed map[string]string) ([][]any, error) {
 			continue
 		}
 		if size *= p.Size(); size > maxGrid {
-			return nil, fmt.Errorf("%s: more than %d sets of parameters: fix some of them", f.Name, maxGrid)
+			return nil, &LargeGridError{f.Name}
 		}
 		axes[i] = p.All()
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/templates"
 )
 
 // Exit codes, as scripts see them.
@@ -52,6 +53,7 @@ var exits = []struct {
 	{exitUsage, as[*search.UnknownFamily]},
 	{exitUsage, as[*search.SameName]},
 	{exitUsage, as[*search.ParameterError]},
+	{exitUsage, as[*templates.LargeGridError]},
 	{exitUsage, as[*script.Error]},
 	{exitUsage, as[*lang.Error]},
 	{exitUsage, as[*results.OtherPlanError]},
