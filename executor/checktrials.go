@@ -21,7 +21,7 @@ import (
 func (x *exam) trials() []checkRow {
 	var rows []checkRow
 	run := func(name string, ts func() []Trial) {
-		rows = append(rows, checkRow{name, nil, func(x *exam) (string, error) { return x.runEach(ts()) }})
+		rows = append(rows, checkRow{name, nil, func(x *exam) (string, error) { return x.runEach(ts(), false) }})
 	}
 	d := &x.desc
 	if !d.NativeOnly {
@@ -54,18 +54,25 @@ func (x *exam) trials() []checkRow {
 		}
 	}
 	for _, a := range d.Native {
-		run("run its "+a.Algorithm, func() []Trial {
-			t := x.trial(2)
+		native := func(ts func() []Trial) {
+			rows = append(rows, checkRow{"run its " + a.Algorithm, nil, func(x *exam) (string, error) { return x.runEach(ts(), true) }})
+		}
+		native(func() []Trial {
+			ranks := 2
+			if d.NativeOnly && d.MaxRanks > 0 {
+				ranks = min(d.MaxRanks, 64) // one that is launched has these and no others
+			}
+			t := x.trial(max(ranks, 2)) // no system has a single rank
 			t.Program, t.Native = nil, &Native{Algorithm: a.Algorithm}
 			var all []Trial
 			for _, p := range protocolsOf(a.Protocols) {
 				t.Protocol = p
 				for _, name := range a.Collectives {
-					t.Collective = collective.Spec{Name: name, Ranks: 2}
+					t.Collective = collective.Spec{Name: name, Ranks: ranks}
 					all = append(all, t)
 				}
 				if len(a.Collectives) == 0 {
-					t.Collective = collective.Spec{Name: "allreduce", Ranks: 2}
+					t.Collective = collective.Spec{Name: "allreduce", Ranks: ranks}
 					all = append(all, t)
 				}
 			}
@@ -145,12 +152,19 @@ func sized(t Trial, bytes int64) Trial {
 	return t
 }
 
-// runEach runs trials and describes the first.
-func (x *exam) runEach(all []Trial) (string, error) {
+// runEach runs trials and describes the first that runs. What an executor lists
+// may be lacking here, where that is said of it: which algorithms a system can
+// do, a library knows when it is asked.
+func (x *exam) runEach(all []Trial, mayLack bool) (string, error) {
 	var detail string
+	var lacks []error
 	refused := 0
-	for i, t := range all {
+	for _, t := range all {
 		m, err := x.run(t)
+		if mayLack && errors.Is(err, ErrUnsupported) {
+			lacks = append(lacks, err)
+			continue
+		}
 		if t.Bytes != all[0].Bytes && errors.Is(err, ErrUnsupported) {
 			refused++ // a size it can't cut up
 			continue
@@ -164,7 +178,7 @@ func (x *exam) runEach(all []Trial) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("%s, %s of %s, %d bytes: %w", what(&t), t.Op, t.DType, t.Bytes, err)
 		}
-		if i == 0 {
+		if detail == "" {
 			checked := "checked"
 			if !m.Checked {
 				checked = "not checked"
@@ -172,8 +186,14 @@ func (x *exam) runEach(all []Trial) (string, error) {
 			detail = fmt.Sprintf("%.3g us for %d bytes, data %s", slices.Min(m.TimesUS), t.Bytes, checked)
 		}
 	}
-	if n := len(all) - 1; n > 0 {
+	if len(lacks) == len(all) {
+		return fmt.Sprintf("lacking here: %v", lacks[0]), nil
+	}
+	if n := len(all) - len(lacks) - 1; n > 0 {
 		detail += fmt.Sprintf("; and %d more", n-refused)
+	}
+	if len(lacks) > 0 {
+		detail += fmt.Sprintf("; %d lacking here: %v", len(lacks), lacks[0])
 	}
 	if refused > 0 {
 		detail += fmt.Sprintf(", %d sizes refused", refused)

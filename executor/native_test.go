@@ -3,6 +3,7 @@ package executor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -27,6 +28,7 @@ func (library) Describe(context.Context) (executor.Description, error) {
 		Native: []executor.NativeAlgorithm{
 			{Algorithm: "ring", Protocols: []string{"Simple"}, Settings: map[string][]string{"channels": {"8", "4"}}},
 			{Algorithm: "tree", Collectives: []string{"allreduce"}},
+			{Algorithm: "absent", Collectives: []string{"allreduce"}},
 		},
 	}, nil
 }
@@ -39,6 +41,9 @@ func (library) Run(_ context.Context, t executor.Trial) (executor.Measurement, e
 	c.Chunks = 1
 	if _, err := collective.New(c); err != nil {
 		return executor.Measurement{}, err
+	}
+	if t.Native.Algorithm == "absent" {
+		return executor.Measurement{}, fmt.Errorf("no such algorithm here: %w", executor.ErrUnsupported)
 	}
 	return executor.Measurement{TimesUS: []float64{1}, Note: t.Native.String() + " " + c.Name}, nil
 }
@@ -54,7 +59,7 @@ func native(t testing.TB, algorithm, collectiveName string, settings map[string]
 func TestAlgorithmsOfTheBackEnd(t *testing.T) {
 	h := start(t, "library", executor.HostOptions{})
 	d, err := h.Describe(t.Context())
-	if err != nil || !d.NativeOnly || len(d.Native) != 2 || len(d.Devices) != 2 || d.MaxBytes != 1<<20 || strings.Join(d.Native[0].Settings["channels"], " ") != "8 4" {
+	if err != nil || !d.NativeOnly || len(d.Native) != 3 || len(d.Devices) != 2 || d.MaxBytes != 1<<20 || strings.Join(d.Native[0].Settings["channels"], " ") != "8 4" {
 		t.Errorf("description %+v, %v", d, err)
 	}
 	change := func(of executor.Trial, f func(*executor.Trial)) executor.Trial {
@@ -71,7 +76,7 @@ func TestAlgorithmsOfTheBackEnd(t *testing.T) {
 		{trial: native(t, "ring", "allgather", map[string]string{"channels": "4"}), note: "ring channels=4 allgather"},
 		{trial: native(t, "tree", "allreduce", nil), note: "tree allreduce"},
 		{trial: native(t, "tree", "allgather", nil), says: "tree does no allgather: want one of allreduce", is: executor.ErrUnsupported},
-		{trial: native(t, "star", "allreduce", nil), says: `no algorithm "star": want one of ring, tree`, is: executor.ErrUnsupported},
+		{trial: native(t, "star", "allreduce", nil), says: `no algorithm "star": want one of ring, tree, absent`, is: executor.ErrUnsupported},
 		{trial: native(t, "ring", "allreduce", map[string]string{"width": "4"}), says: `no setting "width": want one of channels`, is: executor.ErrUnsupported},
 		{trial: change(native(t, "ring", "allreduce", nil), func(t *executor.Trial) { t.Protocol = topologies.LL }), says: "no protocol LL: want one of Simple", is: executor.ErrUnsupported},
 		{trial: change(native(t, "ring", "allreduce", nil), func(t *executor.Trial) { t.Bytes = 1<<20 + 1 }), says: "at most 1048576", is: executor.ErrUnsupported},

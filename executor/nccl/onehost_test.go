@@ -125,9 +125,10 @@ func TestLibraryComputes(t *testing.T) {
 		}
 	}
 	for _, op := range []string{"sum", "prod", "min", "max", "avg"} {
-		for _, dtype := range []string{"f32", "i32", "u32"} {
+		for _, dtype := range collective.DTypes() {
 			run(collective.Spec{Name: "allreduce", InPlace: true}, 65536, dtype, op)
 			run(collective.Spec{Name: "reducescatter"}, 65536, dtype, op)
+			run(collective.Spec{Name: "reduce", Root: 2, InPlace: true}, 1000, dtype, op)
 		}
 	}
 	run(collective.Spec{Name: "allgatherv", Counts: []int{1, 0, 3, 2}}, 600, "f32", "sum")

@@ -1,8 +1,7 @@
 /* A libnccl and a libcuda in one, for tests: device memory is memory, streams
  * do at once what they are given, and a group's calls are made when it ends.
  * FAKE_FAULT names what goes wrong; FAKE_CALLS a file that every call is noted
- * in; FAKE_DEVICES is how many there are. Types: i32 and f32 are reduced, every
- * type is copied. */
+ * in; FAKE_DEVICES is how many there are. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,26 +130,64 @@ int ncclReduce(const void *s, void *r, size_t n, int type, int op, int root, voi
 int ncclSend(const void *s, size_t n, int type, int peer, void *c, void *st) { (void)st; note("ncclSend"); return add((struct call){SEND, s, NULL, n, type, 0, peer, 0, 0}, c); }
 int ncclRecv(void *r, size_t n, int type, int peer, void *c, void *st) { (void)st; note("ncclRecv"); return add((struct call){RECV, NULL, r, n, type, 0, peer, 0, 0}, c); }
 
-#define REDUCE_AS(T, AVG)                                                     \
+/* The 16-bit floats, as pairs of functions to and from float. */
+
+static float from_bf16(uint16_t b) { uint32_t u = (uint32_t)b << 16; float f; memcpy(&f, &u, 4); return f; }
+static uint16_t to_bf16(float f) {
+  uint32_t u;
+  memcpy(&u, &f, 4);
+  return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+static float from_f16(uint16_t h) {
+  int exponent = h >> 10 & 31, fraction = h & 1023;
+  float f = exponent ? 1024 + fraction : fraction;
+  for (int e = exponent ? exponent : 1; e < 25; e++) f /= 2;
+  for (int e = exponent; e > 25; e--) f *= 2;
+  return h >> 15 ? -f : f;
+}
+/* To the nearest, ties to even: the largest of all f16 up to f, then its neighbours. */
+static uint16_t to_f16(float f) {
+  uint16_t sign = f < 0 ? 0x8000 : 0, low = 0, high = 0x7c00;
+  if (f < 0) f = -f;
+  while (high - low > 1) {
+    uint16_t mid = (uint16_t)((low + high) / 2);
+    if (from_f16(mid) <= f) low = mid; else high = mid;
+  }
+  float below = f - from_f16(low), above = from_f16(high) - f;
+  return sign | (below < above || (below == above && low % 2 == 0) ? low : high);
+}
+
+#define SAME(x) (x)
+#define REDUCE_AS(T, WIDE, FROM, TO)                                          \
   for (size_t i = 0; i < n; i++) {                                            \
-    T a = ((const T *)of[0]->from)[off + i];                                  \
+    WIDE a = FROM(((const T *)of[0]->from)[off + i]);                         \
     for (int k = 1; k < ranks; k++) {                                         \
-      T b = ((const T *)of[k]->from)[off + i];                                \
+      WIDE b = FROM(((const T *)of[k]->from)[off + i]);                       \
       switch (of[0]->op) {                                                    \
         case 1: a = a * b; break;                                             \
         case 2: a = a > b ? a : b; break;                                     \
         case 3: a = a < b ? a : b; break;                                     \
         default: a = a + b;                                                   \
       }                                                                       \
+      a = FROM((T)TO(a));                                                     \
     }                                                                         \
-    if (of[0]->op == 4) a = AVG;                                              \
-    ((T *)out)[i] = a;                                                        \
+    if (of[0]->op == 4) a = a / (WIDE)ranks;                                  \
+    ((T *)out)[i] = TO(a);                                                    \
   }
 
 static void reduced(struct call *of[], size_t off, size_t n, char *out) {
-  if (of[0]->type == 7) { REDUCE_AS(float, a / ranks) }
-  else if (of[0]->type == 3) { REDUCE_AS(uint32_t, a / ranks) }
-  else { REDUCE_AS(int32_t, a / ranks) }
+  switch (of[0]->type) {
+    case 0: REDUCE_AS(int8_t, int8_t, SAME, SAME) break;
+    case 1: REDUCE_AS(uint8_t, uint8_t, SAME, SAME) break;
+    case 2: REDUCE_AS(int32_t, int32_t, SAME, SAME) break;
+    case 3: REDUCE_AS(uint32_t, uint32_t, SAME, SAME) break;
+    case 4: REDUCE_AS(int64_t, int64_t, SAME, SAME) break;
+    case 5: REDUCE_AS(uint64_t, uint64_t, SAME, SAME) break;
+    case 6: REDUCE_AS(uint16_t, float, from_f16, to_f16) break;
+    case 7: REDUCE_AS(float, float, SAME, SAME) break;
+    case 8: REDUCE_AS(double, double, SAME, SAME) break;
+    case 9: REDUCE_AS(uint16_t, float, from_bf16, to_bf16) break;
+  }
 }
 
 int ncclGroupEnd(void) {
