@@ -48,8 +48,9 @@ func fakeNCCL(t testing.TB, fault string) (calls string) {
 		if out, err := exec.Command(cc, "-O1", "-fwrapv", "-shared", "-fPIC", "-o", at, "testdata/fake.c").CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		for _, name := range []string{"libnccl.so.2", "libcuda.so.1"} {
-			f.err = errors.Join(f.err, os.Symlink(at, filepath.Join(f.dir, name)))
+		for _, name := range []string{"libnccl.so.2", "libcuda.so.1", "amd/librccl.so.1", "amd/libamdhip64.so.6"} {
+			link := filepath.Join(f.dir, name)
+			f.err = errors.Join(f.err, os.MkdirAll(filepath.Dir(link), 0o755), os.Symlink(at, link))
 		}
 	})
 	if f.err != nil {
@@ -145,6 +146,79 @@ func TestLibraryComputes(t *testing.T) {
 	// description opened another.
 	if n := strings.Count(string(text), "ncclCommInitAll"); n != 2 {
 		t.Errorf("%d sets of communicators", n)
+	}
+}
+
+// fakeRCCL is the same library under AMD's names.
+func fakeRCCL(t testing.TB, fault string) (calls string) {
+	t.Helper()
+	calls = fakeNCCL(t, fault)
+	t.Setenv("LD_LIBRARY_PATH", filepath.Join(fakeLibrary.dir, "amd"))
+	return calls
+}
+
+// RCCL is found, described, run and held to settings through HIP as NCCL is
+// through NVIDIA's driver.
+func TestLibraryOnAMD(t *testing.T) {
+	calls := fakeRCCL(t, "")
+	if f := Examine()[0]; !f.Found || f.Detail != "librccl.so.1 2.27.7, HIP 6.2, 4 × FAKE INSTINCT" {
+		t.Errorf("doctor: %+v", f)
+	}
+	o := here(t, nil)
+	d, err := o.Describe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := d.Fingerprint; f["library"] != "rccl 2.27.7" || f["devices"] != "4 × FAKE INSTINCT" || f["driver"] != "HIP 6.2" {
+		t.Errorf("fingerprint %v", f)
+	}
+	var names []string
+	for _, a := range d.Native {
+		names = append(names, a.Algorithm)
+	}
+	if want := []string{"auto", "ring", "tree"}; !slices.Equal(names, want) {
+		t.Errorf("algorithms %v, want RCCL's %v", names, want)
+	}
+	for _, name := range callables() {
+		for _, dtype := range []string{"f32", "bf16", "u64"} {
+			spec := collective.Spec{Name: name, Ranks: 4, Chunks: 1}
+			m, err := o.Run(t.Context(), executor.Trial{Native: &executor.Native{Algorithm: "auto"}, Collective: spec, Bytes: 4096, DType: dtype, Op: "sum", Iters: 2, Seed: 3})
+			if err != nil || m.Wrong != 0 || !m.Checked || len(m.TimesUS) != 2 {
+				t.Errorf("%s of %s: %+v, %v", name, dtype, m, err)
+			}
+		}
+	}
+	if m, err := o.Run(t.Context(), native("ring", "allreduce", 4096, topologies.LL, map[string]string{"channels": "8"})); err != nil || m.Wrong != 0 || m.Note != "" {
+		t.Errorf("held to a ring: %+v, %v", m, err)
+	}
+	text, err := os.ReadFile(calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []string{"hipInit", "hipMemcpy to device", "hipMemcpy from device", "ncclAllReduce", "all freed"} {
+		if !strings.Contains(string(text), f+"\n") {
+			t.Errorf("never called: %s", f)
+		}
+	}
+	for _, f := range []string{"cuInit", "hipMemcpy nowhere"} {
+		if strings.Contains(string(text), f+"\n") {
+			t.Errorf("called: %s", f)
+		}
+	}
+	for fault, says := range map[string]string{
+		"device lost":   "hipStreamQuery: error 700 (an illegal memory access",
+		"out of memory": "2097152 bytes of device memory: hipMalloc: error 2 (out of memory)",
+		"asynchronous":  "asynchronous: error 6 (remote process exited",
+	} {
+		t.Setenv("FAKE_FAULT", fault)
+		o.dismiss()
+		if _, err := o.Run(t.Context(), native("auto", "allreduce", 1<<21, 0, nil)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", fault, err, says)
+		}
+	}
+	t.Setenv("FAKE_FAULT", "no device")
+	if _, err := here(t, nil).Describe(t.Context()); !errors.Is(err, executor.ErrUnavailable) || !strings.Contains(err.Error(), "AMD runtime: hipInit: error 100") {
+		t.Errorf("no device: %v", err)
 	}
 }
 

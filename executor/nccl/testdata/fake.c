@@ -1,4 +1,4 @@
-/* A libnccl and a libcuda in one, for tests: device memory is memory, streams
+/* A libnccl or librccl, a libcuda and a libamdhip64 in one, for tests: device memory is memory, streams
  * do at once what they are given, and a group's calls are made when it ends.
  * FAKE_FAULT names what goes wrong; FAKE_CALLS a file that every call is noted
  * in; FAKE_DEVICES is how many there are. */
@@ -74,6 +74,39 @@ int cuEventElapsedTime(float *ms, void *a, void *b) { *ms = (float)(*(double *)b
 int cuGetErrorString(int code, const char **s) {
   *s = code == 2 ? "out of memory" : code == 100 ? "no CUDA-capable device is detected" : code == 700 ? "an illegal memory access was encountered" : "unknown";
   return 0;
+}
+
+/* AMD's runtime: the same, under its names, with a device for the thread. */
+
+static int current;
+
+int hipInit(unsigned flags) { (void)flags; note("hipInit"); return fault("no device") ? 100 : 0; }
+int hipDriverGetVersion(int *v) { *v = 60241133; return 0; }
+int hipGetDeviceCount(int *n) { *n = devices(); return 0; }
+int hipDeviceGetName(char *s, int n, int d) { (void)d; snprintf(s, n, "FAKE INSTINCT"); return 0; }
+int hipSetDevice(int d) { current = d; return d < devices() ? 0 : 101; }
+int hipMalloc(void **p, size_t n) {
+  uint64_t at = 0;
+  int code = cuMemAlloc_v2(&at, n);
+  *p = (void *)(uintptr_t)at;
+  return code;
+}
+int hipFree(void *p) { return cuMemFree_v2((uint64_t)(uintptr_t)p); }
+int hipMemcpy(void *to, const void *from, size_t n, int direction) {
+  note(direction == 1 ? "hipMemcpy to device" : direction == 2 ? "hipMemcpy from device" : "hipMemcpy nowhere");
+  if (direction != 1 && direction != 2) return 21;
+  memcpy(to, from, n);
+  return 0;
+}
+int hipStreamCreateWithFlags(void **s, unsigned flags) { return flags == 1 ? cuStreamCreate(s, flags) : 1; }
+int hipStreamQuery(void *s) { return cuStreamQuery(s); }
+int hipEventCreate(void **e) { return cuEventCreate(e, 0); }
+int hipEventRecord(void *e, void *s) { return cuEventRecord(e, s); }
+int hipEventElapsedTime(float *ms, void *a, void *b) { return cuEventElapsedTime(ms, a, b); }
+const char *hipGetErrorString(int code) {
+  const char *s;
+  cuGetErrorString(code, &s);
+  return s;
 }
 
 /* The library. */
