@@ -59,8 +59,8 @@ func CheckProtocol(ctx context.Context, name string, o HostOptions) (Description
 		if err != nil {
 			done[len(done)-1].Detail = err.Error()
 		}
-		// A connection is lost a moment before its process is seen to end.
-		if err != nil && !x.over && x.worker.process.endsWithin(200*time.Millisecond) {
+		// A connection is lost before its process is seen to end.
+		if err != nil && !x.over && x.worker.process.endsWithin(endAfter(err, 200*time.Millisecond)) {
 			if err := x.start(); err != nil {
 				return x.desc, done, err
 			}

@@ -333,7 +333,7 @@ func (c *worker) told(ctx context.Context, err error) error {
 	switch s.Code() {
 	case codes.Unavailable, codes.Internal, codes.Canceled:
 		// A connection that broke: most often, a process that has died.
-		if c.process.endsWithin(time.Second) || s.Code() == codes.Unavailable {
+		if c.process.endsWithin(endAfter(err, time.Second)) || s.Code() == codes.Unavailable {
 			return c.crash()
 		}
 	case codes.Aborted:
@@ -344,6 +344,16 @@ func (c *worker) told(ctx context.Context, err error) error {
 		return fmt.Errorf("executor %s: %s: %w", c.name, strings.TrimPrefix(s.Message(), ErrUnsupported.Error()+": "), ErrUnsupported)
 	}
 	return fmt.Errorf("executor %s: %s", c.name, s.Message())
+}
+
+// endAfter is how long the end of a process may come after an error of its
+// connection. One that is gone was the process's: it has ended, or is about to,
+// and on a busy machine that takes a while to be seen.
+func endAfter(err error, otherwise time.Duration) time.Duration {
+	if status.Code(err) == codes.Unavailable {
+		return 10 * time.Second
+	}
+	return otherwise
 }
 
 // crash reports the end of the process; it waits for the last of its output.
