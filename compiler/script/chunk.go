@@ -140,7 +140,7 @@ func chunkBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	if err != nil {
 		return nil, fmt.Errorf("chunk: %w", err)
 	}
-	work(th, max(min(count, s.chunks), 0))
+	work(th, max(min(count, s.chunks), 0)/chunksPerStep)
 	r, err := s.trace.Chunk(rank, buf, index, count, stride)
 	if err != nil {
 		return nil, err
@@ -340,7 +340,7 @@ func channel(v starlark.Value) (int, error) {
 // before says where the coming operation stands, and whether there may be one
 // more, of all of r's chunks.
 func (s *session) before(th *starlark.Thread, r *ref) error {
-	work(th, int(r.lang().Span().Count))
+	work(th, int(r.lang().Span().Count)/chunksPerStep)
 	s.trace.At(here(th))
 	if s.broken != nil {
 		return s.broken

@@ -320,12 +320,12 @@ func TestManyChunks(t *testing.T) {
 	_, err := loadAndRun("x.star", `
 family(name = "x", collectives = ["allgather"])
 def chunks(topo, p):
-    return 1 << 16
+    return 1 << 19
 def program(topo, p):
     for r in range(topo.ranks):
-        c = chunk(r, "in", 0, 1 << 16).copy(r, "out", r << 16)
+        c = chunk(r, "in", 0, 1 << 19).copy(r, "out", r << 19)
         for step in range(1, topo.ranks):
-            c = c.copy((r + step) % topo.ranks, "out", r << 16)
+            c = c.copy((r + step) % topo.ranks, "out", r << 19)
 `, Even(2, 4))
 	if err != nil {
 		t.Error(err)

@@ -54,6 +54,9 @@ func large(n starlark.Int) bool {
 // work counts what is done in one step of the interpreter as so many more.
 func work(th *starlark.Thread, steps int) { th.Steps += uint64(steps) }
 
+// chunksPerStep is how many chunks an operation moves in the time of a step.
+const chunksPerStep = 8
+
 // hashed is how many steps an element counts for that is looked up.
 const hashed = 4
 
