@@ -2,6 +2,9 @@ package executor
 
 import "time"
 
+// A launcher of a test's is waited for however busy the machine is.
+func init() { askedTime = 20 * time.Second }
+
 // SetHostSilence sets how long a far end goes on without a word of its host.
 func SetHostSilence(d time.Duration) { hostSilence = d }
 

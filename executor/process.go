@@ -45,7 +45,7 @@ type process struct {
 var _ runner.Runner = (*process)(nil)
 
 // askedTime is how long a process that was asked to end is waited for.
-const askedTime = time.Second
+var askedTime = time.Second
 
 // linger is how long a pipe may stay open after its process has ended, for
 // what is still in it.

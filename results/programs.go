@@ -55,8 +55,15 @@ func (c *Campaign) hasProgram(hash string) bool {
 	return true
 }
 
+// ProgramError is a program of the campaign's that is gone, or is not what was
+// kept.
+type ProgramError struct{ Err error }
+
+func (e *ProgramError) Error() string { return e.Err.Error() }
+func (e *ProgramError) Unwrap() error { return e.Err }
+
 // Program reads the IR with that hash, and checks that it is what its name
-// says.
+// says: else the error is a *ProgramError.
 func (c *Campaign) Program(hash string) (*ir.Program, error) {
 	if !isHash(hash) {
 		return nil, fmt.Errorf("program %.80q: want a hash of 64 hexadecimal digits", hash)
@@ -64,17 +71,17 @@ func (c *Campaign) Program(hash string) (*ir.Program, error) {
 	path := filepath.Join(c.dir, programsDir, hash+".json")
 	f, err := openRegular(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("program %s is not in campaign %s: %w", short(hash), c.dir, err)
+		return nil, &ProgramError{fmt.Errorf("program %s is not in campaign %s: %w", short(hash), c.dir, err)}
 	} else if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	p, err := ir.Decode(f)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, &ProgramError{fmt.Errorf("%s: %w", path, err)}
 	}
 	if got := p.Hash(); got != hash {
-		return nil, fmt.Errorf("%s: holds program %s: the file was changed", path, short(got))
+		return nil, &ProgramError{fmt.Errorf("%s: holds program %s: the file was changed", path, short(got))}
 	}
 	return p, nil
 }

@@ -88,7 +88,7 @@ func Builtin() []*Family { return slices.Clone(builtin()) }
 var builtin = sync.OnceValue(func() []*Family {
 	var all []*Family
 	for _, e := range embedded("families") {
-		t, err := script.Load(e.name, []byte(e.text), script.Options{Library: library()})
+		t, err := script.Load(e.name, []byte(e.text), script.Options{Library: library(), Own: true})
 		if err != nil {
 			panic(err) // a test loads each
 		}

@@ -38,6 +38,17 @@ func passNames() []string {
 	return names
 }
 
+// optionalPasses are those that can be left out.
+func optionalPasses() []string {
+	var names []string
+	for _, p := range compiler.Passes() {
+		if !p.Required {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
 // lastPass is an example of a pass.
 func lastPass() string {
 	names := passNames()
@@ -54,9 +65,14 @@ type dumps struct {
 // passOptions reads passFlags, and the limits of the runtime written for; dumps is nil where the result is wanted.
 func passOptions(cmd *cobra.Command, o *compiler.Options) (*dumps, error) {
 	o.Disable, _ = cmd.Flags().GetStringSlice("disable-pass")
+	optional := optionalPasses()
 	for _, p := range o.Disable {
-		if !slices.Contains(passNames(), p) {
-			return nil, usagef("--disable-pass %q%s: want some of %s", p, script.DidYouMean(p, passNames()), strings.Join(passNames(), ", "))
+		switch {
+		case slices.Contains(optional, p):
+		case slices.Contains(passNames(), p):
+			return nil, usagef("--disable-pass: pass %q cannot be left out: want some of %s", p, strings.Join(optional, ", "))
+		default:
+			return nil, usagef("--disable-pass %q%s: want some of %s", p, script.DidYouMean(p, optional), strings.Join(optional, ", "))
 		}
 	}
 	if flagValue(cmd, "to") == "msccl-xml" {

@@ -58,6 +58,7 @@ var exits = []struct {
 	{exitUsage, as[*lang.Error]},
 	{exitUsage, as[*results.OtherPlanError]},
 	{exitUsage, as[*results.JournalError]},
+	{exitUsage, as[*results.ProgramError]},
 }
 
 func is(target error) func(error) bool {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -96,9 +97,14 @@ func readWhole(path string, most int64) ([]byte, error) {
 	return readAll(path, f, most)
 }
 
-// readAll reads what has a name in errors, up to a number of bytes.
+// readAll reads text that has a name in errors, up to a number of bytes. What has
+// no text at its beginning, a disk or an archive, is not read on.
 func readAll(name string, from io.Reader, most int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(from, most+1))
+	buffered := bufio.NewReader(from)
+	if first, _ := buffered.Peek(512); bytes.IndexByte(first, 0) >= 0 {
+		return nil, usagef("%s: is no text: a byte 0 is among its first %d", name, len(first))
+	}
+	text, err := io.ReadAll(io.LimitReader(buffered, most+1))
 	switch {
 	case err != nil:
 		return nil, plain(err)

@@ -98,6 +98,9 @@ func templateShowCommand() *cobra.Command {
 				return err
 			}
 			f, err := templates.Find(families, args[0], "")
+			if err != nil && strings.HasSuffix(args[0], ".star") {
+				return usagef("%w; a family of a file's is shown with --template %s", err, args[0])
+			}
 			if err != nil {
 				return usage(err)
 			}

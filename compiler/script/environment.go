@@ -47,6 +47,7 @@ func init() {
 // library is the modules that load() reaches, each executed once.
 type library struct {
 	sources map[string]string
+	own     bool
 	loaded  map[string]*module
 }
 
@@ -55,8 +56,8 @@ type module struct {
 	err     error
 }
 
-func newLibrary(sources map[string]string) *library {
-	return &library{sources, map[string]*module{}}
+func newLibrary(o Options) *library {
+	return &library{o.Library, o.Own, map[string]*module{}}
 }
 
 func (l *library) load(th *starlark.Thread, name string) (starlark.StringDict, error) {
@@ -83,7 +84,7 @@ func (l *library) load(th *starlark.Thread, name string) (starlark.StringDict, e
 	own := &starlark.Thread{Name: name, Load: l.load, Print: th.Print}
 	own.SetLocal(sessionKey, &session{file: name, limits: usual})
 	own.SetMaxExecutionSteps(idleSteps)
-	_, m.globals, m.err = execute(own, name, []byte(src))
+	_, m.globals, m.err = execute(own, name, []byte(src), l.own)
 	m.globals.Freeze()
 	l.loaded[name] = m
 	return m.globals, m.err
