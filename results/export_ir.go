@@ -24,10 +24,7 @@ func exportIR(c *Campaign, o ExportOptions) (Report, error) {
 		return Report{}, fmt.Errorf("every winner is an algorithm of the back end's own, and has no program: %w", ErrNothingFits)
 	}
 	plan := c.Plan()
-	f, err := newFolder(o.Out, plan, `(?:\d+-.*\.ir|ranges)\.json`)
-	if err != nil {
-		return Report{}, err
-	}
+	f := newFolder(o.Out, plan, `(?:\d+-.*\.ir|ranges)\.json`)
 	report := Report{Format: "ir", Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
 	type named struct {
 		File string `json:"file"`
@@ -62,9 +59,7 @@ func exportIR(c *Campaign, o ExportOptions) (Report, error) {
 				if err := ir.Encode(&text, p); err != nil {
 					return Report{}, err
 				}
-				if err := f.write(name, text.Bytes()); err != nil {
-					return Report{}, err
-				}
+				f.add(name, text.Bytes())
 			}
 			document.Ranges = append(document.Ranges, named{name, r})
 			report.Files = append(report.Files, ExportedFile{Name: name, Placement: r.Placement, Algorithm: r.Algorithm, Protocol: r.Protocol,
@@ -77,11 +72,9 @@ func exportIR(c *Campaign, o ExportOptions) (Report, error) {
 		if err != nil {
 			return Report{}, err
 		}
-		if err := f.write(fmt.Sprintf("colltune-%s-ranges.json", calls(plan, placement)), append(text, '\n')); err != nil {
-			return Report{}, err
-		}
+		f.add(fmt.Sprintf("colltune-%s-ranges.json", calls(plan, placement)), append(text, '\n'))
 	}
-	removed, others, err := f.sweep()
+	removed, others, err := f.write()
 	report.Notes = append(report.Notes, swept(removed, others)...)
 	return report, err
 }

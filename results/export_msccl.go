@@ -207,10 +207,7 @@ func (e *xmlExport) choose(at []cell, all map[cell][]measured) (chosen []*measur
 
 // write writes the files and completes the report.
 func (e *xmlExport) write(out string, served []piece, report *Report) error {
-	f, err := newFolder(out, e.plan, `\d+-.*\.xml`)
-	if err != nil {
-		return err
-	}
+	f := newFolder(out, e.plan, `\d+-.*\.xml`)
 	var names []string
 	numbers := map[string]int{} // of files, by placement
 	for _, s := range served {
@@ -233,14 +230,12 @@ func (e *xmlExport) write(out string, served []piece, report *Report) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if err := f.write(name, text.Bytes()); err != nil {
-			return err
-		}
+		f.add(name, text.Bytes())
 		names = append(names, filepath.Join(out, name))
 		report.Files = append(report.Files, ExportedFile{Name: name, Placement: s.Placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
 			MinBytes: s.min, MaxBytes: s.max, Granularity: s.Granularity, IR: s.Program})
 	}
-	removed, others, err := f.sweep()
+	removed, others, err := f.write()
 	if err != nil {
 		return err
 	}

@@ -114,10 +114,7 @@ func tunerRow(m *measured) string {
 
 func writeTuner(c *Campaign, out, placement string, rows []piece, report *Report) error {
 	plan := c.Plan().normal()
-	f, err := newFolder(out, plan, `nccl-tuner\.conf`)
-	if err != nil {
-		return err
-	}
+	f := newFolder(out, plan, `nccl-tuner\.conf`)
 	var text bytes.Buffer
 	for _, line := range provenance(c) {
 		for line != "" { // a longer one is read as several, the rest of it as a row
@@ -134,10 +131,8 @@ func writeTuner(c *Campaign, out, placement string, rows []piece, report *Report
 		report.Files = append(report.Files, ExportedFile{Name: name, Placement: placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
 			MinBytes: s.min, MaxBytes: s.max, Granularity: 1})
 	}
-	if err := f.write(name, text.Bytes()); err != nil {
-		return err
-	}
-	removed, others, err := f.sweep()
+	f.add(name, text.Bytes())
+	removed, others, err := f.write()
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,11 @@ package results
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -18,44 +20,50 @@ func calls(p Plan, placement string) string {
 	return fmt.Sprintf("%s-%dr-%s", fileWord(p.Collective), p.Topology.Ranks, placement)
 }
 
-// folder is where an export writes: whole files, and none left of an earlier
-// export for the same calls, which a runtime would go on to load.
+// folder is where an export writes: whole files, all of them or none, and none
+// left of an earlier export for the same calls, which a runtime would go on to
+// load.
 type folder struct {
 	dir  string
 	ours *regexp.Regexp // which files are an export's for these calls
-	made map[string]bool
+	made map[string][]byte
 }
 
-// newFolder makes the folder where it is not there. tail is a pattern of how
-// the names of this format go on after the calls.
-func newFolder(dir string, p Plan, tail string) (*folder, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("export folder: %w", err)
-	}
+// newFolder is an export's folder, which is made once all is known. tail is a
+// pattern of how the names of this format go on after the calls.
+func newFolder(dir string, p Plan, tail string) *folder {
 	var served []string
 	for _, placement := range placements(p) {
 		served = append(served, regexp.QuoteMeta(calls(p, placement)))
 	}
 	// With a dot in front and more behind: what a killed export left half.
 	ours := regexp.MustCompile(`^(colltune-(?:` + strings.Join(served, "|") + `)-` + tail + `|\.colltune-(?:` + strings.Join(served, "|") + `)-` + tail + `.*)$`)
-	return &folder{dir: dir, ours: ours, made: map[string]bool{}}, nil
+	return &folder{dir: dir, ours: ours, made: map[string][]byte{}}
 }
 
-func (f *folder) write(name string, text []byte) error {
-	f.made[name] = true
-	return writeText(filepath.Join(f.dir, name), text)
-}
+// add keeps a file to be written.
+func (f *folder) add(name string, text []byte) { f.made[name] = text }
 
-// sweep removes what an earlier export for the same calls left and this one did
-// not replace, and lists the files of others.
-func (f *folder) sweep() (removed, others []string, err error) {
+// write writes the files, removes what an earlier export for the same calls left
+// and this one did not replace, and lists the files of others.
+func (f *folder) write() (removed, others []string, err error) {
+	if err := os.MkdirAll(f.dir, 0o755); err != nil {
+		return nil, nil, fmt.Errorf("export folder: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.made)) {
+		if err := writeText(filepath.Join(f.dir, name), f.made[name]); err != nil {
+			return nil, nil, err
+		}
+	}
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, e := range entries {
-		switch name := e.Name(); {
-		case f.made[name] || e.IsDir():
+		name := e.Name()
+		_, made := f.made[name]
+		switch {
+		case made || e.IsDir():
 		case !f.ours.MatchString(name):
 			others = append(others, name)
 		default:
