@@ -328,3 +328,39 @@ func TestSummaries(t *testing.T) {
 		t.Error("the families are not in order")
 	}
 }
+
+// A built-in family is what a user's copy of it is, whose operators are watched.
+func TestBuiltinFamiliesAsUsersOwn(t *testing.T) {
+	traced := 0
+	for _, f := range Builtin() {
+		text, err := f.Text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		mine, err := Parse(f.Name+".star", []byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+			continue
+		}
+		for _, coll := range f.Collectives {
+			q := script.Request{Collective: coll, InPlace: collective.DefaultInPlace(coll)}
+			if slices.Contains(collective.VectorForms(), coll) { // which want counts
+				continue
+			}
+			want, wantErr := f.Trace(script.Even(2, 2), q, nil)
+			got, gotErr := mine.Trace(script.Even(2, 2), q, nil)
+			if gotErr == nil {
+				traced++
+			}
+			switch {
+			case (gotErr == nil) != (wantErr == nil):
+				t.Errorf("%s %s: a copy gives %v, the built-in family %v", f.Name, coll, gotErr, wantErr)
+			case gotErr == nil && !slices.Equal(got.Ops, want.Ops):
+				t.Errorf("%s %s: a copy moves other chunks than the built-in family", f.Name, coll)
+			}
+		}
+	}
+	if traced < 30 {
+		t.Errorf("%d programs traced: want 30 or more", traced)
+	}
+}

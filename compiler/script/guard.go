@@ -11,7 +11,8 @@ import (
 // before a file is compiled its operators + * % << and comparisons, and the
 // operations on values that can be large, are turned into calls of the guarded
 // ones (guarded.go), whose names no template can spell. Where an operand is
-// plainly a number they are left alone.
+// plainly a number they are left alone, and in all of a file that is the caller's
+// own (Options.Own).
 //
 //	a + b     →  «+»(a, b)          x.join(y)   →  «join»(x)(y)
 //	a += b    →  a += «part»(b, a)  a *= b      →  a = «*»(a, b)
