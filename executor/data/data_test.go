@@ -488,7 +488,7 @@ func TestCustomSumsBeyondATypeAreRefused(t *testing.T) {
 
 // BenchmarkReduce is of inputs as trials have them, or of any bits.
 func BenchmarkReduce(b *testing.B) {
-	for _, d := range []DType{I8, F16, BF16, F32, F64} {
+	for _, d := range []DType{I8, I32, F16, BF16, F32, F64} {
 		for _, terms := range []int{8, 0} {
 			for _, op := range []Op{Sum, Max} {
 				b.Run(fmt.Sprintf("%s/%s/terms=%d", d, op, terms), func(b *testing.B) {

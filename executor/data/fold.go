@@ -1,20 +1,26 @@
 package data
 
 import (
-	"math"
+	"runtime"
+	"sync"
 
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// blockElements is how many elements are worked out at a time.
-const blockElements = 1 << 10
+const (
+	// blockElements is how many elements are worked out at a time: few enough to
+	// stay in the nearest cache.
+	blockElements = 1 << 10
+	// leastPart is how many elements are worth a goroutine of their own.
+	leastPart = 1 << 16
+)
 
 // expect hands over a rank's right output piece by piece: where each begins in
 // the output, in bytes, and what it is, the caller's to read until it returns.
 // What may hold anything is left out.
 func (r *Reference) expect(rank int, each func(first int64, right []byte)) {
 	size := int64(r.Layout.ElemBytes)
-	var block []byte
+	var some []byte
 	for i := range r.Collective.OutChunks(rank) {
 		first, n := r.Layout.Start(i)*size, r.Layout.Elements(i)
 		w := r.Collective.Want(rank, i)
@@ -26,11 +32,11 @@ func (r *Reference) expect(rank int, each func(first int64, right []byte)) {
 			r.fold(right, w.Of)
 			each(first, right)
 		case collective.WantInput:
-			if block == nil {
-				block = make([]byte, min(blockElements, r.Layout.ChunkElements)*size)
+			if some == nil {
+				some = make([]byte, min(blockElements, r.Layout.ChunkElements)*size)
 			}
 			for at := int64(0); at < n; at += blockElements {
-				right := block[:min(blockElements, n-at)*size]
+				right := some[:min(blockElements, n-at)*size]
 				r.Params.Fill(right, w.Rank, r.Layout.Start(w.Index)+at)
 				each(first+at*size, right)
 			}
@@ -48,80 +54,138 @@ func (r *Reference) reduced(index int) []byte {
 	return c.right
 }
 
-// fold writes the reduction of input chunks, one term after another.
+// fold writes the reduction of input chunks, one term after another; what is
+// large in parts, at the same time.
 func (r *Reference) fold(right []byte, terms []collective.Place) {
-	size := r.Layout.ElemBytes
-	n := len(right) / size
-	floats, whole := make([]float64, blockElements), make([]uint64, blockElements)
-	for at := 0; at < n; at += blockElements {
-		block := right[at*size : min(at+blockElements, n)*size]
-		if r.DType.Float() {
-			r.foldFloats(block, floats[:len(block)/size], terms, int64(at))
-		} else {
-			r.foldIntegers(block, whole[:len(block)/size], terms, int64(at))
+	n := len(right) / r.Layout.ElemBytes
+	parts := min(runtime.GOMAXPROCS(0), n/leastPart+1)
+	each := (n/parts/blockElements + 1) * blockElements
+	var all sync.WaitGroup
+	for from := 0; from < n; from += each {
+		part := right[from*r.Layout.ElemBytes : min(from+each, n)*r.Layout.ElemBytes]
+		if from+each >= n {
+			r.foldPart(part, terms, int64(from)) // the last one here
+			break
 		}
+		all.Go(func() { r.foldPart(part, terms, int64(from)) })
 	}
+	all.Wait()
+}
+
+// foldPart does so for the elements of the chunks from one on.
+func (r *Reference) foldPart(right []byte, terms []collective.Place, from int64) {
+	var acc, next block
+	size := r.Layout.ElemBytes
+	for len(right) > 0 {
+		n := min(len(right)/size, blockElements)
+		if r.DType.Float() {
+			r.foldFloats(right[:n*size], acc.floats[:n], next.floats[:n], terms, from)
+		} else {
+			r.foldIntegers(right[:n*size], acc.whole[:n], next.whole[:n], terms, from)
+		}
+		right, from = right[n*size:], from+int64(n)
+	}
+}
+
+// block is room for the elements that are worked out at a time, of either kind.
+type block struct {
+	floats [blockElements]float64
+	whole  [blockElements]uint64
 }
 
 // foldFloats works in f64, which holds every partial result exactly.
-func (r *Reference) foldFloats(block []byte, acc []float64, terms []collective.Place, at int64) {
+func (r *Reference) foldFloats(right []byte, acc, next []float64, terms []collective.Place, at int64) {
 	for t, term := range terms {
-		first := uint64(r.Layout.Start(term.Index) + at)
+		into := next
+		if t == 0 {
+			into = acc
+		}
+		r.Params.numbers(into, term.Rank, r.Layout.Start(term.Index)+at)
+		if t > 0 {
+			foldings[r.Op].floats(acc, next)
+		}
+	}
+	if r.Op == Avg {
 		for i := range acc {
-			x := r.Params.number(uint32(term.Rank), first+uint64(i))
-			switch {
-			case t == 0:
-				acc[i] = x
-			case r.Op == Prod:
-				acc[i] *= x
-			case r.Op == Min:
-				acc[i] = math.Min(acc[i], x)
-			case r.Op == Max:
-				acc[i] = math.Max(acc[i], x)
-			default:
-				acc[i] += x
-			}
+			acc[i] /= float64(len(terms))
 		}
 	}
-	for i, x := range acc {
-		if r.Op == Avg {
-			x /= float64(len(terms))
-		}
-		put(block[i*r.Layout.ElemBytes:], r.Layout.ElemBytes, toBits(r.DType, x))
-	}
+	storeFloats(right, r.DType, acc)
 }
 
 // foldIntegers works modulo 2^64. Shifted up, what an element does not use of
-// its 64 bits changes no comparison, and shifted down again it has its sign.
-func (r *Reference) foldIntegers(block []byte, acc []uint64, terms []collective.Place, at int64) {
-	unused := 64 - 8*r.DType.Bytes()
-	less := func(a, b uint64) bool { return a<<unused < b<<unused }
+// its 64 bits changes no comparison, and with the sign turned that of signed
+// elements is that of unsigned ones.
+func (r *Reference) foldIntegers(right []byte, acc, next []uint64, terms []collective.Place, at int64) {
+	unused, turned := 64-8*r.DType.Bytes(), uint64(0)
 	if r.DType.Signed() {
-		less = func(a, b uint64) bool { return int64(a<<unused) < int64(b<<unused) }
+		turned = 1 << 63
 	}
+	compared := r.Op == Min || r.Op == Max
 	for t, term := range terms {
-		first := r.Layout.Start(term.Index) + at
-		for i := range acc {
-			x := r.Params.Value(term.Rank, first+int64(i))
-			switch {
-			case t == 0:
-				acc[i] = x
-			case r.Op == Sum, r.Op == Avg:
-				acc[i] += x
-			case r.Op == Prod:
-				acc[i] *= x
-			case r.Op == Min && less(x, acc[i]), r.Op == Max && less(acc[i], x):
-				acc[i] = x
+		into := next
+		if t == 0 {
+			into = acc
+		}
+		r.Params.bits(into, term.Rank, r.Layout.Start(term.Index)+at)
+		if compared {
+			for i, x := range into {
+				into[i] = x<<unused ^ turned
 			}
 		}
-	}
-	for i, x := range acc {
-		switch {
-		case r.Op == Avg && r.DType.Signed():
-			x = uint64(int64(x<<unused) >> unused / int64(len(terms)))
-		case r.Op == Avg:
-			x = x << unused >> unused / uint64(len(terms))
+		if t > 0 {
+			foldings[r.Op].integers(acc, next)
 		}
-		put(block[i*r.Layout.ElemBytes:], r.Layout.ElemBytes, x)
+	}
+	switch {
+	case compared:
+		for i, x := range acc {
+			acc[i] = (x ^ turned) >> unused
+		}
+	case r.Op == Avg && r.DType.Signed():
+		for i, x := range acc {
+			acc[i] = uint64(int64(x<<unused) >> unused / int64(len(terms)))
+		}
+	case r.Op == Avg:
+		for i, x := range acc {
+			acc[i] = x << unused >> unused / uint64(len(terms))
+		}
+	}
+	storeBits(right, r.DType.Bytes(), acc)
+}
+
+// foldings combine the next term's elements with those before it.
+var foldings = [...]struct {
+	floats   func(acc, next []float64)
+	integers func(acc, next []uint64)
+}{
+	Sum:  {addAll[float64], addAll[uint64]},
+	Prod: {multiplyAll[float64], multiplyAll[uint64]},
+	Min:  {leastAll[float64], leastAll[uint64]},
+	Max:  {mostAll[float64], mostAll[uint64]},
+	Avg:  {addAll[float64], addAll[uint64]},
+}
+
+func addAll[T float64 | uint64](acc, next []T) {
+	for i := range next {
+		acc[i] += next[i]
+	}
+}
+
+func multiplyAll[T float64 | uint64](acc, next []T) {
+	for i := range next {
+		acc[i] *= next[i]
+	}
+}
+
+func leastAll[T float64 | uint64](acc, next []T) {
+	for i := range next {
+		acc[i] = min(acc[i], next[i])
+	}
+}
+
+func mostAll[T float64 | uint64](acc, next []T) {
+	for i := range next {
+		acc[i] = max(acc[i], next[i])
 	}
 }

@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 )
 
@@ -48,6 +49,16 @@ func Spread(dst []byte, elemBytes int, bits uint64) {
 	put(dst, elemBytes, bits)
 	for done := elemBytes; done < len(dst); done *= 2 {
 		copy(dst[done:], dst[:done])
+	}
+}
+
+// complement writes what differs from every element of another run of bytes.
+func complement(dst, of []byte) {
+	for ; len(of) >= 8 && len(dst) >= 8; dst, of = dst[8:], of[8:] {
+		binary.LittleEndian.PutUint64(dst, ^binary.LittleEndian.Uint64(of))
+	}
+	for i, x := range of {
+		dst[i] = ^x
 	}
 }
 

@@ -16,8 +16,8 @@ func Reduction(d DType, op Op) Reducer {
 }
 
 var reducers = [...][4]Reducer{
-	I8: of[int8](), U8: of[uint8](), I32: of[int32](), U32: of[uint32](), I64: of[int64](), U64: of[uint64](),
-	F16: reducersF16, F32: of[float32](), F64: of[float64](), BF16: reducersBF16,
+	I8: of[int8, int32](), U8: of[uint8, uint32](), I32: of[int32, int32](), U32: of[uint32, uint32](), I64: of[int64, int64](), U64: of[uint64, uint64](),
+	F16: reducersF16, F32: of[float32, float32](), F64: of[float64, float64](), BF16: reducersBF16,
 }
 
 // number is an element type that Go has.
@@ -38,7 +38,9 @@ func triple[T number | uint16](dst, a, b []byte) (x, y, z []T) {
 	return x, elements[T](a)[:len(x)], elements[T](b)[:len(x)]
 }
 
-func of[T number]() [4]Reducer {
+// of are the reducers of a type. The least and the most of two bytes are looked
+// for in a wider type, for which the processor chooses without a jump.
+func of[T, Wide number]() [4]Reducer {
 	return [4]Reducer{
 		Sum: func(dst, a, b []byte) {
 			d, x, y := triple[T](dst, a, b)
@@ -55,13 +57,13 @@ func of[T number]() [4]Reducer {
 		Min: func(dst, a, b []byte) {
 			d, x, y := triple[T](dst, a, b)
 			for i := range d {
-				d[i] = min(x[i], y[i])
+				d[i] = T(min(Wide(x[i]), Wide(y[i])))
 			}
 		},
 		Max: func(dst, a, b []byte) {
 			d, x, y := triple[T](dst, a, b)
 			for i := range d {
-				d[i] = max(x[i], y[i])
+				d[i] = T(max(Wide(x[i]), Wide(y[i])))
 			}
 		},
 	}

@@ -92,10 +92,7 @@ func (r *Reference) Init(rank int, b *Buffers) {
 	}
 	out := r.view(rank, collective.Out, b)
 	r.expect(rank, func(first int64, right []byte) {
-		at := out[first:][:len(right)]
-		for i, x := range right {
-			at[i] = ^x
-		}
+		complement(out[first:][:len(right)], right)
 	})
 	r.Input(r.view(rank, collective.In, b), rank, 0)
 }

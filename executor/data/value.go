@@ -107,40 +107,6 @@ func (p *Params) Value(rank int, element int64) uint64 {
 	return toBits(p.DType, p.number(uint32(rank), uint64(element)))
 }
 
-// Fill writes the elements of a rank's input from first on.
-func (p *Params) Fill(dst []byte, rank int, first int64) {
-	switch p.DType.Bytes() {
-	case 1:
-		fill(p, elements[uint8](dst), rank, first)
-	case 2:
-		fill(p, elements[uint16](dst), rank, first)
-	case 4:
-		fill(p, elements[uint32](dst), rank, first)
-	default:
-		fill(p, elements[uint64](dst), rank, first)
-	}
-}
-
-func fill[T uint8 | uint16 | uint32 | uint64](p *Params, dst []T, rank int, first int64) {
-	x := p.Seed*ofSeed + uint64(rank)*ofRank + uint64(first)*ofElement
-	switch p.Form {
-	case Bits:
-		for i := range dst {
-			dst[i] = T(mix(x))
-			x += ofElement
-		}
-	case OddBits:
-		for i := range dst {
-			dst[i] = T(mix(x)) | 1
-			x += ofElement
-		}
-	default:
-		for i := range dst {
-			dst[i] = T(p.Value(rank, first+int64(i)))
-		}
-	}
-}
-
 func mask(d DType) uint64 { return math.MaxUint64 >> (64 - 8*d.Bytes()) }
 
 // toBits is a number that the float type holds, or the nearest to it.
