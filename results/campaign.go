@@ -27,6 +27,8 @@ type Campaign struct {
 	dir  string
 	plan Plan
 	lock *os.File // nil: reading only
+	made []string // the folders that Create made for it, the innermost first
+	new  bool     // Create wrote its plan
 
 	mu       sync.Mutex
 	journal  *journal
@@ -44,6 +46,7 @@ func Create(dir string, p Plan) (*Campaign, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("plan of campaign %s: %w", dir, err)
 	}
+	made := missing(dir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("campaign folder: %w", err)
 	}
@@ -60,6 +63,9 @@ func Create(dir string, p Plan) (*Campaign, error) {
 			if err = syncDir(dir); err == nil {
 				c, err = open(dir, held)
 			}
+		}
+		if err == nil {
+			c.new, c.made = true, made
 		}
 	}
 	if err != nil {
@@ -80,6 +86,39 @@ func Create(dir string, p Plan) (*Campaign, error) {
 		return nil, &OtherPlanError{Dir: dir, Diff: diff}
 	}
 	return c, nil
+}
+
+// missing are the folders that are to be made for dir to be there.
+func missing(dir string) (folders []string) {
+	for {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return folders
+		}
+		folders = append(folders, dir)
+		dir = filepath.Dir(dir)
+	}
+}
+
+// Discard closes a campaign that came to nothing: that Create has just made, and
+// for which nothing was enumerated to its end. What was made for it is gone then,
+// folders too; any other campaign stays as it is.
+func (c *Campaign) Discard() error {
+	_, err := os.Stat(filepath.Join(c.dir, candidatesFile))
+	if !c.new || !c.empty() || !errors.Is(err, fs.ErrNotExist) {
+		return c.Close()
+	}
+	err = nil
+	for _, name := range []string{journalFile, planFile, lockFile} {
+		if gone := os.Remove(filepath.Join(c.dir, name)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	for _, dir := range c.made {
+		if os.Remove(dir) != nil {
+			break // others keep files there
+		}
+	}
+	return errors.Join(err, c.Close())
 }
 
 // empty tells whether nothing was measured in the campaign, nor anything saved

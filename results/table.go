@@ -178,7 +178,10 @@ func (r *Row) compare(p Point, ms []measured) {
 	// The bound is on routings. A library that sums in the switches needs none
 	// of those, and may be faster: then the bound says nothing of it.
 	if p.BoundUS > 0 && (r.Source != Backend || p.BoundUS <= r.TimeUS) {
-		bound, ratio := p.BoundUS, p.BoundUS/r.TimeUS
+		// A routing's time that meets the bound may lie below it by the rounding of
+		// its sums; what lies further below is no result.
+		bound := min(p.BoundUS, r.TimeUS)
+		ratio := bound / r.TimeUS
 		r.BoundUS, r.BoundRatio = &bound, &ratio
 	}
 	b := p.Baseline

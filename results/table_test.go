@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -111,6 +112,19 @@ func TestTableGolden(t *testing.T) {
 	golden(t, "empty", empty.Bytes())
 	if err := none.Write(&empty, "xml"); err == nil || !strings.Contains(err.Error(), "table, json, csv, md") {
 		t.Errorf("%v, want the formats there are", err)
+	}
+}
+
+// A time that meets its bound may be below it by the rounding of its sums.
+func TestBoundMet(t *testing.T) {
+	r := Row{TimeUS: 0.3}
+	r.compare(Point{BoundUS: math.Nextafter(0.3, 1)}, nil)
+	if *r.BoundUS != 0.3 || *r.BoundRatio != 1 {
+		t.Errorf("bound %v, ratio %v: want the time itself, and 1", *r.BoundUS, *r.BoundRatio)
+	}
+	r = Row{TimeUS: 0.3, Source: Backend}
+	if r.compare(Point{BoundUS: 0.4}, nil); r.BoundUS != nil {
+		t.Errorf("bound %v of a back end that beats all routings: want none", *r.BoundUS)
 	}
 }
 

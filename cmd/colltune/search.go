@@ -362,7 +362,8 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 		say("%s without a result; see %s", plural(summary.Failed, "trial"), filepath.Join(c.Dir(), "trials.jsonl"))
 	}
 	if err != nil && !partial(err) {
-		return err
+		// What a template has ended is no campaign to go on with.
+		return errors.Join(err, c.Discard())
 	}
 	if printed := printTable(cmd, c, schema); printed != nil {
 		return errors.Join(err, printed)

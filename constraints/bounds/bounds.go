@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strconv"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/topologies"
@@ -48,13 +49,24 @@ type Bound struct {
 const slack = 1 - 1e-12
 
 // TimeUS is the least time in microseconds a call of that many bytes can take.
-// Latency and bandwidth overlap, so it is the larger of the two.
+// Latency and bandwidth overlap, so it is the larger of the two. Times that were
+// added up otherwise may be less by the rounding of their sums, by no part in 10¹².
 func (b Bound) TimeUS(bytes int64) float64 {
 	if b.AlgbwBps == nil {
-		return b.LatencyUS * slack
+		return settled(b.LatencyUS)
 	}
 	rate, _ := b.AlgbwBps.Float64()
-	return math.Max(b.LatencyUS, float64(bytes)/rate*1e6) * slack
+	return settled(math.Max(b.LatencyUS, float64(bytes)/rate*1e6))
+}
+
+// settled is a time free of the rounding in its sums: the decimal of twelve digits
+// that it is but for that, or else a little less than it.
+func settled(us float64) float64 {
+	short, err := strconv.ParseFloat(strconv.FormatFloat(us, 'g', 12, 64), 64)
+	if err == nil && math.Abs(short-us) <= 1e-14*us {
+		return short
+	}
+	return us * slack
 }
 
 // limit is one row: a bound on the bandwidth and why.

@@ -417,12 +417,35 @@ func TestRefuses(t *testing.T) {
 
 func TestTimeUS(t *testing.T) {
 	b := bound(t, resolve(t, "hub:8@50GB/s,3us", 1), "allgather", 0)
-	if got := b.TimeUS(8); got > 6 || got < 5.999999 {
+	if got := b.TimeUS(8); got != 6 {
 		t.Errorf("8 bytes take %v us, want two links of 3 us", got)
 	}
 	if got, want := b.TimeUS(8<<30), float64(8<<30)*7/8/50e3; got > want || got < want*0.999999 {
 		t.Errorf("8 GiB take %v us, want %v", got, want)
 	}
+	third, long := 1.0/3, 123456.7891234
+	for _, c := range []struct {
+		sum  float64 // of floats, as a program adds them up
+		want float64
+	}{
+		{added(0.1, 0.2), 0.3},
+		{added(0.7, 0.7, 0.3), 1.7},
+		{1, 1},
+		{0, 0},
+		{third, third * slack}, // no decimal: on the safe side
+		{long, long * slack},
+	} {
+		if got := settled(c.sum); got != c.want {
+			t.Errorf("%v is settled as %v, want %v", c.sum, got, c.want)
+		}
+	}
+}
+
+func added(terms ...float64) (sum float64) {
+	for _, t := range terms {
+		sum += t
+	}
+	return sum
 }
 
 // TestWideCapacities keeps flows in range where capacities have no common
