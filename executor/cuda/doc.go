@@ -19,7 +19,8 @@
 // builds them to PTX (go generate), which is embedded, one file an element type;
 // the driver compiles it for the device, or NVRTC the source where the driver
 // can't. The same source builds for the host, where tests run what a GPU would
-// be handed, under the thread sanitizer too.
+// be handed, under the thread sanitizer too; and package emulate executes the
+// embedded PTX, as the driver's library would have a GPU do.
 //
 // Connections are FIFO buffers in the receiver's memory. Simple has slots with a
 // head and a tail; LL has a flag beside every 4 bytes and LL128 one in each line

@@ -25,13 +25,17 @@ type Function struct {
 func (c *Context) Load(code []byte) (*Module, error) {
 	const errorLog, errorLogBytes = 5, 6
 	said := make([]byte, 8<<10)
+	// C reads its address in values, which the collector does not see there: on
+	// the stack it could move before the call.
+	var held runtime.Pinner
+	defer held.Unpin()
+	held.Pin(&said[0])
 	options := []int32{errorLog, errorLogBytes}
 	values := []uintptr{uintptr(unsafe.Pointer(&said[0])), uintptr(len(said))}
 	text := append(append([]byte{}, code...), 0)
 	m := &Module{c: c}
 	err := c.call(cuModuleLoadDataEx, uintptr(unsafe.Pointer(&m.handle)), uintptr(unsafe.Pointer(&text[0])),
 		uintptr(len(options)), uintptr(unsafe.Pointer(&options[0])), uintptr(unsafe.Pointer(&values[0])))
-	runtime.KeepAlive(said)
 	if err != nil {
 		log, _, _ := strings.Cut(string(said), "\x00")
 		if log = strings.TrimSpace(log); log != "" {

@@ -152,12 +152,27 @@ func Load() (*Driver, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMissing, err)
 	}
-	d := &Driver{Library: lib.Name}
+	return bind(name, lib.Name, lib.Symbol)
+}
+
+// Provide has Load find functions of this process where LibraryVariable is name:
+// what has no file, as a GPU that is emulated.
+func Provide(name string, symbol func(name string) (dynlib.Symbol, error)) error {
+	loaded.Lock()
+	defer loaded.Unlock()
+	_, err := bind(name, name, symbol)
+	return err
+}
+
+// bind looks the functions up, and keeps them for the next who asks for the name.
+func bind(name, found string, lookUp func(string) (dynlib.Symbol, error)) (*Driver, error) {
+	d := &Driver{Library: found}
 	for i, symbol := range symbols {
 		if symbol == "" {
 			continue
 		}
-		if d.entries[i], err = lib.Symbol(symbol); err != nil && entry(i) < required {
+		var err error
+		if d.entries[i], err = lookUp(symbol); err != nil && entry(i) < required {
 			return nil, err
 		}
 	}

@@ -1,0 +1,389 @@
+package cuda
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/cuda/driver"
+	"github.com/colltune/colltune/executor/cuda/emulate"
+	"github.com/colltune/colltune/executor/data"
+	"github.com/colltune/colltune/topologies"
+)
+
+// emulated is GPUs that execute the embedded PTX, through the driver's binding.
+// What a trial leaves in their memory is compared once more by the host, with
+// the reference that the other back ends are held to.
+type emulated struct {
+	*gpus
+	t         *testing.T
+	m         *emulate.Machine
+	bases     []uint64
+	unordered bool // programs get no fences that they need
+}
+
+// newEmulated puts a machine behind the binding.
+func newEmulated(t *testing.T, m *emulate.Machine) *emulated {
+	t.Helper()
+	e, err := tryEmulated(t, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func tryEmulated(t *testing.T, m *emulate.Machine) (*emulated, error) {
+	t.Helper()
+	if err := driver.Provide(emulate.Library, emulate.Symbol); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(driver.LibraryVariable, emulate.Library)
+	if theEmulated != nil {
+		theEmulated.end()
+	}
+	m.Use()
+	s := patient()
+	s.compiler = byDriver
+	g, err := openGPUs(s)
+	if err != nil {
+		return nil, err
+	}
+	e := &emulated{gpus: g, t: t, m: m}
+	theEmulated = e
+	t.Cleanup(e.end)
+	return e, nil
+}
+
+// theEmulated is the machine behind the binding: there is one at a time.
+var theEmulated *emulated
+
+// end gives everything back, and sees that all was: of a device that was lost
+// nothing can be.
+func (e *emulated) end() {
+	if theEmulated != e {
+		return
+	}
+	theEmulated = nil
+	err, lost := e.close(), len(e.m.Faults) > 0
+	if err != nil && !lost {
+		e.t.Error(err)
+	}
+	if n := e.m.Held(); n != 0 && !lost {
+		e.t.Errorf("%d things were not given back", n)
+	}
+}
+
+func (e *emulated) alloc(device int, bytes int64) (uint64, error) {
+	at, err := e.gpus.alloc(device, bytes)
+	e.bases = append(e.bases, at)
+	return at, err
+}
+
+// run runs a trial with few threads a block, and gives what the device's own
+// check and the host's found wrong.
+func (e *emulated) run(trial executor.Trial, threads int) (device, host int64, err error) {
+	e.t.Helper()
+	trial.Topology = system(e.t, fmt.Sprintf("fullmesh:%d", trial.Program.Ranks()))
+	trial.Topology.Protocols[trial.Protocol].Threads = threads
+	p, err := newPlan(trial, e.devices())
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	if e.unordered {
+		p.ordered = unordered
+	}
+	e.bases = nil
+	looked := &looking{emulated: e, p: p}
+	got, err := runPlan(context.Background(), looked, patient(), trial, p)
+	return got.Wrong, looked.wrong, err
+}
+
+// looking is a machine that looks at a trial's outputs before they are gone.
+type looking struct {
+	*emulated
+	p     *plan
+	wrong int64
+}
+
+func (l *looking) releaseAll() error {
+	for rank := range l.p.ranks {
+		var all [3][]byte
+		for b, s := range l.p.ranks[rank].buffers {
+			all[b] = make([]byte, s.bytes)
+			device := l.p.deviceOf[rank]
+			if s.bytes == 0 || device >= len(l.bases) || len(l.m.Faults) > 0 {
+				continue
+			}
+			if err := l.read(device, l.bases[device]+uint64(s.at), all[b]); err != nil {
+				return err
+			}
+		}
+		l.wrong += l.p.reference.Wrong(rank, &data.Buffers{In: all[collective.In], Out: all[collective.Out], Scratch: all[collective.Scratch]})
+	}
+	return l.gpus.releaseAll()
+}
+
+// right wants nothing wrong, by either check.
+func (e *emulated) right(t *testing.T, trial executor.Trial, threads int) {
+	t.Helper()
+	device, host, err := e.run(trial, threads)
+	if err != nil || device != 0 || host != 0 {
+		t.Fatalf("%v, %d bytes of %s, %s, seed %d: %d wrong by the device, %d by the host, %v", trial.Protocol, trial.Bytes, trial.DType, trial.Op, e.m.Seed, device, host, err)
+	}
+}
+
+// programOf is a family's program on one node of so many GPUs.
+func programOf(t *testing.T, name string, gpus int, proto topologies.Proto) *ir.Program {
+	t.Helper()
+	for _, f := range families(t, 1, gpus, proto) {
+		if f.name == name {
+			return f.program
+		}
+	}
+	t.Fatalf("no program %s", name)
+	return nil
+}
+
+// TestFamiliesAsPTX has the embedded PTX run programs of every family: in the
+// ordinary suite a few, in the long one all on 2 and 4 ranks with every protocol,
+// over memory that is strong and weak in turns.
+func TestFamiliesAsPTX(t *testing.T) {
+	n := 0
+	for _, gpus := range []int{2, 4} {
+		for _, proto := range topologies.AllProtocols {
+			for _, f := range families(t, 1, gpus, proto) {
+				n++
+				if !long() && n%24 != int(proto) {
+					continue
+				}
+				t.Run(proto.String()+"/"+f.name, func(t *testing.T) {
+					e := newEmulated(t, &emulate.Machine{Seed: uint64(n), Weak: n%2 == 0, WholeLines: true})
+					sizes := []int64{4, 4012, 24000}
+					if !long() {
+						sizes = sizes[1:2]
+					}
+					for k, bytes := range sizes {
+						e.right(t, executor.Trial{
+							Program: f.program, Bytes: bytes, Protocol: proto, TileBytes: 700,
+							DType: collective.DTypes()[(n+k)%10], Op: data.Operations()[(n/3+k)%5], Iters: 1, Seed: int64(n),
+						}, 32<<(n%2))
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestTypesAsPTX runs every type and reduction: each type is a text of its own.
+func TestTypesAsPTX(t *testing.T) {
+	n := 0
+	for _, name := range []string{"all-pairs/reducescatter/1x2", "ring/allreduce/1x2/in-place"} {
+		for i, dtype := range collective.DTypes() {
+			for k, op := range data.Operations() {
+				n++
+				if !long() && (i+k)%5 != n%2 {
+					continue
+				}
+				proto := topologies.AllProtocols[n%3]
+				e := newEmulated(t, &emulate.Machine{Seed: uint64(n), WholeLines: true})
+				e.right(t, executor.Trial{Program: programOf(t, name, 2, proto), Bytes: 1010 * int64(1+i%2), Protocol: proto, TileBytes: 256, DType: dtype, Op: op, Iters: 1, Seed: int64(n)}, 32)
+			}
+		}
+	}
+}
+
+// TestSeedsAsPTX has threads take turns in many ways, which change nothing.
+func TestSeedsAsPTX(t *testing.T) {
+	seeds := uint64(4)
+	if long() {
+		seeds = 60
+	}
+	for _, proto := range topologies.AllProtocols {
+		p := programOf(t, "all-pairs/allreduce/1x2/in-place", 2, proto)
+		for seed := range seeds {
+			e := newEmulated(t, &emulate.Machine{Seed: seed, Weak: true, WholeLines: true})
+			e.right(t, executor.Trial{Program: p, Bytes: 2004, Protocol: proto, TileBytes: 512, DType: "i32", Op: "sum", Iters: 1, Seed: 9}, 64)
+		}
+	}
+}
+
+// TestDevicesAsPTX has ranks lie on several devices: their memory is reached by
+// accesses whose scope is the system.
+func TestDevicesAsPTX(t *testing.T) {
+	for _, proto := range topologies.AllProtocols {
+		for devices := 2; devices <= 4; devices += 2 {
+			if !long() && devices != 2 {
+				continue
+			}
+			p := programOf(t, "ring/allreduce/1x4", 4, proto)
+			e := newEmulated(t, &emulate.Machine{Devices: devices, Weak: true, WholeLines: true, Seed: uint64(devices)})
+			e.right(t, executor.Trial{Program: p, Bytes: 3000, Protocol: proto, TileBytes: 512, DType: "bf16", Op: "max", Iters: 1, Warmup: 1, Seed: 5}, 32)
+		}
+	}
+}
+
+// TestGraphsAsPTX runs a trial as a graph, whose parameters are those of when it
+// was recorded.
+func TestGraphsAsPTX(t *testing.T) {
+	e := newEmulated(t, &emulate.Machine{})
+	e.graph = true
+	for _, proto := range topologies.AllProtocols {
+		e.right(t, executor.Trial{Program: pair(), Bytes: 1000, Protocol: proto, TileBytes: 512, DType: "u8", Op: "sum", Iters: 2, Warmup: 1, Seed: 5}, 32)
+	}
+}
+
+// TestFencesAsPTX runs a program that leans on its messages' order: right with
+// the fences it gets, and wrong without, or memory here is not weak.
+func TestFencesAsPTX(t *testing.T) {
+	seeds := uint64(12)
+	for _, proto := range []topologies.Proto{topologies.LL, topologies.LL128} {
+		wrong := int64(0)
+		for seed := range seeds {
+			e := newEmulated(t, &emulate.Machine{Seed: seed, Weak: true, WholeLines: true})
+			trial := executor.Trial{Program: relay(), Bytes: 1200, Protocol: proto, TileBytes: 512, DType: "f32", Op: "sum", Iters: 1}
+			if seed < 3 {
+				e.right(t, trial, 32)
+			}
+			e.unordered = true
+			device, host, err := e.run(trial, 32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wrong += device + host
+		}
+		if wrong == 0 {
+			t.Errorf("%v: no seed of %d shows what fences are for", proto, seeds)
+		}
+	}
+}
+
+// TestDeadlockAsPTX has the watchdog's way through the PTX end a program that
+// stands still, and say who waits for whom; a clock that goes fast brings it on.
+func TestDeadlockAsPTX(t *testing.T) {
+	for _, proto := range topologies.AllProtocols {
+		e := newEmulated(t, &emulate.Machine{Tick: 1e9})
+		p := pair()
+		for r := range p.GPUs {
+			steps := p.GPUs[r].Threadblocks[0].Steps
+			steps[0], steps[1] = steps[1], steps[0]
+		}
+		top := system(t, "fullmesh:2")
+		top.Protocols[proto].Threads = 32
+		_, err := runTrial(context.Background(), e, defaults(), executor.Trial{Program: p, Topology: top, Bytes: 512, Protocol: proto, Iters: 1})
+		var stuck *StuckError
+		if !errors.As(err, &stuck) || stuck.Threadblock != 0 || stuck.Step != 0 || !strings.Contains(err.Error(), fmt.Sprintf("a message of rank %d", 1-stuck.Rank)) {
+			t.Errorf("%v: got %v", proto, err)
+		}
+		e.right(t, executor.Trial{Program: pair(), Bytes: 512, Protocol: proto, Iters: 1}, 32)
+	}
+}
+
+// TestCancelAsPTX has a trial whose time is up tell its kernels to end.
+func TestCancelAsPTX(t *testing.T) {
+	e := newEmulated(t, &emulate.Machine{Tick: 1})
+	p := pair()
+	for r := range p.GPUs {
+		steps := p.GPUs[r].Threadblocks[0].Steps
+		steps[0], steps[1] = steps[1], steps[0]
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := runTrial(ctx, e, patient(), executor.Trial{Program: p, Topology: system(t, "fullmesh:2"), Bytes: 512, Protocol: topologies.Simple, Iters: 1})
+	if !errors.Is(err, context.Canceled) || len(e.m.Faults) > 0 {
+		t.Errorf("got %v, %v", err, e.m.Faults)
+	}
+}
+
+// TestRoomAsPTX has the executor's refusal go by what the kernels' directives
+// leave room for: .maxntid 512 promises 128 registers a thread at most, so that
+// a multiprocessor holds one such block, two of 256, and so on.
+func TestRoomAsPTX(t *testing.T) {
+	e := newEmulated(t, &emulate.Machine{SMs: 3})
+	if err := e.use(1, data.F32); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []kernel{interpretLL, interpretLL128, interpretSimple} {
+		for threads, each := range map[int]int{512: 1, 256: 2, 128: 4, 64: 8} {
+			if room, err := e.room(0, k, threads); err != nil || room.blocks != 3*each || room.threads != 512 {
+				t.Errorf("%v: %+v blocks of %d threads, %v", k, room, threads, err)
+			}
+		}
+	}
+	// 16 threadblocks: on 3 multiprocessors no more than 128 threads each.
+	p := &ir.Program{Collective: collective.Spec{Name: "allgather", Ranks: 1, Chunks: 1}, GPUs: []ir.GPU{{}}}
+	for range 25 {
+		p.GPUs[0].Threadblocks = append(p.GPUs[0].Threadblocks, ir.Threadblock{Send: -1, Recv: -1, Steps: []ir.Step{{Op: ir.Copy, Count: 1, Dst: ir.Loc{Buf: collective.Out}}}})
+	}
+	_, err := runTrial(context.Background(), e, patient(), executor.Trial{Program: p, Topology: system(t, "fullmesh:2"), Bytes: 64, Protocol: topologies.Simple, Iters: 1})
+	if !errors.Is(err, executor.ErrUnsupported) || !strings.Contains(err.Error(), "have 25 threadblocks, and 24 of 64 threads are resident at once") {
+		t.Errorf("got %v", err)
+	}
+	p.GPUs[0].Threadblocks = p.GPUs[0].Threadblocks[:12]
+	m, err := runTrial(context.Background(), e, patient(), executor.Trial{Program: p, Topology: system(t, "fullmesh:2"), Bytes: 64, Protocol: topologies.Simple, Iters: 1})
+	if err != nil || m.Wrong != 0 || !strings.Contains(m.Note, "threads 128,") {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// changes are PTX with a mistake each: what is to be replaced, everywhere or at
+// its first place, and by which protocol it must be noticed.
+var changes = []struct {
+	name     string
+	from, to string
+	once     bool
+	proto    topologies.Proto
+	weak     bool
+	says     string // of the error; "": elements are wrong
+}{
+	{"another operation", "add.f32", "sub.f32", false, topologies.LL, false, ""},
+	{"an operation rounded otherwise", "add.f32", "add.rz.f32", true, topologies.LL, false, "add.rz.f32 is not known here"},
+	{"no fence before what is posted", "fence.acq_rel.gpu;", "", false, topologies.Simple, true, ""},
+	{"lanes that part before a line is stored", "bar.warp.sync \t-1;", "", false, topologies.LL128, false, "of a line of 128"},
+	{"a parameter elsewhere", "[interpret_LL_param_0]", "[interpret_LL_param_0+8]", false, topologies.LL, false, "PTX line"},
+	{"shared memory too small", "stagedSteps[7680]", "stagedSteps[64]", true, topologies.LL, false, "of shared memory, which has 64"},
+	{"a record that is not aligned", ", 144;", ", 140;", false, topologies.LL, false, "which is not aligned to them"},
+	{"flags that must differ", "setp.ne.s32 \t%p", "setp.eq.s32 \t%p", false, topologies.LL, false, ""},
+}
+
+// TestChangesAsPTX has mistakes in the PTX found out: what is right above could
+// be wrong.
+func TestChangesAsPTX(t *testing.T) {
+	for _, c := range changes {
+		t.Run(c.name, func(t *testing.T) {
+			p := programOf(t, "all-pairs/allreduce/1x2/in-place", 2, c.proto)
+			wrong, said := int64(0), ""
+			for seed := uint64(0); seed < 8 && wrong == 0 && said == ""; seed++ {
+				m := &emulate.Machine{Seed: seed, Weak: c.weak, WholeLines: true, Most: 1 << 24, Change: func(text []byte) []byte {
+					n := -1
+					if c.once {
+						n = 1
+					}
+					changed := bytes.Replace(text, []byte(c.from), []byte(c.to), n)
+					if bytes.Equal(changed, text) {
+						t.Errorf("there is no %q", c.from)
+					}
+					return changed
+				}}
+				e, err := tryEmulated(t, m)
+				if err == nil {
+					var device, host int64
+					device, host, err = e.run(executor.Trial{Program: p, Bytes: 2400, Protocol: c.proto, TileBytes: 512, DType: "f32", Op: "sum", Iters: 1, Seed: 2}, 32)
+					wrong = min(device, host)
+				}
+				if err != nil {
+					said = err.Error()
+				}
+			}
+			t.Logf("%d wrong, %s", wrong, said)
+			if c.says == "" && wrong == 0 || c.says != "" && !strings.Contains(said, c.says) {
+				t.Errorf("%d wrong, %q: want %q", wrong, said, c.says)
+			}
+		})
+	}
+}
