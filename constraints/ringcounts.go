@@ -21,9 +21,13 @@ import (
 const (
 	// countedRanks is the ranks of a node up to which all orders are walked through.
 	countedRanks = 8
-	// mostKinds and mostCounts bound the work.
-	mostKinds  = 1 << 10
-	mostCounts = 1 << 20
+	// fewRanks is that up to which these are not too many even where no links are
+	// shared.
+	fewRanks = 6
+	// mostKinds and mostWork, how often a kind is held against what room there is,
+	// bound the work.
+	mostKinds = 1 << 10
+	mostWork  = 1 << 22
 )
 
 // ringKinds are the orders of a node by how often they take the links that not all
@@ -36,6 +40,7 @@ type ringKinds struct {
 	kinds  []ringKind  // in the order of their first orders
 	least  []ringKind  // those that no other is no worse than, on every link
 	known  map[string]bool
+	work   int
 }
 
 // ringKind is a kind's first order in lexicographic order, and what it takes.
@@ -51,7 +56,7 @@ func (p *ringProblem) askByCounts(width units.Bandwidth) (orders [][]int, settle
 		return nil, false
 	}
 	c := &ringKinds{p: p, at: map[int]int{}, known: map[string]bool{}}
-	if !c.limit(width) || !c.walk(width) {
+	if !c.limit(width) && p.n > fewRanks || !c.walk(width) {
 		return nil, false
 	}
 	room := slices.Clone(c.room)
@@ -67,11 +72,11 @@ func (p *ringProblem) askByCounts(width units.Bandwidth) (orders [][]int, settle
 		room, _ = c.kinds[i].without(room)
 		orders = append(orders, slices.Clone(c.kinds[i].order))
 	}
-	return orders, len(c.known) < mostCounts
+	return orders, c.work <= mostWork
 }
 
-// limit lists the edges that rings may take less often than they could; false where all steps are
-// links from GPU to GPU, of which there are many, and kinds as many.
+// limit lists the edges that rings may take less often than they could; false where
+// all steps are links from GPU to GPU, of which there are many, and kinds as many.
 func (c *ringKinds) limit(width units.Bandwidth) (shared bool) {
 	for _, table := range [][][]*hop{c.p.in, c.p.close} {
 		for _, row := range table {
@@ -195,7 +200,10 @@ func (c *ringKinds) canHold(room []uint16, rings int) bool {
 	}
 	can := false
 	for _, k := range c.least {
-		if rest, fits := k.without(room); fits && len(c.known) < mostCounts && c.canHold(rest, rings-1) {
+		if c.work++; c.work > mostWork {
+			return false
+		}
+		if rest, fits := k.without(room); fits && c.canHold(rest, rings-1) {
 			can = true
 			break
 		}

@@ -9,14 +9,15 @@ import (
 )
 
 // askMirrored looks for half as many rings, each of which is then run the other
-// way round as well: a smaller question, which has an answer on most systems
-// whose links go both ways. Where it has none nothing is proved: nil.
+// way round as well, but for one where they are odd: a smaller question, which has
+// an answer on most systems whose links go both ways. Where it has none nothing is
+// proved: nil.
 func (p *ringProblem) askMirrored(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
-	if p.bothWays || p.count%2 != 0 || p.n < 3 || !p.evenLinks() {
+	if p.bothWays || p.count < 2 || p.n < 3 || !p.evenLinks() {
 		return nil, "", nil
 	}
 	half := *p
-	half.count, half.bothWays = p.count/2, true
+	half.count, half.bothWays = (p.count+1)/2, true
 	orders, by, err = half.askByCuts(ctx, s, width)
 	var late *RingTimeoutError
 	if errors.As(err, &late) {
@@ -25,7 +26,7 @@ func (p *ringProblem) askMirrored(ctx context.Context, s *Solvers, width units.B
 	if orders == nil || err != nil {
 		return nil, "", err
 	}
-	for _, order := range slices.Clone(orders) {
+	for _, order := range orders[:p.count/2] {
 		back := slices.Clone(order)
 		slices.Reverse(back)
 		orders = append(orders, back)

@@ -14,13 +14,16 @@ import (
 // RingOptions is how many rings are wanted.
 type RingOptions struct {
 	Count int // 0 is 1
+	// SolverTime is how long solvers may be asked, all queries together, where
+	// nothing else settles it; 0 is no limit but their own.
+	SolverTime time.Duration
 }
 
 // RingAnswer is ring orders: Orders[k][i] sends to Orders[k][i+1], the last to
 // the first.
 type RingAnswer struct {
 	Orders  [][]int
-	By      string  // z3, pb; or "complete graph", "identity order", "zigzag order", "counting" where no solver was needed
+	By      string  // z3, pb; or "complete graph", "identity order", "zigzag order", "counting", "packing" where no solver was needed
 	Seconds float64 // how long it took
 }
 
@@ -53,11 +56,11 @@ func (e *RingTimeoutError) Error() string {
 
 // Rings finds Hamiltonian rings over links that exist, as many as asked for,
 // which share no link: one that stands for several physical links can be in as
-// many rings. Of all such sets it takes one whose narrowest step is widest and,
-// of those, the one that comes first in lexicographic order where that is cheap
-// to settle (up to 56 ranks of a node, all rings together), so that the answer
-// is one whatever solver found it. On several nodes a ring passes through them
-// in sequence, in each in the same order.
+// many rings. Of all such sets it takes one whose narrowest step is widest; one ring
+// on one node of up to 16 ranks is the first such in lexicographic order. On several
+// nodes a ring passes through them in sequence, in each in the same order. Nodes of up
+// to 16 ranks are settled by counting and packing, but for a few: the answer is one
+// whatever solvers there are, and however fast the machine is.
 //
 // The error is a *NoRingError where there are none, a *RingTimeoutError where
 // the solvers met a limit, or a solver's fault.
@@ -77,6 +80,7 @@ func Rings(ctx context.Context, s *Solvers, t *topologies.Topology, o RingOption
 	if err != nil {
 		return RingAnswer{}, err
 	}
+	p.solverTime = o.SolverTime
 	orders, by, err := p.solve(ctx, s)
 	if err != nil {
 		return RingAnswer{}, err
@@ -97,8 +101,8 @@ const (
 	// many is the ranks of a node from which every pair of them is not looked at
 	// where the ranks in sequence can be seen to be best.
 	many = 256
-	// settled is the size, ranks of a node times rings, up to which the first
-	// ring set in lexicographic order is worked out.
+	// settled is the size, ranks of a node times rings, up to which solvers are asked
+	// for the first ring set in lexicographic order.
 	settled = 56
 )
 
@@ -151,7 +155,9 @@ type ringProblem struct {
 	in    [][]*hop
 	close [][]*hop
 	// bothWays: every ring takes its steps' links the other way as well
-	bothWays bool
+	bothWays   bool
+	solverTime time.Duration // what is left of it; 0 is no limit
+	why        string        // that there are no rings of the width last asked for
 }
 
 // hop is a step that exists, and the edges it takes (in the first node, or from
@@ -241,6 +247,9 @@ func (p *ringProblem) solve(ctx context.Context, s *Solvers) (orders [][]int, by
 		} else {
 			lo = mid + 1
 		}
+	}
+	if orders == nil && by == "packing" {
+		return nil, "", &NoRingError{p.t.Name, p.count, p.why, ""}
 	}
 	if orders == nil {
 		return nil, "", &NoRingError{p.t.Name, p.count, p.proved(by), by}
@@ -401,16 +410,44 @@ func (p *ringProblem) fits(orders [][]int, width units.Bandwidth) bool {
 	return true
 }
 
-// ask looks for orders of at least a width, by counting and else by a solver; nil
-// where there are none.
+// ask looks for orders of at least a width, by counting and packing and else by a
+// solver; nil where there are none.
 func (p *ringProblem) ask(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
 	if orders, settled := p.askByCounts(width); settled {
 		return orders, "counting", nil
 	}
-	if p.n*p.count > settled {
-		return p.askByCuts(ctx, s, width)
+	switch orders, why, is := p.askByPacking(ctx, width); is {
+	case packed:
+		return orders, "packing", nil
+	case impossible:
+		p.why = why
+		return nil, "packing", nil
 	}
-	return p.askByPositions(ctx, s, width)
+	if ctx.Err() != nil {
+		return nil, "", ctx.Err()
+	}
+	return p.askSolvers(ctx, s, width)
+}
+
+// askSolvers is ask where only solvers can tell.
+func (p *ringProblem) askSolvers(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
+	limited := ctx
+	if p.solverTime != 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, max(0, p.solverTime))
+		defer cancel()
+		start := time.Now()
+		defer func() { p.solverTime = max(1, p.solverTime-time.Since(start)) }()
+	}
+	if p.n*p.count > settled {
+		orders, by, err = p.askByCuts(limited, s, width)
+	} else {
+		orders, by, err = p.askByPositions(limited, s, width)
+	}
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		err = &RingTimeoutError{p.t.Name, p.count, "no solver answered in time"}
+	}
+	return orders, by, err
 }
 
 // askByPositions is ask for systems of up to settled ranks and rings.

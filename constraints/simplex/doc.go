@@ -8,6 +8,7 @@
 //	p.Solve(math.Inf(1))          true
 //	p.Value()                     1.5
 //	p.Price(0), p.Price(1)        0.5, 0
+//	p.Amount(0)                   1.5
 //
 // Invariants: the same program has the same answer; work is bounded, and where
 // it ends first, or rounding gets in the way, Solve is false.

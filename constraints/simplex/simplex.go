@@ -45,6 +45,16 @@ func (p *Program) Gain(column int) { p.table[p.rows][column] = -1 }
 // Price is what a unit more of a row's limit would gain.
 func (p *Program) Price(row int) float64 { return max(0, p.table[p.rows][p.columns+row]) }
 
+// Amount is how much of a column there is.
+func (p *Program) Amount(column int) float64 {
+	for row, c := range p.basis {
+		if c == column {
+			return p.table[row][p.columns+p.rows]
+		}
+	}
+	return 0
+}
+
 // Value is the gain reached.
 func (p *Program) Value() float64 { return p.table[p.rows][p.columns+p.rows] }
 

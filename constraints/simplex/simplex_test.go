@@ -19,6 +19,9 @@ func TestSolve(t *testing.T) {
 	if !p.Solve(math.Inf(1)) || math.Abs(p.Price(0)-0.5) > 1e-12 || p.Price(1) != 0 || math.Abs(p.Price(2)-0.5) > 1e-12 {
 		t.Errorf("prices %v %v %v, want 1/2 0 1/2", p.Price(0), p.Price(1), p.Price(2))
 	}
+	if math.Abs(p.Amount(0)-1.75) > 1e-12 || math.Abs(p.Amount(1)-0.5) > 1e-12 {
+		t.Errorf("amounts %v %v, want 7/4 1/2", p.Amount(0), p.Amount(1))
+	}
 	if p.Solve(2) {
 		t.Error("a gain of 9/4 is enough where 2 is")
 	}

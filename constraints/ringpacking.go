@@ -1,0 +1,293 @@
+package constraints
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/constraints/simplex"
+	"github.com/colltune/colltune/internal/units"
+)
+
+// How many rings links hold is a linear program over all orders of a node, of which
+// the few that matter are found while it is solved: prices of links say what room
+// on them is worth, and the cheapest order by these comes in (column generation).
+//
+//	order              link 0─1  1─2  2─3  3─0      prices   ½  0  ½  0
+//	0 1 2 3  x ½           1      1    1    1       cheapest 0 2 1 3: costs 1
+//	0 2 1 3  x ½           …                        no order costs less: 3 rings at most
+//
+// Where the room on all links at their prices is worth less than so many cheapest
+// orders, there are no such rings: whole numbers prove it, and a user can add them
+// up. Where it is not, the orders that fill the program most are taken one after the
+// other, what is left being asked the same again. Nothing of it depends on how fast
+// a machine is.
+type ringPacking struct {
+	*ringKinds
+	orders []ringKind
+	tours  *cheapestOrder
+	ctx    context.Context
+	work   int // orders that may still be looked for
+}
+
+const (
+	// packedRanks is the ranks of a node up to which the cheapest order is found.
+	packedRanks = 16
+	// packedOrders is how many times one is looked for: some seconds' of 16 ranks.
+	packedOrders = 600
+	// alternatives is how many orders are tried first where one has to be.
+	alternatives = 3
+)
+
+// verdict is what packing came to.
+type verdict uint8
+
+const (
+	unsettled verdict = iota
+	packed
+	impossible
+)
+
+// askByPacking is ask for nodes of up to packedRanks. Of impossible rings it says
+// why.
+func (p *ringProblem) askByPacking(ctx context.Context, width units.Bandwidth) (orders [][]int, why string, is verdict) {
+	if p.n < 2 || p.n > packedRanks {
+		return nil, "", unsettled
+	}
+	c := &ringPacking{ringKinds: &ringKinds{p: p, at: map[int]int{}}, ctx: ctx, work: packedOrders}
+	c.limit(width)
+	c.tours = newCheapestOrder(c.ringKinds, width)
+	// Where nothing costs anything, the first of all orders is the cheapest.
+	first, ok := c.find(make([]int32, len(c.room)))
+	_, fits := first.without(c.room)
+	switch {
+	case !ok:
+		return nil, "no order of its GPUs has a link at every step: all were tried", impossible
+	case p.count == 1 && fits, !slices.ContainsFunc(first.takes, func(t uint16) bool { return t > 0 }):
+		for range p.count {
+			orders = append(orders, slices.Clone(first.order))
+		}
+		return orders, "", packed
+	}
+	filled, prices := c.fill(c.room, p.count)
+	if filled == nil {
+		if prices == nil {
+			return nil, "", unsettled
+		}
+		why, proved := c.refute(prices, p.count)
+		if !proved {
+			return nil, "", unsettled
+		}
+		return nil, why, impossible
+	}
+	kinds := c.take(c.room, p.count, filled)
+	if kinds == nil {
+		return nil, "", unsettled
+	}
+	for _, k := range kinds {
+		orders = append(orders, slices.Clone(k.order))
+	}
+	slices.SortFunc(orders, slices.Compare)
+	return orders, "", packed
+}
+
+// find looks for the cheapest order and keeps it, and what it is the other way
+// round.
+func (c *ringPacking) find(prices []int32) (ringKind, bool) {
+	c.work--
+	order, ok := c.tours.find(prices)
+	if !ok {
+		return ringKind{}, false
+	}
+	k, _ := c.kind(order)
+	c.keep(k)
+	back := slices.Clone(order)
+	slices.Reverse(back[min(1, c.p.n-1):]) // from the same rank on
+	if !c.p.closed() {
+		back = slices.Clone(order)
+		slices.Reverse(back)
+	}
+	if k, ok := c.kind(back); ok {
+		c.keep(k)
+	}
+	return k, true
+}
+
+// kind is an order with what it takes; false where it lacks a link.
+func (c *ringPacking) kind(order []int) (ringKind, bool) {
+	k := ringKind{order, make([]uint16, len(c.limits))}
+	for i, from := range order {
+		way := 0
+		if i == c.p.n-1 {
+			way = 1
+		}
+		taken := c.tours.hops[way][from][order[(i+1)%c.p.n]]
+		if taken == nil {
+			return ringKind{}, false
+		}
+		for _, at := range taken {
+			k.takes[at]++
+		}
+	}
+	return k, true
+}
+
+// keep keeps an order, unless one is known that takes the same.
+func (c *ringPacking) keep(k ringKind) {
+	if !slices.ContainsFunc(c.orders, func(o ringKind) bool { return slices.Equal(o.takes, k.takes) }) {
+		c.orders = append(c.orders, k)
+	}
+}
+
+// fill is how much of each order is taken where room is shared best and comes to
+// count rings; nil where it does not, with the prices that say so, or without where
+// work came to its end.
+func (c *ringPacking) fill(room []uint16, count int) (amount, prices []float64) {
+	for c.work > 0 && c.ctx.Err() == nil {
+		// An order that takes more of a link than there is left is none.
+		var may []int
+		for i, k := range c.orders {
+			if _, fits := k.without(room); fits {
+				may = append(may, i)
+			}
+		}
+		lp := simplex.New(len(room), len(may))
+		for e, r := range room {
+			lp.Limit(e, float64(r))
+		}
+		for column, i := range may {
+			lp.Gain(column)
+			for e, t := range c.orders[i].takes {
+				lp.Set(e, column, float64(t))
+			}
+		}
+		if !lp.Solve(math.Inf(1)) {
+			return nil, nil
+		}
+		if lp.Value() > float64(count)-1e-6 {
+			amount = make([]float64, len(c.orders))
+			for column, i := range may {
+				amount[i] = lp.Amount(column)
+			}
+			return amount, nil
+		}
+		prices = make([]float64, len(room))
+		for e := range room {
+			// What has no room left costs more than a ring is worth.
+			if prices[e] = lp.Price(e); room[e] == 0 {
+				prices[e] = 2
+			}
+		}
+		known := len(c.orders)
+		k, ok := c.find(whole(prices))
+		cost := 0.0
+		for e, t := range k.takes {
+			cost += float64(t) * prices[e]
+		}
+		if !ok || cost > 1-1e-6 || len(c.orders) == known {
+			return nil, prices
+		}
+	}
+	return nil, nil
+}
+
+// take chooses whole rings, the orders that are filled most first.
+func (c *ringPacking) take(room []uint16, count int, amount []float64) []ringKind {
+	if count == 0 {
+		return []ringKind{}
+	}
+	most := make([]int, len(amount))
+	for i := range most {
+		most[i] = i
+	}
+	slices.SortStableFunc(most, func(a, b int) int {
+		switch {
+		case amount[a] > amount[b]+1e-6:
+			return -1
+		case amount[b] > amount[a]+1e-6:
+			return 1
+		}
+		return 0
+	})
+	for _, i := range most[:min(alternatives, len(most))] {
+		k := c.orders[i]
+		rest, fits := k.without(room)
+		if !fits || amount[i] < 1e-6 {
+			continue
+		}
+		var filled []float64
+		if count > 1 {
+			if filled, _ = c.fill(rest, count-1); filled == nil {
+				continue
+			}
+		}
+		if others := c.take(rest, count-1, filled); others != nil {
+			return append(others, k)
+		}
+	}
+	return nil
+}
+
+// refute proves by prices that there are not so many rings: the simplest whole
+// numbers near them for which all room is worth less than so many cheapest orders.
+func (c *ringPacking) refute(prices []float64, count int) (why string, proved bool) {
+	dearest := slices.Max(prices)
+	for _, scale := range []float64{1, 2, 3, 4, 6, 12, priceScale} {
+		weights, room := make([]int32, len(prices)), int64(0)
+		for e, x := range prices {
+			weights[e] = int32(math.Round(x / dearest * scale))
+			room += int64(weights[e]) * int64(c.room[e])
+		}
+		k, _ := c.find(weights)
+		cost := int64(0)
+		for e, t := range k.takes {
+			cost += int64(weights[e]) * int64(t)
+		}
+		if room < cost*int64(count) {
+			return c.proof(weights, room, cost), true
+		}
+	}
+	return "", false
+}
+
+// proof tells what refutes: the links that every ring takes some of.
+func (c *ringPacking) proof(weights []int32, room, cost int64) string {
+	var links []string
+	alike := slices.Max(weights) == 1
+	for e, w := range weights {
+		if w == 0 {
+			continue
+		}
+		edge := c.p.t.Edges[c.limits[e]]
+		link := fmt.Sprintf("%s to %s", c.p.t.Vertices[edge.From].Name, c.p.t.Vertices[edge.To].Name)
+		if !alike {
+			link += fmt.Sprintf(" (counted %d times)", w)
+		}
+		links = append(links, link)
+	}
+	const most = 8
+	if len(links) > most {
+		links = append(links[:most], fmt.Sprintf("%d more", len(links)-most))
+	}
+	return fmt.Sprintf("every ring takes %d or more of these links, which hold %d: %s", cost, room, strings.Join(links, ", "))
+}
+
+// priceScale is what the dearest link costs in whole numbers.
+const priceScale = 1 << 20
+
+// whole are prices in whole numbers.
+func whole(prices []float64) []int32 {
+	list := make([]int32, len(prices))
+	if len(prices) == 0 {
+		return list
+	}
+	dearest := slices.Max(prices)
+	for e, x := range prices {
+		if dearest > 0 {
+			list[e] = int32(math.Round(x / dearest * priceScale))
+		}
+	}
+	return list
+}
