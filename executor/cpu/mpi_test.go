@@ -39,6 +39,9 @@ func TestMain(m *testing.M) {
 }
 
 func launched(what string) error {
+	if what == "allreduce" {
+		return timeMPI()
+	}
 	if os.Getenv("OMPI_COMM_WORLD_RANK")+os.Getenv("PMI_RANK") != "0" {
 		if what == "dies" {
 			time.AfterFunc(2*time.Second, func() { os.Exit(3) })

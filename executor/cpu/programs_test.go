@@ -85,6 +85,27 @@ func ring(t rapid.TB, ranks int, o compiler.Options) *ir.Program {
 	})
 }
 
+// allPairs is the allreduce of two steps: every rank gets its part from all
+// others and reduces it, then hands it to all.
+func allPairs(t rapid.TB, ranks int, o compiler.Options) *ir.Program {
+	return traced(t, collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: ranks, InPlace: true}, o, func(t *tracer) {
+		for rank := range ranks {
+			for d := 1; d < ranks; d++ {
+				t.copy(t.chunk((rank+d)%ranks, collective.In, rank, 1), rank, collective.Scratch, d-1, -1)
+			}
+			for d := range ranks - 1 {
+				sum, err := t.chunk(rank, collective.In, rank, 1).Reduce(t.chunk(rank, collective.Scratch, d, 1), -1)
+				t.must(sum, err)
+			}
+		}
+		for rank := range ranks {
+			for d := 1; d < ranks; d++ {
+				t.copy(t.chunk(rank, collective.In, rank, 1), (rank+d)%ranks, collective.In, rank, -1)
+			}
+		}
+	})
+}
+
 // wandering is a right program for any collective: every output chunk's terms
 // are collected along a walk over random ranks and places of scratch, in a
 // random order, and sent home by detours.
