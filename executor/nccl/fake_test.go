@@ -71,6 +71,10 @@ func fakeTests(fault string) int {
 	_ = flags.Int("c", 1, "")
 	dtype, op, root, cycles := flags.String("d", "float", ""), flags.String("o", "sum", ""), flags.Int("r", 0, ""), flags.Int("N", 1, "")
 	_ = flags.Parse(os.Args[1:])
+	if fault == "old" && *cycles > 1 {
+		fmt.Println("all_reduce_perf: invalid option -- 'N'\ninvalid option '?'\nUSAGE: all_reduce_perf ")
+		return 0
+	}
 
 	processes, _ := strconv.Atoi(os.Getenv("FAKE_PROCESSES"))
 	r := &fakeRun{fault: fault, program: os.Getenv("FAKE_PROGRAM"), ranks: max(processes, 1) * *gpus, debug: os.Getenv("NCCL_DEBUG") == "INFO"}
@@ -109,12 +113,16 @@ func fakeTests(fault string) int {
 		fmt.Println("#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong ")
 		for range *cycles {
 			for size := *least; size <= *most; size *= *factor {
-				if fault == "too-large" && size > 1<<20 {
-					fmt.Println("node1: Test CUDA failure common.cu:1 'out of memory'")
+				if fault == "too-large" && size > 1<<20 { // the row is begun first
+					fmt.Printf("%12d  %12d  %8s  %6s  %6dnode1: Test CUDA failure common.cu:1 'out of memory'\n", size, size/r.elem, *dtype, *op, -1)
 					return 3
 				}
 				r.row(size, *dtype, *op, *root, *iters+*warmup)
 			}
+		}
+		if fault == "wrong" {
+			fmt.Println("# Out of bounds values : 12 FAILED\n# Avg bus bandwidth    : 1.0\n .. node1 pid 4410: Test failure common.cu:1454")
+			return 7 // the programs' number for it
 		}
 		fmt.Println("# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 1.0")
 	}
@@ -191,7 +199,7 @@ func (r *fakeRun) row(size int64, dtype, op string, root, calls int) {
 			us++
 		}
 		wrong := 0
-		if r.fault == "wrong" && !r.debug {
+		if r.fault == "wrong" {
 			wrong = 3
 		}
 		algbw := float64(size) / us / 1e3

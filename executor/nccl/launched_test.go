@@ -167,6 +167,14 @@ func TestFailures(t *testing.T) {
 	if m, err := l.Run(t.Context(), native("ring", "allreduce", 4096, topologies.LL, nil)); err != nil || m.Wrong != 6 {
 		t.Errorf("wrong results: %+v, %v", m, err)
 	}
+	// Tests that can't repeat a size measure it once.
+	l = started(t, "old", nil)
+	if m, err := l.Run(t.Context(), native("ring", "allreduce", 4096, topologies.LL, nil)); err != nil || len(m.TimesUS) != 1 || !m.Checked {
+		t.Errorf("old tests: %+v, %v", m, err)
+	}
+	if d, err := l.Describe(t.Context()); err != nil || d.Fingerprint["cycles"] != "1" {
+		t.Errorf("old tests: %v, %v", d.Fingerprint, err)
+	}
 	l = started(t, "too-large", nil)
 	if _, err := l.Run(t.Context(), native("ring", "allreduce", 1<<22, topologies.LL, nil)); err == nil || errors.Is(err, executor.ErrUnsupported) || !strings.Contains(err.Error(), "out of memory") {
 		t.Errorf("out of memory: %v", err)

@@ -134,6 +134,12 @@ func parseJSON(name string, text []byte) (*Report, error) {
 		if err != nil {
 			return nil, fail(0, "results[%d]: %v", i, err)
 		}
+		if one.OutOfPlace == nil && one.InPlace == nil {
+			if len(r.Failures) < maxFailures {
+				r.Failures = append(r.Failures, fmt.Sprintf("the run ended while it measured %d bytes", one.Bytes))
+			}
+			continue
+		}
 		table.Rows = append(table.Rows, one)
 	}
 	if len(table.Rows) == 0 {

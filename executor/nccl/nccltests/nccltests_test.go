@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// Every documented form, against what was read off it by eye once.
+// Every documented form, and what programs of each age printed, against what was
+// read off it by eye once.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.*")
 	if err != nil || len(files) == 0 {
@@ -61,28 +62,32 @@ func TestGolden(t *testing.T) {
 func TestErrorsNameTheirLine(t *testing.T) {
 	const header = "#  size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  busbw  #wrong\n"
 	for name, tc := range map[string]struct{ text, want string }{
-		"empty":               {"", "x:1: no row of nccl-tests' table"},
-		"prose":               {"hello\nworld\n", "x:2: no row of nccl-tests' table"},
-		"failure alone":       {"node: Test CUDA failure common.cu:1: 'no device'\n", "it says: node: Test CUDA failure common.cu:1: 'no device'"},
-		"torn":                {header + " 8 2 float sum -1 12.9 0.0 0.0 0 12.8 0.0\n", "x:2: row of 11 fields: want the 13"},
-		"printed into":        {header + " 8 2 float sum -1 node:1:1 [0] NCCL INFO Channel 00 12.9 0 0 0 1 0 0 0\n", "x:2: row of"},
-		"time is a word":      {header + " 8 2 float sum -1 fast 0.0 0.0 0 12.8 0.0 0.0 0\n", `x:2: column time: "fast": want a number`},
-		"time is negative":    {header + " 8 2 float sum -1 -1 0.0 0.0 0 12.8 0.0 0.0 0\n", `column time: "-1"`},
-		"time is not finite":  {header + " 8 2 float sum -1 inf 0.0 0.0 0 12.8 0.0 0.0 0\n", `column time: "inf"`},
-		"no header":           {" 8 2 float sum 12.9 0.0 0.0 0 12.8 0.0 0.0 0\n", "x:1: row of 12 fields without a header"},
-		"unknown column":      {"# size count type colour\n 8 2 float red\n", `x:2: unknown column "colour"`},
-		"no time":             {"# size count type\n 8 2 float\n", "x:2: the table's header has no column time"},
-		"busbw first":         {"# size count type busbw time\n 8 2 float 1 2\n", "x:2: column busbw before any column time"},
-		"size beyond":         {header + " 99999999999999999999 2 float sum -1 1 0 0 0 1 0 0 0\n", "column size"},
-		"JSON torn":           {"{\n\"results\": [", "x:2: JSON of nccl-tests"},
-		"JSON of others":      {`{"rows": []}`, `no "results"`},
-		"JSON empty":          {`{"results": []}`, `"results" is empty`},
-		"JSON twice":          {`{"results": []} {}`, "more after the document's end"},
-		"JSON wrong kind":     {"{\"results\": [\n{\"size\": \"8\"}]}", "x:2: JSON of nccl-tests (-J): results.size: a string where a int64 is wanted"},
-		"JSON infinite":       {`{"results": [{"size":8,"count":2,"type":"float","in_place":{"time":inf}}]}`, "x:1: JSON of nccl-tests"},
-		"JSON negative time":  {`{"results": [{"size":8,"count":2,"type":"float","in_place":{"time":-2}}]}`, "-2: want a number"},
-		"JSON unknown type":   {`{"results": [{"size":8,"count":2,"type":"float8"}]}`, `results[0]: unknown type "float8"`},
-		"JSON root of a word": {`{"results": [{"size":8,"count":2,"type":"float","root":"x"}]}`, `results[0]: root "x"`},
+		"empty":                 {"", "x:1: no row of nccl-tests' table"},
+		"prose":                 {"hello\nworld\n", "x:2: no row of nccl-tests' table"},
+		"failure alone":         {"node: Test CUDA failure common.cu:1: 'no device'\n", "it says: node: Test CUDA failure common.cu:1: 'no device'"},
+		"begun, then failed":    {header + " 8 2 float sum -1node: Test NCCL failure x.cu:1 'remote process exited'\n", "no row of nccl-tests' table: want lines of size, count, type, …, time, algbw, busbw; it says: 8 2 float sum -1node: Test NCCL failure"},
+		"begun, then cancelled": {header + " 8 2 float sum -1srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n", "it says: 8 2 float sum -1srun: Job step aborted"},
+		"too large":             {"# Reducing maxBytes to 0 due to memory limitation\n", "it says: # Reducing maxBytes to 0 due to memory limitation"},
+		"JSON begun":            {`{"results": [{"size":8,"count":2,"type":"float","redop":"sum","root":"-1"}]}`, "nothing was measured"},
+		"torn":                  {header + " 8 2 float sum -1 12.9 0.0 0.0 0 12.8 0.0\n", "x:2: row of 11 fields: want the 13"},
+		"printed into":          {header + " 8 2 float sum -1 node:1:1 [0] NCCL INFO Channel 00 12.9 0 0 0 1 0 0 0\n", "x:2: row of"},
+		"time is a word":        {header + " 8 2 float sum -1 fast 0.0 0.0 0 12.8 0.0 0.0 0\n", `x:2: column time: "fast": want a number`},
+		"time is negative":      {header + " 8 2 float sum -1 -1 0.0 0.0 0 12.8 0.0 0.0 0\n", `column time: "-1"`},
+		"time is not finite":    {header + " 8 2 float sum -1 inf 0.0 0.0 0 12.8 0.0 0.0 0\n", `column time: "inf"`},
+		"no header":             {" 8 2 float sum 12.9 0.0 0.0 0 12.8 0.0 0.0 0\n", "x:1: row of 12 fields without a header"},
+		"unknown column":        {"# size count type colour\n 8 2 float red\n", `x:2: unknown column "colour"`},
+		"no time":               {"# size count type\n 8 2 float\n", "x:2: the table's header has no column time"},
+		"busbw first":           {"# size count type busbw time\n 8 2 float 1 2\n", "x:2: column busbw before any column time"},
+		"size beyond":           {header + " 99999999999999999999 2 float sum -1 1 0 0 0 1 0 0 0\n", "column size"},
+		"JSON torn":             {"{\n\"results\": [", "x:2: JSON of nccl-tests"},
+		"JSON of others":        {`{"rows": []}`, `no "results"`},
+		"JSON empty":            {`{"results": []}`, `"results" is empty`},
+		"JSON twice":            {`{"results": []} {}`, "more after the document's end"},
+		"JSON wrong kind":       {"{\"results\": [\n{\"size\": \"8\"}]}", "x:2: JSON of nccl-tests (-J): results.size: a string where a int64 is wanted"},
+		"JSON infinite":         {`{"results": [{"size":8,"count":2,"type":"float","in_place":{"time":inf}}]}`, "x:1: JSON of nccl-tests"},
+		"JSON negative time":    {`{"results": [{"size":8,"count":2,"type":"float","in_place":{"time":-2}}]}`, "-2: want a number"},
+		"JSON unknown type":     {`{"results": [{"size":8,"count":2,"type":"float8"}]}`, `results[0]: unknown type "float8"`},
+		"JSON root of a word":   {`{"results": [{"size":8,"count":2,"type":"float","root":"x"}]}`, `results[0]: root "x"`},
 	} {
 		_, err := Parse("x", []byte(tc.text))
 		if err == nil || !strings.Contains(err.Error(), tc.want) {

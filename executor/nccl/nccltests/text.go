@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,7 +16,11 @@ const maxFailures = 8
 var launcherPrefix = regexp.MustCompile(`^(?:\[\d+,\d+\](?:<std(?:out|err|diag)>)?:? ?| *\d+: )`)
 
 // failing are the words by which a line is known to tell of a failure.
-var failing = []string{"Test NCCL failure", "Test CUDA failure", "Test HIP failure", "Test failure", "Test timeout", "NCCL WARN", "# error:"}
+var failing = []string{
+	"Test NCCL failure", "Test CUDA failure", "Test HIP failure", "Test failure", "Test timeout", "NCCL WARN", "# error:",
+	"due to memory limitation", "invalid option",
+	"srun: error:", "srun: Job step aborted", "slurmstepd: error:", "*** Process received signal", "MPI_ABORT was invoked",
+}
 
 // words of the header of a table that name columns of a placement.
 const (
@@ -58,13 +63,16 @@ func parseText(name, text string) (*Report, error) {
 // take reads one line.
 func (r *textReader) take(line string) error {
 	line = launcherPrefix.ReplaceAllString(line, "")
-	r.failure(line)
+	failed := r.failure(line)
 	if comment, ok := strings.CutPrefix(strings.TrimLeft(line, " \t"), "#"); ok {
 		r.comment(comment)
 		return nil
 	}
 	fields := strings.Fields(line)
 	if len(fields) >= 3 && wholeNumber(fields[0]) && wholeNumber(fields[1]) && isType(fields[2]) {
+		if failed {
+			return nil // begun before its time was known, and what it ends in is the failure
+		}
 		return r.row(fields)
 	}
 	// rccl-tests prints these without a mark.
@@ -76,15 +84,16 @@ func (r *textReader) take(line string) error {
 	return nil
 }
 
-// failure keeps a line that tells of one.
-func (r *textReader) failure(line string) {
-	for _, w := range failing {
-		if strings.Contains(line, w) && len(r.report.Failures) < maxFailures {
-			const most = 300
-			r.report.Failures = append(r.report.Failures, fmt.Sprintf("%.*s", most, strings.TrimSpace(line)))
-			return
-		}
+// failure tells whether a line tells of one, and keeps it.
+func (r *textReader) failure(line string) bool {
+	if !slices.ContainsFunc(failing, func(w string) bool { return strings.Contains(line, w) }) {
+		return false
 	}
+	if len(r.report.Failures) < maxFailures {
+		const most = 300
+		r.report.Failures = append(r.report.Failures, fmt.Sprintf("%.*s", most, strings.TrimSpace(line)))
+	}
+	return true
 }
 
 // comment reads what follows a #.
@@ -157,8 +166,22 @@ func (r *textReader) columns(fields []string) ([]string, error) {
 	return header, nil
 }
 
+// withReduction fills in the reduction where the table has a column for it and
+// alltoall_perf left that blank, as it did before 2.13.
+func (r *textReader) withReduction(fields []string) []string {
+	const at = 3
+	if len(r.header) != len(fields)+1 || len(fields) <= at || r.header[at] != "redop" || r.header[at+1] == "root" {
+		return fields
+	}
+	if _, err := number(fields[at]); err != nil {
+		return fields
+	}
+	return slices.Insert(slices.Clone(fields), at, "none")
+}
+
 // row reads a row of a table.
 func (r *textReader) row(fields []string) error {
+	fields = r.withReduction(fields)
 	header, err := r.columns(fields)
 	if err != nil {
 		return err
