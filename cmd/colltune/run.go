@@ -14,6 +14,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/topologies"
@@ -24,7 +25,8 @@ func runCommand() *cobra.Command {
 		Use:   "run FILE",
 		Short: "Time one program over a range of sizes",
 		Long: `run times one program (colltune's IR, or MSCCL XML) over a range of sizes and
-prints nccl-tests' table. The program is verified first.
+prints nccl-tests' table. The program is verified first. Sizes are of whole
+elements, rounded up; those that come to the same are run once.
 
   colltune run ring.json -t dgx-a100 -b 1K -e 1G --protocol LL128`,
 		Args: exactly("the program's FILE"),
@@ -82,6 +84,9 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 	if err != nil {
 		return err
 	}
+	if sizes, err = wholeSizes(sizes, col, trial.DType); err != nil {
+		return usage(err)
+	}
 	trial.Program, trial.Topology, trial.Protocol = p, t, topologies.Simple
 	for _, name := range []string{f.protocol, flagValue(cmd, "protocol")} {
 		if name != "" {
@@ -137,6 +142,24 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 		return &wrongError{fmt.Errorf("%s: %d elements wrong", f.name, wrong)}
 	}
 	return err
+}
+
+// wholeSizes are the sizes of what is moved: whole elements, as many for every
+// rank's part, which is what nccl-tests prints.
+func wholeSizes(sizes []int64, col collective.Collective, dtype string) ([]int64, error) {
+	d, err := data.ParseDType(dtype)
+	if err != nil {
+		return nil, err
+	}
+	whole := make([]int64, len(sizes))
+	for i, n := range sizes {
+		l, err := data.NewLayout(col, n, d)
+		if err != nil {
+			return nil, err
+		}
+		whole[i] = l.UserBytes(col.LoopChunks())
+	}
+	return slices.Compact(whole), nil
 }
 
 // timeSizes runs a trial at each size; what was measured before an error comes
