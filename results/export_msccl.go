@@ -241,6 +241,6 @@ func (e *xmlExport) write(out string, served []piece, report *Report) error {
 	}
 	report.Notes = append(report.Notes, "sizes that are no multiple of a file's granularity, and sizes outside all ranges, fall back to the runtime's own algorithms")
 	report.Notes = append(report.Notes, swept(removed, others)...)
-	report.Load = msccl.HowToLoad(e.runtime.row, names)
+	report.Load = msccl.HowToLoad(e.runtime.row, names, Quote)
 	return nil
 }

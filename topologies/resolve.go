@@ -133,7 +133,7 @@ func open(arg string) (file string, text []byte, err error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(arg, ".toml"):
 		return "", nil, unknown(fmt.Sprintf("unknown topology %q%s: want one of %s, a .toml file, or a generator %s",
-			arg, didYouMean(arg, Names()), strings.Join(Names(), ", "), generatorUsage))
+			arg, didYouMean(strings.ToLower(arg), Names()), strings.Join(Names(), ", "), generatorUsage))
 	case err != nil:
 		return "", nil, fmt.Errorf("topology file %w", err)
 	}

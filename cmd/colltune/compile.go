@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -146,9 +147,13 @@ func writerOf(cmd *cobra.Command, p *ir.Program) (func(io.Writer) error, error) 
 		MinBytes: sizeOf(cmd, "min-bytes"), MaxBytes: sizeOf(cmd, "max-bytes"), Comments: []string{p.Comment},
 	}
 	if ok, why := msccl.Accepts(p, o.Runtime, o.Protocol); !ok {
-		return nil, fmt.Errorf("%s would not run this program: %s", o.Runtime, strings.Join(why, "; "))
+		return nil, &nothingError{fmt.Errorf("%s would not run this program: %s", o.Runtime, strings.Join(why, "; "))}
 	}
-	return func(w io.Writer) error { return msccl.Write(w, p, o) }, nil
+	var text bytes.Buffer
+	if err := msccl.Write(&text, p, o); err != nil {
+		return nil, usage(err) // of what was asked for: a buffer takes everything
+	}
+	return func(w io.Writer) error { _, err := text.WriteTo(w); return err }, nil
 }
 
 // familyOf finds PROGRAM: a family that does the collective, or the one of a
@@ -265,7 +270,7 @@ func solveRings(ctx context.Context, cmd *cobra.Command, t *topologies.Topology,
 	answer, err := constraints.Rings(ctx, s, t, constraints.RingOptions{Count: n})
 	var none *constraints.NoRingError
 	if errors.As(err, &none) {
-		return nil, &nothingError{fmt.Errorf("%s: %w", t.Name, none)}
+		return nil, &nothingError{none}
 	}
 	return answer.Orders, err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +23,7 @@ really run it; where that costs something, or nothing fits, it says so.
 			out, _ := cmd.Flags().GetString("out")
 			to := flagValue(cmd, "to")
 			if to == "" {
-				return usagef("--to is missing: want one of %v", results.ExportFormats())
+				return usagef("--to is missing: want one of %s", strings.Join(results.ExportFormats(), ", "))
 			}
 			if to != "msccl-xml" && typed(cmd, "runtime") {
 				return usagef("--runtime: only MSCCL XML has dialects: want --to msccl-xml")
@@ -52,18 +53,9 @@ really run it; where that costs something, or nothing fits, it says so.
 
 // printReport prints what was exported; as text, with all that is to be said.
 func printReport(cmd *cobra.Command, r results.Report) error {
-	w := cmd.OutOrStdout()
-	s := sheet{columns: []column{text("file"), text("placement"), text("algorithm"), text("protocol"), number("min bytes"), number("max bytes"), number("granularity bytes"), text("ir")}}
+	s := sheet{plain: r.Print, columns: []column{text("file"), text("placement"), text("algorithm"), text("protocol"), number("min bytes"), number("max bytes"), number("granularity bytes"), text("ir")}}
 	for _, f := range r.Files {
 		s.add(f.Name, f.Placement, f.Algorithm, f.Protocol, strconv.FormatInt(f.MinBytes, 10), strconv.FormatInt(f.MaxBytes, 10), strconv.FormatInt(f.Granularity, 10), f.IR)
 	}
-	switch flagValue(cmd, "format") {
-	case "json":
-		return writeJSON(w, "export", r)
-	case "csv":
-		return s.writeCSV(w)
-	case "md":
-		return s.writeMarkdown(w)
-	}
-	return r.Print(w)
+	return present(cmd, cmd.OutOrStdout(), "export", r, s)
 }

@@ -9,13 +9,17 @@ import (
 	"syscall"
 )
 
-// untilInterrupted is a context that ends with the first Ctrl-C (or SIGTERM):
-// the command saves what it has and returns. The second ends the process on
-// the spot; what it has started ends with it.
+// untilInterrupted is a context that ends with the first Ctrl-C, SIGTERM or
+// SIGHUP: the command saves what it has and returns. The second ends the process
+// on the spot; what it has started ends with it. Under nohup, which has SIGHUP
+// ignored, it stays so.
 func untilInterrupted(stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	done := make(chan struct{})
 	go func() {
 		select {

@@ -66,11 +66,16 @@ func newRoot(started *bool) *cobra.Command {
 		RunE:                       group,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			*started = true
-			return settle(cmd)
+			if err := settle(cmd); err != nil {
+				return err
+			}
+			return placesThere(cmd)
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().BoolP("verbose", "v", false, "say more on standard error")
+	root.Version = buildVersion().Version // --version
+	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = false
 	for _, c := range commands {
 		root.AddCommand(c())
@@ -175,11 +180,12 @@ func verbose(cmd *cobra.Command) bool {
 // exactly makes a check of the number of arguments that names them.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
+		command := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") // the line begins with the root's name
 		switch {
 		case len(args) < len(names):
-			return usagef("%s: %s is missing; see %s --help", cmd.CommandPath(), names[len(args)], cmd.CommandPath())
+			return usagef("%s: %s is missing; see %s --help", command, names[len(args)], cmd.CommandPath())
 		case len(args) > len(names):
-			return usagef("%s: %q is one argument too many; see %s --help", cmd.CommandPath(), args[len(names)], cmd.CommandPath())
+			return usagef("%s: %q is one argument too many; see %s --help", command, args[len(names)], cmd.CommandPath())
 		}
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,7 @@ var formats = []string{"table", "json", "csv", "md"}
 type sheet struct {
 	columns []column
 	rows    [][]string
+	plain   func(io.Writer) error // its form for people, where that is no table
 }
 
 type column struct {
@@ -45,18 +47,23 @@ func outputFlags(cmd *cobra.Command) {
 // emit prints a result in the format asked for: document is its JSON form, with
 // the schema's name and version in front.
 func emit(cmd *cobra.Command, schema string, document any, s sheet) error {
-	format, _ := cmd.Flags().GetString("format")
-	return deliver(cmd, func(w io.Writer) error {
-		switch format {
-		case "json":
-			return writeJSON(w, schema, document)
-		case "csv":
-			return s.writeCSV(w)
-		case "md":
-			return s.writeMarkdown(w)
-		}
-		return s.writeTable(w)
-	})
+	return deliver(cmd, func(w io.Writer) error { return present(cmd, w, schema, document, s) })
+}
+
+// present writes a result in the format asked for.
+func present(cmd *cobra.Command, w io.Writer, schema string, document any, s sheet) error {
+	switch flagValue(cmd, "format") {
+	case "json":
+		return writeJSON(w, schema, document)
+	case "csv":
+		return s.writeCSV(w)
+	case "md":
+		return s.writeMarkdown(w)
+	}
+	if s.plain != nil {
+		return s.plain(w)
+	}
+	return s.writeTable(w)
 }
 
 // deliver writes a result to standard output, or to --out in one piece.
@@ -83,13 +90,23 @@ func writeTo(path string, write func(io.Writer) error) error {
 	}
 	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
 	if err != nil {
-		return err
+		return named(path, err)
 	}
 	defer f.Cleanup()
 	if err := write(f); err != nil {
-		return err
+		return named(path, err)
 	}
-	return f.CloseAtomicallyReplace()
+	return named(path, f.CloseAtomicallyReplace())
+}
+
+// named is a file's error with the name that was asked for, instead of that of
+// the file which was to take its place.
+func named(path string, err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return fmt.Errorf("%s: %w", path, at.Err)
+	}
+	return err
 }
 
 // pour writes a result, once there is one, into what is there and no regular

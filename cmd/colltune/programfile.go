@@ -11,6 +11,8 @@ import (
 	"os"
 	"regexp"
 
+	"github.com/spf13/cobra"
+
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/msccl"
@@ -30,12 +32,15 @@ type programFile struct {
 // errFormat: the file is no program of any kind.
 var errFormat = errors.New("unknown format: want an IR in JSON, MSCCL XML or a MSCCL++ plan")
 
+// errOther: the file is one of colltune's that lie beside programs.
+var errOther = errors.New("a document of colltune's, but no program")
+
 // maxProgram bounds a program's file.
 const maxProgram = 1 << 30
 
-// readProgram reads a program's file, whoever wrote it.
-func readProgram(ctx context.Context, path string) (*programFile, error) {
-	text, err := readFile(ctx, path, maxProgram)
+// readProgram reads a program's file, whoever wrote it; "-" is standard input.
+func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
+	path, text, err := readFileOrInput(cmd, path, maxProgram)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +54,7 @@ func readProgram(ctx context.Context, path string) (*programFile, error) {
 			f.protocol = f.plan.Protocol
 		}
 	case first[0] == '{' && otherDocument(first):
-		return nil, usagef("%s: a document of colltune's, but no program: %w", path, errFormat)
+		return nil, usagef("%s: %w: %w", path, errOther, errFormat)
 	case first[0] == '{':
 		f.format = "ir"
 		if f.program, err = ir.Decode(bytes.NewReader(text)); err == nil {
@@ -78,6 +83,18 @@ func otherDocument(text []byte) bool {
 }
 
 var otherSchema = regexp.MustCompile(`^\{\s*"schema"\s*:\s*"colltune\.([a-z-]+)/v[0-9]+"`)
+
+// readFileOrInput reads a file, or standard input where "-" stands for it, and
+// says what it is called in errors.
+func readFileOrInput(cmd *cobra.Command, path string, most int64) (name string, text []byte, err error) {
+	if path != "-" {
+		text, err = readFile(cmd.Context(), path, most)
+		return path, text, err
+	}
+	const input = "standard input"
+	text, err = until(cmd.Context(), func() ([]byte, error) { return readAll(input, cmd.InOrStdin(), most) })
+	return input, text, err
+}
 
 // readFile reads a file that a user named, up to a number of bytes. A pipe that
 // nobody writes to, or ends, is waited for until the context ends.

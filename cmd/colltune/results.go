@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -45,10 +46,16 @@ func resultsCommand() *cobra.Command {
 func openCampaign(open func(string) (*results.Campaign, error), dir string) (*results.Campaign, error) {
 	c, err := open(dir)
 	var locked *results.LockedError
-	if err != nil && !errors.As(err, &locked) && !errors.Is(err, fs.ErrPermission) {
+	if err != nil && !errors.As(err, &locked) && !readOnly(err) {
 		err = usage(err) // there is none, or it can't be read as one
 	}
 	return c, err
+}
+
+// readOnly tells whether an error is over a place that may not be written, or a
+// file that may not be read.
+func readOnly(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
 // printTable prints a campaign's winning table as far as it has come.

@@ -20,31 +20,8 @@ func resumeCommand() *cobra.Command {
 finished one, whose trials all have a result, it prints the table. Trials without
 one are made again: three times in all, and whenever --timeout is longer than it
 was.`,
-		Args: exactly("the campaign's folder DIR"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := openCampaign(results.Open, args[0])
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			// What is asked is held to the rules before it is known whether there
-			// is anything to be done.
-			if err := sameExecutor(cmd, c.Plan().Executor); err != nil {
-				return err
-			}
-			effort, err := effortOf(cmd)
-			if err != nil {
-				return err
-			}
-			if c.Finished() && !unsettled(c, effort.Timeout) {
-				return printTable(cmd, c, "results")
-			}
-			a := &asked{plan: c.Plan(), dir: args[0]}
-			if a.problem, a.options, err = search.FromPlan(a.plan); err != nil {
-				return usage(fmt.Errorf("%s: %w", args[0], err))
-			}
-			return campaign(cmd, a, c, effort, "results")
-		},
+		Args:              exactly("the campaign's folder DIR"),
+		RunE:              func(cmd *cobra.Command, args []string) error { return resume(cmd, args[0], results.Open) },
 		ValidArgsFunction: firstIs(completeFolder),
 	}
 	effortFlags(cmd)
@@ -52,6 +29,41 @@ was.`,
 	own.DefValue, own.Usage = "", "the campaign's own, where its plugin is on no path: the `PATH` of it"
 	outputFlags(cmd)
 	return cmd
+}
+
+// resume goes on with the campaign in dir, which open opens for writing. Where
+// nothing may be written, one that is finished is still there to be read.
+func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign, error)) error {
+	c, closed := openCampaign(open, dir)
+	if readOnly(closed) {
+		var err error
+		if c, err = openCampaign(results.OpenReadOnly, dir); err != nil {
+			return err
+		}
+	} else if closed != nil {
+		return closed
+	}
+	defer c.Close()
+	// What is asked is held to the rules before it is known whether there is
+	// anything to be done.
+	if err := sameExecutor(cmd, c.Plan().Executor); err != nil {
+		return err
+	}
+	effort, err := effortOf(cmd)
+	if err != nil {
+		return err
+	}
+	if c.Finished() && !unsettled(c, effort.Timeout) {
+		return printTable(cmd, c, "results")
+	}
+	if closed != nil {
+		return closed
+	}
+	a := &asked{plan: c.Plan(), dir: dir}
+	if a.problem, a.options, err = search.FromPlan(a.plan); err != nil {
+		return usage(fmt.Errorf("%s: %w", dir, err))
+	}
+	return campaign(cmd, a, c, effort, "results")
 }
 
 // unsettled tells whether a campaign has trials without a result that would be

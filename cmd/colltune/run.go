@@ -27,11 +27,16 @@ func runCommand() *cobra.Command {
 		Long: `run times one program (colltune's IR, or MSCCL XML) over a range of sizes and
 prints nccl-tests' table. The program is verified first. Sizes are of whole
 elements, rounded up; those that come to the same are run once.
+}
 
-  colltune run ring.json -t dgx-a100 -b 1K -e 1G --protocol LL128`,
+prints nccl-tests' table. The program is verified first. FILE may be - for
+standard input. Without -t every two ranks are taken to be linked.
+
+  colltune run ring.json -t dgx-a100 -b 1K -e 1G --protocol LL128
+  colltune run ring.json --executor cpu -e 64M`,
 		Args: exactly("the program's FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := readProgram(cmd.Context(), args[0])
+			f, err := readProgram(cmd, args[0])
 			if err == nil && f.plan != nil {
 				err = usagef("%s: is a MSCCL++ plan, which verify reads: want an IR in JSON or MSCCL XML", args[0])
 			}
@@ -64,17 +69,20 @@ type runRow struct {
 }
 
 func runProgram(cmd *cobra.Command, f *programFile) error {
-	t, err := topology(cmd)
+	p := f.program
+	t, err := systemOf(cmd, p)
 	if err != nil {
 		return err
 	}
-	p := f.program
 	if n := len(t.Ranks); n != p.Ranks() {
 		return usagef("%s is for %d ranks, %s has %d", f.name, p.Ranks(), t.Name, n)
 	}
 	col, err := collective.New(p.Collective)
 	if err != nil {
 		return usagef("%s: %w", f.name, err)
+	}
+	if err := reduces(cmd, col); err != nil {
+		return err
 	}
 	sizes, err := sizesOf(cmd)
 	if err != nil {
@@ -160,6 +168,28 @@ func wholeSizes(sizes []int64, col collective.Collective, dtype string) ([]int64
 		whole[i] = l.UserBytes(col.LoopChunks())
 	}
 	return slices.Compact(whole), nil
+}
+
+// systemOf is the system a program is run on: what -t says, or else one in which
+// every two ranks are linked, which says nothing of the machine at hand and is
+// told.
+func systemOf(cmd *cobra.Command, p *ir.Program) (*topologies.Topology, error) {
+	if flagValue(cmd, "topology") != "" {
+		return topology(cmd)
+	}
+	t, err := topology(cmd, fmt.Sprintf("fullmesh:%d", p.Ranks()))
+	if err == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "no -t/--topology: taken for %s, every two ranks joined by a link\n", t.Name)
+	}
+	return t, err
+}
+
+// reduces refuses a reduction that was asked for of a collective that has none.
+func reduces(cmd *cobra.Command, c collective.Collective) error {
+	if op := flagValue(cmd, "op"); typed(cmd, "op") && op != "sum" && !c.Reduces() {
+		return usagef("--op %s: %s reduces nothing", op, c.Name)
+	}
+	return nil
 }
 
 // timeSizes runs a trial at each size; what was measured before an error comes

@@ -156,8 +156,12 @@ func askedFor(cmd *cobra.Command) (*asked, error) {
 	if err := a.problem.Define(&a.options); err != nil {
 		return nil, checkError(err)
 	}
-	if _, err := collective.New(collective.Spec{Name: name, Ranks: len(t.Ranks), Chunks: 1, Root: root, InPlace: inPlace, Counts: counts, Custom: a.problem.Custom}); err != nil {
+	c, err := collective.New(collective.Spec{Name: name, Ranks: len(t.Ranks), Chunks: 1, Root: root, InPlace: inPlace, Counts: counts, Custom: a.problem.Custom})
+	if err != nil {
 		return nil, usage(err)
+	}
+	if err := reduces(cmd, c); err != nil {
+		return nil, err
 	}
 	source, err := sourceOf(cmd)
 	if err != nil {

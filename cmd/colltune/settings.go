@@ -103,7 +103,7 @@ func flagNames(root *cobra.Command) []string {
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		add := func(f *pflag.Flag) {
-			if !f.Hidden && f.Name != "help" {
+			if !f.Hidden && f.Name != "help" && f.Name != "version" {
 				seen[f.Name] = true
 			}
 		}
@@ -175,8 +175,10 @@ func readSettings(path string, known []string) (settings, error) {
 		return none, nil
 	case err != nil:
 		return none, err
-	case !info.Mode().IsRegular() || info.Size() > maxSettings:
-		return none, fmt.Errorf("%s: want a file of at most %d bytes", path, maxSettings)
+	case !info.Mode().IsRegular():
+		return none, fmt.Errorf("%s: is no regular file: want a file of settings", path)
+	case info.Size() > maxSettings:
+		return none, fmt.Errorf("%s: %d bytes: want at most %d", path, info.Size(), maxSettings)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -218,10 +218,10 @@ func synthOne(cmd *cobra.Command, s *constraints.Solvers, q route.Query) error {
 		chunks, q.Steps, q.Rounds, a.Unit.GBps(), a.Seconds, stepsOf(a)}
 	t := sheet{columns: []column{text("topology"), text("collective"), number("chunks"), number("steps"), number("rounds"), number("unit GB/s"), text("status"), text("by"), number("seconds"), text("because")}}
 	t.add(d.Topology, d.Collective, strconv.Itoa(chunks), strconv.Itoa(q.Steps), strconv.Itoa(q.Rounds), short(d.UnitGBps), d.Status, d.By, seconds(a.Seconds), d.Detail)
-	if err := emitResult(cmd, "synth", d, t); err != nil {
+	if err := present(cmd, cmd.OutOrStdout(), "synth", d, t); err != nil {
 		return err
 	}
-	query := fmt.Sprintf("%s on %s with %d chunks in %d steps of %d rounds", d.Collective, d.Topology, chunks, q.Steps, q.Rounds)
+	query := fmt.Sprintf("%s on %s with %s in %s of %s", d.Collective, d.Topology, plural(chunks, "chunk"), plural(q.Steps, "step"), plural(q.Rounds, "round"))
 	switch a.Status {
 	case constraints.Unsat:
 		return &nothingError{fmt.Errorf("%s: there is none, by %s", query, a.By)}
@@ -235,20 +235,6 @@ func synthOne(cmd *cobra.Command, s *constraints.Solvers, q route.Query) error {
 type limitError struct{ error }
 
 func (e *limitError) Unwrap() error { return e.error }
-
-// emitResult is emit for a command whose --out is not its result.
-func emitResult(cmd *cobra.Command, schema string, document any, s sheet) error {
-	w := cmd.OutOrStdout()
-	switch flagValue(cmd, "format") {
-	case "json":
-		return writeJSON(w, schema, document)
-	case "csv":
-		return s.writeCSV(w)
-	case "md":
-		return s.writeMarkdown(w)
-	}
-	return s.writeTable(w)
-}
 
 func seconds(s float64) string { return strconv.FormatFloat(s, 'f', 3, 64) }
 
@@ -337,7 +323,7 @@ func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q route.Query) er
 		d.Points = append(d.Points, sp)
 		t.add(strconv.Itoa(p.Chunks), strconv.Itoa(p.Steps), strconv.Itoa(p.Rounds), big.NewRat(int64(p.Rounds), int64(p.Chunks)).RatString(), p.By, seconds(p.Seconds), p.Proof)
 	}
-	if out := emitResult(cmd, "synth", d, t); out != nil || err != nil {
+	if out := present(cmd, cmd.OutOrStdout(), "synth", d, t); out != nil || err != nil {
 		return errors.Join(out, err)
 	}
 	if len(points) == 0 {

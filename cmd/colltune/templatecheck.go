@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -47,6 +48,9 @@ system alone, with -p with those values alone.`,
 		Args: exactly("the template's FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			families, err := loadFamilies(cmd, args[0])
+			if _, builtin := templates.Find(templates.Builtin(), args[0], ""); errors.Is(err, fs.ErrNotExist) && builtin == nil {
+				return usagef("%s is a built-in family: want a .star file (template show %s prints it, to make one of)", args[0], args[0])
+			}
 			if err != nil {
 				return usage(err)
 			}

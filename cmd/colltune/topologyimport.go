@@ -46,7 +46,7 @@ is not, the flag that says it is asked for.
 				}
 				o.NIC = n
 			}
-			file, text, err := importText(cmd, args[0])
+			file, text, err := readFileOrInput(cmd, args[0], maxImport)
 			if err != nil {
 				return err
 			}
@@ -71,14 +71,4 @@ is not, the flag that says it is asked for.
 	cmd.Flags().Int("nodes", 0, "how many such nodes (1)")
 	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")
 	return cmd
-}
-
-// importText reads what to import.
-func importText(cmd *cobra.Command, arg string) (file string, text []byte, err error) {
-	if arg != "-" {
-		text, err = readFile(cmd.Context(), arg, maxImport)
-		return arg, text, err
-	}
-	text, err = until(cmd.Context(), func() ([]byte, error) { return readAll("standard input", cmd.InOrStdin(), maxImport) })
-	return "standard input", text, err
 }

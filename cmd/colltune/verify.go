@@ -24,9 +24,9 @@ func verifyCommand() *cobra.Command {
 result that is not the collective's, a deadlock, a race; and for each runtime
 whether it would load and run the program, and if not, why.
 
-FILE is colltune's IR in JSON, MSCCL XML, a MSCCL++ execution plan, or a folder
-of these, as a runtime is given it: then which file serves a call where several
-could is told too. With -t, transfers must also follow links that exist.`,
+FILE is colltune's IR in JSON, MSCCL XML, a MSCCL++ execution plan, - for one of
+them on standard input, or a folder of them, as a runtime is given it: then which
+file serves a call where several could is told too. With -t, transfers must also follow links that exist.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return exactly("a FILE")(cmd, args)
@@ -72,11 +72,15 @@ func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool,
 	ctx := cmd.Context()
 	all := []verified{}
 	var folders []folder
-	var unread []error
+	var unread, others []error
 	var wrong []string
 	one := func(name string, f *programFile, err error) {
 		if err == nil && linked != nil && f.ranks() != ranks {
 			err = usagef("%s is for %d ranks, the topology has %d", name, f.ranks(), ranks)
+		}
+		if errors.Is(err, errOther) {
+			others = append(others, err)
+			return
 		}
 		if err != nil {
 			unread = append(unread, err)
@@ -90,13 +94,13 @@ func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool,
 	}
 	for _, name := range names {
 		if isFolder(name) {
-			d, err := readFolder(ctx, name, one)
+			d, err := readFolder(cmd, name, one)
 			if err != nil {
 				return err
 			}
 			folders = append(folders, d)
 		} else {
-			f, err := readProgram(ctx, name)
+			f, err := readProgram(cmd, name)
 			one(name, f, err)
 		}
 		if ctx.Err() != nil {
@@ -107,6 +111,13 @@ func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool,
 		if err := printVerified(cmd, all, folders); err != nil {
 			return err
 		}
+	}
+	if len(all) > 0 {
+		for _, other := range others { // as the ranges among a folder's files are
+			fmt.Fprintln(cmd.ErrOrStderr(), "left out:", other)
+		}
+	} else {
+		unread = append(unread, others...)
 	}
 	switch {
 	case len(unread) > 0:

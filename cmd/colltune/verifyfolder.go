@@ -1,10 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
+
+	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/compiler/verify"
@@ -24,7 +25,7 @@ func isFolder(name string) bool {
 // readFolder reads the programs of a folder, by name, for one to judge, and
 // tells where its algorithm files get in each other's way. What is no program
 // is named, for runtimes that read every file; a folder without any is an error.
-func readFolder(ctx context.Context, dir string, one func(name string, f *programFile, err error)) (folder, error) {
+func readFolder(cmd *cobra.Command, dir string, one func(name string, f *programFile, err error)) (folder, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return folder{}, usage(plain(err))
@@ -38,7 +39,7 @@ func readFolder(ctx context.Context, dir string, one func(name string, f *progra
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
-		f, err := readProgram(ctx, path)
+		f, err := readProgram(cmd, path)
 		if errors.Is(err, errFormat) || err != nil && filepath.Ext(path) != ".xml" && filepath.Ext(path) != ".json" {
 			strangers = append(strangers, e.Name())
 			continue

@@ -208,7 +208,8 @@ func (c Collective) Reduces() bool { return c.kind.reduces }
 // Rooted tells whether the collective has a root.
 func (c Collective) Rooted() bool { return c.kind.rooted }
 
-// BusFactor is nccl-tests' ratio of bus to algorithm bandwidth.
+// BusFactor is nccl-tests' ratio of bus to algorithm bandwidth; 1 for what
+// nccl-tests does not measure.
 func (c Collective) BusFactor() float64 { return c.kind.busbw(float64(c.Ranks)) }
 
 // Times is the same collective cut n times finer: what n instances compute.

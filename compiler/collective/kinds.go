@@ -15,7 +15,8 @@ type kind struct {
 	loop    func(s Spec) int
 	rooted  bool
 	reduces bool
-	// busbw is nccl-tests' factor from algorithm to bus bandwidth.
+	// busbw is nccl-tests' factor from algorithm to bus bandwidth; 1 where it
+	// has none.
 	busbw func(n float64) float64
 }
 
@@ -96,7 +97,9 @@ var kinds = map[string]kind{
 // A vector form without counts is the plain one: every count is 1.
 func init() {
 	for v, form := range vectors {
-		kinds[v] = kinds[form.plain]
+		plain := kinds[form.plain]
+		plain.busbw = unit // nccl-tests has none of them
+		kinds[v] = plain
 	}
 	// The size of alltoall is what one rank sends, that of alltoallv the total.
 	all := kinds["alltoallv"]

@@ -20,17 +20,17 @@ type vector struct {
 var vectors = map[string]vector{
 	"allgatherv": {"allgather", oneEach, func(s Spec) kind {
 		begin := starts(s.Counts)
-		return kind{in: part(s.Counts), out: total(begin), overlap: inInsideOut, at: from(begin), loop: whole(begin), busbw: shared,
+		return kind{in: part(s.Counts), out: total(begin), overlap: inInsideOut, at: from(begin), loop: whole(begin), busbw: unit,
 			want: func(s Spec, _, i int) Want { return holder(begin, s.Chunks, i) }}
 	}},
 	"gatherv": {"gather", oneEach, func(s Spec) kind {
 		begin := starts(s.Counts)
-		return kind{in: part(s.Counts), out: rootOnly(total(begin)), overlap: rootInInsideOut, at: from(begin), loop: whole(begin), rooted: true, busbw: shared,
+		return kind{in: part(s.Counts), out: rootOnly(total(begin)), overlap: rootInInsideOut, at: from(begin), loop: whole(begin), rooted: true, busbw: unit,
 			want: func(s Spec, _, i int) Want { return holder(begin, s.Chunks, i) }}
 	}},
 	"scatterv": {"scatter", oneEach, func(s Spec) kind {
 		begin := starts(s.Counts)
-		return kind{in: rootOnly(total(begin)), out: part(s.Counts), overlap: rootOutInsideIn, at: from(begin), loop: whole(begin), rooted: true, busbw: shared,
+		return kind{in: rootOnly(total(begin)), out: part(s.Counts), overlap: rootOutInsideIn, at: from(begin), loop: whole(begin), rooted: true, busbw: unit,
 			want: func(s Spec, r, i int) Want { return input(s.Root, begin[r]*s.Chunks+i) }}
 	}},
 	"alltoallv": {"alltoall", everyPair, func(s Spec) kind {
@@ -44,7 +44,7 @@ var vectors = map[string]vector{
 			sent[r], got[r] = starts(s.Counts[r*s.Ranks:(r+1)*s.Ranks]), starts(column)
 			all += sent[r][s.Ranks]
 		}
-		return kind{busbw: shared,
+		return kind{busbw: unit,
 			in:   func(s Spec, r int) int { return sent[r][s.Ranks] * s.Chunks },
 			out:  func(s Spec, r int) int { return got[r][s.Ranks] * s.Chunks },
 			loop: func(s Spec) int { return all * s.Chunks },

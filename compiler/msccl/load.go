@@ -7,15 +7,16 @@ import (
 )
 
 // HowToLoad is the text that tells a user how a runtime comes to use the files:
-// a line of environment variables, and what else must hold, a line each.
-func HowToLoad(rt *Runtime, files []string) []string {
+// a line of environment variables, and what else must hold, a line each. quote
+// makes a word for the shell of a value.
+func HowToLoad(rt *Runtime, files []string, quote func(string) string) []string {
 	if len(files) == 0 {
 		return nil
 	}
-	dir := filepath.Dir(files[0])
+	dir := quote(filepath.Dir(files[0]))
 	switch rt.Name {
 	case "msccl":
-		lines := []string{fmt.Sprintf("export MSCCL_XML_FILES=%s NCCL_ALGO=MSCCL,RING,TREE", strings.Join(files[:min(len(files), rt.MaxAlgorithms)], ":"))}
+		lines := []string{fmt.Sprintf("export MSCCL_XML_FILES=%s NCCL_ALGO=MSCCL,RING,TREE", quote(strings.Join(files[:min(len(files), rt.MaxAlgorithms)], ":")))}
 		if n := len(files) - rt.MaxAlgorithms; n > 0 {
 			lines = append(lines, fmt.Sprintf("%s keeps %d files: the last %d of these %d are left out; name those for the sizes you call with", rt.Name, rt.MaxAlgorithms, n, len(files)))
 		}

@@ -283,8 +283,13 @@ func TestHowToLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(HowToLoad(rt, files), "\n"); !strings.HasPrefix(got, c.want) {
+		plain := func(s string) string { return s }
+		if got := strings.Join(HowToLoad(rt, files, plain), "\n"); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %s", c.runtime, got)
+		}
+		quoted := strings.NewReplacer("x/a.xml:x/b.xml:x/c.xml:x/d.xml", "<x/a.xml:x/b.xml:x/c.xml:x/d.xml>", "DIR=x", "DIR=<x>").Replace(c.want)
+		if got := strings.Join(HowToLoad(rt, files, func(s string) string { return "<" + s + ">" }), "\n"); !strings.HasPrefix(got, quoted) {
+			t.Errorf("%s: %s, want %s", c.runtime, got, quoted)
 		}
 	}
 }

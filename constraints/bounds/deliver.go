@@ -88,7 +88,7 @@ func (p *problem) deliver(d pairs) (best limit) {
 			return
 		}
 		l.cut = members(inside)
-		l.proof = fmt.Sprintf("%s of the size must leave %s, through %s", big.NewRat(count, part).RatString(), ranks(l.cut), p.rate(big.NewRat(out, 1)))
+		l.proof = fmt.Sprintf("%s must leave %s, through %s", ofSize(big.NewRat(count, part)), ranks(l.cut), p.rate(big.NewRat(out, 1)))
 		best = l
 	})
 	if part == 1 && !d.every && p.c.Counts == nil { // a pair's own flow: one set between the two, switches and all
@@ -127,8 +127,8 @@ func (p *problem) mileage(d pairs, part int64) limit {
 		d.to(p.n, a, func(b int, parts int64) { links += times * parts * int64(far[b]) })
 	}
 	rate := new(big.Rat).Mul(big.NewRat(capacity, links), big.NewRat(part, 1))
-	return limit{algbw: rate, proof: fmt.Sprintf("%s of the size must pass links, a part once for each link on its way, that carry %s together",
-		big.NewRat(links, part).RatString(), p.rate(big.NewRat(capacity, 1)))}
+	return limit{algbw: rate, proof: fmt.Sprintf("%s must pass links, a part once for each link on its way, that carry %s together",
+		ofSize(big.NewRat(links, part)), p.rate(big.NewRat(capacity, 1)))}
 }
 
 // breadthFirst fills hops with each vertex's distance from a start.
@@ -156,4 +156,15 @@ func members(inside []bool) (set []int) {
 		}
 	}
 	return set
+}
+
+// ofSize says a multiple of the size: 7/8 of the size, 2 times the size.
+func ofSize(share *big.Rat) string {
+	switch share.Cmp(big.NewRat(1, 1)) {
+	case -1:
+		return share.RatString() + " of the size"
+	case 0:
+		return "all of the size"
+	}
+	return share.RatString() + " times the size"
 }

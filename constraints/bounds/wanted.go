@@ -85,7 +85,7 @@ func (p *problem) wanted(k *needs) (best limit) {
 				continue
 			}
 			best.least(limit{algbw: new(big.Rat).Mul(big.NewRat(way.capacity, way.chunks), big.NewRat(loop, 1)), cut: way.cut,
-				proof: fmt.Sprintf("%s of the size must leave %s, through %s", big.NewRat(way.chunks, loop).RatString(), ranks(way.cut), p.rate(big.NewRat(way.capacity, 1)))})
+				proof: fmt.Sprintf("%s must leave %s, through %s", ofSize(big.NewRat(way.chunks, loop)), ranks(way.cut), p.rate(big.NewRat(way.capacity, 1)))})
 		}
 	}
 	return best

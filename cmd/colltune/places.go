@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+)
+
+// placesThere looks at the places that flags name before any work is done for
+// them: the result of an hour's search is not lost over a folder's name.
+func placesThere(cmd *cobra.Command) error {
+	if dirs, err := cmd.Flags().GetStringSlice("plugin-dir"); err == nil && typed(cmd, "plugin-dir") {
+		for _, dir := range dirs {
+			if !isFolder(dir) {
+				return usagef("--plugin-dir %s: no such folder", dir)
+			}
+		}
+	}
+	f := cmd.Flags().Lookup("out")
+	if f == nil || f.Value.String() == "" || cmd.Name() == "export" { // which makes a folder
+		return nil
+	}
+	path := f.Value.String()
+	if isFolder(path) {
+		return usagef("--out %s: is a folder: want a file", path)
+	}
+	if dir := filepath.Dir(path); !isFolder(dir) {
+		if _, err := os.Stat(dir); err == nil {
+			return usagef("--out %s: %s is no folder", path, dir)
+		}
+		return fmt.Errorf("--out %s: no such folder: %s", path, dir)
+	}
+	return nil
+}
