@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/topologies"
+)
+
+// Every command that the pages and the help show is one there is: its flags and
+// arguments are read, and it does what it is shown to do. Searches are held to
+// their rules and not run; nor is what needs other machines, nor what takes long.
+
+// inFences are the lines of a page's blocks of no language but the shell's.
+func inFences(page string) (lines []string) {
+	open, shell := false, false
+	for line := range strings.Lines(page) {
+		line = strings.TrimSuffix(line, "\n")
+		language, mark := strings.CutPrefix(line, "```")
+		switch {
+		case mark:
+			open = !open
+			shell = open && (language == "" || language == "sh")
+		case shell:
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// inHelp are the lines that stand apart in a command's help.
+func inHelp(long string) (lines []string) {
+	for line := range strings.Lines(long) {
+		if line, ok := strings.CutPrefix(line, "  "); ok {
+			lines = append(lines, strings.TrimSuffix(line, "\n"))
+		}
+	}
+	return lines
+}
+
+// remark is what stands beside a command: after a #, or after a column's gap.
+var remark = regexp.MustCompile(`\s#\s.*$|\s{4,}\S.*$`)
+
+// elsewhere are the commands that are only read here.
+var elsewhere = regexp.MustCompile(`^executor check (cuda|\./my-executor)|--executor (cluster|\./)|^synth .* --pareto`)
+
+type example struct {
+	args []string
+	to   string // the file that standard output goes to
+	code int
+}
+
+// examplesOf reads the commands among lines. One with an ellipsis, a choice or a
+// name in capitals stands for several.
+func examplesOf(lines []string) []example {
+	var all []example
+	for _, line := range lines {
+		line, ok := strings.CutPrefix(line, "colltune ")
+		if !ok {
+			continue
+		}
+		var e example
+		if strings.Contains(remark.FindString(line), "exit code 3") {
+			e.code = exitNothing
+		}
+		line = remark.ReplaceAllString(line, "")
+		if strings.ContainsAny(line, "…|") || strings.HasSuffix(line, " NAME") {
+			continue
+		}
+		line, e.to, _ = strings.Cut(line, " > ")
+		for _, word := range strings.Fields(line) {
+			e.args = append(e.args, strings.Trim(word, "'"))
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+func TestExamplesRun(t *testing.T) {
+	all := map[string][]example{}
+	for _, page := range []string{"README.md", "docs/compiler.md", "docs/executors.md", "docs/synthesis.md"} {
+		text, err := os.ReadFile("../../" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all[page] = examplesOf(inFences(string(text))); len(all[page]) == 0 {
+			t.Errorf("%s shows no command", page)
+		}
+	}
+	started := false
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Name() == "completion" {
+			return
+		}
+		if shown := examplesOf(inHelp(c.Long)); len(shown) > 0 {
+			all["help "+c.CommandPath()] = shown
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRoot(&started))
+	made := t.TempDir()
+	prepare(t, made)
+	for name, examples := range all {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.CopyFS(dir, os.DirFS(made)); err != nil {
+				t.Fatal(err)
+			}
+			t.Chdir(dir)
+			for _, e := range examples {
+				e.run(t)
+			}
+		})
+	}
+}
+
+// run does what an example shows, or as much of it as can be done here.
+func (e example) run(t *testing.T) {
+	line := strings.Join(e.args, " ")
+	if e.args[0] == "search" || elsewhere.MatchString(line) {
+		if err := e.read(t.Context()); err != nil {
+			t.Errorf("colltune %s: %v", line, err)
+		}
+		return
+	}
+	var args []string
+	for _, word := range e.args {
+		if files, _ := filepath.Glob(word); strings.Contains(word, "*") && len(files) > 0 {
+			args = append(args, files...)
+		} else {
+			args = append(args, word)
+		}
+	}
+	if e.args[0] == "run" {
+		args = append(args, "-e", "4K", "-n", "1", "-w", "0")
+	}
+	var out, told bytes.Buffer
+	if code := Main(args, strings.NewReader(""), &out, &told); code != e.code {
+		t.Errorf("colltune %s: exit code %d, want %d: %s", line, code, e.code, &told)
+	}
+	if e.to != "" {
+		if err := os.WriteFile(e.to, out.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// read takes an example's flags and arguments as its command does, up to where
+// the work would begin.
+func (e example) read(ctx context.Context) error {
+	started := false
+	root := newRoot(&started)
+	root.SetErr(io.Discard)
+	cmd, rest, err := root.Find(e.args)
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err == nil {
+		err = cmd.ValidateArgs(cmd.Flags().Args())
+	}
+	if err != nil || cmd.Name() != "search" || strings.HasPrefix(flagValue(cmd, "executor"), ".") {
+		return err
+	}
+	cmd.SetContext(ctx)
+	_, err = askedFor(cmd)
+	return err
+}
+
+// prepare makes the files that the examples name as a user's own.
+func prepare(t *testing.T, dir string) {
+	machine, ok := topologies.Source("dgx-1")
+	if !ok {
+		t.Fatal("no dgx-1")
+	}
+	const star = `"""A ring that every rank's chunk goes round."""
+family(name = "mine", collectives = ["allgather"])
+
+def chunks(topo, p):
+    return 1
+
+def program(topo, p):
+    for r in range(topo.ranks):
+        c = chunk(r, "in", 0).copy(r, "out", r)
+        for hop in range(1, topo.ranks):
+            c = c.copy((r + hop) % topo.ranks, "out", r)
+`
+	const measured = "# Collective test starting: all_reduce_perf\n" +
+		"        1024           256     float     sum      -1    41.00    0.02    0.04       0    42.00    0.02    0.04       0\n"
+	const topo = `<system version="1"><cpu numaid="0" affinity="ffff" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="85">
+<pci busid="0000:01:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"><gpu dev="0" sm="80" rank="0" gdr="1"/></pci>
+<pci busid="0000:02:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"><gpu dev="1" sm="80" rank="1" gdr="1"/></pci>
+</cpu></system>
+`
+	for name, text := range map[string]string{
+		"mymachine.toml": string(machine), "my.star": star, "mine.star": star,
+		"measured.txt": measured, "topo.xml": topo, "ndv4-topo.xml": topo,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{
+		{"compile", "ring", "-t", "ring:8", "-c", "allreduce", "--out", "my.json"},
+		{"compile", "ring", "-t", "dgx-a100", "-c", "allreduce", "--out", "ring.json"},
+		{"search", "-t", "dgx-a100", "-c", "allreduce", "-b", "1K", "-e", "1K", "--family", "ring", "--instances", "1", "--protocol", "LL", "--campaign", "out/campaign"},
+	} {
+		args[len(args)-1] = filepath.Join(dir, args[len(args)-1])
+		var told bytes.Buffer
+		if code := Main(args, strings.NewReader(""), io.Discard, &told); code != exitDone {
+			t.Fatalf("%v: exit code %d: %s", args, code, &told)
+		}
+	}
+	if err := os.CopyFS(filepath.Join(dir, "campaigns", "dgx-a100-1x-allreduce"), os.DirFS(filepath.Join(dir, "out", "campaign"))); err != nil {
+		t.Fatal(err)
+	}
+}
