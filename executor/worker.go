@@ -85,6 +85,9 @@ func startWorker(ctx context.Context, cmd command, sockets string, o HostOptions
 		if errors.Is(err, ErrUnavailable) {
 			return nil, Description{}, err // its own words say it all
 		}
+		if errors.As(err, new(answeredError)) {
+			return nil, Description{}, fmt.Errorf("%w%s", err, quoted(said.String())) // that it ended then is our doing
+		}
 		return nil, Description{}, fmt.Errorf("%w (%s)%s", err, p.exit(), quoted(said.String()))
 	}
 	return c, d, nil
@@ -127,11 +130,19 @@ func (c *worker) greet() error {
 	return nil
 }
 
+// answeredError is what an executor itself says against describing itself.
+type answeredError string
+
+func (e answeredError) Error() string { return "describe: " + string(e) }
+
 // describe asks the executor what it is, and adds what its settings say.
 func (c *worker) describe(ctx context.Context) (Description, error) {
 	d, err := c.rpc.Describe(ctx, &protocol.DescribeRequest{})
 	if status.Code(err) == codes.FailedPrecondition {
 		return Description{}, &UnavailableError{c.name, status.Convert(err).Message()}
+	}
+	if status.Code(err) == codes.Unknown {
+		return Description{}, answeredError(status.Convert(err).Message())
 	}
 	if err != nil {
 		return Description{}, fmt.Errorf("describe: %s", status.Convert(err).Message())

@@ -45,6 +45,9 @@ const probeBytes = 1 << 20
 func (l *launched) Describe(ctx context.Context) (executor.Description, error) {
 	if l.known == nil {
 		f, err := l.probe(ctx)
+		if err != nil && ctx.Err() == nil {
+			err = executor.Unavailable(err) // whoever starts it may mend that: another start would not
+		}
 		if err != nil {
 			return executor.Description{}, err
 		}

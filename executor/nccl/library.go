@@ -3,7 +3,6 @@ package nccl
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unsafe"
 
@@ -74,12 +73,7 @@ func missing(err error, path string) error {
 	if path != "" || !errors.As(err, &tried) {
 		return err
 	}
-	there := slices.DeleteFunc(slices.Clone(tried.Reasons), func(r string) bool {
-		return slices.ContainsFunc(libraryNames, func(name string) bool {
-			return strings.HasPrefix(r, name+": cannot open shared object file: No such file")
-		})
-	})
-	if len(there) > 0 {
+	if len(tried.Hindrances()) > 0 {
 		return err
 	}
 	return fmt.Errorf("neither NCCL (libnccl.so.2) nor RCCL (librccl.so.1): %w", dynlib.ErrNotFound)

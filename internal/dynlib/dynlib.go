@@ -19,14 +19,23 @@ type NotFoundError struct {
 func (e *NotFoundError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "shared library %s not found", strings.Join(e.Tried, " or "))
-	for i, r := range e.Reasons {
-		sep := ": "
-		if i > 0 {
-			sep = "; "
-		}
+	sep := ": "
+	for _, r := range e.Hindrances() {
 		b.WriteString(sep + r)
+		sep = "; "
 	}
 	return b.String()
+}
+
+// Hindrances are the reasons that say more than that there is no file of a name:
+// one is there and can't be loaded.
+func (e *NotFoundError) Hindrances() (all []string) {
+	for i, r := range e.Reasons {
+		if !strings.HasPrefix(r, e.Tried[i]+": cannot open shared object file: No such file") {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // Is makes errors.Is(err, ErrNotFound) hold.

@@ -84,3 +84,22 @@ func TestOpenTakesTheFirstThatLoads(t *testing.T) {
 		t.Errorf("opened %s", lib.Name)
 	}
 }
+
+// A name that no file has says so once; a file that can't be loaded says why.
+func TestHindrances(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the words are those of Linux' linker")
+	}
+	_, err := dynlib.Open("libcolltune-none.so.9", "libcolltune-none.so")
+	if want := "shared library libcolltune-none.so.9 or libcolltune-none.so not found"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	notALibrary := filepath.Join(t.TempDir(), "libz3.so")
+	if err := os.WriteFile(notALibrary, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = dynlib.Open("libcolltune-none.so", notALibrary)
+	if err == nil || !strings.Contains(err.Error(), "not found: "+notALibrary+": ") || strings.Contains(err.Error(), "No such file") {
+		t.Errorf("%v", err)
+	}
+}

@@ -149,7 +149,11 @@ func Load() (*Driver, error) {
 		return d, nil
 	}
 	lib, err := dynlib.Open(names...)
-	if err != nil {
+	var none *dynlib.NotFoundError
+	switch {
+	case name == "" && errors.As(err, &none) && len(none.Hindrances()) == 0:
+		return nil, ErrMissing // which says it
+	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrMissing, err)
 	}
 	return bind(name, lib.Name, lib.Symbol)

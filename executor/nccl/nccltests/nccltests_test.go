@@ -61,12 +61,15 @@ func TestGolden(t *testing.T) {
 
 func TestErrorsNameTheirLine(t *testing.T) {
 	const header = "#  size  count  type  redop  root  time  algbw  busbw  #wrong  time  algbw  busbw  #wrong\n"
+	const row, footer = " 8 2 float sum -1 12.9 0.0 0.0 0 12.8 0.0 0.0 0\n", "# Out of bounds values : 0 OK\n"
 	for name, tc := range map[string]struct{ text, want string }{
 		"empty":                 {"", "x:1: no row of nccl-tests' table"},
 		"prose":                 {"hello\nworld\n", "x:2: no row of nccl-tests' table"},
 		"failure alone":         {"node: Test CUDA failure common.cu:1: 'no device'\n", "it says: node: Test CUDA failure common.cu:1: 'no device'"},
 		"begun, then failed":    {header + " 8 2 float sum -1node: Test NCCL failure x.cu:1 'remote process exited'\n", "no row of nccl-tests' table: want lines of size, count, type, …, time, algbw, busbw; it says: 8 2 float sum -1node: Test NCCL failure"},
 		"begun, then cancelled": {header + " 8 2 float sum -1srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n", "it says: 8 2 float sum -1srun: Job step aborted"},
+		"row after the end":     {header + header + row + footer + row + footer, "x:5: a row after the end of one table: several programs printed at once; under a launcher nccl-tests must be built with MPI=1"},
+		"two ends":              {header + header + row + row + footer + footer, "x:6: a second end of one table: several programs"},
 		"too large":             {"# Reducing maxBytes to 0 due to memory limitation\n", "it says: # Reducing maxBytes to 0 due to memory limitation"},
 		"JSON begun":            {`{"results": [{"size":8,"count":2,"type":"float","redop":"sum","root":"-1"}]}`, "nothing was measured"},
 		"torn":                  {header + " 8 2 float sum -1 12.9 0.0 0.0 0 12.8 0.0\n", "x:2: row of 11 fields: want the 13"},

@@ -38,6 +38,7 @@ type textReader struct {
 	header  []string // names of the columns in force; nil before the first
 	program string
 	open    bool // rows since the header go to the last table
+	ended   bool // that table has its footer
 }
 
 func parseText(name, text string) (*Report, error) {
@@ -65,8 +66,7 @@ func (r *textReader) take(line string) error {
 	line = launcherPrefix.ReplaceAllString(line, "")
 	failed := r.failure(line)
 	if comment, ok := strings.CutPrefix(strings.TrimLeft(line, " \t"), "#"); ok {
-		r.comment(comment)
-		return nil
+		return r.comment(comment)
 	}
 	fields := strings.Fields(line)
 	if len(fields) >= 3 && wholeNumber(fields[0]) && wholeNumber(fields[1]) && isType(fields[2]) {
@@ -97,7 +97,7 @@ func (r *textReader) failure(line string) bool {
 }
 
 // comment reads what follows a #.
-func (r *textReader) comment(s string) {
+func (r *textReader) comment(s string) error {
 	words := strings.Fields(s)
 	switch {
 	case len(words) >= 3 && words[0] == "nccl-tests" && words[1] == "version":
@@ -122,17 +122,27 @@ func (r *textReader) comment(s string) {
 		r.begin()
 		r.header = words
 	case strings.HasPrefix(s, " Out of bounds values"):
+		if r.ended {
+			return r.several("a second end")
+		}
 		if n, t := len(words), r.table(); t != nil && n >= 6 {
 			t.OutOfBounds, _ = strconv.Atoi(words[5])
-			r.report.Finished = true
+			r.report.Finished, r.ended = true, true
 		}
 	}
+	return nil
+}
+
+// several refuses what programs have printed into one another: each row may be
+// any one's.
+func (r *textReader) several(what string) error {
+	return r.errorf("%s of one table: several programs printed at once; under a launcher nccl-tests must be built with MPI=1", what)
 }
 
 // begin ends the table before: what follows is another program's.
 func (r *textReader) begin() {
 	if r.open {
-		r.open, r.header, r.program, r.ranks, r.devices = false, nil, "", map[string]bool{}, nil
+		r.open, r.ended, r.header, r.program, r.ranks, r.devices = false, false, nil, "", map[string]bool{}, nil
 	}
 }
 
@@ -181,6 +191,9 @@ func (r *textReader) withReduction(fields []string) []string {
 
 // row reads a row of a table.
 func (r *textReader) row(fields []string) error {
+	if r.ended {
+		return r.several("a row after the end")
+	}
 	fields = r.withReduction(fields)
 	header, err := r.columns(fields)
 	if err != nil {
