@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
@@ -21,8 +22,8 @@ func check(p *ir.Program, o Options, search int) *Report {
 	}
 	r.measure(p)
 	c := &checker{p: p, o: o, r: r, search: search}
-	for _, stage := range stages {
-		stage(c)
+	for _, row := range stages {
+		c.sideBySide(row)
 		if !r.OK() {
 			break
 		}
@@ -30,15 +31,35 @@ func check(p *ir.Program, o Options, search int) *Report {
 	return r
 }
 
-// stages are the checks in order; each relies on what those before it made
-// sure of, and the first that finds an error is the last that runs.
-var stages = [...]func(*checker){
-	(*checker).structure,
-	(*checker).connections,
-	(*checker).completes,
-	(*checker).races,
-	(*checker).data,
-	(*checker).lint,
+// stages are the checks in order; each relies on what the rows before its own made
+// sure of, and the first that finds an error is the last that is told of.
+var stages = [...][]func(*checker){
+	{(*checker).structure},
+	{(*checker).connections},
+	{(*checker).completes},
+	{(*checker).fits, (*checker).races, (*checker).data},
+	{(*checker).lint},
+}
+
+// sideBySide makes the checks of one row at once. Each finds what it would find
+// after those before it, had these found nothing: only that is told of it.
+func (c *checker) sideBySide(row []func(*checker)) {
+	found := make([]*Report, len(row))
+	var others sync.WaitGroup
+	for i, check := range row[1:] {
+		other := *c
+		other.r = c.r.clone()
+		found[i+1] = other.r
+		others.Go(func() { check(&other) })
+	}
+	row[0](c)
+	others.Wait()
+	for _, r := range found[1:] {
+		if !c.r.OK() {
+			return
+		}
+		c.r.Findings, c.r.Suppressed, c.r.errors = r.Findings, r.Suppressed, r.errors
+	}
 }
 
 // checker is a program laid out flat. A step's number is its position when all
@@ -70,6 +91,7 @@ type checker struct {
 	from []int32
 
 	// Filled by completes.
+	whole *run    // with a call for each step
 	order []int32 // every step, in an order it can run in
 	pos   []int32 // where a step is in order
 }

@@ -12,8 +12,9 @@ import (
 func (c *checker) races() {
 	byGPU := c.orderByGPU()
 	paths := newPaths(c)
+	w := &watch{c: c, paths: paths}
 	for g := range c.p.GPUs {
-		w := newWatch(c, int32(g), paths)
+		w.begin(int32(g))
 		for _, s := range byGPU[g] {
 			w.step(s)
 			if c.r.full() && !c.r.OK() {
@@ -53,8 +54,9 @@ type watch struct {
 	// this GPU, and what paths found. Steps by number, -1 none.
 	after [][]int32
 	// kept is, by step of this GPU, a copy of after[t] as the step left it: nil
-	// where no step waits for it, all of it nil where that would be too much.
+	// where no step waits for it, and of no use where all would be too much.
 	kept    [][]int32
+	keeps   bool
 	keptFor int32 // the step that kept begins with
 	// latest is, by threadblock, the last copy of after, nil where that has
 	// changed since.
@@ -70,9 +72,11 @@ type read struct{ step, next int32 }
 // goes through two waits is left to paths.
 const mostKept = 1 << 25
 
-func newWatch(c *checker, g int32, p *paths) *watch {
-	w := &watch{c: c, paths: p, gpu: g, keptFor: c.first[c.firstTB[g]]}
-	w.kept = make([][]int32, c.first[c.firstTB[g+1]]-w.keptFor)
+// begin turns to another GPU, in the room of the one before.
+func (w *watch) begin(g int32) {
+	c := w.c
+	w.gpu, w.keptFor = g, c.first[c.firstTB[g]]
+	w.kept = cleared(w.kept, int(c.first[c.firstTB[g+1]]-w.keptFor))
 	n := int64(0)
 	for _, b := range [...]collective.Buffer{collective.In, collective.Out, collective.Scratch} {
 		w.base[b] = n
@@ -82,12 +86,12 @@ func newWatch(c *checker, g int32, p *paths) *watch {
 			n += int64(c.col.BufferChunks(int(g), b))
 		}
 	}
-	w.cells = make([]access, n)
+	w.cells, w.reads = cleared(w.cells, int(n)), w.reads[:0]
 	for i := range w.cells {
 		w.cells[i] = access{-1, -1}
 	}
-	tbs := c.firstTB[g+1] - c.firstTB[g]
-	w.after, w.latest = make([][]int32, tbs), make([][]int32, tbs)
+	tbs := int(c.firstTB[g+1] - c.firstTB[g])
+	w.after, w.latest = cleared(w.after, tbs), cleared(w.latest, tbs)
 	awaited := 0
 	for _, tb := range c.p.GPUs[g].Threadblocks {
 		for i := range tb.Steps {
@@ -99,10 +103,17 @@ func newWatch(c *checker, g int32, p *paths) *watch {
 			}
 		}
 	}
-	if awaited*int(tbs) > mostKept {
-		w.kept = nil
+	w.keeps = awaited*tbs <= mostKept
+}
+
+// cleared is n zero values, in the room of a slice where that is enough.
+func cleared[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
 	}
-	return w
+	s = s[:n]
+	clear(s)
+	return s
 }
 
 // known is after[t], to be changed; it is made when first asked for.
@@ -131,7 +142,7 @@ func (w *watch) step(s int32) {
 		met := w.c.met(w.gpu, d)
 		known := w.known(t)
 		known[d.TB] = max(known[d.TB], met)
-		if w.kept != nil {
+		if w.keeps {
 			for u, s := range w.kept[met-w.keptFor] {
 				known[u] = max(known[u], s)
 			}
@@ -146,7 +157,7 @@ func (w *watch) step(s int32) {
 	if step.Op.WritesDst() {
 		w.writing(s, t, step.Dst, step.Count)
 	}
-	if w.kept != nil && w.kept[s-w.keptFor] != nil {
+	if w.keeps && w.kept[s-w.keptFor] != nil {
 		w.kept[s-w.keptFor] = w.keep(t)
 	}
 }

@@ -3,6 +3,7 @@ package verify
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/compiler/ir"
@@ -151,6 +152,13 @@ func (r *Report) add(f Finding) {
 			return
 		}
 	}
+}
+
+// clone is a report that goes on from this one, and leaves it as it is.
+func (r *Report) clone() *Report {
+	other := *r
+	other.Findings = slices.Clone(r.Findings)
+	return &other
 }
 
 // at is a finding about a step, threadblock or GPU; pass -1 for none.

@@ -7,25 +7,29 @@ import (
 	"strings"
 )
 
-// completes runs the program with as few slots as will do, keeps an order in
-// which its steps can run, and judges it against Options.Slots.
+// completes runs the program with as few slots as will do, a call for each step,
+// and keeps an order in which its steps can run.
 func (c *checker) completes() {
-	whole := newRun(c, math.MaxInt32)
-	whole.order = make([]int32, 0, c.r.Steps)
-	if circle := whole.finish(); circle != "" {
+	c.whole = newRun(c, math.MaxInt32)
+	c.whole.order = make([]int32, 0, c.r.Steps)
+	if circle := c.whole.finish(); circle != "" {
 		c.r.at(Deadlock, Error, -1, -1, -1, "%s", circle)
 		return
 	}
-	c.order = whole.order
+	c.order = c.whole.order
 	c.pos = make([]int32, c.r.Steps)
 	for i, s := range c.order {
 		c.pos[s] = int32(i)
 	}
-	split := newRun(c, 1)
+}
+
+// fits runs the program with a call for each chunk, and judges the slots that it
+// needs against Options.Slots.
+func (c *checker) fits() {
+	whole, split := c.whole, c.whole
 	if c.splits() {
+		split = newRun(c, 1)
 		split.finish()
-	} else {
-		split = whole
 	}
 	if c.sendsAnything() {
 		c.r.SlotsNeeded, c.r.SlotsNeededSplit = whole.slots, split.slots
@@ -80,9 +84,9 @@ type run struct {
 	wait  []waiting
 	dep   []int32 // dependencies of its step known to be met
 	need  []int32 // the step whose flag it waits for
-	// waiters lists who waits for a flag of this threadblock, linked through
-	// after; least is the earliest step that one of them needs.
-	waiters, after, least []int32
+	after []int32 // another that waits for the same flag, -1 none
+
+	waiters []int32 // by step: the last of those who wait for its flag, -1 none
 
 	ready    []int32 // threadblocks to go on with
 	slotless []int32 // those that were stopped for a slot
@@ -104,7 +108,7 @@ func newRun(c *checker, per int32) *run {
 	r := &run{c: c, per: per, slots: 1,
 		next: make([]int32, n), calls: make([]int32, n), sent: make([]int64, n), taken: make([]int64, n),
 		wait: make([]waiting, n), dep: make([]int32, n), need: make([]int32, n),
-		waiters: fill(n, -1), after: fill(n, -1), least: fill(n, math.MaxInt32),
+		after: make([]int32, n), waiters: fill(c.r.Steps, -1),
 		ready: make([]int32, 0, n)}
 	for t := n - 1; t >= 0; t-- {
 		r.next[t] = c.first[t]
@@ -175,7 +179,7 @@ func (r *run) advance(t int32) {
 			r.order = append(r.order, c.first[t]+i)
 		}
 		if s.HasDep {
-			r.wake(t)
+			r.wake(c.first[t] + i)
 		}
 	}
 }
@@ -224,29 +228,16 @@ func (r *run) rouse(t int32) {
 
 // await puts t to sleep until step need, of another threadblock, is done.
 func (r *run) await(t, need int32) {
-	other := r.c.stepTB[need]
 	r.wait[t], r.need[t] = forFlag, need
-	r.after[t], r.waiters[other] = r.waiters[other], t
-	r.least[other] = min(r.least[other], need)
+	r.after[t], r.waiters[need] = r.waiters[need], t
 }
 
-// wake rouses those who wait for a step of t that is done now.
-func (r *run) wake(t int32) {
-	if r.least[t] >= r.next[t] {
-		return
+// wake rouses those who wait for a step that is done now.
+func (r *run) wake(step int32) {
+	for w := r.waiters[step]; w >= 0; w = r.after[w] {
+		r.rouse(w)
 	}
-	r.least[t] = math.MaxInt32
-	w := r.waiters[t]
-	r.waiters[t] = -1
-	for w >= 0 {
-		after := r.after[w]
-		if r.need[w] >= r.next[t] {
-			r.await(w, r.need[w])
-		} else {
-			r.rouse(w)
-		}
-		w = after
-	}
+	r.waiters[step] = -1
 }
 
 // blocker is the threadblock that t waits for.
