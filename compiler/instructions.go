@@ -70,6 +70,7 @@ func instructions(u *unit) error {
 		u.preds.end()
 		u.ins = append(u.ins, src, dst)
 	}
+	u.srcDeps, u.dstDeps = csr{}, csr{} // the instructions have them now
 	u.alias = make([]int32, len(u.ins))
 	for i := range u.alias {
 		u.alias[i] = int32(i)

@@ -36,8 +36,8 @@ func order(u *unit) error {
 	}
 	for s.left > 0 {
 		if i, ok := s.ready.pop(); ok {
-			if !s.done[i] {
-				s.queued[i] = false
+			if n := &s.nodes[i]; !n.done {
+				n.queued = false
 				s.consider(i)
 			}
 			continue
@@ -54,17 +54,31 @@ type schedule struct {
 	u      *unit
 	prio   []int32
 	succs  csr
-	left   int     // live instructions not yet in the order
-	open   []int32 // by instruction: waits not yet in the order
-	done   []bool
-	queued []bool // in ready, or held back by its connection
+	left   int    // live instructions not yet in the order
+	nodes  []node // by instruction
 	ready  *readySet
 	lines  []line
-	next   []int32 // by message: the one behind it on its connection
-	parked heap    // sends of more chunks than there are slots, to be tried again
-	begins heap    // starts of chains that were held back, stale ones among them
-	passes heap    // sends, fused ones among them, that were held back; some are stale
-	moved  bool    // something was ordered since parked was last tried
+	links  []link // by message
+	parked heap   // sends of more chunks than there are slots, to be tried again
+	begins heap   // starts of chains that were held back, stale ones among them
+	passes heap   // sends, fused ones among them, that were held back; some are stale
+	moved  bool   // something was ordered since parked was last tried
+}
+
+// node is what the order needs of an instruction, in one place: it goes through
+// millions of them in no order of theirs, and waits for memory each time.
+type node struct {
+	open     int32 // waits not yet in the order
+	get, put int32 // messages, as in instr
+	live     bool
+	done     bool
+	queued   bool // in ready, or held back by its connection
+}
+
+// link is what the order needs of a message.
+type link struct {
+	sender, receiver, conn int32
+	next                   int32 // the message behind it on its connection
 }
 
 // line is a connection's state at a point in the order.
@@ -76,18 +90,21 @@ type line struct {
 }
 
 func newSchedule(u *unit) *schedule {
-	n := len(u.ins)
 	s := &schedule{
 		u: u, prio: u.priority, succs: u.preds.transpose(),
-		open: make([]int32, n), done: make([]bool, n), queued: make([]bool, n),
-		lines: make([]line, len(u.conns)), next: make([]int32, len(u.msgs)),
+		nodes: make([]node, len(u.ins)), lines: make([]line, len(u.conns)), links: make([]link, len(u.msgs)),
 	}
 	for i := range s.lines {
 		s.lines[i].head, s.lines[i].tail = none, none
 	}
+	for m := range u.msgs {
+		s.links[m].next = none
+		s.lookAtMessage(int32(m))
+	}
 	for i := range u.ins {
-		s.open[i] = int32(len(u.preds.row(int32(i))))
-		if u.live(int32(i)) {
+		s.nodes[i].open = int32(len(u.preds.row(int32(i))))
+		s.lookAt(int32(i))
+		if s.nodes[i].live {
 			s.left++
 		}
 	}
@@ -96,42 +113,53 @@ func newSchedule(u *unit) *schedule {
 	return s
 }
 
+// lookAt takes over what an instruction is now.
+func (s *schedule) lookAt(i int32) {
+	n, in := &s.nodes[i], &s.u.ins[i]
+	n.get, n.put, n.live = in.get, in.put, s.u.live(i)
+}
+
+// lookAtMessage takes over what a message is now.
+func (s *schedule) lookAtMessage(m int32) {
+	l, msg := &s.links[m], &s.u.msgs[m]
+	l.sender, l.receiver, l.conn = msg.sender, msg.receiver, msg.conn
+}
+
 // offer puts i among the ready, if it is.
 func (s *schedule) offer(i int32) {
-	u := s.u
-	if s.done[i] || s.queued[i] || s.open[i] != 0 || !u.live(i) {
+	n := &s.nodes[i]
+	if n.open != 0 || n.done || n.queued || !n.live {
 		return
 	}
-	in := &u.ins[i]
-	if in.get != none && s.lines[u.msgs[in.get].conn].head != in.get {
+	if n.get != none && s.lines[s.links[n.get].conn].head != n.get {
 		return
 	}
-	if in.put != none && s.open[u.msgs[in.put].receiver] != 0 {
-		if in.get != none {
+	if n.put != none && s.nodes[s.links[n.put].receiver].open != 0 {
+		if n.get != none {
 			s.passes.push(i, s.prio)
 		}
 		return
 	}
-	s.queued[i] = true
+	n.queued = true
 	s.ready.push(i)
 }
 
 // consider orders a ready instruction, or holds it back for want of slots.
 func (s *schedule) consider(i int32) {
-	u := s.u
-	m := u.ins[i].put
-	if m == none {
+	n := &s.nodes[i]
+	if n.put == none {
 		s.commit(i)
 		return
 	}
-	l, size, slots := &s.lines[u.msgs[m].conn], s.u.slotsOf(m), u.opt.Slots
-	begins := u.ins[i].get == none && u.ins[u.msgs[m].receiver].put != none
+	to := &s.links[n.put]
+	l, size, slots := &s.lines[to.conn], s.u.slotsOf(n.put), s.u.opt.Slots
+	begins := n.get == none && s.nodes[to.receiver].put != none
 	if size > slots {
 		if s.broken(i) == none {
 			s.stream(i)
 			return
 		}
-		s.queued[i] = true
+		n.queued = true
 		s.parked.push(i, s.prio)
 		return
 	}
@@ -143,7 +171,7 @@ func (s *schedule) consider(i int32) {
 		s.commit(i)
 		return
 	}
-	s.queued[i] = true
+	n.queued = true
 	if begins {
 		l.begins.push(i, s.prio)
 		s.begins.push(i, s.prio)
@@ -155,33 +183,32 @@ func (s *schedule) consider(i int32) {
 
 // commit puts i next in the order, and offers what that enables.
 func (s *schedule) commit(i int32) {
-	u := s.u
-	in := &u.ins[i]
-	s.done[i], s.queued[i], s.moved = true, false, true
+	n := &s.nodes[i]
+	n.done, n.queued, s.moved = true, false, true
 	s.left--
-	u.seq = append(u.seq, i)
-	if in.get != none {
-		s.take(in.get)
+	s.u.seq = append(s.u.seq, i)
+	if n.get != none {
+		s.take(n.get)
 	}
-	if in.put != none {
-		s.send(in.put)
+	if n.put != none {
+		s.send(n.put)
 	}
 	s.release(i)
-	if in.fused != none {
-		s.release(in.fused)
+	if n.get != none && n.put != none {
+		s.release(s.u.ins[i].fused)
 	}
 }
 
 // take removes the oldest message of a connection, and offers whoever waited
 // for that.
 func (s *schedule) take(m int32) {
-	l := &s.lines[s.u.msgs[m].conn]
-	l.head = s.next[m]
+	l := &s.lines[s.links[m].conn]
+	l.head = s.links[m].next
 	l.held -= s.u.slotsOf(m)
 	if l.head == none {
 		l.tail = none
 	} else {
-		s.offer(s.u.msgs[l.head].receiver)
+		s.offer(s.links[l.head].receiver)
 	}
 	s.readmit(l)
 }
@@ -194,7 +221,7 @@ func (s *schedule) readmit(l *line) {
 			if !ok {
 				break
 			}
-			if s.done[i] || !s.queued[i] || s.u.ins[i].put == none {
+			if n := &s.nodes[i]; n.done || !n.queued || n.put == none {
 				continue // ordered, or taken apart, meanwhile
 			}
 			s.ready.push(i)
@@ -204,14 +231,15 @@ func (s *schedule) readmit(l *line) {
 }
 
 func (s *schedule) send(m int32) {
-	l := &s.lines[s.u.msgs[m].conn]
-	s.next[m] = none
+	at := &s.links[m]
+	l := &s.lines[at.conn]
+	at.next = none
 	l.held += s.u.slotsOf(m)
 	if l.tail == none {
 		l.head, l.tail = m, m
-		s.offer(s.u.msgs[m].receiver)
+		s.offer(at.receiver)
 	} else {
-		s.next[l.tail] = m
+		s.links[l.tail].next = m
 		l.tail = m
 	}
 	s.readmit(l)
@@ -219,15 +247,15 @@ func (s *schedule) send(m int32) {
 
 // release tells whatever waited for i that it is in the order.
 func (s *schedule) release(i int32) {
-	u := s.u
 	for _, x := range s.succs.row(i) {
-		s.open[x]--
-		if s.open[x] != 0 {
+		n := &s.nodes[x]
+		n.open--
+		if n.open != 0 {
 			continue
 		}
 		s.offer(x)
-		if m := u.ins[x].get; m != none {
-			s.offer(u.msgs[m].sender)
+		if n.get != none {
+			s.offer(s.links[n.get].sender)
 		}
 	}
 }
@@ -235,12 +263,12 @@ func (s *schedule) release(i int32) {
 // stream orders i and the whole chain behind it.
 func (s *schedule) stream(i int32) {
 	for {
-		m := s.u.ins[i].put
+		m := s.nodes[i].put
 		s.commit(i)
 		if m == none {
 			return
 		}
-		i = s.u.msgs[m].receiver
+		i = s.links[m].receiver
 	}
 }
 
@@ -250,13 +278,13 @@ func (s *schedule) broken(i int32) int32 {
 	u := s.u
 	passed := map[int32]bool{}
 	for {
-		m := u.ins[i].put
+		m := s.nodes[i].put
 		if m == none {
 			return none
 		}
-		y := u.msgs[m].receiver
+		y := s.links[m].receiver
 		passed[u.ins[i].rank] = true
-		if s.lines[u.msgs[m].conn].head != none || s.open[y] != 0 || passed[u.ins[y].rank] {
+		if s.lines[s.links[m].conn].head != none || s.nodes[y].open != 0 || passed[u.ins[y].rank] {
 			return i
 		}
 		i = y
@@ -278,8 +306,8 @@ func (s *schedule) unblock() bool {
 		if !ok {
 			break
 		}
-		if m := s.u.ins[i].put; s.queued[i] && !s.done[i] {
-			if s.lines[s.u.msgs[m].conn].held+s.u.slotsOf(m) <= s.u.opt.Slots {
+		if n := &s.nodes[i]; n.queued && !n.done {
+			if s.lines[s.links[n.put].conn].held+s.u.slotsOf(n.put) <= s.u.opt.Slots {
 				s.commit(i) // without a slot to spare
 				return true
 			}
@@ -290,7 +318,7 @@ func (s *schedule) unblock() bool {
 		if !ok {
 			break
 		}
-		if in := &s.u.ins[i]; !s.done[i] && in.fused != none && s.lines[s.u.msgs[in.get].conn].head == in.get {
+		if n := &s.nodes[i]; !n.done && s.u.ins[i].fused != none && s.lines[s.links[n.get].conn].head == n.get {
 			s.part(i)
 			return true
 		}
@@ -311,9 +339,12 @@ func (s *schedule) unblock() bool {
 
 // part takes a fused instruction apart.
 func (s *schedule) part(a int32) {
-	s.u.split(a)
+	b := s.u.split(a)
+	s.lookAt(a)
+	s.lookAt(b)
+	s.lookAtMessage(s.nodes[b].put)
 	s.left++
-	s.queued[a] = false
+	s.nodes[a].queued = false
 	s.offer(a)
 }
 
