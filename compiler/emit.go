@@ -12,7 +12,6 @@ import (
 // step), the steps waited for marked.
 func emit(u *unit) error {
 	steps := make([]ir.Step, len(u.seq))
-	deps := make([]ir.Dep, len(u.waits.list))
 	p := &ir.Program{
 		Name:       u.in.Name,
 		Collective: u.col.Spec,
@@ -39,9 +38,26 @@ func emit(u *unit) error {
 		if tb.get != none {
 			b.Recv = int(u.conns[tb.get].from)
 		}
+		blocks[t] = b
+	}
+	sideBySide(u.col.Ranks, len(u.seq), func(from, to int) {
+		u.emitSteps(blocks, u.gpuTBs[from], u.gpuTBs[to])
+	})
+	u.out = p
+	return nil
+}
+
+// depBlock is how many waits are given room at a time.
+const depBlock = 1 << 12
+
+// emitSteps writes the steps of some threadblocks, of whole ranks.
+func (u *unit) emitSteps(blocks []ir.Threadblock, from, to int32) {
+	var deps []ir.Dep
+	for t := from; t < to; t++ {
+		tb := &u.tbs[t]
 		for s, i := range tb.steps {
 			in := &u.ins[i]
-			step := &b.Steps[s]
+			step := &blocks[t].Steps[s]
 			step.Op, step.Count = in.op, in.count
 			if in.op.ReadsSrc() {
 				step.Src = in.src().loc()
@@ -49,20 +65,19 @@ func emit(u *unit) error {
 			if in.op.WritesDst() {
 				step.Dst = in.dst().loc()
 			}
-			if waits := u.waits.row(i); len(waits) > 0 {
-				step.Deps = deps[:len(waits):len(waits)]
-				deps = deps[len(waits):]
-				for d, w := range waits {
-					step.Deps[d] = ir.Dep{TB: u.tbOf[w] - u.gpuTBs[tb.rank], Step: u.posOf[w]}
-				}
-				slices.SortFunc(step.Deps, func(a, b ir.Dep) int { return cmp.Compare(a.TB, b.TB) })
+			waits := u.waits.row(i)
+			if len(waits) == 0 {
+				continue
 			}
+			if len(deps) < len(waits) {
+				deps = make([]ir.Dep, max(min(depBlock, len(u.waits.list)), len(waits)))
+			}
+			step.Deps, deps = deps[:len(waits):len(waits)], deps[len(waits):]
+			for d, w := range waits {
+				step.Deps[d] = ir.Dep{TB: u.tbOf[w] - u.gpuTBs[tb.rank], Step: u.posOf[w]}
+				blocks[u.tbOf[w]].Steps[u.posOf[w]].HasDep = true
+			}
+			slices.SortFunc(step.Deps, func(a, b ir.Dep) int { return cmp.Compare(a.TB, b.TB) })
 		}
-		blocks[t] = b
 	}
-	for _, w := range u.waits.list {
-		blocks[u.tbOf[w]].Steps[u.posOf[w]].HasDep = true
-	}
-	u.out = p
-	return nil
 }

@@ -31,7 +31,7 @@ func (w *webs) closeGaps(base []int32) {
 				apart = append(apart, x)
 				continue
 			}
-			w.join(x.root, last.root)
+			w.join(x.rank, x.root, last.root)
 			last.to = max(last.to, x.to)
 		}
 		painted := make([]int32, base[len(base)-1]) // by chunk: 1 + index into apart
@@ -49,7 +49,7 @@ func (w *webs) closeGaps(base []int32) {
 					continue
 				}
 				x := &apart[p-1]
-				w.join(v, x.root)
+				w.join(rank, v, x.root)
 				grown = grown || c.off < x.from || c.end() > x.to
 			}
 		})

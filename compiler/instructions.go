@@ -13,67 +13,72 @@ import "github.com/colltune/colltune/compiler/ir"
 // result goes, whatever the place it came from is called. A wait becomes one
 // for the other operation's instruction at the same rank.
 func instructions(u *unit) error {
-	n, remote := 0, 0
-	first := make([]int32, len(u.ops)) // by operation: its first instruction
+	n := 0
+	first := make([]int32, len(u.ops)+1) // by operation: its first instruction
 	for i := range u.ops {
 		first[i] = int32(n)
 		n++
 		if !u.ops[i].local() {
 			n++
-			remote++
 		}
 	}
-	u.ins = make([]instr, 0, n)
-	u.msgs = make([]message, 0, remote)
-	u.preds = csr{
-		start: append(make([]int32, 0, n+1), 0),
-		list:  make([]int32, 0, len(u.srcDeps.list)+len(u.dstDeps.list)),
-	}
-	// at is operation d's instruction at a rank.
-	at := func(d, rank int32) int32 {
-		if o := &u.ops[d]; !o.local() && o.dst == rank {
-			return first[d] + 1
+	first[len(u.ops)] = int32(n)
+	waits := len(u.srcDeps.list) + len(u.dstDeps.list)
+	u.ins = make([]instr, n)
+	u.msgs = make([]message, n-len(u.ops))
+	u.preds = csr{start: make([]int32, n+1), list: make([]int32, waits)}
+	u.preds.start[n] = int32(waits)
+	sideBySide(len(u.ops), len(u.ops), func(from, to int) {
+		for i := from; i < to; i++ {
+			u.instructionsOf(int32(i), first)
 		}
-		return first[d]
-	}
-	for i := range u.ops {
-		o, id := &u.ops[i], int32(len(u.ins))
-		src := instr{op: ir.Send, rank: o.src, srcBuf: o.srcBuf, srcOff: o.srcOff, srcStride: o.srcStride, dstStride: 1, count: o.count, get: none, put: none, fused: none, of: int32(i)}
-		dst := instr{op: ir.Recv, rank: o.dst, dstBuf: o.dstBuf, dstOff: o.dstOff, srcStride: 1, dstStride: o.dstStride, count: o.count, get: none, put: none, fused: none, of: int32(i)}
-		for _, d := range u.srcDeps.row(int32(i)) {
-			u.preds.list = append(u.preds.list, at(d, o.src))
-		}
-		if o.local() {
-			src.op, src.dstBuf, src.dstOff, src.dstStride = ir.Copy, o.dstBuf, o.dstOff, o.dstStride
-			if o.reduce {
-				src.op = ir.Reduce
-			}
-			for _, d := range u.dstDeps.row(int32(i)) {
-				u.preds.list = append(u.preds.list, at(d, o.src))
-			}
-			u.preds.end()
-			u.ins = append(u.ins, src)
-			continue
-		}
-		u.preds.end()
-		if o.reduce {
-			dst.op, dst.srcBuf, dst.srcOff, dst.srcStride = ir.RecvReduceCopy, o.dstBuf, o.dstOff, o.dstStride
-		}
-		src.put, dst.get = int32(len(u.msgs)), int32(len(u.msgs))
-		u.msgs = append(u.msgs, message{
-			from: o.src, to: o.dst, sender: id, receiver: id + 1,
-			count: o.count, channel: o.channel, key: o.key, conn: none,
-		})
-		for _, d := range u.dstDeps.row(int32(i)) {
-			u.preds.list = append(u.preds.list, at(d, o.dst))
-		}
-		u.preds.end()
-		u.ins = append(u.ins, src, dst)
-	}
+	})
 	u.srcDeps, u.dstDeps = csr{}, csr{} // the instructions have them now
 	u.alias = make([]int32, len(u.ins))
 	for i := range u.alias {
 		u.alias[i] = int32(i)
 	}
 	return nil
+}
+
+// instructionsOf writes the instructions of one operation, its message and their
+// waits where they belong: an operation has one instruction, and one more and a
+// message where it is remote, and as many waits as it had.
+func (u *unit) instructionsOf(i int32, first []int32) {
+	o, id, m := &u.ops[i], first[i], first[i]-i
+	list := u.preds.list[u.srcDeps.start[i]+u.dstDeps.start[i]:][:0]
+	u.preds.start[id] = u.srcDeps.start[i] + u.dstDeps.start[i]
+	// after adds the instructions, at a rank, of operations to wait for.
+	after := func(deps []int32, rank int32) {
+		for _, d := range deps {
+			at := first[d]
+			if o := &u.ops[d]; !o.local() && o.dst == rank {
+				at++
+			}
+			list = append(list, at)
+		}
+	}
+	src := instr{op: ir.Send, rank: o.src, srcBuf: o.srcBuf, srcOff: o.srcOff, srcStride: o.srcStride, dstStride: 1, count: o.count, get: none, put: none, fused: none, of: i}
+	after(u.srcDeps.row(i), o.src)
+	if o.local() {
+		src.op, src.dstBuf, src.dstOff, src.dstStride = ir.Copy, o.dstBuf, o.dstOff, o.dstStride
+		if o.reduce {
+			src.op = ir.Reduce
+		}
+		after(u.dstDeps.row(i), o.src)
+		u.ins[id] = src
+		return
+	}
+	dst := instr{op: ir.Recv, rank: o.dst, dstBuf: o.dstBuf, dstOff: o.dstOff, srcStride: 1, dstStride: o.dstStride, count: o.count, get: m, put: none, fused: none, of: i}
+	if o.reduce {
+		dst.op, dst.srcBuf, dst.srcOff, dst.srcStride = ir.RecvReduceCopy, o.dstBuf, o.dstOff, o.dstStride
+	}
+	src.put = m
+	u.preds.start[id+1] = u.srcDeps.start[i+1] + u.dstDeps.start[i]
+	after(u.dstDeps.row(i), o.dst)
+	u.ins[id], u.ins[id+1] = src, dst
+	u.msgs[m] = message{
+		from: o.src, to: o.dst, sender: id, receiver: id + 1,
+		count: o.count, channel: o.channel, key: o.key, conn: none,
+	}
 }

@@ -27,8 +27,13 @@ func scratch(u *unit) error {
 	if u.manyWebs() {
 		return nil
 	}
-	w := findWebs(u)
-	if work := w.index(); work > maxScratchWork || !w.place() {
+	w := followValues(u)
+	if w.work() > maxScratchWork {
+		return nil
+	}
+	w.gather()
+	w.index()
+	if !w.place() {
 		return nil
 	}
 	for i := range u.ops {
@@ -95,7 +100,8 @@ type webs struct {
 	src, dst []int32 // by operation: the value of its first chunk, if in scratch
 	webs     []web
 	of       []int32 // by value that is a web's root: index into webs
-	work     int
+	number   []int   // of webs, by rank
+	spent    int     // operations looked at
 
 	taken, free []run // room for lowest
 
@@ -120,9 +126,10 @@ type web struct {
 	root     int32
 }
 
-// findWebs follows the values of scratch through the program.
-func findWebs(u *unit) *webs {
-	w := &webs{u: u, src: make([]int32, len(u.ops)), dst: make([]int32, len(u.ops))}
+// followValues follows the values of scratch through the program, and joins those
+// that keep their places beside one another.
+func followValues(u *unit) *webs {
+	w := &webs{u: u, src: make([]int32, len(u.ops)), dst: make([]int32, len(u.ops)), number: make([]int, len(u.scratch))}
 	base := make([]int32, len(u.scratch)+1)
 	for r, n := range u.scratch {
 		base[r+1] = base[r] + n
@@ -134,9 +141,10 @@ func findWebs(u *unit) *webs {
 			if anew || value[at] == 0 {
 				w.parent = append(w.parent, int32(len(w.parent)))
 				w.unknown = append(w.unknown, !anew)
+				w.number[rank]++
 				value[at] = int32(len(w.parent))
 			}
-			w.join(value[base[rank]+c.off]-1, value[at]-1)
+			w.join(rank, value[base[rank]+c.off]-1, value[at]-1)
 		}
 		return value[base[rank]+c.off] - 1
 	}
@@ -152,12 +160,25 @@ func findWebs(u *unit) *webs {
 		}
 	}
 	w.closeGaps(base)
+	return w
+}
+
+// work is how often place is going to look at one web for another.
+func (w *webs) work() (work int) {
+	for _, n := range w.number {
+		work += n * n
+	}
+	return work
+}
+
+// gather lists what there is to know of every web.
+func (w *webs) gather() {
 	w.of = make([]int32, len(w.parent))
 	for v := range w.of {
 		w.of[v] = none
 	}
-	for i := range u.ops {
-		o := &u.ops[i]
+	for i := range w.u.ops {
+		o := &w.u.ops[i]
 		src, dst := o.ends()
 		if v := w.src[i]; v != none {
 			w.add(v, o.src, src, int32(i), false)
@@ -171,7 +192,6 @@ func findWebs(u *unit) *webs {
 			w.webs[w.of[w.root(int32(v))]].pinned = true
 		}
 	}
-	return w
 }
 
 func (w *webs) root(v int32) int32 {
@@ -182,10 +202,12 @@ func (w *webs) root(v int32) int32 {
 	return v
 }
 
-// join makes one web of two; that of the earlier value stands for both.
-func (w *webs) join(a, b int32) {
-	a, b = w.root(a), w.root(b)
-	w.parent[max(a, b)] = min(a, b)
+// join makes one web of a rank's two; that of the earlier value stands for both.
+func (w *webs) join(rank, a, b int32) {
+	if a, b = w.root(a), w.root(b); a != b {
+		w.parent[max(a, b)] = min(a, b)
+		w.number[rank]--
+	}
 }
 
 // add notes that operation i touches part of v's web.
@@ -205,9 +227,8 @@ func (w *webs) add(v, rank int32, c chunks, i int32, writes bool) {
 	}
 }
 
-// index sorts the webs by rank, then by the operation that touches them first, and
-// says how often place is going to look at one for another.
-func (w *webs) index() (work int) {
+// index sorts the webs by rank, then by the operation that touches them first.
+func (w *webs) index() {
 	next := make([]int, len(w.u.scratch)+1) // by rank: where its next web goes
 	for n := range w.webs {
 		next[w.webs[n].rank+1]++
@@ -221,15 +242,9 @@ func (w *webs) index() (work int) {
 		next[x.rank]++
 	}
 	w.webs = byRank
-	first := 0
 	for n := range w.webs {
 		w.of[w.webs[n].root] = int32(n)
-		if w.webs[n].rank != w.webs[first].rank {
-			first = n
-		}
-		work += 2*(n-first) + 1
 	}
-	return work
 }
 
 // shift is how far a value's web has moved.
@@ -247,7 +262,7 @@ func (w *webs) place() (moved bool) {
 		size := int32(0)
 		for n := range own {
 			x := &own[n]
-			if w.work += end - first; w.work > maxScratchWork {
+			if w.spent += end - first; w.spent > maxScratchWork {
 				for k := range own {
 					own[k].delta = 0
 				}
@@ -373,7 +388,7 @@ func (w *webs) reached(v *web, b int32) bool {
 	}
 	after(part(b, v.rank))
 	for budget := maxAncestors; len(queue) > 0 && left > 0 && budget > 0; budget-- {
-		if w.work++; w.work > maxScratchWork {
+		if w.spent++; w.spent > maxScratchWork {
 			return false
 		}
 		n := queue[len(queue)-1]

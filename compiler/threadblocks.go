@@ -15,8 +15,7 @@ import (
 //	rcs ← 0 → 2 ch 0    the threadblock of (send 2, receive 0, channel 0)
 //	s → 2 ch 0          the same: the connection is its
 //	s → 3 ch 0          the threadblock of (send 3, channel 0)
-//	cpy                 the one, of its instance, whose latest instruction is
-//	                    earliest in the order
+//	cpy                 the one, of its instance, that has been idle longest
 //	re                  the one that reduced into the same place before, so that
 //	                    a run of reductions needs no waits in between
 //
@@ -34,9 +33,12 @@ func threadblocks(u *unit) error {
 
 	u.tbOf, u.posOf = make([]int32, len(u.ins)), make([]int32, len(u.ins))
 	u.makeRoom(putTB, getTB)
-	latest := make([]int32, len(u.tbs)) // by threadblock: 1 + its latest instruction's place in the order
-	reducer := map[place]int32{}        // who reduced into a place last
-	for at, i := range u.seq {
+	var idle *idleness // where anything is local
+	if slices.ContainsFunc(u.seq, func(i int32) bool { return u.ins[i].put == none && u.ins[i].get == none }) {
+		idle = newIdleness(u)
+	}
+	reducer := map[place]int32{} // who reduced into a place last
+	for _, i := range u.seq {
 		in := &u.ins[i]
 		var tb int32
 		switch {
@@ -48,16 +50,18 @@ func threadblocks(u *unit) error {
 			at := place{in.rank, in.dstOff, in.count, in.dstBuf}
 			before, again := reducer[at]
 			if tb = before; !again {
-				tb = u.idlest(in.rank, u.ops[in.of].key, latest)
+				tb = idle.longest(in.rank, u.ops[in.of].key)
 			}
 			reducer[at] = tb
 		default:
-			tb = u.idlest(in.rank, u.ops[in.of].key, latest)
+			tb = idle.longest(in.rank, u.ops[in.of].key)
 		}
 		t := &u.tbs[tb]
 		u.tbOf[i], u.posOf[i] = tb, int32(len(t.steps))
 		t.steps = append(t.steps, i)
-		latest[tb] = int32(at) + 1
+		if idle != nil {
+			idle.works(tb)
+		}
 	}
 	return nil
 }
@@ -186,21 +190,6 @@ func (u *unit) sortThreadblocks(putTB, getTB []int32) {
 			getTB[tb.get] = int32(i)
 		}
 	}
-}
-
-// idlest is the rank's threadblock for a local instruction: of those of its
-// instance, or of all where it has none, the one that has been idle longest; of
-// several that have done nothing, the one whose connection is used first, so that
-// nothing depends on how ranks are numbered.
-func (u *unit) idlest(rank, key int32, latest []int32) int32 {
-	best, own := int32(none), false
-	for tb := u.gpuTBs[rank]; tb < u.gpuTBs[rank+1]; tb++ {
-		mine := u.keys == 1 || u.tbs[tb].key == key
-		if best == none || mine && !own || mine == own && (latest[tb] < latest[best] || latest[tb] == latest[best] && u.use(tb) < u.use(best)) {
-			best, own = tb, mine
-		}
-	}
-	return best
 }
 
 // use is a number for a threadblock that does not depend on how ranks are
