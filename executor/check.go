@@ -208,17 +208,13 @@ func runsPrograms(x *exam) bool { return !x.desc.NativeOnly }
 // traits checks what it says it can against what there is.
 func traits(x *exam) (string, error) {
 	d := &x.desc
-	var protocols []string
-	for _, p := range topologies.AllProtocols {
-		protocols = append(protocols, p.String())
-	}
 	for _, list := range []struct {
 		what   string
 		has    []string
 		known  []string
 		needed bool
 	}{
-		{"protocol", d.Protocols, protocols, !d.NativeOnly},
+		{"protocol", d.Protocols, topologies.ProtocolNames(), !d.NativeOnly},
 		{"dtype", d.DTypes, collective.DTypes(), true},
 		{"operation", d.Operations, operations, false},
 	} {

@@ -2,6 +2,7 @@ package topologies
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/internal/units"
@@ -103,12 +104,15 @@ const (
 	Simple
 )
 
-// Protocols lists them in order.
+// AllProtocols lists them in order.
 var AllProtocols = [...]Proto{LL, LL128, Simple}
 
 var protoNames = [...]string{"LL", "LL128", "Simple"}
 
 func (p Proto) String() string { return protoNames[p] }
+
+// ProtocolNames are the names of AllProtocols.
+func ProtocolNames() []string { return slices.Clone(protoNames[:]) }
 
 // ParseProto reads a protocol's name, in any case.
 func ParseProto(s string) (Proto, error) {

@@ -51,7 +51,7 @@ in ` + dumpSuffix + ` goes on from there.`,
 	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "what fills holes")
 	choiceFlag(cmd, "to", "", "ir", []string{"ir", "msccl-xml"}, "what to write")
 	choiceFlag(cmd, "runtime", "", "msccl", msccl.Runtimes(), "whose dialect of MSCCL XML")
-	choiceFlag(cmd, "protocol", "", "Simple", protocolNames(), "the wire protocol of MSCCL XML")
+	choiceFlag(cmd, "protocol", "", "Simple", topologies.ProtocolNames(), "the wire protocol of MSCCL XML")
 	cmd.Flags().VarP(&size{}, "min-bytes", "b", "smallest size MSCCL XML is for")
 	cmd.Flags().VarP(&size{}, "max-bytes", "e", "largest size MSCCL XML is for (no limit)")
 	passFlags(cmd)

@@ -50,7 +50,7 @@ standard input. Without -t every two ranks are taken to be linked.
 	executorFlags(cmd)
 	sizeFlags(cmd)
 	trialFlags(cmd)
-	choiceFlag(cmd, "protocol", "", "", protocolNames(), "wire protocol (what the file says, else Simple)")
+	choiceFlag(cmd, "protocol", "", "", topologies.ProtocolNames(), "wire protocol (what the file says, else Simple)")
 	cmd.Flags().Var(&size{}, "tile-bytes", "tile size (the runtime's own)")
 	outputFlags(cmd)
 	return cmd
@@ -273,13 +273,4 @@ func trialOf(cmd *cobra.Command) (executor.Trial, error) {
 		return t, usagef("--warmup-iters %d: want 0 to 1000000", t.Warmup)
 	}
 	return t, nil
-}
-
-// protocolNames are the wire protocols, as flags name them.
-func protocolNames() []string {
-	var names []string
-	for _, p := range topologies.AllProtocols {
-		names = append(names, p.String())
-	}
-	return names
 }

@@ -91,7 +91,7 @@ func spaceFlags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayP("param", "p", nil, "fix a template parameter: `NAME=VALUE`")
 	cmd.Flags().Int("channels", 0, "fix the channels of families that have them (tuned)")
 	cmd.Flags().Int("instances", 0, "fix the number of instances (tuned)")
-	choiceFlag(cmd, "protocol", "", "", protocolNames(), "fix the wire protocol (tuned)")
+	choiceFlag(cmd, "protocol", "", "", topologies.ProtocolNames(), "fix the wire protocol (tuned)")
 	cmd.Flags().Var(&size{}, "tile-bytes", "fix the tile size (tuned)")
 	choiceFlag(cmd, "runtime", "", "", runtimeNames(), "only what this runtime would load and run")
 	baselineFlag(cmd)

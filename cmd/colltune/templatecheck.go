@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -17,12 +18,15 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// checkedOn are the systems a template is tried on: small ones of every shape,
-// and the catalogue's, alone and as several nodes.
-var checkedOn = []struct {
+// listed is a system that a template is looked at on where -t names none.
+type listed struct {
 	name  string
 	nodes int
-}{
+}
+
+// checkedOn are the systems a template is tried on: small ones of every shape,
+// and the catalogue's, alone and as several nodes.
+var checkedOn = []listed{
 	{"fullmesh:2", 1}, {"fullmesh:3", 1}, {"fullmesh:8", 1}, {"ring:4", 1}, {"mesh:2x3", 1}, {"hypercube:3", 1}, {"hub:8", 1},
 	{"dgx-1", 1}, {"mi300x", 1}, {"dgx-a100", 1}, {"dgx-a100", 2}, {"dgx-a100", 3}, {"dgx-a100", 4},
 }
@@ -54,9 +58,12 @@ system alone, with -p with those values alone.`,
 			if err != nil {
 				return usage(err)
 			}
-			systems, err := checkedSystems(cmd)
-			if err != nil {
-				return err
+			var systems []*topologies.Topology
+			for t, err := range systemsOf(cmd, checkedOn) {
+				if err != nil {
+					return err
+				}
+				systems = append(systems, t)
 			}
 			assignments, _ := cmd.Flags().GetStringArray("param")
 			var rows []checkedRow
@@ -86,23 +93,26 @@ system alone, with -p with those values alone.`,
 	return cmd
 }
 
-// checkedSystems are the one asked for, or all that a template is tried on.
-func checkedSystems(cmd *cobra.Command) (all []*topologies.Topology, err error) {
-	if flagValue(cmd, "topology") != "" {
-		one, err := topology(cmd)
-		return []*topologies.Topology{one}, err
-	}
-	if err := onlyWithTopology(cmd); err != nil {
-		return nil, err
-	}
-	for _, on := range checkedOn {
-		t, err := topologies.Resolve(on.name, topologies.Options{Nodes: on.nodes})
-		if err != nil {
-			return nil, err
+// systemsOf are the one system that -t names, or else those listed, each made when
+// it is asked for.
+func systemsOf(cmd *cobra.Command, otherwise []listed) iter.Seq2[*topologies.Topology, error] {
+	return func(yield func(*topologies.Topology, error) bool) {
+		if flagValue(cmd, "topology") != "" {
+			yield(topology(cmd))
+			return
 		}
-		all = append(all, t)
+		for _, name := range []string{"nodes", "gpus"} {
+			if given(cmd, name) {
+				yield(nil, usagef("--%s is of a topology: want -t too", name))
+				return
+			}
+		}
+		for _, on := range otherwise {
+			if !yield(topologies.Resolve(on.name, topologies.Options{Nodes: on.nodes})) {
+				return
+			}
+		}
 	}
-	return all, nil
 }
 
 // checkTemplate is a search's enumeration of one family, on each system.

@@ -14,10 +14,7 @@ import (
 
 // costedOn are the systems that `template show` asks a family's formula for, where
 // -t names none: the first on which it has a program.
-var costedOn = []struct {
-	name  string
-	nodes int
-}{
+var costedOn = []listed{
 	{"dgx-a100", 2}, {"dgx-a100", 1}, {"mesh:4x4", 1},
 }
 
@@ -36,19 +33,7 @@ type costRow struct {
 // costsOf asks a family's formula, for each of its collectives with the first
 // parameters that apply.
 func costsOf(cmd *cobra.Command, f *templates.Family) (rows []costRow, err error) {
-	if flagValue(cmd, "topology") != "" {
-		t, err := topology(cmd)
-		if err != nil {
-			return nil, err
-		}
-		rows, _, err = costsOn(f, t)
-		return rows, err
-	}
-	if err := onlyWithTopology(cmd); err != nil {
-		return nil, err
-	}
-	for _, on := range costedOn {
-		t, err := topologies.Resolve(on.name, topologies.Options{Nodes: on.nodes})
+	for t, err := range systemsOf(cmd, costedOn) {
 		if err != nil {
 			return nil, err
 		}
@@ -61,16 +46,6 @@ func costsOf(cmd *cobra.Command, f *templates.Family) (rows []costRow, err error
 		}
 	}
 	return rows, nil
-}
-
-// onlyWithTopology is an error where --nodes or --gpus are there without -t.
-func onlyWithTopology(cmd *cobra.Command) error {
-	for _, name := range []string{"nodes", "gpus"} {
-		if given(cmd, name) {
-			return usagef("--%s is of a topology: want -t too", name)
-		}
-	}
-	return nil
 }
 
 func costsOn(f *templates.Family, t *topologies.Topology) (rows []costRow, applies bool, err error) {

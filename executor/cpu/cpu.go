@@ -56,14 +56,10 @@ func (n strangers) Run(context.Context, executor.Trial) (executor.Measurement, e
 
 // Describe says what the machine is.
 func (machine) Describe(context.Context) (executor.Description, error) {
-	protocols := make([]string, len(topologies.AllProtocols))
-	for i, p := range topologies.AllProtocols {
-		protocols[i] = p.String()
-	}
 	return executor.Description{
 		Name:       "cpu",
 		Version:    Version,
-		Protocols:  protocols,
+		Protocols:  topologies.ProtocolNames(),
 		DTypes:     collective.DTypes(),
 		Operations: data.Operations(),
 		OtherLinks: true,

@@ -77,16 +77,12 @@ func (b *backend) Describe(context.Context) (executor.Description, error) {
 			kinds = append(kinds, kind)
 		}
 	}
-	protocols := make([]string, len(topologies.AllProtocols))
-	for i, p := range topologies.AllProtocols {
-		protocols[i] = p.String()
-	}
 	n := strconv.Itoa(len(g.all))
 	return executor.Description{
 		Name:       Name,
 		Version:    Version,
 		Devices:    names,
-		Protocols:  protocols,
+		Protocols:  topologies.ProtocolNames(),
 		DTypes:     collective.DTypes(),
 		Operations: data.Operations(),
 		Fingerprint: map[string]string{

@@ -102,15 +102,11 @@ func New() executor.Executor { return &simulator{} }
 
 // Describe says what the model is.
 func (s *simulator) Describe(context.Context) (executor.Description, error) {
-	protocols := make([]string, len(topologies.AllProtocols))
-	for i, p := range topologies.AllProtocols {
-		protocols[i] = p.String()
-	}
 	return executor.Description{
 		Name:          "sim",
 		Version:       ModelVersion,
 		Deterministic: true,
-		Protocols:     protocols,
+		Protocols:     topologies.ProtocolNames(),
 		DTypes:        collective.DTypes(),
 		Operations:    operations,
 		Fingerprint:   map[string]string{"model": ModelVersion},
