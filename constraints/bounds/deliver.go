@@ -59,6 +59,14 @@ func total(counts []int) (sum int64) {
 
 // crossing counts the parts of pairs that lead out of a set.
 func (d pairs) crossing(inside []bool) (count int64) {
+	if d.every { // whoever they are
+		for _, in := range inside {
+			if in {
+				count++
+			}
+		}
+		return count * (int64(len(inside)) - count)
+	}
 	for r, in := range inside {
 		if in {
 			d.to(len(inside), r, func(to int, parts int64) {

@@ -45,8 +45,9 @@ func rounded(length []float64) []int64 {
 	}
 }
 
-// measured is the bound that lengths prove.
-func (p *problem) measured(d pairs, part int64, length []int64) limit {
+// measured is the bound that lengths prove. They are alike for all links of an
+// orbit, so that the ranks of one have the same distances to go.
+func (p *problem) measured(d pairs, part int64, o orbits, length []int64) limit {
 	net := p.forward
 	w := newWays(net)
 	floats := make([]float64, len(length)) // whole, and small enough to add exactly
@@ -56,9 +57,9 @@ func (p *problem) measured(d pairs, part int64, length []int64) limit {
 		wide.Add(wide, new(big.Int).Mul(big.NewInt(a.capacity), big.NewInt(length[i])))
 	}
 	far := int64(0)
-	for a := range p.n {
+	for i, a := range o.sources {
 		w.from(a, floats)
-		d.to(p.n, a, func(b int, parts int64) { far += parts * int64(w.far[b]) })
+		d.to(p.n, a, func(b int, parts int64) { far += o.times[i] * parts * int64(w.far[b]) })
 	}
 	if far == 0 {
 		return limit{} // no length leads to no bound

@@ -51,7 +51,7 @@ func (p *problem) multicommodity(d pairs, part int64, known limit, o orbits) lim
 	best := known
 	if !c.settled || m.takes() > c.enough*(1+1e-9) {
 		c.price(m, 0)
-		best.least(p.measured(d, part, rounded(c.length)))
+		best.least(p.measured(d, part, o, rounded(c.length)))
 	}
 	best.reached = new(big.Rat).Quo(big.NewRat(part, 1), c.time(m))
 	return best

@@ -14,6 +14,7 @@ import (
 type network struct {
 	ranks    int
 	vertices int
+	of       []int32 // by vertex: the topology's
 	arcs     []arc
 	unit     int64 // bytes a second of one unit of capacity
 	loose    bool  // capacities were rounded up
@@ -37,11 +38,15 @@ const maxTotal = 1 << 60
 func newNetwork(t *topologies.Topology, parts int64, backward bool) (*network, error) {
 	n := &network{ranks: len(t.Ranks), vertices: len(t.Vertices)}
 	in := make([]int32, len(t.Vertices)) // the vertex where messages from the fabric arrive
-	for v, vertex := range t.Vertices {
+	for v := range t.Vertices {
 		in[v] = int32(v)
+		n.of = append(n.of, int32(v))
+	}
+	for v, vertex := range t.Vertices {
 		if vertex.Kind == topologies.NIC {
 			in[v] = int32(n.vertices)
 			n.vertices++
+			n.of = append(n.of, int32(v))
 		}
 	}
 	unit, total := new(big.Int), new(big.Int)

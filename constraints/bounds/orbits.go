@@ -18,8 +18,12 @@ type orbits struct {
 }
 
 const (
-	// symmetricRanks is the largest system whose symmetries are looked for.
-	symmetricRanks = 256
+	// symmetricRanks is the largest system whose symmetries are looked for, and
+	// pairedRanks that where not everybody sends to everybody; fewRanks that of which
+	// all are looked for where nodes are alike.
+	symmetricRanks = 2048
+	pairedRanks    = 256
+	fewRanks       = 64
 	// symmetryWork bounds what is spent on it: some hundredths of a second.
 	symmetryWork = 100_000_000
 )
@@ -27,12 +31,18 @@ const (
 // orbits finds them for pairs; on systems too large to look, everything is like
 // itself alone.
 func (p *problem) orbits(d pairs) orbits {
-	net := p.forward
-	var generators [][]int
-	if p.n <= symmetricRanks {
-		generators = symmetry.Find(p.graph(d), symmetryWork).Generators
+	switch {
+	case p.alike && d.every && p.n > fewRanks:
+		return p.orbitsUnder(p.nodesAlike())
+	case p.n <= pairedRanks, d.every && p.n <= symmetricRanks:
+		return p.orbitsUnder(symmetry.Find(p.graph(d), symmetryWork).Generators)
 	}
-	var o orbits
+	return p.orbitsUnder(nil)
+}
+
+// orbitsUnder are those of some symmetries.
+func (p *problem) orbitsUnder(generators [][]int) (o orbits) {
+	net := p.forward
 	size := make([]int64, net.vertices)
 	whose := symmetry.Orbits(net.vertices, generators)
 	for r := range p.n {
@@ -59,19 +69,85 @@ func (p *problem) orbits(d pairs) orbits {
 	return o
 }
 
+// nodesAlike are symmetries of a system whose nodes may change places, whoever sends
+// to everybody: the first two nodes do, all go one further on, and what may change
+// places in one node beside the fabric does in all of them at once.
+func (p *problem) nodesAlike() (generators [][]int) {
+	net, nodes := p.forward, p.t.Nodes
+	inside := make([][]int, nodes) // vertices, alike places at alike positions
+	var fabric []int
+	for v, of := range net.of {
+		if node := p.t.Vertices[of].Node; node >= 0 {
+			inside[node] = append(inside[node], v)
+		} else {
+			fabric = append(fabric, v)
+		}
+	}
+	moved := func(to func(node int) int) []int {
+		image := rising(net.vertices)
+		for node, vertices := range inside {
+			for i, v := range vertices {
+				image[v] = inside[to(node)][i]
+			}
+		}
+		return image
+	}
+	generators = append(generators,
+		moved(func(node int) int {
+			if node < 2 {
+				return 1 - node
+			}
+			return node
+		}),
+		moved(func(node int) int { return (node + 1) % nodes }))
+	// A node and the fabric, by themselves.
+	one := append(slices.Clone(inside[0]), fabric...)
+	at := make(map[int]int, len(one))
+	colours := make([]int, len(one))
+	for i, v := range one {
+		at[v], colours[i] = i, p.colour(v)
+	}
+	g := symmetry.NewGraph(colours)
+	for _, a := range net.arcs {
+		from, in := at[int(a.from)]
+		to, out := at[int(a.to)]
+		if in && out {
+			g.Arc(from, to, int(a.capacity))
+		}
+	}
+	for _, within := range symmetry.Find(g, symmetryWork).Generators {
+		image := make([]int, net.vertices)
+		for _, vertices := range inside {
+			for i, v := range vertices {
+				image[v] = vertices[within[i]]
+			}
+		}
+		for i, v := range fabric {
+			image[v] = one[within[len(inside[0])+i]]
+		}
+		generators = append(generators, image)
+	}
+	return generators
+}
+
+// colour is what a vertex is: none of another may take its place.
+func (p *problem) colour(v int) int {
+	switch {
+	case v < p.n:
+		return 0
+	case v < len(p.t.Vertices):
+		return 1 + int(p.t.Vertices[v].Kind)
+	}
+	return -1 // a NIC's other half
+}
+
 // graph is a system with who sends to whom, its links coloured by what they carry
 // and its vertices by what they are.
 func (p *problem) graph(d pairs) *symmetry.Graph {
 	net := p.forward
 	colours := make([]int, net.vertices)
 	for v := range colours {
-		switch {
-		case v < p.n:
-		case v < len(p.t.Vertices):
-			colours[v] = 1 + int(p.t.Vertices[v].Kind)
-		default:
-			colours[v] = -1 // a NIC's other half
-		}
+		colours[v] = p.colour(v)
 	}
 	g := symmetry.NewGraph(colours)
 	for _, a := range net.arcs {

@@ -1,6 +1,7 @@
 package bounds
 
 import (
+	"maps"
 	"math/big"
 	"testing"
 
@@ -83,6 +84,58 @@ func TestOrbitsChangeNoBound(t *testing.T) {
 	})
 	if smaller < 20 {
 		t.Errorf("%d programs were smaller: too few to mean much", smaller)
+	}
+}
+
+// TestNodesAlike holds the symmetries of systems of like nodes to what they are:
+// every link goes to one as wide, and the flow is what it is with all symmetries.
+func TestNodesAlike(t *testing.T) {
+	for _, name := range []string{"dgx-1", "dgx-2", "dgx-a100", "mi250", "ndv2", "lassen", "t4-8", "alps"} {
+		for _, nodes := range []int{2, 3} {
+			p := newProblem(t, resolve(t, name, nodes))
+			if !p.alike {
+				t.Fatalf("%d x %s: nodes are not alike", nodes, name)
+			}
+			links := map[[3]int64]int{}
+			for _, a := range p.forward.arcs {
+				links[[3]int64{int64(a.from), int64(a.to), a.capacity}]++
+			}
+			generators := p.nodesAlike()
+			for _, image := range generators {
+				turned := map[[3]int64]int{}
+				for _, a := range p.forward.arcs {
+					turned[[3]int64{int64(image[a.from]), int64(image[a.to]), a.capacity}]++
+				}
+				if !maps.Equal(links, turned) {
+					t.Fatalf("%d x %s: %v is no symmetry", nodes, name, image)
+				}
+			}
+			high := limit{algbw: big.NewRat(1<<40, 1)}
+			part := everyPair.part(p.n)
+			all := p.multicommodity(everyPair, part, high, p.orbits(everyPair))
+			some := p.multicommodity(everyPair, part, high, p.orbitsUnder(generators))
+			if all.algbw.Cmp(some.algbw) != 0 || all.reached.Cmp(some.reached) != 0 {
+				t.Errorf("%d x %s: %v and %v reached, under some symmetries %v and %v", nodes, name, all.algbw, all.reached, some.algbw, some.reached)
+			}
+		}
+	}
+}
+
+// TestManyNodes has alltoall's bound reached on 128 of them: in an alltoall of n
+// nodes n-1 of n parts leave each, through its NICs.
+func TestManyNodes(t *testing.T) {
+	for _, c := range []struct{ topology, exact string }{
+		{"dgx-a100", "3200/127"}, {"mi250", "2048/127"}, {"ndv2", "200/127"}, {"dgx-1", "800/127"}, {"perlmutter", "3200/127"}, {"t4-8", "200/127"},
+	} {
+		b := bound(t, resolve(t, c.topology, 128), "alltoall", 0)
+		if b.Exact != c.exact || b.Reached == nil || b.Reached.Cmp(b.AlgbwBps) != 0 {
+			t.Errorf("128 x %s: %s GB/s, reached %v, want %s", c.topology, b.Exact, b.Reached, c.exact)
+		}
+	}
+	for _, name := range []string{"torus:8x8x8", "hypercube:9", "mesh:16x16", "ring:512"} {
+		if b := bound(t, resolve(t, name, 0), "alltoall", 0); b.Reached == nil || b.Reached.Cmp(b.AlgbwBps) != 0 {
+			t.Errorf("%s: %s GB/s, reached %v", name, b.Exact, b.Reached)
+		}
 	}
 }
 
