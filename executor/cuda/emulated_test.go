@@ -331,6 +331,19 @@ func TestRoomAsPTX(t *testing.T) {
 	}
 }
 
+// TestWholeWarpsAsPTX has blocks shrink to whole warps: 160 threads do not fit
+// four times, and half of them would leave half a warp, which LL128 cannot do with.
+func TestWholeWarpsAsPTX(t *testing.T) {
+	e := newEmulated(t, &emulate.Machine{SMs: 1})
+	p := programOf(t, "ring/allgather/1x4", 4, topologies.LL128)
+	top := system(t, "fullmesh:4")
+	top.Protocols[topologies.LL128].Threads = 160
+	m, err := runTrial(context.Background(), e, patient(), executor.Trial{Program: p, Topology: top, Bytes: 2048, Protocol: topologies.LL128, Iters: 1})
+	if err != nil || m.Wrong != 0 || !strings.Contains(m.Note, "threads 64,") {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
 // changes are PTX with a mistake each: what is to be replaced, everywhere or at
 // its first place, and by which protocol it must be noticed.
 var changes = []struct {

@@ -21,10 +21,12 @@ const (
 )
 
 // mostThreads is of a block; leastThreads is where the search for blocks that
-// fit ends. Below a warp there is nothing.
+// fit ends. Below a warp there is nothing, and no block has a part of one: lines
+// of LL128 wait for the whole.
 const (
 	mostThreads  = 512
 	leastThreads = 64
+	warp         = 32
 )
 
 // dataBlocks and dataThreads are the grid of the kernels that fill and check.
@@ -82,7 +84,7 @@ func (r *running) fit() error {
 	k := kernel(r.p.protocol)
 	r.threads = mostThreads
 	if n := r.p.proto.Threads; n > 0 {
-		r.threads = min(max(n/32*32, 32), mostThreads)
+		r.threads = min(max(n/warp*warp, warp), mostThreads)
 	}
 	for i := range r.p.devices {
 		want := len(r.p.devices[i].blocks)
@@ -101,7 +103,7 @@ func (r *running) fit() error {
 			if r.threads/2 < min(leastThreads, room.threads) {
 				return fmt.Errorf("%w: %d ranks of device %d have %d threadblocks, and %d of %d threads are resident at once", executor.ErrUnsupported, len(r.p.devices[i].ranks), i, want, room.blocks, r.threads)
 			}
-			r.threads /= 2
+			r.threads = r.threads / 2 / warp * warp
 		}
 	}
 	return nil
