@@ -45,6 +45,9 @@ func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
 		return nil, err
 	}
 	f := &programFile{name: path}
+	if bare := bytes.TrimPrefix(text, []byte("\ufeff")); len(bare) > 0 && bare[0] != '<' {
+		text = bare // as JSON's readers do; those of XML, which the runtimes have, do not
+	}
 	switch first := bytes.TrimLeft(text, " \t\r\n\ufeff"); {
 	case len(first) == 0:
 		return nil, usagef("%s: is empty: want an IR in JSON, MSCCL XML or a MSCCL++ plan", path)

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -347,7 +348,7 @@ func execute(th *starlark.Thread, name string, src []byte, own bool) (string, st
 	if len(src) > maxSource {
 		return "", nil, &Error{Pos: lang.Pos{File: name}, Msg: fmt.Sprintf("%d bytes: a template has at most %d", len(src), maxSource)}
 	}
-	file, err := dialect.Parse(name, src, 0)
+	file, err := dialect.Parse(name, bytes.TrimPrefix(src, []byte("\ufeff")), 0) // as Python reads a file of Windows
 	if err != nil {
 		return "", nil, err
 	}
