@@ -10,7 +10,8 @@ import (
 // What parent and worker say to each other, one frame each:
 //
 //	hello     worker's first word: its version, or why it can't work
-//	question  a formula in normal form, preferences, a time limit
+//	question  a formula in normal form, preferences, a time limit; or, of a
+//	          formula that the worker keeps, what is assumed of it this time
 //	answer    status, model, a word more
 //
 // Numbers are varints; what a reader allocates is bounded by what it was sent.
@@ -19,21 +20,40 @@ import (
 // only tells messages from noise.
 const protocolVersion = 0xC1
 
+// question is how a formula is put to a worker.
+type question struct {
+	id    uint64
+	limit time.Duration
+	// keep is the number that the worker is to keep the formula by, 0 for once
+	// only; known, that it has it already: then no rows are sent.
+	keep   uint64
+	known  bool
+	assume []Lit // of a formula that is kept: what must hold this time
+}
+
 // problem is a question as the worker sees it.
 type problem struct {
-	id        uint64
-	limit     time.Duration
+	question
 	variables int
 	rows      []normalRow
 	prefer    [][]Lit
 }
 
 // appendQuestion writes the formula as a question.
-func appendQuestion(b []byte, f *Formula, id uint64, limit time.Duration) []byte {
+func appendQuestion(b []byte, f *Formula, q question) []byte {
 	b = append(b, protocolVersion)
-	b = binary.AppendUvarint(b, id)
-	b = binary.AppendUvarint(b, uint64(max(limit.Milliseconds(), 1)))
+	b = binary.AppendUvarint(b, q.id)
+	b = binary.AppendUvarint(b, uint64(max(q.limit.Milliseconds(), 1)))
 	b = binary.AppendUvarint(b, uint64(f.variables))
+	known := uint64(0)
+	if q.known {
+		known = 1
+	}
+	b = binary.AppendUvarint(b, q.keep<<1|known)
+	b = appendLits(b, q.assume)
+	if q.known {
+		return b
+	}
 	b = binary.AppendUvarint(b, uint64(len(f.prefer)))
 	for _, group := range f.prefer {
 		b = appendLits(b, group)
@@ -119,10 +139,18 @@ func (r *reading) version() {
 func readQuestion(b []byte) (problem, error) {
 	r := &reading{b: b}
 	r.version()
-	p := problem{
-		id:        r.number("id", 1<<62),
-		limit:     time.Duration(r.number("limit", 1<<40)) * time.Millisecond,
-		variables: int(r.number("variables", maxVariables)),
+	var p problem
+	p.id = r.number("id", 1<<62)
+	p.limit = time.Duration(r.number("limit", 1<<40)) * time.Millisecond
+	p.variables = int(r.number("variables", maxVariables))
+	kept := r.number("number to keep by", 1<<62)
+	p.keep, p.known = kept>>1, kept&1 == 1
+	p.assume = r.lits(p.variables)
+	if p.known {
+		if len(r.b) > 0 {
+			r.fail("%d bytes more than what is assumed of a formula that is known", len(r.b))
+		}
+		return p, r.err
 	}
 	for range r.number("preferences", uint64(len(r.b))) {
 		p.prefer = append(p.prefer, r.lits(p.variables))

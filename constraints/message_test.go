@@ -13,7 +13,7 @@ func TestQuestionsArriveAsTheyWereSent(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for range 200 {
 		f := randomFormula(r, 1+r.IntN(20))
-		p, err := readQuestion(appendQuestion(nil, f, 42, 1500*time.Millisecond))
+		p, err := readQuestion(appendQuestion(nil, f, question{id: 42, limit: 1500 * time.Millisecond}))
 		if err != nil || p.id != 42 || p.limit != 1500*time.Millisecond || p.variables != f.variables {
 			t.Fatalf("%+v, %v", p, err)
 		}
@@ -46,13 +46,19 @@ func TestFirstWords(t *testing.T) {
 }
 
 func FuzzReadQuestion(f *testing.F) {
-	f.Add(appendQuestion(nil, oneOfTwo(), 1, time.Second))
-	f.Add(appendQuestion(nil, pigeons(3), 2, time.Second))
+	f.Add(appendQuestion(nil, oneOfTwo(), question{id: 1, limit: time.Second}))
+	f.Add(appendQuestion(nil, pigeons(3), question{id: 2, limit: time.Second, keep: 1, assume: []Lit{1, -2}}))
+	f.Add(appendQuestion(nil, pigeons(3), question{id: 3, limit: time.Second, keep: 1, known: true, assume: []Lit{3}}))
 	f.Add([]byte{protocolVersion})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		p, err := readQuestion(b)
 		if err != nil {
 			return
+		}
+		for _, l := range p.assume {
+			if l == 0 || l.variable() >= p.variables {
+				t.Fatalf("assumed literal %d of %d variables was let through", l, p.variables)
+			}
 		}
 		for _, r := range p.rows {
 			for _, l := range r.lits {

@@ -1,0 +1,261 @@
+package constraints
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/colltune/colltune/constraints/z3"
+	"github.com/colltune/colltune/internal/child"
+)
+
+// backend is one solver's workers.
+type backend struct {
+	name    string
+	worker  string // the child's name
+	memory  int64
+	version string // once a worker has said hello
+
+	mu     sync.Mutex
+	closed bool
+	idle   []*worker
+	busy   map[*worker]bool
+	asked  uint64 // questions, for their numbers
+	kept   uint64 // formulas, likewise
+}
+
+// worker is a child process and how much it has done.
+type worker struct {
+	*child.Process
+	answered int
+}
+
+// recycle is how many questions a worker answers before it is replaced: libz3
+// never gives all of its memory back.
+const recycle = 200
+
+func newBackend(name string, memory int64) *backend {
+	return &backend{name: name, worker: workerName(name), memory: memory, busy: map[*worker]bool{}}
+}
+
+// hello is how long a worker may take to start.
+const hello = 20 * time.Second
+
+// probe makes sure that a worker starts.
+func (b *backend) probe() error {
+	if b.name == "z3" && os.Getenv(z3.Variable) == "off" {
+		return z3.ErrOff
+	}
+	w, err := b.take(context.Background())
+	if err == nil {
+		b.give(w)
+	}
+	return err
+}
+
+func (b *backend) fault(f Fault, detail string) *SolverError { return &SolverError{b.name, f, detail} }
+
+var errClosed = errors.New("solvers are closed")
+
+// take is an idle worker, or a new one that has said hello.
+func (b *backend) take(ctx context.Context) (*worker, error) {
+	b.mu.Lock()
+	for len(b.idle) > 0 {
+		w := b.idle[len(b.idle)-1]
+		b.idle = b.idle[:len(b.idle)-1]
+		if w.Alive() {
+			b.busy[w] = true
+			b.mu.Unlock()
+			return w, nil
+		}
+	}
+	b.mu.Unlock()
+	p, err := child.Start(child.Options{Name: b.worker, Memory: b.memory})
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{Process: p}
+	b.mu.Lock()
+	closed := b.closed
+	if !closed {
+		b.busy[w] = true
+	}
+	b.mu.Unlock()
+	if closed {
+		w.Kill()
+		return nil, errClosed
+	}
+	wait, cancel := context.WithTimeout(ctx, hello)
+	defer cancel()
+	frame, err := p.Receive(wait, 1<<16)
+	var refused error
+	if err == nil {
+		var version string
+		if version, err, refused = readHello(frame); err == nil && refused == nil {
+			b.mu.Lock()
+			b.version = version
+			b.mu.Unlock()
+			return w, nil
+		}
+	}
+	b.drop(w)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case refused != nil:
+		return nil, refused
+	case errors.Is(err, child.ErrEnded):
+		return nil, b.fault(Died, join("before its first word: "+w.State(), w.Tail()))
+	}
+	return nil, b.fault(Garbled, fmt.Sprintf("its first word: %v (does main call child.Dispatch first?)", err))
+}
+
+// give puts a worker back.
+func (b *backend) give(w *worker) {
+	b.mu.Lock()
+	keep := !b.closed && w.answered < recycle
+	if keep {
+		delete(b.busy, w)
+		b.idle = append(b.idle, w)
+	}
+	b.mu.Unlock()
+	if !keep {
+		b.drop(w)
+	}
+}
+
+// drop ends a worker for good.
+func (b *backend) drop(w *worker) {
+	w.Kill()
+	b.mu.Lock()
+	delete(b.busy, w)
+	b.mu.Unlock()
+}
+
+func (b *backend) close() {
+	b.mu.Lock()
+	b.closed = true
+	all := b.idle
+	for w := range b.busy {
+		all = append(all, w)
+	}
+	b.idle = nil
+	b.mu.Unlock()
+	for _, w := range all {
+		w.Kill()
+	}
+}
+
+// grace is how long past its limit a worker may take to say so itself.
+const grace = 500 * time.Millisecond
+
+// ask puts one question. The error is ctx's or a *SolverError.
+func (b *backend) ask(ctx context.Context, f *Formula, limit time.Duration) (Answer, error) {
+	w, err := b.take(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	a, usable, err := b.put(ctx, w, f, question{limit: limit})
+	if usable {
+		b.give(w)
+	}
+	return a, err
+}
+
+// put puts a question to a worker, which is ended where it is of no more use. The
+// error is ctx's or a *SolverError.
+func (b *backend) put(ctx context.Context, w *worker, f *Formula, q question) (a Answer, usable bool, err error) {
+	b.mu.Lock()
+	b.asked++
+	q.id = b.asked
+	b.mu.Unlock()
+	wait, cancel := context.WithTimeout(ctx, q.limit+grace)
+	defer cancel()
+	stop := context.AfterFunc(wait, w.Kill) // also where a send blocks
+	err = w.Send(appendQuestion(nil, f, q))
+	var frame []byte
+	if err == nil {
+		frame, err = w.Receive(wait, f.variables/8+1<<16)
+	}
+	if !stop() || err != nil { // killed, or of no more use
+		b.drop(w)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return Answer{}, false, ctx.Err()
+	case err != nil && wait.Err() != nil:
+		return Answer{Status: Timeout, By: b.name, Detail: fmt.Sprintf("no answer within %v", q.limit)}, false, nil
+	case errors.Is(err, child.ErrEnded):
+		if w.OutOfMemory() {
+			return b.outOfMemory(), false, nil
+		}
+		return Answer{}, false, b.fault(Died, join(w.State(), w.Tail()))
+	case err != nil:
+		return Answer{}, false, b.fault(Garbled, err.Error())
+	}
+	w.answered++
+	a, fault := b.judge(f, frame, q)
+	if fault != nil && fault.Fault != Refused {
+		b.drop(w)
+		return Answer{}, false, fault
+	}
+	usable = wait.Err() == nil
+	if fault != nil {
+		return Answer{}, usable, fault
+	}
+	return a, usable, nil
+}
+
+func (b *backend) outOfMemory() Answer {
+	return Answer{Status: Timeout, By: b.name, Detail: fmt.Sprintf("out of memory at %d MiB", b.memory>>20)}
+}
+
+// judge reads an answer and believes none of it.
+func (b *backend) judge(f *Formula, frame []byte, q question) (Answer, *SolverError) {
+	r, err := readAnswer(frame)
+	if err == nil && r.id != q.id {
+		err = fmt.Errorf("an answer to question %d, not %d", r.id, q.id)
+	}
+	if err != nil {
+		return Answer{}, b.fault(Garbled, err.Error())
+	}
+	a := Answer{By: b.name}
+	switch r.says {
+	case saysSat:
+		if err := f.Check(r.model); err != nil {
+			return Answer{}, b.fault(Lied, err.Error())
+		}
+		for _, l := range q.assume {
+			if !holds(r.model, l) {
+				return Answer{}, b.fault(Lied, fmt.Sprintf("%s: not a model: %s was to be assumed", f.Name, f.name(l)))
+			}
+		}
+		a.Status, a.Model = Sat, r.model
+	case saysUnsat:
+		a.Status = Unsat
+	case saysTimeout:
+		a.Status, a.Detail = Timeout, "its time limit"
+	case saysMemory:
+		a = b.outOfMemory()
+	default:
+		return Answer{}, b.fault(Refused, r.detail)
+	}
+	return a, nil
+}
+
+// join puts a process's last words after how it ended, cut to what a report
+// bears.
+func join(state, tail string) string {
+	tail = strings.TrimSpace(tail)
+	if len(tail) > 2000 {
+		tail = tail[:2000] + "…"
+	}
+	if tail == "" {
+		return state
+	}
+	return state + "\n" + tail
+}
