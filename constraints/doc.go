@@ -19,6 +19,9 @@
 // model the same whichever solver found it. Ring orders and routings have
 // checkers (CheckRings, CheckRouting) that know nothing of formulas.
 //
+// A solver may keep a formula between questions that assume different things of it
+// (Kept): its models are checked as any are, its refutations are claims.
+//
 // That there is no model is the solver's word alone: where it matters, put a
 // bound before it. Bounds are the package bounds; measuring is nobody's here.
 //

@@ -2,6 +2,7 @@ package constraints
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -90,6 +91,10 @@ func (k *Kept) Ask(ctx context.Context, limit time.Duration, assume ...Lit) (Ans
 	if !usable || err != nil { // after a mistake it may not have the formula
 		k.b.drop(k.worker)
 		k.worker = nil
+	}
+	var fault *SolverError
+	if errors.As(err, &fault) {
+		k.s.options.Notice(firstLine(err) + ", asked of a formula that it kept")
 	}
 	a.Seconds = time.Since(start).Seconds()
 	return a, err

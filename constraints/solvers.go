@@ -145,6 +145,9 @@ func (s *Solvers) Close() {
 	}
 }
 
+// Timeout is how long a query may take.
+func (s *Solvers) Timeout() time.Duration { return s.options.Timeout }
+
 // Solvers lists the solvers in use, in their fixed order.
 func (s *Solvers) Solvers() []string {
 	names := make([]string, len(s.backends))

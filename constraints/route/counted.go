@@ -21,6 +21,7 @@ type counted struct {
 	// shortest leaves out what is not on a shortest way to someone who wants a
 	// chunk of the source: where there is a routing, there may be none like that.
 	shortest bool
+	wanted   func(item int) constraints.Lit
 }
 
 // group is the chunks of a source.
@@ -42,8 +43,15 @@ func (p *problem) counts() bool {
 }
 
 func (p *problem) encodeCounted(name string, open [][]int, shortest bool) *counted {
-	e := &counted{p: p, f: constraints.NewFormula(name), shortest: shortest}
+	e := &counted{p: p, f: constraints.NewFormula(name), shortest: shortest, wanted: always}
 	e.rounds = stateRounds(e.f, p, open)
+	e.stateAll()
+	return e
+}
+
+// stateAll states everything but how the rounds are split.
+func (e *counted) stateAll() {
+	p := e.p
 	at := map[int]int{}
 	for x := range p.items {
 		it := &p.items[x]
@@ -64,7 +72,6 @@ func (p *problem) encodeCounted(name string, open [][]int, shortest bool) *count
 		e.state(&e.groups[i])
 	}
 	e.links()
-	return e
 }
 
 // state states one source's flow.
@@ -123,16 +130,27 @@ func (e *counted) state(g *group) {
 				came = append(came, g.sent[l][t].Terms(1)...)
 			}
 		}
-		want := len(g.items[r])
 		if r == g.source {
-			f.SumExactly(g.total, left...)
+			for _, items := range g.items {
+				left = append(left, e.wants(items)...)
+			}
+			f.SumExactly(0, left...)
 			continue
 		}
 		for _, l := range left {
 			came = append(came, constraints.Term{Weight: -1, Lit: l.Lit})
 		}
-		f.SumExactly(want, came...)
+		f.SumExactly(0, append(came, e.wants(g.items[r])...)...)
 	}
+}
+
+// wants is how many of the items are wanted, to be taken off a sum.
+func (e *counted) wants(items []int) []constraints.Term {
+	terms := make([]constraints.Term, len(items))
+	for i, x := range items {
+		terms[i] = constraints.Term{Weight: -1, Lit: e.wanted(x)}
+	}
+	return terms
 }
 
 // ahead tells whether a lane is on a shortest way from the source to someone who
@@ -182,6 +200,9 @@ func (e *counted) schedule(model []bool) Schedule {
 		}
 		for r, items := range g.items {
 			for _, x := range items {
+				if !holds(model, e.wanted(x)) {
+					continue
+				}
 				for _, h := range p.back(g.source, r, count) {
 					l := p.net.lanes[h.lane]
 					s[h.step].Sends = append(s[h.step].Sends, Send{Item: x, From: int(l.from), To: int(l.to)})
@@ -191,6 +212,9 @@ func (e *counted) schedule(model []bool) Schedule {
 	}
 	return p.prune(s)
 }
+
+// holds tells whether a model has a literal, which is no negation, true.
+func holds(model []bool, l constraints.Lit) bool { return l == constraints.True || model[l-1] }
 
 // back follows one chunk of a flow from where it ends to its source, latest
 // step first, and takes it out of the counts. Conservation in time makes sure

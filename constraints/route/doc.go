@@ -19,7 +19,7 @@
 // solver's. Sums are bounded one chunk at a time, too, by tolls on links, and looked
 // for first among the routings that renamings of ranks leave as they are. What renamings of ranks take to each other (package symmetry) is
 // looked at once, and of sums' routings that differ in names only one is left to
-// the solver. Chunks with one destination each are counted, not named: with one source or one
+// the solver. Walks have formulas kept where that was measured to help. Chunks with one destination each are counted, not named: with one source or one
 // destination in all they need no solver. What is combined in one place
 // (reduce, reducescatter) is what is spread from there, backwards.
 //

@@ -16,6 +16,7 @@ import (
 // after the other where such are found, else by one routing that may do both at
 // a time. Only the bound, or that second question, can say that there is none.
 func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) {
+	ask.kept = nil // it is of whole queries
 	open, refuted, err := p.boundSums(ask.ctx)
 	if err != nil {
 		return Answer{}, err
@@ -26,6 +27,13 @@ func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) 
 	sched, by, err := p.composed(s, ask)
 	if err != nil || sched != nil {
 		return Answer{Status: constraints.Sat, By: by, Schedule: sched}, err
+	}
+	none, err := p.hopeless(s, ask, p.Steps)
+	if err != nil {
+		return Answer{}, err
+	}
+	if none != nil {
+		return Answer{Status: constraints.Unsat, By: none.by, Detail: none.why}, nil
 	}
 	low, err := p.tooCheap(s, ask)
 	if err != nil {
@@ -38,6 +46,37 @@ func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) 
 		return Answer{Status: constraints.Sat, By: by, Schedule: sched}, err
 	}
 	return p.solve(s, ask, open)
+}
+
+// hopeless is that not even one chunk can be summed everywhere in so many steps,
+// were every link as wide as can be: nobody may be counted twice, which takes
+// longer on some systems than that all ranks hear of each other. Nil where one
+// can, or that is not settled.
+func (p *problem) hopeless(s *constraints.Solvers, ask asker, steps int) (*floor, error) {
+	if ask.hopeful || p.net.ranks > hearingRanks || p.Collective.Name != "allreduce" {
+		return nil, nil
+	}
+	one, err := p.oneChunk(steps)
+	if err != nil {
+		return nil, err
+	}
+	e := one.stateDirect(p.Collective.Name+" on "+p.Topology.Name+": one chunk", nil)
+	a, err := ask.put(s, stated{formula: e.f, suits: "pb"})
+	if err != nil || a.Status != constraints.Unsat {
+		return nil, err
+	}
+	return &floor{by: a.By, seconds: a.Seconds, why: fmt.Sprintf("not one chunk can be summed everywhere in %d steps, whatever the rounds", steps)}, nil
+}
+
+// oneChunk is the problem of one chunk in so many steps.
+func (p *problem) oneChunk(steps int) (*problem, error) {
+	spec := p.Collective.Spec
+	spec.Chunks = 1
+	c, err := collective.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	return newProblem(Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: steps, Unit: p.net.unit})
 }
 
 // part is how many steps and rounds the first of two phases has.

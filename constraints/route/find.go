@@ -20,6 +20,7 @@ type Answer struct {
 	Items    []Item   // what its sends speak of
 	Unit     units.Bandwidth
 	Seconds  float64
+	claimed  bool // Unsat: in a formula that was kept, which proves nothing yet
 }
 
 // Bound is what Answer.By says where an argument was enough.

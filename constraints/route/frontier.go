@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints"
 )
 
@@ -136,49 +135,33 @@ func (p *problem) chunkCounts(most int) []int {
 
 // at finds the least R/C in so many steps, below best where there is one.
 func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least, best *big.Rat) (*Point, error) {
-	point := Point{Steps: steps, Proved: true}
 	low, err := p.low(ctx, s, w, steps, least)
-	if err != nil {
+	if err != nil || low != nil && low.ratio == nil {
 		return nil, err
 	}
 	from := least
 	if low != nil {
 		from = low.ratio
 	}
-	var open leap
-	ladder := p.ladder(w, steps, from, best)
-	for i, try := range ladder {
-		last := i+1 == len(ladder) || ladder[i+1].ratio.Cmp(try.ratio) != 0
-		if open.over(try, last) {
-			point.Skipped++
-			continue
-		}
-		a, err := p.ask(ctx, s, w, try.chunks, steps, try.rounds)
-		if err != nil {
-			return nil, err
-		}
-		if w.Tell != nil {
-			w.Tell(try.chunks, steps, try.rounds, a)
-		}
-		if a.Status != constraints.Sat {
-			point.Proved = point.Proved && a.Status == constraints.Unsat
-			point.Refuted = append(point.Refuted, Refuted{try.chunks, steps, try.rounds, a.Status, a.By, a.Seconds, a.Detail})
-			if a.Status == constraints.Timeout {
-				open.from(try)
-			}
-			continue
-		}
-		point.Answer, point.Chunks, point.Rounds = a, try.chunks, try.rounds
-		point.Optimal = try.ratio.Cmp(least) == 0
-		point.Proved = point.Proved || try.ratio.Cmp(from) == 0
-		point.Proof = point.prove(p.tried(w), low)
-		return &point, nil
+	c := &climb{p: p, s: s, w: w, steps: steps}
+	defer c.forget()
+	point, err := c.up(ctx, p.ladder(w, steps, from, best))
+	for err == errDenied { // once: then nothing is kept
+		point, err = c.up(ctx, p.ladder(w, steps, from, best))
 	}
-	return nil, nil
+	if point == nil || err != nil {
+		return nil, err
+	}
+	ratio := big.NewRat(int64(point.Rounds), int64(point.Chunks))
+	point.Optimal = ratio.Cmp(least) == 0
+	point.Proved = point.Proved || ratio.Cmp(from) == 0
+	point.Proof = point.prove(p.tried(w), low)
+	return point, nil
 }
 
 // low is the least R/C in so many steps by tolls, where that says more than what
-// is known of any number of steps; nil where it does not, or not in time.
+// is known of any number of steps; nil where it does not, or not in time. It has no
+// ratio where so many steps are hopeless.
 func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least *big.Rat) (*floor, error) {
 	ask := asker{ctx: ctx, inOrder: w.InOrder}
 	if w.Each > 0 {
@@ -186,100 +169,18 @@ func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps
 		defer cancel()
 		ask.ctx = short
 	}
-	spec := p.Collective.Spec
-	spec.Chunks = 1
-	c, err := collective.New(spec)
+	one, err := p.oneChunk(steps)
 	if err != nil {
 		return nil, err
 	}
-	one, err := newProblem(Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: steps, Unit: p.net.unit})
-	if err != nil {
-		return nil, err
+	low, err := p.hopeless(s, ask, steps)
+	if low == nil && err == nil {
+		low, err = one.tolled(s, ask, steps, least)
 	}
-	low, err := one.tolled(s, ask, steps, least)
 	if err != nil && ask.ctx.Err() != nil && ctx.Err() == nil {
 		return nil, nil
 	}
 	return low, err
-}
-
-// ask answers one query of the walk.
-func (p *problem) ask(ctx context.Context, s *constraints.Solvers, w Walk, chunks, steps, rounds int) (Answer, error) {
-	spec := p.Collective.Spec
-	spec.Chunks = chunks / p.perChunk()
-	c, err := collective.New(spec)
-	if err != nil {
-		return Answer{}, err
-	}
-	q := Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: rounds, Unit: p.net.unit}
-	return w.find(ctx, s, q)
-}
-
-// find is Find within the walk's limit; a walk asks for no less than the bound on
-// R/C.
-func (w Walk) find(ctx context.Context, s *constraints.Solvers, q Query) (Answer, error) {
-	ask := asker{ctx: ctx, inOrder: w.InOrder, atLeast: true}
-	if w.Each == 0 {
-		return find(s, q, ask)
-	}
-	short, cancel := context.WithTimeout(ctx, w.Each)
-	defer cancel()
-	ask.ctx = short
-	a, err := find(s, q, ask)
-	if err != nil && short.Err() != nil && ctx.Err() == nil {
-		return Answer{Status: constraints.Timeout, Detail: fmt.Sprintf("no answer within %v", w.Each), Seconds: w.Each.Seconds()}, nil
-	}
-	return a, err
-}
-
-// rung is a number of rounds for a number of chunks.
-type rung struct {
-	chunks, rounds int
-	ratio          *big.Rat
-}
-
-// leap is how far a walk goes on from a query that was not settled: what is a
-// little larger is no easier. What has fewer chunks is, and the same R/C with as
-// many chunks as can be may be.
-type leap struct {
-	rung
-	to   *big.Rat // R/C below which nothing is asked
-	wide int64    // in eighths of R/C, doubled each time
-}
-
-// from leaps from a rung, each time farther.
-func (l *leap) from(r rung) {
-	if l.to != nil && r.ratio.Cmp(l.ratio) == 0 {
-		return // its like has leapt
-	}
-	l.rung, l.wide = r, max(1, 2*l.wide)
-	l.to = new(big.Rat).Mul(r.ratio, big.NewRat(8+l.wide, 8))
-}
-
-// over tells whether a rung is leapt over; last, whether it is the one of most
-// chunks with its R/C.
-func (l *leap) over(r rung, last bool) bool {
-	return l.to != nil && r.ratio.Cmp(l.to) < 0 && r.chunks >= l.chunks && !(last && r.ratio.Cmp(l.ratio) == 0)
-}
-
-// ladder lists what to try in so many steps, by rising R/C from the least there
-// can be; of equals, the fewest chunks first.
-func (p *problem) ladder(w Walk, steps int, least, best *big.Rat) []rung {
-	var all []rung
-	for _, c := range p.chunkCounts(w.Chunks) {
-		for r := steps; r <= maxRound; r++ {
-			ratio := big.NewRat(int64(r), int64(c))
-			if ratio.Cmp(least) < 0 {
-				continue
-			}
-			if best != nil && ratio.Cmp(best) >= 0 || best == nil && r > steps*(1+c)*p.net.ranks {
-				break
-			}
-			all = append(all, rung{c, r, ratio})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b rung) int { return a.ratio.Cmp(b.ratio) })
-	return all
 }
 
 // tried says which numbers of chunks a walk asks for.

@@ -22,19 +22,28 @@ type named struct {
 	rounds []constraints.Int
 	has    [][]constraints.Lit // by item × rank, and step 0…S
 	sent   [][]constraints.Lit // by item × lane, and step 0…S-1; False where it can't help
+	wanted func(item int) constraints.Lit
 }
 
 // encodeNamed states a problem; of the splits of rounds, only those that are
 // open.
 func (p *problem) encodeNamed(name string, open [][]int) *named {
-	e := &named{p: p, f: constraints.NewFormula(name)}
+	e := &named{p: p, f: constraints.NewFormula(name), wanted: always}
 	e.rounds = stateRounds(e.f, p, open)
-	for i := range p.items {
+	e.state()
+	return e
+}
+
+// always says of every chunk that it is wanted.
+func always(int) constraints.Lit { return constraints.True }
+
+// state states everything but how the rounds are split.
+func (e *named) state() {
+	for i := range e.p.items {
 		e.item(i)
 	}
 	e.links()
 	e.order()
-	return e
 }
 
 // stateRounds has every step's rounds add up.
@@ -95,7 +104,7 @@ func (e *named) item(x int) {
 			case t < far(r) || t+left[r] > steps:
 				row[t] = constraints.False
 			case t == steps: // where it is in the end is settled: left is 0
-				row[t] = constraints.True
+				row[t] = e.wanted(x)
 			default:
 				row[t] = f.Bool("")
 			}

@@ -43,6 +43,12 @@ func (p *problem) state(open [][]int, breaking bool) stated {
 // are first asked to take shortest ways only: a smaller question, and where links
 // are all taken the same one.
 func (p *problem) solve(s *constraints.Solvers, ask asker, open [][]int) (Answer, error) {
+	if ask.kept != nil {
+		a, err := ask.kept(p, open)
+		if err != nil || a.Status != constraints.Timeout {
+			return a, err
+		}
+	}
 	if !p.reduces && p.counts() {
 		e := p.encodeCounted(p.name()+", shortest ways", open, true)
 		got, err := ask.within(narrowTime).put(s, stated{e.f, e.schedule, "z3"})
@@ -75,7 +81,13 @@ type asker struct {
 	inOrder bool
 	limit   time.Duration // 0: none
 	atLeast bool          // R/C is known to be no less than the bound's
+	hopeful bool          // one chunk can be summed in as many steps
+	kept    keeper
 }
+
+// keeper asks a formula that a solver keeps, before any other; Timeout is that it
+// did not settle the query. Nil: there is none.
+type keeper func(p *problem, open [][]int) (Answer, error)
 
 func (a asker) within(limit time.Duration) asker {
 	a.limit = limit

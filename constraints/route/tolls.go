@@ -27,8 +27,8 @@ import (
 
 // floor is the least R/C in so many steps, for any number of chunks.
 type floor struct {
-	ratio   *big.Rat
-	by      string // the solver that found no cheaper course
+	ratio   *big.Rat // nil: there is no routing at all
+	by      string   // the solver that found no cheaper course
 	why     string
 	seconds float64
 }

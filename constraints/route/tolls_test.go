@@ -59,6 +59,32 @@ func TestTolls(t *testing.T) {
 	}
 }
 
+// TestHopeless has the steps in which sums can't be had though distances allow
+// it: nobody may be counted twice.
+func TestHopeless(t *testing.T) {
+	s := open(t, "pb")
+	for _, w := range []struct {
+		topology string
+		steps    int
+		none     bool
+	}{{"ring:5", 2, true}, {"ring:5", 3, false}, {"ring:4", 2, false}, {"fullmesh:4", 1, false}, {"dgx-1", 2, false}, {"dgx-1", 1, true}} {
+		p := sumsOf(t, resolve(t, w.topology, 0), 1, w.steps, w.steps)
+		got, err := p.hopeless(s, asker{ctx: context.Background()}, w.steps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if (got != nil) != w.none {
+			t.Errorf("%s in %d steps: %+v, and that there is none is %v", w.topology, w.steps, got, w.none)
+		}
+		// It is what the question of a chunk with all rounds there are comes to.
+		p.Rounds = w.steps * 20
+		a, err := s.Solve(context.Background(), p.state(nil, false).formula)
+		if err != nil || (a.Status == unsat) != w.none {
+			t.Errorf("%s in %d steps of %d rounds: %v, %v", w.topology, w.steps, p.Rounds, a.Status, err)
+		}
+	}
+}
+
 // TestTollsHold holds tolls against what a solver finds without any bound, on
 // random systems.
 func TestTollsHold(t *testing.T) {

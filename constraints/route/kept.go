@@ -1,0 +1,195 @@
+package route
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/constraints"
+)
+
+// kept is the formula of a walk for one number of steps: that of the most chunks
+// and rounds it may come to, which a solver keeps. A query says of it which chunks
+// are wanted, and how many rounds there are in all and in each step at most:
+//
+//	(3,2,8)   wanted(0) wanted(1) wanted(2) ¬wanted(3) …   rounds ≤ 8   rounds(0) ≤ 6 …
+//	(4,2,11)  wanted(0) wanted(1) wanted(2)  wanted(3) …   rounds ≤ 11  …
+//
+// That there is no routing is then a claim, and no proof before a solver that has
+// kept nothing says so too: see claims.
+type kept struct {
+	p *problem // of the largest query, or its dual
+	formula
+	wanted []constraints.Lit // by chunk of those that may change places
+	total  constraints.Int   // rounds of all steps
+	rounds []constraints.Int // of each
+	solver keptSolver
+}
+
+// formula is a formula and how a schedule is read off its models.
+type formula struct {
+	f    *constraints.Formula
+	read func(model []bool) Schedule
+}
+
+// keptSolver is constraints.Kept, as it is used here.
+type keptSolver interface {
+	Ask(ctx context.Context, limit time.Duration, assume ...constraints.Lit) (constraints.Answer, error)
+	Deny(what, by string)
+	Close()
+}
+
+// keeping says of each encoding whether a walk has its formula kept, as measured:
+// see docs/measurements/synthesis.md.
+var keeping = []struct {
+	encoding string
+	keep     bool
+	is       func(*problem) bool
+}{
+	{"direct, of sums wanted in several places", false, (*problem).everySum},
+	{"counted, of chunks with one destination", true, func(p *problem) bool { return !p.reduces && p.counts() }},
+	{"named, of chunks with several", true, func(*problem) bool { return true }},
+}
+
+// keeps tells whether walks of a problem have formulas kept.
+func (p *problem) keeps() bool {
+	for _, row := range keeping {
+		if row.is(p) {
+			return row.keep
+		}
+	}
+	return false
+}
+
+// keep states the formula for all queries of up to so many chunks, as the literature
+// counts them, and rounds; nil where no solver keeps formulas.
+func (p *problem) keep(s *constraints.Solvers, chunks, steps, rounds int) (*kept, error) {
+	spec := p.Collective.Spec
+	spec.Chunks = chunks / p.perChunk()
+	c, err := collective.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	largest, err := newProblem(Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: rounds, Unit: p.net.unit})
+	if err != nil {
+		return nil, err
+	}
+	if largest.reduces {
+		largest = largest.dual()
+	}
+	k := largest.stateKept(spec.Chunks)
+	if k == nil {
+		return nil, nil
+	}
+	solver, err := s.Keep(k.f)
+	if err != nil || solver == nil {
+		return nil, err
+	}
+	k.solver = solver
+	return k, nil
+}
+
+// stateKept states a problem of so many of the collective's chunks; nil where
+// chunks that may change places don't come in as many.
+func (p *problem) stateKept(chunks int) *kept {
+	k := &kept{p: p}
+	k.f = constraints.NewFormula(p.name() + " at most")
+	k.wanted = make([]constraints.Lit, chunks)
+	for i := range k.wanted {
+		k.wanted[i] = k.f.Bool(fmt.Sprintf("wanted(%d)", i))
+	}
+	which := make([]constraints.Lit, len(p.items))
+	for _, class := range p.classes {
+		if len(class)%chunks != 0 {
+			return nil
+		}
+		for i, x := range class {
+			which[x] = k.wanted[i*chunks/len(class)]
+		}
+	}
+	wanted := func(x int) constraints.Lit { return which[x] }
+	k.total = k.f.Int("rounds", p.Steps, p.Rounds)
+	sum := k.total.Terms(-1)
+	for t := range p.Steps {
+		r := k.f.Int(fmt.Sprintf("rounds(%d)", t), 1, p.Rounds-p.Steps+1)
+		k.rounds = append(k.rounds, r)
+		sum = append(sum, r.Terms(1)...)
+	}
+	k.f.SumAtMost(0, sum...)
+	if p.counts() {
+		e := &counted{p: p, f: k.f, rounds: k.rounds, wanted: wanted}
+		e.stateAll()
+		k.read = e.schedule
+		return k
+	}
+	e := &named{p: p, f: k.f, rounds: k.rounds, wanted: wanted}
+	e.state()
+	k.read = e.schedule
+	return k
+}
+
+// fits tells whether the formula speaks of a query so large.
+func (k *kept) fits(q *problem) bool {
+	return q.Steps == k.p.Steps && q.Rounds <= k.p.Rounds && q.Collective.Chunks <= len(k.wanted)
+}
+
+// assumptions are what a query, with the splits of its rounds that are open, says
+// of the formula.
+func (k *kept) assumptions(q *problem, open [][]int) []constraints.Lit {
+	var lits []constraints.Lit
+	for i, l := range k.wanted {
+		if i >= q.Collective.Chunks {
+			l = l.Not()
+		}
+		lits = append(lits, l)
+	}
+	lits = append(lits, k.total.AtMost(q.Rounds))
+	for t, r := range k.rounds {
+		hi := q.Rounds - q.Steps + 1
+		if len(open) > 0 {
+			hi = 0
+			for _, split := range open {
+				hi = max(hi, split[t])
+			}
+		}
+		lits = append(lits, r.AtMost(hi))
+	}
+	return lits
+}
+
+// ask puts a query. Unsat is a claim.
+func (k *kept) ask(ctx context.Context, limit time.Duration, q *problem, open [][]int) (Answer, error) {
+	got, err := k.solver.Ask(ctx, limit, k.assumptions(q, open)...)
+	if err != nil {
+		return Answer{}, err
+	}
+	a := Answer{Status: got.Status, By: got.By, Detail: got.Detail, claimed: got.Status == constraints.Unsat}
+	if a.Status == constraints.Sat {
+		a.Schedule = q.prune(k.translate(k.read(got.Model), q))
+	}
+	return a, nil
+}
+
+// translate has a schedule of the largest query speak of another's chunks.
+func (k *kept) translate(s Schedule, q *problem) Schedule {
+	number := make([]int, len(k.p.items)) // by the largest's
+	for i, class := range k.p.classes {
+		for j, x := range class {
+			number[x] = -1
+			if j < len(q.classes[i]) {
+				number[x] = q.classes[i][j]
+			}
+		}
+	}
+	out := make(Schedule, len(s))
+	for i, step := range s {
+		out[i].Rounds = step.Rounds
+		for _, m := range step.Sends {
+			if m.Item = number[m.Item]; m.Item >= 0 {
+				out[i].Sends = append(out[i].Sends, m)
+			}
+		}
+	}
+	return out
+}
