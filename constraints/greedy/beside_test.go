@@ -27,6 +27,10 @@ func TestBesideTACOS(t *testing.T) {
 	for _, chunks := range []int{1, 2, 4, 8, 16} {
 		systems = append(systems, row{topology: "NDv2 x2", bytes: 1e9, chunks: chunks})
 	}
+	for _, chunks := range []int{1, 2, 4, 8} {
+		systems = append(systems, row{topology: "NDv2 x2, 1 MB", bytes: 1e6, chunks: chunks})
+	}
+	systems = append(systems, row{topology: "NDv2 x2, 1 KB", bytes: 1e3, chunks: 1})
 	for _, r := range systems {
 		t.Run(fmt.Sprintf("%s/%d", r.topology, r.chunks), func(t *testing.T) { r.beside(t, theirs) })
 	}

@@ -15,8 +15,10 @@
 //
 //	asynchronous   every link picks by itself what to send next       pick.go
 //	breadth first  from rank to rank by distance, links evenly loaded  shells.go
+//	matching       each rank's chunks to messages that are in time     matched.go
+//	local search   a message takes another link, or another turn       improve.go
 //
-// The better of the two over some numbers of chunks and tries is what Route
+// The best of them over some numbers of chunks and tries is what Route
 // returns. A try learns from the best before it what came late.
 //
 // Invariants: the same seed gives the same schedule; Check replays a schedule by

@@ -166,6 +166,22 @@ func (n *network) route(ctx context.Context, chunks int, part float64, o Options
 	if best != nil && o.Collective == "allgather" {
 		end = best.TimeUS
 	}
+	arrivals := n.ranks * n.ranks * chunks
+	floor := n.floor(chunks, part)
+	match := func() bool {
+		if list := n.matched(chunks, part, floor); list != nil {
+			if got, took := n.play(list, chunks, part); took < end {
+				sends, end, method = got, took, "matching"
+			}
+		}
+		return end <= floor
+	}
+	// One chunk a rank over links of several speeds: a slow one had better wait,
+	// which no link knows by itself.
+	mixed := chunks == 1 && n.direct && arrivals <= fewMessages && n.mixed()
+	if mixed && match() {
+		return sends, end, method, nil
+	}
 	if chunks == 1 && n.direct && len(n.hops) == n.ranks*(n.ranks-1) {
 		// Everything is one send away: breadth first has nothing to say.
 	} else if list := n.breadthFirst(chunks); list != nil {
@@ -173,7 +189,6 @@ func (n *network) route(ctx context.Context, chunks int, part float64, o Options
 			sends, end, method = got, took, "breadth first"
 		}
 	}
-	arrivals := n.ranks * n.ranks * chunks
 	tries := o.Tries
 	if tries == 0 {
 		tries = min(DefaultTries, fewTries/arrivals)
@@ -184,7 +199,6 @@ func (n *network) route(ctx context.Context, chunks int, part float64, o Options
 			tries = max(1, min(DefaultTries, manyTries/arrivals))
 		}
 	}
-	floor := n.floor(chunks, part)
 	if tries == 0 || end <= floor {
 		return sends, end, method, nil
 	}
@@ -223,6 +237,9 @@ func (n *network) route(ctx context.Context, chunks int, part float64, o Options
 	}
 	if found != nil && most < end {
 		sends, end, method = found, most, "asynchronous"
+	}
+	if !mixed && n.direct && arrivals <= fewMessages && floor < end && match() {
+		return sends, end, method, nil
 	}
 	if found != nil && arrivals <= fewMessages && floor < end {
 		if got, took := n.improve(chunks, part, found, floor, o.Seed, tries); took < end {

@@ -90,7 +90,7 @@ func (r row) system(t testing.TB) *topologies.Topology {
 		return dgx1(t, 23, 0.7)
 	case "dgx-1 25":
 		return dgx1(t, 25, 0.7)
-	case "NDv2 x2":
+	case "NDv2 x2", "NDv2 x2, 1 MB", "NDv2 x2, 1 KB":
 		return published.NDv2(2)
 	}
 	return resolve(t, r.topology, 1)
@@ -267,6 +267,55 @@ func TestFloorIsBelowEverySchedule(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestMatchedIsAsShortAsCanBe on random systems whose links differ: where matchings
+// go together, the schedule takes no longer than the floor, and it is one.
+func TestMatchedIsAsShortAsCanBe(t *testing.T) {
+	matched := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 8).Draw(t, "ranks")
+		top := &topologies.Topology{Name: "random", Nodes: 1, Runtime: "nccl"}
+		for r := range n {
+			top.Ranks = append(top.Ranks, topologies.Rank{Local: r, SMs: 1})
+			top.Vertices = append(top.Vertices, topologies.Vertex{Kind: topologies.GPU})
+		}
+		for a := range n {
+			for b := range n {
+				if b == (a+1)%n || b == (a+n-1)%n && a != b || a != b && rapid.Bool().Draw(t, "link") {
+					top.Edges = append(top.Edges, topologies.Edge{From: a, To: b, Count: 1,
+						Bandwidth: units.Bandwidth(rapid.Int64Range(1, 2).Draw(t, "capacity") * 1e9), Latency: units.Duration(rapid.IntRange(0, 1).Draw(t, "latency"))})
+				}
+			}
+		}
+		chunks, alpha := rapid.IntRange(1, 2).Draw(t, "chunks"), Alpha(rapid.IntRange(0, 1).Draw(t, "alpha"))
+		network, err := newNetwork(top, false, alpha)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Schedule{Topology: top.Name, Collective: "allgather", Ranks: n, Bytes: 1 << 20, Chunks: chunks, Alpha: alpha}
+		floor := network.floor(chunks, s.part())
+		list := network.matched(chunks, s.part(), floor)
+		if list == nil {
+			return
+		}
+		matched++
+		s.Sends, s.TimeUS = network.play(list, chunks, s.part())
+		byStart(s.Sends)
+		if err := s.Check(top); err != nil {
+			t.Fatal(err)
+		}
+		if s.TimeUS > floor*(1+tolerance) {
+			t.Fatalf("%v us: the floor is %v", s.TimeUS, floor)
+		}
+	})
+	if matched < 10 {
+		t.Errorf("%d matchings: the test tells little", matched)
+	}
+	// A DGX-1's slow links wait for what its fast ones cannot bring.
+	if s := route(t, dgx1(t, 23, 0.7), Options{Bytes: 1 << 30, Chunks: 1}); s.Method != "matching" || s.TimeUS > 8154.274 {
+		t.Errorf("dgx-1: %v us by %s", s.TimeUS, s.Method)
+	}
 }
 
 // TestCheckSeesEveryLie changes a good schedule in one place at a time.

@@ -31,7 +31,7 @@ type Schedule struct {
 	Bytes      int64 // size, as nccl-tests counts it
 	Chunks     int   // that each rank's part of the size is cut into
 	Alpha      Alpha
-	Method     string // asynchronous, breadth first
+	Method     string // asynchronous, breadth first, matching, local search
 	Sends      []Send // by rising start
 	TimeUS     float64
 	// BoundUS is what no routing takes less than, for its bytes alone.
