@@ -101,38 +101,51 @@ func flag(call uint64) uint32 { return uint32(call + 1) }
 // putWords sends b, bytes at of a call, in words of data and flag.
 func (c *connection) putWords(call uint64, at int, b []byte) {
 	words, mark := c.slot(call)[at/wordData:], uint64(flag(call))<<32
-	for ; len(b) >= wordData; b, words = b[wordData:], words[1:] {
-		atomic.StoreUint64(&words[0], mark|uint64(binary.LittleEndian.Uint32(b)))
+	n := len(b) / wordData
+	if n > 0 {
+		storeWords(&words[:n][0], &b[0], mark, n)
 	}
-	if len(b) > 0 {
+	if rest := b[n*wordData:]; len(rest) > 0 {
 		var last [wordData]byte
-		copy(last[:], b)
-		atomic.StoreUint64(&words[0], mark|uint64(binary.LittleEndian.Uint32(last[:])))
+		copy(last[:], rest)
+		atomic.StoreUint64(&words[n], mark|uint64(binary.LittleEndian.Uint32(last[:])))
 	}
 }
 
 // takeWords receives bytes at of a call into b; false where the run was stopped
 // before they came.
 func (c *connection) takeWords(t *block, call uint64, at int, b []byte) bool {
-	words, mark := c.slot(call)[at/wordData:], flag(call)
-	for i := 0; len(b) > 0; i++ {
-		w := atomic.LoadUint64(&words[i])
-		for uint32(w>>32) != mark {
-			if !t.look(c, call) {
-				return false
-			}
-			w = atomic.LoadUint64(&words[i])
+	words, mark := c.slot(call)[at/wordData:][:(len(b)+wordData-1)/wordData], flag(call)
+	for {
+		n := loadWords(b, words, mark)
+		if n == len(words) {
+			return true
 		}
-		if len(b) < wordData {
+		b, words = b[n*wordData:], words[n:]
+		if len(b) < wordData && uint32(atomic.LoadUint64(&words[0])>>32) == mark {
 			var last [wordData]byte
-			binary.LittleEndian.PutUint32(last[:], uint32(w))
+			binary.LittleEndian.PutUint32(last[:], uint32(atomic.LoadUint64(&words[0])))
 			copy(b, last[:])
 			return true
+		}
+		if !t.look(c, call) {
+			return false
+		}
+	}
+}
+
+// loadWords takes the data of the words that are there, up to the first that is
+// not, or that b has no room for, and says how many they were.
+func loadWords(b []byte, words []uint64, mark uint32) int {
+	for i := range words {
+		w := atomic.LoadUint64(&words[i])
+		if uint32(w>>32) != mark || len(b) < wordData {
+			return i
 		}
 		binary.LittleEndian.PutUint32(b, uint32(w))
 		b = b[wordData:]
 	}
-	return true
+	return len(words)
 }
 
 // putLines sends b, bytes at of a call, in lines: the data first, then the flag.
