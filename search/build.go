@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -31,10 +32,12 @@ type built struct {
 func (e *enumeration) build(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(e.options.jobs())
+	var done atomic.Int64
 	for _, d := range e.drafts {
 		group.Go(func() (err error) {
 			if err = ctx.Err(); err == nil {
 				d.built, err = e.compile(ctx, d)
+				e.options.stage("compiling candidates", int(done.Add(1)), len(e.drafts))
 			}
 			return err
 		})

@@ -32,6 +32,10 @@ type Options struct {
 
 	Refused func(Refusal) // told of every refusal, in order; may be nil
 	Notice  func(string)  // told what the user should know; may be nil
+
+	// Stage is told what is being done before there are trials, and how many of
+	// how many are done; may be nil.
+	Stage func(what string, done, of int)
 }
 
 // jobs is how much is done at a time.
@@ -58,6 +62,12 @@ func (o *Options) instanceCounts() []int {
 		return []int{o.Instances}
 	}
 	return instances
+}
+
+func (o *Options) stage(what string, done, of int) {
+	if o.Stage != nil {
+		o.Stage(what, done, of)
+	}
 }
 
 func (o *Options) notice(s string) {

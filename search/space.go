@@ -44,6 +44,9 @@ func (o Options) saying(say func(func())) Options {
 	if notice := o.Notice; notice != nil {
 		o.Notice = func(s string) { say(func() { notice(s) }) }
 	}
+	if stage := o.Stage; stage != nil {
+		o.Stage = func(what string, done, of int) { say(func() { stage(what, done, of) }) }
+	}
 	return o
 }
 
@@ -93,11 +96,13 @@ func enumerate(ctx context.Context, p Problem, o Options, known *memory, placeme
 
 // programs makes the candidates that are programs.
 func (e *enumeration) programs(ctx context.Context, families, asked []*templates.Family) error {
-	for _, f := range asked {
+	for i, f := range asked {
+		e.options.stage("tracing "+f.Name, i, len(asked))
 		if err := e.family(ctx, f); err != nil {
 			return err
 		}
 	}
+	e.options.stage("synthesising", 0, 1)
 	if err := e.synthesise(ctx); err != nil {
 		return err
 	}

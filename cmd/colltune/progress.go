@@ -50,19 +50,55 @@ func isTerminal(w io.Writer) bool {
 
 // event takes a step of a run.
 func (p *progress) event(e autotune.Event) {
+	within := 1.0
+	if e.Kind != autotune.CellFinished {
+		within = float64(e.Done) / float64(max(e.Trials, 1))
+	}
+	p.show(describe(e), (float64(e.Cell)+within)/float64(max(e.Cells, 1)))
+}
+
+// stage takes a step of what comes before the run. A bar that was once full is
+// gone for good, and the run's own is yet to come.
+func (p *progress) stage(what string, done, of int) {
+	p.show(fmt.Sprintf("%s (%d of %d)", what, done, of), min(float64(done)/float64(max(of, 1)), 0.99))
+}
+
+func (p *progress) show(line string, part float64) {
 	if p.bar != nil {
-		within := 1.0
-		if e.Kind != autotune.CellFinished {
-			within = float64(e.Done) / float64(max(e.Trials, 1))
-		}
-		p.bar.Describe(describe(e))
-		_ = p.bar.Set(int((float64(e.Cell) + within) / float64(max(e.Cells, 1)) * barSteps))
+		p.bar.Describe(cut(line, p.columns()-barRest))
+		_ = p.bar.Set(int(part * barSteps))
 		return
 	}
 	if time.Since(p.last) >= everyLine {
 		p.last = time.Now()
-		fmt.Fprintln(p.w, describe(e))
+		fmt.Fprintln(p.w, line)
 	}
+}
+
+// barRest is what stands beside a bar's text at least: its percentage and frame.
+const barRest = 14
+
+// columns is how wide the terminal is.
+func (p *progress) columns() int {
+	if f, ok := p.w.(*os.File); ok {
+		if wide, _, err := term.GetSize(int(f.Fd())); err == nil && wide > 0 {
+			return wide
+		}
+	}
+	return 80
+}
+
+// cut shortens a line to a number of columns: one that is wider than the terminal
+// would stay on it each time it is drawn.
+func cut(line string, columns int) string {
+	letters := []rune(line)
+	switch {
+	case len(letters) <= columns:
+		return line
+	case columns < 2:
+		return ""
+	}
+	return string(letters[:columns-1]) + "…"
 }
 
 // describe is a line on where a run is.

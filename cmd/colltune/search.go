@@ -339,6 +339,7 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 	say := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
 	bar := newProgress(cmd.ErrOrStderr())
 	a.options.Jobs = effort.Jobs
+	a.options.Stage = bar.stage
 	a.options.Notice = func(s string) { bar.pause(); say("%s", s) }
 	if verbose(cmd) {
 		a.options.Refused = func(r search.Refusal) { bar.pause(); say("refused: %s", r) }
@@ -457,14 +458,17 @@ func firstExecutor(e *search.Effort, name string) (done func(), err error) {
 // dryRun counts what a search would look at.
 func dryRun(cmd *cobra.Command, a *asked) error {
 	a.options.Jobs, _ = cmd.Flags().GetInt("jobs")
-	a.options.Notice = func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }
+	bar := newProgress(cmd.ErrOrStderr())
+	a.options.Stage = bar.stage
+	a.options.Notice = func(s string) { bar.pause(); fmt.Fprintln(cmd.ErrOrStderr(), s) }
 	if verbose(cmd) {
-		a.options.Refused = func(r search.Refusal) { fmt.Fprintf(cmd.ErrOrStderr(), "refused: %s\n", r) }
+		a.options.Refused = func(r search.Refusal) { bar.pause(); fmt.Fprintf(cmd.ErrOrStderr(), "refused: %s\n", r) }
 	}
 	if a.options.Executor != "sim" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s is not started: algorithms of its own are not counted\n", a.options.Executor)
 	}
 	space, err := search.Enumerate(cmd.Context(), a.problem, a.options)
+	bar.done()
 	if err != nil {
 		return err
 	}
