@@ -87,8 +87,8 @@ func (l *limit) least(o limit) {
 
 // rules is the table of collectives: what bounds the bandwidth of each.
 var rules = map[string]func(p *problem) limit{
-	"allgather":     func(p *problem) limit { return p.spread(p.forward, p.representatives()) },
-	"reducescatter": func(p *problem) limit { return p.spread(p.backward, p.representatives()) },
+	"allgather":     func(p *problem) limit { return p.spread(p.forward, p.sinks()) },
+	"reducescatter": func(p *problem) limit { return p.spread(p.backward, p.sinks()) },
 	"gather":        func(p *problem) limit { return p.spread(p.forward, []int{p.c.Root}) },
 	"scatter":       func(p *problem) limit { return p.spread(p.backward, []int{p.c.Root}) },
 	"broadcast":     func(p *problem) limit { return p.fan(p.forward, p.c.Root) },
@@ -195,6 +195,15 @@ func (p *problem) representatives() []int {
 		return p.t.NodeRanks(0)
 	}
 	return rising(p.n)
+}
+
+// sinks are representatives of the ranks that all data must reach, and so few where
+// there are many that may change places.
+func (p *problem) sinks() []int {
+	if !p.alike && p.n > fewRanks && p.c.Counts == nil {
+		return p.orbits(everyPair).sources
+	}
+	return p.representatives()
 }
 
 // beside are representatives of the ranks as seen from one of them: its own

@@ -87,6 +87,24 @@ func TestOrbitsChangeNoBound(t *testing.T) {
 	}
 }
 
+// TestOneSinkOfEachOrbit bounds an allgather by one sink of each orbit, and by all.
+func TestOneSinkOfEachOrbit(t *testing.T) {
+	fewer := 0
+	rapid.Check(t, func(t *rapid.T) {
+		p := newProblem(t, turning(t))
+		sinks := p.orbits(everyPair).sources
+		if all, some := p.spread(p.forward, rising(p.n)), p.spread(p.forward, sinks); all.algbw.Cmp(some.algbw) != 0 || all.proof != some.proof {
+			t.Fatalf("%v (%s), of %v %v (%s)", all.algbw, all.proof, sinks, some.algbw, some.proof)
+		}
+		if len(sinks) < p.n {
+			fewer++
+		}
+	})
+	if fewer < 20 {
+		t.Errorf("%d systems had fewer sinks: too few to mean much", fewer)
+	}
+}
+
 // TestNodesAlike holds the symmetries of systems of like nodes to what they are:
 // every link goes to one as wide, and the flow is what it is with all symmetries.
 func TestNodesAlike(t *testing.T) {
@@ -152,6 +170,8 @@ func TestLargeSystems(t *testing.T) {
 		{"torus:5x5", "sendrecv", "125/2"},
 		{"torus:4x4x4", "alltoall", "100"},
 		{"dgx-a100", "alltoall", "2400/7"},
+		{"ring:1024", "allgather", "102400/1023"},
+		{"hypercube:9", "reducescatter", "230400/511"},
 	} {
 		b := bound(t, resolve(t, c.topology, 0), c.collective, 0)
 		if b.Exact != c.exact {
