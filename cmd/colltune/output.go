@@ -29,7 +29,8 @@ type sheet struct {
 
 type column struct {
 	name  string
-	right bool // numbers
+	right bool   // numbers
+	csv   string // its name in CSV, where that says more
 }
 
 // text and number declare a column.
@@ -150,12 +151,14 @@ func (s *sheet) header() []string {
 	return names
 }
 
-var csvName = strings.NewReplacer(" ", "_", "gb/s", "gbps", "#", "")
+var csvName = strings.NewReplacer(" ", "_", "gb/s", "gbps", "/", "_per_", "#", "")
 
 func (s *sheet) writeCSV(w io.Writer) error {
 	names := s.header()
 	for i, n := range names {
-		names[i] = csvName.Replace(strings.ToLower(n)) // latency us: latency_us
+		if names[i] = s.columns[i].csv; names[i] == "" {
+			names[i] = csvName.Replace(strings.ToLower(n)) // latency us: latency_us
+		}
 	}
 	c := csv.NewWriter(w)
 	if err := c.Write(names); err != nil {

@@ -124,7 +124,7 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 		return err
 	}
 	elem, _ := collective.ElemBytes(trial.DType) // known: it was run
-	s := sheet{columns: []column{number("size"), number("count"), text("type"), text("redop"), number("root"), text("protocol"), number("time us"), number("algbw GB/s"), number("busbw GB/s"), number("#wrong")}}
+	s := sheet{columns: []column{{name: "size", right: true, csv: "size_bytes"}, number("count"), text("type"), text("redop"), number("root"), text("protocol"), number("time us"), number("algbw GB/s"), number("busbw GB/s"), number("#wrong")}}
 	var wrong int64
 	for _, r := range rows {
 		count := r.Bytes / elem * int64(col.InChunks(col.Root)) / int64(col.LoopChunks())
