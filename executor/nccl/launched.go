@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
@@ -44,7 +45,14 @@ const probeBytes = 1 << 20
 // the library's log, for what it tells.
 func (l *launched) Describe(ctx context.Context) (executor.Description, error) {
 	if l.known == nil {
-		f, err := l.probe(ctx)
+		// Sooner than the host gives up: what a launcher that waits for its nodes
+		// printed would be lost.
+		probing, cancel := withMargin(ctx)
+		defer cancel()
+		f, err := l.probe(probing)
+		if err != nil && probing.Err() != nil {
+			err = fmt.Errorf("no answer within start-timeout: %w", err)
+		}
 		if err != nil && ctx.Err() == nil {
 			err = executor.Unavailable(err) // whoever starts it may mend that: another start would not
 		}
@@ -60,6 +68,16 @@ func (l *launched) Describe(ctx context.Context) (executor.Description, error) {
 		Fingerprint: l.fingerprint(), NativeOnly: l.runtime == "",
 		Native: offered(f.tells || l.trusted, f.library == "rccl", l.tries),
 	}, nil
+}
+
+// withMargin is ctx with a tenth less time, or a few seconds.
+func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
+	end, limited := ctx.Deadline()
+	if !limited {
+		return context.WithCancel(ctx)
+	}
+	const most = 5 * time.Second
+	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/10, most)))
 }
 
 // dtypes are ours that nccl-tests has.

@@ -196,6 +196,22 @@ func TestHangEnds(t *testing.T) {
 	}
 }
 
+// A start that comes to nothing says what the launcher printed meanwhile, given
+// the time to print it, which grows here until it is enough.
+func TestWaitsInVain(t *testing.T) {
+	for within := time.Second; ; within *= 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		_, err := started(t, "hang", nil).Describe(ctx)
+		cancel()
+		if errors.Is(err, executor.ErrUnavailable) && strings.Contains(err.Error(), "no answer within start-timeout") && strings.Contains(err.Error(), "# waiting") {
+			return
+		}
+		if within > time.Minute {
+			t.Fatalf("%v", err)
+		}
+	}
+}
+
 // What a launcher started ends with it, though the launcher does not see to it.
 func TestHangLeavesNothing(t *testing.T) {
 	if runtime.GOOS == "windows" {
