@@ -146,12 +146,17 @@ func (c *ringPacking) keep(k ringKind) {
 // work came to its end.
 func (c *ringPacking) fill(room []uint16, count int) (amount, prices []float64) {
 	for c.work > 0 && c.ctx.Err() == nil {
-		// An order that takes more of a link than there is left is none.
-		var may []int
+		// An order that takes more of a link than there is left is none; while none
+		// is known that fits, those that don't say which links are too full.
+		var may, all []int
 		for i, k := range c.orders {
+			all = append(all, i)
 			if _, fits := k.without(room); fits {
 				may = append(may, i)
 			}
+		}
+		if may == nil {
+			may = all
 		}
 		lp := simplex.New(len(room), len(may))
 		for e, r := range room {
@@ -234,6 +239,9 @@ func (c *ringPacking) take(room []uint16, count int, amount []float64) []ringKin
 // numbers near them for which all room is worth less than so many cheapest orders.
 func (c *ringPacking) refute(prices []float64, count int) (why string, proved bool) {
 	dearest := slices.Max(prices)
+	if dearest <= 0 {
+		return "", false // nothing is dear: nothing is proved
+	}
 	for _, scale := range []float64{1, 2, 3, 4, 6, 12, priceScale} {
 		weights, room := make([]int32, len(prices)), int64(0)
 		for e, x := range prices {

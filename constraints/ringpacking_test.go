@@ -1,8 +1,10 @@
 package constraints
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -45,6 +47,7 @@ func TestPackingAgrees(t *testing.T) {
 			for i := range edges {
 				edges[i].Bandwidth /= units.Bandwidth(1 + r.IntN(3))
 			}
+			interleave(r, known, edges)
 			topo = &topologies.Topology{Name: name, Nodes: known.Nodes, Runtime: known.Runtime, Ranks: known.Ranks, Vertices: known.Vertices, Edges: edges}
 		}
 		p, err := newRingProblem(topo, 1+r.IntN(4))
@@ -74,6 +77,55 @@ func TestPackingAgrees(t *testing.T) {
 	}
 	if verdicts[packed] < 30 || verdicts[impossible] < 8 || verdicts[unsettled] > verdicts[packed]/10 {
 		t.Errorf("%v: the test tells little", verdicts)
+	}
+}
+
+// interleave lets the GPUs of a node change places, in every node alike, so that
+// the first of all orders crosses between its halves more often than it has to.
+func interleave(r *rand.Rand, t *topologies.Topology, edges []topologies.Edge) {
+	n := len(t.Ranks) / t.Nodes
+	to := r.Perm(n)
+	place := func(v int) int {
+		if v < len(t.Ranks) {
+			return v/n*n + to[v%n]
+		}
+		return v
+	}
+	for i := range edges {
+		edges[i].From, edges[i].To = place(edges[i].From), place(edges[i].To)
+	}
+	slices.SortFunc(edges, func(a, b topologies.Edge) int { return cmp.Or(a.From-b.From, a.To-b.To) })
+}
+
+// TestPackingWhereNoneFits has the first of all orders cross between the halves of a
+// box at every step, on links that hold one crossing for each ring.
+func TestPackingWhereNoneFits(t *testing.T) {
+	box := &topologies.Topology{Name: "box", Nodes: 1}
+	for i := range 10 {
+		box.Ranks = append(box.Ranks, topologies.Rank{Local: i, SMs: 80})
+		box.Vertices = append(box.Vertices, topologies.Vertex{Kind: topologies.GPU, Name: fmt.Sprintf("gpu %d", i)})
+	}
+	box.Vertices = append(box.Vertices, topologies.Vertex{Kind: topologies.Switch, Name: "a"}, topologies.Vertex{Kind: topologies.Switch, Name: "b"})
+	join := func(a, b int, bandwidth units.Bandwidth) {
+		for _, e := range [][2]int{{a, b}, {b, a}} {
+			box.Edges = append(box.Edges, topologies.Edge{From: e[0], To: e[1], Kind: topologies.PCIe, Count: 1, Bandwidth: bandwidth, Latency: 1})
+		}
+	}
+	for i := range 10 {
+		join(i, 10+i%2, 12e9)
+	}
+	join(10, 11, 10e9)
+	slices.SortFunc(box.Edges, func(a, b topologies.Edge) int { return cmp.Or(a.From-b.From, a.To-b.To) })
+	for count := 1; count <= 4; count++ {
+		p, err := newRingProblem(box, count)
+		if err != nil {
+			t.Fatal(err)
+		}
+		width := units.Bandwidth(10e9 / count)
+		orders, why, is := p.askByPacking(context.Background(), width)
+		if is != packed || !p.fits(orders, width) {
+			t.Errorf("%d rings of %v: %v %v %s", count, width, is, orders, why)
+		}
 	}
 }
 

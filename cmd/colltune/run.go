@@ -25,12 +25,9 @@ func runCommand() *cobra.Command {
 		Use:   "run FILE",
 		Short: "Time one program over a range of sizes",
 		Long: `run times one program (colltune's IR, or MSCCL XML) over a range of sizes and
-prints nccl-tests' table. The program is verified first. Sizes are of whole
-elements, rounded up; those that come to the same are run once.
-}
-
 prints nccl-tests' table. The program is verified first. FILE may be - for
-standard input. Without -t every two ranks are taken to be linked.
+standard input. Sizes are of whole elements, rounded up; those that come to the
+same are run once. Without -t every two ranks are taken to be linked.
 
   colltune run ring.json -t dgx-a100 -b 1K -e 1G --protocol LL128
   colltune run ring.json --executor cpu -e 64M`,
