@@ -189,6 +189,16 @@ func (s *Solvers) SolveInOrder(ctx context.Context, f *Formula, first ...string)
 	return s.solve(ctx, f, order, true)
 }
 
+// SolveBy asks one of the solvers in use, by name.
+func (s *Solvers) SolveBy(ctx context.Context, f *Formula, name string) (Answer, error) {
+	for _, b := range s.backends {
+		if b.name == name {
+			return s.solve(ctx, f, []*backend{b}, true)
+		}
+	}
+	return Answer{}, fmt.Errorf("solver %q is not in use: want one of %s", name, strings.Join(s.Solvers(), ", "))
+}
+
 // place is a name's position in a list; those that are not in it come last.
 func place(names []string, name string) int {
 	if i := slices.Index(names, name); i >= 0 {

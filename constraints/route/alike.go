@@ -3,7 +3,6 @@ package route
 import (
 	"slices"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/constraints"
 )
 
@@ -55,15 +54,18 @@ func (r renaming) then(g renaming) renaming {
 	return out
 }
 
-// sharing is the largest group found by which so many chunks can be shared out:
-// that of all renamings, or one that a renaming or two in turn generate.
-func (p *problem) sharing(chunks int) []renaming {
+// sharings are the groups found by which so many chunks can be shared out, the
+// largest first: that of all renamings, those that a renaming or two in turn
+// generate, and the identity alone.
+func (p *problem) sharings(chunks int) [][]renaming {
 	generators := p.renamings()
-	var best []renaming
+	var all [][]renaming
 	try := func(g ...renaming) {
-		if all := p.group(g); len(all) > max(1, len(best)) && chunks%len(all) == 0 {
-			best = all
+		group := p.group(g)
+		if group == nil || chunks%len(group) != 0 || slices.ContainsFunc(all, func(o []renaming) bool { return sameGroup(o, group) }) {
+			return
 		}
+		all = append(all, group)
 	}
 	try(generators...)
 	for _, a := range generators {
@@ -72,38 +74,16 @@ func (p *problem) sharing(chunks int) []renaming {
 			try(a.then(b))
 		}
 	}
-	return best
+	try()
+	slices.SortStableFunc(all, func(a, b []renaming) int { return len(b) - len(a) })
+	return all
 }
 
-// likewise looks for a routing of sums that renamings leave as it is; nil where
-// there are no renamings, or none is found in time.
-func (p *problem) likewise(s *constraints.Solvers, ask asker, open [][]int) (Schedule, string, error) {
-	if len(p.classes) != 1 || p.Collective.Name != "allreduce" {
-		return nil, "", nil
-	}
-	group := p.sharing(len(p.items))
-	if group == nil {
-		return nil, "", nil
-	}
-	spec := p.Collective.Spec
-	spec.Chunks = len(p.items) / len(group)
-	c, err := collective.New(spec)
-	if err != nil {
-		return nil, "", err
-	}
-	few := p.Query
-	few.Collective, few.Unit = c, p.net.unit
-	q, err := newProblem(few)
-	if err != nil {
-		return nil, "", err
-	}
-	e := q.stateDirect(p.name()+", alike", open)
-	e.share(group)
-	got, err := ask.put(s, stated{e.f, e.schedule, "pb"})
-	if err != nil || got.Status != constraints.Sat {
-		return nil, "", err
-	}
-	return q.thinned(e.schedule(got.Model), len(group)).likes(group), got.By, nil
+// sameGroup tells whether two groups rename ranks alike.
+func sameGroup(a, b []renaming) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(r renaming) bool {
+		return !slices.ContainsFunc(b, func(o renaming) bool { return slices.Equal(o.ranks, r.ranks) })
+	})
 }
 
 // share keeps links within their capacity where every chunk has its likes.

@@ -45,7 +45,7 @@ func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	a, err := p.find(s, ask)
+	a, err := p.find(s, ask.within(s.Timeout()))
 	if err != nil {
 		return Answer{}, err
 	}

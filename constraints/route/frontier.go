@@ -163,22 +163,17 @@ func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps 
 // is known of any number of steps; nil where it does not, or not in time. It has no
 // ratio where so many steps are hopeless.
 func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least *big.Rat) (*floor, error) {
-	ask := asker{ctx: ctx, inOrder: w.InOrder}
+	ask := asker{ctx: ctx, inOrder: w.InOrder}.within(s.Timeout())
 	if w.Each > 0 {
-		short, cancel := context.WithTimeout(ctx, w.Each)
-		defer cancel()
-		ask.ctx = short
+		ask = ask.within(w.Each)
 	}
 	one, err := p.oneChunk(steps)
 	if err != nil {
 		return nil, err
 	}
-	low, err := p.hopeless(s, ask, steps)
+	low, err := p.hopeless(s, ask.share(8), steps)
 	if low == nil && err == nil {
 		low, err = one.tolled(s, ask, steps, least)
-	}
-	if err != nil && ask.ctx.Err() != nil && ctx.Err() == nil {
-		return nil, nil
 	}
 	return low, err
 }

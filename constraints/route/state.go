@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/colltune/colltune/constraints"
@@ -13,6 +14,7 @@ type stated struct {
 	formula *constraints.Formula
 	read    func(model []bool) Schedule
 	suits   string // the solver that is quicker at such formulas, as measured
+	only    bool   // so much that no other is asked beside it
 }
 
 // state picks the encoding: counted where every chunk has one place to go,
@@ -27,16 +29,16 @@ func (p *problem) state(open [][]int, breaking bool) stated {
 		if breaking {
 			e.breakSymmetry()
 		}
-		return stated{e.f, func(model []bool) Schedule { return p.thin(e.schedule(model)) }, "pb"}
+		return stated{formula: e.f, read: func(model []bool) Schedule { return p.thin(e.schedule(model)) }, suits: "pb"}
 	case p.reduces:
 		dual := p.dual().state(open, breaking)
-		return stated{dual.formula, func(model []bool) Schedule { return dual.read(model).reversed() }, dual.suits}
+		return stated{formula: dual.formula, read: func(model []bool) Schedule { return dual.read(model).reversed() }, suits: dual.suits}
 	case p.counts():
 		e := p.encodeCounted(p.name(), open, false)
-		return stated{e.f, e.schedule, "z3"}
+		return stated{formula: e.f, read: e.schedule, suits: "z3"}
 	}
 	e := p.encodeNamed(p.name(), open)
-	return stated{e.f, e.schedule, "pb"}
+	return stated{formula: e.f, read: e.schedule, suits: "pb"}
 }
 
 // solve has the solvers answer what bounds leave open. Chunks that are counted
@@ -51,12 +53,12 @@ func (p *problem) solve(s *constraints.Solvers, ask asker, open [][]int) (Answer
 	}
 	if !p.reduces && p.counts() {
 		e := p.encodeCounted(p.name()+", shortest ways", open, true)
-		got, err := ask.within(narrowTime).put(s, stated{e.f, e.schedule, "z3"})
-		switch {
-		case err == nil && got.Status == constraints.Sat:
-			return Answer{Status: got.Status, By: got.By, Schedule: e.schedule(got.Model)}, nil
-		case err != nil && (ask.ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)):
+		got, err := ask.share(8).put(s, stated{formula: e.f, suits: "z3"})
+		if err != nil {
 			return Answer{}, err
+		}
+		if got.Status == constraints.Sat {
+			return Answer{Status: got.Status, By: got.By, Schedule: e.schedule(got.Model)}, nil
 		}
 	}
 	st := p.state(open, true)
@@ -71,17 +73,14 @@ func (p *problem) solve(s *constraints.Solvers, ask asker, open [][]int) (Answer
 	return a, nil
 }
 
-// narrowTime is how long the smaller question may take.
-const narrowTime = 3 * time.Second
-
 // asker is how solvers are asked: until when, and whether all at once or in
 // order.
 type asker struct {
 	ctx     context.Context
 	inOrder bool
-	limit   time.Duration // 0: none
-	atLeast bool          // R/C is known to be no less than the bound's
-	hopeful bool          // one chunk can be summed in as many steps
+	until   time.Time // zero: no limit but the solvers' own
+	atLeast bool      // R/C is known to be no less than the bound's
+	hopeful bool      // one chunk can be summed in as many steps
 	kept    keeper
 }
 
@@ -89,22 +88,47 @@ type asker struct {
 // did not settle the query. Nil: there is none.
 type keeper func(p *problem, open [][]int) (Answer, error)
 
+// left is how much time there is: an hour where there is no limit.
+func (a asker) left() time.Duration {
+	if a.until.IsZero() {
+		return time.Hour
+	}
+	return time.Until(a.until)
+}
+
+// within leaves so much of the time that is left.
 func (a asker) within(limit time.Duration) asker {
-	a.limit = limit
+	a.until = time.Now().Add(min(limit, a.left()))
 	return a
 }
 
+// share leaves one part in so many of the time that is left, the rest of which is
+// for what is asked after it.
+func (a asker) share(parts time.Duration) asker { return a.within(a.left() / parts) }
+
+// put has solvers answer a formula. That the time is over is an answer too.
 func (a asker) put(s *constraints.Solvers, st stated) (constraints.Answer, error) {
-	ctx := a.ctx
-	if a.limit > 0 {
-		short, cancel := context.WithTimeout(ctx, a.limit)
-		defer cancel()
-		ctx = short
+	over := constraints.Answer{Status: constraints.Timeout, By: st.suits, Detail: "its share of the time"}
+	limit := a.left()
+	if limit <= 0 {
+		return over, a.ctx.Err()
 	}
-	if a.inOrder {
-		return s.SolveInOrder(ctx, st.formula, st.suits)
+	short, cancel := context.WithTimeout(a.ctx, limit)
+	defer cancel()
+	var got constraints.Answer
+	var err error
+	switch {
+	case st.only && slices.Contains(s.Solvers(), st.suits):
+		got, err = s.SolveBy(short, st.formula, st.suits)
+	case a.inOrder:
+		got, err = s.SolveInOrder(short, st.formula, st.suits)
+	default:
+		got, err = s.Solve(short, st.formula)
 	}
-	return s.Solve(ctx, st.formula)
+	if errors.Is(err, context.DeadlineExceeded) && a.ctx.Err() == nil {
+		return over, nil
+	}
+	return got, err
 }
 
 // State is the formula of a query: satisfiable exactly where there is a

@@ -2,7 +2,9 @@ package route
 
 import (
 	"context"
+	"fmt"
 	"math/big"
+	"os"
 	"testing"
 	"time"
 
@@ -121,15 +123,20 @@ func TestTollsHold(t *testing.T) {
 	}
 }
 
-// TestLikewise finds routings that renamings leave as they are, and replays them.
-func TestLikewise(t *testing.T) {
+// TestRestricted finds routings among some kinds, and replays them.
+func TestRestricted(t *testing.T) {
 	s := open(t, "pb")
-	for _, w := range []struct {
+	rows := []struct {
 		topology              string
 		chunks, steps, rounds int
-	}{{"dgx-1", 8, 3, 6}, {"ring:4", 4, 2, 4}, {"ring:6", 6, 4, 8}} {
+	}{{"dgx-1", 8, 3, 4}, {"ring:4", 4, 2, 4}, {"ring:6", 6, 4, 8}}
+	if os.Getenv("COLLTUNE_LONG") != "" {
+		rows = append(rows, rows[0])
+		rows[len(rows)-1].chunks, rows[len(rows)-1].steps, rows[len(rows)-1].rounds = 16, 5, 5
+	}
+	for _, w := range rows {
 		p := sumsOf(t, resolve(t, w.topology, 0), w.chunks, w.steps, w.rounds)
-		sched, by, err := p.likewise(s, asker{ctx: context.Background()}, nil)
+		sched, by, err := p.restricted(s, asker{ctx: context.Background()}.within(time.Hour), nil)
 		if err != nil || sched == nil {
 			t.Errorf("%+v: nothing by %s, %v", w, by, err)
 			continue
@@ -146,7 +153,7 @@ func TestLikewise(t *testing.T) {
 			return // larger ones are long to refute
 		}
 		p := sumsOf(t, top, n, 2, 2+rapid.IntRange(1, n).Draw(t, "more"))
-		sched, _, err := p.likewise(s, asker{ctx: context.Background()}, nil)
+		sched, _, err := p.restricted(s, asker{ctx: context.Background()}.within(time.Hour), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,5 +168,58 @@ func TestLikewise(t *testing.T) {
 	t.Logf("%d routings found", found)
 	if found < 5 {
 		t.Errorf("%d routings found: too few to mean much", found)
+	}
+}
+
+// TestSharesOfTime has what is asked of solvers keep to the time of the whole.
+func TestSharesOfTime(t *testing.T) {
+	ask := asker{ctx: context.Background()}.within(time.Hour)
+	if part := ask.share(4); part.left() > 15*time.Minute || part.within(time.Hour).left() > 15*time.Minute {
+		t.Errorf("%v of an hour, %v of that", part.left(), part.within(time.Hour).left())
+	}
+	s := open(t, "pb")
+	f := constraints.NewFormula("late")
+	a, err := ask.within(0).put(s, stated{formula: f, suits: "pb"})
+	if err != nil || a.Status != constraints.Timeout || a.Detail == "" {
+		t.Errorf("with no time left: %+v, %v", a, err)
+	}
+	if a, err := ask.put(s, stated{formula: f, suits: "z3", only: true}); err != nil || a.Status != sat || a.By != "pb" {
+		t.Errorf("by a solver that is not in use: %+v, %v", a, err)
+	}
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := (asker{ctx: gone}).within(0).put(s, stated{formula: f}); err == nil {
+		t.Error("no error where the context is over")
+	}
+}
+
+// TestRestrictions has each kind once, and the first of them its own mirror.
+func TestRestrictions(t *testing.T) {
+	p := sumsOf(t, resolve(t, "dgx-1", 0), 8, 3, 4)
+	seen := map[string]bool{}
+	all := p.restrictions()
+	for i, r := range all {
+		key := r.String()
+		for _, g := range r.group {
+			key += fmt.Sprint(g.ranks)
+		}
+		if seen[key] {
+			t.Errorf("%s comes twice", r)
+		}
+		if seen[key] = true; i == 0 && r.String() != "alike by 4, mirrored by [0 1 2 3 4 5 6 7]" {
+			t.Errorf("the first is %s", r)
+		}
+		if r.mirror == nil && len(r.group) == 1 {
+			t.Errorf("%d is no restriction", i)
+		}
+	}
+	if len(all) != manyRestrictions {
+		t.Errorf("%d kinds, want %d", len(all), manyRestrictions)
+	}
+	one := system(3, 0, map[[2]int]int{{0, 1}: 1, {1, 2}: 1, {2, 0}: 1}) // no lane leads back
+	for _, r := range sumsOf(t, one, 3, 4, 8).restrictions() {
+		if r.mirror != nil {
+			t.Errorf("a ring of one direction: %s", r)
+		}
 	}
 }

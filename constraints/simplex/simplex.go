@@ -16,6 +16,7 @@ type Program struct {
 	rows, columns int
 	table         [][]float64 // rows, and the prices
 	basis         []int       // the column that each row has in hand
+	sums          int
 }
 
 // New is a program of so many rows and columns, all zero.
@@ -57,6 +58,9 @@ func (p *Program) Amount(column int) float64 {
 
 // Value is the gain reached.
 func (p *Program) Value() float64 { return p.table[p.rows][p.columns+p.rows] }
+
+// Sums is how many numbers Solve has added up: its work, the same everywhere.
+func (p *Program) Sums() int { return p.sums }
 
 // zero is what rounding makes of 0.
 const zero = 1e-10
@@ -110,6 +114,7 @@ func (p *Program) Solve(enough float64) bool {
 // pivot brings a column into the basis in the place of a row's.
 func (p *Program) pivot(row, column int) {
 	pivot := p.table[row]
+	p.sums += len(p.table) * len(pivot)
 	scale := 1 / pivot[column]
 	for c := range pivot {
 		pivot[c] *= scale
