@@ -150,8 +150,9 @@ type knowledge struct {
 	budget  int   // threadblocks that may still be looked at, over all questions
 }
 
-// keptBlock is how many numbers a block of what is kept has: more than any clock,
-// since a rank with w threadblocks has at least w steps, and w² is at most maxClocks.
+// keptBlock is how many numbers a block of what is kept has: more than any clock with
+// its newest in front, since a rank with w threadblocks has at least w steps, and w²
+// is at most maxClocks.
 const keptBlock = 1 << 16
 
 // newKnowledge makes room for the clocks; it is nil if that would be too much.
@@ -241,6 +242,14 @@ func (k *knowledge) after(p int32) []uint16 {
 	return k.kept[at/keptBlock][from : from+k.off[tb+1]-k.off[tb]]
 }
 
+// newest is the place in the order of the last step that after says is done.
+func (k *knowledge) newest(p int32) int32 {
+	at := k.keptAt[p]
+	from := at % keptBlock
+	head := k.kept[at/keptBlock][from-newestRoom : from]
+	return int32(head[0])<<16 | int32(head[1])
+}
+
 // implied tells whether messages imply that p is done when i begins: what i's
 // threadblock knows is done received messages; their senders are done, and all
 // that those knew; and so on, from rank to rank.
@@ -300,6 +309,9 @@ func (k *knowledge) reach(tb, n int32) {
 func (k *knowledge) reachAll(x int32) {
 	own := k.u.tbOf[x]
 	first := k.first[own]
+	if k.newest(x) < k.since {
+		return // none of them is reached
+	}
 	for slot, n := range k.after(x) {
 		if tb := first + int32(slot); tb != own {
 			k.reach(tb, int32(n))
@@ -330,7 +342,7 @@ func (k *knowledge) end(i int32) {
 	c, own := k.clock(tb), tb-k.first[tb]
 	c[own] = uint16(k.u.posOf[i] + 1)
 	if k.last[tb] == none {
-		k.last[tb] = k.keep(c)
+		k.last[tb] = k.keep(c, k.newestOf(tb))
 	}
 	k.keptAt[i] = k.last[tb]
 	if k.u.ins[i].put != none {
@@ -346,14 +358,30 @@ func (k *knowledge) end(i int32) {
 	}
 }
 
-// keep makes a copy of a clock and says where it is.
-func (k *knowledge) keep(c []uint16) (at int32) {
-	if int(k.room)+len(c) > len(k.kept)*keptBlock {
+// newestOf is the place in the order of the last step of another threadblock that
+// tb's clock says is done.
+func (k *knowledge) newestOf(tb int32) (newest int32) {
+	for slot, n := range k.clock(tb) {
+		if other := k.first[tb] + int32(slot); n > 0 && other != tb {
+			newest = max(newest, k.at[k.start[other]+int32(n)-1])
+		}
+	}
+	return newest
+}
+
+// newestRoom is how many numbers newest takes, in front of a clock that is kept.
+const newestRoom = 2
+
+// keep makes a copy of a clock, its newest in front, and says where it is.
+func (k *knowledge) keep(c []uint16, newest int32) (at int32) {
+	if int(k.room)+newestRoom+len(c) > len(k.kept)*keptBlock {
 		k.room = int32(len(k.kept)) * keptBlock
 		k.kept = append(k.kept, make([]uint16, keptBlock))
 	}
-	at = k.room
-	copy(k.kept[at/keptBlock][at%keptBlock:], c)
-	k.room += int32(len(c))
+	at = k.room + newestRoom
+	block := k.kept[k.room/keptBlock][k.room%keptBlock:]
+	block[0], block[1] = uint16(newest>>16), uint16(newest)
+	copy(block[newestRoom:], c)
+	k.room = at + int32(len(c))
 	return at
 }

@@ -76,15 +76,19 @@ func eachWait(p *ir.Program, f func(s *ir.Step, dep int)) {
 func TestClocksAreKeptApart(t *testing.T) {
 	k := &knowledge{}
 	var at []int32
-	widths := []int{1, keptBlock / 2, keptBlock/2 - 1, 1, keptBlock, 7, keptBlock - 6, 11585}
+	widths := []int{1, keptBlock / 2, keptBlock/2 - 1, 1, keptBlock - newestRoom, 7, keptBlock - 6, 11585}
 	for n, w := range widths {
 		clock := make([]uint16, w)
 		for i := range clock {
 			clock[i] = uint16(n + 1)
 		}
-		at = append(at, k.keep(clock))
+		at = append(at, k.keep(clock, int32(n)<<16+5))
 	}
 	for n, w := range widths {
+		k.keptAt = []int32{at[n]}
+		if got := k.newest(0); got != int32(n)<<16+5 {
+			t.Fatalf("clock %d's newest is %#x", n, got)
+		}
 		block, from := at[n]/keptBlock, int(at[n]%keptBlock)
 		for _, got := range k.kept[block][from : from+w] {
 			if got != uint16(n+1) {
