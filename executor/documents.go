@@ -35,7 +35,7 @@ type hashes[T any] struct {
 
 // remembered is how many documents' hashes are kept, and so how many documents
 // are kept alive.
-const remembered = 16
+const remembered = 256
 
 func (h *hashes[T]) get(doc *T) string {
 	if s, ok := h.known[doc]; ok {

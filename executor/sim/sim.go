@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/colltune/colltune/compiler/collective"
@@ -91,11 +92,18 @@ func (p *Prepared) RunContext(ctx context.Context, k Knobs) (Result, error) {
 // between them.
 var operations = []string{"sum", "prod", "min", "max", "avg"}
 
-// Executor is the simulator as a back end.
+// simulator is the simulator as a back end.
 type simulator struct {
 	mu   sync.Mutex
-	last *Prepared // of the last trial: the next one is often of the same program
+	kept []*Prepared // used last first: a search comes back to its programs at every size
 }
+
+// How many programs are kept prepared, and how many steps they have together: one
+// is kept however many it has.
+const (
+	mostPrograms = 1 << 8
+	mostKept     = 1 << 20
+)
 
 // New is the simulator as a back end.
 func New() executor.Executor { return &simulator{} }
@@ -136,22 +144,39 @@ func (s *simulator) Run(ctx context.Context, t executor.Trial) (executor.Measure
 	return executor.Measurement{TimesUS: []float64{r.TimeUS}}, nil
 }
 
-// prepared prepares a program, unless it is the one that ran last.
+// prepared prepares a program, unless it is kept from an earlier trial.
 func (s *simulator) prepared(program *ir.Program, topology *topologies.Topology) (*Prepared, error) {
-	s.mu.Lock()
-	last := s.last
-	s.mu.Unlock()
-	if last != nil && last.program == program && last.topology == topology {
-		return last, nil
+	if p := s.recall(program, topology); p != nil {
+		return p, nil
 	}
 	p, err := Prepare(program, topology)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
-	s.last = p
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	s.kept = slices.Insert(s.kept, 0, p)
+	steps := 0
+	for i, p := range s.kept {
+		if steps += len(p.ops); i > 0 && (steps > mostKept || i == mostPrograms) {
+			s.kept = slices.Delete(s.kept, i, len(s.kept))
+			break
+		}
+	}
 	return p, nil
+}
+
+// recall is a program kept prepared, or nil.
+func (s *simulator) recall(program *ir.Program, topology *topologies.Topology) *Prepared {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := slices.IndexFunc(s.kept, func(p *Prepared) bool { return p.program == program && p.topology == topology })
+	if at < 0 {
+		return nil
+	}
+	p := s.kept[at]
+	s.kept = slices.Insert(slices.Delete(s.kept, at, at+1), 0, p)
+	return p
 }
 
 func orDefault(s, fallback string) string {

@@ -250,3 +250,31 @@ func TestReductionsRunAsOne(t *testing.T) {
 	near(t, "17 as two", cost(17, false), 2*one, 1e-12)
 	near(t, "3 that others wait for", cost(3, true), 3*one, 1e-12)
 }
+
+// TestKeptPrepared: programs come back as they were prepared, the largest of them
+// alone, and none for another topology.
+func TestKeptPrepared(t *testing.T) {
+	s := &simulator{}
+	here, there := system(t, "dgx-a100", 1), system(t, "dgx-a100", 1)
+	small, other := ringAllReduce(order(8), 1), ringAllReduce(order(8), 2)
+	get := func(p *ir.Program, on *topologies.Topology) *Prepared {
+		t.Helper()
+		prepared, err := s.prepared(p, on)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return prepared
+	}
+	first := get(small, here)
+	if get(other, here) == first || get(small, there) == first || get(small, here) != first {
+		t.Error("a program is not the one prepared for it")
+	}
+	if len(s.kept) != 3 || s.kept[0] != first {
+		t.Errorf("%d kept, want 3, the last one used in front", len(s.kept))
+	}
+	huge := get(ringAllReduce(order(8), 3), here)
+	huge.ops = make([]op, mostKept+1)
+	if get(other, there); len(s.kept) != 1 {
+		t.Errorf("%d kept beside a huge one that came before: want the new one alone", len(s.kept))
+	}
+}
