@@ -10,7 +10,7 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// Larger systems than the positions of ringEncoding bear are asked for their
+// Systems larger than the positions of ringEncoding bear are asked for their
 // steps alone, and told where these fall apart:
 //
 //	step[k][i][j]   ring k steps from i to j; one from each rank, one to each

@@ -102,7 +102,7 @@ const (
 	// where the ranks in sequence can be seen to be best.
 	many = 256
 	// settled is the size, ranks of a node times rings, up to which solvers are asked
-	// for the first ring set in lexicographic order.
+	// for the first ring set in lexicographic order, on nodes of up to packedRanks.
 	settled = 56
 )
 
@@ -439,7 +439,7 @@ func (p *ringProblem) askSolvers(ctx context.Context, s *Solvers, width units.Ba
 		start := time.Now()
 		defer func() { p.solverTime = max(1, p.solverTime-time.Since(start)) }()
 	}
-	if p.n*p.count > settled {
+	if p.n > packedRanks || p.n*p.count > settled {
 		orders, by, err = p.askByCuts(limited, s, width)
 	} else {
 		orders, by, err = p.askByPositions(limited, s, width)
