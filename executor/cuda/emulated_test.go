@@ -263,16 +263,22 @@ func TestFencesAsPTX(t *testing.T) {
 	}
 }
 
+// receiversOnly is two ranks that both receive first.
+func receiversOnly() *ir.Program {
+	p := pair()
+	for r := range p.GPUs {
+		steps := p.GPUs[r].Threadblocks[0].Steps
+		steps[0], steps[1] = steps[1], steps[0]
+	}
+	return p
+}
+
 // TestDeadlockAsPTX has the watchdog's way through the PTX end a program that
 // stands still, and say who waits for whom; a clock that goes fast brings it on.
 func TestDeadlockAsPTX(t *testing.T) {
 	for _, proto := range topologies.AllProtocols {
 		e := newEmulated(t, &emulate.Machine{Tick: 1e9})
-		p := pair()
-		for r := range p.GPUs {
-			steps := p.GPUs[r].Threadblocks[0].Steps
-			steps[0], steps[1] = steps[1], steps[0]
-		}
+		p := receiversOnly()
 		top := system(t, "fullmesh:2")
 		top.Protocols[proto].Threads = 32
 		_, err := runTrial(context.Background(), e, defaults(), executor.Trial{Program: p, Topology: top, Bytes: 512, Protocol: proto, Iters: 1})
@@ -285,18 +291,28 @@ func TestDeadlockAsPTX(t *testing.T) {
 }
 
 // TestCancelAsPTX has a trial whose time is up tell its kernels to end.
-func TestCancelAsPTX(t *testing.T) {
-	e := newEmulated(t, &emulate.Machine{Tick: 1})
-	p := pair()
-	for r := range p.GPUs {
-		steps := p.GPUs[r].Threadblocks[0].Steps
-		steps[0], steps[1] = steps[1], steps[0]
+func TestCancelAsPTX(t *testing.T) { cancelled(t, newEmulated(t, &emulate.Machine{Tick: 1})) }
+
+// impatient is a context that is done once it was asked so often whether it is.
+type impatient struct {
+	context.Context
+	left int
+}
+
+func (c *impatient) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	_, err := runTrial(ctx, e, patient(), executor.Trial{Program: p, Topology: system(t, "fullmesh:2"), Bytes: 512, Protocol: topologies.Simple, Iters: 1})
-	if !errors.Is(err, context.Canceled) || len(e.m.Faults) > 0 {
-		t.Errorf("got %v, %v", err, e.m.Faults)
+	return nil
+}
+
+func cancelled(t *testing.T, e *emulated) {
+	t.Helper()
+	// The kernels of the data come to their end before; the program never does.
+	ctx := &impatient{context.Background(), 30}
+	_, err := runTrial(ctx, e, patient(), executor.Trial{Program: receiversOnly(), Topology: system(t, "fullmesh:2"), Bytes: 512, Protocol: topologies.Simple, Iters: 1})
+	if status, e2 := e.readStatus(); !errors.Is(err, context.Canceled) || e2 != nil || status.Waiting == 0 || len(e.m.Faults) > 0 {
+		t.Errorf("got %v, status %+v, %v, %v", err, status, e2, e.m.Faults)
 	}
 }
 

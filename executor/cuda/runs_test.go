@@ -8,6 +8,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -106,9 +107,11 @@ func TestRunsOfFamilies(t *testing.T) {
 
 // TestHop has two blocks hand a flag to and fro, as the figures of a GPU are
 // judged by.
-func TestHop(t *testing.T) {
-	m := newHostMachine(t, 1, 1, "plain")
-	if err := m.use(1, 0); err != nil {
+func TestHop(t *testing.T) { handsFlags(t, newHostMachine(t, 1, 1, "plain")) }
+
+func handsFlags(t *testing.T, m machine) {
+	t.Helper()
+	if err := m.use(1, data.F32); err != nil {
 		t.Fatal(err)
 	}
 	at, err := m.alloc(0, 2*line)
@@ -126,6 +129,11 @@ func TestHop(t *testing.T) {
 	if err := m.wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	defer func() {
+		if err := m.releaseAll(); err != nil {
+			t.Error(err)
+		}
+	}()
 	var both [2 * line]byte
 	if err := m.read(0, at, both[:]); err != nil {
 		t.Fatal(err)

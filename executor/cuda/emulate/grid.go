@@ -18,6 +18,8 @@ type Machine struct {
 	// WholeLines has volatile accesses of 16 bytes a thread be of whole lines of
 	// 128, by threads that run in step.
 	WholeLines bool
+	// Covered are the lines of the text that were run, where it has room for them.
+	Covered []bool
 	// Change is done to the text of modules, by which tests have it be wrong.
 	Change func(text []byte) []byte
 

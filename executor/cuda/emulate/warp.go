@@ -64,9 +64,13 @@ func (g *group) fail(format string, args ...any) { panic(fault(fmt.Sprintf(forma
 
 // run runs a group for so many instructions, or until it waits or is gone.
 func (g *group) run(most int) (ran int) {
+	covered := g.machine().Covered
 	for ran < most {
 		i := &g.f.code[g.pc]
 		g.lately = i.line
+		if i.line < len(covered) {
+			covered[i.line] = true
+		}
 		ran++
 		if i.together != nil {
 			i.together(g)

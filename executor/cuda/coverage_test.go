@@ -1,0 +1,143 @@
+package cuda
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/cuda/emulate"
+	"github.com/colltune/colltune/executor/data"
+	"github.com/colltune/colltune/topologies"
+)
+
+// accesses are the instructions of which a mistake would harm others: memory,
+// its order, and meetings.
+var accesses = regexp.MustCompile(`^\s*(?:ld|st|atom)\.[a-z.]*global\.|^\s*(?:fence|bar|vote)\.`)
+
+// neverRun are those that no program of this type comes to.
+var neverRun = []struct{ function, instruction, why string }{
+	{"moveCallI6Simple", "fence.", "Simple's counters order everything: plans ask for no fences"},
+	{"loadPart", "ld.global.u", "elements of 4 bytes have no parts"},
+	{"storePart", "st.global.u", "elements of 4 bytes have no parts"},
+}
+
+// inPieces is two ranks that swap two chunks at a time, and work on two at a time
+// aside, behind a step that does nothing but be waited for.
+func inPieces() *ir.Program {
+	scratch := func(i int32) ir.Loc { return ir.Loc{Buf: collective.Scratch, Off: i} }
+	gpu := func(peer int) ir.GPU {
+		return ir.GPU{Scratch: 6, Threadblocks: []ir.Threadblock{
+			{Send: peer, Recv: peer, Steps: []ir.Step{
+				{Op: ir.Send, Count: 2, Deps: []ir.Dep{{TB: 1, Step: 0}}},
+				{Op: ir.Recv, Count: 2, Dst: ir.Loc{Buf: collective.Out}},
+			}},
+			{Send: peer, Recv: peer, Channel: 1, Steps: []ir.Step{
+				{Op: ir.Nop, HasDep: true},
+				{Op: ir.Copy, Count: 2, Dst: scratch(0)},
+				{Op: ir.Copy, Count: 2, Dst: scratch(2)},
+				{Op: ir.Reduce, Count: 2, Src: scratch(0), Dst: scratch(2)},
+				{Op: ir.Send, Count: 2, Src: scratch(2)},
+				{Op: ir.RecvReduceCopy, Count: 2, Src: scratch(0), Dst: scratch(4)},
+			}},
+		}}
+	}
+	return &ir.Program{Collective: collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 2}, GPUs: []ir.GPU{gpu(1), gpu(0)}}
+}
+
+// TestEveryAccessAsPTX takes the ways through the PTX that small trials don't:
+// whole tiles, of which a thread moves several lines at a time, reductions of
+// more sources than are on their way together, programs longer than shared
+// memory, several devices. In the long suite nothing may be left out: each load,
+// store, fence and meeting in the text was run, and what it did was right.
+func TestEveryAccessAsPTX(t *testing.T) {
+	text, err := ptxOf(data.F32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := make([]bool, bytes.Count(text, []byte("\n"))+2)
+	sums := []string{"sum", "prod", "min", "max", "avg"}
+	type way struct {
+		gpus, devices int
+		program       string
+		p             *ir.Program
+		bytes, tile   int64
+		operations    []string
+		long          bool
+	}
+	for _, proto := range topologies.AllProtocols {
+		for n, w := range []way{
+			{gpus: 2, program: "ring/allreduce/1x2", bytes: 24 << 10, tile: 8 << 10, operations: sums[:1]},
+			{gpus: 2, program: "ring/allreduce/1x2", bytes: 24<<10 + 20, tile: 8 << 10, operations: sums, long: true},
+			{gpus: 3, program: "ring/allreduce/1x3/in-place", bytes: 36<<10 + 12, tile: 8 << 10, operations: sums, long: true},
+			{gpus: 2, program: "all-pairs/allreduce/1x2/in-place", bytes: 4012, tile: 700, operations: sums, long: true},
+			{gpus: 6, program: "all-pairs/allreduce/1x6/in-place", bytes: 12 << 10, tile: 8 << 10, operations: sums, long: true},
+			{gpus: 6, program: "all-pairs/allreduce/1x6/in-place", bytes: 12<<10 + 4, tile: 8 << 10, operations: sums, long: true},
+			{gpus: 3, devices: 3, program: "ring/allreduce/1x3", bytes: 4012, tile: 700, operations: sums[:1], long: true},
+			{gpus: 2, devices: 2, p: relay(), bytes: 4012, tile: 700, operations: sums[:1], long: true},
+			{gpus: 2, devices: 2, p: relay(), bytes: 64 << 10, tile: 8 << 10, operations: sums[:1], long: true},
+			{gpus: 2, p: relay(), bytes: 4012, tile: 700, operations: sums[:1], long: true},
+			{gpus: 2, p: pingPong(60), bytes: 4, operations: sums[:1]},
+			{gpus: 2, p: inPieces(), bytes: 64, tile: 4096, operations: sums[:1]},
+			{gpus: 2, p: inPieces(), bytes: 96, tile: 4096, operations: sums[:1], long: true},
+			{gpus: 2, p: inPieces(), bytes: 4016, tile: 64, operations: sums[:1]},
+		} {
+			if w.long && !long() {
+				continue
+			}
+			p := w.p
+			if p == nil {
+				p = programOf(t, w.program, w.gpus, proto)
+			}
+			for k, op := range w.operations {
+				e := newEmulated(t, &emulate.Machine{Seed: uint64(n + k), SMs: 8, Devices: w.devices, WholeLines: true, Covered: run})
+				e.right(t, executor.Trial{Program: p, Bytes: w.bytes, Protocol: proto, TileBytes: w.tile, DType: "f32", Op: op, Iters: 1, Seed: int64(k)}, 32)
+			}
+		}
+		e := newEmulated(t, &emulate.Machine{Tick: 1e9, Covered: run})
+		if err := stuck(e, executor.Trial{Program: receiversOnly(), Topology: system(t, "fullmesh:2"), Bytes: 64, Protocol: proto, Iters: 1}); err == nil {
+			t.Errorf("%v: two ranks that both receive first came to an end", proto)
+		}
+	}
+	e := newEmulated(t, &emulate.Machine{Tick: 1, Covered: run})
+	handsFlags(t, e)
+	cancelled(t, e)
+	lacking := pair() // the second chunk
+	for r := range lacking.GPUs {
+		for i := range lacking.GPUs[r].Threadblocks[0].Steps {
+			lacking.GPUs[r].Threadblocks[0].Steps[i].Count = 1
+		}
+	}
+	device, host, err := e.run(executor.Trial{Program: lacking, Bytes: 64, Protocol: topologies.LL, Iters: 1}, 32)
+	if err != nil || device != 16 || host != 16 {
+		t.Errorf("two ranks that send half of 16 elements: %d wrong by the device, %d by the host, %v", device, host, err)
+	}
+	if !long() {
+		return
+	}
+	all, left, function := 0, 0, ""
+	for i, line := range strings.Split(string(text), "\n") {
+		if strings.HasPrefix(line, ".func") || strings.HasPrefix(line, ".visible .entry") {
+			function = line
+		}
+		if !accesses.MatchString(line) {
+			continue
+		}
+		all++
+		if run[i+1] {
+			continue
+		}
+		left++
+		excused := false
+		for _, n := range neverRun {
+			excused = excused || strings.Contains(function, n.function) && strings.HasPrefix(strings.TrimSpace(line), n.instruction)
+		}
+		if !excused {
+			t.Errorf("PTX line %d was never run: %s", i+1, strings.TrimSpace(line))
+		}
+	}
+	t.Logf("%d of %d loads, stores, fences and meetings run", all-left, all)
+}
