@@ -24,25 +24,25 @@ func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) 
 	if refuted != nil {
 		return Answer{Status: constraints.Unsat, By: Bound, Detail: refuted.Reason}, nil
 	}
-	sched, by, err := p.composed(s, ask.share(4))
+	sched, by, err := p.composed(s, ask.share(1, 4))
 	if err != nil || sched != nil {
 		return Answer{Status: constraints.Sat, By: by, Schedule: sched}, err
 	}
-	none, err := p.hopeless(s, ask.share(8), p.Steps)
+	none, err := p.hopeless(s, ask.share(1, 8), p.Steps)
 	if err != nil {
 		return Answer{}, err
 	}
 	if none != nil {
 		return Answer{Status: constraints.Unsat, By: none.by, Detail: none.why}, nil
 	}
-	low, err := p.tooCheap(s, ask.share(4))
+	low, err := p.tooCheap(s, ask.share(1, 4))
 	if err != nil {
 		return Answer{}, err
 	}
 	if low != nil {
 		return Answer{Status: constraints.Unsat, By: low.by, Detail: low.why}, nil
 	}
-	if sched, by, err = p.restricted(s, ask.share(2), open); err != nil || sched != nil {
+	if sched, by, err = p.restricted(s, ask.share(2, 3), open); err != nil || sched != nil {
 		return Answer{Status: constraints.Sat, By: by, Schedule: sched}, err
 	}
 	return p.solve(s, ask, open)

@@ -171,7 +171,7 @@ func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps
 	if err != nil {
 		return nil, err
 	}
-	low, err := p.hopeless(s, ask.share(8), steps)
+	low, err := p.hopeless(s, ask.share(1, 8), steps)
 	if low == nil && err == nil {
 		low, err = one.tolled(s, ask, steps, least)
 	}

@@ -96,7 +96,7 @@ func (p *problem) restricted(s *constraints.Solvers, ask asker, open [][]int) (S
 		return nil, "", nil
 	}
 	for _, r := range p.restrictions() {
-		a, err := p.among(s, ask.share(restrictionShare), open, r)
+		a, err := p.among(s, ask.share(1, restrictionShare), open, r)
 		if err != nil || a.Status == constraints.Sat {
 			return a.Schedule, a.By, err
 		}
@@ -105,7 +105,7 @@ func (p *problem) restricted(s *constraints.Solvers, ask asker, open [][]int) (S
 }
 
 // restrictionShare is which part of the time that is left a kind has.
-const restrictionShare = 5
+const restrictionShare = 3
 
 // among looks for a routing of one kind.
 func (p *problem) among(s *constraints.Solvers, ask asker, open [][]int, r restriction) (Answer, error) {

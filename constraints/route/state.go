@@ -53,7 +53,7 @@ func (p *problem) solve(s *constraints.Solvers, ask asker, open [][]int) (Answer
 	}
 	if !p.reduces && p.counts() {
 		e := p.encodeCounted(p.name()+", shortest ways", open, true)
-		got, err := ask.share(8).put(s, stated{formula: e.f, suits: "z3"})
+		got, err := ask.share(1, 8).put(s, stated{formula: e.f, suits: "z3"})
 		if err != nil {
 			return Answer{}, err
 		}
@@ -102,9 +102,9 @@ func (a asker) within(limit time.Duration) asker {
 	return a
 }
 
-// share leaves one part in so many of the time that is left, the rest of which is
+// share leaves some parts in so many of the time that is left, the rest of which is
 // for what is asked after it.
-func (a asker) share(parts time.Duration) asker { return a.within(a.left() / parts) }
+func (a asker) share(some, parts time.Duration) asker { return a.within(a.left() / parts * some) }
 
 // put has solvers answer a formula. That the time is over is an answer too.
 func (a asker) put(s *constraints.Solvers, st stated) (constraints.Answer, error) {

@@ -174,7 +174,7 @@ func TestRestricted(t *testing.T) {
 // TestSharesOfTime has what is asked of solvers keep to the time of the whole.
 func TestSharesOfTime(t *testing.T) {
 	ask := asker{ctx: context.Background()}.within(time.Hour)
-	if part := ask.share(4); part.left() > 15*time.Minute || part.within(time.Hour).left() > 15*time.Minute {
+	if part := ask.share(1, 4); part.left() > 15*time.Minute || part.within(time.Hour).left() > 15*time.Minute {
 		t.Errorf("%v of an hour, %v of that", part.left(), part.within(time.Hour).left())
 	}
 	s := open(t, "pb")
