@@ -6,7 +6,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # cgo is never needed; without it one toolchain builds everywhere.
 export CGO_ENABLED ?= 0
 
-.PHONY: run build setup test test-long gpu-tests test-gpu bench lint fuzz clean
+.PHONY: run build setup test test-long test-hosts gpu-tests test-gpu bench lint fuzz clean
 
 run: build ## the main job: search AllReduce on a DGX A100, then export the winners
 	./$(BIN) search -t dgx-a100 -c allreduce -b 1K -e 1G --campaign out/campaign
@@ -27,6 +27,9 @@ test-long: setup ## slow suites: race detector, long property tests, fuzzing
 	COLLTUNE_LONG=1 $(GO) test -timeout 60m ./...
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m ./...
 	$(MAKE) fuzz
+
+test-hosts: setup ## as root, with Slurm, sshd and MPI installed: searches through real launchers, and what goes wrong there
+	COLLTUNE_HOSTS=1 $(GO) test ./cmd/colltune -run '^TestHosts$$' -v -timeout 60m
 
 FUZZTIME ?= 30s
 fuzz: ## each fuzz target for FUZZTIME
