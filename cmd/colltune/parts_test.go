@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/lang"
@@ -92,6 +93,7 @@ func TestProgressIsPlainElsewhere(t *testing.T) {
 	p := newProgress(&b)
 	p.last = p.last.Add(-everyLine)
 	p.event(autotune.Event{Kind: autotune.TrialDone, Bytes: 1 << 20, Cell: 2, Cells: 5, Trials: 8, Done: 4, Made: 30, Known: 3, Failed: 1, Incumbent: "ring", IncumbentUS: 12.345})
+	p.last = time.Now().Add(time.Hour) // however long this takes, no line is due
 	p.event(autotune.Event{Kind: autotune.CellFinished, Bytes: 1 << 20})
 	p.done()
 	if want := "1M (3 of 5): 33 trials, 1 failed, best ring 12.35 us\n"; b.String() != want {

@@ -19,10 +19,16 @@ func placesThere(cmd *cobra.Command) error {
 		}
 	}
 	f := cmd.Flags().Lookup("out")
-	if f == nil || f.Value.String() == "" || cmd.Name() == "export" { // which makes a folder
+	if f == nil || f.Value.String() == "" {
 		return nil
 	}
 	path := f.Value.String()
+	if cmd.Name() == "export" { // which makes a folder
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			return usagef("--out %s: is no folder", path)
+		}
+		return nil
+	}
 	if isFolder(path) {
 		return usagef("--out %s: is a folder: want a file", path)
 	}

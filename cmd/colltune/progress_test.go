@@ -33,11 +33,19 @@ func TestCut(t *testing.T) {
 func TestProgressLines(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(&b)
+	// Lines are due in an hour, or have been for one: no pause of a busy machine is
+	// taken for either.
+	due, notDue := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+	p.last = notDue
 	p.stage("tracing ring", 0, 7)
-	p.last = time.Now().Add(-time.Hour)
+	p.last = due
 	p.stage("compiling candidates", 3, 7)
+	if !p.last.After(due) {
+		t.Error("a line was printed, and the next one is due at once")
+	}
+	p.last = notDue
 	p.stage("compiling candidates", 4, 7)
-	p.last = time.Now().Add(-time.Hour)
+	p.last = due
 	p.event(autotune.Event{Bytes: 1 << 20, Cell: 1, Cells: 3, Made: 5, Known: 1, Failed: 1})
 	p.done()
 	if want := "compiling candidates (3 of 7)\n1M (2 of 3): 6 trials, 1 failed\n"; b.String() != want {
