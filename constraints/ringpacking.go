@@ -15,9 +15,9 @@ import (
 // the few that matter are found while it is solved: prices of links say what room
 // on them is worth, and the cheapest order by these comes in (column generation).
 //
-//	order              link 0─1  1─2  2─3  3─0      prices   ½  0  ½  0
-//	0 1 2 3  x ½           1      1    1    1       cheapest 0 2 1 3: costs 1
-//	0 2 1 3  x ½           …                        no order costs less: 3 rings at most
+//	five rings of a Frontier node      prices: 1 on these, 0 on all others
+//	gpu 1 ⇄ gpu 3, one link            an order that costs least takes one of them,
+//	gpu 1 ⇄ gpu 5, one link            the room on them is worth 4: no five rings
 //
 // Where the room on all links at their prices is worth less than so many cheapest
 // orders, there are no such rings: whole numbers prove it, and a user can add them
@@ -29,14 +29,15 @@ type ringPacking struct {
 	orders []ringKind
 	tours  *cheapestOrder
 	ctx    context.Context
-	work   int // orders that may still be looked for
+	work   int // what is left of packedWork
 }
 
 const (
 	// packedRanks is the ranks of a node up to which the cheapest order is found.
 	packedRanks = 16
-	// packedOrders is how many times one is looked for: some seconds' of 16 ranks.
-	packedOrders = 600
+	// packedWork is how many times one is looked for, or the program solved, at most:
+	// some seconds' of 16 ranks.
+	packedWork = 1000
 	// alternatives is how many orders are tried first where one has to be.
 	alternatives = 3
 )
@@ -56,7 +57,7 @@ func (p *ringProblem) askByPacking(ctx context.Context, width units.Bandwidth) (
 	if p.n < 2 || p.n > packedRanks {
 		return nil, "", unsettled
 	}
-	c := &ringPacking{ringKinds: &ringKinds{p: p, at: map[int]int{}}, ctx: ctx, work: packedOrders}
+	c := &ringPacking{ringKinds: &ringKinds{p: p, at: map[int]int{}}, ctx: ctx, work: packedWork}
 	c.limit(width)
 	c.tours = newCheapestOrder(c.ringKinds, width)
 	// Where nothing costs anything, the first of all orders is the cheapest.
@@ -145,7 +146,7 @@ func (c *ringPacking) keep(k ringKind) {
 // count rings; nil where it does not, with the prices that say so, or without where
 // work came to its end.
 func (c *ringPacking) fill(room []uint16, count int) (amount, prices []float64) {
-	for c.work > 0 && c.ctx.Err() == nil {
+	for ; c.work > 0 && c.ctx.Err() == nil; c.work-- {
 		// An order that takes more of a link than there is left is none; while none
 		// is known that fits, those that don't say which links are too full.
 		var may, all []int
