@@ -197,10 +197,15 @@ func (p *problem) representatives() []int {
 	return rising(p.n)
 }
 
+// fewLinks is how many links a rank may have for symmetries to be found sooner than
+// flows: where there are more, or switches, ways are short.
+const fewLinks = 16
+
 // sinks are representatives of the ranks that all data must reach, and so few where
 // there are many that may change places.
 func (p *problem) sinks() []int {
-	if !p.alike && p.n > fewRanks && p.c.Counts == nil {
+	direct := p.forward.vertices == p.n && len(p.forward.arcs) <= fewLinks*p.n
+	if direct && !p.alike && p.n > fewRanks && p.c.Counts == nil {
 		return p.orbits(everyPair).sources
 	}
 	return p.representatives()
