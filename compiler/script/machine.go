@@ -174,7 +174,9 @@ func (m *Machine) nodeRanks(_ *starlark.Thread, b *starlark.Builtin, args starla
 // linkedRanks is topo.linked(a, b): whether rank a can send to rank b.
 func (m *Machine) linkedRanks(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var from, to starlark.Value
-	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "a", &from, "b", &to); err != nil {
+	if len(args) == 2 && len(kwargs) == 0 { // as it is called for millions of pairs
+		from, to = args[0], args[1]
+	} else if err := starlark.UnpackArgs(b.Name(), args, kwargs, "a", &from, "b", &to); err != nil {
 		return nil, err
 	}
 	ranks := [2]int{}

@@ -1,11 +1,10 @@
 // Package verify executes an IR and says what is wrong with it: the result, a
 // deadlock, a race, or the file itself (GC3 sections 5 and 6).
 //
-//	structure ▸ connections ▸ run ▸ data ▸ races
-//	  places,     k-th send     order,   what     conflicting accesses
-//	  peers,      meets k-th    slots,   every    that nothing orders
-//	  dependencies   receive    cycles   output
-//	                                     holds
+//	structure ▸ connections ▸ run ▸ slots · races · data, side by side
+//	  places,     k-th send     order,  a call   conflicting   what
+//	  peers,      meets k-th    cycles  for each accesses that every output
+//	  dependencies   receive            chunk    nothing orders  holds
 //
 // # Why one tile is enough
 //
