@@ -58,11 +58,8 @@ func (x *exam) trials() []checkRow {
 			rows = append(rows, checkRow{"run its " + a.Algorithm, nil, func(x *exam) (string, error) { return x.runEach(ts(), true) }})
 		}
 		native(func() []Trial {
-			ranks := 2
-			if d.NativeOnly && d.MaxRanks > 0 {
-				ranks = min(d.MaxRanks, 64) // one that is launched has these and no others
-			}
-			t := x.trial(max(ranks, 2)) // no system has a single rank
+			t := x.few()
+			ranks := x.ranks()
 			t.Program, t.Native = nil, &Native{Algorithm: a.Algorithm}
 			var all []Trial
 			for _, p := range protocolsOf(a.Protocols) {
@@ -103,30 +100,30 @@ var endings = []checkRow{
 		return x.refuses(x.trial(x.desc.MaxRanks+1), codes.Unimplemented)
 	}},
 	{"refuses a dtype it lacks", nil, func(x *exam) (string, error) {
-		t := x.trial(2)
+		t := x.few()
 		t.DType = lacking(collective.DTypes(), x.desc.DTypes, "f8")
 		return x.refuses(t, codes.Unimplemented)
 	}},
 	{"refuses an operation it lacks", nil, func(x *exam) (string, error) {
-		t := x.trial(2)
+		t := x.few()
 		t.Op = lacking(operations, x.desc.Operations, "xor")
 		return x.refuses(t, codes.Unimplemented)
 	}},
 	{"refuses a size below 0", nil, func(x *exam) (string, error) {
-		return x.refuses(sized(x.trial(2), -8), codes.InvalidArgument)
+		return x.refuses(sized(x.few(), -8), codes.InvalidArgument)
 	}},
 	{"refuses an algorithm it lacks", nil, func(x *exam) (string, error) {
-		t := x.trial(2)
+		t := x.few()
 		t.Program, t.Native = nil, &Native{Algorithm: "of-nobody"}
-		t.Collective = collective.Spec{Name: "allreduce", Ranks: 2}
+		t.Collective = collective.Spec{Name: "allreduce", Ranks: x.ranks()}
 		return x.refuses(t, codes.Unimplemented)
 	}},
 	{"repeats itself", func(x *exam) bool { return x.desc.Deterministic }, func(x *exam) (string, error) {
-		first, err := x.run(x.trial(2))
+		first, err := x.run(x.few())
 		if err != nil {
 			return "", err
 		}
-		second, err := x.run(x.trial(2))
+		second, err := x.run(x.few())
 		if err == nil && !slices.Equal(first.TimesUS, second.TimesUS) {
 			err = fmt.Errorf("%v us and then %v us: want the same of one that is deterministic", first.TimesUS, second.TimesUS)
 		}
@@ -212,7 +209,7 @@ func what(t *Trial) string {
 func (x *exam) refuses(t Trial, code codes.Code) (string, error) {
 	if t.Program != nil && x.desc.NativeOnly {
 		a := x.desc.Native[0]
-		t.Program, t.Native, t.Collective = nil, &Native{Algorithm: a.Algorithm}, collective.Spec{Name: "allreduce", Ranks: len(t.Topology.Ranks)}
+		t.Program, t.Native, t.Collective = nil, &Native{Algorithm: a.Algorithm}, collective.Spec{Name: "allreduce", Ranks: t.Collective.Ranks}
 		if len(a.Collectives) > 0 {
 			t.Collective.Name = a.Collectives[0]
 		}
@@ -241,18 +238,21 @@ func (h heard) silent() bool {
 	return h.longest > time.Second && h.beats < int(h.took/time.Second)
 }
 
+// mostIters is how many iterations a trial is given to make it long.
+const mostIters = 1 << 22
+
 // heartbeats looks for a trial that takes two seconds, and at the pauses in what
 // it says.
 func heartbeats(x *exam) (string, error) {
-	t := sized(x.trial(2), 1<<20)
+	t := sized(x.few(), 1<<20)
 	if x.desc.MaxBytes > 0 {
 		t.Bytes = min(t.Bytes, x.desc.MaxBytes)
 	}
 	if x.desc.NativeOnly {
 		return "runs no programs: not asked", nil
 	}
-	const long, most = 2 * time.Second, 1 << 20
-	for t.Iters = 4; ; t.Iters = min(t.Iters*8, most) {
+	const long = 2 * time.Second
+	for t.Iters = 4; ; t.Iters = min(t.Iters*8, mostIters) {
 		if err := x.loadFor(&t); err != nil {
 			return "", err
 		}
@@ -268,36 +268,48 @@ func heartbeats(x *exam) (string, error) {
 		case heard.took >= long:
 			x.iters = t.Iters
 			return fmt.Sprintf("%d in %s, the longest pause %s", heard.beats, heard.took.Round(100*time.Millisecond), heard.longest.Round(10*time.Millisecond)), nil
-		case t.Iters == most:
+		case t.Iters == mostIters:
 			return fmt.Sprintf("no trial was long enough to need one: %d iterations took %s", t.Iters, heard.took.Round(time.Millisecond)), nil
 		}
 	}
 }
 
-// cancels gives a long trial up and wants the next one answered soon.
+// cancels gives a long trial up and wants the next one answered soon: in less
+// than what was given up would have taken, were it gone on with, by far.
 func cancels(x *exam) (string, error) {
+	const short = "no trial was long enough to be given up"
 	if x.iters == 0 {
-		return "no trial was long enough to be given up", nil
+		return short, nil
 	}
-	t := sized(x.trial(2), 1<<20)
-	if x.desc.MaxBytes > 0 {
-		t.Bytes = min(t.Bytes, x.desc.MaxBytes)
-	}
-	t.Iters = x.iters * 4
-	ctx, cancel := context.WithTimeout(x.ctx, 300*time.Millisecond)
-	_, err := x.callIn(ctx, sendTrial(t, x.programHash(&t), t.Topology.Hash()))
-	cancel()
-	if err == nil {
-		return "", errors.New("a trial four times as long as one of seconds was over at once")
+	if given, err := x.giveUp(); !given {
+		return short, err
 	}
 	began := time.Now()
 	within := min(patience, x.o.TrialTimeout)
-	ctx, cancel = context.WithTimeout(x.ctx, within)
+	ctx, cancel := context.WithTimeout(x.ctx, within)
 	defer cancel()
-	if _, err := x.runIn(ctx, x.trial(2)); err != nil {
+	if _, err := x.runIn(ctx, x.few()); err != nil {
 		return "", fmt.Errorf("the next trial, within %s: %w", within, err)
 	}
 	return fmt.Sprintf("the next trial was done %s later", time.Since(began).Round(10*time.Millisecond)), nil
+}
+
+// giveUp begins a trial and gives it up, if one can be had that is not over by
+// then: what took seconds on a busy machine may be nothing a moment later.
+func (x *exam) giveUp() (bool, error) {
+	t := sized(x.few(), 1<<20)
+	if x.desc.MaxBytes > 0 {
+		t.Bytes = min(t.Bytes, x.desc.MaxBytes)
+	}
+	const times = 32 // of one that took two seconds: twice our patience
+	for t.Iters = min(x.iters*times, mostIters); ; t.Iters = min(t.Iters*8, mostIters) {
+		ctx, cancel := context.WithTimeout(x.ctx, 300*time.Millisecond)
+		_, err := x.callIn(ctx, sendTrial(t, x.programHash(&t), t.Topology.Hash()))
+		cancel()
+		if err != nil || t.Iters == mostIters {
+			return err != nil, x.ctx.Err()
+		}
+	}
 }
 
 // goodbye tells it to go, and looks at what stays.
@@ -315,6 +327,25 @@ func goodbye(x *exam) (string, error) {
 		return "", fmt.Errorf("it left its socket behind: %s", strings.Join(left, ", "))
 	}
 	return fmt.Sprintf("gone within %s, and nothing is left of it", time.Since(began).Round(10*time.Millisecond)), nil
+}
+
+// ranks is how many a trial has where it doesn't matter: two, or of an executor
+// that runs no programs as many as it has, for one that is launched has these
+// and no others.
+func (x *exam) ranks() int {
+	if x.desc.NativeOnly && x.desc.MaxRanks > 0 {
+		return min(x.desc.MaxRanks, 64)
+	}
+	return 2
+}
+
+// few is a trial over so many.
+func (x *exam) few() Trial {
+	t := x.trial(max(x.ranks(), 2)) // no system has a single rank
+	if x.desc.NativeOnly {
+		t.Collective.Ranks = x.ranks()
+	}
+	return t
 }
 
 // trial is a ring AllReduce over so many ranks, or of an executor that runs no
