@@ -109,6 +109,9 @@ func (a asker) share(some, parts time.Duration) asker { return a.within(a.left()
 // put has solvers answer a formula. That the time is over is an answer too.
 func (a asker) put(s *constraints.Solvers, st stated) (constraints.Answer, error) {
 	over := constraints.Answer{Status: constraints.Timeout, By: st.suits, Detail: "no answer in time"}
+	if !slices.Contains(s.Solvers(), st.suits) {
+		over.By = s.Solvers()[0]
+	}
 	limit := a.left()
 	if limit <= 0 {
 		return over, a.ctx.Err()

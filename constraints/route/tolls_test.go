@@ -179,9 +179,11 @@ func TestSharesOfTime(t *testing.T) {
 	}
 	s := open(t, "pb")
 	f := constraints.NewFormula("late")
-	a, err := ask.within(0).put(s, stated{formula: f, suits: "pb"})
-	if err != nil || a.Status != constraints.Timeout || a.Detail == "" {
-		t.Errorf("with no time left: %+v, %v", a, err)
+	for _, suits := range []string{"pb", "z3"} {
+		a, err := ask.within(0).put(s, stated{formula: f, suits: suits})
+		if err != nil || a.Status != constraints.Timeout || a.Detail == "" || a.By != "pb" {
+			t.Errorf("with no time left: %+v, %v", a, err)
+		}
 	}
 	if a, err := ask.put(s, stated{formula: f, suits: "z3", only: true}); err != nil || a.Status != sat || a.By != "pb" {
 		t.Errorf("by a solver that is not in use: %+v, %v", a, err)
