@@ -125,7 +125,11 @@ func TestTollsHold(t *testing.T) {
 
 // TestRestricted finds routings among some kinds, and replays them.
 func TestRestricted(t *testing.T) {
-	s := open(t, "pb")
+	s, err := constraints.Open(constraints.Options{Solver: "pb", Timeout: time.Hour}) // seconds where nothing else runs
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
 	rows := []struct {
 		topology              string
 		chunks, steps, rounds int
