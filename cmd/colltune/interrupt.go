@@ -7,10 +7,11 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // untilInterrupted is a context that ends with the first Ctrl-C, SIGTERM or
-// SIGHUP: the command saves what it has and returns. The second ends the process
+// SIGHUP: the command saves what it has and returns. The next one ends the process
 // on the spot; what it has started ends with it. Under nohup, which has SIGHUP
 // ignored, it stays so.
 func untilInterrupted(stderr io.Writer) (context.Context, func()) {
@@ -29,16 +30,34 @@ func untilInterrupted(stderr io.Writer) (context.Context, func()) {
 		}
 		fmt.Fprintln(stderr, "\ninterrupted; once more to leave at once")
 		cancel()
-		select {
-		case <-signals:
+		if another(signals, done, time.Now) {
 			os.Exit(exitInterrupted)
-		case <-done:
 		}
 	}()
 	return ctx, func() {
 		signal.Stop(signals)
 		close(done)
 		cancel()
+	}
+}
+
+// sameInterrupt is how long what comes after an interrupt is that one still: timeout
+// sends its signal to the command and then to its group, and a closed terminal's
+// comes from the shell and from the system.
+const sameInterrupt = 500 * time.Millisecond
+
+// another waits for an interrupt that is not the first one sent twice; false where
+// the command is done before.
+func another(signals <-chan os.Signal, done <-chan struct{}, now func() time.Time) bool {
+	for first := now(); ; {
+		select {
+		case <-signals:
+			if now().Sub(first) >= sameInterrupt {
+				return true
+			}
+		case <-done:
+			return false
+		}
 	}
 }
 

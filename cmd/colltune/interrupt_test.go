@@ -1,0 +1,30 @@
+package main
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// An interrupt that is sent twice is one; another, later, is another. The times are
+// those of a clock that the test sets.
+func TestInterruptSentTwice(t *testing.T) {
+	clock := func(after ...time.Duration) func() time.Time {
+		begun := time.Now()
+		return func() time.Time {
+			at := begun.Add(after[0])
+			after = after[1:]
+			return at
+		}
+	}
+	signals, done := make(chan os.Signal, 2), make(chan struct{})
+	signals <- os.Interrupt
+	signals <- os.Interrupt
+	if !another(signals, done, clock(0, time.Millisecond, sameInterrupt)) || len(signals) != 0 {
+		t.Errorf("the one sent twice and another: %d not looked at", len(signals))
+	}
+	close(done)
+	if another(signals, done, clock(0)) {
+		t.Error("another, where the command was done")
+	}
+}
