@@ -36,7 +36,8 @@ type worker struct {
 }
 
 // How long an executor may take to end once it is told, and one that tells
-// another at a launcher's far end.
+// another at a launcher's far end; or twice as long as its start took, where that
+// is more.
 const (
 	goodbyeTime    = 2 * time.Second
 	farGoodbyeTime = 5 * time.Second
@@ -76,7 +77,9 @@ func startWorker(ctx context.Context, cmd command, sockets string, o HostOptions
 	}
 	stopWatching := context.AfterFunc(ctx, func() { _ = p.Kill(ctx) })
 	defer stopWatching()
+	began := time.Now()
 	d, err := c.connect(ctx, o.StartTimeout)
+	c.leaves = max(c.leaves, 2*time.Since(began)) // a busy machine takes its time for both
 	if err != nil {
 		c.stop()
 		if ctx.Err() != nil {
