@@ -40,6 +40,7 @@ func inPieces() *ir.Program {
 				{Op: ir.Copy, Count: 2, Dst: scratch(0)},
 				{Op: ir.Copy, Count: 2, Dst: scratch(2)},
 				{Op: ir.Reduce, Count: 2, Src: scratch(0), Dst: scratch(2)},
+				{Op: ir.Reduce, Count: 2, Dst: scratch(2)},
 				{Op: ir.Send, Count: 2, Src: scratch(2)},
 				{Op: ir.RecvReduceCopy, Count: 2, Src: scratch(0), Dst: scratch(4)},
 			}},
@@ -82,6 +83,7 @@ func TestEveryAccessAsPTX(t *testing.T) {
 			{gpus: 2, p: relay(), bytes: 4012, tile: 700, operations: sums[:1], long: true},
 			{gpus: 2, p: pingPong(60), bytes: 4, operations: sums[:1]},
 			{gpus: 2, p: inPieces(), bytes: 64, tile: 4096, operations: sums[:1]},
+			{gpus: 2, p: inPieces(), bytes: 60, tile: 4096, operations: sums[:1]}, // an element less in the second chunk
 			{gpus: 2, p: inPieces(), bytes: 96, tile: 4096, operations: sums[:1], long: true},
 			{gpus: 2, p: inPieces(), bytes: 4016, tile: 64, operations: sums[:1]},
 		} {
@@ -98,7 +100,9 @@ func TestEveryAccessAsPTX(t *testing.T) {
 			}
 		}
 		e := newEmulated(t, &emulate.Machine{Tick: 1e9, Covered: run})
-		if err := stuck(e, executor.Trial{Program: receiversOnly(), Topology: system(t, "fullmesh:2"), Bytes: 64, Protocol: proto, Iters: 1}); err == nil {
+		top := system(t, "fullmesh:2")
+		top.Protocols[proto].Threads = 32
+		if err := stuck(e, executor.Trial{Program: receiversOnly(), Topology: top, Bytes: 64, Protocol: proto, Iters: 1}); err == nil {
 			t.Errorf("%v: two ranks that both receive first came to an end", proto)
 		}
 	}

@@ -159,7 +159,7 @@ func TestFamiliesAsPTX(t *testing.T) {
 		for _, proto := range topologies.AllProtocols {
 			for _, f := range families(t, 1, gpus, proto) {
 				n++
-				if !long() && n%24 != int(proto) {
+				if !long() && n%48 != 3*int(proto) {
 					continue
 				}
 				t.Run(proto.String()+"/"+f.name, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestTypesAsPTX(t *testing.T) {
 		for i, dtype := range collective.DTypes() {
 			for k, op := range data.Operations() {
 				n++
-				if !long() && (i+k)%5 != n%2 {
+				if !long() && (k != i%5 || n%2 == 0) {
 					continue
 				}
 				proto := topologies.AllProtocols[n%3]
@@ -200,7 +200,7 @@ func TestTypesAsPTX(t *testing.T) {
 
 // TestSeedsAsPTX has threads take turns in many ways, which change nothing.
 func TestSeedsAsPTX(t *testing.T) {
-	seeds := uint64(4)
+	seeds := uint64(2)
 	if long() {
 		seeds = 60
 	}
@@ -241,10 +241,10 @@ func TestGraphsAsPTX(t *testing.T) {
 // TestFencesAsPTX runs a program that leans on its messages' order: right with
 // the fences it gets, and wrong without, or memory here is not weak.
 func TestFencesAsPTX(t *testing.T) {
-	seeds := uint64(12)
+	const seeds = 30
 	for _, proto := range []topologies.Proto{topologies.LL, topologies.LL128} {
 		wrong := int64(0)
-		for seed := range seeds {
+		for seed := uint64(0); seed < seeds && wrong == 0; seed++ { // each shows it about every other time
 			e := newEmulated(t, &emulate.Machine{Seed: seed, Weak: true, WholeLines: true})
 			trial := executor.Trial{Program: relay(), Bytes: 1200, Protocol: proto, TileBytes: 512, DType: "f32", Op: "sum", Iters: 1}
 			if seed < 3 {

@@ -3,7 +3,8 @@
 # on-gpu.sh STAGE… for some of it. Where the machine has no Go, `make gpu-tests`
 # elsewhere makes bin/gpu to bring along. What is said goes to the folder $OUT
 # (out/gpu), a file a stage; figures.md there is the page docs/measurements/cuda.md
-# is made of. No stage takes more than six minutes.
+# is made of. No stage takes more than six minutes. COMPUTE_SANITIZER names the
+# tool where it is not on PATH.
 set -eu
 if ! ls /dev/nvidia[0-9]* >/dev/null 2>&1; then
 	echo "no NVIDIA GPU here: skipped"
@@ -36,14 +37,15 @@ families() { of_tests 'FamilyOnGPU|DeadlockOnGPU$'; }
 figures() { of_tests FiguresOfGPU -test.v; }
 
 sanitizers() {
-	if ! command -v compute-sanitizer >/dev/null; then
-		echo "no compute-sanitizer here: its tools are not run"
+	sanitizer=${COMPUTE_SANITIZER:-compute-sanitizer}
+	if ! command -v "$sanitizer" >/dev/null; then
+		echo "no $sanitizer here: its tools are not run"
 		return
 	fi
 	bad=0
 	for tool in memcheck racecheck synccheck; do
 		echo "compute-sanitizer --tool $tool"
-		(cd executor/cuda && timeout 120 compute-sanitizer --tool "$tool" --error-exitcode 9 "$root/bin/gpu/cuda.test" -test.run SampleOnGPU -test.timeout 110s) || bad=$?
+		(cd executor/cuda && timeout 120 "$sanitizer" --tool "$tool" --error-exitcode 9 "$root/bin/gpu/cuda.test" -test.run SampleOnGPU -test.timeout 110s) || bad=$?
 	done
 	return $bad
 }
