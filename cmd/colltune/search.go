@@ -478,7 +478,14 @@ func dryRun(cmd *cobra.Command, a *asked) error {
 	for _, reason := range search.Reasons(refused) {
 		s.add("refused: "+reason, strconv.Itoa(refused[reason]))
 	}
-	s.add("to be tuned", strconv.Itoa(len(space.Candidates)))
+	tuned := space.Enumerated
+	for _, n := range refused {
+		tuned -= n
+	}
+	s.add("to be tuned", strconv.Itoa(tuned))
+	if beside := len(space.Candidates) - tuned; beside > 0 {
+		s.add("for the baseline alone", strconv.Itoa(beside))
+	}
 	return emit(cmd, "dry-run", struct {
 		Command    string         `json:"command"`
 		Campaign   string         `json:"campaign"`
