@@ -116,7 +116,7 @@ func (p Parameter) accepts() string {
 func (p Parameter) ParseValue(s string) (any, error) {
 	if p.Hole != "" {
 		var rings [][]int
-		for ring := range strings.SplitSeq(s, ";") {
+		for ring := range strings.SplitSeq(plainRings(s), ";") {
 			var order []int
 			for rank := range strings.SplitSeq(ring, ",") {
 				r, err := strconv.Atoi(strings.TrimSpace(rank))
@@ -138,6 +138,17 @@ func (p Parameter) ParseValue(s string) (any, error) {
 		return p.Check(n)
 	}
 	return nil, fmt.Errorf("parameter %s=%s: want %s", p.Name, s, p.accepts())
+}
+
+// plainRings turns rings as tables print them, [[0,1,2],[0,2,1]], into the form
+// that flags have, 0,1,2;0,2,1, and leaves what is anything else.
+func plainRings(s string) string {
+	inner, opened := strings.CutPrefix(strings.ReplaceAll(s, " ", ""), "[[")
+	inner, closed := strings.CutSuffix(inner, "]]")
+	if !opened || !closed {
+		return s
+	}
+	return strings.ReplaceAll(inner, "],[", ";")
 }
 
 // Check gives a value, as a program or a JSON document holds it, the type it
