@@ -21,7 +21,7 @@ func (p *problem) distant() *Refutation {
 			case d < 0:
 				return &Refutation{fmt.Sprintf("no way leads from rank %d to rank %d", it.source, r)}
 			case int(d) > p.Steps:
-				return &Refutation{fmt.Sprintf("rank %d is %d sends away from rank %d, and there are %d steps", r, d, it.source, p.Steps)}
+				return &Refutation{fmt.Sprintf("rank %d is %d sends away from rank %d, and there are no more than %s", r, d, it.source, many(p.Steps, "step"))}
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func (p *problem) openUntil(ctx context.Context, s *splitter) (open [][]int, ref
 	}
 	text := p.tell(last)
 	if len(all) > 1 {
-		text = fmt.Sprintf("however the %d rounds are split among %d steps: %s, or the like", p.Rounds, p.Steps, text)
+		text = fmt.Sprintf("however the %d rounds are split among %s: %s, or the like", p.Rounds, many(p.Steps, "step"), text)
 	}
 	return nil, &Refutation{text}
 }
@@ -164,18 +164,23 @@ func (p *problem) whole(ctx context.Context, demands []demand) *Refutation {
 
 // tell puts a demand that is not met in words.
 func (p *problem) tell(d *demand) string {
-	chunks := "chunks"
-	if d.need == 1 {
-		chunks = "chunk"
-	}
-	within := fmt.Sprintf("in %d steps of %d rounds", p.Steps, p.Rounds)
+	chunks := many(d.need, "chunk")
+	within := fmt.Sprintf("in %s of %s", many(p.Steps, "step"), many(p.Rounds, "round"))
 	switch d.kind {
 	case intoRank:
-		return fmt.Sprintf("the %d %s for rank %d can't all reach it %s", d.need, chunks, d.set[0], within)
+		return fmt.Sprintf("the %s for rank %d can't all reach it %s", chunks, d.set[0], within)
 	case fromTo:
-		return fmt.Sprintf("what rank %d contributes to the %d %s can't all reach rank %d %s", d.set[0], d.need, chunks, d.set[1], within)
+		return fmt.Sprintf("what rank %d contributes to the %s can't all reach rank %d %s", d.set[0], chunks, d.set[1], within)
 	case outOf:
-		return fmt.Sprintf("the %d %s of rank %d can't all reach the others %s", d.need, chunks, d.set[0], within)
+		return fmt.Sprintf("the %s of rank %d can't all reach the others %s", chunks, d.set[0], within)
 	}
-	return fmt.Sprintf("the %d %s that must come into ranks %s can't all %s", d.need, chunks, strings.Trim(fmt.Sprint(d.set), "[]"), within)
+	return fmt.Sprintf("the %s that must come into ranks %s can't all %s", chunks, strings.Trim(fmt.Sprint(d.set), "[]"), within)
+}
+
+// many is a number of things.
+func many[N int | int64](n N, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }

@@ -65,7 +65,7 @@ func (p *problem) hopeless(s *constraints.Solvers, ask asker, steps int) (*floor
 	if err != nil || a.Status != constraints.Unsat {
 		return nil, err
 	}
-	return &floor{by: a.By, seconds: a.Seconds, why: fmt.Sprintf("not one chunk can be summed everywhere in %d steps, whatever the rounds", steps)}, nil
+	return &floor{by: a.By, seconds: a.Seconds, why: fmt.Sprintf("not one chunk can be summed everywhere in %s, whatever the rounds", many(steps, "step"))}, nil
 }
 
 // oneChunk is the problem of one chunk in so many steps.

@@ -191,7 +191,7 @@ func (pt *Point) prove(tried string, low *floor) string {
 	ratio := big.NewRat(int64(pt.Rounds), int64(pt.Chunks))
 	below := ""
 	if low != nil {
-		below = fmt.Sprintf("%s rounds a chunk in %d steps, whatever the chunks, by %s in %.2f s: %s", low.ratio.RatString(), pt.Steps, low.by, low.seconds, low.why)
+		below = fmt.Sprintf("%s rounds a chunk in %s, whatever the chunks, by %s in %.2f s: %s", low.ratio.RatString(), many(pt.Steps, "step"), low.by, low.seconds, low.why)
 	}
 	switch {
 	case pt.Optimal:
@@ -207,7 +207,7 @@ func (pt *Point) prove(tried string, low *floor) string {
 // refutations says what was asked for before the point.
 func (pt *Point) refutations(tried string) string {
 	if len(pt.Refuted) == 0 {
-		return fmt.Sprintf("no smaller R/C is possible in %d steps with %s", pt.Steps, tried)
+		return fmt.Sprintf("no smaller R/C is possible in %s with %s", many(pt.Steps, "step"), tried)
 	}
 	count, seconds := map[string]int{}, map[string]float64{}
 	var by, open []string
@@ -231,7 +231,7 @@ func (pt *Point) refutations(tried string) string {
 		said = append(said, fmt.Sprintf("not proved: %s not settled in time, %d not asked", strings.Join(open, " "), pt.Skipped))
 	}
 	if len(by) > 0 {
-		said = append(said, fmt.Sprintf("smaller R/C in %d steps with %s refuted: %s", pt.Steps, tried, strings.Join(by, ", ")))
+		said = append(said, fmt.Sprintf("smaller R/C in %s with %s refuted: %s", many(pt.Steps, "step"), tried, strings.Join(by, ", ")))
 	}
 	return strings.Join(said, "; ")
 }

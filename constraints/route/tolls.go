@@ -223,7 +223,7 @@ func (k *tollkeeper) whole() (tolls []int64, room int64) {
 
 // tell puts the bound in words.
 func (k *tollkeeper) tell(pass, room int64) string {
-	return fmt.Sprintf("with the best tolls on links no chunk gets through %d steps for less than %d, and a round brings %d at most", k.steps, pass, room)
+	return fmt.Sprintf("with the best tolls on links no chunk gets through %s for less than %d, and a round brings %d at most", many(k.steps, "step"), pass, room)
 }
 
 // tooCheap is that a query has fewer rounds a chunk than its steps leave.
