@@ -186,24 +186,31 @@ func TestCollectives(t *testing.T) {
 	}
 }
 
+// randomSystem is one of n ranks, with the links there always are and any others,
+// of up to so many GB/s and ns.
+func randomSystem(t *rapid.T, n int, most int64, late int, always func(a, b int) bool) *topologies.Topology {
+	top := &topologies.Topology{Name: "random", Nodes: 1, Runtime: "nccl"}
+	for r := range n {
+		top.Ranks = append(top.Ranks, topologies.Rank{Local: r, SMs: 1})
+		top.Vertices = append(top.Vertices, topologies.Vertex{Kind: topologies.GPU})
+	}
+	for a := range n {
+		for b := range n {
+			if a != b && (always(a, b) || rapid.Bool().Draw(t, "link")) {
+				top.Edges = append(top.Edges, topologies.Edge{From: a, To: b, Count: 1,
+					Bandwidth: units.Bandwidth(rapid.Int64Range(1, most).Draw(t, "capacity") * 1e9), Latency: units.Duration(rapid.IntRange(0, late).Draw(t, "latency"))})
+			}
+		}
+	}
+	return top
+}
+
 // TestRandomSystems schedules on connected systems whose links differ, and have
 // one way alone at times.
 func TestRandomSystems(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 7).Draw(t, "ranks")
-		top := &topologies.Topology{Name: "random", Nodes: 1, Runtime: "nccl"}
-		for r := range n {
-			top.Ranks = append(top.Ranks, topologies.Rank{Local: r, SMs: 1})
-			top.Vertices = append(top.Vertices, topologies.Vertex{Kind: topologies.GPU})
-		}
-		for a := range n {
-			for b := range n {
-				if b == (a+1)%n || a != b && rapid.Bool().Draw(t, "link") {
-					top.Edges = append(top.Edges, topologies.Edge{From: a, To: b, Count: 1,
-						Bandwidth: units.Bandwidth(rapid.Int64Range(1, 9).Draw(t, "capacity") * 1e9), Latency: units.Duration(rapid.IntRange(0, 9).Draw(t, "latency"))})
-				}
-			}
-		}
+		top := randomSystem(t, n, 9, 9, func(a, b int) bool { return b == (a+1)%n })
 		o := Options{
 			Collective: rapid.SampledFrom([]string{"allgather", "reducescatter", "allreduce"}).Draw(t, "collective"),
 			Bytes:      rapid.Int64Range(1, 1<<30).Draw(t, "bytes"),
@@ -275,19 +282,7 @@ func TestMatchedIsAsShortAsCanBe(t *testing.T) {
 	matched := 0
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 8).Draw(t, "ranks")
-		top := &topologies.Topology{Name: "random", Nodes: 1, Runtime: "nccl"}
-		for r := range n {
-			top.Ranks = append(top.Ranks, topologies.Rank{Local: r, SMs: 1})
-			top.Vertices = append(top.Vertices, topologies.Vertex{Kind: topologies.GPU})
-		}
-		for a := range n {
-			for b := range n {
-				if b == (a+1)%n || b == (a+n-1)%n && a != b || a != b && rapid.Bool().Draw(t, "link") {
-					top.Edges = append(top.Edges, topologies.Edge{From: a, To: b, Count: 1,
-						Bandwidth: units.Bandwidth(rapid.Int64Range(1, 2).Draw(t, "capacity") * 1e9), Latency: units.Duration(rapid.IntRange(0, 1).Draw(t, "latency"))})
-				}
-			}
-		}
+		top := randomSystem(t, n, 2, 1, func(a, b int) bool { return b == (a+1)%n || a == (b+1)%n })
 		chunks, alpha := rapid.IntRange(1, 2).Draw(t, "chunks"), Alpha(rapid.IntRange(0, 1).Draw(t, "alpha"))
 		network, err := newNetwork(top, false, alpha)
 		if err != nil {
