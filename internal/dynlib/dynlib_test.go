@@ -2,10 +2,12 @@ package dynlib_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -102,4 +104,27 @@ func TestHindrances(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "not found: "+notALibrary+": ") || strings.Contains(err.Error(), "No such file") {
 		t.Errorf("%v", err)
 	}
+}
+
+// TestReasonsAreTheirOwn opens many names at once: each has the linker's words
+// for itself, however the goroutines change threads.
+func TestReasonsAreTheirOwn(t *testing.T) {
+	var all sync.WaitGroup
+	for g := range 64 {
+		all.Go(func() {
+			for i := range 100 {
+				name := fmt.Sprintf("libcolltune-none-%d-%d.so", g, i)
+				_, err := dynlib.Open(name)
+				var none *dynlib.NotFoundError
+				if !errors.As(err, &none) || len(none.Reasons) != 1 || !strings.HasPrefix(none.Reasons[0], name+": ") {
+					if runtime.GOOS == "linux" {
+						t.Errorf("%s: %#v", name, err)
+					}
+					return
+				}
+				runtime.Gosched()
+			}
+		})
+	}
+	all.Wait()
 }
