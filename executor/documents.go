@@ -5,6 +5,7 @@ import (
 	"container/list"
 	"fmt"
 	"sync"
+	"weak"
 
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor/protocol"
@@ -29,28 +30,28 @@ func encodeProgram(p *ir.Program) ([]byte, error) {
 // change once they are handed to a trial.
 type hashes[T any] struct {
 	of    func(*T) string
-	known map[*T]string
-	order []*T
+	known map[weak.Pointer[T]]string // which keeps no document alive
+	order []weak.Pointer[T]
 }
 
-// remembered is how many documents' hashes are kept, and so how many documents
-// are kept alive.
+// remembered is how many documents' hashes are kept.
 const remembered = 256
 
 func (h *hashes[T]) get(doc *T) string {
-	if s, ok := h.known[doc]; ok {
+	key := weak.Make(doc)
+	if s, ok := h.known[key]; ok {
 		return s
 	}
 	s := h.of(doc)
 	if h.known == nil {
-		h.known = map[*T]string{}
+		h.known = map[weak.Pointer[T]]string{}
 	}
 	if len(h.order) == remembered {
 		delete(h.known, h.order[0])
 		h.order = h.order[1:]
 	}
-	h.known[doc] = s
-	h.order = append(h.order, doc)
+	h.known[key] = s
+	h.order = append(h.order, key)
 	return s
 }
 

@@ -173,14 +173,19 @@ func (t *Table) Compare(name string, at func(bytes int64, placement string) (us 
 	}
 }
 
+// rounding is by how much the time of a routing that meets the bound may lie below
+// it, for the rounding of its sums. What lies further below is shown as it is.
+const rounding = 1e-9
+
 // compare fills in the baseline and the bound of a row.
 func (r *Row) compare(p Point, ms []measured) {
 	// The bound is on routings. A library that sums in the switches needs none
 	// of those, and may be faster: then the bound says nothing of it.
 	if p.BoundUS > 0 && (r.Source != Backend || p.BoundUS <= r.TimeUS) {
-		// A routing's time that meets the bound may lie below it by the rounding of
-		// its sums; what lies further below is no result.
-		bound := min(p.BoundUS, r.TimeUS)
+		bound := p.BoundUS
+		if bound > r.TimeUS && bound <= r.TimeUS*(1+rounding) {
+			bound = r.TimeUS
+		}
 		ratio := bound / r.TimeUS
 		r.BoundUS, r.BoundRatio = &bound, &ratio
 	}

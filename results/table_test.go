@@ -122,6 +122,9 @@ func TestBoundMet(t *testing.T) {
 	if *r.BoundUS != 0.3 || *r.BoundRatio != 1 {
 		t.Errorf("bound %v, ratio %v: want the time itself, and 1", *r.BoundUS, *r.BoundRatio)
 	}
+	if r.compare(Point{BoundUS: 0.4}, nil); *r.BoundUS != 0.4 || *r.BoundRatio <= 1 {
+		t.Errorf("bound %v, ratio %v: want a time below its bound shown as it is", *r.BoundUS, *r.BoundRatio)
+	}
 	r = Row{TimeUS: 0.3, Source: Backend}
 	if r.compare(Point{BoundUS: 0.4}, nil); r.BoundUS != nil {
 		t.Errorf("bound %v of a back end that beats all routings: want none", *r.BoundUS)
