@@ -42,15 +42,41 @@ func (n *network) matched(chunks int, part, floor float64) []message {
 		if !m.match(n, v, chunks, soonest) {
 			return nil
 		}
-		for i, c := range m.chunk {
-			if s := m.slots[i]; c != none {
-				from := int(n.hops[s.hop].from)
-				list = append(list, planned{max(s.starts, soonest[int(c)/chunks*n.ranks+from]), s.hop, c})
-			}
-		}
+		list = m.plan(list, n, chunks, took, soonest)
 	}
 	slices.SortStableFunc(list, func(a, b planned) int { return cmp.Compare(a.at, b.at) })
 	return n.inTime(list, chunks, arrive)
+}
+
+// plan appends the messages into a rank. Those of one link leave in the order in
+// which they can, none before the one ahead of it is through: so none overtakes
+// another, and each still leaves by its slot's latest.
+func (m *matching) plan(list []planned, n *network, chunks int, took, soonest []float64) []planned {
+	byHop := map[int32][]int{} // its slots with a chunk, the earliest first
+	var hops []int32
+	for i, c := range m.chunk {
+		if h := m.slots[i].hop; c != none {
+			if byHop[h] == nil {
+				hops = append(hops, h)
+			}
+			byHop[h] = append(byHop[h], i)
+		}
+	}
+	for _, h := range hops {
+		ready := func(c int32) float64 { return soonest[int(c)/chunks*n.ranks+int(n.hops[h].from)] }
+		slots, waiting := byHop[h], make([]int32, 0, len(byHop[h]))
+		for _, i := range slots {
+			waiting = append(waiting, m.chunk[i])
+		}
+		slices.SortStableFunc(waiting, func(a, b int32) int { return cmp.Compare(ready(a), ready(b)) })
+		free := 0.0
+		for k, i := range slots {
+			at := max(free, m.slots[i].starts, ready(waiting[k]))
+			free = at + took[h]
+			list = append(list, planned{at, h, waiting[k]})
+		}
+	}
+	return list
 }
 
 // mixed tells whether links of different speeds lead into some rank.
