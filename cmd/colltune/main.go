@@ -36,9 +36,13 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot(&started)
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	out := &outlet{to: stdout}
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if out.failed != nil && (err == nil || !started) {
+		err, started = out.failed, true // of help, which cobra prints by itself
+	}
 	if err != nil && !started {
 		// What cobra itself refuses: commands, flags and numbers of arguments.
 		err = usage(err)

@@ -224,3 +224,17 @@ func (s *sheet) writeTable(w io.Writer) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// outlet is standard output, which keeps why a write failed.
+type outlet struct {
+	to     io.Writer
+	failed error
+}
+
+func (o *outlet) Write(b []byte) (int, error) {
+	n, err := o.to.Write(b)
+	if o.failed == nil {
+		o.failed = err
+	}
+	return n, err
+}

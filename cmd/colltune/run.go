@@ -111,6 +111,9 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 		return &wrongError{fmt.Errorf("%s: %w", f.name, err)}
 	}
 
+	if flagValue(cmd, "topology") == "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "no -t/--topology: taken for %s, every two ranks joined by a link\n", t.Name)
+	}
 	h, err := startExecutor(cmd.Context(), cmd)
 	if err != nil {
 		return err
@@ -168,17 +171,12 @@ func wholeSizes(sizes []int64, col collective.Collective, dtype string) ([]int64
 }
 
 // systemOf is the system a program is run on: what -t says, or else one in which
-// every two ranks are linked, which says nothing of the machine at hand and is
-// told.
+// every two ranks are linked, which says nothing of the machine at hand.
 func systemOf(cmd *cobra.Command, p *ir.Program) (*topologies.Topology, error) {
 	if flagValue(cmd, "topology") != "" {
 		return topology(cmd)
 	}
-	t, err := topology(cmd, fmt.Sprintf("fullmesh:%d", p.Ranks()))
-	if err == nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "no -t/--topology: taken for %s, every two ranks joined by a link\n", t.Name)
-	}
-	return t, err
+	return topology(cmd, fmt.Sprintf("fullmesh:%d", p.Ranks()))
 }
 
 // reduces refuses a reduction that was asked for of a collective that has none.

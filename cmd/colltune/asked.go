@@ -1,0 +1,246 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/topologies"
+)
+
+// asked is a search as the command line asks for it.
+type asked struct {
+	problem search.Problem
+	options search.Options
+	plan    results.Plan
+	dir     string
+}
+
+// askedFor reads the flags of search.
+func askedFor(cmd *cobra.Command) (*asked, error) {
+	var a asked
+	t, err := topology(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if a.options, err = optionsOf(cmd); err != nil {
+		return nil, err
+	}
+	defined, err := a.options.Defined()
+	if err != nil {
+		return nil, checkError(err)
+	}
+	name, err := collectiveName(cmd, defined...)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := countsOf(cmd, name, len(t.Ranks))
+	if err != nil {
+		return nil, err
+	}
+	sizes, err := sizesOf(cmd)
+	if err != nil {
+		return nil, err
+	}
+	trial, err := trialOf(cmd)
+	if err != nil {
+		return nil, err
+	}
+	root, _ := cmd.Flags().GetInt("root")
+	inPlace := collective.DefaultInPlace(name)
+	if p := flagValue(cmd, "placement"); p != "" {
+		inPlace = p != "out"
+	}
+	if err := wholeElements(a.options.TileBytes, trial.DType); err != nil {
+		return nil, err
+	}
+	a.problem = search.Problem{Topology: t, Collective: name, Root: root, InPlace: inPlace, Both: flagValue(cmd, "placement") == "both", Counts: counts, Op: trial.Op, DType: trial.DType, Sizes: sizes}
+	if err := a.problem.Define(&a.options); err != nil {
+		return nil, checkError(err)
+	}
+	c, err := collective.New(collective.Spec{Name: name, Ranks: len(t.Ranks), Chunks: 1, Root: root, InPlace: inPlace, Counts: counts, Custom: a.problem.Custom})
+	if err != nil {
+		return nil, usage(err)
+	}
+	if err := reduces(cmd, c); err != nil {
+		return nil, err
+	}
+	source, err := sourceOf(cmd)
+	if err != nil {
+		return nil, err
+	}
+	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
+	found, err := executor.Lookup(flagValue(cmd, "executor"), dirs...)
+	if err != nil {
+		return nil, err
+	}
+	a.options.Executor = found.Name
+	if err := search.Check(a.problem, a.options); err != nil {
+		return nil, checkError(err)
+	}
+	a.plan = search.PlanOf(a.problem, a.options, source, search.Settings{
+		Version: buildVersion().Version, Iters: trial.Iters, Warmup: trial.Warmup, Seed: trial.Seed, ExecutorName: a.options.Executor,
+	})
+	if a.dir, _ = cmd.Flags().GetString("campaign"); a.dir == "" {
+		a.dir = filepath.Join("campaigns", folderName(fmt.Sprintf("%s-%dx-%s", t.Name, t.Nodes, name)))
+	}
+	return &a, nil
+}
+
+// optionsOf reads the flags that narrow the candidates.
+func optionsOf(cmd *cobra.Command) (search.Options, error) {
+	var o search.Options
+	o.Families, _ = cmd.Flags().GetStringSlice("family")
+	o.Exclude, _ = cmd.Flags().GetStringSlice("exclude")
+	for _, names := range []*[]string{&o.Families, &o.Exclude} { // sets
+		slices.Sort(*names)
+		*names = slices.Compact(*names)
+	}
+	o.Channels, _ = cmd.Flags().GetInt("channels")
+	o.Instances, _ = cmd.Flags().GetInt("instances")
+	o.TileBytes = sizeOf(cmd, "tile-bytes")
+	o.Runtime, o.Solver = flagValue(cmd, "runtime"), flagValue(cmd, "solver")
+	if err := solverThere(o.Solver); err != nil {
+		return o, err
+	}
+	for _, name := range []string{"channels", "instances"} {
+		if n, _ := cmd.Flags().GetInt(name); n < 0 || n == 0 && given(cmd, name) {
+			return o, usagef("--%s %d: want at least 1", name, n)
+		}
+	}
+	if p := flagValue(cmd, "protocol"); p != "" {
+		proto, err := topologies.ParseProto(p)
+		if err != nil {
+			return o, usage(err)
+		}
+		o.Protocols = []topologies.Proto{proto}
+	}
+	assignments, _ := cmd.Flags().GetStringArray("param")
+	if err := o.Assign(assignments); err != nil {
+		return o, usage(err)
+	}
+	baseline, err := baselineOf(cmd)
+	if err != nil {
+		return o, err
+	}
+	o.Baseline = baseline
+	paths, _ := cmd.Flags().GetStringArray("template")
+	for _, path := range paths {
+		files, err := starFiles(path)
+		if err != nil {
+			return o, err
+		}
+		for _, f := range files {
+			text, err := readFile(cmd.Context(), f, maxTemplate)
+			if err != nil {
+				return o, err
+			}
+			o.Templates = append(o.Templates, search.Template{Name: filepath.Base(f), Text: string(text)})
+		}
+	}
+	return o, nil
+}
+
+// solverThere refuses a solver that was asked for by name and can't be had,
+// before anything is made that would stay behind.
+func solverThere(name string) error {
+	if name == "" || name == "auto" {
+		return nil
+	}
+	s, err := constraints.Open(constraints.Options{Solver: name})
+	if err != nil {
+		return err
+	}
+	s.Close()
+	return nil
+}
+
+// maxTemplate bounds a template's file.
+const maxTemplate = 1 << 20
+
+// starFiles is a file, or the .star files of a folder, by name.
+func starFiles(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, usage(plain(err))
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	files, err := filepath.Glob(filepath.Join(strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`).Replace(path), "*.star"))
+	if err == nil && len(files) == 0 {
+		err = usagef("%s: no .star files in this folder", path)
+	}
+	return files, err
+}
+
+// sourceOf is the topology as it was asked for, text and all.
+func sourceOf(cmd *cobra.Command) (search.Source, error) {
+	name := flagValue(cmd, "topology")
+	s := search.Source{Text: name}
+	s.Nodes, _ = cmd.Flags().GetInt("nodes")
+	if given(cmd, "gpus") {
+		s.GPUs, _ = cmd.Flags().GetIntSlice("gpus")
+	}
+	if text, ok := topologies.Source(name); ok {
+		s.Text = string(text)
+	} else if !isGenerator(name) {
+		text, err := readFile(cmd.Context(), name, 1<<24) // read once already, and bounded there
+		if err != nil {
+			return s, err
+		}
+		s.Text = string(text)
+	}
+	return s, nil
+}
+
+func isGenerator(name string) bool {
+	kind, _, ok := strings.Cut(name, ":")
+	return ok && slices.Contains(generators, kind+":")
+}
+
+// checkError is a search that was asked for in vain.
+func checkError(err error) error {
+	var none *search.NothingFound
+	if errors.As(err, &none) {
+		return err
+	}
+	return usage(err)
+}
+
+// folderName makes a file name of a topology's and a collective's.
+func folderName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,@", r) {
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+// wholeElements refuses a tile with no room for an element.
+func wholeElements(tile int64, dtype string) error {
+	elem, err := collective.ElemBytes(dtype)
+	if err != nil {
+		return usage(err)
+	}
+	if tile > 0 && tile < elem {
+		return usagef("--tile-bytes %d: want at least the %d bytes of an element (%s)", tile, elem, dtype)
+	}
+	return nil
+}
+
+func given(cmd *cobra.Command, name string) bool {
+	f := cmd.Flags().Lookup(name)
+	return f != nil && f.Changed
+}

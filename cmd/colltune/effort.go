@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search"
+)
+
+// effortFlags adds how far and how a campaign is run.
+func effortFlags(cmd *cobra.Command) {
+	executorFlags(cmd)
+	cmd.Flags().Duration("budget", 0, "stop after this long (none)")
+	cmd.Flags().Int("trials", 0, "stop after this many new trials (none)")
+	cmd.Flags().Int("jobs", runtime.NumCPU(), "trials and compilations at a time; never changes the answer")
+}
+
+// pluginFlags are the flags without which a plugin that is on no path is not found
+// again.
+func pluginFlags(cmd *cobra.Command) string {
+	var flags string
+	if name := flagValue(cmd, "executor"); strings.ContainsRune(name, filepath.Separator) {
+		flags += " --executor " + results.Quote(name)
+	}
+	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
+	for _, dir := range dirs {
+		flags += " --plugin-dir " + results.Quote(dir)
+	}
+	return flags
+}
+
+// effortOf reads the flags of effort.
+func effortOf(cmd *cobra.Command) (search.Effort, error) {
+	var e search.Effort
+	e.Jobs, _ = cmd.Flags().GetInt("jobs")
+	e.Trials, _ = cmd.Flags().GetInt("trials")
+	e.Budget, _ = cmd.Flags().GetDuration("budget")
+	host, err := hostOptions(cmd)
+	switch {
+	case err != nil:
+		return e, err
+	case e.Jobs < 1:
+		return e, usagef("--jobs %d: want at least 1", e.Jobs)
+	case e.Trials < 0 || e.Trials == 0 && given(cmd, "trials"):
+		return e, usagef("--trials %d: want at least 1, or none of it for no limit", e.Trials)
+	case e.Budget < 0 || e.Budget == 0 && given(cmd, "budget"):
+		return e, usagef("--budget %s: want a time above 0, or none of it for no limit", e.Budget)
+	}
+	e.Timeout = host.TrialTimeout
+	name := flagValue(cmd, "executor")
+	ctx := cmd.Context()
+	e.Executors = func() (executor.Executor, error) { return executor.Start(ctx, name, host) }
+	return e, nil
+}
+
+// firstExecutor starts the first executor of a search before its campaign's
+// folder is made: one that can't be had on this machine leaves none. The search
+// takes what came of it; done ends what it did not take.
+func firstExecutor(e *search.Effort, name string) (done func(), err error) {
+	if name == "sim" {
+		return func() {}, nil
+	}
+	make := e.Executors
+	first, failed := make()
+	if errors.Is(failed, executor.ErrUnavailable) {
+		return nil, failed
+	}
+	var taken sync.Once
+	e.Executors = func() (got executor.Executor, err error) {
+		again := true
+		taken.Do(func() { got, err, again = first, failed, false })
+		if again {
+			return make()
+		}
+		return got, err
+	}
+	return func() {
+		taken.Do(func() {
+			if c, ok := first.(io.Closer); ok && failed == nil {
+				_ = c.Close()
+			}
+		})
+	}, nil
+}
