@@ -1,0 +1,173 @@
+package executor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/executor/protocol"
+	"github.com/colltune/colltune/topologies"
+)
+
+// ranks is how many a trial has where it doesn't matter: two, or of an executor
+// that runs no programs as many as it has, for one that is launched has these
+// and no others.
+func (x *exam) ranks() int {
+	if x.desc.NativeOnly && x.desc.MaxRanks > 0 {
+		return min(x.desc.MaxRanks, 64)
+	}
+	return 2
+}
+
+// few is a trial over so many.
+func (x *exam) few() Trial {
+	t := x.trial(max(x.ranks(), 2)) // no system has a single rank
+	if x.desc.NativeOnly {
+		t.Collective.Ranks = x.ranks()
+	}
+	return t
+}
+
+// trial is a ring AllReduce over so many ranks, or of an executor that runs no
+// programs its first algorithm.
+func (x *exam) trial(ranks int) Trial {
+	t := Trial{
+		Program: ringProgram(ranks), Topology: x.topology(ranks), Bytes: 64 << 10,
+		DType: "f32", Op: "sum", Iters: 2, Warmup: 1, Seed: 1,
+	}
+	t.Protocol = protocolsOf(x.desc.Protocols)[0]
+	t.TileBytes = int64(t.Topology.Protocols[t.Protocol].Tile)
+	if n := x.desc.MaxBytes; n > 0 {
+		t.Bytes = min(t.Bytes, n)
+	}
+	if len(x.desc.DTypes) > 0 && !slices.Contains(x.desc.DTypes, t.DType) {
+		t.DType = x.desc.DTypes[0]
+	}
+	if len(x.desc.Operations) > 0 && !slices.Contains(x.desc.Operations, t.Op) {
+		t.Op = x.desc.Operations[0]
+	}
+	if x.desc.NativeOnly {
+		t.Program, t.Native = nil, &Native{}
+		t.Collective = collective.Spec{Name: "allreduce", Ranks: ranks}
+		if len(x.desc.Native) > 0 {
+			a := x.desc.Native[0]
+			t.Native.Algorithm, t.Protocol = a.Algorithm, protocolsOf(a.Protocols)[0]
+			if len(a.Collectives) > 0 {
+				t.Collective.Name = a.Collectives[0]
+			}
+		}
+	}
+	return t
+}
+
+func (x *exam) topology(ranks int) *topologies.Topology {
+	t, err := topologies.Resolve(fmt.Sprintf("ring:%d", ranks), topologies.Options{})
+	if err != nil {
+		panic(err) // a generator of ours, and small numbers
+	}
+	return t
+}
+
+func (x *exam) programHash(t *Trial) string {
+	if t.Program == nil {
+		return ""
+	}
+	return t.Program.Hash()
+}
+
+// run runs a trial as a host does.
+func (x *exam) run(t Trial) (Measurement, error) { return x.runIn(x.ctx, t) }
+
+func (x *exam) runIn(ctx context.Context, t Trial) (Measurement, error) {
+	return x.worker.run(ctx, t, x.programHash(&t), t.Topology.Hash(), x.o)
+}
+
+// call makes one bare call and gives the longest pause in its answer.
+func (x *exam) call(r *protocol.RunRequest) (heard, error) { return x.callIn(x.ctx, r) }
+
+func (x *exam) callIn(ctx context.Context, r *protocol.RunRequest) (heard, error) {
+	ctx, cancel := context.WithTimeout(ctx, x.o.TrialTimeout)
+	defer cancel()
+	in, err := x.worker.rpc.Run(ctx, r)
+	if err != nil {
+		return heard{}, err
+	}
+	var h heard
+	began := time.Now()
+	for last := began; ; last = time.Now() {
+		event, err := in.Recv()
+		h.longest = max(h.longest, time.Since(last))
+		if err != nil || event.GetMeasurement() != nil {
+			h.took = time.Since(began)
+			return h, err
+		}
+		h.beats++
+	}
+}
+
+func (x *exam) load(kind protocol.DocumentKind, hash string, b []byte, announced, piece int) error {
+	ctx, cancel := context.WithTimeout(x.ctx, x.o.TrialTimeout)
+	defer cancel()
+	return x.worker.send(ctx, kind, hash, b, announced, piece)
+}
+
+func (x *exam) loadFor(t *Trial) error {
+	if err := x.loadTopology(len(t.Topology.Ranks)); err != nil || t.Program == nil {
+		return err
+	}
+	return x.loadProgram(t)
+}
+
+func (x *exam) loadTopology(ranks int) error {
+	t := x.topology(ranks)
+	doc := t.Encode()
+	return x.load(protocol.DocumentKind_DOCUMENT_KIND_TOPOLOGY, t.Hash(), doc, len(doc), pieceBytes)
+}
+
+func (x *exam) loadProgram(t *Trial) error {
+	doc, err := encodeProgram(t.Program)
+	if err != nil {
+		return err
+	}
+	return x.load(protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, t.Program.Hash(), doc, len(doc), pieceBytes)
+}
+
+// exchangeProgram is the smallest program there is to run: two ranks send each
+// other their buffer.
+func exchangeProgram() *ir.Program {
+	gpu := func(peer int) ir.GPU {
+		return ir.GPU{Threadblocks: []ir.Threadblock{{Send: peer, Recv: peer, Steps: []ir.Step{
+			{Op: ir.Send, Count: 1},
+			{Op: ir.Recv, Count: 1, Dst: ir.Loc{Buf: collective.Out}},
+		}}}}
+	}
+	return &ir.Program{
+		Name:       "exchange",
+		Collective: collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 1},
+		GPUs:       []ir.GPU{gpu(1), gpu(0)},
+	}
+}
+
+// ringProgram is AllReduce over a ring, in place: every chunk goes round once to
+// be reduced, and once more to be known.
+func ringProgram(n int) *ir.Program {
+	p := &ir.Program{Name: "ring", Collective: collective.Spec{Name: "allreduce", Ranks: n, Chunks: n, InPlace: true}}
+	for r := range n {
+		// The chunk of the k-th message that r sends is the one r-k has begun.
+		chunk := func(k int) ir.Loc { return ir.Loc{Buf: collective.In, Off: int32((r - k + 2*n) % n)} }
+		steps := []ir.Step{{Op: ir.Send, Count: 1, Src: chunk(0)}}
+		for k := 1; k < n-1; k++ {
+			steps = append(steps, ir.Step{Op: ir.RecvReduceSend, Count: 1, Src: chunk(k)})
+		}
+		steps = append(steps, ir.Step{Op: ir.RecvReduceCopySend, Count: 1, Src: chunk(n - 1), Dst: chunk(n - 1)})
+		for k := n; k < 2*n-2; k++ {
+			steps = append(steps, ir.Step{Op: ir.RecvCopySend, Count: 1, Dst: chunk(k)})
+		}
+		steps = append(steps, ir.Step{Op: ir.Recv, Count: 1, Dst: chunk(2*n - 2)})
+		p.GPUs = append(p.GPUs, ir.GPU{Threadblocks: []ir.Threadblock{{Send: (r + 1) % n, Recv: (r + n - 1) % n, Steps: steps}}})
+	}
+	return p
+}

@@ -1,0 +1,85 @@
+package importer
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// writer collects lines of TOML.
+type writer struct {
+	strings.Builder
+	m *machine
+}
+
+func (w *writer) linef(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
+
+// table begins a table and writes its keys, aligned: name, value, name, value.
+// Names that begin with sourceOf go into the table of its sources.
+func (w *writer) table(header string, pairs ...string) {
+	if header != "" {
+		w.linef("\n%s", header)
+	}
+	var own, sources []string
+	for i := 0; i < len(pairs); i += 2 {
+		if of, ok := strings.CutPrefix(pairs[i], sourceOf); ok {
+			sources = append(sources, of, pairs[i+1])
+		} else {
+			own = append(own, pairs[i:i+2]...)
+		}
+	}
+	w.aligned(own)
+	if len(sources) > 0 {
+		w.linef("\n[%s.source]", strings.Trim(header, "[]"))
+		w.aligned(sources)
+	}
+}
+
+func (w *writer) aligned(pairs []string) {
+	width := 0
+	for i := 0; i < len(pairs); i += 2 {
+		width = max(width, len(pairs[i]))
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		w.linef("%-*s = %s", width, pairs[i], pairs[i+1])
+	}
+}
+
+// sourceOf begins the name of a source of one key.
+const sourceOf = "source."
+
+// sources are the names and values of sources: key, text, key, text.
+func sources(pairs ...string) (all []string) {
+	for i := 0; i < len(pairs); i += 2 {
+		all = append(all, sourceOf+pairs[i], quote(pairs[i+1]))
+	}
+	return all
+}
+
+// quote is a TOML string; what does not belong in one is left out.
+func quote(s string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < 0x20 || r == 0x7f || r == '"' || r == '\\' || r == 0xfffd {
+			return -1
+		}
+		return r
+	}, s)
+	if len(clean) > 300 {
+		clean = strings.ToValidUTF8(clean[:300], "")
+	}
+	return `"` + clean + `"`
+}
+
+// rate is a bandwidth as files have it: whole bytes a second where GB/s would
+// not be exact in a few digits.
+func rate(w units.Bandwidth) string {
+	if s := w.String(); len(s) <= 14 && !strings.Contains(s, "e") {
+		return quote(s)
+	}
+	return quote(fmt.Sprintf("%d B/s", int64(w)))
+}
+
+func numbers(all []int) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(all), "[]"), " ", ", ")
+}
