@@ -74,12 +74,12 @@ func TestMoreRingsThanThereAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := &enumeration{problem: &p, options: &Options{Executor: "sim"}, machine: machineOf(p.Topology), solvers: solvers}
-	if _, err = e.ringsEverywhere(context.Background(), 7); err == nil {
+	if _, err = e.ringsEverywhere(context.Background(), question{count: 7}); err == nil {
 		t.Fatal("seven rings on a frontier")
 	}
 	solvers.Close() // nobody is there to be asked
 	var refusal *Refusal
-	if _, err = e.ringsEverywhere(context.Background(), 8); !errors.As(err, &refusal) || !strings.Contains(refusal.Detail, "not even 7: ") {
+	if _, err = e.ringsEverywhere(context.Background(), question{count: 8}); !errors.As(err, &refusal) || !strings.Contains(refusal.Detail, "not even 7: ") {
 		t.Errorf("eight rings: %v, want that there are not even 7", err)
 	}
 }

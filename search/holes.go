@@ -15,66 +15,90 @@ import (
 )
 
 // routings are the sets of parameters to trace for a family: its own grid, in
-// which a hole stays open where the order the template falls back on holds on
-// this system, and where it does not, the grid with what the solver found.
+// which a hole stays open where the values the template falls back on hold on
+// this system, and where they do not, the grid with what fills the hole. Of
+// several holes each is filled in every way in which those before it are.
 func (e *enumeration) routings(ctx context.Context, f *templates.Family, fixed map[string]string) (grid []script.Params, refused []Refusal, err error) {
-	request := e.request()
-	grid, err = f.GridFor(e.machine, request, fixed)
-	if err != nil {
+	ways := []way{{fixed: fixed}}
+	if ways[0].grid, err = f.GridFor(e.machine, e.request(), fixed); err != nil {
 		return nil, nil, err
 	}
 	for _, parameter := range f.Holes() {
 		if _, given := fixed[parameter.Name]; given {
 			continue
 		}
-		fill, ok := fillers[parameter.Hole]
+		filler, ok := fillers[parameter.Hole]
 		if !ok {
 			return nil, nil, fmt.Errorf("family %s: parameter %s: nobody fills a hole of kind %q", f.Name, parameter.Name, parameter.Hole)
 		}
-		for _, n := range counts(f, fixed) {
-			open := func(p script.Params) bool { return p[parameter.Name] == nil && ringsOf(p) == n }
-			if slices.ContainsFunc(grid, open) {
-				continue
-			}
-			rings, err := fill(e, ctx, n)
-			var refusal *Refusal
-			if errors.As(err, &refusal) {
-				name := candidateName(f.Name, script.Params{"rings": n}, 0)
-				refused = append(refused, Refusal{name, refusal.Reason, refusal.Detail})
-				continue
-			}
+		for _, w := range ways {
+			more, no, err := e.fill(ctx, f, parameter.Name, filler, w)
 			if err != nil {
 				return nil, nil, err
 			}
-			if n > 1 && allEqual(rings) {
-				continue // one ring n times over is what instances are
+			ways = append(ways, more...)
+			for _, r := range no {
+				if !slices.Contains(refused, r) {
+					refused = append(refused, r)
+				}
 			}
-			filled := maps.Clone(fixed)
-			filled[parameter.Name] = script.FormatValue(rings)
-			if declares(f, "rings") {
-				filled["rings"] = script.FormatValue(n)
-			}
-			more, err := f.GridFor(e.machine, request, filled)
-			if err != nil {
-				return nil, nil, err
-			}
-			grid = append(grid, more...)
 		}
+	}
+	for _, w := range ways {
+		grid = append(grid, w.grid...)
 	}
 	return grid, refused, nil
 }
 
-func allEqual(rings [][]int) bool {
-	return !slices.ContainsFunc(rings, func(r []int) bool { return !slices.Equal(r, rings[0]) })
+// way is a family with some of its parameters settled, and the sets of them that
+// apply so.
+type way struct {
+	fixed map[string]string
+	grid  []script.Params
 }
 
-// counts are the numbers of rings a family can be asked for.
-func counts(f *templates.Family, fixed map[string]string) []int {
-	p, err := f.Parameter("rings")
+// fill gives the ways in which a hole can be filled, one for each number of lists
+// that the family can be asked for.
+func (e *enumeration) fill(ctx context.Context, f *templates.Family, hole string, by filler, w way) (ways []way, refused []Refusal, err error) {
+	for _, n := range counts(f, by.counted, w.fixed) {
+		open := func(p script.Params) bool { return p[hole] == nil && countOf(p, by.counted) == n }
+		lists, err := by.fill(e, ctx, question{family: f, count: n, open: slices.ContainsFunc(w.grid, open)})
+		var refusal *Refusal
+		if errors.As(err, &refusal) {
+			params := script.Params{}
+			if by.counted != "" {
+				params[by.counted] = n
+			}
+			refused = append(refused, Refusal{candidateName(f.Name, params, 0), refusal.Reason, refusal.Detail})
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if lists == nil {
+			continue
+		}
+		filled := maps.Clone(w.fixed)
+		filled[hole] = script.FormatValue(lists)
+		if declares(f, by.counted) {
+			filled[by.counted] = script.FormatValue(n)
+		}
+		grid, err := f.GridFor(e.machine, e.request(), filled)
+		if err != nil {
+			return nil, nil, err
+		}
+		ways = append(ways, way{filled, grid})
+	}
+	return ways, refused, nil
+}
+
+// counts are the numbers of lists that a family can be asked for.
+func counts(f *templates.Family, counted string, fixed map[string]string) []int {
+	p, err := f.Parameter(counted)
 	if err != nil {
 		return []int{1}
 	}
-	if text, ok := fixed["rings"]; ok {
+	if text, ok := fixed[counted]; ok {
 		if v, err := p.ParseValue(text); err == nil {
 			return []int{v.(int)}
 		}
@@ -86,28 +110,59 @@ func counts(f *templates.Family, fixed map[string]string) []int {
 	return all
 }
 
-// ringsOf is how many rings a set of parameters asks for.
-func ringsOf(p script.Params) int {
-	if n, ok := p["rings"].(int); ok {
+// countOf is how many lists a set of parameters asks for.
+func countOf(p script.Params, counted string) int {
+	if n, ok := p[counted].(int); ok {
 		return n
 	}
 	return 1
 }
 
-// fillers is the table of holes, by the kind a template declares.
-var fillers = map[string]func(e *enumeration, ctx context.Context, n int) ([][]int, error){
-	script.HoleRings:     (*enumeration).ringsEverywhere,
-	script.HoleNodeRings: (*enumeration).ringsOfNode,
+// filler is a row of the table of holes.
+type filler struct {
+	counted string // the parameter that says how many lists are wanted
+	// fill finds them; nil says that there is nothing to add to what the family
+	// falls back on.
+	fill func(*enumeration, context.Context, question) ([][]int, error)
 }
 
-func (e *enumeration) ringsEverywhere(ctx context.Context, n int) ([][]int, error) {
-	return e.solve(ctx, e.problem.Topology, n)
+// question is what a filler is asked.
+type question struct {
+	family *templates.Family
+	count  int  // lists
+	open   bool // the family applies without an answer
+}
+
+// fillers is the table of holes, by the kind a template declares.
+var fillers = map[string]filler{
+	script.HoleRings:     {"rings", (*enumeration).ringsEverywhere},
+	script.HoleNodeRings: {"rings", (*enumeration).ringsOfNode},
+}
+
+func (e *enumeration) ringsEverywhere(ctx context.Context, q question) ([][]int, error) {
+	return e.rings(ctx, e.problem.Topology, q)
 }
 
 // ringsOfNode are rings through the first node's GPUs; a template takes them
 // for every node, and its links are checked there like all others.
-func (e *enumeration) ringsOfNode(ctx context.Context, n int) ([][]int, error) {
-	return e.solve(ctx, e.problem.Topology.Node(0), n)
+func (e *enumeration) ringsOfNode(ctx context.Context, q question) ([][]int, error) {
+	return e.rings(ctx, e.problem.Topology.Node(0), q)
+}
+
+// rings are what is found, where the family has none of its own that hold here.
+func (e *enumeration) rings(ctx context.Context, t *topologies.Topology, q question) ([][]int, error) {
+	if q.open {
+		return nil, nil
+	}
+	rings, err := e.solve(ctx, t, q.count)
+	if err == nil && q.count > 1 && allEqual(rings) {
+		return nil, nil // one ring n times over is what instances are
+	}
+	return rings, err
+}
+
+func allEqual(lists [][]int) bool {
+	return !slices.ContainsFunc(lists, func(l []int) bool { return !slices.Equal(l, lists[0]) })
 }
 
 // ringTime is how long solvers may be asked for rings. Those of the catalogue need

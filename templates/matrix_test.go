@@ -120,8 +120,11 @@ Families see of a system how many GPUs its nodes have and which two of them can 
 func familyPage(t *testing.T, b *strings.Builder, f *Family, written []string) {
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\nFor %s.\n", f.Name, strings.Join(strings.Fields(f.Doc), " "), f.Summary().Applies)
 	for i, p := range f.Parameters {
-		values := "found by the solver"
-		if p.Values != nil {
+		var values string
+		switch {
+		case p.Hole != "":
+			values = p.Found()
+		case p.Values != nil:
 			var words []string
 			for _, v := range p.Values {
 				words = append(words, script.FormatValue(v))

@@ -150,7 +150,7 @@ func templateShowCommand() *cobra.Command {
 func valuesOf(p script.Parameter) string {
 	switch {
 	case p.Hole != "":
-		return "found by the solver"
+		return p.Found()
 	case p.Values == nil:
 		return fmt.Sprintf("%d to %d", p.Min, p.Max)
 	}

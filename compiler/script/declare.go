@@ -72,7 +72,7 @@ func familyBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 		case !identifier.MatchString(name):
 			return nil, fmt.Errorf("family: parameter name %s: want lower-case letters, digits and _", kindOf(kv[0]))
 		case !ok:
-			return nil, fmt.Errorf("family: parameter %s is %s: want choice(…), between(…), ring_order() or node_ring_order()", name, kindOf(kv[1]))
+			return nil, fmt.Errorf("family: parameter %s is %s: want choice(…), between(…)%s", name, kindOf(kv[1]), orHoles())
 		}
 		q := p.Parameter
 		q.Name = name
@@ -143,7 +143,21 @@ func betweenBuiltin(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	return p, nil
 }
 
-// holeBuiltin is ring_order(doc="") or node_ring_order(doc="").
+// orHoles lists the functions that declare holes, as the end of a list.
+func orHoles() string {
+	var list strings.Builder
+	for i, k := range holeKinds {
+		if i < len(holeKinds)-1 {
+			list.WriteString(", ")
+		} else {
+			list.WriteString(" or ")
+		}
+		list.WriteString(k.declare + "()")
+	}
+	return list.String()
+}
+
+// holeBuiltin is what declares a hole of a kind, as ring_order(doc="").
 func holeBuiltin(kind string) func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
 	return func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		p := &parameter{Parameter{Hole: kind}}
@@ -179,15 +193,15 @@ func starlarkValue(v any) starlark.Value {
 	case bool:
 		return starlark.Bool(v)
 	case [][]int:
-		rings := make([]starlark.Value, len(v))
-		for i, ring := range v {
-			ranks := make([]starlark.Value, len(ring))
-			for j, r := range ring {
-				ranks[j] = starlark.MakeInt(r)
+		lists := make([]starlark.Value, len(v))
+		for i, list := range v {
+			numbers := make([]starlark.Value, len(list))
+			for j, n := range list {
+				numbers[j] = starlark.MakeInt(n)
 			}
-			rings[i] = starlark.NewList(ranks)
+			lists[i] = starlark.NewList(numbers)
 		}
-		return starlark.NewList(rings)
+		return starlark.NewList(lists)
 	}
 	return starlark.None
 }

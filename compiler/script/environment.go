@@ -10,15 +10,13 @@ import (
 
 // predeclared is what every template finds besides Starlark itself.
 var predeclared = starlark.StringDict{
-	"chunk":           starlark.NewBuiltin("chunk", chunkBuiltin),
-	"parallelize":     starlark.NewBuiltin("parallelize", parallelizeBuiltin),
-	"collective":      starlark.NewBuiltin("collective", collectiveBuiltin),
-	"family":          starlark.NewBuiltin("family", familyBuiltin),
-	"choice":          starlark.NewBuiltin("choice", choiceBuiltin),
-	"between":         starlark.NewBuiltin("between", betweenBuiltin),
-	"ring_order":      starlark.NewBuiltin("ring_order", holeBuiltin(HoleRings)),
-	"node_ring_order": starlark.NewBuiltin("node_ring_order", holeBuiltin(HoleNodeRings)),
-	"range":           starlark.NewBuiltin("range", rangeBuiltin),
+	"chunk":       starlark.NewBuiltin("chunk", chunkBuiltin),
+	"parallelize": starlark.NewBuiltin("parallelize", parallelizeBuiltin),
+	"collective":  starlark.NewBuiltin("collective", collectiveBuiltin),
+	"family":      starlark.NewBuiltin("family", familyBuiltin),
+	"choice":      starlark.NewBuiltin("choice", choiceBuiltin),
+	"between":     starlark.NewBuiltin("between", betweenBuiltin),
+	"range":       starlark.NewBuiltin("range", rangeBuiltin),
 }
 
 // rangeBuiltin is Starlark's range, of at most maxRange elements: what walks
@@ -34,8 +32,11 @@ func rangeBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	return v, nil
 }
 
-// init puts the guarded operations among what every template finds.
+// init puts the holes and the guarded operations among what every template finds.
 func init() {
+	for _, k := range holeKinds {
+		predeclared[k.declare] = starlark.NewBuiltin(k.declare, holeBuiltin(k.kind))
+	}
 	for name, v := range guards {
 		predeclared[name] = v
 	}

@@ -22,13 +22,6 @@ type Parameter struct {
 	Hole    string `json:"hole,omitempty"`
 }
 
-// The kinds of hole. Their value is rings: lists of ranks, each a cyclic order
-// of all ranks of the machine, or of the GPUs 0 … of a node.
-const (
-	HoleRings     = "rings"
-	HoleNodeRings = "node-rings"
-)
-
 // Params are values of a template's parameters: int, string, bool, and
 // [][]int or nil for holes.
 type Params map[string]any
@@ -59,11 +52,11 @@ func FormatValue(v any) string {
 		}
 		return v
 	case [][]int:
-		rings := make([]string, len(v))
-		for i, ring := range v {
-			rings[i] = strings.Trim(strings.ReplaceAll(fmt.Sprint(ring), " ", ","), "[]")
+		lists := make([]string, len(v))
+		for i, list := range v {
+			lists[i] = strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]")
 		}
-		return strings.Join(rings, ";")
+		return strings.Join(lists, ";")
 	}
 	return fmt.Sprint(v)
 }
@@ -98,10 +91,8 @@ func (p Parameter) Size() int {
 // accepts says in words what the parameter may be.
 func (p Parameter) accepts() string {
 	switch {
-	case p.Hole == HoleRings:
-		return "rings of all ranks, as in 0,1,2,3;0,2,1,3"
 	case p.Hole != "":
-		return "rings of a node's GPUs, as in 0,1,2,3;0,2,1,3"
+		return kindOfHole(p.Hole).accepts
 	case p.Values == nil:
 		return fmt.Sprintf("%d to %d", p.Min, p.Max)
 	}
@@ -115,19 +106,19 @@ func (p Parameter) accepts() string {
 // ParseValue reads a value as a flag or a file has it, and checks it.
 func (p Parameter) ParseValue(s string) (any, error) {
 	if p.Hole != "" {
-		var rings [][]int
-		for ring := range strings.SplitSeq(plainRings(s), ";") {
-			var order []int
-			for rank := range strings.SplitSeq(ring, ",") {
-				r, err := strconv.Atoi(strings.TrimSpace(rank))
+		var lists [][]int
+		for text := range strings.SplitSeq(plainLists(s), ";") {
+			var list []int
+			for number := range strings.SplitSeq(text, ",") {
+				n, err := strconv.Atoi(strings.TrimSpace(number))
 				if err != nil {
 					return nil, fmt.Errorf("parameter %s=%s: want %s", p.Name, s, p.accepts())
 				}
-				order = append(order, r)
+				list = append(list, n)
 			}
-			rings = append(rings, order)
+			lists = append(lists, list)
 		}
-		return p.Check(rings)
+		return p.Check(lists)
 	}
 	for _, v := range p.Values {
 		if text, is := v.(string); is && s == text || FormatValue(v) == s || strings.EqualFold(fmt.Sprint(v), s) {
@@ -140,9 +131,9 @@ func (p Parameter) ParseValue(s string) (any, error) {
 	return nil, fmt.Errorf("parameter %s=%s: want %s", p.Name, s, p.accepts())
 }
 
-// plainRings turns rings as tables print them, [[0,1,2],[0,2,1]], into the form
+// plainLists turns lists as tables print them, [[0,1,2],[0,2,1]], into the form
 // that flags have, 0,1,2;0,2,1, and leaves what is anything else.
-func plainRings(s string) string {
+func plainLists(s string) string {
 	inner, opened := strings.CutPrefix(strings.ReplaceAll(s, " ", ""), "[[")
 	inner, closed := strings.CutSuffix(inner, "]]")
 	if !opened || !closed {
@@ -161,16 +152,14 @@ func (p Parameter) Check(v any) (any, error) {
 		if v == nil {
 			return nil, nil
 		}
-		rings, ok := asRings(v)
-		if !ok || len(rings) == 0 {
+		lists, ok := asLists(v)
+		if !ok || len(lists) == 0 {
 			return refuse()
 		}
-		for _, ring := range rings {
-			if err := permutation(ring); err != nil {
-				return nil, fmt.Errorf("parameter %s=%s: %w", p.Name, FormatValue(rings), err)
-			}
+		if err := kindOfHole(p.Hole).checkLists(lists); err != nil {
+			return nil, fmt.Errorf("parameter %s=%s: %w", p.Name, FormatValue(lists), err)
 		}
-		return rings, nil
+		return lists, nil
 	}
 	if n, ok := asInt(v); ok {
 		v = n
@@ -185,21 +174,6 @@ func (p Parameter) Check(v any) (any, error) {
 		return n, nil
 	}
 	return refuse()
-}
-
-// permutation is an error where ring is not some order of 0 … len(ring)-1.
-func permutation(ring []int) error {
-	seen := make([]bool, len(ring))
-	for _, r := range ring {
-		if r < 0 || r >= len(ring) {
-			return fmt.Errorf("a ring of %d has no %d", len(ring), r)
-		}
-		if seen[r] {
-			return fmt.Errorf("%d is twice in a ring", r)
-		}
-		seen[r] = true
-	}
-	return nil
 }
 
 // asInt reads a number as Go, JSON decoders and flags hand it over.
@@ -220,29 +194,29 @@ func asInt(v any) (int, bool) {
 	return 0, false
 }
 
-// asRings reads one ring or several.
-func asRings(v any) ([][]int, bool) {
+// asLists reads one list of numbers or several.
+func asLists(v any) ([][]int, bool) {
 	switch v := v.(type) {
 	case [][]int:
 		return v, true
 	case []int:
 		return [][]int{v}, true
 	case []any:
-		rings, ring := [][]int{}, []int{}
+		lists, list := [][]int{}, []int{}
 		for _, e := range v {
 			if n, ok := asInt(e); ok {
-				ring = append(ring, n)
-			} else if inner, ok := asRings(e); ok && len(inner) == 1 {
-				rings = append(rings, inner[0])
+				list = append(list, n)
+			} else if inner, ok := asLists(e); ok && len(inner) == 1 {
+				lists = append(lists, inner[0])
 			} else {
 				return nil, false
 			}
 		}
 		switch {
-		case len(rings) == 0:
-			return [][]int{ring}, true
-		case len(ring) == 0:
-			return rings, true
+		case len(lists) == 0:
+			return [][]int{list}, true
+		case len(list) == 0:
+			return lists, true
 		}
 	}
 	return nil, false

@@ -281,17 +281,12 @@ func (t *Template) prepare(m Machine, q Request, given map[string]any) (*call, e
 	return &call{t, m.numbered(), q, params}, nil
 }
 
-// fits says why the rings that fill a hole do not fit the machine, if so.
+// fits says why what fills a hole does not fit the machine, if so.
 func (c *call) fits() string {
 	for _, p := range c.t.Parameters {
-		rings, _ := c.params[p.Name].([][]int)
-		want, of := c.machine.Ranks(), "the machine"
-		if p.Hole == HoleNodeRings {
-			want, of = c.machine.gpus(), "every node"
-		}
-		for _, ring := range rings {
-			if len(ring) != want {
-				return fmt.Sprintf("parameter %s has a ring of %d, for %d GPUs of %s", p.Name, len(ring), want, of)
+		if lists, ok := c.params[p.Name].([][]int); ok && p.Hole != "" {
+			if why := kindOfHole(p.Hole).misfit(lists, &c.machine); why != "" {
+				return fmt.Sprintf("parameter %s has %s", p.Name, why)
 			}
 		}
 	}
