@@ -206,19 +206,20 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	if coll.LoopChunks()%m.Ranks() == 0 && coll.Custom == nil && coll.Counts == nil {
 		s.unit = coll.LoopChunks() / m.Ranks()
 	}
-	var program *lang.Program
 	err = run(s, t.print, func(th *starlark.Thread) error {
 		if _, err := starlark.Call(th, fn, c.args(), nil); err != nil {
 			return err
 		}
-		if s.broken != nil {
-			return s.broken
-		}
-		program, err = trace.Finish()
-		return err
+		return s.broken
 	})
 	if err != nil {
 		return nil, err
+	}
+	// What the program came to is looked at on nobody's time: it is as much as there
+	// are chunks and operations, and those are bounded.
+	program, err := trace.Finish()
+	if err != nil {
+		return nil, asError(t.File, err)
 	}
 	return program, nil
 }
