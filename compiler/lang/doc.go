@@ -8,7 +8,8 @@
 //	_, err = b.Copy(0, collective.In, 0, -1)          // and back, any channel
 //	p, err := t.Finish()                              // postcondition checked
 //
-// A reference is split and grouped without moving anything, and a program may
+// A program of millions of operations writes its references to a place of its own
+// (ChunkTo, CopyTo, ReduceTo). A reference is split and grouped without moving anything, and a program may
 // have scratch buffers of several names.
 //
 // Invariants: only the latest reference to a place can be used, reading what

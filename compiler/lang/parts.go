@@ -22,7 +22,8 @@ func (r *Ref) Split(n int) ([]*Ref, error) {
 		if s.Count = count; count == 1 {
 			s.Stride = 1
 		}
-		parts[i] = r.t.ref(s)
+		part := r.t.ref(s)
+		parts[i] = &part
 	}
 	return parts, nil
 }
@@ -49,5 +50,6 @@ func (r *Ref) Group(other *Ref) (*Ref, error) {
 	if a.Rank != b.Rank || a.Buf != b.Buf || stride < 1 || a.Count > 1 && a.Stride != stride || b.Count > 1 && b.Stride != stride {
 		return nil, t.errorf("group of %s with %s: want chunks of one buffer that follow one another at even distances", t.tell(r.span), t.tell(other.span))
 	}
-	return t.ref(Span{Rank: a.Rank, Buf: a.Buf, Index: a.Index, Count: a.Count + b.Count, Stride: stride}), nil
+	both := t.ref(Span{Rank: a.Rank, Buf: a.Buf, Index: a.Index, Count: a.Count + b.Count, Stride: stride})
+	return &both, nil
 }

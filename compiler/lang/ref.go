@@ -27,20 +27,27 @@ func (r *Ref) Trace() *Trace { return r.t }
 // Chunk refers to count chunks of rank's buffer: index, index+stride, … All
 // of them must hold something.
 func (t *Trace) Chunk(rank int, buf collective.Buffer, index, count, stride int) (*Ref, error) {
+	return made(func(to *Ref) error { return t.ChunkTo(to, rank, buf, index, count, stride) })
+}
+
+// ChunkTo is Chunk with the reference written to *to: a program may have millions
+// of them, one after the other in one place.
+func (t *Trace) ChunkTo(to *Ref, rank int, buf collective.Buffer, index, count, stride int) error {
 	s, err := t.resolve(rank, buf, index, count, stride)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b := t.buffer(s)
 	for i := range s.Count {
 		if at := s.Index + i*s.Stride; int(at) >= len(b) || b[at].value == nothing {
-			return nil, t.errorf("uninitialised chunk: nothing has been written to %s", t.tell(Span{Rank: s.Rank, Buf: s.Buf, Index: at, Count: 1, Stride: 1}))
+			return t.errorf("uninitialised chunk: nothing has been written to %s", t.tell(Span{Rank: s.Rank, Buf: s.Buf, Index: at, Count: 1, Stride: 1}))
 		}
 	}
-	return t.ref(s), nil
+	*to = t.ref(s)
+	return nil
 }
 
-func (t *Trace) ref(s Span) *Ref { return &Ref{t: t, span: s, seen: int32(t.ops.n)} }
+func (t *Trace) ref(s Span) Ref { return Ref{t: t, span: s, seen: int32(t.ops.n)} }
 
 // Copy writes the chunks to rank's buffer from index on, over channel ch (-1:
 // the compiler's choice), and refers to them there. A copy of chunks onto
@@ -51,63 +58,85 @@ func (r *Ref) Copy(rank int, buf collective.Buffer, index, ch int) (*Ref, error)
 
 // CopyStrided is Copy to index, index+stride, …
 func (r *Ref) CopyStrided(rank int, buf collective.Buffer, index, stride, ch int) (*Ref, error) {
-	t := r.t
-	dst, err := t.resolve(rank, buf, index, int(r.span.Count), stride)
+	return made(func(to *Ref) error { return r.CopyTo(to, rank, buf, index, stride, ch) })
+}
+
+// CopyTo is CopyStrided with the reference written to *to, which may be r itself.
+func (r *Ref) CopyTo(to *Ref, rank int, buf collective.Buffer, index, stride, ch int) error {
+	t, src := r.t, r.span
+	dst, err := t.resolve(rank, buf, index, int(src.Count), stride)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := r.check(); err != nil {
-		return nil, err
+		return err
 	}
-	if dst == r.span {
-		return t.ref(dst), nil
+	if dst == src {
+		*to = t.ref(dst)
+		return nil
 	}
-	if overlap(r.span, dst) {
-		return nil, t.errorf("copy of %s to %s: source and destination overlap", t.tell(r.span), t.tell(dst))
+	if overlap(src, dst) {
+		return t.errorf("copy of %s to %s: source and destination overlap", t.tell(src), t.tell(dst))
 	}
-	if err := t.move(Copy, r.span, dst, ch); err != nil {
-		return nil, err
+	if err := t.move(Copy, src, dst, ch); err != nil {
+		return err
 	}
-	from, to, now := t.buffer(r.span), t.buffer(dst), int32(t.ops.n)
+	read, written, now := t.buffer(src), t.buffer(dst), int32(t.ops.n)
 	for i := range dst.Count {
-		to[dst.Index+i*dst.Stride] = place{now, from[r.span.Index+i*r.span.Stride].value}
+		written[dst.Index+i*dst.Stride] = place{now, read[src.Index+i*src.Stride].value}
 	}
-	return t.ref(dst), nil
+	*to = t.ref(dst)
+	return nil
 }
 
 // Reduce combines other's chunks into r's own, chunk by chunk, and refers to
 // the result, which lies where r's chunks lay.
 func (r *Ref) Reduce(other *Ref, ch int) (*Ref, error) {
+	return made(func(to *Ref) error { return r.ReduceTo(to, other, ch) })
+}
+
+// ReduceTo is Reduce with the reference written to *to, which may be r or other.
+func (r *Ref) ReduceTo(to, other *Ref, ch int) error {
 	t := r.t
 	if err := r.check(); err != nil {
-		return nil, err
+		return err
 	}
 	if err := other.check(); err != nil {
-		return nil, err
+		return err
 	}
 	switch {
 	case other.t != t:
-		return nil, t.errorf("reduce of chunks of two programs")
+		return t.errorf("reduce of chunks of two programs")
 	case !t.coll.Reduces():
-		return nil, t.errorf("%s has no reduction: reduce cannot be used in it", t.coll.Name)
+		return t.errorf("%s has no reduction: reduce cannot be used in it", t.coll.Name)
 	case r.span.Count != other.span.Count:
-		return nil, t.errorf("reduce of %s with %s: %s and %s", t.tell(r.span), t.tell(other.span), chunks(int(r.span.Count)), chunks(int(other.span.Count)))
+		return t.errorf("reduce of %s with %s: %s and %s", t.tell(r.span), t.tell(other.span), chunks(int(r.span.Count)), chunks(int(other.span.Count)))
 	case overlap(r.span, other.span):
-		return nil, t.errorf("reduce of %s with %s: the same chunks", t.tell(r.span), t.tell(other.span))
+		return t.errorf("reduce of %s with %s: the same chunks", t.tell(r.span), t.tell(other.span))
 	}
 	if err := t.move(Reduce, other.span, r.span, ch); err != nil {
-		return nil, err
+		return err
 	}
-	from, to, now := t.buffer(other.span), t.buffer(r.span), int32(t.ops.n)
+	read, written, now := t.buffer(other.span), t.buffer(r.span), int32(t.ops.n)
 	for i := range r.span.Count {
-		p := &to[r.span.Index+i*r.span.Stride]
-		v, ok := t.values.sum(p.value, from[other.span.Index+i*other.span.Stride].value)
+		p := &written[r.span.Index+i*r.span.Stride]
+		v, ok := t.values.sum(p.value, read[other.span.Index+i*other.span.Stride].value)
 		if !ok {
-			return nil, t.errorf("the program reduces more than %d chunks", MaxPlaces)
+			return t.errorf("the program reduces more than %d chunks", MaxPlaces)
 		}
 		*p = place{now, v}
 	}
-	return t.ref(r.span), nil
+	*to = t.ref(r.span)
+	return nil
+}
+
+// made is a new reference that refer writes.
+func made(refer func(to *Ref) error) (*Ref, error) {
+	to := new(Ref)
+	if err := refer(to); err != nil {
+		return nil, err
+	}
+	return to, nil
 }
 
 // move checks what copy and reduce have in common, and records the operation.

@@ -43,30 +43,41 @@ func (s *session) place(rank, buffer, index starlark.Value) (r int, b collective
 	if r, err = s.machine.asRank(rank); err != nil {
 		return
 	}
-	name, ok := starlark.AsString(buffer)
+	if b, err = s.buffer(buffer); err != nil {
+		return
+	}
+	i, unit, err = s.index(index)
+	return
+}
+
+// buffer reads a buffer's name.
+func (s *session) buffer(v starlark.Value) (collective.Buffer, error) {
+	name, ok := starlark.AsString(v)
 	if !ok {
-		return r, 0, 0, 0, fmt.Errorf("buffer is %s: want \"in\", \"out\" or \"sc\"", kindOf(buffer))
+		return 0, fmt.Errorf("buffer is %s: want \"in\", \"out\" or \"sc\"", kindOf(v))
 	}
-	if b, ok = bufferOf(name); !ok {
-		if b, err = s.named(name); err != nil {
-			return r, 0, 0, 0, err
-		}
+	if b, ok := bufferOf(name); ok {
+		return b, nil
 	}
-	if _, isPair := index.(starlark.Tuple); isPair {
+	return s.named(name)
+}
+
+// index reads an index, and how many chunks it names.
+func (s *session) index(v starlark.Value) (i, unit int, err error) {
+	if _, isPair := v.(starlark.Tuple); isPair {
 		if s.unit == 0 {
-			return r, b, 0, 0, fmt.Errorf("index is a pair, but the chunks of %s are no multiple of the ranks", s.trace.Collective().Name)
+			return 0, 0, fmt.Errorf("index is a pair, but the chunks of %s are no multiple of the ranks", s.trace.Collective().Name)
 		}
-		at, err := s.machine.asRank(index)
+		at, err := s.machine.asRank(v)
 		if err != nil {
-			return r, b, 0, 0, fmt.Errorf("index: %w", err)
+			return 0, 0, fmt.Errorf("index: %w", err)
 		}
-		return r, b, at * s.unit, s.unit, nil
+		return at * s.unit, s.unit, nil
 	}
-	i, err = starlark.AsInt32(index)
-	if err != nil {
-		return r, b, 0, 0, fmt.Errorf("index is %s: want a number or a pair (node, gpu)", kindOf(index))
+	if i, err = starlark.AsInt32(v); err != nil {
+		return 0, 0, fmt.Errorf("index is %s: want a number or a pair (node, gpu)", kindOf(v))
 	}
-	return r, b, i, 1, nil
+	return i, 1, nil
 }
 
 var bufferName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
@@ -122,21 +133,24 @@ func chunkBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	if err := chunkArgs.bind(v[:], args, kwargs); err != nil {
 		return nil, err
 	}
-	rank, buf, index, unit, err := s.place(v[0], v[1], v[2])
-	if err != nil {
-		return nil, fmt.Errorf("chunk: %w", err)
-	}
 	if v[5] != nil {
 		if v[3] != nil {
 			return nil, fmt.Errorf("chunk: sz is count by another name: give one of them")
 		}
 		v[3] = v[5]
 	}
-	count, err := number("count", v[3], unit)
+	stride, err := number("stride", v[4], 1)
 	if err != nil {
 		return nil, fmt.Errorf("chunk: %w", err)
 	}
-	stride, err := number("stride", v[4], 1)
+	if lists(v[0], v[2], v[3]) {
+		return s.chunkRow(th, v[0], v[1], v[2], v[3], stride)
+	}
+	rank, buf, index, unit, err := s.place(v[0], v[1], v[2])
+	if err != nil {
+		return nil, fmt.Errorf("chunk: %w", err)
+	}
+	count, err := number("count", v[3], unit)
 	if err != nil {
 		return nil, fmt.Errorf("chunk: %w", err)
 	}
@@ -162,7 +176,7 @@ func (r *ref) Hash() (uint32, error) { return 0, fmt.Errorf("chunk references ca
 
 // AttrNames lists the methods and attributes of a reference.
 func (r *ref) AttrNames() []string {
-	return []string{"buffer", "copy", "count", "group", "index", "rank", "reduce", "split", "stride"}
+	return []string{"buffer", "copy", "copy_along", "count", "group", "index", "rank", "reduce", "reduce_along", "split", "stride"}
 }
 
 // Attr is a method, or where the chunks lie: their canonical place.
@@ -199,6 +213,8 @@ var methods = [...]deed{
 	{"reduce", (*ref).reduce},
 	{"split", (*ref).split},
 	{"group", (*ref).group},
+	{"copy_along", (*ref).copyAlong},
+	{"reduce_along", (*ref).reduceAlong},
 }
 
 // method is a method of a reference, ready to be called.
@@ -300,7 +316,7 @@ func (r *ref) copy(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.T
 		return nil, err
 	}
 	if most := s.scratchLimit(); buf >= collective.Scratch && index >= most {
-		return nil, fmt.Errorf("copy: scratch chunk %d: want one below %d, for %d ranks and %d chunks", index, most, s.machine.Ranks(), s.trace.Collective().LoopChunks())
+		return nil, s.tooMuchScratch("copy", index, most)
 	}
 	return s.after(r.lang().CopyStrided(rank, buf, index, stride, ch))
 }
@@ -346,7 +362,7 @@ func (s *session) before(th *starlark.Thread, r *ref) error {
 		return s.broken
 	}
 	if most := s.opLimit(); s.trace.Len() >= most {
-		return fmt.Errorf("more than %d chunk operations, for %d ranks and %d chunks (an endless loop?)", most, s.machine.Ranks(), s.trace.Collective().LoopChunks())
+		return s.tooManyOps(most)
 	}
 	return nil
 }

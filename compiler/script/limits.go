@@ -80,11 +80,12 @@ type session struct {
 	own     map[string]collective.Buffer // scratch buffers with names of their own, so far
 	unit    int                          // chunks an index pair steps over, 0 where there is no such
 	trace   *lang.Trace
-	chunks  int          // of the problem, all ranks together
-	made    int          // elements of the values made so far
-	ops     atomic.Int64 // operations traced so far, for the watchman
-	broken  error        // told at the next operation
-	declare *declaration // set while the template's file itself is executed
+	chunks  int                    // of the problem, all ranks together
+	made    int                    // elements of the values made so far
+	ops     atomic.Int64           // operations traced so far, for the watchman
+	broken  error                  // told at the next operation
+	stopped atomic.Pointer[string] // why the watchman has stopped it
+	declare *declaration           // set while the template's file itself is executed
 }
 
 // pairs is how many ranks there are two and two, of as many as programs can look
@@ -99,6 +100,17 @@ func (s *session) pairs() int {
 func (s *session) steps() uint64 {
 	chunks := min(s.chunks, mostChunks)
 	return idleSteps + stepsPerPair*uint64(s.pairs()) + stepsPerChunk*uint64(chunks) + stepsPerOp*uint64(s.ops.Load())
+}
+
+// over says why so many steps are too many, if they are.
+func (s *session) over(done uint64) string {
+	switch allowed := s.steps(); {
+	case done >= allowed:
+		return fmt.Sprintf("too many steps: %d of the interpreter for %d chunk operations (an endless loop?)", done, s.ops.Load())
+	case done >= s.budget.atMost(allowed):
+		return s.budget.message()
+	}
+	return ""
 }
 
 // opLimit is how many operations the program may have. Of the chunks, which the
@@ -137,14 +149,10 @@ func run(s *session, printTo func(string), f func(*starlark.Thread) error) error
 	th.SetLocal(sessionKey, s)
 	th.SetMaxExecutionSteps(s.budget.atMost(s.steps()))
 	th.OnMaxSteps = func(th *starlark.Thread) {
-		done, allowed := th.ExecutionSteps(), s.steps()
-		switch {
-		case done >= allowed:
-			th.Cancel(fmt.Sprintf("too many steps: %d of the interpreter for %d chunk operations (an endless loop?)", done, s.ops.Load()))
-		case done >= s.budget.atMost(allowed):
-			th.Cancel(s.budget.message())
+		if why := s.over(th.ExecutionSteps()); why != "" {
+			th.Cancel(why)
 		}
-		th.SetMaxExecutionSteps(s.budget.atMost(allowed))
+		th.SetMaxExecutionSteps(s.budget.atMost(s.steps()))
 	}
 	done, clock := make(chan error, 1), make(chan func() time.Duration, 1)
 	go func() {
@@ -191,6 +199,7 @@ func watch(s *session, th *starlark.Thread, clock func() time.Duration, done <-c
 			default:
 				continue
 			}
+			s.stopped.Store(&why)
 			th.Cancel(why)
 			cancelled = now
 		}

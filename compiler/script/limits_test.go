@@ -19,6 +19,21 @@ func TestRunawayTemplates(t *testing.T) {
 		{"endless operations", `
     for i in range(1 << 22):
         chunk(0, "in", 0).copy(1, "sc", i % 2)`, "more than 34816 chunk operations, for 8 ranks and 8 chunks"},
+		{"endless operations, many at once", `
+    for i in range(1 << 22):
+        chunk(0, "in", 0).copy_along([1, 2] * 10000, "sc", i % 2)`, "more than 34816 chunk operations, for 8 ranks and 8 chunks"},
+		{"endless references", `
+    a = []
+    for i in range(1 << 22):
+        a.append(chunk([0] * 10000, "in", 0))`, "more than 65792 elements in all"},
+		{"references to a range", `
+    chunk(0, "in", range(1 << 22))`, "a list of indices of 4194304: want at most 262144"},
+		{"many chunks, many times", `
+    c = chunk(0, "in", 0)
+    for i in range(18):
+        c.copy(0, "sc", i)
+    for i in range(1 << 22):
+        chunk([0] * 1000, "sc", 0, 18)`, "more than 65792 elements in all"},
 		{"endless append", `
     a = []
     for i in range(1 << 22):

@@ -188,7 +188,7 @@ def program(topo, p):
     fail("%s" % (got,))
 `
 	_, err := loadAndRun("x.star", src, Even(1, 2))
-	want := `(1, "in", 0, 2, 2, "rank 1 in[0:4:2]", "chunk", ["buffer", "copy", "count", "group", "index", "rank", "reduce", "split", "stride"])`
+	want := `(1, "in", 0, 2, 2, "rank 1 in[0:4:2]", "chunk", ["buffer", "copy", "copy_along", "count", "group", "index", "rank", "reduce", "reduce_along", "split", "stride"])`
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -1,0 +1,285 @@
+package script
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// A row is several references, each to chunks of its own, that are moved by one
+// call: an operation for each, in their order, as a loop over them would trace.
+//
+//	chunk([4, 5, 6], "in", 2)           in[2] of ranks 4, 5 and 6
+//	    .copy(0, "sc", 8)               to rank 0, side by side: sc[8], sc[9], sc[10]
+//	chunk(3, "sc", [0, 4, 8], 2)        sc[0:2], sc[4:6] and sc[8:10] of rank 3
+//	chunk(3, "sc", 0, [2, 1, 4])        sc[0:2], sc[2:3] and sc[3:7] of rank 3
+//
+// Of rank, index and count one at least is a list; lists are of one length. What is
+// not a list is the same for all, but that of one rank and one index the chunks lie
+// side by side.
+type row struct{ refs []lang.Ref }
+
+func (w *row) at(i int) *ref { return (*ref)(&w.refs[i]) }
+
+func (w *row) String() string        { return fmt.Sprintf("<%d references to chunks>", len(w.refs)) }
+func (w *row) Type() string          { return "chunks" }
+func (w *row) Freeze()               {}
+func (w *row) Truth() starlark.Bool  { return len(w.refs) > 0 }
+func (w *row) Hash() (uint32, error) { return 0, fmt.Errorf("chunk references cannot be keys") }
+
+// Len is how many references there are.
+func (w *row) Len() int { return len(w.refs) }
+
+// Index is one of the references.
+func (w *row) Index(i int) starlark.Value { return w.at(i) }
+
+// Iterate goes through the references.
+func (w *row) Iterate() starlark.Iterator { return &rowIterator{w, 0} }
+
+type rowIterator struct {
+	of   *row
+	next int
+}
+
+func (i *rowIterator) Next(p *starlark.Value) bool {
+	if i.next == i.of.Len() {
+		return false
+	}
+	*p = i.of.Index(i.next)
+	i.next++
+	return true
+}
+
+func (i *rowIterator) Done() {}
+
+// AttrNames lists the methods of a row.
+func (w *row) AttrNames() []string { return []string{"copy", "reduce"} }
+
+// Attr is a method.
+func (w *row) Attr(name string) (starlark.Value, error) {
+	switch name {
+	case "copy":
+		return starlark.NewBuiltin("copy", w.copy), nil
+	case "reduce":
+		return starlark.NewBuiltin("reduce", w.reduce), nil
+	}
+	return nil, nil
+}
+
+// spots are where the references of a row lie, or go: a rank and an index for each.
+type spots struct {
+	ranks, indices []int // nil where there is but one
+	rank, index    int   // that one
+}
+
+// spots reads rank and index; n is how many there are of them, -1 where neither is a
+// list. unit is how many chunks a pair as index names.
+func (s *session) spots(rank, index starlark.Value) (at spots, n, unit int, err error) {
+	n = -1
+	if at.ranks, err = integers("ranks", rank, s.machine.asRank, &n); err != nil {
+		return
+	}
+	if at.ranks == nil {
+		if at.rank, err = s.machine.asRank(rank); err != nil {
+			return
+		}
+	}
+	if at.indices, err = integers("indices", index, whole, &n); err != nil || at.indices != nil {
+		return at, n, 1, err
+	}
+	at.index, unit, err = s.index(index)
+	return
+}
+
+// of is the i-th spot, of the chunks before which so many lie side by side.
+func (p *spots) of(i, before int) (rank, index int) {
+	rank, index = p.rank, p.index
+	if p.ranks != nil {
+		rank = p.ranks[i]
+	} else {
+		index += before
+	}
+	if p.indices != nil {
+		index = p.indices[i]
+	}
+	return rank, index
+}
+
+// integers reads a list as numbers, nil where v is none; n is how many the lists of
+// a call have, -1 before the first.
+func integers(name string, v starlark.Value, read func(starlark.Value) (int, error), n *int) ([]int, error) {
+	list, ok := several(v)
+	if !ok {
+		return nil, nil
+	}
+	switch most := list.Len(); {
+	case most > maxList:
+		return nil, tooLarge("list of "+name, most, maxList)
+	case *n >= 0 && most != *n:
+		return nil, fmt.Errorf("%d %s, beside a list of %d: want as many", most, name, *n)
+	}
+	*n = list.Len()
+	all := make([]int, *n)
+	for i := range all {
+		var err error
+		if all[i], err = read(list.Index(i)); err != nil {
+			return nil, fmt.Errorf("%s[%d]: %w", name, i, err)
+		}
+	}
+	return all, nil
+}
+
+// whole reads a number.
+func whole(v starlark.Value) (int, error) {
+	n, err := starlark.AsInt32(v)
+	if err != nil {
+		return 0, fmt.Errorf("%s: want a number", kindOf(v))
+	}
+	return n, nil
+}
+
+// lists tells whether any of some arguments is a list.
+func lists(args ...starlark.Value) bool {
+	for _, v := range args {
+		if _, ok := several(v); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// chunkRow is chunk(rank, buffer, index, count=1, stride=1) where rank, index or
+// count is a list.
+func (s *session) chunkRow(th *starlark.Thread, rank, buffer, index, count starlark.Value, stride int) (starlark.Value, error) {
+	buf, err := s.buffer(buffer)
+	if err != nil {
+		return nil, fmt.Errorf("chunk: %w", err)
+	}
+	at, n, unit, err := s.spots(rank, index)
+	if err != nil {
+		return nil, fmt.Errorf("chunk: %w", err)
+	}
+	counts, err := integers("counts", count, whole, &n)
+	if err != nil {
+		return nil, fmt.Errorf("chunk: %w", err)
+	}
+	each := unit
+	if counts == nil {
+		if each, err = number("count", count, unit); err != nil {
+			return nil, fmt.Errorf("chunk: %w", err)
+		}
+	}
+	w, err := newRow(th, n)
+	if err != nil {
+		return nil, err
+	}
+	before := 0
+	for i := range w.refs {
+		if counts != nil {
+			each = counts[i]
+		}
+		work(th, 1+max(min(each, s.chunks), 0)/chunksPerStep)
+		r, first := at.of(i, before)
+		if err := s.trace.ChunkTo(&w.refs[i], r, buf, first, each, stride); err != nil {
+			return nil, err
+		}
+		before += each * stride
+	}
+	return w, nil
+}
+
+// newRow is room for n references, each of which takes as much as two elements of a
+// list.
+func newRow(th *starlark.Thread, n int) (*row, error) {
+	if err := made(th, 2*n); err != nil {
+		return nil, err
+	}
+	return &row{make([]lang.Ref, n)}, nil
+}
+
+var (
+	rowCopyArgs   = signature{fn: "copy", names: copyArgs.names, required: 3, positional: 3, hint: "the counts are the references' own, and the channel is given by name: ch="}
+	rowReduceArgs = signature{fn: "reduce", names: []string{"chunks", "ch"}, required: 1, positional: 1, hint: reduceArgs.hint}
+)
+
+// copy is w.copy(rank, buffer, index, ch=None, stride=1): rank, index or both may be
+// lists.
+func (w *row) copy(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	s, err := tracing(th, "copy")
+	if err != nil {
+		return nil, err
+	}
+	var v [5]starlark.Value
+	if err := rowCopyArgs.bind(v[:], args, kwargs); err != nil {
+		return nil, err
+	}
+	buf, ch, stride, err := s.manner(v[1], v[3], v[4])
+	if err != nil {
+		return nil, fmt.Errorf("copy: %w", err)
+	}
+	at, n, _, err := s.spots(v[0], v[2])
+	if err != nil {
+		return nil, fmt.Errorf("copy: %w", err)
+	}
+	if n >= 0 && n != len(w.refs) {
+		return nil, fmt.Errorf("copy: lists of %d, for %d references: want as many", n, len(w.refs))
+	}
+	to, err := newRow(th, len(w.refs))
+	if err != nil {
+		return nil, err
+	}
+	ops, before := s.many(th, "copy"), 0
+	for i := range w.refs {
+		r := &w.refs[i]
+		count := int(r.Span().Count)
+		rank, index := at.of(i, before)
+		if err := ops.next(buf, index, count); err != nil {
+			return nil, err
+		}
+		if err := r.CopyTo(&to.refs[i], rank, buf, index, stride, ch); err != nil {
+			return nil, err
+		}
+		before += count * stride
+	}
+	ops.end()
+	return to, nil
+}
+
+// reduce is w.reduce(others, ch=None): each of w's chunks with those at the same
+// place of another row.
+func (w *row) reduce(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	s, err := tracing(th, "reduce")
+	if err != nil {
+		return nil, err
+	}
+	var v [2]starlark.Value
+	if err := rowReduceArgs.bind(v[:], args, kwargs); err != nil {
+		return nil, err
+	}
+	others, ok := v[0].(*row)
+	if !ok || others.Len() != w.Len() {
+		return nil, fmt.Errorf("reduce: %s: want a list of references to chunks, %d as here", kindOf(v[0]), w.Len())
+	}
+	ch, err := channel(v[1])
+	if err != nil {
+		return nil, fmt.Errorf("reduce: %w", err)
+	}
+	to, err := newRow(th, len(w.refs))
+	if err != nil {
+		return nil, err
+	}
+	ops := s.many(th, "reduce")
+	for i := range w.refs {
+		r := &w.refs[i]
+		if err := ops.next(r.Span().Buf, 0, int(r.Span().Count)); err != nil {
+			return nil, err
+		}
+		if err := r.ReduceTo(&to.refs[i], &others.refs[i], ch); err != nil {
+			return nil, err
+		}
+	}
+	ops.end()
+	return to, nil
+}
