@@ -48,6 +48,9 @@ func (u *unit) text() string {
 	if u.opt.CallPerChunk {
 		b.WriteString("calls of one chunk\n")
 	}
+	if u.untangled > 0 {
+		fmt.Fprintf(&b, "untangled %d\n", u.untangled)
+	}
 	switch {
 	case u.tbs != nil:
 		at := make([]int, len(u.ins))

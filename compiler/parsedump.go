@@ -204,6 +204,16 @@ func (r *dumpReader) header(line string) error {
 			}
 			r.opt.CallPerChunk = true
 			continue
+		case words[0] == "untangled":
+			if len(words) != 2 {
+				return errors.New("want untangled N")
+			}
+			n, err := count(words[1], 1, math.MaxInt16)
+			if err != nil {
+				return err
+			}
+			r.unit.untangled = int(n)
+			continue
 		case words[0] == "scope" && r.stage == 0:
 			if err := r.scopeLine(words); err != nil {
 				return err

@@ -16,7 +16,7 @@ package compiler
 // speaks for all. Where a circle of waiting threadblocks is closed by one that
 // is needed at one of its connections and stopped at the other, the two are
 // given to two threadblocks: its fused instructions are taken apart, and what
-// comes after fusion is done again. One rank of the ring is enough.
+// comes after fusion is done again (untangle.go). One rank of the ring is enough.
 //
 // Should that not help, the order is made for a call for each chunk: right
 // always, and slower, since chains then begin one after the other.
@@ -35,9 +35,8 @@ func slots(u *unit) error {
 		return nil
 	}
 	e.restart(true)
-	e.finish(u.opt.Slots)
 	apart := 0
-	for _, tb := range e.crossed() {
+	for _, tb := range e.untangle(u.opt.Slots) {
 		for _, i := range u.tbs[tb].steps {
 			if u.ins[i].fused != none {
 				u.split(i)
@@ -86,6 +85,8 @@ type execution struct {
 	after        []int32 // by threadblock: the next that waits for the same
 	ready        []int32
 	full         []int32 // stopped for a slot since slots last grew
+	parted       []bool  // by threadblock: goes on as if it were two; nil where none does
+	owed         []int64 // by threadblock that does: calls taken and not yet sent on
 }
 
 // turn is what there is to know of a step to have its turn.
@@ -232,6 +233,9 @@ func (e *execution) advance(t int32) {
 
 // communicate makes what calls of a step can be made.
 func (e *execution) communicate(t int32, s *turn) (why stop) {
+	if e.parted != nil && e.parted[t] {
+		return e.asTwo(t, s)
+	}
 	left := 1 - e.made[t]
 	if e.perChunk {
 		left = int64(s.count) - e.made[t]
@@ -251,7 +255,7 @@ func (e *execution) communicate(t int32, s *turn) (why stop) {
 		e.made[t] += left
 		if from != none {
 			e.taken[from] += left
-			e.rouse(e.putTB[from], forSlot)
+			e.freed(e.putTB[from])
 		}
 		if to != none {
 			e.sent[to] += left
@@ -270,79 +274,4 @@ func (e *execution) rouse(t int32, why stop) {
 		e.stop[t] = notStopped
 		e.ready = append(e.ready, t)
 	}
-}
-
-// crossed are the threadblocks to take apart: of each circle, of those that are
-// needed at one connection and stopped at the other, the one with the fewest
-// fused instructions.
-func (e *execution) crossed() []int32 {
-	u := e.u
-	var all []int32
-	seen := make([]int32, len(u.tbs)) // by threadblock: 1 + where the walk that met it began
-	for first := range u.tbs {
-		t := int32(first)
-		for e.stop[t] != ended && seen[t] == 0 {
-			seen[t] = int32(first) + 1
-			t = e.blocker(t)
-		}
-		if e.stop[t] == ended || seen[t] != int32(first)+1 {
-			continue // met before, by an earlier walk
-		}
-		best, fewest := int32(none), 0
-		for w, from := t, true; from || w != t; from = false {
-			x := e.blocker(w)
-			if n := u.fusedIn(x); n > 0 && e.need(w) != e.side(x) && (best == none || n < fewest || n == fewest && u.use(x) < u.use(best)) {
-				best, fewest = x, n
-			}
-			w = x
-		}
-		if best != none {
-			all = append(all, best)
-		}
-	}
-	return all
-}
-
-// fusedIn is how many instructions of a threadblock are fused.
-func (u *unit) fusedIn(tb int32) (n int) {
-	for _, i := range u.tbs[tb].steps {
-		if u.ins[i].fused != none {
-			n++
-		}
-	}
-	return n
-}
-
-// blocker is the threadblock that a stopped one waits for.
-func (e *execution) blocker(t int32) int32 {
-	switch e.stop[t] {
-	case forMessage:
-		return e.putTB[e.u.tbs[t].get]
-	case forSlot:
-		return e.getTB[e.u.tbs[t].put]
-	}
-	return e.waitsOf(e.now(t))[e.met[t]].tb
-}
-
-// side tells whether a threadblock is stopped at the connection it sends on.
-func (e *execution) side(t int32) (sending bool) {
-	switch e.stop[t] {
-	case forMessage:
-		return false
-	case forSlot:
-		return true
-	}
-	return e.steps[e.now(t)].get == none
-}
-
-// need tells whether what w waits for is for its blocker to send.
-func (e *execution) need(w int32) (sending bool) {
-	switch e.stop[w] {
-	case forMessage:
-		return true
-	case forSlot:
-		return false
-	}
-	p := e.waitsOf(e.now(w))[e.met[w]]
-	return e.steps[e.first[p.tb]+p.step].get == none
 }

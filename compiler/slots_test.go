@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/verify"
 )
 
@@ -53,20 +55,128 @@ func judgeSlots(res *Result, o Options) error {
 func TestSlotsOfFamilies(t *testing.T) {
 	for name, p := range families() {
 		for _, o := range []Options{{}, {Instances: 2}, {Slots: 1}, {Slots: 3}, {Slots: 8}} {
-			res, err := Compile(p, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := judgeSlots(res, o); err != nil {
+			if err := slotsFound(p, o); err != nil {
 				t.Errorf("%s with %+v: %v", name, o, err)
-			}
-			report := verify.Check(res.Program, verify.Options{})
-			if report.SlotsNeeded != res.Slots || report.SlotsNeededSplit != res.SlotsSplit {
-				t.Errorf("%s with %+v: slots %d and %d; the verifier finds %d and %d", name, o,
-					res.Slots, res.SlotsSplit, report.SlotsNeeded, report.SlotsNeededSplit)
 			}
 		}
 	}
+}
+
+// slotsFound compiles, and holds what is said of the slots to what they are.
+func slotsFound(p *lang.Program, o Options) error {
+	res, err := Compile(p, o)
+	if err != nil {
+		return err
+	}
+	if err := judgeSlots(res, o); err != nil {
+		return err
+	}
+	report := verify.Check(res.Program, verify.Options{})
+	if report.SlotsNeeded != res.Slots || report.SlotsNeededSplit != res.SlotsSplit {
+		return fmt.Errorf("slots %d and %d; the verifier finds %d and %d", res.Slots, res.SlotsSplit, report.SlotsNeeded, report.SlotsNeededSplit)
+	}
+	return nil
+}
+
+// TestWaysToUntangle: programs run with the slots they were made for whichever way
+// the circles are taken apart: one by one, with all behind them, or all there are.
+func TestWaysToUntangle(t *testing.T) {
+	defer func(n, m int) { oneByOne, onwards = n, m }(oneByOne, onwards)
+	programs := families()
+	programs["hierarchical 4x4"] = hierarchical(4, 4, 1)
+	programs["lines of a grid of 5"] = gridAllGather(5)
+	for _, way := range []struct{ oneByOne, onwards int }{{1000, 1000}, {0, 1000}, {1, 1000}, {0, 0}} {
+		oneByOne, onwards = way.oneByOne, way.onwards
+		for name, p := range programs {
+			for _, o := range []Options{{}, {Instances: 2, CheckEachPass: true}, {Slots: 1}, {MaxThreadblocks: 8}} {
+				if err := slotsFound(p, o); err != nil {
+					t.Errorf("%s with %+v, %+v: %v", name, o, way, err)
+				}
+			}
+		}
+	}
+}
+
+// TestGridsAreUntangledInFewTurns: however many circles there are, one behind the
+// other, the order is made ten times at most.
+func TestGridsAreUntangledInFewTurns(t *testing.T) {
+	most := 0
+	for side := 3; side <= 7; side++ {
+		o := Options{}
+		skip, err := o.complete()
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &unit{in: gridAllGather(side), opt: o}
+		res, err := u.compile(0, skip)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := judgeSlots(res, o); err != nil {
+			t.Errorf("a grid of %d: %v", side, err)
+		}
+		if u.untangled > onwards+1 {
+			t.Errorf("a grid of %d was untangled %d times", side, u.untangled)
+		}
+		most = max(most, u.untangled)
+	}
+	if most <= oneByOne {
+		t.Errorf("untangled %d times at most: the test tells little", most)
+	}
+}
+
+// gridAllGather is an all-gather over a grid, half the data along the rows and then
+// along the columns, half the other way round; every line both ways. In each second
+// phase a message is what a whole line has.
+func gridAllGather(side int) *lang.Program {
+	b := begin(collective.Spec{Name: "allgather", Ranks: side * side, Chunks: 2})
+	at := func(half, x, y int) int { // what lies side by side once the first phase is done
+		if half == 1 {
+			x, y = y, x
+		}
+		return half*side*side + y*side + x
+	}
+	rank := func(x, y int) int { return y*side + x }
+	along := func(line func(i int) int, what func(i int) int, count int) {
+		for i := range side { // from where it is, to both ends
+			for j := i; j+1 < side; j++ {
+				b.copy(sc(line(j), what(i)), sc(line(j+1), what(i)), count)
+			}
+			for j := i; j > 0; j-- {
+				b.copy(sc(line(j), what(i)), sc(line(j-1), what(i)), count)
+			}
+		}
+	}
+	for half := range 2 {
+		for x := range side {
+			for y := range side {
+				b.copy(in(rank(x, y), half), sc(rank(x, y), at(half, x, y)), 1)
+			}
+		}
+		b.channel = half
+		turned := func(i, j int) int {
+			if half == 1 {
+				return rank(j, i)
+			}
+			return rank(i, j)
+		}
+		for j := range side {
+			along(func(i int) int { return turned(i, j) }, func(i int) int { return half*side*side + j*side + i }, 1)
+		}
+		for i := range side {
+			along(func(j int) int { return turned(i, j) }, func(j int) int { return half*side*side + j*side }, side)
+		}
+	}
+	for r := range side * side {
+		for x := range side {
+			for y := range side {
+				for half := range 2 {
+					b.copy(sc(r, at(half, x, y)), out(r, 2*rank(x, y)+half), 1)
+				}
+			}
+		}
+	}
+	return &b.p
 }
 
 // TestOneRankOfARingIsTakenApart: rings of messages of four chunks stop with two

@@ -46,6 +46,7 @@ type unit struct {
 	waits         csr     // by instruction: instructions of other threadblocks to wait for
 	slotsWhole    int     // slots a connection needs, each step being one call
 	slotsSplit    int     // … each chunk being one
+	untangled     int     // how often threadblocks were looked for that are to be taken apart
 	after         string  // the pass that has run
 	again         string  // the pass to go back to, where one has asked for that
 

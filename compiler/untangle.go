@@ -1,0 +1,187 @@
+package compiler
+
+import "slices"
+
+// untangle runs with so many slots, and gives the threadblocks to take apart.
+//
+// Those of the circles that stop the program are mostly enough: with the order made
+// anew it comes to its end, or to another circle or two. Where rings cross at every
+// rank of a grid there is one behind the other, hundreds of times, and each time the
+// order of the whole program is made anew. So the longer it goes on, the more is taken
+// apart at a time:
+//
+//	times 1 to 4   of each circle one threadblock, as few as can be
+//	      5 to 8   those go on as if they were two, and the circles met then, and so on
+//	      9        all that are fused and have messages of several chunks
+func (e *execution) untangle(slots int) (all []int32) {
+	u := e.u
+	if u.untangled++; u.untangled > onwards {
+		return u.fusedAndLong()
+	}
+	e.finish(slots)
+	all = e.crossed()
+	if u.untangled <= oneByOne {
+		return all
+	}
+	for more := all; len(more) > 0; {
+		for _, t := range more {
+			e.part(t)
+		}
+		e.finish(slots)
+		more = e.crossed()
+		all = append(all, more...)
+	}
+	return all
+}
+
+// Until when untangle takes apart what it meets first, and what it meets onwards.
+var (
+	oneByOne = 4
+	onwards  = 8
+)
+
+// fusedAndLong are the threadblocks that take messages of several chunks and send
+// them on at once.
+func (u *unit) fusedAndLong() (all []int32) {
+	for t := range u.tbs {
+		if slices.ContainsFunc(u.tbs[t].steps, func(i int32) bool { return u.ins[i].fused != none && u.ins[i].count > 1 }) {
+			all = append(all, int32(t))
+		}
+	}
+	return all
+}
+
+// part has a threadblock go on as two: one takes what comes, the other sends it
+// on when there is room.
+func (e *execution) part(t int32) {
+	if e.parted == nil {
+		e.parted, e.owed = make([]bool, len(e.at)), make([]int64, len(e.at))
+	}
+	e.parted[t] = true
+	if e.stop[t] == forSlot {
+		e.rouse(t, forSlot)
+	}
+}
+
+// asTwo is communicate of a threadblock that goes on as two.
+func (e *execution) asTwo(t int32, s *turn) (why stop) {
+	left := 1 - e.made[t]
+	if e.perChunk {
+		left = int64(s.count) - e.made[t]
+	}
+	if s.get != none {
+		if there := e.sent[s.get] - e.taken[s.get]; there < left {
+			left, why = there, forMessage
+		}
+	}
+	if left > 0 {
+		e.made[t] += left
+		if s.get != none {
+			e.taken[s.get] += left
+			e.freed(e.putTB[s.get])
+		}
+		if s.put != none {
+			e.owed[t] += left
+			e.sendOn(t)
+		}
+	}
+	return why
+}
+
+// freed tells who sends on a connection that there is room.
+func (e *execution) freed(t int32) {
+	if e.parted != nil && e.parted[t] {
+		e.sendOn(t)
+		return
+	}
+	e.rouse(t, forSlot)
+}
+
+// sendOn sends what is owed, as far as there is room.
+func (e *execution) sendOn(t int32) {
+	to := e.u.tbs[t].put
+	if n := min(e.owed[t], e.slots-(e.sent[to]-e.taken[to])); n > 0 {
+		e.owed[t] -= n
+		e.sent[to] += n
+		e.rouse(e.getTB[to], forMessage)
+	}
+}
+
+// crossed are the threadblocks to take apart: of each circle, of those that are
+// needed at one connection and stopped at the other, the one with the fewest
+// fused instructions.
+func (e *execution) crossed() []int32 {
+	u := e.u
+	var all []int32
+	seen := make([]int32, len(u.tbs)) // by threadblock: 1 + where the walk that met it began
+	for first := range u.tbs {
+		t := int32(first)
+		for e.stop[t] != ended && seen[t] == 0 {
+			seen[t] = int32(first) + 1
+			t = e.blocker(t)
+		}
+		if e.stop[t] == ended || seen[t] != int32(first)+1 {
+			continue // met before, by an earlier walk
+		}
+		best, fewest := int32(none), 0
+		for w, from := t, true; from || w != t; from = false {
+			x := e.blocker(w)
+			if n := e.fusedIn(x); n > 0 && e.need(w) != e.side(x) && (best == none || n < fewest || n == fewest && u.use(x) < u.use(best)) {
+				best, fewest = x, n
+			}
+			w = x
+		}
+		if best != none {
+			all = append(all, best)
+		}
+	}
+	return all
+}
+
+// fusedIn is how many instructions of a threadblock are fused; none are once it
+// goes on as two.
+func (e *execution) fusedIn(tb int32) (n int) {
+	if e.parted != nil && e.parted[tb] {
+		return 0
+	}
+	for _, i := range e.u.tbs[tb].steps {
+		if e.u.ins[i].fused != none {
+			n++
+		}
+	}
+	return n
+}
+
+// blocker is the threadblock that a stopped one waits for.
+func (e *execution) blocker(t int32) int32 {
+	switch e.stop[t] {
+	case forMessage:
+		return e.putTB[e.u.tbs[t].get]
+	case forSlot:
+		return e.getTB[e.u.tbs[t].put]
+	}
+	return e.waitsOf(e.now(t))[e.met[t]].tb
+}
+
+// side tells whether a threadblock is stopped at the connection it sends on.
+func (e *execution) side(t int32) (sending bool) {
+	switch e.stop[t] {
+	case forMessage:
+		return false
+	case forSlot:
+		return true
+	}
+	return e.steps[e.now(t)].get == none
+}
+
+// need tells whether what w waits for is for its blocker to send.
+func (e *execution) need(w int32) (sending bool) {
+	switch e.stop[w] {
+	case forMessage:
+		return true
+	case forSlot:
+		return false
+	}
+	p := e.waitsOf(e.now(w))[e.met[w]]
+	return e.steps[e.first[p.tb]+p.step].get == none
+}
