@@ -154,12 +154,12 @@ func (b *backend) close() {
 const grace = 500 * time.Millisecond
 
 // ask puts one question. The error is ctx's or a *SolverError.
-func (b *backend) ask(ctx context.Context, f *Formula, limit time.Duration) (Answer, error) {
+func (b *backend) ask(ctx context.Context, f *Formula, limit, work time.Duration) (Answer, error) {
 	w, err := b.take(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
-	a, usable, err := b.put(ctx, w, f, question{limit: limit})
+	a, usable, err := b.put(ctx, w, f, question{limit: limit, work: work})
 	if usable {
 		b.give(w)
 	}
@@ -223,7 +223,7 @@ func (b *backend) judge(f *Formula, frame []byte, q question) (Answer, *SolverEr
 	if err != nil {
 		return Answer{}, b.fault(Garbled, err.Error())
 	}
-	a := Answer{By: b.name}
+	a := Answer{By: b.name, Work: r.work, Counted: true}
 	switch r.says {
 	case saysSat:
 		if err := f.Check(r.model); err != nil {
@@ -238,7 +238,9 @@ func (b *backend) judge(f *Formula, frame []byte, q question) (Answer, *SolverEr
 	case saysUnsat:
 		a.Status = Unsat
 	case saysTimeout:
-		a.Status, a.Detail = Timeout, "its time limit"
+		a.Status, a.Detail, a.Counted = Timeout, "its time limit", false
+	case saysWork:
+		a.Status, a.Detail = Timeout, fmt.Sprintf("no answer within %v of work", q.work)
 	case saysMemory:
 		a = b.outOfMemory()
 	default:

@@ -19,6 +19,9 @@
 // model the same whichever solver found it. Ring orders and routings have
 // checkers (CheckRings, CheckRouting) that know nothing of formulas.
 //
+// Time limits hold always (Options.Timeout); where what is found must be the same
+// on every machine, solvers are limited by the work they do instead (SolveWithin).
+//
 // A solver may keep a formula between questions that assume different things of it
 // (Kept): its models are checked as any are, its refutations are claims.
 //

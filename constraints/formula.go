@@ -1,6 +1,8 @@
 package constraints
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 )
@@ -75,7 +77,12 @@ type Formula struct {
 	rows      []row
 	prefer    [][]Lit
 	err       error
+	until     context.Context // nil: no end
+	looked    int
 }
+
+// ErrTooLarge is a formula of more variables or terms than solvers are given.
+var ErrTooLarge = errors.New("too large to be stated")
 
 // NewFormula is the formula that everything satisfies.
 func NewFormula(name string) *Formula { return &Formula{Name: name} }
@@ -97,8 +104,9 @@ func (f *Formula) Rows() int { return len(f.rows) }
 
 // Bool is a new variable. The name is for dumps; it may be empty.
 func (f *Formula) Bool(name string) Lit {
+	f.look()
 	if f.variables >= maxVariables {
-		f.fail("%d variables: want at most that", maxVariables)
+		f.fail("%w: %d variables", ErrTooLarge, maxVariables)
 		return True
 	}
 	f.variables++
@@ -128,12 +136,13 @@ func (f *Formula) name(l Lit) string {
 
 // add keeps a row. Constants move into the bound, so that rows hold variables.
 func (f *Formula) add(is relation, bound int, n int, term func(i int) Term) {
+	f.look()
 	if f.err != nil {
 		return
 	}
 	first := len(f.lits)
 	if first+n > maxTerms {
-		f.fail("%d terms: want at most %d", first+n, maxTerms)
+		f.fail("%w: %d terms, and at most %d are taken", ErrTooLarge, first+n, maxTerms)
 		return
 	}
 	sum := 0

@@ -10,7 +10,7 @@ import (
 // What parent and worker say to each other, one frame each:
 //
 //	hello     worker's first word: its version, or why it can't work
-//	question  a formula in normal form, preferences, a time limit; or, of a
+//	question  a formula in normal form, preferences, limits; or, of a
 //	          formula that the worker keeps, what is assumed of it this time
 //	answer    status, model, a word more
 //
@@ -24,6 +24,7 @@ const protocolVersion = 0xC1
 type question struct {
 	id    uint64
 	limit time.Duration
+	work  time.Duration // 0: no limit but that of time
 	// keep is the number that the worker is to keep the formula by, 0 for once
 	// only; known, that it has it already: then no rows are sent.
 	keep   uint64
@@ -44,6 +45,7 @@ func appendQuestion(b []byte, f *Formula, q question) []byte {
 	b = append(b, protocolVersion)
 	b = binary.AppendUvarint(b, q.id)
 	b = binary.AppendUvarint(b, uint64(max(q.limit.Milliseconds(), 1)))
+	b = binary.AppendUvarint(b, uint64(q.work.Microseconds()))
 	b = binary.AppendUvarint(b, uint64(f.variables))
 	known := uint64(0)
 	if q.known {
@@ -142,6 +144,7 @@ func readQuestion(b []byte) (problem, error) {
 	var p problem
 	p.id = r.number("id", 1<<62)
 	p.limit = time.Duration(r.number("limit", 1<<40)) * time.Millisecond
+	p.work = time.Duration(r.number("work", 1<<40)) * time.Microsecond
 	p.variables = int(r.number("variables", maxVariables))
 	kept := r.number("number to keep by", 1<<62)
 	p.keep, p.known = kept>>1, kept&1 == 1
@@ -180,6 +183,7 @@ const (
 	saysUnsat
 	saysTimeout
 	saysMemory
+	saysWork
 	saysError
 	outcomes
 )
@@ -188,6 +192,7 @@ const (
 type reply struct {
 	id     uint64
 	says   outcome
+	work   time.Duration // done, where it was counted
 	model  []bool
 	detail string
 }
@@ -197,6 +202,7 @@ func appendAnswer(b []byte, a reply) []byte {
 	b = append(b, protocolVersion)
 	b = binary.AppendUvarint(b, a.id)
 	b = append(b, byte(a.says))
+	b = binary.AppendUvarint(b, uint64(a.work.Microseconds()))
 	b = binary.AppendUvarint(b, uint64(len(a.model)))
 	bits := make([]byte, (len(a.model)+7)/8)
 	for i, v := range a.model {
@@ -214,6 +220,7 @@ func readAnswer(b []byte) (reply, error) {
 	a := reply{
 		id:   r.number("id", 1<<62),
 		says: outcome(r.number("outcome", uint64(outcomes-1))),
+		work: time.Duration(r.number("work done", 1<<40)) * time.Microsecond,
 	}
 	n := int(r.number("values", uint64(len(r.b))*8))
 	if bytes := (n + 7) / 8; r.err == nil && bytes > len(r.b) {

@@ -13,8 +13,8 @@ func TestQuestionsArriveAsTheyWereSent(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for range 200 {
 		f := randomFormula(r, 1+r.IntN(20))
-		p, err := readQuestion(appendQuestion(nil, f, question{id: 42, limit: 1500 * time.Millisecond}))
-		if err != nil || p.id != 42 || p.limit != 1500*time.Millisecond || p.variables != f.variables {
+		p, err := readQuestion(appendQuestion(nil, f, question{id: 42, limit: 1500 * time.Millisecond, work: 70 * time.Microsecond}))
+		if err != nil || p.id != 42 || p.limit != 1500*time.Millisecond || p.work != 70*time.Microsecond || p.variables != f.variables {
 			t.Fatalf("%+v, %v", p, err)
 		}
 		i := 0
@@ -76,6 +76,7 @@ func FuzzReadQuestion(f *testing.F) {
 func FuzzReadAnswer(f *testing.F) {
 	f.Add(appendAnswer(nil, reply{id: 3, model: []bool{true, false, true}, detail: "x"}))
 	f.Add(appendAnswer(nil, reply{says: saysError, detail: "no"}))
+	f.Add(appendAnswer(nil, reply{id: 9, says: saysWork, work: 3 * time.Second}))
 	f.Add([]byte("s SATISFIABLE"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		a, err := readAnswer(b)

@@ -48,6 +48,11 @@ type Answer struct {
 	By      string  // the solver that gave it: z3, pb
 	Seconds float64 // from question to answer, as it was waited for
 	Detail  string  // Timeout: which limit
+	// Of SolveWithin: Work is what all solvers that were asked did, Counted that
+	// they met no limit but that of work, so that the answer is the same on every
+	// machine.
+	Work    time.Duration
+	Counted bool
 }
 
 // Fault is what a solver did that none should.
@@ -148,6 +153,9 @@ func (s *Solvers) Close() {
 // Timeout is how long a query may take.
 func (s *Solvers) Timeout() time.Duration { return s.options.Timeout }
 
+// Notice tells what a user should know, as Options.Notice has it.
+func (s *Solvers) Notice(text string) { s.options.Notice(text) }
+
 // Solvers lists the solvers in use, in their fixed order.
 func (s *Solvers) Solvers() []string {
 	names := make([]string, len(s.backends))
@@ -175,25 +183,51 @@ func (s *Solvers) Versions() ([]string, error) {
 // preferences settle it. A solver's fault is an error only where no other
 // solver answers; else it is a notice.
 func (s *Solvers) Solve(ctx context.Context, f *Formula) (Answer, error) {
-	return s.solve(ctx, f, s.backends, false)
+	return s.solve(ctx, f, s.backends, 0, false)
 }
 
 // SolveInOrder asks one solver after the other, always in the same order, and
 // only goes on where one has met a limit or failed. The one named first, where
 // it is in use, is asked first: the one that such formulas suit.
 func (s *Solvers) SolveInOrder(ctx context.Context, f *Formula, first ...string) (Answer, error) {
+	return s.solve(ctx, f, s.inOrder(first), 0, true)
+}
+
+// SolveWithin is SolveInOrder with a limit to the work of each solver, so that the
+// answer is the same on every machine. The limit of time holds all the same: see
+// Answer.Counted.
+func (s *Solvers) SolveWithin(ctx context.Context, work time.Duration, f *Formula, first ...string) (Answer, error) {
+	if err := someWork(work); err != nil {
+		return Answer{}, err
+	}
+	return s.solve(ctx, f, s.inOrder(first), work, true)
+}
+
+func (s *Solvers) inOrder(first []string) []*backend {
 	order := slices.Clone(s.backends)
 	slices.SortStableFunc(order, func(a, b *backend) int {
 		return place(first, a.name) - place(first, b.name)
 	})
-	return s.solve(ctx, f, order, true)
+	return order
 }
 
 // SolveBy asks one of the solvers in use, by name.
 func (s *Solvers) SolveBy(ctx context.Context, f *Formula, name string) (Answer, error) {
+	return s.solveBy(ctx, 0, f, name)
+}
+
+// SolveByWithin is SolveBy with a limit to the solver's work: see SolveWithin.
+func (s *Solvers) SolveByWithin(ctx context.Context, work time.Duration, f *Formula, name string) (Answer, error) {
+	if err := someWork(work); err != nil {
+		return Answer{}, err
+	}
+	return s.solveBy(ctx, work, f, name)
+}
+
+func (s *Solvers) solveBy(ctx context.Context, work time.Duration, f *Formula, name string) (Answer, error) {
 	for _, b := range s.backends {
 		if b.name == name {
-			return s.solve(ctx, f, []*backend{b}, true)
+			return s.solve(ctx, f, []*backend{b}, work, true)
 		}
 	}
 	return Answer{}, fmt.Errorf("solver %q is not in use: want one of %s", name, strings.Join(s.Solvers(), ", "))
@@ -242,7 +276,7 @@ func (s *Solvers) SolveAll(ctx context.Context, formulas []*Formula, workers int
 // answered: an idle worker is worth more than one to start again.
 const stragglers = 100 * time.Millisecond
 
-func (s *Solvers) solve(ctx context.Context, f *Formula, backends []*backend, inOrder bool) (Answer, error) {
+func (s *Solvers) solve(ctx context.Context, f *Formula, backends []*backend, work time.Duration, inOrder bool) (Answer, error) {
 	if err := f.Err(); err != nil {
 		return Answer{}, err
 	}
@@ -254,7 +288,7 @@ func (s *Solvers) solve(ctx context.Context, f *Formula, backends []*backend, in
 	results := make(chan result, len(backends))
 	race, cancel := context.WithCancel(ctx)
 	ask := func(b *backend) {
-		a, err := b.ask(race, f, s.options.Timeout)
+		a, err := b.ask(race, f, s.options.Timeout, work)
 		results <- result{a, err}
 	}
 	if !inOrder {
@@ -264,11 +298,14 @@ func (s *Solvers) solve(ctx context.Context, f *Formula, backends []*backend, in
 	}
 	var limit *Answer
 	var faults []error
+	counted, done := true, time.Duration(0)
 	for _, b := range backends {
 		if inOrder {
 			ask(b)
 		}
 		r := <-results
+		counted, done = counted && r.err == nil && r.Counted, done+r.Work
+		r.Counted, r.Work = counted, done
 		switch {
 		case ctx.Err() != nil:
 			cancel()

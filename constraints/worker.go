@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/colltune/colltune/constraints/pb"
 	"github.com/colltune/colltune/constraints/z3"
@@ -28,6 +30,8 @@ type engine interface {
 	// this time, and a clause (nil: none).
 	solve(ctx context.Context, clause []Lit, assume ...Lit) (model []bool, sat bool, err error)
 	fix(Lit)
+	// worked is what it has done so far, where that is limited.
+	worked() time.Duration
 	close()
 }
 
@@ -107,6 +111,7 @@ func (k *keeper) answer(p *problem) reply {
 			a.model, sat, err = e.solve(ctx, nil, p.assume...)
 		} else {
 			a.model, sat, err = preferred(ctx, e, p.prefer)
+			a.work = e.worked()
 			e.close()
 		}
 		if err == nil && !sat {
@@ -117,6 +122,8 @@ func (k *keeper) answer(p *problem) reply {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		a.says, a.model = saysTimeout, nil
+	case errors.Is(err, z3.ErrWork), errors.Is(err, pb.ErrWork):
+		a.says, a.model = saysWork, nil
 	case errors.As(err, &z) && z.OutOfMemory():
 		a.says, a.model, a.detail = saysMemory, nil, err.Error()
 		k.forget()
@@ -191,6 +198,7 @@ type z3Engine struct {
 	ctx    *z3.Context
 	solver *z3.Solver
 	vars   []z3.AST // by variable; zero where no row has it
+	work   worked
 }
 
 func openZ3(memory int64) (opener, error) {
@@ -211,7 +219,7 @@ func newZ3Engine(p *problem) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &z3Engine{ctx: ctx, solver: ctx.NewSolver(), vars: make([]z3.AST, p.variables)}
+	e := &z3Engine{ctx: ctx, solver: ctx.NewSolver(), vars: make([]z3.AST, p.variables), work: worked{limit: p.work}}
 	var terms []z3.AST
 	var weights []int32
 	for _, r := range p.rows {
@@ -264,7 +272,7 @@ func (e *z3Engine) solve(ctx context.Context, clause []Lit, assume ...Lit) ([]bo
 		defer e.solver.Pop()
 		e.solver.Assert(e.ctx.Or(e.terms(nil, clause)...))
 	}
-	r, err := e.solver.Check(ctx, e.terms(nil, assume)...)
+	r, err := e.check(ctx, e.terms(nil, assume)...)
 	if err != nil || r != z3.True {
 		return nil, false, err
 	}
@@ -279,18 +287,36 @@ func (e *z3Engine) solve(ctx context.Context, clause []Lit, assume ...Lit) ([]bo
 	return model, true, e.ctx.Err()
 }
 
-func (e *z3Engine) fix(l Lit) { e.solver.Assert(e.term(l)) }
-func (e *z3Engine) close()    { e.ctx.Close() }
+// check is the solver's, within what is left of the work.
+func (e *z3Engine) check(ctx context.Context, assume ...z3.AST) (z3.Result, error) {
+	if e.work.limit == 0 {
+		return e.solver.Check(ctx, assume...)
+	}
+	left := e.work.left()
+	if left <= 0 {
+		return z3.Unknown, z3.ErrWork
+	}
+	e.solver.Limit(uint32(min(left, math.MaxUint32)))
+	before := e.solver.Work()
+	r, err := e.solver.Check(ctx, assume...)
+	e.work.add(int64(e.solver.Work() - before))
+	return r, err
+}
+
+func (e *z3Engine) fix(l Lit)             { e.solver.Assert(e.term(l)) }
+func (e *z3Engine) worked() time.Duration { return e.work.done }
+func (e *z3Engine) close()                { e.ctx.Close() }
 
 // pbEngine starts over at each solve, and keeps nothing: of 3,471 questions under
 // assumptions gophersat 1.4.0 answered 750 with a model where there is none.
 type pbEngine struct {
 	problem *problem
 	fixed   []Lit
+	work    worked
 }
 
 func openPB(int64) (opener, error) {
-	return opener{pbVersion(), func(p *problem) (engine, error) { return &pbEngine{problem: p}, nil }, false}, nil
+	return opener{pbVersion(), func(p *problem) (engine, error) { return &pbEngine{problem: p, work: worked{limit: p.work}}, nil }, false}, nil
 }
 
 // pbVersion is the embedded solver's, as the binary was built with it.
@@ -321,7 +347,15 @@ func (e *pbEngine) solve(_ context.Context, clause []Lit, _ ...Lit) ([]bool, boo
 		}
 		rows = append(rows, row)
 	}
-	return pb.Solve(e.problem.variables, rows)
+	if e.work.limit == 0 {
+		return pb.Solve(e.problem.variables, rows)
+	}
+	if e.work.left() <= 0 {
+		return nil, false, pb.ErrWork
+	}
+	model, sat, done, err := pb.SolveWithin(e.work.left(), e.problem.variables, rows)
+	e.work.add(done)
+	return model, sat, err
 }
 
 func ints(lits []Lit) []int {
@@ -332,5 +366,6 @@ func ints(lits []Lit) []int {
 	return out
 }
 
-func (e *pbEngine) fix(l Lit) { e.fixed = append(e.fixed, l) }
-func (e *pbEngine) close()    {}
+func (e *pbEngine) fix(l Lit)             { e.fixed = append(e.fixed, l) }
+func (e *pbEngine) worked() time.Duration { return e.work.done }
+func (e *pbEngine) close()                {}

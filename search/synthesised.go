@@ -154,9 +154,11 @@ func packed(ctx context.Context, e *enumeration) ([]construct, error) {
 	return []construct{{params: script.Params{"trees": k}, program: program, origin: fmt.Sprintf("by=none trees=%d", k)}}, nil
 }
 
-// solverTime is what the walk along a frontier may take. Queries on eight ranks
-// take well under a second; what does not come to an end is left out.
-const solverTime = 60 * time.Second
+// solverWork is what solvers may do in the walk along a frontier, as the time that
+// takes them on a quiet machine: what is counted is work, so that a slow machine
+// finds the same. Queries on eight ranks take well under a second; what does not
+// come to an end is left out.
+const solverWork = 60 * time.Second
 
 // routed is the frontier of steps against rounds a chunk, by a solver.
 func routed(ctx context.Context, e *enumeration) ([]construct, error) {
@@ -164,7 +166,7 @@ func routed(ctx context.Context, e *enumeration) ([]construct, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := route.Candidates(ctx, e.solvers, e.problem.Topology, c, solverTime)
+	found, err := route.Candidates(ctx, e.solvers, e.problem.Topology, c, solverWork)
 	if err != nil {
 		return nil, err
 	}

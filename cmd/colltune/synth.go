@@ -34,6 +34,10 @@ against rounds a chunk instead, with a proof for each point.
   colltune synth -t dgx-1 -c allgather --chunks 6 --steps 3 --rounds 7 --out ag.json
   colltune synth -t dgx-1 -c allgather --pareto
 
+A query takes no longer than --timeout, its bounds and flows included; what is not
+settled by then is said so. A walk along the frontier is many queries, each of which
+may take as long: --budget is for the whole, and prints the points found by then.
+
 Chunks are counted as the literature does: of a rank's input (allgather, gather,
 alltoall), of a rank's output (reducescatter, scatter), of the buffer (the others);
 of the vector forms, of a count of 1.`,
@@ -51,7 +55,8 @@ of the vector forms, of a count of 1.`,
 	cmd.Flags().Bool("pareto", false, "walk the frontier of latency S against bandwidth R/C")
 	cmd.Flags().String("unit", "", "the bandwidth `BW` of one chunk a round (that of the slowest link)")
 	choiceFlag(cmd, "solver", "", "auto", constraints.Names, "who answers what bounds leave open")
-	cmd.Flags().Duration("timeout", time.Minute, "how long a query may take a solver")
+	cmd.Flags().Duration("timeout", time.Minute, "how long a query may take, bounds included; with --pareto, each of them")
+	cmd.Flags().Duration("budget", 0, "with --pareto: how long the walk may take in all (as long as it takes)")
 	cmd.Flags().String("dump", "", "write the query as a formula to `FILE`: .smt2 or .opb")
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print the result")
 	cmd.Flags().String("out", "", "write the routing's program (IR) to `FILE`")
@@ -73,6 +78,13 @@ func synth(cmd *cobra.Command) error {
 	timeout, _ := cmd.Flags().GetDuration("timeout")
 	if timeout <= 0 {
 		return usagef("--timeout %v: want more than 0", timeout)
+	}
+	budget, _ := cmd.Flags().GetDuration("budget")
+	switch {
+	case !pareto && typed(cmd, "budget"):
+		return usagef("--budget is for a walk: want --pareto with it, or --timeout for the query")
+	case pareto && cmd.Flags().Changed("budget") && budget <= 0:
+		return usagef("--budget %v: want more than 0", budget)
 	}
 	s, err := constraints.Open(constraints.Options{Solver: flagValue(cmd, "solver"), Timeout: timeout,
 		Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
@@ -297,11 +309,19 @@ func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q route.Query) er
 			fmt.Fprintf(cmd.ErrOrStderr(), "(%d,%d,%d) %v by %s in %s s\n", chunks, steps, rounds, a.Status, a.By, seconds(a.Seconds))
 		}
 	}
-	points, least, err := route.Frontier(cmd.Context(), s, q, w)
+	ctx, cancel := cmd.Context(), context.CancelFunc(func() {})
+	budget, _ := cmd.Flags().GetDuration("budget")
+	if budget > 0 {
+		ctx, cancel = context.WithTimeout(ctx, budget)
+	}
+	defer cancel()
+	points, least, err := route.Frontier(ctx, s, q, w)
 	var bad *route.QueryError
 	switch {
 	case errors.As(err, &bad):
 		return usage(err)
+	case errors.Is(err, context.DeadlineExceeded):
+		err = &limitError{fmt.Errorf("%s on %s: the walk met its --budget of %v: there may be points of more steps", q.Collective.Name, q.Topology.Name, budget)}
 	case err != nil && !errors.Is(err, context.Canceled):
 		return err
 	}

@@ -10,5 +10,6 @@
 // the same model.
 //
 // It can't be interrupted: who needs a time limit runs it in a process of its
-// own and kills that. It checks no model.
+// own and kills that. A limit of work it keeps to by itself (SolveWithin), by
+// clauses that are counted as they are learned. It checks no model.
 package pb

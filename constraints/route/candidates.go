@@ -24,23 +24,21 @@ type Synthesised struct {
 const (
 	candidateRanks = 16
 	candidateSteps = 2 // more than the least
-	candidateShare = 8 // of the budget, for one query
+	workShare      = 8 // of a walk's work, for one query
 )
 
 // Candidates are the routings of the frontier of a collective, by rising steps:
 // the one of least latency first. Chunks of the collective given don't matter.
-// Solvers are asked in order, so that the answer is the same every time, but for
-// queries that meet their share of the budget: those are left out. There are
-// none, without an error, for systems of many ranks and collectives that are not
-// synthesised.
-func Candidates(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective, budget time.Duration) ([]Synthesised, error) {
+// Solvers are asked within so much work, which is counted, so that the answer is
+// the same on every machine: what is not settled within its share of it is left
+// out. There are none, without an error, for systems of many ranks and collectives
+// that are not synthesised.
+func Candidates(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective, work time.Duration) ([]Synthesised, error) {
 	if c.Ranks > candidateRanks || c.Ranks < 2 {
 		return nil, nil
 	}
-	limited, cancel := context.WithTimeout(ctx, budget)
-	defer cancel()
-	w := Walk{Each: budget / candidateShare, InOrder: true}
-	points, err := w.points(limited, s, t, c)
+	w := Walk{Work: work, meter: &meter{}}
+	points, err := w.points(ctx, s, t, c)
 	var found []Synthesised
 	for _, pt := range points {
 		made, madeErr := w.candidate(ctx, s, t, c, pt)
@@ -55,7 +53,7 @@ func Candidates(ctx context.Context, s *constraints.Solvers, t *topologies.Topol
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case limited.Err() != nil, errors.As(err, &none):
+	case errors.As(err, &none):
 		return found, nil
 	}
 	return found, err

@@ -38,7 +38,7 @@ const keptShare = 8
 // on, as most have one only. Where a query is not settled in it, it is not asked
 // any more.
 func (c *climb) keeper(ctx context.Context) keeper {
-	if c.alone || c.w.InOrder || !c.p.keeps() {
+	if c.alone || c.w.Work > 0 || !c.p.keeps() {
 		return nil
 	}
 	return func(q *problem, open [][]int) (Answer, error) {
@@ -46,18 +46,14 @@ func (c *climb) keeper(ctx context.Context) keeper {
 			return Answer{Status: constraints.Timeout}, nil
 		}
 		if c.kept == nil || !c.kept.fits(q) {
-			if err := c.keep(q); err != nil {
+			if err := c.keep(q.until, q); err != nil {
 				return Answer{}, err
 			}
 		}
 		if c.kept == nil {
 			return Answer{Status: constraints.Timeout}, nil
 		}
-		limit := c.s.Timeout()
-		if c.w.Each > 0 {
-			limit = min(limit, c.w.Each)
-		}
-		a, err := c.kept.ask(ctx, limit/keptShare, q, open)
+		a, err := c.kept.ask(ctx, c.s.Timeout()/keptShare, q, open)
 		var fault *constraints.SolverError
 		if errors.As(err, &fault) { // the others answer
 			a, err = Answer{Status: constraints.Timeout}, nil
@@ -68,11 +64,11 @@ func (c *climb) keeper(ctx context.Context) keeper {
 }
 
 // keep has a formula kept for the walk's chunks, with rounds to spare.
-func (c *climb) keep(q *problem) error {
+func (c *climb) keep(ctx context.Context, q *problem) error {
 	c.forget()
 	chunks := max(c.w.Chunks-c.w.Chunks%c.p.perChunk(), q.Collective.Chunks*c.p.perChunk())
 	rounds := min(maxRound, 2*q.Rounds*chunks/(q.Collective.Chunks*c.p.perChunk()))
-	k, err := c.p.keep(c.s, chunks, c.steps, max(rounds, q.Rounds))
+	k, err := c.p.keep(ctx, c.s, chunks, c.steps, max(rounds, q.Rounds))
 	if c.kept = k; k == nil {
 		c.alone = true
 	}

@@ -43,7 +43,7 @@ func (p *problem) counts() bool {
 }
 
 func (p *problem) encodeCounted(name string, open [][]int, shortest bool) *counted {
-	e := &counted{p: p, f: constraints.NewFormula(name), shortest: shortest, wanted: always}
+	e := &counted{p: p, f: p.formula(name), shortest: shortest, wanted: always}
 	e.rounds = stateRounds(e.f, p, open)
 	e.stateAll()
 	return e

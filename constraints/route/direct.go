@@ -28,7 +28,7 @@ func (p *problem) encodeDirect(name string, open [][]int) *direct {
 
 // stateDirect states everything but what links carry.
 func (p *problem) stateDirect(name string, open [][]int) *direct {
-	e := &direct{p: p, f: constraints.NewFormula(name)}
+	e := &direct{p: p, f: p.formula(name)}
 	e.rounds = stateRounds(e.f, p, open)
 	for x := range p.items {
 		e.values(x)

@@ -29,7 +29,8 @@
 // Invariants: no schedule leaves the package that Replay has not judged by the
 // topology and the collective's postcondition; Unsat is a bound's word or a
 // solver's, and Answer.By says whose; nothing is called optimal that is not
-// proved.
+// proved; a query keeps to its time, or to its work, and then its answer is the
+// same on every machine.
 //
 // It measures nothing, and schedules no threadblocks: that is the compiler's.
 package route

@@ -17,7 +17,9 @@ import (
 // a time. Only the bound, or that second question, can say that there is none.
 func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) {
 	ask.kept = nil // it is of whole queries
-	open, refuted, err := p.boundSums(ask.ctx)
+	ctx, cancel := ask.bounding()
+	defer cancel()
+	open, refuted, err := p.boundSums(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -25,6 +27,9 @@ func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) 
 		return Answer{Status: constraints.Unsat, By: Bound, Detail: refuted.Reason}, nil
 	}
 	sched, by, err := p.composed(s, ask.share(1, 4))
+	if ask.late(err) {
+		err = nil
+	}
 	if err != nil || sched != nil {
 		return Answer{Status: constraints.Sat, By: by, Schedule: sched}, err
 	}
@@ -76,7 +81,11 @@ func (p *problem) oneChunk(steps int) (*problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newProblem(Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: steps, Unit: p.net.unit})
+	one, err := newProblem(Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: steps, Unit: p.net.unit})
+	if err == nil {
+		one.until = p.until
+	}
+	return one, err
 }
 
 // part is how many steps and rounds the first of two phases has.
@@ -90,6 +99,8 @@ func (p *problem) composed(s *constraints.Solvers, ask asker) (Schedule, string,
 	if p.Collective.Name != "allreduce" || p.Collective.Chunks%n != 0 {
 		return nil, "", nil
 	}
+	ctx, cancel := ask.bounding()
+	defer cancel()
 	var parts []part
 	for steps := 1; steps < p.Steps; steps++ {
 		for rounds := steps; p.Rounds-rounds >= p.Steps-steps; rounds++ {
@@ -107,7 +118,11 @@ func (p *problem) composed(s *constraints.Solvers, ask asker) (Schedule, string,
 		}
 		q := p.Query
 		q.Collective, q.Steps, q.Rounds, q.Unit = c, a.steps, a.rounds, p.net.unit
-		return newProblem(q)
+		half, err := newProblem(q)
+		if err == nil {
+			half.until = p.until
+		}
+		return half, err
 	}
 	for _, a := range parts {
 		first, err := phase("reducescatter", a)
@@ -118,14 +133,14 @@ func (p *problem) composed(s *constraints.Solvers, ask asker) (Schedule, string,
 		if err != nil {
 			return nil, "", err
 		}
-		_, no, err := first.dual().bound(ask.ctx)
+		_, no, err := first.dual().bound(ctx)
 		if err != nil {
 			return nil, "", err
 		}
 		if no != nil {
 			continue
 		}
-		if _, no, err = second.bound(ask.ctx); err != nil {
+		if _, no, err = second.bound(ctx); err != nil {
 			return nil, "", err
 		}
 		if no != nil {

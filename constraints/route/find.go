@@ -33,10 +33,12 @@ func Find(ctx context.Context, s *constraints.Solvers, q Query) (Answer, error) 
 	return find(s, q, asker{ctx: ctx})
 }
 
-// FindInOrder is Find with the solvers asked one after the other, so that the
-// same query has the same answer every time, limits aside.
-func FindInOrder(ctx context.Context, s *constraints.Solvers, q Query) (Answer, error) {
-	return find(s, q, asker{ctx: ctx, inOrder: true})
+// FindWithin is Find by work in place of time: solvers are asked one after the
+// other, and all of them together do at most so much. So the answer is the same on
+// every machine that has the same solvers. Time is the last resort: that it was met
+// is said to Options.Notice.
+func FindWithin(ctx context.Context, s *constraints.Solvers, q Query, work time.Duration) (Answer, error) {
+	return find(s, q, byWork(ctx, work))
 }
 
 func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
@@ -45,7 +47,15 @@ func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	a, err := p.find(s, ask.within(s.Timeout()))
+	ask = ask.query(s)
+	limit := ask.left()
+	until, cancel := ask.bounding()
+	defer cancel()
+	p.until = until
+	a, err := p.findUntil(s, ask)
+	if ask.late(err) {
+		a, err = Answer{Status: constraints.Timeout, By: Bound, Detail: fmt.Sprintf("no answer within %v", limit.Round(time.Millisecond))}, nil
+	}
 	if err != nil {
 		return Answer{}, err
 	}
@@ -58,6 +68,12 @@ func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	}
 	a.Seconds = time.Since(start).Seconds()
 	return a, nil
+}
+
+// findUntil is find where stating formulas may come to an end as well.
+func (p *problem) findUntil(s *constraints.Solvers, ask asker) (a Answer, err error) {
+	defer constraints.Overdue(&err)
+	return p.find(s, ask)
 }
 
 func (p *problem) find(s *constraints.Solvers, ask asker) (Answer, error) {
@@ -74,7 +90,9 @@ func (p *problem) find(s *constraints.Solvers, ask asker) (Answer, error) {
 
 // spread answers a query of chunks that are copied.
 func (p *problem) spread(s *constraints.Solvers, ask asker) (Answer, error) {
-	open, refuted, err := p.bound(ask.ctx)
+	ctx, cancel := ask.bounding()
+	defer cancel()
+	open, refuted, err := p.bound(ctx)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -25,7 +25,10 @@ type Point struct {
 	// Proof says why, or what is missing.
 	Proof   string
 	Refuted []Refuted
-	Skipped int // queries not asked, as one with a smaller R/C was not settled in time
+	// Followed are queries not asked, as more chunks, in no more rounds, than those
+	// of one that was refuted.
+	Followed int
+	Skipped  int // queries not asked, as one with a smaller R/C was not settled in time
 }
 
 // Refuted is a query with a smaller R/C that came to nothing.
@@ -41,11 +44,12 @@ type Refuted struct {
 type Walk struct {
 	Chunks int // at most; 0: 6 a rank
 	Steps  int // at most; 0: twice the least, and 3 more
-	// Each is how long a query may take, beside what the solvers themselves
-	// allow; 0 is no limit.
-	Each time.Duration
-	// InOrder asks the solvers one after the other: FindInOrder.
-	InOrder bool
+	// Work is what all queries together may do: then solvers are asked one after the
+	// other, and no query does more than an eighth, so that the walk is the same on
+	// every machine, see FindWithin. 0 is no limit but the solvers' own, of time,
+	// for each query.
+	Work  time.Duration
+	meter *meter // what was done of it
 	// Tell is called with each query as it is answered; nil tells nobody.
 	Tell func(chunks, steps, rounds int, a Answer)
 }
@@ -71,6 +75,12 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) ([]P
 		if q.Collective.Name == "allreduce" {
 			w.Chunks = 6 * p.net.ranks
 		}
+	}
+	if w.Work > 0 && w.meter == nil {
+		w.meter = &meter{}
+	}
+	if most := p.mostChunks(); w.Chunks > most {
+		return nil, nil, &QueryError{fmt.Errorf("%d chunks: want at most %d of %s over %d ranks", w.Chunks, most, q.Collective.Name, q.Collective.Ranks)}
 	}
 	if w.Chunks < unit {
 		return nil, nil, &QueryError{fmt.Errorf("%d chunks: want at least %d", w.Chunks, unit)}
@@ -140,6 +150,9 @@ func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps 
 		return nil, err
 	}
 	from := least
+	if low != nil && best != nil && low.ratio.Cmp(best) >= 0 {
+		return nil, nil
+	}
 	if low != nil {
 		from = low.ratio
 	}
@@ -155,25 +168,32 @@ func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps 
 	ratio := big.NewRat(int64(point.Rounds), int64(point.Chunks))
 	point.Optimal = ratio.Cmp(least) == 0
 	point.Proved = point.Proved || ratio.Cmp(from) == 0
-	point.Proof = point.prove(p.tried(w), low)
+	point.Proof = point.prove(p.tried(w), low, w.Work == 0)
 	return point, nil
 }
 
-// low is the least R/C in so many steps by tolls, where that says more than what
-// is known of any number of steps; nil where it does not, or not in time. It has no
-// ratio where so many steps are hopeless.
+// low is the least R/C in so many steps, by flows and by tolls, where that says more
+// than what is known of any number of steps; nil where it does not, or not in time.
+// It has no ratio where so many steps are hopeless.
 func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least *big.Rat) (*floor, error) {
-	ask := asker{ctx: ctx, inOrder: w.InOrder}.within(s.Timeout())
-	if w.Each > 0 {
-		ask = ask.within(w.Each)
-	}
+	ask := w.asker(ctx).query(s)
 	one, err := p.oneChunk(steps)
 	if err != nil {
 		return nil, err
 	}
-	low, err := p.hopeless(s, ask.share(1, 8), steps)
-	if low == nil && err == nil {
-		low, err = one.tolled(s, ask, steps, least)
+	none, err := p.hopeless(s, ask.share(1, 8), steps)
+	if none != nil || err != nil {
+		return none, err
+	}
+	low, err := one.flowing(ask, least)
+	if low != nil {
+		least = low.ratio
+	}
+	if err == nil {
+		var tolls *floor
+		if tolls, err = one.tolled(s, ask, steps, least); tolls != nil {
+			low = tolls
+		}
 	}
 	return low, err
 }
@@ -186,26 +206,42 @@ func (p *problem) tried(w Walk) string {
 	return fmt.Sprintf("up to %d chunks", w.Chunks)
 }
 
-// prove puts what is known about a point in a sentence.
-func (pt *Point) prove(tried string, low *floor) string {
+// prove puts what is known about a point in a sentence; with how long that took
+// where the walk was by the clock, as else the sentence is the same every time.
+func (pt *Point) prove(tried string, low *floor, timed bool) string {
 	ratio := big.NewRat(int64(pt.Rounds), int64(pt.Chunks))
 	below := ""
 	if low != nil {
-		below = fmt.Sprintf("%s rounds a chunk in %s, whatever the chunks, by %s in %.2f s: %s", low.ratio.RatString(), many(pt.Steps, "step"), low.by, low.seconds, low.why)
+		below = fmt.Sprintf("%s in %s, whatever the chunks, by %s%s: %s", roundsEach(low.ratio), many(pt.Steps, "step"), low.by, took(low.seconds, timed), low.why)
 	}
 	switch {
 	case pt.Optimal:
-		return fmt.Sprintf("meets the bound of %s rounds a chunk", ratio.RatString())
+		return "meets the bound of " + roundsEach(ratio)
 	case low != nil && low.ratio.Cmp(ratio) == 0:
 		return "meets the bound of " + below
 	case low != nil:
-		return pt.refutations(tried) + "; the bound is " + below
+		return pt.refutations(tried, timed) + "; the bound is " + below
 	}
-	return pt.refutations(tried)
+	return pt.refutations(tried, timed)
+}
+
+func took(seconds float64, timed bool) string {
+	if !timed {
+		return ""
+	}
+	return fmt.Sprintf(" in %.2f s", seconds)
+}
+
+// roundsEach is R/C in words.
+func roundsEach(ratio *big.Rat) string {
+	if ratio.Cmp(big.NewRat(1, 1)) == 0 {
+		return "1 round a chunk"
+	}
+	return ratio.RatString() + " rounds a chunk"
 }
 
 // refutations says what was asked for before the point.
-func (pt *Point) refutations(tried string) string {
+func (pt *Point) refutations(tried string, timed bool) string {
 	if len(pt.Refuted) == 0 {
 		return fmt.Sprintf("no smaller R/C is possible in %s with %s", many(pt.Steps, "step"), tried)
 	}
@@ -224,7 +260,7 @@ func (pt *Point) refutations(tried string) string {
 	}
 	slices.Sort(by)
 	for i, b := range by {
-		by[i] = fmt.Sprintf("%d by %s in %.2f s", count[b], b, seconds[b])
+		by[i] = fmt.Sprintf("%d by %s%s", count[b], b, took(seconds[b], timed))
 	}
 	var said []string
 	if len(open) > 0 {

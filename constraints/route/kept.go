@@ -64,7 +64,7 @@ func (p *problem) keeps() bool {
 
 // keep states the formula for all queries of up to so many chunks, as the literature
 // counts them, and rounds; nil where no solver keeps formulas.
-func (p *problem) keep(s *constraints.Solvers, chunks, steps, rounds int) (*kept, error) {
+func (p *problem) keep(ctx context.Context, s *constraints.Solvers, chunks, steps, rounds int) (*kept, error) {
 	spec := p.Collective.Spec
 	spec.Chunks = chunks / p.perChunk()
 	c, err := collective.New(spec)
@@ -75,6 +75,7 @@ func (p *problem) keep(s *constraints.Solvers, chunks, steps, rounds int) (*kept
 	if err != nil {
 		return nil, err
 	}
+	largest.until = ctx
 	if largest.reduces {
 		largest = largest.dual()
 	}
@@ -94,7 +95,7 @@ func (p *problem) keep(s *constraints.Solvers, chunks, steps, rounds int) (*kept
 // chunks that may change places don't come in as many.
 func (p *problem) stateKept(chunks int) *kept {
 	k := &kept{p: p}
-	k.f = constraints.NewFormula(p.name() + " at most")
+	k.f = p.formula(p.name() + " at most")
 	k.wanted = make([]constraints.Lit, chunks)
 	for i := range k.wanted {
 		k.wanted[i] = k.f.Bool(fmt.Sprintf("wanted(%d)", i))

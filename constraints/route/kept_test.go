@@ -167,12 +167,12 @@ func TestClaimsAreConfirmed(t *testing.T) {
 // walk comes to the same point.
 func TestFalseClaimsAreFoundOut(t *testing.T) {
 	c, o := steep(t, true)
-	ladder := c.p.ladder(c.w, 2, c.p.ratio(), nil)
-	if _, err := c.up(context.Background(), ladder); err != errDenied || len(o.denied) != 1 {
+	ladder := func() *ladder { return c.p.ladder(c.w, 2, c.p.ratio(), nil) }
+	if _, err := c.up(context.Background(), ladder()); err != errDenied || len(o.denied) != 1 {
 		t.Fatalf("%v, denied %q", err, o.denied)
 	}
 	asked := o.asked
-	point, err := c.up(context.Background(), ladder)
+	point, err := c.up(context.Background(), ladder())
 	if err != nil || point == nil || point.Chunks != 8 || point.Rounds != 4 || !point.Proved || o.asked != asked {
 		t.Errorf("after it: %+v, %v; asked %d times more", point, err, o.asked-asked)
 	}

@@ -28,7 +28,7 @@ type named struct {
 // encodeNamed states a problem; of the splits of rounds, only those that are
 // open.
 func (p *problem) encodeNamed(name string, open [][]int) *named {
-	e := &named{p: p, f: constraints.NewFormula(name), wanted: always}
+	e := &named{p: p, f: p.formula(name), wanted: always}
 	e.rounds = stateRounds(e.f, p, open)
 	e.state()
 	return e

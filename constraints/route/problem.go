@@ -1,10 +1,12 @@
 package route
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
@@ -49,7 +51,13 @@ type problem struct {
 	reduces bool
 	// classes are items with one source and one set of wants, by first item.
 	classes [][]int
-	alike   *[]renaming // once renamings have been looked for
+	alike   *[]renaming     // once renamings have been looked for
+	until   context.Context // for stating formulas; nil: no end
+}
+
+// formula is an empty one, for the problem to be stated in.
+func (p *problem) formula(name string) *constraints.Formula {
+	return constraints.NewFormula(name).Until(p.until)
 }
 
 // What a query may come to before it is stated to a solver.
@@ -94,6 +102,23 @@ func (q Query) problem() (*problem, error) {
 	return p, nil
 }
 
+// mostChunks is how many chunks, as the literature counts them, a query may have:
+// each of the collective's own has as many items.
+func (p *problem) mostChunks() int {
+	return maxItems * p.Collective.Chunks / len(p.items) * p.perChunk()
+}
+
+// tooMany says how many chunks there may be.
+func (p *problem) tooMany() error {
+	c := p.Collective
+	if c.Chunks > 1 {
+		if one, err := p.oneChunk(1); err == nil {
+			return &QueryError{fmt.Errorf("%d chunks: want at most %d of %s over %d ranks", c.Chunks*p.perChunk(), one.mostChunks(), c.Name, c.Ranks)}
+		}
+	}
+	return &QueryError{fmt.Errorf("%s over %d ranks has more than %d chunks: want fewer ranks", c.Name, c.Ranks, maxItems)}
+}
+
 // list reads the items off the collective's postcondition.
 func (p *problem) list() error {
 	c := p.Collective
@@ -115,7 +140,7 @@ func (p *problem) list() error {
 			at, ok := number[k]
 			if !ok {
 				if at = len(p.items); at == maxItems {
-					return fmt.Errorf("%s over %d ranks has more than %d chunks: want fewer", c.Name, c.Ranks, maxItems)
+					return p.tooMany()
 				}
 				number[k] = at
 				p.items = append(p.items, item{source: k.source, index: k.index})

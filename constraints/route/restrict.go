@@ -121,6 +121,7 @@ func (p *problem) among(s *constraints.Solvers, ask asker, open [][]int, r restr
 	if err != nil {
 		return Answer{}, err
 	}
+	q.until = p.until
 	e := q.stateDirect(p.name()+", "+r.String(), open)
 	e.share(r.group)
 	if r.mirror != nil {

@@ -1,11 +1,6 @@
 package route
 
 import (
-	"context"
-	"errors"
-	"slices"
-	"time"
-
 	"github.com/colltune/colltune/constraints"
 )
 
@@ -71,67 +66,6 @@ func (p *problem) solve(s *constraints.Solvers, ask asker, open [][]int) (Answer
 		a.Schedule = st.read(got.Model)
 	}
 	return a, nil
-}
-
-// asker is how solvers are asked: until when, and whether all at once or in
-// order.
-type asker struct {
-	ctx     context.Context
-	inOrder bool
-	until   time.Time // zero: no limit but the solvers' own
-	atLeast bool      // R/C is known to be no less than the bound's
-	hopeful bool      // one chunk can be summed in as many steps
-	kept    keeper
-}
-
-// keeper asks a formula that a solver keeps, before any other; Timeout is that it
-// did not settle the query. Nil: there is none.
-type keeper func(p *problem, open [][]int) (Answer, error)
-
-// left is how much time there is: an hour where there is no limit.
-func (a asker) left() time.Duration {
-	if a.until.IsZero() {
-		return time.Hour
-	}
-	return time.Until(a.until)
-}
-
-// within leaves so much of the time that is left.
-func (a asker) within(limit time.Duration) asker {
-	a.until = time.Now().Add(min(limit, a.left()))
-	return a
-}
-
-// share leaves some parts in so many of the time that is left, the rest of which is
-// for what is asked after it.
-func (a asker) share(some, parts time.Duration) asker { return a.within(a.left() / parts * some) }
-
-// put has solvers answer a formula. That the time is over is an answer too.
-func (a asker) put(s *constraints.Solvers, st stated) (constraints.Answer, error) {
-	over := constraints.Answer{Status: constraints.Timeout, By: st.suits, Detail: "no answer in time"}
-	if !slices.Contains(s.Solvers(), st.suits) {
-		over.By = s.Solvers()[0]
-	}
-	limit := a.left()
-	if limit <= 0 {
-		return over, a.ctx.Err()
-	}
-	short, cancel := context.WithTimeout(a.ctx, limit)
-	defer cancel()
-	var got constraints.Answer
-	var err error
-	switch {
-	case st.only && slices.Contains(s.Solvers(), st.suits):
-		got, err = s.SolveBy(short, st.formula, st.suits)
-	case a.inOrder:
-		got, err = s.SolveInOrder(short, st.formula, st.suits)
-	default:
-		got, err = s.Solve(short, st.formula)
-	}
-	if errors.Is(err, context.DeadlineExceeded) && a.ctx.Err() == nil {
-		return over, nil
-	}
-	return got, err
 }
 
 // State is the formula of a query: satisfiable exactly where there is a

@@ -65,7 +65,7 @@ func (p *problem) tolled(s *constraints.Solvers, ask asker, steps int, known *bi
 	}
 	least, _ := known.Float64()
 	for asked := 0; len(k.courses) < manyCourses && k.sums < manySums; {
-		if err := ask.ctx.Err(); err != nil {
+		if err := ask.ctx.Err(); err != nil || ask.left() <= 0 {
 			return nil, err
 		}
 		if k.search() && k.raise() {

@@ -35,6 +35,7 @@ type api struct {
 	Mk_params, Params_inc_ref, Params_dec_ref, Params_set_bool, Params_set_uint, Mk_string_symbol,
 	Solver_set_params, Solver_assert, Solver_from_string, Solver_push, Solver_pop,
 	Solver_check_assumptions, Solver_get_reason_unknown, Solver_get_model, Solver_get_unsat_core,
+	Solver_get_statistics, Stats_inc_ref, Stats_dec_ref, Stats_size, Stats_get_key, Stats_is_uint, Stats_get_uint_value,
 	Model_inc_ref, Model_dec_ref, Model_eval, Get_bool_value,
 	Ast_vector_inc_ref, Ast_vector_dec_ref, Ast_vector_size, Ast_vector_get,
 	Interrupt dynlib.Symbol

@@ -2,6 +2,7 @@ package z3
 
 import (
 	"context"
+	"errors"
 	"time"
 	"unsafe"
 
@@ -23,23 +24,61 @@ const (
 type Solver struct {
 	ctx    *Context
 	handle uintptr
+	limit  uint32 // of a Check's work; 0: none
 }
+
+// ErrWork is Check's error where the work that Limit allows came to an end.
+var ErrWork = errors.New("the work allowed came to an end")
 
 // NewSolver makes a solver; it is freed with its context.
 func (c *Context) NewSolver() *Solver {
-	s := &Solver{c, c.call("mk_simple_solver", lib.Mk_simple_solver)}
+	s := &Solver{ctx: c, handle: c.call("mk_simple_solver", lib.Mk_simple_solver)}
 	c.call("solver_inc_ref", lib.Solver_inc_ref, s.handle)
+	s.set(func(params uintptr) {
+		// Z3 would catch SIGINT with a handler of its own, of which Go dies.
+		c.call("params_set_bool", lib.Params_set_bool, params, c.symbol("ctrl_c"), 0)
+		c.call("params_set_uint", lib.Params_set_uint, params, c.symbol("random_seed"), uintptr(uint32(c.seed)))
+	})
+	return s
+}
+
+// set changes parameters, those that fill writes.
+func (s *Solver) set(fill func(params uintptr)) {
+	c := s.ctx
 	params := c.call("mk_params", lib.Mk_params)
 	c.call("params_inc_ref", lib.Params_inc_ref, params)
-	symbol := func(name string) uintptr {
-		return c.call("mk_string_symbol", lib.Mk_string_symbol, uintptr(unsafe.Pointer(dynlib.CString(name))))
-	}
-	// Z3 would catch SIGINT with a handler of its own, of which Go dies.
-	c.call("params_set_bool", lib.Params_set_bool, params, symbol("ctrl_c"), 0)
-	c.call("params_set_uint", lib.Params_set_uint, params, symbol("random_seed"), uintptr(uint32(c.seed)))
+	fill(params)
 	c.call("solver_set_params", lib.Solver_set_params, s.handle, params)
 	c.call("params_dec_ref", lib.Params_dec_ref, params)
-	return s
+}
+
+func (c *Context) symbol(name string) uintptr {
+	return c.call("mk_string_symbol", lib.Mk_string_symbol, uintptr(unsafe.Pointer(dynlib.CString(name))))
+}
+
+// Limit ends each Check from now on after so much work, by the library's own
+// count, which is the same wherever the same is asked (three units take about a
+// microsecond); 0 is no limit. Check then returns ErrWork.
+func (s *Solver) Limit(work uint32) {
+	s.limit = work
+	s.set(func(params uintptr) {
+		s.ctx.call("params_set_uint", lib.Params_set_uint, params, s.ctx.symbol("rlimit"), uintptr(work))
+	})
+}
+
+// Work is what has been done in the solver's context so far, by the same count. It
+// starts over after 2³².
+func (s *Solver) Work() uint32 {
+	c := s.ctx
+	stats := c.call("solver_get_statistics", lib.Solver_get_statistics, s.handle)
+	c.call("stats_inc_ref", lib.Stats_inc_ref, stats)
+	defer c.call("stats_dec_ref", lib.Stats_dec_ref, stats)
+	for i := range uint32(c.call("stats_size", lib.Stats_size, stats)) {
+		if dynlib.GoString(c.call("stats_get_key", lib.Stats_get_key, stats, uintptr(i)), 100) == "rlimit count" {
+			return uint32(c.call("stats_get_uint_value", lib.Stats_get_uint_value, stats, uintptr(i)))
+		}
+	}
+	return 0
 }
 
 // Assert adds a term that must hold.
@@ -79,6 +118,10 @@ func (s *Solver) Check(ctx context.Context, assumptions ...AST) (Result, error) 
 	if err := ctx.Err(); err != nil {
 		return Unknown, err
 	}
+	before := uint32(0)
+	if s.limit > 0 {
+		before = s.Work()
+	}
 	over, quiet := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(quiet)
@@ -106,6 +149,8 @@ func (s *Solver) Check(ctx context.Context, assumptions ...AST) (Result, error) 
 		return Unknown, ctx.Err()
 	case c.err != nil:
 		return Unknown, c.err
+	case r == Unknown && s.limit > 0 && s.Work()-before >= s.limit: // it has several words for that
+		return Unknown, ErrWork
 	case r == Unknown:
 		reason := dynlib.GoString(c.call("solver_get_reason_unknown", lib.Solver_get_reason_unknown, s.handle), 500)
 		code := -1

@@ -262,3 +262,46 @@ func BenchmarkClause(b *testing.B) {
 		s.Assert(ctx.Or(x[1], ctx.Not(x[7]), x[50]))
 	}
 }
+
+// Work ends a check at the same place every time, and with more of it there is an
+// answer.
+func TestLimit(t *testing.T) {
+	check := func(work uint32) (z3.Result, uint32, error) {
+		ctx := newContext(t)
+		s := ctx.NewSolver()
+		const holes = 6
+		at := func(p, h int) z3.AST { return ctx.Bool(p*holes + h) }
+		for p := range holes + 1 {
+			var row []z3.AST
+			for h := range holes {
+				row = append(row, at(p, h))
+			}
+			s.Assert(ctx.Or(row...))
+		}
+		for h := range holes {
+			for p := range holes + 1 {
+				for q := range p {
+					s.Assert(ctx.Or(ctx.Not(at(p, h)), ctx.Not(at(q, h))))
+				}
+			}
+		}
+		s.Limit(work)
+		before := s.Work()
+		r, err := s.Check(context.Background())
+		return r, s.Work() - before, err
+	}
+	r, whole, err := check(0)
+	if err != nil || r != z3.False || whole < 1000 {
+		t.Fatalf("%v after %d, %v", r, whole, err)
+	}
+	for _, work := range []uint32{1, whole / 10, whole / 2} {
+		r, done, err := check(work)
+		_, again, _ := check(work)
+		if r != z3.Unknown || !errors.Is(err, z3.ErrWork) || done != again || done < work {
+			t.Errorf("within %d of %d: %v after %d, then %d, %v", work, whole, r, done, again, err)
+		}
+	}
+	if r, done, err := check(2 * whole); err != nil || r != z3.False || done != whole {
+		t.Errorf("with work to spare: %v after %d of %d, %v", r, done, whole, err)
+	}
+}

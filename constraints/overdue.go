@@ -1,0 +1,46 @@
+package constraints
+
+import "context"
+
+// A formula of millions of rows takes seconds to state, by code that has no other
+// reason to look at a clock. So the formula looks, and where its time is over what
+// states it is left at once, by a panic that Overdue catches:
+//
+//	func find(ctx context.Context) (err error) {
+//		defer constraints.Overdue(&err)
+//		f := constraints.NewFormula("large").Until(ctx)
+//		…
+//	}
+
+// overdue is what is panicked with.
+type overdue struct{ err error }
+
+// looks is how many variables and rows go by from one look to the next.
+const looks = 1 << 12
+
+// Until has stating the formula end with a context: see Overdue.
+func (f *Formula) Until(ctx context.Context) *Formula {
+	f.until = ctx
+	return f
+}
+
+// look ends what states the formula where its context is over.
+func (f *Formula) look() {
+	if f.looked++; f.looked%looks == 0 && f.until != nil {
+		if err := f.until.Err(); err != nil {
+			panic(overdue{err})
+		}
+	}
+}
+
+// Overdue is to be deferred by who states formulas that have a context: it makes
+// that context's end an error like any other.
+func Overdue(err *error) {
+	switch late := recover().(type) {
+	case nil:
+	case overdue:
+		*err = late.err
+	default:
+		panic(late)
+	}
+}
