@@ -137,6 +137,7 @@ type question struct {
 var fillers = map[string]filler{
 	script.HoleRings:     {"rings", (*enumeration).ringsEverywhere},
 	script.HoleNodeRings: {"rings", (*enumeration).ringsOfNode},
+	script.HoleTrees:     {"trees", (*enumeration).parents},
 }
 
 func (e *enumeration) ringsEverywhere(ctx context.Context, q question) ([][]int, error) {

@@ -47,6 +47,7 @@ func TestGolden(t *testing.T) {
 		"multi-level":                script.Even(2, 2),
 		"grid":                       meshMachine(false, 2, 2),
 		"routed":                     meshMachine(false, 3),
+		"spanning-trees":             script.Even(1, 4),
 		"multi-nic":                  script.Even(2, 3),
 		"recursive-halving-doubling": script.Even(1, 4),
 		"double-binary-tree":         script.Even(4, 2),
@@ -56,6 +57,8 @@ func TestGolden(t *testing.T) {
 		"all-pairs":    {"pieces": 2},
 		"hierarchical": {"parallel": 2},
 		"chain":        {"pieces": 2},
+
+		"spanning-trees": {"pieces": 2, "trees": 2, "parents": [][]int{{-1, 0, 0, 1}, {-1, 3, 3, 0}}},
 	}
 	for _, f := range Builtin() {
 		for _, c := range f.Collectives {

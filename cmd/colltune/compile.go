@@ -2,8 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -222,13 +220,12 @@ func traceFamily(cmd *cobra.Command, f *templates.Family, t *topologies.Topology
 	}
 	fits, why, err := f.Admits(m, q, params)
 	if err == nil && !fits {
-		if open := openHole(f, params); open != "" {
-			params[open], err = solveRings(cmd.Context(), cmd, t, params)
-			if err != nil {
+		for _, hole := range openHoles(f, params) {
+			if params[hole.Name], err = fillHole(cmd, t, q, hole, params); err != nil {
 				return nil, nil, err
 			}
-			fits, why, err = f.Admits(m, q, params)
 		}
+		fits, why, err = f.Admits(m, q, params)
 	}
 	switch {
 	case err != nil:
@@ -244,35 +241,6 @@ func traceFamily(cmd *cobra.Command, f *templates.Family, t *topologies.Topology
 		return nil, nil, &wrongError{fmt.Errorf("%s: %s", refused[0].Pos, refused[0].Detail)}
 	}
 	return program, params, nil
-}
-
-// openHole is the first hole of a family of whole rings that has no value.
-func openHole(f *templates.Family, p script.Params) string {
-	for _, h := range f.Holes() {
-		if h.Hole == script.HoleRings && p[h.Name] == nil {
-			return h.Name
-		}
-	}
-	return ""
-}
-
-// solveRings fills a hole of rings.
-func solveRings(ctx context.Context, cmd *cobra.Command, t *topologies.Topology, p script.Params) (any, error) {
-	s, err := constraints.Open(constraints.Options{Solver: flagValue(cmd, "solver"), Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	n := 1
-	if rings, ok := p["rings"].(int); ok {
-		n = rings
-	}
-	answer, err := constraints.Rings(ctx, s, t, constraints.RingOptions{Count: n})
-	var none *constraints.NoRingError
-	if errors.As(err, &none) {
-		return nil, &nothingError{none}
-	}
-	return answer.Orders, err
 }
 
 // machineOf is a system as templates see it.

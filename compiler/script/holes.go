@@ -7,9 +7,11 @@ import "fmt"
 //
 //	rings       0,1,2,3;0,2,1,3    cyclic orders of all ranks of the machine
 //	node-rings  0,1,2,3            cyclic orders of the GPUs 0 … of a node
+//	trees       -1,0,0,1;1,3,0,-1  the parent of every rank, -1 for the root
 const (
 	HoleRings     = "rings"
 	HoleNodeRings = "node-rings"
+	HoleTrees     = "trees"
 )
 
 // holeKind is a row of the table of them.
@@ -27,6 +29,7 @@ type holeKind struct {
 var holeKinds = []holeKind{
 	{HoleRings, "ring_order", "ring", "rings of all ranks, as in 0,1,2,3;0,2,1,3", false, 0, permutation, "found by the solver"},
 	{HoleNodeRings, "node_ring_order", "ring", "rings of a node's GPUs, as in 0,1,2,3;0,2,1,3", true, 0, permutation, "found by the solver"},
+	{HoleTrees, "tree_parents", "tree", "trees of all ranks, each rank's parent or -1, as in -1,0,0,1;1,3,0,-1", false, 0, tree, "found in the links"},
 }
 
 // kindOfHole is the row of a kind; what is no hole has none.
@@ -80,6 +83,35 @@ func permutation(ring []int) error {
 			return fmt.Errorf("%d is twice in a ring", r)
 		}
 		seen[r] = true
+	}
+	return nil
+}
+
+// tree is an error where parents are not a tree of 0 … len(parents)-1: the parent
+// of each, and -1 for one, from which all others hang.
+func tree(parents []int) error {
+	root := -1
+	for r, above := range parents {
+		switch {
+		case above < -1 || above >= len(parents):
+			return fmt.Errorf("a tree of %d has no %d", len(parents), above)
+		case above == -1 && root >= 0:
+			return fmt.Errorf("a tree has one root, -1, and both %d and %d are", root, r)
+		case above == -1:
+			root = r
+		}
+	}
+	if root < 0 {
+		return fmt.Errorf("a tree has a root, -1, and none is there")
+	}
+	for r := range parents {
+		at := r
+		for steps := 0; at != root; steps++ {
+			if steps == len(parents) {
+				return fmt.Errorf("%d hangs from itself in a tree", at)
+			}
+			at = parents[at]
+		}
 	}
 	return nil
 }

@@ -25,11 +25,12 @@ family(
         "pieces": between(3, 9, default = 5),
         "order": ring_order(doc = "the ring"),
         "local": node_ring_order(),
+        "parents": tree_parents(),
     },
 )
 
 def program(topo, p):
-    fail("%r %r %r %r %r %r" % (p.channels, p.shape, p.wide, p.pieces, p.order, p.local))
+    fail("%r %r %r %r %r %r %r" % (p.channels, p.shape, p.wide, p.pieces, p.order, p.local, p.parents))
 `
 
 func kinds(t testing.TB) *Template {
@@ -50,6 +51,7 @@ func TestDeclaration(t *testing.T) {
 		{Name: "pieces", Min: 3, Max: 9, Default: 5},
 		{Name: "order", Doc: "the ring", Hole: HoleRings},
 		{Name: "local", Hole: HoleNodeRings},
+		{Name: "parents", Hole: HoleTrees},
 	}
 	if !reflect.DeepEqual(tpl.Parameters, want) {
 		t.Errorf("parameters %+v\nwant %+v", tpl.Parameters, want)
@@ -86,6 +88,16 @@ func TestParseValue(t *testing.T) {
 		{"order", "[[0,1]],[[1,0]]", nil, "parameter order=[[0,1]],[[1,0]]: want rings of all ranks, as in 0,1,2,3;0,2,1,3"},
 		{"order", "0,2", nil, "parameter order=0,2: a ring of 2 has no 2"},
 		{"order", "0,1,1", nil, "parameter order=0,1,1: 1 is twice in a ring"},
+		{"parents", "-1,0,0,1", [][]int{{-1, 0, 0, 1}}, ""},
+		{"parents", "[[-1,0],[1,-1]]", [][]int{{-1, 0}, {1, -1}}, ""},
+		{"parents", "-1", [][]int{{-1}}, ""},
+		{"parents", "", nil, "parameter parents=: want trees of all ranks, each rank's parent or -1, as in -1,0,0,1;1,3,0,-1"},
+		{"parents", "-1,0,2;-1,0", nil, "parameter parents=-1,0,2;-1,0: 2 hangs from itself in a tree"},
+		{"parents", "-1,2,1", nil, "parameter parents=-1,2,1: 2 hangs from itself in a tree"},
+		{"parents", "-1,0,3", nil, "parameter parents=-1,0,3: a tree of 3 has no 3"},
+		{"parents", "-1,-2", nil, "parameter parents=-1,-2: a tree of 2 has no -2"},
+		{"parents", "-1,-1", nil, "parameter parents=-1,-1: a tree has one root, -1, and both 0 and 1 are"},
+		{"parents", "1,0", nil, "parameter parents=1,0: a tree has a root, -1, and none is there"},
 		{"order", "0,x", nil, "parameter order=0,x: want rings of all ranks, as in 0,1,2,3;0,2,1,3"},
 	} {
 		p, err := tpl.Parameter(c.name)
@@ -114,12 +126,8 @@ func TestParamsThroughJSON(t *testing.T) {
 			case p.Hole == "":
 				given[p.Name] = rapid.SampledFrom(p.All()).Draw(t, p.Name)
 			case rapid.Bool().Draw(t, "fill "+p.Name):
-				n := rapid.IntRange(1, 4).Draw(t, "ring")
-				order := make([]int, n)
-				for i := range order {
-					order[i] = i
-				}
-				given[p.Name] = [][]int{rapid.Permutation(order).Draw(t, "order"), rapid.Permutation(order).Draw(t, "order")}
+				n := rapid.IntRange(1, 4).Draw(t, "length")
+				given[p.Name] = [][]int{filling(t, p.Hole, n), filling(t, p.Hole, n)}
 			default:
 				given[p.Name] = nil
 			}
@@ -155,6 +163,48 @@ func TestParamsThroughJSON(t *testing.T) {
 	})
 }
 
+// filling draws a list of n that fills a hole of a kind.
+func filling(t *rapid.T, kind string, n int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	order = rapid.Permutation(order).Draw(t, "order")
+	if kind != HoleTrees {
+		return order
+	}
+	parents := make([]int, n)
+	parents[order[0]] = -1
+	for i := 1; i < n; i++ {
+		parents[order[i]] = order[rapid.IntRange(0, i-1).Draw(t, "above")]
+	}
+	return parents
+}
+
+// FuzzParseValue: whatever stands behind -p NAME=, it is an error or a value that
+// reads back as what it was.
+func FuzzParseValue(f *testing.F) {
+	tpl := kinds(f)
+	for _, seed := range []string{"4", "tree", "false", "0,2,1", "0,1;1,0", "[[0,1],[1,0]]", "-1,0,0,1", "-1,0;1,-1", "[[-1]]", "0,", ";", "99999999999999999999", " 0 , 1 "} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, p := range tpl.Parameters {
+			v, err := p.ParseValue(text)
+			if err != nil {
+				if !strings.HasPrefix(err.Error(), "parameter "+p.Name+"=") {
+					t.Errorf("%s=%q: %v does not name it", p.Name, text, err)
+				}
+				continue
+			}
+			again, err := p.ParseValue(FormatValue(v))
+			if err != nil || !reflect.DeepEqual(again, v) {
+				t.Errorf("%s=%q: %v read back as %v: %v", p.Name, text, v, again, err)
+			}
+		}
+	})
+}
+
 func TestBindDefaultsAndRefusals(t *testing.T) {
 	tpl := kinds(t)
 	p, err := tpl.Bind(map[string]any{"channels": 4, "order": []int{1, 0}})
@@ -165,7 +215,7 @@ func TestBindDefaultsAndRefusals(t *testing.T) {
 		t.Errorf("bound %s, want %s", p, want)
 	}
 	for text, given := range map[string]map[string]any{
-		"kinds has no parameter chanels (did you mean channels?): it has channels, shape, wide, pieces, order, local": {"chanels": 1},
+		"kinds has no parameter chanels (did you mean channels?): it has channels, shape, wide, pieces, order, local, parents": {"chanels": 1},
 		"kinds: parameter channels=5: want 1, 2, 4":                                {"channels": 5},
 		"kinds: parameter channels=1.5: want 1, 2, 4":                              {"channels": 1.5},
 		"kinds: parameter order=x: want rings of all ranks, as in 0,1,2,3;0,2,1,3": {"order": "x"},
@@ -179,12 +229,13 @@ func TestBindDefaultsAndRefusals(t *testing.T) {
 func TestTemplateSeesItsParameters(t *testing.T) {
 	tpl := kinds(t)
 	_, err := tpl.Trace(Even(1, 2), Request{Collective: "allgather"}, map[string]any{"order": []any{1.0, 0.0}, "shape": "tree"})
-	if want := `fail: 2 "tree" True 5 [[1, 0]] None`; err == nil || !strings.Contains(err.Error(), want) {
+	if want := `fail: 2 "tree" True 5 [[1, 0]] None None`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("the program says %v, want %s", err, want)
 	}
 	for why, given := range map[string]map[string]any{
-		"kinds: parameter order has a ring of 3, for 2 GPUs of the machine": {"order": []int{0, 1, 2}},
-		"kinds: parameter local has a ring of 3, for 2 GPUs of every node":  {"local": []int{0, 1, 2}},
+		"kinds: parameter order has a ring of 3, for 2 GPUs of the machine":   {"order": []int{0, 1, 2}},
+		"kinds: parameter local has a ring of 3, for 2 GPUs of every node":    {"local": []int{0, 1, 2}},
+		"kinds: parameter parents has a tree of 1, for 2 GPUs of the machine": {"parents": []int{-1}},
 	} {
 		if _, err := tpl.Trace(Even(1, 2), Request{Collective: "allgather"}, given); err == nil || err.Error() != why {
 			t.Errorf("%v: %v, want %s", given, err, why)

@@ -151,6 +151,9 @@ func (f *forest) tree(ctx context.Context, root int) error {
 		return err
 	}
 	count := f.wants[root]
+	if f.apart {
+		count = 1
+	}
 	f.want(root, -count)
 	t := Tree{Root: root}
 	in := make([]bool, f.ranks)

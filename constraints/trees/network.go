@@ -70,6 +70,7 @@ type graph struct {
 	number   map[[2]int]int // of the link from one vertex to another
 	wants    []int64        // trees from each rank
 	total    int64          // trees from all
+	apart    bool           // trees are grown one by one, alike or not
 }
 
 // link is all there is from one vertex to another.

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/trees"
+	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/templates"
+	"github.com/colltune/colltune/topologies"
+)
+
+// openHoles are the holes of a family that have no value.
+func openHoles(f *templates.Family, p script.Params) (open []script.Parameter) {
+	for _, h := range f.Holes() {
+		if fills[h.Hole] != nil && p[h.Name] == nil {
+			open = append(open, h)
+		}
+	}
+	return open
+}
+
+// fills is how holes are filled, by kind, where a family does not apply without.
+var fills = map[string]func(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error){
+	script.HoleRings: solveRings,
+	script.HoleTrees: findTrees,
+}
+
+// fillHole finds the value of a hole. That there is none is an exitNothing.
+func fillHole(cmd *cobra.Command, t *topologies.Topology, q script.Request, hole script.Parameter, p script.Params) (any, error) {
+	value, err := fills[hole.Hole](cmd, t, q, p)
+	var noRing *constraints.NoRingError
+	var noTrees *trees.NoTreesError
+	if errors.As(err, &noRing) || errors.As(err, &noTrees) {
+		return nil, &nothingError{err}
+	}
+	if err != nil || value == nil {
+		return nil, err
+	}
+	return value, nil
+}
+
+// countOf is what a parameter says of how many are wanted, 1 if nothing.
+func countOf(p script.Params, name string) int {
+	if n, ok := p[name].(int); ok {
+		return n
+	}
+	return 1
+}
+
+func solveRings(cmd *cobra.Command, t *topologies.Topology, _ script.Request, p script.Params) ([][]int, error) {
+	s, err := constraints.Open(constraints.Options{Solver: flagValue(cmd, "solver"), Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	answer, err := constraints.Rings(cmd.Context(), s, t, constraints.RingOptions{Count: countOf(p, "rings")})
+	return answer.Orders, err
+}
+
+func findTrees(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error) {
+	if len(t.Ranks) < 2 {
+		return nil, nil // the family says so better
+	}
+	return search.Trees(cmd.Context(), t, q.Collective, q.Root, countOf(p, "trees"))
+}

@@ -1,0 +1,82 @@
+package constraints
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/topologies"
+)
+
+// CheckTree tests that parents are a tree over links that exist: one root, whose
+// parent is -1, from which every rank hangs, and between child and parent a link
+// for each way that data go: down from the parent, up to it. It looks at the
+// parents and the topology, nothing else.
+func CheckTree(t *topologies.Topology, parents []int, down, up bool) error {
+	if len(parents) != len(t.Ranks) {
+		return fmt.Errorf("tree of %d ranks: %s has %d", len(parents), t.Name, len(t.Ranks))
+	}
+	root := -1
+	for r, parent := range parents {
+		switch {
+		case parent < -1 || parent >= len(parents):
+			return fmt.Errorf("tree with rank %d below rank %d: %s has ranks 0 to %d", r, parent, t.Name, len(parents)-1)
+		case parent == -1 && root >= 0:
+			return fmt.Errorf("tree with two roots, ranks %d and %d", root, r)
+		case parent == -1:
+			root = r
+		case down && !t.Linked(parent, r):
+			return fmt.Errorf("tree from rank %d to rank %d: %s has no link between them", parent, r, t.Name)
+		case up && !t.Linked(r, parent):
+			return fmt.Errorf("tree from rank %d up to rank %d: %s has no link between them", r, parent, t.Name)
+		}
+	}
+	for r := range parents {
+		at := r
+		for range parents {
+			if at >= 0 {
+				at = parents[at]
+			}
+		}
+		if at >= 0 {
+			return fmt.Errorf("tree in which rank %d hangs from no root", r)
+		}
+	}
+	return nil
+}
+
+// CheckTrees tests each tree as CheckTree does, and that all of them together take
+// a link between two GPUs at most once for each physical link it stands for, down
+// and up apart: the two are phases of their own.
+func CheckTrees(t *topologies.Topology, trees [][]int, down, up bool) error {
+	for k, parents := range trees {
+		if err := CheckTree(t, parents, down, up); err != nil {
+			return fmt.Errorf("tree %d: %w", k, err)
+		}
+	}
+	for _, way := range []struct{ asked, up bool }{{down, false}, {up, true}} {
+		if !way.asked {
+			continue
+		}
+		taken := make([]int, len(t.Edges))
+		for k, parents := range trees {
+			for child, parent := range parents {
+				if parent < 0 {
+					continue
+				}
+				from, to := parent, child
+				if way.up {
+					from, to = child, parent
+				}
+				path, _ := t.Path(from, to)
+				if len(path.Edges) != 1 {
+					continue // through a switch or NIC, which trees share
+				}
+				e := path.Edges[0]
+				if taken[e]++; taken[e] > t.Edges[e].Count {
+					return fmt.Errorf("tree %d takes the link from rank %d to rank %d, which %d others have: it is %d",
+						k, from, to, taken[e]-1, t.Edges[e].Count)
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package trees
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/constraints/maxflow"
+)
+
+// cut is why there are not so many trees, or nothing: some ranks that fewer links
+// lead into from outside (out of, where data go to the root), the fewest such
+// ranks around the one that is worst off.
+func (p *stepProblem) cut() string {
+	flow := maxflow.New(p.n) // turned round, so that the cut nearest to a rank is found
+	for a := range p.n {
+		for b := range p.n {
+			if s := p.step(a, b); s != nil {
+				flow.Arc(b, a, int64(p.links(s)))
+			}
+		}
+	}
+	worst, least, fewest := -1, int64(p.count), p.n
+	for v := range p.n {
+		if v == p.root {
+			continue
+		}
+		ways := flow.Run(v, p.root, int64(p.count))
+		if ways >= int64(p.count) {
+			continue
+		}
+		if size := len(p.reached(flow)); worst < 0 || ways < least || ways == least && size < fewest {
+			worst, least, fewest = v, ways, size
+		}
+	}
+	if worst < 0 {
+		return ""
+	}
+	flow.Run(worst, p.root, int64(p.count))
+	inside := p.reached(flow)
+	return p.leads(inside, int(least))
+}
+
+// reached lists the ranks on the near side of the cut last found.
+func (p *stepProblem) reached(flow *maxflow.Graph) (ranks []int) {
+	for r := range p.n {
+		if flow.Reached(r) {
+			ranks = append(ranks, r)
+		}
+	}
+	return ranks
+}
+
+// leads says how many links lead into some ranks, and from where.
+func (p *stepProblem) leads(inside []int, links int) string {
+	within := make([]bool, p.n)
+	for _, r := range inside {
+		within[r] = true
+	}
+	var from []int
+	for a := range p.n {
+		for _, b := range inside {
+			if !within[a] && p.step(a, b) != nil {
+				from = append(from, a)
+				break
+			}
+		}
+	}
+	where, origin := "into "+p.gpus(inside), "from "
+	switch {
+	case p.up && !p.down:
+		where, origin = "out of "+p.gpus(inside), "to "
+	case p.up:
+		where, origin = "to "+p.gpus(inside)+" and back", ""
+	}
+	switch links {
+	case 0:
+		return "no link leads " + where
+	case 1:
+		return fmt.Sprintf("1 link leads %s (%s%s)", where, origin, p.gpus(from))
+	}
+	return fmt.Sprintf("%d links lead %s (%s%s)", links, where, origin, p.gpus(from))
+}
+
+// gpu names a rank as the topology does.
+func (p *stepProblem) gpu(r int) string {
+	if p.t.Nodes == 1 {
+		return p.t.Vertices[r].Name
+	}
+	return fmt.Sprintf("%s of node %d", p.t.Vertices[r].Name, p.t.Ranks[r].Node)
+}
+
+// gpus names several: gpu 0, gpu 3 and gpu 5; or node 1, of several nodes.
+func (p *stepProblem) gpus(ranks []int) string {
+	const most = 8
+	for node := range p.t.Nodes {
+		if p.t.Nodes > 1 && slices.Equal(ranks, p.t.NodeRanks(node)) {
+			return fmt.Sprintf("node %d", node)
+		}
+	}
+	var b strings.Builder
+	for i, r := range ranks {
+		switch {
+		case i == most:
+			return fmt.Sprintf("%s and %d more", b.String(), len(ranks)-most)
+		case i > 0 && i == len(ranks)-1:
+			b.WriteString(" and ")
+		case i > 0:
+			b.WriteString(", ")
+		}
+		b.WriteString(p.gpu(r))
+	}
+	return b.String()
+}

@@ -1,0 +1,231 @@
+package trees
+
+import (
+	"math/big"
+
+	"github.com/colltune/colltune/topologies"
+)
+
+// stepProblem is a topology as trees take it: in steps from rank to rank, each
+// over the topology's own path between the two.
+type stepProblem struct {
+	t     *topologies.Topology
+	n     int
+	root  int
+	count int
+	down  bool
+	up    bool
+	steps []*step // from parent a to child b at a*n+b; nil where there is none
+}
+
+// step is the edges that data take from parent to child (down) and back (up), of
+// those ways that they go.
+type step struct{ edges [2][]int }
+
+// The ways of data along a tree.
+const (
+	downward = iota
+	upward
+)
+
+func newStepProblem(t *topologies.Topology, o DisjointOptions) *stepProblem {
+	p := &stepProblem{t: t, n: len(t.Ranks), root: o.Root, count: o.Count, down: o.Down, up: o.Up}
+	p.steps = make([]*step, p.n*p.n)
+	for a := range p.n {
+		for b := range p.n {
+			there, ok := t.Path(a, b)
+			back, also := t.Path(b, a)
+			if p.down && !ok || p.up && !also || a == b {
+				continue
+			}
+			s := &step{}
+			if p.down {
+				s.edges[downward] = there.Edges
+			}
+			if p.up {
+				s.edges[upward] = back.Edges
+			}
+			p.steps[a*p.n+b] = s
+		}
+	}
+	return p
+}
+
+func (p *stepProblem) step(parent, child int) *step { return p.steps[parent*p.n+child] }
+
+// links is how many trees can take a step and share no link: as many as there are
+// physical links, if it is over one, and any number through switches and NICs.
+func (p *stepProblem) links(s *step) int {
+	room := p.count
+	for _, edges := range s.edges {
+		if len(edges) == 1 {
+			room = min(room, p.t.Edges[edges[0]].Count)
+		}
+	}
+	return room
+}
+
+// direct tells whether an edge joins two ranks.
+func (p *stepProblem) direct(e int) bool {
+	return p.t.Edges[e].From < p.n && p.t.Edges[e].To < p.n
+}
+
+// load is how often trees take each edge, by the way data go.
+type load [2]map[int]int
+
+func newLoad() load { return load{{}, {}} }
+
+func (l load) add(s *step, by int) {
+	for way, edges := range s.edges {
+		for _, e := range edges {
+			l[way][e] += by
+		}
+	}
+}
+
+// loadOf is what trees load the edges with.
+func (p *stepProblem) loadOf(trees [][]int) load {
+	l := newLoad()
+	for _, parents := range trees {
+		for child, parent := range parents {
+			if parent >= 0 {
+				l.add(p.step(parent, child), 1)
+			}
+		}
+	}
+	return l
+}
+
+// disjoint tells whether trees are of steps that there are, and share no link.
+func (p *stepProblem) disjoint(trees [][]int) bool {
+	for _, parents := range trees {
+		for child, parent := range parents {
+			if parent >= 0 && p.step(parent, child) == nil {
+				return false
+			}
+		}
+	}
+	for _, of := range p.loadOf(trees) {
+		for e, n := range of {
+			if p.direct(e) && n > p.t.Edges[e].Count {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// width is what each of the trees can carry at once.
+func (p *stepProblem) width(trees [][]int) (least *big.Rat) {
+	for _, of := range p.loadOf(trees) {
+		for e, n := range of {
+			if w := big.NewRat(int64(p.t.Edges[e].Bandwidth), int64(max(1, n))); least == nil || w.Cmp(least) < 0 {
+				least = w
+			}
+		}
+	}
+	return least
+}
+
+// most is how often trees of a width can take an edge, and share no link.
+func (p *stepProblem) most(e int, width *big.Rat) int {
+	room := new(big.Int).Mul(big.NewInt(int64(p.t.Edges[e].Bandwidth)), width.Denom())
+	n := p.count * p.n
+	if room.Quo(room, width.Num()); room.IsInt64() {
+		n = int(min(int64(n), room.Int64()))
+	}
+	if p.direct(e) {
+		n = min(n, p.t.Edges[e].Count)
+	}
+	return n
+}
+
+// stepGraph is a network of steps alone, with room for as many trees as share no
+// link.
+func (p *stepProblem) stepGraph() *graph {
+	g := p.empty(p.n)
+	for a := range p.n {
+		for b := range p.n {
+			if s := p.step(a, b); s != nil {
+				g.add(a, b, []part{{nil, int64(p.links(s))}})
+			}
+		}
+	}
+	return g
+}
+
+// empty is a network for the trees without a link.
+func (p *stepProblem) empty(vertices int) *graph {
+	g := &graph{ranks: p.n, vertices: vertices, number: map[[2]int]int{}, wants: make([]int64, p.n), total: int64(p.count)}
+	for v := range vertices {
+		g.node = append(g.node, -1)
+		if v < len(p.t.Vertices) {
+			g.node[v] = p.t.Vertices[v].Node
+		}
+	}
+	g.wants[p.root] = int64(p.count)
+	return g
+}
+
+// network is the topology's edges that steps take, away from the root. Where data
+// go both ways an edge is as wide as the narrower of it and the one back.
+func (p *stepProblem) network() *network {
+	net := newNetwork(p.t, !p.down)
+	taken := [2]map[int]bool{{}, {}}
+	back := map[[2]int]int{} // the edge that steps take up from one vertex to another
+	for _, s := range p.steps {
+		if s == nil {
+			continue
+		}
+		for way, edges := range s.edges {
+			for _, e := range edges {
+				taken[way][e] = true
+				if way == upward {
+					back[[2]int{p.t.Edges[e].From, p.t.Edges[e].To}] = e
+				}
+			}
+		}
+	}
+	main := downward
+	if !p.down {
+		main = upward
+	}
+	kept := net.arcs[:0]
+	for _, a := range net.arcs {
+		if !taken[main][a.edge] {
+			continue
+		}
+		if p.down && p.up {
+			e, ok := back[[2]int{p.t.Edges[a.edge].To, p.t.Edges[a.edge].From}]
+			if !ok {
+				continue
+			}
+			a.capacity = min(a.capacity, int64(p.t.Edges[e].Bandwidth))
+		}
+		kept = append(kept, a)
+	}
+	net.arcs = kept
+	return net
+}
+
+// graph is the network with room on every edge for trees of a width that share no
+// link.
+func (p *stepProblem) graph(net *network, width *big.Rat) *graph {
+	g := p.empty(net.vertices)
+	copy(g.node, net.node)
+	room := new(big.Int)
+	for _, a := range net.arcs {
+		count := int64(p.count)
+		room.Mul(big.NewInt(a.capacity), width.Denom()).Quo(room, width.Num())
+		if room.IsInt64() {
+			count = min(count, room.Int64())
+		}
+		if p.direct(a.edge) {
+			count = min(count, int64(p.links(p.step(a.from, a.to))))
+		}
+		if count > 0 {
+			g.add(a.from, a.to, []part{{[]int{a.edge}, count}})
+		}
+	}
+	return g
+}

@@ -1,0 +1,131 @@
+package trees
+
+import "math/big"
+
+// grove is trees while links are exchanged between them.
+type grove struct {
+	*stepProblem
+	trees [][]int
+	depth [][]int
+	load  load
+	width *big.Rat
+	room  map[int]int // of edges, at that width
+}
+
+// shallower makes trees shallower, in place, such that no edge comes to be taken
+// more often than a width allows: a rank is hung nearer to the root where there is
+// room, or in exchange for the link by which another tree reaches it. It ends
+// where no such step makes the deepest tree shallower or, the deepest as it is,
+// the ranks nearer to their roots.
+func (p *stepProblem) shallower(trees [][]int, width *big.Rat) {
+	g := &grove{stepProblem: p, trees: trees, load: p.loadOf(trees), width: width, room: map[int]int{}}
+	for i := range trees {
+		g.depth = append(g.depth, depths(trees[i]))
+	}
+	for again := true; again; {
+		again = false
+		for i := range trees {
+			for child := range p.n {
+				again = g.nearer(i, child) || again
+			}
+		}
+	}
+}
+
+// depths are the steps from the root to every rank; nil where parents are no tree.
+func depths(parents []int) []int {
+	depth := make([]int, len(parents))
+	for r := range parents {
+		for at := parents[r]; at >= 0; at = parents[at] {
+			if depth[r]++; depth[r] >= len(parents) {
+				return nil
+			}
+		}
+	}
+	return depth
+}
+
+// total is the deepest rank, and all depths together.
+func (g *grove) total() [2]int {
+	var t [2]int
+	for _, depth := range g.depth {
+		for _, d := range depth {
+			t[0] = max(t[0], d)
+			t[1] += d
+		}
+	}
+	return t
+}
+
+// nearer hangs a rank of a tree nearer to the root, if it can.
+func (g *grove) nearer(tree, child int) bool {
+	old := g.trees[tree][child]
+	if old < 0 {
+		return false
+	}
+	for parent := range g.n {
+		s := g.step(parent, child)
+		if s == nil || g.depth[tree][parent] >= g.depth[tree][old] {
+			continue // what hangs below the child is deeper than it, and so left out
+		}
+		before := g.total()
+		g.hang(tree, child, parent)
+		if g.fits(s) {
+			return true
+		}
+		// The other trees that reach the child give way, each with what there is.
+		for other := range g.trees {
+			if other == tree || g.trees[other][child] != parent {
+				continue
+			}
+			for instead := range g.n {
+				t := g.step(instead, child)
+				if t == nil || instead == parent || g.below(other, instead, child) {
+					continue
+				}
+				g.hang(other, child, instead)
+				if after := g.total(); (after[0] < before[0] || after[0] == before[0] && after[1] < before[1]) && g.fits(s) && g.fits(t) {
+					return true
+				}
+				g.hang(other, child, parent)
+			}
+		}
+		g.hang(tree, child, old)
+	}
+	return false
+}
+
+// below tells whether a rank is a child, or hangs below it.
+func (g *grove) below(tree, rank, child int) bool {
+	for ; rank >= 0; rank = g.trees[tree][rank] {
+		if rank == child {
+			return true
+		}
+	}
+	return false
+}
+
+// hang gives a rank of a tree another parent.
+func (g *grove) hang(tree, child, parent int) {
+	g.load.add(g.step(g.trees[tree][child], child), -1)
+	g.load.add(g.step(parent, child), 1)
+	g.trees[tree][child] = parent
+	g.depth[tree] = depths(g.trees[tree])
+}
+
+// fits tells whether the edges of a step are taken no more often than allowed.
+func (g *grove) fits(s *step) bool {
+	for way, edges := range s.edges {
+		for _, e := range edges {
+			room, ok := g.room[e]
+			if !ok {
+				room = g.most(e, g.width)
+				g.room[e] = room
+			}
+			if g.load[way][e] > room {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,61 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/trees"
+	"github.com/colltune/colltune/topologies"
+)
+
+// maxTreeRanks is how many ranks trees are looked for among unasked.
+const maxTreeRanks = 64
+
+// Trees are n trees that share no link for a collective on a topology, as a hole of
+// trees takes them, or a *trees.NoTreesError. Where data go one way they are the
+// root's; where they go both ways, those of the rank that is nearest to all.
+func Trees(ctx context.Context, t *topologies.Topology, collective string, root, n int) ([][]int, error) {
+	o := trees.DisjointOptions{Count: n, Root: trees.Anywhere, Down: true, Up: true}
+	switch collective {
+	case "broadcast", "scatter", "scatterv":
+		o.Root, o.Up = root, false
+	case "reduce", "gather", "gatherv":
+		o.Root, o.Down = root, false
+	}
+	found, err := trees.Disjoint(ctx, t, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := constraints.CheckTrees(t, found.Parents, o.Down, o.Up); err != nil {
+		return nil, fmt.Errorf("trees that share no link: %w", err)
+	}
+	return found.Parents, nil
+}
+
+// parents fills a hole of trees. The built-in families have their own shapes of
+// trees where every two ranks are linked; there none are looked for unless the
+// family is asked for.
+func (e *enumeration) parents(ctx context.Context, q question) ([][]int, error) {
+	ranks := len(e.problem.Topology.Ranks)
+	asked := q.family.Source != "builtin" || slices.Contains(e.options.Families, q.family.Name)
+	switch {
+	case ranks < 2, !asked && (e.complete() || ranks > maxTreeRanks):
+		return nil, nil
+	case ranks > trees.MaxDisjointRanks:
+		return nil, &Refusal{Reason: NotApplicable, Detail: fmt.Sprintf("trees take too long to find for %d ranks: want at most %d", ranks, trees.MaxDisjointRanks)}
+	}
+	found, err := Trees(ctx, e.problem.Topology, e.problem.Collective, e.problem.Root, q.count)
+	var none *trees.NoTreesError
+	switch {
+	case errors.As(err, &none):
+		return nil, &Refusal{Reason: NoHole, Detail: err.Error()}
+	case err != nil:
+		return nil, err
+	case q.count > 1 && allEqual(found):
+		return nil, nil // one tree n times over is what instances are
+	}
+	return found, nil
+}
