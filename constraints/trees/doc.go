@@ -19,8 +19,14 @@
 //	          what is left still has room for the others (Edmonds 1973,
 //	          Lovász 1976)                                           grow.go
 //
-// Invariants: Check judges a packing by the topology alone and shares nothing
-// with what made it; the same topology gives the same packing.
+// Disjoint finds a few trees of one root that share no link at all, for templates
+// that leave their trees open: by the same steps, one tree at a time, at the widest
+// that the narrowest link can be, and made shallower by exchanging links. That there
+// are no more it says with the cut that lets no more through.
+//
+// Invariants: Check, and for Disjoint constraints.CheckTrees, judges by
+// the topology alone and shares nothing with what made it; the same topology gives
+// the same packing.
 //
 // It knows bandwidths only: a packing says what is fastest for large sizes, and
 // its trees may be deep. Latency is what package greedy looks at.
