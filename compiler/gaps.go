@@ -43,11 +43,13 @@ func (w *webs) closeGaps(base []int32) {
 		}
 		grown := false
 		w.eachTouch(func(v, rank int32, c chunks) {
+			last := int32(0)
 			for n := range c.count {
 				p := painted[base[rank]+c.one(n).off]
-				if p == 0 {
+				if p == last || p == 0 {
 					continue
 				}
+				last = p
 				x := &apart[p-1]
 				w.join(rank, v, x.root)
 				grown = grown || c.off < x.from || c.end() > x.to

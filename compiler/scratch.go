@@ -91,7 +91,7 @@ func (u *unit) manyWebs() bool {
 	return work > maxScratchWork
 }
 
-// webs is scratch as values: each is what one chunk holds from one copy to the
+// webs is scratch as values: each is what the chunks that one copy writes hold to the
 // next.
 type webs struct {
 	u        *unit
@@ -135,18 +135,33 @@ func followValues(u *unit) *webs {
 		base[r+1] = base[r] + n
 	}
 	value := make([]int32, base[len(u.scratch)]) // by chunk: 1 + what it holds
+	create := func(rank int32, unknown bool) int32 {
+		w.parent = append(w.parent, int32(len(w.parent)))
+		w.unknown = append(w.unknown, unknown)
+		w.number[rank]++
+		return int32(len(w.parent))
+	}
 	touch := func(rank int32, c chunks, anew bool) int32 {
-		for n := range c.count {
-			at := base[rank] + c.one(n).off
-			if anew || value[at] == 0 {
-				w.parent = append(w.parent, int32(len(w.parent)))
-				w.unknown = append(w.unknown, !anew)
-				w.number[rank]++
-				value[at] = int32(len(w.parent))
+		first := base[rank] + c.off
+		if anew { // chunks that are written together stay together: one value will do
+			made := create(rank, false)
+			for n := range c.count {
+				value[first+n*c.stride] = made
 			}
-			w.join(rank, value[base[rank]+c.off]-1, value[at]-1)
+			return made - 1
 		}
-		return value[base[rank]+c.off] - 1
+		last := int32(0)
+		for n := range c.count {
+			at := first + n*c.stride
+			if value[at] == 0 {
+				value[at] = create(rank, true)
+			}
+			if held := value[at]; held != last {
+				w.join(rank, value[first]-1, held-1)
+				last = held
+			}
+		}
+		return value[first] - 1
 	}
 	for i := range u.ops {
 		o := &u.ops[i]
