@@ -22,11 +22,15 @@ import (
 // program says, those of the others take the numbers left free.
 func channels(u *unit) error {
 	b := binding{
-		conns: map[connKey]int32{},
+		conns: newRegister(),
 		limit: max(1, int32(u.opt.MaxChannels)/u.keys),
 	}
 	chain := make([]int32, 0, 64)
+	free := slices.ContainsFunc(u.msgs, func(m message) bool { return m.channel == none })
 	for pass := range 2 {
+		if pass == 1 && !free {
+			break
+		}
 		for m := range u.msgs {
 			if u.ins[u.msgs[m].sender].get != none {
 				continue // not the first of its chain
@@ -47,15 +51,10 @@ func channels(u *unit) error {
 
 // binding is which connection is bound to which.
 type binding struct {
-	conns map[connKey]int32 // numbered
-	mates []mate            // by connection
-	limit int32             // channels an instance may choose from
-	made  []int32           // pairs bound by the attempt in hand, to undo
-}
-
-// connKey is a connection before instances have their numbers.
-type connKey struct {
-	from, to, key, channel int32
+	conns *register // of connections, before instances have their numbers
+	mates []mate    // by connection
+	limit int32     // channels an instance may choose from
+	made  []int32   // pairs bound by the attempt in hand, to undo
 }
 
 // mate is what a connection is bound to: at its receiver the one sent on, at its
@@ -89,11 +88,8 @@ func (b *binding) place(u *unit, chain []int32, directive int32) {
 
 // conn is the number of m's connection, were it on channel c.
 func (b *binding) conn(m *message, c int32) int32 {
-	k := connKey{m.from, m.to, m.key, c}
-	q, ok := b.conns[k]
-	if !ok {
-		q = int32(len(b.mates))
-		b.conns[k] = q
+	q, made := b.conns.of(connKey{m.from, m.to, m.key, c})
+	if made {
 		b.mates = append(b.mates, mate{none, none})
 	}
 	return q
@@ -232,15 +228,12 @@ func (u *unit) number() error {
 
 // listConns numbers the connections that messages use.
 func (u *unit) listConns() {
-	ids := map[conn]int32{}
+	ids := newRegister()
 	for i := range u.msgs {
 		m := &u.msgs[i]
-		q := conn{m.from, m.to, m.channel}
-		id, ok := ids[q]
-		if !ok {
-			id = int32(len(u.conns))
-			ids[q] = id
-			u.conns = append(u.conns, q)
+		id, made := ids.of(connKey{m.from, m.to, 0, m.channel})
+		if made {
+			u.conns = append(u.conns, conn{m.from, m.to, m.channel})
 		}
 		m.conn = id
 	}

@@ -24,11 +24,7 @@ func fuseRCS(u *unit) error { return u.fuseSends(ir.Recv, ir.RecvCopySend) }
 func fuseRRCS(u *unit) error { return u.fuseSends(ir.RecvReduceCopy, ir.RecvReduceCopySend) }
 
 func (u *unit) fuseSends(from, to ir.Op) error {
-	height := u.heights()
-	best := make([]int32, len(u.ins)) // by receive: its candidate
-	for i := range best {
-		best[i] = none
-	}
+	var best, height []int32 // by receive: its candidate; by instruction, where several are
 	for i := range u.ins {
 		b := int32(i)
 		s := &u.ins[b]
@@ -44,17 +40,44 @@ func (u *unit) fuseSends(from, to ir.Op) error {
 		if r.op != from || r.dst() != s.src() || !u.sameRoute(r.get, s.put) {
 			continue
 		}
+		if best == nil {
+			best = filled(len(u.ins))
+		}
+		if best[a] != none && height == nil {
+			height = u.heights()
+		}
 		if best[a] == none || height[b] > height[best[a]] {
 			best[a] = b
 		}
 	}
-	routes := u.routes()
+	var routes *chains // all may be of one where there is but one directive
+	if best != nil && u.directives() > 1 {
+		routes = u.routes()
+	}
 	for a, b := range best {
-		if b != none && routes.join(u.ins[a].get, u.ins[b].put) {
+		if b != none && (routes == nil || routes.join(u.ins[a].get, u.ins[b].put)) {
 			u.fuse(int32(a), b, to)
 		}
 	}
 	return nil
+}
+
+// directives is how many channels the program names, as far as 2.
+func (u *unit) directives() int {
+	one := int32(none)
+	for m := range u.msgs {
+		switch c := u.msgs[m].channel; {
+		case c == none || c == one:
+		case one != none:
+			return 2
+		default:
+			one = c
+		}
+	}
+	if one == none {
+		return 0
+	}
+	return 1
 }
 
 // sameRoute tells whether two messages may be of one chain, as far as they alone

@@ -1,0 +1,49 @@
+package compiler
+
+// register numbers connections in the order in which they are first asked for. It is
+// asked once or twice for every message, of which there are millions, and is
+// therefore a table of its own: a connection's number stands at the first free place
+// from its hash on.
+//
+//	places   0 0 3 0 1 2 0 0      1 + the number, 0 free
+//	keys     (0→5 ch 0) (2→1 ch 0) (0→1 ch 0)
+type register struct {
+	keys   []connKey // by number
+	places []int32   // a power of two of them, a third free at least
+}
+
+// connKey is a connection, of an instance where those have no channels yet.
+type connKey struct {
+	from, to, key, channel int32
+}
+
+func newRegister() *register { return &register{places: make([]int32, 1<<10)} }
+
+// of is a connection's number, and whether it is a new one.
+func (t *register) of(k connKey) (n int32, made bool) {
+	at := t.place(k)
+	if p := t.places[at]; p != 0 {
+		return p - 1, false
+	}
+	t.keys = append(t.keys, k)
+	t.places[at] = int32(len(t.keys))
+	if len(t.keys) > len(t.places)*2/3 {
+		t.places = make([]int32, 2*len(t.places))
+		for i, k := range t.keys {
+			t.places[t.place(k)] = int32(i + 1)
+		}
+	}
+	return int32(len(t.keys)) - 1, true
+}
+
+// place is where a connection stands, or is to stand.
+func (t *register) place(k connKey) int {
+	const odd, other = 0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9 // of splitmix64
+	h := (uint64(uint32(k.from))<<32|uint64(uint32(k.to)))*odd ^ (uint64(uint32(k.key))<<32|uint64(uint32(k.channel)))*other
+	h ^= h >> 32
+	for at := int(h) & (len(t.places) - 1); ; at = (at + 1) & (len(t.places) - 1) {
+		if p := t.places[at]; p == 0 || t.keys[p-1] == k {
+			return at
+		}
+	}
+}
