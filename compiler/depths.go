@@ -20,7 +20,7 @@ func depths(u *unit) error {
 		}
 		u.depth[i] = d
 	}
-	u.priority = rank(u.depth, u.height)
+	u.ranked = rank(u.depth, u.height)
 	return nil
 }
 
@@ -47,8 +47,8 @@ func (u *unit) heights() []int32 {
 	return h
 }
 
-// rank numbers the instructions by rising depth, then falling height, then
-// index: two counting sorts, the second stable.
+// rank sorts the instructions by rising depth, then falling height, then index: two
+// counting sorts, the second stable.
 func rank(depth, height []int32) []int32 {
 	byIndex := make([]int32, len(depth))
 	for i := range byIndex {
@@ -63,12 +63,7 @@ func rank(depth, height []int32) []int32 {
 	for _, d := range depth {
 		deepest = max(deepest, d)
 	}
-	sorted = countingSort(sorted, deepest, func(i int32) int32 { return depth[i] })
-	position := byIndex
-	for at, i := range sorted {
-		position[i] = int32(at)
-	}
-	return position
+	return countingSort(sorted, deepest, func(i int32) int32 { return depth[i] })
 }
 
 // countingSort sorts ids by a key of 0 to largest, stably.

@@ -31,8 +31,8 @@ import "fmt"
 // nothing in between, and such a chain ends where it would pass a rank twice.
 func order(u *unit) error {
 	s := newSchedule(u)
-	for i := range u.ins {
-		s.offer(int32(i))
+	for n := range s.nodes {
+		s.offer(int32(n))
 	}
 	for s.left > 0 {
 		if i, ok := s.ready.pop(); ok {
@@ -49,36 +49,33 @@ func order(u *unit) error {
 	return nil
 }
 
-// schedule is the order under construction.
+// schedule is the order under construction. In it instructions are known by their
+// places in unit.ranked: it comes to them nearly in that order, and what lies side by
+// side there is in the processor's caches.
 type schedule struct {
 	u      *unit
-	prio   []int32
+	at     []int32 // by instruction: its place
 	succs  csr
-	left   int    // live instructions not yet in the order
-	nodes  []node // by instruction
+	left   int // live instructions not yet in the order
+	nodes  []node
 	ready  *readySet
-	lines  []line
-	links  []link // by message
+	lines  []line // by connection
 	parked heap   // sends of more chunks than there are slots, to be tried again
 	begins heap   // starts of chains that were held back, stale ones among them
 	passes heap   // sends, fused ones among them, that were held back; some are stale
 	moved  bool   // something was ordered since parked was last tried
 }
 
-// node is what the order needs of an instruction, in one place: it goes through
-// millions of them in no order of theirs, and waits for memory each time.
+// node is what the order needs of an instruction. A message is known by who receives
+// it, which is the same as long as there are messages.
 type node struct {
-	open     int32 // waits not yet in the order
-	get, put int32 // messages, as in instr
-	live     bool
-	done     bool
-	queued   bool // in ready, or held back by its connection
-}
-
-// link is what the order needs of a message.
-type link struct {
-	sender, receiver, conn int32
-	next                   int32 // the message behind it on its connection
+	open       int32 // waits not yet in the order
+	get, put   int32 // connections of what it receives and sends, or none
+	from, to   int32 // who sends what it receives, and receives what it sends
+	behind     int32 // the message behind the one it receives, or none
+	fused      int32 // the send that became part of it, or none
+	live, done bool
+	queued     bool // in ready, or held back by its connection
 }
 
 // line is a connection's state at a point in the order.
@@ -91,38 +88,77 @@ type line struct {
 
 func newSchedule(u *unit) *schedule {
 	s := &schedule{
-		u: u, prio: u.priority, succs: u.preds.transpose(),
-		nodes: make([]node, len(u.ins)), lines: make([]line, len(u.conns)), links: make([]link, len(u.msgs)),
+		u: u, at: make([]int32, len(u.ins)),
+		nodes: make([]node, len(u.ins)), lines: make([]line, len(u.conns)),
+		ready: newReadySet(len(u.ins)),
+	}
+	for n, i := range u.ranked {
+		s.at[i] = int32(n)
 	}
 	for i := range s.lines {
 		s.lines[i].head, s.lines[i].tail = none, none
 	}
-	for m := range u.msgs {
-		s.links[m].next = none
-		s.lookAtMessage(int32(m))
-	}
+	sideBySide(len(u.ins), len(u.ins), func(from, to int) {
+		for i := int32(from); i < int32(to); i++ {
+			s.nodes[s.at[i]].open = int32(len(u.preds.row(i)))
+			s.lookAt(i)
+		}
+	})
 	for i := range u.ins {
-		s.nodes[i].open = int32(len(u.preds.row(int32(i))))
-		s.lookAt(int32(i))
-		if s.nodes[i].live {
+		if u.live(int32(i)) {
 			s.left++
 		}
 	}
-	s.ready = newReadySet(s.prio)
+	s.follow()
 	u.seq = make([]int32, 0, s.left)
 	return s
 }
 
 // lookAt takes over what an instruction is now.
 func (s *schedule) lookAt(i int32) {
-	n, in := &s.nodes[i], &s.u.ins[i]
-	n.get, n.put, n.live = in.get, in.put, s.u.live(i)
+	n, in := &s.nodes[s.at[i]], &s.u.ins[i]
+	n.get, n.put, n.from, n.to, n.fused, n.live = none, none, none, none, none, s.u.live(i)
+	if in.get != none {
+		m := &s.u.msgs[in.get]
+		n.get, n.from = m.conn, s.at[m.sender]
+	}
+	if in.put != none {
+		m := &s.u.msgs[in.put]
+		n.put, n.to = m.conn, s.at[m.receiver]
+	}
+	if in.fused != none {
+		n.fused = s.at[in.fused]
+	}
 }
 
-// lookAtMessage takes over what a message is now.
-func (s *schedule) lookAtMessage(m int32) {
-	l, msg := &s.links[m], &s.u.msgs[m]
-	l.sender, l.receiver, l.conn = msg.sender, msg.receiver, msg.conn
+// follow lists who waits for whom.
+func (s *schedule) follow() {
+	preds := &s.u.preds
+	// Row k begins at start[k+1] until it is filled, which takes that to its end.
+	start := make([]int32, len(s.nodes)+2)
+	for _, p := range preds.list {
+		start[s.at[p]+2]++
+	}
+	for k := range s.nodes {
+		start[k+2] += start[k+1]
+	}
+	list := make([]int32, len(preds.list))
+	for i := range s.u.ins {
+		for _, p := range preds.row(int32(i)) {
+			next := &start[s.at[p]+1]
+			list[*next] = s.at[i]
+			*next++
+		}
+	}
+	s.succs = csr{start: start[:len(s.nodes)+1], list: list}
+}
+
+// size is how many slots the message that i sends fills, or receives.
+func (s *schedule) size(i int32) int {
+	if s.u.opt.CallPerChunk {
+		return int(s.u.ins[s.u.ranked[i]].count)
+	}
+	return 1
 }
 
 // offer puts i among the ready, if it is.
@@ -131,12 +167,12 @@ func (s *schedule) offer(i int32) {
 	if n.open != 0 || n.done || n.queued || !n.live {
 		return
 	}
-	if n.get != none && s.lines[s.links[n.get].conn].head != n.get {
+	if n.get != none && s.lines[n.get].head != i {
 		return
 	}
-	if n.put != none && s.nodes[s.links[n.put].receiver].open != 0 {
+	if n.put != none && s.nodes[n.to].open != 0 {
 		if n.get != none {
-			s.passes.push(i, s.prio)
+			s.passes.push(i)
 		}
 		return
 	}
@@ -151,16 +187,15 @@ func (s *schedule) consider(i int32) {
 		s.commit(i)
 		return
 	}
-	to := &s.links[n.put]
-	l, size, slots := &s.lines[to.conn], s.u.slotsOf(n.put), s.u.opt.Slots
-	begins := n.get == none && s.nodes[to.receiver].put != none
+	l, size, slots := &s.lines[n.put], s.size(i), s.u.opt.Slots
+	begins := n.get == none && s.nodes[n.to].put != none
 	if size > slots {
 		if s.broken(i) == none {
 			s.stream(i)
 			return
 		}
 		n.queued = true
-		s.parked.push(i, s.prio)
+		s.parked.push(i)
 		return
 	}
 	room := slots - l.held
@@ -173,11 +208,11 @@ func (s *schedule) consider(i int32) {
 	}
 	n.queued = true
 	if begins {
-		l.begins.push(i, s.prio)
-		s.begins.push(i, s.prio)
+		l.begins.push(i)
+		s.begins.push(i)
 	} else {
-		l.passes.push(i, s.prio)
-		s.passes.push(i, s.prio)
+		l.passes.push(i)
+		s.passes.push(i)
 	}
 }
 
@@ -186,29 +221,30 @@ func (s *schedule) commit(i int32) {
 	n := &s.nodes[i]
 	n.done, n.queued, s.moved = true, false, true
 	s.left--
-	s.u.seq = append(s.u.seq, i)
+	s.u.seq = append(s.u.seq, s.u.ranked[i])
 	if n.get != none {
-		s.take(n.get)
+		s.take(i)
 	}
 	if n.put != none {
-		s.send(n.put)
+		s.send(i)
 	}
 	s.release(i)
-	if n.get != none && n.put != none {
-		s.release(s.u.ins[i].fused)
+	if n.fused != none {
+		s.release(n.fused)
 	}
 }
 
-// take removes the oldest message of a connection, and offers whoever waited
+// take has i remove the oldest message of its connection, and offers whoever waited
 // for that.
-func (s *schedule) take(m int32) {
-	l := &s.lines[s.links[m].conn]
-	l.head = s.links[m].next
-	l.held -= s.u.slotsOf(m)
+func (s *schedule) take(i int32) {
+	n := &s.nodes[i]
+	l := &s.lines[n.get]
+	l.head = n.behind
+	l.held -= s.size(i)
 	if l.head == none {
 		l.tail = none
 	} else {
-		s.offer(s.links[l.head].receiver)
+		s.offer(l.head)
 	}
 	s.readmit(l)
 }
@@ -217,7 +253,7 @@ func (s *schedule) take(m int32) {
 func (s *schedule) readmit(l *line) {
 	for _, h := range [2]*heap{&l.passes, &l.begins} {
 		for {
-			i, ok := h.pop(s.prio)
+			i, ok := h.pop()
 			if !ok {
 				break
 			}
@@ -230,17 +266,18 @@ func (s *schedule) readmit(l *line) {
 	}
 }
 
-func (s *schedule) send(m int32) {
-	at := &s.links[m]
-	l := &s.lines[at.conn]
-	at.next = none
-	l.held += s.u.slotsOf(m)
+// send has i put its message on its connection.
+func (s *schedule) send(i int32) {
+	n := &s.nodes[i]
+	l := &s.lines[n.put]
+	s.nodes[n.to].behind = none
+	l.held += s.size(i)
 	if l.tail == none {
-		l.head, l.tail = m, m
-		s.offer(at.receiver)
+		l.head, l.tail = n.to, n.to
+		s.offer(n.to)
 	} else {
-		s.links[l.tail].next = m
-		l.tail = m
+		s.nodes[l.tail].behind = n.to
+		l.tail = n.to
 	}
 	s.readmit(l)
 }
@@ -255,7 +292,7 @@ func (s *schedule) release(i int32) {
 		}
 		s.offer(x)
 		if n.get != none {
-			s.offer(s.links[n.get].sender)
+			s.offer(n.from)
 		}
 	}
 }
@@ -263,12 +300,13 @@ func (s *schedule) release(i int32) {
 // stream orders i and the whole chain behind it.
 func (s *schedule) stream(i int32) {
 	for {
-		m := s.nodes[i].put
+		n := &s.nodes[i]
+		last, to := n.put == none, n.to
 		s.commit(i)
-		if m == none {
+		if last {
 			return
 		}
-		i = s.links[m].receiver
+		i = to
 	}
 }
 
@@ -277,14 +315,15 @@ func (s *schedule) stream(i int32) {
 func (s *schedule) broken(i int32) int32 {
 	u := s.u
 	passed := map[int32]bool{}
+	rank := func(i int32) int32 { return u.ins[u.ranked[i]].rank }
 	for {
-		m := s.nodes[i].put
-		if m == none {
+		n := &s.nodes[i]
+		if n.put == none {
 			return none
 		}
-		y := s.links[m].receiver
-		passed[u.ins[i].rank] = true
-		if s.lines[s.links[m].conn].head != none || s.nodes[y].open != 0 || passed[u.ins[y].rank] {
+		y := n.to
+		passed[rank(i)] = true
+		if s.lines[n.put].head != none || s.nodes[y].open != 0 || passed[rank(y)] {
 			return i
 		}
 		i = y
@@ -302,34 +341,34 @@ func (s *schedule) unblock() bool {
 		return true
 	}
 	for {
-		i, ok := s.begins.pop(s.prio)
+		i, ok := s.begins.pop()
 		if !ok {
 			break
 		}
 		if n := &s.nodes[i]; n.queued && !n.done {
-			if s.lines[s.links[n.put].conn].held+s.u.slotsOf(n.put) <= s.u.opt.Slots {
+			if s.lines[n.put].held+s.size(i) <= s.u.opt.Slots {
 				s.commit(i) // without a slot to spare
 				return true
 			}
 		}
 	}
 	for {
-		i, ok := s.passes.pop(s.prio)
+		i, ok := s.passes.pop()
 		if !ok {
 			break
 		}
-		if n := &s.nodes[i]; !n.done && s.u.ins[i].fused != none && s.lines[s.links[n.get].conn].head == n.get {
+		if n := &s.nodes[i]; !n.done && n.fused != none && s.lines[n.get].head == i {
 			s.part(i)
 			return true
 		}
 	}
-	i, ok := s.parked.pop(s.prio)
+	i, ok := s.parked.pop()
 	if !ok {
 		return false
 	}
 	s.ready.push(i)
 	if b := s.broken(i); b != none {
-		if s.u.ins[b].get == none {
+		if s.nodes[b].get == none {
 			return false
 		}
 		s.part(b)
@@ -339,24 +378,25 @@ func (s *schedule) unblock() bool {
 
 // part takes a fused instruction apart.
 func (s *schedule) part(a int32) {
-	b := s.u.split(a)
-	s.lookAt(a)
-	s.lookAt(b)
-	s.lookAtMessage(s.nodes[b].put)
+	b := s.nodes[a].fused
+	s.u.split(s.u.ranked[a])
+	s.lookAt(s.u.ranked[a])
+	s.lookAt(s.u.ranked[b])
+	s.nodes[s.nodes[b].to].from = b
 	s.left++
 	s.nodes[a].queued = false
 	s.offer(a)
 }
 
-// heap is a binary heap of instructions, least priority number first.
+// heap is a binary heap of numbers, the least first.
 type heap []int32
 
-func (h *heap) push(i int32, prio []int32) {
+func (h *heap) push(i int32) {
 	q := append(*h, i)
 	at := len(q) - 1
 	for at > 0 {
 		up := (at - 1) / 2
-		if prio[q[up]] <= prio[i] {
+		if q[up] <= i {
 			break
 		}
 		q[at] = q[up]
@@ -366,7 +406,7 @@ func (h *heap) push(i int32, prio []int32) {
 	*h = q
 }
 
-func (h *heap) pop(prio []int32) (int32, bool) {
+func (h *heap) pop() (int32, bool) {
 	q := *h
 	if len(q) == 0 {
 		return none, false
@@ -383,10 +423,10 @@ func (h *heap) pop(prio []int32) (int32, bool) {
 		if down >= len(q) {
 			break
 		}
-		if down+1 < len(q) && prio[q[down+1]] < prio[q[down]] {
+		if down+1 < len(q) && q[down+1] < q[down] {
 			down++
 		}
-		if prio[q[down]] >= prio[last] {
+		if q[down] >= last {
 			break
 		}
 		q[at] = q[down]

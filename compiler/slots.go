@@ -61,7 +61,7 @@ func (u *unit) manyChunks() bool {
 
 // reschedule forgets the schedule and has it made again.
 func (u *unit) reschedule() {
-	u.depth, u.height, u.priority, u.seq = nil, nil, nil, nil
+	u.depth, u.height, u.ranked, u.seq = nil, nil, nil, nil
 	u.tbs, u.gpuTBs, u.tbOf, u.posOf, u.waits = nil, nil, nil, nil, csr{}
 	u.again = "depths"
 }

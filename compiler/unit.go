@@ -37,7 +37,7 @@ type unit struct {
 
 	// The schedule.
 	depth, height []int32
-	priority      []int32 // by instruction: its rank by depth, then height
+	ranked        []int32 // instructions by depth, then height
 	seq           []int32 // live instructions in global order
 	splits        int
 	tbs           []threadblock
