@@ -186,26 +186,6 @@ func newCSR(n int) csr {
 	return csr{start: append(make([]int32, 0, n+1), 0), list: make([]int32, 0, n)}
 }
 
-// transpose lists for every index the rows it is in.
-func (c *csr) transpose() csr {
-	n := len(c.start) - 1
-	t := csr{start: make([]int32, n+1), list: make([]int32, len(c.list))}
-	for _, to := range c.list {
-		t.start[to+1]++
-	}
-	for i := range n {
-		t.start[i+1] += t.start[i]
-	}
-	at := append([]int32(nil), t.start[:n]...)
-	for i := range int32(n) {
-		for _, to := range c.row(i) {
-			t.list[at[to]] = i
-			at[to]++
-		}
-	}
-	return t
-}
-
 // live tells whether instruction i stands for itself.
 func (u *unit) live(i int32) bool { return u.alias[i] == i }
 
