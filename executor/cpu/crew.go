@@ -225,7 +225,6 @@ type queue struct {
 
 type underway struct {
 	request *mpi.Request
-	buffer  []byte // kept alive
 	then    func() error
 }
 
@@ -234,7 +233,7 @@ func (q *queue) send(b []byte, to, tag int, then func() error) error {
 	if err != nil {
 		return fmt.Errorf("to process %d: %w", to, err)
 	}
-	q.waiting = append(q.waiting, underway{r, b, then})
+	q.waiting = append(q.waiting, underway{r, then})
 	return nil
 }
 
@@ -243,7 +242,7 @@ func (q *queue) receive(b []byte, from, tag int, then func() error) error {
 	if err != nil {
 		return fmt.Errorf("from process %d: %w", from, err)
 	}
-	q.waiting = append(q.waiting, underway{r, b, then})
+	q.waiting = append(q.waiting, underway{r, then})
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -44,6 +45,13 @@ func around(what string) error {
 		if err != nil {
 			return err
 		}
+		// What was sent is held by its request alone, and lost memory is used again.
+		out = nil
+		runtime.GC()
+		var others [][]byte
+		for range 8 {
+			others = append(others, bytes.Repeat([]byte{0x50}, max(n, 1)))
+		}
 		for _, q := range []*Request{r, s} {
 			for {
 				done, err := w.Done(q)
@@ -61,6 +69,7 @@ func around(what string) error {
 				return fmt.Errorf("process %d: byte %d from %d is %d", w.Rank, i, before, b)
 			}
 		}
+		runtime.KeepAlive(others)
 	}
 	r, err := w.Receive(make([]byte, 8), before, 7)
 	if err != nil {

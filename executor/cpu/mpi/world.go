@@ -89,8 +89,12 @@ func (w *World) Leave() error {
 // Abort ends all processes of the launch.
 func (w *World) Abort(code int) { dynlib.Call(w.library.abort, w.library.world, uintptr(code)) }
 
-// Request is a message under way.
-type Request struct{ handle uint64 }
+// Request is a message under way. It is to be kept until it is done: with it the
+// collector would take what the library still reads or writes.
+type Request struct {
+	handle uint64
+	bytes  []byte
+}
 
 // mostBytes is the longest message: MPI counts in 32 bits.
 const mostBytes = 1<<31 - 1
@@ -110,7 +114,7 @@ func (w *World) begin(name string, f dynlib.Symbol, b []byte, peer, tag int) (*R
 	if len(b) > mostBytes {
 		return nil, fmt.Errorf("message of %d bytes: MPI takes at most %d", len(b), mostBytes)
 	}
-	r := &Request{}
+	r := &Request{bytes: b}
 	err := w.library.failed(name, dynlib.Call(f, uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), w.library.bytes,
 		uintptr(peer), uintptr(tag), w.library.world, uintptr(unsafe.Pointer(&r.handle))))
 	if err != nil {
