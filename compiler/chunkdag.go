@@ -27,10 +27,7 @@ func chunkDAG(u *unit) error {
 	if err != nil {
 		return err
 	}
-	touched := int64(0)
-	for i := range u.ops {
-		touched += int64(u.ops[i].count)
-	}
+	touched := u.touched()
 	if touched > maxTouched {
 		return fmt.Errorf("%d chunks moved over all operations: want at most %d", touched, maxTouched)
 	}
@@ -53,8 +50,15 @@ func chunkDAG(u *unit) error {
 		if !o.local() {
 			row++ // a local operation is one instruction, which waits once
 		}
+		if o.withStride > 0 {
+			with := t.at(o.dst, o.withBuf, o.withOff)
+			for c, end := with, with+int(o.count)*int(o.withStride); c < end; c += int(o.withStride) {
+				add(&u.dstDeps, seen, t.writer[c], row)
+				t.read(c, id)
+			}
+		}
 		for c, end := dst, dst+int(o.count)*int(o.dstStride); c < end; c += int(o.dstStride) {
-			if o.reduce {
+			if o.reduce && o.withStride == 0 {
 				add(&u.dstDeps, seen, t.writer[c], row)
 			}
 			if t.readers[c] == none {
@@ -90,6 +94,14 @@ func chunkDAG(u *unit) error {
 	return nil
 }
 
+// touched is how many chunks all operations move.
+func (u *unit) touched() (n int64) {
+	for i := range u.ops {
+		n += int64(u.ops[i].count)
+	}
+	return n
+}
+
 // add puts o in the row under construction, once.
 func add(c *csr, seen []int32, o, row int32) {
 	if o != none && seen[o] != row {
@@ -110,26 +122,31 @@ type cells struct {
 }
 
 func newCells(u *unit) (*cells, error) {
-	t := &cells{base: make([][3]int, u.col.Ranks), free: none}
-	n := 0
-	for r := range t.base {
-		for b := collective.In; b <= collective.Scratch; b++ {
-			t.base[r][b] = n
-			if b == collective.Scratch {
-				n += int(u.scratch[r])
-			} else {
-				n += u.col.BufferChunks(r, b)
-			}
-		}
+	base, n, err := u.cellBases()
+	if err != nil {
+		return nil, err
 	}
-	if n > math.MaxInt32/2 {
-		return nil, fmt.Errorf("%d chunks over all buffers: want at most %d", n, math.MaxInt32/2)
-	}
-	t.writer, t.readers = make([]int32, n), make([]int32, n)
+	t := &cells{base: base, free: none, writer: make([]int32, n), readers: make([]int32, n)}
 	for i := range t.writer {
 		t.writer[i], t.readers[i] = none, none
 	}
 	return t, nil
+}
+
+// cellBases numbers all chunks of all buffers: by rank and buffer its first, and
+// how many there are.
+func (u *unit) cellBases() (base [][3]int, n int, err error) {
+	base = make([][3]int, u.col.Ranks)
+	for r := range base {
+		for b := collective.In; b <= collective.Scratch; b++ {
+			base[r][b] = n
+			n += u.size(int32(r), b)
+		}
+	}
+	if n > math.MaxInt32/2 {
+		err = fmt.Errorf("%d chunks over all buffers: want at most %d", n, math.MaxInt32/2)
+	}
+	return base, n, err
 }
 
 func (t *cells) at(rank int32, b collective.Buffer, off int32) int {

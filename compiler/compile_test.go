@@ -16,6 +16,8 @@ func families() map[string]*lang.Program {
 	return map[string]*lang.Program{
 		"ring 4":                        ringAllReduce(4, 1),
 		"ring 5 on 3 channels":          ringAllReduce(5, 3),
+		"ring 4 out of place":           ringOutOfPlace(4),
+		"ring 5, reducescatter":         ringReduceScatter(5),
 		"all-pairs 4":                   allPairs(4, false),
 		"all-pairs 4 wide":              allPairs(4, true),
 		"hierarchical 2x3":              hierarchical(2, 3, 1),

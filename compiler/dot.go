@@ -143,7 +143,11 @@ func (u *unit) opGraph(b *bufio.Writer) {
 			kind = "reduce"
 		}
 		src, dst := o.ends()
-		fmt.Fprintf(b, "  %d [label=%q];\n", i, fmt.Sprintf("%s rank %d %v → rank %d %v", kind, o.src, src, o.dst, dst))
+		label := fmt.Sprintf("%s rank %d %v → rank %d %v", kind, o.src, src, o.dst, dst)
+		if o.withStride > 0 {
+			label += fmt.Sprintf(" with %v", o.with())
+		}
+		fmt.Fprintf(b, "  %d [label=%q];\n", i, label)
 		if u.srcDeps.start == nil {
 			continue
 		}

@@ -18,6 +18,8 @@ import (
 //	0 copy rank 0 in[1] → rank 1 out[0] result
 //	1 copy rank 1 in[1] → rank 0 out[1] ch 2 instance 1 after 0 | 0 result
 //
+// A reduction "with" a place adds its source to what lies there, rather than where
+// the sum goes.
 // What an operation comes after stands as "after, at the rank it reads from | at
 // the rank it writes to"; result marks one that leaves a part of the result. An
 // instruction names its peers, ← from and → to, and its channel, or both where
@@ -115,6 +117,9 @@ func (u *unit) opText(b *strings.Builder, i int32) {
 	}
 	src, dst := o.ends()
 	fmt.Fprintf(b, "%d %s rank %d %v → rank %d %v", i, kind, o.src, src, o.dst, dst)
+	if o.withStride > 0 {
+		fmt.Fprintf(b, " with %v", o.with())
+	}
 	if o.channel != none {
 		fmt.Fprintf(b, " ch %d", o.channel)
 	}
@@ -145,7 +150,8 @@ func (u *unit) instrText(b *strings.Builder, i int32) {
 		fmt.Fprintf(b, "+%d", in.fused)
 	}
 	fmt.Fprintf(b, " %-4s rank %d ", in.op, in.rank)
-	reads, writes := in.op.ReadsSrc(), in.op.WritesDst()
+	// An rrs says where it would store its sum: it may be taken apart again.
+	reads, writes := in.op.ReadsSrc(), in.op.WritesDst() || in.op == ir.RecvReduceSend
 	src, dst := in.src().String(), in.dst().String()
 	switch {
 	case reads && writes && src != dst:

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 )
 
 // emit writes the IR: threadblocks under their rank, waits as (threadblock,
-// step), the steps waited for marked.
+// step), the steps waited for marked. Scratch ends where the last step ends that
+// touches it: sums that are sent on and stored nowhere leave it empty.
 func emit(u *unit) error {
 	steps := make([]ir.Step, len(u.seq))
 	p := &ir.Program{
@@ -23,7 +25,6 @@ func emit(u *unit) error {
 	blocks := make([]ir.Threadblock, len(u.tbs))
 	for r := range p.GPUs {
 		p.GPUs[r] = ir.GPU{
-			Scratch:      int(u.scratch[r]),
 			Threadblocks: blocks[u.gpuTBs[r]:u.gpuTBs[r+1]:u.gpuTBs[r+1]],
 		}
 	}
@@ -41,7 +42,7 @@ func emit(u *unit) error {
 		blocks[t] = b
 	}
 	sideBySide(u.col.Ranks, len(u.seq), func(from, to int) {
-		u.emitSteps(blocks, u.gpuTBs[from], u.gpuTBs[to])
+		u.emitSteps(p.GPUs, blocks, u.gpuTBs[from], u.gpuTBs[to])
 	})
 	u.out = p
 	return nil
@@ -51,8 +52,14 @@ func emit(u *unit) error {
 const depBlock = 1 << 12
 
 // emitSteps writes the steps of some threadblocks, of whole ranks.
-func (u *unit) emitSteps(blocks []ir.Threadblock, from, to int32) {
+func (u *unit) emitSteps(gpus []ir.GPU, blocks []ir.Threadblock, from, to int32) {
 	var deps []ir.Dep
+	touch := func(rank int32, c chunks) ir.Loc {
+		if c.buf == collective.Scratch {
+			gpus[rank].Scratch = max(gpus[rank].Scratch, int(c.end()))
+		}
+		return c.loc()
+	}
 	for t := from; t < to; t++ {
 		tb := &u.tbs[t]
 		for s, i := range tb.steps {
@@ -60,10 +67,10 @@ func (u *unit) emitSteps(blocks []ir.Threadblock, from, to int32) {
 			step := &blocks[t].Steps[s]
 			step.Op, step.Count = in.op, in.count
 			if in.op.ReadsSrc() {
-				step.Src = in.src().loc()
+				step.Src = touch(tb.rank, in.src())
 			}
 			if in.op.WritesDst() {
-				step.Dst = in.dst().loc()
+				step.Dst = touch(tb.rank, in.dst())
 			}
 			waits := u.waits.row(i)
 			if len(waits) == 0 {

@@ -10,7 +10,8 @@ import "github.com/colltune/colltune/compiler/ir"
 //	                                            1 rrc  rank 1 in[3]  ← 0
 //
 // Places become local: the second operand of an rrc is what lies where the
-// result goes, whatever the place it came from is called. A wait becomes one
+// result goes, or where pass forward found it, whatever the place it came from is
+// called. A wait becomes one
 // for the other operation's instruction at the same rank.
 func instructions(u *unit) error {
 	n := 0
@@ -71,7 +72,8 @@ func (u *unit) instructionsOf(i int32, first []int32) {
 	}
 	dst := instr{op: ir.Recv, rank: o.dst, dstBuf: o.dstBuf, dstOff: o.dstOff, srcStride: 1, dstStride: o.dstStride, count: o.count, get: m, put: none, fused: none, of: i}
 	if o.reduce {
-		dst.op, dst.srcBuf, dst.srcOff, dst.srcStride = ir.RecvReduceCopy, o.dstBuf, o.dstOff, o.dstStride
+		with := o.with()
+		dst.op, dst.srcBuf, dst.srcOff, dst.srcStride = ir.RecvReduceCopy, with.buf, with.off, with.stride
 	}
 	src.put = m
 	u.preds.start[id+1] = u.srcDeps.start[i+1] + u.dstDeps.start[i]

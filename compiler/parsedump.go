@@ -292,6 +292,12 @@ func (r *dumpReader) operationLines() error {
 		o.between(src, dst)
 		for f.more() {
 			switch w := f.word(); {
+			case w == "with" && r.stage >= passIndex("forward"):
+				with := f.place()
+				if !o.reduce || with.count != o.count {
+					f.fail(fmt.Errorf("%d chunks: want as many as a reduction has", with.count))
+				}
+				o.withBuf, o.withOff, o.withStride = with.buf, with.off, with.stride
 			case w == "ch":
 				o.channel = f.count(0, math.MaxInt16-1)
 			case w == "scope" && r.stage == 0:
@@ -305,7 +311,7 @@ func (r *dumpReader) operationLines() error {
 				f.expect("|")
 				r.dstDeps.list = append(r.dstDeps.list, r.depsAt(f, o.dst)...)
 			default:
-				f.fail(fmt.Errorf("%.20q: want ch, scope, instance, after or result", w))
+				f.fail(fmt.Errorf("%.20q: want with, ch, scope, instance, after or result", w))
 			}
 		}
 		if f.err != nil {

@@ -222,6 +222,93 @@ func TestEachPass(t *testing.T) {
 			"0 copy rank 0 sc[6:10] → rank 1 sc[0:4]",
 			"1 copy rank 0 sc[3:5] → rank 1 sc[4:6]"}},
 
+		{"forward", "what arrives is added to what was copied", func(b *builder) {
+			b.copy(in(1, 0), sc(1, 0), 1)
+			b.reduce(sc(1, 0), in(0, 0), 1)
+			b.copy(sc(1, 0), out(2, 0), 1)
+		}, Options{}, []string{
+			"0 reduce rank 0 in[0] → rank 1 sc[0] with in[0]",
+			"1 copy rank 1 sc[0] → rank 2 out[0]"}},
+		{"forward", "sent, copied again and added from where it was copied", func(b *builder) {
+			b.copy(in(0, 0), sc(0, 0), 1)
+			b.copy(sc(0, 0), sc(0, 1), 1)
+			b.copy(sc(0, 1), out(1, 0), 1)
+			b.reduce(out(1, 0), sc(0, 1), 1)
+			b.copy(in(2, 0), out(2, 0), 1)
+			b.reduce(out(2, 0), sc(2, 7), 1) // in place: the copy is needed
+		}, Options{}, []string{
+			"0 copy rank 0 in[0] → rank 1 out[0]",
+			"1 reduce rank 0 in[0] → rank 1 out[0]",
+			"2 copy rank 2 in[0] → rank 2 out[0]",
+			"3 reduce rank 2 sc[7] → rank 2 out[0]"}},
+		{"forward", "not what is overwritten after, nor out of scratch", func(b *builder) {
+			b.copy(in(0, 0), sc(0, 0), 1)
+			b.copy(sc(0, 0), out(1, 0), 1)
+			b.copy(in(3, 0), in(0, 0), 1)
+			b.copy(in(3, 0), sc(2, 0), 1)
+			b.copy(sc(2, 0), sc(2, 1), 1)
+			b.copy(sc(2, 1), out(2, 0), 1)
+			b.copy(sc(2, 1), out(3, 0), 1)
+		}, Options{}, []string{
+			"0 copy rank 0 in[0] → rank 0 sc[0]",
+			"1 copy rank 0 sc[0] → rank 1 out[0]",
+			"2 copy rank 3 in[0] → rank 0 in[0]",
+			"3 copy rank 3 in[0] → rank 2 sc[0]",
+			"4 copy rank 2 sc[0] → rank 2 sc[1]",
+			"5 copy rank 2 sc[1] → rank 2 out[0]",
+			"6 copy rank 2 sc[1] → rank 3 out[0]"}},
+		{"forward", "a copy that was overwritten is one no more", func(b *builder) {
+			b.copy(in(1, 0), sc(1, 0), 1)
+			b.copy(in(0, 0), sc(1, 0), 1)
+			b.reduce(sc(1, 0), in(2, 0), 1)
+			b.copy(sc(1, 0), out(3, 0), 1)
+		}, Options{}, []string{
+			"0 copy rank 0 in[0] → rank 1 sc[0]",
+			"1 reduce rank 2 in[0] → rank 1 sc[0]",
+			"2 copy rank 1 sc[0] → rank 3 out[0]"}},
+		{"forward", "what is left of a longer copy", func(b *builder) {
+			b.p.Collective = begin(collective.Spec{Name: "allgather", Ranks: 4, Chunks: 4}).p.Collective
+			b.copy(in(0, 0), sc(0, 0), 4)
+			b.copy(sc(0, 1), out(1, 0), 1)
+			b.reduce(sc(0, 2), in(0, 2), 2) // within the rank
+			b.copy(sc(0, 2), out(1, 1), 2)
+		}, Options{Disable: []string{"coarsen"}}, []string{
+			"0 copy rank 0 in[2:4] → rank 0 sc[2:4]",
+			"1 copy rank 0 in[1] → rank 1 out[0]",
+			"2 reduce rank 0 in[2:4] → rank 0 sc[2:4]",
+			"3 copy rank 0 sc[2:4] → rank 1 out[1:3]"}},
+		{"forward", "side by side stays so, apart may come together", func(b *builder) {
+			b.p.Collective = begin(collective.Spec{Name: "allgather", Ranks: 4, Chunks: 4}).p.Collective
+			b.shuffle(in(0, 0), sc(0, 0), 2, 2, 1)
+			b.copy(sc(0, 0), out(1, 0), 2)
+			b.shuffle(in(2, 0), sc(2, 0), 2, 1, 2)
+			b.shuffle(sc(2, 0), out(1, 2), 2, 2, 1)
+		}, Options{Disable: []string{"coarsen"}}, []string{
+			"0 copy rank 0 in[0:3:2] → rank 0 sc[0:2]",
+			"1 copy rank 0 sc[0:2] → rank 1 out[0:2]",
+			"2 copy rank 2 in[0:2] → rank 1 out[2:4]"}},
+		{"forward", "results and the caller's input are looked at", func(b *builder) {
+			b.p.Collective = begin(collective.Spec{Name: "reducescatter", Ranks: 4, Chunks: 1, InPlace: true}).p.Collective
+			b.copy(in(0, 1), sc(0, 0), 1)
+			b.reduce(in(0, 1), in(1, 1), 1)
+			b.copy(sc(0, 0), in(0, 1), 1) // as it was
+			b.copy(in(2, 3), in(2, 2), 1)
+			b.copy(in(2, 3), sc(2, 2), 1)
+		}, Options{}, []string{
+			"0 copy rank 0 in[1] → rank 0 sc[0]",
+			"1 reduce rank 1 in[1] → rank 0 in[1]",
+			"2 copy rank 0 sc[0] → rank 0 in[1]",
+			"3 copy rank 2 in[3] → rank 2 in[2]"}},
+
+		{"chunk dag", "what is added to elsewhere", func(b *builder) {
+			b.copy(in(3, 0), out(1, 0), 1)
+			b.copy(out(1, 0), sc(1, 0), 1)
+			b.reduce(sc(1, 0), in(2, 0), 1)
+			b.copy(sc(1, 0), out(2, 0), 1)
+		}, Options{}, []string{
+			"0 copy rank 3 in[0] → rank 1 out[0] result",
+			"1 reduce rank 2 in[0] → rank 1 sc[0] with out[0] after | 0",
+			"2 copy rank 1 sc[0] → rank 2 out[0] after 1 | result"}},
 		{"chunk dag", "true and false dependencies", func(b *builder) {
 			b.copy(sc(0, 0), sc(1, 0), 2)
 			b.copy(sc(1, 1), sc(2, 0), 1)   // reads what 0 wrote
@@ -574,6 +661,9 @@ func TestEachPass(t *testing.T) {
 		t.Run(c.pass+"/"+c.name, func(t *testing.T) {
 			b := scratchpad()
 			c.write(b)
+			if c.pass != "forward" && c.name != "what is added to elsewhere" {
+				c.opt.Disable = append(c.opt.Disable, "forward") // most copies here are for nobody
+			}
 			got := after(t, c.pass, &b.p, c.opt)
 			if !slices.Equal(got, c.want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))

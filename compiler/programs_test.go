@@ -145,6 +145,47 @@ func ringAllReduce(ranks, channels int) *lang.Program {
 	return &b.p
 }
 
+// ringOutOfPlace copies all input to the output first, and reduces there.
+func ringOutOfPlace(ranks int) *lang.Program {
+	b := begin(collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: ranks})
+	for r := range ranks {
+		for c := range ranks {
+			b.copy(in(r, c), out(r, c), 1)
+		}
+	}
+	for c := range ranks {
+		for step := 1; step < 2*ranks-1; step++ {
+			from, to := out((step+c-1)%ranks, c), out((step+c)%ranks, c)
+			if step < ranks {
+				b.reduce(to, from, 1)
+			} else {
+				b.copy(from, to, 1)
+			}
+		}
+	}
+	return &b.p
+}
+
+// ringReduceScatter copies what it reduces to scratch first, and the last to the
+// output.
+func ringReduceScatter(ranks int) *lang.Program {
+	b := begin(collective.Spec{Name: "reducescatter", Ranks: ranks, Chunks: 1})
+	for c := range ranks {
+		from := in((c+1)%ranks, c)
+		for step := 2; step <= ranks; step++ {
+			own := (c + step) % ranks
+			to := sc(own, c)
+			if own == c {
+				to = out(c, 0)
+			}
+			b.copy(in(own, c), to, 1)
+			b.reduce(to, from, 1)
+			from = to
+		}
+	}
+	return &b.p
+}
+
 // allPairs is the two-phase all-pairs AllReduce, with R² chunks as the peer has
 // it where wide is set.
 func allPairs(ranks int, wide bool) *lang.Program {

@@ -76,7 +76,7 @@ func (u *unit) manyWebs() bool {
 			touch(o.src, o.count, o.srcStride, false)
 		}
 		if o.dstBuf == collective.Scratch {
-			touch(o.dst, o.count, o.dstStride, !o.reduce)
+			touch(o.dst, o.count, o.dstStride, o.anew())
 		}
 	}
 	work := 0
@@ -171,7 +171,7 @@ func followValues(u *unit) *webs {
 			w.src[i] = touch(o.src, src, false)
 		}
 		if o.dstBuf == collective.Scratch {
-			w.dst[i] = touch(o.dst, dst, !o.reduce)
+			w.dst[i] = touch(o.dst, dst, o.anew())
 		}
 	}
 	w.closeGaps(base)
@@ -199,7 +199,7 @@ func (w *webs) gather() {
 			w.add(v, o.src, src, int32(i), false)
 		}
 		if v := w.dst[i]; v != none {
-			w.add(v, o.dst, dst, int32(i), !o.reduce)
+			w.add(v, o.dst, dst, int32(i), o.anew())
 		}
 	}
 	for v, unknown := range w.unknown {

@@ -59,9 +59,11 @@ type unit struct {
 type op struct {
 	reduce               bool
 	srcBuf, dstBuf       collective.Buffer
-	src, dst             int32 // ranks
+	withBuf              collective.Buffer // see with
+	src, dst             int32             // ranks
 	srcOff, dstOff       int32
 	srcStride, dstStride int32
+	withOff, withStride  int32 // stride 0: where the result goes
 	count                int32
 	channel              int32 // directive, or none
 	scope                int32
@@ -85,6 +87,18 @@ func (o *op) between(src, dst chunks) {
 func (o *op) ends() (src, dst chunks) {
 	return chunks{o.srcBuf, o.srcOff, o.count, o.srcStride}, chunks{o.dstBuf, o.dstOff, o.count, o.dstStride}
 }
+
+// with is what a reduction adds its source to: what lies where the result goes, or
+// elsewhere at that rank, once pass forward has found it there.
+func (o *op) with() chunks {
+	if o.withStride == 0 {
+		return chunks{o.dstBuf, o.dstOff, o.count, o.dstStride}
+	}
+	return chunks{o.withBuf, o.withOff, o.count, o.withStride}
+}
+
+// anew tells whether the operation writes chunks without reading them first.
+func (o *op) anew() bool { return !o.reduce || o.withStride > 0 }
 
 // chunks are some chunks of a rank's buffer: off, off+stride, …
 type chunks struct {
@@ -113,6 +127,15 @@ func (c chunks) meet(d chunks) bool {
 
 // one is the k-th of the chunks.
 func (c chunks) one(k int32) chunks { return chunks{c.buf, c.off + k*c.stride, 1, 1} }
+
+// part is count of the chunks, from the k-th on.
+func (c chunks) part(k, count int32) chunks {
+	c.off, c.count = c.off+k*c.stride, count
+	if count == 1 {
+		c.stride = 1
+	}
+	return c
+}
 
 // loc is the place as the IR has it.
 func (c chunks) loc() ir.Loc {
