@@ -49,13 +49,17 @@ func (p *ringProblem) closed() bool { return len(p.nodes) == 1 }
 
 // neighbours lists whom a rank can step to or be reached from in its node.
 func (p *ringProblem) neighbours(i int) []int {
-	var list []int
-	for j := range p.n {
-		if p.in[i][j] != nil || p.in[j][i] != nil {
-			list = append(list, j)
+	if p.near == nil {
+		p.near = make([][]int, p.n)
+		for a := range p.n {
+			for b := range p.n {
+				if p.in[a][b] != nil || p.in[b][a] != nil {
+					p.near[a] = append(p.near[a], b)
+				}
+			}
 		}
 	}
-	return list
+	return p.near[i]
 }
 
 func (p *ringProblem) gpu(i int) string { return p.t.Vertices[p.nodes[0][i]].Name }

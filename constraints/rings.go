@@ -154,6 +154,7 @@ type ringProblem struct {
 	count int     // rings
 	in    [][]*hop
 	close [][]*hop
+	near  [][]int // by rank: its neighbours, once they were asked for
 	// bothWays: every ring takes its steps' links the other way as well
 	bothWays   bool
 	solverTime time.Duration // what is left of it; 0 is no limit

@@ -52,6 +52,9 @@ func (e *enumeration) build(ctx context.Context) error {
 // before it: what can be refused cheaply is.
 func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 	p := e.problem
+	if r := e.tooLarge(d); r != nil { // a baseline's: others were not taken up
+		return &built{refusal: r}, nil
+	}
 	options := compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology), Slots: e.slots(), Disable: d.routing.disable(), Context: ctx}
 	if r := d.routing.beyond(ctx, d.instances, options.MaxChannels, p.Topology.MinSMs()); r != nil {
 		return &built{refusal: r}, ctx.Err()
@@ -166,10 +169,13 @@ func (e *enumeration) collect() error {
 	seen := map[string]int{} // hash → index of the candidate
 	for _, d := range e.drafts {
 		switch b := d.built; {
-		case b.refusal != nil && d.reference:
-			e.notice(fmt.Sprintf("baseline %s cannot be run: %s: %s", d, b.refusal.Reason, b.refusal.Detail))
 		case b.refusal != nil:
-			e.refuse(d.String(), b.refusal.Reason, b.refusal.Detail)
+			if len(d.points) > 0 {
+				e.notice(fmt.Sprintf("baseline %s cannot be run: %s: %s", d, b.refusal.Reason, b.refusal.Detail))
+			}
+			if !d.reference {
+				e.refuse(d.String(), b.refusal.Reason, b.refusal.Detail)
+			}
 		default:
 			if at, ok := seen[b.hash]; ok {
 				e.merge(at, d)

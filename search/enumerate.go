@@ -122,11 +122,16 @@ func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
 	return nil
 }
 
-// draft takes up a routing, once for every number of instances.
+// draft takes up a routing, once for every number of instances. What would be too
+// large is let go of here, before there are more like it.
 func (e *enumeration) draft(d *draft) {
 	for _, n := range e.options.instanceCounts() {
 		one := *d
 		one.instances = n
+		if r := e.tooLarge(&one); r != nil {
+			e.refuse(one.String(), r.Reason, r.Detail)
+			continue
+		}
 		e.drafts = append(e.drafts, &one)
 	}
 }

@@ -15,6 +15,7 @@ const (
 	NoLink        Reason = "no-link"        // a transfer between ranks that nothing joins
 	BadProgram    Reason = "bad-program"    // stale, uninitialised, or not the collective's result
 	Duplicate     Reason = "duplicate"      // the same program as an earlier candidate
+	TooLarge      Reason = "too-large"      // more operations than a search can go through
 	Threadblocks  Reason = "threadblocks"   // more than the GPU has SMs: they must run together
 	Uncompiled    Reason = "compiler-limit" // over a limit of the compiler, such as channels
 	Slots         Reason = "fifo-slots"     // sends ahead of receives by more than any protocol holds

@@ -1,0 +1,42 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+)
+
+// What a program may come to, in operations of all its ranks: a chunk sent on, or
+// copied or reduced where it is, is one. Whatever is done with a program, from its
+// trace to each of its trials, takes time and memory by them.
+//
+//	ranks  a ring's all-gather  instances tried
+//	   72      5,184            all
+//	  256     65,536            1, 2 and 4
+//	1,024  1,048,576            1
+//	2,048  4,194,304            none, but with --family ring
+const (
+	// maxReplicated bounds the programs of several instances: a search over hundreds of
+	// ranks has routings by the dozen, and those with several channels of their own have
+	// most of what more instances bring.
+	maxReplicated = 1 << 18
+	// maxOperations bounds all.
+	maxOperations = 1 << 21
+)
+
+// tooLarge refuses a draft that comes to more operations than a search goes through;
+// nil where it does not. What flags ask for is not refused, nor for its many
+// instances what the vendor's library chooses.
+func (e *enumeration) tooLarge(d *draft) *Refusal {
+	each, instances := len(d.routing.program.Ops), max(d.instances, 1)
+	refuse := func(most int, flag string) *Refusal {
+		return &Refusal{Reason: TooLarge, Detail: fmt.Sprintf("%d operations, %d in each of %d instances: want at most %d, or %s",
+			each*instances, each, instances, most, flag)}
+	}
+	switch {
+	case each*instances > maxOperations && !slices.Contains(e.options.Families, d.name):
+		return refuse(maxOperations, "--family "+d.name)
+	case each*instances > maxReplicated && instances > 1 && e.options.Instances == 0 && len(d.points) == 0:
+		return refuse(maxReplicated, fmt.Sprintf("--instances %d", instances))
+	}
+	return nil
+}
