@@ -25,56 +25,113 @@ import (
 // Left out is what no operation reads before it is overwritten and no caller will
 // look at: it is no result, and not in the caller's input.
 func forward(u *unit) error {
-	if !u.copies() || u.touched() > maxTouched {
+	f := &forwarding{u: u, uses: u.uses()}
+	copies := func(own [3]use) bool { return (own[0]|own[1]|own[2])&copyTo != 0 }
+	if !slices.ContainsFunc(f.uses, copies) || u.touched() > maxTouched {
 		return nil
 	}
-	base, n, err := u.cellBases()
+	base, _, err := u.cellBases()
 	if err != nil {
 		return err
 	}
-	f := &forwarding{u: u, base: base, last: make([]int32, n), source: make([]int32, n)}
+	f.base = base
 	f.readThrough()
-	f.leaveOut(n)
+	f.leaveOut()
 	return nil
 }
 
-// forwarding is what is known of every chunk of every buffer.
-type forwarding struct {
-	u      *unit
-	base   [][3]int // by rank and buffer: its first cell
-	last   []int32  // the last operation of all to write it, or none
-	source []int32  // the cell that it is a copy of, or none
-}
+// use is what becomes of a rank's buffer, anywhere in the program.
+type use uint8
 
-// copies tells whether any operation copies within a rank.
-func (u *unit) copies() bool {
+const (
+	reads use = 1 << iota
+	writes
+	copyFrom // within the rank
+	copyTo
+)
+
+// uses is the use of all buffers, by rank.
+func (u *unit) uses() [][3]use {
+	all := make([][3]use, u.col.Ranks)
 	for i := range u.ops {
-		if u.ops[i].copies() {
-			return true
+		o := &u.ops[i]
+		from, to := &all[o.src][o.srcBuf], &all[o.dst][o.dstBuf]
+		*from |= reads
+		*to |= writes
+		switch {
+		case o.reduce:
+			*to |= reads
+		case o.copies():
+			*from |= copyFrom
+			*to |= copyTo
 		}
 	}
-	return false
+	return all
 }
 
 // copies tells whether the operation copies within a rank.
 func (o *op) copies() bool { return o.local() && !o.reduce }
 
-// cells are the chunks as cells: the first, and the one after the last.
-func (f *forwarding) cells(rank int32, c chunks) (first, end int) {
-	first = f.base[rank][c.buf] + int(c.off)
-	return first, first + int(c.count)*int(c.stride)
+// forwarding is what is known of the chunks of buffers, as far as it matters.
+type forwarding struct {
+	u      *unit
+	uses   [][3]use
+	base   [][3]int      // by rank and buffer: its first cell
+	last   ledger[int32] // of what is copied: the last operation of all to write it, or none
+	source ledger[int32] // of copies: the cell that it is a copy of, or none
+	read   ledger[bool]  // of copies: whether it is going to be read
+}
+
+// ledger has an entry for every chunk of some buffers.
+type ledger[T any] struct {
+	first   [][3]int // by rank and buffer; none where it is not of them
+	entries []T
+}
+
+// newLedger has the buffers of which all of that is true.
+func newLedger[T any](f *forwarding, all use) (l ledger[T]) {
+	l.first = make([][3]int, len(f.uses))
+	n := 0
+	for r := range f.uses {
+		for b := range f.uses[r] {
+			l.first[r][b] = none
+			if f.uses[r][b]&all == all {
+				l.first[r][b] = n
+				n += f.u.size(int32(r), collective.Buffer(b))
+			}
+		}
+	}
+	l.entries = make([]T, n)
+	return l
+}
+
+// of are the entries of some chunks of a rank, from the first to the last and with
+// all between; none where the ledger has none.
+func (l *ledger[T]) of(rank int32, c chunks) []T {
+	first := l.first[rank][c.buf]
+	if first == none {
+		return nil
+	}
+	return l.entries[first+int(c.off) : first+int(c.end())]
 }
 
 // readThrough goes through the operations in order.
 func (f *forwarding) readThrough() {
-	for c := range f.last {
-		f.last[c], f.source[c] = none, none
+	f.last = newLedger[int32](f, copyFrom|writes)
+	f.source = newLedger[int32](f, copyTo|reads)
+	for c := range f.last.entries {
+		f.last.entries[c] = none
 	}
-	for i := range f.u.ops {
-		o := &f.u.ops[i]
-		_, dst := o.ends()
-		for c, end := f.cells(o.dst, dst); c < end; c += int(dst.stride) {
-			f.last[c] = int32(i)
+	for c := range f.source.entries {
+		f.source.entries[c] = none
+	}
+	if len(f.last.entries) > 0 {
+		for i := range f.u.ops {
+			_, dst := f.u.ops[i].ends()
+			last := f.last.of(f.u.ops[i].dst, dst)
+			for c := 0; c < len(last); c += int(dst.stride) {
+				last[c] = int32(i)
+			}
 		}
 	}
 	for i := range f.u.ops {
@@ -84,93 +141,98 @@ func (f *forwarding) readThrough() {
 			src = copied
 			o.between(src, dst)
 		}
+		sources := f.source.of(o.dst, dst)
+		if sources == nil {
+			continue
+		}
 		if o.reduce && !o.local() {
 			if copied, ok := f.copied(o.dst, dst); ok {
 				o.withBuf, o.withOff, o.withStride = copied.buf, copied.off, copied.stride
 			}
 		}
-		from, _ := f.cells(o.src, src)
-		for c, end := f.cells(o.dst, dst); c < end; c += int(dst.stride) {
-			f.source[c] = none
+		for k := range o.count {
+			at := &sources[k*dst.stride]
+			*at = none
 			if o.copies() {
-				f.source[c] = f.origin(from, i, src.buf)
-				from += int(src.stride)
+				*at = f.origin(o.src, src.one(k), i)
 			}
 		}
 	}
 }
 
-// origin is the cell to read for a copy that operation i makes of cell c: that one,
-// or the one it is a copy of itself; none where it is scratch or to be overwritten.
-func (f *forwarding) origin(c, i int, b collective.Buffer) int32 {
-	switch {
-	case f.source[c] != none:
-		return f.source[c]
-	case f.last[c] < int32(i) && b != collective.Scratch:
-		return int32(c)
+// origin is the cell to read for a copy that operation i makes of a chunk: that
+// one, or the one it is a copy of itself; none where it is scratch or to be
+// overwritten.
+func (f *forwarding) origin(rank int32, c chunks, i int) int32 {
+	if source := f.source.of(rank, c); source != nil && source[0] != none {
+		return source[0]
 	}
-	return none
+	if last := f.last.of(rank, c); c.buf == collective.Scratch || last != nil && last[0] >= int32(i) {
+		return none
+	}
+	return int32(f.base[rank][c.buf]) + c.off
 }
 
 // copied is what some chunks of a rank are a copy of, if that is one place, and
 // side by side where they are.
 func (f *forwarding) copied(rank int32, c chunks) (from chunks, ok bool) {
-	at, end := f.cells(rank, c)
-	first := f.source[at]
-	if first == none {
+	sources := f.source.of(rank, c)
+	if sources == nil || sources[0] == none {
 		return from, false
 	}
+	first := sources[0]
 	from = chunks{collective.In, 0, c.count, c.stride}
-	if from.count > 1 && f.source[at+int(c.stride)] == first+1 {
+	if from.count > 1 && sources[c.stride] == first+1 {
 		from.stride = 1
 	}
-	last := first
-	for next := first; at < end; at, next = at+int(c.stride), next+from.stride {
-		if f.source[at] != next {
+	for k := range c.count {
+		if sources[k*c.stride] != first+k*from.stride {
 			return from, false
 		}
-		last = next
 	}
-	buffers := f.base[rank]
-	for b := collective.Out; b < collective.Scratch; b++ {
-		if int(first) >= buffers[b] {
-			from.buf = b
-		} else if int(last) >= buffers[b] {
-			return from, false // from one buffer into the next
-		}
+	out := int32(f.base[rank][collective.Out])
+	if last := first + (c.count-1)*from.stride; first < out && last >= out {
+		return from, false // from one buffer into the next
 	}
-	from.off = first - int32(buffers[from.buf])
+	if first >= out {
+		from.buf = collective.Out
+	}
+	from.off = first - int32(f.base[rank][from.buf])
 	return from, true
 }
 
 // leaveOut goes through the operations from the last to the first, and knows of
-// every chunk whether it is going to be read. A copy keeps the chunks from the
-// first that is to the last, and remains one step.
-func (f *forwarding) leaveOut(n int) {
+// every copy whether it is going to be read. One keeps the chunks from the first
+// that is to the last, and remains one step.
+func (f *forwarding) leaveOut() {
+	f.read = newLedger[bool](f, copyTo)
 	u := f.u
-	read := make([]bool, n)
-	for r := range u.col.Ranks {
-		f.looked(int32(r), read)
-	}
+	sideBySide(u.col.Ranks, len(f.read.entries), func(from, to int) {
+		for r := from; r < to; r++ {
+			f.looked(r)
+		}
+	})
 	mark := func(rank int32, c chunks, is bool) {
-		for at, end := f.cells(rank, c); at < end; at += int(c.stride) {
+		read := f.read.of(rank, c)
+		for at := 0; at < len(read); at += int(c.stride) {
 			read[at] = is
 		}
 	}
+	dropped := false
 	for i := len(u.ops) - 1; i >= 0; i-- {
 		o := &u.ops[i]
 		src, dst := o.ends()
 		if o.copies() {
-			at, _ := f.cells(o.dst, dst)
-			is := func(k int32) bool { return read[at+int(k)*int(dst.stride)] }
+			read := f.read.of(o.dst, dst)
 			from, to := int32(0), o.count
-			for from < to && !is(from) {
+			for from < to && !read[from*dst.stride] {
 				from++
 			}
-			for from < to && !is(to-1) {
+			for from < to && !read[(to-1)*dst.stride] {
 				to--
 			}
 			if o.count = to - from; o.count == 0 {
+				dropped = true
 				continue
 			}
 			src, dst = src.part(from, o.count), dst.part(from, o.count)
@@ -182,20 +244,25 @@ func (f *forwarding) leaveOut(n int) {
 		}
 		mark(o.src, src, true)
 	}
-	u.ops = slices.DeleteFunc(u.ops, func(o op) bool { return o.count == 0 })
+	if dropped {
+		u.ops = slices.DeleteFunc(u.ops, func(o op) bool { return o.count == 0 })
+	}
 }
 
 // looked marks what the caller may look at in the end: results, and the input.
-func (f *forwarding) looked(rank int32, at []bool) {
+func (f *forwarding) looked(rank int) {
 	col := f.u.col
-	for i := range col.OutChunks(int(rank)) {
-		if col.Want(int(rank), i).Kind != collective.WantNothing {
-			b, off := col.Place(int(rank), collective.Out, i)
-			at[f.base[rank][b]+off] = true
+	mark := func(b collective.Buffer, i int) {
+		if b, off := col.Place(rank, b, i); f.read.first[rank][b] != none {
+			f.read.entries[f.read.first[rank][b]+off] = true
 		}
 	}
-	for i := range col.InChunks(int(rank)) {
-		b, off := col.Place(int(rank), collective.In, i)
-		at[f.base[rank][b]+off] = true
+	for i := range col.OutChunks(rank) {
+		if col.Want(rank, i).Kind != collective.WantNothing {
+			mark(collective.Out, i)
+		}
+	}
+	for i := range col.InChunks(rank) {
+		mark(collective.In, i)
 	}
 }

@@ -1,0 +1,107 @@
+package templates
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/colltune/colltune/compiler"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/compiler/verify"
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/cpu"
+	"github.com/colltune/colltune/topologies"
+)
+
+// uncopied are the families that out of place copy nothing within a rank, on any
+// of the machines below, with the first of their parameters.
+var uncopied = map[string][]string{
+	"ring":                       {"allreduce", "reducescatter"},
+	"double-binary-tree":         {"allreduce"},
+	"hierarchical":               {"allreduce"},
+	"multi-level":                {"allreduce"},
+	"grid":                       {"allreduce"},
+	"recursive-halving-doubling": {"allreduce"},
+	"chain":                      {"reduce"},
+	"k-nomial":                   {"reduce"},
+	"direct":                     {"reduce"},
+	"routed":                     {"allreduce", "reducescatter", "reduce"},
+}
+
+// TestNoFirstCopy compiles every family for every collective it does, in both
+// placements, with pass forward and without. Both move the right bytes on real
+// memory, and both are verified; with it nobody has more steps or copies more,
+// and those that only copied to reduce copy nothing.
+func TestNoFirstCopy(t *testing.T) {
+	machines := []script.Machine{script.Even(1, 4), script.Even(2, 4), ringMachine(5), meshMachine(true, 3, 3)}
+	copiesOf := func(p *ir.Program) (copies, chunks, steps int) {
+		for g := range p.GPUs {
+			for _, tb := range p.GPUs[g].Threadblocks {
+				steps += len(tb.Steps)
+				for _, s := range tb.Steps {
+					if s.Op == ir.Copy {
+						copies, chunks = copies+1, chunks+int(s.Count)
+					}
+				}
+			}
+		}
+		return copies, chunks, steps
+	}
+	for _, f := range Builtin() {
+		for _, c := range f.Collectives {
+			t.Run(f.Name+"/"+c, func(t *testing.T) {
+				t.Parallel()
+				compiled := 0
+				for i, m := range machines {
+					top, err := topologies.Resolve(fmt.Sprintf("fullmesh:%d", m.Ranks()), topologies.Options{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, q := range requests(c, m) {
+						grid, err := f.GridFor(m, q, nil)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if len(grid) == 0 {
+							continue
+						}
+						program, err := f.Trace(m, q, grid[0])
+						if err != nil {
+							t.Fatal(err)
+						}
+						var copies, chunks, steps [2]int
+						for with, leave := range [2][]string{{"forward"}, nil} {
+							r, err := compiler.Compile(program, compiler.Options{Instances: 1 + i%2, MaxChannels: 1 << 10, Disable: leave})
+							if err != nil {
+								t.Fatal(err)
+							}
+							if err := verify.Check(r.Program, verify.Options{Slots: 2}).Err(); err != nil {
+								t.Errorf("%v, %+v, without %v: %v", m.GPUsPerNode, q, leave, err)
+							}
+							got, err := cpu.New().Run(context.Background(), executor.Trial{
+								Program: r.Program, Topology: top, Bytes: 4 * int64(1003+i), DType: "f32", Protocol: topologies.AllProtocols[i%3], Iters: 1, Seed: int64(i),
+							})
+							if err != nil || got.Wrong != 0 || !got.Checked {
+								t.Errorf("%v, %+v, without %v: %d wrong, %v", m.GPUsPerNode, q, leave, got.Wrong, err)
+							}
+							copies[with], chunks[with], steps[with] = copiesOf(r.Program)
+						}
+						compiled++
+						if copies[1] > copies[0] || chunks[1] > chunks[0] || steps[1] > steps[0] {
+							t.Errorf("%v, %+v: %d copies of %d chunks in %d steps, without the pass %d of %d in %d", m.GPUsPerNode, q, copies[1], chunks[1], steps[1], copies[0], chunks[0], steps[0])
+						}
+						for _, u := range uncopied[f.Name] {
+							if u == c && !q.InPlace && (copies[1] != 0 || copies[0] == 0 && m.Ranks() > 1) {
+								t.Errorf("%v, %+v: %d copies, %d without the pass: want none, and some", m.GPUsPerNode, q, copies[1], copies[0])
+							}
+						}
+					}
+				}
+				if compiled == 0 {
+					t.Error("it was never compiled")
+				}
+			})
+		}
+	}
+}
