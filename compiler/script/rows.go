@@ -175,18 +175,21 @@ func (s *session) chunkRow(th *starlark.Thread, rank, buffer, index, count starl
 	if err != nil {
 		return nil, err
 	}
-	before := 0
+	ops, before := s.many(th, "chunk"), 0
 	for i := range w.refs {
 		if counts != nil {
 			each = counts[i]
 		}
-		work(th, 1+max(min(each, s.chunks), 0)/chunksPerStep)
+		if err := ops.count(max(min(each, s.chunks), 0)); err != nil {
+			return nil, err
+		}
 		r, first := at.of(i, before)
 		if err := s.trace.ChunkTo(&w.refs[i], r, buf, first, each, stride); err != nil {
 			return nil, err
 		}
 		before += each * stride
 	}
+	ops.end()
 	return w, nil
 }
 

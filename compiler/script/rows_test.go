@@ -180,21 +180,26 @@ func TestRowsAreLoopsAtRandom(t *testing.T) {
 	})
 }
 
-// TestOneCallStops: what makes many operations of many chunks in one call is stopped
-// in the middle of it.
+// TestOneCallStops: what makes many operations of many chunks in one call, or refers
+// to many, is stopped in the middle of it.
 func TestOneCallStops(t *testing.T) {
-	const src = `
+	for call, want := range map[string]string{
+		`chunk(0, "in", 0, 1 << 16).copy_along([1, 2] * 15000, "sc", 0)`: "x.star:8:42: too many steps: ",
+		`chunk(0, "in", [0] * 100000, 1 << 16)`:                          "x.star:8:10: too many steps: ",
+	} {
+		src := `
 family(name = "x", collectives = ["allreduce"])
 
 def chunks(topo, p):
     return 1 << 16
 
 def program(topo, p):
-    chunk(0, "in", 0, 1 << 16).copy_along([1, 2] * 15000, "sc", 0)
+    ` + call + `
 `
-	_, err := loadAndRun("x.star", src, Even(1, 8))
-	if err == nil || !strings.Contains(err.Error(), "x.star:8:42: too many steps: ") {
-		t.Errorf("%v: want that there were too many steps, and where", err)
+		_, err := loadAndRun("x.star", src, Even(1, 8))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v: want that there were too many steps, and where", call, err)
+		}
 	}
 
 	// The watchman has stopped it, for whatever reason.

@@ -65,7 +65,13 @@ func (o *operations) next(buf collective.Buffer, index, count int) error {
 	if buf >= collective.Scratch && index >= o.scratch {
 		return s.tooMuchScratch(o.fn, index, o.scratch)
 	}
-	if o.steps += 1 + count/chunksPerStep; o.steps >= looked {
+	return o.count(count)
+}
+
+// count counts an operation on so many chunks, or a reference to them, and now and
+// then asks whether the program is to go on.
+func (o *operations) count(chunks int) error {
+	if o.steps += 1 + chunks/chunksPerStep; o.steps >= looked {
 		return o.look()
 	}
 	return nil
