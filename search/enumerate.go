@@ -22,6 +22,7 @@ type enumeration struct {
 	machine script.Machine
 	solvers *constraints.Solvers
 	holes   map[hole]found // a hole is solved once
+	choice  *chosenNICs
 	space   Space
 	drafts  []*draft
 	notices []string

@@ -138,6 +138,7 @@ var fillers = map[string]filler{
 	script.HoleRings:     {"rings", (*enumeration).ringsEverywhere},
 	script.HoleNodeRings: {"rings", (*enumeration).ringsOfNode},
 	script.HoleTrees:     {"trees", (*enumeration).parents},
+	script.HoleNICs:      {"", (*enumeration).nics},
 }
 
 func (e *enumeration) ringsEverywhere(ctx context.Context, q question) ([][]int, error) {

@@ -26,8 +26,10 @@ func openHoles(f *templates.Family, p script.Params) (open []script.Parameter) {
 
 // fills is how holes are filled, by kind, where a family does not apply without.
 var fills = map[string]func(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error){
-	script.HoleRings: solveRings,
-	script.HoleTrees: findTrees,
+	script.HoleRings:     solveRings,
+	script.HoleNodeRings: solveNodeRings,
+	script.HoleTrees:     findTrees,
+	script.HoleNICs:      chooseNICs,
 }
 
 // fillHole finds the value of a hole. That there is none is an exitNothing.
@@ -35,7 +37,8 @@ func fillHole(cmd *cobra.Command, t *topologies.Topology, q script.Request, hole
 	value, err := fills[hole.Hole](cmd, t, q, p)
 	var noRing *constraints.NoRingError
 	var noTrees *trees.NoTreesError
-	if errors.As(err, &noRing) || errors.As(err, &noTrees) {
+	var noNIC *constraints.NoNICError
+	if errors.As(err, &noRing) || errors.As(err, &noTrees) || errors.As(err, &noNIC) {
 		return nil, &nothingError{err}
 	}
 	if err != nil || value == nil {
@@ -62,9 +65,21 @@ func solveRings(cmd *cobra.Command, t *topologies.Topology, _ script.Request, p 
 	return answer.Orders, err
 }
 
+func solveNodeRings(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error) {
+	return solveRings(cmd, t.Node(0), q, p)
+}
+
 func findTrees(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error) {
 	if len(t.Ranks) < 2 {
 		return nil, nil // the family says so better
 	}
 	return search.Trees(cmd.Context(), t, q.Collective, q.Root, countOf(p, "trees"))
+}
+
+func chooseNICs(_ *cobra.Command, t *topologies.Topology, _ script.Request, _ script.Params) ([][]int, error) {
+	chosen, err := constraints.NICs(t)
+	if err != nil || chosen.Own() {
+		return nil, err
+	}
+	return chosen.Lists(), nil
 }

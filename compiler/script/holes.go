@@ -8,10 +8,13 @@ import "fmt"
 //	rings       0,1,2,3;0,2,1,3    cyclic orders of all ranks of the machine
 //	node-rings  0,1,2,3            cyclic orders of the GPUs 0 … of a node
 //	trees       -1,0,0,1;1,3,0,-1  the parent of every rank, -1 for the root
+//	nics        1,1,3,3;0,0,2,2    by which GPU of a node each GPU sends to other
+//	                               nodes, and by which it receives, if by another
 const (
 	HoleRings     = "rings"
 	HoleNodeRings = "node-rings"
 	HoleTrees     = "trees"
+	HoleNICs      = "nics"
 )
 
 // holeKind is a row of the table of them.
@@ -30,6 +33,7 @@ var holeKinds = []holeKind{
 	{HoleRings, "ring_order", "ring", "rings of all ranks, as in 0,1,2,3;0,2,1,3", false, 0, permutation, "found by the solver"},
 	{HoleNodeRings, "node_ring_order", "ring", "rings of a node's GPUs, as in 0,1,2,3;0,2,1,3", true, 0, permutation, "found by the solver"},
 	{HoleTrees, "tree_parents", "tree", "trees of all ranks, each rank's parent or -1, as in -1,0,0,1;1,3,0,-1", false, 0, tree, "found in the links"},
+	{HoleNICs, "nic_choice", "choice", "by which GPU of its node each GPU sends, as in 0,0,2,2, and after a ; by which it receives, if by another", true, 2, choice, "found in the links"},
 }
 
 // kindOfHole is the row of a kind; what is no hole has none.
@@ -111,6 +115,16 @@ func tree(parents []int) error {
 				return fmt.Errorf("%d hangs from itself in a tree", at)
 			}
 			at = parents[at]
+		}
+	}
+	return nil
+}
+
+// choice is an error where a list does not name GPUs 0 … len(carriers)-1.
+func choice(carriers []int) error {
+	for _, c := range carriers {
+		if c < 0 || c >= len(carriers) {
+			return fmt.Errorf("a node of %d GPUs has no %d", len(carriers), c)
 		}
 	}
 	return nil

@@ -26,11 +26,12 @@ family(
         "order": ring_order(doc = "the ring"),
         "local": node_ring_order(),
         "parents": tree_parents(),
+        "nics": nic_choice(),
     },
 )
 
 def program(topo, p):
-    fail("%r %r %r %r %r %r %r" % (p.channels, p.shape, p.wide, p.pieces, p.order, p.local, p.parents))
+    fail("%r %r %r %r %r %r %r %r" % (p.channels, p.shape, p.wide, p.pieces, p.order, p.local, p.parents, p.nics))
 `
 
 func kinds(t testing.TB) *Template {
@@ -52,6 +53,7 @@ func TestDeclaration(t *testing.T) {
 		{Name: "order", Doc: "the ring", Hole: HoleRings},
 		{Name: "local", Hole: HoleNodeRings},
 		{Name: "parents", Hole: HoleTrees},
+		{Name: "nics", Hole: HoleNICs},
 	}
 	if !reflect.DeepEqual(tpl.Parameters, want) {
 		t.Errorf("parameters %+v\nwant %+v", tpl.Parameters, want)
@@ -98,6 +100,12 @@ func TestParseValue(t *testing.T) {
 		{"parents", "-1,-2", nil, "parameter parents=-1,-2: a tree of 2 has no -2"},
 		{"parents", "-1,-1", nil, "parameter parents=-1,-1: a tree has one root, -1, and both 0 and 1 are"},
 		{"parents", "1,0", nil, "parameter parents=1,0: a tree has a root, -1, and none is there"},
+		{"nics", "0,0,2,2", [][]int{{0, 0, 2, 2}}, ""},
+		{"nics", "1,1;0,0", [][]int{{1, 1}, {0, 0}}, ""},
+		{"nics", "0,2", nil, "parameter nics=0,2: a node of 2 GPUs has no 2"},
+		{"nics", "0,-1", nil, "parameter nics=0,-1: a node of 2 GPUs has no -1"},
+		{"nics", "0,1;1,0;0,1", nil, "parameter nics=0,1;1,0;0,1: 3 lists: want by which GPU of its node each GPU sends, as in 0,0,2,2, and after a ; by which it receives, if by another"},
+		{"nics", "own", nil, "parameter nics=own: want by which GPU of its node each GPU sends, as in 0,0,2,2, and after a ; by which it receives, if by another"},
 		{"order", "0,x", nil, "parameter order=0,x: want rings of all ranks, as in 0,1,2,3;0,2,1,3"},
 	} {
 		p, err := tpl.Parameter(c.name)
@@ -170,7 +178,10 @@ func filling(t *rapid.T, kind string, n int) []int {
 		order[i] = i
 	}
 	order = rapid.Permutation(order).Draw(t, "order")
-	if kind != HoleTrees {
+	switch kind {
+	case HoleNICs:
+		return rapid.SliceOfN(rapid.IntRange(0, n-1), n, n).Draw(t, "carriers")
+	case HoleRings, HoleNodeRings:
 		return order
 	}
 	parents := make([]int, n)
@@ -215,7 +226,7 @@ func TestBindDefaultsAndRefusals(t *testing.T) {
 		t.Errorf("bound %s, want %s", p, want)
 	}
 	for text, given := range map[string]map[string]any{
-		"kinds has no parameter chanels (did you mean channels?): it has channels, shape, wide, pieces, order, local, parents": {"chanels": 1},
+		"kinds has no parameter chanels (did you mean channels?): it has channels, shape, wide, pieces, order, local, parents, nics": {"chanels": 1},
 		"kinds: parameter channels=5: want 1, 2, 4":                                {"channels": 5},
 		"kinds: parameter channels=1.5: want 1, 2, 4":                              {"channels": 1.5},
 		"kinds: parameter order=x: want rings of all ranks, as in 0,1,2,3;0,2,1,3": {"order": "x"},
@@ -229,12 +240,13 @@ func TestBindDefaultsAndRefusals(t *testing.T) {
 func TestTemplateSeesItsParameters(t *testing.T) {
 	tpl := kinds(t)
 	_, err := tpl.Trace(Even(1, 2), Request{Collective: "allgather"}, map[string]any{"order": []any{1.0, 0.0}, "shape": "tree"})
-	if want := `fail: 2 "tree" True 5 [[1, 0]] None None`; err == nil || !strings.Contains(err.Error(), want) {
+	if want := `fail: 2 "tree" True 5 [[1, 0]] None None None`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("the program says %v, want %s", err, want)
 	}
 	for why, given := range map[string]map[string]any{
 		"kinds: parameter order has a ring of 3, for 2 GPUs of the machine":   {"order": []int{0, 1, 2}},
 		"kinds: parameter local has a ring of 3, for 2 GPUs of every node":    {"local": []int{0, 1, 2}},
+		"kinds: parameter nics has a choice of 3, for 2 GPUs of every node":   {"nics": []int{0, 1, 2}},
 		"kinds: parameter parents has a tree of 1, for 2 GPUs of the machine": {"parents": []int{-1}},
 	} {
 		if _, err := tpl.Trace(Even(1, 2), Request{Collective: "allgather"}, given); err == nil || err.Error() != why {
