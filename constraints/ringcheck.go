@@ -2,7 +2,9 @@ package constraints
 
 import (
 	"fmt"
+	"math"
 
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -54,4 +56,29 @@ func CheckRings(t *topologies.Topology, orders [][]int) error {
 		}
 	}
 	return nil
+}
+
+// RingWidth is what the narrowest step of some rings gets, each link, switch and NIC
+// being shared evenly by all that take it. It is 0 where they are not rings.
+func RingWidth(t *topologies.Topology, orders [][]int) units.Bandwidth {
+	if len(orders) == 0 || CheckRings(t, orders) != nil {
+		return 0
+	}
+	taken := make([]int, len(t.Edges))
+	for _, order := range orders {
+		for i, r := range order {
+			if path, ok := t.Path(r, order[(i+1)%len(order)]); ok {
+				for _, e := range path.Edges {
+					taken[e]++
+				}
+			}
+		}
+	}
+	width := units.Bandwidth(math.MaxInt64)
+	for e, n := range taken {
+		if n > 0 {
+			width = min(width, t.Edges[e].Bandwidth/units.Bandwidth(n))
+		}
+	}
+	return width
 }

@@ -17,6 +17,8 @@ type RingOptions struct {
 	// SolverTime is how long solvers may be asked, all queries together, where
 	// nothing else settles it; 0 is no limit but their own.
 	SolverTime time.Duration
+	// NoSolver leaves unsettled what only a solver could tell.
+	NoSolver bool
 }
 
 // RingAnswer is ring orders: Orders[k][i] sends to Orders[k][i+1], the last to
@@ -76,11 +78,14 @@ func Rings(ctx context.Context, s *Solvers, t *topologies.Topology, o RingOption
 		a := RingAnswer{Orders: orders, By: "identity order", Seconds: time.Since(start).Seconds()}
 		return a, CheckRings(t, orders)
 	}
+	if n := len(t.NodeRanks(0)); o.NoSolver && t.Nodes > 1 && n > packedRanks {
+		return RingAnswer{}, &RingTimeoutError{t.Name, o.Count, fmt.Sprintf("no solver was asked, and nodes have %d GPUs", n)}
+	}
 	p, err := newRingProblem(t, o.Count)
 	if err != nil {
 		return RingAnswer{}, err
 	}
-	p.solverTime = o.SolverTime
+	p.solverTime, p.noSolver = o.SolverTime, o.NoSolver
 	orders, by, err := p.solve(ctx, s)
 	if err != nil {
 		return RingAnswer{}, err
@@ -158,7 +163,8 @@ type ringProblem struct {
 	// bothWays: every ring takes its steps' links the other way as well
 	bothWays   bool
 	solverTime time.Duration // what is left of it; 0 is no limit
-	why        string        // that there are no rings of the width last asked for
+	noSolver   bool
+	why        string // that there are no rings of the width last asked for
 }
 
 // hop is a step that exists, and the edges it takes (in the first node, or from
@@ -432,6 +438,9 @@ func (p *ringProblem) ask(ctx context.Context, s *Solvers, width units.Bandwidth
 
 // askSolvers is ask where only solvers can tell.
 func (p *ringProblem) askSolvers(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
+	if p.noSolver {
+		return nil, "", &RingTimeoutError{p.t.Name, p.count, "no solver was asked"}
+	}
 	limited := ctx
 	if p.solverTime != 0 {
 		var cancel context.CancelFunc

@@ -253,9 +253,64 @@ func TestTwoRingsAgainstBruteForce(t *testing.T) {
 	}
 }
 
+// Of all orders, and all pairs of orders, none has a wider narrowest step than what
+// Rings gives, as RingWidth counts it.
+func TestRingsAreWidest(t *testing.T) {
+	s := open(t, Options{Solver: "pb"})
+	r := rand.New(rand.NewPCG(51, 52))
+	better := 0
+	for i := range 60 {
+		n := 3 + r.IntN(3)
+		var links [][3]int
+		for a := range n {
+			for b := range a {
+				if r.Float64() < 0.9 {
+					links = append(links, [3]int{a, b, 1 + r.IntN(4)})
+				}
+			}
+		}
+		topo := graph(n, false, links...)
+		rings := ringsOf(topo)
+		for _, count := range []int{1, 2} {
+			widest := units.Bandwidth(0)
+			for _, a := range rings {
+				if count == 1 {
+					widest = max(widest, RingWidth(topo, [][]int{a}))
+					continue
+				}
+				for _, b := range rings {
+					widest = max(widest, RingWidth(topo, [][]int{a, b}))
+				}
+			}
+			a, err := Rings(context.Background(), s, topo, RingOptions{Count: count})
+			if got := RingWidth(topo, a.Orders); got != widest {
+				t.Fatalf("graph %d, links %v, %d rings: %v, width %v by %s (%v): want %v", i, links, count, a.Orders, got, a.By, err, widest)
+			}
+			if widest > RingWidth(topo, [][]int{upTo(n)}) {
+				better++
+			}
+		}
+	}
+	if better < 10 {
+		t.Errorf("%d are wider than rank order: the test tells little", better)
+	}
+}
+
 // hasTwoRings looks at every two orders.
 func hasTwoRings(t *topologies.Topology) bool {
-	var rings [][]int
+	rings := ringsOf(t)
+	for _, a := range rings {
+		for _, b := range rings {
+			if CheckRings(t, [][]int{a, b}) == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ringsOf lists all rings, each from rank 0 on.
+func ringsOf(t *topologies.Topology) (rings [][]int) {
 	var extend func(order []int)
 	extend = func(order []int) {
 		if len(order) == len(t.Ranks) {
@@ -271,14 +326,7 @@ func hasTwoRings(t *topologies.Topology) bool {
 		}
 	}
 	extend([]int{0})
-	for _, a := range rings {
-		for _, b := range rings {
-			if CheckRings(t, [][]int{a, b}) == nil {
-				return true
-			}
-		}
-	}
-	return false
+	return rings
 }
 
 // hasRing is whether some order of the GPUs is a ring, by trying all.

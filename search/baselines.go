@@ -114,7 +114,8 @@ func (e *enumeration) baselineDraft(ctx context.Context, families []*templates.F
 		}
 		return nil, why, err
 	}
-	program, err := e.trace(f, grid[0])
+	params := widestRings(f, grid)
+	program, err := e.trace(f, params)
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
 		return nil, refusal.Detail, nil
@@ -122,7 +123,21 @@ func (e *enumeration) baselineDraft(ctx context.Context, families []*templates.F
 	if err != nil {
 		return nil, "", err
 	}
-	return &draft{name: f.Name, source: "template", params: grid[0], instances: c.Channels, routing: &routing{program: program}, reference: e.options.narrowed()}, "", nil
+	return &draft{name: f.Name, source: "template", params: params, instances: c.Channels, routing: &routing{program: program}, reference: e.options.narrowed()}, "", nil
+}
+
+// widestRings is, of the sets of parameters of a family, the first with rings that
+// were found to be wider than those in rank order, or the first. The library looks
+// for the widest itself.
+func widestRings(f *templates.Family, grid []script.Params) script.Params {
+	for _, hole := range f.Holes() {
+		for _, params := range grid {
+			if hole.Hole == script.HoleRings && params[hole.Name] != nil {
+				return params
+			}
+		}
+	}
+	return grid[0]
 }
 
 // narrowed tells whether flags keep the search from some programs or knobs

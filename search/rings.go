@@ -1,0 +1,126 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/topologies"
+)
+
+func (e *enumeration) ringsEverywhere(ctx context.Context, q question) ([][]int, error) {
+	return e.rings(ctx, e.problem.Topology, q)
+}
+
+// ringsOfNode are rings through the first node's GPUs; a template takes them
+// for every node, and its links are checked there like all others.
+func (e *enumeration) ringsOfNode(ctx context.Context, q question) ([][]int, error) {
+	return e.rings(ctx, e.problem.Topology.Node(0), q)
+}
+
+// rings are what is found: where the family has rings of its own that hold here,
+// those whose narrowest step is wider than its narrowest.
+func (e *enumeration) rings(ctx context.Context, t *topologies.Topology, q question) ([][]int, error) {
+	rings, err := e.solve(ctx, t, q)
+	var refusal *Refusal
+	switch {
+	case q.open && errors.As(err, &refusal):
+		return nil, nil // the family's own will do
+	case err != nil:
+		return nil, err
+	case q.count > 1 && allEqual(rings):
+		return nil, nil // one ring n times over is what instances are
+	case q.open && constraints.RingWidth(t, rings) <= constraints.RingWidth(t, inSequence(t, q.count)):
+		return nil, nil
+	}
+	return rings, nil
+}
+
+// inSequence is what families fall back on: ranks in sequence, each ring entering
+// the nodes one GPU further on than the one before.
+func inSequence(t *topologies.Topology, count int) (rings [][]int) {
+	for k := range count {
+		var ring []int
+		for node := range t.Nodes {
+			ranks := t.NodeRanks(node)
+			shift := k % len(ranks)
+			if t.Nodes == 1 {
+				shift = 0
+			}
+			ring = append(append(ring, ranks[shift:]...), ranks[:shift]...)
+		}
+		rings = append(rings, ring)
+	}
+	return rings
+}
+
+func allEqual(lists [][]int) bool {
+	return !slices.ContainsFunc(lists, func(l []int) bool { return !slices.Equal(l, lists[0]) })
+}
+
+// ringTime is how long solvers may be asked for rings. Those of the catalogue need
+// none.
+const ringTime = 20 * time.Second
+
+// hole is a question for the solver.
+type hole struct {
+	ranks, rings int
+	open         bool // only better ones are wanted
+}
+
+// found is a solved hole, or why it cannot be filled.
+type found struct {
+	rings [][]int
+	err   error
+}
+
+// without tells of a hole of fewer rings through the same ranks that could not be
+// filled, the fewest.
+func (e *enumeration) without(at hole) (least struct {
+	rings int
+	why   string
+}, ok bool) {
+	for h, f := range e.holes {
+		var refusal *Refusal
+		if h.ranks == at.ranks && h.open == at.open && h.rings < at.rings && (!ok || h.rings < least.rings) && errors.As(f.err, &refusal) {
+			least.rings, least.why, ok = h.rings, refusal.Detail, true
+		}
+	}
+	return least, ok
+}
+
+// solve asks for rings through all ranks, once, and checks the answer on the
+// topology. Where the family has some without, no solver is asked.
+func (e *enumeration) solve(ctx context.Context, t *topologies.Topology, q question) ([][]int, error) {
+	at := hole{len(t.Ranks), q.count, q.open}
+	if f, ok := e.holes[at]; ok {
+		return f.rings, f.err
+	}
+	if fewer, ok := e.without(at); ok {
+		// Some of more rings would be the fewer ones.
+		f := found{nil, &Refusal{Reason: NoHole, Detail: fmt.Sprintf("not even %d: %s", fewer.rings, fewer.why)}}
+		e.holes[at] = f
+		return nil, f.err
+	}
+	answer, err := constraints.Rings(ctx, e.solvers, t, constraints.RingOptions{Count: q.count, SolverTime: ringTime, NoSolver: q.open})
+	var none *constraints.NoRingError
+	var late *constraints.RingTimeoutError
+	switch {
+	case errors.As(err, &none), errors.As(err, &late):
+		err = &Refusal{Reason: NoHole, Detail: err.Error()}
+	case err != nil:
+		return nil, err // a solver lost: not a property of the topology
+	default:
+		if err := constraints.CheckRings(t, answer.Orders); err != nil {
+			return nil, fmt.Errorf("rings from %s: %w", answer.By, err)
+		}
+	}
+	if e.holes == nil {
+		e.holes = map[hole]found{}
+	}
+	e.holes[at] = found{answer.Orders, err}
+	return answer.Orders, err
+}

@@ -1,0 +1,78 @@
+package search
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/topologies"
+)
+
+// interleaved is the box with two processors whose GPUs are numbered by turns.
+func interleaved(t *testing.T) *topologies.Topology {
+	t.Helper()
+	text, _ := topologies.Source("l40s-8")
+	turns := strings.NewReplacer("[0, 1, 2, 3]", "[0, 2, 4, 6]", "[4, 5, 6, 7]", "[1, 3, 5, 7]").Replace(string(text))
+	topology, err := topologies.Read("interleaved.toml", []byte(turns), topologies.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return topology
+}
+
+// Where rank order is a ring, but its narrowest step is narrower than need be, the
+// widest ring is a candidate too, and what the vendor's library would run.
+func TestWiderRingsThanRankOrder(t *testing.T) {
+	topology := interleaved(t)
+	p := Problem{Topology: topology, Collective: "allreduce", InPlace: true, Op: "sum", DType: "f32", Sizes: []int64{1 << 26}}
+	space, err := Enumerate(context.Background(), p, Options{Families: []string{"ring"}, Executor: "sim", Instances: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sequence, wider := 0, 0
+	for _, c := range space.Candidates {
+		order, _ := c.Parameters["order"].([][]int)
+		switch {
+		case c.Parameters["rings"] != 1:
+		case order == nil:
+			sequence++
+		default:
+			wider++
+			if got := script.FormatValue(order); got != "0,1,3,5,7,2,4,6" {
+				t.Errorf("order %s: want one that passes from half to half twice", got)
+			}
+		}
+		if len(c.Baseline) > 0 && order == nil {
+			t.Errorf("the baseline is %s in rank order", candidateName(c.Algorithm, c.Parameters, c.Instances))
+		}
+	}
+	if sequence == 0 || wider == 0 {
+		t.Errorf("%d candidates in rank order, %d in another: want both", sequence, wider)
+	}
+}
+
+// On systems as their vendors number them rank order is mostly the widest, and then
+// nothing is added to it.
+func TestRankOrderIsKeptWhereItIsWidest(t *testing.T) {
+	for _, c := range []struct {
+		topology string
+		nodes    int
+	}{{"dgx-a100", 1}, {"dgx-a100", 4}, {"dgx-h100", 2}, {"gb200-nvl72", 1}, {"l40s-8", 1}, {"ring:8", 1}, {"fullmesh:8", 1}, {"hub:16", 1}, {"ring:64", 1}} {
+		topology, err := topologies.Resolve(c.topology, topologies.Options{Nodes: c.nodes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := &enumeration{problem: &Problem{Topology: topology}, options: &Options{}}
+		for _, count := range []int{1, 2, 4, 8} {
+			if constraints.RingWidth(topology, inSequence(topology, count)) == 0 {
+				continue
+			}
+			rings, err := e.rings(context.Background(), topology, question{count: count, open: true})
+			if rings != nil || err != nil {
+				t.Errorf("%d × %s: %d rings %v, %v", c.nodes, c.topology, count, rings, err)
+			}
+		}
+	}
+}
