@@ -9,51 +9,58 @@ import (
 // every instance there. Of several that have done nothing it is the one whose
 // connection is used first, so that nothing depends on how ranks are numbered.
 //
-//	idle longest   tb 4 ─ tb 1 ─ tb 7   last at work
-//	               tb 1 ─ tb 7 ─ tb 4   once tb 4 was given a copy
+// That one has worked is noted beside it, and it finds its new place among the
+// others only when it comes up: most instructions are given to the threadblock of
+// their connection, and never ask.
+//
+//	          tb 4 (2)                      tb 1 (3)     in brackets: since when
+//	tb 1 (3)   tb 7 (8)   tb 4 works at 9   tb 4 (9)   tb 7 (8)
 type idleness struct {
-	ofRank queues
-	ofKey  queues
-	key    map[instance]int32 // its queue in ofKey; nil where there is but one
+	since  []int32 // by threadblock: when it worked last; below 0 where it has not yet
+	ofRank lines
+	ofKey  lines
+	key    map[instance]int32 // its line in ofKey; nil where there is but one
 }
 
 // instance is one at a rank.
 type instance struct{ rank, key int32 }
 
-// queues are threadblocks in line, each in one queue.
-type queues struct {
-	head, tail []int32 // by queue
-	of         []int32 // by threadblock: its queue
-	next, prev []int32 // by threadblock
+// lines are threadblocks, each in one line: a heap by when they worked last, as far
+// as is known in line.
+type lines struct {
+	of    [][]int32 // by line
+	known []int32   // by threadblock
 }
 
 // newIdleness puts all threadblocks in line, before any has done anything.
 func newIdleness(u *unit) *idleness {
 	n := len(u.tbs)
+	w := &idleness{since: make([]int32, n), ofRank: lines{make([][]int32, u.col.Ranks), nil}}
 	order := make([]int32, n)
 	for tb := range order {
 		order[tb] = int32(tb)
 	}
 	for r := range u.col.Ranks {
-		slices.SortFunc(order[u.gpuTBs[r]:u.gpuTBs[r+1]], func(a, b int32) int { return cmp.Compare(u.use(a), u.use(b)) })
+		own := order[u.gpuTBs[r]:u.gpuTBs[r+1]:u.gpuTBs[r+1]]
+		slices.SortFunc(own, func(a, b int32) int { return cmp.Compare(u.use(a), u.use(b)) })
+		for k, tb := range own {
+			w.since[tb] = int32(k - len(own))
+		}
+		w.ofRank.of[r] = own
 	}
-	w := &idleness{ofRank: newQueues(u.col.Ranks, n)}
-	for _, tb := range order {
-		w.ofRank.enter(tb, u.tbs[tb].rank)
-	}
+	w.ofRank.known = slices.Clone(w.since)
 	if u.keys == 1 {
 		return w
 	}
-	w.key = map[instance]int32{}
-	for tb := range u.tbs {
-		at := instance{u.tbs[tb].rank, u.tbs[tb].key}
-		if _, known := w.key[at]; !known {
-			w.key[at] = int32(len(w.key))
-		}
-	}
-	w.ofKey = newQueues(len(w.key), n)
+	w.key, w.ofKey.known = map[instance]int32{}, slices.Clone(w.since)
 	for _, tb := range order {
-		w.ofKey.enter(tb, w.key[instance{u.tbs[tb].rank, u.tbs[tb].key}])
+		at := instance{u.tbs[tb].rank, u.tbs[tb].key}
+		line, known := w.key[at]
+		if !known {
+			line = int32(len(w.key))
+			w.key[at], w.ofKey.of = line, append(w.ofKey.of, nil)
+		}
+		w.ofKey.of[line] = append(w.ofKey.of[line], tb)
 	}
 	return w
 }
@@ -61,22 +68,39 @@ func newIdleness(u *unit) *idleness {
 // longest is the rank's threadblock for a local instruction: of those of its
 // instance, or of all where it has none.
 func (w *idleness) longest(rank, key int32) int32 {
-	if q, ok := w.key[instance{rank, key}]; ok {
-		return w.ofKey.head[q]
+	if line, ok := w.key[instance{rank, key}]; ok {
+		return w.ofKey.first(line, w.since)
 	}
-	return w.ofRank.head[rank]
+	return w.ofRank.first(rank, w.since)
 }
 
 // works notes that a threadblock has an instruction after all that others have.
-func (w *idleness) works(tb int32) {
-	w.ofRank.last(tb)
-	if w.key != nil {
-		w.ofKey.last(tb)
-	}
-}
+func (w *idleness) works(tb, now int32) { w.since[tb] = now }
 
-func newQueues(n, tbs int) queues {
-	return queues{head: filled(n), tail: filled(n), of: make([]int32, tbs), next: make([]int32, tbs), prev: make([]int32, tbs)}
+// first is the threadblock of a line that has been idle longest; those that have
+// worked meanwhile are moved back on the way.
+func (l *lines) first(line int32, since []int32) int32 {
+	q := l.of[line]
+	for {
+		tb := q[0]
+		if l.known[tb] == since[tb] {
+			return tb
+		}
+		l.known[tb] = since[tb]
+		at := 0
+		for {
+			down := 2*at + 1
+			if down+1 < len(q) && l.known[q[down+1]] < l.known[q[down]] {
+				down++
+			}
+			if down >= len(q) || l.known[q[down]] > l.known[tb] {
+				break
+			}
+			q[at] = q[down]
+			at = down
+		}
+		q[at] = tb
+	}
 }
 
 // filled is n times none.
@@ -86,31 +110,4 @@ func filled(n int) []int32 {
 		s[i] = none
 	}
 	return s
-}
-
-// enter puts a threadblock at the end of a queue.
-func (q *queues) enter(tb, queue int32) {
-	q.of[tb] = queue
-	q.next[tb], q.prev[tb] = none, q.tail[queue]
-	if before := q.tail[queue]; before == none {
-		q.head[queue] = tb
-	} else {
-		q.next[before] = tb
-	}
-	q.tail[queue] = tb
-}
-
-// last moves a threadblock to the end of its queue.
-func (q *queues) last(tb int32) {
-	queue, next, prev := q.of[tb], q.next[tb], q.prev[tb]
-	if next == none {
-		return
-	}
-	q.prev[next] = prev
-	if prev == none {
-		q.head[queue] = next
-	} else {
-		q.next[prev] = next
-	}
-	q.enter(tb, queue)
 }

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestIdleness compares the queues with a look at all threadblocks of the rank.
+// TestIdleness compares the lines with a look at all threadblocks of the rank.
 func TestIdleness(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := &unit{keys: int32(rapid.IntRange(1, 3).Draw(t, "instances"))}
@@ -45,7 +45,7 @@ func TestIdleness(t *testing.T) {
 			if rapid.Bool().Draw(t, "elsewhere") {
 				got = rapid.Int32Range(0, int32(len(u.tbs))-1).Draw(t, "threadblock")
 			}
-			idle.works(got)
+			idle.works(got, int32(at))
 			latest[got] = at + 1
 		}
 	})

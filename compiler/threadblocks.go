@@ -31,64 +31,100 @@ func threadblocks(u *unit) error {
 		u.sortThreadblocks(putTB, getTB)
 	}
 
-	u.tbOf, u.posOf = make([]int32, len(u.ins)), make([]int32, len(u.ins))
-	u.makeRoom(putTB, getTB)
-	var idle *idleness // where anything is local
-	if slices.ContainsFunc(u.seq, func(i int32) bool { return u.ins[i].put == none && u.ins[i].get == none }) {
-		idle = newIdleness(u)
-	}
-	reducer := map[place]int32{} // who reduced into a place last
-	for _, i := range u.seq {
-		in := &u.ins[i]
-		var tb int32
-		switch {
-		case in.put != none:
-			tb = putTB[u.msgs[in.put].conn]
-		case in.get != none:
-			tb = getTB[u.msgs[in.get].conn]
-		case in.op == ir.Reduce:
-			at := place{in.rank, in.dstOff, in.count, in.dstBuf}
-			before, again := reducer[at]
-			if tb = before; !again {
-				tb = idle.longest(in.rank, u.ops[in.of].key)
-			}
-			reducer[at] = tb
-		default:
-			tb = idle.longest(in.rank, u.ops[in.of].key)
-		}
-		t := &u.tbs[tb]
-		u.tbOf[i], u.posOf[i] = tb, int32(len(t.steps))
-		t.steps = append(t.steps, i)
-		if idle != nil {
-			idle.works(tb)
-		}
-	}
+	u.assign(putTB, getTB)
+	u.giveSteps()
 	return nil
 }
 
-// makeRoom gives the threadblocks room for the instructions of their connections,
-// one slice for all; local ones may find more.
-func (u *unit) makeRoom(putTB, getTB []int32) {
-	n := make([]int32, len(u.tbs))
-	of := func(in *instr) *int32 {
-		switch {
-		case in.put != none:
-			return &n[putTB[u.msgs[in.put].conn]]
-		case in.get != none:
-			return &n[getTB[u.msgs[in.get].conn]]
+// assign gives every instruction to a threadblock, rank by rank.
+func (u *unit) assign(putTB, getTB []int32) {
+	u.tbOf, u.posOf = make([]int32, len(u.ins)), make([]int32, len(u.ins))
+	// First those of connections, in whatever order; of the others the rank, as
+	// -1 - rank.
+	sideBySide(len(u.ins), len(u.ins), func(from, to int) {
+		for i := from; i < to; i++ {
+			switch in := &u.ins[i]; {
+			case in.put != none:
+				u.tbOf[i] = putTB[u.msgs[in.put].conn]
+			case in.get != none:
+				u.tbOf[i] = getTB[u.msgs[in.get].conn]
+			default:
+				u.tbOf[i] = -1 - in.rank
+			}
 		}
-		return nil
+	})
+	var idle *idleness // where anything is local
+	if slices.ContainsFunc(u.tbOf, func(tb int32) bool { return tb < 0 }) {
+		idle = newIdleness(u)
 	}
-	total := int32(0)
-	for _, i := range u.seq {
-		if count := of(&u.ins[i]); count != nil {
-			*count++
-			total++
+	steps, parts := make([]int32, len(u.tbs)), min(u.col.Ranks, mostWalks)
+	sideBySide(parts, len(u.seq), func(from, to int) {
+		from, to = from*u.col.Ranks/parts, to*u.col.Ranks/parts
+		first, end := u.gpuTBs[from], u.gpuTBs[to]
+		reducer := map[place]int32{} // who reduced into a place last
+		for now, i := range u.seq {
+			tb := u.tbOf[i]
+			switch {
+			case tb >= 0:
+				if tb < first || tb >= end {
+					continue
+				}
+			case -1-tb < int32(from) || -1-tb >= int32(to):
+				continue
+			default:
+				tb = u.idlest(i, idle, reducer)
+				u.tbOf[i] = tb
+			}
+			u.posOf[i] = steps[tb]
+			steps[tb]++
+			if idle != nil {
+				idle.works(tb, int32(now))
+			}
+		}
+	})
+}
+
+// mostWalks is in how many parts the ranks are looked at side by side where each
+// part goes through the whole order: beyond a few, that is all they would do.
+const mostWalks = 4
+
+// idlest is the threadblock for a local instruction: the one that reduced into the
+// same place before, or the one that has been idle longest.
+func (u *unit) idlest(i int32, idle *idleness, reducer map[place]int32) int32 {
+	in := &u.ins[i]
+	if in.op != ir.Reduce {
+		return idle.longest(in.rank, u.ops[in.of].key)
+	}
+	at := place{in.rank, in.dstOff, in.count, in.dstBuf}
+	tb, again := reducer[at]
+	if !again {
+		tb = idle.longest(in.rank, u.ops[in.of].key)
+		reducer[at] = tb
+	}
+	return tb
+}
+
+// giveSteps lists what every threadblock was given, in one slice for all.
+func (u *unit) giveSteps() {
+	start := make([]int32, len(u.tbs)+1)
+	for i, tb := range u.tbOf {
+		if u.live(int32(i)) {
+			start[tb+1]++
 		}
 	}
-	room := make([]int32, total)
 	for tb := range u.tbs {
-		u.tbs[tb].steps, room = room[:0:n[tb]], room[n[tb]:]
+		start[tb+1] += start[tb]
+	}
+	steps := make([]int32, len(u.seq))
+	sideBySide(len(u.ins), len(u.ins), func(from, to int) {
+		for i := int32(from); i < int32(to); i++ {
+			if u.live(i) {
+				steps[start[u.tbOf[i]]+u.posOf[i]] = i
+			}
+		}
+	})
+	for tb := range u.tbs {
+		u.tbs[tb].steps = steps[start[tb]:start[tb+1]:start[tb+1]]
 	}
 }
 
@@ -117,19 +153,26 @@ func (u *unit) pairs() (putTB, getTB []int32) {
 		}
 		u.tbs = append(u.tbs, tb)
 	}
-	for _, i := range u.seq {
-		if in := &u.ins[i]; in.fused != none {
+	works := make([]bool, u.col.Ranks) // has a threadblock
+	only := make([]bool, u.col.Ranks)  // has local instructions
+	fused := 0
+	for i := range u.ins {
+		if in := &u.ins[i]; u.live(int32(i)) {
+			works[in.rank] = works[in.rank] || in.put != none || in.get != none
+			only[in.rank] = only[in.rank] || in.put == none && in.get == none
+			if in.fused != none {
+				fused++
+			}
+		}
+	}
+	// Those are created in the order in which they are used.
+	for n := 0; n < len(u.seq) && fused > 0; n++ {
+		if in := &u.ins[u.seq[n]]; in.fused != none {
+			fused--
 			if q := u.msgs[in.put].conn; putTB[q] == none {
 				create(in.rank, q, u.msgs[in.get].conn, u.msgs[in.get].key)
 			}
 		}
-	}
-	works := make([]bool, u.col.Ranks) // has a threadblock
-	only := make([]bool, u.col.Ranks)  // has local instructions
-	for _, i := range u.seq {
-		in := &u.ins[i]
-		works[in.rank] = works[in.rank] || in.put != none || in.get != none
-		only[in.rank] = only[in.rank] || in.put == none && in.get == none
 	}
 	for i := range u.msgs {
 		m := &u.msgs[i]
