@@ -5,23 +5,38 @@ package compiler
 // and 3), and ranks the instructions: the less deep first, of those the one with
 // more still to come, of those the one traced first.
 func depths(u *unit) error {
-	u.depth, u.height = make([]int32, len(u.ins)), u.heights()
+	both := [...]func(){
+		func() { u.depth = u.fromStart() },
+		func() { u.height = u.heights() },
+	}
+	sideBySide(len(both), len(u.ins), func(from, to int) {
+		for _, measure := range both[from:to] {
+			measure()
+		}
+	})
+	u.ranked = rank(u.depth, u.height)
+	return nil
+}
+
+// fromStart is the longest way from the start of the program, by instruction. A send
+// that was fused is one further than what it is part of, should they be parted again.
+func (u *unit) fromStart() []int32 {
+	depth := make([]int32, len(u.ins))
 	for i := range u.ins {
 		if a := u.alias[i]; int(a) != i {
-			u.depth[i] = u.depth[a] + 1 // should they be parted again
+			depth[i] = depth[a] + 1
 			continue
 		}
 		d := int32(0)
 		for _, p := range u.preds.row(int32(i)) {
-			d = max(d, u.depth[u.alias[p]]+1)
+			d = max(d, depth[u.alias[p]]+1)
 		}
 		if m := u.ins[i].get; m != none {
-			d = max(d, u.depth[u.msgs[m].sender]+1)
+			d = max(d, depth[u.msgs[m].sender]+1)
 		}
-		u.depth[i] = d
+		depth[i] = d
 	}
-	u.ranked = rank(u.depth, u.height)
-	return nil
+	return depth
 }
 
 // heights is the longest way to the end of the program, by instruction. A send

@@ -3,6 +3,7 @@ package compiler
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
@@ -44,31 +45,70 @@ func expand(u *unit) error {
 			return fmt.Errorf("scope %d has factor %d and parent %d: want at least 1, and an earlier scope", i, s.Factor, s.Parent)
 		}
 	}
-	sizes := u.sizes()
-	u.ops = make([]op, 0, len(p.Ops))
-	for i := range p.Ops {
-		t := &p.Ops[i]
-		for _, s := range [2]*lang.Span{&t.Src, &t.Dst} {
-			if err := inside(s, sizes); err != nil {
-				return &lang.Error{Pos: p.Pos(t), Msg: err.Error()}
-			}
-		}
-		switch {
-		case t.Src.Count != t.Dst.Count:
-			return &lang.Error{Pos: p.Pos(t), Msg: fmt.Sprintf("%d chunks to %d: the counts differ", t.Src.Count, t.Dst.Count)}
-		case t.Channel < none || t.Channel >= math.MaxInt16:
-			return &lang.Error{Pos: p.Pos(t), Msg: fmt.Sprintf("channel %d: want 0 to %d", t.Channel, u.opt.MaxChannels-1)}
-		case t.Scope != 0 && (t.Scope < 0 || int(t.Scope) >= len(p.Scopes)):
-			return &lang.Error{Pos: p.Pos(t), Msg: fmt.Sprintf("scope %d, of %d", t.Scope, len(p.Scopes))}
-		}
-		u.expandOp(t)
-		if len(u.ops) > maxOps {
-			return fmt.Errorf("more than %d operations", maxOps)
-		}
+	if err := u.expandOps(); err != nil {
+		return err
 	}
 	// The traced operations are larger than these, and nothing reads them again.
 	u.in = &lang.Program{Name: p.Name, Collective: p.Collective, Scopes: p.Scopes}
 	return nil
+}
+
+// expandOps reads the operations in parts, each of which has room for as many as it
+// was traced with: mostly that is how many it amounts to, and all lie in place.
+func (u *unit) expandOps() error {
+	const parts = 16
+	n, sizes := len(u.in.Ops), u.sizes()
+	room := make([]op, n)
+	var found [parts][]op
+	var failed [parts]error
+	sideBySide(parts, n, func(from, to int) {
+		for k := from; k < to; k++ {
+			first, end := n*k/parts, n*(k+1)/parts
+			found[k], failed[k] = u.expandPart(room[first:first:end], u.in.Ops[first:end], sizes)
+		}
+	})
+	total, inPlace := 0, true
+	for k, ops := range found {
+		if failed[k] != nil {
+			return failed[k]
+		}
+		total += len(ops)
+		inPlace = inPlace && len(ops) == n*(k+1)/parts-n*k/parts
+	}
+	switch {
+	case total > maxOps:
+		return fmt.Errorf("more than %d operations", maxOps)
+	case inPlace:
+		u.ops = room
+	default:
+		u.ops = slices.Concat(found[:]...)
+	}
+	return nil
+}
+
+// expandPart appends what some traced operations amount to.
+func (u *unit) expandPart(ops []op, traced []lang.Op, sizes [][collective.Scratch + 1]int32) ([]op, error) {
+	p := u.in
+	for i := range traced {
+		t := &traced[i]
+		for _, s := range [2]*lang.Span{&t.Src, &t.Dst} {
+			if err := inside(s, sizes); err != nil {
+				return nil, &lang.Error{Pos: p.Pos(t), Msg: err.Error()}
+			}
+		}
+		switch {
+		case t.Src.Count != t.Dst.Count:
+			return nil, &lang.Error{Pos: p.Pos(t), Msg: fmt.Sprintf("%d chunks to %d: the counts differ", t.Src.Count, t.Dst.Count)}
+		case t.Channel < none || t.Channel >= math.MaxInt16:
+			return nil, &lang.Error{Pos: p.Pos(t), Msg: fmt.Sprintf("channel %d: want 0 to %d", t.Channel, u.opt.MaxChannels-1)}
+		case t.Scope != 0 && (t.Scope < 0 || int(t.Scope) >= len(p.Scopes)):
+			return nil, &lang.Error{Pos: p.Pos(t), Msg: fmt.Sprintf("scope %d, of %d", t.Scope, len(p.Scopes))}
+		}
+		if ops = expandOp(ops, t); len(ops) > maxOps {
+			return nil, fmt.Errorf("more than %d operations", maxOps)
+		}
+	}
+	return ops, nil
 }
 
 // sizes is how many chunks every buffer has, by rank.
@@ -99,7 +139,7 @@ func inside(s *lang.Span, sizes [][collective.Scratch + 1]int32) error {
 }
 
 // expandOp appends the operations that a traced one amounts to.
-func (u *unit) expandOp(t *lang.Op) {
+func expandOp(ops []op, t *lang.Op) []op {
 	o := op{
 		reduce: t.Kind == lang.Reduce,
 		srcBuf: t.Src.Buf, dstBuf: t.Dst.Buf,
@@ -113,17 +153,16 @@ func (u *unit) expandOp(t *lang.Op) {
 	}
 	src, dst := o.ends()
 	if o.local() && src == dst && !o.reduce {
-		return
+		return ops
 	}
 	if !o.local() || !src.meet(dst) {
-		u.ops = append(u.ops, o)
-		return
+		return append(ops, o)
 	}
 	// Chunk k is read before another chunk's write lands on it when those that
 	// move up go last to first, and then those that move down first to last.
 	single := func(k int32) {
 		o.between(src.one(k), dst.one(k))
-		u.ops = append(u.ops, o)
+		ops = append(ops, o)
 	}
 	moves := func(k int32) int32 { return dst.one(k).off - src.one(k).off }
 	for k := src.count - 1; k >= 0; k-- {
@@ -136,4 +175,5 @@ func (u *unit) expandOp(t *lang.Op) {
 			single(k)
 		}
 	}
+	return ops
 }

@@ -20,6 +20,9 @@ const maxGathered = 16
 // Only a wait for what precedes the first of the run in the global order is
 // moved: the order stays an execution that never blocks.
 func gather(u *unit) error {
+	if !slices.ContainsFunc(u.ins, func(in instr) bool { return in.op == ir.Reduce }) {
+		return nil
+	}
 	at := u.turns()
 	moved := map[int32][]int32{} // by first of a run: its waits now; by others: none
 	for t := range u.tbs {

@@ -115,7 +115,7 @@ const (
 func newExecution(u *unit) *execution {
 	n := len(u.tbs)
 	e := &execution{
-		u: u, steps: make([]turn, 0, len(u.seq)), waits: make([]await, 0, len(u.waits.list)), first: make([]int32, 1, n+1),
+		u: u, steps: make([]turn, len(u.seq)), waits: make([]await, len(u.waits.list)), first: make([]int32, 1, n+1),
 		putTB: make([]int32, len(u.conns)), getTB: make([]int32, len(u.conns)),
 		sent: make([]int64, len(u.conns)), taken: make([]int64, len(u.conns)),
 		at: make([]int32, n), made: make([]int64, n), met: make([]int32, n), stop: make([]stop, n),
@@ -129,25 +129,58 @@ func newExecution(u *unit) *execution {
 		if tb.get != none {
 			e.getTB[tb.get] = int32(t)
 		}
-		for _, i := range tb.steps {
-			in := &u.ins[i]
-			s := turn{get: none, put: none, count: in.count}
-			if in.get != none {
-				s.get = tb.get
-			}
-			if in.put != none {
-				s.put = tb.put
-			}
-			for _, p := range u.waits.row(i) {
-				e.waits = append(e.waits, await{u.tbOf[p], u.posOf[p]})
-			}
-			s.waits = int32(len(e.waits))
-			e.steps = append(e.steps, s)
-		}
-		e.first = append(e.first, int32(len(e.steps)))
+		e.first = append(e.first, e.first[t]+int32(len(tb.steps)))
 	}
+	number := make([]int32, n+1) // of waits, by threadblock
+	sideBySide(n, len(u.seq), func(from, to int) {
+		for t := from; t < to; t++ {
+			number[t+1] = e.lay(int32(t))
+		}
+	})
+	for t := range n {
+		number[t+1] += number[t]
+	}
+	sideBySide(n, len(u.seq), func(from, to int) {
+		for t := from; t < to; t++ {
+			e.layWaits(int32(t), number[t], number[t+1])
+		}
+	})
 	e.restart(false)
 	return e
+}
+
+// lay lays out a threadblock's steps, and says how many waits they have.
+func (e *execution) lay(t int32) (waits int32) {
+	u, tb := e.u, &e.u.tbs[t]
+	for n, i := range tb.steps {
+		in := &u.ins[i]
+		s := turn{get: none, put: none, count: in.count}
+		if in.get != none {
+			s.get = tb.get
+		}
+		if in.put != none {
+			s.put = tb.put
+		}
+		waits += int32(len(u.waits.row(i)))
+		s.waits = waits
+		e.steps[e.first[t]+int32(n)] = s
+	}
+	return waits
+}
+
+// layWaits lays out the waits of a threadblock's steps, from one number up to another.
+func (e *execution) layWaits(t, from, to int32) {
+	u, at := e.u, from
+	for n, i := range u.tbs[t].steps {
+		e.steps[e.first[t]+int32(n)].waits += from
+		if at == to {
+			continue
+		}
+		for _, p := range u.waits.row(i) {
+			e.waits[at] = await{u.tbOf[p], u.posOf[p]}
+			at++
+		}
+	}
 }
 
 // restart begins anew, with a call for every chunk or one for every step.

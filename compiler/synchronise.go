@@ -42,11 +42,14 @@ func synchronise(u *unit) error {
 	} else {
 		u.lastWaits(&waits)
 	}
-	at := u.turns()
+	var at []int32 // turns, once there is something to sort
 	u.waits = csr{start: append(make([]int32, 0, len(u.ins)+1), 0), list: make([]int32, 0, len(waits.list))}
 	for i := range waits.of {
 		row := waits.row(int32(i))
 		if len(row) > 1 {
+			if at == nil {
+				at = u.turns()
+			}
 			slices.SortFunc(row, func(a, b int32) int { return cmp.Compare(at[a], at[b]) })
 		}
 		u.waits.list = append(u.waits.list, row...)
@@ -184,18 +187,23 @@ func newKnowledge(u *unit) *knowledge {
 	}
 	k.told = make([]uint16, len(u.tbs))
 	k.reached, k.queued, k.budget = make([]int32, len(u.tbs)), make([]bool, len(u.tbs)), maxFollowed
-	for at, i := range u.seq {
-		k.at[k.start[u.tbOf[i]]+u.posOf[i]] = int32(at)
-	}
-	for tb := range u.tbs {
-		last := int32(none)
-		for _, i := range u.tbs[tb].steps {
-			if u.ins[i].get != none {
-				last = i
-			}
-			k.getter[i] = last
+	sideBySide(len(u.seq), len(u.seq), func(from, to int) {
+		for at := from; at < to; at++ {
+			i := u.seq[at]
+			k.at[k.start[u.tbOf[i]]+u.posOf[i]] = int32(at)
 		}
-	}
+	})
+	sideBySide(len(u.tbs), len(u.seq), func(from, to int) {
+		for _, tb := range u.tbs[from:to] {
+			last := int32(none)
+			for _, i := range tb.steps {
+				if u.ins[i].get != none {
+					last = i
+				}
+				k.getter[i] = last
+			}
+		}
+	})
 	return k
 }
 

@@ -241,9 +241,11 @@ func (u *unit) split(a int32) (b int32) {
 // turns is every instruction's place in the global order.
 func (u *unit) turns() []int32 {
 	at := make([]int32, len(u.ins))
-	for n, i := range u.seq {
-		at[i] = int32(n)
-	}
+	sideBySide(len(u.seq), len(u.seq), func(from, to int) {
+		for n := from; n < to; n++ {
+			at[u.seq[n]] = int32(n)
+		}
+	})
 	return at
 }
 

@@ -1,5 +1,7 @@
 package lang
 
+import "sync"
+
 // opList is the operations traced so far, in blocks, so that none is ever moved
 // while the program grows.
 type opList struct {
@@ -22,13 +24,21 @@ func (l *opList) add(op Op) {
 // at is an operation by number.
 func (l *opList) at(n int32) *Op { return &l.blocks[n/opBlock][n%opBlock] }
 
-// all is one slice of them, which the blocks are then parts of.
+// all is one slice of them, which the blocks are then parts of. Half of them is
+// copied beside the other: much of it is memory that is touched for the first time.
 func (l *opList) all() []Op {
-	ops := make([]Op, 0, l.n)
-	for i, b := range l.blocks {
-		from := len(ops)
-		ops = append(ops, b...)
-		l.blocks[i] = ops[from:len(ops):len(ops)]
+	ops := make([]Op, l.n)
+	move := func(from, to int) {
+		for i := from; i < to; i++ {
+			first := i * opBlock
+			end := first + copy(ops[first:], l.blocks[i])
+			l.blocks[i] = ops[first:end:end]
+		}
 	}
+	var other sync.WaitGroup
+	half := len(l.blocks) / 2
+	other.Go(func() { move(half, len(l.blocks)) })
+	move(0, half)
+	other.Wait()
 	return ops
 }
