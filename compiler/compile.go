@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 
@@ -125,6 +126,11 @@ func (o *Options) complete() (skip map[string]bool, err error) {
 	return disabled(o.Disable)
 }
 
+// manyOps is how many operations take so much memory that what a pass leaves behind
+// is better given back at once than when as much again has been taken: the next finds
+// room there. It costs little, as nearly all of it is numbers.
+const manyOps = 1 << 19
+
 // compile runs the passes from number first on.
 func (u *unit) compile(first int, skip map[string]bool) (*Result, error) {
 	o, res := u.opt, &Result{}
@@ -141,6 +147,9 @@ func (u *unit) compile(first int, skip map[string]bool) (*Result, error) {
 					return nil, at
 				}
 				return nil, fmt.Errorf("%s: %w", pass.name, err)
+			}
+			if len(u.ops) > manyOps {
+				runtime.GC()
 			}
 			res.took(pass.name, time.Since(start))
 		}
@@ -164,6 +173,10 @@ func (u *unit) compile(first int, skip map[string]bool) (*Result, error) {
 	}
 	res.Program, res.Split = u.out, u.splits
 	res.Slots, res.SlotsSplit = u.slotsWhole, u.slotsSplit
+	if len(u.ops) > manyOps {
+		*u = unit{}
+		runtime.GC() // who looks at the program next finds room where the passes had theirs
+	}
 	return res, nil
 }
 

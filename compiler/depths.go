@@ -5,23 +5,27 @@ package compiler
 // and 3), and ranks the instructions: the less deep first, of those the one with
 // more still to come, of those the one traced first.
 func depths(u *unit) error {
+	u.depth, u.height = u.room.take(len(u.ins)), u.room.take(len(u.ins))
 	both := [...]func(){
-		func() { u.depth = u.fromStart() },
-		func() { u.height = u.heights() },
+		func() { u.fromStart(u.depth) },
+		func() { u.heights(u.height) },
 	}
 	sideBySide(len(both), len(u.ins), func(from, to int) {
 		for _, measure := range both[from:to] {
 			measure()
 		}
 	})
-	u.ranked = rank(u.depth, u.height)
+	u.ranked = u.rank(u.depth, u.height)
+	if u.opt.Dump == nil { // nobody asks for them again
+		u.room.give(u.depth, u.height)
+		u.depth, u.height = nil, nil
+	}
 	return nil
 }
 
-// fromStart is the longest way from the start of the program, by instruction. A send
-// that was fused is one further than what it is part of, should they be parted again.
-func (u *unit) fromStart() []int32 {
-	depth := make([]int32, len(u.ins))
+// fromStart measures the longest way from the start of the program, by instruction. A
+// send that was fused is one further than what it is part of, should they be parted again.
+func (u *unit) fromStart(depth []int32) {
 	for i := range u.ins {
 		if a := u.alias[i]; int(a) != i {
 			depth[i] = depth[a] + 1
@@ -36,13 +40,11 @@ func (u *unit) fromStart() []int32 {
 		}
 		depth[i] = d
 	}
-	return depth
 }
 
-// heights is the longest way to the end of the program, by instruction. A send
-// that was fused has that of what it is part of.
-func (u *unit) heights() []int32 {
-	h := make([]int32, len(u.ins))
+// heights measures the longest way to the end of the program, by instruction, in h,
+// which is zeros before. A send that was fused has that of what it is part of.
+func (u *unit) heights(h []int32) []int32 {
 	for i := len(u.ins) - 1; i >= 0; i-- {
 		if !u.live(int32(i)) {
 			continue
@@ -64,8 +66,8 @@ func (u *unit) heights() []int32 {
 
 // rank sorts the instructions by rising depth, then falling height, then index: two
 // counting sorts, the second stable.
-func rank(depth, height []int32) []int32 {
-	byIndex := make([]int32, len(depth))
+func (u *unit) rank(depth, height []int32) []int32 {
+	byIndex, byHeight := u.room.take(len(depth)), u.room.take(len(depth))
 	for i := range byIndex {
 		byIndex[i] = int32(i)
 	}
@@ -73,16 +75,19 @@ func rank(depth, height []int32) []int32 {
 	for _, h := range height {
 		tallest = max(tallest, h)
 	}
-	sorted := countingSort(byIndex, tallest, func(i int32) int32 { return tallest - height[i] })
+	countingSort(byHeight, byIndex, tallest, func(i int32) int32 { return tallest - height[i] })
 	deepest := int32(0)
 	for _, d := range depth {
 		deepest = max(deepest, d)
 	}
-	return countingSort(sorted, deepest, func(i int32) int32 { return depth[i] })
+	sorted := byIndex
+	countingSort(sorted, byHeight, deepest, func(i int32) int32 { return depth[i] })
+	u.room.give(byHeight)
+	return sorted
 }
 
-// countingSort sorts ids by a key of 0 to largest, stably.
-func countingSort(ids []int32, largest int32, key func(int32) int32) []int32 {
+// countingSort sorts ids by a key of 0 to largest, stably, into another slice.
+func countingSort(into, ids []int32, largest int32, key func(int32) int32) {
 	start := make([]int32, largest+2)
 	for _, i := range ids {
 		start[key(i)+1]++
@@ -90,11 +95,9 @@ func countingSort(ids []int32, largest int32, key func(int32) int32) []int32 {
 	for k := range largest + 1 {
 		start[k+1] += start[k]
 	}
-	out := make([]int32, len(ids))
 	for _, i := range ids {
 		k := key(i)
-		out[start[k]] = i
+		into[start[k]] = i
 		start[k]++
 	}
-	return out
 }

@@ -245,7 +245,7 @@ func (r *dumpReader) connect() error {
 // synchronise.
 func (r *dumpReader) schedule() error {
 	if r.depth != nil {
-		r.ranked = rank(r.depth, r.height)
+		r.ranked = r.rank(r.depth, r.height)
 	}
 	if r.stage < passIndex("order") {
 		return nil

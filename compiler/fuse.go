@@ -41,10 +41,13 @@ func (u *unit) fuseSends(from, to ir.Op) error {
 			continue
 		}
 		if best == nil {
-			best = filled(len(u.ins))
+			best = u.room.take(len(u.ins))
+			for i := range best {
+				best[i] = none
+			}
 		}
 		if best[a] != none && height == nil {
-			height = u.heights()
+			height = u.heights(u.room.take(len(u.ins)))
 		}
 		if best[a] == none || height[b] > height[best[a]] {
 			best[a] = b
@@ -59,6 +62,7 @@ func (u *unit) fuseSends(from, to ir.Op) error {
 			u.fuse(int32(a), b, to)
 		}
 	}
+	u.room.give(best, height)
 	return nil
 }
 

@@ -38,6 +38,7 @@ func gather(u *unit) error {
 			from = to
 		}
 	}
+	u.room.give(at)
 	if len(moved) == 0 {
 		return nil
 	}
@@ -50,6 +51,7 @@ func gather(u *unit) error {
 		}
 		waits.end()
 	}
+	u.room.give(u.waits.start)
 	u.waits = waits
 	return nil
 }

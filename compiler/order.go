@@ -46,6 +46,8 @@ func order(u *unit) error {
 			return fmt.Errorf("%d instructions can never be reached: waits form a circle", s.left)
 		}
 	}
+	u.room.give(s.at, s.succs.start, s.succs.list, u.ranked)
+	u.ranked = nil
 	return nil
 }
 
@@ -88,7 +90,7 @@ type line struct {
 
 func newSchedule(u *unit) *schedule {
 	s := &schedule{
-		u: u, at: make([]int32, len(u.ins)),
+		u: u, at: u.room.take(len(u.ins)),
 		nodes: make([]node, len(u.ins)), lines: make([]line, len(u.conns)),
 		ready: newReadySet(len(u.ins)),
 	}
@@ -110,7 +112,7 @@ func newSchedule(u *unit) *schedule {
 		}
 	}
 	s.follow()
-	u.seq = make([]int32, 0, s.left)
+	u.seq = u.room.take(s.left)[:0]
 	return s
 }
 
@@ -135,14 +137,14 @@ func (s *schedule) lookAt(i int32) {
 func (s *schedule) follow() {
 	preds := &s.u.preds
 	// Row k begins at start[k+1] until it is filled, which takes that to its end.
-	start := make([]int32, len(s.nodes)+2)
+	start := s.u.room.take(len(s.nodes) + 2)
 	for _, p := range preds.list {
 		start[s.at[p]+2]++
 	}
 	for k := range s.nodes {
 		start[k+2] += start[k+1]
 	}
-	list := make([]int32, len(preds.list))
+	list := s.u.room.take(len(preds.list))
 	for i := range s.u.ins {
 		for _, p := range preds.row(int32(i)) {
 			next := &start[s.at[p]+1]

@@ -25,6 +25,7 @@ package compiler
 // then need more slots than Simple has at large sizes.
 func slots(u *unit) error {
 	e := newExecution(u)
+	defer func() { u.room.give(e.waiter) }()
 	u.slotsWhole = e.finish(0)
 	if u.slotsSplit = u.slotsWhole; !u.manyChunks() {
 		return nil
@@ -61,7 +62,8 @@ func (u *unit) manyChunks() bool {
 
 // reschedule forgets the schedule and has it made again.
 func (u *unit) reschedule() {
-	u.depth, u.height, u.ranked, u.seq = nil, nil, nil, nil
+	u.room.give(u.depth, u.height, u.seq, u.tbOf, u.posOf, u.waits.start, u.waits.list)
+	u.depth, u.height, u.seq = nil, nil, nil
 	u.tbs, u.gpuTBs, u.tbOf, u.posOf, u.waits = nil, nil, nil, nil, csr{}
 	u.again = "depths"
 }
@@ -119,7 +121,7 @@ func newExecution(u *unit) *execution {
 		putTB: make([]int32, len(u.conns)), getTB: make([]int32, len(u.conns)),
 		sent: make([]int64, len(u.conns)), taken: make([]int64, len(u.conns)),
 		at: make([]int32, n), made: make([]int64, n), met: make([]int32, n), stop: make([]stop, n),
-		waiter: make([]int32, len(u.seq)), after: make([]int32, n), ready: make([]int32, 0, n),
+		waiter: u.room.take(len(u.seq)), after: make([]int32, n), ready: make([]int32, 0, n),
 	}
 	for t := range u.tbs {
 		tb := &u.tbs[t]

@@ -36,14 +36,15 @@ var (
 // are known to be done when it is. For the last rule the clocks of other ranks
 // are looked up, from message to message, as far as maxVisits and maxFollowed go.
 func synchronise(u *unit) error {
-	waits := kept{of: make([]int32, len(u.ins))}
+	waits := kept{of: u.room.take(len(u.ins))}
 	if k := newKnowledge(u); k != nil {
 		k.reduce(&waits)
+		u.room.give(k.at, k.keptAt, k.getter)
 	} else {
 		u.lastWaits(&waits)
 	}
 	var at []int32 // turns, once there is something to sort
-	u.waits = csr{start: append(make([]int32, 0, len(u.ins)+1), 0), list: make([]int32, 0, len(waits.list))}
+	u.waits = csr{start: append(u.room.take(len(u.ins) + 1)[:0], 0), list: make([]int32, 0, len(waits.list))}
 	for i := range waits.of {
 		row := waits.row(int32(i))
 		if len(row) > 1 {
@@ -55,6 +56,7 @@ func synchronise(u *unit) error {
 		u.waits.list = append(u.waits.list, row...)
 		u.waits.end()
 	}
+	u.room.give(waits.of, at)
 	return nil
 }
 
@@ -180,7 +182,7 @@ func newKnowledge(u *unit) *knowledge {
 		return nil
 	}
 	k.now = make([]uint16, k.off[len(u.tbs)])
-	k.at, k.keptAt, k.getter = make([]int32, len(u.seq)), make([]int32, len(u.ins)), make([]int32, len(u.ins))
+	k.at, k.keptAt, k.getter = u.room.take(len(u.seq)), u.room.take(len(u.ins)), u.room.take(len(u.ins))
 	k.last, k.toldBy = make([]int32, len(u.tbs)), make([]int32, len(u.tbs))
 	for tb := range k.last {
 		k.last[tb], k.toldBy[tb] = none, none

@@ -38,7 +38,7 @@ func threadblocks(u *unit) error {
 
 // assign gives every instruction to a threadblock, rank by rank.
 func (u *unit) assign(putTB, getTB []int32) {
-	u.tbOf, u.posOf = make([]int32, len(u.ins)), make([]int32, len(u.ins))
+	u.tbOf, u.posOf = u.room.take(len(u.ins)), u.room.take(len(u.ins))
 	// First those of connections, in whatever order; of the others the rank, as
 	// -1 - rank.
 	sideBySide(len(u.ins), len(u.ins), func(from, to int) {
@@ -115,7 +115,7 @@ func (u *unit) giveSteps() {
 	for tb := range u.tbs {
 		start[tb+1] += start[tb]
 	}
-	steps := make([]int32, len(u.seq))
+	steps := u.room.take(len(u.seq))
 	sideBySide(len(u.ins), len(u.ins), func(from, to int) {
 		for i := int32(from); i < int32(to); i++ {
 			if u.live(i) {

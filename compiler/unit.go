@@ -47,8 +47,9 @@ type unit struct {
 	slotsWhole    int     // slots a connection needs, each step being one call
 	slotsSplit    int     // … each chunk being one
 	untangled     int     // how often threadblocks were looked for that are to be taken apart
-	after         string  // the pass that has run
-	again         string  // the pass to go back to, where one has asked for that
+	room          room
+	after         string // the pass that has run
+	again         string // the pass to go back to, where one has asked for that
 
 	out *ir.Program
 }
@@ -240,7 +241,7 @@ func (u *unit) split(a int32) (b int32) {
 
 // turns is every instruction's place in the global order.
 func (u *unit) turns() []int32 {
-	at := make([]int32, len(u.ins))
+	at := u.room.take(len(u.ins))
 	sideBySide(len(u.seq), len(u.seq), func(from, to int) {
 		for n := from; n < to; n++ {
 			at[u.seq[n]] = int32(n)
