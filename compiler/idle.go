@@ -102,12 +102,3 @@ func (l *lines) first(line int32, since []int32) int32 {
 		q[at] = tb
 	}
 }
-
-// filled is n times none.
-func filled(n int) []int32 {
-	s := make([]int32, n)
-	for i := range s {
-		s[i] = none
-	}
-	return s
-}
