@@ -11,9 +11,6 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// maxTreeRanks is how many ranks trees are looked for among unasked.
-const maxTreeRanks = 64
-
 // Trees are n trees that share no link for a collective on a topology, as a hole of
 // trees takes them, or a *trees.NoTreesError. Where data go one way they are the
 // root's; where they go both ways, those of the rank that is nearest to all.
@@ -42,7 +39,7 @@ func (e *enumeration) parents(ctx context.Context, q question) ([][]int, error) 
 	ranks := len(e.problem.Topology.Ranks)
 	asked := q.family.Source != "builtin" || slices.Contains(e.options.Families, q.family.Name)
 	switch {
-	case ranks < 2, !asked && (e.complete() || ranks > maxTreeRanks):
+	case ranks < 2, !asked && (ranks > trees.MaxDisjointRanks || e.complete()):
 		return nil, nil
 	case ranks > trees.MaxDisjointRanks:
 		return nil, &Refusal{Reason: NotApplicable, Detail: fmt.Sprintf("trees take too long to find for %d ranks: want at most %d", ranks, trees.MaxDisjointRanks)}
