@@ -27,6 +27,7 @@ var uncopied = map[string][]string{
 	"k-nomial":                   {"reduce"},
 	"direct":                     {"reduce"},
 	"routed":                     {"allreduce", "reducescatter", "reduce"},
+	"all-pairs":                  {"allreduce", "reducescatter"},
 }
 
 // TestNoFirstCopy compiles every family for every collective it does, in both
