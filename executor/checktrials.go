@@ -250,7 +250,8 @@ func heartbeats(x *exam) (string, error) {
 		return "runs no programs: not asked", nil
 	}
 	const long = 2 * time.Second
-	for t.Iters = 4; ; t.Iters = min(t.Iters*8, mostIters) {
+	t.Iters = 4
+	for {
 		if err := x.loadFor(&t); err != nil {
 			return "", err
 		}
@@ -269,6 +270,9 @@ func heartbeats(x *exam) (string, error) {
 		case t.Iters == mostIters:
 			return fmt.Sprintf("no trial was long enough to need one: %d iterations took %s", t.Iters, heard.took.Round(time.Millisecond)), nil
 		}
+		// Nearly long enough, and eight times that, is past a deadline where the
+		// machine is busy.
+		t.Iters = min(t.Iters*int(min(8, 1+2*long/max(heard.took, 1))), mostIters)
 	}
 }
 
