@@ -5,7 +5,7 @@
 //	defer s.Close()
 //	rings, err := constraints.Rings(ctx, s, topo, constraints.RingOptions{Count: 1})
 //	rings.Orders[0]   [0 1 3 2 6 7 5 4] on a DGX-1: each step over a double NVLink
-//	rings.By          packing: ring orders need no solver but on nodes of more than 16
+//	rings.By          packing: few ring orders need a solver, all on nodes of more than 16
 //
 //	 Formula ── rows as stated ──▶ Check ◀── model ──┐
 //	    │                                             │

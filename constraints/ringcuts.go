@@ -45,7 +45,7 @@ func (p *ringProblem) askByCuts(ctx context.Context, s *Solvers, width units.Ban
 	c := p.cuts(width)
 	start := time.Now()
 	for range maxCutRounds {
-		a, err := s.SolveInOrder(ctx, c.f, "pb") // many times as fast here
+		a, err := p.query(ctx, s, c.f, "pb") // many times as fast here
 		switch {
 		case err != nil:
 			return nil, "", err
@@ -57,7 +57,7 @@ func (p *ringProblem) askByCuts(ctx context.Context, s *Solvers, width units.Ban
 		if orders := c.read(a.Model); orders != nil {
 			return orders, a.By, nil
 		}
-		if time.Since(start) > s.options.Timeout {
+		if p.workLeft == nil && time.Since(start) > s.options.Timeout {
 			break
 		}
 	}

@@ -14,9 +14,9 @@ import (
 // RingOptions is how many rings are wanted.
 type RingOptions struct {
 	Count int // 0 is 1
-	// SolverTime is how long solvers may be asked, all queries together, where
-	// nothing else settles it; 0 is no limit but their own.
-	SolverTime time.Duration
+	// SolverWork is how much solvers may work, all queries together, where nothing else
+	// settles it; 0 is no limit but their own of time.
+	SolverWork time.Duration
 	// NoSolver leaves unsettled what only a solver could tell.
 	NoSolver bool
 }
@@ -25,7 +25,7 @@ type RingOptions struct {
 // the first.
 type RingAnswer struct {
 	Orders  [][]int
-	By      string  // z3, pb; or "complete graph", "identity order", "zigzag order", "counting", "packing" where no solver was needed
+	By      string  // z3, pb; or "complete graph", "identity order", "zigzag order", "counting", "packing", "exchange" where no solver was needed
 	Seconds float64 // how long it took
 }
 
@@ -61,8 +61,9 @@ func (e *RingTimeoutError) Error() string {
 // many rings. Of all such sets it takes one whose narrowest step is widest; one ring
 // on one node of up to 16 ranks is the first such in lexicographic order. On several
 // nodes a ring passes through them in sequence, in each in the same order. Nodes of up
-// to 16 ranks are settled by counting and packing, but for a few: the answer is one
-// whatever solvers there are, and however fast the machine is.
+// to 16 ranks are settled by counting and packing, but for a few, and on larger ones
+// rings are found by exchange where links are plenty. The answer is one however fast
+// the machine is, as long as solvers meet no limit but that of work.
 //
 // The error is a *NoRingError where there are none, a *RingTimeoutError where
 // the solvers met a limit, or a solver's fault.
@@ -85,7 +86,10 @@ func Rings(ctx context.Context, s *Solvers, t *topologies.Topology, o RingOption
 	if err != nil {
 		return RingAnswer{}, err
 	}
-	p.solverTime, p.noSolver = o.SolverTime, o.NoSolver
+	p.noSolver = o.NoSolver
+	if o.SolverWork > 0 {
+		p.workLeft = &o.SolverWork
+	}
 	orders, by, err := p.solve(ctx, s)
 	if err != nil {
 		return RingAnswer{}, err
@@ -161,10 +165,10 @@ type ringProblem struct {
 	close [][]*hop
 	near  [][]int // by rank: its neighbours, once they were asked for
 	// bothWays: every ring takes its steps' links the other way as well
-	bothWays   bool
-	solverTime time.Duration // what is left of it; 0 is no limit
-	noSolver   bool
-	why        string // that there are no rings of the width last asked for
+	bothWays bool
+	workLeft *time.Duration // of solvers; nil is no limit
+	noSolver bool
+	why      string // that there are no rings of the width last asked for
 }
 
 // hop is a step that exists, and the edges it takes (in the first node, or from
@@ -430,6 +434,9 @@ func (p *ringProblem) ask(ctx context.Context, s *Solvers, width units.Bandwidth
 		p.why = why
 		return nil, "packing", nil
 	}
+	if orders := p.askByExchange(width); orders != nil {
+		return orders, "exchange", nil
+	}
 	if ctx.Err() != nil {
 		return nil, "", ctx.Err()
 	}
@@ -441,29 +448,29 @@ func (p *ringProblem) askSolvers(ctx context.Context, s *Solvers, width units.Ba
 	if p.noSolver {
 		return nil, "", &RingTimeoutError{p.t.Name, p.count, "no solver was asked"}
 	}
-	limited := ctx
-	if p.solverTime != 0 {
-		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, max(0, p.solverTime))
-		defer cancel()
-		start := time.Now()
-		defer func() { p.solverTime = max(1, p.solverTime-time.Since(start)) }()
-	}
 	if p.n > packedRanks || p.n*p.count > settled {
-		orders, by, err = p.askByCuts(limited, s, width)
-	} else {
-		orders, by, err = p.askByPositions(limited, s, width)
+		return p.askByCuts(ctx, s, width)
 	}
-	if err != nil && ctx.Err() == nil && limited.Err() != nil {
-		err = &RingTimeoutError{p.t.Name, p.count, "no solver answered in time"}
+	return p.askByPositions(ctx, s, width)
+}
+
+// query asks solvers, with what is left of their work.
+func (p *ringProblem) query(ctx context.Context, s *Solvers, f *Formula, first ...string) (Answer, error) {
+	if p.workLeft == nil {
+		return s.SolveInOrder(ctx, f, first...)
 	}
-	return orders, by, err
+	if *p.workLeft < time.Microsecond {
+		return Answer{Status: Timeout, Detail: "solvers have done what work they may"}, nil
+	}
+	a, err := s.SolveWithin(ctx, *p.workLeft, f, first...)
+	*p.workLeft -= a.Work
+	return a, err
 }
 
 // askByPositions is ask for systems of up to settled ranks and rings.
 func (p *ringProblem) askByPositions(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
 	enc := p.encode(width)
-	a, err := s.SolveInOrder(ctx, enc.f)
+	a, err := p.query(ctx, s, enc.f)
 	switch {
 	case err != nil:
 		return nil, "", err

@@ -11,7 +11,7 @@ type Reason string
 // The reasons, in the order the checks are made.
 const (
 	NotApplicable Reason = "not-applicable" // the family says it has no meaning on this system
-	NoHole        Reason = "no-routing"     // a hole that no value fills, or none was found in time
+	NoHole        Reason = "no-routing"     // a hole that no value fills, or none was found
 	NoLink        Reason = "no-link"        // a transfer between ranks that nothing joins
 	BadProgram    Reason = "bad-program"    // stale, uninitialised, or not the collective's result
 	Duplicate     Reason = "duplicate"      // the same program as an earlier candidate

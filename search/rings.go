@@ -61,9 +61,9 @@ func allEqual(lists [][]int) bool {
 	return !slices.ContainsFunc(lists, func(l []int) bool { return !slices.Equal(l, lists[0]) })
 }
 
-// ringTime is how long solvers may be asked for rings. Those of the catalogue need
-// none.
-const ringTime = 20 * time.Second
+// ringWork is how much solvers may work for rings. Those of the catalogue need none,
+// nor do those of meshes, tori and hypercubes.
+const ringWork = 5 * time.Second
 
 // hole is a question for the solver.
 type hole struct {
@@ -105,7 +105,7 @@ func (e *enumeration) solve(ctx context.Context, t *topologies.Topology, q quest
 		e.holes[at] = f
 		return nil, f.err
 	}
-	answer, err := constraints.Rings(ctx, e.solvers, t, constraints.RingOptions{Count: q.count, SolverTime: ringTime, NoSolver: q.open})
+	answer, err := constraints.Rings(ctx, e.solvers, t, constraints.RingOptions{Count: q.count, SolverWork: ringWork, NoSolver: q.open})
 	var none *constraints.NoRingError
 	var late *constraints.RingTimeoutError
 	switch {

@@ -1,0 +1,347 @@
+package constraints
+
+import (
+	"math/rand/v2"
+	"slices"
+
+	"github.com/colltune/colltune/constraints/maxflow"
+	"github.com/colltune/colltune/internal/units"
+)
+
+// On a node of many GPUs joined by links of their own, rings are found by exchange.
+// Steps that leave and enter every rank once are easily had, for as many rings as are
+// wanted (a flow), but they fall into loops. Where two ranks lead to the same two,
+// the steps can be exchanged between two rings, or between a ring and what no ring
+// takes, and loops that were apart are joined:
+//
+//	ring F  a ─▶ b   c ─▶ d          ring F  a ─▶ d   c ─▶ b
+//	ring G  a ─▶ d   c ─▶ b    ──▶   ring G  a ─▶ b   c ─▶ d
+//
+// Meshes, tori and hypercubes are full of such squares. An exchange that joins loops
+// is always made, one that splits as many as it joins too, and seldom one that makes
+// more of them. What is drawn depends on nothing but the links, and it ends after so
+// many draws: the same rings on every machine. That none are found proves nothing.
+//
+// Where links go both ways, half as many rings are looked for first, each of which is
+// then run the other way round as well (ringpairs.go).
+type ringExchange struct {
+	n     int
+	out   [][]int32 // by rank: where it can step to
+	room  []int16   // by step, from·n + to: how many rings more can take it
+	rings []*loops
+	draw  *rand.Rand
+	pairs bool // a ring takes its steps' links both ways
+}
+
+// loops are a ring's steps, which may fall into several loops.
+type loops struct {
+	next, prev []int32
+	loop       []int32 // by rank: the name of its loop
+	names      int32   // given so far
+	count      int
+}
+
+// How often two ranks are looked at: for each rank and ring, and at most.
+const (
+	drawsForStep = 1 << 14
+	mostDraws    = 1 << 25
+)
+
+// worsen is how seldom, one time in so many, an exchange is made that makes more loops.
+const worsen = 64
+
+// askByExchange is ask for one node of more than packedRanks; nil where exchanges
+// find no rings.
+func (p *ringProblem) askByExchange(width units.Bandwidth) [][]int {
+	if p.n <= packedRanks || !p.closed() || p.bothWays {
+		return nil
+	}
+	for _, pairs := range [2]bool{true, false} {
+		x := p.exchange(width)
+		if x == nil {
+			return nil
+		}
+		x.pairs = pairs
+		if !x.begin(p.count) || !x.join() {
+			continue
+		}
+		if orders := x.orders()[:p.count]; p.fits(orders, width) {
+			return orders
+		}
+	}
+	return nil
+}
+
+// orders are the rings, each from rank 0 on, and those the other way round after them.
+func (x *ringExchange) orders() (orders [][]int) {
+	for _, r := range x.rings {
+		order := make([]int, 0, x.n)
+		for i := int32(0); len(order) < x.n; i = r.next[i] {
+			order = append(order, int(i))
+		}
+		orders = append(orders, order)
+	}
+	if x.pairs {
+		for _, order := range orders[:len(x.rings)] {
+			back := slices.Clone(order)
+			slices.Reverse(back[1:])
+			orders = append(orders, back)
+		}
+	}
+	return orders
+}
+
+// exchange is what room there is; nil where steps share links that have not room for
+// all of them.
+func (p *ringProblem) exchange(width units.Bandwidth) *ringExchange {
+	x := &ringExchange{n: p.n, out: make([][]int32, p.n), room: make([]int16, p.n*p.n), draw: rand.New(rand.NewPCG(1, 2))}
+	taken := map[int]bool{}
+	for i := range p.n {
+		for j, h := range p.in[i] {
+			if h == nil || i == j || !p.wide(h, width) {
+				continue
+			}
+			room := p.count
+			for _, e := range h.edges {
+				capacity := p.capacity(e, width)
+				if capacity >= p.mostTaken(e) {
+					continue
+				}
+				if taken[e] {
+					return nil
+				}
+				taken[e] = true
+				room = min(room, capacity)
+			}
+			if room > 0 {
+				x.out[i] = append(x.out[i], int32(j))
+				x.room[i*p.n+j] = int16(room)
+			}
+		}
+	}
+	return x
+}
+
+// begin finds steps for so many rings; false where links do not hold them.
+func (x *ringExchange) begin(count int) bool {
+	if x.pairs {
+		return x.beginPairs((count + 1) / 2)
+	}
+	n := x.n
+	g := maxflow.New(2*n + 2)
+	arcs := map[int]int{} // by step
+	for i := range n {
+		g.Arc(2*n, i, int64(count))
+		g.Arc(n+i, 2*n+1, int64(count))
+		for _, j := range x.out[i] {
+			at := i*n + int(j)
+			arcs[at] = g.Arc(i, n+int(j), int64(x.room[at]))
+		}
+	}
+	if g.Run(2*n, 2*n+1, int64(count*n)) < int64(count*n) {
+		return false
+	}
+	// What flows leaves and enters every rank equally often, so that it divides into
+	// steps that do so once (Kőnig).
+	left := make([]int16, n*n)
+	for at, arc := range arcs {
+		left[at] = int16(g.Flow(arc))
+		x.room[at] -= left[at]
+	}
+	return x.divide(left, count)
+}
+
+// divide makes so many rings' steps of those that leave and enter every rank that
+// often.
+func (x *ringExchange) divide(left []int16, count int) bool {
+	for range count {
+		r := x.matched(left)
+		if r == nil {
+			return false
+		}
+		x.rings = append(x.rings, r)
+	}
+	return true
+}
+
+// matched takes a step from every rank, and to every rank, out of those that are left.
+func (x *ringExchange) matched(left []int16) *loops {
+	n := x.n
+	r := &loops{next: make([]int32, n), prev: make([]int32, n), loop: make([]int32, n)}
+	for i := range n {
+		r.next[i], r.prev[i] = -1, -1
+	}
+	seen := make([]int, n)
+	var give func(i int32, turn int) bool
+	give = func(i int32, turn int) bool {
+		for _, j := range x.out[i] {
+			if left[int(i)*n+int(j)] == 0 || seen[j] == turn {
+				continue
+			}
+			seen[j] = turn
+			if r.prev[j] < 0 || give(r.prev[j], turn) {
+				r.next[i], r.prev[j] = j, i
+				return true
+			}
+		}
+		return false
+	}
+	for i := range n {
+		if !give(int32(i), i+1) {
+			return nil
+		}
+	}
+	for i, j := range r.next {
+		left[i*n+int(j)]--
+	}
+	for i := range n {
+		if r.loop[i] == 0 {
+			r.name(int32(i))
+			r.count++
+		}
+	}
+	return r
+}
+
+// name gives the loop through a rank a name of its own.
+func (r *loops) name(i int32) {
+	r.names++
+	for j := i; r.loop[j] != r.names; j = r.next[j] {
+		r.loop[j] = r.names
+	}
+}
+
+// more is how many loops more there are once a and b, and c and d, are exchanged for a
+// and d, and c and b.
+func (r *loops) more(a, b, c, d int32) int {
+	switch {
+	case r == nil:
+		return 0
+	case r.loop[a] != r.loop[c]:
+		return -1
+	case (r.next[a] == b) == (r.next[c] == d):
+		return 1
+	}
+	return 0
+}
+
+// exchange joins a and d, and c and b, where a and b, and c and d, were joined.
+func (r *loops) exchange(a, b, c, d int32) {
+	r.count += r.more(a, b, c, d)
+	there, alike := r.next[a] == b, (r.next[a] == b) == (r.next[c] == d)
+	switch {
+	case !alike && r.loop[a] != r.loop[c]:
+		r.reverse(c, r.prev[c])
+	case !alike && there: // a ─▶ b … d ─▶ c becomes a ─▶ d … b ─▶ c
+		r.reverse(b, d)
+		r.lead(a, d)
+		r.lead(b, c)
+		return
+	case !alike: // b ─▶ a … c ─▶ d becomes b ─▶ c … a ─▶ d
+		r.reverse(a, c)
+		r.lead(b, c)
+		r.lead(a, d)
+		return
+	}
+	if there {
+		r.lead(a, d)
+		r.lead(c, b)
+	} else {
+		r.lead(b, c)
+		r.lead(d, a)
+	}
+	r.name(a)
+}
+
+// lead has a step go from one rank to another.
+func (r *loops) lead(from, to int32) { r.next[from], r.prev[to] = to, from }
+
+// reverse turns the steps round that lead from one rank on to another.
+func (r *loops) reverse(from, to int32) {
+	for i := from; ; {
+		next := r.next[i]
+		r.next[i], r.prev[i] = r.prev[i], next
+		if i == to {
+			return
+		}
+		i = next
+	}
+}
+
+// join exchanges steps until every ring is one loop; false where that takes too many
+// draws.
+func (x *ringExchange) join() bool {
+	count := 0
+	for _, r := range x.rings {
+		count += r.count
+	}
+	for draws := min(mostDraws, drawsForStep*x.n*len(x.rings)); count > len(x.rings); draws-- {
+		if draws == 0 {
+			return false
+		}
+		f := x.rings[x.draw.IntN(len(x.rings))]
+		a := int32(x.draw.IntN(x.n))
+		d := x.out[a][x.draw.IntN(len(x.out[a]))]
+		c := f.prev[d]
+		if x.pairs && x.draw.IntN(2) > 0 {
+			c = f.next[d]
+		}
+		count += x.exchangeAt(f, a, c, d, func(more int) bool { return more <= 0 || x.draw.IntN(worsen) == 0 })
+	}
+	return true
+}
+
+// exchangeAt exchanges the step of a ring from a, and its step between c and d, for
+// those from a to d and from c on, if somebody has them and it is well with so many
+// loops more; it says how many there are.
+func (x *ringExchange) exchangeAt(f *loops, a, c, d int32, well func(more int) bool) (more int) {
+	b := f.next[a]
+	if a == c || b == c || b == d {
+		return 0
+	}
+	g, has := x.owner(f, a, b, c, d)
+	if !has {
+		return 0
+	}
+	if more = f.more(a, b, c, d) + g.more(a, d, c, b); !well(more) {
+		return 0
+	}
+	f.exchange(a, b, c, d)
+	if g != nil {
+		g.exchange(a, d, c, b)
+		return more
+	}
+	x.free(a, b, 1)
+	x.free(c, d, 1)
+	x.free(a, d, -1)
+	x.free(c, b, -1)
+	return more
+}
+
+// free changes the room there is on a step.
+func (x *ringExchange) free(from, to int32, by int16) {
+	x.room[int(from)*x.n+int(to)] += by
+	if x.pairs {
+		x.room[int(to)*x.n+int(from)] += by
+	}
+}
+
+// owner is who else has the steps a ─▶ d and c ─▶ b: a ring, or nil where there is
+// room left on both.
+func (x *ringExchange) owner(f *loops, a, b, c, d int32) (g *loops, has bool) {
+	if x.room[int(a)*x.n+int(d)] > 0 && x.room[int(c)*x.n+int(b)] > 0 {
+		return nil, true
+	}
+	for _, g := range x.rings {
+		if g != f && x.has(g, a, d) && x.has(g, c, b) {
+			return g, true
+		}
+	}
+	return nil, false
+}
+
+// has tells whether a ring has a step, or where it takes links both ways the step
+// back.
+func (x *ringExchange) has(r *loops, from, to int32) bool {
+	return r.next[from] == to || x.pairs && r.prev[from] == to
+}

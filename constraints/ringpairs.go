@@ -1,0 +1,109 @@
+package constraints
+
+import "github.com/colltune/colltune/constraints/maxflow"
+
+// beginPairs finds links for so many rings that take theirs both ways: twice as many
+// at every rank. It is false where there are none, and where they are not seen: on
+// systems that are neither in two colours, which a flow settles, nor have an even
+// number of links at every rank, the same: then it takes all, for more rings.
+func (x *ringExchange) beginPairs(count int) bool {
+	n, least, most := x.n, 1<<30, 0
+	for i := range n {
+		degree := 0
+		for _, j := range x.out[i] {
+			there, back := x.room[i*n+int(j)], x.room[int(j)*n+i]
+			if there != back {
+				return false
+			}
+			degree += int(there)
+		}
+		least, most = min(least, degree), max(most, degree)
+	}
+	taken := make([]int16, n*n) // links, by both their steps
+	switch {
+	case least < 2*count:
+		return false
+	case x.takeColoured(taken, count):
+	case least == most && least%2 == 0:
+		copy(taken, x.room)
+		count = least / 2
+	default:
+		return false
+	}
+	for at := range taken {
+		x.room[at] -= taken[at]
+	}
+	return x.divide(x.around(taken), count)
+}
+
+// takeColoured takes links from the ranks of one colour to those of the other, twice
+// count at each; false where the ranks have no two colours, or not so many links.
+func (x *ringExchange) takeColoured(taken []int16, count int) bool {
+	n := x.n
+	colour := make([]int8, n)
+	for first := range n {
+		if colour[first] != 0 {
+			continue
+		}
+		colour[first] = 1
+		for todo := []int{first}; len(todo) > 0; {
+			i := todo[len(todo)-1]
+			todo = todo[:len(todo)-1]
+			for _, j := range x.out[i] {
+				if colour[j] == colour[i] {
+					return false
+				}
+				if colour[j] == 0 {
+					colour[j] = -colour[i]
+					todo = append(todo, int(j))
+				}
+			}
+		}
+	}
+	g := maxflow.New(n + 2)
+	type arc struct{ from, to, number int }
+	var arcs []arc
+	for i := range n {
+		if colour[i] < 0 {
+			g.Arc(i, n+1, int64(2*count))
+			continue
+		}
+		g.Arc(n, i, int64(2*count))
+		for _, j := range x.out[i] {
+			arcs = append(arcs, arc{i, int(j), g.Arc(i, int(j), int64(x.room[i*n+int(j)]))})
+		}
+	}
+	if g.Run(n, n+1, int64(n*count)) < int64(n*count) {
+		return false
+	}
+	for _, a := range arcs {
+		taken[a.from*n+a.to] = int16(g.Flow(a.number))
+		taken[a.to*n+a.from] = taken[a.from*n+a.to]
+	}
+	return true
+}
+
+// around gives links a direction, so that as many leave every rank as enter it: along
+// closed ways, until all are taken (Euler).
+func (x *ringExchange) around(links []int16) (steps []int16) {
+	n := x.n
+	left := append([]int16(nil), links...)
+	steps = make([]int16, n*n)
+	at := make([]int, n) // by rank: the first of its links that may be left
+	for first := range n {
+		for i := first; ; {
+			for at[i] < len(x.out[i]) && left[i*n+int(x.out[i][at[i]])] == 0 {
+				at[i]++
+			}
+			if at[i] == len(x.out[i]) {
+				break // only where the way began is there none to go on
+			}
+			j := int(x.out[i][at[i]])
+			left[i*n+j]--
+			left[j*n+i]--
+			steps[i*n+j]++
+			i = j
+		}
+	}
+	return steps
+}
