@@ -178,6 +178,7 @@ var aliases = map[string]string{
 	"tree":                     "double-binary-tree",
 	"dbtree":                   "double-binary-tree",
 	"dbt":                      "double-binary-tree",
+	"spanningtree":             "spanning-trees",
 	"hier":                     "hierarchical",
 	"p2p":                      "direct",
 	"onestep":                  "direct",

@@ -26,8 +26,8 @@ func compileCommand() *cobra.Command {
 		Short: "Compile a family or a .star file for a system, and verify the result",
 		Long: `compile traces a program for a system, compiles it and verifies what comes out.
 PROGRAM is a family's name, a .star file, or a dump. Parameters that are not fixed with
--p have their defaults; a hole, such as a ring's order, is filled by the solver
-where the default doesn't fit the system.
+-p have their defaults; a hole, such as a ring's order or a choice of NICs, is
+filled for the system where the default doesn't fit it.
 
   colltune compile ring -t dgx-1 -c allreduce -p channels=4 --out ring.json
   colltune compile mine.star -t ring:4 --to msccl-xml --protocol LL
