@@ -17,7 +17,9 @@
 // passed Check before anyone sees it; a solver that lies, talks nonsense, hangs
 // or dies is named, killed and replaced; preferences (Formula.Prefer) make the
 // model the same whichever solver found it. Ring orders and routings have
-// checkers (CheckRings, CheckRouting) that know nothing of formulas.
+// checkers (CheckRings, CheckRouting) that know nothing of formulas; so have trees
+// and choices of NICs (CheckTrees, CheckNICs), which need no formula: package trees
+// finds trees, and a flow says how good a choice of NICs can be.
 //
 // Time limits hold always (Options.Timeout); where what is found must be the same
 // on every machine, solvers are limited by the work they do instead (SolveWithin).
