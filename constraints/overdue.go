@@ -1,6 +1,10 @@
 package constraints
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+)
 
 // A formula of millions of rows takes seconds to state, by code that has no other
 // reason to look at a clock. So the formula looks, and where its time is over what
@@ -11,6 +15,9 @@ import "context"
 //		f := constraints.NewFormula("large").Until(ctx)
 //		…
 //	}
+
+// ErrOverdue is that a context was over before a formula was stated.
+var ErrOverdue = errors.New("a formula was not stated in time")
 
 // overdue is what is panicked with.
 type overdue struct{ err error }
@@ -39,7 +46,7 @@ func Overdue(err *error) {
 	switch late := recover().(type) {
 	case nil:
 	case overdue:
-		*err = late.err
+		*err = fmt.Errorf("%w: %w", ErrOverdue, late.err)
 	default:
 		panic(late)
 	}

@@ -2,6 +2,7 @@ package constraints
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -147,7 +148,7 @@ func TestOverdue(t *testing.T) {
 		}
 		return f.Err()
 	}
-	if err := state(nil); err != context.Canceled || rows > 60_000 {
+	if err := state(nil); !errors.Is(err, context.Canceled) || !errors.Is(err, ErrOverdue) || rows > 60_000 {
 		t.Errorf("%v after %d rows", err, rows)
 	}
 	defer func() {

@@ -23,6 +23,9 @@ type asker struct {
 	atLeast bool      // R/C is known to be no less than the bound's
 	hopeful bool      // one chunk can be summed in as many steps
 	kept    keeper
+	mixed   bool // a mix of courses will do, or nothing
+	// gathered are the courses found for sums in so many steps, in a walk: see mixing.
+	gathered map[int]*tollkeeper
 }
 
 // keeper asks a formula that a solver keeps, before any other; Timeout is that it

@@ -92,7 +92,7 @@ func (c *climb) confirm(ctx context.Context, point *Point, claims []claim) error
 	var proofs []Answer
 	strong := strongest(claims)
 	for _, one := range strong {
-		a, err := c.ask(ctx, one.rung, nil)
+		a, err := c.ask(ctx, one.rung, nil, false)
 		if err != nil {
 			return err
 		}

@@ -38,13 +38,14 @@ func (c *climb) up(ctx context.Context, l *ladder) (*Point, error) {
 			point.Followed++
 			continue
 		}
-		if open.over(try, last) {
-			point.Skipped++
-			continue
-		}
-		a, err := c.ask(ctx, try, c.keeper(ctx))
+		over := open.over(try, last)
+		a, err := c.ask(ctx, try, c.keeper(ctx), over)
 		if err != nil {
 			return nil, err
+		}
+		if over && a.Status != constraints.Sat {
+			point.Skipped++
+			continue
 		}
 		if a.Status == constraints.Sat {
 			point.Answer, point.Chunks, point.Rounds, found = a, try.chunks, try.rounds, true
@@ -67,8 +68,12 @@ func (c *climb) up(ctx context.Context, l *ladder) (*Point, error) {
 	return point, nil
 }
 
-// ask answers one query of the walk, and tells.
-func (c *climb) ask(ctx context.Context, try rung, keeper keeper) (Answer, error) {
+// ask answers one query of the walk, and tells. One that is leapt over is looked for
+// as a mix of courses only, of which it takes little to pick others.
+func (c *climb) ask(ctx context.Context, try rung, keeper keeper, over bool) (Answer, error) {
+	if over && (c.p.Collective.Name != "allreduce" || c.w.gathered[c.steps] == nil) {
+		return Answer{Status: constraints.Timeout}, nil
+	}
 	spec := c.p.Collective.Spec
 	spec.Chunks = try.chunks / c.p.perChunk()
 	coll, err := collective.New(spec)
@@ -76,8 +81,8 @@ func (c *climb) ask(ctx context.Context, try rung, keeper keeper) (Answer, error
 		return Answer{}, err
 	}
 	q := Query{Topology: c.p.Topology, Collective: coll, Steps: c.steps, Rounds: try.rounds, Unit: c.p.net.unit}
-	a, err := c.w.find(ctx, c.s, q, keeper)
-	if err == nil && c.w.Tell != nil {
+	a, err := c.w.find(ctx, c.s, q, keeper, over)
+	if err == nil && c.w.Tell != nil && (!over || a.Status == constraints.Sat) {
 		c.w.Tell(try.chunks, c.steps, try.rounds, a)
 	}
 	return a, err
@@ -85,9 +90,10 @@ func (c *climb) ask(ctx context.Context, try rung, keeper keeper) (Answer, error
 
 // find is Find within the walk's limit; a walk asks for no less than the bound on
 // R/C.
-func (w Walk) find(ctx context.Context, s *constraints.Solvers, q Query, keeper keeper) (Answer, error) {
+func (w Walk) find(ctx context.Context, s *constraints.Solvers, q Query, keeper keeper, mixed bool) (Answer, error) {
 	ask := w.asker(ctx)
-	ask.atLeast, ask.hopeful, ask.kept = true, true, keeper
+	ask.mixed = mixed
+	ask.atLeast, ask.hopeful, ask.kept, ask.gathered = true, true, keeper, w.gathered
 	return find(s, q, ask)
 }
 

@@ -18,7 +18,8 @@
 // the network unrolled in steps, wherever these can; only what is left is a
 // solver's. Sums are bounded one chunk at a time, too, by tolls on links, and
 // looked for first among the routings that renamings of ranks leave as they are,
-// and those that are their own mirror in time. What renamings of ranks take to
+// and those that are their own mirror in time, and as mixes of courses of single
+// chunks. What renamings of ranks take to
 // each other (package symmetry) is looked at once, and of sums' routings that
 // differ in names only one is left to the solver. Walks have formulas kept where
 // that was measured to help. Chunks with one destination each are counted, not

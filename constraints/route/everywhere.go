@@ -17,6 +17,13 @@ import (
 // a time. Only the bound, or that second question, can say that there is none.
 func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) {
 	ask.kept = nil // it is of whole queries
+	if ask.mixed {
+		sched, err := p.mixed(s, ask)
+		if sched == nil || err != nil {
+			return Answer{Status: constraints.Timeout, By: Mixing}, err
+		}
+		return Answer{Status: constraints.Sat, By: Mixing, Schedule: sched}, nil
+	}
 	ctx, cancel := ask.bounding()
 	defer cancel()
 	open, refuted, err := p.boundSums(ctx)
@@ -46,6 +53,9 @@ func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) 
 	}
 	if low != nil {
 		return Answer{Status: constraints.Unsat, By: low.by, Detail: low.why}, nil
+	}
+	if sched, err = p.mixed(s, ask); err != nil || sched != nil {
+		return Answer{Status: constraints.Sat, By: Mixing, Schedule: sched}, err
 	}
 	if sched, by, err = p.restricted(s, ask.share(2, 3), open); err != nil || sched != nil {
 		return Answer{Status: constraints.Sat, By: by, Schedule: sched}, err

@@ -2,6 +2,7 @@ package route
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 // Answer is what a query came to.
 type Answer struct {
 	Status constraints.Status
-	// By is who said so: "bound", or the solver that found the routing or that
-	// there is none.
+	// By is who said so: "bound", "mixing", or the solver that found the routing or
+	// that there is none.
 	By       string
 	Detail   string   // Unsat by a bound: the argument; Timeout: which limit
 	Schedule Schedule // Sat: it has passed Replay
@@ -23,8 +24,12 @@ type Answer struct {
 	claimed  bool // Unsat: in a formula that was kept, which proves nothing yet
 }
 
-// Bound is what Answer.By says where an argument was enough.
-const Bound = "bound"
+// What Answer.By says where an argument was enough, and where a routing is a mix of
+// courses of single chunks.
+const (
+	Bound  = "bound"
+	Mixing = "mixing"
+)
 
 // Find answers a query. A routing has been replayed on the topology before
 // anyone sees it. That there is none is a bound's word, or a solver's. The
@@ -54,7 +59,11 @@ func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	p.until = until
 	a, err := p.findUntil(s, ask)
 	if ask.late(err) {
-		a, err = Answer{Status: constraints.Timeout, By: Bound, Detail: fmt.Sprintf("no answer within %v", limit.Round(time.Millisecond))}, nil
+		by := Bound
+		if errors.Is(err, constraints.ErrOverdue) { // it was to be a solver's
+			by = s.Solvers()[0]
+		}
+		a, err = Answer{Status: constraints.Timeout, By: by, Detail: fmt.Sprintf("no answer within %v", limit.Round(time.Millisecond))}, nil
 	}
 	if err != nil {
 		return Answer{}, err

@@ -50,6 +50,8 @@ type Walk struct {
 	// for each query.
 	Work  time.Duration
 	meter *meter // what was done of it
+
+	gathered map[int]*tollkeeper // by steps: see asker
 	// Tell is called with each query as it is answered; nil tells nobody.
 	Tell func(chunks, steps, rounds int, a Answer)
 }
@@ -92,6 +94,7 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) ([]P
 	if w.Steps == 0 {
 		w.Steps = 2*from + 3
 	}
+	w.gathered = map[int]*tollkeeper{}
 	var points []Point
 	var best *big.Rat
 	for steps := from; steps <= w.Steps && (best == nil || best.Cmp(least) > 0); steps++ {

@@ -9,13 +9,13 @@ import (
 )
 
 // slowMachine is the variable by which a test's solvers run on a machine that is
-// busy with seven other things.
+// busy with three other things.
 const slowMachine = "COLLTUNE_TEST_SLOW"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(slowMachine) != "" {
 		runtime.GOMAXPROCS(1)
-		for range 7 {
+		for range 3 {
 			go func() {
 				for turn := 0; ; turn++ {
 					_ = turn

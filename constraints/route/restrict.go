@@ -105,7 +105,7 @@ func (p *problem) restricted(s *constraints.Solvers, ask asker, open [][]int) (S
 }
 
 // restrictionShare is which part of the time that is left a kind has.
-const restrictionShare = 3
+const restrictionShare = 2
 
 // among looks for a routing of one kind.
 func (p *problem) among(s *constraints.Solvers, ask asker, open [][]int, r restriction) (Answer, error) {

@@ -59,10 +59,7 @@ func (p *problem) tolled(s *constraints.Solvers, ask asker, steps int, known *bi
 	if !h.enough(all) {
 		return nil, nil // distances say so
 	}
-	k := &tollkeeper{hearing: h, toll: make([]float64, len(h.width)*steps), seen: map[string]bool{}, value: math.Inf(1)}
-	for i := range k.toll {
-		k.toll[i] = 1
-	}
+	k := newTollkeeper(h)
 	least, _ := known.Float64()
 	for asked := 0; len(k.courses) < manyCourses && k.sums < manySums; {
 		if err := ask.ctx.Err(); err != nil || ask.left() <= 0 {
@@ -110,6 +107,15 @@ type tollkeeper struct {
 	toll    []float64 // by kind × steps + step
 	sums    int       // done so far, about: so that a slower machine finds as much
 	value   float64   // what the cheapest course known pays, where a round brings 1
+}
+
+// newTollkeeper knows of no course yet, and takes the same of all links.
+func newTollkeeper(h *hearing) *tollkeeper {
+	k := &tollkeeper{hearing: h, toll: make([]float64, len(h.width)*h.steps), seen: map[string]bool{}, value: math.Inf(1)}
+	for i := range k.toll {
+		k.toll[i] = 1
+	}
+	return k
 }
 
 // search looks for courses that pay less than all that are known, and tells
