@@ -13,7 +13,7 @@ import "math/big"
 const (
 	// manyRows is how many orbits of links and of sources a program is solved for,
 	// mixingWork how many cells of its table are gone through: a second's.
-	manyRows   = 1 << 9
+	manyRows   = 1 << 10
 	mixingWork = 1 << 29
 	// evenly is the part of links' lengths that is the same for all at first, and
 	// evenlyLeast the least but for none. Links of length 0 lead trees astray.

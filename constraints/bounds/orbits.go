@@ -31,6 +31,11 @@ const (
 // orbits finds them for pairs; on systems too large to look, everything is like
 // itself alone.
 func (p *problem) orbits(d pairs) orbits {
+	if d.every {
+		if any := p.ranksAlike(); any != nil {
+			return p.orbitsUnder(any)
+		}
+	}
 	switch {
 	case p.alike && d.every && p.n > fewRanks:
 		return p.orbitsUnder(p.nodesAlike())
@@ -67,6 +72,24 @@ func (p *problem) orbitsUnder(generators [][]int) (o orbits) {
 		o.links[number[first]]++
 	}
 	return o
+}
+
+// ranksAlike are symmetries of a system whose ranks may change places at will, as
+// around a hub or where every two have a link: the first two do, all go one further
+// on. Nil of other systems.
+func (p *problem) ranksAlike() (generators [][]int) {
+	net := p.forward
+	swapped, turned := rising(net.vertices), rising(net.vertices)
+	swapped[0], swapped[1] = 1, 0
+	for r := range p.n {
+		turned[r] = (r + 1) % p.n
+	}
+	for _, image := range [][]int{swapped, turned} {
+		if !net.keptBy(image) {
+			return nil
+		}
+	}
+	return [][]int{swapped, turned}
 }
 
 // nodesAlike are symmetries of a system whose nodes may change places, whoever sends
@@ -159,6 +182,21 @@ func (p *problem) graph(d pairs) *symmetry.Graph {
 		}
 	}
 	return g
+}
+
+// keptBy tells whether the same arcs are there once vertices become others.
+func (n *network) keptBy(image []int) bool {
+	was, is := make([]arc, len(n.arcs)), slices.Clone(n.arcs)
+	for e, a := range n.arcs {
+		was[e] = a
+		was[e].from, was[e].to = int32(image[a.from]), int32(image[a.to])
+	}
+	for _, arcs := range [][]arc{was, is} {
+		slices.SortFunc(arcs, func(a, b arc) int {
+			return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.capacity, b.capacity))
+		})
+	}
+	return slices.EqualFunc(was, is, func(a, b arc) bool { return a.from == b.from && a.to == b.to && a.capacity == b.capacity })
 }
 
 // renamed is what becomes of arcs where vertices become others: of arcs side by

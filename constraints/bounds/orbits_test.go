@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/constraints/symmetry"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -105,6 +106,30 @@ func TestOneSinkOfEachOrbit(t *testing.T) {
 	}
 }
 
+// TestRanksAlike says of systems whether all their ranks may change places at will,
+// and where they may, that one rank stands for all, and as many orbits of links are
+// found by searching.
+func TestRanksAlike(t *testing.T) {
+	for name, alike := range map[string]bool{
+		"hub:8": true, "hub:3": true, "fullmesh:2": true, "fullmesh:9": true, "dgx-a100": true,
+		"ring:3": true, "ring:8": false, "dgx-1": false, "mesh:2x2": false, "hypercube:3": false, "l40s-8": false,
+	} {
+		p := newProblem(t, resolve(t, name, 1))
+		generators := p.ranksAlike()
+		if (generators != nil) != alike {
+			t.Errorf("%s: ranks alike: %v, want %v", name, generators != nil, alike)
+			continue
+		}
+		if !alike {
+			continue
+		}
+		here, there := p.orbitsUnder(generators), p.orbitsUnder(symmetry.Find(p.graph(everyPair), symmetryWork).Generators)
+		if len(here.sources) != 1 || len(here.links) != len(there.links) {
+			t.Errorf("%s: %d ranks and %d links for all, and %d by searching", name, len(here.sources), len(here.links), len(there.links))
+		}
+	}
+}
+
 // TestNodesAlike holds the symmetries of systems of like nodes to what they are:
 // every link goes to one as wide, and the flow is what it is with all symmetries.
 func TestNodesAlike(t *testing.T) {
@@ -150,7 +175,7 @@ func TestManyNodes(t *testing.T) {
 			t.Errorf("128 x %s: %s GB/s, reached %v, want %s", c.topology, b.Exact, b.Reached, c.exact)
 		}
 	}
-	for _, name := range []string{"torus:8x8x8", "hypercube:9", "mesh:16x16", "ring:512"} {
+	for _, name := range []string{"torus:8x8x8", "hypercube:9", "mesh:16x16", "ring:512", "fullmesh:256", "hub:512"} {
 		if b := bound(t, resolve(t, name, 0), "alltoall", 0); b.Reached == nil || b.Reached.Cmp(b.AlgbwBps) != 0 {
 			t.Errorf("%s: %s GB/s, reached %v", name, b.Exact, b.Reached)
 		}
