@@ -129,7 +129,7 @@ func (o *Options) complete() (skip map[string]bool, err error) {
 // manyOps is how many operations take so much memory that what a pass leaves behind
 // is better given back at once than when as much again has been taken: the next finds
 // room there. It costs little, as nearly all of it is numbers.
-const manyOps = 1 << 19
+var manyOps = 1 << 19
 
 // compile runs the passes from number first on.
 func (u *unit) compile(first int, skip map[string]bool) (*Result, error) {

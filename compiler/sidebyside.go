@@ -6,7 +6,7 @@ import (
 )
 
 // worthSharing is how much work is worth more than one processor.
-const worthSharing = 1 << 16
+var worthSharing = 1 << 16
 
 // sideBySide does n things in as many runs of them as there are processors, or in
 // one where there is little work in all. What a run writes is its own, so that what

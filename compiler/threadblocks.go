@@ -54,8 +54,9 @@ func (u *unit) assign(putTB, getTB []int32) {
 		}
 	})
 	var idle *idleness // where anything is local
+	var local []int32  // by local instruction: its threadblock
 	if slices.ContainsFunc(u.tbOf, func(tb int32) bool { return tb < 0 }) {
-		idle = newIdleness(u)
+		idle, local = newIdleness(u), u.room.take(len(u.ins))
 	}
 	steps, parts := make([]int32, len(u.tbs)), min(u.col.Ranks, mostWalks)
 	sideBySide(parts, len(u.seq), func(from, to int) {
@@ -73,7 +74,7 @@ func (u *unit) assign(putTB, getTB []int32) {
 				continue
 			default:
 				tb = u.idlest(i, idle, reducer)
-				u.tbOf[i] = tb
+				local[i] = tb // not to tbOf, which the others read
 			}
 			u.posOf[i] = steps[tb]
 			steps[tb]++
@@ -82,6 +83,17 @@ func (u *unit) assign(putTB, getTB []int32) {
 			}
 		}
 	})
+	if idle == nil {
+		return
+	}
+	sideBySide(len(u.ins), len(u.ins), func(from, to int) {
+		for i := from; i < to; i++ {
+			if u.tbOf[i] < 0 {
+				u.tbOf[i] = local[i]
+			}
+		}
+	})
+	u.room.give(local)
 }
 
 // mostWalks is in how many parts the ranks are looked at side by side where each
