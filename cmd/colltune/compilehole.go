@@ -70,8 +70,11 @@ func solveNodeRings(cmd *cobra.Command, t *topologies.Topology, q script.Request
 }
 
 func findTrees(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error) {
-	if len(t.Ranks) < 2 {
+	switch n := len(t.Ranks); {
+	case n < 2:
 		return nil, nil // the family says so better
+	case n > trees.MaxDisjointRanks:
+		return nil, &nothingError{fmt.Errorf("topology %s: trees take too long to find for %d ranks: want at most %d, or the trees as a parameter", t.Name, n, trees.MaxDisjointRanks)}
 	}
 	return search.Trees(cmd.Context(), t, q.Collective, q.Root, countOf(p, "trees"))
 }

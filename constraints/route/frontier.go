@@ -42,7 +42,7 @@ type Refuted struct {
 
 // Walk is how far to look for the frontier.
 type Walk struct {
-	Chunks int // at most; 0: 6 a rank
+	Chunks int // at most; 0: 6 a rank, or as many as there may be
 	Steps  int // at most; 0: twice the least, and 3 more
 	// Work is what all queries together may do: then solvers are asked one after the
 	// other, and no query does more than an eighth, so that the walk is the same on
@@ -71,17 +71,18 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) ([]P
 	if least == nil {
 		return nil, nil, &QueryError{fmt.Errorf("%s over %d ranks moves nothing", q.Collective.Name, q.Collective.Ranks)}
 	}
-	unit := p.perChunk()
+	unit, most := p.perChunk(), p.mostChunks()
 	if w.Chunks == 0 {
 		w.Chunks = 6 * unit
 		if q.Collective.Name == "allreduce" {
 			w.Chunks = 6 * p.net.ranks
 		}
+		w.Chunks = min(w.Chunks, most)
 	}
 	if w.Work > 0 && w.meter == nil {
 		w.meter = &meter{}
 	}
-	if most := p.mostChunks(); w.Chunks > most {
+	if w.Chunks > most {
 		return nil, nil, &QueryError{fmt.Errorf("%d chunks: want at most %d of %s over %d ranks", w.Chunks, most, q.Collective.Name, q.Collective.Ranks)}
 	}
 	if w.Chunks < unit {

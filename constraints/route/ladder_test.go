@@ -2,6 +2,7 @@ package route
 
 import (
 	"context"
+	"errors"
 	"math/big"
 	"slices"
 	"testing"
@@ -168,5 +169,25 @@ func TestFlowingDGX1(t *testing.T) {
 		if err != nil || (low == nil) != (w.want == "") || low != nil && low.ratio.RatString() != w.want {
 			t.Errorf("%s in %d steps: %+v, %v; want %s", w.name, w.steps, low, err, w.want)
 		}
+	}
+}
+
+// TestFrontierOfManyChunks: a walk that is not told how many chunks looks as far as
+// there may be so many, where six a rank are more.
+func TestFrontierOfManyChunks(t *testing.T) {
+	const ranks = 64
+	c, err := collective.New(collective.Spec{Name: "alltoall", Ranks: ranks, Chunks: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	q := Query{Topology: resolve(t, "torus:8x8", 1), Collective: c}
+	if _, _, err := Frontier(done, open(t, "pb"), q, Walk{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v: want that it was cancelled", err)
+	}
+	var bad *QueryError
+	if _, _, err := Frontier(done, open(t, "pb"), q, Walk{Chunks: 6 * ranks}); !errors.As(err, &bad) {
+		t.Errorf("%v: want that these are too many", err)
 	}
 }

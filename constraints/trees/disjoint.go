@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func Disjoint(ctx context.Context, t *topologies.Topology, o DisjointOptions) (D
 		return DisjointAnswer{}, &NoTreesError{t.Name, o.Count, p.gpu(p.root), o.Up && !o.Down, why}
 	}
 	parents, width, err := p.widest(ctx)
-	if err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return DisjointAnswer{}, err
 	}
 	return DisjointAnswer{Parents: parents, Root: p.root, Width: width}, nil
@@ -124,7 +125,7 @@ func (p *stepProblem) widest(ctx context.Context) (parents [][]int, width *big.R
 		if found == nil {
 			continue
 		}
-		p.shallower(found, y)
+		p.shallower(ctx, found, y)
 		if w := p.width(found); width == nil || w.Cmp(width) > 0 {
 			parents, width = found, w
 		}
@@ -136,7 +137,7 @@ func (p *stepProblem) widest(ctx context.Context) (parents [][]int, width *big.R
 	if err != nil {
 		return nil, nil, err
 	}
-	p.shallower(found, p.width(found))
+	p.shallower(ctx, found, p.width(found))
 	if w := p.width(found); width == nil || w.Cmp(width) > 0 {
 		parents, width = found, w
 	}

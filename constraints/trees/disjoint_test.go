@@ -378,3 +378,20 @@ func TestDisjointRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestShallowerEndsWithItsContext: links are exchanged no longer than is waited for.
+func TestShallowerEndsWithItsContext(t *testing.T) {
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	p := newStepProblem(resolve(t, "fullmesh:5", 1), DisjointOptions{Count: 1, Down: true})
+	chain, width := []int{-1, 0, 1, 2, 3}, big.NewRat(1, 1)
+	for _, c := range []struct {
+		ctx  context.Context
+		want []int
+	}{{done, chain}, {context.Background(), []int{-1, 0, 0, 0, 0}}} {
+		got := [][]int{slices.Clone(chain)}
+		if p.shallower(c.ctx, got, width); !slices.Equal(got[0], c.want) {
+			t.Errorf("%v, want %v", got[0], c.want)
+		}
+	}
+}

@@ -1,6 +1,10 @@
 package trees
 
-import "math/big"
+import (
+	"context"
+	"math/big"
+	"slices"
+)
 
 // grove is trees while links are exchanged between them.
 type grove struct {
@@ -16,8 +20,8 @@ type grove struct {
 // more often than a width allows: a rank is hung nearer to the root where there is
 // room, or in exchange for the link by which another tree reaches it. It ends
 // where no such step makes the deepest tree shallower or, the deepest as it is,
-// the ranks nearer to their roots.
-func (p *stepProblem) shallower(trees [][]int, width *big.Rat) {
+// the ranks nearer to their roots, or with the context.
+func (p *stepProblem) shallower(ctx context.Context, trees [][]int, width *big.Rat) {
 	g := &grove{stepProblem: p, trees: trees, load: p.loadOf(trees), width: width, room: map[int]int{}}
 	for i := range trees {
 		g.depth = append(g.depth, depths(trees[i]))
@@ -26,6 +30,9 @@ func (p *stepProblem) shallower(trees [][]int, width *big.Rat) {
 		again = false
 		for i := range trees {
 			for child := range p.n {
+				if ctx.Err() != nil {
+					return
+				}
 				again = g.nearer(i, child) || again
 			}
 		}
@@ -63,12 +70,12 @@ func (g *grove) nearer(tree, child int) bool {
 	if old < 0 {
 		return false
 	}
+	before := g.total()
 	for parent := range g.n {
 		s := g.step(parent, child)
 		if s == nil || g.depth[tree][parent] >= g.depth[tree][old] {
 			continue // what hangs below the child is deeper than it, and so left out
 		}
-		before := g.total()
 		g.hang(tree, child, parent)
 		if g.fits(s) {
 			return true
@@ -84,8 +91,10 @@ func (g *grove) nearer(tree, child int) bool {
 					continue
 				}
 				g.hang(other, child, instead)
-				if after := g.total(); (after[0] < before[0] || after[0] == before[0] && after[1] < before[1]) && g.fits(s) && g.fits(t) {
-					return true
+				if g.fits(s) && g.fits(t) {
+					if after := g.total(); slices.Compare(after[:], before[:]) < 0 {
+						return true
+					}
 				}
 				g.hang(other, child, parent)
 			}
