@@ -81,7 +81,7 @@ func exportIR(c *Campaign, o ExportOptions) (Report, error) {
 
 // title names a range's winner, as a report's lines do.
 func (r *Range) title() string {
-	if p := parametersText(r.Parameters); p != "" {
+	if p := briefParameters(r.Parameters); p != "" {
 		return r.Algorithm + " " + p
 	}
 	return r.Algorithm

@@ -82,7 +82,7 @@ type piece struct {
 // title names what was measured, as a report's lines do.
 func (m *measured) title() string {
 	name := m.Algorithm
-	if p := parametersText(m.Parameters); p != "" {
+	if p := briefParameters(m.Parameters); p != "" {
 		name += " " + p
 	}
 	if m.native() {

@@ -74,7 +74,7 @@ var columns = []column{
 	{"placement", "", true, func(r *Row) string { return r.Placement }, nil},
 	{"algorithm", "algorithm", true, func(r *Row) string { return r.Algorithm }, nil},
 	{"source", "", true, func(r *Row) string { return r.Source }, nil},
-	{"parameters", "parameters", true, func(r *Row) string { return parametersText(r.Parameters) }, nil},
+	{"parameters", "parameters", true, func(r *Row) string { return parametersText(r.Parameters) }, func(r *Row) string { return briefParameters(r.Parameters) }},
 	{"channels", "ch", false, func(r *Row) string { return strconv.Itoa(r.Channels) }, func(r *Row) string { return ifAny(int64(r.Channels), strconv.Itoa(r.Channels)) }},
 	{"instances", "inst", false, func(r *Row) string { return strconv.Itoa(r.Instances) }, nil},
 	{"protocol", "proto", true, func(r *Row) string { return r.Protocol }, nil},

@@ -174,18 +174,16 @@ func (t *Table) Compare(name string, at func(bytes int64, placement string) (us 
 }
 
 // rounding is by how much the time of a routing that meets the bound may lie below
-// it, for the rounding of its sums. What lies further below is shown as it is.
+// it, for the rounding of its sums.
 const rounding = 1e-9
 
 // compare fills in the baseline and the bound of a row.
 func (r *Row) compare(p Point, ms []measured) {
-	// The bound is on routings. A library that sums in the switches needs none
-	// of those, and may be faster: then the bound says nothing of it.
-	if p.BoundUS > 0 && (r.Source != Backend || p.BoundUS <= r.TimeUS) {
-		bound := p.BoundUS
-		if bound > r.TimeUS && bound <= r.TimeUS*(1+rounding) {
-			bound = r.TimeUS
-		}
+	// The bound is on routings, over links as the topology has them. A library that
+	// sums in the switches needs no routing, and a machine may have faster links: of
+	// what is faster than the bound it says nothing.
+	if p.BoundUS > 0 && p.BoundUS <= r.TimeUS*(1+rounding) {
+		bound := min(p.BoundUS, r.TimeUS)
 		ratio := bound / r.TimeUS
 		r.BoundUS, r.BoundRatio = &bound, &ratio
 	}
@@ -324,6 +322,19 @@ func parametersText(p map[string]any) string {
 			value = string(text)
 		}
 		words[i] = n + "=" + value
+	}
+	return strings.Join(words, " ")
+}
+
+// briefParameters are parameters for a line that people read: of orders, trees and
+// such of many ranks the beginning. Files and other formats have the whole.
+func briefParameters(p map[string]any) string {
+	const most = 40
+	words := strings.Fields(parametersText(p))
+	for i, w := range words {
+		if r := []rune(w); len(r) > most {
+			words[i] = string(r[:most-1]) + "…"
+		}
 	}
 	return strings.Join(words, " ")
 }

@@ -122,12 +122,11 @@ func TestBoundMet(t *testing.T) {
 	if *r.BoundUS != 0.3 || *r.BoundRatio != 1 {
 		t.Errorf("bound %v, ratio %v: want the time itself, and 1", *r.BoundUS, *r.BoundRatio)
 	}
-	if r.compare(Point{BoundUS: 0.4}, nil); *r.BoundUS != 0.4 || *r.BoundRatio <= 1 {
-		t.Errorf("bound %v, ratio %v: want a time below its bound shown as it is", *r.BoundUS, *r.BoundRatio)
-	}
-	r = Row{TimeUS: 0.3, Source: Backend}
-	if r.compare(Point{BoundUS: 0.4}, nil); r.BoundUS != nil {
-		t.Errorf("bound %v of a back end that beats all routings: want none", *r.BoundUS)
+	for _, source := range []string{Backend, "template"} {
+		r = Row{TimeUS: 0.3, Source: source}
+		if r.compare(Point{BoundUS: 0.4}, nil); r.BoundUS != nil || r.BoundRatio != nil {
+			t.Errorf("%s: bound %v of what is faster: want none", source, *r.BoundUS)
+		}
 	}
 }
 
@@ -292,5 +291,19 @@ func TestRangesOfAnUnfinishedCampaign(t *testing.T) {
 	}
 	if want := []string{"in 1K 2K", "in 4K 8193", "out 1K 2K", "out 2K 4K"}; !slices.Equal(got, want) {
 		t.Errorf("ranges %q, want %q", got, want)
+	}
+}
+
+// Orders and trees of many ranks are told by their beginning to people, and whole
+// to programs.
+func TestLongParameters(t *testing.T) {
+	long := make([]int, 256)
+	p := map[string]any{"order": [][]int{long}, "rings": 4}
+	if got, want := briefParameters(p), "order=[[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0… rings=4"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	short := map[string]any{"order": [][]int{{0, 2, 1, 3}}}
+	if got := briefParameters(short); got != parametersText(short) || got != "order=[[0,2,1,3]]" {
+		t.Errorf("%s: want it whole", got)
 	}
 }

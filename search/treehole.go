@@ -32,6 +32,10 @@ func Trees(ctx context.Context, t *topologies.Topology, collective string, root,
 	return found.Parents, nil
 }
 
+// mostParents is how many parents trees may have together, which is 16 trees of as
+// many ranks as there can be: some 10 s.
+const mostParents = 16 * trees.MaxDisjointRanks
+
 // parents fills a hole of trees. The built-in families have their own shapes of
 // trees where every two ranks are linked; there none are looked for unless the
 // family is asked for.
@@ -43,6 +47,8 @@ func (e *enumeration) parents(ctx context.Context, q question) ([][]int, error) 
 		return nil, nil
 	case ranks > trees.MaxDisjointRanks:
 		return nil, &Refusal{Reason: NotApplicable, Detail: fmt.Sprintf("trees take too long to find for %d ranks: want at most %d", ranks, trees.MaxDisjointRanks)}
+	case ranks*q.count > mostParents:
+		return nil, &Refusal{Reason: NotApplicable, Detail: fmt.Sprintf("%d trees take too long to find for %d ranks: want at most %d", q.count, ranks, mostParents/ranks)}
 	}
 	found, err := Trees(ctx, e.problem.Topology, e.problem.Collective, e.problem.Root, q.count)
 	var none *trees.NoTreesError
