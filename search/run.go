@@ -45,8 +45,9 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	if err != nil {
 		return autotune.Summary{}, err
 	}
-	if how.Budget > 0 {
-		how.Budget = max(how.Budget-time.Since(start), 1)
+	asked := how.Budget
+	if asked > 0 {
+		how.Budget = max(asked-time.Since(start), 1)
 	}
 	if space.contenders() == 0 {
 		return autotune.Summary{}, refusedAll(space)
@@ -104,6 +105,10 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 		Executors: executors.take, Jobs: how.Jobs, Campaign: c,
 		Trials: how.Trials, Budget: how.Budget, Deadline: how.Timeout, Progress: how.Progress,
 	})
+	var limit *autotune.LimitError
+	if errors.As(err, &limit) && limit.Limit == "budget" {
+		limit.Value = asked.String() // not what the enumeration left of it
+	}
 	var unanswered *autotune.UnansweredError
 	if err != nil && !errors.As(err, &unanswered) {
 		return summary, err

@@ -2,15 +2,18 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/executor"
@@ -385,5 +388,33 @@ func TestRoutingBoundIsBelowEveryRun(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// slow is an executor whose trials take longer than the budget of a search.
+type slow struct{ executor.Executor }
+
+func (s slow) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+	time.Sleep(300 * time.Millisecond)
+	return s.Executor.Run(ctx, t)
+}
+
+// TestBudgetIsToldAsAsked: what ends a search is the budget that was asked for,
+// not what enumerating its candidates has left of it.
+func TestBudgetIsToldAsAsked(t *testing.T) {
+	p, source := problem{"ring:4", 1, "allgather", []int64{1 << 10}}.resolve(t)
+	o := Options{Executor: "sim", Families: []string{"ring"}}
+	plan := PlanOf(p, o, source, Settings{Version: "test", Iters: 20, Warmup: 5, Seed: 1, ExecutorName: "sim"})
+	c, err := results.Create(filepath.Join(t.TempDir(), "campaign"), plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, err = Run(context.Background(), p, o, c, Effort{
+		Executors: func() (executor.Executor, error) { return slow{sim.New()}, nil }, Jobs: 1, Budget: 250 * time.Millisecond,
+	})
+	var limit *autotune.LimitError
+	if !errors.As(err, &limit) || limit.Limit != "budget" || limit.Value != "250ms" {
+		t.Errorf("%v, want the budget of 250ms to be spent", err)
 	}
 }
