@@ -140,8 +140,16 @@ API long fakeHeld() {
     return n;
 }
 
-// fakeForget is the end of a process: nothing is held any more.
+// Copies, memsets and the freeing of memory wait for everything that runs: as a
+// stream of the default kind does, and the driver before it takes memory back.
+static std::map<Queue *, int> queues;
+static void drain() {
+    for (auto &q : queues) q.first->running.reset();
+}
+
+// fakeForget is the end of a process: nothing is held any more, and nothing runs.
 API void fakeForget() {
+    drain();
     std::lock_guard<std::mutex> lock(guard);
     for (auto &m : memory) free(m.first);
     memory.clear();
@@ -203,17 +211,13 @@ API CUresult cuMemAlloc_v2(u64 *at, size_t n) {
 }
 API CUresult cuMemFree_v2(u64 at) {
     HERE
+    drain();
     std::lock_guard<std::mutex> lock(guard);
     if (memory.erase((void *)at) == 0) return INVALID;
     free((void *)at);
     return OK;
 }
 
-// Copies and memsets wait for everything: as a stream of the default kind does.
-static std::map<Queue *, int> queues;
-static void drain() {
-    for (auto &q : queues) q.first->running.reset();
-}
 API CUresult cuMemcpyHtoD_v2(u64 to, const void *from, size_t n) { HERE drain(); memcpy((void *)to, from, n); return OK; }
 API CUresult cuMemcpyDtoH_v2(void *to, u64 from, size_t n) { HERE drain(); memcpy(to, (void *)from, n); return OK; }
 API CUresult cuMemcpyDtoDAsync_v2(u64 to, u64 from, size_t n, Queue *q) { HERE q->running.reset(); memcpy((void *)to, (void *)from, n); return OK; }
@@ -225,7 +229,7 @@ API CUresult cuMemHostAlloc(void **p, size_t n, unsigned) {
     return OK;
 }
 API CUresult cuMemHostGetDevicePointer_v2(u64 *at, void *p, unsigned) { HERE *at = (u64)p; return OK; }
-API CUresult cuMemFreeHost(void *p) { HERE free(p); held[3]--; return OK; }
+API CUresult cuMemFreeHost(void *p) { HERE drain(); free(p); held[3]--; return OK; }
 API CUresult cuModuleLoadDataEx(long *m, const char *ptx, unsigned n, const int *options, void **values) {
     HERE
     if (!strncmp(ptx, "\177ELF", 4)) { // machine code, of the fake libnvrtc
