@@ -21,7 +21,7 @@ import (
 type fake struct {
 	t                  *testing.T
 	reset, calls, held dynlib.Symbol
-	forgets            dynlib.Symbol
+	forgets, running   dynlib.Symbol
 }
 
 // newFake loads the fake with settings.
@@ -34,7 +34,7 @@ func newFake(t *testing.T, settings string) *fake {
 		t.Fatal(err)
 	}
 	f := &fake{t: t}
-	for name, symbol := range map[string]*dynlib.Symbol{"fakeReset": &f.reset, "fakeCalls": &f.calls, "fakeHeld": &f.held, "fakeForget": &f.forgets} {
+	for name, symbol := range map[string]*dynlib.Symbol{"fakeReset": &f.reset, "fakeCalls": &f.calls, "fakeHeld": &f.held, "fakeForget": &f.forgets, "fakeRunning": &f.running} {
 		if *symbol, err = lib.Symbol(name); err != nil {
 			t.Fatal(err)
 		}
@@ -54,6 +54,7 @@ func (f *fake) set(settings string) {
 }
 func (f *fake) heldNow() int { return int(dynlib.Call(f.held)) }
 func (f *fake) forget()      { dynlib.Call(f.forgets) }
+func (f *fake) runs() int    { return int(dynlib.Call(f.running)) }
 func (f *fake) callsOf(name string) int {
 	return int(dynlib.Call(f.calls, uintptr(unsafe.Pointer(dynlib.CString(name)))))
 }
@@ -309,6 +310,41 @@ func TestDeviceLost(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	f.forget() // the process would end here
+}
+
+// TestNothingOutlivesItsMemory takes memory back while a program that lacks a
+// block still runs, for a third of a second: the fake must wait for it, as the
+// driver does. A thread of a grid that reads what is gone ends the tests' process,
+// and Go says nothing of it.
+func TestNothingOutlivesItsMemory(t *testing.T) {
+	run := func(query, code int) *fake {
+		f := newFake(t, fmt.Sprintf("absent=1,fail=cuStreamQuery:%d:%d", query, code))
+		b := New().(*backend)
+		if _, err := b.Run(context.Background(), trialOfPair(t)); err == nil {
+			t.Errorf("query %d: the program came to an end", query)
+		}
+		if b.g != nil {
+			f.set("")
+			closed(t, b)
+		}
+		return f
+	}
+	const lost, failed = 719, 1
+	for query := 4; query < 1000; query *= 2 { // until it is one of the program's
+		f := run(query, lost) // which gives nothing back
+		running := f.runs()
+		f.forget()
+		if n := f.runs(); n != 0 {
+			t.Fatalf("%d grids run on in a process that has ended", n)
+		}
+		if running == 1 {
+			if n := run(query, failed).runs(); n != 0 {
+				t.Errorf("%d grids run on without their memory", n)
+			}
+			return
+		}
+	}
+	t.Error("no query failed while the program ran")
 }
 
 // TestDeadlockOnGPUs has a program stand still until the watchdog ends it.

@@ -13,6 +13,7 @@
 //	fakeCalls(name)    how often a function was called
 //	fakeForget()       as if the process had ended
 //	fakeHeld()         allocations, contexts, modules, streams and events not given back
+//	fakeRunning()      grids that have not come to their end
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -145,6 +146,10 @@ API long fakeHeld() {
 static std::map<Queue *, int> queues;
 static void drain() {
     for (auto &q : queues) q.first->running.reset();
+}
+
+API long fakeRunning() {
+    return std::count_if(queues.begin(), queues.end(), [](auto &q) { return q.first->running && !q.first->running->done(); });
 }
 
 // fakeForget is the end of a process: nothing is held any more, and nothing runs.
