@@ -73,6 +73,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 	for name, bad := range map[string][]string{
 		"well":           nil,
 		"library":        nil,
+		"lonely":         nil,
 		"patient":        nil,
 		"far":            nil,
 		"no-time":        {"run LL", "run Simple", "run f32", "run 3 ranks"},

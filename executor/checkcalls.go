@@ -23,21 +23,12 @@ func (x *exam) ranks() int {
 }
 
 // few is a trial over so many.
-func (x *exam) few() Trial {
-	t := x.trial(max(x.ranks(), 2)) // no system has a single rank
-	if x.desc.NativeOnly {
-		t.Collective.Ranks = x.ranks()
-	}
-	return t
-}
+func (x *exam) few() Trial { return x.trial(x.ranks()) }
 
 // trial is a ring AllReduce over so many ranks, or of an executor that runs no
 // programs its first algorithm.
 func (x *exam) trial(ranks int) Trial {
-	t := Trial{
-		Program: ringProgram(ranks), Topology: x.topology(ranks), Bytes: 64 << 10,
-		DType: "f32", Op: "sum", Iters: 2, Warmup: 1, Seed: 1,
-	}
+	t := Trial{Topology: x.topology(ranks), Bytes: 64 << 10, DType: "f32", Op: "sum", Iters: 2, Warmup: 1, Seed: 1}
 	t.Protocol = protocolsOf(x.desc.Protocols)[0]
 	t.TileBytes = int64(t.Topology.Protocols[t.Protocol].Tile)
 	if n := x.desc.MaxBytes; n > 0 {
@@ -49,8 +40,10 @@ func (x *exam) trial(ranks int) Trial {
 	if len(x.desc.Operations) > 0 && !slices.Contains(x.desc.Operations, t.Op) {
 		t.Op = x.desc.Operations[0]
 	}
-	if x.desc.NativeOnly {
-		t.Program, t.Native = nil, &Native{}
+	if !x.desc.NativeOnly {
+		t.Program = ringProgram(ranks)
+	} else {
+		t.Native = &Native{}
 		t.Collective = collective.Spec{Name: "allreduce", Ranks: ranks}
 		if len(x.desc.Native) > 0 {
 			a := x.desc.Native[0]
@@ -63,8 +56,14 @@ func (x *exam) trial(ranks int) Trial {
 	return t
 }
 
+// topology is a ring; of one rank, which is no ring, a GPU of one of two: a
+// library on a machine with one GPU has a communicator of that.
 func (x *exam) topology(ranks int) *topologies.Topology {
-	t, err := topologies.Resolve(fmt.Sprintf("ring:%d", ranks), topologies.Options{})
+	var o topologies.Options
+	if ranks == 1 {
+		o.GPUs = []int{0}
+	}
+	t, err := topologies.Resolve(fmt.Sprintf("ring:%d", max(ranks, 2)), o)
 	if err != nil {
 		panic(err) // a generator of ours, and small numbers
 	}

@@ -94,7 +94,7 @@ func protocolsOf(names []string) []topologies.Proto {
 
 // endings are asked last: what to refuse, how long things take, and goodbye.
 var endings = []checkRow{
-	{"refuses too many ranks", func(x *exam) bool { return x.desc.MaxRanks > 1 && x.desc.MaxRanks < 64 }, func(x *exam) (string, error) {
+	{"refuses too many ranks", func(x *exam) bool { return x.desc.MaxRanks > 0 && x.desc.MaxRanks < 64 }, func(x *exam) (string, error) {
 		return x.refuses(x.trial(x.desc.MaxRanks+1), codes.Unimplemented)
 	}},
 	{"refuses a dtype it lacks", nil, func(x *exam) (string, error) {

@@ -14,15 +14,16 @@ import (
 )
 
 // library is a back end that has algorithms of its own and runs no programs.
-type library struct{}
+type library struct{ ranks int }
 
 func init() {
-	strangers["library"] = func() { executor.Serve(library{}); os.Exit(0) }
+	strangers["library"] = func() { executor.Serve(library{4}); os.Exit(0) }
+	strangers["lonely"] = func() { executor.Serve(library{1}); os.Exit(0) } // one rank at most, as on a machine with one GPU
 }
 
-func (library) Describe(context.Context) (executor.Description, error) {
+func (l library) Describe(context.Context) (executor.Description, error) {
 	return executor.Description{
-		Name: "library", Version: "1", MaxRanks: 4, MaxBytes: 1 << 20, Devices: []string{"H100", "H100"},
+		Name: "library", Version: "1", MaxRanks: l.ranks, MaxBytes: 1 << 20, Devices: []string{"H100", "H100"},
 		Protocols: []string{"LL", "Simple"}, DTypes: []string{"f32"}, Operations: []string{"sum"},
 		NativeOnly: true, Fingerprint: map[string]string{"version": "1"},
 		Native: []executor.NativeAlgorithm{
@@ -33,9 +34,12 @@ func (library) Describe(context.Context) (executor.Description, error) {
 	}, nil
 }
 
-func (library) Run(_ context.Context, t executor.Trial) (executor.Measurement, error) {
+func (l library) Run(_ context.Context, t executor.Trial) (executor.Measurement, error) {
 	if t.Program != nil || t.Native == nil {
 		return executor.Measurement{}, errors.New("not an algorithm of mine")
+	}
+	if t.Collective.Ranks > l.ranks {
+		return executor.Measurement{}, fmt.Errorf("%d ranks on %d GPUs", t.Collective.Ranks, l.ranks)
 	}
 	c := t.Collective
 	c.Chunks = 1
