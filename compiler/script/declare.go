@@ -78,6 +78,9 @@ func familyBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 		q.Name = name
 		d.parameters = append(d.parameters, q)
 	}
+	if err := checkCounted(d.parameters); err != nil {
+		return nil, err
+	}
 	d.done = true
 	return starlark.None, nil
 }

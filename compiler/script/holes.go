@@ -23,6 +23,7 @@ type holeKind struct {
 	declare string // the function by which a template declares one
 	list    string // what one list of a value is
 	accepts string
+	counted string                 // the parameter that says how many lists are looked for
 	ofNode  bool                   // its lists are over a node's GPUs, not the machine's
 	most    int                    // how many lists a value may have; 0: any number
 	check   func(list []int) error // judges a list by itself
@@ -30,10 +31,46 @@ type holeKind struct {
 }
 
 var holeKinds = []holeKind{
-	{HoleRings, "ring_order", "ring", "rings of all ranks, as in 0,1,2,3;0,2,1,3", false, 0, permutation, "found by the solver"},
-	{HoleNodeRings, "node_ring_order", "ring", "rings of a node's GPUs, as in 0,1,2,3;0,2,1,3", true, 0, permutation, "found by the solver"},
-	{HoleTrees, "tree_parents", "tree", "trees of all ranks, each rank's parent or -1, as in -1,0,0,1;1,3,0,-1", false, 0, tree, "found in the links"},
-	{HoleNICs, "nic_choice", "choice", "by which GPU of its node each GPU sends, as in 0,0,2,2, and after a ; by which it receives, if by another", true, 2, choice, "found in the links"},
+	{HoleRings, "ring_order", "ring", "rings of all ranks, as in 0,1,2,3;0,2,1,3", "rings", false, 0, permutation, "found by the solver"},
+	{HoleNodeRings, "node_ring_order", "ring", "rings of a node's GPUs, as in 0,1,2,3;0,2,1,3", "rings", true, 0, permutation, "found by the solver"},
+	{HoleTrees, "tree_parents", "tree", "trees of all ranks, each rank's parent or -1, as in -1,0,0,1;1,3,0,-1", "trees", false, 0, tree, "found in the links"},
+	{HoleNICs, "nic_choice", "choice", "by which GPU of its node each GPU sends, as in 0,0,2,2, and after a ; by which it receives, if by another", "", true, 2, choice, "found in the links"},
+}
+
+// maxLists is the most that a parameter may say of how many lists are looked for.
+const maxLists = 64
+
+// checkCounted is an error where a template's parameters have a hole, and beside it
+// one that should say how many lists are looked for and does not.
+func checkCounted(parameters []Parameter) error {
+	for _, hole := range parameters {
+		k := kindOfHole(hole.Hole)
+		if k == nil {
+			continue
+		}
+		for _, p := range parameters {
+			if p.Name == k.counted && !p.numbers(1, maxLists) {
+				return fmt.Errorf("family: parameter %s says how many %ss are looked for as %s: want numbers from 1 to %d", p.Name, k.list, hole.Name, maxLists)
+			}
+		}
+	}
+	return nil
+}
+
+// numbers tells whether all that the parameter may be is a number from least to most.
+func (p Parameter) numbers(least, most int) bool {
+	if p.Hole != "" {
+		return false
+	}
+	if p.Values == nil {
+		return p.Min >= least && p.Max <= most
+	}
+	for _, v := range p.Values {
+		if n, ok := v.(int); !ok || n < least || n > most {
+			return false
+		}
+	}
+	return true
 }
 
 // kindOfHole is the row of a kind; what is no hole has none.
