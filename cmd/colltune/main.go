@@ -128,6 +128,7 @@ var commands = []func() *cobra.Command{
 	resumeCommand,
 	resultsCommand,
 	exportCommand,
+	reportCommand,
 	compileCommand,
 	verifyCommand,
 	runCommand,

@@ -30,10 +30,11 @@ func resultsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if baseline == nil {
-				return printTable(cmd, c, "results")
+			t, err := tableOf(c, baseline)
+			if err != nil {
+				return err
 			}
-			return printCompared(cmd, c, baseline)
+			return deliver(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format")) })
 		},
 		ValidArgsFunction: firstIs(completeFolder),
 	}
@@ -68,23 +69,23 @@ func printTable(cmd *cobra.Command, c *results.Campaign, schema string) error {
 	return deliver(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format")) })
 }
 
-// printCompared prints the table with other times as its baseline.
-func printCompared(cmd *cobra.Command, c *results.Campaign, baseline *search.BaselineFile) error {
+// tableOf is a campaign's winning table, with other times as its baseline where
+// there are some.
+func tableOf(c *results.Campaign, baseline *search.BaselineFile) (*results.Table, error) {
+	t, err := results.Build(c)
+	if err != nil || baseline == nil {
+		return t, err
+	}
 	p, _, err := search.FromPlan(c.Plan())
 	if err != nil {
-		return usage(fmt.Errorf("%s: %w", c.Dir(), err))
+		return nil, usage(fmt.Errorf("%s: %w", c.Dir(), err))
 	}
 	measured, err := baseline.Measured(&p)
 	if err != nil {
-		return usage(err)
+		return nil, usage(err)
 	}
-	t, err := results.Build(c)
-	if err != nil {
-		return err
-	}
-	t.Schema = "colltune.results/v1"
 	t.Compare(measured.Name, measured.At)
-	return deliver(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format")) })
+	return t, nil
 }
 
 // baselineFlag adds --baseline to a search.

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/report"
+)
+
+func reportCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "report DIR --out FILE.html",
+		Short: "Write one page on a campaign, for people who did not run it",
+		Long: `report writes one page of HTML on a campaign, that stands alone: what was searched,
+on what, who wins where and by how much, every algorithm over size, the winners'
+routings, and what was refused or failed, and why. It needs no network and no script.
+
+  colltune report campaigns/dgx-a100-1x-allreduce --out allreduce.html`,
+		Args: exactly("the campaign's folder DIR"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if flagValue(cmd, "out") == "" {
+				return usagef("--out is missing: want the file to write to, such as report.html")
+			}
+			c, err := openCampaign(results.OpenReadOnly, args[0])
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			baseline, err := baselineOf(cmd)
+			if err != nil {
+				return err
+			}
+			t, err := tableOf(c, baseline)
+			if err != nil {
+				return err
+			}
+			return deliver(cmd, func(w io.Writer) error { return report.Write(w, c, t) })
+		},
+		ValidArgsFunction: firstIs(completeFolder),
+	}
+	cmd.Flags().String("baseline", "", "compare with this `FILE` of nccl-tests' output instead")
+	cmd.Flags().String("out", "", "write the page to `FILE`")
+	return cmd
+}

@@ -1,0 +1,59 @@
+package results
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// Curve is how one algorithm did over all sizes, with the knobs that suited it
+// best at each.
+type Curve struct {
+	Placement string
+	Algorithm string
+	Source    string
+	Points    []CurvePoint // by rising size; none where nothing of it was measured
+}
+
+// CurvePoint is an algorithm's least time at a size.
+type CurvePoint struct {
+	Bytes  int64
+	TimeUS float64 // median
+	Wins   bool    // it is the row of the winning table
+}
+
+// Curves are the curves of all algorithms that were measured to win, those only
+// compared with left out: by placement as in the table, then by name.
+func Curves(c *Campaign) []Curve {
+	type which struct{ placement, algorithm, source string }
+	plan := c.Plan().normal()
+	all := gather(c.Trials())
+	at := map[which]int{}
+	var curves []Curve
+	for _, place := range cells(plan) {
+		first := true
+		seen := map[which]bool{}
+		for _, m := range all[place] {
+			k := which{place.placement, m.Algorithm, m.Source}
+			if m.Reference || seen[k] {
+				continue // best first: what follows of it is slower
+			}
+			seen[k] = true
+			i, known := at[k]
+			if !known {
+				i = len(curves)
+				at[k] = i
+				curves = append(curves, Curve{Placement: k.placement, Algorithm: k.algorithm, Source: k.source})
+			}
+			curves[i].Points = append(curves[i].Points, CurvePoint{place.bytes, m.time, first})
+			first = false
+		}
+	}
+	order := placements(plan)
+	slices.SortStableFunc(curves, func(a, b Curve) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(order, a.Placement), slices.Index(order, b.Placement)),
+			strings.Compare(a.Algorithm, b.Algorithm), strings.Compare(a.Source, b.Source))
+	})
+	return curves
+}

@@ -1,0 +1,165 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/draw"
+)
+
+// fact is a line of what was asked, or of a winner.
+type fact struct {
+	Name, Value string
+	Code        bool // as it is typed
+}
+
+// mostFacts bounds the lines that a fingerprint or the files of a plan take.
+const mostFacts = 40
+
+// simulator is the executor whose times are computed, not measured.
+const simulator = "sim"
+
+// asked are the facts of a plan and of what ran it.
+func asked(plan results.Plan, executor results.Executor, known bool) []fact {
+	add := []fact{
+		{"command", clip(plan.Command(), 4000), true},
+		{"topology", fmt.Sprintf("%s, %s, %s, graph %s", clip(plan.Topology.Name, nameRoom), many(plan.Topology.Nodes, "node"), many(plan.Topology.Ranks, "rank"), clip(short(plan.Topology.Hash), nameRoom)), false},
+		{"collective", collectiveText(plan), false},
+		{"sizes", sizesText(plan), false},
+		{"iterations", fmt.Sprintf("%d timed after %d to warm up", plan.Iters, plan.Warmup), false},
+		{"seed", strconv.FormatInt(plan.Seed, 10), false},
+	}
+	for i, f := range plan.Files {
+		if i == mostFacts {
+			break
+		}
+		add = append(add, fact{clip(f.Kind, wordRoom), clip(f.Name, nameRoom), false})
+	}
+	if !known {
+		return append(add, fact{"executor", clip(plan.Executor, nameRoom) + ", nothing run yet", false})
+	}
+	kind := "its times are measured"
+	if executor.Name == simulator {
+		kind = "a simulator: its times are computed from a model of the system"
+	}
+	if executor.Deterministic {
+		kind += ", and never vary"
+	}
+	add = append(add, fact{"executor", fmt.Sprintf("%s, version %s; %s", clip(executor.Name, nameRoom), clip(executor.Version, nameRoom), kind), false})
+	var prints []string
+	for i, name := range slices.Sorted(maps.Keys(executor.Fingerprint)) {
+		if i == mostFacts {
+			prints = append(prints, "…")
+			break
+		}
+		prints = append(prints, clip(name, wordRoom)+" "+clip(executor.Fingerprint[name], nameRoom))
+	}
+	if len(prints) > 0 {
+		add = append(add, fact{"fingerprint", strings.Join(prints, "; "), false})
+	}
+	return append(add, fact{"colltune", clip(plan.Version, nameRoom), false})
+}
+
+// collectiveText says which collective, of what, and where.
+func collectiveText(plan results.Plan) string {
+	s := fmt.Sprintf("%s, %s, %s", clip(plan.Collective, nameRoom), clip(plan.DType, wordRoom), clip(plan.Op, wordRoom))
+	if plan.Root != 0 {
+		s += fmt.Sprintf(", root %d", plan.Root)
+	}
+	if plan.Placement == "both" {
+		return s + ", in place and out of place"
+	}
+	return s + ", " + placementText(plan.Placement)
+}
+
+func sizesText(plan results.Plan) string {
+	sizes := sizesOf(plan)
+	if len(sizes) == 1 {
+		return sizeText(sizes[0]) + " bytes"
+	}
+	return fmt.Sprintf("%d, from %s to %s bytes", len(sizes), sizeText(sizes[0]), sizeText(sizes[len(sizes)-1]))
+}
+
+// sizesOf are a plan's sizes, rising.
+func sizesOf(plan results.Plan) []int64 {
+	return slices.Compact(slices.Sorted(slices.Values(plan.Sizes)))
+}
+
+// system is a picture of the topology.
+type system struct {
+	Picture template.HTML // made by draw.SVG, which escapes names
+	Text    string        // where a picture would be too large
+	Without string        // why there is neither
+}
+
+// The room of a picture, and of a text that takes its place.
+const (
+	mostPicture = 96 << 10
+	mostText    = 8 << 10
+	mostEdges   = 20_000
+)
+
+// systemOf draws the topology of a plan, where this build still reads its text as
+// the same graph.
+func systemOf(plan results.Plan) system {
+	t, err := topologyOf(plan)
+	switch {
+	case err != nil:
+		return system{Without: "It is not drawn: this version of colltune does not read it as the campaign's."}
+	case len(t.Edges) > mostEdges:
+		return system{Without: fmt.Sprintf("It is not drawn: it has %d links.", len(t.Edges))}
+	}
+	var b bytes.Buffer
+	if err := draw.SVG(&b, t); err == nil && b.Len() <= mostPicture {
+		return system{Picture: template.HTML(b.String())}
+	}
+	b.Reset()
+	if err := draw.Text(&b, t); err != nil {
+		return system{Without: "It is not drawn."}
+	}
+	return system{Text: clip(b.String(), mostText)}
+}
+
+// generated are texts that name a generator: ring:8@50GB/s.
+var generated = regexp.MustCompile(`^[a-z]+:[0-9]`)
+
+// topologyOf reads the topology that a campaign keeps. No file is opened for it:
+// of names only those of the catalogue and of generators are taken.
+func topologyOf(plan results.Plan) (*topologies.Topology, error) {
+	o := topologies.Options{Nodes: plan.Topology.Nodes}
+	for _, f := range plan.Flags {
+		if f.Name != "gpus" {
+			continue
+		}
+		for word := range strings.SplitSeq(f.Value, ",") {
+			n, err := strconv.Atoi(word)
+			if err != nil {
+				return nil, err
+			}
+			o.GPUs = append(o.GPUs, n)
+		}
+	}
+	text := plan.Topology.Text
+	var t *topologies.Topology
+	var err error
+	switch {
+	case strings.Contains(text, "\n"):
+		t, err = topologies.Read("campaign.toml", []byte(text), o)
+	case generated.MatchString(text) || slices.Contains(topologies.Names(), text):
+		t, err = topologies.Resolve(text, o)
+	default:
+		err = fmt.Errorf("topology %.80q: neither a file's text nor a known name", text)
+	}
+	if err == nil && t.Hash() != plan.Topology.Hash {
+		err = fmt.Errorf("topology %.80q: another graph than the campaign's", plan.Topology.Name)
+	}
+	return t, err
+}

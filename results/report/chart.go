@@ -1,0 +1,151 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// chart is a picture of curves over sizes, in pixels, as chart.svg.tmpl draws it.
+type chart struct {
+	Width, Height            float64
+	Left, Top, Right, Bottom float64 // of the plot, inside the axes
+	Title                    string
+	Unit                     string // of the upright axis; none: not said
+	X, Y                     []tick
+	Bands                    []band
+	Lines                    []line
+	Small                    bool // one of many
+}
+
+// band is a coloured part of the plot.
+type band struct {
+	X, Y, Width, Height float64
+	Class, Label, Tell  string
+}
+
+// line is a curve.
+type line struct {
+	Class  string
+	Path   string
+	Dots   []dot
+	Label  string
+	LX, LY float64 // of the label
+}
+
+// dot is a measured point; Tell is what it says when it is pointed at.
+type dot struct {
+	X, Y float64
+	Tell string
+}
+
+// series is what a line is made of; a gap lies where two neighbouring points are
+// not neighbours in the plan.
+type series struct {
+	class, label string
+	points       []point
+}
+
+type point struct {
+	bytes int64
+	value float64
+	tell  string
+}
+
+// The most points with a dot each, and those of a line: more would lie on the
+// same pixel.
+const (
+	mostDots   = 64
+	mostPoints = 256
+)
+
+// over draws series over sizes. Values that are not above 0 have no place on a
+// logarithmic axis and are left out; nil where nothing is left.
+func over(sizes []int64, c chart, log bool, always []float64, all ...series) *chart {
+	values := slices.Clone(always)
+	some := false
+	for i := range all {
+		all[i].points = slices.DeleteFunc(slices.Clone(all[i].points), func(p point) bool {
+			return math.IsNaN(p.value) || math.IsInf(p.value, 0) || log && !(p.value > 0)
+		})
+		for _, p := range all[i].points {
+			values, some = append(values, p.value), true
+		}
+	}
+	if !some {
+		return nil
+	}
+	next := map[int64]int64{}
+	for i := 1; i < len(sizes); i++ {
+		next[sizes[i-1]] = sizes[i]
+	}
+	x := sizeScale(sizes, c.Left, c.Right)
+	y := valueScale(values, log, c.Bottom, c.Top)
+	room := 12
+	if c.Small {
+		room = 4
+	}
+	c.X, c.Y = sizeTicks(x, sizes, room), valueTicks(y)
+	for len(c.Y) > 4 && c.Small {
+		for i := 1; i < len(c.Y); i++ {
+			c.Y = slices.Delete(c.Y, i, i+1)
+		}
+	}
+	for _, s := range all {
+		if len(s.points) == 0 {
+			continue
+		}
+		c.Lines = append(c.Lines, trace(s, x, y, next))
+	}
+	apart(c.Lines, c.Top, c.Bottom)
+	return &c
+}
+
+// trace makes a line of a series.
+func trace(s series, x, y scale, next map[int64]int64) line {
+	l := line{Class: s.class, Label: s.label}
+	every := (len(s.points) + mostPoints - 1) / mostPoints
+	var path strings.Builder
+	for i, p := range s.points {
+		px, py := x.at(float64(p.bytes)), y.at(p.value)
+		joined := i > 0 && next[s.points[i-1].bytes] == p.bytes
+		ends := i == 0 || i == len(s.points)-1 || !joined
+		if every > 1 && i%every != 0 && !ends {
+			continue
+		}
+		if joined {
+			fmt.Fprintf(&path, "L%.1f %.1f", px, py)
+		} else {
+			fmt.Fprintf(&path, "M%.1f %.1f", px, py)
+		}
+		alone := !joined && (i+1 == len(s.points) || next[p.bytes] != s.points[i+1].bytes)
+		if len(s.points) <= mostDots && p.tell != "" || alone {
+			l.Dots = append(l.Dots, dot{px, py, p.tell})
+		}
+		l.LX, l.LY = px, py
+	}
+	l.Path = path.String()
+	return l
+}
+
+// apart moves the labels at the ends of lines from each other.
+func apart(lines []line, top, bottom float64) {
+	const height = 15
+	order := make([]*line, len(lines))
+	for i := range lines {
+		order[i] = &lines[i]
+	}
+	slices.SortStableFunc(order, func(a, b *line) int { return cmp.Compare(a.LY, b.LY) })
+	for i := 1; i < len(order); i++ {
+		order[i].LY = max(order[i].LY, order[i-1].LY+height)
+	}
+	for i := len(order) - 1; i >= 0; i-- {
+		limit := bottom
+		if i+1 < len(order) {
+			limit = order[i+1].LY - height
+		}
+		order[i].LY = min(order[i].LY, limit)
+	}
+}

@@ -1,0 +1,98 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/results"
+)
+
+// family is an algorithm's best times beside the winners', small.
+type family struct {
+	Name, Says string
+	Chart      *chart
+}
+
+// other is an algorithm that there was no room to draw.
+type other struct{ Name, Says string }
+
+// mostFamilies are drawn, mostOthers named.
+const (
+	mostFamilies = 24
+	mostOthers   = 60
+)
+
+// families draws every algorithm beside the winners: those that win most first,
+// then those that come nearest.
+func (p *place) families(sizes []int64, curves []results.Curve, rows []*results.Row, colour map[string]string) {
+	best := map[int64]float64{}
+	won := series{class: "best"}
+	for _, r := range rows {
+		best[r.Bytes] = r.TimeUS
+		won.points = append(won.points, point{bytes: r.Bytes, value: r.TimeUS})
+	}
+	type standing struct {
+		*results.Curve
+		wins    int
+		nearest float64
+		at      int64
+	}
+	var all []standing
+	for i := range curves {
+		s := standing{Curve: &curves[i], nearest: math.Inf(1)}
+		if s.Placement != p.Name {
+			continue
+		}
+		for _, point := range s.Points {
+			if point.Wins {
+				s.wins++
+			}
+			if slower := point.TimeUS / best[point.Bytes]; slower < s.nearest {
+				s.nearest, s.at = slower, point.Bytes
+			}
+		}
+		all = append(all, s)
+	}
+	slices.SortStableFunc(all, func(a, b standing) int {
+		return cmp.Or(cmp.Compare(b.wins, a.wins), cmp.Compare(a.nearest, b.nearest), strings.Compare(a.Algorithm, b.Algorithm))
+	})
+	for i, s := range all {
+		says := fmt.Sprintf("at best %s× the winner's time, at %s", brief(s.nearest), sizeText(s.at))
+		if s.wins > 0 {
+			says = fmt.Sprintf("wins at %d of %s", s.wins, many(len(rows), "size"))
+		}
+		says += measuredAt(len(s.Points), len(rows))
+		name := clip(s.Algorithm, wordRoom)
+		if s.Source != "template" {
+			name += " (" + clip(s.Source, wordRoom) + ")"
+		}
+		if i >= mostFamilies {
+			if i < mostFamilies+mostOthers {
+				p.Others = append(p.Others, other{name, says})
+			}
+			continue
+		}
+		class := colour[s.Algorithm]
+		if class == "" {
+			class = "c0"
+		}
+		line := series{class: class}
+		for _, point_ := range s.Points {
+			line.points = append(line.points, point{bytes: point_.Bytes, value: point_.TimeUS, tell: fmt.Sprintf("%s: %s us", sizeText(point_.Bytes), brief(point_.TimeUS))})
+		}
+		c := small
+		c.Title, c.Unit = name+": best time over size", "us"
+		p.Families = append(p.Families, family{name, says, over(sizes, c, true, nil, won, line)})
+	}
+}
+
+// measuredAt says where an algorithm was left out at some sizes.
+func measuredAt(n, of int) string {
+	if n == of {
+		return ""
+	}
+	return fmt.Sprintf("; run at %d", n)
+}

@@ -1,0 +1,187 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/results"
+)
+
+// count is a number of something that has a name, and what it means.
+type count struct {
+	Name    string
+	N       int
+	Meaning string
+	Width   float64 // of its bar, in percent of all
+	Class   string
+}
+
+// reasons are what the reasons for refusing a candidate mean; docs/campaigns.md
+// has them at length.
+var reasons = map[string]string{
+	"not-applicable": "the family has no meaning on this system",
+	"no-routing":     "a hole of the template, such as a ring's order, that nothing fills, or for which nothing was found",
+	"no-link":        "a transfer between ranks that nothing joins",
+	"bad-program":    "not the collective's result, or a stale or uninitialised chunk",
+	"duplicate":      "the same program as an earlier candidate",
+	"too-large":      "more operations than a search goes through",
+	"threadblocks":   "more threadblocks than the GPU has SMs: all must run at once",
+	"compiler-limit": "over a limit of the compiler, such as channels",
+	"fifo-slots":     "sends ahead of receives by more than any protocol holds",
+	"unverified":     "the verifier found the program wrong",
+	"runtime":        "the runtime that was asked for would not load or use it",
+}
+
+// mostCounts bounds a list of reasons, which a journal may make up.
+const mostCounts = 40
+
+// candidates says what became of every candidate: the parts of a bar, and the
+// reasons for which some were refused, most first.
+func candidates(c results.Candidates) (parts, refused []count) {
+	all := 0
+	for _, n := range c.Refused {
+		all += n
+	}
+	parts = []count{
+		{Name: "refused before anything was run", N: all, Class: "refused"},
+		{Name: "bounded out: shown to be slower by a bound on their time", N: c.BoundedOut, Class: "bounded"},
+		{Name: "tuned: run at one size or more", N: c.Tuned, Class: "tuned"},
+	}
+	total := all + c.BoundedOut + c.Tuned
+	for i := range parts {
+		parts[i].Width = percent(parts[i].N, total)
+	}
+	names := slices.Collect(maps.Keys(c.Refused))
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.Refused[b], c.Refused[a]), strings.Compare(a, b))
+	})
+	rest := count{Name: "others"}
+	for i, name := range names {
+		if i >= mostCounts {
+			rest.N += c.Refused[name]
+			continue
+		}
+		refused = append(refused, count{Name: clip(name, nameRoom), N: c.Refused[name], Meaning: reasons[name]})
+	}
+	if rest.N > 0 {
+		refused = append(refused, rest)
+	}
+	for i := range refused {
+		refused[i].Width = percent(refused[i].N, max(all, 1))
+	}
+	return parts, refused
+}
+
+func percent(n, of int) float64 {
+	if of <= 0 {
+		return 0
+	}
+	return 100 * float64(n) / float64(of)
+}
+
+// meanings are what the outcomes of trials mean, in the order they are told.
+var meanings = []struct {
+	outcome results.Outcome
+	meaning string
+}{
+	{results.OK, "ran, and left the right result"},
+	{results.Wrong, "ran, and left wrong data: its program wins nothing there"},
+	{results.Crashed, "the executor died"},
+	{results.TimedOut, "no answer within the deadline"},
+	{results.Failed, "the executor refused it, or could not run it"},
+	{results.Quarantined, "killed its executor too often to be run again"},
+}
+
+// failure is a kind of trial without a good result: those that ended alike, for
+// the same reason.
+type failure struct {
+	Outcome, Note string
+	N             int
+	Sizes         string
+	Of            string // whose programs they were of
+}
+
+// mostFailures and mostNames bound what is listed of failures.
+const (
+	mostFailures = 30
+	mostNames    = 4
+)
+
+// outcomes counts trials by outcome, and groups those without a good result by
+// reason, most first; more is how many kinds there was no room for.
+func outcomes(trials []results.Trial) (counts []count, failures []failure, more int) {
+	type kind struct {
+		outcome results.Outcome
+		note    string
+	}
+	type group struct {
+		n          int
+		low, high  int64
+		algorithms map[string]bool
+	}
+	groups := map[kind]*group{}
+	by := map[results.Outcome]int{}
+	for i := range trials {
+		t := &trials[i]
+		by[t.Outcome]++
+		if t.Outcome == results.OK {
+			continue
+		}
+		k := kind{t.Outcome, t.Note}
+		g := groups[k]
+		if g == nil {
+			g = &group{low: t.Bytes, high: t.Bytes, algorithms: map[string]bool{}}
+			groups[k] = g
+		}
+		g.n++
+		g.low, g.high = min(g.low, t.Bytes), max(g.high, t.Bytes)
+		g.algorithms[t.Algorithm] = true
+	}
+	for _, m := range meanings {
+		if n := by[m.outcome]; n > 0 || m.outcome == results.OK {
+			counts = append(counts, count{Name: string(m.outcome), N: n, Meaning: m.meaning})
+		}
+	}
+	kinds := slices.Collect(maps.Keys(groups))
+	slices.SortFunc(kinds, func(a, b kind) int {
+		return cmp.Or(cmp.Compare(rank(a.outcome), rank(b.outcome)), cmp.Compare(groups[b].n, groups[a].n), strings.Compare(a.note, b.note))
+	})
+	for i, k := range kinds {
+		if i == mostFailures {
+			more = len(kinds) - mostFailures
+			break
+		}
+		g := groups[k]
+		failures = append(failures, failure{
+			Outcome: string(k.outcome), Note: clip(k.note, noteRoom), N: g.n,
+			Sizes: rangeText(g.low, g.high), Of: namesText(slices.Sorted(maps.Keys(g.algorithms))),
+		})
+	}
+	return counts, failures, more
+}
+
+// rank is the place of an outcome in what is told.
+func rank(o results.Outcome) int {
+	for i, m := range meanings {
+		if m.outcome == o {
+			return i
+		}
+	}
+	return len(meanings)
+}
+
+// namesText lists names, and no more than people read.
+func namesText(names []string) string {
+	var words []string
+	for i, n := range names {
+		if i == mostNames {
+			words = append(words, fmt.Sprintf("%d others", len(names)-mostNames))
+			break
+		}
+		words = append(words, clip(n, wordRoom))
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,257 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/results"
+)
+
+// place is what a page shows of one placement.
+type place struct {
+	Name     string // in or out
+	Title    string // where there are two
+	Verdict  []string
+	Rows     []row
+	Left     string // how many rows there was no room for
+	Interval bool   // times vary
+	Compared bool   // some row has a baseline
+	Strip    *chart
+	Band     *chart
+	Speedup  *chart
+	Families []family
+	Others   []other
+}
+
+// row is a line of the winning table.
+type row struct {
+	Size, Algorithm, Parameters, Protocol, Tile        string
+	Channels, Instances                                int
+	Time, Low, High, AlgBW, BusBW                      string
+	Baseline, BaselineTime, Speedup, Bound, IR, Colour string
+	Begins                                             bool // another winner than the line before
+}
+
+// mostTableRows of a table are printed; of more, those that begin or end a range.
+const mostTableRows = 200
+
+// palette is how many colours algorithms have; more than so many share them.
+const palette = 8
+
+// colours gives every algorithm that wins somewhere a colour, the one that wins
+// most the first.
+func colours(t *results.Table) map[string]string {
+	wins := map[string]int{}
+	var names []string
+	for i := range t.Rows {
+		if wins[t.Rows[i].Algorithm] == 0 {
+			names = append(names, t.Rows[i].Algorithm)
+		}
+		wins[t.Rows[i].Algorithm]++
+	}
+	slices.SortStableFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(wins[b], wins[a]), strings.Compare(a, b))
+	})
+	of := map[string]string{}
+	for i, n := range names {
+		of[n] = fmt.Sprintf("c%d", i%palette+1)
+	}
+	return of
+}
+
+// placeOf gathers what is shown of one placement; nil where nothing of it was
+// measured.
+func placeOf(name string, sizes []int64, t *results.Table, curves []results.Curve, colour map[string]string) *place {
+	var rows []*results.Row
+	for i := range t.Rows {
+		if t.Rows[i].Placement == name {
+			rows = append(rows, &t.Rows[i])
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	p := &place{Name: name, Title: placementText(name)}
+	for _, r := range rows {
+		p.Interval = p.Interval || r.TimeCIUS[0] != r.TimeCIUS[1]
+		p.Compared = p.Compared || r.Speedup != nil
+	}
+	p.Verdict = verdict(rows)
+	p.table(rows, colour)
+	p.Strip = strip(sizes, name, t.Ranges, colour)
+	p.Band = bandwidth(sizes, rows)
+	p.Speedup = speedup(sizes, rows)
+	p.families(sizes, curves, rows, colour)
+	return p
+}
+
+// table fills in the rows that there is room for.
+func (p *place) table(rows []*results.Row, colour map[string]string) {
+	begins := func(i int) bool {
+		return i == 0 || rows[i].IR != rows[i-1].IR || rows[i].Algorithm != rows[i-1].Algorithm || rows[i].Protocol != rows[i-1].Protocol ||
+			rows[i].TileBytes != rows[i-1].TileBytes || parametersText(rows[i].Parameters) != parametersText(rows[i-1].Parameters)
+	}
+	for i, r := range rows {
+		last := i == len(rows)-1
+		if len(rows) > mostTableRows && !begins(i) && !last && !begins(i+1) {
+			continue
+		}
+		if len(p.Rows) >= mostTableRows-1 && !last {
+			continue
+		}
+		line := row{
+			Size: sizeText(r.Bytes), Algorithm: clip(r.Algorithm, wordRoom), Parameters: parametersText(r.Parameters), Protocol: r.Protocol,
+			Channels: r.Channels, Instances: r.Instances,
+			Time: brief(r.TimeUS), Low: brief(r.TimeCIUS[0]), High: brief(r.TimeCIUS[1]), AlgBW: brief(r.AlgBW), BusBW: brief(r.BusBW),
+			BaselineTime: briefOr(r.BaselineTimeUS), Speedup: briefOr(r.Speedup), Bound: briefOr(r.BoundRatio), IR: short(r.IR),
+			Colour: colour[r.Algorithm], Begins: begins(i),
+		}
+		if r.TileBytes > 0 {
+			line.Tile = sizeText(r.TileBytes)
+		}
+		if r.Baseline != nil {
+			line.Baseline = clip(*r.Baseline, wordRoom)
+		}
+		p.Rows = append(p.Rows, line)
+	}
+	if n := len(rows) - len(p.Rows); n > 0 {
+		p.Left = fmt.Sprintf("%d of %d sizes; the others are left out, of those with one winner all but the first and the last. colltune results prints all.", len(p.Rows), len(rows))
+	}
+}
+
+// verdict sums up a placement in sentences.
+func verdict(rows []*results.Row) (says []string) {
+	faster, compared, logs := 0, 0, 0.0
+	var most, busiest, nearest *results.Row
+	for _, r := range rows {
+		if busiest == nil || r.BusBW > busiest.BusBW {
+			busiest = r
+		}
+		if r.BoundRatio != nil && (nearest == nil || *r.BoundRatio > *nearest.BoundRatio) {
+			nearest = r
+		}
+		if r.Speedup == nil {
+			continue
+		}
+		compared++
+		logs += math.Log(*r.Speedup)
+		if *r.Speedup > 1+1e-9 {
+			faster++
+		}
+		if most == nil || *r.Speedup > *most.Speedup {
+			most = r
+		}
+	}
+	if most != nil {
+		says = append(says, fmt.Sprintf("Faster than its baseline at %d of %s", faster, many(compared, "size")))
+		says = append(says, fmt.Sprintf("%s× in the geometric mean, at most %s× (%s)", brief(math.Exp(logs/float64(compared))), brief(*most.Speedup), sizeText(most.Bytes)))
+	}
+	says = append(says, fmt.Sprintf("%s GB/s of bus bandwidth at most (%s)", brief(busiest.BusBW), sizeText(busiest.Bytes)))
+	if nearest != nil {
+		says = append(says, fmt.Sprintf("%s of what no routing can beat, where it comes nearest (%s)", brief(*nearest.BoundRatio), sizeText(nearest.Bytes)))
+	}
+	return says
+}
+
+// The shape of a wide chart, and of one of many.
+var (
+	wide  = chart{Width: 960, Height: 312, Left: 56, Top: 24, Right: 850, Bottom: 288}
+	lower = chart{Width: 960, Height: 212, Left: 56, Top: 24, Right: 850, Bottom: 188}
+	small = chart{Width: 300, Height: 150, Left: 44, Top: 20, Right: 286, Bottom: 128, Small: true}
+)
+
+// bandwidth draws winners, baseline and bound as bus bandwidths.
+func bandwidth(sizes []int64, rows []*results.Row) *chart {
+	won := series{class: "won", label: "winner"}
+	base := series{class: "base", label: "baseline"}
+	bound := series{class: "bound", label: "bound"}
+	for _, r := range rows {
+		at := func(us float64) float64 { return r.BusBW * r.TimeUS / us }
+		won.points = append(won.points, point{r.Bytes, r.BusBW, fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(r.BusBW), brief(r.TimeUS), clip(r.Algorithm, wordRoom))})
+		if r.BaselineTimeUS != nil {
+			base.points = append(base.points, point{r.Bytes, at(*r.BaselineTimeUS), fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(at(*r.BaselineTimeUS)), brief(*r.BaselineTimeUS), clip(*r.Baseline, wordRoom))})
+		}
+		if r.BoundUS != nil {
+			bound.points = append(bound.points, point{r.Bytes, at(*r.BoundUS), ""})
+		}
+	}
+	c := wide
+	c.Title, c.Unit = "Bus bandwidth over size", "GB/s"
+	return over(sizes, c, true, nil, bound, base, won)
+}
+
+// speedup draws how many times faster winners are than their baseline.
+func speedup(sizes []int64, rows []*results.Row) *chart {
+	s := series{class: "won", label: "speedup"}
+	low, high := 1.0, 1.0
+	for _, r := range rows {
+		if r.Speedup == nil {
+			continue
+		}
+		low, high = min(low, *r.Speedup), max(high, *r.Speedup)
+		s.points = append(s.points, point{r.Bytes, *r.Speedup, fmt.Sprintf("%s: %s×, %s us against %s us of %s", sizeText(r.Bytes), brief(*r.Speedup), brief(r.TimeUS), brief(*r.BaselineTimeUS), clip(*r.Baseline, wordRoom))})
+	}
+	if len(s.points) == 0 {
+		return nil
+	}
+	c := lower
+	c.Title, c.Unit = "Speedup over the baseline", "×"
+	even := series{class: "base", label: "baseline"}
+	for _, p := range s.points {
+		even.points = append(even.points, point{p.bytes, 1, ""})
+	}
+	return over(sizes, c, high/low > 8, []float64{1}, even, s)
+}
+
+// strip draws where the winner changes: algorithms above, protocols below.
+func strip(sizes []int64, placement string, ranges []results.Range, colour map[string]string) *chart {
+	c := chart{Width: 960, Height: 88, Left: 56, Top: 4, Right: 850, Bottom: 64, Title: "Who wins where"}
+	x := sizeScale(sizes, c.Left, c.Right)
+	c.X = sizeTicks(x, sizes, 12)
+	protocols := map[string]string{"LL": "p1", "LL128": "p2", "Simple": "p3"}
+	for lane := range 2 {
+		y, height := 4.0, 34.0
+		if lane == 1 {
+			y, height = 40, 22
+		}
+		for i := range ranges {
+			r := &ranges[i]
+			if r.Placement != placement {
+				continue
+			}
+			class, label := colour[r.Algorithm], clip(r.Algorithm, wordRoom)
+			if lane == 1 {
+				class, label = protocols[r.Protocol], clip(r.Protocol, wordRoom)
+			}
+			from, to := x.at(float64(r.MinBytes)), c.Right
+			if len(sizes) == 1 {
+				from = c.Left
+			}
+			if r.MaxBytes < sizes[len(sizes)-1] {
+				to = x.at(float64(r.MaxBytes + 1))
+			}
+			if n := len(c.Bands); n > 0 && c.Bands[n-1].Y == y && c.Bands[n-1].Label == label && c.Bands[n-1].X+c.Bands[n-1].Width > from-0.01 {
+				c.Bands[n-1].Width = to - c.Bands[n-1].X
+				continue
+			}
+			if to-from < 0.2 {
+				continue
+			}
+			c.Bands = append(c.Bands, band{X: from, Y: y, Width: to - from, Height: height, Class: class, Label: label})
+		}
+	}
+	for i := range c.Bands {
+		b := &c.Bands[i]
+		b.Tell = b.Label
+		if room := int(b.Width / 7); len([]rune(b.Label)) > room {
+			b.Label = ""
+			if room >= 6 {
+				b.Label = clip(b.Tell, room)
+			}
+		}
+	}
+	return &c
+}

@@ -1,0 +1,197 @@
+package report
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/results"
+)
+
+// page is what page.html.tmpl shows.
+type page struct {
+	CSS        template.CSS
+	Title      string
+	Simulated  bool
+	Executor   string
+	Warnings   []string
+	Asked      []fact
+	System     system
+	Baseline   string // what the baseline is
+	Bus        string // how busbw follows from algbw
+	Places     []*place
+	Two        bool
+	Winners    []winner
+	MoreWon    int
+	Take       []string
+	Formats    string
+	Candidates results.Candidates
+	Parts      []count
+	Refused    []count
+	Counts     []count
+	Trials     int
+	Failures   []failure
+	MoreFailed int
+}
+
+var (
+	//go:embed page.css
+	style string
+	//go:embed page.html.tmpl
+	pageText string
+	//go:embed chart.svg.tmpl
+	chartText string
+	//go:embed program.svg.tmpl
+	programText string
+
+	pageTemplate = template.Must(template.New("page").Funcs(pixels).Parse(pageText + chartText + programText))
+)
+
+// pixels are what templates do with places: a tenth of a pixel is enough.
+var pixels = template.FuncMap{
+	"px":   func(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) },
+	"less": func(v, by float64) float64 { return math.Round((v-by)*10) / 10 },
+	"more": func(v, by float64) float64 { return math.Round((v+by)*10) / 10 },
+	"mid":  func(from, length float64) float64 { return from + length/2 },
+	"sum":  func(a, b float64) float64 { return a + b },
+}
+
+// Write writes the page of a campaign with its winning table, which may have been
+// given another baseline (Table.Compare). A campaign without winners has a page too.
+func Write(w io.Writer, c *results.Campaign, t *results.Table) error {
+	plan := c.Plan()
+	executor, known := c.Executor()
+	trials := c.Trials()
+	sizes := sizesOf(plan)
+	p := page{
+		CSS:       template.CSS(style),
+		Title:     fmt.Sprintf("%s on %s", clip(plan.Collective, nameRoom), clip(plan.Topology.Name, nameRoom)),
+		Simulated: executor.Name == simulator,
+		Executor:  clip(executor.Name, nameRoom),
+		Asked:     asked(plan, executor, known),
+		System:    systemOf(plan),
+		Baseline:  baselineText(c, t, trials),
+		Bus:       busText(t),
+		Formats:   formatsText(),
+		Trials:    len(trials), Candidates: t.Candidates,
+	}
+	colour := colours(t)
+	curves := results.Curves(c)
+	for _, name := range []string{"in", "out"} {
+		if shown := placeOf(name, sizes, t, curves, colour); shown != nil {
+			p.Places = append(p.Places, shown)
+		}
+	}
+	p.Two = len(p.Places) > 1
+	p.Winners, p.MoreWon = winners(c, t)
+	p.Take = take(t, p.Winners)
+	p.Parts, p.Refused = candidates(t.Candidates)
+	p.Counts, p.Failures, p.MoreFailed = outcomes(trials)
+	p.Warnings = warnings(t, plan, trials)
+	var b bytes.Buffer
+	if err := pageTemplate.Execute(&b, &p); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// warnings are what a reader must know before the figures.
+func warnings(t *results.Table, plan results.Plan, trials []results.Trial) (says []string) {
+	cells := len(sizesOf(plan))
+	if plan.Placement == "both" {
+		cells *= 2
+	}
+	if !t.Campaign.Finished {
+		says = append(says, fmt.Sprintf("The search is not finished: what follows is as far as it has come. %d of %d winners are known, and they may change.", len(t.Rows), cells))
+	} else if len(t.Rows) < cells {
+		says = append(says, fmt.Sprintf("Nothing measured at %d of %d sizes has a right result: they have no winner.", cells-len(t.Rows), cells))
+	}
+	wrong, failed := 0, 0
+	for i := range trials {
+		switch trials[i].Outcome {
+		case results.OK:
+		case results.Wrong:
+			wrong++
+		default:
+			failed++
+		}
+	}
+	if wrong > 0 {
+		says = append(says, fmt.Sprintf("%s left wrong data. What was wrong once wins nothing at that size; it is listed below.", many(wrong, "trial")))
+	}
+	if failed > 0 {
+		says = append(says, fmt.Sprintf("%s of %d came to no result; the reasons are listed below.", many(failed, "trial"), len(trials)))
+	}
+	return says
+}
+
+// baselineText says what the rows are compared with: a model's choice that was run
+// as a program, the library's own choice, or the times of a file.
+func baselineText(c *results.Campaign, t *results.Table, trials []results.Trial) string {
+	shown := map[string]bool{}
+	for i := range t.Rows {
+		if b := t.Rows[i].Baseline; b != nil {
+			shown[*b] = true
+		}
+	}
+	if len(shown) == 0 {
+		return "There is nothing to compare with."
+	}
+	tally, _ := c.Tally()
+	native := map[string]bool{}
+	for i := range trials {
+		if trials[i].Source == results.Backend {
+			native[trials[i].Program] = true
+		}
+	}
+	model, library, file := false, false, ""
+	for _, p := range tally.Points {
+		switch b := p.Baseline; {
+		case b == nil || !shown[b.Name]:
+		case b.TimeUS > 0:
+			file = b.Name
+		case native[b.Program]:
+			library = true
+		default:
+			model = true
+		}
+		if p.Baseline != nil {
+			delete(shown, p.Baseline.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(shown)) { // Compare's
+		file = name
+	}
+	executor, _ := c.Executor()
+	var says []string
+	if model {
+		how := "measured by " + clip(executor.Name, nameRoom)
+		if executor.Name == simulator {
+			how = "timed by the same simulator"
+		}
+		says = append(says, "The baseline is what NCCL's own cost model would choose at each size, run as a program and "+how+". It is not a measurement of NCCL.")
+	}
+	if library {
+		says = append(says, "The baseline is what the library chooses by itself, measured by "+clip(executor.Name, nameRoom)+".")
+	}
+	if file != "" {
+		says = append(says, "The baseline's times are those of the file "+clip(file, nameRoom)+", taken as they are; they were not measured in this campaign.")
+	}
+	return strings.Join(says, " ")
+}
+
+// busText says how bus bandwidth follows from algorithm bandwidth.
+func busText(t *results.Table) string {
+	if len(t.Rows) == 0 || !(t.Rows[0].AlgBW > 0) {
+		return ""
+	}
+	return fmt.Sprintf("busbw = algbw × %.5g", t.Rows[0].BusBW/t.Rows[0].AlgBW)
+}

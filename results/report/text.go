@@ -1,0 +1,97 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// clip is a text as a page can show it, and no longer than it has room for: a
+// journal may hold any.
+func clip(s string, most int) string {
+	n := 0
+	for i := range s {
+		if n++; n > most {
+			s = s[:i] + "…"
+			break
+		}
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Bidi_Control, r) || r >= 0xfffe && r&0xfffe == 0xfffe {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
+}
+
+// Room for texts, in letters.
+const (
+	nameRoom = 80
+	wordRoom = 40
+	noteRoom = 300
+)
+
+// sizeText is a number of bytes as the tables have it: 64K.
+func sizeText(n int64) string { return units.Bytes(n).String() }
+
+// rangeText is a run of sizes.
+func rangeText(first, last int64) string {
+	if first == last {
+		return sizeText(first)
+	}
+	return sizeText(first) + " to " + sizeText(last)
+}
+
+// brief prints a number as the winning table does.
+func brief(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+
+func briefOr(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return brief(*v)
+}
+
+// many is a number of things, in words.
+func many(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// parametersText prints parameters as the winning table does: a=1 b=ring, of long
+// ones the beginning.
+func parametersText(parameters map[string]any) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(parameters)) {
+		value, ok := parameters[name].(string)
+		if !ok {
+			text, err := json.Marshal(parameters[name])
+			if err != nil {
+				text = []byte(fmt.Sprint(parameters[name]))
+			}
+			value = string(text)
+		}
+		words = append(words, clip(name+"="+value, wordRoom))
+	}
+	return clip(strings.Join(words, " "), noteRoom)
+}
+
+// placementText is a placement in words.
+func placementText(placement string) string {
+	if placement == "in" {
+		return "in place"
+	}
+	return "out of place"
+}
+
+// short is the part of a hash that people read.
+func short(hash string) string { return hash[:min(len(hash), 12)] }
