@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/compiler/script"
@@ -31,6 +28,7 @@ filled for the system where the default doesn't fit it.
 
   colltune compile ring -t dgx-1 -c allreduce -p channels=4 --out ring.json
   colltune compile mine.star -t ring:4 --to msccl-xml --protocol LL
+  colltune compile hierarchical -t dgx-a100 --nodes 2 -c allreduce --to mscclpp-json
   colltune compile all-pairs -t dgx-a100 -c allreduce --dump-after ` + lastPass() + `
 
 A dump of any pass but the last is a program, too: a file of it whose name ends
@@ -47,23 +45,15 @@ in ` + dumpSuffix + ` goes on from there.`,
 	cmd.Flags().StringArrayP("param", "p", nil, "set a template parameter: `NAME=VALUE`")
 	cmd.Flags().Int("instances", 1, "replicate the whole program this often")
 	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "what fills holes")
-	choiceFlag(cmd, "to", "", "ir", []string{"ir", "msccl-xml"}, "what to write")
-	choiceFlag(cmd, "runtime", "", "msccl", msccl.Runtimes(), "whose dialect of MSCCL XML")
-	choiceFlag(cmd, "protocol", "", "Simple", topologies.ProtocolNames(), "the wire protocol of MSCCL XML")
-	cmd.Flags().VarP(&size{}, "min-bytes", "b", "smallest size MSCCL XML is for")
-	cmd.Flags().VarP(&size{}, "max-bytes", "e", "largest size MSCCL XML is for (no limit)")
+	formFlags(cmd)
 	passFlags(cmd)
 	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")
 	return cmd
 }
 
 func compileProgram(cmd *cobra.Command, name string) error {
-	if flagValue(cmd, "to") == "ir" {
-		for _, f := range []string{"runtime", "protocol", "min-bytes", "max-bytes"} {
-			if typed(cmd, f) {
-				return usagef("--%s: only MSCCL XML has it: want --to msccl-xml", f)
-			}
-		}
+	if err := onlyItsFlags(cmd); err != nil {
+		return err
 	}
 	t, err := topology(cmd)
 	if err != nil {
@@ -122,7 +112,7 @@ func compiled(cmd *cobra.Command, t *topologies.Topology, name, comment string, 
 		return &wrongError{fmt.Errorf("%s on %s: %w", name, t.Name, err)}
 	}
 	r.Program.Comment = comment
-	write, err := writerOf(cmd, r.Program)
+	write, err := formOf(cmd).write(cmd, t, r.Program)
 	if err != nil {
 		return err
 	}
@@ -133,25 +123,6 @@ func compiled(cmd *cobra.Command, t *topologies.Topology, name, comment string, 
 		return err
 	}
 	return deliver(cmd, write)
-}
-
-// writerOf writes a program as --to asks for.
-func writerOf(cmd *cobra.Command, p *ir.Program) (func(io.Writer) error, error) {
-	if flagValue(cmd, "to") == "ir" {
-		return func(w io.Writer) error { return ir.Encode(w, p) }, nil
-	}
-	o := msccl.WriteOptions{
-		Runtime: flagValue(cmd, "runtime"), Protocol: flagValue(cmd, "protocol"),
-		MinBytes: sizeOf(cmd, "min-bytes"), MaxBytes: sizeOf(cmd, "max-bytes"), Comments: []string{p.Comment},
-	}
-	if ok, why := msccl.Accepts(p, o.Runtime, o.Protocol); !ok {
-		return nil, &nothingError{fmt.Errorf("%s would not run this program: %s", o.Runtime, strings.Join(why, "; "))}
-	}
-	var text bytes.Buffer
-	if err := msccl.Write(&text, p, o); err != nil {
-		return nil, usage(err) // of what was asked for: a buffer takes everything
-	}
-	return func(w io.Writer) error { _, err := text.WriteTo(w); return err }, nil
 }
 
 // familyOf finds PROGRAM: a family that does the collective, or the one of a

@@ -1,10 +1,11 @@
-// Package mscclpp reads and judges MSCCL++ execution plans (microsoft/mscclpp,
-// JSON): whether a plan computes its collective, completes and has no race, and
-// whether the runtime would load it.
+// Package mscclpp writes, reads and judges MSCCL++ execution plans
+// (microsoft/mscclpp, JSON): it makes a plan of a program, and tells whether a plan,
+// whoever wrote it, computes its collective, completes and has no race, and whether
+// the runtime would load it.
 //
-//	JSON ──Read──▶ Plan ──structure──▶ machine ──run──▶ memory ──judge──▶ findings
-//	               as written  numbers     cells and    │ data, and who waits
-//	                           in range    counters     └─ watch: what comes before what
+//	IR ──Lower──▶ Plan ──Write──▶ JSON ──Read──▶ Plan ──structure──▶ machine ──run──▶ memory ──judge──▶ findings
+//	                                             as written  numbers     cells and    │ data, and who waits
+//	                                                         in range    counters     └─ watch: what comes before what
 //
 // Plans are one-sided. A threadblock writes, reads and reduces into buffers of
 // other ranks and tells them so by signals: nothing pairs a message with its
@@ -44,6 +45,23 @@
 // memory are bounded by limits.go, whoever wrote the plan; what is not followed
 // is said in a finding that begins so.
 //
-// It does not write plans, and does not know a fabric's links unless it is given
-// a function.
+// # Writing
+//
+// A program sends messages, and a plan writes into the memory of others. Lower
+// orders a program's steps (graph.go), finds for each message a place to land
+// (landing.go), writes each step as operations (draft.go), and cuts threadblocks at
+// what the runtime has room for (parts.go):
+//
+//	gpu 0 threadblock 0            gpu 1 threadblock 0
+//	                               rlxsignal        it has begun: its memory is its own
+//	rlxwait  ◀─────────────────────
+//	nop
+//	put    in[0] → gpu 1 out[0]                     where it is wanted: nobody else needs that place now
+//	nop
+//	signal ──────────────────────▶ wait
+//
+// What Lower does and what Verify finds have only the table of operations in
+// common. What is written is verified before it is given to anybody.
+//
+// It does not know a fabric's links or nodes unless it is given a function.
 package mscclpp

@@ -36,6 +36,7 @@ func (r *reader) plan(p *Plan) error {
 		{"buffer_alignment", false, r.number(&p.Alignment, 1, maxNumber)},
 		{"min_message_size", false, r.size(&p.MinBytes)},
 		{"max_message_size", false, r.size(&p.MaxBytes)},
+		{"provenance", false, func(string) error { return r.skip() }}, // what Write says of where a plan is from
 	})
 	for _, key := range asked {
 		if !there[key] {

@@ -296,7 +296,11 @@ func (s *structure) place(g, t int, op *Op, ref *Ref, side string, i int, letter
 		return false
 	}
 	for _, rank := range ranks {
-		if n := s.sizes[rank][buffer]; ref.Index+ref.Size > n {
+		n := s.sizes[rank][buffer]
+		if buffer == collective.Scratch && s.p.Protocol == "LL" && !packet(letter) {
+			n *= 2 // in the room of packets and their flags
+		}
+		if ref.Index+ref.Size > n {
 			bad("%s[%d:%d] of gpu %d, which holds %d chunks", buffer, ref.Index, ref.Index+ref.Size, rank, n)
 			return false
 		}

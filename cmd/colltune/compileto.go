@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/msccl"
+	"github.com/colltune/colltune/compiler/mscclpp"
+	"github.com/colltune/colltune/compiler/verify"
+	"github.com/colltune/colltune/topologies"
+)
+
+// form is a row of the table of what compile writes.
+type form struct {
+	name, what string
+	flags      []string // those of formFlags that it has
+	write      func(*cobra.Command, *topologies.Topology, *ir.Program) (func(io.Writer) error, error)
+}
+
+// forms is the table.
+var forms = []form{
+	{"ir", "the program as colltune's own JSON", nil, writeIR},
+	{"msccl-xml", "MSCCL XML", []string{"runtime", "protocol", "min-bytes", "max-bytes"}, writeXML},
+	{"mscclpp-json", "execution plans of MSCCL++", []string{"protocol", "min-bytes", "max-bytes", "tile-bytes"}, writePlan},
+}
+
+// formFlags are --to, and what only some forms have.
+func formFlags(cmd *cobra.Command) {
+	var names []string
+	for _, f := range forms {
+		names = append(names, f.name)
+	}
+	choiceFlag(cmd, "to", "", forms[0].name, names, "what to write")
+	choiceFlag(cmd, "runtime", "", "msccl", msccl.Runtimes(), "whose dialect of MSCCL XML")
+	choiceFlag(cmd, "protocol", "", "Simple", topologies.ProtocolNames(), "the wire protocol of MSCCL XML or a plan")
+	cmd.Flags().VarP(&size{}, "min-bytes", "b", "smallest size MSCCL XML or a plan is for")
+	cmd.Flags().VarP(&size{}, "max-bytes", "e", "largest size MSCCL XML or a plan is for (no limit)")
+	cmd.Flags().Var(&size{}, "tile-bytes", "how much of a chunk a plan's steps take by turns (whole chunks)")
+}
+
+// formOf is the row that --to names.
+func formOf(cmd *cobra.Command) form {
+	name := flagValue(cmd, "to")
+	return forms[slices.IndexFunc(forms, func(f form) bool { return f.name == name })]
+}
+
+// onlyItsFlags refuses flags that what is written has no use for.
+func onlyItsFlags(cmd *cobra.Command) error {
+	mine := formOf(cmd)
+	for _, f := range forms {
+		for _, flag := range f.flags {
+			if !typed(cmd, flag) || slices.Contains(mine.flags, flag) {
+				continue
+			}
+			var have, to []string
+			for _, g := range forms {
+				if slices.Contains(g.flags, flag) {
+					have, to = append(have, g.what), append(to, g.name)
+				}
+			}
+			return usagef("--%s: only %s: want --to %s", flag, strings.Join(have, " and ")+[]string{" has it", " have it"}[min(len(have)-1, 1)], strings.Join(to, " or "))
+		}
+	}
+	return nil
+}
+
+func writeIR(_ *cobra.Command, _ *topologies.Topology, p *ir.Program) (func(io.Writer) error, error) {
+	return func(w io.Writer) error { return ir.Encode(w, p) }, nil
+}
+
+func writeXML(cmd *cobra.Command, _ *topologies.Topology, p *ir.Program) (func(io.Writer) error, error) {
+	o := msccl.WriteOptions{
+		Runtime: flagValue(cmd, "runtime"), Protocol: flagValue(cmd, "protocol"),
+		MinBytes: sizeOf(cmd, "min-bytes"), MaxBytes: sizeOf(cmd, "max-bytes"), Comments: []string{p.Comment},
+	}
+	if ok, why := msccl.Accepts(p, o.Runtime, o.Protocol); !ok {
+		return nil, &nothingError{fmt.Errorf("%s would not run this program: %s", o.Runtime, strings.Join(why, "; "))}
+	}
+	var text bytes.Buffer
+	if err := msccl.Write(&text, p, o); err != nil {
+		return nil, usage(err) // of what was asked for: a buffer takes everything
+	}
+	return func(w io.Writer) error { _, err := text.WriteTo(w); return err }, nil
+}
+
+// writePlan writes a plan that has been verified as one: making it is a step of
+// its own, which the check of the program says nothing of.
+func writePlan(cmd *cobra.Command, t *topologies.Topology, p *ir.Program) (func(io.Writer) error, error) {
+	o := mscclpp.LowerOptions{
+		Protocol: flagValue(cmd, "protocol"), MinBytes: sizeOf(cmd, "min-bytes"), MaxBytes: sizeOf(cmd, "max-bytes"),
+		TileBytes: sizeOf(cmd, "tile-bytes"), Node: nodeOf(t),
+	}
+	if !slices.Contains(mscclpp.Protocols(), o.Protocol) {
+		return nil, usagef("--protocol %s: plans have %s", o.Protocol, strings.Join(mscclpp.Protocols(), " and "))
+	}
+	plan, err := mscclpp.Lower(p, o)
+	if err != nil {
+		return nil, &nothingError{fmt.Errorf("no plan of this program: %w", err)}
+	}
+	v := mscclpp.Verify(plan, verify.Options{Linked: t.Linked})
+	if err := v.Report.Err(); err != nil {
+		return nil, &wrongError{fmt.Errorf("its plan: %w", err)}
+	}
+	if !v.Accepts {
+		return nil, &nothingError{fmt.Errorf("%s would not run this plan: %s", mscclpp.Name, strings.Join(v.Why, "; "))}
+	}
+	return func(w io.Writer) error { return mscclpp.Write(w, plan, []string{p.Comment}) }, nil
+}
+
+// nodeOf tells whose memory a rank reaches.
+func nodeOf(t *topologies.Topology) func(rank int) int {
+	return func(rank int) int { return t.Ranks[rank].Node }
+}

@@ -1,0 +1,145 @@
+package mscclpp
+
+import (
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// spot is a run of chunks of a rank.
+type spot struct {
+	rank   int
+	buffer collective.Buffer
+	index  int
+	size   int
+}
+
+// meets tells whether two spots share a chunk.
+func (a spot) meets(b spot) bool {
+	return a.rank == b.rank && a.buffer == b.buffer && a.index < b.index+b.size && b.index < a.index+a.size
+}
+
+// at is a place of a step as a spot.
+func (g *graph) at(s int, l ir.Loc) spot {
+	return spot{g.owner[g.tb[s]], l.Buf, int(l.Off), int(g.steps[s].Count)}
+}
+
+// access is a step that reads or writes a chunk of its own GPU.
+type access struct {
+	step   int
+	writes bool
+}
+
+// accesses are who touches what: by GPU and buffer, by chunk.
+type accesses [][3][][]access
+
+// touched lists who touches every chunk, in the graph's order.
+func (g *graph) touched(col collective.Collective) accesses {
+	all := make(accesses, len(g.p.GPUs))
+	for r := range all {
+		all[r] = [3][][]access{
+			collective.In:      make([][]access, col.BufferChunks(r, collective.In)),
+			collective.Out:     make([][]access, col.BufferChunks(r, collective.Out)),
+			collective.Scratch: make([][]access, g.p.GPUs[r].Scratch),
+		}
+	}
+	for _, s := range g.order {
+		g.places(s, func(at spot, writes bool) {
+			for i := at.index; i < at.index+at.size; i++ {
+				list := &all[at.rank][at.buffer][i]
+				*list = append(*list, access{s, writes})
+			}
+		})
+	}
+	return all
+}
+
+// places calls f for what a step reads and writes.
+func (g *graph) places(s int, f func(at spot, writes bool)) {
+	step := g.steps[s]
+	if step.Op.ReadsSrc() {
+		f(g.at(s, step.Src), false)
+	}
+	if step.Op.WritesDst() {
+		f(g.at(s, step.Dst), true)
+	}
+}
+
+// free tells whether a spot may be written from when step s begins on, on behalf
+// of step by: whoever else touches it is over by then, or comes after by. A port
+// reads what it is handed later, but before the message is there.
+func (g *graph) free(all accesses, at spot, s, by int) bool {
+	for i := at.index; i < at.index+at.size; i++ {
+		for _, a := range all[at.rank][at.buffer][i] {
+			if a.step == by || g.before(by, a.step) {
+				continue
+			}
+			over := a.step
+			if m := g.sent[a.step]; m != none && g.port(m) {
+				over = g.msgs[m].recv
+			}
+			if !g.before(over, s) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// soon tells whether something may be written where a port still reads what a
+// message was sent from.
+func (g *graph) soon(all accesses, m int, from spot) bool {
+	msg := &g.msgs[m]
+	if from.buffer == collective.Scratch && from.index >= len(all[from.rank][from.buffer]) {
+		return false // a slot, which nobody else has
+	}
+	for i := from.index; i < from.index+from.size; i++ {
+		for _, a := range all[from.rank][from.buffer][i] {
+			if a.writes && g.before(msg.send, a.step) && !g.before(msg.recv, a.step) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// localOrder adds to a program's dependencies until steps of one GPU that touch
+// the same chunk are in order whatever its messages tell: a packet says that its
+// own data are there, and nothing of what its sender did before.
+func (g *graph) localOrder(all accesses) (added [][]ir.Dep) {
+	added = make([][]ir.Dep, len(g.steps))
+	clocks := make([][]int32, len(g.steps)) // by step, of its GPU's threadblocks
+	place := make([]int, len(g.steps))
+	for i, s := range g.order {
+		place[s] = i
+	}
+	for _, s := range g.order {
+		t := g.tb[s]
+		r := g.owner[t]
+		clock := make([]int32, g.first[r+1]-g.first[r])
+		if s > g.base[t] {
+			copy(clock, clocks[s-1])
+		}
+		follow := func(before int) {
+			raise(clock, clocks[before])
+			u := g.tb[before]
+			clock[u-g.first[r]] = max(clock[u-g.first[r]], int32(before-g.base[u])+1)
+		}
+		for _, d := range g.steps[s].Deps {
+			follow(g.base[g.first[r]+int(d.TB)] + int(d.Step))
+		}
+		g.places(s, func(at spot, writes bool) {
+			for i := at.index; i < at.index+at.size; i++ {
+				for _, a := range all[r][at.buffer][i] {
+					u := g.tb[a.step]
+					if place[a.step] >= place[s] || u == t || !writes && !a.writes || clock[u-g.first[r]] > int32(a.step-g.base[u]) {
+						continue
+					}
+					added[s] = append(added[s], ir.Dep{TB: int32(u - g.first[r]), Step: int32(a.step - g.base[u])})
+					follow(a.step)
+				}
+			}
+		})
+		clocks[s] = clock
+	}
+	return added
+}

@@ -1,0 +1,243 @@
+package mscclpp
+
+import (
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// draft is an operation whose channels, buffers and semaphores have no numbers
+// yet.
+type draft struct {
+	kind     string
+	src, dst []spot
+	message  int  // whose channel it goes over, none where it goes over none
+	ready    bool // the channel's way back: its taker has begun
+	steps    []int
+	chained  bool // of a semaphore between two parts of one threadblock
+}
+
+// drafter writes the operations of one threadblock of a plan.
+//
+// The threads of a threadblock come together only at a nop: one is put where an
+// operation touches what another touched since the last, between a wait and what
+// it waits for, and between what is done and the word of it.
+type drafter struct {
+	l       *lowering
+	rank    int
+	ops     []draft
+	touched []touching // since the last nop
+	waited  bool       // since then: thread 0 knows what the others don't
+	others  bool       // so do others
+}
+
+// touching is an access since the last nop.
+type touching struct {
+	at      spot
+	writes  bool
+	packets bool // dealt to the threads by the packet
+}
+
+// nop brings the threads together.
+func (d *drafter) nop() {
+	d.ops = append(d.ops, draft{kind: "nop", message: none})
+	d.touched, d.waited, d.others = nil, false, false
+}
+
+// settle brings them together before so many of them, from thread 0 on, give word
+// of what all have done and what any of them has waited for.
+func (d *drafter) settle(lanes int) {
+	if len(d.touched) > 0 || d.others || d.waited && lanes > 1 {
+		d.nop()
+	}
+}
+
+// wait is for a message.
+func (d *drafter) wait(m int) {
+	d.ops = append(d.ops, draft{kind: "wait", message: m})
+	d.waited = true
+}
+
+// waitReady is for the taker of a message to have begun.
+func (d *drafter) waitReady(m int) {
+	d.ops = append(d.ops, draft{kind: "rlxwait", message: m, ready: true})
+	d.waited = true
+}
+
+// signal says that a message is there.
+func (d *drafter) signal(m int) {
+	d.settle(1)
+	d.ops = append(d.ops, draft{kind: "signal", message: m})
+}
+
+// acquire waits for steps of other threadblocks of the GPU; release tells others
+// that want to know. An operation has room for so many semaphores.
+func (d *drafter) acquire(steps []int, chained bool) {
+	for ; len(steps) > 0; steps = steps[min(len(steps), MaxSemaphores):] {
+		d.ops = append(d.ops, draft{kind: "sem_acquire", message: none, steps: steps[:min(len(steps), MaxSemaphores)], chained: chained})
+		d.waited, d.others = true, d.others || len(steps) > 1
+	}
+}
+
+func (d *drafter) release(steps []int, chained bool) {
+	if len(steps) > 0 {
+		d.settle(len(steps))
+	}
+	for ; len(steps) > 0; steps = steps[min(len(steps), MaxSemaphores):] {
+		d.ops = append(d.ops, draft{kind: "sem_release", message: none, steps: steps[:min(len(steps), MaxSemaphores)], chained: chained})
+	}
+}
+
+// move is an operation that moves data.
+func (d *drafter) move(kind string, message int, src, dst []spot) {
+	k := kindOf(kind)
+	packets := false
+	for _, pattern := range [...]string{k.src, k.dst} {
+		for i := range pattern {
+			packets = packets || packet(pattern[i])
+		}
+	}
+	var mine []touching
+	note := func(at spot, letter byte, writes bool) {
+		if at.rank == d.rank && !packet(letter) { // packets are ordered by their flags
+			mine = append(mine, touching{at, writes, packets})
+		}
+	}
+	for i, at := range src {
+		note(at, letter(k.src, i), false)
+	}
+	for i, at := range dst {
+		note(at, letter(k.dst, i), true)
+	}
+	if d.waited || d.clash(mine) {
+		d.nop()
+	}
+	d.touched = append(d.touched, mine...)
+	d.ops = append(d.ops, draft{kind: kind, src: src, dst: dst, message: message})
+}
+
+// clash tells whether something is touched that other threads may have touched
+// since the last nop: the same place is dealt to the same threads.
+func (d *drafter) clash(mine []touching) bool {
+	for _, a := range mine {
+		for _, b := range d.touched {
+			if (a.writes || b.writes) && a.at.meets(b.at) && (a.at != b.at || a.packets != b.packets) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// send takes a message from memory to where it lands, and gives word of it.
+func (d *drafter) send(m int, from spot) {
+	to := d.l.land.spot[m]
+	if !d.l.g.port(m) {
+		d.move("put", m, []spot{from}, []spot{to})
+		d.signal(m)
+		return
+	}
+	kind := "pws"
+	if d.l.g.soon(d.l.touched, m, from) {
+		kind = "pwsf"
+	}
+	d.settle(1) // one thread hands it to the port
+	d.ops = append(d.ops, draft{kind: kind, src: []spot{from}, dst: []spot{to}, message: m})
+}
+
+// simple writes a step under Simple.
+func (d *drafter) simple(s int) {
+	l, step := d.l, d.l.g.steps[s]
+	src, dst := l.at(s, step.Src), l.at(s, step.Dst)
+	out, in := l.g.sent[s], l.g.got[s]
+	var landed spot
+	direct := false
+	if in != none {
+		landed, direct = l.land.spot[in], l.land.direct[in]
+		d.wait(in)
+	}
+	// A sum goes to memory and to the peer at once, but over a port, which takes
+	// only what is in memory.
+	sum := func(to spot) {
+		from := []spot{src, landed}
+		switch {
+		case out == none:
+			d.move("re", none, from, []spot{to})
+		case l.g.port(out):
+			d.move("re", none, from, []spot{to})
+			d.send(out, to)
+		default:
+			d.move("res", out, from, []spot{to, l.land.spot[out]})
+			d.signal(out)
+		}
+	}
+	switch step.Op {
+	case ir.Send:
+		d.send(out, src)
+	case ir.Recv, ir.RecvCopySend:
+		if out != none {
+			d.send(out, landed)
+		}
+		if !direct {
+			d.move("copy", none, []spot{landed}, []spot{dst})
+		}
+	case ir.RecvReduceCopy, ir.RecvReduceCopySend:
+		sum(dst)
+	case ir.RecvReduceSend:
+		sum(landed) // every operation that sends a sum stores it, too
+	case ir.Copy:
+		d.move("copy", none, []spot{src}, []spot{dst})
+	case ir.Reduce:
+		d.move("re", none, []spot{dst, src}, []spot{dst})
+	}
+}
+
+// packets writes a step under LL, where a message needs no word of it: each
+// packet says that it is there. A port takes what are packets already.
+func (d *drafter) packets(s int) {
+	l, step := d.l, d.l.g.steps[s]
+	src, dst := l.at(s, step.Src), l.at(s, step.Dst)
+	out, in := l.g.sent[s], l.g.got[s]
+	var landed, there spot
+	if in != none {
+		landed = l.land.spot[in]
+	}
+	if out != none {
+		there = l.land.spot[out]
+	}
+	port, made := out != none && l.g.port(out), l.land.made[s]
+	sum := func(to spot) {
+		from := []spot{src, landed}
+		switch {
+		case out == none:
+			d.move("repkt", none, from, []spot{to})
+		case port:
+			d.move("recpkt", none, from, []spot{to, made})
+			d.move("rppkt", out, []spot{made}, []spot{there})
+		default:
+			d.move("respkt", out, from, []spot{to, there})
+		}
+	}
+	switch step.Op {
+	case ir.Send:
+		if !port {
+			d.move("ppkt", out, []spot{src}, []spot{there})
+			break
+		}
+		d.move("cpkt", none, []spot{src}, []spot{made})
+		d.move("rppkt", out, []spot{made}, []spot{there})
+	case ir.Recv, ir.RecvCopySend:
+		if out != none {
+			d.move("rppkt", out, []spot{landed}, []spot{there})
+		}
+		d.move("upkt", none, []spot{landed}, []spot{dst})
+	case ir.RecvReduceCopy, ir.RecvReduceCopySend:
+		sum(dst)
+	case ir.RecvReduceSend:
+		to := l.land.sums[l.g.tb[s]]
+		to.size = int(step.Count)
+		sum(to)
+	case ir.Copy:
+		d.move("copy", none, []spot{src}, []spot{dst})
+	case ir.Reduce:
+		d.move("re", none, []spot{dst, src}, []spot{dst})
+	}
+}

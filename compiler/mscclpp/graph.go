@@ -1,0 +1,189 @@
+package mscclpp
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// graph is the order among a program's steps: of a threadblock, of its messages,
+// and of what waits for what on a GPU.
+type graph struct {
+	p     *ir.Program
+	first []int // by GPU: the number of its first threadblock; one more than there are
+	base  []int // by threadblock: the number of its first step; one more
+	owner []int // by threadblock: its GPU
+
+	steps []*ir.Step
+	tb    []int // by step: its threadblock
+	order []int // the steps, each behind all that it follows
+	sent  []int // by step: the message it sends, none where it sends none
+	got   []int // by step: the message it takes
+	msgs  []message
+	port  func(m int) bool // whether a message goes over a port
+
+	clocks [][]int32 // by step: how many steps of each threadblock come before it
+}
+
+const none = -1
+
+// message is one that a program sends: the steps at its ends.
+type message struct {
+	send, recv int
+	count      int
+}
+
+// maxOrder bounds the table of which step follows which.
+const maxOrder = 1 << 28
+
+// newGraph orders a program's steps.
+func newGraph(p *ir.Program) (*graph, error) {
+	g := &graph{p: p}
+	for r := range p.GPUs {
+		g.first = append(g.first, len(g.owner))
+		for t := range p.GPUs[r].Threadblocks {
+			g.owner = append(g.owner, r)
+			g.base = append(g.base, len(g.steps))
+			for i := range p.GPUs[r].Threadblocks[t].Steps {
+				g.steps = append(g.steps, &p.GPUs[r].Threadblocks[t].Steps[i])
+				g.tb = append(g.tb, len(g.owner)-1)
+			}
+		}
+	}
+	g.first, g.base = append(g.first, len(g.owner)), append(g.base, len(g.steps))
+	if int64(len(g.owner)) > maxClocks || int64(len(g.owner))*int64(len(g.steps)) > maxOrder {
+		return nil, fmt.Errorf("%d steps of %d threadblocks are more than a plan is made of", len(g.steps), len(g.owner))
+	}
+	if err := g.join(); err != nil {
+		return nil, err
+	}
+	return g, g.follow()
+}
+
+// threadblock is a threadblock of the program by its number.
+func (g *graph) threadblock(t int) *ir.Threadblock {
+	r := g.owner[t]
+	return &g.p.GPUs[r].Threadblocks[t-g.first[r]]
+}
+
+// join finds the two ends of every message: the n-th sent over a connection is
+// the n-th taken from it.
+func (g *graph) join() error {
+	type connection struct{ from, to, channel int }
+	sends, recvs := map[connection][]int{}, map[connection][]int{}
+	g.sent, g.got = make([]int, len(g.steps)), make([]int, len(g.steps))
+	for s, step := range g.steps {
+		g.sent[s], g.got[s] = none, none
+		tb, r := g.threadblock(g.tb[s]), g.owner[g.tb[s]]
+		if step.Op.Receives() {
+			c := connection{tb.Recv, r, tb.Channel}
+			recvs[c] = append(recvs[c], s)
+		}
+		if step.Op.Sends() {
+			c := connection{r, tb.Send, tb.Channel}
+			g.sent[s] = len(g.msgs)
+			g.msgs = append(g.msgs, message{send: s, recv: none, count: int(step.Count)})
+			sends[c] = append(sends[c], g.sent[s])
+		}
+	}
+	for c, takes := range recvs {
+		if len(takes) != len(sends[c]) {
+			return fmt.Errorf("from gpu %d to gpu %d on channel %d: %d messages sent and %d taken", c.from, c.to, c.channel, len(sends[c]), len(takes))
+		}
+		for i, s := range takes {
+			m := sends[c][i]
+			if int(g.steps[s].Count) != g.msgs[m].count {
+				return fmt.Errorf("from gpu %d to gpu %d on channel %d: a message of %d chunks is taken as %d", c.from, c.to, c.channel, g.msgs[m].count, g.steps[s].Count)
+			}
+			g.msgs[m].recv, g.got[s] = s, m
+		}
+	}
+	for i := range g.msgs {
+		if s := g.msgs[i].send; g.msgs[i].recv == none {
+			return fmt.Errorf("gpu %d threadblock %d step %d: nobody takes what it sends", g.owner[g.tb[s]], g.tb[s]-g.first[g.owner[g.tb[s]]], s-g.base[g.tb[s]])
+		}
+	}
+	return nil
+}
+
+// each calls f for every step that comes right before step s.
+func (g *graph) each(s int, f func(before int)) {
+	t := g.tb[s]
+	if s > g.base[t] {
+		f(s - 1)
+	}
+	if m := g.got[s]; m != none {
+		f(g.msgs[m].send)
+	}
+	for _, d := range g.steps[s].Deps {
+		f(g.base[g.first[g.owner[t]]+int(d.TB)] + int(d.Step))
+	}
+}
+
+// follow puts the steps in an order and counts what comes before each. Steps that
+// follow only the one before them in their threadblock share its table.
+func (g *graph) follow() error {
+	left := make([]int, len(g.steps))
+	after := make([][]int, len(g.steps))
+	for s := range g.steps {
+		g.each(s, func(before int) {
+			left[s]++
+			after[before] = append(after[before], s)
+		})
+	}
+	for s := range g.steps {
+		if left[s] == 0 {
+			g.order = append(g.order, s)
+		}
+	}
+	zero := make([]int32, len(g.owner))
+	g.clocks = make([][]int32, len(g.steps))
+	for i := 0; i < len(g.order); i++ {
+		s := g.order[i]
+		clock, own := zero, false
+		if s > g.base[g.tb[s]] {
+			clock = g.clocks[s-1]
+		}
+		g.each(s, func(before int) {
+			if g.tb[before] == g.tb[s] {
+				return
+			}
+			if !own {
+				clock, own = append([]int32(nil), clock...), true
+			}
+			raise(clock, g.clocks[before])
+			t := g.tb[before]
+			clock[t] = max(clock[t], int32(before-g.base[t])+1)
+		})
+		g.clocks[s] = clock
+		for _, next := range after[s] {
+			if left[next]--; left[next] == 0 {
+				g.order = append(g.order, next)
+			}
+		}
+	}
+	if len(g.order) < len(g.steps) {
+		return fmt.Errorf("its steps wait for each other in a circle")
+	}
+	return nil
+}
+
+// before tells whether step a is over, and all know it who can know of b, when b
+// begins; no step is before itself.
+func (g *graph) before(a, b int) bool {
+	if g.tb[a] == g.tb[b] {
+		return a < b
+	}
+	t := g.tb[a]
+	return g.clocks[b][t] > int32(a-g.base[t])
+}
+
+// begun tells whether GPU r is known to have begun when step s begins.
+func (g *graph) begun(r, s int) bool {
+	for t := g.first[r]; t < g.first[r+1]; t++ {
+		if g.clocks[s][t] > 0 {
+			return true
+		}
+	}
+	return false
+}

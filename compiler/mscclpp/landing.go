@@ -1,0 +1,107 @@
+package mscclpp
+
+import (
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// landing is where the messages of a program come down: at once where the step
+// that takes one wants it, or in scratch of their own, from where that step takes
+// it on. Under LL all are packets, and land in scratch.
+//
+//	scratch under Simple   the program's own | slots
+//	scratch under LL       packets, of two chunks each | the program's own | sums that are stored nowhere
+type landing struct {
+	spot    []spot // by message; of packets, in chunks of packets
+	direct  []bool // by message: it lands where it is wanted
+	made    []spot // by step: packets that it makes for a port
+	sums    []spot // by threadblock: for sums that are stored nowhere
+	own     []int  // by GPU: where the program's own scratch begins
+	scratch []int  // by GPU: chunks of scratch in all
+}
+
+// slot is a run of chunks of scratch, and the last step that reads it.
+type slot struct {
+	at   spot
+	read int
+}
+
+// land places messages that are put into memory.
+func (g *graph) land(all accesses) *landing {
+	l := &landing{spot: make([]spot, len(g.msgs)), direct: make([]bool, len(g.msgs)),
+		own: make([]int, len(g.p.GPUs)), scratch: make([]int, len(g.p.GPUs))}
+	for r := range g.p.GPUs {
+		l.scratch[r] = g.p.GPUs[r].Scratch
+	}
+	slots := make([][]slot, len(g.p.GPUs))
+	for _, s := range g.order { // so that what comes later finds what is free again
+		m := g.sent[s]
+		if m == none {
+			continue
+		}
+		msg := &g.msgs[m]
+		r, step := g.owner[g.tb[msg.recv]], g.steps[msg.recv]
+		if at := g.at(msg.recv, step.Dst); !step.Op.Reduces() && g.free(all, at, s, msg.recv) {
+			l.spot[m], l.direct[m] = at, true
+			continue
+		}
+		read := msg.recv
+		if next := g.sent[read]; next != none && g.port(next) {
+			read = none // the port reads it nobody knows how long
+		}
+		if i := g.reusable(slots[r], msg.count, s); i >= 0 {
+			l.spot[m], slots[r][i].read = slots[r][i].at, read
+			continue
+		}
+		l.spot[m] = spot{r, collective.Scratch, l.scratch[r], msg.count}
+		l.scratch[r] += msg.count
+		slots[r] = append(slots[r], slot{l.spot[m], read})
+	}
+	return l
+}
+
+// reusable is a slot of that size that nobody reads any more when step s begins,
+// or -1.
+func (g *graph) reusable(slots []slot, size, s int) int {
+	for i := range slots {
+		if slots[i].at.size == size && slots[i].read != none && g.before(slots[i].read, s) {
+			return i
+		}
+	}
+	return -1
+}
+
+// landPackets places messages that are packets. Each has a place of its own: a
+// packet's flag is that of its launch, so one in the place of another would be
+// taken for it.
+func (g *graph) landPackets() *landing {
+	l := &landing{spot: make([]spot, len(g.msgs)), direct: make([]bool, len(g.msgs)), made: make([]spot, len(g.steps)),
+		sums: make([]spot, len(g.owner)), own: make([]int, len(g.p.GPUs)), scratch: make([]int, len(g.p.GPUs))}
+	take := func(r, size int) spot {
+		l.scratch[r] += size
+		return spot{r, collective.Scratch, l.scratch[r] - size, size}
+	}
+	for m := range g.msgs {
+		msg := &g.msgs[m]
+		l.spot[m] = take(g.owner[g.tb[msg.recv]], msg.count)
+		if op := g.steps[msg.send].Op; g.port(m) && op != ir.RecvCopySend {
+			l.made[msg.send] = take(g.owner[g.tb[msg.send]], msg.count)
+		}
+	}
+	for r := range g.p.GPUs {
+		l.own[r] = 2 * l.scratch[r]
+		plain := g.p.GPUs[r].Scratch
+		for t := g.first[r]; t < g.first[r+1]; t++ {
+			size := 0
+			for s := g.base[t]; s < g.base[t+1]; s++ {
+				if g.steps[s].Op == ir.RecvReduceSend {
+					size = max(size, int(g.steps[s].Count))
+				}
+			}
+			l.sums[t] = spot{r, collective.Scratch, l.own[r] + plain, size}
+			plain += size
+		}
+		l.scratch[r] += (plain + 1) / 2
+	}
+	return l
+}

@@ -1,0 +1,302 @@
+package mscclpp
+
+import (
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// part is a threadblock of a plan: one of the program, or a part of one that has
+// more operations than the runtime has room for.
+type part struct {
+	gpu      int
+	prologue []draft // before a pipeline, if there is one
+	ops      []draft
+}
+
+// draft writes all threadblocks, each in as many parts as it takes.
+func (l *lowering) draft() {
+	g := l.g
+	l.partOf = make([]int, len(g.steps))
+	for t := range g.owner {
+		if g.base[t] == g.base[t+1] {
+			continue
+		}
+		d := l.newPart(g.owner[t], none)
+		for s := g.base[t]; s < g.base[t+1]; s++ {
+			was := *d
+			was.ops = slices.Clone(d.ops)
+			prologue := slices.Clone(l.parts[len(l.parts)-1].prologue)
+			if l.step(d, s); l.full(d) && len(was.ops) > 0 {
+				l.parts[len(l.parts)-1].prologue = prologue
+				*d = was
+				d.release([]int{s}, true)
+				l.endPart(d)
+				d = l.newPart(g.owner[t], s)
+				l.step(d, s)
+			}
+			l.partOf[s] = len(l.parts) - 1
+		}
+		l.endPart(d)
+	}
+}
+
+// newPart begins a threadblock, which follows another where it begins with a step
+// that is not the first of its threadblock in the program.
+func (l *lowering) newPart(rank, at int) *drafter {
+	l.parts = append(l.parts, part{gpu: rank})
+	d := &drafter{l: l, rank: rank}
+	if at != none {
+		d.acquire([]int{at}, true)
+	}
+	return d
+}
+
+// endPart ends it.
+func (l *lowering) endPart(d *drafter) { l.parts[len(l.parts)-1].ops = d.ops }
+
+// mostFlushes is how many channels a threadblock is taken to have of a port: its
+// messages go to one threadblock, of which no more parts can take so many.
+const mostFlushes = 3
+
+// full tells whether a part has more operations than there is room for, with what
+// may come behind: the word to the next part, and the flushes.
+func (l *lowering) full(d *drafter) bool {
+	n := len(l.parts[len(l.parts)-1].prologue) + len(d.ops) + 2
+	if l.chunks > 0 {
+		n++
+	}
+	ports := 0
+	for _, o := range d.ops {
+		if o.kind == "pws" {
+			ports++
+		}
+	}
+	return n+min(ports, mostFlushes) > MaxOperations
+}
+
+// flushes end a part: a port may still read what it was handed, which is its
+// caller's again when the kernel ends.
+func (l *lowering) flushes(p *part) (all []draft) {
+	seen := map[int]bool{} // by the taker's part
+	for _, o := range p.ops {
+		if o.kind != "pws" {
+			continue
+		}
+		if to := l.partOf[l.g.msgs[o.message].recv]; !seen[to] {
+			seen[to] = true
+			all = append(all, draft{kind: "flush", message: o.message, dst: o.dst})
+		}
+	}
+	return all
+}
+
+// step writes one step: what it waits for, what it does, whom it tells.
+func (l *lowering) step(d *drafter, s int) {
+	p := &l.parts[len(l.parts)-1]
+	if m := l.g.got[s]; m != none && l.ready[m] {
+		// Before any wait, or all might wait for each other.
+		p.prologue = slices.Insert(p.prologue, 0, draft{kind: "rlxsignal", message: m, ready: true})
+	}
+	d.acquire(l.waits[s], false)
+	if m := l.g.sent[s]; m != none && l.ready[m] {
+		if l.chunks > 0 { // once, not with every pass
+			p.prologue = append(p.prologue, draft{kind: "rlxwait", message: m, ready: true}, draft{kind: "nop", message: none})
+		} else {
+			d.waitReady(m)
+		}
+	}
+	if l.o.Protocol == protocolLL {
+		d.packets(s)
+	} else {
+		d.simple(s)
+	}
+	d.release(l.wakes[s], false)
+}
+
+// numbering gives channels, buffers and semaphores their numbers.
+type numbering struct {
+	l          *lowering
+	plan       *Plan
+	tb         []int // by part: its threadblock in the plan
+	lanes      map[[2]int]lane
+	semaphores map[[2]int]int // by parts: of the GPU's
+	buffers    []map[remote]int
+}
+
+// lane is a channel between two parts: its number at the sender's end and at the
+// taker's.
+type lane struct {
+	kind     ChannelType
+	from, to int
+}
+
+// remote is a buffer of another rank, over a kind of channel.
+type remote struct {
+	rank   int
+	buffer collective.Buffer
+	kind   ChannelType
+}
+
+// number makes a plan's threadblocks of the parts.
+func (l *lowering) number(plan *Plan) {
+	n := &numbering{l: l, plan: plan, lanes: map[[2]int]lane{}, semaphores: map[[2]int]int{}}
+	for range plan.GPUs {
+		n.buffers = append(n.buffers, map[remote]int{})
+	}
+	for i := range l.parts {
+		gpu := &plan.GPUs[l.parts[i].gpu]
+		n.tb = append(n.tb, len(gpu.Threadblocks))
+		gpu.Threadblocks = append(gpu.Threadblocks, Threadblock{ID: len(gpu.Threadblocks)})
+	}
+	n.channels()
+	for i := range l.parts {
+		p := &l.parts[i]
+		tb := &plan.GPUs[p.gpu].Threadblocks[n.tb[i]]
+		w := &writer{n: n, part: i, gpu: &plan.GPUs[p.gpu], tb: tb}
+		tb.Ops = w.ops(p.prologue)
+		body := w.ops(p.ops)
+		if l.chunks > 0 {
+			tb.Ops = append(tb.Ops, Op{Kind: kindOf("pipeline"), Slices: 1, Unit: int(l.o.TileBytes), Chunks: l.chunks, Ops: body})
+		} else {
+			tb.Ops = append(tb.Ops, body...)
+		}
+		tb.Ops = append(tb.Ops, w.ops(l.flushes(p))...)
+	}
+}
+
+// channels gives every two parts that have messages a channel, which is one more
+// of its kind at both ends: the runtime joins the n-th to a peer with the peer's
+// n-th back.
+func (n *numbering) channels() {
+	g := n.l.g
+	for m := range g.msgs {
+		from, to := n.l.partOf[g.msgs[m].send], n.l.partOf[g.msgs[m].recv]
+		if _, ok := n.lanes[[2]int{from, to}]; ok {
+			continue
+		}
+		kind := Memory
+		if g.port(m) {
+			kind = Port
+		}
+		a, b := n.l.parts[from].gpu, n.l.parts[to].gpu
+		n.lanes[[2]int{from, to}] = lane{kind, n.channel(a, b, kind), n.channel(b, a, kind)}
+	}
+}
+
+// channel is one more channel of a GPU.
+func (n *numbering) channel(at, peer int, kind ChannelType) int {
+	gpu := &n.plan.GPUs[at]
+	i := slices.IndexFunc(gpu.Channels, func(c Channel) bool { return c.Type == kind })
+	if i < 0 {
+		i = len(gpu.Channels)
+		gpu.Channels = append(gpu.Channels, Channel{Type: kind})
+	}
+	c := &gpu.Channels[i]
+	c.Peers = append(c.Peers, peer)
+	return len(c.Peers) - 1
+}
+
+// buffer is a remote buffer of a GPU.
+func (n *numbering) buffer(at int, b remote) int {
+	if i, ok := n.buffers[at][b]; ok {
+		return i
+	}
+	gpu := &n.plan.GPUs[at]
+	i := len(gpu.RemoteBuffers)
+	n.buffers[at][b] = i
+	gpu.RemoteBuffers = append(gpu.RemoteBuffers, RemoteBuffer{Rank: b.rank, Buffer: b.buffer, Access: []ChannelType{b.kind}})
+	return i
+}
+
+// semaphore is that between two parts of a GPU.
+func (n *numbering) semaphore(from, to int) int {
+	key := [2]int{from, to}
+	if i, ok := n.semaphores[key]; ok {
+		return i
+	}
+	gpu := &n.plan.GPUs[n.l.parts[from].gpu]
+	i := len(gpu.Semaphores)
+	n.semaphores[key] = i
+	gpu.Semaphores = append(gpu.Semaphores, 0)
+	return i
+}
+
+// writer writes the operations of one threadblock, with the lists that they index.
+type writer struct {
+	n    *numbering
+	part int
+	gpu  *GPU
+	tb   *Threadblock
+}
+
+func (w *writer) ops(drafts []draft) (ops []Op) {
+	for _, d := range drafts {
+		ops = append(ops, w.op(d))
+	}
+	return ops
+}
+
+// op is a draft with numbers.
+func (w *writer) op(d draft) Op {
+	k := kindOf(d.kind)
+	o := Op{Kind: k, Slices: 1}
+	for _, s := range d.steps {
+		from, to := w.part, w.n.l.partOf[s]
+		switch {
+		case k.does == acquires && d.chained:
+			from, to = w.part-1, w.part
+		case k.does == acquires:
+			from, to = to, w.part
+		case d.chained:
+			to = w.part + 1
+		}
+		o.Semaphores = append(o.Semaphores, w.n.semaphore(from, to))
+	}
+	if d.message == none {
+		o.Src, o.Dst = w.refs(d.src, NoChannel), w.refs(d.dst, NoChannel)
+		return o
+	}
+	msg := &w.n.l.g.msgs[d.message]
+	l := w.n.lanes[[2]int{w.n.l.partOf[msg.send], w.n.l.partOf[msg.recv]}]
+	end := l.to
+	if w.part == w.n.l.partOf[msg.send] {
+		end = l.from
+	}
+	o.Type = l.kind
+	id := index(&w.tb.Channels, l.kind, end)
+	// A memory channel is for words alone; a port is handed the data, too.
+	if l.kind == Port || !k.moving() {
+		o.Channels = []int{id}
+	}
+	o.Src, o.Dst = w.refs(d.src, l.kind), w.refs(d.dst, l.kind)
+	return o
+}
+
+func (w *writer) refs(spots []spot, kind ChannelType) (refs []Ref) {
+	for _, at := range spots {
+		if at.rank == w.n.l.parts[w.part].gpu {
+			refs = append(refs, Ref{Place: Local, Buffer: at.buffer, Index: at.index, Size: at.size})
+			continue
+		}
+		id := w.n.buffer(w.n.l.parts[w.part].gpu, remote{at.rank, at.buffer, kind})
+		refs = append(refs, Ref{Place: Remote, ID: index(&w.tb.Buffers, kind, id), Index: at.index, Size: at.size})
+	}
+	return refs
+}
+
+// index is where a number stands in a threadblock's list of a kind, where it is
+// put if it is not there.
+func index(lists *[]Refs, kind ChannelType, id int) int {
+	i := slices.IndexFunc(*lists, func(r Refs) bool { return r.Type == kind })
+	if i < 0 {
+		i = len(*lists)
+		*lists = append(*lists, Refs{Type: kind})
+	}
+	r := &(*lists)[i]
+	if at := slices.Index(r.IDs, id); at >= 0 {
+		return at
+	}
+	r.IDs = append(r.IDs, id)
+	return len(r.IDs) - 1
+}
