@@ -138,9 +138,19 @@ func (e *xmlExport) refuses(m *measured) (string, error) {
 			return "", err
 		}
 		why = e.runtime.Accepts(p, m.Protocol)
+		if averages(e.plan.Op, p.Collective) {
+			why = fmt.Sprintf("for avg %s runs its own algorithms, and no program", e.runtime.Name)
+		}
 		e.verdicts[key] = why
 	}
 	return why, nil
+}
+
+// averages tells whether calls of a collective with that operation are averages,
+// for which no runtime runs a program.
+func averages(op string, s collective.Spec) bool {
+	c, err := collective.New(s)
+	return op == "avg" && err == nil && c.Reduces()
 }
 
 // choose picks what is exported at each size, nil for nothing, and says why the

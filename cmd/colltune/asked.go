@@ -75,6 +75,9 @@ func askedFor(cmd *cobra.Command) (*asked, error) {
 	if err := reduces(cmd, c); err != nil {
 		return nil, err
 	}
+	if runtime := a.options.Runtime; runtime != "" && trial.Op == "avg" && c.Reduces() {
+		return nil, usagef("--op avg: %s runs its own algorithms for it, and no program: want sum, prod, min or max, or no --runtime", runtime)
+	}
 	source, err := sourceOf(cmd)
 	if err != nil {
 		return nil, err

@@ -66,7 +66,20 @@ func solveRings(cmd *cobra.Command, t *topologies.Topology, _ script.Request, p 
 }
 
 func solveNodeRings(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error) {
+	if !alike(t) {
+		return nil, nil // the family says so better
+	}
 	return solveRings(cmd, t.Node(0), q, p)
+}
+
+// alike tells whether all nodes have as many GPUs.
+func alike(t *topologies.Topology) bool {
+	for node := range t.Nodes {
+		if len(t.NodeRanks(node)) != len(t.NodeRanks(0)) {
+			return false
+		}
+	}
+	return true
 }
 
 func findTrees(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error) {
@@ -80,6 +93,9 @@ func findTrees(cmd *cobra.Command, t *topologies.Topology, q script.Request, p s
 }
 
 func chooseNICs(_ *cobra.Command, t *topologies.Topology, _ script.Request, _ script.Params) ([][]int, error) {
+	if !alike(t) {
+		return nil, nil
+	}
 	chosen, err := constraints.NICs(t)
 	if err != nil || chosen.Own() {
 		return nil, err

@@ -157,6 +157,10 @@ func verifyFile(f *programFile, linked func(a, b int) bool) verified {
 	default:
 		r = verify.Check(f.program, o)
 		v.Collective, v.Findings = f.program.Collective.Name, r.Findings
+		if n, simple := max(r.SlotsNeeded, r.SlotsNeededSplit), msccl.Slots("Simple"); n > simple {
+			v.Findings = append(v.Findings, verify.Finding{Kind: verify.Lint, Severity: verify.Warning, GPU: -1, Threadblock: -1, Step: -1,
+				Message: fmt.Sprintf("needs %d slots a connection, %d where each step is one call: Simple has %d, LL and LL128 have %d", n, r.SlotsNeeded, simple, msccl.Slots("LL"))})
+		}
 		for _, name := range msccl.Runtimes() {
 			v.Runtimes[name] = acceptedBy(f.program, name)
 		}

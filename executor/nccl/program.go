@@ -37,7 +37,7 @@ func (l *launched) holdProgram(t *executor.Trial) (held, error) {
 	if n := msccl.Granularity(t.Program, elem); n < 1 || t.Bytes%n != 0 {
 		return held{}, unsupported("%d bytes: %s runs the program for multiples of %d bytes, and falls back for others", t.Bytes, rt.Name, n)
 	}
-	if t.Op == "avg" && t.Program.Collective.Name == "allreduce" {
+	if c, err := collective.New(t.Program.Collective); t.Op == "avg" && err == nil && c.Reduces() {
 		return held{}, unsupported("avg: %s falls back for it", rt.Name)
 	}
 	// The file serves every size, so that one launch can sweep them.
