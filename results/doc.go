@@ -10,7 +10,8 @@
 //	  lock                    held while a process writes; names it
 //
 //	journal ──Build──▶ Table{rows, ranges} ──Write──▶ table · json · csv · md
-//	                     └──────Export──▶ msccl-xml · nccl-tuner-csv · ir
+//	   ├─Curves──▶ package report
+//	   └─Export──▶ msccl-xml · nccl-tuner-csv · ir · t4
 //
 // Invariants: a campaign can be killed at any byte and goes on where it was; a
 // torn last line is lost alone. A record is in the journal before it counts,

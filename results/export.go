@@ -71,6 +71,7 @@ var exportFormats = []exportFormat{
 	{"msccl-xml", "MSCCL XML with size ranges, in the dialect of --runtime", exportMSCCL},
 	{"nccl-tuner-csv", "the configuration of NCCL's example tuner plugin, of its own algorithms", exportTuner},
 	{"ir", "the winners' programs as colltune's own JSON, and their ranges", exportIR},
+	{"t4", "every trial as Kernel Tuner's T4 results, a file a size", exportT4},
 }
 
 // ExportFormats lists the formats that Export writes.

@@ -238,27 +238,30 @@ type measured struct {
 	ci     [2]float64
 }
 
-// gather collects what was measured by cell, best first. A program that was
-// wrong once is left out, whatever it did otherwise.
-func gather(trials []Trial) map[cell][]measured {
-	type which struct {
-		cell
-		program, protocol string
-		tile              int64
-	}
-	type pool struct {
-		first *Trial
-		times []float64
-		wrong bool
-	}
-	pools := map[which]*pool{}
+// knobbed is a program with its knobs in a cell: what repetitions are of.
+type knobbed struct {
+	cell
+	program, protocol string
+	tile              int64
+}
+
+// pool is all that was measured of one.
+type pool struct {
+	first *Trial    // the first repetition
+	times []float64 // of all that were ok
+	wrong bool      // some left wrong data
+}
+
+// pools puts repetitions together.
+func pools(trials []Trial) map[knobbed]*pool {
+	all := map[knobbed]*pool{}
 	for i := range trials {
 		t := &trials[i]
-		k := which{cell{t.Placement, t.Bytes}, t.Program, t.Protocol, t.TileBytes}
-		p := pools[k]
+		k := knobbed{cell{t.Placement, t.Bytes}, t.Program, t.Protocol, t.TileBytes}
+		p := all[k]
 		if p == nil {
 			p = &pool{first: t}
-			pools[k] = p
+			all[k] = p
 		}
 		if t.Repeat < p.first.Repeat {
 			p.first = t
@@ -270,8 +273,14 @@ func gather(trials []Trial) map[cell][]measured {
 			p.wrong = true
 		}
 	}
+	return all
+}
+
+// gather collects what was measured by cell, best first. A program that was
+// wrong once is left out, whatever it did otherwise.
+func gather(trials []Trial) map[cell][]measured {
 	all := map[cell][]measured{}
-	for k, p := range pools {
+	for k, p := range pools(trials) {
 		if p.wrong || len(p.times) == 0 {
 			continue
 		}

@@ -1,0 +1,188 @@
+package results
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// t4Schema is the version of the T4 results schema that is written: that of Kernel
+// Tuner 1.4, kernel_tuner/schema/T4/1.0.0/results-schema.json.
+const t4Schema = "1.0.0"
+
+// t4File is a file of T4 results: one search space, which is one size in one
+// placement. Times are milliseconds, as those who read Kernel Tuner's files take
+// them to be.
+type t4File struct {
+	SchemaVersion string     `json:"schema_version"`
+	Metadata      t4Metadata `json:"metadata"`
+	Results       []t4Result `json:"results"`
+}
+
+// t4Metadata says what the space is of.
+type t4Metadata struct {
+	TimeUnit   string   `json:"timeunit"`
+	Collective string   `json:"collective"`
+	DType      string   `json:"dtype"`
+	Op         string   `json:"op"`
+	Topology   string   `json:"topology"`
+	Nodes      int      `json:"nodes"`
+	Ranks      int      `json:"ranks"`
+	Bytes      int64    `json:"bytes"`
+	Placement  string   `json:"placement"`
+	Provenance []string `json:"provenance"`
+}
+
+// t4Result is one configuration, all its repetitions together.
+type t4Result struct {
+	Configuration t4Configuration `json:"configuration"`
+	Times         t4Times         `json:"times"`
+	Invalidity    string          `json:"invalidity"`
+	Correctness   int             `json:"correctness"` // 1 where the result was right
+	Measurements  []t4Measurement `json:"measurements"`
+	Objectives    []string        `json:"objectives"`
+	Note          string          `json:"note,omitempty"` // what the executor said of one that is invalid
+}
+
+// t4Configuration has the same keys in every result, and words and numbers for
+// values: what tools take for the axes of a space.
+type t4Configuration struct {
+	Algorithm  string `json:"algorithm"`
+	Source     string `json:"source"`
+	Parameters string `json:"parameters"`
+	Channels   int    `json:"channels"`
+	Instances  int    `json:"instances"`
+	Protocol   string `json:"protocol"`
+	TileBytes  int64  `json:"tile_bytes"`
+	IR         string `json:"ir"` // tells programs of one name apart; none of a back end's own
+}
+
+// t4Times are the iterations. What compiling and searching took is not there: it
+// would differ between equal campaigns.
+type t4Times struct {
+	Runtimes []float64 `json:"runtimes"`
+}
+
+type t4Measurement struct {
+	Name  string `json:"name"`
+	Value any    `json:"value"`
+	Unit  string `json:"unit"`
+}
+
+// t4Invalidity is the schema's word for an outcome.
+var t4Invalidity = map[Outcome]string{
+	OK: "correct", Wrong: "correctness", TimedOut: "timeout", Crashed: "runtime", Failed: "runtime", Quarantined: "runtime",
+}
+
+// t4NoTime is what stands in the place of a time where there is none: Kernel
+// Tuner's word, which its readers look for.
+const t4NoTime = "RuntimeFailedConfig"
+
+// exportT4 writes every trial that could have won: for each size and placement a
+// file with a result for every configuration, in the order of their names.
+func exportT4(c *Campaign, o ExportOptions) (Report, error) {
+	plan := c.Plan().normal()
+	col, err := collective.OfName(collective.Spec{Name: plan.Collective, Ranks: plan.Topology.Ranks, Chunks: 1, Root: plan.Root})
+	if err != nil {
+		return Report{}, err
+	}
+	spaces := map[cell][]*pool{}
+	left := 0
+	trials := c.Trials()
+	slices.SortStableFunc(trials, func(a, b Trial) int { return cmp.Compare(a.Repeat, b.Repeat) })
+	for k, p := range pools(trials) {
+		if p.first.Reference {
+			left++
+			continue
+		}
+		spaces[k.cell] = append(spaces[k.cell], p)
+	}
+	report := Report{Format: "t4", Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
+	f := newFolder(o.Out, plan, `\d+[KMGTPE]?-t4\.json`)
+	for _, at := range cells(plan) {
+		if len(spaces[at]) == 0 {
+			continue
+		}
+		space := t4File{SchemaVersion: t4Schema, Metadata: t4Metadata{
+			TimeUnit: "milliseconds", Collective: plan.Collective, DType: plan.DType, Op: plan.Op,
+			Topology: plan.Topology.Name, Nodes: plan.Topology.Nodes, Ranks: plan.Topology.Ranks,
+			Bytes: at.bytes, Placement: at.placement, Provenance: provenance(c),
+		}}
+		slices.SortFunc(spaces[at], func(a, b *pool) int {
+			x, y := *a.first, *b.first
+			x.Threadblocks, x.Steps, y.Threadblocks, y.Steps = 0, 0, 0, 0 // by name alone
+			return Tie(&x, &y)
+		})
+		for _, p := range spaces[at] {
+			space.Results = append(space.Results, t4Of(p, at.bytes, col.BusFactor()))
+		}
+		text, err := json.MarshalIndent(&space, "", " ")
+		if err != nil {
+			return Report{}, err
+		}
+		name := fmt.Sprintf("colltune-%s-%s-t4.json", calls(plan, at.placement), sizeText(at.bytes))
+		f.add(name, append(text, '\n'))
+		report.Files = append(report.Files, ExportedFile{Name: name, Placement: at.placement})
+	}
+	if len(report.Files) == 0 {
+		return Report{}, fmt.Errorf("campaign %s: nothing run yet: %w", c.Dir(), ErrNothingFits)
+	}
+	removed, others, err := f.write()
+	if err != nil {
+		return Report{}, err
+	}
+	report.Notes = append(report.Notes, "times are milliseconds, as Kernel Tuner's are; what compiling and the search took, and when, is left out, so that equal campaigns export equal bytes")
+	if left > 0 {
+		report.Notes = append(report.Notes, fmt.Sprintf("%d configurations that were only run to be compared with are left out", left))
+	}
+	if !c.Finished() {
+		report.Notes = append(report.Notes, "the search is not finished")
+	}
+	report.Notes = append(report.Notes, swept(removed, others)...)
+	return report, nil
+}
+
+// t4Of is the result of a configuration at a size.
+func t4Of(p *pool, bytes int64, busFactor float64) t4Result {
+	t := p.first
+	r := t4Result{
+		Configuration: t4Configuration{
+			Algorithm: t.Algorithm, Source: t.Source, Parameters: parametersText(t.Parameters), Channels: t.Channels, Instances: t.Instances,
+			Protocol: t.Protocol, TileBytes: t.TileBytes, IR: t.Program,
+		},
+		Times: t4Times{Runtimes: []float64{}}, Objectives: []string{"time"},
+	}
+	if t.native() {
+		r.Configuration.IR = ""
+	}
+	outcome := t.Outcome
+	switch {
+	case p.wrong:
+		outcome = Wrong
+	case len(p.times) > 0:
+		outcome = OK
+	}
+	r.Invalidity = t4Invalidity[outcome]
+	if outcome != OK {
+		r.Note = t.Note
+		r.Measurements = []t4Measurement{{"time", t4NoTime, "ms"}}
+		return r
+	}
+	r.Correctness = 1
+	for _, us := range p.times {
+		r.Times.Runtimes = append(r.Times.Runtimes, us/1e3)
+	}
+	time, ci := Median(p.times), MedianCI(p.times)
+	algbw := float64(bytes) / time / 1e3
+	r.Measurements = []t4Measurement{
+		{"time", time / 1e3, "ms"},
+		{"time_ci_low", ci[0] / 1e3, "ms"},
+		{"time_ci_high", ci[1] / 1e3, "ms"},
+		{"algbw", algbw, "GB/s"},
+		{"busbw", algbw * busFactor, "GB/s"},
+	}
+	return r
+}
