@@ -42,11 +42,13 @@ fuzz: ## each fuzz target for FUZZTIME
 		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$pkg" || exit 1; \
 	done
 
-gpu-tests: setup ## bin/gpu: what test-gpu needs, for a machine that has a GPU and no Go
+gpu-tests: setup ## bin/gpu, and bin/gpu.tar.gz: what test-gpu needs, for a machine that has a GPU and no Go
 	$(GO) build -trimpath -ldflags '-s -w' -o bin/gpu/colltune ./cmd/colltune
 	$(GO) test -c -trimpath -ldflags '-s -w' -o bin/gpu/cuda.test ./executor/cuda
+	$(GO) test -c -trimpath -ldflags '-s -w' -o bin/gpu/nccl.test ./executor/nccl
+	tar -czf bin/gpu.tar.gz bin/gpu
 
-test-gpu: ## with an NVIDIA GPU: every family, the figures, the sanitizer's tools, a search, into $$OUT (out/gpu)
+test-gpu: ## with an NVIDIA GPU: NCCL, every family, the figures, the sanitizer's tools, a search, a profile, into $$OUT (out/gpu)
 	@sh executor/cuda/testdata/on-gpu.sh
 
 bench: ## performance figures, side by side in one run

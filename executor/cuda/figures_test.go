@@ -27,13 +27,9 @@ import (
 func TestFiguresOfGPU(t *testing.T) {
 	g := onGPU(t)
 	f := &figures{t: t, g: g, iters: 200}
-	defer f.write()
-	f.device()
-	f.ceilings()
-	f.hops()
-	f.small()
-	f.large()
-	f.compilers()
+	for _, part := range []func(){f.device, f.ceilings, f.hops, f.small, f.compilers, f.large} {
+		part()
+	}
 }
 
 // figures is the page as it grows.
@@ -50,6 +46,17 @@ func (f *figures) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	f.t.Log(text)
 	fmt.Fprintln(&f.page, text)
+	f.write() // what ends the tests' process leaves what was seen before
+}
+
+// late tells that there is no time for more.
+func (f *figures) late() bool {
+	if !late(f.t) {
+		return false
+	}
+	f.say("Time is up: the rest is not measured.\n")
+	f.t.Fail()
+	return true
 }
 
 func (f *figures) write() {
@@ -169,6 +176,9 @@ func (f *figures) small() {
 	for _, given := range []map[string]any{{"phases": 1}, {"phases": 2}} {
 		program := f.variant("all-pairs", "allreduce", given, 1)
 		for _, proto := range topologies.AllProtocols {
+			if f.late() {
+				return
+			}
 			for _, threads := range []int{64, 128, 512} {
 				trial := executor.Trial{Program: program, Topology: f.system(proto, threads), Bytes: 1024, Protocol: proto, DType: "f32", Op: "sum", Iters: f.iters, Warmup: f.iters / 10}
 				m, ok := f.run(trial)
@@ -215,9 +225,14 @@ func (f *figures) large() {
 	f.say("256 MiB, 8 ranks in place, f32. Bytes: what the program's steps read and write in buffers, and in slots (a slot is written once and read once); rate: both over the time. The best setting of each family.\n")
 	f.say("| family | setting | us | buffers, MB | slots, MB | GB/s | of a copy's rate | buffers alone |\n|---|---|---:|---:|---:|---:|---:|---:|")
 	best := map[string]row{}
-	for _, n := range []int{1, 2, 4, 8, 16, 32} {
+	// Many instances first: where the time is up, few are what is missing.
+search:
+	for _, n := range []int{16, 8, 32, 4, 2, 1} {
 		for _, proto := range []topologies.Proto{topologies.Simple, topologies.LL128} {
 			for _, family := range instances(f.t, 1, 8, proto, n) {
+				if f.late() {
+					break search
+				}
 				c := family.program.Collective
 				if !c.InPlace || c.Name != "allreduce" && c.Name != "allgather" {
 					continue
@@ -263,6 +278,9 @@ func (f *figures) compilers() {
 	type of struct{ small, large float64 }
 	measured := map[compiledBy]of{}
 	for _, who := range []compiledBy{byDriver, byNVRTC, byDriver, byNVRTC} {
+		if f.late() {
+			return
+		}
 		s := defaults()
 		s.compiler = who
 		g, err := openGPUs(s)
@@ -457,7 +475,6 @@ func TestFiguresRun(t *testing.T) {
 	f.hop = 1
 	f.small()
 	f.hops()
-	f.write()
 	page := readText(t, filepath.Join(folder, "figures.md"))
 	for _, want := range []string{"Fake 0, compute capability 9.0, 200 SMs", "| interpret_LL128 | 40 |", "| phases=1 | LL | ", "| Simple | "} {
 		if !strings.Contains(page, want) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
@@ -30,6 +31,13 @@ func onGPU(t *testing.T) *gpus {
 	return g
 }
 
+// late tells whether what is left of the tests' time is no more than it takes to
+// write down what was seen: Go ends them without a word to them.
+func late(t *testing.T) bool {
+	at, limited := t.Deadline()
+	return limited && time.Until(at) < 20*time.Second
+}
+
 // shapes are the machines that families are compiled for: 2, 4, 8 and 16 ranks.
 var shapes = []struct{ nodes, gpus int }{{1, 2}, {1, 4}, {2, 2}, {1, 8}, {2, 4}, {2, 8}}
 
@@ -37,11 +45,17 @@ var shapes = []struct{ nodes, gpus int }{{1, 2}, {1, 4}, {2, 2}, {1, 8}, {2, 4},
 // and that do not, types and reductions in turns.
 func TestEveryFamilyOnGPU(t *testing.T) {
 	g := onGPU(t)
-	n := 0
+	n, programs := 0, 0
+	defer func() { fmt.Printf("%d programs of the families, %d trials\n", programs, n) }()
 	for _, shape := range shapes {
 		top := system(t, fmt.Sprintf("fullmesh:%d", shape.nodes*shape.gpus))
 		for _, proto := range topologies.AllProtocols {
 			for _, f := range families(t, shape.nodes, shape.gpus, proto) {
+				if late(t) {
+					t.Errorf("time is up: what follows %v on %dx%d is not run", proto, shape.nodes, shape.gpus)
+					return
+				}
+				programs++
 				t.Run(fmt.Sprintf("%v/%s", proto, f.name), func(t *testing.T) {
 					for _, bytes := range []int64{4, 1003, 65536, 3 << 20} {
 						n++
@@ -68,6 +82,23 @@ func TestSampleOnGPU(t *testing.T) {
 				right(t, g, executor.Trial{Program: f.program, Topology: top, Bytes: 10003, Protocol: proto, TileBytes: 1024, DType: "bf16", Op: "avg", Iters: 1, Seed: 1})
 			}
 		}
+	}
+}
+
+// TestProfileOnGPU is the large program and the small one that a profiler looks
+// into, which runs each kernel again and again.
+func TestProfileOnGPU(t *testing.T) {
+	g := onGPU(t)
+	f := &figures{t: t, g: g}
+	for name, trial := range map[string]executor.Trial{
+		"large": {Program: f.variant("ring", "allgather", nil, 16), Topology: f.system(topologies.Simple, mostThreads), Bytes: 256 << 20, Protocol: topologies.Simple, TileBytes: 512 << 10},
+		"small": {Program: f.variant("all-pairs", "allreduce", map[string]any{"phases": 1}, 1), Topology: f.system(topologies.LL, 128), Bytes: 1024, Protocol: topologies.LL},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trial.DType, trial.Op, trial.Iters = "f32", "sum", 1
+			m := right(t, g, trial)
+			fmt.Printf("%s: %v us, %s\n", name, m.TimesUS, m.Note)
+		})
 	}
 }
 

@@ -1,7 +1,9 @@
 package nccl
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"unsafe"
 
 	"github.com/colltune/colltune/internal/dynlib"
@@ -22,8 +24,11 @@ var cudaFunctions = []string{
 
 const cudaErrorNotReady = 600
 
+// driverVariable names another driver's library than the linker's, as for cuda.
+const driverVariable = "COLLTUNE_EXECUTOR_LIBCUDA"
+
 func openCUDA() (devices, error) {
-	d, err := openDriver(cudaFunctions, cudaErrorNotReady, "libcuda.so.1")
+	d, err := openDriver(cudaFunctions, cudaErrorNotReady, cmp.Or(os.Getenv(driverVariable), "libcuda.so.1"))
 	if err != nil {
 		return nil, fmt.Errorf("NVIDIA driver: %w", err)
 	}

@@ -1,8 +1,10 @@
 package nccl
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"unsafe"
 
@@ -31,9 +33,13 @@ var libraryFunctions = []string{
 // libraryNames are what the libraries are called, NVIDIA's first.
 var libraryNames = []string{"libnccl.so.2", "librccl.so.1", "libnccl.so", "librccl.so"}
 
-// openLibrary loads the library at a path, or the first of its names that the
-// system's linker finds.
+// LibraryVariable names a library where the settings name none.
+const LibraryVariable = "COLLTUNE_EXECUTOR_LIBNCCL"
+
+// openLibrary loads the library at a path, or the one that LibraryVariable names,
+// or the first of its names that the system's linker finds.
 func openLibrary(path string) (*library, error) {
+	path = cmp.Or(path, os.Getenv(LibraryVariable))
 	names := libraryNames
 	if path != "" {
 		names = []string{path}

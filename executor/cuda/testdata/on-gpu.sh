@@ -1,73 +1,203 @@
 #!/bin/sh
 # What only a GPU can tell, from the repository's root: `make test-gpu`, or
 # on-gpu.sh STAGE… for some of it. Where the machine has no Go, `make gpu-tests`
-# elsewhere makes bin/gpu to bring along. What is said goes to the folder $OUT
-# (out/gpu), a file a stage; figures.md there is the page docs/measurements/cuda.md
-# is made of. No stage takes more than six minutes. COMPUTE_SANITIZER names the
-# tool where it is not on PATH.
+# elsewhere makes bin/gpu.tar.gz to bring along (bin/gpu is three times as much).
+# What is said goes to the folder $OUT (out/gpu), a file a stage, and with it,
+# where a stage fails, what the driver and the system say; figures.md and nccl.md
+# there are the pages docs/measurements is made of.
+#
+#	stage       most seconds  what
+#	nccl        150           NCCL over one GPU and all: every collective, type, reduction
+#	families    220           every family on 2, 4, 8 and 16 ranks, three protocols
+#	figures     220           copies, a flag's hops, programs small and large, compilers
+#	sanitizers  3 × 60        memcheck, racecheck, synccheck on a sample
+#	search      260           doctor, executor check cuda, search --executor cuda
+#	profile     2 × 55        what ncu says of a large program and a small one
+#
+# COLLTUNE_GPU_SECONDS (1140) is how long all of it may take: a stage gets what is
+# left. COMPUTE_SANITIZER and NCU name the tools where they are not found;
+# COLLTUNE_EXECUTOR_LIBNVRTC and COLLTUNE_EXECUTOR_LIBNCCL the libraries.
 set -eu
-if ! ls /dev/nvidia[0-9]* >/dev/null 2>&1; then
+devices=${COLLTUNE_GPU_DEVICES:-/dev/nvidia[0-9]*} # a pattern
+# shellcheck disable=SC2086
+if ! ls $devices >/dev/null 2>&1 && ! nvidia-smi -L >/dev/null 2>&1; then
 	echo "no NVIDIA GPU here: skipped"
 	exit 0
 fi
-[ -x bin/gpu/cuda.test ] && [ -x bin/gpu/colltune ] || make gpu-tests
+[ ! -e bin/gpu.tar.gz ] || tar -xzf bin/gpu.tar.gz
+for binary in cuda.test nccl.test colltune; do
+	[ -x "bin/gpu/$binary" ] || { make gpu-tests && break; }
+done
 root=$PWD
 out=${OUT:-out/gpu}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
 export COLLTUNE_GPU=1 COLLTUNE_GPU_OUT="$out"
+end=$(($(date +%s) + ${COLLTUNE_GPU_SECONDS:-1140}))
 
-# NVRTC where Python's packages or a toolkit have it and the linker does not look.
+# left is so many seconds, or what there is.
+left() {
+	now=$((end - $(date +%s) - 5))
+	[ "$now" -lt "$1" ] && echo "$now" || echo "$1"
+}
+
+# limited SECONDS COMMAND…: no longer than that, or than there is time.
+limited() {
+	seconds=$(left "$1")
+	shift
+	if [ "$seconds" -lt 5 ]; then
+		echo "no time is left: not run: $*"
+		return 124
+	fi
+	ended=0
+	timeout -k 5 "$seconds" "$@" || ended=$?
+	[ "$ended" != 124 ] || echo "ended after $seconds s: $*"
+	return "$ended"
+}
+
+# Where Python's packages and toolkits are, which the linker does not know.
+places() {
+	for python in python3 /opt/torch/.venv/bin/python3; do
+		"$python" -c 'import site; print(*site.getsitepackages(), sep="\n")' 2>/dev/null || true
+	done
+	ls -d /opt/*/.venv/lib/python3*/site-packages /opt/*/lib/python3*/site-packages /usr/local/lib/python3*/*-packages /usr/lib/python3*/dist-packages 2>/dev/null || true
+}
+
+# library FOLDER NAME…: the first that is there, NVIDIA's packages first.
+library() {
+	places | sort -u | while read -r place; do
+		find "$place/nvidia" -name "$1" 2>/dev/null
+	done | sort -r | head -n 1
+}
+
 if [ -z "${COLLTUNE_EXECUTOR_LIBNVRTC:-}" ]; then
-	for f in /usr/local/cuda*/lib64/libnvrtc.so /usr/local/cuda*/targets/x86_64-linux/lib/libnvrtc.so $(python3 -c 'import glob, site
-for folder in site.getsitepackages():
-    print(*[f for f in glob.glob(folder + "/nvidia/**/libnvrtc.so*", recursive=True)])' 2>/dev/null); do
-		[ -e "$f" ] && export COLLTUNE_EXECUTOR_LIBNVRTC="$f" && break
+	for found in "$(library 'libnvrtc.so.[0-9]*')" /usr/local/cuda*/lib64/libnvrtc.so /usr/local/cuda*/targets/x86_64-linux/lib/libnvrtc.so; do
+		[ -e "$found" ] && export COLLTUNE_EXECUTOR_LIBNVRTC="$found" && break
+	done
+fi
+if [ -z "${COLLTUNE_EXECUTOR_LIBNCCL:-}" ]; then
+	for found in "$(library 'libnccl.so.2')" /usr/local/cuda*/lib64/libnccl.so.2; do
+		[ -e "$found" ] && export COLLTUNE_EXECUTOR_LIBNCCL="$found" && break
+	done
+fi
+if ! ldconfig -p 2>/dev/null | grep -q 'libcuda\.so\.1'; then
+	for found in /usr/local/nvidia/lib64 /usr/local/nvidia/lib /usr/local/cuda/compat; do
+		[ -e "$found/libcuda.so.1" ] && export LD_LIBRARY_PATH="$found${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" && break
 	done
 fi
 
-of_tests() { # PATTERN [ARGS]: in the package's folder, as `go test` runs them
-	pattern=$1
-	shift
-	(cd executor/cuda && timeout 360 "$root/bin/gpu/cuda.test" -test.run "$pattern" -test.timeout 6m "$@")
+# tool NAME: its path, on PATH or where NVIDIA puts it.
+tool() {
+	command -v "$1" && return
+	for found in /usr/local/cuda*/bin/"$1" /opt/nvidia/*/*/"$1" /opt/nvidia/*/"$1"; do
+		[ -x "$found" ] && [ ! -d "$found" ] && echo "$found" && return
+	done
+	return 1
 }
 
-families() { of_tests 'FamilyOnGPU|DeadlockOnGPU$'; }
+# tests SECONDS PACKAGE PATTERN [ARGS]: in the package's folder, as `go test` runs
+# them. They end by themselves first, and write down what they have seen.
+tests() {
+	seconds=$(left "$1")
+	package=$2 pattern=$3
+	shift 3
+	[ "$seconds" -ge 30 ] || seconds=30
+	(cd "executor/$package" && limited $((seconds + 5)) "$root/bin/gpu/$package.test" -test.run "$pattern" -test.timeout "${seconds}s" "$@")
+}
 
-figures() { of_tests FiguresOfGPU -test.v; }
+nccl() {
+	echo "library: ${COLLTUNE_EXECUTOR_LIBNCCL:-the linker's}"
+	limited 20 ./bin/gpu/colltune doctor
+	bad=0
+	limited 60 ./bin/gpu/colltune executor check nccl || bad=$?
+	tests 110 nccl EveryCollectiveOnGPU -test.v || bad=$?
+	return $bad
+}
+
+families() { tests 215 cuda 'FamilyOnGPU|DeadlockOnGPU$'; }
+
+figures() {
+	echo "NVRTC: ${COLLTUNE_EXECUTOR_LIBNVRTC:-the linker's}"
+	tests 215 cuda FiguresOfGPU -test.v
+}
 
 sanitizers() {
-	sanitizer=${COMPUTE_SANITIZER:-compute-sanitizer}
-	if ! command -v "$sanitizer" >/dev/null; then
-		echo "no $sanitizer here: its tools are not run"
-		return
-	fi
+	sanitizer=${COMPUTE_SANITIZER:-$(tool compute-sanitizer)} || {
+		echo "no compute-sanitizer here: its tools are not run"
+		return 0
+	}
 	bad=0
 	for tool in memcheck racecheck synccheck; do
 		echo "compute-sanitizer --tool $tool"
-		(cd executor/cuda && timeout 120 "$sanitizer" --tool "$tool" --error-exitcode 9 "$root/bin/gpu/cuda.test" -test.run SampleOnGPU -test.timeout 110s) || bad=$?
+		(cd executor/cuda && limited 60 "$sanitizer" --tool "$tool" --error-exitcode 9 "$root/bin/gpu/cuda.test" -test.run SampleOnGPU -test.timeout 5m) || bad=$?
 	done
 	return $bad
 }
 
 search() {
-	./bin/gpu/colltune doctor &&
-		./bin/gpu/colltune executor check cuda || return
-	rm -rf "$out/campaign"
-	timeout 300 ./bin/gpu/colltune search -t fullmesh:8 -c allreduce -b 1K -e 64M -f 8 --executor cuda -n 10 -w 3 --campaign "$out/campaign" || return
-	./bin/gpu/colltune results "$out/campaign" -o md
-	rm -rf "$out/campaign"
+	limited 20 ./bin/gpu/colltune doctor || return
+	bad=0
+	limited 60 ./bin/gpu/colltune executor check cuda || bad=$?
+	limit=4 # a budget was used up: what there is is kept
+	ended=0
+	limited 180 ./bin/gpu/colltune search -t fullmesh:8 -c allreduce -b 1K -e 64M -f 8 --executor cuda -n 10 -w 3 --budget 150s --campaign "$work/campaign" || ended=$?
+	[ "$ended" = 0 ] || [ "$ended" = "$limit" ] || return "$ended"
+	./bin/gpu/colltune results "$work/campaign" -o md || [ "$ended" = "$limit" ] || return
+	return $bad
 }
 
-nvidia-smi -L || true
+# What takes the time of a kernel: registers, occupancy, memory, what warps wait for.
+profile() {
+	ncu=${NCU:-$(tool ncu)} || {
+		echo "no ncu here: nothing is profiled"
+		return 0
+	}
+	bad=0
+	for what in large:interpret_Simple small:interpret_LL; do
+		report=$work/${what%:*}.ncu-rep
+		echo "ncu of the ${what%:*} program, ${what#*:}"
+		(cd executor/cuda && limited 55 "$ncu" --clock-control none --kernel-name "${what#*:}" --launch-count 1 \
+			--section LaunchStats --section Occupancy --section SpeedOfLight --section MemoryWorkloadAnalysis --section WarpStateStats --section SchedulerStats \
+			--force-overwrite --export "$report" "$root/bin/gpu/cuda.test" -test.run "ProfileOnGPU/${what%:*}" -test.timeout 5m) || bad=$?
+		[ -e "$report" ] || continue
+		limited 20 "$ncu" --import "$report" --page details --print-details all || bad=$?
+		limited 20 "$ncu" --import "$report" --page raw --csv || bad=$?
+	done
+	return $bad
+}
+
+# evidence is what may tell why a stage failed, to be read elsewhere.
+evidence() {
+	echo
+	echo "== what the machine says"
+	uname -a
+	cat /proc/driver/nvidia/version 2>/dev/null || true
+	# shellcheck disable=SC2086
+	ls -l $devices 2>&1 || true
+	timeout 20 nvidia-smi 2>&1 | head -n 40 || true
+	timeout 20 nvidia-smi -q -d ECC,PAGE_RETIREMENT,CLOCK,PERFORMANCE,COMPUTE 2>&1 | head -n 150 || true
+	dmesg 2>/dev/null | grep -iE 'nvrm|xid|nvidia|oom|segfault|traps' | tail -n 40 || true
+	ldconfig -p 2>/dev/null | grep -E 'libcuda|libnvrtc|libnccl|libnvidia-ptx' || true
+	env | grep -E '^(COLLTUNE|CUDA|NCCL|LD_LIBRARY)' | sort || true
+	free -m 2>/dev/null || true
+}
+
+timeout 20 nvidia-smi -L || true
 failed=
-for stage in ${*:-families figures sanitizers search}; do
+for stage in ${*:-nccl families figures sanitizers search profile}; do
 	echo "== $stage"
 	# sh has no pipefail: the stage's own end is in a file.
-	{ "$stage" 2>&1 && echo 0 || echo $?; } >"$out/$stage.txt"
-	end=$(tail -n 1 "$out/$stage.txt")
-	sed '$d' "$out/$stage.txt"
-	[ "$end" = 0 ] || failed="$failed $stage"
+	began=$(date +%s)
+	{ "$stage" 2>&1 && echo 0 >"$work/end" || echo $? >"$work/end"; } >"$out/$stage.txt"
+	[ "$(cat "$work/end")" = 0 ] || {
+		failed="$failed $stage"
+		evidence >>"$out/$stage.txt" 2>&1
+	}
+	echo "== $stage took $(($(date +%s) - began)) s, ended with $(cat "$work/end")" >>"$out/$stage.txt"
+	cat "$out/$stage.txt"
 done
 [ -z "$failed" ] || {
 	echo "failed:$failed"
