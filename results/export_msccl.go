@@ -40,6 +40,10 @@ func exportMSCCL(c *Campaign, o ExportOptions) (Report, error) {
 		return Report{}, fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
 	}
 	report := Report{Format: "msccl-xml", Runtime: runtime.Name, Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
+	table, err := Build(c)
+	if err != nil {
+		return Report{}, err
+	}
 	var served []piece
 	places := cells(e.plan)
 	chosen, why, err := e.choose(places, all)
@@ -59,6 +63,9 @@ func exportMSCCL(c *Campaign, o ExportOptions) (Report, error) {
 				Exported: m.title(), ExportedUS: m.time, Percent: (m.time/winner.time - 1) * 100, Why: why[i],
 			})
 		}
+		if note := slower(m, at, table); note != "" {
+			report.Notes = append(report.Notes, note)
+		}
 		end := endOf(e.plan, at)
 		if n := len(served); n > 0 && i > 0 && chosen[i-1] != nil && places[i-1].placement == at.placement &&
 			served[n-1].Program == m.Program && served[n-1].Protocol == m.Protocol {
@@ -71,6 +78,19 @@ func exportMSCCL(c *Campaign, o ExportOptions) (Report, error) {
 		return Report{}, fmt.Errorf("%s would run none of the programs measured (%s): %w", runtime.Name, report.Gaps[0].Why, ErrNothingFits)
 	}
 	return report, e.write(o.Out, served, &report)
+}
+
+// slower says that what is exported for a size takes longer than what it was
+// compared with, which would run there without the file; empty where it does not.
+func slower(m *measured, at cell, t *Table) string {
+	for _, r := range t.Rows {
+		if r.Bytes != at.bytes || r.Placement != at.placement || r.Baseline == nil || m.time < *r.BaselineTimeUS*1.0005 {
+			continue
+		}
+		return fmt.Sprintf("at %s [%s] takes %.1f %% longer than the baseline [%s]: without a file for that size the runtime's own algorithms run",
+			sizeText(at.bytes), m.title(), (m.time / *r.BaselineTimeUS - 1)*100, *r.Baseline)
+	}
+	return ""
 }
 
 // piece is a run of sizes that one file serves.

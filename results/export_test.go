@@ -123,6 +123,25 @@ func TestExportTakesWhatTheRuntimeRuns(t *testing.T) {
 	}
 }
 
+// What is slower than the baseline is told: without its file that would run.
+func TestExportTellsWhatIsSlowerThanTheBaseline(t *testing.T) {
+	c := crossing(t)
+	points := []Point{
+		{Bytes: 1024, Placement: "in", Baseline: &Baseline{Name: "library", TimeUS: 5}},
+		{Bytes: 4096, Placement: "in", Baseline: &Baseline{Name: "library", TimeUS: 8}},
+		{Bytes: 8192, Placement: "in", Baseline: &Baseline{Name: "library", TimeUS: 30}},
+	}
+	if err := c.SetTally(Tally{Finished: true, Enumerated: 3, Tuned: 3, Points: points}); err != nil {
+		t.Fatal(err)
+	}
+	report, _ := exported(t, c, ExportOptions{To: "msccl-xml"})
+	told := slices.DeleteFunc(report.Notes, func(note string) bool { return !strings.Contains(note, "baseline") })
+	want := []string{"at 4K [ring scratch=0 ×2 LL tile 32K] takes 25.0 % longer than the baseline [library]: without a file for that size the runtime's own algorithms run"}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("notes (-want +got)\n%s", diff)
+	}
+}
+
 // Equal campaigns export equal bytes, wherever they lie and in whichever order
 // they were made.
 func TestExportsAreEqual(t *testing.T) {
