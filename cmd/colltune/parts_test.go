@@ -131,3 +131,17 @@ func FuzzSettings(f *testing.F) {
 		}
 	})
 }
+
+// A walk that is short of time does not spend all of it on one query.
+func TestShareOfBudget(t *testing.T) {
+	for _, tc := range []struct{ timeout, budget, want time.Duration }{
+		{time.Minute, 0, time.Minute},
+		{time.Minute, time.Hour, time.Minute},
+		{time.Minute, time.Minute, 3 * time.Second},
+		{time.Minute, 200 * time.Millisecond, 10 * time.Millisecond},
+	} {
+		if got := shareOfBudget(tc.timeout, tc.budget); got != tc.want {
+			t.Errorf("of a budget of %v with a time limit of %v a query takes %v, want %v", tc.budget, tc.timeout, got, tc.want)
+		}
+	}
+}

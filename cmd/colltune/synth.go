@@ -36,7 +36,8 @@ against rounds a chunk instead, with a proof for each point.
 
 A query takes no longer than --timeout, its bounds and flows included; what is not
 settled by then is said so. A walk along the frontier is many queries, each of which
-may take as long: --budget is for the whole, and prints the points found by then.
+may take as long: --budget is for the whole, and prints the points found by then; a
+query then takes no more than a twentieth of it, unless --timeout is given.
 
 Chunks are counted as the literature does: of a rank's input (allgather, gather,
 alltoall), of a rank's output (reducescatter, scatter), of the buffer (the others);
@@ -55,12 +56,22 @@ of the vector forms, of a count of 1.`,
 	cmd.Flags().Bool("pareto", false, "walk the frontier of latency S against bandwidth R/C")
 	cmd.Flags().String("unit", "", "the bandwidth `BW` of one chunk a round (that of the slowest link)")
 	choiceFlag(cmd, "solver", "", "auto", constraints.Names, "who answers what bounds leave open")
-	cmd.Flags().Duration("timeout", time.Minute, "how long a query may take, bounds included; with --pareto, each of them")
+	cmd.Flags().Duration("timeout", time.Minute, "how long a query may take, bounds included; with --pareto, each of them (of a --budget at most a twentieth)")
 	cmd.Flags().Duration("budget", 0, "with --pareto: how long the walk may take in all (as long as it takes)")
 	cmd.Flags().String("dump", "", "write the query as a formula to `FILE`: .smt2 or .opb")
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print the result")
 	cmd.Flags().String("out", "", "write the routing's program (IR) to `FILE`")
 	return cmd
+}
+
+// shareOfBudget is how long a query of a walk may take where --timeout does not say
+// so: the first that is not settled would else leave nothing of a short --budget, 0
+// for none, to those that are.
+func shareOfBudget(timeout, budget time.Duration) time.Duration {
+	if budget == 0 {
+		return timeout
+	}
+	return min(timeout, budget/20)
 }
 
 // synth answers the command line's query, or walks its frontier.
@@ -85,6 +96,9 @@ func synth(cmd *cobra.Command) error {
 		return usagef("--budget is for a walk: want --pareto with it, or --timeout for the query")
 	case pareto && cmd.Flags().Changed("budget") && budget <= 0:
 		return usagef("--budget %v: want more than 0", budget)
+	}
+	if pareto && !cmd.Flags().Changed("timeout") {
+		timeout = shareOfBudget(timeout, budget)
 	}
 	s, err := constraints.Open(constraints.Options{Solver: flagValue(cmd, "solver"), Timeout: timeout,
 		Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
