@@ -35,7 +35,7 @@ func (u *unit) checkOps() error {
 			return fmt.Errorf("operation %d is of instance %d, of %d", i, o.key, u.keys)
 		case o.local() && src != dst && src.meet(dst):
 			return fmt.Errorf("operation %d overlaps itself", i)
-		case o.withStride != 0 && (!o.reduce || o.local() || o.withBuf == collective.Scratch || o.with().outside(u.size(o.dst, o.withBuf)) || o.with().meet(dst)):
+		case o.withStride != 0 && (!o.reduce || o.local() || o.with().outside(u.size(o.dst, o.withBuf)) || o.with().meet(dst)):
 			return fmt.Errorf("operation %d adds to what is not there for it", i)
 		}
 	}

@@ -40,35 +40,6 @@ func forward(u *unit) error {
 	return nil
 }
 
-// use is what becomes of a rank's buffer, anywhere in the program.
-type use uint8
-
-const (
-	reads use = 1 << iota
-	writes
-	copyFrom // within the rank
-	copyTo
-)
-
-// uses is the use of all buffers, by rank.
-func (u *unit) uses() [][3]use {
-	all := make([][3]use, u.col.Ranks)
-	for i := range u.ops {
-		o := &u.ops[i]
-		from, to := &all[o.src][o.srcBuf], &all[o.dst][o.dstBuf]
-		*from |= reads
-		*to |= writes
-		switch {
-		case o.reduce:
-			*to |= reads
-		case o.copies():
-			*from |= copyFrom
-			*to |= copyTo
-		}
-	}
-	return all
-}
-
 // copies tells whether the operation copies within a rank.
 func (o *op) copies() bool { return o.local() && !o.reduce }
 
@@ -82,43 +53,10 @@ type forwarding struct {
 	read   ledger[bool]  // of copies: whether it is going to be read
 }
 
-// ledger has an entry for every chunk of some buffers.
-type ledger[T any] struct {
-	first   [][3]int // by rank and buffer; none where it is not of them
-	entries []T
-}
-
-// newLedger has the buffers of which all of that is true.
-func newLedger[T any](f *forwarding, all use) (l ledger[T]) {
-	l.first = make([][3]int, len(f.uses))
-	n := 0
-	for r := range f.uses {
-		for b := range f.uses[r] {
-			l.first[r][b] = none
-			if f.uses[r][b]&all == all {
-				l.first[r][b] = n
-				n += f.u.size(int32(r), collective.Buffer(b))
-			}
-		}
-	}
-	l.entries = make([]T, n)
-	return l
-}
-
-// of are the entries of some chunks of a rank, from the first to the last and with
-// all between; none where the ledger has none.
-func (l *ledger[T]) of(rank int32, c chunks) []T {
-	first := l.first[rank][c.buf]
-	if first == none {
-		return nil
-	}
-	return l.entries[first+int(c.off) : first+int(c.end())]
-}
-
 // readThrough goes through the operations in order.
 func (f *forwarding) readThrough() {
-	f.last = newLedger[int32](f, copyFrom|writes)
-	f.source = newLedger[int32](f, copyTo|reads)
+	f.last = newLedger[int32](f.u, f.uses, copyFrom|writes)
+	f.source = newLedger[int32](f.u, f.uses, copyTo|reads)
 	for c := range f.last.entries {
 		f.last.entries[c] = none
 	}
@@ -147,7 +85,7 @@ func (f *forwarding) readThrough() {
 		}
 		if o.reduce && !o.local() {
 			if copied, ok := f.copied(o.dst, dst); ok {
-				o.withBuf, o.withOff, o.withStride = copied.buf, copied.off, copied.stride
+				o.add(copied)
 			}
 		}
 		for k := range o.count {
@@ -205,13 +143,9 @@ func (f *forwarding) copied(rank int32, c chunks) (from chunks, ok bool) {
 // every copy whether it is going to be read. One keeps the chunks from the first
 // that is to the last, and remains one step.
 func (f *forwarding) leaveOut() {
-	f.read = newLedger[bool](f, copyTo)
+	f.read = newLedger[bool](f.u, f.uses, copyTo)
 	u := f.u
-	sideBySide(u.col.Ranks, len(f.read.entries), func(from, to int) {
-		for r := from; r < to; r++ {
-			f.looked(r)
-		}
-	})
+	looked(&f.read, u)
 	mark := func(rank int32, c chunks, is bool) {
 		read := f.read.of(rank, c)
 		for at := 0; at < len(read); at += int(c.stride) {
@@ -246,23 +180,5 @@ func (f *forwarding) leaveOut() {
 	}
 	if dropped {
 		u.ops = slices.DeleteFunc(u.ops, func(o op) bool { return o.count == 0 })
-	}
-}
-
-// looked marks what the caller may look at in the end: results, and the input.
-func (f *forwarding) looked(rank int) {
-	col := f.u.col
-	mark := func(b collective.Buffer, i int) {
-		if b, off := col.Place(rank, b, i); f.read.first[rank][b] != none {
-			f.read.entries[f.read.first[rank][b]+off] = true
-		}
-	}
-	for i := range col.OutChunks(rank) {
-		if col.Want(rank, i).Kind != collective.WantNothing {
-			mark(collective.Out, i)
-		}
-	}
-	for i := range col.InChunks(rank) {
-		mark(collective.In, i)
 	}
 }

@@ -100,6 +100,9 @@ func (w *webs) eachTouch(do func(v, rank int32, c chunks)) {
 		if v := w.src[i]; v != none {
 			do(v, o.src, src)
 		}
+		if v := w.withOf(i); v != none {
+			do(v, o.dst, o.with())
+		}
 		if v := w.dst[i]; v != none {
 			do(v, o.dst, dst)
 		}

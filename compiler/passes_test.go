@@ -300,6 +300,116 @@ func TestEachPass(t *testing.T) {
 			"2 copy rank 0 sc[0] → rank 0 in[1]",
 			"3 copy rank 2 in[3] → rank 2 in[2]"}},
 
+		{"deliver", "what arrives and what is summed up goes where it is wanted", func(b *builder) {
+			b.copy(in(0, 0), sc(1, 0), 1)
+			b.copy(sc(1, 0), out(1, 0), 1)
+			b.copy(in(1, 0), sc(2, 0), 1)
+			b.reduce(sc(2, 0), in(0, 0), 1)
+			b.copy(sc(2, 0), out(2, 0), 1)
+		}, Options{}, []string{
+			"0 copy rank 0 in[0] → rank 1 out[0]",
+			"1 copy rank 1 in[0] → rank 2 sc[0]",
+			"2 reduce rank 0 in[0] → rank 2 out[0] with sc[0]"}},
+		{"deliver", "who reads it finds it there", func(b *builder) {
+			b.copy(in(0, 0), sc(1, 0), 1)
+			b.copy(sc(1, 0), sc(2, 0), 1) // before
+			b.copy(sc(1, 0), out(1, 0), 1)
+			b.copy(sc(1, 0), sc(3, 0), 1) // after
+			b.reduce(sc(1, 0), in(3, 0), 1)
+			b.copy(sc(1, 0), sc(0, 0), 1) // not that any more
+		}, Options{}, []string{
+			"0 copy rank 0 in[0] → rank 1 out[0]",
+			"1 copy rank 1 out[0] → rank 2 sc[0]",
+			"2 copy rank 1 out[0] → rank 3 sc[0]",
+			"3 reduce rank 3 in[0] → rank 1 sc[0] with out[0]",
+			"4 copy rank 1 sc[0] → rank 0 sc[0]"}},
+		{"deliver", "not where anything was, nor is to be", func(b *builder) {
+			b.copy(in(0, 0), sc(1, 0), 1)
+			b.copy(in(0, 0), sc(1, 1), 1)
+			b.copy(in(0, 0), sc(1, 2), 1)
+			b.copy(sc(1, 5), sc(2, 0), 1) // read before
+			b.copy(in(0, 0), sc(1, 6), 1) // written before
+			b.copy(sc(1, 0), sc(1, 5), 1)
+			b.copy(sc(1, 1), sc(1, 6), 1)
+			b.copy(sc(1, 2), sc(1, 7), 1)
+			b.copy(in(0, 0), sc(1, 7), 1) // written after
+		}, Options{}, []string{
+			"0 copy rank 0 in[0] → rank 1 sc[0]",
+			"1 copy rank 0 in[0] → rank 1 sc[1]",
+			"2 copy rank 0 in[0] → rank 1 sc[2]",
+			"3 copy rank 1 sc[5] → rank 2 sc[0]",
+			"4 copy rank 0 in[0] → rank 1 sc[6]",
+			"5 copy rank 1 sc[0] → rank 1 sc[5]",
+			"6 copy rank 1 sc[1] → rank 1 sc[6]",
+			"7 copy rank 1 sc[2] → rank 1 sc[7]",
+			"8 copy rank 0 in[0] → rank 1 sc[7]"}},
+		{"deliver", "not a result, nor a sum within the rank", func(b *builder) {
+			b.copy(in(0, 0), out(1, 0), 1)
+			b.copy(out(1, 0), sc(1, 0), 1)
+			b.copy(in(0, 0), sc(2, 0), 1)
+			b.reduce(sc(2, 0), in(2, 0), 1)
+			b.copy(sc(2, 0), out(2, 0), 1)
+		}, Options{}, []string{
+			"0 copy rank 0 in[0] → rank 1 out[0]",
+			"1 copy rank 1 out[0] → rank 1 sc[0]",
+			"2 copy rank 0 in[0] → rank 2 sc[0]",
+			"3 reduce rank 2 in[0] → rank 2 sc[0]",
+			"4 copy rank 2 sc[0] → rank 2 out[0]"}},
+		{"deliver", "in pieces, and several in one piece", func(b *builder) {
+			b.copy(sc(0, 0), sc(1, 0), 4)
+			b.copy(sc(1, 2), sc(1, 6), 2)
+			b.copy(sc(1, 0), sc(1, 4), 2)
+			b.copy(sc(0, 0), sc(2, 1), 1)
+			b.copy(sc(0, 1), sc(2, 2), 2)
+			b.copy(sc(2, 0), sc(2, 5), 4) // its first chunk is left
+			b.copy(sc(0, 0), sc(3, 1), 1)
+			b.copy(sc(3, 0), sc(3, 4), 3) // the one between is not enough
+		}, Options{Disable: []string{"coarsen"}}, []string{
+			"0 copy rank 0 sc[0:4] → rank 1 sc[4:8]",
+			"1 copy rank 0 sc[0] → rank 2 sc[6]",
+			"2 copy rank 0 sc[1:3] → rank 2 sc[7:9]",
+			"3 copy rank 2 sc[0] → rank 2 sc[5]",
+			"4 copy rank 0 sc[0] → rank 3 sc[1]",
+			"5 copy rank 3 sc[0:3] → rank 3 sc[4:7]"}},
+		{"deliver", "what remains of a longer copy", func(b *builder) {
+			b.copy(sc(0, 0), sc(1, 0), 2)
+			b.copy(sc(1, 0), sc(1, 4), 4)
+		}, Options{Disable: []string{"coarsen"}}, []string{
+			"0 copy rank 0 sc[0:2] → rank 1 sc[4:6]",
+			"1 copy rank 1 sc[2:4] → rank 1 sc[6:8]"}},
+		{"deliver", "side by side stays so, apart may come together", func(b *builder) {
+			b.copy(sc(0, 0), sc(1, 0), 2)
+			b.shuffle(sc(1, 0), sc(1, 4), 2, 1, 2)
+			b.shuffle(sc(0, 0), sc(2, 0), 2, 1, 2)
+			b.shuffle(sc(2, 0), sc(2, 4), 2, 2, 1)
+			b.copy(sc(0, 0), sc(3, 0), 2)
+			b.copy(sc(3, 0), sc(0, 8), 2) // as one message
+			b.copy(sc(3, 0), sc(3, 5), 1)
+			b.copy(sc(3, 1), sc(3, 4), 1)
+		}, Options{Disable: []string{"coarsen"}}, []string{
+			"0 copy rank 0 sc[0:2] → rank 1 sc[0:2]",
+			"1 copy rank 1 sc[0:2] → rank 1 sc[4:7:2]",
+			"2 copy rank 0 sc[0:2] → rank 2 sc[4:6]",
+			"3 copy rank 0 sc[0:2] → rank 3 sc[0:2]",
+			"4 copy rank 3 sc[0:2] → rank 0 sc[8:10]",
+			"5 copy rank 3 sc[0] → rank 3 sc[5]",
+			"6 copy rank 3 sc[1] → rank 3 sc[4]"}},
+		{"deliver", "copied over and over", func(b *builder) {
+			b.copy(in(0, 0), sc(1, 0), 1)
+			b.copy(sc(1, 0), sc(1, 1), 1)
+			b.copy(sc(1, 1), sc(1, 2), 1)
+			b.copy(sc(1, 2), out(1, 0), 1)
+		}, Options{Disable: []string{"forward"}}, []string{
+			"0 copy rank 0 in[0] → rank 1 out[0]"}},
+		{"scratch", "what is added to has a place of its own", func(b *builder) {
+			b.copy(in(0, 0), sc(1, 2), 1)
+			b.reduce(sc(1, 2), in(0, 0), 1)
+			b.copy(sc(1, 2), sc(1, 4), 1)
+			b.copy(sc(1, 4), sc(2, 0), 1)
+		}, Options{}, []string{
+			"0 copy rank 0 in[0] → rank 1 sc[0]",
+			"1 reduce rank 0 in[0] → rank 1 sc[1] with sc[0] after | 0",
+			"2 copy rank 1 sc[1] → rank 2 sc[0] after 1 |"}},
 		{"chunk dag", "what is added to elsewhere", func(b *builder) {
 			b.copy(in(3, 0), out(1, 0), 1)
 			b.copy(out(1, 0), sc(1, 0), 1)
@@ -661,8 +771,10 @@ func TestEachPass(t *testing.T) {
 		t.Run(c.pass+"/"+c.name, func(t *testing.T) {
 			b := scratchpad()
 			c.write(b)
-			if c.pass != "forward" && c.name != "what is added to elsewhere" {
-				c.opt.Disable = append(c.opt.Disable, "forward") // most copies here are for nobody
+			for _, p := range []string{"forward", "deliver"} {
+				if c.pass != p && !strings.HasPrefix(c.name, "what is added to") {
+					c.opt.Disable = append(c.opt.Disable, p) // most copies here are for nobody
+				}
 			}
 			got := after(t, c.pass, &b.p, c.opt)
 			if !slices.Equal(got, c.want) {

@@ -41,6 +41,9 @@ func scratch(u *unit) error {
 		if v := w.src[i]; v != none {
 			o.srcOff += w.shift(v)
 		}
+		if v := w.withOf(i); v != none {
+			o.withOff += w.shift(v)
+		}
 		if v := w.dst[i]; v != none {
 			o.dstOff += w.shift(v)
 		}
@@ -75,6 +78,9 @@ func (u *unit) manyWebs() bool {
 		if o.srcBuf == collective.Scratch {
 			touch(o.src, o.count, o.srcStride, false)
 		}
+		if o.withScratch() {
+			touch(o.dst, o.count, o.withStride, false)
+		}
 		if o.dstBuf == collective.Scratch {
 			touch(o.dst, o.count, o.dstStride, o.anew())
 		}
@@ -95,9 +101,10 @@ func (u *unit) manyWebs() bool {
 // next.
 type webs struct {
 	u        *unit
-	parent   []int32 // by value: towards its web
-	unknown  []bool  // by value: it is read before it is written
-	src, dst []int32 // by operation: the value of its first chunk, if in scratch
+	parent   []int32       // by value: towards its web
+	unknown  []bool        // by value: it is read before it is written
+	src, dst []int32       // by operation: the value of its first chunk, if in scratch
+	with     map[int]int32 // by operation: the value that it adds to, if elsewhere in scratch
 	webs     []web
 	of       []int32 // by value that is a web's root: index into webs
 	number   []int   // of webs, by rank
@@ -129,7 +136,7 @@ type web struct {
 // followValues follows the values of scratch through the program, and joins those
 // that keep their places beside one another.
 func followValues(u *unit) *webs {
-	w := &webs{u: u, src: make([]int32, len(u.ops)), dst: make([]int32, len(u.ops)), number: make([]int, len(u.scratch))}
+	w := &webs{u: u, src: make([]int32, len(u.ops)), dst: make([]int32, len(u.ops)), with: map[int]int32{}, number: make([]int, len(u.scratch))}
 	base := make([]int32, len(u.scratch)+1)
 	for r, n := range u.scratch {
 		base[r+1] = base[r] + n
@@ -170,6 +177,9 @@ func followValues(u *unit) *webs {
 		if o.srcBuf == collective.Scratch {
 			w.src[i] = touch(o.src, src, false)
 		}
+		if o.withScratch() {
+			w.with[i] = touch(o.dst, o.with(), false)
+		}
 		if o.dstBuf == collective.Scratch {
 			w.dst[i] = touch(o.dst, dst, o.anew())
 		}
@@ -198,6 +208,9 @@ func (w *webs) gather() {
 		if v := w.src[i]; v != none {
 			w.add(v, o.src, src, int32(i), false)
 		}
+		if v := w.withOf(i); v != none {
+			w.add(v, o.dst, o.with(), int32(i), false)
+		}
 		if v := w.dst[i]; v != none {
 			w.add(v, o.dst, dst, int32(i), o.anew())
 		}
@@ -207,6 +220,15 @@ func (w *webs) gather() {
 			w.webs[w.of[w.root(int32(v))]].pinned = true
 		}
 	}
+}
+
+// withOf is the value of the first chunk that operation i adds to, if that lies in
+// scratch and elsewhere than where the sum goes; else none.
+func (w *webs) withOf(i int) int32 {
+	if w.u.ops[i].withScratch() {
+		return w.with[i]
+	}
+	return none
 }
 
 func (w *webs) root(v int32) int32 {

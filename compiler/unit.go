@@ -98,6 +98,18 @@ func (o *op) with() chunks {
 	return chunks{o.withBuf, o.withOff, o.count, o.withStride}
 }
 
+// add has a reduction add its source to what lies there.
+func (o *op) add(with chunks) {
+	o.withBuf, o.withOff, o.withStride = with.buf, with.off, with.stride
+	if _, dst := o.ends(); with == dst {
+		o.withBuf, o.withOff, o.withStride = 0, 0, 0
+	}
+}
+
+// withScratch tells whether a reduction adds to scratch elsewhere than where the
+// sum goes.
+func (o *op) withScratch() bool { return o.withStride > 0 && o.withBuf == collective.Scratch }
+
 // anew tells whether the operation writes chunks without reading them first.
 func (o *op) anew() bool { return !o.reduce || o.withStride > 0 }
 

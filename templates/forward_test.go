@@ -22,6 +22,7 @@ var uncopied = map[string][]string{
 	"hierarchical":               {"allreduce"},
 	"multi-level":                {"allreduce"},
 	"grid":                       {"allreduce"},
+	"scatter-allgather":          {"reduce"},
 	"recursive-halving-doubling": {"allreduce"},
 	"chain":                      {"reduce"},
 	"k-nomial":                   {"reduce"},
@@ -31,9 +32,9 @@ var uncopied = map[string][]string{
 }
 
 // TestNoFirstCopy compiles every family for every collective it does, in both
-// placements, with pass forward and without. Both move the right bytes on real
-// memory, and both are verified; with it nobody has more steps or copies more,
-// and those that only copied to reduce copy nothing.
+// placements, with passes forward and deliver and without. Both move the right bytes
+// on real memory, and both are verified; with them nobody has more steps or copies
+// more, and those that only copied to reduce copy nothing.
 func TestNoFirstCopy(t *testing.T) {
 	machines := []script.Machine{script.Even(1, 4), script.Even(2, 4), ringMachine(5), meshMachine(true, 3, 3)}
 	copiesOf := func(p *ir.Program) (copies, chunks, steps int) {
@@ -72,7 +73,7 @@ func TestNoFirstCopy(t *testing.T) {
 							t.Fatal(err)
 						}
 						var copies, chunks, steps [2]int
-						for with, leave := range [2][]string{{"forward"}, nil} {
+						for with, leave := range [2][]string{{"forward", "deliver"}, nil} {
 							r, err := compiler.Compile(program, compiler.Options{Instances: 1 + i%2, MaxChannels: 1 << 10, Disable: leave})
 							if err != nil {
 								t.Fatal(err)
@@ -90,11 +91,11 @@ func TestNoFirstCopy(t *testing.T) {
 						}
 						compiled++
 						if copies[1] > copies[0] || chunks[1] > chunks[0] || steps[1] > steps[0] {
-							t.Errorf("%v, %+v: %d copies of %d chunks in %d steps, without the pass %d of %d in %d", m.GPUsPerNode, q, copies[1], chunks[1], steps[1], copies[0], chunks[0], steps[0])
+							t.Errorf("%v, %+v: %d copies of %d chunks in %d steps, without the passes %d of %d in %d", m.GPUsPerNode, q, copies[1], chunks[1], steps[1], copies[0], chunks[0], steps[0])
 						}
 						for _, u := range uncopied[f.Name] {
 							if u == c && !q.InPlace && (copies[1] != 0 || copies[0] == 0 && m.Ranks() > 1) {
-								t.Errorf("%v, %+v: %d copies, %d without the pass: want none, and some", m.GPUsPerNode, q, copies[1], copies[0])
+								t.Errorf("%v, %+v: %d copies, %d without the passes: want none, and some", m.GPUsPerNode, q, copies[1], copies[0])
 							}
 						}
 					}

@@ -1,0 +1,312 @@
+package compiler
+
+import (
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// deliver has what writes chunks that are copied elsewhere write them there, and
+// leaves out the copy.
+//
+//	0 reduce rank 0 in[0] → rank 1 sc[0]        0 reduce rank 0 in[0] → rank 1 out[0] with sc[0]
+//	1 copy rank 1 sc[0] → rank 1 out[0]
+//
+// So programs end that sum up in scratch, or gather there, and copy the result to
+// where it is wanted. Forward is for the copies they begin with.
+//
+// The copy is to be all that ever writes its chunks, and nothing may have read them
+// before: then who writes them instead waits for nobody. All that reads what was
+// copied has to find it in the new place, as one reference, side by side where it
+// was; and no caller may look for it in the old. What a reduction within a rank
+// leaves stays where it is, since it has one place for both.
+//
+// One message may be copied to several places in pieces, or several to one place in
+// one piece: chunks are told apart. A copy of which chunks are left between others
+// that are delivered stays whole.
+func deliver(u *unit) error {
+	if u.touched() > maxTouched {
+		return nil
+	}
+	base, _, err := u.cellBases()
+	if err != nil {
+		return err
+	}
+	for range maxDeliveries {
+		d := &delivery{u: u, base: base, uses: u.uses()}
+		if !d.find() || !d.settle() {
+			break
+		}
+		d.move()
+	}
+	return nil
+}
+
+const (
+	maxDeliveries  = 4 // of what was copied so often, one after another
+	maxSettlements = 8 // walks until no chunk is found that has to stay
+)
+
+// delivery is what is known of the chunks that are copied within a rank. A value is
+// what an operation leaves in a chunk; those of one operation have numbers in a row.
+type delivery struct {
+	u      *unit
+	base   [][3]int // by rank and buffer: its first cell
+	uses   [][3]use
+	first  []int32       // by operation: its first value, or none
+	target []int32       // by value: the cell it is to be left in, or none
+	holds  ledger[int32] // of what is copied: the value there, or none
+}
+
+// find looks for values with a copy to take the place of, and says whether there
+// are any.
+func (d *delivery) find() bool {
+	const sources = copyFrom | writes
+	d.holds = newLedger[int32](d.u, d.uses, sources)
+	if len(d.holds.entries) == 0 {
+		return false
+	}
+	values := int32(0)
+	d.first = make([]int32, len(d.u.ops))
+	written := newLedger[uint8](d.u, d.uses, copyTo) // how often, up to twice
+	for i := range d.u.ops {
+		o := &d.u.ops[i]
+		_, dst := o.ends()
+		d.first[i] = none
+		if d.uses[o.dst][o.dstBuf]&sources == sources && !(o.reduce && o.local()) {
+			d.first[i] = values
+			values += o.count
+		}
+		often := written.of(o.dst, dst)
+		for c := 0; c < len(often); c += int(dst.stride) {
+			often[c] = min(often[c]+1, 2)
+		}
+	}
+	d.target = filled(make([]int32, values), none)
+	touched, found := newLedger[bool](d.u, d.uses, copyTo), false
+	touch := func(rank int32, c chunks) {
+		at := touched.of(rank, c)
+		for k := 0; k < len(at); k += int(c.stride) {
+			at[k] = true
+		}
+	}
+	d.walk(func(i int, o *op, src, dst chunks) {
+		if held := d.holds.of(o.src, src); held != nil && o.copies() {
+			often, before := written.of(o.dst, dst), touched.of(o.dst, dst)
+			for k := range o.count {
+				v, at := held[k*src.stride], k*dst.stride
+				if v != none && d.target[v] == none && often[at] == 1 && !before[at] {
+					d.target[v] = d.cell(o.dst, dst, k)
+					found = true
+				}
+			}
+		}
+		touch(o.src, src)
+		touch(o.dst, dst)
+		if o.reduce {
+			touch(o.dst, o.with())
+		}
+	})
+	seen := newLedger[bool](d.u, d.uses, sources)
+	looked(&seen, d.u)
+	for c, v := range d.holds.entries {
+		if v != none && seen.entries[c] {
+			d.target[v] = none
+		}
+	}
+	return found
+}
+
+// walk goes through the operations in order and keeps account of the values.
+func (d *delivery) walk(visit func(i int, o *op, src, dst chunks)) {
+	filled(d.holds.entries, none)
+	for i := range d.u.ops {
+		o := &d.u.ops[i]
+		src, dst := o.ends()
+		visit(i, o, src, dst)
+		held := d.holds.of(d.u.ops[i].dst, dst)
+		for k := int32(0); int(k*dst.stride) < len(held); k++ {
+			v := d.first[i]
+			if v != none {
+				v += k
+			}
+			held[k*dst.stride] = v
+		}
+	}
+}
+
+// settle leaves the values where they are that cannot be moved, or not without
+// others that cannot, and says whether any remain to be.
+func (d *delivery) settle() bool {
+	for range maxSettlements {
+		stayed := false
+		stay := func(values []int32, stride int32) {
+			for k := 0; k < len(values); k += int(stride) {
+				if v := values[k]; v != none && d.target[v] != none {
+					d.target[v], stayed = none, true
+				}
+			}
+		}
+		d.walk(func(i int, o *op, src, dst chunks) {
+			own := d.own(i)
+			if _, ok := d.moved(o.dst, dst, own, 1); !ok {
+				stay(own, 1)
+			}
+			if held := d.holds.of(o.src, src); held != nil && !d.readable(o, src, dst, held, own) {
+				stay(held, src.stride)
+			}
+			if !o.reduce {
+				return
+			}
+			with := o.with()
+			held := d.holds.of(o.dst, with)
+			if _, ok := d.moved(o.dst, with, held, with.stride); !ok || o.local() {
+				stay(held, with.stride)
+			}
+		})
+		if !stayed {
+			return slices.ContainsFunc(d.target, func(cell int32) bool { return cell != none })
+		}
+	}
+	return false
+}
+
+// readable tells whether an operation can do with what it reads, of which these are
+// the values, where that is moved to. A copy that is made unnecessary in part has to
+// be one still, of what no other copy waits for.
+func (d *delivery) readable(o *op, src, dst chunks, held, own []int32) bool {
+	from, to := d.left(o, held)
+	if to-from < o.count && slices.ContainsFunc(own, d.moves) {
+		return false
+	}
+	if from == to {
+		return true
+	}
+	for k := from; k < to; k++ {
+		if o.copies() && d.delivered(o, held, k) {
+			return false
+		}
+	}
+	_, ok := d.moved(o.src, src.part(from, to-from), held[from*src.stride:], src.stride)
+	return ok
+}
+
+// move goes through the operations once more and changes their places.
+func (d *delivery) move() {
+	d.walk(func(i int, o *op, src, dst chunks) {
+		own, held := d.own(i), d.holds.of(o.src, src)
+		from, to := int32(0), o.count
+		if held != nil {
+			if from, to = d.left(o, held); from == to {
+				o.count = 0
+				return
+			}
+			held = held[from*src.stride:]
+		}
+		with := o.with()
+		reads, _ := d.moved(o.src, src.part(from, to-from), held, src.stride)
+		writes, _ := d.moved(o.dst, dst.part(from, to-from), own, 1)
+		o.between(reads, writes)
+		if o.reduce {
+			with, _ = d.moved(o.dst, with, d.holds.of(o.dst, with), with.stride)
+			o.add(with)
+		}
+	})
+	d.u.ops = slices.DeleteFunc(d.u.ops, func(o op) bool { return o.count == 0 })
+}
+
+// moves tells whether a value is to be left elsewhere.
+func (d *delivery) moves(v int32) bool { return v != none && d.target[v] != none }
+
+// own are the values that operation i leaves; none where they are not looked at.
+func (d *delivery) own(i int) []int32 {
+	if d.first[i] == none {
+		return nil
+	}
+	values := make([]int32, d.u.ops[i].count)
+	for k := range values {
+		values[k] = d.first[i] + int32(k)
+	}
+	return values
+}
+
+// left is from which chunk on, and up to which, there is something left for a copy
+// to do, of what these are the values: not where they are delivered. All is left for
+// what is no copy.
+func (d *delivery) left(o *op, held []int32) (from, to int32) {
+	to = o.count
+	if !o.copies() {
+		return from, to
+	}
+	for from < to && d.delivered(o, held, from) {
+		from++
+	}
+	for from < to && d.delivered(o, held, to-1) {
+		to--
+	}
+	return from, to
+}
+
+// delivered tells whether a copy's k-th chunk is where it copies it to.
+func (d *delivery) delivered(o *op, held []int32, k int32) bool {
+	src, dst := o.ends()
+	v := held[k*src.stride]
+	return v != none && d.target[v] == d.cell(o.dst, dst, k)
+}
+
+// moved is where some chunks are to be found, of which these are the values, in so
+// large steps: where they are now if none is moved. They must stay one reference.
+func (d *delivery) moved(rank int32, c chunks, values []int32, step int32) (to chunks, ok bool) {
+	cell := func(k int32) int32 {
+		if v := values[k*step]; v != none {
+			return d.target[v]
+		}
+		return none
+	}
+	moving := int32(0)
+	for k := int32(0); k < c.count && values != nil; k++ {
+		if cell(k) != none {
+			moving++
+		}
+	}
+	if moving == 0 {
+		return c, true
+	}
+	if moving < c.count {
+		return c, false
+	}
+	to = chunks{collective.In, 0, c.count, 1}
+	at := cell(0)
+	if c.count > 1 {
+		to.stride = cell(1) - at
+	}
+	if to.stride < 1 || c.stride == 1 && to.stride != 1 {
+		return c, false
+	}
+	for k := range c.count {
+		if cell(k) != at+k*to.stride {
+			return c, false
+		}
+	}
+	for to.buf < collective.Scratch && int(at) >= d.base[rank][to.buf+1] {
+		to.buf++
+	}
+	to.off = at - int32(d.base[rank][to.buf])
+	if int(to.end()) > d.u.size(rank, to.buf) {
+		return c, false // from one buffer into the next
+	}
+	return to, true
+}
+
+// cell is that of the k-th of some chunks.
+func (d *delivery) cell(rank int32, c chunks, k int32) int32 {
+	return int32(d.base[rank][c.buf]) + c.off + k*c.stride
+}
+
+// filled has the same everywhere.
+func filled(all []int32, with int32) []int32 {
+	for i := range all {
+		all[i] = with
+	}
+	return all
+}
