@@ -130,7 +130,11 @@ func (g *gpus) compile(who compiledBy) error {
 			return named(first, err)
 		}
 		if e := g.compileHere(); e != nil {
-			return named(first, fmt.Errorf("%w\nand NVRTC cannot take the driver's place: %w", err, e))
+			err = fmt.Errorf("%w\nand NVRTC cannot take the driver's place: %w", err, e)
+			if errors.Is(e, nvrtc.ErrMissing) {
+				err = executor.Unavailable(err)
+			}
+			return named(first, err)
 		}
 		return nil
 	}

@@ -120,7 +120,7 @@ func TestWhoCompiles(t *testing.T) {
 					t.Errorf("got %v, want one that says %q", err, want)
 				}
 			}
-			if missing := tc.asked == byNVRTC && tc.nvrtc == none; errors.Is(err, executor.ErrUnavailable) != missing {
+			if missing := tc.nvrtc == none; errors.Is(err, executor.ErrUnavailable) != missing {
 				t.Errorf("%v: not to be had here: %v", err, !missing)
 			}
 			f.set("")

@@ -55,7 +55,7 @@ const statusBytes = 64
 func openGPUs(s settings) (*gpus, error) {
 	most := s.devices
 	d, err := driver.Open()
-	if errors.Is(err, driver.ErrMissing) || errors.Is(err, driver.NoDevice) {
+	if driver.Absent(err) {
 		err = executor.Unavailable(err)
 	}
 	if err != nil {

@@ -3,23 +3,29 @@ package cuda
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/cuda/driver"
+	"github.com/colltune/colltune/executor/cuda/nvrtc"
 )
 
 // TestInItsProcess has the plugin host start the back end as a campaign would:
 // the fake driver's library is loaded in the executor's process.
 func TestInItsProcess(t *testing.T) {
 	t.Setenv(driver.LibraryVariable, fakeLibrary(t))
+	t.Setenv(nvrtc.LibraryVariable, filepath.Join(t.TempDir(), "libnvrtc.so"))
 	for _, tc := range []struct {
 		settings, says string
 	}{
 		{"devices=2", ""},
 		{"fail=cuMemAlloc_v2:1:2", "out of memory"},
-		{"devices=0", "no CUDA-capable device"},
+		{"devices=0", "executor cuda is not to be had here: cuInit: CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device"},
+		// What another start does not change is told at the first.
+		{"fail=cuInit:1:803", "executor cuda is not to be had here: cuInit: CUDA_ERROR_OF_THE_TEST (803)"},
+		{"load=0", "executor cuda is not to be had here: device 0, Fake 0: cuModuleLoadDataEx: CUDA_ERROR_OF_THE_TEST (218)"},
 		// The process is replaced, and the next one, in which it is the same,
 		// ends the trial.
 		{"fail=cuStreamQuery:2:719", "device lost"},
@@ -40,8 +46,8 @@ func TestInItsProcess(t *testing.T) {
 				t.Errorf("got %v", err)
 			case tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says)):
 				t.Errorf("got %v, want one that says %q", err, tc.says)
-			case tc.says == "no CUDA-capable device" && !errors.Is(err, executor.ErrUnavailable):
-				t.Errorf("%v does not say that it is not to be had here", err)
+			case strings.Contains(tc.says, "not to be had") != errors.Is(err, executor.ErrUnavailable):
+				t.Errorf("%v: unavailable is %v", err, errors.Is(err, executor.ErrUnavailable))
 			}
 		})
 	}

@@ -82,7 +82,7 @@ func missing(err error, path string) error {
 	if len(tried.Hindrances()) > 0 {
 		return err
 	}
-	return fmt.Errorf("neither NCCL (libnccl.so.2) nor RCCL (librccl.so.1): %w", dynlib.ErrNotFound)
+	return fmt.Errorf("neither NCCL (libnccl.so.2) nor RCCL (librccl.so.1), of which %s may name the file: %w", LibraryVariable, dynlib.ErrNotFound)
 }
 
 // version is the library's, as people write it.

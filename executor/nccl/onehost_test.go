@@ -253,7 +253,7 @@ func TestDoctor(t *testing.T) {
 	if err := os.Rename(filepath.Join(fakeLibrary.dir, "libnccl.so.2"), aside); err != nil {
 		t.Fatal(err)
 	}
-	if f := row(); f.Found || f.Detail != "neither NCCL (libnccl.so.2) nor RCCL (librccl.so.1): shared library not found" {
+	if f := row(); f.Found || f.Detail != "neither NCCL (libnccl.so.2) nor RCCL (librccl.so.1), of which COLLTUNE_EXECUTOR_LIBNCCL may name the file: shared library not found" {
 		t.Errorf("%+v", f)
 	}
 	t.Setenv(LibraryVariable, aside)

@@ -42,10 +42,18 @@ func TestErrors(t *testing.T) {
 	if want := "on device 1: cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
-	for code, fatal := range map[Code]bool{1: false, 719: true, 700: true, CooperativeTooLarge: false, NotReady: false} {
+	for code, fatal := range map[Code]bool{1: false, 719: true, 220: true, 226: true, 999: true, 221: false, 701: false, 700: true, CooperativeTooLarge: false, NotReady: false} {
 		if Fatal(&Error{Code: code}) != fatal {
 			t.Errorf("%d: fatal is %v", code, !fatal)
 		}
+	}
+	for code, absent := range map[Code]bool{1: false, 2: false, 802: false, 999: false, 34: true, NoDevice: true, 803: true, 804: true} {
+		if Absent(fmt.Errorf("device 0: %w", &Error{Code: code})) != absent {
+			t.Errorf("%d: absent is %v", code, !absent)
+		}
+	}
+	if !Absent(ErrMissing) || Absent(nil) || Absent(errors.New("other")) {
+		t.Error("what is absent is not told from other errors")
 	}
 	if Fatal(nil) || Fatal(errors.New("other")) {
 		t.Error("an error of nothing of CUDA's is taken for one")

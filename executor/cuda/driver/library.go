@@ -243,10 +243,28 @@ func Fatal(err error) bool {
 		return false
 	}
 	switch e.Code {
-	case 46, 214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999:
-		// device unavailable, ECC, illegal address, timeout, context destroyed,
-		// assertion, stack, instruction, misaligned, address space, program
-		// counter, launch failed, unknown
+	case 4, 46, 214, 220, 226, 304, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 810, 999:
+		// deinitialized, device unavailable, ECC, NVLink, memory contained, operating
+		// system, illegal address, timeout, context destroyed, assertion, stack,
+		// instruction, misaligned, address space, program counter, launch failed,
+		// MPS client terminated, unknown
+		return true
+	}
+	return false
+}
+
+// Absent tells whether an error says that this machine, as it is, has no GPU or
+// no driver to run one: asking again changes nothing.
+func Absent(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return errors.Is(err, ErrMissing)
+	}
+	switch e.Code {
+	case 34, NoDevice, 803, 804:
+		// a toolkit's stub in the library's place, no device, a library of another
+		// version than the kernel's module, a device that forward compatibility
+		// does not know
 		return true
 	}
 	return false
