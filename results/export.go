@@ -15,6 +15,8 @@ type ExportOptions struct {
 	To      string // a name of ExportFormats
 	Runtime string // of msccl-xml: a name of Runtimes; none: msccl
 	Out     string // folder; made where it is not there
+	// Node tells whose memory a rank reaches, of mscclpp-json; nil: all reach all's.
+	Node func(rank int) int
 }
 
 // Report is what an export wrote, and what it cost.
@@ -69,6 +71,7 @@ type exportFormat struct {
 // exportFormats is the table of exports.
 var exportFormats = []exportFormat{
 	{"msccl-xml", "MSCCL XML with size ranges, in the dialect of --runtime", exportMSCCL},
+	{"mscclpp-json", "execution plans of MSCCL++ with size ranges", exportPlans},
 	{"nccl-tuner-csv", "the configuration of NCCL's example tuner plugin, of its own algorithms", exportTuner},
 	{"ir", "the winners' programs as colltune's own JSON, and their ranges", exportIR},
 	{"t4", "every trial as Kernel Tuner's T4 results, a file a size", exportT4},

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/msccl"
 )
 
@@ -31,7 +29,7 @@ func exportMSCCL(c *Campaign, o ExportOptions) (Report, error) {
 	if why := runtime.lacks(c.Plan().Collective); why != "" {
 		return Report{}, fmt.Errorf("%s: %w", why, ErrNothingFits)
 	}
-	e := &xmlExport{campaign: c, plan: c.Plan().normal(), runtime: runtime, verdicts: map[[2]string]string{}}
+	e := &xmlExport{programs: programs{campaign: c}, plan: c.Plan().normal(), runtime: runtime, verdicts: map[[2]string]string{}}
 	if e.elem, err = collective.ElemBytes(e.plan.DType); err != nil {
 		return Report{}, err
 	}
@@ -40,106 +38,23 @@ func exportMSCCL(c *Campaign, o ExportOptions) (Report, error) {
 		return Report{}, fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
 	}
 	report := Report{Format: "msccl-xml", Runtime: runtime.Name, Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
-	table, err := Build(c)
+	choice := chooser{campaign: c, name: runtime.Name, files: runtime.files(), refuses: e.refuses, form: func(m *measured) form {
+		return form{m.Program, m.Protocol, 0} // the runtime has a tile of its own
+	}}
+	served, err := choice.choose(e.plan, all, &report)
 	if err != nil {
 		return Report{}, err
-	}
-	var served []piece
-	places := cells(e.plan)
-	chosen, why, err := e.choose(places, all)
-	if err != nil {
-		return Report{}, err
-	}
-	for i, at := range places {
-		m := chosen[i]
-		if m == nil {
-			report.Gaps = append(report.Gaps, Gap{at.bytes, at.placement, why[i]})
-			continue
-		}
-		winner := all[at][slices.IndexFunc(all[at], competes)]
-		if m.time > winner.time {
-			report.Losses = append(report.Losses, Loss{
-				Bytes: at.bytes, Placement: at.placement, Winner: winner.title(), WinnerUS: winner.time,
-				Exported: m.title(), ExportedUS: m.time, Percent: (m.time/winner.time - 1) * 100, Why: why[i],
-			})
-		}
-		if note := slower(m, at, table); note != "" {
-			report.Notes = append(report.Notes, note)
-		}
-		end := endOf(e.plan, at)
-		if n := len(served); n > 0 && i > 0 && chosen[i-1] != nil && places[i-1].placement == at.placement &&
-			served[n-1].Program == m.Program && served[n-1].Protocol == m.Protocol {
-			served[n-1].max, served[n-1].last = end, at.bytes
-		} else {
-			served = append(served, piece{measured: *m, min: at.bytes, last: at.bytes, max: end})
-		}
-	}
-	if len(served) == 0 {
-		return Report{}, fmt.Errorf("%s would run none of the programs measured (%s): %w", runtime.Name, report.Gaps[0].Why, ErrNothingFits)
 	}
 	return report, e.write(o.Out, served, &report)
 }
 
-// slower says that what is exported for a size takes longer than what it was
-// compared with, which would run there without the file; empty where it does not.
-func slower(m *measured, at cell, t *Table) string {
-	for _, r := range t.Rows {
-		if r.Bytes != at.bytes || r.Placement != at.placement || r.Baseline == nil || m.time < *r.BaselineTimeUS*1.0005 {
-			continue
-		}
-		return fmt.Sprintf("at %s [%s] takes %.1f %% longer than the baseline [%s]: without a file for that size the runtime's own algorithms run",
-			sizeText(at.bytes), m.title(), (m.time / *r.BaselineTimeUS - 1)*100, *r.Baseline)
-	}
-	return ""
-}
-
-// piece is a run of sizes that one file serves.
-type piece struct {
-	measured
-	min, last, max int64 // last: the last measured size
-}
-
-// title names what was measured, as a report's lines do.
-func (m *measured) title() string {
-	name := m.Algorithm
-	if p := briefParameters(m.Parameters); p != "" {
-		name += " " + p
-	}
-	if m.native() {
-		return name + " " + m.Protocol
-	}
-	return fmt.Sprintf("%s ×%d %s tile %s", name, m.Instances, m.Protocol, sizeText(m.TileBytes))
-}
-
-// endOf is the last size before the next one of the plan.
-func endOf(p Plan, at cell) int64 {
-	if i := slices.Index(p.Sizes, at.bytes); i >= 0 && i+1 < len(p.Sizes) {
-		return p.Sizes[i+1] - 1
-	}
-	return at.bytes
-}
-
 // xmlExport is an export under way.
 type xmlExport struct {
-	campaign *Campaign
+	programs
 	plan     Plan
 	elem     int64
 	runtime  Runtime
 	verdicts map[[2]string]string // why a program and protocol are refused
-	last     *ir.Program          // the program read last: they can be large
-	lastHash string
-}
-
-func (e *xmlExport) program(hash string) (*ir.Program, error) {
-	if hash == e.lastHash {
-		return e.last, nil
-	}
-	p, err := e.campaign.Program(hash)
-	if err != nil {
-		return nil, err
-	}
-	e.last, e.lastHash = p, hash
-	return p, nil
 }
 
 // refuses says why the runtime would not run what was measured, at that size;
@@ -171,68 +86,6 @@ func (e *xmlExport) refuses(m *measured) (string, error) {
 func averages(op string, s collective.Spec) bool {
 	c, err := collective.New(s)
 	return op == "avg" && err == nil && c.Reduces()
-}
-
-// choose picks what is exported at each size, nil for nothing, and says why the
-// winner there is not it.
-func (e *xmlExport) choose(at []cell, all map[cell][]measured) (chosen []*measured, why []string, err error) {
-	type pair struct{ program, protocol string }
-	var runnable [][]choice
-	ids := map[pair]int{}
-	var byID [][]*measured // by id, then index into at
-	why = make([]string, len(at))
-	for i, a := range at {
-		var choices []choice
-		for j := range all[a] {
-			m := &all[a][j]
-			if m.Reference {
-				continue
-			}
-			refusal, err := e.refuses(m)
-			if err != nil {
-				return nil, nil, err
-			}
-			if refusal != "" {
-				if why[i] == "" && len(choices) == 0 {
-					why[i] = refusal
-				}
-				continue
-			}
-			k := pair{m.Program, m.Protocol}
-			id, known := ids[k]
-			if !known {
-				id = len(byID)
-				ids[k] = id
-				byID = append(byID, make([]*measured, len(at)))
-			}
-			if byID[id][i] == nil { // of several tiles that run alike, the first
-				byID[id][i] = m
-				choices = append(choices, choice{id, m.time})
-			}
-			if e.runtime.files() >= len(at) {
-				break // best first, and no file to save
-			}
-		}
-		if why[i] == "" && len(choices) == 0 {
-			why[i] = "not measured"
-		}
-		runnable = append(runnable, choices)
-	}
-	chosen = make([]*measured, len(at))
-	for i, id := range cover(runnable, e.runtime.files()) {
-		if id != none {
-			chosen[i] = byID[id][i]
-		}
-		best := least(runnable[i])
-		if best >= 0 && runnable[i][best].id != id {
-			limit := fmt.Sprintf("%s loads %d files", e.runtime.Name, e.runtime.files())
-			if why[i] != "" {
-				limit = why[i] + ", and " + limit
-			}
-			why[i] = limit
-		}
-	}
-	return chosen, why, nil
 }
 
 // write writes the files and completes the report.

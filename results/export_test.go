@@ -306,7 +306,7 @@ func TestExportRefusals(t *testing.T) {
 		o    ExportOptions
 		want string
 	}{
-		{ExportOptions{To: "yaml", Out: "x"}, `unknown export format "yaml": want one of msccl-xml, nccl-tuner-csv, ir`},
+		{ExportOptions{To: "yaml", Out: "x"}, `unknown export format "yaml": want one of msccl-xml, mscclpp-json, nccl-tuner-csv, ir`},
 		{ExportOptions{To: "msccl-xml", Runtime: "nccl", Out: "x"}, `unknown runtime "nccl": want one of msccl, executor-nccl, rccl`},
 		{ExportOptions{To: "msccl-xml"}, "no folder"},
 		{ExportOptions{To: "msccl-xml", Out: file}, "not a directory"},

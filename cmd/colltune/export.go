@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/search"
 )
 
 func exportCommand() *cobra.Command {
@@ -36,7 +37,15 @@ really run it; where that costs something, or nothing fits, it says so.
 				return err
 			}
 			defer c.Close()
-			report, err := results.Export(c, results.ExportOptions{To: to, Runtime: flagValue(cmd, "runtime"), Out: out})
+			o := results.ExportOptions{To: to, Runtime: flagValue(cmd, "runtime"), Out: out}
+			if to == "mscclpp-json" {
+				problem, _, err := search.FromPlan(c.Plan())
+				if err != nil {
+					return err
+				}
+				o.Node = nodeOf(problem.Topology)
+			}
+			report, err := results.Export(c, o)
 			if err != nil {
 				return err
 			}

@@ -141,6 +141,7 @@ func (d *drafter) send(m int, from spot) {
 	}
 	d.settle(1) // one thread hands it to the port
 	d.ops = append(d.ops, draft{kind: kind, src: []spot{from}, dst: []spot{to}, message: m})
+	d.waited = d.waited || kind == "pwsf" // thread 0 has, for the data to be there
 }
 
 // simple writes a step under Simple.

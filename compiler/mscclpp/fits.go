@@ -23,5 +23,5 @@ func Lacks(p *ir.Program, format, protocol string) []string {
 
 // written tells whether plans are written for a program's collective.
 func written(p *ir.Program) bool {
-	return p.Collective.Custom == nil && slices.Contains(collectives, p.Collective.Name)
+	return p.Collective.Custom == nil && Does(p.Collective.Name)
 }

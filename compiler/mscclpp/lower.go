@@ -15,8 +15,8 @@ type LowerOptions struct {
 	// MinBytes and MaxBytes are the sizes to serve, both included, as nccl-tests
 	// prints them; MaxBytes 0 is as far as the runtime can count.
 	MinBytes, MaxBytes int64
-	// TileBytes is how much of a chunk a step takes before the next step takes
-	// its turn, under Simple; 0 is a whole chunk.
+	// TileBytes is how much of each chunk a step takes before the next step takes
+	// its turn, under Simple; 0 is all of it.
 	TileBytes int64
 	Node      func(rank int) int // whose memory a rank reaches: its node's; nil: all
 	Name      string             // the program's own where empty; the runtime tells plans by it
@@ -24,13 +24,19 @@ type LowerOptions struct {
 
 // What all plans written here have.
 const (
-	alignment = 16
+	Alignment = 16 // bytes that chunks are multiples of
 	threads   = 1024
 )
 
 // collectives are those whose buffers the runtime and a program cut alike, and of
 // which every rank's result has something of every rank in it.
 var collectives = []string{"allgather", "allreduce", "alltoall", "reducescatter"}
+
+// Does tells whether plans are written for a collective.
+func Does(collective string) bool { return slices.Contains(collectives, collective) }
+
+// Collectives names those that plans are written for, as they are read aloud.
+func Collectives() string { return list(collectives) }
 
 // Protocols are those that plans have.
 func Protocols() []string { return []string{protocolSimple, protocolLL} }
@@ -180,7 +186,7 @@ func (l *lowering) header() (*Plan, error) {
 		return nil, err
 	}
 	plan := &Plan{Name: o.Name, Collective: p.Collective.Name, Protocol: o.Protocol, InPlace: p.Collective.InPlace,
-		DoubleScratch: o.Protocol == protocolLL, Threads: threads, Alignment: alignment, MinBytes: uint64(o.MinBytes)}
+		DoubleScratch: o.Protocol == protocolLL, Threads: threads, Alignment: Alignment, MinBytes: uint64(o.MinBytes)}
 	if plan.Name == "" {
 		plan.Name = p.Name
 	}
@@ -198,7 +204,7 @@ func (l *lowering) header() (*Plan, error) {
 		}
 		most = min(most, math.MaxUint32/widest*whole)
 	}
-	if most = most / (whole * alignment) * (whole * alignment); most == 0 {
+	if most = most / (whole * Alignment) * (whole * Alignment); most == 0 {
 		return nil, fmt.Errorf("%d chunks are more than the runtime can count the bytes of", whole)
 	}
 	if o.MaxBytes == 0 || o.MaxBytes > most {
@@ -216,8 +222,7 @@ const mostPassesCounted = math.MaxUint16
 
 // pipeline decides whether the steps take turns over a chunk of so many bytes.
 func (l *lowering) pipeline(chunk int64) {
-	unit := l.o.TileBytes / alignment * alignment
-	if l.o.Protocol != protocolSimple || unit == 0 || len(l.g.steps) == 0 {
+	if l.o.Protocol != protocolSimple || len(l.g.steps) == 0 {
 		return // packets are not cut
 	}
 	count := l.g.steps[0].Count
@@ -226,8 +231,12 @@ func (l *lowering) pipeline(chunk int64) {
 			return
 		}
 	}
+	unit := l.o.TileBytes * int64(count) / Alignment * Alignment
+	if unit == 0 {
+		return
+	}
 	whole := chunk * int64(count)
-	least := (whole/mostPassesCounted + alignment) / alignment * alignment
+	least := (whole/mostPassesCounted + Alignment) / Alignment * Alignment
 	if unit = max(unit, least); unit >= whole || unit > math.MaxInt32 {
 		return
 	}

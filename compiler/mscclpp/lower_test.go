@@ -123,8 +123,9 @@ func drawn(t *rapid.T) *ir.Program {
 			to := order[rapid.IntRange(0, i-1).Draw(t, "parent")]
 			from := r.chunk(order[i], collective.In, first, count)
 			if rapid.IntRange(0, 3).Draw(t, "detour") == 0 {
-				from = r.must(from.Copy(to, collective.Scratch, held[to], channel()))
-				held[to] += count
+				at := rapid.IntRange(0, held[to]).Draw(t, "scratch") // over what was there, often
+				from = r.must(from.Copy(to, collective.Scratch, at, channel()))
+				held[to] = max(held[to], at+count)
 			}
 			ch := -1
 			if int(from.Span().Rank) != to {

@@ -1,0 +1,194 @@
+package results
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/mscclpp"
+	"github.com/colltune/colltune/compiler/verify"
+)
+
+// planTypes are the element types that MSCCL++'s kernel is there for.
+var planTypes = []string{"bf16", "f16", "f32", "i32", "u32", "u8"}
+
+// exportPlans writes an execution plan for every run of sizes that one program
+// serves with one protocol and tile. A plan is another program than what was
+// measured: one-sided, with tiles as a pipeline's passes. So it is verified as what
+// it is, and its times are those of the program that it was made of.
+func exportPlans(c *Campaign, o ExportOptions) (Report, error) {
+	e := &planExport{programs: programs{campaign: c}, plan: c.Plan().normal(), node: o.Node, verdicts: map[form]planVerdict{}}
+	if why := e.lacks(); why != "" {
+		return Report{}, fmt.Errorf("%s: %w", why, ErrNothingFits)
+	}
+	all := gather(c.Trials())
+	if len(all) == 0 {
+		return Report{}, fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
+	}
+	report := Report{Format: "mscclpp-json", Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
+	choice := chooser{campaign: c, name: mscclpp.Name, files: math.MaxInt, refuses: e.refuses, form: planForm}
+	served, err := choice.choose(e.plan, all, &report)
+	if err != nil {
+		return Report{}, err
+	}
+	return report, e.write(o.Out, served, &report)
+}
+
+// planForm is what a plan is made of: of packets, no tiles.
+func planForm(m *measured) form {
+	if m.Protocol == "Simple" {
+		return form{m.Program, m.Protocol, m.TileBytes}
+	}
+	return form{m.Program, m.Protocol, 0}
+}
+
+// planExport is an export under way.
+type planExport struct {
+	programs
+	plan     Plan
+	node     func(rank int) int
+	verdicts map[form]planVerdict
+}
+
+// planVerdict is why no plan is made of something, or up to which size one does.
+type planVerdict struct {
+	why  string
+	most int64
+}
+
+// lacks says why no plan can do what the campaign is about; empty where one can.
+func (e *planExport) lacks() string {
+	col, err := collective.New(collective.Spec{Name: e.plan.Collective, Ranks: e.plan.Topology.Ranks, Chunks: 1})
+	switch {
+	case err != nil || !mscclpp.Does(e.plan.Collective):
+		return fmt.Sprintf("no plans of %s: they are written for %s", e.plan.Collective, mscclpp.Collectives())
+	case col.Reduces() && e.plan.Op != "sum":
+		return fmt.Sprintf("%s sums, whatever a plan says: the campaign is of %s", mscclpp.Name, e.plan.Op)
+	case !slices.Contains(planTypes, e.plan.DType):
+		return fmt.Sprintf("%s has no %s: it has %s", mscclpp.Name, e.plan.DType, strings.Join(planTypes, ", "))
+	}
+	return ""
+}
+
+// refuses says why no plan does what was measured, at that size; empty where one
+// does.
+func (e *planExport) refuses(m *measured) (string, error) {
+	granularity := int64(m.LoopChunks) * mscclpp.Alignment
+	switch {
+	case m.native():
+		return noProgram, nil
+	case !slices.Contains(mscclpp.Protocols(), m.Protocol):
+		return fmt.Sprintf("protocol %s: plans have %s", m.Protocol, strings.Join(mscclpp.Protocols(), " and ")), nil
+	case m.Bytes%granularity != 0:
+		return fmt.Sprintf("its %d chunks are no multiples of %d bytes", m.LoopChunks, mscclpp.Alignment), nil
+	}
+	verdict, asked := e.verdicts[planForm(m)]
+	if !asked {
+		plan, err := e.lower(m, "plan", 0, 0)
+		var refused *notPlanned
+		switch {
+		case errors.As(err, &refused):
+			verdict.why = refused.why
+		case err != nil:
+			return "", err
+		default:
+			verdict.most = int64(plan.MaxBytes)
+		}
+		e.verdicts[planForm(m)] = verdict
+	}
+	if verdict.why == "" && m.Bytes > verdict.most {
+		return fmt.Sprintf("the runtime counts the bytes of its buffers in 32 bits: up to %d of a call", verdict.most), nil
+	}
+	return verdict.why, nil
+}
+
+// notPlanned says that there is no plan of a program, or none that the runtime
+// would run.
+type notPlanned struct{ why string }
+
+func (e *notPlanned) Error() string { return e.why }
+
+// lower makes a verified plan of what was measured.
+func (e *planExport) lower(m *measured, name string, least, most int64) (*mscclpp.Plan, error) {
+	p, err := e.program(m.Program)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := mscclpp.Lower(p, mscclpp.LowerOptions{
+		Protocol: m.Protocol, Name: name, MinBytes: least, MaxBytes: most, TileBytes: planForm(m).tile, Node: e.node,
+	})
+	if err != nil {
+		return nil, &notPlanned{err.Error()}
+	}
+	v := mscclpp.Verify(plan, verify.Options{})
+	if err := v.Report.Err(); err != nil {
+		return nil, fmt.Errorf("the plan of %s: %w", m.title(), err)
+	}
+	if !v.Accepts {
+		return nil, &notPlanned{strings.Join(v.Why, "; ")}
+	}
+	return plan, nil
+}
+
+// write writes the files and completes the report.
+func (e *planExport) write(out string, served []piece, report *Report) error {
+	f := newFolder(out, e.plan, `\d+-.*\.plan\.json`)
+	numbers := map[string]int{} // of files, by placement
+	for _, s := range served {
+		sizes := sizeText(s.min)
+		if s.last != s.min {
+			sizes += "-" + sizeText(s.last)
+		}
+		numbers[s.Placement]++
+		// The runtime tells plans by their names.
+		name := fmt.Sprintf("colltune-%s-%02d-%s-%s-%s", calls(e.plan, s.Placement), numbers[s.Placement], sizes, fileWord(s.Algorithm), s.Protocol)
+		plan, err := e.lower(&s.measured, name, s.min, s.max)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		var text bytes.Buffer
+		if err := mscclpp.Write(&text, plan, provenance(e.campaign)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		f.add(name+".plan.json", text.Bytes())
+		report.Files = append(report.Files, ExportedFile{Name: name + ".plan.json", Placement: s.Placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
+			MinBytes: s.min, MaxBytes: int64(plan.MaxBytes), Granularity: int64(s.LoopChunks) * mscclpp.Alignment, IR: s.Program})
+	}
+	removed, others, err := f.write()
+	if err != nil {
+		return err
+	}
+	report.Notes = append(report.Notes, "a plan does what its program does, one-sided: the times are those of the program, and the runtime's own are to be measured there")
+	report.Notes = append(report.Notes, swept(removed, others)...)
+	report.Load = []string{
+		"to load one, in Python, on every rank: plan = mscclpp.ExecutionPlan(FILE, rank), then mscclpp.Executor(communicator).execute(rank, send_buff, recv_buff, send_bytes, recv_bytes, dtype, plan, stream)",
+		"a plan refuses sizes that are not in its range or no multiple of its granularity: choose by size before",
+	}
+	if try := e.try(out, report.Files[0]); try != "" {
+		report.Load = append(report.Load, "to try the first, in MSCCL++'s sources: "+try)
+	}
+	return nil
+}
+
+// tryTypes are what MSCCL++'s own test program calls element types.
+var tryTypes = map[string]string{"bf16": "bfloat16", "f16": "float16", "f32": "float32", "i32": "int32"}
+
+// try is a command that runs a plan with MSCCL++'s own test program; empty where
+// that has not the type.
+func (e *planExport) try(out string, f ExportedFile) string {
+	dtype := tryTypes[e.plan.DType]
+	if dtype == "" {
+		return ""
+	}
+	inPlace := ""
+	if f.Placement == "in" {
+		inPlace = " --in_place"
+	}
+	return fmt.Sprintf("mpirun -np %d python3 python/test/executor_test.py -path %s --size %d%s --dtype %s",
+		e.plan.Topology.Ranks, Quote(filepath.Join(out, f.Name)), f.MinBytes, inPlace, dtype)
+}
