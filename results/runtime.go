@@ -62,6 +62,7 @@ func (r Runtime) Accepts(p *ir.Program, protocol string) string {
 // lacks says that the runtime has no such collective, and which runtimes do;
 // empty where it has it.
 func (r Runtime) lacks(coll string) string {
+	name := coll
 	if !slices.Contains(collective.Names(), coll) {
 		coll = "custom"
 	}
@@ -75,9 +76,9 @@ func (r Runtime) lacks(coll string) string {
 		}
 	}
 	if len(others) == 0 {
-		return fmt.Sprintf("no runtime that reads MSCCL XML has %s", coll)
+		return fmt.Sprintf("no runtime that reads MSCCL XML has %s", name)
 	}
-	return fmt.Sprintf("%s has no %s: of the runtimes that read MSCCL XML %s can be given it", r.Name, coll, strings.Join(others, ", "))
+	return fmt.Sprintf("%s has no %s: of the runtimes that read MSCCL XML %s can be given it", r.Name, name, strings.Join(others, ", "))
 }
 
 // tile is the tile the runtime uses with a protocol.

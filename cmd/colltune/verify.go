@@ -58,7 +58,7 @@ type verified struct {
 	OK           bool                        `json:"ok"`
 	Collective   string                      `json:"collective"`
 	Ranks        int                         `json:"ranks"`
-	Protocol     string                      `json:"protocol,omitempty"`
+	Protocol     string                      `json:"protocol"` // "" of an IR, which names none
 	Channels     int                         `json:"channels"`
 	Threadblocks int                         `json:"threadblocks_max"`
 	Steps        int                         `json:"steps_max"`

@@ -207,6 +207,7 @@ func TestDecodeErrors(t *testing.T) {
 		{"long number", `"channel":1`, `"channel":1111111111111111111111111111111`, "want a whole number"},
 		{"ranks", `"ranks":2`, `"ranks":3`, "2 gpus, in a collective over 3 ranks"},
 		{"no ranks", `"ranks":2`, `"ranks":-2`, "collective over -2 ranks"},
+		{"collective's kinds", `"in_place":true`, `"in_place":"yes"`, `collective: in_place is a JSON string: want bool`},
 		{"collective", `"chunks":2`, `"chunk":2`, `collective: json: unknown field "chunk"`},
 		{"place", `"gpu":1`, `"gpu":2`, "gpu 2 at place 1"},
 		{"bool", `true}`, `1}`, "'1' where true or false is wanted"},

@@ -3,6 +3,7 @@ package ir
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -96,6 +97,9 @@ func (d *decoder) collective(s *collective.Spec) error {
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(s); err != nil {
 		d.pos = at
+		if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) && kind.Field != "" {
+			return d.errorf("collective: %s is a JSON %s: want %s", kind.Field, kind.Value, kind.Type)
+		}
 		return d.errorf("collective: %v", err)
 	}
 	if s.Ranks < 1 || s.Ranks > maxRanks {
