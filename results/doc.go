@@ -11,7 +11,7 @@
 //
 //	journal ──Build──▶ Table{rows, ranges} ──Write──▶ table · json · csv · md
 //	   ├─Curves──▶ package report
-//	   └─Export──▶ msccl-xml · nccl-tuner-csv · ir · t4
+//	   └─Export──▶ msccl-xml · nccl-tuner-csv · ir · mcr-dl · t4
 //
 // Invariants: a campaign can be killed at any byte and goes on where it was; a
 // torn last line is lost alone. A record is in the journal before it counts,

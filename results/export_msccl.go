@@ -72,20 +72,10 @@ func (e *xmlExport) refuses(m *measured) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		why = e.runtime.Accepts(p, m.Protocol)
-		if averages(e.plan.Op, p.Collective) {
-			why = fmt.Sprintf("for avg %s runs its own algorithms, and no program", e.runtime.Name)
-		}
+		why = e.runtime.Loads(p, m.Protocol, e.plan.Op)
 		e.verdicts[key] = why
 	}
 	return why, nil
-}
-
-// averages tells whether calls of a collective with that operation are averages,
-// for which no runtime runs a program.
-func averages(op string, s collective.Spec) bool {
-	c, err := collective.New(s)
-	return op == "avg" && err == nil && c.Reduces()
 }
 
 // write writes the files and completes the report.

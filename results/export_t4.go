@@ -85,50 +85,24 @@ const t4NoTime = "RuntimeFailedConfig"
 // file with a result for every configuration, in the order of their names.
 func exportT4(c *Campaign, o ExportOptions) (Report, error) {
 	plan := c.Plan().normal()
-	col, err := collective.OfName(collective.Spec{Name: plan.Collective, Ranks: plan.Topology.Ranks, Chunks: 1, Root: plan.Root})
+	spaces, left, err := t4Spaces(c)
 	if err != nil {
 		return Report{}, err
 	}
-	spaces := map[cell][]*pool{}
-	left := 0
-	trials := c.Trials()
-	slices.SortStableFunc(trials, func(a, b Trial) int { return cmp.Compare(a.Repeat, b.Repeat) })
-	for k, p := range pools(trials) {
-		if p.first.Reference {
-			left++
-			continue
-		}
-		spaces[k.cell] = append(spaces[k.cell], p)
+	if len(spaces) == 0 {
+		return Report{}, fmt.Errorf("campaign %s: nothing run yet: %w", c.Dir(), ErrNothingFits)
 	}
 	report := Report{Format: "t4", Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
 	f := newFolder(o.Out, plan, `\d+[KMGTPE]?-t4\.json`)
-	for _, at := range cells(plan) {
-		if len(spaces[at]) == 0 {
-			continue
-		}
-		space := t4File{SchemaVersion: t4Schema, Metadata: t4Metadata{
-			TimeUnit: "milliseconds", Collective: plan.Collective, DType: plan.DType, Op: plan.Op,
-			Topology: plan.Topology.Name, Nodes: plan.Topology.Nodes, Ranks: plan.Topology.Ranks,
-			Bytes: at.bytes, Placement: at.placement, Provenance: provenance(c),
-		}}
-		slices.SortFunc(spaces[at], func(a, b *pool) int {
-			x, y := *a.first, *b.first
-			x.Threadblocks, x.Steps, y.Threadblocks, y.Steps = 0, 0, 0, 0 // by name alone
-			return Tie(&x, &y)
-		})
-		for _, p := range spaces[at] {
-			space.Results = append(space.Results, t4Of(p, at.bytes, col.BusFactor()))
-		}
-		text, err := json.MarshalIndent(&space, "", " ")
+	for i := range spaces {
+		text, err := json.MarshalIndent(&spaces[i], "", " ")
 		if err != nil {
 			return Report{}, err
 		}
-		name := fmt.Sprintf("colltune-%s-%s-t4.json", calls(plan, at.placement), sizeText(at.bytes))
+		m := &spaces[i].Metadata
+		name := fmt.Sprintf("colltune-%s-%s-t4.json", calls(plan, m.Placement), sizeText(m.Bytes))
 		f.add(name, append(text, '\n'))
-		report.Files = append(report.Files, ExportedFile{Name: name, Placement: at.placement})
-	}
-	if len(report.Files) == 0 {
-		return Report{}, fmt.Errorf("campaign %s: nothing run yet: %w", c.Dir(), ErrNothingFits)
+		report.Files = append(report.Files, ExportedFile{Name: name, Placement: m.Placement})
 	}
 	removed, others, err := f.write()
 	if err != nil {
@@ -136,13 +110,53 @@ func exportT4(c *Campaign, o ExportOptions) (Report, error) {
 	}
 	report.Notes = append(report.Notes, "times are milliseconds, as Kernel Tuner's are; what compiling and the search took, and when, is left out, so that equal campaigns export equal bytes")
 	if left > 0 {
-		report.Notes = append(report.Notes, fmt.Sprintf("%d configurations that were only run to be compared with are left out", left))
+		report.Notes = append(report.Notes, fmt.Sprintf("configurations left out that were only run to be compared with: %d", left))
 	}
 	if !c.Finished() {
 		report.Notes = append(report.Notes, "the search is not finished")
 	}
 	report.Notes = append(report.Notes, swept(removed, others)...)
 	return report, nil
+}
+
+// t4Spaces are the search spaces of a campaign, in the order of the winning table,
+// and how many configurations are left out that nobody could have chosen.
+func t4Spaces(c *Campaign) (spaces []t4File, left int, err error) {
+	plan := c.Plan().normal()
+	col, err := collective.OfName(collective.Spec{Name: plan.Collective, Ranks: plan.Topology.Ranks, Chunks: 1, Root: plan.Root})
+	if err != nil {
+		return nil, 0, err
+	}
+	trials := c.Trials()
+	slices.SortStableFunc(trials, func(a, b Trial) int { return cmp.Compare(a.Repeat, b.Repeat) })
+	all := map[cell][]*pool{}
+	for k, p := range pools(trials) {
+		if p.first.Reference {
+			left++
+			continue
+		}
+		all[k.cell] = append(all[k.cell], p)
+	}
+	for _, at := range cells(plan) {
+		if len(all[at]) == 0 {
+			continue
+		}
+		slices.SortFunc(all[at], func(a, b *pool) int {
+			x, y := *a.first, *b.first
+			x.Threadblocks, x.Steps, y.Threadblocks, y.Steps = 0, 0, 0, 0 // by name alone
+			return Tie(&x, &y)
+		})
+		space := t4File{SchemaVersion: t4Schema, Metadata: t4Metadata{
+			TimeUnit: "milliseconds", Collective: plan.Collective, DType: plan.DType, Op: plan.Op,
+			Topology: plan.Topology.Name, Nodes: plan.Topology.Nodes, Ranks: plan.Topology.Ranks,
+			Bytes: at.bytes, Placement: at.placement, Provenance: provenance(c),
+		}}
+		for _, p := range all[at] {
+			space.Results = append(space.Results, t4Of(p, at.bytes, col.BusFactor()))
+		}
+		spaces = append(spaces, space)
+	}
+	return spaces, left, nil
 }
 
 // t4Of is the result of a configuration at a size.

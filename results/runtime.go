@@ -59,6 +59,22 @@ func (r Runtime) Accepts(p *ir.Program, protocol string) string {
 	return ""
 }
 
+// Loads says why the runtime would not run a program for calls with that
+// operation, whatever their size; empty where it would.
+func (r Runtime) Loads(p *ir.Program, protocol, op string) string {
+	if averages(op, p.Collective) {
+		return fmt.Sprintf("for avg %s runs its own algorithms, and no program", r.Name)
+	}
+	return r.Accepts(p, protocol)
+}
+
+// averages tells whether calls of a collective with that operation are averages,
+// for which no runtime runs a program.
+func averages(op string, s collective.Spec) bool {
+	c, err := collective.New(s)
+	return op == "avg" && err == nil && c.Reduces()
+}
+
 // lacks says that the runtime has no such collective, and which runtimes do;
 // empty where it has it.
 func (r Runtime) lacks(coll string) string {

@@ -154,7 +154,7 @@ func newWinner(c *results.Campaign, r *results.Range, number int, trials map[cel
 	}
 	w.Steps = stepsOf(p)
 	for _, runtime := range results.Runtimes() {
-		why := runtime.Accepts(p, r.Protocol)
+		why := runtime.Loads(p, r.Protocol, c.Plan().Op)
 		w.Loads = append(w.Loads, load{runtime.Name, clip(why, noteRoom), why == ""})
 	}
 	return w

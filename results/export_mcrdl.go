@@ -1,0 +1,193 @@
+package results
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// MCR-DL's names of backends (its mcr_dl/constants.py). PyTorch and MCR-DL call
+// RCCL by NCCL's name; SCCL is the interpreter that MSCCL grew out of.
+const (
+	mcrdlLibrary  = "nccl"
+	mcrdlPrograms = "sccl"
+)
+
+// mcrdlOperations are the operations that MCR-DL has (its mcr_dl/comm.py), and what
+// of a size is the tensor that a rank hands in, which its tables go by: a rank's
+// part, or all of it.
+var mcrdlOperations = map[string]struct {
+	name string
+	part bool
+}{
+	"allgather":     {"all_gather", true},
+	"allreduce":     {"all_reduce", false},
+	"alltoall":      {"all_to_all_single", false},
+	"broadcast":     {"broadcast", false},
+	"gather":        {"gather", true},
+	"reduce":        {"reduce", false},
+	"reducescatter": {"reduce_scatter", false},
+	"scatter":       {"scatter", false},
+}
+
+// mcrdlRow is a line of the table, and what stands behind it.
+type mcrdlRow struct {
+	message int64
+	backend string
+	time    float64
+}
+
+// exportMCRDL writes the table from which MCR-DL's "auto" takes a backend for each
+// message size (MCR-DL section V-F, Table II): sccl where the fastest program that
+// MSCCL would really run is faster than what the library does by itself, nccl
+// elsewhere. What the library does is the fastest of its own algorithms that were
+// measured, or the baseline where that is faster.
+func exportMCRDL(c *Campaign, o ExportOptions) (Report, error) {
+	plan := c.Plan().normal()
+	operation, known := mcrdlOperations[plan.Collective]
+	if !known {
+		return Report{}, fmt.Errorf("MCR-DL's tables have no %s, only %s: %w", plan.Collective, strings.Join(sortedKeys(mcrdlOperations), ", "), ErrNothingFits)
+	}
+	runtimes := slices.DeleteFunc(Runtimes(), func(r Runtime) bool { return r.lacks(plan.Collective) != "" })
+	if len(runtimes) == 0 {
+		return Report{}, fmt.Errorf("no runtime that reads MSCCL XML has %s: %w", plan.Collective, ErrNothingFits)
+	}
+	e := &xmlExport{programs: programs{campaign: c}, plan: plan, runtime: runtimes[0], verdicts: map[[2]string]string{}}
+	for _, r := range runtimes {
+		if r.Name == "msccl" { // what MCR-DL's own name is of
+			e.runtime = r
+		}
+	}
+	var err error
+	if e.elem, err = collective.ElemBytes(plan.DType); err != nil {
+		return Report{}, err
+	}
+	all := gather(c.Trials())
+	if len(all) == 0 {
+		return Report{}, fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
+	}
+	table, err := Build(c)
+	if err != nil {
+		return Report{}, err
+	}
+	winners := map[cell]*Row{}
+	for i := range table.Rows {
+		winners[cell{table.Rows[i].Placement, table.Rows[i].Bytes}] = &table.Rows[i]
+	}
+	report := Report{Format: "mcr-dl", Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
+	placement := placements(plan)[0] // MCR-DL's call does not say which it is
+	var rows []mcrdlRow
+	for _, at := range cells(plan) {
+		if at.placement != placement {
+			continue
+		}
+		winner := winners[at]
+		row, why, err := e.backend(at, all[at], winner)
+		if err != nil {
+			return Report{}, err
+		}
+		if row.backend == "" {
+			if why == "" {
+				why = "not measured"
+			}
+			report.Gaps = append(report.Gaps, Gap{at.bytes, placement, why})
+			continue
+		}
+		row.message = at.bytes
+		if operation.part {
+			row.message /= int64(plan.Topology.Ranks)
+		}
+		if n := len(rows); row.message < 1 || n > 0 && rows[n-1].message == row.message {
+			report.Gaps = append(report.Gaps, Gap{at.bytes, placement, "a rank's part of it is no whole number of bytes of its own"})
+			continue
+		}
+		if winner != nil && row.time > winner.TimeUS {
+			first := all[at][slices.IndexFunc(all[at], competes)]
+			report.Losses = append(report.Losses, Loss{
+				Bytes: at.bytes, Placement: placement, Winner: first.title(), WinnerUS: winner.TimeUS,
+				Exported: row.backend, ExportedUS: row.time, Percent: (row.time/winner.TimeUS - 1) * 100, Why: why,
+			})
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		return Report{}, fmt.Errorf("MCR-DL could be given none of what was measured (%s): %w", report.Gaps[0].Why, ErrNothingFits)
+	}
+	return report, e.writeTable(o.Out, placement, operation.name, rows, &report)
+}
+
+// backend is whichever is faster at a size: the fastest program that the runtime
+// would run, or the library by itself, which needs no change where they are even.
+// why is what keeps the winner out, where something does.
+func (e *xmlExport) backend(at cell, all []measured, winner *Row) (row mcrdlRow, why string, err error) {
+	take := func(backend string, us float64) {
+		if row.backend == "" || us < row.time || us == row.time && backend == mcrdlLibrary {
+			row.backend, row.time = backend, us
+		}
+	}
+	for i := range all { // best first
+		m := &all[i]
+		if row.backend != "" && m.time > row.time {
+			break
+		}
+		if m.Reference {
+			continue
+		}
+		if m.native() {
+			take(mcrdlLibrary, m.time)
+			break
+		}
+		if row.backend != "" {
+			continue // as fast as the program that is taken
+		}
+		refusal, err := e.refuses(m)
+		if err != nil {
+			return row, "", err
+		}
+		if refusal == "" {
+			take(mcrdlPrograms, m.time)
+		} else if why == "" {
+			why = refusal
+		}
+	}
+	if winner != nil && winner.BaselineTimeUS != nil {
+		take(mcrdlLibrary, *winner.BaselineTimeUS)
+	}
+	return row, why, nil
+}
+
+// writeTable writes the rows and completes the report.
+func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow, report *Report) error {
+	f := newFolder(out, e.plan, `mcr-dl\.csv`)
+	var text bytes.Buffer
+	for _, line := range provenance(e.campaign) {
+		fmt.Fprintf(&text, "# %s\n", strings.Join(strings.Fields(line), " "))
+	}
+	fmt.Fprintf(&text, "# %s of %s\nworld_size,message_bytes,backend\n", operation, e.plan.DType)
+	programs := false
+	for _, r := range rows {
+		fmt.Fprintf(&text, "%d,%d,%s\n", e.plan.Topology.Ranks, r.message, r.backend)
+		programs = programs || r.backend == mcrdlPrograms
+	}
+	name := fmt.Sprintf("colltune-%s-mcr-dl.csv", calls(e.plan, placement))
+	f.add(name, text.Bytes())
+	report.Files = append(report.Files, ExportedFile{Name: name, Placement: placement})
+	removed, others, err := f.write()
+	if err != nil {
+		return err
+	}
+	report.Notes = append(report.Notes,
+		"MCR-DL as released (v0.1) runs one backend at a time and reads no such table: this is the table of its paper, section V-F, for a build that mixes backends",
+		"nccl stands for the library's best that was measured, or for what the winning table calls the baseline where that is faster; sccl for programs as "+e.runtime.Name+" runs them")
+	if len(placements(e.plan)) > 1 {
+		report.Notes = append(report.Notes, "a table is not told whether a call is in place: the times in place decide")
+	}
+	report.Notes = append(report.Notes, swept(removed, others)...)
+	if programs {
+		report.Load = []string{"sccl needs its programs: colltune export CAMPAIGN --to msccl-xml --runtime " + e.runtime.Name + " --out FOLDER"}
+	}
+	return nil
+}
