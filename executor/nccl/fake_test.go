@@ -70,7 +70,14 @@ func fakeTests(fault string) int {
 	gpus, iters, warmup := flags.Int("g", 1, ""), flags.Int("n", 20, ""), flags.Int("w", 5, "")
 	_ = flags.Int("c", 1, "")
 	dtype, op, root, cycles := flags.String("d", "float", ""), flags.String("o", "sum", ""), flags.Int("r", 0, ""), flags.Int("N", 1, "")
+	if fault == "rccl" {
+		cycles = flags.Int("s", 1, "")
+	}
 	_ = flags.Parse(os.Args[1:])
+	if fault == "rccl" && flags.Lookup("N").Value.String() != "1" {
+		fmt.Println("all_reduce_perf: invalid option -- 'N'\ninvalid option '?'\nUSAGE: all_reduce_perf \n\t[-s,--stress_cycles <number of cycles>] ")
+		return 0
+	}
 	if fault == "old" && *cycles > 1 {
 		fmt.Println("all_reduce_perf: invalid option -- 'N'\ninvalid option '?'\nUSAGE: all_reduce_perf ")
 		return 0

@@ -25,6 +25,7 @@ type launched struct {
 	known *facts           // once it has been asked
 	took  map[string]error // by what a setting is for: whether the log confirms it
 	swept map[string][]nccltests.Row
+	again string // the option that has a size measured more than once
 }
 
 // facts are what the first launches tell.
@@ -114,9 +115,13 @@ func (l *launched) probe(ctx context.Context) (*facts, error) {
 	call := executor.Trial{Collective: collective.Spec{Name: "allreduce"}, Bytes: probeBytes, DType: "f32", Op: "sum", Iters: 1}
 	program, args := l.program(nccltests.Program("allreduce")), l.arguments(&call, "allreduce", false)
 	said, err := l.launch(ctx, []string{"NCCL_DEBUG=VERSION"}, program, append(slices.Clone(args), l.repeated()...)...)
-	if err == nil && l.cycles > 1 && strings.Contains(said, "invalid option") { // from before 2.13.10
-		l.cycles = 1
-		said, err = l.launch(ctx, []string{"NCCL_DEBUG=VERSION"}, program, args...)
+	if err == nil && l.cycles > 1 && strings.Contains(said, "invalid option") {
+		if strings.Contains(said, "--stress_cycles") {
+			l.again = "-s" // as rccl-tests call it
+		} else {
+			l.cycles = 1 // from before 2.13.10
+		}
+		said, err = l.launch(ctx, []string{"NCCL_DEBUG=VERSION"}, program, append(slices.Clone(args), l.repeated()...)...)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("nccl: %w%s", err, tail(said))
@@ -194,7 +199,7 @@ func (l *launched) repeated() []string {
 	if l.cycles == 1 {
 		return nil
 	}
-	return []string{"-N", strconv.Itoa(l.cycles)}
+	return []string{cmp.Or(l.again, "-N"), strconv.Itoa(l.cycles)}
 }
 
 // sweeps tells whether a trial's size is measured along with others.

@@ -175,6 +175,14 @@ func TestFailures(t *testing.T) {
 	if d, err := l.Describe(t.Context()); err != nil || d.Fingerprint["cycles"] != "1" {
 		t.Errorf("old tests: %v, %v", d.Fingerprint, err)
 	}
+	// rccl-tests repeat it by another name.
+	l = started(t, "rccl", nil)
+	if m, err := l.Run(t.Context(), native("ring", "allreduce", 4096, topologies.LL, nil)); err != nil || len(m.TimesUS) != 2 || !m.Checked {
+		t.Errorf("rccl-tests: %+v, %v", m, err)
+	}
+	if d, err := l.Describe(t.Context()); err != nil || d.Fingerprint["cycles"] != "2" {
+		t.Errorf("rccl-tests: %v, %v", d.Fingerprint, err)
+	}
 	l = started(t, "too-large", nil)
 	if _, err := l.Run(t.Context(), native("ring", "allreduce", 1<<22, topologies.LL, nil)); err == nil || errors.Is(err, executor.ErrUnsupported) || !strings.Contains(err.Error(), "out of memory") {
 		t.Errorf("out of memory: %v", err)
