@@ -112,17 +112,19 @@ func (f *BaselineFile) differs(r *nccltests.Row, p *Problem, c collective.Collec
 // anotherFactor says that a table which doesn't tell its collective or its ranks
 // is of others, by its factor between the two bandwidths; empty where that fits.
 // A table is of one collective: the rows whose bandwidths have enough digits
-// speak for the small ones, too.
+// speak for the small ones, too, whose rounding hides more.
 func anotherFactor(t *nccltests.Table, p *Problem, c collective.Collective) string {
-	const tolerance = 0.03 // of two decimals
+	const tolerance, rounding = 0.03, 0.005 // of two decimals
 	for i := range t.Rows {
 		for _, at := range []*nccltests.Timing{t.Rows[i].OutOfPlace, t.Rows[i].InPlace} {
-			if at == nil || at.AlgBW < 1 {
+			if at == nil || at.AlgBW <= 0 {
 				continue
 			}
-			got := at.BusBW / at.AlgBW
-			if !slices.ContainsFunc(factors(c), func(want float64) bool { return math.Abs(got-want) <= tolerance*want }) {
-				return fmt.Sprintf("busbw is %.3g of algbw, and %.3g for %s over %d ranks", got, c.BusFactor(), p.Collective, c.Ranks)
+			fits := func(want float64) bool {
+				return math.Abs(at.BusBW-want*at.AlgBW) <= tolerance*want*at.AlgBW+rounding*(1+want)
+			}
+			if !slices.ContainsFunc(factors(c), fits) {
+				return fmt.Sprintf("busbw is %.3g of algbw, and %.3g for %s over %d ranks", at.BusBW/at.AlgBW, c.BusFactor(), p.Collective, c.Ranks)
 			}
 		}
 	}
