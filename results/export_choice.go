@@ -134,13 +134,13 @@ func (c chooser) pick(at []cell, all map[cell][]measured) (chosen []*measured, w
 }
 
 // slower says that what is exported for a size takes longer than what it was
-// compared with, which would run there without the file; empty where it does not.
+// compared with, and better does that size; empty where it does not.
 func slower(m *measured, at cell, t *Table) string {
 	for _, r := range t.Rows {
 		if r.Bytes != at.bytes || r.Placement != at.placement || r.Baseline == nil || m.time < *r.BaselineTimeUS*1.0005 {
 			continue
 		}
-		return fmt.Sprintf("at %s [%s] takes %.1f %% longer than the baseline [%s]: without a file for that size the runtime's own algorithms run",
+		return fmt.Sprintf("at %s [%s] takes %.1f %% longer than the baseline [%s]: that size is better left to it",
 			sizeText(at.bytes), m.title(), (m.time / *r.BaselineTimeUS - 1)*100, *r.Baseline)
 	}
 	return ""

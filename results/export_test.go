@@ -136,7 +136,7 @@ func TestExportTellsWhatIsSlowerThanTheBaseline(t *testing.T) {
 	}
 	report, _ := exported(t, c, ExportOptions{To: "msccl-xml"})
 	told := slices.DeleteFunc(report.Notes, func(note string) bool { return !strings.Contains(note, "baseline") })
-	want := []string{"at 4K [ring scratch=0 ×2 LL tile 32K] takes 25.0 % longer than the baseline [library]: without a file for that size the runtime's own algorithms run"}
+	want := []string{"at 4K [ring scratch=0 ×2 LL tile 32K] takes 25.0 % longer than the baseline [library]: that size is better left to it"}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("notes (-want +got)\n%s", diff)
 	}
