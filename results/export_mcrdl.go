@@ -182,6 +182,9 @@ func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow
 	report.Notes = append(report.Notes,
 		"MCR-DL as released (v0.1) runs one backend at a time and reads no such table: this is the table of its paper, section V-F, for a build that mixes backends",
 		"nccl stands for the library's best that was measured, or for what the winning table calls the baseline where that is faster; sccl for programs as "+e.runtime.Name+" runs them")
+	if tally, _ := e.campaign.Tally(); modelled(tally, e.campaign.Trials()) {
+		report.Notes = append(report.Notes, "the baseline is what a model of NCCL would choose, run as a program, and no measurement of NCCL")
+	}
 	if len(placements(e.plan)) > 1 {
 		report.Notes = append(report.Notes, "a table is not told whether a call is in place: the times in place decide")
 	}
@@ -190,4 +193,18 @@ func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow
 		report.Load = []string{"sccl needs its programs: colltune export CAMPAIGN --to msccl-xml --runtime " + e.runtime.Name + " --out FOLDER"}
 	}
 	return nil
+}
+
+// modelled tells whether a baseline is a program that was run in the library's
+// place: neither a time from outside nor an algorithm of its own.
+func modelled(tally Tally, trials []Trial) bool {
+	own := map[string]bool{}
+	for i := range trials {
+		if trials[i].native() {
+			own[trials[i].Program] = true
+		}
+	}
+	return slices.ContainsFunc(tally.Points, func(p Point) bool {
+		return p.Baseline != nil && p.Baseline.TimeUS == 0 && !own[p.Baseline.Program]
+	})
 }

@@ -30,6 +30,7 @@ type band struct {
 type line struct {
 	Class  string
 	Path   string
+	Spread string // upright strokes, as far as the values may lie apart
 	Dots   []dot
 	Label  string
 	LX, LY float64 // of the label
@@ -49,9 +50,10 @@ type series struct {
 }
 
 type point struct {
-	bytes int64
-	value float64
-	tell  string
+	bytes     int64
+	value     float64
+	low, high float64 // of its confidence interval; equal: none is drawn
+	tell      string
 }
 
 // The most points with a dot each, and those of a line: more would lie on the
@@ -70,8 +72,12 @@ func over(sizes []int64, c chart, log bool, always []float64, all ...series) *ch
 		all[i].points = slices.DeleteFunc(slices.Clone(all[i].points), func(p point) bool {
 			return math.IsNaN(p.value) || math.IsInf(p.value, 0) || log && !(p.value > 0)
 		})
-		for _, p := range all[i].points {
-			values, some = append(values, p.value), true
+		for j, p := range all[i].points {
+			if p.low == p.high || log && !(p.low > 0) {
+				p.low, p.high = p.value, p.value
+				all[i].points[j] = p
+			}
+			values, some = append(values, p.value, p.low, p.high), true
 		}
 	}
 	if !some {
@@ -107,7 +113,7 @@ func over(sizes []int64, c chart, log bool, always []float64, all ...series) *ch
 func trace(s series, x, y scale, next map[int64]int64) line {
 	l := line{Class: s.class, Label: s.label}
 	every := (len(s.points) + mostPoints - 1) / mostPoints
-	var path strings.Builder
+	var path, spread strings.Builder
 	for i, p := range s.points {
 		px, py := x.at(float64(p.bytes)), y.at(p.value)
 		joined := i > 0 && next[s.points[i-1].bytes] == p.bytes
@@ -123,10 +129,13 @@ func trace(s series, x, y scale, next map[int64]int64) line {
 		alone := !joined && (i+1 == len(s.points) || next[p.bytes] != s.points[i+1].bytes)
 		if len(s.points) <= mostDots && p.tell != "" || alone {
 			l.Dots = append(l.Dots, dot{px, py, p.tell})
+			if p.low < p.high {
+				fmt.Fprintf(&spread, "M%.1f %.1fV%.1f", px, y.at(p.low), y.at(p.high))
+			}
 		}
 		l.LX, l.LY = px, py
 	}
-	l.Path = path.String()
+	l.Path, l.Spread = path.String(), spread.String()
 	return l
 }
 

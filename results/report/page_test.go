@@ -412,6 +412,11 @@ func TestWithout(t *testing.T) {
 			add(t, c, nativeTrial(c, "ring", "LL", "in", 1024, 5, 6, 7))
 			return c
 		}, "Measured by nccl."},
+		{"times that vary", func(t *testing.T, dir string) *results.Campaign {
+			c := newCampaign(t, dir, testPlan(t, "in", 1024), results.Executor{Name: "nccl", Version: "1"})
+			add(t, c, nativeTrial(c, "ring", "LL", "in", 1024, 5, 6, 7))
+			return c
+		}, "6.00 | 5.00–7.00 |"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := tc.make(t, t.TempDir())

@@ -19,6 +19,7 @@ type place struct {
 	Left     string // how many rows there was no room for
 	Interval bool   // times vary
 	Compared bool   // some row has a baseline
+	Bounded  bool   // some row has a bound
 	Strip    *chart
 	Band     *chart
 	Speedup  *chart
@@ -78,6 +79,7 @@ func placeOf(name string, sizes []int64, t *results.Table, curves []results.Curv
 	for _, r := range rows {
 		p.Interval = p.Interval || r.TimeCIUS[0] != r.TimeCIUS[1]
 		p.Compared = p.Compared || r.Speedup != nil
+		p.Bounded = p.Bounded || r.BoundUS != nil
 	}
 	p.Verdict = verdict(rows)
 	p.table(rows, colour)
@@ -170,12 +172,12 @@ func bandwidth(sizes []int64, rows []*results.Row) *chart {
 	bound := series{class: "bound", label: "bound"}
 	for _, r := range rows {
 		at := func(us float64) float64 { return r.BusBW * r.TimeUS / us }
-		won.points = append(won.points, point{r.Bytes, r.BusBW, fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(r.BusBW), brief(r.TimeUS), clip(r.Algorithm, wordRoom))})
+		won.points = append(won.points, point{bytes: r.Bytes, value: r.BusBW, low: at(r.TimeCIUS[1]), high: at(r.TimeCIUS[0]), tell: fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(r.BusBW), brief(r.TimeUS), clip(r.Algorithm, wordRoom))})
 		if r.BaselineTimeUS != nil {
-			base.points = append(base.points, point{r.Bytes, at(*r.BaselineTimeUS), fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(at(*r.BaselineTimeUS)), brief(*r.BaselineTimeUS), clip(*r.Baseline, wordRoom))})
+			base.points = append(base.points, point{bytes: r.Bytes, value: at(*r.BaselineTimeUS), tell: fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(at(*r.BaselineTimeUS)), brief(*r.BaselineTimeUS), clip(*r.Baseline, wordRoom))})
 		}
 		if r.BoundUS != nil {
-			bound.points = append(bound.points, point{r.Bytes, at(*r.BoundUS), ""})
+			bound.points = append(bound.points, point{bytes: r.Bytes, value: at(*r.BoundUS)})
 		}
 	}
 	c := wide
@@ -192,7 +194,7 @@ func speedup(sizes []int64, rows []*results.Row) *chart {
 			continue
 		}
 		low, high = min(low, *r.Speedup), max(high, *r.Speedup)
-		s.points = append(s.points, point{r.Bytes, *r.Speedup, fmt.Sprintf("%s: %s×, %s us against %s us of %s", sizeText(r.Bytes), brief(*r.Speedup), brief(r.TimeUS), brief(*r.BaselineTimeUS), clip(*r.Baseline, wordRoom))})
+		s.points = append(s.points, point{bytes: r.Bytes, value: *r.Speedup, tell: fmt.Sprintf("%s: %s×, %s us against %s us of %s", sizeText(r.Bytes), brief(*r.Speedup), brief(r.TimeUS), brief(*r.BaselineTimeUS), clip(*r.Baseline, wordRoom))})
 	}
 	if len(s.points) == 0 {
 		return nil
@@ -201,7 +203,7 @@ func speedup(sizes []int64, rows []*results.Row) *chart {
 	c.Title, c.Unit = "Speedup over the baseline", "×"
 	even := series{class: "base", label: "baseline"}
 	for _, p := range s.points {
-		even.points = append(even.points, point{p.bytes, 1, ""})
+		even.points = append(even.points, point{bytes: p.bytes, value: 1})
 	}
 	return over(sizes, c, high/low > 8, []float64{1}, even, s)
 }

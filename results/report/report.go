@@ -21,6 +21,7 @@ type page struct {
 	Title      string
 	Simulated  bool
 	Executor   string
+	Finished   bool
 	Warnings   []string
 	Asked      []fact
 	System     system
@@ -75,6 +76,7 @@ func Write(w io.Writer, c *results.Campaign, t *results.Table) error {
 		Title:     fmt.Sprintf("%s on %s", clip(plan.Collective, nameRoom), clip(plan.Topology.Name, nameRoom)),
 		Simulated: executor.Name == simulator,
 		Executor:  clip(executor.Name, nameRoom),
+		Finished:  t.Campaign.Finished,
 		Asked:     asked(plan, executor, known),
 		System:    systemOf(plan),
 		Baseline:  baselineText(c, t, trials),
