@@ -17,7 +17,8 @@ type candidate struct {
 	maxCount     int
 	granularity  int64 // bytes that must divide a size for a runtime to run the program
 	threadblocks int
-	steps        int
+	steps        int                // of the longest threadblock
+	allSteps     int                // of all threadblocks
 	protocols    []topologies.Proto // that the program can be run with
 	tried        bool               // some trial has an outcome
 	possible     bool               // some trial of it exists
@@ -60,7 +61,7 @@ func prepare(p *Problem, elem int64, does func(topologies.Proto) bool, given []C
 		c := &candidate{Candidate: &g, placement: "out", loopChunks: col.LoopChunks(), maxCount: 1, granularity: elem}
 		if g.Program != nil {
 			c.maxCount, c.granularity = maxCount(g.Program), msccl.Granularity(g.Program, elem)
-			c.threadblocks, c.steps = g.Program.MaxThreadblocks(), g.Program.MaxSteps()
+			c.threadblocks, c.steps, c.allSteps = g.Program.MaxThreadblocks(), g.Program.MaxSteps(), allSteps(g.Program)
 		}
 		if spec.InPlace {
 			c.placement = "in"
@@ -110,6 +111,17 @@ func (c *candidate) wanted(p *Problem) []topologies.Proto {
 		return c.Protocols
 	}
 	return p.protocols()
+}
+
+// allSteps counts the steps of a program.
+func allSteps(p *ir.Program) int {
+	n := 0
+	for _, g := range p.GPUs {
+		for _, tb := range g.Threadblocks {
+			n += len(tb.Steps)
+		}
+	}
+	return n
 }
 
 // maxCount is the largest count of any step.

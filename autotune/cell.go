@@ -2,8 +2,11 @@ package autotune
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
@@ -12,6 +15,7 @@ import (
 // cell is where trials compete with each other: one size and placement.
 type cell struct {
 	bytes     int64
+	elem      int64 // bytes of an element
 	placement string
 	trials    []*trial // by bound, then in the order they were thought of
 	classes   []class
@@ -55,11 +59,11 @@ func (t *trial) ok() bool { return len(t.times) > 0 && !t.wrong }
 // competes tells whether the trial can win anything.
 func (t *trial) competes() bool { return t.ok() && !t.compared }
 
-// newCell lays out the trials of one size and placement. Tiles with which a
-// program runs alike make one trial, with the runtime's own tile where that is
-// among them.
+// newCell lays out the trials of one size and placement, in the order they are
+// thought of. Tiles with which a program runs alike make one trial, with the
+// runtime's own tile where that is among them.
 func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem int64, placement string) *cell {
-	c := &cell{bytes: bytes, placement: placement, classes: classes, best: make([]*trial, len(classes)), admitted: admits(p, classes), unbounded: p.OtherLinks}
+	c := &cell{bytes: bytes, elem: elem, placement: placement, classes: classes, best: make([]*trial, len(classes)), admitted: admits(p, classes), unbounded: p.OtherLinks}
 	for _, cand := range candidates {
 		if cand.placement != placement {
 			continue
@@ -74,13 +78,7 @@ func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem i
 					kept[alike].compared = kept[alike].compared && k.compared
 					continue
 				}
-				t := &trial{candidate: cand, proto: proto, tile: k.tile, baseline: k.baseline, compared: k.compared}
-				if cand.Bound != nil {
-					if b := cand.Bound(bytes, proto, k.tile); b > 0 && !math.IsInf(b, 0) {
-						t.bound = b
-					}
-				}
-				kept = append(kept, t)
+				kept = append(kept, &trial{candidate: cand, proto: proto, tile: k.tile, baseline: k.baseline, compared: k.compared})
 			}
 			for _, t := range kept {
 				t.record = cand.record(c, t)
@@ -91,8 +89,64 @@ func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem i
 			c.trials = append(c.trials, kept...)
 		}
 	}
-	slices.SortStableFunc(c.trials, func(a, b *trial) int { return cmp.Compare(a.bound, b.bound) })
 	return c
+}
+
+// order asks every trial's bound, jobs at a time, and sorts by it. A bound looks at
+// the whole program the first time.
+func (c *cell) order(ctx context.Context, jobs int) error {
+	var asking errgroup.Group
+	asking.SetLimit(max(jobs, 1))
+	for from := 0; from < len(c.trials); {
+		of := c.trials[from:]
+		if end := slices.IndexFunc(of, func(t *trial) bool { return t.candidate != of[0].candidate }); end > 0 {
+			of = of[:end]
+		}
+		from += len(of)
+		asking.Go(func() error {
+			for _, t := range of {
+				if ctx.Err() != nil {
+					return ended(ctx)
+				}
+				t.ask(c.bytes)
+			}
+			return nil
+		})
+	}
+	if err := asking.Wait(); err != nil {
+		return err
+	}
+	slices.SortStableFunc(c.trials, func(a, b *trial) int { return cmp.Compare(a.bound, b.bound) })
+	return nil
+}
+
+// ask sets the trial's bound: 0 where nothing is known.
+func (t *trial) ask(bytes int64) {
+	if t.Bound == nil {
+		return
+	}
+	if b := t.Bound(bytes, t.proto, t.tile); b > 0 && !math.IsInf(b, 0) {
+		t.bound = b
+	}
+}
+
+// heirs are the cell's trials of what won in another one, a size below: they are
+// likely to be good here, and the sooner good ones are known the more is hopeless.
+func (c *cell) heirs(before *cell) []*trial {
+	var all []*trial
+	for _, best := range before.best {
+		if best == nil {
+			continue
+		}
+		for _, t := range c.trials {
+			// A tile that runs alike may stand for the winner's.
+			if t.candidate == best.candidate && t.proto == best.proto && !slices.Contains(all, t) &&
+				results.SameTile(results.ChunkBytes(c.bytes, c.elem, t.loopChunks), t.maxCount, t.tile, best.tile) {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
 }
 
 // knob is a tile to try.

@@ -5,9 +5,12 @@
 //	candidates × protocol × tile, per size and placement
 //	   │ sort by bound
 //	   ▼
-//	[ baseline | batch of 16 | batch of 16 | … ]──▶ executors (jobs of them) ──▶ journal
+//	[ first    | batch of 16 | batch of 16 | … ]──▶ executors (jobs of them) ──▶ journal
 //	                 ▲                                               │
 //	                 └── a bound above the incumbent's time: stop ◀──┘
+//
+// First come what the vendor's library would run and what won a size below. A
+// batch of large programs has fewer.
 //
 // A trial belongs to one or more classes (classes.go): every trial to "any",
 // and those that a runtime would itself run to that runtime's. Each class has

@@ -88,7 +88,7 @@ type Options struct {
 	Jobs     int
 	Campaign *results.Campaign
 	Trials   int           // at most this many new trials; 0: no limit
-	Budget   time.Duration // no new batch after this long; 0: no limit
+	Budget   time.Duration // no new trial after this long, and where times are computed none goes on; 0: no limit
 	Timeout  time.Duration // of a trial; 0: none but the executor's own
 	Deadline time.Duration // the executor's own, which it sees to; 0: executor.DefaultTrialTimeout
 	Strategy string        // a name of Strategies; none: the first
@@ -113,6 +113,8 @@ type Summary struct {
 	BoundedOut int            // candidates that could win nowhere
 	Refused    map[string]int // candidates that can be run nowhere, by reason
 	Untried    int            // candidates that a limit or an interrupt kept from being looked at
+	Cells      int            // sizes and placements to tune at
+	Finished   int            // of them, those that were gone through
 	Duplicates int            // candidates whose program another one has
 	Trials     int            // made by this run
 	Known      int            // found in the journal

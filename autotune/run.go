@@ -31,6 +31,7 @@ type run struct {
 	started       time.Time
 	summary       Summary
 	cell          *cell
+	before        *cell // of the same placement, a size below
 	event         Event
 	unanswered    UnansweredError
 }
@@ -66,16 +67,22 @@ func Run(ctx context.Context, p Problem, candidates []Candidate, o Options) (Sum
 		return Summary{}, err
 	}
 	r.summary.Refused, r.summary.Duplicates = refused, duplicates
+	ctx, cancel := r.within(ctx)
+	defer cancel()
 
 	places := cellsOf(&p, prepared)
 	classes := newClasses(elem)
-	r.event.Cells = len(places)
+	before := map[string]*cell{} // by placement
+	r.event.Cells, r.summary.Cells = len(places), len(places)
 	for i, at := range places {
 		c := newCell(&p, classes, prepared, at.bytes, elem, at.placement)
+		r.before = before[at.placement]
 		if err := r.tune(ctx, strategy, c, i); err != nil {
 			r.count(prepared, false)
 			return r.summary, err
 		}
+		before[at.placement] = c
+		r.summary.Finished++
 	}
 	r.count(prepared, true)
 	if err := r.pool.close(); err != nil {
@@ -139,6 +146,9 @@ func (r *run) tune(ctx context.Context, s strategy, c *cell, index int) error {
 	r.cell = c
 	r.event.Cell, r.event.Bytes, r.event.Placement, r.event.Trials, r.event.Done = index, c.bytes, c.placement, len(c.trials), 0
 	r.tell(CellStarted, nil)
+	if err := c.order(ctx, r.options.Jobs); err != nil {
+		return err
+	}
 	if err := s.run(ctx, r, c); err != nil {
 		return err
 	}
@@ -281,11 +291,11 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 	case unwritten != nil:
 		return unwritten
 	case ctx.Err() != nil:
-		return ErrInterrupted
+		return ended(ctx)
 	case stopped != nil:
 		return stopped
 	case slices.ContainsFunc(records, func(t results.Trial) bool { return t.Outcome == "" }):
-		return &LimitError{"budget", r.options.Budget.String()}
+		return r.overBudget()
 	}
 	return cut
 }
@@ -323,6 +333,27 @@ func (r *run) key(t *trial, repeat int) string {
 		Iters: r.problem.Iters, Warmup: r.problem.Warmup, Seed: r.problem.Seed, Repeat: repeat,
 		Fingerprint: r.fingerprint, Topology: r.problem.TopologyHash,
 	}.Hash()
+}
+
+// within is the context of a run's trials. Where times are computed a trial under
+// way is given up when the budget is used up; one that is measured is waited for:
+// to kill what runs on a device is worse than being late.
+func (r *run) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if r.options.Budget <= 0 || !r.deterministic {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadlineCause(ctx, r.started.Add(r.options.Budget), r.overBudget())
+}
+
+func (r *run) overBudget() error { return &LimitError{"budget", r.options.Budget.String()} }
+
+// ended is why a run's context is done: a limit, or an interrupt.
+func ended(ctx context.Context) error {
+	var limit *LimitError
+	if errors.As(context.Cause(ctx), &limit) {
+		return limit
+	}
+	return ErrInterrupted
 }
 
 // spent tells whether the budget is used up.

@@ -131,6 +131,13 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 		return errors.Join(err, printed)
 	}
 	if err != nil {
+		if summary.Finished < summary.Cells {
+			cells := "sizes"
+			if a.problem.Both {
+				cells = "sizes and placements"
+			}
+			say("%d of %d %s gone through; %s not tried", summary.Finished, summary.Cells, cells, plural(summary.Untried, "candidate"))
+		}
 		say("saved; go on with: %s", goOn)
 		return err
 	}
