@@ -115,7 +115,7 @@ func (e *enumeration) baselineDraft(ctx context.Context, families []*templates.F
 		return nil, why, err
 	}
 	params := widestRings(f, grid)
-	program, err := e.trace(f, params)
+	r, err := e.route(f, params)
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
 		return nil, refusal.Detail, nil
@@ -123,7 +123,7 @@ func (e *enumeration) baselineDraft(ctx context.Context, families []*templates.F
 	if err != nil {
 		return nil, "", err
 	}
-	return &draft{name: f.Name, source: "template", params: params, instances: c.Channels, routing: &routing{program: program}, reference: e.options.narrowed()}, "", nil
+	return &draft{name: f.Name, source: "template", params: params, instances: c.Channels, routing: r, reference: e.options.narrowed()}, "", nil
 }
 
 // widestRings is, of the sets of parameters of a family, the first with rings that

@@ -55,11 +55,15 @@ func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 	if r := e.tooLarge(d); r != nil { // a baseline's: others were not taken up
 		return &built{refusal: r}, nil
 	}
+	program, err := d.routing.traced()
+	if err != nil {
+		return nil, err
+	}
 	options := compiler.Options{Instances: d.instances, MaxChannels: maxChannels(p.Topology), Slots: e.slots(), Disable: d.routing.disable(), Context: ctx}
-	if r := d.routing.beyond(ctx, d.instances, options.MaxChannels, p.Topology.MinSMs()); r != nil {
+	if r := d.routing.beyond(ctx, program, d.instances, options.MaxChannels, p.Topology.MinSMs()); r != nil {
 		return &built{refusal: r}, ctx.Err()
 	}
-	result, err := compiler.Compile(d.routing.program, options)
+	result, err := compiler.Compile(program, options)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -70,7 +74,7 @@ func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 		// They must all run at once. Sends and receives that have a threadblock
 		// each can share one, and then are done in turn.
 		options.MaxThreadblocks = sms
-		if result, err = compiler.Compile(d.routing.program, options); err != nil {
+		if result, err = compiler.Compile(program, options); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}

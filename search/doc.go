@@ -1,7 +1,7 @@
 // Package search enumerates candidate routings for a problem, checks them,
 // compiles and verifies them, and hands the survivors to autotune.
 //
-//	families × parameters ─▶ trace ─▶ links exist? ─▶ × instances ─▶ compile ─▶ fits the GPU? ─▶ verify ─▶ candidates
+//	families × parameters ─▶ trace ─▶ links exist? ─▶ × instances ─▶ too many? ─▶ compile ─▶ fits the GPU? ─▶ verify ─▶ candidates
 //	     ▲ holes (ring orders) filled by constraints        each refusal is kept with its reason
 //	     ▲ routings nobody wrote: trees packed, found by a solver, scheduled greedily
 //
@@ -11,5 +11,6 @@
 // with any number of jobs; a search that goes on with a campaign has the
 // candidates it had before, programs kept there and all.
 //
-// It does not time anything, and it does not choose among candidates.
+// It does not time anything, and it does not choose among candidates, but where
+// those of a large system are too many to be compiled (shortlist.go).
 package search

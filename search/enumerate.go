@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -109,7 +110,7 @@ func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		program, err := e.trace(f, params)
+		r, err := e.route(f, params)
 		var refusal *Refusal
 		switch {
 		case errors.As(err, &refusal):
@@ -117,7 +118,7 @@ func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
 		case err != nil:
 			return err
 		default:
-			e.draft(&draft{name: f.Name, source: "template", params: params, routing: &routing{program: program}})
+			e.draft(&draft{name: f.Name, source: "template", params: params, routing: r})
 		}
 	}
 	return nil
@@ -179,10 +180,28 @@ func (o *Options) fixed(f *templates.Family) map[string]string {
 // Error makes a refusal the error of the step that found it.
 func (r *Refusal) Error() string { return r.String() }
 
+// route is a family's routing. A large program of a family that is built in is let
+// go of: the user's are run once, on one budget of steps.
+func (e *enumeration) route(f *templates.Family, params script.Params) (*routing, error) {
+	program, err := e.trace(f, params)
+	if err != nil {
+		return nil, err
+	}
+	r := &routing{program: program}
+	if f.Source == "builtin" {
+		r.lighten(e.problem.Topology, func() (*lang.Program, error) { return f.Trace(e.machine, e.request(), params) })
+	}
+	return r, nil
+}
+
 // trace runs a family's program. A *Refusal says that this routing is none for
 // this system.
 func (e *enumeration) trace(f *templates.Family, params script.Params) (*lang.Program, error) {
-	program, err := f.Trace(e.machine, e.request(), params)
+	request := e.request()
+	if !slices.Contains(e.options.Families, f.Name) {
+		request.MostOps = maxOperations // more would be refused
+	}
+	program, err := f.Trace(e.machine, request, params)
 	if err != nil {
 		return nil, traceError(f, err)
 	}
@@ -200,6 +219,8 @@ func (e *enumeration) trace(f *templates.Family, params script.Params) (*lang.Pr
 func traceError(f *templates.Family, err error) error {
 	var wrong *lang.Error
 	switch {
+	case errors.As(err, &wrong) && wrong.Large:
+		return &Refusal{Reason: TooLarge, Detail: fmt.Sprintf("more than %d operations: want --family %s", maxOperations, f.Name)}
 	case f.Source != "builtin":
 		return err
 	case errors.As(err, &wrong) && wrong.NoLink:

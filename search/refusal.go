@@ -16,6 +16,7 @@ const (
 	BadProgram    Reason = "bad-program"    // stale, uninitialised, or not the collective's result
 	Duplicate     Reason = "duplicate"      // the same program as an earlier candidate
 	TooLarge      Reason = "too-large"      // more operations than a search can go through
+	Outranked     Reason = "outranked"      // on a large system, less promising than those that are gone through
 	Threadblocks  Reason = "threadblocks"   // more than the GPU has SMs: they must run together
 	Uncompiled    Reason = "compiler-limit" // over a limit of the compiler, such as channels
 	Slots         Reason = "fifo-slots"     // sends ahead of receives by more than any protocol holds

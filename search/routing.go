@@ -7,14 +7,18 @@ import (
 
 	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/topologies"
 )
 
 // routing is a traced program, with what one instance of it takes. Every
 // instance takes as much again, on channels of its own, so that most counts of
 // instances that cannot be are refused without compiling them.
 type routing struct {
-	program *lang.Program
-	apart   bool // compiled without fused instructions
+	program  *lang.Program                 // nil: again gives it
+	again    func() (*lang.Program, error) // traces a large one once more
+	size     int                           // its operations, where it is let go of
+	promised *promise                      // nil until it is asked for
+	apart    bool                          // compiled without fused instructions
 
 	once         sync.Once
 	channels     int // of one instance
@@ -22,9 +26,38 @@ type routing struct {
 	err          error
 }
 
+// maxHeld is the most operations of a program that is held until it is compiled: a
+// larger one is traced again then, so that a search need not have room for all.
+const maxHeld = 1 << 17
+
+// lighten lets go of a large program.
+func (r *routing) lighten(t *topologies.Topology, again func() (*lang.Program, error)) {
+	if len(r.program.Ops) <= maxHeld {
+		return
+	}
+	r.promised, r.size, r.again = promises(r.program, t), len(r.program.Ops), again
+	r.program = nil
+}
+
+// traced is the program.
+func (r *routing) traced() (*lang.Program, error) {
+	if r.program != nil {
+		return r.program, nil
+	}
+	return r.again()
+}
+
+// operations counts those of one instance.
+func (r *routing) operations() int {
+	if r.program != nil {
+		return len(r.program.Ops)
+	}
+	return r.size
+}
+
 // beyond refuses a number of instances that takes more channels or threadblocks
 // than there are; nil where that must be seen by compiling.
-func (r *routing) beyond(ctx context.Context, instances, channels, sms int) *Refusal {
+func (r *routing) beyond(ctx context.Context, program *lang.Program, instances, channels, sms int) *Refusal {
 	if instances == 1 {
 		return nil
 	}
@@ -33,7 +66,7 @@ func (r *routing) beyond(ctx context.Context, instances, channels, sms int) *Ref
 	}
 	r.once.Do(func() {
 		var result *compiler.Result
-		result, r.err = compiler.Compile(r.program, compiler.Options{MaxChannels: channels, Disable: r.disable(), Context: ctx})
+		result, r.err = compiler.Compile(program, compiler.Options{MaxChannels: channels, Disable: r.disable(), Context: ctx})
 		if r.err != nil {
 			return
 		}

@@ -14,6 +14,8 @@ import (
 //	  256     65,536            1, 2 and 4
 //	1,024  1,048,576            1
 //	2,048  4,194,304            none, but with --family ring
+//
+// What all drafts together may come to is in shortlist.go.
 const (
 	// maxReplicated bounds the programs of several instances: a search over hundreds of
 	// ranks has routings by the dozen, and those with several channels of their own have
@@ -23,11 +25,14 @@ const (
 	maxOperations = 1 << 21
 )
 
+// operations counts those of all instances.
+func (d *draft) operations() int { return d.routing.operations() * max(d.instances, 1) }
+
 // tooLarge refuses a draft that comes to more operations than a search goes through;
 // nil where it does not. What flags ask for is not refused, nor for its many
 // instances what the vendor's library chooses.
 func (e *enumeration) tooLarge(d *draft) *Refusal {
-	each, instances := len(d.routing.program.Ops), max(d.instances, 1)
+	each, instances := d.routing.operations(), max(d.instances, 1)
 	refuse := func(most int, flag string) *Refusal {
 		return &Refusal{Reason: TooLarge, Detail: fmt.Sprintf("%d operations, %d in each of %d instances: want at most %d, or %s",
 			each*instances, each, instances, most, flag)}

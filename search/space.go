@@ -106,6 +106,9 @@ func (e *enumeration) programs(ctx context.Context, families, asked []*templates
 	if err := e.synthesise(ctx); err != nil {
 		return err
 	}
+	if err := e.shortlist(ctx); err != nil {
+		return err
+	}
 	// A file says better what the library takes, and so does the library itself.
 	if e.options.Baseline == nil && !e.options.chooses(e.problem.Collective) {
 		if err := e.baseline(ctx, families); err != nil {

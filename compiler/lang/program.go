@@ -130,6 +130,7 @@ type Error struct {
 	Pos    Pos
 	Msg    string
 	NoLink bool // nothing joins the two ranks: the system's doing, not the program's
+	Large  bool // more operations than were asked for (SetMost)
 	Wrong  bool // the program runs to its end, and its result is not the collective's
 }
 

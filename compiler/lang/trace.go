@@ -31,6 +31,7 @@ type Trace struct {
 	at     mark // pos; its file is 0 until it is asked for
 	files  files
 	ops    opList
+	most   int // operations
 	scopes []Scope
 	scope  int32   // the innermost open scope
 	open   []int32 // what Leave returns to; a factor of 1 opens no scope of its own
@@ -45,13 +46,17 @@ type Trace struct {
 // NewTrace starts a program called name for a collective: the input buffers
 // are as its precondition says, everything else is uninitialised.
 func NewTrace(name string, c collective.Collective) *Trace {
-	t := &Trace{name: name, coll: c, scopes: []Scope{{Factor: 1}}}
+	t := &Trace{name: name, coll: c, most: MaxOps, scopes: []Scope{{Factor: 1}}}
 	t.broken = t.layOut()
 	return t
 }
 
 // Broken is why the collective is too large to trace; nil where it is not.
 func (t *Trace) Broken() error { return t.broken }
+
+// SetMost has the trace end, with an Error that is Large, at the operation after
+// so many: who can use no more need not wait for them.
+func (t *Trace) SetMost(ops int) { t.most = min(ops, MaxOps) }
 
 // SetLinked gives the function that says whether rank a can send to rank b.
 // Without it every two ranks are linked.
@@ -131,8 +136,8 @@ func (t *Trace) checkLink(a, b int) error {
 // record appends an operation. The versions of places count operations from 1.
 func (t *Trace) record(op Op, ch int) error {
 	switch {
-	case t.ops.n >= MaxOps:
-		return t.errorf("the program has more than %d operations", MaxOps)
+	case t.ops.n >= t.most:
+		return &Error{Pos: t.pos, Msg: fmt.Sprintf("the program has more than %d operations", t.most), Large: t.most < MaxOps}
 	case ch < -1 || ch >= MaxChannel:
 		return t.errorf("channel %d: want 0 to %d, or none", ch, MaxChannel-1)
 	}

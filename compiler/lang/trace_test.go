@@ -315,3 +315,24 @@ func TestDocExample(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
+
+// Who can use no more operations is not made to wait for them, and hears that this is
+// why: the program is no mistake.
+func TestMostOperations(t *testing.T) {
+	for _, most := range []int{1, 3, 14, MaxOps + 1} {
+		w := &writer{Trace: NewTrace("p", coll(t, "allgather", 4, 1, false))}
+		w.SetMost(most)
+		for from := range 4 {
+			for to := range 4 {
+				w.copy(w.chunk(from, in, 0, 1), to, out, from)
+			}
+		}
+		var e *Error
+		switch large := most < 16; {
+		case large && (!errors.As(w.err, &e) || !e.Large || w.Len() != most):
+			t.Errorf("at most %d operations: %v after %d, want it to end there", most, w.err, w.Len())
+		case !large && w.err != nil:
+			t.Errorf("at most %d operations: %v", most, w.err)
+		}
+	}
+}

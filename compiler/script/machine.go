@@ -104,6 +104,7 @@ type Request struct {
 	Root       int
 	InPlace    bool
 	Counts     []int // of a vector form, as collective.Spec has them; nil: 1 each
+	MostOps    int   // a program of more is given up with an error that is Large; 0: what the language has room for
 }
 
 // topo is the value of that name in a template: the machine and the request.

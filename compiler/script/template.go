@@ -198,6 +198,9 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	}
 	trace := lang.NewTrace(t.Name, coll)
 	trace.SetLinked(func(a, b int) bool { return m.Linked == nil || m.Linked(a, b) })
+	if q.MostOps > 0 {
+		trace.SetMost(q.MostOps)
+	}
 	trace.At(position(fn.Position()))
 	if err := trace.Broken(); err != nil {
 		return nil, asError(t.File, err)

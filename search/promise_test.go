@@ -1,0 +1,98 @@
+package search
+
+import (
+	"math"
+	"testing"
+
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/topologies"
+)
+
+// What is summed up of textbook routings on a DGX A100, where every link has 300 GB/s
+// and all messages take one path.
+func TestPromises(t *testing.T) {
+	for _, c := range []struct {
+		family string
+		params script.Params
+		nodes  int
+		want   promise // chains by messages, those that are stored, local operations
+		edge   float64 // chunks over the busiest edge
+	}{
+		// 7 steps of reducing, 7 of copying, each sending on what came; 14 chunks over
+		// every link, by one connection.
+		{"ring", script.Params{"rings": 1, "channels": 1}, 1,
+			promise{loop: 8, calls: 14, connected: 14, connections: 1, channels: 1, chains: [2]chain{{messages: 14}, {messages: 14}}}, 14},
+		// The same chunks by turns on two channels: a phase leaves one of its 8 out at
+		// every link, the two phases one of either channel.
+		{"ring", script.Params{"rings": 1, "channels": 2}, 1,
+			promise{loop: 8, calls: 7, connected: 7, connections: 2, channels: 2, chains: [2]chain{{messages: 14}, {messages: 14}}}, 14},
+		// Halves, quarters and eighths, and back: but for the eighth, which is sent back
+		// as it came, each message is a part of what the steps before it brought
+		// together. Each peer has a connection of its own.
+		{"recursive-halving-doubling", script.Params{"first": "near"}, 1,
+			promise{loop: 8, calls: 2, connected: 8, connections: 3, channels: 1, chains: [2]chain{{messages: 6, stored: 4}, {messages: 6, stored: 4}}}, 14},
+	} {
+		e := onDGX(t, c.nodes, Options{})
+		f := family(t, c.family)
+		program, err := e.trace(f, c.params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := promises(program, e.problem.Topology)
+		rate := e.problem.Topology.Edges[0].Bandwidth.PerMicro()
+		if got.loop != c.want.loop || got.calls != c.want.calls || got.connected != c.want.connected || got.connections != c.want.connections || got.channels != c.want.channels {
+			t.Errorf("%s %v: %+v, want %+v", c.family, c.params, got, c.want)
+		}
+		if math.Abs(got.edge*rate-c.edge) > 1e-9 {
+			t.Errorf("%s %v: %g chunks over the busiest edge, want %g", c.family, c.params, got.edge*rate, c.edge)
+		}
+		for i, want := range c.want.chains {
+			if g := got.chains[i]; g.messages != want.messages || g.stored != want.stored || g.local != want.local || g.net != want.net {
+				t.Errorf("%s %v: chain %+v, want %+v", c.family, c.params, g, want)
+			}
+		}
+	}
+}
+
+// Whatever a family does with whatever parameters, there is an estimate for it at
+// every size and with every protocol, and more bytes over the same links never take
+// less than what their busiest edge does.
+func TestEstimates(t *testing.T) {
+	for _, nodes := range []int{1, 2} {
+		e := onDGX(t, nodes, Options{})
+		all, asked, err := e.options.check(e.problem)
+		if err != nil || len(asked) > len(all) {
+			t.Fatal(err)
+		}
+		estimated := 0
+		for _, f := range asked {
+			grid, err := f.GridFor(e.machine, e.request(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, params := range grid {
+				program, err := e.trace(f, params)
+				if err != nil {
+					continue // a family may say so only as it runs
+				}
+				m := promises(program, e.problem.Topology)
+				for proto := range e.problem.Topology.Protocols {
+					c := &e.problem.Topology.Protocols[proto]
+					for _, bytes := range []int64{1 << 10, 1 << 20, 1 << 30} {
+						for _, n := range []int{1, 4} {
+							us := m.estimate(c, bytes, n)
+							least := m.edge * float64(bytes) / float64(m.loop) * c.Wire
+							if !(us >= least) || us < float64(c.Launch) || math.IsInf(us, 0) {
+								t.Errorf("%s %v ×%d, %s, %d bytes: %g us, the busiest edge alone %g", f.Name, params, n, topologies.AllProtocols[proto], bytes, us, least)
+							}
+							estimated++
+						}
+					}
+				}
+			}
+		}
+		if estimated < 500 {
+			t.Errorf("%d nodes: %d estimates, want those of all families", nodes, estimated)
+		}
+	}
+}

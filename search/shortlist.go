@@ -1,0 +1,148 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// A search goes through every draft of a small system. Those of a large one come to
+// more than can be compiled and tried in reasonable time, in operations of all of
+// them: then each size has its most promising taken, the best of every size first,
+// as far as there is room.
+//
+//	            1K    2K   …   1G
+//	1st  turn   a ✓   a        r ✓       taken: a, r, b, q, c, …
+//	2nd  turn   b ✓   c ✓      q ✓       refused: what no size came to
+const (
+	maxSearched = 1 << 23 // operations; an allreduce on eight nodes of a DGX A100 has 7.3 million
+	turns       = 64      // drafts that a size may take
+	alike       = 2       // of them, those of one routing in several numbers of instances
+)
+
+// estimate is a draft's promised time at a size, with the best of the protocols
+// asked for.
+func (e *enumeration) estimate(d *draft, bytes int64) float64 {
+	least := math.Inf(1)
+	for _, proto := range e.protocols() {
+		least = min(least, d.routing.promised.estimate(&e.problem.Topology.Protocols[proto], bytes, d.instances))
+	}
+	return least
+}
+
+// shortlist leaves those drafts that are worth compiling, where there are too many.
+// Families asked for by name are not chosen from.
+func (e *enumeration) shortlist(ctx context.Context) error {
+	if len(e.options.Families) > 0 || operationsOf(e.drafts) <= maxSearched {
+		return nil
+	}
+	for i, d := range e.drafts {
+		e.options.stage("estimating candidates", i, len(e.drafts))
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if d.routing.promised == nil {
+			d.routing.promised = promises(d.routing.program, e.problem.Topology)
+		}
+	}
+	var fitting []*draft
+	var unfit []Refusal
+	for _, d := range e.drafts {
+		if r := e.unfitting(d); r != nil {
+			unfit = append(unfit, Refusal{d.String(), r.Reason, r.Detail})
+			continue
+		}
+		fitting = append(fitting, d)
+	}
+	operations := operationsOf(fitting)
+	if operations <= maxSearched {
+		return nil
+	}
+	for _, r := range unfit {
+		e.refuse(r.Candidate, r.Reason, r.Detail)
+	}
+	times := make([][]float64, len(e.problem.Sizes)) // by size and draft
+	for s, bytes := range e.problem.Sizes {
+		times[s] = make([]float64, len(fitting))
+		for i, d := range fitting {
+			times[s][i] = e.estimate(d, bytes)
+		}
+	}
+	taken := choose(fitting, times, maxSearched)
+	e.drafts = e.drafts[:0]
+	for i, d := range fitting {
+		if taken[i] {
+			e.drafts = append(e.drafts, d)
+			continue
+		}
+		ratio, at := math.Inf(1), 0
+		for s := range times {
+			if r := times[s][i] / slices.Min(times[s]); r < ratio {
+				ratio, at = r, s
+			}
+		}
+		e.refuse(d.String(), Outranked, fmt.Sprintf("estimated at %.2f times the most promising one's time at %s, where it is nearest: all drafts come to %d operations, and %d are gone through; --family %s takes it",
+			ratio, units.Bytes(e.problem.Sizes[at]), operations, maxSearched, d.name))
+	}
+	return nil
+}
+
+func operationsOf(drafts []*draft) int {
+	n := 0
+	for _, d := range drafts {
+		n += d.operations()
+	}
+	return n
+}
+
+// choose takes drafts by turns, one a size: the one with the least time there that
+// is neither the third of its routing nor too large for what room is left.
+func choose(drafts []*draft, times [][]float64, room int) []bool {
+	taken := make([]bool, len(drafts))
+	order := make([][]int, len(times)) // by size: drafts, rising
+	like := make([]map[*routing]int, len(times))
+	for s := range times {
+		like[s] = map[*routing]int{}
+		order[s] = make([]int, len(drafts))
+		for i := range drafts {
+			order[s][i] = i
+		}
+		slices.SortStableFunc(order[s], func(a, b int) int { return cmp.Compare(times[s][a], times[s][b]) })
+	}
+	for range turns {
+		for s := range order {
+			for len(order[s]) > 0 {
+				i := order[s][0]
+				order[s] = order[s][1:]
+				d := drafts[i]
+				if like[s][d.routing] == alike || !taken[i] && d.operations() > room {
+					continue
+				}
+				like[s][d.routing]++
+				if !taken[i] {
+					taken[i] = true
+					room -= d.operations()
+				}
+				break
+			}
+		}
+	}
+	return taken
+}
+
+// unfitting refuses, before it is compiled, what surely has more channels or
+// threadblocks than there are: each of a rank's connections has a threadblock.
+func (e *enumeration) unfitting(d *draft) *Refusal {
+	of, n := d.routing.promised, d.instances
+	if most := maxChannels(e.problem.Topology); of.channels*n > most {
+		return &Refusal{Reason: Uncompiled, Detail: fmt.Sprintf("%d channels in each of %d instances: the limit is %d", of.channels, n, most)}
+	}
+	if sms := e.problem.Topology.MinSMs(); of.connections*n > sms {
+		return &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("at least %d threadblocks on a GPU of %d SMs: %d for each of %d instances", of.connections*n, sms, of.connections, n)}
+	}
+	return nil
+}

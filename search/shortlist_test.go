@@ -1,0 +1,168 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/templates"
+	"github.com/colltune/colltune/topologies"
+)
+
+// onDGX is an enumeration of an allreduce on so many DGX A100.
+func onDGX(t *testing.T, nodes int, o Options) *enumeration {
+	t.Helper()
+	topology, err := topologies.Resolve("dgx-a100", topologies.Options{Nodes: nodes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Problem{Topology: topology, Collective: "allreduce", InPlace: true, Op: "sum", DType: "f32", Sizes: []int64{1 << 10, 1 << 20, 1 << 30}}
+	return &enumeration{problem: p, options: &o, machine: machineOf(topology)}
+}
+
+func family(t *testing.T, name string) *templates.Family {
+	t.Helper()
+	f, err := templates.Find(templates.Builtin(), name, "allreduce")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// The best of every size is taken first; of one routing no more than two numbers of
+// instances a size; what there is no room for leaves it to smaller ones.
+func TestChoose(t *testing.T) {
+	a, b, c := &routing{size: 10}, &routing{size: 40}, &routing{size: 5}
+	drafts := []*draft{{routing: a, instances: 1}, {routing: a, instances: 2}, {routing: a, instances: 4}, {routing: b, instances: 1}, {routing: c, instances: 1}}
+	for _, row := range []struct {
+		name  string
+		times [][]float64
+		room  int
+		want  []bool
+	}{
+		{"all", [][]float64{{3, 2, 4, 5, 6}, {1, 2, 3, 4, 5}}, 200, []bool{true, true, false, true, true}},
+		{"each size its best", [][]float64{{1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}}, 15, []bool{true, false, false, false, true}},
+		{"the third where another size wants it", [][]float64{{1, 2, 3, 8, 9}, {3, 2, 1, 8, 9}}, 70, []bool{true, true, true, false, false}},
+		{"the large one has no room", [][]float64{{2, 3, 4, 1, 5}}, 35, []bool{true, true, false, false, true}},
+		{"equals in their order", [][]float64{{1, 1, 1, 1, 1}}, 30, []bool{true, true, false, false, false}},
+		{"nothing fits", [][]float64{{1, 2, 3, 4, 5}}, 4, []bool{false, false, false, false, false}},
+	} {
+		if got := choose(drafts, row.times, row.room); !slices.Equal(got, row.want) {
+			t.Errorf("%s: %v, want %v", row.name, got, row.want)
+		}
+	}
+}
+
+// What all drafts come to decides whether they are chosen from; what is left out is
+// refused by name, and so is what surely has no room on a GPU.
+func TestShortlist(t *testing.T) {
+	quick := &promise{loop: 8, calls: 1, connected: 1, connections: 2, channels: 1, chains: [2]chain{{messages: 2, chunks: 2}, {messages: 2, chunks: 2}}}
+	slow, wide, many := *quick, *quick, *quick
+	slow.chains[0].messages, slow.chains[1].messages = 900, 900
+	wide.connections, many.channels = 40, 20
+	drafts := func(size int) []*draft {
+		return []*draft{
+			{name: "quick", instances: 1, routing: &routing{size: size, promised: quick}},
+			{name: "slow", instances: 1, routing: &routing{size: size, promised: &slow}},
+			{name: "wide", instances: 4, routing: &routing{size: size, promised: &wide}},
+			{name: "many", instances: 4, routing: &routing{size: size, promised: &many}},
+		}
+	}
+	for _, c := range []struct {
+		size    int
+		o       Options
+		left    string
+		refused map[Reason]string
+	}{
+		{maxSearched / 10, Options{}, "quick slow wide many", nil}, // 10 of 10 parts
+		{maxSearched / 2, Options{}, "quick slow wide many", nil},  // those that fit
+		{maxSearched/2 + 1, Options{}, "quick", map[Reason]string{
+			Outranked:    "slow ×1: outranked: estimated at ",
+			Threadblocks: "wide ×4: threadblocks: at least 160 threadblocks on a GPU of 108 SMs: 40 for each of 4 instances",
+			Uncompiled:   "many ×4: compiler-limit: 20 channels in each of 4 instances: the limit is ",
+		}},
+		{maxSearched/2 + 1, Options{Families: []string{"quick", "slow", "wide", "many"}}, "quick slow wide many", nil},
+	} {
+		e := onDGX(t, 1, c.o)
+		e.drafts = drafts(c.size)
+		if err := e.shortlist(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		var left []string
+		for _, d := range e.drafts {
+			left = append(left, d.name)
+		}
+		if got := strings.Join(left, " "); got != c.left {
+			t.Errorf("%d operations each: left %s, want %s", c.size, got, c.left)
+		}
+		if len(e.space.Refusals) != len(c.refused) || e.space.Enumerated != len(c.refused) {
+			t.Errorf("%d operations each: %d refused, %d counted: %v", c.size, len(e.space.Refusals), e.space.Enumerated, e.space.Refusals)
+		}
+		for _, r := range e.space.Refusals {
+			if want := c.refused[r.Reason]; want == "" || !strings.HasPrefix(r.String(), want) {
+				t.Errorf("refused %s, want %q", r, want)
+			}
+			if r.Reason == Outranked && !strings.HasSuffix(r.Detail, "--family slow takes it") {
+				t.Errorf("%s: want it to say how it is had anyway", r)
+			}
+		}
+	}
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	e := onDGX(t, 1, Options{})
+	e.drafts = drafts(maxSearched)
+	if err := e.shortlist(cancelled); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want it to end when the search does", err)
+	}
+}
+
+// A large program is let go of, and is the same when it is traced again.
+func TestLargeProgramIsTracedAgain(t *testing.T) {
+	e := onDGX(t, 24, Options{})
+	params := script.Params{"rings": 2, "channels": 1}
+	r, err := e.route(family(t, "ring"), params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const ranks = 24 * 8
+	if want := 2 * ranks * (ranks - 1) * 2; r.program != nil || r.operations() != want || r.promised == nil {
+		t.Fatalf("program held: %v; %d operations, want %d", r.program != nil, r.operations(), want)
+	}
+	first, err := r.traced()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := r.traced()
+	if err != nil || !slices.Equal(first.Ops, second.Ops) || len(first.Ops) != r.operations() {
+		t.Errorf("%v: %d operations, and %d the next time", err, len(first.Ops), len(second.Ops))
+	}
+	small, err := e.route(family(t, "ring"), script.Params{"rings": 1, "channels": 1})
+	if err != nil || small.program == nil || small.operations() != len(small.program.Ops) {
+		t.Errorf("%v: a ring of %d operations is let go of", err, small.operations())
+	}
+}
+
+// Who wrote the program does not matter where it is too large: it is no mistake.
+func TestTooLargeToTrace(t *testing.T) {
+	large := &lang.Error{Msg: "the program has more operations", Large: true}
+	for _, source := range []string{"builtin", "mine.star"} {
+		var r *Refusal
+		if err := traceError(&templates.Family{Template: &script.Template{Name: "mine"}, Source: source}, large); !errors.As(err, &r) || r.Reason != TooLarge || !strings.Contains(r.Detail, "--family mine") {
+			t.Errorf("%s: %v, want too-large", source, err)
+		}
+	}
+	if os.Getenv("COLLTUNE_LONG") == "" {
+		t.Skip("set COLLTUNE_LONG for two million operations")
+	}
+	e := onDGX(t, 96, Options{})
+	_, err := e.route(family(t, "ring"), script.Params{"rings": 2, "channels": 1})
+	var r *Refusal
+	if !errors.As(err, &r) || r.Reason != TooLarge {
+		t.Errorf("two rings through 768 ranks: %v, want too-large", err)
+	}
+}
