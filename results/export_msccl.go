@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/msccl"
@@ -113,6 +114,9 @@ func (e *xmlExport) write(out string, served []piece, report *Report) error {
 		return err
 	}
 	report.Notes = append(report.Notes, "sizes that are no multiple of a file's granularity, and sizes outside all ranges, fall back to the runtime's own algorithms")
+	if e.runtime.Name == "msccl" && slices.ContainsFunc(served, func(s piece) bool { return s.Protocol == "LL128" }) {
+		report.Notes = append(report.Notes, "msccl takes files of LL128 over NVLink of V100s and A100s alone, unless NCCL_PROTO names it: elsewhere its own algorithms run")
+	}
 	report.Notes = append(report.Notes, swept(removed, others)...)
 	report.Load = msccl.HowToLoad(e.runtime.row, names, Quote)
 	return nil

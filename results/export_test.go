@@ -142,6 +142,22 @@ func TestExportTellsWhatIsSlowerThanTheBaseline(t *testing.T) {
 	}
 }
 
+// Where msccl does not enable LL128 it passes files of it over in silence.
+func TestExportTellsWhereLL128IsNotTaken(t *testing.T) {
+	c := newCampaign(t, testPlan(4096))
+	appendAll(t, c, testTrial(t, c, testRing(4, 1, 0, true), "ring", "LL128", 576000, 4096, 5))
+	for runtime, want := range map[string]bool{"msccl": true, "executor-nccl": false} {
+		report, _ := exported(t, c, ExportOptions{To: "msccl-xml", Runtime: runtime})
+		if told := slices.ContainsFunc(report.Notes, func(note string) bool { return strings.Contains(note, "files of LL128") }); told != want {
+			t.Errorf("%s: notes %q: of LL128 told %v, want %v", runtime, report.Notes, told, want)
+		}
+	}
+	report, _ := exported(t, crossing(t), ExportOptions{To: "msccl-xml"})
+	if slices.ContainsFunc(report.Notes, func(note string) bool { return strings.Contains(note, "LL128") }) {
+		t.Errorf("notes %q speak of LL128, which no file has", report.Notes)
+	}
+}
+
 // Equal campaigns export equal bytes, wherever they lie and in whichever order
 // they were made.
 func TestExportsAreEqual(t *testing.T) {
