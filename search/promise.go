@@ -152,21 +152,7 @@ func scopeFactors(p *lang.Program) []float64 {
 
 // longestChains follows what each operation reads to the operation that wrote it.
 func longestChains(p *lang.Program, factors []float64, between func(from, to int32) *passage) (longest [2]chain) {
-	type buffer struct {
-		rank int32
-		buf  uint8
-	}
-	sizes := map[buffer]int32{}
-	for i := range p.Ops {
-		for _, s := range []*lang.Span{&p.Ops[i].Src, &p.Ops[i].Dst} {
-			at := buffer{s.Rank, uint8(s.Buf)}
-			sizes[at] = max(sizes[at], s.Index+(s.Count-1)*s.Stride+1)
-		}
-	}
-	wrote := make(map[buffer][]int32, len(sizes)) // 1 + operation, by chunk
-	for at, n := range sizes {
-		wrote[at] = make([]int32, n)
-	}
+	wrote := newPlaces(p) // 1 + the operation
 	ends := make([][2]chain, len(p.Ops))
 	for i := range p.Ops {
 		op := &p.Ops[i]
@@ -175,7 +161,7 @@ func longestChains(p *lang.Program, factors []float64, between func(from, to int
 		var from [2]int32
 		last := int32(0)
 		read := func(s *lang.Span) {
-			chunks := wrote[buffer{s.Rank, uint8(s.Buf)}]
+			chunks := wrote.of(s)
 			for k, n := s.Index, int32(0); n < s.Count; k, n = k+s.Stride, n+1 {
 				by := chunks[k]
 				if by == 0 || by == last { // an input, or what was just looked at
@@ -217,13 +203,43 @@ func longestChains(p *lang.Program, factors []float64, between func(from, to int
 				longest[which] = *c
 			}
 		}
-		into := wrote[buffer{op.Dst.Rank, uint8(op.Dst.Buf)}]
+		into := wrote.of(&op.Dst)
 		for k, n := op.Dst.Index, int32(0); n < op.Dst.Count; k, n = k+op.Dst.Stride, n+1 {
 			into[k] = int32(i) + 1
 		}
 	}
 	return longest
 }
+
+// places is a number for each chunk of all buffers that a program touches.
+type places [][][]int32 // by rank, buffer and chunk
+
+func newPlaces(p *lang.Program) places {
+	var sizes [][]int32
+	for i := range p.Ops {
+		for _, s := range [2]*lang.Span{&p.Ops[i].Src, &p.Ops[i].Dst} {
+			for int(s.Rank) >= len(sizes) {
+				sizes = append(sizes, nil)
+			}
+			of := &sizes[s.Rank]
+			for int(s.Buf) >= len(*of) {
+				*of = append(*of, 0)
+			}
+			(*of)[s.Buf] = max((*of)[s.Buf], s.Index+(s.Count-1)*s.Stride+1)
+		}
+	}
+	all := make(places, len(sizes))
+	for rank, of := range sizes {
+		all[rank] = make([][]int32, len(of))
+		for buffer, n := range of {
+			all[rank][buffer] = make([]int32, n)
+		}
+	}
+	return all
+}
+
+// of is the numbers of the buffer that a span lies in.
+func (p places) of(s *lang.Span) []int32 { return p[s.Rank][s.Buf] }
 
 // estimate is the promised time in microseconds of so many instances at a size, with
 // the best of a protocol's tiles.

@@ -120,31 +120,25 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	return summary, errors.Join(err, c.SetTally(tally))
 }
 
-// enumerateIn makes the space, or takes what the campaign keeps of it.
+// enumerateIn makes the space, or takes what the campaign keeps of it, which is
+// verified again; either takes its part of the budget.
 func (o *Options) enumerateIn(ctx context.Context, c *results.Campaign, p *Problem, budget time.Duration) (*Space, error) {
-	key, err := memoryKey(c.Plan(), o, p.Collective)
-	var known *memory
-	if err == nil {
-		known = recall(ctx, c, key, p, o)
-	}
-	space, failed := enumerateWithin(ctx, *p, *o, known, budget)
-	if failed != nil || err != nil || known != nil {
-		return space, failed
-	}
-	return space, space.keep(c, key)
-}
-
-// enumerateWithin is Enumerate, which takes its part of the budget.
-func enumerateWithin(ctx context.Context, p Problem, o Options, known *memory, budget time.Duration) (*Space, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
 	if budget > 0 {
 		limited, cancel = context.WithTimeout(ctx, budget)
 	}
 	defer cancel()
-	space, err := enumerateOr(limited, p, o, known)
+	key, unknown := memoryKey(c.Plan(), o, p.Collective)
+	var known *memory
+	if unknown == nil {
+		known = recall(limited, c, key, p, o)
+	}
+	space, err := enumerateOr(limited, *p, *o, known)
 	switch {
-	case err == nil:
+	case err == nil && (unknown != nil || known != nil):
 		return space, nil
+	case err == nil:
+		return space, space.keep(c, key)
 	case ctx.Err() != nil:
 		return nil, autotune.ErrInterrupted
 	case errors.Is(limited.Err(), context.DeadlineExceeded):

@@ -28,6 +28,7 @@ var reasons = map[string]string{
 	"bad-program":    "not the collective's result, or a stale or uninitialised chunk",
 	"duplicate":      "the same program as an earlier candidate",
 	"too-large":      "more operations than a search goes through",
+	"outranked":      "less promising than the others, on a large system",
 	"threadblocks":   "more threadblocks than the GPU has SMs: all must run at once",
 	"compiler-limit": "over a limit of the compiler, such as channels",
 	"fifo-slots":     "sends ahead of receives by more than any protocol holds",
