@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/colltune/colltune/internal/dynlib"
 )
 
 // The calls themselves are tested by package cuda, against a library that
@@ -31,6 +34,34 @@ func TestAnotherLibrary(t *testing.T) {
 	t.Setenv(LibraryVariable, "libc.so.6")
 	if _, err := Load(); err == nil || !strings.Contains(err.Error(), "has no function cuInit") && !errors.Is(err, ErrMissing) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A library may have dropped names that newer headers no longer use, and no other
+// that is needed; graphs are no need.
+func TestNamesOfTheLibrary(t *testing.T) {
+	without := func(absent ...string) error {
+		_, err := bind(t.Name(), "libcuda.so.1", func(name string) (dynlib.Symbol, error) {
+			if slices.Contains(absent, name) {
+				return 0, &dynlib.SymbolError{Library: "libcuda.so.1", Symbol: name}
+			}
+			return 1, nil
+		})
+		return err
+	}
+	for i, tc := range []struct {
+		absent []string
+		says   string
+	}{
+		{nil, ""},
+		{[]string{"cuEventElapsedTime", "cuDevicePrimaryCtxRelease"}, ""},
+		{[]string{"cuEventElapsedTime", "cuEventElapsedTime_v2"}, "has no function cuEventElapsedTime:"},
+		{[]string{"cuGraphLaunch"}, ""},
+		{[]string{"cuMemAlloc_v2"}, "has no function cuMemAlloc_v2:"},
+	} {
+		if err := without(tc.absent...); (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%d: %v, want %q", i, err, tc.says)
+		}
 	}
 }
 

@@ -125,6 +125,13 @@ var symbols = [...]string{
 	cuGraphDestroy:              "cuGraphDestroy",
 }
 
+// renamed are names that CUDA 13's header gives functions with the same
+// parameters, for a library that has dropped the older ones.
+var renamed = map[entry]string{
+	cuDevicePrimaryCtxRelease: "cuDevicePrimaryCtxRelease_v2",
+	cuEventElapsedTime:        "cuEventElapsedTime_v2",
+}
+
 // Driver is the loaded library.
 type Driver struct {
 	Library string // as it was found
@@ -176,7 +183,10 @@ func bind(name, found string, lookUp func(string) (dynlib.Symbol, error)) (*Driv
 			continue
 		}
 		var err error
-		if d.entries[i], err = lookUp(symbol); err != nil && entry(i) < required {
+		if d.entries[i], err = lookUp(symbol); err != nil && renamed[entry(i)] != "" {
+			d.entries[i], _ = lookUp(renamed[entry(i)])
+		}
+		if d.entries[i] == 0 && entry(i) < required {
 			return nil, err
 		}
 	}
