@@ -27,6 +27,7 @@ var reasons = map[string]string{
 	"no-link":        "a transfer between ranks that nothing joins",
 	"bad-program":    "not the collective's result, or a stale or uninitialised chunk",
 	"duplicate":      "the same program as an earlier candidate",
+	"outranked":      "on a large system: less promising, by an estimate, than those that were gone through",
 	"too-large":      "more operations than a search goes through",
 	"outranked":      "less promising than the others, on a large system",
 	"threadblocks":   "more threadblocks than the GPU has SMs: all must run at once",
