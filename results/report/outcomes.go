@@ -29,7 +29,6 @@ var reasons = map[string]string{
 	"duplicate":      "the same program as an earlier candidate",
 	"outranked":      "on a large system: less promising, by an estimate, than those that were gone through",
 	"too-large":      "more operations than a search goes through",
-	"outranked":      "less promising than the others, on a large system",
 	"threadblocks":   "more threadblocks than the GPU has SMs: all must run at once",
 	"compiler-limit": "over a limit of the compiler, such as channels",
 	"fifo-slots":     "sends ahead of receives by more than any protocol holds",
