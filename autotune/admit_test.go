@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
@@ -46,7 +45,7 @@ func TestRuntimeAdmitsWhatItRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if ok, why := msccl.Accepts(program, runtime.Name, trial.Protocol); !ok {
+			if why := runtime.Accepts(program, trial.Protocol); why != "" {
 				t.Errorf("%s would not load a trial's program: %v", runtime.Name, why)
 			}
 		}
@@ -56,7 +55,9 @@ func TestRuntimeAdmitsWhatItRuns(t *testing.T) {
 		if summary.Refused[refusedRuntime] == 0 {
 			t.Errorf("%s: %+v: want programs of 12 chunks refused", runtime.Name, summary)
 		}
-		report, err := results.Export(c, results.ExportOptions{To: "msccl-xml", Runtime: runtime.Name, Out: t.TempDir()})
+		o := runtime.Export
+		o.Out = t.TempDir()
+		report, err := results.Export(c, o)
 		if err != nil || len(report.Gaps) > 0 || len(report.Losses) > 0 {
 			t.Errorf("%s: %v: the export has losses %v and gaps %v", runtime.Name, err, report.Losses, report.Gaps)
 		}

@@ -13,7 +13,7 @@ func BenchmarkNewCell(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	classes := newClasses(4)
+	classes := newClasses(4, "sum", "f32")
 	for b.Loop() {
 		c := newCell(&p, classes, candidates, 1<<26, 4, "in")
 		if len(c.trials) < 3000 {

@@ -16,10 +16,14 @@ type class struct {
 
 // newClasses is the table of classes: all trials, for the winning table, and
 // for every runtime the trials that it would itself run, for the exports. A
-// program's verdict is looked up once a runtime and protocol.
-func newClasses(elem int64) []class {
+// program's verdict is looked up once a runtime and protocol. A runtime that has no
+// program do what is asked for has no class.
+func newClasses(elem int64, op, dtype string) []class {
 	classes := []class{{"any", "every trial", func(*trial) bool { return true }}}
 	for _, runtime := range results.Runtimes() {
+		if runtime.Computes(op, dtype) != "" {
+			continue
+		}
 		classes = append(classes, class{runtime.Name, "what " + runtime.Name + " would load and run", runBy(runtime, elem)})
 	}
 	return classes

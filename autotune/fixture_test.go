@@ -219,7 +219,9 @@ func exportsOf(t testing.TB, c *results.Campaign) string {
 	t.Helper()
 	var b bytes.Buffer
 	for _, runtime := range results.Runtimes() {
-		report, err := results.Export(c, results.ExportOptions{To: "msccl-xml", Runtime: runtime.Name, Out: t.TempDir()})
+		o := runtime.Export
+		o.Out = t.TempDir()
+		report, err := results.Export(c, o)
 		if errors.Is(err, results.ErrNothingFits) {
 			fmt.Fprintf(&b, "%s: nothing\n", runtime.Name)
 			continue

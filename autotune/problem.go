@@ -28,7 +28,7 @@ type Problem struct {
 	Warmup int
 	Seed   int64
 	// Runtime, a name of results.Runtimes, admits only what it would load and
-	// run at a size, with its own tile; none: no runtime is asked. What the
+	// run at a size, with its own tile where it has one; none: no runtime is asked. What the
 	// vendor's library does is measured all the same, to be compared with.
 	Runtime string
 	// LeastUS is a time in microseconds that no routing can beat at a size; nil
@@ -179,12 +179,14 @@ func (p *Problem) ownTile(proto topologies.Proto) int64 {
 
 // tiles are the tile sizes to try with a protocol, the runtime's own first, so
 // that among tiles that run alike it is the one kept. A runtime that is to run
-// what is found has no other tile than its own.
+// what is found may have no other tile than its own.
 func (p *Problem) tiles(proto topologies.Proto) []int64 {
 	list := slices.Clone(p.Tiles[proto])
 	if len(list) == 0 && p.Runtime != "" {
 		if runtime, err := results.RuntimeNamed(p.Runtime); err == nil {
-			return slices.DeleteFunc([]int64{runtime.Tile(proto.String())}, func(t int64) bool { return t < 1 })
+			if own, any := runtime.Tile(proto.String()); !any {
+				return slices.DeleteFunc([]int64{own}, func(t int64) bool { return t < 1 })
+			}
 		}
 	}
 	if len(list) == 0 {

@@ -71,7 +71,7 @@ func Run(ctx context.Context, p Problem, candidates []Candidate, o Options) (Sum
 	defer cancel()
 
 	places := cellsOf(&p, prepared)
-	classes := newClasses(elem)
+	classes := newClasses(elem, p.Op, p.DType)
 	before := map[string]*cell{} // by placement
 	r.event.Cells, r.summary.Cells = len(places), len(places)
 	for i, at := range places {

@@ -51,7 +51,7 @@ func exportMCRDL(c *Campaign, o ExportOptions) (Report, error) {
 	if !known {
 		return Report{}, fmt.Errorf("MCR-DL's tables have no %s, only %s: %w", plan.Collective, strings.Join(sortedKeys(mcrdlOperations), ", "), ErrNothingFits)
 	}
-	runtimes := slices.DeleteFunc(Runtimes(), func(r Runtime) bool { return r.lacks(plan.Collective) != "" })
+	runtimes := slices.DeleteFunc(xmlReaders(), func(r xmlReader) bool { return r.lacks(plan.Collective) != "" })
 	if len(runtimes) == 0 {
 		return Report{}, fmt.Errorf("no runtime that reads MSCCL XML has %s: %w", plan.Collective, ErrNothingFits)
 	}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/msccl"
 )
 
 // linesOf are the lines of an exported table that are no comment.
@@ -115,10 +116,11 @@ func TestMCRDLSizes(t *testing.T) {
 // TestMCRDLTakesTheFaster draws times: the library where any of what it does is as
 // fast as the fastest program that the runtime runs, that program elsewhere.
 func TestMCRDLTakesTheFaster(t *testing.T) {
-	runtime, err := RuntimeNamed("msccl")
+	row, err := msccl.Lookup("msccl")
 	if err != nil {
 		t.Fatal(err)
 	}
+	runtime := xmlReader{row}
 	rapid.Check(t, func(t *rapid.T) {
 		us := rapid.OneOf(rapid.Float64Range(1, 4), rapid.Just(2.0))
 		e := &xmlExport{plan: testPlan(1024), elem: 4, runtime: runtime, verdicts: map[[2]string]string{}}
@@ -135,7 +137,7 @@ func TestMCRDLTakesTheFaster(t *testing.T) {
 			backend := "nccl"
 			if rapid.Bool().Draw(t, "program") {
 				backend = "sccl"
-				x.Source, x.TileBytes = "template", runtime.Tile("LL")
+				x.Source, x.TileBytes = "template", runtime.Tiles["LL"]
 				refusal := rapid.SampledFrom([]string{"", "", "too many steps"}).Draw(t, "refusal")
 				e.verdicts[[2]string{x.Program, x.Protocol}] = refusal
 				if refusal != "" {

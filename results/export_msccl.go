@@ -23,10 +23,11 @@ func exportMSCCL(c *Campaign, o ExportOptions) (Report, error) {
 	if o.Runtime == "" {
 		o.Runtime = "msccl"
 	}
-	runtime, err := RuntimeNamed(o.Runtime)
+	row, err := msccl.Lookup(o.Runtime)
 	if err != nil {
 		return Report{}, err
 	}
+	runtime := xmlReader{row}
 	if why := runtime.lacks(c.Plan().Collective); why != "" {
 		return Report{}, fmt.Errorf("%s: %w", why, ErrNothingFits)
 	}
@@ -39,7 +40,7 @@ func exportMSCCL(c *Campaign, o ExportOptions) (Report, error) {
 		return Report{}, fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
 	}
 	report := Report{Format: "msccl-xml", Runtime: runtime.Name, Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
-	choice := chooser{campaign: c, name: runtime.Name, files: runtime.files(), refuses: e.refuses, form: func(m *measured) form {
+	choice := chooser{campaign: c, name: runtime.Name, files: runtime.MaxAlgorithms, refuses: e.refuses, form: func(m *measured) form {
 		return form{m.Program, m.Protocol, 0} // the runtime has a tile of its own
 	}}
 	served, err := choice.choose(e.plan, all, &report)
@@ -54,7 +55,7 @@ type xmlExport struct {
 	programs
 	plan     Plan
 	elem     int64
-	runtime  Runtime
+	runtime  xmlReader
 	verdicts map[[2]string]string // why a program and protocol are refused
 }
 
@@ -73,7 +74,7 @@ func (e *xmlExport) refuses(m *measured) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		why = e.runtime.Loads(p, m.Protocol, e.plan.Op)
+		why = loads(e.runtime, p, m.Protocol, e.plan)
 		e.verdicts[key] = why
 	}
 	return why, nil
@@ -118,6 +119,6 @@ func (e *xmlExport) write(out string, served []piece, report *Report) error {
 		report.Notes = append(report.Notes, "msccl takes files of LL128 over NVLink of V100s and A100s alone, unless NCCL_PROTO names it: elsewhere its own algorithms run")
 	}
 	report.Notes = append(report.Notes, swept(removed, others)...)
-	report.Load = msccl.HowToLoad(e.runtime.row, names, Quote)
+	report.Load = msccl.HowToLoad(e.runtime.Runtime, names, Quote)
 	return nil
 }

@@ -6,16 +6,12 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/mscclpp"
 	"github.com/colltune/colltune/compiler/verify"
 )
-
-// planTypes are the element types that MSCCL++'s kernel is there for.
-var planTypes = []string{"bf16", "f16", "f32", "i32", "u32", "u8"}
 
 // exportPlans writes an execution plan for every run of sizes that one program
 // serves with one protocol and tile. A plan is another program than what was
@@ -63,29 +59,18 @@ type planVerdict struct {
 
 // lacks says why no plan can do what the campaign is about; empty where one can.
 func (e *planExport) lacks() string {
-	col, err := collective.New(collective.Spec{Name: e.plan.Collective, Ranks: e.plan.Topology.Ranks, Chunks: 1})
-	switch {
-	case err != nil || !mscclpp.Does(e.plan.Collective):
+	if !mscclpp.Does(e.plan.Collective) {
 		return fmt.Sprintf("no plans of %s: they are written for %s", e.plan.Collective, mscclpp.Collectives())
-	case col.Reduces() && e.plan.Op != "sum":
-		return fmt.Sprintf("%s sums, whatever a plan says: the campaign is of %s", mscclpp.Name, e.plan.Op)
-	case !slices.Contains(planTypes, e.plan.DType):
-		return fmt.Sprintf("%s has no %s: it has %s", mscclpp.Name, e.plan.DType, strings.Join(planTypes, ", "))
 	}
-	return ""
+	op := operation(collective.Spec{Name: e.plan.Collective, Ranks: e.plan.Topology.Ranks, Chunks: 1}, e.plan.Op)
+	return planReader{}.Computes(op, e.plan.DType)
 }
 
 // refuses says why no plan does what was measured, at that size; empty where one
 // does.
 func (e *planExport) refuses(m *measured) (string, error) {
-	granularity := int64(m.LoopChunks) * mscclpp.Alignment
-	switch {
-	case m.native():
-		return noProgram, nil
-	case !slices.Contains(mscclpp.Protocols(), m.Protocol):
-		return fmt.Sprintf("protocol %s: plans have %s", m.Protocol, strings.Join(mscclpp.Protocols(), " and ")), nil
-	case m.Bytes%granularity != 0:
-		return fmt.Sprintf("its %d chunks are no multiples of %d bytes", m.LoopChunks, mscclpp.Alignment), nil
+	if why := (planReader{}).Runs(m.Trial, 0); why != "" {
+		return why, nil
 	}
 	verdict, asked := e.verdicts[planForm(m)]
 	if !asked {

@@ -109,7 +109,7 @@ func TestNoPlans(t *testing.T) {
 		change func(*Plan)
 		want   string
 	}{
-		{func(p *Plan) { p.Op = "prod" }, "mscclpp sums, whatever a plan says: the campaign is of prod"},
+		{func(p *Plan) { p.Op = "prod" }, "mscclpp sums, whatever a plan says"},
 		{func(p *Plan) { p.DType = "f64" }, "mscclpp has no f64: it has bf16, f16, f32, i32, u32, u8"},
 		{func(p *Plan) { p.Collective, p.Placement = "broadcast", "in" }, "no plans of broadcast: they are written for allgather, allreduce, alltoall and reducescatter"},
 		{func(*Plan) {}, "nothing measured yet"},

@@ -8,86 +8,137 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/msccl"
+	"github.com/colltune/colltune/compiler/mscclpp"
 )
 
 // Runtime is a reader of exported programs, as far as the choice of what to
 // export to it goes.
 type Runtime struct {
-	Name string
-	row  *msccl.Runtime
+	Name   string
+	Export ExportOptions // what writes for it, but for where
+	reader
+}
+
+// reader is what a runtime takes.
+type reader interface {
+	// Runs says why the runtime would not run a trial's program as the trial did;
+	// empty where it would, if it accepts the program.
+	Runs(t *Trial, elem int64) string
+	// Accepts says why the runtime would not load a program; empty where it would.
+	Accepts(p *ir.Program, protocol string) string
+	// Computes says why it computes nothing with an operation and a type by
+	// programs; empty where it does.
+	Computes(op, dtype string) string
+	// Tile is the tile that the runtime uses with a protocol, 0 where it has not
+	// that protocol; or any is true, and the file says.
+	Tile(protocol string) (tile int64, any bool)
 }
 
 // Runtimes lists the readers that there is an export for.
 func Runtimes() []Runtime {
 	var all []Runtime
+	for _, r := range xmlReaders() {
+		all = append(all, Runtime{r.Name, ExportOptions{To: "msccl-xml", Runtime: r.Name}, r})
+	}
+	return append(all, Runtime{mscclpp.Name, ExportOptions{To: "mscclpp-json"}, planReader{}})
+}
+
+// RuntimeNames names them.
+func RuntimeNames() (names []string) {
+	for _, r := range Runtimes() {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// RuntimeNamed finds one of Runtimes.
+func RuntimeNamed(name string) (Runtime, error) {
+	all := Runtimes()
+	if i := slices.IndexFunc(all, func(r Runtime) bool { return r.Name == name }); i >= 0 {
+		return all[i], nil
+	}
+	return Runtime{}, fmt.Errorf("unknown runtime %q: want one of %s", name, strings.Join(RuntimeNames(), ", "))
+}
+
+// Loads says why the runtime would not run a program for a campaign's calls,
+// whatever their size; empty where it would.
+func (r Runtime) Loads(p *ir.Program, protocol string, plan Plan) string {
+	return loads(r.reader, p, protocol, plan)
+}
+
+func loads(r reader, p *ir.Program, protocol string, plan Plan) string {
+	if why := r.Computes(operation(p.Collective, plan.Op), plan.DType); why != "" {
+		return why
+	}
+	return r.Accepts(p, protocol)
+}
+
+// operation is what a collective's calls are of: those that reduce nothing are as
+// good as sums.
+func operation(s collective.Spec, op string) string {
+	if c, err := collective.New(s); err == nil && c.Reduces() {
+		return op
+	}
+	return "sum"
+}
+
+// xmlReader is a runtime that reads MSCCL XML. It runs a program only where its
+// chunks divide the elements of the call, and always with its own tile.
+type xmlReader struct{ *msccl.Runtime }
+
+// xmlReaders are all of them.
+func xmlReaders() (all []xmlReader) {
 	for _, name := range msccl.Runtimes() {
 		if row, err := msccl.Lookup(name); err == nil {
-			all = append(all, Runtime{name, row})
+			all = append(all, xmlReader{row})
 		}
 	}
 	return all
 }
 
-// RuntimeNamed finds one of Runtimes.
-func RuntimeNamed(name string) (Runtime, error) {
-	row, err := msccl.Lookup(name)
-	return Runtime{name, row}, err
-}
-
-// Runs says why the runtime would not run a trial's program as the trial did;
-// empty where it would, if it accepts the program. A runtime runs a program
-// only where its chunks divide the elements of the call, and always with its
-// own tile.
-func (r Runtime) Runs(t *Trial, elem int64) string {
+func (r xmlReader) Runs(t *Trial, elem int64) string {
 	if t.native() {
 		return noProgram
 	}
 	if t.Bytes%t.Granularity != 0 {
 		return fmt.Sprintf("its %d chunks do not divide %d elements", t.LoopChunks, t.Bytes/elem)
 	}
-	if own := r.tile(t.Protocol); !SameTile(ChunkBytes(t.Bytes, elem, t.LoopChunks), t.MaxCount, t.TileBytes, own) {
+	if own := r.Tiles[t.Protocol]; !SameTile(ChunkBytes(t.Bytes, elem, t.LoopChunks), t.MaxCount, t.TileBytes, own) {
 		return fmt.Sprintf("it was measured with tile %s, and %s uses %s", sizeText(t.TileBytes), r.Name, sizeText(own))
 	}
 	return ""
 }
 
-// Accepts says why the runtime would not load a program; empty where it would.
-func (r Runtime) Accepts(p *ir.Program, protocol string) string {
+func (r xmlReader) Accepts(p *ir.Program, protocol string) string {
 	if ok, why := msccl.Accepts(p, r.Name, protocol); !ok {
 		return strings.Join(why, "; ")
 	}
 	return ""
 }
 
-// Loads says why the runtime would not run a program for calls with that
-// operation, whatever their size; empty where it would.
-func (r Runtime) Loads(p *ir.Program, protocol, op string) string {
-	if averages(op, p.Collective) {
+// Computes leaves averages out: none of them has a program do those.
+func (r xmlReader) Computes(op, _ string) string {
+	if op == "avg" {
 		return fmt.Sprintf("for avg %s runs its own algorithms, and no program", r.Name)
 	}
-	return r.Accepts(p, protocol)
+	return ""
 }
 
-// averages tells whether calls of a collective with that operation are averages,
-// for which no runtime runs a program.
-func averages(op string, s collective.Spec) bool {
-	c, err := collective.New(s)
-	return op == "avg" && err == nil && c.Reduces()
-}
+func (r xmlReader) Tile(protocol string) (int64, bool) { return r.Tiles[protocol], false }
 
 // lacks says that the runtime has no such collective, and which runtimes do;
 // empty where it has it.
-func (r Runtime) lacks(coll string) string {
+func (r xmlReader) lacks(coll string) string {
 	name := coll
 	if !slices.Contains(collective.Names(), coll) {
 		coll = "custom"
 	}
-	if _, ok := r.row.Collectives[coll]; ok {
+	if _, ok := r.Collectives[coll]; ok {
 		return ""
 	}
 	others := []string{}
-	for _, other := range Runtimes() {
-		if _, ok := other.row.Collectives[coll]; ok {
+	for _, other := range xmlReaders() {
+		if _, ok := other.Collectives[coll]; ok {
 			others = append(others, other.Name)
 		}
 	}
@@ -97,8 +148,37 @@ func (r Runtime) lacks(coll string) string {
 	return fmt.Sprintf("%s has no %s: of the runtimes that read MSCCL XML %s can be given it", r.Name, name, strings.Join(others, ", "))
 }
 
-// tile is the tile the runtime uses with a protocol.
-func (r Runtime) tile(protocol string) int64 { return r.row.Tiles[protocol] }
+// planReader is MSCCL++, which reads execution plans.
+type planReader struct{}
 
-// files is how many files the runtime keeps.
-func (r Runtime) files() int { return r.row.MaxAlgorithms }
+// planTypes are the element types that its kernel is there for.
+var planTypes = []string{"bf16", "f16", "f32", "i32", "u32", "u8"}
+
+func (planReader) Runs(t *Trial, _ int64) string {
+	switch {
+	case t.native():
+		return noProgram
+	case !slices.Contains(mscclpp.Protocols(), t.Protocol):
+		return fmt.Sprintf("protocol %s: plans have %s", t.Protocol, strings.Join(mscclpp.Protocols(), " and "))
+	case t.Bytes%(int64(t.LoopChunks)*mscclpp.Alignment) != 0:
+		return fmt.Sprintf("its %d chunks are no multiples of %d bytes", t.LoopChunks, mscclpp.Alignment)
+	}
+	return ""
+}
+
+func (planReader) Accepts(p *ir.Program, protocol string) string {
+	return strings.Join(mscclpp.Lacks(p, "", protocol), "; ")
+}
+
+// Computes: its kernel has one reduction.
+func (planReader) Computes(op, dtype string) string {
+	switch {
+	case op != "sum":
+		return fmt.Sprintf("%s sums, whatever a plan says", mscclpp.Name)
+	case !slices.Contains(planTypes, dtype):
+		return fmt.Sprintf("%s has no %s: it has %s", mscclpp.Name, dtype, strings.Join(planTypes, ", "))
+	}
+	return ""
+}
+
+func (planReader) Tile(string) (int64, bool) { return 0, true }

@@ -4,10 +4,6 @@ package results
 // (MSCCL_MAX_COUNT - 1).
 const maxCallChunks = 71
 
-// Tile is the tile that the runtime uses with a protocol; 0 where it has not
-// that protocol.
-func (r Runtime) Tile(protocol string) int64 { return r.tile(protocol) }
-
 // SameTile tells whether a program runs alike with tiles a and b: one loop over
 // the data with either, and every step in as many primitive calls. maxCount is
 // the largest count of any step; chunk is the bytes of one chunk. A runtime

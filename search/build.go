@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -12,9 +13,9 @@ import (
 	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
-	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/compiler/verify"
+	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -154,15 +155,17 @@ func (e *enumeration) checkRuntime(p *ir.Program) string {
 	if e.options.Runtime == "" {
 		return ""
 	}
+	runtime, err := results.RuntimeNamed(e.options.Runtime)
+	if err != nil {
+		return err.Error()
+	}
 	var first string
 	for _, proto := range e.protocols() {
-		ok, why := msccl.Accepts(p, e.options.Runtime, proto.String())
-		if ok {
+		why := runtime.Accepts(p, proto.String())
+		if why == "" {
 			return ""
 		}
-		if first == "" && len(why) > 0 {
-			first = why[0]
-		}
+		first = cmp.Or(first, why)
 	}
 	return first
 }

@@ -273,7 +273,7 @@ func TestRuntimeRunsWhatWins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !msccl.Fits(program, "rccl", "f32", r.Bytes) || r.TileBytes != runtime.Tile(r.Protocol) {
+		if !msccl.Fits(program, "rccl", "f32", r.Bytes) || r.TileBytes != tileOf(runtime, r.Protocol) {
 			t.Errorf("%d bytes: rccl would not run %s %s tile %d", r.Bytes, r.Algorithm, r.Protocol, r.TileBytes)
 		}
 	}
@@ -417,4 +417,10 @@ func TestBudgetIsToldAsAsked(t *testing.T) {
 	if !errors.As(err, &limit) || limit.Limit != "budget" || limit.Value != "250ms" {
 		t.Errorf("%v, want the budget of 250ms to be spent", err)
 	}
+}
+
+// tileOf is the tile that a runtime uses with a protocol.
+func tileOf(r results.Runtime, protocol string) int64 {
+	tile, _ := r.Tile(protocol)
+	return tile
 }

@@ -75,8 +75,8 @@ func askedFor(cmd *cobra.Command) (*asked, error) {
 	if err := reduces(cmd, c); err != nil {
 		return nil, err
 	}
-	if runtime := a.options.Runtime; runtime != "" && trial.Op == "avg" && c.Reduces() {
-		return nil, usagef("--op avg: %s runs its own algorithms for it, and no program: want sum, prod, min or max, or no --runtime", runtime)
+	if err := computes(a.options.Runtime, c, trial); err != nil {
+		return nil, err
 	}
 	source, err := sourceOf(cmd)
 	if err != nil {
@@ -246,4 +246,23 @@ func wholeElements(tile int64, dtype string) error {
 func given(cmd *cobra.Command, name string) bool {
 	f := cmd.Flags().Lookup(name)
 	return f != nil && f.Changed
+}
+
+// computes refuses a runtime that has no program do what is asked for.
+func computes(name string, c collective.Collective, trial executor.Trial) error {
+	if name == "" {
+		return nil
+	}
+	runtime, err := results.RuntimeNamed(name)
+	if err != nil {
+		return usage(err)
+	}
+	op := trial.Op
+	if !c.Reduces() {
+		op = "sum" // has none
+	}
+	if why := runtime.Computes(op, trial.DType); why != "" {
+		return usagef("--runtime %s: %s: ask for something else, or for no --runtime", name, why)
+	}
+	return nil
 }

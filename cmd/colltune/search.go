@@ -85,7 +85,7 @@ func spaceFlags(cmd *cobra.Command) {
 	cmd.Flags().Int("instances", 0, "fix the number of instances (tuned)")
 	choiceFlag(cmd, "protocol", "", "", topologies.ProtocolNames(), "fix the wire protocol (tuned)")
 	cmd.Flags().Var(&size{}, "tile-bytes", "fix the tile size (tuned)")
-	choiceFlag(cmd, "runtime", "", "", runtimeNames(), "only what this runtime would load and run")
+	choiceFlag(cmd, "runtime", "", "", results.RuntimeNames(), "only what this runtime would load and run")
 	baselineFlag(cmd)
 	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "what fills the holes of templates")
 }

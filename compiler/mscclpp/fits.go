@@ -8,10 +8,12 @@ import (
 )
 
 // Lacks tells what keeps a program that is no plan from this runtime: that it is
-// none, first of all, and what keeps one from being made of it. protocol is empty
-// where the program names none.
-func Lacks(p *ir.Program, format, protocol string) []string {
-	why := []string{fmt.Sprintf("it loads execution plans in JSON: this is %s", format)}
+// none, where format says what it is, and what keeps one from being made of it.
+// protocol is empty where the program names none.
+func Lacks(p *ir.Program, format, protocol string) (why []string) {
+	if format != "" {
+		why = append(why, fmt.Sprintf("it loads execution plans in JSON: this is %s", format))
+	}
 	if protocol != "" && !slices.Contains(Protocols(), protocol) {
 		why = append(why, fmt.Sprintf("protocol %s: plans have %s", protocol, list(Protocols())))
 	}

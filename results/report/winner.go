@@ -154,7 +154,7 @@ func newWinner(c *results.Campaign, r *results.Range, number int, trials map[cel
 	}
 	w.Steps = stepsOf(p)
 	for _, runtime := range results.Runtimes() {
-		why := runtime.Loads(p, r.Protocol, c.Plan().Op)
+		why := runtime.Loads(p, r.Protocol, c.Plan())
 		w.Loads = append(w.Loads, load{runtime.Name, clip(why, noteRoom), why == ""})
 	}
 	return w
@@ -171,8 +171,14 @@ func take(t *results.Table, winners []winner) (commands []string) {
 		}
 	}
 	slices.Sort(loads)
-	for _, runtime := range loads {
-		commands = append(commands, "colltune export CAMPAIGN --to msccl-xml --runtime "+runtime+" --out FOLDER")
+	for _, name := range loads {
+		if runtime, err := results.RuntimeNamed(name); err == nil {
+			words := "--to " + runtime.Export.To
+			if dialect := runtime.Export.Runtime; dialect != "" {
+				words += " --runtime " + dialect
+			}
+			commands = append(commands, "colltune export CAMPAIGN "+words+" --out FOLDER")
+		}
 	}
 	native, programs := false, false
 	for i := range t.Ranges {
