@@ -1,6 +1,8 @@
 package mscclpp
 
 import (
+	"slices"
+
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 )
@@ -102,6 +104,10 @@ func (g *graph) landPackets() *landing {
 			plain += size
 		}
 		l.scratch[r] += (plain + 1) / 2
+	}
+	most := slices.Max(l.scratch)
+	for r := range l.scratch {
+		l.scratch[r] = most // a rank finds the second half of another's by its own
 	}
 	return l
 }

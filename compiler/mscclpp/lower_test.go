@@ -259,6 +259,22 @@ func TestLongThreadblocks(t *testing.T) {
 	}
 }
 
+// TestScratchOfOneSize: a rank finds the second half of another's scratch by its
+// own, so all have as much, also where only some make packets for a port.
+func TestScratchOfOneSize(t *testing.T) {
+	p := ring(t, 4)
+	plan := lowered(t, p, LowerOptions{Name: "plan", Protocol: "LL", Node: pairsOf})
+	for g := range plan.GPUs {
+		if got, want := plan.GPUs[g].Scratch, plan.GPUs[0].Scratch; got != want {
+			t.Errorf("gpu %d has %d chunks of scratch, gpu 0 %d", g, got, want)
+		}
+	}
+	plan.GPUs[1].Scratch++
+	if v := Verify(plan, verify.Options{}); v.Accepts || !v.Report.Has(verify.Malformed) {
+		t.Errorf("found right with one chunk more on gpu 1: %v", v.Report.Findings)
+	}
+}
+
 // TestDirect: data go straight where they are wanted, where that is free.
 func TestDirect(t *testing.T) {
 	for _, c := range []struct {

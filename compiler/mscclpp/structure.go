@@ -291,6 +291,9 @@ func (s *structure) place(g, t int, op *Op, ref *Ref, side string, i int, letter
 			return false
 		}
 	}
+	if s.p.DoubleScratch && buffer == collective.Scratch && !s.half(g, op, ref, letter, ranks, bad) {
+		return false
+	}
 	if s.places += len(ranks); s.places > maxPlaces {
 		bad("more than %d places: no more are verified", maxPlaces)
 		return false
@@ -302,6 +305,27 @@ func (s *structure) place(g, t int, op *Op, ref *Ref, side string, i int, letter
 		}
 		if ref.Index+ref.Size > n {
 			bad("%s[%d:%d] of gpu %d, which holds %d chunks", buffer, ref.Index, ref.Index+ref.Size, rank, n)
+			return false
+		}
+	}
+	return true
+}
+
+// half checks that a place in scratch, of which launches take turns with two
+// halves, is in the half of its launch. A rank finds the half of another by its
+// own scratch, and only that of packets: whatever else is put into remote scratch,
+// or handed to a port from its own, is in the first.
+func (s *structure) half(g int, op *Op, ref *Ref, letter byte, ranks []int, bad func(string, ...any)) bool {
+	if !packet(letter) {
+		if ref.Place == Local && op.Type != Port {
+			return true
+		}
+		bad("scratch in two halves: the runtime finds the second of packets alone")
+		return false
+	}
+	for _, rank := range ranks {
+		if own, there := s.p.GPUs[g].Scratch, s.p.GPUs[rank].Scratch; own != there {
+			bad("packets in the scratch of gpu %d, which holds %d chunks: the runtime finds its second half by gpu %d's own, which holds %d", rank, there, g, own)
 			return false
 		}
 	}

@@ -29,6 +29,9 @@ func TestVerify(t *testing.T) {
 	for range 2 {
 		asPacket = append(asPacket, put+nop+signal+wait+nop, strings.Replace(put, `"put"`, `"ppkt"`, 1), `"name": "re", "src`, `"name": "repkt", "src`)
 	}
+	// Scratch in two halves, of which a rank finds the second of another by its own.
+	halves := []string{`"inplace": true`, `"inplace": true, "use_double_scratch_buffer": true`}
+	uneven := append(append([]string{`{"id": 1, "input_chunks": 2, "output_chunks": 2, "scratch_chunks": 2`, `{"id": 1, "input_chunks": 2, "output_chunks": 2, "scratch_chunks": 3`}, halves...), asPacket...)
 	asPort := []string{}
 	for range 2 {
 		asPort = append(asPort,
@@ -50,6 +53,10 @@ func TestVerify(t *testing.T) {
 	}{
 		{"right", "", "", nil},
 		{"as packets", "", "", asPacket},
+		{"as packets, by turns", "", "", append(append([]string{}, halves...), asPacket...)},
+		{"as packets, by turns, with scratch of two sizes", verify.Malformed, "packets in the scratch of gpu 1, which holds 3 chunks: the runtime finds its second half by gpu 0's own, which holds 2", uneven},
+		{"as packets, with scratch of two sizes", "", "", append(append([]string{}, uneven[:2]...), asPacket...)},
+		{"into remote scratch by turns", verify.Malformed, "scratch in two halves: the runtime finds the second of packets alone", halves},
 		{"over ports", verify.Race, "", append([]string{}, asPort...)},
 		{"in a pipeline", "", "", pipeline},
 		{"no nop before the signal", verify.Race, "both access sc[0] of gpu 1", []string{nop + signal, signal}},
