@@ -20,6 +20,7 @@ import (
 //	2nd  turn   b ✓   c ✓      q ✓       refused: what no size came to
 const (
 	maxSearched = 1 << 23 // operations; an allreduce on eight nodes of a DGX A100 has 7.3 million
+	maxChosen   = 1 << 22 // of those that are chosen, where there are more
 	turns       = 64      // drafts that a size may take
 	alike       = 2       // of them, those of one routing in several numbers of instances
 )
@@ -72,7 +73,7 @@ func (e *enumeration) shortlist(ctx context.Context) error {
 			times[s][i] = e.estimate(d, bytes)
 		}
 	}
-	taken := choose(fitting, times, maxSearched)
+	taken := choose(fitting, times, maxChosen)
 	e.drafts = e.drafts[:0]
 	for i, d := range fitting {
 		if taken[i] {
@@ -86,7 +87,7 @@ func (e *enumeration) shortlist(ctx context.Context) error {
 			}
 		}
 		e.refuse(d.String(), Outranked, fmt.Sprintf("estimated at %.2f times the most promising one's time at %s, where it is nearest: all drafts come to %d operations, and %d are gone through; --family %s takes it",
-			ratio, units.Bytes(e.problem.Sizes[at]), operations, maxSearched, d.name))
+			ratio, units.Bytes(e.problem.Sizes[at]), operations, maxChosen, d.name))
 	}
 	return nil
 }

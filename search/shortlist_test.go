@@ -62,13 +62,15 @@ func TestChoose(t *testing.T) {
 // refused by name, and so is what surely has no room on a GPU.
 func TestShortlist(t *testing.T) {
 	quick := &promise{loop: 8, calls: 1, connected: 1, connections: 2, channels: 1, chains: [2]chain{{messages: 2, chunks: 2}, {messages: 2, chunks: 2}}}
-	slow, wide, many := *quick, *quick, *quick
+	slow, slower, wide, many := *quick, *quick, *quick, *quick
 	slow.chains[0].messages, slow.chains[1].messages = 900, 900
+	slower.chains[0].messages, slower.chains[1].messages = 9000, 9000
 	wide.connections, many.channels = 40, 20
 	drafts := func(size int) []*draft {
 		return []*draft{
 			{name: "quick", instances: 1, routing: &routing{size: size, promised: quick}},
 			{name: "slow", instances: 1, routing: &routing{size: size, promised: &slow}},
+			{name: "slower", instances: 1, routing: &routing{size: size, promised: &slower}},
 			{name: "wide", instances: 4, routing: &routing{size: size, promised: &wide}},
 			{name: "many", instances: 4, routing: &routing{size: size, promised: &many}},
 		}
@@ -79,14 +81,19 @@ func TestShortlist(t *testing.T) {
 		left    string
 		refused map[Reason]string
 	}{
-		{maxSearched / 10, Options{}, "quick slow wide many", nil}, // 10 of 10 parts
-		{maxSearched / 2, Options{}, "quick slow wide many", nil},  // those that fit
-		{maxSearched/2 + 1, Options{}, "quick", map[Reason]string{
-			Outranked:    "slow ×1: outranked: estimated at ",
+		{maxSearched / 11, Options{}, "quick slow slower wide many", nil}, // all of them
+		{maxSearched / 3, Options{}, "quick slow slower wide many", nil},  // those that fit
+		{maxSearched/3 + 1, Options{}, "quick", map[Reason]string{
+			Outranked:    "slow",
 			Threadblocks: "wide ×4: threadblocks: at least 160 threadblocks on a GPU of 108 SMs: 40 for each of 4 instances",
 			Uncompiled:   "many ×4: compiler-limit: 20 channels in each of 4 instances: the limit is ",
 		}},
-		{maxSearched/2 + 1, Options{Families: []string{"quick", "slow", "wide", "many"}}, "quick slow wide many", nil},
+		{maxChosen, Options{}, "quick", map[Reason]string{
+			Outranked:    "slow",
+			Threadblocks: "wide",
+			Uncompiled:   "many",
+		}},
+		{maxSearched/3 + 1, Options{Families: []string{"quick"}}, "quick slow slower wide many", nil},
 	} {
 		e := onDGX(t, 1, c.o)
 		e.drafts = drafts(c.size)
@@ -100,14 +107,14 @@ func TestShortlist(t *testing.T) {
 		if got := strings.Join(left, " "); got != c.left {
 			t.Errorf("%d operations each: left %s, want %s", c.size, got, c.left)
 		}
-		if len(e.space.Refusals) != len(c.refused) || e.space.Enumerated != len(c.refused) {
+		if n := len(c.refused); n > 0 && len(e.space.Refusals) != n+1 || n == 0 && len(e.space.Refusals) > 0 || e.space.Enumerated != len(e.space.Refusals) {
 			t.Errorf("%d operations each: %d refused, %d counted: %v", c.size, len(e.space.Refusals), e.space.Enumerated, e.space.Refusals)
 		}
 		for _, r := range e.space.Refusals {
 			if want := c.refused[r.Reason]; want == "" || !strings.HasPrefix(r.String(), want) {
 				t.Errorf("refused %s, want %q", r, want)
 			}
-			if r.Reason == Outranked && !strings.HasSuffix(r.Detail, "--family slow takes it") {
+			if name, _, _ := strings.Cut(r.Candidate, " "); r.Reason == Outranked && (!strings.HasPrefix(r.Detail, "estimated at ") || !strings.HasSuffix(r.Detail, "--family "+name+" takes it")) {
 				t.Errorf("%s: want it to say how it is had anyway", r)
 			}
 		}

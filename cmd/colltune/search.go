@@ -131,7 +131,10 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 		return errors.Join(err, printed)
 	}
 	if err != nil {
-		if summary.Finished < summary.Cells {
+		switch {
+		case summary.Cells == 0 && partial(err):
+			say("nothing was tried yet")
+		case summary.Finished < summary.Cells:
 			cells := "sizes"
 			if a.problem.Both {
 				cells = "sizes and placements"
