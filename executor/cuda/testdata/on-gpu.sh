@@ -7,12 +7,12 @@
 # there are the pages docs/measurements is made of.
 #
 #	stage       most seconds  what
-#	nccl        150           NCCL over one GPU and all: every collective, type, reduction
+#	nccl        190           NCCL over one GPU and all: every collective, type, reduction
 #	families    220           every family on 2, 4, 8 and 16 ranks, three protocols
 #	figures     220           copies, a flag's hops, programs small and large, compilers
 #	sanitizers  3 × 60        memcheck, racecheck, synccheck on a sample
-#	search      260           doctor, executor check cuda, search --executor cuda
-#	profile     2 × 55        what ncu says of a large program and a small one
+#	search      300           doctor, executor check cuda, search --executor cuda twice
+#	profile     2 × 95        what ncu says of a large program and a small one
 #
 # COLLTUNE_GPU_SECONDS (1140) is how long all of it may take: a stage gets what is
 # left. COMPUTE_SANITIZER and NCU name the tools where they are not found;
@@ -141,11 +141,14 @@ search() {
 	limited 20 ./bin/gpu/colltune doctor || return
 	bad=0
 	limited 60 ./bin/gpu/colltune executor check cuda || bad=$?
+	# One to its end, and one over all families for as long as there is time.
+	limited 120 ./bin/gpu/colltune search -t fullmesh:8 -c allreduce -b 1K -e 64M -f 256 --family all-pairs,recursive-doubling --executor cuda -n 10 -w 3 --campaign "$work/few" &&
+		./bin/gpu/colltune results "$work/few" -o md || bad=$?
 	limit=4 # a budget was used up: what there is is kept
 	ended=0
-	limited 180 ./bin/gpu/colltune search -t fullmesh:8 -c allreduce -b 1K -e 64M -f 8 --executor cuda -n 10 -w 3 --budget 150s --campaign "$work/campaign" || ended=$?
+	limited 100 ./bin/gpu/colltune search -t fullmesh:8 -c allreduce -b 1K -e 64M -f 8 --executor cuda -n 10 -w 3 --budget 75s --campaign "$work/all" || ended=$?
 	[ "$ended" = 0 ] || [ "$ended" = "$limit" ] || return "$ended"
-	./bin/gpu/colltune results "$work/campaign" -o md || [ "$ended" = "$limit" ] || return
+	./bin/gpu/colltune results "$work/all" -o md || [ "$ended" = "$limit" ] || return
 	return $bad
 }
 
