@@ -357,3 +357,27 @@ func TestExportIR(t *testing.T) {
 		t.Errorf("ranges.json:\n%s", files["colltune-allreduce-4r-in-ranges.json"])
 	}
 }
+
+// TestExportsIntoOneFolder: exports into a folder at one time leave each other's
+// files alone, but for what they replace.
+func TestExportsIntoOneFolder(t *testing.T) {
+	c, out := crossing(t), t.TempDir()
+	failed := make(chan error)
+	const exports = 8
+	for range exports {
+		go func() {
+			r, err := Export(c, ExportOptions{To: "msccl-xml", Out: out})
+			for _, note := range r.Notes {
+				if strings.Contains(note, "is removed") {
+					err = errors.Join(err, errors.New(note))
+				}
+			}
+			failed <- err
+		}()
+	}
+	for range exports {
+		if err := <-failed; err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 )
 
 // calls names what an export is for: all programs that serve one collective
@@ -50,6 +52,7 @@ func (f *folder) write() (removed, others []string, err error) {
 	if err := os.MkdirAll(f.dir, 0o755); err != nil {
 		return nil, nil, fmt.Errorf("export folder: %w", err)
 	}
+	defer f.alone()()
 	for _, name := range slices.Sorted(maps.Keys(f.made)) {
 		if err := writeText(filepath.Join(f.dir, name), f.made[name]); err != nil {
 			return nil, nil, err
@@ -74,6 +77,20 @@ func (f *folder) write() (removed, others []string, err error) {
 		}
 	}
 	return removed, others, nil
+}
+
+// alone waits for other exports into the folder, which would take what this one
+// has half written for what a killed one left, and returns what lets them go on.
+// A file system without locks has none.
+func (f *folder) alone() (release func()) {
+	dir, err := os.Open(f.dir)
+	if err != nil {
+		return func() {}
+	}
+	for errors.Is(syscall.Flock(int(dir.Fd()), syscall.LOCK_EX), syscall.EINTR) {
+		continue
+	}
+	return func() { dir.Close() }
 }
 
 // swept are a report's notes on what was removed and what was found. Files of

@@ -41,6 +41,7 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	if err := o.meet(ctx, executors, &p); err != nil {
 		return autotune.Summary{}, err
 	}
+	o.enabled(p.Topology)
 	space, err := o.enumerateIn(ctx, c, &p, how.Budget)
 	if err != nil {
 		return autotune.Summary{}, err
@@ -138,7 +139,13 @@ func (o *Options) enumerateIn(ctx context.Context, c *results.Campaign, p *Probl
 	case err == nil && (unknown != nil || known != nil):
 		return space, nil
 	case err == nil:
-		return space, space.keep(c, key)
+		err := space.keep(c, key)
+		if err != nil && !errors.Is(err, results.ErrReadOnly) {
+			// Nothing that a search that goes on can't make again.
+			o.notice(fmt.Sprintf("the candidates could not be kept, and a search that goes on makes them again: %v", err))
+			err = nil
+		}
+		return space, err
 	case ctx.Err() != nil:
 		return nil, autotune.ErrInterrupted
 	case errors.Is(limited.Err(), context.DeadlineExceeded):

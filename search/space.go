@@ -26,6 +26,7 @@ type Space struct {
 // Enumerate makes the space of a problem, of all its placements. It needs no
 // executor. Once ctx is done it returns within a moment, whatever it is at.
 func Enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
+	o.enabled(p.Topology)
 	return enumerateOr(ctx, p, o, nil)
 }
 
