@@ -20,7 +20,29 @@ func Lacks(p *ir.Program, format, protocol string) (why []string) {
 	if !written(p) {
 		why = append(why, fmt.Sprintf("%s: plans are written for %s", p.Collective.Name, list(collectives)))
 	}
+	if few := tooMany(p); few != "" {
+		why = append(why, few)
+	}
 	return why
+}
+
+// tooMany says of how much more a program is than a plan is made and verified of;
+// empty where it is not.
+func tooMany(p *ir.Program) string {
+	threadblocks, steps := 0, 0
+	for g := range p.GPUs {
+		threadblocks += len(p.GPUs[g].Threadblocks)
+		for t := range p.GPUs[g].Threadblocks {
+			steps += len(p.GPUs[g].Threadblocks[t].Steps)
+		}
+	}
+	switch {
+	case threadblocks > maxClocks:
+		return fmt.Sprintf("%d threadblocks over all GPUs: a plan is made and verified of at most %d", threadblocks, maxClocks)
+	case int64(threadblocks)*int64(steps) > maxOrder:
+		return fmt.Sprintf("%d steps over %d threadblocks: with so many a plan is made of at most %d", steps, threadblocks, maxOrder/threadblocks)
+	}
+	return ""
 }
 
 // written tells whether plans are written for a program's collective.

@@ -1,6 +1,7 @@
 package mscclpp
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/colltune/colltune/compiler/ir"
@@ -38,6 +39,9 @@ const maxOrder = 1 << 28
 
 // newGraph orders a program's steps.
 func newGraph(p *ir.Program) (*graph, error) {
+	if few := tooMany(p); few != "" {
+		return nil, errors.New(few)
+	}
 	g := &graph{p: p}
 	for r := range p.GPUs {
 		g.first = append(g.first, len(g.owner))
@@ -51,9 +55,6 @@ func newGraph(p *ir.Program) (*graph, error) {
 		}
 	}
 	g.first, g.base = append(g.first, len(g.owner)), append(g.base, len(g.steps))
-	if int64(len(g.owner)) > maxClocks || int64(len(g.owner))*int64(len(g.steps)) > maxOrder {
-		return nil, fmt.Errorf("%d steps of %d threadblocks are more than a plan is made of", len(g.steps), len(g.owner))
-	}
 	if err := g.join(); err != nil {
 		return nil, err
 	}

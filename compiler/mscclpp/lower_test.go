@@ -299,6 +299,21 @@ func TestDirect(t *testing.T) {
 	}
 }
 
+// TestTooMany refuses before it counts who follows whom.
+func TestTooMany(t *testing.T) {
+	p := ring(t, 2)
+	for range maxClocks {
+		p.GPUs[0].Threadblocks = append(p.GPUs[0].Threadblocks, ir.Threadblock{Send: -1, Recv: -1})
+	}
+	const want = "4098 threadblocks over all GPUs: a plan is made and verified of at most 4096"
+	if _, err := Lower(p, ways[0]); err == nil || err.Error() != want {
+		t.Errorf("%v; want %s", err, want)
+	}
+	if why := Lacks(p, "", "LL"); len(why) != 1 || why[0] != want {
+		t.Errorf("%v; want %s", why, want)
+	}
+}
+
 // TestNotLowered says what no plan is written of.
 func TestNotLowered(t *testing.T) {
 	for _, c := range []struct {
