@@ -84,12 +84,6 @@ func (d *delivery) find() bool {
 	}
 	d.target = filled(make([]int32, values), none)
 	touched, found := newLedger[bool](d.u, d.uses, copyTo), false
-	touch := func(rank int32, c chunks) {
-		at := touched.of(rank, c)
-		for k := 0; k < len(at); k += int(c.stride) {
-			at[k] = true
-		}
-	}
 	d.walk(func(i int, o *op, src, dst chunks) {
 		if held := d.holds.of(o.src, src); held != nil && o.copies() {
 			often, before := written.of(o.dst, dst), touched.of(o.dst, dst)
@@ -101,10 +95,10 @@ func (d *delivery) find() bool {
 				}
 			}
 		}
-		touch(o.src, src)
-		touch(o.dst, dst)
+		touched.put(o.src, src, true)
+		touched.put(o.dst, dst, true)
 		if o.reduce {
-			touch(o.dst, o.with())
+			touched.put(o.dst, o.with(), true)
 		}
 	})
 	seen := newLedger[bool](d.u, d.uses, sources)
@@ -301,12 +295,4 @@ func (d *delivery) moved(rank int32, c chunks, values []int32, step int32) (to c
 // cell is that of the k-th of some chunks.
 func (d *delivery) cell(rank int32, c chunks, k int32) int32 {
 	return int32(d.base[rank][c.buf]) + c.off + k*c.stride
-}
-
-// filled has the same everywhere.
-func filled(all []int32, with int32) []int32 {
-	for i := range all {
-		all[i] = with
-	}
-	return all
 }

@@ -19,7 +19,14 @@ import (
 // A copy is read through only where what was copied is never overwritten after:
 // then what reads it waits for less than before, and nothing waits for it. Only
 // where chunks side by side are so there, too, for runtimes that know no strides.
-// And only to the user's buffers: in scratch, what is read longer takes more room.
+// What takes the copy's place, a sum, may also read what is overwritten by what waits
+// for that sum anyway, and scratch, where anything else would have it take more room:
+//
+//	0 copy rank 1 in[0] → rank 1 sc[0]
+//	1 reduce rank 0 in[0] → rank 1 sc[0]        0 reduce rank 0 in[0] → rank 1 sc[0] with in[0]
+//	2 copy rank 1 sc[0] → rank 1 in[0]          1 reduce rank 2 in[0] → rank 1 in[0] with sc[0]
+//	3 reduce rank 2 in[0] → rank 1 in[0]
+//
 // A reduction within a rank has one place for both, and still needs its copy.
 //
 // Left out is what no operation reads before it is overwritten and no caller will
@@ -50,69 +57,74 @@ type forwarding struct {
 	base   [][3]int      // by rank and buffer: its first cell
 	last   ledger[int32] // of what is copied: the last operation of all to write it, or none
 	source ledger[int32] // of copies: the cell that it is a copy of, or none
+	since  ledger[int32] // of copies: the operation that copied it
 	read   ledger[bool]  // of copies: whether it is going to be read
+	lines  lineage
 }
 
 // readThrough goes through the operations in order.
 func (f *forwarding) readThrough() {
 	f.last = newLedger[int32](f.u, f.uses, copyFrom|writes)
 	f.source = newLedger[int32](f.u, f.uses, copyTo|reads)
-	for c := range f.last.entries {
-		f.last.entries[c] = none
-	}
-	for c := range f.source.entries {
-		f.source.entries[c] = none
-	}
+	f.since = newLedger[int32](f.u, f.uses, copyTo|reads)
+	filled(f.last.entries, none)
+	filled(f.source.entries, none)
 	if len(f.last.entries) > 0 {
 		for i := range f.u.ops {
 			_, dst := f.u.ops[i].ends()
-			last := f.last.of(f.u.ops[i].dst, dst)
-			for c := 0; c < len(last); c += int(dst.stride) {
-				last[c] = int32(i)
-			}
+			f.last.put(f.u.ops[i].dst, dst, int32(i))
 		}
+		f.lines = newLineage(f)
 	}
 	for i := range f.u.ops {
 		o := &f.u.ops[i]
 		src, dst := o.ends()
-		if copied, ok := f.copied(o.src, src); ok {
+		if copied, ok := f.copied(o.src, src); ok && copied.buf != collective.Scratch && f.stays(o.src, copied, int32(i)) {
 			src = copied
 			o.between(src, dst)
 		}
-		sources := f.source.of(o.dst, dst)
-		if sources == nil {
-			continue
-		}
 		if o.reduce && !o.local() {
-			if copied, ok := f.copied(o.dst, dst); ok {
+			if copied, ok := f.copied(o.dst, dst); ok && !copied.meet(dst) && (f.stays(o.dst, copied, int32(i)) || f.lines.promise(o.dst, copied, int32(i))) {
 				o.add(copied)
 			}
 		}
+		f.lines.wrote(int32(i))
+		sources, since := f.source.of(o.dst, dst), f.since.of(o.dst, dst)
+		if sources == nil {
+			continue
+		}
 		for k := range o.count {
-			at := &sources[k*dst.stride]
-			*at = none
+			at := k * dst.stride
+			sources[at], since[at] = none, int32(i)
 			if o.copies() {
-				*at = f.origin(o.src, src.one(k), i)
+				sources[at] = f.origin(o.src, src.one(k), int32(i))
 			}
 		}
 	}
 }
 
-// origin is the cell to read for a copy that operation i makes of a chunk: that
-// one, or the one it is a copy of itself; none where it is scratch or to be
-// overwritten.
-func (f *forwarding) origin(rank int32, c chunks, i int) int32 {
-	if source := f.source.of(rank, c); source != nil && source[0] != none {
-		return source[0]
+// stays tells whether some chunks are never overwritten by operation i or after it.
+func (f *forwarding) stays(rank int32, c chunks, i int32) bool {
+	last := f.last.of(rank, c)
+	for k := 0; k < len(last); k += int(c.stride) {
+		if last[k] >= i {
+			return false
+		}
 	}
-	if last := f.last.of(rank, c); c.buf == collective.Scratch || last != nil && last[0] >= int32(i) {
-		return none
+	return true
+}
+
+// origin is the cell that a chunk is a copy of which operation i copies on, or its
+// own, if it is none or that is going to be overwritten.
+func (f *forwarding) origin(rank int32, c chunks, i int32) int32 {
+	if from, ok := f.copied(rank, c); ok && f.stays(rank, from, i) {
+		c = from
 	}
 	return int32(f.base[rank][c.buf]) + c.off
 }
 
-// copied is what some chunks of a rank are a copy of, if that is one place, and
-// side by side where they are.
+// copied is what some chunks of a rank are a copy of, if that is one place, side by
+// side where they are, and has not been overwritten since.
 func (f *forwarding) copied(rank int32, c chunks) (from chunks, ok bool) {
 	sources := f.source.of(rank, c)
 	if sources == nil || sources[0] == none {
@@ -128,14 +140,19 @@ func (f *forwarding) copied(rank int32, c chunks) (from chunks, ok bool) {
 			return from, false
 		}
 	}
-	out := int32(f.base[rank][collective.Out])
-	if last := first + (c.count-1)*from.stride; first < out && last >= out {
-		return from, false // from one buffer into the next
-	}
-	if first >= out {
-		from.buf = collective.Out
+	for from.buf < collective.Scratch && int(first) >= f.base[rank][from.buf+1] {
+		from.buf++
 	}
 	from.off = first - int32(f.base[rank][from.buf])
+	if int(from.end()) > f.u.size(rank, from.buf) {
+		return from, false // from one buffer into the next
+	}
+	since, writer := f.since.of(rank, c), f.lines.writer.of(rank, from)
+	for k := int32(0); k < c.count && writer != nil; k++ {
+		if writer[k*from.stride] > since[k*c.stride] {
+			return from, false
+		}
+	}
 	return from, true
 }
 

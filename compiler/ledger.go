@@ -55,13 +55,32 @@ func newLedger[T any](u *unit, uses [][3]use, all use) (l ledger[T]) {
 }
 
 // of are the entries of some chunks of a rank, from the first to the last and with
-// all between; none where the ledger has none.
+// all between; none where the ledger has none, or is none.
 func (l *ledger[T]) of(rank int32, c chunks) []T {
+	if l.first == nil {
+		return nil
+	}
 	first := l.first[rank][c.buf]
 	if first == none {
 		return nil
 	}
 	return l.entries[first+int(c.off) : first+int(c.end())]
+}
+
+// put gives some chunks of a rank an entry, where the ledger has them.
+func (l *ledger[T]) put(rank int32, c chunks, entry T) {
+	at := l.of(rank, c)
+	for k := 0; k < len(at); k += int(c.stride) {
+		at[k] = entry
+	}
+}
+
+// filled has the same everywhere.
+func filled(all []int32, with int32) []int32 {
+	for i := range all {
+		all[i] = with
+	}
+	return all
 }
 
 // looked marks the chunks that the caller may look at in the end: results, and the

@@ -257,6 +257,49 @@ func TestEachPass(t *testing.T) {
 			"4 copy rank 2 sc[0] → rank 2 sc[1]",
 			"5 copy rank 2 sc[1] → rank 2 out[0]",
 			"6 copy rank 2 sc[1] → rank 3 out[0]"}},
+		{"forward", "what waits for a sum may overwrite what it adds to", func(b *builder) {
+			b.copy(in(1, 0), sc(1, 0), 1)
+			b.reduce(sc(1, 0), in(0, 0), 1)
+			b.copy(sc(1, 0), in(1, 0), 1)
+			b.reduce(in(1, 0), in(2, 0), 1)
+			b.copy(in(2, 0), sc(2, 0), 1)
+			b.reduce(sc(2, 0), in(3, 0), 1)
+			b.copy(sc(2, 0), out(3, 0), 1) // and back
+			b.copy(out(3, 0), in(2, 0), 1)
+		}, Options{}, []string{
+			"0 reduce rank 0 in[0] → rank 1 sc[0] with in[0]",
+			"1 reduce rank 2 in[0] → rank 1 in[0] with sc[0]",
+			"2 reduce rank 3 in[0] → rank 2 sc[0] with in[0]",
+			"3 copy rank 2 sc[0] → rank 3 out[0]",
+			"4 copy rank 3 out[0] → rank 2 in[0]"}},
+		{"forward", "what does not wait for a sum may not", func(b *builder) {
+			b.copy(in(1, 0), sc(1, 0), 1)
+			b.reduce(sc(1, 0), in(0, 0), 1)
+			b.copy(in(2, 0), in(1, 0), 1)
+			b.copy(sc(1, 0), out(2, 0), 1)
+		}, Options{}, []string{
+			"0 copy rank 1 in[0] → rank 1 sc[0]",
+			"1 reduce rank 0 in[0] → rank 1 sc[0]",
+			"2 copy rank 2 in[0] → rank 1 in[0]",
+			"3 copy rank 1 sc[0] → rank 2 out[0]"}},
+		{"forward", "a sum takes the place of a copy of scratch that stays as it is", func(b *builder) {
+			b.copy(in(0, 0), sc(1, 0), 1)
+			b.copy(sc(1, 0), sc(1, 1), 1)
+			b.reduce(sc(1, 1), in(0, 0), 1)
+			b.copy(sc(1, 0), sc(2, 0), 1)
+			b.copy(sc(1, 1), sc(1, 0), 1)
+			b.copy(sc(1, 0), sc(1, 2), 1)
+			b.reduce(sc(1, 2), in(0, 0), 1)
+			b.copy(in(0, 0), sc(1, 0), 1) // so this is not added to, sc[1] is
+			b.copy(sc(1, 2), out(2, 0), 1)
+		}, Options{}, []string{
+			"0 copy rank 0 in[0] → rank 1 sc[0]",
+			"1 copy rank 1 sc[0] → rank 1 sc[1]",
+			"2 reduce rank 0 in[0] → rank 1 sc[1]",
+			"3 copy rank 1 sc[0] → rank 2 sc[0]",
+			"4 reduce rank 0 in[0] → rank 1 sc[2] with sc[1]",
+			"5 copy rank 0 in[0] → rank 1 sc[0]",
+			"6 copy rank 1 sc[2] → rank 2 out[0]"}},
 		{"forward", "a copy that was overwritten is one no more", func(b *builder) {
 			b.copy(in(1, 0), sc(1, 0), 1)
 			b.copy(in(0, 0), sc(1, 0), 1)

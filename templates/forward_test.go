@@ -24,11 +24,18 @@ var uncopied = map[string][]string{
 	"grid":                       {"allreduce"},
 	"scatter-allgather":          {"reduce"},
 	"recursive-halving-doubling": {"allreduce"},
+	"recursive-doubling":         {"allreduce"},
 	"chain":                      {"reduce"},
 	"k-nomial":                   {"reduce"},
 	"direct":                     {"reduce"},
 	"routed":                     {"allreduce", "reducescatter", "reduce"},
 	"all-pairs":                  {"allreduce", "reducescatter"},
+}
+
+// uncopiedInPlace are those that in place copy and add up nothing within a rank, on
+// the machines below of 8 ranks.
+var uncopiedInPlace = map[string]string{
+	"recursive-doubling": "allreduce", "recursive-halving-doubling": "reducescatter", "scatter-allgather": "reduce",
 }
 
 // TestNoFirstCopy compiles every family for every collective it does, in both
@@ -37,18 +44,21 @@ var uncopied = map[string][]string{
 // more, and those that only copied to reduce copy nothing.
 func TestNoFirstCopy(t *testing.T) {
 	machines := []script.Machine{script.Even(1, 4), script.Even(2, 4), ringMachine(5), meshMachine(true, 3, 3)}
-	copiesOf := func(p *ir.Program) (copies, chunks, steps int) {
+	copiesOf := func(p *ir.Program) (copies, chunks, sums, steps int) {
 		for g := range p.GPUs {
 			for _, tb := range p.GPUs[g].Threadblocks {
 				steps += len(tb.Steps)
 				for _, s := range tb.Steps {
-					if s.Op == ir.Copy {
+					switch s.Op {
+					case ir.Copy:
 						copies, chunks = copies+1, chunks+int(s.Count)
+					case ir.Reduce:
+						sums++
 					}
 				}
 			}
 		}
-		return copies, chunks, steps
+		return copies, chunks, sums, steps
 	}
 	for _, f := range Builtin() {
 		for _, c := range f.Collectives {
@@ -72,7 +82,7 @@ func TestNoFirstCopy(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						var copies, chunks, steps [2]int
+						var copies, chunks, sums, steps [2]int
 						for with, leave := range [2][]string{{"forward", "deliver"}, nil} {
 							r, err := compiler.Compile(program, compiler.Options{Instances: 1 + i%2, MaxChannels: 1 << 10, Disable: leave})
 							if err != nil {
@@ -87,11 +97,14 @@ func TestNoFirstCopy(t *testing.T) {
 							if err != nil || got.Wrong != 0 || !got.Checked {
 								t.Errorf("%v, %+v, without %v: %d wrong, %v", m.GPUsPerNode, q, leave, got.Wrong, err)
 							}
-							copies[with], chunks[with], steps[with] = copiesOf(r.Program)
+							copies[with], chunks[with], sums[with], steps[with] = copiesOf(r.Program)
 						}
 						compiled++
 						if copies[1] > copies[0] || chunks[1] > chunks[0] || steps[1] > steps[0] {
 							t.Errorf("%v, %+v: %d copies of %d chunks in %d steps, without the passes %d of %d in %d", m.GPUsPerNode, q, copies[1], chunks[1], steps[1], copies[0], chunks[0], steps[0])
+						}
+						if uncopiedInPlace[f.Name] == c && q.InPlace && m.Ranks() == 8 && copies[1]+sums[1] > 0 {
+							t.Errorf("%v, %+v: %d copies and %d sums within ranks: want none", m.GPUsPerNode, q, copies[1], sums[1])
 						}
 						for _, u := range uncopied[f.Name] {
 							if u == c && !q.InPlace && (copies[1] != 0 || copies[0] == 0 && m.Ranks() > 1) {
