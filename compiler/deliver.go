@@ -48,7 +48,8 @@ const (
 )
 
 // delivery is what is known of the chunks that are copied within a rank. A value is
-// what an operation leaves in a chunk; those of one operation have numbers in a row.
+// what an operation leaves in a chunk; those of one operation have numbers in a row,
+// and between two operations one is left out.
 type delivery struct {
 	u      *unit
 	base   [][3]int // by rank and buffer: its first cell
@@ -75,7 +76,7 @@ func (d *delivery) find() bool {
 		d.first[i] = none
 		if d.uses[o.dst][o.dstBuf]&sources == sources && !(o.reduce && o.local()) {
 			d.first[i] = values
-			values += o.count
+			values += o.count + 1 // so that it shows where those of another begin
 		}
 		often := written.of(o.dst, dst)
 		for c := 0; c < len(often); c += int(dst.stride) {
@@ -87,7 +88,11 @@ func (d *delivery) find() bool {
 	d.walk(func(i int, o *op, src, dst chunks) {
 		if held := d.holds.of(o.src, src); held != nil && o.copies() {
 			often, before := written.of(o.dst, dst), touched.of(o.dst, dst)
+			apart := src.stride == 1 && dst.stride > 1 // so what is written side by side cannot be
 			for k := range o.count {
+				if apart && k+1 < o.count && held[k] != none && held[k+1] == held[k]+1 {
+					break
+				}
 				v, at := held[k*src.stride], k*dst.stride
 				if v != none && d.target[v] == none && often[at] == 1 && !before[at] {
 					d.target[v] = d.cell(o.dst, dst, k)
@@ -101,6 +106,9 @@ func (d *delivery) find() bool {
 			touched.put(o.dst, o.with(), true)
 		}
 	})
+	if !found {
+		return false
+	}
 	seen := newLedger[bool](d.u, d.uses, sources)
 	looked(&seen, d.u)
 	for c, v := range d.holds.entries {
@@ -108,7 +116,7 @@ func (d *delivery) find() bool {
 			d.target[v] = none
 		}
 	}
-	return found
+	return true
 }
 
 // walk goes through the operations in order and keeps account of the values.

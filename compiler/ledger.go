@@ -88,6 +88,9 @@ func filled(all []int32, with int32) []int32 {
 func looked(l *ledger[bool], u *unit) {
 	sideBySide(u.col.Ranks, len(l.entries), func(from, to int) {
 		for r := from; r < to; r++ {
+			if l.first[r][collective.In] == none && l.first[r][collective.Out] == none {
+				continue
+			}
 			mark := func(b collective.Buffer, i int) {
 				if b, off := u.col.Place(r, b, i); l.first[r][b] != none {
 					l.entries[l.first[r][b]+off] = true
