@@ -130,13 +130,39 @@ func drawCopies(t *rapid.T) *lang.Program {
 	return &b.p
 }
 
+// drawExchanges is a program without a meaning whose ranks copy what they have, add
+// what others have to the copy, and go on with that, back to where they began among
+// other places; now and then one overwrites what another has.
+func drawExchanges(t *rapid.T) *lang.Program {
+	pick := func(n int, label string) int { return rapid.IntRange(0, n-1).Draw(t, label) }
+	b := begin(collective.Spec{Name: "allreduce", Ranks: 2 + pick(2, "ranks"), Chunks: 4, InPlace: pick(2, "in place") == 0})
+	ranks := b.p.Collective.Ranks
+	own := make([]spot, ranks)
+	for r := range ranks {
+		b.p.Scratch[r], own[r] = 4, in(r, 0)
+	}
+	count := 1 + pick(2, "count")
+	for range 1 + pick(10, "exchanges") {
+		r, other := pick(ranks, "rank"), pick(ranks, "other")
+		to := spot{r, []collective.Buffer{collective.Scratch, collective.In, collective.Out}[pick(3, "buffer")], pick(5-count, "index")}
+		if pick(6, "overwrites") == 0 {
+			b.op(lang.Copy, own[other], to, count, 1, 1)
+			continue
+		}
+		b.op(lang.Copy, own[r], to, count, 1, 1)
+		b.op(lang.Reduce, own[other], to, count, 1, 1)
+		own[r] = to
+	}
+	return &b.p
+}
+
 // TestForwardChangesNoResult compares what the IR leaves, with the pass and without,
 // with what the operations leave, done one by one. With it nobody copies more, has
 // more steps, or waits for more of them in a row.
 func TestForwardChangesNoResult(t *testing.T) {
 	fewer, apart := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		p := drawCopies(t)
+		p := rapid.SampledFrom([]func(*rapid.T) *lang.Program{drawCopies, drawExchanges}).Draw(t, "program")(t)
 		o := Options{
 			Instances: rapid.IntRange(1, 3).Draw(t, "instances"), MaxChannels: 1000, CheckEachPass: true,
 			Slots: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "slots"), CallPerChunk: rapid.Bool().Draw(t, "call per chunk"),
