@@ -219,6 +219,19 @@ var lints = []func(p *Plan) string{
 		})
 	},
 	func(p *Plan) string {
+		away := false // packets put into the scratch of others
+		p.each(func(op *Op) {
+			for i := range op.Dst {
+				letter := op.target(i)
+				away = away || packet(letter) && place(letter) != Local
+			}
+		})
+		if away && !p.DoubleScratch {
+			return "not followed: packets without use_double_scratch_buffer, which the next launch may overwrite before they are read"
+		}
+		return ""
+	},
+	func(p *Plan) string {
 		if p.Protocol != protocolSimple && p.Protocol != protocolLL {
 			return fmt.Sprintf("protocol %q, which the runtime takes for %s", p.Protocol, protocolSimple)
 		}

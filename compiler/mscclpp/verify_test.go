@@ -147,6 +147,17 @@ func TestNotFollowed(t *testing.T) {
 	}
 }
 
+// TestPacketsWithoutTurns warns of packets that the next launch may overwrite.
+func TestPacketsWithoutTurns(t *testing.T) {
+	plan := lowered(t, ring(t, 3), LowerOptions{Name: "plan", Protocol: "LL"})
+	right(t, plan)
+	plan.DoubleScratch = false
+	v := Verify(plan, verify.Options{})
+	if want := "not followed: packets without use_double_scratch_buffer"; !v.OK() || !strings.Contains(fmt.Sprint(v.Report.Findings), want) {
+		t.Errorf("%v; want %s", v.Report.Findings, want)
+	}
+}
+
 // TestLinks refuses channels where there is no link.
 func TestLinks(t *testing.T) {
 	v := Verify(read(t, exchange), verify.Options{Linked: func(a, b int) bool { return a < b }})
