@@ -49,6 +49,23 @@ func inPieces() *ir.Program {
 	return &ir.Program{Collective: collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 2}, GPUs: []ir.GPU{gpu(1), gpu(0)}}
 }
 
+// copies is two ranks that copy what they have got, after they have swapped it.
+func copies() *ir.Program {
+	p := pair()
+	for r := range p.GPUs {
+		g := &p.GPUs[r]
+		g.Scratch = 1
+		for i := range g.Threadblocks[0].Steps {
+			g.Threadblocks[0].Steps[i].HasDep = i == 1
+		}
+		g.Threadblocks = append(g.Threadblocks, ir.Threadblock{Send: -1, Recv: -1, Steps: []ir.Step{
+			{Op: ir.Copy, Count: 1, Src: ir.Loc{Buf: collective.Out}, Dst: ir.Loc{Buf: collective.Scratch}, Deps: []ir.Dep{{TB: 0, Step: 1}}},
+			{Op: ir.Copy, Count: 1, Src: ir.Loc{Buf: collective.Scratch}, Dst: ir.Loc{Buf: collective.Out}},
+		}})
+	}
+	return p
+}
+
 // TestEveryAccessAsPTX takes the ways through the PTX that small trials don't:
 // whole tiles, of which a thread moves several lines at a time, reductions of
 // more sources than are on their way together, programs longer than shared
@@ -82,6 +99,16 @@ func TestEveryAccessAsPTX(t *testing.T) {
 			{gpus: 2, devices: 2, p: relay(), bytes: 64 << 10, tile: 8 << 10, operations: sums[:1], long: true},
 			{gpus: 2, p: relay(), bytes: 4012, tile: 700, operations: sums[:1], long: true},
 			{gpus: 2, p: pingPong(60), bytes: 4, operations: sums[:1]},
+			// A line for each thread.
+			{gpus: 2, program: "ring/allreduce/1x2", bytes: 512, tile: 8 << 10, operations: sums[:1]},
+			{gpus: 2, p: pingPong(60), bytes: 16, operations: sums[:1], long: true},
+			{gpus: 2, devices: 2, p: pingPong(60), bytes: 16, operations: sums[:1], long: true},
+			{gpus: 3, program: "ring/allreduce/1x3/in-place", bytes: 768, tile: 8 << 10, operations: sums, long: true},
+			{gpus: 3, devices: 3, program: "all-pairs/allreduce/1x3", bytes: 768, tile: 8 << 10, operations: sums[:1], long: true},
+			{gpus: 3, devices: 3, program: "ring/allreduce/1x3", bytes: 768, tile: 8 << 10, operations: sums[:1], long: true},
+			{gpus: 6, program: "all-pairs/allreduce/1x6/in-place", bytes: 1536, tile: 8 << 10, operations: sums, long: true},
+			{gpus: 9, program: "all-pairs/reducescatter/1x9/in-place", bytes: 64, tile: 8 << 10, operations: sums, long: true},
+			{gpus: 2, p: copies(), bytes: 256, operations: sums[:1]},
 			{gpus: 2, p: inPieces(), bytes: 64, tile: 4096, operations: sums[:1]},
 			{gpus: 2, p: inPieces(), bytes: 60, tile: 4096, operations: sums[:1]}, // an element less in the second chunk
 			{gpus: 2, p: inPieces(), bytes: 96, tile: 4096, operations: sums[:1], long: true},

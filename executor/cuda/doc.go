@@ -15,6 +15,10 @@
 //	graphs.go   launches recorded as CUDA graphs         code.go           who makes machine code of them
 //	runs.go     reductions that are one step here        settings.go       what a user can set
 //
+// A step that has a line for each thread at most, whole and aligned, is small: the
+// host knows which are, and kernel/small.h carries them out with next to nothing
+// computed between one message and the next.
+//
 // Kernels are C++ of a few hundred lines without the toolkit's headers. clang
 // builds them to PTX (go generate), which is embedded, one file an element type;
 // the driver compiles it for the device, or NVRTC the source where the driver

@@ -314,6 +314,12 @@ func (f *figures) system(proto topologies.Proto, threads int) *topologies.Topolo
 // variant is a family's program over 8 ranks in place, with parameters.
 func (f *figures) variant(name, coll string, given map[string]any, n int) *ir.Program {
 	f.t.Helper()
+	return f.over(8, name, coll, given, n)
+}
+
+// over is the same over so many ranks.
+func (f *figures) over(ranks int, name, coll string, given map[string]any, n int) *ir.Program {
+	f.t.Helper()
 	library := map[string]string{}
 	for _, file := range glob(f.t, "../../templates/library/*.star") {
 		library[filepath.Base(file)] = readText(f.t, file)
@@ -322,7 +328,7 @@ func (f *figures) variant(name, coll string, given map[string]any, n int) *ir.Pr
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	traced, err := template.Trace(script.Even(1, 8), script.Request{Collective: coll, InPlace: true}, given)
+	traced, err := template.Trace(script.Even(1, ranks), script.Request{Collective: coll, InPlace: true}, given)
 	if err != nil {
 		f.t.Fatal(err)
 	}

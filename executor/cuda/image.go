@@ -17,13 +17,25 @@ type stepRecord struct {
 	SrcStride, DstStride int32
 	Count                uint32
 	Dependencies         uint32
+	Does                 does
 	DependencyCount      uint16
-	Op                   uint8
-	Flagged              uint8
 	Index                uint32
-	Sources, Unused      uint32
+	Sources, Bytes       uint32
 	SourceApart          int64
 }
+
+// does is what a step does.
+type does uint16
+
+const (
+	receives does = 1 << iota
+	sends
+	loads
+	stores
+	reduces
+	flags // others wait for it
+	small // a line for each thread at most, whole and aligned, of one tile of one chunk
+)
 
 type dependencyRecord struct {
 	Semaphore           uint64
@@ -45,6 +57,15 @@ type blockRecord struct {
 	Results, ResultCount  uint32
 	ProgramSteps          uint32
 	Finished              uint64
+	Sends, Receives       uint32
+	SendSlots, RecvSlots  uint32
+}
+
+// headRecord is a block and the first of its steps, which lie in the table of
+// steps, too.
+type headRecord struct {
+	Block blockRecord
+	First [firstSteps]stepRecord
 }
 
 type resultRecord struct{ Address, Elements, Terms uint64 }

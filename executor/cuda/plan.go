@@ -11,21 +11,24 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// stepBytes and blockBytes are of a stepRecord and a blockRecord.
+// stepBytes and headBytes are of a stepRecord and a headRecord; firstSteps is
+// FIRST_STEPS of kernel/layout.h.
 const (
 	stepBytes  = 80
-	blockBytes = 144
+	firstSteps = 4
+	headBytes  = 160 + firstSteps*stepBytes
 )
 
 // mostPerCall is the largest count of one call (MSCCL_MAX_COUNT - 1).
 const mostPerCall = 71
 
 // wires is the table of protocols: bytes of a line in memory, how many of them
-// are data, and the slots of a connection where a topology says nothing.
-var wires = [...]struct{ line, data, slots int64 }{
-	topologies.LL:     {16, 8, 8},
-	topologies.LL128:  {128, 120, 8},
-	topologies.Simple: {16, 16, 2},
+// are data, the threads that move one, what data must be aligned to for a line to
+// be whole, and the slots of a connection where a topology says nothing.
+var wires = [...]struct{ line, data, lanes, word, slots int64 }{
+	topologies.LL:     {16, 8, 1, 8, 8},
+	topologies.LL128:  {128, 120, 8, 8, 8},
+	topologies.Simple: {16, 16, 1, 16, 2},
 }
 
 // plan is where everything of a trial lies on the devices, before there is any
@@ -41,6 +44,7 @@ type plan struct {
 	perCall             int64
 	slots, slotBytes    int64
 	ordered             order
+	threads             int // of a block, once it is known
 
 	deviceOf []int // by rank
 	devices  []devicePlan
@@ -318,7 +322,7 @@ func (p *plan) layTables() {
 			records int
 			bytes   int
 		}{
-			{&d.tables.blocks, len(d.blocks), blockBytes},
+			{&d.tables.blocks, len(d.blocks), headBytes},
 			{&d.tables.steps, d.steps, stepBytes},
 			{&d.tables.chunks, d.chunks, 16},
 			{&d.tables.dependencies, d.dependencies, 24},
@@ -336,14 +340,19 @@ func (p *plan) mostCalls() int64 {
 	most := int64(0)
 	for _, g := range p.program.GPUs {
 		for _, tb := range g.Threadblocks {
-			calls := int64(0)
-			for _, s := range tb.Steps {
-				if s.Op.Sends() {
-					calls += (int64(s.Count) + p.perCall - 1) / p.perCall
-				}
-			}
-			most = max(most, calls)
+			most = max(most, p.calls(tb.Steps, ir.Op.Sends))
 		}
 	}
-	return most * p.tiles
+	return most
+}
+
+// calls is how many calls of a launch steps make that do something.
+func (p *plan) calls(steps []ir.Step, something func(ir.Op) bool) int64 {
+	calls := int64(0)
+	for _, s := range steps {
+		if something(s.Op) {
+			calls += (int64(s.Count) + p.perCall - 1) / p.perCall
+		}
+	}
+	return calls * p.tiles
 }

@@ -87,7 +87,7 @@ func TestRunsOfFamilies(t *testing.T) {
 		image := p.image(0, []uint64{1 << 20})
 		reductions, program := 0, 0
 		for _, s := range image.steps {
-			if ir.Op(s.Op) == ir.Reduce {
+			if s.Does&^(flags|small) == doesOf(ir.Reduce) {
 				reductions++
 				if s.Sources != 7 || s.Index < 6 {
 					t.Errorf("a reduction of %d sources, step %d", s.Sources, s.Index)
@@ -95,7 +95,7 @@ func TestRunsOfFamilies(t *testing.T) {
 			}
 		}
 		for _, b := range image.blocks {
-			program += int(b.ProgramSteps)
+			program += int(b.Block.ProgramSteps)
 		}
 		if reductions != 8 || program != len(image.steps)+8*6 {
 			t.Errorf("%d reductions, %d steps for %d of the program", reductions, len(image.steps), program)

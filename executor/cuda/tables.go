@@ -1,13 +1,16 @@
 package cuda
 
 import (
+	"math"
+
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/topologies"
 )
 
 // image is one device's tables, with the addresses of all devices in them.
 type image struct {
-	blocks       []blockRecord
+	blocks       []headRecord
 	steps        []stepRecord
 	chunks       []chunkRecord
 	dependencies []dependencyRecord
@@ -65,16 +68,23 @@ func (p *plan) image(device int, base []uint64) *image {
 			Results: uint32(firstResult[b.rank]), ResultCount: uint32(firstResult[-1-b.rank] - firstResult[b.rank]),
 			Finished: at + uint64(rank.finished),
 		}
+		calls := p.calls(tb.Steps, ir.Op.Sends)
+		record.Sends, record.SendSlots = uint32(calls), uint32(calls%p.slots)
+		calls = p.calls(tb.Steps, ir.Op.Receives)
+		record.Receives, record.RecvSlots = uint32(calls), uint32(calls%p.slots)
 		if tb.Send >= 0 {
 			record.Send = p.end(base, connection{b.rank, tb.Send, tb.Channel})
 		}
 		if tb.Recv >= 0 {
 			record.Receive = p.end(base, connection{tb.Recv, b.rank, tb.Channel})
 		}
+		first := len(m.steps)
 		for _, run := range runs {
 			p.step(m, at, b, run, tb.Steps)
 		}
-		m.blocks = append(m.blocks, record)
+		head := headRecord{Block: record}
+		copy(head.First[:], m.steps[first:])
+		m.blocks = append(m.blocks, head)
 	}
 	return m
 }
@@ -106,12 +116,12 @@ func (p *plan) chunk(at uint64, rank int, b collective.Buffer, i int) chunkRecor
 func (p *plan) step(m *image, at uint64, b blockPlan, run run, steps []ir.Step) {
 	rank, s, last := &p.ranks[b.rank], &steps[run.first], run.first+run.steps-1
 	record := stepRecord{
-		Count: uint32(s.Count), Op: uint8(s.Op), Index: uint32(last),
+		Count: uint32(s.Count), Does: doesOf(s.Op), Index: uint32(last),
 		Dependencies: uint32(len(m.dependencies)), DependencyCount: uint16(len(s.Deps)),
 		Sources: uint32(run.steps), SourceApart: run.apart,
 	}
 	if steps[last].HasDep {
-		record.Flagged = 1
+		record.Does |= flags
 	}
 	for _, side := range []struct {
 		used   bool
@@ -130,6 +140,10 @@ func (p *plan) step(m *image, at uint64, b blockPlan, run run, steps []ir.Step) 
 		*side.entry = uint32(rank.firstChunk[side.loc.Buf]) + uint32(side.loc.Off)
 		*side.stride = max(side.loc.Stride, 1)
 	}
+	if p.isSmall(&record) {
+		record.Does |= small
+		record.Bytes = uint32(p.reference.Layout.ChunkElements) * uint32(p.reference.Layout.ElemBytes)
+	}
 	all := p.program.GPUs[b.rank].Threadblocks
 	for _, d := range s.Deps {
 		other := p.devices[p.deviceOf[b.rank]].blocks[rank.blocks[d.TB]]
@@ -138,4 +152,33 @@ func (p *plan) step(m *image, at uint64, b blockPlan, run run, steps []ir.Step) 
 		})
 	}
 	m.steps = append(m.steps, record)
+}
+
+// doesOf is an instruction as the kernels know it.
+func doesOf(op ir.Op) does {
+	all := does(0)
+	for _, part := range []struct {
+		is   bool
+		does does
+	}{{op.Receives(), receives}, {op.Sends(), sends}, {op.ReadsSrc(), loads}, {op.WritesDst(), stores}, {op.Reduces(), reduces}} {
+		if part.is {
+			all |= part.does
+		}
+	}
+	return all
+}
+
+// isSmall tells whether a step moves a line for each thread at most, and all of
+// them are whole and at aligned addresses.
+func (p *plan) isSmall(s *stepRecord) bool {
+	wire, does := &wires[p.protocol], s.Does&(receives|sends|loads|stores)
+	if does&(receives|sends) == 0 {
+		wire = &wires[topologies.Simple] // as all that is moved on the spot
+	}
+	l := &p.reference.Layout
+	bytes := l.ChunkElements * int64(l.ElemBytes)
+	odd := uint64(bytes) | s.Src.Address | s.Dst.Address | uint64(s.SourceApart)
+	return does != 0 && p.tiles == 1 && s.Count == 1 && p.ordered != fenced &&
+		s.SourceApart >= 0 && s.SourceApart*int64(s.Sources) <= math.MaxUint32 && s.Src.Aside == 0 && s.Dst.Aside == 0 && odd%uint64(wire.word) == 0 &&
+		(bytes+wire.data-1)/wire.data*wire.lanes <= int64(p.threads)
 }

@@ -71,6 +71,7 @@ func runPlan(ctx context.Context, m machine, s settings, t executor.Trial, p *pl
 	if err := r.fit(); err != nil {
 		return executor.Measurement{}, err
 	}
+	p.threads = r.threads
 	measured, err := r.measure(ctx)
 	if e := m.releaseAll(); e != nil && err == nil {
 		return executor.Measurement{}, e

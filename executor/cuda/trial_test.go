@@ -88,9 +88,9 @@ func testFamilies(t *testing.T, variant string, threads int) {
 				continue
 			}
 			t.Run(proto.String()+"/"+f.name, func(t *testing.T) {
-				sizes := []int64{4, 1002, 50000}
+				sizes := []int64{4, 64, 1002, 50000}
 				if !long() {
-					sizes = sizes[1:2]
+					sizes = sizes[1:3]
 				}
 				for _, size := range sizes {
 					right(t, m, executor.Trial{Program: f.program, Topology: top, Bytes: size, Protocol: proto, TileBytes: 2048, DType: "f32", Op: "sum", Iters: 1, Seed: 7})

@@ -16,6 +16,7 @@ type access struct {
 	wide     []kind // of the registers
 	base     int    // slot of the address
 	offset   uint64
+	atomic   bool
 }
 
 func (a *access) bytes() int { return a.vector * a.t.bits / 8 }
@@ -83,6 +84,7 @@ func (p *parser) access(i *instruction, args []operand) {
 		}
 	}
 	p.place(&a, where)
+	i.timed.access = &a
 	load := (*thread).load
 	if op == "st" {
 		load = (*thread).store
@@ -234,7 +236,7 @@ func (p *parser) atomic(i *instruction, args []operand) {
 	if swap {
 		y = p.value(args[3], t.bits)
 	}
-	a := access{space: "global", strength: "relaxed", t: t, vector: 1, slots: []int{d}, wide: []kind{t}}
+	a := access{space: "global", strength: "relaxed", atomic: true, t: t, vector: 1, slots: []int{d}, wide: []kind{t}}
 	p.place(&a, args[1])
 	i.each = func(th *thread) {
 		if th.known[x]&th.known[y] == 0 {

@@ -102,6 +102,7 @@ func (w *warp) meet() {
 		}
 	}
 	if came == warpThreads {
+		w.timeMeeting()
 		w.merge(w.any())
 	}
 }
@@ -132,6 +133,7 @@ func (b *block) meet() {
 		}
 		any = w.any() || any
 	}
+	b.timeMeeting()
 	for _, w := range b.warps {
 		w.merge(any)
 	}
@@ -146,6 +148,9 @@ func (w *warp) merge(any bool) {
 			g.fail("threads of a warp meet at different instructions, of lines %d and %d", first.waits.line, g.waits.line)
 		}
 		first.lanes = append(first.lanes, g.lanes...)
+		if first.time != nil {
+			first.time.join(g.time)
+		}
 	}
 	w.groups = w.groups[:1]
 	if first.waits.joins {

@@ -31,10 +31,14 @@ func (p *parser) decode(i *instruction, args []operand) {
 		p.move(i, args)
 	case "cvta":
 		p.count(i, args, 2)
-		if i.name != "cvta.local.u64" {
+		switch i.name {
+		case "cvta.local.u64":
+			p.apply(i, args, func(a, _, _ uint64) uint64 { return a + localWindow }, 64, 64)
+		case "cvta.to.local.u64":
+			p.apply(i, args, func(a, _, _ uint64) uint64 { return a - localWindow }, 64, 64)
+		default:
 			p.fail("%s is not known here", i.name)
 		}
-		p.apply(i, args, func(a, _, _ uint64) uint64 { return a + localWindow }, 64, 64)
 	case "cvt":
 		p.convert(i, args, strings.Split(modifiers, "."))
 	case "setp":

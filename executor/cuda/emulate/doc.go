@@ -13,6 +13,8 @@
 //	half.go                 half precision           barrier.go  where they meet
 //	library.go, calls.go    libcuda's functions      grid.go     who runs next, by a seed
 //	streams.go              modules, launches, graphs
+//	timing.go, timeline.go  how long a launch would take, by a model, and on
+//	arrive.go               what way: instructions, loads, flags, fences
 //
 // It refuses what it does not know, by name and line: an instruction, a modifier,
 // a directive. It finds what a host build cannot: accesses that are not aligned
@@ -31,6 +33,7 @@
 // may be stale, until fences and acquiring loads say otherwise: weaker than what
 // the hardware does, stronger than what PTX's memory model allows.
 //
-// No binary that users get contains it: only tests import it. It does not say how
-// long anything takes: its clock counts instructions.
+// No binary that users get contains it: only tests import it. How long something
+// takes on a GPU it does not say: its clock counts instructions, or, where
+// Machine.Costs are given, what a model of a multiprocessor makes of them.
 package emulate

@@ -1,6 +1,7 @@
 package emulate
 
 import (
+	"container/heap"
 	"fmt"
 	"math/rand/v2"
 )
@@ -20,6 +21,9 @@ type Machine struct {
 	WholeLines bool
 	// Covered are the lines of the text that were run, where it has room for them.
 	Covered []bool
+	// Costs, where they are given, have launches be timed by a model; memory is
+	// then not weak, and the seed draws nothing.
+	Costs *Costs
 	// Change is done to the text of modules, by which tests have it be wrong.
 	Change func(text []byte) []byte
 
@@ -28,6 +32,8 @@ type Machine struct {
 	Faults []string
 	// Instructions are those that groups of threads have run.
 	Instructions uint64
+	// Timings are what launches took, where there are costs.
+	Timings []Timing
 
 	random  *rand.Rand
 	memory  memory
@@ -37,6 +43,12 @@ type Machine struct {
 	grids   []*grid
 	frames  map[*function][]frame
 	lost    bool
+
+	time     int // of the model
+	running  *group
+	under    []timedStore // stores that are not seen yet
+	nextSeen int          // when the first of them is
+	stored   map[uint64]clock
 }
 
 // grid is a launch of a kernel.
@@ -49,6 +61,9 @@ type grid struct {
 	threads   int // of a block
 	parameter []byte
 	running   int // blocks
+
+	begun        int   // by the model
+	end, drained clock // its last instruction, and the last store
 }
 
 // block is a block of threads, on a multiprocessor.
@@ -62,15 +77,21 @@ type block struct {
 	gone        int
 	late        []late
 	lines       map[uint64]*[lineBytes]byte
+
+	seen clock          // when all its stores are, by the model
+	near map[uint64]int // when lines are in the nearest cache, by the model
 }
 
 // begin makes a grid ready to run.
 func (m *Machine) begin(device int, module *Module, kernel *function, blocks, threads int, parameter []byte) *grid {
-	g := &grid{machine: m, device: device, kernel: kernel, module: module, threads: threads, parameter: parameter, running: blocks}
+	g := &grid{machine: m, device: device, kernel: kernel, module: module, threads: threads, parameter: parameter, running: blocks, begun: m.time}
 	for i := range blocks {
 		b := &block{grid: g, index: i, shared: make([]byte, module.SharedBytes), sharedKnown: make([]byte, module.SharedBytes)}
 		if m.Weak {
 			b.lines = map[uint64]*[lineBytes]byte{}
+		}
+		if m.Costs != nil {
+			b.near = map[uint64]int{}
 		}
 		g.blocks = append(g.blocks, b)
 	}
@@ -82,6 +103,9 @@ func (m *Machine) begin(device int, module *Module, kernel *function, blocks, th
 				t := &thread{index: first + k, block: b, stack: localBase}
 				t.enter(kernel)
 				all.lanes = append(all.lanes, t)
+			}
+			if m.Costs != nil {
+				all.time = newTimeline(g.begun, kernel)
 			}
 			w.groups = []*group{all}
 			b.warps = append(b.warps, w)
@@ -95,11 +119,19 @@ func (m *Machine) begin(device int, module *Module, kernel *function, blocks, th
 func (g *grid) done() bool { return g.running == 0 }
 
 func (m *Machine) makeReady(g *group) {
+	if m.Costs != nil {
+		heap.Push(byClock{m}, g)
+		return
+	}
 	g.ready = len(m.ready)
 	m.ready = append(m.ready, g)
 }
 
 func (m *Machine) makeUnready(g *group) {
+	if m.Costs != nil {
+		heap.Remove(byClock{m}, g.ready)
+		return
+	}
 	last := m.ready[len(m.ready)-1]
 	m.ready[g.ready], last.ready = last, g.ready
 	m.ready = m.ready[:len(m.ready)-1]
@@ -126,11 +158,18 @@ func (m *Machine) run(most int) {
 		}
 	}()
 	for most > 0 && len(m.ready) > 0 && !m.lost {
-		now = m.ready[m.random.IntN(len(m.ready))]
-		if m.Weak {
-			now.warp.block.drift()
+		n := 1
+		if m.Costs != nil {
+			now = m.next()
+			now.run(n)
+			m.settle(now)
+		} else {
+			now = m.ready[m.random.IntN(len(m.ready))]
+			if m.Weak {
+				now.warp.block.drift()
+			}
+			n = now.run(1 + m.random.IntN(1<<m.random.IntN(9)))
 		}
-		n := now.run(1 + m.random.IntN(1<<m.random.IntN(9)))
 		most -= n
 		m.clock += uint64(n)
 		m.Instructions += uint64(n)

@@ -83,6 +83,10 @@ func (m *Machine) put(at uint64, bytes []byte) {
 // write is a store to global memory.
 func (b *block) write(a *access, at uint64, bytes []byte) {
 	m := b.grid.machine
+	if m.Costs != nil {
+		b.storeTimed(a, at, bytes)
+		return
+	}
 	if !m.Weak {
 		m.put(at, bytes)
 		return

@@ -4,84 +4,77 @@
 
 #include "move.h"
 #include "reduce.h"
-
-// Of an instruction: what it reads, writes and occupies.
-struct Shape {
-    bool receives, sends, loads, stores, reduces;
-};
-DEVICE Shape shapeOf(u32 op) {
-    Shape s;
-    s.receives = op == RECV || op >= RECV_REDUCE_COPY;
-    s.sends = op == SEND || op == RECV_COPY_SEND || op == RECV_REDUCE_SEND || op == RECV_REDUCE_COPY_SEND;
-    s.reduces = op == REDUCE || op == RECV_REDUCE_COPY || op == RECV_REDUCE_SEND || op == RECV_REDUCE_COPY_SEND;
-    s.loads = op == SEND || op == COPY || s.reduces;
-    s.stores = op != NOP && op != SEND && op != RECV_REDUCE_SEND;
-    return s;
-}
+#include "small.h"
 
 // Progress is a threadblock's place in its connections, in registers of every
-// thread.
+// thread. A trial makes fewer calls than 32 bits count.
 struct Progress {
     u64 turn; // tiles, over all launches
-    u64 sent, received;
-    u64 credit; // calls known to be received by the other end
+    u32 sent, received;
+    u32 credit; // calls known to be received by the other end
     u32 sendSlot, receiveSlot;
+    u64 sendAt, receiveAt; // the slots' addresses
 };
 
-DEVICE u32 nextSlot(u32 slot, u32 slots) { return slot + 1 == slots ? 0 : slot + 1; }
-
-// runCall runs one call of a step.
-template <class P, class E> DEVICE bool runCall(const Launch &l, const Block &b, Watch &w, Progress &p, const Step &step, const Shape &shape, Transfer &t, bool last) {
-    bool connected = shape.sends || shape.receives;
-    bool lost = false;
-    // A counter is polled by one thread where a barrier comes anyway, by each
-    // where none does: it is rarely behind.
-    bool noCredit = shape.sends && p.sent + 1 > p.credit + l.slots;
-    if (noCredit && (!P::counted || threadIndex() == 0))
-        lost = !reaches(w, b.send.head, p.sent + 1 - l.slots, &p.credit, l.system, FOR_SLOT, b.sendTo, 0);
-    if (P::counted && connected) {
-        u64 tail;
-        if (shape.receives && threadIndex() == 0 && !lost)
-            lost = !reaches(w, b.receive.tail, p.received + 1, &tail, l.system, FOR_MESSAGE, b.receiveFrom, 0);
-        if (barrierOr(lost)) return false;
-    }
-    if (shape.sends) {
-        t.out.slot = b.send.slots + p.sendSlot * l.slotBytes;
-        t.out.number = p.sent + 1;
-    }
-    if (shape.receives) {
-        t.in.slot = b.receive.slots + p.receiveSlot * l.slotBytes;
-        t.in.number = p.received + 1;
-    }
-    if (!lost) {
-        if (connected)
-            lost = !moveCall<P, E>(w, t, shape.reduces);
-        else if (shape.reduces)
-            reduceCall<E>(t);
-        else
-            moveCall<Simple, E>(w, t, false);
-    }
-    if (barrierOr(lost)) return false;
-
-    bool flags = last && step.flagged;
-    if (threadIndex() == 0) {
-        if (flags || (P::counted && connected)) publish(l.system);
-        if (P::counted && shape.sends) post(b.send.tail, p.sent + 1, l.system);
-        if (shape.receives) post(b.receive.head, p.received + 1, l.system);
-    }
-    if (shape.sends) {
-        p.sent++;
-        p.sendSlot = nextSlot(p.sendSlot, l.slots);
-    }
-    if (shape.receives) {
-        p.received++;
-        p.receiveSlot = nextSlot(p.receiveSlot, l.slots);
-    }
-    return true;
+// nextSlot goes on to the next slot of a connection.
+DEVICE void nextSlot(const Launch &l, const End &end, u32 *slot, u64 *at) {
+    bool first = ++*slot == l.slots;
+    if (first) *slot = 0;
+    *at = first ? end.slots : *at + l.slotBytes;
 }
 
-// runStep waits for what a step depends on, runs its calls, and flags its end.
-template <class P, class E> DEVICE bool runStep(const Launch &l, const Block &b, Watch &w, Progress &p, const Step &step, u64 turn) {
+// beginCall waits for a slot to send into and, where counters tell of messages,
+// for the message; false where the launch is given up.
+template <class P> DEVICE bool beginCall(const Launch &l, const Block &b, Watch &w, Progress &p, u32 does) {
+    bool lost = false;
+    u64 is;
+    // A counter is polled by one thread where a barrier comes anyway, by each
+    // where none does: it is rarely behind.
+    bool noCredit = (does & SENDS) && p.sent + 1 > p.credit + l.slots;
+    if (noCredit && (!P::counted || threadIndex() == 0)) {
+        lost = !reaches(w, b.send.head, p.sent + 1 - l.slots, &is, l.system, FOR_SLOT, b.sendTo, 0);
+        p.credit = (u32)is;
+    }
+    if (P::counted && (does & CONNECTED)) {
+        if ((does & RECEIVES) && threadIndex() == 0 && !lost)
+            lost = !reaches(w, b.receive.tail, p.received + 1, &is, l.system, FOR_MESSAGE, b.receiveFrom, 0);
+        lost = barrierOr(lost);
+    }
+    return !lost;
+}
+
+// endCall tells others of a call: those who wait for its step first.
+template <class P> DEVICE void endCall(const Launch &l, const Block &b, Progress &p, const Step &step, bool flags, u64 turn) {
+    u32 does = step.does;
+    if (threadIndex() == 0) {
+        if (flags || (P::counted && (does & CONNECTED))) publish(l.system);
+        if (flags) post(b.semaphore, turn * b.programSteps + step.index + 1, false);
+        if (P::counted && (does & SENDS)) post(b.send.tail, p.sent + 1, l.system);
+        if (does & RECEIVES) post(b.receive.head, p.received + 1, l.system);
+    }
+    if (does & SENDS) {
+        p.sent++;
+        nextSlot(l, b.send, &p.sendSlot, &p.sendAt);
+    }
+    if (does & RECEIVES) {
+        p.received++;
+        nextSlot(l, b.receive, &p.receiveSlot, &p.receiveAt);
+    }
+}
+
+// place has a call's slots and numbers be those of its turn.
+DEVICE void place(const Launch &l, const Progress &p, Call *in, Call *out) {
+    out->slot = p.sendAt;
+    out->number = p.sent + 1;
+    in->slot = p.receiveAt;
+    in->number = p.received + 1;
+    in->ordered = out->ordered = l.ordered == FENCED;
+    in->system = out->system = l.system != 0;
+}
+
+// awaitSteps waits for what a step depends on; false where the launch is given
+// up.
+DEVICE bool awaitSteps(const Launch &l, Watch &w, const Step &step, u64 turn) {
     bool lost = false;
     for (u32 d = threadIndex(); d < step.dependencyCount; d += threadCount()) {
         u64 at = l.dependencies + sizeof(Dependency) * (step.dependencies + d);
@@ -89,52 +82,104 @@ template <class P, class E> DEVICE bool runStep(const Launch &l, const Block &b,
         u32 steps = load<u32>(at + 8), other = load<u32>(at + 12), block = load<u32>(at + 16);
         lost |= !reaches(w, semaphore, turn * steps + other + 1, &is, false, FOR_STEP, (i32)block, other);
     }
-    if (step.dependencyCount > 0 && barrierOr(lost)) return false;
+    return !barrierOr(lost);
+}
 
-    Shape shape = shapeOf(step.op);
-    if (step.op != NOP) {
-        u32 tile = (u32)(turn - p.turn);
-        const int elementBytes = sizeof(typename E::Stored);
-        Transfer t;
-        t.chunks = l.chunks;
-        t.src = step.src;
-        t.dst = step.dst;
-        t.srcChunk = step.srcChunk;
-        t.dstChunk = step.dstChunk;
-        t.srcStride = step.srcStride;
-        t.dstStride = step.dstStride;
-        t.reduction = l.reduction;
-        t.offset = (i64)tile * l.tileElements * elementBytes;
-        t.chunkBytes = (i64)l.chunkElements * elementBytes;
-        t.bytes = t.chunkBytes - t.offset < (i64)l.tileElements * elementBytes ? t.chunkBytes - t.offset : (i64)l.tileElements * elementBytes;
-        t.receives = shape.receives;
-        t.sends = shape.sends;
-        t.loads = shape.loads;
-        t.sources = step.sources;
-        t.sourceApart = step.sourceApart;
-        t.stores = shape.stores;
-        t.in.ordered = t.out.ordered = l.ordered == FENCED;
-        t.in.system = t.out.system = l.system != 0;
-        t.from = b.receiveFrom;
-        for (t.first = 0; t.first < step.count; t.first += l.perCall) {
-            t.pieces = step.count - t.first < l.perCall ? step.count - t.first : l.perCall;
-            if (!runCall<P, E>(l, b, w, p, step, shape, t, t.first + l.perCall >= step.count)) return false;
+// runCalls runs the calls of a step that is not small; false where the launch is
+// given up.
+template <class P, class E> DEVICE bool runCalls(const Launch &l, const Block &b, Watch &w, Progress &p, const Step &step, u64 turn) {
+    const int elementBytes = sizeof(typename E::Stored);
+    u32 tile = (u32)(turn - p.turn);
+    Transfer t;
+    t.chunks = l.chunks;
+    t.src = step.src;
+    t.dst = step.dst;
+    t.srcChunk = step.srcChunk;
+    t.dstChunk = step.dstChunk;
+    t.srcStride = step.srcStride;
+    t.dstStride = step.dstStride;
+    t.reduction = l.reduction;
+    t.offset = (i64)tile * l.tileElements * elementBytes;
+    t.chunkBytes = (i64)l.chunkElements * elementBytes;
+    t.bytes = t.chunkBytes - t.offset < (i64)l.tileElements * elementBytes ? t.chunkBytes - t.offset : (i64)l.tileElements * elementBytes;
+    t.receives = step.does & RECEIVES;
+    t.sends = step.does & SENDS;
+    t.loads = step.does & LOADS;
+    t.stores = step.does & STORES;
+    t.sources = step.sources;
+    t.sourceApart = step.sourceApart;
+    t.from = b.receiveFrom;
+    bool reduces = step.does & REDUCES;
+    for (t.first = 0; t.first < step.count; t.first += l.perCall) {
+        t.pieces = step.count - t.first < l.perCall ? step.count - t.first : l.perCall;
+        bool lost = !beginCall<P>(l, b, w, p, step.does);
+        place(l, p, &t.in, &t.out);
+        if (!lost) {
+            if (step.does & CONNECTED)
+                lost = !moveCall<P, E>(w, t, reduces);
+            else if (reduces)
+                reduceCall<E>(t);
+            else
+                moveCall<Simple, E>(w, t, false);
         }
-    } else if (step.flagged && threadIndex() == 0) {
-        publish(false);
+        if (barrierOr(lost)) return false;
+        endCall<P>(l, b, p, step, t.first + l.perCall >= step.count && (step.does & FLAGS), turn);
     }
-    if (step.flagged && threadIndex() == 0) post(b.semaphore, turn * b.programSteps + step.index + 1, false);
     return true;
+}
+
+// runSmall runs a small step; false where the launch is given up.
+template <class P, class E> DEVICE bool runSmall(const Launch &l, const Block &b, Watch &w, Progress &p, const Step &step, u64 turn) {
+    bool lost = false;
+    if (step.does & CONNECTED) {
+        Line<P, E> line(step);
+        Call in, out;
+        place(l, p, &in, &out);
+        lost = !beginCall<P>(l, b, w, p, step.does) || !line.move(w, step, in, out, b.receiveFrom, l.reduction);
+    } else if (step.does & REDUCES) {
+        reduceSmall<E>(step.src.address, step.dst.address, step.bytes, step.sources, (u32)step.sourceApart, l.reduction);
+    } else {
+        copySmall(step);
+    }
+    if (barrierOr(lost)) return false;
+    endCall<P>(l, b, p, step, step.does & FLAGS, turn);
+    return true;
+}
+
+// runStep waits for what a step depends on, runs its calls, and flags its end.
+template <class P, class E> DEVICE bool runStep(const Launch &l, const Block &b, Watch &w, Progress &p, const Step &step, u64 turn) {
+    if (step.dependencyCount > 0 && !awaitSteps(l, w, step, turn)) return false;
+    if (step.does & SMALL) return runSmall<P, E>(l, b, w, p, step, turn);
+    if (step.does & ~FLAGS) return runCalls<P, E>(l, b, w, p, step, turn);
+    if ((step.does & FLAGS) && threadIndex() == 0) {
+        publish(false);
+        post(b.semaphore, turn * b.programSteps + step.index + 1, false);
+    }
+    return true;
+}
+
+// headAt is where a block and its first steps lie.
+DEVICE u64 headAt(const Launch &l) { return l.blocks + (sizeof(Block) + FIRST_STEPS * sizeof(Step)) * (u64)blockIndex(); }
+
+// loadBlock reads what a block is, from so many bytes on. What is wanted seldom is
+// read again: it would take registers of what is on its way from memory.
+template <int from> DEVICE void loadBlock(u64 head, Block &b) {
+    u64 *words = (u64 *)&b;
+#pragma unroll
+    for (int k = from / 16; k < (int)sizeof(Block) / 16; k++) load16(head + 16 * k, words + 2 * k);
 }
 
 // finish divides the rank's sums, once all its threadblocks have come to the
 // end of the launch: an average is a sum until then.
-template <class E> DEVICE bool finish(const Launch &l, const Block &b, Watch &w, u64 launches) {
+template <class E> DEVICE bool finish(const Launch &l, Watch &w, u64 turn) {
+    Block b;
+    loadBlock<sizeof(State)>(headAt(l), b); // the state is being written
     bool lost = false;
     if (threadIndex() == 0) {
         publish(false);
         addCount(b.finished, 1);
         u64 is;
+        u64 launches = turn / l.tiles + 1;
         lost = !reaches(w, b.finished, launches * b.rankBlocks, &is, false, FOR_RANK, (i32)b.rank, 0);
     }
     if (barrierOr(lost)) return false;
@@ -156,7 +201,7 @@ SHARED Step stagedSteps[STAGED_STEPS];
 
 DEVICE Step stepAt(const Block &b, u32 i) {
 #if STAGED_STEPS > 0
-    if (b.stepCount <= STAGED_STEPS) return stagedSteps[i];
+    if (i < STAGED_STEPS) return stagedSteps[i];
 #endif
     Step s;
     u64 *words = (u64 *)&s;
@@ -165,45 +210,70 @@ DEVICE Step stepAt(const Block &b, u32 i) {
     return s;
 }
 
-template <class P, class E> DEVICE void interpret(const Launch &l) {
-    u64 here = l.blocks + sizeof(Block) * (u64)blockIndex();
-    Block b;
-    {
-        u64 *words = (u64 *)&b;
-#pragma unroll
-        for (int k = 0; k < (int)sizeof(Block) / 16; k++) load16(here + 16 * k, words + 2 * k);
-    }
-    Progress p;
-    p.turn = b.state.turn;
-    p.sent = b.state.sent;
-    p.received = b.state.received;
-    p.credit = 0;
-    p.sendSlot = b.state.sendSlot;
-    p.receiveSlot = b.state.receiveSlot;
-    Watch w = watchOf(l, b);
-    beginLines(l.ordered);
+// prepare reads what a block is, where it stands, and its steps: the first of
+// them at once, the others and what the receiver has taken a look later.
+template <class P> DEVICE void prepare(const Launch &l, Block &b, Progress &p) {
+    loadBlock<0>(headAt(l), b);
 #if STAGED_STEPS > 0
-    if (b.stepCount <= STAGED_STEPS) {
-        for (u32 i = threadIndex(); i < b.stepCount * (sizeof(Step) / 8); i += threadCount())
-            sharedWords(stagedSteps)[i] = load<u64>(b.steps + 8ull * i);
+    const u32 each = sizeof(Step) / 16, first = FIRST_STEPS * each;
+    u64 part[2];
+    if (threadIndex() < first) {
+        load16(headAt(l) + sizeof(Block) + 16 * threadIndex(), part);
+        stage16(stagedSteps, threadIndex(), part);
+    }
+    u32 staged = b.stepCount < STAGED_STEPS ? b.stepCount : STAGED_STEPS;
+    for (u32 i = first + threadIndex(); i < staged * each; i += threadCount()) {
+        load16(b.steps + 16ull * i, part);
+        stage16(stagedSteps, i, part);
     }
 #endif
+    // What the receiver has taken in launches before need not be asked again. Lines
+    // of LL and LL128 are written by who has seen that, whatever order that has.
+    p.credit = 0;
+    if (b.sendTo >= 0) p.credit = (u32)(P::counted ? loadAcquire(b.send.head, l.system) : loadRelaxed(b.send.head, l.system));
+    p.turn = b.state.turn;
+    p.sent = (u32)b.state.sent;
+    p.received = (u32)b.state.received;
+    p.sendSlot = b.state.sendSlot;
+    p.receiveSlot = b.state.receiveSlot;
+    p.sendAt = b.send.slots + p.sendSlot * l.slotBytes;
+    p.receiveAt = b.receive.slots + p.receiveSlot * l.slotBytes;
     barrier();
+}
+
+// leave writes where the launch will end, which is known from its beginning: one
+// that ends elsewhere was given up, and no other follows it. It is out of the way
+// after the first step: before it others would wait for it, and after the last
+// the launch's end.
+DEVICE_CALL void leave(u64 head, u32 tiles, u32 slots) {
+    if (threadIndex() != 0) return;
+    Block b;
+    loadBlock<0>(head, b);
+    u32 sendSlot = b.state.sendSlot + b.sendSlots, receiveSlot = b.state.receiveSlot + b.receiveSlots;
+    if (sendSlot >= slots) sendSlot -= slots;
+    if (receiveSlot >= slots) receiveSlot -= slots;
+    u64 state[4] = {b.state.turn + tiles, b.state.sent + b.sends, b.state.received + b.receives, (u64)receiveSlot << 32 | sendSlot};
+    store16(head, state);
+    store16(head + 16, state + 2);
+}
+
+template <class P, class E> DEVICE void interpret(const Launch &l) {
+    Block b;
+    Progress p;
+    prepare<P>(l, b, p);
+    Watch w = watchOf(l, b);
+    beginLines(l.ordered);
+    bool left = false;
     for (u32 tile = 0; tile < l.tiles; tile++) {
         w.tile = tile;
         for (u32 i = 0; i < b.stepCount; i++) {
             Step step = stepAt(b, i);
             w.step = step.index;
             if (!runStep<P, E>(l, b, w, p, step, p.turn + tile)) return;
+            if (!left) leave(headAt(l), l.tiles, l.slots);
+            left = true;
         }
     }
-    if (l.reduction == AVG && !finish<E>(l, b, w, (p.turn + l.tiles) / l.tiles)) return;
-    barrier();
-    if (threadIndex() == 0) {
-        store<u64>(here, p.turn + l.tiles);
-        store<u64>(here + 8, p.sent);
-        store<u64>(here + 16, p.received);
-        store<u32>(here + 24, p.sendSlot);
-        store<u32>(here + 28, p.receiveSlot);
-    }
+    if (!left) leave(headAt(l), l.tiles, l.slots);
+    if (l.reduction == AVG) finish<E>(l, w, p.turn);
 }

@@ -9,8 +9,10 @@ typedef unsigned long long u64;
 typedef int i32;
 typedef long long i64;
 
-// Instructions, in the order of package ir.
-enum Op { NOP, SEND, RECV, COPY, REDUCE, RECV_REDUCE_COPY, RECV_COPY_SEND, RECV_REDUCE_SEND, RECV_REDUCE_COPY_SEND };
+// What a step does, as bits: an instruction of package ir is several of them.
+// FLAGS: others wait for it. SMALL: it moves a line for each thread at most, whole
+// and aligned, of one tile of one chunk.
+enum Does { RECEIVES = 1, SENDS = 2, LOADS = 4, STORES = 8, REDUCES = 16, FLAGS = 32, SMALL = 64, CONNECTED = RECEIVES | SENDS };
 
 // Reductions. An average is a sum and a division at the end.
 enum Reduction { SUM, PROD, MIN, MAX, AVG };
@@ -32,18 +34,17 @@ struct Chunk {
 
 // Step is one instruction. Its first chunks are repeated here, so that a step
 // of one chunk needs no look into the table of chunks.
-struct Step {
+struct alignas(16) Step {
     Chunk src, dst;           // the first
     u32 srcChunk, dstChunk;   // the first, in the table of chunks
     i32 srcStride, dstStride; // entries of that table from one to the next
     u32 count;                // chunks
     u32 dependencies;         // the first, in the table of dependencies
+    u16 does;
     u16 dependencyCount;
-    u8 op;
-    u8 flagged;      // others wait for it
     u32 index;       // in the program
     u32 sources;     // of a reduction: chunks that are reduced into dst, one after another
-    u32 unused;
+    u32 bytes;       // of a small step
     i64 sourceApart; // bytes from one to the next
 };
 
@@ -73,8 +74,9 @@ struct State {
 };
 
 // Block is a threadblock of the program, run by one of the grid, which finds in
-// one look all it has to know.
-struct Block {
+// one look all it has to know: the first of its steps lie behind it once more.
+#define FIRST_STEPS 4
+struct alignas(16) Block {
     State state;
     u64 steps; // address
     u64 semaphore;
@@ -88,6 +90,8 @@ struct Block {
     u32 resultCount; // and how many
     u32 programSteps; // of the threadblock: several may be one step here
     u64 finished; // address: threadblocks of the rank that have come to the end, over all launches
+    u32 sends, receives;         // calls of a launch
+    u32 sendSlots, receiveSlots; // and how many slots further they end, round about
 };
 
 // Status is in the host's memory, where it can be read while a kernel hangs.
@@ -191,7 +195,7 @@ static_assert(sizeof(Chunk) == 16, "Chunk");
 static_assert(sizeof(Step) == 80, "Step");
 static_assert(sizeof(Dependency) == 24, "Dependency");
 static_assert(sizeof(Result) == 24, "Result");
-static_assert(sizeof(Block) == 144, "Block");
+static_assert(sizeof(Block) == 160, "Block");
 static_assert(sizeof(State) == 32, "State");
 static_assert(sizeof(Status) == 32, "Status");
 static_assert(sizeof(Launch) == 96, "Launch");

@@ -88,28 +88,6 @@ template <class P, class E> struct Mover {
         return p;
     }
 
-    // await polls a line a thread for each of n, apart from each other; false
-    // where the launch is given up.
-    template <int n> DEVICE_MEMBER bool await(Watch &w, u32 first, u32 end, u64 (&data)[n][words]) const {
-        if (P::lanes > 1) reconverge();
-        for (u32 polls = 1;; polls++) {
-            bool missing = false, lost = false;
-#pragma unroll
-            for (int u = 0; u < n; u++) {
-                u32 line = first + u * apart;
-                if (line < end && !P::arrived(t.in, line, lane, data[u])) missing = true;
-            }
-            if (missing && polls % POLLS_PER_LOOK == 0) lost = overdue(w, FOR_MESSAGE, t.from, 0);
-            if (missing) pause();
-            if (P::lanes > 1) {
-                missing = anyOfWarp(missing);
-                lost = anyOfWarp(lost);
-            }
-            if (lost) return false;
-            if (!missing) return true;
-        }
-    }
-
     // movePlain moves the plain lines. What comes from memory is on its way
     // while a message is awaited.
     template <int reduction> DEVICE_MEMBER bool movePlain(Watch &w) const {
@@ -126,11 +104,11 @@ template <class P, class E> struct Mover {
                 u64 at = (u64)line * P::lineData + 8 * words * lane;
                 if (t.receives) P::prefetch(t.in, line, data[u]);
                 if (reduction != COPIES)
-                    P::load(from + at, lane, other[u]);
+                    P::load(from + at, lane, P::lineBytes, other[u]);
                 else if (!t.receives)
-                    P::load(from + at, lane, data[u]);
+                    P::load(from + at, lane, P::lineBytes, data[u]);
             }
-            if (t.receives && !await<n>(w, first, plain, data)) return false;
+            if (t.receives && !awaitLines<P, n>(w, t.in, t.from, lane, first, apart, plain, data)) return false;
 #pragma unroll
             for (int u = 0; u < n; u++) {
                 u32 line = first + u * apart;
@@ -138,7 +116,7 @@ template <class P, class E> struct Mover {
 #pragma unroll
                     for (int i = 0; i < words; i++) data[u][i] = combine<E, reduction>(data[u][i], other[u][i]);
                 }
-                if (t.stores && line < plain) P::store(to + (u64)line * P::lineData + 8 * words * lane, lane, data[u]);
+                if (t.stores && line < plain) P::store(to + (u64)line * P::lineData + 8 * words * lane, lane, P::lineBytes, data[u]);
                 if (P::lanes > 1) reconverge();
                 if (t.sends && line < plain) P::send(t.out, line, lane, data[u]);
             }
@@ -163,11 +141,11 @@ template <class P, class E> struct Mover {
             bool some = there && bytes > 0;
             if (there && t.receives) P::prefetch(t.in, line, data[0]);
             if (late) {
-                if (!await<1>(w, line, lines, data)) return false;
+                if (!awaitLines<P, 1>(w, t.in, t.from, lane, line, apart, lines, data)) return false;
                 orderLines(t.in.system);
             }
             if (some && t.loads) loadUnit<words>(other, piece == 0 ? src : place(t.src, t.srcChunk, t.srcStride, t.first + piece), at, bytes, elementBytes);
-            if (t.receives && !late && !await<1>(w, line, lines, data)) return false;
+            if (t.receives && !late && !awaitLines<P, 1>(w, t.in, t.from, lane, line, apart, lines, data)) return false;
             Place into = piece == 0 ? dst : place(t.dst, t.dstChunk, t.dstStride, t.first + piece);
 #pragma unroll
             for (int i = 0; i < words; i++) {

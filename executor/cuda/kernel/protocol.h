@@ -6,6 +6,9 @@
 //	LL                       16              8   1        a flag beside each 4 bytes
 //	LL128                   128            120   8        a flag in the last 8 bytes
 //
+// load and store are a lane's part of a line in memory, of which so many bytes are
+// left; only LL128 has lines that are not all data, and that end in the middle.
+//
 // Call is one message's place in the connection's slots, with its number, from
 // 1: it is what a flag holds.
 #pragma once
@@ -21,8 +24,8 @@ struct Call {
 struct Simple {
     enum { lineBytes = 16, lineData = 16, lanes = 1, words = 2, unroll = 4, alignment = 16, counted = 1 };
     static DEVICE_MEMBER i64 laneData(u32) { return 16; }
-    static DEVICE_MEMBER void load(u64 address, u32, u64 *words) { load16(address, words); }
-    static DEVICE_MEMBER void store(u64 address, u32, const u64 *words) { store16(address, words); }
+    static DEVICE_MEMBER void load(u64 address, u32, i32, u64 *words) { load16(address, words); }
+    static DEVICE_MEMBER void store(u64 address, u32, i32, const u64 *words) { store16(address, words); }
     static DEVICE_MEMBER void send(const Call &c, u32 line, u32, const u64 *words) { store16(c.slot + 16ull * line, words); }
     static DEVICE_MEMBER void prefetch(const Call &c, u32 line, u64 *words) { load16(c.slot + 16ull * line, words); }
     static DEVICE_MEMBER bool arrived(const Call &, u32, u32, u64 *) { return true; }
@@ -31,8 +34,8 @@ struct Simple {
 struct LL {
     enum { lineBytes = 16, lineData = 8, lanes = 1, words = 1, unroll = 2, alignment = 8, counted = 0 };
     static DEVICE_MEMBER i64 laneData(u32) { return 8; }
-    static DEVICE_MEMBER void load(u64 address, u32, u64 *words) { words[0] = ::load<u64>(address); }
-    static DEVICE_MEMBER void store(u64 address, u32, const u64 *words) { ::store<u64>(address, words[0]); }
+    static DEVICE_MEMBER void load(u64 address, u32, i32, u64 *words) { words[0] = ::load<u64>(address); }
+    static DEVICE_MEMBER void store(u64 address, u32, i32, const u64 *words) { ::store<u64>(address, words[0]); }
     static DEVICE_MEMBER void send(const Call &c, u32 line, u32, const u64 *words) { storeLine(c.slot + 16ull * line, words[0], (u32)c.number); }
     static DEVICE_MEMBER void prefetch(const Call &, u32, u64 *) {}
     static DEVICE_MEMBER bool arrived(const Call &c, u32 line, u32, u64 *words) { return loadLine(c.slot + 16ull * line, words, (u32)c.number); }
@@ -43,15 +46,16 @@ struct LL {
 struct LL128 {
     enum { lineBytes = 128, lineData = 120, lanes = LINE_LANES, words = 16 / LINE_LANES, unroll = 2, alignment = 8, counted = 0 };
     static DEVICE_MEMBER i64 laneData(u32 lane) { return lane == lanes - 1 ? 8 * words - 8 : 8 * words; }
-    static DEVICE_MEMBER void load(u64 address, u32 lane, u64 *w) {
+    static DEVICE_MEMBER bool has(int word, u32 lane, i32 left) { return 8 * word < left && (word < words - 1 || lane != lanes - 1); }
+    static DEVICE_MEMBER void load(u64 address, u32 lane, i32 left, u64 *w) {
 #pragma unroll
         for (int i = 0; i < words; i++)
-            if (i < words - 1 || lane != lanes - 1) w[i] = ::load<u64>(address + 8 * i);
+            if (has(i, lane, left)) w[i] = ::load<u64>(address + 8 * i);
     }
-    static DEVICE_MEMBER void store(u64 address, u32 lane, const u64 *w) {
+    static DEVICE_MEMBER void store(u64 address, u32 lane, i32 left, const u64 *w) {
 #pragma unroll
         for (int i = 0; i < words; i++)
-            if (i < words - 1 || lane != lanes - 1) ::store<u64>(address + 8 * i, w[i]);
+            if (has(i, lane, left)) ::store<u64>(address + 8 * i, w[i]);
     }
     static DEVICE_MEMBER u64 at(const Call &c, u32 line, u32 lane) { return c.slot + 128ull * line + 8ull * words * lane; }
     static DEVICE_MEMBER void send(const Call &c, u32 line, u32 lane, const u64 *data) {
@@ -67,3 +71,26 @@ struct LL128 {
         return lane != lanes - 1 || w[words - 1] == c.number;
     }
 };
+
+// awaitLines polls a line a thread for each of n, apart from each other; false
+// where the launch is given up.
+template <class P, int n> DEVICE bool awaitLines(Watch &w, const Call &in, i32 from, u32 lane, u32 first, u32 apart, u32 end, u64 (&data)[n][P::words]) {
+    if (P::lanes > 1) reconverge();
+    for (u32 polls = 1;; polls++) {
+        bool missing = false, lost = false;
+#pragma unroll
+        for (int u = 0; u < n; u++) {
+            u32 line = first + u * apart;
+            if (line < end && !P::arrived(in, line, lane, data[u])) missing = true;
+        }
+        if (P::lanes == 1 && !missing) return true;
+        if (missing && polls % POLLS_PER_LOOK == 0) lost = overdue(w, FOR_MESSAGE, from, 0);
+        if (missing) pause();
+        if (P::lanes > 1) {
+            missing = anyOfWarp(missing);
+            lost = anyOfWarp(lost);
+        }
+        if (lost) return false;
+        if (!missing) return true;
+    }
+}

@@ -44,7 +44,9 @@ GLOBAL_ACCESS(8, "u64", u64, "l")
 #undef GLOBAL_ACCESS
 template <typename T> DEVICE T loadGlobal(u64 address) { return bitsOfAny<T>(GlobalAccess<sizeof(T)>::load(address)); }
 template <typename T> DEVICE void storeGlobal(u64 address, T v) { GlobalAccess<sizeof(T)>::store(address, bitsOfAny<typename GlobalAccess<sizeof(T)>::Bits>(v)); }
-template <typename T> DEVICE u64 *sharedWords(T *p) { return (u64 *)p; }
+template <typename T> DEVICE void stage16(T *p, u32 i, const u64 *words) {
+    ((ulonglong2 *)p)[i] = make_ulonglong2(words[0], words[1]);
+}
 
 #else
 
@@ -65,8 +67,9 @@ template <typename T> DEVICE u64 *sharedWords(T *p) { return (u64 *)p; }
 
 template <typename T> DEVICE T loadGlobal(u64 address) { return *(__attribute__((address_space(1))) const T *)address; }
 template <typename T> DEVICE void storeGlobal(u64 address, T v) { *(__attribute__((address_space(1))) T *)address = v; }
-template <typename T> DEVICE __attribute__((address_space(3))) u64 *sharedWords(T *p) {
-    return (__attribute__((address_space(3))) u64 *)p;
+typedef u64 TwoWords __attribute__((vector_size(16)));
+template <typename T> DEVICE void stage16(T *p, u32 i, const u64 *words) {
+    ((__attribute__((address_space(3))) TwoWords *)p)[i] = TwoWords{words[0], words[1]};
 }
 
 #endif

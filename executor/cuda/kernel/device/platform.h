@@ -47,6 +47,15 @@ DEVICE u64 loadAcquire(u64 address, bool system) {
         asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(address) : "memory");
     return v;
 }
+// loadRelaxed is for counters that order nothing.
+DEVICE u64 loadRelaxed(u64 address, bool system) {
+    u64 v;
+    if (system)
+        asm volatile("ld.relaxed.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(address) : "memory");
+    else
+        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(address) : "memory");
+    return v;
+}
 // post is a store without an order of its own: publish comes before it where
 // memory is handed over. Lines of LL and LL128 that have been read need none:
 // each was compared with its flag before the barrier that comes before the post.

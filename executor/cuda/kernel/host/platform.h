@@ -70,6 +70,7 @@ DEVICE u64 loadAcquire(u64 address, bool) {
     u64 v = __atomic_load_n((u64 *)address, __ATOMIC_ACQUIRE);
     return v;
 }
+DEVICE u64 loadRelaxed(u64 address, bool) { return __atomic_load_n((u64 *)address, __ATOMIC_RELAXED); }
 DEVICE void publish(bool) {}
 DEVICE void post(u64 address, u64 v, bool) { __atomic_store_n((u64 *)address, v, __ATOMIC_RELEASE); }
 DEVICE void addCount(u64 address, u64 v) { __atomic_fetch_add((u64 *)address, v, __ATOMIC_RELEASE); }
