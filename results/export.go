@@ -15,6 +15,8 @@ type ExportOptions struct {
 	To      string // a name of ExportFormats
 	Runtime string // of msccl-xml: a name of Runtimes; none: msccl
 	Out     string // folder; made where it is not there
+	// LL128 tells that msccl is known to enable that protocol on the system.
+	LL128 bool
 	// Node tells whose memory a rank reaches, of mscclpp-json; nil: all reach all's.
 	Node func(rank int) int
 }

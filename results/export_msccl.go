@@ -47,7 +47,7 @@ func exportMSCCL(c *Campaign, o ExportOptions) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	return report, e.write(o.Out, served, &report)
+	return report, e.write(o, served, &report)
 }
 
 // xmlExport is an export under way.
@@ -81,8 +81,8 @@ func (e *xmlExport) refuses(m *measured) (string, error) {
 }
 
 // write writes the files and completes the report.
-func (e *xmlExport) write(out string, served []piece, report *Report) error {
-	f := newFolder(out, e.plan, `\d+-.*\.xml`)
+func (e *xmlExport) write(o ExportOptions, served []piece, report *Report) error {
+	f := newFolder(o.Out, e.plan, `\d+-.*\.xml`)
 	var names []string
 	numbers := map[string]int{} // of files, by placement
 	for _, s := range served {
@@ -106,7 +106,7 @@ func (e *xmlExport) write(out string, served []piece, report *Report) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		f.add(name, text.Bytes())
-		names = append(names, filepath.Join(out, name))
+		names = append(names, filepath.Join(o.Out, name))
 		report.Files = append(report.Files, ExportedFile{Name: name, Placement: s.Placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
 			MinBytes: s.min, MaxBytes: s.max, Granularity: s.Granularity, IR: s.Program})
 	}
@@ -115,7 +115,7 @@ func (e *xmlExport) write(out string, served []piece, report *Report) error {
 		return err
 	}
 	report.Notes = append(report.Notes, "sizes that are no multiple of a file's granularity, and sizes outside all ranges, fall back to the runtime's own algorithms")
-	if e.runtime.Name == "msccl" && slices.ContainsFunc(served, func(s piece) bool { return s.Protocol == "LL128" }) {
+	if e.runtime.Name == "msccl" && !o.LL128 && slices.ContainsFunc(served, func(s piece) bool { return s.Protocol == "LL128" }) {
 		report.Notes = append(report.Notes, "msccl takes files of LL128 over NVLink of V100s and A100s alone, unless NCCL_PROTO names it: elsewhere its own algorithms run")
 	}
 	report.Notes = append(report.Notes, swept(removed, others)...)

@@ -11,21 +11,14 @@ import (
 // forces it, which who names a protocol may do. Where the architecture is not
 // known, nothing is left out.
 func (o *Options) enabled(t *topologies.Topology) {
-	if o.Runtime != "msccl" || len(o.Protocols) > 0 || ll128(t) {
+	if o.Runtime != "msccl" || len(o.Protocols) > 0 || t.Arch == "" || EnablesLL128(t) {
 		return
 	}
 	o.Protocols = slices.DeleteFunc(slices.Clone(topologies.AllProtocols[:]), func(p topologies.Proto) bool { return p == topologies.LL128 })
 	o.notice("msccl does not enable LL128 here unless NCCL_PROTO forces it: left out, but for --protocol LL128")
 }
 
-// ll128 tells whether msccl enables LL128 on a system by itself.
-func ll128(t *topologies.Topology) bool {
-	switch t.Arch {
-	case "":
-		return true
-	case "volta", "ampere":
-	default:
-		return false
-	}
-	return slices.ContainsFunc(t.Edges, func(e topologies.Edge) bool { return e.Kind == topologies.NVLink })
+// EnablesLL128 tells whether msccl is known to enable LL128 on a system by itself.
+func EnablesLL128(t *topologies.Topology) bool {
+	return (t.Arch == "volta" || t.Arch == "ampere") && slices.ContainsFunc(t.Edges, func(e topologies.Edge) bool { return e.Kind == topologies.NVLink })
 }

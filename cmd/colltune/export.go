@@ -38,12 +38,12 @@ really run it; where that costs something, or nothing fits, it says so.
 			}
 			defer c.Close()
 			o := results.ExportOptions{To: to, Runtime: flagValue(cmd, "runtime"), Out: out}
-			if to == "mscclpp-json" {
-				problem, _, err := search.FromPlan(c.Plan())
-				if err != nil {
-					return err
-				}
-				o.Node = nodeOf(problem.Topology)
+			problem, _, err := search.FromPlan(c.Plan())
+			switch {
+			case err == nil:
+				o.Node, o.LL128 = nodeOf(problem.Topology), search.EnablesLL128(problem.Topology)
+			case to == "mscclpp-json":
+				return err // messages between nodes go another way
 			}
 			report, err := results.Export(c, o)
 			if err != nil {
