@@ -19,7 +19,11 @@ func (p *problem) distant() *Refutation {
 		for _, r := range it.elsewhere() {
 			switch d := p.net.dist[it.source][r]; {
 			case d < 0:
-				return &Refutation{fmt.Sprintf("no way leads from rank %d to rank %d", it.source, r)}
+				why := fmt.Sprintf("no way leads from rank %d to rank %d", it.source, r)
+				if p.net.dropped > 0 {
+					why += fmt.Sprintf(": a link of less than %v, the unit, carries no chunk in a round", p.net.unit)
+				}
+				return &Refutation{why}
 			case int(d) > p.Steps:
 				return &Refutation{fmt.Sprintf("rank %d is %d sends away from rank %d, and there are no more than %s", r, d, it.source, many(p.Steps, "step"))}
 			}

@@ -18,6 +18,7 @@ type network struct {
 	ranks    int
 	vertices int // ranks first, then what lies between; of the flow bounds
 	unit     units.Bandwidth
+	dropped  int // lanes over links of less than the unit
 	lanes    []lane
 	links    []link
 	out, in  [][]int32 // lanes by rank
@@ -87,6 +88,7 @@ func (n *network) addLinks(t *topologies.Topology, paths []topologies.Path) {
 			usable = usable && t.Edges[e].Bandwidth >= n.unit
 		}
 		if !usable {
+			n.dropped++
 			continue
 		}
 		for _, e := range paths[i].Edges {
@@ -162,7 +164,7 @@ func (n *network) index() {
 // reversed is the network with every lane and link turned round. What was lane
 // i still is.
 func (n *network) reversed() *network {
-	r := &network{ranks: n.ranks, vertices: n.vertices, unit: n.unit}
+	r := &network{ranks: n.ranks, vertices: n.vertices, unit: n.unit, dropped: n.dropped}
 	r.lanes, r.links = slices.Clone(n.lanes), slices.Clone(n.links)
 	for i := range r.lanes {
 		r.lanes[i].from, r.lanes[i].to = r.lanes[i].to, r.lanes[i].from
