@@ -1,11 +1,8 @@
 package main
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
-	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/report"
 )
 
@@ -23,20 +20,7 @@ routings, and what was refused or failed, and why. It needs no network and no sc
 			if flagValue(cmd, "out") == "" {
 				return usagef("--out is missing: want the file to write to, such as report.html")
 			}
-			c, err := openCampaign(results.OpenReadOnly, args[0])
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			baseline, err := baselineOf(cmd)
-			if err != nil {
-				return err
-			}
-			t, err := tableOf(c, baseline)
-			if err != nil {
-				return err
-			}
-			return deliver(cmd, func(w io.Writer) error { return report.Write(w, c, t) })
+			return deliverTable(cmd, args[0], report.Write)
 		},
 		ValidArgsFunction: firstIs(completeFolder),
 	}

@@ -21,26 +21,34 @@ func resultsCommand() *cobra.Command {
 		Short: "Print the winning table of a campaign",
 		Args:  exactly("the campaign's folder DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := openCampaign(results.OpenReadOnly, args[0])
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			baseline, err := baselineOf(cmd)
-			if err != nil {
-				return err
-			}
-			t, err := tableOf(c, baseline)
-			if err != nil {
-				return err
-			}
-			return deliver(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format")) })
+			return deliverTable(cmd, args[0], func(w io.Writer, _ *results.Campaign, t *results.Table) error {
+				return t.Write(w, flagValue(cmd, "format"))
+			})
 		},
 		ValidArgsFunction: firstIs(completeFolder),
 	}
 	cmd.Flags().String("baseline", "", "compare with this `FILE` of nccl-tests' output instead")
 	outputFlags(cmd)
 	return cmd
+}
+
+// deliverTable delivers what is written of a campaign and its table, compared as
+// --baseline asks.
+func deliverTable(cmd *cobra.Command, dir string, write func(io.Writer, *results.Campaign, *results.Table) error) error {
+	c, err := openCampaign(results.OpenReadOnly, dir)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	baseline, err := baselineOf(cmd)
+	if err != nil {
+		return err
+	}
+	t, err := tableOf(c, baseline)
+	if err != nil {
+		return err
+	}
+	return deliver(cmd, func(w io.Writer) error { return write(w, c, t) })
 }
 
 // openCampaign opens a folder that a user named.
