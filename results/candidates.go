@@ -191,6 +191,36 @@ func readCandidates(r io.Reader, key string, index any, jobs int) (map[string]*i
 	return programs, nil
 }
 
+// keptProgram is a program among what was enumerated, whatever the key: nil where
+// it is not there, or is not what its name says.
+func (c *Campaign) keptProgram(hash string) *ir.Program {
+	f, err := openRegular(filepath.Join(c.dir, candidatesFile), os.O_RDONLY)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	packed, err := gzip.NewReader(f)
+	if err != nil {
+		return nil
+	}
+	files := tar.NewReader(io.LimitReader(packed, maxAllKept))
+	for range maxCandidates {
+		header, err := files.Next()
+		if err != nil {
+			return nil
+		}
+		if header.Name != programsDir+"/"+hash+".json" || header.Size > maxKept {
+			continue
+		}
+		p, err := ir.Decode(files)
+		if err != nil || p.Hash() != hash {
+			return nil
+		}
+		return p
+	}
+	return nil
+}
+
 // entry is the next file, which must have that name and no more bytes.
 func entry(files *tar.Reader, name string, most int64) ([]byte, error) {
 	header, err := files.Next()

@@ -130,3 +130,39 @@ func FuzzReadCandidates(f *testing.F) {
 		}
 	})
 }
+
+// TestProgramsAreAmongCandidates: a program whose file is gone or was changed is
+// read from what was enumerated.
+func TestProgramsAreAmongCandidates(t *testing.T) {
+	c, path, programs := keptCandidates(t)
+	hash := programs[1].Hash()
+	if err := c.SaveProgram(hash, programs[1]); err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(c.Dir(), programsDir, hash+".json")
+	for _, harm := range []func() error{
+		func() error { return os.WriteFile(own, []byte("{}"), 0o644) },
+		func() error { return os.Remove(own) },
+	} {
+		if err := harm(); err != nil {
+			t.Fatal(err)
+		}
+		p, err := c.Program(hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Hash() != hash {
+			t.Errorf("another program came: %s", p.Hash())
+		}
+	}
+	var gone *ProgramError
+	if _, err := c.Program(strings.Repeat("0", 64)); !errors.As(err, &gone) {
+		t.Errorf("%v for a program of no candidate", err)
+	}
+	if err := os.WriteFile(path, []byte("no archive"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Program(hash); !errors.As(err, &gone) {
+		t.Errorf("%v where neither is whole", err)
+	}
+}

@@ -62,12 +62,25 @@ type ProgramError struct{ Err error }
 func (e *ProgramError) Error() string { return e.Err.Error() }
 func (e *ProgramError) Unwrap() error { return e.Err }
 
-// Program reads the IR with that hash, and checks that it is what its name
-// says: else the error is a *ProgramError.
+// Program reads the IR with that hash, and checks that it is what its name says:
+// else, where it is not among the candidates that are kept either, the error is a
+// *ProgramError.
 func (c *Campaign) Program(hash string) (*ir.Program, error) {
 	if !isHash(hash) {
 		return nil, fmt.Errorf("program %.80q: want a hash of 64 hexadecimal digits", hash)
 	}
+	p, err := c.savedProgram(hash)
+	var gone *ProgramError
+	if errors.As(err, &gone) {
+		if kept := c.keptProgram(hash); kept != nil {
+			return kept, nil
+		}
+	}
+	return p, err
+}
+
+// savedProgram reads it from its own file.
+func (c *Campaign) savedProgram(hash string) (*ir.Program, error) {
 	path := filepath.Join(c.dir, programsDir, hash+".json")
 	f, err := openRegular(path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
