@@ -73,7 +73,8 @@ func promises(p *lang.Program, t *topologies.Topology) *promise {
 	ways := map[[2]int32]*passage{}
 	factors := scopeFactors(p)
 	of := &promise{loop: p.Collective.LoopChunks()}
-	of.chains = longestChains(p, factors, func(from, to int32) *passage {
+	spared := sparedCopies(p)
+	of.chains = longestChains(p, factors, spared, func(from, to int32) *passage {
 		at := [2]int32{from, to}
 		w := ways[at]
 		if w == nil {
@@ -95,6 +96,9 @@ func promises(p *lang.Program, t *topologies.Topology) *promise {
 		op := &p.Ops[i]
 		if op.Channel >= 0 {
 			named[op.Channel] = true
+		}
+		if spared[i] {
+			continue
 		}
 		if op.Src.Rank == op.Dst.Rank {
 			l := worked[[2]int32{op.Src.Rank, op.Channel}]
@@ -151,7 +155,7 @@ func scopeFactors(p *lang.Program) []float64 {
 }
 
 // longestChains follows what each operation reads to the operation that wrote it.
-func longestChains(p *lang.Program, factors []float64, between func(from, to int32) *passage) (longest [2]chain) {
+func longestChains(p *lang.Program, factors []float64, spared []bool, between func(from, to int32) *passage) (longest [2]chain) {
 	wrote := newPlaces(p) // 1 + the operation
 	ends := make([][2]chain, len(p.Ops))
 	for i := range p.Ops {
@@ -182,6 +186,10 @@ func longestChains(p *lang.Program, factors []float64, between func(from, to int
 		}
 		for which := range before {
 			c := &before[which]
+			if spared[i] {
+				ends[i][which] = *c
+				continue
+			}
 			if op.Src.Rank == op.Dst.Rank {
 				c.local++
 				c.worked += float32(float64(op.Src.Count) / factors[op.Scope])
@@ -209,6 +217,33 @@ func longestChains(p *lang.Program, factors []float64, between func(from, to int
 		}
 	}
 	return longest
+}
+
+// sparedCopies are the copies within a rank that are nobody's work: something is
+// added to what was copied, which the compiler adds to it where it was (its pass
+// forward).
+func sparedCopies(p *lang.Program) []bool {
+	spared := make([]bool, len(p.Ops))
+	copied := newPlaces(p) // 1 + the copy, where nothing has touched what it left since
+	for i := range p.Ops {
+		op := &p.Ops[i]
+		for _, s := range [2]*lang.Span{&op.Src, &op.Dst} {
+			chunks := copied.of(s)
+			for k, n := s.Index, int32(0); n < s.Count; k, n = k+s.Stride, n+1 {
+				if by := chunks[k]; by > 0 {
+					spared[by-1] = op.Kind == lang.Reduce && s == &op.Dst
+					chunks[k] = 0
+				}
+			}
+		}
+		if op.Kind != lang.Reduce && op.Src.Rank == op.Dst.Rank {
+			into := copied.of(&op.Dst)
+			for k, n := op.Dst.Index, int32(0); n < op.Dst.Count; k, n = k+op.Dst.Stride, n+1 {
+				into[k] = int32(i) + 1
+			}
+		}
+	}
+	return spared
 }
 
 // places is a number for each chunk of all buffers that a program touches.

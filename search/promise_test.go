@@ -31,6 +31,10 @@ func TestPromises(t *testing.T) {
 		// together. Each peer has a connection of its own.
 		{"recursive-halving-doubling", script.Params{"first": "near"}, 1,
 			promise{loop: 8, calls: 2, connected: 8, connections: 3, channels: 1, chains: [2]chain{{messages: 6, stored: 4}, {messages: 6, stored: 4}}}, 14},
+		// Three sums, each put together where what it is of was copied to first: the
+		// compiler makes no such copy, and none is counted; and each is sent on as it came.
+		{"recursive-doubling", nil, 1,
+			promise{loop: 1, calls: 1, connected: 1, connections: 3, channels: 1, chains: [2]chain{{messages: 3}, {messages: 3}}}, 3},
 	} {
 		e := onDGX(t, c.nodes, Options{})
 		f := family(t, c.family)
