@@ -100,28 +100,7 @@ func TestDeliverChangesNoResult(t *testing.T) {
 		if rapid.Bool().Draw(t, "forward") {
 			o.Disable = []string{"forward", "coarsen", "deliver"}
 		}
-		before, err := Compile(p, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		length := longestChain(t, p, o)
-		o.Disable = o.Disable[:len(o.Disable)-1]
-		after, err := Compile(p, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for seed := range int64(3) {
-			if err := executeAs(after.Program, p, o.Slots, o.CallPerChunk, seed); err != nil {
-				t.Fatal(err)
-			}
-			if err := executeAs(before.Program, p, o.Slots, o.CallPerChunk, seed); err != nil {
-				t.Fatalf("without: %v", err)
-			}
-		}
-		was, is, now := localWork(before.Program), localWork(after.Program), longestChain(t, p, o)
-		if is.copies > was.copies || is.copied > was.copied || is.steps > was.steps || now > length {
-			t.Fatalf("%+v and a chain of %d, and %+v and %d without", is, now, was, length)
-		}
+		was, is, length, now := spared(t, p, o)
 		fewer += was.copies - is.copies
 		if now < length {
 			shorter++

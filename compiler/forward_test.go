@@ -172,28 +172,7 @@ func TestForwardChangesNoResult(t *testing.T) {
 		if o.Blocked {
 			o.Instances = 1 // so does it
 		}
-		before, err := Compile(p, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		length := longestChain(t, p, o)
-		o.Disable = o.Disable[:2]
-		after, err := Compile(p, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for seed := range int64(3) {
-			if err := executeAs(after.Program, p, o.Slots, o.CallPerChunk, seed); err != nil {
-				t.Fatal(err)
-			}
-			if err := executeAs(before.Program, p, o.Slots, o.CallPerChunk, seed); err != nil {
-				t.Fatalf("without: %v", err)
-			}
-		}
-		was, is, now := localWork(before.Program), localWork(after.Program), longestChain(t, p, o)
-		if is.copies > was.copies || is.copied > was.copied || is.steps > was.steps || now > length {
-			t.Fatalf("%+v and a chain of %d, and %+v and %d without", is, now, was, length)
-		}
+		was, is, _, _ := spared(t, p, o)
 		fewer += was.copies - is.copies
 		apart += is.apart
 	})
