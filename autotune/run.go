@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
@@ -183,158 +180,6 @@ func (r *run) count(candidates []*candidate, finished bool) {
 	}
 }
 
-// measure gives every trial an outcome: from the journal where it is known,
-// from an executor where not, or where what is known was no result and is open
-// to another attempt.
-func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int) error {
-	// A crash of this batch must not keep the rest of it from being made: after
-	// a kill, the crash would be known before the rest is.
-	banned := map[*trial]bool{}
-	for _, t := range trials {
-		banned[t] = t.crashes >= quarantineAfter
-	}
-	var fresh []*trial
-	var keys []string
-	var attempts []int
-	deadline := r.options.deadline()
-	for _, t := range trials {
-		key := r.key(t, repeat)
-		known, ok := r.options.Campaign.Lookup(key)
-		if ok && !known.Open(deadline) {
-			r.summary.Known++
-			r.outcome(t, known)
-			continue
-		}
-		attempt := 0
-		if ok {
-			attempt = known.Attempt + 1
-		}
-		fresh = append(fresh, t)
-		keys = append(keys, key)
-		attempts = append(attempts, attempt)
-	}
-	if len(fresh) == 0 {
-		return nil
-	}
-	var cut error
-	if n := r.options.Trials; n > 0 && r.summary.Trials+len(fresh) > n {
-		cut = &LimitError{"trials", strconv.Itoa(n)}
-		fresh = fresh[:max(n-r.summary.Trials, 0)]
-	}
-	records := make([]results.Trial, len(fresh))
-	runnable := make([]int, 0, len(fresh)) // those not in quarantine
-	work := make([]executor.Trial, 0, len(fresh))
-	for i, t := range fresh {
-		records[i] = t.record
-		records[i].Key, records[i].Repeat, records[i].Attempt, records[i].Fingerprint = keys[i], repeat, attempts[i], r.fingerprint
-		if !banned[t] {
-			runnable = append(runnable, i)
-			work = append(work, executor.Trial{
-				Program: t.Program, Native: t.Native, Collective: t.Collective, Topology: r.problem.Topology, Bytes: c.bytes, Protocol: t.proto, TileBytes: t.tile,
-				DType: r.problem.DType, Op: r.problem.Op, Iters: r.problem.Iters, Warmup: r.problem.Warmup, Seed: r.problem.Seed,
-			})
-		}
-	}
-	if err := r.savePrograms(fresh); err != nil {
-		return err
-	}
-
-	var stopped, unwritten error
-	journal := func(indices ...int) {
-		batch := make([]results.Trial, len(indices))
-		for n, i := range indices {
-			batch[n] = records[i]
-		}
-		if err := r.options.Campaign.Append(batch...); err != nil {
-			unwritten = errors.Join(unwritten, err)
-			return
-		}
-		for n, i := range indices {
-			r.summary.Trials++
-			if batch[n].Attempt > 0 {
-				r.summary.Again++
-			}
-			r.outcome(fresh[i], batch[n])
-		}
-	}
-	for i, t := range fresh {
-		if banned[t] {
-			records[i].Outcome = results.Quarantined
-			records[i].Note = fmt.Sprintf("not run: its program killed %d executors", t.crashes)
-			journal(i)
-		}
-	}
-	more := func() bool { return !r.spent() }
-	r.pool.runAll(ctx, work, r.jobs(), r.options.Timeout, more, func(fates []fate) {
-		var done []int
-		for _, f := range fates {
-			if f.err != nil {
-				if stopped == nil {
-					stopped = f.err
-				}
-				continue
-			}
-			i := runnable[f.index]
-			records[i].Outcome, records[i].TimesUS, records[i].Note, records[i].Seconds = f.record.Outcome, f.record.TimesUS, f.record.Note, f.record.Seconds
-			if records[i].Outcome == results.TimedOut {
-				records[i].Deadline = deadline.Seconds()
-			}
-			kept, err := r.options.Campaign.KeepOutput(records[i].Key, records[i].Attempt, f.output)
-			unwritten = errors.Join(unwritten, err)
-			records[i].Output = kept
-			r.disbelieve(&records[i])
-			done = append(done, i)
-		}
-		journal(done...)
-	})
-	switch {
-	case unwritten != nil:
-		return unwritten
-	case ctx.Err() != nil:
-		return ended(ctx)
-	case stopped != nil:
-		return stopped
-	case slices.ContainsFunc(records, func(t results.Trial) bool { return t.Outcome == "" }):
-		return r.overBudget()
-	}
-	return cut
-}
-
-// jobs is how many trials run at a time: one where they would disturb each
-// other's times.
-func (r *run) jobs() int {
-	if !r.deterministic {
-		return 1
-	}
-	return r.options.Jobs
-}
-
-// disbelieve takes a time from the table that no routing can have: the clock,
-// the executor or the topology's links are not what they are taken for.
-func (r *run) disbelieve(t *results.Trial) {
-	// A library that sums in the switches needs no routing: for it there is no
-	// such bound.
-	if t.Outcome != results.OK || r.problem.LeastUS == nil || t.Source == results.Backend {
-		return
-	}
-	const rounding = 1e-9
-	took, least := results.Median(t.TimesUS), r.problem.LeastUS(t.Bytes)
-	if took < least*(1-rounding) {
-		t.Outcome, t.TimesUS = results.Failed, nil
-		t.Note = note(fmt.Sprintf("faster than any routing can be: %.6g us, bound %.6g us; %s", took, least, t.Note))
-	}
-}
-
-// key is the content address of a trial.
-func (r *run) key(t *trial, repeat int) string {
-	return results.Key{
-		Program: t.Hash, Bytes: r.cell.bytes, DType: r.problem.DType, Op: r.problem.Op, Placement: t.placement,
-		Protocol: t.record.Protocol, TileBytes: t.tile,
-		Iters: r.problem.Iters, Warmup: r.problem.Warmup, Seed: r.problem.Seed, Repeat: repeat,
-		Fingerprint: r.fingerprint, Topology: r.problem.TopologyHash,
-	}.Hash()
-}
-
 // within is the context of a run's trials. Where times are computed a trial under
 // way is given up when the budget is used up; one that is measured is waited for:
 // to kill what runs on a device is worse than being late.
@@ -359,21 +204,6 @@ func ended(ctx context.Context) error {
 // spent tells whether the budget is used up.
 func (r *run) spent() bool {
 	return r.options.Budget > 0 && time.Since(r.started) >= r.options.Budget
-}
-
-// savePrograms puts the programs of trials into the campaign, before any trial
-// names them.
-func (r *run) savePrograms(trials []*trial) error {
-	var save errgroup.Group
-	save.SetLimit(max(r.options.Jobs, 1))
-	seen := map[*candidate]bool{}
-	for _, t := range trials {
-		if t.Program != nil && !seen[t.candidate] {
-			seen[t.candidate] = true
-			save.Go(func() error { return r.options.Campaign.SaveProgram(t.Hash, t.Program) })
-		}
-	}
-	return save.Wait()
 }
 
 // outcome enters a trial's record and tells of it.

@@ -1,0 +1,222 @@
+package autotune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/results"
+)
+
+// batch is trials that are measured together.
+//
+//	trials ── known in the journal ──────────────▶ outcome
+//	   └──── fresh ── in quarantine ──▶ journal ──▶ outcome
+//	            └───── run ───────────▶ journal ──▶ outcome
+type batch struct {
+	*run
+	bytes   int64
+	fresh   []*trial        // those to be given an outcome
+	records []results.Trial // one for each of these; its outcome is empty until there is one
+	banned  map[*trial]bool // in quarantine when the batch began
+
+	unwritten error // what the campaign would not take
+	lost      error // why a trial has no outcome, the first time that happened
+}
+
+// measure gives every trial an outcome: from the journal where it is known,
+// from an executor where not, or where what is known was no result and is open
+// to another attempt.
+func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int) error {
+	b := r.newBatch(c, trials, repeat)
+	if len(b.fresh) == 0 {
+		return nil
+	}
+	cut := b.cut()
+	if err := r.savePrograms(b.fresh); err != nil {
+		return err
+	}
+	b.quarantine()
+	b.runAll(ctx)
+	switch {
+	case b.unwritten != nil:
+		return b.unwritten
+	case ctx.Err() != nil:
+		return ended(ctx)
+	case b.lost != nil:
+		return b.lost
+	case slices.ContainsFunc(b.records, func(t results.Trial) bool { return t.Outcome == "" }):
+		return r.overBudget()
+	}
+	return cut
+}
+
+// newBatch enters what the journal knows of trials, and begins the records of
+// the rest.
+func (r *run) newBatch(c *cell, trials []*trial, repeat int) *batch {
+	b := &batch{run: r, bytes: c.bytes, banned: map[*trial]bool{}}
+	// A crash of this batch must not keep the rest of it from being made: after
+	// a kill, the crash would be known before the rest is.
+	for _, t := range trials {
+		b.banned[t] = t.crashes >= quarantineAfter
+	}
+	deadline := r.options.deadline()
+	for _, t := range trials {
+		key := r.key(t, repeat)
+		known, ok := r.options.Campaign.Lookup(key)
+		if ok && !known.Open(deadline) {
+			r.summary.Known++
+			r.outcome(t, known)
+			continue
+		}
+		record := t.record
+		record.Key, record.Repeat, record.Fingerprint = key, repeat, r.fingerprint
+		if ok {
+			record.Attempt = known.Attempt + 1
+		}
+		b.fresh = append(b.fresh, t)
+		b.records = append(b.records, record)
+	}
+	return b
+}
+
+// cut leaves out what is over the limit of trials, and says so.
+func (b *batch) cut() error {
+	n := b.options.Trials
+	if n <= 0 || b.summary.Trials+len(b.fresh) <= n {
+		return nil
+	}
+	left := max(n-b.summary.Trials, 0)
+	b.fresh, b.records = b.fresh[:left], b.records[:left]
+	return &LimitError{"trials", strconv.Itoa(n)}
+}
+
+// quarantine gives the trials of banned programs their outcome.
+func (b *batch) quarantine() {
+	for i, t := range b.fresh {
+		if b.banned[t] {
+			b.records[i].Outcome = results.Quarantined
+			b.records[i].Note = fmt.Sprintf("not run: its program killed %d executors", t.crashes)
+			b.journal(i)
+		}
+	}
+}
+
+// runAll runs the trials that are not banned, until one of them has no outcome
+// or the budget is spent.
+func (b *batch) runAll(ctx context.Context) {
+	var indices []int
+	var work []executor.Trial
+	p := &b.problem
+	for i, t := range b.fresh {
+		if b.banned[t] {
+			continue
+		}
+		indices = append(indices, i)
+		work = append(work, executor.Trial{
+			Program: t.Program, Native: t.Native, Collective: t.Collective, Topology: p.Topology, Bytes: b.bytes, Protocol: t.proto, TileBytes: t.tile,
+			DType: p.DType, Op: p.Op, Iters: p.Iters, Warmup: p.Warmup, Seed: p.Seed,
+		})
+	}
+	more := func() bool { return !b.spent() }
+	b.pool.runAll(ctx, work, b.jobs(), b.options.Timeout, more, func(fates []fate) {
+		var done []int
+		for _, f := range fates {
+			switch {
+			case f.err == nil:
+				b.complete(indices[f.index], f)
+				done = append(done, indices[f.index])
+			case b.lost == nil:
+				b.lost = f.err
+			}
+		}
+		b.journal(done...)
+	})
+}
+
+// complete fills in a record with what became of its trial.
+func (b *batch) complete(i int, f fate) {
+	t := &b.records[i]
+	t.Outcome, t.TimesUS, t.Note, t.Seconds = f.record.Outcome, f.record.TimesUS, f.record.Note, f.record.Seconds
+	if t.Outcome == results.TimedOut {
+		t.Deadline = b.options.deadline().Seconds()
+	}
+	kept, err := b.options.Campaign.KeepOutput(t.Key, t.Attempt, f.output)
+	b.unwritten = errors.Join(b.unwritten, err)
+	t.Output = kept
+	b.disbelieve(t)
+}
+
+// journal writes records, all in one piece, and enters their outcomes.
+func (b *batch) journal(indices ...int) {
+	written := make([]results.Trial, len(indices))
+	for n, i := range indices {
+		written[n] = b.records[i]
+	}
+	if err := b.options.Campaign.Append(written...); err != nil {
+		b.unwritten = errors.Join(b.unwritten, err)
+		return
+	}
+	for n, i := range indices {
+		b.summary.Trials++
+		if written[n].Attempt > 0 {
+			b.summary.Again++
+		}
+		b.outcome(b.fresh[i], written[n])
+	}
+}
+
+// savePrograms puts the programs of trials into the campaign, before any trial
+// names them.
+func (r *run) savePrograms(trials []*trial) error {
+	var save errgroup.Group
+	save.SetLimit(max(r.options.Jobs, 1))
+	seen := map[*candidate]bool{}
+	for _, t := range trials {
+		if t.Program != nil && !seen[t.candidate] {
+			seen[t.candidate] = true
+			save.Go(func() error { return r.options.Campaign.SaveProgram(t.Hash, t.Program) })
+		}
+	}
+	return save.Wait()
+}
+
+// key is the content address of a trial.
+func (r *run) key(t *trial, repeat int) string {
+	return results.Key{
+		Program: t.Hash, Bytes: r.cell.bytes, DType: r.problem.DType, Op: r.problem.Op, Placement: t.placement,
+		Protocol: t.record.Protocol, TileBytes: t.tile,
+		Iters: r.problem.Iters, Warmup: r.problem.Warmup, Seed: r.problem.Seed, Repeat: repeat,
+		Fingerprint: r.fingerprint, Topology: r.problem.TopologyHash,
+	}.Hash()
+}
+
+// jobs is how many trials run at a time: one where they would disturb each
+// other's times.
+func (r *run) jobs() int {
+	if !r.deterministic {
+		return 1
+	}
+	return r.options.Jobs
+}
+
+// disbelieve takes a time from the table that no routing can have: the clock,
+// the executor or the topology's links are not what they are taken for.
+func (r *run) disbelieve(t *results.Trial) {
+	// A library that sums in the switches needs no routing: for it there is no
+	// such bound.
+	if t.Outcome != results.OK || r.problem.LeastUS == nil || t.Source == results.Backend {
+		return
+	}
+	const rounding = 1e-9
+	took, least := results.Median(t.TimesUS), r.problem.LeastUS(t.Bytes)
+	if took < least*(1-rounding) {
+		t.Outcome, t.TimesUS = results.Failed, nil
+		t.Note = note(fmt.Sprintf("faster than any routing can be: %.6g us, bound %.6g us; %s", took, least, t.Note))
+	}
+}
