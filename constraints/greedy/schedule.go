@@ -2,14 +2,11 @@ package greedy
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/constraints/internal/moves"
-	"github.com/colltune/colltune/topologies"
 )
 
 // Alpha says whether a link's latency keeps it busy.
@@ -52,108 +49,6 @@ func (s *Schedule) Gap() float64 { return s.TimeUS/s.BoundUS - 1 }
 
 // Part is how many bytes a chunk has.
 func (s *Schedule) part() float64 { return float64(s.Bytes) / float64(s.Ranks) / float64(s.Chunks) }
-
-// tolerance is what rounding may shift a start by, relative to the whole time.
-const tolerance = 1e-9
-
-// Check replays a schedule on its topology: that every message has a path and
-// the time it takes, sends what is there, finds its links free, and that in the
-// end every rank has what the collective promises, every contribution once.
-func (s *Schedule) Check(t *topologies.Topology) error {
-	if len(t.Ranks) != s.Ranks || s.Chunks < 1 || s.Bytes < 1 {
-		return fmt.Errorf("schedule of %d B in %d chunks for %d ranks: %s has %d", s.Bytes, s.Chunks, s.Ranks, t.Name, len(t.Ranks))
-	}
-	n, total := s.Ranks, s.Ranks*s.Chunks
-	reduces := s.Collective != "allgather"
-	slack := tolerance * s.TimeUS
-	free := make([]float64, len(t.Edges))
-	ready := make([]float64, n*total) // when a rank's version of a chunk is complete so far
-	const absent, partial, whole = 0, 1, 2
-	state := make([]uint8, n*total)
-	parts := make([]int32, n*total) // how many ranks' contributions a version has
-	for r := range n {
-		for c := range total {
-			at := r*total + c
-			switch {
-			case reduces:
-				state[at], parts[at] = partial, 1
-			case c/s.Chunks == r:
-				state[at] = whole
-			}
-		}
-	}
-	last := math.Inf(-1)
-	finish := 0.0
-	for i, m := range s.Sends {
-		fail := func(format string, args ...any) error {
-			return fmt.Errorf("send %d, from %d to %d at %g us: %s", i, m.From, m.To, m.Start, fmt.Sprintf(format, args...))
-		}
-		if m.From < 0 || int(m.From) >= n || m.To < 0 || int(m.To) >= n || len(m.Chunks) == 0 {
-			return fail("%d chunks: want some, between ranks below %d", len(m.Chunks), n)
-		}
-		path, ok := t.Path(int(m.From), int(m.To))
-		switch {
-		case !ok:
-			return fail("no link")
-		case m.Start < last || m.Start < 0:
-			return fail("before the one before it")
-		}
-		last = m.Start
-		bytes := s.part() * float64(len(m.Chunks))
-		arrive := 0.0
-		for _, e := range path.Edges {
-			edge := t.Edges[e]
-			if free[e] > m.Start+slack {
-				return fail("link from %d to %d is taken until %g us", edge.From, edge.To, free[e])
-			}
-			serial := float64(edge.Message) + bytes/edge.Bandwidth.PerMicro()
-			arrive = max(arrive, serial)
-			if s.Alpha == Blocking {
-				serial += float64(edge.Latency)
-			}
-			free[e] = m.Start + serial
-		}
-		arrive += m.Start + float64(path.Latency)
-		if math.Abs(arrive-m.End) > slack {
-			return fail("ends at %g us: want %g", m.End, arrive)
-		}
-		finish = max(finish, m.End)
-		for _, c := range m.Chunks {
-			if c < 0 || int(c) >= total {
-				return fail("chunk %d: want 0 to %d", c, total-1)
-			}
-			from, to := int(m.From)*total+int(c), int(m.To)*total+int(c)
-			switch {
-			case ready[from] > m.Start+slack:
-				return fail("chunk %d arrives at %g us", c, ready[from])
-			case m.Reduce && (state[from] != partial || state[to] != partial):
-				return fail("chunk %d has left one of the two", c)
-			case !m.Reduce && (state[from] != whole || state[to] != absent):
-				return fail("chunk %d is not there whole, or is there already", c)
-			}
-			if m.Reduce {
-				state[from] = absent
-				if parts[to] += parts[from]; int(parts[to]) == n {
-					state[to] = whole
-				}
-			} else {
-				state[to] = whole
-			}
-			ready[to] = max(ready[to], m.End)
-		}
-	}
-	for r := range n {
-		for c := range total {
-			if need := s.Collective != "reducescatter" || c/s.Chunks == r; need && state[r*total+c] != whole {
-				return fmt.Errorf("rank %d has not got chunk %d", r, c)
-			}
-		}
-	}
-	if math.Abs(finish-s.TimeUS) > slack {
-		return fmt.Errorf("schedule ends at %g us: it says %g", finish, s.TimeUS)
-	}
-	return nil
-}
 
 // Program is the schedule as a chunk program: its messages in their order, runs
 // of chunks of one rank together. Its time is forgotten.
