@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -72,6 +73,7 @@ func launch(kind, command, settings string, launcher []string) {
 // launched is the far end, as the process in the middle serves it.
 type launched struct {
 	protocol.UnimplementedExecutorServer
+	words   []string // the launcher's command
 	far     protocol.ExecutorClient
 	stdin   io.Closer
 	ready   chan struct{} // closed when it has said hello
@@ -80,20 +82,18 @@ type launched struct {
 	process *os.Process
 }
 
+// startLauncher starts the launcher, and what carries its standard streams to
+// and from a connection to the far end.
+//
+//	host ── grpc ──▶ near ═ far ── frames ──▶ standard input
+//	                           ◀── frames ─── standard output
 func startLauncher(kind, command, settings string, launcher []string) (*launched, error) {
 	words := append(append([]string{}, launcher...), command, stdioCommand, kind)
 	if settings != packed(nil, nil) {
 		words = append(words, encodeWord(settings))
 	}
 	cmd := exec.Command(words[0], words[1:]...)
-	for _, kv := range os.Environ() {
-		// The folder of sockets stays: by it the host finds whom to sweep.
-		name, _, _ := strings.Cut(kv, "=")
-		if name == handshake.MagicCookieKey || strings.HasPrefix(name, "PLUGIN_") && name != plugin.EnvUnixSocketDir {
-			continue
-		}
-		cmd.Env = append(cmd.Env, kv)
-	}
+	cmd.Env = launcherEnvironment(os.Environ())
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -109,23 +109,16 @@ func startLauncher(kind, command, settings string, launcher []string) (*launched
 	inR.Close()
 	outW.Close()
 
-	l := &launched{stdin: inW, ready: make(chan struct{}), ended: make(chan struct{}), process: cmd.Process}
 	near, far := net.Pipe()
-	var once sync.Once
-	conn, err := grpc.NewClient("passthrough:launched",
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithIdleTimeout(0),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)),
-		grpc.WithContextDialer(func(context.Context, string) (c net.Conn, err error) {
-			err = errors.New("the launcher's connection has ended")
-			once.Do(func() { c, err = near, nil })
-			return c, err
-		}))
+	conn, err := dialOnce(near)
 	if err != nil {
 		return nil, err
 	}
-	l.far = protocol.NewExecutorClient(conn)
-	stderr := os.Stderr
+	l := &launched{
+		words: launcher, far: protocol.NewExecutorClient(conn), stdin: inW, process: cmd.Process,
+		ready: make(chan struct{}), ended: make(chan struct{}),
+	}
+	stderr := os.Stderr // what it is now: plugin.Serve takes it away
 	go func() {
 		_, err := io.Copy(&frameWriter{to: inW}, far)
 		if err != nil && !errors.Is(err, io.ErrClosedPipe) && !l.leaving.Load() {
@@ -138,26 +131,54 @@ func startLauncher(kind, command, settings string, launcher []string) (*launched
 		}
 		far.Close()
 	}()
-	go func() {
-		err := cmd.Wait()
-		close(l.ended)
-		if l.leaving.Load() || dying.Load() {
-			return
-		}
-		time.Sleep(100 * time.Millisecond) // for what is still in its pipes
-		how := "it ended"
-		if err != nil {
-			how = err.Error()
-		}
-		select {
-		case <-l.ready:
-		default:
-			how += ", before colltune answered at its other end"
-		}
-		fmt.Fprintf(stderr, "launcher %s: %s\n", strings.Join(launcher, " "), how)
-		os.Exit(1)
-	}()
+	go l.await(cmd, stderr)
 	return l, nil
+}
+
+// launcherEnvironment is what a launcher gets of our environment: all but what
+// go-plugin told us.
+func launcherEnvironment(all []string) []string {
+	return slices.DeleteFunc(all, func(kv string) bool {
+		// The folder of sockets stays: by it the host finds whom to sweep.
+		name, _, _ := strings.Cut(kv, "=")
+		return name == handshake.MagicCookieKey || strings.HasPrefix(name, "PLUGIN_") && name != plugin.EnvUnixSocketDir
+	})
+}
+
+// dialOnce makes a client of a connection, which is not made again when it ends.
+func dialOnce(near net.Conn) (*grpc.ClientConn, error) {
+	var once sync.Once
+	return grpc.NewClient("passthrough:launched",
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithIdleTimeout(0),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)),
+		grpc.WithContextDialer(func(context.Context, string) (c net.Conn, err error) {
+			err = errors.New("the launcher's connection has ended")
+			once.Do(func() { c, err = near, nil })
+			return c, err
+		}))
+}
+
+// await waits for the launcher's end, and ends this process with it unless that
+// was asked for.
+func (l *launched) await(cmd *exec.Cmd, stderr io.Writer) {
+	err := cmd.Wait()
+	close(l.ended)
+	if l.leaving.Load() || dying.Load() {
+		return
+	}
+	time.Sleep(100 * time.Millisecond) // for what is still in its pipes
+	how := "it ended"
+	if err != nil {
+		how = err.Error()
+	}
+	select {
+	case <-l.ready:
+	default:
+		how += ", before colltune answered at its other end"
+	}
+	fmt.Fprintf(stderr, "launcher %s: %s\n", strings.Join(l.words, " "), how)
+	os.Exit(1)
 }
 
 // read hands on what the far end sends, once it has said what it is.

@@ -94,19 +94,11 @@ func serveStdio(kind, settings string) int {
 	rank, size := placeHere()
 	launchedAs = size
 	follow := follower(kind)
-	switch {
-	case rank == 0:
-	case follow != nil:
-		go func() { _, _ = io.Copy(io.Discard, in) }() // some launchers give it to every process
-		if err := follow(); err != nil {
+	if rank != 0 {
+		if err := attend(in, follow, rank, size); err != nil {
 			return fail(err)
 		}
 		return 0
-	case size > 1:
-		_, _ = io.Copy(io.Discard, in) // rank 0 says it; an end of ours could come before its word
-		return 0
-	default:
-		return fail(fmt.Errorf("this is process %d of its launch, and it can only be one: launch a single process", rank))
 	}
 	var impl Executor
 	if size > 1 && follow == nil {
@@ -114,10 +106,31 @@ func serveStdio(kind, settings string) int {
 	} else if impl, err = far(kind); err != nil {
 		return fail(err)
 	}
+	if err := answer(kind, impl, in, out); err != nil {
+		return fail(err)
+	}
+	return 0
+}
+
+// attend is what a process of the launch does that is not the one to serve.
+func attend(in io.Reader, follow func() error, rank, size int) error {
+	switch {
+	case follow != nil:
+		go func() { _, _ = io.Copy(io.Discard, in) }() // some launchers give it to every process
+		return follow()
+	case size > 1:
+		_, _ = io.Copy(io.Discard, in) // rank 0 says it; an end of ours could come before its word
+		return nil
+	}
+	return fmt.Errorf("this is process %d of its launch, and it can only be one: launch a single process", rank)
+}
+
+// answer says hello, and serves what comes in until its end.
+func answer(kind string, impl Executor, in io.Reader, out io.Writer) error {
 	frames := &frameWriter{to: out}
 	first, _ := json.Marshal(hello{ProtocolVersion, kind}) // of a number and a string: never fails
 	if _, err := frames.Write(first); err != nil {
-		return fail(err)
+		return err
 	}
 	mine, theirs := net.Pipe()
 	server := grpcServer([]grpc.ServerOption{
@@ -142,10 +155,10 @@ func serveStdio(kind, settings string) int {
 			continue
 		}
 		closeExecutor(impl)
-		if !errors.Is(err, io.EOF) {
-			return fail(err)
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
-		return 0
+		return err
 	}
 }
 

@@ -1,0 +1,147 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/colltune/colltune/executor/protocol"
+)
+
+// lastWords is how long the connection of a process that has ended may take to
+// hand over what it still holds.
+const lastWords = 200 * time.Millisecond
+
+// received is what one Run call sent: an event, or how it ended.
+type received struct {
+	event *protocol.RunEvent
+	err   error
+}
+
+// receive hands over what a Run call sends, to its end or the context's.
+func receive(ctx context.Context, in grpc.ServerStreamingClient[protocol.RunEvent]) <-chan received {
+	events := make(chan received)
+	go func() {
+		for {
+			e, err := in.Recv()
+			select {
+			case events <- received{e, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return events
+}
+
+// call makes one Run call and watches over it: the deadline, the heartbeat, and
+// whether what the heartbeat tells moves.
+func (c *worker) call(ctx context.Context, r *protocol.RunRequest, o HostOptions) (Measurement, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	in, err := c.rpc.Run(ctx, r)
+	if err != nil {
+		return Measurement{}, err
+	}
+	events := receive(ctx, in)
+	w := watch{worker: c, started: time.Now(), deadline: time.NewTimer(o.TrialTimeout), still: time.NewTimer(o.StuckAfter), stuckAfter: o.StuckAfter}
+	defer w.deadline.Stop()
+	defer w.still.Stop()
+	exited, ended := c.process.exited, (<-chan time.Time)(nil)
+	for {
+		select {
+		case got := <-events:
+			if got.err != nil && ctx.Err() == nil && overtook(ctx, got.err) {
+				<-ctx.Done()
+				continue // to what is done when it is
+			}
+			if got.err != nil && ctx.Err() == nil {
+				return Measurement{}, endOf(got.err)
+			}
+			if m := got.event.GetMeasurement(); m != nil {
+				return Measurement{TimesUS: m.TimesUs, Wrong: m.Wrong, Checked: m.Checked, Note: m.Note}, nil
+			}
+			w.heartbeat(ctx, got.event.GetHeartbeat())
+		case <-w.still.C:
+			return Measurement{}, w.stuck()
+		case <-w.deadline.C:
+			return Measurement{}, w.late()
+		case <-exited:
+			// The connection says so too, in its own time; what it still holds
+			// comes first.
+			exited, ended = nil, time.After(lastWords)
+		case <-ended:
+			return Measurement{}, c.crash()
+		case <-ctx.Done():
+			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return Measurement{}, w.late() // the caller's deadline is one too
+			}
+			return Measurement{}, ctx.Err()
+		}
+	}
+}
+
+// watch is what is known of a trial under way.
+type watch struct {
+	worker     *worker
+	started    time.Time
+	deadline   *time.Timer
+	still      *time.Timer // runs out when nothing moves
+	stuckAfter time.Duration
+	progress   int64 // the last that was told; 0: none so far
+}
+
+// heartbeat notes a sign of life. Until a trial tells progress, a heartbeat is
+// all there is.
+func (w *watch) heartbeat(ctx context.Context, beat *protocol.Heartbeat) {
+	if p := beat.GetProgress(); p > w.progress || w.progress == 0 {
+		w.progress = p
+		Progress(ctx, p) // where this host serves another
+		w.still.Reset(w.stuckAfter)
+	}
+}
+
+// stuck gives up a trial in which nothing moves.
+func (w *watch) stuck() error {
+	if w.progress > 0 {
+		return w.givenUp(true, fmt.Sprintf("its progress has stood still for %s", w.stuckAfter))
+	}
+	return w.givenUp(true, fmt.Sprintf("no heartbeat for %s", w.stuckAfter))
+}
+
+// late gives up a trial whose time is over.
+func (w *watch) late() error {
+	if w.progress > 0 {
+		return w.givenUp(false, "it was slow, but still advancing")
+	}
+	return w.givenUp(true, "it never told any progress")
+}
+
+func (w *watch) givenUp(stuck bool, why string) error {
+	return &TimeoutError{After: time.Since(w.started), Stuck: stuck, Why: why, Stderr: w.worker.process.stderr.String()}
+}
+
+// endOf is the error of a call that ended without a measurement.
+func endOf(err error) error {
+	if errors.Is(err, io.EOF) {
+		return errors.New("the executor ended the trial without a measurement")
+	}
+	return err
+}
+
+// overtook tells whether an error is the caller's deadline come back: it travels
+// with the call, and the executor's end may act on it a moment before ours does.
+func overtook(ctx context.Context, err error) bool {
+	at, set := ctx.Deadline()
+	code := status.Code(err)
+	return set && time.Until(at) < time.Second && (code == codes.Canceled || code == codes.DeadlineExceeded)
+}
