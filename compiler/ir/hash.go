@@ -5,73 +5,85 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"hash"
 )
 
 // Hash is the SHA-256, in hexadecimal, of everything that the program does:
 // version, collective and GPUs, in a canonical binary form; not its name and
 // comment, nor a place that a step's instruction does not use.
 func (p *Program) Hash() string {
-	h := sha256.New()
-	buf := make([]byte, 0, 1<<16)
-	put := func(n int) { buf = binary.AppendVarint(buf, int64(n)) }
-	place := func(l Loc, count int32) {
-		if l.Contiguous(count) {
-			put(int(l.Off)<<2 | int(l.Buf))
-			return
-		}
-		put(int(l.Off)<<2 | 3) // no buffer: what follows is the stride's, with the buffer
-		put(int(l.Stride)<<2 | int(l.Buf))
-	}
-
-	put(Version)
+	h := hasher{sum: sha256.New(), buf: make([]byte, 0, 1<<16)}
+	h.number(Version)
 	spec, _ := json.Marshal(p.Collective) // of numbers and strings: never fails
-	put(len(spec))
-	buf = append(buf, spec...)
-	put(len(p.GPUs))
+	h.number(len(spec))
+	h.buf = append(h.buf, spec...)
+	h.number(len(p.GPUs))
 	for g := range p.GPUs {
-		gpu := &p.GPUs[g]
-		put(gpu.Scratch)
-		put(len(gpu.Threadblocks))
-		for t := range gpu.Threadblocks {
-			tb := &gpu.Threadblocks[t]
-			put(tb.Send)
-			put(tb.Recv)
-			put(tb.Channel)
-			put(len(tb.Steps))
-			for s := range tb.Steps {
-				st := &tb.Steps[s]
-				flag := 0
-				if st.HasDep {
-					flag = 1
-				}
-				put(int(st.Op)<<1 | flag)
-				put(int(st.Count))
-				if st.Op.ReadsSrc() {
-					place(st.Src, st.Count)
-				}
-				if st.Op.WritesDst() {
-					place(st.Dst, st.Count)
-				}
-				put(len(st.Deps))
-				for _, d := range st.Deps {
-					put(int(d.TB))
-					put(int(d.Step))
-					if len(buf) > 1<<15 {
-						h.Write(buf)
-						buf = buf[:0]
-					}
-				}
-				if len(buf) > 1<<15 {
-					h.Write(buf)
-					buf = buf[:0]
-				}
-			}
-		}
-		if len(buf) > 1<<15 {
-			h.Write(buf)
-			buf = buf[:0]
-		}
+		h.gpu(&p.GPUs[g])
 	}
-	h.Write(buf)
-	return hex.EncodeToString(h.Sum(nil))
+	h.sum.Write(h.buf)
+	return hex.EncodeToString(h.sum.Sum(nil))
+}
+
+// hasher takes numbers to a sum, many at a time.
+type hasher struct {
+	sum hash.Hash
+	buf []byte
+}
+
+func (h *hasher) number(n int) { h.buf = binary.AppendVarint(h.buf, int64(n)) }
+
+// flush makes room where little is left.
+func (h *hasher) flush() {
+	if len(h.buf) > 1<<15 {
+		h.sum.Write(h.buf)
+		h.buf = h.buf[:0]
+	}
+}
+
+func (h *hasher) gpu(gpu *GPU) {
+	h.number(gpu.Scratch)
+	h.number(len(gpu.Threadblocks))
+	for t := range gpu.Threadblocks {
+		tb := &gpu.Threadblocks[t]
+		h.number(tb.Send)
+		h.number(tb.Recv)
+		h.number(tb.Channel)
+		h.number(len(tb.Steps))
+		for s := range tb.Steps {
+			h.step(&tb.Steps[s])
+		}
+		h.flush()
+	}
+}
+
+func (h *hasher) step(st *Step) {
+	flag := 0
+	if st.HasDep {
+		flag = 1
+	}
+	h.number(int(st.Op)<<1 | flag)
+	h.number(int(st.Count))
+	if st.Op.ReadsSrc() {
+		h.place(st.Src, st.Count)
+	}
+	if st.Op.WritesDst() {
+		h.place(st.Dst, st.Count)
+	}
+	h.number(len(st.Deps))
+	for _, d := range st.Deps {
+		h.number(int(d.TB))
+		h.number(int(d.Step))
+		h.flush()
+	}
+	h.flush()
+}
+
+func (h *hasher) place(l Loc, count int32) {
+	if l.Contiguous(count) {
+		h.number(int(l.Off)<<2 | int(l.Buf))
+		return
+	}
+	h.number(int(l.Off)<<2 | 3) // no buffer: what follows is the stride's, with the buffer
+	h.number(int(l.Stride)<<2 | int(l.Buf))
 }
