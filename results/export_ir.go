@@ -24,59 +24,88 @@ func exportIR(c *Campaign, o ExportOptions) (Report, error) {
 		return Report{}, fmt.Errorf("every winner is an algorithm of the back end's own, and has no program: %w", ErrNothingFits)
 	}
 	plan := c.Plan()
-	f := newFolder(o.Out, plan, `(?:\d+-.*\.ir|ranges)\.json`)
-	report := Report{Format: "ir", Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
-	type named struct {
-		File string `json:"file"`
-		Range
+	e := &irExport{
+		campaign: c, plan: plan, folder: newFolder(o.Out, plan, `(?:\d+-.*\.ir|ranges)\.json`),
+		report: Report{Format: "ir", Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}},
 	}
 	for _, placement := range placements(plan) {
-		document := struct {
-			Schema     string   `json:"schema"`
-			Provenance []string `json:"provenance"`
-			Ranges     []named  `json:"ranges"`
-		}{"colltune.ranges/v1", provenance(c), []named{}}
-
-		files := map[string]string{} // by hash
-		for _, r := range table.Ranges {
-			if r.Placement != placement {
-				continue
-			}
-			if r.Source == Backend {
-				report.Notes = append(report.Notes, fmt.Sprintf("from %s to %s bytes %s wins %s: %s", sizeText(r.MinBytes), sizeText(r.MaxBytes), r.title(), placementText(r.Placement), noProgram))
-				continue
-			}
-			name := files[r.IR]
-			if name == "" {
-				name = fmt.Sprintf("colltune-%s-%02d-%s.ir.json", calls(plan, placement), len(files)+1, fileWord(r.Algorithm))
-				files[r.IR] = name
-				p, err := c.Program(r.IR)
-				if err != nil {
-					return Report{}, err
-				}
-				p.Comment = strings.Join(provenance(c), "\n")
-				var text bytes.Buffer
-				if err := ir.Encode(&text, p); err != nil {
-					return Report{}, err
-				}
-				f.add(name, text.Bytes())
-			}
-			document.Ranges = append(document.Ranges, named{name, r})
-			report.Files = append(report.Files, ExportedFile{Name: name, Placement: r.Placement, Algorithm: r.Algorithm, Protocol: r.Protocol,
-				MinBytes: r.MinBytes, MaxBytes: r.MaxBytes, Granularity: r.Granularity, IR: r.IR})
-		}
-		if len(document.Ranges) == 0 {
-			continue
-		}
-		text, err := json.MarshalIndent(document, "", "  ")
-		if err != nil {
+		if err := e.placed(placement, table.Ranges); err != nil {
 			return Report{}, err
 		}
-		f.add(fmt.Sprintf("colltune-%s-ranges.json", calls(plan, placement)), append(text, '\n'))
 	}
-	removed, others, err := f.write()
-	report.Notes = append(report.Notes, swept(removed, others)...)
-	return report, err
+	removed, others, err := e.folder.write()
+	e.report.Notes = append(e.report.Notes, swept(removed, others)...)
+	return e.report, err
+}
+
+// irExport is an export of programs under way.
+type irExport struct {
+	campaign *Campaign
+	plan     Plan
+	folder   *folder
+	report   Report
+}
+
+// rangesDocument says which file is for which sizes.
+type rangesDocument struct {
+	Schema     string      `json:"schema"`
+	Provenance []string    `json:"provenance"`
+	Ranges     []fileRange `json:"ranges"`
+}
+
+type fileRange struct {
+	File string `json:"file"`
+	Range
+}
+
+// placed adds the programs of one placement's ranges, each once, and the ranges.
+func (e *irExport) placed(placement string, ranges []Range) error {
+	document := rangesDocument{Schema: "colltune.ranges/v1", Provenance: provenance(e.campaign)}
+	files := map[string]string{} // by hash
+	for _, r := range ranges {
+		if r.Placement != placement {
+			continue
+		}
+		if r.Source == Backend {
+			e.report.Notes = append(e.report.Notes, fmt.Sprintf("from %s to %s bytes %s wins %s: %s", sizeText(r.MinBytes), sizeText(r.MaxBytes), r.title(), placementText(r.Placement), noProgram))
+			continue
+		}
+		name, known := files[r.IR]
+		if !known {
+			name = fmt.Sprintf("colltune-%s-%02d-%s.ir.json", calls(e.plan, placement), len(files)+1, fileWord(r.Algorithm))
+			files[r.IR] = name
+			if err := e.program(name, r.IR); err != nil {
+				return err
+			}
+		}
+		document.Ranges = append(document.Ranges, fileRange{name, r})
+		e.report.Files = append(e.report.Files, ExportedFile{Name: name, Placement: r.Placement, Algorithm: r.Algorithm, Protocol: r.Protocol,
+			MinBytes: r.MinBytes, MaxBytes: r.MaxBytes, Granularity: r.Granularity, IR: r.IR})
+	}
+	if len(document.Ranges) == 0 {
+		return nil
+	}
+	text, err := json.MarshalIndent(document, "", "  ")
+	if err != nil {
+		return err
+	}
+	e.folder.add(fmt.Sprintf("colltune-%s-ranges.json", calls(e.plan, placement)), append(text, '\n'))
+	return nil
+}
+
+// program adds a program of the campaign, with where it comes from.
+func (e *irExport) program(name, hash string) error {
+	p, err := e.campaign.Program(hash)
+	if err != nil {
+		return err
+	}
+	p.Comment = strings.Join(provenance(e.campaign), "\n")
+	var text bytes.Buffer
+	if err := ir.Encode(&text, p); err != nil {
+		return err
+	}
+	e.folder.add(name, text.Bytes())
+	return nil
 }
 
 // title names a range's winner, as a report's lines do.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/colltune/colltune/compiler/ir"
@@ -30,16 +31,43 @@ const shades = 5
 // mostRows is how many rows a square has; of more ranks neighbours share one.
 const mostRows = 32
 
-// trafficOf adds up the chunks that a program sends.
+// trafficOf adds up the chunks that a program sends; nil where it sends none.
 func trafficOf(p *ir.Program, loopChunks int) *traffic {
 	ranks := p.Ranks()
 	group := (ranks + mostRows - 1) / mostRows
-	n := (ranks + group - 1) / group
-	sent := make([][]int64, n)
-	for i := range sent {
-		sent[i] = make([]int64, n)
+	sent, least, most := sentBetween(p, group)
+	darkest := int64(0)
+	for _, row := range sent {
+		darkest = max(darkest, slices.Max(row))
 	}
-	least, most := int64(-1), int64(0)
+	if darkest <= 0 {
+		return nil
+	}
+	n := len(sent)
+	t := &traffic{Size: n, Cell: max(4, min(16, 160/float64(n))), Group: group}
+	t.Side = t.Cell * float64(n)
+	t.Shades = shaded(sent, darkest, t.Cell)
+	between := "between two ranks"
+	if group > 1 {
+		between = fmt.Sprintf("between two groups of %d ranks", group)
+	}
+	t.Most = fmt.Sprintf("at most %s %s", share(darkest, loopChunks), between)
+	t.Sent = "every rank sends " + share(most, loopChunks)
+	if least != most {
+		t.Sent = fmt.Sprintf("a rank sends %s to %s", share(least, loopChunks), share(most, loopChunks))
+	}
+	return t
+}
+
+// sentBetween is how many chunks each group of ranks sends each, and the least
+// and the most that one rank sends.
+func sentBetween(p *ir.Program, group int) (sent [][]int64, least, most int64) {
+	ranks := p.Ranks()
+	sent = make([][]int64, (ranks+group-1)/group)
+	for i := range sent {
+		sent[i] = make([]int64, len(sent))
+	}
+	least = -1
 	for g := range p.GPUs {
 		all := int64(0)
 		for _, tb := range p.GPUs[g].Threadblocks {
@@ -58,47 +86,34 @@ func trafficOf(p *ir.Program, loopChunks int) *traffic {
 			least = all
 		}
 	}
-	darkest := int64(0)
-	for _, row := range sent {
-		for _, v := range row {
-			darkest = max(darkest, v)
-		}
-	}
-	if darkest <= 0 {
-		return nil
-	}
-	t := &traffic{Size: n, Cell: max(4, min(16, 160/float64(n))), Group: group}
-	t.Side = t.Cell * float64(n)
+	return sent, least, most
+}
+
+// shaded draws the square: neighbours of one shade in a row are one rectangle,
+// and all rectangles of one shade one path.
+func shaded(sent [][]int64, darkest int64, cell float64) []shade {
 	var paths [shades]strings.Builder
 	for i, row := range sent {
-		for j := 0; j < n; {
+		for j := 0; j < len(row); {
 			level := levelOf(row[j], darkest)
 			end := j + 1
-			for end < n && levelOf(row[end], darkest) == level {
+			for end < len(row) && levelOf(row[end], darkest) == level {
 				end++
 			}
 			if level > 0 {
-				w := float64(end-j) * t.Cell
-				fmt.Fprintf(&paths[level-1], "M%.1f %.1fh%.1fv%.1fh%.1fz", float64(j)*t.Cell, float64(i)*t.Cell, w, t.Cell, -w)
+				w := float64(end-j) * cell
+				fmt.Fprintf(&paths[level-1], "M%.1f %.1fh%.1fv%.1fh%.1fz", float64(j)*cell, float64(i)*cell, w, cell, -w)
 			}
 			j = end
 		}
 	}
+	var drawn []shade
 	for i := range paths {
 		if paths[i].Len() > 0 {
-			t.Shades = append(t.Shades, shade{fmt.Sprintf("t%d", i+1), paths[i].String()})
+			drawn = append(drawn, shade{fmt.Sprintf("t%d", i+1), paths[i].String()})
 		}
 	}
-	between := "between two ranks"
-	if group > 1 {
-		between = fmt.Sprintf("between two groups of %d ranks", group)
-	}
-	t.Most = fmt.Sprintf("at most %s %s", share(darkest, loopChunks), between)
-	t.Sent = "every rank sends " + share(most, loopChunks)
-	if least != most {
-		t.Sent = fmt.Sprintf("a rank sends %s to %s", share(least, loopChunks), share(most, loopChunks))
-	}
-	return t
+	return drawn
 }
 
 // levelOf is the shade of a value, 0 for none.
