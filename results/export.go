@@ -67,7 +67,7 @@ type Gap struct {
 type exportFormat struct {
 	name  string
 	doc   string
-	write func(*Campaign, ExportOptions) (Report, error)
+	write func(*Campaign, ExportOptions, *Report) error // adds to the report what it wrote
 }
 
 // exportFormats is the table of exports.
@@ -102,10 +102,32 @@ func Export(c *Campaign, o ExportOptions) (Report, error) {
 		if o.Out == "" {
 			return Report{}, fmt.Errorf("export to %s: no folder to write to", o.To)
 		}
-		return f.write(c, o)
+		report := Report{Format: f.name, Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
+		if err := f.write(c, o, &report); err != nil {
+			return Report{}, err
+		}
+		return report, nil
 	}
 	return Report{}, fmt.Errorf("unknown export format %q: want one of %s", o.To, strings.Join(ExportFormats(), ", "))
 }
+
+// lose tells of a size that gets something slower than its winner.
+func (r *Report) lose(at cell, winner string, winnerUS float64, exported string, us float64, why string) {
+	if us > winnerUS {
+		r.Losses = append(r.Losses, Loss{
+			Bytes: at.bytes, Placement: at.placement, Winner: winner, WinnerUS: winnerUS,
+			Exported: exported, ExportedUS: us, Percent: (us/winnerUS - 1) * 100, Why: why,
+		})
+	}
+}
+
+// leave tells of a size that gets nothing.
+func (r *Report) leave(at cell, why string) {
+	r.Gaps = append(r.Gaps, Gap{at.bytes, at.placement, why})
+}
+
+// note adds lines to what is to be known.
+func (r *Report) note(lines ...string) { r.Notes = append(r.Notes, lines...) }
 
 // Print writes the report as people read it.
 func (r Report) Print(w io.Writer) error {
@@ -135,6 +157,19 @@ func (r Report) Print(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// exportable is what was measured at each size, best first.
+func exportable(c *Campaign) (map[cell][]measured, error) {
+	all := gather(c.Trials())
+	if len(all) == 0 {
+		return nil, nothingMeasured(c)
+	}
+	return all, nil
+}
+
+func nothingMeasured(c *Campaign) error {
+	return fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
 }
 
 // placementText is a placement in words.

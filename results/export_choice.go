@@ -45,18 +45,13 @@ func (c chooser) choose(p Plan, all map[cell][]measured, report *Report) ([]piec
 	for i, at := range places {
 		m := chosen[i]
 		if m == nil {
-			report.Gaps = append(report.Gaps, Gap{at.bytes, at.placement, why[i]})
+			report.leave(at, why[i])
 			continue
 		}
 		winner := all[at][slices.IndexFunc(all[at], competes)]
-		if m.time > winner.time {
-			report.Losses = append(report.Losses, Loss{
-				Bytes: at.bytes, Placement: at.placement, Winner: winner.title(), WinnerUS: winner.time,
-				Exported: m.title(), ExportedUS: m.time, Percent: (m.time/winner.time - 1) * 100, Why: why[i],
-			})
-		}
+		report.lose(at, winner.title(), winner.time, m.title(), m.time, why[i])
 		if note := slower(m, at, table); note != "" {
-			report.Notes = append(report.Notes, note)
+			report.note(note)
 		}
 		end := endOf(p, at)
 		if n := len(served); n > 0 && i > 0 && chosen[i-1] != nil && places[i-1].placement == at.placement &&
@@ -70,6 +65,28 @@ func (c chooser) choose(p Plan, all map[cell][]measured, report *Report) ([]piec
 		return nil, fmt.Errorf("%s would run none of the programs measured (%s): %w", c.name, report.Gaps[0].Why, ErrNothingFits)
 	}
 	return served, nil
+}
+
+// sizes names a run of sizes, as a part of a file's name.
+func (s *piece) sizes() string {
+	if s.last == s.min {
+		return sizeText(s.min)
+	}
+	return sizeText(s.min) + "-" + sizeText(s.last)
+}
+
+// fileNames names the files of pieces: numbered, each placement by itself.
+type fileNames struct {
+	plan Plan
+	made map[string]int
+}
+
+func namesFor(p Plan) *fileNames { return &fileNames{p, map[string]int{}} }
+
+// next is a piece's name, without an ending.
+func (n *fileNames) next(s *piece) string {
+	n.made[s.Placement]++
+	return fmt.Sprintf("colltune-%s-%02d-%s-%s-%s", calls(n.plan, s.Placement), n.made[s.Placement], s.sizes(), fileWord(s.Algorithm), s.Protocol)
 }
 
 // pick picks what is exported at each size, nil for nothing, and says why the

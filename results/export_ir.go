@@ -12,30 +12,27 @@ import (
 
 // exportIR writes the program of every range in colltune's own form, and for each
 // placement the ranges themselves.
-func exportIR(c *Campaign, o ExportOptions) (Report, error) {
+func exportIR(c *Campaign, o ExportOptions, report *Report) error {
 	table, err := Build(c)
 	if err != nil {
-		return Report{}, err
+		return err
 	}
 	if len(table.Rows) == 0 {
-		return Report{}, fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
+		return nothingMeasured(c)
 	}
 	if !slices.ContainsFunc(table.Rows, func(r Row) bool { return r.Source != Backend }) {
-		return Report{}, fmt.Errorf("every winner is an algorithm of the back end's own, and has no program: %w", ErrNothingFits)
+		return fmt.Errorf("every winner is an algorithm of the back end's own, and has no program: %w", ErrNothingFits)
 	}
 	plan := c.Plan()
-	e := &irExport{
-		campaign: c, plan: plan, folder: newFolder(o.Out, plan, `(?:\d+-.*\.ir|ranges)\.json`),
-		report: Report{Format: "ir", Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}},
-	}
+	e := &irExport{campaign: c, plan: plan, report: report, folder: newFolder(o.Out, plan, `(?:\d+-.*\.ir|ranges)\.json`)}
 	for _, placement := range placements(plan) {
 		if err := e.placed(placement, table.Ranges); err != nil {
-			return Report{}, err
+			return err
 		}
 	}
 	removed, others, err := e.folder.write()
-	e.report.Notes = append(e.report.Notes, swept(removed, others)...)
-	return e.report, err
+	report.note(swept(removed, others)...)
+	return err
 }
 
 // irExport is an export of programs under way.
@@ -43,7 +40,7 @@ type irExport struct {
 	campaign *Campaign
 	plan     Plan
 	folder   *folder
-	report   Report
+	report   *Report
 }
 
 // rangesDocument says which file is for which sizes.
@@ -67,7 +64,7 @@ func (e *irExport) placed(placement string, ranges []Range) error {
 			continue
 		}
 		if r.Source == Backend {
-			e.report.Notes = append(e.report.Notes, fmt.Sprintf("from %s to %s bytes %s wins %s: %s", sizeText(r.MinBytes), sizeText(r.MaxBytes), r.title(), placementText(r.Placement), noProgram))
+			e.report.note(fmt.Sprintf("from %s to %s bytes %s wins %s: %s", sizeText(r.MinBytes), sizeText(r.MaxBytes), r.title(), placementText(r.Placement), noProgram))
 			continue
 		}
 		name, known := files[r.IR]

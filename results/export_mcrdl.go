@@ -45,39 +45,32 @@ type mcrdlRow struct {
 // MSCCL would really run is faster than what the library does by itself, nccl
 // elsewhere. What the library does is the fastest of its own algorithms that were
 // measured, or the baseline where that is faster.
-func exportMCRDL(c *Campaign, o ExportOptions) (Report, error) {
+func exportMCRDL(c *Campaign, o ExportOptions, report *Report) error {
 	plan := c.Plan().normal()
 	operation, known := mcrdlOperations[plan.Collective]
 	if !known {
-		return Report{}, fmt.Errorf("MCR-DL's tables have no %s, only %s: %w", plan.Collective, strings.Join(sortedKeys(mcrdlOperations), ", "), ErrNothingFits)
+		return fmt.Errorf("MCR-DL's tables have no %s, only %s: %w", plan.Collective, strings.Join(sortedKeys(mcrdlOperations), ", "), ErrNothingFits)
 	}
-	runtimes := slices.DeleteFunc(xmlReaders(), func(r xmlReader) bool { return r.lacks(plan.Collective) != "" })
-	if len(runtimes) == 0 {
-		return Report{}, fmt.Errorf("no runtime that reads MSCCL XML has %s: %w", plan.Collective, ErrNothingFits)
+	runtime, err := mcrdlRuntime(plan.Collective)
+	if err != nil {
+		return err
 	}
-	e := &xmlExport{programs: programs{campaign: c}, plan: plan, runtime: runtimes[0], verdicts: map[[2]string]string{}}
-	for _, r := range runtimes {
-		if r.Name == "msccl" { // what MCR-DL's own name is of
-			e.runtime = r
-		}
-	}
-	var err error
+	e := &xmlExport{programs: programs{campaign: c}, plan: plan, runtime: runtime, verdicts: map[[2]string]string{}}
 	if e.elem, err = collective.ElemBytes(plan.DType); err != nil {
-		return Report{}, err
+		return err
 	}
-	all := gather(c.Trials())
-	if len(all) == 0 {
-		return Report{}, fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
+	all, err := exportable(c)
+	if err != nil {
+		return err
 	}
 	table, err := Build(c)
 	if err != nil {
-		return Report{}, err
+		return err
 	}
 	winners := map[cell]*Row{}
 	for i := range table.Rows {
 		winners[cell{table.Rows[i].Placement, table.Rows[i].Bytes}] = &table.Rows[i]
 	}
-	report := Report{Format: "mcr-dl", Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
 	placement := placements(plan)[0] // MCR-DL's call does not say which it is
 	var rows []mcrdlRow
 	for _, at := range cells(plan) {
@@ -87,13 +80,13 @@ func exportMCRDL(c *Campaign, o ExportOptions) (Report, error) {
 		winner := winners[at]
 		row, why, err := e.backend(at, all[at], winner)
 		if err != nil {
-			return Report{}, err
+			return err
 		}
 		if row.backend == "" {
 			if why == "" {
 				why = "not measured"
 			}
-			report.Gaps = append(report.Gaps, Gap{at.bytes, placement, why})
+			report.leave(at, why)
 			continue
 		}
 		row.message = at.bytes
@@ -101,22 +94,33 @@ func exportMCRDL(c *Campaign, o ExportOptions) (Report, error) {
 			row.message /= int64(plan.Topology.Ranks)
 		}
 		if n := len(rows); row.message < 1 || n > 0 && rows[n-1].message == row.message {
-			report.Gaps = append(report.Gaps, Gap{at.bytes, placement, "a rank's part of it is no whole number of bytes of its own"})
+			report.leave(at, "a rank's part of it is no whole number of bytes of its own")
 			continue
 		}
 		if winner != nil && row.time > winner.TimeUS {
 			first := all[at][slices.IndexFunc(all[at], competes)]
-			report.Losses = append(report.Losses, Loss{
-				Bytes: at.bytes, Placement: placement, Winner: first.title(), WinnerUS: winner.TimeUS,
-				Exported: row.backend, ExportedUS: row.time, Percent: (row.time/winner.TimeUS - 1) * 100, Why: why,
-			})
+			report.lose(at, first.title(), winner.TimeUS, row.backend, row.time, why)
 		}
 		rows = append(rows, row)
 	}
 	if len(rows) == 0 {
-		return Report{}, fmt.Errorf("MCR-DL could be given none of what was measured (%s): %w", report.Gaps[0].Why, ErrNothingFits)
+		return fmt.Errorf("MCR-DL could be given none of what was measured (%s): %w", report.Gaps[0].Why, ErrNothingFits)
 	}
-	return report, e.writeTable(o.Out, placement, operation.name, rows, &report)
+	return e.writeTable(o.Out, placement, operation.name, rows, report)
+}
+
+// mcrdlRuntime is the reader of MSCCL XML that runs MCR-DL's programs: msccl,
+// which their name sccl comes from, or one that has the collective where msccl
+// has not.
+func mcrdlRuntime(collective string) (xmlReader, error) {
+	able := slices.DeleteFunc(xmlReaders(), func(r xmlReader) bool { return r.lacks(collective) != "" })
+	if len(able) == 0 {
+		return xmlReader{}, fmt.Errorf("no runtime that reads MSCCL XML has %s: %w", collective, ErrNothingFits)
+	}
+	if i := slices.IndexFunc(able, func(r xmlReader) bool { return r.Name == "msccl" }); i >= 0 {
+		return able[i], nil
+	}
+	return able[0], nil
 }
 
 // backend is whichever is faster at a size: the fastest program that the runtime
@@ -179,16 +183,16 @@ func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow
 	if err != nil {
 		return err
 	}
-	report.Notes = append(report.Notes,
+	report.note(
 		"MCR-DL as released (v0.1) runs one backend at a time and reads no such table: this is the table of its paper, section V-F, for a build that mixes backends",
 		"nccl stands for the library's best that was measured, or for what the winning table calls the baseline where that is faster; sccl for programs as "+e.runtime.Name+" runs them")
 	if tally, _ := e.campaign.Tally(); modelled(tally, e.campaign.Trials()) {
-		report.Notes = append(report.Notes, "the baseline is what a model of NCCL would choose, run as a program, and no measurement of NCCL")
+		report.note("the baseline is what a model of NCCL would choose, run as a program, and no measurement of NCCL")
 	}
 	if len(placements(e.plan)) > 1 {
-		report.Notes = append(report.Notes, "a table is not told whether a call is in place: the times in place decide")
+		report.note("a table is not told whether a call is in place: the times in place decide")
 	}
-	report.Notes = append(report.Notes, swept(removed, others)...)
+	report.note(swept(removed, others)...)
 	if programs {
 		report.Load = []string{"sccl needs its programs: colltune export CAMPAIGN --to msccl-xml --runtime " + e.runtime.Name + " --out FOLDER"}
 	}

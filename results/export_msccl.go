@@ -19,35 +19,35 @@ import (
 // A file's range goes from its first measured size to just below the next
 // file's, or the next measured size's where nothing serves that. Sizes between
 // measured ones that the program's granularity does not divide fall back.
-func exportMSCCL(c *Campaign, o ExportOptions) (Report, error) {
+func exportMSCCL(c *Campaign, o ExportOptions, report *Report) error {
 	if o.Runtime == "" {
 		o.Runtime = "msccl"
 	}
 	row, err := msccl.Lookup(o.Runtime)
 	if err != nil {
-		return Report{}, err
+		return err
 	}
 	runtime := xmlReader{row}
 	if why := runtime.lacks(c.Plan().Collective); why != "" {
-		return Report{}, fmt.Errorf("%s: %w", why, ErrNothingFits)
+		return fmt.Errorf("%s: %w", why, ErrNothingFits)
 	}
 	e := &xmlExport{programs: programs{campaign: c}, plan: c.Plan().normal(), runtime: runtime, verdicts: map[[2]string]string{}}
 	if e.elem, err = collective.ElemBytes(e.plan.DType); err != nil {
-		return Report{}, err
+		return err
 	}
-	all := gather(c.Trials())
-	if len(all) == 0 {
-		return Report{}, fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
+	all, err := exportable(c)
+	if err != nil {
+		return err
 	}
-	report := Report{Format: "msccl-xml", Runtime: runtime.Name, Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
+	report.Runtime = runtime.Name
 	choice := chooser{campaign: c, name: runtime.Name, files: runtime.MaxAlgorithms, refuses: e.refuses, form: func(m *measured) form {
 		return form{m.Program, m.Protocol, 0} // the runtime has a tile of its own
 	}}
-	served, err := choice.choose(e.plan, all, &report)
+	served, err := choice.choose(e.plan, all, report)
 	if err != nil {
-		return Report{}, err
+		return err
 	}
-	return report, e.write(o, served, &report)
+	return e.write(o, served, report)
 }
 
 // xmlExport is an export under way.
@@ -84,23 +84,18 @@ func (e *xmlExport) refuses(m *measured) (string, error) {
 func (e *xmlExport) write(o ExportOptions, served []piece, report *Report) error {
 	f := newFolder(o.Out, e.plan, `\d+-.*\.xml`)
 	var names []string
-	numbers := map[string]int{} // of files, by placement
+	called := namesFor(e.plan)
 	for _, s := range served {
 		p, err := e.program(s.Program)
 		if err != nil {
 			return err
 		}
-		sizes := sizeText(s.min)
-		if s.last != s.min {
-			sizes += "-" + sizeText(s.last)
-		}
-		numbers[s.Placement]++
-		name := fmt.Sprintf("colltune-%s-%02d-%s-%s-%s.xml", calls(e.plan, s.Placement), numbers[s.Placement], sizes, fileWord(s.Algorithm), s.Protocol)
+		name := called.next(&s) + ".xml"
 		var text bytes.Buffer
 		err = msccl.Write(&text, p, msccl.WriteOptions{
 			Runtime: e.runtime.Name, Protocol: s.Protocol, MinBytes: s.min, MaxBytes: s.max,
 			InPlace: s.Placement == "in", OutOfPlace: s.Placement == "out",
-			Name: fmt.Sprintf("%s_%s_%s", e.plan.Collective, fileWord(s.Algorithm), sizes), Comments: provenance(e.campaign),
+			Name: fmt.Sprintf("%s_%s_%s", e.plan.Collective, fileWord(s.Algorithm), s.sizes()), Comments: provenance(e.campaign),
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -114,11 +109,11 @@ func (e *xmlExport) write(o ExportOptions, served []piece, report *Report) error
 	if err != nil {
 		return err
 	}
-	report.Notes = append(report.Notes, "sizes that are no multiple of a file's granularity, and sizes outside all ranges, fall back to the runtime's own algorithms")
+	report.note("sizes that are no multiple of a file's granularity, and sizes outside all ranges, fall back to the runtime's own algorithms")
 	if e.runtime.Name == "msccl" && !o.LL128 && slices.ContainsFunc(served, func(s piece) bool { return s.Protocol == "LL128" }) {
-		report.Notes = append(report.Notes, "msccl takes files of LL128 over NVLink of V100s and A100s alone, unless NCCL_PROTO names it: elsewhere its own algorithms run")
+		report.note("msccl takes files of LL128 over NVLink of V100s and A100s alone, unless NCCL_PROTO names it: elsewhere its own algorithms run")
 	}
-	report.Notes = append(report.Notes, swept(removed, others)...)
+	report.note(swept(removed, others)...)
 	report.Load = msccl.HowToLoad(e.runtime.Runtime, names, Quote)
 	return nil
 }

@@ -17,22 +17,21 @@ import (
 // serves with one protocol and tile. A plan is another program than what was
 // measured: one-sided, with tiles as a pipeline's passes. So it is verified as what
 // it is, and its times are those of the program that it was made of.
-func exportPlans(c *Campaign, o ExportOptions) (Report, error) {
+func exportPlans(c *Campaign, o ExportOptions, report *Report) error {
 	e := &planExport{programs: programs{campaign: c}, plan: c.Plan().normal(), node: o.Node, verdicts: map[form]planVerdict{}}
 	if why := e.lacks(); why != "" {
-		return Report{}, fmt.Errorf("%s: %w", why, ErrNothingFits)
+		return fmt.Errorf("%s: %w", why, ErrNothingFits)
 	}
-	all := gather(c.Trials())
-	if len(all) == 0 {
-		return Report{}, fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
-	}
-	report := Report{Format: "mscclpp-json", Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
-	choice := chooser{campaign: c, name: mscclpp.Name, files: math.MaxInt, refuses: e.refuses, form: planForm}
-	served, err := choice.choose(e.plan, all, &report)
+	all, err := exportable(c)
 	if err != nil {
-		return Report{}, err
+		return err
 	}
-	return report, e.write(o.Out, served, &report)
+	choice := chooser{campaign: c, name: mscclpp.Name, files: math.MaxInt, refuses: e.refuses, form: planForm}
+	served, err := choice.choose(e.plan, all, report)
+	if err != nil {
+		return err
+	}
+	return e.write(o.Out, served, report)
 }
 
 // planForm is what a plan is made of: of packets, no tiles.
@@ -123,15 +122,9 @@ func (e *planExport) lower(m *measured, name string, least, most int64) (*mscclp
 // write writes the files and completes the report.
 func (e *planExport) write(out string, served []piece, report *Report) error {
 	f := newFolder(out, e.plan, `\d+-.*\.plan\.json`)
-	numbers := map[string]int{} // of files, by placement
+	called := namesFor(e.plan)
 	for _, s := range served {
-		sizes := sizeText(s.min)
-		if s.last != s.min {
-			sizes += "-" + sizeText(s.last)
-		}
-		numbers[s.Placement]++
-		// The runtime tells plans by their names.
-		name := fmt.Sprintf("colltune-%s-%02d-%s-%s-%s", calls(e.plan, s.Placement), numbers[s.Placement], sizes, fileWord(s.Algorithm), s.Protocol)
+		name := called.next(&s) // the runtime tells plans by their names
 		plan, err := e.lower(&s.measured, name, s.min, s.max)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -148,8 +141,8 @@ func (e *planExport) write(out string, served []piece, report *Report) error {
 	if err != nil {
 		return err
 	}
-	report.Notes = append(report.Notes, "a plan does what its program does, one-sided: the times are those of the program, and the runtime's own are to be measured there")
-	report.Notes = append(report.Notes, swept(removed, others)...)
+	report.note("a plan does what its program does, one-sided: the times are those of the program, and the runtime's own are to be measured there")
+	report.note(swept(removed, others)...)
 	report.Load = []string{
 		"to load one, in Python, on every rank: plan = mscclpp.ExecutionPlan(FILE, rank), then mscclpp.Executor(communicator).execute(rank, send_buff, recv_buff, send_bytes, recv_bytes, dtype, plan, stream)",
 		"a plan refuses sizes that are not in its range or no multiple of its granularity: choose by size before",

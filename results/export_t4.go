@@ -83,21 +83,20 @@ const t4NoTime = "RuntimeFailedConfig"
 
 // exportT4 writes every trial that could have won: for each size and placement a
 // file with a result for every configuration, in the order of their names.
-func exportT4(c *Campaign, o ExportOptions) (Report, error) {
+func exportT4(c *Campaign, o ExportOptions, report *Report) error {
 	plan := c.Plan().normal()
 	spaces, left, err := t4Spaces(c)
 	if err != nil {
-		return Report{}, err
+		return err
 	}
 	if len(spaces) == 0 {
-		return Report{}, fmt.Errorf("campaign %s: nothing run yet: %w", c.Dir(), ErrNothingFits)
+		return fmt.Errorf("campaign %s: nothing run yet: %w", c.Dir(), ErrNothingFits)
 	}
-	report := Report{Format: "t4", Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
 	f := newFolder(o.Out, plan, `\d+[KMGTPE]?-t4\.json`)
 	for i := range spaces {
 		text, err := json.MarshalIndent(&spaces[i], "", " ")
 		if err != nil {
-			return Report{}, err
+			return err
 		}
 		m := &spaces[i].Metadata
 		name := fmt.Sprintf("colltune-%s-%s-t4.json", calls(plan, m.Placement), sizeText(m.Bytes))
@@ -106,17 +105,17 @@ func exportT4(c *Campaign, o ExportOptions) (Report, error) {
 	}
 	removed, others, err := f.write()
 	if err != nil {
-		return Report{}, err
+		return err
 	}
-	report.Notes = append(report.Notes, "times are milliseconds, as Kernel Tuner's are; what compiling and the search took, and when, is left out, so that equal campaigns export equal bytes")
+	report.note("times are milliseconds, as Kernel Tuner's are; what compiling and the search took, and when, is left out, so that equal campaigns export equal bytes")
 	if left > 0 {
-		report.Notes = append(report.Notes, fmt.Sprintf("configurations left out that were only run to be compared with: %d", left))
+		report.note(fmt.Sprintf("configurations left out that were only run to be compared with: %d", left))
 	}
 	if !c.Finished() {
-		report.Notes = append(report.Notes, "the search is not finished")
+		report.note("the search is not finished")
 	}
-	report.Notes = append(report.Notes, swept(removed, others)...)
-	return report, nil
+	report.note(swept(removed, others)...)
+	return nil
 }
 
 // t4Spaces are the search spaces of a campaign, in the order of the winning table,

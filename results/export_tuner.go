@@ -28,65 +28,65 @@ const maxTunerLine = 200
 // a protocol, and a number of channels, which it must, for without one the
 // plugin has NCCL run one channel. Where the winner is something else, the best
 // that a row can say is written, and the report tells what that costs.
-func exportTuner(c *Campaign, o ExportOptions) (Report, error) {
+func exportTuner(c *Campaign, o ExportOptions, report *Report) error {
 	plan := c.Plan().normal()
 	if !slices.Contains(tunerCollectives, plan.Collective) {
-		return Report{}, fmt.Errorf("NCCL's tuner is not asked for %s, only for %s: %w", plan.Collective, strings.Join(tunerCollectives, ", "), ErrNothingFits)
+		return fmt.Errorf("NCCL's tuner is not asked for %s, only for %s: %w", plan.Collective, strings.Join(tunerCollectives, ", "), ErrNothingFits)
 	}
-	all := gather(c.Trials())
-	if len(all) == 0 {
-		return Report{}, fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
+	all, err := exportable(c)
+	if err != nil {
+		return err
 	}
-	report := Report{Format: "nccl-tuner-csv", Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
 	// The tuner is not told whether a call is in place.
 	placement := placements(plan)[0]
 	if len(placements(plan)) > 1 {
-		report.Notes = append(report.Notes, "the tuner is not told whether a call is in place: the times in place decide")
+		report.note("the tuner is not told whether a call is in place: the times in place decide")
 	}
 	var rows []piece
 	for _, at := range cells(plan) {
 		if at.placement != placement {
 			continue
 		}
-		first, best := -1, -1
-		why := "nothing measured there is an algorithm of NCCL's own with a number of channels"
-		for i := range all[at] {
-			m := &all[at][i]
-			if m.Reference {
-				continue
-			}
-			if first < 0 {
-				first = i
-				if no := tunerLacks(m); no != "" {
-					why = no
-				}
-			}
-			if best < 0 && tunerLacks(m) == "" {
-				best = i
-			}
-		}
-		if best < 0 {
-			report.Gaps = append(report.Gaps, Gap{at.bytes, placement, why})
+		m, winner, why := tunable(all[at])
+		if m == nil {
+			report.leave(at, why)
 			continue
 		}
-		m, winner := all[at][best], all[at][first]
-		if m.time > winner.time {
-			report.Losses = append(report.Losses, Loss{
-				Bytes: at.bytes, Placement: placement, Winner: winner.title(), WinnerUS: winner.time,
-				Exported: m.title(), ExportedUS: m.time, Percent: (m.time/winner.time - 1) * 100, Why: why,
-			})
-		}
+		report.lose(at, winner.title(), winner.time, m.title(), m.time, why)
 		end := endOf(plan, at)
-		if n := len(rows); n > 0 && rows[n-1].max+1 == at.bytes && tunerRow(&rows[n-1].measured) == tunerRow(&m) {
+		if n := len(rows); n > 0 && rows[n-1].max+1 == at.bytes && tunerRow(&rows[n-1].measured) == tunerRow(m) {
 			rows[n-1].max, rows[n-1].last = end, at.bytes
 		} else {
-			rows = append(rows, piece{measured: m, min: at.bytes, last: at.bytes, max: end})
+			rows = append(rows, piece{measured: *m, min: at.bytes, last: at.bytes, max: end})
 		}
 	}
 	if len(rows) == 0 {
-		return Report{}, fmt.Errorf("NCCL's tuner can choose none of what was measured (%s): %w", report.Gaps[0].Why, ErrNothingFits)
+		return fmt.Errorf("NCCL's tuner can choose none of what was measured (%s): %w", report.Gaps[0].Why, ErrNothingFits)
 	}
-	return report, writeTuner(c, o.Out, placement, rows, &report)
+	return writeTuner(c, o.Out, placement, rows, report)
+}
+
+// tunable is the best of what was measured at a size that a row can say, nil
+// where there is none, beside the winner, and why that is not it.
+func tunable(all []measured) (best, winner *measured, why string) {
+	why = "nothing measured there is an algorithm of NCCL's own with a number of channels"
+	for i := range all { // best first
+		m := &all[i]
+		if m.Reference {
+			continue
+		}
+		no := tunerLacks(m)
+		if winner == nil {
+			winner = m
+			if no != "" {
+				why = no
+			}
+		}
+		if no == "" {
+			return m, winner, why
+		}
+	}
+	return nil, winner, why
 }
 
 // tunerLacks says why no row can say what was measured; empty where one can.
@@ -136,9 +136,9 @@ func writeTuner(c *Campaign, out, placement string, rows []piece, report *Report
 	if err != nil {
 		return err
 	}
-	report.Notes = append(report.Notes,
+	report.note(
 		"calls that no row is for, other sizes and other collectives included, run with one channel under NCCL's example tuner, whose getCollInfo begins with *nChannels = 1: set it to 0 there, as RCCL's does")
-	report.Notes = append(report.Notes, swept(removed, others)...)
+	report.note(swept(removed, others)...)
 	report.Load = []string{
 		fmt.Sprintf("export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE=%s", filepath.Join(out, name)),
 		"libnccl-tuner-example.so is built from NCCL's plugins/tuner/example, and found by LD_LIBRARY_PATH; NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING shows what it matches",
