@@ -7,8 +7,6 @@ import (
 	"maps"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/collective"
@@ -31,23 +29,22 @@ type built struct {
 // build compiles and verifies the drafts side by side, then takes them over in
 // their own order, so that what comes out does not depend on the jobs.
 func (e *enumeration) build(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(e.options.jobs())
 	var done atomic.Int64
-	for _, d := range e.drafts {
-		group.Go(func() (err error) {
-			if err = ctx.Err(); err == nil {
-				d.built, err = e.compile(ctx, d)
-				e.options.stage("compiling candidates", int(done.Add(1)), len(e.drafts))
-			}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	err := abreast(ctx, e.options.jobs(), len(e.drafts), maxBuilt, func(i int) int64 { return int64(e.drafts[i].operations()) }, func(i int) (err error) {
+		d := e.drafts[i]
+		d.built, err = e.compile(ctx, d)
+		e.options.stage("compiling candidates", int(done.Add(1)), len(e.drafts))
+		return err
+	})
+	if err := cmp.Or(err, ctx.Err()); err != nil {
 		return err
 	}
 	return e.collect()
 }
+
+// maxBuilt is what may be compiled and verified at a time, in operations: one takes
+// about a kilobyte meanwhile.
+const maxBuilt = 1 << 23
 
 // compile makes a draft into verified IR. Each check costs more than the one
 // before it: what can be refused cheaply is.

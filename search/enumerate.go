@@ -1,12 +1,14 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/script"
@@ -106,20 +108,40 @@ func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
 		e.refuse(f.Name, NotApplicable, why)
 		return nil
 	}
-	for _, params := range grid {
-		if err := ctx.Err(); err != nil {
-			return err
+	return e.traceAll(ctx, f, grid)
+}
+
+// maxTraced is what may be traced at a time, in pairs of ranks: a program over 2,048
+// ranks takes some 300 MB as it is traced.
+const maxTraced = 1 << 26
+
+// traceAll drafts a family's programs, which are traced side by side and taken up in
+// their own order. The user's are run one after the other, on one budget of steps.
+func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []script.Params) error {
+	jobs := e.options.jobs()
+	if f.Limited() {
+		jobs = 1
+	}
+	routings, refused := make([]*routing, len(grid)), make([]*Refusal, len(grid))
+	ranks := int64(len(e.problem.Topology.Ranks))
+	var done atomic.Int64
+	err := abreast(ctx, jobs, len(grid), maxTraced, func(int) int64 { return ranks * ranks }, func(i int) (err error) {
+		routings[i], err = e.route(f, grid[i])
+		e.options.stage("tracing "+f.Name, int(done.Add(1)), len(grid))
+		if errors.As(err, &refused[i]) {
+			return nil
 		}
-		r, err := e.route(f, params)
-		var refusal *Refusal
-		switch {
-		case errors.As(err, &refusal):
-			e.refuse(candidateName(f.Name, params, 0), refusal.Reason, refusal.Detail)
-		case err != nil:
-			return err
-		default:
-			e.draft(&draft{name: f.Name, source: "template", params: params, routing: r})
+		return err
+	})
+	if err := cmp.Or(err, ctx.Err()); err != nil {
+		return err
+	}
+	for i, params := range grid {
+		if r := refused[i]; r != nil {
+			e.refuse(candidateName(f.Name, params, 0), r.Reason, r.Detail)
+			continue
 		}
+		e.draft(&draft{name: f.Name, source: "template", params: params, routing: routings[i]})
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/msccl"
+	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/internal/child"
@@ -291,7 +292,7 @@ func TestSynthesisedRoutingsWin(t *testing.T) {
 		t.Error(err)
 	}
 	for _, name := range []string{"tree-packing", "synthesised", "greedy"} {
-		table, _ := searched(t, problem{"hypercube:3", 1, "allgather", []int64{1 << 20}}, Options{Families: []string{name}})
+		table, _ := searched(t, problem{"fullmesh:8", 1, "allgather", []int64{1 << 20}}, Options{Families: []string{name}})
 		if got := table.Rows[0].Algorithm; got != name {
 			t.Errorf("asked for %s, %s won", name, got)
 		}
@@ -330,26 +331,99 @@ func TestGreedyScheduleWins(t *testing.T) {
 	}
 }
 
-// TestJobsChangeNothing: the candidates come in one order, whoever built them.
+// ringOfMine is a user's family, several of whose routings are one program.
+const ringOfMine = `
+family(name = "mine", collectives = ["allgather"], parameters = {"by": choice(1, 2, 3, 5), "channels": choice(1, 2)})
+
+def applies(topo, p):
+    return p.by < topo.ranks // 2 or "too far"
+
+def program(topo, p):
+    R = topo.ranks
+    for r in range(R):
+        own = chunk(r, "in", 0).copy(r, "out", r)
+        at = own
+        for k in range(1, R):
+            at = at.copy((r + k) % R, "out", r, ch = r % p.channels)
+`
+
+// TestJobsChangeNothing: the candidates come in one order, whoever traced and built
+// them, and so do the refusals, as they are told, and what is counted of them.
 func TestJobsChangeNothing(t *testing.T) {
-	p, _ := problem{"dgx-1", 1, "allreduce", []int64{1 << 20}}.resolve(t)
+	mine := Template{Name: "mine.star", Text: ringOfMine}
+	for _, c := range []struct {
+		problem
+		o Options
+	}{
+		{problem{"dgx-1", 1, "allreduce", []int64{1 << 20}}, Options{}},
+		{problem{"dgx-a100", 2, "reducescatter", []int64{1 << 10, 1 << 30}}, Options{Instances: 1}},
+		{problem{"fullmesh:8", 1, "allgather", []int64{1 << 20}}, Options{Templates: []Template{mine}, Exclude: []string{"synthesised"}}},
+	} {
+		p, _ := c.problem.resolve(t)
+		var first []string
+		for _, jobs := range []int{1, 2, 7} {
+			o := c.o
+			var told []string
+			o.Executor, o.Jobs, o.Refused = "sim", jobs, func(r Refusal) { told = append(told, r.String()) }
+			s, err := Enumerate(context.Background(), p, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := []string{fmt.Sprint(s.Enumerated)}
+			for _, c := range s.Candidates {
+				got = append(got, c.Algorithm+" "+c.Hash)
+			}
+			for _, r := range s.Refusals {
+				got = append(got, r.String())
+			}
+			got = append(got, told...)
+			if first == nil {
+				first = got
+			} else if diff := cmp.Diff(first, got); diff != "" {
+				t.Errorf("%s: %d jobs (-1 job +this):\n%s", c.problem.topology, jobs, diff)
+			}
+		}
+	}
+}
+
+// TestJobsChangeNoChoice: of a large system the same drafts are left.
+func TestJobsChangeNoChoice(t *testing.T) {
 	var first []string
-	for _, jobs := range []int{1, 2, 7} {
-		s, err := Enumerate(context.Background(), p, Options{Executor: "sim", Jobs: jobs})
+	for _, jobs := range []int{1, 3} {
+		e := onDGX(t, 2, Options{Jobs: jobs})
+		_, asked, err := e.options.check(e.problem)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []string
-		for _, c := range s.Candidates {
-			got = append(got, c.Hash)
+		if e.solvers, err = constraints.Open(constraints.Options{}); err != nil {
+			t.Fatal(err)
 		}
-		for _, r := range s.Refusals {
+		t.Cleanup(e.solvers.Close)
+		for _, f := range asked {
+			if err := e.family(context.Background(), f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all := len(e.drafts)
+		if err := e.shortlist(context.Background(), 1<<16, 1<<15); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, d := range e.drafts {
+			got = append(got, d.String())
+		}
+		for _, r := range e.space.Refusals {
 			got = append(got, r.String())
 		}
-		if first == nil {
+		switch {
+		case len(e.drafts) == 0 || len(e.drafts) == all:
+			t.Fatalf("%d of %d drafts are left: want some", len(e.drafts), all)
+		case first == nil:
 			first = got
-		} else if diff := cmp.Diff(first, got); diff != "" {
-			t.Errorf("%d jobs (-1 job +this):\n%s", jobs, diff)
+		default:
+			if diff := cmp.Diff(first, got); diff != "" {
+				t.Errorf("%d jobs (-1 job +this):\n%s", jobs, diff)
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/colltune/colltune/internal/units"
 )
@@ -35,20 +36,14 @@ func (e *enumeration) estimate(d *draft, bytes int64) float64 {
 	return least
 }
 
-// shortlist leaves those drafts that are worth compiling, where there are too many.
-// Families asked for by name are not chosen from.
-func (e *enumeration) shortlist(ctx context.Context) error {
-	if len(e.options.Families) > 0 || operationsOf(e.drafts) <= maxSearched {
+// shortlist leaves those drafts that are worth compiling, of so many operations, where
+// all are of more than are searched. Families asked for by name are not chosen from.
+func (e *enumeration) shortlist(ctx context.Context, searched, chosen int) error {
+	if len(e.options.Families) > 0 || operationsOf(e.drafts) <= searched {
 		return nil
 	}
-	for i, d := range e.drafts {
-		e.options.stage("estimating candidates", i, len(e.drafts))
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if d.routing.promised == nil {
-			d.routing.promised = promises(d.routing.program, e.problem.Topology)
-		}
+	if err := e.promiseAll(ctx); err != nil {
+		return err
 	}
 	var fitting []*draft
 	var unfit []Refusal
@@ -60,7 +55,7 @@ func (e *enumeration) shortlist(ctx context.Context) error {
 		fitting = append(fitting, d)
 	}
 	operations := operationsOf(fitting)
-	if operations <= maxSearched {
+	if operations <= searched {
 		return nil
 	}
 	for _, r := range unfit {
@@ -73,7 +68,7 @@ func (e *enumeration) shortlist(ctx context.Context) error {
 			times[s][i] = e.estimate(d, bytes)
 		}
 	}
-	taken := choose(fitting, times, maxChosen)
+	taken := choose(fitting, times, chosen)
 	e.drafts = e.drafts[:0]
 	for i, d := range fitting {
 		if taken[i] {
@@ -87,9 +82,26 @@ func (e *enumeration) shortlist(ctx context.Context) error {
 			}
 		}
 		e.refuse(d.String(), Outranked, fmt.Sprintf("estimated at %.2f times the most promising one's time at %s, where it is nearest: all drafts come to %d operations, and %d are gone through; --family %s takes it",
-			ratio, units.Bytes(e.problem.Sizes[at]), operations, maxChosen, d.name))
+			ratio, units.Bytes(e.problem.Sizes[at]), operations, chosen, d.name))
 	}
 	return nil
+}
+
+// promiseAll sums up the routings that have not been as they were let go of.
+func (e *enumeration) promiseAll(ctx context.Context) error {
+	var rest []*routing
+	for i, d := range e.drafts {
+		if d.routing.promised == nil && (i == 0 || e.drafts[i-1].routing != d.routing) {
+			rest = append(rest, d.routing)
+		}
+	}
+	var done atomic.Int64
+	err := abreast(ctx, e.options.jobs(), len(rest), maxBuilt, func(i int) int64 { return int64(rest[i].operations()) }, func(i int) error {
+		rest[i].promised = promises(rest[i].program, e.problem.Topology)
+		e.options.stage("estimating candidates", int(done.Add(1)), len(rest))
+		return nil
+	})
+	return cmp.Or(err, ctx.Err())
 }
 
 func operationsOf(drafts []*draft) int {

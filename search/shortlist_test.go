@@ -97,7 +97,7 @@ func TestShortlist(t *testing.T) {
 	} {
 		e := onDGX(t, 1, c.o)
 		e.drafts = drafts(c.size)
-		if err := e.shortlist(context.Background()); err != nil {
+		if err := e.shortlist(context.Background(), maxSearched, maxChosen); err != nil {
 			t.Fatal(err)
 		}
 		var left []string
@@ -123,7 +123,7 @@ func TestShortlist(t *testing.T) {
 	cancel()
 	e := onDGX(t, 1, Options{})
 	e.drafts = drafts(maxSearched)
-	if err := e.shortlist(cancelled); !errors.Is(err, context.Canceled) {
+	if err := e.shortlist(cancelled, maxSearched, maxChosen); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want it to end when the search does", err)
 	}
 }

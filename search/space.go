@@ -107,7 +107,7 @@ func (e *enumeration) programs(ctx context.Context, families, asked []*templates
 	if err := e.synthesise(ctx); err != nil {
 		return err
 	}
-	if err := e.shortlist(ctx); err != nil {
+	if err := e.shortlist(ctx, maxSearched, maxChosen); err != nil {
 		return err
 	}
 	// A file says better what the library takes, and so does the library itself.

@@ -76,7 +76,7 @@ const maxTable = 1 << 20
 // table asks the functions of a defined collective for all ranks and units.
 func (t *Template) table(c *ownCollective, m Machine) (*collective.Table, error) {
 	table := &collective.Table{Same: c.same}
-	s := &session{file: t.File, limits: t.limits, budget: t.budget, machine: m}
+	s := &session{file: t.File, limits: t.limits, budget: t.budget, trusted: t.trusted, machine: m}
 	err := run(s, t.print, func(th *starlark.Thread) error {
 		at := topo(m, Request{Collective: c.name})
 		made := 0

@@ -29,6 +29,7 @@ type Template struct {
 	print   func(string)
 	limits  limits
 	budget  *Budget
+	trusted bool // its memory is not watched
 }
 
 // Options are what a template is loaded with.
@@ -37,7 +38,8 @@ type Options struct {
 	Print   func(msg string)  // gets what the template prints; nil drops it
 
 	// Own says that the template and its modules are the caller's own, which need
-	// no watching of what single operators make: a tenth of a large program's time.
+	// no watching of what single operators make, a tenth of a large program's time, nor
+	// of the process's memory, which grows with whatever else it does.
 	Own bool
 }
 
@@ -48,8 +50,8 @@ func Load(name string, src []byte, o Options) (*Template, error) {
 }
 
 func load(name string, src []byte, o Options, l limits) (*Template, error) {
-	s := &session{file: name, limits: l, declare: &declaration{}}
-	t := &Template{File: name, print: o.Print, limits: l}
+	s := &session{file: name, limits: l, trusted: o.Own, declare: &declaration{}}
+	t := &Template{File: name, print: o.Print, limits: l, trusted: o.Own}
 	err := run(s, o.Print, func(th *starlark.Thread) error {
 		th.Load = newLibrary(o).load
 		doc, globals, err := execute(th, name, src, o.Own)
@@ -205,7 +207,7 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	if err := trace.Broken(); err != nil {
 		return nil, asError(t.File, err)
 	}
-	s := &session{file: t.File, limits: t.limits, budget: t.budget, machine: c.machine, trace: trace, chunks: m.Ranks() * coll.LoopChunks()}
+	s := &session{file: t.File, limits: t.limits, budget: t.budget, trusted: t.trusted, machine: c.machine, trace: trace, chunks: m.Ranks() * coll.LoopChunks()}
 	if coll.LoopChunks()%m.Ranks() == 0 && coll.Custom == nil && coll.Counts == nil {
 		s.unit = coll.LoopChunks() / m.Ranks()
 	}
@@ -313,7 +315,7 @@ func (c *call) call(name string, use func(starlark.Value) error) error {
 	if !ok {
 		return nil
 	}
-	s := &session{file: c.t.File, limits: c.t.limits, budget: c.t.budget, machine: c.machine}
+	s := &session{file: c.t.File, limits: c.t.limits, budget: c.t.budget, trusted: c.t.trusted, machine: c.machine}
 	return run(s, c.t.print, func(th *starlark.Thread) error {
 		v, err := starlark.Call(th, fn, c.args(), nil)
 		if err != nil {
