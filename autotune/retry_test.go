@@ -147,3 +147,20 @@ func TestUnansweredSizes(t *testing.T) {
 		t.Errorf("%v, want nothing to be measured", err)
 	}
 }
+
+func TestDeadline(t *testing.T) {
+	const own = executor.DefaultTrialTimeout
+	for _, c := range []struct{ timeout, deadline, want time.Duration }{
+		{0, 0, own},
+		{time.Second, 0, time.Second},
+		{0, time.Second, time.Second},
+		{2 * own, 0, own},
+		{time.Minute, time.Second, time.Second},
+		{time.Second, time.Minute, time.Second},
+	} {
+		o := Options{Timeout: c.timeout, Deadline: c.deadline}
+		if got := o.deadline(); got != c.want {
+			t.Errorf("timeout %s, the executor's own %s: %s, want %s", c.timeout, c.deadline, got, c.want)
+		}
+	}
+}

@@ -436,7 +436,7 @@ func TestUnsupportedProblem(t *testing.T) {
 	}{
 		{"dtype", func(d *executor.Description) { d.DTypes = []string{"f64"} }, "dtype f32"},
 		{"op", func(d *executor.Description) { d.Operations = []string{"max"} }, "operation sum"},
-		{"ranks", func(d *executor.Description) { d.MaxRanks = 2 }, "4 ranks"},
+		{"ranks", func(d *executor.Description) { d.MaxRanks = 3 }, "4 ranks"},
 	} {
 		e := fakeOf(field{})
 		c.change(&e.description)
@@ -446,7 +446,7 @@ func TestUnsupportedProblem(t *testing.T) {
 		}
 	}
 	e := fakeOf(field{})
-	e.description.Protocols = []string{"LL"}
+	e.description.Protocols, e.description.MaxRanks = []string{"LL"}, 4 // as many as there are
 	c := newCampaign(t, "in")
 	tuned(t, c, field{}.candidates(3, true, true), optionsFor(c, e, 1))
 	for _, trial := range c.Trials() {

@@ -241,6 +241,15 @@ func TestRunawayTemplates(t *testing.T) {
     a = (1, 2)
     for i in range(60):
         a = tuple([a, a])`, "a tuple too large or too deep"},
+		{"shared tuples of a slice", `
+    a = tuple([(i, i) for i in range(4000)])
+    b = ([a] * 100)[1:]`, "and 1048576 in those of a list"},
+		{"long tuple looked for", `
+    a = tuple(range(10000))
+    b = [a] * 1000
+    for i in range(200):
+        1 in b
+        a not in b`, "too many steps"},
 		{"large keys of a set", `
     a = tuple([(i, i) for i in range(4000)])
     b = set([a] * 100000)`, "too large or too deep to be compared"},

@@ -226,4 +226,10 @@ def program(topo, p):
 	if err := o.next(collective.In, 0, 1); err == nil || err.Error() != why {
 		t.Errorf("%v: want %s", err, why)
 	}
+
+	// Its steps are used up.
+	o = &operations{s: &session{limits: usual, machine: Even(1, 2), trace: s.trace}, th: &starlark.Thread{Steps: 1 << 60}}
+	if err := o.look(); err == nil || !strings.Contains(err.Error(), "too many steps") {
+		t.Errorf("%v: want too many steps", err)
+	}
 }

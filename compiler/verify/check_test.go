@@ -175,6 +175,7 @@ func TestWarnings(t *testing.T) {
 		{"later flag", alltonext2, 2, "0 | cpy in0,sc0 | cpy in0,sc1 !\n0 >1 | s sc0 @0.0\n1 <0 | r out0", Malformed, "posts no flag (hasdep); a later step does"},
 		{"clobbered input", alltonext2, 1, "0 >1 c0 | s in0\n1 >0 <0 c0 | rcs out0\n0 <1 c0 | r in0\n1 | cpy out0,in0 @0.0", Lint, "in[0] is overwritten"},
 		{"garbage moved", alltonext2, 2, "0 >1 | s in0 | cpy sc0,sc1\n1 <0 | r out0", Lint, "cpy sc[0] → sc[1] is of memory that nothing wrote"},
+		{"garbage moved first", alltonext2, 2, "0 >1 | cpy sc0,sc1 | s in0\n1 <0 | r out0", Lint, "cpy sc[0] → sc[1] is of memory that nothing wrote"},
 		{"needless flag", alltonext2, 0, "0 >1 | s in0 !\n1 <0 | r out0", Lint, "that nobody waits for"},
 		{"idle connection", alltonext2, 0, "0 >1 <1 | s in0\n1 <0 | r out0", Lint, "has connection 1 → 0 on channel 0 and no step to receive on it"},
 		{"no steps", alltonext2, 0, "0 >1 | s in0\n1 <0 | r out0\n1", Lint, "has no steps"},

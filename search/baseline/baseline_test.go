@@ -83,6 +83,10 @@ func TestModelByHand(t *testing.T) {
 		{"ring Simple", a100, ring, topologies.Simple, 1 << 30, 8.4 + 14*3.4 + float64(1<<30)/(240e3*8/14)},
 		// 2·7 steps inside; 220.8/3.8, plain tree, half, and 0.4 at 2^13 times 64
 		{"tree LL", a100, tree, topologies.LL, 1 << 19, 6.8 + 14*0.6 + float64(1<<19)/(220.8e3/3.8*.85*.5*.4)},
+		// 7/9 of 220.8 inside a node, plain tree, half, and 0.6 at 2^13 times 64
+		{"tree LL128", a100, tree, topologies.LL128, 1 << 19, 14 + 14*1.25 + float64(1<<19)/(220.8e3*7/9*.85*.5*.6)},
+		// eight channels of 20
+		{"tree LL128, 2 nodes", two, tree, topologies.LL128, 1 << 30, 14 + 2*(7*1.25+8.5) + float64(1<<30)/(.5*160e3)},
 		// two nodes: 28 steps inside of 2 (the net's overhead), 2 across; LL limit 22.5
 		{"ring LL, 2 nodes", two, ring, topologies.LL, 1 << 20, 6.6 + 28*2 + 2*2.7 + float64(1<<20)/(22.5e3*16/30)},
 		// Simple: 6 of overhead, 1.4 times
