@@ -12,11 +12,44 @@ import (
 
 // Check refuses a search that has no meaning, before anything is made of it: a
 // problem nobody has, a family that is not there or does not do the collective,
-// a template that cannot be read, a parameter that no family has. It is cheap;
-// Enumerate checks the same.
+// a template that cannot be read, a parameter that no family has, or one that is
+// fixed for another system. It is cheap; Enumerate checks the same, but for the
+// last: there the family is refused, as the other ones of a grid of systems are not.
 func Check(p Problem, o Options) error {
-	_, _, err := o.check(&p)
-	return err
+	_, asked, err := o.check(&p)
+	if err != nil {
+		return err
+	}
+	return o.fit(machineOf(p.Topology), asked)
+}
+
+// fit is an error where a parameter is fixed to what fits the machine in no family
+// that has it, such as a ring of three for four GPUs: what the others found would
+// pass for an answer to that.
+func (o *Options) fit(m script.Machine, asked []*templates.Family) error {
+	for _, name := range slices.Sorted(maps.Keys(o.Parameters)) {
+		var misfits []string
+		fits := false
+		for _, f := range asked {
+			parameter, err := f.Parameter(name)
+			if err != nil {
+				continue
+			}
+			value, err := parameter.ParseValue(o.Parameters[name])
+			if err != nil {
+				return err
+			}
+			if why := parameter.Misfit(value, m); why != "" {
+				misfits = append(misfits, fmt.Sprintf("family %s: %s", f.Name, why))
+			} else {
+				fits = true
+			}
+		}
+		if !fits && len(misfits) > 0 {
+			return &ParameterError{misfits[0]}
+		}
+	}
+	return nil
 }
 
 // check is Check, and gives all families and those to enumerate.

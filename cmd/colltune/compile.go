@@ -34,7 +34,7 @@ filled for the system where the default doesn't fit it.
 A dump of any pass but the last is a program, too: a file of it whose name ends
 in ` + dumpSuffix + ` goes on from there.`,
 		Args:              exactly("the PROGRAM"),
-		RunE:              func(cmd *cobra.Command, args []string) error { return compileProgram(cmd, args[0]) },
+		RunE:              atOnce(func(cmd *cobra.Command, args []string) error { return compileProgram(cmd, args[0]) }),
 		ValidArgsFunction: firstIs(completeFamily),
 	}
 	topologyFlags(cmd, false)
@@ -169,6 +169,7 @@ func familyOf(cmd *cobra.Command, name string) (*templates.Family, string, error
 // traceFamily runs a family's program on a system, with -p's parameters and
 // the holes filled where they must be.
 func traceFamily(cmd *cobra.Command, f *templates.Family, t *topologies.Topology, q script.Request) (*lang.Program, script.Params, error) {
+	m := machineOf(t)
 	given := map[string]any{}
 	assignments, _ := cmd.Flags().GetStringArray("param")
 	for _, a := range assignments {
@@ -183,8 +184,10 @@ func traceFamily(cmd *cobra.Command, f *templates.Family, t *topologies.Topology
 		if given[name], err = p.ParseValue(value); err != nil {
 			return nil, nil, usagef("-p %s: %w", a, err)
 		}
+		if why := p.Misfit(given[name], m); why != "" {
+			return nil, nil, usagef("-p %s: %s", a, why)
+		}
 	}
-	m := machineOf(t)
 	params, err := f.Bind(given)
 	if err != nil {
 		return nil, nil, usage(err)

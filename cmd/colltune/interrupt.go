@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 // untilInterrupted is a context that ends with the first Ctrl-C, SIGTERM or
@@ -79,5 +81,14 @@ func until[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	case <-ctx.Done():
 		var none T
 		return none, ctx.Err()
+	}
+}
+
+// atOnce is a command that has nothing to save: an interrupt ends it, whatever it
+// is computing.
+func atOnce(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		_, err := until(cmd.Context(), func() (struct{}, error) { return struct{}{}, run(cmd, args) })
+		return err
 	}
 }

@@ -99,8 +99,21 @@ func (k *holeKind) checkLists(lists [][]int) error {
 	return nil
 }
 
+// Misfit says why a value of the parameter does not fit a machine, if so: lists
+// that fill a hole, of more or fewer GPUs than there are.
+func (p Parameter) Misfit(value any, m Machine) string {
+	lists, ok := value.([][]int)
+	if !ok || p.Hole == "" {
+		return ""
+	}
+	if why := kindOfHole(p.Hole).misfit(lists, m); why != "" {
+		return fmt.Sprintf("parameter %s has %s", p.Name, why)
+	}
+	return ""
+}
+
 // misfit says why lists do not fit a machine, if so.
-func (k *holeKind) misfit(lists [][]int, m *Machine) string {
+func (k *holeKind) misfit(lists [][]int, m Machine) string {
 	want, of := m.Ranks(), "the machine"
 	if k.ofNode {
 		want, of = m.gpus(), "every node"

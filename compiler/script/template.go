@@ -290,10 +290,8 @@ func (t *Template) prepare(m Machine, q Request, given map[string]any) (*call, e
 // fits says why what fills a hole does not fit the machine, if so.
 func (c *call) fits() string {
 	for _, p := range c.t.Parameters {
-		if lists, ok := c.params[p.Name].([][]int); ok && p.Hole != "" {
-			if why := kindOfHole(p.Hole).misfit(lists, &c.machine); why != "" {
-				return fmt.Sprintf("parameter %s has %s", p.Name, why)
-			}
+		if why := p.Misfit(c.params[p.Name], c.machine); why != "" {
+			return why
 		}
 	}
 	return ""
