@@ -53,9 +53,63 @@ func (g *graph) touched(col collective.Collective) accesses {
 	return all
 }
 
+// history is who last wrote every chunk, and who read it since.
+type history [][3][]last
+
+type last struct {
+	write int // none: nobody yet
+	reads []int
+}
+
+// history is one in which nothing has happened.
+func (g *graph) history(all accesses) *history {
+	h := make(history, len(all))
+	for r := range all {
+		for b := range all[r] {
+			h[r][b] = make([]last, len(all[r][b]))
+			for i := range h[r][b] {
+				h[r][b][i].write = none
+			}
+		}
+	}
+	return &h
+}
+
+// conflicts calls f for the steps that a step must come after for what it does to
+// a place, and keeps that it does.
+func (h *history) conflicts(at spot, s int, writes bool, f func(before int)) {
+	for i := at.index; i < at.index+at.size; i++ {
+		c := &(*h)[at.rank][at.buffer][i]
+		if c.write != none {
+			f(c.write)
+		}
+		if !writes {
+			c.reads = append(c.reads, s)
+			continue
+		}
+		for _, r := range c.reads {
+			f(r)
+		}
+		c.write, c.reads = s, c.reads[:0]
+	}
+}
+
 // places calls f for what a step reads and writes.
 func (g *graph) places(s int, f func(at spot, writes bool)) {
 	step := g.steps[s]
+	if g.idle[s] {
+		return
+	}
+	if x := g.sums[s]; x != nil {
+		f(g.at(s, x.base), false)
+		for _, t := range x.terms {
+			if t.message == none || !g.packets {
+				f(g.at(s, t.at), false)
+			}
+		}
+		f(g.at(s, x.dst), true)
+		return
+	}
 	if step.Op.ReadsSrc() {
 		f(g.at(s, step.Src), false)
 	}
@@ -74,8 +128,10 @@ func (g *graph) free(all accesses, at spot, s, by int) bool {
 				continue
 			}
 			over := a.step
-			if m := g.sent[a.step]; m != none && g.port(m) {
-				over = g.msgs[m].recv
+			for _, m := range g.sent[a.step] {
+				if g.port(m) {
+					over = g.msgs[m].recv
+				}
 			}
 			if !g.before(over, s) {
 				return false
@@ -102,11 +158,37 @@ func (g *graph) soon(all accesses, m int, from spot) bool {
 	return false
 }
 
+// told tells whether what step s unpacks into a place tells, packet by packet, that
+// step a has read it: it went into what came back.
+//
+//	gpu 0: ppkt in[1] ──▶ gpu 1: respkt in[1] ⊕ packets ──▶ gpu 0: upkt in[1]
+func (g *graph) told(a, s int, at spot) bool {
+	if g.steps[s].Op != ir.Recv || g.steps[a].Op != ir.Send || g.at(a, g.steps[a].Src) != at {
+		return false
+	}
+	const far = 16 // messages back
+	n := 0
+	for step := s; ; {
+		if len(g.got[step]) == 0 {
+			return false
+		}
+		step = g.msgs[g.got[step][0]].send
+		if n++; n > far {
+			return false
+		}
+		for _, m := range g.got[step] {
+			if g.msgs[m].send == a {
+				return true
+			}
+		}
+	}
+}
+
 // localOrder adds to a program's dependencies until steps of one GPU that touch
 // the same chunk are in order whatever its messages tell: a packet says that its
 // own data are there, and nothing of what its sender did before.
-func (g *graph) localOrder(all accesses) (added [][]ir.Dep) {
-	added = make([][]ir.Dep, len(g.steps))
+func (g *graph) localOrder(all accesses) (added [][]int) {
+	added = make([][]int, len(g.steps))
 	clocks := make([][]int32, len(g.steps)) // by step, of its GPU's threadblocks
 	place := make([]int, len(g.steps))
 	for i, s := range g.order {
@@ -124,8 +206,8 @@ func (g *graph) localOrder(all accesses) (added [][]ir.Dep) {
 			u := g.tb[before]
 			clock[u-g.first[r]] = max(clock[u-g.first[r]], int32(before-g.base[u])+1)
 		}
-		for _, d := range g.steps[s].Deps {
-			follow(g.base[g.first[r]+int(d.TB)] + int(d.Step))
+		for _, d := range g.deps[s] {
+			follow(d)
 		}
 		g.places(s, func(at spot, writes bool) {
 			for i := at.index; i < at.index+at.size; i++ {
@@ -134,7 +216,10 @@ func (g *graph) localOrder(all accesses) (added [][]ir.Dep) {
 					if place[a.step] >= place[s] || u == t || !writes && !a.writes || clock[u-g.first[r]] > int32(a.step-g.base[u]) {
 						continue
 					}
-					added[s] = append(added[s], ir.Dep{TB: int32(u - g.first[r]), Step: int32(a.step - g.base[u])})
+					if !a.writes && g.told(a.step, s, at) {
+						continue
+					}
+					added[s] = append(added[s], a.step)
 					follow(a.step)
 				}
 			}

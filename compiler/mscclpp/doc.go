@@ -48,9 +48,10 @@
 // # Writing
 //
 // A program sends messages, and a plan writes into the memory of others. Lower
-// orders a program's steps (graph.go), finds for each message a place to land
-// (landing.go), writes each step as operations (draft.go), and cuts threadblocks at
-// what the runtime has room for (parts.go):
+// orders a program's steps (graph.go), makes one of those that gather a sum
+// (sums.go), finds for each message a place to land (landing.go), writes each step
+// as operations (draft.go), cuts threadblocks at what the runtime has room for
+// (parts.go), and makes one of those that only wait (join.go):
 //
 //	gpu 0 threadblock 0            gpu 1 threadblock 0
 //	                               rlxsignal        it has begun: its memory is its own

@@ -1,6 +1,8 @@
 package mscclpp
 
 import (
+	"slices"
+
 	"github.com/colltune/colltune/compiler/ir"
 )
 
@@ -9,8 +11,8 @@ import (
 type draft struct {
 	kind     string
 	src, dst []spot
-	message  int  // whose channel it goes over, none where it goes over none
-	ready    bool // the channel's way back: its taker has begun
+	messages []int // whose channels it goes over
+	ready    bool  // the channels' way back: their taker has begun
 	steps    []int
 	chained  bool // of a semaphore between two parts of one threadblock
 }
@@ -38,7 +40,7 @@ type touching struct {
 
 // nop brings the threads together.
 func (d *drafter) nop() {
-	d.ops = append(d.ops, draft{kind: "nop", message: none})
+	d.ops = append(d.ops, draft{kind: "nop"})
 	d.touched, d.waited, d.others = nil, false, false
 }
 
@@ -50,29 +52,52 @@ func (d *drafter) settle(lanes int) {
 	}
 }
 
-// wait is for a message.
-func (d *drafter) wait(m int) {
-	d.ops = append(d.ops, draft{kind: "wait", message: m})
-	d.waited = true
+// wait is for messages, a thread for each.
+func (d *drafter) wait(messages []int) {
+	for _, some := range d.l.lanes(messages) {
+		d.ops = append(d.ops, draft{kind: "wait", messages: some})
+		d.waited, d.others = true, d.others || len(some) > 1
+	}
 }
 
-// waitReady is for the taker of a message to have begun.
-func (d *drafter) waitReady(m int) {
-	d.ops = append(d.ops, draft{kind: "rlxwait", message: m, ready: true})
-	d.waited = true
+// waitReady is for the takers of messages to have begun.
+func (d *drafter) waitReady(messages []int) {
+	for _, some := range d.l.lanes(messages) {
+		d.ops = append(d.ops, draft{kind: "rlxwait", messages: some, ready: true})
+		d.waited, d.others = true, d.others || len(some) > 1
+	}
+}
+
+// lanes are messages in as many lists as it takes for each to be of one type of
+// channel and of no threadblock twice, and no longer than an operation has room for.
+func (l *lowering) lanes(messages []int) (lists [][]int) {
+next:
+	for _, m := range messages {
+		for i, list := range lists {
+			apart := func(n int) bool {
+				return l.g.port(m) != l.g.port(n) || l.g.tb[l.g.msgs[m].send] == l.g.tb[l.g.msgs[n].send]
+			}
+			if len(list) < MaxOpChannels && !slices.ContainsFunc(list, apart) {
+				lists[i] = append(list, m)
+				continue next
+			}
+		}
+		lists = append(lists, []int{m})
+	}
+	return lists
 }
 
 // signal says that a message is there.
 func (d *drafter) signal(m int) {
 	d.settle(1)
-	d.ops = append(d.ops, draft{kind: "signal", message: m})
+	d.ops = append(d.ops, draft{kind: "signal", messages: []int{m}})
 }
 
 // acquire waits for steps of other threadblocks of the GPU; release tells others
 // that want to know. An operation has room for so many semaphores.
 func (d *drafter) acquire(steps []int, chained bool) {
 	for ; len(steps) > 0; steps = steps[min(len(steps), MaxSemaphores):] {
-		d.ops = append(d.ops, draft{kind: "sem_acquire", message: none, steps: steps[:min(len(steps), MaxSemaphores)], chained: chained})
+		d.ops = append(d.ops, draft{kind: "sem_acquire", steps: steps[:min(len(steps), MaxSemaphores)], chained: chained})
 		d.waited, d.others = true, d.others || len(steps) > 1
 	}
 }
@@ -82,12 +107,12 @@ func (d *drafter) release(steps []int, chained bool) {
 		d.settle(len(steps))
 	}
 	for ; len(steps) > 0; steps = steps[min(len(steps), MaxSemaphores):] {
-		d.ops = append(d.ops, draft{kind: "sem_release", message: none, steps: steps[:min(len(steps), MaxSemaphores)], chained: chained})
+		d.ops = append(d.ops, draft{kind: "sem_release", steps: steps[:min(len(steps), MaxSemaphores)], chained: chained})
 	}
 }
 
 // move is an operation that moves data.
-func (d *drafter) move(kind string, message int, src, dst []spot) {
+func (d *drafter) move(kind string, messages []int, src, dst []spot) {
 	k := kindOf(kind)
 	packets := false
 	for _, pattern := range [...]string{k.src, k.dst} {
@@ -111,7 +136,7 @@ func (d *drafter) move(kind string, message int, src, dst []spot) {
 		d.nop()
 	}
 	d.touched = append(d.touched, mine...)
-	d.ops = append(d.ops, draft{kind: kind, src: src, dst: dst, message: message})
+	d.ops = append(d.ops, draft{kind: kind, src: src, dst: dst, messages: messages})
 }
 
 // clash tells whether something is touched that other threads may have touched
@@ -131,7 +156,7 @@ func (d *drafter) clash(mine []touching) bool {
 func (d *drafter) send(m int, from spot) {
 	to := d.l.land.spot[m]
 	if !d.l.g.port(m) {
-		d.move("put", m, []spot{from}, []spot{to})
+		d.move("put", []int{m}, []spot{from}, []spot{to})
 		d.signal(m)
 		return
 	}
@@ -140,20 +165,24 @@ func (d *drafter) send(m int, from spot) {
 		kind = "pwsf"
 	}
 	d.settle(1) // one thread hands it to the port
-	d.ops = append(d.ops, draft{kind: kind, src: []spot{from}, dst: []spot{to}, message: m})
+	d.ops = append(d.ops, draft{kind: kind, src: []spot{from}, dst: []spot{to}, messages: []int{m}})
 	d.waited = d.waited || kind == "pwsf" // thread 0 has, for the data to be there
 }
 
 // simple writes a step under Simple.
 func (d *drafter) simple(s int) {
+	if x := d.l.g.sums[s]; x != nil {
+		d.sum(s, x)
+		return
+	}
 	l, step := d.l, d.l.g.steps[s]
 	src, dst := l.at(s, step.Src), l.at(s, step.Dst)
-	out, in := l.g.sent[s], l.g.got[s]
+	out, in := one(l.g.sent[s]), one(l.g.got[s])
 	var landed spot
 	direct := false
 	if in != none {
 		landed, direct = l.land.spot[in], l.land.direct[in]
-		d.wait(in)
+		d.wait(l.g.got[s])
 	}
 	// A sum goes to memory and to the peer at once, but over a port, which takes
 	// only what is in memory.
@@ -161,12 +190,12 @@ func (d *drafter) simple(s int) {
 		from := []spot{src, landed}
 		switch {
 		case out == none:
-			d.move("re", none, from, []spot{to})
+			d.move("re", nil, from, []spot{to})
 		case l.g.port(out):
-			d.move("re", none, from, []spot{to})
+			d.move("re", nil, from, []spot{to})
 			d.send(out, to)
 		default:
-			d.move("res", out, from, []spot{to, l.land.spot[out]})
+			d.move("res", l.g.sent[s], from, []spot{to, l.land.spot[out]})
 			d.signal(out)
 		}
 	}
@@ -178,25 +207,90 @@ func (d *drafter) simple(s int) {
 			d.send(out, landed)
 		}
 		if !direct {
-			d.move("copy", none, []spot{landed}, []spot{dst})
+			d.move("copy", nil, []spot{landed}, []spot{dst})
 		}
 	case ir.RecvReduceCopy, ir.RecvReduceCopySend:
 		sum(dst)
 	case ir.RecvReduceSend:
 		sum(landed) // every operation that sends a sum stores it, too
 	case ir.Copy:
-		d.move("copy", none, []spot{src}, []spot{dst})
+		d.move("copy", nil, []spot{src}, []spot{dst})
 	case ir.Reduce:
-		d.move("re", none, []spot{dst, src}, []spot{dst})
+		d.move("re", nil, []spot{dst, src}, []spot{dst})
 	}
+}
+
+// sum writes a sum under Simple.
+func (d *drafter) sum(s int, x *sum) {
+	l := d.l
+	d.wait(l.g.got[s])
+	from, to := []spot{l.at(s, x.base)}, []spot{l.at(s, x.dst)}
+	for _, t := range x.terms {
+		if t.message == none {
+			from = append(from, l.at(s, t.at))
+		} else {
+			from = append(from, l.land.spot[t.message])
+		}
+	}
+	if len(l.g.sent[s]) == 0 {
+		d.move("re", nil, from, to)
+		return
+	}
+	for _, m := range l.g.sent[s] {
+		to = append(to, l.land.spot[m])
+	}
+	d.move("res", l.g.sent[s], from, to)
+	for _, m := range l.g.sent[s] {
+		d.signal(m)
+	}
+}
+
+// sumPackets writes a sum under LL: what is at hand is added first.
+func (d *drafter) sumPackets(s int, x *sum) {
+	l := d.l
+	dst := l.at(s, x.dst)
+	from, packets, to := []spot{l.at(s, x.base)}, []spot{}, []spot{dst}
+	for _, t := range x.terms {
+		if t.message == none {
+			from = append(from, l.at(s, t.at))
+		} else {
+			packets = append(packets, l.land.spot[t.message])
+		}
+	}
+	if len(from) > 1 {
+		d.move("re", nil, from, to)
+		from = to
+	}
+	for _, m := range l.g.sent[s] {
+		to = append(to, l.land.spot[m])
+	}
+	switch {
+	case len(packets) == 0:
+	case len(to) == 1:
+		d.move("repkt", nil, append(from[:1:1], packets...), to)
+	default:
+		d.move("respkt", l.g.sent[s], append(from[:1:1], packets...), to)
+	}
+}
+
+// one is the message of a list that has one, or none.
+func one(messages []int) int {
+	if len(messages) == 0 {
+		return none
+	}
+	return messages[0]
 }
 
 // packets writes a step under LL, where a message needs no word of it: each
 // packet says that it is there. A port takes what are packets already.
 func (d *drafter) packets(s int) {
+	if x := d.l.g.sums[s]; x != nil {
+		d.sumPackets(s, x)
+		return
+	}
 	l, step := d.l, d.l.g.steps[s]
 	src, dst := l.at(s, step.Src), l.at(s, step.Dst)
-	out, in := l.g.sent[s], l.g.got[s]
+	out, in := one(l.g.sent[s]), one(l.g.got[s])
 	var landed, there spot
 	if in != none {
 		landed = l.land.spot[in]
@@ -209,27 +303,27 @@ func (d *drafter) packets(s int) {
 		from := []spot{src, landed}
 		switch {
 		case out == none:
-			d.move("repkt", none, from, []spot{to})
+			d.move("repkt", nil, from, []spot{to})
 		case port:
-			d.move("recpkt", none, from, []spot{to, made})
-			d.move("rppkt", out, []spot{made}, []spot{there})
+			d.move("recpkt", nil, from, []spot{to, made})
+			d.move("rppkt", l.g.sent[s], []spot{made}, []spot{there})
 		default:
-			d.move("respkt", out, from, []spot{to, there})
+			d.move("respkt", l.g.sent[s], from, []spot{to, there})
 		}
 	}
 	switch step.Op {
 	case ir.Send:
 		if !port {
-			d.move("ppkt", out, []spot{src}, []spot{there})
+			d.move("ppkt", l.g.sent[s], []spot{src}, []spot{there})
 			break
 		}
-		d.move("cpkt", none, []spot{src}, []spot{made})
-		d.move("rppkt", out, []spot{made}, []spot{there})
+		d.move("cpkt", nil, []spot{src}, []spot{made})
+		d.move("rppkt", l.g.sent[s], []spot{made}, []spot{there})
 	case ir.Recv, ir.RecvCopySend:
 		if out != none {
-			d.move("rppkt", out, []spot{landed}, []spot{there})
+			d.move("rppkt", l.g.sent[s], []spot{landed}, []spot{there})
 		}
-		d.move("upkt", none, []spot{landed}, []spot{dst})
+		d.move("upkt", nil, []spot{landed}, []spot{dst})
 	case ir.RecvReduceCopy, ir.RecvReduceCopySend:
 		sum(dst)
 	case ir.RecvReduceSend:
@@ -237,8 +331,8 @@ func (d *drafter) packets(s int) {
 		to.size = int(step.Count)
 		sum(to)
 	case ir.Copy:
-		d.move("copy", none, []spot{src}, []spot{dst})
+		d.move("copy", nil, []spot{src}, []spot{dst})
 	case ir.Reduce:
-		d.move("re", none, []spot{dst, src}, []spot{dst})
+		d.move("re", nil, []spot{dst, src}, []spot{dst})
 	}
 }

@@ -3,6 +3,7 @@ package mscclpp
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/colltune/colltune/compiler/ir"
 )
@@ -15,13 +16,17 @@ type graph struct {
 	base  []int // by threadblock: the number of its first step; one more
 	owner []int // by threadblock: its GPU
 
-	steps []*ir.Step
-	tb    []int // by step: its threadblock
-	order []int // the steps, each behind all that it follows
-	sent  []int // by step: the message it sends, none where it sends none
-	got   []int // by step: the message it takes
-	msgs  []message
-	port  func(m int) bool // whether a message goes over a port
+	steps   []*ir.Step
+	tb      []int   // by step: its threadblock
+	order   []int   // the steps, each behind all that it follows
+	sent    [][]int // by step: the messages it sends
+	got     [][]int // by step: the messages it takes
+	deps    [][]int // by step: the steps of other threadblocks that it waits for
+	msgs    []message
+	sums    map[int]*sum     // by the step that begins one
+	idle    []bool           // by step: a sum does what it did
+	port    func(m int) bool // whether a message goes over a port
+	packets bool             // messages are packets, and what a sum takes of them lands nowhere else
 
 	clocks [][]int32 // by step: how many steps of each threadblock come before it
 }
@@ -55,6 +60,14 @@ func newGraph(p *ir.Program) (*graph, error) {
 		}
 	}
 	g.first, g.base = append(g.first, len(g.owner)), append(g.base, len(g.steps))
+	g.deps, g.idle = make([][]int, len(g.steps)), make([]bool, len(g.steps))
+	for s, step := range g.steps {
+		for _, d := range step.Deps {
+			if u := g.first[g.owner[g.tb[s]]] + int(d.TB); u != g.tb[s] {
+				g.deps[s] = append(g.deps[s], g.base[u]+int(d.Step))
+			}
+		}
+	}
 	if err := g.join(); err != nil {
 		return nil, err
 	}
@@ -72,9 +85,8 @@ func (g *graph) threadblock(t int) *ir.Threadblock {
 func (g *graph) join() error {
 	type connection struct{ from, to, channel int }
 	sends, recvs := map[connection][]int{}, map[connection][]int{}
-	g.sent, g.got = make([]int, len(g.steps)), make([]int, len(g.steps))
+	g.sent, g.got = make([][]int, len(g.steps)), make([][]int, len(g.steps))
 	for s, step := range g.steps {
-		g.sent[s], g.got[s] = none, none
 		tb, r := g.threadblock(g.tb[s]), g.owner[g.tb[s]]
 		if step.Op.Receives() {
 			c := connection{tb.Recv, r, tb.Channel}
@@ -82,9 +94,10 @@ func (g *graph) join() error {
 		}
 		if step.Op.Sends() {
 			c := connection{r, tb.Send, tb.Channel}
-			g.sent[s] = len(g.msgs)
+			m := len(g.msgs)
+			g.sent[s] = []int{m}
 			g.msgs = append(g.msgs, message{send: s, recv: none, count: int(step.Count)})
-			sends[c] = append(sends[c], g.sent[s])
+			sends[c] = append(sends[c], m)
 		}
 	}
 	for c, takes := range recvs {
@@ -96,7 +109,7 @@ func (g *graph) join() error {
 			if int(g.steps[s].Count) != g.msgs[m].count {
 				return fmt.Errorf("from gpu %d to gpu %d on channel %d: a message of %d chunks is taken as %d", c.from, c.to, c.channel, g.msgs[m].count, g.steps[s].Count)
 			}
-			g.msgs[m].recv, g.got[s] = s, m
+			g.msgs[m].recv, g.got[s] = s, []int{m}
 		}
 	}
 	for i := range g.msgs {
@@ -113,11 +126,11 @@ func (g *graph) each(s int, f func(before int)) {
 	if s > g.base[t] {
 		f(s - 1)
 	}
-	if m := g.got[s]; m != none {
+	for _, m := range g.got[s] {
 		f(g.msgs[m].send)
 	}
-	for _, d := range g.steps[s].Deps {
-		f(g.base[g.first[g.owner[t]]+int(d.TB)] + int(d.Step))
+	for _, d := range g.deps[s] {
+		f(d)
 	}
 }
 
@@ -137,26 +150,8 @@ func (g *graph) follow() error {
 			g.order = append(g.order, s)
 		}
 	}
-	zero := make([]int32, len(g.owner))
-	g.clocks = make([][]int32, len(g.steps))
 	for i := 0; i < len(g.order); i++ {
 		s := g.order[i]
-		clock, own := zero, false
-		if s > g.base[g.tb[s]] {
-			clock = g.clocks[s-1]
-		}
-		g.each(s, func(before int) {
-			if g.tb[before] == g.tb[s] {
-				return
-			}
-			if !own {
-				clock, own = append([]int32(nil), clock...), true
-			}
-			raise(clock, g.clocks[before])
-			t := g.tb[before]
-			clock[t] = max(clock[t], int32(before-g.base[t])+1)
-		})
-		g.clocks[s] = clock
 		for _, next := range after[s] {
 			if left[next]--; left[next] == 0 {
 				g.order = append(g.order, next)
@@ -166,7 +161,45 @@ func (g *graph) follow() error {
 	if len(g.order) < len(g.steps) {
 		return fmt.Errorf("its steps wait for each other in a circle")
 	}
+	g.count(nil)
 	return nil
+}
+
+// count counts what comes before each step. Where it is told who touches what, it
+// has a step wait for those before it that touch the same chunk and that it does
+// not know to be over.
+func (g *graph) count(all *history) {
+	zero := make([]int32, len(g.owner))
+	g.clocks = make([][]int32, len(g.steps))
+	for _, s := range g.order {
+		clock, own := zero, false
+		if s > g.base[g.tb[s]] {
+			clock = g.clocks[s-1]
+		}
+		learn := func(before int) {
+			t := g.tb[before]
+			if t == g.tb[s] {
+				return
+			}
+			if !own {
+				clock, own = append([]int32(nil), clock...), true
+			}
+			raise(clock, g.clocks[before])
+			clock[t] = max(clock[t], int32(before-g.base[t])+1)
+		}
+		g.each(s, learn)
+		if all != nil {
+			g.places(s, func(at spot, writes bool) {
+				all.conflicts(at, s, writes, func(before int) {
+					if t := g.tb[before]; t != g.tb[s] && clock[t] <= int32(before-g.base[t]) {
+						g.deps[s] = append(slices.Clip(g.deps[s]), before)
+						learn(before)
+					}
+				})
+			})
+		}
+		g.clocks[s] = clock
+	}
 }
 
 // before tells whether step a is over, and all know it who can know of b, when b
@@ -177,6 +210,16 @@ func (g *graph) before(a, b int) bool {
 	}
 	t := g.tb[a]
 	return g.clocks[b][t] > int32(a-g.base[t])
+}
+
+// heard tells whether GPU r knows, when it ends, that step s is over.
+func (g *graph) heard(r, s int) bool {
+	for t := g.first[r]; t < g.first[r+1]; t++ {
+		if last := g.base[t+1] - 1; last >= g.base[t] && g.before(s, last) {
+			return true
+		}
+	}
+	return false
 }
 
 // begun tells whether GPU r is known to have begun when step s begins.

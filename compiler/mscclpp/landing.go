@@ -22,6 +22,10 @@ type landing struct {
 	scratch []int  // by GPU: chunks of scratch in all
 }
 
+// wholeHalf is how many chunks of scratch are whole packets, data and flags, of
+// however many bytes a chunk is.
+const wholeHalf = 8
+
 // slot is a run of chunks of scratch, and the last step that reads it.
 type slot struct {
 	at   spot
@@ -33,33 +37,62 @@ func (g *graph) land(all accesses) *landing {
 	l := &landing{spot: make([]spot, len(g.msgs)), direct: make([]bool, len(g.msgs)),
 		own: make([]int, len(g.p.GPUs)), scratch: make([]int, len(g.p.GPUs))}
 	for r := range g.p.GPUs {
-		l.scratch[r] = g.p.GPUs[r].Scratch
+		l.scratch[r] = g.scratch(all, r)
 	}
 	slots := make([][]slot, len(g.p.GPUs))
 	for _, s := range g.order { // so that what comes later finds what is free again
-		m := g.sent[s]
-		if m == none {
-			continue
+		for _, m := range g.sent[s] {
+			l.place(g, all, slots, m)
 		}
-		msg := &g.msgs[m]
-		r, step := g.owner[g.tb[msg.recv]], g.steps[msg.recv]
-		if at := g.at(msg.recv, step.Dst); !step.Op.Reduces() && g.free(all, at, s, msg.recv) {
-			l.spot[m], l.direct[m] = at, true
-			continue
-		}
-		read := msg.recv
-		if next := g.sent[read]; next != none && g.port(next) {
-			read = none // the port reads it nobody knows how long
-		}
-		if i := g.reusable(slots[r], msg.count, s); i >= 0 {
-			l.spot[m], slots[r][i].read = slots[r][i].at, read
-			continue
-		}
-		l.spot[m] = spot{r, collective.Scratch, l.scratch[r], msg.count}
-		l.scratch[r] += msg.count
-		slots[r] = append(slots[r], slot{l.spot[m], read})
 	}
 	return l
+}
+
+// place finds a place for a message.
+func (l *landing) place(g *graph, all accesses, slots [][]slot, m int) {
+	msg := &g.msgs[m]
+	r, s := g.owner[g.tb[msg.recv]], msg.send
+	if at, ok := g.wanted(m); ok && g.free(all, at, s, msg.recv) {
+		l.spot[m], l.direct[m] = at, true
+		return
+	}
+	read := msg.recv
+	for _, next := range g.sent[read] {
+		if g.port(next) {
+			read = none // the port reads it nobody knows how long
+		}
+	}
+	if i := g.reusable(slots[r], msg.count, s); i >= 0 {
+		l.spot[m], slots[r][i].read = slots[r][i].at, read
+		return
+	}
+	l.spot[m] = spot{r, collective.Scratch, l.scratch[r], msg.count}
+	l.scratch[r] += msg.count
+	slots[r] = append(slots[r], slot{l.spot[m], read})
+}
+
+// wanted is where the program would have a message, if it says so: not of one that
+// is added to something on its way.
+func (g *graph) wanted(m int) (spot, bool) {
+	s := g.msgs[m].recv
+	if x := g.sums[s]; x != nil {
+		for _, t := range x.terms {
+			if t.message == m && t.at != x.dst {
+				return g.at(s, t.at), true
+			}
+		}
+		return spot{}, false
+	}
+	return g.at(s, g.steps[s].Dst), !g.steps[s].Op.Reduces()
+}
+
+// scratch is how many chunks of its own scratch a GPU makes use of.
+func (g *graph) scratch(all accesses, r int) int {
+	n := len(all[r][collective.Scratch])
+	for n > 0 && len(all[r][collective.Scratch][n-1]) == 0 {
+		n--
+	}
+	return n
 }
 
 // reusable is a slot of that size that nobody reads any more when step s begins,
@@ -76,7 +109,7 @@ func (g *graph) reusable(slots []slot, size, s int) int {
 // landPackets places messages that are packets. Each has a place of its own: a
 // packet's flag is that of its launch, so one in the place of another would be
 // taken for it.
-func (g *graph) landPackets() *landing {
+func (g *graph) landPackets(all accesses) *landing {
 	l := &landing{spot: make([]spot, len(g.msgs)), direct: make([]bool, len(g.msgs)), made: make([]spot, len(g.steps)),
 		sums: make([]spot, len(g.owner)), own: make([]int, len(g.p.GPUs)), scratch: make([]int, len(g.p.GPUs))}
 	take := func(r, size int) spot {
@@ -92,7 +125,7 @@ func (g *graph) landPackets() *landing {
 	}
 	for r := range g.p.GPUs {
 		l.own[r] = 2 * l.scratch[r]
-		plain := g.p.GPUs[r].Scratch
+		plain := g.scratch(all, r)
 		for t := g.first[r]; t < g.first[r+1]; t++ {
 			size := 0
 			for s := g.base[t]; s < g.base[t+1]; s++ {
@@ -105,9 +138,12 @@ func (g *graph) landPackets() *landing {
 		}
 		l.scratch[r] += (plain + 1) / 2
 	}
-	most := slices.Max(l.scratch)
+	// A rank finds the second half of another's scratch by its own, and packets ask
+	// for 16 bytes, of which halves of so many chunks are multiples whatever a chunk
+	// has in a call's allocation.
+	most := (slices.Max(l.scratch) + wholeHalf - 1) / wholeHalf * wholeHalf
 	for r := range l.scratch {
-		l.scratch[r] = most // a rank finds the second half of another's by its own
+		l.scratch[r] = most
 	}
 	return l
 }

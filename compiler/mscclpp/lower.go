@@ -1,6 +1,7 @@
 package mscclpp
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -66,17 +67,30 @@ type lowering struct {
 // runtime has room for becomes several, one after the other. Tiles become a
 // pipeline over all steps of a threadblock, where all steps are of as many chunks.
 func Lower(p *ir.Program, o LowerOptions) (*Plan, error) {
-	l := &lowering{o: o}
 	switch {
 	case !slices.Contains(Protocols(), o.Protocol):
 		return nil, fmt.Errorf("protocol %s: plans have %s", o.Protocol, list(Protocols()))
 	case !written(p):
 		return nil, fmt.Errorf("%s: plans are written for %s", p.Collective.Name, list(collectives))
 	}
-	var err error
-	if l.p, err = ir.Contiguous(p); err != nil {
-		return nil, err // plans have no strides
+	p, err := ir.Contiguous(p) // plans have no strides
+	if err != nil {
+		return nil, err
 	}
+	// A sum that takes many messages makes a threadblock of many channels.
+	for most := MaxChannels - 1; ; most /= 2 {
+		plan, err := lower(p, o, most)
+		if err != nil || most == 0 || connected(plan) == "" {
+			return plan, err
+		}
+	}
+}
+
+// lower writes a program as a plan whose threadblocks each take at most so many
+// messages for sums that others of the program take.
+func lower(p *ir.Program, o LowerOptions, most int) (*Plan, error) {
+	l := &lowering{p: p, o: o}
+	var err error
 	if l.col, err = collective.New(l.p.Collective); err != nil {
 		return nil, err
 	}
@@ -88,8 +102,13 @@ func Lower(p *ir.Program, o LowerOptions) (*Plan, error) {
 		return o.Node != nil && o.Node(l.g.owner[l.g.tb[msg.send]]) != o.Node(l.g.owner[l.g.tb[msg.recv]])
 	}
 	l.touched = l.g.touched(l.col)
+	l.g.packets = o.Protocol == protocolLL
+	if l.g.summed(l.touched, l.g.packets, most) {
+		l.touched = l.g.touched(l.col)
+		l.g.count(l.g.history(l.touched))
+	}
 	if o.Protocol == protocolLL {
-		l.land = l.g.landPackets()
+		l.land = l.g.landPackets(l.touched)
 	} else {
 		l.land = l.g.land(l.touched)
 	}
@@ -100,6 +119,7 @@ func Lower(p *ir.Program, o LowerOptions) (*Plan, error) {
 		return nil, err
 	}
 	l.draft()
+	l.join()
 	l.number(plan)
 	plan.link()
 	return plan, nil
@@ -120,27 +140,22 @@ func (l *lowering) at(s int, loc ir.Loc) spot {
 func (l *lowering) dependencies() {
 	g := l.g
 	l.waits, l.wakes = make([][]int, len(g.steps)), make([][]int, len(g.steps))
-	var added [][]ir.Dep
+	var added [][]int
 	if l.o.Protocol == protocolLL {
 		added = g.localOrder(l.touched)
 	}
 	for t := range g.owner {
 		last := map[int]int{} // of each threadblock: the step it knows to be over
-		first := g.first[g.owner[t]]
 		for s := g.base[t]; s < g.base[t+1]; s++ {
-			deps := slices.Clone(g.steps[s].Deps)
+			deps := slices.Clone(g.deps[s])
 			if added != nil {
 				deps = append(deps, added[s]...)
 			}
-			slices.SortFunc(deps, func(a, b ir.Dep) int {
-				if a.TB != b.TB {
-					return int(a.TB) - int(b.TB)
-				}
-				return int(b.Step) - int(a.Step)
+			slices.SortFunc(deps, func(a, b int) int {
+				return cmp.Or(cmp.Compare(g.tb[a], g.tb[b]), cmp.Compare(b, a))
 			})
-			for _, d := range deps {
-				u := first + int(d.TB)
-				from := g.base[u] + int(d.Step)
+			for _, from := range deps {
+				u := g.tb[from]
 				if known, ok := last[u]; ok && known >= from || u == t {
 					continue
 				}
@@ -168,7 +183,8 @@ func (l *lowering) handshakes() {
 	}
 	for t := range g.owner {
 		for s := g.base[t]; s < g.base[t+1]; s++ {
-			if m := g.sent[s]; m != none {
+			if len(g.sent[s]) > 0 {
+				m := g.sent[s][0]
 				l.ready[m] = !g.begun(g.owner[g.tb[g.msgs[m].recv]], s)
 				break
 			}

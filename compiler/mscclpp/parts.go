@@ -19,7 +19,7 @@ func (l *lowering) draft() {
 	g := l.g
 	l.partOf = make([]int, len(g.steps))
 	for t := range g.owner {
-		if g.base[t] == g.base[t+1] {
+		if !slices.Contains(g.idle[g.base[t]:g.base[t+1]], false) {
 			continue
 		}
 		d := l.newPart(g.owner[t], none)
@@ -76,16 +76,16 @@ func (l *lowering) full(d *drafter) bool {
 }
 
 // flushes end a part: a port may still read what it was handed, which is its
-// caller's again when the kernel ends.
+// caller's again when the kernel ends, unless word has come that it is there.
 func (l *lowering) flushes(p *part) (all []draft) {
 	seen := map[int]bool{} // by the taker's part
 	for _, o := range p.ops {
-		if o.kind != "pws" {
+		if o.kind != "pws" || l.g.heard(p.gpu, l.g.msgs[o.messages[0]].recv) {
 			continue
 		}
-		if to := l.partOf[l.g.msgs[o.message].recv]; !seen[to] {
+		if to := l.partOf[l.g.msgs[o.messages[0]].recv]; !seen[to] {
 			seen[to] = true
-			all = append(all, draft{kind: "flush", message: o.message, dst: o.dst})
+			all = append(all, draft{kind: "flush", messages: o.messages, dst: o.dst})
 		}
 	}
 	return all
@@ -93,17 +93,21 @@ func (l *lowering) flushes(p *part) (all []draft) {
 
 // step writes one step: what it waits for, what it does, whom it tells.
 func (l *lowering) step(d *drafter, s int) {
+	if l.g.idle[s] {
+		return
+	}
 	p := &l.parts[len(l.parts)-1]
-	if m := l.g.got[s]; m != none && l.ready[m] {
+	asked := func(m int) bool { return !l.ready[m] }
+	for _, some := range l.lanes(slices.DeleteFunc(slices.Clone(l.g.got[s]), asked)) {
 		// Before any wait, or all might wait for each other.
-		p.prologue = slices.Insert(p.prologue, 0, draft{kind: "rlxsignal", message: m, ready: true})
+		p.prologue = slices.Insert(p.prologue, 0, draft{kind: "rlxsignal", messages: some, ready: true})
 	}
 	d.acquire(l.waits[s], false)
-	if m := l.g.sent[s]; m != none && l.ready[m] {
+	if first := slices.DeleteFunc(slices.Clone(l.g.sent[s]), asked); len(first) > 0 {
 		if l.chunks > 0 { // once, not with every pass
-			p.prologue = append(p.prologue, draft{kind: "rlxwait", message: m, ready: true}, draft{kind: "nop", message: none})
+			p.prologue = append(p.prologue, draft{kind: "rlxwait", messages: first, ready: true}, draft{kind: "nop"})
 		} else {
-			d.waitReady(m)
+			d.waitReady(first)
 		}
 	}
 	if l.o.Protocol == protocolLL {
@@ -253,23 +257,20 @@ func (w *writer) op(d draft) Op {
 		}
 		o.Semaphores = append(o.Semaphores, w.n.semaphore(from, to))
 	}
-	if d.message == none {
-		o.Src, o.Dst = w.refs(d.src, NoChannel), w.refs(d.dst, NoChannel)
-		return o
+	for _, m := range d.messages {
+		msg := &w.n.l.g.msgs[m]
+		l := w.n.lanes[[2]int{w.n.l.partOf[msg.send], w.n.l.partOf[msg.recv]}]
+		end := l.to
+		if w.part == w.n.l.partOf[msg.send] {
+			end = l.from
+		}
+		o.Type = l.kind
+		// A memory channel is for words alone; a port is handed the data, too.
+		if id := index(&w.tb.Channels, l.kind, end); l.kind == Port || !k.moving() {
+			o.Channels = append(o.Channels, id)
+		}
 	}
-	msg := &w.n.l.g.msgs[d.message]
-	l := w.n.lanes[[2]int{w.n.l.partOf[msg.send], w.n.l.partOf[msg.recv]}]
-	end := l.to
-	if w.part == w.n.l.partOf[msg.send] {
-		end = l.from
-	}
-	o.Type = l.kind
-	id := index(&w.tb.Channels, l.kind, end)
-	// A memory channel is for words alone; a port is handed the data, too.
-	if l.kind == Port || !k.moving() {
-		o.Channels = []int{id}
-	}
-	o.Src, o.Dst = w.refs(d.src, l.kind), w.refs(d.dst, l.kind)
+	o.Src, o.Dst = w.refs(d.src, o.Type), w.refs(d.dst, o.Type)
 	return o
 }
 

@@ -101,20 +101,7 @@ var rules = []rule{
 			return ""
 		})
 	}},
-	{"channels", func(p *Plan) string {
-		return p.eachThreadblock(func(tb *Threadblock) string {
-			channels, buffers := joined(tb.Channels), joined(tb.Buffers)
-			for t, name := range channelTypes {
-				if n := len(channels[t]); n > MaxChannels {
-					return fmt.Sprintf("%d %s channels: at most %d", n, name, MaxChannels)
-				}
-				if n := len(buffers[t]); n > MaxChannels {
-					return fmt.Sprintf("%d remote buffers over %s channels: at most %d", n, name, MaxChannels)
-				}
-			}
-			return ""
-		})
-	}},
+	{"channels", connected},
 	{"channels of an operation", func(p *Plan) string {
 		return p.eachOp(func(op *Op) string {
 			if n := len(op.Channels); n > MaxOpChannels {
@@ -162,6 +149,23 @@ var rules = []rule{
 			return ""
 		})
 	}},
+}
+
+// connected tells of a threadblock with more channels or remote buffers than there
+// is room for.
+func connected(p *Plan) string {
+	return p.eachThreadblock(func(tb *Threadblock) string {
+		channels, buffers := joined(tb.Channels), joined(tb.Buffers)
+		for t, name := range channelTypes {
+			if n := len(channels[t]); n > MaxChannels {
+				return fmt.Sprintf("%d %s channels: at most %d", n, name, MaxChannels)
+			}
+			if n := len(buffers[t]); n > MaxChannels {
+				return fmt.Sprintf("%d remote buffers over %s channels: at most %d", n, name, MaxChannels)
+			}
+		}
+		return ""
+	})
 }
 
 // eachThreadblock is the first complaint about a threadblock, with its place.

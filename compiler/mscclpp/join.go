@@ -1,0 +1,81 @@
+package mscclpp
+
+import "slices"
+
+// join makes one of the parts of a GPU that do nothing but wait for messages which
+// land where they are wanted: each would be a threadblock of threads with nothing
+// to do. Nobody waits for them, so that it does not matter in which order they wait.
+//
+//	tb 4: rlxsignal 0   wait 0              tb 4: rlxsignal 0, 1, 2
+//	tb 5: rlxsignal 0   wait 0      ──▶           wait      0, 1, 2
+//	tb 6: rlxsignal 0   wait 0
+func (l *lowering) join() {
+	into := make([]int, len(l.parts)) // by part: the one that it is part of
+	open := map[int]int{}             // by GPU: the part that may take more
+	lanes := make([]map[[2]int]bool, len(l.parts))
+	for i := range l.parts {
+		into[i] = i
+		p := &l.parts[i]
+		mine := l.waited(p)
+		if mine == nil {
+			continue
+		}
+		lanes[i] = mine
+		to, ok := open[p.gpu]
+		if !ok || len(lanes[to])+len(mine) > MaxChannels || len(l.parts[to].ops)+len(p.ops)+len(l.parts[to].prologue)+len(p.prologue) >= MaxOperations {
+			open[p.gpu] = i
+			continue
+		}
+		q := &l.parts[to]
+		q.prologue, q.ops = append(q.prologue, p.prologue...), append(q.ops, p.ops...)
+		for lane := range mine {
+			lanes[to][lane] = true
+		}
+		into[i] = to
+	}
+	var parts []part
+	at := make([]int, len(l.parts))
+	for i := range l.parts {
+		if into[i] == i {
+			at[i] = len(parts)
+			l.parts[i].prologue, l.parts[i].ops = l.abreast(l.parts[i].prologue), l.abreast(l.parts[i].ops)
+			parts = append(parts, l.parts[i])
+		}
+	}
+	for s, i := range l.partOf {
+		l.partOf[s] = at[into[i]]
+	}
+	l.parts = parts
+}
+
+// waited are the messages' lanes of a part that only waits for messages, by the
+// part that sends; nil where it does anything else.
+func (l *lowering) waited(p *part) map[[2]int]bool {
+	lanes := map[[2]int]bool{}
+	for _, ops := range [...][]draft{p.prologue, p.ops} {
+		for _, o := range ops {
+			if o.kind != "wait" && o.kind != "rlxsignal" {
+				return nil
+			}
+			for _, m := range o.messages {
+				lanes[[2]int{l.partOf[l.g.msgs[m].send], l.partOf[l.g.msgs[m].recv]}] = true
+			}
+		}
+	}
+	return lanes
+}
+
+// abreast does what follows one another and is alike in one operation: waits, and
+// words to others, over different channels.
+func (l *lowering) abreast(ops []draft) (out []draft) {
+	for _, o := range ops {
+		if n := len(out) - 1; n >= 0 && (o.kind == "wait" || o.kind == "rlxsignal") && out[n].kind == o.kind {
+			if both := l.lanes(slices.Concat(out[n].messages, o.messages)); len(both) == 1 {
+				out[n].messages = both[0]
+				continue
+			}
+		}
+		out = append(out, o)
+	}
+	return out
+}

@@ -1,0 +1,310 @@
+package mscclpp
+
+import (
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// sum is what a plan does in one operation and a program in many steps: several
+// messages, and chunks at hand, added to one place, and the outcome sent.
+//
+//	tb 0: r   sc[0]                                            wait   0, 1
+//	tb 1: r   sc[1]                                            nop
+//	tb 2: re  sc[0] ⊕ in[0]  waits for tb 0 and tb 1           res    in[0] ⊕ sc[0] ⊕ sc[1] → in[0], gpu 1 in[0]
+//	      re  sc[1] ⊕ in[0]                              ──▶   nop
+//	      s   in[0]                                            signal 2
+//
+// It stands where the run of reductions begins; the other steps are idle.
+type sum struct {
+	base  ir.Loc // what is added to
+	terms []term // what is added, in turn
+	dst   ir.Loc
+}
+
+// term is a chunk of the GPU's own, or a message, which may land where the
+// program had it copied.
+type term struct {
+	at      ir.Loc
+	message int // none: what is at hand
+}
+
+// What a sum may be made of: an operation has so many places.
+const (
+	mostTerms = MaxOpPlaces - 1 // and what they are added to
+	mostGiven = MaxOpChannels   // and where it is stored
+)
+
+// summing finds sums in a program.
+type summing struct {
+	g      *graph
+	all    accesses
+	ll     bool
+	taken  []int            // by threadblock: the messages of others that its sums take
+	most   int              // of a threadblock
+	places []int            // by step: its place in the graph's order
+	lanes  map[[2]int][]int // by the threadblocks that send and take: their messages
+}
+
+// summed makes sums of the runs of reductions of a graph, each threadblock taking
+// at most so many messages that were others' to take. What the idle steps kept in
+// order is kept in order by what waits for what; it is false where there is no sum.
+//
+// Under LL the outcome goes to all who want it at once. Under Simple only to
+// whom the same threadblock sends it next: there is more to send, and the others
+// send at the same time.
+func (g *graph) summed(all accesses, ll bool, most int) bool {
+	w := &summing{g: g, all: all, ll: ll, most: most, taken: make([]int, len(g.owner)), places: make([]int, len(g.steps))}
+	for i, s := range g.order {
+		w.places[s] = i
+	}
+	w.lanes = map[[2]int][]int{}
+	for m, msg := range g.msgs {
+		key := [2]int{g.tb[msg.send], g.tb[msg.recv]}
+		w.lanes[key] = append(w.lanes[key], m)
+	}
+	for t := range g.owner {
+		for s := g.base[t]; s < g.base[t+1]; {
+			s += w.run(s)
+		}
+	}
+	if len(g.sums) == 0 {
+		return false
+	}
+	for s := range g.deps {
+		g.deps[s] = slices.DeleteFunc(g.deps[s], func(d int) bool { return g.idle[d] })
+	}
+	return true
+}
+
+// run makes a sum of the reductions that begin with step s, and tells how many
+// steps it has looked at.
+func (w *summing) run(s int) int {
+	g := w.g
+	if g.steps[s].Op != ir.Reduce || g.at(s, g.steps[s].Src).meets(g.at(s, g.steps[s].Dst)) {
+		return 1
+	}
+	end := s + 1
+	for end < g.base[g.tb[s]+1] && end-s < mostTerms && w.continues(s, end) {
+		end++
+	}
+	x := &sum{base: g.steps[s].Dst, dst: g.steps[s].Dst}
+	for i := s; i < end; i++ {
+		x.terms = append(x.terms, term{g.steps[i].Src, none})
+	}
+	var idle []int
+	for i := range x.terms {
+		if r := w.brought(s, s+i); r != none {
+			x.terms[i].message = g.got[r][0]
+			idle = append(idle, r)
+			w.take(s, r)
+		}
+	}
+	if r := w.made(s); r != none && len(x.terms) < mostTerms {
+		x.base = g.steps[r].Src
+		for _, m := range g.got[r] {
+			x.terms = slices.Insert(x.terms, 0, term{x.dst, m})
+		}
+		w.follow(s, r)
+		idle = append(idle, r)
+		w.take(s, r)
+	}
+	if len(x.terms) == 1 && len(idle) == 0 {
+		return 1
+	}
+	for i := s + 1; i < end; i++ {
+		w.follow(s, i)
+		idle = append(idle, i)
+	}
+	g.got[s] = nil
+	packets := false
+	for _, t := range x.terms {
+		if t.message != none {
+			packets = true
+			g.got[s] = append(g.got[s], t.message)
+		}
+	}
+	for _, out := range w.outs(s, end) {
+		if len(g.sent[s]) < mostGiven && (packets || !w.ll) {
+			m := g.sent[out][0]
+			g.sent[s] = append(slices.Clip(g.sent[s]), m)
+			g.msgs[m].send = s
+			w.follow(s, out)
+			idle = append(idle, out)
+		}
+	}
+	for _, i := range idle {
+		g.idle[i], g.deps[i], g.got[i], g.sent[i] = true, nil, nil, nil
+	}
+	if g.sums == nil {
+		g.sums = map[int]*sum{}
+	}
+	g.sums[s] = x
+	return end - s
+}
+
+// continues tells whether reduction i goes on with the run that s begins: into
+// the same place, and nothing that it waits for comes after s.
+func (w *summing) continues(s, i int) bool {
+	a, b := w.g.steps[s], w.g.steps[i]
+	return b.Op == ir.Reduce && a.Dst == b.Dst && a.Count == b.Count && !w.g.at(i, b.Src).meets(w.g.at(i, b.Dst)) && w.early(s, i)
+}
+
+// early tells whether all that step i waits for comes before step s.
+func (w *summing) early(s, i int) bool {
+	for _, d := range w.g.deps[i] {
+		if w.places[d] >= w.places[s] {
+			return false
+		}
+	}
+	return true
+}
+
+// take has the sum which s begins take the messages of step r.
+func (w *summing) take(s, r int) {
+	g := w.g
+	for _, m := range g.got[r] {
+		if g.tb[r] != g.tb[s] {
+			w.taken[g.tb[s]]++
+			key := [2]int{g.tb[g.msgs[m].send], g.tb[s]}
+			w.lanes[key] = append(w.lanes[key], m)
+		}
+		g.msgs[m].recv = s
+	}
+}
+
+// inTurn tells whether step s may take the messages of step r: what one threadblock
+// sends another it must take in turn, for words of it are only counted.
+func (w *summing) inTurn(s, r int) bool {
+	g := w.g
+	if w.ll {
+		return true
+	}
+	for _, m := range g.got[r] {
+		for _, n := range w.lanes[[2]int{g.tb[g.msgs[m].send], g.tb[s]}] {
+			if a, b := &g.msgs[m], &g.msgs[n]; m != n && g.tb[b.recv] == g.tb[s] && b.recv != s && (a.send < b.send) != (s < b.recv) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// follow has step s wait for what step i waits for.
+func (w *summing) follow(s, i int) {
+	for _, d := range w.g.deps[i] {
+		if w.g.tb[d] != w.g.tb[s] && !slices.Contains(w.g.deps[s], d) {
+			w.g.deps[s] = append(slices.Clip(w.g.deps[s]), d)
+		}
+	}
+}
+
+// only is the step that wrote, last before step i, a place that step i is the first
+// to use since, if the run that lead begins may do its work; or none.
+func (w *summing) only(lead, i int, at spot, op ...ir.Op) int {
+	g := w.g
+	by := none
+	for c := at.index; c < at.index+at.size; c++ {
+		list := w.all[at.rank][at.buffer][c]
+		first := slices.IndexFunc(list, func(a access) bool { return a.step == i })
+		if first < 1 || !list[first-1].writes || by != none && by != list[first-1].step {
+			return none
+		}
+		by = list[first-1].step
+	}
+	r := g.steps[by]
+	if g.idle[by] || !slices.Contains(op, r.Op) || !w.inTurn(lead, by) || g.at(by, r.Dst) != at || w.places[by] >= w.places[lead] || w.taken[g.tb[lead]] >= w.most {
+		return none
+	}
+	return by
+}
+
+// brought is the step that takes the message which reduction i, of the run that s
+// begins, adds, and which nobody else makes use of; or none.
+func (w *summing) brought(s, i int) int {
+	g := w.g
+	at := g.at(i, g.steps[i].Src)
+	if at.buffer != collective.Scratch {
+		return none
+	}
+	r := w.only(s, i, at, ir.Recv)
+	if r == none {
+		return none
+	}
+	for c := at.index; c < at.index+at.size; c++ {
+		list := w.all[at.rank][at.buffer][c]
+		next := slices.IndexFunc(list, func(a access) bool { return a.step == i }) + 1
+		if next < len(list) && !list[next].writes {
+			return none
+		}
+	}
+	return r
+}
+
+// made is the step whose outcome the run that s begins is added to, where that can
+// be done at once: a copy, or a message added to something that stays as it is
+// until then; or none.
+func (w *summing) made(s int) int {
+	g := w.g
+	r := w.only(s, s, g.at(s, g.steps[s].Dst), ir.RecvReduceCopy, ir.Copy)
+	if r == none || !w.early(s, r) {
+		return none
+	}
+	from := g.at(r, g.steps[r].Src)
+	if from == g.at(r, g.steps[r].Dst) {
+		return r
+	}
+	if from.meets(g.at(r, g.steps[r].Dst)) {
+		return none
+	}
+	for c := from.index; c < from.index+from.size; c++ {
+		for _, a := range w.all[from.rank][from.buffer][c] {
+			if a.writes && w.places[a.step] > w.places[r] && w.places[a.step] <= w.places[s] {
+				return none
+			}
+		}
+	}
+	return r
+}
+
+// outs are the steps that send what the run from s to end made, which can be done
+// with it: they send to memory, and the place is not written until then.
+func (w *summing) outs(s, end int) (outs []int) {
+	g := w.g
+	at := g.at(s, g.steps[s].Dst)
+	for _, a := range w.all[at.rank][at.buffer][at.index] {
+		x := a.step
+		if w.places[x] <= w.places[end-1] || g.idle[x] {
+			continue
+		}
+		if a.writes {
+			break
+		}
+		if !w.ll && x != end {
+			continue
+		}
+		early := true
+		for _, d := range g.deps[x] {
+			early = early && (g.tb[d] == g.tb[s] && d >= s && d < end || w.places[d] < w.places[s])
+		}
+		if g.steps[x].Op != ir.Send || g.at(x, g.steps[x].Src) != at || g.port(g.sent[x][0]) || !early || w.rewritten(end, x, at) {
+			continue
+		}
+		outs = append(outs, x)
+	}
+	return outs
+}
+
+// rewritten tells whether any chunk of a place is written between the end of a run
+// and step x.
+func (w *summing) rewritten(end, x int, at spot) bool {
+	for c := at.index; c < at.index+at.size; c++ {
+		for _, a := range w.all[at.rank][at.buffer][c] {
+			if a.writes && w.places[a.step] > w.places[end-1] && w.places[a.step] < w.places[x] {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,217 @@
+package mscclpp
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/compiler"
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/verify"
+)
+
+// scatter is a reducescatter in one step: each rank gathers a chunk of all others
+// and sums it up.
+func scatter(t failing, ranks int) *ir.Program {
+	r := trace(t, collective.Spec{Name: "reducescatter", Ranks: ranks, Chunks: 1})
+	for at := range ranks {
+		sum := r.must(r.chunk(at, collective.In, at, 1).Copy(at, collective.Out, 0, -1))
+		for d := 1; d < ranks; d++ {
+			part := r.must(r.chunk((at+d)%ranks, collective.In, at, 1).Copy(at, collective.Scratch, d-1, -1))
+			sum = r.must(sum.Reduce(part, -1))
+		}
+	}
+	return r.compile(compiler.Options{})
+}
+
+// shape is what there is of some kind in one GPU of a plan.
+type shape struct {
+	threadblocks, semaphores, operations int
+	kinds                                map[string]int
+	sources, destinations                int // most, of an operation
+}
+
+func shapeOf(p *Plan, gpu int) shape {
+	s := shape{threadblocks: len(p.GPUs[gpu].Threadblocks), semaphores: len(p.GPUs[gpu].Semaphores), kinds: map[string]int{}}
+	for t := range p.GPUs[gpu].Threadblocks {
+		p.GPUs[gpu].Threadblocks[t].each(func(_ int, o *Op) {
+			s.operations++
+			s.kinds[o.Kind.Name]++
+			s.sources, s.destinations = max(s.sources, len(o.Src)), max(s.destinations, len(o.Dst))
+		})
+	}
+	return s
+}
+
+// TestSums: what peers send to be summed up is summed up in one operation, which
+// under LL sends the sum to all of them.
+func TestSums(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		p    *ir.Program
+		o    LowerOptions
+		want string
+	}{
+		{"all-pairs", allPairs(t, 4), ways[0], "4 threadblocks, 2 semaphores, res 1, 4 sources, 2 destinations"},
+		{"all-pairs", allPairs(t, 4), ways[1], "6 threadblocks, 0 semaphores, respkt 1, 4 sources, 4 destinations"},
+		{"all-pairs of 8", allPairs(t, 8), ways[1], "14 threadblocks, 0 semaphores, respkt 1, 8 sources, 8 destinations"},
+		{"all-pairs of 12", allPairs(t, 12), ways[1], "22 threadblocks, 11 semaphores, repkt 1, respkt 1, 10 sources, 9 destinations"},
+		{"scatter", scatter(t, 4), ways[0], "3 threadblocks, 0 semaphores, re 1, 4 sources, 1 destinations"},
+		{"scatter", scatter(t, 4), ways[1], "3 threadblocks, 0 semaphores, repkt 1, 4 sources, 1 destinations"},
+		{"scatter of 20", scatter(t, 20), ways[0], "24 threadblocks, 5 semaphores, re 3, 10 sources, 1 destinations"},
+	} {
+		plan := lowered(t, c.p, c.o)
+		right(t, plan)
+		s := shapeOf(plan, 0)
+		got := fmt.Sprintf("%d threadblocks, %d semaphores", s.threadblocks, s.semaphores)
+		for _, k := range []string{"re", "res", "repkt", "respkt"} {
+			if s.kinds[k] > 0 {
+				got += fmt.Sprintf(", %s %d", k, s.kinds[k])
+			}
+		}
+		if got += fmt.Sprintf(", %d sources, %d destinations", s.sources, s.destinations); got != c.want {
+			t.Errorf("%s, %s: %s; want %s", c.name, c.o.Protocol, got, c.want)
+		}
+	}
+}
+
+// TestNoTermIsSpare leaves one source or one destination out of every sum, or takes
+// the source next to it: the verifier finds each of them.
+func TestNoTermIsSpare(t *testing.T) {
+	for name, p := range map[string]*ir.Program{"all-pairs": allPairs(t, 4), "scatter": scatter(t, 4)} {
+		for _, o := range ways {
+			n := 0
+			try := func(change func(*Op) bool) {
+				for g := range 4 {
+					for tb := 0; ; tb++ {
+						plan := lowered(t, p, o)
+						if tb == len(plan.GPUs[g].Threadblocks) {
+							break
+						}
+						changed := false
+						plan.GPUs[g].Threadblocks[tb].each(func(_ int, op *Op) {
+							if op.Kind.does == moves && len(op.Src) > 2 && !changed {
+								changed = change(op)
+							}
+						})
+						if !changed {
+							continue
+						}
+						n++
+						if v := Verify(plan, verify.Options{}); v.Report.OK() {
+							t.Errorf("%s, %+v: gpu %d threadblock %d is right without a source or destination", name, o, g, tb)
+						}
+					}
+				}
+			}
+			for i := range MaxOpPlaces {
+				try(func(op *Op) bool {
+					if i == 0 || i >= len(op.Src) {
+						return false
+					}
+					op.Src = slices.Delete(op.Src, i, i+1)
+					return true
+				})
+				try(func(op *Op) bool {
+					if i == 0 || i >= len(op.Dst) {
+						return false
+					}
+					op.Dst = slices.Delete(op.Dst, i, i+1)
+					return true
+				})
+				try(func(op *Op) bool {
+					if i == 0 || i+1 >= len(op.Src) {
+						return false
+					}
+					op.Src[i] = op.Src[i+1]
+					return true
+				})
+			}
+			if n < 12 {
+				t.Errorf("%s, %+v: only %d mutants", name, o, n)
+			}
+		}
+	}
+}
+
+// drawnSums is an allreduce whose chunks are gathered in the scratch of some rank,
+// in places that are used over and over and now and then read by others too, and
+// summed up there in any order, on top of what the rank has or of a copy of it.
+func drawnSums(t *rapid.T) *ir.Program {
+	ranks := rapid.IntRange(2, 6).Draw(t, "ranks")
+	chunks := rapid.IntRange(1, 3).Draw(t, "chunks")
+	r := trace(t, collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: chunks, InPlace: true})
+	channel := func() int { return rapid.IntRange(0, 2).Draw(t, "channel") }
+	often := func(what string) bool { return rapid.IntRange(0, 4).Draw(t, what) == 0 }
+	for c := range chunks {
+		root := rapid.IntRange(0, ranks-1).Draw(t, "root")
+		var parts []int
+		at := map[int]int{}
+		next := rapid.IntRange(0, 3).Draw(t, "first place")
+		for from := range ranks {
+			if from == root {
+				continue
+			}
+			r.must(r.chunk(from, collective.In, c, 1).Copy(root, collective.Scratch, next, channel()))
+			at[from] = next
+			parts = append(parts, from)
+			next++
+		}
+		sum := r.chunk(root, collective.In, c, 1)
+		aside := often("aside")
+		if aside {
+			sum = r.must(sum.Copy(root, collective.Scratch, next, -1))
+			next++
+		}
+		for _, i := range rapid.Permutation(parts).Draw(t, "order") {
+			part := r.chunk(root, collective.Scratch, at[i], 1)
+			if often("read twice") {
+				r.must(part.Copy(root, collective.Scratch, next, -1))
+				next++
+				part = r.chunk(root, collective.Scratch, at[i], 1)
+			}
+			sum = r.must(sum.Reduce(part, -1))
+		}
+		if aside {
+			sum = r.must(sum.Copy(root, collective.In, c, -1))
+		}
+		for _, to := range rapid.Permutation(parts).Draw(t, "to") {
+			r.must(sum.Copy(to, collective.In, c, channel()))
+		}
+	}
+	return r.compile(compiler.Options{Instances: rapid.IntRange(1, 2).Draw(t, "instances")})
+}
+
+// TestDrawnSums writes programs full of sums: the verifier finds nothing, and
+// threads in any order come to the right result.
+func TestDrawnSums(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawnSums(t)
+		o := ways[rapid.IntRange(0, len(ways)-1).Draw(t, "way")]
+		right(t, lowered(t, p, o))
+		if o.Node != nil {
+			return // the oracle has no ports
+		}
+		rng := rand.New(rand.NewSource(rapid.Int64().Draw(t, "threads")))
+		for range 3 {
+			if why := newOracle(lowered(t, p, o), rng).run(rng); why != "" {
+				t.Fatal("in some order: ", why)
+			}
+		}
+	})
+}
+
+// TestWholeHalves: the second half of scratch begins where packets may, whatever a
+// chunk has of an allocation: 29 chunks of 52 bytes end 8 bytes behind 16.
+func TestWholeHalves(t *testing.T) {
+	for ranks := 2; ranks < 9; ranks++ {
+		plan := lowered(t, ring(t, ranks), ways[1])
+		if n := plan.GPUs[0].Scratch; n%8 != 0 {
+			t.Errorf("%d ranks: %d chunks of scratch", ranks, n)
+		}
+	}
+}
