@@ -145,6 +145,7 @@ func TestErrors(t *testing.T) {
 		{"no protocol", "[protocol.LL128]", "[protocol.LL129]", "[protocol.LL", "protocol.LL128: missing"},
 		{"constant of another protocol", "pass        = \"4 KiB\"", "pass = \"4 KiB\"\nmin_copy = \"4 KiB\"", "min_copy", "protocol.LL.min_copy: LL has no such constant"},
 		{"missing constant", `send_rate   = "20 GB/s"`, "", "[protocol.Simple]", "protocol.Simple.send_rate: missing"},
+		{"tile of no unit known", `["512 KiB", "2 MiB"]`, `["512 KiB", "2 Mio"]`, "tiles       = [\"512 KiB\", \"2 Mio", `protocol.Simple.tiles: "2 Mio" is not a size`},
 		{"falling tiles", `["512 KiB", "2 MiB"]`, `["2 MiB", "512 KiB"]`, "[protocol.Simple]", "want them rising"},
 		{"tile not among tiles", `["512 KiB", "2 MiB"]`, `["512 KiB"]`, "[protocol.Simple]", "lack the tile"},
 		{"wire of zero", `wire        = "16/15"`, `wire = "0/15"`, `"0/15"`, "out of range"},

@@ -30,3 +30,12 @@ func TestPlaceOfInPlaceForms(t *testing.T) {
 		}
 	}
 }
+
+func TestDefaultPlacement(t *testing.T) {
+	in := map[string]bool{"allreduce": true, "reduce": true, "broadcast": true}
+	for _, name := range Names() {
+		if DefaultInPlace(name) != in[name] {
+			t.Errorf("%s: in place %t by default, want %t", name, DefaultInPlace(name), in[name])
+		}
+	}
+}

@@ -278,6 +278,31 @@ def program(topo, p):
 	}
 }
 
+// TestModulesAreLoadedOnce has a module asked for by the template and by another
+// module.
+func TestModulesAreLoadedOnce(t *testing.T) {
+	var said []string
+	_, err := Load("x.star", []byte(`
+load("a.star", "a")
+load("b.star", "b")
+family(name = "x", collectives = ["allgather"])
+def program(topo, p):
+    pass
+`), Options{
+		Print: func(s string) { said = append(said, s) },
+		Library: map[string]string{
+			"a.star": "print(\"a\")\na = 1\n",
+			"b.star": "load(\"a.star\", \"a\")\nprint(\"b\")\nb = a\n",
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(said, []string{"a", "b"}) {
+		t.Errorf("said %q, want each module once", said)
+	}
+}
+
 func TestOneTemplateInManyGoroutines(t *testing.T) {
 	tpl, err := Load("figure3.star", []byte(figure3), Options{})
 	if err != nil {

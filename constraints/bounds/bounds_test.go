@@ -1,6 +1,7 @@
 package bounds
 
 import (
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -476,5 +477,24 @@ func BenchmarkOf(b *testing.B) {
 				bound(b, top, c.collective, 0)
 			}
 		})
+	}
+}
+
+// TestLatencyOverRails counts what GPUs pass on where NICs of a number meet only
+// their likes: across nodes and numbers it takes a send inside a node, too.
+func TestLatencyOverRails(t *testing.T) {
+	text, ok := topologies.Source("dgx-a100")
+	if !ok {
+		t.Fatal("no dgx-a100")
+	}
+	for planes, want := range map[int]int{1: 1, 8: 2} {
+		rails := strings.Replace(string(text), "[fabric]\n", fmt.Sprintf("[fabric]\nplanes = %d\n", planes), 1)
+		top, err := topologies.Read("rails.toml", []byte(rails), topologies.Options{Nodes: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b := bound(t, top, "alltoall", 0); b.LatencySteps != want {
+			t.Errorf("%d planes: %d sends in a row, want %d", planes, b.LatencySteps, want)
+		}
 	}
 }

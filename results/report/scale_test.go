@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -55,4 +56,36 @@ func TestMarks(t *testing.T) {
 	same(labels(valueTicks(valueScale([]float64{0.13, 283}, true, 100, 0))), "0.1", "1", "10", "100")
 	same(labels(valueTicks(valueScale([]float64{1, 2.12}, false, 100, 0))), "1", "1.5", "2", "2.5")
 	same(labels(valueTicks(valueScale([]float64{7}, true, 100, 0))), "5", "10")
+}
+
+// TestWhereValuesLie: halfway between the ends lies their mean, or where the axis
+// is logarithmic the root of their product.
+func TestWhereValuesLie(t *testing.T) {
+	for _, c := range []struct {
+		s    scale
+		v    float64
+		want float64
+	}{
+		{scale{min: 10, max: 30, from: 0, to: 100}, 20, 50},
+		{scale{min: 1, max: 100, from: 0, to: 100, log: true}, 10, 50},
+		{scale{min: 1, max: 100, from: 300, to: 20, log: true}, 10, 160},
+		{scale{min: 1, max: 100, from: 300, to: 20}, 100, 20},
+	} {
+		if got := c.s.at(c.v); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%g lies at %g on %+v, want %g", c.v, got, c.s, c.want)
+		}
+	}
+}
+
+func TestNamesText(t *testing.T) {
+	names := make([]string, mostNames+3)
+	for i := range names {
+		names[i] = "a"
+	}
+	all := strings.Repeat("a, ", mostNames)
+	for n, want := range map[int]string{1: "a", mostNames: strings.TrimSuffix(all, ", "), mostNames + 3: all + "3 others"} {
+		if got := namesText(names[:n]); got != want {
+			t.Errorf("%d names: %q, want %q", n, got, want)
+		}
+	}
 }

@@ -236,6 +236,7 @@ func TestTexts(t *testing.T) {
 		{"mi210-pcie.txt", "", Options{GPU: "mi210", NIC: NIC{None: true}}},
 		{"power9.xml", "lassen", Options{}},
 		{"switch.xml", "", Options{}},
+		{"nested.xml", "", Options{GPU: "l40s"}},
 	} {
 		r, err := Import(c.file, read(t, "testdata/"+c.file), c.o)
 		if err != nil {
