@@ -12,6 +12,7 @@ func TestBeforeIsAfterTurnedRound(t *testing.T) {
 	for seed := range 200 {
 		p := randomProgram(rand.New(rand.NewSource(int64(seed))))
 		c := &checker{p: p, r: NewReport(0), search: shortSearch}
+		c.r.measure(p)
 		for _, stage := range []func(*checker){(*checker).structure, (*checker).connections, (*checker).completes} {
 			stage(c)
 		}
