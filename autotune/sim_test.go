@@ -10,15 +10,13 @@ import (
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // ring4 is the smallest system whose constants are the catalogue's.
 func ring4(t testing.TB) *topologies.Topology {
 	t.Helper()
-	topology, err := topologies.Resolve("ring:4", topologies.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topology := topotest.Resolve(t, "ring:4", 0)
 	return topology
 }
 

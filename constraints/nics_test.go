@@ -10,6 +10,7 @@ import (
 
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // TestNICs: where every GPU's own NIC is as good as any it keeps it, and elsewhere
@@ -95,10 +96,7 @@ func TestNICsOfTheCatalogue(t *testing.T) {
 			continue
 		}
 		for _, nodes := range []int{1, 2, 4} {
-			top, err := topologies.Resolve(name, topologies.Options{Nodes: nodes})
-			if err != nil {
-				t.Fatal(err)
-			}
+			top := topotest.Resolve(t, name, nodes)
 			a, err := NICs(top)
 			switch {
 			case nodes == 1:
@@ -288,10 +286,7 @@ func widthOfChoice(top *topologies.Topology, choice []int, out bool) units.Bandw
 }
 
 func TestCheckNICs(t *testing.T) {
-	top, err := topologies.Resolve("dgx-2-teccl", topologies.Options{Nodes: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := topotest.Resolve(t, "dgx-2-teccl", 2)
 	a, err := NICs(top)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // both runs a test with each solver that is there.
@@ -22,14 +23,7 @@ func both(t *testing.T, test func(t *testing.T, s *Solvers)) {
 	}
 }
 
-func resolve(t testing.TB, name string, nodes int) *topologies.Topology {
-	t.Helper()
-	topo, err := topologies.Resolve(name, topologies.Options{Nodes: nodes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return topo
-}
+var resolve = topotest.Resolve
 
 // graph is one node of n GPUs with the given links, each from-to-count; both
 // ways unless one way is asked for.

@@ -24,6 +24,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // The test binary is its own set of executors, one a fault: each is a built-in
@@ -340,10 +341,7 @@ func two(name string) *ir.Program {
 
 func pair(t testing.TB) *topologies.Topology {
 	t.Helper()
-	topo, err := topologies.Resolve("ring:2@50GB/s", topologies.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := topotest.Resolve(t, "ring:2@50GB/s", 0)
 	return topo
 }
 

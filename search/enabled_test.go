@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // TestLL128WhereItIsEnabled: msccl is given no LL128 where it would pass it over.
@@ -22,10 +23,7 @@ func TestLL128WhereItIsEnabled(t *testing.T) {
 		{"dgx-h100", "", nil, 0},
 		{"dgx-h100", "msccl", []topologies.Proto{topologies.LL128}, 1}, // NCCL_PROTO may force it
 	} {
-		top, err := topologies.Resolve(c.system, topologies.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		top := topotest.Resolve(t, c.system, 0)
 		told := 0
 		o := Options{Runtime: c.runtime, Protocols: c.asked, Notice: func(string) { told++ }}
 		if o.enabled(top); len(o.Protocols) != c.left || told > 0 != (c.left == 2) {

@@ -8,6 +8,7 @@ import (
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // interleaved is the box with two processors whose GPUs are numbered by turns.
@@ -60,10 +61,7 @@ func TestRankOrderIsKeptWhereItIsWidest(t *testing.T) {
 		topology string
 		nodes    int
 	}{{"dgx-a100", 1}, {"dgx-a100", 4}, {"dgx-h100", 2}, {"gb200-nvl72", 1}, {"l40s-8", 1}, {"ring:8", 1}, {"fullmesh:8", 1}, {"hub:16", 1}, {"ring:64", 1}} {
-		topology, err := topologies.Resolve(c.topology, topologies.Options{Nodes: c.nodes})
-		if err != nil {
-			t.Fatal(err)
-		}
+		topology := topotest.Resolve(t, c.topology, c.nodes)
 		e := &enumeration{problem: &Problem{Topology: topology}, options: &Options{}}
 		for _, count := range []int{1, 2, 4, 8} {
 			if constraints.RingWidth(topology, inSequence(topology, count)) == 0 {

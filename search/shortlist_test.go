@@ -11,16 +11,13 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/templates"
-	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // onDGX is an enumeration of an allreduce on so many DGX A100.
 func onDGX(t *testing.T, nodes int, o Options) *enumeration {
 	t.Helper()
-	topology, err := topologies.Resolve("dgx-a100", topologies.Options{Nodes: nodes})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topology := topotest.Resolve(t, "dgx-a100", nodes)
 	p := &Problem{Topology: topology, Collective: "allreduce", InPlace: true, Op: "sum", DType: "f32", Sizes: []int64{1 << 10, 1 << 20, 1 << 30}}
 	return &enumeration{problem: p, options: &o, machine: machineOf(topology)}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/colltune/colltune/executor/cpu"
 	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // TestFamiliesMoveTheRightBytes runs every family, for every collective it does,
@@ -51,10 +52,7 @@ func TestFamiliesMoveTheRightBytes(t *testing.T) {
 				}
 				programs++
 				ran = true
-				top, err := topologies.Resolve(fmt.Sprintf("fullmesh:%d", m.Ranks()), topologies.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				top := topotest.Resolve(t, fmt.Sprintf("fullmesh:%d", m.Ranks()), 0)
 				for _, trial := range turns() {
 					trial.Program, trial.Topology = r.Program, top
 					got, err := cpu.New().Run(context.Background(), trial)

@@ -12,6 +12,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/cpu"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // uncopied are the families that out of place copy nothing within a rank, on any
@@ -66,10 +67,7 @@ func TestNoFirstCopy(t *testing.T) {
 				t.Parallel()
 				compiled := 0
 				for i, m := range machines {
-					top, err := topologies.Resolve(fmt.Sprintf("fullmesh:%d", m.Ranks()), topologies.Options{})
-					if err != nil {
-						t.Fatal(err)
-					}
+					top := topotest.Resolve(t, fmt.Sprintf("fullmesh:%d", m.Ranks()), 0)
 					for _, q := range requests(c, m) {
 						grid, err := f.GridFor(m, q, nil)
 						if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/trees"
-	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // TestSpanningTreesFilled compiles spanning-trees over trees that are found for
@@ -131,10 +131,7 @@ func TestUnfilledTreeIsShortest(t *testing.T) {
 	}{
 		{"ring:8", []int{4, 4}}, {"mesh:3x3", []int{4, 3, 4, 3, 2}}, {"hypercube:3", []int{3}}, {"dgx-1", []int{2}},
 	} {
-		top, err := topologies.Resolve(c.topology, topologies.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		top := topotest.Resolve(t, c.topology, 0)
 		var got []int
 		for root := range c.steps {
 			cost, _, err := f.Cost(machineOf(top), script.Request{Collective: "broadcast", Root: root}, nil)

@@ -16,16 +16,10 @@ import (
 	"github.com/colltune/colltune/constraints/internal/published"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
-func resolve(t testing.TB, arg string, nodes int) *topologies.Topology {
-	t.Helper()
-	top, err := topologies.Resolve(arg, topologies.Options{Nodes: nodes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return top
-}
+var resolve = topotest.Resolve
 
 // dgx1 is the catalogue's DGX-1 with other links.
 func dgx1(t testing.TB, gibps float64, us float64) *topologies.Topology {

@@ -4,15 +4,12 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // TestUnitAboveTheLinks says what keeps chunks from going anywhere.
 func TestUnitAboveTheLinks(t *testing.T) {
-	top, err := topologies.Resolve("ring:4@50GB/s", topologies.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := topotest.Resolve(t, "ring:4@50GB/s", 0)
 	col, err := collective.New(collective.Spec{Name: "allgather", Ranks: 4, Chunks: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/z3"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // open opens a solver, or both where there are two.
@@ -37,14 +38,7 @@ func each(t *testing.T, f func(t *testing.T, s *constraints.Solvers)) {
 	})
 }
 
-func resolve(t testing.TB, name string, nodes int) *topologies.Topology {
-	t.Helper()
-	top, err := topologies.Resolve(name, topologies.Options{Nodes: nodes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return top
-}
+var resolve = topotest.Resolve
 
 // row is a query in the literature's terms and what comes of it.
 type row struct {

@@ -18,16 +18,10 @@ import (
 	"github.com/colltune/colltune/constraints/internal/published"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
-func resolve(t testing.TB, arg string, nodes int) *topologies.Topology {
-	t.Helper()
-	top, err := topologies.Resolve(arg, topologies.Options{Nodes: nodes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return top
-}
+var resolve = topotest.Resolve
 
 func pack(t interface {
 	Helper()

@@ -20,6 +20,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // TestAnyProgram runs right programs of every collective with random knobs: any
@@ -41,10 +42,7 @@ func TestAnyProgram(t *testing.T) {
 }
 
 func trialOf(t *rapid.T, p *ir.Program) executor.Trial {
-	top, err := topologies.Resolve(fmt.Sprintf("fullmesh:%d", p.Ranks()), topologies.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := topotest.Resolve(t, fmt.Sprintf("fullmesh:%d", p.Ranks()), 0)
 	d := rapid.SampledFrom(collective.DTypes()).Draw(t, "dtype")
 	elem, _ := collective.ElemBytes(d)
 	trial := executor.Trial{

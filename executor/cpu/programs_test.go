@@ -10,15 +10,12 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 func system(t rapid.TB, name string) *topologies.Topology {
 	t.Helper()
-	top, err := topologies.Resolve(name, topologies.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return top
+	return topotest.Resolve(t, name, 0)
 }
 
 // traced makes a program of what f does in the chunk language.

@@ -6,6 +6,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // Programs built by hand, in the shapes that MSCCL's compiler gave those that
@@ -188,15 +189,7 @@ func order(n int) []int {
 	return all
 }
 
-// system resolves a topology or fails.
-func system(t testing.TB, arg string, nodes int) *topologies.Topology {
-	t.Helper()
-	top, err := topologies.Resolve(arg, topologies.Options{Nodes: nodes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return top
-}
+var system = topotest.Resolve
 
 // timeOf runs a program or fails.
 func timeOf(t testing.TB, p *ir.Program, top *topologies.Topology, k Knobs) float64 {

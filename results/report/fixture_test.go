@@ -8,7 +8,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/results"
-	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // ringTopology is what the campaigns of the tests search.
@@ -17,10 +17,7 @@ const ringTopology = "ring:4@50GB/s"
 // testPlan is an allreduce over a ring of four ranks.
 func testPlan(t testing.TB, placement string, sizes ...int64) results.Plan {
 	t.Helper()
-	top, err := topologies.Resolve(ringTopology, topologies.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := topotest.Resolve(t, ringTopology, 0)
 	return results.Plan{
 		Version:    "0.1.0",
 		Topology:   results.Topology{Name: "ring:4", Nodes: 1, Ranks: 4, Hash: top.Hash(), Text: ringTopology},

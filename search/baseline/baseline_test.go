@@ -10,16 +10,10 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
-func resolve(t testing.TB, arg string, nodes int) *topologies.Topology {
-	t.Helper()
-	top, err := topologies.Resolve(arg, topologies.Options{Nodes: nodes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return top
-}
+var resolve = topotest.Resolve
 
 func choose(t interface{ Fatal(...any) }, top *topologies.Topology, name string, bytes int64) Choice {
 	c, err := collective.New(collective.Spec{Name: name, Ranks: len(top.Ranks), Chunks: 1})

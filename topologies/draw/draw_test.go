@@ -12,16 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
-func resolve(t testing.TB, arg string, nodes int) *topologies.Topology {
-	t.Helper()
-	top, err := topologies.Resolve(arg, topologies.Options{Nodes: nodes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return top
-}
+var resolve = topotest.Resolve
 
 // TestText compares drawings with those that were looked at.
 func TestText(t *testing.T) {

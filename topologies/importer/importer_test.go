@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colltune/colltune/topologies"
+	"github.com/colltune/colltune/topologies/topotest"
 )
 
 // shared is the folder of files that others made; the test is skipped where it
@@ -195,10 +196,7 @@ func TestLikeTheCatalogue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		entry, err := topologies.Resolve(c.entry, topologies.Options{Nodes: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		entry := topotest.Resolve(t, c.entry, 2)
 		got := differences(entry, mine)
 		if c.want == nil && len(got) > 0 {
 			t.Errorf("%s is not as %s:\n%s", c.file, c.entry, strings.Join(got, "\n"))
@@ -264,10 +262,7 @@ func TestTexts(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		entry, err := topologies.Resolve(c.entry, topologies.Options{Nodes: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		entry := topotest.Resolve(t, c.entry, 2)
 		if got := differences(entry, mine); len(got) > 0 {
 			t.Errorf("%s is not as %s:\n%s", c.file, c.entry, strings.Join(got, "\n"))
 		}
