@@ -26,6 +26,7 @@ type asker struct {
 	mixed   bool // a mix of courses will do, or nothing
 	// gathered are the courses found for sums in so many steps, in a walk: see mixing.
 	gathered map[int]*tollkeeper
+	branches forest // of chunks that are copied, likewise
 }
 
 // keeper asks a formula that a solver keeps, before any other; Timeout is that it

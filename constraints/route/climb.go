@@ -43,7 +43,7 @@ func (c *climb) up(ctx context.Context, l *ladder) (*Point, error) {
 		if err != nil {
 			return nil, err
 		}
-		if over && a.Status != constraints.Sat {
+		if over && a.Status == constraints.Timeout {
 			point.Skipped++
 			continue
 		}
@@ -69,9 +69,9 @@ func (c *climb) up(ctx context.Context, l *ladder) (*Point, error) {
 }
 
 // ask answers one query of the walk, and tells. One that is leapt over is looked for
-// as a mix of courses only, of which it takes little to pick others.
+// as a mix only, of courses or branchings, of which it takes little to pick others.
 func (c *climb) ask(ctx context.Context, try rung, keeper keeper, over bool) (Answer, error) {
-	if over && (c.p.Collective.Name != "allreduce" || c.w.gathered[c.steps] == nil) {
+	if over && c.w.gathered[c.steps] == nil && c.w.branches.of(c.p.Collective.Name, c.steps) == nil {
 		return Answer{Status: constraints.Timeout}, nil
 	}
 	spec := c.p.Collective.Spec
@@ -82,7 +82,7 @@ func (c *climb) ask(ctx context.Context, try rung, keeper keeper, over bool) (An
 	}
 	q := Query{Topology: c.p.Topology, Collective: coll, Steps: c.steps, Rounds: try.rounds, Unit: c.p.net.unit}
 	a, err := c.w.find(ctx, c.s, q, keeper, over)
-	if err == nil && c.w.Tell != nil && (!over || a.Status == constraints.Sat) {
+	if err == nil && c.w.Tell != nil && (!over || a.Status != constraints.Timeout) {
 		c.w.Tell(try.chunks, c.steps, try.rounds, a)
 	}
 	return a, err
@@ -93,7 +93,7 @@ func (c *climb) ask(ctx context.Context, try rung, keeper keeper, over bool) (An
 func (w Walk) find(ctx context.Context, s *constraints.Solvers, q Query, keeper keeper, mixed bool) (Answer, error) {
 	ask := w.asker(ctx)
 	ask.mixed = mixed
-	ask.atLeast, ask.hopeful, ask.kept, ask.gathered = true, true, keeper, w.gathered
+	ask.atLeast, ask.hopeful, ask.kept, ask.gathered, ask.branches = true, true, keeper, w.gathered, w.branches
 	return find(s, q, ask)
 }
 

@@ -16,16 +16,16 @@
 //
 // A query is refuted by distances, by package bounds, and by maximum flows over
 // the network unrolled in steps, wherever these can; only what is left is a
-// solver's. Sums are bounded one chunk at a time, too, by tolls on links, and
-// looked for first among the routings that renamings of ranks leave as they are,
-// and those that are their own mirror in time, and as mixes of courses of single
-// chunks. What renamings of ranks take to
-// each other (package symmetry) is looked at once, and of sums' routings that
-// differ in names only one is left to the solver. Walks have formulas kept where
-// that was measured to help. Chunks with one destination each are counted, not
-// named: with one source or one destination in all they need no solver. What is
-// combined in one place (reduce, reducescatter) is what is spread from there,
-// backwards.
+// solver's. Chunks that are copied are bounded by tolls on links, and looked for
+// as mixes of single chunks' branchings. Sums are bounded one chunk at a time,
+// too, by tolls on links, and looked for first among the routings that renamings
+// of ranks leave as they are, and those that are their own mirror in time, and as
+// mixes of courses of single chunks. What renamings of ranks take to each other
+// (package symmetry) is looked at once, and of sums' routings that differ in
+// names only one is left to the solver. Walks have formulas kept where that was
+// measured to help. Chunks with one destination each are counted, not named: with
+// one source or one destination in all they need no solver. What is combined in
+// one place (reduce, reducescatter) is what is spread from there, backwards.
 //
 // Invariants: no schedule leaves the package that Replay has not judged by the
 // topology and the collective's postcondition; Unsat is a bound's word or a

@@ -111,7 +111,7 @@ func (p *problem) spread(s *constraints.Solvers, ask asker) (Answer, error) {
 	if sched, ok := p.byFlow(open); ok {
 		return Answer{Status: constraints.Sat, By: Bound, Schedule: sched}, nil
 	}
-	return p.solve(s, ask, open)
+	return p.solveBranched(s, ask, open)
 }
 
 // byFlow answers without a solver where all chunks have one source or one

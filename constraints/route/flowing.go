@@ -30,6 +30,14 @@ type crossing struct {
 	room []int64 // by step
 }
 
+// ratio is the least R/C that the row leaves, nil where it says nothing.
+func (c crossing) ratio() *big.Rat {
+	if room := slices.Max(c.room); room > 0 && c.need > 0 {
+		return big.NewRat(c.need, room)
+	}
+	return nil
+}
+
 const (
 	// manyCrossings is how many rows are looked for at most.
 	manyCrossings = 200

@@ -52,6 +52,7 @@ type Walk struct {
 	meter *meter // what was done of it
 
 	gathered map[int]*tollkeeper // by steps: see asker
+	branches forest
 	// Tell is called with each query as it is answered; nil tells nobody.
 	Tell func(chunks, steps, rounds int, a Answer)
 }
@@ -95,7 +96,7 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) ([]P
 	if w.Steps == 0 {
 		w.Steps = 2*from + 3
 	}
-	w.gathered = map[int]*tollkeeper{}
+	w.gathered, w.branches = map[int]*tollkeeper{}, forest{}
 	var points []Point
 	var best *big.Rat
 	for steps := from; steps <= w.Steps && (best == nil || best.Cmp(least) > 0); steps++ {
@@ -193,6 +194,14 @@ func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps
 	if low != nil {
 		least = low.ratio
 	}
+	if b := w.branches.grow(one); err == nil && b != nil {
+		from := b.sums
+		if f := b.least(least, func() bool { return b.sums-from > lowSums || ask.over() }); f != nil && f.ratio.Cmp(least) > 0 {
+			low, least = f, f.ratio
+		}
+		ask.charge(b.sums - from)
+		err = ask.ctx.Err()
+	}
 	if err == nil {
 		var tolls *floor
 		if tolls, err = one.tolled(s, ask, steps, least); tolls != nil {
@@ -201,6 +210,9 @@ func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps
 	}
 	return low, err
 }
+
+// lowSums is how much is added up for the bound of branchings' tolls: a second's.
+const lowSums = 400_000_000
 
 // tried says which numbers of chunks a walk asks for.
 func (p *problem) tried(w Walk) string {

@@ -1,0 +1,310 @@
+package route
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/colltune/colltune/constraints"
+)
+
+// What tolls on branchings say of a query (branchtolls.go), and what mixes of them
+// answer (branchmix.go), before a solver is asked.
+
+const (
+	// firstShare is which part of a query's time solvers have before any of this.
+	// judgeShare is which part of a query's time splits of rounds are judged for;
+	// mixShare, which part mixes are looked for once solvers have tried, who have
+	// tryShare of it at first.
+	firstShare = 30
+	judgeShare = 20
+	mixShare   = 10
+	tryShare   = 8
+	// quickSums is how much is added up in search of a mix before solvers are asked:
+	// some tenths of a second.
+	quickSums = 150_000_000
+	// fewSplits are judged one by one, without what holds of all.
+	fewSplits = 30
+	// manyFit is for how many splits that fit a mix is looked for.
+	manyFit = 8
+)
+
+// weighed is what tolls and mixes of branchings say of a query.
+type weighed struct {
+	*branches
+	p    *problem
+	ask  asker
+	all  bool    // no split but those left is open
+	left [][]int // splits that tolls leave
+	good [][]int // of them those that mixes fit, in fractions
+	end  int     // of sums
+	part int     // of sums that a second is taken for, the query's time
+}
+
+// solveBranched answers a query by solvers and by branchings in turn: what is small
+// or tight is a solver's, as a rule, and what has some room soon mixed.
+func (p *problem) solveBranched(s *constraints.Solvers, ask asker, open [][]int) (Answer, error) {
+	if ask.branches == nil { // of a walk much is known, and of one query nothing yet
+		if a, err := p.solve(s, ask.share(1, firstShare), open); err != nil || a.Status != constraints.Timeout {
+			return a, err
+		}
+	}
+	w := p.weigh(s, ask, open)
+	if w == nil {
+		if ask.mixed {
+			return Answer{Status: constraints.Timeout, By: Mixing}, nil
+		}
+		return p.solve(s, ask, open)
+	}
+	if err := ask.ctx.Err(); err != nil {
+		return Answer{}, err
+	}
+	if w.all && len(w.left) == 0 {
+		return Answer{Status: constraints.Unsat, By: Bound, Detail: w.tell(p)}, nil
+	}
+	if sched := w.mixed(quickSums); sched != nil {
+		return Answer{Status: constraints.Sat, By: Mixing, Schedule: sched}, nil
+	}
+	if ask.mixed {
+		return Answer{Status: constraints.Timeout, By: Mixing}, ask.ctx.Err()
+	}
+	if w.all {
+		open = w.left
+	}
+	if len(w.good) == 0 {
+		return p.solve(s, ask, open)
+	}
+	a, err := p.solve(s, ask.share(1, tryShare), open)
+	if err != nil || a.Status != constraints.Timeout {
+		return a, err
+	}
+	if sched := w.mixed(w.part / mixShare); sched != nil {
+		return Answer{Status: constraints.Sat, By: Mixing, Schedule: sched}, nil
+	}
+	ask.kept = nil // it has had its turn
+	return p.solve(s, ask, open)
+}
+
+// weigh judges the splits of a query's rounds that are open, nil being all; nil where
+// branchings are not looked at.
+func (p *problem) weigh(s *constraints.Solvers, ask asker, open [][]int) *weighed {
+	b := ask.branches.grow(p)
+	if b == nil || !b.speaksOf(p) {
+		return nil
+	}
+	limit := s.Timeout()
+	if ask.meter != nil {
+		limit = ask.left()
+	}
+	w := &weighed{branches: b, p: p, ask: ask, all: true, part: int(limit.Seconds() * sumsPerSecond)}
+	from := b.sums
+	defer func() { ask.charge(b.sums - from) }()
+	w.end = from + w.part/judgeShare
+	if len(open) > fewSplits || open == nil {
+		b.least(nil, w.over)
+	}
+	if open != nil {
+		w.left, w.good = b.judged(p, open, w.over)
+		return w
+	}
+	_, w.good = b.judged(p, b.near(p.Rounds), w.over)
+	for known := -1; known < len(b.cuts); { // more are cut off each time
+		known = len(b.cuts)
+		if open, w.all = b.splits(p.Steps, p.Rounds, p.Collective.Chunks); len(w.good) > 0 || w.over() {
+			break
+		}
+		open, w.good = b.judged(p, open, w.over)
+	}
+	w.left = open
+	return w
+}
+
+// over tells whether as much was added up as may be, or there is no time for more.
+func (w *weighed) over() bool { return w.sums >= w.end || w.ask.over() }
+
+// mixed is a routing that is a mix of branchings, within so many sums; nil where none
+// is found.
+func (w *weighed) mixed(sums int) Schedule {
+	from := w.sums
+	defer func() { w.ask.charge(w.sums - from) }()
+	for i, split := range w.good {
+		w.end = w.sums + (from+sums-w.sums)/(len(w.good)-i)
+		if sched := w.mix(w.p, split, w.over); sched != nil {
+			return sched
+		}
+	}
+	return nil
+}
+
+// forest is what is known of branchings in a walk, by collective and steps.
+type forest map[string]*branches
+
+// of is what is known; nil where there is nothing.
+func (f forest) of(collective string, steps int) *branches {
+	return f[fmt.Sprint(collective, " ", steps)]
+}
+
+// grow is what is known of a problem's branchings, to begin with where there was
+// nothing; nil where they are not looked at.
+func (f forest) grow(p *problem) *branches {
+	if p.reduces && !p.everySum() {
+		p = p.dual()
+	}
+	if b := f.of(p.Collective.Name, p.Steps); b != nil {
+		return b
+	}
+	b := p.branch()
+	if f != nil && b != nil {
+		f[fmt.Sprint(p.Collective.Name, " ", p.Steps)] = b
+	}
+	return b
+}
+
+// over tells whether there is no time for more, by the clock.
+func (a asker) over() bool {
+	return a.ctx.Err() != nil || a.meter == nil && a.left() <= 0
+}
+
+// charge has a meter count what was added up.
+func (a asker) charge(sums int) {
+	if a.meter != nil {
+		a.meter.done += time.Duration(float64(sums) / sumsPerSecond * float64(time.Second))
+	}
+}
+
+// speaksOf tells whether a problem has the same classes, of so many times as many
+// items.
+func (b *branches) speaksOf(p *problem) bool {
+	return slices.EqualFunc(p.classes, b.one.classes, func(c, o []int) bool {
+		mine, its := &b.one.items[o[0]], &p.items[c[0]]
+		return len(c) == len(o)*p.Collective.Chunks && mine.source == its.source && slices.Equal(mine.wanted, its.wanted)
+	})
+}
+
+// near lists ways of splitting rounds about as they are best split: rounded, and a
+// round more in one step and less in another.
+func (b *branches) near(rounds int) (all [][]int) {
+	if b.ideal == nil {
+		return nil
+	}
+	first, sum := make([]int, b.steps), 0
+	for t, x := range b.ideal {
+		first[t] = max(1, int(math.Round(x*float64(rounds))))
+		sum += first[t]
+	}
+	for ; sum != rounds; sum -= cmp.Compare(sum, rounds) { // the largest has what is over
+		at := slices.Index(first, slices.Max(first))
+		first[at] -= cmp.Compare(sum, rounds)
+	}
+	all = append(all, first)
+	for more := range b.steps {
+		for less := range b.steps {
+			if next := slices.Clone(first); more != less && first[less] > 1 {
+				next[more]++
+				next[less]--
+				all = append(all, next)
+			}
+		}
+	}
+	return all
+}
+
+// splits lists the ways of splitting rounds that the cuts known leave for so many
+// chunks; whether all of them, as there may be too many.
+func (b *branches) splits(steps, rounds, chunks int) (open [][]int, all bool) {
+	now := make([]int, steps)
+	work := 0
+	var fill func(at, left int) bool
+	fill = func(at, left int) bool {
+		if work++; work > manySplit || len(open) > maxSplits {
+			return false
+		}
+		for _, c := range b.cuts {
+			if c.exhausted(chunks, now[:at], left) {
+				return true
+			}
+		}
+		if at == steps-1 {
+			now[at] = left
+			open = append(open, slices.Clone(now))
+			return true
+		}
+		for n := 1; n <= left-(steps-1-at); n++ {
+			now[at] = n
+			if !fill(at+1, left-n) {
+				return false
+			}
+		}
+		return true
+	}
+	all = fill(0, rounds)
+	return open, all
+}
+
+// manySplit is how many beginnings of splits are looked at.
+const manySplit = 100_000
+
+// exhausted tells whether a cut is not met however the rounds that are left are
+// split, where the first steps have so many.
+func (c crossing) exhausted(chunks int, first []int, left int) bool {
+	passes, most := int64(0), int64(0)
+	for t, room := range c.room {
+		if t < len(first) {
+			passes += room * int64(first[t])
+			continue
+		}
+		passes += room // each has one
+		left--
+		most = max(most, room)
+	}
+	return passes+most*int64(left) < c.need*int64(chunks)
+}
+
+// judged are the splits that are not excluded, and those first that mixes fit,
+// nearest to how rounds are best split.
+func (b *branches) judged(p *problem, open [][]int, over func() bool) (left, good [][]int) {
+	off := func(split []int) (sum float64) {
+		for t, n := range split {
+			sum += math.Abs(float64(n) - b.ideal[t]*float64(p.Rounds))
+		}
+		return sum
+	}
+	near := slices.Clone(open)
+	if b.ideal != nil {
+		slices.SortStableFunc(near, func(x, y []int) int { return cmp.Compare(off(x), off(y)) })
+	}
+	for _, split := range near {
+		found := unsettled
+		if len(good) < manyFit {
+			found = b.judge(p.Collective.Chunks, split, over)
+		} else if b.excludes(p.Collective.Chunks, split) {
+			found = excluded
+		}
+		switch found {
+		case excluded:
+			continue
+		case fits:
+			good = append(good, split)
+		}
+		left = append(left, split)
+	}
+	return left, good
+}
+
+// tell puts in words that no split of the rounds is left.
+func (b *branches) tell(p *problem) string {
+	best := b.cuts[0]
+	for _, c := range b.cuts {
+		if r, than := c.ratio(), best.ratio(); r != nil && (than == nil || r.Cmp(than) > 0) {
+			best = c
+		}
+	}
+	text := fmt.Sprintf("with tolls on links %s pay no less than %d, and a round of any step brings %d at most",
+		many(p.Collective.Chunks, "chunk"), best.need*int64(p.Collective.Chunks), slices.Max(best.room))
+	if best.need*int64(p.Collective.Chunks) <= slices.Max(best.room)*int64(p.Rounds) {
+		return fmt.Sprintf("however the %d rounds are split among %s, tolls on links are more than rounds bring, each split's own: of all splits, %s", p.Rounds, many(p.Steps, "step"), text)
+	}
+	return text
+}

@@ -1,0 +1,406 @@
+package route
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/colltune/colltune/constraints/simplex"
+	"github.com/colltune/colltune/constraints/symmetry"
+)
+
+// Chunks that are copied share links as sums do (tolls.go), and what any mix of
+// their branchings can reach is a linear program, with a column for each branching
+// from each source. Its prices are tolls, and as the cheapest branching is found
+// without a solver, what they prove is a bound: in whole numbers,
+//
+//	Σ over steps of rounds × what a round brings   ≥   chunks × what each pays at least
+//
+// whatever the chunks and however rounds are split among the steps. That cuts off
+// splits of a query's rounds, and says what R/C so many steps leave.
+
+// branches are the branchings of a collective's chunks in so many steps, as far as
+// they are known, and the cuts found with them.
+type branches struct {
+	one    *problem // of one chunk
+	steps  int
+	kinds  []int   // by link: those that renamings take to each other; -1 where another says as much
+	width  []int64 // by kind: what its links carry together in a round
+	stems  []*stem
+	stemOf []int       // by class of items
+	moved  [][][]int32 // by class: what may become of the stem's lanes there
+	cuts   []crossing
+	looked bool
+	floor  *floor    // what cuts say of any number of chunks, once that was looked for
+	ideal  []float64 // how rounds are best split among the steps, of one
+	sums   int       // done so far, about
+}
+
+// stem is chunks of sources that renamings take to each other.
+type stem struct {
+	*brancher
+	class int   // of items, the first of them
+	count int64 // chunks, where the collective has one
+	all   []branching
+	loads [][]int64 // of all: by kind × steps + step
+	share []float64 // of all, in the best mix known
+	seen  map[string]bool
+}
+
+const (
+	// branchHops is up to how many lanes in steps branchings are looked at, and
+	// branchSteps up to how many steps.
+	branchHops  = 4000
+	branchSteps = 16
+	// manyBranchings is how many are gathered, and manyPriced how often tolls are
+	// set for one split of rounds.
+	manyBranchings = 3000
+	manyPriced     = 150
+	// manyMoved is how many renamings a class may hang on its stem by.
+	manyMoved = 16
+	// dearest is the largest whole toll.
+	dearest = 10_000
+)
+
+// branch is what is known of the branchings of a problem of chunks that are copied;
+// nil where these are not looked at: in large systems, and of chunks with one place
+// to go, which are flows.
+func (p *problem) branch() *branches {
+	if p.reduces || p.counts() || p.net.ranks > hearingRanks || p.Steps > branchSteps || len(p.net.lanes)*p.Steps > branchHops || p.unreachable() {
+		return nil
+	}
+	one, err := p.oneChunk(p.Steps)
+	if err != nil {
+		return nil
+	}
+	if one.reduces {
+		one = one.dual()
+	}
+	if one.distant() != nil {
+		return nil
+	}
+	b := &branches{one: one, steps: p.Steps, kinds: slices.Repeat([]int{-1}, len(one.net.links))}
+	for kind, links := range one.linksAlike(one.renamings()) {
+		b.width = append(b.width, 0)
+		for _, e := range links {
+			b.kinds[e] = kind
+			b.width[kind] += int64(one.net.links[e].capacity)
+		}
+	}
+	b.root()
+	return b
+}
+
+// root finds the stems, and by which renamings of lanes each class hangs on its own.
+func (b *branches) root() {
+	p := b.one
+	var images [][]int
+	for _, r := range p.renamings() {
+		images = append(images, r.classes)
+	}
+	b.stemOf = make([]int, len(p.classes))
+	known := newSets(p.net.ranks, b.steps)
+	for c, first := range symmetry.Orbits(len(p.classes), images) {
+		if c == first {
+			it := &p.items[p.classes[c][0]]
+			b.stemOf[c] = len(b.stems)
+			b.stems = append(b.stems, &stem{brancher: newBrancher(known, p.net, b.steps, it.source, it.wanted), class: c, seen: map[string]bool{}})
+		}
+		b.stemOf[c] = b.stemOf[first]
+		b.stems[b.stemOf[c]].count += int64(len(p.classes[c]))
+	}
+}
+
+// move lists what may become of the stem's lanes at each class: by all renamings,
+// or as many as are found first.
+func (b *branches) move() {
+	if b.moved != nil {
+		return
+	}
+	p := b.one
+	b.moved = make([][][]int32, len(p.classes))
+	for _, s := range b.stems {
+		type place struct {
+			class int
+			lanes []int32
+		}
+		same := make([]int32, len(p.net.lanes))
+		for l := range same {
+			same[l] = int32(l)
+		}
+		b.moved[s.class] = [][]int32{same}
+		for queue := []place{{s.class, same}}; len(queue) > 0; queue = queue[1:] {
+			for _, r := range p.renamings() {
+				to, lanes := r.classes[queue[0].class], make([]int32, len(same))
+				for l, at := range queue[0].lanes {
+					lanes[l] = r.lanes[at]
+				}
+				if len(b.moved[to]) < manyMoved && !slices.ContainsFunc(b.moved[to], func(o []int32) bool { return slices.Equal(o, lanes) }) {
+					b.moved[to] = append(b.moved[to], lanes)
+					queue = append(queue, place{to, lanes})
+				}
+			}
+		}
+	}
+}
+
+// add keeps a branching, unless one is known that passes as much.
+func (b *branches) add(s *stem, br branching) bool {
+	load := make([]int64, len(b.width)*b.steps)
+	for _, h := range br {
+		for _, e := range b.one.net.lanes[h.lane].links {
+			if k := b.kinds[e]; k >= 0 {
+				load[k*b.steps+h.step]++
+			}
+		}
+	}
+	name := fmt.Sprint(load)
+	if s.seen[name] {
+		return false
+	}
+	s.seen[name] = true
+	s.all, s.loads = append(s.all, br), append(s.loads, load)
+	return true
+}
+
+// known is how many branchings there are.
+func (b *branches) known() (n int) {
+	for _, s := range b.stems {
+		n += len(s.all)
+	}
+	return n
+}
+
+// price finds for every stem the branching that pays least, and what all chunks
+// then pay, 0 where that was too much work; news tells whether any was not known.
+func (b *branches) price(tolls []int64) (pays int64, news bool) {
+	lanes := make([]int64, len(b.one.net.lanes)*b.steps)
+	for i := range lanes {
+		for _, e := range b.one.net.lanes[i/b.steps].links {
+			if k := b.kinds[e]; k >= 0 {
+				lanes[i] += tolls[k*b.steps+i%b.steps]
+			}
+		}
+	}
+	for _, s := range b.stems {
+		least := int64(dear)
+		for _, load := range s.loads {
+			sum := int64(0)
+			for i, n := range load {
+				sum += n * tolls[i]
+			}
+			least = min(least, sum)
+		}
+		was := s.work
+		br, cost := s.cheapest(lanes, least)
+		b.sums += 4 * (s.work - was)
+		if s.spent {
+			return 0, false
+		}
+		if br != nil {
+			news = b.add(s, br) || news
+		}
+		pays += s.count * cost
+	}
+	return pays, news
+}
+
+// set finds the tolls by which the cheapest mix of branchings pays most, and how
+// many chunks go through at most: in rounds that are split so, or, where split is
+// nil, in one round that is split as is best.
+func (b *branches) set(split []int) (tolls []float64, chunks float64) {
+	lp := b.program(split)
+	solved := lp.Solve(math.Inf(1))
+	if b.sums += lp.Sums(); !solved || lp.Value() <= 0 {
+		return nil, 0
+	}
+	for row := range len(b.width) * b.steps {
+		tolls = append(tolls, lp.Price(row))
+	}
+	if split == nil {
+		b.ideal = b.ideal[:0]
+		for t := range b.steps {
+			b.ideal = append(b.ideal, lp.Amount(b.known()+t))
+		}
+	}
+	at := 0
+	for _, s := range b.stems {
+		s.share = s.share[:0]
+		for range s.all {
+			s.share = append(s.share, lp.Amount(at))
+			at++
+		}
+	}
+	return tolls, lp.Value()
+}
+
+// program is the linear program of what rounds carry.
+func (b *branches) program(split []int) *simplex.Program {
+	rows, columns := len(b.width)*b.steps, b.known()
+	free := 0
+	if split == nil {
+		free = b.steps
+	}
+	lp := simplex.New(rows+len(b.stems)+1, columns+free+1)
+	at := 0
+	for i, s := range b.stems {
+		for _, load := range s.loads {
+			for row, n := range load {
+				if n != 0 {
+					lp.Set(row, at, float64(n))
+				}
+			}
+			lp.Set(rows+i, at, -1)
+			at++
+		}
+		lp.Set(rows+i, columns+free, float64(s.count))
+	}
+	lp.Gain(columns + free)
+	for row := range rows {
+		width := float64(b.width[row/b.steps])
+		if split != nil {
+			lp.Limit(row, width*float64(split[row%b.steps]))
+		} else {
+			lp.Set(row, columns+row%b.steps, -width)
+			lp.Set(rows+len(b.stems), columns+row%b.steps, 1)
+		}
+	}
+	lp.Limit(rows+len(b.stems), 1)
+	return lp
+}
+
+// cut is what tolls, in whole numbers, say of any split of rounds; news is whether
+// they led to branchings that were not known.
+func (b *branches) cut(tolls []float64) (c crossing, news bool) {
+	whole := wholes(tolls, dearest)
+	c.room = make([]int64, b.steps)
+	for row, toll := range whole {
+		c.room[row%b.steps] += toll * b.width[row/b.steps]
+	}
+	c.need, news = b.price(whole)
+	return c, news
+}
+
+// wholes are numbers in proportion, as whole ones up to the finest.
+func wholes(xs []float64, finest int) []int64 {
+	most := slices.Max(xs)
+	all := make([]int64, len(xs))
+	for scale := 1; most > 0 && scale <= finest; scale++ {
+		fits := true
+		for _, x := range xs {
+			x *= float64(scale) / most
+			fits = fits && math.Abs(x-math.Round(x)) < 1e-6*float64(scale)
+		}
+		if fits || scale == finest {
+			for i, x := range xs {
+				all[i] = int64(math.Round(x * float64(scale) / most))
+			}
+			break
+		}
+	}
+	return all
+}
+
+// excludes tells whether a cut leaves no routing of so many chunks in rounds that
+// are split so.
+func (c crossing) excludes(chunks int, split []int) bool {
+	passes := int64(0)
+	for t, n := range split {
+		passes += c.room[t] * int64(n)
+	}
+	return passes < c.need*int64(chunks)
+}
+
+// verdict is what is known of a split of rounds.
+type verdict int8
+
+const (
+	unsettled verdict = iota
+	excluded          // by a cut
+	fits              // mixes of branchings do, in fractions
+)
+
+// judge tells of a split of rounds whether so many chunks may get through.
+func (b *branches) judge(chunks int, split []int, over func() bool) verdict {
+	if b.excludes(chunks, split) {
+		return excluded
+	}
+	b.begin()
+	for range manyPriced {
+		if over() || b.known() > manyBranchings {
+			return unsettled
+		}
+		tolls, through := b.set(split)
+		if tolls == nil {
+			return unsettled
+		}
+		if through >= float64(chunks)*(1-1e-9) {
+			return fits
+		}
+		c, news := b.cut(tolls)
+		if c.excludes(chunks, split) {
+			b.cuts = append(b.cuts, c)
+			return excluded
+		}
+		if !news {
+			return unsettled
+		}
+	}
+	return unsettled
+}
+
+// excludes tells whether a cut leaves no routing of so many chunks in rounds that are
+// split so.
+func (b *branches) excludes(chunks int, split []int) bool {
+	return slices.ContainsFunc(b.cuts, func(c crossing) bool { return c.excludes(chunks, split) })
+}
+
+// begin finds the first branchings: those of the fewest links.
+func (b *branches) begin() {
+	if b.known() == 0 {
+		b.price(slices.Repeat([]int64{1}, len(b.width)*b.steps))
+	}
+}
+
+// least is the bound on R/C that tolls prove, for any number of chunks; nil where
+// there is none that says more than what is known already, if anything is. It is
+// looked for once.
+func (b *branches) least(known *big.Rat, over func() bool) *floor {
+	if b.looked {
+		return b.floor
+	}
+	b.looked = true
+	start, enough := time.Now(), 0.0
+	if known != nil {
+		enough, _ = known.Float64()
+	}
+	b.begin()
+	var best *floor
+	for range manyPriced {
+		if over() || b.known() > manyBranchings {
+			break
+		}
+		tolls, chunks := b.set(nil)
+		if tolls == nil || enough*chunks >= 1-1e-9 {
+			break
+		}
+		c, news := b.cut(tolls)
+		if r := c.ratio(); r != nil && (best == nil || r.Cmp(best.ratio) > 0) {
+			b.cuts = append(b.cuts, c)
+			best = &floor{ratio: r, by: Bound, seconds: time.Since(start).Seconds(),
+				why: fmt.Sprintf("with the best tolls on links the chunks pay %d at least, and a round of any step brings %d at most", c.need, slices.Max(c.room))}
+		}
+		if best != nil {
+			if f, _ := best.ratio.Float64(); f*chunks > 1-1e-7 {
+				break
+			}
+		}
+		if !news {
+			break
+		}
+	}
+	b.floor = best
+	return best
+}
