@@ -85,6 +85,9 @@ func (w *watch) end() {
 			}
 		}
 	}
+	if w.next(known); !m.r.OK() {
+		return
+	}
 	for c := range w.cells {
 		if w.affordable(); !m.r.OK() {
 			return

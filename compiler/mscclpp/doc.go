@@ -32,7 +32,9 @@
 // race that this leaves open is a warning that says so.
 //
 // A rank's own buffers are its caller's before its kernel begins and after it
-// ends: others must have word of the one and give word for the other.
+// ends: others must have word of the one and give word for the other. Scratch is
+// there in the next launch, too: who writes it first must know that nobody is at
+// it any more.
 //
 // # Sizes
 //

@@ -8,8 +8,8 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// exchange is an allreduce of two ranks: each puts its input into the other's
-// scratch and reduces what came. The pattern's lines can be changed one by one.
+// exchange is an allreduce of two ranks: each hears that the other has begun, puts
+// its input into the other's scratch and reduces what came. The pattern's lines can be changed one by one.
 const exchange = `{
 "name": "exchange", "collective": "allreduce", "protocol": "Simple", "inplace": true,
 "min_message_size": 32, "max_message_size": 1048576,
@@ -22,6 +22,7 @@ const exchange = `{
   "channels": [{"channel_type": "memory", "channel_ids": [0]}],
   "remote_buffer_refs": [{"access_channel_type": "memory", "remote_buffer_ids": [0]}],
   "ops": [
+   {"name": "rlxsignal", "channel_ids": [0], "channel_type": "memory"}, {"name": "rlxwait", "channel_ids": [0], "channel_type": "memory"}, {"name":"nop"},
    {"name": "put", "channel_ids": [0], "channel_type": "memory", "src_buff": [{"type": "i", "index": 0, "size": 2}], "dst_buff": [{"buffer_id": 0, "index": 0, "size": 2}]},
    {"name": "nop"},
    {"name": "signal", "channel_ids": [0], "channel_type": "memory"},
@@ -37,6 +38,7 @@ const exchange = `{
   "channels": [{"channel_type": "memory", "channel_ids": [0]}],
   "remote_buffer_refs": [{"access_channel_type": "memory", "remote_buffer_ids": [0]}],
   "ops": [
+   {"name": "rlxsignal", "channel_ids": [0], "channel_type": "memory"}, {"name": "rlxwait", "channel_ids": [0], "channel_type": "memory"}, {"name":"nop"},
    {"name": "put", "channel_ids": [0], "channel_type": "memory", "src_buff": [{"type": "i", "index": 0, "size": 2}], "dst_buff": [{"buffer_id": 0, "index": 0, "size": 2}]},
    {"name": "nop"},
    {"name": "signal", "channel_ids": [0], "channel_type": "memory"},
@@ -69,7 +71,7 @@ func TestReadErrors(t *testing.T) {
 		{"an unknown key twice", `"inplace": true`, `"x": 1, "x": 1`, `line 2: plan: key "x" twice`},
 		{"a word for a number", `"input_chunks": 2`, `"input_chunks": "2"`, "line 5: plan.gpus[0].input_chunks: 2 where a number is wanted"},
 		{"a fraction", `"input_chunks": 2`, `"input_chunks": 2.5`, "plan.gpus[0].input_chunks: 2.5: want a whole number from 0 to 2147483647"},
-		{"below", `"index": 0`, `"index": -1`, "plan.gpus[0].threadblocks[0].ops[0].src_buff[0].index: -1: want a whole number"},
+		{"below", `"index": 0`, `"index": -1`, "plan.gpus[0].threadblocks[0].ops[3].src_buff[0].index: -1: want a whole number"},
 		{"missing", `"input_chunks": 2, `, ``, `no key "input_chunks"`},
 		{"buffer", `"type": "i"`, `"type": "x"`, `unknown buffer "x": want i, o or s`},
 		{"channel", `"channel_type": "memory", "connected_to"`, `"channel_type": "wire", "connected_to"`, `unknown channel type "wire": want none, memory, port, switch`},

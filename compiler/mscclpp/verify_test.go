@@ -20,10 +20,11 @@ func read(t *testing.T, text string) *Plan {
 // TestVerify changes the example, one thing at a time.
 func TestVerify(t *testing.T) {
 	const (
-		put    = `   {"name": "put", "channel_ids": [0], "channel_type": "memory", "src_buff": [{"type": "i", "index": 0, "size": 2}], "dst_buff": [{"buffer_id": 0, "index": 0, "size": 2}]},` + "\n"
-		signal = `   {"name": "signal", "channel_ids": [0], "channel_type": "memory"},` + "\n"
-		wait   = `   {"name": "wait", "channel_ids": [0], "channel_type": "memory"},` + "\n"
-		nop    = `   {"name": "nop"},` + "\n"
+		handshake = `   {"name": "rlxsignal", "channel_ids": [0], "channel_type": "memory"}, {"name": "rlxwait", "channel_ids": [0], "channel_type": "memory"}, {"name":"nop"},` + "\n"
+		put       = `   {"name": "put", "channel_ids": [0], "channel_type": "memory", "src_buff": [{"type": "i", "index": 0, "size": 2}], "dst_buff": [{"buffer_id": 0, "index": 0, "size": 2}]},` + "\n"
+		signal    = `   {"name": "signal", "channel_ids": [0], "channel_type": "memory"},` + "\n"
+		wait      = `   {"name": "wait", "channel_ids": [0], "channel_type": "memory"},` + "\n"
+		nop       = `   {"name": "nop"},` + "\n"
 	)
 	asPacket := []string{`"protocol": "Simple"`, `"protocol": "LL"`}
 	for range 2 {
@@ -34,7 +35,7 @@ func TestVerify(t *testing.T) {
 	uneven := append(append([]string{`{"id": 1, "input_chunks": 2, "output_chunks": 2, "scratch_chunks": 2`, `{"id": 1, "input_chunks": 2, "output_chunks": 2, "scratch_chunks": 3`}, halves...), asPacket...)
 	asPort := []string{}
 	for range 2 {
-		asPort = append(asPort,
+		asPort = append(asPort, handshake, strings.ReplaceAll(handshake, "memory", "port"),
 			put+nop+signal+wait, strings.NewReplacer(`"put"`, `"pws"`, "memory", "port").Replace(put)+strings.Replace(wait, "memory", "port", 1),
 			`[{"channel_type": "memory", "connected`, `[{"channel_type": "port", "connected`,
 			`"access_channel_types": ["memory"]`, `"access_channel_types": ["port"]`,
@@ -43,7 +44,7 @@ func TestVerify(t *testing.T) {
 	}
 	pipeline := []string{}
 	for range 2 {
-		pipeline = append(pipeline, `"ops": [`+"\n"+put, `"ops": [{"name": "pipeline", "iter_context": {"unit_size": 4096, "num_chunks": 2}, "ops": [`+put, `"reduce_op": "sum"}`, `"reduce_op":"sum"}]}`)
+		pipeline = append(pipeline, handshake+put, handshake+` {"name": "pipeline", "iter_context": {"unit_size": 4096, "num_chunks": 2}, "ops": [`+put, `"reduce_op": "sum"}`, `"reduce_op":"sum"}]}`)
 	}
 	for _, c := range []struct {
 		name  string
@@ -60,15 +61,17 @@ func TestVerify(t *testing.T) {
 		{"over ports", verify.Race, "", append([]string{}, asPort...)},
 		{"in a pipeline", "", "", pipeline},
 		{"no nop before the signal", verify.Race, "both access sc[0] of gpu 1", []string{nop + signal, signal}},
-		{"no nop after the wait", verify.Race, "gpu 0 threadblock 0 op 4 (re)", []string{wait + nop, wait}},
+		{"no nop after the wait", verify.Race, "gpu 0 threadblock 0 op 7 (re)", []string{wait + nop, wait}},
 		{"a relaxed signal", verify.Race, "both access sc[0]", []string{`"signal"`, `"rlxsignal"`}},
 		{"a relaxed wait", verify.Race, "both access sc[0]", []string{`"wait"`, `"rlxwait"`}},
-		{"no signal", verify.Deadlock, "gpu 1 threadblock 0 op 3 (wait) waits for memory channel 0 of gpu 1, from gpu 0, and nobody is left to bring it", []string{signal, ""}},
-		{"no wait", verify.Race, "1 signals for 0 waits", []string{wait, ""}},
+		{"no signal", verify.Deadlock, "gpu 1 threadblock 0 op 6 (wait) waits for memory channel 0 of gpu 1, from gpu 0, and nobody is left to bring it", []string{signal, ""}},
+		{"no wait", verify.Race, "2 signals for 1 waits", []string{wait, ""}},
 		{"both wait first", verify.Deadlock, "; which gpu 0 threadblock 0 would bring", []string{signal + wait, wait + signal, signal + wait, wait + signal}},
 		{"another offset", verify.WrongResult, "out[0] ends as", []string{`{"type": "s", "index": 0, "size": 2}`, `{"type": "s", "index": 1, "size": 1}`, `{"name": "re", "src_buff": [{"type": "i", "index": 0, "size": 2}`, `{"name": "re", "src_buff": [{"type": "i", "index": 0, "size": 1}`, `"dst_buff": [{"type": "i", "index": 0, "size": 2}]`, `"dst_buff": [{"type": "i", "index": 0, "size": 1}]`}},
 		{"out of place", verify.WrongResult, "uninitialised memory", []string{`"inplace": true`, `"inplace": false`}},
-		{"puts into the input", verify.Race, "nothing says that this has begun", []string{`"rank": 1, "type": "s"`, `"rank": 1, "type": "i"`}},
+		{"puts into the input", verify.Race, "nothing says that this has begun", []string{`"rank": 1, "type": "s"`, `"rank": 1, "type": "i"`, handshake, "", handshake, ""}},
+		{"no word of the next launch's beginning", verify.Race, "(put) writes sc[0] of gpu 0, where gpu 0 threadblock 0 op 5 (re) of the launch before may still be at it", []string{handshake, "", handshake, ""}},
+		{"word that some threads don't hear", verify.Race, "of the launch before may still be at it", []string{`{"name":"nop"},`, ""}},
 		{"beyond", verify.Malformed, "put: sc[1:3] of gpu 1, which holds 2 chunks", []string{`{"buffer_id": 0, "index": 0`, `{"buffer_id": 0, "index": 1`}},
 		{"sizes", verify.Malformed, "places of 2 and of 1 chunks", []string{`{"type": "i", "index": 0, "size": 2}], "dst_buff": [{"buffer_id"`, `{"type": "i", "index": 0, "size": 1}], "dst_buff": [{"buffer_id"`}},
 		{"an operation nobody has", verify.Malformed, "push: unknown operation", []string{`"put"`, `"push"`}},
@@ -114,11 +117,11 @@ func TestAccepts(t *testing.T) {
 		{`"min_message_size": 32`, `"min_message_size": 2097152`, "its sizes, from 2097152 bytes to 1048576, are none"},
 		{`"min_message_size": 32, "max_message_size": 1048576`, `"max_message_size": 31`, "no size of 0 to 31 bytes is a multiple of 32"},
 		{`"inplace": true`, `"inplace": true, "num_threads_per_block": 2048`, "2048 threads in a threadblock: at most 1024"},
-		{nop, many(59, `{"name": "nop"}`) + ",", "gpu 0 threadblock 0: 64 operations"},
-		{nop, many(60, `{"name": "nop"}`) + ",", "gpu 0 threadblock 0: 65 operations: at most 64"},
+		{nop, many(56, `{"name": "nop"}`) + ",", "gpu 0 threadblock 0: 64 operations"},
+		{nop, many(57, `{"name": "nop"}`) + ",", "gpu 0 threadblock 0: 65 operations: at most 64"},
 		{`"channel_type": "memory", "channel_ids": [0]}`, `"channel_type": "memory", "channel_ids": [` + many(17, "0") + `]}`, "17 memory channels: at most 16"},
 		{`"remote_buffer_ids": [0]`, `"remote_buffer_ids": [` + many(17, "0") + `]`, "17 remote buffers over memory channels: at most 16"},
-		{`"put", "channel_ids": [0]`, `"put", "channel_ids": [` + many(9, "0") + `]`, "op 0: put: 9 channels: at most 8"},
+		{`"put", "channel_ids": [0]`, `"put", "channel_ids": [` + many(9, "0") + `]`, "op 3: put: 9 channels: at most 8"},
 		{nop, `{"name": "barrier", "barrier_id": 16, "num_threadblocks": 1},`, "barrier 16: want 0 to 15"},
 	} {
 		v := Verify(read(t, change(t, c.old, c.new)), verify.Options{})

@@ -25,6 +25,7 @@ type watch struct {
 	tbs     []clocked
 	events  []event
 	cells   []touched
+	firsts  []touch // of the cells of scratch: what wrote each first
 	reads   []touch
 	sent    []map[int][]clock // by counter, by threadblock: what each post carried
 	got     []map[int]int     // by counter, by threadblock: how often it took
@@ -74,10 +75,12 @@ type touch struct {
 	next                  int32 // earlier read of the cell, -1 none
 }
 
-// touched is who last wrote a cell, and who read it since.
+// touched is who last wrote a cell, who read it since, and who wrote it first, of
+// scratch.
 type touched struct {
 	write touch
 	reads int32
+	first int32
 }
 
 const nobody = -1
@@ -90,7 +93,7 @@ func newWatch(m *machine) *watch {
 		w.tbs[i].start.strong[i], w.tbs[i].start.weak[i] = 1, 1
 	}
 	for i := range w.cells {
-		w.cells[i] = touched{touch{event: nobody}, nobody}
+		w.cells[i] = touched{touch{event: nobody}, nobody, nobody}
 	}
 	for range m.counters {
 		w.sent, w.got = append(w.sent, nil), append(w.got, nil)
@@ -305,7 +308,12 @@ func (w *watch) write(who, element, c, first int, g *region, rank int) {
 	for r := w.cells[c].reads; r >= 0; r = w.reads[r].next {
 		w.ordered(w.reads[r], t, c, true)
 	}
-	w.cells[c] = touched{t, nobody}
+	begin := w.cells[c].first
+	if begin == nobody && g.scratch {
+		begin = int32(len(w.firsts))
+		w.firsts = append(w.firsts, t)
+	}
+	w.cells[c] = touched{t, nobody, begin}
 }
 
 // ordered makes sure that access a comes before access b of the same cell;

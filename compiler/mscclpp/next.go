@@ -1,0 +1,78 @@
+package mscclpp
+
+import (
+	"fmt"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// next makes sure that the next launch finds scratch free: what it is the first to
+// write there, nobody may still be at from this one. A rank's launches come one
+// after the other, so that one knows what was known where the last ended, and of a
+// rank that it knows to have begun, what was known where that one's last ended.
+//
+//	gpu 0, next launch                    gpu 1, this launch
+//	  put in[0] → gpu 1 sc[0]     ?         re in[0] + sc[0] → in[0]
+//
+// Of scratch in two halves a launch finds the other half; what packets that have
+// not may overwrite is a lint (rules.go).
+func (w *watch) next(known []clock) {
+	m := w.m
+	if m.p.DoubleScratch {
+		return
+	}
+	for c := range w.cells {
+		if w.affordable(); !m.r.OK() {
+			return
+		}
+		if w.cells[c].first == nobody || w.firsts[w.cells[c].first].packets {
+			continue
+		}
+		y := w.firsts[w.cells[c].first]
+		late := func(x touch, writes bool) {
+			if x.event >= 0 && !x.packets && m.r.OK() && !w.over(x, writes, y, known) {
+				rank, _, at := m.memory.Where(c)
+				e := &w.events[y.event]
+				w.unordered(e, fmt.Sprintf("%s writes %s[%d] of gpu %d, where %s of the launch before may still be at it",
+					m.name(e), collective.Scratch, at/(m.scratchCells()*m.double), rank, m.name(&w.events[x.event])))
+			}
+		}
+		late(w.cells[c].write, true)
+		for r := w.cells[c].reads; r >= 0; r = w.reads[r].next {
+			late(w.reads[r], false)
+		}
+	}
+}
+
+// over tells whether an access of one launch is over when another of the next is
+// made: whether one of those ranks knew it that are known to have begun.
+func (w *watch) over(x touch, writes bool, y touch, known []clock) bool {
+	m := w.m
+	a, b := &w.events[x.event], &w.events[y.event]
+	told := func(g int) bool {
+		switch {
+		case known[g].strong == nil:
+			return false
+		case m.tbs[a.tb].gpu == g && a.who == a.tb:
+			return true // its kernel has ended
+		case writes:
+			return known[g].strong[a.who] > a.phase
+		}
+		return known[g].weak[a.who] > a.phase
+	}
+	if told(m.tbs[b.tb].gpu) {
+		return true
+	}
+	for g := range known {
+		w.work += int64(m.firstTB[g+1] - m.firstTB[g])
+		for t := m.firstTB[g]; t < m.firstTB[g+1]; t++ {
+			if b.at.weak[t] > 0 {
+				if told(g) {
+					return true
+				}
+				break
+			}
+		}
+	}
+	return false
+}
