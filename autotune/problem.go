@@ -91,7 +91,7 @@ type Options struct {
 	Budget   time.Duration // no new trial after this long, and where times are computed none goes on; 0: no limit
 	Timeout  time.Duration // of a trial; 0: none but the executor's own
 	Deadline time.Duration // the executor's own, which it sees to; 0: executor.DefaultTrialTimeout
-	Strategy string        // a name of Strategies; none: the first
+	Strategy string        // a row of strategies, by name; none: the first
 	Progress func(Event)   // called from one goroutine at a time; may be nil
 }
 

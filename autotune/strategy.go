@@ -18,8 +18,8 @@ var strategies = []strategy{
 	{"bounded", "every trial in the order of its lower bound, until no bound is below the time of the best", bounded},
 }
 
-// Strategies lists the names of the strategies, the default first.
-func Strategies() []string {
+// strategyNames lists the names of the strategies, the default first.
+func strategyNames() []string {
 	names := make([]string, len(strategies))
 	for i, s := range strategies {
 		names[i] = s.name
@@ -36,5 +36,5 @@ func strategyNamed(name string) (strategy, error) {
 			return s, nil
 		}
 	}
-	return strategy{}, fmt.Errorf("unknown strategy %q: want one of %s", name, strings.Join(Strategies(), ", "))
+	return strategy{}, fmt.Errorf("unknown strategy %q: want one of %s", name, strings.Join(strategyNames(), ", "))
 }

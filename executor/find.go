@@ -35,7 +35,7 @@ func List(dirs ...string) []Found {
 		c, _ := configured(n)
 		all = append(all, Found{Name: n, Kind: "configured", Of: c.Kind, Launcher: strings.Join(c.Launcher, " "), Remote: c.remote()})
 	}
-	for _, n := range Builtins() {
+	for _, n := range builtinNames() {
 		if !seen[n] {
 			seen[n] = true
 			all = append(all, Found{Name: n, Kind: "built-in"})

@@ -93,7 +93,7 @@ func TestFind(t *testing.T) {
 		}
 	}
 	// A file called as a built-in is not taken for one.
-	for _, name := range []string{Builtins()[0], pluginPrefix + Builtins()[0], pluginPrefix} {
+	for _, name := range []string{builtinNames()[0], pluginPrefix + builtinNames()[0], pluginPrefix} {
 		f, err := Lookup(write(path, name, 0o755))
 		if err != nil || f.Kind != "plugin" || builtin(f.Name) != nil || f.Name == "" {
 			t.Errorf("%s: found as %+v, %v", name, f, err)

@@ -28,8 +28,8 @@ func RegisterBuiltin(name string, make func() Executor) {
 	builtins.make[name] = make
 }
 
-// Builtins lists the registered names, sorted.
-func Builtins() []string {
+// builtinNames lists the registered names, sorted.
+func builtinNames() []string {
 	builtins.Lock()
 	defer builtins.Unlock()
 	names := make([]string, 0, len(builtins.make))

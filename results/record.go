@@ -35,8 +35,8 @@ func Outcomes() []Outcome { return slices.Clone(outcomes) }
 // what comes of it takes its place.
 func (o Outcome) Final() bool { return o == OK || o == Wrong }
 
-// Attempts is how often a trial is made before its failing is believed.
-const Attempts = 3
+// attempts is how often a trial is made before its failing is believed.
+const attempts = 3
 
 // Open tells whether a run that gives trials so long would make this one again:
 // it timed out and would have more time now, or it ended without a result for
@@ -50,7 +50,7 @@ func (t *Trial) Open(deadline time.Duration) bool {
 	case t.Outcome == TimedOut && t.Seconds >= t.Deadline:
 		return false
 	}
-	return t.Attempt+1 < Attempts
+	return t.Attempt+1 < attempts
 }
 
 // Key is what a measurement depends on, and nothing else: trials with equal

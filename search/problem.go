@@ -24,17 +24,17 @@ type Problem struct {
 	Sizes      []int64           // rising, as nccl-tests prints them
 }
 
-// MaxBytes is the largest size that is searched for: a PiB, beyond which no back
+// maxBytes is the largest size that is searched for: a PiB, beyond which no back
 // end of this binary goes.
-const MaxBytes = 1 << 50
+const maxBytes = 1 << 50
 
 // Sizes are the sizes from least to most bytes, each step times the one before.
 func Sizes(least, most int64, step int) ([]int64, error) {
 	switch {
 	case least < 1:
 		return nil, fmt.Errorf("least size %d: want at least 1 byte", least)
-	case most > MaxBytes:
-		return nil, fmt.Errorf("sizes up to %s: want at most %s, a PiB", units.Bytes(most), units.Bytes(MaxBytes))
+	case most > maxBytes:
+		return nil, fmt.Errorf("sizes up to %s: want at most %s, a PiB", units.Bytes(most), units.Bytes(maxBytes))
 	case most < least:
 		return nil, fmt.Errorf("sizes from %d to %d: the largest is below the smallest", least, most)
 	case step < 2:

@@ -60,7 +60,7 @@ func TestDocumentationIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	names = append(append(names, Names()...), GeneratorKinds()...)
+	names = append(append(names, Names()...), generatorKinds()...)
 	names = append(names, architectures...)
 	names = append(names, "serves", "sends", "receives", "at", "bus", "pairs", "among", "one_way", "memory", "like", "planes", "group",
 		"oversubscription", "across", "[fabric.spine]", "[fabric.global]", "[[fabric.direct]]", "[[node.nic.far]]", "host")

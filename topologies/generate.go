@@ -97,8 +97,8 @@ func generatorKind(kind string) bool {
 	return kind != "" && !strings.ContainsAny(kind, `/\.`)
 }
 
-// GeneratorKinds lists the kinds of generator.
-func GeneratorKinds() []string {
+// generatorKinds lists the kinds of generator.
+func generatorKinds() []string {
 	names := make([]string, len(generators))
 	for i, g := range generators {
 		names[i] = g.kind
@@ -115,7 +115,7 @@ func generate(kind, rest string) (*blueprint, error) {
 		}
 	}
 	if g == nil {
-		return nil, fmt.Errorf("unknown generator %q%s: want one of %s", kind, didYouMean(kind, GeneratorKinds()), strings.Join(GeneratorKinds(), ", "))
+		return nil, fmt.Errorf("unknown generator %q%s: want one of %s", kind, didYouMean(kind, generatorKinds()), strings.Join(generatorKinds(), ", "))
 	}
 	shape, speed, hasSpeed := strings.Cut(rest, "@")
 	dims, err := g.readDims(shape)

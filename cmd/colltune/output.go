@@ -15,10 +15,12 @@ import (
 
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/results"
 )
 
-// formats are the forms of a result.
-var formats = []string{"table", "json", "csv", "md"}
+// formats are the forms of a result: those of the winning table.
+var formats = results.Formats()
 
 // sheet is a result as rows of text. Headers carry units.
 type sheet struct {

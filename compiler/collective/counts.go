@@ -34,7 +34,7 @@ func ParseCounts(name string, text []byte) ([]int, error) {
 	if len(counts) == 0 {
 		return nil, fmt.Errorf("%s: no counts in it", name)
 	}
-	least, sum := Reduced(counts), 0
+	least, sum := reduced(counts), 0
 	for i, n := range least {
 		taken := ""
 		if n < counts[i] {

@@ -91,9 +91,9 @@ func CountsOf(name string, ranks int) int {
 	return 0
 }
 
-// Reduced divides counts by what divides them all, so that a program has as few
+// reduced divides counts by what divides them all, so that a program has as few
 // chunks as can be.
-func Reduced(counts []int) []int {
+func reduced(counts []int) []int {
 	by := 0
 	for _, n := range counts {
 		for a, b := by, n; ; a, b = b, a%b {

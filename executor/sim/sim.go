@@ -56,16 +56,6 @@ func Run(p *ir.Program, t *topologies.Topology, k Knobs) (Result, error) {
 	return prepared.Run(k)
 }
 
-// LowerBound is a time in microseconds that no Run of the same arguments
-// falls below; 0 where there would be no run. Prepare once to ask many.
-func LowerBound(p *ir.Program, t *topologies.Topology, k Knobs) float64 {
-	prepared, err := Prepare(p, t)
-	if err != nil {
-		return 0
-	}
-	return prepared.LowerBound(k)
-}
-
 // Run simulates the program. Safe for concurrent use. An error says why there
 // is no time: knobs out of range, or a program that never ends.
 func (p *Prepared) Run(k Knobs) (Result, error) { return p.RunContext(context.Background(), k) }
