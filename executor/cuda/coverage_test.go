@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"bytes"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -74,6 +75,32 @@ func copies() *ir.Program {
 	return p
 }
 
+// twice is two ranks that swap a chunk, and send each other twice what they have
+// added up of copies of it; another sum stays where it is.
+func twice() *ir.Program {
+	sc := func(i int32) ir.Loc { return ir.Loc{Buf: collective.Scratch, Off: i} }
+	gpu := func(peer int) ir.GPU {
+		return ir.GPU{Scratch: 6, Threadblocks: []ir.Threadblock{
+			{Send: peer, Recv: peer, Steps: []ir.Step{
+				{Op: ir.Copy, Count: 1, Dst: sc(0)},
+				{Op: ir.Copy, Count: 1, Dst: sc(1)},
+				{Op: ir.Copy, Count: 1, Dst: sc(2)},
+				{Op: ir.Reduce, Count: 1, Src: sc(0), Dst: sc(1)},
+				{Op: ir.Reduce, Count: 1, Src: sc(1), Dst: sc(2), HasDep: true},
+				{Op: ir.Send, Count: 1, Src: sc(2)},
+				{Op: ir.Recv, Count: 1, Dst: sc(3)},
+			}},
+			{Send: peer, Recv: peer, Channel: 1, Steps: []ir.Step{
+				{Op: ir.Send, Count: 1, Src: sc(2), Deps: []ir.Dep{{TB: 0, Step: 4}}},
+				{Op: ir.Recv, Count: 1, Dst: sc(4)},
+				{Op: ir.Send, Count: 1},
+				{Op: ir.Recv, Count: 1, Dst: ir.Loc{Buf: collective.Out}},
+			}},
+		}}
+	}
+	return &ir.Program{Collective: collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 1}, GPUs: []ir.GPU{gpu(1), gpu(0)}}
+}
+
 // TestEveryAccessAsPTX takes the ways through the PTX that small trials don't:
 // whole tiles, of which a thread moves several lines at a time, reductions of
 // more sources than are on their way together, programs longer than shared
@@ -92,8 +119,10 @@ func TestEveryAccessAsPTX(t *testing.T) {
 		p             *ir.Program
 		bytes, tile   int64
 		operations    []string
-		long          bool
+		long, apart   bool
 	}
+	f := &figures{t: t}
+	onePhase := map[string]any{"phases": 1}
 	for _, proto := range topologies.AllProtocols {
 		for n, w := range []way{
 			{gpus: 2, program: "ring/allreduce/1x2", bytes: 24 << 10, tile: 8 << 10, operations: sums[:1]},
@@ -108,21 +137,33 @@ func TestEveryAccessAsPTX(t *testing.T) {
 			{gpus: 2, p: relay(), bytes: 4012, tile: 700, operations: sums[:1], long: true},
 			{gpus: 2, p: pingPong(60), bytes: 4, operations: sums[:1]},
 			// A line for each thread.
-			{gpus: 2, program: "ring/allreduce/1x2", bytes: 512, tile: 8 << 10, operations: sums[:1]},
+			{gpus: 2, program: "ring/allreduce/1x2", bytes: 512, tile: 8 << 10, operations: sums[:1], apart: true},
 			{gpus: 2, p: pingPong(60), bytes: 16, operations: sums[:1], long: true},
 			{gpus: 2, devices: 2, p: pingPong(60), bytes: 16, operations: sums[:1], long: true},
-			{gpus: 3, program: "ring/allreduce/1x3/in-place", bytes: 768, tile: 8 << 10, operations: sums, long: true},
-			{gpus: 3, devices: 3, program: "all-pairs/allreduce/1x3", bytes: 768, tile: 8 << 10, operations: sums[:1], long: true},
-			{gpus: 3, devices: 3, program: "ring/allreduce/1x3", bytes: 768, tile: 8 << 10, operations: sums[:1], long: true},
-			{gpus: 6, program: "all-pairs/allreduce/1x6/in-place", bytes: 1536, tile: 8 << 10, operations: sums, long: true},
+			{gpus: 3, program: "ring/allreduce/1x3/in-place", bytes: 768, tile: 8 << 10, operations: sums, long: true, apart: true},
+			{gpus: 3, devices: 3, program: "all-pairs/allreduce/1x3", bytes: 768, tile: 8 << 10, operations: sums[:1], long: true, apart: true},
+			{gpus: 3, devices: 3, program: "ring/allreduce/1x3", bytes: 768, tile: 8 << 10, operations: sums[:1], long: true, apart: true},
+			{gpus: 6, program: "all-pairs/allreduce/1x6/in-place", bytes: 1536, tile: 8 << 10, operations: sums, long: true, apart: true},
+			{gpus: 2, p: copies(), bytes: 256, operations: sums[:1], apart: true},
+			{gpus: 2, p: copies(), bytes: 256, operations: sums, long: true, apart: true},
+			// And a block for each rank.
 			{gpus: 2, p: copies(), bytes: 256, operations: sums[:1]},
-			{gpus: 2, p: copies(), bytes: 256, operations: sums, long: true},
+			{gpus: 2, p: pair(), bytes: 256, operations: sums[:1]},
+			{gpus: 2, p: twice(), bytes: 16, operations: sums[:1]},
+			{gpus: 2, p: twice(), bytes: 16, operations: sums, long: true},
+			{gpus: 9, p: f.over(9, "all-pairs", "allreduce", nil, 1), bytes: 144, operations: sums[:1], long: true},
+			{gpus: 9, p: f.over(9, "all-pairs", "allreduce", onePhase, 1), bytes: 16, operations: sums, long: true},
+			{gpus: 2, program: "ring/allreduce/1x2", bytes: 512, operations: sums, long: true},
+			{gpus: 3, devices: 3, program: "ring/allreduce/1x3", bytes: 768, operations: sums, long: true},
+			{gpus: 4, program: "all-pairs/allreduce/1x4", bytes: 512, operations: sums[:1]},
+			{gpus: 6, program: "all-pairs/allreduce/1x6/in-place", bytes: 768, operations: sums, long: true},
+			{gpus: 4, program: "direct/alltoall/1x4", bytes: 512, operations: sums[:1]},
 			{gpus: 2, p: inPieces(), bytes: 64, tile: 4096, operations: sums[:1]},
 			{gpus: 2, p: inPieces(), bytes: 60, tile: 4096, operations: sums[:1]}, // an element less in the second chunk
 			{gpus: 2, p: inPieces(), bytes: 96, tile: 4096, operations: sums[:1], long: true},
 			{gpus: 2, p: inPieces(), bytes: 4016, tile: 64, operations: sums[:1]},
 		} {
-			if w.long && !long() {
+			if w.long && !long() || w.gpus == 9 && proto == topologies.Simple { // whose ranks are no blocks
 				continue
 			}
 			p := w.p
@@ -130,8 +171,12 @@ func TestEveryAccessAsPTX(t *testing.T) {
 				p = programOf(t, w.program, w.gpus, proto)
 			}
 			for k, op := range w.operations {
-				e := newEmulated(t, &emulate.Machine{Seed: uint64(n + k), SMs: 8, Devices: w.devices, WholeLines: true, Covered: run})
-				e.right(t, executor.Trial{Program: p, Bytes: w.bytes, Protocol: proto, TileBytes: w.tile, DType: "f32", Op: op, Iters: 1, Seed: int64(k)}, 32)
+				// A test of its own, behind which nothing keeps the machine's memory.
+				t.Run(fmt.Sprintf("%v/%d/%s", proto, n, op), func(t *testing.T) {
+					e := newEmulated(t, &emulate.Machine{Seed: uint64(n + k), SMs: 8, Devices: w.devices, WholeLines: true, Covered: run})
+					e.apart = w.apart
+					e.right(t, executor.Trial{Program: p, Bytes: w.bytes, Protocol: proto, TileBytes: w.tile, DType: "f32", Op: op, Iters: 1, Seed: int64(k)}, 32)
+				})
 			}
 		}
 		e := newEmulated(t, &emulate.Machine{Tick: 1e9, Covered: run})

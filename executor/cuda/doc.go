@@ -12,12 +12,17 @@
 //	wants.go    what must come out                       kernel/device/    what a GPU is asked for
 //	ordered.go  which programs need fenced messages      kernel/host/      the same of the host
 //	trial.go    run, time, check                         ptx/              the kernels, built
+//	fit.go      which kernel, how many threads
 //	graphs.go   launches recorded as CUDA graphs         code.go           who makes machine code of them
 //	runs.go     reductions that are one step here        settings.go       what a user can set
+//	exchange.go programs of small messages, a block      inorder.go        a rank's steps in one order
+//	            for each rank                            parts.go          what of them is one part
 //
 // A step that has a line for each thread at most, whole and aligned, is small: the
 // host knows which are, and kernel/small.h carries them out with next to nothing
-// computed between one message and the next.
+// computed between one message and the next. A program of few such steps is an
+// exchange, a block for each rank, whose threads wait for messages and for nothing
+// else: kernel/exchange.h.
 //
 // Kernels are C++ of a few hundred lines without the toolkit's headers. clang
 // builds them to PTX (go generate), which is embedded, one file an element type;

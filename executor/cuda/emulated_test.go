@@ -27,6 +27,7 @@ type emulated struct {
 	m         *emulate.Machine
 	bases     []uint64
 	unordered bool // programs get no fences that they need
+	apart     bool // programs are run by their threadblocks, exchanges or not
 }
 
 // newEmulated puts a machine behind the binding.
@@ -98,6 +99,9 @@ func (e *emulated) run(trial executor.Trial, threads int) (device, host int64, e
 	}
 	if e.unordered {
 		p.ordered = unordered
+	}
+	if e.apart {
+		p.exchange = nil
 	}
 	e.bases = nil
 	looked := &looking{emulated: e, p: p}
@@ -225,6 +229,9 @@ func TestDevicesAsPTX(t *testing.T) {
 			p := programOf(t, "ring/allreduce/1x4", 4, proto)
 			e := newEmulated(t, &emulate.Machine{Devices: devices, Weak: true, WholeLines: true, Seed: uint64(devices)})
 			e.right(t, executor.Trial{Program: p, Bytes: 3000, Protocol: proto, TileBytes: 512, DType: "bf16", Op: "max", Iters: 1, Warmup: 1, Seed: 5}, 32)
+			// Small messages: more launches than slots, so that senders wait for those who take.
+			p = programOf(t, "all-pairs/allreduce/1x4", 4, proto)
+			e.right(t, executor.Trial{Program: p, Bytes: 512, Protocol: proto, DType: "bf16", Op: "avg", Iters: 1, Warmup: 9, Seed: 5}, 32)
 		}
 	}
 }
@@ -360,7 +367,7 @@ func TestRoomAsPTX(t *testing.T) {
 	if err := e.use(1, data.F32); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []kernel{interpretLL, interpretLL128, interpretSimple} {
+	for _, k := range []kernel{interpretLL, interpretLL128, interpretSimple, exchangeLL, exchangeLL128} {
 		for threads, each := range map[int]int{512: 1, 256: 2, 128: 4, 64: 8} {
 			if room, err := e.room(0, k, threads); err != nil || room.blocks != 3*each || room.threads != 512 {
 				t.Errorf("%v: %+v blocks of %d threads, %v", k, room, threads, err)

@@ -77,7 +77,7 @@ func TestRecordSizes(t *testing.T) {
 	header := readText(t, "kernel/layout.h")
 	for name, record := range map[string]any{
 		"Chunk": chunkRecord{}, "Step": stepRecord{}, "Dependency": dependencyRecord{}, "Block": blockRecord{},
-		"Status": statusRecord{}, "Result": resultRecord{}, "Launch": launchRecord{}, "Generator": generatorRecord{},
+		"Exchange": exchangeRecord{}, "Part": partRecord{}, "Arm": armRecord{}, "Status": statusRecord{}, "Result": resultRecord{}, "Launch": launchRecord{}, "Generator": generatorRecord{},
 		"Fill": fillRecord{}, "Spread": spreadRecord{}, "Term": termRecord{}, "Want": wantRecord{}, "Reference": referenceRecord{}, "Hold": holdRecord{}, "Hop": hopRecord{},
 	} {
 		m := regexp.MustCompile(`sizeof\(` + name + `\) == (\d+),`).FindStringSubmatch(header)

@@ -68,6 +68,36 @@ type headRecord struct {
 	First [firstSteps]stepRecord
 }
 
+type exchangeRecord struct {
+	Turn                       uint64
+	Rank, Results, ResultCount uint32
+	Unused                     [3]uint32
+}
+
+type partRecord struct {
+	Src, Dst    uint64
+	First       uint32
+	Does        partDoes
+	Comes, Goes uint32
+}
+
+// partDoes is what a part of an exchange does.
+type partDoes uint32
+
+const (
+	partReads partDoes = 1 << iota
+	partAdds
+	partWrites
+	partApart
+)
+
+type armRecord struct {
+	Slots         uint64
+	Each, Before  uint16
+	Sends         uint32
+	Address, Head uint64
+}
+
 type resultRecord struct{ Address, Elements, Terms uint64 }
 
 type launchRecord struct {
@@ -77,6 +107,7 @@ type launchRecord struct {
 	Tiles, ChunkElements, TileElements    uint32
 	PerCall, Slots, Reduction             uint32
 	Ordered, System                       uint32
+	Parts, Arms                           uint32
 }
 
 type statusRecord struct {
@@ -85,6 +116,9 @@ type statusRecord struct {
 	Peer                          int32
 	PeerStep                      uint32
 }
+
+// waitsForSlot is FOR_SLOT of kernel/layout.h.
+const waitsForSlot = 1
 
 type generatorRecord struct {
 	Seed               uint64

@@ -13,6 +13,8 @@ const (
 	interpretLL kernel = iota // in the order of topologies.Proto
 	interpretLL128
 	interpretSimple
+	exchangeLL // of the protocols that exchanges know
+	exchangeLL128
 	fillKernel
 	spreadKernel
 	referenceKernel
@@ -21,7 +23,7 @@ const (
 	hopKernel
 )
 
-var kernelNames = [...]string{"interpret_LL", "interpret_LL128", "interpret_Simple", "fill", "spread", "reference", "empty", "hold", "hop"}
+var kernelNames = [...]string{"interpret_LL", "interpret_LL128", "interpret_Simple", "exchange_LL", "exchange_LL128", "fill", "spread", "reference", "empty", "hold", "hop"}
 
 func (k kernel) String() string { return kernelNames[k] }
 

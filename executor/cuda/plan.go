@@ -11,12 +11,14 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// stepBytes and headBytes are of a stepRecord and a headRecord; firstSteps is
+// Bytes of records, of which headBytes is a headRecord's; firstSteps is
 // FIRST_STEPS of kernel/layout.h.
 const (
 	stepBytes  = 80
 	firstSteps = 4
 	headBytes  = 160 + firstSteps*stepBytes
+
+	exchangeBytes, partBytes, armBytes = 32, 32, 32
 )
 
 // mostPerCall is the largest count of one call (MSCCL_MAX_COUNT - 1).
@@ -44,7 +46,8 @@ type plan struct {
 	perCall             int64
 	slots, slotBytes    int64
 	ordered             order
-	threads             int // of a block, once it is known
+	exchange            *exchange // nil: its threadblocks are run as they are
+	threads             int       // of a block, once it is known
 
 	deviceOf []int // by rank
 	devices  []devicePlan
@@ -68,7 +71,7 @@ type devicePlan struct {
 	wants, terms  int
 }
 
-type tableOffsets struct{ blocks, steps, chunks, dependencies, results, wants, terms int64 }
+type tableOffsets struct{ blocks, steps, chunks, dependencies, results, wants, terms, exchanges int64 }
 
 type span struct{ at, bytes int64 }
 
@@ -138,6 +141,7 @@ func newPlan(t executor.Trial, devices int) (*plan, error) {
 	if t.Protocol != topologies.Simple { // its counters order everything
 		p.ordered = messagesOrder(t.Program)
 	}
+	p.exchange = p.newExchange()
 	p.layTables()
 	return p, nil
 }
@@ -331,6 +335,9 @@ func (p *plan) layTables() {
 			{&d.tables.terms, d.terms, 16},
 		} {
 			*table.at = d.take(int64(table.records) * int64(table.bytes))
+		}
+		if p.exchange != nil {
+			d.tables.exchanges = d.take(int64(len(d.ranks)) * p.exchange.bytes())
 		}
 	}
 }

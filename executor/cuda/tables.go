@@ -36,6 +36,7 @@ func (p *plan) writes(device int, base []uint64) []write {
 		{t.results, encode(m.results)},
 		{t.wants, encode(wants)},
 		{t.terms, encode(terms)},
+		{t.exchanges, p.exchanges(device, base)},
 	}
 }
 

@@ -20,15 +20,6 @@ const (
 	shareOfTrial   = 3
 )
 
-// mostThreads is of a block; leastThreads is where the search for blocks that
-// fit ends. Below a warp there is nothing, and no block has a part of one: lines
-// of LL128 wait for the whole.
-const (
-	mostThreads  = 512
-	leastThreads = 64
-	warp         = 32
-)
-
 // dataBlocks and dataThreads are the grid of the kernels that fill and check.
 const dataBlocks = 1024
 
@@ -39,6 +30,7 @@ type running struct {
 	settings settings
 	trial    executor.Trial
 	base     []uint64 // by device
+	kernel   kernel
 	threads  int
 	timeout  time.Duration
 	fixed    bool // the timeout is one that a graph has recorded
@@ -77,37 +69,6 @@ func runPlan(ctx context.Context, m machine, s settings, t executor.Trial, p *pl
 		return executor.Measurement{}, e
 	}
 	return measured, err
-}
-
-// fit chooses how many threads a block has: as many as the topology says, and
-// half as many as often as it takes for all blocks to be resident.
-func (r *running) fit() error {
-	k := kernel(r.p.protocol)
-	r.threads = mostThreads
-	if n := r.p.proto.Threads; n > 0 {
-		r.threads = min(max(n/warp*warp, warp), mostThreads)
-	}
-	for i := range r.p.devices {
-		want := len(r.p.devices[i].blocks)
-		for {
-			room, err := r.m.room(i, k, r.threads)
-			if err != nil {
-				return err
-			}
-			if r.threads > room.threads {
-				r.threads = room.threads
-				continue
-			}
-			if room.blocks >= want {
-				break
-			}
-			if r.threads/2 < min(leastThreads, room.threads) {
-				return fmt.Errorf("%w: %d ranks of device %d have %d threadblocks, and %d of %d threads are resident at once", executor.ErrUnsupported, len(r.p.devices[i].ranks), i, want, room.blocks, r.threads)
-			}
-			r.threads = r.threads / 2 / warp * warp
-		}
-	}
-	return nil
 }
 
 // measure is the trial from its memory on.
@@ -203,6 +164,10 @@ func (r *running) launchRecord(device int) launchRecord {
 		Tiles: uint32(p.tiles), ChunkElements: uint32(p.reference.Layout.ChunkElements), TileElements: uint32(p.tileElements),
 		PerCall: uint32(p.perCall), Slots: uint32(p.slots), Reduction: uint32(p.reference.Op),
 	}
+	if x := p.exchange; x != nil {
+		l.Blocks = at + uint64(d.tables.exchanges)
+		l.Parts, l.Arms = uint32(x.records.parts), uint32(x.records.arms)
+	}
 	l.Ordered = uint32(p.ordered)
 	if len(p.devices) > 1 {
 		l.System = 1
@@ -216,7 +181,7 @@ func (r *running) start() error {
 		if len(r.p.devices[i].blocks) == 0 {
 			continue
 		}
-		if err := r.m.launch(i, launch{kernel(r.p.protocol), len(r.p.devices[i].blocks), r.threads, true, encode(r.launchRecord(i))}); err != nil {
+		if err := r.m.launch(i, launch{r.kernel, r.blocks(i), r.threads, true, encode(r.launchRecord(i))}); err != nil {
 			return err
 		}
 	}
@@ -332,6 +297,9 @@ func (r *running) explain(ctx context.Context, err error) error {
 	case e != nil:
 		return errors.Join(gone, e)
 	case s.Waiting != 0:
+		if r.p.exchange != nil {
+			s = r.p.waits(s)
+		}
 		return &StuckError{Rank: int(s.Rank), Threadblock: int(s.Threadblock), Step: int(s.Step), Tile: int(s.Tile), After: r.timeout, what: s}
 	}
 	return gone
@@ -363,7 +331,10 @@ func (e *StuckError) Error() string {
 // note says how the trial ran.
 func (r *running) note(ctx context.Context) (string, error) {
 	parts := []string{fmt.Sprintf("ranks per device %d", r.p.ranksPerDevice()), fmt.Sprintf("threads %d", r.threads)}
-	if r.p.ordered == fenced {
+	switch {
+	case r.p.exchange != nil:
+		parts = append(parts, "a block a rank")
+	case r.p.ordered == fenced:
 		parts = append(parts, "messages fenced")
 	}
 	empty, err := r.launchCost(ctx)
@@ -385,7 +356,7 @@ func (r *running) launchCost(ctx context.Context) (float64, error) {
 			if len(r.p.devices[d].blocks) == 0 {
 				continue
 			}
-			if err := r.m.launch(d, launch{emptyKernel, len(r.p.devices[d].blocks), r.threads, true, encode(launchRecord{})}); err != nil {
+			if err := r.m.launch(d, launch{emptyKernel, r.blocks(d), r.threads, true, encode(launchRecord{})}); err != nil {
 				return err
 			}
 		}

@@ -266,12 +266,27 @@ func (p *parser) move(i *instruction, args []operand) {
 // address is that of a variable in its own space.
 func (p *parser) address(name string) (int64, bool) {
 	if v, ok := p.m.shared[name]; ok {
-		return sharedBase + int64(v.at), true
+		return sharedBase + int64(p.sharedAt(name, v)), true
 	}
 	if v, ok := p.f.parameter[name]; ok {
 		return parameterBase + int64(v.at), true
 	}
 	return 0, false
+}
+
+// sharedAt is where a kernel's block has shared memory of the module: what it does
+// not mention takes no room.
+func (p *parser) sharedAt(name string, v variable) int {
+	if own, ok := p.f.shared[name]; ok {
+		return own.at
+	}
+	if !p.f.kernel {
+		p.fail("shared memory %s in a function that is called is not known here", name)
+	}
+	v.at = roundUp(p.f.sharedSize, v.align)
+	p.f.sharedSize = v.at + v.bytes
+	p.f.shared[name] = v
+	return v.at
 }
 
 // specials are the registers that tell who and when.

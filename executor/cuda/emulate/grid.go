@@ -86,7 +86,7 @@ type block struct {
 func (m *Machine) begin(device int, module *Module, kernel *function, blocks, threads int, parameter []byte) *grid {
 	g := &grid{machine: m, device: device, kernel: kernel, module: module, threads: threads, parameter: parameter, running: blocks, begun: m.time}
 	for i := range blocks {
-		b := &block{grid: g, index: i, shared: make([]byte, module.SharedBytes), sharedKnown: make([]byte, module.SharedBytes)}
+		b := &block{grid: g, index: i, shared: make([]byte, kernel.sharedSize), sharedKnown: make([]byte, kernel.sharedSize)}
 		if m.Weak {
 			b.lines = map[uint64]*[lineBytes]byte{}
 		}

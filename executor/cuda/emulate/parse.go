@@ -8,9 +8,7 @@ import (
 // Module is a text of PTX, ready to run.
 type Module struct {
 	functions map[string]*function
-	shared    map[string]variable
-	// SharedBytes is what a block has of shared memory.
-	SharedBytes int
+	shared    map[string]variable // where they are is the kernels' business
 }
 
 // variable is a place of shared, local or parameter memory.
@@ -24,6 +22,8 @@ type function struct {
 	parameters []string
 	parameter  map[string]variable // of a kernel: in its bytes
 	bytes      int                 // of a kernel's parameters
+	shared     map[string]variable // of those in the module, what a kernel mentions
+	sharedSize int                 // of a kernel's block
 	result     string
 	maxThreads int
 	local      map[string]variable
@@ -170,8 +170,6 @@ func (p *parser) declaration() {
 	case ".visible", ".weak":
 	case ".shared":
 		name, v := p.array()
-		v.at = roundUp(p.m.SharedBytes, v.align)
-		p.m.SharedBytes = v.at + v.bytes
 		p.m.shared[name] = v
 		p.want(";")
 	case ".func", ".entry":
@@ -214,7 +212,7 @@ func (p *parser) array() (name string, v variable) {
 
 // function reads a declaration, or a definition with its body.
 func (p *parser) function(kernel bool) {
-	f := &function{kernel: kernel, parameter: map[string]variable{}, local: map[string]variable{}, labels: map[string]int{}, returned: -1, maxThreads: mostThreads}
+	f := &function{kernel: kernel, parameter: map[string]variable{}, shared: map[string]variable{}, local: map[string]variable{}, labels: map[string]int{}, returned: -1, maxThreads: mostThreads}
 	p.f, p.scopes, p.upper = f, []map[string]register{{}}, map[int]bool{}
 	if p.took("(") {
 		p.want(".param")

@@ -202,7 +202,7 @@ func (d *driver) kernelAttribute(a arguments) result {
 	if !ok {
 		return invalidHandle
 	}
-	n, ok := map[uintptr]int{0: k.f.maxThreads, 1: k.module.SharedBytes, 3: k.f.localBytes, 4: k.f.registers()}[a[1]]
+	n, ok := map[uintptr]int{0: k.f.maxThreads, 1: k.f.sharedSize, 3: k.f.localBytes, 4: k.f.registers()}[a[1]]
 	if !ok {
 		return invalidValue
 	}
@@ -225,8 +225,8 @@ func (k *loaded) resident(threads int) int {
 	}
 	warps := (threads + warpThreads - 1) / warpThreads
 	n := min(32, 64/warps, 65536/(k.f.registers()*warps*warpThreads))
-	if k.module.SharedBytes > 0 {
-		n = min(n, 64<<10/k.module.SharedBytes)
+	if k.f.sharedSize > 0 {
+		n = min(n, 64<<10/k.f.sharedSize)
 	}
 	return n
 }

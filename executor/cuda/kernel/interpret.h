@@ -183,15 +183,7 @@ template <class E> DEVICE bool finish(const Launch &l, Watch &w, u64 turn) {
         lost = !reaches(w, b.finished, launches * b.rankBlocks, &is, false, FOR_RANK, (i32)b.rank, 0);
     }
     if (barrierOr(lost)) return false;
-    for (u32 i = 0; i < b.resultCount; i++) {
-        u64 at = l.results + sizeof(Result) * (b.results + i);
-        u64 address = load<u64>(at), elements = load<u64>(at + 8), terms = load<u64>(at + 16);
-        for (u64 e = (u64)b.rankBlock * threadCount() + threadIndex(); e < elements; e += (u64)b.rankBlocks * threadCount()) {
-            typedef typename E::Stored Stored;
-            u64 where = address + e * sizeof(Stored);
-            store<Stored>(where, E::narrow(divided(E::widen(load<Stored>(where)), terms)));
-        }
-    }
+    divide<E>(l.results + sizeof(Result) * b.results, b.resultCount, (u64)b.rankBlock * threadCount() + threadIndex(), (u64)b.rankBlocks * threadCount());
     return true;
 }
 
@@ -261,7 +253,7 @@ template <class P, class E> DEVICE void interpret(const Launch &l) {
     Block b;
     Progress p;
     prepare<P>(l, b, p);
-    Watch w = watchOf(l, b);
+    Watch w = watchOf(l, b.rank, b.threadblock);
     beginLines(l.ordered);
     bool left = false;
     for (u32 tile = 0; tile < l.tiles; tile++) {

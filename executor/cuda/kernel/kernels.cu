@@ -1,11 +1,14 @@
 // The kernels of one element type, which the build names: ELEMENT is a struct
 // of elements.h.
+#include "exchange.h"
 #include "interpret.h"
 #include "reference.h"
 
 KERNEL void THREADS_AT_MOST(512) interpret_LL(Launch l) { interpret<LL, ELEMENT>(l); }
 KERNEL void THREADS_AT_MOST(512) interpret_LL128(Launch l) { interpret<LL128, ELEMENT>(l); }
 KERNEL void THREADS_AT_MOST(512) interpret_Simple(Launch l) { interpret<Simple, ELEMENT>(l); }
+KERNEL void THREADS_AT_MOST(512) exchange_LL(Launch l) { exchange<LL, ELEMENT>(l); }
+KERNEL void THREADS_AT_MOST(512) exchange_LL128(Launch l) { exchange<LL128, ELEMENT>(l); }
 
 // fill writes a rank's input, spread one element everywhere, reference spoils
 // or checks a rank's output. empty is what a launch costs; hold keeps a device

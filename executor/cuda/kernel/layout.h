@@ -94,6 +94,38 @@ struct alignas(16) Block {
     u32 sendSlots, receiveSlots; // and how many slots further they end, round about
 };
 
+// Exchange is a rank's program that one block carries out: what leads there lies
+// in exchange.go. Its parts and its messages lie behind it, in its launch's numbers
+// of them: a part of no messages does nothing.
+struct alignas(16) Exchange {
+    u64 turn; // launches done
+    u32 rank;
+    u32 results, resultCount; // as a Block's
+    u32 unused[3];
+};
+
+// Part is a step of an exchange. One that is apart has messages with a chunk each,
+// sent or received; any other has a value, of chunks and messages, that is stored
+// and sent.
+enum PartDoes { READS = 1, ADDS = 2, WRITES = 4, APART = 8 };
+struct alignas(16) Part {
+    u64 src;        // where the value begins, if it READS
+    u64 dst;        // what it ADDS, where it WRITES
+    u32 first;      // of its messages: those that come, then those that go
+    u32 does;
+    u32 comes, goes; // how many
+};
+
+// Arm is a message of an exchange: a call of a connection, which has so many of
+// them in a launch.
+struct alignas(16) Arm {
+    u64 slots; // as an End's
+    u16 each, before; // messages of a launch, and those of them before this one
+    u32 sends;
+    u64 address; // of its chunk, if its part is APART
+    u64 head;    // as an End's
+};
+
 // Status is in the host's memory, where it can be read while a kernel hangs.
 struct Status {
     u32 cancel; // set by the host
@@ -123,6 +155,7 @@ struct Launch {
     u32 reduction;
     u32 ordered; // an Order: what messages order besides their data
     u32 system;  // connections lead to other devices
+    u32 parts, arms; // of an exchange
 };
 
 // Inputs and what must come out of them, as package executor/data says.
@@ -198,4 +231,7 @@ static_assert(sizeof(Result) == 24, "Result");
 static_assert(sizeof(Block) == 160, "Block");
 static_assert(sizeof(State) == 32, "State");
 static_assert(sizeof(Status) == 32, "Status");
-static_assert(sizeof(Launch) == 96, "Launch");
+static_assert(sizeof(Launch) == 104, "Launch");
+static_assert(sizeof(Exchange) == 32, "Exchange");
+static_assert(sizeof(Part) == 32, "Part");
+static_assert(sizeof(Arm) == 32, "Arm");

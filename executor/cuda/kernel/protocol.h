@@ -39,6 +39,10 @@ struct LL {
     static DEVICE_MEMBER void send(const Call &c, u32 line, u32, const u64 *words) { storeLine(c.slot + 16ull * line, words[0], (u32)c.number); }
     static DEVICE_MEMBER void prefetch(const Call &, u32, u64 *) {}
     static DEVICE_MEMBER bool arrived(const Call &c, u32 line, u32, u64 *words) { return loadLine(c.slot + 16ull * line, words, (u32)c.number); }
+    // look and seen are arrived in two parts, for lines that are looked at in a row.
+    typedef Halves Looked;
+    static DEVICE_MEMBER void look(const Call &c, u32 line, u32, Looked *looked) { lookLine(c.slot + 16ull * line, looked); }
+    static DEVICE_MEMBER bool seen(const Call &c, u32, const Looked &looked, u64 *words) { return seenLine(looked, words, (u32)c.number); }
 };
 
 // The lanes of a line of LL128 must stay together: their stores are one
@@ -68,6 +72,13 @@ struct LL128 {
     static DEVICE_MEMBER void prefetch(const Call &, u32, u64 *) {}
     static DEVICE_MEMBER bool arrived(const Call &c, u32 line, u32 lane, u64 *w) {
         loadLanes(at(c, line, lane), w);
+        return lane != lanes - 1 || w[words - 1] == c.number;
+    }
+    struct Looked { u64 words[16 / LINE_LANES]; };
+    static DEVICE_MEMBER void look(const Call &c, u32 line, u32 lane, Looked *looked) { loadLanes(at(c, line, lane), looked->words); }
+    static DEVICE_MEMBER bool seen(const Call &c, u32 lane, const Looked &looked, u64 *w) {
+#pragma unroll
+        for (int i = 0; i < words; i++) w[i] = looked.words[i];
         return lane != lanes - 1 || w[words - 1] == c.number;
     }
 };

@@ -90,3 +90,16 @@ template <class E> DEVICE_CALL void reduceCall(const Transfer &t) {
     }
     r.reduceOthers(r.plain);
 }
+
+// divide has a rank's sums be averages, of each so many elements apart.
+template <class E> DEVICE void divide(u64 results, u32 count, u64 first, u64 apart) {
+    for (u32 i = 0; i < count; i++) {
+        u64 at = results + sizeof(Result) * i;
+        u64 address = load<u64>(at), elements = load<u64>(at + 8), terms = load<u64>(at + 16);
+        for (u64 e = first; e < elements; e += apart) {
+            typedef typename E::Stored Stored;
+            u64 where = address + e * sizeof(Stored);
+            store<Stored>(where, E::narrow(divided(E::widen(load<Stored>(where)), terms)));
+        }
+    }
+}

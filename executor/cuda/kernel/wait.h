@@ -15,14 +15,14 @@ struct Watch {
     u32 looks;
 };
 
-DEVICE Watch watchOf(const Launch &l, const Block &b) {
+DEVICE Watch watchOf(const Launch &l, u32 rank, u32 threadblock) {
     Watch w;
     w.timeout = l.timeout;
     w.deadline = 0;
     w.claim = l.claim;
     w.status = l.status;
-    w.rank = b.rank;
-    w.threadblock = b.threadblock;
+    w.rank = rank;
+    w.threadblock = threadblock;
     w.step = w.tile = w.looks = 0;
     return w;
 }

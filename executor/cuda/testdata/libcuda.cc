@@ -255,8 +255,8 @@ API CUresult cuModuleLoadDataEx(long *m, const char *ptx, unsigned n, const int 
 API CUresult cuModuleUnload(long) { HERE held[0]--; return OK; }
 API CUresult cuModuleGetFunction(long *f, long, const char *name) {
     HERE
-    const char *names[] = {"interpret_LL", "interpret_LL128", "interpret_Simple", "fill", "spread", "reference", "empty", "hold", "hop"};
-    for (int i = 0; i < 9; i++)
+    const char *names[] = {"interpret_LL", "interpret_LL128", "interpret_Simple", "exchange_LL", "exchange_LL128", "fill", "spread", "reference", "empty", "hold", "hop"};
+    for (int i = 0; i < 11; i++)
         if (!strcmp(name, names[i])) {
             *f = i + 1;
             return OK;
@@ -271,7 +271,7 @@ API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *v, long f, int, si
 }
 static void run(Queue *q, const Node &node) {
     Node n = node;
-    if (n.function <= 3) {
+    if (n.function <= 5) {
         long now = ++programs;
         Launch *l = (Launch *)n.parameter.data();
         if (now == settings["absent"]) {
@@ -282,10 +282,10 @@ static void run(Queue *q, const Node &node) {
     }
     q->running.reset();
     // The kernels of the data are for any grid: a small one will do.
-    q->running.reset(new Grid((int)n.function - 1, n.function > 3 && n.function < 7 ? 2 : n.blocks, n.threads, n.parameter.data(), n.parameter.size()));
+    q->running.reset(new Grid((int)n.function - 1, n.function > 5 && n.function < 9 ? 2 : n.blocks, n.threads, n.parameter.data(), n.parameter.size()));
 }
 static CUresult start(long f, unsigned blocks, unsigned threads, Queue *q, void **parameters) {
-    static const size_t sizes[] = {sizeof(Launch), sizeof(Launch), sizeof(Launch), sizeof(Fill), sizeof(Spread), sizeof(Reference), sizeof(Launch), sizeof(Hold), sizeof(Hop)};
+    static const size_t sizes[] = {sizeof(Launch), sizeof(Launch), sizeof(Launch), sizeof(Launch), sizeof(Launch), sizeof(Fill), sizeof(Spread), sizeof(Reference), sizeof(Launch), sizeof(Hold), sizeof(Hop)};
     const unsigned char *p = (const unsigned char *)parameters[0];
     Node n{f, blocks, threads, {p, p + sizes[f - 1]}};
     if (q->capturing)

@@ -159,7 +159,7 @@ profile() {
 		return 0
 	}
 	bad=0
-	for what in large:interpret_Simple small:interpret_LL; do
+	for what in large:interpret_Simple small:exchange_LL; do
 		report=$work/${what%:*}.ncu-rep
 		echo "ncu of the ${what%:*} program, ${what#*:}"
 		(cd executor/cuda && limited 55 "$ncu" --clock-control none --kernel-name "${what#*:}" --launch-count 1 \

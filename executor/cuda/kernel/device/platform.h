@@ -12,6 +12,10 @@
 // Steps that a block keeps in shared memory.
 #define STAGED_STEPS 96
 
+// A thread's share of what the block keeps in shared memory.
+#define STAGES_FROM threadIndex()
+#define STAGES_APART threadCount()
+
 // Polls between two looks at the clock, and looks at the clock between two at
 // the host's memory, which is far.
 #define POLLS_PER_LOOK 1024
@@ -100,11 +104,18 @@ DEVICE void storeLine(u64 address, u64 data, u32 flag) {
                  "r"((u32)(data >> 32)), "r"(flag)
                  : "memory");
 }
+struct Halves { u32 low, lowFlag, high, highFlag; };
+DEVICE void lookLine(u64 address, Halves *h) {
+    asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(h->low), "=r"(h->lowFlag), "=r"(h->high), "=r"(h->highFlag) : "l"(address) : "memory");
+}
+DEVICE bool seenLine(const Halves &h, u64 *data, u32 flag) {
+    *data = (u64)h.high << 32 | h.low;
+    return h.lowFlag == flag && h.highFlag == flag;
+}
 DEVICE bool loadLine(u64 address, u64 *data, u32 flag) {
-    u32 a, f, b, g;
-    asm volatile("ld.volatile.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(a), "=r"(f), "=r"(b), "=r"(g) : "l"(address) : "memory");
-    *data = (u64)b << 32 | a;
-    return f == flag && g == flag;
+    Halves h;
+    lookLine(address, &h);
+    return seenLine(h, data, flag);
 }
 // A lane's part of a line of LL128: 16 bytes of the 128.
 DEVICE void storeLanes(u64 address, const u64 *words) {

@@ -15,13 +15,15 @@ thread_local HostThread hostThread;
 thread_local bool hostOrdered;
 
 // The kernels, by the number that a launch is asked for under.
-enum Kernel { KERNEL_LL, KERNEL_LL128, KERNEL_SIMPLE, KERNEL_FILL, KERNEL_SPREAD, KERNEL_REFERENCE, KERNEL_EMPTY, KERNEL_HOLD, KERNEL_HOP };
+enum Kernel { KERNEL_LL, KERNEL_LL128, KERNEL_SIMPLE, KERNEL_EXCHANGE_LL, KERNEL_EXCHANGE_LL128, KERNEL_FILL, KERNEL_SPREAD, KERNEL_REFERENCE, KERNEL_EMPTY, KERNEL_HOLD, KERNEL_HOP };
 
 static inline void runKernel(int kernel, const void *parameters) {
     switch (kernel) {
     case KERNEL_LL: return interpret_LL(*(const Launch *)parameters);
     case KERNEL_LL128: return interpret_LL128(*(const Launch *)parameters);
     case KERNEL_SIMPLE: return interpret_Simple(*(const Launch *)parameters);
+    case KERNEL_EXCHANGE_LL: return exchange_LL(*(const Launch *)parameters);
+    case KERNEL_EXCHANGE_LL128: return exchange_LL128(*(const Launch *)parameters);
     case KERNEL_FILL: return fill(*(const Fill *)parameters);
     case KERNEL_SPREAD: return spread(*(const Spread *)parameters);
     case KERNEL_REFERENCE: return reference(*(const Reference *)parameters);

@@ -19,6 +19,10 @@
 #define LINE_LANES 1
 #define STAGED_STEPS 0
 
+// A thread keeps all that a block would share.
+#define STAGES_FROM 0
+#define STAGES_APART 1
+
 // Polls between two looks at the clock, and looks at the clock between two at
 // the host: a poll here gives way to other threads.
 #define POLLS_PER_LOOK 16
@@ -94,11 +98,20 @@ DEVICE void storeLine(u64 address, u64 data, u32 flag) {
     __atomic_store_n(at, (u64)flag << 32 | (u32)data, lineStoreOrder());
     __atomic_store_n(at + 1, (u64)flag << 32 | data >> 32, lineStoreOrder());
 }
-DEVICE bool loadLine(u64 address, u64 *data, u32 flag) {
+struct Halves { u64 low, high; };
+DEVICE void lookLine(u64 address, Halves *h) {
     u64 *at = (u64 *)address;
-    u64 a = __atomic_load_n(at, lineLoadOrder()), b = __atomic_load_n(at + 1, lineLoadOrder());
-    *data = b << 32 | (u32)a;
-    return a >> 32 == flag && b >> 32 == flag;
+    h->low = __atomic_load_n(at, lineLoadOrder());
+    h->high = __atomic_load_n(at + 1, lineLoadOrder());
+}
+DEVICE bool seenLine(const Halves &h, u64 *data, u32 flag) {
+    *data = h.high << 32 | (u32)h.low;
+    return h.low >> 32 == flag && h.high >> 32 == flag;
+}
+DEVICE bool loadLine(u64 address, u64 *data, u32 flag) {
+    Halves h;
+    lookLine(address, &h);
+    return seenLine(h, data, flag);
 }
 // The hardware writes a line of 128 bytes at once: here its flag, the last
 // word, is written last and read first.
