@@ -149,8 +149,8 @@ func (c *Campaign) replan(p Plan) error {
 // Open opens the campaign in dir for writing. A folder without a campaign is
 // an error that wraps fs.ErrNotExist.
 func Open(dir string) (*Campaign, error) {
-	if _, err := os.Stat(filepath.Join(dir, planFile)); err != nil {
-		return nil, fmt.Errorf("no campaign in %s: %w", dir, err)
+	if err := present(dir); err != nil {
+		return nil, err
 	}
 	held, err := lock(dir)
 	if err != nil {
@@ -167,8 +167,8 @@ func Open(dir string) (*Campaign, error) {
 // OpenReadOnly reads the campaign in dir as it is now, while another process
 // may be writing to it. It changes nothing.
 func OpenReadOnly(dir string) (*Campaign, error) {
-	if _, err := os.Stat(filepath.Join(dir, planFile)); err != nil {
-		return nil, fmt.Errorf("no campaign in %s: %w", dir, err)
+	if err := present(dir); err != nil {
+		return nil, err
 	}
 	c, err := open(dir, nil)
 	if err != nil {

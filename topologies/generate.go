@@ -25,18 +25,19 @@ type generator struct {
 	dims  string // what the dimensions are, for messages
 	many  bool   // takes more than one
 	least int    // smallest dimension
+	most  int    // largest
 	ranks func(dims []int) int
 	// links calls yield for each pair of GPUs joined, once.
 	links func(dims []int, yield func(a, b int))
 }
 
 var generators = []generator{
-	{"ring", "GPUs in a cycle", false, 2, product, func(d []int, yield func(a, b int)) { grid(d, true, yield) }},
-	{"mesh", "GPUs along each side", true, 1, product, func(d []int, yield func(a, b int)) { grid(d, false, yield) }},
-	{"torus", "GPUs along each side", true, 1, product, func(d []int, yield func(a, b int)) { grid(d, true, yield) }},
-	{"hypercube", "dimensions", false, 1, powerOfTwo, cube},
-	{"fullmesh", "GPUs, each joined to each", false, 2, product, pairs},
-	{"hub", "GPUs on one switch", false, 2, product, nil},
+	{"ring", "GPUs in a cycle", false, 2, maxRanks, product, func(d []int, yield func(a, b int)) { grid(d, true, yield) }},
+	{"mesh", "GPUs along each side", true, 1, maxRanks, product, func(d []int, yield func(a, b int)) { grid(d, false, yield) }},
+	{"torus", "GPUs along each side", true, 1, maxRanks, product, func(d []int, yield func(a, b int)) { grid(d, true, yield) }},
+	{"hypercube", "dimensions", false, 1, 16, powerOfTwo, cube},
+	{"fullmesh", "GPUs, each joined to each", false, 2, maxRanks, product, pairs},
+	{"hub", "GPUs on one switch", false, 2, maxRanks, product, nil},
 }
 
 func product(dims []int) int {
@@ -49,12 +50,7 @@ func product(dims []int) int {
 	return n
 }
 
-func powerOfTwo(dims []int) int {
-	if dims[0] > 16 {
-		return maxRanks + 1
-	}
-	return 1 << dims[0]
-}
+func powerOfTwo(dims []int) int { return 1 << dims[0] }
 
 // grid joins neighbours along every side; the first side varies slowest. A
 // wrapped side of two has one link, not two.
@@ -115,7 +111,7 @@ func generate(kind, rest string) (*blueprint, error) {
 		}
 	}
 	if g == nil {
-		return nil, fmt.Errorf("unknown generator %q%s: want one of %s", kind, didYouMean(kind, generatorKinds()), strings.Join(generatorKinds(), ", "))
+		return nil, fmt.Errorf("unknown generator %q%s: want one of %s", kind, didYouMean(strings.ToLower(kind), generatorKinds()), strings.Join(generatorKinds(), ", "))
 	}
 	shape, speed, hasSpeed := strings.Cut(rest, "@")
 	dims, err := g.readDims(shape)
@@ -181,8 +177,8 @@ func (g *generator) readDims(s string) ([]int, error) {
 	dims := make([]int, len(parts))
 	for i, p := range parts {
 		n, err := strconv.ParseUint(p, 10, 31)
-		if err != nil || int(n) < g.least || n > maxRanks {
-			return nil, fmt.Errorf("%q is not a size of %s: want its %s, %d to %d", p, g.kind, g.dims, g.least, maxRanks)
+		if err != nil || int(n) < g.least || int(n) > g.most {
+			return nil, fmt.Errorf("%q is not a size of %s: want its %s, %d to %d", p, g.kind, g.dims, g.least, g.most)
 		}
 		dims[i] = int(n)
 	}

@@ -131,11 +131,13 @@ func open(arg string) (file string, text []byte, err error) {
 	}
 	f, err := os.Open(arg)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && slices.Contains(generatorKinds(), arg):
+		return "", nil, unknown(fmt.Sprintf("topology %q is a generator: want its size too, %s", arg, generatorUsage))
 	case errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(arg, ".toml"):
 		return "", nil, unknown(fmt.Sprintf("unknown topology %q%s: want one of %s, a .toml file, or a generator %s",
 			arg, didYouMean(strings.ToLower(arg), Names()), strings.Join(Names(), ", "), generatorUsage))
 	case err != nil:
-		return "", nil, fmt.Errorf("topology file %w", err)
+		return "", nil, fmt.Errorf("topology file %s: %w", arg, reason(err))
 	}
 	defer f.Close()
 	if s, err := f.Stat(); err == nil && !s.Mode().IsRegular() {
@@ -143,9 +145,18 @@ func open(arg string) (file string, text []byte, err error) {
 	}
 	text, err = io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return "", nil, fmt.Errorf("topology file %w", err)
+		return "", nil, fmt.Errorf("topology file %s: %w", arg, reason(err))
 	}
 	return arg, text, nil
+}
+
+// reason is a file's error without its path and the system call's name.
+func reason(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
 }
 
 // unknown is the message of an error that is fs.ErrNotExist too, without its

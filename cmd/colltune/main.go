@@ -152,6 +152,9 @@ func group(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
+	if len(names) == 0 {
+		return usagef("unknown command %q: %s holds no others", args[0], cmd.CommandPath())
+	}
 	return usagef("unknown command %q for %s%s: want one of %s", args[0], cmd.CommandPath(), script.DidYouMean(args[0], names), strings.Join(names, ", "))
 }
 

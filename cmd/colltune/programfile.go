@@ -17,6 +17,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/compiler/mscclpp"
+	"github.com/colltune/colltune/templates"
 )
 
 // programFile is a program read from a file of any format.
@@ -41,6 +42,9 @@ const maxProgram = 1 << 30
 // readProgram reads a program's file, whoever wrote it; "-" is standard input.
 func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
 	path, text, err := readFileOrInput(cmd, path, maxProgram)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, orFamily(cmd.Name(), path, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +80,16 @@ func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
 		return nil, usagef("%s: %w", path, err)
 	}
 	return f, nil
+}
+
+// orFamily adds to the error of a file that is not there how a family is given to a
+// command that takes a program's file, where it is a family's name.
+func orFamily(command, name string, err error) error {
+	f, unknown := templates.Find(templates.Builtin(), name, "")
+	if unknown != nil {
+		return err
+	}
+	return usagef("%w: %s is a family: colltune compile %s -t TOPOLOGY -c COLLECTIVE | colltune %s -", err, f.Name, f.Name, command)
 }
 
 // otherDocument says whether a JSON document, such as the ranges beside exported

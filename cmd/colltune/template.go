@@ -125,7 +125,10 @@ func templateShowCommand() *cobra.Command {
 				}{row, costs, program}, s)
 			}
 			return deliver(cmd, func(w io.Writer) error {
-				fmt.Fprintf(w, "%s: %s\n\n%s\n\n", row.Name, strings.Join(row.Collectives, ", "), strings.TrimSpace(row.Doc))
+				fmt.Fprintf(w, "%s: %s\n\n", row.Name, strings.Join(row.Collectives, ", "))
+				if doc := strings.TrimSpace(row.Doc); doc != "" {
+					fmt.Fprintf(w, "%s\n\n", doc)
+				}
 				if len(row.Parameters) > 0 {
 					if err := s.writeTable(w); err != nil {
 						return err

@@ -132,6 +132,7 @@ type Error struct {
 	NoLink bool // nothing joins the two ranks: the system's doing, not the program's
 	Large  bool // more operations than were asked for (SetMost)
 	Wrong  bool // the program runs to its end, and its result is not the collective's
+	Unset  bool // nothing has been written to a chunk that is read
 }
 
 func (e *Error) Error() string { return e.Pos.String() + ": " + e.Msg }

@@ -40,7 +40,8 @@ func (t *Trace) ChunkTo(to *Ref, rank int, buf collective.Buffer, index, count, 
 	b := t.buffer(s)
 	for i := range s.Count {
 		if at := s.Index + i*s.Stride; int(at) >= len(b) || b[at].value == nothing {
-			return t.errorf("uninitialised chunk: nothing has been written to %s", t.tell(Span{Rank: s.Rank, Buf: s.Buf, Index: at, Count: 1, Stride: 1}))
+			place := t.tell(Span{Rank: s.Rank, Buf: s.Buf, Index: at, Count: 1, Stride: 1})
+			return &Error{Pos: t.pos, Msg: "uninitialised chunk: nothing has been written to " + place, Unset: true}
 		}
 	}
 	*to = t.ref(s)

@@ -1,8 +1,10 @@
 package script
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.starlark.net/starlark"
@@ -75,7 +77,7 @@ func (s *session) index(v starlark.Value) (i, unit int, err error) {
 		return at * s.unit, s.unit, nil
 	}
 	if i, err = starlark.AsInt32(v); err != nil {
-		return 0, 0, fmt.Errorf("index is %s: want a number or a pair (node, gpu)", kindOf(v))
+		return 0, 0, fmt.Errorf("index is %s", noNumber(v, "a number or a pair (node, gpu)"))
 	}
 	return i, 1, nil
 }
@@ -106,6 +108,28 @@ func (s *session) named(name string) (collective.Buffer, error) {
 	return b, err
 }
 
+// slipped adds to the error of a chunk that nothing was written to which buffer may
+// have been meant: a name that is nobody's is a new buffer's, with nothing in it.
+func (s *session) slipped(err error, buf collective.Buffer) error {
+	var unset *lang.Error
+	if !errors.As(err, &unset) || !unset.Unset {
+		return err
+	}
+	name, others := "", []string{"input", "output", "scratch", "in", "out", "sc"}
+	for own, b := range s.own {
+		if b == buf {
+			name = own
+		} else {
+			others = append(others, own)
+		}
+	}
+	if name != "" {
+		slices.Sort(others)
+		unset.Msg += DidYouMean(name, others)
+	}
+	return err
+}
+
 // number reads an optional number.
 func number(name string, v starlark.Value, otherwise int) (int, error) {
 	if v == nil || v == starlark.None {
@@ -113,7 +137,7 @@ func number(name string, v starlark.Value, otherwise int) (int, error) {
 	}
 	n, err := starlark.AsInt32(v)
 	if err != nil {
-		return 0, fmt.Errorf("%s is %s: want a number", name, kindOf(v))
+		return 0, fmt.Errorf("%s is %s", name, noNumber(v, "a number"))
 	}
 	return n, nil
 }
@@ -157,7 +181,7 @@ func chunkBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	work(th, max(min(count, s.chunks), 0)/chunksPerStep)
 	r, err := s.trace.Chunk(rank, buf, index, count, stride)
 	if err != nil {
-		return nil, err
+		return nil, s.slipped(err, buf)
 	}
 	return (*ref)(r), nil
 }

@@ -88,13 +88,13 @@ func asError(file string, err error) error {
 	}
 	var bad syntax.Error
 	if errors.As(err, &bad) {
-		return &Error{Pos: position(bad.Pos), Msg: bad.Msg}
+		return &Error{Pos: position(bad.Pos), Msg: bad.Msg + notHere(bad.Msg)}
 	}
 	var unresolved resolve.ErrorList
 	if errors.As(err, &unresolved) {
 		all := make([]error, len(unresolved))
 		for i, u := range unresolved {
-			all[i] = &Error{Pos: position(u.Pos), Msg: u.Msg}
+			all[i] = &Error{Pos: position(u.Pos), Msg: u.Msg + notHere(u.Msg) + namedLike(u.Msg)}
 		}
 		return errors.Join(all...)
 	}

@@ -205,9 +205,18 @@ func (m *Machine) asRank(v starlark.Value) (int, error) {
 	}
 	r, err := starlark.AsInt32(v)
 	if err != nil {
-		return 0, fmt.Errorf("rank is %s: want a number or a pair (node, gpu)", kindOf(v))
+		return 0, fmt.Errorf("rank is %s", noNumber(v, "a number or a pair (node, gpu)"))
 	}
 	return r, nil
+}
+
+// noNumber says of a value that is no number, or none that anything here has, what
+// would have been one.
+func noNumber(v starlark.Value, want string) string {
+	if _, is := v.(starlark.Int); is {
+		return kindOf(v) + ": out of range"
+	}
+	return kindOf(v) + ": want " + want
 }
 
 // kindOf names a value's type and, where it is short, the value.

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"errors"
 	"fmt"
 
 	"go.starlark.net/starlark"
@@ -135,7 +136,7 @@ func integers(name string, v starlark.Value, read func(starlark.Value) (int, err
 func whole(v starlark.Value) (int, error) {
 	n, err := starlark.AsInt32(v)
 	if err != nil {
-		return 0, fmt.Errorf("%s: want a number", kindOf(v))
+		return 0, errors.New(noNumber(v, "a number"))
 	}
 	return n, nil
 }
@@ -185,7 +186,7 @@ func (s *session) chunkRow(th *starlark.Thread, rank, buffer, index, count starl
 		}
 		r, first := at.of(i, before)
 		if err := s.trace.ChunkTo(&w.refs[i], r, buf, first, each, stride); err != nil {
-			return nil, err
+			return nil, s.slipped(err, buf)
 		}
 		before += each * stride
 	}

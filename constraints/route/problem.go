@@ -88,7 +88,7 @@ func (q Query) problem() (*problem, error) {
 	case q.Steps < 1 || q.Steps > maxSteps:
 		return nil, fmt.Errorf("%d steps: want 1 to %d", q.Steps, maxSteps)
 	case q.Rounds < q.Steps || q.Rounds > maxRound:
-		return nil, fmt.Errorf("%d rounds in %d steps: want at least one a step, and at most %d", q.Rounds, q.Steps, maxRound)
+		return nil, fmt.Errorf("rounds R=%d for steps S=%d: want at least one a step, and at most %d", q.Rounds, q.Steps, maxRound)
 	}
 	net, err := newNetwork(q.Topology, q.Unit)
 	if err != nil {

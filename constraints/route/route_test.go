@@ -251,7 +251,7 @@ func TestQueriesThatMakeNoSense(t *testing.T) {
 		{Query{Collective: coll("allgather", 4), Steps: 1, Rounds: 1}, "want as many"},
 		{Query{Topology: ring, Collective: coll("allgather", 5), Steps: 1, Rounds: 1}, "want as many"},
 		{Query{Topology: ring, Collective: coll("allgather", 4), Steps: 0, Rounds: 1}, "0 steps: want 1 to"},
-		{Query{Topology: ring, Collective: coll("allgather", 4), Steps: 3, Rounds: 2}, "2 rounds in 3 steps"},
+		{Query{Topology: ring, Collective: coll("allgather", 4), Steps: 3, Rounds: 2}, "rounds R=2 for steps S=3"},
 		{Query{Topology: ring, Collective: coll("allgather", 4), Steps: 3, Rounds: 1 << 20}, "at most"},
 		{Query{Topology: ring, Collective: coll("allgather", 4), Steps: 1, Rounds: 1, Unit: -1}, "unit"},
 		{Query{Topology: resolve(t, "ring:300", 0), Collective: coll("allgather", 300), Steps: 150, Rounds: 150}, "at most 256"},

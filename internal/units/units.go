@@ -40,9 +40,10 @@ var rateSuffixes = []suffix{
 	{"Mb/s", 1e6 / 8}, {"Gb/s", 1e9 / 8}, {"Tb/s", 1e12 / 8},
 }
 
-// timeSuffixes multiply to picoseconds.
+// timeSuffixes multiply to picoseconds. There are two letters mu: the micro sign,
+// and the Greek one, which is what keyboards and pages often give.
 var timeSuffixes = []suffix{
-	{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"µs", 1e6}, {"ms", 1e9}, {"s", 1e12},
+	{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"µs", 1e6}, {"μs", 1e6}, {"ms", 1e9}, {"s", 1e12},
 }
 
 // split cuts "300 GB/s" into its number and its unit.

@@ -33,7 +33,7 @@ func TestParseBandwidth(t *testing.T) {
 
 func TestParseDuration(t *testing.T) {
 	for text, want := range map[string]Duration{
-		"0.7 us": 0.7, "0.7µs": 0.7, "700 ns": 0.7, "1 ms": 1000, "2 s": 2e6, "500000 ps": 0.5, "0 us": 0,
+		"0.7 us": 0.7, "0.7µs": 0.7, "0.7 \u03bcs": 0.7, "700 ns": 0.7, "1 ms": 1000, "2 s": 2e6, "500000 ps": 0.5, "0 us": 0,
 	} {
 		if got, err := ParseDuration(text); err != nil || got != want {
 			t.Errorf("%q is %v (%v), want %v", text, got, err, want)

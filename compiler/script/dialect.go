@@ -1,0 +1,54 @@
+package script
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"go.starlark.net/starlark"
+)
+
+// elsewhere is what those who know Python write and Starlark has not: how the
+// parser's message begins, and what to write for it here.
+var elsewhere = []struct{ message, instead string }{
+	{"got with,", "there is no with: write for _ in parallelize(N):"},
+	{"got import,", `there is no import: load("rings.star", "AllGather") reaches what the families share`},
+	{"got from,", `there is no import: load("rings.star", "AllGather") reaches what the families share`},
+	{"got class,", "there are no classes: functions and dictionaries do"},
+	{"got try,", "there are no exceptions: fail(\"why\") stops the program"},
+	{"got raise,", "there are no exceptions: write fail(\"why\")"},
+	{"got global,", "values at the top level are frozen: hand on what a function changes"},
+	{"got nonlocal,", "a function cannot assign to names around it: hand on what it changes"},
+	{"got yield,", "there are no generators: build a list"},
+	{"got is,", "there is no is: write =="},
+	{"got '**',", "there is no **: 1 << n is 2 to the n"},
+	{"got string literal,", `there are no f-strings: write "%d" % n`},
+	{"this Starlark dialect does not support while loops", "write for _ in range(N): and break"},
+}
+
+// notHere is what to write for a parser's message about what is Python's alone.
+func notHere(message string) string {
+	for _, e := range elsewhere {
+		if strings.HasPrefix(message, e.message) {
+			return " (" + e.instead + ")"
+		}
+	}
+	return ""
+}
+
+// namedLike is the name that one nobody knows is a slip away from. Short names are
+// near to everything, and are one letter off at most.
+func namedLike(message string) string {
+	name, undefined := strings.CutPrefix(message, "undefined: ")
+	if !undefined {
+		return ""
+	}
+	known := slices.Sorted(maps.Keys(predeclared))
+	for _, n := range slices.Sorted(maps.Keys(starlark.Universe)) {
+		if _, guarded := predeclared[n]; !guarded {
+			known = append(known, n)
+		}
+	}
+	near := slices.DeleteFunc(known, func(n string) bool { return distance(name, n) > 1+len(name)/8 })
+	return DidYouMean(name, near)
+}
