@@ -325,3 +325,55 @@ func TestLockOfADeadHolder(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestGone tells a holder of a lock that has ended from one that goes on, or that
+// nobody here can know of.
+func TestGone(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Skip(err)
+	}
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Skip(err)
+	}
+	for holder, want := range map[string]bool{
+		fmt.Sprintf("process %d on %s", ended.Process.Pid, host):     true,
+		fmt.Sprintf("process %d on %s", os.Getpid(), host):           false,
+		fmt.Sprintf("process %d on %s.not", ended.Process.Pid, host): false,
+		fmt.Sprintf("process %d on %s", -ended.Process.Pid, host):    false,
+		fmt.Sprintf("process %d, here", ended.Process.Pid):           false,
+		"another process": false,
+	} {
+		if gone(holder) != want {
+			t.Errorf("%s: gone %t, want %t", holder, !want, want)
+		}
+	}
+}
+
+// TestKeepOutput keeps what an executor printed where the campaign is written to,
+// once for each attempt.
+func TestKeepOutput(t *testing.T) {
+	c := newCampaign(t, testPlan(1<<10))
+	key := strings.Repeat("0123456789abcdef", 4)
+	name, err := c.KeepOutput(key, 1, "out of order\n")
+	if want := "output/0123456789abcdef-2.txt"; err != nil || name != want {
+		t.Fatalf("%q, %v; want %s", name, err, want)
+	}
+	if text, err := os.ReadFile(filepath.Join(c.Dir(), name)); err != nil || string(text) != "out of order\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	for _, nothing := range []struct{ key, text string }{{key, ""}, {"../../x", "text"}} {
+		if name, err := c.KeepOutput(nothing.key, 0, nothing.text); err != nil || name != "" {
+			t.Errorf("%+v: %q, %v; want nothing kept", nothing, name, err)
+		}
+	}
+	reader, err := OpenReadOnly(c.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if _, err := reader.KeepOutput(key, 0, "text"); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("%v: want that it is only read", err)
+	}
+}

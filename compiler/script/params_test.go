@@ -122,6 +122,45 @@ func TestParseValue(t *testing.T) {
 	}
 }
 
+// TestParamsString: different parameters have different strings, and a value is
+// read as it was written.
+func TestParamsString(t *testing.T) {
+	for _, c := range []struct {
+		params Params
+		want   string
+	}{
+		{Params{"b": "y", "a": 1, "hole": nil}, "a=1 b=y"},
+		{Params{"a": "x b=y"}, `a="x b=y"`},
+		{Params{"a": "", "b": [][]int{{0, 2, 1}, {1, 0}}}, `a="" b=0,2,1;1,0`},
+	} {
+		if got := c.params.String(); got != c.want {
+			t.Errorf("%v: %s, want %s", map[string]any(c.params), got, c.want)
+		}
+	}
+	p := Parameter{Name: "a", Values: []any{"x", "", "two words", `a "b"`}}
+	for _, v := range p.Values {
+		if got, err := p.ParseValue(FormatValue(v)); err != nil || got != v {
+			t.Errorf("%q is read as %v, %v", FormatValue(v), got, err)
+		}
+	}
+}
+
+func TestBetweenTheSame(t *testing.T) {
+	for text, want := range map[string]string{"between(4, 4)": "", "between(4, 3)": "between(4, 3): want 1 to 4096 values"} {
+		tpl, err := Load("x.star", []byte(`
+family(name = "x", collectives = ["allgather"], parameters = {"n": `+text+`})
+def program(topo, p):
+    pass
+`), Options{})
+		switch {
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want %s", text, err, want)
+		case want == "" && (err != nil || !reflect.DeepEqual(tpl.Parameters[0].All(), []any{4})):
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // TestParamsThroughJSON writes random parameters as text and as JSON and reads
 // them back.
 func TestParamsThroughJSON(t *testing.T) {
