@@ -5,7 +5,7 @@ package mscclpp
 // anywhere is judged in bounded time and memory.
 const (
 	maxRanks  = 1 << 12
-	maxClocks = 1 << 12 // threadblocks and port channels
+	maxClocks = 1 << 14 // threadblocks and port channels
 	maxCells  = 1 << 22 // of all buffers
 	maxMoved  = 1 << 26 // cells read and written
 	maxWork   = 1 << 31 // entries of clocks and packets looked at

@@ -306,7 +306,7 @@ func TestTooMany(t *testing.T) {
 	for range maxClocks {
 		p.GPUs[0].Threadblocks = append(p.GPUs[0].Threadblocks, ir.Threadblock{Send: -1, Recv: -1})
 	}
-	const want = "4098 threadblocks over all GPUs: a plan is made and verified of at most 4096"
+	const want = "16386 threadblocks over all GPUs: a plan is made and verified of at most 16384"
 	if _, err := Lower(p, ways[0]); err == nil || err.Error() != want {
 		t.Errorf("%v; want %s", err, want)
 	}
