@@ -61,6 +61,13 @@ func (o *cheapestOrder) link(way, i, j int, takes []int32) {
 // find is the order that costs least by prices of limits; false where there is
 // none.
 func (o *cheapestOrder) find(prices []int32) (order []int, ok bool) {
+	o.price(prices)
+	o.spread()
+	return o.wayRound()
+}
+
+// price says what every step costs.
+func (o *cheapestOrder) price(prices []int32) {
 	for way, table := range o.hops {
 		for i, row := range table {
 			for j, taken := range row {
@@ -75,50 +82,72 @@ func (o *cheapestOrder) find(prices []int32) (order []int, ok bool) {
 			}
 		}
 	}
+}
+
+// ways is how many sorts of steps an order has: those within the node, and on
+// several nodes the one into the next.
+func (o *cheapestOrder) ways() int {
+	if o.closed {
+		return 1
+	}
+	return 2
+}
+
+// full is the set of all ranks but 0.
+func (o *cheapestOrder) full() int { return 1<<(o.n-1) - 1 }
+
+// at is the least that it costs to go from a rank through all of a set but
+// itself to rank 0, with so many steps into the next node.
+func (o *cheapestOrder) at(set, rank, crossing int) *int32 {
+	return &o.least[(set*o.n+rank)*2+crossing]
+}
+
+// spread fills in least, from small sets to large ones.
+func (o *cheapestOrder) spread() {
 	for i := range o.least {
 		o.least[i] = dear
 	}
-	n, ways := o.n, 2
-	if o.closed {
-		ways = 1
-	}
-	// least of (set, rank, w): from the rank through all of the set but itself to
-	// rank 0, with w steps into the next node.
-	at := func(set, rank, crossing int) *int32 { return &o.least[(set*n+rank)*2+crossing] }
-	*at(0, 0, 0) = 0
-	full := 1<<(n-1) - 1
-	for set := range full {
+	*o.at(0, 0, 0) = 0
+	for set := range o.full() {
 		for ranks := max(1, set<<1); ranks != 0; ranks &= ranks - 1 {
 			to := bits.TrailingZeros(uint(ranks))
-			for crossing := range ways {
-				onward := *at(set, to, crossing)
-				if onward >= dear {
-					continue
-				}
-				for way := 0; way+crossing < ways; way++ {
-					steps := o.steps[way][to]
-					for rest := o.near[way][to] &^ set & full; rest != 0; rest &= rest - 1 {
-						bit := rest & -rest
-						rank := bits.TrailingZeros(uint(rest)) + 1
-						l := at(set|bit, rank, crossing+way)
-						*l = min(*l, steps[rank]+onward)
-					}
+			for crossing := range o.ways() {
+				if onward := *o.at(set, to, crossing); onward < dear {
+					o.lead(set, to, crossing, onward)
 				}
 			}
 		}
 	}
-	// The way round, the first of those that cost as little, and where it is to
-	// begin: behind the step into the next node.
+}
+
+// lead goes one step back from where it costs so much onward, to every rank that
+// is not in the set.
+func (o *cheapestOrder) lead(set, to, crossing int, onward int32) {
+	for way := 0; way+crossing < o.ways(); way++ {
+		steps := o.steps[way][to]
+		for rest := o.near[way][to] &^ set & o.full(); rest != 0; rest &= rest - 1 {
+			bit := rest & -rest
+			rank := bits.TrailingZeros(uint(rest)) + 1
+			l := o.at(set|bit, rank, crossing+way)
+			*l = min(*l, steps[rank]+onward)
+		}
+	}
+}
+
+// wayRound reads an order off least: the first of those that cost as little. It
+// begins behind the step into the next node.
+func (o *cheapestOrder) wayRound() (order []int, ok bool) {
+	n := o.n
 	order = make([]int, n)
 	begin := 0
-	for i, set, crossing := 1, full, ways-1; i <= n; i++ {
+	for i, set, crossing := 1, o.full(), o.ways()-1; i <= n; i++ {
 		here := order[i-1]
 		next, most, by := -1, int32(dear), 0
 		for to := range n {
 			for way := 0; way <= crossing; way++ {
 				inside := set == 0 && to == 0 || to > 0 && set>>(to-1)&1 == 1
-				if step := o.steps[way][to][here]; inside && step < dear && step+*at(set, to, crossing-way) < most {
-					next, most, by = to, step+*at(set, to, crossing-way), way
+				if step := o.steps[way][to][here]; inside && step < dear && step+*o.at(set, to, crossing-way) < most {
+					next, most, by = to, step+*o.at(set, to, crossing-way), way
 				}
 			}
 		}
