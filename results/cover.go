@@ -58,57 +58,20 @@ func files(chosen []int) int {
 // unserved is what leaving a size out costs: more than any slowdown.
 const unserved = 1e6
 
-// coverWithin is dynamic programming over (size, files used, last choice). The
-// cost of a choice is the logarithm of how much longer than the fastest it
-// takes.
+// served is a way to serve the sizes so far.
+type served struct {
+	cost float64 // the logarithms of how much longer than the fastest it takes
+	id   int     // chosen for the last size
+	from int     // index into those of the size before
+	used int     // files
+}
+
+// coverWithin is dynamic programming over (size, files used, last choice).
 func coverWithin(sizes [][]choice, limit int) []int {
-	type state struct {
-		cost float64
-		id   int // chosen for this size
-		from int // index into the states of the size before
-		used int
-	}
-	layers := make([][]state, len(sizes)+1)
-	layers[0] = []state{{id: none, from: -1}}
+	layers := make([][]served, len(sizes)+1)
+	layers[0] = []served{{id: none, from: -1}}
 	for i, choices := range sizes {
-		before := layers[i]
-		// The cheapest state by files used, for a new file to start after.
-		cheapest := make([]int, limit+1)
-		for used := range cheapest {
-			cheapest[used] = -1
-		}
-		same := map[[2]int]int{} // by (used, id)
-		for s, st := range before {
-			if c := cheapest[st.used]; c < 0 || st.cost < before[c].cost {
-				cheapest[st.used] = s
-			}
-			same[[2]int{st.used, st.id}] = s
-		}
-		var now []state
-		for used := 0; used <= limit; used++ {
-			if c := cheapest[used]; c >= 0 {
-				cost := before[c].cost
-				if len(choices) > 0 {
-					cost += unserved
-				}
-				now = append(now, state{cost, none, c, used})
-			}
-		}
-		if best := least(choices); best >= 0 {
-			for _, c := range choices {
-				slower := math.Log(c.time / choices[best].time)
-				for used := 1; used <= limit; used++ {
-					from := cheapest[used-1]
-					if s, going := same[[2]int{used, c.id}]; going && (from < 0 || before[s].cost <= before[from].cost) {
-						from = s
-					}
-					if from >= 0 {
-						now = append(now, state{before[from].cost + slower, c.id, from, used})
-					}
-				}
-			}
-		}
-		layers[i+1] = now
+		layers[i+1] = serve(layers[i], choices, limit)
 	}
 	at := 0
 	for s, st := range layers[len(sizes)] {
@@ -123,4 +86,46 @@ func coverWithin(sizes [][]choice, limit int) []int {
 		at = st.from
 	}
 	return chosen
+}
+
+// serve adds a size to the ways before: left out, by a new file, or by the one
+// that served the size before.
+func serve(before []served, choices []choice, limit int) (now []served) {
+	cheapest := make([]int, limit+1) // by files used, for a new file to start after
+	for used := range cheapest {
+		cheapest[used] = -1
+	}
+	same := map[[2]int]int{} // by (used, id)
+	for s, st := range before {
+		if c := cheapest[st.used]; c < 0 || st.cost < before[c].cost {
+			cheapest[st.used] = s
+		}
+		same[[2]int{st.used, st.id}] = s
+	}
+	for used, c := range cheapest {
+		if c >= 0 {
+			cost := before[c].cost
+			if len(choices) > 0 {
+				cost += unserved
+			}
+			now = append(now, served{cost, none, c, used})
+		}
+	}
+	best := least(choices)
+	if best < 0 {
+		return now
+	}
+	for _, c := range choices {
+		slower := math.Log(c.time / choices[best].time)
+		for used := 1; used <= limit; used++ {
+			from := cheapest[used-1]
+			if s, going := same[[2]int{used, c.id}]; going && (from < 0 || before[s].cost <= before[from].cost) {
+				from = s
+			}
+			if from >= 0 {
+				now = append(now, served{before[from].cost + slower, c.id, from, used})
+			}
+		}
+	}
+	return now
 }
