@@ -66,90 +66,110 @@ type runRow struct {
 }
 
 func runProgram(cmd *cobra.Command, f *programFile) error {
-	p := f.program
-	t, err := systemOf(cmd, p)
+	r, err := runOf(cmd, f)
 	if err != nil {
 		return err
 	}
-	if n := len(t.Ranks); n != p.Ranks() {
-		return usagef("%s is for %d ranks, %s has %d", f.name, p.Ranks(), t.Name, n)
-	}
-	col, err := collective.New(p.Collective)
-	if err != nil {
-		return usagef("%s: %w", f.name, err)
-	}
-	if err := reduces(cmd, col); err != nil {
-		return err
-	}
-	sizes, err := sizesOf(cmd)
-	if err != nil {
-		return err
-	}
-	trial, err := trialOf(cmd)
-	if err != nil {
-		return err
-	}
-	if sizes, err = wholeSizes(sizes, col, trial.DType); err != nil {
-		return usage(err)
-	}
-	trial.Program, trial.Topology, trial.Protocol = p, t, topologies.Simple
-	for _, name := range []string{f.protocol, flagValue(cmd, "protocol")} {
-		if name != "" {
-			if trial.Protocol, err = topologies.ParseProto(name); err != nil {
-				return usage(err)
-			}
-		}
-	}
-	trial.TileBytes = int64(t.Protocols[trial.Protocol].Tile)
-	if err := wholeElements(sizeOf(cmd, "tile-bytes"), trial.DType); err != nil {
-		return err
-	}
-	if n := sizeOf(cmd, "tile-bytes"); n > 0 {
-		trial.TileBytes = n
-	}
-	if err := verifyFor(p, t, trial.Protocol); err != nil {
-		return &wrongError{fmt.Errorf("%s: %w", f.name, err)}
-	}
-
 	if flagValue(cmd, "topology") == "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "no -t/--topology: taken for %s, every two ranks joined by a link\n", t.Name)
+		fmt.Fprintf(cmd.ErrOrStderr(), "no -t/--topology: taken for %s, every two ranks joined by a link\n", r.trial.Topology.Name)
 	}
 	h, err := startExecutor(cmd.Context(), cmd)
 	if err != nil {
 		return err
 	}
 	defer h.Close()
-	rows, err := timeSizes(cmd.Context(), h, trial, col, sizes)
+	rows, err := timeSizes(cmd.Context(), h, r.trial, r.col, r.sizes)
 	if err != nil && len(rows) == 0 {
 		return err
 	}
-	elem, _ := collective.ElemBytes(trial.DType) // known: it was run
-	s := sheet{columns: []column{{name: "size", right: true, csv: "size_bytes"}, number("count"), text("type"), text("redop"), number("root"), text("protocol"), number("time us"), number("algbw GB/s"), number("busbw GB/s"), number("#wrong")}}
-	var wrong int64
-	for _, r := range rows {
-		count := r.Bytes / elem * int64(col.InChunks(col.Root)) / int64(col.LoopChunks())
-		op, root, w := "none", "-1", "N/A"
-		if col.Reduces() {
-			op = trial.Op
-		}
-		if col.Rooted() {
-			root = strconv.Itoa(col.Root)
-		}
-		if r.Checked {
-			w = strconv.FormatInt(r.Wrong, 10)
-		}
-		s.add(strconv.FormatInt(r.Bytes, 10), strconv.FormatInt(count, 10), trial.DType, op, root, trial.Protocol.String(), fixed(r.TimeUS), fixed(r.AlgBW), fixed(r.BusBW), w)
-		wrong += r.Wrong
-	}
 	if e := emit(cmd, "run", struct {
 		Rows []runRow `json:"rows"`
-	}{rows}, s); e != nil {
+	}{rows}, r.sheet(rows)); e != nil {
 		return errors.Join(err, e)
+	}
+	wrong := int64(0)
+	for _, row := range rows {
+		wrong += row.Wrong
 	}
 	if err == nil && wrong > 0 {
 		return &wrongError{fmt.Errorf("%s: %d elements wrong", f.name, wrong)}
 	}
 	return err
+}
+
+// runAsked is what a program is run as.
+type runAsked struct {
+	col   collective.Collective
+	trial executor.Trial // but for its size
+	sizes []int64
+}
+
+// runOf reads the flags, and verifies the program for what they ask.
+func runOf(cmd *cobra.Command, f *programFile) (r runAsked, err error) {
+	p := f.program
+	t, err := systemOf(cmd, p)
+	if err != nil {
+		return r, err
+	}
+	if n := len(t.Ranks); n != p.Ranks() {
+		return r, usagef("%s is for %d ranks, %s has %d", f.name, p.Ranks(), t.Name, n)
+	}
+	if r.col, err = collective.New(p.Collective); err != nil {
+		return r, usagef("%s: %w", f.name, err)
+	}
+	if err := reduces(cmd, r.col); err != nil {
+		return r, err
+	}
+	if r.sizes, err = sizesOf(cmd); err != nil {
+		return r, err
+	}
+	if r.trial, err = trialOf(cmd); err != nil {
+		return r, err
+	}
+	if r.sizes, err = wholeSizes(r.sizes, r.col, r.trial.DType); err != nil {
+		return r, usage(err)
+	}
+	r.trial.Program, r.trial.Topology, r.trial.Protocol = p, t, topologies.Simple
+	for _, name := range []string{f.protocol, flagValue(cmd, "protocol")} {
+		if name != "" {
+			if r.trial.Protocol, err = topologies.ParseProto(name); err != nil {
+				return r, usage(err)
+			}
+		}
+	}
+	r.trial.TileBytes = int64(t.Protocols[r.trial.Protocol].Tile)
+	if err := wholeElements(sizeOf(cmd, "tile-bytes"), r.trial.DType); err != nil {
+		return r, err
+	}
+	if n := sizeOf(cmd, "tile-bytes"); n > 0 {
+		r.trial.TileBytes = n
+	}
+	if err := verifyFor(p, t, r.trial.Protocol); err != nil {
+		return r, &wrongError{fmt.Errorf("%s: %w", f.name, err)}
+	}
+	return r, nil
+}
+
+// sheet is the rows in the columns of nccl-tests.
+func (r *runAsked) sheet(rows []runRow) sheet {
+	elem, _ := collective.ElemBytes(r.trial.DType) // known: it was run
+	op, root := "none", "-1"
+	if r.col.Reduces() {
+		op = r.trial.Op
+	}
+	if r.col.Rooted() {
+		root = strconv.Itoa(r.col.Root)
+	}
+	s := sheet{columns: []column{{name: "size", right: true, csv: "size_bytes"}, number("count"), text("type"), text("redop"), number("root"), text("protocol"), number("time us"), number("algbw GB/s"), number("busbw GB/s"), number("#wrong")}}
+	for _, row := range rows {
+		count := row.Bytes / elem * int64(r.col.InChunks(r.col.Root)) / int64(r.col.LoopChunks())
+		wrong := "N/A"
+		if row.Checked {
+			wrong = strconv.FormatInt(row.Wrong, 10)
+		}
+		s.add(strconv.FormatInt(row.Bytes, 10), strconv.FormatInt(count, 10), r.trial.DType, op, root, r.trial.Protocol.String(), fixed(row.TimeUS), fixed(row.AlgBW), fixed(row.BusBW), wrong)
+	}
+	return s
 }
 
 // wholeSizes are the sizes of what is moved: whole elements, as many for every
