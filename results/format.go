@@ -161,7 +161,11 @@ func (t *Table) footer() []string {
 	if len(reasons) > 0 {
 		line += " (" + strings.Join(reasons, ", ") + ")"
 	}
-	line += fmt.Sprintf(", %d bounded out, %d tuned; trials: %d, of which %d failed", c.BoundedOut, c.Tuned, t.Campaign.Trials, t.Campaign.Failed)
+	line += fmt.Sprintf(", %d bounded out, %d tuned", c.BoundedOut, c.Tuned)
+	if open := c.Enumerated - refused - c.BoundedOut - c.Tuned; open > 0 {
+		line += fmt.Sprintf(", %d not settled yet", open)
+	}
+	line += fmt.Sprintf("; trials: %d, of which %d failed", t.Campaign.Trials, t.Campaign.Failed)
 	if !t.Campaign.Finished {
 		return []string{"the search is not finished", line}
 	}

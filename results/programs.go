@@ -73,10 +73,24 @@ func (c *Campaign) Program(hash string) (*ir.Program, error) {
 	var gone *ProgramError
 	if errors.As(err, &gone) {
 		if kept := c.keptProgram(hash); kept != nil {
-			return kept, nil
+			p, err = kept, nil
 		}
 	}
+	if err == nil {
+		err = c.plan.askedFor(hash, p)
+	}
 	return p, err
+}
+
+// askedFor is an error where a program does something else than what the campaign is
+// of: then one of them was changed, and its times would be told of another call.
+func (p *Plan) askedFor(hash string, found *ir.Program) error {
+	what := func(name string, ranks int) string { return fmt.Sprintf("%s over %d ranks", name, ranks) }
+	is, want := what(found.Collective.Name, found.Ranks()), what(p.Collective, p.Topology.Ranks)
+	if is == want {
+		return nil
+	}
+	return &ProgramError{fmt.Errorf("program %s is of %s, and %s of %s: one of them was changed", short(hash), is, planFile, want)}
 }
 
 // savedProgram reads it from its own file.

@@ -154,11 +154,22 @@ func (o *Options) enumerateIn(ctx context.Context, c *results.Campaign, p *Probl
 	return nil, err
 }
 
-// refusedAll says why each of a space's candidates was refused, a few by name.
+// refusedAll says why each of a space's candidates was refused, a few by name: of
+// each reason the first, and then others.
 func refusedAll(s *Space) error {
 	const named = 5
+	var first, others []Refusal
+	seen := map[Reason]bool{}
+	for _, r := range s.Refusals {
+		if seen[r.Reason] {
+			others = append(others, r)
+		} else {
+			first = append(first, r)
+		}
+		seen[r.Reason] = true
+	}
 	var why []string
-	for i, r := range s.Refusals {
+	for i, r := range append(first, others...) {
 		if i == named {
 			why = append(why, fmt.Sprintf("and %d more (-v names them)", len(s.Refusals)-named))
 			break

@@ -19,6 +19,7 @@ import (
 type choice struct {
 	value string
 	of    []string
+	also  map[string]string // other names of some
 }
 
 func (c *choice) String() string { return c.value }
@@ -31,12 +32,16 @@ func (c *choice) Set(s string) error {
 			return nil
 		}
 	}
+	if v, ok := c.also[strings.ToLower(s)]; ok {
+		c.value = v
+		return nil
+	}
 	return fmt.Errorf("want one of %s%s", strings.Join(c.of, ", "), script.DidYouMean(s, c.of))
 }
 
 // choiceFlag adds a flag whose values are known, to help and completion too.
 func choiceFlag(cmd *cobra.Command, name, short, value string, of []string, usage string) {
-	cmd.Flags().VarP(&choice{value, of}, name, short, usage+": "+strings.Join(of, ", "))
+	cmd.Flags().VarP(&choice{value: value, of: of}, name, short, usage+": "+strings.Join(of, ", "))
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(of, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -39,7 +39,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &outlet{to: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	ran, err := root.ExecuteContextC(ctx)
 	if out.failed != nil && (err == nil || !started) {
 		err, started = out.failed, true // of help, which cobra prints by itself
 	}
@@ -50,6 +50,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	code := exitCode(err)
 	if err != nil && code != exitInterrupted { // that has been said
 		fmt.Fprintln(stderr, "colltune:", strings.TrimRight(err.Error(), "\n"))
+		if code == exitUsage {
+			tellSettings(ran, err.Error(), stderr)
+		}
 	}
 	return code
 }

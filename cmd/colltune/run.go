@@ -270,9 +270,17 @@ func flagValue(cmd *cobra.Command, name string) string {
 func trialFlags(cmd *cobra.Command) {
 	cmd.Flags().IntP("iters", "n", 20, "timed iterations of a trial")
 	cmd.Flags().IntP("warmup-iters", "w", 5, "iterations before them")
-	choiceFlag(cmd, "dtype", "", "f32", collective.DTypes(), "element type")
+	choiceFlag(cmd, "dtype", "", "f32", collective.DTypes(), "element type, by nccl-tests' name or one of")
+	cmd.Flags().Lookup("dtype").Value.(*choice).also = dtypesElsewhere
 	choiceFlag(cmd, "op", "", "sum", []string{"sum", "prod", "min", "max", "avg"}, "reduction")
 	cmd.Flags().Int64("seed", 1, "of everything random")
+}
+
+// dtypesElsewhere are the names that nccl-tests and numpy have for element types.
+var dtypesElsewhere = map[string]string{
+	"int8": "i8", "uint8": "u8", "int32": "i32", "uint32": "u32", "int64": "i64", "uint64": "u64",
+	"half": "f16", "float": "f32", "double": "f64", "bfloat16": "bf16",
+	"float16": "f16", "float32": "f32", "float64": "f64",
 }
 
 // trialOf is the trial that the flags describe, but for program and size.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -35,6 +36,7 @@ func settle(cmd *cobra.Command) error {
 	if err != nil {
 		return usage(err)
 	}
+	misspelt(known, os.Environ(), cmd.ErrOrStderr())
 	for name, table := range files.executors() {
 		if err := table.configure(name); err != nil {
 			return usage(err)
@@ -92,9 +94,47 @@ func typed(cmd *cobra.Command, name string) bool {
 	return f.Changed && f.Annotations[settled] == nil
 }
 
+// variablePrefix is what the environment's names begin with.
+const variablePrefix = "COLLTUNE_"
+
 // variable is the environment's name of a flag.
 func variable(flag string) string {
-	return "COLLTUNE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// misspelt tells of variables that are no setting and nearly one: an environment
+// may have others of the name for what colltune starts, so that they are no error.
+func misspelt(known, environment []string, stderr io.Writer) {
+	names := []string{"Z3"}
+	for _, k := range known {
+		names = append(names, strings.TrimPrefix(variable(k), variablePrefix))
+	}
+	for _, entry := range environment {
+		name, value, _ := strings.Cut(entry, "=")
+		short, ours := strings.CutPrefix(name, variablePrefix)
+		if !ours || value == "" || contains(names, short) || strings.HasPrefix(short, "EXECUTOR_") {
+			continue
+		}
+		if meant := script.Nearest(short, names); meant != "" {
+			fmt.Fprintf(stderr, "%s is no setting (did you mean %s%s?): left alone\n", name, variablePrefix, meant)
+		}
+	}
+}
+
+// tellSettings adds to an error that names a flag, or the value it has, where that
+// came from, if not from the command line.
+func tellSettings(cmd *cobra.Command, err string, stderr io.Writer) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		from := f.Annotations[settled]
+		if from == nil || strings.Contains(err, from[0]) {
+			return
+		}
+		value := f.Value.String()
+		named := strings.Contains(err, "--"+f.Name) || strings.Contains(err, f.Name+" "+value)
+		if named || len(value) > 1 && strings.Contains(err, value) {
+			fmt.Fprintf(stderr, "--%s is %s by %s\n", f.Name, value, from[0])
+		}
+	})
 }
 
 // flagNames are the long names of every command's flags.

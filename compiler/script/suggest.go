@@ -5,16 +5,22 @@ import "fmt"
 // DidYouMean is " (did you mean …?)" where one of names is a slip away from
 // name, and nothing where none is.
 func DidYouMean(name string, names []string) string {
+	best := Nearest(name, names)
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", best)
+}
+
+// Nearest is the one of names that is a slip away from name, or empty.
+func Nearest(name string, names []string) string {
 	best, least := "", (len(name)+2)/3+1
 	for _, n := range names {
 		if d := distance(name, n); d < least {
 			best, least = n, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %s?)", best)
+	return best
 }
 
 // distance is the number of letters to insert, remove, replace or swap with
