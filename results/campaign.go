@@ -108,7 +108,7 @@ func (c *Campaign) Discard() error {
 		return c.Close()
 	}
 	err = nil
-	for _, name := range []string{journalFile, planFile, lockFile} {
+	for _, name := range []string{journalFile, planFile, lockFile, begunFile} {
 		if gone := os.Remove(filepath.Join(c.dir, name)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
 			err = errors.Join(err, gone)
 		}

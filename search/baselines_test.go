@@ -22,7 +22,7 @@ func baselinesOf(t *testing.T, pr problem) (sizes int, said []string) {
 		t.Fatal(err)
 	}
 	defer solvers.Close()
-	e := &enumeration{problem: &p, options: &Options{Executor: "sim"}, machine: machineOf(p.Topology), solvers: solvers}
+	e := &enumeration{problem: &p, options: &Options{Executor: "sim"}, begun: newBegun(), machine: machineOf(p.Topology), solvers: solvers}
 	if err := e.baseline(context.Background(), templates.Builtin()); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestMoreRingsThanThereAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &enumeration{problem: &p, options: &Options{Executor: "sim"}, machine: machineOf(p.Topology), solvers: solvers}
+	e := &enumeration{problem: &p, options: &Options{Executor: "sim"}, begun: newBegun(), machine: machineOf(p.Topology), solvers: solvers}
 	if _, err = e.ringsEverywhere(context.Background(), question{count: 7}); err == nil {
 		t.Fatal("seven rings on a frontier")
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
+	"slices"
 	"sync/atomic"
 
 	"github.com/colltune/colltune/autotune"
@@ -29,10 +31,14 @@ type built struct {
 // build compiles and verifies the drafts side by side, then takes them over in
 // their own order, so that what comes out does not depend on the jobs.
 func (e *enumeration) build(ctx context.Context) error {
+	order := e.order()
 	var done atomic.Int64
-	err := abreast(ctx, e.options.jobs(), len(e.drafts), maxBuilt, func(i int) int64 { return int64(e.drafts[i].operations()) }, func(i int) (err error) {
-		d := e.drafts[i]
-		d.built, err = e.compile(ctx, d)
+	err := abreast(ctx, e.options.jobs(), len(order), maxBuilt, func(i int) int64 { return int64(e.drafts[order[i]].operations()) }, func(i int) (err error) {
+		d := e.drafts[order[i]]
+		if e.isLate(building) {
+			return nil
+		}
+		d.built, err = e.begun.builtAs(e.key(d.String()), e.judge, func() (*built, error) { return e.compile(ctx, d) })
 		e.options.stage("compiling candidates", int(done.Add(1)), len(e.drafts))
 		return err
 	})
@@ -40,6 +46,45 @@ func (e *enumeration) build(ctx context.Context) error {
 		return err
 	}
 	return e.collect()
+}
+
+// order is that in which drafts are built: where there may be no time for all, what is
+// compared with comes first, and then the most promising.
+func (e *enumeration) order() []int {
+	order := make([]int, len(e.drafts))
+	for i := range order {
+		order[i] = i
+	}
+	if e.begun.late == nil {
+		return order
+	}
+	behind := e.behind()
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(behind[a], behind[b])
+	})
+	return order
+}
+
+// behind is how far each draft is behind the most promising one, at the size where it is
+// nearest; 0 for what is compared with.
+func (e *enumeration) behind() []float64 {
+	behind := make([]float64, len(e.drafts))
+	for i := range behind {
+		behind[i] = math.Inf(1)
+	}
+	for _, bytes := range e.problem.Sizes {
+		times, least := make([]float64, len(e.drafts)), math.Inf(1)
+		for i, d := range e.drafts {
+			times[i] = e.estimate(d, bytes)
+			least = min(least, times[i])
+		}
+		for i, d := range e.drafts {
+			if behind[i] = min(behind[i], times[i]/least); len(d.points) > 0 {
+				behind[i] = 0
+			}
+		}
+	}
+	return behind
 }
 
 // maxBuilt is what may be compiled and verified at a time, in operations: one takes
@@ -79,13 +124,18 @@ func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 			return &built{refusal: &Refusal{Reason: Threadblocks, Detail: fmt.Sprintf("%d threadblocks on a GPU of %d SMs: %v", n, sms, err)}}, nil
 		}
 	}
-	b := &built{program: result.Program}
 	if d.origin != "" {
-		b.program.Comment = fmt.Sprintf("%s on %s synthesised %s", p.Collective, p.Topology.Name, d.origin)
+		result.Program.Comment = fmt.Sprintf("%s on %s synthesised %s", p.Collective, p.Topology.Name, d.origin)
 		if d.instances > 1 {
-			b.program.Comment += fmt.Sprintf("; %d instances", d.instances)
+			result.Program.Comment += fmt.Sprintf("; %d instances", d.instances)
 		}
 	}
+	return e.judge(result.Program)
+}
+
+// judge verifies a program, and refuses what can't be run.
+func (e *enumeration) judge(program *ir.Program) (*built, error) {
+	p, b := e.problem, &built{program: program}
 	report := verify.Check(b.program, verify.Options{Linked: p.Topology.Linked})
 	if err := report.Err(); err != nil {
 		b.refusal = &Refusal{Reason: Unverified, Detail: err.Error()}
@@ -173,6 +223,8 @@ func (e *enumeration) collect() error {
 	seen := map[string]int{} // hash → index of the candidate
 	for _, d := range e.drafts {
 		switch b := d.built; {
+		case b == nil: // it was too late
+			e.leave(d.name, 1)
 		case b.refusal != nil:
 			if len(d.points) > 0 {
 				e.notice(fmt.Sprintf("baseline %s cannot be run: %s: %s", d, b.refusal.Reason, b.refusal.Detail))

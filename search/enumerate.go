@@ -20,15 +20,18 @@ import (
 // enumeration is a space being made: first drafts, one a routing and number of
 // instances, then built side by side.
 type enumeration struct {
-	problem *Problem
-	options *Options
-	machine script.Machine
-	solvers *constraints.Solvers
-	holes   map[hole]found // a hole is solved once
-	choice  *chosenNICs
-	space   Space
-	drafts  []*draft
-	notices []string
+	problem   *Problem
+	options   *Options
+	machine   script.Machine
+	begun     *begun
+	placement int     // of the problem's
+	through   float64 // the part of a stage that is gone through with what is under way
+	solvers   *constraints.Solvers
+	holes     map[hole]found // a hole is solved once
+	choice    *chosenNICs
+	space     Space
+	drafts    []*draft
+	notices   []string
 }
 
 // notice tells the user something of the candidates, and keeps it for a search
@@ -92,6 +95,10 @@ func (e *enumeration) request() script.Request {
 
 // family enumerates one family's routings over its parameters.
 func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
+	if e.isLate(tracing) {
+		e.leave(f.Name, 0)
+		return nil
+	}
 	f = f.Budgeted(e.machine)
 	grid, refused, err := e.routings(ctx, f, e.options.fixed(f))
 	if err != nil {
@@ -122,26 +129,35 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 	if f.Limited() {
 		jobs = 1
 	}
-	routings, refused := make([]*routing, len(grid)), make([]*Refusal, len(grid))
+	traces := make([]trace, len(grid))
 	ranks := int64(len(e.problem.Topology.Ranks))
 	var done atomic.Int64
 	err := abreast(ctx, jobs, len(grid), maxTraced, func(int) int64 { return ranks * ranks }, func(i int) (err error) {
-		routings[i], err = e.route(f, grid[i])
-		e.options.stage("tracing "+f.Name, int(done.Add(1)), len(grid))
-		if errors.As(err, &refused[i]) {
+		if e.isLate(tracing) {
 			return nil
 		}
+		traces[i], err = e.begun.tracedAs(e.key(candidateName(f.Name, grid[i], 0)), func() (t trace, err error) {
+			t.routing, err = e.route(f, grid[i])
+			if errors.As(err, &t.refused) {
+				err = nil
+			}
+			return t, err
+		})
+		e.options.stage("tracing "+f.Name, int(done.Add(1)), len(grid))
 		return err
 	})
 	if err := cmp.Or(err, ctx.Err()); err != nil {
 		return err
 	}
 	for i, params := range grid {
-		if r := refused[i]; r != nil {
-			e.refuse(candidateName(f.Name, params, 0), r.Reason, r.Detail)
-			continue
+		switch t := traces[i]; {
+		case t.refused != nil:
+			e.refuse(candidateName(f.Name, params, 0), t.refused.Reason, t.refused.Detail)
+		case t.routing != nil:
+			e.draft(&draft{name: f.Name, source: "template", params: params, routing: t.routing})
+		default:
+			e.leave(f.Name, len(e.options.instanceCounts()))
 		}
-		e.draft(&draft{name: f.Name, source: "template", params: params, routing: routings[i]})
 	}
 	return nil
 }

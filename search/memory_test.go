@@ -79,7 +79,7 @@ func TestGoesOnWithKeptCandidates(t *testing.T) {
 	if kept == nil {
 		t.Fatal("nothing was kept")
 	}
-	known, err := enumerateOr(context.Background(), p, o, kept)
+	known, err := enumerateOr(context.Background(), p, o, kept, newBegun())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,3 +75,26 @@ func (o *Options) notice(s string) {
 		o.Notice(s)
 	}
 }
+
+// once are options that say everything once, however often it is come to.
+func (o Options) once() Options {
+	if refused := o.Refused; refused != nil {
+		said := map[Refusal]bool{}
+		o.Refused = func(r Refusal) {
+			if !said[r] {
+				said[r] = true
+				refused(r)
+			}
+		}
+	}
+	if notice := o.Notice; notice != nil {
+		said := map[string]bool{}
+		o.Notice = func(s string) {
+			if !said[s] {
+				said[s] = true
+				notice(s)
+			}
+		}
+	}
+	return o
+}

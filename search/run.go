@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,34 +36,37 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	if o.Jobs == 0 {
 		o.Jobs = how.Jobs
 	}
-	start := time.Now()
 	executors := &acquaintance{make: how.Executors}
 	defer executors.dismiss()
+	started := time.Now()
 	if err := o.meet(ctx, executors, &p); err != nil {
 		return autotune.Summary{}, err
 	}
 	o.enabled(p.Topology)
-	space, err := o.enumerateIn(ctx, c, &p, how.Budget)
-	if err != nil {
-		return autotune.Summary{}, err
+	if how.Budget > 0 {
+		o = o.once() // it may go on with the same candidates several times
 	}
-	asked := how.Budget
-	if asked > 0 {
-		how.Budget = max(asked-time.Since(start), 1)
-	}
+	s := &searching{problem: p, options: o, campaign: c, how: how, executors: executors, started: started, begun: newBegun()}
+	defer s.begun.close()
+	return s.run(ctx)
+}
+
+// tune goes through a space's candidates.
+func (s *searching) tune(ctx context.Context, space *Space) error {
+	p, o, c, how := s.problem, &s.options, s.campaign, s.how
 	if space.contenders() == 0 {
-		return autotune.Summary{}, refusedAll(space)
+		return refusedAll(space)
 	}
-	if err := p.Define(&o); err != nil {
-		return autotune.Summary{}, err
+	if err := p.Define(o); err != nil {
+		return err
 	}
 	col, err := collective.New(p.spec(1))
 	if err != nil {
-		return autotune.Summary{}, err
+		return err
 	}
 	bound, err := bounds.Of(p.Topology, col)
 	if err != nil {
-		return autotune.Summary{}, err
+		return err
 	}
 	leastUS := bound.TimeUS
 	if o.BackEnd.OtherLinks {
@@ -77,7 +81,7 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	if o.Baseline != nil {
 		measured, err := o.Baseline.Measured(&p)
 		if err != nil {
-			return autotune.Summary{}, err
+			return err
 		}
 		for i := range tally.Points {
 			at := &tally.Points[i]
@@ -89,7 +93,7 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	if !c.Finished() {
 		// What a table of an unfinished campaign is compared with.
 		if err := c.SetTally(tally); err != nil {
-			return autotune.Summary{}, err
+			return err
 		}
 	}
 	problem := autotune.Problem{
@@ -102,56 +106,47 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 			problem.Tiles[i] = []int64{o.TileBytes}
 		}
 	}
+	budget, trials := how.Budget, how.Trials
+	if budget > 0 {
+		budget = max(s.left(), 1)
+	}
+	if trials > 0 {
+		if trials -= s.summary.Trials; trials <= 0 {
+			return &autotune.LimitError{Limit: "trials", Value: strconv.Itoa(how.Trials)}
+		}
+	}
 	summary, err := autotune.Run(ctx, problem, space.Candidates, autotune.Options{
-		Executors: executors.take, Jobs: how.Jobs, Campaign: c,
-		Trials: how.Trials, Budget: how.Budget, Deadline: how.Timeout, Progress: how.Progress,
+		Executors: s.executors.take, Jobs: how.Jobs, Campaign: c,
+		Trials: trials, Budget: budget, Deadline: how.Timeout, Progress: how.Progress,
 	})
+	s.add(summary)
 	var limit *autotune.LimitError
-	if errors.As(err, &limit) && limit.Limit == "budget" {
-		limit.Value = asked.String() // not what the enumeration left of it
+	if errors.As(err, &limit) {
+		limit.Value = map[string]string{"budget": how.Budget.String(), "trials": strconv.Itoa(how.Trials)}[limit.Limit] // not what was left of it
 	}
 	var unanswered *autotune.UnansweredError
 	if err != nil && !errors.As(err, &unanswered) {
-		return summary, err
+		return err
 	}
 	for reason, n := range summary.Refused {
 		tally.Refused[reason] += n
 	}
-	tally.BoundedOut, tally.Tuned, tally.Finished = summary.BoundedOut, summary.Tuned, err == nil
-	return summary, errors.Join(err, c.SetTally(tally))
+	tally.BoundedOut, tally.Tuned = summary.BoundedOut, summary.Tuned
+	tally.Finished = err == nil && space.unlooked == ""
+	return errors.Join(err, c.SetTally(tally))
 }
 
-// enumerateIn makes the space, or takes what the campaign keeps of it, which is
-// verified again; either takes its part of the budget.
-func (o *Options) enumerateIn(ctx context.Context, c *results.Campaign, p *Problem, budget time.Duration) (*Space, error) {
-	limited, cancel := ctx, context.CancelFunc(func() {})
-	if budget > 0 {
-		limited, cancel = context.WithTimeout(ctx, budget)
+// add counts a round's trials to those of the rounds before, which it found in the
+// journal; else its summary is the search's.
+func (s *searching) add(round autotune.Summary) {
+	before := s.summary
+	s.summary = round
+	s.summary.Trials += before.Trials
+	s.summary.Again += before.Again
+	s.summary.Known = max(round.Known-before.Trials, 0)
+	if s.summary.Changed == nil {
+		s.summary.Changed = before.Changed
 	}
-	defer cancel()
-	key, unknown := memoryKey(c.Plan(), o, p.Collective)
-	var known *memory
-	if unknown == nil {
-		known = recall(limited, c, key, p, o)
-	}
-	space, err := enumerateOr(limited, *p, *o, known)
-	switch {
-	case err == nil && (unknown != nil || known != nil):
-		return space, nil
-	case err == nil:
-		err := space.keep(c, key)
-		if err != nil && !errors.Is(err, results.ErrReadOnly) {
-			// Nothing that a search that goes on can't make again.
-			o.notice(fmt.Sprintf("the candidates could not be kept, and a search that goes on makes them again: %v", err))
-			err = nil
-		}
-		return space, err
-	case ctx.Err() != nil:
-		return nil, autotune.ErrInterrupted
-	case errors.Is(limited.Err(), context.DeadlineExceeded):
-		return nil, &autotune.LimitError{Limit: "budget", Value: budget.String()}
-	}
-	return nil, err
 }
 
 // refusedAll says why each of a space's candidates was refused, a few by name: of

@@ -31,7 +31,7 @@ const (
 func (e *enumeration) estimate(d *draft, bytes int64) float64 {
 	least := math.Inf(1)
 	for _, proto := range e.protocols() {
-		least = min(least, d.routing.promised.estimate(&e.problem.Topology.Protocols[proto], bytes, d.instances))
+		least = min(least, d.routing.promised.estimate(&e.problem.Topology.Protocols[proto], bytes, max(d.instances, 1)))
 	}
 	return least
 }

@@ -19,7 +19,7 @@ func onDGX(t *testing.T, nodes int, o Options) *enumeration {
 	t.Helper()
 	topology := topotest.Resolve(t, "dgx-a100", nodes)
 	p := &Problem{Topology: topology, Collective: "allreduce", InPlace: true, Op: "sum", DType: "f32", Sizes: []int64{1 << 10, 1 << 20, 1 << 30}}
-	return &enumeration{problem: p, options: &o, machine: machineOf(topology)}
+	return &enumeration{problem: p, options: &o, machine: machineOf(topology), begun: newBegun()}
 }
 
 func family(t *testing.T, name string) *templates.Family {

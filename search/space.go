@@ -20,20 +20,22 @@ type Space struct {
 	// Baselines name what the vendor's library would run, by size.
 	Baselines []Baseline
 
-	parts []part // of programs alone, by placement
+	parts    []part // of programs alone, by placement
+	unlooked string // candidates that the budget has left, in words
 }
 
 // Enumerate makes the space of a problem, of all its placements. It needs no
 // executor. Once ctx is done it returns within a moment, whatever it is at.
 func Enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
 	o.enabled(p.Topology)
-	return enumerateOr(ctx, p, o, nil)
+	return enumerateOr(ctx, p, o, nil, newBegun())
 }
 
-// enumerateOr is Enumerate, where nothing is known of an earlier run.
-func enumerateOr(ctx context.Context, p Problem, o Options, known *memory) (*Space, error) {
+// enumerateOr is Enumerate, where an earlier run is known that came to its end, or as
+// far as it came to.
+func enumerateOr(ctx context.Context, p Problem, o Options, known *memory, b *begun) (*Space, error) {
 	return leave(ctx, func(say func(func())) (*Space, error) {
-		return everywhere(ctx, p, o.saying(say), known)
+		return everywhere(ctx, p, o.saying(say), known, b)
 	})
 }
 
@@ -51,10 +53,11 @@ func (o Options) saying(say func(func())) Options {
 	return o
 }
 
-func everywhere(ctx context.Context, p Problem, o Options, known *memory) (*Space, error) {
+func everywhere(ctx context.Context, p Problem, o Options, known *memory, b *begun) (*Space, error) {
 	var all Space
+	b.left, b.of = map[string]int{}, len(p.placements())
 	for i, one := range p.placements() {
-		s, err := enumerate(ctx, one, o, known, i)
+		s, err := enumerate(ctx, one, o, known, b, i)
 		if err != nil {
 			return nil, err
 		}
@@ -64,17 +67,18 @@ func everywhere(ctx context.Context, p Problem, o Options, known *memory) (*Spac
 		all.parts = append(all.parts, s.parts...)
 		all.Enumerated += s.Enumerated
 	}
+	all.unlooked = b.unlooked()
 	return &all, nil
 }
 
 // enumerate makes the space of one placement; known is what an earlier run made
 // of them all, or nil.
-func enumerate(ctx context.Context, p Problem, o Options, known *memory, placement int) (*Space, error) {
+func enumerate(ctx context.Context, p Problem, o Options, known *memory, b *begun, placement int) (*Space, error) {
 	families, asked, err := o.check(&p)
 	if err != nil {
 		return nil, err
 	}
-	e := &enumeration{problem: &p, options: &o, machine: machineOf(p.Topology)}
+	e := &enumeration{problem: &p, options: &o, machine: machineOf(p.Topology), begun: b, placement: placement}
 	switch {
 	case known != nil:
 		err = e.take(ctx, known, placement)
@@ -98,11 +102,13 @@ func enumerate(ctx context.Context, p Problem, o Options, known *memory, placeme
 // programs makes the candidates that are programs.
 func (e *enumeration) programs(ctx context.Context, families, asked []*templates.Family) error {
 	for i, f := range asked {
+		e.through = float64(i+1) / float64(len(asked))
 		e.options.stage("tracing "+f.Name, i, len(asked))
 		if err := e.family(ctx, f); err != nil {
 			return err
 		}
 	}
+	e.through = 1
 	e.options.stage("synthesising", 0, 1)
 	if err := e.synthesise(ctx); err != nil {
 		return err
@@ -113,6 +119,11 @@ func (e *enumeration) programs(ctx context.Context, families, asked []*templates
 	// A file says better what the library takes, and so does the library itself.
 	if e.options.Baseline == nil && !e.options.chooses(e.problem.Collective) {
 		if err := e.baseline(ctx, families); err != nil {
+			return err
+		}
+	}
+	if e.begun.late != nil { // the drafts are built in the order of what they promise
+		if err := e.promiseAll(ctx); err != nil {
 			return err
 		}
 	}

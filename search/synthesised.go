@@ -80,13 +80,21 @@ func (e *enumeration) synthesise(ctx context.Context) error {
 		if e.complete() && !slices.Contains(e.options.Families, c.name) {
 			continue
 		}
-		found, err := c.make(ctx, e)
-		if err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
+		found, known := e.begun.found[e.key(c.name)]
+		if !known {
+			if e.isLate(tracing) {
+				e.leave(c.name, 0)
+				continue
 			}
-			e.refuse(c.name, NoHole, err.Error())
-			continue
+			var err error
+			if found, err = c.make(ctx, e); err != nil {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+				e.refuse(c.name, NoHole, err.Error())
+				continue
+			}
+			e.begun.found[e.key(c.name)] = found
 		}
 		for _, f := range found {
 			// Found on the topology; checked on it all the same, by code that

@@ -1,0 +1,125 @@
+package results
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+type begunNote struct {
+	Why string `json:"why"`
+}
+
+// What was begun is found again under its name, with its program and with none, until
+// it is forgotten; under another key there is nothing, and what was there is gone.
+func TestBegun(t *testing.T) {
+	c := newCampaign(t, testPlan())
+	program := testRing(4, 1, 0, true)
+	hash := program.Hash()
+	begin := func(key string) *Begun {
+		t.Helper()
+		b, err := c.Begin(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { b.Close() })
+		return b
+	}
+	holds := func(b *Begun, name string, want bool) {
+		t.Helper()
+		var note begunNote
+		p, got, ok := b.Known(name, &note)
+		switch {
+		case ok != want:
+			t.Errorf("%s is there: %v, want %v", name, ok, want)
+		case ok && name == "refused" && (p != nil || got != "" || note.Why != "too far\nfor it"):
+			t.Errorf("%s: %+v and program %q", name, note, got)
+		case ok && name == "built" && (p == nil || got != hash || p.Hash() != hash):
+			t.Errorf("%s: program %q, want %q", name, got, hash)
+		}
+	}
+	b := begin("one")
+	for _, err := range []error{b.Keep("built", begunNote{}, hash, program), b.Keep("refused", begunNote{"too far\nfor it"}, "", nil), b.Close(), b.Keep("late", begunNote{}, "", nil)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b = begin("one")
+	holds(b, "built", true)
+	holds(b, "refused", true)
+	holds(b, "late", false)
+	b.Close()
+	b = begin("two")
+	holds(b, "built", false)
+	b.Close()
+	b = begin("one")
+	holds(b, "built", false)
+	b.Close()
+	if err := c.Forget(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(c.Dir(), begunFile)); !os.IsNotExist(err) {
+		t.Errorf("%v, want the file to be gone", err)
+	}
+	if err := c.Forget(); err != nil {
+		t.Errorf("%v: nothing is there to forget", err)
+	}
+}
+
+// A kill tears the last entry, wherever it strikes: those before it are found, it is
+// not, and what is kept from then on is found beside them.
+func TestBegunTorn(t *testing.T) {
+	c := newCampaign(t, testPlan())
+	program := testRing(4, 1, 0, true)
+	hash := program.Hash()
+	b, err := c.Begin("key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(c.Dir(), begunFile)
+	var ends []int
+	for _, name := range []string{"a", "b"} {
+		if err := b.Keep(name, begunNote{name}, hash, program); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, len(text))
+	}
+	b.Close()
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at <= len(whole); at += 1 + len(whole)/60 {
+		for _, tail := range [][]byte{nil, bytes.Repeat([]byte{0}, 40), whole[:min(at, 30)]} {
+			if err := os.WriteFile(path, append(bytes.Clone(whole[:at]), tail...), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			b, err := c.Begin("key")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var note begunNote
+			for i, name := range []string{"a", "b"} {
+				if _, _, ok := b.Known(name, &note); ok != (at >= ends[i]) {
+					t.Errorf("torn at %d of %d: %s is there: %v", at, len(whole), name, ok)
+				}
+			}
+			if err := b.Keep("c", begunNote{"c"}, "", nil); err != nil {
+				t.Fatal(err)
+			}
+			b.Close()
+			if b, err = c.Begin("key"); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, ok := b.Known("c", &note); !ok || note.Why != "c" {
+				t.Errorf("torn at %d of %d: what was kept after is not there", at, len(whole))
+			}
+			b.Close()
+		}
+	}
+}

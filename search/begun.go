@@ -1,0 +1,170 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/results"
+)
+
+// begun is what an enumeration has come to, so that one which was cut short goes on from
+// there: in the same search all of it, in a later one the programs that were compiled,
+// which a file keeps.
+//
+//	budget ├ trace ─┼ compile ─┼ tune ──────────┤     a quarter, a quarter, and the rest;
+//	                           ├ trace ┼ compile ┼ tune ┤    what was left, where time is
+type begun struct {
+	late patience       // nil: all is enumerated
+	of   int            // placements
+	file *results.Begun // nil: none
+	from time.Time      // since when it is enumerated
+
+	mu     sync.Mutex
+	traced map[string]trace // by placement and name
+	built  map[string]*built
+	found  map[string][]construct
+	left   map[string]int
+}
+
+// trace is a routing, or why there is none.
+type trace struct {
+	routing *routing
+	refused *Refusal
+}
+
+// The stages of an enumeration.
+type stage int
+
+const (
+	tracing stage = iota
+	building
+)
+
+// patience tells whether it is too late to begin more of a stage, in one of so many
+// placements, with such a part of the stage to be gone through by then.
+type patience func(s stage, placement, of int, through float64) bool
+
+// halfOf is the patience for half of what is left of a budget, a stage of a placement
+// after the other, each family with its part of the tracing.
+func halfOf(left time.Duration, from time.Time) patience {
+	return func(s stage, placement, of int, through float64) bool {
+		return time.Since(from).Seconds() > left.Seconds()/2*(float64(2*placement+int(s))+through)/float64(2*of)
+	}
+}
+
+func newBegun() *begun {
+	return &begun{from: time.Now(), traced: map[string]trace{}, built: map[string]*built{}, found: map[string][]construct{}, left: map[string]int{}}
+}
+
+// keepAfter is how long an enumeration goes on before what it compiles is kept: what is
+// quickly made is made again as quickly.
+const keepAfter = 5 * time.Second
+
+// keptBuilt is a built draft but for its program, which lies beside.
+type keptBuilt struct {
+	Refusal *Refusal `json:"refusal,omitempty"`
+}
+
+// isLate tells whether a stage of the enumeration begins nothing more.
+func (e *enumeration) isLate(s stage) bool {
+	return e.begun.late != nil && e.begun.late(s, e.placement, e.begun.of, e.through)
+}
+
+// leave notes candidates that were not looked at; 0: nobody knows how many.
+func (e *enumeration) leave(name string, n int) { e.begun.left[name] += n }
+
+// key is what a candidate is called in what has begun.
+func (e *enumeration) key(name string) string {
+	return fmt.Sprintf("%s %s", placementOf(e.problem.InPlace), name)
+}
+
+// tracedAs is what a routing came to, which is traced once.
+func (b *begun) tracedAs(key string, make func() (trace, error)) (trace, error) {
+	b.mu.Lock()
+	t, ok := b.traced[key]
+	b.mu.Unlock()
+	if ok {
+		return t, nil
+	}
+	t, err := make()
+	if err == nil && b.late != nil {
+		b.mu.Lock()
+		b.traced[key] = t
+		b.mu.Unlock()
+	}
+	return t, err
+}
+
+// builtAs is what a draft came to, which is built once. A program that the file keeps is
+// judged like one just compiled.
+func (b *begun) builtAs(key string, judge func(*ir.Program) (*built, error), make func() (*built, error)) (*built, error) {
+	b.mu.Lock()
+	known := b.built[key]
+	b.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	one, err := b.fromFile(key, judge)
+	if one != nil || err != nil {
+		return one, err
+	}
+	if one, err = make(); err != nil {
+		return nil, err
+	}
+	if b.late != nil {
+		b.mu.Lock()
+		b.built[key] = one
+		b.mu.Unlock()
+	}
+	if b.file == nil || time.Since(b.from) < keepAfter {
+		return one, nil
+	}
+	if one.refusal != nil {
+		return one, b.file.Keep(key, keptBuilt{one.refusal}, "", nil)
+	}
+	return one, b.file.Keep(key, keptBuilt{}, one.hash, one.program)
+}
+
+func (b *begun) fromFile(key string, judge func(*ir.Program) (*built, error)) (*built, error) {
+	if b.file == nil {
+		return nil, nil
+	}
+	var note keptBuilt
+	program, _, ok := b.file.Known(key, &note)
+	switch {
+	case !ok:
+		return nil, nil
+	case note.Refusal != nil:
+		return &built{refusal: note.Refusal}, nil
+	case program == nil:
+		return nil, nil
+	}
+	return judge(program)
+}
+
+// unlooked says which candidates were not looked at; empty where all were.
+func (b *begun) unlooked() string {
+	if len(b.left) == 0 {
+		return ""
+	}
+	names := make([]string, 0, len(b.left))
+	for name, n := range b.left {
+		if n > 0 {
+			name += fmt.Sprintf(" (%d)", n)
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// close leaves the file as it is.
+func (b *begun) close() {
+	if b.file != nil {
+		_ = b.file.Close()
+	}
+}
