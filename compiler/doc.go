@@ -13,7 +13,7 @@
 //	1 rcs rank 1 sc[0]          ←0 →2
 //	3 r   rank 2 out[0]         ←1
 //	        │
-//	channels ▸ depths ▸ order ▸ threadblocks ▸ synchronise ▸ emit
+//	channels ▸ depths ▸ order ▸ threadblocks ▸ homes ▸ synchronise ▸ emit
 //
 // The pipeline is the table in passes.go; a pass is a file named for it.
 //

@@ -279,8 +279,9 @@ func (r *dumpReader) schedule() error {
 		for n, i := range tb.steps {
 			r.tbOf[i], r.posOf[i] = int32(t), int32(n)
 		}
-		if len(tb.steps) > 0 {
-			tb.key = r.keys[tb.steps[0]]
+		// Local instructions may be of other instances than the threadblock.
+		if n := slices.IndexFunc(tb.steps, func(i int32) bool { return !r.ins[i].local() }); n != none {
+			tb.key = r.keys[tb.steps[n]]
 		}
 	}
 	for rank := range r.col.Ranks {

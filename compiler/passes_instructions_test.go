@@ -343,9 +343,9 @@ var instructionCases = []passCase{
 		"  0 s    rank 0 sc[0] → 1 ch 0 depth 0 of 4 at 0",
 		"rank 1 tb 0 ← 0 ch 0",
 		"  1 r    rank 1 sc[0] ← 0 ch 0 depth 1 of 4 at 1",
+		"  2 cpy  rank 1 sc[0] ⇒ sc[1] depth 2 of 4 after 1 at 2",
 		"rank 1 tb 1 → 0 ch 0",
-		"  2 cpy  rank 1 sc[0] ⇒ sc[1] depth 2 of 4 after 1 waits 1 at 2",
-		"  3 s    rank 1 sc[1] → 0 ch 0 depth 3 of 4 after 2 at 3"}},
+		"  3 s    rank 1 sc[1] → 0 ch 0 depth 3 of 4 after 2 waits 2 at 3"}},
 	{"threadblocks", "one-sided instructions share; local ones go to the idlest", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 0), sc(2, 0), 1)
@@ -368,4 +368,28 @@ var instructionCases = []passCase{
 		"rank 3 tb 0 ← 1 ch 0",
 		"  9 cpy  rank 3 sc[1] ⇒ sc[2] depth 0 of 0 at 4",
 		"  7 r    rank 3 sc[0] ← 1 ch 0 depth 1 of 1 at 7"}},
+	{"homes", "a local instruction goes where it keeps nobody waiting, and waits for nobody", func(b *builder) {
+		b.copy(sc(0, 0), sc(1, 0), 1)
+		b.copy(sc(1, 0), sc(2, 0), 1)
+		b.copy(sc(1, 2), sc(3, 0), 1)
+		b.copy(sc(1, 3), sc(1, 4), 1)
+		b.copy(sc(3, 0), sc(3, 1), 1)
+		b.copy(sc(3, 2), sc(2, 2), 1)
+	}, Options{}, []string{
+		"rank 0 tb 0 → 1 ch 0",
+		"  0 s    rank 0 sc[0] → 1 ch 0 depth 0 of 2 at 0",
+		"rank 1 tb 0 → 2 ← 0 ch 0",
+		"  1+2 rcs  rank 1 sc[0] ← 0 → 2 ch 0 depth 1 of 2 at 4",
+		"rank 1 tb 1 → 3 ch 0",
+		"  4 s    rank 1 sc[2] → 3 ch 0 depth 0 of 2 at 1",
+		"  6 cpy  rank 1 sc[3] ⇒ sc[1] depth 0 of 0 at 3",
+		"rank 2 tb 0 ← 1 ch 0",
+		"  3 r    rank 2 sc[0] ← 1 ch 0 depth 2 of 2 at 7",
+		"rank 2 tb 1 ← 3 ch 0",
+		"  9 r    rank 2 sc[1] ← 3 ch 0 depth 1 of 1 at 6",
+		"rank 3 tb 0 ← 1 ch 0",
+		"  5 r    rank 3 sc[0] ← 1 ch 0 depth 1 of 2 at 5",
+		"  7 cpy  rank 3 sc[0] ⇒ sc[1] depth 2 of 2 after 5 at 8",
+		"rank 3 tb 1 → 2 ch 0",
+		"  8 s    rank 3 sc[2] → 2 ch 0 depth 0 of 1 at 2"}},
 }

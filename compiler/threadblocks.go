@@ -15,7 +15,8 @@ import (
 //	rcs ← 0 → 2 ch 0    the threadblock of (send 2, receive 0, channel 0)
 //	s → 2 ch 0          the same: the connection is its
 //	s → 3 ch 0          the threadblock of (send 3, channel 0)
-//	cpy                 the one, of its instance, that has been idle longest
+//	cpy                 the one, of its instance, that has been idle longest, until
+//	                    pass homes finds a better
 //	re                  the one that reduced into the same place before, so that
 //	                    a run of reductions needs no waits in between
 //
@@ -73,7 +74,7 @@ func (u *unit) assign(putTB, getTB []int32) {
 			case -1-tb < int32(from) || -1-tb >= int32(to):
 				continue
 			default:
-				tb = u.idlest(i, idle, reducer)
+				tb = u.reducing(i, reducer, func() int32 { return idle.longest(u.ins[i].rank, u.ops[u.ins[i].of].key) })
 				local[i] = tb // not to tbOf, which the others read
 			}
 			u.posOf[i] = steps[tb]
@@ -100,17 +101,17 @@ func (u *unit) assign(putTB, getTB []int32) {
 // part goes through the whole order: beyond a few, that is all they would do.
 const mostWalks = 4
 
-// idlest is the threadblock for a local instruction: the one that reduced into the
-// same place before, or the one that has been idle longest.
-func (u *unit) idlest(i int32, idle *idleness, reducer map[place]int32) int32 {
+// reducing is the threadblock of a local instruction: the one that reduced into the
+// same place before, or else one that is chosen.
+func (u *unit) reducing(i int32, reducer map[place]int32, choose func() int32) int32 {
 	in := &u.ins[i]
 	if in.op != ir.Reduce {
-		return idle.longest(in.rank, u.ops[in.of].key)
+		return choose()
 	}
 	at := place{in.rank, in.dstOff, in.count, in.dstBuf}
 	tb, again := reducer[at]
 	if !again {
-		tb = idle.longest(in.rank, u.ops[in.of].key)
+		tb = choose()
 		reducer[at] = tb
 	}
 	return tb

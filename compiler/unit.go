@@ -171,6 +171,9 @@ type instr struct {
 	of                   int32 // operation it came from
 }
 
+// local tells whether it neither receives nor sends.
+func (i *instr) local() bool { return i.get == none && i.put == none }
+
 // src are the chunks it reads, if its op reads any.
 func (i *instr) src() chunks { return chunks{i.srcBuf, i.srcOff, i.count, i.srcStride} }
 

@@ -24,20 +24,20 @@ func TestAShuffleIsOneStep(t *testing.T) {
 	}{
 		{true, `gpu 0 scratch 8
   tb 0 recv←1 ch 0
-    0 cpy  sc[0:4] → out[0:7:2] waits 2.1 3.0
-    1 r    sc[4:8]             flagged
+    0 r    sc[4:8]
+    1 cpy  sc[4:8] → out[1:8:2]
   tb 1 send→1 ch 0
-    0 s    sc[0:4]             waits 2.1 3.0
+    0 s    sc[0:4]             waits 2.0 3.0 5.0
   tb 2 recv←2 ch 1
-    0 cpy  in[0] → sc[0]
-    1 r    sc[1]               flagged
+    0 r    sc[1]               flagged
   tb 3 recv←4 ch 1
     0 r    sc[2:4]             flagged
+    1 cpy  sc[0:4] → out[0:7:2] waits 2.0 5.0
   tb 4 send→2 ch 1
     0 s    in[0]
-    1 cpy  sc[4:8] → out[1:8:2] waits 0.1
   tb 5 send→4 ch 1
-    0 s    sc[0:2]             waits 2.1
+    0 cpy  in[0] → sc[0]       flagged
+    1 s    sc[0:2]             waits 2.0
 `},
 		{false, `gpu 0
   tb 0 recv←1 ch 0

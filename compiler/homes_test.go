@@ -1,0 +1,112 @@
+package compiler
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// placed is a program as far as its instructions have threadblocks, before pass homes
+// or after it. Copies that nobody reads remain.
+func placed(t interface{ Fatal(...any) }, p *lang.Program, o Options, homed bool) *unit {
+	if _, err := o.complete(); err != nil {
+		t.Fatal(err)
+	}
+	u := &unit{in: p, opt: o}
+	for _, pass := range passes[:passIndex("synchronise")] {
+		if pass.name == "forward" || pass.name == "deliver" || pass.name == "homes" && !homed {
+			continue
+		}
+		if err := pass.run(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return u
+}
+
+// TestEstimate holds estimates to what they come to by hand.
+func TestEstimate(t *testing.T) {
+	copiedOn := func(b *builder) {
+		b.copy(sc(0, 0), sc(1, 0), 1)
+		b.copy(sc(1, 0), sc(1, 1), 1)
+	}
+	another := func(b *builder) {
+		copiedOn(b)
+		b.copy(sc(1, 2), sc(0, 2), 1)
+	}
+	for _, c := range []struct {
+		name  string
+		write func(*builder)
+		homed bool
+		want  estimate
+	}{
+		// 4 + 15; and 1 + 1 + 50, or 2 + 4 + 30, six times, and four times.
+		{"a copy", func(b *builder) { b.copy(sc(0, 0), sc(0, 1), 1) }, false, estimate{19, 312, 208, 216, 144}},
+		// It is there 5, 1, 4 after it is sent, which takes 4, 21, 42: who receives keeps up.
+		{"a message", func(b *builder) { b.copy(sc(0, 0), sc(1, 0), 1) }, false, estimate{9, 127, 84, 256, 168}},
+		// 19 more for a small one. A tile takes 19 + 52, and 42 + 36; the first is there at
+		// 22, and 46, and copied on at 74, and 82.
+		{"a message, copied on", copiedOn, false, estimate{28, 429, 284, 472, 312}},
+		// The threadblock that copies sends before: it waits 15, 1, 12 for the other, and a
+		// tile takes it 21 + 1 + 52, and 42 + 12 + 36.
+		{"a message, copied on by the idlest", another, false, estimate{43, 445, 296, 544, 360}},
+		{"a message, copied on at home", another, true, estimate{28, 429, 284, 472, 312}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := scratchpad()
+			c.write(b)
+			if got := placed(t, &b.p, Options{}, c.homed).estimate(); got != c.want {
+				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestHomesAreNoLonger: whatever the program, no estimate is worse by more than is
+// tolerated, only local instructions move, within their rank, to their instance if that
+// has threadblocks, and what adds up in one place stays together.
+func TestHomesAreNoLonger(t *testing.T) {
+	shorter := 0
+	rapid.Check(t, func(t *rapid.T) {
+		draw := rapid.SampledFrom([]func(*rapid.T) *lang.Program{drawCopies, drawExchanges, drawDeliveries, drawRouting}).Draw(t, "program")
+		p, o := draw(t), Options{Instances: rapid.IntRange(1, 2).Draw(t, "instances"), MaxChannels: 1000}
+		before, after := placed(t, p, o, false), placed(t, p, o, true)
+		was, is := before.estimate(), after.estimate()
+		for k := range is {
+			if 50*(is[k]-was[k]) > was[k] {
+				t.Fatalf("estimate %d is %d, and was %d", k, is[k], was[k])
+			}
+		}
+		if is != was {
+			shorter++
+		}
+		instances := map[instance]bool{} // that have threadblocks
+		for _, tb := range after.tbs {
+			instances[instance{tb.rank, tb.key}] = true
+		}
+		adds := map[place]int32{}
+		for _, i := range after.seq {
+			in, tb := &after.ins[i], &after.tbs[after.tbOf[i]]
+			switch own := (instance{in.rank, after.ops[in.of].key}); {
+			case after.tbs[after.tbOf[i]].steps[after.posOf[i]] != i:
+				t.Fatalf("instruction %d is not where it is said to be", i)
+			case !in.local() && after.tbOf[i] != before.tbOf[i]:
+				t.Fatalf("instruction %d has a connection and moved", i)
+			case tb.rank != in.rank || in.local() && instances[own] && tb.key != own.key:
+				t.Fatalf("instruction %d of rank %d, instance %d is at rank %d, instance %d", i, in.rank, own.key, tb.rank, tb.key)
+			}
+			if in.local() && in.op.Reduces() {
+				at := place{in.rank, in.dstOff, in.count, in.dstBuf}
+				if tb, ok := adds[at]; ok && tb != after.tbOf[i] {
+					t.Fatalf("instruction %d adds to %v in threadblock %d, another in %d", i, at, after.tbOf[i], tb)
+				}
+				adds[at] = after.tbOf[i]
+			}
+		}
+	})
+	if shorter == 0 {
+		t.Error("no program is shorter for it: the programs do not try it")
+	}
+}
