@@ -1,7 +1,9 @@
 package results
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/google/renameio/v2"
@@ -12,13 +14,23 @@ func writeWhole(path string, write func(io.Writer) error) error {
 	// Named here, the folder needs no test whether files can be moved into it.
 	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o644))
 	if err != nil {
-		return err
+		return forPath(path, err)
 	}
 	defer f.Cleanup()
 	if err := write(f); err != nil {
-		return err
+		return forPath(path, err)
 	}
-	return f.CloseAtomicallyReplace()
+	return forPath(path, f.CloseAtomicallyReplace())
+}
+
+// forPath is a file's error with the name that was asked for, instead of that of the
+// file which was to take its place.
+func forPath(path string, err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return &fs.PathError{Op: at.Op, Path: path, Err: at.Err}
+	}
+	return err
 }
 
 // writeText writes a text so.

@@ -42,7 +42,7 @@ in ` + dumpSuffix + ` goes on from there.`,
 	countsFlag(cmd)
 	cmd.Flags().Int("root", 0, "of a collective that has one")
 	choiceFlag(cmd, "placement", "", "", []string{"in", "out"}, "in place or out of place (in: allreduce, reduce, broadcast)")
-	cmd.Flags().StringArrayP("param", "p", nil, "set a template parameter: `NAME=VALUE`")
+	paramFlag(cmd, "set")
 	cmd.Flags().Int("instances", 1, "replicate the whole program this often")
 	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "what fills holes")
 	formFlags(cmd)

@@ -25,6 +25,7 @@ func passFlags(cmd *cobra.Command) {
 	choiceFlag(cmd, "dump-after", "", "", append(passNames(), "all"), "print the program after this pass; the result then goes to --out only; a "+dumpSuffix+" file of it can be compiled")
 	choiceFlag(cmd, "dot", "", "", compiler.Graphs(), "print this graph for Graphviz; the result then goes to --out only")
 	cmd.Flags().StringSlice("disable-pass", nil, "leave out this optional pass `NAME,…`")
+	_ = cmd.RegisterFlagCompletionFunc("disable-pass", completeList(optionalPasses))
 	cmd.Flags().Bool("blocked", false, "give each of --instances a block of the buffers of its own, not a part of every chunk")
 	cmd.Flags().Int("slots", 0, "how many messages a connection holds: the program never needs more (as many as every protocol of the system holds, at most 2)")
 	cmd.Flags().Bool("time-passes", false, "say on standard error how long each pass took")

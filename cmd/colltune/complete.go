@@ -1,8 +1,13 @@
 package main
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -22,4 +27,54 @@ func firstIs(complete cobra.CompletionFunc) cobra.CompletionFunc {
 		}
 		return complete(cmd, args, prefix)
 	}
+}
+
+// completeList completes the last of names with commas between, by one that is not
+// among those before.
+func completeList(names func() []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, prefix string) (offers []string, _ cobra.ShellCompDirective) {
+		before := prefix[:strings.LastIndex(prefix, ",")+1]
+		for _, n := range names() {
+			if !slices.Contains(strings.Split(before, ","), n) {
+				offers = append(offers, before+n)
+			}
+		}
+		return offers, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// paramFlag adds -p, whose names and values are those of the families in question.
+func paramFlag(cmd *cobra.Command, verb string) {
+	cmd.Flags().StringArrayP("param", "p", nil, verb+" a template parameter: `NAME=VALUE`")
+	_ = cmd.RegisterFlagCompletionFunc("param", completeParam)
+}
+
+// completeParam offers the names of parameters, and behind a name its values: those
+// of the family that is an argument, of --family's, or of all; holes have none.
+func completeParam(cmd *cobra.Command, args []string, prefix string) (offers []string, _ cobra.ShellCompDirective) {
+	asked, _ := cmd.Flags().GetStringSlice("family")
+	if cmd.Name() == "compile" {
+		asked = args
+	}
+	name, _, named := strings.Cut(prefix, "=")
+	for _, f := range templates.Builtin() {
+		if len(asked) > 0 && !slices.Contains(asked, f.Name) {
+			continue
+		}
+		for _, p := range f.Parameters {
+			switch {
+			case !named:
+				offers = append(offers, p.Name+"=")
+			case p.Name == name:
+				for _, v := range p.Values {
+					offers = append(offers, name+"="+script.FormatValue(v))
+				}
+			}
+		}
+	}
+	slices.Sort(offers)
+	if named {
+		return slices.Compact(offers), cobra.ShellCompDirectiveNoFileComp
+	}
+	return slices.Compact(offers), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,5 +39,18 @@ func placesThere(cmd *cobra.Command) error {
 		}
 		return fmt.Errorf("--out %s: no such folder: %s", path, dir)
 	}
-	return nil
+	return canWrite(path)
+}
+
+// canWrite is an error where a file that is yet to take path's place could not be
+// made beside it. What is there and no regular file is written as it is.
+func canWrite(path string) error {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".colltune-*")
+	if err != nil {
+		return fmt.Errorf("--out %w", named(path, err))
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }

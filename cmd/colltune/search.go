@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strconv"
 
@@ -77,10 +78,10 @@ func spaceFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSlice("family", nil, "only these families `NAME,…`")
 	cmd.Flags().StringSlice("exclude", nil, "not these families `NAME,…`")
 	for _, name := range []string{"family", "exclude"} {
-		_ = cmd.RegisterFlagCompletionFunc(name, completeFamily)
+		_ = cmd.RegisterFlagCompletionFunc(name, completeList(familyNames))
 	}
 	cmd.Flags().StringArray("template", nil, "families of this `FILE.star`, or of all in a folder, beside the built-in ones")
-	cmd.Flags().StringArrayP("param", "p", nil, "fix a template parameter: `NAME=VALUE`")
+	paramFlag(cmd, "fix")
 	cmd.Flags().Int("channels", 0, "fix the channels of families that have them (tuned)")
 	cmd.Flags().Int("instances", 0, "fix the number of instances (tuned)")
 	choiceFlag(cmd, "protocol", "", "", topologies.ProtocolNames(), "fix the wire protocol (tuned)")
@@ -124,8 +125,13 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 		say("%s without a result; see %s", plural(summary.Failed, "trial"), filepath.Join(c.Dir(), "trials.jsonl"))
 	}
 	if err != nil && !partial(err) {
-		// What a template has ended is no campaign to go on with.
-		return errors.Join(err, c.Discard())
+		// What a template has ended is no campaign to go on with; what a full disk
+		// has is one, as far as it came.
+		err = errors.Join(err, c.Discard())
+		if at := (*fs.PathError)(nil); errors.As(err, &at) && isFolder(c.Dir()) {
+			say("what was measured is kept; go on with: %s", goOn)
+		}
+		return err
 	}
 	if printed := printTable(cmd, c, schema); printed != nil {
 		return errors.Join(err, printed)

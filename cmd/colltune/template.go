@@ -175,9 +175,12 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // completeFamily offers the families' names; files too.
 func completeFamily(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var names []string
+	return familyNames(), cobra.ShellCompDirectiveDefault
+}
+
+func familyNames() (names []string) {
 	for _, f := range templates.Builtin() {
 		names = append(names, f.Name)
 	}
-	return names, cobra.ShellCompDirectiveDefault
+	return names
 }

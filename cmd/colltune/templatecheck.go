@@ -88,7 +88,7 @@ system alone, with -p with those values alone.`,
 		},
 	}
 	topologyFlags(cmd, false)
-	cmd.Flags().StringArrayP("param", "p", nil, "fix a template parameter: `NAME=VALUE`")
+	paramFlag(cmd, "fix")
 	outputFlags(cmd)
 	return cmd
 }
