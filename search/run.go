@@ -64,7 +64,7 @@ func (s *searching) tune(ctx context.Context, space *Space) error {
 	if err != nil {
 		return err
 	}
-	bound, err := bounds.Of(p.Topology, col)
+	bound, err := bounds.Of(ctx, p.Topology, col)
 	if err != nil {
 		return err
 	}

@@ -314,12 +314,24 @@ type synthRefuted struct {
 	Detail  string  `json:"detail,omitempty"`
 }
 
+// queries is a number of them.
+func queries(n int) string {
+	if n == 1 {
+		return "1 query"
+	}
+	return fmt.Sprintf("%d queries", n)
+}
+
 // synthFrontier walks the frontier.
 func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q route.Query) error {
 	w := route.Walk{Steps: q.Steps}
 	w.Chunks, _ = cmd.Flags().GetInt("chunks")
-	if verbose(cmd) {
-		w.Tell = func(chunks, steps, rounds int, a route.Answer) {
+	asked, open := 0, 0
+	w.Tell = func(chunks, steps, rounds int, a route.Answer) {
+		if asked++; a.Status == constraints.Timeout {
+			open++
+		}
+		if verbose(cmd) {
 			fmt.Fprintf(cmd.ErrOrStderr(), "(%d,%d,%d) %v by %s in %s s\n", chunks, steps, rounds, a.Status, a.By, seconds(a.Seconds))
 		}
 	}
@@ -330,6 +342,9 @@ func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q route.Query) er
 	}
 	defer cancel()
 	points, least, err := route.Frontier(ctx, s, q, w)
+	if open > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d of %s were not settled within %v each: a longer --timeout may find more, or prove it\n", open, queries(asked), s.Timeout())
+	}
 	var bad *route.QueryError
 	switch {
 	case errors.As(err, &bad):

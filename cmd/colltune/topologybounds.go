@@ -45,7 +45,7 @@ reaches: where the two are one, no bound can be lower.
 			if err != nil {
 				return usage(err)
 			}
-			b, err := until(cmd.Context(), func() (bounds.Bound, error) { return bounds.Of(t, c) })
+			b, err := until(cmd.Context(), func() (bounds.Bound, error) { return bounds.Of(cmd.Context(), t, c) })
 			if err != nil {
 				return err
 			}

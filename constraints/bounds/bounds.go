@@ -1,6 +1,7 @@
 package bounds
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/big"
@@ -106,6 +107,7 @@ var rules = map[string]func(p *problem) limit{
 
 // problem is a topology and a collective, with the flow networks both ways.
 type problem struct {
+	ctx      context.Context // see look
 	t        *topologies.Topology
 	c        collective.Collective
 	n        int
@@ -115,8 +117,9 @@ type problem struct {
 }
 
 // Of bounds a collective on a topology. The error says that they do not fit
-// together.
-func Of(t *topologies.Topology, c collective.Collective) (Bound, error) {
+// together, or is the context's.
+func Of(ctx context.Context, t *topologies.Topology, c collective.Collective) (b Bound, err error) {
+	defer stopped(&err)
 	rule, ok := rules[collective.Plain(c.Name)]
 	asTable := c.Counts != nil || c.Custom != nil
 	switch {
@@ -136,8 +139,7 @@ func Of(t *topologies.Topology, c collective.Collective) (Bound, error) {
 	if err != nil {
 		return Bound{}, err
 	}
-	p := &problem{t: t, c: c, n: c.Ranks, forward: forward, backward: backward, alike: c.Counts == nil && interchangeable(t)}
-	var b Bound
+	p := &problem{ctx: ctx, t: t, c: c, n: c.Ranks, forward: forward, backward: backward, alike: c.Counts == nil && interchangeable(t)}
 	var l limit
 	if asTable {
 		k := neededBy(c)

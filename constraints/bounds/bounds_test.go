@@ -1,6 +1,7 @@
 package bounds
 
 import (
+	"context"
 	"fmt"
 	"math/big"
 	"slices"
@@ -22,7 +23,7 @@ func bound(t interface{ Fatal(...any) }, top *topologies.Topology, name string, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Of(top, c)
+	b, err := Of(context.Background(), top, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +363,7 @@ func TestLikeNodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := &problem{t: top, c: c, n: 24, alike: interchangeable(top)}
+			p := &problem{ctx: t.Context(), t: top, c: c, n: 24, alike: interchangeable(top)}
 			if p.forward, err = newNetwork(top, int64(len(top.Ranks)), false); err != nil {
 				t.Fatal(err)
 			}
@@ -401,7 +402,7 @@ func TestRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Of(resolve(t, "ring:8", 1), c); err == nil || !strings.Contains(err.Error(), "allgather over 4 ranks on ring:8 of 8") {
+	if _, err := Of(context.Background(), resolve(t, "ring:8", 1), c); err == nil || !strings.Contains(err.Error(), "allgather over 4 ranks on ring:8 of 8") {
 		t.Errorf("4 ranks on 8: %v", err)
 	}
 	alone := &topologies.Topology{Nodes: 1, Ranks: make([]topologies.Rank, 1), Vertices: make([]topologies.Vertex, 1)}

@@ -24,6 +24,7 @@ func (p *problem) combine() (best limit) {
 	for _, net := range []*network{p.forward, p.backward} {
 		f := newFlow(net)
 		for _, v := range p.beside(0) {
+			p.look()
 			if v == 0 {
 				continue
 			}
@@ -72,6 +73,7 @@ func (p *problem) gossip(name string, groups int, group func(rank int) int) (bes
 		f := newFlow(net)
 		total := new(big.Int)
 		for g := range groups {
+			p.look()
 			first := -1
 			for r := range inside {
 				if inside[r] = group(r) == g; inside[r] && first < 0 {

@@ -15,6 +15,7 @@ const (
 func (p *problem) cuts(try func(inside []bool)) {
 	inside := make([]bool, p.n)
 	both := func(member func(r int) bool) {
+		p.look()
 		some, all := false, true
 		for r := range inside {
 			inside[r] = member(r)

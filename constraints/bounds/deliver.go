@@ -101,6 +101,7 @@ func (p *problem) deliver(d pairs) (best limit) {
 	})
 	if part == 1 && !d.every && p.c.Counts == nil { // a pair's own flow: one set between the two, switches and all
 		for a := range p.n {
+			p.look()
 			if p.alike && p.t.Ranks[a].Node > 0 && a < p.n-1 {
 				continue // like a pair of the first node, or out of it
 			}
@@ -131,6 +132,7 @@ func (p *problem) mileage(d pairs, part int64) limit {
 	}
 	hops := make([]int32, p.forward.vertices)
 	for _, a := range sources {
+		p.look()
 		far := breadthFirst(next, int32(a), hops)
 		d.to(p.n, a, func(b int, parts int64) { links += times * parts * int64(far[b]) })
 	}

@@ -22,5 +22,7 @@
 // Bound.Reached is what a multicommodity flow reaches, of alltoall, alltonext and
 // sendrecv: found in floats, told in fractions, added up exactly.
 //
+// A bound ends with its context, wherever it is.
+//
 // It does not find routings, and asks no solver.
 package bounds

@@ -34,6 +34,7 @@ func (p *problem) routes() (sources []int, to func(n, rank int, yield func(to in
 func (p *problem) latency() (steps int, us float64) {
 	sources, to := p.routes()
 	for _, a := range sources {
+		p.look()
 		hops, far := p.sends(a), p.distances(a)
 		to(p.n, a, func(b int, _ int64) {
 			steps = max(steps, int(hops[b]))

@@ -114,6 +114,7 @@ func (c *commodities) mix() *mixing {
 			}
 			enter = tree
 		}
+		c.p.look()
 		if !m.enter(enter) {
 			return m
 		}
@@ -137,6 +138,7 @@ func (c *commodities) price(m *mixing, even float64) {
 
 // tree is shortest ways from a source to all it sends to.
 func (c *commodities) tree(source int) column {
+	c.p.look()
 	from := c.o.sources[source]
 	c.w.from(from, c.length)
 	c.work -= len(c.length) + c.p.n

@@ -1,6 +1,7 @@
 package bounds
 
 import (
+	"context"
 	"maps"
 	"math/big"
 	"testing"
@@ -28,7 +29,7 @@ func newProblem(t interface{ Fatal(...any) }, top *topologies.Topology) *problem
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &problem{t: top, c: c, n: len(top.Ranks), alike: interchangeable(top)}
+	p := &problem{ctx: context.Background(), t: top, c: c, n: len(top.Ranks), alike: interchangeable(top)}
 	if p.forward, err = newNetwork(top, int64(len(top.Ranks)), false); err != nil {
 		t.Fatal(err)
 	}

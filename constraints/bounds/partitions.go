@@ -18,6 +18,7 @@ func (p *problem) partitions() (best limit) {
 		out := make([]int64, full+1)
 		inside := make([]bool, p.n)
 		for set := 1; set < full; set++ {
+			p.look()
 			for r := range inside {
 				inside[r] = set>>r&1 == 1
 			}

@@ -41,6 +41,7 @@ func (p *problem) spread(net *network, sinks []int) limit {
 	}
 	for _, v := range sinks {
 		for {
+			p.look()
 			// In units of 1/q: links carry q times their capacity, every rank
 			// puts in shards of p.
 			shard, scale := x.algbw.Num().Int64(), x.algbw.Denom().Int64()
@@ -82,6 +83,7 @@ func among(parts, set []int) (sum int64) {
 func (p *problem) fan(net *network, root int) (x limit) {
 	f := newFlow(net)
 	for _, v := range p.beside(root) {
+		p.look()
 		if v == root {
 			continue
 		}

@@ -103,6 +103,7 @@ func (p *problem) wantedLatency(k *needs) (steps int, us float64) {
 		if !is {
 			continue
 		}
+		p.look()
 		hops, far := p.sends(a), p.distances(a)
 		for b := range p.n {
 			if k.from[b][a] {

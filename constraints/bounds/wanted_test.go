@@ -1,6 +1,7 @@
 package bounds
 
 import (
+	"context"
 	"math/big"
 	"testing"
 
@@ -30,7 +31,7 @@ func TestWanted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				b, err := Of(top, c)
+				b, err := Of(context.Background(), top, c)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -60,7 +61,7 @@ func TestWantedCountsOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Of(top, c)
+	b, err := Of(context.Background(), top, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestWantedCountsOnce(t *testing.T) {
 		t.Errorf("%s GB/s in %d steps, want 40 in 2: %s", b.Exact, b.LatencySteps, b.Proof)
 	}
 	table.Want = [][]collective.Want{{in(0)}, {in(1)}, {in(2)}, {in(3), {}}}
-	if b, err = Of(top, c); err != nil || b.AlgbwBps != nil || b.TimeUS(1<<20) != 0 {
+	if b, err = Of(context.Background(), top, c); err != nil || b.AlgbwBps != nil || b.TimeUS(1<<20) != 0 {
 		t.Errorf("nothing has to move: %+v, %v", b, err)
 	}
 }
@@ -80,7 +81,7 @@ func withCounts(t interface{ Fatal(...any) }, top *topologies.Topology, name str
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := Of(top, c)
+	b, err := Of(context.Background(), top, c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func (r row) beside(t *testing.T, theirs string) {
 	n, bytes := len(top.Ranks), r.bytes/int64(len(top.Ranks)*r.chunks)
 	// Schedules of one size for both: TACOS's chunks are whole bytes.
 	o := Options{Collective: "allgather", Bytes: bytes * int64(n*r.chunks)}
-	least, err := bound(top, o)
+	least, err := bound(t.Context(), top, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func (r row) beside(t *testing.T, theirs string) {
 		t.Errorf("%v us, TACOS takes %v", own.TimeUS, us)
 	}
 	best, bestSeconds := here(0)
-	boundSeconds := processorSeconds(func() { bound(top, o) })
+	boundSeconds := processorSeconds(func() { bound(t.Context(), top, o) })
 	t.Logf("%s | %d | %.2f | %.2g | %.2f | %.2g | %.2f | %d | %.2f | %.2g | %.2g",
 		r.topology, r.chunks, us, theirSeconds, own.TimeUS, ourSeconds, best.TimeUS, best.Chunks, 100*best.Gap(), bestSeconds, boundSeconds)
 }

@@ -67,7 +67,7 @@ func Route(ctx context.Context, t *topologies.Topology, o Options) (*Schedule, e
 	case n*n*max(o.Chunks, 1) > maxArrivals:
 		return nil, fmt.Errorf("greedy routing of %d chunks on %d ranks: want at most %d arrivals", max(o.Chunks, 1), n, maxArrivals)
 	}
-	least, err := bound(t, o)
+	least, err := bound(context.WithoutCancel(ctx), t, o) // what is there at once comes whatever the context
 	if err != nil {
 		return nil, err
 	}
@@ -76,13 +76,13 @@ func Route(ctx context.Context, t *topologies.Topology, o Options) (*Schedule, e
 
 // bound is the time in microseconds that no schedule takes less than, for its
 // bytes alone.
-func bound(t *topologies.Topology, o Options) (float64, error) {
+func bound(ctx context.Context, t *topologies.Topology, o Options) (float64, error) {
 	n := len(t.Ranks)
 	c, err := collective.New(collective.Spec{Name: o.Collective, Ranks: n, Chunks: n})
 	if err != nil {
 		return 0, err
 	}
-	b, err := bounds.Of(t, c)
+	b, err := bounds.Of(ctx, t, c)
 	if err != nil {
 		return 0, err
 	}

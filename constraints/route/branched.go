@@ -25,6 +25,8 @@ const (
 	// quickSums is how much is added up in search of a mix before solvers are asked:
 	// some tenths of a second.
 	quickSums = 150_000_000
+	// oneLook is what setting tolls once may take.
+	oneLook = 50 * time.Millisecond
 	// fewSplits are judged one by one, without what holds of all.
 	fewSplits = 30
 	// manyFit is for how many splits that fit a mix is looked for.
@@ -91,7 +93,7 @@ func (p *problem) solveBranched(s *constraints.Solvers, ask asker, open [][]int)
 // branchings are not looked at.
 func (p *problem) weigh(s *constraints.Solvers, ask asker, open [][]int) *weighed {
 	b := ask.branches.grow(p)
-	if b == nil || !b.speaksOf(p) {
+	if b == nil || !b.speaksOf(p) || ask.left() < oneLook {
 		return nil
 	}
 	limit := s.Timeout()
@@ -112,7 +114,7 @@ func (p *problem) weigh(s *constraints.Solvers, ask asker, open [][]int) *weighe
 	_, w.good = b.judged(p, b.near(p.Rounds), w.over)
 	for known := -1; known < len(b.cuts); { // more are cut off each time
 		known = len(b.cuts)
-		if open, w.all = b.splits(p.Steps, p.Rounds, p.Collective.Chunks); len(w.good) > 0 || w.over() {
+		if open, w.all = b.splits(p.Rounds, p.Collective.Chunks, w.over); len(w.good) > 0 || w.over() {
 			break
 		}
 		open, w.good = b.judged(p, open, w.over)
@@ -213,12 +215,13 @@ func (b *branches) near(rounds int) (all [][]int) {
 
 // splits lists the ways of splitting rounds that the cuts known leave for so many
 // chunks; whether all of them, as there may be too many.
-func (b *branches) splits(steps, rounds, chunks int) (open [][]int, all bool) {
+func (b *branches) splits(rounds, chunks int, over func() bool) (open [][]int, all bool) {
+	steps := b.steps
 	now := make([]int, steps)
 	work := 0
 	var fill func(at, left int) bool
 	fill = func(at, left int) bool {
-		if work++; work > manySplit || len(open) > maxSplits {
+		if work++; work > manySplit || len(open) > maxSplits || work%looks == 0 && over() {
 			return false
 		}
 		for _, c := range b.cuts {
@@ -243,8 +246,12 @@ func (b *branches) splits(steps, rounds, chunks int) (open [][]int, all bool) {
 	return open, all
 }
 
-// manySplit is how many beginnings of splits are looked at.
-const manySplit = 100_000
+const (
+	// manySplit is how many beginnings of splits are looked at, and looks after how
+	// many of them it is asked whether there is time for more.
+	manySplit = 100_000
+	looks     = 1 << 10
+)
 
 // exhausted tells whether a cut is not met however the rounds that are left are
 // split, where the first steps have so many.

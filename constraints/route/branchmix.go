@@ -47,6 +47,9 @@ type way struct {
 func (b *branches) mix(p *problem, split []int, over func() bool) Schedule {
 	chance := rand.New(rand.NewPCG(3, 3))
 	b.vary(split, chance, over)
+	if over() {
+		return nil
+	}
 	a := b.annealed(p, split)
 	for !over() {
 		a.restart(chance)
@@ -64,8 +67,11 @@ func (b *branches) mix(p *problem, split []int, over func() bool) Schedule {
 // little off, where what is free costs a little too.
 func (b *branches) vary(split []int, chance *rand.Rand, over func() bool) {
 	for range manyPriced {
+		if over() {
+			return
+		}
 		tolls, _ := b.set(split)
-		if tolls == nil || over() {
+		if tolls == nil {
 			return
 		}
 		if _, news := b.cut(tolls); !news {
@@ -73,7 +79,7 @@ func (b *branches) vary(split []int, chance *rand.Rand, over func() bool) {
 		}
 	}
 	tolls, _ := b.set(split)
-	if tolls == nil {
+	if tolls == nil || over() {
 		return
 	}
 	most := slices.Max(tolls)

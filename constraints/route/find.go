@@ -101,6 +101,9 @@ func (p *problem) find(s *constraints.Solvers, ask asker) (Answer, error) {
 func (p *problem) spread(s *constraints.Solvers, ask asker) (Answer, error) {
 	ctx, cancel := ask.bounding()
 	defer cancel()
+	if b := ask.branches.of(p.Collective.Name, p.Steps); b != nil && b.speaksOf(p) {
+		p.alike = b.one.alike // what renames one chunk's problem renames many's
+	}
 	open, refuted, err := p.bound(ctx)
 	if err != nil {
 		return Answer{}, err

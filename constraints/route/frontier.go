@@ -68,6 +68,7 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) ([]P
 	if err != nil {
 		return nil, nil, err
 	}
+	p.until = ctx
 	least := p.ratio()
 	if least == nil {
 		return nil, nil, &QueryError{fmt.Errorf("%s over %d ranks moves nothing", q.Collective.Name, q.Collective.Ranks)}
@@ -99,6 +100,9 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) ([]P
 	w.gathered, w.branches = map[int]*tollkeeper{}, forest{}
 	var points []Point
 	var best *big.Rat
+	if err := ctx.Err(); err != nil { // the least is not to be relied on
+		return nil, least, err
+	}
 	for steps := from; steps <= w.Steps && (best == nil || best.Cmp(least) > 0); steps++ {
 		point, err := p.at(ctx, s, w, steps, least, best)
 		if err != nil {
@@ -180,7 +184,8 @@ func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps 
 // low is the least R/C in so many steps, by flows and by tolls, where that says more
 // than what is known of any number of steps; nil where it does not, or not in time.
 // It has no ratio where so many steps are hopeless.
-func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least *big.Rat) (*floor, error) {
+func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least *big.Rat) (low *floor, err error) {
+	defer constraints.Overdue(&err)
 	ask := w.asker(ctx).query(s)
 	one, err := p.oneChunk(steps)
 	if err != nil {
@@ -190,7 +195,7 @@ func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps
 	if none != nil || err != nil {
 		return none, err
 	}
-	low, err := one.flowing(ask, least)
+	low, err = one.flowing(ask, least)
 	if low != nil {
 		least = low.ratio
 	}

@@ -138,7 +138,7 @@ func TestBoundsHold(t *testing.T) {
 		if half, err := Ratio(q.widened(2).query(t)); err != nil || half.Add(half, half).Cmp(least) != 0 {
 			t.Fatalf("%+v: at least %v rounds a chunk, with doubled links half of %v (%v)", q, least, half, err)
 		}
-		b, err := bounds.Of(query.Topology, query.Collective)
+		b, err := bounds.Of(context.Background(), query.Topology, query.Collective)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"context"
 	"fmt"
 	"math/big"
 	"slices"
@@ -17,12 +18,20 @@ func (p *problem) rate() (*big.Rat, string) {
 	if p.reduces && !p.everySum() || !p.reduces && !p.counts() {
 		return nil, ""
 	}
-	b, err := bounds.Of(p.floored(), p.Collective)
+	b, err := bounds.Of(p.context(), p.floored(), p.Collective)
 	if err != nil || b.AlgbwBps == nil {
 		return nil, ""
 	}
 	size := big.NewRat(int64(p.Collective.LoopChunks())*int64(p.net.unit), 1) // of a round's bytes a second
 	return size.Quo(size, b.AlgbwBps), fmt.Sprintf("no routing of any number of steps beats %s GB/s: %s", b.Exact, b.Proof)
+}
+
+// context is until when there is time for the problem.
+func (p *problem) context() context.Context {
+	if p.until == nil {
+		return context.Background()
+	}
+	return p.until
 }
 
 // floored is the topology with links as wide as the chunks they carry in a

@@ -73,7 +73,7 @@ func Pack(ctx context.Context, t *topologies.Topology, o Options) (*Packing, err
 	if err != nil {
 		return nil, err
 	}
-	b, err := bounds.Of(t, c)
+	b, err := bounds.Of(ctx, t, c)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,54 @@
+package bounds
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// patience is a context that is over once it has been looked at so often.
+type patience struct {
+	context.Context
+	left, looks int
+}
+
+func (p *patience) Err() error {
+	p.looks++
+	if p.left--; p.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Whoever waits no longer for a bound is not kept waiting: each looks at its context
+// time and again, and ends with it wherever that is.
+func TestBoundsEndWithTheirContext(t *testing.T) {
+	for _, system := range []string{"dgx-1", "mesh:5x5"} {
+		top := resolve(t, system, 1)
+		for name := range rules {
+			spec := collective.Spec{Name: name, Ranks: len(top.Ranks), Chunks: 1}
+			c, err := collective.New(spec)
+			if err != nil {
+				continue // with counts only
+			}
+			whole := &patience{Context: context.Background(), left: 1 << 30}
+			if _, err := Of(whole, top, c); err != nil {
+				t.Fatal(err)
+			}
+			if whole.looks < 2 {
+				t.Errorf("%s on %s looked at its context %d times", name, system, whole.looks)
+			}
+			for _, left := range []int{0, 1, whole.looks / 2, whole.looks - 1} {
+				short := &patience{Context: context.Background(), left: left}
+				if _, err := Of(short, top, c); !errors.Is(err, context.Canceled) {
+					t.Errorf("%s on %s, over after %d looks of %d: %v", name, system, left, whole.looks, err)
+				}
+				if short.looks != left+1 {
+					t.Errorf("%s on %s looked %d times, and it was over after %d", name, system, short.looks, left)
+				}
+			}
+		}
+	}
+}
