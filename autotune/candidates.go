@@ -17,8 +17,9 @@ type candidate struct {
 	maxCount     int
 	granularity  int64 // bytes that must divide a size for a runtime to run the program
 	threadblocks int
-	steps        int                // of the longest threadblock
-	allSteps     int                // of all threadblocks
+	steps        int // of the longest threadblock
+	allSteps     int // of all threadblocks
+	connections  int
 	protocols    []topologies.Proto // that the program can be run with
 	tried        bool               // some trial has an outcome
 	possible     bool               // some trial of it exists
@@ -62,6 +63,7 @@ func prepare(p *Problem, elem int64, does func(topologies.Proto) bool, given []C
 		if g.Program != nil {
 			c.maxCount, c.granularity = maxCount(g.Program), msccl.Granularity(g.Program, elem)
 			c.threadblocks, c.steps, c.allSteps = g.Program.MaxThreadblocks(), g.Program.MaxSteps(), allSteps(g.Program)
+			c.connections = connections(g.Program)
 		}
 		if spec.InPlace {
 			c.placement = "in"
@@ -119,6 +121,19 @@ func allSteps(p *ir.Program) int {
 	for _, g := range p.GPUs {
 		for _, tb := range g.Threadblocks {
 			n += len(tb.Steps)
+		}
+	}
+	return n
+}
+
+// connections are the pairs of threadblocks that messages go between, by their
+// senders.
+func connections(p *ir.Program) (n int) {
+	for _, g := range p.GPUs {
+		for _, tb := range g.Threadblocks {
+			if tb.Send >= 0 {
+				n++
+			}
 		}
 	}
 	return n

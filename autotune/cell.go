@@ -174,7 +174,7 @@ func (c *cell) knobs(p *Problem, cand *candidate, proto topologies.Proto) []knob
 	if cand.Native != nil {
 		return append(list, knob{0, false, false})
 	}
-	for _, tile := range p.tiles(proto) {
+	for _, tile := range append(p.tiles(proto), p.nearTiles(cand, proto, c.bytes, c.elem)...) {
 		list = append(list, knob{tile, false, false})
 	}
 	return list

@@ -37,6 +37,10 @@ type Problem struct {
 	// OtherLinks tells that the topology's links don't join the executor's
 	// ranks: bounds are no more than an order to try candidates in.
 	OtherLinks bool
+	// Devices are the executor's, each of which holds so many bytes of slots near
+	// its processors; 0: nothing is known of that.
+	Devices   int
+	SlotCache int64
 }
 
 // Candidate is one verified program, ready to be run with any protocol whose

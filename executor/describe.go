@@ -32,6 +32,11 @@ type Description struct {
 	// ranks in one memory are not: then no bound of the topology's holds for its
 	// times. Ranks that share a device are not either, and need not be told of.
 	OtherLinks bool `json:"other_links,omitempty"`
+
+	// SlotCache is how many bytes a device holds near its processors, as a GPU's
+	// second cache does: messages whose slots fit need not cross its memory. 0:
+	// unknown.
+	SlotCache int64 `json:"slot_cache,omitempty"`
 }
 
 // Joins tells whether the links of a topology with so many ranks lie between

@@ -26,6 +26,7 @@ func sendDescription(d Description) *protocol.Description {
 		MaxBytes:        d.MaxBytes,
 		NativeOnly:      d.NativeOnly,
 		OtherLinks:      d.OtherLinks,
+		SlotCache:       d.SlotCache,
 	}
 	for _, a := range d.Native {
 		settings := map[string]*protocol.SettingValues{}
@@ -54,6 +55,7 @@ func receiveDescription(d *protocol.Description) Description {
 		MaxBytes:        d.MaxBytes,
 		NativeOnly:      d.NativeOnly,
 		OtherLinks:      d.OtherLinks,
+		SlotCache:       d.SlotCache,
 	}
 	for _, a := range d.Native {
 		n := NativeAlgorithm{Algorithm: a.Algorithm, Collectives: a.Collectives, Protocols: a.Protocols}

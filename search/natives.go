@@ -30,6 +30,8 @@ type BackEnd struct {
 	Native     []executor.NativeAlgorithm
 	NativeOnly bool // it runs no programs
 	OtherLinks bool // the topology's bounds don't hold for its times
+	Devices    int
+	SlotCache  int64 // of a device
 }
 
 // meet asks the executor what it takes, and what it has of its own. The simulator has nothing.
@@ -50,7 +52,7 @@ func (o *Options) meet(ctx context.Context, a *acquaintance, p *Problem) error {
 		}
 		return err
 	}
-	o.BackEnd = &BackEnd{d.Name, d.Native, d.NativeOnly, !d.Joins(len(p.Topology.Ranks))}
+	o.BackEnd = &BackEnd{d.Name, d.Native, d.NativeOnly, !d.Joins(len(p.Topology.Ranks)), len(d.Devices), d.SlotCache}
 	return d.Takes(slices.Max(p.Sizes))
 }
 

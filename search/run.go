@@ -99,6 +99,7 @@ func (s *searching) tune(ctx context.Context, space *Space) error {
 	problem := autotune.Problem{
 		Topology: p.Topology, TopologyHash: p.Topology.Hash(), Sizes: p.Sizes, Protocols: o.Protocols,
 		Runtime: o.Runtime, LeastUS: leastUS, OtherLinks: o.BackEnd.OtherLinks,
+		Devices: o.BackEnd.Devices, SlotCache: o.BackEnd.SlotCache,
 		DType: p.DType, Op: p.Op, Iters: c.Plan().Iters, Warmup: c.Plan().Warmup, Seed: c.Plan().Seed,
 	}
 	if o.TileBytes > 0 {

@@ -237,7 +237,7 @@ search:
 				if !c.InPlace || c.Name != "allreduce" && c.Name != "allgather" {
 					continue
 				}
-				for _, tile := range []int64{128 << 10, 512 << 10, 2 << 20} {
+				for _, tile := range []int64{128 << 10, 32 << 10, 512 << 10} {
 					// 512 threads, or 256 where only so many are resident.
 					trial := executor.Trial{Program: family.program, Topology: f.system(proto, mostThreads), Bytes: 256 << 20, Protocol: proto, TileBytes: tile, DType: "f32", Op: "sum", Iters: 5, Warmup: 1}
 					m, ok := f.run(trial)
@@ -290,7 +290,7 @@ func (f *figures) compilers() {
 		}
 		f.g = g
 		small, _ := f.run(executor.Trial{Program: f.variant("all-pairs", "allreduce", map[string]any{"phases": 1}, 1), Topology: f.system(topologies.LL, 128), Bytes: 1024, Protocol: topologies.LL, DType: "f32", Op: "sum", Iters: f.iters, Warmup: f.iters / 10})
-		large, _ := f.run(executor.Trial{Program: f.variant("ring", "allreduce", nil, 16), Topology: f.system(topologies.Simple, 512), Bytes: 256 << 20, Protocol: topologies.Simple, TileBytes: 512 << 10, DType: "f32", Op: "sum", Iters: 20, Warmup: 3})
+		large, _ := f.run(executor.Trial{Program: f.variant("ring", "allreduce", nil, 16), Topology: f.system(topologies.Simple, 512), Bytes: 256 << 20, Protocol: topologies.Simple, TileBytes: 128 << 10, DType: "f32", Op: "sum", Iters: 20, Warmup: 3})
 		if _, seen := measured[who]; !seen {
 			f.say("Kernels %v:\n", &g.code)
 			f.kernels()

@@ -16,6 +16,7 @@ type Device struct {
 	Minor  int
 	SMs    int
 	Memory int64 // bytes
+	Cache  int   // the second one, bytes
 
 	Cooperative bool // all blocks of a grid at once
 	HostMemory  bool // kernels see memory of the host
@@ -31,6 +32,7 @@ type Attribute int32
 const (
 	MultiprocessorCount    Attribute = 16
 	CanMapHostMemory       Attribute = 19
+	L2CacheSize            Attribute = 38
 	ComputeCapabilityMajor Attribute = 75
 	ComputeCapabilityMinor Attribute = 76
 	CooperativeLaunch      Attribute = 95
@@ -76,6 +78,7 @@ func (v *Device) describe() error {
 		{ComputeCapabilityMajor, &v.Major, nil},
 		{ComputeCapabilityMinor, &v.Minor, nil},
 		{MultiprocessorCount, &v.SMs, nil},
+		{L2CacheSize, &v.Cache, nil},
 		{CooperativeLaunch, nil, &v.Cooperative},
 		{CanMapHostMemory, nil, &v.HostMemory},
 	} {

@@ -148,7 +148,7 @@ func (d *driver) deviceName(a arguments) result {
 }
 
 func (d *driver) deviceAttribute(a arguments) result {
-	n, ok := map[uintptr]int{16: d.m.SMs, 19: 1, 75: 7, 76: 0, 95: 1}[a[1]]
+	n, ok := map[uintptr]int{16: d.m.SMs, 19: 1, 38: 50 << 20, 75: 7, 76: 0, 95: 1}[a[1]]
 	if !ok {
 		return invalidValue
 	}

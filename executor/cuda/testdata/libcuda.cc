@@ -3,7 +3,7 @@
 // back, and fails where it is told to.
 //
 //	environment        COLLTUNE_EXECUTOR_FAKE_CUDA: name=value, by commas: devices, major, cooperative,
-//	                   peers, atomics, sms, memory (MiB), version, load (0: PTX is refused),
+//	                   peers, atomics, sms, memory (MiB), cache (KiB), version, load (0: PTX is refused),
 //	                   image (0: what is not PTX is refused), graphs (0: nothing can be captured);
 //	                   fail=CALL:N:CODE fails the N-th call of a function, and all after it
 //	                   where no context survives such a code;
@@ -77,7 +77,7 @@ long programs = 0;  // launches of the interpreter
 thread_local long current = -1;
 
 void configure(const char *text) {
-    settings = {{"devices", 1}, {"major", 9}, {"cooperative", 1}, {"peers", 1}, {"atomics", 1}, {"sms", 40}, {"memory", 1024}, {"load", 1}, {"image", 1}, {"graphs", 1}, {"version", 12040}, {"absent", 0}, {"wrong", 0}};
+    settings = {{"devices", 1}, {"major", 9}, {"cooperative", 1}, {"peers", 1}, {"atomics", 1}, {"sms", 40}, {"memory", 1024}, {"cache", 51200}, {"load", 1}, {"image", 1}, {"graphs", 1}, {"version", 12040}, {"absent", 0}, {"wrong", 0}};
     failing.clear();
     lost = OK;
     programs = 0;
@@ -181,6 +181,7 @@ API CUresult cuDeviceGetAttribute(int *v, int attribute, int) {
     switch (attribute) {
     case 16: *v = (int)settings["sms"]; break;
     case 19: *v = 1; break;
+    case 38: *v = (int)settings["cache"] << 10; break;
     case 75: *v = (int)settings["major"]; break;
     case 76: *v = 0; break;
     case 95: *v = (int)settings["cooperative"]; break;
