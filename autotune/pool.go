@@ -137,8 +137,9 @@ func (p *pool) runAll(ctx context.Context, trials []executor.Trial, jobs int, ti
 }
 
 // attempt runs one trial and says what became of it: outcome, times, note and
-// seconds, and what the executor printed before it died or was given up. An error means that the trial has no outcome: the executor is lost,
-// or the run interrupted.
+// seconds, and what the executor printed before it died or was given up. An error
+// means that the trial has no outcome: the executor is lost, or the run
+// interrupted.
 func attempt(ctx context.Context, e executor.Executor, t executor.Trial, timeout time.Duration) (results.Trial, string, error) {
 	trialCtx, cancel := ctx, context.CancelFunc(func() {})
 	if timeout > 0 {

@@ -9,8 +9,8 @@
 //	p, err := t.Finish()                              // postcondition checked
 //
 // A program of millions of operations writes its references to a place of its own
-// (ChunkTo, CopyTo, ReduceTo). A reference is split and grouped without moving anything, and a program may
-// have scratch buffers of several names.
+// (ChunkTo, CopyTo, ReduceTo). A reference is split and grouped without moving
+// anything, and a program may have scratch buffers of several names.
 //
 // Invariants: only the latest reference to a place can be used, reading what
 // nothing wrote is an error, and every error carries the line of the program

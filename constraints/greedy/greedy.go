@@ -162,91 +162,141 @@ func (n *network) degree() int {
 // route finds the best allgather of so many chunks. With best, of the same
 // collective, it need not find one that is no better.
 func (n *network) route(ctx context.Context, chunks int, part float64, o Options, best *Schedule) (sends []Send, end float64, method string, err error) {
-	end = math.Inf(1)
+	a := &attempts{n: n, chunks: chunks, part: part, arrivals: n.ranks * n.ranks * chunks, floor: n.floor(chunks, part), end: math.Inf(1)}
 	if best != nil && o.Collective == "allgather" {
-		end = best.TimeUS
+		a.end = best.TimeUS
 	}
-	arrivals := n.ranks * n.ranks * chunks
-	floor := n.floor(chunks, part)
-	match := func() bool {
-		if list := n.matched(chunks, part, floor); list != nil {
-			if got, took := n.play(list, chunks, part); took < end {
-				sends, end, method = got, took, "matching"
-			}
-		}
-		return end <= floor
+	if err := a.try(ctx, o); err != nil {
+		return nil, 0, "", err
 	}
+	return a.sends, a.end, a.method, nil
+}
+
+// attempts are schedules of one number of chunks, and the best of them.
+type attempts struct {
+	n        *network
+	chunks   int
+	part     float64 // bytes of a chunk
+	arrivals int
+	floor    float64 // microseconds: no schedule takes less
+
+	sends  []Send
+	end    float64
+	method string
+}
+
+// take keeps a schedule that is better than those before.
+func (a *attempts) take(sends []Send, end float64, method string) {
+	if end < a.end {
+		a.sends, a.end, a.method = sends, end, method
+	}
+}
+
+// done tells whether nothing better can come.
+func (a *attempts) done() bool { return a.end <= a.floor }
+
+// try makes schedules in every way there is, until nothing better can come.
+func (a *attempts) try(ctx context.Context, o Options) error {
+	n, few := a.n, a.arrivals <= fewMessages
 	// One chunk a rank over links of several speeds: a slow one had better wait,
 	// which no link knows by itself.
-	mixed := chunks == 1 && n.direct && arrivals <= fewMessages && n.mixed()
-	if mixed && match() {
-		return sends, end, method, nil
-	}
-	if chunks == 1 && n.direct && len(n.hops) == n.ranks*(n.ranks-1) {
-		// Everything is one send away: breadth first has nothing to say.
-	} else if list := n.breadthFirst(chunks); list != nil {
-		if got, took := n.play(list, chunks, part); took < end {
-			sends, end, method = got, took, "breadth first"
+	mixed := a.chunks == 1 && n.direct && few && n.mixed()
+	if mixed {
+		if a.match(); a.done() {
+			return nil
 		}
 	}
-	tries := o.Tries
-	if tries == 0 {
-		tries = min(DefaultTries, fewTries/arrivals)
-		if chunks == 1 { // there must be one
-			tries = max(1, tries)
-		}
-		if o.Chunks > 0 {
-			tries = max(1, min(DefaultTries, manyTries/arrivals))
-		}
+	// Where everything is one send away breadth first has nothing to say.
+	if a.chunks > 1 || !n.direct || len(n.hops) != n.ranks*(n.ranks-1) {
+		a.breadthFirst()
 	}
-	if tries == 0 || end <= floor {
-		return sends, end, method, nil
+	tries := o.tries(a.chunks, a.arrivals)
+	if tries == 0 || a.done() {
+		return nil
 	}
-	r := newRun(n, chunks, part)
-	// What is to be improved may be worse than what there is.
-	found, most := []Send(nil), end
-	if arrivals <= fewMessages {
-		most = math.Inf(1)
+	found, took, err := a.asynchronous(ctx, o.Seed, tries)
+	if err != nil {
+		return err
+	}
+	if found != nil {
+		a.take(found, took, "asynchronous")
+	}
+	if !mixed && n.direct && few && !a.done() {
+		a.match()
+	}
+	if found != nil && few && !a.done() {
+		got, took := n.improve(a.chunks, a.part, found, a.floor, o.Seed, tries)
+		a.take(got, took, "local search")
+	}
+	return nil
+}
+
+// match gives the chunks to links that bring them in time, if that can be.
+func (a *attempts) match() {
+	if list := a.n.matched(a.chunks, a.part, a.floor); list != nil {
+		got, took := a.n.play(list, a.chunks, a.part)
+		a.take(got, took, "matching")
+	}
+}
+
+// breadthFirst sends everything on by distance.
+func (a *attempts) breadthFirst() {
+	if list := a.n.breadthFirst(a.chunks); list != nil {
+		got, took := a.n.play(list, a.chunks, a.part)
+		a.take(got, took, "breadth first")
+	}
+}
+
+// tries is how many asynchronous schedules are made of so many chunks.
+func (o *Options) tries(chunks, arrivals int) int {
+	switch {
+	case o.Tries > 0:
+		return o.Tries
+	case o.Chunks > 0:
+		return max(1, min(DefaultTries, manyTries/arrivals))
+	case chunks == 1: // there must be one
+		return max(1, min(DefaultTries, fewTries/arrivals))
+	}
+	return min(DefaultTries, fewTries/arrivals)
+}
+
+// asynchronous is the best of some tries, each of which learns from the best
+// before it what came late; none where all are worse than what there is. What is
+// to be improved may be worse than that.
+func (a *attempts) asynchronous(ctx context.Context, seed uint64, tries int) (found []Send, took float64, err error) {
+	r := newRun(a.n, a.chunks, a.part)
+	took = a.end
+	if a.arrivals <= fewMessages {
+		took = math.Inf(1)
 	}
 	weight := make([]int32, r.total)
 	for i := range tries {
 		if err := ctx.Err(); err != nil {
-			if sends == nil && found == nil {
-				return nil, 0, "", err
+			if a.sends == nil && found == nil {
+				return nil, 0, err
 			}
 			break
 		}
 		p := policies[i%len(policies)]
-		p.once = p.once && n.t.Nodes > 1
-		p.patient, p.lazy = p.patient && n.direct, p.lazy && n.direct
-		p.seed = mix(o.Seed, uint64(i), 0)
+		p.once = p.once && a.n.t.Nodes > 1
+		p.patient, p.lazy = p.patient && a.n.direct, p.lazy && a.n.direct
+		p.seed = mix(seed, uint64(i), 0)
 		if found != nil && i%2 == 1 {
 			p.weight = weight
 		}
-		got, took, err := r.asynchronous(p, most)
+		got, end, err := r.asynchronous(p, took)
 		if err != nil {
-			return nil, 0, "", err
+			return nil, 0, err
 		}
-		if got != nil && took < most {
-			found, most = got, took
-			learnLate(weight, got, took)
-			if most <= floor {
+		if got != nil && end < took {
+			found, took = got, end
+			learnLate(weight, got, end)
+			if took <= a.floor {
 				break
 			}
 		}
 	}
-	if found != nil && most < end {
-		sends, end, method = found, most, "asynchronous"
-	}
-	if !mixed && n.direct && arrivals <= fewMessages && floor < end && match() {
-		return sends, end, method, nil
-	}
-	if found != nil && arrivals <= fewMessages && floor < end {
-		if got, took := n.improve(chunks, part, found, floor, o.Seed, tries); took < end {
-			sends, end, method = got, took, "local search"
-		}
-	}
-	return sends, end, method, nil
+	return found, took, nil
 }
 
 // learnLate makes chunks that arrived in the last twentieth preferred by one

@@ -17,8 +17,8 @@
 //
 // Invariants: a choice depends on the topology, the collective and the size
 // alone; a graph search is replaced by counting what each GPU's links, those
-// between sockets and each node's NICs can carry, which finds what NCCL finds on switches, hybrid cube
-// meshes and full meshes.
+// between sockets and each node's NICs can carry, which finds what NCCL finds on
+// switches, hybrid cube meshes and full meshes.
 //
 // It does not know RCCL's own tables: a system of RCCL's is chosen for with
 // NCCL's formulae, its xGMI speeds and the Ampere rows. It does not choose

@@ -7,4 +7,6 @@
 // Invariants: equal topologies, equal bytes; what comes from a file (names) is
 // escaped. Nodes that are alike are drawn once as text, and the first few in
 // SVG; DOT has all of them.
+//
+// It reads no files and judges no topology.
 package draw

@@ -8,6 +8,9 @@
 // once. Sums grow in the output where that is written over in the end (allreduce)
 // or is theirs (the root's), and in scratch elsewhere: the input is the caller's.
 //
+// Invariant: moves are traced in the order given, and nothing beside them but
+// copies within a rank.
+//
 // Package lang checks that the result is the collective's; this one believes
 // what it is told.
 package moves
