@@ -79,7 +79,34 @@ func (r *dumpReader) threadblockLine(f *fields) {
 
 // instructionLine reads one instruction, and the send that was fused into it.
 func (r *dumpReader) instructionLine(f *fields) {
-	in := instr{get: none, put: none, fused: none, of: none}
+	i, in := r.instruction(f)
+	if f.err != nil {
+		return
+	}
+	r.channels[i], r.peers[i] = [2]int32{none, none}, [2]int32{none, none}
+	for f.more() {
+		r.mark(f, i, in.op)
+	}
+	if f.err != nil {
+		return
+	}
+	r.known[i], r.alias[i], r.ins[i] = true, i, in
+	if in.fused != none {
+		r.fusedSend(i)
+	}
+	r.order = append(r.order, i)
+	if n := len(r.tbs); r.gpuTBs != nil {
+		if n == 0 || r.tbs[n-1].rank != in.rank {
+			f.fail(fmt.Errorf("instruction %d of rank %d is not under a threadblock of it", i, in.rank))
+			return
+		}
+		r.tbs[n-1].steps = append(r.tbs[n-1].steps, i)
+	}
+}
+
+// instruction reads what a line begins with: ids, operation, rank and places.
+func (r *dumpReader) instruction(f *fields) (i int32, in instr) {
+	in = instr{get: none, put: none, fused: none, of: none}
 	id, fused, isFused := strings.Cut(f.word(), "+")
 	i, err := count(id, 0, int32(len(r.ins)-1))
 	f.fail(err)
@@ -107,62 +134,52 @@ func (r *dumpReader) instructionLine(f *fields) {
 	if f.err == nil && (r.known[i] || isFused && r.known[in.fused]) {
 		f.fail(fmt.Errorf("instruction %d is there twice", i))
 	}
-	if f.err != nil {
-		return
-	}
-	r.channels[i], r.peers[i] = [2]int32{none, none}, [2]int32{none, none}
-	for f.more() {
-		switch w := f.word(); {
-		case w == "←" && in.op.Receives():
-			r.peers[i][0] = f.count(0, r.col.Ranks-1)
-		case w == "→" && in.op.Sends():
-			r.peers[i][1] = f.count(0, r.col.Ranks-1)
-		case w == "ch":
-			got, sent, two := strings.Cut(f.word(), "|")
-			if !two {
-				sent = got
-			}
-			r.channels[i] = [2]int32{f.channel(got), f.channel(sent)}
-		case w == "instance":
-			r.keys[i] = f.count(0, int(r.unit.keys)-1)
-		case w == "result" && r.depth == nil:
-			r.results[i] = true
-		case w == "depth" && r.depth != nil:
-			r.depth[i] = f.count(0, len(r.ins))
-			f.expect("of")
-			r.height[i] = f.count(int(r.depth[i]), len(r.ins)) - r.depth[i]
-		case w == "after":
-			r.after[i] = f.counts(int(i) - 1)
-		case w == "waits" && r.stage >= passIndex("synchronise"):
-			r.waitsFor[i] = f.counts(len(r.ins) - 1)
-		case w == "at" && r.gpuTBs != nil:
-			r.turns[i] = int(f.count(0, len(r.ins)))
-		default:
-			f.fail(fmt.Errorf("%.20q is not for %v after %s", w, in.op, r.unit.after))
+	return i, in
+}
+
+// mark reads one of the marks behind an instruction's places.
+func (r *dumpReader) mark(f *fields, i int32, op ir.Op) {
+	switch w := f.word(); {
+	case w == "←" && op.Receives():
+		r.peers[i][0] = f.count(0, r.col.Ranks-1)
+	case w == "→" && op.Sends():
+		r.peers[i][1] = f.count(0, r.col.Ranks-1)
+	case w == "ch":
+		got, sent, two := strings.Cut(f.word(), "|")
+		if !two {
+			sent = got
 		}
+		r.channels[i] = [2]int32{f.channel(got), f.channel(sent)}
+	case w == "instance":
+		r.keys[i] = f.count(0, int(r.unit.keys)-1)
+	case w == "result" && r.depth == nil:
+		r.results[i] = true
+	case w == "depth" && r.depth != nil:
+		r.depth[i] = f.count(0, len(r.ins))
+		f.expect("of")
+		r.height[i] = f.count(int(r.depth[i]), len(r.ins)) - r.depth[i]
+	case w == "after":
+		r.after[i] = f.counts(int(i) - 1)
+	case w == "waits" && r.stage >= passIndex("synchronise"):
+		r.waitsFor[i] = f.counts(len(r.ins) - 1)
+	case w == "at" && r.gpuTBs != nil:
+		r.turns[i] = int(f.count(0, len(r.ins)))
+	default:
+		f.fail(fmt.Errorf("%.20q is not for %v after %s", w, op, r.unit.after))
 	}
-	if f.err != nil {
-		return
-	}
-	r.known[i], r.alias[i], r.ins[i] = true, i, in
-	if isFused {
-		b := in.fused
-		send := instr{op: ir.Send, rank: in.rank, srcBuf: in.dstBuf, srcOff: in.dstOff, count: in.count,
-			srcStride: in.dstStride, dstStride: 1, get: none, put: none, fused: none, of: none}
-		r.known[b], r.alias[b], r.ins[b] = true, i, send
-		r.channels[b], r.peers[b] = [2]int32{none, r.channels[i][1]}, [2]int32{none, r.peers[i][1]}
-		r.keys[b], r.after[b] = r.keys[i], []int32{i}
-		if r.depth != nil {
-			r.depth[b], r.height[b] = r.depth[i]+1, r.height[i]
-		}
-	}
-	r.order = append(r.order, i)
-	if n := len(r.tbs); r.gpuTBs != nil {
-		if n == 0 || r.tbs[n-1].rank != in.rank {
-			f.fail(fmt.Errorf("instruction %d of rank %d is not under a threadblock of it", i, in.rank))
-			return
-		}
-		r.tbs[n-1].steps = append(r.tbs[n-1].steps, i)
+}
+
+// fusedSend makes the send that was fused into a receive.
+func (r *dumpReader) fusedSend(i int32) {
+	in := &r.ins[i]
+	b := in.fused
+	r.ins[b] = instr{op: ir.Send, rank: in.rank, srcBuf: in.dstBuf, srcOff: in.dstOff, count: in.count,
+		srcStride: in.dstStride, dstStride: 1, get: none, put: none, fused: none, of: none}
+	r.known[b], r.alias[b] = true, i
+	r.channels[b], r.peers[b] = [2]int32{none, r.channels[i][1]}, [2]int32{none, r.peers[i][1]}
+	r.keys[b], r.after[b] = r.keys[i], []int32{i}
+	if r.depth != nil {
+		r.depth[b], r.height[b] = r.depth[i]+1, r.height[i]
 	}
 }
 

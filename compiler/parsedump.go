@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -170,64 +171,77 @@ func (r *dumpReader) header(line string) error {
 	}
 	r.in.Collective = r.col
 	r.scratch = make([]int32, r.col.Ranks)
-	for {
-		line, ok := r.next()
+	for line, ok := r.next(); ok; line, ok = r.next() {
 		words := strings.Fields(line)
-		switch {
-		case !ok:
-		case words[0] == "scratch":
-			if len(words) != 1+r.col.Ranks {
-				return fmt.Errorf("scratch of %d ranks, of %d", len(words)-1, r.col.Ranks)
-			}
-			for i, w := range words[1:] {
-				if r.scratch[i], err = count(w, 0, math.MaxInt32); err != nil {
-					return err
-				}
-			}
-			continue
-		case words[0] == "instances":
-			if len(words) != 4 || words[2] != "×" {
-				return errors.New("want instances N × N")
-			}
-			n, err := count(words[1], 1, math.MaxInt16)
-			if err == nil {
-				r.widest, err = count(words[3], 1, math.MaxInt16)
-			}
-			if err != nil {
-				return err
-			}
-			r.unit.keys = n * r.widest
-			continue
-		case words[0] == "calls":
-			if line != "calls of one chunk" {
-				return errors.New("want calls of one chunk")
-			}
-			r.opt.CallPerChunk = true
-			continue
-		case words[0] == "untangled":
-			if len(words) != 2 {
-				return errors.New("want untangled N")
-			}
-			n, err := count(words[1], 1, math.MaxInt16)
-			if err != nil {
-				return err
-			}
-			r.unit.untangled = int(n)
-			continue
-		case words[0] == "scope" && r.stage == 0:
-			if err := r.scopeLine(words); err != nil {
-				return err
-			}
-			continue
-		default:
+		at := slices.IndexFunc(headings, func(h heading) bool { return h.word == words[0] && r.stage <= h.last })
+		if at < 0 {
 			r.at-- // not of the header
+			break
 		}
-		break
+		if err := headings[at].read(r, words); err != nil {
+			return err
+		}
 	}
 	if r.places() > maxDumpPlaces {
 		return fmt.Errorf("more than %d chunks of all buffers", maxDumpPlaces)
 	}
 	return nil
+}
+
+// heading is a row of the lines that may follow the first two, in any order.
+type heading struct {
+	word string
+	last int // the last stage whose dumps have it
+	read func(*dumpReader, []string) error
+}
+
+var headings = []heading{
+	{"scratch", len(passes), (*dumpReader).scratchLine},
+	{"instances", len(passes), (*dumpReader).instancesLine},
+	{"calls", len(passes), (*dumpReader).callsLine},
+	{"untangled", len(passes), (*dumpReader).untangledLine},
+	{"scope", 0, (*dumpReader).scopeLine},
+}
+
+func (r *dumpReader) scratchLine(words []string) (err error) {
+	if len(words) != 1+r.col.Ranks {
+		return fmt.Errorf("scratch of %d ranks, of %d", len(words)-1, r.col.Ranks)
+	}
+	for i, w := range words[1:] {
+		if r.scratch[i], err = count(w, 0, math.MaxInt32); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *dumpReader) instancesLine(words []string) error {
+	if len(words) != 4 || words[2] != "×" {
+		return errors.New("want instances N × N")
+	}
+	n, err := count(words[1], 1, math.MaxInt16)
+	if err == nil {
+		r.widest, err = count(words[3], 1, math.MaxInt16)
+	}
+	r.unit.keys = n * r.widest
+	return err
+}
+
+func (r *dumpReader) callsLine(words []string) error {
+	if strings.Join(words, " ") != "calls of one chunk" {
+		return errors.New("want calls of one chunk")
+	}
+	r.opt.CallPerChunk = true
+	return nil
+}
+
+func (r *dumpReader) untangledLine(words []string) error {
+	if len(words) != 2 {
+		return errors.New("want untangled N")
+	}
+	n, err := count(words[1], 1, math.MaxInt16)
+	r.unit.untangled = int(n)
+	return err
 }
 
 // places is how many chunks all buffers hold, or a number above maxDumpPlaces.
