@@ -35,10 +35,29 @@ const (
 )
 
 // prepare makes candidates out of what the search hands in: one for each
-// program, in order. Of several with one program the first contender stands
-// for all, with the baselines of all; it is a reference only if all are.
-func prepare(p *Problem, elem int64, does func(topologies.Proto) bool, given []Candidate) (all []*candidate, refused map[string]int, duplicates int, err error) {
+// program, in order, with the protocols it can run with. Those that are left
+// none are refused.
+func prepare(p *Problem, elem int64, does func(topologies.Proto) bool, given []Candidate) (kept []*candidate, refused map[string]int, duplicates int, err error) {
+	all, duplicates, err := merge(elem, given)
+	if err != nil {
+		return nil, nil, 0, err
+	}
 	refused = map[string]int{}
+	kept = all[:0]
+	for _, c := range all {
+		var reason string
+		if c.protocols, reason = c.runs(p, does); len(c.protocols) == 0 {
+			refused[reason]++
+			continue
+		}
+		kept = append(kept, c)
+	}
+	return kept, refused, duplicates, nil
+}
+
+// merge makes one candidate of all with the same program: the first contender
+// stands for all, with the baselines of all; it is a reference only if all are.
+func merge(elem int64, given []Candidate) (all []*candidate, duplicates int, err error) {
 	byHash := map[string]*candidate{}
 	for i := range given {
 		g := given[i]
@@ -51,57 +70,61 @@ func prepare(p *Problem, elem int64, does func(topologies.Proto) bool, given []C
 			first.Baseline = points
 			continue
 		}
-		spec := g.Collective
-		if g.Program != nil {
-			spec = g.Program.Collective
-		}
-		col, err := collective.New(spec)
+		c, err := newCandidate(elem, &g)
 		if err != nil {
-			return nil, nil, 0, err
-		}
-		c := &candidate{Candidate: &g, placement: "out", loopChunks: col.LoopChunks(), maxCount: 1, granularity: elem}
-		if g.Program != nil {
-			c.maxCount, c.granularity = maxCount(g.Program), msccl.Granularity(g.Program, elem)
-			c.threadblocks, c.steps, c.allSteps = g.Program.MaxThreadblocks(), g.Program.MaxSteps(), allSteps(g.Program)
-			c.connections = connections(g.Program)
-		}
-		if spec.InPlace {
-			c.placement = "in"
+			return nil, 0, err
 		}
 		byHash[g.Hash] = c
 		all = append(all, c)
 	}
-	kept := all[:0]
-	for _, c := range all {
-		if c.Chooses {
-			// Whatever stands for its choice: the trial is made once.
-			c.protocols = []topologies.Proto{topologies.Simple}
-			kept = append(kept, c)
-			continue
-		}
-		wanted := c.wanted(p)
-		for _, b := range c.Baseline {
-			if !slices.Contains(wanted, b.Protocol) {
-				wanted = append(slices.Clone(wanted), b.Protocol)
-			}
-		}
-		reason := refusedProtocol
-		for _, proto := range topologies.AllProtocols {
-			switch {
-			case !slices.Contains(wanted, proto) || !does(proto):
-			case c.SlotsNeeded > p.Topology.Protocols[proto].Slots:
-				reason = refusedSlots
-			default:
-				c.protocols = append(c.protocols, proto)
-			}
-		}
-		if len(c.protocols) == 0 {
-			refused[reason]++
-			continue
-		}
-		kept = append(kept, c)
+	return all, duplicates, nil
+}
+
+// newCandidate measures a candidate's program, where it has one.
+func newCandidate(elem int64, g *Candidate) (*candidate, error) {
+	spec := g.Collective
+	if g.Program != nil {
+		spec = g.Program.Collective
 	}
-	return kept, refused, duplicates, nil
+	col, err := collective.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	c := &candidate{Candidate: g, placement: "out", loopChunks: col.LoopChunks(), maxCount: 1, granularity: elem}
+	if g.Program != nil {
+		c.maxCount, c.granularity = maxCount(g.Program), msccl.Granularity(g.Program, elem)
+		c.threadblocks, c.steps, c.allSteps = g.Program.MaxThreadblocks(), g.Program.MaxSteps(), allSteps(g.Program)
+		c.connections = connections(g.Program)
+	}
+	if spec.InPlace {
+		c.placement = "in"
+	}
+	return c, nil
+}
+
+// runs are the protocols a candidate is tried with, its baselines' among them;
+// the reason is for where there are none.
+func (c *candidate) runs(p *Problem, does func(topologies.Proto) bool) (protocols []topologies.Proto, reason string) {
+	wanted := c.wanted(p)
+	if c.Chooses {
+		return wanted, "" // whatever stands for its choice: the trial is made once
+	}
+	for _, b := range c.Baseline {
+		if !slices.Contains(wanted, b.Protocol) {
+			wanted = append(slices.Clone(wanted), b.Protocol)
+		}
+	}
+	reason = refusedProtocol
+	for _, proto := range topologies.AllProtocols {
+		switch {
+		case !slices.Contains(wanted, proto) || !does(proto):
+		case c.SlotsNeeded > p.Topology.Protocols[proto].Slots:
+			reason = refusedSlots
+		default:
+			protocols = append(protocols, proto)
+		}
+	}
+	return protocols, reason
 }
 
 // wanted are the protocols a candidate is to be tried with.

@@ -38,43 +38,10 @@ func (u *unit) text() string {
 	case u.col.Ranks == 0:
 		return ""
 	}
-	fmt.Fprintf(&b, "after %s of %q\n%s\n", u.after, u.in.Name, ir.Heading(u.col.Spec))
-	if slices.ContainsFunc(u.scratch, func(n int32) bool { return n > 0 }) {
-		b.WriteString("scratch")
-		numbers(&b, u.scratch)
-		b.WriteByte('\n')
-	}
-	if u.keys > 1 {
-		fmt.Fprintf(&b, "instances %d × %d\n", u.keys/u.widest, u.widest)
-	}
-	if u.opt.CallPerChunk {
-		b.WriteString("calls of one chunk\n")
-	}
-	if u.untangled > 0 {
-		fmt.Fprintf(&b, "untangled %d\n", u.untangled)
-	}
+	u.headText(&b)
 	switch {
 	case u.tbs != nil:
-		at := make([]int, len(u.ins))
-		for n, i := range u.seq {
-			at[i] = n
-		}
-		for t := range u.tbs {
-			tb := &u.tbs[t]
-			fmt.Fprintf(&b, "rank %d tb %d", tb.rank, int32(t)-u.gpuTBs[tb.rank])
-			if tb.put != none {
-				fmt.Fprintf(&b, " → %d", u.conns[tb.put].to)
-			}
-			if tb.get != none {
-				fmt.Fprintf(&b, " ← %d", u.conns[tb.get].from)
-			}
-			fmt.Fprintf(&b, " ch %d\n", tb.channel)
-			for _, i := range tb.steps {
-				b.WriteString("  ")
-				u.instrText(&b, i)
-				fmt.Fprintf(&b, " at %d\n", at[i])
-			}
-		}
+		u.threadblocksText(&b)
 	case u.seq != nil:
 		for _, i := range u.seq {
 			u.instrText(&b, i)
@@ -88,16 +55,60 @@ func (u *unit) text() string {
 			}
 		}
 	default:
-		if u.keys == 1 && u.after == passes[0].name {
-			for s := 1; s < len(u.in.Scopes); s++ {
-				fmt.Fprintf(&b, "scope %d in %d by %d\n", s, u.in.Scopes[s].Parent, u.in.Scopes[s].Factor)
-			}
-		}
 		for i := range u.ops {
 			u.opText(&b, int32(i))
 		}
 	}
 	return b.String()
+}
+
+// headText writes what stands above operations and instructions, each line where
+// there is something to say.
+func (u *unit) headText(b *strings.Builder) {
+	fmt.Fprintf(b, "after %s of %q\n%s\n", u.after, u.in.Name, ir.Heading(u.col.Spec))
+	if slices.ContainsFunc(u.scratch, func(n int32) bool { return n > 0 }) {
+		b.WriteString("scratch")
+		numbers(b, u.scratch)
+		b.WriteByte('\n')
+	}
+	if u.keys > 1 {
+		fmt.Fprintf(b, "instances %d × %d\n", u.keys/u.widest, u.widest)
+	}
+	if u.opt.CallPerChunk {
+		b.WriteString("calls of one chunk\n")
+	}
+	if u.untangled > 0 {
+		fmt.Fprintf(b, "untangled %d\n", u.untangled)
+	}
+	if u.keys == 1 && u.after == passes[0].name {
+		for s := 1; s < len(u.in.Scopes); s++ {
+			fmt.Fprintf(b, "scope %d in %d by %d\n", s, u.in.Scopes[s].Parent, u.in.Scopes[s].Factor)
+		}
+	}
+}
+
+// threadblocksText writes threadblocks with their instructions.
+func (u *unit) threadblocksText(b *strings.Builder) {
+	at := make([]int, len(u.ins))
+	for n, i := range u.seq {
+		at[i] = n
+	}
+	for t := range u.tbs {
+		tb := &u.tbs[t]
+		fmt.Fprintf(b, "rank %d tb %d", tb.rank, int32(t)-u.gpuTBs[tb.rank])
+		if tb.put != none {
+			fmt.Fprintf(b, " → %d", u.conns[tb.put].to)
+		}
+		if tb.get != none {
+			fmt.Fprintf(b, " ← %d", u.conns[tb.get].from)
+		}
+		fmt.Fprintf(b, " ch %d\n", tb.channel)
+		for _, i := range tb.steps {
+			b.WriteString("  ")
+			u.instrText(b, i)
+			fmt.Fprintf(b, " at %d\n", at[i])
+		}
+	}
 }
 
 // numbers writes each after a space.
