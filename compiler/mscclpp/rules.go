@@ -195,6 +195,23 @@ func (p *Plan) eachOp(check func(*Op) string) string {
 	})
 }
 
+// mistaken is a source of a sum of which the runtime's kernel takes the wrong view
+// of whether it lies in scratch, or 0: it looks at the destination of the same
+// number, and there at the number of a remote buffer, or at nothing.
+func (o *Op) mistaken() int {
+	if o.Kind.Name != "re" && o.Kind.Name != "res" {
+		return 0
+	}
+	const scratch = 2 // as the runtime numbers buffers
+	for i := 1; i < len(o.Src); i++ {
+		taken := i < len(o.Dst) && o.Dst[i].ID == scratch
+		if is := o.Src[i].Buffer == collective.Scratch; is != taken {
+			return i
+		}
+	}
+	return 0
+}
+
 // lints are what should be known of a plan that the runtime does take.
 var lints = []func(p *Plan) string{
 	func(p *Plan) string {
@@ -240,6 +257,20 @@ var lints = []func(p *Plan) string{
 			return fmt.Sprintf("protocol %q, which the runtime takes for %s", p.Protocol, protocolSimple)
 		}
 		return ""
+	},
+	func(p *Plan) string {
+		room := p.room()
+		if !p.ReuseResources || room <= 0 || p.MaxBytes/uint64(max(p.GPUs[0].In, 1)) <= uint64(room) {
+			return ""
+		}
+		return p.eachOp(func(op *Op) string {
+			for i := range op.Ops {
+				if at := op.Ops[i].mistaken(); at > 0 {
+					return fmt.Sprintf("source %d of %s: its kernel goes by destination %d for whether that is scratch, which is used over and over from %d bytes a chunk on", at, op.Ops[i].Kind.Name, at, room)
+				}
+			}
+			return ""
+		})
 	},
 	func(p *Plan) string {
 		room := p.room()

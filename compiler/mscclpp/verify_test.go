@@ -161,6 +161,23 @@ func TestPacketsWithoutTurns(t *testing.T) {
 	}
 }
 
+// TestMistakenSources warns of sums over shared scratch that the runtime's kernel
+// loses its way in.
+func TestMistakenSources(t *testing.T) {
+	const put = `{"name": "put"`
+	pipeline := func(limit string) *Plan {
+		return read(t, change(t, `"inplace": true`, `"inplace": true, "reuse_resources": true`, `"max_message_size": 1048576`, limit,
+			put, `{"name": "pipeline", "iter_context": {"unit_size": 16777216, "num_chunks": 2}, "ops": [`+put, `"reduce_op": "sum"}`, `"reduce_op":"sum"}]}`))
+	}
+	const want = "op 3: pipeline: source 1 of re: its kernel goes by destination 1 for whether that is scratch, which is used over and over from 33554432 bytes a chunk on"
+	for limit, warned := range map[string]bool{`"max_message_size": 67108896`: true, `"max_message_size": 67108864`: false} {
+		p := pipeline(limit)
+		if got := strings.Contains(fmt.Sprint(Verify(p, verify.Options{}).Report.Findings), want); got != warned {
+			t.Errorf("%s: %v", limit, Verify(p, verify.Options{}).Report.Findings)
+		}
+	}
+}
+
 // TestLinks refuses channels where there is no link.
 func TestLinks(t *testing.T) {
 	v := Verify(read(t, exchange), verify.Options{Linked: func(a, b int) bool { return a < b }})
