@@ -252,7 +252,11 @@ func (p *ringProblem) tooFewLinks() string {
 	narrowest := units.Bandwidth(1)
 	for i := range p.n {
 		if out, in := p.room(i, narrowest); p.n > 1 && min(out, in) < p.count {
-			return fmt.Sprintf("%s has %d links one way, and each ring takes one", p.gpu(i), min(out, in))
+			links := "links"
+			if min(out, in) == 1 {
+				links = "link"
+			}
+			return fmt.Sprintf("%s has %d %s one way, and each ring takes one", p.gpu(i), min(out, in), links)
 		}
 	}
 	if out := p.leaving(narrowest); out < p.count {

@@ -55,8 +55,8 @@ func Verify(f *File, o verify.Options) *Verdict {
 		}
 	}
 	v.Findings = append(v.Findings, Lint(f)...)
-	if n := v.Report.SlotsNeededSplit; n > 1 {
-		v.Findings = append(v.Findings, note("needs %d slots a connection, %d where each step is one call", n, v.Report.SlotsNeeded))
+	if n, simple := v.Report.SlotsNeededSplit, Slots("Simple"); n > simple { // what every protocol holds is no remark
+		v.Findings = append(v.Findings, note("needs %d slots a connection, %d where each step is one call: Simple has %d", n, v.Report.SlotsNeeded, simple))
 	}
 	return v
 }
