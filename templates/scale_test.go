@@ -103,7 +103,7 @@ func TestTooManyMessages(t *testing.T) {
 	for _, c := range []struct{ family, coll, want string }{
 		{"direct", "alltoall", "4192256 messages, one for every two ranks: want at most 1048576"},
 		{"all-pairs", "allreduce", "4192256 messages, one for every two ranks: want at most 1048576"},
-		{"bruck", "alltoallv", "54525952 parts to be moved: want at most 16777216"},
+		{"bruck", "alltoallv", "50331648 parts to be moved: want at most 16777216"},
 	} {
 		f, err := Find(Builtin(), c.family, c.coll)
 		if err != nil {
