@@ -173,6 +173,10 @@ func flagError(cmd *cobra.Command, err error) error {
 	case cmd.HasSubCommands() && cmd.Flags().NArg() > 0:
 		return group(cmd, cmd.Flags().Args()) // the flag is of a command that there is none of
 	}
+	name := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
+	if p := cmd.Parent(); p != nil && p.Name() == "topology" && cmd.Flags().Lookup("gpus") != nil && (name == "t" || name == "topology") {
+		return usagef("%w: the topology is an argument here: %s TOPOLOGY; see %s --help", err, cmd.CommandPath(), cmd.CommandPath())
+	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden {

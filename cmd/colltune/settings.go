@@ -241,7 +241,11 @@ func readSettings(path string, known []string) (settings, error) {
 			continue
 		}
 		where := fmt.Sprintf("%s:%d: %s", path, lineOf(string(text), key), key)
-		if nearest := script.DidYouMean(key, known); !contains(known, key) {
+		if !contains(known, key) {
+			nearest := ""
+			if len(key) > 1 { // a flag's letter is near to any short name
+				nearest = script.DidYouMean(key, known)
+			}
 			return none, fmt.Errorf("%s: unknown key%s: want the long name of a flag", where, nearest)
 		}
 		s, err := flagValues(v)
