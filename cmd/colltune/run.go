@@ -37,6 +37,9 @@ same are run once. Without -t every two ranks are taken to be linked.
 			if err == nil && f.plan != nil {
 				err = usagef("%s: is a MSCCL++ plan, which verify reads: want an IR in JSON or MSCCL XML", args[0])
 			}
+			if err == nil {
+				err = canBeJudged(f)
+			}
 			if err != nil {
 				return err
 			}
@@ -51,6 +54,18 @@ same are run once. Without -t every two ranks are taken to be linked.
 	cmd.Flags().Var(&size{}, "tile-bytes", "tile size (the runtime's own)")
 	outputFlags(cmd)
 	return cmd
+}
+
+// canBeJudged refuses a file that does not say what its program is to compute: what
+// it is read as has the buffers' sizes only, and its result would be called wrong.
+func canBeJudged(f *programFile) error {
+	if f.xml == nil {
+		return nil
+	}
+	if _, known, err := f.xml.Spec(f.program.Collective.InPlace); err != nil || known {
+		return err
+	}
+	return usagef("%s: nothing in it says what its collective (%s) is to compute, and so whether it does: want its IR, as --to ir writes it", f.name, f.xml.Computes())
 }
 
 // runRow is one size of `run`.

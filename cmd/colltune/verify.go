@@ -152,7 +152,7 @@ func verifyFile(f *programFile, linked func(a, b int) bool) verified {
 		}
 	case f.xml != nil:
 		verdict := msccl.Verify(f.xml, o)
-		r, v.Collective, v.Findings, v.Runtimes = verdict.Report, f.program.Collective.Name, verdict.Findings, verdict.Runtimes
+		r, v.Collective, v.Findings, v.Runtimes = verdict.Report, f.xml.Computes(), verdict.Findings, verdict.Runtimes
 		v.Runtimes[mscclpp.Name] = msccl.Acceptance{Why: mscclpp.Lacks(f.program, "MSCCL XML", f.protocol)}
 	default:
 		r = verify.Check(f.program, o)

@@ -72,6 +72,10 @@ func (f *File) collective() string {
 	return canonical(f.Coll)
 }
 
+// Computes names the collective that the file is of: custom, where nothing says
+// what that one does.
+func (f *File) Computes() string { return f.collective() }
+
 // Placements lists the placements that the file is for: in place (true), out of
 // place, or both, in this order; out of place where it says neither.
 func (f *File) Placements() []bool {
