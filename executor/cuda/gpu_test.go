@@ -9,6 +9,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/cuda/driver"
 	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/topologies"
 )
@@ -41,12 +42,16 @@ func late(t *testing.T) bool {
 // shapes are the machines that families are compiled for: 2, 4, 8 and 16 ranks.
 var shapes = []struct{ nodes, gpus int }{{1, 2}, {1, 4}, {2, 2}, {1, 8}, {2, 4}, {2, 8}}
 
+// familySizes are what each program is run with: an element, what divides nothing,
+// messages of a line a thread, and larger ones.
+var familySizes = []int64{4, 1003, 2048, 65536, 3 << 20}
+
 // TestEveryFamilyOnGPU runs every family with every protocol, sizes that divide
 // and that do not, types and reductions in turns.
 func TestEveryFamilyOnGPU(t *testing.T) {
 	g := onGPU(t)
-	n, programs := 0, 0
-	defer func() { fmt.Printf("%d programs of the families, %d trials\n", programs, n) }()
+	lost, trials, programs := false, 0, 0
+	defer func() { fmt.Printf("%d programs of the families, %d trials\n", programs, trials) }()
 	for _, shape := range shapes {
 		top := system(t, fmt.Sprintf("fullmesh:%d", shape.nodes*shape.gpus))
 		for _, proto := range topologies.AllProtocols {
@@ -55,10 +60,20 @@ func TestEveryFamilyOnGPU(t *testing.T) {
 					t.Errorf("time is up: what follows %v on %dx%d is not run", proto, shape.nodes, shape.gpus)
 					return
 				}
+				if lost {
+					t.Errorf("the device is lost: what follows %v on %dx%d is not run", proto, shape.nodes, shape.gpus)
+					return
+				}
+				first := programs * len(familySizes) // so that one alone is as it is among the others
 				programs++
 				t.Run(fmt.Sprintf("%v/%s", proto, f.name), func(t *testing.T) {
-					for _, bytes := range []int64{4, 1003, 65536, 3 << 20} {
-						n++
+					defer func() {
+						_, err := g.free(0)
+						lost = driver.Fatal(err)
+					}()
+					for k, bytes := range familySizes {
+						n := first + k + 1
+						trials++
 						trial := executor.Trial{
 							Program: f.program, Topology: top, Bytes: bytes, Protocol: proto, TileBytes: 32 << 10,
 							DType: collective.DTypes()[n%10], Op: data.Operations()[n/3%5], Iters: 2, Seed: int64(n),
@@ -79,7 +94,9 @@ func TestSampleOnGPU(t *testing.T) {
 	for _, proto := range topologies.AllProtocols {
 		for _, f := range families(t, 1, 4, proto) {
 			if slices.Contains([]string{"ring/allreduce/1x4", "all-pairs/allreduce/1x4", "direct/alltoall/1x4"}, f.name) {
-				right(t, g, executor.Trial{Program: f.program, Topology: top, Bytes: 10003, Protocol: proto, TileBytes: 1024, DType: "bf16", Op: "avg", Iters: 1, Seed: 1})
+				for _, bytes := range []int64{10003, 1024} { // the second has small messages
+					right(t, g, executor.Trial{Program: f.program, Topology: top, Bytes: bytes, Protocol: proto, TileBytes: 1024, DType: "bf16", Op: "avg", Iters: 1, Seed: 1})
+				}
 			}
 		}
 	}

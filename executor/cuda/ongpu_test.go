@@ -15,7 +15,7 @@ var standIns = map[string]string{
 	"bin/gpu/cuda.test": `#!/bin/sh
 echo "cuda.test $* in ${PWD##*/}, NVRTC ${COLLTUNE_EXECUTOR_LIBNVRTC##*/}"
 case "$ON_GPU_FAULT $*" in
-families*FamilyOnGPU*) echo "--- FAIL: 3 wrong elements"; exit 1;;
+families*FamilyOnGPU*) printf -- '--- FAIL: TestEveryFamilyOnGPU (1.00s)\n    --- FAIL: TestEveryFamilyOnGPU/LL/ring/allreduce/1x2 (0.10s)\n'; exit 1;;
 slow*FamilyOnGPU*) exec sleep 600;;
 esac
 echo "| a figure |" > "$COLLTUNE_GPU_OUT/figures.md"
@@ -85,7 +85,10 @@ func TestOnGPU(t *testing.T) {
 		"no tools":     {unless: "/usr/local/cuda*/bin/*", stages: "sanitizers profile", gone: []string{"path/compute-sanitizer", "path/ncu"}, files: 2, want: map[string]string{"profile.txt": "no ncu here", "sanitizers.txt": "no compute-sanitizer here"}},
 		"no libraries": {stages: "nccl", gone: []string{"site/nvidia"}, files: 2, want: map[string]string{"nccl.txt": "library: "}},
 		"a stage that fails": {stages: "families figures", fault: "families", files: 3, failed: true, want: map[string]string{
-			"families.txt": "== what the machine says", "figures.txt": "ended with 0", "": "failed: families\n",
+			"families.txt": "compute-sanitizer --tool memcheck ", "figures.txt": "ended with 0", "": "failed: families\n",
+		}},
+		"a program that fails": {stages: "families", fault: "families", files: 1, failed: true, want: map[string]string{
+			"families.txt": "cuda.test -test.run ^TestEveryFamilyOnGPU$/^LL$/^ring$/^allreduce$/^1x2$ -test.timeout 5m", "": "== what the machine says",
 		}},
 		"a stage that hangs": {stages: "families", fault: "slow", seconds: "11", files: 1, failed: true, want: map[string]string{"families.txt": "ended with 124"}},
 		"no time":            {stages: "families", seconds: "3", files: 1, failed: true, want: map[string]string{"families.txt": "no time is left: not run: "}},

@@ -3,8 +3,8 @@
 # on-gpu.sh STAGE… for some of it. Where the machine has no Go, `make gpu-tests`
 # elsewhere makes bin/gpu.tar.gz to bring along (bin/gpu is three times as much).
 # What is said goes to the folder $OUT (out/gpu), a file a stage, and with it,
-# where a stage fails, what the driver and the system say; figures.md and nccl.md
-# there are the pages docs/measurements is made of.
+# where a stage fails, what the driver and the system say, and memcheck of its first
+# program; figures.md and nccl.md there are the pages docs/measurements is made of.
 #
 #	stage       most seconds  what
 #	nccl        190           NCCL over one GPU and all: every collective, type, reduction
@@ -188,6 +188,18 @@ evidence() {
 	free -m 2>/dev/null || true
 }
 
+# again has memcheck look at the first program of a stage that failed: which access,
+# by which thread, of what kernel.
+again() {
+	name=$(sed -n 's/^ *--- FAIL: \(Test[^ /]*\/[^ ]*\) .*/\1/p' "$1" | head -n 1)
+	sanitizer=${COMPUTE_SANITIZER:-$(tool compute-sanitizer)} || return 0
+	[ -n "$name" ] || return 0
+	echo
+	echo "== memcheck on $name"
+	pattern="^$(echo "$name" | sed 's,/,$/^,g')\$"
+	(cd executor/cuda && limited 60 "$sanitizer" --tool memcheck "$root/bin/gpu/cuda.test" -test.run "$pattern" -test.timeout 5m) || true
+}
+
 timeout 20 nvidia-smi -L || true
 failed=
 for stage in ${*:-nccl families figures sanitizers search profile}; do
@@ -198,6 +210,8 @@ for stage in ${*:-nccl families figures sanitizers search profile}; do
 	[ "$(cat "$work/end")" = 0 ] || {
 		failed="$failed $stage"
 		evidence >>"$out/$stage.txt" 2>&1
+		again "$out/$stage.txt" >"$work/again" 2>&1
+		cat "$work/again" >>"$out/$stage.txt"
 	}
 	echo "== $stage took $(($(date +%s) - began)) s, ended with $(cat "$work/end")" >>"$out/$stage.txt"
 	cat "$out/$stage.txt"
