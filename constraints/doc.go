@@ -27,8 +27,8 @@
 // A solver may keep a formula between questions that assume different things of it
 // (Kept): its models are checked as any are, its refutations are claims.
 //
-// That there is no model is the solver's word alone: where it matters, put a
-// bound before it. Bounds are the package bounds; measuring is nobody's here.
+// A solver's "no model" is its word alone: where it matters, ask package bounds
+// first. Nothing here measures.
 //
 // A program that calls Open must call child.Dispatch(os.Args) first in main, and
 // its tests in TestMain: the solvers run in processes of the same binary.

@@ -12,4 +12,6 @@
 // Invariants: results go to standard output and everything else to standard
 // error; an error names the flag, file or key and what would be accepted; the
 // exit codes are those of the table in exit.go.
+//
+// It has no logic of its own: the packages below search, compile, run and export.
 package main

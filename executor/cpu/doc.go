@@ -18,6 +18,10 @@
 //	block.go       the interpreter                     counter.go     what is waited for
 //	watchdog.go    deadlocks, found without a clock    room.go        how much memory there is
 //
+// Launched as several processes, each runs its part of the ranks (part.go). One of
+// them leads (leader.go), crew.go has what they tell each other, and transport.go
+// carries slots between them over package mpi.
+//
 // Invariants: inputs are new and outputs poisoned before the first and the last
 // iteration, and every element is compared after both (executor/data); a program
 // that can't end is an error that names who waits for what; nothing is
