@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search/baseline"
 	"github.com/colltune/colltune/templates"
@@ -41,6 +45,7 @@ func (e *enumeration) baseline(ctx context.Context, families []*templates.Family
 	p := e.problem
 	drafts := map[string]*draft{} // by what is run, whatever the protocol
 	said := map[string]bool{}     // of a family, that it has no program for a reason
+	lacking := map[string][]string{}
 	for _, bytes := range p.Sizes {
 		c, err := collective.New(p.spec(1))
 		if err != nil {
@@ -48,7 +53,7 @@ func (e *enumeration) baseline(ctx context.Context, families []*templates.Family
 		}
 		choices, err := baseline.Choices(p.Topology, c, bytes)
 		if err != nil {
-			e.notice(fmt.Sprintf("no baseline at %d bytes: %v", bytes, err))
+			lacking[err.Error()] = append(lacking[err.Error()], units.Bytes(bytes).String())
 			continue
 		}
 		for _, chosen := range choices {
@@ -70,6 +75,13 @@ func (e *enumeration) baseline(ctx context.Context, families []*templates.Family
 				break // what comes later would only stand in for it
 			}
 		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(lacking)) {
+		at := " at " + strings.Join(lacking[why], " ")
+		if len(lacking[why]) == len(p.Sizes) {
+			at = ""
+		}
+		e.notice(fmt.Sprintf("no baseline%s: %s", at, why))
 	}
 	return nil
 }
