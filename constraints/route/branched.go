@@ -191,8 +191,13 @@ func (b *branches) near(rounds int) (all [][]int) {
 	if b.ideal == nil {
 		return nil
 	}
-	first, sum := make([]int, b.steps), 0
-	for t, x := range b.ideal {
+	return nearly(b.ideal, rounds)
+}
+
+// nearly is near where it is known how a round is best split.
+func nearly(ideal []float64, rounds int) (all [][]int) {
+	first, sum := make([]int, len(ideal)), 0
+	for t, x := range ideal {
 		first[t] = max(1, int(math.Round(x*float64(rounds))))
 		sum += first[t]
 	}
@@ -201,8 +206,8 @@ func (b *branches) near(rounds int) (all [][]int) {
 		first[at] -= cmp.Compare(sum, rounds)
 	}
 	all = append(all, first)
-	for more := range b.steps {
-		for less := range b.steps {
+	for more := range first {
+		for less := range first {
 			if next := slices.Clone(first); more != less && first[less] > 1 {
 				next[more]++
 				next[less]--

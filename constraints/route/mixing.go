@@ -39,8 +39,10 @@ const (
 	manyPicked = 96
 	// mixingShare is which part of a query's time is for this, and sumsPerSecond
 	// what a second is taken for.
-	mixingShare   = 6
+	mixingShare   = 4
 	sumsPerSecond = 500_000_000
+	// firstSums is how much is added up at first.
+	firstSums = 5_000_000_000
 	// dearer is by how much a course may pay more than the cheapest and be gathered.
 	dearer = 1.05
 )
@@ -63,19 +65,28 @@ func (p *problem) mixed(s *constraints.Solvers, ask asker) (Schedule, error) {
 	m := &mixing{tollkeeper: newTollkeeper(h), ask: ask}
 	budget := int(limit.Seconds() * sumsPerSecond / mixingShare)
 	defer m.charge()
-	if known := ask.gathered[p.Steps]; known != nil {
+	known := ask.gathered[p.Steps]
+	if known != nil {
 		m.tollkeeper, known.sums = known, 0
-	} else {
-		m.limit = budget / 3
-		m.gather()
-		if ask.gathered != nil && ask.left() > 0 {
-			ask.gathered[p.Steps] = m.tollkeeper
-		}
 	}
-	for i, group := range groups {
-		m.limit = m.sums + (budget-m.sums)/(len(groups)-i)
-		if s := m.pick(p, group); s != nil {
-			return s, nil
+	// First as much as was seen to do, so that who has more time finds what others do;
+	// then, with what is left, other courses.
+	for stage := min(budget, firstSums); ; stage = budget {
+		if known == nil || stage > firstSums {
+			m.limit = m.sums + (stage-m.sums)/3
+			m.gather()
+			if ask.gathered != nil && ask.left() > 0 {
+				ask.gathered[p.Steps] = m.tollkeeper
+			}
+		}
+		for i, group := range groups {
+			m.limit = m.sums + (stage-m.sums)/(len(groups)-i)
+			if s := m.pick(p, group); s != nil {
+				return s, nil
+			}
+		}
+		if stage == budget {
+			break
 		}
 	}
 	return nil, ask.ctx.Err()
@@ -214,6 +225,9 @@ func (m *mixing) pick(p *problem, group []renaming) Schedule {
 	a.load = make([]int, len(a.width))
 	for _, c := range m.courses {
 		a.fills = append(a.fills, m.fills(c, group, kinds))
+	}
+	if s := m.pickEven(p, group, a); s != nil {
+		return s
 	}
 	for !m.over() {
 		a.restart()

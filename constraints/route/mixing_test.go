@@ -22,7 +22,7 @@ func TestMixed(t *testing.T) {
 	rows, work := [][3]int{{16, 3, 8}}, 5*time.Second
 	if os.Getenv("COLLTUNE_LONG") != "" {
 		work = time.Minute
-		rows = append(rows, [3]int{24, 4, 8}, [3]int{16, 4, 6}, [3]int{40, 4, 14}, [3]int{48, 4, 17})
+		rows = append(rows, [3]int{24, 4, 8}, [3]int{16, 4, 6}, [3]int{40, 4, 14}, [3]int{48, 4, 17}, [3]int{48, 5, 15})
 	}
 	gathered := map[int]*tollkeeper{}
 	for _, w := range rows {

@@ -105,6 +105,8 @@ type tollkeeper struct {
 	load    [][]int64 // of courses
 	seen    map[string]bool
 	toll    []float64 // by kind × steps + step
+	share   []float64 // of courses, in the best mix of those known when it was looked for
+	ideal   []float64 // how a round is best split among the steps, then
 	sums    int       // done so far, about: so that a slower machine finds as much
 	value   float64   // what the cheapest course known pays, where a round brings 1
 }
@@ -192,6 +194,13 @@ func (k *tollkeeper) raise() bool {
 		return false
 	}
 	k.value = 1 / lp.Value()
+	k.share, k.ideal = k.share[:0], k.ideal[:0]
+	for j := range k.courses {
+		k.share = append(k.share, lp.Amount(j))
+	}
+	for t := range k.steps {
+		k.ideal = append(k.ideal, lp.Amount(len(k.courses)+t))
+	}
 	for i := range k.toll {
 		k.toll[i] = lp.Price(i) * k.value
 	}
