@@ -21,6 +21,10 @@ import (
 // was; and no caller may look for it in the old. What a reduction within a rank
 // leaves stays where it is, since it has one place for both.
 //
+// What a message reads may lie in part where it was copied from, in a user's buffer, if
+// that is not overwritten after: in place, Bruck's allgather sends a rank's own part and
+// what it was sent as one message from where they stay.
+//
 // One message may be copied to several places in pieces, or several to one place in
 // one piece: chunks are told apart. A copy of which chunks are left between others
 // that are delivered stays whole.
@@ -34,10 +38,11 @@ func deliver(u *unit) error {
 	}
 	for range maxDeliveries {
 		d := &delivery{u: u, base: base, uses: u.uses()}
-		if !d.find() || !d.settle() {
-			break
+		if d.find() && (d.back() && d.settle() || d.find() && d.settle()) {
+			d.move()
+			continue
 		}
-		d.move()
+		break
 	}
 	return nil
 }
@@ -56,6 +61,7 @@ type delivery struct {
 	uses   [][3]use
 	first  []int32       // by operation: its first value, or none
 	target []int32       // by value: the cell it is to be left in, or none
+	seen   []bool        // by value: a caller looks for it where it is
 	holds  ledger[int32] // of what is copied: the value there, or none
 }
 
@@ -111,12 +117,41 @@ func (d *delivery) find() bool {
 	}
 	seen := newLedger[bool](d.u, d.uses, sources)
 	looked(&seen, d.u)
+	d.seen = make([]bool, values)
 	for c, v := range d.holds.entries {
 		if v != none && seen.entries[c] {
-			d.target[v] = none
+			d.target[v], d.seen[v] = none, true
 		}
 	}
 	return true
+}
+
+// back has the values of copies of a user's buffer be found where they came from, if
+// that is not overwritten after and they are not to go elsewhere. It says whether there
+// are any.
+func (d *delivery) back() bool {
+	last := newLedger[int32](d.u, d.uses, copyFrom|writes)
+	filled(last.entries, none)
+	for i := range d.u.ops {
+		_, dst := d.u.ops[i].ends()
+		last.put(d.u.ops[i].dst, dst, int32(i))
+	}
+	found := false
+	for i := range d.u.ops {
+		o := &d.u.ops[i]
+		src, _ := o.ends()
+		if d.first[i] == none || !o.copies() || src.buf == collective.Scratch {
+			continue
+		}
+		overwritten := last.of(o.src, src)
+		for k := range o.count {
+			v := d.first[i] + k
+			if !d.seen[v] && d.target[v] == none && (overwritten == nil || overwritten[k*src.stride] < int32(i)) {
+				d.target[v], found = d.cell(o.src, src, k), true
+			}
+		}
+	}
+	return found
 }
 
 // walk goes through the operations in order and keeps account of the values.
@@ -154,14 +189,18 @@ func (d *delivery) settle() bool {
 			if _, ok := d.moved(o.dst, dst, own, 1); !ok {
 				stay(own, 1)
 			}
-			if held := d.holds.of(o.src, src); held != nil && !d.readable(o, src, dst, held, own) {
+			held := d.holds.of(o.src, src)
+			if d.stayed(o, own) && slices.ContainsFunc(held, d.moves) {
+				stay(own, 1) // it goes elsewhere itself
+			}
+			if held != nil && !d.readable(o, src, dst, held, own) {
 				stay(held, src.stride)
 			}
 			if !o.reduce {
 				return
 			}
 			with := o.with()
-			held := d.holds.of(o.dst, with)
+			held = d.holds.of(o.dst, with)
 			if _, ok := d.moved(o.dst, with, held, with.stride); !ok || o.local() {
 				stay(held, with.stride)
 			}
@@ -177,7 +216,10 @@ func (d *delivery) settle() bool {
 // the values, where that is moved to. A copy that is made unnecessary in part has to
 // be one still, of what no other copy waits for.
 func (d *delivery) readable(o *op, src, dst chunks, held, own []int32) bool {
-	from, to := d.left(o, held)
+	from, to := d.left(o, held, own)
+	if from == to && d.stayed(o, own) {
+		return true
+	}
 	if to-from < o.count && slices.ContainsFunc(own, d.moves) {
 		return false
 	}
@@ -198,11 +240,11 @@ func (d *delivery) move() {
 	d.walk(func(i int, o *op, src, dst chunks) {
 		own, held := d.own(i), d.holds.of(o.src, src)
 		from, to := int32(0), o.count
+		if from, to = d.left(o, held, own); from == to {
+			o.count = 0
+			return
+		}
 		if held != nil {
-			if from, to = d.left(o, held); from == to {
-				o.count = 0
-				return
-			}
 			held = held[from*src.stride:]
 		}
 		with := o.with()
@@ -235,18 +277,32 @@ func (d *delivery) own(i int) []int32 {
 // left is from which chunk on, and up to which, there is something left for a copy
 // to do, of what these are the values: not where they are delivered. All is left for
 // what is no copy.
-func (d *delivery) left(o *op, held []int32) (from, to int32) {
+func (d *delivery) left(o *op, held, own []int32) (from, to int32) {
 	to = o.count
 	if !o.copies() {
 		return from, to
 	}
-	for from < to && d.delivered(o, held, from) {
+	if d.stayed(o, own) {
+		return 0, 0
+	}
+	for from < to && held != nil && d.delivered(o, held, from) {
 		from++
 	}
-	for from < to && d.delivered(o, held, to-1) {
+	for from < to && held != nil && d.delivered(o, held, to-1) {
 		to--
 	}
 	return from, to
+}
+
+// stayed tells whether all that a copy leaves is found where it copies it from.
+func (d *delivery) stayed(o *op, own []int32) bool {
+	src, _ := o.ends()
+	for k, v := range own {
+		if v == none || d.target[v] != d.cell(o.src, src, int32(k)) {
+			return false
+		}
+	}
+	return o.copies() && len(own) > 0
 }
 
 // delivered tells whether a copy's k-th chunk is where it copies it to.

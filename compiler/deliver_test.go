@@ -91,7 +91,7 @@ func drawDeliveries(t *rapid.T) *lang.Program {
 func TestDeliverChangesNoResult(t *testing.T) {
 	fewer, shorter := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		p := drawDeliveries(t)
+		p := rapid.SampledFrom([]func(*rapid.T) *lang.Program{drawDeliveries, drawDeliveries, drawCopies, drawExchanges}).Draw(t, "program")(t)
 		o := Options{
 			Instances: rapid.IntRange(1, 2).Draw(t, "instances"), MaxChannels: 1000, CheckEachPass: true,
 			Slots: rapid.SampledFrom([]int{1, 2, 8}).Draw(t, "slots"), CallPerChunk: rapid.Bool().Draw(t, "call per chunk"),
