@@ -34,6 +34,7 @@ type chain struct {
 	local         int32   // copies and reductions between them
 	stored        int32   // messages that are not what the one before brought, sent on
 	latency       float32 // µs, of their paths
+	behind        float32 // µs, where each has one of another instance before it
 	wire          float32 // µs a byte of every chunk, at the width of their paths
 	chunks        float32 // that one threadblock after the other sends
 	worked        float32 // the same, copied and reduced
@@ -55,8 +56,9 @@ func (c *chain) weigh(bytes float64) float64 {
 
 // passage is what a message from one rank to another meets.
 type passage struct {
-	path topologies.Path
-	wire float64 // µs a byte, of the narrowest edge
+	path   topologies.Path
+	wire   float64 // µs a byte, of the narrowest edge
+	behind float64 // µs that an edge is taken by a message, whatever its bytes
 }
 
 func passageOf(t *topologies.Topology, from, to int32) passage {
@@ -64,6 +66,7 @@ func passageOf(t *topologies.Topology, from, to int32) passage {
 	w := passage{path: path}
 	for _, e := range path.Edges {
 		w.wire = max(w.wire, 1/t.Edges[e].Bandwidth.PerMicro())
+		w.behind = max(w.behind, float64(t.Edges[e].Message))
 	}
 	return w
 }
@@ -203,6 +206,7 @@ func longestChains(p *lang.Program, factors []float64, spared []bool, between fu
 					c.net++
 				}
 				c.latency += float32(w.path.Latency)
+				c.behind += float32(w.behind)
 				c.wire += float32(float64(op.Src.Count) * w.wire)
 				c.chunks += float32(float64(op.Src.Count) / factors[op.Scope])
 			}
@@ -325,7 +329,7 @@ func (m *promise) tiled(c *topologies.Protocol, tile float64, bytes int64, copie
 		if of.messages > of.stored+of.local+1 {
 			forwards = max(c.Fused, 1)
 		}
-		first = max(first, float64(of.messages)*float64(c.Latency)+float64(of.net)*float64(c.NetLatency)+float64(of.latency)+
+		first = max(first, float64(of.messages)*float64(c.Latency)+float64(of.net)*float64(c.NetLatency)+float64(of.latency)+(copies-1)*float64(of.behind)+
 			float64(of.local)*local+x*float64(of.worked)*worked+call*calls(float64(of.messages), moved*float64(of.chunks))+
 			moved*x*max(float64(of.wire)*c.Wire*copies, float64(of.chunks)*aByte))
 	}
