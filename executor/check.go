@@ -30,6 +30,9 @@ type Check struct {
 func CheckProtocol(ctx context.Context, name string, o HostOptions) (Description, []Check, error) {
 	if o.TrialTimeout == 0 {
 		o.TrialTimeout = checkTimeout
+	} else if o.StartTimeout == 0 {
+		// Who has said how long a trial may take waits no longer for a start.
+		o.StartTimeout = min(max(o.TrialTimeout, shortestStart), defaultStart)
 	}
 	cmd, o, err := prepareStart(name, o.withDefaults())
 	if err != nil {

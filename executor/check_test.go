@@ -2,6 +2,7 @@ package executor_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -65,6 +66,17 @@ func (b boasting) Describe(ctx context.Context) (executor.Description, error) {
 
 func (boasting) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 	return right(ctx, t)
+}
+
+// TestCheckWaitsNoLongerForAStart than the time that a trial was given.
+func TestCheckWaitsNoLongerForAStart(t *testing.T) {
+	t.Parallel()
+	o := quick(t, executor.HostOptions{TrialTimeout: time.Second})
+	o.StartTimeout, o.Starts = 0, 1
+	_, _, err := executor.CheckProtocol(t.Context(), "sleeps-at-start", o)
+	if !errors.Is(err, executor.ErrLost) || !strings.Contains(err.Error(), "in 5s (") {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestCheckFindsWhatIsWrong(t *testing.T) {

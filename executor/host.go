@@ -18,6 +18,13 @@ import (
 // DefaultTrialTimeout is a trial's deadline where none is given.
 const DefaultTrialTimeout = 10 * time.Minute
 
+// defaultStart is how long a start may take where nobody says, and shortestStart
+// what a busy machine needs for one.
+const (
+	defaultStart  = time.Minute
+	shortestStart = 5 * time.Second
+)
+
 // HostOptions says how an executor is looked for and how patient its host is.
 // The zero value is ready to use.
 type HostOptions struct {
@@ -58,7 +65,7 @@ func (o HostOptions) withDefaults() HostOptions {
 			*d = v
 		}
 	}
-	def(&o.StartTimeout, time.Minute)
+	def(&o.StartTimeout, defaultStart)
 	def(&o.TrialTimeout, DefaultTrialTimeout)
 	def(&o.StuckAfter, 30*time.Second)
 	def(&o.Backoff, 100*time.Millisecond)

@@ -91,7 +91,11 @@ func startWorker(ctx context.Context, cmd command, sockets string, o HostOptions
 		if errors.As(err, new(answeredError)) {
 			return nil, Description{}, fmt.Errorf("%w%s", err, quoted(said.String())) // that it ended then is our doing
 		}
-		return nil, Description{}, fmt.Errorf("%w (%s)%s", err, p.exit(), quoted(said.String()))
+		late := ""
+		if time.Since(began) >= o.StartTimeout {
+			late = fmt.Sprintf(" in %s", o.StartTimeout)
+		}
+		return nil, Description{}, fmt.Errorf("%w%s (%s)%s", err, late, p.exit(), quoted(said.String()))
 	}
 	return c, d, nil
 }

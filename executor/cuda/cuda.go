@@ -94,6 +94,7 @@ func (b *backend) Describe(context.Context) (executor.Description, error) {
 			"version":          Version,
 			"kernels":          g.code.String(),
 			"launches":         g.launches(),
+			"small_messages":   b.settings.smallMessages(),
 			"device":           strings.Join(kinds, ", "),
 			"devices":          n,
 			"ranks_per_device": "ranks/" + n + " rounded up", // a program's ranks are in its key

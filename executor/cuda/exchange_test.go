@@ -165,21 +165,23 @@ func TestExchanges(t *testing.T) {
 		if err != nil {
 			r.Fatal(err)
 		}
-		if p.exchange != nil {
-			exchanges++
-		}
 		for _, apart := range []bool{false, true} {
-			if apart {
-				p.exchange = nil
-			}
-			got, err := runPlan(t.Context(), machines[devices], patient(), trial, p)
+			s := patient()
+			s.blocks = apart
+			got, err := runPlan(t.Context(), machines[devices], s, trial, p)
 			if err != nil || got.Wrong != 0 {
 				r.Fatalf("%s, apart %t: %d wrong, %v", f.name, apart, got.Wrong, err)
+			}
+			switch exchanged := strings.Contains(got.Note, "a block a rank"); {
+			case exchanged && apart:
+				r.Fatalf("%s by threadblocks: %s", f.name, got.Note)
+			case exchanged:
+				exchanges++
 			}
 		}
 	})
 	if exchanges == 0 {
-		t.Error("no program drawn is an exchange")
+		t.Error("no program drawn was run as an exchange")
 	}
 }
 

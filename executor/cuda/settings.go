@@ -15,6 +15,7 @@ type settings struct {
 	devices  int           // GPUs to use at most; 0: all
 	watchdog time.Duration // how long a launch may take
 	graph    bool          // programs are timed as CUDA graphs
+	blocks   bool          // small messages too go by threadblocks
 	compiler compiledBy
 }
 
@@ -31,8 +32,16 @@ const (
 // 20 seconds: the longest right ones are of gigabytes, and take a tenth of that.
 func defaults() settings { return settings{watchdog: 20 * time.Second, compiler: byEither} }
 
+// smallMessages says how programs of small messages are run, for the fingerprint.
+func (s settings) smallMessages() string {
+	if s.blocks {
+		return "by threadblocks"
+	}
+	return "a block a rank"
+}
+
 // registered is what the host lets pass.
-var registered = executor.KindSettings{Names: []string{"devices", "watchdog", "graph", "compiler"}}
+var registered = executor.KindSettings{Names: []string{"devices", "watchdog", "graph", "threadblocks", "compiler"}}
 
 // devicesVariable says how many GPUs to use where the settings don't.
 const devicesVariable = "COLLTUNE_EXECUTOR_CUDA_DEVICES"
@@ -62,10 +71,15 @@ func readSettings(get func(string) string) (settings, error) {
 		}
 		s.watchdog = d
 	}
-	if text := get("graph"); text != "" {
-		var err error
-		if s.graph, err = strconv.ParseBool(text); err != nil {
-			mistakes = append(mistakes, bad("graph", "true or false"))
+	for _, yes := range []struct {
+		key string
+		is  *bool
+	}{{"graph", &s.graph}, {"threadblocks", &s.blocks}} {
+		if text := get(yes.key); text != "" {
+			var err error
+			if *yes.is, err = strconv.ParseBool(text); err != nil {
+				mistakes = append(mistakes, bad(yes.key, "true or false"))
+			}
 		}
 	}
 	if text := compiledBy(get("compiler")); text != "" {

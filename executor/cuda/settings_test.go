@@ -14,7 +14,7 @@ func TestSettings(t *testing.T) {
 		says  string
 	}{
 		{"", settings{watchdog: 20 * time.Second, compiler: byEither}, ""},
-		{"devices=2 watchdog=3s graph=true compiler=nvrtc", settings{devices: 2, watchdog: 3 * time.Second, graph: true, compiler: byNVRTC}, ""},
+		{"devices=2 watchdog=3s graph=true threadblocks=true compiler=nvrtc", settings{devices: 2, watchdog: 3 * time.Second, graph: true, blocks: true, compiler: byNVRTC}, ""},
 		{"graph=false compiler=ptx watchdog=1h", settings{watchdog: time.Hour, compiler: byDriver}, ""},
 		{"devices=0", settings{}, `cuda: devices "0": want a number of GPUs, 1 or more`},
 		{"devices=all", settings{}, `cuda: devices "all": want a number`},
@@ -22,6 +22,7 @@ func TestSettings(t *testing.T) {
 		{"watchdog=1ms", settings{}, `cuda: watchdog "1ms"`},
 		{"watchdog=61m", settings{}, `cuda: watchdog "61m"`},
 		{"graph=maybe", settings{}, `cuda: graph "maybe": want true or false`},
+		{"threadblocks=2", settings{}, `cuda: threadblocks "2": want true or false`},
 		{"compiler=gcc", settings{}, `cuda: compiler "gcc": want auto, ptx or nvrtc`},
 	} {
 		given := map[string]string{}

@@ -60,6 +60,9 @@ func runPlan(ctx context.Context, m machine, s settings, t executor.Trial, p *pl
 	if err := m.resetStatus(); err != nil { // of an earlier trial
 		return executor.Measurement{}, err
 	}
+	if s.blocks {
+		p.exchange = nil
+	}
 	if err := r.fit(); err != nil {
 		return executor.Measurement{}, err
 	}
