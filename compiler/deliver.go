@@ -239,8 +239,8 @@ func (d *delivery) readable(o *op, src, dst chunks, held, own []int32) bool {
 func (d *delivery) move() {
 	d.walk(func(i int, o *op, src, dst chunks) {
 		own, held := d.own(i), d.holds.of(o.src, src)
-		from, to := int32(0), o.count
-		if from, to = d.left(o, held, own); from == to {
+		from, to := d.left(o, held, own)
+		if from == to {
 			o.count = 0
 			return
 		}
