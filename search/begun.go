@@ -77,9 +77,10 @@ func (e *enumeration) isLate(s stage) bool {
 // leave notes candidates that were not looked at; 0: nobody knows how many.
 func (e *enumeration) leave(name string, n int) { e.begun.left[name] += n }
 
-// key is what a candidate is called in what has begun.
-func (e *enumeration) key(name string) string {
-	return fmt.Sprintf("%s %s", placementOf(e.problem.InPlace), name)
+// key is what a candidate is called in what has begun: a user's family may have the
+// name of another.
+func (e *enumeration) key(source, name string) string {
+	return fmt.Sprintf("%s %s %s", placementOf(e.problem.InPlace), source, name)
 }
 
 // tracedAs is what a routing came to, which is traced once.

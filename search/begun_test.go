@@ -88,6 +88,41 @@ func TestEnumerationInParts(t *testing.T) {
 	}
 }
 
+// A user's family that is called like a built-in one is another family, where what has
+// been made of either is found again.
+func TestFamiliesOfOneNameInParts(t *testing.T) {
+	p, _ := problem{"fullmesh:4", 1, "allreduce", []int64{1 << 20}}.resolve(t)
+	o := Options{Executor: "sim", Instances: 1, Exclude: []string{"ring", "all-pairs"}, Templates: []Template{{"mine.star", `
+family(name = "recursive-doubling", collectives = ["allreduce"])
+
+def chunks(topo, p):
+    return topo.ranks
+
+def program(topo, p):
+    R = topo.ranks
+    for i in range(R):
+        for k in range(1, R):
+            chunk(i, "in", i).reduce(chunk((i + k) % R, "in", i))
+        for k in range(1, R):
+            chunk(i, "in", i).copy((i + k) % R, "in", i)
+`}}}
+	whole, err := Enumerate(context.Background(), p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBegun()
+	b.late = func(stage, int, int, float64) bool { return false }
+	for range 2 {
+		part, err := enumerateOr(context.Background(), p, o, nil, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(listed(whole), listed(part)); diff != "" {
+			t.Errorf("(-whole +in parts):\n%s", diff)
+		}
+	}
+}
+
 // What is compared with is built first, then what promises most.
 func TestOrderOfBuilding(t *testing.T) {
 	e := onDGX(t, 1, Options{})
@@ -169,8 +204,8 @@ func TestGoesOnWithWhatHasBegun(t *testing.T) {
 	for _, c := range first.Candidates {
 		names = append(names, candidateName(c.Algorithm, c.Parameters, c.Instances))
 	}
-	if len(names) < 2 {
-		t.Fatalf("candidates %v: want two", names)
+	if len(names) < 3 {
+		t.Fatalf("candidates %v: want three", names)
 	}
 	e := &enumeration{problem: &p, options: &o, begun: b}
 	if b.file, err = c.Begin("key"); err != nil {
@@ -179,9 +214,16 @@ func TestGoesOnWithWhatHasBegun(t *testing.T) {
 	wrong := *first.Candidates[1].Program
 	wrong.GPUs = slices.Clone(wrong.GPUs)
 	wrong.GPUs[0].Threadblocks = nil
+	of, _ := problem{"ring:4", 1, "reducescatter", []int64{1 << 20}}.resolve(t)
+	others, err := Enumerate(context.Background(), of, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := others.Candidates[0].Program
 	for _, err := range []error{
-		b.file.Keep(e.key(names[0]), keptBuilt{&Refusal{names[0], Slots, "as the file says"}}, "", nil),
-		b.file.Keep(e.key(names[1]), keptBuilt{}, wrong.Hash(), &wrong),
+		b.file.Keep(e.key("builtin", names[2]), keptBuilt{}, other.Hash(), other),
+		b.file.Keep(e.key("builtin", names[0]), keptBuilt{&Refusal{names[0], Slots, "as the file says"}}, "", nil),
+		b.file.Keep(e.key("builtin", names[1]), keptBuilt{}, wrong.Hash(), &wrong),
 		b.file.Close(),
 	} {
 		if err != nil {
@@ -192,6 +234,9 @@ func TestGoesOnWithWhatHasBegun(t *testing.T) {
 	got := listed(third)
 	if want := names[0] + ": fifo-slots: as the file says"; !slices.Contains(got, want) {
 		t.Errorf("%v: want %q", got, want)
+	}
+	if want := listed(first)[2]; !slices.Contains(got, want) {
+		t.Errorf("%v: want %q, though the file has a program of another collective", got, want)
 	}
 	if !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, names[1]+": unverified: ") }) {
 		t.Errorf("%v: want a wrong program of the file to be refused", got)

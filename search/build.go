@@ -38,7 +38,7 @@ func (e *enumeration) build(ctx context.Context) error {
 		if e.isLate(building) {
 			return nil
 		}
-		d.built, err = e.begun.builtAs(e.key(d.String()), e.judge, func() (*built, error) { return e.compile(ctx, d) })
+		d.built, err = e.begun.builtAs(e.key(d.routing.source, d.String()), e.judgeKept, func() (*built, error) { return e.compile(ctx, d) })
 		e.options.stage("compiling candidates", int(done.Add(1)), len(e.drafts))
 		return err
 	})
@@ -131,6 +131,14 @@ func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 		}
 	}
 	return e.judge(result.Program)
+}
+
+// judgeKept is judge for a program from a file; nil where it is of another problem.
+func (e *enumeration) judgeKept(program *ir.Program) (*built, error) {
+	if e.problem.isOf(program) != nil {
+		return nil, nil
+	}
+	return e.judge(program)
 }
 
 // judge verifies a program, and refuses what can't be run.

@@ -136,7 +136,7 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 		if e.isLate(tracing) {
 			return nil
 		}
-		traces[i], err = e.begun.tracedAs(e.key(candidateName(f.Name, grid[i], 0)), func() (t trace, err error) {
+		traces[i], err = e.begun.tracedAs(e.key(f.Source, candidateName(f.Name, grid[i], 0)), func() (t trace, err error) {
 			t.routing, err = e.route(f, grid[i])
 			if errors.As(err, &t.refused) {
 				err = nil
@@ -225,7 +225,7 @@ func (e *enumeration) route(f *templates.Family, params script.Params) (*routing
 	if err != nil {
 		return nil, err
 	}
-	r := &routing{program: program}
+	r := &routing{program: program, source: f.Source}
 	if f.Source == "builtin" {
 		r.lighten(e.problem.Topology, func() (*lang.Program, error) { return f.Trace(e.machine, e.request(), params) })
 	}

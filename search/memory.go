@@ -129,8 +129,8 @@ func (m *memory) verify(ctx context.Context, p *Problem, jobs int) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if spec := program.Collective; spec.Name != p.Collective || spec.Ranks != len(p.Topology.Ranks) || spec.Root != p.Root {
-				return fmt.Errorf("program %.12s is of %s over %d ranks", hash, spec.Name, spec.Ranks)
+			if err := p.isOf(program); err != nil {
+				return fmt.Errorf("program %.12s %w", hash, err)
 			}
 			report := verify.Check(program, verify.Options{Linked: p.Topology.Linked})
 			if err := report.Err(); err != nil {
@@ -143,6 +143,14 @@ func (m *memory) verify(ctx context.Context, p *Problem, jobs int) error {
 		})
 	}
 	return group.Wait()
+}
+
+// isOf is an error where a program from a file is of another problem.
+func (p *Problem) isOf(program *ir.Program) error {
+	if spec := program.Collective; spec.Name != p.Collective || spec.Ranks != len(p.Topology.Ranks) || spec.Root != p.Root {
+		return fmt.Errorf("is of %s over %d ranks", spec.Name, spec.Ranks)
+	}
+	return nil
 }
 
 // check refuses what no search has kept.

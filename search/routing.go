@@ -15,6 +15,7 @@ import (
 // instances that cannot be are refused without compiling them.
 type routing struct {
 	program  *lang.Program                 // nil: again gives it
+	source   string                        // a family's, as errors print it
 	again    func() (*lang.Program, error) // traces a large one once more
 	size     int                           // its operations, where it is let go of
 	promised *promise                      // nil until it is asked for

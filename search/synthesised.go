@@ -80,7 +80,7 @@ func (e *enumeration) synthesise(ctx context.Context) error {
 		if e.complete() && !slices.Contains(e.options.Families, c.name) {
 			continue
 		}
-		found, known := e.begun.found[e.key(c.name)]
+		found, known := e.begun.found[e.key("synthesised", c.name)]
 		if !known {
 			if e.isLate(tracing) {
 				e.leave(c.name, 0)
@@ -94,7 +94,7 @@ func (e *enumeration) synthesise(ctx context.Context) error {
 				e.refuse(c.name, NoHole, err.Error())
 				continue
 			}
-			e.begun.found[e.key(c.name)] = found
+			e.begun.found[e.key("synthesised", c.name)] = found
 		}
 		for _, f := range found {
 			// Found on the topology; checked on it all the same, by code that
@@ -104,7 +104,7 @@ func (e *enumeration) synthesise(ctx context.Context) error {
 				continue
 			}
 			e.draft(&draft{name: c.name, source: "synthesised", params: f.params, origin: f.origin,
-				routing: &routing{program: f.program, apart: f.apart}})
+				routing: &routing{program: f.program, source: "synthesised", apart: f.apart}})
 		}
 	}
 	return nil
