@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -172,9 +173,19 @@ func dryRun(cmd *cobra.Command, a *asked) error {
 	if a.options.Executor != "sim" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s is not started: algorithms of its own are not counted\n", a.options.Executor)
 	}
-	space, err := search.Enumerate(cmd.Context(), a.problem, a.options)
+	ctx := cmd.Context()
+	budget, _ := cmd.Flags().GetDuration("budget")
+	if budget > 0 {
+		limited, cancel := context.WithTimeout(ctx, budget)
+		defer cancel()
+		ctx = limited
+	}
+	space, err := search.Enumerate(ctx, a.problem, a.options)
 	bar.done()
-	if err != nil {
+	switch {
+	case err != nil && cmd.Context().Err() == nil && ctx.Err() != nil:
+		return fmt.Errorf("%w: budget %v is too short to count the candidates", autotune.ErrLimit, budget)
+	case err != nil:
 		return err
 	}
 	refused := search.ByReason(space.Refusals)
