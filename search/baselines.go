@@ -41,7 +41,7 @@ type baselinePoint struct {
 // draft. Where a choice has no program here, the next best that has one stands in,
 // and the user hears of it. Where a search is narrowed they are there for
 // comparison only.
-func (e *enumeration) baseline(ctx context.Context, families []*templates.Family) error {
+func (e *enumeration) baseline(ctx context.Context) error {
 	p := e.problem
 	drafts := map[string]*draft{} // by what is run, whatever the protocol
 	said := map[string]bool{}     // of a family, that it has no program for a reason
@@ -59,7 +59,7 @@ func (e *enumeration) baseline(ctx context.Context, families []*templates.Family
 		for _, chosen := range choices {
 			key := routingName(chosen)
 			if _, known := drafts[key]; !known {
-				d, why, err := e.baselineDraft(ctx, families, chosen)
+				d, why, err := e.baselineDraft(ctx, chosen)
 				if err != nil {
 					return err
 				}
@@ -98,11 +98,12 @@ func routingName(c baseline.Choice) string {
 }
 
 // baselineDraft is a choice as a program: the family over one channel,
-// replicated as often as the library has channels (GC3 7.1.1). It is nil where
+// replicated as often as the library has channels (GC3 7.1.1), whatever family of
+// the user's has its name. It is nil where
 // this system has no such program, with the reason.
-func (e *enumeration) baselineDraft(ctx context.Context, families []*templates.Family, c baseline.Choice) (d *draft, why string, err error) {
+func (e *enumeration) baselineDraft(ctx context.Context, c baseline.Choice) (d *draft, why string, err error) {
 	p := e.problem
-	f, err := templates.Find(families, c.Family, p.Collective)
+	f, err := templates.Find(templates.Builtin(), c.Family, p.Collective)
 	if err != nil {
 		return nil, "", err
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/colltune/colltune/constraints"
-	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -23,7 +23,7 @@ func baselinesOf(t *testing.T, pr problem) (sizes int, said []string) {
 	}
 	defer solvers.Close()
 	e := &enumeration{problem: &p, options: &Options{Executor: "sim"}, begun: newBegun(), machine: machineOf(p.Topology), solvers: solvers}
-	if err := e.baseline(context.Background(), templates.Builtin()); err != nil {
+	if err := e.baseline(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range e.drafts {
@@ -81,5 +81,23 @@ func TestMoreRingsThanThereAre(t *testing.T) {
 	var refusal *Refusal
 	if _, err = e.ringsEverywhere(context.Background(), question{count: 8}); !errors.As(err, &refusal) || !strings.Contains(refusal.Detail, "not even 7: ") {
 		t.Errorf("eight rings: %v, want that there are not even 7", err)
+	}
+}
+
+// A user's family that is called like the library's is not what it runs.
+func TestBaselineIsNotTheUsers(t *testing.T) {
+	p, _ := problem{"fullmesh:4", 1, "allgather", []int64{1 << 20}}.resolve(t)
+	var want []Baseline
+	for _, own := range [][]Template{nil, {{"mine.star", strings.Replace(ringOfMine, `"mine"`, `"ring"`, 1)}}} {
+		s, err := Enumerate(context.Background(), p, Options{Executor: "sim", Families: []string{"ring"}, Instances: 1, Templates: own})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if own == nil {
+			want = s.Baselines
+		}
+		if len(want) != 1 || want[0].hash == "" || !slices.Equal(s.Baselines, want) {
+			t.Errorf("compared with %v, want %v", s.Baselines, want)
+		}
 	}
 }

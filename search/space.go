@@ -74,7 +74,7 @@ func everywhere(ctx context.Context, p Problem, o Options, known *memory, b *beg
 // enumerate makes the space of one placement; known is what an earlier run made
 // of them all, or nil.
 func enumerate(ctx context.Context, p Problem, o Options, known *memory, b *begun, placement int) (*Space, error) {
-	families, asked, err := o.check(&p)
+	_, asked, err := o.check(&p)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func enumerate(ctx context.Context, p Problem, o Options, known *memory, b *begu
 			return nil, err
 		}
 		defer e.solvers.Close()
-		err = e.programs(ctx, families, asked)
+		err = e.programs(ctx, asked)
 	}
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func enumerate(ctx context.Context, p Problem, o Options, known *memory, b *begu
 }
 
 // programs makes the candidates that are programs.
-func (e *enumeration) programs(ctx context.Context, families, asked []*templates.Family) error {
+func (e *enumeration) programs(ctx context.Context, asked []*templates.Family) error {
 	for i, f := range asked {
 		e.through = float64(i+1) / float64(len(asked))
 		e.options.stage("tracing "+f.Name, i, len(asked))
@@ -118,7 +118,7 @@ func (e *enumeration) programs(ctx context.Context, families, asked []*templates
 	}
 	// A file says better what the library takes, and so does the library itself.
 	if e.options.Baseline == nil && !e.options.chooses(e.problem.Collective) {
-		if err := e.baseline(ctx, families); err != nil {
+		if err := e.baseline(ctx); err != nil {
 			return err
 		}
 	}
