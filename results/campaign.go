@@ -323,6 +323,7 @@ func (c *Campaign) SetTally(t Tally) error {
 	if err := t.check(); err != nil {
 		return err
 	}
+	t.Called = c.calledOtherwise(t.Called)
 	if c.tally != nil && equalJSON(c.tally, &t) {
 		return nil
 	}
@@ -346,7 +347,7 @@ func (c *Campaign) Finished() bool {
 }
 
 // Trials lists the trials made under the executor last named, in the order of
-// the journal.
+// the journal, and by the names that the last tally has for their programs.
 func (c *Campaign) Trials() []Trial {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -356,8 +357,15 @@ func (c *Campaign) Trials() []Trial {
 	fingerprint := c.executor.Hash()
 	var trials []Trial
 	for _, t := range c.order {
-		if t.Fingerprint == fingerprint {
-			trials = append(trials, *t)
+		if t.Fingerprint != fingerprint {
+			continue
+		}
+		trials = append(trials, *t)
+		if c.tally == nil {
+			continue
+		}
+		if name, ok := c.tally.Called[t.Program]; ok {
+			name.call(&trials[len(trials)-1])
 		}
 	}
 	return trials

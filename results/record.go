@@ -164,6 +164,10 @@ type Tally struct {
 	BoundedOut int            `json:"bounded_out"`
 	Tuned      int            `json:"tuned"`
 	Points     []Point        `json:"points,omitempty"`
+
+	// Called names programs, by hash, that trials call otherwise; SetTally leaves out
+	// the others.
+	Called map[string]Called `json:"called,omitempty"`
 }
 
 // Point is what the rows of one size and placement are compared with.
@@ -230,6 +234,11 @@ func (t *Trial) check() error {
 func (t *Tally) check() error {
 	if t.Enumerated < 0 || t.BoundedOut < 0 || t.Tuned < 0 {
 		return fmt.Errorf("negative count of candidates")
+	}
+	for program, n := range t.Called {
+		if !isHash(program) || n.Algorithm == "" || n.Channels < 0 || n.Instances < 0 {
+			return fmt.Errorf("program %.80q is called %.80q, with %d channels and %d instances: want a hash and a name", program, n.Algorithm, n.Channels, n.Instances)
+		}
 	}
 	for _, p := range t.Points {
 		switch {

@@ -77,6 +77,7 @@ func (s *searching) tune(ctx context.Context, space *Space) error {
 		Enumerated: space.Enumerated,
 		Refused:    ByReason(space.Refusals),
 		Points:     space.tallyPoints(&p, leastUS),
+		Called:     space.called(),
 	}
 	if o.Baseline != nil {
 		measured, err := o.Baseline.Measured(&p)
@@ -184,4 +185,17 @@ func (s *Space) contenders() int {
 		}
 	}
 	return n
+}
+
+// called is what each program of the space is called.
+func (s *Space) called() map[string]results.Called {
+	names := make(map[string]results.Called, len(s.Candidates))
+	for i := range s.Candidates {
+		c := &s.Candidates[i]
+		names[c.Hash] = results.Called{
+			Algorithm: c.Algorithm, Source: c.Source, Parameters: c.Parameters,
+			Channels: c.Channels, Instances: c.Instances,
+		}
+	}
+	return names
 }

@@ -1,0 +1,47 @@
+package results
+
+import "testing"
+
+// TestCalled has a campaign call a program as its last tally does, whatever the
+// trials that were journaled before call it, and tallies name no other programs.
+func TestCalled(t *testing.T) {
+	c := fullCampaign(t)
+	dir := c.Dir()
+	first := c.Trials()
+	if len(first) == 0 {
+		t.Fatal("no trials")
+	}
+	program := first[0].Program
+	kept := Called{Algorithm: "chain", Source: "template", Parameters: map[string]any{"pieces": 4}, Channels: 2, Instances: 3}
+	names := map[string]Called{program: kept}
+	for _, one := range first {
+		if one.Program != program {
+			names[one.Program] = calledBy(&one)
+		}
+	}
+	for range 2 { // saying it again changes nothing
+		if err := c.SetTally(Tally{Called: names}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if tally, _ := c.Tally(); len(tally.Called) != 1 {
+		t.Errorf("the tally names %v", tally.Called)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for i, one := range c.Trials() {
+		want := calledBy(&first[i])
+		if one.Program == program {
+			want = kept
+		}
+		if got := calledBy(&one); !equalJSON(got, want) {
+			t.Errorf("trial %d is called %v, want %v", i, got, want)
+		}
+	}
+}
