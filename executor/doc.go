@@ -16,8 +16,8 @@
 //
 //	host ──▶ executor-launch ── the launcher's standard streams ──▶ executor-serve-stdio
 //
-// CheckProtocol holds any executor to the protocol; docs/executors.md is for who
-// writes one.
+// CheckProtocol holds any executor to the protocol; docs/plugins.md is for those who
+// write one.
 //
 // Invariants: one call a trial, with a deadline; a back end that dies is
 // started again and the trial's failure is a result of its own; a program that

@@ -7,7 +7,7 @@
 //	     ◀── heartbeat … measurement ──
 //
 // Invariants: a version only grows; the proto file's comments are the
-// specification, and docs/executors.md shows an executor in another language.
+// specification, and docs/plugins.md shows an executor in another language.
 //
 // It holds no behaviour: package executor has both ends.
 package protocol

@@ -1,5 +1,5 @@
 // The protocol between colltune and an executor: a program that runs
-// collective programs and times them. docs/executors.md walks through it.
+// collective programs and times them. docs/plugins.md walks through it.
 //
 // Transport: gRPC over a private Unix socket that the executor opens and names
 // in one line on its standard output (the handshake of hashicorp/go-plugin,
