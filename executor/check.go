@@ -17,7 +17,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Check is one thing that was asked of an executor.
+// Check is one question that was asked of an executor, and how it answered.
 type Check struct {
 	Name   string `json:"check"`
 	OK     bool   `json:"ok"`
@@ -25,13 +25,15 @@ type Check struct {
 }
 
 // CheckProtocol holds an executor to the protocol, from its description to its
-// goodbye: the rows of checks below, and a trial of everything it says it can.
-// An error says that it doesn't start; whatever else it does is in the checks.
+// goodbye: the rows of checks below, and a trial of everything that it claims to
+// support. It returns an error if the executor doesn't start; whatever else goes
+// wrong is in the checks.
 func CheckProtocol(ctx context.Context, name string, o HostOptions) (Description, []Check, error) {
 	if o.TrialTimeout == 0 {
 		o.TrialTimeout = checkTimeout
 	} else if o.StartTimeout == 0 {
-		// Who has said how long a trial may take waits no longer for a start.
+		// Whoever limits how long a trial may take will wait no longer for a
+		// start.
 		o.StartTimeout = min(max(o.TrialTimeout, shortestStart), defaultStart)
 	}
 	cmd, o, err := prepareStart(name, o.withDefaults())
@@ -62,7 +64,7 @@ func CheckProtocol(ctx context.Context, name string, o HostOptions) (Description
 		if err != nil {
 			done[len(done)-1].Detail = err.Error()
 		}
-		// A connection is lost before its process is seen to end.
+		// The connection breaks a moment before the end of the process is seen.
 		if err != nil && !x.over && x.worker.process.endsWithin(endAfter(err, 200*time.Millisecond)) {
 			if err := x.start(); err != nil {
 				return x.desc, done, err
@@ -80,7 +82,7 @@ type exam struct {
 	sockets *sockets
 	worker  *worker
 	desc    Description
-	over    bool // it has been told to go
+	over    bool // it has been told to end
 
 	iters int // of a trial that takes a while; 0: none was found
 }
@@ -95,7 +97,7 @@ func (x *exam) start() error {
 		case x.ctx.Err() != nil:
 			return x.ctx.Err()
 		case errors.Is(err, ErrUnavailable) && x.worker == nil:
-			return err // as the host: another start would change nothing
+			return err // as the host does: another start would change nothing
 		case starts == x.o.Starts:
 			return &LostError{x.command.name, starts, err}
 		}
@@ -105,8 +107,8 @@ func (x *exam) start() error {
 	}
 }
 
-// checkRow is a question, asked where when is nil or says so. The answer is a
-// detail to be shown, or what is not right.
+// checkRow is one question. It is asked if when is nil or returns true. The answer
+// is a detail to print, or an error that says what is not right.
 type checkRow struct {
 	name string
 	when func(*exam) bool
@@ -166,7 +168,7 @@ var checks = []checkRow{
 	{"refuses a broken program", runsPrograms, func(x *exam) (string, error) {
 		text := []byte(`{"schema":"colltune.ir/v1", "gpus": [`)
 		err := x.load(protocol.DocumentKind_DOCUMENT_KIND_PROGRAM, "broken", text, len(text), pieceBytes)
-		if err == nil { // it looks at it when it is to run
+		if err == nil { // it looks at programs only when it is to run them
 			if err = x.loadTopology(2); err != nil {
 				return "", err
 			}
@@ -208,7 +210,7 @@ var checks = []checkRow{
 
 func runsPrograms(x *exam) bool { return !x.desc.NativeOnly }
 
-// traits checks what it says it can against what there is.
+// traits checks the lists of the description against what there is.
 func traits(x *exam) (string, error) {
 	d := &x.desc
 	for _, list := range []struct {
@@ -238,7 +240,7 @@ func traits(x *exam) (string, error) {
 	return fmt.Sprintf("protocols %s; dtypes %s; operations %s", strings.Join(d.Protocols, " "), strings.Join(d.DTypes, " "), strings.Join(d.Operations, " ")), nil
 }
 
-// operations are the reductions there are.
+// operations are all reductions that a trial may ask for.
 var operations = []string{"sum", "prod", "min", "max", "avg"}
 
 // wants checks the status an executor answered with.
@@ -253,8 +255,8 @@ func wants(err error, code codes.Code) (string, error) {
 	}
 }
 
-// checkTimeout is a trial's deadline where none is given, patience how long what
-// should come at once may take on a machine that is busy.
+// checkTimeout is a trial's deadline where none is given. patience is how long a
+// busy machine may take to answer what needs no work.
 const (
 	checkTimeout = 30 * time.Second
 	patience     = 30 * time.Second

@@ -12,9 +12,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// ranks is how many a trial has where it doesn't matter: two, or of an executor
-// that runs no programs as many as it has, for one that is launched has these
-// and no others.
+// ranks is the number of ranks of a trial for which any number would do: two. An
+// executor that runs no programs gets as many as it has, because one that was
+// launched has these and no others.
 func (x *exam) ranks() int {
 	if x.desc.NativeOnly && x.desc.MaxRanks > 0 {
 		return min(x.desc.MaxRanks, 64)
@@ -22,11 +22,11 @@ func (x *exam) ranks() int {
 	return 2
 }
 
-// few is a trial over so many.
+// few is a trial over so few ranks.
 func (x *exam) few() Trial { return x.trial(x.ranks()) }
 
-// trial is a ring AllReduce over so many ranks, or of an executor that runs no
-// programs its first algorithm.
+// trial is an allreduce round a ring of ranks, or the first algorithm of an
+// executor that runs no programs.
 func (x *exam) trial(ranks int) Trial {
 	t := Trial{Topology: x.topology(ranks), Bytes: 64 << 10, DType: "f32", Op: "sum", Iters: 2, Warmup: 1, Seed: 1}
 	t.Protocol = protocolsOf(x.desc.Protocols)[0]
@@ -56,8 +56,8 @@ func (x *exam) trial(ranks int) Trial {
 	return t
 }
 
-// topology is a ring; of one rank, which is no ring, a GPU of one of two: a
-// library on a machine with one GPU has a communicator of that.
+// topology is a ring. One rank makes no ring: it is one GPU of a machine that has
+// two, as a library on a machine with a single GPU has communicators of one.
 func (x *exam) topology(ranks int) *topologies.Topology {
 	var o topologies.Options
 	if ranks == 1 {
@@ -65,7 +65,7 @@ func (x *exam) topology(ranks int) *topologies.Topology {
 	}
 	t, err := topologies.Resolve(fmt.Sprintf("ring:%d", max(ranks, 2)), o)
 	if err != nil {
-		panic(err) // a generator of ours, and small numbers
+		panic(err) // can't happen: our own generator, and small numbers
 	}
 	return t
 }
@@ -84,7 +84,8 @@ func (x *exam) runIn(ctx context.Context, t Trial) (Measurement, error) {
 	return x.worker.run(ctx, t, x.programHash(&t), t.Topology.Hash(), x.o)
 }
 
-// call makes one bare call and gives the longest pause in its answer.
+// call makes one call without a host's help, and measures the longest pause
+// between the messages of its answer.
 func (x *exam) call(r *protocol.RunRequest) (heard, error) { return x.callIn(x.ctx, r) }
 
 func (x *exam) callIn(ctx context.Context, r *protocol.RunRequest) (heard, error) {

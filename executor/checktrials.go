@@ -77,8 +77,8 @@ func (x *exam) trials() []checkRow {
 	return rows
 }
 
-// protocolsOf are those of a list; Simple, which means nothing then, where there
-// is none.
+// protocolsOf parses a list of names. None stand for Simple: protocols mean
+// nothing to an executor that lists none.
 func protocolsOf(names []string) []topologies.Proto {
 	var all []topologies.Proto
 	for _, name := range names {
@@ -132,7 +132,7 @@ var endings = []checkRow{
 	{"goodbye", nil, goodbye},
 }
 
-// lacking is a name of all that is not in has.
+// lacking finds a name in all that is not in has; otherwise, if there is none.
 func lacking(all, has []string, otherwise string) string {
 	for _, name := range all {
 		if !slices.Contains(has, name) {
@@ -147,9 +147,9 @@ func sized(t Trial, bytes int64) Trial {
 	return t
 }
 
-// runEach runs trials and describes the first that runs. What an executor lists
-// may be lacking here, where that is said of it: which algorithms a system can
-// do, a library knows when it is asked.
+// runEach runs trials and describes the first that worked. With mayLack, an
+// executor may refuse what it has listed: a library learns which algorithms a
+// system supports only when it is asked for them.
 func (x *exam) runEach(all []Trial, mayLack bool) (string, error) {
 	var detail string
 	var lacks []error
@@ -161,7 +161,7 @@ func (x *exam) runEach(all []Trial, mayLack bool) (string, error) {
 			continue
 		}
 		if t.Bytes != all[0].Bytes && errors.Is(err, ErrUnsupported) {
-			refused++ // a size it can't cut up
+			refused++ // it can't divide this size
 			continue
 		}
 		if err == nil {
@@ -203,7 +203,7 @@ func what(t *Trial) string {
 	return t.Program.Name + " " + t.Protocol.String()
 }
 
-// refuses runs a trial that is to be answered with a status.
+// refuses runs a trial that the executor must refuse with a given status.
 func (x *exam) refuses(t Trial, code codes.Code) (string, error) {
 	if t.Program != nil && x.desc.NativeOnly {
 		a := x.desc.Native[0]
@@ -222,25 +222,25 @@ func (x *exam) refuses(t Trial, code codes.Code) (string, error) {
 	return wants(err, code)
 }
 
-// heard is what came of a trial before its answer.
+// heard is what was received during a call before its answer.
 type heard struct {
 	beats   int
-	longest time.Duration // without any
+	longest time.Duration // pause without a heartbeat
 	took    time.Duration
 }
 
-// silent tells whether there were too few heartbeats. On a busy machine they are
-// late and come several at a time, so one pause says nothing: how many they are
-// does, which is what was sent.
+// silent tells whether there were too few heartbeats. One long pause proves
+// nothing, because on a busy machine they arrive late and several at a time. Their
+// number does: it is the number that was sent.
 func (h heard) silent() bool {
 	return h.longest > time.Second && h.beats < int(h.took/time.Second)
 }
 
-// mostIters is how many iterations a trial is given to make it long.
+// mostIters bounds the iterations of a trial that is made longer and longer.
 const mostIters = 1 << 22
 
-// heartbeats looks for a trial that takes two seconds, and at the pauses in what
-// it says.
+// heartbeats looks for a trial of two seconds, and measures the pauses between its
+// heartbeats.
 func heartbeats(x *exam) (string, error) {
 	t := sized(x.few(), 1<<20)
 	if x.desc.MaxBytes > 0 {
@@ -256,7 +256,7 @@ func heartbeats(x *exam) (string, error) {
 			return "", err
 		}
 		heard, err := x.call(sendTrial(t, x.programHash(&t), t.Topology.Hash()))
-		for again := 0; err == nil && heard.silent() && again < 2; again++ { // on a busy machine both ends are late now and then
+		for again := 0; err == nil && heard.silent() && again < 2; again++ { // a busy machine may delay both ends
 			heard, err = x.call(sendTrial(t, x.programHash(&t), t.Topology.Hash()))
 		}
 		switch {
@@ -270,14 +270,14 @@ func heartbeats(x *exam) (string, error) {
 		case t.Iters == mostIters:
 			return fmt.Sprintf("no trial was long enough to need one: %d iterations took %s", t.Iters, heard.took.Round(time.Millisecond)), nil
 		}
-		// Nearly long enough, and eight times that, is past a deadline where the
-		// machine is busy.
+		// Aim at twice the time wanted, but grow at most eightfold: on a busy
+		// machine a larger step could go past the deadline.
 		t.Iters = min(t.Iters*int(min(8, 1+2*long/max(heard.took, 1))), mostIters)
 	}
 }
 
-// cancels gives a long trial up and wants the next one answered soon: in less
-// than what was given up would have taken, were it gone on with, by far.
+// cancels gives up a long trial and wants the next one answered much sooner than
+// the first, if it had gone on, would have ended.
 func cancels(x *exam) (string, error) {
 	const short = "no trial was long enough to be given up"
 	if x.iters == 0 {
@@ -296,14 +296,15 @@ func cancels(x *exam) (string, error) {
 	return fmt.Sprintf("the next trial was done %s later", time.Since(began).Round(10*time.Millisecond)), nil
 }
 
-// giveUp begins a trial and gives it up, if one can be had that is not over by
-// then: what took seconds on a busy machine may be nothing a moment later.
+// giveUp begins a trial and gives it up before it ends, and tells whether it
+// managed to. A trial that took seconds while the machine was busy may be over at
+// once a moment later, so it tries longer and longer ones.
 func (x *exam) giveUp() (bool, error) {
 	t := sized(x.few(), 1<<20)
 	if x.desc.MaxBytes > 0 {
 		t.Bytes = min(t.Bytes, x.desc.MaxBytes)
 	}
-	const times = 32 // of one that took two seconds: twice our patience
+	const times = 32 // times two seconds is twice our patience
 	for t.Iters = min(x.iters*times, mostIters); ; t.Iters = min(t.Iters*8, mostIters) {
 		ctx, cancel := context.WithTimeout(x.ctx, 300*time.Millisecond)
 		_, err := x.callIn(ctx, sendTrial(t, x.programHash(&t), t.Topology.Hash()))
@@ -314,7 +315,7 @@ func (x *exam) giveUp() (bool, error) {
 	}
 }
 
-// goodbye tells it to go, and looks at what stays.
+// goodbye tells the executor to end, and looks for what it leaves behind.
 func goodbye(x *exam) (string, error) {
 	x.over = true
 	began := time.Now()

@@ -14,15 +14,15 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// Configured is an executor that the user's settings name: another one, run
-// elsewhere or otherwise.
+// Configured is an executor that the user's settings name: another one in a
+// different environment, or started in a different way.
 type Configured struct {
-	// Kind is a built-in executor, or a plugin's name or path. Where it is
-	// launched, it is looked for at the other end.
+	// Kind is a built-in executor, or a plugin's name or path. With a launcher it
+	// is looked for at the other end.
 	Kind string
 	// Launcher is a command that runs the command appended to it, here or
-	// elsewhere, with its standard streams joined to ours: mpirun -np 8, srun
-	// -N 2, ssh HOST. None: the executor is started as any other.
+	// elsewhere, with its standard streams joined to ours: mpirun -np 8, srun -N
+	// 2, ssh HOST. Without one, the executor is started directly.
 	Launcher []string
 	// Command is colltune's path at the launcher's other end. "": this binary's.
 	Command string
@@ -31,18 +31,19 @@ type Configured struct {
 	Env []string
 	// Settings are the kind's own, by name; see RegisterSettings.
 	Settings map[string]string
-	// Memory is the executor's cap as in HostOptions. 0: the one there.
+	// Memory is the executor's cap, as in HostOptions. 0: the host's.
 	Memory int64
-	// StartTimeout is how long a start may take. 0: ten minutes where it is
-	// launched, for batch systems have queues, else HostOptions.StartTimeout.
+	// StartTimeout is how long a start may take. 0: ten minutes with a launcher,
+	// because batch systems have queues; else HostOptions.StartTimeout.
 	StartTimeout time.Duration
 }
 
-// KindSettings are what a kind of executor takes besides what all take.
+// KindSettings are the settings that one kind of executor has, besides those that
+// all have.
 type KindSettings struct {
 	Names []string
-	// Launches is one of Names: where it is set the executor runs here and uses
-	// the launcher itself, for programs of its own.
+	// Launches is one of Names. Where that is set the executor runs here, and uses
+	// the launcher itself for programs of its own.
 	Launches string
 }
 
@@ -61,7 +62,7 @@ func RegisterSettings(kind string, s KindSettings) {
 	configurations.kinds[kind] = s
 }
 
-// SettingsOf is what can be set for a kind.
+// SettingsOf lists the settings of a kind.
 func SettingsOf(kind string) KindSettings {
 	configurations.Lock()
 	defer configurations.Unlock()
@@ -69,7 +70,8 @@ func SettingsOf(kind string) KindSettings {
 }
 
 // Configure makes an executor known under a name, from then on. One that has a
-// built-in's name must be of that kind: other rooms know the built-ins by name.
+// built-in's name must be of that kind, because other packages know the built-ins
+// by name.
 func Configure(name string, c Configured) error {
 	if c.Kind == "" {
 		c.Kind = name
@@ -107,7 +109,7 @@ func configuredNames() []string {
 	return slices.Sorted(maps.Keys(configurations.by))
 }
 
-// remote tells whether the executor is one at the other end of its launcher.
+// remote tells whether the executor runs at the other end of its launcher.
 func (c *Configured) remote() bool {
 	own := SettingsOf(c.Kind).Launches
 	return len(c.Launcher) > 0 && (own == "" || c.Settings[own] == "")
@@ -156,14 +158,14 @@ func (c *Configured) command(name string, dirs []string) (command, error) {
 // environment.
 const settingsVariable = "COLLTUNE_EXECUTOR_SETTINGS"
 
-// given are the settings as they travel.
+// given is how settings travel in that variable.
 type given struct {
 	Settings map[string]string `json:"settings,omitempty"`
 	Launcher []string          `json:"launcher,omitempty"`
 }
 
 func packed(settings map[string]string, launcher []string) string {
-	b, _ := json.Marshal(given{settings, launcher}) // of strings: never fails
+	b, _ := json.Marshal(given{settings, launcher}) // strings only: can't fail
 	return string(b)
 }
 

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Description is a back end's traits.
+// Description is what a back end says of itself.
 type Description struct {
 	Name          string   `json:"name"`
 	Version       string   `json:"version"`
 	Deterministic bool     `json:"deterministic"` // the same trial gives the same times
 	Devices       []string `json:"devices,omitempty"`
 	MaxRanks      int      `json:"max_ranks"` // 0: no limit
-	// MaxThreadblocks is of a rank, MaxBytes of a trial's size. 0: no limit, or
+	// MaxThreadblocks limits a rank's, MaxBytes a trial's size. 0: no limit, or
 	// one that depends on the trial.
 	MaxThreadblocks int               `json:"max_threadblocks,omitempty"`
 	MaxBytes        int64             `json:"max_bytes,omitempty"`
@@ -23,30 +23,30 @@ type Description struct {
 	Operations      []string          `json:"operations"`  // reduction operators
 	Fingerprint     map[string]string `json:"fingerprint"` // what a measurement depends on: version, device, driver, calibration
 
-	// Native are the algorithms it has of its own; NativeOnly, that it runs no
-	// programs besides.
+	// Native are the back end's own algorithms. NativeOnly: it runs nothing else.
 	Native     []NativeAlgorithm `json:"native,omitempty"`
 	NativeOnly bool              `json:"native_only,omitempty"`
 
-	// OtherLinks tells that its ranks are not joined by the topology's links, as
-	// ranks in one memory are not: then no bound of the topology's holds for its
-	// times. Ranks that share a device are not either, and need not be told of.
+	// OtherLinks tells that its ranks are not joined by the topology's links;
+	// ranks in one memory, for example. No bound computed from the topology then
+	// holds for its times. The same is known of ranks that share a device, without
+	// being told.
 	OtherLinks bool `json:"other_links,omitempty"`
 
-	// SlotCache is how many bytes a device holds near its processors, as a GPU's
-	// second cache does: messages whose slots fit need not cross its memory. 0:
-	// unknown.
+	// SlotCache is how many bytes a device caches near its processors, as a GPU
+	// does in its second cache: messages whose slots fit there need not cross its
+	// memory. 0: unknown.
 	SlotCache int64 `json:"slot_cache,omitempty"`
 }
 
-// Joins tells whether the links of a topology with so many ranks lie between
-// the ranks of the back end.
+// Joins tells whether the ranks of the back end, if there are so many, are joined
+// by the links of the topology.
 func (d *Description) Joins(ranks int) bool {
 	return !d.OtherLinks && (len(d.Devices) == 0 || len(d.Devices) >= ranks)
 }
 
-// Takes says whether a back end runs trials of up to so many bytes, as far as its
-// description tells; ErrUnsupported where it doesn't.
+// Takes says whether the description allows trials of so many bytes. The error
+// wraps ErrUnsupported.
 func (d *Description) Takes(bytes int64) error {
 	if err := d.tooLarge(bytes); err != nil {
 		return fmt.Errorf("executor %s: %w: %w", d.Name, err, ErrUnsupported)
@@ -61,8 +61,8 @@ func (d *Description) tooLarge(bytes int64) error {
 	return nil
 }
 
-// refuses says why a back end can't run a trial by its description; nil where
-// it may. What only the back end knows, it answers itself.
+// refuses says why the description rules a trial out; nil where it does not.
+// Limits that only the back end knows are its own to report.
 func (d *Description) refuses(t *Trial) error {
 	switch {
 	case len(d.DTypes) > 0 && t.DType != "" && !slices.Contains(d.DTypes, t.DType):

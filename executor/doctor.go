@@ -10,7 +10,7 @@ import (
 type Finding struct {
 	What   string `json:"what"` // "libnccl", "NVIDIA driver", …
 	Found  bool   `json:"found"`
-	Detail string `json:"detail"` // where, which version; or what was looked for, and what it would take
+	Detail string `json:"detail"` // where it is and its version; or where it was looked for, and how to get it
 }
 
 var examinations = struct {
@@ -18,16 +18,16 @@ var examinations = struct {
 	by map[string]func() []Finding
 }{by: map[string]func() []Finding{}}
 
-// RegisterDoctor gives a built-in executor's own answer to what it would need:
-// look runs in the host's process, starts nothing that can crash it, and is
-// quick. Call it beside RegisterBuiltin.
+// RegisterDoctor makes known how a built-in executor finds out whether it could
+// run here. look runs in the host's process, so it is quick and starts nothing
+// that could crash. Call it beside RegisterBuiltin.
 func RegisterDoctor(name string, look func() []Finding) {
 	examinations.Lock()
 	defer examinations.Unlock()
 	examinations.by[name] = look
 }
 
-// Examine asks every executor that has an answer what it would need; by name.
+// Examine asks all of them, by the executor's name.
 func Examine() map[string][]Finding {
 	examinations.Lock()
 	by := maps.Clone(examinations.by)

@@ -25,16 +25,16 @@ func encodeProgram(p *ir.Program) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// hashes remembers the hashes of the documents used last, so that a program of
-// a million steps is not hashed again for each of its trials. Documents don't
-// change once they are handed to a trial.
+// hashes remembers the hashes of recent documents, so that a program of a million
+// steps is not hashed again for each of its trials. A document must not change
+// once a trial has it.
 type hashes[T any] struct {
 	of    func(*T) string
-	known map[weak.Pointer[T]]string // which keeps no document alive
+	known map[weak.Pointer[T]]string // weak: keeps no document alive
 	order []weak.Pointer[T]
 }
 
-// remembered is how many documents' hashes are kept.
+// remembered is how many documents are recent.
 const remembered = 256
 
 func (h *hashes[T]) get(doc *T) string {
@@ -55,7 +55,8 @@ func (h *hashes[T]) get(doc *T) string {
 	return s
 }
 
-// shelf is what an executor has loaded, least recently used first out.
+// shelf holds the documents that an executor has been sent. When it is full the
+// least recently used goes first.
 type shelf struct {
 	mu    sync.Mutex
 	room  int64 // bytes of documents, as sent
@@ -71,10 +72,10 @@ type document struct {
 	topology *topologies.Topology
 }
 
-// newShelf keeps documents of up to room bytes in all, and at least two.
+// newShelf makes a shelf for documents of room bytes in all, and for at least two.
 func newShelf(room int64) *shelf { return &shelf{room: room, by: map[string]*list.Element{}} }
 
-// read decodes a document and makes sure that it is the one it says it is.
+// read decodes a document and checks it against the hash it was sent under.
 func read(kind protocol.DocumentKind, hash string, b []byte) (*document, error) {
 	d := &document{hash: hash, bytes: int64(len(b))}
 	var is string

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// passed is what of our environment an executor gets to see: what finds
-// programs, libraries and devices, what tunes the libraries measured, and what a
-// launcher needs to reach its other end. A
-// name that ends in * is a prefix. Short and written down, so that a
-// measurement depends on nothing else of the shell it was started from.
+// passed is the part of our environment that an executor gets: what finds
+// programs, libraries and devices, what tunes the measured libraries, and what a
+// launcher needs to reach its other end. A name that ends in * is a prefix. The
+// list is short and explicit, so that a measurement depends on nothing else of the
+// shell that started it.
 var passed = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "LANG", "LC_*", "TZ",
 	"LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH",
@@ -18,13 +18,13 @@ var passed = []string{
 	"ROCR_*", "HIP_*", "HSA_*", "RCCL_*",
 	"OMPI_*", "PRTE_*", "PMIX_*", "PMI_*", "MPICH_*", "HYDRA_*", "UCX_*", "FI_*",
 	"SLURM_*", "PBS_*", "LSB_*", "FLUX_*", // the batch system's job, for a launcher
-	"SSH_AUTH_SOCK", "KRB5CCNAME", // and who we are
+	"SSH_AUTH_SOCK", "KRB5CCNAME", // and our credentials
 	"GODEBUG", "GOTRACEBACK", "GOMAXPROCS", "GOMEMLIMIT", "GOCOVERDIR",
 	"COLLTUNE_EXECUTOR_*",
 }
 
-// environment is what an executor is started with, sorted: of ours what is
-// passed, and what the caller adds.
+// environment is what an executor is started with, sorted: the passed part of
+// ours, and what the caller adds.
 func environment(add []string) []string {
 	seen := map[string]string{}
 	for _, kv := range os.Environ() {

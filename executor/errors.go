@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// What a caller branches on. Every error of Host wraps at most one of them; any
-// other error of Run is the back end's own answer: this trial failed.
+// The kinds of error that callers tell apart. An error of Host wraps at most one
+// of them; any other error of Run is the back end's own answer, and means that
+// this trial failed.
 var (
 	// ErrLost: the executor doesn't start, or doesn't come back. There will be
 	// no more measurements.
@@ -21,13 +22,13 @@ var (
 	// ErrUnsupported: the back end can't run such a trial. A back end wraps it
 	// in the error it returns; the host hands it on.
 	ErrUnsupported = errors.New("not supported by this executor")
-	// ErrUnavailable: the back end can't be had on this machine, as its library
-	// or its devices are not there. A back end wraps it in Describe's error;
-	// starting it again would change nothing, and the host doesn't.
+	// ErrUnavailable: this machine can't have the back end, because its library or
+	// its devices are not there. A back end wraps it in Describe's error. Another
+	// start would change nothing, so the host makes none.
 	ErrUnavailable = errors.New("executor not available here")
-	// ErrDeviceLost: the device is of no more use to this process, as after a
-	// kernel that crashed. A back end wraps it in the error it returns; the host
-	// replaces the process and tries the trial once more.
+	// ErrDeviceLost: this process can't use the device any more, as after a kernel
+	// that crashed. A back end wraps it in the error it returns; the host replaces
+	// the process and tries the trial once more.
 	ErrDeviceLost = errors.New("device lost")
 	// ErrNotFound: there is no executor of that name.
 	ErrNotFound = errors.New("executor not found")
@@ -46,11 +47,11 @@ func (e *CrashError) Error() string {
 	return fmt.Sprintf("executor %s died (%s)%s", e.Executor, e.Exit, quoted(e.Stderr))
 }
 
-// QuarantineError is a program that isn't given to an executor any more.
+// QuarantineError is a program that is not given to executors any more.
 type QuarantineError struct {
 	Program string // hash
 	Strikes int
-	Last    error // the last of them
+	Last    error // what the last of them ended with
 }
 
 func (e *QuarantineError) Error() string {
@@ -75,7 +76,7 @@ func (e *TimeoutError) Error() string {
 
 func (e *TimeoutError) Unwrap() error { return ErrTimeout }
 
-// UnavailableError is an executor that can't be had on this machine.
+// UnavailableError is an executor that this machine can't have.
 type UnavailableError struct {
 	Executor string
 	Why      string
@@ -87,15 +88,15 @@ func (e *UnavailableError) Error() string {
 
 func (e *UnavailableError) Unwrap() error { return ErrUnavailable }
 
-// Unavailable makes an error of Describe one that wraps ErrUnavailable, in its
-// own words.
+// Unavailable makes an error of Describe wrap ErrUnavailable, without changing its
+// text.
 func Unavailable(err error) error { return &unavailable{err} }
 
 type unavailable struct{ error }
 
 func (e *unavailable) Unwrap() []error { return []error{e.error, ErrUnavailable} }
 
-// LostError is an executor that can't be had.
+// LostError is an executor that was started again and again without success.
 type LostError struct {
 	Executor string
 	Starts   int // tries in a row
@@ -112,16 +113,16 @@ func (e *LostError) Error() string {
 
 func (e *LostError) Unwrap() []error { return []error{ErrLost, e.Last} }
 
-// quotedMost is how much of what an executor said a message has room for.
+// quotedMost is how many bytes of an executor's output a message may quote.
 const quotedMost = 2048
 
-// crashHeads begin the lines that say why a process crashed; what follows them
-// says where, at any length.
+// crashHeads begin the lines that say why a process crashed. The lines after it
+// say where, and may be very many.
 var crashHeads = []string{"panic: ", "fatal error: ", "unexpected fault address", "runtime: ", "terminate called", "Traceback (most recent call last)"}
 
-// quoted is the end of what an executor said, as a suffix of a message: whole
-// lines, a few of them, and the beginning of a crash report. The rest is in the
-// error's Stderr.
+// quoted quotes the end of an executor's output as a suffix for a message: a few
+// whole lines, and the beginning of a crash report. All of it is in the error's
+// Stderr.
 func quoted(stderr string) string {
 	s := strings.TrimRight(stderr, "\n")
 	if s == "" {
@@ -138,8 +139,8 @@ func quoted(stderr string) string {
 	return "; its last output:\n\t" + strings.ReplaceAll(s, "\n", "\n\t")
 }
 
-// crashHead is where the last crash report of a text begins; its end where there
-// is none.
+// crashHead is where the last crash report in a text begins, or the text's length
+// if there is none.
 func crashHead(s string) int {
 	at := -1
 	for _, head := range crashHeads {
@@ -156,8 +157,8 @@ func crashHead(s string) int {
 	return at
 }
 
-// firstLines and lastLines are as many whole lines of a text as fit; a piece of
-// one that is longer.
+// firstLines and lastLines give as many whole lines of a text as fit into most
+// bytes. If not even one fits, they cut it.
 func firstLines(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -24,13 +24,13 @@ type Executor interface {
 // one set of knobs.
 type Trial struct {
 	Program *ir.Program
-	// Native is run where there is no program, and computes Collective, whose
-	// Chunks don't matter: they arrive as 1.
+	// Native is an algorithm of the back end's own, run in place of a program. It
+	// computes Collective, whose Chunks mean nothing then and arrive as 1.
 	Native     *Native
 	Collective collective.Spec
 
 	Topology  *topologies.Topology
-	Bytes     int64 // as nccl-tests prints it
+	Bytes     int64 // as nccl-tests counts them
 	Protocol  topologies.Proto
 	TileBytes int64
 	DType     string // f32
@@ -40,7 +40,7 @@ type Trial struct {
 	Seed      int64
 }
 
-// sound says why a trial is none.
+// sound says what is wrong with a trial, whoever is to run it.
 func (t *Trial) sound() error {
 	ranks := 0
 	switch {
@@ -65,7 +65,7 @@ func (t *Trial) sound() error {
 	return nil
 }
 
-// reduces tells whether the operation matters.
+// reduces tells whether the trial's operation matters.
 func (t *Trial) reduces() bool {
 	spec := t.Collective
 	if t.Program != nil {
@@ -75,7 +75,7 @@ func (t *Trial) reduces() bool {
 	return err == nil && c.Reduces()
 }
 
-// Measurement is what came of a trial.
+// Measurement is the result of a trial.
 type Measurement struct {
 	TimesUS []float64 `json:"times_us"` // one an iteration; a deterministic back end gives one
 	Wrong   int64     `json:"wrong"`    // elements that differ from the reference

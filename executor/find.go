@@ -11,7 +11,7 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// pluginPrefix is how the binaries of executors are called.
+// pluginPrefix begins the names of plugins' binaries.
 const pluginPrefix = "colltune-executor-"
 
 // Found is an executor that Start would find.
@@ -19,14 +19,14 @@ type Found struct {
 	Name string `json:"name"`
 	Kind string `json:"kind"`           // configured, built-in or plugin
 	Path string `json:"path,omitempty"` // a plugin's
-	// Of is what a configured executor is one of, Launcher how it is started.
+	// Of is the kind of a configured executor, Launcher what starts it.
 	Of       string `json:"of,omitempty"`
 	Launcher string `json:"launcher,omitempty"`
 	Remote   bool   `json:"remote,omitempty"` // it runs at its launcher's other end
 }
 
-// List lists the configured and the built-in executors and the plugins in dirs
-// and on PATH, sorted by name; the first of a name is the one that Start takes.
+// List lists the configured and the built-in executors, and the plugins in dirs
+// and on PATH, by name. Of several with one name, Start takes the first.
 func List(dirs ...string) []Found {
 	var all []Found
 	seen := map[string]bool{}
@@ -84,11 +84,11 @@ type command struct {
 
 	// Of a configured executor:
 	remote   bool              // it runs at a launcher's far end
-	launches bool              // that, or it starts its launcher itself
+	launches bool              // it has a launcher, which starts it or which it uses itself
 	env      []string          // NAME=VALUE pairs
 	memory   int64             // its cap; 0: the host's
 	start    time.Duration     // how long it may take to start; 0: the host's
-	depends  map[string]string // what its measurements depend on besides its fingerprint
+	depends  map[string]string // what its settings add to its fingerprint
 }
 
 // find turns a name into a command: a configured executor, or what findKind
@@ -132,9 +132,9 @@ func findKind(name string, dirs []string) (command, error) {
 	return command{}, fmt.Errorf("%w: %q: want one of %s, or the path of a plugin", ErrNotFound, name, strings.Join(known, ", "))
 }
 
-// pluginName is what a plugin given by its path is called: as its file, and
-// never as a built-in, which other rooms know more of than what it says, nor as
-// one that is configured.
+// pluginName names a plugin that is given by its path: after its file, but never
+// like a built-in, of which other packages know more than its description says,
+// nor like a configured executor.
 func pluginName(path string) string {
 	short := strings.TrimPrefix(filepath.Base(path), pluginPrefix)
 	if _, taken := configured(short); taken || short == "" || builtin(short) != nil {

@@ -7,10 +7,10 @@ var followers = struct {
 	by map[string]func() error
 }{by: map[string]func() error{}}
 
-// RegisterFollower says what the other processes of a built-in executor do when
-// it is launched as several, as mpirun does: the one of rank 0 serves the host,
-// each of the others calls follow and ends when it returns. An executor without
-// one can only be launched as a single process. Call it beside RegisterBuiltin.
+// RegisterFollower says what the other processes of a built-in executor do when it
+// is launched as several, as mpirun does. Rank 0 serves the host; each of the
+// others calls follow, and ends when it returns. An executor without a follower
+// can only be launched as a single process. Call it beside RegisterBuiltin.
 func RegisterFollower(name string, follow func() error) {
 	followers.Lock()
 	defer followers.Unlock()

@@ -21,7 +21,8 @@ import (
 
 const frameMark = "colltune-frame "
 
-// frameBytes is how much a frame carries: its line fits any reader's buffer.
+// frameBytes is how much a frame carries: few enough that its line fits the
+// reader's buffer.
 const frameBytes = 24 << 10
 
 // frameWriter writes what it is given as frames.
@@ -38,7 +39,7 @@ func (w *frameWriter) Write(p []byte) (int, error) {
 	n := 0
 	for len(p) > 0 {
 		part := p[:min(len(p), frameBytes)]
-		// The first newline ends what somebody else may have begun.
+		// The first newline ends a line that somebody else may have begun.
 		w.line = append(w.line[:0], "\n"+frameMark...)
 		w.line = strconv.AppendUint(w.line, w.next, 10)
 		w.line = append(w.line, ' ')
@@ -54,7 +55,7 @@ func (w *frameWriter) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// frameReader reads what a frameWriter wrote, and hands on all that is not its.
+// frameReader reads what a frameWriter wrote, and copies everything else to noise.
 type frameReader struct {
 	from  *bufio.Reader
 	noise io.Writer
@@ -83,7 +84,7 @@ func (r *frameReader) read() ([]byte, error) {
 			continue
 		}
 		if err != nil {
-			return nil, io.EOF // torn by the end
+			return nil, io.EOF // cut off by the end of the stream
 		}
 		return r.parse(bytes.TrimRight(line[at+len(frameMark):], "\r\n"))
 	}

@@ -18,8 +18,8 @@ import (
 // DefaultTrialTimeout is a trial's deadline where none is given.
 const DefaultTrialTimeout = 10 * time.Minute
 
-// defaultStart is how long a start may take where nobody says, and shortestStart
-// what a busy machine needs for one.
+// defaultStart is how long a start may take where nobody says. shortestStart is
+// how long even an easy start may take on a busy machine.
 const (
 	defaultStart  = time.Minute
 	shortestStart = 5 * time.Second
@@ -49,11 +49,11 @@ type HostOptions struct {
 	// StderrBytes is how much of the executor's last output is kept for
 	// reports. 0: 256 KiB.
 	StderrBytes int
-	// Memory is how many bytes the executor may use, with all that it starts,
-	// before it is ended. 0: nine tenths of the machine's; below 0: any number.
+	// Memory is how many bytes the executor and all that it starts may use before
+	// they are ended. 0: nine tenths of the machine's; below 0: any number.
 	Memory int64
-	// Quarantine remembers programs that kill executors; hosts that share work
-	// may share one. nil: none, and the caller counts the crashes.
+	// Quarantine remembers programs that kill executors. Several hosts may share
+	// one. nil: none, and the caller counts the crashes.
 	Quarantine *Quarantine
 	// Logger gets what the plugin library has to say. nil: nothing is logged.
 	Logger *slog.Logger
@@ -90,7 +90,7 @@ type Host struct {
 
 	mu        sync.Mutex // held through a call
 	worker    *worker    // nil: not running
-	failed    int        // starts and calls that failed since the last that did not
+	failed    int        // starts and calls that failed in a row
 	desc      Description
 	described bool
 	programs  hashes[ir.Program]
@@ -98,10 +98,10 @@ type Host struct {
 	closed    bool
 }
 
-// Start finds the executor called name (a built-in, a plugin found in o.Dirs or
-// on PATH as colltune-executor-NAME, or the path of one), starts it and asks
-// what it is. ErrNotFound: there is none; ErrUnavailable: not on this machine;
-// ErrLost: it doesn't come up.
+// Start finds the executor called name, starts it and asks what it is. A name is
+// that of a built-in, of a plugin in o.Dirs or on PATH (colltune-executor-NAME),
+// or a path. ErrNotFound: there is none of that name; ErrUnavailable: this machine
+// can't have it; ErrLost: it doesn't start.
 func Start(ctx context.Context, name string, o HostOptions) (*Host, error) {
 	cmd, o, err := prepareStart(name, o.withDefaults())
 	if err != nil {
@@ -123,8 +123,8 @@ func Start(ctx context.Context, name string, o HostOptions) (*Host, error) {
 	return h, nil
 }
 
-// prepareStart finds an executor, and gives the options that its settings make
-// of the host's.
+// prepareStart finds an executor, and lets its settings override the host's
+// options.
 func prepareStart(name string, o HostOptions) (command, HostOptions, error) {
 	cmd, err := find(name, o.Dirs)
 	if err != nil {
@@ -152,10 +152,10 @@ func (h *Host) Describe(context.Context) (Description, error) {
 	return d, nil
 }
 
-// Run runs one trial. When the executor dies it is started again and the trial
-// tried once more: a crash may be somebody else's doing. The second time the
-// answer is a CrashError, or ErrQuarantined where there is a quarantine. A
-// trial that times out isn't tried again.
+// Run runs one trial. If the executor dies it is started again, and the trial
+// tried once more, for the crash may have had another cause. The second time the
+// answer is a CrashError, or ErrQuarantined where there is a quarantine. A trial
+// that timed out isn't tried again.
 func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -200,7 +200,7 @@ func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 			}
 			return Measurement{}, err
 		case ctx.Err() != nil:
-			h.drop() // what it is doing can't be told
+			h.drop() // nobody knows what it is doing now
 			return Measurement{}, ctx.Err()
 		default:
 			h.failed = 0
@@ -209,7 +209,7 @@ func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 	}
 }
 
-// accepts refuses a trial that is none, or that the executor's description
+// accepts refuses a trial that makes no sense, or that the executor's description
 // rules out.
 func (h *Host) accepts(t *Trial) error {
 	if err := t.sound(); err != nil {
@@ -221,7 +221,7 @@ func (h *Host) accepts(t *Trial) error {
 	return nil
 }
 
-// sound refuses a measurement that can't be one.
+// sound refuses a measurement that can't be true.
 func sound(m Measurement) error {
 	if len(m.TimesUS) == 0 {
 		return errors.New("measurement without a time")
@@ -237,7 +237,7 @@ func sound(m Measurement) error {
 	return nil
 }
 
-// ensure makes sure that an executor is running, starting one if need be.
+// ensure starts an executor unless one is running.
 func (h *Host) ensure(ctx context.Context) error {
 	if h.worker != nil && h.worker.process.alive() {
 		return nil
@@ -271,7 +271,7 @@ func (h *Host) ensure(ctx context.Context) error {
 	}
 }
 
-// backoff is the pause after n failures in a row.
+// backoff is the pause before another start, after n failures in a row.
 func backoff(first time.Duration, n int) time.Duration {
 	const most = 5 * time.Second
 	d := first

@@ -46,7 +46,7 @@ type hello struct {
 	Kind     string `json:"kind"`
 }
 
-// launch is the whole of the process in the middle.
+// launch is the main of the process in the middle.
 func launch(kind, command, settings string, launcher []string) {
 	prepare()
 	if hostLine == nil {
@@ -70,7 +70,8 @@ func launch(kind, command, settings string, launcher []string) {
 	os.Exit(0)
 }
 
-// launched is the far end, as the process in the middle serves it.
+// launched serves the host, in the process in the middle, in the name of the
+// executor at the far end.
 type launched struct {
 	protocol.UnimplementedExecutorServer
 	words   []string // the launcher's command
@@ -118,7 +119,7 @@ func startLauncher(kind, command, settings string, launcher []string) (*launched
 		words: launcher, far: protocol.NewExecutorClient(conn), stdin: inW, process: cmd.Process,
 		ready: make(chan struct{}), ended: make(chan struct{}),
 	}
-	stderr := os.Stderr // what it is now: plugin.Serve takes it away
+	stderr := os.Stderr // taken now, because plugin.Serve replaces it
 	go func() {
 		_, err := io.Copy(&frameWriter{to: inW}, far)
 		if err != nil && !errors.Is(err, io.ErrClosedPipe) && !l.leaving.Load() {
@@ -135,17 +136,18 @@ func startLauncher(kind, command, settings string, launcher []string) (*launched
 	return l, nil
 }
 
-// launcherEnvironment is what a launcher gets of our environment: all but what
-// go-plugin told us.
+// launcherEnvironment is our environment without the variables that go-plugin set
+// for us.
 func launcherEnvironment(all []string) []string {
 	return slices.DeleteFunc(all, func(kv string) bool {
-		// The folder of sockets stays: by it the host finds whom to sweep.
+		// The folder of sockets stays, because the host finds by it which
+		// processes to end.
 		name, _, _ := strings.Cut(kv, "=")
 		return name == handshake.MagicCookieKey || strings.HasPrefix(name, "PLUGIN_") && name != plugin.EnvUnixSocketDir
 	})
 }
 
-// dialOnce makes a client of a connection, which is not made again when it ends.
+// dialOnce makes a client of a connection, and never dials again when that ends.
 func dialOnce(near net.Conn) (*grpc.ClientConn, error) {
 	var once sync.Once
 	return grpc.NewClient("passthrough:launched",
@@ -159,8 +161,8 @@ func dialOnce(near net.Conn) (*grpc.ClientConn, error) {
 		}))
 }
 
-// await waits for the launcher's end, and ends this process with it unless that
-// was asked for.
+// await waits for the launcher, and ends this process when it ends, unless we have
+// told it to.
 func (l *launched) await(cmd *exec.Cmd, stderr io.Writer) {
 	err := cmd.Wait()
 	close(l.ended)
@@ -181,11 +183,11 @@ func (l *launched) await(cmd *exec.Cmd, stderr io.Writer) {
 	os.Exit(1)
 }
 
-// read hands on what the far end sends, once it has said what it is.
+// read checks who answers at the far end, and then copies what it sends.
 func (l *launched) read(frames *frameReader, kind string, to io.Writer) error {
 	first, err := frames.read()
 	if errors.Is(err, io.EOF) {
-		return nil // the end of the launcher says more
+		return nil // what is known when the launcher ends says more
 	}
 	if err != nil {
 		return err
@@ -209,8 +211,8 @@ func (l *launched) read(frames *frameReader, kind string, to io.Writer) error {
 	}
 }
 
-// goodbye ends the far end by the end of its input, then by a word to the
-// launcher; the host kills what is left.
+// goodbye ends the far end by closing its input, and then by a signal to the
+// launcher. What is left after that the host kills.
 func (l *launched) goodbye() {
 	l.leaving.Store(true)
 	l.stdin.Close()
@@ -232,7 +234,7 @@ func (l *launched) answers(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return status.FromContextError(ctx.Err()).Err()
-	} // where the launcher ends first, so does this process
+	} // if the launcher ends first, so does this process
 }
 
 // Describe hands the call on.

@@ -9,14 +9,14 @@ import (
 	hclog "github.com/hashicorp/go-hclog"
 )
 
-// pluginLog is slog in the shape go-plugin wants a logger in. What go-plugin
-// says is about its own workings, so all of it is debug output to us.
+// pluginLog gives a slog.Logger the interface that go-plugin wants. What go-plugin
+// logs is about its own workings, so all of it is logged as debug output.
 type pluginLog struct {
 	hclog.Logger // the null logger: levels, names and standard loggers don't matter
 	to           *slog.Logger
 }
 
-// logger is nil-safe: without a slog.Logger nothing is said.
+// logger makes one; without a slog.Logger nothing is logged.
 func logger(to *slog.Logger) hclog.Logger {
 	if to == nil {
 		return hclog.NewNullLogger()

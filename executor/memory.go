@@ -7,22 +7,22 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// An executor that allocates without end is ended by its host, before the
-// system ends whatever it likes. An address-space limit would not do: device
-// drivers reserve far more than they use.
+// An executor that allocates without end is ended by its host, before the system
+// runs out and ends a process of its own choice. A limit on the address space
+// would not do, because device drivers reserve far more than they use.
 
-// How often the memory of an executor is looked at, and that of all it started.
+// How often the memory of an executor and of all that it started is measured.
 const (
 	lookAtOne = 50 * time.Millisecond
 	lookAtAll = time.Second
 )
 
-// defaultMemory is the cap where none is set: nine tenths of what this machine,
-// or the container we are in, has. 0: not known.
+// defaultMemory is nine tenths of the memory of this machine, or of the container
+// we run in. 0: unknown.
 func defaultMemory() int64 { return machineMemory() / 10 * 9 }
 
-// watchMemory ends the process and its group once they use more than the cap,
-// and says so as the way it ended.
+// watchMemory ends the process and its group once they use more than limit, and
+// records that as the way it ended.
 func (p *process) watchMemory(limit int64) {
 	if limit <= 0 {
 		return

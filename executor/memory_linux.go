@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machineMemory is what this machine has, or the control group we are in may
-// use.
+// machineMemory is the memory of this machine, or what our control group may use
+// of it.
 func machineMemory() int64 {
 	least := int64(math.MaxInt64)
 	var info unix.Sysinfo_t
@@ -30,20 +30,20 @@ func machineMemory() int64 {
 	return least
 }
 
-// preferred makes the system's own choice, where memory has run out, fall on the
-// executor and not on its host.
+// preferred makes the system kill the executor rather than its host when memory
+// runs out.
 func preferred(pid int) {
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("500"), 0)
 }
 
-// usedBy is the memory a process has in use.
+// usedBy is the memory that a process uses.
 func usedBy(pid int) int64 {
 	used, _ := resident(pid)
 	return used
 }
 
-// usedByTree is that of a process and of all that descend from it, what they
-// share left out.
+// usedByTree is the memory that a process and all its descendants use; what they
+// share is left out.
 func usedByTree(root int) int64 {
 	children := map[int][]int{}
 	entries, err := os.ReadDir("/proc")
@@ -68,7 +68,8 @@ func usedByTree(root int) int64 {
 	return sum
 }
 
-// resident is what of a process is in memory, and what of that others may share.
+// resident is how much of a process is in memory, and how much of that may be
+// shared with others.
 func resident(pid int) (all, shared int64) {
 	statm, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {
@@ -90,7 +91,8 @@ func parentOf(pid int) (int, bool) {
 	if err != nil {
 		return 0, false
 	}
-	// The name in brackets may hold anything: what follows its end is numbers.
+	// The process's name, in brackets, may contain anything. Only numbers follow
+	// it.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 2 {
 		return 0, false

@@ -2,7 +2,7 @@
 
 package executor
 
-// Another process's memory is for Linux to tell: elsewhere there is no cap.
+// Only on Linux is another process's memory known. Elsewhere there is no cap.
 
 func machineMemory() int64 { return 0 }
 

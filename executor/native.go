@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Native is a back end's own algorithm, run in place of a program: the rings and
-// trees of a communication library, with what can be set on them.
+// Native is an algorithm of a back end's own, run in place of a program: a ring or
+// a tree of a communication library, with values for its settings.
 type Native struct {
 	Algorithm string            `json:"algorithm"`          // as the back end names it; "auto": its own choice
 	Settings  map[string]string `json:"settings,omitempty"` // of those its Description offers; others keep their default
@@ -30,13 +30,12 @@ type NativeAlgorithm struct {
 	Algorithm   string   `json:"algorithm"`
 	Collectives []string `json:"collectives,omitempty"` // none: any
 	Protocols   []string `json:"protocols,omitempty"`   // none: it chooses, and a trial's is ignored
-	// Settings are the values worth trying of what can be set; the first is the
-	// default.
+	// Settings lists, for each setting, the values worth trying, the default
+	// first.
 	Settings map[string][]string `json:"settings,omitempty"`
 }
 
-// offers says why a trial of an algorithm of its own is none that a back end
-// has.
+// offers says why a back end has no such algorithm of its own as a trial asks for.
 func (d *Description) offers(t *Trial) error {
 	var names []string
 	for _, a := range d.Native {
@@ -63,12 +62,11 @@ func (d *Description) offers(t *Trial) error {
 	return fmt.Errorf("no algorithm %q: want one of %s", t.Native.Algorithm, strings.Join(names, ", "))
 }
 
-// nativeKey tells trials of one algorithm on one collective from others, as the
-// hash does for programs.
+// nativeKey identifies an algorithm on a collective, as a hash does a program.
 func nativeKey(t *Trial) string {
 	b, _ := json.Marshal(struct {
 		Native     *Native `json:"native"`
 		Collective any     `json:"collective"`
-	}{t.Native, t.Collective}) // of numbers and strings: never fails
+	}{t.Native, t.Collective}) // numbers and strings only: can't fail
 	return string(b)
 }

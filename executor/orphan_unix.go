@@ -17,10 +17,11 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// The child's half of "nothing outlives the host"; spawn has the other.
+// How an executor's process makes sure that it doesn't outlive its host. What the
+// host does about it is in process.go.
 
-// divertStdout moves file descriptor 1 and os.Stdout onto standard error, and
-// returns what was standard output: the line to the host.
+// divertStdout points file descriptor 1 and os.Stdout at standard error. It
+// returns what was standard output, over which the host is spoken to.
 func divertStdout() (*os.File, error) {
 	fd, err := unix.FcntlInt(1, unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
@@ -33,18 +34,20 @@ func divertStdout() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "handshake"), nil
 }
 
-// dying says that this process is ending all that it started, and then itself.
+// dying is set once this process is ending what it has started, before it ends
+// itself.
 var dying atomic.Bool
 
-// dieWithHost ends this process and all of its group when the host is gone or
-// asks for it: at once where the system sends a signal for it, within half a
-// second where only the parent's pid tells. What it started is asked first, and
-// has a second.
+// dieWithHost ends this process and its group when the host is gone, or asks for
+// it. Where the system sends a signal at the host's end that is at once; where
+// only the parent's pid tells, within half a second. What this process started is
+// asked to end first, and has a second to do so.
 func dieWithHost() {
 	term := make(chan os.Signal, 1)
-	signal.Notify(term, syscall.SIGTERM, syscall.SIGHUP) // a stopped group gets the second
-	// A log line to a host that is gone must not kill us before we have tidied
-	// up. Caught, not ignored: what this process starts would inherit that.
+	signal.Notify(term, syscall.SIGTERM, syscall.SIGHUP) // SIGHUP is sent to a group that is stopped
+	// Writing a log line to a host that is gone must not kill us before we have
+	// tidied up. The signal is caught and not ignored, because processes started
+	// by this one would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	host := os.Getppid()
 	go func() {
@@ -56,8 +59,8 @@ func dieWithHost() {
 			}
 		}
 		dying.Store(true)
-		// The signal comes when the host's thread ends, a moment before the
-		// host does.
+		// The signal comes when the thread of the host that started us ends, a
+		// moment before the host itself does.
 		for range 50 {
 			if os.Getppid() != host {
 				removeSockets()
@@ -73,8 +76,8 @@ func dieWithHost() {
 	}()
 }
 
-// removeSockets removes what a killed host could not: the folder it made for
-// this executor's socket.
+// removeSockets removes the folder of this executor's socket, which a killed host
+// could not.
 func removeSockets() {
 	dir := os.Getenv(plugin.EnvUnixSocketDir)
 	if run := filepath.Dir(dir); dir != "" && strings.HasPrefix(filepath.Base(run), socketPrefix) {

@@ -16,27 +16,27 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// process is one run of an executor's binary, as go-plugin asks for it. It
-// differs from go-plugin's own in what happens at the end: whoever it started is
-// killed too, a grandchild holding a pipe can't make anyone wait, and how the
-// process ended is kept.
+// process is one run of an executor's binary, in the form that go-plugin asks for.
+// It differs from go-plugin's own in what happens at the end: everything that the
+// process started is killed too, a grandchild that holds a pipe open makes nobody
+// wait, and how the process ended is kept.
 type process struct {
 	cmd     *exec.Cmd
-	marker  string // a variable of its environment that no other run has
+	marker  string // a variable in its environment, different for every run
 	sockets string // the folder for its socket
 	stderr  *ring
 	memory  int64 // its cap in bytes; 0: none
-	asked   bool  // it ends what it has launched, where it is asked to end
+	asked   bool  // it launches others, and ends them if it is asked to end
 
 	out, err *os.File // our ends of its standard output and error
 	first    *io.PipeReader
 	exited   chan struct{}
 	state    string // how it ended; read after exited is closed
-	left     int    // and how many processes it left behind
+	left     int    // how many processes it left behind
 
 	mu   sync.Mutex
 	line string // the first of its output
-	over string // why its memory was the end of it
+	over string // how it went over its cap, if it did
 	pid  int    // of the process and its group; 0 before its start and once it is reaped, when the number may be another's
 
 	closePipes sync.Once
@@ -44,11 +44,10 @@ type process struct {
 
 var _ runner.Runner = (*process)(nil)
 
-// askedTime is how long a process that was asked to end is waited for.
+// askedTime is how long a process that was asked to end may take.
 var askedTime = time.Second
 
-// linger is how long a pipe may stay open after its process has ended, for
-// what is still in it.
+// linger is how long a pipe is read on after its process has ended.
 const linger = time.Second
 
 func newProcess(path string, args []string, stderr *ring) *process {
@@ -93,11 +92,11 @@ func (p *process) Start(context.Context) error {
 	return nil
 }
 
-// readStdout hands go-plugin the first line and keeps what follows it with the
-// standard error: a line without end must not block the executor, nor fill our
+// readStdout hands go-plugin the first line, and keeps the rest with the standard
+// error. A line that never ends must neither block the executor nor fill our
 // memory.
 func (p *process) readStdout(first *io.PipeWriter) {
-	b := bufio.NewReaderSize(p.out, 32<<10) // go-plugin takes no line above 64 KiB
+	b := bufio.NewReaderSize(p.out, 32<<10) // go-plugin takes no line longer than 64 KiB
 	line, _ := b.ReadSlice('\n')
 	p.mu.Lock()
 	p.line = string(line)
@@ -109,8 +108,9 @@ func (p *process) readStdout(first *io.PipeWriter) {
 
 func (p *process) reap() {
 	child.AwaitEnd(p.cmd.Process.Pid)
-	// Whoever it left behind, wherever that has gone, and then who hid who
-	// started it. Itself, dead and not reaped, has no environment any more.
+	// First all that carry its marker, whichever group they are in; then its
+	// group, for those that have hidden their environment. The process itself has
+	// none any more: it is dead, though not yet reaped.
 	p.left = sweep(p.marker)
 	p.killGroup()
 	p.mu.Lock()
@@ -133,22 +133,22 @@ func (p *process) close() {
 	})
 }
 
-// greeting is the first line of its output; nothing before it came.
+// greeting is the first line of its output.
 func (p *process) greeting() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.line
 }
 
-// signal sends a signal to the process alone, and tells whether it was there.
+// signal sends a signal to the process alone, and tells whether it could.
 func (p *process) signal(s syscall.Signal) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.pid != 0 && syscall.Kill(p.pid, s) == nil
 }
 
-// killGroup kills the process and whoever it started in its group. It does
-// nothing before the start and after the end.
+// killGroup kills the process and all of its group, unless it has not started or
+// has been reaped.
 func (p *process) killGroup() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,9 +157,9 @@ func (p *process) killGroup() {
 	}
 }
 
-// Kill ends the process and its group, and waits until it is gone. One that
-// launches others is asked first (dieWithHost): what it has launched elsewhere
-// hears of its end from its launcher, which must not be killed without a word.
+// Kill ends the process and its group, and waits until it is gone. A process that
+// launches others is asked first (dieWithHost): its launcher must tell what it has
+// started elsewhere, and could not if it were killed without warning.
 func (p *process) Kill(context.Context) error {
 	if p.ID() == "" {
 		return nil // never started
@@ -168,7 +168,7 @@ func (p *process) Kill(context.Context) error {
 		p.endsWithin(askedTime + askedTime/2)
 	}
 	p.killGroup()
-	if !p.endsWithin(5 * time.Second) { // in the kernel, where no signal reaches
+	if !p.endsWithin(5 * time.Second) { // it hangs in the kernel, where no signal reaches it
 		p.close()
 	}
 	return nil
@@ -184,7 +184,7 @@ func (p *process) Wait(ctx context.Context) error {
 	}
 }
 
-// alive tells whether the process hasn't been seen to end.
+// alive tells whether the process is not yet known to have ended.
 func (p *process) alive() bool {
 	select {
 	case <-p.exited:
@@ -194,7 +194,8 @@ func (p *process) alive() bool {
 	}
 }
 
-// endsWithin waits a little for the end of the process.
+// endsWithin waits for the end of the process, for so long, and tells whether it
+// came.
 func (p *process) endsWithin(d time.Duration) bool {
 	select {
 	case <-p.exited:
@@ -204,7 +205,7 @@ func (p *process) endsWithin(d time.Duration) bool {
 	}
 }
 
-// exit says how the process ended, or that it has not.
+// exit says how the process ended, or that it still runs.
 func (p *process) exit() string {
 	if p.alive() {
 		return "still running"
@@ -221,7 +222,7 @@ func (p *process) Stdout() io.ReadCloser { return p.first }
 func (p *process) Stderr() io.ReadCloser { return p.err }
 func (p *process) Name() string          { return p.cmd.Path }
 
-// ID is the pid, also after the end; nothing before the start.
+// ID is the pid, even after the end; empty before the start.
 func (p *process) ID() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,18 +2,17 @@ package executor
 
 import "sync"
 
-// budget is how many executors a program may kill.
+// budget is how many executors a program may kill before it is quarantined.
 const budget = 2
 
-// Quarantine remembers which programs have killed executors, by hash. The zero
-// value is ready to use; it is safe for concurrent use. A nil one remembers
-// nothing.
+// Quarantine remembers, by hash, which programs have killed executors. The zero
+// value is ready to use, from any goroutine; a nil one remembers nothing.
 type Quarantine struct {
 	mu      sync.Mutex
 	strikes map[string]*QuarantineError
 }
 
-// strike counts an executor the program has killed.
+// strike counts an executor that the program has killed.
 func (q *Quarantine) strike(program string, err error) {
 	if q == nil {
 		return
@@ -32,7 +31,7 @@ func (q *Quarantine) strike(program string, err error) {
 	s.Last = err
 }
 
-// check is nil for a program that may be run.
+// check is nil if the program may be run.
 func (q *Quarantine) check(program string) error {
 	if q == nil {
 		return nil

@@ -31,7 +31,8 @@ func (r *ring) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// String is what is kept, oldest first; a line cut at the front is left out.
+// String is what is kept, oldest first, without the line that was cut at the
+// front.
 func (r *ring) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	plugin "github.com/hashicorp/go-plugin"
 )
 
-// serveCommand is the hidden subcommand under which this binary is its own
+// serveCommand is the hidden subcommand by which this binary runs one of its
 // built-in executors.
 const serveCommand = "executor-serve"
 
@@ -21,7 +21,7 @@ var builtins = struct {
 }{make: map[string]func() Executor{}}
 
 // RegisterBuiltin makes a back end of this binary known under a name. Call it
-// before Dispatch, in host and child alike.
+// before Dispatch, both in the host and in the child.
 func RegisterBuiltin(name string, make func() Executor) {
 	builtins.Lock()
 	defer builtins.Unlock()
@@ -46,10 +46,10 @@ func builtin(name string) func() Executor {
 	return builtins.make[name]
 }
 
-// Dispatch turns this process into a built-in executor, or into an end of a
-// launched one, where its arguments ask for that, and returns at once otherwise.
-// A program that starts executors, and a test binary that does, calls it first
-// thing.
+// Dispatch looks at the arguments. If they ask for a built-in executor, or for an
+// end of a launched one, this process becomes that and never returns; otherwise it
+// returns at once. A program that starts executors, or a test binary that does,
+// calls it first thing.
 func Dispatch(args []string) {
 	if len(args) < 3 {
 		return
@@ -70,7 +70,7 @@ func serveBuiltin(name string) {
 		fmt.Fprintf(os.Stderr, "executor %s is not built into this binary\n", name)
 		os.Exit(2)
 	}
-	prepare() // before make: a library may print while it comes up
+	prepare() // before make, because a library may print while it is loaded
 	Serve(make())
 	os.Exit(0)
 }
@@ -101,7 +101,7 @@ var (
 	hostLine *os.File // what was standard output; nil where no host listens
 )
 
-// prepare makes a good child of this process, where a host has started it.
+// prepare ties this process to the host that started it, if one has.
 func prepare() {
 	prepared.Do(func() {
 		if !startedByHost() {
@@ -116,7 +116,7 @@ func prepare() {
 	})
 }
 
-// startedByHost tells whether this process is an executor's.
+// startedByHost tells whether a host has started this process as an executor.
 func startedByHost() bool {
 	return os.Getenv(handshake.MagicCookieKey) == handshake.MagicCookieValue
 }

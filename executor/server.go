@@ -21,17 +21,17 @@ const heartbeatEvery = 250 * time.Millisecond
 // shelfRoom is how many bytes of documents an executor keeps loaded.
 const shelfRoom = 256 << 20
 
-// server is the executor's end of the protocol around an implementation.
+// server serves the protocol for an implementation, in the executor's process.
 type server struct {
 	protocol.UnimplementedExecutorServer
 	impl   Executor
 	loaded *shelf
-	// busy is held while the implementation runs a trial, also one that the
+	// busy is held while the implementation runs a trial, including one that the
 	// host has given up: two must never share a device.
 	busy sync.Mutex
 
 	mu   sync.Mutex
-	desc *Description // what it last said of itself
+	desc *Description // as last described
 }
 
 func newServer(impl Executor) *server { return &server{impl: impl, loaded: newShelf(shelfRoom)} }
@@ -59,7 +59,7 @@ func (s *server) Load(in grpc.ClientStreamingServer[protocol.LoadRequest, protoc
 	case h.Bytes < 0 || h.Bytes > maxDocument:
 		return status.Errorf(codes.ResourceExhausted, "document of %d bytes: at most %d", h.Bytes, maxDocument)
 	}
-	// Grown as it arrives: the header alone reserves nothing.
+	// b grows as bytes arrive, so that a false header reserves no memory.
 	var b []byte
 	for {
 		part, err := in.Recv()
@@ -98,8 +98,8 @@ func (s *server) Run(r *protocol.RunRequest, out grpc.ServerStreamingServer[prot
 	}
 	result := make(chan outcome, 1)
 	go func() {
-		// A panic in here ends the process: the host sees a crash, with the
-		// trace on standard error.
+		// A panic here ends the process. The host sees a crash, and the trace on
+		// standard error.
 		s.busy.Lock()
 		defer s.busy.Unlock()
 		if ctx.Err() != nil {
@@ -133,7 +133,7 @@ func (s *server) Run(r *protocol.RunRequest, out grpc.ServerStreamingServer[prot
 	}
 }
 
-// trial puts the documents back in place of their hashes.
+// trial reads a request, with the documents that its hashes name.
 func (s *server) trial(r *protocol.RunRequest) (Trial, error) {
 	t, err := receiveTrial(r)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *server) trial(r *protocol.RunRequest) (Trial, error) {
 	return t, nil
 }
 
-// statusOf gives an implementation's error the code its kind travels under.
+// statusOf gives an implementation's error the status code for its kind.
 func statusOf(err error) error {
 	code := codes.Unknown
 	switch {
@@ -173,7 +173,7 @@ func statusOf(err error) error {
 		code = codes.Unimplemented
 	case errors.Is(err, ErrUnavailable):
 		code = codes.FailedPrecondition
-	case errors.Is(err, ErrDeviceLost), errors.Is(err, ErrLost), errors.As(err, new(*CrashError)): // the latter of a host that serves another
+	case errors.Is(err, ErrDeviceLost), errors.Is(err, ErrLost), errors.As(err, new(*CrashError)): // the last two from a host that serves another
 		code = codes.Aborted
 	case errors.Is(err, context.Canceled):
 		code = codes.Canceled
@@ -185,10 +185,10 @@ func statusOf(err error) error {
 
 type progressKey struct{}
 
-// Progress is for implementations: it tells the host that the trial of ctx has
-// come as far as done, a count in any unit that only grows. A trial that has
-// told its progress and then stands still is stuck; one that never tells is
-// only held to its deadline. It is cheap enough for an inner loop.
+// Progress is for implementations. It tells the host how far the trial of ctx has
+// come: done may be in any unit, but only grows. A trial that has told its
+// progress and then stands still is stuck; one that never tells is held only to
+// its deadline. It is cheap enough for an inner loop.
 func Progress(ctx context.Context, done int64) {
 	if p, ok := ctx.Value(progressKey{}).(*atomic.Int64); ok {
 		p.Store(done)

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// The sockets of a host lie in a folder of its own, which it removes. A host
-// that is killed leaves that to its executor; where that was killed too, the
-// next host finds the folder unlocked and removes it.
+// A host's sockets lie in a folder of its own, which it removes. If the host is
+// killed its executor removes it; if that was killed, too, the next host finds the
+// folder unlocked and removes it.
 
-// socketPrefix starts the name of a host's folder of sockets. It is short: a
-// socket's path has 108 bytes at most.
+// socketPrefix begins the name of a host's folder of sockets. It is short because
+// a socket's path has at most 108 bytes.
 const socketPrefix = "colltune-"
 
-// socketRoot is the system's folder for temporary files where its name leaves
-// room for a socket's, and /tmp elsewhere.
+// socketRoot is the system's folder for temporary files if its name leaves room
+// for a socket's, else /tmp.
 func socketRoot() string {
 	if dir := os.TempDir(); len(dir) <= 48 {
 		return dir
@@ -25,13 +25,13 @@ func socketRoot() string {
 	return "/tmp"
 }
 
-// sockets is a host's folder, held by a lock on a file in it.
+// sockets is a host's folder, with the lock that marks it as in use.
 type sockets struct {
 	dir  string
 	lock *os.File
 }
 
-// newSockets makes a folder, having removed those that nobody holds.
+// newSockets makes a folder, and removes those that nobody holds.
 func newSockets(root string) (*sockets, error) {
 	sweepSockets(root)
 	for {
@@ -47,7 +47,7 @@ func newSockets(root string) (*sockets, error) {
 			os.RemoveAll(dir)
 			return nil, err
 		}
-		// Another host swept it up before it was held: make another.
+		// Another host removed it before its lock was taken: make another.
 	}
 }
 
@@ -61,7 +61,7 @@ func hold(dir string) (*os.File, error) {
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err == nil {
-		_, err = os.Stat(path) // it may have been removed by the one who held it before us
+		_, err = os.Stat(path) // whoever held the lock before us may have removed it
 	}
 	if err != nil {
 		f.Close()
@@ -70,8 +70,9 @@ func hold(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// sweepSockets removes the folders of hosts that are gone: those whose lock can
-// be had. One without a lock file is being made, or was left while it was.
+// sweepSockets removes the folders of hosts that are gone, whose locks can be
+// taken. A folder without a lock file is just being made, or its host was killed
+// while making it.
 func sweepSockets(root string) {
 	dirs, _ := filepath.Glob(filepath.Join(root, socketPrefix+"[0-9]*"))
 	for _, dir := range dirs {

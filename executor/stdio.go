@@ -25,13 +25,14 @@ import (
 // executor-serve-stdio KIND [SETTINGS]
 const stdioCommand = "executor-serve-stdio"
 
-// hostSilence is how long the far end goes on without a word of its host, which
-// answers whatever else it does: ssh's line may be cut, and nobody be told.
+// hostSilence is how long the far end goes on without hearing from its host, which
+// answers pings whatever else it does. If an ssh connection is cut, neither end
+// may be told.
 var hostSilence = time.Minute
 
-// launchVariables are where launchers of several processes say which of them this
-// is, and of how many. The innermost launcher's come first: mpirun inside a Slurm
-// job sees Slurm's too. PMIx has no variable for how many, but for Slurm's.
+// launchVariables are where launchers say which process this is, and of how many.
+// The innermost launcher's come first, because mpirun inside a Slurm job sees
+// Slurm's too. PMIx has no variable of its own for the number.
 var launchVariables = []struct{ rank, size string }{
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
 	{"PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
@@ -39,8 +40,8 @@ var launchVariables = []struct{ rank, size string }{
 	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 }
 
-// placeHere is which of the processes of a launch this is, and how many there
-// are: 0 where the launcher does not say.
+// placeHere is this process's rank in its launch, and the number of processes: 0
+// where the launcher doesn't say.
 func placeHere() (rank, size int) {
 	for _, v := range launchVariables {
 		if n, err := strconv.Atoi(os.Getenv(v.rank)); err == nil {
@@ -51,17 +52,18 @@ func placeHere() (rank, size int) {
 	return 0, 0
 }
 
-// launchedAs is how many processes the launch has that this one is of, as far as
-// its launcher says.
+// launchedAs is how many processes this one was launched with, itself included, as
+// far as the launcher says.
 var launchedAs int
 
-// Processes is for built-in executors with followers: how many processes their
-// launcher has started, whatever these know of each other; 1 without a launcher.
+// Processes is for built-in executors with followers: how many processes the
+// launcher has started, whether or not they know of each other; 1 without a
+// launcher.
 func Processes() int { return max(launchedAs, 1) }
 
-// crowd is an executor that was launched as several processes and can only be
-// one. It says so wherever it is asked, before any of the others can end the
-// launch in its own words.
+// crowd stands in for an executor that was launched as several processes and can
+// only be one. It answers every call with that, before another of the processes
+// can end the launch with a less clear message.
 type crowd struct{ processes int }
 
 func (c crowd) refusal() error {
@@ -112,23 +114,23 @@ func serveStdio(kind, settings string) int {
 	return 0
 }
 
-// attend is what a process of the launch does that is not the one to serve.
+// attend is what the processes of a launch do that do not serve.
 func attend(in io.Reader, follow func() error, rank, size int) error {
 	switch {
 	case follow != nil:
-		go func() { _, _ = io.Copy(io.Discard, in) }() // some launchers give it to every process
+		go func() { _, _ = io.Copy(io.Discard, in) }() // some launchers give the input to every process
 		return follow()
 	case size > 1:
-		_, _ = io.Copy(io.Discard, in) // rank 0 says it; an end of ours could come before its word
+		_, _ = io.Copy(io.Discard, in) // rank 0 reports this; if we ended now we might end it first
 		return nil
 	}
 	return fmt.Errorf("this is process %d of its launch, and it can only be one: launch a single process", rank)
 }
 
-// answer says hello, and serves what comes in until its end.
+// answer sends the hello, and serves what comes in until the input ends.
 func answer(kind string, impl Executor, in io.Reader, out io.Writer) error {
 	frames := &frameWriter{to: out}
-	first, _ := json.Marshal(hello{ProtocolVersion, kind}) // of a number and a string: never fails
+	first, _ := json.Marshal(hello{ProtocolVersion, kind}) // a number and a string: can't fail
 	if _, err := frames.Write(first); err != nil {
 		return err
 	}
@@ -141,7 +143,7 @@ func answer(kind string, impl Executor, in io.Reader, out io.Writer) error {
 	go func() { _ = server.Serve(&oneConn{conn: mine, over: make(chan struct{})}) }()
 	go func() {
 		_, _ = io.Copy(frames, theirs)
-		// A line that was cut brings no end of the input.
+		// A connection that was cut does not end the input.
 		fmt.Fprintf(os.Stderr, "executor %s: its host has not answered for %s\n", kind, hostSilence)
 		closeExecutor(impl)
 		os.Exit(1)
@@ -162,18 +164,18 @@ func answer(kind string, impl Executor, in io.Reader, out io.Writer) error {
 	}
 }
 
-// far is the executor to be served: a built-in of this binary, or a plugin that
-// is found here, under a host of its own.
+// far is the executor to serve: a built-in of this binary, or a plugin that is
+// found on this machine, with a host of its own.
 func far(kind string) (Executor, error) {
 	if make := builtin(kind); make != nil {
 		return make(), nil
 	}
-	// How long a trial may take is for the near host to say.
+	// The near host decides how long a trial may take.
 	return Start(context.Background(), kind, HostOptions{TrialTimeout: 1000 * time.Hour})
 }
 
-// closeExecutor closes an executor that can be closed, if it takes no longer
-// than its host is going to wait.
+// closeExecutor closes an executor that can be closed, but waits no longer than
+// its host will.
 func closeExecutor(e Executor) {
 	c, ok := e.(io.Closer)
 	if !ok {
@@ -190,8 +192,9 @@ func closeExecutor(e Executor) {
 	}
 }
 
-// takeStreams moves the protocol away from descriptors 0 and 1: what C libraries
-// print goes to standard error, and what they start reads nothing.
+// takeStreams moves the protocol away from descriptors 0 and 1, so that what C
+// libraries print goes to standard error, and processes that they start read
+// nothing.
 func takeStreams() (in, out *os.File, err error) {
 	fd, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
@@ -208,7 +211,7 @@ func takeStreams() (in, out *os.File, err error) {
 	return os.NewFile(uintptr(fd), "standard input"), out, child.Redirect(int(null.Fd()), 0)
 }
 
-// encodeWord makes a word that no shell on the way takes apart.
+// encodeWord makes a word that every shell on the way leaves whole.
 func encodeWord(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
 
 // oneConn is a listener of a single connection.

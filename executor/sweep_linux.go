@@ -9,19 +9,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An executor that is built with this package takes its whole group along when
-// its host dies (dieWithHost), if it is asked with a signal it can catch. The
-// setting belongs to the main thread, which is where init runs.
+// An executor that is built with this package ends its whole group when its host
+// dies (dieWithHost), provided that it is told by a signal it can catch. The
+// setting belongs to the main thread, on which init runs.
 func init() {
 	if startedByHost() {
 		_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0)
 	}
 }
 
-// sweep ends every process that has a string in its environment as it was
-// started: those a dead executor started in groups of their own. They are asked
-// first, since a launcher has something to end elsewhere: srun, killed without
-// a word, keeps its nodes. It says how many it found alive.
+// sweep ends every process whose environment, as it was started, contains a
+// string: those that a dead executor has started in groups of their own. They are
+// asked first, since a launcher has something to end elsewhere: srun, killed
+// without warning, keeps its nodes. It returns how many it found alive.
 func sweep(marker string) (found int) {
 	found = signalAll(marker, unix.SIGTERM)
 	for end := time.Now().Add(askedTime); signalAll(marker, 0) > 0 && time.Now().Before(end); {
@@ -31,9 +31,9 @@ func sweep(marker string) (found int) {
 	return found
 }
 
-// signalAll sends a signal to every process that has a string in its environment as
-// it was started. It looks at our user's processes only, and never at this one.
-// It says how many it found alive.
+// signalAll sends a signal to every process whose environment, as it was started,
+// contains a string. It looks only at our user's processes, and never at this one.
+// It returns how many it found alive.
 func signalAll(marker string, s unix.Signal) (found int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -44,7 +44,8 @@ func signalAll(marker string, s unix.Signal) (found int) {
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
-		// Held before it is looked at: the number can't become another's.
+		// Opened before it is looked at, so that the pid can't become another's
+		// meanwhile.
 		fd, err := unix.PidfdOpen(pid, 0)
 		if err != nil {
 			continue

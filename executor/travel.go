@@ -8,8 +8,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// How descriptions and trials travel, there and back. A field added to one of
-// them is added in both functions of a pair.
+// How descriptions and trials are sent and received. A new field needs a line in
+// both functions of a pair.
 
 func sendDescription(d Description) *protocol.Description {
 	out := &protocol.Description{
@@ -70,8 +70,8 @@ func receiveDescription(d *protocol.Description) Description {
 	return in
 }
 
-// sendTrial writes a trial; program and topology are the hashes under which
-// their documents were sent.
+// sendTrial makes the request for a trial. program and topology are the hashes
+// under which its documents were sent.
 func sendTrial(t Trial, program, topology string) *protocol.RunRequest {
 	r := &protocol.RunRequest{
 		Topology:  topology,
@@ -97,7 +97,7 @@ func sendTrial(t Trial, program, topology string) *protocol.RunRequest {
 	return r
 }
 
-// receiveTrial is the trial that a request is of, but for its documents.
+// receiveTrial makes the trial of a request, all but its documents.
 func receiveTrial(r *protocol.RunRequest) (Trial, error) {
 	p, err := topologies.ParseProto(r.Protocol)
 	if err != nil {

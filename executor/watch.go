@@ -14,17 +14,17 @@ import (
 	"github.com/colltune/colltune/executor/protocol"
 )
 
-// lastWords is how long the connection of a process that has ended may take to
-// hand over what it still holds.
+// lastWords is how long after the end of its process a connection may take to
+// deliver what it still holds.
 const lastWords = 200 * time.Millisecond
 
-// received is what one Run call sent: an event, or how it ended.
+// received is one thing that a Run call delivered: an event, or its end.
 type received struct {
 	event *protocol.RunEvent
 	err   error
 }
 
-// receive hands over what a Run call sends, to its end or the context's.
+// receive delivers what a Run call sends, until it or the context ends.
 func receive(ctx context.Context, in grpc.ServerStreamingClient[protocol.RunEvent]) <-chan received {
 	events := make(chan received)
 	go func() {
@@ -43,8 +43,8 @@ func receive(ctx context.Context, in grpc.ServerStreamingClient[protocol.RunEven
 	return events
 }
 
-// call makes one Run call and watches over it: the deadline, the heartbeat, and
-// whether what the heartbeat tells moves.
+// call makes one Run call and watches it: its deadline, its heartbeats, and
+// whether the progress they tell grows.
 func (c *worker) call(ctx context.Context, r *protocol.RunRequest, o HostOptions) (Measurement, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -62,7 +62,7 @@ func (c *worker) call(ctx context.Context, r *protocol.RunRequest, o HostOptions
 		case got := <-events:
 			if got.err != nil && ctx.Err() == nil && overtook(ctx, got.err) {
 				<-ctx.Done()
-				continue // to what is done when it is
+				continue // see what that comes to when it is
 			}
 			if got.err != nil && ctx.Err() == nil {
 				return Measurement{}, endOf(got.err)
@@ -76,36 +76,36 @@ func (c *worker) call(ctx context.Context, r *protocol.RunRequest, o HostOptions
 		case <-w.deadline.C:
 			return Measurement{}, w.late()
 		case <-exited:
-			// The connection says so too, in its own time; what it still holds
-			// comes first.
+			// The connection ends too, but may still hold something: take that
+			// first.
 			exited, ended = nil, time.After(lastWords)
 		case <-ended:
 			return Measurement{}, c.crash()
 		case <-ctx.Done():
 			if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return Measurement{}, w.late() // the caller's deadline is one too
+				return Measurement{}, w.late() // the caller's deadline counts as one
 			}
 			return Measurement{}, ctx.Err()
 		}
 	}
 }
 
-// watch is what is known of a trial under way.
+// watch is what is known of a running trial.
 type watch struct {
 	worker     *worker
 	started    time.Time
 	deadline   *time.Timer
-	still      *time.Timer // runs out when nothing moves
+	still      *time.Timer // fires when nothing moves
 	stuckAfter time.Duration
-	progress   int64 // the last that was told; 0: none so far
+	progress   int64 // as last told; 0: nothing yet
 }
 
-// heartbeat notes a sign of life. Until a trial tells progress, a heartbeat is
-// all there is.
+// heartbeat notes a sign of life. As long as a trial has told no progress, any
+// heartbeat counts.
 func (w *watch) heartbeat(ctx context.Context, beat *protocol.Heartbeat) {
 	if p := beat.GetProgress(); p > w.progress || w.progress == 0 {
 		w.progress = p
-		Progress(ctx, p) // where this host serves another
+		Progress(ctx, p) // passed on, where this host serves another
 		w.still.Reset(w.stuckAfter)
 	}
 }
@@ -118,7 +118,7 @@ func (w *watch) stuck() error {
 	return w.givenUp(true, fmt.Sprintf("no heartbeat for %s", w.stuckAfter))
 }
 
-// late gives up a trial whose time is over.
+// late gives up a trial whose deadline has passed.
 func (w *watch) late() error {
 	if w.progress > 0 {
 		return w.givenUp(false, "it was slow, but still advancing")
@@ -138,8 +138,8 @@ func endOf(err error) error {
 	return err
 }
 
-// overtook tells whether an error is the caller's deadline come back: it travels
-// with the call, and the executor's end may act on it a moment before ours does.
+// overtook tells whether an error is the caller's own deadline. The deadline
+// travels with the call, and the executor may act on it a moment before we do.
 func overtook(ctx context.Context, err error) bool {
 	at, set := ctx.Deadline()
 	code := status.Code(err)

@@ -19,8 +19,8 @@ import (
 	"github.com/colltune/colltune/executor/protocol"
 )
 
-// worker is one executor process with its connection. It is used once: what
-// comes after its death is another worker.
+// worker is one executor process with its connection. It is never reused: when it
+// dies, another worker takes its place.
 type worker struct {
 	name    string
 	depends map[string]string // what its settings add to its fingerprint
@@ -32,12 +32,12 @@ type worker struct {
 	loaded  map[string]bool // hashes it has been sent
 	control plugin.ClientProtocol
 
-	described Description // what it said when it was started
+	described Description // when it was started
 }
 
-// How long an executor may take to end once it is told, and one that tells
-// another at a launcher's far end; or twice as long as its start took, where that
-// is more.
+// How long an executor may take to end when it is told to. One at a launcher's far
+// end has longer, because it has another to tell. Both have at least twice as long
+// as their start took.
 const (
 	goodbyeTime    = 2 * time.Second
 	farGoodbyeTime = 5 * time.Second
@@ -79,17 +79,17 @@ func startWorker(ctx context.Context, cmd command, sockets string, o HostOptions
 	defer stopWatching()
 	began := time.Now()
 	d, err := c.connect(ctx, o.StartTimeout)
-	c.leaves = max(c.leaves, 2*time.Since(began)) // a busy machine takes its time for both
+	c.leaves = max(c.leaves, 2*time.Since(began)) // a busy machine is slow at both
 	if err != nil {
 		c.stop()
 		if ctx.Err() != nil {
 			return nil, Description{}, ctx.Err()
 		}
 		if errors.Is(err, ErrUnavailable) {
-			return nil, Description{}, err // its own words say it all
+			return nil, Description{}, err // the error says all there is to say
 		}
 		if errors.As(err, new(answeredError)) {
-			return nil, Description{}, fmt.Errorf("%w%s", err, quoted(said.String())) // that it ended then is our doing
+			return nil, Description{}, fmt.Errorf("%w%s", err, quoted(said.String())) // it ended because we stopped it, so how doesn't matter
 		}
 		late := ""
 		if time.Since(began) >= o.StartTimeout {
@@ -118,10 +118,10 @@ func (c *worker) connect(ctx context.Context, within time.Duration) (Description
 	return c.describe(ctx)
 }
 
-// greet starts the process and reads its line. One without a certificate is
-// spoken to in plain text: go-plugin would have taken it, but still shown its
-// own. Then the socket must be one that nobody else can reach, in the folder
-// made for it.
+// greet starts the process and reads its first line. An executor without a
+// certificate is spoken to in plain text; go-plugin would accept it, but would
+// show a certificate of our own. Its socket must then be in the folder made for
+// it, where nobody else can reach it.
 func (c *worker) greet() error {
 	if _, err := c.client.Start(); err != nil {
 		return err
@@ -137,12 +137,13 @@ func (c *worker) greet() error {
 	return nil
 }
 
-// answeredError is what an executor itself says against describing itself.
+// answeredError is an executor's own answer to Describe, if that is an error.
 type answeredError string
 
 func (e answeredError) Error() string { return "describe: " + string(e) }
 
-// describe asks the executor what it is, and adds what its settings say.
+// describe asks the executor what it is, and adds what its settings say to the
+// fingerprint.
 func (c *worker) describe(ctx context.Context) (Description, error) {
 	d, err := c.rpc.Describe(ctx, &protocol.DescribeRequest{})
 	if status.Code(err) == codes.FailedPrecondition {
@@ -164,12 +165,12 @@ func (c *worker) describe(ctx context.Context) (Description, error) {
 	return said, nil
 }
 
-// run runs one trial, loading what it needs first. Its errors are a CrashError,
-// a TimeoutError, the context's, or the executor's own answer.
+// run runs one trial, after sending what it needs. Its error is a CrashError, a
+// TimeoutError, the context's, or the executor's own answer.
 func (c *worker) run(ctx context.Context, t Trial, program, topology string, o HostOptions) (Measurement, error) {
 	request := sendTrial(t, program, topology)
-	// Two rounds more than one: an executor may forget either document while
-	// the other is sent.
+	// Three rounds, because an executor may forget either document while it is
+	// sent the other.
 	for round := 0; ; round++ {
 		if err := c.load(ctx, t, program, topology, o); err != nil {
 			return Measurement{}, err
@@ -212,8 +213,7 @@ func (c *worker) load(ctx context.Context, t Trial, program, topology string, o 
 	return nil
 }
 
-// send sends a document under a header that announces so many bytes, piece by
-// piece.
+// send sends a document in pieces, under a header that announces so many bytes.
 func (c *worker) send(ctx context.Context, kind protocol.DocumentKind, hash string, b []byte, announced, piece int) error {
 	out, err := c.rpc.Load(ctx)
 	if err != nil {
@@ -238,7 +238,7 @@ func (c *worker) send(ctx context.Context, kind protocol.DocumentKind, hash stri
 	return err
 }
 
-// told turns what came over the connection into the errors of run.
+// told turns an error of the connection into one that run may return.
 func (c *worker) told(ctx context.Context, err error) error {
 	var crash *CrashError
 	var late *TimeoutError
@@ -254,7 +254,7 @@ func (c *worker) told(ctx context.Context, err error) error {
 	}
 	switch s.Code() {
 	case codes.Unavailable, codes.Internal, codes.Canceled:
-		// A connection that broke: most often, a process that has died.
+		// The connection broke, most often because the process has died.
 		if c.process.endsWithin(endAfter(err, time.Second)) || s.Code() == codes.Unavailable {
 			return c.crash()
 		}
@@ -262,15 +262,15 @@ func (c *worker) told(ctx context.Context, err error) error {
 		c.stop()
 		return &CrashError{Executor: c.name, Exit: s.Message(), Stderr: c.process.stderr.String()}
 	case codes.Unimplemented:
-		// It says so itself where it wraps the same error.
+		// An executor of ours has the same words in its message already.
 		return fmt.Errorf("executor %s: %s: %w", c.name, strings.TrimPrefix(s.Message(), ErrUnsupported.Error()+": "), ErrUnsupported)
 	}
 	return fmt.Errorf("executor %s: %s", c.name, s.Message())
 }
 
-// endAfter is how long the end of a process may come after an error of its
-// connection. One that is gone was the process's: it has ended, or is about to,
-// and on a busy machine that takes a while to be seen.
+// endAfter is how long to wait for the end of the process after an error. If the
+// connection is gone the process has ended, or is about to, and on a busy machine
+// that takes a while to be seen.
 func endAfter(err error, otherwise time.Duration) time.Duration {
 	if status.Code(err) == codes.Unavailable {
 		return 10 * time.Second
@@ -278,7 +278,7 @@ func endAfter(err error, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// crash reports the end of the process; it waits for the last of its output.
+// crash reports the end of the process, once all of its output has been read.
 func (c *worker) crash() error {
 	how := "connection lost"
 	if !c.process.alive() {
@@ -291,13 +291,13 @@ func (c *worker) crash() error {
 // stop ends the process at once.
 func (c *worker) stop() {
 	_ = c.process.Kill(context.Background())
-	c.client.Kill() // nothing is left to kill: this collects the library's goroutines
+	c.client.Kill() // the process is dead: this ends the library's goroutines
 }
 
-// farewell tells the process to go, waits a while for its end, and gives what
-// sockets it has left behind.
+// farewell tells the process to end, waits for that, and returns the sockets that
+// it left behind.
 func (c *worker) farewell() ([]string, error) {
-	go c.control.Close() // says goodbye; the answer may be the end of the connection
+	go c.control.Close() // says goodbye; the connection may end before it is answered
 	if !c.process.endsWithin(c.leaves) {
 		return nil, fmt.Errorf("still there %s after its goodbye", c.leaves)
 	}
@@ -305,7 +305,7 @@ func (c *worker) farewell() ([]string, error) {
 	return left, nil
 }
 
-// leave lets the process end by itself, for a moment.
+// leave lets the process end by itself, and ends it if that takes too long.
 func (c *worker) leave() {
 	_, _ = c.farewell()
 	c.stop()
