@@ -109,14 +109,33 @@ func (e *planExport) lower(m *measured, name string, least, most int64) (*mscclp
 	if err != nil {
 		return nil, &notPlanned{err.Error()}
 	}
-	v := mscclpp.Verify(plan, verify.Options{})
-	if err := v.Report.Err(); err != nil {
+	if err := judge(mscclpp.Verify(plan, verify.Options{})); err != nil {
 		return nil, fmt.Errorf("the plan of %s: %w", m.title(), err)
 	}
-	if !v.Accepts {
-		return nil, &notPlanned{strings.Join(v.Why, "; ")}
-	}
 	return plan, nil
+}
+
+// judge is nil of a plan that is right and that the runtime would run. What is too
+// much to be verified is never written, and is no plan; one that is wrong is our
+// own mistake, and another error.
+func judge(v *mscclpp.Verdict) error {
+	if err := v.Report.Err(); err != nil {
+		var limit string
+		for _, f := range v.Report.Findings {
+			switch {
+			case f.Severity != verify.Error:
+			case f.Kind != verify.Limit:
+				return err
+			case limit == "":
+				limit = f.Message
+			}
+		}
+		return &notPlanned{"its plan is too large to be verified: " + limit}
+	}
+	if !v.Accepts {
+		return &notPlanned{strings.Join(v.Why, "; ")}
+	}
+	return nil
 }
 
 // write writes the files and completes the report.

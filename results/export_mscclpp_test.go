@@ -122,3 +122,32 @@ func TestNoPlans(t *testing.T) {
 		}
 	}
 }
+
+// TestJudge: what cannot be verified makes room for another program, and only
+// what is wrong ends an export.
+func TestJudge(t *testing.T) {
+	limit := verify.Finding{Kind: verify.Limit, Severity: verify.Error, Message: "orders take too much"}
+	race := verify.Finding{Kind: verify.Race, Severity: verify.Error, Message: "two at once"}
+	for _, c := range []struct {
+		name     string
+		findings []verify.Finding
+		accepts  bool
+		why      string
+		planned  bool
+	}{
+		{"right", nil, true, "", true},
+		{"not run", nil, false, "17 channels", false},
+		{"too large", []verify.Finding{limit}, false, "its plan is too large to be verified: orders take too much", false},
+		{"wrong", []verify.Finding{limit, race}, false, "two at once", true},
+	} {
+		report := verify.NewReport(0)
+		for _, f := range c.findings {
+			report.Add(f)
+		}
+		err := judge(&mscclpp.Verdict{Report: report, Accepts: c.accepts, Why: []string{"17 channels"}})
+		var refused *notPlanned
+		if (err == nil) != (c.why == "") || err != nil && !strings.Contains(err.Error(), c.why) || errors.As(err, &refused) == c.planned {
+			t.Errorf("%s: %v; want %q, a plan all the same %t", c.name, err, c.why, c.planned)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/units"
 )
 
 // format is a row of the table of output formats.
@@ -136,11 +137,7 @@ func (t *Table) caption() []string {
 		return []string{"nothing measured yet"}
 	}
 	r := &t.Rows[0]
-	nodes := "node"
-	if r.Nodes != 1 {
-		nodes = "nodes"
-	}
-	lines := []string{fmt.Sprintf("%s on %s, %d %s, %d ranks, measured by %s", r.Collective, r.Topology, r.Nodes, nodes, r.Ranks, r.Executor)}
+	lines := []string{fmt.Sprintf("%s on %s, %s, %s, measured by %s", r.Collective, r.Topology, units.Count(r.Nodes, "node"), units.Count(r.Ranks, "rank"), r.Executor)}
 	col, err := collective.OfName(collective.Spec{Name: r.Collective, Ranks: r.Ranks, Chunks: 1})
 	if err == nil {
 		lines = append(lines, fmt.Sprintf("size in bytes, time in us (median), algbw and busbw in GB/s; busbw = algbw x %.5g", col.BusFactor()))

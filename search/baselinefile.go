@@ -68,7 +68,7 @@ func (f *BaselineFile) Measured(p *Problem) (*Measured, error) {
 			continue
 		}
 		if t.Ranks > 0 && t.Ranks != c.Ranks {
-			other("measured on %d ranks, not %d", t.Ranks, c.Ranks)
+			other("measured on %s, not %d", units.Count(t.Ranks, "rank"), c.Ranks)
 			continue
 		}
 		if t.Program == "" || t.Ranks == 0 {

@@ -217,11 +217,11 @@ func (b *blueprint) oversized() error {
 	first := b.kinds[0]
 	switch {
 	case ranks > maxRanks && len(b.kinds) == 1:
-		return fmt.Errorf("%d nodes of %d GPUs are %d ranks: want at most %d", b.nodes, first.gpus, int64(b.nodes)*int64(first.gpus), maxRanks)
+		return fmt.Errorf("%s of %s are %d ranks: want at most %d", units.Count(b.nodes, "node"), units.Count(first.gpus, "GPU"), int64(b.nodes)*int64(first.gpus), maxRanks)
 	case ranks > maxRanks:
-		return fmt.Errorf("%d nodes have %d ranks or more: want at most %d", b.nodes, ranks, maxRanks)
+		return fmt.Errorf("%s have %d ranks or more: want at most %d", units.Count(b.nodes, "node"), ranks, maxRanks)
 	case edges > maxEdges:
-		return fmt.Errorf("%d nodes have %d links or more: want at most %d", b.nodes, edges, maxEdges)
+		return fmt.Errorf("%s have %d links or more: want at most %d", units.Count(b.nodes, "node"), edges, maxEdges)
 	}
 	if b.fabric != nil && b.nodes > 1 {
 		if more := b.fabric.edges(b.nodes); edges+more > maxEdges {

@@ -76,7 +76,7 @@ func (b *blueprint) readCables(t *table) (cables []cablePlan) {
 		case string:
 			c.next = v == "next"
 			if !c.next && v != "all" {
-				t.fail("nodes", `unknown value %q%s: want "all", "next", or pairs of nodes such as [[0, 1]]`, v, didYouMean(v, []string{"all", "next"}))
+				t.fail("nodes", `unknown value %q%s: want "all", "next", or pairs of nodes such as [[0, 1]]`, v, DidYouMean(v, []string{"all", "next"}))
 			}
 		default:
 			for _, p := range t.couples("nodes", maxRanks) {

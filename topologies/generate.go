@@ -111,7 +111,7 @@ func generate(kind, rest string) (*blueprint, error) {
 		}
 	}
 	if g == nil {
-		return nil, fmt.Errorf("unknown generator %q%s: want one of %s", kind, didYouMean(strings.ToLower(kind), generatorKinds()), strings.Join(generatorKinds(), ", "))
+		return nil, fmt.Errorf("unknown generator %q%s: want one of %s", kind, DidYouMean(strings.ToLower(kind), generatorKinds()), strings.Join(generatorKinds(), ", "))
 	}
 	shape, speed, hasSpeed := strings.Cut(rest, "@")
 	dims, err := g.readDims(shape)

@@ -160,7 +160,7 @@ func (n *nodePlan) switchNamed(t *table, key, name string) (int, bool) {
 		for j, s := range n.switches {
 			names[j] = s.name
 		}
-		t.fail(key, "unknown switch %s%s: want the name of a [[%s]]", shown(name), didYouMean(name, names), n.at("switch"))
+		t.fail(key, "unknown switch %s%s: want the name of a [[%s]]", shown(name), DidYouMean(name, names), n.at("switch"))
 	}
 	return i, i >= 0
 }

@@ -110,7 +110,7 @@ func (t *table) done() {
 	known := slices.Clone(t.asked)
 	sort.Strings(known)
 	for _, k := range unknown {
-		t.fail(quoteKey(k), "unknown key%s: want one of %s", didYouMean(k, t.likely(k, known)), strings.Join(known, ", "))
+		t.fail(quoteKey(k), "unknown key%s: want one of %s", DidYouMean(k, t.likely(k, known)), strings.Join(known, ", "))
 	}
 }
 
@@ -194,7 +194,7 @@ func (t *table) choice(key string, allowed ...string) string {
 	}
 	s, _ := t.keys[key].(string)
 	if !slices.Contains(allowed, s) {
-		t.fail(key, "unknown value %q%s: want one of %s", fmt.Sprint(t.keys[key]), didYouMean(s, allowed), strings.Join(allowed, ", "))
+		t.fail(key, "unknown value %q%s: want one of %s", fmt.Sprint(t.keys[key]), DidYouMean(s, allowed), strings.Join(allowed, ", "))
 		return allowed[0]
 	}
 	return s

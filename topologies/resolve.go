@@ -135,7 +135,7 @@ func open(arg string) (file string, text []byte, err error) {
 		return "", nil, unknown(fmt.Sprintf("topology %q is a generator: want its size too, %s", arg, generatorUsage))
 	case errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(arg, ".toml"):
 		return "", nil, unknown(fmt.Sprintf("unknown topology %q%s: want one of %s, a .toml file, or a generator %s",
-			arg, didYouMean(strings.ToLower(arg), Names()), strings.Join(Names(), ", "), generatorUsage))
+			arg, DidYouMean(strings.ToLower(arg), Names()), strings.Join(Names(), ", "), generatorUsage))
 	case err != nil:
 		return "", nil, fmt.Errorf("topology file %s: %w", arg, reason(err))
 	}

@@ -2,9 +2,9 @@ package topologies
 
 import "fmt"
 
-// didYouMean is ` (did you mean "x"?)` for the nearest known name, or nothing
+// DidYouMean is ` (did you mean "x"?)` for the nearest known name, or nothing
 // where none is near.
-func didYouMean(got string, known []string) string {
+func DidYouMean(got string, known []string) string {
 	best, at := "", len(got)/3+1
 	for _, k := range known {
 		if d := distance(got, k, at); d < at || (d == at && best == "") {

@@ -64,18 +64,19 @@ func settle(cmd *cobra.Command) error {
 // setting is a flag's value from somewhere else.
 type setting struct {
 	values []string
+	list   bool // written as one, of however many
 	where  string
 }
 
 func setFlag(cmd *cobra.Command, f *pflag.Flag, s setting) error {
-	if list, ok := f.Value.(pflag.SliceValue); ok && len(s.values) != 1 {
+	if list, ok := f.Value.(pflag.SliceValue); ok && s.list {
 		if err := list.Replace(s.values); err != nil {
 			return fmt.Errorf("%s: %q: want %s", s.where, s.values, takes[f.Value.Type()])
 		}
 		f.Changed = true
 		return cmd.Flags().SetAnnotation(f.Name, settled, []string{s.where})
 	}
-	if len(s.values) != 1 {
+	if s.list {
 		return fmt.Errorf("%s: want one value, not a list", s.where)
 	}
 	if err := cmd.Flags().Set(f.Name, s.values[0]); err != nil {
@@ -252,7 +253,8 @@ func readSettings(path string, known []string) (settings, error) {
 		if err != nil {
 			return none, fmt.Errorf("%s: %w", where, err)
 		}
-		all.flags[key] = setting{s, where}
+		_, list := v.([]any)
+		all.flags[key] = setting{s, list, where}
 	}
 	return all, nil
 }
@@ -276,7 +278,7 @@ func (s *settings) readExecutors(path, text string, tables map[string]any) error
 			s.tables[name] = executorTable{v, where}
 		case string:
 			if name == "default" {
-				s.flags["executor"] = setting{[]string{v}, where("")}
+				s.flags["executor"] = setting{[]string{v}, false, where("")}
 				continue
 			}
 			return fmt.Errorf("%s: want a table, as in [executor.%s]", where(""), name)
@@ -307,7 +309,7 @@ func flagValues(v any) ([]string, error) {
 		values := []string{}
 		for _, e := range v {
 			s, err := flagValues(e)
-			if err != nil || len(s) != 1 {
+			if _, nested := e.([]any); err != nil || nested {
 				return nil, errors.New("want a list of strings, numbers or booleans")
 			}
 			values = append(values, s[0])

@@ -8,6 +8,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
@@ -81,11 +82,8 @@ func costsOn(f *templates.Family, t *topologies.Topology) (rows []costRow, appli
 
 // writeCosts prints them, all of one system.
 func writeCosts(w io.Writer, rows []costRow) error {
-	nodes := "1 node"
-	if n := rows[0].Nodes; n > 1 {
-		nodes = fmt.Sprintf("%d nodes", n)
-	}
-	fmt.Fprintf(w, "On %s, %s, %d ranks, with the first parameters that apply: messages one after the\nother, and what all ranks send together as a multiple of the size.\n\n", rows[0].Topology, nodes, rows[0].Ranks)
+	fmt.Fprintf(w, "On %s, %s, %s, with the first parameters that apply: messages one after the\nother, and what all ranks send together as a multiple of the size.\n\n",
+		rows[0].Topology, units.Count(rows[0].Nodes, "node"), units.Count(rows[0].Ranks, "rank"))
 	s := sheet{columns: []column{text("collective"), text("parameters"), number("steps"), number("wire"), text("why not")}}
 	for _, r := range rows {
 		steps := ""

@@ -47,7 +47,7 @@ func versionCommand() *cobra.Command {
 			if v.Modified {
 				commit += " (modified)"
 			}
-			s := sheet{columns: []column{text("colltune"), text("commit"), text("go"), text("platform")}}
+			s := sheet{columns: []column{text("version"), text("commit"), text("go"), text("platform")}}
 			s.add(v.Version, commit, v.Go, v.Platform)
 			return emit(cmd, "version", v, s)
 		},

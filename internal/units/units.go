@@ -140,3 +140,11 @@ func (w Bandwidth) String() string {
 func (d Duration) String() string {
 	return strconv.FormatFloat(math.Round(float64(d)*1e6)/1e6, 'g', -1, 64) + " us"
 }
+
+// Count is a number of things in words: "1 rank", "3 ranks".
+func Count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return strconv.Itoa(n) + " " + thing
+}

@@ -20,6 +20,14 @@ func TestParseBytes(t *testing.T) {
 	}
 }
 
+func TestCount(t *testing.T) {
+	for n, want := range []string{"0 ranks", "1 rank", "2 ranks"} {
+		if got := Count(n, "rank"); got != want {
+			t.Errorf("%d is %q, want %q", n, got, want)
+		}
+	}
+}
+
 func TestParseBandwidth(t *testing.T) {
 	for text, want := range map[string]Bandwidth{
 		"300 GB/s": 300e9, "300GB/s": 300e9, "200 Gb/s": 25e9, "23 GiB/s": 23 << 30, "0.5 kB/s": 500,

@@ -88,7 +88,7 @@ func (m *machine) chooseModel(asked string) error {
 	if asked != "" {
 		chosen := modelNamed(asked)
 		if chosen == nil {
-			return fmt.Errorf("unknown GPU %q: want --gpu with one of %s", asked, strings.Join(ModelNames(), ", "))
+			return fmt.Errorf("unknown GPU %q%s: want --gpu with one of %s", asked, topologies.DidYouMean(strings.ToLower(asked), ModelNames()), strings.Join(ModelNames(), ", "))
 		}
 		if m.model != nil && m.model.runtime() != chosen.runtime() {
 			return fmt.Errorf("its GPUs are %s, not %s: want --gpu of the same maker, or none", m.model.name, chosen.name)

@@ -70,7 +70,7 @@ func (r *textReader) take(line string) error {
 		return r.comment(comment)
 	}
 	fields := strings.Fields(line)
-	if len(fields) >= 3 && wholeNumber(fields[0]) && wholeNumber(fields[1]) && isType(fields[2]) {
+	if r.looksLikeRow(fields) {
 		if failed {
 			return nil // begun before its time was known, and what it ends in is the failure
 		}
@@ -86,6 +86,32 @@ func (r *textReader) take(line string) error {
 		r.report.Tests = strings.TrimSpace(v)
 	}
 	return nil
+}
+
+// looksLikeRow tells a row from other lines: it begins with a size, a count and
+// a type. Below a header two of them are enough, or as many fields as it has,
+// most of them numbers: a row that something was printed into is refused where
+// it is read, and not taken for one that nobody measured.
+func (r *textReader) looksLikeRow(fields []string) bool {
+	if len(fields) < 3 {
+		return false
+	}
+	begins := 0
+	for _, is := range []bool{wholeNumber(fields[0]), wholeNumber(fields[1]), isType(fields[2])} {
+		if is {
+			begins++
+		}
+	}
+	if begins == 3 || r.header == nil || r.ended {
+		return begins == 3
+	}
+	numbers := 0
+	for _, f := range fields {
+		if _, err := number(f); err == nil {
+			numbers++
+		}
+	}
+	return begins == 2 || len(fields) == len(r.header) && 2*numbers > len(fields)
 }
 
 // failure tells whether a line tells of one, and keeps it.
@@ -217,7 +243,9 @@ func (r *textReader) row(fields []string) error {
 		case "count":
 			row.Count, err = strconv.ParseInt(text, 10, 64)
 		case "type":
-			row.Type = text
+			if row.Type = text; !isType(text) {
+				return r.errorf("column type: %q: want one of nccl-tests' element types", text)
+			}
 		case "redop":
 			row.Op = text
 		case "root":
