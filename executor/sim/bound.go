@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// bounds holds what LowerBound needs of a program, small enough that asking
-// again with other knobs costs microseconds: threadblocks that do the same
-// work, and edges that carry the same messages, are counted once.
+// bounds holds what LowerBound needs of a program, in so little space that asking
+// again with other knobs costs microseconds: threadblocks that do the same work,
+// and edges that carry the same messages, are kept once.
 type bounds struct {
-	lanes    []lane    // that differ in what a message costs
+	lanes    []lane    // one for each cost of a message
 	laneOf   []int32   // by lane
-	works    []work    // of threadblocks, distinct
+	works    []work    // of threadblocks, each kind once
 	workOf   []int32   // by threadblock
-	loads    []traffic // of edges, distinct
-	memories []memory  // of GPUs, distinct
+	loads    []traffic // of edges, each kind once
+	memories []memory  // of GPUs, each kind once
 	nearest  float64   // least latency of a path
 	critical [3]chains // by protocol
 }
@@ -40,17 +40,18 @@ type traffic struct {
 	items []item
 }
 
-// memory is how much a GPU's must read and write, in chunks of the whole call.
+// memory is how much a GPU's memory must read and write, in chunks of the whole
+// call.
 type memory struct {
 	cap        float64
 	wire, data int64
 }
 
-// LowerBound is a time in microseconds that Run cannot fall below with the
-// same knobs; 0 where the knobs are out of range. It is the greatest of: the
-// unhindered work of each threadblock; the bytes of each edge over its
-// capacity; what each memory reads and writes over its own; a longest chain of
-// messages. Safe for concurrent use.
+// LowerBound is a time in microseconds that Run cannot fall below with the same
+// knobs; 0 where the knobs are out of range. It is the greatest of four: the
+// unhindered work of a threadblock, the bytes of an edge over its capacity, what a
+// memory reads and writes over its rate, and a longest chain of messages. Safe for
+// concurrent use.
 func (p *Prepared) LowerBound(k Knobs) float64 {
 	c, err := p.costs(k)
 	if err != nil {
@@ -71,7 +72,8 @@ func (p *Prepared) bound(c *costs) float64 {
 		least = max(least, (float64(m.data)+float64(m.wire)*c.wire)*c.chunk/m.cap)
 	}
 	least = max(least, p.chainBound(c))
-	// A simulation adds up in another order: leave room for its rounding.
+	// A simulation adds the same numbers in another order, so leave room for
+	// rounding.
 	return (c.launch + least) * (1 - 1e-9)
 }
 
@@ -84,7 +86,7 @@ func (w *work) busy(p *Prepared, c *costs) float64 {
 	return t
 }
 
-// tile is its part of one tile.
+// tile is busy's share of one tile.
 func (w *work) tile(p *Prepared, c *costs, s sizes) float64 {
 	t := float64(w.waits)*c.dep + float64(w.more)*c.nop
 	for _, it := range w.items {
@@ -114,7 +116,7 @@ func (it *item) time(p *Prepared, c *costs, s sizes) float64 {
 	return it.each(c, s, func(one *call) float64 { return c.alone(p, it, one) })
 }
 
-// alone is what a call takes unhindered.
+// alone is what one call takes unhindered.
 func (c *costs) alone(p *Prepared, it *item, one *call) float64 {
 	if it.kind == local {
 		return one.local
@@ -149,7 +151,7 @@ func (c *costs) alone(p *Prepared, it *item, one *call) float64 {
 	return max(c.sendCall, c.recvCall) + t
 }
 
-// flight is how long a part is on a lane that carries nothing else.
+// flight is how long a part takes on a lane that carries nothing else.
 func (b *bounds) flight(lane int32, half *part, unloaded float64) float64 {
 	if half.bytes == 0 {
 		return 0
@@ -159,7 +161,7 @@ func (b *bounds) flight(lane int32, half *part, unloaded float64) float64 {
 	return work / soft(alone, l.cap)
 }
 
-// drain is the time the edge is busy at its full capacity, from the first
+// drain is how long the edge is in use at its full capacity, from the first
 // message's start to the last one's receipt.
 func (l *traffic) drain(p *Prepared, c *costs) float64 {
 	bytes := func(s sizes) float64 {
@@ -264,7 +266,7 @@ func (b *bounds) prepare(p *Prepared) {
 	b.memories = p.memories()
 }
 
-// sorted lists items with their numbers in an order of their own.
+// sorted lists items with their numbers, in a fixed order.
 func sorted(counts map[item]int64) []item {
 	all := make([]item, 0, len(counts))
 	for it, n := range counts {
@@ -277,7 +279,7 @@ func sorted(counts map[item]int64) []item {
 	return all
 }
 
-// distinct keeps one of each; add tells where.
+// distinct collects values, each once; add returns the value's place.
 type distinct[T any] struct {
 	all  []T
 	seen map[uint64][]int

@@ -7,8 +7,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// costs is what the calls of a program cost with one set of knobs. All times
-// are microseconds, rates bytes a microsecond; the names are the constants'.
+// costs are the costs of a program's calls with one set of knobs. Times are in
+// microseconds, rates in bytes a microsecond; fields are named for the constants
+// they come from.
 type costs struct {
 	proto    topologies.Proto
 	launch   float64
@@ -22,34 +23,34 @@ type costs struct {
 	reduceCall           float64
 
 	tiles   int     // iterations of the tile loop
-	chunk   float64 // bytes of a chunk, over all of them
-	wire    float64 // bytes on the wire for each of data
+	chunk   float64 // bytes of a chunk, all tiles together
+	wire    float64 // bytes on the wire for each byte of data
 	perCall int32   // most chunks in one call
 
-	full, last sizes // calls of a whole tile, of the last one
+	full, last sizes // calls of a whole tile, and of the last one
 }
 
-// sizes holds the cost of a call by its chunks: call[0] is unused.
+// sizes holds the cost of a call by its number of chunks. call[0] is unused.
 type sizes []call
 
-// call is what one primitive call of some chunks costs.
+// call is the cost of one primitive call with a given number of chunks.
 type call struct {
 	bytes  float64
 	first  part // LL and LL128: all of it; Simple: the first slice
 	second part // Simple's second slice; may be empty
 	local  float64
-	passes float64 // the part of local that moves bytes
+	passes float64 // the part of local in which bytes move
 }
 
-// part is what moves at once: a message of LL or LL128, or a slice.
+// part is what moves in one piece: a message of LL or LL128, or a slice of Simple.
 type part struct {
 	bytes float64
 	wire  float64 // bytes on the wire
 	send  float64 // unloaded time, sending
 	recv  float64 // the same, receiving
 	both  float64 // the same, of a call that receives and sends
-	// tail is the receiving time of the last pass alone, which cannot overlap
-	// the sender's; tailBoth the same in a call that receives and sends.
+	// tail is the time to receive the last pass alone, which cannot overlap with
+	// its sending; tailBoth is the same in a call that receives and sends.
 	tail, tailBoth float64
 }
 
@@ -59,7 +60,7 @@ const minSlice = 32 << 10
 // mostPerCall is the largest count of one call (MSCCL_MAX_COUNT - 1).
 const mostPerCall = 71
 
-// costs works the knobs out.
+// costs computes them from the knobs.
 func (p *Prepared) costs(k Knobs) (*costs, error) {
 	if int(k.Protocol) >= len(p.topology.Protocols) {
 		return nil, fmt.Errorf("protocol %d is none: want one of %v", k.Protocol, topologies.AllProtocols)
@@ -128,7 +129,7 @@ func (p *Prepared) costs(k Knobs) (*costs, error) {
 	return out, nil
 }
 
-// callSizes is the cost of calls of 1 to most chunks of so many bytes.
+// callSizes lists the costs of calls of 1 to most chunks, each of so many bytes.
 func callSizes(proto topologies.Proto, c *topologies.Protocol, chunk int64, most int32) sizes {
 	all := make(sizes, most+1)
 	for n := int64(1); n <= int64(most); n++ {
@@ -149,7 +150,7 @@ func callSizes(proto topologies.Proto, c *topologies.Protocol, chunk int64, most
 	return all
 }
 
-// message is a call of LL or LL128: passes of the whole threadblock.
+// message is a call of LL or LL128, made of passes of the whole threadblock.
 func message(c *topologies.Protocol, bytes int64) part {
 	if bytes == 0 {
 		return part{}
@@ -181,7 +182,7 @@ func slice(c *topologies.Protocol, bytes int64) part {
 	}
 	at := func(rate float64) float64 {
 		if rate == 0 {
-			return 0 // as fast as the edges are
+			return 0 // no limit but that of the edges
 		}
 		return float64(max(bytes, int64(c.MinCopy))) / rate
 	}
@@ -195,13 +196,13 @@ func slice(c *topologies.Protocol, bytes int64) part {
 	}
 }
 
-// calls is how many calls a step of so many chunks makes.
+// calls is how many calls a step of count chunks makes.
 func (c *costs) calls(count int32) int32 { return (count + c.perCall - 1) / c.perCall }
 
-// chunks is how many chunks call i of a step of so many moves.
+// chunks is how many chunks the i-th call of a step of count chunks moves.
 func (c *costs) chunks(count, i int32) int32 { return min(c.perCall, count-i*c.perCall) }
 
-// at is the cost table of a tile of a loop of so many.
+// at is the cost table for one tile of a loop of tiles.
 func (c *costs) at(tile, tiles int) sizes {
 	if tile == tiles-1 {
 		return c.last
@@ -209,9 +210,9 @@ func (c *costs) at(tile, tiles int) sizes {
 	return c.full
 }
 
-// load is a part as a flow over a lane: the bytes it occupies the lane's edges
-// with, and the rate at which they would go if nothing else did. A message's
-// own cost counts as bytes, so that it delays whatever shares the edge.
+// load makes a part into a flow over a lane: the bytes with which it occupies the
+// lane's edges, and its rate if nothing else went there. A message's own cost
+// counts as bytes, so that it delays whatever shares the edge.
 func (l *lane) load(wire, unloaded float64) (work, rate float64) {
 	work = wire + l.extra
 	unloaded += l.message
@@ -221,8 +222,8 @@ func (l *lane) load(wire, unloaded float64) (work, rate float64) {
 	return work, work / unloaded
 }
 
-// soft is the rate of a flow that alone would go at rate r, where its share of
-// the narrowest edge is share: below both, and softly so, as measured.
+// soft is the rate of a flow that would go at rate r alone, and whose share of the
+// narrowest edge is share. It is below both, and softly so, as measured.
 func soft(r, share float64) float64 {
 	x := r / share
 	switch {

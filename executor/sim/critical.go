@@ -7,11 +7,12 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// The longest chain of ops, each of which waits for the one before it, through
-// a message, a dependency or the order of a threadblock, bounds small sizes,
-// where latency is everything. Which chain is longest depends on the size; two
-// are kept for each protocol, found at a tiny and at a whole tile, and timed
-// anew for every size. Any chain is a bound, so this costs nothing in truth.
+// Where latency is everything, at small sizes, a program is bounded by a chain of
+// ops each of which waits for the one before it: through a message, a dependency
+// or the order of a threadblock. Which chain is longest depends on the size. Two
+// are kept for each protocol, found at a tiny tile and at a whole one, and timed
+// anew for every size. The result is a bound even where another chain is longer,
+// because any chain is one.
 
 // chains are the longest chains of a protocol, found when first asked for.
 type chains struct {
@@ -19,31 +20,31 @@ type chains struct {
 	all  []chain
 }
 
-// chain is ops in the order they wait for each other.
+// chain lists ops in the order in which they wait for each other.
 type chain struct {
 	links       []link
 	first, last int32 // threadblocks
 }
 
-// link is an op of a chain, and how it hangs on the one before.
+// link is an op of a chain, and how it waits for the one before.
 type link struct {
 	kind  kind
 	via   via
 	count int32
 	lane  int32 // it sends on, in bounds.lanes
-	in    int32 // lane it receives on
+	in    int32 // the lane it receives on
 	waits int32 // dependencies
 }
 
 type via uint8
 
 const (
-	byOrder via = iota // of its threadblock; the first link's, too
+	byOrder via = iota // of its threadblock; also the first link's
 	byMessage
 	byDependency
 )
 
-// chainBound is the greatest time of the kept chains.
+// chainBound is the greatest time of the two chains kept.
 func (p *Prepared) chainBound(c *costs) float64 {
 	of := &p.bounds.critical[c.proto]
 	of.once.Do(func() { of.all = p.findChains(c.proto) })
@@ -51,11 +52,11 @@ func (p *Prepared) chainBound(c *costs) float64 {
 	var t timer
 	for i := range of.all {
 		ch := &of.all[i]
-		// The chain through the last tile, after the tiles before it.
+		// The chain runs through the last tile, after all the tiles before it.
 		a := t.time(p, c, c.last, ch)
 		if c.tiles > 1 {
 			a += float64(c.tiles-1) * p.work(ch.first).tile(p, c, c.full)
-			// The chain through the first tile, and the tiles after it.
+			// Or it runs through the first tile, before all the tiles after it.
 			last := p.work(ch.last)
 			b := t.time(p, c, c.full, ch) + float64(c.tiles-2)*last.tile(p, c, c.full) + last.tile(p, c, c.last)
 			a = max(a, b)
@@ -67,14 +68,13 @@ func (p *Prepared) chainBound(c *costs) float64 {
 
 func (p *Prepared) work(block int32) *work { return &p.bounds.works[p.bounds.workOf[block]] }
 
-// timer times chains: the messages of the link before, and of this one.
+// timer times chains. It holds the messages of the link before, and of this one.
 type timer struct{ in, out []times }
 
-// times are of a message: when it starts, and when it has arrived but for the
-// latency.
+// times are a message's: its start, and its arrival without the latency.
 type times struct{ start, arrive float64 }
 
-// time is how long a chain takes in a tile of such sizes.
+// time is how long a chain takes in a tile with these sizes.
 func (t *timer) time(p *Prepared, c *costs, s sizes, ch *chain) float64 {
 	ready := 0.0
 	for i := range ch.links {
@@ -162,7 +162,7 @@ func (t *timer) slices(p *Prepared, c *costs, l *link, one *call, ready float64,
 	return ready
 }
 
-// findChains finds the longest chain of a protocol at two sizes.
+// findChains finds a protocol's longest chains, at two sizes.
 func (p *Prepared) findChains(proto topologies.Proto) []chain {
 	var all []chain
 	for _, bytes := range []int64{4 * p.loopChunks, int64(p.topology.Protocols[proto].Tile) * p.loopChunks} {
@@ -177,23 +177,23 @@ func (p *Prepared) findChains(proto topologies.Proto) []chain {
 	return all
 }
 
-// search finds the longest chain: every op's end, had it no rivals for links
-// and slots, and what it waited for last.
+// search finds the longest chain. It computes when every op would end if it had no
+// rivals for links and slots, and notes what it waited for last.
 type search struct {
 	p       *Prepared
-	end     []float64 // by op: its threadblock goes on
-	arrive  []float64 // by op that sends: its last message has come
+	end     []float64 // by op: when its threadblock goes on
+	arrive  []float64 // by op that sends: when its last message has come
 	cause   []int32   // by op: the op it waited for last, -1 none
 	via     []via
 	next    []int32   // by threadblock: the op it is at
 	sent    [][]int32 // by connection: sending ops whose times are known
 	taken   []int32   // by connection
-	waiters [][]int32 // by threadblock: those stopped until it goes on
+	waiters [][]int32 // by threadblock: those that wait for it to go on
 	ready   []int32
 	memo    map[item]float64
 }
 
-// longest is the chain to the op that ends last; false where the program
+// longest is the chain to the op that ends last. It is false if the program
 // deadlocks.
 func (p *Prepared) longest(c *costs) (chain, bool) {
 	n := len(p.ops)
@@ -227,8 +227,8 @@ func (p *Prepared) longest(c *costs) (chain, bool) {
 	return s.trace(last), true
 }
 
-// step times a threadblock's next op; false where something it waits for is
-// not timed yet.
+// step times a threadblock's next op. It is false if something that the op waits
+// for has no time yet.
 func (s *search) step(c *costs, i int32) bool {
 	p := s.p
 	b := &p.blocks[i]
@@ -295,7 +295,7 @@ func (s *search) time(c *costs, b *block, o *op) float64 {
 	return t
 }
 
-// tail is about what an op takes after its last message has come.
+// tail is roughly what an op takes after its last message has come.
 func (s *search) tail(c *costs, o *op) float64 {
 	one := &c.full[c.chunks(o.count, c.calls(o.count)-1)]
 	switch {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// engine is one run's state. Engines are reused; reset makes one new.
+// engine is the state of one run. Engines are reused; reset makes one as new.
 //
-// A threadblock runs ahead of the clock as long as it only needs times that
-// are known (a message that has been sent, a slot that will be free at a known
-// time). It comes back to the queue to start a flow, because that slows
-// others, and to publish a step, because others may be waiting.
+// A threadblock runs ahead of the clock as long as it only needs times that are
+// known: those of a message that has been sent, or of a slot that will be free. It
+// returns to the queue to start a flow, because that slows others down, and to
+// publish a step, because others may be waiting for it.
 type engine struct {
 	p     *Prepared
 	c     *costs
@@ -31,23 +31,23 @@ type engine struct {
 	pattern pattern
 }
 
-// blockState is where a threadblock stands.
+// blockState is how far a threadblock has come.
 type blockState struct {
 	ready     float64 // when it is free to go on
 	end       float64 // when its flow left the wire
-	sum       float64 // of the times at which its calls of this tile ended
-	calls     int32   // of this tile that have
+	sum       float64 // sum of the times at which this tile's calls ended
+	calls     int32   // of this tile that have ended
 	published int64   // tile x steps + step of the last flagged step
 	op        int32
 	tile      int32
 	call      int32
-	dep       int32 // next wait to look at
+	dep       int32 // the next dependency to look at
 	stage     stage
 	second    bool // Simple: in the call's second slice
 	done      bool
 }
 
-// stage is where in an op a threadblock stands.
+// stage is how far within an op a threadblock has come.
 type stage uint8
 
 const (
@@ -57,24 +57,25 @@ const (
 	starting              // has a time for its flow to start
 	flying                // its flow is on the wire
 	landed                // its flow is done
-	trailing              // its flow is done, what it forwards is not
+	trailing              // its flow is done, but not what it forwards
 	ending                // has a time for the op's end
 )
 
 // connState counts a connection's messages.
 type connState struct {
 	started  int64 // flows begun
-	sent     int64 // whose arrival is known
-	received int64 // taken; their slots' times are known
-	base     int32 // in engine.slots
+	sent     int64 // messages whose arrival is known
+	received int64 // messages taken; it is known when their slots are free
+	base     int32 // first of its slots in engine.slots
 	rxWaits  bool  // the receiver is stopped until sent or started grows
 	txWaits  bool  // the sender is stopped until received grows
 }
 
-// slot is one message's times, and after it has been taken, its slot's.
+// slot holds the times of the message in it, and of the slot itself once the
+// message has been taken.
 type slot struct {
 	start  float64 // the flow began
-	arrive float64 // LL: the flow ended; Simple: posted; the latency comes on top
+	arrive float64 // LL: the flow ended; Simple: posted; the latency is added to it
 	free   float64 // the sender may use it again
 }
 
@@ -92,7 +93,7 @@ func (p *Prepared) engine() *engine {
 	return &engine{p: p}
 }
 
-// reset puts everything at time 0.
+// reset sets everything back to time 0.
 func (e *engine) reset(c *costs) {
 	p := e.p
 	e.c, e.now, e.events = c, 0, 0
@@ -121,8 +122,8 @@ func (e *engine) reset(c *costs) {
 	}
 }
 
-// simulate runs the program for so many tiles (or fewer, where the tile loop
-// is seen to repeat itself) and returns when the last threadblock is done.
+// simulate runs the program for limit tiles, or fewer if the tile loop is seen to
+// repeat itself, and returns when the last threadblock ended.
 func (e *engine) simulate(ctx context.Context, c *costs, limit int) (float64, error) {
 	e.reset(c)
 	e.limit = limit
@@ -178,7 +179,7 @@ func (e *engine) work() {
 	}
 }
 
-// wake lets a threadblock go on that was stopped by something other than time.
+// wake lets a threadblock go on that waited for something other than a time.
 func (e *engine) wake(i int32) { e.ready = append(e.ready, i) }
 
 // advance runs a threadblock until it must wait: for a time (its event is in
@@ -211,7 +212,7 @@ func (e *engine) advance(i int32) {
 	}
 }
 
-// step goes on with the op's calls; false where it must wait.
+// step goes on with the calls of an op. It is false if the threadblock must wait.
 func (e *engine) step(i int32, s *blockState, b *block, o *op) bool {
 	if o.kind == idle {
 		s.stage = ending
@@ -246,7 +247,7 @@ func (e *engine) local(i int32, s *blockState, b *block, o *op, size *call) bool
 	return true
 }
 
-// called ends a call.
+// called notes the end of a call.
 func (e *engine) called(s *blockState, o *op) {
 	s.stage = calling
 	s.sum += s.ready
@@ -256,8 +257,8 @@ func (e *engine) called(s *blockState, o *op) {
 	}
 }
 
-// met tells whether the op's dependencies are, and charges for them; where one
-// is not, the threadblock is put down to be woken.
+// met tells whether the op's dependencies are met, and charges for them. If one is
+// not, the threadblock is listed to be woken.
 func (e *engine) met(i int32, s *blockState, o *op) bool {
 	n := o.waitsTo - o.waitsFrom
 	if n == 0 {
@@ -279,7 +280,7 @@ func (e *engine) met(i int32, s *blockState, o *op) bool {
 	return true
 }
 
-// publish tells that a threadblock has come to a flagged step.
+// publish tells the waiters that a threadblock has come to a flagged step.
 func (e *engine) publish(i int32, value int64) {
 	e.blocks[i].published = value
 	all := e.waiters[i]
@@ -294,7 +295,7 @@ func (e *engine) publish(i int32, value int64) {
 	e.waiters[i] = kept
 }
 
-// next goes to the next op, or the next tile.
+// next goes on to the next op, or to the next tile.
 func (e *engine) next(i int32, s *blockState, b *block) {
 	s.stage, s.call, s.second = waiting, 0, false
 	if s.op++; s.op < b.to {
@@ -309,8 +310,8 @@ func (e *engine) next(i int32, s *blockState, b *block) {
 	}
 }
 
-// launch starts the flow of a threadblock's part at a time; false where that
-// lies ahead, and the queue will bring the threadblock back.
+// launch starts the flow of a threadblock's part at a given time. It is false if
+// that time lies ahead: the queue will bring the threadblock back.
 func (e *engine) launch(i int32, s *blockState, o *op, lane int32, p *part, unloaded, at float64) bool {
 	if at > e.now {
 		s.stage = starting
@@ -328,13 +329,13 @@ func (e *engine) launch(i int32, s *blockState, o *op, lane int32, p *part, unlo
 	return true
 }
 
-// slot is the place of a connection's n-th message.
+// slot is the slot of a connection's n-th message.
 func (e *engine) slot(c *connState, n int64) *slot {
 	return &e.slots[int64(c.base)+n%int64(e.c.slots)]
 }
 
-// credit is when the sender may start its next message; false where that is
-// not known yet, and the receiver will wake it.
+// credit is when the sender may start its next message. It is false if that is not
+// known yet: the receiver will wake the sender.
 func (e *engine) credit(c *connState) (float64, bool) {
 	n := c.started - int64(e.c.slots)
 	if n < 0 {
@@ -347,7 +348,7 @@ func (e *engine) credit(c *connState) (float64, bool) {
 	return e.slot(c, n).free, true
 }
 
-// took ends a message at the receiver.
+// took notes that the receiver has taken a message, and when its slot is free.
 func (e *engine) took(conn int32, c *connState, free float64) {
 	e.slot(c, c.received).free = free
 	c.received++
@@ -357,7 +358,7 @@ func (e *engine) took(conn int32, c *connState, free float64) {
 	}
 }
 
-// arrives tells the receiver of a message that is on its way, or has been sent.
+// arrives wakes a receiver that waits for a message.
 func (e *engine) arrives(conn int32, c *connState) {
 	if c.rxWaits {
 		c.rxWaits = false

@@ -2,12 +2,11 @@ package sim
 
 import "math"
 
-// Flows are what is on the wire. All flows of a lane with the same unloaded
-// rate go equally fast, so they form a group with one clock, counted in the
-// bytes that each of them has moved since the group last woke: a flow that
-// starts when the clock shows v ends when it shows v + its own bytes. Starting
-// and ending flows costs work in the groups that share an edge, not in the
-// flows.
+// Flows are what is on the wire. Flows on one lane with the same unloaded rate
+// always go equally fast, so they form a group with one clock. The clock counts
+// the bytes that each of them has moved: a flow that starts when it shows v ends
+// when it shows v + the flow's bytes. So starting and ending a flow costs work for
+// each group that shares an edge, not for each flow.
 type flows struct {
 	p      *Prepared
 	q      *queue
@@ -17,13 +16,13 @@ type flows struct {
 	groups []group
 	dirty  []int32 // edges whose load changed at this instant
 	round  int64   // counts flushes: lanes already seen in this one
-	// weights on the memories at both ends, of each threadblock's flow
+	// weights of each threadblock's flow on the memories at both ends
 	weights [][2]int64
 	rates   rates
 }
 
-// rates remembers what soft said last: flows that meet at an edge, hundreds where
-// every two ranks have one, have one share of it and the same rates alone.
+// rates caches results of soft. Where every two ranks are linked, hundreds of
+// flows that meet at an edge have the same share of it and the same unloaded rate.
 type rates [256]struct{ alone, share, rate float64 }
 
 func (r *rates) soft(alone, share float64) float64 {
@@ -35,12 +34,12 @@ func (r *rates) soft(alone, share float64) float64 {
 }
 
 type edgeState struct {
-	load  [2]int64   // weights of its flows inside the node and outside, in parts of one
-	share [2]float64 // what a flow of either may go at
-	was   [2]float64 // the same before this instant
-	kept  float64    // memory: what flows outside take of it at most
+	load  [2]int64   // weights of its flows inside the node and outside; one is a whole
+	share [2]float64 // what a flow inside, or outside, may go at
+	was   [2]float64 // share before this instant
+	kept  float64    // of a memory: the most that flows from outside take of it
 	dirty bool
-	tight bool    // a memory that has held up a message
+	tight bool    // of a memory: it has held up a message
 	lanes []int32 // that have flows now
 }
 
@@ -50,20 +49,21 @@ type laneState struct {
 	seen    int64
 	touched bool
 	groups  []int32
-	places  []int32 // by edge of the lane: its place in the edge's list
+	places  []int32 // by edge of the lane: where it stands in the edge's list
 }
 
 type group struct {
 	lane    int32
 	touched bool
-	alone   float64 // rate if nothing else went
+	alone   float64 // rate of a flow if nothing else went
 	rate    float64
-	clock   float64 // bytes moved by a flow that was there all the time
-	at      float64 // when clock was set
+	clock   float64 // bytes moved by a flow that was there from the start
+	at      float64 // the time at which clock was right
 	ends    []flight
 }
 
-// flight is one flow: the clock at its end, and the threadblock that sends.
+// flight is one flow: the clock's reading at its end, and the threadblock that
+// sends.
 type flight struct {
 	end   float64
 	block int32
@@ -100,7 +100,7 @@ func (f *flows) reset(p *Prepared, c *costs, q *queue, first int32) {
 	}
 }
 
-// start puts a flow on a lane: work bytes, at rate alone when unhindered.
+// start puts a flow on a lane: work bytes, at the rate alone if unhindered.
 func (f *flows) start(now float64, block, lane int32, work, alone float64) {
 	l := &f.lanes[lane]
 	if l.flows++; l.flows == 1 {
@@ -120,7 +120,7 @@ func (f *flows) start(now float64, block, lane int32, work, alone float64) {
 	g.touched, l.touched = true, true
 }
 
-// group finds the lane's group of an unloaded rate, or adds it.
+// group finds the lane's group for an unloaded rate, or adds it.
 func (f *flows) group(l *laneState, lane int32, alone float64) *group {
 	for _, i := range l.groups {
 		if f.groups[i].alone == alone {
@@ -141,11 +141,11 @@ func (f *flows) group(l *laneState, lane int32, alone float64) *group {
 	return g
 }
 
-// slack is how many bytes before its end a flow counts as done: the rounding
-// of clocks, so that flows that end together end as one.
+// slack is how many bytes before its end a flow counts as done. It absorbs the
+// clocks' rounding, so that flows that end together end in one step.
 const slack = 1e-7
 
-// finish ends the flows of a group that are done, one call of done each.
+// finish ends those flows of a group that are done, and calls done for each.
 func (f *flows) finish(now float64, i int32, done func(block int32)) {
 	g := &f.groups[i]
 	lane := g.lane
@@ -164,7 +164,7 @@ func (f *flows) finish(now float64, i int32, done func(block int32)) {
 	}
 }
 
-// leave takes a lane without flows off its edges.
+// leave removes a lane without flows from its edges.
 func (f *flows) leave(l *laneState, lane int32) {
 	for i, e := range f.p.lanes[lane].edges {
 		s := &f.edges[e]
@@ -219,7 +219,7 @@ func (f *flows) flush(now float64) {
 		for _, lane := range s.lanes {
 			l := &f.lanes[lane]
 			if l.share < least[f.p.lanes[lane].way] && !l.touched || l.seen == f.round {
-				continue // another edge is the narrow one, as it was
+				continue // its narrowest edge is another one, and has not changed
 			}
 			l.seen = f.round
 			share := f.share(lane)
@@ -243,7 +243,7 @@ func (f *flows) flush(now float64) {
 	f.dirty = f.dirty[:0]
 }
 
-// share is what a flow of the lane may go at: the least of its edges'.
+// share is the least share that the lane's edges give a flow.
 func (f *flows) share(lane int32) float64 {
 	l := &f.p.lanes[lane]
 	share := math.Inf(1)

@@ -23,8 +23,8 @@ import (
 //
 // What a fused instruction sends on is still in registers.
 
-// touches is how often something passes over a memory: so many times its bytes
-// as they are on the wire, so many times its data.
+// touches counts how often something passes over a memory: with its bytes as they
+// are on the wire, and with its data.
 type touches struct{ wire, data int32 }
 
 func (t touches) plus(o touches) touches { return touches{t.wire + o.wire, t.data + o.data} }
@@ -50,17 +50,17 @@ func touched(o ir.Op) touches {
 	return t
 }
 
-// one is the weight of a flow on an edge that it passes once. Weights are
-// whole numbers, so that sums of them do not depend on their order.
+// one is the weight of a flow that passes an edge once. Weights are whole numbers,
+// so that their sums do not depend on the order of adding.
 const one = 1 << 20
 
-// weight is how much of a memory a flow of so many bytes takes up for each
-// byte it moves, rounded up but for what a division may be off by.
+// weight is how much of a memory a flow of so many bytes takes up for each byte it
+// moves. It is rounded up, unless the excess is no more than a rounding error.
 func (t touches) weight(bytes, wire, work float64) int64 {
 	return int64(math.Ceil((float64(t.wire)*wire+float64(t.data)*bytes)/work*one - 1e-6))
 }
 
-// way tells flows within the node from those that leave it.
+// way tells flows inside the node from those that leave it.
 type way uint8
 
 const (
@@ -68,10 +68,9 @@ const (
 	outside
 )
 
-// divide gives each flow its share: all the same, by weight. But what
-// leaves the node can never take more of a memory than NICs let through: the
-// rest is for what stays inside, so that many slow flows do not hold up a few
-// fast ones.
+// divide shares the memory among its flows by weight. Flows that leave the node
+// take no more of it than the NICs let through; the rest is for those inside, so
+// that many slow flows do not hold up a few fast ones.
 func (s *edgeState) divide(cap float64) {
 	all := cap / (float64(s.load[inside]+s.load[outside]) * (1.0 / one))
 	s.share = [2]float64{all, all}
@@ -80,13 +79,14 @@ func (s *edgeState) divide(cap float64) {
 	}
 }
 
-// reserve is the most that the network can make a memory do: bytes a
-// microsecond as they are on the wire, for touches of those and of data.
+// reserve is the most that the network can ask of a memory, in bytes a
+// microsecond: those that pass as they are on the wire, and those that pass as
+// data.
 type reserve struct{ wire, data float64 }
 
 func (r reserve) over(c *costs) float64 { return r.wire + r.data/c.wire }
 
-// add counts an edge of the network of such capacity.
+// add counts an edge of the network with this capacity.
 func (r *reserve) add(cap float64, t touches) {
 	r.wire += cap * float64(t.wire)
 	r.data += cap * float64(t.data)
@@ -123,8 +123,8 @@ func (p *Prepared) layMemory() {
 	}
 }
 
-// layReserves finds what the network can make each memory do: what the NICs
-// that its GPU uses let through, at the most that any message does to a memory.
+// layReserves finds the most that the network can ask of each memory: what the
+// NICs of its GPU let through, times the most that any message does to a memory.
 func (p *Prepared) layReserves() {
 	var here, there touches
 	for i := range p.ops {

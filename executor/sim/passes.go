@@ -9,7 +9,7 @@ package sim
 //
 // and a call that receives and sends puts out each pass as it comes in.
 
-// pass goes on with a call; false where the threadblock must wait.
+// pass goes on with a call. It is false if the threadblock must wait.
 func (e *engine) pass(i int32, s *blockState, b *block, o *op, size *call) bool {
 	switch o.kind {
 	case recv:
@@ -40,8 +40,8 @@ func (e *engine) passSend(i int32, s *blockState, b *block, o *op, size *call) b
 	return false
 }
 
-// passStart puts the call's message on the wire, or on record at once where
-// there is nothing to put; false where its time lies ahead or its flow runs.
+// passStart puts the call's message on the wire, or records it at once if it is
+// empty. It is false if the message's time lies ahead or its flow is running.
 func (e *engine) passStart(i int32, s *blockState, b *block, o *op, size *call, at, unloaded float64) bool {
 	if size.bytes > 0 {
 		if !e.launch(i, s, o, e.p.conns[b.tx].lane, &size.first, unloaded, at) {
@@ -57,7 +57,7 @@ func (e *engine) passStart(i int32, s *blockState, b *block, o *op, size *call, 
 	return s.stage == landed
 }
 
-// passSent records the end of the connection's next message.
+// passSent records when the connection's next message has been sent.
 func (e *engine) passSent(conn int32, c *connState, at float64) {
 	e.slot(c, c.sent).arrive = at
 	c.sent++
@@ -99,7 +99,7 @@ func (e *engine) passForward(i int32, s *blockState, b *block, o *op, size *call
 		return e.passStart(i, s, b, o, size, s.ready, size.first.both)
 	case landed, trailing:
 		if in.sent <= in.received {
-			s.stage = trailing // its last pass cannot leave before it has come
+			s.stage = trailing // its last pass cannot leave before it has come in
 			in.rxWaits = true
 			return false
 		}

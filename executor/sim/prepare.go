@@ -11,8 +11,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Prepared is a program laid out on a topology: flat arrays that runs and
-// bounds at any size, protocol and tile read. It does not change.
+// Prepared is a program laid out on a topology: flat arrays, which runs and bounds
+// of any size, protocol and tile read and never change.
 type Prepared struct {
 	program    *ir.Program
 	topology   *topologies.Topology
@@ -25,18 +25,18 @@ type Prepared struct {
 	conns  []conn
 	lanes  []lane
 	edges  []edge
-	// The first sending lanes are of messages, over links of the first links
-	// edges; what follows is memory (memory.go).
+	// The first sending lanes carry messages over links, which are the first links
+	// edges; the others lead over memory alone (memory.go).
 	sending, links int
-	// follows lists who waits for whom, each pair of threadblocks once.
+	// follows lists which threadblocks wait for which, each pair once.
 	follows []follow
 
 	engines sync.Pool
 	bounds  bounds
 }
 
-// kind is what an op occupies: the send connection, the receive connection,
-// both at once, or neither.
+// kind is what an op occupies: its send connection, its receive connection, both,
+// or neither.
 type kind uint8
 
 const (
@@ -55,8 +55,8 @@ type op struct {
 	step      int32 // the last step of the IR it stands for
 	waitsFrom int32
 	waitsTo   int32
-	here      touches // of its own GPU's memory
-	there     touches // of the receiver's, by what it sends
+	here      touches // what it does to its own GPU's memory
+	there     touches // what its messages do to the receiver's
 }
 
 // wait is one dependency of an op.
@@ -65,16 +65,16 @@ type wait struct {
 	step  int32
 }
 
-// follow says that a threadblock waits for another somewhere.
+// follow says that one threadblock waits for another somewhere.
 type follow struct{ waiter, waited int32 }
 
 // block is a threadblock.
 type block struct {
 	rank, id int32 // as the IR numbers it
 	from, to int32 // its ops
-	steps    int32 // of the IR, nops counted
+	steps    int32 // steps of the IR, nops included
 	tx, rx   int32 // connections, -1 none
-	works    bool  // locally, somewhere
+	works    bool  // it has local work somewhere
 }
 
 // conn is a connection: everything one threadblock sends another.
@@ -83,14 +83,14 @@ type conn struct {
 	lane   int32
 }
 
-// lane is a path that connections share, or over one GPU's memory alone.
+// lane is a path that several connections may share, or one GPU's memory alone.
 type lane struct {
 	from, to int32 // ranks
 	edges    []int32
 	links    int     // edges before the first of a memory
 	cap      float64 // of its narrowest edge, bytes a microsecond
 	message  float64 // time a message occupies it beyond its bytes
-	extra    float64 // the same in bytes of its edges
+	extra    float64 // the same as bytes on its edges
 	latency  float64
 	net      bool
 	way      way
@@ -99,14 +99,14 @@ type lane struct {
 // edge is an edge of the topology that some lane uses, or a GPU's memory.
 type edge struct {
 	cap float64
-	far reserve // of a memory
+	far reserve // of a memory: what the network may ask of it
 }
 
 // maxFused is how many reductions into one place run as one (MSCCL).
 const maxFused = 16
 
-// maxMessages bounds what one tile of a program may send, so that no file
-// keeps the simulator busy for good.
+// maxMessages bounds what one tile of a program may send, so that no file can keep
+// the simulator busy forever.
 const maxMessages = 1 << 28
 
 // Prepare checks that a program can run on a topology and lays it out. The
@@ -177,8 +177,8 @@ func (p *Prepared) layOps() error {
 	return nil
 }
 
-// laySteps flattens one threadblock: waits of nops move to the step they guard,
-// reductions into one place become one op.
+// laySteps flattens one threadblock. The waits of a nop move to the step behind
+// it, and reductions into one place become one op.
 func (p *Prepared) laySteps(g ir.GPU, rank, id int, tb ir.Threadblock, first int) error {
 	waitsFrom := int32(len(p.waits))
 	for s := 0; s < len(tb.Steps); s++ {
@@ -202,7 +202,7 @@ func (p *Prepared) laySteps(g ir.GPU, rank, id int, tb ir.Threadblock, first int
 		switch {
 		case step.Op == ir.Nop:
 			if !step.HasDep && s+1 < len(tb.Steps) {
-				continue // one wait with the step that follows
+				continue // waits together with the step that follows
 			}
 			o.count = 0
 		case step.Count < 1:
@@ -286,7 +286,7 @@ func (p *Prepared) layConns() error {
 			b++
 		}
 	}
-	// In the order of the senders, so that every number is the same each time.
+	// Sorted by sender, so that connections get the same numbers each time.
 	b = 0
 	for r, g := range p.program.GPUs {
 		for id, tb := range g.Threadblocks {
@@ -297,7 +297,7 @@ func (p *Prepared) layConns() error {
 			}
 			rx, ok := receivers[end{int32(tb.Send), int32(r), int32(tb.Channel)}]
 			if !ok {
-				rx = -1 // fine where nothing is ever sent: matchMessages looks
+				rx = -1 // right if nothing is ever sent; matchMessages finds out
 			}
 			key := pair{int32(r), int32(tb.Send)}
 			l, ok := lanes[key]
@@ -321,7 +321,7 @@ func (p *Prepared) layConns() error {
 	return nil
 }
 
-// layLane numbers the edges of a path among those in use.
+// layLane gives the edges of a path their numbers among the edges in use.
 func (p *Prepared) layLane(from, to int32, path topologies.Path, edges map[int]int32) lane {
 	l := lane{
 		from: from, to: to, edges: make([]int32, len(path.Edges)), links: len(path.Edges),
@@ -345,8 +345,8 @@ func (p *Prepared) layLane(from, to int32, path topologies.Path, edges map[int]i
 	return l
 }
 
-// matchMessages checks that what is sent on a connection is what is received,
-// step by step, and notes what the receiver's memory has to do with it.
+// matchMessages checks that what is sent on a connection is what is received, step
+// by step, and notes for each message what the receiver's memory does with it.
 func (p *Prepared) matchMessages() error {
 	var sent []int32 // ops
 	for _, b := range p.blocks {

@@ -1,8 +1,8 @@
 package sim
 
-// queue orders events by time, equal times by id. Each id has at most one
-// event, which can be moved or taken back: a 4-ary heap that knows where each
-// id stands in it.
+// queue orders events by time, and by id at equal times. An id has at most one
+// event, which can be moved or taken back. It is a 4-ary heap that knows where in
+// it each id stands.
 type queue struct {
 	heap []event
 	at   []int32 // by id: its place in heap, or -1
@@ -48,7 +48,7 @@ func (q *queue) set(id int32, time float64) {
 	}
 }
 
-// remove takes the event of id back, if there is one.
+// remove takes back the event of id, if there is one.
 func (q *queue) remove(id int32) {
 	i := q.at[id]
 	if i < 0 {

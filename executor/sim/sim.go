@@ -13,27 +13,27 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// ModelVersion changes whenever the same trial would give another time.
+// ModelVersion changes whenever a trial would give another time than before.
 const ModelVersion = "2"
 
-// Knobs are what a program is run with.
+// Knobs are the choices with which a program is run.
 type Knobs struct {
-	Bytes     int64 // as nccl-tests prints it: the whole of the larger user buffer
+	Bytes     int64 // the whole of the larger user buffer, as nccl-tests counts
 	Protocol  topologies.Proto
 	TileBytes int64 // of a chunk and iteration; 0: the protocol's own
 	ElemBytes int64 // of one element; 0: 4
 }
 
-// Result is what came of a run.
+// Result is the result of a run.
 type Result struct {
 	TimeUS    float64
 	Tiles     int // iterations of the tile loop
-	Simulated int // of them, those that were simulated
+	Simulated int // of these, how many were simulated
 	Method    Method
 	Events    int64
 }
 
-// Method is how a result covers the tiles that were not simulated.
+// Method is how a result accounts for tiles that were not simulated.
 type Method uint8
 
 // The methods, most exact first.
@@ -60,7 +60,7 @@ func Run(p *ir.Program, t *topologies.Topology, k Knobs) (Result, error) {
 // is no time: knobs out of range, or a program that never ends.
 func (p *Prepared) Run(k Knobs) (Result, error) { return p.RunContext(context.Background(), k) }
 
-// RunContext is Run, given up with the context's error when it is done.
+// RunContext is Run, but gives up when the context is done, with its error.
 func (p *Prepared) RunContext(ctx context.Context, k Knobs) (Result, error) {
 	c, err := p.costs(k)
 	if err != nil {
@@ -78,18 +78,17 @@ func (p *Prepared) RunContext(ctx context.Context, k Knobs) (Result, error) {
 	return r, nil
 }
 
-// operations are the reductions the model knows; it makes no difference
-// between them.
+// operations are the reductions that the model accepts. All cost the same.
 var operations = []string{"sum", "prod", "min", "max", "avg"}
 
-// simulator is the simulator as a back end.
+// simulator makes the model a back end.
 type simulator struct {
 	mu   sync.Mutex
-	kept []*Prepared // used last first: a search comes back to its programs at every size
+	kept []*Prepared // used last first, because a search returns to its programs at every size
 }
 
-// How many programs are kept prepared, and how many steps they have together: one
-// is kept however many it has.
+// How many programs are kept prepared, and how many steps they may have together.
+// One is kept in any case.
 const (
 	mostPrograms = 1 << 8
 	mostKept     = 1 << 20
@@ -111,7 +110,8 @@ func (s *simulator) Describe(context.Context) (executor.Description, error) {
 	}, nil
 }
 
-// Run simulates one trial. It gives one time, which every iteration would take.
+// Run simulates one trial. It gives a single time, as every iteration would take
+// the same.
 func (s *simulator) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 	if t.Program == nil || t.Topology == nil {
 		return executor.Measurement{}, fmt.Errorf("trial lacks its program or topology")
@@ -156,7 +156,7 @@ func (s *simulator) prepared(program *ir.Program, topology *topologies.Topology)
 	return p, nil
 }
 
-// recall is a program kept prepared, or nil.
+// recall finds a program that was kept prepared; nil if it was not.
 func (s *simulator) recall(program *ir.Program, topology *topologies.Topology) *Prepared {
 	s.mu.Lock()
 	defer s.mu.Unlock()

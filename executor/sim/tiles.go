@@ -5,38 +5,37 @@ import (
 	"math"
 )
 
-// A program's tile loop soon repeats itself: every threadblock takes the same
-// time for each further tile. From then on simulating says nothing new, and
-// the loop is cut short by as many tiles as are left in between; the last
-// tile, which may be partial, and the drain are still simulated.
+// A program's tile loop soon repeats itself: every further tile takes each
+// threadblock the same time. To simulate more of them says nothing new, so they
+// are left out, up to the last tile, which may be partial, and the drain.
 
 const (
 	maxLag  = 4    // the longest cycle looked for, in tiles
 	history = 8    // tiles remembered: more than maxLag + 1
 	same    = 1e-9 // relative difference of times that count as equal
 
-	// Where nothing repeats, a line goes through a run of this many tiles and
-	// one of half as many: more where they cost little, fewer where a tile has
-	// very many calls.
+	// Where nothing repeats, the rest is read off a line through a run of
+	// manyTiles and one of half as many; of more tiles where they cost little, of
+	// fewer where a tile has very many calls.
 	manyTiles  = 48
 	fewTiles   = 4
 	mostTiles  = 192
-	smallCalls = 150 << 10 // calls of a run that costs little
-	mostCalls  = 30 << 20  // calls of a run that costs seconds
+	smallCalls = 150 << 10 // calls of a run that is cheap
+	mostCalls  = 30 << 20  // calls of a run that takes seconds
 )
 
-// pattern watches the tile loop of one run.
+// pattern watches one run's tile loop for repetition.
 type pattern struct {
-	off      bool // never look: simulate every tile there is time for
+	off      bool // simulate every tile for which there is time
 	watching bool
 	total    int // tiles of the whole loop
-	most     int // the highest tile that a threadblock has come to
-	retry    int // look again when most is here
+	most     int // the highest tile that any threadblock has come to
+	retry    int // look again when most gets here
 	live     int // threadblocks with steps
 
 	ends   []float64 // by threadblock: when its last tiles ended
-	leads  []float64 // by how much the calls of each had ended before it, in sum
-	runs   []uint8   // by threadblock and lag: equal increments in a row
+	leads  []float64 // how long before it the calls of each had ended, in sum
+	runs   []uint8   // by threadblock and lag: how many equal increments in a row
 	steady [maxLag + 1]int
 
 	skipped int       // tiles left out
@@ -68,9 +67,9 @@ func (w *pattern) reset(e *engine, limit int) {
 	}
 }
 
-// free tells whether a threadblock waits for nobody and nobody for slots of
-// its: it runs through its tiles at a pace of its own, which says nothing about
-// others, unless they share a memory that is too slow for all of them.
+// free tells whether a threadblock waits for nobody, and nobody waits for its
+// slots. Its pace then depends on itself alone, and says nothing about others
+// unless they share a memory that is too slow for all of them.
 func (p *Prepared) free(block int) bool {
 	b := &p.blocks[block]
 	return b.tx < 0 && b.rx < 0 && (b.from == b.to || p.ops[b.from].waitsFrom == p.ops[b.to-1].waitsTo)
@@ -98,8 +97,9 @@ func (w *pattern) tile(e *engine, i int32, s *blockState) {
 	for lag := 1; lag <= maxLag && m-1-lag >= 1; lag++ {
 		now := ends[m%history] - ends[(m-lag)%history]
 		before := ends[(m-1)%history] - ends[(m-1-lag)%history]
-		// Calls that gain on the end of their tile, or lose, will meet
-		// something: they must keep their places, too.
+		// Calls that gain on the end of their tile, or fall behind, will meet
+		// something sooner or later. So their places within the tile must repeat,
+		// too.
 		moved := leads[m%history] - leads[(m-lag)%history]
 		steady := math.Abs(now-before) <= same*now && math.Abs(moved) <= same*now*calls
 		run := &w.runs[int(i)*(maxLag+1)+lag]
@@ -129,12 +129,13 @@ func (w *pattern) tile(e *engine, i int32, s *blockState) {
 	}
 }
 
-// cut leaves out the tiles between now and the last, if the loop will go on
-// as it has over the last tiles; false where it will not: a sender that gains
-// on its receiver will run out of slots, a threadblock that gains on one it
-// waits for will catch up, and where two share an edge at different paces the
-// slower will have it to itself in the end. (Memory counts where it has held up
-// a message.) A free threadblock's pace is too uncertain to end last.
+// cut leaves out the tiles between now and the last, if the loop is certain to go
+// on as it has over its last tiles. It is not certain in these cases. A sender
+// that gains on its receiver will run out of slots. A threadblock that gains on
+// one it waits for will catch up. Where two share an edge at different paces, the
+// slower will end up having it to itself; a memory counts as an edge if it has
+// held up a message. And the pace of a free threadblock is too uncertain for it to
+// end last.
 func (w *pattern) cut(e *engine, lag int) bool {
 	skip := (w.total - (w.most + 2)) / lag * lag
 	if skip <= 0 || w.total-skip > e.limit {
@@ -197,8 +198,7 @@ func (w *pattern) cut(e *engine, lag int) bool {
 	return true
 }
 
-// keepsPace tells whether what uses a lane does so at the pace of all that use
-// its edges.
+// keepsPace tells whether a lane is used at the pace of all that use its edges.
 func (w *pattern) keepsPace(e *engine, lane int32, period float64) bool {
 	l := &e.p.lanes[lane]
 	for i, edge := range l.edges {
@@ -214,7 +214,7 @@ func (w *pattern) keepsPace(e *engine, lane int32, period float64) bool {
 	return true
 }
 
-// makespan is when the last threadblock ends, tiles left out counted.
+// makespan is when the last threadblock ends, including the tiles left out.
 func (w *pattern) makespan(e *engine) float64 {
 	last := 0.0
 	for i := range e.blocks {
