@@ -21,17 +21,17 @@ import (
 type batch struct {
 	*run
 	bytes   int64
-	fresh   []*trial        // those to be given an outcome
-	records []results.Trial // one for each of these; its outcome is empty until there is one
-	banned  map[*trial]bool // in quarantine when the batch began
+	fresh   []*trial        // those that need an outcome
+	records []results.Trial // one for each of these; its outcome is empty at first
+	banned  map[*trial]bool // programs in quarantine when the batch began
 
-	unwritten error // what the campaign would not take
+	unwritten error // why the campaign took no record
 	lost      error // why a trial has no outcome, the first time that happened
 }
 
-// measure gives every trial an outcome: from the journal where it is known,
-// from an executor where not, or where what is known was no result and is open
-// to another attempt.
+// measure gives every trial an outcome: from the journal where that has one, else
+// from an executor. What the journal knows is not used where it was no result and
+// another attempt is allowed.
 func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int) error {
 	b := r.newBatch(c, trials, repeat)
 	if len(b.fresh) == 0 {
@@ -56,12 +56,12 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 	return cut
 }
 
-// newBatch enters what the journal knows of trials, and begins the records of
-// the rest.
+// newBatch enters the outcomes that the journal knows, and begins records of the
+// other trials.
 func (r *run) newBatch(c *cell, trials []*trial, repeat int) *batch {
 	b := &batch{run: r, bytes: c.bytes, banned: map[*trial]bool{}}
-	// A crash of this batch must not keep the rest of it from being made: after
-	// a kill, the crash would be known before the rest is.
+	// Looked up once, before anything runs: otherwise a crash in this batch could
+	// stop some of its trials in one run and, after a kill, others in the next.
 	for _, t := range trials {
 		b.banned[t] = t.crashes >= quarantineAfter
 	}
@@ -85,7 +85,7 @@ func (r *run) newBatch(c *cell, trials []*trial, repeat int) *batch {
 	return b
 }
 
-// cut leaves out what is over the limit of trials, and says so.
+// cut drops the trials that go beyond the limit, and says so.
 func (b *batch) cut() error {
 	n := b.options.Trials
 	if n <= 0 || b.summary.Trials+len(b.fresh) <= n {
@@ -96,7 +96,7 @@ func (b *batch) cut() error {
 	return &LimitError{"trials", strconv.Itoa(n)}
 }
 
-// quarantine gives the trials of banned programs their outcome.
+// quarantine gives the trials of quarantined programs their outcome.
 func (b *batch) quarantine() {
 	for i, t := range b.fresh {
 		if b.banned[t] {
@@ -107,8 +107,8 @@ func (b *batch) quarantine() {
 	}
 }
 
-// runAll runs the trials that are not banned, until one of them has no outcome
-// or the budget is spent.
+// runAll runs the other trials, until the budget is spent or one of them has no
+// outcome.
 func (b *batch) runAll(ctx context.Context) {
 	var indices []int
 	var work []executor.Trial
@@ -139,7 +139,7 @@ func (b *batch) runAll(ctx context.Context) {
 	})
 }
 
-// complete fills in a record with what became of its trial.
+// complete fills in a record with the result of its trial.
 func (b *batch) complete(i int, f fate) {
 	t := &b.records[i]
 	t.Outcome, t.TimesUS, t.Note, t.Seconds = f.record.Outcome, f.record.TimesUS, f.record.Note, f.record.Seconds
@@ -152,7 +152,7 @@ func (b *batch) complete(i int, f fate) {
 	b.disbelieve(t)
 }
 
-// journal writes records, all in one piece, and enters their outcomes.
+// journal writes records in one piece, and enters their outcomes.
 func (b *batch) journal(indices ...int) {
 	written := make([]results.Trial, len(indices))
 	for n, i := range indices {
@@ -171,7 +171,7 @@ func (b *batch) journal(indices ...int) {
 	}
 }
 
-// savePrograms puts the programs of trials into the campaign, before any trial
+// savePrograms puts the programs of trials into the campaign, before any record
 // names them.
 func (r *run) savePrograms(trials []*trial) error {
 	var save errgroup.Group
@@ -196,8 +196,8 @@ func (r *run) key(t *trial, repeat int) string {
 	}.Hash()
 }
 
-// jobs is how many trials run at a time: one where they would disturb each
-// other's times.
+// jobs is how many trials run at a time: one if they would disturb each other's
+// times.
 func (r *run) jobs() int {
 	if !r.deterministic {
 		return 1
@@ -205,11 +205,11 @@ func (r *run) jobs() int {
 	return r.options.Jobs
 }
 
-// disbelieve takes a time from the table that no routing can have: the clock,
-// the executor or the topology's links are not what they are taken for.
+// disbelieve rejects a time that is too good for any routing: the clock, the
+// executor or the links of the topology are not what they are believed to be.
 func (r *run) disbelieve(t *results.Trial) {
-	// A library that sums in the switches needs no routing: for it there is no
-	// such bound.
+	// A library may let the switches do the sums. The bound does not hold for
+	// that.
 	if t.Outcome != results.OK || r.problem.LeastUS == nil || t.Source == results.Backend {
 		return
 	}

@@ -5,22 +5,23 @@ import (
 	"slices"
 )
 
-// batchSize is how many trials are chosen at a time, from what is known before
-// the first of them runs. It is a constant and not the number of jobs, so that
-// the choice is the same however many run at once.
+// batchSize is how many trials are chosen at a time, before the first of them
+// runs. It is a constant rather than the number of jobs, so that the choice does
+// not depend on how many run at once.
 const batchSize = 16
 
-// mostBatchSteps bounds the steps of a batch's programs together, so that of large
-// programs few are begun that a better one's time would have spared. So many fit
-// all the same: they keep the processors at work.
+// mostBatchSteps limits the steps of all programs in a batch, because a batch of
+// large programs may begin many that the first one's time would have ruled out. At
+// least leastBatch are chosen, to keep the processors busy.
 const (
 	mostBatchSteps = 1 << 22
 	leastBatch     = 4
 )
 
 // bounded makes every trial of a cell that could win in one of its classes, by
-// rising bound. What the vendor's library would run comes first: whatever cuts
-// the campaign short, the comparison is there. With it goes what won a size below.
+// rising bound. What the vendor's library would run comes first, so that the
+// comparison is there however the campaign is cut short. What won a size below
+// comes with it.
 func bounded(ctx context.Context, r *run, c *cell) error {
 	var first []*trial
 	for _, t := range c.trials {
@@ -38,8 +39,8 @@ func bounded(ctx context.Context, r *run, c *cell) error {
 	if err := r.measure(ctx, c, first, 0); err != nil {
 		return err
 	}
-	// Incumbents only fall, so what is hopeless once stays so, and one pass
-	// over the trials is enough.
+	// Incumbents only get faster, so a trial that is hopeless remains so, and one
+	// pass is enough.
 	for next := 0; next < len(c.trials); {
 		var batch []*trial
 		batch, next = c.batch(next)
@@ -50,7 +51,7 @@ func bounded(ctx context.Context, r *run, c *cell) error {
 	return nil
 }
 
-// batch is the next trials to make, from one on, and where those after them begin.
+// batch is the next trials to make from index next on, and the index after them.
 func (c *cell) batch(next int) (batch []*trial, after int) {
 	steps := 0
 	for ; next < len(c.trials) && len(batch) < batchSize; next++ {

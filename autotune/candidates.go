@@ -9,34 +9,33 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// candidate is a Candidate with what the loop asks of it again and again.
+// candidate is a Candidate with what the loop keeps asking of it.
 type candidate struct {
 	*Candidate
 	placement    string
 	loopChunks   int
 	maxCount     int
-	granularity  int64 // bytes that must divide a size for a runtime to run the program
+	granularity  int64 // a runtime runs the program only at multiples of so many bytes
 	threadblocks int
 	steps        int // of the longest threadblock
 	allSteps     int // of all threadblocks
 	connections  int
 	protocols    []topologies.Proto // that the program can be run with
 	tried        bool               // some trial has an outcome
-	possible     bool               // some trial of it exists
+	possible     bool               // there is some trial of it
 	crashes      int                // trials that killed their executor
 }
 
-// why a candidate that can be run nowhere was refused.
+// Why a candidate that can be run nowhere was refused.
 const (
 	refusedSlots    = "fifo-slots" // needs more FIFO slots than any protocol has
-	refusedProtocol = "protocol"   // the protocols left to it are none
-	refusedPoint    = "point"      // a reference for none of the sizes
+	refusedProtocol = "protocol"   // no protocol is left for it
+	refusedPoint    = "point"      // a reference that belongs to none of the sizes
 	refusedRuntime  = "runtime"    // the problem's runtime would run it at none of the sizes
 )
 
-// prepare makes candidates out of what the search hands in: one for each
-// program, in order, with the protocols it can run with. Those that are left
-// none are refused.
+// prepare makes the search's candidates ready: one for each program, in order,
+// with the protocols it can run with. A candidate without any is refused.
 func prepare(p *Problem, elem int64, does func(topologies.Proto) bool, given []Candidate) (kept []*candidate, refused map[string]int, duplicates int, err error) {
 	all, duplicates, err := merge(elem, given)
 	if err != nil {
@@ -55,8 +54,9 @@ func prepare(p *Problem, elem int64, does func(topologies.Proto) bool, given []C
 	return kept, refused, duplicates, nil
 }
 
-// merge makes one candidate of all with the same program: the first contender
-// stands for all, with the baselines of all; it is a reference only if all are.
+// merge makes one candidate of all that have the same program. The first contender
+// stands for them, and has the baselines of all; the candidate is a reference only
+// if all are.
 func merge(elem int64, given []Candidate) (all []*candidate, duplicates int, err error) {
 	byHash := map[string]*candidate{}
 	for i := range given {
@@ -65,7 +65,7 @@ func merge(elem int64, given []Candidate) (all []*candidate, duplicates int, err
 			duplicates++
 			points := append(slices.Clone(first.Baseline), g.Baseline...)
 			if first.Reference {
-				first.Candidate = &g // a contender's name before a reference's
+				first.Candidate = &g // a contender's name goes before a reference's
 			}
 			first.Baseline = points
 			continue
@@ -80,7 +80,8 @@ func merge(elem int64, given []Candidate) (all []*candidate, duplicates int, err
 	return all, duplicates, nil
 }
 
-// newCandidate measures a candidate's program, where it has one.
+// newCandidate works out what the loop asks of a candidate's program, if it has
+// one.
 func newCandidate(elem int64, g *Candidate) (*candidate, error) {
 	spec := g.Collective
 	if g.Program != nil {
@@ -102,12 +103,12 @@ func newCandidate(elem int64, g *Candidate) (*candidate, error) {
 	return c, nil
 }
 
-// runs are the protocols a candidate is tried with, its baselines' among them;
-// the reason is for where there are none.
+// runs lists the protocols to try a candidate with, including those of its
+// baselines. If there are none it gives the reason.
 func (c *candidate) runs(p *Problem, does func(topologies.Proto) bool) (protocols []topologies.Proto, reason string) {
 	wanted := c.wanted(p)
 	if c.Chooses {
-		return wanted, "" // whatever stands for its choice: the trial is made once
+		return wanted, "" // one trial, whichever protocol it chooses
 	}
 	for _, b := range c.Baseline {
 		if !slices.Contains(wanted, b.Protocol) {
@@ -127,7 +128,7 @@ func (c *candidate) runs(p *Problem, does func(topologies.Proto) bool) (protocol
 	return protocols, reason
 }
 
-// wanted are the protocols a candidate is to be tried with.
+// wanted lists the protocols that the candidate and the problem allow.
 func (c *candidate) wanted(p *Problem) []topologies.Proto {
 	if c.Chooses {
 		return []topologies.Proto{topologies.Simple}
@@ -149,8 +150,7 @@ func allSteps(p *ir.Program) int {
 	return n
 }
 
-// connections are the pairs of threadblocks that messages go between, by their
-// senders.
+// connections counts the pairs of threadblocks that send each other messages.
 func connections(p *ir.Program) (n int) {
 	for _, g := range p.GPUs {
 		for _, tb := range g.Threadblocks {

@@ -12,39 +12,39 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// cell is where trials compete with each other: one size and placement.
+// cell is one size and placement, at which trials compete.
 type cell struct {
 	bytes     int64
 	elem      int64 // bytes of an element
 	placement string
-	trials    []*trial // by bound, then in the order they were thought of
+	trials    []*trial // by bound, then in the order of newCell
 	classes   []class
-	best      []*trial // the incumbent of each class; nil before the first
-	admitted  int      // the class a trial must be in to be made
-	unbounded bool     // bounds only order the trials
+	best      []*trial // the incumbent of each class; nil while there is none
+	admitted  int      // the class that a trial must belong to
+	unbounded bool     // bounds don't hold and only order the trials
 }
 
-// trial is a program with its knobs in a cell.
+// trial is one program with its knobs, in a cell.
 type trial struct {
 	*candidate
 	proto    topologies.Proto
 	tile     int64
 	bound    float64 // µs
 	baseline bool
-	compared bool     // only to be compared with: it wins nothing
+	compared bool     // only for comparison: it wins nothing
 	member   []answer // by row of the table of classes
 	record   results.Trial
 
 	done    bool
 	wrong   bool
-	outcome results.Outcome // the last
+	outcome results.Outcome // of the last repetition
 	note    string
-	times   []float64 // of all ok repetitions
+	times   []float64 // of all repetitions that were ok
 	time    float64   // their median
 	ci      [2]float64
 }
 
-// answer is what is known of a yes or no question.
+// answer is what is known so far of a yes-or-no question.
 type answer uint8
 
 const (
@@ -59,9 +59,9 @@ func (t *trial) ok() bool { return len(t.times) > 0 && !t.wrong }
 // competes tells whether the trial can win anything.
 func (t *trial) competes() bool { return t.ok() && !t.compared }
 
-// newCell lays out the trials of one size and placement, in the order they are
-// thought of. Tiles with which a program runs alike make one trial, with the
-// runtime's own tile where that is among them.
+// newCell lists the trials of one size and placement, in a fixed order. Tiles with
+// which a program runs alike make one trial, under the runtime's own tile if that
+// is among them.
 func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem int64, placement string) *cell {
 	c := &cell{bytes: bytes, elem: elem, placement: placement, classes: classes, best: make([]*trial, len(classes)), admitted: admits(p, classes), unbounded: p.OtherLinks}
 	for _, cand := range candidates {
@@ -74,7 +74,8 @@ func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem i
 			for _, k := range c.knobs(p, cand, proto) {
 				alike := slices.IndexFunc(kept, func(t *trial) bool { return results.SameTile(chunk, cand.maxCount, t.tile, k.tile) })
 				if alike >= 0 {
-					// The vendor's choice, asked for anyway, competes.
+					// If the vendor's choice is also asked for by itself, it
+					// competes.
 					kept[alike].compared = kept[alike].compared && k.compared
 					continue
 				}
@@ -92,8 +93,8 @@ func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem i
 	return c
 }
 
-// order asks every trial's bound, jobs at a time, and sorts by it. A bound looks at
-// the whole program the first time.
+// order finds every trial's bound, jobs at a time, and sorts the trials by it. The
+// first bound of a program takes a look at all of it.
 func (c *cell) order(ctx context.Context, jobs int) error {
 	var asking errgroup.Group
 	asking.SetLimit(max(jobs, 1))
@@ -120,7 +121,7 @@ func (c *cell) order(ctx context.Context, jobs int) error {
 	return nil
 }
 
-// ask sets the trial's bound: 0 where nothing is known.
+// ask sets the trial's bound; 0 where none is known.
 func (t *trial) ask(bytes int64) {
 	if t.Bound == nil {
 		return
@@ -130,8 +131,9 @@ func (t *trial) ask(bytes int64) {
 	}
 }
 
-// heirs are the cell's trials of what won in another one, a size below: they are
-// likely to be good here, and the sooner good ones are known the more is hopeless.
+// heirs are the trials here of what won in another cell, a size below. They are
+// likely to be good, and the sooner good times are known the more trials are
+// hopeless.
 func (c *cell) heirs(before *cell) []*trial {
 	var all []*trial
 	for _, best := range before.best {
@@ -139,7 +141,7 @@ func (c *cell) heirs(before *cell) []*trial {
 			continue
 		}
 		for _, t := range c.trials {
-			// A tile that runs alike may stand for the winner's.
+			// A tile that runs alike may stand for the winner's tile.
 			if t.candidate == best.candidate && t.proto == best.proto && !slices.Contains(all, t) &&
 				results.SameTile(results.ChunkBytes(c.bytes, c.elem, t.loopChunks), t.maxCount, t.tile, best.tile) {
 				all = append(all, t)
@@ -152,11 +154,11 @@ func (c *cell) heirs(before *cell) []*trial {
 // knob is a tile to try.
 type knob struct {
 	tile     int64
-	baseline bool // the vendor's choice
-	compared bool // and nothing but to be compared with
+	baseline bool // it is the vendor's choice
+	compared bool // it is nothing but a comparison
 }
 
-// knobs lists the tiles to try a candidate with, the vendor's own choice first.
+// knobs lists the tiles to try a candidate with, the vendor's first.
 func (c *cell) knobs(p *Problem, cand *candidate, proto topologies.Proto) []knob {
 	var list []knob
 	for _, b := range cand.Baseline {
@@ -180,7 +182,7 @@ func (c *cell) knobs(p *Problem, cand *candidate, proto topologies.Proto) []knob
 	return list
 }
 
-// record is the journal's form of a trial, before it is made.
+// record is a trial's record for the journal, before the trial is made.
 func (cand *candidate) record(c *cell, t *trial) results.Trial {
 	proto := t.proto.String()
 	if cand.Chooses {
@@ -197,8 +199,9 @@ func (cand *candidate) record(c *cell, t *trial) results.Trial {
 	}
 }
 
-// admit tells whether a trial is to be made: one outside the problem's runtime
-// is not, unless as what the vendor's library does, and then it wins nothing.
+// admit tells whether a trial is to be made. One that the problem's runtime would
+// not run is not, unless it is what the vendor's library does: then it is made,
+// and wins nothing.
 func (c *cell) admit(t *trial) bool {
 	if t.compared || c.has(c.admitted, t) {
 		return true
@@ -207,8 +210,8 @@ func (c *cell) admit(t *trial) bool {
 	return t.baseline
 }
 
-// has tells whether a trial belongs to a class. It is asked only where it
-// matters: the answer can take a look at the whole program.
+// has tells whether a trial belongs to a class. Ask only where it matters, because
+// the answer may need a look at the whole program.
 func (c *cell) has(class int, t *trial) bool {
 	if t.member[class] == unasked {
 		t.member[class] = no
@@ -219,8 +222,9 @@ func (c *cell) has(class int, t *trial) bool {
 	return t.member[class] == yes
 }
 
-// hopeless tells whether a trial can win in none of its classes: its bound is
-// above every incumbent's time. A bound equal to it could still win the tie.
+// hopeless tells whether a trial can win in none of its classes, because its bound
+// is above every incumbent's time. One whose bound equals it could still win the
+// tie.
 func (c *cell) hopeless(t *trial) bool {
 	for i, best := range c.best {
 		if (best == nil || c.unbounded || t.bound <= best.time) && c.has(i, t) {
@@ -230,12 +234,12 @@ func (c *cell) hopeless(t *trial) bool {
 	return true
 }
 
-// better orders trials with a time: the table's order.
+// better orders trials that have a time as the winning table does.
 func better(a, b *trial) int {
 	return cmp.Or(cmp.Compare(a.time, b.time), results.Tie(&a.record, &b.record))
 }
 
-// take enters the outcome of a trial, and of a repetition of it.
+// take enters the result of a trial, or of a repetition of it.
 func (t *trial) take(r results.Trial) {
 	t.done, t.tried, t.outcome, t.note = true, true, r.Outcome, r.Note
 	switch r.Outcome {
@@ -249,7 +253,7 @@ func (t *trial) take(r results.Trial) {
 	}
 }
 
-// enter lets trials that were measured just now challenge the incumbents.
+// enter compares newly measured trials with the incumbents.
 func (c *cell) enter(measured []*trial) {
 	for i, best := range c.best {
 		for _, t := range measured {
@@ -261,7 +265,7 @@ func (c *cell) enter(measured []*trial) {
 	}
 }
 
-// crown finds the incumbents anew, for times that have changed.
+// crown finds the incumbents again, after times have changed.
 func (c *cell) crown() {
 	clear(c.best)
 	c.enter(c.trials)

@@ -7,17 +7,17 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// class is a set of trials among which the best must be found for certain.
+// class is a set of trials whose best one must certainly be found.
 type class struct {
 	name string
 	doc  string
 	has  func(*trial) bool
 }
 
-// newClasses is the table of classes: all trials, for the winning table, and
-// for every runtime the trials that it would itself run, for the exports. A
-// program's verdict is looked up once a runtime and protocol. A runtime that has no
-// program do what is asked for has no class.
+// newClasses makes the table of classes: all trials, for the winning table; and
+// for every runtime the trials that it would run itself, for the exports. What a
+// runtime says of a program is looked up once for each protocol. A runtime that
+// computes nothing of the kind by programs has no class.
 func newClasses(elem int64, op, dtype string) []class {
 	classes := []class{{"any", "every trial", func(*trial) bool { return true }}}
 	for _, runtime := range results.Runtimes() {
@@ -29,8 +29,8 @@ func newClasses(elem int64, op, dtype string) []class {
 	return classes
 }
 
-// runBy tells whether a runtime would load and run a trial's program, and as
-// the trial does.
+// runBy tells whether a runtime would load a trial's program and run it as the
+// trial does.
 func runBy(runtime results.Runtime, elem int64) func(*trial) bool {
 	type question struct {
 		c     *candidate
@@ -51,8 +51,8 @@ func runBy(runtime results.Runtime, elem int64) func(*trial) bool {
 	}
 }
 
-// admits finds the row of the table of classes that a trial must be in to be
-// made: the problem's runtime, or any.
+// admits finds the class that a trial must belong to: that of the problem's
+// runtime, or any.
 func admits(p *Problem, classes []class) int {
 	return max(slices.IndexFunc(classes, func(c class) bool { return c.name == p.Runtime }), 0)
 }

@@ -3,11 +3,11 @@ package autotune
 // EventKind tells the forms of Event apart.
 type EventKind uint8
 
-// The kinds of event, in the order they come for each cell.
+// The kinds of event, in the order in which a cell has them.
 const (
 	CellStarted  EventKind = iota // a size and placement is begun
 	TrialDone                     // a trial has an outcome, new or known
-	CellFinished                  // nothing left there can win
+	CellFinished                  // nothing that is left there can win
 )
 
 // Event is a step of a run's progress.
@@ -19,9 +19,9 @@ type Event struct {
 	Cells     int // how many there are
 	Trials    int // of the cell, before pruning
 	Done      int // of the cell's trials, those with an outcome or bounded out
-	Made      int // trials made by this run so far, all cells
+	Made      int // trials made by this run so far, in all cells
 	Known     int // found in the journal so far
-	Failed    int // of both, those not ok
+	Failed    int // of Made and Known, those without a result
 
 	// Of TrialDone: the trial.
 	Algorithm string

@@ -7,13 +7,14 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// leastNearTile is where smaller tiles cost more calls than their slots are worth.
+// leastNearTile is the smallest tile worth trying: below it, more calls cost more
+// than nearer slots save.
 const leastNearTile = 16 << 10
 
-// nearTiles are tiles beside the topology's with which a program's slots stay near
-// an executor's processors, where with none of those they would: ranks that share a
-// device share its cache, which a topology of devices of their own does not think
-// of.
+// nearTiles are tiles to try beside the topology's, where each of those makes a
+// program's slots too large to stay near the executor's processors. That happens
+// where ranks share a device, and with it the cache, while the topology describes
+// a device for each.
 //
 //	128 connections of 2 slots     tiles of 256 KiB   64 MiB
 //	on a device with 50 MiB        tiles of 128 KiB   32 MiB, tried

@@ -17,7 +17,8 @@ import (
 // maxNote is how much of what an executor says of a trial is kept.
 const maxNote = 4096
 
-// pool is the executors of a run: made when first needed, kept to its end.
+// pool holds a run's executors. They are started when first needed and kept to the
+// end.
 type pool struct {
 	make func() (executor.Executor, error)
 	mu   sync.Mutex
@@ -25,7 +26,7 @@ type pool struct {
 	all  []executor.Executor
 }
 
-// take gives an idle executor, or a new one.
+// take gives an idle executor, or starts one.
 func (p *pool) take() (executor.Executor, error) {
 	p.mu.Lock()
 	if n := len(p.idle); n > 0 {
@@ -65,11 +66,11 @@ func (p *pool) close() error {
 	return errors.Join(errs...)
 }
 
-// fate is a trial's end in one worker: a record, or why there is none.
+// fate is how a trial ended: a record, or why there is none.
 type fate struct {
 	index  int
 	record results.Trial
-	output string // what its executor printed, where it came to no result
+	output string // what its executor printed, if it had no result
 	err    error
 }
 
@@ -121,24 +122,29 @@ func (p *pool) runAll(ctx context.Context, trials []executor.Trial, jobs int, ti
 		close(fates)
 	}()
 	for f := range fates {
-		heap := []fate{f}
-		for waiting := true; waiting; {
-			select {
-			case f, open := <-fates:
-				if waiting = open; open {
-					heap = append(heap, f)
-				}
-			default:
-				waiting = false
+		take(piledUp(f, fates))
+	}
+}
+
+// piledUp is the first fate and all that have come since, without waiting.
+func piledUp(first fate, fates <-chan fate) []fate {
+	pile := []fate{first}
+	for {
+		select {
+		case f, open := <-fates:
+			if !open {
+				return pile
 			}
+			pile = append(pile, f)
+		default:
+			return pile
 		}
-		take(heap)
 	}
 }
 
 // attempt runs one trial and says what became of it: outcome, times, note and
 // seconds, and what the executor printed before it died or was given up. An error
-// means that the trial has no outcome: the executor is lost, or the run
+// means that the trial has no outcome, because the executor is lost or the run was
 // interrupted.
 func attempt(ctx context.Context, e executor.Executor, t executor.Trial, timeout time.Duration) (results.Trial, string, error) {
 	trialCtx, cancel := ctx, context.CancelFunc(func() {})
@@ -190,8 +196,8 @@ func printed(err error) string {
 	return ""
 }
 
-// outcomeOf is the outcome that an executor's error stands for; none where it
-// ends the run.
+// outcomeOf is the outcome that an executor's error means for the trial; none if
+// the error ends the run.
 func outcomeOf(err error) results.Outcome {
 	var crash *executor.CrashError
 	switch {
@@ -207,7 +213,8 @@ func outcomeOf(err error) results.Outcome {
 	return results.Failed
 }
 
-// note cuts what an executor said down to what a journal line has room for.
+// note cuts an executor's words to the length that a line of the journal has room
+// for.
 func note(s string) string {
 	s = strings.ToValidUTF8(strings.TrimRight(s, " ;\n"), "?")
 	if len(s) > maxNote {

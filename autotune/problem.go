@@ -13,32 +13,32 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Problem is what is tuned: everything about a trial but its program.
+// Problem is what is tuned: all that a trial depends on besides its program.
 type Problem struct {
 	Topology     *topologies.Topology
 	TopologyHash string
-	Sizes        []int64            // as nccl-tests prints them
+	Sizes        []int64            // as nccl-tests counts them
 	Protocols    []topologies.Proto // none: all of them
-	// Tiles are the tile sizes to try by protocol; none: the topology's own
-	// list (Protocol.Tiles), which has the runtime's own tile in it.
+	// Tiles are the tile sizes to try with each protocol; none: the topology's own
+	// list (Protocol.Tiles), which includes the runtime's own tile.
 	Tiles  [3][]int64
 	DType  string // f32
 	Op     string // sum
 	Iters  int
 	Warmup int
 	Seed   int64
-	// Runtime, a name of results.Runtimes, admits only what it would load and
-	// run at a size, with its own tile where it has one; none: no runtime is asked. What the
-	// vendor's library does is measured all the same, to be compared with.
+	// Runtime is a name of results.Runtimes. Only what that runtime would load and
+	// run is tried, with its own tile if it has one. What the vendor's library
+	// does is measured all the same, for comparison. Empty: no runtime is asked.
 	Runtime string
 	// LeastUS is a time in microseconds that no routing can beat at a size; nil
-	// where none is proved. A measurement below it is no measurement.
+	// where none is proved. A measurement below it is not believed.
 	LeastUS func(bytes int64) float64
-	// OtherLinks tells that the topology's links don't join the executor's
-	// ranks: bounds are no more than an order to try candidates in.
+	// OtherLinks tells that the executor's ranks are not joined by the topology's
+	// links. Bounds then rule nothing out, and only order the candidates.
 	OtherLinks bool
-	// Devices are the executor's, each of which holds so many bytes of slots near
-	// its processors; 0: nothing is known of that.
+	// Devices is how many the executor has. Each holds SlotCache bytes of slots
+	// near its processors; 0: not known.
 	Devices   int
 	SlotCache int64
 }
@@ -52,26 +52,26 @@ type Candidate struct {
 	Channels   int
 	Instances  int
 	Program    *ir.Program
-	Hash       string // of Program, or results.NativeHash; two candidates with one hash are one
-	// Native is run where Program is nil, and computes Collective. It has no
-	// tile; Chooses tells that the protocol is its own choice too.
+	Hash       string // of Program, or results.NativeHash; candidates of equal hashes are one
+	// Native is run where Program is nil, and computes Collective. It has no tile.
+	// Chooses tells that it also chooses its protocol.
 	Native     *executor.Native
 	Collective collective.Spec
 	Chooses    bool
-	// SlotsNeeded is the least FIFO slots a connection must have for the
-	// program to complete, into however many calls its steps are split;
-	// protocols with fewer are not tried.
+	// SlotsNeeded is how many FIFO slots each connection must have for the program
+	// to complete, however many calls its steps are split into. Protocols with
+	// fewer are not tried.
 	SlotsNeeded int
-	// Bound is a time in microseconds that no run on the executor can beat;
-	// nil where there is none, and then nothing is pruned.
+	// Bound is a time in microseconds that no run on the executor can beat; nil
+	// where there is none, and the candidate can't be left out.
 	Bound func(bytes int64, proto topologies.Proto, tile int64) float64
-	// Protocols limits what the program is run with; none: the problem's.
+	// Protocols are all that the program may be run with; none: the problem's.
 	Protocols []topologies.Proto
 	// Baseline are the points at which this program is what the vendor's
 	// library would run. They are measured first and never left out.
 	Baseline []Point
-	// Reference programs are run at their Baseline points only, to be compared
-	// with: they win nothing and rule nothing out.
+	// Reference programs are run at their Baseline points only, for comparison:
+	// they win nothing and rule nothing out.
 	Reference bool
 }
 
@@ -82,24 +82,24 @@ type Point struct {
 	TileBytes int64 // 0: the runtime's own
 }
 
-// Options is how a campaign is run, and how far.
+// Options say how a campaign is run, and how far.
 type Options struct {
-	// Executors makes a back end; called at most Jobs times. One that is an
+	// Executors starts a back end. It is called at most Jobs times. One that is an
 	// io.Closer is closed before Run returns.
 	Executors func() (executor.Executor, error)
-	// Jobs is how many trials run at a time, at least 1; on a back end whose times
-	// vary it is 1 always. Never changes the answer.
+	// Jobs is how many trials run at a time, at least 1. A back end whose times
+	// vary always runs one. It never changes the answer.
 	Jobs     int
 	Campaign *results.Campaign
 	Trials   int           // at most this many new trials; 0: no limit
-	Budget   time.Duration // no new trial after this long, and where times are computed none goes on; 0: no limit
+	Budget   time.Duration // no new trial after this long, and where times are computed, none goes on; 0: no limit
 	Timeout  time.Duration // of a trial; 0: none but the executor's own
-	Deadline time.Duration // the executor's own, which it sees to; 0: executor.DefaultTrialTimeout
+	Deadline time.Duration // a trial's, kept by the executor; 0: executor.DefaultTrialTimeout
 	Strategy string        // a row of strategies, by name; none: the first
-	Progress func(Event)   // called from one goroutine at a time; may be nil
+	Progress func(Event)   // is never called by two goroutines at once; may be nil
 }
 
-// deadline is how long a trial has, whoever sees to it.
+// deadline is how long a trial may take, whoever enforces it.
 func (o *Options) deadline() time.Duration {
 	own := o.Deadline
 	if own <= 0 {
@@ -111,26 +111,26 @@ func (o *Options) deadline() time.Duration {
 	return own
 }
 
-// Summary is what a run did, and what became of the candidates.
+// Summary says what a run did, and what became of the candidates.
 type Summary struct {
 	Tuned      int            // candidates with at least one trial
 	BoundedOut int            // candidates that could win nowhere
 	Refused    map[string]int // candidates that can be run nowhere, by reason
-	Untried    int            // candidates that a limit or an interrupt kept from being looked at
+	Untried    int            // candidates that a limit or an interrupt came before
 	Cells      int            // sizes and placements to tune at
-	Finished   int            // of them, those that were gone through
-	Duplicates int            // candidates whose program another one has
+	Finished   int            // of these, those that were completed
+	Duplicates int            // candidates with the same program as another
 	Trials     int            // made by this run
 	Known      int            // found in the journal
-	Again      int            // found there without a result, and made again
-	Failed     int            // of both, those that are not ok
-	// Changed is the executor whose trials the journal already held and that
-	// are left aside, since this run's has another fingerprint.
+	Again      int            // found there without a result, and made once more
+	Failed     int            // of both, those without a result
+	// Changed is an executor whose trials in the journal are not used, because
+	// this run's executor has another fingerprint.
 	Changed *results.Executor
 }
 
-// ErrInterrupted says that the context was cancelled; everything measured is
-// in the journal.
+// ErrInterrupted says that the context was cancelled. All that was measured is in
+// the journal.
 var ErrInterrupted = errors.New("interrupted")
 
 // LimitError says that Trials or Budget was reached before the end.
@@ -146,10 +146,10 @@ func (e *LimitError) Error() string {
 // Is makes errors.Is(err, ErrLimit) true for every LimitError.
 func (e *LimitError) Is(target error) bool { return target == ErrLimit }
 
-// ErrLimit is what every LimitError is.
+// ErrLimit is wrapped by every LimitError.
 var ErrLimit = errors.New("limit reached")
 
-// check refuses a problem that no campaign can have.
+// check refuses a problem that no campaign could work on.
 func (p *Problem) check() error {
 	if p.Topology == nil {
 		return errors.New("problem without a topology")
@@ -168,7 +168,7 @@ func (p *Problem) check() error {
 	return nil
 }
 
-// protocols are those to try, in order.
+// protocols lists those to try, in order.
 func (p *Problem) protocols() []topologies.Proto {
 	if len(p.Protocols) == 0 {
 		return topologies.AllProtocols[:]
@@ -181,9 +181,9 @@ func (p *Problem) ownTile(proto topologies.Proto) int64 {
 	return int64(p.Topology.Protocols[proto].Tile)
 }
 
-// tiles are the tile sizes to try with a protocol, the runtime's own first, so
-// that among tiles that run alike it is the one kept. A runtime that is to run
-// what is found may have no other tile than its own.
+// tiles lists the tile sizes to try with a protocol. The runtime's own comes
+// first, and so is the one kept of several that run alike. If a runtime is to run
+// what is found, its own is the only one.
 func (p *Problem) tiles(proto topologies.Proto) []int64 {
 	list := slices.Clone(p.Tiles[proto])
 	if len(list) == 0 && p.Runtime != "" {

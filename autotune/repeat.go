@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// On a back end whose times vary, the best of many trials is in part the
-// luckiest. The contenders for each class are measured again before one of
-// them is believed.
+// Where a back end's times vary, the best of many trials is partly the luckiest.
+// So the contenders of each class are measured again before one of them is
+// believed to be the best.
 const (
-	repeats    = 3 // measurements of a contender, the first included
-	contenders = 8 // of a class, the fastest
+	repeats    = 3 // measurements of a contender, including the first
+	contenders = 8 // how many of a class, the fastest
 )
 
-// settle repeats the trials of a cell that cannot be told from the incumbent of
-// one of their classes: those whose confidence intervals meet. Which they are
-// follows from what is in the journal, so a resumed run repeats the same ones.
+// settle repeats the trials of a cell that can't be told from the incumbent of one
+// of their classes, because their confidence intervals overlap. Which these are
+// follows from the journal, so a resumed run repeats the same ones.
 func settle(ctx context.Context, r *run, c *cell) error {
 	for repeat := 1; repeat < repeats; repeat++ {
 		var close []*trial
@@ -30,7 +30,7 @@ func settle(ctx context.Context, r *run, c *cell) error {
 				}
 			}
 			if len(class) == 1 {
-				continue // alone: nobody disputes it
+				continue // no other trial disputes it
 			}
 			slices.SortFunc(class, better)
 			for _, t := range class[:min(len(class), contenders)] {

@@ -14,8 +14,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// quarantineAfter is how many crashes a program is allowed before its further
-// trials are not made.
+// quarantineAfter is how many crashes a program may cause before no further trials
+// of it are made.
 const quarantineAfter = 2
 
 // run is a campaign under way.
@@ -33,11 +33,11 @@ type run struct {
 	unanswered    UnansweredError
 }
 
-// Run tunes candidates over the problem's sizes, rising, and journals every
-// trial in the campaign. With an error, the summary says how far it came:
-// LimitError and ErrInterrupted leave a campaign that goes on when Run is
-// called again, and so does a lost executor (executor.ErrLost). An
-// UnansweredError comes after all was tried: at some sizes nothing can win.
+// Run tunes candidates over the problem's sizes, rising, and records every trial
+// in the campaign's journal. With an error, the summary says how far it came.
+// After a LimitError, ErrInterrupted or a lost executor (executor.ErrLost) the
+// campaign goes on when Run is called again. An UnansweredError comes after
+// everything was tried: at some sizes nothing can win.
 func Run(ctx context.Context, p Problem, candidates []Candidate, o Options) (Summary, error) {
 	if err := p.check(); err != nil {
 		return Summary{}, err
@@ -88,7 +88,7 @@ func Run(ctx context.Context, p Problem, candidates []Candidate, o Options) (Sum
 	return r.summary, r.verdict()
 }
 
-// meet asks an executor what it is, and journals it.
+// meet asks an executor what it is, and records that in the journal.
 func (r *run) meet(ctx context.Context) (executor.Description, error) {
 	e, err := r.pool.take()
 	if err != nil {
@@ -123,7 +123,7 @@ type place struct {
 	placement string
 }
 
-// cellsOf lists them by rising size, in place first.
+// cellsOf lists them by rising size, in-place calls first.
 func cellsOf(p *Problem, candidates []*candidate) []place {
 	sizes := slices.Clone(p.Sizes)
 	slices.Sort(sizes)
@@ -138,7 +138,7 @@ func cellsOf(p *Problem, candidates []*candidate) []place {
 	return all
 }
 
-// tune takes one cell to its end.
+// tune completes one cell.
 func (r *run) tune(ctx context.Context, s strategy, c *cell, index int) error {
 	r.cell = c
 	r.event.Cell, r.event.Bytes, r.event.Placement, r.event.Trials, r.event.Done = index, c.bytes, c.placement, len(c.trials), 0
@@ -160,12 +160,12 @@ func (r *run) tune(ctx context.Context, s strategy, c *cell, index int) error {
 	return nil
 }
 
-// count settles what became of the candidates; finished tells that all cells
-// were gone through.
+// count sums up what became of the candidates. finished tells that all cells were
+// completed.
 func (r *run) count(candidates []*candidate, finished bool) {
 	for _, c := range candidates {
 		switch {
-		case c.Reference: // no candidate: only there to be compared with
+		case c.Reference: // no candidate, only a comparison
 		case c.tried:
 			r.summary.Tuned++
 		case !finished:
@@ -180,9 +180,9 @@ func (r *run) count(candidates []*candidate, finished bool) {
 	}
 }
 
-// within is the context of a run's trials. Where times are computed a trial under
-// way is given up when the budget is used up; one that is measured is waited for:
-// to kill what runs on a device is worse than being late.
+// within is the context for a run's trials. When the budget is spent, a trial
+// whose time is computed is given up. A trial that is measured is waited for,
+// because it is better to be late than to kill what runs on a device.
 func (r *run) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.options.Budget <= 0 || !r.deterministic {
 		return context.WithCancel(ctx)
@@ -192,7 +192,7 @@ func (r *run) within(ctx context.Context) (context.Context, context.CancelFunc) 
 
 func (r *run) overBudget() error { return &LimitError{"budget", r.options.Budget.String()} }
 
-// ended is why a run's context is done: a limit, or an interrupt.
+// ended says why a run's context is done: a limit or an interrupt.
 func ended(ctx context.Context) error {
 	var limit *LimitError
 	if errors.As(context.Cause(ctx), &limit) {
@@ -206,7 +206,7 @@ func (r *run) spent() bool {
 	return r.options.Budget > 0 && time.Since(r.started) >= r.options.Budget
 }
 
-// outcome enters a trial's record and tells of it.
+// outcome enters a trial's record, and reports it.
 func (r *run) outcome(t *trial, record results.Trial) {
 	t.take(record)
 	if record.Outcome != results.OK {

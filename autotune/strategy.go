@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// strategy decides which of a cell's trials to make.
+// strategy decides which trials of a cell to make.
 type strategy struct {
 	name string
 	doc  string
 	run  func(context.Context, *run, *cell) error
 }
 
-// strategies is the table; the first row is the default.
+// strategies is the table of strategies; the first is the default.
 var strategies = []strategy{
 	{"bounded", "every trial in the order of its lower bound, until no bound is below the time of the best", bounded},
 }

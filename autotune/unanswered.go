@@ -8,10 +8,11 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// UnansweredError says at which sizes nothing was measured that could win. What
-// there is elsewhere is kept, and what had no result may be tried again.
+// UnansweredError says at which sizes no trial had a time that could win.
+// Everything measured elsewhere is kept, and trials without a result may be tried
+// again.
 type UnansweredError struct {
-	Cells    []Unanswered // by rising size; none: nothing was there to be measured
+	Cells    []Unanswered // by rising size; none: there was nothing to measure
 	Answered int          // sizes and placements that have a result
 }
 
@@ -23,8 +24,7 @@ type Unanswered struct {
 	Note      string                  // what the first of them said
 }
 
-// Wrong tells whether what was measured, where anything was, failed
-// verification.
+// Wrong tells whether any result that was measured there failed verification.
 func (e *UnansweredError) Wrong() bool {
 	for _, c := range e.Cells {
 		if c.Outcomes[results.Wrong] > 0 {
@@ -67,7 +67,7 @@ func (e *UnansweredError) Error() string {
 	return s
 }
 
-// answer notes what a cell came to in the end.
+// answer notes how a cell ended.
 func (r *run) answer(c *cell) {
 	lacks := Unanswered{Bytes: c.bytes, Placement: c.placement, Outcomes: map[results.Outcome]int{}}
 	for _, t := range c.trials {
@@ -88,7 +88,7 @@ func (r *run) answer(c *cell) {
 	}
 }
 
-// verdict is the error that a run which came to its end has to give.
+// verdict is the error with which a run that tried everything ends.
 func (r *run) verdict() error {
 	if r.unanswered.Answered > 0 && len(r.unanswered.Cells) == 0 {
 		return nil
