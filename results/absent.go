@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// absentError is a place in which there is no campaign; it is an fs.ErrNotExist.
+// absentError says that a place holds no campaign. It is an fs.ErrNotExist.
 type absentError struct{ dir, why string }
 
 func (e *absentError) Error() string        { return fmt.Sprintf("no campaign in %s: %s", e.dir, e.why) }
 func (e *absentError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// mostNamed is how many campaigns below a folder are named where it is none itself.
+// mostNamed is how many campaigns below a folder an error names.
 const mostNamed = 4
 
-// present is an error where dir holds no campaign, which says what is there.
+// present is an error if dir holds no campaign; it says what is there instead.
 func present(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, planFile))
 	if err == nil {
@@ -41,7 +41,7 @@ func present(dir string) error {
 	return &absentError{dir, why}
 }
 
-// ofFile names the campaign that a file is part of.
+// ofFile names the campaign that a file belongs to.
 func ofFile(path string) string {
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(filepath.Join(dir, planFile)); err != nil {

@@ -26,11 +26,11 @@ const (
 	begunSchema = "colltune.candidates.part/v1"
 )
 
-// maxBegun is what is kept of an enumeration and read back, compressed.
+// maxBegun limits, in compressed bytes, what is kept of an unfinished enumeration.
 const maxBegun = 1 << 30
 
-// Begun is what has been made of an enumeration so far, by name: a search that is cut
-// short finds it again. Its methods may be called from several goroutines at once.
+// Begun is what an enumeration has made so far, by name, for a search that was cut
+// short to find again. Its methods may be called from several goroutines at once.
 type Begun struct {
 	mu    sync.Mutex
 	file  *os.File // nil: closed
@@ -47,8 +47,8 @@ type begunHeader struct {
 	Program string          `json:"ir,omitempty"`
 }
 
-// Begin opens what has been made under a key. What is there of another one is dropped,
-// and so is a torn tail.
+// Begin opens what was made under a key. Anything made under another key is
+// dropped, and so is a torn tail.
 func (c *Campaign) Begin(key string) (*Begun, error) {
 	if c.lock == nil {
 		return nil, fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)
@@ -68,7 +68,7 @@ func (c *Campaign) Begin(key string) (*Begun, error) {
 	return b, nil
 }
 
-// Forget removes what has been begun, once it is at its end.
+// Forget removes all that was begun, once the enumeration is complete.
 func (c *Campaign) Forget() error {
 	if c.lock == nil {
 		return fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)
@@ -79,7 +79,7 @@ func (c *Campaign) Forget() error {
 	return nil
 }
 
-// read takes up the entries of a key, as far as they are whole.
+// read takes in the entries of a key, up to the first that is not whole.
 func (b *Begun) read(key string) {
 	from := &counted{r: bufio.NewReader(io.LimitReader(b.file, maxBegun))}
 	for {
@@ -98,7 +98,7 @@ func (b *Begun) read(key string) {
 		if _, err := io.Copy(io.Discard, text); err != nil {
 			return
 		}
-		if n, err := packed.Read(make([]byte, 1)); n > 0 || err != io.EOF { // the checksum comes after all else
+		if n, err := packed.Read(make([]byte, 1)); n > 0 || err != io.EOF { // reads the checksum, which comes last
 			return
 		}
 		switch {
@@ -119,8 +119,8 @@ func headerOf(r *bufio.Reader) (head begunHeader, err error) {
 	return head, json.Unmarshal(line, &head)
 }
 
-// Known gives what was kept under a name: the note, and the program where it has one. ok
-// is false where there is nothing, or it is not what it says.
+// Known gives what was kept under a name: the note, and the program if there is
+// one. ok is false if nothing was kept, or it is not what its entry says.
 func (b *Begun) Known(name string, note any) (p *ir.Program, hash string, ok bool) {
 	b.mu.Lock()
 	raw := b.known[name]
@@ -132,7 +132,7 @@ func (b *Begun) Known(name string, note any) (p *ir.Program, hash string, ok boo
 	if err != nil {
 		return nil, "", false
 	}
-	text := bufio.NewReader(packed) // it was read whole before
+	text := bufio.NewReader(packed) // read once before, and was whole
 	head, err := headerOf(text)
 	if err != nil || json.Unmarshal(head.Note, note) != nil {
 		return nil, "", false
@@ -147,8 +147,8 @@ func (b *Begun) Known(name string, note any) (p *ir.Program, hash string, ok boo
 	return p, head.Program, true
 }
 
-// Keep adds what was made under a name: a note, and a program with its hash or none.
-// What is too large is not kept, nor what comes after Close.
+// Keep adds what was made under a name: a note, and a program with its hash if
+// there is one. It does nothing if that is too large, or after Close.
 func (b *Begun) Keep(name string, note any, hash string, p *ir.Program) error {
 	raw, err := json.Marshal(note)
 	if err != nil {
@@ -190,7 +190,7 @@ func (b *Begun) append(head begunHeader, p *ir.Program) error {
 	return nil
 }
 
-// Close leaves the file as it is.
+// Close closes the file, and leaves it there.
 func (b *Begun) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -202,8 +202,8 @@ func (b *Begun) Close() error {
 	return err
 }
 
-// counted is a reader that knows how far it has come and copies what it reads. It has
-// ReadByte, so that gzip takes no more than an entry.
+// counted counts the bytes that are read through it, and copies them. It has
+// ReadByte, without which gzip would read beyond the end of an entry.
 type counted struct {
 	r    *bufio.Reader
 	n    int64

@@ -1,7 +1,7 @@
 package results
 
-// Called is what the search calls a program: the first of its candidates that
-// compile to it.
+// Called is what a search calls a program: by the first of its candidates that
+// compiles to it.
 type Called struct {
 	Algorithm  string         `json:"algorithm"`
 	Source     string         `json:"source"`
@@ -15,14 +15,14 @@ func calledBy(t *Trial) Called {
 	return Called{t.Algorithm, t.Source, t.Parameters, t.Channels, t.Instances}
 }
 
-// call has a trial call its program so.
+// call makes a trial call its program by that name.
 func (n Called) call(t *Trial) {
 	t.Algorithm, t.Source, t.Parameters, t.Channels, t.Instances = n.Algorithm, n.Source, n.Parameters, n.Channels, n.Instances
 }
 
-// calledOtherwise are those of the names that trials in the journal don't have: a
-// search that a budget cut short may have come to another of a program's candidates
-// first, and what is written stays. The caller holds mu.
+// calledOtherwise keeps those names that differ from the journal's. A search that
+// a budget cut short may have reached another candidate with the same program
+// first, and a journal is not rewritten. The caller holds mu.
 func (c *Campaign) calledOtherwise(names map[string]Called) map[string]Called {
 	var others map[string]Called
 	for _, t := range c.order {

@@ -18,7 +18,8 @@ const (
 	lockFile    = "lock"
 )
 
-// ErrReadOnly is what writing to a campaign opened with OpenReadOnly gives.
+// ErrReadOnly is the error of writing to a campaign that was opened with
+// OpenReadOnly.
 var ErrReadOnly = errors.New("campaign opened for reading only")
 
 // Campaign is an open campaign folder. Its methods may be called from several
@@ -27,21 +28,22 @@ type Campaign struct {
 	dir  string
 	plan Plan
 	lock *os.File // nil: reading only
-	made []string // the folders that Create made for it, the innermost first
+	made []string // folders that Create made for it, innermost first
 	new  bool     // Create wrote its plan
 
 	mu       sync.Mutex
 	journal  *journal
 	trials   map[string]*Trial // by key
-	order    []*Trial          // as journalled
-	executor *Executor         // the last one named
-	tally    *Tally            // the last one written
+	order    []*Trial          // in the journal's order
+	executor *Executor         // the last in the journal
+	tally    *Tally            // the last in the journal
 	programs map[string]bool   // known to be in the folder
 }
 
-// Create makes a campaign in dir, or goes on with the one there where its plan
-// is the same. Another plan takes the place of one that has no trials, and is an
-// *OtherPlanError beside any; a folder in use is a *LockedError. The plan is on disk before Create returns.
+// Create makes a campaign in dir, or goes on with the one there if its plan is the
+// same. If the plan is another, it replaces that of a campaign without trials;
+// with trials it is an *OtherPlanError. A folder in use is a *LockedError. The
+// plan is on disk before Create returns.
 func Create(dir string, p Plan) (*Campaign, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("plan of campaign %s: %w", dir, err)
@@ -88,7 +90,7 @@ func Create(dir string, p Plan) (*Campaign, error) {
 	return c, nil
 }
 
-// missing are the folders that are to be made for dir to be there.
+// missing lists the folders that must be made before dir exists, innermost first.
 func missing(dir string) (folders []string) {
 	for {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -99,9 +101,9 @@ func missing(dir string) (folders []string) {
 	}
 }
 
-// Discard closes a campaign that came to nothing: that Create has just made, and
-// for which nothing was enumerated to its end. What was made for it is gone then,
-// folders too; any other campaign stays as it is.
+// Discard closes a campaign. If Create has just made it and no enumeration was
+// completed for it, it is removed, with the folders made for it; any other
+// campaign stays as it is.
 func (c *Campaign) Discard() error {
 	_, err := os.Stat(filepath.Join(c.dir, candidatesFile))
 	if !c.new || !c.empty() || !errors.Is(err, fs.ErrNotExist) {
@@ -121,15 +123,16 @@ func (c *Campaign) Discard() error {
 	return errors.Join(err, c.Close())
 }
 
-// empty tells whether nothing was measured in the campaign, nor anything saved
-// to be: it ended before its first trial, as over a mistake in a template.
+// empty tells whether nothing was measured in the campaign or kept for it. Such a
+// campaign ended before its first trial, for instance over a mistake in a
+// template.
 func (c *Campaign) empty() bool {
 	programs, err := os.ReadDir(filepath.Join(c.dir, programsDir))
 	return len(c.order) == 0 && len(programs) == 0 && (err == nil || errors.Is(err, fs.ErrNotExist))
 }
 
-// replan gives an empty campaign another plan. What the journal says of the
-// old one goes first: a kill in between leaves a campaign that is empty still.
+// replan gives an empty campaign another plan. The journal's records of the old
+// one go first, so that a kill in between leaves a campaign that is still empty.
 func (c *Campaign) replan(p Plan) error {
 	if err := c.journal.clear(); err != nil {
 		return err
@@ -146,8 +149,8 @@ func (c *Campaign) replan(p Plan) error {
 	return err
 }
 
-// Open opens the campaign in dir for writing. A folder without a campaign is
-// an error that wraps fs.ErrNotExist.
+// Open opens the campaign in dir for writing. If there is none, the error wraps
+// fs.ErrNotExist.
 func Open(dir string) (*Campaign, error) {
 	if err := present(dir); err != nil {
 		return nil, err
@@ -185,7 +188,7 @@ func lockError(dir string, err error) error {
 	return fmt.Errorf("campaign %s: %w", dir, err)
 }
 
-// refuseForeign keeps a campaign out of a folder that holds something else.
+// refuseForeign keeps campaigns out of folders that hold something else.
 func refuseForeign(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -195,7 +198,7 @@ func refuseForeign(dir string) error {
 		return nil
 	}
 	for _, e := range entries {
-		// What a run killed while it wrote its plan leaves behind.
+		// Left behind by a run that was killed while it wrote its plan.
 		if e.Name() == lockFile || len(e.Name()) > 0 && e.Name()[0] == '.' {
 			continue
 		}
@@ -204,7 +207,7 @@ func refuseForeign(dir string) error {
 	return nil
 }
 
-// open reads the folder; held is its lock, or nil to read only.
+// open reads the folder. held is its lock, or nil for reading only.
 func open(dir string, held *os.File) (*Campaign, error) {
 	plan, err := readPlan(filepath.Join(dir, planFile))
 	if err != nil {
@@ -218,9 +221,8 @@ func open(dir string, held *os.File) (*Campaign, error) {
 	return c, nil
 }
 
-// take enters a record that is in the journal into memory. The first record of
-// a key holds, unless its outcome is not final: then a later one takes its
-// place.
+// take enters a journalled record into memory. The first record of a key counts,
+// unless its outcome is not final: then a later one replaces it.
 func (c *Campaign) take(r record) {
 	switch {
 	case r.Executor != nil:
@@ -253,10 +255,10 @@ func (c *Campaign) Close() error {
 // Dir is the campaign's folder.
 func (c *Campaign) Dir() string { return c.dir }
 
-// Plan is what the campaign searches for, as it was written.
+// Plan is what the campaign searches for.
 func (c *Campaign) Plan() Plan { return c.plan }
 
-// Lookup finds the trial of a key, where it has been made.
+// Lookup finds the trial of a key, if it has been made.
 func (c *Campaign) Lookup(key string) (Trial, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -266,10 +268,10 @@ func (c *Campaign) Lookup(key string) (Trial, bool) {
 	return Trial{}, false
 }
 
-// Append journals trials, synced to disk in one go before it returns. A trial
-// whose key is known already is left out, unless what is known is not final;
-// one whose program is not in the folder is refused, unless it has none: an
-// algorithm of the back end's own.
+// Append journals trials, and returns when all are on disk. A trial whose key is
+// known is left out, unless the known outcome is not final. A trial whose program
+// is not in the folder is refused; algorithms of the back end's own have no
+// program.
 func (c *Campaign) Append(trials ...Trial) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -292,9 +294,8 @@ func (c *Campaign) Append(trials ...Trial) error {
 	return c.write(records...)
 }
 
-// SetExecutor journals which back end the trials that follow run on. It
-// returns the one before where that was another, and nil where it was the
-// same, or the first.
+// SetExecutor journals which back end the trials that follow run on. before is the
+// previous one if it was another, else nil.
 func (c *Campaign) SetExecutor(e Executor) (before *Executor, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -305,7 +306,8 @@ func (c *Campaign) SetExecutor(e Executor) (before *Executor, err error) {
 	return before, c.write(record{Executor: &e})
 }
 
-// Executor is the back end last named, if any: the one the table is of.
+// Executor is the back end named last, if any, from whose trials the table is
+// made.
 func (c *Campaign) Executor() (Executor, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -315,8 +317,8 @@ func (c *Campaign) Executor() (Executor, bool) {
 	return *c.executor, true
 }
 
-// SetTally journals what became of the candidates, unless the journal says so
-// already.
+// SetTally journals what became of the candidates, unless that is what the journal
+// says already.
 func (c *Campaign) SetTally(t Tally) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -330,7 +332,7 @@ func (c *Campaign) SetTally(t Tally) error {
 	return c.write(record{Tally: &t})
 }
 
-// Tally is what was last said of the candidates, if anything was.
+// Tally is the last tally in the journal, if there is one.
 func (c *Campaign) Tally() (Tally, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -340,14 +342,14 @@ func (c *Campaign) Tally() (Tally, bool) {
 	return *c.tally, true
 }
 
-// Finished tells whether the search has run to its end.
+// Finished tells whether the search ran to its end.
 func (c *Campaign) Finished() bool {
 	t, ok := c.Tally()
 	return ok && t.Finished
 }
 
-// Trials lists the trials made under the executor last named, in the order of
-// the journal, and by the names that the last tally has for their programs.
+// Trials lists the trials made on the executor named last, in the journal's order,
+// under the names that the last tally gives their programs.
 func (c *Campaign) Trials() []Trial {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -371,10 +373,10 @@ func (c *Campaign) Trials() []Trial {
 	return trials
 }
 
-// Torn is how many bytes of an unfinished last line were dropped on opening.
+// Torn is how many bytes of a line that was cut short were dropped on opening.
 func (c *Campaign) Torn() int64 { return c.journal.torn }
 
-// write journals records and takes them in; the caller holds mu.
+// write journals records and enters them into memory; the caller holds mu.
 func (c *Campaign) write(records ...record) error {
 	if len(records) == 0 {
 		return nil

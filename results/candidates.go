@@ -18,15 +18,16 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// The file of what was enumerated: an index, then the programs it names.
+// The file that keeps an enumeration's result: an index, then the programs that it
+// names.
 const (
 	candidatesFile   = "candidates.tar.gz"
 	candidatesSchema = "colltune.candidates/v1"
 	indexEntry       = "index.json"
 )
 
-// The largest index and program that are kept and read back, and the most
-// programs and bytes in all.
+// Limits of what is kept and read back: bytes of the index and of a program, how
+// many programs, and bytes in all.
 const (
 	maxIndex      = 64 << 20
 	maxKept       = 256 << 20
@@ -34,11 +35,11 @@ const (
 	maxCandidates = 1 << 16
 )
 
-// ErrOtherCandidates says that what was enumerated is of another plan, or was
-// made by another build.
+// ErrOtherCandidates says that what was kept is of another plan or was made by
+// another build.
 var ErrOtherCandidates = errors.New("candidates of another search")
 
-// ErrTooLarge says that what was enumerated is too large to keep.
+// ErrTooLarge says that an enumeration's result is too large to keep.
 var ErrTooLarge = errors.New("too large to be kept")
 
 // candidatesIndex is the first entry of the file.
@@ -49,15 +50,15 @@ type candidatesIndex struct {
 	Index    json.RawMessage `json:"index"`
 }
 
-// Hash stands for all of a plan that a search's answer depends on.
+// Hash covers all of a plan that a search's answer depends on.
 func (p Plan) Hash() string {
 	p.Version = ""
 	sum := sha256.Sum256(p.encode())
 	return hex.EncodeToString(sum[:])
 }
 
-// SaveCandidates keeps what was enumerated under a key: an index, which is the
-// caller's, and verified programs with their hashes. It takes the place of what
+// SaveCandidates keeps the result of an enumeration under a key: an index, whose
+// form is the caller's, and verified programs with their hashes. It replaces what
 // was kept before, whole or not at all.
 func (c *Campaign) SaveCandidates(key string, index any, hashes []string, programs []*ir.Program) error {
 	if c.lock == nil {
@@ -75,7 +76,8 @@ func (c *Campaign) SaveCandidates(key string, index any, hashes []string, progra
 		return fmt.Errorf("campaign %s: %d candidates: %w", c.dir, len(hashes), ErrTooLarge)
 	}
 	return writeWhole(filepath.Join(c.dir, candidatesFile), func(w io.Writer) error {
-		// Programs repeat themselves so much that the quickest level does.
+		// The quickest level is enough, because programs repeat themselves so
+		// much.
 		packed, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 		if err != nil {
 			return err
@@ -109,10 +111,10 @@ func (c *Campaign) SaveCandidates(key string, index any, hashes []string, progra
 	})
 }
 
-// Candidates reads what was kept under a key: the index into index, and the
-// programs by hash, each of which is what its name says. Several are read side by
-// side. An error that wraps fs.ErrNotExist says that nothing is kept,
-// ErrOtherCandidates that it is of another key.
+// Candidates reads what was kept under a key: it decodes the index into index, and
+// returns the programs by hash, each checked against its hash, jobs at a time. If
+// nothing is kept the error wraps fs.ErrNotExist; if another key's is,
+// ErrOtherCandidates.
 func (c *Campaign) Candidates(key string, index any, jobs int) (map[string]*ir.Program, error) {
 	f, err := openRegular(filepath.Join(c.dir, candidatesFile), os.O_RDONLY)
 	if err != nil {
@@ -174,7 +176,7 @@ func readCandidates(r io.Reader, key string, index any, jobs int) (map[string]*i
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	// The checksum comes after all else.
+	// Read to the end: the checksum comes last.
 	if _, err := files.Next(); err != io.EOF {
 		return nil, errors.Join(errors.New("more files than its index names"), err)
 	}
@@ -191,8 +193,8 @@ func readCandidates(r io.Reader, key string, index any, jobs int) (map[string]*i
 	return programs, nil
 }
 
-// keptProgram is a program among what was enumerated, whatever the key: nil where
-// it is not there, or is not what its name says.
+// keptProgram finds a program among those kept, under whichever key. It is nil if
+// it is not there, or does not match its hash.
 func (c *Campaign) keptProgram(hash string) *ir.Program {
 	f, err := openRegular(filepath.Join(c.dir, candidatesFile), os.O_RDONLY)
 	if err != nil {
@@ -221,7 +223,7 @@ func (c *Campaign) keptProgram(hash string) *ir.Program {
 	return nil
 }
 
-// entry is the next file, which must have that name and no more bytes.
+// entry reads the next file, which must have that name and at most so many bytes.
 func entry(files *tar.Reader, name string, most int64) ([]byte, error) {
 	header, err := files.Next()
 	switch {

@@ -2,8 +2,8 @@ package results
 
 import "math"
 
-// choice is one way to serve a size: which program and protocol (an index that
-// orders equals), and the time it takes.
+// choice is one way to serve a size: a program and protocol, as an index that also
+// settles ties, and the time it takes.
 type choice struct {
 	id   int
 	time float64
@@ -12,11 +12,11 @@ type choice struct {
 // none marks a size that nothing serves.
 const none = -1
 
-// cover chooses for every size, in order, which of its choices is exported; at
-// most limit files are loaded, and a file serves neighbouring sizes that chose
-// alike. Where the fastest at every size would take more files than that, the
-// choice is the one that serves the most sizes and, among those, takes the
-// least time in the geometric mean over the fastest.
+// cover decides, for every size in order, which of its choices is exported. At
+// most limit files are loaded, and a file serves neighbouring sizes with the same
+// choice. If the fastest choice at every size would take more files, cover serves
+// as many sizes as possible and, among the ways to do that, takes the one with the
+// least geometric mean of slowdowns against the fastest.
 func cover(sizes [][]choice, limit int) []int {
 	fastest := make([]int, len(sizes))
 	for i, choices := range sizes {
@@ -31,8 +31,8 @@ func cover(sizes [][]choice, limit int) []int {
 	return coverWithin(sizes, limit)
 }
 
-// least is the index of the fastest choice, the first id among equals; -1 for
-// none.
+// least is the index of the fastest choice; -1 for none. Of equal times the lowest
+// id wins.
 func least(choices []choice) int {
 	best := -1
 	for i, c := range choices {
@@ -55,15 +55,15 @@ func files(chosen []int) int {
 	return n
 }
 
-// unserved is what leaving a size out costs: more than any slowdown.
+// unserved is the cost of leaving a size out: more than any slowdown's.
 const unserved = 1e6
 
-// served is a way to serve the sizes so far.
+// served is one way to serve the sizes so far.
 type served struct {
-	cost float64 // the logarithms of how much longer than the fastest it takes
+	cost float64 // sum of the logarithms of slowdowns against the fastest
 	id   int     // chosen for the last size
-	from int     // index into those of the size before
-	used int     // files
+	from int     // which of the ways for the sizes before it extends
+	used int     // files so far
 }
 
 // coverWithin is dynamic programming over (size, files used, last choice).
@@ -88,10 +88,10 @@ func coverWithin(sizes [][]choice, limit int) []int {
 	return chosen
 }
 
-// serve adds a size to the ways before: left out, by a new file, or by the one
-// that served the size before.
+// serve extends the ways for the sizes before by one size. It is left out, or
+// served by a new file, or by the file that served the size before.
 func serve(before []served, choices []choice, limit int) (now []served) {
-	cheapest := make([]int, limit+1) // by files used, for a new file to start after
+	cheapest := make([]int, limit+1) // by files used: the way that a new file extends
 	for used := range cheapest {
 		cheapest[used] = -1
 	}

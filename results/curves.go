@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Curve is how one algorithm did over all sizes, with the knobs that suited it
-// best at each.
+// Curve is the best that one algorithm did at each size, with the knobs that
+// suited it there.
 type Curve struct {
 	Placement string
 	Algorithm string
 	Source    string
-	Points    []CurvePoint // by rising size; none where nothing of it was measured
+	Points    []CurvePoint // by rising size; only where it was measured
 }
 
 // CurvePoint is an algorithm's least time at a size.
@@ -22,8 +22,8 @@ type CurvePoint struct {
 	Wins   bool    // it is the row of the winning table
 }
 
-// Curves are the curves of all algorithms that were measured to win, those only
-// compared with left out: by placement as in the table, then by name.
+// Curves are those of all algorithms that could win, without those that were only
+// compared with, by placement as in the table, then by name.
 func Curves(c *Campaign) []Curve {
 	type which struct{ placement, algorithm, source string }
 	plan := c.Plan().normal()
@@ -36,7 +36,7 @@ func Curves(c *Campaign) []Curve {
 		for _, m := range all[place] {
 			k := which{place.placement, m.Algorithm, m.Source}
 			if m.Reference || seen[k] {
-				continue // best first: what follows of it is slower
+				continue // best first: this is a slower trial of it
 			}
 			seen[k] = true
 			i, known := at[k]

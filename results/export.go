@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ErrNothingFits says that a runtime would run nothing of what was measured.
+// ErrNothingFits says that a runtime would run nothing that was measured.
 var ErrNothingFits = errors.New("nothing to export")
 
 // ExportOptions says what to write, for whom, and where.
@@ -15,13 +15,14 @@ type ExportOptions struct {
 	To      string // a name of ExportFormats
 	Runtime string // of msccl-xml: a name of Runtimes; none: msccl
 	Out     string // folder; made where it is not there
-	// LL128 tells that msccl is known to enable that protocol on the system.
+	// LL128 tells that msccl is known to enable LL128 on this system.
 	LL128 bool
-	// Node tells whose memory a rank reaches, of mscclpp-json; nil: all reach all's.
+	// Node, for mscclpp-json, is the node of a rank, within which ranks reach each
+	// other's memory; nil: all are on one.
 	Node func(rank int) int
 }
 
-// Report is what an export wrote, and what it cost.
+// Report is what an export wrote, and what the choice of files costs.
 type Report struct {
 	Format  string         `json:"format"`
 	Runtime string         `json:"runtime,omitempty"`
@@ -67,7 +68,7 @@ type Gap struct {
 type exportFormat struct {
 	name  string
 	doc   string
-	write func(*Campaign, ExportOptions, *Report) error // adds to the report what it wrote
+	write func(*Campaign, ExportOptions, *Report) error // adds what it wrote to the report
 }
 
 // exportFormats is the table of exports.
@@ -89,11 +90,11 @@ func ExportFormats() []string {
 	return names
 }
 
-// Export writes a campaign's winners into a folder, files flat. Equal campaigns
-// give equal bytes. Files of an earlier export of the same calls (collective,
-// ranks and placement) into the same folder are replaced, those it no longer has
-// a use for removed, and told; other files are left alone, so that one folder
-// may serve many collectives.
+// Export writes a campaign's winners into a folder, without folders below it.
+// Equal campaigns give equal bytes. It replaces the files of an earlier export of
+// the same calls (collective, ranks and placement), and removes and reports those
+// that are no longer needed. Other files are left alone, so that one folder can
+// serve many collectives.
 func Export(c *Campaign, o ExportOptions) (Report, error) {
 	for _, f := range exportFormats {
 		if f.name != o.To {
@@ -111,7 +112,7 @@ func Export(c *Campaign, o ExportOptions) (Report, error) {
 	return Report{}, fmt.Errorf("unknown export format %q: want one of %s", o.To, strings.Join(ExportFormats(), ", "))
 }
 
-// lose tells of a size that gets something slower than its winner.
+// lose reports a size at which something slower than the winner is exported.
 func (r *Report) lose(at cell, winner string, winnerUS float64, exported string, us float64, why string) {
 	if us > winnerUS {
 		r.Losses = append(r.Losses, Loss{
@@ -121,12 +122,12 @@ func (r *Report) lose(at cell, winner string, winnerUS float64, exported string,
 	}
 }
 
-// leave tells of a size that gets nothing.
+// leave reports a size for which nothing is exported.
 func (r *Report) leave(at cell, why string) {
 	r.Gaps = append(r.Gaps, Gap{at.bytes, at.placement, why})
 }
 
-// note adds lines to what is to be known.
+// note adds lines to the report.
 func (r *Report) note(lines ...string) { r.Notes = append(r.Notes, lines...) }
 
 // Print writes the report as people read it.
@@ -142,7 +143,7 @@ func (r Report) Print(w io.Writer) error {
 	}
 	for _, l := range r.Losses {
 		if l.Percent < 0.05 {
-			continue // would read 0.0 %; the JSON has it
+			continue // would be printed as 0.0 %; the JSON has it
 		}
 		fmt.Fprintf(&b, "at %s [%s] takes %.1f %% longer than the winner [%s], because %s\n", sizeText(l.Bytes), l.Exported, l.Percent, l.Winner, l.Why)
 	}
@@ -159,7 +160,7 @@ func (r Report) Print(w io.Writer) error {
 	return err
 }
 
-// exportable is what was measured at each size, best first.
+// exportable lists what was measured at each size, best first.
 func exportable(c *Campaign) (map[cell][]measured, error) {
 	all := gather(c.Trials())
 	if len(all) == 0 {
@@ -180,7 +181,7 @@ func placementText(placement string) string {
 	return "out of place"
 }
 
-// provenance is what every exported file says of its origin: no times and no
+// provenance is what every exported file says of its origin. It has no times or
 // paths, so that equal campaigns export equal bytes.
 func provenance(c *Campaign) []string {
 	p := c.Plan()

@@ -7,20 +7,21 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// chooser picks, for each size of a campaign, what a runtime is given: the fastest
-// of what it would run.
+// chooser decides what a runtime is given at each size of a campaign: the fastest
+// program that it would run.
 type chooser struct {
 	campaign *Campaign
 	name     string                          // of the runtime
-	files    int                             // how many it keeps
+	files    int                             // how many files it loads
 	refuses  func(*measured) (string, error) // why it would not run something; "" where it would
-	form     func(*measured) form            // what of it goes into a file
+	form     func(*measured) form            // the part of a measurement that a file contains
 }
 
-// form is what makes a file of a runtime: measurements of one form share one.
+// form is the contents of a file for a runtime. Measurements of one form share a
+// file.
 type form struct {
 	program, protocol string
-	tile              int64 // 0 where the file does not say
+	tile              int64 // 0: the file does not say
 }
 
 // piece is a run of sizes that one file serves.
@@ -29,8 +30,8 @@ type piece struct {
 	min, last, max int64 // last: the last measured size
 }
 
-// choose picks the pieces, and tells the report what is slower than the winner and
-// what has nothing.
+// choose decides which file serves which sizes. It reports sizes that get
+// something slower than the winner, and those that get nothing.
 func (c chooser) choose(p Plan, all map[cell][]measured, report *Report) ([]piece, error) {
 	table, err := Build(c.campaign)
 	if err != nil {
@@ -67,7 +68,7 @@ func (c chooser) choose(p Plan, all map[cell][]measured, report *Report) ([]piec
 	return served, nil
 }
 
-// sizes names a run of sizes, as a part of a file's name.
+// sizes names the range of sizes, for a file's name.
 func (s *piece) sizes() string {
 	if s.last == s.min {
 		return sizeText(s.min)
@@ -75,7 +76,7 @@ func (s *piece) sizes() string {
 	return sizeText(s.min) + "-" + sizeText(s.last)
 }
 
-// fileNames names the files of pieces: numbered, each placement by itself.
+// fileNames names the files for pieces, numbered within each placement.
 type fileNames struct {
 	plan Plan
 	made map[string]int
@@ -83,18 +84,18 @@ type fileNames struct {
 
 func namesFor(p Plan) *fileNames { return &fileNames{p, map[string]int{}} }
 
-// next is a piece's name, without an ending.
+// next is the name of the next piece's file, without its ending.
 func (n *fileNames) next(s *piece) string {
 	n.made[s.Placement]++
 	return fmt.Sprintf("colltune-%s-%02d-%s-%s-%s", calls(n.plan, s.Placement), n.made[s.Placement], s.sizes(), fileWord(s.Algorithm), s.Protocol)
 }
 
-// pick picks what is exported at each size, nil for nothing, and says why the
-// winner there is not it.
+// pick decides what is exported at each size, nil for nothing, and says why that
+// is not the winner.
 func (c chooser) pick(at []cell, all map[cell][]measured) (chosen []*measured, why []string, err error) {
 	var runnable [][]choice
 	ids := map[form]int{}
-	var byID [][]*measured // by id, then index into at
+	var byID [][]*measured // by id, then by index into at
 	why = make([]string, len(at))
 	for i, a := range at {
 		var choices []choice
@@ -125,7 +126,7 @@ func (c chooser) pick(at []cell, all map[cell][]measured) (chosen []*measured, w
 				choices = append(choices, choice{id, m.time})
 			}
 			if c.files >= len(at) {
-				break // best first, and no file to save
+				break // the rest is slower, and saves no file
 			}
 		}
 		if why[i] == "" && len(choices) == 0 {
@@ -150,8 +151,8 @@ func (c chooser) pick(at []cell, all map[cell][]measured) (chosen []*measured, w
 	return chosen, why, nil
 }
 
-// slower says that what is exported for a size takes longer than what it was
-// compared with, and better does that size; empty where it does not.
+// slower says that what is exported at a size takes longer than the baseline, so
+// that the size had better go without a file; empty where it does not.
 func slower(m *measured, at cell, t *Table) string {
 	for _, r := range t.Rows {
 		if r.Bytes != at.bytes || r.Placement != at.placement || r.Baseline == nil || m.time < *r.BaselineTimeUS*1.0005 {
@@ -163,7 +164,7 @@ func slower(m *measured, at cell, t *Table) string {
 	return ""
 }
 
-// endOf is the last size before the next one of the plan.
+// endOf is the last size that belongs to a cell: just below the plan's next.
 func endOf(p Plan, at cell) int64 {
 	if i := slices.Index(p.Sizes, at.bytes); i >= 0 && i+1 < len(p.Sizes) {
 		return p.Sizes[i+1] - 1
@@ -183,7 +184,8 @@ func (m *measured) title() string {
 	return fmt.Sprintf("%s ×%d %s tile %s", name, m.Instances, m.Protocol, sizeText(m.TileBytes))
 }
 
-// programs reads a campaign's programs, one after the other: they can be large.
+// programs reads programs of a campaign, and keeps only the last, because they can
+// be large.
 type programs struct {
 	campaign *Campaign
 	last     *ir.Program

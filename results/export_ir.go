@@ -10,8 +10,8 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// exportIR writes the program of every range in colltune's own form, and for each
-// placement the ranges themselves.
+// exportIR writes the program of every range in colltune's own form, and a file
+// for each placement that lists the ranges.
 func exportIR(c *Campaign, o ExportOptions, report *Report) error {
 	table, err := Build(c)
 	if err != nil {
@@ -35,7 +35,7 @@ func exportIR(c *Campaign, o ExportOptions, report *Report) error {
 	return err
 }
 
-// irExport is an export of programs under way.
+// irExport is an export of programs in progress.
 type irExport struct {
 	campaign *Campaign
 	plan     Plan
@@ -43,7 +43,7 @@ type irExport struct {
 	report   *Report
 }
 
-// rangesDocument says which file is for which sizes.
+// rangesDocument is that file: it says which program is for which sizes.
 type rangesDocument struct {
 	Schema     string      `json:"schema"`
 	Provenance []string    `json:"provenance"`
@@ -55,7 +55,7 @@ type fileRange struct {
 	Range
 }
 
-// placed adds the programs of one placement's ranges, each once, and the ranges.
+// placed adds the ranges of one placement, and their programs, each once.
 func (e *irExport) placed(placement string, ranges []Range) error {
 	document := rangesDocument{Schema: "colltune.ranges/v1", Provenance: provenance(e.campaign)}
 	files := map[string]string{} // by hash
@@ -90,7 +90,7 @@ func (e *irExport) placed(placement string, ranges []Range) error {
 	return nil
 }
 
-// program adds a program of the campaign, with where it comes from.
+// program adds a program of the campaign, and where it comes from.
 func (e *irExport) program(name, hash string) error {
 	p, err := e.campaign.Program(hash)
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *Range) title() string {
 	return r.Algorithm
 }
 
-// fileWord is a name as a part of a file's name.
+// fileWord makes a name fit for a part of a file's name.
 func fileWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-' {

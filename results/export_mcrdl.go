@@ -9,16 +9,16 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// MCR-DL's names of backends (its mcr_dl/constants.py). PyTorch and MCR-DL call
-// RCCL by NCCL's name; SCCL is the interpreter that MSCCL grew out of.
+// MCR-DL's names for backends (mcr_dl/constants.py). PyTorch and MCR-DL use NCCL's
+// name for RCCL, too. SCCL is the interpreter from which MSCCL was developed.
 const (
 	mcrdlLibrary  = "nccl"
 	mcrdlPrograms = "sccl"
 )
 
-// mcrdlOperations are the operations that MCR-DL has (its mcr_dl/comm.py), and what
-// of a size is the tensor that a rank hands in, which its tables go by: a rank's
-// part, or all of it.
+// mcrdlOperations are MCR-DL's operations (mcr_dl/comm.py), each with the size
+// that MCR-DL's tables go by: that of the tensor which a rank hands in. It is a
+// rank's part, or all of it.
 var mcrdlOperations = map[string]struct {
 	name string
 	part bool
@@ -33,7 +33,7 @@ var mcrdlOperations = map[string]struct {
 	"scatter":       {"scatter", false},
 }
 
-// mcrdlRow is a line of the table, and what stands behind it.
+// mcrdlRow is a line of the table, and what it stands for.
 type mcrdlRow struct {
 	message int64
 	backend string
@@ -41,10 +41,10 @@ type mcrdlRow struct {
 }
 
 // exportMCRDL writes the table from which MCR-DL's "auto" takes a backend for each
-// message size (MCR-DL section V-F, Table II): sccl where the fastest program that
-// MSCCL would really run is faster than what the library does by itself, nccl
-// elsewhere. What the library does is the fastest of its own algorithms that were
-// measured, or the baseline where that is faster.
+// message size (MCR-DL section V-F, Table II). It is sccl where the fastest
+// program that MSCCL would really run is faster than the library by itself, else
+// nccl. The library's time is that of the fastest of its own algorithms that were
+// measured, or of the baseline where that is faster.
 func exportMCRDL(c *Campaign, o ExportOptions, report *Report) error {
 	plan := c.Plan().normal()
 	operation, known := mcrdlOperations[plan.Collective]
@@ -71,7 +71,7 @@ func exportMCRDL(c *Campaign, o ExportOptions, report *Report) error {
 	for i := range table.Rows {
 		winners[cell{table.Rows[i].Placement, table.Rows[i].Bytes}] = &table.Rows[i]
 	}
-	placement := placements(plan)[0] // MCR-DL's call does not say which it is
+	placement := placements(plan)[0] // MCR-DL's calls don't say which placement theirs is
 	var rows []mcrdlRow
 	for _, at := range cells(plan) {
 		if at.placement != placement {
@@ -109,9 +109,8 @@ func exportMCRDL(c *Campaign, o ExportOptions, report *Report) error {
 	return e.writeTable(o.Out, placement, operation.name, rows, report)
 }
 
-// mcrdlRuntime is the reader of MSCCL XML that runs MCR-DL's programs: msccl,
-// which their name sccl comes from, or one that has the collective where msccl
-// has not.
+// mcrdlRuntime is the reader of MSCCL XML that runs programs for MCR-DL: msccl,
+// from which the name sccl comes, or one that has the collective if msccl has not.
 func mcrdlRuntime(collective string) (xmlReader, error) {
 	able := slices.DeleteFunc(xmlReaders(), func(r xmlReader) bool { return r.lacks(collective) != "" })
 	if len(able) == 0 {
@@ -123,9 +122,9 @@ func mcrdlRuntime(collective string) (xmlReader, error) {
 	return able[0], nil
 }
 
-// backend is whichever is faster at a size: the fastest program that the runtime
-// would run, or the library by itself, which needs no change where they are even.
-// why is what keeps the winner out, where something does.
+// backend is the faster one at a size: the fastest program that the runtime would
+// run, or the library by itself, which is taken if they are equal because nothing
+// has to be set up for it. why says what keeps the winner out, if something does.
 func (e *xmlExport) backend(at cell, all []measured, winner *Row) (row mcrdlRow, why string, err error) {
 	take := func(backend string, us float64) {
 		if row.backend == "" || us < row.time || us == row.time && backend == mcrdlLibrary {
@@ -145,7 +144,7 @@ func (e *xmlExport) backend(at cell, all []measured, winner *Row) (row mcrdlRow,
 			break
 		}
 		if row.backend != "" {
-			continue // as fast as the program that is taken
+			continue // no slower than the program that is taken
 		}
 		refusal, err := e.refuses(m)
 		if err != nil {
@@ -199,8 +198,8 @@ func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow
 	return nil
 }
 
-// modelled tells whether a baseline is a program that was run in the library's
-// place: neither a time from outside nor an algorithm of its own.
+// modelled tells whether the baseline is a program that ran in the library's
+// place, and neither a time from outside nor the library's own algorithm.
 func modelled(tally Tally, trials []Trial) bool {
 	own := map[string]bool{}
 	for i := range trials {

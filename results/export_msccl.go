@@ -41,7 +41,7 @@ func exportMSCCL(c *Campaign, o ExportOptions, report *Report) error {
 	}
 	report.Runtime = runtime.Name
 	choice := chooser{campaign: c, name: runtime.Name, files: runtime.MaxAlgorithms, refuses: e.refuses, form: func(m *measured) form {
-		return form{m.Program, m.Protocol, 0} // the runtime has a tile of its own
+		return form{m.Program, m.Protocol, 0} // the runtime uses a tile of its own
 	}}
 	served, err := choice.choose(e.plan, all, report)
 	if err != nil {
@@ -50,7 +50,7 @@ func exportMSCCL(c *Campaign, o ExportOptions, report *Report) error {
 	return e.write(o, served, report)
 }
 
-// xmlExport is an export under way.
+// xmlExport is an export to MSCCL XML in progress.
 type xmlExport struct {
 	programs
 	plan     Plan
@@ -59,10 +59,10 @@ type xmlExport struct {
 	verdicts map[[2]string]string // why a program and protocol are refused
 }
 
-// refuses says why the runtime would not run what was measured, at that size;
-// empty where it would.
+// refuses says why the runtime would not run what was measured at that size; empty
+// where it would.
 func (e *xmlExport) refuses(m *measured) (string, error) {
-	// The cheap question comes first: most trials fail it, and a program may be
+	// Ask the cheap question first: most trials fail it, and a program may be
 	// large.
 	if why := e.runtime.Runs(m.Trial, e.elem); why != "" {
 		return why, nil

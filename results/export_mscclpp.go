@@ -13,10 +13,10 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// exportPlans writes an execution plan for every run of sizes that one program
-// serves with one protocol and tile. A plan is another program than what was
-// measured: one-sided, with tiles as a pipeline's passes. So it is verified as what
-// it is, and its times are those of the program that it was made of.
+// exportPlans writes an execution plan for every range of sizes that one program
+// serves with one protocol and tile. A plan is not the program that was measured:
+// it is one-sided, and its tiles are the passes of a pipeline. So it is verified
+// as a plan, and its times are those of the program that it was made from.
 func exportPlans(c *Campaign, o ExportOptions, report *Report) error {
 	e := &planExport{programs: programs{campaign: c}, plan: c.Plan().normal(), node: o.Node, verdicts: map[form]planVerdict{}}
 	if why := e.lacks(); why != "" {
@@ -34,7 +34,7 @@ func exportPlans(c *Campaign, o ExportOptions, report *Report) error {
 	return e.write(o.Out, served, report)
 }
 
-// planForm is what a plan is made of: of packets, no tiles.
+// planForm is what a plan is made from. A plan of packets has no tiles.
 func planForm(m *measured) form {
 	if m.Protocol == "Simple" {
 		return form{m.Program, m.Protocol, m.TileBytes}
@@ -42,7 +42,7 @@ func planForm(m *measured) form {
 	return form{m.Program, m.Protocol, 0}
 }
 
-// planExport is an export under way.
+// planExport is an export of plans in progress.
 type planExport struct {
 	programs
 	plan     Plan
@@ -50,13 +50,15 @@ type planExport struct {
 	verdicts map[form]planVerdict
 }
 
-// planVerdict is why no plan is made of something, or up to which size one does.
+// planVerdict says why no plan can be made from something, or up to which size one
+// can.
 type planVerdict struct {
 	why  string
 	most int64
 }
 
-// lacks says why no plan can do what the campaign is about; empty where one can.
+// lacks says why no plan can do what the campaign searched for; empty where one
+// can.
 func (e *planExport) lacks() string {
 	if !mscclpp.Does(e.plan.Collective) {
 		return fmt.Sprintf("no plans of %s: they are written for %s", e.plan.Collective, mscclpp.Collectives())
@@ -65,7 +67,7 @@ func (e *planExport) lacks() string {
 	return planReader{}.Computes(op, e.plan.DType)
 }
 
-// refuses says why no plan does what was measured, at that size; empty where one
+// refuses says why no plan does what was measured at that size; empty where one
 // does.
 func (e *planExport) refuses(m *measured) (string, error) {
 	if why := (planReader{}).Runs(m.Trial, 0); why != "" {
@@ -91,13 +93,13 @@ func (e *planExport) refuses(m *measured) (string, error) {
 	return verdict.why, nil
 }
 
-// notPlanned says that there is no plan of a program, or none that the runtime
-// would run.
+// notPlanned says why no plan of a program exists, or none that the runtime would
+// run.
 type notPlanned struct{ why string }
 
 func (e *notPlanned) Error() string { return e.why }
 
-// lower makes a verified plan of what was measured.
+// lower makes a verified plan from what was measured.
 func (e *planExport) lower(m *measured, name string, least, most int64) (*mscclpp.Plan, error) {
 	p, err := e.program(m.Program)
 	if err != nil {
@@ -143,7 +145,7 @@ func (e *planExport) write(out string, served []piece, report *Report) error {
 	f := newFolder(out, e.plan, `\d+-.*\.plan\.json`)
 	called := namesFor(e.plan)
 	for _, s := range served {
-		name := called.next(&s) // the runtime tells plans by their names
+		name := called.next(&s) // the runtime tells plans apart by their names
 		plan, err := e.lower(&s.measured, name, s.min, s.max)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -172,11 +174,11 @@ func (e *planExport) write(out string, served []piece, report *Report) error {
 	return nil
 }
 
-// tryTypes are what MSCCL++'s own test program calls element types.
+// tryTypes are the names that MSCCL++'s own test program has for element types.
 var tryTypes = map[string]string{"bf16": "bfloat16", "f16": "float16", "f32": "float32", "i32": "int32"}
 
-// try is a command that runs a plan with MSCCL++'s own test program; empty where
-// that has not the type.
+// try is a command that runs a plan with MSCCL++'s own test program; empty if that
+// lacks the element type.
 func (e *planExport) try(out string, f ExportedFile) string {
 	dtype := tryTypes[e.plan.DType]
 	if dtype == "" {

@@ -13,16 +13,15 @@ import (
 // Tuner 1.4, kernel_tuner/schema/T4/1.0.0/results-schema.json.
 const t4Schema = "1.0.0"
 
-// t4File is a file of T4 results: one search space, which is one size in one
-// placement. Times are milliseconds, as those who read Kernel Tuner's files take
-// them to be.
+// t4File is a file of T4 results for one search space: one size in one placement.
+// Times are in milliseconds, which readers of Kernel Tuner's files assume.
 type t4File struct {
 	SchemaVersion string     `json:"schema_version"`
 	Metadata      t4Metadata `json:"metadata"`
 	Results       []t4Result `json:"results"`
 }
 
-// t4Metadata says what the space is of.
+// t4Metadata describes the search space.
 type t4Metadata struct {
 	TimeUnit   string   `json:"timeunit"`
 	Collective string   `json:"collective"`
@@ -36,7 +35,7 @@ type t4Metadata struct {
 	Provenance []string `json:"provenance"`
 }
 
-// t4Result is one configuration, all its repetitions together.
+// t4Result is one configuration with all its repetitions.
 type t4Result struct {
 	Configuration t4Configuration `json:"configuration"`
 	Times         t4Times         `json:"times"`
@@ -44,11 +43,11 @@ type t4Result struct {
 	Correctness   int             `json:"correctness"` // 1 where the result was right
 	Measurements  []t4Measurement `json:"measurements"`
 	Objectives    []string        `json:"objectives"`
-	Note          string          `json:"note,omitempty"` // what the executor said of one that is invalid
+	Note          string          `json:"note,omitempty"` // what the executor said, if it is invalid
 }
 
-// t4Configuration has the same keys in every result, and words and numbers for
-// values: what tools take for the axes of a space.
+// t4Configuration has the same keys in every result, and only words and numbers as
+// values: tools take these for the axes of a space.
 type t4Configuration struct {
 	Algorithm  string `json:"algorithm"`
 	Source     string `json:"source"`
@@ -57,11 +56,11 @@ type t4Configuration struct {
 	Instances  int    `json:"instances"`
 	Protocol   string `json:"protocol"`
 	TileBytes  int64  `json:"tile_bytes"`
-	IR         string `json:"ir"` // tells programs of one name apart; none of a back end's own
+	IR         string `json:"ir"` // tells programs of one name apart; empty for a back end's own algorithm
 }
 
-// t4Times are the iterations. What compiling and searching took is not there: it
-// would differ between equal campaigns.
+// t4Times are the iterations. The times of compiling and searching are left out,
+// because they would differ between equal campaigns.
 type t4Times struct {
 	Runtimes []float64 `json:"runtimes"`
 }
@@ -77,12 +76,12 @@ var t4Invalidity = map[Outcome]string{
 	OK: "correct", Wrong: "correctness", TimedOut: "timeout", Crashed: "runtime", Failed: "runtime", Quarantined: "runtime",
 }
 
-// t4NoTime is what stands in the place of a time where there is none: Kernel
-// Tuner's word, which its readers look for.
+// t4NoTime takes the place of a time where there is none. It is Kernel Tuner's
+// word, which its readers look for.
 const t4NoTime = "RuntimeFailedConfig"
 
-// exportT4 writes every trial that could have won: for each size and placement a
-// file with a result for every configuration, in the order of their names.
+// exportT4 writes every trial that could have won: a file for each size and
+// placement, with a result for each configuration, in the order of their names.
 func exportT4(c *Campaign, o ExportOptions, report *Report) error {
 	plan := c.Plan().normal()
 	spaces, left, err := t4Spaces(c)
@@ -118,8 +117,8 @@ func exportT4(c *Campaign, o ExportOptions, report *Report) error {
 	return nil
 }
 
-// t4Spaces are the search spaces of a campaign, in the order of the winning table,
-// and how many configurations are left out that nobody could have chosen.
+// t4Spaces are the search spaces of a campaign, in the order of the winning table.
+// left is how many configurations are left out because they could not be chosen.
 func t4Spaces(c *Campaign) (spaces []t4File, left int, err error) {
 	plan := c.Plan().normal()
 	col, err := collective.OfName(collective.Spec{Name: plan.Collective, Ranks: plan.Topology.Ranks, Chunks: 1, Root: plan.Root})
@@ -142,7 +141,7 @@ func t4Spaces(c *Campaign) (spaces []t4File, left int, err error) {
 		}
 		slices.SortFunc(all[at], func(a, b *pool) int {
 			x, y := *a.first, *b.first
-			x.Threadblocks, x.Steps, y.Threadblocks, y.Steps = 0, 0, 0, 0 // by name alone
+			x.Threadblocks, x.Steps, y.Threadblocks, y.Steps = 0, 0, 0, 0 // so that names alone decide
 			return Tie(&x, &y)
 		})
 		space := t4File{SchemaVersion: t4Schema, Metadata: t4Metadata{

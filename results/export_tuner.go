@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// tunerAlgorithms and tunerProtocols are the spellings of NCCL's example tuner.
-// Names it does not know it takes for others, in silence.
+// tunerAlgorithms and tunerProtocols are spelt as NCCL's example tuner spells
+// them. It silently takes a name that it does not know for another.
 var (
 	tunerAlgorithms = map[string]string{
 		"ring": "ring", "tree": "tree", "nvls": "nvls", "nvlstree": "nvls_tree",
@@ -20,14 +20,14 @@ var (
 	tunerCollectives = []string{"broadcast", "reduce", "allgather", "reducescatter", "allreduce"}
 )
 
-// maxTunerLine is the longest line that its reader takes whole.
+// maxTunerLine is the longest line that the tuner's reader takes in one piece.
 const maxTunerLine = 200
 
-// exportTuner writes the configuration file of NCCL's example tuner plugin: a
-// row for every run of sizes, of what it can say: an algorithm of NCCL's own,
-// a protocol, and a number of channels, which it must, for without one the
-// plugin has NCCL run one channel. Where the winner is something else, the best
-// that a row can say is written, and the report tells what that costs.
+// exportTuner writes the configuration file of NCCL's example tuner plugin. A row
+// for every range of sizes says as much as it can: one of NCCL's own algorithms, a
+// protocol, and a number of channels. The number is not optional, since without it
+// the plugin has NCCL run one channel. If the winner is anything else, the best
+// that a row can say is written, and the report says what that costs.
 func exportTuner(c *Campaign, o ExportOptions, report *Report) error {
 	plan := c.Plan().normal()
 	if !slices.Contains(tunerCollectives, plan.Collective) {
@@ -66,8 +66,8 @@ func exportTuner(c *Campaign, o ExportOptions, report *Report) error {
 	return writeTuner(c, o.Out, placement, rows, report)
 }
 
-// tunable is the best of what was measured at a size that a row can say, nil
-// where there is none, beside the winner, and why that is not it.
+// tunable is the best that was measured at a size and that a row can say; nil if
+// there is none. winner is the best of all, and why says why it is not the same.
 func tunable(all []measured) (best, winner *measured, why string) {
 	why = "nothing measured there is an algorithm of NCCL's own with a number of channels"
 	for i := range all { // best first
@@ -107,7 +107,7 @@ func tunerLacks(m *measured) string {
 	return ""
 }
 
-// tunerRow is the part of a row that says what is run.
+// tunerRow is the part of a row that says what to run.
 func tunerRow(m *measured) string {
 	return strings.Join([]string{tunerAlgorithms[m.Algorithm], tunerProtocols[m.Protocol], strconv.Itoa(m.Channels)}, ",")
 }
@@ -117,7 +117,7 @@ func writeTuner(c *Campaign, out, placement string, rows []piece, report *Report
 	f := newFolder(out, plan, `nccl-tuner\.conf`)
 	var text bytes.Buffer
 	for _, line := range provenance(c) {
-		for line != "" { // a longer one is read as several, the rest of it as a row
+		for line != "" { // the reader would take the rest of a longer line for another row
 			n := min(len(line), maxTunerLine)
 			fmt.Fprintf(&text, "# %s\n", line[:n])
 			line = line[n:]

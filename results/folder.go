@@ -22,32 +22,33 @@ func calls(p Plan, placement string) string {
 	return fmt.Sprintf("%s-%dr-%s", fileWord(p.Collective), p.Topology.Ranks, placement)
 }
 
-// folder is where an export writes: whole files, all of them or none, and none
-// left of an earlier export for the same calls, which a runtime would go on to
-// load.
+// folder is where an export writes its files, all of them or none. Files of an
+// earlier export of the same calls go, because a runtime would still load them.
 type folder struct {
 	dir  string
-	ours *regexp.Regexp // which files are an export's for these calls
+	ours *regexp.Regexp // names of all files that exports of these calls could have
 	made map[string][]byte
 }
 
-// newFolder is an export's folder, which is made once all is known. tail is a
-// pattern of how the names of this format go on after the calls.
+// newFolder describes an export's folder, which is only made once all its files
+// are known. tail is a pattern for the part of this format's file names that comes
+// after the calls.
 func newFolder(dir string, p Plan, tail string) *folder {
 	var served []string
 	for _, placement := range placements(p) {
 		served = append(served, regexp.QuoteMeta(calls(p, placement)))
 	}
-	// With a dot in front and more behind: what a killed export left half.
+	// The dot and the tail are of files that an export was writing when it was
+	// killed.
 	ours := regexp.MustCompile(`^(colltune-(?:` + strings.Join(served, "|") + `)-` + tail + `|\.colltune-(?:` + strings.Join(served, "|") + `)-` + tail + `.*)$`)
 	return &folder{dir: dir, ours: ours, made: map[string][]byte{}}
 }
 
-// add keeps a file to be written.
+// add keeps a file for write to write.
 func (f *folder) add(name string, text []byte) { f.made[name] = text }
 
-// write writes the files, removes what an earlier export for the same calls left
-// and this one did not replace, and lists the files of others.
+// write writes the files, removes those that an earlier export of the same calls
+// left and this one did not replace, and lists other people's.
 func (f *folder) write() (removed, others []string, err error) {
 	if err := os.MkdirAll(f.dir, 0o755); err != nil {
 		return nil, nil, fmt.Errorf("export folder: %w", err)
@@ -79,9 +80,9 @@ func (f *folder) write() (removed, others []string, err error) {
 	return removed, others, nil
 }
 
-// alone waits for other exports into the folder, which would take what this one
-// has half written for what a killed one left, and returns what lets them go on.
-// A file system without locks has none.
+// alone waits until no other export writes to the folder, which might take this
+// one's unfinished files for those of a killed one. It returns what lets the
+// others go on. On a file system without locks it does nothing.
 func (f *folder) alone() (release func()) {
 	dir, err := os.Open(f.dir)
 	if err != nil {
@@ -93,8 +94,8 @@ func (f *folder) alone() (release func()) {
 	return func() { dir.Close() }
 }
 
-// swept are a report's notes on what was removed and what was found. Files of
-// other exports are at home in the folder.
+// swept reports what was removed, and which files were found there. Files of other
+// exports belong there and are not mentioned.
 func swept(removed, others []string) (notes []string) {
 	for _, name := range removed {
 		notes = append(notes, fmt.Sprintf("%s is removed: an earlier export for the same calls left it", name))

@@ -95,8 +95,8 @@ var columns = []column{
 	{"executor", "", true, func(r *Row) string { return r.Executor }, nil},
 }
 
-// ifAny is the text of a count, or nothing where there is none: a back end's own
-// algorithm has no tile, and its channels may be its own choice.
+// ifAny is the text of a count, or empty if it is 0: an algorithm of the back
+// end's own has no tile, and may choose its channels itself.
 func ifAny(n int64, text string) string {
 	if n == 0 {
 		return ""
@@ -107,7 +107,7 @@ func ifAny(n int64, text string) string {
 // brief prints a number as nccl-tests' tables do.
 func brief(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-// full prints a number so that it is read back the same.
+// full prints a number so that reading it gives the same number.
 func full(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 func fullOr(v *float64) string {
@@ -131,7 +131,7 @@ func orEmpty(s *string) string {
 	return *s
 }
 
-// caption says what the rows are of.
+// caption says what the table is about.
 func (t *Table) caption() []string {
 	if len(t.Rows) == 0 {
 		return []string{"nothing measured yet"}
@@ -145,7 +145,7 @@ func (t *Table) caption() []string {
 	return lines
 }
 
-// footer says what became of the candidates and what the campaign took.
+// footer says what became of the candidates, and what the campaign took.
 func (t *Table) footer() []string {
 	c := t.Candidates
 	refused := 0
@@ -179,8 +179,8 @@ func (t *Table) placements() bool {
 	return false
 }
 
-// grid is the table's cells as people read them: columns with a short name,
-// but for those that are empty in every row.
+// grid is the table's cells as people read them: the columns that have a short
+// name, without those that are empty in every row.
 func (t *Table) grid() (heads []column, cells [][]string) {
 	for _, c := range columns {
 		if c.head == "placement" && t.placements() {

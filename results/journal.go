@@ -12,14 +12,13 @@ import (
 	"path/filepath"
 )
 
-// journalVersion is the form of a line of trials.jsonl.
+// journalVersion is the version of the form of a journal's line.
 const journalVersion = 1
 
-// maxLine is the longest line the reader takes: a trial of a million
-// iterations has room in it.
+// maxLine is the longest line that is read. A trial of a million iterations fits.
 const maxLine = 32 << 20
 
-// record is one line of the journal: exactly one of the three.
+// record is one line of the journal. Exactly one of the three is set.
 type record struct {
 	Version  int       `json:"v"`
 	Executor *Executor `json:"executor,omitempty"`
@@ -39,14 +38,13 @@ func (e *JournalError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, 
 // journal is the append-only file behind a campaign.
 type journal struct {
 	file *os.File // nil: reading only
-	end  int64    // length of what is whole and synced
-	torn int64    // bytes of an unfinished last line found on opening
+	end  int64    // bytes that are whole and synced
+	torn int64    // bytes of a line cut short, found on opening
 	bad  error    // why nothing can be appended any more
 }
 
-// openJournal reads a journal, handing each record to take, and, to write, cuts
-// off a last line that its writer did not finish. A journal that is not there
-// is an empty one.
+// openJournal reads a journal and hands each record to take. With write, it cuts
+// off a last line that was not finished. A journal that does not exist is empty.
 func openJournal(path string, write bool, take func(record)) (*journal, error) {
 	flags := os.O_RDONLY
 	if write {
@@ -76,9 +74,9 @@ func openJournal(path string, write bool, take func(record)) (*journal, error) {
 	return j, nil
 }
 
-// readJournal reads records from r, which file names in errors. It returns the
-// length of the whole lines, and of what follows the last line break: only
-// there can a kill have left half a line, whatever it looks like.
+// readJournal reads records from r; errors call it file. It returns the bytes of
+// all whole lines, and of what follows the last line break. Only there can a kill
+// have left half a line, whatever it looks like.
 func readJournal(r io.Reader, file string, take func(record)) (end, torn int64, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
@@ -102,8 +100,8 @@ func readJournal(r io.Reader, file string, take func(record)) (end, torn int64, 
 
 var errLineTooLong = errors.New("line too long")
 
-// readLine reads up to and with the next line break; io.EOF comes with what
-// was left before it.
+// readLine reads up to the next line break, which it includes; io.EOF comes with
+// what was left without one.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {
@@ -119,7 +117,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// parseRecord reads one line, strictly.
+// parseRecord reads one line, and accepts nothing unknown.
 func parseRecord(line []byte) (record, error) {
 	var rec record
 	dec := json.NewDecoder(bytes.NewReader(line))
@@ -131,7 +129,7 @@ func parseRecord(line []byte) (record, error) {
 	if err == nil && len(bytes.TrimSpace(line[dec.InputOffset():])) > 0 {
 		err = errors.New("more after its end")
 	}
-	// A line of a later form must not be called broken.
+	// A line written by a later version must not be called broken.
 	form := struct {
 		Version int `json:"v"`
 	}{rec.Version}
@@ -155,9 +153,8 @@ func parseRecord(line []byte) (record, error) {
 	return record{}, errors.New("want exactly one of executor, trial and tally")
 }
 
-// append writes records at the end and syncs. Where that goes wrong the file
-// is cut back to what was whole; where not even that works, nothing more is
-// written.
+// append writes records at the end and syncs. If that fails, the file is cut back
+// to what was whole; if that fails, too, nothing more is written.
 func (j *journal) append(records ...record) error {
 	if j.bad != nil {
 		return j.bad

@@ -20,11 +20,11 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("campaign %s: in use by %s", e.Dir, e.Holder)
 }
 
-// lock takes the folder's lock, or says who has it. The kernel drops a lock
-// with its holder, however that ends: what the file says is for people only.
-// Go opens files close-on-exec, so no child keeps the lock alive, but for the
-// moment between its birth and its own program: where the holder is gone, that
-// moment is waited for.
+// lock takes the folder's lock, or says who has it. The kernel releases a lock
+// when its holder ends, however it ends; the text in the file is only for people.
+// Go opens files close-on-exec, so no child process keeps the lock, except for the
+// moment between fork and exec. So where the holder is gone, that moment is waited
+// for.
 func lock(dir string) (*os.File, error) {
 	f, err := openRegular(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -65,11 +65,11 @@ func lock(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// orphanTime is how long what a killed process had begun to start may keep its
-// lock.
+// orphanTime is how long a process that was just being started by a killed one may
+// keep its lock.
 const orphanTime = 5 * time.Second
 
-// holderOf is what a lock's file says of who has it.
+// holderOf is what a lock's file says about its holder.
 func holderOf(f *os.File) string {
 	text := make([]byte, 256)
 	n, _ := f.ReadAt(text, 0)
@@ -80,7 +80,7 @@ func holderOf(f *os.File) string {
 	return holder
 }
 
-// gone tells whether a holder was a process of this host that has ended.
+// gone tells whether a holder was a process of this machine that has ended.
 func gone(holder string) bool {
 	host, err := os.Hostname()
 	var pid int

@@ -8,23 +8,23 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// Backend is the source of a trial that ran an algorithm of the back end's own:
-// there is no program of it, its name and its settings are all that is known.
-// Its identity takes the place of a program's hash, its protocol may be
-// OwnProtocol, and it has no tile.
+// Backend is the source of trials that ran an algorithm of the back end's own.
+// There is no program of it: only its name and its settings are known. Its
+// NativeHash takes the place of a program's hash, its protocol may be OwnProtocol,
+// and it has no tile.
 const Backend = "backend"
 
-// OwnProtocol stands where the back end chose the protocol itself.
+// OwnProtocol is the protocol of a trial in which the back end chose it.
 const OwnProtocol = "auto"
 
-// noProgram is why an algorithm of a back end's own is not exported.
+// noProgram is why an algorithm of the back end's own is not exported.
 const noProgram = "it is an algorithm of the back end's own, and has no program"
 
-// NativeHash is the identity of an algorithm of a back end's own with its
-// settings, as it computes a collective.
+// NativeHash identifies an algorithm of the back end's own, with its settings, on
+// a collective.
 func NativeHash(algorithm string, settings map[string]string, spec collective.Spec) string {
 	spec.Chunks = 1
-	text, _ := json.Marshal(struct { // of strings and numbers: never fails
+	text, _ := json.Marshal(struct { // strings and numbers only: can't fail
 		Schema     string            `json:"schema"`
 		Algorithm  string            `json:"algorithm"`
 		Settings   map[string]string `json:"settings"`

@@ -7,16 +7,16 @@ import (
 	"path/filepath"
 )
 
-// outputDir holds what executors printed before trials without a result.
+// outputDir holds what executors printed in trials that had no result.
 const outputDir = "output"
 
-// maxOutputs bounds how many of them are kept: a device that is broken fails
-// every trial in the same words.
+// maxOutputs limits how many are kept, because a broken device fails every trial
+// in the same words.
 const maxOutputs = 100
 
-// KeepOutput writes what an executor printed in a trial that came to no result
-// into the campaign, and gives the file's name in it; none where there is
-// nothing to keep, or enough is kept.
+// KeepOutput writes what an executor printed in a trial without a result into the
+// campaign, and returns the file's name there; empty if there is nothing to keep,
+// or enough is kept.
 func (c *Campaign) KeepOutput(key string, attempt int, text string) (string, error) {
 	if c.lock == nil {
 		return "", fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)

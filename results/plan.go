@@ -14,9 +14,9 @@ import (
 // PlanSchema names the form of campaign.toml.
 const PlanSchema = "colltune.campaign/v1"
 
-// Plan is everything that defines a campaign's search. Two plans that are
-// equal in all but Version ask for the same answer; what only decides how fast
-// or how far a run goes (jobs, trial and time budgets, formats) is not in it.
+// Plan is everything that defines a campaign's search. Two plans that differ in
+// Version alone ask for the same answer. What decides only how fast or how far a
+// run goes (jobs, budgets of trials and time, formats) is not part of it.
 type Plan struct {
 	Version    string // of the colltune that wrote it; not compared
 	Topology   Topology
@@ -34,30 +34,30 @@ type Plan struct {
 	Files      []File // files the flags named: templates, a baseline
 }
 
-// Topology is the system searched for, whole, so that a campaign can go on
-// where its file is gone.
+// Topology is the system, with its whole text, so that a campaign can go on when
+// its file is gone.
 type Topology struct {
 	Name  string
 	Nodes int
 	Ranks int
 	Hash  string // of the graph
-	Text  string // as it was given: TOML, or a generator's name
+	Text  string // TOML, or a generator's name
 }
 
-// Flag is a command-line flag with its value, without the dashes. A flag given
-// twice is there twice.
+// Flag is a command-line flag without its dashes, and its value. One that was
+// given twice is there twice.
 type Flag struct {
 	Name, Value string
 }
 
-// File is a file the plan depends on.
+// File is a file that the plan depends on.
 type File struct {
 	Kind string // template, baseline, …
 	Name string // base name
 	Text string
 }
 
-// normal is the plan in its canonical order.
+// normal is the plan with its lists in a fixed order.
 func (p Plan) normal() Plan {
 	p.Sizes = slices.Clone(p.Sizes)
 	slices.Sort(p.Sizes)
@@ -77,10 +77,10 @@ func (p Plan) normal() Plan {
 	return p
 }
 
-// sets are the flags of which neither order nor repetition matters.
+// sets are the flags whose order and repetition don't matter.
 var sets = []string{"family", "exclude"}
 
-// check refuses a plan that no search can have made.
+// check refuses a plan that no search could have written.
 func (p Plan) check() error {
 	spec := collective.Spec{Name: p.Collective, Ranks: p.Topology.Ranks, Chunks: 1, Root: p.Root}
 	known := collective.New
@@ -114,7 +114,7 @@ func (p Plan) check() error {
 	return nil
 }
 
-// texts are all the strings that campaign.toml holds.
+// texts lists all strings that campaign.toml holds.
 func (p Plan) texts() []string {
 	all := []string{p.Version, p.Topology.Name, p.Topology.Hash, p.Topology.Text, p.Op, p.Executor}
 	for _, f := range p.Flags {
@@ -126,8 +126,8 @@ func (p Plan) texts() []string {
 	return all
 }
 
-// Command is the command that makes this plan, without paths: the same for
-// every run of the same search.
+// Command is the command line that makes this plan. It has no paths, so that it is
+// the same for every run of the same search.
 func (p Plan) Command() string {
 	p = p.normal()
 	words := []string{"colltune", "search", "-t", p.Topology.Name, "-c", p.Collective}
@@ -162,7 +162,7 @@ func (p Plan) Command() string {
 	return strings.Join(words, " ")
 }
 
-// Quote is a word as a shell takes it: a plain one as it is.
+// Quote quotes a word for a shell, if it needs quotes.
 func Quote(s string) string {
 	plain := s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/=@+%", r))
@@ -173,10 +173,10 @@ func Quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// OtherPlanError says that a folder holds the campaign of another search.
+// OtherPlanError says that a folder holds another search's campaign.
 type OtherPlanError struct {
 	Dir  string
-	Diff []string // one line a difference: what the folder has, what was asked for
+	Diff []string // a line for each difference: what the folder has, and what was asked for
 }
 
 func (e *OtherPlanError) Error() string {
@@ -184,8 +184,8 @@ func (e *OtherPlanError) Error() string {
 		e.Dir, strings.Join(e.Diff, "\n  "))
 }
 
-// Diff says how b differs from a, a line a difference; nil where they ask for
-// the same answer.
+// Diff says in which ways a plan that is asked for differs, a line each; nil if
+// both ask for the same answer.
 func (p Plan) Diff(asked Plan) []string {
 	a, b := p.normal(), asked.normal()
 	var diff []string

@@ -56,8 +56,8 @@ type planText struct {
 	Text string `toml:"text"`
 }
 
-// encode writes the plan as people read it: a line a key, and the files whole,
-// as they were.
+// encode writes the plan for people to read: a line for each key, and the files'
+// texts as they were.
 func (p Plan) encode() []byte {
 	p = p.normal()
 	var b strings.Builder
@@ -105,8 +105,8 @@ func (p Plan) encode() []byte {
 	return []byte(b.String())
 }
 
-// tomlString quotes a string: a text of several lines as it is, where TOML has
-// a way to, and anything else escaped.
+// tomlString quotes a string. A text of several lines stays as it is, if TOML has
+// a way to write it; all else is escaped.
 func tomlString(s string) string {
 	literal := strings.Contains(s, "\n") && !strings.Contains(s, "''") && !strings.HasSuffix(s, "'") &&
 		strings.IndexFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == '\uFFFD' }) < 0
@@ -188,7 +188,7 @@ func decodePlan(text string) (Plan, error) {
 // sizeText is a size as the flags take it.
 func sizeText(n int64) string { return units.Bytes(n).String() }
 
-// sizesText lists sizes, and no more than people read.
+// sizesText lists sizes, but no more of them than anybody would read.
 func sizesText(sizes []int64) string {
 	var words []string
 	for i, n := range sizes {

@@ -10,19 +10,19 @@ import (
 	"github.com/colltune/colltune/compiler/script"
 )
 
-// unknownKey says where a campaign.toml has a key that it has not, and which it
-// has there.
+// unknownKey says where a campaign.toml has a key that does not exist, and which
+// keys do.
 func unknownKey(text string, key toml.Key) error {
 	table, name := key[:len(key)-1], key[len(key)-1]
 	known := keysOf(reflect.TypeFor[planDocument](), table)
-	if len(known) == 0 { // a table within an unknown one
+	if len(known) == 0 { // the table around it is unknown itself
 		return fmt.Errorf("line %d: unknown table %.80q", lineOfKey(text, table, ""), table.String())
 	}
 	return fmt.Errorf("line %d: unknown key %.80q%s: want one of %s",
 		lineOfKey(text, table, name), key.String(), script.DidYouMean(name, known), strings.Join(known, ", "))
 }
 
-// keysOf are the keys of a table of the document; none where it has no such table.
+// keysOf lists the keys of a table of the document; none if it has no such table.
 func keysOf(document reflect.Type, table []string) []string {
 	if document.Kind() == reflect.Slice {
 		document = document.Elem()
@@ -43,9 +43,9 @@ func keysOf(document reflect.Type, table []string) []string {
 	return known
 }
 
-// lineOfKey is the line on which a key of a table is set, or a table begins where
-// there is no name; the first line where neither is found. Lines within a string
-// of several lines are not looked at: they hold the text of whole files.
+// lineOfKey is the line on which a key of a table is set, or on which the table
+// begins if name is empty; 1 if neither is found. Lines within strings of several
+// lines are skipped: they hold the text of whole files.
 func lineOfKey(text string, table []string, name string) int {
 	within, quote := "", ""
 	for i, line := range strings.Split(text, "\n") {
@@ -78,7 +78,7 @@ func lineOfKey(text string, table []string, name string) int {
 	return 1
 }
 
-// bareKey is a key without its quotes and blanks.
+// bareKey strips a key of quotes and blanks.
 func bareKey(key string) string {
 	parts := strings.Split(key, ".")
 	for i, p := range parts {

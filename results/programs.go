@@ -11,8 +11,8 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// SaveProgram writes the IR with that hash into the campaign, whole or not at
-// all, unless it is there. Do so before the first trial that names it.
+// SaveProgram writes the IR with that hash into the campaign, whole or not at all,
+// unless it is there. It must be called before a trial names the program.
 func (c *Campaign) SaveProgram(hash string, p *ir.Program) error {
 	if !isHash(hash) {
 		return fmt.Errorf("program %.80q: want a hash of 64 hexadecimal digits", hash)
@@ -55,16 +55,14 @@ func (c *Campaign) hasProgram(hash string) bool {
 	return true
 }
 
-// ProgramError is a program of the campaign's that is gone, or is not what was
-// kept.
+// ProgramError says that a program of the campaign is gone or changed.
 type ProgramError struct{ Err error }
 
 func (e *ProgramError) Error() string { return e.Err.Error() }
 func (e *ProgramError) Unwrap() error { return e.Err }
 
-// Program reads the IR with that hash, and checks that it is what its name says:
-// else, where it is not among the candidates that are kept either, the error is a
-// *ProgramError.
+// Program reads the IR with that hash and checks it against the hash. If neither
+// its file nor the kept candidates have it, the error is a *ProgramError.
 func (c *Campaign) Program(hash string) (*ir.Program, error) {
 	if !isHash(hash) {
 		return nil, fmt.Errorf("program %.80q: want a hash of 64 hexadecimal digits", hash)
@@ -82,8 +80,9 @@ func (c *Campaign) Program(hash string) (*ir.Program, error) {
 	return p, err
 }
 
-// askedFor is an error where a program does something else than what the campaign is
-// of: then one of them was changed, and its times would be told of another call.
+// askedFor is an error if a program computes another collective than the
+// campaign's. One of them was changed then, and the program's times would be
+// reported for the wrong call.
 func (p *Plan) askedFor(hash string, found *ir.Program) error {
 	what := func(name string, ranks int) string { return fmt.Sprintf("%s over %d ranks", name, ranks) }
 	is, want := what(found.Collective.Name, found.Ranks()), what(p.Collective, p.Topology.Ranks)
@@ -93,7 +92,7 @@ func (p *Plan) askedFor(hash string, found *ir.Program) error {
 	return &ProgramError{fmt.Errorf("program %s is of %s, and %s of %s: one of them was changed", short(hash), is, planFile, want)}
 }
 
-// savedProgram reads it from its own file.
+// savedProgram reads a program from its own file.
 func (c *Campaign) savedProgram(hash string) (*ir.Program, error) {
 	path := filepath.Join(c.dir, programsDir, hash+".json")
 	f, err := openRegular(path, os.O_RDONLY)

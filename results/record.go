@@ -30,16 +30,16 @@ var outcomes = []Outcome{OK, Failed, Crashed, TimedOut, Wrong, Quarantined}
 // Outcomes lists all there are.
 func Outcomes() []Outcome { return slices.Clone(outcomes) }
 
-// Final tells whether an outcome says something of the program. The others may
-// be the machine's doing, or the day's: such a trial may be made again, and
-// what comes of it takes its place.
+// Final tells whether an outcome says something about the program. The other
+// outcomes may be the machine's fault, or of the moment: such a trial may be made
+// again, and its new outcome replaces the old.
 func (o Outcome) Final() bool { return o == OK || o == Wrong }
 
-// attempts is how often a trial is made before its failing is believed.
+// attempts is how often a trial is made before its failure is believed.
 const attempts = 3
 
-// Open tells whether a run that gives trials so long would make this one again:
-// it timed out and would have more time now, or it ended without a result for
+// Open tells whether a run with this deadline for trials would make the trial
+// again: because it timed out and would have more time now, or had no result for
 // another reason and has attempts left.
 func (t *Trial) Open(deadline time.Duration) bool {
 	switch {
@@ -66,12 +66,12 @@ type Key struct {
 	Iters       int
 	Warmup      int
 	Seed        int64
-	Repeat      int    // 0, or which repetition on a back end whose times vary
+	Repeat      int    // which repetition, on a back end whose times vary; else 0
 	Fingerprint string // Executor.Hash
 	Topology    string // the graph's hash
 }
 
-// Hash is the key's content address, the IR's encoding version included.
+// Hash is the key's content address. It covers the version of the IR's encoding.
 func (k Key) Hash() string {
 	h := sha256.New()
 	var n [8]byte
@@ -101,8 +101,8 @@ func (k Key) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Trial is one line of the journal: a program at a size with its knobs, and
-// what came of it.
+// Trial is one line of the journal: a program at a size with its knobs, and the
+// result.
 type Trial struct {
 	Key          string         `json:"key"` // Key.Hash
 	Bytes        int64          `json:"bytes"`
@@ -122,13 +122,13 @@ type Trial struct {
 	Steps        int            `json:"steps"`             // of the longest threadblock
 	Fingerprint  string         `json:"fingerprint"`       // Executor.Hash
 	Repeat       int            `json:"repeat,omitempty"`
-	Attempt      int            `json:"attempt,omitempty"`   // how often it was made before, without a result
-	Reference    bool           `json:"reference,omitempty"` // only to be compared with; wins nothing
+	Attempt      int            `json:"attempt,omitempty"`   // how many attempts before it had no result
+	Reference    bool           `json:"reference,omitempty"` // only for comparison: wins nothing
 	Outcome      Outcome        `json:"outcome"`
 	TimesUS      []float64      `json:"times_us,omitempty"` // an ok or wrong trial's, one an iteration
 	Note         string         `json:"note,omitempty"`
 	Output       string         `json:"output,omitempty"`           // the file with what its executor printed, where that was kept
-	Deadline     float64        `json:"deadline_seconds,omitempty"` // of one that timed out: what it had
+	Deadline     float64        `json:"deadline_seconds,omitempty"` // of one that timed out: how long it had
 	Seconds      float64        `json:"seconds"`                    // how long the trial took, all told
 }
 
@@ -140,8 +140,8 @@ type Executor struct {
 	Fingerprint   map[string]string `json:"fingerprint"`
 }
 
-// Hash is the fingerprint that trials carry: name, version and everything the
-// back end says its measurements depend on.
+// Hash is the fingerprint that trials carry. It covers name, version and all that
+// the back end says its measurements depend on.
 func (e Executor) Hash() string {
 	h := sha256.New()
 	text := func(s string) { fmt.Fprintf(h, "%d:%s,", len(s), s) }
@@ -155,8 +155,8 @@ func (e Executor) Hash() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Tally is what the search knows beside its trials: what became of the
-// candidates, and what each size is compared with. The last one written holds.
+// Tally is what a search knows besides its trials: what became of the candidates,
+// and what each size is compared with. The last one in the journal counts.
 type Tally struct {
 	Finished   bool           `json:"finished"`
 	Enumerated int            `json:"enumerated"`
@@ -165,12 +165,12 @@ type Tally struct {
 	Tuned      int            `json:"tuned"`
 	Points     []Point        `json:"points,omitempty"`
 
-	// Called names programs, by hash, that trials call otherwise; SetTally leaves out
-	// the others.
+	// Called names programs, by hash, which trials call by other names; SetTally
+	// leaves out the rest.
 	Called map[string]Called `json:"called,omitempty"`
 }
 
-// Point is what the rows of one size and placement are compared with.
+// Point is what one size and placement is compared with.
 type Point struct {
 	Bytes     int64     `json:"bytes"`
 	Placement string    `json:"placement"`
@@ -178,8 +178,8 @@ type Point struct {
 	Baseline  *Baseline `json:"baseline,omitempty"`
 }
 
-// Baseline is what the vendor's library does at a point: a time given from
-// outside, or the trial of this campaign with that program and those knobs.
+// Baseline is what the vendor's library does at a point: a time that was given, or
+// the trial of this campaign with that program and those knobs.
 type Baseline struct {
 	Name      string  `json:"name"`
 	TimeUS    float64 `json:"time_us,omitempty"` // given from outside; 0: take the trial's
@@ -188,7 +188,8 @@ type Baseline struct {
 	TileBytes int64   `json:"tile_bytes,omitempty"`
 }
 
-// check refuses what no trial can be: the reader meets any bytes at all.
+// check refuses what can't be a trial, because a journal may hold any bytes at
+// all.
 func (t *Trial) check() error {
 	switch {
 	case !isHash(t.Key):
@@ -230,7 +231,7 @@ func (t *Trial) check() error {
 	return nil
 }
 
-// check refuses a tally that would make a table lie.
+// check refuses a tally that would make a table say something false.
 func (t *Tally) check() error {
 	if t.Enumerated < 0 || t.BoundedOut < 0 || t.Tuned < 0 {
 		return fmt.Errorf("negative count of candidates")

@@ -11,26 +11,26 @@ import (
 	"github.com/colltune/colltune/compiler/mscclpp"
 )
 
-// Runtime is a reader of exported programs, as far as the choice of what to
-// export to it goes.
+// Runtime is a runtime that there is an export for, with what decides what to
+// export to it.
 type Runtime struct {
 	Name   string
-	Export ExportOptions // what writes for it, but for where
+	Export ExportOptions // what writes files for it, all but the folder
 	reader
 }
 
-// reader is what a runtime takes.
+// reader says what a runtime takes.
 type reader interface {
 	// Runs says why the runtime would not run a trial's program as the trial did;
-	// empty where it would, if it accepts the program.
+	// empty where it would, provided that it accepts the program.
 	Runs(t *Trial, elem int64) string
 	// Accepts says why the runtime would not load a program; empty where it would.
 	Accepts(p *ir.Program, protocol string) string
-	// Computes says why it computes nothing with an operation and a type by
-	// programs; empty where it does.
+	// Computes says why no program computes this operation on this type in the
+	// runtime; empty where one can.
 	Computes(op, dtype string) string
-	// Tile is the tile that the runtime uses with a protocol, 0 where it has not
-	// that protocol; or any is true, and the file says.
+	// Tile is the tile that the runtime uses with a protocol, or 0 if it lacks the
+	// protocol. With any, the file says which tile, and it may be any.
 	Tile(protocol string) (tile int64, any bool)
 }
 
@@ -60,8 +60,8 @@ func RuntimeNamed(name string) (Runtime, error) {
 	return Runtime{}, fmt.Errorf("unknown runtime %q: want one of %s", name, strings.Join(RuntimeNames(), ", "))
 }
 
-// Loads says why the runtime would not run a program for a campaign's calls,
-// whatever their size; empty where it would.
+// Loads says why the runtime would not run a program for a campaign's calls at any
+// size; empty where it would.
 func (r Runtime) Loads(p *ir.Program, protocol string, plan Plan) string {
 	return loads(r.reader, p, protocol, plan)
 }
@@ -73,8 +73,8 @@ func loads(r reader, p *ir.Program, protocol string, plan Plan) string {
 	return r.Accepts(p, protocol)
 }
 
-// operation is what a collective's calls are of: those that reduce nothing are as
-// good as sums.
+// operation is the reduction that calls of a collective do. To a runtime, those
+// that reduce nothing are the same as sums.
 func operation(s collective.Spec, op string) string {
 	if c, err := collective.New(s); err == nil && c.Reduces() {
 		return op
@@ -82,11 +82,11 @@ func operation(s collective.Spec, op string) string {
 	return "sum"
 }
 
-// xmlReader is a runtime that reads MSCCL XML. It runs a program only where its
-// chunks divide the elements of the call, and always with its own tile.
+// xmlReader is a runtime that reads MSCCL XML. It runs a program only where the
+// program's chunks divide the call's elements, and always with its own tile.
 type xmlReader struct{ *msccl.Runtime }
 
-// xmlReaders are all of them.
+// xmlReaders lists all of them.
 func xmlReaders() (all []xmlReader) {
 	for _, name := range msccl.Runtimes() {
 		if row, err := msccl.Lookup(name); err == nil {
@@ -116,7 +116,7 @@ func (r xmlReader) Accepts(p *ir.Program, protocol string) string {
 	return ""
 }
 
-// Computes leaves averages out: none of them has a program do those.
+// Computes refuses averages, for which these runtimes use no programs.
 func (r xmlReader) Computes(op, _ string) string {
 	if op == "avg" {
 		return fmt.Sprintf("for avg %s runs its own algorithms, and no program", r.Name)
@@ -126,7 +126,7 @@ func (r xmlReader) Computes(op, _ string) string {
 
 func (r xmlReader) Tile(protocol string) (int64, bool) { return r.Tiles[protocol], false }
 
-// lacks says that the runtime has no such collective, and which runtimes do;
+// lacks says that the runtime lacks the collective, and which runtimes have it;
 // empty where it has it.
 func (r xmlReader) lacks(coll string) string {
 	name := coll
@@ -151,7 +151,7 @@ func (r xmlReader) lacks(coll string) string {
 // planReader is MSCCL++, which reads execution plans.
 type planReader struct{}
 
-// planTypes are the element types that its kernel is there for.
+// planTypes are the element types for which MSCCL++ has kernels.
 var planTypes = []string{"bf16", "f16", "f32", "i32", "u32", "u8"}
 
 func (planReader) Runs(t *Trial, _ int64) string {
@@ -170,7 +170,7 @@ func (planReader) Accepts(p *ir.Program, protocol string) string {
 	return strings.Join(mscclpp.Lacks(p, "", protocol), "; ")
 }
 
-// Computes: its kernel has one reduction.
+// Computes refuses all reductions but the one that its kernel has.
 func (planReader) Computes(op, dtype string) string {
 	switch {
 	case op != "sum":

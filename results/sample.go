@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// confidence is what the interval of a median is meant to cover.
+// confidence is how often an interval covers the median.
 const confidence = 0.95
 
 // Median is the middle of a sample; of two middles, their mean. The sample
@@ -19,15 +19,15 @@ func Median(sample []float64) float64 {
 	return s[n/2-1] + (s[n/2]-s[n/2-1])/2
 }
 
-// MedianCI is an interval that holds the median with 95 % confidence, whatever
-// the distribution: the narrowest symmetric pair of order statistics whose
-// binomial coverage is enough. Below six values no pair is, and the interval
-// is the whole sample; of one value both ends are that value.
+// MedianCI is an interval that contains the median with 95 % confidence, whatever
+// the distribution: the narrowest symmetric pair of order statistics with enough
+// binomial coverage. Below six values no pair has it, and the interval is the
+// whole sample; with one value, both ends are that value.
 func MedianCI(sample []float64) [2]float64 {
 	s := slices.Sorted(slices.Values(sample))
 	n := len(s)
-	// outside is the chance that the median lies outside [s[i], s[n-1-i]]: that
-	// at most i values fall on one side of it.
+	// outside is the chance that the median lies outside [s[i], s[n-1-i]], which
+	// means that at most i values fall on one side of it.
 	outside, k := 0.0, 0
 	for i := 0; i < n/2; i++ {
 		outside += 2 * tossed(n, i)

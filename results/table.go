@@ -39,7 +39,7 @@ type Row struct {
 	TimeCIUS   [2]float64     `json:"time_ci_us"` // MedianCI
 	AlgBW      float64        `json:"algbw_gbps"`
 	BusBW      float64        `json:"busbw_gbps"`
-	// What it is compared with; null where unknown.
+	// What the row is compared with; null where unknown.
 	Baseline       *string  `json:"baseline"`
 	BaselineTimeUS *float64 `json:"baseline_time_us"`
 	Speedup        *float64 `json:"speedup"` // baseline ÷ winner
@@ -49,12 +49,12 @@ type Row struct {
 	Granularity    int64    `json:"granularity_bytes"` // a runtime runs it where this divides the size
 	Executor       string   `json:"executor"`
 
-	program string // what is run, program or not: tells winners apart
+	program string // identifies what was run, with or without a program
 }
 
-// Range is a run of sizes with one winner. A size between two measured ones
-// belongs to the smaller one's range; sizes outside all that was measured
-// belong to none.
+// Range is a run of neighbouring sizes with one winner. A size between two
+// measured ones belongs to the smaller one's range; sizes outside of all that was
+// measured belong to none.
 type Range struct {
 	MinBytes    int64          `json:"min_bytes"`
 	MaxBytes    int64          `json:"max_bytes"` // inclusive
@@ -90,7 +90,7 @@ type Spent struct {
 	Fingerprint map[string]string `json:"fingerprint"`
 }
 
-// Build makes the winning table of a campaign as far as it has come.
+// Build makes the winning table of what a campaign has measured so far.
 func Build(c *Campaign) (*Table, error) {
 	plan := c.Plan().normal()
 	col, err := collective.OfName(collective.Spec{Name: plan.Collective, Ranks: plan.Topology.Ranks, Chunks: 1, Root: plan.Root})
@@ -159,9 +159,8 @@ func Build(c *Campaign) (*Table, error) {
 	return t, nil
 }
 
-// Compare puts other times in the place of the baselines: at gives the time in
-// microseconds at a size and placement, where there is one. A row without one
-// has no baseline then.
+// Compare replaces the baselines by other times, which at gives in microseconds
+// for a size and placement. A row for which it has none loses its baseline.
 func (t *Table) Compare(name string, at func(bytes int64, placement string) (us float64, ok bool)) {
 	for i := range t.Rows {
 		r := &t.Rows[i]
@@ -173,15 +172,15 @@ func (t *Table) Compare(name string, at func(bytes int64, placement string) (us 
 	}
 }
 
-// rounding is by how much the time of a routing that meets the bound may lie below
-// it, for the rounding of its sums.
+// rounding is by how much the time of a routing that meets the bound may fall
+// below it, because its sum was rounded.
 const rounding = 1e-9
 
 // compare fills in the baseline and the bound of a row.
 func (r *Row) compare(p Point, ms []measured) {
-	// The bound is on routings, over links as the topology has them. A library that
-	// sums in the switches needs no routing, and a machine may have faster links: of
-	// what is faster than the bound it says nothing.
+	// The bound is on routings over the topology's links. A library that sums in
+	// the switches needs none, and a machine's links may be faster. So the bound
+	// says nothing about a time below it.
 	if p.BoundUS > 0 && p.BoundUS <= r.TimeUS*(1+rounding) {
 		bound := min(p.BoundUS, r.TimeUS)
 		ratio := bound / r.TimeUS
@@ -205,13 +204,13 @@ func (r *Row) compare(p Point, ms []measured) {
 	}
 }
 
-// cell is where trials compete: one placement, one size.
+// cell is one placement and one size, at which trials compete.
 type cell struct {
 	placement string
 	bytes     int64
 }
 
-// placements are those that a plan is for.
+// placements lists the placements of a plan.
 func placements(p Plan) []string {
 	if p.Placement == "both" {
 		return []string{"in", "out"}
@@ -219,7 +218,7 @@ func placements(p Plan) []string {
 	return []string{p.Placement}
 }
 
-// cells lists a plan's cells in the order of the table.
+// cells lists a plan's cells in the table's order.
 func cells(p Plan) []cell {
 	var all []cell
 	for _, placement := range placements(p) {
@@ -230,29 +229,30 @@ func cells(p Plan) []cell {
 	return all
 }
 
-// measured is a program with its knobs in a cell, with all that was measured
-// of it, repetitions pooled.
+// measured is a program with its knobs in a cell, and all its measurements, with
+// the repetitions pooled.
 type measured struct {
 	*Trial // the first repetition
 	time   float64
 	ci     [2]float64
 }
 
-// knobbed is a program with its knobs in a cell: what repetitions are of.
+// knobbed identifies a program with its knobs in a cell, of which there may be
+// repetitions.
 type knobbed struct {
 	cell
 	program, protocol string
 	tile              int64
 }
 
-// pool is all that was measured of one.
+// pool is the measurements of one knobbed.
 type pool struct {
 	first *Trial    // the first repetition
 	times []float64 // of all that were ok
 	wrong bool      // some left wrong data
 }
 
-// pools puts repetitions together.
+// pools collects the repetitions of each.
 func pools(trials []Trial) map[knobbed]*pool {
 	all := map[knobbed]*pool{}
 	for i := range trials {
@@ -276,8 +276,8 @@ func pools(trials []Trial) map[knobbed]*pool {
 	return all
 }
 
-// gather collects what was measured by cell, best first. A program that was
-// wrong once is left out, whatever it did otherwise.
+// gather lists what was measured in each cell, best first. A program that was
+// wrong once is left out, however often it was right.
 func gather(trials []Trial) map[cell][]measured {
 	all := map[cell][]measured{}
 	for k, p := range pools(trials) {
@@ -294,14 +294,14 @@ func gather(trials []Trial) map[cell][]measured {
 
 func competes(m measured) bool { return !m.Reference }
 
-// better orders measured programs: less time first. Equal times are settled
-// without looking at measurements again: fewer threadblocks, fewer steps, then
-// names, so that the order is total.
+// better orders measured programs by time. Equal times are settled by what does
+// not vary between measurements: fewer threadblocks, fewer steps, then names, so
+// that the order is total.
 func better(a, b measured) int {
 	return cmp.Or(cmp.Compare(a.time, b.time), Tie(a.Trial, b.Trial))
 }
 
-// Tie orders trials of equal time.
+// Tie orders trials that took the same time.
 func Tie(a, b *Trial) int {
 	return cmp.Or(
 		cmp.Compare(a.Threadblocks, b.Threadblocks),
@@ -316,14 +316,15 @@ func Tie(a, b *Trial) int {
 	)
 }
 
-// parametersText prints parameters as a table's cell has them: a=1 b=ring.
+// parametersText prints parameters as in a cell of the table: a=1 b=ring.
 func parametersText(p map[string]any) string {
 	names := sortedKeys(p)
 	words := make([]string, len(names))
 	for i, n := range names {
 		value, ok := p[n].(string)
 		if !ok {
-			// As the journal would give it back, whichever type it had.
+			// Encoded and decoded, so that a value has the type that the journal
+			// would give it.
 			text, err := json.Marshal(p[n])
 			if err != nil {
 				text = []byte(fmt.Sprint(p[n]))
@@ -335,8 +336,9 @@ func parametersText(p map[string]any) string {
 	return strings.Join(words, " ")
 }
 
-// briefParameters are parameters for a line that people read: of orders, trees and
-// such of many ranks the beginning. Files and other formats have the whole.
+// briefParameters prints parameters for a line that people read, and only the
+// beginning of long ones, such as orders and trees of many ranks. Files and other
+// formats have them whole.
 func briefParameters(p map[string]any) string {
 	const most = 40
 	words := strings.Fields(parametersText(p))
@@ -348,8 +350,7 @@ func briefParameters(p map[string]any) string {
 	return strings.Join(words, " ")
 }
 
-// ranges merges rows with the same winner that lie next to each other in the
-// plan.
+// ranges merges neighbouring rows that have the same winner.
 func ranges(rows []Row, all []cell) []Range {
 	ends := map[cell]int64{} // the last size before the next measured one
 	after := map[cell]cell{}

@@ -9,9 +9,11 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// writeWhole writes a file so that it is there whole, on disk, or not at all.
+// writeWhole writes a file so that afterwards all of it is on disk, or the old one
+// is.
 func writeWhole(path string, write func(io.Writer) error) error {
-	// Named here, the folder needs no test whether files can be moved into it.
+	// With the folder named, the library need not try where files can be moved
+	// from.
 	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o644))
 	if err != nil {
 		return forPath(path, err)
@@ -23,8 +25,8 @@ func writeWhole(path string, write func(io.Writer) error) error {
 	return forPath(path, f.CloseAtomicallyReplace())
 }
 
-// forPath is a file's error with the name that was asked for, instead of that of the
-// file which was to take its place.
+// forPath makes an error name the file that was asked for, and not the temporary
+// one that was to replace it.
 func forPath(path string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -33,7 +35,7 @@ func forPath(path string, err error) error {
 	return err
 }
 
-// writeText writes a text so.
+// writeText does that with a text.
 func writeText(path string, text []byte) error {
 	return writeWhole(path, func(w io.Writer) error {
 		_, err := w.Write(text)
