@@ -15,19 +15,19 @@ import (
 	"github.com/colltune/colltune/topologies/draw"
 )
 
-// fact is a line of what was asked, or of a winner.
+// fact is a line about what was asked, or about a winner.
 type fact struct {
 	Name, Value string
-	Code        bool // as it is typed
+	Code        bool // shown as something to type
 }
 
-// mostFacts bounds the lines that a fingerprint or the files of a plan take.
+// mostFacts limits the lines for a fingerprint, or for the files of a plan.
 const mostFacts = 40
 
 // simulator is the executor whose times are computed, not measured.
 const simulator = "sim"
 
-// asked are the facts of a plan and of what ran it.
+// asked lists the facts of a plan and of the executor that ran it.
 func asked(plan results.Plan, executor results.Executor, known bool) []fact {
 	add := []fact{
 		{"command", clip(plan.Command(), 4000), true},
@@ -68,7 +68,7 @@ func asked(plan results.Plan, executor results.Executor, known bool) []fact {
 	return append(add, fact{"colltune", clip(plan.Version, nameRoom), false})
 }
 
-// collectiveText says which collective, of what, and where.
+// collectiveText says which collective, with which type and operation, and where.
 func collectiveText(plan results.Plan) string {
 	s := fmt.Sprintf("%s, %s, %s", clip(plan.Collective, nameRoom), clip(plan.DType, wordRoom), clip(plan.Op, wordRoom))
 	if plan.Root != 0 {
@@ -100,15 +100,15 @@ type system struct {
 	Without string        // why there is neither
 }
 
-// The room of a picture, and of a text that takes its place.
+// The largest picture, and the longest text to take its place.
 const (
 	mostPicture = 96 << 10
 	mostText    = 8 << 10
 	mostEdges   = 20_000
 )
 
-// systemOf draws the topology of a plan, where this build still reads its text as
-// the same graph.
+// systemOf draws the topology of a plan, provided that this build still reads the
+// plan's text as the same graph.
 func systemOf(plan results.Plan) system {
 	t, err := topologyOf(plan)
 	switch {
@@ -128,11 +128,11 @@ func systemOf(plan results.Plan) system {
 	return system{Text: clip(b.String(), mostText)}
 }
 
-// generated are texts that name a generator: ring:8@50GB/s.
+// generated matches the name of a generated topology: ring:8@50GB/s.
 var generated = regexp.MustCompile(`^[a-z]+:[0-9]`)
 
-// topologyOf reads the topology that a campaign keeps. No file is opened for it:
-// of names only those of the catalogue and of generators are taken.
+// topologyOf reads the topology that a campaign keeps. It opens no file: a text
+// that is only a name must be in the catalogue or a generator's.
 func topologyOf(plan results.Plan) (*topologies.Topology, error) {
 	o := topologies.Options{Nodes: plan.Topology.Nodes}
 	for _, f := range plan.Flags {

@@ -13,11 +13,11 @@ type chart struct {
 	Width, Height            float64
 	Left, Top, Right, Bottom float64 // of the plot, inside the axes
 	Title                    string
-	Unit                     string // of the upright axis; none: not said
+	Unit                     string // of the upright axis; empty: not shown
 	X, Y                     []tick
 	Bands                    []band
 	Lines                    []line
-	Small                    bool // one of many
+	Small                    bool // one of many on the page
 }
 
 // band is a coloured part of the plot.
@@ -30,19 +30,19 @@ type band struct {
 type line struct {
 	Class  string
 	Path   string
-	Spread string // upright strokes, as far as the values may lie apart
+	Spread string // upright strokes for the confidence intervals
 	Dots   []dot
 	Label  string
 	LX, LY float64 // of the label
 }
 
-// dot is a measured point; Tell is what it says when it is pointed at.
+// dot is a measured point. Tell is shown when it is pointed at.
 type dot struct {
 	X, Y float64
 	Tell string
 }
 
-// series is what a line is made of; a gap lies where two neighbouring points are
+// series is the points of a line. The line has a gap between two points that are
 // not neighbours in the plan.
 type series struct {
 	class, label string
@@ -56,15 +56,15 @@ type point struct {
 	tell      string
 }
 
-// The most points with a dot each, and those of a line: more would lie on the
-// same pixel.
+// The most points that get a dot each, and the most points of a line: more would
+// fall on the same pixels.
 const (
 	mostDots   = 64
 	mostPoints = 256
 )
 
-// over draws series over sizes. Values that are not above 0 have no place on a
-// logarithmic axis and are left out; nil where nothing is left.
+// over draws series over sizes; nil if nothing can be drawn. Values that are not
+// above 0 have no place on a logarithmic axis and are left out.
 func over(sizes []int64, c chart, log bool, always []float64, all ...series) *chart {
 	values := slices.Clone(always)
 	some := false
@@ -139,7 +139,7 @@ func trace(s series, x, y scale, next map[int64]int64) line {
 	return l
 }
 
-// apart moves the labels at the ends of lines from each other.
+// apart moves the labels at the ends of lines until they don't overlap.
 func apart(lines []line, top, bottom float64) {
 	const height = 15
 	order := make([]*line, len(lines))

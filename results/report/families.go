@@ -10,23 +10,23 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// family is an algorithm's best times beside the winners', small.
+// family is a small chart: an algorithm's best times beside the winners'.
 type family struct {
 	Name, Says string
 	Chart      *chart
 }
 
-// other is an algorithm that there was no room to draw.
+// other is an algorithm that is named because there was no room to draw it.
 type other struct{ Name, Says string }
 
-// mostFamilies are drawn, mostOthers named.
+// How many algorithms are drawn, and how many more are named.
 const (
 	mostFamilies = 24
 	mostOthers   = 60
 )
 
-// families draws every algorithm beside the winners: those that win most first,
-// then those that come nearest.
+// families draws every algorithm beside the winners. Those that win most come
+// first, then those that come closest.
 func (p *place) families(sizes []int64, curves []results.Curve, rows []*results.Row, colour map[string]string) {
 	best := map[int64]float64{}
 	won := series{class: "best"}
@@ -89,7 +89,8 @@ func (p *place) families(sizes []int64, curves []results.Curve, rows []*results.
 	}
 }
 
-// measuredAt says where an algorithm was left out at some sizes.
+// measuredAt says at how many sizes an algorithm was measured, if not at all of
+// them.
 func measuredAt(n, of int) string {
 	if n == of {
 		return ""

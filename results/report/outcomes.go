@@ -10,7 +10,7 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// count is a number of something that has a name, and what it means.
+// count is how many of something there are, its name, and what that means.
 type count struct {
 	Name    string
 	N       int
@@ -19,8 +19,8 @@ type count struct {
 	Class   string
 }
 
-// reasons are what the reasons for refusing a candidate mean; docs/campaigns.md
-// has them at length.
+// reasons says what each reason for refusing a candidate means; docs/campaigns.md
+// says it at length.
 var reasons = map[string]string{
 	"not-applicable": "the family has no meaning on this system",
 	"no-routing":     "a hole of the template, such as a ring's order, that nothing fills, or for which nothing was found",
@@ -36,11 +36,11 @@ var reasons = map[string]string{
 	"runtime":        "the runtime that was asked for would not load or use it",
 }
 
-// mostCounts bounds a list of reasons, which a journal may make up.
+// mostCounts limits the list of reasons, since a journal may contain any number.
 const mostCounts = 40
 
 // candidates says what became of every candidate: the parts of a bar, and the
-// reasons for which some were refused, most first.
+// reasons why some were refused, the most frequent first.
 func candidates(c results.Candidates) (parts, refused []count) {
 	all := 0
 	for _, n := range c.Refused {
@@ -83,7 +83,7 @@ func percent(n, of int) float64 {
 	return 100 * float64(n) / float64(of)
 }
 
-// meanings are what the outcomes of trials mean, in the order they are told.
+// meanings says what the outcomes of trials mean, in the order of the page.
 var meanings = []struct {
 	outcome results.Outcome
 	meaning string
@@ -96,23 +96,22 @@ var meanings = []struct {
 	{results.Quarantined, "killed its executor too often to be run again"},
 }
 
-// failure is a kind of trial without a good result: those that ended alike, for
-// the same reason.
+// failure is a group of trials that had no good result for the same reason.
 type failure struct {
 	Outcome, Note string
 	N             int
 	Sizes         string
-	Of            string // whose programs they were of
+	Of            string // algorithms whose programs they ran
 }
 
-// mostFailures and mostNames bound what is listed of failures.
+// Limits of the list of failures, and of the names with each.
 const (
 	mostFailures = 30
 	mostNames    = 4
 )
 
 // outcomes counts trials by outcome, and groups those without a good result by
-// reason, most first; more is how many kinds there was no room for.
+// reason, the most frequent first. more is how many groups there was no room for.
 func outcomes(trials []results.Trial) (counts []count, failures []failure, more int) {
 	type kind struct {
 		outcome results.Outcome
@@ -164,7 +163,7 @@ func outcomes(trials []results.Trial) (counts []count, failures []failure, more 
 	return counts, failures, more
 }
 
-// rank is the place of an outcome in what is told.
+// rank is an outcome's place in the order of the page.
 func rank(o results.Outcome) int {
 	for i, m := range meanings {
 		if m.outcome == o {
@@ -174,7 +173,7 @@ func rank(o results.Outcome) int {
 	return len(meanings)
 }
 
-// namesText lists names, and no more than people read.
+// namesText lists names, but no more than anybody would read.
 func namesText(names []string) string {
 	var words []string
 	for i, n := range names {

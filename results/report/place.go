@@ -13,10 +13,10 @@ import (
 // place is what a page shows of one placement.
 type place struct {
 	Name     string // in or out
-	Title    string // where there are two
+	Title    string // if there are two
 	Verdict  []string
 	Rows     []row
-	Left     string // how many rows there was no room for
+	Left     string // says how many rows there was no room for
 	Interval bool   // times vary
 	Compared bool   // some row has a baseline
 	Bounded  bool   // some row has a bound
@@ -33,17 +33,19 @@ type row struct {
 	Channels, Instances                                int
 	Time, Low, High, AlgBW, BusBW                      string
 	Baseline, BaselineTime, Speedup, Bound, IR, Colour string
-	Begins                                             bool // another winner than the line before
+	Begins                                             bool // it has another winner than the line before
 }
 
-// mostTableRows of a table are printed; of more, those that begin or end a range.
+// mostTableRows is how long a table may be to be printed whole. Of a longer one
+// the rows that begin or end a range are printed.
 const mostTableRows = 200
 
-// palette is how many colours algorithms have; more than so many share them.
+// palette is how many colours there are. If there are more algorithms, some share
+// one.
 const palette = 8
 
-// colours gives every algorithm that wins somewhere a colour, the one that wins
-// most the first.
+// colours gives a colour to every algorithm that wins somewhere; the first colour
+// goes to the one that wins most.
 func colours(t *results.Table) map[string]string {
 	wins := map[string]int{}
 	var names []string
@@ -63,7 +65,7 @@ func colours(t *results.Table) map[string]string {
 	return of
 }
 
-// placeOf gathers what is shown of one placement; nil where nothing of it was
+// placeOf collects what the page shows of one placement; nil if nothing of it was
 // measured.
 func placeOf(name string, sizes []int64, t *results.Table, curves []results.Curve, colour map[string]string) *place {
 	var rows []*results.Row
@@ -90,7 +92,7 @@ func placeOf(name string, sizes []int64, t *results.Table, curves []results.Curv
 	return p
 }
 
-// table fills in the rows that there is room for.
+// table fills in the rows of the table, as many as there is room for.
 func (p *place) table(rows []*results.Row, colour map[string]string) {
 	begins := func(i int) bool {
 		return i == 0 || rows[i].IR != rows[i-1].IR || rows[i].Algorithm != rows[i-1].Algorithm || rows[i].Protocol != rows[i-1].Protocol ||
@@ -158,7 +160,7 @@ func verdict(rows []*results.Row) (says []string) {
 	return says
 }
 
-// The shape of a wide chart, and of one of many.
+// The sizes of a chart that stands alone, and of one among many.
 var (
 	wide  = chart{Width: 960, Height: 312, Left: 56, Top: 24, Right: 850, Bottom: 288}
 	lower = chart{Width: 960, Height: 212, Left: 56, Top: 24, Right: 850, Bottom: 188}
@@ -185,7 +187,7 @@ func bandwidth(sizes []int64, rows []*results.Row) *chart {
 	return over(sizes, c, true, nil, bound, base, won)
 }
 
-// speedup draws how many times faster winners are than their baseline.
+// speedup draws how many times faster than the baseline the winners are.
 func speedup(sizes []int64, rows []*results.Row) *chart {
 	s := series{class: "won", label: "speedup"}
 	low, high := 1.0, 1.0

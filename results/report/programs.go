@@ -8,16 +8,16 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// traffic is a picture of who sends how much to whom: a square with a row for
-// every sender and a column for every receiver, stronger for more.
+// traffic is a picture of how much each rank sends to each: a square with a row
+// for every sender and a column for every receiver, darker for more.
 type traffic struct {
 	Size   int     // ranks, or groups of neighbouring ranks
 	Cell   float64 // pixels
 	Side   float64
 	Shades []shade
-	Most   string // of the strongest shade, in words
-	Sent   string // by a rank in all
-	Group  int    // ranks in a row; 1: each has its own
+	Most   string // what the darkest shade stands for, in words
+	Sent   string // what a rank sends in all, in words
+	Group  int    // ranks that share a row; 1: each has its own
 }
 
 // shade is all cells of one shade, as a path.
@@ -25,13 +25,14 @@ type shade struct {
 	Class, Path string
 }
 
-// shades is how many shades there are beside none.
+// shades is how many shades there are, besides white.
 const shades = 5
 
-// mostRows is how many rows a square has; of more ranks neighbours share one.
+// mostRows is how many rows a square has at most. If there are more ranks,
+// neighbours share a row.
 const mostRows = 32
 
-// trafficOf adds up the chunks that a program sends; nil where it sends none.
+// trafficOf draws what a program sends; nil if it sends nothing.
 func trafficOf(p *ir.Program, loopChunks int) *traffic {
 	ranks := p.Ranks()
 	group := (ranks + mostRows - 1) / mostRows
@@ -59,8 +60,8 @@ func trafficOf(p *ir.Program, loopChunks int) *traffic {
 	return t
 }
 
-// sentBetween is how many chunks each group of ranks sends each, and the least
-// and the most that one rank sends.
+// sentBetween counts the chunks that each group of ranks sends to each. least and
+// most are the fewest and the most that a single rank sends.
 func sentBetween(p *ir.Program, group int) (sent [][]int64, least, most int64) {
 	ranks := p.Ranks()
 	sent = make([][]int64, (ranks+group-1)/group)
@@ -89,8 +90,8 @@ func sentBetween(p *ir.Program, group int) (sent [][]int64, least, most int64) {
 	return sent, least, most
 }
 
-// shaded draws the square: neighbours of one shade in a row are one rectangle,
-// and all rectangles of one shade one path.
+// shaded draws the square. Neighbouring cells of one shade in a row are one
+// rectangle, and all rectangles of one shade are one path.
 func shaded(sent [][]int64, darkest int64, cell float64) []shade {
 	var paths [shades]strings.Builder
 	for i, row := range sent {
@@ -116,7 +117,7 @@ func shaded(sent [][]int64, darkest int64, cell float64) []shade {
 	return drawn
 }
 
-// levelOf is the shade of a value, 0 for none.
+// levelOf is the number of the shade for a value; 0 for white.
 func levelOf(v, most int64) int {
 	if v <= 0 {
 		return 0
@@ -124,19 +125,20 @@ func levelOf(v, most int64) int {
 	return min(int((v*shades+most-1)/most), shades)
 }
 
-// share is a number of chunks as a part of the size.
+// share prints a number of chunks as a fraction of the call's size.
 func share(chunks int64, loopChunks int) string {
 	return fmt.Sprintf("%.3g × the size", float64(chunks)/float64(max(loopChunks, 1)))
 }
 
-// steps is a picture of one GPU's threadblocks: a row each, its steps in order.
+// steps is a picture of one GPU's threadblocks: each is a row, with its steps in
+// order.
 type steps struct {
 	GPU           int
 	Rows          []stepRow
 	Kinds         []shade
 	Width, Height float64
 	Left          float64
-	Cut           string // what there was no room for
+	Cut           string // says what there was no room for
 }
 
 type stepRow struct {
@@ -144,7 +146,7 @@ type stepRow struct {
 	Label string
 }
 
-// The room of a picture of steps.
+// The measures of a picture of steps.
 const (
 	mostThreadblocks = 12
 	mostSteps        = 40
@@ -153,7 +155,7 @@ const (
 	stepLeft         = 150
 )
 
-// stepKinds are the colours of instructions: what a step does with a message.
+// stepKinds are the colours of steps, by what they do with messages.
 var stepKinds = []struct {
 	class string
 	is    func(ir.Op) bool
@@ -166,7 +168,8 @@ var stepKinds = []struct {
 	{"s-local", func(ir.Op) bool { return true }},
 }
 
-// stepsOf draws the GPU that has the most threadblocks, the first of them.
+// stepsOf draws the GPU with the most threadblocks, the first if there are
+// several.
 func stepsOf(p *ir.Program) *steps {
 	gpu := 0
 	for g := range p.GPUs {

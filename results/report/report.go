@@ -15,7 +15,7 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// page is what page.html.tmpl shows.
+// page is the data that page.html.tmpl shows.
 type page struct {
 	CSS        template.CSS
 	Title      string
@@ -26,7 +26,7 @@ type page struct {
 	Asked      []fact
 	System     system
 	Baseline   string // what the baseline is
-	Bus        string // how busbw follows from algbw
+	Bus        string // how busbw is computed from algbw
 	Places     []*place
 	Two        bool
 	Winners    []winner
@@ -55,7 +55,8 @@ var (
 	pageTemplate = template.Must(template.New("page").Funcs(pixels).Parse(pageText + chartText + programText))
 )
 
-// pixels are what templates do with places: a tenth of a pixel is enough.
+// pixels are the functions by which templates print positions, to a tenth of a
+// pixel.
 var pixels = template.FuncMap{
 	"px":   func(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) },
 	"less": func(v, by float64) float64 { return math.Round((v-by)*10) / 10 },
@@ -64,8 +65,9 @@ var pixels = template.FuncMap{
 	"sum":  func(a, b float64) float64 { return a + b },
 }
 
-// Write writes the page of a campaign with its winning table, which may have been
-// given another baseline (Table.Compare). A campaign without winners has a page too.
+// Write writes the page of a campaign and its winning table, which may have
+// another baseline than the campaign's (Table.Compare). A campaign without winners
+// has a page, too.
 func Write(w io.Writer, c *results.Campaign, t *results.Table) error {
 	plan := c.Plan()
 	executor, known := c.Executor()
@@ -105,7 +107,7 @@ func Write(w io.Writer, c *results.Campaign, t *results.Table) error {
 	return err
 }
 
-// warnings are what a reader must know before the figures.
+// warnings is what readers must know before they look at the figures.
 func warnings(t *results.Table, plan results.Plan, trials []results.Trial) (says []string) {
 	cells := len(sizesOf(plan))
 	if plan.Placement == "both" {
@@ -135,8 +137,9 @@ func warnings(t *results.Table, plan results.Plan, trials []results.Trial) (says
 	return says
 }
 
-// baselineText says what the rows are compared with: a model's choice that was run
-// as a program, the library's own choice, or the times of a file.
+// baselineText says what the rows are compared with: a program that was run
+// because a model says the library would choose it, the library's own choice, or
+// times from a file.
 func baselineText(c *results.Campaign, t *results.Table, trials []results.Trial) string {
 	shown := map[string]bool{}
 	for i := range t.Rows {
@@ -169,7 +172,7 @@ func baselineText(c *results.Campaign, t *results.Table, trials []results.Trial)
 			delete(shown, p.Baseline.Name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(shown)) { // Compare's
+	for _, name := range slices.Sorted(maps.Keys(shown)) { // baselines given to Compare
 		file = name
 	}
 	executor, _ := c.Executor()
@@ -190,7 +193,7 @@ func baselineText(c *results.Campaign, t *results.Table, trials []results.Trial)
 	return strings.Join(says, " ")
 }
 
-// busText says how bus bandwidth follows from algorithm bandwidth.
+// busText says how bus bandwidth is computed from algorithm bandwidth.
 func busText(t *results.Table) string {
 	if len(t.Rows) == 0 || !(t.Rows[0].AlgBW > 0) {
 		return ""

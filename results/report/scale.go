@@ -8,7 +8,7 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// scale maps values to pixels; from and to may fall, as upright axes do.
+// scale maps values to pixels. On an upright axis, to is less than from.
 type scale struct {
 	min, max float64 // values at the ends, min below max
 	from, to float64 // pixels of min and max
@@ -30,8 +30,9 @@ type tick struct {
 	Label string
 }
 
-// sizeScale is the scale of a chart over sizes, logarithmic, with room for the
-// range of the last one: half as far as to its neighbour, at both ends.
+// sizeScale is the logarithmic scale of a chart over sizes. At both ends there is
+// room for half the distance between two sizes, so that the last one's range can
+// be drawn.
 func sizeScale(sizes []int64, from, to float64) scale {
 	first, last := float64(sizes[0]), float64(sizes[len(sizes)-1])
 	left, right := 2.0, 2.0
@@ -42,12 +43,11 @@ func sizeScale(sizes []int64, from, to float64) scale {
 	return scale{first / math.Sqrt(left), last * math.Sqrt(right), from, to, true}
 }
 
-// exponents are the distances in which powers of two are marked: the next one,
-// every fourth size, and so on.
+// exponents are the possible distances between marked powers of two.
 var exponents = []int{1, 2, 5, 10, 20}
 
-// sizeTicks marks powers of two with their suffix, at most so many; where fewer
-// than two lie on the axis, the sizes themselves.
+// sizeTicks marks powers of two, at most so many, with their suffixes. If fewer
+// than two lie on the axis, it marks the sizes themselves.
 func sizeTicks(s scale, sizes []int64, most int) []tick {
 	for _, step := range exponents {
 		var marks []tick
@@ -71,8 +71,8 @@ func sizeTicks(s scale, sizes []int64, most int) []tick {
 	return marks
 }
 
-// valueScale is a scale that holds all values, upwards from the pixel bottom to
-// the pixel top. It is logarithmic where asked for, and ends at whole marks.
+// valueScale is a scale that holds all values, from the pixel bottom upwards to
+// the pixel top. It ends at whole marks, and is logarithmic if asked for.
 func valueScale(values []float64, log bool, bottom, top float64) scale {
 	low, high := slices.Min(values), slices.Max(values)
 	s := scale{low, high, bottom, top, log}
@@ -92,8 +92,8 @@ func valueScale(values []float64, log bool, bottom, top float64) scale {
 	return s
 }
 
-// below and above are the last mark at or under a value and the first at or over
-// it; the value itself where there is none near.
+// below is the last mark at or under a value, above the first at or over it.
+// Either is the value itself if there is no such mark nearby.
 func below(marks []float64, v float64) float64 {
 	for i := len(marks) - 1; i >= 0; i-- {
 		if marks[i] <= v && marks[i] > v/3 {
@@ -112,8 +112,7 @@ func above(marks []float64, v float64) float64 {
 	return v
 }
 
-// logMarks are 1, 2 and 5 times the powers of ten from a little below low to a
-// little above high.
+// logMarks lists 1, 2 and 5 times the powers of ten, from below low to above high.
 func logMarks(low, high float64) (marks []float64) {
 	for e := math.Floor(math.Log10(low)) - 1; e <= math.Ceil(math.Log10(high))+1; e++ {
 		for _, m := range []float64{1, 2, 5} {
@@ -123,7 +122,8 @@ func logMarks(low, high float64) (marks []float64) {
 	return marks
 }
 
-// niceStep is the least of 1, 2, 2.5 and 5 times a power of ten that is no less.
+// niceStep is the smallest number of the form 1, 2, 2.5 or 5 times a power of ten
+// that is not below v.
 func niceStep(v float64) float64 {
 	if !(v > 0) {
 		return 0.5
@@ -137,8 +137,9 @@ func niceStep(v float64) float64 {
 	return 10 * power
 }
 
-// valueTicks marks round numbers: powers of ten where they are enough, else 1, 2
-// and 5 of each; on an even scale every nice step.
+// valueTicks marks round numbers. On a logarithmic scale these are powers of ten
+// if there are enough of them, else 1, 2 and 5 times each; on a linear one, every
+// nice step.
 func valueTicks(s scale) (marks []tick) {
 	mark := func(v float64) { marks = append(marks, tick{s.at(v), number(v)}) }
 	if !s.log {
@@ -157,7 +158,7 @@ func valueTicks(s scale) (marks []tick) {
 		}
 		mark(v)
 	}
-	for len(marks) > 8 { // many decades: every other one
+	for len(marks) > 8 { // many decades: keep every other mark
 		for i := 1; i < len(marks); i++ {
 			marks = slices.Delete(marks, i, i+1)
 		}
@@ -173,6 +174,6 @@ func number(v float64) string {
 	case math.Abs(v) >= 1e7 || math.Abs(v) < 1e-4:
 		return strconv.FormatFloat(v, 'e', 0, 64)
 	}
-	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // 0.30000000000000004
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 4, 64), 64) // rounds off 0.30000000000000004
 	return strconv.FormatFloat(short, 'f', -1, 64)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// clip is a text as a page can show it, and no longer than it has room for: a
-// journal may hold any.
+// clip makes a text fit for a page, and cuts it to length: a journal may hold any
+// text.
 func clip(s string, most int) string {
 	n := 0
 	for i := range s {
@@ -31,17 +31,17 @@ func clip(s string, most int) string {
 	}, s)
 }
 
-// Room for texts, in letters.
+// The longest texts of each kind, in letters.
 const (
 	nameRoom = 80
 	wordRoom = 40
 	noteRoom = 300
 )
 
-// sizeText is a number of bytes as the tables have it: 64K.
+// sizeText prints bytes as the tables do: 64K.
 func sizeText(n int64) string { return units.Bytes(n).String() }
 
-// rangeText is a run of sizes.
+// rangeText prints a range of sizes.
 func rangeText(first, last int64) string {
 	if first == last {
 		return sizeText(first)
@@ -59,7 +59,7 @@ func briefOr(v *float64) string {
 	return brief(*v)
 }
 
-// many is a number of things, in words.
+// many prints a number of things.
 func many(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -67,8 +67,8 @@ func many(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// parametersText prints parameters as the winning table does: a=1 b=ring, of long
-// ones the beginning.
+// parametersText prints parameters as the winning table does: a=1 b=ring, and only
+// the beginning of long ones.
 func parametersText(parameters map[string]any) string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(parameters)) {

@@ -23,24 +23,23 @@ type winner struct {
 	Loads      []load
 }
 
-// win is where it wins, and with which knobs.
+// win says at which sizes a winner wins, and with which knobs.
 type win struct{ Sizes, Knobs string }
 
-// load is whether a runtime would load a winner's program.
+// load says whether a runtime would load a winner's program.
 type load struct {
 	Runtime, Why string
 	Yes          bool
 }
 
-// mostWinners is how many winners are shown one by one, mostWins at how many
-// places each.
+// How many winners are shown, and how many wins of each.
 const (
 	mostWinners = 16
 	mostWins    = 12
 )
 
-// identity tells winners apart: by program, or by name and settings where there
-// is none.
+// identity tells winners apart: by program, or by name and settings if there is no
+// program.
 func identity(source, algorithm, hash string, parameters map[string]any) string {
 	if source == results.Backend {
 		return "backend " + algorithm + " " + fmt.Sprint(len(algorithm)) + parametersText(parameters)
@@ -48,8 +47,8 @@ func identity(source, algorithm, hash string, parameters map[string]any) string 
 	return hash
 }
 
-// winners are those of a table, in the order of their first size; more is how
-// many there was no room for.
+// winners lists those of a table, by their first size. more is how many there was
+// no room for.
 func winners(c *results.Campaign, t *results.Table) (all []winner, more int) {
 	trials := trialsAt(c)
 	at := map[string]int{}
@@ -77,8 +76,8 @@ func winners(c *results.Campaign, t *results.Table) (all []winner, more int) {
 	return all, len(at) - len(all)
 }
 
-// lastMeasured is the last measured size of a range, which itself goes on to just
-// below the next.
+// lastMeasured is the last measured size of a range. The range itself ends just
+// below the next one.
 func lastMeasured(t *results.Table, r *results.Range) int64 {
 	last := r.MinBytes
 	for i := range t.Rows {
@@ -89,7 +88,7 @@ func lastMeasured(t *results.Table, r *results.Range) int64 {
 	return last
 }
 
-// knobs are what a trial was run with.
+// knobs prints what a trial was run with.
 func knobs(protocol string, tile int64) string {
 	if tile == 0 {
 		return protocol
@@ -103,7 +102,7 @@ type cell struct {
 	bytes, tile                  int64
 }
 
-// trialsAt finds the trial that a range begins with.
+// trialsAt finds the trials of programs by what a range is known by.
 func trialsAt(c *results.Campaign) map[cell]*results.Trial {
 	trials := c.Trials()
 	at := map[cell]*results.Trial{}
@@ -160,7 +159,7 @@ func newWinner(c *results.Campaign, r *results.Range, number int, trials map[cel
 	return w
 }
 
-// take are the commands that write the winners for who runs them.
+// take lists the commands that export the winners for their runtimes.
 func take(t *results.Table, winners []winner) (commands []string) {
 	var loads []string
 	for _, w := range winners {
@@ -194,5 +193,5 @@ func take(t *results.Table, winners []winner) (commands []string) {
 	return commands
 }
 
-// formatsText names what else a campaign is exported to.
+// formatsText lists the formats that a campaign can be exported to.
 func formatsText() string { return strings.Join(results.ExportFormats(), ", ") }
