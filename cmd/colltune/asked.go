@@ -18,7 +18,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// asked is a search as the command line asks for it.
+// asked is the search that a command line asks for.
 type asked struct {
 	problem search.Problem
 	options search.Options
@@ -154,8 +154,8 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 	return o, nil
 }
 
-// solverThere refuses a solver that was asked for by name and can't be had,
-// before anything is made that would stay behind.
+// solverThere refuses a solver that was asked for by name and is not here, before
+// anything is made that would be left behind.
 func solverThere(name string) error {
 	if name == "" || name == "auto" {
 		return nil
@@ -168,10 +168,10 @@ func solverThere(name string) error {
 	return nil
 }
 
-// maxTemplate bounds a template's file.
+// maxTemplate limits the size of a template's file.
 const maxTemplate = 1 << 20
 
-// starFiles is a file, or the .star files of a folder, by name.
+// starFiles is the file itself or, of a folder, its .star files by name.
 func starFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -187,7 +187,7 @@ func starFiles(path string) ([]string, error) {
 	return files, err
 }
 
-// sourceOf is the topology as it was asked for, text and all.
+// sourceOf is the topology that was asked for, with its text.
 func sourceOf(cmd *cobra.Command) (search.Source, error) {
 	name := flagValue(cmd, "topology")
 	s := search.Source{Text: name}
@@ -198,7 +198,7 @@ func sourceOf(cmd *cobra.Command) (search.Source, error) {
 	if text, ok := topologies.Source(name); ok {
 		s.Text = string(text)
 	} else if !isGenerator(name) {
-		text, err := readFile(cmd.Context(), name, 1<<24) // read once already, and bounded there
+		text, err := readFile(cmd.Context(), name, 1<<24) // read before, with the same limit
 		if err != nil {
 			return s, err
 		}
@@ -212,7 +212,7 @@ func isGenerator(name string) bool {
 	return ok && slices.Contains(generators, kind+":")
 }
 
-// checkError is a search that was asked for in vain.
+// checkError gives the exit code for a search that makes no sense.
 func checkError(err error) error {
 	var none *search.NothingFound
 	if errors.As(err, &none) {
@@ -221,7 +221,7 @@ func checkError(err error) error {
 	return usage(err)
 }
 
-// folderName makes a file name of a topology's and a collective's.
+// folderName makes the names of a topology and a collective fit for a file's name.
 func folderName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,@", r) {
@@ -231,7 +231,7 @@ func folderName(s string) string {
 	}, s)
 }
 
-// wholeElements refuses a tile with no room for an element.
+// wholeElements refuses a tile that is smaller than an element.
 func wholeElements(tile int64, dtype string) error {
 	elem, err := collective.ElemBytes(dtype)
 	if err != nil {
@@ -248,7 +248,7 @@ func given(cmd *cobra.Command, name string) bool {
 	return f != nil && f.Changed
 }
 
-// computes refuses a runtime that has no program do what is asked for.
+// computes refuses a runtime in which no program computes what is asked for.
 func computes(name string, c collective.Collective, trial executor.Trial) error {
 	if name == "" {
 		return nil
@@ -259,7 +259,7 @@ func computes(name string, c collective.Collective, trial executor.Trial) error 
 	}
 	op := trial.Op
 	if !c.Reduces() {
-		op = "sum" // has none
+		op = "sum" // the collective reduces nothing
 	}
 	if why := runtime.Computes(op, trial.DType); why != "" {
 		return usagef("--runtime %s: %s: ask for something else, or for no --runtime", name, why)

@@ -91,7 +91,7 @@ func compileProgram(cmd *cobra.Command, name string) error {
 	})
 }
 
-// compiled runs the passes, verifies what comes of them, and delivers it.
+// compiled runs the passes, verifies the result and writes it.
 func compiled(cmd *cobra.Command, t *topologies.Topology, name, comment string, o compiler.Options, compile func(compiler.Options) (*compiler.Result, error)) error {
 	dumps, err := passOptions(cmd, &o)
 	if err != nil {
@@ -125,8 +125,8 @@ func compiled(cmd *cobra.Command, t *topologies.Topology, name, comment string, 
 	return deliver(cmd, write)
 }
 
-// familyOf finds PROGRAM: a family that does the collective, or the one of a
-// file, whose only collective needs no -c.
+// familyOf finds PROGRAM: a family that has the collective, or the one in a file.
+// If that has only one collective, -c is not needed.
 func familyOf(cmd *cobra.Command, name string) (*templates.Family, string, error) {
 	asked := flagValue(cmd, "collective") != ""
 	var coll string
@@ -166,8 +166,8 @@ func familyOf(cmd *cobra.Command, name string) (*templates.Family, string, error
 	return f, coll, nil
 }
 
-// traceFamily runs a family's program on a system, with -p's parameters and
-// the holes filled where they must be.
+// traceFamily runs a family's program on a system, with the parameters of -p.
+// Holes without a value are filled if the family needs them.
 func traceFamily(cmd *cobra.Command, f *templates.Family, t *topologies.Topology, q script.Request) (*lang.Program, script.Params, error) {
 	m := machineOf(t)
 	given := map[string]any{}
@@ -209,7 +209,7 @@ func traceFamily(cmd *cobra.Command, f *templates.Family, t *topologies.Topology
 	}
 	program, err := f.Trace(m, q, params)
 	if err != nil {
-		return nil, nil, usage(err) // a wrong result is an exitWrong all the same
+		return nil, nil, usage(err) // a wrong result still exits with exitWrong
 	}
 	if refused := constraints.CheckRouting(program, t); len(refused) > 0 {
 		return nil, nil, &wrongError{fmt.Errorf("%s: %s", refused[0].Pos, refused[0].Detail)}

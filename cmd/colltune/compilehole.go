@@ -14,7 +14,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// openHoles are the holes of a family that have no value.
+// openHoles lists the holes of a family that have no value yet.
 func openHoles(f *templates.Family, p script.Params) (open []script.Parameter) {
 	for _, h := range f.Holes() {
 		if fills[h.Hole] != nil && p[h.Name] == nil {
@@ -24,7 +24,7 @@ func openHoles(f *templates.Family, p script.Params) (open []script.Parameter) {
 	return open
 }
 
-// fills is how holes are filled, by kind, where a family does not apply without.
+// fills says how to fill a hole of each kind that a family can't do without.
 var fills = map[string]func(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error){
 	script.HoleRings:     solveRings,
 	script.HoleNodeRings: solveNodeRings,
@@ -32,7 +32,8 @@ var fills = map[string]func(cmd *cobra.Command, t *topologies.Topology, q script
 	script.HoleNICs:      chooseNICs,
 }
 
-// fillHole finds the value of a hole. That there is none is an exitNothing.
+// fillHole finds a value for a hole. If there is none, the exit code is
+// exitNothing.
 func fillHole(cmd *cobra.Command, t *topologies.Topology, q script.Request, hole script.Parameter, p script.Params) (any, error) {
 	value, err := fills[hole.Hole](cmd, t, q, p)
 	var noRing *constraints.NoRingError
@@ -47,7 +48,7 @@ func fillHole(cmd *cobra.Command, t *topologies.Topology, q script.Request, hole
 	return value, nil
 }
 
-// countOf is what a parameter says of how many are wanted, 1 if nothing.
+// countOf is a number that another parameter gives, or 1.
 func countOf(p script.Params, name string) int {
 	if n, ok := p[name].(int); ok {
 		return n
@@ -67,12 +68,12 @@ func solveRings(cmd *cobra.Command, t *topologies.Topology, _ script.Request, p 
 
 func solveNodeRings(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error) {
 	if !alike(t) {
-		return nil, nil // the family says so better
+		return nil, nil // the family's own message is better
 	}
 	return solveRings(cmd, t.Node(0), q, p)
 }
 
-// alike tells whether all nodes have as many GPUs.
+// alike tells whether all nodes have the same number of GPUs.
 func alike(t *topologies.Topology) bool {
 	for node := range t.Nodes {
 		if len(t.NodeRanks(node)) != len(t.NodeRanks(0)) {
@@ -85,7 +86,7 @@ func alike(t *topologies.Topology) bool {
 func findTrees(cmd *cobra.Command, t *topologies.Topology, q script.Request, p script.Params) ([][]int, error) {
 	switch n := len(t.Ranks); {
 	case n < 2:
-		return nil, nil // the family says so better
+		return nil, nil // the family's own message is better
 	case n > trees.MaxDisjointRanks:
 		return nil, &nothingError{fmt.Errorf("topology %s: trees take too long to find for %d ranks: want at most %d, or the trees as a parameter", t.Name, n, trees.MaxDisjointRanks)}
 	}

@@ -14,13 +14,13 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// dumpSuffix marks a PROGRAM that is a dump of an earlier compilation.
+// dumpSuffix ends the name of a PROGRAM that is a dump of an earlier compilation.
 const dumpSuffix = ".dump"
 
-// maxDump is how many bytes of a dump are read.
+// maxDump limits the size of a dump.
 const maxDump = 1 << 30
 
-// passFlags are those that reach between the compiler's passes.
+// passFlags adds the flags that look into the compiler's passes or leave some out.
 func passFlags(cmd *cobra.Command) {
 	choiceFlag(cmd, "dump-after", "", "", append(passNames(), "all"), "print the program after this pass; the result then goes to --out only; a "+dumpSuffix+" file of it can be compiled")
 	choiceFlag(cmd, "dot", "", "", compiler.Graphs(), "print this graph for Graphviz; the result then goes to --out only")
@@ -39,7 +39,7 @@ func passNames() []string {
 	return names
 }
 
-// optionalPasses are those that can be left out.
+// optionalPasses lists the passes that can be left out.
 func optionalPasses() []string {
 	var names []string
 	for _, p := range compiler.Passes() {
@@ -56,14 +56,15 @@ func lastPass() string {
 	return names[len(names)-1]
 }
 
-// dumps are the texts that passes left, as --dump-after or --dot ask for.
+// dumps collects the texts that --dump-after or --dot asks for.
 type dumps struct {
 	graph bool
 	texts []string
 	all   bool
 }
 
-// passOptions reads passFlags, and the limits of the runtime written for; dumps is nil where the result is wanted.
+// passOptions reads the flags of passFlags, and the limits of the runtime that is
+// written for. dumps is nil if the program itself is to be written.
 func passOptions(cmd *cobra.Command, o *compiler.Options) (*dumps, error) {
 	o.Disable, _ = cmd.Flags().GetStringSlice("disable-pass")
 	optional := optionalPasses()
@@ -101,16 +102,16 @@ func passOptions(cmd *cobra.Command, o *compiler.Options) (*dumps, error) {
 	}
 	o.Dump = func(pass, text string) {
 		if !d.all {
-			d.texts = d.texts[:0] // of a pass that runs again, the last counts
+			d.texts = d.texts[:0] // if a pass runs again, its last dump counts
 		}
 		d.texts = append(d.texts, fmt.Sprintf("# after %s\n%s\n", pass, strings.TrimRight(text, "\n")))
 	}
 	return d, nil
 }
 
-// slots is how many messages a connection may hold: as --slots says, else as many
-// as every protocol of the system has room for, where that is fewer than the
-// compiler counts on by itself. A search compiles for the same.
+// slots is how many messages a connection may hold. --slots says so; otherwise, as
+// in a search, it is what every protocol of the system has room for, if that is
+// fewer than the compiler assumes.
 func slots(cmd *cobra.Command, t *topologies.Topology) (int, error) {
 	if typed(cmd, "slots") {
 		n, _ := cmd.Flags().GetInt("slots")
@@ -126,8 +127,8 @@ func slots(cmd *cobra.Command, t *topologies.Topology) (int, error) {
 	return fewest, nil
 }
 
-// slotsPromised is how many slots the program that comes out can be held to: none
-// where the pass that sees to them is left out, or was before a dump was written.
+// slotsPromised is how many slots the program was made for; 0 if the pass that
+// takes care of that is left out, or was before a dump was written.
 func slotsPromised(cmd *cobra.Command, o compiler.Options, dump bool) int {
 	if slices.Contains(o.Disable, "slots") || dump && !typed(cmd, "slots") {
 		return 0
@@ -148,7 +149,7 @@ func (d *dumps) write(w io.Writer) error {
 	return dump.DOT(w)
 }
 
-// timePasses says how long each pass took, if asked.
+// timePasses prints how long each pass took, if asked to.
 func timePasses(cmd *cobra.Command, times []compiler.PassTime) {
 	if timed, _ := cmd.Flags().GetBool("time-passes"); timed {
 		for _, p := range times {

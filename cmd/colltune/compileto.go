@@ -16,21 +16,21 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// form is a row of the table of what compile writes.
+// form is a form in which compile writes a program.
 type form struct {
 	name, what string
-	flags      []string // those of formFlags that it has
+	flags      []string // the flags of formFlags that it uses
 	write      func(*cobra.Command, *topologies.Topology, *ir.Program) (func(io.Writer) error, error)
 }
 
-// forms is the table.
+// forms is the table of forms.
 var forms = []form{
 	{"ir", "the program as colltune's own JSON", nil, writeIR},
 	{"msccl-xml", "MSCCL XML", []string{"runtime", "protocol", "min-bytes", "max-bytes"}, writeXML},
 	{"mscclpp-json", "execution plans of MSCCL++", []string{"protocol", "min-bytes", "max-bytes", "tile-bytes"}, writePlan},
 }
 
-// formFlags are --to, and what only some forms have.
+// formFlags adds --to, and the flags that only some forms use.
 func formFlags(cmd *cobra.Command) {
 	var names []string
 	for _, f := range forms {
@@ -44,13 +44,13 @@ func formFlags(cmd *cobra.Command) {
 	cmd.Flags().Var(&size{}, "tile-bytes", "how much of a chunk a plan's steps take by turns (whole chunks)")
 }
 
-// formOf is the row that --to names.
+// formOf is the form that --to names.
 func formOf(cmd *cobra.Command) form {
 	name := flagValue(cmd, "to")
 	return forms[slices.IndexFunc(forms, func(f form) bool { return f.name == name })]
 }
 
-// onlyItsFlags refuses flags that what is written has no use for.
+// onlyItsFlags refuses flags that the form does not use.
 func onlyItsFlags(cmd *cobra.Command) error {
 	mine := formOf(cmd)
 	for _, f := range forms {
@@ -84,13 +84,13 @@ func writeXML(cmd *cobra.Command, _ *topologies.Topology, p *ir.Program) (func(i
 	}
 	var text bytes.Buffer
 	if err := msccl.Write(&text, p, o); err != nil {
-		return nil, usage(err) // of what was asked for: a buffer takes everything
+		return nil, usage(err) // the request's fault: writing to a buffer can't fail
 	}
 	return func(w io.Writer) error { _, err := text.WriteTo(w); return err }, nil
 }
 
-// writePlan writes a plan that has been verified as one: making it is a step of
-// its own, which the check of the program says nothing of.
+// writePlan writes a program as a plan, once that is verified as a plan: the check
+// of the program says nothing about it.
 func writePlan(cmd *cobra.Command, t *topologies.Topology, p *ir.Program) (func(io.Writer) error, error) {
 	o := mscclpp.LowerOptions{
 		Protocol: flagValue(cmd, "protocol"), MinBytes: sizeOf(cmd, "min-bytes"), MaxBytes: sizeOf(cmd, "max-bytes"),
@@ -113,7 +113,7 @@ func writePlan(cmd *cobra.Command, t *topologies.Topology, p *ir.Program) (func(
 	return func(w io.Writer) error { return mscclpp.Write(w, plan, []string{p.Comment}) }, nil
 }
 
-// nodeOf tells whose memory a rank reaches.
+// nodeOf is the node of a rank, within which ranks reach each other's memory.
 func nodeOf(t *topologies.Topology) func(rank int) int {
 	return func(rank int) int { return t.Ranks[rank].Node }
 }

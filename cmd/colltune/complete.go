@@ -11,7 +11,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// generators start the names of generated systems, for completion.
+// generators begin the names of generated systems, for completion.
 var generators = []string{"ring:", "mesh:", "torus:", "hypercube:", "fullmesh:", "hub:"}
 
 // completeTopology offers the catalogue and the generators; files too.
@@ -19,7 +19,7 @@ func completeTopology(*cobra.Command, []string, string) ([]string, cobra.ShellCo
 	return append(topologies.Names(), generators...), cobra.ShellCompDirectiveDefault
 }
 
-// firstIs completes the first argument only.
+// firstIs completes only the first argument.
 func firstIs(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -29,8 +29,8 @@ func firstIs(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// completeList completes the last of names with commas between, by one that is not
-// among those before.
+// completeList completes the last of several names with commas between, by names
+// that are not there yet.
 func completeList(names func() []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, prefix string) (offers []string, _ cobra.ShellCompDirective) {
 		before := prefix[:strings.LastIndex(prefix, ",")+1]
@@ -49,8 +49,8 @@ func paramFlag(cmd *cobra.Command, verb string) {
 	_ = cmd.RegisterFlagCompletionFunc("param", completeParam)
 }
 
-// completeParam offers the names of parameters, and behind a name its values: those
-// of the family that is an argument, of --family's, or of all; holes have none.
+// completeParam offers the names of parameters and, after a name, its values;
+// holes have none. The families are the argument's, or --family's, or all.
 func completeParam(cmd *cobra.Command, args []string, prefix string) (offers []string, _ cobra.ShellCompDirective) {
 	asked, _ := cmd.Flags().GetStringSlice("family")
 	if cmd.Name() == "compile" {

@@ -13,7 +13,7 @@ import (
 	"github.com/colltune/colltune/executor"
 )
 
-// finding is something doctor looked for.
+// finding is one thing that doctor looked for.
 type finding struct {
 	What   string `json:"what"`
 	Found  bool   `json:"found"`
@@ -43,15 +43,15 @@ func doctorCommand() *cobra.Command {
 	return cmd
 }
 
-// examinations is what doctor looks at, in order. Not finding something is no
-// failure: everything here has something to take its place.
+// examinations is what doctor looks at, in order. Nothing here is a failure if it
+// is missing, because everything has a substitute.
 var examinations = []func() []finding{machine, solvers, gpus, executors}
 
 func machine() []finding {
 	return []finding{{"machine", true, runtime.GOOS + "/" + runtime.GOARCH + ", " + plural(runtime.NumCPU(), "core")}}
 }
 
-// solvers tells which solver a search would use.
+// solvers says which solver a search would use.
 func solvers() []finding {
 	z3 := finding{What: "libz3"}
 	s, err := constraints.Open(constraints.Options{Notice: func(notice string) { z3.Detail = notice }})
@@ -73,8 +73,8 @@ func solvers() []finding {
 	return []finding{z3, {"solver", true, strings.Join(used, ", ")}}
 }
 
-// gpus looks for device files, which need no tool and no driver call to be
-// seen, and for the vendors' own listing.
+// gpus looks for device files, which takes no tool and no driver, and for the
+// listing of the vendor's tool.
 func gpus() []finding {
 	var all []finding
 	for _, v := range []struct{ vendor, devices, tool string }{
@@ -94,8 +94,8 @@ func gpus() []finding {
 	return all
 }
 
-// executors lists what can be started by name, each followed by what it would
-// need, as far as it says.
+// executors lists what can be started by name, and what each would need as far as
+// it knows.
 func executors() []finding {
 	var all []finding
 	needs := executor.Examine()
@@ -113,7 +113,7 @@ func executors() []finding {
 			all = append(all, f)
 		}
 		if e.Remote {
-			continue // what it needs, it needs elsewhere
+			continue // it needs that at its launcher's other end, not here
 		}
 		for _, f := range needs[cmp.Or(e.Of, e.Name)] {
 			all = append(all, finding{e.Name + ": " + f.What, f.Found, f.Detail})

@@ -15,7 +15,7 @@ import (
 	"github.com/colltune/colltune/search"
 )
 
-// effortFlags adds how far and how a campaign is run.
+// effortFlags adds the flags that say how, and how far, a campaign is run.
 func effortFlags(cmd *cobra.Command) {
 	executorFlags(cmd)
 	cmd.Flags().Duration("budget", 0, "stop after this long (none)")
@@ -23,8 +23,8 @@ func effortFlags(cmd *cobra.Command) {
 	cmd.Flags().Int("jobs", runtime.NumCPU(), "trials and compilations at a time; never changes the answer")
 }
 
-// pluginFlags are the flags without which a plugin that is on no path is not found
-// again.
+// pluginFlags repeats the flags by which the plugin was found, for a command that
+// is to find it again.
 func pluginFlags(cmd *cobra.Command) string {
 	var flags string
 	if name := flagValue(cmd, "executor"); strings.ContainsRune(name, filepath.Separator) {
@@ -37,7 +37,7 @@ func pluginFlags(cmd *cobra.Command) string {
 	return flags
 }
 
-// effortOf reads the flags of effort.
+// effortOf reads the flags of effortFlags.
 func effortOf(cmd *cobra.Command) (search.Effort, error) {
 	var e search.Effort
 	e.Jobs, _ = cmd.Flags().GetInt("jobs")
@@ -61,9 +61,9 @@ func effortOf(cmd *cobra.Command) (search.Effort, error) {
 	return e, nil
 }
 
-// firstExecutor starts the first executor of a search before its campaign's
-// folder is made: one that can't be had on this machine leaves none. The search
-// takes what came of it; done ends what it did not take.
+// firstExecutor starts the first executor of a search before the campaign's folder
+// is made, so that an executor that this machine can't have leaves no folder
+// behind. The search gets it from e; done closes it if the search did not.
 func firstExecutor(e *search.Effort, name string) (done func(), err error) {
 	if name == "sim" {
 		return func() {}, nil

@@ -17,8 +17,8 @@ import (
 	"github.com/colltune/colltune/executor/sim"
 )
 
-// registerExecutors makes the built-in back ends known, in the host and in the
-// child that becomes one.
+// registerExecutors makes the built-in back ends known, both in the host and in
+// the child that becomes one.
 func registerExecutors() {
 	executor.RegisterBuiltin("sim", sim.New)
 	executor.RegisterBuiltin("cpu", cpu.New)
@@ -42,20 +42,22 @@ func executorCommand() *cobra.Command {
 	return cmd
 }
 
-// executorFlags adds --executor, where plugins are found, and --timeout.
+// executorFlags adds --executor, --timeout, and the flags that say where plugins
+// are.
 func executorFlags(cmd *cobra.Command) {
 	cmd.Flags().String("executor", "sim", "what runs programs: a `NAME` of those that executor list shows, or the path of a plugin")
 	_ = cmd.RegisterFlagCompletionFunc("executor", completeExecutor)
 	hostFlags(cmd)
 }
 
-// hostFlags adds how executors are found and waited for.
+// hostFlags adds the flags that say where executors are and how long to wait for
+// them.
 func hostFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSlice("plugin-dir", nil, "look for colltune-executor-NAME in this `DIR` before PATH")
 	cmd.Flags().Duration("timeout", 0, "how long a trial or a query may take (10m and 1m)")
 }
 
-// hostOptions are the flags' options for an executor's host.
+// hostOptions reads the flags of hostFlags.
 func hostOptions(cmd *cobra.Command) (executor.HostOptions, error) {
 	var o executor.HostOptions
 	o.Dirs, _ = cmd.Flags().GetStringSlice("plugin-dir")
@@ -69,7 +71,7 @@ func hostOptions(cmd *cobra.Command) (executor.HostOptions, error) {
 	return o, nil
 }
 
-// startExecutor starts what --executor names.
+// startExecutor starts the executor that --executor names.
 func startExecutor(ctx context.Context, cmd *cobra.Command) (*executor.Host, error) {
 	o, err := hostOptions(cmd)
 	if err != nil {
@@ -109,7 +111,7 @@ func executorListCommand() *cobra.Command {
 	return cmd
 }
 
-// howStarted is where an executor's program is, or what launches it.
+// howStarted is the path of an executor's program, or its launcher's command.
 func howStarted(f executor.Found) string {
 	how := f.Of
 	if f.Launcher != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/colltune/colltune/templates"
 )
 
-// Exit codes, as scripts see them.
+// The exit codes, which scripts rely on.
 const (
 	exitDone        = 0
 	exitFailed      = 1   // I/O, internal; unwritable, locked
@@ -27,8 +27,8 @@ const (
 	exitInterrupted = 130 // interrupted, saved
 )
 
-// exits says which error ends the command how; the first row that matches
-// counts, and any other error is exitFailed.
+// exits gives the exit code for each error. The first row that matches counts;
+// other errors are exitFailed.
 var exits = []struct {
 	code int
 	is   func(error) bool
@@ -70,21 +70,19 @@ func as[E error](err error) bool {
 	return errors.As(err, &e)
 }
 
-// wrongProgram is a template whose program computes something else than its
-// collective.
+// wrongProgram: a template's program computes something else than its collective.
 func wrongProgram(err error) bool {
 	var at *lang.Error
 	return errors.As(err, &at) && at.Wrong
 }
 
-// wrongMeasured is a search in which what was measured at some size is wrong, and
-// nothing else is there.
+// wrongMeasured: at some size of a search, everything measured was wrong.
 func wrongMeasured(err error) bool {
 	var none *autotune.UnansweredError
 	return errors.As(err, &none) && none.Wrong()
 }
 
-// exitCode is how a command that ended with err ends.
+// exitCode is the exit code of a command that ended with err.
 func exitCode(err error) int {
 	if err == nil {
 		return exitDone
@@ -97,8 +95,7 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// usageError is something wrong with what the user wrote: a flag, a name, a
-// file.
+// usageError is a mistake in what the user wrote: a flag, a name, a file.
 type usageError struct{ error }
 
 func (e *usageError) Unwrap() error { return e.error }
@@ -112,13 +109,13 @@ func usage(err error) error {
 
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
-// wrongError is a program or a measurement that is not right. What is wrong
-// has been printed; quiet says that nothing is to be added.
+// wrongError is a program or a measurement that failed verification. What is wrong
+// has been printed already; with quiet, nothing is added to it.
 type wrongError struct{ error }
 
 func (e *wrongError) Unwrap() error { return e.error }
 
-// nothingError is a search whose answer is that there is none.
+// nothingError says that what was searched for does not exist.
 type nothingError struct{ error }
 
 func (e *nothingError) Unwrap() error { return e.error }

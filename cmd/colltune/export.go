@@ -43,7 +43,7 @@ really run it; where that costs something, or nothing fits, it says so.
 			case err == nil:
 				o.Node, o.LL128 = nodeOf(problem.Topology), search.EnablesLL128(problem.Topology)
 			case to == "mscclpp-json":
-				return err // messages between nodes go another way
+				return err // whether ranks share a node decides how messages go
 			}
 			report, err := results.Export(c, o)
 			if err != nil {
@@ -60,7 +60,7 @@ really run it; where that costs something, or nothing fits, it says so.
 	return cmd
 }
 
-// printReport prints what was exported; as text, with all that is to be said.
+// printReport prints what was exported; the form for people has the remarks, too.
 func printReport(cmd *cobra.Command, r results.Report) error {
 	s := sheet{plain: r.Print, columns: []column{text("file"), text("placement"), text("algorithm"), text("protocol"), number("min bytes"), number("max bytes"), number("granularity bytes"), text("ir")}}
 	for _, f := range r.Files {

@@ -15,11 +15,11 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// choice is a flag with few values.
+// choice is a flag with a few possible values.
 type choice struct {
 	value string
 	of    []string
-	also  map[string]string // other names of some
+	also  map[string]string // other names for some
 }
 
 func (c *choice) String() string { return c.value }
@@ -39,14 +39,15 @@ func (c *choice) Set(s string) error {
 	return fmt.Errorf("want one of %s%s", strings.Join(c.of, ", "), script.DidYouMean(s, c.of))
 }
 
-// choiceFlag adds a flag whose values are known, to help and completion too.
+// choiceFlag adds a flag whose values are known, and so are in its help and
+// completion.
 func choiceFlag(cmd *cobra.Command, name, short, value string, of []string, usage string) {
 	cmd.Flags().VarP(&choice{value: value, of: of}, name, short, usage+": "+strings.Join(of, ", "))
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(of, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// takes says what flags of pflag's own types take, which knows only the words of
-// Go's parsers for what they don't.
+// takes says what flags of pflag's own types accept, as pflag itself only quotes
+// the errors of Go's parsers.
 var takes = map[string]string{
 	"bool":     "true or false",
 	"duration": `a time such as "90s" or "2h"`,
@@ -55,7 +56,7 @@ var takes = map[string]string{
 	"intSlice": "whole numbers with commas between, such as 0,3,5",
 }
 
-// valueError says of a flag's value that can't be read what would be taken.
+// valueError says what a flag accepts whose value can't be read.
 func valueError(err error) error {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) || takes[bad.GetFlag().Value.Type()] == "" {
@@ -83,8 +84,8 @@ func (s *size) Set(text string) error {
 	return nil
 }
 
-// topologyFlags adds -t, --nodes and --gpus; a command that takes the topology
-// as an argument has only the other two.
+// topologyFlags adds -t, --nodes and --gpus; only the latter two to a command
+// whose argument is the topology.
 func topologyFlags(cmd *cobra.Command, asArgument bool) {
 	if !asArgument {
 		cmd.Flags().StringP("topology", "t", "", "the system: a catalogue name, a .toml `FILE`, or a generator such as ring:8@50GB/s")
@@ -94,7 +95,7 @@ func topologyFlags(cmd *cobra.Command, asArgument bool) {
 	cmd.Flags().IntSlice("gpus", nil, "only these GPUs of each node, by local number")
 }
 
-// topology is the system that the flags (and the argument) name.
+// topology is the system that the flags, or the argument, name.
 func topology(cmd *cobra.Command, args ...string) (*topologies.Topology, error) {
 	var name string
 	if len(args) > 0 {
@@ -110,7 +111,7 @@ func topology(cmd *cobra.Command, args ...string) (*topologies.Topology, error) 
 	return t, usage(err)
 }
 
-// topologyOptions is how much of a system --nodes and --gpus ask for.
+// topologyOptions reads --nodes and --gpus, the part of a system to use.
 func topologyOptions(cmd *cobra.Command) (o topologies.Options, err error) {
 	o.Nodes, _ = cmd.Flags().GetInt("nodes")
 	if f := cmd.Flags().Lookup("gpus"); f != nil && f.Changed {
@@ -128,12 +129,12 @@ func collectiveFlag(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("collective", cobra.FixedCompletions(collective.Names(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// countsFlag adds the counts of the vector forms.
+// countsFlag adds --counts, for the vector forms of collectives.
 func countsFlag(cmd *cobra.Command) {
 	cmd.Flags().String("counts", "", "the counts of a vector form ("+strings.Join(collective.VectorForms(), ", ")+"): a `FILE` of a number for each rank, or for alltoallv a row of them (1 each)")
 }
 
-// countsOf reads --counts for a collective over a number of ranks.
+// countsOf reads --counts for a collective over ranks ranks.
 func countsOf(cmd *cobra.Command, coll string, ranks int) ([]int, error) {
 	path := flagValue(cmd, "counts")
 	if path == "" {
@@ -154,8 +155,8 @@ func countsOf(cmd *cobra.Command, coll string, ranks int) ([]int, error) {
 	return counts, usage(err)
 }
 
-// collectiveName is what -c names, one of the contract's or of some more;
-// spellings such as AllReduce and all_reduce are taken.
+// collectiveName is the collective that -c names: one that there is, or one of
+// more. Spellings such as AllReduce and all_reduce are accepted.
 func collectiveName(cmd *cobra.Command, more ...string) (string, error) {
 	written, _ := cmd.Flags().GetString("collective")
 	names := append(collective.Names(), more...)

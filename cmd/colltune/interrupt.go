@@ -12,10 +12,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// untilInterrupted is a context that ends with the first Ctrl-C, SIGTERM or
-// SIGHUP: the command saves what it has and returns. The next one ends the process
-// on the spot; what it has started ends with it. Under nohup, which has SIGHUP
-// ignored, it stays so.
+// untilInterrupted makes a context that ends with the first Ctrl-C, SIGTERM or
+// SIGHUP, so that the command saves what it has and returns. The next one ends the
+// process at once, with everything it has started. Under nohup SIGHUP is ignored,
+// and remains so.
 func untilInterrupted(stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -43,13 +43,13 @@ func untilInterrupted(stderr io.Writer) (context.Context, func()) {
 	}
 }
 
-// sameInterrupt is how long what comes after an interrupt is that one still: timeout
-// sends its signal to the command and then to its group, and a closed terminal's
-// comes from the shell and from the system.
+// sameInterrupt is how long after an interrupt another one still counts as the
+// same. timeout sends its signal to the command and then to its group; when a
+// terminal is closed, the shell and the system both send one.
 const sameInterrupt = 500 * time.Millisecond
 
-// another waits for an interrupt that is not the first one sent twice; false where
-// the command is done before.
+// another waits for an interrupt that is not the first one sent twice. It is false
+// if the command is done before one comes.
 func another(signals <-chan os.Signal, done <-chan struct{}, now func() time.Time) bool {
 	for first := now(); ; {
 		select {
@@ -63,8 +63,8 @@ func another(signals <-chan os.Signal, done <-chan struct{}, now func() time.Tim
 	}
 }
 
-// until is what f returns, or the context's error as soon as that ends: what f is
-// still computing then ends with the process.
+// until calls f, but gives up with the context's error as soon as the context
+// ends. What f still computes then ends with the process.
 func until[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -84,8 +84,8 @@ func until[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// atOnce is a command that has nothing to save: an interrupt ends it, whatever it
-// is computing.
+// atOnce is for a command that has nothing to save: an interrupt ends it, whatever
+// it is computing.
 func atOnce(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		_, err := until(cmd.Context(), func() (struct{}, error) { return struct{}{}, run(cmd, args) })

@@ -20,8 +20,8 @@ func main() {
 	os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// dispatch makes this process one of colltune's children where its arguments
-// say so, and returns otherwise.
+// dispatch makes this process one of colltune's children, if its arguments say so;
+// otherwise it returns.
 func dispatch(args []string) {
 	child.Dispatch(args)
 	registerExecutors()
@@ -41,14 +41,14 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	ran, err := root.ExecuteContextC(ctx)
 	if out.failed != nil && (err == nil || !started) {
-		err, started = out.failed, true // of help, which cobra prints by itself
+		err, started = out.failed, true // from printing help, which cobra does itself
 	}
 	if err != nil && !started {
-		// What cobra itself refuses: commands, flags and numbers of arguments.
+		// These cobra refuses itself: commands, flags and numbers of arguments.
 		err = usage(err)
 	}
 	code := exitCode(err)
-	if err != nil && code != exitInterrupted { // that has been said
+	if err != nil && code != exitInterrupted { // an interrupt has been reported already
 		fmt.Fprintln(stderr, "colltune:", strings.TrimRight(err.Error(), "\n"))
 		if code == exitUsage {
 			tellSettings(ran, err.Error(), stderr)
@@ -97,7 +97,7 @@ func newRoot(started *bool) *cobra.Command {
 	return root
 }
 
-// helpCommand is cobra's, but for a topic that isn't there.
+// helpCommand is cobra's, but refuses a topic that does not exist.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -125,7 +125,7 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// commands lists the subcommands, in the order help shows them in a group.
+// commands lists the subcommands in the order of the help.
 var commands = []func() *cobra.Command{
 	searchCommand,
 	resumeCommand,
@@ -143,8 +143,8 @@ var commands = []func() *cobra.Command{
 	versionCommand,
 }
 
-// group is the RunE of a command that only holds others: alone it shows its
-// help, with anything else it is a mistake.
+// group is the RunE of a command that only holds others. Alone it shows its help;
+// anything else is a mistake.
 func group(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
@@ -161,7 +161,7 @@ func group(cmd *cobra.Command, args []string) error {
 	return usagef("unknown command %q for %s%s: want one of %s", args[0], cmd.CommandPath(), script.DidYouMean(args[0], names), strings.Join(names, ", "))
 }
 
-// flagError adds to pflag's words which flag was meant, and what it takes.
+// flagError adds to pflag's message which flag was meant, and what it takes.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var alone *pflag.ValueRequiredError
@@ -171,7 +171,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	case !errors.As(err, &unknown):
 		return usage(valueError(err))
 	case cmd.HasSubCommands() && cmd.Flags().NArg() > 0:
-		return group(cmd, cmd.Flags().Args()) // the flag is of a command that there is none of
+		return group(cmd, cmd.Flags().Args()) // the flag belongs to a subcommand that does not exist
 	}
 	name := strings.TrimLeft(unknown.GetSpecifiedName(), "-")
 	if p := cmd.Parent(); p != nil && p.Name() == "topology" && cmd.Flags().Lookup("gpus") != nil && (name == "t" || name == "topology") {
@@ -192,7 +192,7 @@ func verbose(cmd *cobra.Command) bool {
 	return v
 }
 
-// exactly makes a check of the number of arguments that names them.
+// exactly checks the number of arguments, and names them if it is wrong.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		command := strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ") // the line begins with the root's name

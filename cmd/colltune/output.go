@@ -19,23 +19,23 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// formats are the forms of a result: those of the winning table.
+// formats are the forms in which results are printed, as the winning table is.
 var formats = results.Formats()
 
-// sheet is a result as rows of text. Headers carry units.
+// sheet is a result as rows of text. The headers have units.
 type sheet struct {
 	columns []column
 	rows    [][]string
-	plain   func(io.Writer) error // its form for people, where that is no table
+	plain   func(io.Writer) error // its form for people, if that is not a table
 }
 
 type column struct {
 	name  string
 	right bool   // numbers
-	csv   string // its name in CSV, where that says more
+	csv   string // its name in CSV, if it is another there
 }
 
-// text and number declare a column.
+// text and number make a column.
 func text(name string) column   { return column{name: name} }
 func number(name string) column { return column{name: name, right: true} }
 
@@ -47,8 +47,8 @@ func outputFlags(cmd *cobra.Command) {
 	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")
 }
 
-// emit prints a result in the format asked for: document is its JSON form, with
-// the schema's name and version in front.
+// emit prints a result in the format that -o asks for. document is its JSON form,
+// to which the schema's name and version are added.
 func emit(cmd *cobra.Command, schema string, document any, s sheet) error {
 	return deliver(cmd, func(w io.Writer) error { return present(cmd, w, schema, document, s) })
 }
@@ -78,10 +78,10 @@ func deliver(cmd *cobra.Command, write func(io.Writer) error) error {
 	return writeTo(path, write)
 }
 
-// writeTo writes the file that --out names: a new or regular one whole or not
-// at all, and through anything else.
+// writeTo writes the file that --out names. A new or regular file is written whole
+// or not at all; a pipe or a device is written to as it is.
 func writeTo(path string, write func(io.Writer) error) error {
-	// A link stays one, and what it leads to is written.
+	// A link is kept, and the file that it leads to is written.
 	if end, err := filepath.EvalSymlinks(path); err == nil {
 		path = end
 	}
@@ -102,8 +102,8 @@ func writeTo(path string, write func(io.Writer) error) error {
 	return named(path, f.CloseAtomicallyReplace())
 }
 
-// named is a file's error with the name that was asked for, instead of that of
-// the file which was to take its place.
+// named makes an error name the file that was asked for, and not the temporary one
+// that was to replace it.
 func named(path string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -112,9 +112,8 @@ func named(path string, err error) error {
 	return err
 }
 
-// pour writes a result, once there is one, into what is there and no regular
-// file: a pipe, a device, or a link to a file that is yet to be made. None of
-// them may be replaced.
+// pour writes a complete result into what can't be replaced because it is no
+// regular file: a pipe, a device, or a link to a file that does not exist yet.
 func pour(path string, write func(io.Writer) error) error {
 	var whole bytes.Buffer
 	if err := write(&whole); err != nil {
@@ -227,7 +226,7 @@ func (s *sheet) writeTable(w io.Writer) error {
 	return err
 }
 
-// outlet is standard output, which keeps why a write failed.
+// outlet is standard output. It remembers why a write failed.
 type outlet struct {
 	to     io.Writer
 	failed error

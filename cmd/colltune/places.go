@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// placesThere looks at the places that flags name before any work is done for
-// them: the result of an hour's search is not lost over a folder's name.
+// placesThere checks the folders that flags name before any work is done, so that
+// the result of an hour's search is not lost because one is missing.
 func placesThere(cmd *cobra.Command) error {
 	if dirs, err := cmd.Flags().GetStringSlice("plugin-dir"); err == nil && typed(cmd, "plugin-dir") {
 		for _, dir := range dirs {
@@ -24,7 +24,7 @@ func placesThere(cmd *cobra.Command) error {
 		return nil
 	}
 	path := f.Value.String()
-	if cmd.Name() == "export" { // which makes a folder
+	if cmd.Name() == "export" { // export makes its folder
 		if info, err := os.Stat(path); err == nil && !info.IsDir() {
 			return usagef("--out %s: is no folder", path)
 		}
@@ -42,8 +42,8 @@ func placesThere(cmd *cobra.Command) error {
 	return canWrite(path)
 }
 
-// canWrite is an error where a file that is yet to take path's place could not be
-// made beside it. What is there and no regular file is written as it is.
+// canWrite is an error if no file could be made beside path to take its place. If
+// path is no regular file, it is written as it is.
 func canWrite(path string) error {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil

@@ -20,26 +20,26 @@ import (
 	"github.com/colltune/colltune/templates"
 )
 
-// programFile is a program read from a file of any format.
+// programFile is a program read from a file, in any format.
 type programFile struct {
 	name     string
 	format   string // ir, msccl-xml, mscclpp-json
-	protocol string // as the file says; empty where it does not
+	protocol string // as the file says; empty if it does not
 	program  *ir.Program
-	xml      *msccl.File   // where the file is one
-	plan     *mscclpp.Plan // where the file is one; it has no program then
+	xml      *msccl.File   // of msccl-xml
+	plan     *mscclpp.Plan // of mscclpp-json, which has no program
 }
 
-// errFormat: the file is no program of any kind.
+// errFormat says that a file is no program of any kind.
 var errFormat = errors.New("unknown format: want an IR in JSON, MSCCL XML or a MSCCL++ plan")
 
-// errOther: the file is one of colltune's that lie beside programs.
+// errOther says that a file is one that colltune writes beside programs.
 var errOther = errors.New("a document of colltune's, but no program")
 
-// maxProgram bounds a program's file.
+// maxProgram limits the size of a program's file.
 const maxProgram = 1 << 30
 
-// readProgram reads a program's file, whoever wrote it; "-" is standard input.
+// readProgram reads a program's file, whatever wrote it; "-" is standard input.
 func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
 	path, text, err := readFileOrInput(cmd, path, maxProgram)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,7 +50,7 @@ func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
 	}
 	f := &programFile{name: path}
 	if bare := bytes.TrimPrefix(text, []byte("\ufeff")); len(bare) > 0 && bare[0] != '<' {
-		text = bare // as JSON's readers do; those of XML, which the runtimes have, do not
+		text = bare // readers of JSON skip a byte order mark; the runtimes' XML readers do not
 	}
 	switch first := bytes.TrimLeft(text, " \t\r\n\ufeff"); {
 	case len(first) == 0:
@@ -82,8 +82,8 @@ func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
 	return f, nil
 }
 
-// orFamily adds to the error of a file that is not there how a family is given to a
-// command that takes a program's file, where it is a family's name.
+// orFamily explains, if a program's file does not exist but a family has its name,
+// how the command is given a family.
 func orFamily(command, name string, err error) error {
 	f, unknown := templates.Find(templates.Builtin(), name, "")
 	if unknown != nil {
@@ -92,8 +92,8 @@ func orFamily(command, name string, err error) error {
 	return usagef("%w: %s is a family: colltune compile %s -t TOPOLOGY -c COLLECTIVE | colltune %s -", err, f.Name, f.Name, command)
 }
 
-// otherDocument says whether a JSON document, such as the ranges beside exported
-// IRs, says by its schema that it is one of colltune's and no program.
+// otherDocument tells by its schema whether a JSON document is one of colltune's
+// that is not a program, such as the ranges beside exported IRs.
 func otherDocument(text []byte) bool {
 	schema := otherSchema.FindSubmatch(text)
 	return schema != nil && string(schema[1]) != "ir"
@@ -101,8 +101,8 @@ func otherDocument(text []byte) bool {
 
 var otherSchema = regexp.MustCompile(`^\{\s*"schema"\s*:\s*"colltune\.([a-z-]+)/v[0-9]+"`)
 
-// readFileOrInput reads a file, or standard input where "-" stands for it, and
-// says what it is called in errors.
+// readFileOrInput reads a file, or standard input if path is "-". It also returns
+// the name to use in errors.
 func readFileOrInput(cmd *cobra.Command, path string, most int64) (name string, text []byte, err error) {
 	if path != "-" {
 		text, err = readFile(cmd.Context(), path, most)
@@ -113,8 +113,8 @@ func readFileOrInput(cmd *cobra.Command, path string, most int64) (name string, 
 	return input, text, err
 }
 
-// readFile reads a file that a user named, up to a number of bytes. A pipe that
-// nobody writes to, or ends, is waited for until the context ends.
+// readFile reads a file that a user named, of at most so many bytes. A pipe that
+// nobody writes to, or closes, is waited for until the context ends.
 func readFile(ctx context.Context, path string, most int64) ([]byte, error) {
 	return until(ctx, func() ([]byte, error) { return readWhole(path, most) })
 }
@@ -131,8 +131,8 @@ func readWhole(path string, most int64) ([]byte, error) {
 	return readAll(path, f, most)
 }
 
-// readAll reads text that has a name in errors, up to a number of bytes. What has
-// no text at its beginning, a disk or an archive, is not read on.
+// readAll reads text of at most so many bytes, under a name for errors. It stops
+// early if the beginning is no text, as of a disk or an archive.
 func readAll(name string, from io.Reader, most int64) ([]byte, error) {
 	buffered := bufio.NewReader(from)
 	if first, _ := buffered.Peek(512); bytes.IndexByte(first, 0) >= 0 {
@@ -148,7 +148,7 @@ func readAll(name string, from io.Reader, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// plain is a file's error without the system call's name.
+// plain drops the name of the system call from a file's error.
 func plain(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {

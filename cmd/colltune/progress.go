@@ -13,18 +13,18 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// progress shows how far a campaign has come: a bar on a terminal, a plain line
-// every few seconds elsewhere. autotune calls it from one goroutine at a time.
+// progress shows how far a campaign has come: as a bar on a terminal, elsewhere as
+// a line every few seconds. autotune never calls it from two goroutines at once.
 type progress struct {
 	w    io.Writer
-	bar  *progressbar.ProgressBar // nil: lines
+	bar  *progressbar.ProgressBar // nil: lines are printed
 	last time.Time
 }
 
 // everyLine is how often a plain line is printed.
 const everyLine = 5 * time.Second
 
-// barSteps is the bar's length in steps: more than a terminal has columns.
+// barSteps is the length of the bar, in more steps than a terminal has columns.
 const barSteps = 1000
 
 func newProgress(w io.Writer) *progress {
@@ -41,14 +41,14 @@ func newProgress(w io.Writer) *progress {
 	return p
 }
 
-// isTerminal tells whether a person watches: a terminal that can draw, and no
-// log of a build.
+// isTerminal tells whether a person is watching: on a terminal that can draw, and
+// not in a build's log.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("CI") == ""
 }
 
-// event takes a step of a run.
+// event shows a step of the run.
 func (p *progress) event(e autotune.Event) {
 	within := 1.0
 	if e.Kind != autotune.CellFinished {
@@ -57,8 +57,8 @@ func (p *progress) event(e autotune.Event) {
 	p.show(describe(e), (float64(e.Cell)+within)/float64(max(e.Cells, 1)))
 }
 
-// stage takes a step of what comes before the run. A bar that was once full is
-// gone for good, and the run's own is yet to come.
+// stage shows a step of what comes before the run. A bar that was full can't be
+// drawn again, and the run needs it, so it never becomes full here.
 func (p *progress) stage(what string, done, of int) {
 	p.show(fmt.Sprintf("%s (%d of %d)", what, done, of), min(float64(done)/float64(max(of, 1)), 0.99))
 }
@@ -75,10 +75,10 @@ func (p *progress) show(line string, part float64) {
 	}
 }
 
-// barRest is what stands beside a bar's text at least: its percentage and frame.
+// barRest is the least room that percentage and frame take beside a bar's text.
 const barRest = 14
 
-// columns is how wide the terminal is.
+// columns is the width of the terminal.
 func (p *progress) columns() int {
 	if f, ok := p.w.(*os.File); ok {
 		if wide, _, err := term.GetSize(int(f.Fd())); err == nil && wide > 0 {
@@ -88,8 +88,8 @@ func (p *progress) columns() int {
 	return 80
 }
 
-// cut shortens a line to a number of columns: one that is wider than the terminal
-// would stay on it each time it is drawn.
+// cut shortens a line to a number of columns. A longer line would not be erased
+// when the bar is drawn again.
 func cut(line string, columns int) string {
 	letters := []rune(line)
 	switch {
@@ -101,7 +101,7 @@ func cut(line string, columns int) string {
 	return string(letters[:columns-1]) + "…"
 }
 
-// describe is a line on where a run is.
+// describe says in a line how far a run has come.
 func describe(e autotune.Event) string {
 	s := fmt.Sprintf("%s (%d of %d): %d trials", units.Bytes(e.Bytes), e.Cell+1, e.Cells, e.Made+e.Known)
 	if e.Failed > 0 {
@@ -113,12 +113,12 @@ func describe(e autotune.Event) string {
 	return s
 }
 
-// pause makes room for a line of text.
+// pause clears the bar, to make room for a line of text.
 func (p *progress) pause() {
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}
 }
 
-// done takes the bar away.
+// done removes the bar.
 func (p *progress) done() { p.pause() }

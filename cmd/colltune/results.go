@@ -33,8 +33,8 @@ func resultsCommand() *cobra.Command {
 	return cmd
 }
 
-// deliverTable delivers what is written of a campaign and its table, compared as
-// --baseline asks.
+// deliverTable writes something made of a campaign and its table, with the
+// baseline of --baseline if that is given.
 func deliverTable(cmd *cobra.Command, dir string, write func(io.Writer, *results.Campaign, *results.Table) error) error {
 	c, err := openCampaign(results.OpenReadOnly, dir)
 	if err != nil {
@@ -57,18 +57,18 @@ func openCampaign(open func(string) (*results.Campaign, error), dir string) (*re
 	c, err := open(dir)
 	var locked *results.LockedError
 	if err != nil && !errors.As(err, &locked) && !readOnly(err) {
-		err = usage(err) // there is none, or it can't be read as one
+		err = usage(err) // there is none, or it is damaged
 	}
 	return c, err
 }
 
-// readOnly tells whether an error is over a place that may not be written, or a
-// file that may not be read.
+// readOnly tells whether an error is that a place can't be written, or a file
+// can't be read.
 func readOnly(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// printTable prints a campaign's winning table as far as it has come.
+// printTable prints the winning table of what a campaign has measured so far.
 func printTable(cmd *cobra.Command, c *results.Campaign, schema string) error {
 	t, err := results.Build(c)
 	if err != nil {
@@ -78,8 +78,7 @@ func printTable(cmd *cobra.Command, c *results.Campaign, schema string) error {
 	return deliver(cmd, func(w io.Writer) error { return t.Write(w, flagValue(cmd, "format")) })
 }
 
-// tableOf is a campaign's winning table, with other times as its baseline where
-// there are some.
+// tableOf is a campaign's winning table, with another baseline if one is given.
 func tableOf(c *results.Campaign, baseline *search.BaselineFile) (*results.Table, error) {
 	t, err := results.Build(c)
 	if err != nil || baseline == nil {
@@ -102,10 +101,10 @@ func baselineFlag(cmd *cobra.Command) {
 	cmd.Flags().String("baseline", "nccl", "what every size is compared with: nccl, its own choice, or a `FILE` of nccl-tests' output")
 }
 
-// maxBaseline is more than any table.
+// maxBaseline is larger than any table of times.
 const maxBaseline = 64 << 20
 
-// baselineOf reads the file that --baseline names; nil where it names none.
+// baselineOf reads the file that --baseline names; nil if it is not given.
 func baselineOf(cmd *cobra.Command) (*search.BaselineFile, error) {
 	path := flagValue(cmd, "baseline")
 	if path == "" || path == "nccl" {

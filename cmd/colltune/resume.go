@@ -25,14 +25,14 @@ was.`,
 		ValidArgsFunction: firstIs(completeFolder),
 	}
 	effortFlags(cmd)
-	own := cmd.Flags().Lookup("executor") // what the campaign says, where nothing is given
+	own := cmd.Flags().Lookup("executor") // the default is the campaign's
 	own.DefValue, own.Usage = "", "the campaign's own, where its plugin is on no path: the `PATH` of it"
 	outputFlags(cmd)
 	return cmd
 }
 
-// resume goes on with the campaign in dir, which open opens for writing. Where
-// nothing may be written, one that is finished is still there to be read.
+// resume goes on with the campaign in dir, which open opens for writing. If it
+// can't be written, a finished campaign is still printed.
 func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign, error)) error {
 	c, closed := openCampaign(open, dir)
 	if readOnly(closed) {
@@ -44,8 +44,7 @@ func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign
 		return closed
 	}
 	defer c.Close()
-	// What is asked is held to the rules before it is known whether there is
-	// anything to be done.
+	// The flags are checked first, whether or not there is anything left to do.
 	if err := sameExecutor(cmd, c.Plan().Executor); err != nil {
 		return err
 	}
@@ -66,8 +65,8 @@ func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign
 	return campaign(cmd, a, c, effort, "results")
 }
 
-// unsettled tells whether a campaign has trials without a result that would be
-// made again. It is asked of the campaign's own back end.
+// unsettled tells whether some trials without a result would be made again on the
+// campaign's back end.
 func unsettled(c *results.Campaign, timeout time.Duration) bool {
 	if timeout == 0 {
 		timeout = executor.DefaultTrialTimeout
@@ -75,9 +74,10 @@ func unsettled(c *results.Campaign, timeout time.Duration) bool {
 	return slices.ContainsFunc(c.Trials(), func(t results.Trial) bool { return t.Open(timeout) })
 }
 
-// sameExecutor takes the plan's executor where none is given; one that is given
-// must be called the same: a plugin that is on no path has to be given as a
-// file again. A setting that names another is not meant for this campaign.
+// sameExecutor uses the plan's executor if none is given on the command line. One
+// that is given must have the same name: a plugin that is on no path must be given
+// as a file again. An executor that only the settings name is not meant for this
+// campaign.
 func sameExecutor(cmd *cobra.Command, planned string) error {
 	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
 	found, err := executor.Lookup(flagValue(cmd, "executor"), dirs...)

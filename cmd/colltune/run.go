@@ -56,8 +56,9 @@ same are run once. Without -t every two ranks are taken to be linked.
 	return cmd
 }
 
-// canBeJudged refuses a file that does not say what its program is to compute: what
-// it is read as has the buffers' sizes only, and its result would be called wrong.
+// canBeJudged refuses a file that does not say which collective its program
+// computes. It would be read as having buffers of certain sizes and no purpose,
+// and every result would be called wrong.
 func canBeJudged(f *programFile) error {
 	if f.xml == nil {
 		return nil
@@ -112,14 +113,14 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 	return err
 }
 
-// runAsked is what a program is run as.
+// runAsked is how a program is to be run.
 type runAsked struct {
 	col   collective.Collective
-	trial executor.Trial // but for its size
+	trial executor.Trial // all but its size
 	sizes []int64
 }
 
-// runOf reads the flags, and verifies the program for what they ask.
+// runOf reads the flags, and verifies the program for what they ask for.
 func runOf(cmd *cobra.Command, f *programFile) (r runAsked, err error) {
 	p := f.program
 	t, err := systemOf(cmd, p)
@@ -165,9 +166,9 @@ func runOf(cmd *cobra.Command, f *programFile) (r runAsked, err error) {
 	return r, nil
 }
 
-// sheet is the rows in the columns of nccl-tests.
+// sheet has the rows in nccl-tests' columns.
 func (r *runAsked) sheet(rows []runRow) sheet {
-	elem, _ := collective.ElemBytes(r.trial.DType) // known: it was run
+	elem, _ := collective.ElemBytes(r.trial.DType) // the type is known, since it was run
 	op, root := "none", "-1"
 	if r.col.Reduces() {
 		op = r.trial.Op
@@ -187,8 +188,8 @@ func (r *runAsked) sheet(rows []runRow) sheet {
 	return s
 }
 
-// wholeSizes are the sizes of what is moved: whole elements, as many for every
-// rank's part, which is what nccl-tests prints.
+// wholeSizes rounds sizes up to whole elements, the same number for every rank's
+// part, as nccl-tests does.
 func wholeSizes(sizes []int64, col collective.Collective, dtype string) ([]int64, error) {
 	d, err := data.ParseDType(dtype)
 	if err != nil {
@@ -205,8 +206,8 @@ func wholeSizes(sizes []int64, col collective.Collective, dtype string) ([]int64
 	return slices.Compact(whole), nil
 }
 
-// systemOf is the system a program is run on: what -t says, or else one in which
-// every two ranks are linked, which says nothing of the machine at hand.
+// systemOf is the system of -t. Without it, it is one in which every two ranks are
+// linked, which says nothing about this machine.
 func systemOf(cmd *cobra.Command, p *ir.Program) (*topologies.Topology, error) {
 	if flagValue(cmd, "topology") != "" {
 		return topology(cmd)
@@ -214,7 +215,7 @@ func systemOf(cmd *cobra.Command, p *ir.Program) (*topologies.Topology, error) {
 	return topology(cmd, fmt.Sprintf("fullmesh:%d", p.Ranks()))
 }
 
-// reduces refuses a reduction that was asked for of a collective that has none.
+// reduces refuses --op for a collective that reduces nothing.
 func reduces(cmd *cobra.Command, c collective.Collective) error {
 	if op := flagValue(cmd, "op"); typed(cmd, "op") && op != "sum" && !c.Reduces() {
 		return usagef("--op %s: %s reduces nothing", op, c.Name)
@@ -222,8 +223,8 @@ func reduces(cmd *cobra.Command, c collective.Collective) error {
 	return nil
 }
 
-// timeSizes runs a trial at each size; what was measured before an error comes
-// with it.
+// timeSizes runs a trial at each size. With an error it returns what was measured
+// before.
 func timeSizes(ctx context.Context, e executor.Executor, t executor.Trial, col collective.Collective, sizes []int64) ([]runRow, error) {
 	d, err := e.Describe(ctx)
 	if err != nil {
@@ -250,7 +251,7 @@ func timeSizes(ctx context.Context, e executor.Executor, t executor.Trial, col c
 	return rows, nil
 }
 
-// verifyFor checks a program as one to be run on a system with a protocol.
+// verifyFor verifies a program for a run on a system with a protocol.
 func verifyFor(p *ir.Program, t *topologies.Topology, proto topologies.Proto) error {
 	return verify.Check(p, verify.Options{Slots: t.Protocols[proto].Slots, Linked: t.Linked}).Err()
 }
@@ -271,8 +272,7 @@ func sizesOf(cmd *cobra.Command) ([]int64, error) {
 	return sizes, usage(err)
 }
 
-// sizeOf is the value of a size flag; 0 where it was not given and has no
-// default.
+// sizeOf is the value of a size flag; 0 if it was not given and has no default.
 func sizeOf(cmd *cobra.Command, name string) int64 {
 	return int64(cmd.Flags().Lookup(name).Value.(*size).value)
 }
@@ -281,7 +281,7 @@ func flagValue(cmd *cobra.Command, name string) string {
 	return cmd.Flags().Lookup(name).Value.String()
 }
 
-// trialFlags adds what a measurement is of.
+// trialFlags adds the flags that describe a measurement.
 func trialFlags(cmd *cobra.Command) {
 	cmd.Flags().IntP("iters", "n", 20, "timed iterations of a trial")
 	cmd.Flags().IntP("warmup-iters", "w", 5, "iterations before them")
@@ -291,14 +291,14 @@ func trialFlags(cmd *cobra.Command) {
 	cmd.Flags().Int64("seed", 1, "of everything random")
 }
 
-// dtypesElsewhere are the names that nccl-tests and numpy have for element types.
+// dtypesElsewhere are nccl-tests' and numpy's names for element types.
 var dtypesElsewhere = map[string]string{
 	"int8": "i8", "uint8": "u8", "int32": "i32", "uint32": "u32", "int64": "i64", "uint64": "u64",
 	"half": "f16", "float": "f32", "double": "f64", "bfloat16": "bf16",
 	"float16": "f16", "float32": "f32", "float64": "f64",
 }
 
-// trialOf is the trial that the flags describe, but for program and size.
+// trialOf is the trial that the flags describe, without program and size.
 func trialOf(cmd *cobra.Command) (executor.Trial, error) {
 	t := executor.Trial{DType: flagValue(cmd, "dtype"), Op: flagValue(cmd, "op")}
 	t.Iters, _ = cmd.Flags().GetInt("iters")

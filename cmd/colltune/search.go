@@ -74,7 +74,7 @@ does resume.
 	return cmd
 }
 
-// spaceFlags adds what narrows the candidates.
+// spaceFlags adds the flags that narrow the candidates.
 func spaceFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSlice("family", nil, "only these families `NAME,…`")
 	cmd.Flags().StringSlice("exclude", nil, "not these families `NAME,…`")
@@ -92,8 +92,8 @@ func spaceFlags(cmd *cobra.Command) {
 	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "what fills the holes of templates")
 }
 
-// campaign runs a search to its end, a limit or an interrupt, and prints the
-// table as far as it has come.
+// campaign runs a search to its end, a limit or an interrupt, and prints the table
+// of what it has measured.
 func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.Effort, schema string) error {
 	say := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
 	bar := newProgress(cmd.ErrOrStderr())
@@ -111,7 +111,7 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 	summary, err := search.Run(cmd.Context(), a.problem, a.options, c, effort)
 	bar.done()
 	if cmd.Context().Err() != nil {
-		err = autotune.ErrInterrupted // whatever it was that the interrupt met
+		err = autotune.ErrInterrupted // whatever error the interrupt has caused
 	}
 	if summary.Changed != nil {
 		say("the executor is not the one of the earlier trials (%s): they are left aside", pairs(summary.Changed.Fingerprint))
@@ -126,8 +126,8 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 		say("%s without a result; see %s", plural(summary.Failed, "trial"), filepath.Join(c.Dir(), "trials.jsonl"))
 	}
 	if err != nil && !partial(err) {
-		// What a template has ended is no campaign to go on with; what a full disk
-		// has is one, as far as it came.
+		// A search that a mistake in a template ended is not worth keeping; one
+		// that a full disk ended can go on.
 		err = errors.Join(err, c.Discard())
 		if at := (*fs.PathError)(nil); errors.As(err, &at) && isFolder(c.Dir()) {
 			say("what was measured is kept; go on with: %s", goOn)
@@ -155,13 +155,13 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 	return nil
 }
 
-// partial tells whether a search that ended with err has kept results that are
-// worth printing.
+// partial tells whether a search that ended with err has results that are worth
+// printing.
 func partial(err error) bool {
 	return errors.Is(err, autotune.ErrLimit) || errors.Is(err, autotune.ErrInterrupted) || errors.Is(err, executor.ErrLost) || as[*autotune.UnansweredError](err)
 }
 
-// dryRun counts what a search would look at.
+// dryRun counts the candidates of a search.
 func dryRun(cmd *cobra.Command, a *asked) error {
 	a.options.Jobs, _ = cmd.Flags().GetInt("jobs")
 	bar := newProgress(cmd.ErrOrStderr())

@@ -29,7 +29,7 @@ import (
 //
 // Executors that the files name are made known in passing.
 
-// settle gives the flags of cmd that were not given their values.
+// settle sets the flags of cmd that were not given.
 func settle(cmd *cobra.Command) error {
 	known := flagNames(cmd.Root())
 	files, err := allSettings(known)
@@ -61,10 +61,10 @@ func settle(cmd *cobra.Command) error {
 	return usage(failed)
 }
 
-// setting is a flag's value from somewhere else.
+// setting is a flag's value from the environment or a file.
 type setting struct {
 	values []string
-	list   bool // written as one, of however many
+	list   bool // written as a list, of however many
 	where  string
 }
 
@@ -88,23 +88,24 @@ func setFlag(cmd *cobra.Command, f *pflag.Flag, s setting) error {
 // settled marks a flag whose value comes from the environment or a file.
 const settled = "colltune-settled"
 
-// typed tells whether a flag was given with this very command: a setting is for
-// all commands, and one that has no use for it may leave it alone.
+// typed tells whether a flag was given on this command line. Settings are for all
+// commands, and a command may ignore one that it has no use for.
 func typed(cmd *cobra.Command, name string) bool {
 	f := cmd.Flags().Lookup(name)
 	return f.Changed && f.Annotations[settled] == nil
 }
 
-// variablePrefix is what the environment's names begin with.
+// variablePrefix begins the names of colltune's environment variables.
 const variablePrefix = "COLLTUNE_"
 
-// variable is the environment's name of a flag.
+// variable is the environment variable of a flag.
 func variable(flag string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// misspelt tells of variables that are no setting and nearly one: an environment
-// may have others of the name for what colltune starts, so that they are no error.
+// misspelt warns of variables that are no setting but nearly are one. It is no
+// error, because the environment may have others with that prefix for what
+// colltune starts.
 func misspelt(known, environment []string, stderr io.Writer) {
 	names := []string{"Z3"}
 	for _, k := range known {
@@ -122,8 +123,8 @@ func misspelt(known, environment []string, stderr io.Writer) {
 	}
 }
 
-// tellSettings adds to an error that names a flag, or the value it has, where that
-// came from, if not from the command line.
+// tellSettings explains an error about a flag whose value was not typed: it says
+// where the value came from.
 func tellSettings(cmd *cobra.Command, err string, stderr io.Writer) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		from := f.Annotations[settled]
@@ -138,7 +139,7 @@ func tellSettings(cmd *cobra.Command, err string, stderr io.Writer) {
 	})
 }
 
-// flagNames are the long names of every command's flags.
+// flagNames lists the long names of all commands' flags.
 func flagNames(root *cobra.Command) []string {
 	seen := map[string]bool{}
 	var walk func(*cobra.Command)
@@ -165,7 +166,7 @@ func flagNames(root *cobra.Command) []string {
 	return names
 }
 
-// settingsFiles lists where settings are read from, the strongest first.
+// settingsFiles lists the files of settings, the strongest first.
 func settingsFiles() []string {
 	files := []string{"colltune.toml"}
 	if dir, err := os.UserConfigDir(); err == nil {
@@ -174,16 +175,16 @@ func settingsFiles() []string {
 	return files
 }
 
-// maxSettings is more than anyone writes by hand.
+// maxSettings is larger than what anyone writes by hand.
 const maxSettings = 1 << 20
 
-// settings is a file of them.
+// settings is one file of settings.
 type settings struct {
 	flags  map[string]setting
 	tables map[string]executorTable // by the executor's name
 }
 
-// allSettings reads every file there is, the strongest first.
+// allSettings reads the files that exist, the strongest first.
 func allSettings(known []string) (settingsList, error) {
 	var files settingsList
 	for _, path := range settingsFiles() {
@@ -198,7 +199,8 @@ func allSettings(known []string) (settingsList, error) {
 
 type settingsList []settings
 
-// executors are those of all files; of two of one name, the stronger file's.
+// executors are those of all files. Of two with one name, the stronger file's
+// counts.
 func (l settingsList) executors() map[string]executorTable {
 	all := map[string]executorTable{}
 	for _, f := range slices.Backward(l) {
@@ -207,7 +209,7 @@ func (l settingsList) executors() map[string]executorTable {
 	return all
 }
 
-// readSettings reads a file of settings; one that isn't there has none.
+// readSettings reads a file of settings; a missing one is empty.
 func readSettings(path string, known []string) (settings, error) {
 	var none settings
 	info, err := os.Stat(path)
@@ -244,7 +246,7 @@ func readSettings(path string, known []string) (settings, error) {
 		where := fmt.Sprintf("%s:%d: %s", path, lineOf(string(text), key), key)
 		if !contains(known, key) {
 			nearest := ""
-			if len(key) > 1 { // a flag's letter is near to any short name
+			if len(key) > 1 { // every short name is close to a flag's letter
 				nearest = script.DidYouMean(key, known)
 			}
 			return none, fmt.Errorf("%s: unknown key%s: want the long name of a flag", where, nearest)
@@ -259,8 +261,8 @@ func readSettings(path string, known []string) (settings, error) {
 	return all, nil
 }
 
-// readExecutors takes the tables executor.NAME, and executor.default, which is
-// the flag's value.
+// readExecutors reads the tables executor.NAME, and executor.default, which is the
+// value of --executor.
 func (s *settings) readExecutors(path, text string, tables map[string]any) error {
 	for name, v := range tables {
 		where := func(key string) string {
@@ -298,7 +300,7 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// flagValues are a TOML value as a flag takes it.
+// flagValues gives a TOML value in the form in which a flag is given.
 func flagValues(v any) ([]string, error) {
 	switch v := v.(type) {
 	case string:
@@ -319,8 +321,8 @@ func flagValues(v any) ([]string, error) {
 	return nil, errors.New("want a string, a number, a boolean or a list of them")
 }
 
-// lineAfter is the line on which a key is set in the table whose heading is on
-// another.
+// lineAfter is the line on which a key is set, in the table whose heading is on an
+// earlier line.
 func lineAfter(text string, heading int, key string) int {
 	lines := strings.Split(text, "\n")
 	for i := heading; i < len(lines); i++ {

@@ -22,10 +22,10 @@ import (
 //
 // As a key can't be a table and a value, the flag is executor.default there.
 
-// executorTable is one of them as it was written.
+// executorTable is such a table as it was written.
 type executorTable struct {
 	keys  map[string]any
-	where func(key string) string // file, line and name, of a key or of the table
+	where func(key string) string // file, line and name of a key, or of the table
 }
 
 // configure makes an executor of the settings known.
@@ -57,7 +57,7 @@ func (t executorTable) configure(name string) error {
 	return nil
 }
 
-// executorKeys are the keys that executors of every kind take.
+// executorKeys are the keys that every kind of executor takes.
 var executorKeys = map[string]func(*executor.Configured, any) error{
 	"kind":     func(c *executor.Configured, v any) error { return textInto(&c.Kind, v) },
 	"command":  func(c *executor.Configured, v any) error { return textInto(&c.Command, v) },
@@ -123,7 +123,7 @@ func envSetting(c *executor.Configured, v any) error {
 	return nil
 }
 
-// ownSetting is one that only this kind of executor has.
+// ownSetting sets a key that only this kind of executor takes.
 func ownSetting(c *executor.Configured, key string, v any) error {
 	values, err := flagValues(v)
 	if err != nil || len(values) != 1 {

@@ -64,9 +64,9 @@ of the vector forms, of a count of 1.`,
 	return cmd
 }
 
-// shareOfBudget is how long a query of a walk may take where --timeout does not say
-// so: the first that is not settled would else leave nothing of a short --budget, 0
-// for none, to those that are.
+// shareOfBudget is how long a query of a walk may take if --timeout does not say.
+// Without it, the first query that can't be settled would use up a short --budget
+// (0: none) and leave nothing for those that could.
 func shareOfBudget(timeout, budget time.Duration) time.Duration {
 	if budget == 0 {
 		return timeout
@@ -112,7 +112,7 @@ func synth(cmd *cobra.Command) error {
 	return synthOne(cmd, s, q)
 }
 
-// synthQuery reads the query off the flags.
+// synthQuery reads the query from the flags.
 func synthQuery(cmd *cobra.Command) (q route.Query, err error) {
 	if q.Topology, err = topology(cmd); err != nil {
 		return q, err
@@ -180,7 +180,7 @@ func dumpQuery(path string, q route.Query) error {
 	return writeTo(path, write)
 }
 
-// synthDocument is the JSON of one query.
+// synthDocument is the answer to one query, in JSON.
 type synthDocument struct {
 	Topology   string      `json:"topology"`
 	Collective string      `json:"collective"`
@@ -201,8 +201,8 @@ type synthStep struct {
 	Sends  []synthSend `json:"sends"`
 }
 
-// synthSend is a chunk's way: whose input (-1: the sum of all ranks'), which
-// chunk of it, from which rank to which.
+// synthSend is one send of a chunk: of whose input it is (-1: the sum of all),
+// which chunk of that, and from which rank to which.
 type synthSend struct {
 	Source int  `json:"source"`
 	Chunk  int  `json:"chunk"`
@@ -224,7 +224,7 @@ func stepsOf(a route.Answer) []synthStep {
 	return all
 }
 
-// synthOne answers one query, and delivers its program.
+// synthOne answers one query, and writes its program.
 func synthOne(cmd *cobra.Command, s *constraints.Solvers, q route.Query) error {
 	a, err := until(cmd.Context(), func() (route.Answer, error) { return route.Find(cmd.Context(), s, q) })
 	var bad *route.QueryError
@@ -257,7 +257,7 @@ func synthOne(cmd *cobra.Command, s *constraints.Solvers, q route.Query) error {
 	return nil
 }
 
-// limitError is a limit that was met before there was an answer.
+// limitError says that a limit was reached before there was an answer.
 type limitError struct{ error }
 
 func (e *limitError) Unwrap() error { return e.error }
@@ -289,7 +289,7 @@ func synthesised(t *topologies.Topology, q route.Query, a route.Answer, chunks i
 	return r.Program, nil
 }
 
-// synthPoint is a point of the frontier in JSON.
+// synthPoint is a point of the frontier, in JSON.
 type synthPoint struct {
 	Chunks   int            `json:"chunks"`
 	Steps    int            `json:"steps"`
@@ -314,7 +314,7 @@ type synthRefuted struct {
 	Detail  string  `json:"detail,omitempty"`
 }
 
-// queries is a number of them.
+// queries prints a number of queries.
 func queries(n int) string {
 	if n == 1 {
 		return "1 query"

@@ -61,13 +61,13 @@ func parameterNames(ps []script.Parameter) string {
 	return strings.Join(all, " ")
 }
 
-// templateFlag adds the user's own families.
+// templateFlag adds --template, for the user's own families.
 func templateFlag(cmd *cobra.Command) {
 	cmd.Flags().StringArray("template", nil, "families of this `FILE.star`, or of all in a folder, beside the built-in ones")
 }
 
-// loadFamilies reads the families of a file or folder; what they print while they
-// are declared goes to standard error.
+// loadFamilies reads the families of a file or a folder. What they print while
+// they are declared goes to standard error.
 func loadFamilies(cmd *cobra.Command, path string) ([]*templates.Family, error) {
 	return until(cmd.Context(), func() ([]*templates.Family, error) {
 		return templates.Load(path, func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) })

@@ -18,7 +18,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// listed is a system that a template is looked at on where -t names none.
+// listed is a system on which a template is tried if -t is not given.
 type listed struct {
 	name  string
 	nodes int
@@ -31,7 +31,7 @@ var checkedOn = []listed{
 	{"dgx-1", 1}, {"mi300x", 1}, {"dgx-a100", 1}, {"dgx-a100", 2}, {"dgx-a100", 3}, {"dgx-a100", 4},
 }
 
-// checkedRow is a template on a system.
+// checkedRow is the result for a template on a system.
 type checkedRow struct {
 	Topology   string         `json:"topology"`
 	Nodes      int            `json:"nodes"`
@@ -93,8 +93,8 @@ system alone, with -p with those values alone.`,
 	return cmd
 }
 
-// systemsOf are the one system that -t names, or else those listed, each made when
-// it is asked for.
+// systemsOf is the one system that -t names, or else those listed. Each is made
+// when its turn comes.
 func systemsOf(cmd *cobra.Command, otherwise []listed) iter.Seq2[*topologies.Topology, error] {
 	return func(yield func(*topologies.Topology, error) bool) {
 		if flagValue(cmd, "topology") != "" {
@@ -115,7 +115,7 @@ func systemsOf(cmd *cobra.Command, otherwise []listed) iter.Seq2[*topologies.Top
 	}
 }
 
-// checkTemplate is a search's enumeration of one family, on each system.
+// checkTemplate enumerates one family as a search does, on each system.
 func checkTemplate(ctx context.Context, f *templates.Family, systems []*topologies.Topology, assignments []string) ([]checkedRow, error) {
 	program, err := f.Text()
 	if err != nil {

@@ -13,25 +13,25 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// costedOn are the systems that `template show` asks a family's formula for, where
-// -t names none: the first on which it has a program.
+// costedOn are the systems for which `template show` prints costs if -t is not
+// given: the first on which the family has a program.
 var costedOn = []listed{
 	{"dgx-a100", 2}, {"dgx-a100", 1}, {"mesh:4x4", 1},
 }
 
-// costRow is what a family says that a collective costs on a system.
+// costRow is the cost of a collective on a system, according to a family.
 type costRow struct {
 	Topology   string         `json:"topology"`
 	Nodes      int            `json:"nodes"`
 	Ranks      int            `json:"ranks"`
 	Collective string         `json:"collective"`
 	Parameters map[string]any `json:"parameters"` // the first that apply
-	Steps      *int           `json:"steps"`      // null where the family does not say, or not apply
+	Steps      *int           `json:"steps"`      // null if the family does not say, or does not apply
 	Wire       string         `json:"wire"`       // a fraction of the call's size
-	Why        string         `json:"why"`        // it does not apply
+	Why        string         `json:"why"`        // why it does not apply
 }
 
-// costsOf asks a family's formula, for each of its collectives with the first
+// costsOf asks a family for the cost of each of its collectives, with the first
 // parameters that apply.
 func costsOf(cmd *cobra.Command, f *templates.Family) (rows []costRow, err error) {
 	for t, err := range systemsOf(cmd, costedOn) {
@@ -80,7 +80,7 @@ func costsOn(f *templates.Family, t *topologies.Topology) (rows []costRow, appli
 	return rows, applies, nil
 }
 
-// writeCosts prints them, all of one system.
+// writeCosts prints costs, all on the same system.
 func writeCosts(w io.Writer, rows []costRow) error {
 	fmt.Fprintf(w, "On %s, %s, %s, with the first parameters that apply: messages one after the\nother, and what all ranks send together as a multiple of the size.\n\n",
 		rows[0].Topology, units.Count(rows[0].Nodes, "node"), units.Count(rows[0].Ranks, "rank"))

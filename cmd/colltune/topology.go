@@ -25,12 +25,12 @@ func topologyCommand() *cobra.Command {
 	return cmd
 }
 
-// topologyRow is a system in a line.
+// topologyRow is a system in the list.
 type topologyRow struct {
 	Name    string `json:"name"`
 	Nodes   int    `json:"nodes"`
 	Ranks   int    `json:"ranks"`
-	SMs     int    `json:"sms"` // least of any GPU
+	SMs     int    `json:"sms"` // of the GPU that has the fewest
 	Links   string `json:"links"`
 	Arch    string `json:"arch"`
 	Runtime string `json:"runtime"`
@@ -95,7 +95,7 @@ func topologySheet(rows []topologyRow) sheet {
 	return s
 }
 
-// findingRow is something worth a look.
+// findingRow is something that deserves a look.
 type findingRow struct {
 	Line    int    `json:"line"` // 0 for none
 	Key     string `json:"key"`
@@ -162,7 +162,7 @@ type linkRow struct {
 	MessageUS float64 `json:"message_us"`
 }
 
-// pictures are what show prints beside the usual formats.
+// pictures are the formats that only show has.
 var pictures = map[string]func(io.Writer, *topologies.Topology) error{"svg": draw.SVG, "dot": draw.DOT, "table": draw.Text}
 
 func topologyShowCommand() *cobra.Command {
@@ -209,7 +209,7 @@ the catalogue, to make one of your own from.
 	return cmd
 }
 
-// showSource prints an entry's file as it is.
+// showSource prints the file of a catalogue entry as it is.
 func showSource(cmd *cobra.Command, name string) error {
 	if cmd.Flags().Changed("nodes") || cmd.Flags().Changed("gpus") {
 		return usagef("-o toml prints the entry's file as it is: want no --nodes and no --gpus")
@@ -234,5 +234,5 @@ func vertexName(t *topologies.Topology, v int) string {
 	return t.Vertices[v].Name
 }
 
-// short prints a number without an exponent or a tail of zeros.
+// short prints a number without an exponent and without trailing zeros.
 func short(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

@@ -61,7 +61,7 @@ reaches: where the two are one, no bound can be lower.
 	return cmd
 }
 
-// linkLength is the length that a bound gives to a link.
+// linkLength is the length that a bound's proof gives a link.
 type linkLength struct {
 	From   string  `json:"from"`
 	To     string  `json:"to"`
@@ -69,7 +69,7 @@ type linkLength struct {
 	Length int64   `json:"length"`
 }
 
-// lengthsOf lists the links to which a bound's proof gives a length above 0.
+// lengthsOf lists the links whose length in a bound's proof is above 0.
 func lengthsOf(t *topologies.Topology, b bounds.Bound) []linkLength {
 	all := []linkLength{}
 	for e, l := range b.Lengths {
@@ -81,7 +81,7 @@ func lengthsOf(t *topologies.Topology, b bounds.Bound) []linkLength {
 	return all
 }
 
-// writeProof writes a bound and, under it, the lengths that prove it.
+// writeProof writes a bound, and below it the lengths that prove it.
 func writeProof(w io.Writer, s sheet, lengths []linkLength) error {
 	if err := s.writeTable(w); err != nil {
 		return err
@@ -151,7 +151,7 @@ func printBound(cmd *cobra.Command, t *topologies.Topology, c collective.Collect
 	}{t.Name, c.Name, c.Ranks, b.LatencySteps, b.LatencyUS, algbw, busbw, b.Exact, cut, lengths, b.Proof, composed, reached, exactly}, s)
 }
 
-// ranges prints rising numbers as 0-7,9.
+// ranges prints rising numbers briefly: 0-7,9.
 func ranges(ns []int) string {
 	var all []string
 	for i := 0; i < len(ns); {

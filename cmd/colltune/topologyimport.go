@@ -9,8 +9,8 @@ import (
 	"github.com/colltune/colltune/topologies/importer"
 )
 
-// maxImport is the most of a file or of standard input that is read, and as much
-// as the importer takes.
+// maxImport limits what is read of a file or of standard input. The importer takes
+// no more.
 const maxImport = 4 << 20
 
 func topologyImportCommand() *cobra.Command {

@@ -51,7 +51,7 @@ file serves a call where several could is told too. With -t, transfers must also
 	return cmd
 }
 
-// verified is what was found out about a file.
+// verified is what was found out about one file.
 type verified struct {
 	File         string                      `json:"file"`
 	Format       string                      `json:"format"`
@@ -113,7 +113,7 @@ func verifyFiles(cmd *cobra.Command, names []string, linked func(a, b int) bool,
 		}
 	}
 	if len(all) > 0 {
-		for _, other := range others { // as the ranges among a folder's files are
+		for _, other := range others { // of a folder these are the ranges beside its programs
 			fmt.Fprintln(cmd.ErrOrStderr(), "left out:", other)
 		}
 	} else {
@@ -136,8 +136,8 @@ func (f *programFile) ranks() int {
 	return f.program.Ranks()
 }
 
-// verifyFile checks one program: one in a runtime's file as that file says, an
-// IR with any number of slots.
+// verifyFile checks one program. One in a runtime's format is checked for what its
+// file says, an IR with any number of slots.
 func verifyFile(f *programFile, linked func(a, b int) bool) verified {
 	o := verify.Options{Linked: linked}
 	v := verified{File: f.name, Format: f.format, Protocol: f.protocol, Ranks: f.ranks(), Runtimes: map[string]msccl.Acceptance{}}
@@ -180,11 +180,11 @@ func verifyFile(f *programFile, linked func(a, b int) bool) verified {
 	return v
 }
 
-// judges are the runtimes that verify speaks for.
+// judges are the runtimes whose verdict is printed.
 func judges() []string { return append(msccl.Runtimes(), mscclpp.Name) }
 
-// acceptedBy asks a runtime about a program with each protocol in turn: an IR
-// names none.
+// acceptedBy asks a runtime about a program with each protocol in turn, since an
+// IR names none.
 func acceptedBy(p *ir.Program, runtime string) msccl.Acceptance {
 	var a msccl.Acceptance
 	for _, proto := range msccl.Protocols {
@@ -227,7 +227,8 @@ func printVerified(cmd *cobra.Command, all []verified, folders []folder) error {
 				fmt.Fprintf(w, "%s: %s: %s\n", v.File, f.Severity, f)
 			}
 			for _, name := range judges() {
-				// That a runtime loads files of another format needs no line here.
+				// That a runtime does not load another runtime's format needs no
+				// line.
 				if (name == mscclpp.Name) != (v.Format == "mscclpp-json") {
 					continue
 				}

@@ -11,7 +11,7 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// folder is what holds of the files of a folder together.
+// folder is what is true of a folder's files taken together.
 type folder struct {
 	Name     string           `json:"folder"`
 	Findings []verify.Finding `json:"findings"`
@@ -22,9 +22,10 @@ func isFolder(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// readFolder reads the programs of a folder, by name, for one to judge, and
-// tells where its algorithm files get in each other's way. What is no program
-// is named, for runtimes that read every file; a folder without any is an error.
+// readFolder gives each program of a folder to one, by name, and says where the
+// folder's algorithms get in each other's way. Files that are no programs are
+// named, because some runtimes read every file. A folder without a program is an
+// error.
 func readFolder(cmd *cobra.Command, dir string, one func(name string, f *programFile, err error)) (folder, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is what this binary was built from.
+// version says what this binary was built from.
 type version struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit,omitempty"`
