@@ -21,8 +21,8 @@ type block struct {
 	tb   *ir.Threadblock
 	in   *connection
 	out  *connection
-	// done counts the threadblock's steps that have posted their flag, over all
-	// tiles and iterations: flags need no reset.
+	// done counts the steps that have set their flag, over all tiles and
+	// iterations, so that flags need no reset.
 	done semaphore
 
 	sent, received uint64 // calls
@@ -30,18 +30,18 @@ type block struct {
 	room           [3][pieceBytes]byte
 
 	gate     chan struct{}
-	progress atomic.Uint64 // calls and waits that came to an end
+	progress atomic.Uint64 // calls and waits that have ended
 	place    atomic.Uint64 // tile and step, for reports
 
-	mu      sync.Mutex // of what follows, for the watchdog to read
-	through bool       // with the last iteration
+	mu      sync.Mutex // guards what follows, which the watchdog reads
+	through bool       // the last iteration has ended
 	waiting event      // nil: none
 	want    uint64
 	reason  reason
 	dep     ir.Dep // forStep
 }
 
-// reason is what kind of thing a threadblock waits for.
+// reason is what a threadblock waits for.
 type reason uint8
 
 const (
@@ -51,15 +51,15 @@ const (
 	forSlot
 )
 
-// wake lets a sleeping threadblock look again.
+// wake makes a sleeping threadblock look again.
 func (b *block) wake() {
 	select {
 	case b.gate <- struct{}{}:
-	default: // it has been told already
+	default: // it has been woken already
 	}
 }
 
-// await waits until an event is reached; false where the run was stopped first.
+// await waits for an event. It is false if the run was stopped first.
 func (b *block) await(e event, want uint64, why reason, dep ir.Dep) bool {
 	for range b.run.spins {
 		if e.reached(want) {
@@ -86,8 +86,8 @@ func (b *block) await(e event, want uint64, why reason, dep ir.Dep) bool {
 	return !b.run.stopped.Load()
 }
 
-// look waits a little for a call's next flag: until the call has been sent as a
-// whole, at most. False where the run was stopped.
+// look waits a little for a call's next flag; if that takes long, until the whole
+// call has been sent. It is false if the run was stopped.
 func (b *block) look(c *connection, call uint64) bool {
 	return b.await(&c.tail, call+1, forMessage, ir.Dep{})
 }
@@ -105,8 +105,8 @@ func (b *block) work() {
 	b.mu.Unlock()
 }
 
-// iterate runs the program once: the tile loop outside, the steps inside. False
-// where the run was stopped.
+// iterate runs the program once, tile by tile and within a tile step by step. It
+// is false if the run was stopped.
 func (b *block) iterate(iteration int) bool {
 	steps := uint64(len(b.tb.Steps))
 	for tile := range b.run.tiles {
@@ -138,8 +138,8 @@ func (b *block) iterate(iteration int) bool {
 	return true
 }
 
-// step runs an instruction for the elements lo up to hi of each chunk, in as
-// many calls as it takes when each carries what fits a slot.
+// step runs an instruction for the elements from lo up to hi of each chunk, in as
+// many calls as slots of that size need.
 func (b *block) step(s *ir.Step, lo, hi int64) bool {
 	count, perCall := int(s.Count), b.run.perCall
 	if !s.Op.Sends() && !s.Op.Receives() {
@@ -170,7 +170,7 @@ func (b *block) step(s *ir.Step, lo, hi int64) bool {
 	return true
 }
 
-// callSimple makes a call slice by slice, each posted when it is there.
+// callSimple makes a call slice by slice, and posts each as soon as it is there.
 func (b *block) callSimple(op ir.Op, size int) bool {
 	at := 0
 	announced := !op.Sends()
@@ -210,8 +210,8 @@ func (b *block) callFlagged(op ir.Op, size int) bool {
 		}
 		b.announce(size)
 	}
-	// Through another process, words come as a message, which must be there
-	// before they are looked at.
+	// Words from another process come as a message, which must have arrived before
+	// they are looked at.
 	if op.Receives() && b.in.remote && !b.in.tail.reached(b.received+1) && !b.look(b.in, b.received) {
 		return false
 	}
@@ -228,8 +228,8 @@ func (b *block) callFlagged(op ir.Op, size int) bool {
 	return true
 }
 
-// announce says how long the call in the next slot is, where that must be known
-// to send it to another process.
+// announce notes the size of the call in the next slot, if it must be sent to
+// another process.
 func (b *block) announce(size int) {
 	if c := b.out; c.lengths != nil {
 		c.lengths[b.sent%c.slots] = message(c.proto, size)
@@ -247,8 +247,8 @@ func (b *block) made(op ir.Op) {
 	b.progress.Add(1)
 }
 
-// free waits until the next-th post has room on the send connection, which
-// holds so many.
+// free waits until the send connection, which has room for so many posts, has room
+// for the next-th.
 func (b *block) free(next, room uint64) bool {
 	if next <= room || b.out.head.reached(next-room) {
 		return true
@@ -256,8 +256,8 @@ func (b *block) free(next, room uint64) bool {
 	return b.await(&b.out.head, next-room, forSlot, ir.Dep{})
 }
 
-// pieces does an instruction's work on bytes from up to end of a call, in one
-// pass.
+// pieces does an instruction's work in one pass over the bytes of a call from the
+// from-th up to end.
 func (b *block) pieces(op ir.Op, from, end int) bool {
 	reduce := b.run.reduce
 	for at := from; at < end; at += pieceBytes {
@@ -275,7 +275,7 @@ func (b *block) pieces(op ir.Op, from, end int) bool {
 		if op.Receives() {
 			room := b.room[2][:n]
 			if !op.ReadsSrc() && !scatter {
-				room = target // nothing to combine it with on the way
+				room = target // there is nothing to combine it with on the way
 			}
 			if message = b.take(at, n, room); message == nil {
 				return false
@@ -311,7 +311,7 @@ func (b *block) pieces(op ir.Op, from, end int) bool {
 	return true
 }
 
-// put sends b as bytes at of the call being made.
+// put sends p as the bytes from at on of the call being made.
 func (b *block) put(at int, p []byte) {
 	switch c := b.out; c.proto {
 	case topologies.LL:
@@ -323,8 +323,8 @@ func (b *block) put(at int, p []byte) {
 	}
 }
 
-// take is n bytes from at of the call being received: where they lie, or in
-// room; nil where the run was stopped.
+// take gives n bytes, from at on, of the call being received: in place, or copied
+// to room; nil if the run was stopped.
 func (b *block) take(at, n int, room []byte) []byte {
 	ok := true
 	switch c := b.in; c.proto {

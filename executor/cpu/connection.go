@@ -29,8 +29,8 @@ type connection struct {
 	head counter // the same, received
 
 	from, to, channel int // ranks
-	// remote: the other end is in another process. lengths are then the bytes of
-	// each slot's call, for who sends them there.
+	// remote: the other end is in another process. lengths are then the sizes of
+	// the calls in the slots, for the goroutine that sends them there.
 	remote  bool
 	lengths []int
 }
@@ -44,11 +44,11 @@ const (
 	// sliceCount is how many parts a call of Simple is posted in (NCCL's
 	// chunkSteps ÷ sliceSteps).
 	sliceCount = 2
-	// minSlice is the smallest first slice where a call has more than that.
+	// minSlice is the smallest first slice of a call that has two.
 	minSlice = 32 << 10
 )
 
-// wire is how many bytes of memory a slot takes.
+// wire is how much memory a slot takes that holds data bytes.
 func wire(proto topologies.Proto, data int64) int64 {
 	switch proto {
 	case topologies.LL:
@@ -59,7 +59,7 @@ func wire(proto topologies.Proto, data int64) int64 {
 	return (data + 63) / 64 * 64
 }
 
-// message is how many bytes of a slot a call of so many bytes of data fills.
+// message is how much of a slot a call of data bytes fills.
 func message(proto topologies.Proto, data int) int {
 	if proto == topologies.Simple {
 		return data
@@ -79,10 +79,10 @@ func (c *connection) allocate(slotSize int64) {
 	c.words = make([]uint64, int64(c.slots)*all/8)
 }
 
-// firstSlice is how many bytes of a call's come first.
+// firstSlice is the size of a call's first slice.
 func firstSlice(n int) int { return min(max((n+31)/32*16, minSlice), n) }
 
-// slot is the words of a call's slot.
+// slot is a call's slot, as words.
 func (c *connection) slot(call uint64) []uint64 {
 	at := int(call%c.slots) * c.stride
 	return c.words[at : at+c.stride]
@@ -94,11 +94,11 @@ func (c *connection) slotBytes(call uint64) []byte {
 	return c.bytes[at : at+c.stride]
 }
 
-// flag is what marks the words of a call: never what an earlier call left in
-// the slot, which was slots calls ago.
+// flag marks the words of a call. It differs from the flag of the call that was in
+// the slot before.
 func flag(call uint64) uint32 { return uint32(call + 1) }
 
-// putWords sends b, bytes at of a call, in words of data and flag.
+// putWords sends b, the bytes from at on of a call, in words of data and flag.
 func (c *connection) putWords(call uint64, at int, b []byte) {
 	words, mark := c.slot(call)[at/wordData:], uint64(flag(call))<<32
 	n := len(b) / wordData
@@ -112,8 +112,8 @@ func (c *connection) putWords(call uint64, at int, b []byte) {
 	}
 }
 
-// takeWords receives bytes at of a call into b; false where the run was stopped
-// before they came.
+// takeWords receives the bytes from at on of a call into b. It is false if the run
+// was stopped before they came.
 func (c *connection) takeWords(t *block, call uint64, at int, b []byte) bool {
 	words, mark := c.slot(call)[at/wordData:][:(len(b)+wordData-1)/wordData], flag(call)
 	for {
@@ -134,8 +134,8 @@ func (c *connection) takeWords(t *block, call uint64, at int, b []byte) bool {
 	}
 }
 
-// loadWords takes the data of the words that are there, up to the first that is
-// not, or that b has no room for, and says how many they were.
+// loadWords copies the data of words to b, until b is full or a word has not come,
+// and returns how many were copied.
 func loadWords(b []byte, words []uint64, mark uint32) int {
 	for i := range words {
 		w := atomic.LoadUint64(&words[i])
@@ -148,7 +148,8 @@ func loadWords(b []byte, words []uint64, mark uint32) int {
 	return len(words)
 }
 
-// putLines sends b, bytes at of a call, in lines: the data first, then the flag.
+// putLines sends b, the bytes from at on of a call, in lines: first the data, then
+// the flag.
 func (c *connection) putLines(call uint64, at int, b []byte) {
 	slot, words, mark := c.place(call), c.slot(call), uint64(flag(call))
 	for line := at / lineData; len(b) > 0; line++ {
@@ -158,8 +159,8 @@ func (c *connection) putLines(call uint64, at int, b []byte) {
 	}
 }
 
-// takeLines receives bytes at of a call into b; false where the run was stopped
-// before they came.
+// takeLines receives the bytes from at on of a call into b. It is false if the run
+// was stopped before they came.
 func (c *connection) takeLines(t *block, call uint64, at int, b []byte) bool {
 	slot, words, mark := c.place(call), c.slot(call), uint64(flag(call))
 	for line := at / lineData; len(b) > 0; line++ {

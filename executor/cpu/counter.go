@@ -5,15 +5,15 @@ import (
 	"sync/atomic"
 )
 
-// event is what a threadblock waits for: a number that only grows.
+// event is something a threadblock can wait for: a number that only grows.
 type event interface {
 	reached(want uint64) bool
-	// enlist has the threadblock woken at the next change.
+	// enlist asks for the threadblock to be woken at the next change.
 	enlist(b *block)
 }
 
-// counter is one end of a connection: posted by one threadblock, waited for by
-// one other. It has a line of the cache to itself.
+// counter is a number at one end of a connection: one threadblock posts it,
+// another waits for it. It has a cache line to itself.
 type counter struct {
 	value   atomic.Uint64
 	sleeper atomic.Pointer[block]
@@ -24,8 +24,8 @@ func (c *counter) reached(want uint64) bool { return c.value.Load() >= want }
 
 func (c *counter) enlist(b *block) { c.sleeper.Store(b) }
 
-// post moves the counter. Whoever enlisted before the store is woken here, and
-// whoever enlists after it sees the new value.
+// post sets the counter. It wakes a waiter that enlisted before the store; one
+// that enlists later sees the new value.
 func (c *counter) post(value uint64) {
 	c.value.Store(value)
 	if c.sleeper.Load() == nil {
@@ -36,8 +36,8 @@ func (c *counter) post(value uint64) {
 	}
 }
 
-// semaphore is a counter that any number of threadblocks wait for: the steps of
-// one threadblock that have posted their flag, or the start of an iteration.
+// semaphore is a counter for which any number of threadblocks may wait: the steps
+// of a threadblock that have set their flag, or the start of an iteration.
 type semaphore struct {
 	value    atomic.Uint64
 	sleeping atomic.Bool

@@ -18,10 +18,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Version changes whenever the same trial would do other work.
+// Version changes whenever a trial would do other work than before.
 const Version = "1"
 
-// machine is the processors of this host as a back end.
+// machine is this host's processors as a back end.
 type machine struct{}
 
 // New is the back end: the processors of this machine, or of all processes that
@@ -36,8 +36,8 @@ func New() executor.Executor {
 	return machine{}
 }
 
-// strangers are processes that were launched together and know nothing of each
-// other.
+// strangers stands for processes that were launched together but don't know of
+// each other.
 type strangers int
 
 func (n strangers) error() error {
@@ -71,8 +71,8 @@ func (machine) Describe(context.Context) (executor.Description, error) {
 	}, nil
 }
 
-// Run runs one trial on real memory. Its times are of all ranks together, from
-// the moment that all may start until the last is through.
+// Run runs one trial on real memory. Its times are of all ranks together, from the
+// moment that all may start until the last has finished.
 func (machine) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 	if t.Program == nil || t.Topology == nil {
 		return executor.Measurement{}, errors.New("trial lacks its program or topology")
@@ -100,9 +100,8 @@ func (machine) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 	return r.measure(ctx, t.Warmup)
 }
 
-// measure runs all iterations. The data is checked after the first and after
-// the last, each begun on fresh inputs; what lies between runs on what the one
-// before it has left.
+// measure runs all iterations. The first and the last begin with fresh inputs and
+// are checked afterwards. The others run on what the one before has left.
 func (r *run) measure(ctx context.Context, warmup int) (executor.Measurement, error) {
 	m := executor.Measurement{Checked: true}
 	r.launch()
@@ -126,8 +125,8 @@ func (r *run) measure(ctx context.Context, warmup int) (executor.Measurement, er
 	return m, nil
 }
 
-// giveBack returns what a trial took to the system, where it was much: the next
-// one finds out how much is free.
+// giveBack returns a trial's memory to the system if it was much, because the next
+// trial asks the system how much is free.
 func giveBack(bytes int64) {
 	if bytes > 64<<20 {
 		debug.FreeOSMemory()

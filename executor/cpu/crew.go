@@ -26,14 +26,14 @@ import (
 type crew struct {
 	world   *mpi.World
 	last    documents
-	control []*queue // from the leader, or to it from every follower
+	control []*queue // from the leader; in the leader, from every follower
 	sending queue
 	inbox   []note // arrived, in order
 	between *transport
-	idle    int // polls in a row that found nothing
+	idle    int // how many polls in a row found nothing
 }
 
-// note is a message of the crew's own.
+// note is one of the messages by which the crew is led.
 type note struct {
 	kind noteKind
 	from int
@@ -49,9 +49,9 @@ type noteKind int64
 const (
 	noteTrial noteKind = iota + 1
 	noteGo
-	noteOver  // the trial is done with: back to waiting
-	noteStop  // the host has given the trial up: stop, and let nothing be under way
-	noteStuck // stop where you stand, and say where
+	noteOver  // the trial is over: wait for the next
+	noteStop  // the host has given up: stop, and finish what is under way
+	noteStuck // stop where you are, and say where that is
 	noteQuit
 	noteReport
 	noteStatus
@@ -60,7 +60,7 @@ const (
 const (
 	tagNote = 1
 	tagText = 2
-	tagData = 16 // and the next for its credits, two for each connection
+	tagData = 16 // a connection's data; its credits have the next tag
 	mostTag = 1<<15 - 1
 	// noteBytes is the size of a note without its text.
 	noteBytes = 80
@@ -103,7 +103,7 @@ func newCrew() (*crew, error) {
 	return c, nil
 }
 
-// expect receives the next note of a process, and after it the one after that.
+// expect receives the next note from a process, and again whenever one has come.
 func (c *crew) expect(q *queue, from int) error {
 	b := make([]byte, noteBytes)
 	return q.receive(b, from, tagNote, func() error {
@@ -142,7 +142,7 @@ func (c *crew) tell(n note) error {
 	return nil
 }
 
-// poll lets everything go on that can.
+// poll makes progress wherever it can be made.
 func (c *crew) poll() error {
 	moved := false
 	for _, q := range c.control {
@@ -170,7 +170,7 @@ func (c *crew) poll() error {
 	return nil
 }
 
-// rest yields the processor: the longer nothing has come, the longer.
+// rest yields the processor, the longer the longer nothing has come.
 func (c *crew) rest() {
 	c.idle++
 	switch {
@@ -183,7 +183,7 @@ func (c *crew) rest() {
 	}
 }
 
-// next takes the oldest note of the inbox.
+// next removes the oldest note from the inbox.
 func (c *crew) next() (note, bool) {
 	if len(c.inbox) == 0 {
 		return note{}, false
@@ -193,7 +193,7 @@ func (c *crew) next() (note, bool) {
 	return n, true
 }
 
-// meanwhile runs f beside everything that goes on.
+// meanwhile runs f while everything else goes on.
 func (c *crew) meanwhile(f func()) error {
 	done := make(chan struct{})
 	go func() {
@@ -213,10 +213,10 @@ func (c *crew) meanwhile(f func()) error {
 	}
 }
 
-// owner is the process that a rank of the program lives in.
+// owner is the process in which a rank of the program lives.
 func (c *crew) owner(rank, ranks int) int { return rank * c.world.Size / ranks }
 
-// queue is messages under way that end in the order in which they began.
+// queue holds messages under way that end in the order in which they began.
 type queue struct {
 	world   *mpi.World
 	waiting []underway
@@ -246,7 +246,7 @@ func (q *queue) receive(b []byte, from, tag int, then func() error) error {
 	return nil
 }
 
-// poll goes on with the messages that have ended.
+// poll removes the messages that have ended, and acts on them.
 func (q *queue) poll() (moved bool, err error) {
 	for len(q.waiting) > 0 {
 		m := q.waiting[0]
@@ -266,7 +266,7 @@ func (q *queue) poll() (moved bool, err error) {
 	return moved, nil
 }
 
-// cancel takes back what is received of messages that were never sent.
+// cancel cancels the receives for which nothing was sent.
 func (q *queue) cancel() error {
 	for _, m := range q.waiting {
 		if err := q.world.Cancel(m.request); err != nil {

@@ -6,16 +6,17 @@ import (
 	"github.com/colltune/colltune/executor/data"
 )
 
-// memory is one buffer of a rank: its elements, and aside the last element of
-// each chunk that is one shorter than others (data's text on layouts).
+// memory is one buffer of a rank. Where some chunks are one element shorter than
+// others, the last element of each longer chunk lies aside (see layouts in package
+// data).
 type memory struct {
 	bytes  []byte
-	aside  []byte // none where the layout is even, and for scratch
+	aside  []byte // empty where the layout is even, and for scratch
 	layout *data.Layout
 }
 
-// start is where a chunk begins, in elements, and how many of its elements the
-// buffer has a place for.
+// start is the element with which a chunk begins, and how many of its elements lie
+// in the buffer.
 func (m *memory) start(chunk int) (first, elements int64) {
 	if m.aside == nil {
 		return int64(chunk) * m.layout.ChunkElements, m.layout.ChunkElements
@@ -23,19 +24,19 @@ func (m *memory) start(chunk int) (first, elements int64) {
 	return m.layout.Start(chunk), m.layout.Elements(chunk)
 }
 
-// cursor reads and writes one end of a call: some chunks of a buffer, of each
-// the elements of one tile, as if they lay side by side like in a message.
+// cursor reads and writes one end of a call: the elements of one tile, of several
+// chunks of a buffer, as if they lay side by side as in a message.
 type cursor struct {
 	memory *memory
 	loc    ir.Loc
-	first  int   // the call's first chunk, of those of loc
-	lo, hi int64 // of each chunk, its elements from lo up to hi
+	first  int   // the call's first chunk, counted from loc's first
+	lo, hi int64 // of each chunk, the elements from lo up to hi
 	width  int   // their bytes
-	// whole is all of it, where it does lie side by side.
+	// whole is all of it, if it does lie side by side.
 	whole []byte
 }
 
-// point sets the cursor to n chunks of loc from the first-th on.
+// point sets the cursor to n chunks of loc, from the first-th on.
 func (c *cursor) point(m *memory, loc ir.Loc, first, n int, lo, hi int64) {
 	size := int64(m.layout.ElemBytes)
 	*c = cursor{memory: m, loc: loc, first: first, lo: lo, hi: hi, width: int((hi - lo) * size)}
@@ -46,8 +47,8 @@ func (c *cursor) point(m *memory, loc ir.Loc, first, n int, lo, hi int64) {
 	c.whole = m.bytes[from : from+int64(n)*int64(c.width)]
 }
 
-// segment is what lies side by side from byte at of the call on, which begins an
-// element.
+// segment is what lies side by side from byte at of the call on. At must be the
+// beginning of an element.
 func (c *cursor) segment(at int) []byte {
 	if c.whole != nil {
 		return c.whole[at:]
@@ -62,7 +63,8 @@ func (c *cursor) segment(at int) []byte {
 	return c.memory.aside[int64(chunk)*size : int64(chunk+1)*size]
 }
 
-// view is n bytes from at on, nil where they do not lie side by side.
+// view gives n bytes from at on without copying; nil if they do not lie side by
+// side.
 func (c *cursor) view(at, n int) []byte {
 	if s := c.segment(at); len(s) >= n {
 		return s[:n:n]
@@ -70,7 +72,7 @@ func (c *cursor) view(at, n int) []byte {
 	return nil
 }
 
-// read is n bytes from at on, gathered in room where they are apart.
+// read gives n bytes from at on, copied to room if they do not lie side by side.
 func (c *cursor) read(at, n int, room []byte) []byte {
 	if v := c.view(at, n); v != nil {
 		return v

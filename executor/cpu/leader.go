@@ -13,14 +13,14 @@ import (
 	"github.com/colltune/colltune/executor"
 )
 
-// leader is the executor of a launch of several processes, in the first of them.
+// leader is the executor in the first process of a launch of several.
 type leader struct {
-	ready  chan struct{} // closed when the launch has been joined, or not
-	err    error         // why not
+	ready  chan struct{} // closed when joining the launch has worked or failed
+	err    error         // why joining failed
 	jobs   chan job
 	over   chan struct{} // closed after the last job
 	crew   *crew
-	broken error // why the launch must end: MPI failed, and who has got how far is unknown
+	broken error // why the launch must end: after an error of MPI nobody knows how far each process is
 }
 
 type job struct {
@@ -58,13 +58,14 @@ func (l *leader) work() {
 			time.Sleep(answered)
 			fmt.Fprintln(os.Stderr, "processes out of step:", l.broken)
 			l.crew.world.Abort(1)
-			os.Exit(1) // where even that has failed
+			os.Exit(1) // if even Abort has failed
 		}
 	}
 	l.crew.quit()
 }
 
-// answered is how long an answer has to reach the host before the launch ends.
+// answered is how long an answer may take to reach the host before the launch
+// ends.
 const answered = 500 * time.Millisecond
 
 // quit ends the followers, and the launch.
@@ -81,10 +82,10 @@ func (c *crew) quit() {
 	c.leave()
 }
 
-// leave takes back what was still expected, and leaves the launch.
+// leave cancels what was still expected, and leaves the launch.
 func (c *crew) leave() {
 	for _, q := range c.control {
-		_ = q.cancel() // the launch ends either way
+		_ = q.cancel() // whether or not that works, the launch ends
 	}
 	_ = c.world.Leave()
 }
@@ -127,26 +128,26 @@ func (l *leader) Close() error {
 	return l.err
 }
 
-// leading is one trial, seen from where the reports come together.
+// leading is one trial as the leader sees it, who receives the reports.
 type leading struct {
 	ctx    context.Context // of the host's call, for progress
 	crew   *crew
 	trial  executor.Trial
 	m      executor.Measurement
-	err    error // what the trial has come to, instead of a measurement
-	next   int   // the iteration that is run, or run next
-	told   int64 // progress
+	err    error // what ended the trial, if not a measurement
+	next   int   // the current iteration, or the next one
+	told   int64 // progress that the host has been told
 	report map[int]note
-	status map[int]counts // everybody's last, of this iteration
-	still  map[int]bool   // who has stood still since the last wave
-	waves  int            // times that all have, one after the other
+	status map[int]counts // each process's last status of this iteration
+	still  map[int]bool   // processes that have stood still since the last wave
+	waves  int            // times in a row that all have
 }
 
-// counts are how far a process is.
+// counts say how far a process has come.
 type counts struct{ progress, sent, received int64 }
 
-// trial runs one trial. What goes wrong between the processes leaves them out of
-// step.
+// trial runs one trial. An error between the processes leaves them out of step
+// with each other.
 func (l *leader) trial(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 	c := l.crew
 	if err := c.assign(t); err != nil {
@@ -167,7 +168,7 @@ func (l *leader) trial(ctx context.Context, t executor.Trial) (executor.Measurem
 	return lead.m, nil
 }
 
-// gather waits for everybody's report of the round, and says how it goes on.
+// gather waits for everybody's report on the round, and says what comes next.
 func (l *leading) gather(ctx context.Context, p *part) error {
 	c := l.crew
 	l.report[0] = p.own
@@ -213,9 +214,9 @@ func (l *leading) gather(ctx context.Context, p *part) error {
 	return c.tell(note{kind: noteGo, at: int64(l.next)})
 }
 
-// heard takes a report, or a status of any process, its own included. After
-// three waves in which everybody stood still, nobody had moved, and nothing was
-// under way, nobody ever will: that is a deadlock.
+// heard takes a report, or a status, of any process including this one. After
+// three waves in which everybody stood still, nobody had moved and no message was
+// under way, nothing will ever move again: that is a deadlock.
 func (l *leading) heard(p *part, n note) error {
 	switch {
 	case n.kind == noteReport:
@@ -223,7 +224,7 @@ func (l *leading) heard(p *part, n note) error {
 		l.tell()
 		return nil
 	case n.kind != noteStatus || n.at != int64(l.next):
-		return nil // of an iteration that is over
+		return nil // of an iteration that has ended
 	}
 	before, known := l.status[n.from]
 	now := counts{n.a, n.b, n.c}
@@ -246,7 +247,7 @@ func (l *leading) heard(p *part, n note) error {
 	if l.waves++; l.waves < 3 || under != 0 {
 		return nil
 	}
-	if p.halted { // all have, and nothing is under way
+	if p.halted { // all of them are halted, and nothing is under way
 		if err := l.crew.tell(note{kind: noteOver}); err != nil {
 			return err
 		}
@@ -267,8 +268,8 @@ func (p *part) leave(ctx context.Context, tick <-chan time.Time) error {
 	}
 }
 
-// giveUp stops everybody; the trial is over when everybody has stopped and
-// nothing is under way.
+// giveUp stops everybody. The trial is over when all have stopped and nothing is
+// under way.
 func (l *leading) giveUp(p *part, why error) error {
 	l.err = why
 	l.waves = 0
@@ -283,7 +284,7 @@ func (l *leading) tell() {
 	executor.Progress(l.ctx, l.told)
 }
 
-// deadlock stops everybody, and gathers where they stand.
+// deadlock stops everybody, and collects where each stands.
 func (l *leading) deadlock(p *part) error {
 	c := l.crew
 	if err := c.tell(note{kind: noteStuck}); err != nil {
@@ -314,7 +315,7 @@ func (l *leading) deadlock(p *part) error {
 }
 
 // Follow is what the other processes of a launch do: their share of every trial,
-// until the first is through.
+// until the leader ends the launch.
 func Follow() error {
 	c, err := newCrew()
 	if err != nil {

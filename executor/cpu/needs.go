@@ -9,7 +9,7 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// Needs says what this machine has of what the executor needs, for `doctor`.
+// Needs says, for `doctor`, what this machine has that the executor needs.
 func Needs() []executor.Finding {
 	all := []executor.Finding{{What: "processors", Found: true, Detail: fmt.Sprintf("%d of %s; threadblocks beyond that take turns", runtime.GOMAXPROCS(0), model())}}
 	if limit, err := memoryLimit(1); err != nil {

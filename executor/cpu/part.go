@@ -14,15 +14,14 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// documents are what the last trial was of: a follower that has them is not
-// sent them again.
+// documents are the last trial's. A follower that has them is not sent them again.
 type documents struct {
 	program  *ir.Program
 	topology *topologies.Topology
 }
 
-// assign tells the followers of a trial: its knobs in a note of its own each,
-// and its documents where they are new.
+// assign tells the followers about a trial: its knobs in a note of their own, and
+// its documents if they have changed.
 func (c *crew) assign(t executor.Trial) error {
 	first := note{kind: noteTrial, at: int64(t.Protocol), a: t.Bytes, b: t.TileBytes, c: int64(t.Iters), d: int64(t.Warmup), e: t.Seed}
 	first.text = fmt.Appendf(nil, "%s %s", named(t.DType, "f32"), named(t.Op, "sum"))
@@ -51,7 +50,7 @@ func named(s, otherwise string) string {
 	return s
 }
 
-// assigned is a follower's end of assign; false where more is to come.
+// assigned takes in what assign has sent. all is false if more is to come.
 func (c *crew) assigned(n note) (t executor.Trial, all bool, err error) {
 	switch n.at {
 	case -1:
@@ -74,12 +73,13 @@ type part struct {
 	crew   *crew
 	run    *run
 	leader *leading // nil in a follower
-	own    note     // the next report
-	going  bool     // the leader has said so
-	halted bool     // the threadblocks have been stopped before their end
+	own    note     // the report for the next round
+	going  bool     // the leader has said to go on
+	halted bool     // the threadblocks were stopped early
 }
 
-// prepared works out this process's share; an error is for the report.
+// prepared prepares this process's share. Its error is to be reported to the
+// leader.
 func (c *crew) prepared(t executor.Trial) (*run, error) {
 	p, err := prepare(t.Program, t.Topology)
 	if err != nil {
@@ -103,8 +103,8 @@ func (c *crew) prepared(t executor.Trial) (*run, error) {
 	return r, nil
 }
 
-// neighbours is how many processes of the launch share this machine; all of
-// them where the launcher does not say.
+// neighbours is how many processes of the launch share this machine; all of them
+// if the launcher doesn't say.
 func neighbours(all int) int {
 	for _, name := range []string{"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"} {
 		if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
@@ -114,11 +114,11 @@ func neighbours(all int) int {
 	return all
 }
 
-// errOver ends a follower's part of a trial.
+// errOver ends a follower's share of a trial.
 var errOver = errors.New("the leader has ended the trial")
 
-// perform runs a trial's share from its assignment to its end, in step with the
-// other processes.
+// perform runs this process's share of a trial from beginning to end, in step with
+// the others.
 func (c *crew) perform(ctx context.Context, t executor.Trial, l *leading) error {
 	p := &part{crew: c, leader: l, own: note{kind: noteReport, at: -1}}
 	var err error
@@ -161,8 +161,8 @@ func (c *crew) perform(ctx context.Context, t executor.Trial, l *leading) error 
 	}
 }
 
-// agree reports to the leader, and waits for its word to go on. The error is
-// errOver where there is nothing more to do.
+// agree reports to the leader and waits to be told to go on. The error is errOver
+// if there is nothing more to do.
 func (p *part) agree(ctx context.Context) error {
 	c := p.crew
 	if p.leader != nil {
@@ -181,8 +181,8 @@ func (p *part) agree(ctx context.Context) error {
 	return nil
 }
 
-// wait lets things go on until the next look: at what is under way, at the
-// notes of the others, and at the clock.
+// wait makes progress until it is time to look again at messages, notes and the
+// clock.
 func (p *part) wait(ctx context.Context, tick <-chan time.Time) error {
 	c := p.crew
 	if err := c.poll(); err != nil {
@@ -200,8 +200,8 @@ func (p *part) wait(ctx context.Context, tick <-chan time.Time) error {
 	}
 }
 
-// heard does what a note says; the error is errOver where that ends this share
-// of the trial.
+// heard does what a note says. The error is errOver if the note ends this share of
+// the trial.
 func (p *part) heard(n note) error {
 	if p.leader != nil {
 		return p.leader.heard(p, n)
@@ -222,10 +222,10 @@ func (p *part) heard(n note) error {
 	return nil
 }
 
-// over lets what is under way come to its end.
+// over waits until nothing is under way.
 func (p *part) over() error {
 	c := p.crew
-	if p.halted || p.own.at < 0 { // nothing is under way, or was ever sent
+	if p.halted || p.own.at < 0 { // nothing is under way, or nothing was ever sent
 		if c.between != nil {
 			if err := c.between.cancel(); err != nil {
 				return err
@@ -242,14 +242,14 @@ func (p *part) over() error {
 	return errOver
 }
 
-// halt stops the threadblocks wherever they are. What they have sent still goes
-// on, to slots that are free for it.
+// halt stops the threadblocks wherever they are. What they have sent still goes to
+// slots that are free for it.
 func (p *part) halt() {
 	p.halted = true
 	p.run.stop()
 }
 
-// stuck stops this share where it stands, and reports where that is.
+// stuck stops this share where it is, and reports where that is.
 func (p *part) stuck() error {
 	c := p.crew
 	text := []byte(p.run.places())
@@ -265,10 +265,10 @@ func (p *part) stuck() error {
 	return errOver
 }
 
-// statusEvery is how often a process tells how far it is.
+// statusEvery is how often a process says how far it is.
 const statusEvery = 100 * time.Millisecond
 
-// iteration runs this process's share of one.
+// iteration runs this process's share of iteration i.
 func (p *part) iteration(ctx context.Context, i int) (time.Duration, error) {
 	p.own.at = int64(i)
 	begun, busy := p.run.begin(i)
@@ -293,7 +293,7 @@ func (p *part) iteration(ctx context.Context, i int) (time.Duration, error) {
 func (p *part) status(ctx context.Context) error {
 	c := p.crew
 	if c.between == nil || p.own.at < 0 {
-		return nil // nothing has begun
+		return nil // nothing has begun yet
 	}
 	if err := ctx.Err(); err != nil && !p.halted {
 		return p.leader.giveUp(p, err)

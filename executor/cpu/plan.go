@@ -8,14 +8,13 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// plan is a program whose connections are joined: what holds of it at every
-// size.
+// plan is a program with its connections joined: what is the same at every size.
 type plan struct {
 	program    *ir.Program
 	collective collective.Collective
 	links      []link
-	// sends and receives name the connection of each end, by rank and
-	// threadblock; -1 none.
+	// sends and receives give the connection at each end, by rank and threadblock;
+	// -1 for none.
 	sends, receives [][]int
 }
 
@@ -27,8 +26,8 @@ type link struct {
 	count             int32
 }
 
-// prepare checks that a program can be run at all. Whether it is right, the
-// verifier says; this is what memory and slots depend on.
+// prepare checks what memory and slots depend on. Whether the program is right is
+// for the verifier to say.
 func prepare(p *ir.Program, t *topologies.Topology) (*plan, error) {
 	if p.Ranks() != len(t.Ranks) {
 		return nil, fmt.Errorf("program is for %d ranks, topology %s has %d", p.Ranks(), t.Name, len(t.Ranks))
@@ -93,7 +92,7 @@ func (p *plan) join(t *topologies.Topology) error {
 			}
 			to, ok := receivers[k]
 			if !ok {
-				continue // fine where nothing is ever sent: match looks
+				continue // right if nothing is ever sent; match finds out
 			}
 			p.sends[r][id], p.receives[to[0]][to[1]] = len(p.links), len(p.links)
 			p.links = append(p.links, link{from: r, to: tb.Send, channel: tb.Channel, sender: id})

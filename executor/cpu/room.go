@@ -11,11 +11,12 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// memoryVariable says how many bytes a trial may take, where the machine's own
-// word is not to be taken.
+// memoryVariable sets how many bytes a trial may take, in place of what the
+// machine says.
 const memoryVariable = "COLLTUNE_EXECUTOR_MEMORY"
 
-// unknownMemory is what a trial may take on a machine that doesn't tell.
+// unknownMemory is what a trial may take on a machine that doesn't say what is
+// free.
 const unknownMemory = 8 << 30
 
 // memoryLimit is what a trial may take: four fifths of what is free, divided by
@@ -39,7 +40,7 @@ func memoryLimit(processes int) (int64, error) {
 	return free / 5 * 4 / int64(max(processes, 1)), nil
 }
 
-// fits refuses what there is no memory for.
+// fits refuses what needs more memory than there is.
 func fits(need, limit int64, what string) error {
 	if need <= limit {
 		return nil
@@ -57,7 +58,7 @@ func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format
 // Is makes errors.Is(err, executor.ErrUnsupported) hold.
 func (refusal) Is(target error) bool { return target == executor.ErrUnsupported }
 
-// availableMemory reads what Linux says that new programs can have.
+// availableMemory reads how much Linux says is available to new programs.
 func availableMemory(path string) (int64, bool) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -30,7 +30,7 @@ type run struct {
 	slots      int
 	iterations int
 	taken      int64 // bytes of memory
-	spins      int   // looks at an event before going to sleep over it
+	spins      int   // how often to look at an event before sleeping over it
 
 	tileElements int64
 
@@ -39,7 +39,7 @@ type run struct {
 	connections []*connection // by link; nil where neither end is here
 
 	start   semaphore    // iterations begun
-	left    atomic.Int32 // ranks that are not through with the iteration
+	left    atomic.Int32 // ranks that have not finished the iteration
 	ended   chan time.Time
 	stopped atomic.Bool
 	workers sync.WaitGroup
@@ -53,10 +53,10 @@ type rank struct {
 	guarded [collective.Scratch + 1]*data.Guarded
 	buffers data.Buffers
 	blocks  []*block
-	left    atomic.Int32 // threadblocks that are not through with the iteration
+	left    atomic.Int32 // threadblocks that have not finished the iteration
 }
 
-// settings works out what a trial's knobs make of a plan.
+// settings works out what a trial's knobs mean for a plan.
 func (p *plan) settings(t executor.Trial) (*run, error) {
 	d, err := data.ParseDType(t.DType)
 	if err != nil {
@@ -109,13 +109,13 @@ func (p *plan) settings(t executor.Trial) (*run, error) {
 	return r, nil
 }
 
-// slotSize is how many bytes of data a call on a link carries at most.
+// slotSize is how many bytes of data the largest call on a link carries.
 func (r *run) slotSize(l link) int64 {
 	chunks := min(int64(l.count), int64(r.perCall))
 	return chunks * min(r.layout.ChunkElements, r.tileElements) * int64(r.layout.ElemBytes)
 }
 
-// calls is how many a connection makes in an iteration.
+// calls is how many calls a connection makes in an iteration.
 func (r *run) calls(l link) uint64 {
 	n := uint64(0)
 	for _, s := range r.plan.program.GPUs[l.from].Threadblocks[l.sender].Steps {
@@ -126,7 +126,7 @@ func (r *run) calls(l link) uint64 {
 	return n * uint64(r.tiles)
 }
 
-// need is how much memory the ranks here take, all told.
+// need is how much memory the ranks of this process take in all.
 func (r *run) need(here func(rank int) bool) int64 {
 	n := int64(0)
 	if r.plan.collective.Reduces() {
@@ -189,7 +189,7 @@ func (r *run) build(here func(rank int) bool) {
 		r.blocks = append(r.blocks, k.blocks...)
 		r.ranks = append(r.ranks, k)
 	}
-	// Looking again is worth it only where whoever is waited for can run
+	// To look again is only worth it if the one who is waited for can run
 	// meanwhile.
 	r.spins = 4
 	if len(r.blocks) <= runtime.GOMAXPROCS(0) {
@@ -197,7 +197,7 @@ func (r *run) build(here func(rank int) bool) {
 	}
 }
 
-// reset gives every rank its input, and poison for everything else.
+// reset gives every rank its input, and fills everything else with poison.
 func (r *run) reset() {
 	poison := data.Poison(r.reference.DType, r.reference.Op, r.plan.collective.Reduces())
 	r.each(func(k *rank) {
@@ -208,8 +208,8 @@ func (r *run) reset() {
 	})
 }
 
-// wrong counts the elements that are not what they must be, and those that were
-// written outside all buffers.
+// wrong counts the elements that are not as they must be, and those that were
+// written outside of all buffers.
 func (r *run) wrong() int64 {
 	var wrong atomic.Int64
 	r.each(func(k *rank) {
@@ -222,7 +222,7 @@ func (r *run) wrong() int64 {
 	return wrong.Load()
 }
 
-// each does something for every rank here, some at a time.
+// each calls f for every rank here, several at a time.
 func (r *run) each(f func(*rank)) {
 	next := make(chan *rank)
 	var all sync.WaitGroup
@@ -242,14 +242,14 @@ func (r *run) each(f func(*rank)) {
 	all.Wait()
 }
 
-// launch starts the threadblocks; each waits for the first iteration.
+// launch starts the threadblocks, each of which waits for the first iteration.
 func (r *run) launch() {
 	for _, b := range r.blocks {
 		r.workers.Go(b.work)
 	}
 }
 
-// stop ends the threadblocks wherever they are, and waits until they have.
+// stop stops the threadblocks wherever they are, and waits until all have stopped.
 func (r *run) stop() {
 	r.stopped.Store(true)
 	for _, b := range r.blocks {
@@ -258,9 +258,8 @@ func (r *run) stop() {
 	r.workers.Wait()
 }
 
-// finished notes that one of the rank's threadblocks is through with the
-// iteration. The last one of the rank does what is left of avg, the last of all
-// looks at the clock.
+// finished notes that one of the rank's threadblocks has finished the iteration.
+// The rank's last one completes avg, and the last of all reads the clock.
 func (k *rank) finished() {
 	if k.left.Add(-1) > 0 {
 		return
@@ -273,7 +272,7 @@ func (k *rank) finished() {
 	}
 }
 
-// begin starts iteration i; false where no rank here has anything to do.
+// begin starts iteration i. busy is false if no rank here has anything to do.
 func (r *run) begin(i int) (begun time.Time, busy bool) {
 	ranks := int32(0)
 	for _, k := range r.ranks {
@@ -288,8 +287,8 @@ func (r *run) begin(i int) (begun time.Time, busy bool) {
 	return begun, ranks > 0
 }
 
-// iteration runs iteration i and gives its time; an error says why it never
-// came to an end.
+// iteration runs iteration i and returns its time. An error says why it never
+// ended.
 func (r *run) iteration(ctx context.Context, i int) (time.Duration, error) {
 	begun, busy := r.begin(i)
 	if !busy {
@@ -304,7 +303,8 @@ func (r *run) iteration(ctx context.Context, i int) (time.Duration, error) {
 	return max(end.Sub(begun), time.Nanosecond), nil
 }
 
-// end waits for an iteration's end, and looks at every tick whether it will come.
+// end waits for the end of an iteration, and checks at every tick whether it can
+// still come.
 func (r *run) end(ctx context.Context, iteration int, ticks <-chan time.Time) (time.Time, error) {
 	var seen watchdog
 	for {
@@ -315,8 +315,8 @@ func (r *run) end(ctx context.Context, iteration int, ticks <-chan time.Time) (t
 			return time.Time{}, ctx.Err()
 		case <-ticks:
 		}
-		// The end, which may have come long before a late tick, comes first:
-		// where all is done, nobody moves either.
+		// Look for the end first. It may have come long before a late tick, and
+		// nobody moves after it, either.
 		select {
 		case end := <-r.ended:
 			return end, nil

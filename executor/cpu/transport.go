@@ -44,7 +44,7 @@ type incoming struct {
 	credits   queue
 }
 
-// unit is how far a counter moves with a call.
+// unit is by how much a call moves the counter.
 func (c *connection) unit() uint64 {
 	if c.proto == topologies.Simple {
 		return sliceCount
@@ -61,7 +61,7 @@ func (c *connection) place(call uint64) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
 }
 
-// transport sets up what goes between the crew's processes in a run.
+// transport sets up a run's connections between the processes.
 func (c *crew) transport(r *run) (*transport, error) {
 	t := &transport{}
 	tags := map[[2]int]int{}
@@ -101,7 +101,7 @@ func (c *crew) transport(r *run) (*transport, error) {
 	return t, nil
 }
 
-// expect receives a call into its slot, which must be free.
+// expect begins to receive a call into its slot, which must be free.
 func (t *transport) expect(in *incoming, call uint64) error {
 	return in.messages.receive(in.place(call), in.from, in.tag, func() error {
 		t.received++
@@ -111,7 +111,7 @@ func (t *transport) expect(in *incoming, call uint64) error {
 	})
 }
 
-// expectCredit receives the next credit; the last calls need none.
+// expectCredit begins to receive the next credit. The last calls need none.
 func (t *transport) expectCredit(o *outgoing) error {
 	if o.credited+o.slots >= o.total {
 		return nil
@@ -188,7 +188,7 @@ func (t *transport) pollIn(in *incoming) (moved bool, err error) {
 	return moved, nil
 }
 
-// still tells whether there is nothing here to be sent, and nothing being sent.
+// still tells whether nothing is being sent from here, or is waiting to be.
 func (t *transport) still() bool {
 	for _, o := range t.out {
 		if len(o.messages.waiting) > 0 || o.tail.value.Load()/o.unit() > o.shipped {
@@ -203,7 +203,7 @@ func (t *transport) still() bool {
 	return true
 }
 
-// empty tells whether everything has come and gone.
+// empty tells whether everything has arrived.
 func (t *transport) empty() bool {
 	for _, o := range t.out {
 		if len(o.messages.waiting)+len(o.credits.waiting) > 0 || o.shipped < o.total {
@@ -218,7 +218,7 @@ func (t *transport) empty() bool {
 	return true
 }
 
-// cancel takes back what was expected and will not come.
+// cancel cancels the receives for what will not come.
 func (t *transport) cancel() error {
 	for _, o := range t.out {
 		if err := o.credits.cancel(); err != nil {

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// watchEvery is how often the threadblocks are looked at.
+// watchEvery is how often the watchdog looks at the threadblocks.
 const watchEvery = 50 * time.Millisecond
 
 // mostNamed is how many stuck threadblocks an error names.
 const mostNamed = 8
 
-// watchdog finds a run that will never end: twice in a row, every threadblock
-// sleeps over something that has not come, and between the two looks none has
-// done anything. Then none ever will: a threadblock is only woken by another's
-// doing, which would have been counted. No clock decides, so a slow machine
-// makes no deadlock. An iteration that has ended stands still as well: its end
-// must be asked for before every look.
+// watchdog finds out that a run will never end. It looks twice. If both times
+// every threadblock sleeps over something that has not come, and none has done
+// anything in between, then none ever will: a threadblock is only woken by what
+// another does, which would have been counted. No clock decides, so a slow machine
+// is never taken for a deadlock. After its end an iteration stands still as well,
+// so ask for the end before every look.
 type watchdog struct {
 	progress uint64
 	stuck    bool
 }
 
-// look is an error where the run stands still for good.
+// look is an error if the run will never go on.
 func (w *watchdog) look(r *run, iteration int) error {
 	still, progress := r.still()
 	again := still && w.stuck && progress == w.progress
@@ -34,8 +34,8 @@ func (w *watchdog) look(r *run, iteration int) error {
 	return fmt.Errorf("deadlock in iteration %d: %s", iteration, r.places())
 }
 
-// still tells whether all threadblocks sleep over something that has not come, or
-// are through, and how much they have done.
+// still tells whether all threadblocks have finished or sleep over something that
+// has not come, and how much they have done so far.
 func (r *run) still() (bool, uint64) {
 	still := true
 	for _, b := range r.blocks {
@@ -52,8 +52,8 @@ func (r *run) still() (bool, uint64) {
 	return still, progress
 }
 
-// places says who waits for what in the middle of an iteration; nothing where
-// nobody does.
+// places says which threadblocks wait for what, in the middle of an iteration;
+// empty if none does.
 func (r *run) places() string {
 	var all []string
 	waiting := 0
@@ -72,7 +72,7 @@ func (r *run) places() string {
 	return strings.Join(all, "; ")
 }
 
-// standing says where a threadblock stands, and what for.
+// standing says where a threadblock is, and what it waits for.
 func (b *block) standing() string {
 	place := b.place.Load()
 	tile, step := place>>32, uint32(place)

@@ -10,11 +10,11 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// libraryVariable names the library where it is not found by itself.
+// libraryVariable names the library, for where it is not found without help.
 const libraryVariable = "COLLTUNE_EXECUTOR_MPI"
 
-// launchers are how the processes of a launch learn how many they are, and the
-// libraries that belong to each.
+// launchers says by which variable each launcher tells processes how many they
+// are, and which libraries belong to it.
 var launchers = []struct {
 	size, rank string
 	libraries  []string
@@ -29,8 +29,8 @@ var (
 	mpich   = []string{"libmpich.so.12", "libmpi.so.12", "libmpich.so"}
 )
 
-// Launched tells how many processes this one was launched with: 1 where it was
-// not launched by MPI.
+// Launched is how many processes this one was launched with by MPI; 1 if it was
+// not.
 func Launched() int {
 	for _, l := range launchers {
 		if n, err := strconv.Atoi(os.Getenv(l.size)); err == nil && n > 0 && os.Getenv(l.rank) != "" {
@@ -53,8 +53,8 @@ func libraries() []string {
 	return append(append([]string{}, openMPI...), mpich...)
 }
 
-// Find opens the library that processes launched from here would use, and names
-// its version, without joining anything.
+// Find opens the library that processes launched from here would use, and returns
+// its name and version. It joins nothing.
 func Find() (name, version string, err error) {
 	lib, err := open(libraries()...)
 	if err != nil {
@@ -63,7 +63,7 @@ func Find() (name, version string, err error) {
 	return lib.file.Name, lib.version(), nil
 }
 
-// library is MPI with the handles of its kind.
+// library is an MPI library with the handles of its kind.
 type library struct {
 	file                                                  *dynlib.Library
 	init, finalize, abort, size, rank                     dynlib.Symbol
@@ -135,7 +135,7 @@ func (l *library) version() string {
 	return firstLine(text[:n])
 }
 
-// firstLine is a version without what follows it: MPICH tells how it was built.
+// firstLine cuts a version to its first line: MPICH adds how it was built.
 func firstLine(b []byte) string {
 	for i, c := range b {
 		if c == '\n' || c == ',' || c == 0 {
@@ -169,5 +169,5 @@ func (l *library) failed(call string, result uintptr) error {
 	return fmt.Errorf("%s: %s", call, text[:n])
 }
 
-// ErrAlone is Join's answer where there is only this process.
+// ErrAlone is Join's error if there is only this process.
 var ErrAlone = errors.New("not launched by MPI as several processes")

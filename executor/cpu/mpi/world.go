@@ -9,15 +9,15 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// World is the processes that were launched together.
+// World is all processes that were launched together.
 type World struct {
 	Rank, Size int
 	Version    string // the library's
 	library    *library
 }
 
-// Join finds the other processes of the launch. It locks the calling goroutine
-// to its thread, and only from there may the world be used.
+// Join finds the other processes of the launch. It locks the calling goroutine to
+// its thread; the world may only be used from there.
 func Join() (*World, error) {
 	if Launched() == 1 {
 		return nil, ErrAlone
@@ -35,7 +35,7 @@ func Join() (*World, error) {
 	if provided < funneled {
 		return nil, fmt.Errorf("%s can't be used from a process with threads", l.version())
 	}
-	// Errors come back instead of ending the process.
+	// Errors are to be returned, rather than to end the process.
 	if err := l.failed("MPI_Comm_set_errhandler", dynlib.Call(l.errhandler, l.world, l.errorsReturn)); err != nil {
 		return nil, err
 	}
@@ -57,18 +57,18 @@ func Join() (*World, error) {
 	return w, nil
 }
 
-// parameters are what Open MPI is told before it begins, where the user has not.
+// parameters are set for Open MPI before it starts, unless the user has set them.
 var parameters = []struct{ name, value string }{
-	// Its handlers of signals would take those away that the Go runtime needs.
+	// Its signal handlers would replace those of the Go runtime.
 	{"OMPI_MCA_opal_signal", ""},
-	// With more processes than processors it would yield in every question after
-	// a message, of which there are many a round, and wait a turn of all that is
-	// running each time. Who asks rests between the rounds.
+	// With more processes than processors it would yield at every question whether
+	// a message has come. There are many in a round, and each yield waits for
+	// everything else that runs. The caller rests between rounds instead.
 	{"OMPI_MCA_mpi_yield_when_idle", "0"},
 }
 
-// configure sets Open MPI's parameters. It listens to the C library's
-// environment only.
+// configure sets Open MPI's parameters, in the C library's environment because it
+// reads only that.
 func (l *library) configure() {
 	set, err := l.file.Symbol("setenv")
 	if err != nil {
@@ -81,7 +81,7 @@ func (l *library) configure() {
 	}
 }
 
-// Leave is the last call: no process may have anything under way.
+// Leave is the last call. No process may have a message under way.
 func (w *World) Leave() error {
 	return w.library.failed("MPI_Finalize", dynlib.Call(w.library.finalize))
 }
@@ -89,23 +89,23 @@ func (w *World) Leave() error {
 // Abort ends all processes of the launch.
 func (w *World) Abort(code int) { dynlib.Call(w.library.abort, w.library.world, uintptr(code)) }
 
-// Request is a message under way. It is to be kept until it is done: with it the
-// collector would take what the library still reads or writes.
+// Request is a message under way. Keep it until it is done: it keeps the memory
+// that the library reads or writes from the collector.
 type Request struct {
 	handle uint64
 	bytes  []byte
 }
 
-// mostBytes is the longest message: MPI counts in 32 bits.
+// mostBytes is the longest message, because MPI counts in 32 bits.
 const mostBytes = 1<<31 - 1
 
-// Send begins to send b, which must stay as it is until the request is done.
+// Send begins to send b, which must not change until the request is done.
 func (w *World) Send(b []byte, to, tag int) (*Request, error) {
 	return w.begin("MPI_Isend", w.library.isend, b, to, tag)
 }
 
-// Receive begins to receive at most len(b) bytes, in the order in which the
-// other process sent them under the tag.
+// Receive begins to receive at most len(b) bytes. Messages of one tag from one
+// process come in the order in which they were sent.
 func (w *World) Receive(b []byte, from, tag int) (*Request, error) {
 	return w.begin("MPI_Irecv", w.library.irecv, b, from, tag)
 }
@@ -123,15 +123,15 @@ func (w *World) begin(name string, f dynlib.Symbol, b []byte, peer, tag int) (*R
 	return r, nil
 }
 
-// Done tells whether a message has come, or whether what was sent may be
-// changed again. Once it has said so, the request is not to be asked again.
+// Done tells whether a message has come, or has been sent so that its bytes may
+// change again. Do not ask again after that.
 func (w *World) Done(r *Request) (bool, error) {
 	var flag int32
 	err := w.library.failed("MPI_Test", dynlib.Call(w.library.test, uintptr(unsafe.Pointer(&r.handle)), uintptr(unsafe.Pointer(&flag)), w.library.ignoreStatus))
 	return flag != 0, err
 }
 
-// Cancel takes back a receive that nothing was sent for.
+// Cancel cancels a receive for which nothing was sent.
 func (w *World) Cancel(r *Request) error {
 	if err := w.library.failed("MPI_Cancel", dynlib.Call(w.library.cancel, uintptr(unsafe.Pointer(&r.handle)))); err != nil {
 		return err
