@@ -11,6 +11,7 @@
 //
 //	journal ──Build──▶ Table{rows, ranges} ──Write──▶ table · json · csv · md
 //	   ├─Curves──▶ package report
+//	   ├─Differ──▶ two tables side by side
 //	   └─Export──▶ msccl-xml · nccl-tuner-csv · ir · mcr-dl · t4
 //
 // Invariants: a campaign can be killed at any byte and goes on where it was; a

@@ -186,12 +186,15 @@ func (e *OtherPlanError) Error() string {
 
 // Diff says in which ways a plan that is asked for differs, a line each; nil if
 // both ask for the same answer.
-func (p Plan) Diff(asked Plan) []string {
-	a, b := p.normal(), asked.normal()
+func (p Plan) Diff(asked Plan) []string { return p.differ(asked, "there", "asked for") }
+
+// differ is Diff with the two plans called one and two.
+func (p Plan) differ(other Plan, one, two string) []string {
+	a, b := p.normal(), other.normal()
 	var diff []string
 	line := func(what, has, wants string) {
 		if has != wants {
-			diff = append(diff, fmt.Sprintf("%s: %s there, %s asked for", what, orNone(has), orNone(wants)))
+			diff = append(diff, fmt.Sprintf("%s: %s %s, %s %s", what, orNone(has), one, orNone(wants), two))
 		}
 	}
 	line("topology", a.Topology.Name, b.Topology.Name)
@@ -199,7 +202,7 @@ func (p Plan) Diff(asked Plan) []string {
 	line("ranks", strconv.Itoa(a.Topology.Ranks), strconv.Itoa(b.Topology.Ranks))
 	line("topology's graph", short(a.Topology.Hash), short(b.Topology.Hash))
 	if a.Topology.Text != b.Topology.Text {
-		diff = append(diff, "topology's text: "+firstDifference(a.Topology.Text, b.Topology.Text))
+		diff = append(diff, "topology's text: "+firstDifference(a.Topology.Text, b.Topology.Text, one, two))
 	}
 	line("collective", a.Collective, b.Collective)
 	line("root", strconv.Itoa(a.Root), strconv.Itoa(b.Root))
@@ -222,11 +225,11 @@ func (p Plan) Diff(asked Plan) []string {
 		wants, asked := tb[name]
 		switch {
 		case !there:
-			diff = append(diff, name+": none there, one asked for")
+			diff = append(diff, fmt.Sprintf("%s: none %s, one %s", name, one, two))
 		case !asked:
-			diff = append(diff, name+": one there, none asked for")
+			diff = append(diff, fmt.Sprintf("%s: one %s, none %s", name, one, two))
 		case has != wants:
-			diff = append(diff, name+": "+firstDifference(has, wants))
+			diff = append(diff, name+": "+firstDifference(has, wants, one, two))
 		}
 	}
 	return diff
@@ -267,7 +270,7 @@ func sortedUnion(a, b map[string]string) []string {
 }
 
 // firstDifference names the first line in which two texts differ.
-func firstDifference(a, b string) string {
+func firstDifference(a, b, one, two string) string {
 	la, lb := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := 0; i < max(len(la), len(lb)); i++ {
 		var x, y string
@@ -278,7 +281,7 @@ func firstDifference(a, b string) string {
 			y = lb[i]
 		}
 		if x != y {
-			return fmt.Sprintf("line %d: %s there, %s asked for", i+1, orNone(strings.TrimSpace(x)), orNone(strings.TrimSpace(y)))
+			return fmt.Sprintf("line %d: %s %s, %s %s", i+1, orNone(strings.TrimSpace(x)), one, orNone(strings.TrimSpace(y)), two)
 		}
 	}
 	return "the same"

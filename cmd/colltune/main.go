@@ -76,11 +76,18 @@ func newRoot(started *bool) *cobra.Command {
 			if err := settle(cmd); err != nil {
 				return err
 			}
+			if quiet, _ := cmd.Flags().GetBool("quiet"); quiet {
+				if typed(cmd, "verbose") && verbose(cmd) && typed(cmd, "quiet") {
+					return usagef("--quiet and --verbose: want one of them")
+				}
+				cmd.Root().SetErr(io.Discard) // what ends a command is printed by Main
+			}
 			return placesThere(cmd)
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().BoolP("verbose", "v", false, "say more on standard error")
+	root.PersistentFlags().BoolP("quiet", "q", false, "only errors on standard error")
 	root.Version = buildVersion().Version // --version
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = false
@@ -130,6 +137,7 @@ var commands = []func() *cobra.Command{
 	searchCommand,
 	resumeCommand,
 	resultsCommand,
+	compareCommand,
 	exportCommand,
 	reportCommand,
 	compileCommand,

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
+)
+
+func compareCommand() *cobra.Command {
+	tolerance := percent{}
+	cmd := &cobra.Command{
+		Use:   "compare BEFORE AFTER",
+		Short: "Put two campaigns side by side, and say where one is slower",
+		Long: `compare prints two campaigns of one collective size by size: who wins in each, how
+long that takes, and by how much the second takes longer. What the searches or
+their executors differ in, such as a driver's version, is told on standard error.
+
+With --tolerance it is a gate for builds: exit code 1 where some size takes longer
+by more than that, or has no winner any more. Times whose intervals of confidence
+meet are the same, and what is within the tolerance.
+
+  colltune compare campaigns/monday campaigns/tuesday
+  colltune compare released next --tolerance 3%`,
+		Args: exactly("the folder BEFORE", "the folder AFTER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var campaigns []*results.Campaign
+			for _, dir := range args {
+				c, err := openCampaign(results.OpenReadOnly, dir)
+				if err != nil {
+					return err
+				}
+				defer c.Close()
+				campaigns = append(campaigns, c)
+			}
+			d, err := results.Differ(campaigns[0], campaigns[1], tolerance.part)
+			if err != nil {
+				return usage(err)
+			}
+			for _, line := range d.Asked {
+				fmt.Fprintln(cmd.ErrOrStderr(), line)
+			}
+			s := differenceSheet(d)
+			if flagValue(cmd, "format") == "csv" {
+				s = exactDifferences(d)
+			}
+			if err := emit(cmd, "compare", d, s); err != nil {
+				return err
+			}
+			return regressed(cmd, d, tolerance)
+		},
+		ValidArgsFunction: completeFolder,
+	}
+	cmd.Flags().Var(&tolerance, "tolerance", "fail where a size takes longer by more than this `PERCENT`, such as 3% (never)")
+	outputFlags(cmd)
+	return cmd
+}
+
+// regressed is an error where --tolerance asks for one.
+func regressed(cmd *cobra.Command, d *results.Differences, tolerance percent) error {
+	if !cmd.Flags().Changed("tolerance") {
+		return nil
+	}
+	var why []string
+	if n := d.Counts[results.Slower]; n > 0 {
+		why = append(why, fmt.Sprintf("slower by more than %g%% at %s", tolerance.part*100, units.Count(n, "size")))
+	}
+	if n := d.Counts[results.Gone]; n > 0 {
+		why = append(why, fmt.Sprintf("no winner any more at %s", units.Count(n, "size")))
+	}
+	if len(why) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(why, "; "))
+}
+
+// differenceSheet is the comparison as rows that people read. The second winner is
+// named where it is another than the first.
+func differenceSheet(d *results.Differences) sheet {
+	s := sheet{columns: []column{number("size"), text("place"), text("verdict"), text("before"), number("us"), text("after"), number("us"), number("change %")}}
+	side := func(r *results.Row) (title, us string) {
+		if r == nil {
+			return "", ""
+		}
+		return r.Title(), strconv.FormatFloat(r.TimeUS, 'f', 2, 64)
+	}
+	for _, r := range d.Rows {
+		before, was := side(r.Before)
+		after, is := side(r.After)
+		if after == before && before != "" {
+			after = "the same"
+		}
+		change := ""
+		if r.Ratio != nil {
+			change = signedPercent(*r.Ratio)
+		}
+		s.add(units.Bytes(r.Bytes).String(), r.Placement, r.Verdict, before, was, after, is, change)
+	}
+	rows := s
+	s.plain = func(w io.Writer) error {
+		if err := rows.writeTable(w); err != nil {
+			return err
+		}
+		c := d.Counts
+		_, err := fmt.Fprintf(w, "%d faster, %d slower, %d the same, %d gone, %d new; in the geometric mean %s %%\n",
+			c[results.Faster], c[results.Slower], c[results.Same], c[results.Gone], c[results.New], signedPercent(*d.Ratio))
+		return err
+	}
+	return s
+}
+
+// exactDifferences is the comparison for programs to read.
+func exactDifferences(d *results.Differences) sheet {
+	s := sheet{columns: []column{text("size_bytes"), text("placement"), text("verdict"), text("ratio")}}
+	for _, when := range []string{"before", "after"} {
+		for _, name := range []string{"algorithm", "protocol", "tile_bytes", "ir", "time_us"} {
+			s.columns = append(s.columns, text(name+"_"+when))
+		}
+	}
+	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	for _, r := range d.Rows {
+		line := []string{strconv.FormatInt(r.Bytes, 10), r.Placement, r.Verdict, ""}
+		if r.Ratio != nil {
+			line[3] = exact(*r.Ratio)
+		}
+		for _, w := range []*results.Row{r.Before, r.After} {
+			if w == nil {
+				line = append(line, "", "", "", "", "")
+				continue
+			}
+			line = append(line, w.Algorithm, w.Protocol, strconv.FormatInt(w.TileBytes, 10), w.IR, exact(w.TimeUS))
+		}
+		s.add(line...)
+	}
+	return s
+}
+
+// signedPercent is by how much a ratio is off 1.
+func signedPercent(ratio float64) string {
+	text := fmt.Sprintf("%+.1f", (ratio-1)*100)
+	if text == "-0.0" {
+		return "+0.0"
+	}
+	return text
+}
+
+// percent is a flag with a part of something: 3% or 3.
+type percent struct{ part float64 }
+
+func (p *percent) Type() string { return "percent" }
+
+func (p *percent) String() string {
+	if p.part == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(p.part*100, 'g', 6, 64) + "%"
+}
+
+func (p *percent) Set(s string) error {
+	v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(s, "%")), 64)
+	if err != nil || !(v >= 0 && v <= 1000) {
+		return errors.New("want a percentage from 0 to 1000, such as 3%")
+	}
+	p.part = v / 100
+	return nil
+}

@@ -1,0 +1,144 @@
+package results
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Verdicts on a size of two campaigns.
+const (
+	Same   = "same"   // neither faster nor slower, by more than is tolerated
+	Faster = "faster" // the second campaign's winner
+	Slower = "slower"
+	Gone   = "gone" // only the first has a winner
+	New    = "new"  // only the second has
+)
+
+var verdicts = []string{Same, Faster, Slower, Gone, New}
+
+// Difference is what became of one size from a campaign to another.
+type Difference struct {
+	Bytes     int64    `json:"bytes"`
+	Placement string   `json:"placement"`
+	Verdict   string   `json:"verdict"`
+	Before    *Row     `json:"before"` // null where there is no winner
+	After     *Row     `json:"after"`
+	Ratio     *float64 `json:"ratio"` // time after ÷ before
+}
+
+// Differences are two campaigns' winning tables side by side.
+type Differences struct {
+	Asked  []string       `json:"asked"` // in what the searches and their executors differ, a line each
+	Rows   []Difference   `json:"rows"`  // by placement, then rising size
+	Counts map[string]int `json:"counts"`
+	Ratio  *float64       `json:"ratio"` // the geometric mean of those that both have
+}
+
+// Differ compares the campaigns of one collective, size by size. A winner is
+// faster or slower than the other where its median is so by more than a part of
+// it, tolerance, and the two intervals of confidence do not meet: times that
+// could be the same are.
+func Differ(before, after *Campaign, tolerance float64) (*Differences, error) {
+	a, b := before.Plan().normal(), after.Plan().normal()
+	if a.Collective != b.Collective {
+		return nil, fmt.Errorf("%s is of %s and %s of %s: want two of one collective", before.Dir(), a.Collective, after.Dir(), b.Collective)
+	}
+	first, err := Build(before)
+	if err != nil {
+		return nil, err
+	}
+	second, err := Build(after)
+	if err != nil {
+		return nil, err
+	}
+	d := &Differences{Asked: asked(before, after), Rows: []Difference{}, Counts: map[string]int{}}
+	for _, v := range verdicts {
+		d.Counts[v] = 0
+	}
+	var places []cell
+	for _, at := range slices.Concat(cells(a), cells(b)) {
+		if !slices.Contains(places, at) {
+			places = append(places, at)
+		}
+	}
+	slices.SortStableFunc(places, func(x, y cell) int {
+		if x.placement != y.placement {
+			return slices.Index([]string{"in", "out"}, x.placement) - slices.Index([]string{"in", "out"}, y.placement)
+		}
+		return int(min(max(x.bytes-y.bytes, -1), 1))
+	})
+	logs, both := 0.0, 0
+	for _, at := range places {
+		row := Difference{Bytes: at.bytes, Placement: at.placement, Before: first.row(at), After: second.row(at)}
+		switch {
+		case row.Before == nil && row.After == nil:
+			continue
+		case row.Before == nil:
+			row.Verdict = New
+		case row.After == nil:
+			row.Verdict = Gone
+		default:
+			ratio := row.After.TimeUS / row.Before.TimeUS
+			row.Ratio, row.Verdict = &ratio, verdict(row.Before, row.After, tolerance)
+			logs, both = logs+math.Log(ratio), both+1
+		}
+		d.Rows = append(d.Rows, row)
+		d.Counts[row.Verdict]++
+	}
+	if both == 0 {
+		return nil, fmt.Errorf("%s and %s have no size with a winner in common", before.Dir(), after.Dir())
+	}
+	mean := math.Exp(logs / float64(both))
+	d.Ratio = &mean
+	return d, nil
+}
+
+// asked says in what two campaigns differ that may be why their times do.
+func asked(before, after *Campaign) []string {
+	a, b := before.Plan(), after.Plan()
+	lines := a.differ(b, "before", "after")
+	x, _ := before.Executor()
+	y, _ := after.Executor()
+	add := func(what, one, two string) {
+		if one != two {
+			lines = append(lines, fmt.Sprintf("%s: %s before, %s after", what, orNone(one), orNone(two)))
+		}
+	}
+	add("colltune", a.Version, b.Version)
+	add("version of "+y.Name, x.Version, y.Version)
+	for _, key := range sortedUnion(x.Fingerprint, y.Fingerprint) {
+		add(key, x.Fingerprint[key], y.Fingerprint[key])
+	}
+	if lines == nil {
+		return []string{}
+	}
+	return lines
+}
+
+// verdict is whether a time is another.
+func verdict(before, after *Row, tolerance float64) string {
+	switch {
+	case after.TimeUS > before.TimeUS*(1+tolerance) && after.TimeCIUS[0] > before.TimeCIUS[1]:
+		return Slower
+	case before.TimeUS > after.TimeUS*(1+tolerance) && before.TimeCIUS[0] > after.TimeCIUS[1]:
+		return Faster
+	}
+	return Same
+}
+
+// row is the winner at a size, nil for none.
+func (t *Table) row(at cell) *Row {
+	for i := range t.Rows {
+		if r := &t.Rows[i]; r.Bytes == at.bytes && r.Placement == at.placement {
+			return r
+		}
+	}
+	return nil
+}
+
+// Title names a winner with its knobs, in a line that people read.
+func (r *Row) Title() string {
+	t := measured{Trial: &Trial{Algorithm: r.Algorithm, Parameters: r.Parameters, Instances: r.Instances, Protocol: r.Protocol, TileBytes: r.TileBytes, Source: r.Source}}
+	return t.title()
+}
