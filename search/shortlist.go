@@ -112,6 +112,10 @@ func operationsOf(drafts []*draft) int {
 	return n
 }
 
+// nearly is a number for a time, one for all that differ by less than an estimate can
+// tell: of those the draft with fewest operations is taken.
+func nearly(us float64) int { return int(math.Floor(math.Log(us) / math.Log(1.03))) }
+
 // choose takes drafts by turns, one a size: the one with the least time there that
 // is neither the third of its routing nor too large for what room is left.
 func choose(drafts []*draft, times [][]float64, room int) []bool {
@@ -124,7 +128,9 @@ func choose(drafts []*draft, times [][]float64, room int) []bool {
 		for i := range drafts {
 			order[s][i] = i
 		}
-		slices.SortStableFunc(order[s], func(a, b int) int { return cmp.Compare(times[s][a], times[s][b]) })
+		slices.SortStableFunc(order[s], func(a, b int) int {
+			return cmp.Or(cmp.Compare(nearly(times[s][a]), nearly(times[s][b])), cmp.Compare(drafts[a].operations(), drafts[b].operations()))
+		})
 	}
 	for range turns {
 		for s := range order {

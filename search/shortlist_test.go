@@ -15,16 +15,24 @@ import (
 )
 
 // onDGX is an enumeration of an allreduce on so many DGX A100.
-func onDGX(t *testing.T, nodes int, o Options) *enumeration {
+func onDGX(t testing.TB, nodes int, o Options) *enumeration {
 	t.Helper()
-	topology := topotest.Resolve(t, "dgx-a100", nodes)
+	return on(t, "dgx-a100", nodes, o)
+}
+
+// on is the same on so many nodes of a system.
+func on(t testing.TB, system string, nodes int, o Options) *enumeration {
+	t.Helper()
+	topology := topotest.Resolve(t, system, nodes)
 	p := &Problem{Topology: topology, Collective: "allreduce", InPlace: true, Op: "sum", DType: "f32", Sizes: []int64{1 << 10, 1 << 20, 1 << 30}}
 	return &enumeration{problem: p, options: &o, machine: machineOf(topology), begun: newBegun()}
 }
 
-func family(t *testing.T, name string) *templates.Family {
+func family(t testing.TB, name string) *templates.Family { return familyFor(t, name, "allreduce") }
+
+func familyFor(t testing.TB, name, collective string) *templates.Family {
 	t.Helper()
-	f, err := templates.Find(templates.Builtin(), name, "allreduce")
+	f, err := templates.Find(templates.Builtin(), name, collective)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +54,7 @@ func TestChoose(t *testing.T) {
 		{"each size its best", [][]float64{{1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}}, 15, []bool{true, false, false, false, true}},
 		{"the third where another size wants it", [][]float64{{1, 2, 3, 8, 9}, {3, 2, 1, 8, 9}}, 70, []bool{true, true, true, false, false}},
 		{"the large one has no room", [][]float64{{2, 3, 4, 1, 5}}, 35, []bool{true, true, false, false, true}},
-		{"equals in their order", [][]float64{{1, 1, 1, 1, 1}}, 30, []bool{true, true, false, false, false}},
+		{"of near equals the smallest", [][]float64{{1, 1, 1.001, 1.001, 1.002}}, 30, []bool{true, false, false, false, true}},
 		{"nothing fits", [][]float64{{1, 2, 3, 4, 5}}, 4, []bool{false, false, false, false, false}},
 	} {
 		if got := choose(drafts, row.times, row.room); !slices.Equal(got, row.want) {

@@ -1,0 +1,87 @@
+package search
+
+import (
+	"math"
+
+	"github.com/colltune/colltune/topologies"
+)
+
+// estimate is the promised time in microseconds of so many instances at a size, with
+// the best of a protocol's tiles.
+func (m *promise) estimate(c *topologies.Protocol, bytes int64, instances int) float64 {
+	least := m.tiled(c, max(float64(c.Tile), 1), bytes, float64(instances))
+	for _, tile := range c.Tiles {
+		least = min(least, m.tiled(c, max(float64(tile), 1), bytes, float64(instances)))
+	}
+	return least
+}
+
+// steps is what a protocol's steps take a threadblock, in µs, and in µs a byte.
+type steps struct {
+	message, aByte    float64 // sent and received
+	receipt, received float64 // added to what another threadblock left
+	local, worked     float64 // copied or reduced within a rank
+	whole             float64 // the part of a message that is there before it is sent on
+}
+
+func stepsOf(c *topologies.Protocol) steps {
+	s := steps{
+		message: float64(c.SendCall) + float64(c.RecvCall),
+		receipt: float64(c.Dep) + float64(c.RecvCall),
+		// It waits for another threadblock's, and is waited for.
+		local: float64(c.ReduceCall) + float64(c.ReducePass) + 2*float64(c.Dep),
+	}
+	switch {
+	case c.Pass > 0:
+		pass, least := float64(c.Pass), float64(c.MinPass)/float64(c.Pass)
+		s.message += float64(c.SendPass+c.RecvPass) * least
+		s.aByte = max(float64(c.SendPass), float64(c.RecvPass)) / pass
+		s.receipt += float64(c.RecvPass) * least
+		s.received = float64(c.RecvPass) / pass
+	case c.SendRate > 0:
+		s.message += float64(c.SendSlice) + float64(c.RecvSlice)
+		s.aByte = 1 / c.SendRate.PerMicro()
+		s.receipt += float64(c.RecvSlice)
+		s.whole = 0.5 // a slice of two
+	}
+	if c.RecvRate > 0 {
+		s.received = 1 / c.RecvRate.PerMicro()
+	}
+	if c.Threads > 0 {
+		s.worked = float64(c.ReducePass) / float64(c.Threads*16)
+	}
+	return s
+}
+
+// tiled is the promised time with one tile.
+func (m *promise) tiled(c *topologies.Protocol, tile float64, bytes int64, copies float64) float64 {
+	chunk := float64(bytes) / float64(m.loop) / copies
+	tiles := max(math.Ceil(chunk/tile), 1)
+	x := chunk / tiles // bytes of a chunk in a tile, in each instance
+	s := stepsOf(c)
+	// A message of more than a tile is as many calls.
+	calls := func(messages, chunks float64) float64 { return max(messages, chunks*x/tile) }
+
+	first, forwards := 0.0, 1.0
+	for i := range m.chains {
+		of := &m.chains[i]
+		// What sends on what it receives begins when that does, but for Simple's slices:
+		// other messages wait for all bytes of those before them.
+		stored := min(of.messages, of.stored+of.local+1)
+		if of.messages > stored {
+			forwards = max(c.Fused, 1)
+		}
+		moved := max(float64(stored)/float64(max(of.messages, 1)), s.whole)
+		first = max(first, float64(of.messages)*float64(c.Latency)+float64(of.net)*float64(c.NetLatency)+float64(of.latency)+(copies-1)*float64(of.behind)+
+			s.message*calls(float64(of.messages), moved*float64(of.chunks))+moved*x*max(float64(of.wire)*c.Wire*copies, float64(of.chunks)*s.aByte)+
+			s.receipt*calls(float64(of.sums), float64(of.summed))+x*float64(of.summed)*s.received+
+			s.local*float64(of.local)+x*float64(of.worked)*s.worked)
+	}
+	turns := 1.0 // that a threadblock takes where there is not one for each end of a connection
+	if forwards == 1 && float64(m.ends)*copies > float64(m.sms) {
+		turns = 2
+	}
+	pace := max(copies*(m.edge*x*c.Wire+m.messages), turns*(s.message*calls(m.calls, m.connected)+m.connected*x*s.aByte*forwards),
+		m.localCalls*float64(c.ReduceCall)+m.local*x*s.worked)
+	return float64(c.Launch) + max(first, pace) + (tiles-1)*pace
+}

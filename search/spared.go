@@ -1,0 +1,314 @@
+package search
+
+import (
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// sparing finds the copies within a rank that are nobody's work, since the compiler
+// leaves them out:
+//
+//	0 copy   rank 1 in[0] → rank 1 sc[0]      what reads sc[0] reads in[0] (pass forward)
+//	1 copy   rank 1 sc[0] → rank 0 sc[0]
+//
+//	0 copy   rank 1 in[0] → rank 1 out[0]     what arrives is added to in[0] (the same)
+//	1 reduce rank 0 in[0] → rank 1 out[0]
+//
+//	0 reduce rank 0 in[0] → rank 1 sc[0]      the sum is left in out[0] (pass deliver)
+//	1 copy   rank 1 sc[0] → rank 1 out[0]
+//
+// A message of several chunks remains one: what it reads or leaves elsewhere has to lie
+// there at even distances, and side by side where it did.
+type sparing struct {
+	program *lang.Program
+	walk    walk
+	wrote   places       // 1 + the last operation of all to write it
+	facts   places       // what is known of it
+	holds   places       // 1 + the operation that left what is there
+	origin  places       // the cell that it is a copy of; 0: none
+	moves   []delivering // by operation, what comes from another rank
+	kept    []bool       // copies that are somebody's work
+}
+
+// delivering is where what a message leaves is copied to.
+type delivering struct {
+	first, step int32 // the cell of its first chunk, and how far on the next one is
+	at, count   int32 // the first chunk that is copied, and how many are
+	not         bool  // it stays where it is
+}
+
+// What is known of a chunk.
+const (
+	looked  = 1 << iota // a caller looks for a result there, or for what he put there
+	again               // several operations write it
+	touched             // one has read or written it so far
+	given               // what it holds is delivered elsewhere
+	stays               // what it is a copy of is there until the end
+)
+
+// The walks through the operations.
+type walk int
+
+const (
+	delivers walk = iota // what is copied where
+	reads                // which of that can be read there
+	keeps                // which copies are needed
+	walks
+)
+
+// sparedCopies tells of every operation whether it is a copy that nobody makes.
+func sparedCopies(p *lang.Program) []bool {
+	free, some := make([]bool, len(p.Ops)), false
+	for i := range p.Ops {
+		free[i] = isCopy(&p.Ops[i])
+		some = some || free[i]
+	}
+	if !some {
+		return free
+	}
+	s := &sparing{program: p, wrote: newPlaces(p), facts: newPlaces(p), moves: make([]delivering, len(p.Ops)), kept: make([]bool, len(p.Ops))}
+	s.look()
+	for s.walk = range walks {
+		s.holds, s.origin = newPlaces(p), newPlaces(p)
+		for i := range p.Ops {
+			s.pass(int32(i))
+		}
+		s.facts.mask(looked | again)
+	}
+	for i := range free {
+		free[i] = free[i] && !s.kept[i]
+	}
+	return free
+}
+
+// isCopy tells whether an operation copies within a rank.
+func isCopy(op *lang.Op) bool { return op.Kind != lang.Reduce && op.Src.Rank == op.Dst.Rank }
+
+// look finds out what becomes of each chunk.
+func (s *sparing) look() {
+	for i := range s.program.Ops {
+		dst := &s.program.Ops[i].Dst
+		wrote, facts := s.wrote.of(dst), s.facts.of(dst)
+		for n := range dst.Count {
+			at := dst.Index + n*dst.Stride
+			if wrote[at] > 0 {
+				facts[at] |= again
+			}
+			wrote[at] = int32(i) + 1
+		}
+	}
+	c := &s.program.Collective
+	for r, buffers := range s.facts {
+		mark := func(b collective.Buffer, at int) {
+			if b, at = c.Place(r, b, at); int(b) < len(buffers) && at < len(buffers[b]) {
+				buffers[b][at] |= looked
+			}
+		}
+		for at := range c.OutChunks(r) {
+			if c.Want(r, at).Kind != collective.WantNothing {
+				mark(collective.Out, at)
+			}
+		}
+		for at := range c.InChunks(r) {
+			mark(collective.In, at)
+		}
+	}
+}
+
+// pass notes what an operation leaves, and keeps the copies that it needs.
+func (s *sparing) pass(i int32) {
+	op := &s.program.Ops[i]
+	src, dst := &op.Src, &op.Dst
+	if !isCopy(op) {
+		s.reads(src)
+	}
+	if op.Kind == lang.Reduce {
+		s.addsTo(dst, src.Rank == dst.Rank)
+	}
+	for n := range src.Count {
+		origin, is := int32(0), int32(touched)
+		if isCopy(op) {
+			origin, is = s.copies(i, n)
+		}
+		at := dst.Index + n*dst.Stride
+		facts := s.facts.of(dst)
+		s.facts.of(src)[src.Index+n*src.Stride] |= touched
+		facts[at] = facts[at]&(looked|again) | is
+		s.holds.of(dst)[at], s.origin.of(dst)[at] = i+1, origin
+	}
+}
+
+// cell is a number for a chunk among those of its rank, from 1 on.
+func cell(s *lang.Span, at int32) int32 { return int32(s.Buf)<<29 + at + 1 }
+
+// copies is what there is to know of the n-th chunk that a copy leaves.
+func (s *sparing) copies(i, n int32) (origin, is int32) {
+	src, dst := &s.program.Ops[i].Src, &s.program.Ops[i].Dst
+	from, to := src.Index+n*src.Stride, dst.Index+n*dst.Stride
+	facts, left := s.facts.of(src), s.facts.of(dst)[to]
+	by, last := s.holds.of(src)[from]-1, s.wrote.of(src)[from] <= i // it stays there
+	if s.arrives(by) && facts[from]&given == 0 && !(last && facts[from]&looked != 0) && left&(again|touched) == 0 {
+		facts[from] |= given
+		if s.walk == delivers {
+			s.deliver(by, from, cell(dst, to))
+		}
+		if s.delivered(by) {
+			return 0, touched // it is there, and nothing is copied
+		}
+	}
+	if left&looked != 0 && s.wrote.of(dst)[to] == i+1 {
+		s.keep(i)
+	}
+	switch origin = s.origin.of(src)[from]; {
+	case origin > 0 && facts[from]&stays != 0:
+		return origin, touched | stays
+	case origin > 0:
+		s.keep(by)
+	}
+	if last && src.Buf != collective.Scratch {
+		return cell(src, from), touched | stays
+	}
+	return cell(src, from), touched
+}
+
+// keep notes that an operation, if it is a copy, is made.
+func (s *sparing) keep(i int32) {
+	if s.walk == keeps {
+		s.kept[i] = true
+	}
+}
+
+// arrives tells whether an operation is a message.
+func (s *sparing) arrives(i int32) bool {
+	return i >= 0 && s.program.Ops[i].Src.Rank != s.program.Ops[i].Dst.Rank
+}
+
+// deliver notes that a chunk that a message leaves is copied to a cell.
+func (s *sparing) deliver(i, chunk, to int32) {
+	dst, m := &s.program.Ops[i].Dst, &s.moves[i]
+	at := (chunk - dst.Index) / max(dst.Stride, 1)
+	switch m.count++; {
+	case m.count == 1:
+		m.at, m.first = at, to
+	case m.count == 2:
+		m.step = (to - m.first) / (at - m.at)
+		m.first -= m.at * m.step
+		fallthrough
+	default:
+		m.not = m.not || m.first+at*m.step != to
+	}
+}
+
+// delivered tells whether all that a message leaves is left where it is copied to.
+func (s *sparing) delivered(i int32) bool {
+	if s.walk == delivers || !s.arrives(i) {
+		return false
+	}
+	dst, m := &s.program.Ops[i].Dst, &s.moves[i]
+	return !m.not && m.count == dst.Count && (m.count == 1 || m.step == 1 || m.step > 0 && dst.Stride > 1)
+}
+
+// reads keeps the copies that an operation needs to find what it reads in one place.
+func (s *sparing) reads(span *lang.Span) {
+	one := s.together(span)
+	held, facts, origins := s.holds.of(span), s.facts.of(span), s.origin.of(span)
+	for n := range span.Count {
+		at := span.Index + n*span.Stride
+		switch by := held[at] - 1; {
+		case by < 0:
+		case origins[at] > 0 && !(one && facts[at]&stays != 0):
+			s.keep(by)
+		case !one && s.walk == reads && s.delivered(by):
+			s.moves[by].not = true
+		}
+	}
+}
+
+// addsTo keeps the copies that a reduction needs to find what it adds to: within a rank
+// in the place where the sum is left.
+func (s *sparing) addsTo(span *lang.Span, local bool) {
+	one := s.together(span)
+	held, origins := s.holds.of(span), s.origin.of(span)
+	for n := range span.Count {
+		at := span.Index + n*span.Stride
+		switch by := held[at] - 1; {
+		case by < 0:
+		case origins[at] > 0 && (local || !one):
+			s.keep(by)
+		case (local || !one) && s.walk == reads && s.delivered(by):
+			s.moves[by].not = true
+		}
+	}
+}
+
+// together tells whether the chunks of a span are in one place, once what is copied is
+// found where it comes from, and what is delivered where it goes.
+func (s *sparing) together(span *lang.Span) bool {
+	if span.Count == 1 {
+		return true
+	}
+	held, origins := s.holds.of(span), s.origin.of(span)
+	place := func(n int32) int32 {
+		at := span.Index + n*span.Stride
+		if by := held[at] - 1; s.delivered(by) {
+			dst, m := &s.program.Ops[by].Dst, &s.moves[by]
+			return m.first + (at-dst.Index)/max(dst.Stride, 1)*m.step
+		}
+		if origins[at] > 0 {
+			return origins[at]
+		}
+		return cell(span, at)
+	}
+	first := place(0)
+	step := place(1) - first
+	if step < 1 || span.Stride == 1 && step > 1 {
+		return false
+	}
+	for n := int32(2); n < span.Count; n++ {
+		if place(n) != first+n*step {
+			return false
+		}
+	}
+	return true
+}
+
+// places is a number for each chunk of all buffers that a program touches.
+type places [][][]int32 // by rank, buffer and chunk
+
+func newPlaces(p *lang.Program) places {
+	var sizes [][]int32
+	for i := range p.Ops {
+		for _, s := range [2]*lang.Span{&p.Ops[i].Src, &p.Ops[i].Dst} {
+			for int(s.Rank) >= len(sizes) {
+				sizes = append(sizes, nil)
+			}
+			of := &sizes[s.Rank]
+			for int(s.Buf) >= len(*of) {
+				*of = append(*of, 0)
+			}
+			(*of)[s.Buf] = max((*of)[s.Buf], s.Index+(s.Count-1)*s.Stride+1)
+		}
+	}
+	all := make(places, len(sizes))
+	for rank, of := range sizes {
+		all[rank] = make([][]int32, len(of))
+		for buffer, n := range of {
+			all[rank][buffer] = make([]int32, n)
+		}
+	}
+	return all
+}
+
+// of is the numbers of the buffer that a span lies in.
+func (p places) of(s *lang.Span) []int32 { return p[s.Rank][s.Buf] }
+
+// mask leaves of each number the bits that are set.
+func (p places) mask(bits int32) {
+	for _, of := range p {
+		for _, numbers := range of {
+			for i := range numbers {
+				numbers[i] &= bits
+			}
+		}
+	}
+}
