@@ -11,9 +11,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// algorithm is one that NCCL can be held to.
+// algorithm is one that NCCL can be made to use.
 type algorithm struct {
-	name        string // as candidates are called, and as its log has it in lower case
+	name        string // of the candidate; in lower case also in the library's log
 	env         string // in NCCL_ALGO
 	collectives []string
 	protocols   []string
@@ -25,9 +25,9 @@ var (
 	simpleOnly    = []string{"Simple"}
 )
 
-// algorithms is the table of them. Which a system can do (in-network sums need
-// switches that have them) only the library knows: a trial of one it can't do is
-// refused when it is made.
+// algorithms is the table of them. Which of them work on a system only the library
+// knows (sums in the network need switches that can do them), so a trial of one
+// that does not is refused when it is made.
 var algorithms = []algorithm{
 	{"ring", "Ring", []string{"allreduce", "allgather", "reducescatter", "broadcast", "reduce"}, everyProtocol, true},
 	{"tree", "Tree", []string{"allreduce"}, everyProtocol, true},
@@ -44,17 +44,17 @@ const ownChoice = "auto"
 // byDefault is the value of a setting that leaves it to the library.
 const byDefault = "default"
 
-// knob is a setting of an algorithm and the variables it becomes.
+// knob is a setting of an algorithm, and the variables by which it is set.
 type knob struct {
 	name   string
-	tries  []string // what is tried where the user's settings don't say
+	tries  []string // values to try where the user's settings don't say
 	want   string   // what a value may be, in words
 	valid  func(string) bool
 	assign func(string) []string // NAME=VALUE
 }
 
-// knobs is the table of settings. Only channels are tried by themselves: a
-// launch takes seconds, and the others matter to few systems.
+// knobs is the table of settings. Only channels have values to try, because a
+// launch takes seconds and the others matter on few systems.
 var knobs = []knob{
 	{"channels", []string{byDefault, "1", "2", "4", "8", "16", "32"}, "1 to 64", between(1, 64), func(v string) []string {
 		return []string{"NCCL_MIN_NCHANNELS=" + v, "NCCL_MAX_NCHANNELS=" + v}
@@ -72,7 +72,7 @@ func between(least, most int) func(string) bool {
 	}
 }
 
-// check refuses a value that the library would bend or ignore.
+// check refuses a value that the library would change or ignore.
 func (k *knob) check(value string) error {
 	if value == byDefault || k.valid(value) {
 		return nil
@@ -80,8 +80,8 @@ func (k *knob) check(value string) error {
 	return fmt.Errorf("%s %q: want %s, or %s", k.name, value, k.want, byDefault)
 }
 
-// offered are the algorithms as a description lists them: with the values of
-// settings that tries has, by knob. Without held, only the library's own choice.
+// offered lists the algorithms for a description, with the values to try for each
+// knob. Without held, it is only the library's own choice.
 func offered(held, rccl bool, tries map[string][]string) []executor.NativeAlgorithm {
 	all := []executor.NativeAlgorithm{{Algorithm: ownChoice, Collectives: nccltests.Collectives()}}
 	if !held {
@@ -103,8 +103,8 @@ func offered(held, rccl bool, tries map[string][]string) []executor.NativeAlgori
 	return all
 }
 
-// environment is what holds the library to an algorithm, a protocol and
-// settings: NAME=VALUE.
+// environment is the variables, NAME=VALUE, that make the library use an
+// algorithm, a protocol and settings.
 func environment(n *executor.Native, proto topologies.Proto) ([]string, error) {
 	if n.Algorithm == ownChoice {
 		if len(n.Settings) > 0 {
@@ -130,7 +130,7 @@ func environment(n *executor.Native, proto topologies.Proto) ([]string, error) {
 	return env, nil
 }
 
-// names are the variables of assignments.
+// names are the names of the variables in assignments.
 func names(env []string) (all []string) {
 	for _, e := range env {
 		name, _, _ := strings.Cut(e, "=")

@@ -10,8 +10,8 @@ import (
 	"github.com/colltune/colltune/executor/data"
 )
 
-// bench is the library with its communicators, in a process whose environment
-// holds it to what is measured.
+// bench is the library with its communicators, in a process whose environment says
+// what it must use.
 type bench struct {
 	library *library
 	devices devices
@@ -21,7 +21,7 @@ type bench struct {
 	end     []uintptr
 }
 
-// openBench brings up the devices and a communicator of so many of them.
+// openBench opens the devices and a communicator for as many ranks.
 func openBench(path string, ranks int) (*bench, error) {
 	l, err := openLibrary(path)
 	if err != nil {
@@ -67,7 +67,7 @@ func openDevices(kind string) (devices, error) {
 	return openCUDA()
 }
 
-// request is a trial as it travels to the process that runs it.
+// request is a trial in the form in which it is sent to the process that runs it.
 type request struct {
 	Library    string          `json:"library"`
 	Collective collective.Spec `json:"collective"`
@@ -79,7 +79,7 @@ type request struct {
 	Seed       int64           `json:"seed"`
 }
 
-// answer is what came of it.
+// answer is the result of a request.
 type answer struct {
 	TimesUS     []float64 `json:"times_us,omitempty"`
 	Wrong       int64     `json:"wrong"`
@@ -89,14 +89,14 @@ type answer struct {
 	Unsupported bool      `json:"unsupported,omitempty"`
 }
 
-// memory is a rank's buffers, on the host as a pattern and on its device.
+// memory is a rank's buffers: a pattern on the host, and the memory on its device.
 type memory struct {
 	host data.Buffers
 	at   map[collective.Buffer]uintptr
 }
 
-// run measures one trial: warm-up, timed iterations with events around each,
-// and one more on fresh inputs whose result is looked at.
+// run measures one trial. It warms up, times iterations by events around each, and
+// runs once more on fresh inputs to check the result.
 func (b *bench) run(r request) (answer, error) {
 	c, err := collective.New(r.Collective)
 	if err != nil {
@@ -191,7 +191,7 @@ func (b *bench) release(ranks []memory) {
 	}
 }
 
-// fill gives every rank its input, and poison everywhere else.
+// fill gives every rank its input, and fills everything else with poison.
 func (b *bench) fill(r *data.Reference, ranks []memory) error {
 	for rank := range ranks {
 		m := &ranks[rank]
@@ -221,8 +221,8 @@ func (b *bench) wrong(r *data.Reference, rank int, m *memory) (int64, error) {
 	return r.Wrong(rank, &m.host), nil
 }
 
-// iterate makes the call once on all ranks and waits for its end. The time is
-// the longest of any rank, between events on its stream.
+// iterate makes the call once on all ranks and waits for its end. It returns the
+// longest time of a rank, between events on its stream.
 func (b *bench) iterate(r *data.Reference, calls [][]call, ranks []memory) (float64, error) {
 	if err := b.mark(b.begin); err != nil {
 		return 0, err
@@ -293,8 +293,8 @@ func (b *bench) enqueue(r *data.Reference, rank int, c call, m *memory) error {
 	return b.library.call(c.function, to, count, dtype, peer, comm, stream)
 }
 
-// await waits for all streams, and looks for what the communicators meet
-// meanwhile: a broken one may leave its stream busy for ever.
+// await waits for all streams, and looks for errors of the communicators
+// meanwhile: a broken one may leave its stream busy forever.
 func (b *bench) await() error {
 	for rank, stream := range b.streams {
 		if err := b.devices.use(rank); err != nil {

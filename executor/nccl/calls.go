@@ -14,23 +14,23 @@ type call struct {
 	peer     int
 }
 
-// span is a place in a rank's buffers, in bytes.
+// span is a range of bytes in a rank's buffers.
 type span struct {
 	buffer collective.Buffer
 	offset int64
 }
 
-// reducing are the collectives that the library has a function for and that are
-// more than copies, and broadcasts and gathers that it does better than by
-// sends.
+// whole lists the collectives for which the library's own function is used: those
+// that reduce, and those that it does better than sends and receives would.
 var whole = map[string]string{
 	"allreduce": "ncclAllReduce", "allgather": "ncclAllGather", "reducescatter": "ncclReduceScatter",
 	"broadcast": "ncclBroadcast", "reduce": "ncclReduce",
 }
 
-// callsOf are the calls by which a rank takes part in a collective. What has no
-// function of its own is sends and receives in a group: every part of an output
-// is received from the rank whose input it is, both ends in the same order.
+// callsOf lists the calls by which a rank takes part in a collective. One without
+// a function of its own is a group of sends and receives: each part of an output
+// is received from the rank whose input it is. Both ends list theirs in the same
+// order.
 func callsOf(c collective.Collective, l data.Layout, rank int) []call {
 	at := func(b collective.Buffer, i int) span {
 		buffer, index := c.Place(rank, b, i)
@@ -49,7 +49,7 @@ func callsOf(c collective.Collective, l data.Layout, rank int) []call {
 			}
 			count := l.Elements(i)
 			if want.Rank == rank && to == rank && at(collective.In, want.Index) == at(collective.Out, i) {
-				continue // it lies there
+				continue // it is there already
 			}
 			if want.Rank == rank {
 				all = append(all, call{function: "ncclSend", from: at(collective.In, want.Index), count: count, peer: to})
@@ -62,7 +62,8 @@ func callsOf(c collective.Collective, l data.Layout, rank int) []call {
 	return all
 }
 
-// library's collectives: those with a function, and those that are copies.
+// callable tells whether the library's functions can make a collective: it has one
+// of its own, or is nothing but copies.
 func callable(name string) bool {
 	if _, ok := whole[name]; ok {
 		return true

@@ -13,19 +13,19 @@ import (
 	"github.com/colltune/colltune/executor/nccl/debuglog"
 )
 
-// debugging has the library tell what it reads and what it runs.
+// debugging makes the library log what it reads and what it runs.
 var debugging = []string{"NCCL_DEBUG=INFO", "NCCL_DEBUG_SUBSYS=INIT,ENV,TUNING"}
 
 // onTrust is the note of a measurement that no log confirms.
 const onTrust = "taken for what ran on trust: the library's log does not say"
 
-// confirmation judges by its log whether a library did what it was held to.
+// confirmation judges, by the library's log, whether it did what it was told.
 type confirmation struct {
 	tells   bool // its log says what it runs
-	trusted bool // it is believed where it doesn't
+	trusted bool // it is believed if the log doesn't say
 }
 
-// native says what the log has against an algorithm having run.
+// native is an error if the log contradicts that an algorithm ran.
 func (c confirmation) native(t *executor.Trial, log *debuglog.Log, variables []string) error {
 	for _, v := range variables {
 		if _, read := log.Environment[v]; !read && (c.tells || !c.trusted) {
@@ -54,14 +54,14 @@ func (c confirmation) native(t *executor.Trial, log *debuglog.Log, variables []s
 	return nil
 }
 
-// lacksAlgorithm tells whether a library says that it has no such algorithm and
-// protocol.
+// lacksAlgorithm tells whether the library says that it has no such algorithm with
+// that protocol.
 func lacksAlgorithm(said string) bool {
 	return strings.Contains(strings.ToLower(said), "no algorithm/protocol available")
 }
 
-// libraryEnvironment is what the user's environment says to the library beside,
-// as an entry of a fingerprint.
+// libraryEnvironment is the user's own variables for the library, as an entry of
+// the fingerprint.
 func libraryEnvironment() map[string]string {
 	var tuned []string
 	for _, e := range os.Environ() {
@@ -75,7 +75,7 @@ func libraryEnvironment() map[string]string {
 	return map[string]string{"environment": strings.Join(tuned, " ")}
 }
 
-// countNames lists names with how many there are of each.
+// countNames lists names, each with how often it occurs.
 func countNames(all []string) string {
 	count := map[string]int{}
 	for _, name := range all {

@@ -28,11 +28,11 @@ type devices interface {
 	elapsed(from, to uintptr) (float64, error)
 }
 
-// driver is a loaded driver: its functions by name, and how it words its errors.
+// driver is a loaded driver: its functions by name, and how it names its errors.
 type driver struct {
 	lib       *dynlib.Library
 	functions map[string]dynlib.Symbol
-	notReady  int32 // of a query, while work goes on
+	notReady  int32 // the result of a query while work goes on
 	words     func(code int32) string
 }
 
@@ -71,7 +71,7 @@ func (e *driverError) Error() string {
 	return fmt.Sprintf("%s: error %d (%s)", e.call, e.code, e.words)
 }
 
-// done reads the answer of a query.
+// done tells whether a query found its work done.
 func (d *driver) done(err error) (bool, error) {
 	var failed *driverError
 	if errors.As(err, &failed) && failed.code == d.notReady {

@@ -9,8 +9,8 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// cuda is NVIDIA's driver API. A context is the device's primary one, which the
-// library uses too.
+// cuda is NVIDIA's driver API. The context is the device's primary one, as the
+// library's is.
 type cuda struct {
 	*driver
 	contexts map[int]uintptr
@@ -24,7 +24,8 @@ var cudaFunctions = []string{
 
 const cudaErrorNotReady = 600
 
-// driverVariable names another driver's library than the linker's, as for cuda.
+// driverVariable names another library than the system's, as it does for the
+// executor cuda.
 const driverVariable = "COLLTUNE_EXECUTOR_LIBCUDA"
 
 func openCUDA() (devices, error) {

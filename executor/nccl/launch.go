@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// maxOutput is how much of what a launch prints is kept: a log of many ranks is
-// long, and a table is short. What comes after it is read and dropped.
+// maxOutput is how much of a launch's output is kept; the rest is read and
+// dropped. The log of many ranks is long, but the table is short.
 const maxOutput = 32 << 20
 
-// maxSaid is how much of it an error repeats.
+// maxSaid is how much of the output an error repeats.
 const maxSaid = 1500
 
 // output keeps what a launch prints on both streams, in the order it comes.
@@ -60,12 +60,12 @@ func launch(ctx context.Context, launcher, env []string, program string, args ..
 		return "", fmt.Errorf("%s: %w", words[0], err)
 	}
 	err = cmd.Wait()
-	killGroup(cmd.Process) // whatever is left of it
+	killGroup(cmd.Process) // ends whatever is left of it
 	switch {
 	case ctx.Err() != nil:
 		return said.String(), ctx.Err()
 	case errors.Is(err, exec.ErrWaitDelay):
-		err = nil // it ended well, and left something behind that held its output
+		err = nil // it succeeded, but something that it left behind held its output open
 	case err != nil:
 		err = fmt.Errorf("%s %w", programName(program), err)
 	}
@@ -74,7 +74,7 @@ func launch(ctx context.Context, launcher, env []string, program string, args ..
 
 func programName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
 
-// tail is the end of what was printed, as a suffix of an error.
+// tail is the end of the output, as a suffix for an error.
 func tail(said string) string {
 	said = strings.TrimSpace(said)
 	if said == "" {

@@ -18,17 +18,17 @@ import (
 	"github.com/colltune/colltune/executor/nccl/nccltests"
 )
 
-// launched is the back end that runs nccl-tests, on as many hosts as its
-// launcher reaches.
+// launched is the back end that runs nccl-tests, on all hosts that its launcher
+// reaches.
 type launched struct {
 	settings
-	known *facts           // once it has been asked
-	took  map[string]error // by what a setting is for: whether the log confirms it
+	known *facts           // nil before the first Describe
+	took  map[string]error // by setting: nil if the log confirmed it
 	swept map[string][]nccltests.Row
-	again string // the option that has a size measured more than once
+	again string // the option by which a size is measured several times
 }
 
-// facts are what the first launches tell.
+// facts are what the first launches have shown.
 type facts struct {
 	ranks   int
 	devices []string
@@ -36,18 +36,19 @@ type facts struct {
 	version string
 	tests   string
 	tells   bool // the library's log says what it runs
-	choices int  // how often, in a launch of one timed call
+	choices int  // choices logged in a launch of one timed call
 }
 
-// The probe's size in bytes: small, and divisible among any number of ranks.
+// probeBytes is the size of the first launches' call: small, and divisible among
+// almost any number of ranks.
 const probeBytes = 1 << 20
 
-// Describe launches the tests twice: as they are, for what there is, and with
-// the library's log, for what it tells.
+// Describe launches the tests twice: without the library's log, to see what there
+// is, and with it, to see what it says.
 func (l *launched) Describe(ctx context.Context) (executor.Description, error) {
 	if l.known == nil {
-		// Sooner than the host gives up: what a launcher that waits for its nodes
-		// printed would be lost.
+		// Give up before the host does, or the output of a launcher that waits for
+		// its nodes would be lost.
 		probing, cancel := withMargin(ctx)
 		defer cancel()
 		f, err := l.probe(probing)
@@ -55,7 +56,7 @@ func (l *launched) Describe(ctx context.Context) (executor.Description, error) {
 			err = fmt.Errorf("no answer within start-timeout: %w", err)
 		}
 		if err != nil && ctx.Err() == nil {
-			err = executor.Unavailable(err) // whoever starts it may mend that: another start would not
+			err = executor.Unavailable(err) // the user may be able to mend that, but another start would not
 		}
 		if err != nil {
 			return executor.Description{}, err
@@ -71,7 +72,8 @@ func (l *launched) Describe(ctx context.Context) (executor.Description, error) {
 	}, nil
 }
 
-// withMargin is ctx with a tenth less time, or a few seconds.
+// withMargin shortens the time that ctx has left by a tenth, and by a few seconds
+// at most.
 func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 	end, limited := ctx.Deadline()
 	if !limited {
@@ -81,7 +83,7 @@ func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/10, most)))
 }
 
-// dtypes are ours that nccl-tests has.
+// dtypes lists our element types that nccl-tests has.
 func dtypes() (all []string) {
 	for _, d := range collective.DTypes() {
 		if nccltests.TypeName(d) != "" {
@@ -91,8 +93,8 @@ func dtypes() (all []string) {
 	return all
 }
 
-// fingerprint is what a measurement depends on: the library, the devices, how
-// they are reached, and what the environment says to the library beside.
+// fingerprint is what a measurement depends on: the library, the devices, the
+// launcher, and the user's own variables for the library.
 func (l *launched) fingerprint() map[string]string {
 	f := l.known
 	how := map[string]string{
@@ -110,7 +112,7 @@ func (l *launched) fingerprint() map[string]string {
 	return how
 }
 
-// probe finds out what there is.
+// probe finds the facts.
 func (l *launched) probe(ctx context.Context) (*facts, error) {
 	call := executor.Trial{Collective: collective.Spec{Name: "allreduce"}, Bytes: probeBytes, DType: "f32", Op: "sum", Iters: 1}
 	program, args := l.program(nccltests.Program("allreduce")), l.arguments(&call, "allreduce", false)
@@ -119,7 +121,7 @@ func (l *launched) probe(ctx context.Context) (*facts, error) {
 		if strings.Contains(said, "--stress_cycles") {
 			l.again = "-s" // as rccl-tests call it
 		} else {
-			l.cycles = 1 // from before 2.13.10
+			l.cycles = 1 // tests from before 2.13.10 can't
 		}
 		said, err = l.launch(ctx, []string{"NCCL_DEBUG=VERSION"}, program, append(slices.Clone(args), l.repeated()...)...)
 	}
@@ -138,7 +140,7 @@ func (l *launched) probe(ctx context.Context) (*facts, error) {
 	case f.ranks < 1:
 		return nil, fmt.Errorf("nccl: the output names no device%s", tail(said))
 	}
-	// Its log would break into the table: a launch of its own.
+	// A second launch, because the log would break into the table.
 	said, err = l.launch(ctx, debugging, program, args...)
 	if err != nil {
 		return nil, fmt.Errorf("nccl: with NCCL_DEBUG=INFO: %w%s", err, tail(said))
@@ -155,12 +157,12 @@ func (l *launched) probe(ctx context.Context) (*facts, error) {
 	return f, nil
 }
 
-// foundWrong is how the programs end when results are wrong, of which their exit
-// status tells too.
+// foundWrong is how the tests' output ends if results were wrong. Their exit
+// status is not 0 then, either.
 var foundWrong = regexp.MustCompile(`Out of bounds values : \d+ FAILED`)
 
-// launch runs a test program on all its ranks. One that came to its end and found
-// results wrong has not failed: its table says which.
+// launch runs a test program on all its ranks. If it ran to its end and found
+// wrong results, that is no error: its table says which they are.
 func (l *launched) launch(ctx context.Context, env []string, program string, args ...string) (string, error) {
 	said, err := launch(ctx, l.launcher, env, program, args...)
 	if err != nil && ctx.Err() == nil && foundWrong.MatchString(said) {
@@ -169,8 +171,8 @@ func (l *launched) launch(ctx context.Context, env []string, program string, arg
 	return said, err
 }
 
-// arguments are a test program's for a trial: of its own size, or, where it is
-// to be timed, of the sweep that has it, as often as is asked for.
+// arguments are a test program's for a trial. If timed, they cover the whole sweep
+// that the trial's size belongs to, as often as the settings ask for.
 func (l *launched) arguments(t *executor.Trial, coll string, timed bool) []string {
 	least, most, factor := t.Bytes, t.Bytes, int64(2)
 	if timed && l.sweeps(t) {
@@ -194,7 +196,7 @@ func (l *launched) arguments(t *executor.Trial, coll string, timed bool) []strin
 	return args
 }
 
-// repeated asks for each size more than once.
+// repeated is the option that measures each size several times.
 func (l *launched) repeated() []string {
 	if l.cycles == 1 {
 		return nil
@@ -202,7 +204,7 @@ func (l *launched) repeated() []string {
 	return []string{cmp.Or(l.again, "-N"), strconv.Itoa(l.cycles)}
 }
 
-// sweeps tells whether a trial's size is measured along with others.
+// sweeps tells whether a trial's size is measured together with others.
 func (l *launched) sweeps(t *executor.Trial) bool { return l.sweep != nil && l.sweep.has(t.Bytes) }
 
 // Run measures one trial.
@@ -259,16 +261,16 @@ func unsupported(format string, args ...any) error {
 	return refusal(fmt.Sprintf(format, args...))
 }
 
-// held is how the library is held to what a trial names.
+// held is how the library is made to do what a trial names.
 type held struct {
-	key   string // what it is; sizes aside
+	key   string // identifies it, without the size
 	env   []string
-	check func(*debuglog.Log) error // whether its log confirms it
+	check func(*debuglog.Log) error // an error if the log does not confirm it
 	note  string
-	drop  func() // afterwards
+	drop  func() // called afterwards
 }
 
-// holdNative holds it to an algorithm of its own.
+// holdNative makes it use one of its own algorithms.
 func (l *launched) holdNative(t *executor.Trial) (held, error) {
 	env, err := environment(t.Native, t.Protocol)
 	if err != nil {
@@ -277,7 +279,7 @@ func (l *launched) holdNative(t *executor.Trial) (held, error) {
 	h := held{key: t.Native.String() + " " + t.Protocol.String(), env: env, drop: func() {}}
 	if t.Native.Algorithm == ownChoice {
 		h.key = ownChoice
-		return h, nil // whatever it runs is its choice
+		return h, nil // the library chooses, and anything is right
 	}
 	c := confirmation{tells: l.known.tells, trusted: l.trusted}
 	h.check = func(log *debuglog.Log) error { return c.native(t, log, names(env)) }
@@ -287,9 +289,9 @@ func (l *launched) holdNative(t *executor.Trial) (held, error) {
 	return h, nil
 }
 
-// confirm has the library tell, once for each of what it is held to, whether it
-// took. The log would slow down what is timed, and breaks into the table: so it
-// is a launch of its own.
+// confirm checks once, for each thing the library can be told to do, that its log
+// shows it. That takes a launch of its own, because the log slows down short calls
+// and breaks into the table.
 func (l *launched) confirm(ctx context.Context, t *executor.Trial, coll string, h *held) error {
 	if h.check == nil {
 		return nil
@@ -309,7 +311,7 @@ func (l *launched) confirm(ctx context.Context, t *executor.Trial, coll string, 
 	case lacksAlgorithm(said):
 		err = unsupported("%s: the library has no such algorithm and protocol here", h.key)
 	case err != nil:
-		// It may go better next time: not remembered.
+		// Not remembered, because it may work next time.
 		return fmt.Errorf("%s: %w%s", h.key, err, tail(said))
 	default:
 		if why := h.check(log); why != nil {
@@ -320,7 +322,7 @@ func (l *launched) confirm(ctx context.Context, t *executor.Trial, coll string, 
 	return err
 }
 
-// measure times a trial, or takes what a sweep has measured of it.
+// measure times a trial, or takes its time from an earlier sweep.
 func (l *launched) measure(ctx context.Context, t *executor.Trial, c collective.Collective, h *held) (executor.Measurement, error) {
 	key := fmt.Sprintf("%s %s %s %s %d %d %d", h.key, c.Name, t.DType, t.Op, t.Collective.Root, t.Iters, t.Warmup)
 	rows := l.swept[key]
@@ -336,7 +338,7 @@ func (l *launched) measure(ctx context.Context, t *executor.Trial, c collective.
 		}
 		has := slices.ContainsFunc(rows, func(r nccltests.Row) bool { return r.Bytes == t.Bytes })
 		switch {
-		case failed != nil && !(l.sweeps(t) && has): // of a sweep, what came before the failure counts
+		case failed != nil && !(l.sweeps(t) && has): // what a sweep measured before it failed still counts
 			return executor.Measurement{}, fmt.Errorf("%w%s", failed, tail(said))
 		case err != nil:
 			return executor.Measurement{}, fmt.Errorf("%w%s", err, tail(said))
@@ -355,7 +357,7 @@ func (l *launched) measure(ctx context.Context, t *executor.Trial, c collective.
 		}
 	}
 	if l.sweeps(t) {
-		l.swept[key] = others // each is used once: a repetition is measured again
+		l.swept[key] = others // each is used once, so that a repetition is measured again
 	}
 	if len(mine) == 0 {
 		return executor.Measurement{}, unsupported("nccl-tests measures %s bytes instead of %d", sizes(others), t.Bytes)
@@ -363,7 +365,7 @@ func (l *launched) measure(ctx context.Context, t *executor.Trial, c collective.
 	return measurement(mine, t, h.note)
 }
 
-// measurement is what rows of one size say of the trial's placement.
+// measurement makes one of a size's rows, for the trial's placement.
 func measurement(rows []nccltests.Row, t *executor.Trial, note string) (executor.Measurement, error) {
 	m := executor.Measurement{Note: note, Checked: true}
 	placement := "out"
@@ -389,7 +391,7 @@ func measurement(rows []nccltests.Row, t *executor.Trial, note string) (executor
 	return m, nil
 }
 
-// sizes lists the sizes of rows, a few of them.
+// sizes lists a few of the rows' sizes.
 func sizes(rows []nccltests.Row) string {
 	var all []string
 	for _, r := range rows {

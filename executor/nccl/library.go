@@ -12,8 +12,8 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// library is NCCL or RCCL, loaded into this process: one host's GPUs, a
-// communicator of each.
+// library is NCCL or RCCL, loaded into this process for one host's GPUs, with a
+// communicator for each.
 type library struct {
 	lib       *dynlib.Library
 	kind      string // nccl or rccl
@@ -21,7 +21,7 @@ type library struct {
 	functions map[string]dynlib.Symbol
 }
 
-// leastVersion has ncclSend and ncclRecv.
+// leastVersion is the first with ncclSend and ncclRecv.
 const leastVersion = 2700
 
 var libraryFunctions = []string{
@@ -33,11 +33,12 @@ var libraryFunctions = []string{
 // libraryNames are what the libraries are called, NVIDIA's first.
 var libraryNames = []string{"libnccl.so.2", "librccl.so.1", "libnccl.so", "librccl.so"}
 
-// LibraryVariable names a library where the settings name none.
+// LibraryVariable names the library where the settings don't.
 const LibraryVariable = "COLLTUNE_EXECUTOR_LIBNCCL"
 
-// openLibrary loads the library at a path, or the one that LibraryVariable names,
-// or the first of its names that the system's linker finds.
+// openLibrary loads the library at path or, if that is empty, the one that
+// LibraryVariable names, or else the first of libraryNames that the system's
+// linker finds.
 func openLibrary(path string) (*library, error) {
 	path = cmp.Or(path, os.Getenv(LibraryVariable))
 	names := libraryNames
@@ -72,7 +73,7 @@ func openLibrary(path string) (*library, error) {
 	return l, nil
 }
 
-// missing says in a line that there is no library; where one is there and can't
+// missing says in a line that there is no library or, if there is one that can't
 // be loaded, why.
 func missing(err error, path string) error {
 	var tried *dynlib.NotFoundError
@@ -85,7 +86,7 @@ func missing(err error, path string) error {
 	return fmt.Errorf("neither NCCL (libnccl.so.2) nor RCCL (librccl.so.1), of which %s may name the file: %w", LibraryVariable, dynlib.ErrNotFound)
 }
 
-// version is the library's, as people write it.
+// version prints the library's version as people write it.
 func (l *library) version() string {
 	if l.code < 10000 {
 		return fmt.Sprintf("%d.%d.%d", l.code/1000, l.code/100%10, l.code%100)
@@ -100,7 +101,7 @@ func (l *library) call(function string, args ...uintptr) error {
 	return l.result(function, int32(dynlib.Call(l.functions[function], args...)))
 }
 
-// Results that are no failure: success, and work that goes on by itself.
+// Results that are no failure: success, and work that is still in progress.
 const (
 	ncclSuccess    = 0
 	ncclInProgress = 7
@@ -114,7 +115,7 @@ func (l *library) result(function string, code int32) error {
 	return fmt.Errorf("%s: error %d (%s)", function, code, words)
 }
 
-// communicators opens one for each of so many devices.
+// communicators opens one for each of n devices.
 func (l *library) communicators(n int) ([]uintptr, error) {
 	comms := make([]uintptr, n)
 	list := make([]int32, n)
@@ -125,7 +126,7 @@ func (l *library) communicators(n int) ([]uintptr, error) {
 	return comms, err
 }
 
-// failed is what a communicator has met since it was last asked.
+// failed is the asynchronous error of a communicator, if it has one.
 func (l *library) failed(comm uintptr) error {
 	var code int32
 	if err := l.call("ncclCommGetAsyncError", comm, uintptr(unsafe.Pointer(&code))); err != nil {
@@ -134,7 +135,7 @@ func (l *library) failed(comm uintptr) error {
 	return l.result("asynchronous", code)
 }
 
-// The library's numbers of element types and reductions.
+// The numbers that the library has for element types and reductions.
 var (
 	libraryTypes = map[string]uintptr{"i8": 0, "u8": 1, "i32": 2, "u32": 3, "i64": 4, "u64": 5, "f16": 6, "f32": 7, "f64": 8, "bf16": 9}
 	libraryOps   = map[data.Op]uintptr{data.Sum: 0, data.Prod: 1, data.Max: 2, data.Min: 3, data.Avg: 4}

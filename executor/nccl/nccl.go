@@ -10,11 +10,10 @@ import (
 	"github.com/colltune/colltune/executor/nccl/nccltests"
 )
 
-// Name is what the back end is called.
+// Name is the back end's name.
 const Name = "nccl"
 
-// Register makes the back end known, with what can be set for it and what doctor
-// says of it.
+// Register makes the back end known, with its settings and what doctor says of it.
 func Register() {
 	executor.RegisterBuiltin(Name, New)
 	executor.RegisterSettings(Name, registered)
@@ -39,7 +38,7 @@ func newLaunched(s settings) *launched {
 	return &launched{settings: s, took: map[string]error{}, swept: map[string][]nccltests.Row{}}
 }
 
-// refusing is a back end that can't be had, and says why.
+// refusing stands for a back end that can't be had, and says why.
 type refusing struct{ why error }
 
 func (r refusing) Describe(context.Context) (executor.Description, error) {
@@ -50,8 +49,8 @@ func (r refusing) Run(context.Context, executor.Trial) (executor.Measurement, er
 	return executor.Measurement{}, r.why
 }
 
-// Examine tells what of it is on this machine. The settings are the executor's
-// own: here only what the linker and a PATH show can be seen.
+// Examine says what this machine has of what the back end needs. It can't know the
+// executor's settings, and looks where the linker and PATH lead.
 func Examine() []executor.Finding {
 	all := []executor.Finding{examineLibrary()}
 	for _, program := range []string{nccltests.Program("allreduce"), "mpirun", "srun"} {
@@ -72,7 +71,7 @@ func Examine() []executor.Finding {
 // examineTimeout is how long a doctor waits.
 const examineTimeout = 5 * time.Second
 
-// examineLibrary loads the library, in a process that may die of it.
+// examineLibrary loads the library in a process of its own, which may crash.
 func examineLibrary() executor.Finding {
 	ctx, cancel := context.WithTimeout(context.Background(), examineTimeout)
 	defer cancel()

@@ -17,18 +17,18 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// oneHost is the back end that loads the library itself, for the GPUs of this
-// host, each a rank, all of one process.
+// oneHost is the back end that loads the library itself: one process, and each of
+// this host's GPUs is a rank.
 type oneHost struct {
 	settings
 	known  *found
 	tells  bool // the library's log says what it runs
 	took   map[string]error
-	worker *worker // the last one, kept for trials of the same environment
+	worker *worker // the last one, kept for trials with the same environment
 }
 
-// Describe looks for the library and the devices, and has it make one call with
-// its log, for what that tells.
+// Describe looks for the library and the devices, and makes one call with the log
+// to see what it says.
 func (o *oneHost) Describe(ctx context.Context) (executor.Description, error) {
 	if o.known == nil {
 		f, err := lookElsewhere(ctx, o.library)
@@ -66,7 +66,7 @@ func (o *oneHost) Describe(ctx context.Context) (executor.Description, error) {
 	}, nil
 }
 
-// callables are the collectives that the library's functions make.
+// callables lists the collectives that the library's functions can make.
 func callables() []string {
 	return slices.DeleteFunc(collective.Names(), func(name string) bool { return !callable(name) })
 }
@@ -112,7 +112,7 @@ func (o *oneHost) Run(ctx context.Context, t executor.Trial) (executor.Measureme
 	q := o.request(&t)
 	r, err := o.worker.ask(ctx, question{Library: o.library, Trial: &q})
 	if err != nil {
-		o.dismiss() // what failed may have broken the communicators
+		o.dismiss() // the failure may have broken the communicators
 		return executor.Measurement{}, err
 	}
 	m := executor.Measurement{TimesUS: r.Answer.TimesUS, Wrong: r.Answer.Wrong, Checked: r.Answer.Checked, Note: r.Answer.Note}
@@ -135,8 +135,8 @@ func (o *oneHost) dismiss() {
 	}
 }
 
-// confirm has the library tell, once for each setting and collective, whether it
-// took, in a process whose times nobody takes.
+// confirm checks once for each setting and collective that the library's log shows
+// it. The process with the log is never timed.
 func (o *oneHost) confirm(ctx context.Context, t *executor.Trial, key string, env []string) error {
 	key = fmt.Sprintf("%s %s %s %s %d %d", key, t.Collective.Name, t.DType, t.Op, t.Collective.Root, t.Collective.Ranks)
 	if err, known := o.took[key]; known {
@@ -144,7 +144,7 @@ func (o *oneHost) confirm(ctx context.Context, t *executor.Trial, key string, en
 	}
 	once := *t
 	once.Iters, once.Warmup = 1, 0
-	o.dismiss() // the devices' memory is for one of them
+	o.dismiss() // the devices have memory for only one process
 	log, err := o.log(ctx, env, o.request(&once))
 	switch {
 	case ctx.Err() != nil:
@@ -163,8 +163,8 @@ func (o *oneHost) confirm(ctx context.Context, t *executor.Trial, key string, en
 	return err
 }
 
-// log makes a call in a process of its own and reads what the library says. With
-// an error of the call, what it said before comes too.
+// log makes a call in a process of its own and reads the library's log; if the
+// call failed, what was logged before.
 func (o *oneHost) log(ctx context.Context, env []string, r request) (*debuglog.Log, error) {
 	dir, err := os.MkdirTemp("", "colltune-nccl-")
 	if err != nil {

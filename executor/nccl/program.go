@@ -15,9 +15,10 @@ import (
 	"github.com/colltune/colltune/executor/nccl/debuglog"
 )
 
-// holdProgram has an MSCCL runtime load a program. It runs it only where its
-// chunks divide the call, with its own tile, and silently something else
-// otherwise: what it would not run is refused before anything is launched.
+// holdProgram makes an MSCCL runtime load a program. The runtime runs it only
+// where its chunks divide the call, with the runtime's own tile, and silently
+// something else otherwise. So what it would not run is refused before anything is
+// launched.
 func (l *launched) holdProgram(t *executor.Trial) (held, error) {
 	rt, err := msccl.Lookup(l.runtime)
 	if err != nil {
@@ -49,7 +50,7 @@ func (l *launched) holdProgram(t *executor.Trial) (held, error) {
 	if err := msccl.Write(&text, t.Program, o); err != nil {
 		return held{}, unsupported("%s", err)
 	}
-	// A folder of its own: these runtimes read every file of the one they are given.
+	// The folder holds nothing else, because these runtimes read every file in it.
 	dir, err := os.MkdirTemp(l.folder, "colltune-msccl-")
 	if err != nil {
 		return held{}, fmt.Errorf("nccl: folder for programs: %w", err)
@@ -75,11 +76,11 @@ func (l *launched) holdProgram(t *executor.Trial) (held, error) {
 	return h, nil
 }
 
-// confirmsProgram says what the log has against a program having run. The first
-// of these runtimes tells what it loads. The later ones run a program in place
-// of the whole path in which the library chooses an algorithm: a choice made for
-// this collective is a call that fell back, or one in the other placement, which
-// the tests make too and the file does not serve.
+// confirmsProgram is an error if the log contradicts that a program ran. The first
+// of these runtimes logs what it loads. The later ones run a program without ever
+// reaching the code in which the library chooses an algorithm. So a choice logged
+// for this collective is of a call that fell back, or of one in the other
+// placement, which the tests make, too, and the file does not serve.
 func (l *launched) confirmsProgram(t *executor.Trial, rt *msccl.Runtime, log *debuglog.Log) error {
 	if rt.Name == "msccl" {
 		if log.MSCCL < 1 {
@@ -99,7 +100,7 @@ func (l *launched) confirmsProgram(t *executor.Trial, rt *msccl.Runtime, log *de
 			fell++
 		}
 	}
-	// Half of the calls are in the other placement.
+	// Half of the calls are in the other placement, which the file does not serve.
 	if fell > l.known.choices/2 {
 		return fmt.Errorf("it fell back: of %d calls the library chose an algorithm of its own for %d", l.known.choices, fell)
 	}

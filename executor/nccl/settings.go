@@ -14,19 +14,19 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// settings are what the user's [executor.NAME] says of this kind.
+// settings are the user's [executor.NAME] for this kind.
 type settings struct {
 	tests    string // folder of nccl-tests' programs; empty: the library is loaded here
 	library  string // its path; empty: where the linker finds it
 	launcher []string
 	gpus     int // of a process
-	cycles   int // times that a size is measured in a launch
+	cycles   int // how often a launch measures a size
 	sweep    *sweep
-	// trusted tells that an algorithm is taken for what ran though the library
-	// does not say so.
+	// trusted: an algorithm is taken to have run if the library's log does not
+	// say.
 	trusted bool
-	runtime string // of MSCCL programs that the library reads; empty: none
-	folder  string // for their files, which every host can read
+	runtime string // how the library reads MSCCL programs; empty: it does not
+	folder  string // for the programs' files; every host can read it
 	tries   map[string][]string
 }
 
@@ -36,13 +36,13 @@ type sweep struct {
 	factor      int64
 }
 
-// names of the settings, for the host to know.
+// settingNames are the settings that the host lets through.
 var settingNames = []string{"library", "tests", "gpus", "cycles", "sweep", "trust", "runtime", "programs", "channels", "buffer", "threads"}
 
-// ofTests are those that mean nothing without nccl-tests.
+// ofTests are those that make sense only with nccl-tests.
 var ofTests = []string{"gpus", "cycles", "sweep", "runtime", "programs"}
 
-// readSettings reads them with get; every mistake names its key.
+// readSettings reads the settings with get. Every error names its key.
 func readSettings(get func(string) string, launcher []string) (*settings, error) {
 	s := &settings{tests: get("tests"), library: get("library"), launcher: launcher, gpus: 1, cycles: 3, runtime: get("runtime"), folder: get("programs"), tries: map[string][]string{}}
 	if s.tests != "" && s.library != "" {
@@ -129,7 +129,7 @@ func readSweep(text string) (*sweep, error) {
 	return &sweep{int64(least), int64(most), factor}, nil
 }
 
-// has tells whether a size is one of the sweep's.
+// has tells whether a size belongs to the sweep.
 func (s *sweep) has(bytes int64) bool {
 	for n := s.least; n <= s.most; n *= s.factor {
 		if n == bytes {
@@ -145,5 +145,5 @@ func (s *sweep) has(bytes int64) bool {
 // program is the path of a test program.
 func (s *settings) program(name string) string { return filepath.Join(s.tests, name) }
 
-// registered are the settings as the host knows them.
+// registered is what the host knows of the settings.
 var registered = executor.KindSettings{Names: settingNames, Launches: "tests"}

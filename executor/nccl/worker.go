@@ -13,33 +13,33 @@ import (
 )
 
 // The library reads its environment once a process, can hang where no signal
-// reaches, and takes its process down when a device fails. So it is loaded in a
-// process of its own, one for each environment: this file is both ends of it.
+// reaches it, and takes its process down when a device fails. So each environment
+// gets a process of its own. This file has both ends of it.
 
-// workerName is what such a process is registered as.
+// workerName is the name under which that process is registered.
 const workerName = "nccl"
 
 func init() { child.Register(workerName, serveBench) }
 
 const maxAnswer = 64 << 20
 
-// question is what the process is asked: what there is, or a trial.
+// question asks the process what there is, or to run a trial.
 type question struct {
 	Library string   `json:"library"` // a path; empty: where the linker finds it
 	Trial   *request `json:"trial,omitempty"`
 }
 
-// found is what there is.
+// found says what there is.
 type found struct {
 	Kind      string   `json:"kind"`
-	Name      string   `json:"name"` // of the file, as it was loaded
+	Name      string   `json:"name"` // of the file that was loaded
 	Version   string   `json:"version"`
 	Driver    string   `json:"driver"`
 	Devices   []string `json:"devices"`
 	NoDevices string   `json:"no_devices,omitempty"` // why there are none
 }
 
-// reply is one or the other, or why there is neither.
+// reply answers a question, or says why it can't.
 type reply struct {
 	Found       *found  `json:"found,omitempty"`
 	Answer      *answer `json:"answer,omitempty"`
@@ -47,9 +47,9 @@ type reply struct {
 	Unsupported bool    `json:"unsupported,omitempty"`
 }
 
-// serveBench answers questions until there are no more.
+// serveBench answers questions until no more come.
 func serveBench(c *child.Conn) error {
-	runtime.LockOSThread() // a device is current for a thread
+	runtime.LockOSThread() // the current device is the thread's
 	var open *bench
 	for {
 		frame, err := c.Receive()
@@ -117,10 +117,10 @@ func look(path string) (*found, error) {
 	return f, nil
 }
 
-// worker is such a process.
+// worker is the parent's end of such a process.
 type worker struct {
 	*child.Process
-	key string // what its environment holds it to
+	key string // identifies its environment
 }
 
 func startWorker(key string, env []string) (*worker, error) {
@@ -131,7 +131,7 @@ func startWorker(key string, env []string) (*worker, error) {
 	return &worker{p, key}, nil
 }
 
-// ask puts a question. After an error the process is of no more use.
+// ask asks a question. After an error the process is of no more use.
 func (w *worker) ask(ctx context.Context, q question) (*reply, error) {
 	b, err := json.Marshal(q)
 	if err != nil {
@@ -157,7 +157,7 @@ func (w *worker) ask(ctx context.Context, q question) (*reply, error) {
 	return &r, nil
 }
 
-// died adds to an error what the process said last.
+// died adds the process's last output to an error.
 func (w *worker) died(err error) error {
 	if errors.Is(err, child.ErrEnded) {
 		return fmt.Errorf("the library's process: %w%s", err, said(w.Tail()))
@@ -165,8 +165,8 @@ func (w *worker) died(err error) error {
 	return err
 }
 
-// said is what a process printed, as a suffix of an error; nothing where it
-// printed nothing.
+// said is a process's output as a suffix for an error; empty if it printed
+// nothing.
 func said(text string) string {
 	if text == "" {
 		return ""
@@ -177,7 +177,7 @@ func said(text string) string {
 // lookTimeout is how long finding out what there is may take.
 const lookTimeout = 20 * time.Second
 
-// lookElsewhere looks in a process of its own.
+// lookElsewhere looks for library and devices in a process of its own.
 func lookElsewhere(ctx context.Context, path string) (*found, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Log is what was told.
+// Log is what a log tells.
 type Log struct {
-	Library string // nccl or rccl; empty where it isn't told
+	Library string // nccl or rccl; empty if it doesn't say
 	Version string // 2.30.7
-	// Choices are those made for calls, in order; libraries before 2.24 tell
+	// Choices are the choices made for calls, in order. Libraries before 2.24 log
 	// none.
 	Choices []Choice
-	// MSCCL is how many programs the library has loaded and connected; -1 where
-	// it says nothing of it.
+	// MSCCL is how many programs were loaded and connected; -1 if nothing is said
+	// of any.
 	MSCCL int
-	// Channels of a communicator for collectives; 0 where it isn't told.
+	// Channels that a communicator has for collectives; 0 if it doesn't say.
 	Channels int
 	// Environment are the variables that the library says it has read.
 	Environment map[string]string
@@ -29,7 +29,7 @@ type Choice struct {
 	Bytes      int64
 	Algorithm  string // ring, tree, nvls, …
 	Protocol   string // ll, ll128, simple
-	// Channels used; 0 where it isn't told.
+	// Channels that were used; 0 if it doesn't say.
 	Channels int
 }
 
@@ -42,13 +42,13 @@ var (
 	warningLine     = regexp.MustCompile(`NCCL WARN (.*)`)
 )
 
-// algorithms and protocols by number, as some versions print them.
+// algorithms and protocols, by the numbers that some versions print.
 var (
 	algorithms = []string{"tree", "ring", "collnetdirect", "collnetchain", "nvls", "nvlstree", "pat"}
 	protocols  = []string{"ll", "ll128", "simple"}
 )
 
-// Names of one thing that differ between versions.
+// spellings maps names that differ between versions to one.
 var spellings = map[string]string{
 	"collnet_direct": "collnetdirect", "collnet_chain": "collnetchain", "nvls_tree": "nvlstree",
 }
@@ -59,7 +59,7 @@ const (
 	maxText     = 300
 )
 
-// Read reads the output of a program, log lines and others.
+// Read reads a program's output, of which some lines are the log's.
 func Read(text string) *Log {
 	log := &Log{MSCCL: -1, Environment: map[string]string{}}
 	for text != "" {
@@ -71,7 +71,7 @@ func Read(text string) *Log {
 }
 
 func (l *Log) line(line string) {
-	const longest = 4096 // of the lines looked for; a longer one is none of them
+	const longest = 4096 // no line that is looked for is longer
 	if len(line) > longest {
 		return
 	}
@@ -90,7 +90,7 @@ func (l *Log) line(line string) {
 		l.Environment[m[1]] = strings.TrimSuffix(strings.TrimSpace(m[2]), ".")
 	}
 	if m := versionLine.FindStringSubmatch(line); m != nil && l.Library != "rccl" {
-		// RCCL prints NCCL's version too.
+		// RCCL prints the version of NCCL, too.
 		l.Library, l.Version = strings.ToLower(m[1]), m[2]
 	}
 	if m := warningLine.FindStringSubmatch(line); m != nil && len(l.Warnings) < maxWarnings {
@@ -114,7 +114,7 @@ func (l *Log) choice(m []string) {
 	l.Choices = append(l.Choices, c)
 }
 
-// name is a printed name, or the name of a printed number.
+// name is a name that was printed as such or as a number.
 func name(printed string, numbered []string) string {
 	if n, err := strconv.Atoi(printed); err == nil && n >= 0 && n < len(numbered) {
 		return numbered[n]
@@ -126,8 +126,7 @@ func name(printed string, numbered []string) string {
 	return s
 }
 
-// Last is the last choice for calls of that many bytes; ok tells whether there
-// is one.
+// Last is the last choice made for a call of so many bytes, if there was one.
 func (l *Log) Last(bytes int64) (c Choice, ok bool) {
 	for i := len(l.Choices) - 1; i >= 0; i-- {
 		if l.Choices[i].Bytes == bytes {

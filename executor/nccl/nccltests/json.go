@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// The document of -J, as far as it is of use here. The tests write it by hand:
-// booleans are strings, and so is a number that is none.
+// document is the part of -J's output that is used here. The tests write it by
+// hand: booleans are strings, and so are numbers that are not finite.
 type document struct {
 	Args    []string    `json:"args"`
 	Library int         `json:"nccl_version"`
@@ -29,7 +29,7 @@ type jsonConfig struct {
 	Devices []jsonRank `json:"devices"`
 }
 
-// jsonRank is the first rank of a process: the others are not told.
+// jsonRank is the first rank of a process; the others are not listed.
 type jsonRank struct {
 	Rank int    `json:"rank"`
 	Name string `json:"device_info"`
@@ -63,8 +63,8 @@ type jsonIteration struct {
 	Times []jsonNumber `json:"times_us"`
 }
 
-// jsonNumber is a number of at least 0; "nan", which stands where nothing was
-// measured, is 0.
+// jsonNumber is a number of at least 0. Where nothing was measured the tests write
+// "nan", which is read as 0.
 type jsonNumber float64
 
 func (n *jsonNumber) UnmarshalJSON(text []byte) error {
@@ -149,8 +149,8 @@ func parseJSON(name string, text []byte) (*Report, error) {
 	return r, nil
 }
 
-// ranks is how many there are of so many processes of threads and GPUs; 0 where
-// that isn't told.
+// ranks is the number of ranks in so many processes with threads and GPUs; 0 if
+// the file doesn't say.
 func ranks(processes, threads, gpus int) int {
 	const most = 1 << 24
 	for _, n := range []int{processes, threads, gpus} {

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Report is what a file of nccl-tests' output says.
+// Report is the content of a file of nccl-tests' output.
 type Report struct {
 	Tests   string // version of nccl-tests; empty where it isn't told
 	Library string // version of the library, such as 2.30.7
 	Tables  []Table
-	// Failures are the lines in which the tests or the library say that
-	// something went wrong, the first few.
+	// Failures are the first few lines by which the tests or the library say that
+	// something went wrong.
 	Failures []string
-	// Finished tells that the last table has its footer: the program came to
-	// its end.
+	// Finished tells that the last table has its footer, so that the program ran
+	// to its end.
 	Finished bool
 }
 
@@ -32,12 +32,12 @@ type Table struct {
 // Row is one size.
 type Row struct {
 	Line  int   // of the file; 0 in JSON
-	Bytes int64 // as printed; 0 where the count came to nothing
+	Bytes int64 // as printed; 0 if the size was less than an element
 	Count int64 // elements
 	Type  string
 	Op    string // none where nothing is reduced; empty where the table has no such column
 	Root  int    // -1: none
-	// The two placements; nil: not measured.
+	// OutOfPlace and InPlace are nil where not measured.
 	OutOfPlace, InPlace *Timing
 }
 
@@ -46,9 +46,10 @@ type Timing struct {
 	TimeUS  float64 // of an iteration, the mean
 	AlgBW   float64 // GB/s
 	BusBW   float64
-	Wrong   int64 // elements, or 1 where an old table tells an error too large
+	Wrong   int64 // elements; 1 if an old table shows too large an error
 	Checked bool
-	// EachUS are the times of the iterations, where they were told (-I 1, JSON).
+	// EachUS are the times of single iterations, if they were printed (-I 1,
+	// JSON).
 	EachUS []float64
 }
 
@@ -103,12 +104,12 @@ func programOf(s string) string {
 	return ""
 }
 
-// types are nccl-tests' names of element types, and ours.
+// types are nccl-tests' names of element types, and our own.
 var types = []struct{ theirs, ours string }{
 	{"int8", "i8"}, {"uint8", "u8"}, {"int32", "i32"}, {"uint32", "u32"}, {"int64", "i64"}, {"uint64", "u64"},
 	{"half", "f16"}, {"float", "f32"}, {"double", "f64"}, {"bfloat16", "bf16"},
-	{"char", "i8"}, {"int", "i32"}, // before 2.4
-	{"f8e4m3", ""}, {"f8e5m2", ""}, {"fp8_e4m3", ""}, {"fp8_e5m2", ""}, // none of ours
+	{"char", "i8"}, {"int", "i32"}, // names before 2.4
+	{"f8e4m3", ""}, {"f8e5m2", ""}, {"fp8_e4m3", ""}, {"fp8_e5m2", ""}, // types that we lack
 }
 
 // TypeName is nccl-tests' name of one of our element types; empty for none.
@@ -152,8 +153,8 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg) }
 
-// Parse reads the output of nccl-tests, text or JSON. Name is what errors call
-// the file; every error is an *Error. A file without a single table is one.
+// Parse reads the output of nccl-tests, text or JSON. Name is what errors call the
+// file; every error is an *Error. It is an error if there is no table.
 func Parse(name string, text []byte) (*Report, error) {
 	trimmed := strings.TrimLeft(string(text), " \t\r\n\ufeff")
 	if strings.HasPrefix(trimmed, "{") {
@@ -162,8 +163,8 @@ func Parse(name string, text []byte) (*Report, error) {
 	return parseText(name, string(text))
 }
 
-// version writes NCCL's version code as people do: 23007 is 2.30.7, and 2708,
-// as it was written before 2.9, is 2.7.8.
+// version prints NCCL's version code as people write it: 23007 is 2.30.7, and
+// 2708, the form before 2.9, is 2.7.8.
 func version(code int) string {
 	switch {
 	case code <= 0:

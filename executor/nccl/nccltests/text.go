@@ -12,33 +12,34 @@ import (
 // maxFailures is how many lines of failure a report keeps.
 const maxFailures = 8
 
-// launcherPrefix is what mpirun --tag-output and srun --label put before a line.
+// launcherPrefix is the label that mpirun --tag-output and srun --label put before
+// a line.
 var launcherPrefix = regexp.MustCompile(`^(?:\[\d+,\d+\](?:<std(?:out|err|diag)>)?:? ?| *\d+: )`)
 
-// failing are the words by which a line is known to tell of a failure.
+// failing lists words that only lines about failures contain.
 var failing = []string{
 	"Test NCCL failure", "Test CUDA failure", "Test HIP failure", "Test failure", "Test timeout", "NCCL WARN", "# error:",
 	"due to memory limitation", "invalid option",
 	"srun: error:", "srun: Job step aborted", "slurmstepd: error:", "*** Process received signal", "MPI_ABORT was invoked",
 }
 
-// words of the header of a table that name columns of a placement.
+// Words in a table's header that name the columns of a placement.
 const (
 	columnTime  = "time"
 	columnWrong = "#wrong"
 )
 
-// textReader reads the printed form, a line at a time.
+// textReader reads the printed form line by line.
 type textReader struct {
 	name    string
 	line    int
 	report  Report
-	ranks   map[string]bool // of the device lines since the last table
+	ranks   map[string]bool // from the device lines since the last table
 	devices []string
-	header  []string // names of the columns in force; nil before the first
-	inPlace bool     // they are of one placement, in place
+	header  []string // names of the current columns; nil before the first header
+	inPlace bool     // the columns are of one placement, which is in place
 	program string
-	open    bool // rows since the header go to the last table
+	open    bool // rows have come since the header, and go to the last table
 	ended   bool // that table has its footer
 }
 
@@ -72,11 +73,11 @@ func (r *textReader) take(line string) error {
 	fields := strings.Fields(line)
 	if r.looksLikeRow(fields) {
 		if failed {
-			return nil // begun before its time was known, and what it ends in is the failure
+			return nil // the row was begun before its time was known, and ends in the failure
 		}
 		return r.row(fields)
 	}
-	// rccl-tests prints these without a mark.
+	// rccl-tests prints these without the # in front.
 	if _, v, ok := strings.Cut(line, "RCCL version"); ok {
 		if words := strings.Fields(strings.TrimLeft(v, " :")); len(words) > 0 && r.report.Library == "" {
 			r.report.Library, _, _ = strings.Cut(words[0], "+")
@@ -88,10 +89,11 @@ func (r *textReader) take(line string) error {
 	return nil
 }
 
-// looksLikeRow tells a row from other lines: it begins with a size, a count and
-// a type. Below a header two of them are enough, or as many fields as it has,
-// most of them numbers: a row that something was printed into is refused where
-// it is read, and not taken for one that nobody measured.
+// looksLikeRow tells rows from other lines. A row begins with a size, a count and
+// a type. Below a header two of these are enough, or as many fields as the header
+// has, most of them numbers. Thus a row into which something was printed is
+// refused as a broken row, instead of being passed over as if nobody had measured
+// it.
 func (r *textReader) looksLikeRow(fields []string) bool {
 	if len(fields) < 3 {
 		return false
@@ -114,7 +116,7 @@ func (r *textReader) looksLikeRow(fields []string) bool {
 	return begins == 2 || len(fields) == len(r.header) && 2*numbers > len(fields)
 }
 
-// failure tells whether a line tells of one, and keeps it.
+// failure tells whether a line is about a failure, and keeps it if so.
 func (r *textReader) failure(line string) bool {
 	if !slices.ContainsFunc(failing, func(w string) bool { return strings.Contains(line, w) }) {
 		return false
@@ -126,7 +128,7 @@ func (r *textReader) failure(line string) bool {
 	return true
 }
 
-// comment reads what follows a #.
+// comment reads the rest of a line that begins with #.
 func (r *textReader) comment(s string) error {
 	words := strings.Fields(s)
 	switch {
@@ -166,13 +168,13 @@ func (r *textReader) comment(s string) error {
 	return nil
 }
 
-// several refuses what programs have printed into one another: each row may be
-// any one's.
+// several refuses the output of several programs printed into each other, in which
+// a row may be anyone's.
 func (r *textReader) several(what string) error {
 	return r.errorf("%s of one table: several programs printed at once; under a launcher nccl-tests must be built with MPI=1", what)
 }
 
-// begin ends the table before: what follows is another program's.
+// begin notes that another program's output begins.
 func (r *textReader) begin() {
 	if r.open {
 		r.open, r.ended, r.header, r.inPlace, r.program, r.ranks, r.devices = false, false, nil, false, "", map[string]bool{}, nil
@@ -186,11 +188,11 @@ func (r *textReader) table() *Table {
 	return &r.report.Tables[len(r.report.Tables)-1]
 }
 
-// plainHeader is the header of a table since 2.14, for files that lost theirs.
+// plainHeader is the header of tables since 2.14, for files that have lost theirs.
 var plainHeader = strings.Fields("size count type redop root time algbw busbw #wrong time algbw busbw #wrong")
 
-// columns are those of a row with so many fields. Without a header only the
-// form with all columns can be told from others.
+// columns names the columns of a row. Without a header only the form with all
+// columns is recognised.
 func (r *textReader) columns(fields []string) ([]string, error) {
 	header := r.header
 	if header == nil {
@@ -201,7 +203,7 @@ func (r *textReader) columns(fields []string) ([]string, error) {
 	}
 	want := len(header)
 	if header[want-1] == "timestamp" {
-		want++ // a date and a time
+		want++ // a time stamp: a date and a time
 	}
 	if len(fields) != want {
 		return nil, r.errorf("row of %d fields: want the %d of the header (%s); did another process print into it?", len(fields), want, strings.Join(header, " "))
@@ -209,8 +211,8 @@ func (r *textReader) columns(fields []string) ([]string, error) {
 	return header, nil
 }
 
-// withReduction fills in the reduction where the table has a column for it and
-// alltoall_perf left that blank, as it did before 2.13.
+// withReduction inserts the reduction where alltoall_perf left its column blank,
+// as it did before 2.13.
 func (r *textReader) withReduction(fields []string) []string {
 	const at = 3
 	if len(r.header) != len(fields)+1 || len(fields) <= at || r.header[at] != "redop" || r.header[at+1] == "root" {
@@ -251,7 +253,7 @@ func (r *textReader) row(fields []string) error {
 		case "root":
 			row.Root, err = strconv.Atoi(text)
 		case columnTime, "cputime":
-			// The out-of-place columns come first, where there are any.
+			// Out of place comes first, if the table has it.
 			at = &Timing{}
 			if row.OutOfPlace == nil && !r.inPlace {
 				row.OutOfPlace = at
@@ -281,7 +283,7 @@ func (r *textReader) row(fields []string) error {
 	return nil
 }
 
-// column enters one of the figures beside the time.
+// column sets one of the figures that stand beside the time.
 func (t *Timing) column(name, dtype, text string) (err error) {
 	switch name {
 	case "algbw":
@@ -293,7 +295,7 @@ func (t *Timing) column(name, dtype, text string) (err error) {
 			return nil
 		}
 		var wrong float64
-		figure, starred := strings.CutSuffix(text, "*") // rccl-tests' mark of an error that is too large
+		figure, starred := strings.CutSuffix(text, "*") // rccl-tests marks an error that is too large
 		wrong, err = number(figure)
 		t.Checked = true
 		switch {
@@ -306,8 +308,8 @@ func (t *Timing) column(name, dtype, text string) (err error) {
 	return err
 }
 
-// oldTolerance is the error above which the tests called a result out of
-// bounds, when their tables had one (until 2.11).
+// oldTolerance is the error above which tests until 2.11, whose tables showed
+// errors, called a result out of bounds.
 func oldTolerance(dtype string) float64 {
 	switch dtype {
 	case "half", "bfloat16":
@@ -320,7 +322,7 @@ func oldTolerance(dtype string) float64 {
 	return 1e-200
 }
 
-// add puts a row in the table in force, or in a new one.
+// add adds a row to the current table, or to a new one.
 func (r *textReader) add(row Row) {
 	if !r.open {
 		r.report.Tables = append(r.report.Tables, Table{Program: r.program, Ranks: len(r.ranks), Devices: r.devices})
@@ -334,8 +336,8 @@ func (r *textReader) errorf(format string, args ...any) error {
 	return &Error{r.name, r.line, fmt.Sprintf(format, args...)}
 }
 
-// number reads what the tests print: 12.34, 1.2e+07, never below 0, nor what
-// is not finite.
+// number reads a number that the tests may print, such as 12.34 or 1.2e+07: finite
+// and not below 0.
 func number(s string) (float64, error) {
 	x, err := strconv.ParseFloat(s, 64)
 	if err == nil && (!(x >= 0) || math.IsInf(x, 0)) {
@@ -344,7 +346,7 @@ func number(s string) (float64, error) {
 	return x, err
 }
 
-// wholeNumber tells a size or a count from other words.
+// wholeNumber tells sizes and counts from other words.
 func wholeNumber(s string) bool {
 	for _, c := range []byte(s) {
 		if c < '0' || c > '9' {
