@@ -88,13 +88,17 @@ func (e *UnavailableError) Error() string {
 
 func (e *UnavailableError) Unwrap() error { return ErrUnavailable }
 
-// Unavailable makes an error of Describe wrap ErrUnavailable, without changing its
-// text.
-func Unavailable(err error) error { return &unavailable{err} }
+// Unavailable makes an error of Describe wrap ErrUnavailable, and Unsupported one of
+// Run wrap ErrUnsupported, without changing its text.
+func Unavailable(err error) error { return &kindOfError{err, ErrUnavailable} }
+func Unsupported(err error) error { return &kindOfError{err, ErrUnsupported} }
 
-type unavailable struct{ error }
+type kindOfError struct {
+	error
+	kind error
+}
 
-func (e *unavailable) Unwrap() []error { return []error{e.error, ErrUnavailable} }
+func (e *kindOfError) Unwrap() []error { return []error{e.error, e.kind} }
 
 // LostError is an executor that was started again and again without success.
 type LostError struct {

@@ -191,7 +191,7 @@ func (l *leading) gather(ctx context.Context, p *part) error {
 		if len(n.text) > 0 && l.err == nil {
 			l.err = errors.New(string(n.text))
 			if n.c == 1 {
-				l.err = refusal{l.err}
+				l.err = executor.Unsupported(l.err)
 			}
 		}
 		took, wrong = max(took, n.a), wrong+n.b

@@ -49,14 +49,10 @@ func fits(need, limit int64, what string) error {
 		what, units.Bytes(need), units.Bytes(limit), memoryVariable)
 }
 
-// refusal is a trial that this back end can't run: an executor.ErrUnsupported
-// in its own words.
-type refusal struct{ error }
-
-func refuse(format string, args ...any) error { return refusal{fmt.Errorf(format, args...)} }
-
-// Is makes errors.Is(err, executor.ErrUnsupported) hold.
-func (refusal) Is(target error) bool { return target == executor.ErrUnsupported }
+// refuse says why this back end can't run a trial.
+func refuse(format string, args ...any) error {
+	return executor.Unsupported(fmt.Errorf(format, args...))
+}
 
 // availableMemory reads how much Linux says is available to new programs.
 func availableMemory(path string) (int64, bool) {

@@ -60,11 +60,11 @@ type rank struct {
 func (p *plan) settings(t executor.Trial) (*run, error) {
 	d, err := data.ParseDType(t.DType)
 	if err != nil {
-		return nil, refusal{err}
+		return nil, executor.Unsupported(err)
 	}
 	op, err := data.ParseOp(t.Op)
 	if err != nil {
-		return nil, refusal{err}
+		return nil, executor.Unsupported(err)
 	}
 	if int(t.Protocol) >= len(t.Topology.Protocols) {
 		return nil, fmt.Errorf("protocol %d is none: want one of %v", t.Protocol, topologies.AllProtocols)
@@ -75,7 +75,7 @@ func (p *plan) settings(t executor.Trial) (*run, error) {
 	}
 	reference, err := data.NewReference(p.collective, t.Bytes, d, op, t.Seed)
 	if err != nil {
-		return nil, refusal{err}
+		return nil, executor.Unsupported(err)
 	}
 	tile := t.TileBytes
 	if tile == 0 {

@@ -248,17 +248,9 @@ func (l *launched) Run(ctx context.Context, t executor.Trial) (executor.Measurem
 	return l.measure(ctx, &t, c, &held)
 }
 
-// refusal is a trial that the library can't run: an executor.ErrUnsupported that
-// says why, and leaves it to the host to say what it is.
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-
-// Is makes errors.Is(err, executor.ErrUnsupported) hold.
-func (refusal) Is(target error) bool { return target == executor.ErrUnsupported }
-
+// unsupported says why the library can't run a trial.
 func unsupported(format string, args ...any) error {
-	return refusal(fmt.Sprintf(format, args...))
+	return executor.Unsupported(fmt.Errorf(format, args...))
 }
 
 // held is how the library is made to do what a trial names.

@@ -150,7 +150,7 @@ func (w *worker) ask(ctx context.Context, q question) (*reply, error) {
 	}
 	switch {
 	case r.Unsupported:
-		return nil, refusal(r.Error)
+		return nil, unsupported("%s", r.Error)
 	case r.Error != "":
 		return nil, errors.New(r.Error + said(w.Tail()))
 	}
