@@ -6,11 +6,11 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// mostDependencies is of one step.
+// mostDependencies is how many a step may have.
 const mostDependencies = 1<<16 - 1
 
-// checkSteps finds what would lead out of a table or a buffer, whoever has or
-// has not verified the program before.
+// checkSteps refuses steps that would lead out of a table or a buffer, whether or
+// not anybody has verified the program.
 func (p *plan) checkSteps() error {
 	for r, g := range p.program.GPUs {
 		for id, tb := range g.Threadblocks {

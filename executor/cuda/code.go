@@ -22,20 +22,21 @@ import (
 //go:embed kernel/*.cu kernel/*.h kernel/device/*.h
 var source embed.FS
 
-// code is who makes machine code of the kernels.
+// code says what makes machine code of the kernels.
 type code struct {
-	compiler *nvrtc.Library // nil: the driver, of the embedded PTX
+	compiler *nvrtc.Library // nil: the driver does, of the embedded PTX
 	sm       int            // the first device's, for the fingerprint
 	built    map[build][]byte
 }
 
-// build is an element type's kernels for an architecture.
+// build identifies an element type's kernels for an architecture.
 type build struct {
 	dtype data.DType
 	sm    int
 }
 
-// String is the code in the fingerprint: two builds' times are never mixed.
+// String is the code's entry in the fingerprint, so that times of two builds are
+// never mixed.
 func (c *code) String() string {
 	if c.compiler == nil {
 		return "PTX " + embeddedHash()
@@ -43,7 +44,7 @@ func (c *code) String() string {
 	return fmt.Sprintf("NVRTC %s sm_%d %s", c.compiler.Version, c.sm, sourceHash())
 }
 
-// of is what a device is to load.
+// of is the code that a device is to load.
 func (c *code) of(d data.DType, v *driver.Device) ([]byte, error) {
 	if c.compiler == nil {
 		return ptxOf(d)
@@ -66,7 +67,7 @@ func (c *code) of(d data.DType, v *driver.Device) ([]byte, error) {
 	return b, nil
 }
 
-// kernelSource is the source as its own includes name it.
+// kernelSource is the source under the names that its own includes use.
 func kernelSource() nvrtc.Source {
 	s := nvrtc.Source{Name: "kernels.cu", Headers: map[string]string{}}
 	eachSource(func(name string, text []byte) {
@@ -76,7 +77,8 @@ func kernelSource() nvrtc.Source {
 			s.Headers[name] = string(text)
 		}
 	})
-	// What a header includes is looked for as it says, not beside it.
+	// NVRTC looks for a header under the name that includes it, and not in the
+	// folder of the header which does.
 	s.Headers["compiler.h"] = s.Headers["device/compiler.h"]
 	return s
 }
@@ -86,7 +88,7 @@ func eachSource(give func(name string, text []byte)) {
 	for _, folder := range []string{"kernel", "kernel/device"} {
 		entries, err := source.ReadDir(folder)
 		if err != nil {
-			panic(err) // it is embedded
+			panic(err) // can't fail: it is embedded
 		}
 		for _, e := range entries {
 			if file := path.Join(folder, e.Name()); !e.IsDir() {
@@ -116,12 +118,13 @@ func embeddedHash() string {
 	return hex.EncodeToString(h.Sum(nil))[:12]
 }
 
-// compile decides who compiles, and brings the kernels of one type up on the
-// first device to know that it can.
+// compile decides what compiles the kernels, and loads those of one type on the
+// first device to see that it works.
 //
-// The driver compiles PTX for the device it has, so NVRTC makes nothing of the
-// kernels that it could not: measured on one device either may be ahead. But
-// where the driver has no compiler, or one too old or forbidden, NVRTC has.
+// The driver compiles PTX for the very device it has, so NVRTC can do nothing with
+// the kernels that the driver could not; either may turn out faster on a given
+// device. But if the driver has no compiler, one that is too old, or one that it
+// may not use, NVRTC takes its place.
 func (g *gpus) compile(who compiledBy) error {
 	first := g.all[0]
 	if who != byNVRTC {
@@ -147,7 +150,7 @@ func (g *gpus) compile(who compiledBy) error {
 	return nil
 }
 
-// compileHere has NVRTC compile from now on.
+// compileHere makes NVRTC compile from now on.
 func (g *gpus) compileHere() error {
 	l, err := nvrtc.Open()
 	if err != nil {
@@ -165,7 +168,7 @@ func named(g *gpu, err error) error {
 	return fmt.Errorf("device %d, %s: %w", g.device.Index, g.device.Name, err)
 }
 
-// load brings the kernels of a type up on a device, where they are not.
+// load loads the kernels of a type on a device, unless they are there.
 func (g *gpu) load(d data.DType, c *code) error {
 	if g.modules[d] != nil {
 		return nil

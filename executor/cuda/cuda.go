@@ -16,22 +16,21 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Version changes whenever the same trial would do other work.
+// Version changes whenever a trial would do other work than before.
 const Version = "3"
 
 // Name is what the back end is called.
 const Name = "cuda"
 
-// Register makes the back end known, with what can be set for it and what doctor
-// says of it.
+// Register makes the back end known, with its settings and what doctor says of it.
 func Register() {
 	executor.RegisterBuiltin(Name, New)
 	executor.RegisterSettings(Name, registered)
 	executor.RegisterDoctor(Name, Needs)
 }
 
-// backend is the GPUs as an executor. They are brought up when first asked for:
-// a process that only lists executors never touches the driver.
+// backend is the GPUs as an executor. They are opened when first asked for, so
+// that a process that only lists executors never touches the driver.
 type backend struct {
 	settings settings
 	mistake  error // in the settings
@@ -45,7 +44,7 @@ func New() executor.Executor {
 	return &backend{settings: s, mistake: err}
 }
 
-// open brings the GPUs up, where they are not.
+// open opens the GPUs, unless they are open.
 func (b *backend) open() (*gpus, error) {
 	if b.g != nil || b.mistake != nil {
 		return b.g, b.mistake
@@ -57,7 +56,7 @@ func (b *backend) open() (*gpus, error) {
 	return g, err
 }
 
-// Describe brings the GPUs up and says what they are.
+// Describe opens the GPUs and says what they are.
 func (b *backend) Describe(context.Context) (executor.Description, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -103,7 +102,8 @@ func (b *backend) Describe(context.Context) (executor.Description, error) {
 	}, nil
 }
 
-// driverModule is the kernel driver's version, which the library does not tell.
+// driverModule is the version of the kernel's driver, which the library does not
+// tell.
 func driverModule() string {
 	text, err := os.ReadFile("/sys/module/nvidia/version")
 	if err != nil {
@@ -112,7 +112,7 @@ func driverModule() string {
 	return "module " + strings.TrimSpace(string(text))
 }
 
-// Run runs one trial on as many GPUs as it has ranks, or all.
+// Run runs one trial, on as many GPUs as it has ranks or on all of them.
 func (b *backend) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 	if t.Program == nil || t.Topology == nil {
 		return executor.Measurement{}, errors.New("trial lacks its program or topology")
@@ -125,8 +125,7 @@ func (b *backend) Run(ctx context.Context, t executor.Trial) (executor.Measureme
 	}
 	m, err := runTrial(ctx, g, b.settings, t)
 	if driver.Fatal(err) {
-		// Nothing of the contexts is of use any more: the host replaces this
-		// process.
+		// The contexts can't be used any more, and the host replaces this process.
 		b.g = nil
 		return executor.Measurement{}, fmt.Errorf("%w: %w", executor.ErrDeviceLost, err)
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/colltune/colltune/executor/cuda/nvrtc"
 )
 
-// Needs says what the back end would need and what of it is there. It loads the
-// libraries and wakes no driver up: a broken one must not end a doctor.
+// Needs says what the back end needs, and what of it is there. It loads the
+// libraries but does not start the driver, because a broken one must not end
+// doctor.
 func Needs() []executor.Finding {
 	d, err := driver.Load()
 	if err != nil {

@@ -17,33 +17,33 @@ import (
 //
 // What comes to be added up is added as it lies in its slots.
 
-// mostParts and mostArms are MOST_PARTS and MOST_ARMS of kernel/exchange.h: with
-// more, several blocks are faster.
+// mostParts and mostArms are MOST_PARTS and MOST_ARMS of kernel/exchange.h. A
+// program with more is faster with several blocks.
 const (
 	mostParts = 64
 	mostArms  = 64
 )
 
-// exchange is a program's, by rank.
+// exchange is a program run in that way; its slices are by rank.
 type exchange struct {
 	parts   [][]part
 	arms    [][]arm
-	records struct{ parts, arms int } // of each rank, as many as of the longest, and one
-	threads int                       // that it takes
+	records struct{ parts, arms int } // records for each rank: as many as the longest has, and one more
+	threads int                       // threads of each block
 }
 
-// bytes is what a rank's takes in memory.
+// bytes is how much memory a rank's records take.
 func (x *exchange) bytes() int64 {
 	return exchangeBytes + partBytes*int64(x.records.parts) + armBytes*int64(x.records.arms)
 }
 
-// newExchange is nil where a program's messages are not small, or too many.
+// newExchange is nil if a program's messages are not small, or too many.
 func (p *plan) newExchange() *exchange {
 	wire, l := &wires[p.protocol], &p.reference.Layout
 	bytes := l.ChunkElements * int64(l.ElemBytes)
 	x := &exchange{threads: int((bytes + wire.data - 1) / wire.data * wire.lanes)}
 	switch {
-	case p.protocol == topologies.Simple: // its messages tell by counters that they have come
+	case p.protocol == topologies.Simple: // tells by counters that messages have come
 		return nil
 	case p.tiles != 1, bytes == 0, bytes%wire.word != 0, !l.Even(), x.threads > mostThreads:
 		return nil
@@ -69,9 +69,9 @@ func (p *plan) newExchange() *exchange {
 	return x
 }
 
-// fewMessages tells whether steps are of one chunk, and a rank has few messages, no
-// more in a launch on a connection than that has slots: then all are free when it
-// begins.
+// fewMessages tells whether all steps are of one chunk and every rank has few
+// messages. In a launch a connection may have no more of them than slots, so that
+// all slots are free when it begins.
 func (p *plan) fewMessages() bool {
 	for _, g := range p.program.GPUs {
 		arms := 0
@@ -90,7 +90,7 @@ func (p *plan) fewMessages() bool {
 	return true
 }
 
-// messages is how many steps are of a kind.
+// messages counts the steps of a kind.
 func messages(steps []ir.Step, kind func(ir.Op) bool) (n int) {
 	for i := range steps {
 		if kind(steps[i].Op) {
@@ -100,7 +100,7 @@ func messages(steps []ir.Step, kind func(ir.Op) bool) (n int) {
 	return n
 }
 
-// exchanges encodes those of a device's ranks.
+// exchanges encodes the records of a device's ranks.
 func (p *plan) exchanges(device int, base []uint64) (all []byte) {
 	x, at := p.exchange, base[device]
 	if x == nil {
@@ -147,8 +147,8 @@ func (p *plan) arm(base []uint64, rank int, a *arm, apart, sends bool) armRecord
 	return record
 }
 
-// waits is who a report of an exchange's means: a threadblock and its step, and
-// the rank that it waits for.
+// waits translates a report of an exchange: to the threadblock and step that wait,
+// and the rank that they wait for.
 func (p *plan) waits(s statusRecord) statusRecord {
 	a := &p.exchange.arms[s.Rank][s.Step]
 	tb := &p.program.GPUs[s.Rank].Threadblocks[a.threadblock]

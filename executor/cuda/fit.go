@@ -6,17 +6,16 @@ import (
 	"github.com/colltune/colltune/executor"
 )
 
-// mostThreads is of a block; leastThreads is where the search for blocks that
-// fit ends. Below a warp there is nothing, and no block has a part of one: lines
-// of LL128 wait for the whole.
+// mostThreads is how many threads a block may have. leastThreads is the fewest
+// that are tried: lines of LL128 need whole warps.
 const (
 	mostThreads  = 512
 	leastThreads = 64
 	warp         = 32
 )
 
-// fit chooses the kernel, and how many threads a block has: as many as the topology
-// says, and half as many as often as it takes for all blocks to be resident.
+// fit chooses the kernel and the threads of a block. It begins with as many as the
+// topology says, and halves them until all blocks are resident at once.
 func (r *running) fit() error {
 	r.threads = mostThreads
 	if n := r.p.proto.Threads; n > 0 {
@@ -54,8 +53,8 @@ func (r *running) fit() error {
 	return nil
 }
 
-// fitExchange tells whether a block for each rank does, of as many threads as it
-// takes.
+// fitExchange tells whether a block for each rank, with the threads that it takes,
+// would be resident.
 func (r *running) fitExchange(x *exchange) (bool, error) {
 	r.kernel = exchangeLL + kernel(r.p.protocol)
 	threads := max((x.threads+warp-1)/warp*warp, leastThreads)
@@ -79,7 +78,7 @@ func (r *running) fitExchange(x *exchange) (bool, error) {
 	return true, nil
 }
 
-// blocks is how many a device's grid has.
+// blocks is how many blocks a device's grid has.
 func (r *running) blocks(device int) int {
 	if r.p.exchange != nil {
 		return len(r.p.devices[device].ranks)

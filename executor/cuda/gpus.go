@@ -12,16 +12,16 @@ import (
 	"github.com/colltune/colltune/executor/data"
 )
 
-// gpus are this host's GPUs as a machine.
+// gpus is this host's GPUs, the machine on which trials run.
 type gpus struct {
 	d   *driver.Driver
 	all []*gpu
 
-	reached int          // of the first so many, each reaches the others' memory
-	whole   bool         // and lines of 128 bytes arrive whole between them
-	host    *driver.Host // the status
-	dtype   data.DType   // whose kernels are in use
-	code    code         // who compiles them
+	reached int          // how many devices, from the first, reach each other's memory
+	whole   bool         // and carry lines of 128 bytes whole between them
+	host    *driver.Host // memory for the status
+	dtype   data.DType   // type of the kernels in use
+	code    code         // what compiles them
 	graph   bool         // programs are timed as graphs
 	graphs  []*driver.Graph
 }
@@ -37,21 +37,21 @@ type gpu struct {
 	memory  []driver.Address
 }
 
-// kernels are those of an element type on a device.
+// kernels are one element type's, on one device.
 type kernels struct {
 	module *driver.Module
 	by     [len(kernelNames)]*driver.Function
 }
 
-// The least compute capability: the first whose loads and stores have an order.
+// leastMajor is the first compute capability whose loads and stores have an order.
 const leastMajor = 7
 
-// statusBytes is a statusRecord, on a line of its own.
+// statusBytes is the size of a statusRecord, which has a line to itself.
 const statusBytes = 64
 
-// openGPUs brings up the GPUs that can run the kernels, as many as the settings
-// say, and the kernels of one type on the first of them: who compiles them is
-// part of what the back end is.
+// openGPUs opens the GPUs that can run the kernels, as many as the settings say,
+// and loads the kernels of one type on the first of them, because what compiles
+// them is part of the fingerprint.
 func openGPUs(s settings) (*gpus, error) {
 	most := s.devices
 	d, err := driver.Open()
@@ -118,7 +118,7 @@ func (g *gpu) open() (err error) {
 	return err
 }
 
-// close gives everything back, as far as it goes.
+// close gives everything back, as far as that works.
 func (g *gpus) close() error {
 	err := g.releaseAll()
 	if g.host != nil {
@@ -163,7 +163,7 @@ func (g *gpus) use(n int, d data.DType) error {
 	return nil
 }
 
-// reach lets a device and all before it see each other's memory.
+// reach makes a device and all before it able to use each other's memory.
 func (g *gpus) reach(i int) error {
 	for _, other := range g.all[:i] {
 		for _, pair := range [][2]*gpu{{g.all[i], other}, {other, g.all[i]}} {
@@ -243,10 +243,10 @@ func (g *gpus) launch(device int, l launch) error {
 	return one.c.Launch(g.function(device, l.kernel), l.blocks, l.threads, one.stream, l.parameter, l.cooperative)
 }
 
-// afterCancel is how long kernels have to end after they were told to.
+// afterCancel is how long kernels may take to end after they are told to.
 const afterCancel = 30 * time.Second
 
-// wait polls, so that a context that is done is seen.
+// wait polls, so that it notices when the context is done.
 func (g *gpus) wait(ctx context.Context) error {
 	var cancelled time.Time
 	for pause := 5 * time.Microsecond; ; pause = min(pause*2, time.Millisecond) {
@@ -273,9 +273,9 @@ func (g *gpus) wait(ctx context.Context) error {
 	}
 }
 
-// queueing is how long a device is kept busy while what is to be timed is
-// queued behind, for each device: an event passes as soon as it can, and the
-// time of a short kernel would be that of the host's calls.
+// queueing is how long, for each device, a GPU is kept busy while what is to be
+// timed is queued. Otherwise its first event would pass at once, and the time of a
+// short kernel would be that of the host's calls.
 const queueing = 40 * time.Microsecond
 
 func (g *gpus) timed(ctx context.Context, devices int, start func() error) (float64, error) {

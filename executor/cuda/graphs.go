@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// launches says how programs are timed, for the fingerprint: a graph's times are
-// never mixed with those of launches.
+// launches says how programs are launched, for the fingerprint, so that times of
+// graphs are never mixed with others.
 func (g *gpus) launches() string {
 	if g.graph {
 		return "graphs"
@@ -15,7 +15,7 @@ func (g *gpus) launches() string {
 }
 
 // recorded makes a graph of what start launches on each of the first n devices,
-// and gives what launches them all again. Without graphs that is start itself.
+// and returns what launches them again. Without graphs it returns start.
 func (g *gpus) recorded(n int, start func() error) (func() error, error) {
 	if !g.graph {
 		return start, nil

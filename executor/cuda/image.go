@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// What lies in a device's memory, field by field as kernel/layout.h has it. A
-// test compares the sizes; the host build runs what is encoded here.
+// The records in a device's memory, field by field as in kernel/layout.h. A test
+// compares the sizes, and the host build runs what is encoded here.
 
 type chunkRecord struct{ Address, Aside uint64 }
 
@@ -61,8 +61,8 @@ type blockRecord struct {
 	SendSlots, RecvSlots  uint32
 }
 
-// headRecord is a block and the first of its steps, which lie in the table of
-// steps, too.
+// headRecord is a block and its first steps, which are in the table of steps as
+// well.
 type headRecord struct {
 	Block blockRecord
 	First [firstSteps]stepRecord
@@ -153,7 +153,7 @@ type holdRecord struct{ Nanoseconds uint64 }
 
 type hopRecord struct{ There, Back, Rounds, Timeout uint64 }
 
-// encode is a record, or a slice of them, as it lies in memory.
+// encode gives a record, or a slice of records, as bytes.
 func encode(record any) []byte {
 	var b bytes.Buffer
 	if err := binary.Write(&b, binary.LittleEndian, record); err != nil {
@@ -162,13 +162,14 @@ func encode(record any) []byte {
 	return b.Bytes()
 }
 
-// arena hands out places in a piece of memory that is yet to be had.
+// arena assigns places in a piece of memory that is allocated later.
 type arena struct{ bytes int64 }
 
-// line is what counters and buffers are kept apart by: what memory moves at once.
+// line is the alignment that keeps counters and buffers apart: what memory moves
+// at once.
 const line = 256
 
-// take is the offset of so many bytes, on a line of their own.
+// take is the offset of a place for so many bytes, which begins a line.
 func (a *arena) take(bytes int64) int64 {
 	at := a.bytes
 	a.bytes = (at + bytes + line - 1) / line * line

@@ -2,21 +2,23 @@ package cuda
 
 import "github.com/colltune/colltune/compiler/ir"
 
-// stepAt is a step of a rank.
+// stepAt names a step of a rank.
 type stepAt struct{ threadblock, step int }
 
-// turns are who comes first where several steps could: others wait for messages,
-// and to wait for one is to be late with all that could be done meanwhile.
+// turns says which kind of step goes first where several could. Sends come before
+// receives, because others wait for them, and a rank that waits for a message can
+// do nothing else meanwhile.
 var turns = []func(ir.Op) bool{
 	func(o ir.Op) bool { return o.Sends() && !o.Receives() },
 	func(o ir.Op) bool { return !o.Sends() && !o.Receives() },
 	ir.Op.Receives,
 }
 
-// inOrder puts each rank's steps one behind another, each after all that it waits
-// for: its threadblock's step before it, those that it depends on, and the sending
-// of what it receives. So ranks that keep to it never wait for each other in a
-// circle, as long as sending waits for nobody. It is nil where there is none.
+// inOrder puts all steps of each rank in one order. Each comes after all that it
+// waits for: the step before it in its threadblock, those that it depends on, and
+// the sending of what it receives. Ranks that follow it never wait for each other
+// in a circle, provided that sending waits for nobody. It is nil if there is no
+// such order.
 func inOrder(p *ir.Program) [][]stepAt {
 	order, next := make([][]stepAt, len(p.GPUs)), make([][]int, len(p.GPUs))
 	left := 0
@@ -43,7 +45,7 @@ func inOrder(p *ir.Program) [][]stepAt {
 	}
 	type place struct{ rank, threadblock int }
 	for left > 0 {
-		var now []place // found before any of them is taken: what one lets go on is later's
+		var now []place // collected first: what one of them lets go on is for a later round
 		for _, kind := range turns {
 			for r := range p.GPUs {
 				for id := range p.GPUs[r].Threadblocks {

@@ -6,14 +6,14 @@ import (
 	"github.com/colltune/colltune/executor/data"
 )
 
-// kernel is one of the entries of kernel/kernels.cu.
+// kernel is an entry point in kernel/kernels.cu.
 type kernel uint8
 
 const (
 	interpretLL kernel = iota // in the order of topologies.Proto
 	interpretLL128
 	interpretSimple
-	exchangeLL // of the protocols that exchanges know
+	exchangeLL // only the protocols that exchanges can use
 	exchangeLL128
 	fillKernel
 	spreadKernel
@@ -27,15 +27,15 @@ var kernelNames = [...]string{"interpret_LL", "interpret_LL128", "interpret_Simp
 
 func (k kernel) String() string { return kernelNames[k] }
 
-// traits are what a device can do for a kernel.
+// traits are a device's limits for a kernel.
 type traits struct {
 	blocks  int // of so many threads that are resident at once
 	threads int // the most of a block
 }
 
-// machine is what trials run on: GPUs through their driver, or in tests the
-// host build of the kernels. Launches of a device follow one another; those of
-// different devices run at the same time.
+// machine is what trials run on: GPUs through their driver or, in tests, the host
+// build of the kernels. A device's launches follow one another; those of different
+// devices run at the same time.
 type machine interface {
 	// devices is how many there are.
 	devices() int
@@ -45,7 +45,7 @@ type machine interface {
 	// wholeLines tells whether lines of 128 bytes arrive whole between the first
 	// n devices, as LL128 needs them to.
 	wholeLines(n int) bool
-	// room is what fits of a kernel with blocks of so many threads.
+	// room is the limits for a kernel with blocks of so many threads.
 	room(device int, k kernel, threads int) (traits, error)
 	// free is how much memory is left on a device.
 	free(device int) (int64, error)
@@ -54,25 +54,27 @@ type machine interface {
 	write(device int, address uint64, b []byte) error
 	read(device int, address uint64, b []byte) error
 	set(device int, address uint64, bytes int64, value byte) error
-	// releaseAll gives back all that alloc gave.
+	// releaseAll releases everything that alloc has allocated.
 	releaseAll() error
 
-	// launch starts a kernel; cooperative: all its blocks at once.
+	// launch starts a kernel. With cooperative, all its blocks are resident at
+	// once.
 	launch(device int, l launch) error
-	// recorded gives what launches again what start launches on the first n
-	// devices: as graphs, where the machine is one that is asked for them.
+	// recorded returns what launches again what start launches on the first n
+	// devices: as graphs, if the machine uses them.
 	recorded(n int, start func() error) (func() error, error)
-	// launches is how programs are timed: "launches" or "graphs".
+	// launches says how programs are launched: "launches" or "graphs".
 	launches() string
-	// wait is for the end of all launches. Where ctx is done before, kernels are
-	// told to end, and waited for: nothing can be freed under them.
+	// wait waits for the end of all launches. If ctx is done first, it tells the
+	// kernels to end and waits for that, because their memory can't be freed
+	// before.
 	wait(ctx context.Context) error
-	// timed is how long launches took on the device that took longest, in
-	// microseconds, by the devices' own clocks.
+	// timed is how long what start launches took on the slowest device, in
+	// microseconds of the devices' own clocks.
 	timed(ctx context.Context, devices int, start func() error) (float64, error)
 
-	// status is the address of the statusRecord as kernels see it; readStatus
-	// reads it even while they run, and resetStatus clears it.
+	// status is the address at which kernels see the statusRecord. readStatus
+	// reads it, even while they run, and resetStatus clears it.
 	status() uint64
 	readStatus() (statusRecord, error)
 	resetStatus() error

@@ -17,18 +17,18 @@ import (
 //
 // This finds out which of the two a program does.
 
-// order is how much messages must order.
+// order says how much a program's messages must order besides their own data.
 type order uint32
 
 const (
-	unordered   order = iota // nothing but their data
-	readsBefore              // reads that have given their values: nothing on a GPU, the sanitizer's business on the host
+	unordered   order = iota // nothing
+	readsBefore              // reads that have returned their values: on a GPU that takes nothing, but the thread sanitizer must know
 	fenced                   // all memory
 )
 
-// mostCompared is how many pairs of accesses are compared, and mostClocks how
-// many numbers of clocks are kept, before a program is taken for one that needs
-// fences.
+// A program is taken for one that needs fences if finding out would mean comparing
+// more than mostCompared pairs of accesses, or keeping more than mostClocks
+// numbers of clocks.
 const (
 	mostCompared = 1 << 24
 	mostClocks   = 1 << 22
@@ -65,9 +65,9 @@ func messagesOrder(p *ir.Program) order {
 	return need
 }
 
-// access is one step's of a chunk.
+// access is a step's access to a chunk.
 type access struct {
-	block, step int32 // of all threadblocks
+	block, step int32 // numbered over all threadblocks
 	writes      bool
 }
 
@@ -76,7 +76,7 @@ type place struct {
 	index  int32
 }
 
-// accessesOf is who reads and writes each chunk of a rank.
+// accessesOf lists which steps read and write each chunk of a rank.
 func accessesOf(g *ir.GPU, first int) map[place][]access {
 	all := map[place][]access{}
 	for tb := range g.Threadblocks {
@@ -97,8 +97,8 @@ func accessesOf(g *ir.GPU, first int) map[place][]access {
 	return all
 }
 
-// clock is, for every threadblock of the program, how many of its steps have
-// surely done what is asked about.
+// clock says, for every threadblock of the program, how many of its steps are
+// known to have done something.
 type clock []int32
 
 func (c clock) join(other clock) {
@@ -120,13 +120,13 @@ type clocks struct {
 	first  []int // threadblock of a rank, among all
 	blocks []*ir.Threadblock
 	rank   []int
-	sender [][]access // by threadblock and step: who sends what it receives; block -1 none
+	sender [][]access // by threadblock and step: which step sends what it receives; block -1: none
 
 	local, start, end [][]clock
 }
 
-// newClocks matches sends with receives; nil where they do not, or the program
-// is too large to look at.
+// newClocks matches sends with receives. It is nil if they don't match, or the
+// program is too large.
 func newClocks(p *ir.Program) *clocks {
 	c := &clocks{p: p}
 	steps := 0
@@ -171,7 +171,7 @@ func newClocks(p *ir.Program) *clocks {
 	return c
 }
 
-// run works all clocks out; false where steps wait for each other.
+// run computes all clocks. It is false if steps wait for each other in a circle.
 func (c *clocks) run() bool {
 	for moved := true; moved; {
 		moved = false
@@ -189,8 +189,8 @@ func (c *clocks) run() bool {
 	return true
 }
 
-// next works out a threadblock's next step; false where what it waits for is
-// not known yet.
+// next computes the clocks of a threadblock's next step. It is false if something
+// that the step waits for has none yet.
 func (c *clocks) next(b int) bool {
 	step := len(c.end[b])
 	sender := c.sender[b][step]
@@ -223,8 +223,8 @@ func (c *clocks) next(b int) bool {
 	return true
 }
 
-// known is whose reads have given their values when a step writes: with a line
-// of its message, if it has one.
+// known says which steps' reads have returned their values by the time an access
+// writes, which it may do once a line of its message has come, if it has one.
 func (c *clocks) known(a access) clock {
 	sender := c.sender[a.block][a.step]
 	if sender.block < 0 {

@@ -5,24 +5,25 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// part is a step of an exchange: a value of a chunk and of messages, which is
-// stored and sent, or chunks with a message each. Its arms are those that come, then
-// those that go, from the first on.
+// part is something that an exchange does in one go: it computes a value from a
+// chunk and from messages, stores it and sends it; or it handles several chunks
+// with a message each. Of its arms, those for messages that come are first, then
+// those for messages that go.
 type part struct {
 	does               partDoes
 	src, dst           ir.Loc
 	first, comes, goes int
 }
 
-// arm is a message: of a step, whose chunk is loc.
+// arm is one message: the step that moves it, and its chunk.
 type arm struct {
 	stepAt
 	loc ir.Loc
 }
 
-// partsOf makes parts of a rank's steps in their order, as few as may be: what is
-// one part is on its way together. It is not ok where a chunk is added that was
-// never received.
+// partsOf makes as few parts as possible of a rank's steps in their order, because
+// the messages of one part are on their way together. It is not ok if a chunk is
+// added that was never received.
 func partsOf(g *ir.GPU, order []stepAt) (parts []part, arms []arm, ok bool) {
 	passing, came := passingOf(g), map[ir.Loc]arm{}
 	for _, at := range order {
@@ -46,7 +47,7 @@ func partsOf(g *ir.GPU, order []stepAt) (parts []part, arms []arm, ok bool) {
 			came[s.Dst] = arm{at, s.Dst}
 		case s.Op == ir.Reduce && passing[s.Src]:
 			a, ok := came[s.Src]
-			if !ok { // it is added before it is there
+			if !ok { // added before it has come
 				return nil, nil, false
 			}
 			if !sum(s.Dst) || last.does&partAdds != 0 {
@@ -61,7 +62,7 @@ func partsOf(g *ir.GPU, order []stepAt) (parts []part, arms []arm, ok bool) {
 		case s.Op == ir.Send:
 			switch {
 			case last.isValue(s.Src), last.does == partApart && last.comes == 0:
-			case last.does == partReads && last.comes == 0 && last.goes == 1: // chunk by chunk then
+			case last.does == partReads && last.comes == 0 && last.goes == 1: // becomes a part that goes chunk by chunk
 				last.does = partApart
 			default:
 				begin(part{does: partReads, src: s.Src})
@@ -91,13 +92,13 @@ func partsOf(g *ir.GPU, order []stepAt) (parts []part, arms []arm, ok bool) {
 	return parts, arms, true
 }
 
-// isValue tells whether a part's value is what a chunk holds when it is over.
+// isValue tells whether a part's value is what the chunk holds afterwards.
 func (p *part) isValue(at ir.Loc) bool {
 	return p.does&partWrites != 0 && p.dst == at || p.does == partReads && p.comes == 0 && p.src == at
 }
 
-// passingOf are the chunks of scratch that are received once to be added to another
-// once: nobody would look for them there.
+// passingOf lists the chunks of scratch that are received once, and added to
+// another chunk once. They need not be stored, because nothing else reads them.
 func passingOf(g *ir.GPU) map[ir.Loc]bool {
 	type uses struct{ received, added, others int }
 	all := map[ir.Loc]*uses{}

@@ -11,8 +11,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Bytes of records, of which headBytes is a headRecord's; firstSteps is
-// FIRST_STEPS of kernel/layout.h.
+// Sizes of records: headBytes is a headRecord's. firstSteps is FIRST_STEPS of
+// kernel/layout.h.
 const (
 	stepBytes  = 80
 	firstSteps = 4
@@ -24,18 +24,18 @@ const (
 // mostPerCall is the largest count of one call (MSCCL_MAX_COUNT - 1).
 const mostPerCall = 71
 
-// wires is the table of protocols: bytes of a line in memory, how many of them
-// are data, the threads that move one, what data must be aligned to for a line to
-// be whole, and the slots of a connection where a topology says nothing.
+// wires is the table of protocols: the bytes of a line in memory, how many of them
+// are data, how many threads move a line together, the alignment at which data
+// makes whole lines, and a connection's slots where a topology does not say.
 var wires = [...]struct{ line, data, lanes, word, slots int64 }{
 	topologies.LL:     {16, 8, 1, 8, 8},
 	topologies.LL128:  {128, 120, 8, 8, 8},
 	topologies.Simple: {16, 16, 1, 16, 2},
 }
 
-// plan is where everything of a trial lies on the devices, before there is any
-// memory: offsets into one piece a device. What depends on addresses is encoded
-// by image.
+// plan says where everything of a trial lies on the devices, before any memory is
+// allocated: it has offsets into one piece of memory for each device. What depends
+// on addresses is encoded by image.
 type plan struct {
 	program   *ir.Program
 	reference *data.Reference
@@ -46,8 +46,8 @@ type plan struct {
 	perCall             int64
 	slots, slotBytes    int64
 	ordered             order
-	exchange            *exchange // nil: its threadblocks are run as they are
-	threads             int       // of a block, once it is known
+	exchange            *exchange // nil: threadblocks run as they are
+	threads             int       // of a block, once fit has found it
 
 	deviceOf []int // by rank
 	devices  []devicePlan
@@ -60,12 +60,12 @@ type devicePlan struct {
 	arena
 	ranks         []int
 	blocks        []blockPlan
-	zeroFrom      int64 // counters, semaphores and slots begin as zeros
+	zeroFrom      int64 // from here on: counters, semaphores and slots, which begin as zeros
 	zeroTo        int64
 	claim, wrong  int64
 	tables        tableOffsets
-	guarded       []span // buffers, with guards before and behind
-	steps, chunks int    // records
+	guarded       []span // buffers with guards before and behind them
+	steps, chunks int    // how many records
 	dependencies  int
 	results       int
 	wants, terms  int
@@ -79,10 +79,10 @@ type span struct{ at, bytes int64 }
 type rankPlan struct {
 	buffers    [3]span // by collective.Buffer
 	asides     [3]int64
-	chunks     [3]int // entries of the table of chunks
+	chunks     [3]int // how many entries of the table of chunks
 	firstChunk [3]int
 	finished   int64
-	blocks     []int // in its device's grid
+	blocks     []int // their numbers in the device's grid
 }
 
 type blockPlan struct {
@@ -90,19 +90,19 @@ type blockPlan struct {
 	semaphore         int64
 }
 
-// connection is (sender, receiver, channel).
+// connection is named by its ends and channel.
 type connection struct{ from, to, channel int }
 
-// channel is a connection's memory: slots and tail at the receiver, head at the
-// sender.
+// channel is a connection's memory: slots and tail at the receiver, the head at
+// the sender.
 type channel struct {
 	slots, tail, head  int64
 	sender, receiver   bool
-	sent, received     int // steps
+	sent, received     int // how many steps
 	sentOf, receivedOf string
 }
 
-// newPlan lays a trial out on so many devices: ranks are dealt in runs.
+// newPlan lays a trial out on so many devices, with neighbouring ranks on one.
 func newPlan(t executor.Trial, devices int) (*plan, error) {
 	c, err := collective.New(t.Program.Collective)
 	if err != nil {
@@ -138,7 +138,7 @@ func newPlan(t executor.Trial, devices int) (*plan, error) {
 	if err := p.layConnections(); err != nil {
 		return nil, err
 	}
-	if t.Protocol != topologies.Simple { // its counters order everything
+	if t.Protocol != topologies.Simple { // the counters of Simple order everything
 		p.ordered = messagesOrder(t.Program)
 	}
 	p.exchange = p.newExchange()
@@ -185,7 +185,7 @@ func (p *plan) cut(tile int64) error {
 	return nil
 }
 
-// deal gives ranks to devices, neighbours together.
+// deal gives each device a run of neighbouring ranks.
 func (p *plan) deal(devices int) {
 	n := p.program.Ranks()
 	devices = max(min(devices, n), 1)
@@ -198,7 +198,7 @@ func (p *plan) deal(devices int) {
 	}
 }
 
-// ranksPerDevice is the most ranks that share a device.
+// ranksPerDevice is how many ranks share a device, at most.
 func (p *plan) ranksPerDevice() int {
 	most := 0
 	for _, d := range p.devices {
@@ -207,7 +207,7 @@ func (p *plan) ranksPerDevice() int {
 	return most
 }
 
-// layRanks gives every rank its buffers and threadblocks, every device its
+// layRanks gives every rank its buffers and threadblocks, and every device its
 // counters.
 func (p *plan) layRanks() {
 	c, l := p.reference.Collective, p.reference.Layout
@@ -309,7 +309,7 @@ func orNobody(who string) string {
 	return who
 }
 
-// layTables makes room for the tables.
+// layTables reserves memory for the tables.
 func (p *plan) layTables() {
 	for i := range p.devices {
 		d := &p.devices[i]
@@ -353,7 +353,7 @@ func (p *plan) mostCalls() int64 {
 	return most
 }
 
-// calls is how many calls of a launch steps make that do something.
+// calls counts the calls that certain steps make in a launch.
 func (p *plan) calls(steps []ir.Step, something func(ir.Op) bool) int64 {
 	calls := int64(0)
 	for _, s := range steps {

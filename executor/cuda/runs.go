@@ -5,15 +5,15 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// run is steps that a threadblock carries out as one: a single step, or
-// reductions of one chunk after another into the same place. Each of those would
-// wait for memory twice, and write what the next one reads.
+// run is a sequence of steps that a threadblock carries out as one. It is a single
+// step, or several reductions of one chunk each into the same place. One by one,
+// each of these would wait for memory twice, and write what the next reads again.
 type run struct {
 	first, steps int
 	apart        int64 // bytes from one source to the next
 }
 
-// runs divides a threadblock's steps into runs.
+// runs divides a threadblock's steps into such sequences.
 func (p *plan) runs(rank int, steps []ir.Step) []run {
 	all := make([]run, 0, len(steps))
 	for i := 0; i < len(steps); {
@@ -24,9 +24,10 @@ func (p *plan) runs(rank int, steps []ir.Step) []run {
 	return all
 }
 
-// reductions is the longest run from a step on. Nothing may come between its
-// steps that another threadblock could notice: no waiting, and nobody who waits.
-// The sources must lie evenly apart, and none may be what is written.
+// reductions is the longest such sequence from a step on. Between its steps
+// nothing may happen that another threadblock could notice: none waits, and nobody
+// waits for any but the last. The sources must be evenly spaced, and differ from
+// the destination.
 func (p *plan) reductions(rank int, steps []ir.Step, first int) run {
 	r := run{first: first, steps: 1}
 	s := &steps[first]
@@ -56,7 +57,7 @@ func (p *plan) reductions(rank int, steps []ir.Step, first int) run {
 	return r
 }
 
-// even tells whether a buffer's chunks are all alike: none has an element aside.
+// even tells whether all of a buffer's chunks are of one size.
 func (p *plan) even(b collective.Buffer) bool {
 	return b == collective.Scratch || p.reference.Layout.Even()
 }

@@ -10,26 +10,26 @@ import (
 	"github.com/colltune/colltune/executor"
 )
 
-// settings are what the user's [executor.cuda] says.
+// settings are the user's [executor.cuda].
 type settings struct {
 	devices  int           // GPUs to use at most; 0: all
 	watchdog time.Duration // how long a launch may take
 	graph    bool          // programs are timed as CUDA graphs
-	blocks   bool          // small messages too go by threadblocks
+	blocks   bool          // small messages, too, go by threadblocks
 	compiler compiledBy
 }
 
-// compiledBy is what makes machine code of the kernels.
+// compiledBy says what makes machine code of the kernels.
 type compiledBy string
 
 const (
-	byEither compiledBy = "auto" // the driver, and NVRTC where that can't
+	byEither compiledBy = "auto" // the driver, or NVRTC if that can't
 	byDriver compiledBy = "ptx"  // of the embedded PTX
 	byNVRTC  compiledBy = "nvrtc"
 )
 
-// defaults are the settings where nothing is set. A launch ends by itself after
-// 20 seconds: the longest right ones are of gigabytes, and take a tenth of that.
+// defaults are the settings where nothing is set. After 20 seconds a launch gives
+// up: the longest that work are of gigabytes, and take a tenth of that.
 func defaults() settings { return settings{watchdog: 20 * time.Second, compiler: byEither} }
 
 // smallMessages says how programs of small messages are run, for the fingerprint.
@@ -40,13 +40,13 @@ func (s settings) smallMessages() string {
 	return "a block a rank"
 }
 
-// registered is what the host lets pass.
+// registered is what the host knows of the settings.
 var registered = executor.KindSettings{Names: []string{"devices", "watchdog", "graph", "threadblocks", "compiler"}}
 
-// devicesVariable says how many GPUs to use where the settings don't.
+// devicesVariable sets devices where the settings don't.
 const devicesVariable = "COLLTUNE_EXECUTOR_CUDA_DEVICES"
 
-// readSettings reads them with get; every mistake names its key.
+// readSettings reads the settings with get. Every error names its key.
 func readSettings(get func(string) string) (settings, error) {
 	s := defaults()
 	bad := func(key, want string) error { return fmt.Errorf("cuda: %s %q: want %s", key, get(key), want) }
@@ -89,10 +89,11 @@ func readSettings(get func(string) string) (settings, error) {
 		s.compiler = text
 	}
 	if len(mistakes) > 0 {
-		return s, executor.Unavailable(errors.Join(mistakes...)) // no process would read them otherwise
+		return s, executor.Unavailable(errors.Join(mistakes...)) // another process would read the same mistakes
 	}
 	return s, nil
 }
 
-// mostWatchdog is an hour: what stands still that long stands still.
+// mostWatchdog is the longest watchdog: what has stood still for an hour will not
+// go on.
 const mostWatchdog = time.Hour

@@ -8,7 +8,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// image is one device's tables, with the addresses of all devices in them.
+// image is one device's tables, which contain addresses on all devices.
 type image struct {
 	blocks       []headRecord
 	steps        []stepRecord
@@ -17,13 +17,13 @@ type image struct {
 	results      []resultRecord
 }
 
-// write is a run of bytes for a place on a device.
+// write is bytes that belong in a certain place on a device.
 type write struct {
 	at    int64
 	bytes []byte
 }
 
-// writes is what a device's memory must hold besides zeros, data and guards.
+// writes lists what a device's memory must hold besides zeros, data and guards.
 func (p *plan) writes(device int, base []uint64) []write {
 	m := p.image(device, base)
 	wants, terms := p.wants(device, base[device])
@@ -40,8 +40,8 @@ func (p *plan) writes(device int, base []uint64) []write {
 	}
 }
 
-// image encodes the program of a device's ranks. base is where the memory of
-// every device begins.
+// image encodes the program for a device's ranks. base has the address of each
+// device's memory.
 func (p *plan) image(device int, base []uint64) *image {
 	d := &p.devices[device]
 	at := base[device]
@@ -90,14 +90,14 @@ func (p *plan) image(device int, base []uint64) *image {
 	return m
 }
 
-// end is a connection as both its ends see it.
+// end is the part of a connection that both its ends need.
 func (p *plan) end(base []uint64, key connection) endRecord {
 	ch := p.sends[key]
 	at := base[p.deviceOf[key.to]]
 	return endRecord{Slots: at + uint64(ch.slots), Tail: at + uint64(ch.tail), Head: base[p.deviceOf[key.from]] + uint64(ch.head)}
 }
 
-// chunk is where a chunk of a rank's buffer lies.
+// chunk is the address of a chunk of a rank's buffer.
 func (p *plan) chunk(at uint64, rank int, b collective.Buffer, i int) chunkRecord {
 	l, r := &p.reference.Layout, &p.ranks[rank]
 	elem := int64(l.ElemBytes)
@@ -112,8 +112,8 @@ func (p *plan) chunk(at uint64, rank int, b collective.Buffer, i int) chunkRecor
 	return c
 }
 
-// step encodes a run of steps as one, with the dependencies of its first and the
-// index of its last, which is what others may wait for.
+// step encodes a run as one step. It has the dependencies of the run's first step
+// and the number of its last, for which others may wait.
 func (p *plan) step(m *image, at uint64, b blockPlan, run run, steps []ir.Step) {
 	rank, s, last := &p.ranks[b.rank], &steps[run.first], run.first+run.steps-1
 	record := stepRecord{
@@ -155,7 +155,7 @@ func (p *plan) step(m *image, at uint64, b blockPlan, run run, steps []ir.Step) 
 	m.steps = append(m.steps, record)
 }
 
-// doesOf is an instruction as the kernels know it.
+// doesOf is the kernels' code for an instruction.
 func doesOf(op ir.Op) does {
 	all := does(0)
 	for _, part := range []struct {
@@ -169,12 +169,12 @@ func doesOf(op ir.Op) does {
 	return all
 }
 
-// isSmall tells whether a step moves a line for each thread at most, and all of
-// them are whole and at aligned addresses.
+// isSmall tells whether a step moves at most one line for each thread, all whole
+// and at aligned addresses.
 func (p *plan) isSmall(s *stepRecord) bool {
 	wire, does := &wires[p.protocol], s.Does&(receives|sends|loads|stores)
 	if does&(receives|sends) == 0 {
-		wire = &wires[topologies.Simple] // as all that is moved on the spot
+		wire = &wires[topologies.Simple] // local steps move what the loads of Simple move
 	}
 	l := &p.reference.Layout
 	bytes := l.ChunkElements * int64(l.ElemBytes)

@@ -13,17 +13,18 @@ import (
 )
 
 // How long a launch may take before its kernel gives up: what the settings say,
-// and at most this share of what is left of the trial's time, so that the
-// kernel's own report comes before the trial's deadline.
+// but at most this share of what the trial has left, so that the kernel can report
+// before the trial's deadline.
 const (
 	shortestLaunch = 50 * time.Millisecond
 	shareOfTrial   = 3
 )
 
-// dataBlocks and dataThreads are the grid of the kernels that fill and check.
+// dataBlocks and dataThreads are the grid of the kernels that fill and check
+// memory.
 const dataBlocks = 1024
 
-// running is a trial on a machine.
+// running is a trial in progress on a machine.
 type running struct {
 	m        machine
 	p        *plan
@@ -33,11 +34,11 @@ type running struct {
 	kernel   kernel
 	threads  int
 	timeout  time.Duration
-	fixed    bool // the timeout is one that a graph has recorded
+	fixed    bool // a graph has recorded the timeout
 }
 
-// runTrial runs a trial: once for its result, then for its time, then once more
-// for its result.
+// runTrial runs a trial: once to check its result, then for its time, then once
+// more to check its result.
 func runTrial(ctx context.Context, m machine, s settings, t executor.Trial) (executor.Measurement, error) {
 	p, err := newPlan(t, m.devices())
 	if err != nil {
@@ -57,7 +58,7 @@ func runPlan(ctx context.Context, m machine, s settings, t executor.Trial, p *pl
 	if n := len(p.devices); t.Protocol == topologies.LL128 && !m.wholeLines(n) {
 		return executor.Measurement{}, fmt.Errorf("%w: LL128 over %d devices: the links between them do not carry 128 bytes whole, as NVLink does", executor.ErrUnsupported, n)
 	}
-	if err := m.resetStatus(); err != nil { // of an earlier trial
+	if err := m.resetStatus(); err != nil { // left by an earlier trial
 		return executor.Measurement{}, err
 	}
 	if s.blocks {
@@ -74,7 +75,7 @@ func runPlan(ctx context.Context, m machine, s settings, t executor.Trial, p *pl
 	return measured, err
 }
 
-// measure is the trial from its memory on.
+// measure does all that comes after the plan.
 func (r *running) measure(ctx context.Context) (executor.Measurement, error) {
 	if err := r.upload(); err != nil {
 		return executor.Measurement{}, err
@@ -88,7 +89,7 @@ func (r *running) measure(ctx context.Context) (executor.Measurement, error) {
 		return executor.Measurement{}, err
 	}
 	progress()
-	r.timeLaunch(ctx) // of all launches of a graph
+	r.timeLaunch(ctx) // counts for all launches of a graph
 	start, err := r.m.recorded(len(r.p.devices), r.start)
 	if err != nil {
 		return executor.Measurement{}, err
@@ -120,7 +121,7 @@ func (r *running) measure(ctx context.Context) (executor.Measurement, error) {
 	return result, nil
 }
 
-// upload reserves memory and fills it with tables, zeros and guards.
+// upload allocates memory, and fills it with tables, zeros and guards.
 func (r *running) upload() error {
 	r.base = make([]uint64, len(r.p.devices))
 	for i := range r.p.devices {
@@ -156,7 +157,7 @@ func (r *running) upload() error {
 	return nil
 }
 
-// launchRecord is the interpreter's parameter on a device.
+// launchRecord is the parameter of the interpreter on a device.
 func (r *running) launchRecord(device int) launchRecord {
 	p, d, at := r.p, &r.p.devices[device], r.base[device]
 	l := launchRecord{
@@ -212,7 +213,7 @@ func (r *running) timeLaunch(ctx context.Context) {
 	}
 }
 
-// checked runs the program on fresh inputs and counts what came out wrong.
+// checked runs the program on fresh inputs, and counts the wrong elements.
 func (r *running) checked(ctx context.Context, start func() error) (int64, error) {
 	for i := range r.p.devices {
 		for _, c := range r.p.initial(i, r.base[i]) {
@@ -262,7 +263,7 @@ func number(b []byte) uint64 {
 	return n
 }
 
-// damaged counts the bytes of guards that a program has written over.
+// damaged counts the bytes of guards that the program has overwritten.
 func (r *running) damaged(device int) (int64, error) {
 	damaged := int64(0)
 	for _, s := range r.p.devices[device].guarded {
@@ -281,7 +282,7 @@ func (r *running) damaged(device int) (int64, error) {
 	return damaged, nil
 }
 
-// fill launches a kernel of the data.
+// fill launches one of the kernels that fill and check memory.
 func (r *running) fill(device int, c call) error {
 	room, err := r.m.room(device, c.kernel, mostThreads)
 	if err != nil {
@@ -290,7 +291,7 @@ func (r *running) fill(device int, c call) error {
 	return r.m.launch(device, launch{c.kernel, min(dataBlocks, room.blocks), min(mostThreads, room.threads), false, c.parameter})
 }
 
-// explain turns the end of a launch into an error that says who waited for what.
+// explain makes the end of a launch an error that says who waited for what.
 func (r *running) explain(ctx context.Context, err error) error {
 	gone := ctx.Err()
 	if err != nil && gone == nil || errors.Is(gone, context.Canceled) {
@@ -308,8 +309,8 @@ func (r *running) explain(ctx context.Context, err error) error {
 	return gone
 }
 
-// StuckError is a program that did not end: one of those that waited, and what
-// for.
+// StuckError is a program that did not end. It names one of the threadblocks that
+// waited, and what for.
 type StuckError struct {
 	Rank, Threadblock, Step, Tile int
 	After                         time.Duration
@@ -331,7 +332,7 @@ func (e *StuckError) Error() string {
 	return fmt.Sprintf("the program stands still: rank %d threadblock %d step %d, tile %d, has waited %s for %s", e.Rank, e.Threadblock, e.Step, e.Tile, e.After.Round(time.Millisecond), what)
 }
 
-// note says how the trial ran.
+// note says how the trial was run.
 func (r *running) note(ctx context.Context) (string, error) {
 	parts := []string{fmt.Sprintf("ranks per device %d", r.p.ranksPerDevice()), fmt.Sprintf("threads %d", r.threads)}
 	switch {
@@ -351,8 +352,8 @@ func (r *running) note(ctx context.Context) (string, error) {
 	return strings.Join(append(parts, fmt.Sprintf("empty %s %.2f us", what, empty)), ", "), nil
 }
 
-// launchCost is what a cooperative launch of the same grid takes that does
-// nothing: the least of a few.
+// launchCost is the time of a cooperative launch of the same grid that does
+// nothing: the shortest of a few.
 func (r *running) launchCost(ctx context.Context) (float64, error) {
 	start, err := r.m.recorded(len(r.p.devices), func() error {
 		for d := range r.p.devices {

@@ -5,10 +5,10 @@ import (
 	"github.com/colltune/colltune/executor/data"
 )
 
-// What must come out, for the device to check: taken from the collective's
-// postcondition, never from the program.
+// What the result must be, for the device to check. It is taken from the
+// collective's postcondition, and never from the program.
 
-// countWants is how many records the tables of some ranks take.
+// countWants counts the records that the tables of some ranks have.
 func (p *plan) countWants(ranks []int) (wants, terms, results int) {
 	c := p.reference.Collective
 	shared := map[int]bool{}
@@ -32,8 +32,8 @@ func (p *plan) countWants(ranks []int) (wants, terms, results int) {
 	return wants, terms, results
 }
 
-// wants encodes the output chunks of a device's ranks and the input chunks that
-// each is the reduction of; ranks that want the same reduction share its terms.
+// wants encodes, for each output chunk of a device's ranks, the input chunks that
+// it is the reduction of. Ranks that want the same reduction share its terms.
 func (p *plan) wants(device int, at uint64) (wants []wantRecord, terms []termRecord) {
 	c, l := p.reference.Collective, &p.reference.Layout
 	shared := map[int]uint32{}
@@ -60,14 +60,14 @@ func (p *plan) wants(device int, at uint64) (wants []wantRecord, terms []termRec
 	return wants, terms
 }
 
-// outChunk is the address of a rank's output chunk, wherever it lies.
+// outChunk is the address of a rank's output chunk, in whichever buffer it lies.
 func (p *plan) outChunk(at uint64, rank, i int) uint64 {
 	b, index := p.reference.Collective.Place(rank, collective.Out, i)
 	return p.chunk(at, rank, b, index).Address
 }
 
-// averages are the output chunks of a rank that are reductions: what is divided
-// at the end where they are averages.
+// averages lists those output chunks of a rank that are reductions, which avg
+// divides at the end.
 func (p *plan) averages(at uint64, rank int) (all []resultRecord) {
 	c, l := p.reference.Collective, &p.reference.Layout
 	for i := range c.OutChunks(rank) {
@@ -78,14 +78,14 @@ func (p *plan) averages(at uint64, rank int) (all []resultRecord) {
 	return all
 }
 
-// generator is the reference's, as kernels read it.
+// generator is the reference's generator, as kernels read it.
 func (p *plan) generator() generatorRecord {
 	g := p.reference.Params
 	return generatorRecord{Seed: g.Seed, Form: uint32(g.Form), M: g.M, K: g.K}
 }
 
-// initial are the launches that give a device's ranks their inputs and spoil
-// everything else, in order.
+// initial lists the launches that fill the inputs of a device's ranks, and then
+// everything else with wrong values.
 func (p *plan) initial(device int, at uint64) (all []call) {
 	r := p.reference
 	elem := uint64(r.Layout.ElemBytes)
@@ -112,7 +112,8 @@ func (p *plan) initial(device int, at uint64) (all []call) {
 	return all
 }
 
-// compare is the parameter of the check, or of what spoils outputs before.
+// compare is the parameter of the kernel that checks outputs or, with spoil, fills
+// them with wrong values beforehand.
 func (p *plan) compare(device int, at uint64, spoil bool) referenceRecord {
 	d := &p.devices[device]
 	record := referenceRecord{

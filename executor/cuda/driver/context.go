@@ -7,15 +7,15 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// Context is a device's primary context: what its memory, modules and streams
-// belong to.
+// Context is a device's primary context, to which its memory, modules and streams
+// belong.
 type Context struct {
 	Device *Device
 	d      *Driver
 	handle uintptr
 }
 
-// Retain brings a device's primary context up.
+// Retain creates a device's primary context, or shares it.
 func (v *Device) Retain() (*Context, error) {
 	c := &Context{Device: v, d: v.d}
 	if err := v.d.check(cuDevicePrimaryCtxRetain, dynlib.Call(v.d.entries[cuDevicePrimaryCtxRetain], uintptr(unsafe.Pointer(&c.handle)), uintptr(v.handle))); err != nil {
@@ -82,12 +82,12 @@ func (c *Context) Read(at Address, b []byte) error {
 	return c.call(cuMemcpyDtoH, uintptr(unsafe.Pointer(&b[0])), uintptr(at), uintptr(len(b)))
 }
 
-// Copy copies on the device, after what the stream does before.
+// Copy copies on the device, after what is in the stream.
 func (c *Context) Copy(to, from Address, bytes int64, s Stream) error {
 	return c.call(cuMemcpyDtoDAsync, uintptr(to), uintptr(from), uintptr(bytes), uintptr(s))
 }
 
-// Set fills memory with a byte, after what the stream does before.
+// Set fills memory with a byte, after what is in the stream.
 func (c *Context) Set(at Address, value byte, bytes int64, s Stream) error {
 	if bytes == 0 {
 		return nil
@@ -113,8 +113,8 @@ func (c *Context) AllocHost(bytes int) (*Host, error) {
 	return h, c.call(cuMemHostGetDevicePointer, uintptr(unsafe.Pointer(&h.Device)), h.host, 0)
 }
 
-// Words is the memory as words, which kernels may be writing: read and write
-// them atomically.
+// Words is the memory as words. Read and write them atomically, because kernels
+// may be writing them.
 func (h *Host) Words() []uint32 {
 	// The address came from C, where the collector moves nothing.
 	p := *(**uint32)(unsafe.Pointer(&h.host))

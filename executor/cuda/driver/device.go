@@ -16,9 +16,9 @@ type Device struct {
 	Minor  int
 	SMs    int
 	Memory int64 // bytes
-	Cache  int   // the second one, bytes
+	Cache  int   // the second-level cache, in bytes
 
-	Cooperative bool // all blocks of a grid at once
+	Cooperative bool // can keep all blocks of a grid resident
 	HostMemory  bool // kernels see memory of the host
 
 	d      *Driver
@@ -39,7 +39,7 @@ const (
 	MaxThreadsPerBlock     Attribute = 1
 )
 
-// Devices are those that the process may see.
+// Devices lists those that the process may see.
 func (d *Driver) Devices() ([]Device, error) {
 	var n int32
 	if err := d.check(cuDeviceGetCount, dynlib.Call(d.entries[cuDeviceGetCount], uintptr(unsafe.Pointer(&n)))); err != nil {
@@ -102,8 +102,8 @@ func (v *Device) Attribute(a Attribute) (int, error) {
 	return int(n), err
 }
 
-// Reaches tells whether kernels of a device can use another's memory, and
-// whether with atomic operations, as over NVLink.
+// Reaches tells whether a device's kernels can use another's memory, and whether
+// with atomic operations, as they can over NVLink.
 func (v *Device) Reaches(other *Device) (memory, atomics bool, err error) {
 	var can, native int32
 	if err := v.d.check(cuDeviceCanAccessPeer, dynlib.Call(v.d.entries[cuDeviceCanAccessPeer], uintptr(unsafe.Pointer(&can)), uintptr(v.handle), uintptr(other.handle))); err != nil {

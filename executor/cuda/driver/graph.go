@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-// ErrNoGraphs: the driver is older than what graphs need.
+// ErrNoGraphs says that the driver is too old for graphs.
 var ErrNoGraphs = errors.New("no CUDA graphs")
 
-// leastForGraphs is the version of CUDA whose drivers have all that is used.
+// leastForGraphs is the first version of CUDA with all the functions used.
 const leastForGraphs = 11040
 
 // Graph is launches recorded from a stream, ready to be launched as one.
@@ -18,7 +18,7 @@ type Graph struct {
 	handle uintptr
 }
 
-// Graphs tells whether the driver has them: ErrNoGraphs says what it would take.
+// Graphs is ErrNoGraphs if the driver is too old for them.
 func (d *Driver) Graphs() error {
 	version, err := d.Version()
 	if err != nil {
@@ -32,15 +32,16 @@ func (d *Driver) Graphs() error {
 	return nil
 }
 
-// BeginCapture has a stream record what is launched into it, from any thread,
-// until EndCapture: nothing runs, and nothing but launches may be asked of it.
+// BeginCapture makes a stream record what is launched into it, from any thread,
+// until EndCapture. Nothing runs meanwhile, and nothing but launches may be asked
+// of the stream.
 func (c *Context) BeginCapture(s Stream) error {
-	const relaxed = 2 // whichever thread ends it
+	const relaxed = 2 // any thread may end it
 	return c.call(cuStreamBeginCapture, uintptr(s), relaxed)
 }
 
-// EndCapture ends the recording, and makes a graph of it. Call it whether or not
-// the launches succeeded: the stream is of no use before.
+// EndCapture ends the recording and makes a graph of it. Call it even if a launch
+// has failed: the stream can't be used before.
 func (c *Context) EndCapture(s Stream) (*Graph, error) {
 	var recorded uintptr
 	if err := c.call(cuStreamEndCapture, uintptr(s), uintptr(unsafe.Pointer(&recorded))); err != nil {
@@ -58,10 +59,10 @@ func (c *Context) EndCapture(s Stream) (*Graph, error) {
 }
 
 // Upload brings a graph to the device, so that its first launch takes no longer
-// than the others.
+// than later ones.
 func (g *Graph) Upload(s Stream) error { return g.c.call(cuGraphUpload, g.handle, uintptr(s)) }
 
-// Launch starts what was recorded, after what the stream does before.
+// Launch starts what was recorded, after what is in the stream.
 func (g *Graph) Launch(s Stream) error { return g.c.call(cuGraphLaunch, g.handle, uintptr(s)) }
 
 // Free gives a graph back.

@@ -21,12 +21,12 @@ type Function struct {
 }
 
 // Load loads machine code, or compiles PTX for the context's device. An error
-// brings what the compiler said.
+// includes the compiler's log.
 func (c *Context) Load(code []byte) (*Module, error) {
 	const errorLog, errorLogBytes = 5, 6
 	said := make([]byte, 8<<10)
-	// C reads its address in values, which the collector does not see there: on
-	// the stack it could move before the call.
+	// C reads the buffer's address from values, where the collector does not see
+	// it; on the stack the buffer could move before the call.
 	var held runtime.Pinner
 	defer held.Unpin()
 	held.Pin(&said[0])
@@ -59,13 +59,14 @@ func (m *Module) Function(name string) (*Function, error) {
 	return f, nil
 }
 
-// Threads is the most threads of a block the kernel can be launched with.
+// Threads is how many threads a block of the kernel may have.
 func (f *Function) Threads() (int, error) { return f.attribute(0) }
 
-// Registers is how many a thread has.
+// Registers is how many registers a thread has.
 func (f *Function) Registers() (int, error) { return f.attribute(4) }
 
-// Local is how many bytes of memory a thread has for what finds no register.
+// Local is how many bytes of memory a thread has for what does not fit its
+// registers.
 func (f *Function) Local() (int, error) { return f.attribute(3) }
 
 func (f *Function) attribute(a uintptr) (int, error) {
@@ -81,10 +82,10 @@ func (f *Function) Resident(threads int) (int, error) {
 	return int(n), err
 }
 
-// Launch starts a kernel with one parameter, a struct as it lies in memory. A
-// cooperative one has all its blocks resident, or does not start.
+// Launch starts a kernel with one parameter, the bytes of a struct. If
+// cooperative, all its blocks are resident or it does not start.
 func (c *Context) Launch(f *Function, blocks, threads int, s Stream, parameter []byte, cooperative bool) error {
-	held := append([]uint64(nil), make([]uint64, (len(parameter)+7)/8+1)...) // aligned as a struct
+	held := append([]uint64(nil), make([]uint64, (len(parameter)+7)/8+1)...) // aligned as a struct must be
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(&held[0])), len(parameter)), parameter)
 	parameters := []unsafe.Pointer{unsafe.Pointer(&held[0])}
 	var err error

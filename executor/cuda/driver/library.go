@@ -60,10 +60,10 @@ const (
 	cuEventDestroy
 	cuEventRecord
 	cuEventElapsedTime
-	required // functions up to here; those that follow are of CUDA 11.4
+	required // functions up to here; those below came with CUDA 11.4
 )
 
-// The functions of graphs, which older drivers lack.
+// The functions for graphs, which older drivers lack.
 const (
 	cuStreamBeginCapture entry = iota + required + 1
 	cuStreamEndCapture
@@ -74,7 +74,8 @@ const (
 	cuGraphDestroy
 )
 
-// symbols are their names in the library, which has versions of some.
+// symbols are the functions' names in the library, which has several versions of
+// some.
 var symbols = [...]string{
 	cuInit:                    "cuInit",
 	cuDriverGetVersion:        "cuDriverGetVersion",
@@ -125,8 +126,8 @@ var symbols = [...]string{
 	cuGraphDestroy:              "cuGraphDestroy",
 }
 
-// renamed are names that CUDA 13's header gives functions with the same
-// parameters, for a library that has dropped the older ones.
+// renamed are the names that CUDA 13's header has for functions with the same
+// parameters, in case a library drops the older ones.
 var renamed = map[entry]string{
 	cuDevicePrimaryCtxRelease: "cuDevicePrimaryCtxRelease_v2",
 	cuEventElapsedTime:        "cuEventElapsedTime_v2",
@@ -143,7 +144,7 @@ var loaded struct {
 	by map[string]*Driver
 }
 
-// Load loads the library, and does not wake the driver up.
+// Load loads the library, but does not start the driver.
 func Load() (*Driver, error) {
 	name := os.Getenv(LibraryVariable)
 	names := []string{"libcuda.so.1", "libcuda.so"}
@@ -159,15 +160,15 @@ func Load() (*Driver, error) {
 	var none *dynlib.NotFoundError
 	switch {
 	case name == "" && errors.As(err, &none) && len(none.Hindrances()) == 0:
-		return nil, ErrMissing // which says it
+		return nil, ErrMissing // says all there is to say
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrMissing, err)
 	}
 	return bind(name, lib.Name, lib.Symbol)
 }
 
-// Provide has Load find functions of this process where LibraryVariable is name:
-// what has no file, as a GPU that is emulated.
+// Provide makes Load find functions of this process if LibraryVariable is name. An
+// emulated GPU has no file to load.
 func Provide(name string, symbol func(name string) (dynlib.Symbol, error)) error {
 	loaded.Lock()
 	defer loaded.Unlock()
@@ -175,7 +176,7 @@ func Provide(name string, symbol func(name string) (dynlib.Symbol, error)) error
 	return err
 }
 
-// bind looks the functions up, and keeps them for the next who asks for the name.
+// bind looks the functions up, and keeps them for the next time.
 func bind(name, found string, lookUp func(string) (dynlib.Symbol, error)) (*Driver, error) {
 	d := &Driver{Library: found}
 	for i, symbol := range symbols {
@@ -206,7 +207,7 @@ func Open() (*Driver, error) {
 	return d, d.check(cuInit, dynlib.Call(d.entries[cuInit], 0))
 }
 
-// Version is of CUDA, as the driver knows it: 12040 is 12.4.
+// Version is the version of CUDA that the driver supports: 12040 is 12.4.
 func (d *Driver) Version() (int, error) {
 	var v int32
 	err := d.check(cuDriverGetVersion, dynlib.Call(d.entries[cuDriverGetVersion], uintptr(unsafe.Pointer(&v))))
@@ -245,8 +246,8 @@ func (e *Error) Is(target error) bool {
 
 func (c Code) Error() string { return fmt.Sprintf("CUDA error %d", int32(c)) }
 
-// Fatal tells whether an error leaves the context of no use: every later call
-// would give an error, too.
+// Fatal tells whether an error leaves the context unusable, so that every later
+// call fails, too.
 func Fatal(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -263,8 +264,8 @@ func Fatal(err error) bool {
 	return false
 }
 
-// Absent tells whether an error says that this machine, as it is, has no GPU or
-// no driver to run one: asking again changes nothing.
+// Absent tells whether an error means that this machine, as it is, has no GPU or
+// no working driver, so that asking again changes nothing.
 func Absent(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -280,9 +281,9 @@ func Absent(err error) bool {
 	return false
 }
 
-// CannotCompile tells whether an error of Context.Load is one of the driver's
-// compiler, whatever the PTX: it has none, is forbidden to use it, or it is too
-// old for the PTX or the device.
+// CannotCompile tells whether an error of Context.Load is the driver compiler's
+// fault, whatever the PTX: there is none, it may not be used, or it is too old for
+// the PTX or the device.
 func CannotCompile(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) {

@@ -5,13 +5,13 @@ import (
 	"unsafe"
 )
 
-// Stream is a queue of a device.
+// Stream is a device's queue of work.
 type Stream uintptr
 
 // Event is a mark in a stream, with its time.
 type Event uintptr
 
-// NewStream gives a queue. Read and Write wait for what is in it.
+// NewStream makes a stream. Read and Write wait for what is in it.
 func (c *Context) NewStream() (Stream, error) {
 	var s Stream
 	err := c.call(cuStreamCreate, uintptr(unsafe.Pointer(&s)), 0)
@@ -21,8 +21,7 @@ func (c *Context) NewStream() (Stream, error) {
 // DestroyStream gives a stream back.
 func (c *Context) DestroyStream(s Stream) error { return c.call(cuStreamDestroy, uintptr(s)) }
 
-// Done tells whether a stream has come to its end; an error is that of what ran
-// in it.
+// Done tells whether a stream has done all its work. An error is that of the work.
 func (c *Context) Done(s Stream) (bool, error) {
 	err := c.call(cuStreamQuery, uintptr(s))
 	if errors.Is(err, NotReady) {

@@ -19,8 +19,8 @@ var ErrMissing = errors.New("no libnvrtc")
 // LibraryVariable names another library than the system's.
 const LibraryVariable = "COLLTUNE_EXECUTOR_LIBNVRTC"
 
-// libraryNames are tried in order. The name without a number is of a toolkit's
-// development files, which point to the newest.
+// libraryNames are tried in order. The name without a number belongs to a
+// toolkit's development files, and leads to the newest.
 var libraryNames = []string{
 	"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2",
 	"/usr/local/cuda/lib64/libnvrtc.so", "/opt/cuda/lib64/libnvrtc.so",
@@ -62,7 +62,7 @@ var symbols = [...]string{
 type Library struct {
 	Name          string // as it was found
 	Version       string // "12.4"
-	Architectures []int  // that it compiles for: 90 is sm_90
+	Architectures []int  // that it can compile for: 90 is sm_90
 	entries       [len(symbols)]dynlib.Symbol
 }
 
@@ -130,14 +130,14 @@ func (l *Library) Compiles(architecture int) bool {
 	return slices.Contains(l.Architectures, architecture)
 }
 
-// Source is a program of one file and the headers it includes, by the names it
-// includes them under.
+// Source is a program: one file, and headers by the names under which they are
+// included.
 type Source struct {
 	Name, Text string
 	Headers    map[string]string
 }
 
-// CompileError is a source that the compiler did not take.
+// CompileError is the compiler's refusal of a source.
 type CompileError struct {
 	Text string // the library's, of the failure
 	Log  string // the compiler's
@@ -150,13 +150,13 @@ func (e *CompileError) Error() string {
 	return "nvrtcCompileProgram: " + e.Text + "\n" + e.Log
 }
 
-// mostCode bounds what a library can have us reserve.
+// mostCode limits the memory that a library can make us reserve.
 const mostCode = 1 << 28
 
-// Compile gives machine code. An option must name a real architecture, as in
-// --gpu-architecture=sm_90: for a virtual one there is none.
+// Compile makes machine code. An option must name a real architecture, as in
+// --gpu-architecture=sm_90, because there is no code for a virtual one.
 func (l *Library) Compile(s Source, options ...string) ([]byte, error) {
-	var held runtime.Pinner // the lists' strings, which C reads through the lists
+	var held runtime.Pinner // strings that C reads through the lists
 	defer held.Unpin()
 	list := func(texts []string) (first uintptr) {
 		if len(texts) == 0 {
@@ -198,7 +198,7 @@ func (l *Library) Compile(s Source, options ...string) ([]byte, error) {
 	return code, err
 }
 
-// bytes asks how much there is of something, and for it.
+// bytes asks for the size of something, and then for the thing itself.
 func (l *Library) bytes(program uintptr, size, get entry) ([]byte, error) {
 	var n uint64
 	if err := l.call(size, program, uintptr(unsafe.Pointer(&n))); err != nil {
