@@ -239,7 +239,7 @@ func TestKeptFaultsAreCaughtAndNamed(t *testing.T) {
 		s := with(t, func(string) {}, solver)
 		k := s.backends[0].keep(s, oneOfTwo())
 		for range 2 {
-			_, err := k.Ask(context.Background(), 10*time.Second)
+			_, err := k.Ask(context.Background(), 10*time.Minute)
 			var fault *SolverError
 			if !errors.As(err, &fault) || fault.Solver != solver || fault.Fault != want {
 				t.Errorf("%s: %v", solver, err)

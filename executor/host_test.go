@@ -88,10 +88,16 @@ func leave(name string, pid int) {
 	_ = os.WriteFile(filepath.Join(os.Getenv(state), name), []byte(strconv.Itoa(pid)), 0o600)
 }
 
+// said tells whether a word was left.
+func said(name string) bool {
+	_, err := os.Stat(filepath.Join(os.Getenv(state), name))
+	return err == nil
+}
+
 // grandchild starts a process that outlives its parent unless someone minds;
 // one in a session of its own is no member of its parent's group.
 func grandchild(name string, session bool) {
-	c := exec.Command("sleep", "60")
+	c := exec.Command("sleep", "7200")
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: session}
 	if err := c.Start(); err != nil {
 		panic(err)
@@ -109,15 +115,18 @@ func right(_ context.Context, t executor.Trial) (executor.Measurement, error) {
 	return executor.Measurement{TimesUS: []float64{float64(t.Bytes)}, Checked: true, Note: t.Program.Name}, nil
 }
 
-// eat allocates without end.
+// memoryCap is that of executors that eat.
+const memoryCap = 256 << 20
+
+// eat allocates three times the tests' cap and keeps it: without an end, the
+// system's memory could be gone before a busy host looks.
 func eat() (executor.Measurement, error) {
-	for kept := [][]byte{}; ; {
-		b := make([]byte, 4<<20)
-		for i := 0; i < len(b); i += 4096 {
-			b[i] = 1
-		}
-		kept = append(kept, b)
-		time.Sleep(2 * time.Millisecond)
+	kept := make([]byte, 3*memoryCap)
+	for i := 0; i < len(kept); i += 4096 {
+		kept[i] = 1
+	}
+	for {
+		time.Sleep(time.Hour)
 		runtime.KeepAlive(kept)
 	}
 }
@@ -258,7 +267,9 @@ var faults = map[string]fault{
 	}},
 	"exits-between": {run: func(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
 		go func() {
-			time.Sleep(50 * time.Millisecond)
+			for !said("answered") {
+				time.Sleep(time.Millisecond)
+			}
 			os.Exit(1)
 		}()
 		return right(ctx, t)
@@ -365,7 +376,7 @@ func start(t testing.TB, name string, o executor.HostOptions) *executor.Host {
 
 // quick makes a host of a test less patient.
 func quick(t testing.TB, o executor.HostOptions) executor.HostOptions {
-	o.Env = append(o.Env, state+"="+t.TempDir())
+	o.Env = append([]string{state + "=" + t.TempDir()}, o.Env...)
 	o.Backoff = time.Millisecond
 	return o
 }

@@ -38,7 +38,7 @@ var launchers = map[string]struct {
 	"far-refuses":  {"refuses", `exec "$@"`},
 	"far-error":    {"answers-error", `exec "$@"`},
 	"far-unknown":  {"nobody", `exec "$@"`},
-	"far-children": {"leaves-a-child", `sleep 60 & echo $! > $COLLTUNE_EXECUTOR_STATE/launched; echo $$ > $COLLTUNE_EXECUTOR_STATE/launcher; exec "$@"`},
+	"far-children": {"leaves-a-child", `sleep 7200 & echo $! > $COLLTUNE_EXECUTOR_STATE/launched; echo $$ > $COLLTUNE_EXECUTOR_STATE/launcher; exec "$@"`},
 	"far-lonely":   {"exits", `OMPI_COMM_WORLD_RANK=1 exec "$@"`},
 	"far-crowd":    {"refuses", `export PMI_SIZE=2; PMI_RANK=1 "$@" </dev/null & PMI_RANK=0 exec "$@"`},
 	"far-step":     {"refuses", `export PMIX_RANK=0 SLURM_STEP_NUM_TASKS=3; exec "$@"`},

@@ -19,7 +19,7 @@ import (
 // open opens a solver, or both where there are two.
 func open(t testing.TB, solver string) *constraints.Solvers {
 	t.Helper()
-	s, err := constraints.Open(constraints.Options{Solver: solver, Timeout: time.Minute})
+	s, err := constraints.Open(constraints.Options{Solver: solver, Timeout: 10 * time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

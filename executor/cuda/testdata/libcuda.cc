@@ -8,7 +8,8 @@
 //	                   fail=CALL:N:CODE fails the N-th call of a function, and all after it
 //	                   where no context survives such a code;
 //	                   absent=N, wrong=N: the N-th launch of a program lacks its last block,
-//	                   and ends after 300 ms at most; has a sum that is a maximum
+//	                   and ends after patience (300 ms) at most; has a sum that is a maximum;
+//	                   upset=CODE fails a query while the one that lacks a block runs
 //	fakeReset(text)    the same from a test's own process, and all calls forgotten
 //	fakeCalls(name)    how often a function was called
 //	fakeForget()       as if the process had ended
@@ -57,6 +58,7 @@ struct Graph {
 struct Queue {
     std::unique_ptr<Grid> running;
     std::unique_ptr<Graph> capturing;
+    bool lacking = false; // a block of the program that runs
     unsigned mode = 0;
     std::thread::id by;
 };
@@ -77,7 +79,7 @@ long programs = 0;  // launches of the interpreter
 thread_local long current = -1;
 
 void configure(const char *text) {
-    settings = {{"devices", 1}, {"major", 9}, {"cooperative", 1}, {"peers", 1}, {"atomics", 1}, {"sms", 40}, {"memory", 1024}, {"cache", 51200}, {"load", 1}, {"image", 1}, {"graphs", 1}, {"version", 12040}, {"absent", 0}, {"wrong", 0}};
+    settings = {{"devices", 1}, {"major", 9}, {"cooperative", 1}, {"peers", 1}, {"atomics", 1}, {"sms", 40}, {"memory", 1024}, {"cache", 51200}, {"load", 1}, {"image", 1}, {"graphs", 1}, {"version", 12040}, {"absent", 0}, {"patience", 300}, {"upset", 0}, {"wrong", 0}};
     failing.clear();
     lost = OK;
     programs = 0;
@@ -100,15 +102,19 @@ void configure(const char *text) {
     }
 }
 
+// failed is what a call gives that fails so; no context survives some failures.
+CUresult failed(long code) {
+    if (code >= 700 && code <= LAUNCH_FAILED && code != 704) lost = (CUresult)code;
+    return (CUresult)code;
+}
+
 // called notes a call; not OK where it is to fail.
 CUresult called(const char *name) {
     std::lock_guard<std::mutex> lock(guard);
     if (settings.empty()) configure(getenv("COLLTUNE_EXECUTOR_FAKE_CUDA"));
     long n = ++calls[name];
     if (lost != OK) return lost;
-    if (failing != name || n != failAt) return OK;
-    if (failCode >= 700 && failCode <= LAUNCH_FAILED && failCode != 704) lost = (CUresult)failCode;
-    return (CUresult)failCode;
+    return failing == name && n == failAt ? failed(failCode) : OK;
 }
 
 // here is called with a context current.
@@ -272,16 +278,19 @@ API CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *v, long f, int, si
 }
 static void run(Queue *q, const Node &node) {
     Node n = node;
+    bool lacking = false;
     if (n.function <= 5) {
         long now = ++programs;
         Launch *l = (Launch *)n.parameter.data();
         if (now == settings["absent"]) {
+            lacking = true;
             n.blocks--;
-            l->timeout = std::min(l->timeout, 300000000ull);
+            l->timeout = std::min(l->timeout, settings["patience"] * 1000000ull);
         }
         if (now == settings["wrong"] && l->reduction == SUM) l->reduction = MAX;
     }
     q->running.reset();
+    q->lacking = lacking;
     // The kernels of the data are for any grid: a small one will do.
     q->running.reset(new Grid((int)n.function - 1, n.function > 5 && n.function < 9 ? 2 : n.blocks, n.threads, n.parameter.data(), n.parameter.size()));
 }
@@ -349,7 +358,10 @@ API CUresult cuStreamDestroy_v2(Queue *q) { HERE queues.erase(q); delete q; held
 API CUresult cuStreamQuery(Queue *q) {
     HERE
     if (q->capturing) return CAPTURE_UNSUPPORTED;
-    if (q->running && !q->running->done()) return NOT_READY;
+    if (q->running && !q->running->done()) {
+        std::lock_guard<std::mutex> lock(guard);
+        return q->lacking && settings["upset"] ? failed(settings["upset"]) : NOT_READY;
+    }
     q->running.reset();
     return OK;
 }
