@@ -102,13 +102,13 @@ func (u *unit) assign(putTB, getTB []int32) {
 const mostWalks = 4
 
 // reducing is the threadblock of a local instruction: the one that reduced into the
-// same place before, or else one that is chosen.
+// same place before for its instance, or else one that is chosen.
 func (u *unit) reducing(i int32, reducer map[place]int32, choose func() int32) int32 {
 	in := &u.ins[i]
 	if in.op != ir.Reduce {
 		return choose()
 	}
-	at := place{in.rank, in.dstOff, in.count, in.dstBuf}
+	at := place{in.rank, u.ops[in.of].key, in.dstOff, in.dstStride, in.count, in.dstBuf}
 	tb, again := reducer[at]
 	if !again {
 		tb = choose()
@@ -141,10 +141,11 @@ func (u *unit) giveSteps() {
 	}
 }
 
-// place is a run of chunks of a rank's buffer.
+// place is a run of chunks of a rank's buffer, as one instance uses it: another may
+// do so as well, the chunks lying otherwise or when the first is done with them.
 type place struct {
-	rank, off, count int32
-	buf              collective.Buffer
+	rank, key, off, stride, count int32
+	buf                           collective.Buffer
 }
 
 // pairs creates the threadblocks: one for every pair of connections that a fused
