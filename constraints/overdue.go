@@ -8,12 +8,14 @@ import (
 
 // A formula of millions of rows takes seconds to state, by code that has no other
 // reason to look at a clock. So the formula looks, and where its time is over what
-// states it is left at once, by a panic that Overdue catches:
+// states it is left at once, by a panic that Overdue catches; so is what looks by
+// itself, at work as long that states nothing:
 //
 //	func find(ctx context.Context) (err error) {
 //		defer constraints.Overdue(&err)
 //		f := constraints.NewFormula("large").Until(ctx)
 //		…
+//		constraints.Look(ctx)
 //	}
 
 // ErrOverdue is that a context was over before a formula was stated.
@@ -35,18 +37,25 @@ func (f *Formula) Until(ctx context.Context) *Formula {
 func (f *Formula) look() {
 	if f.looked++; f.looked%looks == 0 && f.until != nil {
 		if err := f.until.Err(); err != nil {
-			panic(overdue{err})
+			panic(overdue{fmt.Errorf("%w: %w", ErrOverdue, err)})
 		}
 	}
 }
 
-// Overdue is to be deferred by who states formulas that have a context: it makes
-// that context's end an error like any other.
+// Look ends what is being done where the context is over: see Overdue.
+func Look(ctx context.Context) {
+	if err := ctx.Err(); err != nil {
+		panic(overdue{err})
+	}
+}
+
+// Overdue is to be deferred by who states formulas that have a context, or calls what
+// looks at one: it makes that context's end an error like any other.
 func Overdue(err *error) {
 	switch late := recover().(type) {
 	case nil:
 	case overdue:
-		*err = fmt.Errorf("%w: %w", ErrOverdue, late.err)
+		*err = late.err
 	default:
 		panic(late)
 	}

@@ -40,9 +40,16 @@ func (p *problem) orbits(d pairs) orbits {
 	case p.alike && d.every && p.n > fewRanks:
 		return p.orbitsUnder(p.nodesAlike())
 	case p.n <= pairedRanks, d.every && p.n <= symmetricRanks:
-		return p.orbitsUnder(symmetry.Find(p.graph(d), symmetryWork).Generators)
+		return p.orbitsUnder(p.automorphisms(p.graph(d)))
 	}
 	return p.orbitsUnder(nil)
+}
+
+// automorphisms generate those of a graph, as far as they are found.
+func (p *problem) automorphisms(g *symmetry.Graph) [][]int {
+	generators := symmetry.Find(p.ctx, g, symmetryWork).Generators
+	p.look()
+	return generators
 }
 
 // orbitsUnder are those of some symmetries.
@@ -138,7 +145,7 @@ func (p *problem) nodesAlike() (generators [][]int) {
 			g.Arc(from, to, int(a.capacity))
 		}
 	}
-	for _, within := range symmetry.Find(g, symmetryWork).Generators {
+	for _, within := range p.automorphisms(g) {
 		image := make([]int, net.vertices)
 		for _, vertices := range inside {
 			for i, v := range vertices {

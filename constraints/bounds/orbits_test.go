@@ -124,7 +124,7 @@ func TestRanksAlike(t *testing.T) {
 		if !alike {
 			continue
 		}
-		here, there := p.orbitsUnder(generators), p.orbitsUnder(symmetry.Find(p.graph(everyPair), symmetryWork).Generators)
+		here, there := p.orbitsUnder(generators), p.orbitsUnder(symmetry.Find(t.Context(), p.graph(everyPair), symmetryWork).Generators)
 		if len(here.sources) != 1 || len(here.links) != len(there.links) {
 			t.Errorf("%s: %d ranks and %d links for all, and %d by searching", name, len(here.sources), len(here.links), len(there.links))
 		}

@@ -18,6 +18,7 @@ import (
 //	by work        until 7.5 s         now() is what was done     in order
 type asker struct {
 	ctx     context.Context
+	net     *network  // of a walk: what was read off the topology already
 	meter   *meter    // nil: by the clock
 	until   time.Time // zero: no limit but the solvers' own
 	atLeast bool      // R/C is known to be no less than the bound's

@@ -121,7 +121,7 @@ func (p *problem) openSplits(ctx context.Context, s *splitter) (open [][]int, re
 	return open, refuted, nil
 }
 
-// openUntil leaves the splits open that it has not come to when the context ends.
+// openUntil is openSplits, of which nothing holds once the context is over.
 func (p *problem) openUntil(ctx context.Context, s *splitter) (open [][]int, refuted *Refutation) {
 	all := splits(p.Steps, p.Rounds)
 	if all == nil {
@@ -136,6 +136,9 @@ func (p *problem) openUntil(ctx context.Context, s *splitter) (open [][]int, ref
 	}
 	var last *demand
 	for _, rounds := range all {
+		if ctx.Err() != nil {
+			return open, nil
+		}
 		if s.work > maxWork {
 			open = append(open, rounds)
 		} else if d := s.refute(ctx, rounds); d != nil {

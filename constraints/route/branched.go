@@ -14,17 +14,20 @@ import (
 // answer (branchmix.go), before a solver is asked.
 
 const (
-	// firstShare is which part of a query's time solvers have before any of this.
-	// judgeShare is which part of a query's time splits of rounds are judged for;
-	// mixShare, which part mixes are looked for once solvers have tried, who have
-	// tryShare of it at first.
+	// firstShare is which part of a query's time solvers have before any of this;
+	// judgeShare, which part splits of rounds are judged for.
 	firstShare = 30
 	judgeShare = 20
-	mixShare   = 10
-	tryShare   = 8
-	// quickSums is how much is added up in search of a mix before solvers are asked:
-	// some tenths of a second.
-	quickSums = 150_000_000
+	// glanceSums and quickSums are how much is added up in search of a mix before
+	// solvers have glanceShare and tryShare of the time: some hundredths and some tenths
+	// of a second. Then mixShare of it is for mixes.
+	glanceSums  = 20_000_000
+	quickSums   = 150_000_000
+	glanceShare = 120
+	tryShare    = 8
+	mixShare    = 3
+	// leastGlance is as much as it takes to begin.
+	leastGlance = 100 * time.Millisecond
 	// oneLook is what setting tolls once may take.
 	oneLook = 50 * time.Millisecond
 	// fewSplits are judged one by one, without what holds of all.
@@ -66,10 +69,10 @@ func (p *problem) solveBranched(s *constraints.Solvers, ask asker, open [][]int)
 	if w.all && len(w.left) == 0 {
 		return Answer{Status: constraints.Unsat, By: Bound, Detail: w.tell(p)}, nil
 	}
-	if sched := w.mixed(quickSums); sched != nil {
-		return Answer{Status: constraints.Sat, By: Mixing, Schedule: sched}, nil
-	}
 	if ask.mixed {
+		if sched := w.mixed(quickSums); sched != nil {
+			return Answer{Status: constraints.Sat, By: Mixing, Schedule: sched}, nil
+		}
 		return Answer{Status: constraints.Timeout, By: Mixing}, ask.ctx.Err()
 	}
 	if w.all {
@@ -78,15 +81,34 @@ func (p *problem) solveBranched(s *constraints.Solvers, ask asker, open [][]int)
 	if len(w.good) == 0 {
 		return p.solve(s, ask, open)
 	}
-	a, err := p.solve(s, ask.share(1, tryShare), open)
-	if err != nil || a.Status != constraints.Timeout {
-		return a, err
+	return w.inTurns(s, open)
+}
+
+// inTurns answers a query that mixes fit in fractions: a little time for mixes, and a
+// little for solvers, then more for either.
+func (w *weighed) inTurns(s *constraints.Solvers, open [][]int) (a Answer, err error) {
+	for _, turn := range []struct {
+		sums  int
+		share time.Duration
+		kept  keeper
+	}{
+		{glanceSums, glanceShare, nil},
+		{quickSums, tryShare, w.ask.kept},
+		{w.part / mixShare, 1, nil},
+	} {
+		if turn.share == glanceShare && w.ask.branches == nil {
+			continue // solvers had theirs
+		}
+		if sched := w.mixed(turn.sums); sched != nil {
+			return Answer{Status: constraints.Sat, By: Mixing, Schedule: sched}, nil
+		}
+		ask := w.ask.within(max(w.ask.left()/turn.share, leastGlance))
+		ask.kept = turn.kept
+		if a, err = w.p.solve(s, ask, open); err != nil || a.Status != constraints.Timeout {
+			return a, err
+		}
 	}
-	if sched := w.mixed(w.part / mixShare); sched != nil {
-		return Answer{Status: constraints.Sat, By: Mixing, Schedule: sched}, nil
-	}
-	ask.kept = nil // it has had its turn
-	return p.solve(s, ask, open)
+	return a, nil
 }
 
 // weigh judges the splits of a query's rounds that are open, nil being all; nil where

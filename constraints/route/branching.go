@@ -35,8 +35,9 @@ type brancher struct {
 	limit int64     // what costs as much is of no use
 
 	*sets
-	work  int // done so far
-	most  int // work for one branching; where that is not enough, spent is set
+	work  int         // done so far
+	most  int         // work for one branching; where that is not enough, spent is set
+	over  func() bool // no more time: likewise
 	spent bool
 
 	step int // of those that follow
@@ -81,8 +82,10 @@ type added struct {
 const (
 	// dear is more than any branching costs.
 	dear = math.MaxInt64 / 4
-	// manySets is how many sets, about, are looked through for one branching.
+	// manySets is how many sets, about, are looked through for one branching, and
+	// fewSets from one look at the time to the next.
 	manySets = 200_000_000
+	fewSets  = 1 << 14
 )
 
 func newBrancher(s *sets, net *network, steps, source int, wanted []int) *brancher {
@@ -102,9 +105,10 @@ func newBrancher(s *sets, net *network, steps, source int, wanted []int) *branch
 }
 
 // cheapest is the branching that pays least, if it pays less than the limit; nil
-// where none does. Where that is too much work, spent is set, and nothing said.
-func (b *brancher) cheapest(toll []int64, limit int64) (branching, int64) {
-	b.toll, b.spent, b.most = toll, false, b.work+manySets
+// where none does. Where that is too much work, or there is no time for it, spent is
+// set, and nothing said.
+func (b *brancher) cheapest(toll []int64, limit int64, over func() bool) (branching, int64) {
+	b.toll, b.spent, b.most, b.over = toll, false, b.work+manySets, over
 	b.limit = min(limit, b.soonest()+1)
 	b.foresee()
 	b.clear()
@@ -207,8 +211,10 @@ func (b *brancher) grow(set uint32) {
 
 // extend decides about one rank after the other.
 func (b *brancher) extend(at int, set uint32, paid, hope int64) {
-	if b.work++; b.work > b.most {
+	if b.work++; b.work > b.most || b.work%fewSets == 0 && b.over() {
 		b.spent = true
+	}
+	if b.spent {
 		return
 	}
 	if at == len(b.left) {

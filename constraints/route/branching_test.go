@@ -2,6 +2,7 @@ package route
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -25,6 +26,9 @@ func spreading(t testing.TB, q Query, name string, chunks int) *problem {
 	}
 	return p
 }
+
+// never is that there is always time for more.
+func never() bool { return false }
 
 // leastOfAll is the least that any choice of lanes in steps costs by which all who
 // want a chunk have it, by trying all of them: it knows of no sets.
@@ -87,7 +91,7 @@ func TestCheapestBranching(t *testing.T) {
 		want := leastOfAll(net, steps, 0, wanted, toll)
 		b := newBrancher(newSets(n, steps), net, steps, 0, wanted)
 		for range 2 { // the sets are left as they were found
-			br, cost := b.cheapest(toll, dear)
+			br, cost := b.cheapest(toll, dear, never)
 			if cost != want {
 				t.Fatalf("the cheapest branching costs %d, want %d", cost, want)
 			}
@@ -115,13 +119,30 @@ func TestCheapestBranching(t *testing.T) {
 			}
 		}
 		if want < dear {
-			if br, cost := b.cheapest(toll, want); br != nil || cost != want {
+			if br, cost := b.cheapest(toll, want, never); br != nil || cost != want {
 				t.Fatalf("a branching of %d below a limit of %d", cost, want)
 			}
 		}
 	})
 	if tried < 20 {
 		t.Errorf("%d branchings tried: too few to mean much", tried)
+	}
+}
+
+// Where there is no more time, a branching that takes long to find is not found, and
+// nothing is said; later it is.
+func TestBranchingEnds(t *testing.T) {
+	p := spreading(t, Query{Topology: resolve(t, "ndv2", 2), Steps: 4, Rounds: 4}, "allgather", 1)
+	b := p.branch()
+	looks := 0
+	if b.begin(func() bool { looks++; return true }); looks == 0 || b.known() > 0 || !b.stems[0].spent {
+		t.Fatalf("%d branchings after %d looks: want none after a few", b.known(), looks)
+	}
+	if c, news := b.cut(slices.Repeat([]float64{1}, len(b.width)*b.steps), func() bool { return true }); c.need != 0 || news {
+		t.Errorf("chunks are said to pay %d", c.need)
+	}
+	if b.begin(never); b.known() == 0 {
+		t.Error("no branchings with time enough")
 	}
 }
 

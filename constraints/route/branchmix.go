@@ -74,7 +74,7 @@ func (b *branches) vary(split []int, chance *rand.Rand, over func() bool) {
 		if tolls == nil {
 			return
 		}
-		if _, news := b.cut(tolls); !news {
+		if _, news := b.cut(tolls, over); !news {
 			break
 		}
 	}
@@ -92,7 +92,7 @@ func (b *branches) vary(split []int, chance *rand.Rand, over func() bool) {
 			x += most * 0.02 * float64(1+try%5) * chance.Float64()
 			noised[i] = int64(x/most*1000*(0.9+0.2*chance.Float64())) + 1
 		}
-		b.price(noised)
+		b.price(noised, over)
 	}
 	b.set(split)
 }

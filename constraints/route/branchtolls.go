@@ -175,7 +175,7 @@ func (b *branches) known() (n int) {
 
 // price finds for every stem the branching that pays least, and what all chunks
 // then pay, 0 where that was too much work; news tells whether any was not known.
-func (b *branches) price(tolls []int64) (pays int64, news bool) {
+func (b *branches) price(tolls []int64, over func() bool) (pays int64, news bool) {
 	lanes := make([]int64, len(b.one.net.lanes)*b.steps)
 	for i := range lanes {
 		for _, e := range b.one.net.lanes[i/b.steps].links {
@@ -194,7 +194,7 @@ func (b *branches) price(tolls []int64) (pays int64, news bool) {
 			least = min(least, sum)
 		}
 		was := s.work
-		br, cost := s.cheapest(lanes, least)
+		br, cost := s.cheapest(lanes, least, over)
 		b.sums += 4 * (s.work - was)
 		if s.spent {
 			return 0, false
@@ -273,13 +273,13 @@ func (b *branches) program(split []int) *simplex.Program {
 
 // cut is what tolls, in whole numbers, say of any split of rounds; news is whether
 // they led to branchings that were not known.
-func (b *branches) cut(tolls []float64) (c crossing, news bool) {
+func (b *branches) cut(tolls []float64, over func() bool) (c crossing, news bool) {
 	whole := wholes(tolls, dearest)
 	c.room = make([]int64, b.steps)
 	for row, toll := range whole {
 		c.room[row%b.steps] += toll * b.width[row/b.steps]
 	}
-	c.need, news = b.price(whole)
+	c.need, news = b.price(whole, over)
 	return c, news
 }
 
@@ -288,12 +288,11 @@ func wholes(xs []float64, finest int) []int64 {
 	most := slices.Max(xs)
 	all := make([]int64, len(xs))
 	for scale := 1; most > 0 && scale <= finest; scale++ {
-		fits := true
-		for _, x := range xs {
+		misfit := func(x float64) bool {
 			x *= float64(scale) / most
-			fits = fits && math.Abs(x-math.Round(x)) < 1e-6*float64(scale)
+			return math.Abs(x-math.Round(x)) >= 1e-6*float64(scale)
 		}
-		if fits || scale == finest {
+		if scale == finest || !slices.ContainsFunc(xs, misfit) {
 			for i, x := range xs {
 				all[i] = int64(math.Round(x * float64(scale) / most))
 			}
@@ -327,7 +326,7 @@ func (b *branches) judge(chunks int, split []int, over func() bool) verdict {
 	if b.excludes(chunks, split) {
 		return excluded
 	}
-	b.begin()
+	b.begin(over)
 	for range manyPriced {
 		if over() || b.known() > manyBranchings {
 			return unsettled
@@ -339,7 +338,7 @@ func (b *branches) judge(chunks int, split []int, over func() bool) verdict {
 		if through >= float64(chunks)*(1-1e-9) {
 			return fits
 		}
-		c, news := b.cut(tolls)
+		c, news := b.cut(tolls, over)
 		if c.excludes(chunks, split) {
 			b.cuts = append(b.cuts, c)
 			return excluded
@@ -358,9 +357,9 @@ func (b *branches) excludes(chunks int, split []int) bool {
 }
 
 // begin finds the first branchings: those of the fewest links.
-func (b *branches) begin() {
+func (b *branches) begin(over func() bool) {
 	if b.known() == 0 {
-		b.price(slices.Repeat([]int64{1}, len(b.width)*b.steps))
+		b.price(slices.Repeat([]int64{1}, len(b.width)*b.steps), over)
 	}
 }
 
@@ -376,7 +375,7 @@ func (b *branches) least(known *big.Rat, over func() bool) *floor {
 	if known != nil {
 		enough, _ = known.Float64()
 	}
-	b.begin()
+	b.begin(over)
 	var best *floor
 	for range manyPriced {
 		if over() || b.known() > manyBranchings {
@@ -386,7 +385,7 @@ func (b *branches) least(known *big.Rat, over func() bool) *floor {
 		if tolls == nil || enough*chunks >= 1-1e-9 {
 			break
 		}
-		c, news := b.cut(tolls)
+		c, news := b.cut(tolls, over)
 		if r := c.ratio(); r != nil && (best == nil || r.Cmp(best.ratio) > 0) {
 			b.cuts = append(b.cuts, c)
 			best = &floor{ratio: r, by: Bound, seconds: time.Since(start).Seconds(),

@@ -65,11 +65,14 @@ type brute struct {
 	seen map[string]bool
 	unit int64
 	work int // choices left to try
+	// split is the rounds of each step; nil: they may be split in any way.
+	split []int
 }
 
-// bruteForce answers a query; settled is false where that is too much work.
-func bruteForce(q Query) (found, settled bool) {
-	b := &brute{q: q, dist: map[[2]int][]int{}, seen: map[string]bool{}, unit: int64(q.Unit), work: 1 << 17}
+// bruteForce answers a query, with its rounds split so where that is said; settled is
+// false where that is too much work.
+func bruteForce(q Query, split ...int) (found, settled bool) {
+	b := &brute{q: q, split: split, dist: map[[2]int][]int{}, seen: map[string]bool{}, unit: int64(q.Unit), work: 1 << 17}
 	n := q.Collective.Ranks
 	for a := range n {
 		for c := range n {
@@ -123,6 +126,9 @@ func (b *brute) from(state []uint8, step, rounds int) bool {
 	for r := rounds - left + 1; r >= 1; r-- {
 		if left == 1 && r < rounds {
 			break
+		}
+		if b.split != nil && r != b.split[step] {
+			continue
 		}
 		if b.choose(state, slices.Clone(state), 0, 0, map[int]int64{}, r, step, rounds) {
 			return true

@@ -109,7 +109,7 @@ func (w Walk) candidate(ctx context.Context, s *constraints.Solvers, t *topologi
 	}
 	q := Query{Topology: t, Collective: whole, Steps: steps, Rounds: rounds}
 	if twice {
-		if answer, err = w.find(ctx, s, q, nil, false); err != nil || answer.Status != constraints.Sat {
+		if answer, err = w.find(s, q, w.asker(ctx)); err != nil || answer.Status != constraints.Sat {
 			return nil, err
 		}
 		proof = "a reducescatter and an allgather, each of which " + proof

@@ -17,6 +17,9 @@ type climb struct {
 	asked int // queries that came to a solver
 	kept  *kept
 	alone bool // no formula is kept
+	// spare is what queries leapt over may take yet: all together, as long as those did
+	// that made the walk leap.
+	spare time.Duration
 }
 
 // up asks for rung after rung until there is a routing: nil where there is none.
@@ -71,7 +74,7 @@ func (c *climb) up(ctx context.Context, l *ladder) (*Point, error) {
 // ask answers one query of the walk, and tells. One that is leapt over is looked for
 // as a mix only, of courses or branchings, of which it takes little to pick others.
 func (c *climb) ask(ctx context.Context, try rung, keeper keeper, over bool) (Answer, error) {
-	if over && c.w.gathered[c.steps] == nil && c.w.branches.of(c.p.Collective.Name, c.steps) == nil {
+	if over && (c.spare <= 0 || !c.mixes()) {
 		return Answer{Status: constraints.Timeout}, nil
 	}
 	spec := c.p.Collective.Spec
@@ -81,19 +84,33 @@ func (c *climb) ask(ctx context.Context, try rung, keeper keeper, over bool) (An
 		return Answer{}, err
 	}
 	q := Query{Topology: c.p.Topology, Collective: coll, Steps: c.steps, Rounds: try.rounds, Unit: c.p.net.unit}
-	a, err := c.w.find(ctx, c.s, q, keeper, over)
+	ask := c.w.asker(ctx)
+	from := ask.now()
+	if ask.net, ask.kept, ask.mixed = c.p.net, keeper, over; over {
+		ask = ask.within(c.spare)
+	}
+	a, err := c.w.find(c.s, q, ask)
+	switch took := ask.now().Sub(from); {
+	case over:
+		c.spare -= took
+	case a.Status == constraints.Timeout:
+		c.spare += took
+	}
 	if err == nil && c.w.Tell != nil && (!over || a.Status != constraints.Timeout) {
 		c.w.Tell(try.chunks, c.steps, try.rounds, a)
 	}
 	return a, err
 }
 
-// find is Find within the walk's limit; a walk asks for no less than the bound on
-// R/C.
-func (w Walk) find(ctx context.Context, s *constraints.Solvers, q Query, keeper keeper, mixed bool) (Answer, error) {
-	ask := w.asker(ctx)
-	ask.mixed = mixed
-	ask.atLeast, ask.hopeful, ask.kept, ask.gathered, ask.branches = true, true, keeper, w.gathered, w.branches
+// mixes tells whether there is anything to mix: courses, or branchings.
+func (c *climb) mixes() bool {
+	b := c.w.branches.of(c.p.Collective.Name, c.steps)
+	return c.w.gathered[c.steps] != nil || b != nil && b.known() > 0
+}
+
+// find is Find as the walk asks: for no less than the bound on R/C.
+func (w Walk) find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
+	ask.atLeast, ask.hopeful, ask.gathered, ask.branches = true, true, w.gathered, w.branches
 	return find(s, q, ask)
 }
 

@@ -91,11 +91,7 @@ func (p *problem) oneChunk(steps int) (*problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	one, err := newProblem(Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: steps, Unit: p.net.unit})
-	if err == nil {
-		one.until = p.until
-	}
-	return one, err
+	return p.like(c, steps, steps)
 }
 
 // part is how many steps and rounds the first of two phases has.
@@ -126,13 +122,7 @@ func (p *problem) composed(s *constraints.Solvers, ask asker) (Schedule, string,
 		if err != nil {
 			return nil, err
 		}
-		q := p.Query
-		q.Collective, q.Steps, q.Rounds, q.Unit = c, a.steps, a.rounds, p.net.unit
-		half, err := newProblem(q)
-		if err == nil {
-			half.until = p.until
-		}
-		return half, err
+		return p.like(c, a.steps, a.rounds)
 	}
 	for _, a := range parts {
 		first, err := phase("reducescatter", a)

@@ -48,15 +48,14 @@ func FindWithin(ctx context.Context, s *constraints.Solvers, q Query, work time.
 
 func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	start := time.Now()
-	p, err := newProblem(q)
-	if err != nil {
-		return Answer{}, err
-	}
 	ask = ask.query(s)
 	limit := ask.left()
 	until, cancel := ask.bounding()
 	defer cancel()
-	p.until = until
+	p, err := q.on(ask.net, until)
+	if err != nil {
+		return Answer{}, err
+	}
 	a, err := p.findUntil(s, ask)
 	if ask.late(err) {
 		by := Bound
@@ -79,9 +78,12 @@ func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	return a, nil
 }
 
-// findUntil is find where stating formulas may come to an end as well.
+// findUntil is find, items and all, where the time for that may come to an end as well.
 func (p *problem) findUntil(s *constraints.Solvers, ask asker) (a Answer, err error) {
 	defer constraints.Overdue(&err)
+	if err := p.fill(); err != nil {
+		return Answer{}, err
+	}
 	return p.find(s, ask)
 }
 

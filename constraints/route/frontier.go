@@ -62,16 +62,13 @@ type Walk struct {
 // R/C, from what bounds leave possible, until there is a routing. It ends where
 // the bound is met, or with Walk's limits. The least R/C any routing can have is
 // returned with it.
-func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) ([]Point, *big.Rat, error) {
+func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (points []Point, least *big.Rat, err error) {
+	defer constraints.Overdue(&err)
+	least = new(big.Rat) // nothing is known yet
 	q.Steps, q.Rounds = 1, 1
 	p, err := newProblem(q)
 	if err != nil {
-		return nil, nil, err
-	}
-	p.until = ctx
-	least := p.ratio()
-	if least == nil {
-		return nil, nil, &QueryError{fmt.Errorf("%s over %d ranks moves nothing", q.Collective.Name, q.Collective.Ranks)}
+		return nil, least, err
 	}
 	unit, most := p.perChunk(), p.mostChunks()
 	if w.Chunks == 0 {
@@ -85,24 +82,29 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) ([]P
 		w.meter = &meter{}
 	}
 	if w.Chunks > most {
-		return nil, nil, &QueryError{fmt.Errorf("%d chunks: want at most %d of %s over %d ranks", w.Chunks, most, q.Collective.Name, q.Collective.Ranks)}
+		return nil, least, &QueryError{fmt.Errorf("%d chunks: want at most %d of %s over %d ranks", w.Chunks, most, q.Collective.Name, q.Collective.Ranks)}
 	}
 	if w.Chunks < unit {
-		return nil, nil, &QueryError{fmt.Errorf("%d chunks: want at least %d", w.Chunks, unit)}
+		return nil, least, &QueryError{fmt.Errorf("%d chunks: want at least %d", w.Chunks, unit)}
+	}
+	p.until = ctx
+	switch ratio := p.ratio(); {
+	case ctx.Err() != nil: // it is not to be relied on
+		return nil, least, ctx.Err()
+	case ratio == nil:
+		return nil, least, &QueryError{fmt.Errorf("%s over %d ranks moves nothing", q.Collective.Name, q.Collective.Ranks)}
+	default:
+		least = ratio
 	}
 	from, err := p.diameter()
 	if err != nil {
-		return nil, nil, err
+		return nil, least, err
 	}
 	if w.Steps == 0 {
 		w.Steps = 2*from + 3
 	}
 	w.gathered, w.branches = map[int]*tollkeeper{}, forest{}
-	var points []Point
 	var best *big.Rat
-	if err := ctx.Err(); err != nil { // the least is not to be relied on
-		return nil, least, err
-	}
 	for steps := from; steps <= w.Steps && (best == nil || best.Cmp(least) > 0); steps++ {
 		point, err := p.at(ctx, s, w, steps, least, best)
 		if err != nil {
@@ -154,6 +156,9 @@ func (p *problem) chunkCounts(most int) []int {
 
 // at finds the least R/C in so many steps, below best where there is one.
 func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least, best *big.Rat) (*Point, error) {
+	if p.ladder(w, steps, least, best).Len() == 0 {
+		return nil, nil // with so few chunks there is nothing to ask, whatever the bound
+	}
 	low, err := p.low(ctx, s, w, steps, least)
 	if err != nil || low != nil && low.ratio == nil {
 		return nil, err
@@ -199,7 +204,10 @@ func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps
 	if low != nil {
 		least = low.ratio
 	}
-	if b := w.branches.grow(one); err == nil && b != nil {
+	if err != nil {
+		return nil, err
+	}
+	if b := w.branches.grow(one); b != nil {
 		from := b.sums
 		if f := b.least(least, func() bool { return b.sums-from > lowSums || ask.over() }); f != nil && f.ratio.Cmp(least) > 0 {
 			low, least = f, f.ratio

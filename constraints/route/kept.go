@@ -71,11 +71,12 @@ func (p *problem) keep(ctx context.Context, s *constraints.Solvers, chunks, step
 	if err != nil {
 		return nil, err
 	}
-	largest, err := newProblem(Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: rounds, Unit: p.net.unit})
+	on := *p
+	on.until = ctx
+	largest, err := on.like(c, steps, rounds)
 	if err != nil {
 		return nil, err
 	}
-	largest.until = ctx
 	if largest.reduces {
 		largest = largest.dual()
 	}

@@ -6,10 +6,12 @@ import (
 	"math/big"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/constraints"
 )
 
 // A ladder has the rungs between two R/C, in their order, and none twice.
@@ -189,5 +191,50 @@ func TestFrontierOfManyChunks(t *testing.T) {
 	var bad *QueryError
 	if _, _, err := Frontier(done, open(t, "pb"), q, Walk{Chunks: 6 * ranks}); !errors.As(err, &bad) {
 		t.Errorf("%v: want that these are too many", err)
+	}
+}
+
+// What is leapt over is asked only while it has taken no longer than what made the walk
+// leap, and where there is something to mix. (No query has 0 steps: that it was asked
+// shows.)
+func TestLeaptOver(t *testing.T) {
+	p := spreading(t, Query{Topology: resolve(t, "ring:4", 0), Steps: 2, Rounds: 2}, "allgather", 1)
+	b := p.branch()
+	for _, w := range []struct {
+		what  string
+		spare time.Duration
+		begun bool
+		asked bool
+	}{
+		{"nothing to mix", time.Second, false, false},
+		{"no time left", 0, true, false},
+		{"time, and branchings", time.Second, true, true},
+	} {
+		if w.begun {
+			b.begin(never)
+		}
+		walk := Walk{branches: forest{}}
+		walk.branches["allgather 0"] = b
+		c := &climb{p: p, s: open(t, "pb"), w: walk, spare: w.spare}
+		a, err := c.ask(context.Background(), rung{1, 3}, nil, true)
+		var bad *QueryError
+		if asked := errors.As(err, &bad); asked != w.asked || !asked && (err != nil || a.Status != constraints.Timeout) {
+			t.Errorf("%s: asked is %v (%v, %v)", w.what, asked, a.Status, err)
+		}
+	}
+}
+
+// No bound is looked for where the walk's chunks leave nothing to ask: less than 1/2
+// in four steps takes more than 8 of them.
+func TestNothingToAsk(t *testing.T) {
+	p := spreading(t, Query{Topology: resolve(t, "dgx-1", 0), Steps: 1, Rounds: 1}, "broadcast", 1)
+	for chunks, asked := range map[int]bool{8: false, 9: true} {
+		w := Walk{Chunks: chunks, branches: forest{}, gathered: map[int]*tollkeeper{}}
+		if _, err := p.at(context.Background(), open(t, "pb"), w, 4, p.ratio(), big.NewRat(1, 2)); err != nil {
+			t.Fatal(err)
+		}
+		if looked := w.branches.of("broadcast", 4) != nil; looked != asked {
+			t.Errorf("%d chunks: whether bounds were looked for is %v", chunks, looked)
+		}
 	}
 }

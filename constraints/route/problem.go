@@ -47,6 +47,7 @@ type item struct {
 type problem struct {
 	Query
 	net     *network
+	forward *network // net, but for what is spread backwards: see dual
 	items   []item
 	reduces bool
 	// classes are items with one source and one set of wants, by first item.
@@ -72,34 +73,73 @@ type QueryError struct{ error }
 
 func (e *QueryError) Unwrap() error { return e.error }
 
+// newProblem is a query with its items and its network, however long that takes.
 func newProblem(q Query) (*problem, error) {
-	p, err := q.problem()
+	p, err := q.on(nil, nil)
+	if err == nil {
+		err = p.fill()
+	}
 	if err != nil {
-		return nil, &QueryError{err}
+		return nil, err
 	}
 	return p, nil
 }
 
-func (q Query) problem() (*problem, error) {
-	c := q.Collective
-	switch {
-	case q.Topology == nil || c.Ranks != len(q.Topology.Ranks):
-		return nil, fmt.Errorf("%s over %d ranks: want as many as the topology has", c.Name, c.Ranks)
-	case q.Steps < 1 || q.Steps > maxSteps:
-		return nil, fmt.Errorf("%d steps: want 1 to %d", q.Steps, maxSteps)
-	case q.Rounds < q.Steps || q.Rounds > maxRound:
-		return nil, fmt.Errorf("rounds R=%d for steps S=%d: want at least one a step, and at most %d", q.Rounds, q.Steps, maxRound)
+// on is the problem of a query, still without its items, on its topology's network;
+// nil where that is to be read off first.
+func (q Query) on(net *network, until context.Context) (*problem, error) {
+	if err := q.sensible(); err != nil {
+		return nil, &QueryError{err}
 	}
-	net, err := newNetwork(q.Topology, q.Unit)
+	if net == nil {
+		var err error
+		if net, err = newNetwork(q.Topology, q.Unit); err != nil {
+			return nil, &QueryError{err}
+		}
+	}
+	return &problem{Query: q, net: net, forward: net, until: until}, nil
+}
+
+// like is the problem of another collective on the same network, for as long as there
+// is time for this one.
+func (p *problem) like(c collective.Collective, steps, rounds int) (*problem, error) {
+	o, err := Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: rounds, Unit: p.net.unit}.on(p.forward, p.until)
+	if err == nil {
+		err = o.fill()
+	}
 	if err != nil {
 		return nil, err
 	}
-	p := &problem{Query: q, net: net}
+	return o, nil
+}
+
+// look leaves everything at once where there is no more time: see constraints.Overdue.
+func (p *problem) look() {
+	if p.until != nil {
+		constraints.Look(p.until)
+	}
+}
+
+func (q Query) sensible() error {
+	c := q.Collective
+	switch {
+	case q.Topology == nil || c.Ranks != len(q.Topology.Ranks):
+		return fmt.Errorf("%s over %d ranks: want as many as the topology has", c.Name, c.Ranks)
+	case q.Steps < 1 || q.Steps > maxSteps:
+		return fmt.Errorf("%d steps: want 1 to %d", q.Steps, maxSteps)
+	case q.Rounds < q.Steps || q.Rounds > maxRound:
+		return fmt.Errorf("rounds R=%d for steps S=%d: want at least one a step, and at most %d", q.Rounds, q.Steps, maxRound)
+	}
+	return nil
+}
+
+// fill lists the problem's items.
+func (p *problem) fill() error {
 	if err := p.list(); err != nil {
-		return nil, err
+		return &QueryError{err}
 	}
 	p.classify()
-	return p, nil
+	return nil
 }
 
 // mostChunks is how many chunks, as the literature counts them, a query may have:
@@ -125,6 +165,7 @@ func (p *problem) list() error {
 	type key struct{ source, index int }
 	number := map[key]int{}
 	for r := range c.Ranks {
+		p.look()
 		for i := range c.OutChunks(r) {
 			w := c.Want(r, i)
 			k := key{w.Rank, w.Index}
@@ -167,10 +208,18 @@ func (p *problem) list() error {
 	return nil
 }
 
-// classify groups items that may change places.
+// classify groups items that may change places. Those of a source are neighbours, and
+// mostly alike.
 func (p *problem) classify() {
 	number := map[string]int{}
-	for i, it := range p.items {
+	last := 0
+	for i := range p.items {
+		it := &p.items[i]
+		if i > 0 && it.source == p.items[i-1].source && slices.Equal(it.wanted, p.items[i-1].wanted) {
+			p.classes[last] = append(p.classes[last], i)
+			continue
+		}
+		p.look()
 		k := fmt.Sprint(it.source, it.wanted)
 		at, ok := number[k]
 		if !ok {
@@ -179,6 +228,7 @@ func (p *problem) classify() {
 			p.classes = append(p.classes, nil)
 		}
 		p.classes[at] = append(p.classes[at], i)
+		last = at
 	}
 }
 

@@ -115,13 +115,10 @@ func (p *problem) among(s *constraints.Solvers, ask asker, open [][]int, r restr
 	if err != nil {
 		return Answer{}, err
 	}
-	few := p.Query
-	few.Collective, few.Unit = c, p.net.unit
-	q, err := newProblem(few)
+	q, err := p.like(c, p.Steps, p.Rounds)
 	if err != nil {
 		return Answer{}, err
 	}
-	q.until = p.until
 	e := q.stateDirect(p.name()+", "+r.String(), open)
 	e.share(r.group)
 	if r.mirror != nil {

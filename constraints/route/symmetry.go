@@ -38,7 +38,9 @@ func (p *problem) findRenamings() (all []renaming) {
 	if p.net.ranks > symmetryRanks {
 		return nil
 	}
-	for _, image := range symmetry.Find(p.graph(), symmetryWork).Generators {
+	found := symmetry.Find(p.context(), p.graph(), symmetryWork)
+	p.look() // a part of the group is for others to make do with
+	for _, image := range found.Generators {
 		r := renaming{ranks: image[:p.net.ranks]}
 		if p.renameLanes(&r) && p.renameClasses(&r) && !identity(r.ranks) {
 			all = append(all, r)

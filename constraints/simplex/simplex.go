@@ -17,6 +17,7 @@ type Program struct {
 	table         [][]float64 // rows, and the prices
 	basis         []int       // the column that each row has in hand
 	sums          int
+	filled        []int // columns where the row that is pivoted on is not 0
 }
 
 // New is a program of so many rows and columns, all zero.
@@ -116,15 +117,16 @@ func (p *Program) pivot(row, column int) {
 	pivot := p.table[row]
 	p.sums += len(p.table) * len(pivot)
 	scale := 1 / pivot[column]
+	p.filled = p.filled[:0]
 	for c := range pivot {
-		pivot[c] *= scale
+		if pivot[c] *= scale; pivot[c] != 0 {
+			p.filled = append(p.filled, c)
+		}
 	}
 	for r, other := range p.table {
 		if by := other[column]; r != row && by != 0 {
-			for c, x := range pivot {
-				if x != 0 {
-					other[c] -= by * x
-				}
+			for _, c := range p.filled {
+				other[c] -= by * pivot[c]
 			}
 			other[column] = 0
 		}

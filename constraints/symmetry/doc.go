@@ -3,7 +3,7 @@
 //
 //	0 ──▶ 1        g := symmetry.NewGraph([]int{0, 0, 0, 0})
 //	▲     │        g.Arc(0, 1, 7) …
-//	│     ▼        group := symmetry.Find(g, symmetry.Limit)
+//	│     ▼        group := symmetry.Find(ctx, g, symmetry.Limit)
 //	3 ◀── 2        group.Generators     [[1 2 3 0]]
 //	               group.Order()        4
 //
@@ -18,8 +18,9 @@
 // (Schreier and Sims).
 //
 // Invariants: every generator has been held to the graph, arc by arc; the same
-// graph gives the same generators. Work is bounded: where it ends first,
-// Group.Whole is false and the generators are those of a subgroup.
+// graph gives the same generators. Work is bounded, and ends with the context:
+// where that is first, Group.Whole is false and the generators are those of a
+// subgroup.
 //
 // It knows no topologies, and enumerates no group: orders are products.
 package symmetry

@@ -1,6 +1,7 @@
 package symmetry
 
 import (
+	"context"
 	"math/big"
 	"slices"
 )
@@ -22,6 +23,7 @@ const Limit = 100_000_000
 
 // search is looking for automorphisms.
 type search struct {
+	ctx   context.Context
 	g     *Graph
 	work  int // arcs and vertices still to look at
 	path  []*partition
@@ -29,10 +31,10 @@ type search struct {
 }
 
 // Find finds the automorphisms of a graph, looking at so many arcs and vertices
-// at most.
-func Find(g *Graph, limit int) *Group {
+// at most, and at none once the context is over.
+func Find(ctx context.Context, g *Graph, limit int) *Group {
 	g.index()
-	s := &search{g: g, work: limit}
+	s := &search{ctx: ctx, g: g, work: limit}
 	group := &Group{Whole: true, points: len(g.colours)}
 	for p := s.start(); ; {
 		s.path = append(s.path, p)
@@ -108,6 +110,9 @@ func (s *search) reach(level int, q *partition) []int {
 		return nil
 	}
 	for _, v := range q.members(p.cell[s.picks[level+1]]) {
+		if s.work < 0 {
+			return nil
+		}
 		if image := s.reach(level+1, s.pick(q, v)); image != nil {
 			return image
 		}

@@ -54,13 +54,17 @@ func (s *search) pick(p *partition, vertex int) *partition {
 }
 
 // refine tells vertices of one cell apart by the cells and colours of their
-// arcs, until that tells no more.
+// arcs, until that tells no more, or there is no time: then no work is left.
 func (s *search) refine(p *partition) {
 	g := s.g
 	n := len(p.cell)
 	seen := make([]uint64, n)
 	order := make([]int, n)
 	for {
+		if s.ctx.Err() != nil {
+			s.work = -1
+			return
+		}
 		s.work -= len(g.arcs) + n
 		clear(seen)
 		for _, a := range g.arcs {

@@ -1,6 +1,7 @@
 package symmetry
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -92,7 +93,7 @@ func TestEveryPermutation(t *testing.T) {
 				all = append(all, slices.Clone(image))
 			}
 		})
-		group := Find(g, Limit)
+		group := Find(t.Context(), g, Limit)
 		if !group.Whole || group.Order().Int64() != int64(len(all)) {
 			t.Fatalf("%v automorphisms, whole %v; of all orders %d are", group.Order(), group.Whole, len(all))
 		}
@@ -131,7 +132,7 @@ func TestRenamed(t *testing.T) {
 		for _, a := range g.arcs {
 			h.Arc(to[a.from], to[a.to], a.colour)
 		}
-		a, b := Find(g, Limit), Find(h, Limit)
+		a, b := Find(t.Context(), g, Limit), Find(t.Context(), h, Limit)
 		if a.Order().Cmp(b.Order()) != 0 {
 			t.Fatalf("%v automorphisms, with other names %v", a.Order(), b.Order())
 		}
@@ -198,7 +199,7 @@ func TestKnownGroups(t *testing.T) {
 		{"nothing", NewGraph(nil), "1"},
 		{"64 alone", NewGraph(make([]int, 64)), "126886932185884164103433389335161480802865516174545192198801894375214704230400000000000000"},
 	} {
-		if group := Find(c.g, Limit); !group.Whole || group.Order().String() != c.order {
+		if group := Find(t.Context(), c.g, Limit); !group.Whole || group.Order().String() != c.order {
 			t.Errorf("%s: %v automorphisms, whole %v; want %s", c.name, group.Order(), group.Whole, c.order)
 		}
 	}
@@ -208,7 +209,7 @@ func TestKnownGroups(t *testing.T) {
 func TestBounded(t *testing.T) {
 	g := grid(4, 4, 4)
 	for limit := 1; limit < 1_000_000; limit = 2*limit + 1 {
-		group := Find(g, limit)
+		group := Find(t.Context(), g, limit)
 		for _, image := range group.Generators {
 			if !same(g, image) {
 				t.Fatalf("with a limit of %d: generator %v is no automorphism", limit, image)
@@ -218,8 +219,48 @@ func TestBounded(t *testing.T) {
 			t.Errorf("with a limit of %d: %v automorphisms are called all", limit, group.Order())
 		}
 	}
-	if Find(g, 1).Whole {
+	if Find(t.Context(), g, 1).Whole {
 		t.Error("nothing was looked at, and it is called all")
+	}
+}
+
+// looksLeft is a context that is over once it has been looked at so often.
+type looksLeft struct {
+	context.Context
+	left int
+}
+
+func (c *looksLeft) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestEnds has the context end after every number of looks: what is found by then is
+// true, called all only where it is, and hardly a look comes after.
+func TestEnds(t *testing.T) {
+	g := grid(3, 3, 3)
+	unended := &looksLeft{t.Context(), 1 << 30}
+	all := Find(unended, g, Limit)
+	takes := 1<<30 - unended.left
+	if !all.Whole || takes < 20 {
+		t.Fatalf("%v automorphisms, whole %v, in %d looks: too few to mean much", all.Order(), all.Whole, takes)
+	}
+	for looks := range takes + 1 {
+		ctx := &looksLeft{t.Context(), looks}
+		group := Find(ctx, g, Limit)
+		for _, image := range group.Generators {
+			if !same(g, image) {
+				t.Fatalf("after %d looks: generator %v is no automorphism", looks, image)
+			}
+		}
+		if group.Whole != (looks == takes) {
+			t.Errorf("after %d of %d looks: whole is %v", looks, takes, group.Whole)
+		}
+		if ctx.left < -3 {
+			t.Errorf("after %d looks there were %d more", looks, -ctx.left)
+		}
 	}
 }
 
@@ -227,7 +268,7 @@ func BenchmarkFind(b *testing.B) {
 	for name, g := range map[string]*Graph{"torus 4x4x4": grid(4, 4, 4), "ring 64": grid(64)} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				Find(g, Limit)
+				Find(b.Context(), g, Limit)
 			}
 		})
 	}
