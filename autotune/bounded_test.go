@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -157,5 +158,30 @@ func TestOrderTakesNoUselessBound(t *testing.T) {
 	cancel()
 	if err := of.order(cancelled, 3); !errors.Is(err, ErrInterrupted) {
 		t.Errorf("%v, want ErrInterrupted", err)
+	}
+}
+
+// Tiles with which a program runs alike are one trial.
+func TestTilesThatRunAlikeAreOneTrial(t *testing.T) {
+	p := testProblem()
+	given := field{1}.candidates(1, true, false)
+	all, _, _, err := prepare(&p, 4, func(topologies.Proto) bool { return true }, given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bytes, want := range map[int64][]int64{
+		1 << 10: {32768},               // a chunk fits every tile: the runtime's own stands for all
+		1 << 26: {32768, 8192, 131072}, // a chunk fills many
+	} {
+		c := newCell(&p, newClasses(4, "sum", "f32"), all, bytes, 4, "in")
+		var tiles []int64
+		for _, trial := range c.trials {
+			if trial.proto == topologies.LL {
+				tiles = append(tiles, trial.tile)
+			}
+		}
+		if !slices.Equal(tiles, want) {
+			t.Errorf("%d bytes: tiles %v, want %v", bytes, tiles, want)
+		}
 	}
 }

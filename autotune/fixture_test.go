@@ -11,8 +11,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/ir/irtest"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
@@ -32,26 +32,7 @@ func testTopology() *topologies.Topology {
 
 // ring is a ring allreduce with instances; mark tells programs apart.
 func ring(instances, mark int, inPlace bool) *ir.Program {
-	const n = testRanks
-	p := &ir.Program{Name: "ring", Collective: collective.Spec{Name: "allreduce", Ranks: n, Chunks: n * instances, InPlace: inPlace}}
-	for r := range n {
-		g := ir.GPU{Scratch: mark}
-		for i := range instances {
-			at := func(k int) ir.Loc { return ir.Loc{Off: int32(((r-k)%n+n)%n*instances + i)} }
-			tb := ir.Threadblock{Send: (r + 1) % n, Recv: (r + n - 1) % n, Channel: i}
-			tb.Steps = append(tb.Steps, ir.Step{Op: ir.Send, Count: 1, Src: at(0)})
-			for k := 1; k < n; k++ {
-				tb.Steps = append(tb.Steps, ir.Step{Op: ir.RecvReduceCopySend, Count: 1, Src: at(k), Dst: at(k)})
-			}
-			for k := n; k < 2*n-2; k++ {
-				tb.Steps = append(tb.Steps, ir.Step{Op: ir.RecvCopySend, Count: 1, Dst: at(k)})
-			}
-			tb.Steps = append(tb.Steps, ir.Step{Op: ir.Recv, Count: 1, Dst: at(2*n - 2)})
-			g.Threadblocks = append(g.Threadblocks, tb)
-		}
-		p.GPUs = append(p.GPUs, g)
-	}
-	return p
+	return irtest.Ring(testRanks, instances, mark, inPlace)
 }
 
 // field is a landscape of times: a bound that falls with instances and rises

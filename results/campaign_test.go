@@ -137,6 +137,19 @@ func TestCreateAfterAnEarlyKill(t *testing.T) {
 	c.Close()
 }
 
+func TestCloseTwice(t *testing.T) {
+	c := newCampaign(t, testPlan())
+	reader, err := OpenReadOnly(c.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, open := range []*Campaign{reader, reader, c, c} {
+		if err := open.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestTwoWriters(t *testing.T) {
 	c := newCampaign(t, testPlan())
 	for _, open := range []func() (*Campaign, error){

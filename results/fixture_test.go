@@ -10,6 +10,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/ir/irtest"
 )
 
 // TestMain lets the test binary be the process that holds a campaign and is
@@ -55,31 +56,9 @@ func testPlan(sizes ...int64) Plan {
 
 var testExecutor = Executor{Name: "fake", Version: "1", Deterministic: true, Fingerprint: map[string]string{"model": "1"}}
 
-// testRing is a ring allreduce with instances; scratch only tells programs
-// apart.
+// testRing is a ring allreduce; scratch tells programs apart.
 func testRing(ranks, instances, scratch int, inPlace bool) *ir.Program {
-	p := &ir.Program{Name: "ring", Collective: collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: ranks * instances, InPlace: inPlace}}
-	buffer := collective.In
-	for r := range ranks {
-		g := ir.GPU{Scratch: scratch}
-		for i := range instances {
-			chunk := func(k int) ir.Loc {
-				return ir.Loc{Buf: buffer, Off: int32(((r-k)%ranks+ranks)%ranks*instances + i)}
-			}
-			tb := ir.Threadblock{Send: (r + 1) % ranks, Recv: (r + ranks - 1) % ranks, Channel: i}
-			tb.Steps = append(tb.Steps, ir.Step{Op: ir.Send, Count: 1, Src: chunk(0)})
-			for k := 1; k < ranks; k++ {
-				tb.Steps = append(tb.Steps, ir.Step{Op: ir.RecvReduceCopySend, Count: 1, Src: chunk(k), Dst: chunk(k)})
-			}
-			for k := ranks; k < 2*ranks-2; k++ {
-				tb.Steps = append(tb.Steps, ir.Step{Op: ir.RecvCopySend, Count: 1, Dst: chunk(k)})
-			}
-			tb.Steps = append(tb.Steps, ir.Step{Op: ir.Recv, Count: 1, Dst: chunk(2*ranks - 2)})
-			g.Threadblocks = append(g.Threadblocks, tb)
-		}
-		p.GPUs = append(p.GPUs, g)
-	}
-	return p
+	return irtest.Ring(ranks, instances, scratch, inPlace)
 }
 
 // newCampaign makes a campaign with an executor named.

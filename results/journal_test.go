@@ -179,6 +179,20 @@ func TestAppendRefusesWhatReadersWould(t *testing.T) {
 	}
 }
 
+// A record's length is its own, whatever else is written with it.
+func TestLongRecordsTogether(t *testing.T) {
+	c := newCampaign(t, testPlan())
+	first := testTrial(t, c, testRing(4, 1, 0, true), "ring", "LL", 32768, 1024, 3)
+	second := testTrial(t, c, testRing(4, 1, 1, true), "ring", "LL", 32768, 1024, 3)
+	first.Note = strings.Repeat("n", maxLine*3/5)
+	second.Note = first.Note
+	appendAll(t, c, first, second)
+	first.Key, first.Note = second.Key[:63]+"x", strings.Repeat("n", maxLine)
+	if err := c.journal.append(record{Trial: &first}); err == nil || !strings.Contains(err.Error(), "want at most") {
+		t.Errorf("a line too long: %v", err)
+	}
+}
+
 func FuzzReadJournal(f *testing.F) {
 	_, journal := threeTrials(f)
 	f.Add(journal)

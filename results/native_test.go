@@ -49,6 +49,17 @@ func library(t testing.TB) *Campaign {
 	return c
 }
 
+func TestTitles(t *testing.T) {
+	c := newCampaign(t, testPlan())
+	program := testTrial(t, c, testRing(4, 2, 0, true), "ring", "LL", 32768, 1024, 3)
+	own := ownTrial("ring", "LL", map[string]string{"channels": "8"}, 8, 1024, 3)
+	for want, trial := range map[string]*Trial{"ring scratch=0 ×2 LL tile 32K": &program, "ring channels=8 LL": &own} {
+		if got := (&measured{Trial: trial}).title(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestTableOfALibrary(t *testing.T) {
 	c := library(t)
 	table, err := Build(c)

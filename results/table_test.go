@@ -203,6 +203,24 @@ func TestTableJSONKeys(t *testing.T) {
 
 // The order in which trials were made, which a run with more jobs changes,
 // leaves no trace in any format.
+// Names may have letters that HTML has a use for; JSON has none for them.
+func TestTableJSONKeepsNames(t *testing.T) {
+	c := newCampaign(t, testPlan())
+	const name = "ring<2> & co"
+	appendAll(t, c, testTrial(t, c, testRing(4, 1, 0, true), name, "LL", 32768, 1024, 3))
+	table, err := Build(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	if err := table.Write(&text, "json"); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), `"`+name+`"`) {
+		t.Errorf("no %q in\n%s", name, text.String())
+	}
+}
+
 func TestTableDoesNotDependOnOrder(t *testing.T) {
 	c := fullCampaign(t)
 	trials := c.Trials()

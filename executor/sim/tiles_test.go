@@ -94,3 +94,43 @@ func TestRandomLoopsTakeAsLong(t *testing.T) {
 	})
 	t.Logf("worst error by method: %v in %v", worst, times)
 }
+
+// A threadblock that was steady and no longer is must not count as steady.
+func TestSteadyNoMore(t *testing.T) {
+	p, err := Prepare(ringAllReduce(order(8), 1), system(t, "dgx-a100", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := p.costs(Knobs{Bytes: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &engine{p: p}
+	e.reset(c)
+	w := &e.pattern
+	w.reset(e, c.tiles)
+	w.retry = math.MaxInt // only watch, never cut
+	s := &blockState{}
+	ended := func(took float64) {
+		s.tile++
+		s.ready += took
+		s.calls, s.sum = 1, s.ready
+		w.tile(e, 0, s)
+	}
+	for range 8 {
+		ended(5)
+	}
+	if w.steady[1] != 1 {
+		t.Fatalf("%d threadblocks are steady, want 1", w.steady[1])
+	}
+	ended(6)
+	if w.steady[1] != 0 {
+		t.Errorf("%d threadblocks are steady after one took longer, want none", w.steady[1])
+	}
+	for range 8 {
+		ended(6)
+	}
+	if w.steady[1] != 1 {
+		t.Errorf("%d threadblocks are steady at another pace, want 1", w.steady[1])
+	}
+}

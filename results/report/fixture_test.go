@@ -7,6 +7,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/ir/irtest"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/topologies/topotest"
 )
@@ -28,23 +29,9 @@ func testPlan(t testing.TB, placement string, sizes ...int64) results.Plan {
 
 var simulated = results.Executor{Name: "sim", Version: "2", Deterministic: true, Fingerprint: map[string]string{"model": "2"}}
 
-// testRing is a ring allreduce; scratch only tells programs apart.
+// testRing is a ring allreduce; scratch tells programs apart.
 func testRing(ranks, scratch int, inPlace bool) *ir.Program {
-	p := &ir.Program{Name: "ring", Collective: collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: ranks, InPlace: inPlace}}
-	for r := range ranks {
-		chunk := func(k int) ir.Loc { return ir.Loc{Buf: collective.In, Off: int32(((r-k)%ranks + ranks) % ranks)} }
-		tb := ir.Threadblock{Send: (r + 1) % ranks, Recv: (r + ranks - 1) % ranks}
-		tb.Steps = append(tb.Steps, ir.Step{Op: ir.Send, Count: 1, Src: chunk(0)})
-		for k := 1; k < ranks; k++ {
-			tb.Steps = append(tb.Steps, ir.Step{Op: ir.RecvReduceCopySend, Count: 1, Src: chunk(k), Dst: chunk(k)})
-		}
-		for k := ranks; k < 2*ranks-2; k++ {
-			tb.Steps = append(tb.Steps, ir.Step{Op: ir.RecvCopySend, Count: 1, Dst: chunk(k)})
-		}
-		tb.Steps = append(tb.Steps, ir.Step{Op: ir.Recv, Count: 1, Dst: chunk(2*ranks - 2)})
-		p.GPUs = append(p.GPUs, ir.GPU{Scratch: scratch, Threadblocks: []ir.Threadblock{tb}})
-	}
-	return p
+	return irtest.Ring(ranks, 1, scratch, inPlace)
 }
 
 // newCampaign makes a campaign that an executor is named in.

@@ -51,6 +51,9 @@ func TestMarks(t *testing.T) {
 	}
 	sizes := []int64{1 << 10, 1 << 20, 1 << 30}
 	same(labels(sizeTicks(sizeScale(sizes, 0, 100), sizes, 12)), "1K", "4K", "16K", "64K", "256K", "1M", "4M", "16M", "64M", "256M", "1G")
+	// As many marks as are wanted are not too many.
+	same(labels(sizeTicks(sizeScale(sizes, 0, 100), sizes, 11)), "1K", "4K", "16K", "64K", "256K", "1M", "4M", "16M", "64M", "256M", "1G")
+	same(labels(sizeTicks(sizeScale(sizes, 0, 100), sizes, 10)), "1K", "32K", "1M", "32M", "1G")
 	sizes = []int64{1000}
 	same(labels(sizeTicks(sizeScale(sizes, 0, 100), sizes, 12)), "1000")
 	same(labels(valueTicks(valueScale([]float64{0.13, 283}, true, 100, 0))), "0.1", "1", "10", "100")
