@@ -58,7 +58,7 @@ func TestPartsOfFamilies(t *testing.T) {
 	for _, one := range families(t, 1, 4, topologies.LL) {
 		all[one.name] = one.program
 	}
-	all["one phase"] = f.over(4, "all-pairs", "allreduce", map[string]any{"phases": 1}, 1)
+	all["one phase"] = f.overRanks(4, "all-pairs", "allreduce", map[string]any{"phases": 1}, 1)
 	for name, want := range map[string]string{
 		"one phase":                        "in[0] ▸1 ▸2 ▸3; in[0] ◂1 ◂2 ◂3 = in[0]",
 		"all-pairs/allreduce/1x4/in-place": "▸1=in[1] ▸2=in[2] ▸3=in[3]; in[0] ◂1 ◂2 ◂3 ▸1 ▸2 ▸3 = in[0]; ◂1=in[1] ◂2=in[2] ◂3=in[3]",

@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,43 +9,69 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/executor"
-	"github.com/colltune/colltune/executor/cuda/nvrtc"
 	"github.com/colltune/colltune/executor/data"
 	"github.com/colltune/colltune/topologies"
 )
 
-// TestFiguresOfGPU measures what docs/measurements/cuda.md is about, and writes
-// it as that page's tables to figures.md in the folder COLLTUNE_GPU_OUT. Every
-// figure is of a program that was checked before and after.
+// TestFiguresOfGPU measures what docs/measurements/cuda.md is about, and adds it as
+// that page's tables to figures.md in the folder COLLTUNE_GPU_OUT. Every figure is
+// of a program that was checked before and after. Its parts know nothing of each
+// other: on-gpu.sh has a process for each, since an error can leave a process
+// without its device.
 func TestFiguresOfGPU(t *testing.T) {
-	g := onGPU(t)
-	f := &figures{t: t, g: g, iters: 200}
-	for _, part := range []func(){f.device, f.ceilings, f.hops, f.small, f.compilers, f.large} {
-		part()
+	for _, part := range []struct {
+		name    string
+		measure func(*figures)
+	}{
+		{"device", (*figures).device},
+		{"flight", (*figures).flight},
+		{"hops", (*figures).hops},
+		{"small", (*figures).small},
+		{"compilers", (*figures).compilers},
+		{"tiles", (*figures).tiles},
+		{"large", (*figures).large},
+	} {
+		t.Run(part.name, func(t *testing.T) {
+			f := &figures{t: t, g: onGPU(t), iters: 200, bytes: 256 << 20, fail: func(err error) { t.Error(err) }}
+			part.measure(f)
+		})
 	}
 }
 
-// figures is the page as it grows.
+// figures is a part of the page as it grows.
 type figures struct {
 	t      *testing.T
 	g      *gpus
-	page   strings.Builder
-	copied float64 // GB/s read and written by the device's own copies
-	hop    float64 // us
+	copied float64 // GB/s read and written by the device's own copies; 0: not known
+	hop    float64 // us; 0: not known
 	iters  int     // of small trials
+	bytes  int64   // of large ones; copies are of four times as many
+	fail   func(error)
 }
 
+// say adds to the page at once: what ends the tests' process leaves what was seen.
 func (f *figures) say(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	f.t.Log(text)
-	fmt.Fprintln(&f.page, text)
-	f.write() // what ends the tests' process leaves what was seen before
+	folder := os.Getenv("COLLTUNE_GPU_OUT")
+	if folder == "" {
+		return
+	}
+	page, err := os.OpenFile(filepath.Join(folder, "figures.md"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err == nil {
+		_, err = fmt.Fprintln(page, text)
+		err = errors.Join(err, page.Close())
+	}
+	if err != nil {
+		f.t.Error(err)
+	}
 }
 
 // late tells that there is no time for more.
@@ -59,29 +84,31 @@ func (f *figures) late() bool {
 	return true
 }
 
-func (f *figures) write() {
-	folder := os.Getenv("COLLTUNE_GPU_OUT")
-	if folder == "" {
-		return
+// over is a figure as a part or a multiple of another, or a dash where either was not
+// measured: a figure is never of something that failed.
+func over(format string, a, b float64) string {
+	if a <= 0 || b <= 0 {
+		return "-"
 	}
-	if err := os.WriteFile(filepath.Join(folder, "figures.md"), []byte(f.page.String()), 0o644); err != nil {
-		f.t.Error(err)
-	}
+	return fmt.Sprintf(format, a/b)
 }
 
 // run measures a trial; nothing where it does not fit.
 func (f *figures) run(trial executor.Trial) (executor.Measurement, bool) {
 	f.t.Helper()
-	m, err := runTrial(context.Background(), f.g, defaults(), trial)
+	s := defaults()
+	s.watchdog = 5 * time.Second // what stands still must not take the others' time
+	m, err := runTrial(context.Background(), f.g, s, trial)
 	if errors.Is(err, executor.ErrUnsupported) {
+		f.t.Log(err)
 		return m, false
 	}
 	if err != nil {
-		f.t.Errorf("%d bytes, %v: %v", trial.Bytes, trial.Protocol, err)
+		f.fail(fmt.Errorf("%d bytes, %v: %w", trial.Bytes, trial.Protocol, err))
 		return m, false
 	}
 	if m.Wrong != 0 {
-		f.t.Errorf("%d bytes, %v: %d wrong", trial.Bytes, trial.Protocol, m.Wrong)
+		f.fail(fmt.Errorf("%d bytes, %v: %d wrong", trial.Bytes, trial.Protocol, m.Wrong))
 		return m, false
 	}
 	return m, true
@@ -100,6 +127,10 @@ func (f *figures) device() {
 		f.t.Fatal(err)
 	}
 	f.kernels()
+	f.ceilings()
+	f.say("A copy of %d MiB on the device: %s GB/s read and written.\n", 4*f.bytes>>20, over("%.0f", f.copied, 1))
+	f.say("A flag from one block to another, the slope between %d and %d rounds of two: %s us; two of them: %s us.\n", fewRounds, manyRounds, over("%.3f", f.hop, 1), over("%.2f", 2*f.hop, 1))
+	f.clocks()
 }
 
 // kernels says what those in use take.
@@ -111,7 +142,7 @@ func (f *figures) kernels() {
 		local, e := f.g.function(0, k).Local()
 		room, e2 := f.g.room(0, k, mostThreads)
 		if err := errors.Join(err, e, e2); err != nil {
-			f.t.Error(err)
+			f.fail(err)
 		}
 		f.say("| %v | %d | %d | %d |", k, registers, local, room.blocks)
 	}
@@ -121,187 +152,71 @@ func (f *figures) kernels() {
 // ceilings measures what the figures are compared with: the device's own copies,
 // and a flag from one block to another and back, without an interpreter.
 func (f *figures) ceilings() {
-	f.copied = copyRate(f.t, f.g)
-	f.say("A copy of 1 GiB on the device: %.0f GB/s read and written.\n", f.copied)
-	few, many := uint64(100), uint64(5100)
-	a, b := f.flags(few), f.flags(many)
-	f.hop = (b - a) / float64(2*(many-few))
-	f.say("A flag from one block to another, the slope between %d and %d rounds of two: %.3f us; two of them: %.2f us.\n", few, many, f.hop, 2*f.hop)
+	var err error
+	if f.copied, err = copyRate(f.g, 4*f.bytes); err != nil {
+		f.fail(err)
+	}
+	few, err := f.flags(fewRounds)
+	many, e := f.flags(manyRounds)
+	if err := errors.Join(err, e); err != nil {
+		f.fail(err)
+		return
+	}
+	f.hop = (many - few) / float64(2*(manyRounds-fewRounds))
 }
 
+// Rounds of the kernel hop, of which the slope is a round.
+const fewRounds, manyRounds = 100, 5100
+
 // flags is the time of so many rounds of the kernel hop.
-func (f *figures) flags(rounds uint64) float64 {
+func (f *figures) flags(rounds uint64) (float64, error) {
 	one := f.g.all[0]
+	if err := f.g.use(1, data.F32); err != nil {
+		return 0, err
+	}
 	at, err := one.c.Alloc(2 * line)
 	if err != nil {
-		f.t.Fatal(err)
+		return 0, err
 	}
 	defer one.c.FreeMemory(at)
 	var times []float64
 	for range 9 {
 		if err := f.g.set(0, uint64(at), 2*line, 0); err != nil {
-			f.t.Fatal(err)
+			return 0, err
 		}
 		h := hopRecord{There: uint64(at), Back: uint64(at) + line, Rounds: rounds, Timeout: 5e9}
 		us, err := f.g.timed(context.Background(), 1, func() error {
 			return f.g.launch(0, launch{hopKernel, 2, 32, true, encode(h)})
 		})
 		if err != nil {
-			f.t.Fatal(err)
+			return 0, err
 		}
 		times = append(times, us)
 	}
-	return median(times)
+	return median(times), nil
 }
 
-// hops is what a hop takes in a program.
-func (f *figures) hops() {
-	f.say("| protocol | a hop of a program, us | flag hops |\n|---|---:|---:|")
-	for _, proto := range topologies.AllProtocols {
-		few, many := 10, 110
-		time := func(rounds int) float64 {
-			m, _ := f.run(executor.Trial{Program: pingPong(rounds), Topology: system(f.t, "fullmesh:2"), Bytes: 4, Protocol: proto, DType: "f32", Iters: f.iters, Warmup: f.iters / 10})
-			return median(m.TimesUS)
-		}
-		hop := (time(many) - time(few)) / float64(2*(many-few))
-		f.say("| %v | %.2f | %.1f |", proto, hop, hop/f.hop)
-	}
-	f.say("")
-}
-
-// small times all-pairs of 1 KiB on 8 ranks, as launches and as graphs.
-func (f *figures) small() {
-	f.say("All-pairs allreduce of 1 KiB, 8 ranks, f32; kernel: without the empty launch; two flag hops are %.2f us.\n", 2*f.hop)
-	f.say("| parameters | protocol | threads | us | least us | empty | kernel | times two flag hops | as a graph | empty |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|")
-	for _, given := range []map[string]any{{"phases": 1}, {"phases": 2}} {
-		program := f.variant("all-pairs", "allreduce", given, 1)
-		for _, proto := range topologies.AllProtocols {
-			if f.late() {
+// clocks says how fine the clocks are that times come from: what a kernel takes that
+// looks at the device's clock until so much has passed, by the events around it. A
+// coarse clock makes stairs of it.
+func (f *figures) clocks() {
+	f.say("A kernel that waits so many ns by its own clock takes, in us by the events around it:\n\n| ns | least | median | different times of 41 |\n|---:|---:|---:|---:|")
+	for _, ns := range []uint64{0, 250, 500, 1000, 1500, 2000, 3000, 5000, 20000} {
+		var times []float64
+		for range 41 {
+			us, err := f.g.timed(context.Background(), 1, func() error {
+				return f.g.launch(0, launch{holdKernel, 1, 32, false, encode(holdRecord{ns})})
+			})
+			if err != nil {
+				f.fail(err)
 				return
 			}
-			for _, threads := range []int{64, 128, 512} {
-				trial := executor.Trial{Program: program, Topology: f.system(proto, threads), Bytes: 1024, Protocol: proto, DType: "f32", Op: "sum", Iters: f.iters, Warmup: f.iters / 10}
-				m, ok := f.run(trial)
-				if !ok {
-					continue
-				}
-				graph, graphEmpty := "-", "-"
-				if f.g.d.Graphs() == nil {
-					f.g.graph = true
-					if as, ok := f.run(trial); ok {
-						graph, graphEmpty = fmt.Sprintf("%.2f", median(as.TimesUS)), fmt.Sprintf("%.2f", emptyOf(f.t, as.Note))
-					}
-					f.g.graph = false
-				}
-				us, empty := median(m.TimesUS), emptyOf(f.t, m.Note)
-				f.say("| %s | %v | %d | %.2f | %.2f | %.2f | %.2f | %.2f | %s | %s |", script.Params(given), proto, threads, us, slices.Min(m.TimesUS), empty, us-empty, (us-empty)/(2*f.hop), graph, graphEmpty)
-			}
+			times = append(times, us)
 		}
+		slices.Sort(times)
+		f.say("| %d | %.2f | %.2f | %d |", ns, times[0], median(times), len(slices.Compact(slices.Clone(times))))
 	}
-	f.say("")
-}
-
-// emptyOf is the empty launch of a note, in microseconds.
-func emptyOf(t *testing.T, note string) (us float64) {
-	t.Helper()
-	_, at, _ := strings.Cut(note, "empty ")
-	if _, at, _ = strings.Cut(at, " "); at == "" {
-		t.Fatalf("note %q", note)
-	}
-	if _, err := fmt.Sscanf(at, "%f us", &us); err != nil {
-		t.Fatalf("note %q: %v", note, err)
-	}
-	return us
-}
-
-// large times AllGather and AllReduce of all families, and says for each what of
-// the copies' rate its best setting reaches.
-func (f *figures) large() {
-	type row struct {
-		setting         string
-		us              float64
-		buffers, passed float64
-	}
-	f.say("256 MiB, 8 ranks in place, f32. Bytes: what the program's steps read and write in buffers, and in slots (a slot is written once and read once); rate: both over the time. The best setting of each family.\n")
-	f.say("| family | setting | us | buffers, MB | slots, MB | GB/s | of a copy's rate | buffers alone |\n|---|---|---:|---:|---:|---:|---:|---:|")
-	best := map[string]row{}
-	// Many instances first: where the time is up, few are what is missing.
-search:
-	for _, n := range []int{16, 8, 32, 4, 2, 1} {
-		for _, proto := range []topologies.Proto{topologies.Simple, topologies.LL128} {
-			for _, family := range instances(f.t, 1, 8, proto, n) {
-				if f.late() {
-					break search
-				}
-				c := family.program.Collective
-				if !c.InPlace || c.Name != "allreduce" && c.Name != "allgather" {
-					continue
-				}
-				for _, tile := range []int64{128 << 10, 32 << 10, 512 << 10} {
-					// 512 threads, or 256 where only so many are resident.
-					trial := executor.Trial{Program: family.program, Topology: f.system(proto, mostThreads), Bytes: 256 << 20, Protocol: proto, TileBytes: tile, DType: "f32", Op: "sum", Iters: 5, Warmup: 1}
-					m, ok := f.run(trial)
-					if !ok {
-						continue
-					}
-					us := median(m.TimesUS)
-					if b, ok := best[family.name]; ok && b.us <= us {
-						continue
-					}
-					buffers, passed := traffic(f.t, trial)
-					best[family.name] = row{fmt.Sprintf("%v ×%d, tile %d KiB, %s", proto, n, tile>>10, strings.Split(m.Note, ", ")[1]), us, buffers, passed}
-				}
-			}
-		}
-	}
-	keys := make([]string, 0, len(best))
-	for k := range best {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b string) int { return cmp.Compare(best[a].us, best[b].us) })
-	for _, k := range keys {
-		b := best[k]
-		rate := (b.buffers + b.passed) / b.us / 1e3
-		f.say("| %s | %s | %.0f | %.0f | %.0f | %.0f | %.0f %% | %.0f %% |", k, b.setting, b.us, b.buffers/1e6, b.passed/1e6, rate, 100*rate/f.copied, 100*b.buffers/b.us/1e3/f.copied)
-	}
-	f.say("")
-}
-
-// compilers times the same few trials with the driver's code and with NVRTC's.
-func (f *figures) compilers() {
-	if _, err := nvrtc.Open(); err != nil {
-		f.say("NVRTC is not compared: %v", err)
-		return
-	}
-	before := f.g
-	defer func() { f.g = before }()
-	type of struct{ small, large float64 }
-	measured := map[compiledBy]of{}
-	for _, who := range []compiledBy{byDriver, byNVRTC, byDriver, byNVRTC} {
-		if f.late() {
-			return
-		}
-		s := defaults()
-		s.compiler = who
-		g, err := openGPUs(s)
-		if err != nil {
-			f.say("%s is not compared: %v", who, err)
-			return
-		}
-		f.g = g
-		small, _ := f.run(executor.Trial{Program: f.variant("all-pairs", "allreduce", map[string]any{"phases": 1}, 1), Topology: f.system(topologies.LL, 128), Bytes: 1024, Protocol: topologies.LL, DType: "f32", Op: "sum", Iters: f.iters, Warmup: f.iters / 10})
-		large, _ := f.run(executor.Trial{Program: f.variant("ring", "allreduce", nil, 16), Topology: f.system(topologies.Simple, 512), Bytes: 256 << 20, Protocol: topologies.Simple, TileBytes: 128 << 10, DType: "f32", Op: "sum", Iters: 20, Warmup: 3})
-		if _, seen := measured[who]; !seen {
-			f.say("Kernels %v:\n", &g.code)
-			f.kernels()
-		}
-		now := of{median(small.TimesUS), median(large.TimesUS)}
-		f.say("%s: all-pairs 1 KiB LL %.2f us, ring ×16 256 MiB Simple %.0f us\n", who, now.small, now.large)
-		measured[who] = now
-		if err := g.close(); err != nil {
-			f.t.Error(err)
-		}
-	}
+	f.say("\nThe device is kept busy for %v while the host queues what is timed, which was too short for %d times above.\n", f.g.ahead, f.g.queuedLate())
 }
 
 // system is a full mesh of 8 with so many threads a block.
@@ -314,11 +229,11 @@ func (f *figures) system(proto topologies.Proto, threads int) *topologies.Topolo
 // variant is a family's program over 8 ranks in place, with parameters.
 func (f *figures) variant(name, coll string, given map[string]any, n int) *ir.Program {
 	f.t.Helper()
-	return f.over(8, name, coll, given, n)
+	return f.overRanks(8, name, coll, given, n)
 }
 
-// over is the same over so many ranks.
-func (f *figures) over(ranks int, name, coll string, given map[string]any, n int) *ir.Program {
+// overRanks is the same over so many ranks.
+func (f *figures) overRanks(ranks int, name, coll string, given map[string]any, n int) *ir.Program {
 	f.t.Helper()
 	library := map[string]string{}
 	for _, file := range glob(f.t, "../../templates/library/*.star") {
@@ -409,29 +324,30 @@ func median(us []float64) float64 {
 }
 
 // copyRate is what the device's own copies reach, reading and writing counted.
-func copyRate(t *testing.T, g *gpus) float64 {
-	t.Helper()
-	const bytes = 1 << 30
+func copyRate(g *gpus, bytes int64) (float64, error) {
 	one := g.all[0]
+	if err := g.use(1, data.F32); err != nil {
+		return 0, err
+	}
 	from, err := one.c.Alloc(bytes)
 	if err != nil {
-		t.Fatal(err)
+		return 0, err
 	}
 	defer one.c.FreeMemory(from)
 	to, err := one.c.Alloc(bytes)
 	if err != nil {
-		t.Fatal(err)
+		return 0, err
 	}
 	defer one.c.FreeMemory(to)
 	var times []float64
 	for range 10 {
 		us, err := g.timed(context.Background(), 1, func() error { return one.c.Copy(to, from, bytes, one.stream) })
 		if err != nil {
-			t.Fatal(err)
+			return 0, err
 		}
 		times = append(times, us)
 	}
-	return 2 * bytes / median(times) / 1e3
+	return 2 * float64(bytes) / median(times) / 1e3, nil
 }
 
 // TestTraffic holds the figures' arithmetic to sums made by hand.
@@ -466,28 +382,58 @@ func TestFiguresRun(t *testing.T) {
 	if !long() {
 		t.Skip("COLLTUNE_LONG is not set")
 	}
-	newFake(t, "sms=200,memory=4096")
-	g, err := openGPUs(defaults())
+	page, err := pageOfFake(t, "sms=200,memory=4096", (*figures).device, (*figures).flight, (*figures).hops, (*figures).small, (*figures).tiles)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
-	folder := t.TempDir()
-	t.Setenv("COLLTUNE_GPU_OUT", folder)
-	f := &figures{t: t, g: g, iters: 1}
-	f.device()
-	if us := f.flags(10); us <= 0 {
-		t.Errorf("ten rounds of a flag took %f us", us)
-	}
-	f.hop = 1
-	f.small()
-	f.hops()
-	page := readText(t, filepath.Join(folder, "figures.md"))
-	for _, want := range []string{"Fake 0, compute capability 9.0, 200 SMs", "| interpret_LL128 | 40 |", "| phases=1 | LL | ", "| Simple | "} {
+	for _, want := range []string{
+		"Fake 0, compute capability 9.0, 200 SMs", "| interpret_LL128 | 40 |", "A copy of 4 MiB on the device: ", "| 20000 | ",
+		"| 50 | 2 | 2048 | ", "| phases=1 | LL | ", "| allgather | 8 | 2 | ", "| Simple | ",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q:\n%s", want, page)
 		}
 	}
-	if err := g.close(); err != nil {
+}
+
+// TestFiguresOfWhatFails has the device be lost in the middle of a part: what was not
+// measured is a dash, and never a figure.
+func TestFiguresOfWhatFails(t *testing.T) {
+	page, err := pageOfFake(t, "sms=200,memory=4096,fail=cuLaunchCooperativeKernel:30:719", (*figures).hops)
+	if err == nil || !strings.Contains(page, "| Simple | - | - |") || strings.Contains(page, "0.00") {
+		t.Errorf("%v, the page:\n%s", err, page)
+	}
+	page, err = pageOfFake(t, "sms=200,memory=4096,fail=cuLaunchCooperativeKernel:1:720", (*figures).device)
+	if err == nil || !strings.Contains(page, "two of them: - us.") || !strings.Contains(page, "| 20000 | ") {
+		t.Errorf("%v, the page:\n%s", err, page)
+	}
+}
+
+// pageOfFake is the page of some parts, of a fake GPU, and whether any of them failed.
+func pageOfFake(t *testing.T, settings string, parts ...func(*figures)) (page string, failed error) {
+	t.Helper()
+	fake := newFake(t, settings)
+	folder := t.TempDir()
+	t.Setenv("COLLTUNE_GPU_OUT", folder)
+	for _, part := range parts {
+		g, err := openGPUs(defaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		quiet := &figures{t: t, g: g, iters: 1, bytes: 1 << 20, fail: func(err error) { failed = errors.Join(failed, err) }}
+		part(quiet)
+		if failed != nil {
+			fake.forget()
+			fake.set("")
+			continue
+		}
+		if err := g.close(); err != nil {
+			t.Error(err)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "figures.md"))
+	if err != nil {
 		t.Error(err)
 	}
+	return string(text), failed
 }

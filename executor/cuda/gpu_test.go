@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ func onGPU(t *testing.T) *gpus {
 // write down what was seen: Go ends them without a word to them.
 func late(t *testing.T) bool {
 	at, limited := t.Deadline()
-	return limited && time.Until(at) < 20*time.Second
+	return limited && time.Until(at) < 10*time.Second
 }
 
 // shapes are the machines that families are compiled for: 2, 4, 8 and 16 ranks.
@@ -49,41 +50,77 @@ var familySizes = []int64{4, 1003, 2048, 65536, 3 << 20}
 // TestEveryFamilyOnGPU runs every family with every protocol, sizes that divide
 // and that do not, types and reductions in turns.
 func TestEveryFamilyOnGPU(t *testing.T) {
-	g := onGPU(t)
+	for _, proto := range topologies.AllProtocols {
+		t.Run(proto.String(), func(t *testing.T) { everyFamily(t, onGPU(t), proto, underWay()) })
+	}
+}
+
+// restart is where a run of many programs begins, and the file that says which of
+// them is under way: after one that ends the process another goes on behind it.
+type restart struct {
+	from int
+	file string
+}
+
+func underWay() restart {
+	from, _ := strconv.Atoi(os.Getenv("COLLTUNE_GPU_FROM"))
+	return restart{from, os.Getenv("COLLTUNE_GPU_AT")}
+}
+
+// at says that a program is under way; through, that nothing is left to go on with.
+func (p restart) at(t *testing.T, program int) {
+	if p.file == "" {
+		return
+	}
+	if err := os.WriteFile(p.file, []byte(strconv.Itoa(program)), 0o644); err != nil {
+		t.Error(err)
+	}
+}
+
+func (p restart) through() {
+	if p.file != "" {
+		_ = os.Remove(p.file)
+	}
+}
+
+func everyFamily(t *testing.T, g *gpus, proto topologies.Proto, p restart) {
 	lost, trials, programs := false, 0, 0
-	defer func() { fmt.Printf("%d programs of the families, %d trials\n", programs, trials) }()
+	defer func() { fmt.Printf("%v: %d programs of the families seen, %d trials\n", proto, programs, trials) }()
 	for _, shape := range shapes {
 		top := system(t, fmt.Sprintf("fullmesh:%d", shape.nodes*shape.gpus))
-		for _, proto := range topologies.AllProtocols {
-			for _, f := range families(t, shape.nodes, shape.gpus, proto) {
-				if late(t) {
-					t.Errorf("time is up: what follows %v on %dx%d is not run", proto, shape.nodes, shape.gpus)
-					return
-				}
-				if lost {
-					t.Errorf("the device is lost: what follows %v on %dx%d is not run", proto, shape.nodes, shape.gpus)
-					return
-				}
-				first := programs * len(familySizes) // so that one alone is as it is among the others
-				programs++
-				t.Run(fmt.Sprintf("%v/%s", proto, f.name), func(t *testing.T) {
-					defer func() {
-						_, err := g.free(0)
-						lost = driver.Fatal(err)
-					}()
-					for k, bytes := range familySizes {
-						n := first + k + 1
-						trials++
-						trial := executor.Trial{
-							Program: f.program, Topology: top, Bytes: bytes, Protocol: proto, TileBytes: 32 << 10,
-							DType: collective.DTypes()[n%10], Op: data.Operations()[n/3%5], Iters: 2, Seed: int64(n),
-						}
-						right(t, g, trial)
+		for _, f := range families(t, shape.nodes, shape.gpus, proto) {
+			if late(t) {
+				p.through()
+				t.Errorf("time is up: what follows program %d, on %dx%d, is not run", programs, shape.nodes, shape.gpus)
+				return
+			}
+			first := programs*len(familySizes) + 3*int(proto) // so that one alone is as it is among the others
+			if programs++; programs <= p.from {
+				continue
+			}
+			p.at(t, programs-1)
+			t.Run(f.name, func(t *testing.T) {
+				defer func() {
+					_, err := g.free(0)
+					lost = driver.Fatal(err)
+				}()
+				for k, bytes := range familySizes {
+					n := first + k + 1
+					trials++
+					trial := executor.Trial{
+						Program: f.program, Topology: top, Bytes: bytes, Protocol: proto, TileBytes: 32 << 10,
+						DType: collective.DTypes()[n%10], Op: data.Operations()[n/3%5], Iters: 2, Seed: int64(n),
 					}
-				})
+					right(t, g, trial)
+				}
+			})
+			if lost {
+				t.Errorf("program %d has lost the device to this process", programs-1)
+				return
 			}
 		}
 	}
+	p.through()
 }
 
 // TestSampleOnGPU is a few small programs, for the sanitizer's tools, which take

@@ -24,6 +24,8 @@ type gpus struct {
 	code    code         // what compiles them
 	graph   bool         // programs are timed as graphs
 	graphs  []*driver.Graph
+	ahead   time.Duration // how long each device is kept busy while what is timed is queued
+	late    int           // times measured of what was not queued in time
 }
 
 // gpu is one of them.
@@ -175,7 +177,11 @@ func (g *gpus) reach(i int) error {
 				return fmt.Errorf("%w: device %d cannot reach the memory of device %d; %s=1 has all ranks share one", executor.ErrUnsupported, pair[0].device.Index, pair[1].device.Index, devicesVariable)
 			}
 			g.whole = g.whole && atomics
-			if err := pair[0].c.Reach(pair[1].c); err != nil && !errors.Is(err, driver.PeerAlreadyEnabled) {
+			switch err := pair[0].c.Reach(pair[1].c); {
+			case err == nil || errors.Is(err, driver.PeerAlreadyEnabled):
+			case errors.Is(err, driver.PeerUnsupported) || errors.Is(err, driver.TooManyPeers):
+				return fmt.Errorf("%w: device %d to device %d: %w", executor.ErrUnsupported, pair[0].device.Index, pair[1].device.Index, err)
+			default:
 				return fmt.Errorf("device %d to device %d: %w", pair[0].device.Index, pair[1].device.Index, err)
 			}
 		}
@@ -240,7 +246,11 @@ func (g *gpus) releaseAll() (err error) {
 
 func (g *gpus) launch(device int, l launch) error {
 	one := g.all[device]
-	return one.c.Launch(g.function(device, l.kernel), l.blocks, l.threads, one.stream, l.parameter, l.cooperative)
+	err := one.c.Launch(g.function(device, l.kernel), l.blocks, l.threads, one.stream, l.parameter, l.cooperative)
+	if errors.Is(err, driver.CooperativeTooLarge) { // another process has a part of the device
+		err = fmt.Errorf("%w: device %d: %w", executor.ErrUnsupported, one.device.Index, err)
+	}
+	return err
 }
 
 // afterCancel is how long kernels may take to end after they are told to.
@@ -273,41 +283,75 @@ func (g *gpus) wait(ctx context.Context) error {
 	}
 }
 
-// queueing is how long, for each device, a GPU is kept busy while what is to be
-// timed is queued. Otherwise its first event would pass at once, and the time of a
-// short kernel would be that of the host's calls.
-const queueing = 40 * time.Microsecond
+// How long, for each device, a GPU is kept busy while what is to be timed is queued.
+// Otherwise its first event would pass at once, and the time of a short kernel would
+// be that of the host's calls. If that is too short for the host, as it may be in a
+// virtual machine, it is doubled for the next time, up to the most.
+const (
+	queueing     = 40 * time.Microsecond
+	mostQueueing = 5 * time.Millisecond
+	attempts     = 8 // from one to the other
+)
 
-func (g *gpus) timed(ctx context.Context, devices int, start func() error) (float64, error) {
-	all := g.all[:devices]
+// timed measures again what was not queued in time. What is late every time includes
+// the host's calls, and is counted.
+func (g *gpus) timed(ctx context.Context, devices int, start func() error) (us float64, err error) {
+	g.ahead = max(g.ahead, time.Duration(devices)*queueing)
+	for range attempts {
+		inTime := false
+		if us, inTime, err = g.timedOnce(ctx, g.all[:devices], start); err != nil || inTime {
+			return us, err
+		}
+		g.ahead = min(2*g.ahead, max(mostQueueing, time.Duration(devices)*queueing))
+	}
+	g.late++
+	return us, nil
+}
+
+// timedOnce also says whether everything was queued before any device could begin.
+func (g *gpus) timedOnce(ctx context.Context, all []*gpu, start func() error) (longest float64, inTime bool, err error) {
 	for i, one := range all {
-		h := launch{holdKernel, 1, 32, false, encode(holdRecord{uint64(devices) * uint64(queueing.Nanoseconds())})}
+		h := launch{holdKernel, 1, 32, false, encode(holdRecord{uint64(g.ahead.Nanoseconds())})}
 		if err := g.launch(i, h); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		if err := one.c.Record(one.from, one.stream); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 	}
-	err := start()
+	err = start()
 	for _, one := range all {
 		if err == nil {
 			err = one.c.Record(one.to, one.stream)
 		}
 	}
+	inTime = true
+	for _, one := range all {
+		if err == nil {
+			var begun bool
+			begun, err = one.c.Passed(one.from)
+			inTime = inTime && !begun
+		}
+	}
 	if e := g.wait(ctx); err == nil {
 		err = e
 	}
-	longest := 0.0
 	for _, one := range all {
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		var us float64
 		us, err = one.c.Between(one.from, one.to)
 		longest = max(longest, us)
 	}
-	return longest, err
+	return longest, inTime, err
+}
+
+// queuedLate is how many times, since the last call, include the host's calls.
+func (g *gpus) queuedLate() int {
+	n := g.late
+	g.late = 0
+	return n
 }
 
 func (g *gpus) status() uint64 { return uint64(g.host.Device) }

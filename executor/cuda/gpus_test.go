@@ -154,7 +154,7 @@ func TestErrorsOfTheDriver(t *testing.T) {
 		{"devices=2,fail=cuMemAlloc_v2:2:2", "on device 1: cuMemAlloc_v2", false},
 		{"fail=cuMemcpyHtoD_v2:2:1", "cuMemcpyHtoD_v2", false},
 		{"fail=cuMemsetD8Async:1:1", "cuMemsetD8Async", false},
-		{"fail=cuLaunchCooperativeKernel:2:720", "kernel interpret_LL128 of 2 blocks of 2 threads: cuLaunchCooperativeKernel", false},
+		{"fail=cuLaunchCooperativeKernel:2:720", "kernel interpret_LL128 of 2 blocks of 2 threads: cuLaunchCooperativeKernel", true},
 		{"fail=cuStreamQuery:1:1", "cuStreamQuery", false},
 		{"fail=cuEventElapsedTime:2:1", "cuEventElapsedTime", false},
 		{"fail=cuMemFree_v2:1:1", "cuMemFree_v2", false},
@@ -162,7 +162,11 @@ func TestErrorsOfTheDriver(t *testing.T) {
 		{"memory=0", "and has 0 left", true},
 		{"devices=2,peers=0", "device 1 cannot reach the memory of device 0", true},
 		{"devices=2,atomics=0", "do not carry 128 bytes whole", true},
-		{"devices=2,fail=cuCtxEnablePeerAccess:1:217", "device 1 to device 0: cuCtxEnablePeerAccess", false},
+		{"devices=2,fail=cuCtxEnablePeerAccess:1:217", "device 1 to device 0: cuCtxEnablePeerAccess", true},
+		{"devices=2,fail=cuCtxEnablePeerAccess:2:711", "device 0 to device 1: cuCtxEnablePeerAccess", true},
+		{"devices=2,fail=cuCtxEnablePeerAccess:1:205", "device 1 to device 0: cuCtxEnablePeerAccess", false},
+		{"fail=cuDevicePrimaryCtxRetain:1:46", "cuDevicePrimaryCtxRetain: CUDA_ERROR_OF_THE_TEST (46): an error of the test: another process", false},
+		{"fail=cuEventQuery:1:1", "cuEventQuery", false},
 	} {
 		t.Run(tc.settings, func(t *testing.T) {
 			f := newFake(t, tc.settings)
@@ -183,6 +187,39 @@ func TestErrorsOfTheDriver(t *testing.T) {
 				f.forget() // what the failing call has left
 			}
 		})
+	}
+}
+
+// TestQueuedLate has the host be slow to queue what is timed: it is timed again, with
+// the device busy for twice as long, and where it is slow for good the note says so.
+func TestQueuedLate(t *testing.T) {
+	for _, tc := range []struct {
+		slow, asked int
+		ahead       time.Duration
+		says        bool
+	}{
+		{0, 3 + 5, queueing, false}, // timed, and what an empty launch takes
+		{3, 3 + 5 + 3, 8 * queueing, false},
+		{2*attempts + 1, 3 + 5 + 2*(attempts-1) + 1, mostQueueing, true},
+	} {
+		f := newFake(t, fmt.Sprintf("slow=%d", tc.slow))
+		b := New().(*backend)
+		for run := range 2 { // the second is in time
+			m, err := b.Run(context.Background(), trialOfPair(t))
+			if err != nil || m.Wrong != 0 || len(m.TimesUS) != 3 {
+				t.Fatalf("slow %d: %+v, %v", tc.slow, m, err)
+			}
+			if says := strings.Contains(m.Note, "2 of 3 times with the host's calls"); says != (tc.says && run == 0) {
+				t.Errorf("slow %d, run %d: note %q", tc.slow, run, m.Note)
+			}
+			if want := tc.asked + run*8; f.callsOf("cuEventQuery") != want {
+				t.Errorf("slow %d, run %d: asked %d times, want %d", tc.slow, run, f.callsOf("cuEventQuery"), want)
+			}
+		}
+		if b.g.ahead != tc.ahead {
+			t.Errorf("slow %d: devices are kept busy for %v, want %v", tc.slow, b.g.ahead, tc.ahead)
+		}
+		closed(t, b)
 	}
 }
 
@@ -268,7 +305,7 @@ func TestNoGraphs(t *testing.T) {
 		{"version=11030", "graph is set for executor cuda: no CUDA graphs: the driver has CUDA 11.3, want 11.4 or later", true},
 		{"graphs=0", "recording a CUDA graph: cuStreamBeginCapture_v2: CUDA_ERROR_OF_THE_TEST (801)", false},
 		{"devices=2,fail=cuStreamBeginCapture_v2:2:801", "recording a CUDA graph: cuStreamBeginCapture_v2", false},
-		{"fail=cuLaunchCooperativeKernel:2:720", "recording a CUDA graph: kernel interpret_LL128", false},
+		{"fail=cuLaunchCooperativeKernel:2:720", "recording a CUDA graph: not supported by this executor: device 0: kernel interpret_LL128", false},
 		{"fail=cuStreamEndCapture:1:901", "recording a CUDA graph: cuStreamEndCapture", false},
 		{"fail=cuGraphInstantiateWithFlags:1:2", "recording a CUDA graph: cuGraphInstantiateWithFlags: CUDA_ERROR_OUT_OF_MEMORY", false},
 		{"fail=cuGraphUpload:1:2", "recording a CUDA graph: cuGraphUpload", false},

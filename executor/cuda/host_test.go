@@ -179,6 +179,8 @@ func (m *hostMachine) timed(ctx context.Context, _ int, start func() error) (flo
 	return float64(time.Since(begin).Nanoseconds()) / 1e3, err
 }
 
+func (m *hostMachine) queuedLate() int { return 0 }
+
 func (m *hostMachine) status() uint64 { return m.at }
 func (m *hostMachine) readStatus() (s statusRecord, err error) {
 	b := make([]byte, 32)

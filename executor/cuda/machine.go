@@ -70,8 +70,12 @@ type machine interface {
 	// before.
 	wait(ctx context.Context) error
 	// timed is how long what start launches took on the slowest device, in
-	// microseconds of the devices' own clocks.
+	// microseconds of the devices' own clocks. If the host was too slow to queue it,
+	// it is launched again, at most attempts times in all.
 	timed(ctx context.Context, devices int, start func() error) (float64, error)
+	// queuedLate is how many times, since the last call, include the host's calls
+	// all the same.
+	queuedLate() int
 
 	// status is the address at which kernels see the statusRecord. readStatus
 	// reads it, even while they run, and resetStatus clears it.

@@ -17,8 +17,13 @@ echo "cuda.test $* in ${PWD##*/}, NVRTC ${COLLTUNE_EXECUTOR_LIBNVRTC##*/}"
 case "$ON_GPU_FAULT $*" in
 families*FamilyOnGPU*) printf -- '--- FAIL: TestEveryFamilyOnGPU (1.00s)\n    --- FAIL: TestEveryFamilyOnGPU/LL/ring/allreduce/1x2 (0.10s)\n'; exit 1;;
 slow*FamilyOnGPU*) exec sleep 600;;
+lost*/^LL\$*)
+	echo "from program $COLLTUNE_GPU_FROM"
+	[ "$COLLTUNE_GPU_FROM" != 0 ] || { echo 6 > "$COLLTUNE_GPU_AT"; exit 2; };;
+parts*/^hops\$*) echo "panic: lost"; exit 2;;
 esac
-echo "| a figure |" > "$COLLTUNE_GPU_OUT/figures.md"
+case "$*" in *Figures*) echo "| a figure of $2 |" >> "$COLLTUNE_GPU_OUT/figures.md";; esac
+echo "for a while in ${TMPDIR%/*}, code in ${CUDA_CACHE_PATH%/*}"
 `,
 	"bin/gpu/nccl.test": `#!/bin/sh
 echo "nccl.test $* in ${PWD##*/}, NCCL $COLLTUNE_EXECUTOR_LIBNCCL"
@@ -57,28 +62,29 @@ func TestOnGPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct {
-		stages  string
-		fault   string
-		seconds string            // in all
-		gone    []string          // of what else is there
-		unless  string            // files of this machine that would be found instead
-		want    map[string]string // in a file, by its name; "" is what the script prints
-		packed  bool
-		files   int
-		failed  bool
+		stages    string
+		fault     string
+		seconds   string            // in all
+		gone      []string          // of what else is there
+		unless    string            // files of this machine that would be found instead
+		want      map[string]string // in a file, by its name; "" is what the script prints
+		packed    bool
+		temporary string // a folder that is not there
+		files     int
+		failed    bool
 	}{
 		"all": {files: 8, want: map[string]string{
 			"nccl.txt":       "nccl.test -test.run EveryCollectiveOnGPU -test.timeout 110s -test.v in nccl, NCCL /",
-			"families.txt":   "cuda.test -test.run FamilyOnGPU|DeadlockOnGPU$ -test.timeout 215s in cuda",
-			"figures.txt":    "cuda.test -test.run FiguresOfGPU -test.timeout 215s -test.v in cuda, NVRTC libnvrtc.so.13",
-			"figures.md":     "| a figure |",
+			"families.txt":   "cuda.test -test.run EveryFamilyOnGPU/^LL128$ -test.timeout 75s in cuda",
+			"figures.txt":    "cuda.test -test.run FiguresOfGPU/^large$ -test.timeout 80s -test.v in cuda, NVRTC libnvrtc.so.13",
+			"figures.md":     "| a figure of FiguresOfGPU/^hops$ |",
 			"nccl.md":        "| a collective |",
 			"sanitizers.txt": "compute-sanitizer --tool synccheck --error-exitcode 9 ",
 			"search.txt":     "colltune results ",
 			"profile.txt":    "--page raw --csv",
-			"":               "== profile took ",
+			"":               "\n== nccl took ",
 		}},
-		"packed":       {stages: "figures", packed: true, files: 2, want: map[string]string{"figures.md": "| a figure |"}},
+		"packed":       {stages: "figures", packed: true, files: 2, want: map[string]string{"figures.md": "| a figure of FiguresOfGPU/^device$ |"}},
 		"one stage":    {stages: "figures", files: 2, want: map[string]string{"figures.txt": "ended with 0"}},
 		"no GPU":       {unless: "/usr/bin/nvidia-smi", gone: []string{"dev/nvidia0", "path/nvidia-smi"}, want: map[string]string{"": "no NVIDIA GPU here: skipped"}},
 		"only a tool":  {stages: "figures", gone: []string{"dev/nvidia0"}, files: 2},
@@ -90,10 +96,15 @@ func TestOnGPU(t *testing.T) {
 		"a program that fails": {stages: "families", fault: "families", files: 1, failed: true, want: map[string]string{
 			"families.txt": "cuda.test -test.run ^TestEveryFamilyOnGPU$/^LL$/^ring$/^allreduce$/^1x2$ -test.timeout 5m", "": "== what the machine says",
 		}},
-		"a stage that hangs": {stages: "families", fault: "slow", seconds: "11", files: 1, failed: true, want: map[string]string{"families.txt": "ended with 124"}},
-		"no time":            {stages: "families", seconds: "3", files: 1, failed: true, want: map[string]string{"families.txt": "no time is left: not run: "}},
-		"a budget":           {stages: "search", fault: "budget", files: 1, want: map[string]string{"search.txt": "colltune results"}},
-		"a lost executor":    {stages: "search", fault: "search", files: 1, failed: true, want: map[string]string{"search.txt": "ended with 6"}},
+		"a lost device": {stages: "families", fault: "lost", files: 1, failed: true, want: map[string]string{
+			"families.txt": "going on with LL from program 7\ncuda.test -test.run EveryFamilyOnGPU/^LL$ -test.timeout 75s in cuda, NVRTC libnvrtc.so.13\nfrom program 7\n",
+		}},
+		"a part that ends its process": {stages: "figures", fault: "parts", files: 2, failed: true, want: map[string]string{"figures.md": "| a figure of FiguresOfGPU/^large$ |"}},
+		"nowhere but here":             {stages: "families", temporary: "none", files: 1, want: map[string]string{"families.txt": "for a while in "}},
+		"a stage that hangs":           {stages: "families", fault: "slow", seconds: "11", files: 1, failed: true, want: map[string]string{"families.txt": "ended with 124"}},
+		"no time":                      {stages: "families", seconds: "3", files: 1, failed: true, want: map[string]string{"families.txt": "no time is left: not run: "}},
+		"a budget":                     {stages: "search", fault: "budget", files: 1, want: map[string]string{"search.txt": "colltune results"}},
+		"a lost executor":              {stages: "search", fault: "search", files: 1, failed: true, want: map[string]string{"search.txt": "ended with 6"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -130,6 +141,9 @@ func TestOnGPU(t *testing.T) {
 			cmd.Env = []string{
 				"PATH=" + filepath.Join(root, "path") + ":" + os.Getenv("PATH"), "OUT=" + out, "TMPDIR=" + t.TempDir(), "ON_GPU_FAULT=" + tc.fault,
 				"COLLTUNE_GPU_DEVICES=" + filepath.Join(root, "dev", "nvidia[0-9]*"),
+			}
+			if tc.temporary != "" {
+				cmd.Env = append(cmd.Env, "TMPDIR="+filepath.Join(root, tc.temporary))
 			}
 			if tc.seconds != "" {
 				cmd.Env = append(cmd.Env, "COLLTUNE_GPU_SECONDS="+tc.seconds)

@@ -72,7 +72,7 @@ func TestPathOfSmallMessages(t *testing.T) {
 		}
 		f := &figures{t: t}
 		trial := executor.Trial{
-			Program: f.over(c.ranks, "all-pairs", "allreduce", map[string]any{"phases": c.phases}, 1),
+			Program: f.overRanks(c.ranks, "all-pairs", "allreduce", map[string]any{"phases": c.phases}, 1),
 			Bytes:   1024, Protocol: c.proto, DType: "f32", Op: "sum", Iters: 1,
 		}
 		stores := []int{emulate.Hopper().Store}

@@ -49,8 +49,9 @@ func runTrial(ctx context.Context, m machine, s settings, t executor.Trial) (exe
 
 func runPlan(ctx context.Context, m machine, s settings, t executor.Trial, p *plan) (executor.Measurement, error) {
 	r := &running{m: m, p: p, settings: s, trial: t}
-	if calls := p.mostCalls(); calls > 0 && int64(t.Iters+t.Warmup+2) > (1<<32-2)/calls {
-		return executor.Measurement{}, fmt.Errorf("%w: %d launches of %d calls on a connection: flags count to %d", executor.ErrUnsupported, t.Iters+t.Warmup+2, calls, uint64(1<<32-2))
+	launches := int64(attempts*t.Iters + t.Warmup + 2)
+	if calls := p.mostCalls(); calls > 0 && launches > (1<<32-2)/calls {
+		return executor.Measurement{}, fmt.Errorf("%w: up to %d launches of %d calls on a connection: flags count to %d", executor.ErrUnsupported, launches, calls, uint64(1<<32-2))
 	}
 	if err := m.use(len(p.devices), p.reference.DType); err != nil {
 		return executor.Measurement{}, err
@@ -61,6 +62,7 @@ func runPlan(ctx context.Context, m machine, s settings, t executor.Trial, p *pl
 	if err := m.resetStatus(); err != nil { // left by an earlier trial
 		return executor.Measurement{}, err
 	}
+	m.queuedLate()
 	if s.blocks {
 		p.exchange = nil
 	}
@@ -340,6 +342,9 @@ func (r *running) note(ctx context.Context) (string, error) {
 		parts = append(parts, "a block a rank")
 	case r.p.ordered == fenced:
 		parts = append(parts, "messages fenced")
+	}
+	if n := r.m.queuedLate(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d times with the host's calls", n, r.trial.Iters))
 	}
 	empty, err := r.launchCost(ctx)
 	if err != nil {

@@ -59,6 +59,7 @@ const (
 	cuEventCreate
 	cuEventDestroy
 	cuEventRecord
+	cuEventQuery
 	cuEventElapsedTime
 	required // functions up to here; those below came with CUDA 11.4
 )
@@ -115,6 +116,7 @@ var symbols = [...]string{
 	cuEventCreate:             "cuEventCreate",
 	cuEventDestroy:            "cuEventDestroy_v2",
 	cuEventRecord:             "cuEventRecord",
+	cuEventQuery:              "cuEventQuery",
 	cuEventElapsedTime:        "cuEventElapsedTime",
 
 	cuStreamBeginCapture:        "cuStreamBeginCapture_v2",
@@ -212,104 +214,4 @@ func (d *Driver) Version() (int, error) {
 	var v int32
 	err := d.check(cuDriverGetVersion, dynlib.Call(d.entries[cuDriverGetVersion], uintptr(unsafe.Pointer(&v))))
 	return int(v), err
-}
-
-// Code is a result of a call.
-type Code int32
-
-// The codes that callers tell apart.
-const (
-	Success             Code = 0
-	OutOfMemory         Code = 2
-	NoDevice            Code = 100
-	PeerAlreadyEnabled  Code = 704
-	NotReady            Code = 600
-	CooperativeTooLarge Code = 720
-)
-
-// Error is a call that did not succeed.
-type Error struct {
-	Call       string
-	Code       Code
-	Name, Text string // CUDA's
-}
-
-func (e *Error) Error() string {
-	return fmt.Sprintf("%s: %s (%d): %s", e.Call, e.Name, e.Code, e.Text)
-}
-
-// Is compares codes: errors.Is(err, driver.OutOfMemory).
-func (e *Error) Is(target error) bool {
-	c, ok := target.(Code)
-	return ok && c == e.Code
-}
-
-func (c Code) Error() string { return fmt.Sprintf("CUDA error %d", int32(c)) }
-
-// Fatal tells whether an error leaves the context unusable, so that every later
-// call fails, too.
-func Fatal(err error) bool {
-	var e *Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code {
-	case 4, 46, 214, 220, 226, 304, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 810, 999:
-		// deinitialized, device unavailable, ECC, NVLink, memory contained, operating
-		// system, illegal address, timeout, context destroyed, assertion, stack,
-		// instruction, misaligned, address space, program counter, launch failed,
-		// MPS client terminated, unknown
-		return true
-	}
-	return false
-}
-
-// Absent tells whether an error means that this machine, as it is, has no GPU or
-// no working driver, so that asking again changes nothing.
-func Absent(err error) bool {
-	var e *Error
-	if !errors.As(err, &e) {
-		return errors.Is(err, ErrMissing)
-	}
-	switch e.Code {
-	case 34, NoDevice, 803, 804:
-		// a toolkit's stub in the library's place, no device, a library of another
-		// version than the kernel's module, a device that forward compatibility
-		// does not know
-		return true
-	}
-	return false
-}
-
-// CannotCompile tells whether an error of Context.Load is the driver compiler's
-// fault, whatever the PTX: there is none, it may not be used, or it is too old for
-// the PTX or the device.
-func CannotCompile(err error) bool {
-	var e *Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code {
-	case 209, 218, 221, 222, 223:
-		// no binary for the device, invalid PTX, compiler not found, unsupported
-		// PTX version, compilation disabled
-		return true
-	}
-	return false
-}
-
-// check turns a call's result into an error.
-func (d *Driver) check(e entry, result uintptr) error {
-	code := Code(int32(result))
-	if code == Success {
-		return nil
-	}
-	text := func(e entry) string {
-		var p uintptr
-		if Code(int32(dynlib.Call(d.entries[e], uintptr(uint32(code)), uintptr(unsafe.Pointer(&p))))) != Success {
-			return "unknown"
-		}
-		return dynlib.GoString(p, 400)
-	}
-	return &Error{Call: symbols[e], Code: code, Name: text(cuGetErrorName), Text: text(cuGetErrorString)}
 }

@@ -45,6 +45,15 @@ func (c *Context) Record(e Event, s Stream) error {
 	return c.call(cuEventRecord, uintptr(e), uintptr(s))
 }
 
+// Passed tells whether a stream has come to an event.
+func (c *Context) Passed(e Event) (bool, error) {
+	err := c.call(cuEventQuery, uintptr(e))
+	if errors.Is(err, NotReady) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Between is the time between two events that have passed, in microseconds.
 func (c *Context) Between(from, to Event) (float64, error) {
 	var ms float32

@@ -67,9 +67,10 @@ var calls = map[string]func(d *driver, a arguments) result{
 	"cuStreamCreate":     inContext(func(d *driver, a arguments) result { return give(d, d.streams, a[0], &stream{device: d.device()}) }),
 	"cuStreamDestroy_v2": inContext(func(d *driver, a arguments) result { d.drain(); return drop(d.streams, a[0]) }),
 	"cuStreamQuery":      inContext((*driver).query),
-	"cuEventCreate":      inContext(func(d *driver, a arguments) result { return give(d, d.events, a[0], new(uint64)) }),
+	"cuEventCreate":      inContext(func(d *driver, a arguments) result { return give(d, d.events, a[0], &event{}) }),
 	"cuEventDestroy_v2":  inContext(func(d *driver, a arguments) result { return drop(d.events, a[0]) }),
 	"cuEventRecord":      inContext((*driver).record),
+	"cuEventQuery":       inContext((*driver).passed),
 	"cuEventElapsedTime": inContext((*driver).elapsed),
 
 	"cuStreamBeginCapture_v2":     inContext((*driver).beginCapture),

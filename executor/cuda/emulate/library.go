@@ -29,7 +29,7 @@ type driver struct {
 	modules  map[uintptr]*Module
 	kernels  map[uintptr]loaded
 	streams  map[uintptr]*stream
-	events   map[uintptr]*uint64 // their times
+	events   map[uintptr]*event
 	graphs   map[uintptr][]work
 	host     map[uintptr]*region // by the host's address
 }
@@ -54,7 +54,7 @@ func (m *Machine) Use() {
 	m.stored = map[uint64]clock{}
 	now.d = &driver{
 		m: m, contexts: map[uintptr]int{}, modules: map[uintptr]*Module{}, kernels: map[uintptr]loaded{}, streams: map[uintptr]*stream{},
-		events: map[uintptr]*uint64{}, graphs: map[uintptr][]work{}, host: map[uintptr]*region{},
+		events: map[uintptr]*event{}, graphs: map[uintptr][]work{}, host: map[uintptr]*region{},
 	}
 }
 

@@ -15,6 +15,12 @@ type work struct {
 	begin func() *grid
 }
 
+// event is when a stream came to it, and how often it is still to.
+type event struct {
+	at      uint64
+	records int
+}
+
 // stream is work in order.
 type stream struct {
 	device  int
@@ -102,7 +108,19 @@ func (d *driver) record(a arguments) result {
 	if e == nil {
 		return invalidHandle
 	}
-	return d.push(a[1], work{does: "record", begin: func() *grid { *e = d.m.clock; return nil }})
+	e.records++
+	return d.push(a[1], work{does: "record", begin: func() *grid { e.at = d.m.clock; e.records--; return nil }})
+}
+
+// passed tells whether an event has: time goes on only where a stream is asked.
+func (d *driver) passed(a arguments) result {
+	switch e := d.events[a[0]]; {
+	case e == nil:
+		return invalidHandle
+	case e.records > 0:
+		return notReady
+	}
+	return success
 }
 
 func (d *driver) elapsed(a arguments) result {
@@ -110,7 +128,7 @@ func (d *driver) elapsed(a arguments) result {
 	if from == nil || to == nil {
 		return invalidHandle
 	}
-	return put(a[0], float32(*to-*from)/1e6)
+	return put(a[0], float32(to.at-from.at)/1e6)
 }
 
 func (d *driver) beginCapture(a arguments) result {

@@ -5,8 +5,12 @@
 //	environment        COLLTUNE_EXECUTOR_FAKE_CUDA: name=value, by commas: devices, major, cooperative,
 //	                   peers, atomics, sms, memory (MiB), cache (KiB), version, load (0: PTX is refused),
 //	                   image (0: what is not PTX is refused), graphs (0: nothing can be captured);
+//	                   left (MiB that others have left of the memory);
+//	                   hang=CALL:N: the N-th call of a function does not come back;
 //	                   fail=CALL:N:CODE fails the N-th call of a function, and all after it
 //	                   where no context survives such a code;
+//	                   slow=N: the first N questions find an event passed already, as where the host
+//	                   is slow to queue what follows it;
 //	                   absent=N, wrong=N: the N-th launch of a program lacks its last block,
 //	                   and ends after patience (300 ms) at most; has a sum that is a maximum;
 //	                   upset=CODE fails a query while the one that lacks a block runs
@@ -65,12 +69,13 @@ struct Queue {
 struct Mark {
     std::chrono::steady_clock::time_point at;
 };
+long slow; // event queries that find the host behind
 
 std::mutex guard;
 std::map<std::string, long> settings;
 std::map<std::string, long> calls;
-std::string failing;
-long failAt, failCode;
+std::string failing, hanging;
+long failAt, failCode, hangAt;
 std::map<void *, size_t> memory;
 std::map<int, int> contexts;
 long held[5]; // modules, streams, events, host memory, graphs
@@ -79,10 +84,11 @@ long programs = 0;  // launches of the interpreter
 thread_local long current = -1;
 
 void configure(const char *text) {
-    settings = {{"devices", 1}, {"major", 9}, {"cooperative", 1}, {"peers", 1}, {"atomics", 1}, {"sms", 40}, {"memory", 1024}, {"cache", 51200}, {"load", 1}, {"image", 1}, {"graphs", 1}, {"version", 12040}, {"absent", 0}, {"patience", 300}, {"upset", 0}, {"wrong", 0}};
+    settings = {{"devices", 1}, {"major", 9}, {"cooperative", 1}, {"peers", 1}, {"atomics", 1}, {"sms", 40}, {"memory", 1024}, {"left", 1 << 20}, {"cache", 51200}, {"load", 1}, {"image", 1}, {"graphs", 1}, {"version", 12040}, {"slow", 0}, {"absent", 0}, {"patience", 300}, {"upset", 0}, {"wrong", 0}};
     failing.clear();
+    hanging.clear();
     lost = OK;
-    programs = 0;
+    programs = slow = 0;
     std::string all = text ? text : "";
     for (size_t at = 0; at < all.size();) {
         size_t end = all.find(',', at);
@@ -95,6 +101,10 @@ void configure(const char *text) {
             failing = value.substr(0, a);
             failAt = atol(value.c_str() + a + 1);
             failCode = atol(value.c_str() + b + 1);
+        } else if (name == "hang") {
+            size_t a = value.find(':');
+            hanging = value.substr(0, a);
+            hangAt = atol(value.c_str() + a + 1);
         } else {
             settings[name] = atol(value.c_str());
         }
@@ -104,16 +114,20 @@ void configure(const char *text) {
 
 // failed is what a call gives that fails so; no context survives some failures.
 CUresult failed(long code) {
-    if (code >= 700 && code <= LAUNCH_FAILED && code != 704) lost = (CUresult)code;
+    if (code == 214 || code == 999 || (code >= 700 && code <= LAUNCH_FAILED && code != 704 && code != 711)) lost = (CUresult)code;
     return (CUresult)code;
 }
 
 // called notes a call; not OK where it is to fail.
 CUresult called(const char *name) {
-    std::lock_guard<std::mutex> lock(guard);
+    std::unique_lock<std::mutex> lock(guard);
     if (settings.empty()) configure(getenv("COLLTUNE_EXECUTOR_FAKE_CUDA"));
     long n = ++calls[name];
     if (lost != OK) return lost;
+    if (hanging == name && n == hangAt) {
+        lock.unlock();
+        for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+    }
     return failing == name && n == failAt ? failed(failCode) : OK;
 }
 
@@ -211,7 +225,7 @@ API CUresult cuDevicePrimaryCtxRelease(int d) {
 }
 API CUresult cuCtxSetCurrent(long c) { CALLED current = c - 1; return OK; }
 API CUresult cuCtxEnablePeerAccess(long, unsigned) { HERE return OK; }
-API CUresult cuMemGetInfo_v2(size_t *left, size_t *total) { HERE *left = *total = settings["memory"] << 20; return OK; }
+API CUresult cuMemGetInfo_v2(size_t *left, size_t *total) { HERE *total = settings["memory"] << 20; *left = std::min(settings["memory"], settings["left"]) << 20; return OK; }
 API CUresult cuMemAlloc_v2(u64 *at, size_t n) {
     HERE
     void *p = aligned_alloc(256, (n + 255) / 256 * 256);
@@ -373,6 +387,11 @@ API CUresult cuEventRecord(Mark *m, Queue *q) {
     q->running.reset();
     m->at = std::chrono::steady_clock::now();
     return OK;
+}
+// Grids end before an event is recorded here: that the host was in time is as told.
+API CUresult cuEventQuery(Mark *) {
+    HERE
+    return slow++ < settings["slow"] ? OK : NOT_READY;
 }
 API CUresult cuEventElapsedTime(float *ms, Mark *a, Mark *b) {
     HERE

@@ -2,49 +2,82 @@
 # What only a GPU can tell, from the repository's root: `make test-gpu`, or
 # on-gpu.sh STAGE… for some of it. Where the machine has no Go, `make gpu-tests`
 # elsewhere makes bin/gpu.tar.gz to bring along (bin/gpu is three times as much).
-# What is said goes to the folder $OUT (out/gpu), a file a stage, and with it,
-# where a stage fails, what the driver and the system say, and memcheck of its first
-# program; figures.md and nccl.md there are the pages docs/measurements is made of.
+# What is said goes to the folder $OUT (out/gpu), a file a stage, eight files in
+# all, and with it, where a stage fails, what the driver and the system say, and
+# memcheck of its first program; figures.md and nccl.md there are the pages
+# docs/measurements is made of. What takes a process down takes no other's results:
+# protocols of the families and parts of the figures have one each.
 #
 #	stage       most seconds  what
 #	nccl        190           NCCL over one GPU and all: every collective, type, reduction
-#	families    220           every family on 2, 4, 8 and 16 ranks, three protocols
-#	figures     220           copies, a flag's hops, programs small and large, compilers
-#	sanitizers  3 × 60        memcheck, racecheck, synccheck on a sample
+#	families    240           every family on 2, 4, 8 and 16 ranks, three protocols
+#	figures     290           copies, a flag's hops, programs small and large, compilers
+#	sanitizers  190           memcheck, racecheck, synccheck on a sample
 #	search      300           doctor, executor check cuda, search --executor cuda twice
-#	profile     2 × 95        what ncu says of a large program and a small one
+#	profile     200           what ncu says of a large program and a small one
 #
-# COLLTUNE_GPU_SECONDS (1140) is how long all of it may take: a stage gets what is
+# COLLTUNE_GPU_SECONDS (1410) is how long all of it may take: a stage gets what is
 # left. COMPUTE_SANITIZER and NCU name the tools where they are not found;
 # COLLTUNE_EXECUTOR_LIBNVRTC and COLLTUNE_EXECUTOR_LIBNCCL the libraries.
 set -eu
+PATH=$PATH:/usr/sbin:/sbin
 devices=${COLLTUNE_GPU_DEVICES:-/dev/nvidia[0-9]*} # a pattern
 # shellcheck disable=SC2086
 if ! ls $devices >/dev/null 2>&1 && ! nvidia-smi -L >/dev/null 2>&1; then
 	echo "no NVIDIA GPU here: skipped"
 	exit 0
 fi
-[ ! -e bin/gpu.tar.gz ] || tar -xzf bin/gpu.tar.gz
-for binary in cuda.test nccl.test colltune; do
-	[ -x "bin/gpu/$binary" ] || { make gpu-tests && break; }
-done
 root=$PWD
 out=${OUT:-out/gpu}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-work=$(mktemp -d)
+work=
+for place in "${TMPDIR:-/tmp}" /dev/shm /var/tmp "$root" "$out"; do
+	work=$(mktemp -d "$place/gpu.XXXXXX" 2>/dev/null) && break
+done
+[ -n "$work" ] || {
+	echo "no folder here can be written to: TMPDIR may name one"
+	exit 1
+}
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
-export COLLTUNE_GPU=1 COLLTUNE_GPU_OUT="$out"
-end=$(($(date +%s) + ${COLLTUNE_GPU_SECONDS:-1140}))
+
+# Machine code that the driver makes of PTX is kept for the next process, also
+# where there is no home.
+mkdir "$work/tmp" "$work/code"
+export COLLTUNE_GPU=1 COLLTUNE_GPU_OUT="$out" TMPDIR="$work/tmp" CUDA_CACHE_PATH="$work/code"
+
+programs=$root/bin/gpu
+if [ -e bin/gpu.tar.gz ] && ! tar -xzf bin/gpu.tar.gz 2>/dev/null; then
+	tar -xzf bin/gpu.tar.gz -C "$work" # the repository can't be written to
+	programs=$work/bin/gpu
+fi
+for binary in cuda.test nccl.test colltune; do
+	[ -x "$programs/$binary" ] || { make gpu-tests && break; }
+done
+end=$(($(date +%s) + ${COLLTUNE_GPU_SECONDS:-1410}))
+stage_end=$end
+
+# seconds_of a stage.
+seconds_of() {
+	case $1 in
+	nccl | sanitizers) echo 190 ;;
+	families) echo 240 ;;
+	figures) echo 290 ;;
+	search) echo 300 ;;
+	*) echo 200 ;;
+	esac
+}
 
 # left is so many seconds, or what there is.
 left() {
-	now=$((end - $(date +%s) - 5))
-	[ "$now" -lt "$1" ] && echo "$now" || echo "$1"
+	now=$(date +%s)
+	most=$((stage_end - now - 5))
+	[ "$most" -lt "$1" ] && echo "$most" || echo "$1"
 }
 
-# limited SECONDS COMMAND…: no longer than that, or than there is time.
+# limited SECONDS COMMAND…: no longer than that, or than there is time. A process
+# that even being killed does not end, as in a driver that hangs, is left behind.
 limited() {
 	seconds=$(left "$1")
 	shift
@@ -52,8 +85,20 @@ limited() {
 		echo "no time is left: not run: $*"
 		return 124
 	fi
+	given_up=$(($(date +%s) + seconds + 15))
+	timeout -k 5 "$seconds" "$@" &
+	running=$!
+	trap 'kill "$running" 2>/dev/null; exit 130' INT TERM
+	while kill -0 "$running" 2>/dev/null; do
+		if [ "$(date +%s)" -gt "$given_up" ]; then
+			echo "can't be ended, left behind after $seconds s: $*"
+			return 124
+		fi
+		sleep 0.2
+	done
 	ended=0
-	timeout -k 5 "$seconds" "$@" || ended=$?
+	wait "$running" || ended=$?
+	trap 'exit 130' INT TERM
 	[ "$ended" != 124 ] || echo "ended after $seconds s: $*"
 	return "$ended"
 }
@@ -104,24 +149,46 @@ tests() {
 	seconds=$(left "$1")
 	package=$2 pattern=$3
 	shift 3
-	[ "$seconds" -ge 30 ] || seconds=30
-	(cd "executor/$package" && limited $((seconds + 5)) "$root/bin/gpu/$package.test" -test.run "$pattern" -test.timeout "${seconds}s" "$@")
+	[ "$seconds" -ge 20 ] || seconds=20
+	(cd "executor/$package" && limited $((seconds + 5)) "$programs/$package.test" -test.run "$pattern" -test.timeout "${seconds}s" "$@")
 }
 
 nccl() {
 	echo "library: ${COLLTUNE_EXECUTOR_LIBNCCL:-the linker's}"
-	limited 20 ./bin/gpu/colltune doctor
+	limited 20 "$programs/colltune" doctor
 	bad=0
-	limited 60 ./bin/gpu/colltune executor check nccl || bad=$?
+	limited 60 "$programs/colltune" executor check nccl || bad=$?
 	tests 110 nccl EveryCollectiveOnGPU -test.v || bad=$?
 	return $bad
 }
 
-families() { tests 215 cuda 'FamilyOnGPU|DeadlockOnGPU$'; }
+# families: after a program that takes the device from its process, or the process
+# with it, the next process goes on behind it.
+families() {
+	bad=0
+	export COLLTUNE_GPU_AT="$work/at"
+	for protocol in LL LL128 Simple; do
+		from=0
+		while :; do
+			rm -f "$work/at"
+			COLLTUNE_GPU_FROM=$from tests 75 cuda "EveryFamilyOnGPU/^$protocol\$" && break || bad=$?
+			[ -s "$work/at" ] || break
+			from=$(($(cat "$work/at") + 1))
+			echo "going on with $protocol from program $from"
+		done
+	done
+	tests 25 cuda 'DeadlockOnGPU$' || bad=$?
+	return $bad
+}
 
 figures() {
 	echo "NVRTC: ${COLLTUNE_EXECUTOR_LIBNVRTC:-the linker's}"
-	tests 215 cuda FiguresOfGPU -test.v
+	rm -f "$out/figures.md"
+	bad=0
+	for part in device:40 flight:40 hops:35 small:55 compilers:50 tiles:30 large:80; do
+		tests "${part#*:}" cuda "FiguresOfGPU/^${part%:*}\$" -test.v || bad=$?
+	done
+	return $bad
 }
 
 sanitizers() {
@@ -132,24 +199,34 @@ sanitizers() {
 	bad=0
 	for tool in memcheck racecheck synccheck; do
 		echo "compute-sanitizer --tool $tool"
-		(cd executor/cuda && limited 60 "$sanitizer" --tool "$tool" --error-exitcode 9 "$root/bin/gpu/cuda.test" -test.run SampleOnGPU -test.timeout 5m) || bad=$?
+		(cd executor/cuda && limited 60 "$sanitizer" --tool "$tool" --error-exitcode 9 "$programs/cuda.test" -test.run SampleOnGPU -test.timeout 5m) || bad=$?
 	done
 	return $bad
 }
 
 search() {
-	limited 20 ./bin/gpu/colltune doctor || return
+	limited 20 "$programs/colltune" doctor || return
 	bad=0
-	limited 60 ./bin/gpu/colltune executor check cuda || bad=$?
+	limited 60 "$programs/colltune" executor check cuda || bad=$?
 	# One to its end, and one over all families for as long as there is time.
-	limited 120 ./bin/gpu/colltune search -t fullmesh:8 -c allreduce -b 1K -e 64M -f 256 --family all-pairs,recursive-doubling --executor cuda -n 10 -w 3 --campaign "$work/few" &&
-		./bin/gpu/colltune results "$work/few" -o md || bad=$?
+	limited 120 "$programs/colltune" search -t fullmesh:8 -c allreduce -b 1K -e 64M -f 256 --family all-pairs,recursive-doubling --executor cuda -n 10 -w 3 --budget 100s --campaign "$work/few" || bad=$?
 	limit=4 # a budget was used up: what there is is kept
+	[ "$bad" != "$limit" ] || bad=0
+	"$programs/colltune" results "$work/few" -o md || [ $? = "$limit" ] || bad=1
 	ended=0
-	limited 100 ./bin/gpu/colltune search -t fullmesh:8 -c allreduce -b 1K -e 64M -f 8 --executor cuda -n 10 -w 3 --budget 75s --campaign "$work/all" || ended=$?
+	limited 100 "$programs/colltune" search -t fullmesh:8 -c allreduce -b 1K -e 64M -f 8 --executor cuda -n 10 -w 3 --budget 75s --campaign "$work/all" || ended=$?
 	[ "$ended" = 0 ] || [ "$ended" = "$limit" ] || return "$ended"
-	./bin/gpu/colltune results "$work/all" -o md || [ "$ended" = "$limit" ] || return
+	"$programs/colltune" results "$work/all" -o md || [ "$ended" = "$limit" ] || return
+	refusals "$work/few/trials.jsonl" "$work/all/trials.jsonl"
+	echo "== every trial of the first"
+	cat "$work/few/trials.jsonl"
 	return $bad
+}
+
+# refusals is why trials had no result, numbers aside, and how often.
+refusals() {
+	echo "== trials without a result"
+	sed -n 's/.*"outcome":"[^"]*","note":"\(.*\)","seconds.*/\1/p' "$@" | grep -v '^ranks per device' | sed 's/[0-9][0-9.]*/N/g' | sort | uniq -c | sort -rn | head -n 20
 }
 
 # What takes the time of a kernel: registers, occupancy, memory, what warps wait for.
@@ -164,7 +241,7 @@ profile() {
 		echo "ncu of the ${what%:*} program, ${what#*:}"
 		(cd executor/cuda && limited 55 "$ncu" --clock-control none --kernel-name "${what#*:}" --launch-count 1 \
 			--section LaunchStats --section Occupancy --section SpeedOfLight --section MemoryWorkloadAnalysis --section WarpStateStats --section SchedulerStats \
-			--force-overwrite --export "$report" "$root/bin/gpu/cuda.test" -test.run "ProfileOnGPU/${what%:*}" -test.timeout 5m) || bad=$?
+			--force-overwrite --export "$report" "$programs/cuda.test" -test.run "ProfileOnGPU/${what%:*}" -test.timeout 5m) || bad=$?
 		[ -e "$report" ] || continue
 		limited 20 "$ncu" --import "$report" --page details --print-details all || bad=$?
 		limited 20 "$ncu" --import "$report" --page raw --csv || bad=$?
@@ -197,25 +274,39 @@ again() {
 	echo
 	echo "== memcheck on $name"
 	pattern="^$(echo "$name" | sed 's,/,$/^,g')\$"
-	(cd executor/cuda && limited 60 "$sanitizer" --tool memcheck "$root/bin/gpu/cuda.test" -test.run "$pattern" -test.timeout 5m) || true
+	(cd executor/cuda && limited 60 "$sanitizer" --tool memcheck "$programs/cuda.test" -test.run "$pattern" -test.timeout 5m) || true
 }
 
-timeout 20 nvidia-smi -L || true
+# card is what the GPU is, and how fast it runs just now.
+card() {
+	timeout 20 nvidia-smi --query-gpu=name,driver_version,memory.total,memory.free,clocks.sm,clocks.max.sm,clocks.mem,power.draw,temperature.gpu,pstate,compute_mode,mig.mode.current,ecc.mode.current --format=csv 2>&1 || true
+}
+
 failed=
+summary=
 for stage in ${*:-nccl families figures sanitizers search profile}; do
 	echo "== $stage"
 	# sh has no pipefail: the stage's own end is in a file.
 	began=$(date +%s)
-	{ "$stage" 2>&1 && echo 0 >"$work/end" || echo $? >"$work/end"; } >"$out/$stage.txt"
+	stage_end=$((began + $(seconds_of "$stage")))
+	[ "$stage_end" -lt "$end" ] || stage_end=$end
+	echo 1 >"$work/end"
+	{ card && "$stage" 2>&1 && echo 0 >"$work/end" || echo $? >"$work/end"; } >"$out/$stage.txt"
 	[ "$(cat "$work/end")" = 0 ] || {
 		failed="$failed $stage"
+		stage_end=$(($(date +%s) + 60))
+		[ "$stage_end" -lt "$end" ] || stage_end=$end
 		evidence >>"$out/$stage.txt" 2>&1
 		again "$out/$stage.txt" >"$work/again" 2>&1
 		cat "$work/again" >>"$out/$stage.txt"
 	}
-	echo "== $stage took $(($(date +%s) - began)) s, ended with $(cat "$work/end")" >>"$out/$stage.txt"
-	cat "$out/$stage.txt"
+	said="== $stage took $(($(date +%s) - began)) s, ended with $(cat "$work/end")"
+	echo "$said" >>"$out/$stage.txt"
+	tail -n 60 "$out/$stage.txt" | sed 's/^\(.\{400\}\).*/\1 …/' || true
+	summary="$summary
+$said"
 done
+echo "$summary"
 [ -z "$failed" ] || {
 	echo "failed:$failed"
 	exit 1
