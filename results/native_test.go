@@ -196,3 +196,37 @@ func TestExportTuner(t *testing.T) {
 		t.Errorf("alltoall: %v", err)
 	}
 }
+
+// Tables that don't know placements have the times in place, and say so.
+func TestTablesOfBothPlacements(t *testing.T) {
+	for _, placement := range []string{"in", "both"} {
+		plan := testPlan(1024, 2048)
+		plan.Placement = placement
+		c := newCampaign(t, plan)
+		for _, n := range plan.Sizes {
+			appendAll(t, c, ownTrial("ring", "LL", map[string]string{"channels": "8"}, 8, n, 5))
+			if placement == "both" {
+				out := ownTrial("nvlstree", "Simple", map[string]string{"channels": "16"}, 16, n, 1)
+				out.Placement, out.Key = "out", Key{Bytes: n, Placement: "out"}.Hash()
+				appendAll(t, c, out)
+			}
+		}
+		for to, want := range map[string]string{
+			"nccl-tuner-csv": "allreduce,1024,2048,ring,ll,8,1,4",
+			"mcr-dl":         "4,1024,nccl\n4,2048,nccl",
+		} {
+			report, files := exported(t, c, ExportOptions{To: to})
+			if len(report.Files) != 1 || !strings.HasSuffix(strings.TrimSpace(files[report.Files[0].Name]), want) {
+				t.Errorf("%s of %s: %q, want %s at the end", to, placement, files, want)
+			}
+			told := strings.Contains(strings.Join(report.Notes, "\n"), "the times in place decide")
+			if told != (placement == "both") {
+				t.Errorf("%s of %s: notes %q", to, placement, report.Notes)
+			}
+		}
+		report, _ := exported(t, c, ExportOptions{To: "t4"})
+		if strings.Contains(strings.Join(report.Notes, "\n"), "left out that were only run") {
+			t.Errorf("notes %q, and nothing was left out", report.Notes)
+		}
+	}
+}
