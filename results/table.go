@@ -100,63 +100,71 @@ func Build(c *Campaign) (*Table, error) {
 	executor, _ := c.Executor()
 	tally, _ := c.Tally()
 	trials := c.Trials()
-	t := &Table{
-		Schema:     "colltune.results/v1",
-		Rows:       []Row{},
-		Ranges:     []Range{},
-		Candidates: Candidates{tally.Enumerated, tally.Refused, tally.BoundedOut, tally.Tuned},
-		Campaign:   Spent{Seed: plan.Seed, Trials: len(trials), Finished: tally.Finished, Fingerprint: executor.Fingerprint},
-	}
-	if t.Candidates.Refused == nil {
-		t.Candidates.Refused = map[string]int{}
-	}
-	if t.Campaign.Fingerprint == nil {
-		t.Campaign.Fingerprint = map[string]string{}
-	}
-	seconds := make([]float64, 0, len(trials))
-	for i := range trials {
-		if trials[i].Outcome != OK {
-			t.Campaign.Failed++
-		}
-		seconds = append(seconds, trials[i].Seconds)
-	}
-	slices.Sort(seconds)
-	for _, s := range seconds {
-		t.Campaign.Seconds += s
-	}
-
 	points := map[cell]Point{}
 	for _, p := range tally.Points {
 		points[cell{p.Placement, p.Bytes}] = p
 	}
+	t := &Table{Schema: "colltune.results/v1", Rows: []Row{}, Candidates: candidatesOf(tally), Campaign: spentOn(plan, trials, tally, executor)}
 	measured := gather(trials)
 	for _, at := range cells(plan) {
-		ms := measured[at]
-		first := slices.IndexFunc(ms, competes)
-		if first < 0 {
-			continue
+		if i := slices.IndexFunc(measured[at], competes); i >= 0 {
+			row := newRow(plan, at, &measured[at][i])
+			row.BusBW, row.Executor = row.AlgBW*col.BusFactor(), executor.Name
+			row.compare(points[at], measured[at])
+			t.Rows = append(t.Rows, row)
 		}
-		w := ms[first]
-		row := Row{
-			Collective: plan.Collective, Topology: plan.Topology.Name, Nodes: plan.Topology.Nodes, Ranks: plan.Topology.Ranks,
-			Bytes: at.bytes, Placement: at.placement,
-			Algorithm: w.Algorithm, Source: w.Source, Parameters: w.Parameters, Channels: w.Channels, Instances: w.Instances,
-			Protocol: w.Protocol, TileBytes: w.TileBytes,
-			TimeUS: w.time, TimeCIUS: w.ci, AlgBW: float64(at.bytes) / w.time / 1e3,
-			IR: w.Program, Granularity: w.Granularity, Executor: executor.Name, program: w.Program,
-		}
-		if w.native() {
-			row.IR = ""
-		}
-		row.BusBW = row.AlgBW * col.BusFactor()
-		if row.Parameters == nil {
-			row.Parameters = map[string]any{}
-		}
-		row.compare(points[at], ms)
-		t.Rows = append(t.Rows, row)
 	}
 	t.Ranges = ranges(t.Rows, cells(plan))
 	return t, nil
+}
+
+// candidatesOf is what a tally says of the candidates.
+func candidatesOf(tally Tally) Candidates {
+	c := Candidates{tally.Enumerated, tally.Refused, tally.BoundedOut, tally.Tuned}
+	if c.Refused == nil {
+		c.Refused = map[string]int{}
+	}
+	return c
+}
+
+// spentOn is what a campaign's trials took.
+func spentOn(plan Plan, trials []Trial, tally Tally, executor Executor) Spent {
+	s := Spent{Seed: plan.Seed, Trials: len(trials), Finished: tally.Finished, Fingerprint: executor.Fingerprint}
+	if s.Fingerprint == nil {
+		s.Fingerprint = map[string]string{}
+	}
+	seconds := make([]float64, 0, len(trials))
+	for i := range trials {
+		if trials[i].Outcome != OK {
+			s.Failed++
+		}
+		seconds = append(seconds, trials[i].Seconds)
+	}
+	slices.Sort(seconds) // the sum must not depend on the order of the trials
+	for _, x := range seconds {
+		s.Seconds += x
+	}
+	return s
+}
+
+// newRow is the row of a winner, all but what depends on the collective, on the
+// executor and on what it is compared with.
+func newRow(plan Plan, at cell, w *measured) Row {
+	row := Row{
+		Collective: plan.Collective, Topology: plan.Topology.Name, Nodes: plan.Topology.Nodes, Ranks: plan.Topology.Ranks,
+		Bytes: at.bytes, Placement: at.placement,
+		Algorithm: w.Algorithm, Source: w.Source, Parameters: w.Parameters, Channels: w.Channels, Instances: w.Instances,
+		Protocol: w.Protocol, TileBytes: w.TileBytes,
+		TimeUS: w.time, TimeCIUS: w.ci, AlgBW: float64(at.bytes) / w.time / 1e3,
+		IR: w.Program, Granularity: w.Granularity, program: w.Program,
+	}
+	if w.native() {
+		row.IR = ""
+	}
+	if row.Parameters == nil {
+		row.Parameters = map[string]any{}
+	}
+	return row
 }
 
 // Compare replaces the baselines by other times, which at gives in microseconds

@@ -20,59 +20,86 @@ var turns = []func(ir.Op) bool{
 // in a circle, provided that sending waits for nobody. It is nil if there is no
 // such order.
 func inOrder(p *ir.Program) [][]stepAt {
-	order, next := make([][]stepAt, len(p.GPUs)), make([][]int, len(p.GPUs))
+	s := sequence{
+		program: p, order: make([][]stepAt, len(p.GPUs)), next: make([][]int, len(p.GPUs)),
+		sent: map[connection]int{}, received: map[connection]int{},
+	}
 	left := 0
 	for r := range p.GPUs {
-		next[r] = make([]int, len(p.GPUs[r].Threadblocks))
+		s.next[r] = make([]int, len(p.GPUs[r].Threadblocks))
 		for tb := range p.GPUs[r].Threadblocks {
 			left += len(p.GPUs[r].Threadblocks[tb].Steps)
 		}
 	}
-	sent, received := map[connection]int{}, map[connection]int{}
-	ready := func(r, id int, kind func(ir.Op) bool) bool {
-		tb := &p.GPUs[r].Threadblocks[id]
-		if next[r][id] == len(tb.Steps) || !kind(tb.Steps[next[r][id]].Op) {
-			return false
-		}
-		s := &tb.Steps[next[r][id]]
-		for _, d := range s.Deps {
-			if next[r][d.TB] <= int(d.Step) {
-				return false
-			}
-		}
-		from := connection{tb.Recv, r, tb.Channel}
-		return !s.Op.Receives() || sent[from] > received[from]
-	}
-	type place struct{ rank, threadblock int }
 	for left > 0 {
-		var now []place // collected first: what one of them lets go on is for a later round
-		for _, kind := range turns {
-			for r := range p.GPUs {
-				for id := range p.GPUs[r].Threadblocks {
-					if ready(r, id, kind) {
-						now = append(now, place{r, id})
-					}
-				}
-			}
-			if len(now) > 0 {
-				break
-			}
-		}
+		now := s.allReady()
 		if len(now) == 0 {
 			return nil
 		}
 		for _, at := range now {
-			tb, step := &p.GPUs[at.rank].Threadblocks[at.threadblock], next[at.rank][at.threadblock]
-			if tb.Steps[step].Op.Sends() {
-				sent[connection{at.rank, tb.Send, tb.Channel}]++
+			s.take(at)
+		}
+		left -= len(now)
+	}
+	return s.order
+}
+
+// sequence is such an order in the making.
+type sequence struct {
+	program        *ir.Program
+	order          [][]stepAt
+	next           [][]int // by rank and threadblock: the first step that is not in the order
+	sent, received map[connection]int
+}
+
+// blockAt names a threadblock.
+type blockAt struct{ rank, threadblock int }
+
+// allReady lists the threadblocks whose next step can go now: those of the first of
+// turns that has any. They are found before one is taken, so that what a step lets
+// go on waits for the next round.
+func (s *sequence) allReady() (now []blockAt) {
+	for _, kind := range turns {
+		for r := range s.program.GPUs {
+			for id := range s.program.GPUs[r].Threadblocks {
+				if at := (blockAt{r, id}); s.ready(at, kind) {
+					now = append(now, at)
+				}
 			}
-			if tb.Steps[step].Op.Receives() {
-				received[connection{tb.Recv, at.rank, tb.Channel}]++
-			}
-			order[at.rank] = append(order[at.rank], stepAt{at.threadblock, step})
-			next[at.rank][at.threadblock]++
-			left--
+		}
+		if len(now) > 0 {
+			break
 		}
 	}
-	return order
+	return now
+}
+
+// ready tells whether a threadblock's next step is of a kind, and waits for nothing
+// that is still to come.
+func (s *sequence) ready(at blockAt, kind func(ir.Op) bool) bool {
+	tb, next := &s.program.GPUs[at.rank].Threadblocks[at.threadblock], s.next[at.rank]
+	if next[at.threadblock] == len(tb.Steps) || !kind(tb.Steps[next[at.threadblock]].Op) {
+		return false
+	}
+	step := &tb.Steps[next[at.threadblock]]
+	for _, d := range step.Deps {
+		if next[d.TB] <= int(d.Step) {
+			return false
+		}
+	}
+	from := connection{tb.Recv, at.rank, tb.Channel}
+	return !step.Op.Receives() || s.sent[from] > s.received[from]
+}
+
+// take puts a threadblock's next step into the order.
+func (s *sequence) take(at blockAt) {
+	tb, step := &s.program.GPUs[at.rank].Threadblocks[at.threadblock], s.next[at.rank][at.threadblock]
+	if tb.Steps[step].Op.Sends() {
+		s.sent[connection{at.rank, tb.Send, tb.Channel}]++
+	}
+	if tb.Steps[step].Op.Receives() {
+		s.received[connection{tb.Recv, at.rank, tb.Channel}]++
+	}
+	s.order[at.rank] = append(s.order[at.rank], stepAt{at.threadblock, step})
+	s.next[at.rank][at.threadblock]++
 }

@@ -196,8 +196,15 @@ func (l *traffic) drain(p *Prepared, c *costs) float64 {
 	return all/l.cap + around
 }
 
-// prepare groups threadblocks and edges by what they do.
+// prepare groups lanes, threadblocks and edges by what they do.
 func (b *bounds) prepare(p *Prepared) {
+	b.groupLanes(p)
+	b.groupLoads(p, b.groupWorks(p))
+	b.memories = p.memories()
+}
+
+// groupLanes keeps one lane for each cost of a message.
+func (b *bounds) groupLanes(p *Prepared) {
 	b.nearest = math.Inf(1)
 	b.laneOf = make([]int32, p.sending)
 	type likeness struct{ cap, message, extra float64 }
@@ -213,8 +220,13 @@ func (b *bounds) prepare(p *Prepared) {
 		}
 		b.laneOf[i] = at
 	}
+}
+
+// groupWorks keeps the work of threadblocks, each kind once, and returns what is
+// sent on each of the program's lanes.
+func (b *bounds) groupWorks(p *Prepared) (byLane []map[item]int64) {
 	var works distinct[work]
-	byLane := make([]map[item]int64, p.sending)
+	byLane = make([]map[item]int64, p.sending)
 	counts := make(map[item]int64)
 	b.workOf = make([]int32, len(p.blocks))
 	for i, blk := range p.blocks {
@@ -244,6 +256,11 @@ func (b *bounds) prepare(p *Prepared) {
 		b.workOf[i] = int32(at)
 	}
 	b.works = works.all
+	return byLane
+}
+
+// groupLoads keeps what edges carry, each kind once.
+func (b *bounds) groupLoads(p *Prepared, byLane []map[item]int64) {
 	byEdge := make([]map[item]int64, p.links)
 	for at, items := range byLane {
 		for _, e := range p.lanes[at].edges[:p.lanes[at].links] {
@@ -263,7 +280,6 @@ func (b *bounds) prepare(p *Prepared) {
 		})
 	}
 	b.loads = loads.all
-	b.memories = p.memories()
 }
 
 // sorted lists items with their numbers, in a fixed order.

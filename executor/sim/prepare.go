@@ -258,46 +258,20 @@ type end struct {
 
 // layConns joins threadblocks by connections, and connections by lanes.
 func (p *Prepared) layConns() error {
+	receivers, err := p.receivers()
+	if err != nil {
+		return err
+	}
 	type pair struct{ from, to int32 }
-	senders := make(map[end]int32)
-	receivers := make(map[end]int32)
 	lanes := make(map[pair]int32)
 	edges := make(map[int]int32)
-	b := 0
-	for r, g := range p.program.GPUs {
-		for id, tb := range g.Threadblocks {
-			for _, half := range []struct {
-				peer  int
-				verb  string
-				taken map[end]int32
-			}{{tb.Send, "send to", senders}, {tb.Recv, "receive from", receivers}} {
-				if half.peer < 0 {
-					continue
-				}
-				if half.peer >= p.program.Ranks() || half.peer == r {
-					return fmt.Errorf("rank %d threadblock %d would %s rank %d: want another of the %d", r, id, half.verb, half.peer, p.program.Ranks())
-				}
-				key := end{int32(r), int32(half.peer), int32(tb.Channel)}
-				if other, ok := half.taken[key]; ok {
-					return fmt.Errorf("rank %d threadblocks %d and %d both %s rank %d on channel %d", r, p.blocks[other].id, id, half.verb, half.peer, tb.Channel)
-				}
-				half.taken[key] = int32(b)
-			}
-			b++
-		}
-	}
 	// Sorted by sender, so that connections get the same numbers each time.
-	b = 0
+	tx := int32(-1)
 	for r, g := range p.program.GPUs {
 		for id, tb := range g.Threadblocks {
-			tx := int32(b)
-			b++
+			tx++
 			if tb.Send < 0 {
 				continue
-			}
-			rx, ok := receivers[end{int32(tb.Send), int32(r), int32(tb.Channel)}]
-			if !ok {
-				rx = -1 // right if nothing is ever sent; matchMessages finds out
 			}
 			key := pair{int32(r), int32(tb.Send)}
 			l, ok := lanes[key]
@@ -310,15 +284,55 @@ func (p *Prepared) layConns() error {
 				lanes[key] = l
 				p.lanes = append(p.lanes, p.layLane(key.from, key.to, path, edges))
 			}
-			c := int32(len(p.conns))
-			p.conns = append(p.conns, conn{tx: tx, rx: rx, lane: l})
-			p.blocks[tx].tx = c
-			if rx >= 0 {
-				p.blocks[rx].rx = c
-			}
+			p.connect(tx, end{int32(tb.Send), int32(r), int32(tb.Channel)}, receivers, l)
 		}
 	}
 	return nil
+}
+
+// receivers finds the threadblock at each receiving end. Two at one end are an
+// error, as are two at one sending end.
+func (p *Prepared) receivers() (map[end]int32, error) {
+	senders, receivers := make(map[end]int32), make(map[end]int32)
+	b := int32(0)
+	for r, g := range p.program.GPUs {
+		for id, tb := range g.Threadblocks {
+			for _, half := range []struct {
+				peer  int
+				verb  string
+				taken map[end]int32
+			}{{tb.Send, "send to", senders}, {tb.Recv, "receive from", receivers}} {
+				if half.peer < 0 {
+					continue
+				}
+				if half.peer >= p.program.Ranks() || half.peer == r {
+					return nil, fmt.Errorf("rank %d threadblock %d would %s rank %d: want another of the %d", r, id, half.verb, half.peer, p.program.Ranks())
+				}
+				key := end{int32(r), int32(half.peer), int32(tb.Channel)}
+				if other, ok := half.taken[key]; ok {
+					return nil, fmt.Errorf("rank %d threadblocks %d and %d both %s rank %d on channel %d", r, p.blocks[other].id, id, half.verb, half.peer, tb.Channel)
+				}
+				half.taken[key] = b
+			}
+			b++
+		}
+	}
+	return receivers, nil
+}
+
+// connect makes a connection from a threadblock to whoever is at its receiving end,
+// over a lane. Nobody may be there if nothing is ever sent: matchMessages finds out.
+func (p *Prepared) connect(tx int32, to end, receivers map[end]int32, lane int32) {
+	rx, ok := receivers[to]
+	if !ok {
+		rx = -1
+	}
+	c := int32(len(p.conns))
+	p.conns = append(p.conns, conn{tx: tx, rx: rx, lane: lane})
+	p.blocks[tx].tx = c
+	if rx >= 0 {
+		p.blocks[rx].rx = c
+	}
 }
 
 // layLane gives the edges of a path their numbers among the edges in use.

@@ -107,32 +107,9 @@ func readNVIDIA(_ string, text []byte, m *machine) error {
 			nics = append(nics, i)
 		}
 	}
-	n := len(table.names)
-	far := make([][]int, n) // by pair, an index of nearness; NVLinks tell nothing of PCIe
-	m.links = map[[2]int]int{}
-	for i := range n {
-		far[i] = make([]int, n)
-		for j := range n {
-			cell := table.cells[i][j]
-			far[i][j] = slices.Index(nearness, cell)
-			nv := nvLinks.FindStringSubmatch(cell)
-			a, b := slices.Index(gpus, i), slices.Index(gpus, j)
-			switch {
-			case i == j:
-				if cell != "X" {
-					return fmt.Errorf("%s to itself is %q: want X", table.names[i], cut(cell))
-				}
-				far[i][j] = -1
-			case nv != nil && a >= 0 && b >= 0:
-				count, err := strconv.Atoi(nv[1])
-				if err != nil || count < 1 || count > 1024 {
-					return fmt.Errorf("%s to %s is %q: want 1 to 1024 links", table.names[i], table.names[j], cell)
-				}
-				m.links[[2]int{a, b}] = count
-			case far[i][j] < 0:
-				return fmt.Errorf("%s to %s is %q: want X, NV and a number, or one of %s", table.names[i], table.names[j], cut(cell), strings.Join(nearness, ", "))
-			}
-		}
+	far, err := pairs(table, gpus, m)
+	if err != nil {
+		return err
 	}
 	places := cluster(far)
 	for _, i := range gpus {
@@ -147,6 +124,40 @@ func readNVIDIA(_ string, text []byte, m *machine) error {
 	}
 	m.joined = true
 	return nil
+}
+
+// pairs reads the cells of the table: NVLinks between GPUs go to the machine, and
+// what is returned is how near two devices are, as an index of nearness. Of that
+// NVLinks say nothing: -1.
+func pairs(table *matrix, gpus []int, m *machine) (far [][]int, err error) {
+	n := len(table.names)
+	far = make([][]int, n)
+	m.links = map[[2]int]int{}
+	for i := range n {
+		far[i] = make([]int, n)
+		for j := range n {
+			cell := table.cells[i][j]
+			far[i][j] = slices.Index(nearness, cell)
+			nv := nvLinks.FindStringSubmatch(cell)
+			a, b := slices.Index(gpus, i), slices.Index(gpus, j)
+			switch {
+			case i == j:
+				if cell != "X" {
+					return nil, fmt.Errorf("%s to itself is %q: want X", table.names[i], cut(cell))
+				}
+				far[i][j] = -1
+			case nv != nil && a >= 0 && b >= 0:
+				count, err := strconv.Atoi(nv[1])
+				if err != nil || count < 1 || count > 1024 {
+					return nil, fmt.Errorf("%s to %s is %q: want 1 to 1024 links", table.names[i], table.names[j], cell)
+				}
+				m.links[[2]int{a, b}] = count
+			case far[i][j] < 0:
+				return nil, fmt.Errorf("%s to %s is %q: want X, NV and a number, or one of %s", table.names[i], table.names[j], cut(cell), strings.Join(nearness, ", "))
+			}
+		}
+	}
+	return far, nil
 }
 
 // isHeader tells a row of names from a row of the table.
@@ -169,9 +180,8 @@ func nicNames(lines [][]string) map[string]string {
 // share a switch, PXB a switch above, and NODE or nearer a processor. Where
 // only NVLinks are told between two, what others say of both decides.
 func cluster(far [][]int) []*place {
-	n := len(far)
-	up := make([]*place, n)
-	group := make([]int, n)
+	up := make([]*place, len(far))
+	group := make([]int, len(far))
 	for i := range group {
 		group[i] = i
 	}
@@ -180,104 +190,82 @@ func cluster(far [][]int) []*place {
 			continue // a host bridge of its own is no switch
 		}
 		merged := slices.Clone(group)
-		for i := range n {
+		for i := range far {
 			for j := range i {
-				if f := far[i][j]; f >= 0 && f <= level && merged[i] != merged[j] {
-					from, to := max(merged[i], merged[j]), min(merged[i], merged[j])
-					for k := range merged {
-						if merged[k] == from {
-							merged[k] = to
-						}
-					}
+				if f := far[i][j]; f >= 0 && f <= level {
+					merge(merged, i, j)
 				}
 			}
 		}
-		last := nearness[level] == "NODE"
-		made := map[int]*place{}
-		for i := range n {
-			alone := true
-			for j := range n {
-				alone = alone && (merged[j] != merged[i] || group[j] == group[i])
-			}
-			if alone && !last {
-				continue // nothing new at this level
-			}
-			p := made[merged[i]]
-			if p == nil {
-				p = &place{}
-				if last {
-					p.number = strconv.Itoa(len(made))
-				}
-				made[merged[i]] = p
-			}
-			if up[i] == nil {
-				up[i] = p
-				continue
-			}
-			top := up[i]
-			for top.up != nil {
-				top = top.up
-			}
-			if top != p {
-				top.up = p
-			}
-		}
+		addLevel(up, group, merged, nearness[level] == "NODE")
 		group = merged
 	}
 	return up
+}
+
+// merge makes the groups of two devices one, which is named for its first device.
+func merge(group []int, i, j int) {
+	from, to := max(group[i], group[j]), min(group[i], group[j])
+	for k := range group {
+		if group[k] == from {
+			group[k] = to
+		}
+	}
+}
+
+// addLevel puts a place above every group that was merged of several at this level.
+// At the last every group has one: its processor.
+func addLevel(up []*place, before, merged []int, last bool) {
+	made := map[int]*place{}
+	for i := range up {
+		grown := false
+		for j := range up {
+			grown = grown || merged[j] == merged[i] && before[j] != before[i]
+		}
+		if !grown && !last {
+			continue
+		}
+		p := made[merged[i]]
+		if p == nil {
+			p = &place{}
+			if last {
+				p.number = strconv.Itoa(len(made))
+			}
+			made[merged[i]] = p
+		}
+		if up[i] == nil {
+			up[i] = p
+			continue
+		}
+		top := up[i]
+		for top.up != nil {
+			top = top.up
+		}
+		if top != p {
+			top.up = p
+		}
+	}
 }
 
 // readROCm reads rocm-smi --showtopo: two GPUs have a link where the type is
 // XGMI and the weight that of one hop; hops are 1 for all of xGMI.
 func readROCm(_ string, text []byte, m *machine) error {
 	lines := linesOf(text)
-	section := func(title string) (*matrix, error) {
-		at := slices.IndexFunc(lines, func(f []string) bool { return strings.Contains(strings.Join(f, " "), title) })
-		if at < 0 {
-			return nil, fmt.Errorf("no table %q: want the whole text of rocm-smi --showtopo", title)
-		}
-		for at++; at < len(lines) && len(lines[at]) == 0; at++ {
-		}
-		if at == len(lines) || !gpuLabel.MatchString(lines[at][0]) {
-			return nil, fmt.Errorf("table %q has no header of GPUs", title)
-		}
-		t, err := readMatrix(lines, at)
-		if err != nil {
-			return nil, fmt.Errorf("table %q: %w", title, err)
-		}
-		return t, nil
-	}
-	kinds, err := section("Link Type between two GPUs")
+	kinds, err := section(lines, "Link Type between two GPUs")
 	if err != nil {
 		return err
 	}
-	weights, err := section("Weight between two GPUs")
+	weights, err := section(lines, "Weight between two GPUs")
 	if err != nil {
 		return err
 	}
 	if !slices.Equal(kinds.names, weights.names) {
 		return errors.New("its tables are of different GPUs")
 	}
-	const hop = 15 // what a hop over xGMI weighs
-	n := len(kinds.names)
-	m.links, m.joined = map[[2]int]int{}, true
-	for i := range n {
-		for j := range n {
-			if i == j {
-				continue
-			}
-			w, err := strconv.Atoi(weights.cells[i][j])
-			if err != nil || w < 0 {
-				return fmt.Errorf("weight of %s to %s is %q: want a whole number", kinds.names[i], kinds.names[j], cut(weights.cells[i][j]))
-			}
-			switch kind := kinds.cells[i][j]; {
-			case kind == "XGMI" && w <= hop:
-				m.links[[2]int{i, j}] = 1
-			case kind != "XGMI" && kind != "PCIE":
-				return fmt.Errorf("link of %s to %s is %q: want XGMI or PCIE", kinds.names[i], kinds.names[j], cut(kind))
-			}
-		}
+	if m.links, err = xgmiLinks(kinds, weights); err != nil {
+		return err
 	}
+	m.joined = true
 	if len(m.links) > 0 {
 		m.uncounted = true
 		m.note("how many xGMI links join two GPUs is not in the text: 1 each, inferred")
@@ -292,6 +280,48 @@ func readROCm(_ string, text []byte, m *machine) error {
 		m.gpus = append(m.gpus, device{id: name, up: processors[node]})
 	}
 	return nil
+}
+
+// section reads the table below a title.
+func section(lines [][]string, title string) (*matrix, error) {
+	at := slices.IndexFunc(lines, func(f []string) bool { return strings.Contains(strings.Join(f, " "), title) })
+	if at < 0 {
+		return nil, fmt.Errorf("no table %q: want the whole text of rocm-smi --showtopo", title)
+	}
+	for at++; at < len(lines) && len(lines[at]) == 0; at++ {
+	}
+	if at == len(lines) || !gpuLabel.MatchString(lines[at][0]) {
+		return nil, fmt.Errorf("table %q has no header of GPUs", title)
+	}
+	t, err := readMatrix(lines, at)
+	if err != nil {
+		return nil, fmt.Errorf("table %q: %w", title, err)
+	}
+	return t, nil
+}
+
+// xgmiLinks finds the pairs of GPUs that one hop over xGMI joins.
+func xgmiLinks(kinds, weights *matrix) (map[[2]int]int, error) {
+	const hop = 15 // the weight of a hop
+	links := map[[2]int]int{}
+	for i := range kinds.names {
+		for j := range kinds.names {
+			if i == j {
+				continue
+			}
+			w, err := strconv.Atoi(weights.cells[i][j])
+			if err != nil || w < 0 {
+				return nil, fmt.Errorf("weight of %s to %s is %q: want a whole number", kinds.names[i], kinds.names[j], cut(weights.cells[i][j]))
+			}
+			switch kind := kinds.cells[i][j]; {
+			case kind == "XGMI" && w <= hop:
+				links[[2]int{i, j}] = 1
+			case kind != "XGMI" && kind != "PCIE":
+				return nil, fmt.Errorf("link of %s to %s is %q: want XGMI or PCIE", kinds.names[i], kinds.names[j], cut(kind))
+			}
+		}
+	}
+	return links, nil
 }
 
 // numaNodes reads GPU[0] : (Topology) Numa Node: 0.

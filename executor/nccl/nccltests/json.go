@@ -81,6 +81,39 @@ func (n *jsonNumber) UnmarshalJSON(text []byte) error {
 }
 
 func parseJSON(name string, text []byte) (*Report, error) {
+	d, err := readDocument(name, text)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{Library: version(d.Library), Finished: d.Bounds != nil}
+	table := d.table()
+	for _, e := range d.Errors {
+		if e != "" && len(r.Failures) < maxFailures {
+			r.Failures = append(r.Failures, e)
+		}
+	}
+	for i, row := range *d.Results {
+		one, err := row.row()
+		if err != nil {
+			return nil, &Error{name, 1, fmt.Sprintf("results[%d]: %v", i, err)}
+		}
+		if one.OutOfPlace == nil && one.InPlace == nil {
+			if len(r.Failures) < maxFailures {
+				r.Failures = append(r.Failures, fmt.Sprintf("the run ended while it measured %d bytes", one.Bytes))
+			}
+			continue
+		}
+		table.Rows = append(table.Rows, one)
+	}
+	if len(table.Rows) == 0 {
+		return nil, &Error{name, 1, `"results" is empty: nothing was measured`}
+	}
+	r.Tables = []Table{table}
+	return r, nil
+}
+
+// readDocument decodes the one document of a file.
+func readDocument(name string, text []byte) (*document, error) {
 	fail := func(offset int64, format string, args ...any) error {
 		line := 1 + bytes.Count(text[:min(max(offset, 0), int64(len(text)))], []byte("\n"))
 		return &Error{name, line, fmt.Sprintf(format, args...)}
@@ -108,45 +141,26 @@ func parseJSON(name string, text []byte) (*Report, error) {
 	if d.Results == nil {
 		return nil, fail(0, `no "results": not a document of nccl-tests' -J, or of a run that ended before its first size`)
 	}
-	r := &Report{Library: version(d.Library), Finished: d.Bounds != nil}
-	table := Table{}
+	return &d, nil
+}
+
+// table is the document's table without its rows.
+func (d *document) table() (t Table) {
 	if len(d.Args) > 0 {
-		table.Program = programOf(d.Args[0])
+		t.Program = programOf(d.Args[0])
 	}
 	processes := d.Devices
 	if len(processes) == 0 {
 		processes = d.Config.Devices
 	}
-	table.Ranks = ranks(len(processes), d.Config.Threads, d.Config.GPUs)
+	t.Ranks = ranks(len(processes), d.Config.Threads, d.Config.GPUs)
 	for _, p := range processes {
-		table.Devices = append(table.Devices, p.Name)
+		t.Devices = append(t.Devices, p.Name)
 	}
 	if d.Bounds != nil {
-		table.OutOfBounds = d.Bounds.Count
+		t.OutOfBounds = d.Bounds.Count
 	}
-	for _, e := range d.Errors {
-		if e != "" && len(r.Failures) < maxFailures {
-			r.Failures = append(r.Failures, e)
-		}
-	}
-	for i, row := range *d.Results {
-		one, err := row.row()
-		if err != nil {
-			return nil, fail(0, "results[%d]: %v", i, err)
-		}
-		if one.OutOfPlace == nil && one.InPlace == nil {
-			if len(r.Failures) < maxFailures {
-				r.Failures = append(r.Failures, fmt.Sprintf("the run ended while it measured %d bytes", one.Bytes))
-			}
-			continue
-		}
-		table.Rows = append(table.Rows, one)
-	}
-	if len(table.Rows) == 0 {
-		return nil, fail(0, `"results" is empty: nothing was measured`)
-	}
-	r.Tables = []Table{table}
-	return r, nil
+	return t
 }
 
 // ranks is the number of ranks in so many processes with threads and GPUs; 0 if
