@@ -256,28 +256,50 @@ type serving struct {
 // any, divided where several NICs are as near. far are the GPUs that no NIC is
 // next to.
 func (m *machine) servings() (all []serving, far []int) {
+	for i, d := range m.nics {
+		if d.serves != nil {
+			all = append(all, serving{i, d.serves})
+		}
+	}
+	for _, s := range m.spots() {
+		if n, g := len(s.nics), len(s.gpus); n > 1 {
+			m.note("%d GPUs and %d NICs are equally near: which serves which is inferred from their order", g, n)
+		}
+		all = append(all, s.divided()...)
+	}
+	slices.SortFunc(all, func(a, b serving) int { return a.nic - b.nic })
+	near := make([]bool, len(m.gpus))
+	for _, s := range all {
+		for _, g := range s.gpus {
+			near[g] = true
+		}
+	}
+	for g, ok := range near {
+		if !ok && len(all) > 0 {
+			far = append(far, g)
+		}
+	}
+	return all, far
+}
+
+// spot is a place with GPUs below it, to which some NICs are next.
+type spot struct {
+	at         *place // nil: the whole machine
+	nics, gpus []int
+}
+
+// spots finds the nearest place with GPUs for each NIC of which the file does not
+// say whom it serves.
+func (m *machine) spots() (spots []spot) {
 	below := map[*place][]int{}
 	for g, d := range m.gpus {
+		below[nil] = append(below[nil], g)
 		for p := d.up; p != nil; p = p.up {
 			below[p] = append(below[p], g)
 		}
 	}
-	everyone := make([]int, len(m.gpus))
-	for g := range everyone {
-		everyone[g] = g
-	}
-	type spot struct {
-		at   *place
-		nics []int
-	}
-	var spots []spot
-	near := make([]bool, len(m.gpus))
 	for i, d := range m.nics {
 		if d.serves != nil {
-			all = append(all, serving{i, d.serves})
-			for _, g := range d.serves {
-				near[g] = true
-			}
 			continue
 		}
 		at := d.up
@@ -287,38 +309,26 @@ func (m *machine) servings() (all []serving, far []int) {
 		s := slices.IndexFunc(spots, func(s spot) bool { return s.at == at })
 		if s < 0 {
 			s = len(spots)
-			spots = append(spots, spot{at: at})
+			spots = append(spots, spot{at: at, gpus: below[at]})
 		}
 		spots[s].nics = append(spots[s].nics, i)
 	}
-	for _, s := range spots {
-		gpus := everyone
-		if s.at != nil {
-			gpus = below[s.at]
+	return spots
+}
+
+// divided gives each NIC of a spot its share of the GPUs, in order; all of them if
+// they can't be shared evenly.
+func (s spot) divided() (all []serving) {
+	n, g := len(s.nics), len(s.gpus)
+	for i, nic := range s.nics {
+		mine := s.gpus
+		switch {
+		case g%n == 0:
+			mine = s.gpus[i*g/n : (i+1)*g/n]
+		case n%g == 0:
+			mine = s.gpus[i*g/n : i*g/n+1]
 		}
-		n, g := len(s.nics), len(gpus)
-		if n > 1 {
-			m.note("%d GPUs and %d NICs are equally near: which serves which is inferred from their order", g, n)
-		}
-		for i, nic := range s.nics {
-			mine := gpus
-			switch {
-			case g%n == 0:
-				mine = gpus[i*g/n : (i+1)*g/n]
-			case n%g == 0:
-				mine = gpus[i*g/n : i*g/n+1]
-			}
-			all = append(all, serving{nic, mine})
-			for _, x := range mine {
-				near[x] = true
-			}
-		}
+		all = append(all, serving{nic, mine})
 	}
-	slices.SortFunc(all, func(a, b serving) int { return a.nic - b.nic })
-	for g, ok := range near {
-		if !ok && len(all) > 0 {
-			far = append(far, g)
-		}
-	}
-	return all, far
+	return all
 }

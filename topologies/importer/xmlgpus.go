@@ -12,29 +12,8 @@ import (
 func (d *dump) finish() error {
 	m := d.m
 	whole := slices.ContainsFunc(d.gpus, func(g gpuElement) bool { return g.gpu != nil })
-	if whole {
-		d.gpus = slices.DeleteFunc(d.gpus, func(g gpuElement) bool {
-			if g.gpu == nil {
-				d.unused = append(d.unused, g.id)
-			}
-			return g.gpu == nil
-		})
-	}
-	if len(d.gpus) == 0 {
-		switch {
-		case len(d.classless) > 0:
-			return fmt.Errorf("its %d devices have no class, and so no telling which are GPUs: it is a file to help NCCL find its way, not a dump; on that machine, run with NCCL_TOPO_DUMP_FILE set, and import what it writes", len(d.classless))
-		case len(d.unranked) > 0:
-			return fmt.Errorf("its %d GPUs have no rank: NCCL was not using them when it wrote this", len(d.unranked))
-		}
-		return errors.New("no GPUs in it")
-	}
-	if whole {
-		slices.SortStableFunc(d.gpus, func(a, b gpuElement) int { return cmp.Compare(a.order, b.order) })
-	} else {
-		slices.SortStableFunc(d.gpus, func(a, b gpuElement) int { return cmp.Compare(a.id, b.id) })
-		slices.SortStableFunc(m.nics, func(a, b device) int { return cmp.Compare(a.id, b.id) })
-		m.note("GPUs are numbered by bus, as CUDA does with CUDA_DEVICE_ORDER=PCI_BUS_ID; the file has no numbers")
+	if err := d.order(whole); err != nil {
+		return err
 	}
 	if len(d.gpus) > maxDevices || len(m.nics) > maxDevices {
 		return fmt.Errorf("%d GPUs and %d NICs: want at most %d of each", len(d.gpus), len(m.nics), maxDevices)
@@ -56,6 +35,42 @@ func (d *dump) finish() error {
 			return err
 		}
 	}
+	d.noteLeftOut()
+	return nil
+}
+
+// order puts the GPUs in NCCL's order. A file that has no such order, because it is
+// not whole, is ordered by bus.
+func (d *dump) order(whole bool) error {
+	if whole {
+		d.gpus = slices.DeleteFunc(d.gpus, func(g gpuElement) bool {
+			if g.gpu == nil {
+				d.unused = append(d.unused, g.id)
+			}
+			return g.gpu == nil
+		})
+	}
+	if len(d.gpus) == 0 {
+		switch {
+		case len(d.classless) > 0:
+			return fmt.Errorf("its %d devices have no class, and so no telling which are GPUs: it is a file to help NCCL find its way, not a dump; on that machine, run with NCCL_TOPO_DUMP_FILE set, and import what it writes", len(d.classless))
+		case len(d.unranked) > 0:
+			return fmt.Errorf("its %d GPUs have no rank: NCCL was not using them when it wrote this", len(d.unranked))
+		}
+		return errors.New("no GPUs in it")
+	}
+	if whole {
+		slices.SortStableFunc(d.gpus, func(a, b gpuElement) int { return cmp.Compare(a.order, b.order) })
+		return nil
+	}
+	slices.SortStableFunc(d.gpus, func(a, b gpuElement) int { return cmp.Compare(a.id, b.id) })
+	slices.SortStableFunc(d.m.nics, func(a, b device) int { return cmp.Compare(a.id, b.id) })
+	d.m.note("GPUs are numbered by bus, as CUDA does with CUDA_DEVICE_ORDER=PCI_BUS_ID; the file has no numbers")
+	return nil
+}
+
+// noteLeftOut notes which devices were left out, and what was inferred of NICs.
+func (d *dump) noteLeftOut() {
 	for _, l := range []struct {
 		names []string
 		why   string
@@ -66,16 +81,15 @@ func (d *dump) finish() error {
 		{d.classless, "devices without a class"},
 	} {
 		if len(l.names) > 0 {
-			m.note("left out: %s: %s", l.why, some(l.names))
+			d.m.note("left out: %s: %s", l.why, some(l.names))
 		}
 	}
 	if len(d.speedless) > 0 {
-		m.note("the file has no speed of NICs %s: 10 Gb/s, as NCCL takes it", some(d.speedless))
+		d.m.note("the file has no speed of NICs %s: 10 Gb/s, as NCCL takes it", some(d.speedless))
 	}
 	if len(d.adapters) > 0 {
-		m.note("NICs of %s are Elastic Fabric Adapters of AWS's first generation: 100 Gb/s, inferred", some(d.adapters))
+		d.m.note("NICs of %s are Elastic Fabric Adapters of AWS's first generation: 100 Gb/s, inferred", some(d.adapters))
 	}
-	return nil
 }
 
 // models finds out what the GPUs are, where the file tells.
