@@ -29,53 +29,8 @@ type asked struct {
 // askedFor reads the flags of search.
 func askedFor(cmd *cobra.Command) (*asked, error) {
 	var a asked
-	t, err := topology(cmd)
+	trial, err := a.readProblem(cmd)
 	if err != nil {
-		return nil, err
-	}
-	if a.options, err = optionsOf(cmd); err != nil {
-		return nil, err
-	}
-	defined, err := a.options.Defined()
-	if err != nil {
-		return nil, checkError(err)
-	}
-	name, err := collectiveName(cmd, defined...)
-	if err != nil {
-		return nil, err
-	}
-	counts, err := countsOf(cmd, name, len(t.Ranks))
-	if err != nil {
-		return nil, err
-	}
-	sizes, err := sizesOf(cmd)
-	if err != nil {
-		return nil, err
-	}
-	trial, err := trialOf(cmd)
-	if err != nil {
-		return nil, err
-	}
-	root, _ := cmd.Flags().GetInt("root")
-	inPlace := collective.DefaultInPlace(name)
-	if p := flagValue(cmd, "placement"); p != "" {
-		inPlace = p != "out"
-	}
-	if err := wholeElements(a.options.TileBytes, trial.DType); err != nil {
-		return nil, err
-	}
-	a.problem = search.Problem{Topology: t, Collective: name, Root: root, InPlace: inPlace, Both: flagValue(cmd, "placement") == "both", Counts: counts, Op: trial.Op, DType: trial.DType, Sizes: sizes}
-	if err := a.problem.Define(&a.options); err != nil {
-		return nil, checkError(err)
-	}
-	c, err := collective.New(collective.Spec{Name: name, Ranks: len(t.Ranks), Chunks: 1, Root: root, InPlace: inPlace, Counts: counts, Custom: a.problem.Custom})
-	if err != nil {
-		return nil, usage(err)
-	}
-	if err := reduces(cmd, c); err != nil {
-		return nil, err
-	}
-	if err := computes(a.options.Runtime, c, trial); err != nil {
 		return nil, err
 	}
 	source, err := sourceOf(cmd)
@@ -95,9 +50,63 @@ func askedFor(cmd *cobra.Command) (*asked, error) {
 		Version: buildVersion().Version, Iters: trial.Iters, Warmup: trial.Warmup, Seed: trial.Seed, ExecutorName: a.options.Executor,
 	})
 	if a.dir, _ = cmd.Flags().GetString("campaign"); a.dir == "" {
-		a.dir = filepath.Join("campaigns", folderName(fmt.Sprintf("%s-%dx-%s", t.Name, t.Nodes, name)))
+		t := a.problem.Topology
+		a.dir = filepath.Join("campaigns", folderName(fmt.Sprintf("%s-%dx-%s", t.Name, t.Nodes, a.problem.Collective)))
 	}
 	return &a, nil
+}
+
+// readProblem reads what is searched for, and the options that narrow the
+// candidates, in which a template may define the collective. It returns how trials
+// are to be run.
+func (a *asked) readProblem(cmd *cobra.Command) (trial executor.Trial, err error) {
+	t, err := topology(cmd)
+	if err != nil {
+		return trial, err
+	}
+	if a.options, err = optionsOf(cmd); err != nil {
+		return trial, err
+	}
+	defined, err := a.options.Defined()
+	if err != nil {
+		return trial, checkError(err)
+	}
+	name, err := collectiveName(cmd, defined...)
+	if err != nil {
+		return trial, err
+	}
+	counts, err := countsOf(cmd, name, len(t.Ranks))
+	if err != nil {
+		return trial, err
+	}
+	sizes, err := sizesOf(cmd)
+	if err != nil {
+		return trial, err
+	}
+	if trial, err = trialOf(cmd); err != nil {
+		return trial, err
+	}
+	if err := wholeElements(a.options.TileBytes, trial.DType); err != nil {
+		return trial, err
+	}
+	root, _ := cmd.Flags().GetInt("root")
+	placement := flagValue(cmd, "placement")
+	inPlace := collective.DefaultInPlace(name)
+	if placement != "" {
+		inPlace = placement != "out"
+	}
+	a.problem = search.Problem{Topology: t, Collective: name, Root: root, InPlace: inPlace, Both: placement == "both", Counts: counts, Op: trial.Op, DType: trial.DType, Sizes: sizes}
+	if err := a.problem.Define(&a.options); err != nil {
+		return trial, checkError(err)
+	}
+	c, err := collective.New(collective.Spec{Name: name, Ranks: len(t.Ranks), Chunks: 1, Root: root, InPlace: inPlace, Counts: counts, Custom: a.problem.Custom})
+	if err != nil {
+		return trial, usage(err)
+	}
+	if err := reduces(cmd, c); err != nil {
+		return trial, err
+	}
+	return trial, computes(a.options.Runtime, c, trial)
 }
 
 // optionsOf reads the flags that narrow the candidates.
