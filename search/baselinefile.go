@@ -46,6 +46,18 @@ func (m *Measured) At(bytes int64, placement string) (us float64, ok bool) {
 // another collective, number of ranks, element type, reduction or root, and one
 // that has none of the problem's sizes.
 func (f *BaselineFile) Measured(p *Problem) (*Measured, error) {
+	m, err := f.All(p)
+	if err == nil && !slices.ContainsFunc(p.Sizes, func(n int64) bool { return slices.Contains(m.all, n) }) {
+		return nil, fmt.Errorf("%s: has none of the sizes searched for: it has %s to %s", f.Name, units.Bytes(m.all[0]), units.Bytes(m.all[len(m.all)-1]))
+	}
+	return m, err
+}
+
+// Sizes are those of the file, rising.
+func (m *Measured) Sizes() []int64 { return slices.Clone(m.all) }
+
+// All is Measured whatever the problem's sizes are.
+func (f *BaselineFile) All(p *Problem) (*Measured, error) {
 	c, err := collective.New(p.spec(1))
 	if err != nil {
 		return nil, err
@@ -89,9 +101,6 @@ func (f *BaselineFile) Measured(p *Problem) (*Measured, error) {
 	m.all = slices.Compact(m.all)
 	if len(m.all) == 0 {
 		return nil, fmt.Errorf("%s: nothing in it is %s over %d ranks: %s", f.Name, p.Collective, c.Ranks, strings.Join(others[:min(len(others), 3)], "; "))
-	}
-	if !slices.ContainsFunc(p.Sizes, func(n int64) bool { return slices.Contains(m.all, n) }) {
-		return nil, fmt.Errorf("%s: has none of the sizes searched for: it has %s to %s", f.Name, units.Bytes(m.all[0]), units.Bytes(m.all[len(m.all)-1]))
 	}
 	return m, nil
 }

@@ -21,7 +21,7 @@ func topologyCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  group,
 	}
-	cmd.AddCommand(topologyListCommand(), topologyShowCommand(), topologyCheckCommand(), topologyBoundsCommand(), topologyImportCommand())
+	cmd.AddCommand(topologyListCommand(), topologyShowCommand(), topologyCheckCommand(), topologyCalibrateCommand(), topologyBoundsCommand(), topologyImportCommand())
 	return cmd
 }
 

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/search/calibrate"
+	"github.com/colltune/colltune/topologies"
+)
+
+func topologyCalibrateCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "calibrate T -c COLLECTIVE --measured FILE",
+		Short: "Fit a system's numbers to what nccl-tests measured on it",
+		Long: `calibrate runs on the simulator what the vendor's library would choose at each size
+of a table that nccl-tests printed on the system itself, and prints by how much the
+simulator is off. Then it fits three kinds of number: the time before a call's first
+byte, how fast threadblocks send and receive, and the bandwidth of each kind of
+link, which only becomes less. A number is changed where that makes the errors
+clearly smaller. --out writes the topology file with the fitted
+numbers, each with a source that says so.
+
+  colltune topology calibrate cluster.toml -c allreduce --measured all_reduce.txt --out fitted.toml`,
+		Args: exactly("the topology T"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			file, text, err := topologyText(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			points, t, elem, err := measuredPoints(cmd, args[0])
+			if err != nil {
+				return err
+			}
+			jobs, _ := cmd.Flags().GetInt("jobs")
+			if jobs < 1 {
+				return usagef("--jobs %d: want at least 1", jobs)
+			}
+			fit, err := calibrate.Fit(cmd.Context(), t, points, elem, jobs)
+			if err != nil {
+				return err
+			}
+			if fit.Doubtful() {
+				fmt.Fprintln(cmd.ErrOrStderr(), "threadblocks are not known to differ so much between machines: the library may run other channels or another algorithm than its model says (NCCL_DEBUG=INFO tells)")
+			}
+			if out := flagValue(cmd, "out"); out != "" {
+				fitted, err := topologies.Rewrite(file, text, fit.Calibration, filepath.Base(flagValue(cmd, "measured")))
+				if err != nil {
+					return usage(err)
+				}
+				if err := writeTo(out, func(w io.Writer) error { _, err := w.Write(fitted); return err }); err != nil {
+					return err
+				}
+			}
+			return present(cmd, cmd.OutOrStdout(), "calibration", calibrationDocument(t, fit), calibrationSheet(t, fit))
+		},
+		ValidArgsFunction: firstIs(completeTopology),
+	}
+	topologyFlags(cmd, true)
+	collectiveFlag(cmd)
+	cmd.Flags().String("measured", "", "a `FILE` of what nccl-tests printed on the system")
+	cmd.Flags().VarP(&size{1 << 10}, "min-bytes", "b", "smallest size that counts")
+	cmd.Flags().VarP(&size{}, "max-bytes", "e", "largest size that counts (no limit)")
+	cmd.Flags().Int("root", 0, "of a collective that has one")
+	choiceFlag(cmd, "placement", "", "", []string{"in", "out"}, "whose times: in place or out of place (in: allreduce, reduce, broadcast)")
+	choiceFlag(cmd, "op", "", "sum", []string{"sum", "prod", "min", "max", "avg"}, "whose times: the reduction")
+	choiceFlag(cmd, "dtype", "", "f32", collective.DTypes(), "whose times: the element type")
+	cmd.Flags().Int("jobs", runtime.NumCPU(), "simulations at a time; never changes the answer")
+	choiceFlag(cmd, "format", "o", "table", formats, "how to print the result")
+	cmd.Flags().String("out", "", "write the topology file with the fitted numbers to `FILE`")
+	return cmd
+}
+
+// topologyText is the text of the file that a topology is, for one to be written.
+func topologyText(cmd *cobra.Command, name string) (file string, text []byte, err error) {
+	if text, ok := topologies.Source(name); ok {
+		return name + ".toml", text, nil
+	}
+	if isGenerator(name) {
+		if flagValue(cmd, "out") != "" {
+			return "", nil, usagef("--out: %s is no file whose numbers could be changed: want a catalogue name or a .toml file", name)
+		}
+		return name, nil, nil
+	}
+	text, err = readFile(cmd.Context(), name, maxImport)
+	return name, text, err
+}
+
+// measuredPoints are the times of --measured, each with what the library would have
+// run.
+func measuredPoints(cmd *cobra.Command, name string) (points []calibrate.Point, t *topologies.Topology, elem int64, err error) {
+	path := flagValue(cmd, "measured")
+	if path == "" {
+		return nil, nil, 0, usagef("--measured is missing: want a file of what nccl-tests printed on this system")
+	}
+	if t, err = topology(cmd, name); err != nil {
+		return nil, nil, 0, err
+	}
+	coll, err := collectiveName(cmd)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	text, err := readFile(cmd.Context(), path, maxBaseline)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	root, _ := cmd.Flags().GetInt("root")
+	inPlace := collective.DefaultInPlace(coll)
+	if p := flagValue(cmd, "placement"); p != "" {
+		inPlace = p == "in"
+	}
+	p := search.Problem{Topology: t, Collective: coll, Root: root, InPlace: inPlace, Op: flagValue(cmd, "op"), DType: flagValue(cmd, "dtype")}
+	if elem, err = collective.ElemBytes(p.DType); err != nil {
+		return nil, nil, 0, usage(err)
+	}
+	measured, err := (&search.BaselineFile{Name: filepath.Base(path), Text: string(text)}).All(&p)
+	if err != nil {
+		return nil, nil, 0, usage(err)
+	}
+	placement := map[bool]string{true: "in", false: "out"}[inPlace]
+	most := sizeOf(cmd, "max-bytes")
+	for _, n := range measured.Sizes() {
+		if us, ok := measured.At(n, placement); ok && us > 0 && n >= sizeOf(cmd, "min-bytes") && (n <= most || most == 0) {
+			p.Sizes = append(p.Sizes, n)
+		}
+	}
+	if len(p.Sizes) < 2 {
+		return nil, nil, 0, usagef("%s: times at %s that count: want two or more", path, units.Count(len(p.Sizes), "size"))
+	}
+	calls, err := search.LibraryCalls(cmd.Context(), p, search.Options{Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
+	if err != nil {
+		return nil, nil, 0, usage(err)
+	}
+	for _, c := range calls {
+		us, _ := measured.At(c.Bytes, placement)
+		points = append(points, calibrate.Point{LibraryCall: c, MeasuredUS: us})
+	}
+	if len(points) < 2 {
+		return nil, nil, 0, &nothingError{fmt.Errorf("%s over %s: the library's choice has no program here", coll, t.Name)}
+	}
+	return points, t, elem, nil
+}
+
+// fittedNumber is a number before and after.
+type fittedNumber struct {
+	What   string  `json:"what"` // launch of LL, nvlink
+	Before string  `json:"before"`
+	After  string  `json:"after"`
+	Times  float64 `json:"times"`
+}
+
+// threadblocks is what their speed is called in a document.
+const threadblocks = "threadblocks"
+
+// fittedNumbers are those that were changed.
+func fittedNumbers(t *topologies.Topology, fit *calibrate.Result) []fittedNumber {
+	all := []fittedNumber{}
+	after := t.Calibrated(fit.Calibration)
+	for _, p := range topologies.AllProtocols {
+		if a, b := t.Protocols[p].Launch, after.Protocols[p].Launch; a != b {
+			all = append(all, fittedNumber{"launch of " + p.String(), a.String(), b.String(), float64(b) / math.Max(float64(a), 1e-9)})
+		}
+	}
+	if fit.Speed > 0 {
+		all = append(all, fittedNumber{threadblocks, "1", short(fit.Speed), fit.Speed})
+	}
+	for _, kind := range t.Kinds() {
+		times, changed := fit.Links[kind]
+		if !changed {
+			continue
+		}
+		var seen []units.Bandwidth
+		for i, e := range t.Edges {
+			if e.Kind == kind && !slices.Contains(seen, e.Bandwidth) {
+				seen = append(seen, e.Bandwidth)
+				all = append(all, fittedNumber{kind.String(), e.Bandwidth.String(), after.Edges[i].Bandwidth.String(), times})
+			}
+		}
+	}
+	return all
+}
+
+// calibrationRow is a size.
+type calibrationRow struct {
+	Bytes      int64   `json:"bytes"`
+	Library    string  `json:"library"` // what it would run
+	MeasuredUS float64 `json:"measured_us"`
+	BeforeUS   float64 `json:"simulated_before_us"`
+	AfterUS    float64 `json:"simulated_after_us"`
+}
+
+type calibrationResult struct {
+	Numbers   []fittedNumber   `json:"numbers"`
+	Rows      []calibrationRow `json:"rows"`
+	OffBefore float64          `json:"error_before"` // median of |simulated ÷ measured - 1|
+	OffAfter  float64          `json:"error_after"`
+}
+
+func calibrationDocument(t *topologies.Topology, fit *calibrate.Result) calibrationResult {
+	before, after := fit.Off()
+	d := calibrationResult{fittedNumbers(t, fit), []calibrationRow{}, before, after}
+	for _, r := range fit.Rows {
+		d.Rows = append(d.Rows, calibrationRow{r.Bytes, r.Name, r.MeasuredUS, r.BeforeUS, r.AfterUS})
+	}
+	return d
+}
+
+func calibrationSheet(t *topologies.Topology, fit *calibrate.Result) sheet {
+	s := sheet{columns: []column{
+		{name: "size", right: true, csv: "size_bytes"}, text("library runs"), {name: "measured", right: true, csv: "measured_us"},
+		{name: "simulated", right: true, csv: "simulated_before_us"}, {name: "off %", right: true, csv: "error_before_percent"},
+		{name: "fitted", right: true, csv: "simulated_after_us"}, {name: "off %", right: true, csv: "error_after_percent"},
+	}}
+	us := func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+	for _, r := range fit.Rows {
+		s.add(units.Bytes(r.Bytes).String(), r.Name, us(r.MeasuredUS), us(r.BeforeUS), signedPercent(r.BeforeUS/r.MeasuredUS), us(r.AfterUS), signedPercent(r.AfterUS/r.MeasuredUS))
+	}
+	rows := s
+	s.plain = func(w io.Writer) error {
+		fmt.Fprintln(w, "size in bytes, time in us; what the library runs is its own model's choice")
+		if err := rows.writeTable(w); err != nil {
+			return err
+		}
+		before, after := fit.Off()
+		fmt.Fprintf(w, "off in the median by %.1f %%, fitted by %.1f %%\n", before*100, after*100)
+		numbers := fittedNumbers(t, fit)
+		for _, n := range numbers {
+			if n.What == threadblocks {
+				fmt.Fprintf(w, "threadblocks: %s times as fast (send_pass, recv_pass, send_rate, recv_rate)\n", n.After)
+				continue
+			}
+			fmt.Fprintf(w, "%s: %s, not %s\n", n.What, n.After, n.Before)
+		}
+		if len(numbers) == 0 {
+			fmt.Fprintln(w, "no number is changed: none makes the errors clearly smaller")
+		}
+		return nil
+	}
+	return s
+}

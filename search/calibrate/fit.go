@@ -1,0 +1,260 @@
+package calibrate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/colltune/colltune/executor/sim"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/topologies"
+)
+
+// Point is a measured call.
+type Point struct {
+	search.LibraryCall
+	MeasuredUS float64
+}
+
+// Row is what the simulator says of a point, before and after.
+type Row struct {
+	Point
+	BeforeUS, AfterUS float64
+}
+
+// Result is a calibration and what it is good for.
+type Result struct {
+	topologies.Calibration
+	Rows []Row
+}
+
+// What is believed of a topology file. A link is never faster than the file says,
+// which has it from a data sheet; what is faster than expected is put down to the
+// threadblocks.
+var (
+	ofLinks = limits{0.2, 1}
+	ofSpeed = limits{0.5, 2}
+)
+
+type limits struct{ least, most float64 }
+
+// speed stands for the threadblocks, where the others are kinds of link.
+const speed topologies.LinkKind = 1<<8 - 1
+
+// clearly is the part by which the sum of errors must fall for another number to
+// be taken.
+const clearly = 0.03
+
+// fitting is a fit under way.
+type fitting struct {
+	topology *topologies.Topology
+	points   []Point
+	elem     int64
+	jobs     int
+}
+
+// Fit finds the calibration with which the simulator is nearest to the points:
+// the sum of the logarithms of how many times too long or too short it is.
+// Elem is the bytes of an element. It needs two points or more.
+func Fit(ctx context.Context, t *topologies.Topology, points []Point, elem int64, jobs int) (*Result, error) {
+	if len(points) < 2 {
+		return nil, fmt.Errorf("%s to fit to: want times at two sizes or more", units.Count(len(points), "time"))
+	}
+	f := &fitting{t, points, elem, max(jobs, 1)}
+	first, err := f.simulate(ctx, topologies.Calibration{})
+	if err != nil {
+		return nil, err
+	}
+	best := &candidate{times: map[topologies.LinkKind]float64{}}
+	best.launch, best.loss = f.launch(first)
+	if none := f.loss(first, 0); best.loss > none*(1-clearly) {
+		best.launch, best.loss = 0, none
+	}
+	const passes = 2 // one may hold up what another was blamed for
+	for range passes {
+		before := best.loss
+		for _, what := range append(t.Kinds(), speed) {
+			if best, err = f.factor(ctx, best, what); err != nil {
+				return nil, err
+			}
+		}
+		if best.loss >= before {
+			break
+		}
+	}
+	return f.result(ctx, first, best)
+}
+
+// candidate is a calibration and the sum of its errors.
+type candidate struct {
+	times  map[topologies.LinkKind]float64 // those that are not 1
+	launch units.Duration
+	loss   float64
+}
+
+// calibration is the candidate as topologies know one.
+func (c *candidate) calibration() topologies.Calibration {
+	links := maps.Clone(c.times)
+	delete(links, speed)
+	return topologies.Calibration{Launch: c.launch, Speed: c.times[speed], Links: links}
+}
+
+// factor looks for how many times as fast links of a kind are, or threadblocks,
+// with the launch that goes with each: on a coarse grid, and then between the
+// neighbours of the best.
+func (f *fitting) factor(ctx context.Context, from *candidate, what topologies.LinkKind) (*candidate, error) {
+	within := ofLinks
+	if what == speed {
+		within = ofSpeed
+	}
+	tried := map[float64]*candidate{}
+	try := func(times float64) (*candidate, error) {
+		times = math.Round(math.Min(math.Max(times, within.least), within.most)*1000) / 1000
+		if c := tried[times]; c != nil {
+			return c, nil
+		}
+		c := &candidate{times: maps.Clone(from.times)}
+		if c.times[what] = times; times == 1 {
+			delete(c.times, what)
+		}
+		us, err := f.simulate(ctx, c.calibration())
+		if err != nil {
+			return nil, err
+		}
+		c.launch, c.loss = f.launch(us)
+		tried[times] = c
+		return c, nil
+	}
+	best, step := cmp.Or(from.times[what], 1), 1.35
+	least, err := try(best)
+	if err != nil {
+		return nil, err
+	}
+	for times := within.least; times <= within.most; times *= step {
+		c, err := try(times)
+		if err != nil {
+			return nil, err
+		}
+		if c.loss < least.loss {
+			best, least = times, c
+		}
+	}
+	for step = math.Sqrt(step); step > 1.005; step = math.Sqrt(step) {
+		for _, times := range []float64{best / step, best * step} {
+			c, err := try(times)
+			if err != nil {
+				return nil, err
+			}
+			if c.loss < least.loss {
+				best, least = times, c
+			}
+		}
+	}
+	if least.loss > from.loss*(1-clearly) {
+		return from, nil
+	}
+	return least, nil
+}
+
+// simulate is the times of the points without their launch, on a calibrated system.
+func (f *fitting) simulate(ctx context.Context, c topologies.Calibration) ([]float64, error) {
+	c.Launch = 0
+	t := f.topology.Calibrated(c)
+	times, errs := make([]float64, len(f.points)), make([]error, len(f.points))
+	var workers sync.WaitGroup
+	next := make(chan int)
+	for range min(f.jobs, len(f.points)) {
+		workers.Go(func() {
+			for i := range next {
+				times[i], errs[i] = f.time(ctx, t, i)
+			}
+		})
+	}
+	for i := range f.points {
+		next <- i
+	}
+	close(next)
+	workers.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return nil, fmt.Errorf("%s at %s: %w", f.points[i].Name, units.Bytes(f.points[i].Bytes), err)
+		}
+	}
+	return times, nil
+}
+
+func (f *fitting) time(ctx context.Context, t *topologies.Topology, i int) (float64, error) {
+	at := f.points[i]
+	p, err := sim.Prepare(at.Program, t)
+	if err != nil {
+		return 0, err
+	}
+	r, err := p.RunContext(ctx, sim.Knobs{Bytes: at.Bytes, Protocol: at.Protocol, ElemBytes: f.elem})
+	return r.TimeUS - float64(t.Protocols[at.Protocol].Launch), err
+}
+
+// loss is the sum of errors with a launch that is longer by more.
+func (f *fitting) loss(us []float64, more float64) float64 {
+	sum := 0.0
+	for i, at := range f.points {
+		sum += math.Abs(math.Log(f.whole(us[i], i, more) / at.MeasuredUS))
+	}
+	return sum
+}
+
+// whole is a time with its launch.
+func (f *fitting) whole(us float64, i int, more float64) float64 {
+	return us + math.Max(0, float64(f.topology.Protocols[f.points[i].Protocol].Launch)+more)
+}
+
+// launch finds by how much the launch must be longer for the least errors: one of
+// the points is met then, to a tenth of a microsecond.
+func (f *fitting) launch(us []float64) (units.Duration, float64) {
+	shortest := math.Inf(1)
+	for _, at := range f.points {
+		shortest = math.Min(shortest, float64(f.topology.Protocols[at.Protocol].Launch))
+	}
+	best, least := 0.0, f.loss(us, 0)
+	for i, at := range f.points {
+		more := math.Max(math.Round((at.MeasuredUS-f.whole(us[i], i, 0))*10)/10, -math.Floor(shortest*10)/10)
+		if l := f.loss(us, more); l < least {
+			best, least = more, l
+		}
+	}
+	return units.Duration(best), least
+}
+
+// result puts the candidate beside what was there before.
+func (f *fitting) result(ctx context.Context, first []float64, best *candidate) (*Result, error) {
+	r := &Result{Calibration: best.calibration()}
+	last, err := f.simulate(ctx, r.Calibration)
+	if err != nil {
+		return nil, err
+	}
+	for i, at := range f.points {
+		r.Rows = append(r.Rows, Row{at, f.whole(first[i], i, 0), f.whole(last[i], i, float64(best.launch))})
+	}
+	return r, nil
+}
+
+// Off is by how much the simulator is off: the median over the points, of what it
+// takes over what was measured, less 1.
+func (r *Result) Off() (before, after float64) {
+	var b, a []float64
+	for _, row := range r.Rows {
+		b = append(b, math.Abs(row.BeforeUS/row.MeasuredUS-1))
+		a = append(a, math.Abs(row.AfterUS/row.MeasuredUS-1))
+	}
+	slices.Sort(b)
+	slices.Sort(a)
+	return b[len(b)/2], a[len(a)/2]
+}
+
+// Doubtful tells that threadblocks came out so much faster or slower that the
+// library must run something else than its model says.
+func (r *Result) Doubtful() bool { return r.Speed > 1.5 || r.Speed > 0 && r.Speed < 1/1.5 }

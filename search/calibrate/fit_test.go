@@ -1,0 +1,136 @@
+package calibrate
+
+import (
+	"context"
+	"math"
+	"reflect"
+	"testing"
+
+	"github.com/colltune/colltune/executor/sim"
+	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/topologies"
+)
+
+// measuredOn is what the simulator takes on a system for the calls that the library
+// would choose on another.
+func measuredOn(t *testing.T, system, other *topologies.Topology, sizes ...int64) (points []Point) {
+	t.Helper()
+	calls, err := search.LibraryCalls(t.Context(), search.Problem{Topology: other, Collective: "allreduce", InPlace: true, Op: "sum", DType: "f32", Sizes: sizes}, search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(calls) != len(sizes) {
+		t.Fatalf("%d calls of %d", len(calls), len(sizes))
+	}
+	for i, c := range calls {
+		r, err := sim.Run(c.Program, system, sim.Knobs{Bytes: c.Bytes, Protocol: c.Protocol})
+		if err != nil || c.Bytes != sizes[i] {
+			t.Fatal(c.Bytes, err)
+		}
+		points = append(points, Point{c, r.TimeUS})
+	}
+	return points
+}
+
+func resolve(t *testing.T, name string) *topologies.Topology {
+	t.Helper()
+	top, err := topologies.Resolve(name, topologies.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return top
+}
+
+var sizes = []int64{1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20}
+
+// TestFitFindsWhatWasChanged: of times that the simulator takes with other numbers
+// it finds these numbers.
+func TestFitFindsWhatWasChanged(t *testing.T) {
+	for _, c := range []struct {
+		name, topology string
+		is             topologies.Calibration
+	}{
+		{"nothing", "l40s-4", topologies.Calibration{}},
+		{"launch", "l40s-4", topologies.Calibration{Launch: 6.3}},
+		{"less launch", "l40s-4", topologies.Calibration{Launch: -2.5}},
+		{"links", "dgx-1", topologies.Calibration{Launch: 3, Links: map[topologies.LinkKind]float64{topologies.NVLink: 0.6}}},
+		{"threadblocks", "dgx-1", topologies.Calibration{Launch: 3, Speed: 0.7}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			top := resolve(t, c.topology)
+			points := measuredOn(t, top.Calibrated(c.is), top, sizes...)
+			r, err := Fit(t.Context(), top, points, 4, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(float64(r.Launch-c.is.Launch)) > 0.3 || !near(r.Speed, c.is.Speed) {
+				t.Errorf("found launch %v and speed %g, not %v and %g", r.Launch, r.Speed, c.is.Launch, c.is.Speed)
+			}
+			for _, k := range top.Kinds() {
+				if !near(r.Links[k], c.is.Links[k]) {
+					t.Errorf("found %v × %g, not %g", k, r.Links[k], c.is.Links[k])
+				}
+			}
+			if _, after := r.Off(); after > 0.02 {
+				t.Errorf("still off by %g", after)
+			}
+			if c.is.Empty() != r.Empty() {
+				t.Errorf("found %+v", r.Calibration)
+			}
+		})
+	}
+}
+
+// near tells whether two factors are; one that is left out is 1.
+func near(a, b float64) bool {
+	if a == 0 {
+		a = 1
+	}
+	if b == 0 {
+		b = 1
+	}
+	return math.Abs(a/b-1) < 0.03
+}
+
+// TestFitOfNoise: whatever the times are, the errors do not grow, no link becomes
+// faster, and the answer does not depend on the jobs.
+func TestFitOfNoise(t *testing.T) {
+	top := resolve(t, "fullmesh:4")
+	points := measuredOn(t, top, top, sizes...)
+	for i := range points {
+		points[i].MeasuredUS *= []float64{3, 0.4, 1, 2, 0.7}[i%5]
+	}
+	one, err := Fit(t.Context(), top, points, 4, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	four, err := Fit(t.Context(), top, points, 4, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(one.Calibration, four.Calibration) {
+		t.Errorf("%+v with one job, %+v with four", one.Calibration, four.Calibration)
+	}
+	before, after := 0.0, 0.0
+	for i, r := range one.Rows {
+		before += math.Abs(math.Log(r.BeforeUS / r.MeasuredUS))
+		after += math.Abs(math.Log(r.AfterUS / r.MeasuredUS))
+		if r != four.Rows[i] {
+			t.Errorf("row %+v, with four jobs %+v", r, four.Rows[i])
+		}
+	}
+	if after > before*(1+1e-9) {
+		t.Errorf("errors of %g before, of %g after", before, after)
+	}
+	for k, times := range one.Links {
+		if times > 1 {
+			t.Errorf("%v × %g", k, times)
+		}
+	}
+}
+
+func TestFitNeedsTimes(t *testing.T) {
+	if _, err := Fit(context.Background(), resolve(t, "fullmesh:4"), make([]Point, 1), 4, 1); err == nil {
+		t.Error("fitted to one time")
+	}
+}

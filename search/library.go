@@ -1,0 +1,55 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/topologies"
+)
+
+// LibraryCall is what the vendor's library would run at a size, by its own model.
+type LibraryCall struct {
+	Bytes    int64
+	Name     string // ring ×24 LL
+	Protocol topologies.Proto
+	Program  *ir.Program
+}
+
+// LibraryCalls are the verified programs that the vendor's library would choose, by
+// rising size. A size whose choice has no program here has none; o.Notice is told
+// why.
+func LibraryCalls(ctx context.Context, p Problem, o Options) ([]LibraryCall, error) {
+	if _, _, err := o.check(&p); err != nil {
+		return nil, err
+	}
+	b := newBegun()
+	defer b.close()
+	e := &enumeration{problem: &p, options: &o, machine: machineOf(p.Topology), begun: b}
+	var err error
+	if e.solvers, err = constraints.Open(constraints.Options{Solver: o.Solver, Timeout: o.Timeout, Notice: o.Notice}); err != nil {
+		return nil, err
+	}
+	defer e.solvers.Close()
+	if err := e.baseline(ctx); err != nil {
+		return nil, err
+	}
+	var calls []LibraryCall
+	for _, d := range e.drafts {
+		made, err := e.compile(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		if made.refusal != nil {
+			e.notice("baseline " + d.String() + " has no program here: " + made.refusal.Detail)
+			continue
+		}
+		for _, at := range d.points {
+			calls = append(calls, LibraryCall{at.bytes, at.name, at.protocol, made.program})
+		}
+	}
+	slices.SortFunc(calls, func(a, b LibraryCall) int { return cmp.Compare(a.Bytes, b.Bytes) })
+	return calls, nil
+}

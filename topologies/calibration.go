@@ -1,0 +1,100 @@
+package topologies
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// Calibration is what measurements say of a system's numbers.
+type Calibration struct {
+	Launch units.Duration       // to be added to the fixed cost of a call, of every protocol
+	Speed  float64              // how many times as fast threadblocks send and receive; 0: as the file says
+	Links  map[LinkKind]float64 // what the bandwidth of links of a kind is to be multiplied by
+}
+
+// Empty tells whether it changes nothing.
+func (c Calibration) Empty() bool {
+	return c.Launch == 0 && (c.Speed == 0 || c.Speed == 1) && len(c.Links) == 0
+}
+
+// Calibrated is the system with other numbers. What is shared with t is not written
+// to.
+func (t *Topology) Calibrated(c Calibration) *Topology {
+	n := &Topology{
+		Name: t.Name, Nodes: t.Nodes, Ranks: t.Ranks, Vertices: t.Vertices, Edges: slices.Clone(t.Edges),
+		Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, Protocols: t.Protocols,
+	}
+	for i := range n.Edges {
+		if times, ok := c.Links[n.Edges[i].Kind]; ok {
+			n.Edges[i].Bandwidth = scaled(n.Edges[i].Bandwidth, times)
+		}
+	}
+	for i := range n.Protocols {
+		n.Protocols[i] = n.Protocols[i].calibrated(c)
+	}
+	return n
+}
+
+func scaled(w units.Bandwidth, times float64) units.Bandwidth {
+	return max(1, units.Bandwidth(math.Round(float64(w)*times)))
+}
+
+// calibrated is a protocol with other numbers, as a file would have them: the launch
+// to hundredths of a microsecond, the others to four digits.
+func (p Protocol) calibrated(c Calibration) Protocol {
+	if c.Launch != 0 {
+		p.Launch = units.Duration(math.Round(math.Max(0, float64(p.Launch+c.Launch))*100) / 100)
+	}
+	if c.Speed > 0 && c.Speed != 1 {
+		for _, d := range []*units.Duration{&p.SendPass, &p.RecvPass} {
+			*d = units.Duration(digits(float64(*d) / c.Speed))
+		}
+		for _, w := range []*units.Bandwidth{&p.SendRate, &p.RecvRate} {
+			*w = units.Bandwidth(digits(float64(*w) * c.Speed))
+		}
+	}
+	return p
+}
+
+// digits rounds to four of them.
+func digits(v float64) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', 3, 64), 64)
+	if err != nil {
+		return v
+	}
+	return rounded
+}
+
+// fitted is a number of a protocol that a calibration may change, as a file has it.
+type fitted struct{ key, value string }
+
+// constants are those that p has; 0 is none.
+func (p Protocol) constants() (all []fitted) {
+	all = append(all, fitted{"launch", micros(p.Launch)})
+	for key, d := range map[string]units.Duration{"send_pass": p.SendPass, "recv_pass": p.RecvPass} {
+		if d > 0 {
+			all = append(all, fitted{key, micros(d)})
+		}
+	}
+	for key, w := range map[string]units.Bandwidth{"send_rate": p.SendRate, "recv_rate": p.RecvRate} {
+		if w > 0 {
+			all = append(all, fitted{key, gigabytes(float64(w))})
+		}
+	}
+	slices.SortFunc(all, func(a, b fitted) int { return strings.Compare(a.key, b.key) })
+	return all
+}
+
+// Kinds are the kinds of link there are in a system, in order.
+func (t *Topology) Kinds() []LinkKind {
+	there := map[LinkKind]bool{}
+	for i := range t.Edges {
+		there[t.Edges[i].Kind] = true
+	}
+	return slices.Sorted(maps.Keys(there))
+}

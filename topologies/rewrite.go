@@ -1,0 +1,227 @@
+package topologies
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// Rewrite changes the numbers of a topology file as a calibration says, and nothing
+// else: comments and the order of tables stay. Every number that it changes gets
+// a source, which says what it was fitted to and what it was before. Which options
+// the calibration was made with does not matter.
+//
+// The text must be a topology file. The error is an ErrorList where it is not, or
+// says which line is written in a way that is not understood here.
+func Rewrite(file string, text []byte, c Calibration, from string) ([]byte, error) {
+	before, err := Read(file, text, Options{})
+	if err != nil {
+		return nil, err
+	}
+	w := &rewriter{file: file, from: plainName(from), lines: strings.Split(string(text), "\n")}
+	for i := range w.lines {
+		w.take(i)
+	}
+	for _, t := range w.tables {
+		for _, n := range t.links(c) {
+			if err := w.change(t, n); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, p := range AllProtocols {
+		if err := w.protocol("protocol."+p.String(), before.Protocols[p], before.Protocols[p].calibrated(c)); err != nil {
+			return nil, err
+		}
+	}
+	out := w.text()
+	after, err := Read(file, out, Options{})
+	if err != nil {
+		return nil, fmt.Errorf("with other numbers: %w", err)
+	}
+	if !alike(before.Calibrated(c), after) {
+		return nil, fmt.Errorf("%s: its numbers are not written one a line, as colltune topology show -o toml prints them: change them by hand", file)
+	}
+	return out, nil
+}
+
+// plainName is a file's name as it can stand in a text without escapes.
+func plainName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '"' || r == '\\' || !unicode.IsPrint(r) {
+			return '_'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "_"))
+}
+
+// alike tells whether two systems have the same numbers, as far as they were
+// rounded to be written.
+func alike(a, b *Topology) bool {
+	near := func(x, y float64) bool { return math.Abs(x-y) <= 1e-3*math.Max(x, y) }
+	if len(a.Edges) != len(b.Edges) {
+		return false
+	}
+	for i := range a.Edges {
+		if !near(float64(a.Edges[i].Bandwidth), float64(b.Edges[i].Bandwidth)) {
+			return false
+		}
+	}
+	return slices.EqualFunc(a.Protocols[:], b.Protocols[:], func(x, y Protocol) bool { return slices.Equal(x.constants(), y.constants()) })
+}
+
+// rewriter is a file's text in tables.
+type rewriter struct {
+	file, from string
+	lines      []string
+	tables     []*textTable
+	added      map[int][]string // lines to be put after a line
+}
+
+// textTable is a table of a file as it is written.
+type textTable struct {
+	name   string         // node.link
+	header int            // its line
+	keys   map[string]int // a line each
+	values map[string]string
+	source *textTable // node.link.source
+}
+
+// A table's heading, and a key with a text. What is written otherwise, over several
+// lines or inline, is not changed.
+var (
+	headingLine = regexp.MustCompile(`^\s*\[\[?\s*([A-Za-z][A-Za-z0-9_.-]*)\s*\]\]?\s*(?:#.*)?$`)
+	textLine    = regexp.MustCompile(`^(\s*([A-Za-z_]+)\s*=\s*")([^"\\]*)(".*)$`)
+)
+
+// take reads a line.
+func (w *rewriter) take(i int) {
+	if m := headingLine.FindStringSubmatch(w.lines[i]); m != nil {
+		t := &textTable{name: m[1], header: i, keys: map[string]int{}, values: map[string]string{}}
+		if of, ok := strings.CutSuffix(m[1], ".source"); ok && len(w.tables) > 0 && w.tables[len(w.tables)-1].name == of {
+			w.tables[len(w.tables)-1].source = t
+		}
+		w.tables = append(w.tables, t)
+		return
+	}
+	if m := textLine.FindStringSubmatch(w.lines[i]); m != nil && len(w.tables) > 0 {
+		t := w.tables[len(w.tables)-1]
+		t.keys[m[2]], t.values[m[2]] = i, m[3]
+	}
+}
+
+// links are the bandwidths of a table of links that a calibration changes.
+func (t *textTable) links(c Calibration) (all []fitted) {
+	last := t.name[strings.LastIndex(t.name, ".")+1:]
+	var kind LinkKind
+	switch {
+	case strings.HasPrefix(t.name, "node") && (last == "link" || last == "switch"):
+		i := slices.Index(linkNames[:], t.values["kind"])
+		if i < 0 {
+			return nil // a switch that links lead to
+		}
+		kind = LinkKind(i)
+	case strings.HasPrefix(t.name, "node") && (last == "nic" || last == "far"), strings.HasPrefix(t.name, "fabric."):
+		kind = Net
+	default:
+		return nil
+	}
+	times, changed := c.Links[kind]
+	if !changed {
+		return nil
+	}
+	for _, key := range []string{"bandwidth", "bus"} {
+		if old, err := units.ParseBandwidth(t.values[key]); err == nil {
+			all = append(all, fitted{key, gigabytes(float64(old) * times)})
+		}
+	}
+	return all
+}
+
+func micros(d units.Duration) string { return strconv.FormatFloat(float64(d), 'f', -1, 64) + " us" }
+
+func gigabytes(w float64) string { return strconv.FormatFloat(w/1e9, 'g', 5, 64) + " GB/s" }
+
+// change writes a number and where it is from.
+func (w *rewriter) change(t *textTable, n fitted) error {
+	was := t.values[n.key]
+	w.put(t.keys[n.key], n.value)
+	note := fmt.Sprintf("fitted to %s, %s before", w.from, was)
+	switch at, ok := t.keys["source"]; {
+	case ok:
+		t.values["source"] += "; " + n.key + " " + note
+		w.put(at, t.values["source"])
+	case t.source == nil:
+		return fmt.Errorf("%s:%d: the source of %s is not written in a line, nor as [%s.source]: change it by hand", w.file, t.header+1, n.key, t.name)
+	case t.source.values[n.key] != "":
+		w.put(t.source.keys[n.key], note+" ("+t.source.values[n.key]+")")
+	default:
+		w.add(t.source.header, fmt.Sprintf("%s = %q", n.key, note))
+	}
+	return nil
+}
+
+// put replaces the text of a line.
+func (w *rewriter) put(line int, value string) {
+	w.lines[line] = textLine.ReplaceAllString(w.lines[line], "${1}"+strings.ReplaceAll(value, "$", "$$")+"${4}")
+}
+
+// add puts a line after another.
+func (w *rewriter) add(after int, line string) {
+	if w.added == nil {
+		w.added = map[int][]string{}
+	}
+	w.added[after] = append(w.added[after], line)
+}
+
+// protocol changes what differs of a protocol. What no table says, because the
+// protocols are those of another system, is added to it.
+func (w *rewriter) protocol(name string, before, after Protocol) error {
+	was := before.constants()
+	var missing []string
+	i := slices.IndexFunc(w.tables, func(t *textTable) bool { return t.name == name })
+	for j, n := range after.constants() {
+		if n == was[j] {
+			continue
+		}
+		note := fmt.Sprintf("fitted to %s, %s before", w.from, was[j].value)
+		if i < 0 {
+			missing = append(missing, fmt.Sprintf("%s = %q", n.key, n.value))
+			continue
+		}
+		t := w.tables[i]
+		if t.values[n.key] != "" {
+			if err := w.change(t, n); err != nil {
+				return err
+			}
+			continue
+		}
+		w.add(t.header, fmt.Sprintf("%s = %q", n.key, n.value))
+		if at, ok := t.keys["source"]; ok {
+			t.values["source"] += "; " + n.key + " " + note
+			w.put(at, t.values["source"])
+		} else if t.source != nil {
+			w.add(t.source.header, fmt.Sprintf("%s = %q", n.key, note))
+		}
+	}
+	if len(missing) > 0 {
+		w.add(len(w.lines)-1, fmt.Sprintf("[%s]\n%s\nsource = %q\n", name, strings.Join(missing, "\n"), "fitted to "+w.from))
+	}
+	return nil
+}
+
+// text is the file as it is now.
+func (w *rewriter) text() []byte {
+	var all []string
+	for i, line := range w.lines {
+		all = append(all, line)
+		all = append(all, w.added[i]...)
+	}
+	return []byte(strings.Join(all, "\n"))
+}

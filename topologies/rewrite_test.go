@@ -1,0 +1,128 @@
+package topologies
+
+import (
+	"bytes"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// TestRewriteCatalogue: every entry can be given other numbers, reads back with
+// them, and keeps its other lines.
+func TestRewriteCatalogue(t *testing.T) {
+	const launch, speed, times = 1.3, 1.1, 0.9
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			text, _ := Source(name)
+			before, err := Read(name, text, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			links := map[LinkKind]float64{}
+			for _, k := range before.Kinds() {
+				links[k] = times
+			}
+			out, err := Rewrite(name, text, Calibration{Launch: launch, Speed: speed, Links: links}, "m.txt")
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, err := Read(name, out, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			near := func(what string, got, want, tolerance float64) {
+				if math.Abs(got-want) > tolerance*math.Abs(want)+1e-9 {
+					t.Errorf("%s is %g, want %g", what, got, want)
+				}
+			}
+			for i, e := range before.Edges {
+				near("a bandwidth", float64(after.Edges[i].Bandwidth), float64(e.Bandwidth)*times, 1e-4)
+			}
+			for _, p := range AllProtocols {
+				a, b := after.Protocols[p], before.Protocols[p]
+				near("launch", float64(a.Launch), float64(b.Launch)+launch, 1e-3)
+				near("send_pass", float64(a.SendPass), float64(b.SendPass)/speed, 1e-3)
+				near("recv_pass", float64(a.RecvPass), float64(b.RecvPass)/speed, 1e-3)
+				near("send_rate", float64(a.SendRate), float64(b.SendRate)*speed, 1e-3)
+				near("recv_rate", float64(a.RecvRate), float64(b.RecvRate)*speed, 1e-3)
+				near("latency", float64(a.Latency), float64(b.Latency), 0)
+			}
+			for line := range strings.Lines(string(text)) {
+				if strings.HasPrefix(line, "#") && !bytes.Contains(out, []byte(line)) {
+					t.Errorf("lost %s", line)
+				}
+			}
+			same, err := Rewrite(name, text, Calibration{}, "m.txt")
+			if err != nil || !bytes.Equal(same, text) {
+				t.Errorf("nothing to change, and it is another file (%v)", err)
+			}
+		})
+	}
+}
+
+const rewritten = `name    = "pair" # a comment
+nodes   = 1
+runtime = "nccl"
+arch    = "ampere"
+
+[node]
+gpus   = 2
+sms    = 8
+source = "me"
+
+[[node.link]] # [a heading's comment]
+pairs     = [
+  [0, 1],
+]
+kind      = "nvlink"
+bandwidth = "100 GB/s"
+latency   = "1 us"
+source    = %s
+
+[protocol]
+like   = "dgx-a100"
+source = "not measured"
+`
+
+// TestRewrite looks at what is written where.
+func TestRewrite(t *testing.T) {
+	c := Calibration{Launch: 2, Links: map[LinkKind]float64{NVLink: 0.5}}
+	text := strings.Replace(rewritten, "%s", `"data sheet"`, 1)
+	out, err := Rewrite("pair.toml", []byte(text), c, `a"b.txt`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"bandwidth = \"50 GB/s\"\n", `source    = "data sheet; bandwidth fitted to a_b.txt, 100 GB/s before"`,
+		"[protocol.LL]\nlaunch = \"11.5 us\"\n", "[protocol.Simple]\nlaunch = \"10.4 us\"\n", "# a comment", "[[node.link]] # [a heading's comment]",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %s in\n%s", want, out)
+		}
+	}
+	// What is fitted can be fitted again.
+	again, err := Rewrite("pair.toml", out, Calibration{Launch: -1}, "c.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, err := Read("pair.toml", again, Options{})
+	if err != nil || top.Protocols[LL].Launch != 10.5 || top.Edges[0].Bandwidth != units.Bandwidth(50e9) {
+		t.Errorf("%v, %v", top, err)
+	}
+
+	for _, c := range []struct{ name, text, want string }{
+		{"inline source", strings.Replace(rewritten, "%s", `{ others = "data sheet" }`, 1), "pair.toml:11: the source of bandwidth is not written in a line, nor as [node.link.source]"},
+		{"inline table", "node.gpus = 2\n" + text, "pair.toml"},
+		{"no topology", "name = 1", "pair.toml"},
+	} {
+		if _, err := Rewrite("pair.toml", []byte(c.text), Calibration{Links: map[LinkKind]float64{NVLink: 0.5}}, "m.txt"); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+	single := strings.Replace(text, `bandwidth = "100 GB/s"`, `bandwidth = '100 GB/s'`, 1)
+	if _, err := Rewrite("pair.toml", []byte(single), c, "m.txt"); err == nil || !strings.Contains(err.Error(), "change them by hand") {
+		t.Errorf("a number in other quotes: %v", err)
+	}
+}
