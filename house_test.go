@@ -20,6 +20,18 @@ var floors = [][]string{
 	{"cmd"},
 }
 
+// goList is what go list says, or why it says nothing.
+func goList(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, told strings.Builder
+	cmd := exec.Command("go", append([]string{"list"}, args...)...)
+	cmd.Stdout, cmd.Stderr = &out, &told
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("go list: %v\n%s", err, &told)
+	}
+	return out.String()
+}
+
 func TestImportsPointDown(t *testing.T) {
 	const module = "github.com/colltune/colltune/"
 	floor := map[string]int{}
@@ -28,12 +40,9 @@ func TestImportsPointDown(t *testing.T) {
 			floor[r] = i
 		}
 	}
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := goList(t, "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
 	seen := 0
-	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+	for dec := json.NewDecoder(strings.NewReader(out)); ; {
 		var p struct {
 			ImportPath                         string
 			Imports, TestImports, XTestImports []string
@@ -75,11 +84,8 @@ func TestImportsPointDown(t *testing.T) {
 // TestVerifierSharesNoCode keeps the oracle independent: the verifier may know
 // the IR and the collectives, nothing else of the compiler.
 func TestVerifierSharesNoCode(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", `{{join .Imports "\n"}}`, "./compiler/verify").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, imp := range strings.Fields(string(out)) {
+	out := goList(t, "-f", `{{join .Imports "\n"}}`, "./compiler/verify")
+	for _, imp := range strings.Fields(out) {
 		if p, ours := strings.CutPrefix(imp, "github.com/colltune/colltune/"); ours && p != "compiler/ir" && p != "compiler/collective" {
 			t.Errorf("compiler/verify imports %s", p)
 		}
