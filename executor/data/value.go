@@ -122,7 +122,7 @@ func toBits(d DType, x float64) uint64 {
 	return math.Float64bits(x)
 }
 
-// put writes an element of so many bytes, get reads it.
+// put writes an element of n bytes.
 func put(b []byte, n int, bits uint64) {
 	switch n {
 	case 1:
@@ -134,16 +134,4 @@ func put(b []byte, n int, bits uint64) {
 	default:
 		binary.LittleEndian.PutUint64(b, bits)
 	}
-}
-
-func get(b []byte, n int) uint64 {
-	switch n {
-	case 1:
-		return uint64(b[0])
-	case 2:
-		return uint64(binary.LittleEndian.Uint16(b))
-	case 4:
-		return uint64(binary.LittleEndian.Uint32(b))
-	}
-	return binary.LittleEndian.Uint64(b)
 }
