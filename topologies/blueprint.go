@@ -7,27 +7,27 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// The largest system a reader or generator builds.
+// The largest system that files and generators may describe.
 const (
 	maxRanks = 1 << 16
 	maxEdges = 1_000_000
 )
 
-// blueprint is a system before it is laid out: the kinds of node, in what order
-// they come, and what joins them. Files and generators draw blueprints; build
-// lays them out.
+// blueprint is a system before it is laid out: the kinds of node, the order in
+// which they come, and what joins them. Readers of files and generators make
+// blueprints; build lays them out.
 type blueprint struct {
 	name, runtime, arch string
 
 	kinds  []nodePlan
-	order  []int // the kind of each node, from the start again where there are more
+	order  []int // the kind of each node; if there are more nodes, it begins again
 	nodes  int
 	fabric *fabricPlan
 
 	protocols [3]Protocol
 }
 
-// kind is what a node is.
+// kind is the kind of a node.
 func (b *blueprint) kind(node int) *nodePlan { return &b.kinds[b.order[node%len(b.order)]] }
 
 // nodePlan is one kind of node.
@@ -36,7 +36,7 @@ type nodePlan struct {
 	cpu      string
 	gpus     int
 	sms      int             // of a GPU
-	memory   units.Bandwidth // of a GPU; 0 where the file does not say
+	memory   units.Bandwidth // of a GPU; 0 if the file does not say
 	switches []switchPlan
 	links    []linkPlan
 	nics     []nicPlan
@@ -46,11 +46,11 @@ type nodePlan struct {
 type wire struct {
 	kind      LinkKind
 	count     int
-	bandwidth units.Bandwidth // of one of count, each way
+	bandwidth units.Bandwidth // of one of count links, each way
 	latency   units.Duration
 }
 
-// end is where a link of a node ends: GPU g is g, switch i is ^i.
+// end is one end of a link within a node: GPU g is g, switch i is ^i.
 type end int
 
 // linkPlan joins two GPUs or switches of a node, both ways or one.
@@ -60,8 +60,8 @@ type linkPlan struct {
 	wire
 }
 
-// switchPlan is a switch of a node, or a processor, and the GPUs joined to it
-// both ways; there may be none, where links lead to it.
+// switchPlan is a switch of a node, or a processor, with the GPUs joined to it
+// both ways. It may have none, if links lead to it.
 type switchPlan struct {
 	name string
 	gpus []int
@@ -69,11 +69,11 @@ type switchPlan struct {
 }
 
 // nicPlan is a NIC of a node: which GPUs send and which receive through it, or
-// the switch it hangs on.
+// which switch it is attached to.
 type nicPlan struct {
-	number          int // among the node's, as the file has them
+	number          int // its number within the node, in the file's order
 	sends, receives []int
-	at              int             // the switch; -1 for none
+	at              int             // the switch that it is attached to; -1: none
 	bandwidth       units.Bandwidth // each way
 	bus             units.Bandwidth // between a GPU, or the switch, and the NIC
 	latency         units.Duration  // the same
@@ -81,15 +81,15 @@ type nicPlan struct {
 	far             []farPlan
 }
 
-// farPlan is GPUs that reach a NIC at another cost.
+// farPlan is GPUs that reach a NIC over a longer way.
 type farPlan struct {
 	gpus      []int
 	bandwidth units.Bandwidth
 	latency   units.Duration
 }
 
-// only keeps the GPUs named by their local numbers, and of links, switches and
-// NICs what still leads to one.
+// only keeps the GPUs with these local numbers, and those links, switches and NICs
+// that still lead to one of them.
 func (n *nodePlan) only(gpus []int, system string) error {
 	keep := map[int]bool{}
 	for _, g := range gpus {
@@ -127,9 +127,9 @@ func (n *nodePlan) only(gpus []int, system string) error {
 	return nil
 }
 
-// prune takes away switches that lead nowhere: no GPU, no NIC, and at most one
-// other switch. What hangs on them is gone too, so it goes on until nothing
-// changes.
+// prune removes switches that lead nowhere: to no GPU, no NIC, and at most one
+// other switch. Without one of them another may lead nowhere, so it goes on until
+// nothing changes.
 func (n *nodePlan) prune() {
 	for i := 0; i < len(n.switches); i++ {
 		at := ^end(i)
@@ -152,7 +152,7 @@ func (n *nodePlan) prune() {
 	}
 }
 
-// drop takes switch i away, with its links, and numbers the others anew.
+// drop removes switch i with its links, and renumbers the others.
 func (n *nodePlan) drop(i int) {
 	n.switches = slices.Delete(slices.Clone(n.switches), i, i+1)
 	n.links = slices.DeleteFunc(slices.Clone(n.links), func(l linkPlan) bool { return l.a == ^end(i) || l.b == ^end(i) })
@@ -172,7 +172,7 @@ func (n *nodePlan) drop(i int) {
 	}
 }
 
-// only keeps the GPUs of those local numbers in every node.
+// only keeps the GPUs with these local numbers in every node.
 func (b *blueprint) only(gpus []int) error {
 	for i := range b.kinds {
 		system := b.name
@@ -186,7 +186,8 @@ func (b *blueprint) only(gpus []int) error {
 	return nil
 }
 
-// links of a node each way, NICs and their way to the fabric included.
+// edges counts the links of a node in each direction, including those of its NICs
+// to the fabric.
 func (n *nodePlan) edges(nodes int) int64 {
 	edges := int64(2 * len(n.links))
 	for _, s := range n.switches {
@@ -203,8 +204,8 @@ func (n *nodePlan) edges(nodes int) int64 {
 	return edges
 }
 
-// oversized says what of the blueprint is more than a topology may be, before
-// any of it is built; nil where it fits.
+// oversized says which part of the blueprint is larger than a topology may be,
+// before any of it is built; nil if it fits.
 func (b *blueprint) oversized() error {
 	var ranks, edges int64
 	for node := range b.nodes {
@@ -244,7 +245,8 @@ func (b *blueprint) unjoined() bool {
 	return true
 }
 
-// cpu is the processors' maker. NCCL's model counts nodes that differ as AMD's.
+// cpu is the maker of the processors. NCCL's model treats nodes that differ as
+// AMD's.
 func (b *blueprint) cpu() string {
 	cpu := b.kinds[b.order[0]].cpu
 	for _, k := range b.order {

@@ -7,21 +7,22 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// layout is a topology being built: where each node's vertices begin.
+// layout is a topology being built. It knows where the vertices of each node
+// begin.
 type layout struct {
 	*Topology
 	b       *blueprint
-	gpus    []int // local numbers that are there, rising; nil for all
-	local   []int // position among them
+	gpus    []int // local numbers of the GPUs taken, rising; nil for all
+	local   []int // by local number: position among them
 	first   []int // rank of each node's first GPU
 	inner   []int // vertex of each node's first switch; its NICs follow
-	fabrics int   // first leaf; planes one after the other, then spines
+	fabrics int   // the first leaf; plane by plane, then the spines
 }
 
-// build lays the blueprint out, with the GPUs of those local numbers, by rising
-// number, or all for nil. NICs and the fabric are there from two nodes on: a
-// node alone sends nothing through them. It fails where two links of one kind
-// join the same two vertices, or where some rank cannot reach another.
+// build lays the blueprint out with the GPUs of these local numbers, which rise,
+// or with all for nil. NICs and fabric are only there if there are at least two
+// nodes: a single node sends nothing through them. It is an error if two links of
+// one kind join the same two vertices, or if some rank cannot reach another.
 func (b *blueprint) build(gpus []int) (*Topology, error) {
 	l := &layout{b: b, gpus: gpus, Topology: &Topology{
 		Name: b.name, Nodes: b.nodes, Runtime: b.runtime, Arch: b.arch, CPU: b.cpu(),
@@ -91,7 +92,7 @@ func (l *layout) rank(node, gpu int) int {
 	return l.first[node] + gpu
 }
 
-// at is the vertex where a link of a node ends.
+// at is the vertex at the end of a link in a node.
 func (l *layout) at(node int, e end) int {
 	if e < 0 {
 		return l.inner[node] + int(^e)
@@ -122,7 +123,7 @@ func (l *layout) node(node int) {
 	}
 }
 
-// nics joins the NICs of a node to its GPUs and switches, and to their leaves.
+// nics joins the NICs of a node to its GPUs or switches, and to their leaves.
 func (l *layout) nics(node int) {
 	k, f := l.b.kind(node), l.b.fabric
 	for i, n := range k.nics {
@@ -159,12 +160,12 @@ func (l *layout) nics(node int) {
 	}
 }
 
-// A NIC of some GPUs to send and others to receive may have lost one side to
-// --gpus; one on a switch, or that GPUs only reach from afar, does both.
+// With --gpus, a NIC may have lost all GPUs that send through it, or all that
+// receive. A NIC on a switch, or one that GPUs only reach from afar, does both.
 func (n *nicPlan) sendsAtAll() bool    { return len(n.sends) > 0 || n.at >= 0 || len(n.receives) == 0 }
 func (n *nicPlan) receivesAtAll() bool { return len(n.receives) > 0 || n.at >= 0 || len(n.sends) == 0 }
 
-// fabric makes leaves and spines, and joins them.
+// fabric makes the leaves and spines, and joins them.
 func (l *layout) fabric() {
 	f, nodes := l.b.fabric, l.b.nodes
 	leaves, spines := f.leaves(nodes), f.spines(nodes)
@@ -208,8 +209,8 @@ func (l *layout) fabric() {
 	}
 }
 
-// uplink is what a leaf and its spine carry, up and down: what the file says,
-// or what the NICs below the leaf do, over the oversubscription.
+// uplink is what a leaf and its spine carry, up and down: what the file says, or
+// what the NICs below the leaf carry, divided by the oversubscription.
 func (l *layout) uplink(plane, leaf int) (up, down units.Bandwidth) {
 	f := l.b.fabric
 	if f.spine.over == 0 {
@@ -237,8 +238,8 @@ func (l *layout) uplink(plane, leaf int) (up, down units.Bandwidth) {
 	return over(up), over(down)
 }
 
-// cables joins GPUs of different nodes straight. A cable that two entries
-// describe is there once.
+// cables joins GPUs of different nodes directly. If two entries describe the same
+// cable it is made once.
 func (l *layout) cables() {
 	laid := map[[2]int]bool{}
 	for _, c := range l.b.fabric.cables {
@@ -261,7 +262,7 @@ func (l *layout) cables() {
 	}
 }
 
-// there tells whether a node has a GPU, and it was taken.
+// there tells whether a node has a GPU, and whether it was taken.
 func (l *layout) there(node, gpu int) bool {
 	if l.gpus != nil {
 		_, ok := slices.BinarySearch(l.gpus, gpu)

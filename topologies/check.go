@@ -7,8 +7,8 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// The largest values of a link and of a GPU; they keep sums in range and a
-// typing error from passing.
+// The largest values that a link and a GPU may have. They keep sums in range, and
+// catch typing errors.
 const (
 	maxBandwidth units.Bandwidth = 1e15 // a petabyte a second
 	maxDuration  units.Duration  = 10e6 // ten seconds
@@ -17,8 +17,8 @@ const (
 	maxTile      units.Bytes     = 1 << 40
 )
 
-// check tells whether t holds to the invariants of the package, whoever made
-// it: every reader ends with it.
+// check verifies the invariants of the package, whoever made t: every reader ends
+// with it.
 func (t *Topology) check() error {
 	if err := t.checkVertices(); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (t *Topology) checkEdge(e Edge) error {
 
 func sane(d units.Duration) bool { return d >= 0 && d <= maxDuration && !math.IsNaN(float64(d)) }
 
-// name is what messages call a vertex.
+// name is what errors call a vertex.
 func (t *Topology) name(v int) string {
 	switch vertex := t.Vertices[v]; {
 	case vertex.Node < 0 || t.Nodes == 1:
@@ -113,8 +113,8 @@ func (t *Topology) name(v int) string {
 	}
 }
 
-// checkConnected tells whether every rank can reach every other, through
-// whatever lies between: rank 0 reaches all, and all reach it.
+// checkConnected checks that every rank can reach every other, through whatever
+// lies between. That is so if rank 0 reaches all, and all reach rank 0.
 func (t *Topology) checkConnected() error {
 	adj := t.adjacent()
 	for _, way := range []struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// encoding is a Topology as JSON has it: the fields' order is the canonical
-// one. Links are arrays, as they are most of it.
+// encoding is a Topology in JSON. The order of fields is part of the canonical
+// form. Links are arrays because they are most of it.
 type encoding struct {
 	Schema    string      `json:"schema"`
 	Name      string      `json:"name"`
@@ -105,17 +105,17 @@ func (t *Topology) encoding(names bool) encoding {
 	return enc
 }
 
-// Encode writes the topology as canonical JSON: equal topologies, equal bytes.
+// Encode writes the topology as canonical JSON: equal topologies give equal bytes.
 func (t *Topology) Encode() []byte {
 	b, err := json.Marshal(t.encoding(true))
 	if err != nil {
-		panic(err) // whole numbers and finite ones: it can be written
+		panic(err) // can't fail: it has only finite numbers
 	}
 	return b
 }
 
-// Decode reads what Encode wrote, byte for byte, and checks it as if a stranger
-// had written it.
+// Decode reads what Encode wrote, accepts no other form of it, and checks it as if
+// a stranger had written it.
 func Decode(text []byte) (*Topology, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -158,8 +158,7 @@ func Decode(text []byte) (*Topology, error) {
 }
 
 // Hash is the SHA-256 of all that messages meet: the graph and the protocols,
-// without names. Two files that differ only in what they call things and in
-// their sources have one hash.
+// without names. Files that differ only in names and sources have the same hash.
 func (t *Topology) Hash() string {
 	b, err := json.Marshal(t.encoding(false))
 	if err != nil {

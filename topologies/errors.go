@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Error is one thing wrong with a topology file.
+// Error is one fault of a topology file.
 type Error struct {
 	File string
 	Line int    // 1-based; 0 where no line is to blame
@@ -25,7 +25,7 @@ func (e *Error) Error() string {
 	return b.String() + ": " + e.Msg
 }
 
-// ErrorList is everything wrong with a topology file, in the order of its lines.
+// ErrorList is all faults of a topology file, in the order of its lines.
 type ErrorList []*Error
 
 func (l ErrorList) Error() string {

@@ -14,9 +14,9 @@ import "github.com/colltune/colltune/internal/units"
 // Without either, there is one leaf a plane.
 type fabricPlan struct {
 	name    string
-	latency units.Duration // from NIC to NIC below one leaf
+	latency units.Duration // from NIC to NIC below the same leaf
 	planes  int
-	group   int // nodes below a leaf; 0 for all
+	group   int // nodes below each leaf; 0 for all
 	spine   *spinePlan
 	global  *wire
 	cables  []cablePlan
@@ -24,23 +24,23 @@ type fabricPlan struct {
 
 // spinePlan joins the leaves of a plane, or of all planes.
 type spinePlan struct {
-	over      ratio           // the NICs below a leaf over its uplink; 0 where bandwidth says it
+	over      ratio           // what the NICs below a leaf carry, over its uplink; 0 if bandwidth gives the latter
 	bandwidth units.Bandwidth // of a leaf's uplink
 	latency   units.Duration  // added on the way up
 	across    bool
 }
 
-// cablePlan joins GPU a of a node straight to GPU b of another.
+// cablePlan joins GPU a of a node directly to GPU b of another.
 type cablePlan struct {
 	a, b   int
-	nodes  [][2]int // which nodes; nil for every two, either way round
-	next   bool     // each node and the one after, the last and the first
+	nodes  [][2]int // which nodes; nil for every two, in both orders
+	next   bool     // each node and the next, and the last and the first
 	oneWay bool
 	wire
 	message units.Duration
 }
 
-// leaves of a plane.
+// leaves is the number of leaves in a plane.
 func (f *fabricPlan) leaves(nodes int) int {
 	if f.group == 0 {
 		return 1
@@ -55,7 +55,7 @@ func (f *fabricPlan) leaf(node int) int {
 	return node / f.group
 }
 
-// spines there are: one a plane, or one.
+// spines is the number of spines: one for each plane, or one.
 func (f *fabricPlan) spines(nodes int) int {
 	switch {
 	case f.spine == nil:
@@ -68,7 +68,7 @@ func (f *fabricPlan) spines(nodes int) int {
 	return f.planes
 }
 
-// edges between leaves and spines, and of cables, at most.
+// edges is the number of edges between leaves and spines, and of cables, at most.
 func (f *fabricPlan) edges(nodes int) int64 {
 	leaves := int64(f.leaves(nodes))
 	all := 2 * int64(f.planes) * leaves

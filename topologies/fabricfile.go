@@ -64,7 +64,8 @@ func readGlobal(t *table) *wire {
 	return &w
 }
 
-// readCables reads a [[fabric.direct]]: GPUs of different nodes joined straight.
+// readCables reads a [[fabric.direct]], which joins GPUs of different nodes
+// directly.
 func (b *blueprint) readCables(t *table) (cables []cablePlan) {
 	gpus := 0
 	for _, k := range b.kinds {
@@ -99,7 +100,7 @@ func (b *blueprint) readCables(t *table) (cables []cablePlan) {
 	return cables
 }
 
-// netWire reads what links between nodes share.
+// netWire reads what all links between nodes have.
 func (t *table) netWire() wire {
 	w := wire{kind: Net, count: 1, bandwidth: t.bandwidth("bandwidth"), latency: t.duration("latency")}
 	if t.has("count") {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// readBlueprint reads a topology file: docs/topologies.md has the format. The
-// error, an ErrorList, holds everything wrong with it.
+// readBlueprint reads a topology file, whose format is in docs/topologies.md. The
+// error is an ErrorList with all faults.
 func readBlueprint(file string, text []byte) (*blueprint, *reader, error) {
 	t, err := parse(file, text)
 	if err != nil {
@@ -36,8 +36,8 @@ func readBlueprint(file string, text []byte) (*blueprint, *reader, error) {
 	return b, t.r, t.r.err()
 }
 
-// readNodes reads the kinds of node, and how many of each there are: nodes = 4
-// and [node], or nodes = ["big", "big", "small"], [node.big] and [node.small].
+// readNodes reads the kinds of node, and how many of each there are: either nodes
+// = 4 and [node], or nodes = ["big", "big", "small"], [node.big] and [node.small].
 func (b *blueprint) readNodes(t *table) {
 	b.order = []int{0}
 	labels, mixed := t.labels("nodes")
@@ -50,7 +50,7 @@ func (b *blueprint) readNodes(t *table) {
 		return
 	}
 	if len(labels) == 0 {
-		t.has("node") // of which kinds it has tables is not known
+		t.has("node") // which kinds it should have tables for is not known
 		b.kinds = make([]nodePlan, 1)
 		return
 	}
@@ -74,8 +74,8 @@ func (b *blueprint) readNodes(t *table) {
 	}
 }
 
-// labels reads a list of the kinds of node; mixed is false where the key is not
-// a list.
+// labels reads the list of kinds, one for each node. mixed is false if the key has
+// no list.
 func (t *table) labels(key string) (labels []string, mixed bool) {
 	if !t.has(key) {
 		return nil, false
@@ -99,7 +99,8 @@ func (t *table) labels(key string) (labels []string, mixed bool) {
 	return labels, true
 }
 
-// checkName keeps the names of files' topologies fit for file names, tables and other formats' text.
+// checkName makes sure that a name from a file can be used in file names, tables
+// and other formats.
 func checkName(name string) error {
 	fits := func(r rune) bool { return bare(r) || strings.ContainsRune(".+:@,", r) }
 	if name == "" || len(name) > 80 || name[0] == '.' || name[0] == '-' ||
@@ -112,8 +113,9 @@ func checkName(name string) error {
 // architectures are the GPU generations that vendor libraries tell apart.
 var architectures = []string{"ampere", "pascal", "volta", "turing", "ada", "hopper", "blackwell", "cdna1", "cdna2", "cdna3", "cdna4"}
 
-// anyGPUs stands for how many GPUs a node has where the file does not say: all
-// numbers will do then, for errors are about what is wrong and not what follows.
+// anyGPUs is the number of GPUs of a node if the file does not say. Any GPU number
+// is accepted then, so that errors are about the fault and not about what follows
+// from it.
 const anyGPUs = -1
 
 // gpus reads a list of local GPU numbers, or "all".

@@ -8,26 +8,26 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// generatorUsage is how a generator is named.
+// generatorUsage is the form of a generator's name.
 const generatorUsage = "KIND:DIMS[@BANDWIDTH[,LATENCY]] such as ring:8 or mesh:4x4@50GB/s,0.5us"
 
-// What a generated system has unless told otherwise.
+// What a generated system has if its name does not say.
 const (
 	defaultBandwidth units.Bandwidth = 50e9
 	defaultLatency   units.Duration  = 0.5
 	defaultSMs                       = 108
 )
 
-// generator is a row of the table of kinds: what its dimensions mean, and the
-// links between GPUs; none where every GPU goes to one switch.
+// generator is a row of the table of kinds: what its dimensions mean, and which
+// GPUs are linked. Without links, all GPUs are joined to one switch.
 type generator struct {
 	kind  string
 	dims  string // what the dimensions are, for messages
-	many  bool   // takes more than one
+	many  bool   // takes more than one dimension
 	least int    // smallest dimension
 	most  int    // largest
 	ranks func(dims []int) int
-	// links calls yield for each pair of GPUs joined, once.
+	// links calls yield for each pair of linked GPUs, once.
 	links func(dims []int, yield func(a, b int))
 }
 
@@ -52,8 +52,8 @@ func product(dims []int) int {
 
 func powerOfTwo(dims []int) int { return 1 << dims[0] }
 
-// grid joins neighbours along every side; the first side varies slowest. A
-// wrapped side of two has one link, not two.
+// grid links neighbours along every side; the first side varies slowest. A wrapped
+// side of length two has one link, not two.
 func grid(dims []int, wrap bool, yield func(a, b int)) {
 	n, step := product(dims), product(dims)
 	for _, d := range dims {
@@ -87,8 +87,8 @@ func pairs(dims []int, yield func(a, b int)) {
 	}
 }
 
-// generatorKind tells whether a name before a colon is meant for a generator:
-// any word is, so that a misspelt one is told what there is.
+// generatorKind tells whether a name before a colon is meant to be a generator's.
+// Any word is, so that a misspelt one is answered with the list of kinds.
 func generatorKind(kind string) bool {
 	return kind != "" && !strings.ContainsAny(kind, `/\.`)
 }
@@ -102,7 +102,7 @@ func generatorKinds() []string {
 	return names
 }
 
-// generate draws the blueprint of KIND:rest.
+// generate makes the blueprint of KIND:rest.
 func generate(kind, rest string) (*blueprint, error) {
 	var g *generator
 	for i := range generators {
@@ -156,7 +156,7 @@ func generate(kind, rest string) (*blueprint, error) {
 		n.switches = []switchPlan{{name: "switch", gpus: all, wire: w}}
 	} else {
 		g.links(dims, func(x, y int) {
-			if len(n.links) <= maxEdges/2 { // one too many is enough for the size check
+			if len(n.links) <= maxEdges/2 { // enough to know that it is too large
 				n.links = append(n.links, linkPlan{a: end(x), b: end(y), wire: w})
 			}
 		})

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// lazy is what a Topology works out about itself on first use.
+// lazy is what a Topology computes about itself when it is first asked.
 type lazy struct {
 	once sync.Once
 	adj  *adjacency
@@ -15,12 +15,12 @@ type lazy struct {
 // adjacency lists, for each vertex, its edges both ways, and each node's ranks.
 type adjacency struct {
 	out, in   [][]int32 // edge indices by rising index
-	nodeFirst []int     // nodeFirst[n] is node n's first rank; one more at the end
-	into      [][]int32 // by node: the fabric vertices that may lead to its ranks
+	nodeFirst []int     // by node: its first rank; and one more entry at the end
+	into      [][]int32 // by node: fabric vertices that may lead to its ranks
 	routes    routes
 }
 
-// adjacent builds the index once; safe for concurrent use.
+// adjacent builds the index once, and is safe for concurrent use.
 func (t *Topology) adjacent() *adjacency {
 	t.lazy.once.Do(func() {
 		a := &adjacency{
@@ -47,8 +47,9 @@ func (t *Topology) adjacent() *adjacency {
 }
 
 // entries lists, for each node, the fabric vertices with an edge into it, by
-// rising number; all of them where something that is not a rank is joined
-// straight to another node, so that messages may come in by a third one.
+// rising number. If something other than a rank is joined directly to another
+// node, messages may come in through a third one: then it lists all fabric
+// vertices.
 func (t *Topology) entries() [][]int32 {
 	var all []int32
 	for v, vertex := range t.Vertices {
@@ -83,8 +84,7 @@ func (t *Topology) Out(v int) []int32 { return t.adjacent().out[v] }
 // In lists the edges that enter vertex v, by rising index. Do not change it.
 func (t *Topology) In(v int) []int32 { return t.adjacent().in[v] }
 
-// NodeRanks lists the ranks of a node, by rising rank; nil where there is no
-// such node.
+// NodeRanks lists the ranks of a node, rising; nil if there is no such node.
 func (t *Topology) NodeRanks(node int) []int {
 	if node < 0 || node >= t.Nodes {
 		return nil
@@ -97,8 +97,8 @@ func (t *Topology) NodeRanks(node int) []int {
 	return ranks
 }
 
-// Local is the rank of GPU gpu of a node, by the node's own numbering
-// (Rank.Local), or -1 where there is none.
+// Local is the rank of a GPU of a node, which is given by the node's own numbering
+// (Rank.Local); -1 if there is none.
 func (t *Topology) Local(node, gpu int) int {
 	if node < 0 || node >= t.Nodes {
 		return -1
@@ -112,8 +112,8 @@ func (t *Topology) Local(node, gpu int) int {
 	return first[node] + i
 }
 
-// MinSMs is the number of streaming multiprocessors of the smallest GPU: the
-// threadblocks that can be resident everywhere.
+// MinSMs is how many streaming multiprocessors the smallest GPU has, which is how
+// many threadblocks can be resident on every GPU.
 func (t *Topology) MinSMs() int {
 	least := 0
 	for i, r := range t.Ranks {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The deepest nesting of a topology file: its own format needs 3 parts in a key
-// and 2 brackets in a value. The TOML reader recurses over both.
+// How deeply a topology file may be nested, since the TOML reader is recursive.
+// The format itself needs 3 parts in a key and 2 brackets in a value.
 const (
 	maxKeyParts = 8
 	maxBrackets = 16
@@ -22,7 +22,7 @@ const (
 // like keys. It refuses what is nested too deep to hand to a parser.
 func scanLines(file, text string) (map[string]int, *Error) {
 	lines := map[string]int{}
-	counts := map[string]int{} // tables so far of [[path]]
+	counts := map[string]int{} // tables of [[path]] so far
 	prefix := ""
 	var s scanner
 	for i, line := range strings.Split(text, "\n") {
@@ -94,8 +94,8 @@ func indexed(counts map[string]int, parts []string) string {
 	return path
 }
 
-// lineOf is the line of a path, or of the nearest table around it; 0 where
-// there is none.
+// lineOf is the line of a path, or of the nearest table around it; 0 if there is
+// none.
 func lineOf(lines map[string]int, path string) int {
 	for path != "" {
 		if n, ok := lines[path]; ok {
@@ -106,8 +106,8 @@ func lineOf(lines map[string]int, path string) int {
 	return 0
 }
 
-// keyParts reads a dotted key from the start of s; rest is what follows it.
-// Quoted parts keep their quotes off where they are plain words.
+// keyParts reads a dotted key at the beginning of s; rest is what follows it.
+// Parts lose their quotes if they are plain words.
 func keyParts(s string) (parts []string, rest string) {
 	for len(parts) <= maxKeyParts {
 		s = strings.TrimLeft(s, " \t")
@@ -143,8 +143,8 @@ func bare(r rune) bool {
 	return r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// quoteKey is a key as a path shows it: quoted where it is no bare word, and
-// cut where it is long.
+// quoteKey prints a key as part of a path: quoted if it is no bare word, and cut
+// if it is long.
 func quoteKey(k string) string {
 	if len(k) > 100 {
 		k = k[:100]
@@ -157,10 +157,10 @@ func quoteKey(k string) string {
 
 // scanner follows strings, comments and brackets across lines.
 type scanner struct {
-	quote   string // the delimiter of the string a line begins in
+	quote   string // of the string that the next line begins in
 	depth   int    // open brackets of a value
 	deepest int
-	parts   int // most parts of a dotted run outside strings, the longest yet
+	parts   int // most parts of any dotted run outside strings so far
 }
 
 func (s *scanner) line(line string) {
@@ -206,6 +206,6 @@ func (s *scanner) line(line string) {
 		i++
 	}
 	if len(s.quote) == 1 {
-		s.quote = "" // a one-line string that was not closed: the parser will say so
+		s.quote = "" // a string that should have ended on its line: the parser will say so
 	}
 }

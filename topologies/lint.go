@@ -9,15 +9,15 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// Finding is something about a topology that is allowed, and worth a look.
+// Finding is something about a topology that is allowed, but deserves a look.
 type Finding struct {
-	Line int    // of the file; 0 where no line is to blame
+	Line int    // of the file; 0 if no line is to blame
 	Key  string // dotted, as in Error; empty for the system as a whole
 	Msg  string
 }
 
-// Lint resolves a topology and looks it over. Findings are sorted by line; a
-// generator has none that are the file's.
+// Lint resolves a topology and examines it. Findings are sorted by line; a
+// generated system has none about a file.
 func Lint(arg string, o Options) (*Topology, []Finding, error) {
 	t, err := Resolve(arg, o)
 	if err != nil {
@@ -44,7 +44,7 @@ func Lint(arg string, o Options) (*Topology, []Finding, error) {
 	return t, all, nil
 }
 
-// doubts are words of a source that is no measurement and no data sheet.
+// doubts are words in a source which is neither a measurement nor a data sheet.
 var doubts = []string{"not measured", "assumed", "inferred", "general knowledge"}
 
 func (r *reader) unmeasured() (all []Finding) {
@@ -60,8 +60,8 @@ func (r *reader) unmeasured() (all []Finding) {
 	return all
 }
 
-// strayCables are those of [[fabric.direct]] that lead to nodes there are none
-// of.
+// strayCables finds entries of [[fabric.direct]] that name nodes which don't
+// exist.
 func (r *reader) strayCables(b *blueprint, nodes int) (all []Finding) {
 	if b.fabric == nil {
 		return nil
@@ -78,7 +78,7 @@ func (r *reader) strayCables(b *blueprint, nodes int) (all []Finding) {
 	return all
 }
 
-// narrowBuses are NICs that GPUs cannot fill.
+// narrowBuses finds NICs that their GPUs cannot fill.
 func (r *reader) narrowBuses(b *blueprint) (all []Finding) {
 	for _, k := range b.kinds {
 		for _, n := range k.nics {
@@ -90,10 +90,10 @@ func (r *reader) narrowBuses(b *blueprint) (all []Finding) {
 	return all
 }
 
-// lints is the table of rules on a system as a whole.
+// lints is the table of rules for a system as a whole.
 var lints = []func(*Topology) []string{lopsided, uneven, overfed, idleSwitches}
 
-// lopsided tells of GPUs whose link is not the same both ways.
+// lopsided finds GPUs whose links carry more one way than the other.
 func lopsided(t *Topology) []string {
 	rate := map[[2]int]units.Bandwidth{}
 	for _, e := range t.Edges {
@@ -116,7 +116,7 @@ func lopsided(t *Topology) []string {
 	return andMore(first, count)
 }
 
-// inside is what each rank sends and receives within its node.
+// inside is what each rank can send and receive within its node.
 func (t *Topology) inside() (out, in []units.Bandwidth) {
 	out, in = make([]units.Bandwidth, len(t.Ranks)), make([]units.Bandwidth, len(t.Ranks))
 	for _, e := range t.Edges {
@@ -133,7 +133,7 @@ func (t *Topology) inside() (out, in []units.Bandwidth) {
 	return out, in
 }
 
-// uneven tells of GPUs of a node that send more than others.
+// uneven finds GPUs that can send more than others of their node.
 func uneven(t *Topology) []string {
 	out, _ := t.inside()
 	first, count := "", 0
@@ -147,7 +147,7 @@ func uneven(t *Topology) []string {
 	return andMore(first, count)
 }
 
-// overfed tells of GPUs whose links carry more than their memory.
+// overfed finds GPUs whose links carry more than their memory.
 func overfed(t *Topology) []string {
 	out, in := t.inside()
 	first, count := "", 0
@@ -161,7 +161,7 @@ func overfed(t *Topology) []string {
 	return andMore(first, count)
 }
 
-// idleSwitches tells of switches that join nothing.
+// idleSwitches finds switches that join nothing.
 func idleSwitches(t *Topology) []string {
 	first, count := "", 0
 	for v, x := range t.Vertices {

@@ -1,14 +1,14 @@
 package topologies
 
-// Node is one node of the system by itself, without NICs and fabric, its ranks
-// numbered from 0. It is nil where there is no such node.
+// Node is one node of the system alone, without NICs and fabric, its ranks
+// numbered from 0; nil if there is no such node.
 func (t *Topology) Node(node int) *Topology {
 	ranks := t.NodeRanks(node)
 	if len(ranks) == 0 {
 		return nil
 	}
 	one := Topology{Name: t.Name, Nodes: 1, Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, Protocols: t.Protocols}
-	number := make(map[int]int) // a vertex of t → of one
+	number := make(map[int]int) // from a vertex of t to its number in the node
 	keep := func(v int) {
 		number[v] = len(one.Vertices)
 		vertex := t.Vertices[v]
@@ -34,5 +34,5 @@ func (t *Topology) Node(node int) *Topology {
 			one.Edges = append(one.Edges, e)
 		}
 	}
-	return &one // vertices kept their order, and so edges stay sorted
+	return &one // edges are sorted, because vertices kept their order
 }

@@ -5,10 +5,11 @@ import (
 	"slices"
 )
 
-// kinds of link inside a node, in the order errors name them.
+// nodeLinks are the kinds of link that a node may have inside, in the order in
+// which errors list them.
 var nodeLinks = []LinkKind{NVLink, XGMI, PCIe, Host}
 
-// at is the dotted key of a table of the kind of node.
+// at is the dotted key of one of the kind's tables.
 func (n *nodePlan) at(key string) string {
 	if n.label == "" {
 		return "node." + key
@@ -42,8 +43,8 @@ func (n *nodePlan) read(t *table) {
 	t.done()
 }
 
-// readSwitch reads a [[node.switch]]: with GPUs joined to it, or, where links
-// lead to it, just its name.
+// readSwitch reads a [[node.switch]]. It has the GPUs joined to the switch, or
+// only a name if links lead to it.
 func (n *nodePlan) readSwitch(t *table) {
 	s := switchPlan{name: t.text("name", "switch")}
 	if len(s.name) > 80 || s.name == "all" {
@@ -59,7 +60,8 @@ func (n *nodePlan) readSwitch(t *table) {
 	n.switches = append(n.switches, s)
 }
 
-// readLinks reads a [[node.link]], which stands for one link a pair.
+// readLinks reads a [[node.link]], which describes several links: one for each
+// pair.
 func (n *nodePlan) readLinks(t *table) bool {
 	pairs := n.pairs(t)
 	oneWay := t.flag("one_way")
@@ -76,7 +78,7 @@ func (n *nodePlan) readLinks(t *table) bool {
 	return true
 }
 
-// wire reads what links and switches share.
+// wire reads what links and switches have in common.
 func (t *table) wire() wire {
 	names := make([]string, len(nodeLinks))
 	for i, k := range nodeLinks {
@@ -90,8 +92,8 @@ func (t *table) wire() wire {
 	return w
 }
 
-// pairs reads what a [[node.link]] joins: `pairs` of GPUs and switches, or every
-// two GPUs of `among`.
+// pairs reads which ends a [[node.link]] joins: `pairs` of GPUs and switches, or
+// every two GPUs of `among`.
 func (n *nodePlan) pairs(t *table) (pairs [][2]end) {
 	switch {
 	case t.has("pairs") && t.has("among"):
@@ -135,7 +137,7 @@ func (n *nodePlan) pairs(t *table) (pairs [][2]end) {
 	return pairs
 }
 
-// end reads a GPU's number or a switch's name.
+// end reads a GPU's number, or a switch's name.
 func (n *nodePlan) end(t *table, v any) (end, bool) {
 	if name, ok := v.(string); ok {
 		i, ok := n.switchNamed(t, "pairs", name)
@@ -165,7 +167,7 @@ func (n *nodePlan) switchNamed(t *table, key, name string) (int, bool) {
 	return i, i >= 0
 }
 
-// called is what errors call an end.
+// called is the name that errors use for an end.
 func (n *nodePlan) called(e end) string {
 	if e < 0 {
 		return fmt.Sprintf("switch %q", n.switches[^e].name)
@@ -173,9 +175,9 @@ func (n *nodePlan) called(e end) string {
 	return gpuName(int(e))
 }
 
-// readNICs reads a [[node.nic]], which stands for one NIC a group of GPUs:
-// serves for both directions, sends and receives where they differ; or one for
-// each switch of at.
+// readNICs reads a [[node.nic]], which describes several NICs: one for each group
+// of GPUs, given by `serves`, or by `sends` and `receives` if those differ; or one
+// for each switch of `at`.
 func (n *nodePlan) readNICs(t *table) {
 	var sends, receives [][]int
 	var at []int
@@ -221,7 +223,7 @@ func (n *nodePlan) readNICs(t *table) {
 	}
 }
 
-// serves reads the groups of GPUs of each NIC, both ways.
+// serves reads which groups of GPUs send and receive through each NIC.
 func (t *table) serves(gpus int) (sends, receives [][]int) {
 	switch {
 	case t.has("serves"):
@@ -268,8 +270,8 @@ func (n *nodePlan) readAt(t *table) (at []int) {
 	return at
 }
 
-// readFar reads [[node.nic.far]]: other GPUs that reach each NIC, and their
-// way's cost. The result has a plan for each NIC.
+// readFar reads [[node.nic.far]]: other GPUs that reach each NIC, and what their
+// way costs. The result has a plan for each NIC.
 func (n *nodePlan) readFar(t *table, nics int) (all [][]farPlan) {
 	for _, ft := range t.tables("far") {
 		var groups [][]int
@@ -295,8 +297,8 @@ func (n *nodePlan) readFar(t *table, nics int) (all [][]farPlan) {
 	return all
 }
 
-// joinedTwice names two links of one kind between the same two ends, which the
-// file should have written as one with a count.
+// joinedTwice finds two links of one kind between the same ends. The file should
+// have written them as one, with a count.
 func (n *nodePlan) joinedTwice() error {
 	type key struct {
 		a, b end

@@ -17,10 +17,10 @@ import (
 //	rank a ─▶ nic ═ outside ═▶ leaf ═ core ═▶ leaf ═ outside ═▶ rank b
 type routes struct {
 	ranks int
-	trees [3][]atomic.Pointer[tree] // by scope, and by vertex less ranks
+	trees [3][]atomic.Pointer[tree] // by scope, and by vertex without the ranks
 }
 
-// scope is which vertices a tree spreads over.
+// scope says over which vertices a tree spreads.
 type scope uint8
 
 const (
@@ -36,14 +36,15 @@ func (r *routes) init(ranks, vertices int) {
 	}
 }
 
-// tree is the best ways from one vertex: each vertex reached, with the distance
-// and the last edge.
+// tree is the best ways from one vertex to all that it reaches, each with its
+// distance and last edge.
 type tree struct {
 	ways    map[int32]way
-	fabrics []int32 // those among them, rising
+	fabrics []int32 // the fabric vertices that it reaches, rising
 }
 
-// way ranks routes: least latency, then fewest edges.
+// way is the cost by which routes are compared: least latency first, then fewest
+// edges.
 type way struct {
 	latency units.Duration
 	hops    int32
@@ -61,9 +62,9 @@ func (w way) then(o way) way {
 	return way{latency: w.latency + o.latency, hops: w.hops + o.hops, edge: o.edge}
 }
 
-// route is a way from rank to rank and where to look its edges up: the first
-// edge, the tree it leads into and, where the way crosses the fabric, the
-// vertices by which it comes in and goes out.
+// route is a way between two ranks, as the places where its edges can be looked
+// up: the first edge, the tree into which it leads and, if the way crosses the
+// fabric, the vertices by which it enters and leaves that.
 type route struct {
 	way
 	first       int32
@@ -71,11 +72,12 @@ type route struct {
 	net         bool
 }
 
-// Path is the way messages from rank a to rank b take: least latency, then
-// fewest edges, then what the file names first. Its inner vertices are not
-// ranks; between ranks of one node neither NICs nor the fabric; between nodes
-// the fabric once: what has come out of it does not go in again. ok is false
-// where there is none, or where a and b are the same or out of range.
+// Path is the way of messages from rank a to rank b: the one of least latency,
+// then of fewest edges, then the one that comes first in the file. Its inner
+// vertices are not ranks. Between ranks of one node it uses neither NICs nor the
+// fabric. Between nodes it crosses the fabric once: what has left it does not
+// enter it again. ok is false if there is no way, or if a and b are equal or out
+// of range.
 func (t *Topology) Path(a, b int) (p Path, ok bool) {
 	r, ok := t.route(a, b)
 	if !ok {
@@ -122,7 +124,7 @@ func (t *Topology) route(a, b int) (best route, ok bool) {
 	for ; direct < len(out) && t.Edges[out[direct]].To == b; direct++ {
 		consider(out[direct], -1, -1, way{latency: t.Edges[out[direct]].Latency, hops: 1})
 	}
-	// Edges are sorted by where they lead, and ranks come first.
+	// Edges are sorted by their far ends, of which ranks come first.
 	inner := sort.Search(len(out), func(i int) bool { return t.Edges[out[i]].To >= len(t.Ranks) })
 	for _, e := range out[inner:] {
 		to := int32(t.Edges[e].To)
@@ -177,8 +179,8 @@ func (t *Topology) follow(edges []int, from, to int32, s scope) []int {
 	return edges
 }
 
-// tree returns the stored tree of a vertex, growing it first where it is not
-// there yet. Two callers may grow the same one: they grow it alike.
+// tree returns the tree of a vertex, and grows it if that has not been done. If
+// two callers grow the same one, they get equal trees.
 func (t *Topology) tree(root int32, s scope) *tree {
 	r := &t.adjacent().routes
 	at := &r.trees[s][int(root)-r.ranks]
@@ -190,8 +192,7 @@ func (t *Topology) tree(root int32, s scope) *tree {
 	return tr
 }
 
-// passes tells whether a tree of that scope, rooted at a vertex of node, goes
-// to v.
+// passes tells whether a tree of this scope, whose root is at node, includes v.
 func (s scope) passes(v Vertex, node int) bool {
 	switch s {
 	case inside:
@@ -202,8 +203,8 @@ func (s scope) passes(v Vertex, node int) bool {
 	return true
 }
 
-// grow is Dijkstra's algorithm from a vertex that is not a rank. It ends at
-// ranks and, outside, at fabric vertices.
+// grow is Dijkstra's algorithm from a vertex that is not a rank. It goes no
+// further than ranks and, outside of nodes, fabric vertices.
 func (t *Topology) grow(root int32, s scope) *tree {
 	adj := t.adjacent()
 	node := t.Vertices[root].Node
@@ -246,7 +247,7 @@ type reached struct {
 	way
 }
 
-// queue is the frontier, nearest first, equal ones by vertex.
+// queue is the frontier, nearest first, and by vertex where equally near.
 type queue []reached
 
 func (q queue) Len() int { return len(q) }

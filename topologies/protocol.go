@@ -9,7 +9,7 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// moves tells which protocols a constant belongs to.
+// moves says which protocols have a constant.
 type moves uint8
 
 const (
@@ -22,8 +22,8 @@ func (m moves) of(p Proto) bool {
 	return m == always || (m == inSlices) == (p == Simple)
 }
 
-// constant is a row of the table of what [protocol.*] holds: the key, whose it
-// is, and the field.
+// constant is a row of the table of constants in [protocol.*]: the key, which
+// protocols have it, and its field.
 type constant struct {
 	key   string
 	moves moves
@@ -61,14 +61,14 @@ var constants = []constant{
 	{"fused", always, func(p *Protocol) any { return (*ratio)(&p.Fused) }},
 }
 
-// defaults are the constants that may be left out.
+// defaults are the constants that a file may leave out.
 var defaults = map[string]func(*Protocol){
 	"min_pass": func(p *Protocol) { p.MinPass = p.Pass },
 }
 
 // readProtocols reads the tables [protocol.LL], [protocol.LL128] and
-// [protocol.Simple] below t. With like, a catalogue entry, they say only what
-// differs from that entry's.
+// [protocol.Simple] below t. With `like`, they only contain what differs from the
+// catalogue entry that it names.
 func readProtocols(t *table) (all [3]Protocol) {
 	protocols := t.table("protocol")
 	if protocols == nil {
@@ -94,10 +94,10 @@ func readProtocols(t *table) (all [3]Protocol) {
 	return all
 }
 
-// maxLike is how long a chain of entries that are like another may be.
+// maxLike is how many entries may form a chain, each like the next.
 const maxLike = 4
 
-// like is the protocols of the catalogue entry that the key names.
+// like gives the protocols of the catalogue entry that the key names.
 func (t *table) like() (all [3]Protocol, ok bool) {
 	name := t.text("like", "")
 	text, known := Source(name)
@@ -125,8 +125,8 @@ func (t *table) like() (all [3]Protocol, ok bool) {
 	return all, true
 }
 
-// readProtocol reads a protocol's constants into c; where it has some already,
-// those that are missing stay.
+// readProtocol reads a protocol's constants into c. If c has constants already,
+// they stay where the table has none.
 func readProtocol(t *table, p Proto, c *Protocol, has bool) {
 	before := len(t.r.errs)
 	for _, row := range constants {
@@ -174,8 +174,8 @@ func whose(m moves) string {
 	return "LL and LL128 move passes, Simple slices"
 }
 
-// check tells whether the constants of protocol p are ones a simulation can
-// run on, whoever set them.
+// check tells whether a simulation can run with these constants of protocol p,
+// whoever set them.
 func (c *Protocol) check(p Proto) error {
 	for _, row := range constants {
 		bad := false

@@ -15,25 +15,26 @@ import (
 // maxFile is the largest topology file read.
 const maxFile = 1 << 20
 
-// reader collects everything wrong with one file.
+// reader collects all faults of one file.
 type reader struct {
 	file  string
 	lines map[string]int
 	errs  ErrorList
-	alike int // entries whose protocols are like the next one's, up to this file
+	alike int // length of the chain of entries that led here by `like`
 	notes []sourceNote
 }
 
-// table is one TOML table being read. Asking for a key makes it a known one:
-// done reports the others, so that a key is read or refused and never ignored.
+// table is a TOML table while it is read. Every key that is asked for is thereby
+// known, and done reports all others. So no key is ever ignored: it is read or
+// refused.
 type table struct {
 	r     *reader
 	path  string // dotted, with indices: node.link[2]
 	keys  map[string]any
 	asked []string
-	below []string // of asked, those that are tables themselves
+	below []string // known keys that are tables
 
-	figures []string // of asked, those that are there and are numbers
+	figures []string // known keys that are there and have numbers
 }
 
 // parse reads TOML text into its top-level table.
@@ -54,7 +55,7 @@ func parse(file string, text []byte) (*table, error) {
 	return &table{r: r, keys: keys}, nil
 }
 
-// err is everything found wrong so far, by line; nil where nothing is.
+// err is all faults found so far, by line; nil if there are none.
 func (r *reader) err() error {
 	if len(r.errs) == 0 {
 		return nil
@@ -73,7 +74,7 @@ func (t *table) at(key string) string {
 	return t.path + "." + key
 }
 
-// fail notes an error at key, or at the table itself for "".
+// fail notes a fault of a key, or of the table itself for "".
 func (t *table) fail(key, format string, args ...any) {
 	path := t.at(key)
 	t.r.errs = append(t.r.errs, &Error{
@@ -89,7 +90,7 @@ func (t *table) has(key string) bool {
 	return ok
 }
 
-// need is has, with an error where the key is missing.
+// need is has, but notes a fault if the key is missing.
 func (t *table) need(key, want string) bool {
 	if t.has(key) {
 		return true
@@ -98,7 +99,7 @@ func (t *table) need(key, want string) bool {
 	return false
 }
 
-// done reports the keys nobody asked for.
+// done reports the keys that were never asked for.
 func (t *table) done() {
 	unknown := []string{}
 	for k := range t.keys {
@@ -114,8 +115,8 @@ func (t *table) done() {
 	}
 }
 
-// likely is the known keys, those first that an unknown one can stand for: that
-// are not there themselves, and of its sort, a table or a value.
+// likely lists the known keys, and first those which an unknown one could be meant
+// for: keys of its sort, table or value, that the file does not have.
 func (t *table) likely(unknown string, known []string) []string {
 	isTable := func(v any) bool {
 		switch v.(type) {
@@ -138,7 +139,8 @@ func (t *table) likely(unknown string, known []string) []string {
 	return known
 }
 
-// table is a table below t; nil, with an error, where it is missing or none.
+// table is the table at a key. If it is missing, or something else, that is a
+// fault and the result is nil.
 func (t *table) table(key string) *table {
 	t.below = append(t.below, key)
 	if !t.need(key, "the table ["+t.at(key)+"]") {
@@ -152,7 +154,7 @@ func (t *table) table(key string) *table {
 	return &table{r: t.r, path: t.at(key), keys: m}
 }
 
-// tables is an array of tables below t, [[key]]; none where it is missing.
+// tables is the array of tables at a key, [[key]]; empty if it is missing.
 func (t *table) tables(key string) []*table {
 	t.below = append(t.below, key)
 	if !t.has(key) {
@@ -170,8 +172,8 @@ func (t *table) tables(key string) []*table {
 	return all
 }
 
-// text is a string; fallback where the key is missing, which is an error where
-// the fallback is empty.
+// text is the string at a key, or fallback if it is missing. Without a fallback
+// that is a fault.
 func (t *table) text(key, fallback string) string {
 	if !t.has(key) {
 		if fallback == "" {
@@ -187,7 +189,8 @@ func (t *table) text(key, fallback string) string {
 	return s
 }
 
-// choice is one of the words allowed; the first where it is wrong.
+// choice is one of the words allowed. If it is another that is a fault, and the
+// result is the first.
 func (t *table) choice(key string, allowed ...string) string {
 	if !t.need(key, "one of "+strings.Join(allowed, ", ")) {
 		return allowed[0]
@@ -200,7 +203,8 @@ func (t *table) choice(key string, allowed ...string) string {
 	return s
 }
 
-// whole is a required count from lo to hi; lo where it is wrong.
+// whole is a required number from lo to hi. If it is another that is a fault, and
+// the result is lo.
 func (t *table) whole(key string, lo, hi int) int {
 	if !t.need(key, fmt.Sprintf("a whole number from %d to %d", lo, hi)) {
 		return lo
@@ -225,7 +229,7 @@ func (t *table) whole(key string, lo, hi int) int {
 	return int(n)
 }
 
-// right tells whether nothing is wrong with a key that was asked for.
+// right tells whether no fault was noted for a key.
 func (t *table) right(key string) bool {
 	path := t.at(key)
 	return !slices.ContainsFunc(t.r.errs, func(e *Error) bool { return e.Key == path })
@@ -330,7 +334,7 @@ func (t *table) ratio(key string) ratio {
 	return r
 }
 
-// flag is true or false; false where it is missing.
+// flag is true or false at a key; false if it is missing.
 func (t *table) flag(key string) bool {
 	if !t.has(key) {
 		return false
@@ -342,7 +346,7 @@ func (t *table) flag(key string) bool {
 	return b
 }
 
-// sortOf is a value with what sort it is of, for where another is wanted.
+// sortOf names a value's sort, for an error that wants another.
 func sortOf(v any) string {
 	switch v.(type) {
 	case string:
@@ -361,7 +365,7 @@ func sortOf(v any) string {
 	return shown(v) + " is a time"
 }
 
-// shown is a value as the file has it, cut to a line's worth.
+// shown prints a value as it is in the file, cut to a line.
 func shown(v any) string {
 	s := fmt.Sprint(v)
 	if q, ok := v.(string); ok {

@@ -16,17 +16,18 @@ import (
 //go:embed catalogue
 var embedded embed.FS
 
-// Options is how much of a topology is taken.
+// Options say how much of a topology is taken.
 type Options struct {
 	Nodes int   // 0: as many as the file says
 	GPUs  []int // local numbers, of each node; nil: all
 }
 
-// Resolve makes a topology of what a user names: a catalogue entry (dgx-a100),
-// a file (anything that exists or ends in .toml), or a generator (ring:8).
+// Resolve makes a topology of the name a user gives: that of a catalogue entry
+// (dgx-a100), of a file (anything that exists or ends in .toml), or of a generator
+// (ring:8).
 //
-// The error is an ErrorList where a file is wrong, and wraps fs.ErrNotExist
-// where the name means nothing.
+// The error is an ErrorList if a file is wrong, and wraps fs.ErrNotExist if the
+// name means nothing.
 func Resolve(arg string, o Options) (*Topology, error) {
 	if o.Nodes < 0 || o.Nodes > maxRanks {
 		return nil, fmt.Errorf("%d nodes: want 1 to %d", o.Nodes, maxRanks)
@@ -57,8 +58,7 @@ func Read(file string, text []byte, o Options) (*Topology, error) {
 	return lay(b, r, o)
 }
 
-// lay applies the options and builds; errors get the file's lines where there
-// is one.
+// lay applies the options and builds. If there is a file, errors get its lines.
 func lay(b *blueprint, r *reader, o Options) (*Topology, error) {
 	fail := func(key string, err error) error {
 		if r == nil {
@@ -103,7 +103,7 @@ func lay(b *blueprint, r *reader, o Options) (*Topology, error) {
 func Names() []string {
 	entries, err := embedded.ReadDir("catalogue")
 	if err != nil {
-		panic(err) // embedded: it is there
+		panic(err) // can't fail: it is embedded
 	}
 	var names []string
 	for _, e := range entries {
@@ -150,7 +150,7 @@ func open(arg string) (file string, text []byte, err error) {
 	return arg, text, nil
 }
 
-// reason is a file's error without its path and the system call's name.
+// reason is a file's error without the path and the name of the system call.
 func reason(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -159,8 +159,7 @@ func reason(err error) error {
 	return err
 }
 
-// unknown is the message of an error that is fs.ErrNotExist too, without its
-// words.
+// unknown is an error that is fs.ErrNotExist, but with a text of its own.
 type unknown string
 
 func (u unknown) Error() string { return string(u) }

@@ -20,14 +20,14 @@ import (
 // rest is the key of a source of all that no other names.
 const rest = "others"
 
-// sourceNote is what a table says of where its numbers come from, or one of them.
+// sourceNote is a source that a table gives, for all its numbers or for one.
 type sourceNote struct {
 	line      int
 	key, text string
 }
 
-// source reads where a table's numbers come from, once they are read. It is asked
-// of every table that has numbers, and kept for Lint alone.
+// source reads the sources of a table's numbers, after the numbers. Every table
+// that has numbers is asked for them, but only Lint uses them.
 func (t *table) source() {
 	if _, each := t.keys["source"].(map[string]any); !each {
 		t.note("source")
@@ -35,7 +35,7 @@ func (t *table) source() {
 	}
 	t.below = append(t.below, "source")
 	of := t.table("source")
-	var facts []string // what can have a source
+	var facts []string // keys that can have a source
 	for key, v := range t.keys {
 		switch v.(type) {
 		case map[string]any, []map[string]any:
@@ -44,7 +44,7 @@ func (t *table) source() {
 		}
 	}
 	slices.Sort(facts)
-	var bare []string // numbers without one of their own
+	var bare []string // numbers without a source of their own
 	for _, key := range facts {
 		if of.has(key) {
 			of.note(key)

@@ -2,8 +2,8 @@ package topologies
 
 import "fmt"
 
-// DidYouMean is ` (did you mean "x"?)` for the nearest known name, or nothing
-// where none is near.
+// DidYouMean is ` (did you mean "x"?)` for the known name that is nearest, or
+// empty if none is near.
 func DidYouMean(got string, known []string) string {
 	best, at := "", len(got)/3+1
 	for _, k := range known {
@@ -17,8 +17,8 @@ func DidYouMean(got string, known []string) string {
 	return fmt.Sprintf(" (did you mean %q?)", best)
 }
 
-// distance is the number of letters to insert, delete, replace or swap with
-// their neighbour to turn a into b; anything above limit is limit+1.
+// distance is how many letters must be inserted, deleted, replaced, or swapped
+// with their neighbour to turn a into b. Anything above limit is limit+1.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1

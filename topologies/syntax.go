@@ -21,7 +21,7 @@ type mistake struct {
 	say  func(found []string) string
 }
 
-// mistakes are looked for in this order.
+// mistakes are tried in this order.
 var mistakes = []mistake{
 	{"open tables", regexp.MustCompile(`^\[\[([^\[\]]*)\]?$`), func(f []string) string {
 		return fmt.Sprintf("%s is not closed: want [[%s]]", shown(f[0]), strings.TrimSpace(f[1]))
@@ -51,7 +51,7 @@ var mistakes = []mistake{
 	}},
 }
 
-// syntaxError is why a text is no TOML, at the line that has to be changed.
+// syntaxError says why a text is no TOML, at the line that must be changed.
 func syntaxError(file, text string, lines map[string]int, err error) *Error {
 	e := &Error{File: file, Msg: err.Error()}
 	p, ok := err.(toml.ParseError)
@@ -70,7 +70,8 @@ func syntaxError(file, text string, lines map[string]int, err error) *Error {
 	if at := openBracket(all, e.Line); at > 0 {
 		e.Line, e.Msg = at, "a list that is not closed: want ] at its end"
 	}
-	// What a parser finds missing at an end of line it may tell at the next.
+	// A parser may notice only on the next line that something was missing at the
+	// end of this one.
 	for at := e.Line; at >= max(e.Line-1, 1) && at <= len(all); at-- {
 		line, _, _ := strings.Cut(all[at-1], "#")
 		for _, m := range mistakes {
@@ -83,14 +84,15 @@ func syntaxError(file, text string, lines map[string]int, err error) *Error {
 	return e
 }
 
-// refused tells whether a line is no TOML by itself.
+// refused tells whether a line is no TOML even by itself.
 func refused(line string) bool {
 	_, err := toml.Decode(line, &map[string]any{})
 	return err != nil
 }
 
-// openBracket is the line at which the list begins that a line, which looks like
-// one with a key or a header, lies in; 0 where it lies in none.
+// openBracket is the line on which a list begins that was never closed, so that
+// the parser stopped at a later line which looks like a key or a header; 0 if
+// there is none.
 func openBracket(all []string, line int) int {
 	var s scanner
 	began := 0

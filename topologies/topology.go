@@ -14,7 +14,7 @@ type Topology struct {
 	Name     string
 	Nodes    int
 	Ranks    []Rank
-	Vertices []Vertex // vertex i is rank i for i < len(Ranks)
+	Vertices []Vertex // vertices below len(Ranks) are the ranks
 	Edges    []Edge   // sorted by (From, To, Kind)
 	// Runtime names the library whose tiles, slots and fixed launch cost the
 	// protocols below describe: nccl or rccl.
@@ -23,7 +23,7 @@ type Topology struct {
 	CPU       string      // intel, amd, …: the same model asks for it; may be empty
 	Protocols [3]Protocol // indexed by Proto
 
-	lazy lazy // what is worked out on first use: adjacency, paths
+	lazy lazy // what is computed when first asked for
 }
 
 // Rank is one GPU.
@@ -31,7 +31,7 @@ type Rank struct {
 	Node  int
 	Local int // index within the node, as the node's own numbering has it
 	SMs   int
-	// Memory is what its memory reads or writes a second; 0 where the file
+	// Memory is how many bytes a second its memory reads or writes; 0 if the file
 	// does not say.
 	Memory units.Bandwidth
 }
@@ -61,8 +61,8 @@ type Vertex struct {
 // LinkKind is what an edge is made of.
 type LinkKind uint8
 
-// The kinds of link. Net is every edge of a path that leaves the node; Host is
-// what joins the processors of a node (UPI, xGMI between sockets, X-Bus).
+// The kinds of link. Net is any edge of a path that leaves the node. Host joins
+// the processors of a node (UPI, xGMI between sockets, X-Bus).
 const (
 	NVLink LinkKind = iota
 	XGMI
@@ -76,14 +76,14 @@ var linkNames = [...]string{"nvlink", "xgmi", "pcie", "net", "host"}
 // String is the name topology files use.
 func (k LinkKind) String() string { return linkNames[k] }
 
-// Edge is one direction of a link. All that pass over it share Bandwidth.
+// Edge is one direction of a link. All messages that pass over it share Bandwidth.
 type Edge struct {
 	From, To  int
 	Kind      LinkKind
 	Count     int             // how many physical links it stands for
 	Bandwidth units.Bandwidth // of all of them together
 	Latency   units.Duration  // added to a message's arrival
-	Message   units.Duration  // time a message occupies the edge beyond its bytes (a NIC's per-message cost)
+	Message   units.Duration  // how long a message occupies the edge besides its bytes, as in a NIC
 }
 
 // Path is how messages go from one rank to another: edges in order, none of
@@ -104,7 +104,7 @@ const (
 	Simple
 )
 
-// AllProtocols lists them in order.
+// AllProtocols lists the protocols in order.
 var AllProtocols = [...]Proto{LL, LL128, Simple}
 
 var protoNames = [...]string{"LL", "LL128", "Simple"}
@@ -124,28 +124,28 @@ func ParseProto(s string) (Proto, error) {
 	return 0, fmt.Errorf("unknown protocol %q: want one of %s", s, strings.Join(protoNames[:], ", "))
 }
 
-// Protocol is what one protocol costs on this system: the event model's
-// constants (docs/simulator.md names the rule each belongs to).
+// Protocol is what one protocol costs on a system. These are the simulator's
+// constants; docs/simulator.md has the rule for each.
 type Protocol struct {
 	Launch units.Duration // fixed cost of a call
 	Wire   float64        // bytes on the wire per byte of data (LL 2, LL128 16/15, Simple 1)
 	Slots  int            // primitive calls a connection holds (8, 8, 2)
-	Tile   units.Bytes    // the runtime's own bytes a chunk and iteration
-	Tiles  []units.Bytes  // tile sizes worth trying, Tile among them
+	Tile   units.Bytes    // the tile that the runtime uses by itself
+	Tiles  []units.Bytes  // tiles worth trying, including Tile
 
 	Latency    units.Duration // sent → visible to the receiver
 	Credit     units.Duration // received → slot free at the sender
 	SendCall   units.Duration // fixed cost of a send on its threadblock
 	RecvCall   units.Duration // fixed cost of a receive on its threadblock
-	Dep        units.Duration // a met dependency
-	Nop        units.Duration // each further dependency of the same wait
+	Dep        units.Duration // waiting for a dependency
+	Nop        units.Duration // for each further dependency of the same step
 	NetLatency units.Duration // added when the path leaves the node
 
 	// LL and LL128 move a message in passes.
 	Pass     units.Bytes    // data of one pass of the whole threadblock
 	SendPass units.Duration // unloaded time of a pass, sending
 	RecvPass units.Duration // the same, receiving
-	MinPass  units.Bytes    // a partial pass costs its share of a pass, and at least this much's
+	MinPass  units.Bytes    // a partial pass costs its share, and at least that of so many bytes
 
 	// Simple moves slices of at least MinCopy at a rate.
 	SendRate  units.Bandwidth
