@@ -26,6 +26,17 @@ have_z3() {
 
 have_z3 && exit 0
 
+# apt runs apt-get, which asks nothing and gives up where there is no network. It
+# waits for who has the lock: a machine that was just started installs updates.
+apt() {
+	for wait in 5 5 10 10 20 20 30 30 60 60 0; do
+		said=$($as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -y -q \
+			-o Acquire::Retries=1 -o Acquire::http::Timeout=20 -o Acquire::https::Timeout=20 "$@" </dev/null 2>&1) && return 0
+		case $said in *"Could not get lock"* | *"Unable to lock"*) sleep $wait ;; *) return 1 ;; esac
+	done
+	return 1
+}
+
 # brew refuses root; the others want it.
 as_root=
 if [ "$(id -u)" -ne 0 ]; then
@@ -36,12 +47,14 @@ if command -v brew >/dev/null 2>&1 && [ "$(id -u)" -ne 0 ]; then
 	brew install z3 >/dev/null 2>&1
 elif [ "$as_root" != no ] && command -v apt-get >/dev/null 2>&1; then
 	echo "installing libz3: apt-get install libz3-4" >&2
-	env DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -q libz3-4 >/dev/null 2>&1 ||
-		{ $as_root apt-get update -q >/dev/null 2>&1 && $as_root apt-get install -y -q libz3-4 >/dev/null 2>&1; }
+	apt install libz3-4 || { apt update && apt install libz3-4; }
 elif [ "$as_root" != no ] && command -v dnf >/dev/null 2>&1; then
 	echo "installing libz3: dnf install z3-libs" >&2
 	$as_root dnf install -y -q z3-libs >/dev/null 2>&1
 fi
 
-have_z3 || echo "libz3 is not here and could not be installed: the embedded solver takes its place" >&2
+have_z3 || {
+	printf '%s\n' "${said:-}" | grep '^E: ' >&2
+	echo "libz3 is not here and could not be installed: the embedded solver takes its place" >&2
+}
 exit 0
