@@ -132,7 +132,9 @@ func TestSampleOnGPU(t *testing.T) {
 		for _, f := range families(t, 1, 4, proto) {
 			if slices.Contains([]string{"ring/allreduce/1x4", "all-pairs/allreduce/1x4", "direct/alltoall/1x4"}, f.name) {
 				for _, bytes := range []int64{10003, 1024} { // the second has small messages
-					right(t, g, executor.Trial{Program: f.program, Topology: top, Bytes: bytes, Protocol: proto, TileBytes: 1024, DType: "bf16", Op: "avg", Iters: 1, Seed: 1})
+					t.Run(fmt.Sprintf("%v/%s/%d", proto, f.name, bytes), func(t *testing.T) {
+						right(t, g, executor.Trial{Program: f.program, Topology: top, Bytes: bytes, Protocol: proto, TileBytes: 1024, DType: "bf16", Op: "avg", Iters: 1, Seed: 1})
+					})
 				}
 			}
 		}

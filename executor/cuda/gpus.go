@@ -286,26 +286,33 @@ func (g *gpus) wait(ctx context.Context) error {
 // How long, for each device, a GPU is kept busy while what is to be timed is queued.
 // Otherwise its first event would pass at once, and the time of a short kernel would
 // be that of the host's calls. If that is too short for the host, as it may be in a
-// virtual machine, it is doubled for the next time, up to the most.
+// virtual machine, it is doubled for the next time, up to the most, and slowly
+// shortened again while it is not.
 const (
 	queueing     = 40 * time.Microsecond
 	mostQueueing = 5 * time.Millisecond
 	attempts     = 8 // from one to the other
 )
 
-// timed measures again what was not queued in time. What is late every time includes
-// the host's calls, and is counted.
-func (g *gpus) timed(ctx context.Context, devices int, start func() error) (us float64, err error) {
-	g.ahead = max(g.ahead, time.Duration(devices)*queueing)
-	for range attempts {
-		inTime := false
-		if us, inTime, err = g.timedOnce(ctx, g.all[:devices], start); err != nil || inTime {
-			return us, err
+// timed measures again what was not queued in time. What is late even at the most
+// includes the host's calls, and is counted: so is everything where a launch returns
+// only after its kernel has ended, as under tools that look into kernels.
+func (g *gpus) timed(ctx context.Context, devices int, start func() error) (float64, error) {
+	least := time.Duration(devices) * queueing
+	most := max(mostQueueing, least)
+	for g.ahead = max(g.ahead, least); ; g.ahead = min(2*g.ahead, most) {
+		us, inTime, err := g.timedOnce(ctx, g.all[:devices], start)
+		switch {
+		case err != nil:
+			return 0, err
+		case inTime:
+			g.ahead -= g.ahead / 16
+			return us, nil
+		case g.ahead >= most:
+			g.late++
+			return us, nil
 		}
-		g.ahead = min(2*g.ahead, max(mostQueueing, time.Duration(devices)*queueing))
 	}
-	g.late++
-	return us, nil
 }
 
 // timedOnce also says whether everything was queued before any device could begin.

@@ -197,9 +197,9 @@ sanitizers() {
 		return 0
 	}
 	bad=0
-	for tool in memcheck racecheck synccheck; do
-		echo "compute-sanitizer --tool $tool"
-		(cd executor/cuda && limited 60 "$sanitizer" --tool "$tool" --error-exitcode 9 "$programs/cuda.test" -test.run SampleOnGPU -test.timeout 5m) || bad=$?
+	for tool in memcheck:80 racecheck:50 synccheck:50; do
+		echo "compute-sanitizer --tool ${tool%:*}"
+		(cd executor/cuda && limited "${tool#*:}" "$sanitizer" --tool "${tool%:*}" --error-exitcode 9 "$programs/cuda.test" -test.run SampleOnGPU -test.timeout 5m -test.v) || bad=$?
 	done
 	return $bad
 }

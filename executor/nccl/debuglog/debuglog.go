@@ -10,8 +10,8 @@ import (
 type Log struct {
 	Library string // nccl or rccl; empty if it doesn't say
 	Version string // 2.30.7
-	// Choices are the choices made for calls, in order. Libraries before 2.24 log
-	// none.
+	// Choices are the choices made for calls, in order. NCCL logs them since 2.20, in
+	// numbers; since 2.23 with the collective; since 2.24 in names, with channels.
 	Choices []Choice
 	// MSCCL is how many programs were loaded and connected; -1 if nothing is said
 	// of any.
