@@ -50,8 +50,8 @@ func NewReference(c collective.Collective, bytes int64, d DType, op Op, seed int
 		}
 	}
 	r := &Reference{Collective: c, Layout: l, DType: d, Op: op, Params: NewParams(d, op, max(terms, sums), seed)}
-	// Whose turn it is holds for one element of every rank, which the terms of a
-	// custom sum are not.
+	// Turns are taken among equal elements of all ranks. The terms of a custom sum
+	// need not be equal elements.
 	if sums > 0 && r.Params.K > 1 {
 		return nil, fmt.Errorf("%s reduces %d chunks into one: %s has no inputs whose %s is exact in any order", c.Name, max(terms, sums), d, op)
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// access is a load or store, as its modifiers say.
+// access is a load or store with what its modifiers say.
 type access struct {
 	space    string // "": generic
 	strength string // "": plain; volatile, relaxed, acquire
@@ -21,7 +21,7 @@ type access struct {
 
 func (a *access) bytes() int { return a.vector * a.t.bits / 8 }
 
-// strengths are what an access may say of its order, by instruction.
+// strengths are the words by which an access may ask for order, by instruction.
 var strengths = map[string][]string{"ld": {"volatile", "relaxed", "acquire"}, "st": {"volatile", "relaxed"}}
 
 // access is ld and st.
@@ -107,8 +107,9 @@ func (p *parser) access(i *instruction, args []operand) {
 	i.each = func(t *thread) { load(t, &a, a.slots, a.address(t)) }
 }
 
-// wholeLines faults where threads access a part of a line of 128 bytes, 16 each:
-// the hardware moves a line at once only where they do so together.
+// wholeLines faults if threads access only a part of a line of 128 bytes, 16 bytes
+// each: the hardware moves a line in one piece only if they access all of it
+// together.
 func (g *group) wholeLines(a *access) {
 	if !g.machine().WholeLines {
 		return
@@ -125,8 +126,8 @@ func (g *group) wholeLines(a *access) {
 	}
 }
 
-// values are the registers that a load writes or a store reads, as wide as the
-// type or wider.
+// values are the registers that a load writes or a store reads, which may be wider
+// than the type.
 func (p *parser) values(i *instruction, a *access, value operand, written bool) {
 	all := []operand{value}
 	if a.vector > 1 {
@@ -163,8 +164,8 @@ func (p *parser) place(a *access, where operand) {
 	a.base = p.register(operand{text: where.text}, 64)
 }
 
-// argument is a parameter of a call, in the frame: at the caller, or at the
-// function that was called.
+// argument accesses a parameter of a call, which is in the frame: in the caller,
+// or in the called function.
 func (p *parser) argument(i *instruction, a *access, r register, where operand, load bool) {
 	if where.offset != 0 || a.vector != 1 || a.t.bits > r.bits {
 		p.fail("%s: want all of %s, of %d bits", i.name, where.text, r.bits)
@@ -177,8 +178,8 @@ func (p *parser) argument(i *instruction, a *access, r register, where operand, 
 	}
 }
 
-// halves makes two accesses of a line of LL, in either order: no more is
-// promised than that each word comes with its flag.
+// halves makes the two accesses of a line of LL, in either order. Nothing more is
+// promised than that each word comes with its own flag.
 func (p *parser) halves(i *instruction, a access, access func(*thread, *access, []int, uint64)) {
 	half := a
 	half.vector, half.wide = 2, a.wide[:2]
@@ -200,7 +201,7 @@ func (p *parser) halves(i *instruction, a access, access func(*thread, *access, 
 	}
 }
 
-// address is where an access of a thread goes.
+// address is the address at which a thread's access goes.
 func (a *access) address(t *thread) uint64 {
 	if t.known[a.base] == 0 {
 		panic(fault("an address that was never written"))

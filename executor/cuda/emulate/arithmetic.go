@@ -28,7 +28,7 @@ func (p *parser) typeOf(name string) kind {
 	return t
 }
 
-// cut keeps the bits of a type: registers hold nothing above them.
+// cut keeps the bits of the type. Registers hold nothing above them.
 func (t kind) cut(v uint64) uint64 {
 	if t.bits == 64 {
 		return v
@@ -36,7 +36,7 @@ func (t kind) cut(v uint64) uint64 {
 	return v & (1<<t.bits - 1)
 }
 
-// wide is a value with its sign, if it has one, over all 64 bits.
+// wide extends a value to 64 bits, with its sign if it has one.
 func (t kind) wide(v uint64) uint64 {
 	if t.is == 's' {
 		shift := 64 - t.bits
@@ -45,8 +45,8 @@ func (t kind) wide(v uint64) uint64 {
 	return t.cut(v)
 }
 
-// operation is one of the table's: what it makes of up to three values. A float
-// type's are given as numbers by of32 and of64.
+// operation is a row of the table: what an instruction computes from up to three
+// values. Those of a float type are passed as numbers by of32 and of64.
 type operation struct {
 	operands int
 	types    string // kinds it takes, by their letters
@@ -65,7 +65,7 @@ func of64(f func(a, b float64) float64) func(a, b, c uint64) uint64 {
 	}
 }
 
-// either is an operation of integers, whose result is cut, and of floats.
+// either is an operation on integers, whose result is cut, and on floats.
 func either(integer func(a, b uint64) uint64, single func(a, b float32) float32, double func(a, b float64) float64) func(kind) func(a, b, c uint64) uint64 {
 	return func(t kind) func(a, b, c uint64) uint64 {
 		switch {
@@ -85,7 +85,7 @@ func bitwise(f func(a, b uint64) uint64) func(kind) func(a, b, c uint64) uint64 
 	}
 }
 
-// bySign is an operation that knows two kinds of integers.
+// bySign is an operation that differs between signed and unsigned integers.
 func bySign(signed func(a, b int64) int64, unsigned func(a, b uint64) uint64) func(kind) func(a, b, c uint64) uint64 {
 	return func(t kind) func(a, b, c uint64) uint64 {
 		if t.is == 's' {
@@ -99,7 +99,7 @@ func bySign(signed func(a, b int64) int64, unsigned func(a, b uint64) uint64) fu
 func high(t kind) func(a, b, c uint64) uint64 {
 	return func(a, b, _ uint64) uint64 {
 		hi, lo := bits.Mul64(t.wide(a), t.wide(b))
-		if t.is == 's' { // the signs' share
+		if t.is == 's' { // the part that the signs contribute
 			hi -= t.wide(b) * (t.wide(a) >> 63)
 			hi -= t.wide(a) * (t.wide(b) >> 63)
 		}
@@ -110,17 +110,17 @@ func high(t kind) func(a, b, c uint64) uint64 {
 	}
 }
 
-// shifted is a shift, whose amount ends at the width.
+// shifted is a shift by at most the width.
 func shifted(f func(t kind, a uint64, by uint) uint64) func(kind) func(a, b, c uint64) uint64 {
 	return func(t kind) func(a, b, c uint64) uint64 {
 		return func(a, b, _ uint64) uint64 { return t.cut(f(t, a, uint(min(b&math.MaxUint32, uint64(t.bits))))) }
 	}
 }
 
-// fault is what a thread is ended for.
+// fault ends a thread, and says why.
 type fault string
 
-// divisor is a number that is not 0: of a division by 0 nothing is said.
+// divisor faults at 0, for PTX does not say what a division by 0 gives.
 func divisor[T int64 | uint64](b T) T {
 	if b == 0 {
 		panic(fault("a division by 0"))
@@ -168,8 +168,8 @@ var operations = map[string]operation{
 	}},
 }
 
-// comparisons are those of setp: of integers by their order, of floats false
-// where one is no number.
+// comparisons are those of setp. Integers are compared by their order; floats are
+// false if either is not a number.
 var comparisons = map[string]struct{ less, equal, greater, unordered bool }{
 	"eq": {equal: true},
 	"ne": {less: true, greater: true},
@@ -179,7 +179,7 @@ var comparisons = map[string]struct{ less, equal, greater, unordered bool }{
 	"ge": {greater: true, equal: true},
 }
 
-// compared is a comparison of a type; nil where there is none.
+// compared is a comparison on a type; nil if there is none.
 func compared(name string, t kind) func(a, b, c uint64) uint64 {
 	want, ok := comparisons[name]
 	if !ok || t.is == 'p' || t.is == 'b' && name != "eq" && name != "ne" || t.is == 'f' && t.bits < 32 {
@@ -211,7 +211,7 @@ func compared(name string, t kind) func(a, b, c uint64) uint64 {
 	return func(a, b, _ uint64) uint64 { return said(a < b, a == b, false) }
 }
 
-// converted is a conversion between types; nil where it is none of those known.
+// converted is a conversion between two types; nil if it is not known here.
 func converted(to, from kind, rounding string) func(a, b, c uint64) uint64 {
 	whole := func(t kind) bool { return t.is == 's' || t.is == 'u' }
 	number := func(a uint64) float64 { return float64(a) }

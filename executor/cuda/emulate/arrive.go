@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// timedStore is a store that others see later.
+// timedStore is a store that others see only later.
 type timedStore struct {
 	seen  clock
 	at    uint64
@@ -13,8 +13,8 @@ type timedStore struct {
 	n     int
 }
 
-// storeTimed has a store be seen when it is: a plain one at once, since nobody
-// looks before a fence has waited for it.
+// storeTimed makes a store visible when its time comes. A plain one is visible at
+// once, because nobody looks before a fence has waited for it.
 func (b *block) storeTimed(a *access, at uint64, bytes []byte) {
 	m := b.grid.machine
 	seen := m.running.time.now.and(Flags, m.running.lately, m.Costs.Store)
@@ -32,7 +32,7 @@ func (b *block) storeTimed(a *access, at uint64, bytes []byte) {
 	}
 }
 
-// arriveUntil has stores be seen, up to a time.
+// arriveUntil makes visible the stores whose time has come.
 func (m *Machine) arriveUntil(now int) {
 	if len(m.under) == 0 || now < m.nextSeen {
 		return
@@ -53,7 +53,7 @@ func (m *Machine) arriveUntil(now int) {
 	m.under = left
 }
 
-// byClock are the groups that can run, the one whose clock is least first.
+// byClock is the groups that can run, the one with the least clock first.
 type byClock struct{ *Machine }
 
 func (q byClock) Len() int           { return len(q.ready) }
@@ -74,8 +74,9 @@ func (q byClock) Pop() any {
 	return g
 }
 
-// next is the group whose clock is least, once it has what its next instruction
-// reads, and what others stored until then has been seen.
+// next is the group with the least clock, as soon as the registers that its next
+// instruction reads are there, and all that others have stored until then is
+// visible.
 func (m *Machine) next() *group {
 	for {
 		g := m.ready[0]
@@ -94,7 +95,7 @@ func (m *Machine) next() *group {
 	}
 }
 
-// settle puts a group that has run where its clock belongs.
+// settle puts a group that has run back in the order of clocks.
 func (m *Machine) settle(g *group) {
 	if g.ready >= 0 && !m.lost {
 		heap.Fix(byClock{m}, g.ready)

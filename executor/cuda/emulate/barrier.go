@@ -1,6 +1,6 @@
 package emulate
 
-// barrier is bar: of the block, where all its threads meet, or of the warp.
+// barrier is bar: of the block, at which all its threads meet, or of the warp.
 func (p *parser) barrier(i *instruction, args []operand) {
 	m := &meeting{line: i.line}
 	switch i.name {
@@ -43,7 +43,7 @@ func (p *parser) wholeWarp(i *instruction, o operand) {
 	}
 }
 
-// meet has a group wait until all have come, and go on together.
+// meet makes a group wait until all have come.
 func (g *group) meet(m *meeting) {
 	if m.joins {
 		for _, t := range g.lanes {
@@ -77,7 +77,7 @@ func (g *group) meet(m *meeting) {
 // warpThreads is how many threads a warp has.
 const warpThreads = 32
 
-// meet lets a warp go on, once all its threads have come.
+// meet lets the warp go on if all its threads have come.
 func (w *warp) meet() {
 	came := 0
 	for _, g := range w.groups {
@@ -107,7 +107,7 @@ func (w *warp) meet() {
 	}
 }
 
-// any tells whether a thread of the warp came with its predicate set.
+// any tells whether any thread of the warp came with its predicate set.
 func (w *warp) any() bool {
 	any := false
 	for _, g := range w.groups {
@@ -120,7 +120,8 @@ func (w *warp) any() bool {
 	return any
 }
 
-// meet lets a block go on: all have come to a barrier of the same kind.
+// meet lets the block go on if all its threads have come. They must have come to a
+// barrier of the same kind.
 func (b *block) meet() {
 	b.waiting = 0
 	any := false
@@ -139,8 +140,8 @@ func (b *block) meet() {
 	}
 }
 
-// merge puts the threads of a warp together, who must have come to the same
-// instruction from the same places.
+// merge makes one group of the threads of a warp, which must have come to the same
+// instruction from the same callers.
 func (w *warp) merge(any bool) {
 	first := w.groups[0]
 	for _, g := range w.groups[1:] {

@@ -6,10 +6,10 @@ import (
 	"unsafe"
 )
 
-// arguments are a call's: as many as the longest has.
+// arguments are those of a call, as many as the longest has.
 type arguments [11]uintptr
 
-// result is a call's, by CUDA's numbers.
+// result is the result of a call, by CUDA's numbers.
 type result uintptr
 
 const (
@@ -82,7 +82,7 @@ var calls = map[string]func(d *driver, a arguments) result{
 	"cuGraphDestroy":              inContext(func(d *driver, a arguments) result { return drop(d.graphs, a[0]) }),
 }
 
-// inContext is a call that needs a context, and a device that is not lost.
+// inContext is a call that needs a context whose device is not lost.
 func inContext(f func(*driver, arguments) result) func(*driver, arguments) result {
 	return func(d *driver, a arguments) result {
 		switch {
@@ -99,7 +99,7 @@ func inContext(f func(*driver, arguments) result) func(*driver, arguments) resul
 	}
 }
 
-// at is what a C pointer leads to.
+// at is what a C pointer points to.
 func at[T any](p uintptr) *T { return *(**T)(unsafe.Pointer(&p)) }
 
 func bytesAt(p uintptr, n uintptr) []byte { return unsafe.Slice(at[byte](p), n) }
@@ -109,7 +109,7 @@ func put[T any](to uintptr, v T) result {
 	return success
 }
 
-// texts keep what C pointers lead to.
+// texts keeps alive what C pointers point to.
 var texts = map[string][]byte{}
 
 func text(to uintptr, format string, args ...any) result {
@@ -120,7 +120,7 @@ func text(to uintptr, format string, args ...any) result {
 	return put(to, uintptr(unsafe.Pointer(&texts[s][0])))
 }
 
-// give makes a handle of something, drop forgets it.
+// give makes a handle for something; drop forgets it.
 func give[T any](d *driver, all map[uintptr]T, to uintptr, v T) result {
 	d.handles++
 	all[d.handles] = v
@@ -135,7 +135,7 @@ func drop[T any](all map[uintptr]T, handle uintptr) result {
 	return success
 }
 
-// why is the text of an error: of one that lost the device, what happened.
+// why gives the text of an error; if it lost the device, what happened.
 func (d *driver) why(a arguments) result {
 	if n := len(d.m.Faults); n > 0 && result(a[0]) == launchFailed {
 		return text(a[1], "%s", d.m.Faults[n-1])
@@ -156,7 +156,7 @@ func (d *driver) deviceAttribute(a arguments) result {
 	return put(a[0], int32(n))
 }
 
-// A context's handle is its device's number and 1.
+// A context's handle is its device's number plus 1.
 func (d *driver) device() int { return int(d.current) - 1 }
 
 func (d *driver) retain(a arguments) result {
@@ -179,7 +179,7 @@ func (d *driver) reach(a arguments) result {
 	return success
 }
 
-// left is how much memory of the current device is not given away.
+// left is how much memory of the current device is free.
 func (d *driver) left() uint64 {
 	left := d.m.Memory
 	for _, r := range d.m.memory.regions {
@@ -213,7 +213,7 @@ func (d *driver) free(a arguments) result {
 	return success
 }
 
-// copied is what copies see of the device's memory; nil where it was not
+// copied is a range of the device's memory, for copies; nil if it was not
 // allocated.
 func (d *driver) copied(p, n uintptr) []byte {
 	r := d.m.memory.find(uint64(p), uint64(n))
@@ -259,7 +259,7 @@ func (d *driver) set(a arguments) result {
 	return d.push(a[3], work{does: "set", begin: func() *grid { copy(b, bytes.Repeat([]byte{byte(a[1])}, len(b))); return nil }})
 }
 
-// Memory of the host has another address for the device than for the host.
+// The device knows memory of the host by another address than the host does.
 func (d *driver) allocateHost(a arguments) result {
 	r := d.m.memory.alloc(uint64(a[1]), -1)
 	p := uintptr(unsafe.Pointer(&r.bytes[0]))

@@ -67,7 +67,7 @@ func (p *parser) count(i *instruction, args []operand, want int) {
 	}
 }
 
-// register is the slot of an operand that is written; widths must be alike.
+// register is the slot of an operand that is written, whose width must match.
 func (p *parser) register(o operand, bits int) int {
 	r, ok := p.lookUp(o.text)
 	if !ok || o.memory || o.all != nil {
@@ -120,7 +120,7 @@ func (p *parser) literal(text string, bits int) uint64 {
 	return v
 }
 
-// apply computes from up to three values: to and from are the widths of the
+// apply computes from up to three values; to and from are the widths of the
 // registers.
 func (p *parser) apply(i *instruction, args []operand, f func(a, b, c uint64) uint64, to int, from ...int) {
 	d := p.register(args[0], to)
@@ -169,8 +169,8 @@ func (p *parser) compute(i *instruction, args []operand) {
 	}
 }
 
-// decided has a result be known where one value alone makes it what it is: loops
-// carry predicates of which nobody has asked yet.
+// decided makes a result known if one value alone determines it. Loops carry
+// predicates that nobody has asked for yet.
 func (p *parser) decided(i *instruction, args []operand, t kind, by uint64) {
 	d, a, b := p.register(args[0], t.bits), p.value(args[1], t.bits), p.value(args[2], t.bits)
 	each := i.each
@@ -199,7 +199,7 @@ func (p *parser) compare(i *instruction, args []operand, modifiers []string) {
 	p.apply(i, args, f, 1, t.bits, t.bits)
 }
 
-// choose is selp: what is not chosen need not be known.
+// choose is selp. The value that is not chosen need not be known.
 func (p *parser) choose(i *instruction, args []operand, t kind) {
 	p.count(i, args, 4)
 	d, a, b, q := p.register(args[0], t.bits), p.value(args[1], t.bits), p.value(args[2], t.bits), p.register(args[3], 1)
@@ -212,7 +212,7 @@ func (p *parser) choose(i *instruction, args []operand, t kind) {
 	}
 }
 
-// convert is cvt: registers may be wider than what they hold.
+// convert is cvt. Registers may be wider than the type in them.
 func (p *parser) convert(i *instruction, args []operand, modifiers []string) {
 	p.count(i, args, 2)
 	rounding := ""
@@ -234,8 +234,8 @@ func (p *parser) convert(i *instruction, args []operand, modifiers []string) {
 	p.apply(i, args, f, to.bits, wide)
 }
 
-// move is mov: of a register, a number, a special register, an address, or of
-// parts into a whole and back.
+// move is mov: of a register, a number, a special register or an address, or of
+// the parts of a register and back.
 func (p *parser) move(i *instruction, args []operand) {
 	p.count(i, args, 2)
 	t := p.kindOf(i, strings.TrimPrefix(i.name, "mov"))
@@ -274,8 +274,8 @@ func (p *parser) address(name string) (int64, bool) {
 	return 0, false
 }
 
-// sharedAt is where a kernel's block has shared memory of the module: what it does
-// not mention takes no room.
+// sharedAt is where the kernel's block has a shared variable of the module.
+// Variables that a kernel does not mention take no room in its block.
 func (p *parser) sharedAt(name string, v variable) int {
 	if own, ok := p.f.shared[name]; ok {
 		return own.at
@@ -289,7 +289,7 @@ func (p *parser) sharedAt(name string, v variable) int {
 	return v.at
 }
 
-// specials are the registers that tell who and when.
+// specials are the registers that say which thread this is, and what time.
 var specials = map[string]func(t *thread) uint64{
 	"%tid.x":       func(t *thread) uint64 { return uint64(t.index) },
 	"%ntid.x":      func(t *thread) uint64 { return uint64(t.block.grid.threads) },

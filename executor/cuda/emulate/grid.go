@@ -6,33 +6,34 @@ import (
 	"math/rand/v2"
 )
 
-// Machine is GPUs without any hardware. Its exported fields are set before it is
-// first used.
+// Machine is GPUs without hardware. Its exported fields are set before it is first
+// used.
 type Machine struct {
-	Devices int    // 1 where nothing is said
-	SMs     int    // of a device; 4 where nothing is said
-	Memory  uint64 // bytes of a device; 1 GiB where nothing is said
-	Seed    uint64 // draws who runs next
+	Devices int    // 0: 1
+	SMs     int    // of a device; 0: 4
+	Memory  uint64 // bytes of a device; 0: 1 GiB
+	Seed    uint64 // decides who runs next
 	Weak    bool   // memory is weak
-	Tick    uint64 // nanoseconds that reading the clock takes; 1000 where nothing is said
-	Most    uint64 // instructions that threads together may take; 2^40 where nothing is said
-	// WholeLines has volatile accesses of 16 bytes a thread be of whole lines of
-	// 128, by threads that run in step.
+	Tick    uint64 // nanoseconds that reading the clock takes; 0: 1000
+	Most    uint64 // instructions that all threads together may run; 0: 2^40
+	// WholeLines demands that volatile accesses of 16 bytes a thread cover whole
+	// lines of 128 bytes, by threads that run in step.
 	WholeLines bool
-	// Covered are the lines of the text that were run, where it has room for them.
+	// Covered marks the lines of the text that were run, as far as it is long
+	// enough.
 	Covered []bool
-	// Costs, where they are given, have launches be timed by a model; memory is
-	// then not weak, and the seed draws nothing.
+	// Costs make launches be timed by a model. Memory is not weak then, and the
+	// seed decides nothing.
 	Costs *Costs
-	// Change is done to the text of modules, by which tests have it be wrong.
+	// Change is applied to the text of modules; tests use it to break it.
 	Change func(text []byte) []byte
 
-	// Faults are what threads were ended for: each makes the device be lost, as
-	// on a GPU.
+	// Faults are why threads were ended. Each of them loses the device, as on a
+	// GPU.
 	Faults []string
-	// Instructions are those that groups of threads have run.
+	// Instructions counts those that groups of threads have run.
 	Instructions uint64
-	// Timings are what launches took, where there are costs.
+	// Timings are how long launches took, if there are Costs.
 	Timings []Timing
 
 	random  *rand.Rand
@@ -138,14 +139,14 @@ func (m *Machine) makeUnready(g *group) {
 	g.ready = -1
 }
 
-// read is the clock, which goes on as instructions do, and as it is read.
+// read is the clock's time. It advances with instructions, and when it is read.
 func (m *Machine) read() uint64 {
 	m.clock += m.Tick
 	return m.clock
 }
 
-// run runs groups for about so many instructions, drawing who is next and for
-// how long. What a thread is ended for ends everything.
+// run runs groups for about most instructions. Which is next, and how far it runs,
+// is drawn. A fault of one thread ends everything.
 func (m *Machine) run(most int) {
 	var now *group
 	defer func() {
@@ -199,7 +200,7 @@ func (g *group) describe() string {
 	return fmt.Sprintf("kernel %s, block %d of %d, thread %d of %d: PTX line %d, in %s", b.grid.kernel.name, b.index, len(b.grid.blocks), t.index, b.grid.threads, g.lately, g.f.name)
 }
 
-// lose ends everything, as a GPU does that met what it cannot go on from.
+// lose ends everything, as a GPU does when it can't go on.
 func (m *Machine) lose(why string) {
 	m.Faults = append(m.Faults, why)
 	m.lost = true

@@ -9,7 +9,7 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// work is what a stream does; what it begins with a grid takes time.
+// work is an item of a stream. If it begins a grid, it takes time.
 type work struct {
 	does  string
 	begin func() *grid
@@ -29,8 +29,7 @@ type stream struct {
 	capture *[]work // what a graph records
 }
 
-// advance has streams begin what is next, and grids run for so many
-// instructions.
+// advance lets streams begin what is next, and grids run for so many instructions.
 func (d *driver) advance(instructions int) {
 	for moved := true; moved; {
 		moved = false
@@ -49,7 +48,7 @@ func (d *driver) advance(instructions int) {
 	d.m.run(instructions)
 }
 
-// inOrder are the streams by their handles: the same seed gives the same run.
+// inOrder lists the streams by handle, so that a seed always gives the same run.
 func (d *driver) inOrder() []*stream {
 	var handles []uintptr
 	for h := range d.streams {
@@ -88,7 +87,7 @@ func (d *driver) push(handle uintptr, w work) result {
 	return success
 }
 
-// query runs for a while and tells whether a stream is at its end.
+// query runs for a while, and tells whether a stream has done its work.
 func (d *driver) query(a arguments) result {
 	s := d.streams[a[0]]
 	if s == nil {
@@ -159,15 +158,16 @@ func (d *driver) launchGraph(a arguments) result {
 	return success
 }
 
-// parsed are modules read before: texts are long, and the same in many tests.
+// parsed keeps modules that were read before, because texts are long and many
+// tests load the same one.
 var parsed struct {
 	sync.Mutex
 	by map[[32]byte]*Module
 }
 
-// load reads PTX. What is wrong with it goes where the caller wants the
-// compiler's words: options are their kinds and values, 5 and 6 a place and its
-// size.
+// load reads PTX. Its faults are written where the caller wants the compiler's
+// log. Options are given as kinds and values; kinds 5 and 6 are the log's buffer
+// and its size.
 func (d *driver) load(a arguments) result {
 	image := []byte(dynlib.GoString(a[1], 1<<30))
 	if d.m.Change != nil {
@@ -249,8 +249,8 @@ func (k *loaded) resident(threads int) int {
 	return n
 }
 
-// registers are those of a thread: PTX names as many as it likes, and what
-// .maxntid leaves is the most that an assembler may use, of 255 at all.
+// registers is how many registers a thread has. PTX names as many as it likes; an
+// assembler may use at most 255, and no more than .maxntid leaves each thread.
 func (f *function) registers() int {
 	return min(65536/roundUp(f.maxThreads, warpThreads)/8*8, 255)
 }
@@ -259,8 +259,8 @@ func (d *driver) launch(a arguments) result { return d.start(a, false) }
 
 func (d *driver) launchTogether(a arguments) result { return d.start(a, true) }
 
-// start queues a kernel. Its parameter is copied now: the caller's is gone when
-// the grid begins.
+// start queues a kernel. It copies the parameter now, because the caller's copy is
+// gone when the grid begins.
 func (d *driver) start(a arguments, together bool) result {
 	k, ok := d.kernels[a[0]]
 	if !ok {

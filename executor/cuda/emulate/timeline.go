@@ -2,15 +2,15 @@ package emulate
 
 import "strings"
 
-// timeline is a group's clock, and when its registers may be read: a frame for
-// each function that it is in.
+// timeline is a group's clock, and the times at which its registers can be read,
+// with a frame for each function that it is in.
 type timeline struct {
 	now    clock
 	frames [][]clock
 	polled map[poll]int
 }
 
-// poll is a load that may be one of many in vain.
+// poll is a load that may have to be repeated until it finds what it waits for.
 type poll struct {
 	line int
 	at   uint64
@@ -33,7 +33,7 @@ func (t *timeline) clone() *timeline {
 
 func (t *timeline) top() []clock { return t.frames[len(t.frames)-1] }
 
-// join has a group be where the last of two that meet is.
+// join puts a group that meets another at the time of the later one.
 func (t *timeline) join(o *timeline) {
 	t.now = later(t.now, o.now)
 	for k := range t.frames {
@@ -43,18 +43,18 @@ func (t *timeline) join(o *timeline) {
 	}
 }
 
-// timedInstruction is what timing wants to know of an instruction.
+// timedInstruction is what timing needs to know of an instruction.
 type timedInstruction struct {
 	reads, writes []int
 	access        *access
 	called        *function
 	given         []int
-	free          bool // it is a part of the next
-	renames       bool // it only gives halves of a register other names, or puts them together
+	free          bool // it is a part of the next one
+	renames       bool // it only renames halves of a register, or joins them
 }
 
-// noteTiming finds out which registers a statement reads and writes, of those
-// that decoding made of it.
+// noteTiming finds out which registers a statement reads and writes, for the
+// instructions that decoding has made of it.
 func (p *parser) noteTiming(i *instruction, args []operand, made []instruction) {
 	var slots func(all []operand) []int
 	slots = func(all []operand) (found []int) {
@@ -88,8 +88,9 @@ func (p *parser) noteTiming(i *instruction, args []operand, made []instruction) 
 	}
 }
 
-// renames tells whether machine code has no such instruction: registers of 64 bits
-// are two of 32, so that a half needs no shifting, and two halves no joining.
+// renames tells whether machine code has no such instruction. A register of 64
+// bits is two of 32 there, so that taking a half needs no shift, and two halves
+// need no joining.
 func (p *parser) renames(i *instruction, op string, args []operand) bool {
 	half := len(args) == 3 && args[2].text == "32"
 	switch {
@@ -112,7 +113,7 @@ func (p *parser) renames(i *instruction, op string, args []operand) bool {
 	return false
 }
 
-// issue is an instruction's turn.
+// issue accounts for an instruction.
 func (g *group) issue(i *instruction) {
 	m, t := g.machine(), g.time
 	if i.timed.free {
@@ -137,7 +138,7 @@ func (g *group) issue(i *instruction) {
 	done := t.now
 	op, kinds, _ := strings.Cut(i.name, ".")
 	switch {
-	case op == "bra" && i.guard < 0: // blocks are laid one behind another
+	case op == "bra" && i.guard < 0: // code is laid out so that it falls through
 		t.now.at -= m.Costs.Issue
 		t.now.issued--
 	case op == "bra":
@@ -158,7 +159,7 @@ func (g *group) issue(i *instruction) {
 		clear(b.near)
 	case i.timed.access != nil && op == "ld":
 		done = g.timeLoad(i)
-	case i.timed.access != nil && op == "st", op == "bar", op == "vote": // which cost what comes of them
+	case i.timed.access != nil && op == "st", op == "bar", op == "vote": // accounted for where their effect is
 	case op == "atom":
 		done = done.and(Loads, i.line, m.Costs.Memory)
 	case op == "ld" || op == "st": // parameters of calls are registers
@@ -194,8 +195,8 @@ func (g *group) timeReturn() {
 	}
 }
 
-// timeLoad is when a load's values are there. One that was made before, in vain,
-// has them by who stored them since.
+// timeLoad is when a load's values are there. If an earlier attempt of a poll was
+// in vain, that depends on who has stored them since.
 func (g *group) timeLoad(i *instruction) clock {
 	m, t, b, a := g.machine(), g.time, g.warp.block, i.timed.access
 	far, polled, fetched := false, clock{}, 0
@@ -240,13 +241,13 @@ func (g *group) timeLoad(i *instruction) clock {
 	switch {
 	case far:
 		return t.now.and(Loads, i.line, m.Costs.Memory)
-	case fetched > t.now.at+m.Costs.Near: // on its way for another
+	case fetched > t.now.at+m.Costs.Near: // already fetched for another
 		return t.now.and(Loads, i.line, fetched-t.now.at)
 	}
 	return t.now.and(Nearby, i.line, m.Costs.Near)
 }
 
-// timeMeeting has all of a block be where the last of them is.
+// timeMeeting puts all of a block at the time of its last thread.
 func (b *block) timeMeeting() {
 	var last clock
 	for _, w := range b.warps {

@@ -40,14 +40,14 @@ func Hopper() *Costs {
 	return &Costs{Issue: 2, Compute: 5, Branch: 8, Call: 20, Shared: 29, Near: 40, Memory: 265, Store: 600, Fence: 200, Block: 30, Together: 12}
 }
 
-// clock is when something is there, and by what.
+// clock is when something is there, and what that depended on.
 type clock struct {
 	at     int
 	issued int // instructions on the way
 	path   *Event
 }
 
-// Event is a wait on the way to where a launch ends.
+// Event is a wait on the longest path to the end of a launch.
 type Event struct {
 	What Cause
 	Line int // of the text
@@ -86,18 +86,18 @@ func later(a, b clock) clock {
 	return a
 }
 
-// Timing is what a launch took.
+// Timing is how long a launch took.
 type Timing struct {
 	Kernel  string
 	Blocks  int
 	Threads int
 	Began   int // on the machine's clock
 	Cycles  int
-	Issued  int     // instructions on the longest way
+	Issued  int     // instructions on the longest path
 	Path    []Event // the waits on it, in order; the rest are instructions
 }
 
-// Of sums the waits of a cause: how many there are, and their cycles.
+// Of counts the waits with a cause, and adds up their cycles.
 func (t *Timing) Of(what Cause) (times, cycles int) {
 	for _, e := range t.Path {
 		if e.What == what {
@@ -108,8 +108,8 @@ func (t *Timing) Of(what Cause) (times, cycles int) {
 	return times, cycles
 }
 
-// timed notes what a grid took: to its last instruction, and until what it
-// stored is where it goes.
+// timed notes how long a grid took: until its last instruction, and until its
+// stores have arrived.
 func (g *grid) timed() {
 	m := g.machine
 	m.arriveUntil(math.MaxInt)

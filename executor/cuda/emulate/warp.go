@@ -19,15 +19,15 @@ type thread struct {
 	second            uint64
 }
 
-// frame is what a call keeps of its caller.
+// frame is what a call saves of its caller.
 type frame struct {
 	r     []uint64
 	known []byte
 	stack int
 }
 
-// group is threads of a warp that run in step: at one instruction, called from
-// the same places.
+// group is threads of a warp that run in step: at the same instruction, with the
+// same callers.
 type group struct {
 	warp   *warp
 	lanes  []*thread
@@ -47,7 +47,7 @@ type place struct {
 	returned int // slot of the caller's that takes the result
 }
 
-// meeting is a barrier's or a vote's instruction.
+// meeting is the instruction of a barrier or a vote.
 type meeting struct {
 	line     int
 	block    bool // of the block, or of the warp
@@ -63,7 +63,7 @@ type warp struct {
 
 func (g *group) fail(format string, args ...any) { panic(fault(fmt.Sprintf(format, args...))) }
 
-// run runs a group for so many instructions, or until it waits or is gone.
+// run runs a group for so many instructions, or until it waits or ends.
 func (g *group) run(most int) (ran int) {
 	covered := g.machine().Covered
 	for ran < most {
@@ -94,7 +94,7 @@ func (g *group) run(most int) (ran int) {
 	return ran
 }
 
-// taken tells whether a thread's predicate lets an instruction be.
+// taken tells whether a thread's predicate lets it execute an instruction.
 func (g *group) taken(i *instruction, t *thread) bool {
 	if t.known[i.guard] == 0 {
 		g.fail("a predicate that was never written")
@@ -132,14 +132,15 @@ func (p *parser) branch(i *instruction, args []operand) {
 	}
 }
 
-// target is where a branch goes, which is known when the function has been read.
+// target is a branch whose destination is known once the whole function has been
+// read.
 type target struct {
 	label string
 	line  int
 	to    *int
 }
 
-// resolve gives a function's branches their places.
+// resolve fills in the destinations of a function's branches.
 func (p *parser) resolve() {
 	for _, t := range p.targets {
 		at, ok := p.f.labels[t.label]
@@ -151,7 +152,7 @@ func (p *parser) resolve() {
 	p.targets = nil
 }
 
-// part divides a group at a branch that not all take.
+// part divides a group at a branch that only some of its threads take.
 func (g *group) part(guard *instruction, target int) {
 	other := &group{warp: g.warp, f: g.f, pc: target, below: slices.Clone(g.below)}
 	if g.time != nil {
@@ -173,7 +174,7 @@ func (g *group) part(guard *instruction, target int) {
 
 func (g *group) machine() *Machine { return g.warp.block.grid.machine }
 
-// call is call.uni: parameters are slots of the caller's frame.
+// call is call.uni. Parameters are slots of the caller's frame.
 func (p *parser) call(i *instruction, args []operand) {
 	if i.name != "call.uni" && i.name != "call" {
 		p.fail("%s is not known here", i.name)
@@ -228,8 +229,7 @@ func (p *parser) call(i *instruction, args []operand) {
 	}
 }
 
-// enter gives a thread the frame of a function, of which nothing is known but
-// constants.
+// enter gives a thread the frame of a function, in which only constants are known.
 func (t *thread) enter(f *function) {
 	pool := t.block.grid.machine.frames[f]
 	if n := len(pool); n > 0 {
@@ -251,7 +251,7 @@ func (t *thread) enter(f *function) {
 	clear(t.localKnown[t.stack-localBase:])
 }
 
-// leave is ret: back to the caller, or out of the grid.
+// leave is ret: it returns to the caller, or ends the thread.
 func (g *group) leave() {
 	m := g.machine()
 	if len(g.below) == 0 {

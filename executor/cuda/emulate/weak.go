@@ -14,19 +14,19 @@ package emulate
 // A fence of one thread stands for all of its block, as it does on the hardware
 // after a barrier: a missing barrier is found by who runs next, not here.
 
-// late is a plain store that others do not see yet.
+// late is a plain store that others don't see yet.
 type late struct {
 	at    uint64
 	bytes [16]byte
 	n     int
 }
 
-// mostLate is how many a block keeps back.
+// mostLate is how many such stores a block may hold back.
 const mostLate = 48
 
 func (l *late) overlaps(at uint64, n int) bool { return at < l.at+uint64(l.n) && l.at < at+uint64(n) }
 
-// arrive has a store be seen by all, and those before it that it overlaps.
+// arrive makes a store visible to all, after the earlier ones that it overlaps.
 func (b *block) arrive(k int) {
 	for i := 0; i < k; {
 		if !b.late[i].overlaps(b.late[k].at, b.late[k].n) {
@@ -42,7 +42,7 @@ func (b *block) arrive(k int) {
 	b.late = append(b.late[:k], b.late[k+1:]...)
 }
 
-// own lays what waits over bytes that were read.
+// own overlays bytes that were read with the block's own stores.
 func (b *block) own(at uint64, into []byte) {
 	for k := range b.late { // in their order
 		one := &b.late[k]
@@ -64,7 +64,7 @@ func (b *block) fence() {
 	clear(b.lines)
 }
 
-// drift has some of what waits arrive, in any order.
+// drift makes some of the held stores visible, in any order.
 func (b *block) drift() {
 	random := b.grid.machine.random
 	for len(b.late) > 0 && random.IntN(8) == 0 {
