@@ -28,7 +28,8 @@ model of the GPU where that is safe, and marked as inferred in the file; where i
 is not, the flag that says it is asked for.
 
   colltune topology import ndv4-topo.xml --gpu a100 --nic 25GB/s --out ndv4.toml
-  nvidia-smi topo -m | colltune topology import - --gpu h100 --nic 400Gb/s --nodes 4`,
+  nvidia-smi topo -m | colltune topology import - --gpu h100 --nic 400Gb/s --nodes 4
+  colltune topology import topo.txt --gpu h100 --ibstat ibstat.txt --hca ^mlx5_bond`,
 		Args: exactly("the FILE to import"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var o importer.Options
@@ -45,6 +46,20 @@ is not, the flag that says it is asked for.
 					return usagef("--nic: %w", err)
 				}
 				o.NIC = n
+			}
+			if written, _ := cmd.Flags().GetString("hca"); written != "" {
+				h, err := importer.ParseHCA(written)
+				if err != nil {
+					return usagef("--hca: %w", err)
+				}
+				o.HCA = h
+			}
+			if path, _ := cmd.Flags().GetString("ibstat"); path != "" {
+				text, err := readFile(cmd.Context(), path, maxImport)
+				if err != nil {
+					return err
+				}
+				o.IBStat = text
 			}
 			file, text, err := readFileOrInput(cmd, args[0], maxImport)
 			if err != nil {
@@ -68,6 +83,8 @@ is not, the flag that says it is asked for.
 	_ = cmd.RegisterFlagCompletionFunc("gpu", cobra.FixedCompletions(importer.ModelNames(), cobra.ShellCompDirectiveNoFileComp))
 	choiceFlag(cmd, "cpu", "", "", []string{"intel", "amd", "arm", "power"}, "who made the processors, where the text does not say")
 	cmd.Flags().String("nic", "", "the NICs, where the text does not say: a bandwidth such as 25GB/s, 4x25GB/s for four a node, or none")
+	cmd.Flags().String("ibstat", "", "a `FILE` of what ibstat or ibstatus prints there: how fast each NIC is, and which are up")
+	cmd.Flags().String("hca", "", "only these NICs, as in NCCL_IB_HCA: mlx5_0,mlx5_1, or ^mlx5_bond for all but those that begin so")
 	cmd.Flags().Int("nodes", 0, "how many such nodes (1)")
 	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")
 	return cmd

@@ -20,7 +20,10 @@ type Options struct {
 	GPU   string // a model's name; empty: as the text says
 	CPU   string // intel, amd, arm, power; empty: as the text says
 	NIC   NIC
+	HCA   HCA // which NICs; the zero value takes all
 	Nodes int // 0: 1
+	// IBStat is what ibstat or ibstatus prints on the machine; empty: nothing known.
+	IBStat []byte
 }
 
 // NIC is the NICs of a node, where the text does not say, or to overrule it.

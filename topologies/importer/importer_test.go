@@ -229,6 +229,7 @@ func TestTexts(t *testing.T) {
 		{"a100-4.txt", "perlmutter", Options{GPU: "a100", CPU: "amd", NIC: nic(t, "4x25GB/s")}},
 		{"l40s-4.txt", "", Options{GPU: "l40s", CPU: "amd", NIC: nic(t, "25GB/s")}},
 		{"t4-8.txt", "", Options{GPU: "t4", NIC: nic(t, "12.5GB/s")}},
+		{"a100-pcie-8.txt", "", Options{GPU: "a100-pcie", Nodes: 4, IBStat: read(t, "testdata/a100-pcie-8.ibstat")}},
 		{"mi300x-8.txt", "mi300x", Options{GPU: "MI300X", CPU: "intel", NIC: nic(t, "400Gb/s")}},
 		{"mi250x-8.txt", "", Options{GPU: "mi250x", NIC: nic(t, "4x25GB/s")}},
 		{"mi210-pcie.txt", "", Options{GPU: "mi210", NIC: NIC{None: true}}},

@@ -40,6 +40,7 @@ type device struct {
 	up        *place
 	pcie      units.Bandwidth // its link upwards; 0 for unknown
 	bandwidth units.Bandwidth // of a NIC; 0 for unknown
+	from      string          // where its bandwidth is from, if not from the text
 	guess     string          // what it was inferred from; empty where it was not
 	serves    []int           // of a NIC that the user asked for
 }
@@ -156,6 +157,16 @@ func (m *machine) chooseNICs(o Options) error {
 		}
 		m.nics = nil
 	}
+	if len(o.HCA.names) > 0 {
+		if err := m.only(o.HCA); err != nil {
+			return err
+		}
+	}
+	if len(o.IBStat) > 0 && !o.NIC.None {
+		if err := m.rated(o.IBStat); err != nil {
+			return err
+		}
+	}
 	var slow []string
 	m.nics = slices.DeleteFunc(m.nics, func(d device) bool {
 		if d.bandwidth > 0 && d.bandwidth < slowest {
@@ -178,9 +189,10 @@ func (m *machine) chooseNICs(o Options) error {
 	}
 	for _, d := range m.nics {
 		if d.bandwidth == 0 {
-			return fmt.Errorf("it does not say how fast NIC %s is: want --nic with a bandwidth such as 25GB/s, or none to leave NICs out", d.id)
+			return fmt.Errorf("it does not say how fast NIC %s is: want --nic with a bandwidth such as 25GB/s, or none to leave NICs out, or --ibstat with what ibstat prints", d.id)
 		}
 	}
+	m.apart()
 	if o.Nodes > 1 && len(m.nics) == 0 {
 		return fmt.Errorf("%d nodes and no NIC between them: want --nic with a bandwidth such as 25GB/s, or 4x25GB/s for four a node", o.Nodes)
 	}

@@ -199,6 +199,9 @@ func (w *writer) nicSources(nics []device, bus bool) []string {
 		names = append(names, d.id)
 	}
 	speed := w.m.file + ", " + some(names)
+	if from := nics[0].from; from != "" {
+		speed = from + ", " + some(names)
+	}
 	if w.m.asked {
 		speed = "as asked with --nic"
 	} else if guess := nics[0].guess; guess != "" {

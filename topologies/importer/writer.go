@@ -80,6 +80,23 @@ func rate(w units.Bandwidth) string {
 	return quote(fmt.Sprintf("%d B/s", int64(w)))
 }
 
+// lined is a list, over several lines where one would be long.
+func lined(all []string) string {
+	const most = 6
+	if len(all) <= most {
+		return "[" + strings.Join(all, ", ") + "]"
+	}
+	var b strings.Builder
+	b.WriteString("[\n")
+	for len(all) > 0 {
+		n := min(most, len(all))
+		fmt.Fprintf(&b, "  %s,\n", strings.Join(all[:n], ", "))
+		all = all[n:]
+	}
+	b.WriteString("]")
+	return b.String()
+}
+
 func numbers(all []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(all), "[]"), " ", ", ")
 }

@@ -23,23 +23,15 @@ func (w *writer) pcie() {
 	for _, p := range t.places {
 		w.table("[[node.switch]]", "name", quote(t.names[p]), "source", quote(m.file))
 	}
+	// One table for all links of a bandwidth: whoever knows better changes one number.
+	var rates []units.Bandwidth
+	pairs := map[units.Bandwidth][]string{}
 	for _, p := range t.places {
-		var pairs []string
-		var last units.Bandwidth
-		flush := func() {
-			if len(pairs) > 0 {
-				b, source := known(last)
-				w.table("[[node.link]]", append([]string{"pairs", "[" + strings.Join(pairs, ", ") + "]", "kind", quote("pcie"),
-					"bandwidth", rate(b), "latency", quote(pcieLatency)}, sources("bandwidth", source, "latency", "inferred: that of l40s-4")...)...)
-			}
-			pairs = nil
-		}
 		add := func(from string, b units.Bandwidth) {
-			if b != last {
-				flush()
+			if pairs[b] == nil {
+				rates = append(rates, b)
 			}
-			last = b
-			pairs = append(pairs, fmt.Sprintf("[%s, %s]", from, quote(t.names[p])))
+			pairs[b] = append(pairs[b], fmt.Sprintf("[%s, %s]", from, quote(t.names[p])))
 		}
 		for g := range m.gpus {
 			if at, b := t.above(m.gpus[g].up, m.gpus[g].pcie); at == p && (m.host == nil || m.host[g] == 0) {
@@ -54,7 +46,11 @@ func (w *writer) pcie() {
 				add(quote(t.names[q]), b)
 			}
 		}
-		flush()
+	}
+	for _, r := range rates {
+		b, source := known(r)
+		w.table("[[node.link]]", append([]string{"pairs", lined(pairs[r]), "kind", quote("pcie"),
+			"bandwidth", rate(b), "latency", quote(pcieLatency)}, sources("bandwidth", source, "latency", "inferred: that of l40s-4")...)...)
 	}
 	w.processors(t)
 	w.hosted(t)

@@ -1,0 +1,194 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// adapter is what ibstat or ibstatus says of a NIC.
+type adapter struct {
+	name      string
+	bandwidth units.Bandwidth // of its ports that are up, together; 0: none is
+}
+
+var (
+	adapterLine = regexp.MustCompile(`^(?:CA|Infiniband device) '([^']+)'`)
+	portLine    = regexp.MustCompile(`^(?:Port [0-9]+:|Infiniband device '[^']+' port [0-9]+ status:)$`)
+	rateLine    = regexp.MustCompile(`^[Rr]ate:\s+([0-9]+(?:\.[0-9]+)?)(?:\s+Gb/sec.*)?$`)
+	stateLine   = regexp.MustCompile(`^[Ss]tate:\s+(?:[0-9]+:\s*)?(\w+)`)
+)
+
+// port is a port under way.
+type port struct {
+	up   bool
+	rate units.Bandwidth
+}
+
+// readIBStat reads what ibstat or ibstatus prints: each adapter with the rates of its
+// ports, in Gb/s.
+func readIBStat(text []byte) ([]adapter, error) {
+	var all []adapter
+	var now port
+	add := func() {
+		if now.up && len(all) > 0 {
+			all[len(all)-1].bandwidth += now.rate
+		}
+		now = port{}
+	}
+	number := 0
+	for line := range strings.Lines(string(text)) {
+		number++
+		line = strings.TrimSpace(line)
+		if m := adapterLine.FindStringSubmatch(line); m != nil {
+			add()
+			if len(all) >= maxDevices {
+				return nil, fmt.Errorf("line %d: more than %d adapters", number, maxDevices)
+			}
+			if len(all) == 0 || all[len(all)-1].name != m[1] { // ibstatus names it again with each port
+				all = append(all, adapter{name: m[1]})
+			}
+			continue
+		}
+		if portLine.MatchString(line) {
+			add()
+			continue
+		}
+		if m := stateLine.FindStringSubmatch(line); m != nil {
+			now.up = strings.EqualFold(m[1], "active")
+		}
+		if m := rateLine.FindStringSubmatch(line); m != nil {
+			gbps, err := strconv.ParseFloat(m[1], 64)
+			if err != nil || gbps > 1e5 {
+				return nil, fmt.Errorf("line %d: rate %s: want Gb/s, up to 100000", number, cut(m[1]))
+			}
+			now.rate = units.Bandwidth(gbps * 1e9 / 8)
+		}
+	}
+	add()
+	if len(all) == 0 {
+		return nil, errors.New("no adapter in it: want the text of ibstat or ibstatus")
+	}
+	return all, nil
+}
+
+// rated gives NICs the rates that ibstat prints, and leaves out those of which no
+// port is up, or that it does not know.
+func (m *machine) rated(text []byte) error {
+	all, err := readIBStat(text)
+	if err != nil {
+		return fmt.Errorf("ibstat: %w", err)
+	}
+	var down, unknown []string
+	m.nics = slices.DeleteFunc(m.nics, func(d device) bool {
+		i := slices.IndexFunc(all, func(a adapter) bool { return a.name == d.id })
+		switch {
+		case i < 0:
+			unknown = append(unknown, d.id)
+		case all[i].bandwidth == 0:
+			down = append(down, d.id)
+		}
+		return i < 0 || all[i].bandwidth == 0
+	})
+	for i := range m.nics {
+		at := slices.IndexFunc(all, func(a adapter) bool { return a.name == m.nics[i].id })
+		m.nics[i].bandwidth, m.nics[i].from, m.nics[i].guess = all[at].bandwidth, "ibstat", ""
+	}
+	if len(down) > 0 {
+		m.note("left out, as no port of them is active: %s", some(down))
+	}
+	if len(unknown) > 0 {
+		m.note("left out, as ibstat does not know them: %s", some(unknown))
+	}
+	if len(m.nics) == 0 {
+		return fmt.Errorf("ibstat: none of the NICs is up: it has %s", some(names(all)))
+	}
+	return nil
+}
+
+func names(all []adapter) (names []string) {
+	for _, a := range all {
+		names = append(names, a.name)
+	}
+	return names
+}
+
+// HCA is which NICs are taken, as NCCL_IB_HCA says it: mlx5 for those that begin
+// so, =mlx5_1,mlx5_2 for just these, ^mlx5_bond for all but those.
+type HCA struct {
+	but, exact bool
+	names      []string
+}
+
+// ParseHCA reads what NCCL_IB_HCA takes, but for ports.
+func ParseHCA(s string) (HCA, error) {
+	var h HCA
+	rest, but := strings.CutPrefix(s, "^")
+	rest, exact := strings.CutPrefix(rest, "=")
+	h.but, h.exact = but, exact
+	for name := range strings.SplitSeq(rest, ",") {
+		if name = strings.TrimSpace(name); name == "" || strings.ContainsAny(name, ":^= ") {
+			return HCA{}, fmt.Errorf("%q: want names with commas between, such as mlx5_0,mlx5_1, or ^mlx5_bond for all but those that begin so", s)
+		}
+		h.names = append(h.names, name)
+	}
+	return h, nil
+}
+
+// takes tells whether a NIC is one of them.
+func (h HCA) takes(id string) bool {
+	of := slices.ContainsFunc(h.names, func(name string) bool {
+		return id == name || !h.exact && strings.HasPrefix(id, name)
+	})
+	return of != h.but
+}
+
+// only leaves out NICs that are not taken.
+func (m *machine) only(h HCA) error {
+	var had, out []string
+	m.nics = slices.DeleteFunc(m.nics, func(d device) bool {
+		had = append(had, d.id)
+		if !h.takes(d.id) {
+			out = append(out, d.id)
+			return true
+		}
+		return false
+	})
+	for _, name := range h.names {
+		one := HCA{exact: h.exact, names: []string{name}}
+		if !slices.ContainsFunc(had, one.takes) {
+			return fmt.Errorf("--hca: no NIC is called %s: it has %s", cut(name), some(had))
+		}
+	}
+	if len(m.nics) == 0 {
+		return fmt.Errorf("--hca leaves out all NICs: want --nic none for that")
+	}
+	if len(out) > 0 {
+		m.note("left out, as asked: %s", some(out))
+	}
+	return nil
+}
+
+// apart notes NICs that are near no GPU, which are seldom for GPUs' data.
+func (m *machine) apart() {
+	home := map[*place]bool{}
+	for _, g := range m.gpus {
+		if g.up != nil {
+			home[g.up.processor()] = true
+		}
+	}
+	var far []string
+	for _, d := range m.nics {
+		if d.up != nil && len(d.serves) == 0 && !home[d.up.processor()] {
+			far = append(far, d.id)
+		}
+	}
+	if len(far) > 0 && len(far) < len(m.nics) {
+		m.note("near no GPU, and perhaps not for their data: %s; --hca, as NCCL_IB_HCA, leaves NICs out", some(far))
+	}
+}
