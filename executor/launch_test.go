@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/cpu/mpi"
 )
 
 // Launchers of the tests are lines of shell: what mpirun, srun and ssh do, and
@@ -329,19 +330,17 @@ func TestFarEndEndsWithoutItsHost(t *testing.T) {
 
 // Under mpirun rank 0 serves and the others follow.
 func TestLaunchedByMPI(t *testing.T) {
-	for _, mpirun := range [][]string{
-		{"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", "3"},
-		{"mpirun.mpich", "-np", "3"},
-	} {
-		t.Run(mpirun[0], func(t *testing.T) {
-			if _, err := exec.LookPath(mpirun[0]); err != nil {
+	for _, l := range mpi.Launchers {
+		t.Run(l.Name, func(t *testing.T) {
+			mpirun, err := l.Command(3)
+			if err != nil {
 				t.Skip(err)
 			}
-			if err := executor.Configure("far-"+mpirun[0], executor.Configured{Kind: "well", Launcher: mpirun}); err != nil {
+			if err := executor.Configure("far-"+l.Name, executor.Configured{Kind: "well", Launcher: mpirun}); err != nil {
 				t.Fatal(err)
 			}
 			dir := t.TempDir()
-			h, err := executor.Start(t.Context(), "far-"+mpirun[0], executor.HostOptions{Env: []string{state + "=" + dir}, Starts: 1})
+			h, err := executor.Start(t.Context(), "far-"+l.Name, executor.HostOptions{Env: []string{state + "=" + dir}, Starts: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -355,10 +354,10 @@ func TestLaunchedByMPI(t *testing.T) {
 				return len(followed) == 2
 			})
 			// One that can only be one process is refused as several.
-			if err := executor.Configure("crowd-"+mpirun[0], executor.Configured{Kind: "slow", Launcher: mpirun}); err != nil {
+			if err := executor.Configure("crowd-"+l.Name, executor.Configured{Kind: "slow", Launcher: mpirun}); err != nil {
 				t.Fatal(err)
 			}
-			_, err = executor.Start(t.Context(), "crowd-"+mpirun[0], executor.HostOptions{})
+			_, err = executor.Start(t.Context(), "crowd-"+l.Name, executor.HostOptions{})
 			if !errors.Is(err, executor.ErrUnavailable) || !strings.Contains(err.Error(), "starts 3 processes") {
 				t.Errorf("as three processes: %v", err)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/colltune/colltune/constraints/z3"
+	"github.com/colltune/colltune/executor/cpu/mpi"
 )
 
 // TestMain makes the test binary a colltune, and a child of one: scripts run
@@ -34,6 +35,9 @@ func TestScripts(t *testing.T) {
 				return z3.Open() == nil, nil
 			case "c++":
 				return gpus.compiler() != "", nil
+			case "mpirun.openmpi":
+				_, err := mpi.Launchers[0].Command(1)
+				return err == nil, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"fmt"
 	"os/exec"
 	"strconv"
 )
@@ -19,11 +20,16 @@ var Launchers = []Launcher{
 }
 
 // Command is the launcher's command line for so many processes, to which a command
-// is appended. It is an error if the launcher is not there.
+// is appended. It is an error if the launcher is not there, or starts nothing here:
+// Open MPI's wants a network, though all be on one machine.
 func (l Launcher) Command(processes int) ([]string, error) {
 	path, err := exec.LookPath(l.Name)
 	if err != nil {
 		return nil, err
 	}
-	return append(append([]string{path}, l.flags...), "-np", strconv.Itoa(processes)), nil
+	words := append([]string{path}, l.flags...)
+	if said, err := exec.Command(path, append(words[1:], "-np", "1", "true")...).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%s starts nothing here: %w\n%s", l.Name, err, said)
+	}
+	return append(words, "-np", strconv.Itoa(processes)), nil
 }
