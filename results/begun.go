@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,18 +17,24 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// The file of what an enumeration has come to that is not at its end yet: entries, each
-// compressed by itself, of a header line and a program's text or nothing. The first says
-// whose they are.
+// The file of an unfinished enumeration: for each entry a line, followed by its program,
+// compressed, if it has one. The first line says which search the entries belong to.
 //
-//	{"schema":…,"key":…} ┆ {"name":…,"note":…,"ir":…} program ┆ {"name":…,"note":…} ┆ torn …
+//	{"schema":…,"key":…}
+//	{"name":…,"note":…,"ir":…,"bytes":4711}
+//	4711 bytes {"name":…,"note":…}
+//	{"name":…  torn
 const (
 	begunFile   = "candidates.part"
-	begunSchema = "colltune.candidates.part/v1"
+	begunSchema = "colltune.candidates.part/v2"
 )
 
-// maxBegun limits, in compressed bytes, what is kept of an unfinished enumeration.
-const maxBegun = 1 << 30
+// Limits, in bytes, on the file and on its lines: the lines are held in memory while the
+// file is open.
+const (
+	maxBegun      = 1 << 30
+	maxBegunLines = 64 << 20
+)
 
 // Begun is what an enumeration has made so far, by name, for a search that was cut
 // short to find again. Its methods may be called from several goroutines at once.
@@ -35,21 +42,31 @@ type Begun struct {
 	mu    sync.Mutex
 	file  *os.File // nil: closed
 	end   int64    // of the last whole entry
-	known map[string][]byte
+	lines int64    // bytes of them
+	known map[string]begunEntry
 }
 
-// begunHeader is the first line of an entry.
-type begunHeader struct {
+// begunEntry is an entry without its program, which stays in the file.
+type begunEntry struct {
+	note    json.RawMessage
+	program string // its hash; "": none
+	at      int64
+	bytes   int64
+}
+
+// begunLine is the line of an entry.
+type begunLine struct {
 	Schema  string          `json:"schema,omitempty"`
 	Key     string          `json:"key,omitempty"`
 	Name    string          `json:"name,omitempty"`
 	Note    json.RawMessage `json:"note,omitempty"`
 	Program string          `json:"ir,omitempty"`
+	Bytes   int64           `json:"bytes,omitempty"`
 }
 
 // Begin opens what was made under a key. Anything made under another key is
-// dropped, and so is a torn tail.
-func (c *Campaign) Begin(key string) (*Begun, error) {
+// dropped, and so is a torn tail. If ctx is done first, the file is left unchanged.
+func (c *Campaign) Begin(ctx context.Context, key string) (*Begun, error) {
 	if c.lock == nil {
 		return nil, fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)
 	}
@@ -57,10 +74,12 @@ func (c *Campaign) Begin(key string) (*Begun, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Begun{file: f, known: map[string][]byte{}}
-	b.read(key)
+	b := &Begun{file: f, known: map[string]begunEntry{}}
+	if err := b.read(ctx, key); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
 	if err = f.Truncate(b.end); err == nil && b.end == 0 {
-		err = b.append(begunHeader{Schema: begunSchema, Key: key}, nil)
+		err = b.append(begunLine{Schema: begunSchema, Key: key}, nil)
 	}
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
@@ -79,115 +98,60 @@ func (c *Campaign) Forget() error {
 	return nil
 }
 
-// read takes in the entries of a key, up to the first that is not whole.
-func (b *Begun) read(key string) {
-	from := &counted{r: bufio.NewReader(io.LimitReader(b.file, maxBegun))}
-	for {
-		var raw bytes.Buffer
-		from.copy = &raw
-		packed, err := gzip.NewReader(from)
-		if err != nil {
-			return
-		}
-		packed.Multistream(false)
-		text := bufio.NewReader(io.LimitReader(packed, maxKept+1))
-		head, err := headerOf(text)
-		if err != nil {
-			return
-		}
-		if _, err := io.Copy(io.Discard, text); err != nil {
-			return
-		}
-		if n, err := packed.Read(make([]byte, 1)); n > 0 || err != io.EOF { // reads the checksum, which comes last
-			return
-		}
-		switch {
-		case b.end == 0 && (head.Schema != begunSchema || head.Key != key):
-			return
-		case b.end > 0:
-			b.known[head.Name] = raw.Bytes()
-		}
-		b.end = from.n
-	}
-}
-
-func headerOf(r *bufio.Reader) (head begunHeader, err error) {
-	line, err := r.ReadBytes('\n')
+// read takes in the entries of a key, up to the first that is not whole, and skips their
+// programs. It fails only if ctx is done: a file that cannot be read has no entries.
+func (b *Begun) read(ctx context.Context, key string) error {
+	info, err := b.file.Stat()
 	if err != nil {
-		return head, err
-	}
-	return head, json.Unmarshal(line, &head)
-}
-
-// Known gives what was kept under a name: the note, and the program if there is
-// one. ok is false if nothing was kept, or it is not what its entry says.
-func (b *Begun) Known(name string, note any) (p *ir.Program, hash string, ok bool) {
-	b.mu.Lock()
-	raw := b.known[name]
-	b.mu.Unlock()
-	if raw == nil {
-		return nil, "", false
-	}
-	packed, err := gzip.NewReader(bytes.NewReader(raw))
-	if err != nil {
-		return nil, "", false
-	}
-	text := bufio.NewReader(packed) // read once before, and was whole
-	head, err := headerOf(text)
-	if err != nil || json.Unmarshal(head.Note, note) != nil {
-		return nil, "", false
-	}
-	if head.Program == "" {
-		return nil, "", true
-	}
-	p, err = ir.Decode(text)
-	if err != nil || p.Hash() != head.Program {
-		return nil, "", false
-	}
-	return p, head.Program, true
-}
-
-// Keep adds what was made under a name: a note, and a program with its hash if
-// there is one. It does nothing if that is too large, or after Close.
-func (b *Begun) Keep(name string, note any, hash string, p *ir.Program) error {
-	raw, err := json.Marshal(note)
-	if err != nil {
-		return err
-	}
-	return b.append(begunHeader{Name: name, Note: raw, Program: hash}, p)
-}
-
-func (b *Begun) append(head begunHeader, p *ir.Program) error {
-	line, err := json.Marshal(head)
-	if err != nil {
-		return err
-	}
-	var entry bytes.Buffer
-	packed, err := gzip.NewWriterLevel(&entry, gzip.BestSpeed)
-	if err != nil {
-		return err
-	}
-	if _, err := packed.Write(append(line, '\n')); err != nil {
-		return err
-	}
-	if p != nil {
-		if err := ir.Encode(packed, p); err != nil {
-			return err
-		}
-	}
-	if err := packed.Close(); err != nil {
-		return err
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.file == nil || b.end+int64(entry.Len()) > maxBegun {
 		return nil
 	}
-	if _, err := b.file.WriteAt(entry.Bytes(), b.end); err != nil {
-		return err
+	size := min(info.Size(), maxBegun)
+	for from := (*bufio.Reader)(nil); ctx.Err() == nil; {
+		if from == nil {
+			from = bufio.NewReader(io.NewSectionReader(b.file, b.end, size-b.end))
+		}
+		line, n, err := lineOf(from, maxBegunLines-b.lines)
+		at := b.end + n
+		switch {
+		case err != nil || line.Bytes < 0 || line.Bytes > size-at || (line.Bytes > 0) != (line.Program != ""):
+			return nil
+		case b.end == 0 && (line.Schema != begunSchema || line.Key != key):
+			return nil
+		}
+		b.took(line, n, at)
+		if skip := line.Bytes; skip > int64(from.Buffered()) {
+			from = nil // begin behind it
+		} else if _, err := from.Discard(int(skip)); err != nil {
+			return nil
+		}
 	}
-	b.end += int64(entry.Len())
-	return nil
+	return ctx.Err()
+}
+
+// took notes an entry of the file, given its line's length and where the line ends.
+func (b *Begun) took(line begunLine, n, at int64) {
+	if b.end > 0 {
+		b.known[line.Name] = begunEntry{line.Note, line.Program, at, line.Bytes}
+	}
+	b.lines += n
+	b.end = at + line.Bytes
+}
+
+// lineOf reads a line of at most so many bytes, and returns its length.
+func lineOf(r *bufio.Reader, most int64) (line begunLine, n int64, err error) {
+	var text []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		text = append(text, part...)
+		switch {
+		case int64(len(text)) > most:
+			return line, 0, ErrTooLarge
+		case err == nil:
+			return line, int64(len(text)), json.Unmarshal(text, &line)
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return line, 0, err
+		}
+	}
 }
 
 // Close closes the file, and leaves it there.
@@ -202,26 +166,66 @@ func (b *Begun) Close() error {
 	return err
 }
 
-// counted counts the bytes that are read through it, and copies them. It has
-// ReadByte, without which gzip would read beyond the end of an entry.
-type counted struct {
-	r    *bufio.Reader
-	n    int64
-	copy *bytes.Buffer
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	c.copy.Write(p[:n])
-	return n, err
-}
-
-func (c *counted) ReadByte() (byte, error) {
-	b, err := c.r.ReadByte()
-	if err == nil {
-		c.n++
-		c.copy.WriteByte(b)
+// Known gives what was kept under a name: the note, and the program if there is
+// one. ok is false if nothing was kept, or it is not what its entry says.
+func (b *Begun) Known(name string, note any) (p *ir.Program, hash string, ok bool) {
+	b.mu.Lock()
+	entry, ok := b.known[name]
+	file := b.file
+	b.mu.Unlock()
+	if !ok || file == nil || json.Unmarshal(entry.note, note) != nil {
+		return nil, "", false
 	}
-	return b, err
+	if entry.program == "" {
+		return nil, "", true
+	}
+	packed, err := gzip.NewReader(bufio.NewReader(io.NewSectionReader(file, entry.at, entry.bytes)))
+	if err != nil {
+		return nil, "", false
+	}
+	p, err = ir.Decode(io.LimitReader(packed, maxKept))
+	if err != nil || p.Hash() != entry.program {
+		return nil, "", false
+	}
+	return p, entry.program, true
+}
+
+// Keep adds what was made under a name: a note, and a program with its hash if
+// there is one. It does nothing if that is too large, or after Close.
+func (b *Begun) Keep(name string, note any, hash string, p *ir.Program) error {
+	raw, err := json.Marshal(note)
+	if err != nil {
+		return err
+	}
+	return b.append(begunLine{Name: name, Note: raw, Program: hash}, p)
+}
+
+func (b *Begun) append(line begunLine, p *ir.Program) error {
+	var program bytes.Buffer
+	if p != nil {
+		packed, err := gzip.NewWriterLevel(&program, gzip.BestSpeed)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(ir.Encode(packed, p), packed.Close()); err != nil {
+			return err
+		}
+		line.Bytes = int64(program.Len())
+	}
+	text, err := json.Marshal(line)
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	n := int64(len(text))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.file == nil || b.end+n+line.Bytes > maxBegun || b.lines+n > maxBegunLines {
+		return nil
+	}
+	if _, err := b.file.WriteAt(append(text, program.Bytes()...), b.end); err != nil {
+		return err
+	}
+	b.took(line, n, b.end+n)
+	return nil
 }

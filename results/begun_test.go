@@ -2,8 +2,12 @@ package results
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 )
 
@@ -19,7 +23,7 @@ func TestBegun(t *testing.T) {
 	hash := program.Hash()
 	begin := func(key string) *Begun {
 		t.Helper()
-		b, err := c.Begin(key)
+		b, err := c.Begin(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +77,7 @@ func TestBegunTorn(t *testing.T) {
 	c := newCampaign(t, testPlan())
 	program := testRing(4, 1, 0, true)
 	hash := program.Hash()
-	b, err := c.Begin("key")
+	b, err := c.Begin(t.Context(), "key")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +103,7 @@ func TestBegunTorn(t *testing.T) {
 			if err := os.WriteFile(path, append(bytes.Clone(whole[:at]), tail...), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			b, err := c.Begin("key")
+			b, err := c.Begin(t.Context(), "key")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -113,7 +117,7 @@ func TestBegunTorn(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.Close()
-			if b, err = c.Begin("key"); err != nil {
+			if b, err = c.Begin(t.Context(), "key"); err != nil {
 				t.Fatal(err)
 			}
 			if _, _, ok := b.Known("c", &note); !ok || note.Why != "c" {
@@ -122,4 +126,116 @@ func TestBegunTorn(t *testing.T) {
 			b.Close()
 		}
 	}
+}
+
+// Programs stay in the file until they are asked for, however large they are, and an
+// entry behind them is found.
+func TestBegunIsPassedOver(t *testing.T) {
+	c := newCampaign(t, testPlan())
+	b, err := c.Begin(t.Context(), "key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const large = 900 << 20 // a hole in the file
+	line := []byte(fmt.Sprintf(`{"name":"large","ir":"0","bytes":%d}`, large) + "\n")
+	last := []byte(`{"name":"last","note":{"why":"so"}}` + "\n")
+	at := b.end + int64(len(line)) + large
+	for _, err := range []error{write(b.file, line, b.end), write(b.file, last, at), b.Close()} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if b, err = c.Begin(t.Context(), "key"); err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	runtime.ReadMemStats(&after)
+	if taken := after.TotalAlloc - before.TotalAlloc; taken > 1<<20 {
+		t.Errorf("%d bytes are taken to read a file of %d", taken, at)
+	}
+	var note begunNote
+	if _, _, ok := b.Known("last", &note); !ok || note.Why != "so" {
+		t.Errorf("what lies behind a large program: %v, %+v", ok, note)
+	}
+	if _, _, ok := b.Known("large", &note); ok {
+		t.Error("a hole is taken for a program")
+	}
+}
+
+func write(f *os.File, text []byte, at int64) error {
+	_, err := f.WriteAt(text, at)
+	return err
+}
+
+// Once nobody waits for it, a file is read no further, and left as it is.
+func TestBegunIsGivenUp(t *testing.T) {
+	c := newCampaign(t, testPlan())
+	b, err := c.Begin(t.Context(), "key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(b.Keep("a", begunNote{"a"}, "", nil), b.Close()); err != nil {
+		t.Fatal(err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Begin(gone, "another"); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+	if b, err = c.Begin(t.Context(), "key"); err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if _, _, ok := b.Known("a", new(begunNote)); !ok {
+		t.Error("what was there is gone")
+	}
+}
+
+// Whatever the file holds, it gives programs only under their own hashes, and what is
+// kept after is found.
+func FuzzBegun(f *testing.F) {
+	c := newCampaign(f, testPlan())
+	path := filepath.Join(c.Dir(), begunFile)
+	program := testRing(4, 1, 0, true)
+	b, err := c.Begin(f.Context(), "key")
+	if err != nil {
+		f.Fatal(err)
+	}
+	if err := errors.Join(b.Keep("a", begunNote{"a"}, program.Hash(), program), b.Keep("b", begunNote{"b"}, "", nil), b.Close()); err != nil {
+		f.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add(whole[:len(whole)/2])
+	f.Add([]byte(`{"schema":"` + begunSchema + `","key":"key"}` + "\n" + `{"name":"a","ir":"0","bytes":-4}` + "\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		b, err := c.Begin(t.Context(), "key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var note begunNote
+		for name := range b.known {
+			if p, hash, ok := b.Known(name, &note); ok && p != nil && p.Hash() != hash {
+				t.Errorf("%s under %s", p.Hash(), hash)
+			}
+		}
+		if err := errors.Join(b.Keep("c", begunNote{"c"}, "", nil), b.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if b, err = c.Begin(t.Context(), "key"); err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if _, _, ok := b.Known("c", &note); !ok || note.Why != "c" {
+			t.Error("what is kept is not found")
+		}
+	})
 }

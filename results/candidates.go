@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -114,21 +115,21 @@ func (c *Campaign) SaveCandidates(key string, index any, hashes []string, progra
 // Candidates reads what was kept under a key: it decodes the index into index, and
 // returns the programs by hash, each checked against its hash, jobs at a time. If
 // nothing is kept the error wraps fs.ErrNotExist; if another key's is,
-// ErrOtherCandidates.
-func (c *Campaign) Candidates(key string, index any, jobs int) (map[string]*ir.Program, error) {
+// ErrOtherCandidates. Once ctx is done it reads no further.
+func (c *Campaign) Candidates(ctx context.Context, key string, index any, jobs int) (map[string]*ir.Program, error) {
 	f, err := openRegular(filepath.Join(c.dir, candidatesFile), os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	programs, err := readCandidates(f, key, index, jobs)
+	programs, err := readCandidates(ctx, f, key, index, jobs)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", candidatesFile, err)
 	}
 	return programs, nil
 }
 
-func readCandidates(r io.Reader, key string, index any, jobs int) (map[string]*ir.Program, error) {
+func readCandidates(ctx context.Context, r io.Reader, key string, index any, jobs int) (map[string]*ir.Program, error) {
 	packed, err := gzip.NewReader(r)
 	if err != nil {
 		return nil, err
@@ -156,6 +157,9 @@ func readCandidates(r io.Reader, key string, index any, jobs int) (map[string]*i
 	room := int64(maxAllKept)
 	for i, hash := range head.Programs {
 		name := programsDir + "/" + hash + ".json"
+		if err := ctx.Err(); err != nil {
+			return nil, errors.Join(err, group.Wait())
+		}
 		text, err := entry(files, name, min(maxKept, room))
 		if err != nil {
 			return nil, errors.Join(err, group.Wait())

@@ -30,7 +30,7 @@ func TestCandidatesComeBack(t *testing.T) {
 	c, path, programs := keptCandidates(t)
 	for _, jobs := range []int{0, 1, 3} {
 		var index []string
-		got, err := c.Candidates("k", &index, jobs)
+		got, err := c.Candidates(t.Context(), "k", &index, jobs)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,7 +39,7 @@ func TestCandidatesComeBack(t *testing.T) {
 			t.Errorf("%d jobs (-kept +read):\n%s", jobs, diff)
 		}
 	}
-	if _, err := c.Candidates("another", new([]string), 1); !errors.Is(err, ErrOtherCandidates) {
+	if _, err := c.Candidates(t.Context(), "another", new([]string), 1); !errors.Is(err, ErrOtherCandidates) {
 		t.Errorf("another key: %v, want %v", err, ErrOtherCandidates)
 	}
 	before, err := os.ReadFile(path)
@@ -55,7 +55,7 @@ func TestCandidatesComeBack(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Candidates("k", new([]string), 1); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := c.Candidates(t.Context(), "k", new([]string), 1); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("none: %v, want %v", err, fs.ErrNotExist)
 	}
 }
@@ -70,7 +70,7 @@ func TestDamagedCandidatesAreRefused(t *testing.T) {
 	}
 	read := func(text []byte) error {
 		var index []string
-		got, err := readCandidates(bytes.NewReader(text), "k", &index, 1)
+		got, err := readCandidates(t.Context(), bytes.NewReader(text), "k", &index, 1)
 		if err == nil && (len(got) != 2 || got[programs[1].Hash()].Hash() != programs[1].Hash() || !slices.Equal(index, []string{"an", "index"})) {
 			t.Fatalf("read %d programs and index %v of a damaged file", len(got), index)
 		}
@@ -122,7 +122,7 @@ func FuzzReadCandidates(f *testing.F) {
 	f.Add(text)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var index any
-		programs, err := readCandidates(io.LimitReader(bytes.NewReader(text), 1<<16), "k", &index, 1)
+		programs, err := readCandidates(t.Context(), io.LimitReader(bytes.NewReader(text), 1<<16), "k", &index, 1)
 		for hash, p := range programs {
 			if err != nil || p.Hash() != hash {
 				t.Fatalf("%s under %s, %v", p.Hash(), hash, err)

@@ -39,7 +39,7 @@ func TestPipesAreRefused(t *testing.T) {
 			if err == nil {
 				defer c.Close()
 				_, err = c.Program(trial.Program)
-				_, kept := c.Candidates("key", new(any), 1)
+				_, kept := c.Candidates(t.Context(), "key", new(any), 1)
 				err = errors.Join(err, kept)
 			}
 			if err == nil || !strings.Contains(err.Error(), filepath.Base(path)+": want a regular file") {

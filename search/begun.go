@@ -13,7 +13,7 @@ import (
 
 // begun is what an enumeration has come to, so that one which was cut short goes on from
 // there: in the same search all of it, in a later one the programs that were compiled,
-// which a file keeps.
+// which a file keeps, and what was found out of those that were only traced.
 //
 //	budget ├ trace ─┼ compile ─┼ tune ──────────┤     a quarter, a quarter, and the rest;
 //	                           ├ trace ┼ compile ┼ tune ┤    what was left, where time is
@@ -60,9 +60,22 @@ func newBegun() *begun {
 	return &begun{from: time.Now(), traced: map[string]trace{}, built: map[string]*built{}, found: map[string][]construct{}, left: map[string]int{}}
 }
 
-// keepAfter is how long an enumeration goes on before what it compiles is kept: what is
-// quickly made is made again as quickly.
+// keepAfter is how long an enumeration without a budget goes on before what it makes is
+// kept: what is quickly made is made again as quickly.
 const keepAfter = 5 * time.Second
+
+// keptTrace is a trace without its program, which is traced again if it is to be compiled.
+type keptTrace struct {
+	Refusal    *Refusal `json:"refusal,omitempty"`
+	Operations int      `json:"operations,omitempty"`
+	Promise    *promise `json:"promise,omitempty"`
+}
+
+// whole tells whether it is what a search keeps.
+func (k *keptTrace) whole() bool { return k.Refusal != nil || k.Operations > 0 && k.Promise != nil }
+
+// tracedKey begins the keys of traces, beside those of built drafts.
+const tracedKey = "traced "
 
 // keptBuilt is a built draft but for its program, which lies beside.
 type keptBuilt struct {
@@ -83,21 +96,55 @@ func (e *enumeration) key(source, name string) string {
 	return fmt.Sprintf("%s %s %s", placementOf(e.problem.InPlace), source, name)
 }
 
-// tracedAs is what a routing came to, which is traced once.
-func (b *begun) tracedAs(key string, make func() (trace, error)) (trace, error) {
+// tracedAs is what a routing came to, which is traced once. known gives what the file
+// keeps of it, as what an earlier search traced.
+func (b *begun) tracedAs(key string, known func(*keptTrace) trace, make func() (trace, error)) (trace, error) {
 	b.mu.Lock()
 	t, ok := b.traced[key]
 	b.mu.Unlock()
 	if ok {
 		return t, nil
 	}
-	t, err := make()
-	if err == nil && b.late != nil {
+	var err error
+	var note keptTrace
+	switch {
+	case b.file != nil && b.fileHas(tracedKey+key, &note) && note.whole():
+		t = known(&note)
+	default:
+		if t, err = make(); err == nil {
+			err = b.keepTrace(key, &t)
+		}
+	}
+	if err == nil && t != (trace{}) && b.late != nil {
 		b.mu.Lock()
 		b.traced[key] = t
 		b.mu.Unlock()
 	}
 	return t, err
+}
+
+// fileHas tells whether the file has a note under a key, and reads it.
+func (b *begun) fileHas(key string, note any) bool {
+	_, _, ok := b.file.Known(key, note)
+	return ok
+}
+
+// keepTrace puts what a routing came to into the file.
+func (b *begun) keepTrace(key string, t *trace) error {
+	if !b.keeps() || *t == (trace{}) || t.routing != nil && t.routing.promised == nil {
+		return nil
+	}
+	note := keptTrace{Refusal: t.refused}
+	if t.routing != nil {
+		note.Operations, note.Promise = t.routing.operations(), t.routing.promised
+	}
+	return b.file.Keep(tracedKey+key, note, "", nil)
+}
+
+// keeps tells whether what is made is kept in the file: under a budget all of it, since
+// the next search may have no more time than this one.
+func (b *begun) keeps() bool {
+	return b.file != nil && (b.late != nil || time.Since(b.from) >= keepAfter)
 }
 
 // builtAs is what a draft came to, which is built once. A program that the file keeps is
@@ -121,7 +168,7 @@ func (b *begun) builtAs(key string, judge func(*ir.Program) (*built, error), mak
 		b.built[key] = one
 		b.mu.Unlock()
 	}
-	if b.file == nil || time.Since(b.from) < keepAfter {
+	if !b.keeps() {
 		return one, nil
 	}
 	if one.refusal != nil {

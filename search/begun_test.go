@@ -2,8 +2,10 @@ package search
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results"
@@ -184,7 +187,7 @@ func TestGoesOnWithWhatHasBegun(t *testing.T) {
 		b := newBegun()
 		b.from = time.Now().Add(-2 * keepAfter)
 		var err error
-		if b.file, err = c.Begin("key"); err != nil {
+		if b.file, err = c.Begin(t.Context(), "key"); err != nil {
 			t.Fatal(err)
 		}
 		defer b.close()
@@ -208,7 +211,7 @@ func TestGoesOnWithWhatHasBegun(t *testing.T) {
 		t.Fatalf("candidates %v: want three", names)
 	}
 	e := &enumeration{problem: &p, options: &o, begun: b}
-	if b.file, err = c.Begin("key"); err != nil {
+	if b.file, err = c.Begin(t.Context(), "key"); err != nil {
 		t.Fatal(err)
 	}
 	wrong := *first.Candidates[1].Program
@@ -294,5 +297,90 @@ func TestBudgetsInAllPlaces(t *testing.T) {
 	}
 	if diff := cmp.Diff(table(whole), table(cut)); diff != "" {
 		t.Errorf("cut short and gone on with (-whole +cut):\n%s", diff)
+	}
+}
+
+// Searches with budgets that are too short to trace everything go on where the last one
+// stopped, each in a process of its own, until all is traced, and come to what one
+// without a budget comes to.
+func TestTracingGoesOn(t *testing.T) {
+	p, source := problem{"dgx-1", 1, "allreduce", []int64{1 << 10, 1 << 24}}.resolve(t)
+	o := Options{Executor: "sim", Jobs: 2, Instances: 1, Exclude: []string{"synthesised", "tree-packing", "greedy"}}
+	c, err := results.Create(filepath.Join(t.TempDir(), "campaign"), PlanOf(p, o, source, Settings{Version: "test", Iters: 1, Seed: 1, ExecutorName: "sim"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	enumerated := func(most int64) *Space {
+		b := newBegun()
+		if b.file, err = c.Begin(t.Context(), "key"); err != nil {
+			t.Fatal(err)
+		}
+		defer b.close()
+		var asked atomic.Int64
+		b.late = func(s stage, _, _ int, _ float64) bool { return s == tracing && asked.Add(1) > most }
+		space, err := enumerateOr(context.Background(), p, o, nil, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return space
+	}
+	_, asked, err := o.check(&p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Each time there is time to ask of every family, and for three programs.
+	most := int64(len(asked) + 3)
+	var before string
+	for searches := 1; ; searches++ {
+		space := enumerated(most)
+		if space.unlooked == "" {
+			if searches < 5 {
+				t.Errorf("%d searches came to the end, want several", searches)
+			}
+			whole, err := Enumerate(context.Background(), p, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(listed(whole), listed(space)); diff != "" {
+				t.Errorf("(-whole +in parts):\n%s", diff)
+			}
+			return
+		}
+		if space.unlooked == before {
+			t.Fatalf("search %d came no further: not looked at: %s", searches, before)
+		}
+		before = space.unlooked
+	}
+}
+
+// What is kept of a trace comes back as it was.
+func TestPromisesAreKept(t *testing.T) {
+	e := onDGX(t, 2, Options{})
+	program, err := e.trace(family(t, "multi-level"), script.Params{"cross": "recursive", "local": "all-pairs", "groups": 1, "top": "recursive", "shuffle": true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := promises(program, e.problem.Topology)
+	text, err := json.Marshal(keptTrace{Operations: 3, Promise: want})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got keptTrace
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if !got.whole() || *got.Promise != *want {
+		t.Errorf("%s: %+v, want %+v", text, got.Promise, want)
+	}
+	fields := reflect.TypeFor[promise]().NumField() - 1 + len(chainChunks)*reflect.TypeFor[chain]().NumField()
+	if n := len(want.numbers()); n != fields {
+		t.Errorf("%d numbers are kept of %d", n, fields)
+	}
+	for _, text := range []string{`{"operations":3}`, `{"operations":-1,"promise":` + string(text) + `}`, `{"operations":3,"promise":[1,2]}`, `{}`} {
+		var k keptTrace
+		if err := json.Unmarshal([]byte(text), &k); err == nil && k.whole() {
+			t.Errorf("%s is taken for a trace", text)
+		}
 	}
 }

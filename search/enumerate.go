@@ -133,16 +133,7 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 	ranks := int64(len(e.problem.Topology.Ranks))
 	var done atomic.Int64
 	err := abreast(ctx, jobs, len(grid), maxTraced, func(int) int64 { return ranks * ranks }, func(i int) (err error) {
-		if e.isLate(tracing) {
-			return nil
-		}
-		traces[i], err = e.begun.tracedAs(e.key(f.Source, candidateName(f.Name, grid[i], 0)), func() (t trace, err error) {
-			t.routing, err = e.route(f, grid[i])
-			if errors.As(err, &t.refused) {
-				err = nil
-			}
-			return t, err
-		})
+		traces[i], err = e.tracedOnce(f, grid[i])
 		e.options.stage("tracing "+f.Name, int(done.Add(1)), len(grid))
 		return err
 	})
@@ -160,6 +151,29 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 		}
 	}
 	return nil
+}
+
+// tracedOnce is what a family's routing came to, in this search or in an earlier one;
+// nothing, if it is too late to trace it.
+func (e *enumeration) tracedOnce(f *templates.Family, params script.Params) (trace, error) {
+	return e.begun.tracedAs(e.key(f.Source, candidateName(f.Name, params, 0)), func(k *keptTrace) trace {
+		if k.Refusal != nil {
+			return trace{refused: k.Refusal}
+		}
+		return trace{routing: &routing{source: f.Source, size: k.Operations, promised: k.Promise,
+			again: func() (*lang.Program, error) { return e.trace(f, params) }}}
+	}, func() (t trace, err error) {
+		if e.isLate(tracing) {
+			return t, nil
+		}
+		if t.routing, err = e.route(f, params); err == nil && e.begun.keeps() {
+			t.routing.promise(e.problem.Topology)
+		}
+		if errors.As(err, &t.refused) {
+			err = nil
+		}
+		return t, err
+	})
 }
 
 // draft takes up a routing, once for every number of instances. What would be too

@@ -86,9 +86,9 @@ func memoryKey(plan results.Plan, o *Options, coll string) (string, error) {
 func recall(ctx context.Context, c *results.Campaign, key string, p *Problem, o *Options) *memory {
 	var m memory
 	var err error
-	m.programs, err = c.Candidates(key, &m.parts, o.jobs())
+	m.programs, err = c.Candidates(ctx, key, &m.parts, o.jobs())
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, results.ErrOtherCandidates):
+	case ctx.Err() != nil, errors.Is(err, fs.ErrNotExist), errors.Is(err, results.ErrOtherCandidates):
 		return nil
 	case err != nil:
 		o.notice(fmt.Sprintf("candidates are made again: %v", err))

@@ -73,7 +73,7 @@ func (s *searching) enumerate(ctx context.Context) (*Space, error) {
 	}
 	if unknown == nil && known == nil && s.begun.file == nil {
 		var err error
-		if s.begun.file, err = c.Begin(key); err != nil && !errors.Is(err, results.ErrReadOnly) {
+		if s.begun.file, err = c.Begin(limited, key); err != nil && limited.Err() == nil && !errors.Is(err, results.ErrReadOnly) {
 			o.notice(fmt.Sprintf("what is enumerated is not kept until all is: %v", err))
 		}
 	}

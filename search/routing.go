@@ -17,9 +17,13 @@ type routing struct {
 	program  *lang.Program                 // nil: again gives it
 	source   string                        // a family's, as errors print it
 	again    func() (*lang.Program, error) // traces a large one once more
-	size     int                           // its operations, where it is let go of
+	size     int                           // its operations, where it has no program
 	promised *promise                      // nil until it is asked for
 	apart    bool                          // compiled without fused instructions
+
+	tracing  sync.Once // of one that has no program and is not large
+	small    *lang.Program
+	untraced error
 
 	once         sync.Once
 	channels     int // of one instance
@@ -36,16 +40,28 @@ func (r *routing) lighten(t *topologies.Topology, again func() (*lang.Program, e
 	if len(r.program.Ops) <= maxHeld {
 		return
 	}
-	r.promised, r.size, r.again = promises(r.program, t), len(r.program.Ops), again
+	r.promise(t)
+	r.size, r.again = len(r.program.Ops), again
 	r.program = nil
 }
 
-// traced is the program.
-func (r *routing) traced() (*lang.Program, error) {
-	if r.program != nil {
-		return r.program, nil
+// promise sums the program up, if that is not done yet.
+func (r *routing) promise(t *topologies.Topology) {
+	if r.promised == nil {
+		r.promised = promises(r.program, t)
 	}
-	return r.again()
+}
+
+// traced is the program. One that is not large is traced again only once.
+func (r *routing) traced() (*lang.Program, error) {
+	switch {
+	case r.program != nil:
+		return r.program, nil
+	case r.size > maxHeld:
+		return r.again()
+	}
+	r.tracing.Do(func() { r.small, r.untraced = r.again() })
+	return r.small, r.untraced
 }
 
 // operations counts those of one instance.

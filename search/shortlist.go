@@ -97,7 +97,7 @@ func (e *enumeration) promiseAll(ctx context.Context) error {
 	}
 	var done atomic.Int64
 	err := abreast(ctx, e.options.jobs(), len(rest), maxBuilt, func(i int) int64 { return int64(rest[i].operations()) }, func(i int) error {
-		rest[i].promised = promises(rest[i].program, e.problem.Topology)
+		rest[i].promise(e.problem.Topology)
 		e.options.stage("estimating candidates", int(done.Add(1)), len(rest))
 		return nil
 	})
