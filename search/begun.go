@@ -1,13 +1,16 @@
 package search
 
 import (
+	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/results"
 )
 
@@ -24,7 +27,8 @@ type begun struct {
 	from time.Time      // since when it is enumerated
 
 	mu     sync.Mutex
-	traced map[string]trace // by placement and name
+	grids  map[string]*grid // by placement and name, like what follows
+	traced map[string]trace
 	built  map[string]*built
 	found  map[string][]construct
 	left   map[string]int
@@ -57,7 +61,7 @@ func halfOf(left time.Duration, from time.Time) patience {
 }
 
 func newBegun() *begun {
-	return &begun{from: time.Now(), traced: map[string]trace{}, built: map[string]*built{}, found: map[string][]construct{}, left: map[string]int{}}
+	return &begun{from: time.Now(), grids: map[string]*grid{}, traced: map[string]trace{}, built: map[string]*built{}, found: map[string][]construct{}, left: map[string]int{}}
 }
 
 // keepAfter is how long an enumeration without a budget goes on before what it makes is
@@ -74,8 +78,12 @@ type keptTrace struct {
 // whole tells whether it is what a search keeps.
 func (k *keptTrace) whole() bool { return k.Refusal != nil || k.Operations > 0 && k.Promise != nil }
 
-// tracedKey begins the keys of traces, beside those of built drafts.
-const tracedKey = "traced "
+// What the keys of grids and traces begin with in the file; those of built drafts are
+// their own.
+const (
+	gridKey   = "grid "
+	tracedKey = "traced "
+)
 
 // keptBuilt is a built draft but for its program, which lies beside.
 type keptBuilt struct {
@@ -94,6 +102,51 @@ func (e *enumeration) leave(name string, n int) { e.begun.left[name] += n }
 // name of another.
 func (e *enumeration) key(source, name string) string {
 	return fmt.Sprintf("%s %s %s", placementOf(e.problem.InPlace), source, name)
+}
+
+// gridAs is the sets of parameters to be traced of a family, which are found once; nil,
+// if make gives none.
+func (b *begun) gridAs(key string, make func() (*grid, error)) (*grid, error) {
+	if g := b.grids[key]; g != nil {
+		return g, nil
+	}
+	g := new(grid)
+	if b.file != nil && b.fileHas(gridKey+key, g) {
+		for _, params := range g.Params {
+			whole(params)
+		}
+	} else {
+		var err error
+		if g, err = make(); g == nil || err != nil {
+			return nil, err
+		}
+		if err := b.keepGrid(key, g); err != nil {
+			return nil, err
+		}
+	}
+	if b.late != nil {
+		b.grids[key] = g
+	}
+	return g, nil
+}
+
+// keepGrid puts the sets of parameters of a family into the file, if they are read back
+// as they are.
+func (b *begun) keepGrid(key string, g *grid) error {
+	if !b.keeps() {
+		return nil
+	}
+	for _, params := range g.Params {
+		text, err := json.Marshal(params)
+		if err != nil {
+			return err
+		}
+		var back script.Params
+		if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(script.Params(whole(back)), params) {
+			return nil
+		}
+	}
+	return b.file.Keep(gridKey+key, g, "", nil)
 }
 
 // tracedAs is what a routing came to, which is traced once. known gives what the file

@@ -95,27 +95,49 @@ func (e *enumeration) request() script.Request {
 
 // family enumerates one family's routings over its parameters.
 func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
-	if e.isLate(tracing) {
-		e.leave(f.Name, 0)
-		return nil
-	}
 	f = f.Budgeted(e.machine)
-	grid, refused, err := e.routings(ctx, f, e.options.fixed(f))
+	g, err := e.begun.gridAs(e.key(f.Source, f.Name), func() (*grid, error) {
+		if e.isLate(tracing) {
+			return nil, nil
+		}
+		return e.grid(ctx, f)
+	})
 	if err != nil {
 		return err
 	}
-	for _, r := range refused {
-		e.refuse(r.Candidate, r.Reason, r.Detail)
-	}
-	if len(grid)+len(refused) == 0 {
-		why, err := e.unfit(f)
-		if err != nil {
-			return err
-		}
-		e.refuse(f.Name, NotApplicable, why)
+	if g == nil {
+		e.leave(f.Name, 0)
 		return nil
 	}
-	return e.traceAll(ctx, f, grid)
+	for _, r := range g.Refused {
+		e.refuse(r.Candidate, r.Reason, r.Detail)
+	}
+	if g.Why != "" {
+		e.refuse(f.Name, NotApplicable, g.Why)
+		return nil
+	}
+	return e.traceAll(ctx, f, g.Params)
+}
+
+// grid is the sets of parameters of a family that are to be traced.
+type grid struct {
+	Params  []script.Params `json:"params"`
+	Refused []Refusal       `json:"refused"`
+	Why     string          `json:"why,omitempty"` // it does not apply at all
+}
+
+func (e *enumeration) grid(ctx context.Context, f *templates.Family) (*grid, error) {
+	var g grid
+	var err error
+	if g.Params, g.Refused, err = e.routings(ctx, f, e.options.fixed(f)); err != nil {
+		return nil, err
+	}
+	if len(g.Params)+len(g.Refused) == 0 {
+		if g.Why, err = e.unfit(f); err != nil {
+			return nil, err
+		}
+	}
+	return &g, nil
 }
 
 // maxTraced is what may be traced at a time, in pairs of ranks: a program over 2,048
