@@ -78,7 +78,7 @@ type Formula struct {
 	prefer    [][]Lit
 	err       error
 	until     context.Context // nil: no end
-	looked    int
+	stated    int             // since the last look: see look
 }
 
 // ErrTooLarge is a formula of more variables or terms than solvers are given.
@@ -104,7 +104,7 @@ func (f *Formula) Rows() int { return len(f.rows) }
 
 // Bool is a new variable. The name is for dumps; it may be empty.
 func (f *Formula) Bool(name string) Lit {
-	f.look()
+	f.look(1)
 	if f.variables >= maxVariables {
 		f.fail("%w: %d variables", ErrTooLarge, maxVariables)
 		return True
@@ -136,7 +136,7 @@ func (f *Formula) name(l Lit) string {
 
 // add keeps a row. Constants move into the bound, so that rows hold variables.
 func (f *Formula) add(is relation, bound int, n int, term func(i int) Term) {
-	f.look()
+	f.look(1 + n)
 	if f.err != nil {
 		return
 	}

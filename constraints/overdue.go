@@ -24,7 +24,7 @@ var ErrOverdue = errors.New("a formula was not stated in time")
 // overdue is what is panicked with.
 type overdue struct{ err error }
 
-// looks is how many variables and rows go by from one look to the next.
+// looks is how many variables, rows and terms go by from one look to the next.
 const looks = 1 << 12
 
 // Until has stating the formula end with a context: see Overdue.
@@ -33,9 +33,13 @@ func (f *Formula) Until(ctx context.Context) *Formula {
 	return f
 }
 
-// look ends what states the formula where its context is over.
-func (f *Formula) look() {
-	if f.looked++; f.looked%looks == 0 && f.until != nil {
+// look ends what states the formula where its context is over. It is told how much is
+// stated.
+func (f *Formula) look(more int) {
+	if f.stated += more; f.stated < looks {
+		return
+	}
+	if f.stated = 0; f.until != nil {
 		if err := f.until.Err(); err != nil {
 			panic(overdue{fmt.Errorf("%w: %w", ErrOverdue, err)})
 		}

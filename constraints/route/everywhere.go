@@ -180,9 +180,9 @@ func (p *problem) composed(s *constraints.Solvers, ask asker) (Schedule, string,
 func (p *problem) boundSums(ctx context.Context) (open [][]int, refuted *Refutation, err error) {
 	spread := *p
 	spread.items = nil
-	for _, it := range p.items {
+	for _, class := range p.classes { // chunks of one are as far
 		for r := range p.net.ranks {
-			spread.items = append(spread.items, item{source: r, index: it.index, wanted: it.wanted})
+			spread.items = append(spread.items, item{source: r, wanted: p.items[class[0]].wanted})
 		}
 	}
 	if r := spread.distant(); r != nil {
@@ -229,19 +229,23 @@ func (p *problem) crossings() []demand {
 		}
 		pairs = append(pairs, becomes)
 	}
+	needs := make([]int64, n) // by rank
+	for _, it := range p.items {
+		for _, r := range it.wanted {
+			needs[r]++
+		}
+	}
 	tried := make([]bool, n*n) // by the first of an orbit of pairs
 	for at, first := range symmetry.Orbits(n*n, pairs) {
 		a, b := at/n, at%n
+		if b == 0 {
+			p.look()
+		}
 		if a == b || tried[first] || n > manyPairs && b != (a+1)%n && !p.farthest(a, b) {
 			continue
 		}
 		tried[first] = true
-		d := demand{from: make([]int64, n), into: make([]int64, n), set: []int{a, b}, kind: fromTo}
-		for _, it := range p.items {
-			if slices.Contains(it.wanted, b) {
-				d.need++
-			}
-		}
+		d := demand{from: make([]int64, n), into: make([]int64, n), set: []int{a, b}, kind: fromTo, need: needs[b]}
 		if d.from[a], d.into[b] = d.need, d.need; d.need > 0 {
 			all = append(all, d)
 		}

@@ -52,11 +52,7 @@ func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	limit := ask.left()
 	until, cancel := ask.bounding()
 	defer cancel()
-	p, err := q.on(ask.net, until)
-	if err != nil {
-		return Answer{}, err
-	}
-	a, err := p.findUntil(s, ask)
+	p, a, err := q.findUntil(s, ask, until)
 	if ask.late(err) {
 		by := Bound
 		if errors.Is(err, constraints.ErrOverdue) { // it was to be a solver's
@@ -67,8 +63,9 @@ func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	a.Unit = p.net.unit
-	a.Items = p.names()
+	if a.Unit = q.Unit; p != nil { // else not even its links were read in time
+		a.Unit, a.Items = p.net.unit, p.names()
+	}
 	if a.Status == constraints.Sat {
 		if err := Replay(q, a.Unit, a.Items, a.Schedule); err != nil {
 			return Answer{}, fmt.Errorf("routing by %s: %w", a.By, err)
@@ -78,13 +75,17 @@ func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	return a, nil
 }
 
-// findUntil is find, items and all, where the time for that may come to an end as well.
-func (p *problem) findUntil(s *constraints.Solvers, ask asker) (a Answer, err error) {
+// findUntil is find, network, items and all, where the time for that may come to an end
+// as well. It returns the problem as far as there is one.
+func (q Query) findUntil(s *constraints.Solvers, ask asker, until context.Context) (p *problem, a Answer, err error) {
 	defer constraints.Overdue(&err)
-	if err := p.fill(); err != nil {
-		return Answer{}, err
+	if p, err = q.on(ask.net, until); err == nil {
+		err = p.fill()
 	}
-	return p.find(s, ask)
+	if err == nil {
+		a, err = p.find(s, ask)
+	}
+	return p, a, err
 }
 
 func (p *problem) find(s *constraints.Solvers, ask asker) (Answer, error) {

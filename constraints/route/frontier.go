@@ -66,7 +66,10 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (poi
 	defer constraints.Overdue(&err)
 	least = new(big.Rat) // nothing is known yet
 	q.Steps, q.Rounds = 1, 1
-	p, err := newProblem(q)
+	p, err := q.on(nil, ctx)
+	if err == nil {
+		err = p.fill()
+	}
 	if err != nil {
 		return nil, least, err
 	}
@@ -87,7 +90,6 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (poi
 	if w.Chunks < unit {
 		return nil, least, &QueryError{fmt.Errorf("%d chunks: want at least %d", w.Chunks, unit)}
 	}
-	p.until = ctx
 	switch ratio := p.ratio(); {
 	case ctx.Err() != nil: // it is not to be relied on
 		return nil, least, ctx.Err()

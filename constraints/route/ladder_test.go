@@ -189,7 +189,7 @@ func TestFrontierOfManyChunks(t *testing.T) {
 		t.Errorf("%v: want that it was cancelled", err)
 	}
 	var bad *QueryError
-	if _, _, err := Frontier(done, open(t, "pb"), q, Walk{Chunks: 6 * ranks}); !errors.As(err, &bad) {
+	if _, _, err := Frontier(context.Background(), open(t, "pb"), q, Walk{Chunks: 6 * ranks}); !errors.As(err, &bad) {
 		t.Errorf("%v: want that these are too many", err)
 	}
 }

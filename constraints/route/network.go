@@ -2,6 +2,7 @@ package route
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -43,7 +44,7 @@ const maxRanks = 256
 
 // newNetwork reads the lanes off a topology, for a unit of bandwidth; 0 is that
 // of the slowest link of any lane. Links too slow for a chunk a round are none.
-func newNetwork(t *topologies.Topology, unit units.Bandwidth) (*network, error) {
+func newNetwork(t *topologies.Topology, unit units.Bandwidth, until context.Context) (*network, error) {
 	n := &network{ranks: len(t.Ranks), vertices: len(t.Vertices), unit: unit}
 	if n.ranks > maxRanks {
 		return nil, fmt.Errorf("%s has %d ranks: routing step by step takes at most %d", t.Name, n.ranks, maxRanks)
@@ -54,6 +55,7 @@ func newNetwork(t *topologies.Topology, unit units.Bandwidth) (*network, error) 
 	var paths []topologies.Path
 	slowest := units.Bandwidth(0)
 	for a := range n.ranks {
+		look(until)
 		for b := range n.ranks {
 			p, ok := t.Path(a, b)
 			if !ok {

@@ -93,7 +93,7 @@ func (q Query) on(net *network, until context.Context) (*problem, error) {
 	}
 	if net == nil {
 		var err error
-		if net, err = newNetwork(q.Topology, q.Unit); err != nil {
+		if net, err = newNetwork(q.Topology, q.Unit, until); err != nil {
 			return nil, &QueryError{err}
 		}
 	}
@@ -114,9 +114,12 @@ func (p *problem) like(c collective.Collective, steps, rounds int) (*problem, er
 }
 
 // look leaves everything at once where there is no more time: see constraints.Overdue.
-func (p *problem) look() {
-	if p.until != nil {
-		constraints.Look(p.until)
+func (p *problem) look() { look(p.until) }
+
+// look is a problem's; nil has no end.
+func look(until context.Context) {
+	if until != nil {
+		constraints.Look(until)
 	}
 }
 

@@ -37,6 +37,7 @@ func (p *problem) ratio() *big.Rat {
 	}
 	u := net.whole()
 	for i := range demands {
+		p.look()
 		u.press(&demands[i], least)
 	}
 	if least.Sign() == 0 {
