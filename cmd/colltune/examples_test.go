@@ -203,7 +203,10 @@ def program(topo, p):
 <pci busid="0000:02:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"><gpu dev="1" sm="80" rank="1" gdr="1"/></pci>
 </cpu></system>
 `
+	const matrix = "\tGPU0\tGPU1\tNIC0\nGPU0\t X \tNV18\tPIX\nGPU1\tNV18\t X \tSYS\nNIC0\tPIX\tSYS\t X \n\nNIC Legend:\n\n  NIC0: mlx5_0\n"
+	const ibstat = "CA 'mlx5_0'\n\tPort 1:\n\t\tState: Active\n\t\tRate: 400\n"
 	for name, text := range map[string]string{
+		"topo.txt": matrix, "ibstat.txt": ibstat,
 		"mymachine.toml": string(machine), "my.toml": string(machine), "cluster.toml": string(machine),
 		"my.star": star, "mine.star": star,
 		"measured.txt": measured, "nccl-tests.txt": measured, "all_reduce.txt": measured, "topo.xml": topo, "ndv4-topo.xml": topo,

@@ -29,7 +29,7 @@ is not, the flag that says it is asked for.
 
   colltune topology import ndv4-topo.xml --gpu a100 --nic 25GB/s --out ndv4.toml
   nvidia-smi topo -m | colltune topology import - --gpu h100 --nic 400Gb/s --nodes 4
-  colltune topology import topo.txt --gpu h100 --ibstat ibstat.txt --hca ^mlx5_bond`,
+  colltune topology import topo.txt --gpu h100 --ibstat ibstat.txt --hca mlx5_0`,
 		Args: exactly("the FILE to import"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var o importer.Options
