@@ -26,13 +26,15 @@ var source embed.FS
 type code struct {
 	compiler *nvrtc.Library // nil: the driver does, of the embedded PTX
 	sm       int            // the first device's, for the fingerprint
+	defines  []string       // of the compiler: the source has variants to compare
 	built    map[build][]byte
 }
 
 // build identifies an element type's kernels for an architecture.
 type build struct {
-	dtype data.DType
-	sm    int
+	dtype   data.DType
+	sm      int
+	defines string
 }
 
 // String is the code's entry in the fingerprint, so that times of two builds are
@@ -41,7 +43,7 @@ func (c *code) String() string {
 	if c.compiler == nil {
 		return "PTX " + embeddedHash()
 	}
-	return fmt.Sprintf("NVRTC %s sm_%d %s", c.compiler.Version, c.sm, sourceHash())
+	return strings.Join(append([]string{fmt.Sprintf("NVRTC %s sm_%d %s", c.compiler.Version, c.sm, sourceHash())}, c.defines...), " ")
 }
 
 // of is the code that a device is to load.
@@ -49,14 +51,15 @@ func (c *code) of(d data.DType, v *driver.Device) ([]byte, error) {
 	if c.compiler == nil {
 		return ptxOf(d)
 	}
-	key := build{d, 10*v.Major + v.Minor}
+	key := build{d, 10*v.Major + v.Minor, strings.Join(c.defines, " ")}
 	if b := c.built[key]; b != nil {
 		return b, nil
 	}
 	if !c.compiler.Compiles(key.sm) {
 		return nil, fmt.Errorf("%s, NVRTC %s, compiles for none of sm_%d: it knows %v", c.compiler.Name, c.compiler.Version, key.sm, c.compiler.Architectures)
 	}
-	b, err := c.compiler.Compile(kernelSource(), "--std=c++17", fmt.Sprintf("--gpu-architecture=sm_%d", key.sm), "-DELEMENT="+elementStruct(d))
+	options := append([]string{"--std=c++17", fmt.Sprintf("--gpu-architecture=sm_%d", key.sm), "-DELEMENT=" + elementStruct(d)}, c.defines...)
+	b, err := c.compiler.Compile(kernelSource(), options...)
 	if err != nil {
 		return nil, fmt.Errorf("kernels of %s: %w", d, err)
 	}

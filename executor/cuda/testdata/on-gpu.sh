@@ -11,12 +11,12 @@
 #	stage       most seconds  what
 #	nccl        190           NCCL over one GPU and all: every collective, type, reduction
 #	families    240           every family on 2, 4, 8 and 16 ranks, three protocols
-#	figures     290           copies, a flag's hops, programs small and large, compilers
+#	figures     340           copies, a flag's hops, programs small and large, compilers
 #	sanitizers  190           memcheck, racecheck, synccheck on a sample
 #	search      300           doctor, executor check cuda, search --executor cuda twice
 #	profile     200           what ncu says of a large program and a small one
 #
-# COLLTUNE_GPU_SECONDS (1410) is how long all of it may take: a stage gets what is
+# COLLTUNE_GPU_SECONDS (1460) is how long all of it may take: a stage gets what is
 # left. COMPUTE_SANITIZER and NCU name the tools where they are not found;
 # COLLTUNE_EXECUTOR_LIBNVRTC and COLLTUNE_EXECUTOR_LIBNCCL the libraries.
 set -eu
@@ -55,7 +55,7 @@ fi
 for binary in cuda.test nccl.test colltune; do
 	[ -x "$programs/$binary" ] || { make gpu-tests && break; }
 done
-end=$(($(date +%s) + ${COLLTUNE_GPU_SECONDS:-1410}))
+end=$(($(date +%s) + ${COLLTUNE_GPU_SECONDS:-1460}))
 stage_end=$end
 
 # seconds_of a stage.
@@ -63,7 +63,7 @@ seconds_of() {
 	case $1 in
 	nccl | sanitizers) echo 190 ;;
 	families) echo 240 ;;
-	figures) echo 290 ;;
+	figures) echo 340 ;;
 	search) echo 300 ;;
 	*) echo 200 ;;
 	esac
@@ -185,7 +185,7 @@ figures() {
 	echo "NVRTC: ${COLLTUNE_EXECUTOR_LIBNVRTC:-the linker's}"
 	rm -f "$out/figures.md"
 	bad=0
-	for part in device:40 flight:40 hops:35 small:55 compilers:50 tiles:30 large:80; do
+	for part in device:40 flight:40 hops:35 small:55 compilers:50 tiles:30 streams:45 large:80; do
 		tests "${part#*:}" cuda "FiguresOfGPU/^${part%:*}\$" -test.v || bad=$?
 	done
 	return $bad

@@ -135,6 +135,21 @@ DEVICE void store16(u64 address, const u64 *words) {
     asm volatile("st.global.v2.u64 [%0], {%1, %2};" ::"l"(address), "l"(words[0]), "l"(words[1]) : "memory");
 }
 
+// A large message's bytes are in a buffer once and in slots again and again, a tile
+// after another. STREAM_BUFFERS has the caches give up the former first: what the
+// figures compare, and no build that is used otherwise.
+#ifdef STREAM_BUFFERS
+#define ONCE ".cs"
+#else
+#define ONCE ""
+#endif
+DEVICE void load16Once(u64 address, u64 *words) {
+    asm volatile("ld.global" ONCE ".v2.u64 {%0, %1}, [%2];" : "=l"(words[0]), "=l"(words[1]) : "l"(address) : "memory");
+}
+DEVICE void store16Once(u64 address, const u64 *words) {
+    asm volatile("st.global" ONCE ".v2.u64 [%0], {%1, %2};" ::"l"(address), "l"(words[0]), "l"(words[1]) : "memory");
+}
+
 // Half precision is the machine's own.
 DEVICE float halfToFloat(u16 h) {
     float f;
