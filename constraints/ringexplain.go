@@ -2,8 +2,8 @@ package constraints
 
 import (
 	"fmt"
-	"strings"
 
+	"github.com/colltune/colltune/constraints/internal/words"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -64,22 +64,9 @@ func (p *ringProblem) neighbours(i int) []int {
 
 func (p *ringProblem) gpu(i int) string { return p.t.Vertices[p.nodes[0][i]].Name }
 
-// gpus names several: gpus 0, 3 and 5.
+// gpus names several.
 func (p *ringProblem) gpus(list []int) string {
-	const most = 8
-	var b strings.Builder
-	for n, i := range list {
-		switch {
-		case n == most:
-			return fmt.Sprintf("%s and %d more", b.String(), len(list)-most)
-		case n > 0 && n == len(list)-1:
-			b.WriteString(" and ")
-		case n > 0:
-			b.WriteString(", ")
-		}
-		b.WriteString(p.gpu(i))
-	}
-	return b.String()
+	return words.List(len(list), func(i int) string { return p.gpu(list[i]) })
 }
 
 // deadEnds finds GPUs with too few neighbours to be passed through.

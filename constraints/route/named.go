@@ -73,89 +73,102 @@ func stateRounds(f *constraints.Formula, p *problem, open [][]int) []constraints
 
 // item states where one chunk may be and go.
 func (e *named) item(x int) {
-	p, f := e.p, e.f
-	it := &p.items[x]
-	n, steps := p.net.ranks, p.Steps
-	// left is how many sends a chunk still needs from a rank to someone who
-	// wants it: later than that it is of no use there, unless the rank itself
-	// wants it.
-	left := make([]int, n)
-	for r := range n {
-		left[r] = steps + 1
-		for _, w := range it.elsewhere() {
-			if d := p.net.dist[r][w]; d >= 0 {
-				left[r] = min(left[r], int(d))
-			}
-		}
-	}
-	far := func(r int) int {
-		if d := p.net.dist[it.source][r]; d >= 0 {
-			return int(d)
-		}
-		return steps + 1
-	}
 	base := len(e.has)
-	for r := range n {
+	e.has = append(e.has, e.places(x)...)
+	has := e.has[base:]
+	e.sent = append(e.sent, e.sends(x, has)...)
+	e.comes(x, has, e.sent[x*len(e.p.net.lanes):])
+}
+
+// places makes the variables of where a chunk is after each step: nowhere that it can't
+// have come to, nor where it is of no more use. It is kept.
+func (e *named) places(x int) (has [][]constraints.Lit) {
+	p, it, steps := e.p, &e.p.items[x], e.p.Steps
+	for r := range p.net.ranks {
 		row := make([]constraints.Lit, steps+1)
+		left, far := p.left(it, r), int(p.net.dist[it.source][r])
 		for t := range row {
 			switch {
 			case r == it.source:
 				row[t] = constraints.True
-			case t < far(r) || t+left[r] > steps:
+			case far < 0 || t < far || t+left > steps:
 				row[t] = constraints.False
 			case t == steps: // where it is in the end is settled: left is 0
 				row[t] = e.wanted(x)
 			default:
-				row[t] = f.Bool("")
+				row[t] = e.f.Bool("")
 			}
 		}
 		for t := 1; t <= steps; t++ {
 			if row[t-1] != constraints.False && row[t] != constraints.False && row[t] != constraints.True {
-				f.Clause(row[t-1].Not(), row[t])
+				e.f.Clause(row[t-1].Not(), row[t])
 			}
 		}
-		e.has = append(e.has, row)
+		has = append(has, row)
 		if row[steps] == constraints.False && slices.Contains(it.wanted, r) {
-			f.Clause() // too far away
+			e.f.Clause() // too far away
 		}
 	}
-	for _, l := range p.net.lanes {
-		row := make([]constraints.Lit, steps)
-		from, to := e.has[base+int(l.from)], e.has[base+int(l.to)]
+	return has
+}
+
+// left is how many sends a chunk still needs from a rank to someone who wants it, 0
+// where that is the rank; later than that it is of no use there.
+func (p *problem) left(it *item, rank int) int {
+	least := p.Steps + 1
+	for _, w := range it.wanted {
+		if d := p.net.dist[rank][w]; w != it.source && d >= 0 {
+			least = min(least, int(d))
+		}
+	}
+	return least
+}
+
+// sends makes the variables of the lanes that a chunk passes: from where it is to where
+// it then is.
+func (e *named) sends(x int, has [][]constraints.Lit) (sent [][]constraints.Lit) {
+	for _, l := range e.p.net.lanes {
+		row := make([]constraints.Lit, e.p.Steps)
+		from, to := has[l.from], has[l.to]
 		for t := range row {
 			row[t] = constraints.False
-			if int(l.to) == it.source || from[t] == constraints.False || to[t+1] == constraints.False {
+			if int(l.to) == e.p.items[x].source || from[t] == constraints.False || to[t+1] == constraints.False {
 				continue
 			}
-			row[t] = f.Bool("")
-			f.Clause(row[t].Not(), from[t])
+			row[t] = e.f.Bool("")
+			e.f.Clause(row[t].Not(), from[t])
 			if to[t+1] != constraints.True {
-				f.Clause(row[t].Not(), to[t+1])
+				e.f.Clause(row[t].Not(), to[t+1])
 			}
 		}
-		e.sent = append(e.sent, row)
+		sent = append(sent, row)
 	}
-	for r := range n {
-		if r == it.source {
+	return sent
+}
+
+// comes has a chunk be only where it was, or something brings it, which happens once at
+// most.
+func (e *named) comes(x int, has, sent [][]constraints.Lit) {
+	for r, row := range has {
+		if r == e.p.items[x].source {
 			continue
 		}
 		var ever []constraints.Lit
-		row := e.has[base+r]
-		for t := range steps {
+		for t := range e.p.Steps {
 			if row[t+1] == constraints.False {
 				continue
 			}
 			now := []constraints.Lit{row[t+1].Not(), row[t]}
-			for _, l := range p.net.in[r] {
-				if s := e.sent[x*len(p.net.lanes)+int(l)][t]; s != constraints.False {
+			for _, l := range e.p.net.in[r] {
+				if s := sent[l][t]; s != constraints.False {
 					now = append(now, s)
 					ever = append(ever, s)
 				}
 			}
-			f.Clause(now...)
+			e.f.Clause(now...)
 		}
 		if len(ever) > 1 {
-			f.AtMost(1, ever...)
+			e.f.AtMost(1, ever...)
 		}
 	}
 }

@@ -3,8 +3,8 @@ package trees
 import (
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/colltune/colltune/constraints/internal/words"
 	"github.com/colltune/colltune/constraints/maxflow"
 )
 
@@ -90,25 +90,12 @@ func (p *stepProblem) gpu(r int) string {
 	return fmt.Sprintf("%s of node %d", p.t.Vertices[r].Name, p.t.Ranks[r].Node)
 }
 
-// gpus names several: gpu 0, gpu 3 and gpu 5; or node 1, of several nodes.
+// gpus names several: a node, where they are all of one of several.
 func (p *stepProblem) gpus(ranks []int) string {
-	const most = 8
 	for node := range p.t.Nodes {
 		if p.t.Nodes > 1 && slices.Equal(ranks, p.t.NodeRanks(node)) {
 			return fmt.Sprintf("node %d", node)
 		}
 	}
-	var b strings.Builder
-	for i, r := range ranks {
-		switch {
-		case i == most:
-			return fmt.Sprintf("%s and %d more", b.String(), len(ranks)-most)
-		case i > 0 && i == len(ranks)-1:
-			b.WriteString(" and ")
-		case i > 0:
-			b.WriteString(", ")
-		}
-		b.WriteString(p.gpu(r))
-	}
-	return b.String()
+	return words.List(len(ranks), func(i int) string { return p.gpu(ranks[i]) })
 }

@@ -145,85 +145,110 @@ type reach struct {
 	depth int
 }
 
+// sapling is trees of one root that are alike, as they grow.
+type sapling struct {
+	*forest
+	tree     Tree
+	count    int64 // how many they are
+	in       []bool
+	taken    []int   // links
+	frontier []reach // from ranks in the tree
+}
+
 // tree grows trees of one root that are alike.
 func (f *forest) tree(ctx context.Context, root int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	count := f.wants[root]
+	s := &sapling{forest: f, tree: Tree{Root: root}, count: f.wants[root], in: make([]bool, f.ranks)}
 	if f.apart {
-		count = 1
+		s.count = 1
 	}
-	f.want(root, -count)
-	t := Tree{Root: root}
-	in := make([]bool, f.ranks)
-	in[root] = true
-	var taken []int
-	var frontier []reach
-	open := func(r, depth int) {
-		for _, l := range f.out[r] {
-			if !in[f.links[l].to] {
-				frontier = append(frontier, reach{l, depth})
-			}
-		}
-	}
-	open(root, 1)
-	for len(t.Edges) < f.ranks-1 {
-		// Near the root first, then over links with much room left.
-		slices.SortStableFunc(frontier, func(a, b reach) int {
-			return cmp.Or(a.depth-b.depth, cmp.Compare(f.links[b.link].room, f.links[a.link].room), a.link-b.link)
-		})
-		best, fit := -1, int64(0)
-		kept := frontier[:0]
-		for i, r := range frontier {
-			if in[f.links[r.link].to] {
-				continue
-			}
-			if best >= 0 && fit == count {
-				kept = append(kept, frontier[i:]...)
-				break
-			}
-			n := f.fits(r.link, count)
-			if n == 0 {
-				continue // and never will: what is left only shrinks
-			}
-			if n > fit {
-				best, fit = len(kept), n
-			}
-			kept = append(kept, r)
-		}
+	f.want(root, -s.count)
+	s.in[root] = true
+	s.open(root, 1)
+	for len(s.tree.Edges) < f.ranks-1 {
+		best, fit := s.best()
 		if best < 0 {
 			return fmt.Errorf("tree from rank %d: no link left to take; the switches were taken out wrongly", root)
 		}
-		if frontier = kept; fit < count {
-			for _, l := range taken {
-				f.room(l, count-fit)
-			}
-			f.want(root, count-fit)
-			count = fit
-			// What did not fit so many may fit fewer.
-			at := frontier[best]
-			frontier = nil
-			depth := map[int]int{root: 0}
-			open(root, 1)
-			for _, e := range t.Edges {
-				depth[e.Child] = depth[e.Parent] + 1
-				open(e.Child, depth[e.Child]+1)
-			}
-			best = slices.IndexFunc(frontier, func(r reach) bool { return r.link == at.link })
+		if fit < s.count {
+			best = s.fewer(fit, s.frontier[best].link)
 		}
-		r := frontier[best]
-		l := f.links[r.link]
-		f.room(r.link, -count)
-		in[l.to] = true
-		t.Edges = append(t.Edges, Edge{Parent: l.from, Child: l.to})
-		taken = append(taken, r.link)
-		open(l.to, r.depth+1)
+		s.take(s.frontier[best])
 	}
-	t.Count = int(count)
-	f.trees = append(f.trees, t)
-	f.taken = append(f.taken, taken)
+	s.tree.Count = int(s.count)
+	f.trees = append(f.trees, s.tree)
+	f.taken = append(f.taken, s.taken)
 	return nil
+}
+
+// open adds the links that lead out of the tree from a rank.
+func (s *sapling) open(rank, depth int) {
+	for _, l := range s.out[rank] {
+		if !s.in[s.links[l].to] {
+			s.frontier = append(s.frontier, reach{l, depth})
+		}
+	}
+}
+
+// best is the place in the frontier of the first link that all of the trees may take, or
+// else most of them, and how many; -1 where there is none. Links that none may take are
+// dropped.
+func (s *sapling) best() (best int, fit int64) {
+	// Near the root first, then over links with much room left.
+	slices.SortStableFunc(s.frontier, func(a, b reach) int {
+		return cmp.Or(a.depth-b.depth, cmp.Compare(s.links[b.link].room, s.links[a.link].room), a.link-b.link)
+	})
+	best = -1
+	kept := s.frontier[:0]
+	for i, r := range s.frontier {
+		if fit == s.count {
+			kept = append(kept, s.frontier[i:]...)
+			break
+		}
+		if s.in[s.links[r.link].to] {
+			continue
+		}
+		n := s.fits(r.link, s.count)
+		if n == 0 {
+			continue // and never will: what is left only shrinks
+		}
+		if n > fit {
+			best, fit = len(kept), n
+		}
+		kept = append(kept, r)
+	}
+	s.frontier = kept
+	return best, fit
+}
+
+// fewer has fewer trees grow, and leaves the others for later. It returns where a link is
+// then in the frontier: what did not fit so many may fit fewer, and so is there again.
+func (s *sapling) fewer(count int64, link int) int {
+	for _, l := range s.taken {
+		s.room(l, s.count-count)
+	}
+	s.want(s.tree.Root, s.count-count)
+	s.count = count
+	s.frontier = nil
+	depth := map[int]int{s.tree.Root: 0}
+	s.open(s.tree.Root, 1)
+	for _, e := range s.tree.Edges {
+		depth[e.Child] = depth[e.Parent] + 1
+		s.open(e.Child, depth[e.Child]+1)
+	}
+	return slices.IndexFunc(s.frontier, func(r reach) bool { return r.link == link })
+}
+
+// take grows the trees over a link.
+func (s *sapling) take(r reach) {
+	l := s.links[r.link]
+	s.room(r.link, -s.count)
+	s.in[l.to] = true
+	s.tree.Edges = append(s.tree.Edges, Edge{Parent: l.from, Child: l.to})
+	s.taken = append(s.taken, r.link)
+	s.open(l.to, r.depth+1)
 }
 
 // want changes how many trees a rank wants after the one in hand.
