@@ -15,7 +15,7 @@ var standIns = map[string]string{
 	"bin/gpu/cuda.test": `#!/bin/sh
 echo "cuda.test $* in ${PWD##*/}, NVRTC ${COLLTUNE_EXECUTOR_LIBNVRTC##*/}"
 case "$ON_GPU_FAULT $*" in
-families*FamilyOnGPU*) printf -- '--- FAIL: TestEveryFamilyOnGPU (1.00s)\n    --- FAIL: TestEveryFamilyOnGPU/LL/ring/allreduce/1x2 (0.10s)\n'; exit 1;;
+families*FamilyOnGPU*) printf -- '--- FAIL: TestEveryFamilyOnGPU (1.00s)\n    --- FAIL: TestEveryFamilyOnGPU/LL (1.00s)\n        --- FAIL: TestEveryFamilyOnGPU/LL/ring/allreduce/1x2 (0.10s)\n        --- FAIL: TestEveryFamilyOnGPU/LL/tree/allreduce/1x2 (0.10s)\n'; exit 1;;
 slow*FamilyOnGPU*) exec sleep 600;;
 lost*/^LL\$*)
 	echo "from program $COLLTUNE_GPU_FROM"

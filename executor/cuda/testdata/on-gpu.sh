@@ -268,7 +268,12 @@ evidence() {
 # again has memcheck look at the first program of a stage that failed: which access,
 # by which thread, of what kernel.
 again() {
-	name=$(sed -n 's/^ *--- FAIL: \(Test[^ /]*\/[^ ]*\) .*/\1/p' "$1" | head -n 1)
+	name=
+	for one in $(sed -n 's/^ *--- FAIL: \(Test[^ ]*\) .*/\1/p' "$1"); do # each before its parts
+		[ -z "$name" ] || [ "${one#"$name"/}" != "$one" ] || break
+		name=$one
+	done
+	case $name in */*) ;; *) name= ;; esac
 	sanitizer=${COMPUTE_SANITIZER:-$(tool compute-sanitizer)} || return 0
 	[ -n "$name" ] || return 0
 	echo
