@@ -61,7 +61,11 @@ numbers, each with a source that says so.
 					return err
 				}
 			}
-			return present(cmd, cmd.OutOrStdout(), "calibration", calibrationDocument(t, fit), calibrationSheet(t, fit))
+			s := calibrationSheet(t, fit)
+			if flagValue(cmd, "format") == "csv" {
+				s = exactCalibration(fit)
+			}
+			return present(cmd, cmd.OutOrStdout(), "calibration", calibrationDocument(t, fit), s)
 		},
 		ValidArgsFunction: firstIs(completeTopology),
 	}
@@ -215,11 +219,7 @@ func calibrationDocument(t *topologies.Topology, fit *calibrate.Result) calibrat
 }
 
 func calibrationSheet(t *topologies.Topology, fit *calibrate.Result) sheet {
-	s := sheet{columns: []column{
-		{name: "size", right: true, csv: "size_bytes"}, text("library runs"), {name: "measured", right: true, csv: "measured_us"},
-		{name: "simulated", right: true, csv: "simulated_before_us"}, {name: "off %", right: true, csv: "error_before_percent"},
-		{name: "fitted", right: true, csv: "simulated_after_us"}, {name: "off %", right: true, csv: "error_after_percent"},
-	}}
+	s := sheet{columns: []column{number("size"), text("library runs"), number("measured"), number("simulated"), number("off %"), number("fitted"), number("off %")}}
 	us := func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 	for _, r := range fit.Rows {
 		s.add(units.Bytes(r.Bytes).String(), r.Name, us(r.MeasuredUS), us(r.BeforeUS), signedPercent(r.BeforeUS/r.MeasuredUS), us(r.AfterUS), signedPercent(r.AfterUS/r.MeasuredUS))
@@ -244,6 +244,16 @@ func calibrationSheet(t *topologies.Topology, fit *calibrate.Result) sheet {
 			fmt.Fprintln(w, "no number is changed: none makes the errors clearly smaller")
 		}
 		return nil
+	}
+	return s
+}
+
+// exactCalibration is the table for programs to read.
+func exactCalibration(fit *calibrate.Result) sheet {
+	s := sheet{columns: []column{text("size_bytes"), text("library"), text("measured_us"), text("simulated_before_us"), text("simulated_after_us")}}
+	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	for _, r := range fit.Rows {
+		s.add(strconv.FormatInt(r.Bytes, 10), r.Name, exact(r.MeasuredUS), exact(r.BeforeUS), exact(r.AfterUS))
 	}
 	return s
 }
