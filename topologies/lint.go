@@ -47,9 +47,14 @@ func Lint(arg string, o Options) (*Topology, []Finding, error) {
 // doubts are words in a source which is neither a measurement nor a data sheet.
 var doubts = []string{"not measured", "assumed", "inferred", "general knowledge"}
 
+// doubtful is the first of doubts in a source, or -1.
+func doubtful(source string) int {
+	return slices.IndexFunc(doubts, func(d string) bool { return strings.Contains(source, d) })
+}
+
 func (r *reader) unmeasured() (all []Finding) {
 	for _, n := range r.notes {
-		if i := slices.IndexFunc(doubts, func(d string) bool { return strings.Contains(n.text, d) }); i >= 0 {
+		if i := doubtful(n.text); i >= 0 {
 			msg := "a number here is " + n.text
 			if !slices.ContainsFunc(doubts, func(d string) bool { return strings.HasPrefix(n.text, d) }) {
 				msg = "a number here is " + doubts[i] + ": " + n.text

@@ -159,6 +159,8 @@ func (w *rewriter) change(t *textTable, n fitted) error {
 		w.put(at, t.values["source"])
 	case t.source == nil:
 		return fmt.Errorf("%s:%d: the source of %s is not written in a line, nor as [%s.source]: change it by hand", w.file, t.header+1, n.key, t.name)
+	case doubtful(t.source.values[n.key]) >= 0: // no longer
+		w.put(t.source.keys[n.key], note)
 	case t.source.values[n.key] != "":
 		w.put(t.source.keys[n.key], note+" ("+t.source.values[n.key]+")")
 	default:

@@ -112,6 +112,13 @@ func TestRewrite(t *testing.T) {
 		t.Errorf("%v, %v", top, err)
 	}
 
+	// What was inferred is so no longer.
+	guessed := strings.Replace(rewritten, "source    = %s", "[node.link.source]\nbandwidth = \"inferred: as others\"\nlatency = \"inferred: as others\"", 1)
+	out, err = Rewrite("pair.toml", []byte(guessed), c, "m.txt")
+	if err != nil || !strings.Contains(string(out), "bandwidth = \"fitted to m.txt, 100 GB/s before\"\nlatency = \"inferred: as others\"\n") {
+		t.Errorf("%v\n%s", err, out)
+	}
+
 	for _, c := range []struct{ name, text, want string }{
 		{"inline source", strings.Replace(rewritten, "%s", `{ others = "data sheet" }`, 1), "pair.toml:11: the source of bandwidth is not written in a line, nor as [node.link.source]"},
 		{"inline table", "node.gpus = 2\n" + text, "pair.toml"},
