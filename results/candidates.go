@@ -135,6 +135,29 @@ func readCandidates(ctx context.Context, r io.Reader, key string, index any, job
 		return nil, err
 	}
 	files := tar.NewReader(packed)
+	head, err := readIndex(files, key)
+	if err != nil {
+		return nil, err
+	}
+	programs, err := readPrograms(ctx, files, head.Programs, jobs)
+	if err != nil {
+		return nil, err
+	}
+	// Read to the end: the checksum comes last.
+	if _, err := files.Next(); err != io.EOF {
+		return nil, errors.Join(errors.New("more files than its index names"), err)
+	}
+	if n, err := packed.Read(make([]byte, 1)); n > 0 || err != io.EOF {
+		return nil, errors.Join(errors.New("more after its last program"), err)
+	}
+	if err := json.Unmarshal(head.Index, index); err != nil {
+		return nil, fmt.Errorf("%s: %w", indexEntry, err)
+	}
+	return programs, nil
+}
+
+// readIndex reads the first entry, which must be of that key.
+func readIndex(files *tar.Reader, key string) (*candidatesIndex, error) {
 	text, err := entry(files, indexEntry, maxIndex)
 	if err != nil {
 		return nil, err
@@ -151,11 +174,17 @@ func readCandidates(ctx context.Context, r io.Reader, key string, index any, job
 	case len(head.Programs) > maxCandidates:
 		return nil, fmt.Errorf("%s: %d programs: want at most %d", indexEntry, len(head.Programs), maxCandidates)
 	}
-	list := make([]*ir.Program, len(head.Programs))
+	return &head, nil
+}
+
+// readPrograms reads the entries of these programs one after the other, and decodes
+// them jobs at a time.
+func readPrograms(ctx context.Context, files *tar.Reader, hashes []string, jobs int) (map[string]*ir.Program, error) {
+	list := make([]*ir.Program, len(hashes))
 	var group errgroup.Group
 	group.SetLimit(max(jobs, 1))
 	room := int64(maxAllKept)
-	for i, hash := range head.Programs {
+	for i, hash := range hashes {
 		name := programsDir + "/" + hash + ".json"
 		if err := ctx.Err(); err != nil {
 			return nil, errors.Join(err, group.Wait())
@@ -180,18 +209,8 @@ func readCandidates(ctx context.Context, r io.Reader, key string, index any, job
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	// Read to the end: the checksum comes last.
-	if _, err := files.Next(); err != io.EOF {
-		return nil, errors.Join(errors.New("more files than its index names"), err)
-	}
-	if n, err := packed.Read(make([]byte, 1)); n > 0 || err != io.EOF {
-		return nil, errors.Join(errors.New("more after its last program"), err)
-	}
-	if err := json.Unmarshal(head.Index, index); err != nil {
-		return nil, fmt.Errorf("%s: %w", indexEntry, err)
-	}
 	programs := make(map[string]*ir.Program, len(list))
-	for i, hash := range head.Programs {
+	for i, hash := range hashes {
 		programs[hash] = list[i]
 	}
 	return programs, nil

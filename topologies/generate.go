@@ -2,6 +2,7 @@ package topologies
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -104,47 +105,27 @@ func generatorKinds() []string {
 
 // generate makes the blueprint of KIND:rest.
 func generate(kind, rest string) (*blueprint, error) {
-	var g *generator
-	for i := range generators {
-		if generators[i].kind == kind {
-			g = &generators[i]
-		}
-	}
-	if g == nil {
+	i := slices.IndexFunc(generators, func(g generator) bool { return g.kind == kind })
+	if i < 0 {
 		return nil, fmt.Errorf("unknown generator %q%s: want one of %s", kind, DidYouMean(strings.ToLower(kind), generatorKinds()), strings.Join(generatorKinds(), ", "))
 	}
+	g := &generators[i]
 	shape, speed, hasSpeed := strings.Cut(rest, "@")
 	dims, err := g.readDims(shape)
 	if err != nil {
 		return nil, err
 	}
 	w := wire{kind: NVLink, count: 1, bandwidth: defaultBandwidth, latency: defaultLatency}
-	name := kind + ":" + shape
 	if hasSpeed {
-		rate, delay, hasDelay := strings.Cut(speed, ",")
-		if w.bandwidth, err = units.ParseBandwidth(rate); err != nil {
+		if err := w.readSpeed(speed); err != nil {
 			return nil, err
 		}
-		if hasDelay {
-			if w.latency, err = units.ParseDuration(delay); err != nil {
-				return nil, err
-			}
-		}
-		if w.bandwidth > maxBandwidth || !sane(w.latency) {
-			return nil, fmt.Errorf("%v and %v are out of range: want at most %v and %v", w.bandwidth, w.latency, maxBandwidth, maxDuration)
-		}
 	}
-	if w.bandwidth != defaultBandwidth || w.latency != defaultLatency {
-		name += "@" + strings.ReplaceAll(w.bandwidth.String(), " ", "")
-	}
-	if w.latency != defaultLatency {
-		name += "," + strings.ReplaceAll(w.latency.String(), " ", "")
-	}
-	n := nodePlan{gpus: g.ranks(dims), sms: defaultSMs}
-	b := &blueprint{name: name, runtime: "nccl", arch: "ampere", nodes: 1, order: []int{0}}
+	b := &blueprint{name: kind + ":" + shape + w.speedName(), runtime: "nccl", arch: "ampere", nodes: 1, order: []int{0}}
 	if b.protocols, err = defaultProtocols(); err != nil {
 		return nil, err
 	}
+	n := nodePlan{gpus: g.ranks(dims), sms: defaultSMs}
 	if n.gpus < 2 || n.gpus > maxRanks {
 		return nil, fmt.Errorf("%s is not a size: want 2 to %d GPUs", shape, maxRanks)
 	}
@@ -163,6 +144,35 @@ func generate(kind, rest string) (*blueprint, error) {
 	}
 	b.kinds = []nodePlan{n}
 	return b, nil
+}
+
+// readSpeed reads BANDWIDTH or BANDWIDTH,LATENCY.
+func (w *wire) readSpeed(text string) (err error) {
+	rate, delay, hasDelay := strings.Cut(text, ",")
+	if w.bandwidth, err = units.ParseBandwidth(rate); err != nil {
+		return err
+	}
+	if hasDelay {
+		if w.latency, err = units.ParseDuration(delay); err != nil {
+			return err
+		}
+	}
+	if w.bandwidth > maxBandwidth || !sane(w.latency) {
+		return fmt.Errorf("%v and %v are out of range: want at most %v and %v", w.bandwidth, w.latency, maxBandwidth, maxDuration)
+	}
+	return nil
+}
+
+// speedName is the part of a generated system's name that says its links' speed:
+// empty for the default, so that a system has one name however it was asked for.
+func (w *wire) speedName() (name string) {
+	if w.bandwidth != defaultBandwidth || w.latency != defaultLatency {
+		name += "@" + strings.ReplaceAll(w.bandwidth.String(), " ", "")
+	}
+	if w.latency != defaultLatency {
+		name += "," + strings.ReplaceAll(w.latency.String(), " ", "")
+	}
+	return name
 }
 
 // readDims reads 8 or 4x4x4.

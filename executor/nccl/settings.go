@@ -44,7 +44,7 @@ var ofTests = []string{"gpus", "cycles", "sweep", "runtime", "programs"}
 
 // readSettings reads the settings with get. Every error names its key.
 func readSettings(get func(string) string, launcher []string) (*settings, error) {
-	s := &settings{tests: get("tests"), library: get("library"), launcher: launcher, gpus: 1, cycles: 3, runtime: get("runtime"), folder: get("programs"), tries: map[string][]string{}}
+	s := &settings{tests: get("tests"), library: get("library"), launcher: launcher, gpus: 1, cycles: 3, runtime: get("runtime"), folder: get("programs")}
 	if s.tests != "" && s.library != "" {
 		return nil, errors.New("nccl: library is loaded where no tests are set, and both are: nccl-tests' programs have the library they were linked with")
 	}
@@ -55,26 +55,14 @@ func readSettings(get func(string) string, launcher []string) (*settings, error)
 			}
 		}
 	}
-	count := func(key string, into *int, most int) error {
-		text := get(key)
-		if text == "" {
-			return nil
-		}
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > most {
-			return fmt.Errorf("nccl: %s %q: want a number from 1 to %d", key, text, most)
-		}
-		*into = n
-		return nil
-	}
-	if err := errors.Join(count("gpus", &s.gpus, 1024), count("cycles", &s.cycles, 1000)); err != nil {
+	if err := errors.Join(readCount("gpus", get, &s.gpus, 1024), readCount("cycles", get, &s.cycles, 1000)); err != nil {
 		return nil, err
 	}
 	if s.tests != "" && len(launcher) == 0 && get("gpus") == "" {
 		return nil, errors.New("nccl: gpus is not set: without a launcher, want how many GPUs one process is to use")
 	}
+	var err error
 	if text := get("trust"); text != "" {
-		var err error
 		if s.trusted, err = strconv.ParseBool(text); err != nil {
 			return nil, fmt.Errorf("nccl: trust %q: want true or false", text)
 		}
@@ -87,6 +75,30 @@ func readSettings(get func(string) string, launcher []string) (*settings, error)
 	if s.folder == "" {
 		s.folder = os.TempDir()
 	}
+	if s.tries, err = readTries(get); err != nil {
+		return nil, err
+	}
+	s.sweep, err = readSweep(get("sweep"))
+	return s, err
+}
+
+// readCount reads a number from 1 to most, if it is set.
+func readCount(key string, get func(string) string, into *int, most int) error {
+	text := get(key)
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return fmt.Errorf("nccl: %s %q: want a number from 1 to %d", key, text, most)
+	}
+	*into = n
+	return nil
+}
+
+// readTries reads the values to try for each knob.
+func readTries(get func(string) string) (map[string][]string, error) {
+	tries := map[string][]string{}
 	for _, k := range knobs {
 		text := get(k.name)
 		if text == "" {
@@ -97,14 +109,12 @@ func readSettings(get func(string) string, launcher []string) (*settings, error)
 			if err := k.check(v); err != nil {
 				return nil, fmt.Errorf("nccl: %w", err)
 			}
-			if !slices.Contains(s.tries[k.name], v) {
-				s.tries[k.name] = append(s.tries[k.name], v)
+			if !slices.Contains(tries[k.name], v) {
+				tries[k.name] = append(tries[k.name], v)
 			}
 		}
 	}
-	var err error
-	s.sweep, err = readSweep(get("sweep"))
-	return s, err
+	return tries, nil
 }
 
 // readSweep reads LEAST:MOST:FACTOR.
