@@ -71,16 +71,33 @@ func exportMCRDL(c *Campaign, o ExportOptions, report *Report) error {
 	for i := range table.Rows {
 		winners[cell{table.Rows[i].Placement, table.Rows[i].Bytes}] = &table.Rows[i]
 	}
+	parts := int64(1)
+	if operation.part {
+		parts = int64(plan.Topology.Ranks)
+	}
 	placement := placements(plan)[0] // MCR-DL's calls don't say which placement theirs is
-	var rows []mcrdlRow
-	for _, at := range cells(plan) {
+	rows, err := e.mcrdlRows(placement, parts, all, winners, report)
+	if err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("MCR-DL could be given none of what was measured (%s): %w", report.Gaps[0].Why, ErrNothingFits)
+	}
+	return e.writeTable(o.Out, placement, operation.name, rows, report)
+}
+
+// mcrdlRows makes the rows of a placement, in which a message is one of so many
+// parts of the call. It reports what is slower than the winner, and what has no
+// row.
+func (e *xmlExport) mcrdlRows(placement string, parts int64, all map[cell][]measured, winners map[cell]*Row, report *Report) (rows []mcrdlRow, err error) {
+	for _, at := range cells(e.plan) {
 		if at.placement != placement {
 			continue
 		}
 		winner := winners[at]
 		row, why, err := e.backend(at, all[at], winner)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if row.backend == "" {
 			if why == "" {
@@ -89,10 +106,7 @@ func exportMCRDL(c *Campaign, o ExportOptions, report *Report) error {
 			report.leave(at, why)
 			continue
 		}
-		row.message = at.bytes
-		if operation.part {
-			row.message /= int64(plan.Topology.Ranks)
-		}
+		row.message = at.bytes / parts
 		if n := len(rows); row.message < 1 || n > 0 && rows[n-1].message == row.message {
 			report.leave(at, "a rank's part of it is no whole number of bytes of its own")
 			continue
@@ -103,10 +117,7 @@ func exportMCRDL(c *Campaign, o ExportOptions, report *Report) error {
 		}
 		rows = append(rows, row)
 	}
-	if len(rows) == 0 {
-		return fmt.Errorf("MCR-DL could be given none of what was measured (%s): %w", report.Gaps[0].Why, ErrNothingFits)
-	}
-	return e.writeTable(o.Out, placement, operation.name, rows, report)
+	return rows, nil
 }
 
 // mcrdlRuntime is the reader of MSCCL XML that runs programs for MCR-DL: msccl,

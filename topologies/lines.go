@@ -21,54 +21,64 @@ const (
 // It is a scan, not a parser: text that is not TOML gets lines for what looks
 // like keys. It refuses what is nested too deep to hand to a parser.
 func scanLines(file, text string) (map[string]int, *Error) {
-	lines := map[string]int{}
-	counts := map[string]int{} // tables of [[path]] so far
-	prefix := ""
+	keys := keyLines{lines: map[string]int{}, counts: map[string]int{}}
 	var s scanner
 	for i, line := range strings.Split(text, "\n") {
-		inside := s.quote != "" || s.depth > 0
-		trimmed := strings.TrimSpace(line)
-		if !inside {
-			var parts []string
-			switch {
-			case strings.HasPrefix(trimmed, "[["):
-				parts, _ = keyParts(trimmed[2:])
-				path := indexed(counts, parts)
-				prefix = fmt.Sprintf("%s[%d]", path, counts[path])
-				counts[path]++
-				note(lines, prefix, i+1)
-				note(lines, path, i+1)
-			case strings.HasPrefix(trimmed, "["):
-				if parts, _ = keyParts(trimmed[1:]); len(parts) == 0 {
-					break
-				}
-				prefix = indexed(counts, parts)
-				note(lines, prefix, i+1)
-				note(lines, parts[0], i+1)
-			case trimmed != "" && trimmed[0] != '#':
-				parts, _ = keyParts(trimmed)
-				path := prefix
-				for _, p := range parts {
-					if path != "" {
-						path += "."
-					}
-					path += p
-					note(lines, path, i+1)
-				}
-			}
-			if len(parts) > maxKeyParts {
-				return nil, &Error{File: file, Line: i + 1, Msg: fmt.Sprintf("a key of more than %d parts", maxKeyParts)}
-			}
+		parts := 0
+		if s.quote == "" && s.depth == 0 {
+			parts = keys.take(strings.TrimSpace(line), i+1)
 		}
 		s.line(line)
-		if s.deepest > maxBrackets {
+		switch {
+		case max(parts, s.parts) > maxKeyParts:
+			return nil, &Error{File: file, Line: i + 1, Msg: fmt.Sprintf("a key of more than %d parts", maxKeyParts)}
+		case s.deepest > maxBrackets:
 			return nil, &Error{File: file, Line: i + 1, Msg: fmt.Sprintf("brackets nested more than %d deep", maxBrackets)}
 		}
-		if s.parts > maxKeyParts {
-			return nil, &Error{File: file, Line: i + 1, Msg: fmt.Sprintf("a key of more than %d parts", maxKeyParts)}
-		}
 	}
-	return lines, nil
+	return keys.lines, nil
+}
+
+// keyLines collects the lines of keys and headers.
+type keyLines struct {
+	lines  map[string]int // by path
+	counts map[string]int // tables of [[path]] so far
+	prefix string         // path of the table that keys now belong to
+}
+
+// take takes in a line that no value of an earlier one goes on into, and returns how
+// many parts its key has.
+func (k *keyLines) take(line string, number int) int {
+	switch {
+	case line == "" || line[0] == '#':
+		return 0
+	case strings.HasPrefix(line, "[["):
+		parts, _ := keyParts(line[2:])
+		path := indexed(k.counts, parts)
+		k.prefix = fmt.Sprintf("%s[%d]", path, k.counts[path])
+		k.counts[path]++
+		note(k.lines, k.prefix, number)
+		note(k.lines, path, number)
+		return len(parts)
+	case line[0] == '[':
+		parts, _ := keyParts(line[1:])
+		if len(parts) > 0 {
+			k.prefix = indexed(k.counts, parts)
+			note(k.lines, k.prefix, number)
+			note(k.lines, parts[0], number)
+		}
+		return len(parts)
+	}
+	parts, _ := keyParts(line)
+	path := k.prefix
+	for _, p := range parts {
+		if path != "" {
+			path += "."
+		}
+		path += p
+		note(k.lines, path, number)
+	}
+	return len(parts)
 }
 
 // note keeps the first line of a path.
