@@ -61,7 +61,7 @@ func exportTuner(c *Campaign, o ExportOptions, report *Report) error {
 		}
 	}
 	if len(rows) == 0 {
-		return fmt.Errorf("NCCL's tuner can choose none of what was measured (%s): %w", report.Gaps[0].Why, ErrNothingFits)
+		return fmt.Errorf("NCCL's tuner can choose none of what was measured (%s; search --executor nccl measures NCCL's own algorithms): %w", report.Gaps[0].Why, ErrNothingFits)
 	}
 	return writeTuner(c, o.Out, placement, rows, report)
 }
