@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"os"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -50,5 +51,33 @@ func TestProgressLines(t *testing.T) {
 	p.done()
 	if want := "compiling candidates (3 of 7)\n1M (2 of 3): 6 trials, 1 failed\n"; b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
+	}
+}
+
+// A bar is drawn where a person watches: not into a log, a file or a terminal that
+// can't draw.
+func TestBarOnTerminals(t *testing.T) {
+	terminal, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("no terminal can be made here: ", err)
+	}
+	defer terminal.Close()
+	for _, tc := range []struct {
+		name, term, ci string
+		bar            bool
+	}{
+		{"a person", "xterm", "", true},
+		{"no name", "", "", true},
+		{"dumb", "dumb", "", false},
+		{"a build", "xterm", "true", false},
+	} {
+		t.Setenv("TERM", tc.term)
+		t.Setenv("CI", tc.ci)
+		if bar := newProgress(terminal).bar != nil; bar != tc.bar {
+			t.Errorf("%s: bar %v, want %v", tc.name, bar, tc.bar)
+		}
+		if newProgress(&bytes.Buffer{}).bar != nil {
+			t.Errorf("%s: a bar in a buffer", tc.name)
+		}
 	}
 }
