@@ -29,7 +29,9 @@
 // what it is handed later, one after the other, before it signals; flush waits
 // for it. Semaphores and signals are counters; where several threadblocks take
 // from or add to one, only what holds in every order is taken for known, and a
-// race that this leaves open is a warning that says so.
+// race that this leaves open is a warning that says so. Of two threads of a
+// threadblock that take from one counter within a phase either may be the first,
+// which is an error where anything else is done in it.
 //
 // A rank's own buffers are its caller's before its kernel begins and after it
 // ends: others must have word of the one and give word for the other. Scratch is

@@ -26,9 +26,18 @@ type drafter struct {
 	l       *lowering
 	rank    int
 	ops     []draft
-	touched []touching // since the last nop
-	waited  bool       // since then: thread 0 knows what the others don't
-	others  bool       // so do others
+	touched []touching   // since the last nop
+	waited  bool         // since then: thread 0 knows what the others don't
+	others  bool         // so do others
+	taken   map[line]int // since then: of what, by which thread
+	first   map[line]int // the same before the first nop
+}
+
+// line is what words come over: from a threadblock of another GPU that sends, from
+// one that takes and has begun, or from one of the same GPU.
+type line struct {
+	tb   int
+	kind string
 }
 
 // touching is an access since the last nop.
@@ -41,7 +50,25 @@ type touching struct {
 // nop brings the threads together.
 func (d *drafter) nop() {
 	d.ops = append(d.ops, draft{kind: "nop"})
-	d.touched, d.waited, d.others = nil, false, false
+	if d.first == nil {
+		d.first = d.taken
+	}
+	d.touched, d.waited, d.others, d.taken = nil, false, false, map[line]int{}
+}
+
+// take has a thread for each of some lines take a word from it. They are brought
+// together before where another did so since the last nop: nothing keeps this one from
+// being the first, and what the other waits for may never come.
+func (d *drafter) take(lines []line) {
+	for lane, from := range lines {
+		if was, ok := d.taken[from]; ok && was != lane {
+			d.nop()
+			break
+		}
+	}
+	for lane, from := range lines {
+		d.taken[from] = lane
+	}
 }
 
 // settle brings them together before so many of them, from thread 0 on, give word
@@ -52,9 +79,25 @@ func (d *drafter) settle(lanes int) {
 	}
 }
 
+// again tells whether, were all to begin anew, a thread would take a word from what
+// another has taken from since the last nop.
+func (d *drafter) again() bool {
+	for from, lane := range d.taken {
+		if was, ok := d.first[from]; ok && was != lane {
+			return true
+		}
+	}
+	return false
+}
+
 // wait is for messages, a thread for each.
 func (d *drafter) wait(messages []int) {
 	for _, some := range d.l.lanes(messages) {
+		lines := make([]line, len(some))
+		for i, m := range some {
+			lines[i] = line{d.l.g.tb[d.l.g.msgs[m].send], "wait"}
+		}
+		d.take(lines)
 		d.ops = append(d.ops, draft{kind: "wait", messages: some})
 		d.waited, d.others = true, d.others || len(some) > 1
 	}
@@ -63,6 +106,11 @@ func (d *drafter) wait(messages []int) {
 // waitReady is for the takers of messages to have begun.
 func (d *drafter) waitReady(messages []int) {
 	for _, some := range d.l.lanes(messages) {
+		lines := make([]line, len(some))
+		for i, m := range some {
+			lines[i] = line{d.l.g.tb[d.l.g.msgs[m].recv], "rlxwait"}
+		}
+		d.take(lines)
 		d.ops = append(d.ops, draft{kind: "rlxwait", messages: some, ready: true})
 		d.waited, d.others = true, d.others || len(some) > 1
 	}
@@ -97,7 +145,13 @@ func (d *drafter) signal(m int) {
 // that want to know. An operation has room for so many semaphores.
 func (d *drafter) acquire(steps []int, chained bool) {
 	for ; len(steps) > 0; steps = steps[min(len(steps), MaxSemaphores):] {
-		d.ops = append(d.ops, draft{kind: "sem_acquire", steps: steps[:min(len(steps), MaxSemaphores)], chained: chained})
+		some := steps[:min(len(steps), MaxSemaphores)]
+		lines := make([]line, len(some))
+		for i, s := range some {
+			lines[i] = line{d.l.g.tb[s], "sem_acquire"}
+		}
+		d.take(lines)
+		d.ops = append(d.ops, draft{kind: "sem_acquire", steps: some, chained: chained})
 		d.waited, d.others = true, d.others || len(steps) > 1
 	}
 }
@@ -203,11 +257,13 @@ func (d *drafter) simple(s int) {
 	case ir.Send:
 		d.send(out, src)
 	case ir.Recv, ir.RecvCopySend:
-		if out != none {
-			d.send(out, landed)
-		}
+		// Whoever hears of what this step sends takes the step to be over: what landed
+		// elsewhere is where it is wanted before that.
 		if !direct {
 			d.move("copy", nil, []spot{landed}, []spot{dst})
+		}
+		if out != none {
+			d.send(out, landed)
 		}
 	case ir.RecvReduceCopy, ir.RecvReduceCopySend:
 		sum(dst)

@@ -38,8 +38,12 @@ func (l *lowering) join() {
 	for i := range l.parts {
 		if into[i] == i {
 			at[i] = len(parts)
-			l.parts[i].prologue, l.parts[i].ops = l.abreast(l.parts[i].prologue), l.abreast(l.parts[i].ops)
-			parts = append(parts, l.parts[i])
+			p := l.parts[i]
+			p.prologue = l.abreast(p.prologue)
+			if lanes[i] != nil { // or a thread might take another's word
+				p.ops = l.abreast(p.ops)
+			}
+			parts = append(parts, p)
 		}
 	}
 	for s, i := range l.partOf {

@@ -1,6 +1,7 @@
 package mscclpp
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
@@ -25,7 +26,7 @@ func (l *lowering) draft() {
 		d := l.newPart(g.owner[t], none)
 		for s := g.base[t]; s < g.base[t+1]; s++ {
 			was := *d
-			was.ops = slices.Clone(d.ops)
+			was.ops, was.taken = slices.Clone(d.ops), maps.Clone(d.taken)
 			prologue := slices.Clone(l.parts[len(l.parts)-1].prologue)
 			if l.step(d, s); l.full(d) && len(was.ops) > 0 {
 				l.parts[len(l.parts)-1].prologue = prologue
@@ -45,7 +46,7 @@ func (l *lowering) draft() {
 // that is not the first of its threadblock in the program.
 func (l *lowering) newPart(rank, at int) *drafter {
 	l.parts = append(l.parts, part{gpu: rank})
-	d := &drafter{l: l, rank: rank}
+	d := &drafter{l: l, rank: rank, taken: map[line]int{}}
 	if at != none {
 		d.acquire([]int{at}, true)
 	}
@@ -53,7 +54,12 @@ func (l *lowering) newPart(rank, at int) *drafter {
 }
 
 // endPart ends it.
-func (l *lowering) endPart(d *drafter) { l.parts[len(l.parts)-1].ops = d.ops }
+func (l *lowering) endPart(d *drafter) {
+	if l.chunks > 0 && d.again() {
+		d.nop() // before the pipeline's next pass
+	}
+	l.parts[len(l.parts)-1].ops = d.ops
+}
 
 // mostFlushes is how many channels a threadblock is taken to have of a port: its
 // messages go to one threadblock, of which no more parts can take so many.
@@ -64,7 +70,10 @@ const mostFlushes = 3
 func (l *lowering) full(d *drafter) bool {
 	n := len(l.parts[len(l.parts)-1].prologue) + len(d.ops) + 2
 	if l.chunks > 0 {
-		n++
+		n++ // the pipeline itself
+		if d.again() {
+			n++
+		}
 	}
 	ports := 0
 	for _, o := range d.ops {

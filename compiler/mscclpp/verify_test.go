@@ -42,6 +42,33 @@ func TestVerify(t *testing.T) {
 			`[{"channel_type": "memory", "channel_ids"`, `[{"channel_type": "port", "channel_ids"`,
 			`"access_channel_type": "memory"`, `"access_channel_type": "port"`)
 	}
+	// What a port is to put is made in scratch, and made again: before the port has read
+	// it, if nothing is flushed.
+	again := func(flush string) (pairs []string) {
+		const (
+			aside = `   {"name": "copy", "src_buff": [{"type": "i", "index": 0, "size": 2}], "dst_buff": [{"type": "s", "index": 2, "size": 2}]},` + "\n"
+			first = `"src_buff": [{"type": "i", "index": 0, "size": 2}]`
+		)
+		onPort := strings.NewReplacer("memory", "port", first, `"src_buff": [{"type": "s", "index": 2, "size": 2}]`).Replace
+		for range 2 {
+			pairs = append(pairs, `"scratch_chunks": 2`, `"scratch_chunks": 4`,
+				handshake, aside+onPort(handshake), put, onPort(put)+flush+nop+aside, signal, onPort(signal), wait, onPort(wait),
+				`[{"channel_type": "memory", "connected`, `[{"channel_type": "port", "connected`,
+				`"access_channel_types": ["memory"]`, `"access_channel_types": ["port"]`,
+				`[{"channel_type": "memory", "channel_ids"`, `[{"channel_type": "port", "channel_ids"`,
+				`"access_channel_type": "memory"`, `"access_channel_type": "port"`)
+		}
+		return pairs
+	}
+	// A thread takes what another has taken and given back.
+	turns := func(between string) []string {
+		sem := func(name, ids string) string {
+			return fmt.Sprintf(`   {"name": "sem_%s", "semaphore_ids": [%s]},`, name, ids) + "\n"
+		}
+		return []string{`"semaphores": []`, `"semaphores": [{"init_value": 1}, {"init_value": 1}]`,
+			put, sem("acquire", "0") + sem("release", "0") + between + sem("acquire", "1, 0") + nop + sem("release", "0, 1") + nop + put}
+	}
+	flush := strings.NewReplacer("wait", "flush", "memory", "port").Replace(wait)
 	pipeline := []string{}
 	for range 2 {
 		pipeline = append(pipeline, handshake+put, handshake+` {"name": "pipeline", "iter_context": {"unit_size": 4096, "num_chunks": 2}, "ops": [`+put, `"reduce_op": "sum"}`, `"reduce_op":"sum"}]}`)
@@ -59,6 +86,8 @@ func TestVerify(t *testing.T) {
 		{"as packets, with scratch of two sizes", "", "", append(append([]string{}, uneven[:2]...), asPacket...)},
 		{"into remote scratch by turns", verify.Malformed, "scratch in two halves: the runtime finds the second of packets alone", halves},
 		{"over ports", verify.Race, "", append([]string{}, asPort...)},
+		{"over ports, the source made again", verify.Race, "both access sc[2]", again("")},
+		{"over ports, flushed and the source made again", "", "", again(flush)},
 		{"in a pipeline", "", "", pipeline},
 		{"no nop before the signal", verify.Race, "both access sc[0] of gpu 1", []string{nop + signal, signal}},
 		{"no nop after the wait", verify.Race, "gpu 0 threadblock 0 op 7 (re)", []string{wait + nop, wait}},
@@ -83,6 +112,8 @@ func TestVerify(t *testing.T) {
 		{"ids out of order", verify.Malformed, "id 1: want 0", []string{`{"id": 0, "input`, `{"id": 1, "input`}},
 		{"a semaphore never released", verify.Deadlock, "semaphore 0 of gpu 0: acquired 1 times and released 0", []string{`"semaphores": []`, `"semaphores": [{"init_value": 1}]`, put, `{"name": "sem_acquire", "semaphore_ids": [0]},` + put}},
 		{"a semaphore nobody has", verify.Malformed, "semaphore 0: gpu 0 has 0", []string{put, `{"name": "sem_acquire", "semaphore_ids": [0]},` + put}},
+		{"a semaphore, thread by thread", "", "", turns(nop)},
+		{"a semaphore that two threads are at", verify.Race, "sem_acquire: two of its threads take from semaphore 0 of gpu 0", turns("")},
 		{"a barrier alone", "", "", []string{nop, `{"name": "barrier", "barrier_id": 0, "num_threadblocks": 1},` + nop}},
 		{"a barrier for two", verify.Malformed, "barrier 0 of 2 threadblocks, and 1 come to it", []string{nop, `{"name": "barrier", "barrier_id": 0, "num_threadblocks": 2},` + nop}},
 		{"too many chunks", verify.Limit, "chunks in all buffers", []string{`"scratch_chunks": 2`, `"scratch_chunks": 2000000000`}},

@@ -50,6 +50,11 @@ type clocked struct {
 	// weakly is what packets read in this phase have told.
 	weakly []clock
 	looks  []int // its events that read packets
+	// taken is which lane took from a counter in this phase; acted is whether something
+	// was done since, and unsure is a counter that two lanes took from, or nobody.
+	taken  map[int]int
+	acted  bool
+	unsure int
 }
 
 // event is one pass of one instruction.
@@ -89,7 +94,7 @@ func newWatch(m *machine) *watch {
 	n := len(m.tbs) + len(m.engines)
 	w := &watch{m: m, started: [2]int{nobody, nobody}, tbs: make([]clocked, n), cells: make([]touched, len(m.memory.Cells()))}
 	for i := range w.tbs {
-		w.tbs[i] = clocked{phase: 1, start: clock{make([]int32, n), make([]int32, n)}}
+		w.tbs[i] = clocked{phase: 1, start: clock{make([]int32, n), make([]int32, n)}, unsure: nobody}
 		w.tbs[i].start.strong[i], w.tbs[i].start.weak[i] = 1, 1
 	}
 	for i := range w.cells {
@@ -155,6 +160,7 @@ func (w *watch) sync(t int) {
 	s.phase++
 	next.strong[t], next.weak[t] = s.phase, s.phase
 	s.start, s.lanes, s.weakly, s.lent = next, nil, nil, false
+	s.taken, s.acted, s.unsure = nil, false, nobody
 }
 
 // raise makes a know what b knows.
@@ -189,6 +195,7 @@ func (w *watch) gather(here []int) {
 // post keeps what a signal or a release tells. One through a port tells of all
 // that the port was handed before.
 func (w *watch) post(t, lane, c int, in *instr) {
+	w.acts(t, in)
 	known := w.knows(t, lane)
 	if lane < len(in.engines) {
 		e := in.engines[lane]
@@ -208,6 +215,7 @@ func (w *watch) post(t, lane, c int, in *instr) {
 // poster and one taker the post of the same number, with more what is certain
 // whichever came first.
 func (w *watch) take(t, lane, c int, in *instr) {
+	w.inTurn(t, lane, c, in)
 	if w.got[c] == nil {
 		w.got[c] = map[int]int{}
 	}
@@ -241,6 +249,7 @@ func (w *watch) flush(t, lane, e int) {
 
 // begin is the event of a pass of an instruction.
 func (w *watch) begin(t int, in *instr, cells int) int {
+	w.acts(t, in)
 	w.moved += int64(cells)
 	return w.event(t, t, in)
 }

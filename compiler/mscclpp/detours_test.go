@@ -1,0 +1,147 @@
+package mscclpp
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/compiler"
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// held is what a place of scratch holds: of a chunk, what some ranks gave, a bit each.
+type held struct{ chunk, of int }
+
+// detours is an allreduce in place under way that does much it need not do: chunks and
+// sums of some of them lie about in scratch, are sent on, added up and overwritten.
+type detours struct {
+	r       tracer
+	t       *rapid.T
+	ranks   int
+	held    [][]held // by rank, by place
+	settled []bool   // by chunk
+}
+
+func (d *detours) pick(n int, label string) int { return rapid.IntRange(0, n-1).Draw(d.t, label) }
+
+// wander copies what some place holds, or an input, somewhere in scratch, or adds it up
+// there.
+func (d *detours) wander() {
+	rank, chunks := d.pick(d.ranks, "from"), len(d.settled)
+	i := d.pick(chunks+len(d.held[rank]), "place from")
+	from := cellOf{rank, collective.Scratch, i - chunks}
+	if i < chunks || d.held[rank][i-chunks].of == 0 {
+		from = cellOf{rank, collective.In, i % chunks}
+	}
+	what := d.in(from)
+	to := cellOf{d.pick(d.ranks, "to"), collective.Scratch, 0}
+	to.index = d.pick(len(d.held[to.rank]), "place to")
+	there, channel := &d.held[to.rank][to.index], d.pick(3, "channel")-1
+	switch {
+	case from == to:
+	case there.of != 0 && there.chunk == what.chunk && there.of&what.of == 0 && d.pick(4, "overwrite") > 0:
+		d.r.must(d.ref(to).Reduce(d.ref(from), channel))
+		there.of |= what.of
+	default:
+		d.r.must(d.ref(from).Copy(to.rank, to.buffer, to.index, channel))
+		*there = what
+	}
+}
+
+// cellOf is a chunk of a rank's buffer.
+type cellOf struct {
+	rank   int
+	buffer collective.Buffer
+	index  int
+}
+
+func (d *detours) ref(p cellOf) *lang.Ref { return d.r.chunk(p.rank, p.buffer, p.index, 1) }
+
+// in is what lies in a place.
+func (d *detours) in(p cellOf) held {
+	switch {
+	case p.buffer == collective.Scratch:
+		return d.held[p.rank][p.index]
+	case d.settled[p.index]:
+		return held{p.index, 1<<d.ranks - 1}
+	}
+	return held{p.index, 1 << p.rank}
+}
+
+// settle adds up a chunk at some rank from what lies about, and the inputs of those who
+// gave nothing to that, and gives it to all.
+func (d *detours) settle(chunk int) {
+	root := d.pick(d.ranks, "root")
+	sum, at := 0, len(d.held[root])
+	d.held[root] = append(d.held[root], held{})
+	var total *lang.Ref
+	add := func(p cellOf) {
+		channel := d.pick(3, "channel") - 1
+		sum |= d.in(p).of
+		if total == nil {
+			total = d.r.must(d.ref(p).Copy(root, collective.Scratch, at, channel))
+		} else {
+			total = d.r.must(total.Reduce(d.ref(p), channel))
+		}
+	}
+	order := rapid.Permutation(upTo(d.ranks)).Draw(d.t, "order")
+	for _, rank := range order {
+		for i, h := range d.held[rank] {
+			if h.chunk == chunk && h.of != 0 && h.of&sum == 0 && d.pick(3, "use") > 0 {
+				add(cellOf{rank, collective.Scratch, i})
+			}
+		}
+	}
+	for _, rank := range order {
+		if sum&(1<<rank) == 0 {
+			add(cellOf{rank, collective.In, chunk})
+		}
+	}
+	for rank := range d.ranks {
+		d.r.must(total.Copy(rank, collective.In, chunk, d.pick(3, "channel")-1))
+	}
+	d.held[root][at], d.settled[chunk] = held{chunk, sum}, true
+}
+
+func upTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// drawnDetours is an allreduce full of detours.
+func drawnDetours(t *rapid.T) *ir.Program {
+	d := &detours{t: t}
+	d.ranks = 2 + d.pick(3, "ranks")
+	chunks := 1 + d.pick(3, "chunks")
+	d.r = trace(t, collective.Spec{Name: "allreduce", Ranks: d.ranks, Chunks: chunks, InPlace: true})
+	for range d.ranks {
+		d.held = append(d.held, make([]held, 1+d.pick(3, "places")))
+	}
+	d.settled = make([]bool, chunks)
+	for chunk := range chunks {
+		for range d.pick(12, "detours") {
+			d.wander()
+		}
+		d.settle(chunk)
+	}
+	return d.r.compile(compiler.Options{Instances: 1 + d.pick(2, "instances")})
+}
+
+// TestDetours writes programs full of detours: the verifier finds nothing, and threads
+// in any order come to the right result.
+func TestDetours(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawnDetours(t)
+		o := ways[rapid.IntRange(0, len(ways)-1).Draw(t, "way")]
+		right(t, lowered(t, p, o))
+		if o.Node != nil {
+			return // the oracle has no ports
+		}
+		rightInAnyOrder(t, p, o)
+	})
+}

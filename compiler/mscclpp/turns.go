@@ -1,0 +1,28 @@
+package mscclpp
+
+import "github.com/colltune/colltune/compiler/verify"
+
+// inTurn notes that a lane takes from a counter. Of two that do so within a phase
+// either may be the first; where nothing else is done, it makes no difference.
+func (w *watch) inTurn(t, lane, c int, in *instr) {
+	s := &w.tbs[t]
+	if was, ok := s.taken[c]; ok && was != lane {
+		s.unsure = c
+		if s.acted {
+			w.acts(t, in)
+		}
+	}
+	if s.taken == nil {
+		s.taken = map[int]int{}
+	}
+	s.taken[c] = lane
+}
+
+// acts notes that a threadblock does something that others wait for, or may.
+func (w *watch) acts(t int, in *instr) {
+	s, m := &w.tbs[t], w.m
+	s.acted = s.acted || len(s.taken) > 0
+	if s.unsure != nobody {
+		m.fail(verify.Race, m.tbs[t].gpu, m.tbs[t].id, in.at, "%s: two of its threads take from %s since they were last brought together, and either may be the first", in.op.Kind.Name, m.counters[s.unsure].name)
+	}
+}
