@@ -112,7 +112,7 @@ func (p *stepProblem) widest(ctx context.Context) (parents [][]int, width *big.R
 		widths = net.breakpoints(wants, p.count)
 	}
 	first, _ := slices.BinarySearchFunc(widths, true, func(y *big.Rat, _ bool) int {
-		if ctx.Err() == nil && newJudge(p.graph(net, y)).short(1) > 0 {
+		if ctx.Err() == nil && newJudge(ctx, p.graph(net, y)).short(1) > 0 {
 			return -1
 		}
 		return 0

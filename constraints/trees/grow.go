@@ -22,15 +22,15 @@ func (n *network) pack(ctx context.Context, wants []int64, o try) (*big.Rat, []T
 	}
 	// The less a tree carries the more of them fit.
 	found, _ := slices.BinarySearchFunc(candidates, true, func(y *big.Rat, _ bool) int {
-		if ctx.Err() == nil && newJudge(n.scaled(y, wants, o.k)).short(1) > 0 {
+		if ctx.Err() == nil && newJudge(ctx, n.scaled(y, wants, o.k)).short(1) > 0 {
 			return -1
 		}
 		return 0
 	})
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
 	for ; found < len(candidates); found++ {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, err
-		}
 		g := n.scaled(candidates[found], wants, o.k)
 		ok, err := g.removeSwitches(ctx)
 		if err != nil {
@@ -157,9 +157,6 @@ type sapling struct {
 
 // tree grows trees of one root that are alike.
 func (f *forest) tree(ctx context.Context, root int) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	s := &sapling{forest: f, tree: Tree{Root: root}, count: f.wants[root], in: make([]bool, f.ranks)}
 	if f.apart {
 		s.count = 1
@@ -168,6 +165,9 @@ func (f *forest) tree(ctx context.Context, root int) error {
 	s.in[root] = true
 	s.open(root, 1)
 	for len(s.tree.Edges) < f.ranks-1 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		best, fit := s.best()
 		if best < 0 {
 			return fmt.Errorf("tree from rank %d: no link left to take; the switches were taken out wrongly", root)

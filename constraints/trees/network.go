@@ -1,6 +1,7 @@
 package trees
 
 import (
+	"context"
 	"math/big"
 	"slices"
 
@@ -163,14 +164,15 @@ func (g *graph) around(v int) (ins, outs []int) {
 // judge asks whether trees still fit: whether every rank can be reached by all
 // of them at once (Edmonds), from a source that has wants[r] for rank r.
 type judge struct {
+	ctx   context.Context
 	g     *graph
 	flow  *maxflow.Graph
 	arcs  map[[2]int]int
 	worst []int // ranks, the one that suffered last first
 }
 
-func newJudge(g *graph) *judge {
-	j := &judge{g: g, flow: maxflow.New(g.vertices + 1), arcs: map[[2]int]int{}}
+func newJudge(ctx context.Context, g *graph) *judge {
+	j := &judge{ctx: ctx, g: g, flow: maxflow.New(g.vertices + 1), arcs: map[[2]int]int{}}
 	for r, w := range g.wants {
 		j.flow.Arc(g.vertices, r, w)
 		j.worst = append(j.worst, r)
@@ -198,9 +200,13 @@ func (j *judge) widen(from, to int, by int64) {
 	}
 }
 
-// short is how many trees some rank misses, at most enough.
+// short is how many trees some rank misses. It looks no further where these are enough,
+// nor once the context is over: then they are, so that nothing is taken to fit.
 func (j *judge) short(enough int64) (short int64) {
 	for i, v := range j.worst {
+		if j.ctx.Err() != nil {
+			return enough
+		}
 		miss := j.g.total - j.flow.Run(j.g.vertices, v, j.g.total)
 		if miss <= short {
 			continue

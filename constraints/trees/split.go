@@ -15,9 +15,9 @@ func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
 	for again := true; again; {
 		again = false
 		for w := g.vertices - 1; w >= g.ranks; w-- {
-			changed, ok := g.balance(w)
+			changed, ok := g.balance(ctx, w)
 			if !ok {
-				return false, nil
+				return false, ctx.Err()
 			}
 			again = again || changed
 		}
@@ -46,7 +46,7 @@ func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
 			if err := ctx.Err(); err != nil {
 				return false, err
 			}
-			if !g.spread(w) && !g.split(ctx, w) {
+			if !g.spread(ctx, w) && !g.split(ctx, w) {
 				return false, ctx.Err()
 			}
 		}
@@ -80,7 +80,7 @@ func (g *graph) splice(in, out int, count int64) {
 
 // balance narrows links of a vertex until as much leaves it as enters: first
 // each by its share, then each as far as it can be.
-func (g *graph) balance(w int) (changed, ok bool) {
+func (g *graph) balance(ctx context.Context, w int) (changed, ok bool) {
 	ins, outs := g.around(w)
 	enter, leave := g.room(ins), g.room(outs)
 	wide := ins
@@ -91,7 +91,7 @@ func (g *graph) balance(w int) (changed, ok bool) {
 	if excess == 0 {
 		return false, true
 	}
-	j := newJudge(g)
+	j := newJudge(ctx, g)
 	narrow := func(at int, by int64) {
 		l := g.links[at]
 		if by = min(by, excess, l.room); by == 0 {
@@ -122,7 +122,7 @@ func (g *graph) room(links []int) (sum int64) {
 // spread replaces a switch whose links are all equal by links that are as equal
 // as can be: between GPUs of like number in different nodes, or between all. It
 // changes nothing and returns false where that has not room for all trees.
-func (g *graph) spread(w int) bool {
+func (g *graph) spread(ctx context.Context, w int) bool {
 	ins, outs := g.around(w)
 	if len(ins) != len(outs) || len(ins) < 2 {
 		return false
@@ -144,7 +144,7 @@ func (g *graph) spread(w int) bool {
 	}
 	for _, step := range steps {
 		shifts := m/step - 1
-		j := newJudge(g)
+		j := newJudge(ctx, g)
 		share := func(shift int) int64 { // by shift·step places, counted from 1
 			s := c / int64(shifts)
 			if int64(shift) <= c%int64(shifts) {
@@ -183,7 +183,7 @@ func (g *graph) spread(w int) bool {
 // when all is passed is by how much less must be.
 func (g *graph) split(ctx context.Context, w int) bool {
 	ins, outs := g.around(w)
-	j := newJudge(g)
+	j := newJudge(ctx, g)
 	for _, in := range ins {
 		for _, out := range outs {
 			j.may(g.links[in].from, g.links[out].to)

@@ -2,6 +2,7 @@ package trees
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/big"
 	"reflect"
@@ -319,6 +320,42 @@ func TestPrograms(t *testing.T) {
 		}
 		for _, inPlace := range []bool{false, true} {
 			check(AllReduce(packings["reducescatter"], packings["allgather"], inPlace))
+		}
+	}
+}
+
+// looksLeft is a context that is over once it has been looked at so often.
+type looksLeft struct {
+	context.Context
+	left int
+}
+
+func (c *looksLeft) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestEnds has the context end after ever more looks: there is no packing then, and
+// soon no more looks, wherever it was at.
+func TestEnds(t *testing.T) {
+	top := topotest.Resolve(t, "dgx-1", 2)
+	unended := &looksLeft{context.Background(), 1 << 30}
+	if _, err := Pack(unended, top, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	takes := 1<<30 - unended.left
+	if takes < 500 {
+		t.Fatalf("%d looks: too few to mean much", takes)
+	}
+	for looks := 0; looks < takes; looks += 1 + looks/20 {
+		ctx := &looksLeft{context.Background(), looks}
+		if p, err := Pack(ctx, top, Options{}); p != nil || !errors.Is(err, context.Canceled) {
+			t.Fatalf("after %d of %d looks: %v, want that it was cancelled", looks, takes, err)
+		}
+		if -ctx.left > 100 {
+			t.Errorf("after %d of %d looks there were %d more", looks, takes, -ctx.left)
 		}
 	}
 }
