@@ -27,3 +27,25 @@ func TestLauncherSetting(t *testing.T) {
 		}
 	}
 }
+
+func TestEnvSetting(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		value any
+		want  []string // nil: refused
+	}{
+		{"by name", map[string]any{"UCX_TLS": "rc,sm", "A": "x=y"}, []string{"A=x=y", "UCX_TLS=rc,sm"}},
+		{"empty", map[string]any{"A": ""}, []string{"A="}},
+		{"a text", "A=1", nil},
+		{"a number", map[string]any{"A": int64(1)}, nil},
+		{"a name with =", map[string]any{"A=B": "1"}, nil},
+		{"a name with a null", map[string]any{"A\x00": "1"}, nil},
+		{"a value with a null", map[string]any{"A": "1\x00"}, nil},
+	} {
+		var c executor.Configured
+		err := envSetting(&c, tc.value)
+		if (err == nil) != (tc.want != nil) || err == nil && !slices.Equal(c.Env, tc.want) {
+			t.Errorf("%s: %q, %v, want %q", tc.name, c.Env, err, tc.want)
+		}
+	}
+}
