@@ -176,16 +176,17 @@ func TestExportT4(t *testing.T) {
 		Algorithm, Protocol, Invalidity string
 		Correctness                     int
 		Runtimes                        []float64
+		Together                        float64
 		Time                            any
 	}
 	var got []told
 	for _, r := range space.Results {
-		got = append(got, told{r.Configuration.Algorithm, r.Configuration.Protocol, r.Invalidity, r.Correctness, r.Times.Runtimes, r.Measurements[0].Value})
+		got = append(got, told{r.Configuration.Algorithm, r.Configuration.Protocol, r.Invalidity, r.Correctness, r.Times.Runtimes, r.Times.Benchmark, r.Measurements[0].Value})
 	}
 	want := []told{
-		{"ring", "LL", "correct", 1, []float64{0.004, 0.005, 0.006, 0.009}, 0.0055},
-		{"tree", "LL", "correctness", 0, []float64{}, "RuntimeFailedConfig"},
-		{"tree", "Simple", "timeout", 0, []float64{}, "RuntimeFailedConfig"},
+		{"ring", "LL", "correct", 1, []float64{0.004, 0.005, 0.006, 0.009}, 0.024, 0.0055},
+		{"tree", "LL", "correctness", 0, []float64{}, 0, "RuntimeFailedConfig"},
+		{"tree", "Simple", "timeout", 0, []float64{}, 0, "RuntimeFailedConfig"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
