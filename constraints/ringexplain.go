@@ -163,43 +163,6 @@ func others(n int, list []int, without int) []int {
 	return rest
 }
 
-// bottleneck finds a GPU that all ways between others go through. A ring goes
-// through it once, and so enters one part only; an order with two ends may have
-// it between two parts.
-func (p *ringProblem) bottleneck() string {
-	for v := range p.n {
-		if p.n < 3 {
-			break
-		}
-		var parts [][]int
-		rest := others(p.n, nil, v)
-		for len(rest) > 0 {
-			part := p.component(rest[0], v)
-			parts = append(parts, part)
-			var left []int
-			for _, i := range rest {
-				if !contains(part, i) {
-					left = append(left, i)
-				}
-			}
-			rest = left
-		}
-		if len(parts) > 2 || len(parts) == 2 && p.closed() {
-			return fmt.Sprintf("only through %s are %s joined to %s", p.gpu(v), p.gpus(parts[0]), p.gpus(parts[1]))
-		}
-	}
-	return ""
-}
-
-func contains(sorted []int, x int) bool {
-	for _, y := range sorted {
-		if x == y {
-			return true
-		}
-	}
-	return false
-}
-
 // twoColours finds that every link joins one of some GPUs to one of the others:
 // an order takes them in turns, so there must be as many of each.
 func (p *ringProblem) twoColours() string {

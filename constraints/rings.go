@@ -56,6 +56,9 @@ func (e *RingTimeoutError) Error() string {
 	return fmt.Sprintf("topology %s: %d ring orders not settled: %s", e.Topology, e.Count, e.Detail)
 }
 
+// mostRingRanks limits the GPUs of a node: a step from each to each is a number to keep.
+const mostRingRanks = 1 << 12
+
 // Rings finds Hamiltonian rings over links that exist, as many as asked for,
 // which share no link: one that stands for several physical links can be in as
 // many rings. Of all such sets it takes one whose narrowest step is widest; one ring
@@ -79,7 +82,9 @@ func Rings(ctx context.Context, s *Solvers, t *topologies.Topology, o RingOption
 		a := RingAnswer{Orders: orders, By: "identity order", Seconds: time.Since(start).Seconds()}
 		return a, CheckRings(t, orders)
 	}
-	if n := len(t.NodeRanks(0)); o.NoSolver && t.Nodes > 1 && n > packedRanks {
+	if n := len(t.NodeRanks(0)); n > mostRingRanks {
+		return RingAnswer{}, &RingTimeoutError{t.Name, o.Count, fmt.Sprintf("a node has %d GPUs: want at most %d", n, mostRingRanks)}
+	} else if o.NoSolver && t.Nodes > 1 && n > packedRanks {
 		return RingAnswer{}, &RingTimeoutError{t.Name, o.Count, fmt.Sprintf("no solver was asked, and nodes have %d GPUs", n)}
 	}
 	p, err := newRingProblem(t, o.Count)

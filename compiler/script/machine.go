@@ -123,6 +123,7 @@ func topo(m Machine, q Request) starlark.Value {
 		"counts":     q.counts(m.Ranks()),
 		"node":       starlark.NewBuiltin("node", m.nodeRanks),
 		"linked":     starlark.NewBuiltin("linked", m.linkedRanks),
+		"unlinked":   starlark.NewBuiltin("unlinked", m.unlinkedRanks),
 	})
 }
 
@@ -192,6 +193,25 @@ func (m *Machine) linkedRanks(_ *starlark.Thread, b *starlark.Builtin, args star
 		ranks[i] = r
 	}
 	return starlark.Bool(ranks[0] == ranks[1] || m.Linked == nil || m.Linked(ranks[0], ranks[1])), nil
+}
+
+// unlinkedRanks is topo.unlinked(): the first ranks (a, b) of which a cannot send to b,
+// or None. On a large machine that is told here in a fraction of the time that a
+// template would take to ask of every two.
+func (m *Machine) unlinkedRanks(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if err := starlark.UnpackArgs(b.Name(), args, kwargs); err != nil {
+		return nil, err
+	}
+	ranks := m.Ranks()
+	for from := range ranks {
+		work(th, ranks)
+		for to := range ranks {
+			if from != to && m.Linked != nil && !m.Linked(from, to) {
+				return starlark.Tuple{starlark.MakeInt(from), starlark.MakeInt(to)}, nil
+			}
+		}
+	}
+	return starlark.None, nil
 }
 
 // asRank reads a rank: a number, or a pair (node, gpu).

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/colltune/colltune/compiler/lang"
 )
 
@@ -194,6 +196,34 @@ def program(topo, p):
 	}
 }
 
+// topo.unlinked() is the first of the pairs for which topo.linked(a, b) is not so, or None,
+// on machines of any links.
+func TestUnlinked(t *testing.T) {
+	src := `
+family(name = "x", collectives = ["broadcast"])
+def applies(topo, p):
+    apart = [(a, b) for a in range(topo.ranks) for b in range(topo.ranks) if not topo.linked(a, b)]
+    return topo.unlinked() == (apart[0] if apart else None)
+def program(topo, p):
+    pass
+`
+	tpl, err := Load("x.star", []byte(src), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		m := Machine{Nodes: 2, GPUsPerNode: []int{rapid.IntRange(1, 3).Draw(t, "gpus"), 2}}
+		if rapid.Bool().Draw(t, "links") {
+			n := m.Ranks()
+			links := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) bool { return rapid.IntRange(0, 9).Draw(t, "link") > 0 }), n*n, n*n).Draw(t, "links")
+			m.Linked = func(a, b int) bool { return links[a*n+b] }
+		}
+		if ok, why, err := tpl.Applies(m, "broadcast", 0); err != nil || !ok {
+			t.Errorf("%v %q %v", ok, why, err)
+		}
+	})
+}
+
 func TestApplies(t *testing.T) {
 	src := `
 family(name = "x", collectives = ["broadcast", "allgather"], parameters = {"n": choice(1, 2)})
@@ -204,7 +234,7 @@ def applies(topo, p):
         return "three nodes: %s, n=%d, root=%d, in place %s" % (topo.collective, p.n, topo.root, topo.in_place)
     if topo.nodes == 4:
         return None
-    return topo.gpus == None and topo.linked(0, (0, 1)) and not topo.linked((0, 1), 0) and topo.node(0) == [0, 1]
+    return topo.gpus == None and topo.linked(0, (0, 1)) and not topo.linked((0, 1), 0) and topo.unlinked() == (1, 0) and topo.node(0) == [0, 1]
 def program(topo, p):
     pass
 `

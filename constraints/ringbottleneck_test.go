@@ -1,0 +1,52 @@
+package constraints
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// The parts that a graph falls into without each of its ranks are those that are found by
+// leaving the rank out and walking through the rest.
+func TestPartsWithout(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := &ringProblem{n: rapid.IntRange(1, 9).Draw(t, "ranks")}
+		p.near = make([][]int, p.n)
+		for a := range p.n {
+			for b := range a {
+				if rapid.IntRange(0, 2).Draw(t, "link") == 0 {
+					p.near[a], p.near[b] = append(p.near[a], b), append(p.near[b], a)
+				}
+			}
+		}
+		for v, got := range p.partsWithout() {
+			want := 0
+			for rest := p.component(v, -1); len(rest) > 0; {
+				rest = slices.DeleteFunc(rest, func(i int) bool { return i == v })
+				if len(rest) == 0 {
+					break
+				}
+				part := p.component(rest[0], v)
+				rest = slices.DeleteFunc(rest, func(i int) bool { return slices.Contains(part, i) })
+				want++
+			}
+			if got != want {
+				t.Errorf("%v: %d parts without %d, want %d", p.near, got, v, want)
+			}
+		}
+	})
+}
+
+// A long line is one walk, and falls in two where it is first cut.
+func TestPartsOfALine(t *testing.T) {
+	p := &ringProblem{n: 1 << 17}
+	p.near = make([][]int, p.n)
+	for i := range p.n - 1 {
+		p.near[i], p.near[i+1] = append(p.near[i], i+1), append(p.near[i+1], i)
+	}
+	parts := p.partsWithout()
+	if parts[0] != 1 || parts[p.n-1] != 1 || slices.Contains(parts[1:p.n-1], 1) || slices.Max(parts) != 2 {
+		t.Errorf("parts %v … %v", parts[:3], parts[p.n-3:])
+	}
+}
