@@ -2,8 +2,9 @@ package executor
 
 import "time"
 
-// A launcher of a test's is waited for however busy the machine is.
-func init() { askedTime = 20 * time.Second }
+// A launcher of a test's is waited for however busy the machine is, and so is an
+// executor's goodbye.
+func init() { askedTime, goodbyeTime = 20*time.Second, 20*time.Second }
 
 // SetHostSilence sets how long a far end goes on without a word of its host.
 func SetHostSilence(d time.Duration) { hostSilence = d }

@@ -38,10 +38,9 @@ type worker struct {
 // How long an executor may take to end when it is told to. One at a launcher's far
 // end has longer, because it has another to tell. Both have at least twice as long
 // as their start took.
-const (
-	goodbyeTime    = 2 * time.Second
-	farGoodbyeTime = 5 * time.Second
-)
+var goodbyeTime = 2 * time.Second
+
+const farGoodbyeTime = 5 * time.Second
 
 // pieceBytes is how much of a document travels in one message.
 const pieceBytes = 256 << 10
