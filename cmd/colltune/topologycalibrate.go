@@ -45,7 +45,9 @@ numbers, each with a source that says so.
 			if jobs < 1 {
 				return usagef("--jobs %d: want at least 1", jobs)
 			}
-			fit, err := calibrate.Fit(cmd.Context(), t, points, elem, jobs)
+			shown := newProgress(cmd.ErrOrStderr())
+			fit, err := calibrate.Fit(cmd.Context(), t, points, elem, jobs, func(done, of int) { shown.stage("fitting", done, of) })
+			shown.done()
 			if err != nil {
 				return err
 			}

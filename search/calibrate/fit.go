@@ -50,22 +50,37 @@ const speed topologies.LinkKind = 1<<8 - 1
 // be taken.
 const clearly = 0.03
 
+// passes is how often every factor is looked for, because one may hold up what another
+// was blamed for; mostTried is how many values of it are tried at most.
+const (
+	passes    = 2
+	mostTried = 18
+)
+
 // fitting is a fit under way.
 type fitting struct {
 	topology *topologies.Topology
 	points   []Point
 	elem     int64
 	jobs     int
+	tell     func() // that all points have been simulated once more
 }
 
 // Fit finds the calibration with which the simulator is nearest to the points:
 // the sum of the logarithms of how many times too long or too short it is.
 // Elem is the bytes of an element. It needs two points or more.
-func Fit(ctx context.Context, t *topologies.Topology, points []Point, elem int64, jobs int) (*Result, error) {
+// Progress, if any, is told how many times all points have been simulated, and of how
+// many at most.
+func Fit(ctx context.Context, t *topologies.Topology, points []Point, elem int64, jobs int, progress func(done, of int)) (*Result, error) {
 	if len(points) < 2 {
 		return nil, fmt.Errorf("%s to fit to: want times at two sizes or more", units.Count(len(points), "time"))
 	}
-	f := &fitting{t, points, elem, max(jobs, 1)}
+	if progress == nil {
+		progress = func(int, int) {}
+	}
+	of := 2 + passes*mostTried*(len(t.Kinds())+1)
+	done := 0
+	f := &fitting{t, points, elem, max(jobs, 1), func() { done++; progress(done, of) }}
 	first, err := f.simulate(ctx, topologies.Calibration{})
 	if err != nil {
 		return nil, err
@@ -75,7 +90,6 @@ func Fit(ctx context.Context, t *topologies.Topology, points []Point, elem int64
 	if none := f.loss(first, 0); best.loss > none*(1-clearly) {
 		best.launch, best.loss = 0, none
 	}
-	const passes = 2 // one may hold up what another was blamed for
 	for range passes {
 		before := best.loss
 		for _, what := range append(t.Kinds(), speed) {
@@ -180,6 +194,7 @@ func (f *fitting) simulate(ctx context.Context, c topologies.Calibration) ([]flo
 	}
 	close(next)
 	workers.Wait()
+	f.tell()
 	for i, err := range errs {
 		if err != nil {
 			return nil, fmt.Errorf("%s at %s: %w", f.points[i].Name, units.Bytes(f.points[i].Bytes), err)

@@ -59,7 +59,7 @@ func TestFitFindsWhatWasChanged(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			top := resolve(t, c.topology)
 			points := measuredOn(t, top.Calibrated(c.is), top, sizes...)
-			r, err := Fit(t.Context(), top, points, 4, 2)
+			r, err := Fit(t.Context(), top, points, 4, 2, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,11 +100,16 @@ func TestFitOfNoise(t *testing.T) {
 	for i := range points {
 		points[i].MeasuredUS *= []float64{3, 0.4, 1, 2, 0.7}[i%5]
 	}
-	one, err := Fit(t.Context(), top, points, 4, 1)
+	last := 0
+	one, err := Fit(t.Context(), top, points, 4, 1, func(done, of int) {
+		if last++; done != last || done > of {
+			t.Errorf("simulated %d times of %d, after %d", done, of, last-1)
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	four, err := Fit(t.Context(), top, points, 4, 4)
+	four, err := Fit(t.Context(), top, points, 4, 4, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +135,7 @@ func TestFitOfNoise(t *testing.T) {
 }
 
 func TestFitNeedsTimes(t *testing.T) {
-	if _, err := Fit(context.Background(), resolve(t, "fullmesh:4"), make([]Point, 1), 4, 1); err == nil {
+	if _, err := Fit(context.Background(), resolve(t, "fullmesh:4"), make([]Point, 1), 4, 1, nil); err == nil {
 		t.Error("fitted to one time")
 	}
 }
