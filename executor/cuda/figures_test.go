@@ -41,6 +41,7 @@ func TestFiguresOfGPU(t *testing.T) {
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			f := &figures{t: t, g: onGPU(t), iters: 200, bytes: 256 << 20, fail: func(err error) { t.Error(err) }}
+			f.say("\n## %s\n", part.name)
 			part.measure(f)
 		})
 	}

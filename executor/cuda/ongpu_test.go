@@ -15,14 +15,14 @@ var standIns = map[string]string{
 	"bin/gpu/cuda.test": `#!/bin/sh
 echo "cuda.test $* in ${PWD##*/}, NVRTC ${COLLTUNE_EXECUTOR_LIBNVRTC##*/}"
 case "$ON_GPU_FAULT $*" in
-families*FamilyOnGPU*) printf -- '--- FAIL: TestEveryFamilyOnGPU (1.00s)\n    --- FAIL: TestEveryFamilyOnGPU/LL (1.00s)\n        --- FAIL: TestEveryFamilyOnGPU/LL/ring/allreduce/1x2 (0.10s)\n        --- FAIL: TestEveryFamilyOnGPU/LL/tree/allreduce/1x2 (0.10s)\n'; exit 1;;
+families*FamilyOnGPU*) printf -- '--- FAIL: TestEveryFamilyOnGPU (1.00s)\n    --- FAIL: TestEveryFamilyOnGPU/LL (1.00s)\n        --- FAIL: TestEveryFamilyOnGPU/LL/ring/allreduce/1x2 (0.10s)\n            gpu_test.go:84: 3 wrong elements\n        --- FAIL: TestEveryFamilyOnGPU/LL/tree/allreduce/1x2 (0.10s)\n'; exit 1;;
 slow*FamilyOnGPU*) exec sleep 600;;
 lost*/^LL\$*)
 	echo "from program $COLLTUNE_GPU_FROM"
 	[ "$COLLTUNE_GPU_FROM" != 0 ] || { echo 6 > "$COLLTUNE_GPU_AT"; exit 2; };;
 parts*/^hops\$*) echo "panic: lost"; exit 2;;
 esac
-case "$*" in *Figures*) echo "| a figure of $2 |" >> "$COLLTUNE_GPU_OUT/figures.md";; esac
+case "$*" in *Figures*) [ -z "$COLLTUNE_GPU_OUT" ] || echo "| a figure of $2 |" >> "$COLLTUNE_GPU_OUT/figures.md";; esac
 echo "for a while in ${TMPDIR%/*}, code in ${CUDA_CACHE_PATH%/*}"
 `,
 	"bin/gpu/nccl.test": `#!/bin/sh
@@ -38,7 +38,7 @@ esac
 `,
 	"path/nvidia-smi":        "#!/bin/sh\necho \"nvidia-smi $*\"\n",
 	"path/python3":           "#!/bin/sh\nexit 127\n",
-	"path/compute-sanitizer": "#!/bin/sh\necho \"compute-sanitizer $*\"\n",
+	"path/compute-sanitizer": "#!/bin/sh\necho \"compute-sanitizer $*, pages in ${COLLTUNE_GPU_OUT:-no folder}\"\n",
 	"path/ncu": `#!/bin/sh
 echo "ncu $*"
 previous=
@@ -94,7 +94,7 @@ func TestOnGPU(t *testing.T) {
 			"families.txt": "compute-sanitizer --tool memcheck ", "figures.txt": "ended with 0", "": "failed: families\n",
 		}},
 		"a program that fails": {stages: "families", fault: "families", files: 1, failed: true, want: map[string]string{
-			"families.txt": "cuda.test -test.run ^TestEveryFamilyOnGPU$/^LL$/^ring$/^allreduce$/^1x2$ -test.timeout 5m", "": "== what the machine says",
+			"families.txt": "cuda.test -test.run ^TestEveryFamilyOnGPU$/^LL$/^ring$/^allreduce$/^1x2$ -test.timeout 5m, pages in no folder\n", "": "== what the machine says",
 		}},
 		"a lost device": {stages: "families", fault: "lost", files: 1, failed: true, want: map[string]string{
 			"families.txt": "going on with LL from program 7\ncuda.test -test.run EveryFamilyOnGPU/^LL$ -test.timeout 75s in cuda, NVRTC libnvrtc.so.13\nfrom program 7\n",

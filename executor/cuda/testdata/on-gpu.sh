@@ -166,17 +166,18 @@ nccl() {
 # with it, the next process goes on behind it.
 families() {
 	bad=0
-	export COLLTUNE_GPU_AT="$work/at"
+	export COLLTUNE_GPU_AT="$work/at" COLLTUNE_GPU_FROM
 	for protocol in LL LL128 Simple; do
-		from=0
+		COLLTUNE_GPU_FROM=0
 		while :; do
 			rm -f "$work/at"
-			COLLTUNE_GPU_FROM=$from tests 75 cuda "EveryFamilyOnGPU/^$protocol\$" && break || bad=$?
+			tests 75 cuda "EveryFamilyOnGPU/^$protocol\$" && break || bad=$?
 			[ -s "$work/at" ] || break
-			from=$(($(cat "$work/at") + 1))
-			echo "going on with $protocol from program $from"
+			COLLTUNE_GPU_FROM=$(($(cat "$work/at") + 1))
+			echo "going on with $protocol from program $COLLTUNE_GPU_FROM"
 		done
 	done
+	COLLTUNE_GPU_FROM=0
 	tests 25 cuda 'DeadlockOnGPU$' || bad=$?
 	return $bad
 }
@@ -265,9 +266,11 @@ evidence() {
 	free -m 2>/dev/null || true
 }
 
-# again has memcheck look at the first program of a stage that failed: which access,
-# by which thread, of what kernel.
+# again has memcheck look at the first program of a stage that failed, where that was
+# the program's: which access, by which thread, of what kernel. It is slow, and adds
+# nothing to the pages.
 again() {
+	grep -qE 'wrong|CUDA_ERROR|stands still' "$1" || return 0
 	name=
 	for one in $(sed -n 's/^ *--- FAIL: \(Test[^ ]*\) .*/\1/p' "$1"); do # each before its parts
 		[ -z "$name" ] || [ "${one#"$name"/}" != "$one" ] || break
@@ -279,7 +282,7 @@ again() {
 	echo
 	echo "== memcheck on $name"
 	pattern="^$(echo "$name" | sed 's,/,$/^,g')\$"
-	(cd executor/cuda && limited 60 "$sanitizer" --tool memcheck "$programs/cuda.test" -test.run "$pattern" -test.timeout 5m) || true
+	(cd executor/cuda && export COLLTUNE_GPU_OUT= && limited 60 "$sanitizer" --tool memcheck "$programs/cuda.test" -test.run "$pattern" -test.timeout 5m) || true
 }
 
 # card is what the GPU is, and how fast it runs just now.
