@@ -25,72 +25,106 @@ type arm struct {
 // the messages of one part are on their way together. It is not ok if a chunk is
 // added that was never received.
 func partsOf(g *ir.GPU, order []stepAt) (parts []part, arms []arm, ok bool) {
-	passing, came := passingOf(g), map[ir.Loc]arm{}
+	d := division{passing: passingOf(g), came: map[ir.Loc]arm{}}
 	for _, at := range order {
 		s := g.Threadblocks[at.threadblock].Steps[at.step]
 		s.Src, s.Dst = s.Src.Of(1), s.Dst.Of(1)
-		last, n := &part{}, len(parts)
-		if n > 0 {
-			last = &parts[n-1]
-		}
-		begin := func(one part) {
-			one.first = len(arms)
-			parts = append(parts, one)
-			last = &parts[len(parts)-1]
-		}
-		come := func(a arm) { arms, last.comes = append(arms, a), last.comes+1 }
-		send := func(a arm) { arms, last.goes = append(arms, a), last.goes+1 }
-		sum := func(at ir.Loc) bool { return last.does&partWrites != 0 && last.dst == at && last.goes == 0 }
-		switch {
-		case s.Op == ir.Nop:
-		case s.Op == ir.Recv && passing[s.Dst]:
-			came[s.Dst] = arm{at, s.Dst}
-		case s.Op == ir.Reduce && passing[s.Src]:
-			a, ok := came[s.Src]
-			if !ok { // added before it has come
-				return nil, nil, false
-			}
-			if !sum(s.Dst) || last.does&partAdds != 0 {
-				begin(part{does: partReads | partWrites, src: s.Dst, dst: s.Dst})
-			}
-			come(a)
-		case s.Op == ir.Recv:
-			if last.does != partApart || last.goes > 0 {
-				begin(part{does: partApart})
-			}
-			come(arm{at, s.Dst})
-		case s.Op == ir.Send:
-			switch {
-			case last.isValue(s.Src), last.does == partApart && last.comes == 0:
-			case last.does == partReads && last.comes == 0 && last.goes == 1: // becomes a part that goes chunk by chunk
-				last.does = partApart
-			default:
-				begin(part{does: partReads, src: s.Src})
-			}
-			send(arm{at, s.Src})
-		case s.Op == ir.Reduce:
-			begin(part{does: partReads | partAdds | partWrites, src: s.Src, dst: s.Dst})
-		default:
-			if !s.Op.ReadsSrc() || !s.Op.WritesDst() || s.Src != s.Dst || !sum(s.Dst) || !s.Op.Receives() || last.does&partAdds != 0 {
-				one := part{src: s.Src, dst: s.Dst}
-				if s.Op.ReadsSrc() {
-					one.does |= partReads
-				}
-				if s.Op.WritesDst() {
-					one.does |= partWrites
-				}
-				begin(one)
-			}
-			if s.Op.Receives() {
-				come(arm{stepAt: at})
-			}
-			if s.Op.Sends() {
-				send(arm{stepAt: at})
-			}
+		if !d.take(at, s) {
+			return nil, nil, false
 		}
 	}
-	return parts, arms, true
+	return d.parts, d.arms, true
 }
+
+// division is the parts of a rank's steps in the making.
+type division struct {
+	parts   []part
+	arms    []arm
+	passing map[ir.Loc]bool
+	came    map[ir.Loc]arm // messages for passing chunks, which a later step adds
+}
+
+// take adds a step to the last part, or begins another with it. It is false if the
+// step adds a chunk that has not come.
+func (d *division) take(at stepAt, s ir.Step) bool {
+	last := d.last()
+	switch {
+	case s.Op == ir.Nop:
+	case s.Op == ir.Recv && d.passing[s.Dst]:
+		d.came[s.Dst] = arm{at, s.Dst}
+	case s.Op == ir.Reduce && d.passing[s.Src]:
+		message, ok := d.came[s.Src]
+		if !ok {
+			return false
+		}
+		if !last.sums(s.Dst) || last.does&partAdds != 0 {
+			d.begin(part{does: partReads | partWrites, src: s.Dst, dst: s.Dst})
+		}
+		d.comes(message)
+	case s.Op == ir.Recv:
+		if last.does != partApart || last.goes > 0 {
+			d.begin(part{does: partApart})
+		}
+		d.comes(arm{at, s.Dst})
+	case s.Op == ir.Send:
+		switch {
+		case last.isValue(s.Src), last.does == partApart && last.comes == 0:
+		case last.does == partReads && last.comes == 0 && last.goes == 1: // becomes a part that goes chunk by chunk
+			last.does = partApart
+		default:
+			d.begin(part{does: partReads, src: s.Src})
+		}
+		d.goes(arm{at, s.Src})
+	case s.Op == ir.Reduce:
+		d.begin(part{does: partReads | partAdds | partWrites, src: s.Src, dst: s.Dst})
+	default:
+		d.takeFused(at, s)
+	}
+	return true
+}
+
+// takeFused does so for a copy, and for a step that receives and does more. If it
+// adds a message to a chunk in place, it may go on with the sum of the last part.
+func (d *division) takeFused(at stepAt, s ir.Step) {
+	inPlace := s.Op.ReadsSrc() && s.Op.WritesDst() && s.Src == s.Dst
+	last := d.last()
+	if !inPlace || !s.Op.Receives() || !last.sums(s.Dst) || last.does&partAdds != 0 {
+		one := part{src: s.Src, dst: s.Dst}
+		if s.Op.ReadsSrc() {
+			one.does |= partReads
+		}
+		if s.Op.WritesDst() {
+			one.does |= partWrites
+		}
+		d.begin(one)
+	}
+	if s.Op.Receives() {
+		d.comes(arm{stepAt: at})
+	}
+	if s.Op.Sends() {
+		d.goes(arm{stepAt: at})
+	}
+}
+
+// last is the last part, or an empty one before the first.
+func (d *division) last() *part {
+	if len(d.parts) == 0 {
+		return &part{}
+	}
+	return &d.parts[len(d.parts)-1]
+}
+
+func (d *division) begin(one part) {
+	one.first = len(d.arms)
+	d.parts = append(d.parts, one)
+}
+
+// comes and goes add a message to the last part.
+func (d *division) comes(a arm) { d.arms, d.last().comes = append(d.arms, a), d.last().comes+1 }
+func (d *division) goes(a arm)  { d.arms, d.last().goes = append(d.arms, a), d.last().goes+1 }
+
+// sums tells whether a part computes a chunk that it has not sent yet.
+func (p *part) sums(at ir.Loc) bool { return p.does&partWrites != 0 && p.dst == at && p.goes == 0 }
 
 // isValue tells whether a part's value is what the chunk holds afterwards.
 func (p *part) isValue(at ir.Loc) bool {
