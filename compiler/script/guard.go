@@ -20,37 +20,6 @@ import (
 //	a == b    →  «==»(a, b)         x.index(y)  →  «walk»(x).index(y)
 //	(a, b)    →  «tuple»(a, b)
 
-// copies are the methods whose results are as large as what they are called on,
-// or the arguments.
-var copies = map[string]bool{
-	"capitalize": true, "lower": true, "title": true, "upper": true, "split": true, "rsplit": true, "splitlines": true,
-	"items": true, "keys": true, "values": true,
-	"difference": true, "intersection": true, "symmetric_difference": true, "union": true,
-}
-
-// walks are the methods that look at as much as what they are called on holds.
-var walks = map[string]bool{
-	"count": true, "find": true, "index": true, "insert": true, "remove": true, "rfind": true, "rindex": true,
-	"partition": true, "rpartition": true, "strip": true, "lstrip": true, "rstrip": true,
-	"isalnum": true, "isalpha": true, "isdigit": true, "islower": true, "isspace": true, "istitle": true, "isupper": true,
-	"issubset": true, "issuperset": true, "update": true, "clear": true,
-	"difference": true, "intersection": true, "symmetric_difference": true, "union": true,
-}
-
-// merges are those of walks that look at as much as they are given, too.
-var merges = map[string]bool{
-	"issubset": true, "issuperset": true, "update": true,
-	"difference": true, "intersection": true, "symmetric_difference": true, "union": true,
-}
-
-// guarded are the operators that are turned into calls.
-var guarded = map[syntax.Token]string{
-	syntax.PLUS: "«+»", syntax.STAR: "«*»", syntax.PERCENT: "«%»", syntax.LTLT: "«<<»",
-	syntax.STAR_EQ: "«*»", syntax.PERCENT_EQ: "«%»", syntax.LTLT_EQ: "«<<»",
-	syntax.EQL: "«==»", syntax.NEQ: "«!=»", syntax.LT: "«<»", syntax.GT: "«>»", syntax.LE: "«<=»", syntax.GE: "«>=»",
-	syntax.IN: "«in»", syntax.NOT_IN: "«not in»",
-}
-
 // absent are operations that templates do without.
 var absent = map[string]string{
 	"replace": "strings have no replace in templates",
@@ -182,94 +151,10 @@ func (w *rewriter) params(list []syntax.Expr) {
 // exprs rewrites expressions, innermost first; absent ones are nil.
 func (w *rewriter) exprs(list ...*syntax.Expr) {
 	for _, e := range list {
-		switch x := (*e).(type) {
-		case *syntax.ParenExpr:
-			w.exprs(&x.X)
-		case *syntax.UnaryExpr:
-			w.exprs(&x.X)
-		case *syntax.BinaryExpr:
-			if x.Op != syntax.EQ { // name=value of a call
-				w.exprs(&x.X)
-			}
-			w.exprs(&x.Y)
-			if name, ok := guarded[x.Op]; ok && !harmless(x) {
-				*e = calling(name, x.OpPos, x.X, x.Y)
-			} else if x.Op == syntax.PIPE && !isNumber(x.X) && !isNumber(x.Y) {
-				*e = calling("«made»", x.OpPos, x)
-			}
-		case *syntax.CallExpr:
-			method, _ := x.Fn.(*syntax.DotExpr)
-			w.exprs(&x.Fn)
-			w.each(x.Args)
-			if method != nil && merges[method.Name.Name] {
-				for i, arg := range x.Args {
-					if _, special := arg.(*syntax.UnaryExpr); !special && !named(arg) {
-						x.Args[i] = calling("«walk»", x.Lparen, arg)
-					}
-				}
-			}
-			if method != nil && copies[method.Name.Name] {
-				*e = calling("«made»", x.Lparen, x)
-			} else if method != nil && method.Name.Name == "pop" && len(x.Args) > 0 {
-				method.X = calling("«walk»", method.NamePos, method.X)
-			}
-		case *syntax.DotExpr:
-			w.exprs(&x.X)
-			if why, ok := absent[x.Name.Name]; ok {
-				w.fail(x.Name.NamePos, why)
-			}
-			if x.Name.Name == "join" {
-				*e = calling("«join»", x.Name.NamePos, x.X)
-			} else if walks[x.Name.Name] {
-				x.X = calling("«walk»", x.Name.NamePos, x.X)
-			}
-		case *syntax.IndexExpr:
-			w.exprs(&x.X, &x.Y)
-		case *syntax.SliceExpr:
-			w.exprs(&x.X, &x.Lo, &x.Hi, &x.Step)
-			*e = calling("«made»", x.Lbrack, x)
-		case *syntax.CondExpr:
-			w.exprs(&x.Cond, &x.True, &x.False)
-		case *syntax.ListExpr:
-			w.each(x.List)
-		case *syntax.TupleExpr:
-			w.each(x.List)
-			if !plainly(x.List...) {
-				*e = calling("«tuple»", syntax.Start(x), x.List...)
-			}
-		case *syntax.DictExpr:
-			w.each(x.List)
-		case *syntax.DictEntry:
-			w.exprs(&x.Key, &x.Value)
-		case *syntax.LambdaExpr:
-			if name := rest(x.Params); name != nil {
-				w.fail(name.NamePos, "lambda takes no *args in templates: write a def")
-			}
-			w.params(x.Params)
-			w.exprs(&x.Body)
-		case *syntax.Comprehension:
-			w.exprs(&x.Body)
-			for _, c := range x.Clauses {
-				switch c := c.(type) {
-				case *syntax.ForClause:
-					w.target(c.Vars)
-					w.exprs(&c.X)
-				case *syntax.IfClause:
-					w.exprs(&c.Cond)
-				}
-			}
-		case *syntax.Ident:
-			if x.Name == "getattr" {
-				w.fail(x.NamePos, "there is no getattr in templates: write x.name")
-			}
-		}
+		w.parts(*e)
+		w.refuse(*e)
+		*e = guard(*e)
 	}
-}
-
-// named tells whether an argument is name=value.
-func named(arg syntax.Expr) bool {
-	b, ok := arg.(*syntax.BinaryExpr)
-	return ok && b.Op == syntax.EQ
 }
 
 func (w *rewriter) each(list []syntax.Expr) {
@@ -278,65 +163,73 @@ func (w *rewriter) each(list []syntax.Expr) {
 	}
 }
 
-// calling is name(args…), standing where an operator stood.
-func calling(name string, at syntax.Position, args ...syntax.Expr) syntax.Expr {
-	return &syntax.CallExpr{Fn: &syntax.Ident{NamePos: at, Name: name}, Lparen: at, Args: args, Rparen: at}
-}
-
-// harmless tells whether an operator plainly makes and looks at little: a sum of
-// a number, the remainder of one, a power of two, a comparison with a literal.
-func harmless(x *syntax.BinaryExpr) bool {
-	switch x.Op {
-	case syntax.PLUS:
-		return isNumber(x.X) || isNumber(x.Y)
-	case syntax.PERCENT:
-		return isNumber(x.X)
-	case syntax.LTLT:
-		_, literal := x.X.(*syntax.Literal)
-		return literal
-	case syntax.EQL, syntax.NEQ, syntax.LT, syntax.GT, syntax.LE, syntax.GE:
-		return plainly(x.X) || plainly(x.Y)
-	case syntax.IN, syntax.NOT_IN:
-		switch y := x.Y.(type) {
-		case *syntax.ListExpr:
-			return plainly(y.List...)
-		case *syntax.TupleExpr:
-			return plainly(y.List...)
-		}
-	}
-	return false
-}
-
-// plainly tells whether expressions are all plainly numbers, literals or None.
-func plainly(list ...syntax.Expr) bool {
-	for _, e := range list {
-		id, _ := e.(*syntax.Ident)
-		_, literal := e.(*syntax.Literal)
-		if !literal && !isNumber(e) && (id == nil || id.Name != "None" && id.Name != "True" && id.Name != "False") {
-			return false
-		}
-	}
-	return true
-}
-
-// isNumber tells whether an expression, if it has a value at all, is plainly a
-// number.
-func isNumber(e syntax.Expr) bool {
+// parts rewrites what an expression is made of.
+func (w *rewriter) parts(e syntax.Expr) {
 	switch x := e.(type) {
-	case *syntax.Literal:
-		return x.Token == syntax.INT || x.Token == syntax.FLOAT
 	case *syntax.ParenExpr:
-		return isNumber(x.X)
+		w.exprs(&x.X)
+	case *syntax.UnaryExpr:
+		w.exprs(&x.X)
 	case *syntax.BinaryExpr:
-		switch x.Op {
-		case syntax.SLASHSLASH, syntax.SLASH, syntax.LTLT, syntax.GTGT:
-			return true
-		case syntax.PLUS, syntax.MINUS, syntax.PERCENT:
-			return isNumber(x.X) || x.Op != syntax.PERCENT && isNumber(x.Y)
+		if x.Op != syntax.EQ { // name=value of a call
+			w.exprs(&x.X)
 		}
+		w.exprs(&x.Y)
 	case *syntax.CallExpr:
-		id, ok := x.Fn.(*syntax.Ident)
-		return ok && (id.Name == "len" || id.Name == "int" || id.Name == "«<<»")
+		w.exprs(&x.Fn)
+		w.each(x.Args)
+	case *syntax.DotExpr:
+		w.exprs(&x.X)
+	case *syntax.IndexExpr:
+		w.exprs(&x.X, &x.Y)
+	case *syntax.SliceExpr:
+		w.exprs(&x.X, &x.Lo, &x.Hi, &x.Step)
+	case *syntax.CondExpr:
+		w.exprs(&x.Cond, &x.True, &x.False)
+	case *syntax.ListExpr:
+		w.each(x.List)
+	case *syntax.TupleExpr:
+		w.each(x.List)
+	case *syntax.DictExpr:
+		w.each(x.List)
+	case *syntax.DictEntry:
+		w.exprs(&x.Key, &x.Value)
+	case *syntax.LambdaExpr:
+		w.params(x.Params)
+		w.exprs(&x.Body)
+	case *syntax.Comprehension:
+		w.exprs(&x.Body)
+		w.clauses(x.Clauses)
 	}
-	return false
+}
+
+// clauses rewrites those of a comprehension.
+func (w *rewriter) clauses(list []syntax.Node) {
+	for _, c := range list {
+		switch c := c.(type) {
+		case *syntax.ForClause:
+			w.target(c.Vars)
+			w.exprs(&c.X)
+		case *syntax.IfClause:
+			w.exprs(&c.Cond)
+		}
+	}
+}
+
+// refuse is an error where an expression is what templates do without.
+func (w *rewriter) refuse(e syntax.Expr) {
+	switch x := e.(type) {
+	case *syntax.DotExpr:
+		if why, ok := absent[x.Name.Name]; ok {
+			w.fail(x.Name.NamePos, why)
+		}
+	case *syntax.LambdaExpr:
+		if name := rest(x.Params); name != nil {
+			w.fail(name.NamePos, "lambda takes no *args in templates: write a def")
+		}
+	case *syntax.Ident:
+		if x.Name == "getattr" {
+			w.fail(x.NamePos, "there is no getattr in templates: write x.name")
+		}
+	}
 }
