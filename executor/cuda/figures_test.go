@@ -40,7 +40,7 @@ func TestFiguresOfGPU(t *testing.T) {
 		{"large", (*figures).large},
 	} {
 		t.Run(part.name, func(t *testing.T) {
-			f := &figures{t: t, g: onGPU(t), iters: 200, bytes: 256 << 20, fail: func(err error) { t.Error(err) }}
+			f := &figures{t: t, g: onGPU(t), iters: 200, rounds: 5000, bytes: 256 << 20, fail: func(err error) { t.Error(err) }}
 			f.say("\n## %s\n", part.name)
 			part.measure(f)
 		})
@@ -54,6 +54,7 @@ type figures struct {
 	copied float64 // GB/s read and written by the device's own copies; 0: not known
 	hop    float64 // us; 0: not known
 	iters  int     // of small trials
+	rounds uint64  // of a flag, between two blocks and back
 	bytes  int64   // of large ones; copies are of four times as many
 	fail   func(error)
 }
@@ -131,7 +132,7 @@ func (f *figures) device() {
 	f.kernels()
 	f.ceilings()
 	f.say("A copy of %d MiB on the device: %s GB/s read and written.\n", 4*f.bytes>>20, over("%.0f", f.copied, 1))
-	f.say("A flag from one block to another, the slope between %d and %d rounds of two: %s us; two of them: %s us.\n", fewRounds, manyRounds, over("%.3f", f.hop, 1), over("%.2f", 2*f.hop, 1))
+	f.say("A flag from one block to another, the slope between %d and %d rounds of two: %s us; two of them: %s us.\n", fewRounds, fewRounds+f.rounds, over("%.3f", f.hop, 1), over("%.2f", 2*f.hop, 1))
 	f.clocks()
 }
 
@@ -159,16 +160,20 @@ func (f *figures) ceilings() {
 		f.fail(err)
 	}
 	few, err := f.flags(fewRounds)
-	many, e := f.flags(manyRounds)
+	many, e := f.flags(fewRounds + f.rounds)
 	if err := errors.Join(err, e); err != nil {
 		f.fail(err)
 		return
 	}
-	f.hop = (many - few) / float64(2*(manyRounds-fewRounds))
+	f.hop = (many - few) / float64(2*f.rounds)
 }
 
-// Rounds of the kernel hop, of which the slope is a round.
-const fewRounds, manyRounds = 100, 5100
+// Rounds of the kernel hop: those of fewRounds are taken off those of more. It gives up
+// after flagTimeout.
+const (
+	fewRounds   = 100
+	flagTimeout = 5 * time.Second
+)
 
 // flags is the time of so many rounds of the kernel hop.
 func (f *figures) flags(rounds uint64) (float64, error) {
@@ -186,12 +191,15 @@ func (f *figures) flags(rounds uint64) (float64, error) {
 		if err := f.g.set(0, uint64(at), 2*line, 0); err != nil {
 			return 0, err
 		}
-		h := hopRecord{There: uint64(at), Back: uint64(at) + line, Rounds: rounds, Timeout: 5e9}
+		h := hopRecord{There: uint64(at), Back: uint64(at) + line, Rounds: rounds, Timeout: uint64(flagTimeout)}
 		us, err := f.g.timed(context.Background(), 1, func() error {
 			return f.g.launch(0, launch{hopKernel, 2, 32, true, encode(h)})
 		})
 		if err != nil {
 			return 0, err
+		}
+		if us >= float64(flagTimeout.Microseconds()) {
+			return 0, fmt.Errorf("%d rounds of a flag between two blocks did not end in %v", rounds, flagTimeout)
 		}
 		times = append(times, us)
 	}
@@ -423,7 +431,7 @@ func pageOfFake(t *testing.T, settings string, parts ...func(*figures)) (page st
 		if err != nil {
 			t.Fatal(err)
 		}
-		quiet := &figures{t: t, g: g, iters: 1, bytes: 1 << 20, fail: func(err error) { failed = errors.Join(failed, err) }}
+		quiet := &figures{t: t, g: g, iters: 1, rounds: 50, bytes: 1 << 20, fail: func(err error) { failed = errors.Join(failed, err) }}
 		part(quiet)
 		if failed != nil {
 			fake.forget()
