@@ -133,3 +133,32 @@ func TestRewrite(t *testing.T) {
 		t.Errorf("a number in other quotes: %v", err)
 	}
 }
+
+// FuzzRewrite: whatever is written how, the numbers are changed as asked, or it is
+// told that they were not.
+func FuzzRewrite(f *testing.F) {
+	f.Add([]byte(strings.Replace(rewritten, "%s", `"data sheet"`, 1)))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		before, err := Read("x.toml", text, Options{})
+		if err != nil || len(before.Edges) > 1<<12 {
+			return
+		}
+		c := Calibration{Launch: 1, Links: map[LinkKind]float64{}}
+		for _, k := range before.Kinds() {
+			c.Links[k] = 0.5
+		}
+		out, err := Rewrite("x.toml", text, c, "m")
+		if err != nil {
+			return
+		}
+		after, err := Read("x.toml", out, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, e := range before.Edges {
+			if got, want := float64(after.Edges[i].Bandwidth), float64(e.Bandwidth)/2; math.Abs(got-want) > 1+1e-3*want {
+				t.Errorf("%g, not %g", got, want)
+			}
+		}
+	})
+}
