@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -54,11 +55,25 @@ func TestPrunedIsExhaustive(t *testing.T) {
 func TestTrialsOfRealDevicesRunAlone(t *testing.T) {
 	for _, deterministic := range []bool{true, false} {
 		var running, most atomic.Int64
+		second := make(chan struct{}) // at the side of a first
+		once := sync.OnceFunc(func() { close(second) })
 		e := newFake(func(context.Context, executor.Trial) (executor.Measurement, error) {
-			if n := running.Add(1); n > most.Load() {
+			n := running.Add(1)
+			if n > most.Load() {
 				most.Store(n)
 			}
-			time.Sleep(2 * time.Millisecond)
+			if n > 1 {
+				once()
+			}
+			if deterministic {
+				select {
+				case <-second:
+				case <-time.After(time.Minute): // they run alone
+					once()
+				}
+			} else {
+				time.Sleep(2 * time.Millisecond)
+			}
 			running.Add(-1)
 			return executor.Measurement{TimesUS: []float64{100, 101}}, nil
 		})

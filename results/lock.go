@@ -67,7 +67,7 @@ func lock(dir string) (*os.File, error) {
 
 // orphanTime is how long a process that was just being started by a killed one may
 // keep its lock.
-const orphanTime = 5 * time.Second
+var orphanTime = 5 * time.Second
 
 // holderOf is what a lock's file says about its holder.
 func holderOf(f *os.File) string {
