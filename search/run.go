@@ -2,15 +2,11 @@ package search
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/colltune/colltune/autotune"
-	"github.com/colltune/colltune/compiler/collective"
-	"github.com/colltune/colltune/constraints/bounds"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
 )
@@ -49,106 +45,6 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	s := &searching{problem: p, options: o, campaign: c, how: how, executors: executors, started: started, begun: newBegun()}
 	defer s.begun.close()
 	return s.run(ctx)
-}
-
-// tune goes through a space's candidates.
-func (s *searching) tune(ctx context.Context, space *Space) error {
-	p, o, c, how := s.problem, &s.options, s.campaign, s.how
-	if space.contenders() == 0 {
-		return refusedAll(space)
-	}
-	if err := p.Define(o); err != nil {
-		return err
-	}
-	col, err := collective.New(p.spec(1))
-	if err != nil {
-		return err
-	}
-	bound, err := bounds.Of(ctx, p.Topology, col)
-	if err != nil {
-		return err
-	}
-	leastUS := bound.TimeUS
-	if o.BackEnd.OtherLinks {
-		leastUS = nil
-		o.notice(fmt.Sprintf("%s does not join the ranks by the links of %s: no bound is known for its times", o.BackEnd.Name, p.Topology.Name))
-	}
-	tally := results.Tally{
-		Enumerated: space.Enumerated,
-		Refused:    ByReason(space.Refusals),
-		Points:     space.tallyPoints(&p, leastUS),
-		Called:     space.called(),
-	}
-	if o.Baseline != nil {
-		measured, err := o.Baseline.Measured(&p)
-		if err != nil {
-			return err
-		}
-		for i := range tally.Points {
-			at := &tally.Points[i]
-			if us, ok := measured.At(at.Bytes, at.Placement); ok {
-				at.Baseline = &results.Baseline{Name: measured.Name, TimeUS: us}
-			}
-		}
-	}
-	if !c.Finished() {
-		// What a table of an unfinished campaign is compared with.
-		if err := c.SetTally(tally); err != nil {
-			return err
-		}
-	}
-	problem := autotune.Problem{
-		Topology: p.Topology, TopologyHash: p.Topology.Hash(), Sizes: p.Sizes, Protocols: o.Protocols,
-		Runtime: o.Runtime, LeastUS: leastUS, OtherLinks: o.BackEnd.OtherLinks,
-		Devices: o.BackEnd.Devices, SlotCache: o.BackEnd.SlotCache,
-		DType: p.DType, Op: p.Op, Iters: c.Plan().Iters, Warmup: c.Plan().Warmup, Seed: c.Plan().Seed,
-	}
-	if o.TileBytes > 0 {
-		for i := range problem.Tiles {
-			problem.Tiles[i] = []int64{o.TileBytes}
-		}
-	}
-	budget, trials := how.Budget, how.Trials
-	if budget > 0 {
-		budget = max(s.left(), 1)
-	}
-	if trials > 0 {
-		if trials -= s.summary.Trials; trials <= 0 {
-			return &autotune.LimitError{Limit: "trials", Value: strconv.Itoa(how.Trials)}
-		}
-	}
-	summary, err := autotune.Run(ctx, problem, space.Candidates, autotune.Options{
-		Executors: s.executors.take, Jobs: how.Jobs, Campaign: c,
-		Trials: trials, Budget: budget, Deadline: how.Timeout, Progress: how.Progress,
-	})
-	s.add(summary)
-	var limit *autotune.LimitError
-	if errors.As(err, &limit) {
-		limit.Value = map[string]string{"budget": how.Budget.String(), "trials": strconv.Itoa(how.Trials)}[limit.Limit] // not what was left of it
-	}
-	var unanswered *autotune.UnansweredError
-	if err != nil && !errors.As(err, &unanswered) {
-		return err
-	}
-	for reason, n := range summary.Refused {
-		tally.Refused[reason] += n
-	}
-	tally.BoundedOut, tally.Tuned = summary.BoundedOut, summary.Tuned
-	tally.Finished = err == nil && space.unlooked == ""
-	return errors.Join(err, c.SetTally(tally))
-}
-
-// add counts a round's trials to those of the rounds before, which it found in the
-// journal; else its summary is the search's.
-func (s *searching) add(round autotune.Summary) {
-	before := s.summary
-	s.summary = round
-	s.summary.Trials += before.Trials
-	s.summary.Again += before.Again
-	s.summary.Known = max(round.Known-before.Trials, 0)
-	if s.summary.Changed == nil {
-		s.summary.Changed = before.Changed
-	}
 }
 
 // refusedAll says why each of a space's candidates was refused, a few by name: of

@@ -1,0 +1,157 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/constraints/bounds"
+	"github.com/colltune/colltune/results"
+)
+
+// leastTime is the least time in microseconds that any routing takes at a size; nil, where
+// none is known.
+type leastTime func(bytes int64) float64
+
+// tune goes through a space's candidates.
+func (s *searching) tune(ctx context.Context, space *Space) error {
+	if space.contenders() == 0 {
+		return refusedAll(space)
+	}
+	p := s.problem
+	if err := p.Define(&s.options); err != nil {
+		return err
+	}
+	least, err := s.least(ctx, &p)
+	if err != nil {
+		return err
+	}
+	tally, err := s.tally(space, &p, least)
+	if err != nil {
+		return err
+	}
+	if !s.campaign.Finished() {
+		// What a table of an unfinished campaign is compared with.
+		if err := s.campaign.SetTally(tally); err != nil {
+			return err
+		}
+	}
+	limits, err := s.limits()
+	if err != nil {
+		return err
+	}
+	summary, err := autotune.Run(ctx, s.trials(&p, least), space.Candidates, limits)
+	s.add(summary)
+	err = s.asGiven(err)
+	var unanswered *autotune.UnansweredError
+	if err != nil && !errors.As(err, &unanswered) {
+		return err
+	}
+	for reason, n := range summary.Refused {
+		tally.Refused[reason] += n
+	}
+	tally.BoundedOut, tally.Tuned = summary.BoundedOut, summary.Tuned
+	tally.Finished = err == nil && space.unlooked == ""
+	return errors.Join(err, s.campaign.SetTally(tally))
+}
+
+// least is what no routing of a problem can beat, where the back end is held to its links.
+func (s *searching) least(ctx context.Context, p *Problem) (leastTime, error) {
+	c, err := collective.New(p.spec(1))
+	if err != nil {
+		return nil, err
+	}
+	bound, err := bounds.Of(ctx, p.Topology, c)
+	if err != nil {
+		return nil, err
+	}
+	if o := &s.options; o.BackEnd.OtherLinks {
+		o.notice(fmt.Sprintf("%s does not join the ranks by the links of %s: no bound is known for its times", o.BackEnd.Name, p.Topology.Name))
+		return nil, nil
+	}
+	return bound.TimeUS, nil
+}
+
+// tally is what is known of a space before it is tuned.
+func (s *searching) tally(space *Space, p *Problem, least leastTime) (results.Tally, error) {
+	tally := results.Tally{
+		Enumerated: space.Enumerated,
+		Refused:    ByReason(space.Refusals),
+		Points:     space.tallyPoints(p, least),
+		Called:     space.called(),
+	}
+	if s.options.Baseline == nil {
+		return tally, nil
+	}
+	measured, err := s.options.Baseline.Measured(p)
+	if err != nil {
+		return tally, err
+	}
+	for i := range tally.Points {
+		at := &tally.Points[i]
+		if us, ok := measured.At(at.Bytes, at.Placement); ok {
+			at.Baseline = &results.Baseline{Name: measured.Name, TimeUS: us}
+		}
+	}
+	return tally, nil
+}
+
+// trials is the problem as autotune wants it.
+func (s *searching) trials(p *Problem, least leastTime) autotune.Problem {
+	o, plan := &s.options, s.campaign.Plan()
+	problem := autotune.Problem{
+		Topology: p.Topology, TopologyHash: p.Topology.Hash(), Sizes: p.Sizes, Protocols: o.Protocols,
+		Runtime: o.Runtime, LeastUS: least, OtherLinks: o.BackEnd.OtherLinks,
+		Devices: o.BackEnd.Devices, SlotCache: o.BackEnd.SlotCache,
+		DType: p.DType, Op: p.Op, Iters: plan.Iters, Warmup: plan.Warmup, Seed: plan.Seed,
+	}
+	if o.TileBytes > 0 {
+		for i := range problem.Tiles {
+			problem.Tiles[i] = []int64{o.TileBytes}
+		}
+	}
+	return problem
+}
+
+// limits is how far a round of tuning may go: as far as is left of what was given.
+func (s *searching) limits() (autotune.Options, error) {
+	how := s.how
+	limits := autotune.Options{
+		Executors: s.executors.take, Jobs: how.Jobs, Campaign: s.campaign,
+		Deadline: how.Timeout, Progress: how.Progress,
+	}
+	if how.Budget > 0 {
+		limits.Budget = max(s.left(), 1)
+	}
+	if how.Trials > 0 {
+		if limits.Trials = how.Trials - s.summary.Trials; limits.Trials <= 0 {
+			return limits, &autotune.LimitError{Limit: "trials", Value: strconv.Itoa(how.Trials)}
+		}
+	}
+	return limits, nil
+}
+
+// asGiven has the error of a limit say what was given, not what was left of it.
+func (s *searching) asGiven(err error) error {
+	var limit *autotune.LimitError
+	if errors.As(err, &limit) {
+		limit.Value = map[string]string{"budget": s.how.Budget.String(), "trials": strconv.Itoa(s.how.Trials)}[limit.Limit]
+	}
+	return err
+}
+
+// add counts a round's trials to those of the rounds before, which it found in the
+// journal; else its summary is the search's.
+func (s *searching) add(round autotune.Summary) {
+	before := s.summary
+	s.summary = round
+	s.summary.Trials += before.Trials
+	s.summary.Again += before.Again
+	s.summary.Known = max(round.Known-before.Trials, 0)
+	if s.summary.Changed == nil {
+		s.summary.Changed = before.Changed
+	}
+}
