@@ -48,8 +48,8 @@ type summing struct {
 }
 
 // summed makes sums of the runs of reductions of a graph, each threadblock taking
-// at most so many messages that were others' to take. What the idle steps kept in
-// order is kept in order by what waits for what; it is false where there is no sum.
+// at most so many messages that were others' to take. The idle steps' waits go with
+// them: count finds anew who must wait for whom. It is false where there is no sum.
 //
 // Under LL the outcome goes to all who want it at once. Under Simple only to
 // whom the same threadblock sends it next: there is more to send, and the others
@@ -106,7 +106,6 @@ func (w *summing) run(s int) int {
 		for _, m := range g.got[r] {
 			x.terms = slices.Insert(x.terms, 0, term{x.dst, m})
 		}
-		w.follow(s, r)
 		idle = append(idle, r)
 		w.take(s, r)
 	}
@@ -114,7 +113,6 @@ func (w *summing) run(s int) int {
 		return 1
 	}
 	for i := s + 1; i < end; i++ {
-		w.follow(s, i)
 		idle = append(idle, i)
 	}
 	g.got[s] = nil
@@ -130,7 +128,6 @@ func (w *summing) run(s int) int {
 			m := g.sent[out][0]
 			g.sent[s] = append(slices.Clip(g.sent[s]), m)
 			g.msgs[m].send = s
-			w.follow(s, out)
 			idle = append(idle, out)
 		}
 	}
@@ -189,15 +186,6 @@ func (w *summing) inTurn(s, r int) bool {
 		}
 	}
 	return true
-}
-
-// follow has step s wait for what step i waits for.
-func (w *summing) follow(s, i int) {
-	for _, d := range w.g.deps[i] {
-		if w.g.tb[d] != w.g.tb[s] && !slices.Contains(w.g.deps[s], d) {
-			w.g.deps[s] = append(slices.Clip(w.g.deps[s]), d)
-		}
-	}
 }
 
 // only is the step that wrote, last before step i, a place that step i is the first
