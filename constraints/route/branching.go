@@ -152,6 +152,23 @@ func (b *brancher) soonest() (pays int64) {
 	return pays
 }
 
+// hasty is the branching that has the chunk everywhere as soon as can be, each time over
+// the lane that takes the least.
+func (b *brancher) hasty(toll []int64) branching {
+	b.toll = toll
+	set := uint32(1) << b.source
+	for t := range b.steps {
+		more := set
+		for r, soon := range b.reach[t+1] {
+			if soon {
+				more |= 1 << r
+			}
+		}
+		b.whose[t+1][more], set = set, more
+	}
+	return b.retrace(set)
+}
+
 // foresee works out the least that anything into a rank costs from each step on.
 func (b *brancher) foresee() {
 	b.ahead = make([][]int64, b.steps+1)

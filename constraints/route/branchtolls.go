@@ -356,10 +356,17 @@ func (b *branches) excludes(chunks int, split []int) bool {
 	return slices.ContainsFunc(b.cuts, func(c crossing) bool { return c.excludes(chunks, split) })
 }
 
-// begin finds the first branchings: those of the fewest links.
+// begin finds the first branchings: those of the fewest links, or, where that is too
+// much work, those that are everywhere as soon as can be.
 func (b *branches) begin(over func() bool) {
-	if b.known() == 0 {
-		b.price(slices.Repeat([]int64{1}, len(b.width)*b.steps), over)
+	if b.known() > 0 {
+		return
+	}
+	b.price(slices.Repeat([]int64{1}, len(b.width)*b.steps), over)
+	for _, s := range b.stems {
+		if len(s.all) == 0 && !over() {
+			b.add(s, s.hasty(slices.Repeat([]int64{1}, len(b.one.net.lanes)*b.steps)))
+		}
 	}
 }
 
