@@ -145,6 +145,7 @@ func TestAccepts(t *testing.T) {
 		{"1025 threadblocks", wide(2, 1025, 1), "", "1025 threadblocks"},
 		{"elements", wide(2, 64, 62), "mer", ""},
 		{"too many elements", wide(2, 64, 63), "", "4099 elements to keep: at most 4095"},
+		{"1024 GPUs", wide(1024, 1, 1), "mer", ""},
 		{"too many GPUs", wide(1025, 1, 1), "", "1025 GPUs: at most 1024"},
 		{"peers of a channel", spread, "", "more than 32 threadblocks send, or receive, on channel 0"},
 	} {

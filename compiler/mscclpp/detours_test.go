@@ -113,7 +113,7 @@ func upTo(n int) []int {
 	return all
 }
 
-// drawnDetours is an allreduce full of detours.
+// drawnDetours is an allreduce full of detours, compiled by some of the passes.
 func drawnDetours(t *rapid.T) *ir.Program {
 	d := &detours{t: t}
 	d.ranks = 2 + d.pick(3, "ranks")
@@ -129,7 +129,13 @@ func drawnDetours(t *rapid.T) *ir.Program {
 		}
 		d.settle(chunk)
 	}
-	return d.r.compile(compiler.Options{Instances: 1 + d.pick(2, "instances")})
+	o := compiler.Options{Instances: 1 + d.pick(2, "instances"), CallPerChunk: d.pick(2, "a call a chunk") == 0}
+	for _, pass := range compiler.Passes() {
+		if !pass.Required && d.pick(4, "without "+pass.Name) == 0 {
+			o.Disable = append(o.Disable, pass.Name)
+		}
+	}
+	return d.r.compile(o)
 }
 
 // TestDetours writes programs full of detours: the verifier finds nothing, and threads
