@@ -1,10 +1,14 @@
 package constraints
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/topologies"
 )
 
 // The parts that a graph falls into without each of its ranks are those that are found by
@@ -48,5 +52,18 @@ func TestPartsOfALine(t *testing.T) {
 	parts := p.partsWithout()
 	if parts[0] != 1 || parts[p.n-1] != 1 || slices.Contains(parts[1:p.n-1], 1) || slices.Max(parts) != 2 {
 		t.Errorf("parts %v … %v", parts[:3], parts[p.n-3:])
+	}
+}
+
+// Nodes of very many GPUs are refused before there are numbers for each two of them.
+func TestRingsOfVeryManyRanks(t *testing.T) {
+	top, err := topologies.Resolve("mesh:65x65", topologies.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Rings(t.Context(), nil, top, RingOptions{Count: 1})
+	var late *RingTimeoutError
+	if !errors.As(err, &late) || !strings.Contains(err.Error(), "a node has 4225 GPUs: want at most 4096") {
+		t.Errorf("%v", err)
 	}
 }
