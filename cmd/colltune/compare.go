@@ -43,6 +43,11 @@ meet are the same, and what is within the tolerance.
 			if err != nil {
 				return usage(err)
 			}
+			for _, c := range campaigns {
+				if !c.Finished() {
+					fmt.Fprintf(cmd.ErrOrStderr(), "%s: the search is not finished: what is slower or gone may only not have been tried yet\n", c.Dir())
+				}
+			}
 			for _, line := range d.Asked {
 				fmt.Fprintln(cmd.ErrOrStderr(), line)
 			}

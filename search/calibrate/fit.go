@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/search"
@@ -178,14 +179,16 @@ func (f *fitting) factor(ctx context.Context, from *candidate, what topologies.L
 // simulate is the times of the points without their launch, on a calibrated system.
 func (f *fitting) simulate(ctx context.Context, c topologies.Calibration) ([]float64, error) {
 	c.Launch = 0
-	t := f.topology.Calibrated(c)
+	prepared := f.prepared(f.topology.Calibrated(c))
 	times, errs := make([]float64, len(f.points)), make([]error, len(f.points))
 	var workers sync.WaitGroup
 	next := make(chan int)
 	for range min(f.jobs, len(f.points)) {
 		workers.Go(func() {
 			for i := range next {
-				times[i], errs[i] = f.time(ctx, t, i)
+				if errs[i] = ctx.Err(); errs[i] == nil {
+					times[i], errs[i] = f.time(ctx, prepared[f.points[i].Program], i)
+				}
 			}
 		})
 	}
@@ -203,14 +206,27 @@ func (f *fitting) simulate(ctx context.Context, c topologies.Calibration) ([]flo
 	return times, nil
 }
 
-func (f *fitting) time(ctx context.Context, t *topologies.Topology, i int) (float64, error) {
+// prepared prepares each program once, as soon as one of its points is simulated:
+// a library runs few programs over all of a table's sizes.
+func (f *fitting) prepared(t *topologies.Topology) map[*ir.Program]func() (*sim.Prepared, error) {
+	all := map[*ir.Program]func() (*sim.Prepared, error){}
+	for _, at := range f.points {
+		if all[at.Program] == nil {
+			all[at.Program] = sync.OnceValues(func() (*sim.Prepared, error) { return sim.Prepare(at.Program, t) })
+		}
+	}
+	return all
+}
+
+// time is the time of a point without its launch.
+func (f *fitting) time(ctx context.Context, prepared func() (*sim.Prepared, error), i int) (float64, error) {
 	at := f.points[i]
-	p, err := sim.Prepare(at.Program, t)
+	p, err := prepared()
 	if err != nil {
 		return 0, err
 	}
 	r, err := p.RunContext(ctx, sim.Knobs{Bytes: at.Bytes, Protocol: at.Protocol, ElemBytes: f.elem})
-	return r.TimeUS - float64(t.Protocols[at.Protocol].Launch), err
+	return r.TimeUS - float64(f.topology.Protocols[at.Protocol].Launch), err
 }
 
 // loss is the sum of errors with a launch that is longer by more.
@@ -265,9 +281,14 @@ func (r *Result) Off() (before, after float64) {
 		b = append(b, math.Abs(row.BeforeUS/row.MeasuredUS-1))
 		a = append(a, math.Abs(row.AfterUS/row.MeasuredUS-1))
 	}
-	slices.Sort(b)
-	slices.Sort(a)
-	return b[len(b)/2], a[len(a)/2]
+	return median(b), median(a)
+}
+
+// median sorts; of an even number it is the mean of the two in the middle.
+func median(of []float64) float64 {
+	slices.Sort(of)
+	n := len(of)
+	return (of[(n-1)/2] + of[n/2]) / 2
 }
 
 // Doubtful tells that threadblocks came out so much faster or slower that the

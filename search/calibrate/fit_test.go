@@ -2,6 +2,7 @@ package calibrate
 
 import (
 	"context"
+	"errors"
 	"math"
 	"reflect"
 	"testing"
@@ -137,5 +138,35 @@ func TestFitOfNoise(t *testing.T) {
 func TestFitNeedsTimes(t *testing.T) {
 	if _, err := Fit(context.Background(), resolve(t, "fullmesh:4"), make([]Point, 1), 4, 1, nil); err == nil {
 		t.Error("fitted to one time")
+	}
+}
+
+// A fit that is interrupted says so, whatever is being simulated.
+func TestFitInterrupted(t *testing.T) {
+	top := resolve(t, "fullmesh:4")
+	points := measuredOn(t, top, top, 1<<10, 1<<20)
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := Fit(ctx, top, points, 4, 2, func(done, _ int) {
+		if done == 2 {
+			cancel()
+		} else if done > 3 {
+			t.Error("simulated on")
+		}
+	}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v: want %v", err, context.Canceled)
+	}
+}
+
+func TestOffIsTheMedian(t *testing.T) {
+	var r Result
+	for _, off := range []float64{0.1, 0.4, -0.2, 0.9} {
+		r.Rows = append(r.Rows, Row{Point: Point{MeasuredUS: 10}, BeforeUS: 10 * (1 + off), AfterUS: 10})
+	}
+	if before, after := r.Off(); math.Abs(before-0.3) > 1e-9 || after != 0 {
+		t.Errorf("off by %v, then %v: want 0.3 and 0", before, after)
+	}
+	r.Rows = r.Rows[:3]
+	if before, _ := r.Off(); math.Abs(before-0.2) > 1e-9 {
+		t.Errorf("off by %v: want 0.2", before)
 	}
 }
