@@ -90,7 +90,8 @@ type textTable struct {
 	header int            // its line
 	keys   map[string]int // a line each
 	values map[string]string
-	source *textTable // node.link.source
+	other  map[string]int // lines of keys whose values are no plain texts
+	source *textTable     // node.link.source
 }
 
 // A table's heading, and a key with a text. What is written otherwise, over several
@@ -98,21 +99,27 @@ type textTable struct {
 var (
 	headingLine = regexp.MustCompile(`^\s*\[\[?\s*([A-Za-z][A-Za-z0-9_.-]*)\s*\]\]?\s*(?:#.*)?$`)
 	textLine    = regexp.MustCompile(`^(\s*([A-Za-z_]+)\s*=\s*")([^"\\]*)(".*)$`)
+	keyLine     = regexp.MustCompile(`^\s*([A-Za-z_]+)\s*=`)
 )
 
 // take reads a line.
 func (w *rewriter) take(i int) {
 	if m := headingLine.FindStringSubmatch(w.lines[i]); m != nil {
-		t := &textTable{name: m[1], header: i, keys: map[string]int{}, values: map[string]string{}}
+		t := &textTable{name: m[1], header: i, keys: map[string]int{}, values: map[string]string{}, other: map[string]int{}}
 		if of, ok := strings.CutSuffix(m[1], ".source"); ok && len(w.tables) > 0 && w.tables[len(w.tables)-1].name == of {
 			w.tables[len(w.tables)-1].source = t
 		}
 		w.tables = append(w.tables, t)
 		return
 	}
-	if m := textLine.FindStringSubmatch(w.lines[i]); m != nil && len(w.tables) > 0 {
-		t := w.tables[len(w.tables)-1]
+	if len(w.tables) == 0 {
+		return
+	}
+	t := w.tables[len(w.tables)-1]
+	if m := textLine.FindStringSubmatch(w.lines[i]); m != nil {
 		t.keys[m[2]], t.values[m[2]] = i, m[3]
+	} else if m := keyLine.FindStringSubmatch(w.lines[i]); m != nil {
+		t.other[m[1]] = i
 	}
 }
 
@@ -151,6 +158,11 @@ func gigabytes(w float64) string { return strconv.FormatFloat(w/1e9, 'g', 5, 64)
 // change writes a number and where it is from.
 func (w *rewriter) change(t *textTable, n fitted) error {
 	was := t.values[n.key]
+	if t.source != nil && t.source.values[n.key] == "" {
+		if line, there := t.source.other[n.key]; there {
+			return fmt.Errorf("%s:%d: the source of %s is not a text in double quotes without escapes: change it by hand", w.file, line+1, n.key)
+		}
+	}
 	w.put(t.keys[n.key], n.value)
 	note := fmt.Sprintf("fitted to %s, %s before", w.from, was)
 	switch at, ok := t.keys["source"]; {

@@ -121,6 +121,7 @@ func TestRewrite(t *testing.T) {
 
 	for _, c := range []struct{ name, text, want string }{
 		{"inline source", strings.Replace(rewritten, "%s", `{ others = "data sheet" }`, 1), "pair.toml:11: the source of bandwidth is not written in a line, nor as [node.link.source]"},
+		{"escaped source", strings.Replace(rewritten, "source    = %s", "[node.link.source]\nothers = \"me\"\nbandwidth = \"a \\\"data\\\" sheet\"", 1), "pair.toml:20: the source of bandwidth is not a text in double quotes without escapes"},
 		{"inline table", "node.gpus = 2\n" + text, "pair.toml"},
 		{"no topology", "name = 1", "pair.toml"},
 	} {
