@@ -12,6 +12,7 @@ import (
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search/baseline"
@@ -127,7 +128,7 @@ func (e *enumeration) baselineDraft(ctx context.Context, c baseline.Choice) (d *
 		}
 		return nil, why, err
 	}
-	params := widestRings(f, grid)
+	params := e.widestRings(f, grid)
 	r, err := e.route(f, params)
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
@@ -141,11 +142,12 @@ func (e *enumeration) baselineDraft(ctx context.Context, c baseline.Choice) (d *
 
 // widestRings is, of the sets of parameters of a family, the first with rings that
 // were found to be wider than those in rank order, or the first. The library looks
-// for the widest itself.
-func widestRings(f *templates.Family, grid []script.Params) script.Params {
+// for the widest itself, among those that enter every node once.
+func (e *enumeration) widestRings(f *templates.Family, grid []script.Params) script.Params {
 	for _, hole := range f.Holes() {
 		for _, params := range grid {
-			if hole.Hole == script.HoleRings && params[hole.Name] != nil {
+			rings, found := params[hole.Name].([][]int)
+			if hole.Hole == script.HoleRings && found && constraints.EntersOnce(e.problem.Topology, rings[0]) {
 				return params
 			}
 		}

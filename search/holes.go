@@ -24,19 +24,22 @@ func (e *enumeration) routings(ctx context.Context, f *templates.Family, fixed m
 		if _, given := fixed[parameter.Name]; given {
 			continue
 		}
-		filler, ok := fillers[parameter.Hole]
+		by, ok := fillers[parameter.Hole]
 		if !ok {
 			return nil, nil, fmt.Errorf("family %s: parameter %s: nobody fills a hole of kind %q", f.Name, parameter.Name, parameter.Hole)
 		}
-		for _, w := range ways {
-			more, no, err := e.fill(ctx, f, parameter.Name, filler, w)
-			if err != nil {
-				return nil, nil, err
-			}
-			ways = append(ways, more...)
-			for _, r := range no {
-				if !slices.Contains(refused, r) {
-					refused = append(refused, r)
+		open := ways
+		for _, filler := range by {
+			for _, w := range open {
+				more, no, err := e.fill(ctx, f, parameter.Name, filler, w)
+				if err != nil {
+					return nil, nil, err
+				}
+				ways = append(ways, more...)
+				for _, r := range no {
+					if !slices.Contains(refused, r) {
+						refused = append(refused, r)
+					}
 				}
 			}
 		}
@@ -130,10 +133,10 @@ type question struct {
 	open   bool // the family applies without an answer
 }
 
-// fillers is the table of holes, by the kind a template declares.
-var fillers = map[string]filler{
-	script.HoleRings:     {"rings", (*enumeration).ringsEverywhere},
-	script.HoleNodeRings: {"rings", (*enumeration).ringsOfNode},
-	script.HoleTrees:     {"trees", (*enumeration).parents},
-	script.HoleNICs:      {"", (*enumeration).nics},
+// fillers is the table of holes, by the kind a template declares: all that fill it.
+var fillers = map[string][]filler{
+	script.HoleRings:     {{"rings", (*enumeration).ringsEverywhere}, {"rings", (*enumeration).ringsByBlocks}},
+	script.HoleNodeRings: {{"rings", (*enumeration).ringsOfNode}},
+	script.HoleTrees:     {{"trees", (*enumeration).parents}},
+	script.HoleNICs:      {{"", (*enumeration).nics}},
 }

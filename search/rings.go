@@ -21,6 +21,30 @@ func (e *enumeration) ringsOfNode(ctx context.Context, q question) ([][]int, err
 	return e.rings(ctx, e.problem.Topology.Node(0), q)
 }
 
+// ringsByBlocks are rings that leave a node after each block of its GPUs, where their
+// narrowest step is wider than that of rings which pass through node by node.
+func (e *enumeration) ringsByBlocks(ctx context.Context, q question) ([][]int, error) {
+	t := e.problem.Topology
+	blocks := constraints.BlockRings(t, q.count)
+	if blocks == nil {
+		return nil, nil
+	}
+	nodes := inSequence(t, q.count)
+	if found, err := e.ringsEverywhere(ctx, q); err != nil {
+		var refusal *Refusal
+		if errors.As(err, &refusal) {
+			return nil, nil // told of already
+		}
+		return nil, err
+	} else if found != nil {
+		nodes = found
+	}
+	if constraints.RingWidth(t, blocks) <= constraints.RingWidth(t, nodes) {
+		return nil, nil
+	}
+	return blocks, nil
+}
+
 // rings are what is found: where the family has rings of its own that hold here,
 // those whose narrowest step is wider than its narrowest.
 func (e *enumeration) rings(ctx context.Context, t *topologies.Topology, q question) ([][]int, error) {

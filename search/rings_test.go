@@ -74,3 +74,33 @@ func TestRankOrderIsKeptWhereItIsWidest(t *testing.T) {
 		}
 	}
 }
+
+// Where GPUs are joined well in blocks and badly beyond, rings that leave a node after
+// each block are candidates too; the vendor's library would not run them.
+func TestRingsByBlocks(t *testing.T) {
+	topology := topotest.Pairs(t, 2)
+	p := Problem{Topology: topology, Collective: "allgather", InPlace: true, Op: "sum", DType: "f32", Sizes: []int64{1 << 26}}
+	space, err := Enumerate(context.Background(), p, Options{Families: []string{"ring"}, Executor: "sim", Instances: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, c := range space.Candidates {
+		order, _ := c.Parameters["order"].([][]int)
+		if order == nil || constraints.EntersOnce(topology, order[0]) {
+			continue
+		}
+		found[script.FormatValue(order)] = true
+		if len(c.Baseline) > 0 {
+			t.Errorf("the baseline is %s", candidateName(c.Algorithm, c.Parameters, c.Instances))
+		}
+	}
+	for _, want := range []string{"0,2,4,6,1,3,5,7", "0,2,4,6,1,3,5,7;2,0,6,4,3,1,7,5"} {
+		if !found[want] {
+			t.Errorf("no candidate with rings %s among %v", want, found)
+		}
+	}
+	if len(found) != 2 {
+		t.Errorf("rings by blocks %v: want two sets", found)
+	}
+}

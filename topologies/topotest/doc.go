@@ -6,5 +6,6 @@
 //
 // Invariant: what it returns is whole; whatever cannot be resolved ends the test.
 //
-// It makes no topologies of its own, and nothing but tests imports it.
+// Pairs is the one system of its own: none of the catalogue is like it. Nothing but
+// tests imports this package.
 package topotest

@@ -1,0 +1,93 @@
+package topotest
+
+import "github.com/colltune/colltune/topologies"
+
+// pairs is a server of 4 GPUs, each on a PCIe switch with a NIC of its own, and joined
+// by NVLink two by two: all else goes through one narrow processor.
+const pairs = `
+name    = "pairs"
+nodes   = 1
+runtime = "nccl"
+arch    = "ampere"
+
+[node]
+gpus   = 4
+sms    = 108
+source = "made up"
+
+[[node.switch]]
+name   = "cpu"
+source = "made up"
+
+[[node.switch]]
+name      = "pcie 0"
+gpus      = [0]
+kind      = "pcie"
+bandwidth = "24 GB/s"
+latency   = "0.5 us"
+source    = "made up"
+
+[[node.switch]]
+name      = "pcie 1"
+gpus      = [1]
+kind      = "pcie"
+bandwidth = "24 GB/s"
+latency   = "0.5 us"
+source    = "made up"
+
+[[node.switch]]
+name      = "pcie 2"
+gpus      = [2]
+kind      = "pcie"
+bandwidth = "24 GB/s"
+latency   = "0.5 us"
+source    = "made up"
+
+[[node.switch]]
+name      = "pcie 3"
+gpus      = [3]
+kind      = "pcie"
+bandwidth = "24 GB/s"
+latency   = "0.5 us"
+source    = "made up"
+
+[[node.link]]
+pairs     = [["pcie 0", "cpu"], ["pcie 1", "cpu"], ["pcie 2", "cpu"], ["pcie 3", "cpu"]]
+kind      = "host"
+bandwidth = "10 GB/s"
+latency   = "0.5 us"
+source    = "made up"
+
+[[node.link]]
+pairs     = [[0, 2], [1, 3]]
+kind      = "nvlink"
+bandwidth = "50 GB/s"
+latency   = "0.5 us"
+source    = "made up"
+
+[[node.nic]]
+at        = ["pcie 0", "pcie 1", "pcie 2", "pcie 3"]
+bandwidth = "25 GB/s"
+latency   = "0.7 us"
+message   = "1 us"
+source    = "made up"
+
+[fabric]
+name    = "ethernet"
+latency = "1.3 us"
+source  = "made up"
+
+[protocol]
+like   = "dgx-a100"
+source = "made up"
+`
+
+// Pairs is a system of nodes whose GPUs are joined well in pairs, and badly beyond.
+func Pairs(t TB, nodes int) *topologies.Topology {
+	t.Helper()
+	topology, err := topologies.Read("pairs.toml", []byte(pairs), topologies.Options{Nodes: nodes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return topology
+}
