@@ -76,8 +76,8 @@ func newRoot(started *bool) *cobra.Command {
 			if err := settle(cmd); err != nil {
 				return err
 			}
-			if quiet, _ := cmd.Flags().GetBool("quiet"); quiet {
-				if typed(cmd, "verbose") && verbose(cmd) && typed(cmd, "quiet") {
+			if quiet(cmd) {
+				if typed(cmd, "verbose") && verbose(cmd) {
 					return usagef("--quiet and --verbose: want one of them")
 				}
 				cmd.Root().SetErr(io.Discard) // what ends a command is printed by Main
@@ -198,6 +198,13 @@ func flagError(cmd *cobra.Command, err error) error {
 func verbose(cmd *cobra.Command) bool {
 	v, _ := cmd.Flags().GetBool("verbose")
 	return v
+}
+
+// quiet tells whether --quiet is given, or set for all commands and not overruled by
+// a --verbose of this one.
+func quiet(cmd *cobra.Command) bool {
+	q, _ := cmd.Flags().GetBool("quiet")
+	return q && (typed(cmd, "quiet") || !typed(cmd, "verbose") || !verbose(cmd))
 }
 
 // exactly checks the number of arguments, and names them if it is wrong.

@@ -36,7 +36,11 @@ func settle(cmd *cobra.Command) error {
 	if err != nil {
 		return usage(err)
 	}
-	misspelt(known, os.Environ(), cmd.ErrOrStderr())
+	defer func() { // once it is known whether it is to be said
+		if !quiet(cmd) {
+			misspelt(known, os.Environ(), cmd.ErrOrStderr())
+		}
+	}()
 	for name, table := range files.executors() {
 		if err := table.configure(name); err != nil {
 			return usage(err)
