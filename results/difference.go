@@ -1,6 +1,7 @@
 package results
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -32,8 +33,11 @@ type Differences struct {
 	Asked  []string       `json:"asked"` // in what the searches and their executors differ, a line each
 	Rows   []Difference   `json:"rows"`  // by placement, then rising size
 	Counts map[string]int `json:"counts"`
-	Ratio  *float64       `json:"ratio"` // the geometric mean of those that both have
+	Ratio  *float64       `json:"ratio"` // the geometric mean of those that both have; null where the second has no winner left
 }
+
+// ErrNotAlike is that two campaigns have nothing that could be compared.
+var ErrNotAlike = errors.New("these campaigns can't be compared")
 
 // Differ compares the campaigns of one collective, size by size. A winner is
 // faster or slower than the other where its median is so by more than a part of
@@ -42,7 +46,7 @@ type Differences struct {
 func Differ(before, after *Campaign, tolerance float64) (*Differences, error) {
 	a, b := before.Plan().normal(), after.Plan().normal()
 	if a.Collective != b.Collective {
-		return nil, fmt.Errorf("%s is of %s and %s of %s: want two of one collective", before.Dir(), a.Collective, after.Dir(), b.Collective)
+		return nil, fmt.Errorf("%w: %s is of %s and %s of %s: want two of one collective", ErrNotAlike, before.Dir(), a.Collective, after.Dir(), b.Collective)
 	}
 	first, err := Build(before)
 	if err != nil {
@@ -86,11 +90,13 @@ func Differ(before, after *Campaign, tolerance float64) (*Differences, error) {
 		d.Rows = append(d.Rows, row)
 		d.Counts[row.Verdict]++
 	}
-	if both == 0 {
-		return nil, fmt.Errorf("%s and %s have no size with a winner in common", before.Dir(), after.Dir())
+	switch {
+	case both > 0:
+		mean := math.Exp(logs / float64(both))
+		d.Ratio = &mean
+	case d.Counts[Gone] == 0 || len(places) == len(cells(a))+len(cells(b)):
+		return nil, fmt.Errorf("%w: %s and %s have no size with a winner in common", ErrNotAlike, before.Dir(), after.Dir())
 	}
-	mean := math.Exp(logs / float64(both))
-	d.Ratio = &mean
 	return d, nil
 }
 

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -98,6 +99,13 @@ func TestDifferTells(t *testing.T) {
 	if _, err := Differ(one, newCampaign(t, testPlan(2048)), 0); err == nil || !strings.Contains(err.Error(), "no size with a winner in common") {
 		t.Errorf("other sizes: %v", err)
 	}
+	d, err := Differ(one, newCampaign(t, testPlan(1024)), 0)
+	if err != nil || d.Ratio != nil || len(d.Rows) != 1 || d.Rows[0].Verdict != Gone {
+		t.Errorf("no winner any more: %+v, %v", d, err)
+	}
+	if d, err := Differ(newCampaign(t, testPlan(1024)), newCampaign(t, testPlan(1024)), 0); !errors.Is(err, ErrNotAlike) {
+		t.Errorf("no winner at all: %+v, %v", d, err)
+	}
 	p := testPlan(1024)
 	p.Version = "0.2.0"
 	two, err := Create(t.TempDir(), p)
@@ -113,7 +121,7 @@ func TestDifferTells(t *testing.T) {
 	trial := testTrial(t, two, ring, "ring", "LL", 32768, 1024, 5)
 	trial.Fingerprint = newer.Hash()
 	appendAll(t, two, trial)
-	d, err := Differ(one, two, 0)
+	d, err = Differ(one, two, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

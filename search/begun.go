@@ -11,7 +11,6 @@ import (
 
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/script"
-	"github.com/colltune/colltune/results"
 )
 
 // begun is what an enumeration has come to, so that one which was cut short goes on from
@@ -21,10 +20,10 @@ import (
 //	budget ├ trace ─┼ compile ─┼ tune ──────────┤     a quarter, a quarter, and the rest;
 //	                           ├ trace ┼ compile ┼ tune ┤    what was left, where time is
 type begun struct {
-	late patience       // nil: all is enumerated
-	of   int            // placements
-	file *results.Begun // nil: none
-	from time.Time      // since when it is enumerated
+	late patience  // nil: all is enumerated
+	of   int       // placements
+	file keeper    // nil: none
+	from time.Time // since when it is enumerated
 
 	mu     sync.Mutex
 	grids  map[string]*grid // by placement and name, like what follows
@@ -32,6 +31,14 @@ type begun struct {
 	built  map[string]*built
 	found  map[string][]construct
 	left   map[string]int
+	unkept error // why the file took no more
+}
+
+// keeper keeps what has begun for later searches: a *results.Begun.
+type keeper interface {
+	Known(name string, note any) (p *ir.Program, hash string, ok bool)
+	Keep(name string, note any, hash string, p *ir.Program) error
+	Close() error
 }
 
 // trace is a routing, or why there is none.
@@ -146,7 +153,8 @@ func (b *begun) keepGrid(key string, g *grid) error {
 			return nil
 		}
 	}
-	return b.file.Keep(gridKey+key, g, "", nil)
+	b.put(gridKey+key, g, "", nil)
+	return nil
 }
 
 // tracedAs is what a routing came to, which is traced once. known gives what the file
@@ -165,7 +173,7 @@ func (b *begun) tracedAs(key string, known func(*keptTrace) trace, make func() (
 		t = known(&note)
 	default:
 		if t, err = make(); err == nil {
-			err = b.keepTrace(key, &t)
+			b.keepTrace(key, &t)
 		}
 	}
 	if err == nil && t != (trace{}) && b.late != nil {
@@ -183,21 +191,38 @@ func (b *begun) fileHas(key string, note any) bool {
 }
 
 // keepTrace puts what a routing came to into the file.
-func (b *begun) keepTrace(key string, t *trace) error {
+func (b *begun) keepTrace(key string, t *trace) {
 	if !b.keeps() || *t == (trace{}) || t.routing != nil && t.routing.promised == nil {
-		return nil
+		return
 	}
 	note := keptTrace{Refusal: t.refused}
 	if t.routing != nil {
 		note.Operations, note.Promise = t.routing.operations(), t.routing.promised
 	}
-	return b.file.Keep(tracedKey+key, note, "", nil)
+	b.put(tracedKey+key, note, "", nil)
+}
+
+// put keeps something in the file. A file that can't be written ends no search: what it
+// misses can be made again.
+func (b *begun) put(name string, note any, hash string, p *ir.Program) {
+	err := b.file.Keep(name, note, hash, p)
+	if err == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.unkept == nil {
+		b.unkept = err
+	}
 }
 
 // keeps tells whether what is made is kept in the file: under a budget all of it, since
 // the next search may have no more time than this one.
 func (b *begun) keeps() bool {
-	return b.file != nil && (b.late != nil || time.Since(b.from) >= keepAfter)
+	b.mu.Lock()
+	full := b.unkept != nil
+	b.mu.Unlock()
+	return b.file != nil && !full && (b.late != nil || time.Since(b.from) >= keepAfter)
 }
 
 // builtAs is what a draft came to, which is built once. A program that the file keeps is
@@ -225,9 +250,11 @@ func (b *begun) builtAs(key string, judge func(*ir.Program) (*built, error), mak
 		return one, nil
 	}
 	if one.refusal != nil {
-		return one, b.file.Keep(key, keptBuilt{one.refusal}, "", nil)
+		b.put(key, keptBuilt{one.refusal}, "", nil)
+	} else {
+		b.put(key, keptBuilt{}, one.hash, one.program)
 	}
-	return one, b.file.Keep(key, keptBuilt{}, one.hash, one.program)
+	return one, nil
 }
 
 func (b *begun) fromFile(key string, judge func(*ir.Program) (*built, error)) (*built, error) {

@@ -9,12 +9,14 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/sim"
@@ -377,5 +379,38 @@ func TestPromisesAreKept(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &k); err == nil && k.whole() {
 			t.Errorf("%s is taken for a trace", text)
 		}
+	}
+}
+
+// fullDisk keeps nothing.
+type fullDisk struct{ asked *int }
+
+func (fullDisk) Known(string, any) (*ir.Program, string, bool) { return nil, "", false }
+func (fullDisk) Close() error                                  { return nil }
+func (f fullDisk) Keep(string, any, string, *ir.Program) error {
+	*f.asked++
+	return syscall.ENOSPC
+}
+
+// A file that can't be written any more ends no enumeration, and is asked no more.
+func TestFileThatIsFull(t *testing.T) {
+	p, _ := problem{"fullmesh:4", 1, "allreduce", []int64{1 << 20}}.resolve(t)
+	o := Options{Executor: "sim", Instances: 1, Jobs: 1}
+	whole, err := Enumerate(context.Background(), p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	b := newBegun()
+	b.file, b.late = fullDisk{&asked}, func(stage, int, int, float64) bool { return false }
+	space, err := enumerateOr(context.Background(), p, o, nil, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(listed(whole), listed(space)); diff != "" {
+		t.Errorf("(-whole +with a full file):\n%s", diff)
+	}
+	if asked != 1 || !errors.Is(b.unkept, syscall.ENOSPC) {
+		t.Errorf("asked %d times, then %v: want once, and why", asked, b.unkept)
 	}
 }

@@ -72,12 +72,18 @@ func (s *searching) enumerate(ctx context.Context) (*Space, error) {
 		known = recall(limited, c, key, p, o)
 	}
 	if unknown == nil && known == nil && s.begun.file == nil {
-		var err error
-		if s.begun.file, err = c.Begin(limited, key); err != nil && limited.Err() == nil && !errors.Is(err, results.ErrReadOnly) {
-			o.notice(fmt.Sprintf("what is enumerated is not kept until all is: %v", err))
+		switch file, err := c.Begin(limited, key); {
+		case err == nil:
+			s.begun.file = file
+		case limited.Err() == nil && !errors.Is(err, results.ErrReadOnly):
+			o.notice(notKept(err))
 		}
 	}
+	before := s.begun.unkept
 	space, err := enumerateOr(limited, *p, *o, known, s.begun)
+	if why := s.begun.unkept; why != nil && before == nil {
+		o.notice(notKept(why))
+	}
 	switch {
 	case err == nil && (unknown != nil || known != nil || space.unlooked != ""):
 		return space, nil
@@ -89,6 +95,11 @@ func (s *searching) enumerate(ctx context.Context) (*Space, error) {
 		return nil, s.overBudget()
 	}
 	return nil, err
+}
+
+// notKept says why a search that is cut short makes more again than it might.
+func notKept(why error) string {
+	return fmt.Sprintf("what is enumerated is not kept until all is: %v", why)
 }
 
 // keep keeps what was enumerated to its end, and no longer what had begun.

@@ -207,7 +207,7 @@ func sourceOf(cmd *cobra.Command) (search.Source, error) {
 	if text, ok := topologies.Source(name); ok {
 		s.Text = string(text)
 	} else if !isGenerator(name) {
-		text, err := readFile(cmd.Context(), name, 1<<24) // read before, with the same limit
+		text, err := readFile(cmd.Context(), name, maxImport) // it has been read before, where the limit is lower
 		if err != nil {
 			return s, err
 		}

@@ -40,8 +40,11 @@ meet are the same, and what is within the tolerance.
 				campaigns = append(campaigns, c)
 			}
 			d, err := results.Differ(campaigns[0], campaigns[1], tolerance.part)
-			if err != nil {
+			switch {
+			case errors.Is(err, results.ErrNotAlike):
 				return usage(err)
+			case err != nil:
+				return err
 			}
 			for _, c := range campaigns {
 				if !c.Finished() {
@@ -112,9 +115,13 @@ func differenceSheet(d *results.Differences) sheet {
 		if err := rows.writeTable(w); err != nil {
 			return err
 		}
+		mean := ""
+		if d.Ratio != nil {
+			mean = "; in the geometric mean " + signedPercent(*d.Ratio) + " %"
+		}
 		c := d.Counts
-		_, err := fmt.Fprintf(w, "%d faster, %d slower, %d the same, %d gone, %d new; in the geometric mean %s %%\n",
-			c[results.Faster], c[results.Slower], c[results.Same], c[results.Gone], c[results.New], signedPercent(*d.Ratio))
+		_, err := fmt.Fprintf(w, "%d faster, %d slower, %d the same, %d gone, %d new%s\n",
+			c[results.Faster], c[results.Slower], c[results.Same], c[results.Gone], c[results.New], mean)
 		return err
 	}
 	return s

@@ -101,6 +101,9 @@ func topologyText(cmd *cobra.Command, name string) (file string, text []byte, er
 	return name, text, err
 }
 
+// maxPoints is more sizes than anybody measures: each is simulated a hundred times.
+const maxPoints = 4096
+
 // measuredPoints are the times of --measured, each with what the library would have
 // run.
 func measuredPoints(cmd *cobra.Command, name string) (points []calibrate.Point, t *topologies.Topology, elem int64, err error) {
@@ -141,6 +144,9 @@ func measuredPoints(cmd *cobra.Command, name string) (points []calibrate.Point, 
 	}
 	if len(p.Sizes) < 2 {
 		return nil, nil, 0, usagef("%s: times at %s that count: want two or more", path, units.Count(len(p.Sizes), "size"))
+	}
+	if len(p.Sizes) > maxPoints {
+		return nil, nil, 0, usagef("%s: times at %d sizes that count: want at most %d (--min-bytes and --max-bytes narrow them)", path, len(p.Sizes), maxPoints)
 	}
 	calls, err := search.LibraryCalls(cmd.Context(), p, search.Options{Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
 	if err != nil {
