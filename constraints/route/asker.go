@@ -41,11 +41,6 @@ type meter struct{ done time.Duration }
 // run: on machines, or beside other work, that slow the answer is the same still.
 const clockShare = 8
 
-// byWork asks within so much work in all.
-func byWork(ctx context.Context, work time.Duration) asker {
-	return asker{ctx: ctx, meter: &meter{}}.within(work)
-}
-
 // now is the time, or what has been done.
 func (a asker) now() time.Time {
 	if a.meter == nil {

@@ -11,6 +11,11 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
+// byWork asks within so much work in all.
+func byWork(ctx context.Context, work time.Duration) asker {
+	return asker{ctx: ctx, meter: &meter{}}.within(work)
+}
+
 // What is found by work is the same where solvers are four times as slow, also
 // where the work is over before all is found.
 func TestCandidatesOnASlowMachine(t *testing.T) {

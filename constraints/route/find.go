@@ -38,14 +38,6 @@ func Find(ctx context.Context, s *constraints.Solvers, q Query) (Answer, error) 
 	return find(s, q, asker{ctx: ctx})
 }
 
-// FindWithin is Find by work in place of time: solvers are asked one after the
-// other, and all of them together do at most so much. So the answer is the same on
-// every machine that has the same solvers. Time is the last resort: that it was met
-// is said to Options.Notice.
-func FindWithin(ctx context.Context, s *constraints.Solvers, q Query, work time.Duration) (Answer, error) {
-	return find(s, q, byWork(ctx, work))
-}
-
 func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	start := time.Now()
 	ask = ask.query(s)

@@ -46,8 +46,9 @@ type Walk struct {
 	Steps  int // at most; 0: twice the least, and 3 more
 	// Work is what all queries together may do: then solvers are asked one after the
 	// other, and no query does more than an eighth, so that the walk is the same on
-	// every machine, see FindWithin. 0 is no limit but the solvers' own, of time,
-	// for each query.
+	// every machine that has the same solvers. Time is the last resort: that it was
+	// met is said to Options.Notice. 0 is no limit but the solvers' own, of time, for
+	// each query.
 	Work  time.Duration
 	meter *meter // what was done of it
 
