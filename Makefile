@@ -6,7 +6,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # cgo is never needed; without it one toolchain builds everywhere.
 export CGO_ENABLED ?= 0
 
-.PHONY: run build setup test test-long test-hosts gpu-tests test-gpu bench lint fuzz clean
+.PHONY: run build setup tools test test-long test-hosts gpu-tests test-gpu bench lint fuzz clean
 
 run: build ## the main job: search AllReduce on a DGX A100, then export the winners
 	./$(BIN) search -t dgx-a100 -c allreduce -b 1K -e 1G --campaign out/campaign
@@ -18,6 +18,12 @@ build: setup
 setup: ## say what is missing; install libz3 where that is allowed
 	@sh ./setup.sh "$(GO)"
 
+# A test that lacks one of these says so and is skipped.
+tools: ## compilers and MPI libraries that some tests need, where apt installs them without a password
+	@for tool in clang-16 g++ mpirun.openmpi mpirun.mpich; do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	test -z "$$missing" || { test "$$(id -u)" -eq 0 && apt-get -q update && apt-get -y -q install clang-16 g++ openmpi-bin mpich; } >/dev/null 2>&1 || \
+	echo "not here and could not be installed:$$missing" >&2
+
 # What make test draws at random is the same on every machine, so that a change is
 # judged by what it changed; test-long draws anew, and prints the seed of what fails.
 test: export RAPID_SEED ?= 1
@@ -26,7 +32,7 @@ test: setup ## every package, with libz3 where it is there, and the solvers with
 	$(GO) test -timeout 60m ./...
 	COLLTUNE_Z3=off $(GO) test -timeout 60m ./constraints/... ./search/... ./cmd/...
 
-test-long: setup ## slow suites: race detector, long property tests, fuzzing
+test-long: setup tools ## slow suites: race detector, long property tests, fuzzing
 	COLLTUNE_LONG=1 $(GO) test -timeout 60m ./...
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m ./...
 	$(MAKE) fuzz

@@ -1,11 +1,12 @@
 package symmetry
 
 import (
-	"context"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/constraints/internal/looks"
 )
 
 // permutations calls yield with every order of 0…n-1.
@@ -224,42 +225,29 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// looksLeft is a context that is over once it has been looked at so often.
-type looksLeft struct {
-	context.Context
-	left int
-}
-
-func (c *looksLeft) Err() error {
-	if c.left--; c.left < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
 // TestEnds has the context end after every number of looks: what is found by then is
 // true, called all only where it is, and hardly a look comes after.
 func TestEnds(t *testing.T) {
 	g := grid(3, 3, 3)
-	unended := &looksLeft{t.Context(), 1 << 30}
+	unended := &looks.Left{Context: t.Context(), N: 1 << 30}
 	all := Find(unended, g, Limit)
-	takes := 1<<30 - unended.left
+	takes := 1<<30 - unended.N
 	if !all.Whole || takes < 20 {
 		t.Fatalf("%v automorphisms, whole %v, in %d looks: too few to mean much", all.Order(), all.Whole, takes)
 	}
-	for looks := range takes + 1 {
-		ctx := &looksLeft{t.Context(), looks}
+	for n := range takes + 1 {
+		ctx := &looks.Left{Context: t.Context(), N: n}
 		group := Find(ctx, g, Limit)
 		for _, image := range group.Generators {
 			if !same(g, image) {
-				t.Fatalf("after %d looks: generator %v is no automorphism", looks, image)
+				t.Fatalf("after %d looks: generator %v is no automorphism", n, image)
 			}
 		}
-		if group.Whole != (looks == takes) {
-			t.Errorf("after %d of %d looks: whole is %v", looks, takes, group.Whole)
+		if group.Whole != (n == takes) {
+			t.Errorf("after %d of %d looks: whole is %v", n, takes, group.Whole)
 		}
-		if ctx.left < -3 {
-			t.Errorf("after %d looks there were %d more", looks, -ctx.left)
+		if ctx.N < -3 {
+			t.Errorf("after %d looks there were %d more", n, -ctx.N)
 		}
 	}
 }

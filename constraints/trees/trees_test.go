@@ -16,6 +16,7 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/internal/looks"
 	"github.com/colltune/colltune/constraints/internal/published"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
@@ -324,38 +325,25 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// looksLeft is a context that is over once it has been looked at so often.
-type looksLeft struct {
-	context.Context
-	left int
-}
-
-func (c *looksLeft) Err() error {
-	if c.left--; c.left < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
 // TestEnds has the context end after ever more looks: there is no packing then, and
 // soon no more looks, wherever it was at.
 func TestEnds(t *testing.T) {
 	top := topotest.Resolve(t, "dgx-1", 2)
-	unended := &looksLeft{context.Background(), 1 << 30}
+	unended := &looks.Left{Context: context.Background(), N: 1 << 30}
 	if _, err := Pack(unended, top, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	takes := 1<<30 - unended.left
+	takes := 1<<30 - unended.N
 	if takes < 500 {
 		t.Fatalf("%d looks: too few to mean much", takes)
 	}
-	for looks := 0; looks < takes; looks += 1 + looks/20 {
-		ctx := &looksLeft{context.Background(), looks}
+	for n := 0; n < takes; n += 1 + n/20 {
+		ctx := &looks.Left{Context: context.Background(), N: n}
 		if p, err := Pack(ctx, top, Options{}); p != nil || !errors.Is(err, context.Canceled) {
-			t.Fatalf("after %d of %d looks: %v, want that it was cancelled", looks, takes, err)
+			t.Fatalf("after %d of %d looks: %v, want that it was cancelled", n, takes, err)
 		}
-		if -ctx.left > 100 {
-			t.Errorf("after %d of %d looks there were %d more", looks, takes, -ctx.left)
+		if -ctx.N > 100 {
+			t.Errorf("after %d of %d looks there were %d more", n, takes, -ctx.N)
 		}
 	}
 }

@@ -45,12 +45,20 @@ func TestKernelsAreThere(t *testing.T) {
 	}
 }
 
-// TestKernelsAreWhatTheSourceGives builds the kernels again.
-func TestKernelsAreWhatTheSourceGives(t *testing.T) {
+// clang16 is the compiler that the embedded PTX was built with. Other releases give
+// other text; make test-long installs this one.
+func clang16(t *testing.T) string {
+	t.Helper()
 	clang, err := exec.LookPath("clang-16")
 	if err != nil {
 		t.Skip("no clang-16: the embedded PTX is not compared with what its source gives")
 	}
+	return clang
+}
+
+// TestKernelsAreWhatTheSourceGives builds the kernels again.
+func TestKernelsAreWhatTheSourceGives(t *testing.T) {
+	clang := clang16(t)
 	types := collective.DTypes()
 	if !long() {
 		types = []string{"f16"} // a second each
@@ -74,10 +82,7 @@ func TestKernelsAreWhatTheSourceGives(t *testing.T) {
 // TestStreamedBuffers builds the variant that the figures compare: large messages'
 // buffers are streamed, slots and everything else are not.
 func TestStreamedBuffers(t *testing.T) {
-	clang, err := exec.LookPath("clang-16")
-	if err != nil {
-		t.Skip("no clang-16")
-	}
+	clang := clang16(t)
 	script := strings.Replace(readText(t, "ptx/build.sh"), "-DELEMENT", streamed+" -DELEMENT", 1)
 	script = regexp.MustCompile(`for type in .*;`).ReplaceAllString(script, "for type in f32:F32;")
 	folder := t.TempDir()
