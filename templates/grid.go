@@ -8,7 +8,7 @@ import (
 	"github.com/colltune/colltune/compiler/script"
 )
 
-// maxGrid is how many sets of parameters a family is enumerated to.
+// maxGrid limits how many sets of parameters are enumerated for a family.
 const maxGrid = 1 << 14
 
 // LargeGridError says that a family has more sets of parameters than are
@@ -19,7 +19,7 @@ func (e *LargeGridError) Error() string {
 	return fmt.Sprintf("%s: more than %d sets of parameters: fix some of them", e.family, maxGrid)
 }
 
-// Holes is the parameters a solver fills.
+// Holes lists the parameters that a solver chooses.
 func (f *Family) Holes() []script.Parameter {
 	var holes []script.Parameter
 	for _, p := range f.Parameters {
@@ -31,16 +31,16 @@ func (f *Family) Holes() []script.Parameter {
 }
 
 // Grid enumerates the sets of parameters with which the family applies to a
-// collective on a machine: every declared value of each, the last declared
-// changing fastest. fixed are those the user has chosen, as text. Holes that
-// are not among them stay unfilled (nil).
+// collective on a machine: all declared values of each, the last one declared
+// changing fastest. fixed holds values that the user chose, as text. Holes without
+// one stay unfilled (nil).
 func (f *Family) Grid(m script.Machine, coll string, fixed map[string]string) ([]script.Params, error) {
 	return f.GridFor(m, script.Request{Collective: coll, InPlace: collective.DefaultInPlace(coll)}, fixed)
 }
 
-// Budgeted is the family with one budget of steps for all that is run of it from now
-// on, as for one enumeration on a machine; the same family where it has one already,
-// or is built in.
+// Budgeted returns the family with a budget of steps that everything run from it
+// shares, as an enumeration needs. Built-in families are trusted and get none; a
+// family that has a budget keeps it.
 func (f *Family) Budgeted(m script.Machine) *Family {
 	if f.Limited() || f.Source == builtinSource {
 		return f
@@ -48,7 +48,7 @@ func (f *Family) Budgeted(m script.Machine) *Family {
 	return &Family{Template: f.Within(script.NewBudget(m)), Source: f.Source}
 }
 
-// GridFor is Grid for one request.
+// GridFor is Grid for a full request.
 func (f *Family) GridFor(m script.Machine, q script.Request, fixed map[string]string) ([]script.Params, error) {
 	axes, err := f.axes(fixed)
 	if err != nil {
@@ -69,8 +69,8 @@ func (f *Family) GridFor(m script.Machine, q script.Request, fixed map[string]st
 	return grid, nil
 }
 
-// First is the first set of parameters of the grid; where there is none, why the
-// family does not apply, as it says of its defaults.
+// First returns the first set of parameters of the grid. If the grid is empty, the
+// error is the reason that the family gives for its default parameters.
 func (f *Family) First(m script.Machine, q script.Request) (params script.Params, why string, err error) {
 	axes, err := f.axes(nil)
 	if err != nil {
@@ -91,8 +91,8 @@ func (f *Family) First(m script.Machine, q script.Request) (params script.Params
 	return nil, why, err
 }
 
-// admitted is the set of parameters at a point of a grid, and whether the family
-// applies with it.
+// admitted returns the set of parameters at a point of the grid, and whether the
+// family applies with it.
 func (f *Family) admitted(m script.Machine, q script.Request, axes [][]any, at []int) (script.Params, bool, error) {
 	params := script.Params{}
 	for i, p := range f.Parameters {
@@ -102,7 +102,7 @@ func (f *Family) admitted(m script.Machine, q script.Request, axes [][]any, at [
 	return params, yes, err
 }
 
-// axes is the values each parameter runs over.
+// axes lists the values that each parameter takes.
 func (f *Family) axes(fixed map[string]string) ([][]any, error) {
 	names := make([]string, 0, len(fixed))
 	for name := range fixed {
@@ -132,8 +132,8 @@ func (f *Family) axes(fixed map[string]string) ([][]any, error) {
 	return axes, nil
 }
 
-// next is the following point of a grid, the last axis fastest; false after
-// the last point.
+// next advances at to the following point of a grid, the last axis fastest. It
+// returns false after the last point.
 func next(at []int, axes [][]any) bool {
 	for i := len(at) - 1; i >= 0; i-- {
 		if at[i]++; at[i] < len(axes[i]) {

@@ -19,22 +19,22 @@ import (
 //go:embed families/*.star library/*.star
 var files embed.FS
 
-// Family is a template and where it comes from.
+// Family is a template with where it was found.
 type Family struct {
 	*script.Template
 	Source string // "builtin", or the file it was loaded from
 }
 
-// builtinSource is where the built-in families come from.
+// builtinSource is the Source of built-in families.
 const builtinSource = "builtin"
 
-// Summary is what `template list` prints of a family.
+// Summary is what `template list` prints for a family.
 type Summary struct {
 	Name        string             `json:"name"`
 	Doc         string             `json:"doc"`
 	Collectives []string           `json:"collectives"`
 	Parameters  []script.Parameter `json:"parameters"`
-	Applies     string             `json:"applies"` // the machines it is for, in words
+	Applies     string             `json:"applies"` // which machines it is for, in words
 	Source      string             `json:"source"`
 }
 
@@ -50,10 +50,11 @@ func (f *Family) Summary() Summary {
 	return s
 }
 
-// maxFile is what is read of a template at most; script.Load refuses less.
+// maxFile is the largest template file that is read; script.Load's own limit is
+// lower.
 const maxFile = 1 << 20
 
-// library is the modules that templates can load, by file name.
+// library holds the modules that templates can load, by file name.
 var library = sync.OnceValue(func() map[string]string {
 	modules := map[string]string{}
 	for _, e := range embedded("library") {
@@ -64,8 +65,8 @@ var library = sync.OnceValue(func() map[string]string {
 
 type source struct{ name, text string }
 
-// embedded is the files of an embedded folder, by name. That they are there
-// and can be read is settled when the program is built.
+// embedded reads an embedded folder, sorted by name. It can't fail: the build
+// fails first if a file is missing.
 func embedded(folder string) []source {
 	entries, err := files.ReadDir(folder)
 	if err != nil {
@@ -82,7 +83,8 @@ func embedded(folder string) []source {
 	return all
 }
 
-// Builtin is the embedded families, by name. The slice is the caller's own.
+// Builtin returns the built-in families, sorted by name. The caller may modify the
+// slice.
 func Builtin() []*Family { return slices.Clone(builtin()) }
 
 var builtin = sync.OnceValue(func() []*Family {
@@ -90,7 +92,7 @@ var builtin = sync.OnceValue(func() []*Family {
 	for _, e := range embedded("families") {
 		t, err := script.Load(e.name, []byte(e.text), script.Options{Library: library(), Own: true})
 		if err != nil {
-			panic(err) // a test loads each
+			panic(err) // tests load every built-in family, so no release panics here
 		}
 		all = append(all, &Family{Template: t, Source: builtinSource})
 	}
@@ -98,8 +100,8 @@ var builtin = sync.OnceValue(func() []*Family {
 	return all
 })
 
-// Load reads the template in a file, or those in all *.star files of a folder,
-// by file name. What templates print goes to print, if that is not nil.
+// Load reads the template in a file, or all *.star files of a folder in the order
+// of their names. Output of print statements goes to print, unless it is nil.
 func Load(name string, print func(msg string)) ([]*Family, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -147,12 +149,13 @@ func loadFile(name string, print func(string)) (*Family, error) {
 	return &Family{Template: t, Source: name}, nil
 }
 
-// globEscape makes a folder's name mean itself in a pattern.
+// globEscape escapes a folder's name for use in a glob pattern.
 func globEscape(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
-// cause is an error of the file system without the path, which is named once.
+// cause strips the path from a file system error, for messages that name the path
+// already.
 func cause(err error) error {
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
 		return e.Err
@@ -160,7 +163,8 @@ func cause(err error) error {
 	return err
 }
 
-// aliases are other names that families go by.
+// aliases maps other names in use for an algorithm to the family that implements
+// it.
 var aliases = map[string]string{
 	"rhd":                      "recursive-halving-doubling",
 	"halvingdoubling":          "recursive-halving-doubling",
@@ -184,14 +188,15 @@ var aliases = map[string]string{
 	"onestep":                  "direct",
 }
 
-// plainName is a name without case, - and _.
+// plainName is a name without case, hyphens and underscores, so that spelling
+// variants match.
 func plainName(s string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s))
 }
 
-// Find finds a family by its name, however spelled, or an alias of it. With a
-// collective, it must implement that. Of two of a name the last wins: users'
-// own are put after the built-in ones.
+// Find looks a family up by name or alias, however it is spelled, and requires it
+// to implement coll unless coll is empty. Of families with the same name the last
+// wins, so that users' own, which come after the built-in ones, replace them.
 func Find(families []*Family, name, coll string) (*Family, error) {
 	plain := plainName(name)
 	if full, ok := aliases[plain]; ok && !slices.ContainsFunc(families, func(f *Family) bool { return plainName(f.Name) == plain }) {
@@ -212,7 +217,7 @@ func Find(families []*Family, name, coll string) (*Family, error) {
 	return nil, fmt.Errorf("unknown family %q%s: there are %s", name, script.DidYouMean(strings.ToLower(name), names), strings.Join(slices.Compact(names), ", "))
 }
 
-// ForCollective is the families that implement a collective, in order.
+// ForCollective selects the families that implement a collective, in order.
 func ForCollective(families []*Family, coll string) []*Family {
 	var some []*Family
 	for _, f := range families {

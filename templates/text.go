@@ -6,7 +6,7 @@ import (
 	"path"
 )
 
-// Text is the family's program as it was written.
+// Text is the family's program as its author wrote it.
 func (f *Family) Text() (string, error) {
 	read := os.ReadFile
 	name := f.Source

@@ -25,13 +25,13 @@ const (
 	BF16
 )
 
-// traits are what holds of an element type.
+// traits are the properties of an element type.
 type traits struct {
 	name      string
 	bytes     int
 	signed    bool
-	precision int // bits of a float's significand, the hidden one counted; 0: an integer
-	exponents int // a product of so many powers of two, each at most 2 either way, stays normal
+	precision int // bits of a float's significand, counting the hidden one; 0 for an integer
+	exponents int // so many factors, each from 1/2 to 2, have a product in the normal range
 }
 
 var dtypes = [...]traits{
@@ -47,7 +47,7 @@ var dtypes = [...]traits{
 	BF16: {"bf16", 2, true, 8, 126},
 }
 
-// ParseDType reads a type's name; the empty one is f32.
+// ParseDType reads a type's name; an empty name is f32.
 func ParseDType(name string) (DType, error) {
 	if name == "" {
 		return F32, nil
@@ -63,13 +63,13 @@ func ParseDType(name string) (DType, error) {
 // String is the type's name.
 func (d DType) String() string { return dtypes[d].name }
 
-// Bytes is how many bytes an element takes.
+// Bytes is the size of an element.
 func (d DType) Bytes() int { return dtypes[d].bytes }
 
-// Float tells whether the type is one of floating point.
+// Float tells whether it is a floating-point type.
 func (d DType) Float() bool { return dtypes[d].precision > 0 }
 
-// Signed tells whether it has negative values.
+// Signed tells whether the type has negative values.
 func (d DType) Signed() bool { return dtypes[d].signed }
 
 // Op is a reduction.
@@ -89,7 +89,7 @@ var operations = []string{Sum: "sum", Prod: "prod", Min: "min", Max: "max", Avg:
 // Operations lists the reductions.
 func Operations() []string { return slices.Clone(operations) }
 
-// ParseOp reads a reduction's name; the empty one is sum.
+// ParseOp reads a reduction's name; an empty name is sum.
 func ParseOp(name string) (Op, error) {
 	if name == "" {
 		return Sum, nil

@@ -2,11 +2,12 @@ package data
 
 import "math"
 
-// What Params.Value says of one element is done here for many: the hashes of
-// neighbours differ by a constant before they are mixed, and what holds of all
-// elements is asked once. The tests hold one to the other.
+// This file computes the same elements as Params.Value, but many at a time and
+// faster: the hashes of neighbouring elements start from values a constant apart,
+// and choices that depend only on the type are made once. Tests compare the two.
 
-// Fill writes the elements of a rank's input from first on.
+// Fill writes consecutive elements of a rank's input into dst, from element first
+// on.
 func (p *Params) Fill(dst []byte, rank int, first int64) {
 	if p.Form == Bits || p.Form == OddBits {
 		p.fillBits(dst, rank, first)
@@ -45,12 +46,12 @@ func fillBits[T uint8 | uint16 | uint32 | uint64](dst []T, x, odd uint64) {
 	}
 }
 
-// before is what the hash of an element is mixed of.
+// before is the value that is mixed into an element's hash.
 func (p *Params) before(rank int, element int64) uint64 {
 	return p.Seed*ofSeed + uint64(rank)*ofRank + uint64(element)*ofElement
 }
 
-// bits are the elements of an integer type, each in 64 bits.
+// bits computes consecutive elements of an integer type, each widened to 64 bits.
 func (p *Params) bits(dst []uint64, rank int, first int64) {
 	x, used, odd := p.before(rank, first), mask(p.DType), uint64(0)
 	if p.Form == OddBits {
@@ -62,7 +63,7 @@ func (p *Params) bits(dst []uint64, rank int, first int64) {
 	}
 }
 
-// numbers are the elements of a float type, as what they are worth.
+// numbers computes consecutive elements of a float type, as float64 values.
 func (p *Params) numbers(dst []float64, rank int, first int64) {
 	x := p.before(rank, first)
 	switch {
@@ -75,7 +76,7 @@ func (p *Params) numbers(dst []float64, rank int, first int64) {
 			dst[i] = float64(int64(below(mix(x), 2*uint64(p.M)+1)) - int64(p.M))
 			x += ofElement
 		}
-	default: // the sign, and an exponent of -1, 0 or 1
+	default: // h's lowest bit becomes the sign, and the exponent is -1, 0 or 1
 		for i := range dst {
 			h := mix(x)
 			dst[i] = math.Float64frombits(h<<63 | (1022+below(h, 3))<<52)
@@ -104,7 +105,7 @@ func storeFloats(dst []byte, d DType, from []float64) {
 	}
 }
 
-// storeBits writes the low bits of numbers as elements of so many bytes.
+// storeBits writes the low bytes of each number, size of them, as elements.
 func storeBits(dst []byte, size int, from []uint64) {
 	switch size {
 	case 1:

@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	// blockElements is how many elements are worked out at a time: few enough to
-	// stay in the nearest cache.
+	// blockElements is how many elements are computed at a time, so that the
+	// working set stays in the first-level cache.
 	blockElements = 1 << 10
-	// leastPart is how many elements are worth a goroutine of their own.
+	// leastPart is the number of elements from which another goroutine pays off.
 	leastPart = 1 << 16
 )
 
-// expect hands over a rank's right output piece by piece: where each begins in
-// the output, in bytes, and what it is, the caller's to read until it returns.
-// What may hold anything is left out.
+// expect calls each with successive pieces of a rank's correct output and their
+// offsets in bytes. The piece is only valid during the call. Chunks that may hold
+// anything are skipped.
 func (r *Reference) expect(rank int, each func(first int64, right []byte)) {
 	size := int64(r.Layout.ElemBytes)
 	var some []byte
@@ -44,7 +44,7 @@ func (r *Reference) expect(rank int, each func(first int64, right []byte)) {
 	}
 }
 
-// reduced is the reduction of an input chunk over all ranks.
+// reduced is the reduction of an input chunk over all ranks. It is computed once.
 func (r *Reference) reduced(index int) []byte {
 	c := &r.reductions[index]
 	c.once.Do(func() {
@@ -54,8 +54,8 @@ func (r *Reference) reduced(index int) []byte {
 	return c.right
 }
 
-// fold writes the reduction of input chunks, one term after another; what is
-// large in parts, at the same time.
+// fold writes the reduction of the terms' input chunks, splitting large chunks
+// over several goroutines.
 func (r *Reference) fold(right []byte, terms []collective.Place) {
 	n := len(right) / r.Layout.ElemBytes
 	parts := min(runtime.GOMAXPROCS(0), n/leastPart+1)
@@ -64,7 +64,7 @@ func (r *Reference) fold(right []byte, terms []collective.Place) {
 	for from := 0; from < n; from += each {
 		part := right[from*r.Layout.ElemBytes : min(from+each, n)*r.Layout.ElemBytes]
 		if from+each >= n {
-			r.foldPart(part, terms, int64(from)) // the last one here
+			r.foldPart(part, terms, int64(from)) // the last part runs on this goroutine
 			break
 		}
 		all.Go(func() { r.foldPart(part, terms, int64(from)) })
@@ -72,7 +72,7 @@ func (r *Reference) fold(right []byte, terms []collective.Place) {
 	all.Wait()
 }
 
-// foldPart does so for the elements of the chunks from one on.
+// foldPart does the same for a part of the chunks that begins at element from.
 func (r *Reference) foldPart(right []byte, terms []collective.Place, from int64) {
 	var acc, next block
 	size := r.Layout.ElemBytes
@@ -87,13 +87,13 @@ func (r *Reference) foldPart(right []byte, terms []collective.Place, from int64)
 	}
 }
 
-// block is room for the elements that are worked out at a time, of either kind.
+// block is working memory for a block of elements of either kind.
 type block struct {
 	floats [blockElements]float64
 	whole  [blockElements]uint64
 }
 
-// foldFloats works in f64, which holds every partial result exactly.
+// foldFloats computes in f64, which represents every partial result exactly.
 func (r *Reference) foldFloats(right []byte, acc, next []float64, terms []collective.Place, at int64) {
 	for t, term := range terms {
 		into := next
@@ -113,9 +113,9 @@ func (r *Reference) foldFloats(right []byte, acc, next []float64, terms []collec
 	storeFloats(right, r.DType, acc)
 }
 
-// foldIntegers works modulo 2^64. Shifted up, what an element does not use of
-// its 64 bits changes no comparison, and with the sign turned that of signed
-// elements is that of unsigned ones.
+// foldIntegers computes modulo 2^64. For min and max, elements are shifted to the
+// top of the word and, if signed, have their sign bit flipped: comparing the words
+// as unsigned numbers then orders the elements correctly.
 func (r *Reference) foldIntegers(right []byte, acc, next []uint64, terms []collective.Place, at int64) {
 	unused, turned := 64-8*r.DType.Bytes(), uint64(0)
 	if r.DType.Signed() {
@@ -154,7 +154,7 @@ func (r *Reference) foldIntegers(right []byte, acc, next []uint64, terms []colle
 	storeBits(right, r.DType.Bytes(), acc)
 }
 
-// foldings combine the next term's elements with those before it.
+// foldings combine the elements of the next term with the result so far.
 var foldings = [...]struct {
 	floats   func(acc, next []float64)
 	integers func(acc, next []uint64)

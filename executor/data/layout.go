@@ -6,18 +6,19 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// Layout is how a call's elements divide into chunks.
+// Layout is how the elements of a call are divided into chunks. The package
+// comment defines S, C and E.
 type Layout struct {
 	ElemBytes     int
-	Chunks        int   // C: chunks of a unit
+	Chunks        int   // C: chunks in a unit
 	UnitElements  int64 // S
-	ChunkElements int64 // E: of a message, for each chunk, and of a chunk of scratch
+	ChunkElements int64 // E: elements of one chunk in a message or in scratch
 }
 
-// maxBytes is the largest call there is a layout of.
+// maxBytes is the largest call; larger ones would overflow products of sizes.
 const maxBytes = 1 << 50
 
-// NewLayout divides a call of so many bytes, as nccl-tests prints them.
+// NewLayout divides a call of the given size, in bytes as nccl-tests prints them.
 func NewLayout(c collective.Collective, bytes int64, d DType) (Layout, error) {
 	if bytes < 0 || bytes > maxBytes {
 		return Layout{}, fmt.Errorf("size of %d bytes: want 0 to 1 PiB", bytes)
@@ -36,29 +37,28 @@ func NewLayout(c collective.Collective, bytes int64, d DType) (Layout, error) {
 
 func ceil(a, b int64) int64 { return (a + b - 1) / b }
 
-// Even tells whether all chunks have the same number of elements: then chunk i
-// of any buffer begins at element i·E.
+// Even tells whether all chunks have the same number of elements; chunk i of any
+// buffer then begins at element i·E.
 func (l *Layout) Even() bool { return l.UnitElements%int64(l.Chunks) == 0 }
 
-// Start is where chunk i of a user's buffer begins, in elements; Start of the
-// number of chunks of a buffer is its end.
+// Start is the element at which chunk i of a user's buffer begins. For the number
+// of chunks in a buffer it is the buffer's end.
 func (l *Layout) Start(i int) int64 {
 	unit, j := int64(i/l.Chunks), int64(i%l.Chunks)
 	return unit*l.UnitElements + j*l.UnitElements/int64(l.Chunks)
 }
 
-// Elements is how many of its E elements chunk i of a user's buffer has a place
-// for: E or E-1.
+// Elements is the number of elements in chunk i of a user's buffer: E or E-1.
 func (l *Layout) Elements(i int) int64 {
 	j, c := int64(i%l.Chunks), int64(l.Chunks)
 	return (j+1)*l.UnitElements/c - j*l.UnitElements/c
 }
 
-// UserBytes is the size of a user's buffer of so many chunks, which make whole
+// UserBytes is the size of a user's buffer of so many chunks, a whole number of
 // units.
 func (l *Layout) UserBytes(chunks int) int64 { return l.Start(chunks) * int64(l.ElemBytes) }
 
-// ScratchBytes is the size of so many chunks of scratch.
+// ScratchBytes is the size of so many scratch chunks.
 func (l *Layout) ScratchBytes(chunks int) int64 {
 	return int64(chunks) * l.ChunkElements * int64(l.ElemBytes)
 }

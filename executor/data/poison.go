@@ -7,19 +7,19 @@ import (
 )
 
 const (
-	// GuardBytes is how many bytes of Guard lie before and behind a buffer.
+	// GuardBytes is the size of the guard before a buffer, and of that behind it.
 	GuardBytes = 256
-	// Guard is what they hold.
+	// Guard is the byte that guards are filled with.
 	Guard byte = 0x5c
 )
 
-// Poison is an element that spoils what it comes into: for min the least there
-// is, for max and for sums and products of floats the greatest, an even number
-// for products of integers, which have only odd factors, and for all else a
-// pattern.
+// Poison is a value that makes a result wrong if a program reads it by mistake.
+// min gets the least value; max, and sums and products of floats, the greatest;
+// products of integers an even number, since their inputs are all odd; anything
+// else a fixed pattern.
 func Poison(d DType, op Op, reduces bool) uint64 {
 	const pattern, even = 0xa5a5a5a5a5a5a5a5, 0xa4a4a4a4a4a4a4a4
-	low := mask(d)>>1 + 1 // the sign bit alone
+	low := mask(d)>>1 + 1 // only the sign bit set
 	switch {
 	case !reduces:
 		return pattern & mask(d)
@@ -41,7 +41,7 @@ func Poison(d DType, op Op, reduces bool) uint64 {
 	return pattern & mask(d)
 }
 
-// Spread fills a buffer with one element.
+// Spread fills a buffer with copies of one element.
 func Spread(dst []byte, elemBytes int, bits uint64) {
 	if len(dst) == 0 {
 		return
@@ -52,7 +52,8 @@ func Spread(dst []byte, elemBytes int, bits uint64) {
 	}
 }
 
-// complement writes what differs from every element of another run of bytes.
+// complement writes the bitwise complement of other bytes, so that every element
+// differs.
 func complement(dst, of []byte) {
 	for ; len(of) >= 8 && len(dst) >= 8; dst, of = dst[8:], of[8:] {
 		binary.LittleEndian.PutUint64(dst, ^binary.LittleEndian.Uint64(of))
@@ -62,11 +63,11 @@ func complement(dst, of []byte) {
 	}
 }
 
-// Guarded is a buffer with guards around it.
+// Guarded is a buffer between two guards, which reveal writes beyond its ends.
 type Guarded struct{ all []byte }
 
-// NewGuarded makes a buffer of n bytes. Buffers begin at multiples of 64 bytes
-// as far as the allocator's do.
+// NewGuarded makes a guarded buffer of n bytes. Guards are a multiple of 64 bytes,
+// so the buffer is as well aligned as the allocation is.
 func NewGuarded(n int64) *Guarded {
 	g := &Guarded{all: make([]byte, n+2*GuardBytes)}
 	Spread(g.all[:GuardBytes], 1, uint64(Guard))
@@ -80,7 +81,7 @@ func (g *Guarded) Bytes() []byte {
 	return g.all[GuardBytes:n:n]
 }
 
-// Damaged counts the bytes of the guards that have changed.
+// Damaged counts the guards' bytes that have changed.
 func (g *Guarded) Damaged() int64 {
 	return damaged(g.all[:GuardBytes]) + damaged(g.all[len(g.all)-GuardBytes:])
 }

@@ -2,13 +2,13 @@ package data
 
 import "math"
 
-// The reducers of the 16-bit floats work in f32 and round back. They take most of
-// the time of a program that reduces gradients, and values are of all kinds, so
-// that nothing in them depends on a value by a jump: an f16 is widened and rounded
-// by tables, and a bf16 is half of an f32 anyway. half.go
-// says the same plainly, and the tests hold one to the other.
+// The reducers of the 16-bit floats compute in f32 and round back. A program that
+// reduces gradients spends most of its time here, and gradients take all kinds of
+// values, so these loops have no branch that depends on a value: f16 is widened
+// and rounded through tables, and a bf16 is the upper half of an f32 anyway.
+// half.go has the plain versions; tests compare the two.
 
-// wideF16 is every f16's value.
+// wideF16 is the value of every f16.
 var wideF16 = func() *[1 << 16]float32 {
 	var all [1 << 16]float32
 	for b := range all {
@@ -17,8 +17,9 @@ var wideF16 = func() *[1 << 16]float32 {
 	return &all
 }()
 
-// roundF16 is ToF16, by what its sign and exponent say of it, which are the upper
-// nine bits of an f32; of what is no number, another.
+// roundF16 is ToF16 through a table that is indexed by the sign and exponent, the
+// upper nine bits of an f32. NaNs stay NaNs but may get other bits than from
+// ToF16.
 func roundF16(x float32) uint16 {
 	bits := math.Float32bits(x)
 	r := &roundings[bits>>23]
@@ -26,10 +27,11 @@ func roundF16(x float32) uint16 {
 	return r.base + uint16((fraction+r.half+fraction>>shift&1)>>shift)
 }
 
-// rounding is how values of one sign and exponent become an f16: the fraction,
-// with its hidden bit where that is no longer hidden, loses its last bits, to the
-// nearest and in the middle to even, and is added to the base. Its carry goes on
-// into the exponent, up to infinity.
+// rounding is how f32 values of one sign and exponent become an f16. The fraction
+// loses its last shift bits, rounding to nearest and ties to even, and is added to
+// base; hidden is the implicit leading bit where the f16 is subnormal and has to
+// store it. A carry out of the fraction raises the exponent, up to infinity, as it
+// should.
 type rounding struct {
 	base         uint16
 	shift        uint8
@@ -39,11 +41,11 @@ type rounding struct {
 var roundings = func() *[512]rounding {
 	var all [512]rounding
 	for i := range all {
-		r := rounding{shift: 31} // none of the fraction is left
+		r := rounding{shift: 31} // shifts out the whole fraction
 		switch exponent := i & 255; {
-		case exponent == 255: // infinite without a fraction, and else no number
+		case exponent == 255: // infinity where the fraction is 0, else NaN
 			r = rounding{base: 0x7c00, shift: 23, half: 1<<23 - 1}
-		case exponent >= 143: // 65536 and above
+		case exponent >= 143: // 65536 and above become infinity
 			r.base = 0x7c00
 		case exponent >= 113:
 			r = rounding{base: uint16(exponent-112) << 10, shift: 13, half: 1<<12 - 1}
@@ -57,7 +59,8 @@ var roundings = func() *[512]rounding {
 	return &all
 }()
 
-// roundBF16 is ToBF16: the carry of rounding goes on into the exponent.
+// roundBF16 is ToBF16, written so that it is inlined and has no branch. A carry
+// out of the fraction raises the exponent, as it should.
 func roundBF16(x float32) uint16 {
 	bits := math.Float32bits(x)
 	rounded := (bits + 0x7fff + bits>>16&1) >> 16
@@ -67,9 +70,10 @@ func roundBF16(x float32) uint16 {
 	return uint16(rounded)
 }
 
-// The loops are functions of their own, and not made where the table of reducers
-// is: the compiler puts no other function's code into what runs once, at the
-// start, and a call for every element takes several times as long as its sum.
+// Each loop is a function of its own rather than a closure in the table of
+// reducers. The compiler does not inline calls in code that initialises package
+// variables, and a call for every element costs several times as much as the
+// addition.
 
 var (
 	reducersF16  = [4]Reducer{Sum: sumF16, Prod: prodF16, Min: minF16, Max: maxF16}

@@ -7,7 +7,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// Reference knows the inputs of a call and what must come out.
+// Reference knows the inputs of a call and its correct outputs.
 type Reference struct {
 	Collective collective.Collective
 	Layout     Layout
@@ -15,8 +15,8 @@ type Reference struct {
 	Op         Op
 	Params     Params
 
-	// What every rank's input chunk reduces to, by its index, worked out when
-	// first asked for: most ranks want the same.
+	// reductions[i] is the reduction of input chunk i over all ranks. It is kept
+	// because most ranks of a collective want the same chunks.
 	reductions []reduction
 }
 
@@ -25,14 +25,14 @@ type reduction struct {
 	right []byte
 }
 
-// Buffers are what a rank's program works on, as collective.Place lays them:
-// a buffer that lies in the other is nil.
+// Buffers is the memory of one rank, laid out as collective.Place says. In place,
+// the buffer that lies within the other is nil.
 type Buffers struct {
 	In, Out, Scratch []byte
 }
 
-// NewReference is the reference of a call of so many bytes. A custom collective
-// may ask for more than a type can hold exactly; that is an error.
+// NewReference prepares the reference of a call. It refuses a custom collective
+// whose sums have more terms than the type can add exactly.
 func NewReference(c collective.Collective, bytes int64, d DType, op Op, seed int64) (*Reference, error) {
 	l, err := NewLayout(c, bytes, d)
 	if err != nil {
@@ -50,8 +50,8 @@ func NewReference(c collective.Collective, bytes int64, d DType, op Op, seed int
 		}
 	}
 	r := &Reference{Collective: c, Layout: l, DType: d, Op: op, Params: NewParams(d, op, max(terms, sums), seed)}
-	// Turns are taken among equal elements of all ranks. The terms of a custom sum
-	// need not be equal elements.
+	// Turns keep sums small only where all terms are the same element of different
+	// ranks, which a custom sum does not promise.
 	if sums > 0 && r.Params.K > 1 {
 		return nil, fmt.Errorf("%s reduces %d chunks into one: %s has no inputs whose %s is exact in any order", c.Name, max(terms, sums), d, op)
 	}
@@ -61,11 +61,11 @@ func NewReference(c collective.Collective, bytes int64, d DType, op Op, seed int
 	return r, nil
 }
 
-// Input fills b with the input of a rank, from element first on.
+// Input fills b with a rank's input from element first on.
 func (r *Reference) Input(b []byte, rank int, first int64) { r.Params.Fill(b, rank, first) }
 
-// view is where an in-place call's smaller buffer lies in the larger, or the
-// buffer itself.
+// view returns a user's buffer. In place, the smaller buffer is a part of the
+// larger.
 func (r *Reference) view(rank int, of collective.Buffer, b *Buffers) []byte {
 	chunks := r.Collective.InChunks(rank)
 	if of == collective.Out {
@@ -84,7 +84,7 @@ func (r *Reference) view(rank int, of collective.Buffer, b *Buffers) []byte {
 	return whole[from : from+r.Layout.UserBytes(chunks)]
 }
 
-// Init gives a rank its input, and poison everywhere else.
+// Init fills a rank's buffers: its input, and poison everywhere else.
 func (r *Reference) Init(rank int, b *Buffers) {
 	poison := Poison(r.DType, r.Op, r.Collective.Reduces())
 	for _, buffer := range [][]byte{b.In, b.Out, b.Scratch} {
@@ -97,7 +97,7 @@ func (r *Reference) Init(rank int, b *Buffers) {
 	r.Input(r.view(rank, collective.In, b), rank, 0)
 }
 
-// Wrong counts the elements of a rank's output that are not what they must be.
+// Wrong counts the incorrect elements of a rank's output.
 func (r *Reference) Wrong(rank int, b *Buffers) int64 {
 	out := r.view(rank, collective.Out, b)
 	wrong, n := int64(0), r.Layout.ElemBytes
@@ -115,8 +115,8 @@ func (r *Reference) Wrong(rank int, b *Buffers) int64 {
 	return wrong
 }
 
-// Terms are the input chunks that output chunk i of a rank is the reduction of,
-// one where it is a copy; none where it may hold anything.
+// Terms lists the input chunks whose reduction output chunk i of a rank has to be:
+// one for a copy, none for a chunk that may hold anything.
 func (r *Reference) Terms(rank, i int) []collective.Place {
 	return r.terms(r.Collective.Want(rank, i))
 }
@@ -137,8 +137,8 @@ func (r *Reference) terms(w collective.Want) []collective.Place {
 	return nil
 }
 
-// Average divides what a rank's program has left of its reductions, with sum, by
-// the number of their terms: the last part of avg.
+// Average finishes avg: it divides the sums that a program left in a rank's output
+// by the number of their terms.
 func (r *Reference) Average(rank int, b *Buffers) {
 	out := r.view(rank, collective.Out, b)
 	size := int64(r.Layout.ElemBytes)
@@ -154,8 +154,7 @@ func (r *Reference) Average(rank int, b *Buffers) {
 	}
 }
 
-// Sizes are the bytes of a rank's buffers, as collective.Place lays them, with
-// so many chunks of scratch.
+// Sizes returns the bytes of a rank's buffers, for so many chunks of scratch.
 func (r *Reference) Sizes(rank, scratch int) (in, out, sc int64) {
 	c := r.Collective
 	return r.Layout.UserBytes(c.BufferChunks(rank, collective.In)), r.Layout.UserBytes(c.BufferChunks(rank, collective.Out)), r.Layout.ScratchBytes(scratch)

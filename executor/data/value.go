@@ -9,32 +9,33 @@ const (
 	ofSeed    = 0x2545f4914f6cdd1d
 	ofRank    = 0xd1b54a32d192ed03
 	ofElement = 0x9e3779b97f4a7c15
-	turnRank  = 0xffffffff // the rank whose hash says whose turn it is
+	turnRank  = 0xffffffff // stands for no rank: its hash decides whose turn an element is
 	mostM     = 1 << 20
 )
 
-// Form is how an element is made of a hash.
+// Form is how an element is derived from its hash.
 type Form uint8
 
-// The forms, as the package's text lists them.
+// The forms. The package comment defines them.
 const (
-	Bits    Form = iota // the low bits
-	OddBits             // the low bits, the lowest set
-	Integer             // below(2M+1) - M, where the rank's turn is
-	Power               // ±2^(below(3)-1), the power where the rank's turn is
+	Bits    Form = iota // the low bits of the hash
+	OddBits             // the same with the lowest bit set
+	Integer             // below(2M+1) - M on the rank's turn, else 0
+	Power               // ±2^(below(3)-1) on the rank's turn, else ±1
 )
 
-// Params are the constants of a generator: what it takes to write it again.
+// Params is all that a generator of inputs needs, so that one can be written in
+// another language from the package comment and these constants.
 type Params struct {
 	DType DType
 	Form  Form
 	Seed  uint64
-	M     uint32 // of Integer
-	K     uint32 // of turns
+	M     uint32 // bound of Integer's values
+	K     uint32 // a rank has its turn at one in K elements
 }
 
-// NewParams are the constants for reductions of so many terms; 0 terms: nothing
-// is reduced.
+// NewParams chooses the constants such that reductions of so many terms are exact.
+// 0 terms means that nothing is reduced.
 func NewParams(d DType, op Op, terms int, seed int64) Params {
 	p := Params{DType: d, Seed: uint64(seed), K: 1}
 	t := dtypes[d]
@@ -59,7 +60,7 @@ func NewParams(d DType, op Op, terms int, seed int64) Params {
 	return p
 }
 
-// Hash is the hash of an element of a rank.
+// Hash is the hash that an element of a rank's input is derived from.
 func Hash(seed uint64, rank uint32, element uint64) uint64 {
 	return mix(seed*ofSeed + uint64(rank)*ofRank + element*ofElement)
 }
@@ -72,12 +73,14 @@ func mix(x uint64) uint64 {
 
 func below(h, n uint64) uint64 { return (h >> 32) * n >> 32 }
 
-// turn tells whether it is a rank's turn at an element.
+// turn tells whether an element is a rank's turn to contribute a value other than
+// the neutral one.
 func (p *Params) turn(rank uint32, element uint64) bool {
 	return p.K == 1 || (uint64(rank)+Hash(p.Seed, turnRank, element)>>32)%uint64(p.K) == 0
 }
 
-// number is the value of a float's element, which every float type holds.
+// number is the value of an element of a float type. Every float type represents
+// it exactly.
 func (p *Params) number(rank uint32, element uint64) float64 {
 	h := Hash(p.Seed, rank, element)
 	if p.Form == Integer {
@@ -96,7 +99,7 @@ func (p *Params) number(rank uint32, element uint64) float64 {
 	return v
 }
 
-// Value is an element of a rank's input, as its bits.
+// Value is an element of a rank's input, as bits.
 func (p *Params) Value(rank int, element int64) uint64 {
 	switch p.Form {
 	case Bits:
@@ -109,7 +112,7 @@ func (p *Params) Value(rank int, element int64) uint64 {
 
 func mask(d DType) uint64 { return math.MaxUint64 >> (64 - 8*d.Bytes()) }
 
-// toBits is a number that the float type holds, or the nearest to it.
+// toBits rounds x to a float type, and returns its bits.
 func toBits(d DType, x float64) uint64 {
 	switch d {
 	case F16:
@@ -122,7 +125,7 @@ func toBits(d DType, x float64) uint64 {
 	return math.Float64bits(x)
 }
 
-// put writes an element of n bytes.
+// put stores the low n bytes of an element.
 func put(b []byte, n int, bits uint64) {
 	switch n {
 	case 1:

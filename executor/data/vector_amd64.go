@@ -2,9 +2,9 @@
 
 package data
 
-// The sums and products that a processor does for 16 bytes at once, n bytes at a
-// time, a multiple of 64. Under the race detector, which sees nothing of what
-// they read and write, they are not there.
+// Sums and products in 16-byte vector instructions. n is in bytes, a multiple of
+// 64. They are left out of builds with the race detector, which can't see what
+// assembly reads and writes.
 
 //go:noescape
 func addF32(dst, a, b *byte, n int)

@@ -11,7 +11,7 @@ import (
 // MaxFrame is the longest frame either side sends.
 const MaxFrame = 1 << 30
 
-// FrameError is a frame that can't be one: the other side is not speaking the
+// FrameError is a length that no frame has: the other side does not speak the
 // protocol.
 type FrameError struct {
 	Length, Max uint32
@@ -21,7 +21,8 @@ func (e *FrameError) Error() string {
 	return fmt.Sprintf("frame of %d bytes: want at most %d", e.Length, e.Max)
 }
 
-// writeFrame writes four bytes of length, high byte first, and the payload.
+// writeFrame writes the payload's length as four bytes, most significant first,
+// and the payload.
 func writeFrame(w io.Writer, payload []byte) error {
 	if len(payload) > MaxFrame {
 		return &FrameError{uint32(min(len(payload), 1<<32-1)), MaxFrame}
@@ -33,9 +34,9 @@ func writeFrame(w io.Writer, payload []byte) error {
 	return err
 }
 
-// readFrame reads what writeFrame wrote. The memory it takes follows the bytes
-// that arrive, not the length that was claimed. io.EOF is an end between
-// frames, io.ErrUnexpectedEOF one inside a frame.
+// readFrame reads a frame of at most the given length. Memory is allocated as
+// bytes arrive, so a false length costs none. io.EOF means that the stream ended
+// between frames, io.ErrUnexpectedEOF within one.
 func readFrame(r io.Reader, most int) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -56,9 +57,9 @@ func readFrame(r io.Reader, most int) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Conn is the child's end of the conversation. It is for one goroutine.
+// Conn is the child's end of the connection. It is for one goroutine.
 type Conn struct {
-	Memory int64 // Options.Memory, for a library that has a cap of its own
+	Memory int64 // Options.Memory, for libraries that can limit themselves
 
 	r *bufio.Reader
 	w *bufio.Writer
@@ -68,10 +69,10 @@ func newConn(r io.Reader, w io.Writer, memory int64) *Conn {
 	return &Conn{memory, bufio.NewReaderSize(r, 64<<10), bufio.NewWriterSize(w, 64<<10)}
 }
 
-// Receive waits for the parent's next frame; io.EOF when there are no more.
+// Receive waits for the parent's next frame. io.EOF means that there are no more.
 func (c *Conn) Receive() ([]byte, error) { return readFrame(c.r, MaxFrame) }
 
-// Send sends the parent a frame.
+// Send sends a frame to the parent.
 func (c *Conn) Send(frame []byte) error {
 	if err := writeFrame(c.w, frame); err != nil {
 		return err

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// exitMemory is the exit code of a child that met its memory cap.
+// exitMemory is the exit code of a child that exceeded its memory cap.
 const exitMemory = 86
 
-// look is how often a child looks at its memory.
+// look is how often a child checks its memory.
 const look = 10 * time.Millisecond
 
-// capMemory makes this process end where it uses more bytes than it starts
-// with: in good order and with a word, where the system's own limit would leave
-// it to crash wherever the next allocation happens to be.
+// capMemory makes this process exit when it uses more memory than at the start by
+// the given bytes. Exiting with a message is easier to diagnose than what the
+// system's own limit does: any allocation may fail, and the process crashes in it.
 func capMemory(more int64) error {
 	if more == 0 {
 		return nil
@@ -25,7 +25,7 @@ func capMemory(more int64) error {
 	if err := capAddressSpace(more); err != nil {
 		return err
 	}
-	debug.SetMemoryLimit(more - more/8) // collect harder before it is too late
+	debug.SetMemoryLimit(more - more/8) // collect garbage more eagerly before the cap is reached
 	start := inUse()
 	go func() {
 		for {
@@ -39,7 +39,8 @@ func capMemory(more int64) error {
 	return nil
 }
 
-// inUse is the memory of this process, C libraries' too where the system tells.
+// inUse is the memory of this process. Where the system tells, it includes that of
+// C libraries.
 func inUse() int64 {
 	if used, ok := memory(1); ok {
 		return used
@@ -49,11 +50,11 @@ func inUse() int64 {
 	return int64(m.Sys - m.HeapReleased)
 }
 
-// lastWordsOfMemory are those of a process that met the system's limit: Go's,
-// C++'s, and the race detector's.
+// lastWordsOfMemory are what the runtimes of Go, C++ and the race detector print
+// when the system refuses them memory.
 var lastWordsOfMemory = []string{"out of memory", "cannot allocate", "std::bad_alloc", "failed to allocate", "address space collisions", "pthread_create failed"}
 
-// OutOfMemory tells whether the child ended because of its memory cap.
+// OutOfMemory tells whether the child ended because it exceeded its memory cap.
 func (p *Process) OutOfMemory() bool {
 	if p.Alive() {
 		return false

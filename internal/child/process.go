@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// Options is what to start.
+// Options says what to start.
 type Options struct {
-	Name   string   // as registered
-	Memory int64    // bytes the child may use beyond what it starts with; 0: no cap
-	Env    []string // NAME=VALUE, added to ours
+	Name   string   // under which the work was registered
+	Memory int64    // bytes the child may use beyond what it starts with; 0 means no cap
+	Env    []string // NAME=VALUE, added to this process's environment
 }
 
-// Process is the parent's end of a child. One goroutine at a time may Send and
-// one Receive; Kill, Tail and Alive are for any.
+// Process is the parent's end of the connection to a child. One goroutine at a
+// time may call Send, and one Receive. Kill, Tail and Alive are safe for any.
 type Process struct {
 	name string
 	in   *os.File
@@ -29,14 +29,14 @@ type Process struct {
 	tail ring
 
 	frames chan reply
-	want   chan int // the longest frame the next Receive takes
+	want   chan int // longest frame that the Receive in progress accepts
 
 	ended chan struct{}
-	state string // how it ended; read after ended is closed
-	code  int    // and its exit code
+	state string // how it ended; read only after ended is closed
+	code  int    // exit code; the same holds
 
 	mu  sync.Mutex
-	pid int // 0 once it is reaped, when the number may be another's
+	pid int // 0 once reaped, because the system may then reuse the number
 }
 
 type reply struct {
@@ -44,7 +44,7 @@ type reply struct {
 	err   error
 }
 
-// Start starts a child. It fails in a child: those start none.
+// Start starts a child. It fails within a child: children start none of their own.
 func Start(o Options) (*Process, error) {
 	if os.Getenv(inside) != "" {
 		return nil, fmt.Errorf("child %s not started from inside a child: call child.Dispatch(os.Args) first in main or TestMain", o.Name)
@@ -102,7 +102,7 @@ func closeAll(sets ...[]*os.File) {
 	}
 }
 
-// read reads one frame each time Receive asks, and ends with the first error.
+// read reads one frame for each Receive, until the first error.
 func (p *Process) read(out *os.File) {
 	defer out.Close()
 	r := bufio.NewReaderSize(out, 64<<10)
@@ -115,13 +115,13 @@ func (p *Process) read(out *os.File) {
 	}
 }
 
-// lastWords is how long a dead child's standard error may stay open: something
-// it left behind might hold it.
+// lastWords is how long to wait for the rest of a dead child's standard error. A
+// process that the child left behind may hold it open for ever.
 const lastWords = time.Second
 
 func (p *Process) reap(cmd *exec.Cmd, said <-chan struct{}) {
 	AwaitEnd(cmd.Process.Pid)
-	p.killGroup() // whatever it started
+	p.killGroup() // also what the child started
 	p.mu.Lock()
 	p.pid = 0
 	p.mu.Unlock()
@@ -138,17 +138,17 @@ func (p *Process) reap(cmd *exec.Cmd, said <-chan struct{}) {
 	close(p.ended)
 }
 
-// ErrEnded is behind an error of a child that ended before it answered.
+// ErrEnded is wrapped by errors about a child that ended before it answered.
 var ErrEnded = errors.New("ended")
 
-// endedError says how.
+// endedError says how the child ended.
 func (p *Process) endedError() error {
-	p.Kill() // nothing more can come of it
+	p.Kill() // an error on a pipe means that the child is of no more use
 	return fmt.Errorf("child %s %w (%s)", p.name, ErrEnded, p.state)
 }
 
-// Send sends a frame. It may block while the child does not read: Kill ends
-// that. After an error the child is of no more use.
+// Send sends a frame. It blocks while the child does not read; Kill unblocks it.
+// The child is of no more use after an error.
 func (p *Process) Send(frame []byte) error {
 	err := writeFrame(p.w, frame)
 	if err == nil {
@@ -161,9 +161,9 @@ func (p *Process) Send(frame []byte) error {
 	return err
 }
 
-// Receive waits for a frame of at most the given bytes, until ctx is done. The
+// Receive waits for a frame of at most the given length, or until ctx is done. The
 // error is ctx's, a *FrameError, or wraps ErrEnded. After any error the child is
-// of no more use: Kill it.
+// of no more use and should be killed.
 func (p *Process) Receive(ctx context.Context, most int) ([]byte, error) {
 	select {
 	case p.want <- most:
@@ -184,17 +184,17 @@ func (p *Process) Receive(ctx context.Context, most int) ([]byte, error) {
 	}
 }
 
-// Kill ends the child and all it started, and waits until it is gone. Killing
-// it twice is harmless.
+// Kill ends the child and everything it started, and waits until it is gone. It
+// may be called more than once.
 func (p *Process) Kill() {
 	p.killGroup()
 	select {
 	case <-p.ended:
-	case <-time.After(5 * time.Second): // in the kernel, where no signal reaches
+	case <-time.After(5 * time.Second): // stuck in the kernel, where signals do not reach it
 	}
 }
 
-// Alive tells whether the child has not been seen to end.
+// Alive tells whether the child is still running, as far as is known.
 func (p *Process) Alive() bool {
 	select {
 	case <-p.ended:
@@ -204,7 +204,7 @@ func (p *Process) Alive() bool {
 	}
 }
 
-// State says how the child ended, or that it runs.
+// State describes how the child ended, or says that it is running.
 func (p *Process) State() string {
 	if p.Alive() {
 		return "running"
@@ -212,5 +212,5 @@ func (p *Process) State() string {
 	return p.state
 }
 
-// Tail is the end of what the child wrote to its standard error.
+// Tail is the kept part of what the child wrote to its standard error.
 func (p *Process) Tail() string { return p.tail.String() }

@@ -10,17 +10,18 @@ import (
 	"strings"
 )
 
-// hidden is the first argument of a child: `colltune __child NAME MEMORY`.
+// hidden is the first argument of a child's command line: `colltune __child NAME
+// MEMORY`.
 const hidden = "__child"
 
-// inside is set in a child's environment, so that a binary whose main forgot
-// Dispatch can't start copies of itself without end.
+// inside is set in a child's environment. It stops a binary whose main forgot to
+// call Dispatch from starting copies of itself without end.
 const inside = "COLLTUNE_CHILD"
 
 var registry = map[string]func(*Conn) error{}
 
-// Register gives a child's work its name; call it from init. The child ends
-// when serve returns, with an error's text on its standard error.
+// Register names a piece of work that children can do; call it from init. The
+// child exits when serve returns, after printing its error to standard error.
 func Register(name string, serve func(*Conn) error) {
 	if _, twice := registry[name]; twice {
 		panic("child " + name + " registered twice")
@@ -28,8 +29,8 @@ func Register(name string, serve func(*Conn) error) {
 	registry[name] = serve
 }
 
-// Dispatch does a child's work and exits where args are a child's; otherwise it
-// returns at once. Call it first in main, with os.Args.
+// Dispatch runs a child's work and exits if args say so; otherwise it returns at
+// once. Call it with os.Args at the very start of main.
 func Dispatch(args []string) {
 	if len(args) < 2 || args[1] != hidden {
 		return

@@ -2,12 +2,12 @@ package child
 
 import "sync"
 
-// tailBytes is how much of a child's standard error is kept: a crash report's
-// head is what tells, and fits.
+// tailBytes is how much of a child's standard error is kept: enough for the head
+// of a crash report.
 const tailBytes = 16 << 10
 
-// ring keeps the first half and the last half of what is written to it: the
-// first line of a crash says why, the last ones say where it ended.
+// ring keeps the first half and the last half of what is written to it. The first
+// lines of a crash say why, and the last ones where it ended.
 type ring struct {
 	mu   sync.Mutex
 	head []byte

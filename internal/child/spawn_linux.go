@@ -10,18 +10,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Self is this binary; the name survives the file being replaced.
+// Self is a path of this binary. It stays valid when the file is replaced by a
+// newer build while we run.
 func Self() (string, error) { return "/proc/self/exe", nil }
 
-// The kernel sends Pdeathsig when the thread that forked ends, not the process:
-// one thread forks all children and lives as long as the program.
+// The kernel sends Pdeathsig when the thread that forked the child ends, not the
+// process. So a single thread, which lives as long as the program, forks all
+// children.
 var forker struct {
 	once sync.Once
 	jobs chan func()
 }
 
-// Spawn starts a process in a group of its own, to be killed with this one where
-// the system can do that.
+// Spawn starts a process in a group of its own that the kernel kills when this
+// process dies.
 func Spawn(cmd *exec.Cmd) error {
 	forker.once.Do(func() {
 		forker.jobs = make(chan func())
@@ -39,12 +41,13 @@ func Spawn(cmd *exec.Cmd) error {
 	return <-started
 }
 
-// AwaitEnd waits for the end of a process we started without reaping it: its
-// number, and so its group's, stays its own until then.
+// AwaitEnd waits for a process we started to end without reaping it. Until it is
+// reaped, its number and its group's can't be reused, so the group can still be
+// killed safely.
 func AwaitEnd(pid int) {
 	for errors.Is(unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil), unix.EINTR) {
 	}
 }
 
-// Redirect makes descriptor to the same file as from.
+// Redirect makes the descriptor to refer to the same file as from.
 func Redirect(from, to int) error { return unix.Dup3(from, to, 0) }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Self is this binary.
+// Self is the path of this binary.
 func Self() (string, error) { return os.Executable() }
 
 // Spawn starts a process in a group of its own.
@@ -19,14 +19,15 @@ func Spawn(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// AwaitEnd waits for the end of a process we started without reaping it: its
-// number, and so its group's, stays its own until then. Where no call does that,
-// a zombie is told by its group: a signal can't be sent to one of zombies only.
+// AwaitEnd waits for a process we started to end without reaping it. Until it is
+// reaped, its number and its group's can't be reused, so the group can still be
+// killed safely. Where no system call does that, the process is polled: sending a
+// signal to a group of which only zombies are left fails.
 func AwaitEnd(pid int) {
 	for unix.Kill(pid, 0) == nil && unix.Kill(-pid, 0) == nil {
 		time.Sleep(50 * time.Millisecond)
 	}
 }
 
-// Redirect makes descriptor to the same file as from.
+// Redirect makes the descriptor to refer to the same file as from.
 func Redirect(from, to int) error { return unix.Dup2(from, to) }

@@ -7,13 +7,14 @@ import (
 	"os/exec"
 )
 
-// Self is this binary.
+// Self is the path of this binary.
 func Self() (string, error) { return os.Executable() }
 
 // Spawn starts a process.
 func Spawn(cmd *exec.Cmd) error { return cmd.Start() }
 
-// AwaitEnd leaves the waiting to who reaps: there is none without it here.
+// AwaitEnd returns at once: this system can only wait by reaping, which the caller
+// does next.
 func AwaitEnd(int) {}
 
 func (p *Process) killGroup() {
@@ -27,12 +28,13 @@ func (p *Process) killGroup() {
 	}
 }
 
-// There is no limit of the system's to set here.
+// This system has no limit to set.
 func capAddressSpace(int64) error { return nil }
 
 func memory(int) (int64, bool) { return 0, false }
 
-// dieWithParent relies on the end of standard input, which serve meets first.
+// dieWithParent does nothing: when the parent dies, standard input ends, and serve
+// returns.
 func dieWithParent() {}
 
 func takeStandardStreams() (in, out *os.File, err error) {

@@ -15,7 +15,8 @@ import (
 
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// killGroup kills the child and all of its group; nothing once it is reaped.
+// killGroup kills the child and its group. It does nothing once the child is
+// reaped.
 func (p *Process) killGroup() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -24,13 +25,14 @@ func (p *Process) killGroup() {
 	}
 }
 
-// capAddressSpace is the backstop behind watchMemory, for what allocates faster
-// than it looks. A process that meets it dies in one of many ways, of which few
-// say so; and far more address space is reserved than ever used: it is wide.
+// capAddressSpace has the system enforce a limit too, for a process that allocates
+// faster than capMemory checks. Because hitting it crashes the process in ways
+// that seldom mention memory, and because far more address space is reserved than
+// used, the limit is generous.
 func capAddressSpace(more int64) error {
 	now, ok := memory(0)
 	if !ok {
-		return nil // a system that does not say
+		return nil // the system does not say how much is reserved already
 	}
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_AS, &limit); err != nil {
@@ -40,11 +42,11 @@ func capAddressSpace(more int64) error {
 	return unix.Setrlimit(unix.RLIMIT_AS, &limit)
 }
 
-// slack is address space that the runtime reserves at its convenience.
+// slack is address space that Go's runtime may reserve without using it.
 const slack = 512 << 20
 
-// memory is a column of /proc/self/statm in bytes: 0 is the address space, 1
-// what of it is in use.
+// memory reads a column of /proc/self/statm, in bytes: 0 is the address space, 1
+// the resident memory.
 func memory(column int) (int64, bool) {
 	statm, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -58,8 +60,8 @@ func memory(column int) (int64, bool) {
 	return pages * int64(os.Getpagesize()), err == nil
 }
 
-// dieWithParent ends this process and its group when its parent is gone, where
-// the kernel has not done so already.
+// dieWithParent ends this process and its group when its parent is gone. It covers
+// systems whose kernel does not do so itself.
 func dieWithParent() {
 	parent := os.Getppid()
 	go func() {
@@ -73,8 +75,8 @@ func dieWithParent() {
 	}()
 }
 
-// takeStandardStreams moves the frames' descriptors away from 0 and 1, so that
-// whatever a C library prints goes to standard error and can't break a frame.
+// takeStandardStreams moves the frames' descriptors away from 0 and 1, and points
+// 1 at standard error: what a C library prints can't get between the frames.
 func takeStandardStreams() (in, out *os.File, err error) {
 	var fds [2]int
 	for i := range fds {

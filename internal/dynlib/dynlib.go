@@ -7,13 +7,14 @@ import (
 	"unsafe"
 )
 
-// ErrNotFound is behind the error of Open where no candidate could be loaded.
+// ErrNotFound is what Open's error is if no candidate could be loaded, in the
+// sense of errors.Is.
 var ErrNotFound = errors.New("shared library not found")
 
-// NotFoundError tells what was tried, in order.
+// NotFoundError lists what was tried, in order.
 type NotFoundError struct {
 	Tried   []string
-	Reasons []string // the linker's own words, one for each of Tried
+	Reasons []string // the dynamic linker's message for each of Tried
 }
 
 func (e *NotFoundError) Error() string {
@@ -27,8 +28,8 @@ func (e *NotFoundError) Error() string {
 	return b.String()
 }
 
-// Hindrances are the reasons that say more than that there is no file of a name:
-// one is there and can't be loaded.
+// Hindrances are the reasons other than that there is no such file: a library
+// exists but can't be loaded.
 func (e *NotFoundError) Hindrances() (all []string) {
 	for i, r := range e.Reasons {
 		if !strings.HasPrefix(r, e.Tried[i]+": cannot open shared object file: No such file") {
@@ -41,8 +42,8 @@ func (e *NotFoundError) Hindrances() (all []string) {
 // Is makes errors.Is(err, ErrNotFound) hold.
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
-// SymbolError is a function that the library does not have: most often one of
-// another version.
+// SymbolError is a function that a library lacks, usually because it is another
+// version.
 type SymbolError struct {
 	Library, Symbol string
 }
@@ -53,16 +54,16 @@ func (e *SymbolError) Error() string {
 
 // Library is a loaded shared library.
 type Library struct {
-	Name   string // as it was found
+	Name   string // the candidate that loaded
 	handle uintptr
 }
 
-// Symbol is the address of a function of the library.
+// Symbol is the address of a C function.
 type Symbol uintptr
 
-// Open loads the first of the names that can be loaded. A name with a slash is
-// a path, any other is looked for where the system's linker looks. The error is
-// a *NotFoundError.
+// Open loads the first of the named libraries that can be loaded. A name with a
+// slash is a path; any other is searched for where the system's linker searches.
+// The error is a *NotFoundError.
 func Open(names ...string) (*Library, error) {
 	missing := &NotFoundError{Tried: names}
 	for _, name := range names {
@@ -75,7 +76,7 @@ func Open(names ...string) (*Library, error) {
 	return nil, missing
 }
 
-// Symbol looks a function up. The error is a *SymbolError.
+// Symbol looks up a function. The error is a *SymbolError.
 func (l *Library) Symbol(name string) (Symbol, error) {
 	address, err := symbol(l.handle, name)
 	if err != nil || address == 0 {
@@ -84,13 +85,14 @@ func (l *Library) Symbol(name string) (Symbol, error) {
 	return Symbol(address), nil
 }
 
-// GoString copies a C string that is at most limit bytes long; a longer one is
-// cut. The null pointer is the empty string.
+// GoString copies a C string, up to limit bytes of it. A null pointer gives the
+// empty string.
 func GoString(address uintptr, limit int) string {
 	if address == 0 {
 		return ""
 	}
-	// The address came from C, where the collector moves nothing.
+	// Reading the bits of address as a pointer is safe: it is C memory, which the
+	// garbage collector never moves.
 	p := *(**byte)(unsafe.Pointer(&address))
 	n := 0
 	for n < limit && *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {
@@ -99,8 +101,9 @@ func GoString(address uintptr, limit int) string {
 	return string(unsafe.Slice(p, n))
 }
 
-// CString is a null-terminated copy of s for a C function to read while it
-// runs: pass uintptr(unsafe.Pointer(CString(s))) in the call itself.
+// CString is a null-terminated copy of s for a C function to read during a call.
+// Write uintptr(unsafe.Pointer(CString(s))) in the call's arguments, which keeps
+// it alive until the call returns.
 func CString(s string) *byte {
 	b := make([]byte, len(s)+1)
 	copy(b, s)

@@ -10,5 +10,5 @@ func open(string) (uintptr, error) { return 0, errSystem }
 
 func symbol(uintptr, string) (uintptr, error) { return 0, errSystem }
 
-// Call is never reached here: no library can be opened.
+// Call is never reached: on this system no library can be opened.
 func Call(Symbol, ...uintptr) uintptr { panic(errSystem) }

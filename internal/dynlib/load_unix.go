@@ -8,8 +8,8 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// open and symbol stay on their thread: the linker keeps the words of a failure
-// for the thread that it happened on, and purego asks for them in a second call.
+// open and symbol lock their thread: the linker keeps its last error per thread,
+// and purego fetches it in a second call.
 
 func open(name string) (uintptr, error) {
 	runtime.LockOSThread()
@@ -23,9 +23,9 @@ func symbol(handle uintptr, name string) (uintptr, error) {
 	return purego.Dlsym(handle, name)
 }
 
-// Call calls a C function with integer or pointer arguments and returns what it
-// left in the result register: a 32-bit result must be cut to int32 or uint32,
-// its upper half is noise. A pointer to Go memory stays valid for the call.
+// Call calls a C function with integer or pointer arguments and returns its result
+// register. Convert a 32-bit result to int32 or uint32: the register's upper half
+// is undefined. A Go pointer among the arguments stays valid during the call.
 //
 //go:uintptrescapes
 func Call(f Symbol, args ...uintptr) uintptr {

@@ -11,13 +11,14 @@ import (
 // Bytes is a size in bytes.
 type Bytes int64
 
-// Bandwidth is a rate in bytes a second; whole, so that ratios are exact.
+// Bandwidth is a rate in bytes a second. It is an integer so that ratios of
+// bandwidths are exact.
 type Bandwidth int64
 
 // Duration is a time in microseconds.
 type Duration float64
 
-// suffix is one accepted spelling of a unit and what it multiplies by.
+// suffix is a spelling of a unit and the factor it stands for.
 type suffix struct {
 	name  string
 	scale int64
@@ -32,16 +33,17 @@ var byteSuffixes = []suffix{
 	{"t", 1 << 40}, {"tb", 1 << 40}, {"tib", 1 << 40},
 }
 
-// rateSuffixes are decimal; their case matters: b is a bit, B a byte. A rate in
-// bits is scaled by its eighth below.
+// rateSuffixes are decimal. Case matters: b is a bit and B a byte; a unit of bits
+// has an eighth of the factor.
 var rateSuffixes = []suffix{
 	{"B/s", 1}, {"kB/s", 1e3}, {"KB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12},
 	{"KiB/s", 1 << 10}, {"MiB/s", 1 << 20}, {"GiB/s", 1 << 30},
 	{"Mb/s", 1e6 / 8}, {"Gb/s", 1e9 / 8}, {"Tb/s", 1e12 / 8},
 }
 
-// timeSuffixes multiply to picoseconds. There are two letters mu: the micro sign,
-// and the Greek one, which is what keyboards and pages often give.
+// timeSuffixes give factors in picoseconds. The letter mu occurs as two
+// characters: the micro sign, and the Greek letter, which many keyboards and pages
+// produce.
 var timeSuffixes = []suffix{
 	{"ps", 1}, {"ns", 1e3}, {"us", 1e6}, {"µs", 1e6}, {"μs", 1e6}, {"ms", 1e9}, {"s", 1e12},
 }
@@ -53,8 +55,9 @@ func split(s string) (number, unit string) {
 	return s[:i+1], strings.TrimSpace(s[i+1:])
 }
 
-// scaled is number x scale as an exact rational, or nil where number is none.
-// Short decimal numbers only: nothing in a hand-written file needs more.
+// scaled is number × scale as an exact rational, or nil if number is not a plain
+// decimal. It takes up to 32 characters: no file needs more, and the arithmetic
+// stays small.
 func scaled(number string, scale int64) *big.Rat {
 	if len(number) == 0 || len(number) > 32 || strings.Trim(number, "0123456789.") != "" {
 		return nil
@@ -66,7 +69,7 @@ func scaled(number string, scale int64) *big.Rat {
 	return r.Mul(r, new(big.Rat).SetInt64(scale))
 }
 
-// whole is r as an int64 where it is one.
+// whole is r as an int64, if it is an integer that fits one.
 func whole(r *big.Rat) (int64, bool) {
 	if r == nil || !r.IsInt() || !r.Num().IsInt64() {
 		return 0, false
@@ -87,7 +90,7 @@ func ParseBytes(s string) (Bytes, error) {
 	return 0, fmt.Errorf("%q is not a size: want a number of bytes such as 8, 64K, 1M or 1G", s)
 }
 
-// ParseBandwidth reads 300 GB/s, 200 Gb/s, 23 GiB/s. The unit must be there.
+// ParseBandwidth reads 300 GB/s, 200 Gb/s, 23 GiB/s. The unit is required.
 func ParseBandwidth(s string) (Bandwidth, error) {
 	number, unit := split(s)
 	for _, u := range rateSuffixes {
@@ -101,7 +104,7 @@ func ParseBandwidth(s string) (Bandwidth, error) {
 	return 0, fmt.Errorf("%q is not a bandwidth: want a number and a unit such as \"300 GB/s\" or \"200 Gb/s\"", s)
 }
 
-// ParseDuration reads 0.7 us, 700 ns, 1 ms. The unit must be there.
+// ParseDuration reads 0.7 us, 700 ns, 1 ms. The unit is required.
 func ParseDuration(s string) (Duration, error) {
 	number, unit := split(s)
 	for _, u := range timeSuffixes {
@@ -115,7 +118,7 @@ func ParseDuration(s string) (Duration, error) {
 	return 0, fmt.Errorf("%q is not a time: want a number and a unit such as \"0.7 us\"", s)
 }
 
-// String prints the size as nccl-tests' options take it: 64K, 1G, 1000.
+// String prints the size as nccl-tests' options accept it: 64K, 1G, 1000.
 func (b Bytes) String() string {
 	for _, u := range []suffix{{"G", 1 << 30}, {"M", 1 << 20}, {"K", 1 << 10}} {
 		if b != 0 && int64(b)%u.scale == 0 {
@@ -131,17 +134,17 @@ func (w Bandwidth) GBps() float64 { return float64(w) / 1e9 }
 // PerMicro is the rate in bytes a microsecond, the simulator's unit.
 func (w Bandwidth) PerMicro() float64 { return float64(w) / 1e6 }
 
-// String prints the rate as the topology files write it.
+// String prints the rate as topology files write it.
 func (w Bandwidth) String() string {
 	return strconv.FormatFloat(w.GBps(), 'g', -1, 64) + " GB/s"
 }
 
-// String prints the time as the topology files write it.
+// String prints the time as topology files write it.
 func (d Duration) String() string {
 	return strconv.FormatFloat(math.Round(float64(d)*1e6)/1e6, 'g', -1, 64) + " us"
 }
 
-// Count is a number of things in words: "1 rank", "3 ranks".
+// Count prints a number with its noun: "1 rank", "3 ranks".
 func Count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"

@@ -9,11 +9,11 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// shapes of vertices in DOT, by kind.
+// dotShapes maps a kind of vertex to the shape that Graphviz draws it with.
 var dotShapes = [...]string{topologies.GPU: "box", topologies.Switch: "ellipse", topologies.NIC: "component", topologies.Fabric: "doubleoctagon"}
 
-// DOT writes a topology as a Graphviz graph: a cluster a node, an edge a link,
-// an arrow where it goes one way.
+// DOT writes a topology as a Graphviz graph: one cluster for each node and one
+// edge for each link, with an arrowhead only where a link goes one way.
 func DOT(w io.Writer, t *topologies.Topology) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n  layout=fdp; splines=true; fontname=\"sans-serif\";\n  node [fontname=\"sans-serif\", fontsize=10];\n  edge [dir=none, fontname=\"sans-serif\", fontsize=8];\n", strconv.Quote(t.Name))

@@ -10,15 +10,16 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// link is an edge, or the two edges of a cable that is alike both ways but for
-// latency: what leaves a NIC is charged once.
+// link is one line of a drawing: a single edge, or both directions of a cable
+// drawn as one. The two directions may differ in latency, because a NIC's message
+// cost is charged only to what leaves it; the larger value is shown.
 type link struct {
 	a, b int // vertices
 	both bool
 	topologies.Edge
 }
 
-// linksOf are the links of a topology, in the order of their edges.
+// linksOf lists the links of a topology in the order of their edges.
 func linksOf(t *topologies.Topology) []link {
 	type key struct {
 		from, to int
@@ -45,7 +46,8 @@ func linksOf(t *topologies.Topology) []link {
 	return all
 }
 
-// wire is what a link is made of, for people.
+// wire describes a link's properties for a reader: count, bandwidth and latency.
+// Links with equal descriptions are grouped together.
 func (l link) wire() string {
 	s := fmt.Sprintf("%v, %v", l.Bandwidth, l.Latency)
 	if l.Count > 1 {
@@ -57,7 +59,8 @@ func (l link) wire() string {
 	return s
 }
 
-// kinds groups nodes that have the same vertices and links, by their first.
+// kinds groups identical nodes, those with the same vertices and links, so that
+// each kind is drawn once. Groups are in the order of their first node.
 func kinds(t *topologies.Topology) [][]int {
 	signature := make([]strings.Builder, t.Nodes)
 	at := make([]int, len(t.Vertices))
@@ -95,7 +98,7 @@ func kinds(t *topologies.Topology) [][]int {
 	return groups
 }
 
-// ranges prints rising numbers as 0-7,9.
+// ranges prints numbers compactly in rising order, as in 0-7,9.
 func ranges(ns []int) string {
 	slices.Sort(ns)
 	var parts []string
@@ -114,8 +117,8 @@ func ranges(ns []int) string {
 	return strings.Join(parts, ",")
 }
 
-// named prints vertices by their names, numbers at the end together: gpu 0-3.
-// Between nodes their nodes are told too.
+// named lists vertices by name and merges those that differ only in a trailing
+// number: gpu 0-3. With outer set, each name also says which node it is on.
 func named(t *topologies.Topology, vertices []int, outer bool) string {
 	stems := map[string][]int{}
 	var order, alone []string
@@ -152,11 +155,12 @@ func cutLast(s string) (before, after string, found bool) {
 	return s[:i], s[i+1:], true
 }
 
-// joint is links of one wire, as text: who is joined to whom.
+// joint describes who is connected to whom by links of the same wire: "=" joins
+// two ends both ways, ">" one way only.
 func joint(t *topologies.Topology, links []link, outer bool) string {
 	var parts []string
 	for _, both := range []bool{true, false} {
-		to := map[int][]int{} // by far end
+		to := map[int][]int{} // near ends by far end
 		var far []int
 		for _, l := range links {
 			if l.both != both {
@@ -171,7 +175,7 @@ func joint(t *topologies.Topology, links []link, outer bool) string {
 			}
 			to[b] = append(to[b], a)
 		}
-		// Far ends with the same near ends are told together.
+		// Far ends that connect to the same near ends are listed in one phrase.
 		told := map[string][]int{}
 		var order []string
 		for _, b := range far {
@@ -192,7 +196,8 @@ func joint(t *topologies.Topology, links []link, outer bool) string {
 	return strings.Join(parts, "; ")
 }
 
-// classes puts links of one kind and wire together, in the order of the first.
+// classes groups links of the same kind and wire. Classes are sorted by kind and
+// keep, within a kind, the order in which they first appear.
 func classes(links []link) [][]link {
 	at := map[string]int{}
 	var all [][]link

@@ -10,36 +10,39 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// svgNodes is how many nodes a picture has; the others are told as a number.
+// svgNodes is how many nodes are drawn at most; the caption says so if there are
+// more.
 const svgNodes = 4
 
 // point is a place in the picture, in pixels.
 type point struct{ x, y float64 }
 
-// colours of links, by kind.
+// colours gives each kind of link the colour of its lines.
 var colours = [...]string{topologies.NVLink: "#2e7d32", topologies.XGMI: "#c62828", topologies.PCIe: "#6d4c41", topologies.Net: "#1565c0", topologies.Host: "#8e24aa"}
 
-// fills of vertices, by kind.
+// fills gives each kind of vertex the colour of its box.
 var fills = [...]string{topologies.GPU: "#e8f5e9", topologies.Switch: "#fff8e1", topologies.NIC: "#e3f2fd", topologies.Fabric: "#eceff1"}
 
-// picture is where vertices go.
+// picture is the layout of a drawing: the centre of each vertex that is drawn, and
+// the overall size.
 type picture struct {
 	t             *topologies.Topology
 	at            map[int]point
 	width, height float64
 }
 
-// The sizes of things in the picture.
+// Sizes in pixels.
 const (
 	boxWidth  = 64
 	boxHeight = 22
 	margin    = 30
-	// legendLine is the height of a line of the legend.
+	// legendLine is the height of one line of the legend.
 	legendLine = 18
 )
 
-// SVG draws a topology: the GPUs of a node in a circle, its switches inside,
-// NICs outside next to their GPUs, and the fabric below all nodes.
+// SVG draws a topology. Each node is a circle of GPUs with its switches in the
+// middle and each NIC outside, next to the GPUs it serves; the fabric runs below
+// all nodes.
 func SVG(w io.Writer, t *topologies.Topology) error {
 	p := place(t)
 	var b strings.Builder
@@ -60,7 +63,7 @@ func SVG(w io.Writer, t *topologies.Topology) error {
 
 func escape(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder takes all
+	_ = xml.EscapeText(&b, []byte(s)) // writing to a strings.Builder never fails
 	return b.String()
 }
 
@@ -72,7 +75,7 @@ func (p *picture) caption() string {
 	return s
 }
 
-// place puts nodes side by side, each a circle.
+// place lays out the nodes side by side, each as a circle, and the fabric below.
 func place(t *topologies.Topology) *picture {
 	p := &picture{t: t, at: map[int]point{}}
 	nodes := min(t.Nodes, svgNodes)
@@ -80,7 +83,7 @@ func place(t *topologies.Topology) *picture {
 	for node := range nodes {
 		most = max(most, len(t.NodeRanks(node)))
 	}
-	ring := math.Max(125, float64(most)*(boxWidth+14)/(2*math.Pi)) // of the GPUs
+	ring := math.Max(125, float64(most)*(boxWidth+14)/(2*math.Pi)) // radius of the circle of GPUs
 	outer := ring
 	if t.Nodes > 1 {
 		outer += 70
@@ -111,7 +114,7 @@ func place(t *topologies.Topology) *picture {
 	return p
 }
 
-// circle puts the vertices of a node.
+// circle places the vertices of one node around its centre c.
 func (p *picture) circle(node int, c point, ring, outer float64) {
 	ranks := p.t.NodeRanks(node)
 	angle := map[int]float64{}
@@ -139,7 +142,7 @@ func (p *picture) circle(node int, c point, ring, outer float64) {
 			p.at[v] = turn(p.mean(v, angle, 2*math.Pi*float64(i)/float64(n)), ring*.45)
 		}
 	}
-	crowd := map[int]float64{} // NICs at the same angle stand beside each other
+	crowd := map[int]float64{} // NICs at the same angle are shifted to stand side by side
 	for i, v := range nics {
 		a := p.mean(v, angle, 2*math.Pi*float64(i)/float64(len(nics)))
 		at := int(math.Round(a * 100))
@@ -148,8 +151,8 @@ func (p *picture) circle(node int, c point, ring, outer float64) {
 	}
 }
 
-// mean is the angle of the GPUs that a vertex has edges from; other where it
-// has none or they are all round.
+// mean is the average direction of the GPUs that link to a vertex. It returns
+// other if there are none, or if they surround the vertex and cancel out.
 func (p *picture) mean(v int, angle map[int]float64, other float64) float64 {
 	x, y := 0.0, 0.0
 	for _, e := range p.t.In(v) {
@@ -163,8 +166,8 @@ func (p *picture) mean(v int, angle map[int]float64, other float64) float64 {
 	return math.Atan2(x, y)
 }
 
-// links draws lines as wide as their links are many, faint where there are many
-// lines.
+// links draws a line for each link, thicker where it stands for several. Lines are
+// translucent, so that crossings stay readable.
 func (p *picture) links(b *strings.Builder) {
 	for _, l := range linksOf(p.t) {
 		from, ok := p.at[l.a]
@@ -181,7 +184,7 @@ func (p *picture) links(b *strings.Builder) {
 	}
 }
 
-// thickness is that of a line which stands for so many links.
+// thickness is the width of a link's line, in pixels.
 func thickness(l link) float64 {
 	return 1 + 1.5*math.Min(math.Log2(float64(l.Count)), 3)
 }
@@ -200,7 +203,7 @@ func (p *picture) vertex(b *strings.Builder, v int) {
 		escape(x.Name), at.x-boxWidth/2, at.y-boxHeight/2, boxWidth, boxHeight, 3+8*int(x.Kind&1), fills[x.Kind], at.x, at.y+4, escape(name))
 }
 
-// legend names the lines that are there, as they are drawn.
+// legend explains each class of link that occurs, with a sample of its line.
 func (p *picture) legend(b *strings.Builder) {
 	all := classes(linksOf(p.t))
 	for i, c := range all {

@@ -10,11 +10,13 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// matrixGPUs is how many GPUs a matrix is drawn for.
+// matrixGPUs is the largest node, in GPUs, that gets a matrix; a wider one would
+// not fit a terminal.
 const matrixGPUs = 16
 
-// Text draws a topology for the terminal: each kind of node with a matrix of
-// what is between its GPUs and a line a kind of link, then the fabric.
+// Text draws a topology for the terminal: for each kind of node a matrix of what
+// lies between its GPUs and a line for each class of link, then the links between
+// nodes.
 func Text(w io.Writer, t *topologies.Topology) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s on %s, %s, runtime %s\n", t.Name, many(len(t.Ranks), "rank"), many(t.Nodes, "node"), t.Arch, t.Runtime)
@@ -61,7 +63,7 @@ func nodeTitle(t *topologies.Topology, nodes []int) string {
 	return s
 }
 
-// inNode are the links of a node, those to the fabric included.
+// inNode selects the links within a node and from it to the fabric.
 func inNode(t *topologies.Topology, links []link, node int) (own []link) {
 	for _, l := range links {
 		a, b := t.Vertices[l.a].Node, t.Vertices[l.b].Node
@@ -72,7 +74,7 @@ func inNode(t *topologies.Topology, links []link, node int) (own []link) {
 	return own
 }
 
-// between are the links from node to node, and those inside the fabric.
+// between selects the links from one node to another, and those inside the fabric.
 func between(t *topologies.Topology, links []link) (outer []link) {
 	for _, l := range links {
 		a, b := t.Vertices[l.a].Node, t.Vertices[l.b].Node
@@ -83,7 +85,7 @@ func between(t *topologies.Topology, links []link) (outer []link) {
 	return outer
 }
 
-// lines prints a line for each kind and wire.
+// lines prints one line for each class of link.
 func lines(b *strings.Builder, t *topologies.Topology, links []link, outer bool) {
 	all := classes(links)
 	width := 0
@@ -95,8 +97,8 @@ func lines(b *strings.Builder, t *topologies.Topology, links []link, outer bool)
 	}
 }
 
-// matrix prints how GPUs reach each other: a number of direct links, what
-// kind of thing lies between, or a dot.
+// matrix prints how each GPU of a node reaches each other one; way says what a
+// cell holds.
 func matrix(b *strings.Builder, t *topologies.Topology, ranks []int) {
 	header := []string{"gpu"}
 	for _, r := range ranks {
@@ -125,7 +127,8 @@ func matrix(b *strings.Builder, t *topologies.Topology, ranks []int) {
 	}
 }
 
-// way is what lies between two GPUs of a node: the most distant kind of link.
+// way is the matrix cell of two GPUs: how many links join them directly, else the
+// most distant kind of link on the path between them, or a dot if there is none.
 func way(t *topologies.Topology, a, b int) string {
 	if a == b {
 		return "-"

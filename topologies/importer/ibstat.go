@@ -11,10 +11,10 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// adapter is what ibstat or ibstatus says of a NIC.
+// adapter is a NIC as ibstat or ibstatus describes it.
 type adapter struct {
 	name      string
-	bandwidth units.Bandwidth // of its ports that are up, together; 0: none is
+	bandwidth units.Bandwidth // sum over its ports that are up; 0 if none is
 }
 
 var (
@@ -24,14 +24,14 @@ var (
 	stateLine   = regexp.MustCompile(`^[Ss]tate:\s+(?:[0-9]+:\s*)?(\w+)`)
 )
 
-// port is a port under way.
+// port is the port whose lines are being read.
 type port struct {
 	up   bool
 	rate units.Bandwidth
 }
 
-// readIBStat reads what ibstat or ibstatus prints: each adapter with the rates of its
-// ports, in Gb/s.
+// readIBStat reads the output of ibstat or ibstatus: each adapter with the rates
+// of its ports, in Gb/s.
 func readIBStat(text []byte) ([]adapter, error) {
 	var all []adapter
 	var now port
@@ -50,7 +50,7 @@ func readIBStat(text []byte) ([]adapter, error) {
 			if len(all) >= maxDevices {
 				return nil, fmt.Errorf("line %d: more than %d adapters", number, maxDevices)
 			}
-			if len(all) == 0 || all[len(all)-1].name != m[1] { // ibstatus names it again with each port
+			if len(all) == 0 || all[len(all)-1].name != m[1] { // ibstatus repeats the adapter's name for each port
 				all = append(all, adapter{name: m[1]})
 			}
 			continue
@@ -77,8 +77,8 @@ func readIBStat(text []byte) ([]adapter, error) {
 	return all, nil
 }
 
-// rated gives NICs the rates that ibstat prints, and leaves out those of which no
-// port is up, or that it does not know.
+// rated gives the NICs the rates from ibstat's output. It drops NICs with no port
+// up and NICs that the output does not list.
 func (m *machine) rated(text []byte) error {
 	all, err := readIBStat(text)
 	if err != nil {
@@ -118,14 +118,14 @@ func names(all []adapter) (names []string) {
 	return names
 }
 
-// HCA is which NICs are taken, as NCCL_IB_HCA says it: mlx5 for those that begin
-// so, =mlx5_1,mlx5_2 for just these, ^mlx5_bond for all but those.
+// HCA selects NICs in the syntax of NCCL_IB_HCA: mlx5 takes those whose name
+// begins so, =mlx5_1,mlx5_2 exactly these, and ^mlx5_bond all others.
 type HCA struct {
 	but, exact bool
 	names      []string
 }
 
-// ParseHCA reads what NCCL_IB_HCA takes, but for ports.
+// ParseHCA reads a value of NCCL_IB_HCA; port numbers are not supported.
 func ParseHCA(s string) (HCA, error) {
 	var h HCA
 	rest, but := strings.CutPrefix(s, "^")
@@ -140,7 +140,7 @@ func ParseHCA(s string) (HCA, error) {
 	return h, nil
 }
 
-// takes tells whether a NIC is one of them.
+// takes tells whether the selection includes a NIC.
 func (h HCA) takes(id string) bool {
 	of := slices.ContainsFunc(h.names, func(name string) bool {
 		return id == name || !h.exact && strings.HasPrefix(id, name)
@@ -148,7 +148,7 @@ func (h HCA) takes(id string) bool {
 	return of != h.but
 }
 
-// only leaves out NICs that are not taken.
+// only drops the NICs that the selection does not include.
 func (m *machine) only(h HCA) error {
 	var had, out []string
 	m.nics = slices.DeleteFunc(m.nics, func(d device) bool {
@@ -174,7 +174,8 @@ func (m *machine) only(h HCA) error {
 	return nil
 }
 
-// apart notes NICs that are near no GPU, which are seldom for GPUs' data.
+// apart notes NICs that are close to no GPU: they are often for storage or
+// management and should not carry collectives.
 func (m *machine) apart() {
 	home := map[*place]bool{}
 	for _, g := range m.gpus {

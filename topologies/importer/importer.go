@@ -14,26 +14,27 @@ import (
 // maxText is the largest text read.
 const maxText = 4 << 20
 
-// Options is what the user adds to the text.
+// Options is what the user knows beyond the text, or wants to override.
 type Options struct {
-	Name  string // of the topology; empty: after the file
+	Name  string // of the topology; empty: derived from the file's name
 	GPU   string // a model's name; empty: as the text says
 	CPU   string // intel, amd, arm, power; empty: as the text says
 	NIC   NIC
-	HCA   HCA // which NICs; the zero value takes all
-	Nodes int // 0: 1
-	// IBStat is what ibstat or ibstatus prints on the machine; empty: nothing known.
+	HCA   HCA // which NICs to keep; the zero value keeps all
+	Nodes int // how many such nodes the topology has; 0 means 1
+	// IBStat is the output of ibstat or ibstatus on that machine; empty if not
+	// given.
 	IBStat []byte
 }
 
-// NIC is the NICs of a node, where the text does not say, or to overrule it.
+// NIC describes a node's NICs where the text does not, or overrides it.
 type NIC struct {
-	None      bool            // leave out those that the text has
-	Count     int             // 0: those of the text, or one a GPU
+	None      bool            // drop the NICs that the text lists
+	Count     int             // 0: as many as the text lists, or one for each GPU
 	Bandwidth units.Bandwidth // 0: as the text says
 }
 
-// ParseNIC reads 25GB/s, 4x25GB/s (four a node), or none.
+// ParseNIC reads 25GB/s, 4x25GB/s (four NICs in each node), or none.
 func ParseNIC(s string) (NIC, error) {
 	if s == "none" {
 		return NIC{None: true}, nil
@@ -51,15 +52,16 @@ func ParseNIC(s string) (NIC, error) {
 	return n, err
 }
 
-// Result is a topology file.
+// Result is an imported topology file.
 type Result struct {
 	TOML     []byte
-	Topology *topologies.Topology // what the file says, as it reads back
-	Format   string               // what the text was
-	Notes    []string             // what was inferred or left out, a line each
+	Topology *topologies.Topology // the TOML read back
+	Format   string               // which kind of text it was made from
+	Notes    []string             // what was inferred or left out, one line each
 }
 
-// format is a row of the table of what can be read.
+// format is a kind of text that can be imported: is recognises it, read fills in
+// the machine.
 type format struct {
 	name string
 	is   func(text []byte) bool
@@ -72,8 +74,8 @@ var formats = []format{
 	{"nvidia-smi topo -m", isNVIDIA, readNVIDIA},
 }
 
-// Import makes a topology file of a text. The error says what is wrong with the
-// text, or what to add.
+// Import turns a machine's description into a topology file. An error says what is
+// wrong with the text, or which option would supply what it lacks.
 func Import(file string, text []byte, o Options) (*Result, error) {
 	fail := func(err error) (*Result, error) { return nil, fmt.Errorf("%s: %w", file, err) }
 	if len(text) > maxText {
@@ -107,7 +109,7 @@ func Import(file string, text []byte, o Options) (*Result, error) {
 
 func isXML(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")) }
 
-// name is the topology's: as asked for, or after the file.
+// name is the topology's name: the one asked for, or one derived from the file's.
 func (m *machine) name(o Options) string {
 	if o.Name != "" {
 		return o.Name

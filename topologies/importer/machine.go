@@ -9,50 +9,51 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// maxDevices is the most GPUs and NICs of a node.
+// maxDevices limits the GPUs, and the NICs, of one node.
 const maxDevices = 256
 
-// machine is a node as a text describes it.
+// machine is one node as its text describes it; complete fills in the rest.
 type machine struct {
 	file, format string
 
 	model  *model
-	sms    int // of a GPU, where the text says; else the model's
+	sms    int // per GPU; taken from the model where the text does not say
 	gpus   []device
 	nics   []device
-	links  map[[2]int]int // from GPU to GPU, physical links
-	hub    []int          // links of each GPU to NVSwitches; nil for none
-	host   []int          // the same to its processor
-	joined bool           // the text says how GPUs are joined: what it lacks is not there
+	links  map[[2]int]int // physical links from one GPU to another
+	hub    []int          // links of each GPU to NVSwitches; nil if there are none
+	host   []int          // links of each GPU to its processor; nil if there are none
+	joined bool           // the text lists the GPUs' links, so what it does not list does not exist
 
-	cpu      string // intel, amd, arm, power; empty where unknown
+	cpu      string // intel, amd, arm or power; empty if unknown
 	cpuModel int
 
 	notes     []string
-	inferred  bool // the links
-	uncounted bool // how many links join two GPUs
-	asked     bool // how fast NICs are
+	inferred  bool // links come from the model's usual machine, not from the text
+	uncounted bool // the text says which GPUs are linked, but not by how many links
+	asked     bool // NIC bandwidth comes from --nic
 }
 
-// device is a GPU or a NIC, and where it is on the PCIe tree.
+// device is a GPU or a NIC, with its position in the PCIe tree.
 type device struct {
 	id        string
 	up        *place
-	pcie      units.Bandwidth // its link upwards; 0 for unknown
-	bandwidth units.Bandwidth // of a NIC; 0 for unknown
-	from      string          // where its bandwidth is from, if not from the text
-	guess     string          // what it was inferred from; empty where it was not
-	serves    []int           // of a NIC that the user asked for
+	pcie      units.Bandwidth // of its link upwards; 0 if unknown
+	bandwidth units.Bandwidth // of a NIC's network side; 0 if unknown
+	from      string          // what gave the bandwidth, if not the text itself
+	guess     string          // what the bandwidth was inferred from; empty if it was not
+	serves    []int           // GPUs of a NIC that --nic added; nil for NICs of the text
 }
 
-// place is a PCIe switch or a processor.
+// place is an inner vertex of the PCIe tree: a PCIe switch, or a processor at a
+// root.
 type place struct {
 	up        *place          // nil for a processor
-	number    string          // of a processor
-	bandwidth units.Bandwidth // upwards
+	number    string          // NUMA node, for a processor
+	bandwidth units.Bandwidth // of the link upwards; 0 if unknown
 }
 
-// processor is the one at the root.
+// processor is the root above a place.
 func (p *place) processor() *place {
 	for p.up != nil {
 		p = p.up
@@ -60,14 +61,15 @@ func (p *place) processor() *place {
 	return p
 }
 
-// note says once what was inferred or left out.
+// note records something that was inferred or left out, without repeating itself.
 func (m *machine) note(format string, args ...any) {
 	if s := fmt.Sprintf(format, args...); !slices.Contains(m.notes, s) {
 		m.notes = append(m.notes, s)
 	}
 }
 
-// complete adds what the text does not say, or asks for it.
+// complete infers what the text does not say, or returns an error that names the
+// option to say it with.
 func (m *machine) complete(o Options) error {
 	if len(m.gpus) == 0 {
 		return fmt.Errorf("no GPUs in it")
@@ -111,8 +113,8 @@ func (m *machine) chooseModel(asked string) error {
 	return nil
 }
 
-// inferLinks joins the GPUs as machines of that model are, where the text says
-// nothing of links.
+// inferLinks assumes the links of the model's standard machine where the text says
+// nothing about links.
 func (m *machine) inferLinks() error {
 	if m.joined || m.model.link == topologies.PCIe || len(m.gpus) == 1 {
 		return nil
@@ -147,7 +149,8 @@ func (m *machine) inferLinks() error {
 	return nil
 }
 
-// slowest is the least bandwidth of a NIC that data is sent through.
+// slowest is the bandwidth below which a NIC is taken for one that carries no
+// collectives.
 const slowest units.Bandwidth = 10e9 / 8
 
 func (m *machine) chooseNICs(o Options) error {
@@ -199,8 +202,8 @@ func (m *machine) chooseNICs(o Options) error {
 	return nil
 }
 
-// placeNICs replaces the NICs by so many, or one a GPU for 0, next to the GPUs
-// in order.
+// placeNICs replaces the NICs by count new ones, or one for each GPU if count is
+// 0, and divides the GPUs among them in order.
 func (m *machine) placeNICs(count int, bandwidth units.Bandwidth) {
 	if len(m.nics) > 0 {
 		m.note("%d NICs of the file replaced by %d, as asked", len(m.nics), count)
@@ -221,9 +224,9 @@ func (m *machine) placeNICs(count int, bandwidth units.Bandwidth) {
 	m.note("NICs as asked for; which GPUs they serve is inferred from the order")
 }
 
-// linked tells whether links and switches alone join all GPUs.
+// linked tells whether direct links and switches connect all GPUs, without PCIe.
 func (m *machine) linked() bool {
-	boss := make([]int, len(m.gpus)+1) // the last is the switch
+	boss := make([]int, len(m.gpus)+1) // union-find over the GPUs; the last entry is the switch
 	for i := range boss {
 		boss[i] = i
 	}
@@ -250,7 +253,7 @@ func (m *machine) linked() bool {
 	return true
 }
 
-// some lists names, the first few.
+// some lists names, abbreviated if there are many.
 func some(names []string) string {
 	if len(names) > 4 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), len(names)-3)
@@ -258,15 +261,15 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// serving is a NIC and the GPUs next to it.
+// serving is a NIC and the GPUs that use it as their nearest.
 type serving struct {
 	nic  int
 	gpus []int
 }
 
-// servings finds the GPUs of each NIC: those below the nearest place that has
-// any, divided where several NICs are as near. far are the GPUs that no NIC is
-// next to.
+// servings assigns GPUs to NICs: each NIC serves the GPUs below the lowest place
+// that has both, and NICs at the same place divide its GPUs. far lists the GPUs
+// that no NIC serves.
 func (m *machine) servings() (all []serving, far []int) {
 	for i, d := range m.nics {
 		if d.serves != nil {
@@ -294,14 +297,15 @@ func (m *machine) servings() (all []serving, far []int) {
 	return all, far
 }
 
-// spot is a place with GPUs below it, to which some NICs are next.
+// spot is a place in the PCIe tree with its GPUs and the NICs for which it is the
+// lowest place with any GPU.
 type spot struct {
 	at         *place // nil: the whole machine
 	nics, gpus []int
 }
 
-// spots finds the nearest place with GPUs for each NIC of which the file does not
-// say whom it serves.
+// spots groups the NICs by the lowest place above them that has GPUs. NICs whose
+// GPUs the user has given are left out.
 func (m *machine) spots() (spots []spot) {
 	below := map[*place][]int{}
 	for g, d := range m.gpus {
@@ -328,8 +332,8 @@ func (m *machine) spots() (spots []spot) {
 	return spots
 }
 
-// divided gives each NIC of a spot its share of the GPUs, in order; all of them if
-// they can't be shared evenly.
+// divided splits a spot's GPUs among its NICs in order. If the numbers do not
+// divide evenly, every NIC serves all of them.
 func (s spot) divided() (all []serving) {
 	n, g := len(s.nics), len(s.gpus)
 	for i, nic := range s.nics {

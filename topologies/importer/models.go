@@ -7,24 +7,24 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// model is a row of what is known of a GPU beside what a text says.
+// model is what is known about a GPU model that texts do not say.
 type model struct {
 	name    string
-	devices string // PCI device numbers, as 10de:20b0; several apart by spaces
+	devices string // PCI vendor and device numbers, as in 10de:20b0, separated by spaces
 	arch    string
 	sms     int
 	memory  string
-	link    topologies.LinkKind // NVLink or XGMI; PCIe where it has neither
-	speed   string              // of a link
-	links   int                 // of a GPU
+	link    topologies.LinkKind // between GPUs: NVLink or XGMI; PCIe if it has neither
+	speed   string              // bandwidth of one link
+	links   int                 // links of one GPU
 	direct  string              // latency of a link to another GPU
 	hop     string              // latency of a link to a switch
-	pcie    int                 // generation
-	like    string              // whose protocols it takes
+	pcie    int                 // PCIe generation
+	like    string              // the catalogue's topology whose protocol costs it takes
 }
 
-// models is the table. Sources: the vendors' data sheets; latencies and the
-// MI300X's link as the catalogue has them.
+// models lists the GPUs that can be imported. Sources: the vendors' data sheets;
+// latencies, and the MI300X's link bandwidth, are those of the catalogue.
 var models = []model{
 	{"v100", "10de:1db1 10de:1db3 10de:1db5 10de:1db8", "volta", 80, "900 GB/s", topologies.NVLink, "25 GB/s", 6, "0.7 us", "0.35 us", 3, "dgx-1"},
 	{"t4", "10de:1eb8", "turing", 40, "320 GB/s", topologies.PCIe, "", 0, "", "", 3, "t4-8"},
@@ -48,7 +48,7 @@ var models = []model{
 	{"mi325x", "1002:74a5", "cdna3", 304, "6000 GB/s", topologies.XGMI, "46.5 GB/s", 7, "0.18 us", "", 5, "mi300x"},
 }
 
-// runtime is the library of the GPU's vendor.
+// runtime names the collective library of the GPU's vendor.
 func (m *model) runtime() string {
 	if strings.HasPrefix(m.arch, "cdna") {
 		return "rccl"
@@ -56,7 +56,7 @@ func (m *model) runtime() string {
 	return "nccl"
 }
 
-// ModelNames lists the GPUs that --gpu takes.
+// ModelNames lists the values of --gpu.
 func ModelNames() []string {
 	names := make([]string, len(models))
 	for i := range models {
@@ -73,7 +73,7 @@ func modelNamed(name string) *model {
 	return &models[i]
 }
 
-// modelOf finds a GPU by its PCI numbers.
+// modelOf finds a model by its PCI vendor and device numbers.
 func modelOf(vendor, device string) *model {
 	id := strings.TrimPrefix(strings.ToLower(vendor), "0x") + ":" + strings.TrimPrefix(strings.ToLower(device), "0x")
 	for i := range models {
@@ -84,14 +84,16 @@ func modelOf(vendor, device string) *model {
 	return nil
 }
 
-// byCapability is the GPU meant where a text has only NVIDIA's compute
-// capability, and it means one, or ones that differ in nothing but memory.
+// byCapability guesses the model where a text gives only NVIDIA's compute
+// capability. It lists capabilities of a single model, or of models that differ
+// only in memory.
 var byCapability = map[int]string{70: "v100", 75: "t4", 80: "a100", 90: "h100", 100: "b200"}
 
-// byGCN is the same for AMD's generations and compute units.
+// byGCN does the same for AMD, from the architecture and the number of compute
+// units.
 var byGCN = []struct {
 	gcn  string
-	cus  int // 0: any
+	cus  int // 0 matches any number
 	name string
 }{
 	{"908", 0, "mi100"}, {"gfx908", 0, "mi100"},
@@ -99,13 +101,14 @@ var byGCN = []struct {
 	{"gfx942", 304, "mi300x"},
 }
 
-// shape is how so many GPUs of a model are joined where the text has no links:
-// in machines that are all built alike.
+// shape is how the GPUs of a standard machine are linked, for texts that do not
+// list links. It covers only models and counts for which there is one standard
+// machine.
 type shape struct {
 	model string
 	gpus  int
-	hub   int // links of a GPU to the switch; 0: none
-	mesh  int // links of every two; 0: none
+	hub   int // links from each GPU to the switch; 0 if there is no switch
+	mesh  int // direct links between any two GPUs; 0 if there are none
 }
 
 var shapes = []shape{
@@ -124,8 +127,8 @@ var shapes = []shape{
 	{"mi325x", 8, 0, 1},
 }
 
-// between is what NCCL counts between the processors of a node, in GB/s
-// (graph/topo.h).
+// between is the bandwidth, in GB/s, that NCCL assumes between the processors of a
+// node (graph/topo.h).
 func between(vendor string, model int) (gbps int, cpu string) {
 	switch {
 	case vendor == "amd":

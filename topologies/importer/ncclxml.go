@@ -10,23 +10,23 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// gpuElement is a GPU as the file has it.
+// gpuElement is a GPU with the XML elements that describe it.
 type gpuElement struct {
 	device
-	pci, gpu *element // gpu is nil for a bare PCI device
-	order    int      // its rank, or its place by bus number
+	pci, gpu *element // gpu is nil for a PCI device without a <gpu> element
+	order    int      // NCCL's rank
 }
 
-// dump is a topology dump on its way to a machine.
+// dump is a topology dump while it is being turned into a machine.
 type dump struct {
 	m    *machine
 	gpus []gpuElement
-	// what was left out, or taken for something
+	// Names of devices that were left out or inferred, by reason, for the notes.
 	unranked, classless, virtual, unused, adapters, speedless []string
-	nets                                                      map[string]bool // names seen: virtual interfaces are there once a processor
+	nets                                                      map[string]bool // interfaces seen so far: a virtual one is listed under every processor
 }
 
-// readXML reads a dump of NCCL (version 1) or RCCL (version 2).
+// readXML reads a topology dump of NCCL (version 1) or RCCL (version 2).
 func readXML(_ string, text []byte, m *machine) error {
 	root, err := parseXML(text)
 	if err != nil {
@@ -98,8 +98,8 @@ func maker(c *element) string {
 	return "intel"
 }
 
-// lanes are NCCL's figures for a lane of PCIe, in 100 Mb/s (graph/topo.cc);
-// what is unknown counts as the third generation.
+// lane is the bandwidth NCCL assumes for one PCIe lane, in 100 Mb/s
+// (graph/topo.cc). Like NCCL, it takes an unknown speed for the third generation.
 func lane(speed string) int {
 	number, _, _ := strings.Cut(strings.TrimSpace(speed), " ")
 	switch strings.TrimSuffix(number, ".0") {
@@ -117,7 +117,7 @@ func lane(speed string) int {
 	return 60
 }
 
-// pcie is a device's link upwards.
+// pcie is the bandwidth of a device's link upwards.
 func pcie(e *element) (units.Bandwidth, error) {
 	width, _, err := e.whole("link_width", 0, 64)
 	if width == 0 {
@@ -126,7 +126,8 @@ func pcie(e *element) (units.Bandwidth, error) {
 	return units.Bandwidth(width*lane(e.get("link_speed"))) * 1e9 / 80, err
 }
 
-// pci sorts a PCI device by what is in it, or its class.
+// pci sorts a PCI device into GPUs, NICs and switches, by its child elements or
+// else by its PCI class.
 func (d *dump) pci(e *element, up *place) error {
 	class := strings.ToLower(strings.TrimPrefix(e.get("class"), "0x"))
 	bandwidth, err := pcie(e)
@@ -168,11 +169,13 @@ func (d *dump) pci(e *element, up *place) error {
 	return nil
 }
 
-// virtual interfaces: what containers, bridges and tunnels make.
+// virtualNames are prefixes of interfaces that containers, bridges and tunnels
+// create.
 var virtualNames = []string{"lo", "veth", "br-", "docker", "virbr", "cali", "tunl", "cni", "flannel", "vxlan", "dummy", "tap", "tun", "kube", "lxc", "nerdctl", "podman"}
 
-// interfaces takes those of a <nic>: of a PCI device, whose link pcie is, or
-// of none, but for those that some container made.
+// interfaces adds the network interfaces of a <nic>. pcie is the bandwidth of the
+// PCI device it sits on, or 0 if it sits on none; then interfaces with the names
+// of virtual ones are left out.
 func (d *dump) interfaces(nic *element, up *place, pcie units.Bandwidth) error {
 	for _, net := range nic.children {
 		if net.name != "net" {

@@ -13,10 +13,11 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// escapes are what nvidia-smi underlines its header with.
+// escapes matches the terminal sequences with which nvidia-smi underlines its
+// header.
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
 
-// linesOf are a text's lines as fields, without colours.
+// linesOf splits a text into lines of fields, without terminal sequences.
 func linesOf(text []byte) (lines [][]string) {
 	for line := range strings.Lines(escapes.ReplaceAllString(string(text), "")) {
 		lines = append(lines, strings.Fields(line))
@@ -24,14 +25,15 @@ func linesOf(text []byte) (lines [][]string) {
 	return lines
 }
 
-// matrix is a square table with a name for each row and column.
+// matrix is a square table whose rows and columns have the same names.
 type matrix struct {
 	names []string
 	cells [][]string
 }
 
-// readMatrix reads a matrix whose header is lines[at]: names, of which those
-// that begin a row below are columns. The rows are the lines after.
+// readMatrix reads the matrix with its header at lines[at] and its rows on the
+// lines after it. A header also has columns of other kinds: the matrix's are those
+// that name a row.
 func readMatrix(lines [][]string, at int) (*matrix, error) {
 	header := lines[at]
 	if len(header) > 2*maxDevices+16 {
@@ -56,7 +58,7 @@ func readMatrix(lines [][]string, at int) (*matrix, error) {
 	m := &matrix{}
 	for _, name := range header {
 		if _, ok := rows[name]; !ok || slices.Contains(m.names, name) {
-			break // from here on affinities
+			break // the affinity columns follow
 		}
 		m.names = append(m.names, name)
 	}
@@ -80,14 +82,14 @@ func isNVIDIA(text []byte) bool {
 
 func isROCm(text []byte) bool { return bytes.Contains(text, []byte("Link Type between two GPUs")) }
 
-// nearness are nvidia-smi's words for the way between two devices, nearest
-// first: over one PCIe bridge, over several, over a host bridge, over several
-// of one processor, between processors.
+// nearness lists nvidia-smi's words for the path between two devices, nearest
+// first: across one PCIe bridge, several bridges, a host bridge, several host
+// bridges of one processor, or the link between processors.
 var nearness = []string{"PIX", "PXB", "PHB", "NODE", "SYS"}
 
 var nvLinks = regexp.MustCompile(`^NV([0-9]{1,3})$`)
 
-// readNVIDIA reads nvidia-smi topo -m.
+// readNVIDIA reads the output of nvidia-smi topo -m.
 func readNVIDIA(_ string, text []byte, m *machine) error {
 	lines := linesOf(text)
 	at := slices.IndexFunc(lines, func(f []string) bool { return len(f) > 0 && f[0] == "GPU0" })
@@ -126,9 +128,9 @@ func readNVIDIA(_ string, text []byte, m *machine) error {
 	return nil
 }
 
-// pairs reads the cells of the table: NVLinks between GPUs go to the machine, and
-// what is returned is how near two devices are, as an index of nearness. Of that
-// NVLinks say nothing: -1.
+// pairs reads the cells of the table. NVLinks between GPUs are recorded in the
+// machine. far holds the nearness of every two devices as an index of nearness, or
+// -1 where the cell shows NVLinks and so says nothing about PCIe.
 func pairs(table *matrix, gpus []int, m *machine) (far [][]int, err error) {
 	n := len(table.names)
 	far = make([][]int, n)
@@ -160,12 +162,13 @@ func pairs(table *matrix, gpus []int, m *machine) (far [][]int, err error) {
 	return far, nil
 }
 
-// isHeader tells a row of names from a row of the table.
+// isHeader tells a header from a row of the table: every row has an X on the
+// diagonal.
 func isHeader(fields []string) bool {
 	return !slices.Contains(fields, "X")
 }
 
-// nicNames reads the legend: NIC0: mlx5_0.
+// nicNames reads the legend of NICs, whose lines look like NIC0: mlx5_0.
 func nicNames(lines [][]string) map[string]string {
 	names := map[string]string{}
 	for _, f := range lines {
@@ -176,9 +179,10 @@ func nicNames(lines [][]string) map[string]string {
 	return names
 }
 
-// cluster makes a PCIe tree of pairwise nearness: devices that are PIX apart
-// share a switch, PXB a switch above, and NODE or nearer a processor. Where
-// only NVLinks are told between two, what others say of both decides.
+// cluster reconstructs a PCIe tree from pairwise nearness: devices at PIX share a
+// switch, those at PXB a switch above it, and those at NODE or nearer a processor.
+// Two GPUs whose cell shows NVLinks are placed by their nearness to the other
+// devices.
 func cluster(far [][]int) []*place {
 	up := make([]*place, len(far))
 	group := make([]int, len(far))
@@ -187,7 +191,7 @@ func cluster(far [][]int) []*place {
 	}
 	for level := range nearness[:len(nearness)-1] {
 		if nearness[level] == "PHB" {
-			continue // a host bridge of its own is no switch
+			continue // there is no switch to add for a host bridge
 		}
 		merged := slices.Clone(group)
 		for i := range far {
@@ -203,7 +207,8 @@ func cluster(far [][]int) []*place {
 	return up
 }
 
-// merge makes the groups of two devices one, which is named for its first device.
+// merge joins the groups of two devices. A group is identified by its first
+// device.
 func merge(group []int, i, j int) {
 	from, to := max(group[i], group[j]), min(group[i], group[j])
 	for k := range group {
@@ -213,8 +218,8 @@ func merge(group []int, i, j int) {
 	}
 }
 
-// addLevel puts a place above every group that was merged of several at this level.
-// At the last every group has one: its processor.
+// addLevel adds a place above every group that this level formed out of several
+// smaller ones. The last level adds a processor above every group.
 func addLevel(up []*place, before, merged []int, last bool) {
 	made := map[int]*place{}
 	for i := range up {
@@ -247,8 +252,9 @@ func addLevel(up []*place, before, merged []int, last bool) {
 	}
 }
 
-// readROCm reads rocm-smi --showtopo: two GPUs have a link where the type is
-// XGMI and the weight that of one hop; hops are 1 for all of xGMI.
+// readROCm reads the output of rocm-smi --showtopo. Two GPUs have a direct link if
+// the type is XGMI and the weight that of one hop; the table of hops can't tell,
+// as it shows 1 for any path over xGMI.
 func readROCm(_ string, text []byte, m *machine) error {
 	lines := linesOf(text)
 	kinds, err := section(lines, "Link Type between two GPUs")
@@ -300,9 +306,9 @@ func section(lines [][]string, title string) (*matrix, error) {
 	return t, nil
 }
 
-// xgmiLinks finds the pairs of GPUs that one hop over xGMI joins.
+// xgmiLinks finds the pairs of GPUs that are one xGMI hop apart.
 func xgmiLinks(kinds, weights *matrix) (map[[2]int]int, error) {
-	const hop = 15 // the weight of a hop
+	const hop = 15 // weight of one hop
 	links := map[[2]int]int{}
 	for i := range kinds.names {
 		for j := range kinds.names {
@@ -324,7 +330,7 @@ func xgmiLinks(kinds, weights *matrix) (map[[2]int]int, error) {
 	return links, nil
 }
 
-// numaNodes reads GPU[0] : (Topology) Numa Node: 0.
+// numaNodes reads lines such as GPU[0] : (Topology) Numa Node: 0.
 func numaNodes(lines [][]string) map[string]string {
 	nodes := map[string]string{}
 	for _, f := range lines {
@@ -340,8 +346,9 @@ func numaNodes(lines [][]string) map[string]string {
 	return nodes
 }
 
-// switched tells whether links between GPUs are the links of each to a switch,
-// as nvidia-smi prints them: every two GPUs have all of a GPU's links.
+// switched infers an NVSwitch. nvidia-smi prints, for GPUs behind one, all of a
+// GPU's links between every two of them; if GPU 0 would need more links than its
+// model has, the links must go to a switch.
 func (m *machine) switched() {
 	if m.model.link != topologies.NVLink || len(m.hub) > 0 || len(m.gpus) < 3 || !strings.HasPrefix(m.format, "nvidia") {
 		return
@@ -363,7 +370,7 @@ func (m *machine) switched() {
 	m.note("GPU 0 would need %d links for what is printed, and a %s has %d: a switch between GPUs is inferred", sum, m.model.name, m.model.links)
 }
 
-// pcieOf is the bandwidth of a x16 link of a generation, as NCCL counts it.
+// pcieOf is the bandwidth NCCL assumes for an x16 link of a PCIe generation.
 func pcieOf(generation int) units.Bandwidth {
 	return 12e9 << (generation - 3)
 }

@@ -10,20 +10,21 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// What the catalogue has for the same, and where it has it.
+// Values that no text gives: those of the catalogue, from the topology named.
 const (
 	pcieLatency = "0.5 us" // l40s-4
 	hostLatency = "0.5 us"
 	nicLatency  = "0.7 us" // dgx-a100
 	nicMessage  = "1 us"
 	fabLatency  = "1.3 us"
-	farLatency  = "1.7 us" // ndv2: the processors' way
+	farLatency  = "1.7 us" // ndv2, between processors
 )
 
-// write makes the file. What it cannot say in TOML has been refused before.
+// write produces the file. Everything TOML could not express has been refused
+// before.
 func (m *machine) write(o Options) []byte {
 	w := &writer{m: m}
-	body := &writer{m: m} // first, as it notes more
+	body := &writer{m: m} // written first, because it adds notes, which go at the top of the file
 	body.node()
 	switch {
 	case len(m.gpus) == 1:
@@ -66,7 +67,8 @@ func (w *writer) node() {
 	w.table("[node]", append(pairs, from...)...)
 }
 
-// linkSources say where a count of links is from, and what a link carries.
+// linkSources says, for the file's source table, where the number of links and
+// their speed come from.
 func (w *writer) linkSources() []string {
 	m := w.m
 	count := m.file
@@ -79,8 +81,9 @@ func (w *writer) linkSources() []string {
 	return sources("count", count, "bandwidth", "a link of "+m.model.name+", as the catalogue has it", "latency", "inferred: that of "+m.model.name)
 }
 
-// switches writes the NVSwitch, as one: GPUs of one number of links each have a
-// table, but one switch may only have one.
+// switches writes the NVSwitches as one switch. The format gives all GPUs of a
+// [[node.switch]] the same number of links, so GPUs with fewer get tables of their
+// own.
 func (w *writer) switches() {
 	m := w.m
 	if m.hub == nil {
@@ -103,8 +106,8 @@ func (w *writer) switches() {
 	}
 }
 
-// links writes GPUs' direct links, a table for each count, and for those that
-// are only there one way.
+// links writes the direct links between GPUs: one table for each count, and
+// separate ones for links that exist in one direction only.
 func (w *writer) links() {
 	m := w.m
 	both, single := map[int][][2]int{}, map[int][][2]int{}
@@ -136,8 +139,8 @@ func (w *writer) links() {
 	}
 }
 
-// nics writes the NICs of GPUs that reach each other without PCIe: which GPUs
-// each serves, and the others from afar.
+// nics writes the NICs of a machine whose GPUs reach each other without PCIe:
+// which GPUs each serves, and how the others reach it.
 func (w *writer) nics() {
 	m := w.m
 	all, far := m.servings()
@@ -148,7 +151,7 @@ func (w *writer) nics() {
 		var nics []device
 		for ; j < len(all) && m.nics[all[j].nic].bandwidth == bandwidth && m.nics[all[j].nic].guess == m.nics[all[i].nic].guess && m.bus(all[j]) == bus; j++ {
 			if len(far) > 0 && j > i {
-				break // each has a far side of its own
+				break // each needs a table of far GPUs of its own
 			}
 			groups = append(groups, "["+numbers(all[j].gpus)+"]")
 			nics = append(nics, m.nics[all[j].nic])
@@ -164,8 +167,8 @@ func (w *writer) nics() {
 	}
 }
 
-// far writes the GPUs that reach a NIC through its processor, and those that
-// reach it through theirs and its.
+// far writes the GPUs that a NIC does not serve: those below the same processor,
+// and those that also have to cross between processors.
 func (w *writer) far(nic device, gpus []int, bus units.Bandwidth) {
 	m := w.m
 	var same, other []int
@@ -192,7 +195,7 @@ func (w *writer) far(nic device, gpus []int, bus units.Bandwidth) {
 	}
 }
 
-// nicSources say where what is told of these NICs is from, and the way to them.
+// nicSources says where the NICs' bandwidth and latencies come from.
 func (w *writer) nicSources(nics []device, bus bool) []string {
 	var names []string
 	for _, d := range nics {
@@ -214,8 +217,9 @@ func (w *writer) nicSources(nics []device, bus bool) []string {
 	return append(all, sources("latency", "inferred: that of dgx-a100", "message", "inferred: that of dgx-a100")...)
 }
 
-// bus is what a GPU's way to a NIC carries where PCIe is clearly less than the
-// NIC; NCCL's figures for PCIe are about three quarters of the line rate.
+// bus is the bandwidth between GPUs and a NIC. PCIe limits it only where it is
+// clearly slower than the NIC: NCCL's figures for PCIe are about three quarters of
+// the line rate.
 func (m *machine) bus(s serving) units.Bandwidth {
 	nic := m.nics[s.nic]
 	bus := nic.bandwidth

@@ -7,7 +7,7 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// writer collects lines of TOML.
+// writer collects the lines of a TOML file.
 type writer struct {
 	strings.Builder
 	m *machine
@@ -15,8 +15,8 @@ type writer struct {
 
 func (w *writer) linef(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
-// table begins a table and writes its keys, aligned: name, value, name, value.
-// Names that begin with sourceOf go into the table of its sources.
+// table writes a table with its keys aligned. pairs alternates names and values;
+// names with the prefix sourceOf go to the table's source subtable.
 func (w *writer) table(header string, pairs ...string) {
 	if header != "" {
 		w.linef("\n%s", header)
@@ -46,10 +46,10 @@ func (w *writer) aligned(pairs []string) {
 	}
 }
 
-// sourceOf begins the name of a source of one key.
+// sourceOf is the prefix of a name that gives the source of a key.
 const sourceOf = "source."
 
-// sources are the names and values of sources: key, text, key, text.
+// sources turns alternating keys and texts into pairs for table.
 func sources(pairs ...string) (all []string) {
 	for i := 0; i < len(pairs); i += 2 {
 		all = append(all, sourceOf+pairs[i], quote(pairs[i+1]))
@@ -57,7 +57,7 @@ func sources(pairs ...string) (all []string) {
 	return all
 }
 
-// quote is a TOML string; what does not belong in one is left out.
+// quote is a TOML string; characters that one can't hold are dropped.
 func quote(s string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < 0x20 || r == 0x7f || r == '"' || r == '\\' || r == 0xfffd {
@@ -71,8 +71,8 @@ func quote(s string) string {
 	return `"` + clean + `"`
 }
 
-// rate is a bandwidth as files have it: whole bytes a second where GB/s would
-// not be exact in a few digits.
+// rate is a bandwidth as a TOML value: in GB/s if a few digits give it exactly,
+// else in bytes a second.
 func rate(w units.Bandwidth) string {
 	if s := w.String(); len(s) <= 14 && !strings.Contains(s, "e") {
 		return quote(s)
@@ -80,7 +80,7 @@ func rate(w units.Bandwidth) string {
 	return quote(fmt.Sprintf("%d B/s", int64(w)))
 }
 
-// lined is a list, over several lines where one would be long.
+// lined is a TOML list, over several lines if it would be long.
 func lined(all []string) string {
 	const most = 6
 	if len(all) <= most {

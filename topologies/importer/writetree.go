@@ -8,8 +8,8 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// pcie writes a machine whose GPUs reach each other over PCIe: switches that
-// join two things or more, processors, and what is between these.
+// pcie writes a machine whose GPUs reach each other over PCIe: its processors, the
+// switches that join at least two things, and the links between them.
 func (w *writer) pcie() {
 	m := w.m
 	t := m.tree()
@@ -23,7 +23,8 @@ func (w *writer) pcie() {
 	for _, p := range t.places {
 		w.table("[[node.switch]]", "name", quote(t.names[p]), "source", quote(m.file))
 	}
-	// One table for all links of a bandwidth: whoever knows better changes one number.
+	// All links of one bandwidth share a table, so that a user who knows better
+	// changes one number.
 	var rates []units.Bandwidth
 	pairs := map[units.Bandwidth][]string{}
 	for _, p := range t.places {
@@ -59,7 +60,7 @@ func (w *writer) pcie() {
 	w.hung(t)
 }
 
-// hosted writes GPUs joined to their processor by NVLinks.
+// hosted writes the NVLinks between GPUs and their processors.
 func (w *writer) hosted(t *tree) {
 	m := w.m
 	for g, c := range m.host {
@@ -70,7 +71,7 @@ func (w *writer) hosted(t *tree) {
 	}
 }
 
-// processors joins every two of them, as NCCL does.
+// processors links every two processors, as NCCL assumes.
 func (w *writer) processors(t *tree) {
 	var pairs []string
 	for i, a := range t.roots {
@@ -89,7 +90,7 @@ func (w *writer) processors(t *tree) {
 		"latency", quote(hostLatency)}, sources("bandwidth", "inferred: what NCCL counts between processors of "+cpu+" (topo.h)", "latency", "inferred: that of l40s-4")...)...)
 }
 
-// hung writes NICs where they hang.
+// hung writes the NICs at their places in the PCIe tree.
 func (w *writer) hung(t *tree) {
 	m := w.m
 	for i := 0; i < len(m.nics); {
@@ -105,15 +106,16 @@ func (w *writer) hung(t *tree) {
 	}
 }
 
-// tree is the PCIe tree with nothing in it that joins less than two things.
+// tree is the PCIe tree reduced to what matters for bandwidth: switches that join
+// fewer than two things are left out.
 type tree struct {
-	places []*place // that stay: processors, and switches that join something
+	places []*place // processors and remaining switches
 	roots  []*place
 	names  map[*place]string
 }
 
 func (m *machine) tree() *tree {
-	children := map[*place]int{} // with devices below
+	children := map[*place]int{} // how many devices or places hang directly below a place
 	seen := map[*place]bool{}
 	var order []*place
 	for _, d := range slices.Concat(m.gpus, m.nics) {
@@ -148,8 +150,8 @@ func (m *machine) tree() *tree {
 	return t
 }
 
-// above is the place that stays, from p up, and what the way to it carries: 0
-// where nothing tells.
+// above climbs from p to the first place that the tree kept. It also returns the
+// least bandwidth on the way, starting from b; 0 means unknown.
 func (t *tree) above(p *place, b units.Bandwidth) (*place, units.Bandwidth) {
 	for t.names[p] == "" {
 		if p.bandwidth > 0 && (b == 0 || p.bandwidth < b) {

@@ -10,13 +10,14 @@ import (
 	"strings"
 )
 
-// The largest XML read.
+// Limits on the XML that is read.
 const (
 	maxElements = 100_000
 	maxDepth    = 64
 )
 
-// element is an XML element with its attributes; text is of no use here.
+// element is an XML element with its attributes. NCCL's files carry no text
+// between tags.
 type element struct {
 	name     string
 	line     int
@@ -26,13 +27,13 @@ type element struct {
 
 func (e *element) get(name string) string { return e.attrs[name] }
 
-// fail is an error at the element's line.
+// fail makes an error that names the element and its line.
 func (e *element) fail(format string, args ...any) error {
 	return fmt.Errorf("line %d: <%s>: %s", e.line, e.name, fmt.Sprintf(format, args...))
 }
 
-// whole is an attribute's number; ok is false where there is none, and the
-// error says that it is none.
+// whole is the integer value of an attribute. ok is false if the attribute is
+// absent; a value that is no integer from lo to hi is an error.
 func (e *element) whole(name string, lo, hi int) (n int, ok bool, err error) {
 	s, ok := e.attrs[name]
 	if !ok || strings.TrimSpace(s) == "" {
@@ -52,8 +53,8 @@ func cut(s string) string {
 	return s
 }
 
-// parseXML reads the one element of a text. Entities and directives have no
-// place in NCCL's files.
+// parseXML reads a document. It refuses entities and directives: NCCL's files have
+// none, and they are how XML makes a reader use unbounded memory.
 func parseXML(text []byte) (*element, error) {
 	d := xml.NewDecoder(bytes.NewReader(text))
 	d.Entity = map[string]string{}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// finish orders the GPUs, joins them, and tells what was left out.
+// finish turns the collected elements into the machine's GPUs and links.
 func (d *dump) finish() error {
 	m := d.m
 	whole := slices.ContainsFunc(d.gpus, func(g gpuElement) bool { return g.gpu != nil })
@@ -39,8 +39,8 @@ func (d *dump) finish() error {
 	return nil
 }
 
-// order puts the GPUs in NCCL's order. A file that has no such order, because it is
-// not whole, is ordered by bus.
+// order sorts the GPUs by NCCL's rank. A file in which no GPU has a <gpu> element
+// (whole is false) is sorted by PCI bus instead.
 func (d *dump) order(whole bool) error {
 	if whole {
 		d.gpus = slices.DeleteFunc(d.gpus, func(g gpuElement) bool {
@@ -69,7 +69,7 @@ func (d *dump) order(whole bool) error {
 	return nil
 }
 
-// noteLeftOut notes which devices were left out, and what was inferred of NICs.
+// noteLeftOut notes which devices were left out, and what was inferred about NICs.
 func (d *dump) noteLeftOut() {
 	for _, l := range []struct {
 		names []string
@@ -92,7 +92,7 @@ func (d *dump) noteLeftOut() {
 	}
 }
 
-// models finds out what the GPUs are, where the file tells.
+// models determines the GPU model, where the file tells. All GPUs must agree.
 func (d *dump) models() error {
 	m := d.m
 	for i, g := range d.gpus {
@@ -105,7 +105,7 @@ func (d *dump) models() error {
 			}
 			gcn := g.gpu.get("gcn")
 			if gcn != "" {
-				sms = sm // RCCL writes compute units where NCCL writes the capability
+				sms = sm // RCCL writes the number of compute units where NCCL writes the compute capability
 			}
 			for _, row := range byGCN {
 				if found == nil && row.gcn == gcn && (row.cus == 0 || row.cus == sm) {
@@ -133,7 +133,8 @@ func (m *machine) inferModel(i int, found *model, from string) {
 	}
 }
 
-// join reads the NVLinks or xGMI links.
+// join reads the NVLinks or xGMI links between GPUs, to switches and to
+// processors.
 func (d *dump) join(at map[string]int) error {
 	m := d.m
 	m.links = map[[2]int]int{}
