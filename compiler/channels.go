@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// channels gives every message its channel (GC3 5.2): the program's directive
-// where there is one, else the lowest that serves the whole of its chain.
+// channels assigns every message a channel (GC3 5.2): the one the program directs,
+// or else the lowest on which its whole chain of fused instructions can run.
 //
 //	chain 0→1→2            channel 0: at rank 1, what comes from 0 goes to 2
 //	chain 0→1→3            channel 1: at rank 1, channel 0 is taken for 0 and 2
 //	message 0→1            channel 0: a single message binds nothing
 //
-// A fused instruction binds the connection it receives from and the one it
-// sends to to one threadblock; each can be bound to one other only. A directive
-// is kept and the fusion given up where both cannot be had; so it is where a
-// chain would need more channels than the limit leaves for it.
+// A fused instruction ties the connection it receives from to the connection it
+// sends on, because one threadblock serves both; and a connection can be tied to
+// one other only. Where a directive, or the limit on channels, makes that
+// impossible, the fusion is undone.
 //
-// Every instance has channels of its own. Those of the first are numbered as the
-// program says, those of the others take the numbers left free.
+// Every instance has channels of its own. Those of the first instance keep the
+// program's numbers, and the others get numbers that are left free.
 func channels(u *unit) error {
 	b := binding{
 		conns: newRegister(),
@@ -33,7 +33,7 @@ func channels(u *unit) error {
 		}
 		for m := range u.msgs {
 			if u.ins[u.msgs[m].sender].get != none {
-				continue // not the first of its chain
+				continue // not the head of its chain
 			}
 			chain = chain[:0]
 			directive := int32(none)
@@ -49,19 +49,19 @@ func channels(u *unit) error {
 	return u.number()
 }
 
-// binding is which connection is bound to which.
+// binding records which connections are tied together.
 type binding struct {
-	conns *register // of connections, before instances have their numbers
+	conns *register // numbers connections by instance, as channels have no final numbers yet
 	mates []mate    // by connection
 	limit int32     // channels an instance may choose from
-	made  []int32   // pairs bound by the attempt in hand, to undo
+	made  []int32   // ties that the current attempt has added, so that it can be undone
 }
 
-// mate is what a connection is bound to: at its receiver the one sent on, at its
-// sender the one received from.
+// mate holds the connections that a connection is tied to: onward at its receiver,
+// the connection sent on; back at its sender, the one received from.
 type mate struct{ onward, back int32 }
 
-// place chooses the chain's channel and notes it in its messages.
+// place chooses the channel of a chain and records it in the chain's messages.
 func (b *binding) place(u *unit, chain []int32, directive int32) {
 	if directive != none {
 		b.commit(u, chain, directive)
@@ -86,7 +86,7 @@ func (b *binding) place(u *unit, chain []int32, directive int32) {
 	b.commit(u, chain, best)
 }
 
-// conn is the number of m's connection, were it on channel c.
+// conn is the number that m's connection would have on channel c.
 func (b *binding) conn(m *message, c int32) int32 {
 	q, made := b.conns.of(connKey{m.from, m.to, m.key, c})
 	if made {
@@ -95,7 +95,7 @@ func (b *binding) conn(m *message, c int32) int32 {
 	return q
 }
 
-// bind binds two connections if both are free, or bound to each other already.
+// bind ties two connections together. It fails if either is tied to a third.
 func (b *binding) bind(in, out int32) bool {
 	onward, back := b.mates[in].onward, b.mates[out].back
 	if onward == out && back == in {
@@ -116,7 +116,8 @@ func (b *binding) undo() {
 	b.made = b.made[:0]
 }
 
-// try binds the chain on channel c and counts where that cannot be.
+// try ties the chain's connections on channel c, and counts the places where that
+// is impossible.
 func (b *binding) try(u *unit, chain []int32, c int32) (clashes int) {
 	in := b.conn(&u.msgs[chain[0]], c)
 	for _, m := range chain[1:] {
@@ -129,7 +130,7 @@ func (b *binding) try(u *unit, chain []int32, c int32) (clashes int) {
 	return clashes
 }
 
-// note gives the chain's messages channel c, the bindings being made.
+// note records channel c in the messages of a chain whose ties have been made.
 func (b *binding) note(u *unit, chain []int32, c int32) {
 	b.made = b.made[:0]
 	for _, m := range chain {
@@ -137,7 +138,8 @@ func (b *binding) note(u *unit, chain []int32, c int32) {
 	}
 }
 
-// commit binds the chain on channel c, giving up the fusions that cannot be.
+// commit ties the chain's connections on channel c, and undoes the fusions where
+// that is impossible.
 func (b *binding) commit(u *unit, chain []int32, c int32) {
 	if len(chain) == 1 {
 		b.note(u, chain, c)
@@ -154,10 +156,10 @@ func (b *binding) commit(u *unit, chain []int32, c int32) {
 	b.note(u, chain, c)
 }
 
-// number gives every (instance, channel) in use its number in the IR, and lists
-// the connections. A channel is a number between two ranks: instances whose
-// messages take different links, as those of a phase within the nodes and one
-// between them, can have the same.
+// number assigns final channel numbers to all pairs of an instance and one of its
+// channels, and lists the connections. A channel number only has to be unique
+// between two ranks, so instances whose messages use different links, such as
+// those of a phase within nodes and of one between them, can share numbers.
 func (u *unit) number() error {
 	type own struct{ key, channel int32 }
 	type link struct{ from, to int32 }
@@ -169,7 +171,7 @@ func (u *unit) number() error {
 		if o != before && links[o] == nil {
 			links[o] = map[link]bool{}
 		}
-		if u.keys > 1 { // or there is nothing to choose
+		if u.keys > 1 { // a single instance keeps its numbers
 			links[o][link{m.from, m.to}] = true
 		}
 		before = o
@@ -185,7 +187,7 @@ func (u *unit) number() error {
 		return int(a.channel - b.channel)
 	})
 	number := map[own]int32{}
-	var taken []map[link]bool // by number
+	var taken []map[link]bool // links in use, by channel number
 	meets := func(n int32, o own) bool {
 		for l := range links[o] {
 			if taken[n][l] {

@@ -7,9 +7,9 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// check looks at what every pass must leave as it found it. It is run between
-// passes where Options.CheckEachPass asks; it finds mistakes of the passes, not
-// of programs.
+// check tests the invariants that every pass must preserve. With
+// Options.CheckEachPass it runs between passes. It finds faults of passes, not of
+// programs.
 func (u *unit) check() error {
 	for _, c := range [...]func() error{u.checkOps, u.checkGraph, u.checkOrder, u.checkThreadblocks} {
 		if err := c(); err != nil {
@@ -19,8 +19,8 @@ func (u *unit) check() error {
 	return nil
 }
 
-// checkOps: every place exists, local operations do not overlap, instances are
-// numbered below keys.
+// checkOps: every place exists, the two ends of a local operation do not overlap,
+// and instances are numbered below keys.
 func (u *unit) checkOps() error {
 	for i := range u.ops {
 		o := &u.ops[i]
@@ -42,7 +42,8 @@ func (u *unit) checkOps() error {
 	return nil
 }
 
-// outside tells whether any of the chunks is not in a buffer of so many.
+// outside tells whether any of the chunks lies beyond the end of a buffer of the
+// given size.
 func (c chunks) outside(size int) bool {
 	return c.off < 0 || int64(c.off)+int64(c.count-1)*int64(c.stride) >= int64(size)
 }
@@ -55,9 +56,9 @@ func (u *unit) size(rank int32, b collective.Buffer) int {
 	return u.col.BufferChunks(int(rank), b)
 }
 
-// checkGraph: waits point back, at the same rank; messages and instructions name
-// each other; what was fused is a send of what was stored, and waits for that
-// alone.
+// checkGraph: waits point to earlier instructions of the same rank; messages and
+// instructions refer to each other consistently; and a fused send sends exactly
+// what its receive stores and waits for nothing else.
 func (u *unit) checkGraph() error {
 	mates := binding{mates: make([]mate, len(u.conns))}
 	for i := range mates.mates {
@@ -99,10 +100,11 @@ func (u *unit) checkGraph() error {
 	return nil
 }
 
-// checkOrder: the order has every live instruction once, after its waits and
-// after the sending of its message; messages of a connection are taken in the
-// order they were sent, and never are there more than the slots hold, except of
-// those that are larger than all slots and are taken at once.
+// checkOrder: the order contains every live instruction once, after everything it
+// waits for and after the send of its message. Each connection's messages are
+// received in the order in which they were sent, and never occupy more slots than
+// there are; only a message larger than all slots together may, if it is received
+// at once.
 func (u *unit) checkOrder() error {
 	if u.seq == nil {
 		return nil
@@ -149,8 +151,8 @@ func (u *unit) checkOrder() error {
 	return nil
 }
 
-// checkThreadblocks: every instruction is in one, on its rank, with its
-// connections, and in the global order.
+// checkThreadblocks: every instruction belongs to exactly one threadblock, which
+// is on its rank, has its connections, and keeps the global order.
 func (u *unit) checkThreadblocks() error {
 	if u.tbs == nil {
 		return nil

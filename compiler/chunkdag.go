@@ -7,7 +7,8 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// maxTouched bounds the work of finding dependencies: the sum of all counts.
+// maxTouched bounds the work of finding dependencies, as the total number of
+// chunks that operations touch.
 const maxTouched = 1 << 29
 
 // chunkDAG finds, for every operation, which earlier ones it must wait for (GC3
@@ -31,10 +32,10 @@ func chunkDAG(u *unit) error {
 	if touched > maxTouched {
 		return fmt.Errorf("%d chunks moved over all operations: want at most %d", touched, maxTouched)
 	}
-	nodes := int(min(touched, 2*int64(len(u.ops)))) // as many as are in use at once
+	nodes := int(min(touched, 2*int64(len(u.ops)))) // readers that are recorded at the same time, at most
 	t.reader, t.next = make([]int32, 0, nodes), make([]int32, 0, nodes)
 	u.srcDeps, u.dstDeps = newCSR(len(u.ops)), newCSR(len(u.ops))
-	seen := make([]int32, len(u.ops)) // seen[o] = 1 + the last row o was put in, twice over
+	seen := make([]int32, len(u.ops)) // by operation: 1 + the last row it was added to
 	for i := range u.ops {
 		o, id := &u.ops[i], int32(i)
 		src := t.at(o.src, o.srcBuf, o.srcOff)
@@ -48,7 +49,7 @@ func chunkDAG(u *unit) error {
 		u.srcDeps.end()
 
 		if !o.local() {
-			row++ // a local operation is one instruction, which waits once
+			row++ // a local operation becomes one instruction, so both ends share a row
 		}
 		if o.withStride > 0 {
 			with := t.at(o.dst, o.withBuf, o.withOff)
@@ -94,7 +95,7 @@ func chunkDAG(u *unit) error {
 	return nil
 }
 
-// touched is how many chunks all operations move.
+// touched is the total number of chunks that the operations move.
 func (u *unit) touched() (n int64) {
 	for i := range u.ops {
 		n += int64(u.ops[i].count)
@@ -102,7 +103,7 @@ func (u *unit) touched() (n int64) {
 	return n
 }
 
-// add puts o in the row under construction, once.
+// add puts o into the row under construction, unless it is there already.
 func add(c *csr, seen []int32, o, row int32) {
 	if o != none && seen[o] != row {
 		seen[o] = row
@@ -110,15 +111,15 @@ func add(c *csr, seen []int32, o, row int32) {
 	}
 }
 
-// cells is what is known of every chunk of every buffer: who wrote it last, and
-// who has read it since.
+// cells records for every chunk of every buffer who wrote it last and who has read
+// it since.
 type cells struct {
-	base    [][3]int // by rank and buffer: its first cell
+	base    [][3]int // first cell of each buffer, by rank and buffer
 	writer  []int32
-	readers []int32 // first node of the list of readers
+	readers []int32 // head of each cell's list of readers: a node, or none
 	reader  []int32 // by node
 	next    []int32 // by node
-	free    int32   // nodes to use again
+	free    int32   // list of nodes that can be reused
 }
 
 func newCells(u *unit) (*cells, error) {
@@ -133,8 +134,8 @@ func newCells(u *unit) (*cells, error) {
 	return t, nil
 }
 
-// cellBases numbers all chunks of all buffers: by rank and buffer its first, and
-// how many there are.
+// cellBases numbers the chunks of all buffers. It returns each buffer's first
+// number, by rank and buffer, and how many there are.
 func (u *unit) cellBases() (base [][3]int, n int, err error) {
 	base = make([][3]int, u.col.Ranks)
 	for r := range base {
@@ -153,7 +154,7 @@ func (t *cells) at(rank int32, b collective.Buffer, off int32) int {
 	return t.base[rank][b] + int(off)
 }
 
-// read notes that o read cell c.
+// read records that operation o reads cell c.
 func (t *cells) read(c int, o int32) {
 	n := t.free
 	if n != none {
@@ -166,7 +167,8 @@ func (t *cells) read(c int, o int32) {
 	t.readers[c] = n
 }
 
-// write notes that o wrote cell c, and forgets who read what was there.
+// write records that operation o writes cell c, and drops the readers of the old
+// value.
 func (t *cells) write(c int, o int32) {
 	t.writer[c] = o
 	if first := t.readers[c]; first != none {

@@ -1,17 +1,17 @@
 package compiler
 
-// coarsen merges chunks that no operation tells apart: where all places and
-// counts share a factor, chunks are made that much larger.
+// coarsen merges chunks that no operation treats separately: if all offsets and
+// counts share a factor, chunks become larger by that factor.
 //
 //	copy rank 0 in[0:4] → rank 1 sc[0:4]        copy rank 0 in[0:2] → rank 1 sc[0:2]
 //	copy rank 0 in[6:8] → rank 1 sc[4:6]        copy rank 0 in[3] → rank 1 sc[2]
 //
-// Replication makes such programs: two instances of a reference of two chunks
-// are the two chunks themselves. Fewer chunks divide more sizes (a runtime
-// falls back where they do not divide the element count), and steps of a lower
-// count fill fewer slots. Where there is a
-// strided reference chunks stay as they are: beside each of its own lies one that it
-// does not touch, so that no larger chunk would consist of its chunks alone.
+// Replication produces such programs: two instances of a reference of two chunks
+// are simply its two chunks. Fewer chunks work for more sizes, because a runtime
+// falls back where the chunks do not divide the number of elements, and steps of
+// fewer chunks occupy fewer slots. A program with strided references is left
+// alone: next to each of a strided reference's chunks lies one that it does not
+// touch, so no larger chunk would hold only chunks of the reference.
 func coarsen(u *unit) error {
 	by := int64(u.col.Chunks)
 	for i := range u.ops {

@@ -15,89 +15,90 @@ import (
 // Options are the choices left to the caller. The zero value compiles one
 // instance with every pass.
 type Options struct {
-	// Instances replicates the whole program: every chunk is cut in as many
-	// parts, and every part travels on channels of its own. 0 means 1.
+	// Instances replicates the whole program: every chunk is divided into as many
+	// parts, and each part travels on channels of its own. 0 means 1.
 	Instances int
-	// Blocked gives every instance a block of the buffers of its own, rather
-	// than a part of every chunk: instances of a program of long references
-	// then never wait for one another.
+	// Blocked gives every instance a contiguous block of the buffers rather than a
+	// part of every chunk, so that instances never wait for one another even where
+	// references of different lengths meet.
 	Blocked bool
-	// MaxChannels is the largest number of channels the IR may use; 0 means 32,
-	// what NCCL gives a communicator.
+	// MaxChannels is the largest number of channels the IR may use. 0 means 32,
+	// NCCL's limit for a communicator.
 	MaxChannels int
-	// MaxThreadblocks is the largest number of threadblocks a rank may have: all
-	// must be resident at once, so at most the SMs there are. 0 means no limit.
-	// Where a rank has more, those that only send are paired with those that
-	// only receive.
+	// MaxThreadblocks is the largest number of threadblocks on a rank. All of them
+	// must be resident at once, so it should not exceed the number of SMs. 0 means
+	// no limit. On a rank with more, threadblocks that only send are merged with
+	// ones that only receive.
 	MaxThreadblocks int
-	// Limits are what the runtime has room for beyond these; a program over any
-	// is an error that says by how much.
+	// Limits are the runtime's other limits. A program that exceeds one is an
+	// error which says by how much.
 	Limits Limits
-	// Slots is how many messages a connection may hold that its receiver has
-	// not taken yet; the schedule never needs more. 0 means 2, what protocol
-	// Simple has room for; LL and LL128 have 8.
+	// Slots is how many messages a connection holds before its receiver must take
+	// one. The schedule never needs more. 0 means 2, what protocol Simple has; LL
+	// and LL128 have 8.
 	Slots int
-	// CallPerChunk makes a step of count c fill c slots rather than one: what
-	// a runtime does at sizes where a slot has room for no more than a chunk.
+	// CallPerChunk schedules for a runtime that splits a step of c chunks into c
+	// calls, each of which occupies a slot. Runtimes do so at sizes where a slot
+	// holds no more than one chunk.
 	CallPerChunk bool
 
-	// Context stops a compilation before its next pass once it is done; nil
-	// never is.
+	// Context, if not nil, stops a compilation before its next pass once it is
+	// done.
 	Context context.Context
 
 	// Disable names optional passes to leave out.
 	Disable []string
-	// Dump is called with the text of the program after pass DumpAfter, or
-	// after every pass where DumpAfter is "all"; again where pass slots has
-	// passes run again. ParseDump reads the text back.
+	// Dump is called with the program's text after pass DumpAfter, or after every
+	// pass if that is "all". Pass slots can make passes run again, and then they
+	// dump again. ParseDump reads the text back.
 	Dump      func(pass, text string)
 	DumpAfter string
 	// CheckEachPass checks the invariants after every pass.
 	CheckEachPass bool
 }
 
-// Limits taken where Options leave one at 0.
+// Limits that apply where Options has 0.
 const (
 	DefaultMaxChannels = 32
 	DefaultSlots       = 2
 )
 
-// PassTime is what one pass cost.
+// PassTime is the cost of one pass.
 type PassTime struct {
 	Name    string
 	Elapsed time.Duration
 }
 
-// Result is a compiled program and how it came about.
+// Result is a compiled program, with figures about its compilation.
 type Result struct {
 	Program *ir.Program
 	Times   []PassTime
-	// Split counts fused instructions that were taken apart again because a
-	// connection or its slots could not serve them fused.
+	// Split counts fusions that were undone because channels or slots did not
+	// allow them.
 	Split int
-	// Slots is how many slots a connection must have for the program to run to
-	// its end where every step is one call, SlotsSplit where every chunk of a
-	// step is one. What lies in between needs no more than the latter. Both are
-	// 0 where pass slots was left out.
+	// Slots is how many slots a connection needs for the program to finish if
+	// every step is one call, and SlotsSplit if every chunk of a step is one.
+	// SlotsSplit also suffices for anything in between. Both are 0 if pass slots
+	// was disabled.
 	Slots, SlotsSplit int
 }
 
-// Compile lowers p to IR. Errors that lie in the program are *lang.Error, at
-// its own line; the others name the option or the limit that stands in the way.
+// Compile lowers p to IR. An error in the program is a *lang.Error at the line
+// that caused it; any other error names the option or limit that is in the way.
 func Compile(p *lang.Program, o Options) (*Result, error) {
 	skip, err := o.complete()
 	if err != nil {
 		return nil, err
 	}
 	if remote := func(op lang.Op) bool { return op.Src.Rank != op.Dst.Rank }; o.Instances > o.MaxChannels && slices.ContainsFunc(p.Ops, remote) {
-		// Told before anything is replicated: that could take minutes.
+		// Checked before replicating, which could take minutes.
 		return nil, fmt.Errorf("channels: %d instances, each on channels of its own: the limit is %d", o.Instances, o.MaxChannels)
 	}
 	return (&unit{in: p, opt: o}).compile(0, skip)
 }
 
-// complete gives what is left at 0 its default, checks the rest, and returns the
-// passes to leave out.
+// complete replaces zero options by their defaults, checks the others, and returns
+// the passes to leave out.
 func (o *Options) complete() (skip map[string]bool, err error) {
 	if o.Instances == 0 {
 		o.Instances = 1
@@ -126,12 +127,13 @@ func (o *Options) complete() (skip map[string]bool, err error) {
 	return disabled(o.Disable)
 }
 
-// manyOps is how many operations take so much memory that what a pass leaves behind
-// is better given back at once than when as much again has been taken: the next finds
-// room there. It costs little, as nearly all of it is numbers.
+// manyOps is the number of operations from which memory is handed back to the
+// collector after every pass. Waiting until usage has doubled would cost large
+// programs gigabytes, and collecting is cheap because nearly all data are arrays
+// of numbers.
 var manyOps = 1 << 19
 
-// compile runs the passes from number first on.
+// compile runs the passes, beginning with the first'th.
 func (u *unit) compile(first int, skip map[string]bool) (*Result, error) {
 	o, res := u.opt, &Result{}
 	for i := first; i < len(passes); i++ {
@@ -175,12 +177,12 @@ func (u *unit) compile(first int, skip map[string]bool) (*Result, error) {
 	res.Slots, res.SlotsSplit = u.slotsWhole, u.slotsSplit
 	if len(u.ops) > manyOps {
 		*u = unit{}
-		runtime.GC() // who looks at the program next finds room where the passes had theirs
+		runtime.GC() // the verifier or simulator, which come next, can use the passes' memory
 	}
 	return res, nil
 }
 
-// took adds to what a pass has cost: one that is gone back to runs again.
+// took adds to the time of a pass. A pass that runs again adds up.
 func (r *Result) took(pass string, d time.Duration) {
 	for i := range r.Times {
 		if r.Times[i].Name == pass {

@@ -6,28 +6,30 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// deliver has what writes chunks that are copied elsewhere write them there, and
-// leaves out the copy.
+// deliver removes copies within a rank by writing values to the copy's destination
+// in the first place.
 //
 //	0 reduce rank 0 in[0] → rank 1 sc[0]        0 reduce rank 0 in[0] → rank 1 out[0] with sc[0]
 //	1 copy rank 1 sc[0] → rank 1 out[0]
 //
-// So programs end that sum up in scratch, or gather there, and copy the result to
-// where it is wanted. Forward is for the copies they begin with.
+// It serves programs that end by copying a result from scratch, where it was
+// summed up or gathered, to the output. (Pass forward is for the copies that
+// programs begin with.)
 //
-// The copy is to be all that ever writes its chunks, and nothing may have read them
-// before: then who writes them instead waits for nobody. All that reads what was
-// copied has to find it in the new place, as one reference, side by side where it
-// was; and no caller may look for it in the old. What a reduction within a rank
-// leaves stays where it is, since it has one place for both.
+// The copy must be the only writer of its destination, and nothing may read the
+// destination before; then writing it early delays nobody. Everything that reads
+// the copied value must be able to find it at the new place as a single reference,
+// contiguous if it was so before, and the caller must not expect it at the old
+// place. The result of a reduction within a rank stays where it is, because such
+// an instruction has the same place for its operand and its result.
 //
-// What a message reads may lie in part where it was copied from, in a user's buffer, if
-// that is not overwritten after: in place, Bruck's allgather sends a rank's own part and
-// what it was sent as one message from where they stay.
+// A message may also read part of its chunks from where a copy took them, in a
+// user's buffer that is not overwritten later. In-place Bruck allgathers need
+// this: a rank sends its own part and the parts it received as one message.
 //
-// One message may be copied to several places in pieces, or several to one place in
-// one piece: chunks are told apart. A copy of which chunks are left between others
-// that are delivered stays whole.
+// Chunks are treated one by one: one message may end up in several places, or
+// several messages in one. But if the chunks of a copy that remain surround ones
+// that were delivered, the whole copy stays.
 func deliver(u *unit) error {
 	if u.touched() > maxTouched {
 		return nil
@@ -48,25 +50,26 @@ func deliver(u *unit) error {
 }
 
 const (
-	maxDeliveries  = 4 // of what was copied so often, one after another
-	maxSettlements = 8 // walks until no chunk is found that has to stay
+	maxDeliveries  = 4 // rounds, for values that are copied several times in a row
+	maxSettlements = 8 // walks of settle until nothing more has to stay in place
 )
 
-// delivery is what is known of the chunks that are copied within a rank. A value is
-// what an operation leaves in a chunk; those of one operation have numbers in a row,
-// and between two operations one is left out.
+// delivery is the analysis of copies within a rank. A value is what one operation
+// leaves in one chunk. The values of an operation are numbered consecutively, with
+// a gap after each operation, so that values of two operations never look
+// adjacent.
 type delivery struct {
 	u      *unit
-	base   [][3]int // by rank and buffer: its first cell
+	base   [][3]int // first cell of each buffer, by rank and buffer
 	uses   [][3]use
-	first  []int32       // by operation: its first value, or none
-	target []int32       // by value: the cell it is to be left in, or none
-	seen   []bool        // by value: a caller looks for it where it is
-	holds  ledger[int32] // of what is copied: the value there, or none
+	first  []int32       // by operation: its first value, or none if its values are not tracked
+	target []int32       // by value: the cell to write it to instead, or none
+	seen   []bool        // by value: the caller expects it where it is
+	holds  ledger[int32] // by cell of a buffer that copies read: the value in it, or none
 }
 
-// find looks for values with a copy to take the place of, and says whether there
-// are any.
+// find looks for values that could be written to the destination of a copy, and
+// tells whether there are any.
 func (d *delivery) find() bool {
 	const sources = copyFrom | writes
 	d.holds = newLedger[int32](d.u, d.uses, sources)
@@ -75,14 +78,14 @@ func (d *delivery) find() bool {
 	}
 	values := int32(0)
 	d.first = make([]int32, len(d.u.ops))
-	written := newLedger[uint8](d.u, d.uses, copyTo) // how often, up to twice
+	written := newLedger[uint8](d.u, d.uses, copyTo) // number of writes to each cell, up to 2
 	for i := range d.u.ops {
 		o := &d.u.ops[i]
 		_, dst := o.ends()
 		d.first[i] = none
 		if d.uses[o.dst][o.dstBuf]&sources == sources && !(o.reduce && o.local()) {
 			d.first[i] = values
-			values += o.count + 1 // so that it shows where those of another begin
+			values += o.count + 1 // the gap between the values of two operations
 		}
 		often := written.of(o.dst, dst)
 		for c := 0; c < len(often); c += int(dst.stride) {
@@ -94,7 +97,7 @@ func (d *delivery) find() bool {
 	d.walk(func(i int, o *op, src, dst chunks) {
 		if held := d.holds.of(o.src, src); held != nil && o.copies() {
 			often, before := written.of(o.dst, dst), touched.of(o.dst, dst)
-			apart := src.stride == 1 && dst.stride > 1 // so what is written side by side cannot be
+			apart := src.stride == 1 && dst.stride > 1 // contiguous chunks can not be written to a strided place
 			for k := range o.count {
 				if apart && k+1 < o.count && held[k] != none && held[k+1] == held[k]+1 {
 					break
@@ -126,9 +129,9 @@ func (d *delivery) find() bool {
 	return true
 }
 
-// back has the values of copies of a user's buffer be found where they came from, if
-// that is not overwritten after and they are not to go elsewhere. It says whether there
-// are any.
+// back lets copies out of a user's buffer be read at their source instead,
+// provided that the source is not overwritten later and the values need not go
+// elsewhere. It tells whether there are any such copies.
 func (d *delivery) back() bool {
 	last := newLedger[int32](d.u, d.uses, copyFrom|writes)
 	filled(last.entries, none)
@@ -154,7 +157,7 @@ func (d *delivery) back() bool {
 	return found
 }
 
-// walk goes through the operations in order and keeps account of the values.
+// walk visits the operations in order, tracking which value each cell holds.
 func (d *delivery) walk(visit func(i int, o *op, src, dst chunks)) {
 	filled(d.holds.entries, none)
 	for i := range d.u.ops {
@@ -172,8 +175,8 @@ func (d *delivery) walk(visit func(i int, o *op, src, dst chunks)) {
 	}
 }
 
-// settle leaves the values where they are that cannot be moved, or not without
-// others that cannot, and says whether any remain to be.
+// settle gives up moving values that cannot be moved, or only together with others
+// that cannot, and tells whether any are left to move.
 func (d *delivery) settle() bool {
 	for range maxSettlements {
 		stayed := false
@@ -191,7 +194,7 @@ func (d *delivery) settle() bool {
 			}
 			held := d.holds.of(o.src, src)
 			if d.stayed(o, own) && slices.ContainsFunc(held, d.moves) {
-				stay(own, 1) // it goes elsewhere itself
+				stay(own, 1) // its own result goes elsewhere
 			}
 			if held != nil && !d.readable(o, src, dst, held, own) {
 				stay(held, src.stride)
@@ -212,9 +215,9 @@ func (d *delivery) settle() bool {
 	return false
 }
 
-// readable tells whether an operation can do with what it reads, of which these are
-// the values, where that is moved to. A copy that is made unnecessary in part has to
-// be one still, of what no other copy waits for.
+// readable tells whether an operation could still read its source, which holds the
+// given values, after they have moved. A copy that becomes partly unnecessary must
+// remain one copy, of chunks that no other copy waits for.
 func (d *delivery) readable(o *op, src, dst chunks, held, own []int32) bool {
 	from, to := d.left(o, held, own)
 	if from == to && d.stayed(o, own) {
@@ -235,7 +238,7 @@ func (d *delivery) readable(o *op, src, dst chunks, held, own []int32) bool {
 	return ok
 }
 
-// move goes through the operations once more and changes their places.
+// move visits the operations a last time and changes their places.
 func (d *delivery) move() {
 	d.walk(func(i int, o *op, src, dst chunks) {
 		own, held := d.own(i), d.holds.of(o.src, src)
@@ -259,10 +262,10 @@ func (d *delivery) move() {
 	d.u.ops = slices.DeleteFunc(d.u.ops, func(o op) bool { return o.count == 0 })
 }
 
-// moves tells whether a value is to be left elsewhere.
+// moves tells whether a value will be written elsewhere.
 func (d *delivery) moves(v int32) bool { return v != none && d.target[v] != none }
 
-// own are the values that operation i leaves; none where they are not looked at.
+// own lists the values that operation i leaves, or none if they are not tracked.
 func (d *delivery) own(i int) []int32 {
 	if d.first[i] == none {
 		return nil
@@ -274,9 +277,8 @@ func (d *delivery) own(i int) []int32 {
 	return values
 }
 
-// left is from which chunk on, and up to which, there is something left for a copy
-// to do, of what these are the values: not where they are delivered. All is left for
-// what is no copy.
+// left is the range of chunks that a copy still has to copy, those whose values
+// will not be delivered directly. For any other operation it is the whole range.
 func (d *delivery) left(o *op, held, own []int32) (from, to int32) {
 	to = o.count
 	if !o.copies() {
@@ -294,7 +296,7 @@ func (d *delivery) left(o *op, held, own []int32) (from, to int32) {
 	return from, to
 }
 
-// stayed tells whether all that a copy leaves is found where it copies it from.
+// stayed tells whether all chunks of a copy can be read at its source instead.
 func (d *delivery) stayed(o *op, own []int32) bool {
 	src, _ := o.ends()
 	for k, v := range own {
@@ -305,15 +307,17 @@ func (d *delivery) stayed(o *op, own []int32) bool {
 	return o.copies() && len(own) > 0
 }
 
-// delivered tells whether a copy's k-th chunk is where it copies it to.
+// delivered tells whether the k-th chunk of a copy will have been written to its
+// destination already.
 func (d *delivery) delivered(o *op, held []int32, k int32) bool {
 	src, dst := o.ends()
 	v := held[k*src.stride]
 	return v != none && d.target[v] == d.cell(o.dst, dst, k)
 }
 
-// moved is where some chunks are to be found, of which these are the values, in so
-// large steps: where they are now if none is moved. They must stay one reference.
+// moved is where the chunks of c will be found, whose values are every step-th of
+// the given ones: c itself if none of them moves. ok tells whether they are still a
+// single reference.
 func (d *delivery) moved(rank int32, c chunks, values []int32, step int32) (to chunks, ok bool) {
 	cell := func(k int32) int32 {
 		if v := values[k*step]; v != none {
@@ -351,12 +355,12 @@ func (d *delivery) moved(rank int32, c chunks, values []int32, step int32) (to c
 	}
 	to.off = at - int32(d.base[rank][to.buf])
 	if int(to.end()) > d.u.size(rank, to.buf) {
-		return c, false // from one buffer into the next
+		return c, false // it would run from one buffer into the next
 	}
 	return to, true
 }
 
-// cell is that of the k-th of some chunks.
+// cell is the cell of the k-th chunk of c.
 func (d *delivery) cell(rank int32, c chunks, k int32) int32 {
 	return int32(d.base[rank][c.buf]) + c.off + k*c.stride
 }

@@ -1,9 +1,9 @@
 package compiler
 
-// depths measures every instruction's longest way from the start of the program
-// and to its end, in instructions, along waits and messages (GC3 5.2, steps 2
-// and 3), and ranks the instructions: the less deep first, of those the one with
-// more still to come, of those the one traced first.
+// depths computes for every instruction its longest path from the start of the
+// program and to its end, counted in instructions along waits and messages (GC3
+// 5.2, steps 2 and 3). It ranks instructions by smaller depth first, then by
+// larger height, then in traced order.
 func depths(u *unit) error {
 	u.depth, u.height = u.room.take(len(u.ins)), u.room.take(len(u.ins))
 	both := [...]func(){
@@ -16,15 +16,16 @@ func depths(u *unit) error {
 		}
 	})
 	u.ranked = u.rank(u.depth, u.height)
-	if u.opt.Dump == nil { // nobody asks for them again
+	if u.opt.Dump == nil { // only dumps show them later
 		u.room.give(u.depth, u.height)
 		u.depth, u.height = nil, nil
 	}
 	return nil
 }
 
-// fromStart measures the longest way from the start of the program, by instruction. A
-// send that was fused is one further than what it is part of, should they be parted again.
+// fromStart computes the longest path from the start to each instruction. A fused
+// send counts one more than the receive it is part of, in case the two are split
+// again.
 func (u *unit) fromStart(depth []int32) {
 	for i := range u.ins {
 		if a := u.alias[i]; int(a) != i {
@@ -42,8 +43,8 @@ func (u *unit) fromStart(depth []int32) {
 	}
 }
 
-// heights measures the longest way to the end of the program, by instruction, in h,
-// which is zeros before. A send that was fused has that of what it is part of.
+// heights computes the longest path from each instruction to the end, in h, which
+// is all zeros. A fused send has the height of the receive it is part of.
 func (u *unit) heights(h []int32) []int32 {
 	for i := len(u.ins) - 1; i >= 0; i-- {
 		if !u.live(int32(i)) {
@@ -64,8 +65,8 @@ func (u *unit) heights(h []int32) []int32 {
 	return h
 }
 
-// rank sorts the instructions by rising depth, then falling height, then index: two
-// counting sorts, the second stable.
+// rank sorts the instructions by rising depth, then falling height, then index,
+// with two counting sorts, of which the second is stable.
 func (u *unit) rank(depth, height []int32) []int32 {
 	byIndex, byHeight := u.room.take(len(depth)), u.room.take(len(depth))
 	for i := range byIndex {
@@ -86,7 +87,7 @@ func (u *unit) rank(depth, height []int32) []int32 {
 	return sorted
 }
 
-// countingSort sorts ids by a key of 0 to largest, stably, into another slice.
+// countingSort sorts ids stably into another slice, by a key from 0 to largest.
 func countingSort(into, ids []int32, largest int32, key func(int32) int32) {
 	start := make([]int32, largest+2)
 	for _, i := range ids {

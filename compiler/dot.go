@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// graphs are the pictures there are of a program, and the pass after which each
-// is taken.
+// graphs lists the drawings of a program, each with the pass whose dump it shows.
 var graphs = [...]struct{ name, pass string }{
 	{"chunk", "chunk dag"},
 	{"instructions", "channels"},
 	{"threadblocks", "gather"},
 }
 
-// Graphs lists the names that GraphPass knows.
+// Graphs lists the names that GraphPass accepts.
 func Graphs() []string {
 	names := make([]string, len(graphs))
 	for i, g := range graphs {
@@ -25,8 +24,8 @@ func Graphs() []string {
 	return names
 }
 
-// GraphPass is the pass whose dump draws a graph: the chunk DAG, the instruction
-// DAG, or the instructions under their threadblocks.
+// GraphPass returns the pass whose dump draws a graph: the chunk DAG, the
+// instruction DAG, or the instructions within their threadblocks.
 func GraphPass(graph string) (string, error) {
 	for _, g := range graphs {
 		if g.name == graph {
@@ -36,9 +35,9 @@ func GraphPass(graph string) (string, error) {
 	return "", fmt.Errorf("unknown graph %q: want one of %s", graph, strings.Join(Graphs(), ", "))
 }
 
-// DOT draws what the dump stands at, for Graphviz. A rank, or a threadblock once
-// there are any, is a box. An arrow goes from what must come first; a bold one is
-// a message, a dashed one a dependency that something else implies.
+// DOT draws the dump for Graphviz. Each rank, or each threadblock once there are
+// any, is a box. Arrows point from what must happen first; a bold arrow is a
+// message, and a dashed one a dependency that is implied by something else.
 func (d *Dump) DOT(w io.Writer) error {
 	u, err := readUnit(d.text)
 	if err != nil {
@@ -76,7 +75,7 @@ func (d *Dump) DOT(w io.Writer) error {
 	return b.Flush()
 }
 
-// cluster draws nodes in a box of their own.
+// cluster draws nodes within a box.
 func cluster(b *bufio.Writer, label string, n int, nodes []int32, text func(int32) string) {
 	if len(nodes) == 0 {
 		return
@@ -88,7 +87,7 @@ func cluster(b *bufio.Writer, label string, n int, nodes []int32, text func(int3
 	b.WriteString("  }\n")
 }
 
-// instrLabel is an instruction without what the arrows say.
+// instrLabel describes an instruction, without what the arrows show.
 func (u *unit) instrLabel(i int32) string {
 	in := &u.ins[i]
 	src, dst := in.src(), in.dst()
@@ -134,7 +133,7 @@ func (u *unit) instrArrows(b *bufio.Writer) {
 	}
 }
 
-// opGraph draws the operations, and what they come after from chunk dag on.
+// opGraph draws the operations, with their dependencies from pass chunk dag on.
 func (u *unit) opGraph(b *bufio.Writer) {
 	for i := range u.ops {
 		o := &u.ops[i]

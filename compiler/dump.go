@@ -32,7 +32,7 @@ func (u *unit) text() string {
 	switch {
 	case u.out != nil:
 		if err := ir.Print(&b, u.out); err != nil {
-			panic(err) // a Builder never fails
+			panic(err) // writing to a strings.Builder never fails
 		}
 		return b.String()
 	case u.col.Ranks == 0:
@@ -62,8 +62,8 @@ func (u *unit) text() string {
 	return b.String()
 }
 
-// headText writes what stands above operations and instructions, each line where
-// there is something to say.
+// headText writes the lines above operations and instructions. Lines with nothing
+// to say are left out.
 func (u *unit) headText(b *strings.Builder) {
 	fmt.Fprintf(b, "after %s of %q\n%s\n", u.after, u.in.Name, ir.Heading(u.col.Spec))
 	if slices.ContainsFunc(u.scratch, func(n int32) bool { return n > 0 }) {
@@ -87,7 +87,7 @@ func (u *unit) headText(b *strings.Builder) {
 	}
 }
 
-// threadblocksText writes threadblocks with their instructions.
+// threadblocksText writes the threadblocks with their instructions.
 func (u *unit) threadblocksText(b *strings.Builder) {
 	at := make([]int, len(u.ins))
 	for n, i := range u.seq {
@@ -111,7 +111,7 @@ func (u *unit) threadblocksText(b *strings.Builder) {
 	}
 }
 
-// numbers writes each after a space.
+// numbers writes each number after a space.
 func numbers(b *strings.Builder, list []int32) {
 	var digits [12]byte
 	for _, n := range list {
@@ -161,7 +161,8 @@ func (u *unit) instrText(b *strings.Builder, i int32) {
 		fmt.Fprintf(b, "+%d", in.fused)
 	}
 	fmt.Fprintf(b, " %-4s rank %d ", in.op, in.rank)
-	// An rrs says where it would store its sum: it may be taken apart again.
+	// An rrs shows its destination too, although it stores nothing: if the fusion
+	// is undone, the receive stores the sum there.
 	reads, writes := in.op.ReadsSrc(), in.op.WritesDst() || in.op == ir.RecvReduceSend
 	src, dst := in.src().String(), in.dst().String()
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// count reads a decimal number of least to most.
+// count reads a decimal number between least and most.
 func count(word string, least, most int32) (int32, error) {
 	n, err := strconv.ParseInt(word, 10, 32)
 	if err != nil || n < int64(least) || n > int64(most) || word[0] == '+' {
@@ -18,7 +18,7 @@ func count(word string, least, most int32) (int32, error) {
 	return int32(n), nil
 }
 
-// fields takes words off a line.
+// fields reads a line word by word. The first error sticks.
 type fields struct {
 	words []string
 	err   error
@@ -26,7 +26,7 @@ type fields struct {
 
 func (f *fields) more() bool { return f.err == nil && len(f.words) > 0 }
 
-// word is the next word; there must be one.
+// word takes the next word, which must exist.
 func (f *fields) word() string {
 	if f.err != nil || len(f.words) == 0 {
 		f.fail(errors.New("the line ends too early"))
@@ -55,7 +55,7 @@ func (f *fields) count(least, most int) int32 {
 	return n
 }
 
-// counts takes all numbers that follow.
+// counts takes all the numbers that come next.
 func (f *fields) counts(most int) (list []int32) {
 	for f.more() && f.words[0][0] >= '0' && f.words[0][0] <= '9' {
 		list = append(list, f.count(0, most))

@@ -10,7 +10,8 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// instructionLines reads the instructions, from pass instructions on.
+// instructionLines reads the instructions of a dump, which has them from pass
+// instructions on.
 func (r *dumpReader) instructionLines() error {
 	most := 2 * r.saying()
 	r.ins = make([]instr, most)
@@ -48,8 +49,8 @@ func (r *dumpReader) instructionLines() error {
 	return nil
 }
 
-// threadblockLine reads the head of a threadblock. Its connections are found
-// later; until then put and get are the peers.
+// threadblockLine reads the head of a threadblock. For now put and get hold the
+// peers; connect replaces them by connections.
 func (r *dumpReader) threadblockLine(f *fields) {
 	tb := threadblock{put: none, get: none}
 	f.expect("rank")
@@ -77,7 +78,7 @@ func (r *dumpReader) threadblockLine(f *fields) {
 	r.tbs = append(r.tbs, tb)
 }
 
-// instructionLine reads one instruction, and the send that was fused into it.
+// instructionLine reads one instruction, with the send that was fused into it.
 func (r *dumpReader) instructionLine(f *fields) {
 	i, in := r.instruction(f)
 	if f.err != nil {
@@ -104,7 +105,7 @@ func (r *dumpReader) instructionLine(f *fields) {
 	}
 }
 
-// instruction reads what a line begins with: ids, operation, rank and places.
+// instruction reads the beginning of a line: ids, operation, rank and places.
 func (r *dumpReader) instruction(f *fields) (i int32, in instr) {
 	in = instr{get: none, put: none, fused: none, of: none}
 	id, fused, isFused := strings.Cut(f.word(), "+")
@@ -137,7 +138,7 @@ func (r *dumpReader) instruction(f *fields) (i int32, in instr) {
 	return i, in
 }
 
-// mark reads one of the marks behind an instruction's places.
+// mark reads one of the marks that follow an instruction's places.
 func (r *dumpReader) mark(f *fields, i int32, op ir.Op) {
 	switch w := f.word(); {
 	case w == "←" && op.Receives():
@@ -169,7 +170,7 @@ func (r *dumpReader) mark(f *fields, i int32, op ir.Op) {
 	}
 }
 
-// fusedSend makes the send that was fused into a receive.
+// fusedSend recreates the send that was fused into a receive.
 func (r *dumpReader) fusedSend(i int32) {
 	in := &r.ins[i]
 	b := in.fused
@@ -183,8 +184,8 @@ func (r *dumpReader) fusedSend(i int32) {
 	}
 }
 
-// number sees to it that no instruction is missing, and makes messages and
-// operations of them: send n is received by n+1.
+// number checks that no instruction is missing and recreates messages and
+// operations: the message of send n is received by n+1.
 func (r *dumpReader) number() error {
 	n := len(r.ins)
 	for n > 0 && !r.known[n-1] {
@@ -238,13 +239,13 @@ func (r *dumpReader) number() error {
 	return nil
 }
 
-// keep puts away what instruction i comes after.
+// keep stores what instruction i waits for.
 func (r *dumpReader) keep(i int) {
 	r.preds.list = append(r.preds.list, r.after[i]...)
 	r.preds.end()
 }
 
-// connect lists the connections, from pass channels on.
+// connect lists the connections, for dumps from pass channels on.
 func (r *dumpReader) connect() error {
 	if r.stage < passIndex("channels") {
 		return nil
@@ -258,7 +259,7 @@ func (r *dumpReader) connect() error {
 	return nil
 }
 
-// schedule restores what comes with the passes depths, order, threadblocks and
+// schedule restores the results of passes depths, order, threadblocks and
 // synchronise.
 func (r *dumpReader) schedule() error {
 	if r.depth != nil {
@@ -296,7 +297,7 @@ func (r *dumpReader) schedule() error {
 		for n, i := range tb.steps {
 			r.tbOf[i], r.posOf[i] = int32(t), int32(n)
 		}
-		// Local instructions may be of other instances than the threadblock.
+		// A threadblock may also execute local instructions of other instances.
 		if n := slices.IndexFunc(tb.steps, func(i int32) bool { return !r.ins[i].local() }); n != none {
 			tb.key = r.keys[tb.steps[n]]
 		}

@@ -9,9 +9,10 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// emit writes the IR: threadblocks under their rank, waits as (threadblock,
-// step), the steps waited for marked. Scratch ends where the last step ends that
-// touches it: sums that are sent on and stored nowhere leave it empty.
+// emit writes the IR: the threadblocks of each rank, waits as pairs (threadblock,
+// step), and a mark on each step that is waited for. Scratch ends with the last
+// chunk that any step touches, which can be earlier than in the program, as sums
+// that are sent on without being stored need none.
 func emit(u *unit) error {
 	steps := make([]ir.Step, len(u.seq))
 	p := &ir.Program{
@@ -48,10 +49,10 @@ func emit(u *unit) error {
 	return nil
 }
 
-// depBlock is how many waits are given room at a time.
+// depBlock is how many waits to allocate at a time.
 const depBlock = 1 << 12
 
-// emitSteps writes the steps of some threadblocks, of whole ranks.
+// emitSteps writes the steps of the threadblocks of consecutive ranks.
 func (u *unit) emitSteps(gpus []ir.GPU, blocks []ir.Threadblock, from, to int32) {
 	var deps []ir.Dep
 	touch := func(rank int32, c chunks) ir.Loc {

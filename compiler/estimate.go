@@ -1,25 +1,25 @@
 package compiler
 
-// costs is what a program's steps are taken to cost at one size, under one protocol,
-// in a unit of its own: what a step costs whatever its size, and what a chunk of it
-// does. They are in the proportions of an A100's (docs/simulator.md). Links are not
-// the compiler's to know, so messages share none.
+// costs is a rough model of what steps take at one size under one protocol: a part
+// for each step and a part for each of its chunks, in arbitrary units. The
+// proportions are those of an A100 (docs/simulator.md). The compiler knows no
+// topology, so messages do not contend for links here.
 type costs struct {
-	call  int64 // of a step
-	local int64 // beside that, of one within the rank
-	wait  int64 // for another threadblock
-	way   int64 // of a message
-	back  int64 // of a slot, to be filled again
-	slots int32 // of a connection
+	call  int64 // of any step
+	local int64 // added for a step within the rank
+	wait  int64 // added for each wait for another threadblock
+	way   int64 // latency of a message
+	back  int64 // latency until a slot that was emptied can be refilled
+	slots int32 // slots of a connection
 
-	send, receive, forward, copy int64 // a chunk
+	send, receive, forward, copy int64 // for each chunk
 }
 
-// The sizes at which placements are compared.
+// The message sizes and protocols at which placements are compared.
 const (
-	latency = iota // messages of LL with hardly anything in them
-	simple         // large ones of Simple
-	ll             // large ones of LL
+	latency = iota // tiny messages under LL
+	simple         // large messages under Simple
+	ll             // large messages under LL
 	sizes
 )
 
@@ -45,32 +45,35 @@ func (c *costs) of(in *instr) int64 {
 	return c.call + chunk*int64(in.count)
 }
 
-// Large messages come in tiles: a threadblock does all its steps for one, then for the
-// next. Of as many as that, those after the first are what a tile more takes.
+// Large messages are processed in tiles: a threadblock executes all its steps for
+// one tile, then for the next. This many are estimated; the difference between the
+// last and the first is the cost of further tiles.
 const (
 	tiles      = 6
 	firstTiles = 2
 )
 
-// estimate is how long the program takes as it is placed: small messages, then for
-// each protocol all tiles of large ones, and those after the first.
+// estimate is how long the program would take with its instructions placed as they
+// are: with small messages, then for each protocol with large ones, all tiles of
+// them and those after the first alone.
 //
 //	tile 1   tb 0 ▒▒ s ▒▒ cpy         tb 1 ── r ── re
 //	tile 2            tb 0 ▒▒ s ▒▒ cpy         tb 1 ── r ── re
 //	                  └ waits for its threadblock's last step, and for slots
 //
-// The last are short where threadblocks have as much to do as others, and none ends a
-// tile long after it began it; small messages want waits spared.
+// Further tiles are cheap where work is spread evenly over the threadblocks and none
+// takes long from its first step of a tile to its last. Small messages are fast where
+// there are few waits.
 type estimate [2*sizes - 1]int64
 
-// estimate goes through all tiles in the global order, which puts everything behind
-// what it waits for.
+// estimate simulates all tiles in the global order, in which everything comes
+// after what it waits for.
 func (u *unit) estimate() (all estimate) {
 	const mostSlots = 8
 	type times [sizes]int64
 	type line struct {
 		sent, taken int32
-		free        [mostSlots]times // when the slots of the last messages were
+		free        [mostSlots]times // when each slot of the last messages was emptied
 	}
 	begun, ended := make([]times, len(u.ins)), make([]times, len(u.ins))
 	now, lines := make([]times, len(u.tbs)), make([]line, len(u.conns))
@@ -87,7 +90,7 @@ func (u *unit) estimate() (all estimate) {
 					}
 				}
 			}
-			var source *times // of what arrives
+			var source *times // of the message that is received
 			if in.get != none {
 				sender := u.msgs[in.get].sender
 				source = &ended[sender]
@@ -140,11 +143,12 @@ func (u *unit) estimate() (all estimate) {
 	return all
 }
 
-// tolerated is by how much of itself an estimate may be worse, where others are better.
+// tolerated limits what one size may lose where others gain: one part in so many.
 const tolerated = 50
 
-// against is how much of an estimate's time this takes, from small messages to large
-// ones, which have as much to say as these; 1 where it is longer anywhere.
+// against compares this estimate with base: the product of the ratios of time at
+// each size, where small messages count as much as large ones. It is 1 if any size
+// gets intolerably longer.
 func (e *estimate) against(base *estimate) float64 {
 	ratio := 1.0
 	for k := range e {

@@ -9,7 +9,7 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// maxOps bounds what replication may make of a program.
+// maxOps bounds the size to which replication may expand a program.
 const maxOps = 1 << 25
 
 // expand reads the traced program into operations.
@@ -48,13 +48,15 @@ func expand(u *unit) error {
 	if err := u.expandOps(); err != nil {
 		return err
 	}
-	// The traced operations are larger than these, and nothing reads them again.
+	// The traced operations take more memory than these, and no later pass reads
+	// them.
 	u.in = &lang.Program{Name: p.Name, Collective: p.Collective, Scopes: p.Scopes}
 	return nil
 }
 
-// expandOps reads the operations in parts, each of which has room for as many as it
-// was traced with: mostly that is how many it amounts to, and all lie in place.
+// expandOps converts the operations in parts, in parallel. Each part has room for
+// as many operations as were traced, which is usually exactly what it produces, so
+// the results need no copying.
 func (u *unit) expandOps() error {
 	const parts = 16
 	n, sizes := len(u.in.Ops), u.sizes()
@@ -86,7 +88,7 @@ func (u *unit) expandOps() error {
 	return nil
 }
 
-// expandPart appends what some traced operations amount to.
+// expandPart appends the operations that some traced ones amount to.
 func (u *unit) expandPart(ops []op, traced []lang.Op, sizes [][collective.Scratch + 1]int32) ([]op, error) {
 	p := u.in
 	for i := range traced {
@@ -111,7 +113,7 @@ func (u *unit) expandPart(ops []op, traced []lang.Op, sizes [][collective.Scratc
 	return ops, nil
 }
 
-// sizes is how many chunks every buffer has, by rank.
+// sizes is the number of chunks in each buffer, by rank.
 func (u *unit) sizes() [][collective.Scratch + 1]int32 {
 	all := make([][collective.Scratch + 1]int32, u.col.Ranks)
 	for r := range all {
@@ -123,7 +125,7 @@ func (u *unit) sizes() [][collective.Scratch + 1]int32 {
 	return all
 }
 
-// inside says why a span does not exist, if it does not.
+// inside returns an error if a span does not exist, saying why.
 func inside(s *lang.Span, sizes [][collective.Scratch + 1]int32) error {
 	if s.Rank < 0 || int(s.Rank) >= len(sizes) {
 		return fmt.Errorf("rank %d: want 0 to %d", s.Rank, len(sizes)-1)
@@ -158,8 +160,9 @@ func expandOp(ops []op, t *lang.Op) []op {
 	if !o.local() || !src.meet(dst) {
 		return append(ops, o)
 	}
-	// Chunk k is read before another chunk's write lands on it when those that
-	// move up go last to first, and then those that move down first to last.
+	// Every chunk must be read before a write lands on it. That holds if the
+	// chunks that move up are copied from the last to the first, and then those
+	// that move down from the first to the last.
 	single := func(k int32) {
 		o.between(src.one(k), dst.one(k))
 		ops = append(ops, o)
