@@ -7,15 +7,43 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
 var updateReadme = flag.Bool("update-readme", false, "write the tables of README.md anew")
 
-// shown is a table in README.md: the command that prints it, in a comment, and
-// what it printed.
-var shown = regexp.MustCompile("(?s)<!-- (search [^\n]*) -->\n```\n(.*?)```\n")
+// shown is a table in README.md: a comment with the command that prints it and the
+// columns that the page has of it, and the table's lines.
+var shown = regexp.MustCompile(`<!-- (search [^\n|]*) \| ([^\n]*) -->\n((?:\|[^\n]*\n)+)`)
+
+// columnsOf are some columns of a table in Markdown, the first that text has.
+func columnsOf(t *testing.T, text string, names []string) string {
+	t.Helper()
+	var at []int
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if line[0] != '|' {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
+		if at == nil {
+			for _, name := range names {
+				column := slices.Index(cells, name)
+				if column < 0 {
+					t.Fatalf("the table has no column %q: %s", name, line)
+				}
+				at = append(at, column)
+			}
+		}
+		for _, column := range at {
+			b.WriteString("| " + cells[column] + " ")
+		}
+		b.WriteString("|\n")
+	}
+	return b.String()
+}
 
 // TestReadmeShowsWhatIsPrinted runs the commands whose output README.md shows.
 func TestReadmeShowsWhatIsPrinted(t *testing.T) {
@@ -33,7 +61,7 @@ func TestReadmeShowsWhatIsPrinted(t *testing.T) {
 		if code := Main(args, strings.NewReader(""), &out, io.Discard); code != exitDone {
 			t.Fatalf("%s: exit code %d", m[1], code)
 		}
-		return []byte("<!-- " + string(m[1]) + " -->\n```\n" + out.String() + "```\n")
+		return []byte("<!-- " + string(m[1]) + " | " + string(m[2]) + " -->\n" + columnsOf(t, out.String(), strings.Split(string(m[2]), ", ")))
 	})
 	switch {
 	case tables == 0:
