@@ -60,7 +60,7 @@ func allFlags() string {
 	started := false
 	root := newRoot(&started)
 	var b strings.Builder
-	b.WriteString("Every command has `-h, --help`, `-v, --verbose`, which says more on standard error, and `-q, --quiet`, which says nothing there but the error that ends it.\n")
+	b.WriteString("Every command also has `-h, --help`; `-v, --verbose`, which prints more to standard error; and `-q, --quiet`, which prints nothing there but the error that ends the command.\n")
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		if c.Name() == "completion" || c.Name() == "help" {

@@ -17,14 +17,14 @@ func compareCommand() *cobra.Command {
 	tolerance := percent{}
 	cmd := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
-		Short: "Put two campaigns side by side, and say where one is slower",
-		Long: `compare prints two campaigns of one collective size by size: who wins in each, how
-long that takes, and by how much the second takes longer. What the searches or
-their executors differ in, such as a driver's version, is told on standard error.
+		Short: "Compare two campaigns size by size, and say where one is slower",
+		Long: `compare prints two campaigns of one collective side by side: the winner of each at
+every size, its time, and the ratio of the times. Differences between the searches
+or their executors, such as another driver version, go to standard error.
 
-With --tolerance it is a gate for builds: exit code 1 where some size takes longer
-by more than that, or has no winner any more. Times whose intervals of confidence
-meet are the same, and what is within the tolerance.
+With --tolerance it is a gate for builds: exit code 1 where some size is slower by
+more than that, or has no winner any more. Times within the tolerance, and times
+whose confidence intervals overlap, count as the same.
 
   colltune compare campaigns/monday campaigns/tuesday
   colltune compare released next --tolerance 3%`,
@@ -65,7 +65,7 @@ meet are the same, and what is within the tolerance.
 		},
 		ValidArgsFunction: completeFolder,
 	}
-	cmd.Flags().Var(&tolerance, "tolerance", "fail where a size takes longer by more than this `PERCENT`, such as 3% (never)")
+	cmd.Flags().Var(&tolerance, "tolerance", "exit with code 1 where a size is slower by more than this `PERCENT`, such as 3% (default: never)")
 	outputFlags(cmd)
 	return cmd
 }

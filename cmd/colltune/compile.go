@@ -21,18 +21,18 @@ func compileCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compile PROGRAM -t TOPOLOGY [-c COLLECTIVE]",
 		Short: "Compile a family or a .star file for a system, and verify the result",
-		Long: `compile traces a program for a system, compiles it and verifies what comes out.
-PROGRAM is a family's name, a .star file, or a dump. Parameters that are not fixed with
--p have their defaults; a hole, such as a ring's order or a choice of NICs, is
-filled for the system where the default doesn't fit it.
+		Long: `compile traces an algorithm for a system, compiles it and verifies the result.
+PROGRAM is a family's name, a .star file, or a dump. Parameters that -p does not set
+have their defaults. A hole, such as a ring's order or a choice of NICs, is filled
+for the system where the family's own value does not fit it.
 
   colltune compile ring -t dgx-1 -c allreduce -p channels=4 --out ring.json
   colltune compile mine.star -t ring:4 --to msccl-xml --protocol LL
   colltune compile hierarchical -t dgx-a100 --nodes 2 -c allreduce --to mscclpp-json
   colltune compile all-pairs -t dgx-a100 -c allreduce --dump-after ` + lastPass() + `
 
-A dump of any pass but the last is a program, too: a file of it whose name ends
-in ` + dumpSuffix + ` goes on from there.`,
+What --dump-after prints is a program too: compile continues from a file of it whose
+name ends in ` + dumpSuffix + `, of any pass but the last.`,
 		Args:              exactly("the PROGRAM"),
 		RunE:              atOnce(func(cmd *cobra.Command, args []string) error { return compileProgram(cmd, args[0]) }),
 		ValidArgsFunction: firstIs(completeFamily),
@@ -40,11 +40,11 @@ in ` + dumpSuffix + ` goes on from there.`,
 	topologyFlags(cmd, false)
 	collectiveFlag(cmd)
 	countsFlag(cmd)
-	cmd.Flags().Int("root", 0, "of a collective that has one")
-	choiceFlag(cmd, "placement", "", "", []string{"in", "out"}, "in place or out of place (in: allreduce, reduce, broadcast)")
+	cmd.Flags().Int("root", 0, "the root `RANK`, of a collective that has a root")
+	choiceFlag(cmd, "placement", "", "", []string{"in", "out"}, "in place or out of place (default: in for allreduce, reduce, broadcast; out for others)")
 	paramFlag(cmd, "set")
-	cmd.Flags().Int("instances", 1, "replicate the whole program this often")
-	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "what fills holes")
+	cmd.Flags().Int("instances", 1, "how many parallel instances of the whole program")
+	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "which solver fills the holes of templates")
 	formFlags(cmd)
 	passFlags(cmd)
 	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")

@@ -22,13 +22,13 @@ const maxDump = 1 << 30
 
 // passFlags adds the flags that look into the compiler's passes or leave some out.
 func passFlags(cmd *cobra.Command) {
-	choiceFlag(cmd, "dump-after", "", "", append(passNames(), "all"), "print the program after this pass; the result then goes to --out only; a "+dumpSuffix+" file of it can be compiled")
+	choiceFlag(cmd, "dump-after", "", "", append(passNames(), "all"), "print the program as this pass leaves it, which compile reads back from a "+dumpSuffix+" file; the result then goes to --out only")
 	choiceFlag(cmd, "dot", "", "", compiler.Graphs(), "print this graph for Graphviz; the result then goes to --out only")
-	cmd.Flags().StringSlice("disable-pass", nil, "leave out this optional pass `NAME,…`")
+	cmd.Flags().StringSlice("disable-pass", nil, "leave out these optional passes `NAME,…`")
 	_ = cmd.RegisterFlagCompletionFunc("disable-pass", completeList(optionalPasses))
-	cmd.Flags().Bool("blocked", false, "give each of --instances a block of the buffers of its own, not a part of every chunk")
-	cmd.Flags().Int("slots", 0, "how many messages a connection holds: the program never needs more (as many as every protocol of the system holds, at most 2)")
-	cmd.Flags().Bool("time-passes", false, "say on standard error how long each pass took")
+	cmd.Flags().Bool("blocked", false, "give each instance its own block of the buffers instead of a part of every chunk")
+	cmd.Flags().Int("slots", 0, "FIFO slots of a connection that the program may rely on (default: the fewest that a protocol of the system has, at most 2)")
+	cmd.Flags().Bool("time-passes", false, "print how long each pass took, to standard error")
 }
 
 func passNames() []string {

@@ -37,11 +37,11 @@ func formFlags(cmd *cobra.Command) {
 		names = append(names, f.name)
 	}
 	choiceFlag(cmd, "to", "", forms[0].name, names, "what to write")
-	choiceFlag(cmd, "runtime", "", "msccl", msccl.Runtimes(), "whose dialect of MSCCL XML")
-	choiceFlag(cmd, "protocol", "", "Simple", topologies.ProtocolNames(), "the wire protocol of MSCCL XML or a plan")
-	cmd.Flags().VarP(&size{}, "min-bytes", "b", "smallest size MSCCL XML or a plan is for")
-	cmd.Flags().VarP(&size{}, "max-bytes", "e", "largest size MSCCL XML or a plan is for (no limit)")
-	cmd.Flags().Var(&size{}, "tile-bytes", "how much of a chunk a plan's steps take by turns (whole chunks)")
+	choiceFlag(cmd, "runtime", "", "msccl", msccl.Runtimes(), "the runtime whose dialect of MSCCL XML to write")
+	choiceFlag(cmd, "protocol", "", "Simple", topologies.ProtocolNames(), "wire protocol of the MSCCL XML or MSCCL++ plan")
+	cmd.Flags().VarP(&size{}, "min-bytes", "b", "smallest message size for which a runtime is to use the file")
+	cmd.Flags().VarP(&size{}, "max-bytes", "e", "largest message size for which a runtime is to use the file (default: no limit)")
+	cmd.Flags().Var(&size{}, "tile-bytes", "pipeline an MSCCL++ plan's steps over parts of a chunk of this size (default: whole chunks)")
 }
 
 // formOf is the form that --to names.

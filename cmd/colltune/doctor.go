@@ -23,7 +23,7 @@ type finding struct {
 func doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what was found on this machine: solver, GPUs, executors",
+		Short: "Show what was found on this machine: solver, GPUs, executors",
 		Args:  exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var all []finding

@@ -18,9 +18,9 @@ import (
 // effortFlags adds the flags that say how, and how far, a campaign is run.
 func effortFlags(cmd *cobra.Command) {
 	executorFlags(cmd)
-	cmd.Flags().Duration("budget", 0, "stop after this long (none)")
-	cmd.Flags().Int("trials", 0, "stop after this many new trials (none)")
-	cmd.Flags().Int("jobs", runtime.NumCPU(), "trials and compilations at a time; never changes the answer")
+	cmd.Flags().Duration("budget", 0, "stop after this long and keep the results so far (default: no limit)")
+	cmd.Flags().Int("trials", 0, "stop after this many new trials and keep the results so far (default: no limit)")
+	cmd.Flags().Int("jobs", runtime.NumCPU(), "how many trials and compilations run at a time; never changes the result")
 }
 
 // pluginFlags repeats the flags by which the plugin was found, for a command that

@@ -34,7 +34,7 @@ func registerExecutors() {
 func executorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "executor",
-		Short: "List and check what runs programs",
+		Short: "List and check executors: what runs programs",
 		Args:  cobra.ArbitraryArgs,
 		RunE:  group,
 	}
@@ -45,7 +45,7 @@ func executorCommand() *cobra.Command {
 // executorFlags adds --executor, --timeout, and the flags that say where plugins
 // are.
 func executorFlags(cmd *cobra.Command) {
-	cmd.Flags().String("executor", "sim", "what runs programs: a `NAME` of those that executor list shows, or the path of a plugin")
+	cmd.Flags().String("executor", "sim", "what runs the programs: a `NAME` that executor list shows, or the path of a plugin")
 	_ = cmd.RegisterFlagCompletionFunc("executor", completeExecutor)
 	hostFlags(cmd)
 }
@@ -54,7 +54,7 @@ func executorFlags(cmd *cobra.Command) {
 // them.
 func hostFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSlice("plugin-dir", nil, "look for colltune-executor-NAME in this `DIR` before PATH")
-	cmd.Flags().Duration("timeout", 0, "how long a trial or a query may take (10m and 1m)")
+	cmd.Flags().Duration("timeout", 0, "time limit of a trial or of a solver query (default: 10m for a trial, 1m for a query)")
 }
 
 // hostOptions reads the flags of hostFlags.
@@ -123,11 +123,11 @@ func howStarted(f executor.Found) string {
 func executorCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check NAME",
-		Short: "Start an executor and hold it to the protocol",
-		Long: `check starts an executor, asks what it is, has it run a small program of every
-protocol, dtype and operation it says it has, and holds what it answers, refuses,
-gives up and leaves behind to executor/protocol. Exit code 5: something is not
-right.`,
+		Short: "Test that an executor keeps to the protocol",
+		Long: `check starts an executor and tests that it keeps to the protocol (executor/protocol,
+docs/plugins.md): its description, a small program for every wire protocol, element
+type and reduction that it claims, refusals, trials that are given up, and processes
+left behind. Exit code 5 means that something is wrong.`,
 		Args: exactly("the executor NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := hostOptions(cmd)

@@ -14,9 +14,9 @@ func exportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export DIR --to FORMAT --out PATH",
 		Short: "Write a campaign's winners as files that a runtime loads",
-		Long: `export writes the winners of a campaign, files flat in a folder, and says how to
-load them. A program is exported only for sizes at which the runtime would
-really run it; where that costs something, or nothing fits, it says so.
+		Long: `export writes the winners of a campaign as files into one folder, and prints how to
+load them. A program is exported only for sizes at which the runtime would really
+run it. Where that means a slower program than the winner, or none, it says so.
 
   colltune export campaigns/dgx-a100-1x-allreduce --to msccl-xml --out xml`,
 		Args: exactly("the campaign's folder DIR"),
@@ -54,7 +54,7 @@ really run it; where that costs something, or nothing fits, it says so.
 		ValidArgsFunction: firstIs(completeFolder),
 	}
 	choiceFlag(cmd, "to", "", "", results.ExportFormats(), "what to write")
-	choiceFlag(cmd, "runtime", "", "", runtimeNames(), "whose dialect of MSCCL XML")
+	choiceFlag(cmd, "runtime", "", "", runtimeNames(), "the runtime whose dialect of MSCCL XML to write")
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print what was done")
 	cmd.Flags().String("out", "", "the folder `PATH` to write to")
 	return cmd

@@ -91,7 +91,7 @@ func topologyFlags(cmd *cobra.Command, asArgument bool) {
 		cmd.Flags().StringP("topology", "t", "", "the system: a catalogue name, a .toml `FILE`, or a generator such as ring:8@50GB/s")
 		_ = cmd.RegisterFlagCompletionFunc("topology", completeTopology)
 	}
-	cmd.Flags().Int("nodes", 0, "how many nodes (as many as the file says)")
+	cmd.Flags().Int("nodes", 0, "number of nodes (default: as many as the topology says)")
 	cmd.Flags().IntSlice("gpus", nil, "only these GPUs of each node, by local number")
 }
 
@@ -131,7 +131,7 @@ func collectiveFlag(cmd *cobra.Command) {
 
 // countsFlag adds --counts, for the vector forms of collectives.
 func countsFlag(cmd *cobra.Command) {
-	cmd.Flags().String("counts", "", "the counts of a vector form ("+strings.Join(collective.VectorForms(), ", ")+"): a `FILE` of a number for each rank, or for alltoallv a row of them (1 each)")
+	cmd.Flags().String("counts", "", "element counts of a vector form ("+strings.Join(collective.VectorForms(), ", ")+"): a `FILE` with one number for each rank; for alltoallv, a row of numbers for each rank (default: 1 each)")
 }
 
 // countsOf reads --counts for a collective over ranks ranks.

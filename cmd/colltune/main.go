@@ -86,8 +86,8 @@ func newRoot(started *bool) *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentFlags().BoolP("verbose", "v", false, "say more on standard error")
-	root.PersistentFlags().BoolP("quiet", "q", false, "only errors on standard error")
+	root.PersistentFlags().BoolP("verbose", "v", false, "print more to standard error")
+	root.PersistentFlags().BoolP("quiet", "q", false, "print nothing to standard error but the error that ends the command")
 	root.Version = buildVersion().Version // --version
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = false

@@ -10,9 +10,9 @@ func reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR --out FILE.html",
 		Short: "Write one page on a campaign, for people who did not run it",
-		Long: `report writes one page of HTML on a campaign, that stands alone: what was searched,
-on what, who wins where and by how much, every algorithm over size, the winners'
-routings, and what was refused or failed, and why. It needs no network and no script.
+		Long: `report writes one self-contained HTML page on a campaign: the system, the winner and
+its speedup at every size, every algorithm over size, the winners' routings, and
+what was refused or failed, and why. The page needs no network and no script.
 
   colltune report campaigns/dgx-a100-1x-allreduce --out allreduce.html`,
 		Args: exactly("the campaign's folder DIR"),
@@ -24,7 +24,7 @@ routings, and what was refused or failed, and why. It needs no network and no sc
 		},
 		ValidArgsFunction: firstIs(completeFolder),
 	}
-	cmd.Flags().String("baseline", "", "compare with this `FILE` of nccl-tests' output instead")
+	cmd.Flags().String("baseline", "", "compare with this `FILE` of nccl-tests' output instead of the campaign's baseline")
 	cmd.Flags().String("out", "", "write the page to `FILE`")
 	return cmd
 }

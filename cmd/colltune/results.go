@@ -28,7 +28,7 @@ func resultsCommand() *cobra.Command {
 		},
 		ValidArgsFunction: firstIs(completeFolder),
 	}
-	cmd.Flags().String("baseline", "", "compare with this `FILE` of nccl-tests' output instead")
+	cmd.Flags().String("baseline", "", "compare with this `FILE` of nccl-tests' output instead of the campaign's baseline")
 	outputFlags(cmd)
 	return cmd
 }
@@ -98,7 +98,7 @@ func tableOf(c *results.Campaign, baseline *search.BaselineFile) (*results.Table
 
 // baselineFlag adds --baseline to a search.
 func baselineFlag(cmd *cobra.Command) {
-	cmd.Flags().String("baseline", "nccl", "what every size is compared with: nccl, its own choice, or a `FILE` of nccl-tests' output")
+	cmd.Flags().String("baseline", "nccl", "what the winner is compared with: nccl (what NCCL's cost model would choose), or a `FILE` of nccl-tests' output")
 }
 
 // maxBaseline is larger than any table of times.

@@ -15,11 +15,11 @@ import (
 func resumeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume DIR",
-		Short: "Go on with a campaign that was stopped, killed or cut short",
-		Long: `resume goes on with a campaign where it ended; the plan is in its folder. On a
-finished one, whose trials all have a result, it prints the table. Trials without
-one are made again: three times in all, and whenever --timeout is longer than it
-was.`,
+		Short: "Continue a campaign that was stopped, killed or cut short",
+		Long: `resume continues a campaign where it ended, with the plan that is in its folder.
+Of a finished campaign, whose trials all have a result, it prints the table. A trial
+without a result (failed, crashed, timed out) is repeated, up to three times in all;
+one that timed out also whenever --timeout is longer than it was.`,
 		Args:              exactly("the campaign's folder DIR"),
 		RunE:              func(cmd *cobra.Command, args []string) error { return resume(cmd, args[0], results.Open) },
 		ValidArgsFunction: firstIs(completeFolder),

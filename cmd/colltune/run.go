@@ -24,10 +24,10 @@ func runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FILE",
 		Short: "Time one program over a range of sizes",
-		Long: `run times one program (colltune's IR, or MSCCL XML) over a range of sizes and
-prints nccl-tests' table. The program is verified first. FILE may be - for
-standard input. Sizes are of whole elements, rounded up; those that come to the
-same are run once. Without -t every two ranks are taken to be linked.
+		Long: `run verifies one program (colltune's IR or MSCCL XML), times it over a range of sizes
+and prints nccl-tests' table. FILE may be - for standard input. Sizes are rounded up
+to whole elements; sizes that become equal run once. Without -t, the system is one
+in which every two ranks have a link.
 
   colltune run ring.json -t dgx-a100 -b 1K -e 1G --protocol LL128
   colltune run ring.json --executor cpu -e 64M`,
@@ -50,8 +50,8 @@ same are run once. Without -t every two ranks are taken to be linked.
 	executorFlags(cmd)
 	sizeFlags(cmd)
 	trialFlags(cmd)
-	choiceFlag(cmd, "protocol", "", "", topologies.ProtocolNames(), "wire protocol (what the file says, else Simple)")
-	cmd.Flags().Var(&size{}, "tile-bytes", "tile size (the runtime's own)")
+	choiceFlag(cmd, "protocol", "", "", topologies.ProtocolNames(), "wire protocol (default: what the file says, else Simple)")
+	cmd.Flags().Var(&size{}, "tile-bytes", "tile size (default: the runtime's own)")
 	outputFlags(cmd)
 	return cmd
 }
@@ -263,7 +263,7 @@ func fixed(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 func sizeFlags(cmd *cobra.Command) {
 	cmd.Flags().VarP(&size{1 << 10}, "min-bytes", "b", "smallest size; suffixes K, M, G are binary")
 	cmd.Flags().VarP(&size{1 << 30}, "max-bytes", "e", "largest size")
-	cmd.Flags().IntP("step-factor", "f", 2, "from each size to the next")
+	cmd.Flags().IntP("step-factor", "f", 2, "multiply the size by this from one to the next")
 }
 
 func sizesOf(cmd *cobra.Command) ([]int64, error) {
@@ -284,11 +284,11 @@ func flagValue(cmd *cobra.Command, name string) string {
 // trialFlags adds the flags that describe a measurement.
 func trialFlags(cmd *cobra.Command) {
 	cmd.Flags().IntP("iters", "n", 20, "timed iterations of a trial")
-	cmd.Flags().IntP("warmup-iters", "w", 5, "iterations before them")
-	choiceFlag(cmd, "dtype", "", "f32", collective.DTypes(), "element type, by nccl-tests' name or one of")
+	cmd.Flags().IntP("warmup-iters", "w", 5, "untimed iterations before those")
+	choiceFlag(cmd, "dtype", "", "f32", collective.DTypes(), "element type (nccl-tests' names work too)")
 	cmd.Flags().Lookup("dtype").Value.(*choice).also = dtypesElsewhere
 	choiceFlag(cmd, "op", "", "sum", []string{"sum", "prod", "min", "max", "avg"}, "reduction")
-	cmd.Flags().Int64("seed", 1, "of everything random")
+	cmd.Flags().Int64("seed", 1, "seed of everything random")
 }
 
 // dtypesElsewhere are nccl-tests' and numpy's names for element types.

@@ -62,13 +62,13 @@ does resume.
 	topologyFlags(cmd, false)
 	collectiveFlag(cmd)
 	countsFlag(cmd)
-	cmd.Flags().Int("root", 0, "of a collective that has one")
-	choiceFlag(cmd, "placement", "", "", []string{"in", "out", "both"}, "in place, out of place or both (in: allreduce, reduce, broadcast)")
+	cmd.Flags().Int("root", 0, "the root `RANK`, of a collective that has a root")
+	choiceFlag(cmd, "placement", "", "", []string{"in", "out", "both"}, "in place, out of place or both (default: in for allreduce, reduce, broadcast; out for others)")
 	sizeFlags(cmd)
 	trialFlags(cmd)
 	spaceFlags(cmd)
 	effortFlags(cmd)
-	cmd.Flags().String("campaign", "", "the campaign's folder `DIR` (campaigns/TOPOLOGY-Nx-COLLECTIVE)")
+	cmd.Flags().String("campaign", "", "the folder `DIR` to keep the campaign in (default: campaigns/TOPOLOGY-Nx-COLLECTIVE)")
 	cmd.Flags().Bool("dry-run", false, "count the candidates; measure nothing, write nothing")
 	outputFlags(cmd)
 	return cmd
@@ -76,20 +76,20 @@ does resume.
 
 // spaceFlags adds the flags that narrow the candidates.
 func spaceFlags(cmd *cobra.Command) {
-	cmd.Flags().StringSlice("family", nil, "only these families `NAME,…`")
-	cmd.Flags().StringSlice("exclude", nil, "not these families `NAME,…`")
+	cmd.Flags().StringSlice("family", nil, "search only these families `NAME,…`")
+	cmd.Flags().StringSlice("exclude", nil, "leave out these families `NAME,…`")
 	for _, name := range []string{"family", "exclude"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, completeList(familyNames))
 	}
-	cmd.Flags().StringArray("template", nil, "families of this `FILE.star`, or of all in a folder, beside the built-in ones")
+	cmd.Flags().StringArray("template", nil, "also the families of this `FILE.star`, or of all files in a folder")
 	paramFlag(cmd, "fix")
-	cmd.Flags().Int("channels", 0, "fix the channels of families that have them (tuned)")
-	cmd.Flags().Int("instances", 0, "fix the number of instances (tuned)")
-	choiceFlag(cmd, "protocol", "", "", topologies.ProtocolNames(), "fix the wire protocol (tuned)")
-	cmd.Flags().Var(&size{}, "tile-bytes", "fix the tile size (tuned)")
-	choiceFlag(cmd, "runtime", "", "", results.RuntimeNames(), "only what this runtime would load and run")
+	cmd.Flags().Int("channels", 0, "fix the number of channels, of families that have that parameter (default: tuned)")
+	cmd.Flags().Int("instances", 0, "fix the number of parallel instances (default: tuned)")
+	choiceFlag(cmd, "protocol", "", "", topologies.ProtocolNames(), "fix the wire protocol (default: tuned)")
+	cmd.Flags().Var(&size{}, "tile-bytes", "fix the tile size (default: tuned)")
+	choiceFlag(cmd, "runtime", "", "", results.RuntimeNames(), "only programs that this runtime would load and run")
 	baselineFlag(cmd)
-	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "what fills the holes of templates")
+	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "which solver fills the holes of templates")
 }
 
 // campaign runs a search to its end, a limit or an interrupt, and prints the table

@@ -25,21 +25,21 @@ import (
 func synthCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "synth -t TOPOLOGY -c COLLECTIVE --chunks C --steps S --rounds R",
-		Short: "Find a routing from nothing, or prove that there is none",
-		Long: `synth asks whether a collective can be done with C chunks in S steps of R rounds
-together, a round being the time of a chunk on the slowest link, and says who
-answered: a bound, or a solver. With --pareto it walks the frontier of steps
-against rounds a chunk instead, with a proof for each point.
+		Short: "Find a new routing with a solver, or prove that there is none",
+		Long: `synth searches for a routing of C chunks in S steps that take R rounds together; a
+round is the time of one chunk on the slowest link. It prints whether there is such
+a routing, and whether a bound or a solver answered; --out writes it as a program.
+With --pareto it finds the frontier of steps (latency) against rounds per chunk
+(bandwidth), and says of each point what is proved.
 
   colltune synth -t dgx-1 -c allgather --chunks 6 --steps 3 --rounds 7 --out ag.json
   colltune synth -t dgx-1 -c allgather --pareto
 
-A query takes no longer than --timeout, its bounds and flows included; what is not
-settled by then is said so. A walk along the frontier is many queries, each of which
-may take as long: --budget is for the whole, and prints the points found by then; a
-query then takes no more than a twentieth of it, unless --timeout is given.
+--timeout limits each query, its bounds and flows included; a query that is not
+settled by then is reported as such. The frontier takes many queries: --budget limits
+all of them together, and prints the points found by then.
 
-Chunks are counted as the literature does: of a rank's input (allgather, gather,
+Chunks are counted as in the literature: of a rank's input (allgather, gather,
 alltoall), of a rank's output (reducescatter, scatter), of the buffer (the others);
 of the vector forms, of a count of 1.`,
 		Args: exactly(),
@@ -48,16 +48,16 @@ of the vector forms, of a count of 1.`,
 	topologyFlags(cmd, false)
 	collectiveFlag(cmd)
 	countsFlag(cmd)
-	cmd.Flags().Int("root", 0, "of a collective that has one")
-	choiceFlag(cmd, "placement", "", "", []string{"in", "out"}, "in place or out of place (in: allreduce, reduce, broadcast)")
-	cmd.Flags().Int("chunks", 0, "chunks C; with --pareto, at most so many (6 a rank)")
-	cmd.Flags().Int("steps", 0, "steps S; with --pareto, at most so many (twice the least and 3)")
-	cmd.Flags().Int("rounds", 0, "rounds R of all steps together")
-	cmd.Flags().Bool("pareto", false, "walk the frontier of latency S against bandwidth R/C")
-	cmd.Flags().String("unit", "", "the bandwidth `BW` of one chunk a round (that of the slowest link)")
-	choiceFlag(cmd, "solver", "", "auto", constraints.Names, "who answers what bounds leave open")
-	cmd.Flags().Duration("timeout", time.Minute, "how long a query may take, bounds included; with --pareto, each of them (of a --budget at most a twentieth)")
-	cmd.Flags().Duration("budget", 0, "with --pareto: how long the walk may take in all (as long as it takes)")
+	cmd.Flags().Int("root", 0, "the root `RANK`, of a collective that has a root")
+	choiceFlag(cmd, "placement", "", "", []string{"in", "out"}, "in place or out of place (default: in for allreduce, reduce, broadcast; out for others)")
+	cmd.Flags().Int("chunks", 0, "chunks C; with --pareto, the most to try (default then: 6 a rank)")
+	cmd.Flags().Int("steps", 0, "steps S; with --pareto, the most to try (default then: twice the least, plus 3)")
+	cmd.Flags().Int("rounds", 0, "rounds R, of all steps together")
+	cmd.Flags().Bool("pareto", false, "find the whole Pareto frontier of latency (S) against bandwidth (R/C)")
+	cmd.Flags().String("unit", "", "the bandwidth `BW` that carries one chunk a round (default: that of the slowest link)")
+	choiceFlag(cmd, "solver", "", "auto", constraints.Names, "which solver answers what bounds leave open")
+	cmd.Flags().Duration("timeout", time.Minute, "time limit of a query, bounds included; with --pareto of each query (default with --budget: a twentieth of it)")
+	cmd.Flags().Duration("budget", 0, "with --pareto, time limit of the whole walk (default: none)")
 	cmd.Flags().String("dump", "", "write the query as a formula to `FILE`: .smt2 or .opb")
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print the result")
 	cmd.Flags().String("out", "", "write the routing's program (IR) to `FILE`")

@@ -63,7 +63,7 @@ func parameterNames(ps []script.Parameter) string {
 
 // templateFlag adds --template, for the user's own families.
 func templateFlag(cmd *cobra.Command) {
-	cmd.Flags().StringArray("template", nil, "families of this `FILE.star`, or of all in a folder, beside the built-in ones")
+	cmd.Flags().StringArray("template", nil, "also the families of this `FILE.star`, or of all files in a folder")
 }
 
 // loadFamilies reads the families of a file or a folder. What they print while
@@ -90,7 +90,7 @@ func familiesAsked(cmd *cobra.Command) ([]*templates.Family, error) {
 func templateShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show a family: what it is, its parameters, its cost, its program",
+		Short: "Show a family: description, parameters, cost, program",
 		Args:  exactly("the family's NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			families, err := familiesAsked(cmd)

@@ -44,11 +44,10 @@ type checkedRow struct {
 func templateCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Run a template over a grid of systems: does it compute its collectives?",
-		Long: `check traces a template's programs for every collective it declares, on a grid of
-systems and with every set of its parameters, compiles them and verifies the
-result. The first mistake is reported at its line. With -t it is tried on that
-system alone, with -p with those values alone.`,
+		Short: "Test a template on a grid of systems",
+		Long: `check traces, compiles and verifies a template's programs: for every collective that
+it declares, on a grid of systems, with every set of its parameters. The first
+mistake is reported at its line. -t tries that system only, -p those values only.`,
 		Args: exactly("the template's FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			families, err := loadFamilies(cmd, args[0])

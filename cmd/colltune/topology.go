@@ -17,7 +17,7 @@ import (
 func topologyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "topology",
-		Short: "List, show, check and import GPU systems, and say what bounds them",
+		Short: "List, show, check, import and calibrate GPU systems, and bound what they can do",
 		Args:  cobra.ArbitraryArgs,
 		RunE:  group,
 	}
@@ -105,7 +105,7 @@ type findingRow struct {
 func topologyCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check T",
-		Short: "Check a topology file, sum up what it describes, and say what is worth a look",
+		Short: "Check a topology file, summarise it, and point at doubtful numbers",
 		Args:  exactly("the topology T"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := topologyOptions(cmd)

@@ -18,12 +18,12 @@ import (
 func topologyBoundsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bounds T -c COLLECTIVE",
-		Short: "Say what no algorithm can beat on a system, exactly, and why",
-		Long: `bounds prints the least number of steps and the largest algorithm bandwidth that
-any algorithm for a collective can have on a system, the bandwidth as an exact
-fraction, with the cut that proves it, or the lengths of links (see docs/bounds.md).
-Of alltoall, alltonext and sendrecv it prints beside it what a multicommodity flow
-reaches: where the two are one, no bound can be lower.
+		Short: "Print the best that any algorithm can do on a system, with the proof",
+		Long: `bounds prints the fewest steps and the highest algorithm bandwidth that any algorithm
+for a collective can have on a system. The bandwidth is an exact fraction, with its
+proof: a cut, or lengths of links (docs/bounds.md). For alltoall, alltonext and
+sendrecv it also prints what a multicommodity flow reaches: where the two are equal,
+the bound is tight.
 
   colltune topology bounds dgx-a100 --nodes 2 -c allgather`,
 		Args: exactly("the topology T"),
@@ -56,7 +56,7 @@ reaches: where the two are one, no bound can be lower.
 	topologyFlags(cmd, true)
 	collectiveFlag(cmd)
 	countsFlag(cmd)
-	cmd.Flags().Int("root", 0, "of a collective that has one")
+	cmd.Flags().Int("root", 0, "the root `RANK`, of a collective that has a root")
 	outputFlags(cmd)
 	return cmd
 }

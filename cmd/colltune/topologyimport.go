@@ -16,16 +16,16 @@ const maxImport = 4 << 20
 func topologyImportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE",
-		Short: "Make a topology file of a machine's own description",
-		Long: `import reads what a machine says about itself and prints a topology file:
+		Short: "Make a topology file from a machine's own description",
+		Long: `import reads a machine's own description and prints a topology file:
 
   NCCL or RCCL topology XML   NCCL_TOPO_DUMP_FILE=dump.xml, or a cloud's file
   nvidia-smi topo -m          with --gpu, as the text does not name the GPU
   rocm-smi --showtopo         with --gpu
 
-FILE may be - for standard input. What the text does not say is inferred from the
-model of the GPU where that is safe, and marked as inferred in the file; where it
-is not, the flag that says it is asked for.
+FILE may be - for standard input. What the text lacks is inferred from the GPU's
+model where that is safe, and marked as inferred in the file. Elsewhere import ends
+with an error that names the flag to give.
 
   colltune topology import ndv4-topo.xml --gpu a100 --nic 25GB/s --out ndv4.toml
   nvidia-smi topo -m | colltune topology import - --gpu h100 --nic 400Gb/s --nodes 4
@@ -78,14 +78,14 @@ is not, the flag that says it is asked for.
 			})
 		},
 	}
-	cmd.Flags().String("name", "", "what to call the topology (the file's name)")
-	cmd.Flags().String("gpu", "", "the model of the GPUs, where the text does not say: a100, h100, mi300x, …")
+	cmd.Flags().String("name", "", "name of the topology (default: the file's name)")
+	cmd.Flags().String("gpu", "", "model of the GPUs, where the text does not say: a100, h100, mi300x, …")
 	_ = cmd.RegisterFlagCompletionFunc("gpu", cobra.FixedCompletions(importer.ModelNames(), cobra.ShellCompDirectiveNoFileComp))
-	choiceFlag(cmd, "cpu", "", "", []string{"intel", "amd", "arm", "power"}, "who made the processors, where the text does not say")
+	choiceFlag(cmd, "cpu", "", "", []string{"intel", "amd", "arm", "power"}, "maker of the processors, where the text does not say")
 	cmd.Flags().String("nic", "", "the NICs, where the text does not say: a bandwidth such as 25GB/s, 4x25GB/s for four a node, or none")
-	cmd.Flags().String("ibstat", "", "a `FILE` of what ibstat or ibstatus prints there: how fast each NIC is, and which are up")
+	cmd.Flags().String("ibstat", "", "a `FILE` with the output of ibstat or ibstatus: speed and state of each NIC")
 	cmd.Flags().String("hca", "", "only these NICs, as in NCCL_IB_HCA: mlx5_0,mlx5_1, or ^mlx5_bond for all but those that begin so")
-	cmd.Flags().Int("nodes", 0, "how many such nodes (1)")
+	cmd.Flags().Int("nodes", 0, "number of such nodes (default: 1)")
 	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")
 	return cmd
 }

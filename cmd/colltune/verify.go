@@ -19,14 +19,15 @@ import (
 func verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify FILE…",
-		Short: "Check programs, whoever wrote them: right result? deadlock? race? who runs them?",
-		Long: `verify executes programs step by step and reports what is wrong with them: a
-result that is not the collective's, a deadlock, a race; and for each runtime
-whether it would load and run the program, and if not, why.
+		Short: "Check programs: right result? deadlock? race? which runtimes run them?",
+		Long: `verify executes programs step by step, without a GPU, and reports what is wrong with
+them: a wrong result, a deadlock, a race. It also says which runtimes would load and
+run each program, and why the others would not.
 
-FILE is colltune's IR in JSON, MSCCL XML, a MSCCL++ execution plan, - for one of
-them on standard input, or a folder of them, as a runtime is given it: then which
-file serves a call where several could is told too. With -t, transfers must also follow links that exist.`,
+FILE is colltune's IR in JSON, MSCCL XML or an MSCCL++ execution plan, written by
+anyone; - reads one from standard input. Of a folder, as a runtime loads it, verify
+also says which file serves a call that several could. With -t, transfers must also
+follow links that exist.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return exactly("a FILE")(cmd, args)
