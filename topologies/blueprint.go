@@ -222,7 +222,7 @@ func (b *blueprint) oversized() error {
 	case ranks > maxRanks:
 		return fmt.Errorf("%s have %d ranks or more: want at most %d", units.Count(b.nodes, "node"), ranks, maxRanks)
 	case edges > maxEdges:
-		return fmt.Errorf("%s have %d links or more: want at most %d", units.Count(b.nodes, "node"), edges, maxEdges)
+		return fmt.Errorf("%s with more links than a topology may have: want at most %d", units.Count(b.nodes, "node"), maxEdges)
 	}
 	if b.fabric != nil && b.nodes > 1 {
 		if more := b.fabric.edges(b.nodes); edges+more > maxEdges {

@@ -2,6 +2,7 @@ package topologies
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,14 +29,13 @@ type generator struct {
 	least int    // smallest dimension
 	most  int    // largest
 	ranks func(dims []int) int
-	// links calls yield for each pair of linked GPUs, once.
-	links func(dims []int, yield func(a, b int))
+	links func(dims []int) iter.Seq2[int, int] // each pair of linked GPUs, once
 }
 
 var generators = []generator{
-	{"ring", "GPUs in a cycle", false, 2, maxRanks, product, func(d []int, yield func(a, b int)) { grid(d, true, yield) }},
-	{"mesh", "GPUs along each side", true, 1, maxRanks, product, func(d []int, yield func(a, b int)) { grid(d, false, yield) }},
-	{"torus", "GPUs along each side", true, 1, maxRanks, product, func(d []int, yield func(a, b int)) { grid(d, true, yield) }},
+	{"ring", "GPUs in a cycle", false, 2, maxRanks, product, torus},
+	{"mesh", "GPUs along each side", true, 1, maxRanks, product, mesh},
+	{"torus", "GPUs along each side", true, 1, maxRanks, product, torus},
 	{"hypercube", "dimensions", false, 1, 16, powerOfTwo, cube},
 	{"fullmesh", "GPUs, each joined to each", false, 2, maxRanks, product, pairs},
 	{"hub", "GPUs on one switch", false, 2, maxRanks, product, nil},
@@ -53,37 +53,52 @@ func product(dims []int) int {
 
 func powerOfTwo(dims []int) int { return 1 << dims[0] }
 
+func mesh(dims []int) iter.Seq2[int, int]  { return grid(dims, false) }
+func torus(dims []int) iter.Seq2[int, int] { return grid(dims, true) }
+
 // grid links neighbours along every side; the first side varies slowest. A wrapped
 // side of length two has one link, not two.
-func grid(dims []int, wrap bool, yield func(a, b int)) {
-	n, step := product(dims), product(dims)
-	for _, d := range dims {
-		step /= d
-		for a := range n {
-			switch at := a / step % d; {
-			case at+1 < d:
-				yield(a, a+step)
-			case wrap && d > 2:
-				yield(a, a-(d-1)*step)
+func grid(dims []int, wrap bool) iter.Seq2[int, int] {
+	return func(yield func(a, b int) bool) {
+		n, step := product(dims), product(dims)
+		for _, d := range dims {
+			step /= d
+			for a := range n {
+				b := a + step
+				if at := a / step % d; at+1 == d {
+					b -= d * step
+					if !wrap || d <= 2 {
+						continue
+					}
+				}
+				if !yield(a, b) {
+					return
+				}
 			}
 		}
 	}
 }
 
-func cube(dims []int, yield func(a, b int)) {
-	for a := range powerOfTwo(dims) {
-		for bit := range dims[0] {
-			if b := a | 1<<bit; b != a {
-				yield(a, b)
+func cube(dims []int) iter.Seq2[int, int] {
+	return func(yield func(a, b int) bool) {
+		for a := range powerOfTwo(dims) {
+			for bit := range dims[0] {
+				if b := a | 1<<bit; b != a && !yield(a, b) {
+					return
+				}
 			}
 		}
 	}
 }
 
-func pairs(dims []int, yield func(a, b int)) {
-	for a := range dims[0] {
-		for b := a + 1; b < dims[0]; b++ {
-			yield(a, b)
+func pairs(dims []int) iter.Seq2[int, int] {
+	return func(yield func(a, b int) bool) {
+		for a := range dims[0] {
+			for b := a + 1; b < dims[0]; b++ {
+				if !yield(a, b) {
+					return
+				}
+			}
 		}
 	}
 }
@@ -136,11 +151,12 @@ func generate(kind, rest string) (*blueprint, error) {
 		}
 		n.switches = []switchPlan{{name: "switch", gpus: all, wire: w}}
 	} else {
-		g.links(dims, func(x, y int) {
-			if len(n.links) <= maxEdges/2 { // enough to know that it is too large
-				n.links = append(n.links, linkPlan{a: end(x), b: end(y), wire: w})
+		for x, y := range g.links(dims) {
+			n.links = append(n.links, linkPlan{a: end(x), b: end(y), wire: w})
+			if len(n.links) > maxEdges/2 { // enough to know that it is too large
+				break
 			}
-		})
+		}
 	}
 	b.kinds = []nodePlan{n}
 	return b, nil

@@ -129,7 +129,7 @@ func open(arg string) (file string, text []byte, err error) {
 	if text, ok := Source(arg); ok {
 		return arg + ".toml", text, nil
 	}
-	f, err := os.Open(arg)
+	info, err := os.Stat(arg) // before it is opened: a pipe might never be
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && slices.Contains(generatorKinds(), arg):
 		return "", nil, unknown(fmt.Sprintf("topology %q is a generator: want its size too, %s", arg, generatorUsage))
@@ -138,11 +138,14 @@ func open(arg string) (file string, text []byte, err error) {
 			arg, DidYouMean(strings.ToLower(arg), Names()), strings.Join(Names(), ", "), generatorUsage))
 	case err != nil:
 		return "", nil, fmt.Errorf("topology file %s: %w", arg, reason(err))
-	}
-	defer f.Close()
-	if s, err := f.Stat(); err == nil && !s.Mode().IsRegular() {
+	case !info.Mode().IsRegular():
 		return "", nil, fmt.Errorf("topology file %s: want a regular file", arg)
 	}
+	f, err := os.Open(arg)
+	if err != nil {
+		return "", nil, fmt.Errorf("topology file %s: %w", arg, reason(err))
+	}
+	defer f.Close()
 	text, err = io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return "", nil, fmt.Errorf("topology file %s: %w", arg, reason(err))

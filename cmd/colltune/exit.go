@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/lang"
@@ -46,6 +47,7 @@ var exits = []struct {
 	{exitNothing, as[*nothingError]},
 	{exitNothing, as[*search.NothingFound]},
 	{exitNothing, is(results.ErrNothingFits)},
+	{exitFailed, is(syscall.EIO)}, // of a file that is there, and broken
 	{exitUsage, as[*usageError]},
 	{exitUsage, is(executor.ErrNotFound)},
 	{exitUsage, is(executor.ErrUnsupported)},

@@ -107,7 +107,7 @@ func topologyCheckCommand() *cobra.Command {
 		Use:   "check T",
 		Short: "Check a topology file, summarise it, and point at doubtful numbers",
 		Args:  exactly("the topology T"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: atOnce(func(cmd *cobra.Command, args []string) error {
 			o, err := topologyOptions(cmd)
 			if err != nil {
 				return err
@@ -143,7 +143,7 @@ func topologyCheckCommand() *cobra.Command {
 				fmt.Fprintln(w)
 				return s.writeTable(w)
 			})
-		},
+		}),
 		ValidArgsFunction: firstIs(completeTopology),
 	}
 	topologyFlags(cmd, true)
