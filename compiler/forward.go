@@ -6,31 +6,33 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// forward has what reads a copy read what was copied, and leaves out copies that
-// nobody reads any more.
+// forward lets operations that read a copy read the original instead, and removes
+// copies that are then no longer read.
 //
 //	0 copy rank 1 in[0] → rank 1 out[0]         0 reduce rank 0 in[0] → rank 1 out[0] with in[0]
 //	1 reduce rank 0 in[0] → rank 1 out[0]
 //
-// Out of place, a program that reduces begins with such copies, since it reduces
-// into what it may overwrite. An instruction that receives knows two places: it
-// adds what arrives to the one, and stores the sum in the other.
+// Programs that reduce out of place begin with such copies, because they reduce
+// into a buffer they may overwrite. An instruction that receives has two places:
+// it adds what arrives to the value at one, and stores the sum at the other.
 //
-// A copy is read through only where what was copied is never overwritten after:
-// then what reads it waits for less than before, and nothing waits for it. Only
-// where chunks side by side are so there, too, for runtimes that know no strides.
-// What takes the copy's place, a sum, may also read what is overwritten by what waits
-// for that sum anyway, and scratch, where anything else would have it take more room:
+// The original must never be overwritten later. Its readers then wait for less
+// than before, and nothing waits for them. Chunks that are contiguous in the copy
+// must be contiguous in the original too, for runtimes without strides. A sum that
+// takes the copy's place may also read an original that is overwritten later, if
+// whatever overwrites it waits for that sum anyway; and it may read scratch, where
+// other readers would prolong a value's life and so need more scratch:
 //
 //	0 copy rank 1 in[0] → rank 1 sc[0]
 //	1 reduce rank 0 in[0] → rank 1 sc[0]        0 reduce rank 0 in[0] → rank 1 sc[0] with in[0]
 //	2 copy rank 1 sc[0] → rank 1 in[0]          1 reduce rank 2 in[0] → rank 1 in[0] with sc[0]
 //	3 reduce rank 2 in[0] → rank 1 in[0]
 //
-// A reduction within a rank has one place for both, and still needs its copy.
+// A reduction within a rank has a single place for operand and result, so it still
+// needs its copy.
 //
-// Left out is what no operation reads before it is overwritten and no caller will
-// look at: it is no result, and not in the caller's input.
+// A copy is removed if no operation reads it before it is overwritten and the
+// caller will not look at it: it is neither a result nor in the caller's input.
 func forward(u *unit) error {
 	f := &forwarding{u: u, uses: u.uses()}
 	copies := func(own [3]use) bool { return (own[0]|own[1]|own[2])&copyTo != 0 }
@@ -47,22 +49,24 @@ func forward(u *unit) error {
 	return nil
 }
 
-// copies tells whether the operation copies within a rank.
+// copies tells whether the operation is a copy within a rank.
 func (o *op) copies() bool { return o.local() && !o.reduce }
 
-// forwarding is what is known of the chunks of buffers, as far as it matters.
+// forwarding is what the pass knows about chunks of buffers. Its ledgers cover
+// only the buffers that matter to it.
 type forwarding struct {
 	u      *unit
 	uses   [][3]use
-	base   [][3]int      // by rank and buffer: its first cell
-	last   ledger[int32] // of what is copied: the last operation of all to write it, or none
-	source ledger[int32] // of copies: the cell that it is a copy of, or none
-	since  ledger[int32] // of copies: the operation that copied it
-	read   ledger[bool]  // of copies: whether it is going to be read
+	base   [][3]int      // first cell of each buffer, by rank and buffer
+	last   ledger[int32] // of buffers that are copied from: the last operation ever to write the chunk, or none
+	source ledger[int32] // of buffers that are copied to: the cell it is a copy of, or none
+	since  ledger[int32] // of buffers that are copied to: the operation that made the copy
+	read   ledger[bool]  // of buffers that are copied to: a later operation reads it
 	lines  lineage
 }
 
-// readThrough goes through the operations in order.
+// readThrough visits the operations in order and redirects their reads to
+// originals.
 func (f *forwarding) readThrough() {
 	f.last = newLedger[int32](f.u, f.uses, copyFrom|writes)
 	f.source = newLedger[int32](f.u, f.uses, copyTo|reads)
@@ -103,7 +107,7 @@ func (f *forwarding) readThrough() {
 	}
 }
 
-// stays tells whether some chunks are never overwritten by operation i or after it.
+// stays tells whether neither operation i nor any later one overwrites the chunks.
 func (f *forwarding) stays(rank int32, c chunks, i int32) bool {
 	last := f.last.of(rank, c)
 	for k := 0; k < len(last); k += int(c.stride) {
@@ -114,8 +118,9 @@ func (f *forwarding) stays(rank int32, c chunks, i int32) bool {
 	return true
 }
 
-// origin is the cell that a chunk is a copy of which operation i copies on, or its
-// own, if it is none or that is going to be overwritten.
+// origin follows a copy back: it is the cell that a chunk which operation i copies
+// is itself a copy of. If it is no copy, or the original will be overwritten, it
+// is the chunk's own cell.
 func (f *forwarding) origin(rank int32, c chunks, i int32) int32 {
 	if from, ok := f.copied(rank, c); ok && f.stays(rank, from, i) {
 		c = from
@@ -123,8 +128,8 @@ func (f *forwarding) origin(rank int32, c chunks, i int32) int32 {
 	return int32(f.base[rank][c.buf]) + c.off
 }
 
-// copied is what some chunks of a rank are a copy of, if that is one place, side by
-// side where they are, and has not been overwritten since.
+// copied is the original of some chunks, if they are all copies of one reference
+// that has not been overwritten since and is contiguous where they are.
 func (f *forwarding) copied(rank int32, c chunks) (from chunks, ok bool) {
 	sources := f.source.of(rank, c)
 	if sources == nil || sources[0] == none {
@@ -145,7 +150,7 @@ func (f *forwarding) copied(rank int32, c chunks) (from chunks, ok bool) {
 	}
 	from.off = first - int32(f.base[rank][from.buf])
 	if int(from.end()) > f.u.size(rank, from.buf) {
-		return from, false // from one buffer into the next
+		return from, false // it would run from one buffer into the next
 	}
 	since, writer := f.since.of(rank, c), f.lines.writer.of(rank, from)
 	for k := int32(0); k < c.count && writer != nil; k++ {
@@ -156,9 +161,9 @@ func (f *forwarding) copied(rank int32, c chunks) (from chunks, ok bool) {
 	return from, true
 }
 
-// leaveOut goes through the operations from the last to the first, and knows of
-// every copy whether it is going to be read. One keeps the chunks from the first
-// that is to the last, and remains one step.
+// leaveOut visits the operations from last to first, tracking which copies are
+// still going to be read, and removes the others. A copy that is partly read keeps
+// the range from its first such chunk to its last, so that it remains one step.
 func (f *forwarding) leaveOut() {
 	f.read = newLedger[bool](f.u, f.uses, copyTo)
 	u := f.u

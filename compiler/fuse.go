@@ -3,28 +3,28 @@ package compiler
 import "github.com/colltune/colltune/compiler/ir"
 
 // The fusions (GC3 4.2) keep a value in registers between its arrival and its
-// departure. Each is a row: which receive, and what it becomes together with a
-// send of exactly what it stored.
+// departure. Each row names a kind of receive and what it becomes when merged with
+// a send of exactly the chunks it stored.
 //
 //	1 r   rank 1 sc[0]  ← 0                 1 rcs rank 1 sc[0]  ← 0 → 2
 //	2 s   rank 1 sc[0]  → 2   after 1
 //
-// A send is a candidate when the receive is all it waits for and both name the
-// same chunks: then the receive wrote every one of them, and nothing has since.
-// Of several candidates the one with the longest way to go is taken. Whatever
-// waited for the send waits for the fused instruction.
+// A send can be merged if the receive is all it waits for and both name the same
+// chunks: then the receive wrote all of them, and nothing has written them since.
+// Of several candidates the one with the longest path to the end is taken.
+// Whatever waited for the send then waits for the fused instruction.
 //
-// Fusing binds two connections to one threadblock, and with them to one channel:
-// a chain of fused instructions is of one instance and has at most one channel
-// directive. Whether the connections can be had is for pass channels, and
-// whether their slots suffice for pass order; both may undo a fusion.
+// Fusing ties two connections to one threadblock, and so to one channel: a chain
+// of fused instructions belongs to one instance and has at most one channel
+// directive. Whether the connections are available is decided by pass channels,
+// and whether their slots suffice by pass order; both can undo a fusion.
 
 func fuseRCS(u *unit) error { return u.fuseSends(ir.Recv, ir.RecvCopySend) }
 
 func fuseRRCS(u *unit) error { return u.fuseSends(ir.RecvReduceCopy, ir.RecvReduceCopySend) }
 
 func (u *unit) fuseSends(from, to ir.Op) error {
-	var best, height []int32 // by receive: its candidate; by instruction, where several are
+	var best, height []int32 // by receive: the best send so far; height is computed if there are several
 	for i := range u.ins {
 		b := int32(i)
 		s := &u.ins[b]
@@ -53,7 +53,7 @@ func (u *unit) fuseSends(from, to ir.Op) error {
 			best[a] = b
 		}
 	}
-	var routes *chains // all may be of one where there is but one directive
+	var routes *chains // nil if the program names at most one channel: any messages can share it
 	if best != nil && u.directives() > 1 {
 		routes = u.routes()
 	}
@@ -66,7 +66,7 @@ func (u *unit) fuseSends(from, to ir.Op) error {
 	return nil
 }
 
-// directives is how many channels the program names, as far as 2.
+// directives is the number of channels that the program names, counted up to 2.
 func (u *unit) directives() int {
 	one := int32(none)
 	for m := range u.msgs {
@@ -84,21 +84,21 @@ func (u *unit) directives() int {
 	return 1
 }
 
-// sameRoute tells whether two messages may be of one chain, as far as they alone
-// go.
+// sameRoute tells whether two messages could be in one chain, looking at these two
+// only.
 func (u *unit) sameRoute(m, n int32) bool {
 	a, b := &u.msgs[m], &u.msgs[n]
 	return a.key == b.key && (a.channel == b.channel || a.channel == none || b.channel == none)
 }
 
-// chains is the set of chains under construction: messages that have come to
-// share a channel, and which directive they are under.
+// chains tracks which messages have to share a channel, and which directive they
+// are under. It is a union-find structure.
 type chains struct {
 	parent  []int32
-	channel []int32 // by root
+	channel []int32 // by root: the directive, or none
 }
 
-// routes is the chains that the fusions so far have made.
+// routes collects the chains of the fusions made so far.
 func (u *unit) routes() *chains {
 	c := &chains{parent: make([]int32, len(u.msgs)), channel: make([]int32, len(u.msgs))}
 	for m := range u.msgs {
@@ -120,7 +120,7 @@ func (c *chains) root(m int32) int32 {
 	return m
 }
 
-// join makes one chain of two, unless they are under different directives.
+// join merges two chains. It fails if they are under different directives.
 func (c *chains) join(m, n int32) bool {
 	a, b := c.root(m), c.root(n)
 	switch {
@@ -133,17 +133,16 @@ func (c *chains) join(m, n int32) bool {
 	return true
 }
 
-// fuseRRS drops the store of a fused reduction that nobody needs:
+// fuseRRS drops the store of a fused reduction if nothing needs the stored value:
 //
 //	1 rrcs rank 1 in[0]  ← 0 → 2            1 rrs rank 1 in[0]  ← 0 → 2
 //	5 r    rank 1 in[0]  ← 0  after 1       5 r   rank 1 in[0]  ← 0  after 1
 //
-// Nobody does where no other instruction reads any of the chunks before they
-// are overwritten, and none of them holds a part of the collective's result at
-// the end. Chunks that were dropped keep what they held; that is nobody's
-// concern for the same reason.
+// Nothing does if no other instruction reads any of the chunks before they are
+// overwritten, and none of them holds part of the collective's result at the end.
+// The chunks then keep their old value, which nobody reads for the same reasons.
 func fuseRRS(u *unit) error {
-	read := make([]bool, len(u.ins)) // by instruction: another reads what it stored
+	read := make([]bool, len(u.ins)) // by instruction: another one reads what it stored
 	for i := range u.ins {
 		x := &u.ins[i]
 		for _, p := range u.preds.row(int32(i)) {

@@ -5,15 +5,16 @@ import (
 	"slices"
 )
 
-// reach is the range of a web that a strided reference has touched.
+// reach is the range of chunks between the first and last that a web with a
+// strided reference touches.
 type reach struct {
 	rank, from, to int32
 	root           int32
 }
 
-// closeGaps joins a web that a strided reference touches with all that lie in its
-// range, between its chunks or over its ends: what follows takes a web for all
-// that is in its range.
+// closeGaps merges a web that has a strided reference with every web that touches
+// its range, between the reference's chunks or across its ends. Later steps can
+// then treat a web as everything within its range.
 //
 //	sc[0:5:2]  # . # . #        one web
 //	sc[1]      . # . . .
@@ -34,7 +35,7 @@ func (w *webs) closeGaps(base []int32) {
 			w.join(x.rank, x.root, last.root)
 			last.to = max(last.to, x.to)
 		}
-		painted := make([]int32, base[len(base)-1]) // by chunk: 1 + index into apart
+		painted := make([]int32, base[len(base)-1]) // by chunk: 1 + the index in apart that covers it
 		for n := range apart {
 			x := &apart[n]
 			for at := base[x.rank] + x.from; at < base[x.rank]+x.to; at++ {
@@ -61,8 +62,8 @@ func (w *webs) closeGaps(base []int32) {
 	}
 }
 
-// reaches are the ranges of the webs that strided references touch, from the
-// lowest rank and chunk up.
+// reaches lists the ranges of webs with strided references, by rank and first
+// chunk.
 func (w *webs) reaches() (open []reach) {
 	at := map[int32]int{} // by root: 1 + index into open
 	for _, strided := range [2]bool{true, false} {
@@ -92,7 +93,7 @@ func (w *webs) reaches() (open []reach) {
 }
 
 // eachTouch calls do for every place in scratch that an operation touches, with
-// the value of its first chunk.
+// the value of the place's first chunk.
 func (w *webs) eachTouch(do func(v, rank int32, c chunks)) {
 	for i := range w.u.ops {
 		o := &w.u.ops[i]

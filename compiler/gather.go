@@ -7,24 +7,24 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// maxGathered is how many reductions one run has: MSCCL fuses no more.
+// maxGathered is the longest run: MSCCL fuses no more reductions.
 const maxGathered = 16
 
-// gather lets a run of reductions into one place wait for all of its sources
-// before the first, so that a runtime can do the run as one operation, reading
-// and writing the place once.
+// gather makes a run of reductions into one place wait for all their sources
+// before the first. A runtime can then execute the run as one operation that reads
+// and writes the place once.
 //
 //	tb 2: 1 re sc[0] ⊕ in[0]  waits tb 0 step 0        1 re sc[0] ⊕ in[0]  waits tb 0 step 0, tb 1 step 0
 //	      2 re sc[1] ⊕ in[0]  waits tb 1 step 0        2 re sc[1] ⊕ in[0]
 //
-// Only a wait for what precedes the first of the run in the global order is
-// moved: the order stays an execution that never blocks.
+// A wait is moved only if it is for something before the run's first reduction in
+// the global order, so that the order remains an execution that never blocks.
 func gather(u *unit) error {
 	if !slices.ContainsFunc(u.ins, func(in instr) bool { return in.op == ir.Reduce }) {
 		return nil
 	}
 	at := u.turns()
-	moved := map[int32][]int32{} // by first of a run: its waits now; by others: none
+	moved := map[int32][]int32{} // by first of a run: its new waits; by the others of a run: an empty list
 	for t := range u.tbs {
 		steps := u.tbs[t].steps
 		for from := 0; from < len(steps); {
@@ -56,8 +56,7 @@ func gather(u *unit) error {
 	return nil
 }
 
-// continues tells whether reduction b can be done in one with the run that
-// reduction a begins.
+// continues tells whether reduction b can join the run that reduction a begins.
 func (u *unit) continues(a, b int32, at []int32) bool {
 	x, y := &u.ins[a], &u.ins[b]
 	if x.op != ir.Reduce || y.op != ir.Reduce ||
@@ -67,8 +66,8 @@ func (u *unit) continues(a, b int32, at []int32) bool {
 	return !slices.ContainsFunc(u.waits.row(b), func(p int32) bool { return at[p] > at[a] })
 }
 
-// hoist gives the first of a run the waits of all, of each threadblock the
-// latest step.
+// hoist gives the first reduction of a run the waits of all, keeping the latest
+// step of each threadblock.
 func (u *unit) hoist(run []int32, moved map[int32][]int32, at []int32) {
 	var all []int32
 	for _, i := range run {

@@ -2,22 +2,24 @@ package compiler
 
 import "slices"
 
-// What looking for homes may cost: instructions, and threadblocks looked at, one for
-// each that a local instruction might have. Beyond either the idlest has it.
+// Limits on the work of the pass: instructions of a program, and pairs of a local
+// instruction and a threadblock it could go to. Larger programs keep the placement
+// of pass threadblocks.
 var (
 	maxHomed  = 1 << 15
 	maxLooked = 1 << 22
 )
 
-// waysHome are those, beside idleness, to find a local instruction the threadblock that
-// does it. Which is best shows when all have one.
+// waysHome are the criteria, besides idleness, for choosing the threadblock of a
+// local instruction. Which is best depends on the program, so each is tried for
+// the whole program and the estimates are compared.
 //
 //	tb 0 ← 1   r ──────── r            a copy of what tb 0 receives first: there it
 //	tb 1 → 2       s                   waits for nobody, and the second message for
 //	tb 2 → 3                 s         it; in tb 2 it waits for tb 0, and nobody for it
 var waysHome = [...]struct {
 	name string
-	less []weight // what there is to be as little of as can be, added up
+	less []weight // terms of the cost to minimise
 }{
 	{"the shortest way to the end", []weight{way}},
 	{"that, and the least work in all", []weight{way, work}},
@@ -25,11 +27,12 @@ var waysHome = [...]struct {
 	{"all of these", []weight{way, work, span}},
 }
 
-// weight is what speaks against a home, were the instruction to end there at some time.
+// weight is one term of the cost of placing an instruction in a threadblock where
+// it would end at a given time.
 type weight func(h *homing, i, tb int32, end int64) int64
 
-// way is the longest to the end of the program through the instruction, or through what
-// its threadblock does next.
+// way is the longest path to the end of the program, either through the
+// instruction or through the threadblock's next instruction, which it would delay.
 func way(h *homing, i, tb int32, end int64) int64 {
 	long := end + h.rest[i]
 	if own := &h.own[tb]; own.done < len(own.fixed) {
@@ -39,10 +42,10 @@ func way(h *homing, i, tb int32, end int64) int64 {
 	return long
 }
 
-// work is all that the threadblock does of a tile.
+// work is the total cost of the threadblock's instructions.
 func work(h *homing, i, tb int32, _ int64) int64 { return h.own[tb].work + h.cost(i) }
 
-// span is how long the threadblock takes for a tile, waits and all.
+// span is the time from the threadblock's first step to its last, including waits.
 func span(h *homing, i, tb int32, end int64) int64 {
 	own, from := &h.own[tb], end-h.cost(i)
 	if own.ends > 0 {
@@ -51,29 +54,30 @@ func span(h *homing, i, tb int32, end int64) int64 {
 	return max(own.ends, end) - from
 }
 
-// homing places the instructions in the global order, and guesses when each is done: a
-// step costs what its chunks do and as much as an average one's to begin, a wait and a
-// message's way as much as that.
+// homing places local instructions in the global order while estimating when each
+// instruction is done. A step costs its number of chunks plus a fixed part, which
+// equals the average step's chunks. Waits and a message's latency cost as much as
+// that fixed part.
 type homing struct {
 	u     *unit
 	begin int64
-	rest  []int64 // by instruction: from its end to that of the program, along waits, messages and threadblocks
-	ready []int64 // by instruction: when it could begin if local ones were in nobody's way
+	rest  []int64 // by instruction: longest path from its end to the program's, along waits, messages and threadblocks
+	ready []int64 // by instruction: earliest start if local instructions delayed nobody
 	ended []int64 // by instruction
 	own   []owned // by threadblock
-	first []owned // the same before anything is placed
+	first []owned // own as it is before local instructions are placed
 }
 
-// owned is what a threadblock has to do.
+// owned is the state of one threadblock.
 type owned struct {
-	fixed        []int32 // what its connections give it
-	done         int     // of these
-	free         int64   // when it is through with what it was given so far
+	fixed        []int32 // the instructions that its connections give it
+	done         int     // how many of them have been placed
+	free         int64   // when it has finished what was placed so far
 	work         int64
-	begins, ends int64 // its first step, and its last: 0 where it has none
+	begins, ends int64 // time of its first step and of its last; 0 if there is none
 }
 
-// newHoming knows of the instructions that have connections when they could be done.
+// newHoming prepares the estimate for the instructions that have connections.
 func newHoming(u *unit) *homing {
 	h := &homing{
 		u: u, rest: make([]int64, len(u.ins)), ready: make([]int64, len(u.ins)), ended: make([]int64, len(u.ins)),
@@ -107,7 +111,7 @@ func newHoming(u *unit) *homing {
 	return h
 }
 
-// restOfAll measures from the last instruction to the first.
+// restOfAll fills in rest, from the last instruction to the first.
 func (h *homing) restOfAll() {
 	u := h.u
 	next := filled(make([]int32, len(u.tbs)), none) // by threadblock
@@ -132,10 +136,11 @@ func (h *homing) restOfAll() {
 	}
 }
 
-// cost is that of a step.
+// cost is the cost of a step.
 func (h *homing) cost(i int32) int64 { return h.begin + int64(h.u.ins[i].count) }
 
-// waiting is what it costs threadblock tb to wait for an instruction.
+// waiting is the cost for threadblock tb of waiting for instruction a: none within
+// the same threadblock.
 func (h *homing) waiting(a, tb int32) int64 {
 	if tb >= 0 && h.u.tbOf[a] == tb {
 		return 0
@@ -143,7 +148,8 @@ func (h *homing) waiting(a, tb int32) int64 {
 	return h.begin
 }
 
-// after is when all is there that an instruction needs to begin in threadblock tb.
+// after is the time at which everything that instruction i waits for is available
+// in threadblock tb.
 func (h *homing) after(i, tb int32) (at int64) {
 	u := h.u
 	for _, p := range u.preds.row(i) {
@@ -157,8 +163,8 @@ func (h *homing) after(i, tb int32) (at int64) {
 	return at
 }
 
-// end is when an instruction is done that begins at some time: not before what it
-// receives has been sent.
+// end is when an instruction that begins at the given time is done, which is not
+// before what it receives was sent.
 func (h *homing) end(i int32, at int64) int64 {
 	at += h.cost(i)
 	if m := h.u.ins[i].get; m != none {
@@ -167,7 +173,7 @@ func (h *homing) end(i int32, at int64) int64 {
 	return at
 }
 
-// place gives threadblock tb an instruction next.
+// place appends instruction i to threadblock tb.
 func (h *homing) place(i, tb int32) {
 	own := &h.own[tb]
 	end := h.end(i, max(own.free, h.after(i, tb)))
@@ -183,9 +189,9 @@ func (h *homing) place(i, tb int32) {
 	h.u.tbOf[i], h.ended[i] = tb, end
 }
 
-// lightest is the threadblock of its instance that least speaks against for a local
-// instruction; of several, the one that ends it first, then the one whose connection
-// is used first.
+// lightest finds the threadblock of i's instance with the least cost for a local
+// instruction. Ties go to the one that ends it first, then to the one whose
+// connection is used first.
 func (h *homing) lightest(i int32, less []weight) (best int32) {
 	u, in := h.u, &h.u.ins[i]
 	key, own := u.ops[in.of].key, false
@@ -208,8 +214,8 @@ func (h *homing) lightest(i int32, less []weight) (best int32) {
 	return best
 }
 
-// homes gives local instructions to other threadblocks than those that have been idle
-// longest, if by that the program is estimated to be shorter at some size, and longer at
+// homes moves local instructions away from the threadblocks that had been idle
+// longest, if the program is estimated to become faster at some size and slower at
 // none.
 func homes(u *unit) error {
 	if !u.worthHoming() {
@@ -243,7 +249,8 @@ func homes(u *unit) error {
 	return nil
 }
 
-// worthHoming tells whether there is something to choose, and not too much.
+// worthHoming tells whether there is a choice, and a feasible number of
+// candidates.
 func (u *unit) worthHoming() bool {
 	if len(u.seq) > maxHomed {
 		return false
@@ -257,7 +264,7 @@ func (u *unit) worthHoming() bool {
 	return looked > 0 && looked <= maxLooked
 }
 
-// give gives every local instruction a threadblock.
+// give places every local instruction by the given cost.
 func (h *homing) give(less []weight) {
 	u := h.u
 	copy(h.own, h.first)

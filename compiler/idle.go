@@ -5,34 +5,35 @@ import (
 	"slices"
 )
 
-// idleness knows the threadblock that has been idle longest, of every rank and of
-// every instance there. Of several that have done nothing it is the one whose
-// connection is used first, so that nothing depends on how ranks are numbered.
+// idleness finds the threadblock that has been idle longest, for each rank and for
+// each instance there. Ties between threadblocks that have done nothing go to the
+// one whose connection is used first, so that the result does not depend on how
+// ranks are numbered.
 //
-// That one has worked is noted beside it, and it finds its new place among the
-// others only when it comes up: most instructions are given to the threadblock of
-// their connection, and never ask.
+// When a threadblock works, only the time is noted; it moves to its new position
+// in the heap when it reaches the top. Most instructions go to the threadblock of
+// their connection and never need the heap.
 //
 //	          tb 4 (2)                      tb 1 (3)     in brackets: since when
 //	tb 1 (3)   tb 7 (8)   tb 4 works at 9   tb 4 (9)   tb 7 (8)
 type idleness struct {
-	since  []int32 // by threadblock: when it worked last; below 0 where it has not yet
+	since  []int32 // by threadblock: when it worked last; negative if it has not yet
 	ofRank lines
 	ofKey  lines
-	key    map[instance]int32 // its line in ofKey; nil where there is but one
+	key    map[instance]int32 // line of each instance in ofKey; nil if there is a single instance
 }
 
-// instance is one at a rank.
+// instance is one instance's part of a rank.
 type instance struct{ rank, key int32 }
 
-// lines are threadblocks, each in one line: a heap by when they worked last, as far
-// as is known in line.
+// lines holds disjoint heaps of threadblocks, each ordered by when they worked
+// last as far as the heap knows.
 type lines struct {
 	of    [][]int32 // by line
-	known []int32   // by threadblock
+	known []int32   // by threadblock: the time its position is based on
 }
 
-// newIdleness puts all threadblocks in line, before any has done anything.
+// newIdleness puts all threadblocks into their heaps, before any has worked.
 func newIdleness(u *unit) *idleness {
 	n := len(u.tbs)
 	w := &idleness{since: make([]int32, n), ofRank: lines{make([][]int32, u.col.Ranks), nil}}
@@ -65,8 +66,8 @@ func newIdleness(u *unit) *idleness {
 	return w
 }
 
-// longest is the rank's threadblock for a local instruction: of those of its
-// instance, or of all where it has none.
+// longest returns the rank's threadblock for a local instruction: the one idle
+// longest of its instance, or of the whole rank if the instance has none there.
 func (w *idleness) longest(rank, key int32) int32 {
 	if line, ok := w.key[instance{rank, key}]; ok {
 		return w.ofKey.first(line, w.since)
@@ -74,11 +75,12 @@ func (w *idleness) longest(rank, key int32) int32 {
 	return w.ofRank.first(rank, w.since)
 }
 
-// works notes that a threadblock has an instruction after all that others have.
+// works notes that threadblock tb is given an instruction at position now of the
+// order.
 func (w *idleness) works(tb, now int32) { w.since[tb] = now }
 
-// first is the threadblock of a line that has been idle longest; those that have
-// worked meanwhile are moved back on the way.
+// first returns the threadblock of a heap that has been idle longest. On the way
+// it moves those down that have worked since the heap last looked.
 func (l *lines) first(line int32, since []int32) int32 {
 	q := l.of[line]
 	for {

@@ -2,17 +2,17 @@ package compiler
 
 import "github.com/colltune/colltune/compiler/ir"
 
-// instructions expands operations (GC3 4.2): a remote copy into a send and a
-// receive, a remote reduction into a send and a receiveReduceCopy, a local one
-// into itself.
+// instructions expands operations (GC3 4.2): a remote copy becomes a send and a
+// receive, a remote reduction a send and a receiveReduceCopy, and a local
+// operation stays one instruction.
 //
 //	0 reduce rank 0 in[0] → rank 1 in[3]        0 s    rank 0 in[0]  → 1
 //	                                            1 rrc  rank 1 in[3]  ← 0
 //
-// Places become local: the second operand of an rrc is what lies where the
-// result goes, or where pass forward found it, whatever the place it came from is
-// called. A wait becomes one
-// for the other operation's instruction at the same rank.
+// Instructions refer only to places at their own rank. The second operand of an
+// rrc is the value at its destination, or wherever pass forward found it. A wait
+// for an operation becomes a wait for that operation's instruction at the same
+// rank.
 func instructions(u *unit) error {
 	n := 0
 	first := make([]int32, len(u.ops)+1) // by operation: its first instruction
@@ -34,7 +34,7 @@ func instructions(u *unit) error {
 			u.instructionsOf(int32(i), first)
 		}
 	})
-	u.srcDeps, u.dstDeps = csr{}, csr{} // the instructions have them now
+	u.srcDeps, u.dstDeps = csr{}, csr{} // replaced by the instructions' own
 	u.alias = make([]int32, len(u.ins))
 	for i := range u.alias {
 		u.alias[i] = int32(i)
@@ -42,14 +42,16 @@ func instructions(u *unit) error {
 	return nil
 }
 
-// instructionsOf writes the instructions of one operation, its message and their
-// waits where they belong: an operation has one instruction, and one more and a
-// message where it is remote, and as many waits as it had.
+// instructionsOf writes the instructions of one operation, with its message and
+// waits. Their positions are known in advance: an operation has one instruction
+// and as many waits as before, and a remote one has a second instruction and a
+// message.
 func (u *unit) instructionsOf(i int32, first []int32) {
 	o, id, m := &u.ops[i], first[i], first[i]-i
 	list := u.preds.list[u.srcDeps.start[i]+u.dstDeps.start[i]:][:0]
 	u.preds.start[id] = u.srcDeps.start[i] + u.dstDeps.start[i]
-	// after adds the instructions, at a rank, of operations to wait for.
+	// after adds waits for the instructions that the given operations have at a
+	// rank.
 	after := func(deps []int32, rank int32) {
 		for _, d := range deps {
 			at := first[d]

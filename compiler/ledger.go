@@ -2,7 +2,7 @@ package compiler
 
 import "github.com/colltune/colltune/compiler/collective"
 
-// use is what becomes of a rank's buffer, anywhere in the program.
+// use says how the program uses a rank's buffer.
 type use uint8
 
 const (
@@ -12,7 +12,7 @@ const (
 	copyTo
 )
 
-// uses is the use of all buffers, by rank.
+// uses computes the use of all buffers, by rank.
 func (u *unit) uses() [][3]use {
 	all := make([][3]use, u.col.Ranks)
 	for i := range u.ops {
@@ -31,13 +31,13 @@ func (u *unit) uses() [][3]use {
 	return all
 }
 
-// ledger has an entry for every chunk of some buffers.
+// ledger is an array with an entry for every chunk of certain buffers.
 type ledger[T any] struct {
-	first   [][3]int // by rank and buffer; none where it is not of them
+	first   [][3]int // by rank and buffer: where its entries begin, or none if it has none
 	entries []T
 }
 
-// newLedger has the buffers of which all of that is true.
+// newLedger makes a ledger of the buffers that are used in all of the given ways.
 func newLedger[T any](u *unit, uses [][3]use, all use) (l ledger[T]) {
 	l.first = make([][3]int, len(uses))
 	n := 0
@@ -54,8 +54,9 @@ func newLedger[T any](u *unit, uses [][3]use, all use) (l ledger[T]) {
 	return l
 }
 
-// of are the entries of some chunks of a rank, from the first to the last and with
-// all between; none where the ledger has none, or is none.
+// of returns the entries from the first of the chunks to the last, including those
+// between strided chunks. It is nil if the ledger does not have the buffer, or is
+// empty.
 func (l *ledger[T]) of(rank int32, c chunks) []T {
 	if l.first == nil {
 		return nil
@@ -67,7 +68,7 @@ func (l *ledger[T]) of(rank int32, c chunks) []T {
 	return l.entries[first+int(c.off) : first+int(c.end())]
 }
 
-// put gives some chunks of a rank an entry, where the ledger has them.
+// put sets the entries of some chunks, if the ledger has their buffer.
 func (l *ledger[T]) put(rank int32, c chunks, entry T) {
 	at := l.of(rank, c)
 	for k := 0; k < len(at); k += int(c.stride) {
@@ -75,7 +76,7 @@ func (l *ledger[T]) put(rank int32, c chunks, entry T) {
 	}
 }
 
-// filled has the same everywhere.
+// filled sets all elements to the same value.
 func filled(all []int32, with int32) []int32 {
 	for i := range all {
 		all[i] = with
@@ -83,7 +84,7 @@ func filled(all []int32, with int32) []int32 {
 	return all
 }
 
-// looked marks the chunks that the caller may look at in the end: results, and the
+// looked marks the chunks that the caller may read at the end: results, and its
 // input.
 func looked(l *ledger[bool], u *unit) {
 	sideBySide(u.col.Ranks, len(l.entries), func(from, to int) {

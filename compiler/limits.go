@@ -7,35 +7,35 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// Limits are what a runtime has room for; 0 is no limit. What a program needs is
-// known when it is compiled, long before a runtime refuses it or, worse, does
-// not.
+// Limits are what a runtime has room for; 0 means no limit. Checking them at
+// compile time gives a clear error early, where a runtime would refuse the program
+// late or, worse, run it wrongly.
 type Limits struct {
-	Threadblocks int // of a GPU: all are resident at once
-	Steps        int // of a threadblock; one that waits for n others takes n
+	Threadblocks int // of a GPU, as all are resident at once
+	Steps        int // of a threadblock; a step that waits for n others counts as n
 	Channels     int
 	Count        int // chunks of a step
-	Connections  int // of a GPU on one channel, to send on or to receive on
-	Scratch      int // chunks of scratch of a GPU
-	// Contiguous: it has no strides, and runs a step with chunks that lie apart
-	// as one for each, which are counted.
+	Connections  int // of a GPU on one channel, sending and receiving separately
+	Scratch      int // chunks of a GPU's scratch
+	// Contiguous means that the runtime has no strides and splits a step with
+	// strided chunks into one step for each, which are what counts.
 	Contiguous bool
 }
 
-// need is what a program needs of something, and where it needs the most.
+// need is how much of something a program needs, and where it needs the most.
 type need struct {
 	most  int
 	where string
 }
 
-// atLeast raises a need.
+// atLeast raises a need, if the given one is larger.
 func (n *need) atLeast(much int, where string, args ...any) {
 	if much > n.most {
 		n.most, n.where = much, fmt.Sprintf(where, args...)
 	}
 }
 
-// limits is the table: what there is to run out of.
+// limits is the table of what a program can run out of.
 var limits = [...]struct {
 	what  string
 	limit func(*Limits) int
@@ -69,8 +69,8 @@ func eachThreadblock(of func(*ir.Threadblock) int) func(*ir.Program) need {
 	}
 }
 
-// stepsOf counts a threadblock's steps as runtimes do that have one wait a step:
-// every further one takes a step of its own.
+// stepsOf counts a threadblock's steps for a runtime whose steps have one wait
+// each: every further wait takes a step of its own.
 func stepsOf(tb *ir.Threadblock) (n int) {
 	for i := range tb.Steps {
 		n += max(1, len(tb.Steps[i].Deps))
@@ -106,7 +106,8 @@ func connectionsOf(g *ir.GPU) (most int) {
 	return most
 }
 
-// Check says what of the program is over a limit, and by how much.
+// Check returns an error that says which limits the program exceeds, and by how
+// much.
 func (l Limits) Check(p *ir.Program) error {
 	if l.Contiguous {
 		var err error

@@ -1,23 +1,25 @@
 package compiler
 
-// lineage knows of every operation one before it that it waits for anyway, that which
-// wrote what it reads, and so on back to the first:
+// lineage records for every operation one earlier operation that it waits for in
+// any case, namely the writer of what it reads, and so a line of such operations
+// back to the first:
 //
 //	0 reduce rank 0 in[0] → rank 1 sc[0] with in[0]
 //	1 copy rank 1 sc[0] → rank 2 out[0]                after 0
 //	2 copy rank 2 out[0] → rank 1 in[0]                after 1, and so after 0
 //
-// A sum may read what is going to be overwritten if whoever overwrites it is of its
-// line: nobody waits longer for that. Whether he is shows when he comes; until then
-// the sum has a promise, and is put back to its own place if it is not kept.
+// A sum may read a place that is overwritten later if whatever overwrites it is
+// known to wait for the sum, being of its line: then nothing has to wait longer.
+// Whether that is so only shows when the overwriting operation comes. Until then
+// the sum's read is a promise, and is undone if it turns out not to hold.
 type lineage struct {
 	f      *forwarding
-	before []int32       // by operation: one that it waits for, or none
-	writer ledger[int32] // of what is copied, or holds sums: who wrote it last, so far
-	reader ledger[int32] // of what is copied: the sum that was promised to read it, or none
+	before []int32       // by operation: an operation that it waits for, or none
+	writer ledger[int32] // of buffers that are read and written: the last writer so far
+	reader ledger[int32] // of buffers that are copied from and written: the sum that a promise lets read it, or none
 }
 
-// longestLine is how far back is looked for a sum.
+// longestLine is how many operations back a sum is looked for.
 const longestLine = 1 << 8
 
 func newLineage(f *forwarding) lineage {
@@ -30,7 +32,7 @@ func newLineage(f *forwarding) lineage {
 	return l
 }
 
-// promise lets operation i read some chunks if no other has such a promise of them.
+// promise lets sum i read some chunks, unless another sum has a promise for them.
 func (l *lineage) promise(rank int32, c chunks, i int32) bool {
 	reader := l.reader.of(rank, c)
 	for k := 0; k < len(reader); k += int(c.stride) {
@@ -42,8 +44,8 @@ func (l *lineage) promise(rank int32, c chunks, i int32) bool {
 	return true
 }
 
-// wrote notes what operation i, whose places are known now, comes after and writes,
-// and takes back the promises that it breaks.
+// wrote records what operation i, whose places are final now, follows and writes,
+// and undoes the promises that it breaks.
 func (l *lineage) wrote(i int32) {
 	if l.f == nil {
 		return
@@ -68,7 +70,7 @@ func (l *lineage) wrote(i int32) {
 	l.writer.put(o.dst, dst, i)
 }
 
-// wroteFirst is who wrote the first of some chunks.
+// wroteFirst is the last writer of the first of some chunks.
 func (l *lineage) wroteFirst(rank int32, c chunks) int32 {
 	if writer := l.writer.of(rank, c); writer != nil {
 		return writer[0]
@@ -76,7 +78,8 @@ func (l *lineage) wroteFirst(rank int32, c chunks) int32 {
 	return none
 }
 
-// descends tells whether operation i is known to come after another.
+// descends tells whether operation i is known to wait for another, directly or
+// not.
 func (l *lineage) descends(i, other int32) bool {
 	for n := 0; n < longestLine && i > other; n++ {
 		i = l.before[i]

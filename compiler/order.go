@@ -2,9 +2,9 @@ package compiler
 
 import "fmt"
 
-// order finds the global order in which instructions are handed to threadblocks
-// (GC3 5.2, step 4): by depth, then height, under what makes every threadblock's
-// part of it free of deadlock however the parts are interleaved:
+// order finds the global order in which instructions are given to threadblocks
+// (GC3 5.2, step 4): by depth, then height, under conditions that keep every
+// threadblock's part of it free of deadlock, however the parts are interleaved:
 //
 //   - an instruction comes after all it waits for;
 //   - it comes after all that the receiver of its message waits for, so that a
@@ -12,23 +12,23 @@ import "fmt"
 //   - messages of a connection are taken in the order they were sent;
 //   - a connection never holds more messages than it has slots.
 //
-// Then the order itself, one instruction at a time, is an execution that never
-// blocks; in any other, the earliest instruction not yet done is always able to
-// go on. (With S slots; more can only help.)
+// Executing the order one instruction at a time then never blocks; and in any
+// interleaving, the earliest instruction of the order that is not yet done can
+// always proceed. (This holds for the given number of slots; more can only help.)
 //
 // A fused instruction takes a message only when it can pass it on. Where chains
-// run in a circle their messages could fill all slots and stop one another:
+// run in a circle, their messages could fill all slots and block one another:
 //
 //	→ 0 ─▶ 1 ─▶ 2 ─▶ 3 ─▶ 0        every slot full, every rcs waiting for room
 //
-// So that they do not, a chain begins only where it leaves its connection a slot
-// to spare. Should it happen all the same, a fused instruction in the circle is
-// taken apart: its receive then makes room. That always helps, since the program
-// with nothing fused can run in the order it was traced.
+// To avoid that, a chain begins only if it leaves its connection a spare slot. If
+// such a deadlock arises all the same, a fused instruction in the circle is split,
+// so that its receive makes room. This always helps in the end, since the program
+// with nothing fused can run in the order in which it was traced.
 //
-// With CallPerChunk a message of more chunks than there are slots cannot be sent
-// in full before it is taken; it goes through its chain's ranks at once, with
-// nothing in between, and such a chain ends where it would pass a rank twice.
+// With CallPerChunk, a message of more chunks than there are slots cannot be sent
+// completely before it is taken. It passes through all ranks of its chain at once,
+// with nothing in between; and a chain that would pass a rank twice is cut there.
 func order(u *unit) error {
 	s := newSchedule(u)
 	for n := range s.nodes {
@@ -51,40 +51,40 @@ func order(u *unit) error {
 	return nil
 }
 
-// schedule is the order under construction. In it instructions are known by their
-// places in unit.ranked: it comes to them nearly in that order, and what lies side by
-// side there is in the processor's caches.
+// schedule is the order under construction. It refers to instructions by their
+// positions in unit.ranked, because it visits them nearly in that order, which
+// makes good use of the caches.
 type schedule struct {
 	u      *unit
-	at     []int32 // by instruction: its place
+	at     []int32 // by instruction: its position
 	succs  csr
 	left   int // live instructions not yet in the order
 	nodes  []node
 	ready  *readySet
 	lines  []line // by connection
-	parked heap   // sends of more chunks than there are slots, to be tried again
-	begins heap   // starts of chains that were held back, stale ones among them
-	passes heap   // sends, fused ones among them, that were held back; some are stale
-	moved  bool   // something was ordered since parked was last tried
+	parked heap   // sends of more chunks than there are slots, to be retried
+	begins heap   // heads of chains that were held back; some entries are stale
+	passes heap   // other sends that were held back, fused ones included; some entries are stale
+	moved  bool   // something was ordered since parked was last retried
 }
 
-// node is what the order needs of an instruction. A message is known by who receives
-// it, which is the same as long as there are messages.
+// node is what the order needs to know of an instruction. A message is identified
+// by its receiver, which never changes.
 type node struct {
-	open       int32 // waits not yet in the order
+	open       int32 // how many of its waits are not yet ordered
 	get, put   int32 // connections of what it receives and sends, or none
-	from, to   int32 // who sends what it receives, and receives what it sends
-	behind     int32 // the message behind the one it receives, or none
-	fused      int32 // the send that became part of it, or none
+	from, to   int32 // sender of what it receives, and receiver of what it sends
+	behind     int32 // the connection's next message after the one it receives, or none
+	fused      int32 // the send that was fused into it, or none
 	live, done bool
 	queued     bool // in ready, or held back by its connection
 }
 
-// line is a connection's state at a point in the order.
+// line is the state of a connection.
 type line struct {
-	head, tail int32 // messages sent and not taken, oldest first
-	held       int   // slots they fill
-	begins     heap  // starts of chains waiting for room
+	head, tail int32 // messages sent but not taken, oldest and newest
+	held       int   // slots they occupy
+	begins     heap  // heads of chains waiting for room
 	passes     heap  // other sends waiting for room
 }
 
@@ -116,7 +116,7 @@ func newSchedule(u *unit) *schedule {
 	return s
 }
 
-// lookAt takes over what an instruction is now.
+// lookAt copies an instruction's current state into its node.
 func (s *schedule) lookAt(i int32) {
 	n, in := &s.nodes[s.at[i]], &s.u.ins[i]
 	n.get, n.put, n.from, n.to, n.fused, n.live = none, none, none, none, none, s.u.live(i)
@@ -133,10 +133,11 @@ func (s *schedule) lookAt(i int32) {
 	}
 }
 
-// follow lists who waits for whom.
+// follow lists, for every instruction, those that wait for it.
 func (s *schedule) follow() {
 	preds := &s.u.preds
-	// Row k begins at start[k+1] until it is filled, which takes that to its end.
+	// While rows are filled, start[k+1] is where row k continues; afterwards it is
+	// the row's end.
 	start := s.u.room.take(len(s.nodes) + 2)
 	for _, p := range preds.list {
 		start[s.at[p]+2]++
@@ -155,7 +156,7 @@ func (s *schedule) follow() {
 	s.succs = csr{start: start[:len(s.nodes)+1], list: list}
 }
 
-// size is how many slots the message that i sends fills, or receives.
+// size is the number of slots that the message i sends or receives occupies.
 func (s *schedule) size(i int32) int {
 	if s.u.opt.CallPerChunk {
 		return int(s.u.ins[s.u.ranked[i]].count)
@@ -163,7 +164,7 @@ func (s *schedule) size(i int32) int {
 	return 1
 }
 
-// offer puts i among the ready, if it is.
+// offer puts i into the ready set if nothing it waits for is left.
 func (s *schedule) offer(i int32) {
 	n := &s.nodes[i]
 	if n.open != 0 || n.done || n.queued || !n.live {
@@ -182,7 +183,8 @@ func (s *schedule) offer(i int32) {
 	s.ready.push(i)
 }
 
-// consider orders a ready instruction, or holds it back for want of slots.
+// consider orders a ready instruction, or holds it back if there are not enough
+// slots.
 func (s *schedule) consider(i int32) {
 	n := &s.nodes[i]
 	if n.put == none {
@@ -218,7 +220,7 @@ func (s *schedule) consider(i int32) {
 	}
 }
 
-// commit puts i next in the order, and offers what that enables.
+// commit appends i to the order, and offers what that makes ready.
 func (s *schedule) commit(i int32) {
 	n := &s.nodes[i]
 	n.done, n.queued, s.moved = true, false, true
@@ -236,7 +238,7 @@ func (s *schedule) commit(i int32) {
 	}
 }
 
-// take has i remove the oldest message of its connection, and offers whoever waited
+// take removes the oldest message from i's connection, and offers whatever waited
 // for that.
 func (s *schedule) take(i int32) {
 	n := &s.nodes[i]
@@ -251,7 +253,7 @@ func (s *schedule) take(i int32) {
 	s.readmit(l)
 }
 
-// readmit offers the first of those a connection holds back once more.
+// readmit offers the first instruction that a connection holds back again.
 func (s *schedule) readmit(l *line) {
 	for _, h := range [2]*heap{&l.passes, &l.begins} {
 		for {
@@ -260,7 +262,7 @@ func (s *schedule) readmit(l *line) {
 				break
 			}
 			if n := &s.nodes[i]; n.done || !n.queued || n.put == none {
-				continue // ordered, or taken apart, meanwhile
+				continue // it was ordered, or split, in the meantime
 			}
 			s.ready.push(i)
 			break
@@ -268,7 +270,7 @@ func (s *schedule) readmit(l *line) {
 	}
 }
 
-// send has i put its message on its connection.
+// send puts i's message on its connection.
 func (s *schedule) send(i int32) {
 	n := &s.nodes[i]
 	l := &s.lines[n.put]
@@ -284,7 +286,7 @@ func (s *schedule) send(i int32) {
 	s.readmit(l)
 }
 
-// release tells whatever waited for i that it is in the order.
+// release tells the instructions that wait for i that it is ordered.
 func (s *schedule) release(i int32) {
 	for _, x := range s.succs.row(i) {
 		n := &s.nodes[x]
@@ -299,7 +301,7 @@ func (s *schedule) release(i int32) {
 	}
 }
 
-// stream orders i and the whole chain behind it.
+// stream orders i and its whole chain at once.
 func (s *schedule) stream(i int32) {
 	for {
 		n := &s.nodes[i]
@@ -312,8 +314,8 @@ func (s *schedule) stream(i int32) {
 	}
 }
 
-// broken is the instruction at which a chain that begins with i cannot go on at
-// once, or none.
+// broken returns the instruction at which a chain beginning with i cannot proceed
+// at once, or none.
 func (s *schedule) broken(i int32) int32 {
 	u := s.u
 	passed := map[int32]bool{}
@@ -332,7 +334,7 @@ func (s *schedule) broken(i int32) int32 {
 	}
 }
 
-// unblock makes something ready when nothing is.
+// unblock makes an instruction ready when none is.
 func (s *schedule) unblock() bool {
 	if s.moved && len(s.parked) > 0 {
 		s.moved = false
@@ -349,7 +351,7 @@ func (s *schedule) unblock() bool {
 		}
 		if n := &s.nodes[i]; n.queued && !n.done {
 			if s.lines[n.put].held+s.size(i) <= s.u.opt.Slots {
-				s.commit(i) // without a slot to spare
+				s.commit(i) // giving up the spare slot
 				return true
 			}
 		}
@@ -378,7 +380,7 @@ func (s *schedule) unblock() bool {
 	return true
 }
 
-// part takes a fused instruction apart.
+// part splits a fused instruction.
 func (s *schedule) part(a int32) {
 	b := s.nodes[a].fused
 	s.u.split(s.u.ranked[a])
@@ -390,7 +392,7 @@ func (s *schedule) part(a int32) {
 	s.offer(a)
 }
 
-// heap is a binary heap of numbers, the least first.
+// heap is a binary min-heap of numbers.
 type heap []int32
 
 func (h *heap) push(i int32) {

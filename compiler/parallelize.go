@@ -8,21 +8,21 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// parallelize replicates what stands under a parallelize scope (GC3 5.1). Every
-// chunk of the program is cut in L parts, L a common multiple of the products of
-// factors along the scopes' chains; an operation outside any scope moves all
-// parts of its chunks, and instance f of one under a product of F moves the
-// f-th of F equal, contiguous runs of them:
+// parallelize replicates the operations under parallelize scopes (GC3 5.1). Every
+// chunk of the program is divided into L parts, where L is a common multiple of the
+// products of factors along nested scopes. An operation outside any scope moves all
+// parts of its chunks. Under a product of F, instance f moves the f-th of F equal,
+// contiguous runs of them:
 //
 //	copy rank 0 in[0:2] → rank 1 sc[0:2]  under 2
 //
 //	copy rank 0 in[0:2] → rank 1 sc[0:2]  instance 0     L = 2: in[0:2] was chunk 0
 //	copy rank 0 in[2:4] → rank 1 sc[2:4]  instance 1
 //
-// An aggregated reference stays one message. Its instances do not divide the
-// chunks as those of a shorter reference do, so that one may have to wait for
-// several: dependencies are found later, part by part, and never assumed to
-// stay within an instance.
+// An aggregated reference stays one message. Its instances do not divide the chunks
+// the way those of a shorter reference do, so an instance may depend on several
+// others: dependencies are found later, part by part, and are never assumed to stay
+// within an instance.
 func parallelize(u *unit) error {
 	scopes := u.in.Scopes
 	product := make([]int64, max(1, len(scopes)))
@@ -67,18 +67,18 @@ func parallelize(u *unit) error {
 	return nil
 }
 
-// instances replicates the program as a whole, each instance on its part of the
-// chunks.
+// instances replicates the whole program, giving each instance a part of the chunks.
 //
-//	interleaved: every chunk is cut in n, and instance j moves the j-th part
-//	of every reference. Of a reference of one that is part j of its chunk; of
-//	a longer one it is a run of parts of several chunks, and then instances
-//	wait for one another wherever references of two lengths meet.
+//	interleaved: every chunk is divided into n parts, and instance j moves the
+//	j-th part of every reference. For a reference of one chunk that is part j of
+//	the chunk; for a longer one it is a run of parts of several chunks, so that
+//	instances depend on one another wherever references of different lengths meet.
 //
-//	blocked: every unit of the buffers (package collective) and the whole of
-//	scratch is cut in n blocks, each with as many chunks as there were, and
-//	instance j runs the program in block j. Instances never meet. A reference
-//	over several units does not lie at even distances then, and is cut.
+//	blocked: every unit of the buffers (package collective), and scratch as a
+//	whole, is divided into n blocks with as many chunks as there were before, and
+//	instance j runs the program in block j. Instances never depend on one another.
+//	A reference across several units is no longer evenly spaced, and is cut.
+
 //
 //	copy rank 0 in[0:2] → …       interleaved: in[0:2], in[2:4]
 //	copy rank 0 in[1] → …                      in[2], in[3]
@@ -117,11 +117,12 @@ func instances(u *unit) error {
 	return nil
 }
 
-// inBlock appends the operation as instance j of n does it: one for each run of
-// chunks that stays within a unit at both ends, or for each that lies at even
-// distances where the reference is strided.
+// inBlock appends the operations that instance j of n has for o. A contiguous
+// reference is cut into runs that stay within a unit at both ends; a strided one
+// into runs that are evenly spaced.
 func (o op) inBlock(ops []op, j, n, unit int32, scratch []int32) []op {
-	// place is where a chunk lies in block j, and how many after it are there too.
+	// place is where a chunk lies in block j, and how many chunks follow it in the
+	// same unit.
 	place := func(rank int32, b collective.Buffer, off int32) (at, left int32) {
 		if b == collective.Scratch {
 			return j*scratch[rank] + off, math.MaxInt32
@@ -165,15 +166,16 @@ func (o op) inBlock(ops []op, j, n, unit int32, scratch []int32) []op {
 	return ops
 }
 
-// replicate appends o's factor instances, chunks being cut in cut parts. Of a
-// contiguous reference each takes a run of parts, of a strided one its parts of
-// every chunk:
+// replicate appends the instances of o, as many as factor, with chunks divided
+// into cut parts. An instance takes a run of the parts of a contiguous reference,
+// or its parts of each chunk of a strided one:
 //
 //	2 instances of in[0:2]      in[0:2]  in[2:4]
 //	2 instances of in[0:4:3]    in[0:7:6]  in[1:8:6]
 //
-// Where those are several parts, they are as many operations as there are parts,
-// or chunks, whichever are fewer.
+// If those are several parts for each chunk of a strided reference, the instance
+// becomes as many operations as there are parts for each chunk, or as there are
+// chunks, whichever is fewer.
 func replicate(ops []op, o op, factor, cut int32, key func(int32) int32) []op {
 	parts := cut / factor
 	src, dst := o.ends()
@@ -196,13 +198,13 @@ func replicate(ops []op, o op, factor, cut int32, key func(int32) int32) []op {
 	return ops
 }
 
-// part is the operation with other places, in the same buffers.
+// part is the operation with other offsets, count and strides in the same buffers.
 func (o op) part(srcOff, dstOff, count, srcStride, dstStride int32) op {
 	o.srcOff, o.dstOff, o.count, o.srcStride, o.dstStride = srcOff, dstOff, count, srcStride, dstStride
 	return o
 }
 
-// finer cuts every chunk of the collective and of scratch, and says so if that
+// finer divides every chunk of the collective and of scratch. It fails if that
 // makes more than can be counted.
 func (u *unit) finer(cut int64, ops int) error {
 	if ops > maxOps {

@@ -14,17 +14,17 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// Dump is a program between two passes, read back from the text that
-// Options.Dump was given.
+// Dump is a program between two passes, read from the text that Options.Dump was
+// given.
 type Dump struct {
-	Pass string // the pass it stands after; emit where the text is the IR
+	Pass string // the pass it was taken after; emit if the text is IR
 	text string
 }
 
-// ParseDump reads a dump of any pass. The text may have been edited: what the
-// passes promise one another is checked, and errors name the line, or the
-// instruction where no single line is at fault. What a program computes is not
-// checked; package verify does that to the IR.
+// ParseDump reads a dump taken after any pass. Because the text may have been
+// edited, the invariants between passes are checked; errors name the line, or the
+// instruction where no single line is at fault. What the program computes is not
+// checked: package verify does that for the IR.
 func ParseDump(text string) (*Dump, error) {
 	u, err := readUnit(text)
 	if err != nil {
@@ -33,7 +33,7 @@ func ParseDump(text string) (*Dump, error) {
 	return &Dump{Pass: u.after, text: text}, nil
 }
 
-// String is the text again, as a dump of the same program would have it.
+// String prints the text again, as Options.Dump would get it for the same program.
 func (d *Dump) String() string {
 	u, err := readUnit(d.text)
 	if err != nil {
@@ -42,8 +42,8 @@ func (d *Dump) String() string {
 	return u.text()
 }
 
-// Compile runs the passes that come after. Options.Instances is not used: the
-// dump has its instances.
+// Compile runs the remaining passes. Options.Instances is ignored, because the
+// dump has its instances already.
 func (d *Dump) Compile(o Options) (*Result, error) {
 	skip, err := o.complete()
 	if err != nil {
@@ -65,18 +65,18 @@ const maxDumpPlaces = lang.MaxPlaces
 type dumpReader struct {
 	*unit
 	lines []string
-	at    int // index of the line in hand
-	stage int // index of the pass it stands after
+	at    int // index of the current line
+	stage int // index of the pass that the dump was taken after
 
-	// By instruction.
+	// Indexed by instruction.
 	known    []bool
-	channels [][2]int32 // of the message received, and of the one sent
+	channels [][2]int32 // of the message received and of the one sent
 	peers    [][2]int32
 	keys     []int32
 	results  []bool
 	after    [][]int32
 	waitsFor [][]int32
-	turns    []int // places in the global order
+	turns    []int // positions in the global order
 	order    []int32
 }
 
@@ -111,15 +111,14 @@ func readUnit(text string) (*unit, error) {
 	return r.unit, nil
 }
 
-// something is a line without the white space after it, and whether it says
-// anything.
+// something trims a line, and tells whether anything is left.
 func something(line string) (string, bool) {
 	line = strings.TrimRightFunc(line, unicode.IsSpace)
 	return line, line != "" && line[0] != '#'
 }
 
-// saying is how many lines say something: what a dump is held to must not depend
-// on the others.
+// saying counts the lines that are not blank. Limits are based on it, so that
+// blank lines do not raise them.
 func (r *dumpReader) saying() int {
 	n := 0
 	for _, line := range r.lines {
@@ -130,7 +129,7 @@ func (r *dumpReader) saying() int {
 	return n
 }
 
-// next is the next line that says something; it is then the line in hand.
+// next moves to the next line that is not blank.
 func (r *dumpReader) next() (string, bool) {
 	for ; r.at < len(r.lines); r.at++ {
 		if line, says := something(r.lines[r.at]); says {
@@ -141,10 +140,10 @@ func (r *dumpReader) next() (string, bool) {
 	return "", false
 }
 
-// wrong names the line in hand.
+// wrong adds the number of the current line to an error.
 func (r *dumpReader) wrong(err error) error { return fmt.Errorf("line %d: %w", r.at, err) }
 
-// header reads what stands above the operations or instructions.
+// header reads the lines above the operations or instructions.
 func (r *dumpReader) header(line string) error {
 	name, of, ok := strings.Cut(strings.TrimPrefix(line, "after "), " of ")
 	if !ok {
@@ -175,7 +174,7 @@ func (r *dumpReader) header(line string) error {
 		words := strings.Fields(line)
 		at := slices.IndexFunc(headings, func(h heading) bool { return h.word == words[0] && r.stage <= h.last })
 		if at < 0 {
-			r.at-- // not of the header
+			r.at-- // it belongs to what follows the header
 			break
 		}
 		if err := headings[at].read(r, words); err != nil {
@@ -188,10 +187,10 @@ func (r *dumpReader) header(line string) error {
 	return nil
 }
 
-// heading is a row of the lines that may follow the first two, in any order.
+// heading is one of the optional header lines, which may come in any order.
 type heading struct {
 	word string
-	last int // the last stage whose dumps have it
+	last int // index of the last pass whose dumps have it
 	read func(*dumpReader, []string) error
 }
 
@@ -244,7 +243,8 @@ func (r *dumpReader) untangledLine(words []string) error {
 	return err
 }
 
-// places is how many chunks all buffers hold, or a number above maxDumpPlaces.
+// places is the number of chunks in all buffers, or some number above
+// maxDumpPlaces.
 func (u *unit) places() (n int) {
 	for rank := range u.col.Ranks {
 		for b := collective.In; b <= collective.Scratch && n <= maxDumpPlaces; b++ {
@@ -271,7 +271,7 @@ func (r *dumpReader) scopeLine(words []string) error {
 	return nil
 }
 
-// operationLines reads the operations, up to pass scratch.
+// operationLines reads the operations, which dumps have up to pass scratch.
 func (r *dumpReader) operationLines() error {
 	dag := r.stage >= passIndex("chunk dag")
 	if dag {
@@ -340,7 +340,8 @@ func (r *dumpReader) operationLines() error {
 	}
 }
 
-// depsAt reads operations, all earlier and all with a part at a rank.
+// depsAt reads the operations to wait for at a rank. All must be earlier and have
+// an end at that rank.
 func (r *dumpReader) depsAt(f *fields, rank int32) []int32 {
 	list := f.counts(len(r.ops) - 1)
 	for _, d := range list {

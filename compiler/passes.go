@@ -10,11 +10,11 @@ import (
 type pass struct {
 	name     string
 	doc      string
-	required bool // the IR would be wrong or missing without it
+	required bool // without it the IR would be wrong or missing
 	run      func(*unit) error
 }
 
-// passes is the pipeline, top to bottom.
+// passes is the pipeline, from top to bottom.
 var passes = [...]pass{
 	{"expand", "read the references into operations, and cut those that read what they write", true, expand},
 	{"parallelize", "replicate the operations of parallelize scopes, each on its part of the chunks", true, parallelize},
@@ -39,7 +39,7 @@ var passes = [...]pass{
 	{"emit", "write the IR", true, emit},
 }
 
-// passOrder is what the table's order must respect, and why.
+// passOrder is the order that the table must respect, with the reasons.
 var passOrder = [...]struct{ before, after, why string }{
 	{"expand", "parallelize", "instances would each cut overlapping references in an order of their own"},
 	{"parallelize", "instances", "instances cut what scopes have cut"},
@@ -87,7 +87,7 @@ func init() {
 	}
 }
 
-// Pass describes a pass to those who list, time or disable them.
+// Pass describes a pass for listing, timing and disabling it.
 type Pass struct {
 	Name     string
 	Doc      string
@@ -103,12 +103,12 @@ func Passes() []Pass {
 	return all
 }
 
-// passIndex is where the pass called name stands, or none.
+// passIndex is the index of the named pass, or none.
 func passIndex(name string) int {
 	return slices.IndexFunc(passes[:], func(p pass) bool { return p.name == name })
 }
 
-// find is the pass called name.
+// find returns the named pass.
 func find(name string) (*pass, error) {
 	if i := passIndex(name); i != none {
 		return &passes[i], nil
@@ -120,7 +120,7 @@ func find(name string) (*pass, error) {
 	return nil, fmt.Errorf("unknown pass %q: want one of %s", name, strings.Join(names, ", "))
 }
 
-// disabled is the set of passes to leave out.
+// disabled returns the set of passes to leave out.
 func disabled(names []string) (map[string]bool, error) {
 	skip := map[string]bool{}
 	for _, n := range names {

@@ -2,9 +2,9 @@ package compiler
 
 import "math/bits"
 
-// readySet is a set of numbers below a limit of which the least is taken first: a row
-// of bits; over each 64 of them stands a bit that says whether any is set, and so on
-// up to a single word:
+// readySet is a set of small numbers from which the least is taken first. It is a
+// row of bits, above which a bit for each 64 says whether any of them is set, and
+// so on up to a single word:
 //
 //	levels[1]   0 1 …                 one bit a word below
 //	levels[0]   0000… 0010…           one bit a number
@@ -19,7 +19,7 @@ func newReadySet(n int) *readySet {
 	return s
 }
 
-// push puts a number into the set, where it may be already.
+// push adds a number to the set.
 func (s *readySet) push(i int32) {
 	for _, words := range s.levels {
 		word := &words[i/64]
@@ -32,7 +32,7 @@ func (s *readySet) push(i int32) {
 	}
 }
 
-// pop takes the least out, if there is any.
+// pop removes and returns the least number, if there is one.
 func (s *readySet) pop() (int32, bool) {
 	i := int32(0)
 	for l := len(s.levels) - 1; l >= 0; l-- {

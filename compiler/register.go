@@ -1,25 +1,26 @@
 package compiler
 
-// register numbers connections in the order in which they are first asked for. It is
-// asked once or twice for every message, of which there are millions, and is
-// therefore a table of its own: a connection's number stands at the first free place
-// from its hash on.
+// register numbers connections in the order in which they are first asked for. It
+// is asked for every one of millions of messages, which is why it is a hash table
+// made for this purpose: a connection's number is at the first free place from its
+// hash on.
 //
 //	places   0 0 3 0 1 2 0 0      1 + the number, 0 free
 //	keys     (0→5 ch 0) (2→1 ch 0) (0→1 ch 0)
 type register struct {
 	keys   []connKey // by number
-	places []int32   // a power of two of them, a third free at least
+	places []int32   // length is a power of two; at least a third are free
 }
 
-// connKey is a connection, of an instance where those have no channels yet.
+// connKey identifies a connection, including its instance as long as channels are
+// numbered within instances.
 type connKey struct {
 	from, to, key, channel int32
 }
 
 func newRegister() *register { return &register{places: make([]int32, 1<<10)} }
 
-// of is a connection's number, and whether it is a new one.
+// of returns a connection's number, and whether it is new.
 func (t *register) of(k connKey) (n int32, made bool) {
 	at := t.place(k)
 	if p := t.places[at]; p != 0 {
@@ -36,9 +37,9 @@ func (t *register) of(k connKey) (n int32, made bool) {
 	return int32(len(t.keys)) - 1, true
 }
 
-// place is where a connection stands, or is to stand.
+// place is where a connection is in the table, or belongs.
 func (t *register) place(k connKey) int {
-	const odd, other = 0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9 // of splitmix64
+	const odd, other = 0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9 // constants of splitmix64
 	h := (uint64(uint32(k.from))<<32|uint64(uint32(k.to)))*odd ^ (uint64(uint32(k.key))<<32|uint64(uint32(k.channel)))*other
 	h ^= h >> 32
 	for at := int(h) & (len(t.places) - 1); ; at = (at + 1) & (len(t.places) - 1) {

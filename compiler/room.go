@@ -2,12 +2,12 @@ package compiler
 
 import "slices"
 
-// room is the arrays of numbers that passes have done with, for others to use: of a
-// program of millions of instructions each takes tens of megabytes, and memory that
-// was never touched before costs more to have than to fill.
+// room keeps number arrays that passes no longer need, for others to use. In a
+// program of millions of instructions each takes tens of megabytes, and fresh
+// memory costs more to obtain than to clear.
 type room struct{ free [][]int32 }
 
-// take is n zeros.
+// take returns n zeros.
 func (r *room) take(n int) []int32 {
 	best := none
 	for k, a := range r.free {
@@ -16,7 +16,7 @@ func (r *room) take(n int) []int32 {
 		}
 	}
 	if best == none {
-		return make([]int32, n, n+2) // a list of where rows begin has one or two more
+		return make([]int32, n, n+2) // lists of row starts have an element or two more
 	}
 	a := r.free[best][:n]
 	r.free = slices.Delete(r.free, best, best+1)
@@ -24,7 +24,7 @@ func (r *room) take(n int) []int32 {
 	return a
 }
 
-// give takes back arrays that nobody looks at any more.
+// give takes back arrays that are no longer in use.
 func (r *room) give(arrays ...[]int32) {
 	for _, a := range arrays {
 		if cap(a) > 0 {

@@ -7,22 +7,22 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// scratch gives scratch chunks to several values in turn, and gives back those
+// scratch lets values share scratch chunks one after another, and gives up chunks
 // that no operation touches.
 //
 //	0 copy rank 0 in[0] → rank 1 sc[0]       the same
 //	1 copy rank 1 sc[0] → rank 0 sc[0]       the same
 //	2 copy rank 0 sc[0] → rank 1 sc[1]       copy rank 0 sc[0] → rank 1 sc[0]
 //
-// Values that one operation touches stay where they are to one another: they move
-// together, as a web, and with them whatever lies between the chunks of a strided
-// reference. A web takes the places of another only where everything
-// that touches the other comes before it anyway, so that no wait is added; and
-// since every tile has its own part of scratch, what holds in one holds in all.
+// Values that one operation touches keep their positions relative to each other:
+// they move together as a web, and with them whatever lies between the chunks of a
+// strided reference. A web may take the place of another only if everything that
+// touches the other is ordered before it anyway, so that no wait is added. Every
+// tile has its own part of scratch, so what holds within one tile holds for all.
 //
-// Where there are more webs than can be looked through at every rank, none moves:
-// it is the rank with the most scratch that counts, and what all ranks do alike
-// is to come out alike.
+// If any rank has more webs than can be searched, nothing is moved anywhere: the
+// rank with the most scratch determines the cost, and ranks that do the same
+// should come out the same.
 func scratch(u *unit) error {
 	if u.manyWebs() {
 		return nil
@@ -51,23 +51,23 @@ func scratch(u *unit) error {
 	return chunkDAG(u)
 }
 
-// What looking for an order that is there anyway may cost: operations looked at
-// for one web and another, others tried for one web, and operations in all.
+// Limits on the search for orders that hold anyway: operations examined for one
+// pair of webs, webs tried for one web, and operations in total.
 const (
 	maxAncestors   = 1 << 8
 	maxTried       = 1 << 4
 	maxScratchWork = 1 << 20
 )
 
-// manyWebs tells whether there are too many webs to look through, as far as that
-// shows before they are made: a rank has a web for every chunk written anew, but
-// one less for each that is touched together with another. It gives back the
+// manyWebs tells whether there are too many webs to search, by an estimate made
+// before building them: a rank has a web for every chunk written anew, less one
+// for every chunk that is written together with another. It also gives up the
 // scratch of ranks that never use theirs.
 func (u *unit) manyWebs() bool {
 	used, least, apart := make([]bool, len(u.scratch)), make([]int, len(u.scratch)), make([]bool, len(u.scratch))
 	touch := func(rank, count, stride int32, anew bool) {
 		used[rank] = true
-		apart[rank] = apart[rank] || stride > 1 // and what lies between, however much that is
+		apart[rank] = apart[rank] || stride > 1 // the web then includes all chunks in between
 		least[rank] -= int(count) - 1
 		if anew {
 			least[rank] += int(count)
@@ -97,51 +97,51 @@ func (u *unit) manyWebs() bool {
 	return work > maxScratchWork
 }
 
-// webs is scratch as values: each is what the chunks that one copy writes hold to the
-// next.
+// webs divides the contents of scratch into values: a value is what one operation
+// writes, until it is overwritten.
 type webs struct {
 	u        *unit
-	parent   []int32       // by value: towards its web
-	unknown  []bool        // by value: it is read before it is written
-	src, dst []int32       // by operation: the value of its first chunk, if in scratch
-	with     map[int]int32 // by operation: the value that it adds to, if elsewhere in scratch
+	parent   []int32       // by value: union-find towards the web's root
+	unknown  []bool        // by value: it is read without having been written
+	src, dst []int32       // by operation: the value of its first chunk, if that is in scratch
+	with     map[int]int32 // by operation: the value it adds to, if that is elsewhere in scratch
 	webs     []web
 	of       []int32 // by value that is a web's root: index into webs
-	number   []int   // of webs, by rank
-	spent    int     // operations looked at
+	number   []int   // of webs on each rank
+	spent    int     // operations examined so far
 
-	taken, free []run // room for lowest
+	taken, free []run // buffers for lowest
 
-	// Of the question that reached answers.
+	// State of reached; each call has a number, so that nothing needs clearing.
 	asked   int32
-	seen    []int32 // by node: the question that came by last
-	missing []int32 // by node: the question that looks for it
+	seen    []int32 // by node: the last call that visited it
+	missing []int32 // by node: the last call that looks for it
 	queue   []int32
 }
 
-// run is chunks side by side.
+// run is a range of chunks.
 type run struct{ from, to int32 }
 
-// web is values that keep their places beside one another.
+// web is a set of values that keep their positions relative to each other.
 type web struct {
 	rank     int32
 	from, to int32 // chunks
 	delta    int32
-	pinned   bool    // nobody knows what is read there: it stays
-	begins   []int32 // operations, in order, that write a value of it first
-	touches  []int32 // operations, in order, that touch any
+	pinned   bool    // it holds a value of unknown origin, so it stays where it is
+	begins   []int32 // operations that write one of its values first, in order
+	touches  []int32 // operations that touch any of its values, in order
 	root     int32
 }
 
-// followValues follows the values of scratch through the program, and joins those
-// that keep their places beside one another.
+// followValues tracks the values in scratch through the program, and joins those
+// that must keep their relative positions.
 func followValues(u *unit) *webs {
 	w := &webs{u: u, src: make([]int32, len(u.ops)), dst: make([]int32, len(u.ops)), with: map[int]int32{}, number: make([]int, len(u.scratch))}
 	base := make([]int32, len(u.scratch)+1)
 	for r, n := range u.scratch {
 		base[r+1] = base[r] + n
 	}
-	value := make([]int32, base[len(u.scratch)]) // by chunk: 1 + what it holds
+	value := make([]int32, base[len(u.scratch)]) // by chunk: 1 + the value in it
 	create := func(rank int32, unknown bool) int32 {
 		w.parent = append(w.parent, int32(len(w.parent)))
 		w.unknown = append(w.unknown, unknown)
@@ -150,7 +150,7 @@ func followValues(u *unit) *webs {
 	}
 	touch := func(rank int32, c chunks, anew bool) int32 {
 		first := base[rank] + c.off
-		if anew { // chunks that are written together stay together: one value will do
+		if anew { // chunks written together stay together, so they share one value
 			made := create(rank, false)
 			for n := range c.count {
 				value[first+n*c.stride] = made
@@ -188,7 +188,7 @@ func followValues(u *unit) *webs {
 	return w
 }
 
-// work is how often place is going to look at one web for another.
+// work is how many pairs of webs place will look at.
 func (w *webs) work() (work int) {
 	for _, n := range w.number {
 		work += n * n
@@ -196,7 +196,7 @@ func (w *webs) work() (work int) {
 	return work
 }
 
-// gather lists what there is to know of every web.
+// gather collects the range and the operations of every web.
 func (w *webs) gather() {
 	w.of = make([]int32, len(w.parent))
 	for v := range w.of {
@@ -222,8 +222,8 @@ func (w *webs) gather() {
 	}
 }
 
-// withOf is the value of the first chunk that operation i adds to, if that lies in
-// scratch and elsewhere than where the sum goes; else none.
+// withOf is the value of the first chunk that operation i adds to, if that is in
+// scratch and elsewhere than its destination; otherwise none.
 func (w *webs) withOf(i int) int32 {
 	if w.u.ops[i].withScratch() {
 		return w.with[i]
@@ -239,7 +239,7 @@ func (w *webs) root(v int32) int32 {
 	return v
 }
 
-// join makes one web of a rank's two; that of the earlier value stands for both.
+// join merges two webs of a rank. The earlier value becomes the root.
 func (w *webs) join(rank, a, b int32) {
 	if a, b = w.root(a), w.root(b); a != b {
 		w.parent[max(a, b)] = min(a, b)
@@ -247,7 +247,7 @@ func (w *webs) join(rank, a, b int32) {
 	}
 }
 
-// add notes that operation i touches part of v's web.
+// add records that operation i touches chunks of v's web.
 func (w *webs) add(v, rank int32, c chunks, i int32, writes bool) {
 	root := w.root(v)
 	if w.of[root] == none {
@@ -264,7 +264,7 @@ func (w *webs) add(v, rank int32, c chunks, i int32, writes bool) {
 	}
 }
 
-// index sorts the webs by rank, then by the operation that touches them first.
+// index sorts the webs by rank, then by the first operation that touches them.
 func (w *webs) index() {
 	next := make([]int, len(w.u.scratch)+1) // by rank: where its next web goes
 	for n := range w.webs {
@@ -274,7 +274,7 @@ func (w *webs) index() {
 		next[r+1] += next[r]
 	}
 	byRank := make([]web, len(w.webs))
-	for _, x := range w.webs { // which stand in the order of those operations
+	for _, x := range w.webs { // in the order of the first operations that touch them
 		byRank[next[x.rank]] = x
 		next[x.rank]++
 	}
@@ -284,11 +284,12 @@ func (w *webs) index() {
 	}
 }
 
-// shift is how far a value's web has moved.
+// shift is how far the web of a value has moved.
 func (w *webs) shift(v int32) int32 { return w.webs[w.of[w.root(v)]].delta }
 
-// place finds every web the lowest place it can have, rank by rank, and says
-// whether any moves. Once too much has been spent, ranks are left as they are.
+// place moves every web to the lowest place available to it, rank by rank, and
+// tells whether any moved. Once the work exceeds its limit, the remaining ranks
+// are left as they are.
 func (w *webs) place() (moved bool) {
 	for first, end := 0, 0; first < len(w.webs); first = end {
 		rank := w.webs[first].rank
@@ -318,16 +319,17 @@ func (w *webs) place() (moved bool) {
 	return moved
 }
 
-// lowest is the lowest place for the n-th of a rank's webs among those placed
-// before it and those that stay where they are.
+// lowest is the lowest place for the n-th web of a rank, given the webs placed
+// before it and those that must stay.
 func (w *webs) lowest(all []web, n int) int32 {
 	taken, free := w.taken[:0], w.free[:0]
 	defer func() { w.taken, w.free = taken, free }()
 	tried, x := 0, &all[n]
 	if w.freshly(x) {
-		tried = maxTried // nothing comes before it that could leave it a place
+		tried = maxTried // no operation precedes it, so none can have freed a place for it
 	}
-	// The latest first: what an earlier one left to it is free when it is.
+	// The latest web first: places that it inherited from earlier webs are then
+	// free as well.
 	for k := len(all) - 1; k >= 0; k-- {
 		v := &all[k]
 		if k == n || k > n && !v.pinned {
@@ -357,15 +359,14 @@ func (w *webs) lowest(all []web, n int) int32 {
 	return at
 }
 
-// freshly tells whether any value of x is written by an operation that comes after
-// nothing at all.
+// freshly tells whether an operation that waits for nothing writes a value of x.
 func (w *webs) freshly(x *web) bool {
 	return slices.ContainsFunc(x.begins, func(b int32) bool {
 		return len(w.u.srcDeps.row(b)) == 0 && len(w.u.dstDeps.row(b)) == 0
 	})
 }
 
-// before tells whether all that touches v is done whenever a value of x is first
+// before tells whether everything that touches v is done whenever x is first
 // written.
 func (w *webs) before(v, x *web) bool {
 	for _, b := range x.begins {
@@ -376,12 +377,12 @@ func (w *webs) before(v, x *web) bool {
 	return true
 }
 
-// reached looks back from where operation b writes at v's rank for all that
-// touches v, there.
+// reached searches backwards from operation b, where it writes at v's rank, for
+// all operations that touch v.
 func (w *webs) reached(v *web, b int32) bool {
 	u := w.u
-	// A node is 2·operation for its part at the rank it reads from, and one more
-	// for its part at the rank it writes to; a local one has but the first.
+	// A node is 2·operation for the end at which it reads, and one more for the
+	// end at which it writes, if that is another rank.
 	part := func(o, rank int32) int32 {
 		if x := &u.ops[o]; !x.local() && x.dst == rank {
 			return 2*o + 1
@@ -410,7 +411,7 @@ func (w *webs) reached(v *web, b int32) bool {
 	after := func(n int32) {
 		o, x := n/2, &u.ops[n/2]
 		if n%2 == 1 {
-			push(2 * o) // the message it receives
+			push(2 * o) // it also waits for the message's sender
 		}
 		if n%2 == 1 || x.local() {
 			for _, d := range u.dstDeps.row(o) {

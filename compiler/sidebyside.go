@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// worthSharing is how much work is worth more than one processor.
+// worthSharing is the amount of work from which several processors pay off.
 var worthSharing = 1 << 16
 
-// sideBySide does n things in as many runs of them as there are processors, or in
-// one where there is little work in all. What a run writes is its own, so that what
-// comes out does not depend on their number.
+// sideBySide calls do for the numbers below n in parallel runs, one for each
+// processor, or in a single run if there is little work. A run must write only
+// what is its own; the result then does not depend on how many runs there are.
 func sideBySide(n, work int, do func(from, to int)) {
 	runs := min(n, runtime.GOMAXPROCS(0))
 	if work < worthSharing || runs < 2 {

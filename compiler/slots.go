@@ -1,28 +1,29 @@
 package compiler
 
-// slots makes the program right however a runtime cuts its steps into calls.
+// slots makes the program safe however a runtime divides its steps into calls.
 //
-// A step of count c is one call where a slot has room for c chunks, and c calls
-// where it has room for one; every call fills a slot. The order was made for
-// the first (see slotsOf). In the second, threadblocks that all send before they
-// receive stop one another:
+// A step of c chunks is one call if a slot has room for c chunks, and c calls if
+// it has room for one; every call occupies a slot. The order was made for the
+// first case (see slotsOf). In the second, threadblocks that all send before they
+// receive block one another:
 //
 //	rank 0: s in[0:4] → 1        two of four calls fit, nobody takes them:
 //	        rrs in[4:8] ← 2 → 1  everybody is still sending
 //	rank 1: s in[4:8] → 2 …
 //
-// So the program is executed with a call for each chunk. What a threadblock does
-// does not depend on the schedule and waiting only ever ends, so that one run
-// speaks for all. Where a circle of waiting threadblocks is closed by one that
-// is needed at one of its connections and stopped at the other, the two are
-// given to two threadblocks: its fused instructions are taken apart, and what
-// comes after fusion is done again (untangle.go). One rank of the ring is enough.
+// So the program is executed with a call for each chunk. One execution is enough:
+// what a threadblock does next does not depend on timing, and a wait that has
+// ended never begins again. If it stops in a circle of waiting threadblocks, and
+// one of these is needed at one of its connections while it is blocked at the
+// other, its two connections are given to two threadblocks: its fused instructions
+// are split, and everything after fusion is done again (untangle.go). One rank of
+// a ring is enough.
 //
-// Should that not help, the order is made for a call for each chunk: right
-// always, and slower, since chains then begin one after the other.
+// If that does not help, the order is made anew for a call for each chunk. That is
+// always correct, but slower, because chains then begin one after another.
 //
-// Left out, the program is the one that is fastest where calls are whole; it may
-// then need more slots than Simple has at large sizes.
+// Without this pass the program is fastest where steps are single calls, but may
+// need more slots than Simple has at large sizes.
 func slots(u *unit) error {
 	e := newExecution(u)
 	defer func() { u.room.give(e.waiter) }()
@@ -50,7 +51,7 @@ func slots(u *unit) error {
 	return nil
 }
 
-// manyChunks tells whether any message has more than one.
+// manyChunks tells whether any message has more than one chunk.
 func (u *unit) manyChunks() bool {
 	for m := range u.msgs {
 		if u.msgs[m].count > 1 {
@@ -60,7 +61,7 @@ func (u *unit) manyChunks() bool {
 	return false
 }
 
-// reschedule forgets the schedule and has it made again.
+// reschedule discards the schedule so that the passes make it again.
 func (u *unit) reschedule() {
 	u.room.give(u.depth, u.height, u.seq, u.tbOf, u.posOf, u.waits.start, u.waits.list)
 	u.depth, u.height, u.seq = nil, nil, nil
@@ -68,52 +69,52 @@ func (u *unit) reschedule() {
 	u.again = "depths"
 }
 
-// execution runs the waiting of the program, not its data: every threadblock as
-// far as it goes, woken when what it waits for has come.
+// execution runs the program's waits and messages, without data. Every threadblock
+// runs until it has to stop, and is woken when what it waits for has happened.
 type execution struct {
 	u            *unit
-	steps        []turn  // threadblock after threadblock
-	first        []int32 // by threadblock: its first step; one more at the end
-	waits        []await // of the steps, one after the other
+	steps        []turn  // of all threadblocks, one after another
+	first        []int32 // by threadblock: its first step; with one more entry at the end
+	waits        []await // of all steps, one after another
 	perChunk     bool
 	slots        int64
-	putTB, getTB []int32 // by connection: who sends on it, who receives
-	sent, taken  []int64 // by connection: calls
-	at           []int32 // by threadblock: the step it is at
-	made         []int64 // by threadblock: calls of that step made
-	met          []int32 // by threadblock: waits of that step known to be over
+	putTB, getTB []int32 // by connection: the threadblock that sends on it, and the one that receives
+	sent, taken  []int64 // by connection: calls so far
+	at           []int32 // by threadblock: its current step
+	made         []int64 // by threadblock: calls made of the current step
+	met          []int32 // by threadblock: waits of the current step that are over
 	stop         []stop  // by threadblock
 	waiter       []int32 // by step: the first threadblock that waits for it
-	after        []int32 // by threadblock: the next that waits for the same
+	after        []int32 // by threadblock: the next one that waits for the same step
 	ready        []int32
-	full         []int32 // stopped for a slot since slots last grew
-	parted       []bool  // by threadblock: goes on as if it were two; nil where none does
-	owed         []int64 // by threadblock that does: calls taken and not yet sent on
+	full         []int32 // threadblocks that stopped for lack of a slot since slots were last added
+	parted       []bool  // by threadblock: it runs as if it were two; nil if none does
+	owed         []int64 // by threadblock that runs as two: calls received but not yet sent on
 }
 
-// turn is what there is to know of a step to have its turn.
+// turn is what execution needs to know of a step.
 type turn struct {
 	get, put int32 // connections, or none
 	count    int32 // chunks
-	waits    int32 // where its waits end
+	waits    int32 // end of its waits
 }
 
-// await is a step to wait for.
+// await identifies a step to wait for.
 type await struct{ tb, step int32 }
 
-// stop is why a threadblock stands still.
+// stop is the reason why a threadblock does not proceed.
 type stop uint8
 
 const (
 	notStopped stop = iota
-	forStep         // another step of its rank is not done
+	forStep         // another step of its rank has to be done first
 	forMessage
 	forSlot
 	ended
 )
 
-// newExecution lays the steps out in the order in which they are looked at, and
-// is ready to begin, each step being one call.
+// newExecution lays the steps out in the order in which they are visited, ready to
+// run with each step as one call.
 func newExecution(u *unit) *execution {
 	n := len(u.tbs)
 	e := &execution{
@@ -151,7 +152,7 @@ func newExecution(u *unit) *execution {
 	return e
 }
 
-// lay lays out a threadblock's steps, and says how many waits they have.
+// lay lays out a threadblock's steps, and returns how many waits they have.
 func (e *execution) lay(t int32) (waits int32) {
 	u, tb := e.u, &e.u.tbs[t]
 	for n, i := range tb.steps {
@@ -170,7 +171,7 @@ func (e *execution) lay(t int32) (waits int32) {
 	return waits
 }
 
-// layWaits lays out the waits of a threadblock's steps, from one number up to another.
+// layWaits lays out the waits of a threadblock's steps as numbers from up to to.
 func (e *execution) layWaits(t, from, to int32) {
 	u, at := e.u, from
 	for n, i := range u.tbs[t].steps {
@@ -185,7 +186,8 @@ func (e *execution) layWaits(t, from, to int32) {
 	}
 }
 
-// restart begins anew, with a call for every chunk or one for every step.
+// restart goes back to the beginning, with one call for each chunk or for each
+// step.
 func (e *execution) restart(perChunk bool) {
 	e.perChunk, e.slots = perChunk, 1
 	clear(e.sent)
@@ -203,7 +205,7 @@ func (e *execution) restart(perChunk bool) {
 	}
 }
 
-// waitsOf is what step n waits for.
+// waitsOf lists what step n waits for.
 func (e *execution) waitsOf(n int32) []await {
 	from := int32(0)
 	if n > 0 {
@@ -212,11 +214,12 @@ func (e *execution) waitsOf(n int32) []await {
 	return e.waits[from:e.steps[n].waits]
 }
 
-// now is the step a threadblock is at.
+// now is the current step of a threadblock.
 func (e *execution) now(t int32) int32 { return e.first[t] + e.at[t] }
 
-// finish runs with as few slots as will do, up to most unless that is 0, and
-// says how many those are; it leaves everybody where they are stopped.
+// finish runs with as few slots as possible, up to most unless that is 0, and
+// returns how many. If they do not suffice, the threadblocks stay where they
+// stopped.
 func (e *execution) finish(most int) (slots int) {
 	for {
 		for len(e.ready) > 0 {
@@ -227,7 +230,8 @@ func (e *execution) finish(most int) (slots int) {
 		if e.slots == int64(most) {
 			return most
 		}
-		// Nobody can go on but with a slot more; the order saw to that.
+		// Only another slot can help: the order guarantees that nothing else is
+		// missing.
 		for _, t := range e.full {
 			e.rouse(t, forSlot)
 		}
@@ -239,7 +243,7 @@ func (e *execution) finish(most int) (slots int) {
 	}
 }
 
-// advance takes a threadblock as far as it goes.
+// advance runs a threadblock until it has to stop.
 func (e *execution) advance(t int32) {
 	e.stop[t] = notStopped
 	for n := e.now(t); n < e.first[t+1]; n++ {
@@ -266,7 +270,7 @@ func (e *execution) advance(t int32) {
 	e.stop[t] = ended
 }
 
-// communicate makes what calls of a step can be made.
+// communicate makes as many of a step's calls as can be made now.
 func (e *execution) communicate(t int32, s *turn) (why stop) {
 	if e.parted != nil && e.parted[t] {
 		return e.asTwo(t, s)
@@ -303,7 +307,7 @@ func (e *execution) communicate(t int32, s *turn) (why stop) {
 	return why
 }
 
-// rouse has a threadblock go on, if it was stopped for what is there now.
+// rouse resumes a threadblock if it had stopped for the given reason.
 func (e *execution) rouse(t int32, why stop) {
 	if e.stop[t] == why {
 		e.stop[t] = notStopped

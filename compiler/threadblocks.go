@@ -9,7 +9,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// threadblocks creates the threadblocks and gives every instruction to one, in
+// threadblocks creates the threadblocks and assigns every instruction to one, in
 // the global order (GC3 5.2, steps 1 and 5).
 //
 //	rcs ← 0 → 2 ch 0    the threadblock of (send 2, receive 0, channel 0)
@@ -20,8 +20,8 @@ import (
 //	re                  the one that reduced into the same place before, so that
 //	                    a run of reductions needs no waits in between
 //
-// Pass channels saw to it that a connection is in one pair at most. A rank that
-// sends and receives nothing gets a threadblock for its local instructions.
+// Pass channels has made sure that each connection is in at most one pair. A rank
+// that neither sends nor receives gets a threadblock for its local instructions.
 func threadblocks(u *unit) error {
 	putTB, getTB := u.pairs()
 	u.sortThreadblocks(putTB, getTB)
@@ -37,11 +37,11 @@ func threadblocks(u *unit) error {
 	return nil
 }
 
-// assign gives every instruction to a threadblock, rank by rank.
+// assign assigns every instruction to a threadblock, rank by rank.
 func (u *unit) assign(putTB, getTB []int32) {
 	u.tbOf, u.posOf = u.room.take(len(u.ins)), u.room.take(len(u.ins))
-	// First those of connections, in whatever order; of the others the rank, as
-	// -1 - rank.
+	// First the instructions with connections, in any order. A local instruction
+	// is marked with its rank, as -1 - rank, for later.
 	sideBySide(len(u.ins), len(u.ins), func(from, to int) {
 		for i := from; i < to; i++ {
 			switch in := &u.ins[i]; {
@@ -54,7 +54,7 @@ func (u *unit) assign(putTB, getTB []int32) {
 			}
 		}
 	})
-	var idle *idleness // where anything is local
+	var idle *idleness // needed only if an instruction is local
 	var local []int32  // by local instruction: its threadblock
 	if slices.ContainsFunc(u.tbOf, func(tb int32) bool { return tb < 0 }) {
 		idle, local = newIdleness(u), u.room.take(len(u.ins))
@@ -63,7 +63,7 @@ func (u *unit) assign(putTB, getTB []int32) {
 	sideBySide(parts, len(u.seq), func(from, to int) {
 		from, to = from*u.col.Ranks/parts, to*u.col.Ranks/parts
 		first, end := u.gpuTBs[from], u.gpuTBs[to]
-		reducer := map[place]int32{} // who reduced into a place last
+		reducer := map[place]int32{} // the threadblock that last reduced into a place
 		for now, i := range u.seq {
 			tb := u.tbOf[i]
 			switch {
@@ -75,7 +75,7 @@ func (u *unit) assign(putTB, getTB []int32) {
 				continue
 			default:
 				tb = u.reducing(i, reducer, func() int32 { return idle.longest(u.ins[i].rank, u.ops[u.ins[i].of].key) })
-				local[i] = tb // not to tbOf, which the others read
+				local[i] = tb // not yet into tbOf, which other goroutines are reading
 			}
 			u.posOf[i] = steps[tb]
 			steps[tb]++
@@ -97,12 +97,13 @@ func (u *unit) assign(putTB, getTB []int32) {
 	u.room.give(local)
 }
 
-// mostWalks is in how many parts the ranks are looked at side by side where each
-// part goes through the whole order: beyond a few, that is all they would do.
+// mostWalks limits in how many parallel parts the ranks are processed, since every
+// part walks the whole order: with more, walking would be most of the work.
 const mostWalks = 4
 
-// reducing is the threadblock of a local instruction: the one that reduced into the
-// same place before for its instance, or else one that is chosen.
+// reducing returns the threadblock for a local instruction: the one that last
+// reduced into the same place for its instance, or else the one that choose
+// returns.
 func (u *unit) reducing(i int32, reducer map[place]int32, choose func() int32) int32 {
 	in := &u.ins[i]
 	if in.op != ir.Reduce {
@@ -117,7 +118,7 @@ func (u *unit) reducing(i int32, reducer map[place]int32, choose func() int32) i
 	return tb
 }
 
-// giveSteps lists what every threadblock was given, in one slice for all.
+// giveSteps lists each threadblock's instructions, as parts of one slice.
 func (u *unit) giveSteps() {
 	start := make([]int32, len(u.tbs)+1)
 	for i, tb := range u.tbOf {
@@ -141,16 +142,16 @@ func (u *unit) giveSteps() {
 	}
 }
 
-// place is a run of chunks of a rank's buffer, as one instance uses it: another may
-// do so as well, the chunks lying otherwise or when the first is done with them.
+// place is a run of chunks of a rank's buffer, as used by one instance. Another
+// instance may use it too, for chunks of another length or at another time.
 type place struct {
 	rank, key, off, stride, count int32
 	buf                           collective.Buffer
 }
 
 // pairs creates the threadblocks: one for every pair of connections that a fused
-// instruction uses, and one for every other connection. It returns who sends on
-// a connection, and who receives from it.
+// instruction uses, and one for every other connection. It returns for each
+// connection the threadblock that sends on it and the one that receives.
 func (u *unit) pairs() (putTB, getTB []int32) {
 	putTB, getTB = make([]int32, len(u.conns)), make([]int32, len(u.conns))
 	for q := range u.conns {
@@ -167,8 +168,8 @@ func (u *unit) pairs() (putTB, getTB []int32) {
 		}
 		u.tbs = append(u.tbs, tb)
 	}
-	works := make([]bool, u.col.Ranks) // has a threadblock
-	only := make([]bool, u.col.Ranks)  // has local instructions
+	works := make([]bool, u.col.Ranks) // by rank: it has a threadblock
+	only := make([]bool, u.col.Ranks)  // by rank: it has local instructions
 	fused := 0
 	for i := range u.ins {
 		if in := &u.ins[i]; u.live(int32(i)) {
@@ -179,7 +180,7 @@ func (u *unit) pairs() (putTB, getTB []int32) {
 			}
 		}
 	}
-	// Those are created in the order in which they are used.
+	// Threadblocks are created in the order in which their pairs are first used.
 	for n := 0; n < len(u.seq) && fused > 0; n++ {
 		if in := &u.ins[u.seq[n]]; in.fused != none {
 			fused--
@@ -205,8 +206,8 @@ func (u *unit) pairs() (putTB, getTB []int32) {
 	return putTB, getTB
 }
 
-// sortThreadblocks numbers the threadblocks by rank, channel, peer sent to, peer
-// received from.
+// sortThreadblocks numbers the threadblocks by rank, channel, peer they send to
+// and peer they receive from.
 func (u *unit) sortThreadblocks(putTB, getTB []int32) {
 	peer := func(q int32, to bool) int32 {
 		switch {
@@ -249,8 +250,8 @@ func (u *unit) sortThreadblocks(putTB, getTB []int32) {
 	}
 }
 
-// use is a number for a threadblock that does not depend on how ranks are
-// numbered: connections are numbered as they are used.
+// use identifies a threadblock by a number that does not depend on how ranks are
+// numbered, since connections are numbered in the order of their use.
 func (u *unit) use(tb int32) int32 {
 	if t := &u.tbs[tb]; t.put == none {
 		return 2*t.get + 1
@@ -258,15 +259,15 @@ func (u *unit) use(tb int32) int32 {
 	return 2 * u.tbs[tb].put
 }
 
-// fit brings the ranks that have more threadblocks than most down to it, by
-// giving one threadblock a connection to send on and one to receive from, of the
-// same channel and instance: of the same peer if there are such, of any then.
+// fit reduces the threadblocks of each rank to the given number by merging ones
+// that only send with ones that only receive, on the same channel and of the same
+// instance: first those with the same peer, then any.
 //
 //	tb 0: s → 1 ch 0        tb 0: s → 1 ch 0
 //	tb 1: r ← 1 ch 0              r ← 1 ch 0
 //
-// The global order keeps them free of deadlock, whatever is paired; but what
-// went on side by side is now done in turn.
+// Any such merge is free of deadlock because of the global order, but what ran in
+// parallel then runs in turn.
 func (u *unit) fit(most int32) error {
 	kept := u.tbs[:0]
 	for r := range u.col.Ranks {
@@ -288,8 +289,9 @@ func (u *unit) fit(most int32) error {
 	return nil
 }
 
-// mate pairs up to over threadblocks of a rank and says how many there are fewer.
-// One that has given its connection away has no rank.
+// mate merges up to over pairs of a rank's threadblocks, and returns how many
+// fewer there are. A threadblock whose connection was taken over has its rank set
+// to none.
 func (u *unit) mate(own []threadblock, over int32, samePeer bool) (fewer int32) {
 	type kin struct{ channel, key, peer int32 }
 	of := func(tb *threadblock, peer int32) kin {

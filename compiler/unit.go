@@ -9,29 +9,30 @@ import (
 // none marks an absent index.
 const none = -1
 
-// unit is a program on its way through the passes. Everything is an index into
-// a slice: a program of millions of instructions has few pointers.
+// unit is a program on its way through the passes. Things refer to each other by
+// index rather than by pointer, which keeps programs of millions of instructions
+// easy on the garbage collector.
 type unit struct {
 	in  *lang.Program
 	opt Options
 
-	// The chunk program, from expand on. Instances are numbered across scopes
-	// and whole-program instances: 0 to keys-1.
+	// The chunk program, from pass expand on. Instances are numbered from 0 to
+	// keys-1 across both scopes and instances of the whole program.
 	col     collective.Collective
 	scratch []int32 // chunks of scratch, by rank
 	ops     []op
 	keys    int32
-	widest  int32 // the largest product of factors along a chain of scopes
+	widest  int32 // largest product of factors of nested scopes
 
-	// The chunk DAG: operations each operation waits for, at the rank it reads
-	// from and at the rank it writes to.
+	// The chunk DAG: the operations that each operation waits for, at the rank it
+	// reads from and at the rank it writes to.
 	srcDeps, dstDeps csr
-	final            []bool // by operation: what it writes is (partly) the result
+	final            []bool // by operation: it writes some part of the result
 
 	// The instruction DAG.
 	ins   []instr
-	preds csr     // instructions of the same rank to wait for; see live
-	alias []int32 // by instruction: itself, or the one it was fused into
+	preds csr     // instructions of the same rank to wait for, which may be fused: see alias
+	alias []int32 // by instruction: itself, or the receive it was fused into
 	msgs  []message
 	conns []conn
 
@@ -41,22 +42,22 @@ type unit struct {
 	seq           []int32 // live instructions in global order
 	splits        int
 	tbs           []threadblock
-	gpuTBs        []int32 // by rank: its first threadblock in tbs; one more at the end
-	tbOf, posOf   []int32 // by instruction: its threadblock in tbs, and its step there
-	waits         csr     // by instruction: instructions of other threadblocks to wait for
-	slotsWhole    int     // slots a connection needs, each step being one call
-	slotsSplit    int     // … each chunk being one
-	untangled     int     // how often threadblocks were looked for that are to be taken apart
+	gpuTBs        []int32 // by rank: its first threadblock in tbs; with one more entry at the end
+	tbOf, posOf   []int32 // by instruction: its threadblock in tbs, and its step in it
+	waits         csr     // by instruction: instructions of other threadblocks it must wait for explicitly
+	slotsWhole    int     // slots that a connection needs if each step is one call
+	slotsSplit    int     // the same if each chunk of a step is one
+	untangled     int     // how many times threadblocks were split to end a deadlock
 	room          room
-	after         string // the pass that has run
-	again         string // the pass to go back to, where one has asked for that
+	after         string // the last pass that ran
+	again         string // the pass to go back to, if one has asked for that
 
 	out *ir.Program
 }
 
-// op is a chunk operation: count chunks of a rank's buffer copied to, or reduced
-// into, count chunks of another's or its own. Strides are at least 1, and 1 where
-// there is one chunk.
+// op is a chunk operation: count chunks of a rank's buffer are copied to, or
+// reduced into, as many chunks of its own or of another rank's. Strides are at
+// least 1, and exactly 1 for a single chunk.
 type op struct {
 	reduce               bool
 	srcBuf, dstBuf       collective.Buffer
@@ -64,33 +65,33 @@ type op struct {
 	src, dst             int32             // ranks
 	srcOff, dstOff       int32
 	srcStride, dstStride int32
-	withOff, withStride  int32 // stride 0: where the result goes
+	withOff, withStride  int32 // stride 0: the operand is at the destination
 	count                int32
-	channel              int32 // directive, or none
+	channel              int32 // the program's directive, or none
 	scope                int32
 	key                  int32 // which instance
 }
 
-// local tells whether one rank does it all.
+// local tells whether the operation stays within a rank.
 func (o *op) local() bool { return o.src == o.dst }
 
-// strided tells whether the chunks do not lie side by side, at either end.
+// strided tells whether the chunks are not contiguous at one of the ends.
 func (o *op) strided() bool { return o.srcStride != 1 || o.dstStride != 1 }
 
-// between gives the operation its places.
+// between sets the places the operation reads and writes.
 func (o *op) between(src, dst chunks) {
 	o.count = src.count
 	o.srcBuf, o.srcOff, o.srcStride = src.buf, src.off, src.stride
 	o.dstBuf, o.dstOff, o.dstStride = dst.buf, dst.off, dst.stride
 }
 
-// ends are the places the operation reads and writes.
+// ends returns the places the operation reads and writes.
 func (o *op) ends() (src, dst chunks) {
 	return chunks{o.srcBuf, o.srcOff, o.count, o.srcStride}, chunks{o.dstBuf, o.dstOff, o.count, o.dstStride}
 }
 
-// with is what a reduction adds its source to: what lies where the result goes, or
-// elsewhere at that rank, once pass forward has found it there.
+// with is the operand to which a reduction adds its source: what is at the
+// destination, or at another place of that rank that pass forward has found.
 func (o *op) with() chunks {
 	if o.withStride == 0 {
 		return chunks{o.dstBuf, o.dstOff, o.count, o.dstStride}
@@ -98,7 +99,7 @@ func (o *op) with() chunks {
 	return chunks{o.withBuf, o.withOff, o.count, o.withStride}
 }
 
-// add has a reduction add its source to what lies there.
+// add sets the operand to which a reduction adds its source.
 func (o *op) add(with chunks) {
 	o.withBuf, o.withOff, o.withStride = with.buf, with.off, with.stride
 	if _, dst := o.ends(); with == dst {
@@ -106,23 +107,23 @@ func (o *op) add(with chunks) {
 	}
 }
 
-// withScratch tells whether a reduction adds to scratch elsewhere than where the
-// sum goes.
+// withScratch tells whether the operand of a reduction is in scratch and not at
+// its destination.
 func (o *op) withScratch() bool { return o.withStride > 0 && o.withBuf == collective.Scratch }
 
-// anew tells whether the operation writes chunks without reading them first.
+// anew tells whether the operation writes its destination without reading it.
 func (o *op) anew() bool { return !o.reduce || o.withStride > 0 }
 
-// chunks are some chunks of a rank's buffer: off, off+stride, …
+// chunks are evenly spaced chunks of a rank's buffer: off, off+stride, …
 type chunks struct {
 	buf                collective.Buffer
 	off, count, stride int32
 }
 
-// end is the index after that of the last.
+// end is one more than the index of the last chunk.
 func (c chunks) end() int32 { return c.off + (c.count-1)*c.stride + 1 }
 
-// meet tells whether a chunk of the same rank is among both.
+// meet tells whether both contain a common chunk, taken to be of the same rank.
 func (c chunks) meet(d chunks) bool {
 	if c.buf != d.buf || c.off >= d.end() || d.off >= c.end() {
 		return false
@@ -138,10 +139,10 @@ func (c chunks) meet(d chunks) bool {
 	return false
 }
 
-// one is the k-th of the chunks.
+// one is the k-th chunk.
 func (c chunks) one(k int32) chunks { return chunks{c.buf, c.off + k*c.stride, 1, 1} }
 
-// part is count of the chunks, from the k-th on.
+// part is count of the chunks, beginning with the k-th.
 func (c chunks) part(k, count int32) chunks {
 	c.off, c.count = c.off+k*c.stride, count
 	if count == 1 {
@@ -150,7 +151,7 @@ func (c chunks) part(k, count int32) chunks {
 	return c
 }
 
-// loc is the place as the IR has it.
+// loc is the place in the form the IR has.
 func (c chunks) loc() ir.Loc {
 	return ir.Loc{Buf: c.buf, Off: c.off, Stride: c.stride}.Of(c.count)
 }
@@ -158,7 +159,7 @@ func (c chunks) loc() ir.Loc {
 // String is the place as it is printed: in[3], sc[4:6], out[0:13:4].
 func (c chunks) String() string { return c.loc().Place(c.count) }
 
-// instr is an instruction of one rank. A place is local, as in the IR.
+// instr is an instruction of one rank. As in the IR, its places are on that rank.
 type instr struct {
 	op                   ir.Op
 	srcBuf, dstBuf       collective.Buffer
@@ -167,40 +168,40 @@ type instr struct {
 	srcStride, dstStride int32
 	count                int32
 	get, put             int32 // messages received and sent, or none
-	fused                int32 // the send that became part of this receive, or none
-	of                   int32 // operation it came from
+	fused                int32 // the send that was fused into this receive, or none
+	of                   int32 // the operation it was made from
 }
 
 // local tells whether it neither receives nor sends.
 func (i *instr) local() bool { return i.get == none && i.put == none }
 
-// src are the chunks it reads, if its op reads any.
+// src is the chunks it reads, if its kind of instruction reads any.
 func (i *instr) src() chunks { return chunks{i.srcBuf, i.srcOff, i.count, i.srcStride} }
 
-// dst are the chunks it writes, if its op writes any.
+// dst is the chunks it writes, if its kind of instruction writes any.
 func (i *instr) dst() chunks { return chunks{i.dstBuf, i.dstOff, i.count, i.dstStride} }
 
-// reads tells whether the instruction reads any of some chunks.
+// reads tells whether the instruction reads any of the given chunks.
 func (i *instr) reads(c chunks) bool {
 	return i.op.ReadsSrc() && c.meet(i.src()) || i.op == ir.Reduce && c.meet(i.dst())
 }
 
-// message is what a remote operation puts on a connection.
+// message is what a remote operation sends over a connection.
 type message struct {
 	from, to         int32 // ranks
 	sender, receiver int32 // instructions
 	count            int32
-	channel          int32 // directive, then the channel given
+	channel          int32 // the directive at first, later the channel it was assigned
 	key              int32 // which instance
 	conn             int32 // from pass channels on
 }
 
-// conn is a connection: what a threadblock sends on, and another receives from.
+// conn is a connection: one threadblock sends on it, another receives.
 type conn struct {
 	from, to, channel int32
 }
 
-// threadblock is a sequence of instructions and its connections.
+// threadblock is a sequence of instructions, and the connections they use.
 type threadblock struct {
 	rank     int32
 	put, get int32 // connections, or none
@@ -209,7 +210,8 @@ type threadblock struct {
 	steps    []int32
 }
 
-// csr is a list of indices for every index: row i is list[start[i]:start[i+1]].
+// csr maps every index to a list of indices, in compressed sparse rows: row i is
+// list[start[i]:start[i+1]].
 type csr struct {
 	start []int32
 	list  []int32
@@ -217,18 +219,18 @@ type csr struct {
 
 func (c *csr) row(i int32) []int32 { return c.list[c.start[i]:c.start[i+1]] }
 
-// end closes a row under construction.
+// end finishes the row under construction.
 func (c *csr) end() { c.start = append(c.start, int32(len(c.list))) }
 
-// newCSR is an empty one for about n rows.
+// newCSR makes an empty one with room for n rows.
 func newCSR(n int) csr {
 	return csr{start: append(make([]int32, 0, n+1), 0), list: make([]int32, 0, n)}
 }
 
-// live tells whether instruction i stands for itself.
+// live tells whether instruction i has not been fused into another.
 func (u *unit) live(i int32) bool { return u.alias[i] == i }
 
-// fuse makes send b part of receive a, which becomes instruction op.
+// fuse merges send b into receive a, which becomes an instruction of kind op.
 func (u *unit) fuse(a, b int32, op ir.Op) {
 	u.ins[a].op = op
 	u.ins[a].put = u.ins[b].put
@@ -237,8 +239,8 @@ func (u *unit) fuse(a, b int32, op ir.Op) {
 	u.msgs[u.ins[b].put].sender = a
 }
 
-// split undoes fuse: the value is stored, then sent from there. Whatever waited
-// for the send waits for it again.
+// split undoes fuse: the value is stored and sent from there. What waits for the
+// send waits for it again.
 func (u *unit) split(a int32) (b int32) {
 	i := &u.ins[a]
 	b = i.fused
@@ -254,7 +256,7 @@ func (u *unit) split(a int32) (b int32) {
 	return b
 }
 
-// turns is every instruction's place in the global order.
+// turns is the position of every instruction in the global order.
 func (u *unit) turns() []int32 {
 	at := u.room.take(len(u.ins))
 	sideBySide(len(u.seq), len(u.seq), func(from, to int) {
@@ -265,7 +267,7 @@ func (u *unit) turns() []int32 {
 	return at
 }
 
-// slotsOf is how many slots a message fills.
+// slotsOf is how many slots a message occupies.
 func (u *unit) slotsOf(m int32) int {
 	if u.opt.CallPerChunk {
 		return int(u.msgs[m].count)

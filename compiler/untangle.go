@@ -2,13 +2,14 @@ package compiler
 
 import "slices"
 
-// untangle runs with so many slots, and gives the threadblocks to take apart.
+// untangle runs with the given number of slots, and returns the threadblocks to
+// split so that the program gets further.
 //
-// Those of the circles that stop the program are mostly enough: with the order made
-// anew it comes to its end, or to another circle or two. Where rings cross at every
-// rank of a grid there is one behind the other, hundreds of times, and each time the
-// order of the whole program is made anew. So the longer it goes on, the more is taken
-// apart at a time:
+// Splitting one threadblock of each circle that blocks the program is usually
+// enough: with the order made anew, the program finishes, or meets one or two more
+// circles. But where rings cross at every rank of a grid, hundreds of circles lie
+// behind one another, and each would mean ordering the whole program again. So the
+// later the attempt, the more is split at once:
 //
 //	times 1 to 4   of each circle one threadblock, as few as can be
 //	      5 to 8   those go on as if they were two, and the circles met then, and so on
@@ -34,14 +35,14 @@ func (e *execution) untangle(slots int) (all []int32) {
 	return all
 }
 
-// Until when untangle takes apart what it meets first, and what it meets onwards.
+// Up to which attempt untangle splits only what it meets first, and up to which it
+// looks ahead.
 var (
 	oneByOne = 4
 	onwards  = 8
 )
 
-// fusedAndLong are the threadblocks that take messages of several chunks and send
-// them on at once.
+// fusedAndLong lists the threadblocks with fused instructions of several chunks.
 func (u *unit) fusedAndLong() (all []int32) {
 	for t := range u.tbs {
 		if slices.ContainsFunc(u.tbs[t].steps, func(i int32) bool { return u.ins[i].fused != none && u.ins[i].count > 1 }) {
@@ -51,8 +52,8 @@ func (u *unit) fusedAndLong() (all []int32) {
 	return all
 }
 
-// part has a threadblock go on as two: one takes what comes, the other sends it
-// on when there is room.
+// part lets a threadblock run as two: one receives, and the other sends on when
+// there is room.
 func (e *execution) part(t int32) {
 	if e.parted == nil {
 		e.parted, e.owed = make([]bool, len(e.at)), make([]int64, len(e.at))
@@ -63,7 +64,7 @@ func (e *execution) part(t int32) {
 	}
 }
 
-// asTwo is communicate of a threadblock that goes on as two.
+// asTwo is communicate for a threadblock that runs as two.
 func (e *execution) asTwo(t int32, s *turn) (why stop) {
 	left := 1 - e.made[t]
 	if e.perChunk {
@@ -88,7 +89,7 @@ func (e *execution) asTwo(t int32, s *turn) (why stop) {
 	return why
 }
 
-// freed tells who sends on a connection that there is room.
+// freed tells t, which sends on a connection, that there is room on it.
 func (e *execution) freed(t int32) {
 	if e.parted != nil && e.parted[t] {
 		e.sendOn(t)
@@ -97,7 +98,7 @@ func (e *execution) freed(t int32) {
 	e.rouse(t, forSlot)
 }
 
-// sendOn sends what is owed, as far as there is room.
+// sendOn sends what was received but not sent on, as far as there is room.
 func (e *execution) sendOn(t int32) {
 	to := e.u.tbs[t].put
 	if n := min(e.owed[t], e.slots-(e.sent[to]-e.taken[to])); n > 0 {
@@ -107,13 +108,13 @@ func (e *execution) sendOn(t int32) {
 	}
 }
 
-// crossed are the threadblocks to take apart: of each circle, of those that are
-// needed at one connection and stopped at the other, the one with the fewest
+// crossed returns the threadblocks to split: in each circle, among those that are
+// needed at one connection while blocked at the other, the one with the fewest
 // fused instructions.
 func (e *execution) crossed() []int32 {
 	u := e.u
 	var all []int32
-	seen := make([]int32, len(u.tbs)) // by threadblock: 1 + where the walk that met it began
+	seen := make([]int32, len(u.tbs)) // by threadblock: 1 + the start of the walk that visited it
 	for first := range u.tbs {
 		t := int32(first)
 		for e.stop[t] != ended && seen[t] == 0 {
@@ -121,7 +122,7 @@ func (e *execution) crossed() []int32 {
 			t = e.blocker(t)
 		}
 		if e.stop[t] == ended || seen[t] != int32(first)+1 {
-			continue // met before, by an earlier walk
+			continue // an earlier walk went on from here
 		}
 		best, fewest := int32(none), 0
 		for w, from := t, true; from || w != t; from = false {
@@ -138,8 +139,8 @@ func (e *execution) crossed() []int32 {
 	return all
 }
 
-// fusedIn is how many instructions of a threadblock are fused; none are once it
-// goes on as two.
+// fusedIn is how many instructions of a threadblock are fused, or 0 once it runs
+// as two.
 func (e *execution) fusedIn(tb int32) (n int) {
 	if e.parted != nil && e.parted[tb] {
 		return 0
@@ -152,7 +153,7 @@ func (e *execution) fusedIn(tb int32) (n int) {
 	return n
 }
 
-// blocker is the threadblock that a stopped one waits for.
+// blocker is the threadblock that a stopped threadblock waits for.
 func (e *execution) blocker(t int32) int32 {
 	switch e.stop[t] {
 	case forMessage:
@@ -163,7 +164,8 @@ func (e *execution) blocker(t int32) int32 {
 	return e.waitsOf(e.now(t))[e.met[t]].tb
 }
 
-// side tells whether a threadblock is stopped at the connection it sends on.
+// side tells whether a threadblock is stopped at the connection it sends on, rather
+// than the one it receives from.
 func (e *execution) side(t int32) (sending bool) {
 	switch e.stop[t] {
 	case forMessage:
@@ -174,7 +176,8 @@ func (e *execution) side(t int32) (sending bool) {
 	return e.steps[e.now(t)].get == none
 }
 
-// need tells whether what w waits for is for its blocker to send.
+// need tells whether what w waits for lies at the connection its blocker sends on,
+// rather than the one it receives from.
 func (e *execution) need(w int32) (sending bool) {
 	switch e.stop[w] {
 	case forMessage:
