@@ -83,7 +83,7 @@ func TestMatrix(t *testing.T) {
 		}
 	})
 	var b strings.Builder
-	b.WriteString(matrixHead)
+	b.WriteString(matrixHead + matrixFamilies() + matrixLegend)
 	for i := range pageOf {
 		if pageOf[i].Len() == 0 {
 			return // -run has left it out
@@ -106,35 +106,75 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
+// matrixHead is the page down to the table of families.
 const matrixHead = `# The families
 
-Every family of algorithms, what it can be varied in, and what it costs on systems of 1 to 5 nodes, with the first of its parameters that apply there. The page is written by a test (` + "`go test ./templates -run TestMatrix -update`" + `), which compiles each of these programs, verifies it, and holds it to the family's own formula. How long they take to compile over 2,048 ranks: [measurements/families.md](measurements/families.md).
+A *family* is one algorithm for several collectives and any number of ranks, with parameters that a search tunes. This page lists the built-in families, and what each costs on systems of 1 to 5 nodes.
 
-A cell has *steps* · *wire* · *threadblocks*; it is empty where the family does not apply. *Steps* are the messages, one after the other, that what ends in some output has been through at most. *Wire* is what all ranks send together, as a multiple of the call's size. *Threadblocks* are those of the busiest GPU, for one instance. Sizes are nccl-tests': see [the language](language.md) for what they count.
+` + "```" + `
+colltune template list
+colltune template show ring -t dgx-a100 --nodes 2                       # description, parameters, cost and program
+colltune search -t dgx-a100 -c allreduce --family ring,all-pairs        # search these only
+colltune compile ring -t dgx-a100 -c allreduce -p channels=4 --out ring.json
+` + "```" + `
 
-Families see of a system how many GPUs its nodes have and which two of them can reach each other. So dgx-a100 stands here for dgx-h100, dgx-h200, ndv4, thetagpu, mi300x, a10g-8, l40s-8 and t4-8 as well, perlmutter for polaris, alps, lassen and l40s-4, dgx-1 for ndv2, and frontier for mi250x.
+Your own families are written in [the chunk language](language.md). Compile times for 2,048 ranks are in [measurements](measurements/families.md).
+
 `
+
+// matrixLegend is the page from the table of families to the first of them.
+const matrixLegend = `
+## How to read the tables
+
+Each cell is *steps* · *wire* · *threadblocks*, for the first of the family's parameters that apply. An empty cell means that the family does not apply there. Sizes are [nccl-tests'](language.md#collectives).
+
+| number | meaning |
+|---|---|
+| *steps* | length of the critical path: the most messages, one after another, that any output depends on |
+| *wire* | what all ranks send together, as a multiple of the call's size |
+| *threadblocks* | of the busiest GPU, for one instance of the program |
+
+A family sees only how many GPUs each node has and which of them have links. So some rows stand for several entries of [the catalogue](topologies.md#the-catalogue):
+
+| row | also stands for |
+|---|---|
+| dgx-a100 | dgx-h100, dgx-h200, ndv4, thetagpu, mi300x, a10g-8, l40s-8, t4-8 |
+| perlmutter | polaris, alps, lassen, l40s-4 |
+| dgx-1 | ndv2 |
+| frontier | mi250x |
+
+A test writes this page (` + "`go test ./templates -run TestMatrix -update`" + `). It compiles and verifies each program, counts the three numbers in the result, and checks them against the family's own cost formula.
+`
+
+// matrixFamilies is the table of families.
+func matrixFamilies() string {
+	var b strings.Builder
+	b.WriteString("| family | collectives | applies to |\n|---|---|---|\n")
+	for _, f := range Builtin() {
+		fmt.Fprintf(&b, "| [%s](#%[1]s) | %s | %s |\n", f.Name, strings.Join(f.Collectives, ", "), f.Summary().Applies)
+	}
+	return b.String()
+}
 
 // familyPage writes what the page has of a family. Cells that are not counted
 // here are those of the page as it is.
 func familyPage(t *testing.T, b *strings.Builder, f *Family, written []string) {
-	fmt.Fprintf(b, "\n## %s\n\n%s\n\nFor %s.\n", f.Name, strings.Join(strings.Fields(f.Doc), " "), f.Summary().Applies)
-	for i, p := range f.Parameters {
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\nApplies to: %s.\n", f.Name, strings.Join(strings.Fields(f.Doc), " "), f.Summary().Applies)
+	if len(f.Parameters) > 0 {
+		b.WriteString("\n| parameter | values | meaning |\n|---|---|---|\n")
+	}
+	for _, p := range f.Parameters {
 		var values string
-		switch {
-		case p.Hole != "":
+		if p.Hole != "" {
 			values = p.Found()
-		case p.Values != nil:
+		} else {
 			var words []string
 			for _, v := range p.Values {
 				words = append(words, script.FormatValue(v))
 			}
 			values = strings.Join(words, ", ")
 		}
-		if i == 0 {
-			b.WriteString("\n")
-		}
-		fmt.Fprintf(b, "* `%s` (%s): %s\n", p.Name, values, p.Doc)
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", p.Name, values, p.Doc)
 	}
 	for _, c := range f.Collectives {
 		heading := fmt.Sprintf("| %s, nodes: | 1 | 2 | 3 | 4 | 5 |", c)
@@ -251,7 +291,7 @@ func TestMatrixHasTheCatalogue(t *testing.T) {
 		switch {
 		case row == "":
 			t.Errorf("%s has no row: name it, or one like it, in systems", name)
-		case row != name && !strings.Contains(matrixHead, name):
+		case row != name && !strings.Contains(matrixLegend, name):
 			t.Errorf("%s is like %s: say so in the head of the page", name, row)
 		}
 	}

@@ -31,10 +31,10 @@ type holeKind struct {
 }
 
 var holeKinds = []holeKind{
-	{HoleRings, "ring_order", "ring", "rings of all ranks, as in 0,1,2,3;0,2,1,3", "rings", false, 0, permutation, "found by the solver"},
-	{HoleNodeRings, "node_ring_order", "ring", "rings of a node's GPUs, as in 0,1,2,3;0,2,1,3", "rings", true, 0, permutation, "found by the solver"},
-	{HoleTrees, "tree_parents", "tree", "trees of all ranks, each rank's parent or -1, as in -1,0,0,1;1,3,0,-1", "trees", false, 0, tree, "found in the links"},
-	{HoleNICs, "nic_choice", "choice", "by which GPU of its node each GPU sends, as in 0,0,2,2, and after a ; by which it receives, if by another", "", true, 2, choice, "found in the links"},
+	{HoleRings, "ring_order", "ring", "rings of all ranks, as in 0,1,2,3;0,2,1,3", "rings", false, 0, permutation, "found for the topology"},
+	{HoleNodeRings, "node_ring_order", "ring", "rings of a node's GPUs, as in 0,1,2,3;0,2,1,3", "rings", true, 0, permutation, "found for the topology"},
+	{HoleTrees, "tree_parents", "tree", "trees of all ranks, each rank's parent or -1, as in -1,0,0,1;1,3,0,-1", "trees", false, 0, tree, "found for the topology"},
+	{HoleNICs, "nic_choice", "choice", "by which GPU of its node each GPU sends, as in 0,0,2,2, and after a ; by which it receives, if by another", "", true, 2, choice, "found for the topology"},
 }
 
 // maxLists is the most that a parameter may say of how many lists are looked for.
