@@ -78,7 +78,6 @@ func parallelize(u *unit) error {
 //	whole, is divided into n blocks with as many chunks as there were before, and
 //	instance j runs the program in block j. Instances never depend on one another.
 //	A reference across several units is no longer evenly spaced, and is cut.
-
 //
 //	copy rank 0 in[0:2] → …       interleaved: in[0:2], in[2:4]
 //	copy rank 0 in[1] → …                      in[2], in[3]

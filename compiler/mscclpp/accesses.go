@@ -5,7 +5,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// spot is a run of chunks of a rank.
+// spot is a run of chunks in one of a rank's buffers.
 type spot struct {
 	rank   int
 	buffer collective.Buffer
@@ -23,16 +23,16 @@ func (g *graph) at(s int, l ir.Loc) spot {
 	return spot{g.owner[g.tb[s]], l.Buf, int(l.Off), int(g.steps[s].Count)}
 }
 
-// access is a step that reads or writes a chunk of its own GPU.
+// access is a step that reads or writes a certain chunk of its own GPU.
 type access struct {
 	step   int
 	writes bool
 }
 
-// accesses are who touches what: by GPU and buffer, by chunk.
+// accesses lists the steps that touch each chunk, by GPU, buffer and chunk.
 type accesses [][3][][]access
 
-// touched lists who touches every chunk, in the graph's order.
+// touched lists the accesses to every chunk, in the graph's order.
 func (g *graph) touched(col collective.Collective) accesses {
 	all := make(accesses, len(g.p.GPUs))
 	for r := range all {
@@ -53,15 +53,15 @@ func (g *graph) touched(col collective.Collective) accesses {
 	return all
 }
 
-// history is who last wrote every chunk, and who read it since.
+// history holds the last writer of every chunk and its readers since.
 type history [][3][]last
 
 type last struct {
-	write int // none: nobody yet
+	write int // none if nothing has written it yet
 	reads []int
 }
 
-// history is one in which nothing has happened.
+// history starts one in which nothing has happened yet.
 func (g *graph) history(all accesses) *history {
 	h := make(history, len(all))
 	for r := range all {
@@ -75,8 +75,8 @@ func (g *graph) history(all accesses) *history {
 	return &h
 }
 
-// conflicts calls f for the steps that a step must come after for what it does to
-// a place, and keeps that it does.
+// conflicts calls f for the steps that step s must follow because of its access to
+// a place, and records the access.
 func (h *history) conflicts(at spot, s int, writes bool, f func(before int)) {
 	for i := at.index; i < at.index+at.size; i++ {
 		c := &(*h)[at.rank][at.buffer][i]
@@ -94,7 +94,7 @@ func (h *history) conflicts(at spot, s int, writes bool, f func(before int)) {
 	}
 }
 
-// places calls f for what a step reads and writes.
+// places calls f for every place that a step reads or writes.
 func (g *graph) places(s int, f func(at spot, writes bool)) {
 	step := g.steps[s]
 	if g.idle[s] {
@@ -118,9 +118,10 @@ func (g *graph) places(s int, f func(at spot, writes bool)) {
 	}
 }
 
-// free tells whether a spot may be written from when step s begins on, on behalf
-// of step by: whoever else touches it is over by then, or comes after by. A port
-// reads what it is handed later, but before the message is there.
+// free tells whether step by may have its data written to a spot as early as when
+// step s begins: everything else that touches the spot is over by then, or comes
+// after by. A port may read what it was handed long after the step, but always
+// before the message arrives.
 func (g *graph) free(all accesses, at spot, s, by int) bool {
 	for i := at.index; i < at.index+at.size; i++ {
 		for _, a := range all[at.rank][at.buffer][i] {
@@ -141,12 +142,12 @@ func (g *graph) free(all accesses, at spot, s, by int) bool {
 	return true
 }
 
-// soon tells whether something may be written where a port still reads what a
-// message was sent from.
+// soon tells whether a place that message m was sent from may be overwritten while
+// a port is still reading it.
 func (g *graph) soon(all accesses, m int, from spot) bool {
 	msg := &g.msgs[m]
 	if from.buffer == collective.Scratch && from.index >= len(all[from.rank][from.buffer]) {
-		return false // a slot, which nobody else has
+		return false // a slot belongs to one message only
 	}
 	for i := from.index; i < from.index+from.size; i++ {
 		for _, a := range all[from.rank][from.buffer][i] {
@@ -158,15 +159,16 @@ func (g *graph) soon(all accesses, m int, from spot) bool {
 	return false
 }
 
-// told tells whether what step s unpacks into a place tells, packet by packet, that
-// step a has read it: it went into what came back.
+// told tells whether the arrival of what step s unpacks into a place proves that
+// step a has read the place: packet by packet, what a read went into what came
+// back.
 //
 //	gpu 0: ppkt in[1] ──▶ gpu 1: respkt in[1] ⊕ packets ──▶ gpu 0: upkt in[1]
 func (g *graph) told(a, s int, at spot) bool {
 	if g.steps[s].Op != ir.Recv || g.steps[a].Op != ir.Send || g.at(a, g.steps[a].Src) != at {
 		return false
 	}
-	const far = 16 // messages back
+	const far = 16 // how many messages to follow back
 	n := 0
 	for step := s; ; {
 		if len(g.got[step]) == 0 {
@@ -184,12 +186,13 @@ func (g *graph) told(a, s int, at spot) bool {
 	}
 }
 
-// localOrder adds to a program's dependencies until steps of one GPU that touch
-// the same chunk are in order whatever its messages tell: a packet says that its
-// own data are there, and nothing of what its sender did before.
+// localOrder adds dependencies until all steps of one GPU that touch the same
+// chunk are ordered within the GPU. Messages can't be relied on for that: a packet
+// proves that its own data have arrived, and nothing about what its sender did
+// before.
 func (g *graph) localOrder(all accesses) (added [][]int) {
 	added = make([][]int, len(g.steps))
-	clocks := make([][]int32, len(g.steps)) // by step, of its GPU's threadblocks
+	clocks := make([][]int32, len(g.steps)) // by step: clock over the threadblocks of its GPU
 	place := make([]int, len(g.steps))
 	for i, s := range g.order {
 		place[s] = i

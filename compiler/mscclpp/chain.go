@@ -2,9 +2,9 @@ package mscclpp
 
 import "fmt"
 
-// chained tells whether packets carry word from read a to write b: the thread
-// that writes a packet has read what goes into it, and the one that reads the
-// packet knows so.
+// chained tells whether a chain of packets orders read a before write b. The
+// thread that writes a packet has read what it is made of, and the thread that
+// reads the packet knows that.
 func (w *watch) chained(a, b touch) bool {
 	type at struct{ event, element int32 }
 	const all = -1
@@ -35,7 +35,7 @@ func (w *watch) chained(a, b touch) bool {
 			}
 			stack = append(stack, at{p.event, p.from})
 		}
-		// What its threadblock read in phases before.
+		// Packets that its threadblock read in earlier phases.
 		looks := w.tbs[e.who].looks
 		w.work += int64(len(looks))
 		for i := len(looks) - 1; i >= 0; i-- {
@@ -47,8 +47,8 @@ func (w *watch) chained(a, b touch) bool {
 	return false
 }
 
-// begun makes sure that a rank's kernel runs before another touches the buffers
-// its caller gave it: until then something else may be using them.
+// begun checks that a rank's kernel is known to be running when another rank
+// touches the user's buffers there: before that, something else may be using them.
 func (w *watch) begun(who, c int, g *region, rank int) {
 	e := &w.events[who]
 	if !g.user || w.m.tbs[e.tb].gpu == rank || w.started == [2]int{who, rank} {
@@ -65,8 +65,8 @@ func (w *watch) begun(who, c int, g *region, rank int) {
 	w.unordered(e, fmt.Sprintf("%s accesses %s[%d] of gpu %d, and nothing says that this has begun", w.m.name(e), b, at/w.m.size.cells, rank))
 }
 
-// end makes sure that no rank's kernel is over before others are done with the
-// buffers its caller gave it.
+// end checks that no rank's kernel ends before others are done with the user's
+// buffers there.
 func (w *watch) end() {
 	m := w.m
 	known := make([]clock, len(m.p.GPUs))
@@ -124,8 +124,8 @@ func (w *watch) end() {
 	}
 }
 
-// through tells whether some threadblock of a rank got a packet that tells of a
-// read.
+// through tells whether some threadblock of a rank received a packet that proves
+// read a.
 func (w *watch) through(rank int, a touch) bool {
 	for t := w.m.firstTB[rank]; t < w.m.firstTB[rank+1]; t++ {
 		for _, look := range w.tbs[t].looks {

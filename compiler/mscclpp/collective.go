@@ -6,9 +6,9 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// collective is what the plan computes, with chunks cut into cells. Where it is
-// not known what the result must be, judged is false and the collective only
-// gives the sizes of the buffers.
+// collective is the plan's collective, with its chunks divided into cells. If the
+// required result is not known, judged is false and only the sizes of the buffers
+// are meaningful.
 func (p *Plan) collective(cells int) (c collective.Collective, judged bool, err error) {
 	n := len(p.GPUs)
 	in, out := p.GPUs[0].In, p.GPUs[0].Out
@@ -49,17 +49,17 @@ func (p *Plan) collective(cells int) (c collective.Collective, judged bool, err 
 		c, err = collective.New(c.Times(cells).Spec)
 		return c, true, err
 	}
-	// In place where it has no such form here: one buffer for both.
+	// The collective has no such in-place form here: use one buffer for both.
 	c, err = p.bare(cells, &plain)
 	return c, err == nil, err
 }
 
-// fits tells whether a plan's chunks of a buffer are those of the collective: 0
-// where the plan has no use for it.
+// fits tells whether a buffer's number of chunks is what the collective wants; 0
+// means that the plan does not use the buffer.
 func fits(has, wants int) bool { return has == 0 || has == wants }
 
-// bare is a table of the plan's buffers, with the wants of a collective where
-// there is one.
+// bare describes the plan's buffers, with the required results of a collective if
+// one is given.
 func (p *Plan) bare(cells int, like *collective.Collective) (collective.Collective, error) {
 	t := &collective.Table{Same: true}
 	empty := true

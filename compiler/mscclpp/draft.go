@@ -6,35 +6,36 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// draft is an operation whose channels, buffers and semaphores have no numbers
+// draft is an operation whose channels, buffers and semaphores are not numbered
 // yet.
 type draft struct {
 	kind     string
 	src, dst []spot
-	messages []int // whose channels it goes over
-	ready    bool  // the channels' way back: their taker has begun
+	messages []int // its channels are the ones these messages use
+	ready    bool  // it uses the channels in reverse: the receiver has begun
 	steps    []int
-	chained  bool // of a semaphore between two parts of one threadblock
+	chained  bool // its semaphore is between two parts of one threadblock
 }
 
 // drafter writes the operations of one threadblock of a plan.
 //
-// The threads of a threadblock come together only at a nop: one is put where an
-// operation touches what another touched since the last, between a wait and what
-// it waits for, and between what is done and the word of it.
+// The threads of a threadblock synchronise only at a nop. One is needed before an
+// operation that touches what another has touched since the last nop, between a
+// wait and what it waits for, and between doing something and signalling it.
 type drafter struct {
 	l       *lowering
 	rank    int
 	ops     []draft
 	touched []touching   // since the last nop
-	waited  bool         // since then: thread 0 knows what the others don't
-	others  bool         // so do others
-	taken   map[line]int // since then: of what, by which thread
-	first   map[line]int // the same before the first nop
+	waited  bool         // since the last nop, thread 0 has learnt something the others have not
+	others  bool         // other threads have too
+	taken   map[line]int // since the last nop: which thread took from which line
+	first   map[line]int // the same up to the first nop
 }
 
-// line is what words come over: from a threadblock of another GPU that sends, from
-// one that takes and has begun, or from one of the same GPU.
+// line is a source of signals: a threadblock of another GPU that sends data, one
+// that announces that it has begun and can receive, or a threadblock of the same
+// GPU.
 type line struct {
 	tb   int
 	kind string
@@ -44,10 +45,10 @@ type line struct {
 type touching struct {
 	at      spot
 	writes  bool
-	packets bool // dealt to the threads by the packet
+	packets bool // threads divide the place packet by packet
 }
 
-// nop brings the threads together.
+// nop synchronises the threads.
 func (d *drafter) nop() {
 	d.ops = append(d.ops, draft{kind: "nop"})
 	if d.first == nil {
@@ -56,9 +57,9 @@ func (d *drafter) nop() {
 	d.touched, d.waited, d.others, d.taken = nil, false, false, map[line]int{}
 }
 
-// take has a thread for each of some lines take a word from it. They are brought
-// together before where another did so since the last nop: nothing keeps this one from
-// being the first, and what the other waits for may never come.
+// take lets one thread for each line take a signal from it. It synchronises first
+// if another thread has taken from one of them since the last nop: the two could
+// take in either order, and the other's signal might never come.
 func (d *drafter) take(lines []line) {
 	for lane, from := range lines {
 		if was, ok := d.taken[from]; ok && was != lane {
@@ -71,16 +72,16 @@ func (d *drafter) take(lines []line) {
 	}
 }
 
-// settle brings them together before so many of them, from thread 0 on, give word
-// of what all have done and what any of them has waited for.
+// settle synchronises, if necessary, before the first so many threads signal what
+// all threads have done and learnt.
 func (d *drafter) settle(lanes int) {
 	if len(d.touched) > 0 || d.others || d.waited && lanes > 1 {
 		d.nop()
 	}
 }
 
-// again tells whether, were all to begin anew, a thread would take a word from what
-// another has taken from since the last nop.
+// again tells whether, if the threadblock started over, a thread would take from a
+// line that another has taken from since the last nop.
 func (d *drafter) again() bool {
 	for from, lane := range d.taken {
 		if was, ok := d.first[from]; ok && was != lane {
@@ -90,7 +91,7 @@ func (d *drafter) again() bool {
 	return false
 }
 
-// wait is for messages, a thread for each.
+// wait waits for messages, with one thread for each.
 func (d *drafter) wait(messages []int) {
 	for _, some := range d.l.lanes(messages) {
 		lines := make([]line, len(some))
@@ -103,7 +104,7 @@ func (d *drafter) wait(messages []int) {
 	}
 }
 
-// waitReady is for the takers of messages to have begun.
+// waitReady waits until the receivers of messages have begun.
 func (d *drafter) waitReady(messages []int) {
 	for _, some := range d.l.lanes(messages) {
 		lines := make([]line, len(some))
@@ -116,8 +117,8 @@ func (d *drafter) waitReady(messages []int) {
 	}
 }
 
-// lanes are messages in as many lists as it takes for each to be of one type of
-// channel and of no threadblock twice, and no longer than an operation has room for.
+// lanes divides messages into lists that one operation can handle: channels of one
+// type, no threadblock twice, and no more than an operation has room for.
 func (l *lowering) lanes(messages []int) (lists [][]int) {
 next:
 	for _, m := range messages {
@@ -135,14 +136,15 @@ next:
 	return lists
 }
 
-// signal says that a message is there.
+// signal announces that a message has arrived.
 func (d *drafter) signal(m int) {
 	d.settle(1)
 	d.ops = append(d.ops, draft{kind: "signal", messages: []int{m}})
 }
 
-// acquire waits for steps of other threadblocks of the GPU; release tells others
-// that want to know. An operation has room for so many semaphores.
+// acquire waits for steps of other threadblocks of the GPU, and release announces
+// a step to those that wait for it, in several operations if there are too many
+// semaphores for one.
 func (d *drafter) acquire(steps []int, chained bool) {
 	for ; len(steps) > 0; steps = steps[min(len(steps), MaxSemaphores):] {
 		some := steps[:min(len(steps), MaxSemaphores)]
@@ -165,7 +167,7 @@ func (d *drafter) release(steps []int, chained bool) {
 	}
 }
 
-// move is an operation that moves data.
+// move appends an operation that moves data.
 func (d *drafter) move(kind string, messages []int, src, dst []spot) {
 	k := kindOf(kind)
 	packets := false
@@ -176,7 +178,7 @@ func (d *drafter) move(kind string, messages []int, src, dst []spot) {
 	}
 	var mine []touching
 	note := func(at spot, letter byte, writes bool) {
-		if at.rank == d.rank && !packet(letter) { // packets are ordered by their flags
+		if at.rank == d.rank && !packet(letter) { // the flags of packets order accesses to them
 			mine = append(mine, touching{at, writes, packets})
 		}
 	}
@@ -193,8 +195,9 @@ func (d *drafter) move(kind string, messages []int, src, dst []spot) {
 	d.ops = append(d.ops, draft{kind: kind, src: src, dst: dst, messages: messages})
 }
 
-// clash tells whether something is touched that other threads may have touched
-// since the last nop: the same place is dealt to the same threads.
+// clash tells whether other threads may have touched one of these places since the
+// last nop. Accesses to the same whole place are safe, because threads divide it
+// the same way.
 func (d *drafter) clash(mine []touching) bool {
 	for _, a := range mine {
 		for _, b := range d.touched {
@@ -206,7 +209,7 @@ func (d *drafter) clash(mine []touching) bool {
 	return false
 }
 
-// send takes a message from memory to where it lands, and gives word of it.
+// send copies a message from memory to where it lands, and signals it.
 func (d *drafter) send(m int, from spot) {
 	to := d.l.land.spot[m]
 	if !d.l.g.port(m) {
@@ -220,7 +223,7 @@ func (d *drafter) send(m int, from spot) {
 	}
 	d.settle(1) // one thread hands it to the port
 	d.ops = append(d.ops, draft{kind: kind, src: []spot{from}, dst: []spot{to}, messages: []int{m}})
-	d.waited = d.waited || kind == "pwsf" // thread 0 has, for the data to be there
+	d.waited = d.waited || kind == "pwsf" // thread 0 has waited for the data to arrive
 }
 
 // simple writes a step under Simple.
@@ -238,8 +241,8 @@ func (d *drafter) simple(s int) {
 		landed, direct = l.land.spot[in], l.land.direct[in]
 		d.wait(l.g.got[s])
 	}
-	// A sum goes to memory and to the peer at once, but over a port, which takes
-	// only what is in memory.
+	// An operation can store a sum and send it to a peer at once, except over a
+	// port, which only copies what is in memory.
 	sum := func(to spot) {
 		from := []spot{src, landed}
 		switch {
@@ -257,8 +260,8 @@ func (d *drafter) simple(s int) {
 	case ir.Send:
 		d.send(out, src)
 	case ir.Recv, ir.RecvCopySend:
-		// Whoever hears of what this step sends takes the step to be over: what landed
-		// elsewhere is where it is wanted before that.
+		// Whoever receives what this step sends assumes that the step is over, so
+		// a message that landed elsewhere must be copied to its place before that.
 		if !direct {
 			d.move("copy", nil, []spot{landed}, []spot{dst})
 		}
@@ -268,7 +271,7 @@ func (d *drafter) simple(s int) {
 	case ir.RecvReduceCopy, ir.RecvReduceCopySend:
 		sum(dst)
 	case ir.RecvReduceSend:
-		sum(landed) // every operation that sends a sum stores it, too
+		sum(landed) // every operation that sends the sum stores it too
 	case ir.Copy:
 		d.move("copy", nil, []spot{src}, []spot{dst})
 	case ir.Reduce:
@@ -301,7 +304,8 @@ func (d *drafter) sum(s int, x *sum) {
 	}
 }
 
-// sumPackets writes a sum under LL: what is at hand is added first.
+// sumPackets writes a sum under LL. It first adds what is available without
+// waiting.
 func (d *drafter) sumPackets(s int, x *sum) {
 	l := d.l
 	dst := l.at(s, x.dst)
@@ -329,7 +333,7 @@ func (d *drafter) sumPackets(s int, x *sum) {
 	}
 }
 
-// one is the message of a list that has one, or none.
+// one is the only message of a list, or none if the list has not exactly one.
 func one(messages []int) int {
 	if len(messages) == 0 {
 		return none
@@ -337,8 +341,8 @@ func one(messages []int) int {
 	return messages[0]
 }
 
-// packets writes a step under LL, where a message needs no word of it: each
-// packet says that it is there. A port takes what are packets already.
+// packets writes a step under LL. Messages need no signal, since each packet
+// carries a flag. A port can only be handed memory that holds packets already.
 func (d *drafter) packets(s int) {
 	if x := d.l.g.sums[s]; x != nil {
 		d.sumPackets(s, x)

@@ -7,9 +7,9 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// Lacks tells what keeps a program that is no plan from this runtime: that it is
-// none, where format says what it is, and what keeps one from being made of it.
-// protocol is empty where the program names none.
+// Lacks lists what keeps a program that is not a plan from running on this
+// runtime: that it is in another format, which format names, and whatever prevents
+// a plan from being made of it. protocol is empty if the program names none.
 func Lacks(p *ir.Program, format, protocol string) (why []string) {
 	if format != "" {
 		why = append(why, fmt.Sprintf("it loads execution plans in JSON: this is %s", format))
@@ -26,8 +26,8 @@ func Lacks(p *ir.Program, format, protocol string) (why []string) {
 	return why
 }
 
-// tooMany says of how much more a program is than a plan is made and verified of;
-// empty where it is not.
+// tooMany says by how much a program is too large for a plan to be made and
+// verified; it is empty if it is not.
 func tooMany(p *ir.Program) string {
 	threadblocks, steps := 0, 0
 	for g := range p.GPUs {
@@ -45,7 +45,7 @@ func tooMany(p *ir.Program) string {
 	return ""
 }
 
-// written tells whether plans are written for a program's collective.
+// written tells whether plans can be written for a program's collective.
 func written(p *ir.Program) bool {
 	return p.Collective.Custom == nil && Does(p.Collective.Name)
 }

@@ -8,38 +8,38 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// graph is the order among a program's steps: of a threadblock, of its messages,
-// and of what waits for what on a GPU.
+// graph is the order among a program's steps: within threadblocks, along messages,
+// and along waits within a GPU.
 type graph struct {
 	p     *ir.Program
-	first []int // by GPU: the number of its first threadblock; one more than there are
-	base  []int // by threadblock: the number of its first step; one more
+	first []int // by GPU: its first threadblock; with one more entry at the end
+	base  []int // by threadblock: its first step; with one more entry at the end
 	owner []int // by threadblock: its GPU
 
 	steps   []*ir.Step
 	tb      []int   // by step: its threadblock
-	order   []int   // the steps, each behind all that it follows
+	order   []int   // the steps in a topological order
 	sent    [][]int // by step: the messages it sends
-	got     [][]int // by step: the messages it takes
-	deps    [][]int // by step: the steps of other threadblocks that it waits for
+	got     [][]int // by step: the messages it receives
+	deps    [][]int // by step: the steps of other threadblocks it waits for
 	msgs    []message
-	sums    map[int]*sum     // by the step that begins one
-	idle    []bool           // by step: a sum does what it did
-	port    func(m int) bool // whether a message goes over a port
-	packets bool             // messages are packets, and what a sum takes of them lands nowhere else
+	sums    map[int]*sum     // by first step
+	idle    []bool           // by step: a sum has taken over its work
+	port    func(m int) bool // whether a message goes through a port
+	packets bool             // messages are packets; a sum reads them where they land and they are copied nowhere else
 
 	clocks [][]int32 // by step: how many steps of each threadblock come before it
 }
 
 const none = -1
 
-// message is one that a program sends: the steps at its ends.
+// message is a message of the program, with the steps at its ends.
 type message struct {
 	send, recv int
 	count      int
 }
 
-// maxOrder bounds the table of which step follows which.
+// maxOrder bounds the size of the table of clocks.
 const maxOrder = 1 << 28
 
 // newGraph orders a program's steps.
@@ -74,14 +74,14 @@ func newGraph(p *ir.Program) (*graph, error) {
 	return g, g.follow()
 }
 
-// threadblock is a threadblock of the program by its number.
+// threadblock is a threadblock of the program, by number.
 func (g *graph) threadblock(t int) *ir.Threadblock {
 	r := g.owner[t]
 	return &g.p.GPUs[r].Threadblocks[t-g.first[r]]
 }
 
-// join finds the two ends of every message: the n-th sent over a connection is
-// the n-th taken from it.
+// join matches sends and receives: the n-th message sent over a connection is the
+// n-th received from it.
 func (g *graph) join() error {
 	type connection struct{ from, to, channel int }
 	sends, recvs := map[connection][]int{}, map[connection][]int{}
@@ -120,7 +120,7 @@ func (g *graph) join() error {
 	return nil
 }
 
-// each calls f for every step that comes right before step s.
+// each calls f for every direct predecessor of step s.
 func (g *graph) each(s int, f func(before int)) {
 	t := g.tb[s]
 	if s > g.base[t] {
@@ -134,8 +134,8 @@ func (g *graph) each(s int, f func(before int)) {
 	}
 }
 
-// follow puts the steps in an order and counts what comes before each. Steps that
-// follow only the one before them in their threadblock share its table.
+// follow orders the steps topologically and computes their clocks. Steps whose
+// only predecessor is the one before them in their threadblock share its clock.
 func (g *graph) follow() error {
 	left := make([]int, len(g.steps))
 	after := make([][]int, len(g.steps))
@@ -165,9 +165,9 @@ func (g *graph) follow() error {
 	return nil
 }
 
-// count counts what comes before each step. Where it is told who touches what, it
-// has a step wait for those before it that touch the same chunk and that it does
-// not know to be over.
+// count computes the clocks. Given a history of accesses, it also makes a step
+// wait for earlier steps that touch the same chunk, if it does not already know
+// that they are over.
 func (g *graph) count(all *history) {
 	zero := make([]int32, len(g.owner))
 	g.clocks = make([][]int32, len(g.steps))
@@ -202,8 +202,8 @@ func (g *graph) count(all *history) {
 	}
 }
 
-// before tells whether step a is over, and all know it who can know of b, when b
-// begins; no step is before itself.
+// before tells whether step b follows step a, so that a is known to be over when b
+// begins. No step is before itself.
 func (g *graph) before(a, b int) bool {
 	if g.tb[a] == g.tb[b] {
 		return a < b

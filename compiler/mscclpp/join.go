@@ -2,16 +2,16 @@ package mscclpp
 
 import "slices"
 
-// join makes one of the parts of a GPU that do nothing but wait for messages which
-// land where they are wanted: each would be a threadblock of threads with nothing
-// to do. Nobody waits for them, so that it does not matter in which order they wait.
+// join merges the parts of a GPU that do nothing but wait for messages which land
+// where they are needed. Each would occupy a threadblock with nothing to do; and
+// since nothing waits for these parts, they can wait in any order.
 //
 //	tb 4: rlxsignal 0   wait 0              tb 4: rlxsignal 0, 1, 2
 //	tb 5: rlxsignal 0   wait 0      ──▶           wait      0, 1, 2
 //	tb 6: rlxsignal 0   wait 0
 func (l *lowering) join() {
-	into := make([]int, len(l.parts)) // by part: the one that it is part of
-	open := map[int]int{}             // by GPU: the part that may take more
+	into := make([]int, len(l.parts)) // by part: the part it was merged into
+	open := map[int]int{}             // by GPU: the part that can still take more
 	lanes := make([]map[[2]int]bool, len(l.parts))
 	for i := range l.parts {
 		into[i] = i
@@ -40,7 +40,7 @@ func (l *lowering) join() {
 			at[i] = len(parts)
 			p := l.parts[i]
 			p.prologue = l.abreast(p.prologue)
-			if lanes[i] != nil { // or a thread might take another's word
+			if lanes[i] != nil { // two threads of a part must not wait on the same channel
 				p.ops = l.abreast(p.ops)
 			}
 			parts = append(parts, p)
@@ -52,8 +52,8 @@ func (l *lowering) join() {
 	l.parts = parts
 }
 
-// waited are the messages' lanes of a part that only waits for messages, by the
-// part that sends; nil where it does anything else.
+// waited lists the messages' channels of a part that only waits for messages, by
+// sending part. It is nil if the part does anything else.
 func (l *lowering) waited(p *part) map[[2]int]bool {
 	lanes := map[[2]int]bool{}
 	for _, ops := range [...][]draft{p.prologue, p.ops} {
@@ -69,8 +69,8 @@ func (l *lowering) waited(p *part) map[[2]int]bool {
 	return lanes
 }
 
-// abreast does what follows one another and is alike in one operation: waits, and
-// words to others, over different channels.
+// abreast merges consecutive operations of the same kind into one: waits, and
+// signals, over different channels.
 func (l *lowering) abreast(ops []draft) (out []draft) {
 	for _, o := range ops {
 		if n := len(out) - 1; n >= 0 && (o.kind == "wait" || o.kind == "rlxsignal") && out[n].kind == o.kind {

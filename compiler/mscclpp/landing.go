@@ -7,32 +7,32 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// landing is where the messages of a program come down: at once where the step
-// that takes one wants it, or in scratch of their own, from where that step takes
-// it on. Under LL all are packets, and land in scratch.
+// landing is where each message arrives: directly where the receiving step wants
+// it, or in a place in scratch from which that step takes it. Under LL messages
+// are packets and always land in scratch.
 //
 //	scratch under Simple   the program's own | slots
 //	scratch under LL       packets, of two chunks each | the program's own | sums that are stored nowhere
 type landing struct {
-	spot    []spot // by message; of packets, in chunks of packets
+	spot    []spot // by message; for packets in units of packets
 	direct  []bool // by message: it lands where it is wanted
-	made    []spot // by step: packets that it makes for a port
-	sums    []spot // by threadblock: for sums that are stored nowhere
+	made    []spot // by step: where it assembles packets for a port
+	sums    []spot // by threadblock: room for a sum that the program does not store
 	own     []int  // by GPU: where the program's own scratch begins
-	scratch []int  // by GPU: chunks of scratch in all
+	scratch []int  // by GPU: chunks of scratch in total
 }
 
-// wholeHalf is how many chunks of scratch are whole packets, data and flags, of
-// however many bytes a chunk is.
+// wholeHalf is a number of scratch chunks that makes a whole number of packets,
+// data and flags, whatever the size of a chunk.
 const wholeHalf = 8
 
-// slot is a run of chunks of scratch, and the last step that reads it.
+// slot is a run of scratch chunks, with the last step that reads it.
 type slot struct {
 	at   spot
 	read int
 }
 
-// land places messages that are put into memory.
+// land places the messages of protocol Simple.
 func (g *graph) land(all accesses) *landing {
 	l := &landing{spot: make([]spot, len(g.msgs)), direct: make([]bool, len(g.msgs)),
 		own: make([]int, len(g.p.GPUs)), scratch: make([]int, len(g.p.GPUs))}
@@ -40,7 +40,7 @@ func (g *graph) land(all accesses) *landing {
 		l.scratch[r] = g.scratch(all, r)
 	}
 	slots := make([][]slot, len(g.p.GPUs))
-	for _, s := range g.order { // so that what comes later finds what is free again
+	for _, s := range g.order { // in order, so that later messages can reuse slots
 		for _, m := range g.sent[s] {
 			l.place(g, all, slots, m)
 		}
@@ -48,7 +48,7 @@ func (g *graph) land(all accesses) *landing {
 	return l
 }
 
-// place finds a place for a message.
+// place finds a place for one message.
 func (l *landing) place(g *graph, all accesses, slots [][]slot, m int) {
 	msg := &g.msgs[m]
 	r, s := g.owner[g.tb[msg.recv]], msg.send
@@ -59,7 +59,7 @@ func (l *landing) place(g *graph, all accesses, slots [][]slot, m int) {
 	read := msg.recv
 	for _, next := range g.sent[read] {
 		if g.port(next) {
-			read = none // the port reads it nobody knows how long
+			read = none // a port may read it at any later time
 		}
 	}
 	if i := g.reusable(slots[r], msg.count, s); i >= 0 {
@@ -71,8 +71,8 @@ func (l *landing) place(g *graph, all accesses, slots [][]slot, m int) {
 	slots[r] = append(slots[r], slot{l.spot[m], read})
 }
 
-// wanted is where the program would have a message, if it says so: not of one that
-// is added to something on its way.
+// wanted is the place where the program stores a message. There is none if the
+// message is first added to something.
 func (g *graph) wanted(m int) (spot, bool) {
 	s := g.msgs[m].recv
 	if x := g.sums[s]; x != nil {
@@ -86,7 +86,7 @@ func (g *graph) wanted(m int) (spot, bool) {
 	return g.at(s, g.steps[s].Dst), !g.steps[s].Op.Reduces()
 }
 
-// scratch is how many chunks of its own scratch a GPU makes use of.
+// scratch is how many chunks of a GPU's scratch the program itself uses.
 func (g *graph) scratch(all accesses, r int) int {
 	n := len(all[r][collective.Scratch])
 	for n > 0 && len(all[r][collective.Scratch][n-1]) == 0 {
@@ -95,8 +95,8 @@ func (g *graph) scratch(all accesses, r int) int {
 	return n
 }
 
-// reusable is a slot of that size that nobody reads any more when step s begins,
-// or -1.
+// reusable is a slot of the given size that nothing reads any more when step s
+// begins, or -1.
 func (g *graph) reusable(slots []slot, size, s int) int {
 	for i := range slots {
 		if slots[i].at.size == size && slots[i].read != none && g.before(slots[i].read, s) {
@@ -106,9 +106,9 @@ func (g *graph) reusable(slots []slot, size, s int) int {
 	return -1
 }
 
-// landPackets places messages that are packets. Each has a place of its own: a
-// packet's flag is that of its launch, so one in the place of another would be
-// taken for it.
+// landPackets places messages that are packets. Each gets a place of its own: a
+// packet's flag identifies only its launch, so a packet in another's place would
+// be mistaken for it.
 func (g *graph) landPackets(all accesses) *landing {
 	l := &landing{spot: make([]spot, len(g.msgs)), direct: make([]bool, len(g.msgs)), made: make([]spot, len(g.steps)),
 		sums: make([]spot, len(g.owner)), own: make([]int, len(g.p.GPUs)), scratch: make([]int, len(g.p.GPUs))}
@@ -138,9 +138,10 @@ func (g *graph) landPackets(all accesses) *landing {
 		}
 		l.scratch[r] += (plain + 1) / 2
 	}
-	// A rank finds the second half of another's scratch by its own, and packets ask
-	// for 16 bytes, of which halves of so many chunks are multiples whatever a chunk
-	// has in a call's allocation.
+	// A rank computes where another's second half of scratch begins from the size
+	// of its own, and packets need alignment to 16 bytes. So all ranks get the
+	// same even number of chunks, a multiple for which both halves are aligned
+	// whatever the size of a chunk.
 	most := (slices.Max(l.scratch) + wholeHalf - 1) / wholeHalf * wholeHalf
 	for r := range l.scratch {
 		l.scratch[r] = most

@@ -10,36 +10,37 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// LowerOptions say for what a program is written as a plan.
+// LowerOptions say for which calls a plan is written.
 type LowerOptions struct {
 	Protocol string // Simple or LL
 	// MinBytes and MaxBytes are the sizes to serve, both included, as nccl-tests
-	// prints them; MaxBytes 0 is as far as the runtime can count.
+	// prints them. MaxBytes 0 stands for the largest that the runtime can count.
 	MinBytes, MaxBytes int64
-	// TileBytes is how much of each chunk a step takes before the next step takes
-	// its turn, under Simple; 0 is all of it.
+	// TileBytes is, under Simple, how much of each chunk a step handles before the
+	// next step runs; 0 is the whole chunk.
 	TileBytes int64
-	Node      func(rank int) int // whose memory a rank reaches: its node's; nil: all
-	Name      string             // the program's own where empty; the runtime tells plans by it
+	Node      func(rank int) int // ranks of the same node can access each other's memory; nil: all can
+	Name      string             // the runtime tells plans apart by it; empty: the program's name
 }
 
-// What all plans written here have.
+// What all plans written here have in common.
 const (
-	Alignment = 16 // bytes that chunks are multiples of
+	Alignment = 16 // chunks are multiples of so many bytes
 	threads   = 1024
 )
 
-// collectives are those whose buffers the runtime and a program cut alike, and of
-// which every rank's result has something of every rank in it.
+// collectives are those whose buffers the runtime divides as programs do, and in
+// which every rank's result depends on every rank (handshakes relies on it).
 var collectives = []string{"allgather", "allreduce", "alltoall", "reducescatter"}
 
-// Does tells whether plans are written for a collective.
+// Does tells whether plans can be written for a collective.
 func Does(collective string) bool { return slices.Contains(collectives, collective) }
 
-// Collectives names those that plans are written for, as they are read aloud.
+// Collectives names the collectives that plans can be written for, as part of a
+// sentence.
 func Collectives() string { return list(collectives) }
 
-// Protocols are those that plans have.
+// Protocols lists the protocols of plans.
 func Protocols() []string { return []string{protocolSimple, protocolLL} }
 
 // lowering is a program on its way to a plan.
@@ -50,22 +51,23 @@ type lowering struct {
 	g       *graph
 	touched accesses
 	land    *landing
-	waits   [][]int // by step: the steps of other threadblocks it waits for
-	wakes   [][]int // by step: those that wait for it
-	ready   []bool  // by message: its sender asks first whether its taker has begun
-	chunks  int     // of every step, where there is a pipeline; 0 where there is none
+	waits   [][]int // by step: steps of other threadblocks it waits for
+	wakes   [][]int // by step: steps of other threadblocks that wait for it
+	ready   []bool  // by message: the sender first waits until the receiver has begun
+	chunks  int     // of every step, if there is a pipeline; otherwise 0
 	parts   []part
 	partOf  []int // by step
 }
 
-// Lower writes a program as a plan. What it writes is still to be verified, as
-// any plan: Lower and Verify share no more than the table of operations.
+// Lower writes a program as a plan. The plan is still to be verified like any
+// other: Lower and Verify share only the table of operations.
 //
-// A message is put where its taker wants it if whoever touched that place before
-// is known to be done when it is sent, and else into scratch; under LL it is
-// packets, and lands in scratch. A threadblock of more operations than the
-// runtime has room for becomes several, one after the other. Tiles become a
-// pipeline over all steps of a threadblock, where all steps are of as many chunks.
+// A message is put directly where its receiver wants it if everything that touched
+// that place before is known to be done when it is sent; otherwise into scratch.
+// Under LL it consists of packets, and lands in scratch. A threadblock of more
+// operations than the runtime has room for is cut into several, which run one
+// after another. With tiles, a threadblock becomes a pipeline over all its steps,
+// provided that all steps have the same number of chunks.
 func Lower(p *ir.Program, o LowerOptions) (*Plan, error) {
 	switch {
 	case !slices.Contains(Protocols(), o.Protocol):
@@ -77,7 +79,8 @@ func Lower(p *ir.Program, o LowerOptions) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A sum that takes many messages makes a threadblock of many channels.
+	// A sum of many messages gives its threadblock many channels; if there are too
+	// many for the runtime, try again with smaller sums.
 	for most := MaxChannels - 1; ; most /= 2 {
 		plan, err := lower(p, o, most)
 		if err != nil || most == 0 || connected(plan) == "" {
@@ -86,8 +89,8 @@ func Lower(p *ir.Program, o LowerOptions) (*Plan, error) {
 	}
 }
 
-// lower writes a program as a plan whose threadblocks each take at most so many
-// messages for sums that others of the program take.
+// lower writes a program as a plan. In it the sums of a threadblock take at most
+// so many messages that other threadblocks of the program receive.
 func lower(p *ir.Program, o LowerOptions, most int) (*Plan, error) {
 	l := &lowering{p: p, o: o}
 	var err error
@@ -125,7 +128,7 @@ func lower(p *ir.Program, o LowerOptions, most int) (*Plan, error) {
 	return plan, nil
 }
 
-// at is a place of a step in the plan.
+// at is a place of a step, as the plan has it.
 func (l *lowering) at(s int, loc ir.Loc) spot {
 	at := l.g.at(s, loc)
 	if at.buffer == collective.Scratch {
@@ -134,9 +137,9 @@ func (l *lowering) at(s int, loc ir.Loc) spot {
 	return at
 }
 
-// dependencies joins what waits for what across threadblocks. Of the steps of a
-// threadblock only ever later ones are waited for: the n-th time that one waits
-// is then the n-th time that the other tells.
+// dependencies collects the waits between threadblocks. One threadblock waits for
+// ever later steps of another only, so that its n-th wait matches the other's n-th
+// signal.
 func (l *lowering) dependencies() {
 	g := l.g
 	l.waits, l.wakes = make([][]int, len(g.steps)), make([][]int, len(g.steps))
@@ -145,7 +148,7 @@ func (l *lowering) dependencies() {
 		added = g.localOrder(l.touched)
 	}
 	for t := range g.owner {
-		last := map[int]int{} // of each threadblock: the step it knows to be over
+		last := map[int]int{} // by threadblock: the last of its steps that is known to be over
 		for s := g.base[t]; s < g.base[t+1]; s++ {
 			deps := slices.Clone(g.deps[s])
 			if added != nil {
@@ -167,14 +170,14 @@ func (l *lowering) dependencies() {
 	}
 }
 
-// handshakes decides who asks whether the other has begun before it writes into
-// its memory: over each connection once, with its first message, and only where
-// nothing that came before tells so. A GPU that has begun has ended its last
+// handshakes decides which senders have to wait until the receiver has begun
+// before they write into its memory: the first message of each connection, unless
+// something earlier proves it. A GPU that has begun has finished its previous
 // launch.
 //
-// Packets need none. They go by turns into two halves of scratch, so it is enough
-// that the launch before has begun there; and it has, for in each of these
-// collectives every rank's result has something of every rank in it.
+// Packets need no handshake. Launches alternate between two halves of scratch, so
+// it suffices that the receiver has begun the previous launch. It has, because in
+// each of these collectives every rank's result depends on every rank.
 func (l *lowering) handshakes() {
 	g := l.g
 	l.ready = make([]bool, len(g.msgs))
@@ -192,7 +195,8 @@ func (l *lowering) handshakes() {
 	}
 }
 
-// header writes what is outside the GPUs, and decides on a pipeline.
+// header fills in what lies outside the GPUs, and decides whether there is a
+// pipeline.
 func (l *lowering) header() (*Plan, error) {
 	p, o := l.p, l.o
 	spec := p.Collective
@@ -206,7 +210,7 @@ func (l *lowering) header() (*Plan, error) {
 	if plan.Name == "" {
 		plan.Name = p.Name
 	}
-	most := int64(math.MaxUint32) // bytes of any buffer: the runtime counts them in 32 bits
+	most := int64(math.MaxUint32) // largest buffer: the runtime counts bytes in 32 bits
 	whole := int64(apart.InChunks(0))
 	if p.Collective.Name == "allgather" {
 		whole = int64(apart.OutChunks(0))
@@ -236,10 +240,10 @@ func (l *lowering) header() (*Plan, error) {
 // mostPasses is how many passes of a pipeline the runtime can count.
 const mostPassesCounted = math.MaxUint16
 
-// pipeline decides whether the steps take turns over a chunk of so many bytes.
+// pipeline decides whether steps take turns over a chunk of the given size.
 func (l *lowering) pipeline(chunk int64) {
 	if l.o.Protocol != protocolSimple || len(l.g.steps) == 0 {
-		return // packets are not cut
+		return // packets are not divided
 	}
 	count := l.g.steps[0].Count
 	for _, s := range l.g.steps {
@@ -259,7 +263,7 @@ func (l *lowering) pipeline(chunk int64) {
 	l.o.TileBytes, l.chunks = unit, int(count)
 }
 
-// list is words as they are read aloud.
+// list joins words as part of a sentence.
 func list(words []string) string {
 	text := ""
 	for i, w := range words {

@@ -7,39 +7,38 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// machine is a plan laid out for execution at one size: every place resolved to
-// cells, every channel to the two counters it joins.
-//
-// A chunk is cut into so many cells that every part of a threadblock group and
-// every pass of a pipeline is a whole number of them.
+// machine is a plan laid out for execution at one size. Every place is resolved to
+// cells, and every channel to the two counters at its ends. A chunk has so many
+// cells that every part of a threadblock group and every pass of a pipeline is a
+// whole number of them.
 type machine struct {
 	p      *Plan
 	r      *verify.Report
 	size   size
 	col    collective.Collective
-	judged bool // whether col says what the result must be
-	double int  // cells of scratch a cell takes: 2 where packets need room for flags
+	judged bool // col says what the result has to be
+	double int  // scratch cells for each cell of data: 2 where packets need room for flags
 
 	memory   *verify.Memory
 	tbs      []threadblock
-	firstTB  []int // by GPU, one more than there are
+	firstTB  []int // by GPU; with one more entry at the end
 	counters []counter
-	barriers map[[2]int][]int // (GPU, barrier): the threadblocks in it
-	engines  map[int]int      // by counter that a port channel signals: its clock
-	mine     []map[end]int    // by GPU and channel: the counter that its waits take from
-	theirs   []map[end]int    // … that its signals post to
+	barriers map[[2]int][]int // by GPU and barrier: its threadblocks
+	engines  map[int]int      // by counter that a port channel signals: the clock of the port
+	mine     []map[end]int    // by GPU and channel: the counter its waits take from
+	theirs   []map[end]int    // by GPU and channel: the counter its signals post to
 	locks    []int            // by GPU: the counter of its first semaphore
-	vague    []string         // what keeps the order of accesses from being known
+	vague    []string         // why the order of some accesses can't be known
 	said     bool
 }
 
-// size is how large a call is executed.
+// size is the call size at which a plan is executed.
 type size struct {
 	cells  int // of a chunk
 	passes int // of a pipeline over one chunk
-	unit   int // cells of a granule, which every pipeline's unit is a multiple of
+	unit   int // cells of a granule; the unit of every pipeline is a multiple of it
 	bytes  int // of a granule
-	wrap   int // cells of a chunk of scratch, where it is used over and over; 0 where not
+	wrap   int // cells of a chunk of scratch if scratch is used in turns; otherwise 0
 }
 
 // threadblock is a threadblock's program.
@@ -48,58 +47,60 @@ type threadblock struct {
 	code    []instr
 }
 
-// instr is an operation with its places and counters.
+// instr is an operation with its places and counters resolved.
 type instr struct {
 	op      *Op
-	at      int   // its number in the plan, those in a pipeline counted
-	lanes   []int // counters: posted by signals and releases, taken by waits and acquires
-	engines []int // of the port channels, by lane
+	at      int   // its number in the plan, counting operations within pipelines
+	lanes   []int // counters that its threads post to or take from, one each
+	engines []int // ports' clocks, by lane
 	src     []region
 	dst     []region
 	cells   int // of a place
-	// A pipeline: the code from here to end, passes times, step cells further
-	// each time. An operation in one has its step too.
+	// For a pipeline: the instructions from the next one to end run passes times,
+	// advancing by step cells. Instructions within one have step too.
 	end, passes, step int
 	barrier           [2]int
 }
 
-// region is a place in cells; over a switch, in the memory of each of ranks.
+// region is a place in cells; for a switch, a place in the memory of several
+// ranks.
 type region struct {
-	first   []int // cell of each rank
+	first   []int // its first cell in each rank's memory
 	ranks   []int
 	scratch bool
 	packets bool
 	user    bool // of a user's buffer
 }
 
-// counter is what waits take from and signals add to: one end of a channel, or
-// a semaphore of a GPU.
+// counter is what signals add to and waits take from: one end of a channel, or a
+// semaphore within a GPU.
 type counter struct {
 	name      string
 	initial   int
 	semaphore bool
-	// By threadblock, in one launch; posters and takers are these, in order.
+	// Numbers in one launch, by threadblock. posters and takers list the same
+	// threadblocks in order.
 	posts, takes    map[int]int
 	posters, takers []int
 }
 
-// end is a channel of a GPU, by type and number.
+// end identifies a channel of a GPU by type and number.
 type end struct {
 	t ChannelType
 	n int
 }
 
-// fail reports what makes the plan wrong at an operation.
+// fail reports an error at an operation.
 func (m *machine) fail(kind verify.Kind, gpu, tb, op int, format string, args ...any) {
 	m.r.Add(verify.Finding{Kind: kind, Severity: verify.Error, GPU: gpu, Threadblock: tb, Step: op, Message: fmt.Sprintf(format, args...)})
 }
 
-// warn reports what does not.
+// warn reports a warning at an operation.
 func (m *machine) warn(gpu, tb, op int, format string, args ...any) {
 	m.r.Add(verify.Finding{Kind: verify.Lint, Severity: verify.Warning, GPU: gpu, Threadblock: tb, Step: op, Message: fmt.Sprintf(format, args...)})
 }
 
-// newMachine lays a plan out that structure has found nothing wrong with.
+// newMachine lays out a plan in which structure has found no error.
 func newMachine(p *Plan, r *verify.Report, s size) (*machine, error) {
 	m := &machine{p: p, r: r, size: s, double: 1, barriers: map[[2]int][]int{}, engines: map[int]int{}}
 	if p.Protocol == "LL" {
@@ -131,7 +132,7 @@ func newMachine(p *Plan, r *verify.Report, s size) (*machine, error) {
 	return m, nil
 }
 
-// scratchCells is how many cells a chunk of scratch has.
+// scratchCells is the number of cells in a chunk of scratch.
 func (m *machine) scratchCells() int {
 	if m.size.wrap > 0 {
 		return m.size.wrap
@@ -139,9 +140,9 @@ func (m *machine) scratchCells() int {
 	return m.size.cells
 }
 
-// channels gives every channel its two counters: the n-th channel of a type to
-// a peer meets the peer's n-th back. Where the peer has none, the runtime makes
-// one that nobody waits on.
+// channels gives every channel its two counters: the n-th channel of a type to a
+// peer is paired with the peer's n-th channel back. If the peer has none, the
+// runtime creates one on which nothing waits.
 func (m *machine) channels() {
 	type line struct {
 		t        ChannelType

@@ -6,16 +6,16 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// next makes sure that the next launch finds scratch free: what it is the first to
-// write there, nobody may still be at from this one. A rank's launches come one
-// after the other, so that one knows what was known where the last ended, and of a
-// rank that it knows to have begun, what was known where that one's last ended.
+// next checks that the next launch can use scratch: when it first writes a place,
+// nothing of this launch may still access it. A rank's launches run one after
+// another, so a rank knows what it knew at its last end; and of another rank that
+// it knows to have begun, it knows what that one knew at its last end.
 //
 //	gpu 0, next launch                    gpu 1, this launch
 //	  put in[0] → gpu 1 sc[0]     ?         re in[0] + sc[0] → in[0]
 //
-// Of scratch in two halves a launch finds the other half; what packets that have
-// not may overwrite is a lint (rules.go).
+// Scratch in two halves is not checked: the next launch uses the other half, and
+// what its packets might overwrite is a lint (rules.go).
 func (w *watch) next(known []clock) {
 	m := w.m
 	if m.p.DoubleScratch {
@@ -44,8 +44,8 @@ func (w *watch) next(known []clock) {
 	}
 }
 
-// over tells whether an access of one launch is over when another of the next is
-// made: whether one of those ranks knew it that are known to have begun.
+// over tells whether access x of one launch is over when access y of the next is
+// made, because one of the ranks that are known to have begun knew it.
 func (w *watch) over(x touch, writes bool, y touch, known []clock) bool {
 	m := w.m
 	a, b := &w.events[x.event], &w.events[y.event]

@@ -13,28 +13,29 @@ type Kind struct {
 	//	r  a remote buffer                  q  packets in remote scratch
 	//	g  a buffer of all ranks of a group h  packets in all their scratches
 	src, dst string
-	relaxed  bool // orders what runs, not what it wrote
-	port     bool // only over port channels
+	relaxed  bool // orders execution, but not memory
+	port     bool // needs a port channel
 }
 
-// doing is how a kind is executed.
+// doing is how a kind of operation is executed.
 type doing uint8
 
 const (
-	syncs     doing = iota // all threads of the threadblock
-	meets                  // all threads of some threadblocks of the GPU
-	signals                // the other end of channels
-	waits                  // for signals
-	flushes                // waits for what a port has still to copy
-	acquires               // semaphores of the GPU
-	releases               // semaphores of the GPU
-	pipelines              // repeats the operations in it, a unit of bytes further each time
-	pairs                  // source i to destination i
-	moves                  // the sum of all sources to each destination
-	unknown                // names that the runtime does not have
+	syncs     doing = iota // synchronises all threads of the threadblock
+	meets                  // synchronises some threadblocks of the GPU
+	signals                // signals the other end of channels
+	waits                  // waits for signals
+	flushes                // waits until ports have copied what they were handed
+	acquires               // takes semaphores of the GPU
+	releases               // posts semaphores of the GPU
+	pipelines              // repeats its operations, advancing by a unit of bytes each time
+	pairs                  // copies source i to destination i
+	moves                  // writes the sum of all sources to each destination
+	unknown                // an operation that the runtime does not have
 )
 
-// kinds is the table of operations. Pairs over a port take packets as they are.
+// kinds is the table of operations. A copy by a port takes packets as they are,
+// flags included.
 var kinds = []Kind{
 	{Name: "nop", does: syncs},
 	{Name: "barrier", does: meets},
@@ -68,7 +69,8 @@ var kinds = []Kind{
 	{Name: "gstorepkt", does: moves, src: "p", dst: "h"},
 }
 
-// kindOf finds a kind by name; one that the runtime does not have is made.
+// kindOf finds a kind by name. For one that the runtime does not have it makes an
+// unknown one.
 func kindOf(name string) *Kind {
 	for i := range kinds {
 		if kinds[i].Name == name {
@@ -78,7 +80,7 @@ func kindOf(name string) *Kind {
 	return &Kind{Name: name, does: unknown}
 }
 
-// letter is what place i is by a pattern, or 0 where it has no place i.
+// letter is the letter of place i in a pattern, or 0 if there is no such place.
 func letter(pattern string, i int) byte {
 	star := strings.HasSuffix(pattern, "*")
 	pattern = strings.TrimSuffix(pattern, "*")
@@ -97,10 +99,10 @@ func least(pattern string) int { return len(strings.TrimSuffix(pattern, "*")) }
 // moving tells whether the kind moves data.
 func (k *Kind) moving() bool { return k.does == pairs || k.does == moves }
 
-// packet tells whether a letter is of packets.
+// packet tells whether a letter stands for packets.
 func packet(letter byte) bool { return letter == 'p' || letter == 'q' || letter == 'h' }
 
-// place is what a Ref must be for a letter.
+// place is the kind of Ref that a letter asks for.
 func place(letter byte) Place {
 	switch letter {
 	case 'r', 'q':
@@ -111,8 +113,8 @@ func place(letter byte) Place {
 	return Local
 }
 
-// source is the letter of source i of an operation: over a port, ppkt takes
-// what are packets already.
+// source is the letter of source i. Over a port, ppkt takes memory that holds
+// packets already.
 func (o *Op) source(i int) byte {
 	if o.Kind.Name == "ppkt" && o.Type == Port {
 		return 'p'

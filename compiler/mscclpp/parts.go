@@ -7,15 +7,15 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// part is a threadblock of a plan: one of the program, or a part of one that has
-// more operations than the runtime has room for.
+// part is a threadblock of a plan: a threadblock of the program, or a piece of one
+// that has more operations than the runtime has room for.
 type part struct {
 	gpu      int
-	prologue []draft // before a pipeline, if there is one
+	prologue []draft // operations before the pipeline, if there is one
 	ops      []draft
 }
 
-// draft writes all threadblocks, each in as many parts as it takes.
+// draft writes all threadblocks, each in as many parts as necessary.
 func (l *lowering) draft() {
 	g := l.g
 	l.partOf = make([]int, len(g.steps))
@@ -42,8 +42,8 @@ func (l *lowering) draft() {
 	}
 }
 
-// newPart begins a threadblock, which follows another where it begins with a step
-// that is not the first of its threadblock in the program.
+// newPart begins a part. If its first step is not the threadblock's first in the
+// program, it waits for the part before.
 func (l *lowering) newPart(rank, at int) *drafter {
 	l.parts = append(l.parts, part{gpu: rank})
 	d := &drafter{l: l, rank: rank, taken: map[line]int{}}
@@ -53,24 +53,24 @@ func (l *lowering) newPart(rank, at int) *drafter {
 	return d
 }
 
-// endPart ends it.
+// endPart finishes a part.
 func (l *lowering) endPart(d *drafter) {
 	if l.chunks > 0 && d.again() {
-		d.nop() // before the pipeline's next pass
+		d.nop() // before the next pass of the pipeline
 	}
 	l.parts[len(l.parts)-1].ops = d.ops
 }
 
-// mostFlushes is how many channels a threadblock is taken to have of a port: its
-// messages go to one threadblock, of which no more parts can take so many.
+// mostFlushes is how many port channels to keep room for flushing. A threadblock's
+// messages go to one threadblock, of which no more parts can receive so many.
 const mostFlushes = 3
 
-// full tells whether a part has more operations than there is room for, with what
-// may come behind: the word to the next part, and the flushes.
+// full tells whether a part could exceed the limit on operations, counting what
+// may follow: the signal to the next part, and the flushes.
 func (l *lowering) full(d *drafter) bool {
 	n := len(l.parts[len(l.parts)-1].prologue) + len(d.ops) + 2
 	if l.chunks > 0 {
-		n++ // the pipeline itself
+		n++ // the operation that begins the pipeline
 		if d.again() {
 			n++
 		}
@@ -84,10 +84,11 @@ func (l *lowering) full(d *drafter) bool {
 	return n+min(ports, mostFlushes) > MaxOperations
 }
 
-// flushes end a part: a port may still read what it was handed, which is its
-// caller's again when the kernel ends, unless word has come that it is there.
+// flushes are the operations that end a part. A port may still be reading memory
+// that belongs to the caller again when the kernel ends, so wait for it, unless a
+// message's arrival is known.
 func (l *lowering) flushes(p *part) (all []draft) {
-	seen := map[int]bool{} // by the taker's part
+	seen := map[int]bool{} // by receiving part
 	for _, o := range p.ops {
 		if o.kind != "pws" || l.g.heard(p.gpu, l.g.msgs[o.messages[0]].recv) {
 			continue
@@ -100,7 +101,8 @@ func (l *lowering) flushes(p *part) (all []draft) {
 	return all
 }
 
-// step writes one step: what it waits for, what it does, whom it tells.
+// step writes one step: what it waits for, what it does, and which steps it
+// signals.
 func (l *lowering) step(d *drafter, s int) {
 	if l.g.idle[s] {
 		return
@@ -108,12 +110,12 @@ func (l *lowering) step(d *drafter, s int) {
 	p := &l.parts[len(l.parts)-1]
 	asked := func(m int) bool { return !l.ready[m] }
 	for _, some := range l.lanes(slices.DeleteFunc(slices.Clone(l.g.got[s]), asked)) {
-		// Before any wait, or all might wait for each other.
+		// This comes before any wait; otherwise all could wait for one another.
 		p.prologue = slices.Insert(p.prologue, 0, draft{kind: "rlxsignal", messages: some, ready: true})
 	}
 	d.acquire(l.waits[s], false)
 	if first := slices.DeleteFunc(slices.Clone(l.g.sent[s]), asked); len(first) > 0 {
-		if l.chunks > 0 { // once, not with every pass
+		if l.chunks > 0 { // once, not in every pass
 			p.prologue = append(p.prologue, draft{kind: "rlxwait", messages: first, ready: true}, draft{kind: "nop"})
 		} else {
 			d.waitReady(first)
@@ -127,31 +129,31 @@ func (l *lowering) step(d *drafter, s int) {
 	d.release(l.wakes[s], false)
 }
 
-// numbering gives channels, buffers and semaphores their numbers.
+// numbering assigns numbers to channels, buffers and semaphores.
 type numbering struct {
 	l          *lowering
 	plan       *Plan
 	tb         []int // by part: its threadblock in the plan
 	lanes      map[[2]int]lane
-	semaphores map[[2]int]int // by parts: of the GPU's
+	semaphores map[[2]int]int // by pair of parts: the GPU's semaphore between them
 	buffers    []map[remote]int
 }
 
-// lane is a channel between two parts: its number at the sender's end and at the
-// taker's.
+// lane is a channel between two parts, with its numbers at the sender's end and
+// the receiver's.
 type lane struct {
 	kind     ChannelType
 	from, to int
 }
 
-// remote is a buffer of another rank, over a kind of channel.
+// remote is a buffer of another rank, reached over a type of channel.
 type remote struct {
 	rank   int
 	buffer collective.Buffer
 	kind   ChannelType
 }
 
-// number makes a plan's threadblocks of the parts.
+// number turns the parts into the plan's threadblocks.
 func (l *lowering) number(plan *Plan) {
 	n := &numbering{l: l, plan: plan, lanes: map[[2]int]lane{}, semaphores: map[[2]int]int{}}
 	for range plan.GPUs {
@@ -178,9 +180,9 @@ func (l *lowering) number(plan *Plan) {
 	}
 }
 
-// channels gives every two parts that have messages a channel, which is one more
-// of its kind at both ends: the runtime joins the n-th to a peer with the peer's
-// n-th back.
+// channels creates a channel for every two parts that exchange messages, at both
+// ends at once: the runtime pairs the n-th channel to a peer with the peer's n-th
+// channel back.
 func (n *numbering) channels() {
 	g := n.l.g
 	for m := range g.msgs {
@@ -197,7 +199,7 @@ func (n *numbering) channels() {
 	}
 }
 
-// channel is one more channel of a GPU.
+// channel adds a channel to a GPU.
 func (n *numbering) channel(at, peer int, kind ChannelType) int {
 	gpu := &n.plan.GPUs[at]
 	i := slices.IndexFunc(gpu.Channels, func(c Channel) bool { return c.Type == kind })
@@ -210,7 +212,7 @@ func (n *numbering) channel(at, peer int, kind ChannelType) int {
 	return len(c.Peers) - 1
 }
 
-// buffer is a remote buffer of a GPU.
+// buffer is the number of a remote buffer of a GPU.
 func (n *numbering) buffer(at int, b remote) int {
 	if i, ok := n.buffers[at][b]; ok {
 		return i
@@ -222,7 +224,7 @@ func (n *numbering) buffer(at int, b remote) int {
 	return i
 }
 
-// semaphore is that between two parts of a GPU.
+// semaphore is the number of the semaphore between two parts of a GPU.
 func (n *numbering) semaphore(from, to int) int {
 	key := [2]int{from, to}
 	if i, ok := n.semaphores[key]; ok {
@@ -235,7 +237,8 @@ func (n *numbering) semaphore(from, to int) int {
 	return i
 }
 
-// writer writes the operations of one threadblock, with the lists that they index.
+// writer writes the operations of one threadblock, with the lists of channels and
+// buffers that they refer to.
 type writer struct {
 	n    *numbering
 	part int
@@ -250,7 +253,7 @@ func (w *writer) ops(drafts []draft) (ops []Op) {
 	return ops
 }
 
-// op is a draft with numbers.
+// op numbers a draft.
 func (w *writer) op(d draft) Op {
 	k := kindOf(d.kind)
 	o := Op{Kind: k, Slices: 1}
@@ -274,7 +277,7 @@ func (w *writer) op(d draft) Op {
 			end = l.from
 		}
 		o.Type = l.kind
-		// A memory channel is for words alone; a port is handed the data, too.
+		// A memory channel only signals; a port is also handed data.
 		if id := index(&w.tb.Channels, l.kind, end); l.kind == Port || !k.moving() {
 			o.Channels = append(o.Channels, id)
 		}
@@ -295,8 +298,8 @@ func (w *writer) refs(spots []spot, kind ChannelType) (refs []Ref) {
 	return refs
 }
 
-// index is where a number stands in a threadblock's list of a kind, where it is
-// put if it is not there.
+// index is the position of a number in one of a threadblock's lists, to which it
+// is added if necessary.
 func index(lists *[]Refs, kind ChannelType, id int) int {
 	i := slices.IndexFunc(*lists, func(r Refs) bool { return r.Type == kind })
 	if i < 0 {

@@ -2,42 +2,42 @@ package mscclpp
 
 import "github.com/colltune/colltune/compiler/collective"
 
-// Plan is an execution plan, as written.
+// Plan is an execution plan, as written in its file.
 type Plan struct {
 	Name       string
 	Collective string
 	Protocol   string // Simple or LL
 	InPlace    bool
 
-	ReuseResources bool // scratch is 64 MiB that all plans share
-	DoubleScratch  bool // launches take turns with two halves of scratch
+	ReuseResources bool // scratch is the 64 MiB that all plans share
+	DoubleScratch  bool // launches alternate between two halves of scratch
 	Threads        int  // in a threadblock
-	Alignment      int  // bytes that chunks are cut at
+	Alignment      int  // chunks are divided at multiples of so many bytes
 	MinBytes       uint64
-	MaxBytes       uint64 // both included
+	MaxBytes       uint64 // MinBytes and MaxBytes are both included
 	GPUs           []GPU
 
-	Missing []string // keys that the runtime asks for and the file lacks
+	Missing []string // keys that the runtime requires and the file lacks
 	Notes   []Note
 }
 
-// Note is a key that the runtime does not know, or knows by another name.
+// Note is a key that the runtime ignores, or expects under another name.
 type Note struct {
 	Line    int
 	Message string
-	Refused bool // the runtime does not load the plan for it
+	Refused bool // the runtime does not load the plan because of it
 }
 
-// GPU is the part of one rank.
+// GPU is the plan of one rank.
 type GPU struct {
 	ID               int
 	In, Out, Scratch int // chunks
 	Threadblocks     []Threadblock
 	Channels         []Channel
 	RemoteBuffers    []RemoteBuffer
-	Semaphores       []int // the values they begin with
+	Semaphores       []int // their initial values
 
-	peers    [Switch][]int // of the channels of a type, by channel
+	peers    [Switch][]int // by type and channel
 	switches []switched
 }
 
@@ -63,8 +63,8 @@ var channelTypes = [...]string{NoChannel: "none", Memory: "memory", Port: "port"
 // String is the type's name in plans.
 func (c ChannelType) String() string { return channelTypes[c] }
 
-// Channel is an entry of a GPU's channels: to each of the peers, or, for a
-// switch, over a buffer of each of the ranks of each group.
+// Channel is an entry in a GPU's list of channels: one to each of the peers, or
+// for a switch, one over a buffer of the ranks of each group.
 type Channel struct {
 	Type   ChannelType
 	Peers  []int
@@ -72,57 +72,59 @@ type Channel struct {
 	Groups []Group
 }
 
-// Group is the ranks whose buffers a switch joins.
+// Group is the ranks whose buffers a switch channel combines.
 type Group struct {
 	Size  int // chunks
 	Ranks []int
 }
 
-// RemoteBuffer is a buffer of another rank, and the channels it is reached by.
+// RemoteBuffer is a buffer of another rank, with the channels through which it is
+// accessed.
 type RemoteBuffer struct {
 	Rank   int
 	Buffer collective.Buffer
 	Access []ChannelType
 }
 
-// Threadblock is a list of operations, with the channels and remote buffers
-// that these name by their index here.
+// Threadblock is a list of operations, with the channels and remote buffers that
+// the operations refer to by index.
 type Threadblock struct {
 	ID       int
 	Ops      []Op
 	Channels []Refs
 	Buffers  []Refs
 
-	channels, buffers [Switch + 1][]int // joined, by type
+	channels, buffers [Switch + 1][]int // the lists of each type, joined
 }
 
-// Refs are channels or remote buffers of the GPU that are of one type.
+// Refs are channels or remote buffers of the GPU, of one type.
 type Refs struct {
 	Type ChannelType
 	IDs  []int
 }
 
-// Op is an operation. What its kind does not have is zero.
+// Op is an operation. Fields that its kind does not have are zero.
 type Op struct {
 	Kind       *Kind
 	Src, Dst   []Ref
 	Type       ChannelType
 	Channels   []int // indices into the threadblock's channels of Type
-	Slice      int   // which of Slices equal parts of its places it does
-	Slices     int   // 1: all
+	Slice      int   // which of Slices equal parts of its places it handles
+	Slices     int   // 1 means the whole
 	Barrier    int
 	Members    int // threadblocks of a barrier
 	Semaphores []int
 	Reduction  string
-	Unit       int // bytes of a pass of a pipeline
-	Chunks     int // chunks that a pipeline goes over
+	Unit       int // bytes of one pass of a pipeline
+	Chunks     int // chunks that a pipeline covers
 	Ops        []Op
 }
 
-// Place tells what a Ref names.
+// Place says whose memory a Ref is in.
 type Place uint8
 
-// A Ref is of the rank's own buffer, of a remote one, or of a switch channel.
+// A Ref is in the rank's own buffer, in a remote one, or in the buffers behind a
+// switch channel.
 const (
 	Local Place = iota
 	Remote
@@ -138,7 +140,7 @@ type Ref struct {
 	Size   int
 }
 
-// link joins the lists that operations index into.
+// link joins the lists that operations refer to by index.
 func (p *Plan) link() {
 	for g := range p.GPUs {
 		gpu := &p.GPUs[g]

@@ -13,16 +13,16 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// What a plan may be at most for Read to take it.
+// Limits on the plans that Read accepts.
 const (
 	maxBytes    = 1 << 28
-	maxElements = 1 << 22 // operations, places, channels and the like, together
+	maxElements = 1 << 22 // operations, places, channels and so on, together
 	maxDepth    = 64
 	maxNotes    = 20
 )
 
-// Is tells whether a JSON text looks like an execution plan rather than an IR:
-// its collective is a string.
+// Is tells whether a JSON text looks like an execution plan rather than IR: in a
+// plan, the collective is a string.
 func Is(text []byte) bool {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -49,7 +49,7 @@ func Is(text []byte) bool {
 	return false
 }
 
-// nesting is how a token changes the depth.
+// nesting is by how much a token changes the depth.
 func nesting(t json.Token) int {
 	switch t {
 	case json.Delim('{'), json.Delim('['):
@@ -60,8 +60,8 @@ func nesting(t json.Token) int {
 	return 0
 }
 
-// Read reads an execution plan. Keys that the runtime does not read are noted;
-// one of the wrong type, given twice, or out of range is an error with its line.
+// Read reads an execution plan. Keys that the runtime ignores are noted. A key of
+// the wrong type, given twice or out of range is an error with its line.
 func Read(from io.Reader) (*Plan, error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxBytes+1))
 	if err != nil {
@@ -83,14 +83,14 @@ func Read(from io.Reader) (*Plan, error) {
 	return p, nil
 }
 
-// reader takes a plan from its tokens.
+// reader reads a plan token by token.
 type reader struct {
 	dec      *json.Decoder
 	text     []byte
 	elements int
 	notes    []Note
-	strange  map[string]bool // keys noted
-	older    bool            // the older name of a switch channel's buffer, too
+	strange  map[string]bool // keys noted so far
+	older    bool            // the older name of a switch channel's buffer has been noted too
 }
 
 func (r *reader) line() int {
@@ -101,7 +101,7 @@ func (r *reader) errorf(format string, args ...any) error {
 	return fmt.Errorf("line %d: %s", r.line(), fmt.Sprintf(format, args...))
 }
 
-// unread notes a key that the runtime does not read, the first time it is there.
+// unread notes a key that the runtime ignores, once.
 func (r *reader) unread(what, key string) {
 	if len(r.strange) == maxNotes || r.strange[key] {
 		return
@@ -128,7 +128,7 @@ func (r *reader) token() (json.Token, error) {
 	return t, nil
 }
 
-// fields are the keys of an object and how each is read.
+// fields lists the keys of an object, and how to read each.
 type fields []field
 
 type field struct {
@@ -137,7 +137,7 @@ type field struct {
 	read func(what string) error
 }
 
-// object reads an object; what names it in errors.
+// object reads an object. Errors call it what.
 func (r *reader) object(what string, known fields) error {
 	if err := r.open(what, '{', "an object"); err != nil {
 		return err
@@ -212,7 +212,7 @@ func (r *reader) open(what string, d json.Delim, want string) error {
 	return err
 }
 
-// skip passes over a value.
+// skip reads past a value.
 func (r *reader) skip() error {
 	for depth := 0; ; {
 		t, err := r.token()
@@ -228,7 +228,7 @@ func (r *reader) skip() error {
 	}
 }
 
-// scalar reads a value that is no object and no array.
+// scalar reads a value other than an object or an array.
 func scalar[T any](r *reader, what, want string, into *T) error {
 	t, err := r.token()
 	if err != nil {

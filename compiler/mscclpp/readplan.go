@@ -9,8 +9,8 @@ import (
 // maxNumber bounds every count and index of a plan.
 const maxNumber = math.MaxInt32
 
-// plan reads the whole; what the runtime asks for and verifying does not is
-// kept in Missing where it is not there.
+// plan reads the whole plan. A key that the runtime requires but that verification
+// can do without is recorded in Missing if it is absent.
 func (r *reader) plan(p *Plan) error {
 	asked := []string{"name", "protocol", "inplace"}
 	there := map[string]bool{}
@@ -36,7 +36,7 @@ func (r *reader) plan(p *Plan) error {
 		{"buffer_alignment", false, r.number(&p.Alignment, 1, maxNumber)},
 		{"min_message_size", false, r.size(&p.MinBytes)},
 		{"max_message_size", false, r.size(&p.MaxBytes)},
-		{"provenance", false, func(string) error { return r.skip() }}, // what Write says of where a plan is from
+		{"provenance", false, func(string) error { return r.skip() }}, // where Write says what a plan was made from
 	})
 	for _, key := range asked {
 		if !there[key] {
@@ -98,8 +98,8 @@ func (r *reader) gpu(what string, g *GPU) error {
 	})
 }
 
-// channel reads a channel of a GPU. An older name of a switch channel's buffer
-// is read, and noted: the runtime no longer does.
+// channel reads a channel of a GPU. The older name of a switch channel's buffer is
+// read too, and noted, because the runtime no longer knows it.
 func (r *reader) channel(what string, c *Channel) error {
 	const none = collective.Buffer(255)
 	c.Buffer = none

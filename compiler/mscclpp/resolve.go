@@ -9,7 +9,7 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// resolve writes the program of a threadblock.
+// resolve lays out the program of a threadblock.
 func (m *machine) resolve(t int) {
 	tb := &m.tbs[t]
 	plan := &m.p.GPUs[tb.gpu].Threadblocks[tb.id]
@@ -36,7 +36,7 @@ func (m *machine) resolve(t int) {
 	}
 }
 
-// instr gives an operation its counters and cells.
+// instr resolves an operation's counters and places.
 func (m *machine) instr(t int, op *Op, at, step int) instr {
 	tb := &m.tbs[t]
 	g, plan := tb.gpu, &m.p.GPUs[tb.gpu].Threadblocks[tb.id]
@@ -81,8 +81,8 @@ func (m *machine) instr(t int, op *Op, at, step int) instr {
 	return in
 }
 
-// engine is the clock of what copies for a port channel, which is known by the
-// counter that it signals.
+// engine is the clock of the proxy that copies for a port channel, which is
+// identified by the counter it signals.
 func (m *machine) engine(counter int) int {
 	if _, ok := m.engines[counter]; !ok {
 		m.engines[counter] = len(m.tbs) + len(m.engines)
@@ -90,7 +90,8 @@ func (m *machine) engine(counter int) int {
 	return m.engines[counter]
 }
 
-// moved is how many chunks an operation moves, by the runtime's reading.
+// moved is the number of chunks that an operation moves, as the runtime computes
+// it.
 func (o *Op) moved() int {
 	if o.Kind.does == pairs && o.Kind.Name != "get" && o.Kind.Name != "ppkt" {
 		return o.Dst[0].Size
@@ -98,7 +99,7 @@ func (o *Op) moved() int {
 	return o.Src[0].Size
 }
 
-// region is a place in cells.
+// region resolves a place to cells.
 func (m *machine) region(t int, op *Op, ref *Ref, letter byte) region {
 	tb := &m.tbs[t]
 	buffer, ranks := m.p.place(tb.gpu, tb.id, op, ref)
@@ -122,7 +123,7 @@ func (m *machine) region(t int, op *Op, ref *Ref, letter byte) region {
 	return r
 }
 
-// place is the buffer that a ref names, and of which ranks.
+// place is the buffer that a ref is in, and the ranks whose it is.
 func (p *Plan) place(g, t int, op *Op, ref *Ref) (collective.Buffer, []int) {
 	gpu := &p.GPUs[g]
 	tb := &gpu.Threadblocks[t]
@@ -137,7 +138,8 @@ func (p *Plan) place(g, t int, op *Op, ref *Ref) (collective.Buffer, []int) {
 	return ref.Buffer, []int{g}
 }
 
-// count adds up what an instruction does to counters in one launch.
+// count adds up how often an instruction posts to counters and takes from them in
+// one launch.
 func (m *machine) count(t int, in *instr, times int) {
 	for _, c := range in.lanes {
 		of := &m.counters[c].posts
@@ -154,8 +156,8 @@ func (m *machine) count(t int, in *instr, times int) {
 	}
 }
 
-// judgeCounter tells what is left on a counter when all is done: a launch must
-// leave it as it was, for the next finds it so.
+// judgeCounter reports what is left on a counter at the end. A launch must leave
+// counters as they were, because the next one begins with them.
 func (m *machine) judgeCounter(c *counter) {
 	posted, taken := 0, 0
 	for t, n := range c.posts {
@@ -181,7 +183,7 @@ func (m *machine) judgeCounter(c *counter) {
 	}
 }
 
-// vagueness is the first few of what keeps orders from being known.
+// vagueness lists the first few reasons why orders can't be known.
 func (m *machine) vagueness() string {
 	const shown = 3
 	if n := len(m.vague); n > shown {

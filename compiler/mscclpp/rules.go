@@ -10,10 +10,10 @@ import (
 // Name is the runtime's name.
 const Name = "mscclpp"
 
-// What the runtime's executor has room for.
+// Limits of the runtime's executor.
 const (
-	MaxOperations  = 64   // of a threadblock, those in pipelines included
-	MaxChannels    = 16   // of a threadblock, of a type; as many remote buffers
+	MaxOperations  = 64   // of a threadblock and type; the same for remote buffers
+	MaxChannels    = 16   // of a threadblock and type; the same for remote buffers
 	MaxOpChannels  = 8    // of an operation
 	MaxOpPlaces    = 10   // sources of an operation, and destinations
 	MaxBarriers    = 16   // of a GPU
@@ -23,8 +23,8 @@ const (
 	protocolLL     = "LL"
 )
 
-// rule is one thing for which the runtime would not load a plan, or not run it
-// as it is meant. It tells the first case it finds, or nothing.
+// rule is a reason why the runtime would not load a plan, or not run it as
+// intended. It returns the first case it finds, or nothing.
 type rule struct {
 	name  string
 	check func(p *Plan) string
@@ -51,7 +51,7 @@ var rules = []rule{
 			if out == 0 {
 				return fmt.Sprintf("gpu %d: output_chunks 0, which it divides by", g)
 			}
-			ratio := 1 // bytes of output for those of input, times the ranks below
+			ratio := 1 // bytes of output for each byte of input, times the ranks below
 			over := 1
 			switch p.Collective {
 			case "allgather":
@@ -151,8 +151,7 @@ var rules = []rule{
 	}},
 }
 
-// connected tells of a threadblock with more channels or remote buffers than there
-// is room for.
+// connected finds a threadblock with too many channels or remote buffers.
 func connected(p *Plan) string {
 	return p.eachThreadblock(func(tb *Threadblock) string {
 		channels, buffers := joined(tb.Channels), joined(tb.Buffers)
@@ -168,7 +167,7 @@ func connected(p *Plan) string {
 	})
 }
 
-// eachThreadblock is the first complaint about a threadblock, with its place.
+// eachThreadblock returns the first complaint about a threadblock, naming it.
 func (p *Plan) eachThreadblock(check func(*Threadblock) string) string {
 	for g := range p.GPUs {
 		for t := range p.GPUs[g].Threadblocks {
@@ -180,7 +179,7 @@ func (p *Plan) eachThreadblock(check func(*Threadblock) string) string {
 	return ""
 }
 
-// eachOp is the first complaint about an operation, with its place.
+// eachOp returns the first complaint about an operation, naming it.
 func (p *Plan) eachOp(check func(*Op) string) string {
 	return p.eachThreadblock(func(tb *Threadblock) (why string) {
 		tb.each(func(at int, op *Op) {
@@ -195,14 +194,14 @@ func (p *Plan) eachOp(check func(*Op) string) string {
 	})
 }
 
-// mistaken is a source of a sum of which the runtime's kernel takes the wrong view
-// of whether it lies in scratch, or 0: it looks at the destination of the same
-// number, and there at the number of a remote buffer, or at nothing.
+// mistaken returns a source of a sum for which the runtime's kernel gets wrong
+// whether it is in scratch, or 0. The kernel decides that by the destination with
+// the same index, or by the number of a remote buffer, or by nothing at all.
 func (o *Op) mistaken() int {
 	if o.Kind.Name != "re" && o.Kind.Name != "res" {
 		return 0
 	}
-	const scratch = 2 // as the runtime numbers buffers
+	const scratch = 2 // the runtime's number for scratch
 	for i := 1; i < len(o.Src); i++ {
 		taken := i < len(o.Dst) && o.Dst[i].ID == scratch
 		if is := o.Src[i].Buffer == collective.Scratch; is != taken {
@@ -212,7 +211,7 @@ func (o *Op) mistaken() int {
 	return 0
 }
 
-// lints are what should be known of a plan that the runtime does take.
+// lints are warnings about plans that the runtime does accept.
 var lints = []func(p *Plan) string{
 	func(p *Plan) string {
 		if p.link(); len(p.GPUs) == 0 {
@@ -240,7 +239,7 @@ var lints = []func(p *Plan) string{
 		})
 	},
 	func(p *Plan) string {
-		away := false // packets put into the scratch of others
+		away := false // packets are put into others' scratch
 		p.each(func(op *Op) {
 			for i := range op.Dst {
 				letter := op.target(i)

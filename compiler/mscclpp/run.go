@@ -8,8 +8,9 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// run executes a machine: each threadblock goes as far as it can, and is woken
-// when what it waits for has come. What it does to memory is told to watch.
+// run executes a machine. Each threadblock proceeds until it has to wait, and is
+// woken when what it waits for has happened. Accesses to memory are reported to
+// watch.
 type run struct {
 	m     *machine
 	watch *watch
@@ -17,23 +18,23 @@ type run struct {
 	ready []int
 
 	value   []int         // of counters
-	waiting map[int][]int // by key: who waits for it
+	waiting map[int][]int // by key: the threadblocks that wait for it
 	barrier map[[2]int]*gathering
-	packets []bool // by cell: holds packets of this launch
+	packets []bool // by cell: it holds a packet of this launch
 }
 
-// state is how far a threadblock is.
+// state is how far a threadblock has got.
 type state struct {
 	pc, pass int
-	loop     int // the pipeline it is in, -1 none
-	lane     int // lanes of its instruction done
+	loop     int // the pipeline it is in, or -1
+	lane     int // lanes of its current instruction that are done
 	arrived  bool
-	why      string // what it waits for
-	key      int    // the counter, or …
+	why      string // what it waits for, in words
+	key      int    // what it waits for: see cellKey
 	blocked  bool
 }
 
-// gathering is those who have come to a barrier.
+// gathering is the threadblocks that have reached a barrier.
 type gathering struct{ here []int }
 
 func newRun(m *machine) *run {
@@ -50,12 +51,13 @@ func newRun(m *machine) *run {
 	return r
 }
 
-// Keys of what can be waited for: counters from 0, cells and barriers below.
+// Keys of what can be waited for: a counter is its number; cells and barriers have
+// negative keys.
 func cellKey(cell int) int { return -1 - 2*cell }
 
 func barrierKey(gpu, id int) int { return -2 - 2*(gpu<<31+id) }
 
-// finish runs to the end, and tells whether all threadblocks came to theirs.
+// finish runs the plan, and tells whether all threadblocks finished.
 func (r *run) finish() bool {
 	for len(r.ready) > 0 && r.m.r.OK() {
 		t := r.ready[len(r.ready)-1]
@@ -79,8 +81,8 @@ func (r *run) finish() bool {
 	return true
 }
 
-// step does the next instruction of a threadblock, or blocks it; it is false at
-// the end.
+// step executes the next instruction of a threadblock, or blocks. It returns false
+// at the end.
 func (r *run) step(t int) bool {
 	s, code := &r.tbs[t], r.m.tbs[t].code
 	if s.loop >= 0 && s.pc == code[s.loop].end {
@@ -90,7 +92,7 @@ func (r *run) step(t int) bool {
 			s.loop, s.pass = -1, 0
 		}
 		if s.loop >= 0 && s.pc == code[s.loop].end {
-			// Nothing in it.
+			// An empty pipeline.
 			s.loop, s.pass = -1, 0
 		}
 	}
@@ -136,7 +138,7 @@ func (r *run) step(t int) bool {
 	return true
 }
 
-// post adds to a counter and wakes who waits for it.
+// post adds to a counter and wakes whatever waits for it.
 func (r *run) post(t, lane, c int, in *instr) {
 	r.value[c]++
 	r.watch.post(t, lane, c, in)
@@ -156,7 +158,7 @@ func (r *run) wake(key int) {
 	}
 }
 
-// meet comes to a barrier; it is false until all have.
+// meet reaches a barrier. It returns false until all have.
 func (r *run) meet(t int, in *instr) bool {
 	s := &r.tbs[t]
 	if in.op.Members == 1 {
@@ -185,12 +187,12 @@ func (r *run) meet(t int, in *instr) bool {
 	return true
 }
 
-// move does one pass of an instruction that moves data; it is false where
-// packets it reads are not there.
+// move does one pass of an instruction that moves data. It returns false if
+// packets that it reads have not arrived.
 func (r *run) move(t int, in *instr) bool {
 	s, m := &r.tbs[t], r.m
 	from, n := 0, in.cells
-	// The runtime does not cut packets: each pass moves them all.
+	// The runtime does not divide packets: every pass moves all of them.
 	if s.loop >= 0 && !in.packets() {
 		from = s.pass * in.step
 		if from > in.cells {
@@ -202,7 +204,8 @@ func (r *run) move(t int, in *instr) bool {
 	if n == 0 {
 		return true
 	}
-	// A port does not look at packets, but for rppkt, which waits for them first.
+	// A port copies without looking at packets' flags; only rppkt waits for the
+	// packets before handing them over.
 	port := in.op.Type == Port
 	if !port || in.op.Kind.does == moves {
 		for i := range in.src {
@@ -246,7 +249,8 @@ func (r *run) move(t int, in *instr) bool {
 	return true
 }
 
-// touches is how many cells an instruction reads and writes for each of its own.
+// touches is how many cells an instruction reads and writes for each cell it
+// moves.
 func (in *instr) touches() int {
 	n := 0
 	for _, regions := range [...][]region{in.src, in.dst} {
@@ -257,7 +261,7 @@ func (in *instr) touches() int {
 	return n
 }
 
-// cell is element j of a region's pass that begins at from, in the memory of
+// cell is element j of the pass of a region that begins at from, in the memory of
 // one of its ranks.
 func (r *run) cell(g *region, rank, from, j int) int {
 	at := from
@@ -280,7 +284,8 @@ func (r *run) elements(src []region, from, n int) (cells []int) {
 	return cells
 }
 
-// transfer reads all sources, adds them up, and writes every destination.
+// transfer reads the sources, adds them up, and writes the sum to every
+// destination.
 func (r *run) transfer(t, who int, in *instr, src, dst []region, from, n, element int) {
 	m := r.m
 	cells := m.memory.Cells()
@@ -323,8 +328,8 @@ func (r *run) transfer(t, who int, in *instr, src, dst []region, from, n, elemen
 	}
 }
 
-// fit makes sure that a cell lies in its rank's scratch: used over and over, it
-// can be too small for a place.
+// fit checks that a cell lies within its rank's scratch, which can be too small
+// for a place where it is used in turns.
 func (r *run) fit(t int, in *instr, g *region, k, c int) bool {
 	if r.m.size.wrap == 0 {
 		return true
@@ -338,8 +343,8 @@ func (r *run) fit(t int, in *instr, g *region, k, c int) bool {
 	return false
 }
 
-// circle reports who waits for whom from t on, until somebody comes up again or
-// nobody can help.
+// circle reports who waits for whom, beginning with t, until a threadblock occurs
+// again or there is nobody to wait for.
 func (r *run) circle(t int) {
 	const most = 12
 	var b strings.Builder

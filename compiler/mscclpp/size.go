@@ -6,12 +6,12 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// scratchBytes is what the scratch of plans that reuse resources holds.
+// scratchBytes is the scratch that plans with ReuseResources share.
 const scratchBytes = 64 << 20
 
-// sizes are what a plan is executed at: one where a pipeline goes over a chunk
-// in one pass, and one where it takes more passes than its semaphores let run
-// ahead, and than scratch that is used over and over has room for.
+// sizes lists the sizes at which to execute a plan: one where a pipeline covers a
+// chunk in a single pass, and one with enough passes to exhaust its semaphores and
+// to wrap around in scratch that is used in turns.
 func (p *Plan) sizes(r *verify.Report) []size {
 	warn := func(format string, args ...any) {
 		r.Add(verify.Finding{Kind: verify.Lint, Severity: verify.Warning, GPU: -1, Threadblock: -1, Step: -1, Message: "not followed: " + fmt.Sprintf(format, args...)})
@@ -33,7 +33,7 @@ func (p *Plan) sizes(r *verify.Report) []size {
 	if granule == 0 {
 		return p.within(r, size{cells: parts, unit: parts, bytes: 1, passes: 1})
 	}
-	span := longest / granule // granules of the longest unit
+	span := longest / granule // granules of the longest pipeline's unit
 	at := func(passes, wrap int) size {
 		return size{cells: passes * span * parts, unit: parts, bytes: granule, passes: passes, wrap: wrap * parts}
 	}
@@ -77,7 +77,7 @@ func (p *Plan) sizes(r *verify.Report) []size {
 	return all
 }
 
-// within is a size, or a finding where it takes more cells than are verified.
+// within returns the size, or reports that it takes more cells than are verified.
 func (p *Plan) within(r *verify.Report, s size) []size {
 	if p.affordable(s) {
 		return []size{s}
@@ -87,8 +87,8 @@ func (p *Plan) within(r *verify.Report, s size) []size {
 	return nil
 }
 
-// room is how many bytes each chunk has in the scratch of plans that reuse
-// resources, 0 where they have none, -1 where GPUs differ.
+// room is the number of bytes that each chunk has in scratch shared by plans: 0 if
+// the plan does not use it, -1 if GPUs differ.
 func (p *Plan) room() int {
 	room := 0
 	for g := range p.GPUs {
@@ -110,7 +110,8 @@ func (p *Plan) room() int {
 	return room
 }
 
-// mostPasses is how many passes of a unit the largest message takes over a chunk.
+// mostPasses is how many passes a pipeline with the given unit takes for a chunk
+// of the largest message.
 func (p *Plan) mostPasses(unit int) int {
 	chunks := max(p.GPUs[0].In, 1)
 	if p.Collective == "allgather" {
@@ -120,7 +121,7 @@ func (p *Plan) mostPasses(unit int) int {
 	return int(min(max((per+uint64(unit)-1)/uint64(unit), 1), 1<<20))
 }
 
-// affordable tells whether a plan's buffers are few enough at a size.
+// affordable tells whether a plan's buffers are small enough at a size.
 func (p *Plan) affordable(s size) bool {
 	if s.cells > maxCut {
 		return false

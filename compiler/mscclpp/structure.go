@@ -7,21 +7,21 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// structure checks every number of a plan against what it counts or names.
-// What follows indexes by them without asking.
+// structure checks that every number of a plan is within the range of what it
+// counts or refers to. Later stages then index without checking.
 type structure struct {
 	p      *Plan
 	r      *verify.Report
 	linked func(a, b int) bool // nil: all are
 	sizes  [][3]int            // chunks of in, out and scratch, by GPU
-	places int                 // looked at
+	places int                 // examined so far
 }
 
 func (s *structure) bad(gpu, tb, op int, format string, args ...any) {
 	s.r.Add(verify.Finding{Kind: verify.Malformed, Severity: verify.Error, GPU: gpu, Threadblock: tb, Step: op, Message: fmt.Sprintf(format, args...)})
 }
 
-// check goes through the plan.
+// check examines the whole plan.
 func (s *structure) check() {
 	if n := len(s.p.GPUs); n == 0 || n > maxRanks {
 		s.bad(-1, -1, -1, "%d gpus: want 1 to %d", n, maxRanks)
@@ -46,7 +46,8 @@ func (s *structure) check() {
 		gpu := &s.p.GPUs[g]
 		size := [3]int{gpu.In, gpu.Out, gpu.Scratch}
 		if judged {
-			// A plan says 0 of a buffer that it makes no use of under its name.
+			// A plan declares 0 chunks for a buffer that it does not use under its
+			// own name.
 			size[collective.In] = max(gpu.In, plain.InChunks(g))
 			size[collective.Out] = max(gpu.Out, plain.OutChunks(g))
 		}
@@ -163,7 +164,7 @@ func has(types []ChannelType, t ChannelType) bool {
 	return false
 }
 
-// op checks one operation: what it names, and what its kind asks for.
+// op checks one operation: what it refers to, and what its kind requires.
 func (s *structure) op(g, t, at int, op *Op) {
 	tb := &s.p.GPUs[g].Threadblocks[t]
 	k := op.Kind
@@ -256,7 +257,8 @@ func (s *structure) moving(g, t, at int, op *Op, bad func(string, ...any)) {
 	}
 }
 
-// place checks one place against what its letter asks for, and its buffer.
+// place checks that one place is of the kind that its letter requires, and lies
+// within its buffer.
 func (s *structure) place(g, t int, op *Op, ref *Ref, side string, i int, letter byte, bad func(string, ...any)) bool {
 	gpu := &s.p.GPUs[g]
 	tb := &gpu.Threadblocks[t]
@@ -301,7 +303,7 @@ func (s *structure) place(g, t int, op *Op, ref *Ref, side string, i int, letter
 	for _, rank := range ranks {
 		n := s.sizes[rank][buffer]
 		if buffer == collective.Scratch && s.p.Protocol == "LL" && !packet(letter) {
-			n *= 2 // in the room of packets and their flags
+			n *= 2 // packets take twice the room, for their flags
 		}
 		if ref.Index+ref.Size > n {
 			bad("%s[%d:%d] of gpu %d, which holds %d chunks", buffer, ref.Index, ref.Index+ref.Size, rank, n)
@@ -311,10 +313,10 @@ func (s *structure) place(g, t int, op *Op, ref *Ref, side string, i int, letter
 	return true
 }
 
-// half checks that a place in scratch, of which launches take turns with two
-// halves, is in the half of its launch. A rank finds the half of another by its
-// own scratch, and only that of packets: whatever else is put into remote scratch,
-// or handed to a port from its own, is in the first.
+// half checks a place in scratch for launches that alternate between two halves:
+// it must be in the launch's own half. A rank computes the half of another from
+// the size of its own scratch, and does so only for packets. Anything else that is
+// put into remote scratch, or handed to a port from its own, is in the first half.
 func (s *structure) half(g int, op *Op, ref *Ref, letter byte, ranks []int, bad func(string, ...any)) bool {
 	if !packet(letter) {
 		if ref.Place == Local && op.Type != Port {
@@ -334,7 +336,7 @@ func (s *structure) half(g int, op *Op, ref *Ref, letter byte, ranks []int, bad 
 
 var placeNames = [...]string{Local: "of its own buffers", Remote: "a remote buffer", OnSwitch: "on a switch channel"}
 
-// barriers checks that a barrier is for as many threadblocks as have it.
+// barriers checks that a barrier is for as many threadblocks as contain it.
 func (s *structure) barriers() {
 	for g := range s.p.GPUs {
 		in := map[int]map[int]bool{}

@@ -7,8 +7,9 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// sum is what a plan does in one operation and a program in many steps: several
-// messages, and chunks at hand, added to one place, and the outcome sent.
+// sum is a single operation of a plan for what takes a program many steps: several
+// messages, and chunks of the GPU's own, are added to one place, and the result is
+// sent.
 //
 //	tb 0: r   sc[0]                                            wait   0, 1
 //	tb 1: r   sc[1]                                            nop
@@ -16,44 +17,46 @@ import (
 //	      re  sc[1] ⊕ in[0]                              ──▶   nop
 //	      s   in[0]                                            signal 2
 //
-// It stands where the run of reductions begins; the other steps are idle.
+// The sum takes the place of the first reduction; the other steps become idle.
 type sum struct {
-	base  ir.Loc // what is added to
-	terms []term // what is added, in turn
+	base  ir.Loc // the place that is added to
+	terms []term // what is added, in order
 	dst   ir.Loc
 }
 
-// term is a chunk of the GPU's own, or a message, which may land where the
-// program had it copied.
+// term is a chunk of the GPU's own or a message. A message may land where the
+// program would have copied it.
 type term struct {
 	at      ir.Loc
-	message int // none: what is at hand
+	message int // none for a chunk of the GPU's own
 }
 
-// What a sum may be made of: an operation has so many places.
+// Limits on a sum, from the number of places and channels of an operation.
 const (
-	mostTerms = MaxOpPlaces - 1 // and what they are added to
-	mostGiven = MaxOpChannels   // and where it is stored
+	mostTerms = MaxOpPlaces - 1 // beside what they are added to
+	mostGiven = MaxOpChannels   // beside where the sum is stored
 )
 
-// summing finds sums in a program.
+// summing finds the sums of a program.
 type summing struct {
 	g      *graph
 	all    accesses
 	ll     bool
-	taken  []int            // by threadblock: the messages of others that its sums take
-	most   int              // of a threadblock
-	places []int            // by step: its place in the graph's order
-	lanes  map[[2]int][]int // by the threadblocks that send and take: their messages
+	taken  []int            // by threadblock: how many messages of other threadblocks its sums take
+	most   int              // limit on taken
+	places []int            // by step: its position in the graph's order
+	lanes  map[[2]int][]int // by sending and receiving threadblock: the messages between them
 }
 
-// summed makes sums of the runs of reductions of a graph, each threadblock taking
-// at most so many messages that were others' to take. The idle steps' waits go with
-// them: count finds anew who must wait for whom. It is false where there is no sum.
+// summed replaces the runs of reductions of a graph by sums, and tells whether
+// there are any. The sums of a threadblock take at most so many messages that
+// other threadblocks were to receive. The waits of idle steps are dropped: count
+// determines anew who must wait for whom.
 //
-// Under LL the outcome goes to all who want it at once. Under Simple only to
-// whom the same threadblock sends it next: there is more to send, and the others
-// send at the same time.
+// Under LL the sum is sent to everyone who wants it at once. Under Simple it is
+// sent only to the peer that the same threadblock sends it to next; messages are
+// larger there, and it is better if the other threadblocks send theirs in
+// parallel.
 func (g *graph) summed(all accesses, ll bool, most int) bool {
 	w := &summing{g: g, all: all, ll: ll, most: most, taken: make([]int, len(g.owner)), places: make([]int, len(g.steps))}
 	for i, s := range g.order {
@@ -78,8 +81,8 @@ func (g *graph) summed(all accesses, ll bool, most int) bool {
 	return true
 }
 
-// run makes a sum of the reductions that begin with step s, and tells how many
-// steps it has looked at.
+// run makes a sum of the reductions that begin with step s, and returns how many
+// steps it has examined.
 func (w *summing) run(s int) int {
 	g := w.g
 	if g.steps[s].Op != ir.Reduce || g.at(s, g.steps[s].Src).meets(g.at(s, g.steps[s].Dst)) {
@@ -141,14 +144,14 @@ func (w *summing) run(s int) int {
 	return end - s
 }
 
-// continues tells whether reduction i goes on with the run that s begins: into
-// the same place, and nothing that it waits for comes after s.
+// continues tells whether reduction i can join the run that s begins: it adds to
+// the same place and waits for nothing that comes after s.
 func (w *summing) continues(s, i int) bool {
 	a, b := w.g.steps[s], w.g.steps[i]
 	return b.Op == ir.Reduce && a.Dst == b.Dst && a.Count == b.Count && !w.g.at(i, b.Src).meets(w.g.at(i, b.Dst)) && w.early(s, i)
 }
 
-// early tells whether all that step i waits for comes before step s.
+// early tells whether everything that step i waits for comes before step s.
 func (w *summing) early(s, i int) bool {
 	for _, d := range w.g.deps[i] {
 		if w.places[d] >= w.places[s] {
@@ -158,7 +161,7 @@ func (w *summing) early(s, i int) bool {
 	return true
 }
 
-// take has the sum which s begins take the messages of step r.
+// take moves the messages that step r receives to the sum that s begins.
 func (w *summing) take(s, r int) {
 	g := w.g
 	for _, m := range g.got[r] {
@@ -171,8 +174,9 @@ func (w *summing) take(s, r int) {
 	}
 }
 
-// inTurn tells whether step s may take the messages of step r: what one threadblock
-// sends another it must take in turn, for words of it are only counted.
+// inTurn tells whether step s may receive the messages of step r instead. Signals
+// between two threadblocks are only counted, so their messages must be received in
+// the order in which they are sent.
 func (w *summing) inTurn(s, r int) bool {
 	g := w.g
 	if w.ll {
@@ -188,8 +192,9 @@ func (w *summing) inTurn(s, r int) bool {
 	return true
 }
 
-// only is the step that wrote, last before step i, a place that step i is the first
-// to use since, if the run that lead begins may do its work; or none.
+// only is the last step before i that wrote a place, if i is the first to use the
+// place since then and the run that lead begins may do that step's work; otherwise
+// none.
 func (w *summing) only(lead, i int, at spot, op ...ir.Op) int {
 	g := w.g
 	by := none
@@ -208,8 +213,8 @@ func (w *summing) only(lead, i int, at spot, op ...ir.Op) int {
 	return by
 }
 
-// brought is the step that takes the message which reduction i, of the run that s
-// begins, adds, and which nobody else makes use of; or none.
+// brought is the step that receives the message which reduction i of the run of s
+// adds, if nothing else uses that message; otherwise none.
 func (w *summing) brought(s, i int) int {
 	g := w.g
 	at := g.at(i, g.steps[i].Src)
@@ -230,9 +235,9 @@ func (w *summing) brought(s, i int) int {
 	return r
 }
 
-// made is the step whose outcome the run that s begins is added to, where that can
-// be done at once: a copy, or a message added to something that stays as it is
-// until then; or none.
+// made is the step that produces what the run of s is added to, if the sum can
+// include its work, a copy or a message added to something that stays unchanged
+// until then; otherwise none.
 func (w *summing) made(s int) int {
 	g := w.g
 	r := w.only(s, s, g.at(s, g.steps[s].Dst), ir.RecvReduceCopy, ir.Copy)
@@ -256,8 +261,9 @@ func (w *summing) made(s int) int {
 	return r
 }
 
-// outs are the steps that send what the run from s to end made, which can be done
-// with it: they send to memory, and the place is not written until then.
+// outs are the steps that send the result of the run from s to end and that the
+// sum can include: they send to memory, and the place is not overwritten before
+// they do.
 func (w *summing) outs(s, end int) (outs []int) {
 	g := w.g
 	at := g.at(s, g.steps[s].Dst)

@@ -2,8 +2,9 @@ package mscclpp
 
 import "github.com/colltune/colltune/compiler/verify"
 
-// inTurn notes that a lane takes from a counter. Of two that do so within a phase
-// either may be the first; where nothing else is done, it makes no difference.
+// inTurn notes that a lane takes from a counter. If two lanes do so within a
+// phase, either may come first, which makes no difference unless the threadblock
+// does something else in that phase.
 func (w *watch) inTurn(t, lane, c int, in *instr) {
 	s := &w.tbs[t]
 	if was, ok := s.taken[c]; ok && was != lane {
@@ -18,7 +19,7 @@ func (w *watch) inTurn(t, lane, c int, in *instr) {
 	s.taken[c] = lane
 }
 
-// acts notes that a threadblock does something that others wait for, or may.
+// acts notes that a threadblock does something that others may wait for.
 func (w *watch) acts(t int, in *instr) {
 	s, m := &w.tbs[t], w.m
 	s.acted = s.acted || len(s.taken) > 0

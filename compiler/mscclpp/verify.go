@@ -6,20 +6,20 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// Verdict is all there is to say of a plan.
+// Verdict is everything there is to say about a plan.
 type Verdict struct {
 	Report *verify.Report
-	// Accepts is whether the runtime would load the plan and run it as it is
-	// meant; Why, if not.
+	// Accepts tells whether the runtime would load the plan and run it as
+	// intended; Why says why not.
 	Accepts bool
 	Why     []string
 }
 
-// OK tells whether the plan is right.
+// OK tells whether the plan is correct.
 func (v *Verdict) OK() bool { return v.Report.OK() }
 
-// Verify executes a plan, at one size and, where it has pipelines, at one that
-// takes several passes, and judges it as a file.
+// Verify executes a plan, with pipelines also at a size that takes several passes,
+// and judges it as a file.
 func Verify(p *Plan, o verify.Options) *Verdict {
 	r := verify.NewReport(o.MaxFindings)
 	measure(p, r)
@@ -64,7 +64,7 @@ func Verify(p *Plan, o verify.Options) *Verdict {
 	return v
 }
 
-// execute runs a plan at a size and judges what comes out.
+// execute runs a plan at one size and judges the result.
 func execute(p *Plan, r *verify.Report, s size, o verify.Options) {
 	m, err := newMachine(p, r, s)
 	switch {
@@ -90,7 +90,7 @@ func first(r *verify.Report) string {
 	return ""
 }
 
-// measure fills in what needs no execution.
+// measure fills in what takes no execution.
 func measure(p *Plan, r *verify.Report) {
 	for g := range p.GPUs {
 		gpu := &p.GPUs[g]
@@ -112,8 +112,8 @@ func measure(p *Plan, r *verify.Report) {
 	}
 }
 
-// each calls f for every operation, those in pipelines after the pipeline, with
-// its number.
+// each calls f for every operation with its number. The operations of a pipeline
+// follow the pipeline.
 func (tb *Threadblock) each(f func(at int, op *Op)) {
 	at := 0
 	for i := range tb.Ops {

@@ -7,51 +7,51 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// watch follows what happens before what, and finds accesses that nothing
-// orders.
+// watch tracks what happens before what, and finds accesses that nothing orders.
 //
-// A threadblock is many threads, which only a nop, a barrier and the like bring
-// together: from one of these to the next is a phase. What a thread waits for
-// orders what all of them do in the next phase; what it signals, what all of
-// them did in the phases before. Within a phase, two accesses of a cell are
-// ordered only where the same thread makes both.
+// The threads of a threadblock are synchronised only by a nop, a barrier and the
+// like; the time from one of these to the next is a phase. What one thread waits
+// for orders what all threads do in the next phase, and what it signals tells of
+// what all of them did in earlier phases. Within a phase, two accesses to a cell
+// are ordered only if the same thread makes both.
 //
-// A clock says, for each threadblock, how many of its phases are over as far as
-// somebody can know. There are two: strong covers what was written, weak only
-// what was run, as a relaxed signal or a packet tells it. A write must come
-// weakly after the reads before it, all else strongly.
+// A clock says how many phases of each threadblock are known to be over. It has
+// two parts: strong covers memory accesses, and weak only execution, which is all
+// that a relaxed signal or a packet proves. A write must come weakly after earlier
+// reads; any other pair of accesses must be ordered strongly.
 type watch struct {
 	m       *machine
 	tbs     []clocked
 	events  []event
 	cells   []touched
-	firsts  []touch // of the cells of scratch: what wrote each first
+	firsts  []touch // by cell of scratch: the first write
 	reads   []touch
-	sent    []map[int][]clock // by counter, by threadblock: what each post carried
-	got     []map[int]int     // by counter, by threadblock: how often it took
-	came    []cameFrom        // packets read, by event
+	sent    []map[int][]clock // by counter and threadblock: the clock that each post carried
+	got     []map[int]int     // by counter and threadblock: how many times it took
+	came    []cameFrom        // packets read, in the order of the reading events
 	moved   int64             // cells read and written
-	work    int64             // what following orders took
-	started [2]int            // the last event and rank that begun looked at
-	relaxed bool              // some output was only weakly there in time
+	work    int64             // effort spent on following orders
+	started [2]int            // the last event and rank that begun examined
+	relaxed bool              // some output was known only weakly to be complete
 	handed  bool              // some input may still be read by its own rank's port at the end
 }
 
-// clock is what somebody knows to be over: phases by threadblock.
+// clock is what is known to be over: numbers of phases, by threadblock.
 type clock struct{ strong, weak []int32 }
 
-// clocked is a threadblock, or a port's engine, with its phase, what was known
-// at the phase's start, and what its threads that waited since know.
+// clocked is a threadblock, or the proxy of a port: its phase, what it knew at the
+// start of the phase, and what those of its threads know that have waited since.
 type clocked struct {
 	phase int32
 	start clock
-	lent  bool // whether somebody keeps start
+	lent  bool // start is shared and must be copied before it changes
 	lanes map[int]clock
-	// weakly is what packets read in this phase have told.
+	// weakly is what the packets read in this phase have proved.
 	weakly []clock
 	looks  []int // its events that read packets
-	// taken is which lane took from a counter in this phase; acted is whether something
-	// was done since, and unsure is a counter that two lanes took from, or nobody.
+	// taken is the lane that took from each counter in this phase. acted tells
+	// whether the threadblock did something since, and unsure is a counter that
+	// two lanes took from, or none.
 	taken  map[int]int
 	acted  bool
 	unsure int
@@ -59,29 +59,29 @@ type clocked struct {
 
 // event is one pass of one instruction.
 type event struct {
-	who   int32 // threadblock, or engine
+	who   int32 // threadblock, or proxy of a port
 	phase int32
 	at    clock
 	in    *instr
-	tb    int32 // threadblock, also of what an engine does
-	looks int32 // first of its packets in came; came is in order of events
-	seen  int32 // how many
+	tb    int32 // threadblock; for a proxy, the one that handed it the work
+	looks int32 // its first packet in came, which is in the order of events
+	seen  int32 // how many packets it read
 }
 
-// cameFrom is a packet that element of an event read, written by element of
-// another.
+// cameFrom is a packet that one element of an event read and another element of an
+// earlier event wrote.
 type cameFrom struct{ element, event, from int32 }
 
-// touch is an access: by which element of which event, and the first cell of
-// the place, by which one tells the thread.
+// touch is an access by one element of an event. The first cell of the place tells
+// which thread made it.
 type touch struct {
 	event, element, first int32
 	packets               bool
-	next                  int32 // earlier read of the cell, -1 none
+	next                  int32 // an earlier read of the same cell, or -1
 }
 
-// touched is who last wrote a cell, who read it since, and who wrote it first, of
-// scratch.
+// touched is the last write of a cell and the reads since; for scratch, the first
+// write too.
 type touched struct {
 	write touch
 	reads int32
@@ -106,7 +106,7 @@ func newWatch(m *machine) *watch {
 	return w
 }
 
-// merge is a clock that knows what both know.
+// merge is a clock that knows what either knows.
 func (w *watch) merge(a, b clock) clock {
 	return clock{w.max(a.strong, b.strong), w.max(a.weak, b.weak)}
 }
@@ -123,7 +123,7 @@ func (w *watch) max(a, b []int32) []int32 {
 	return c
 }
 
-// knows is what a lane of a threadblock knows.
+// knows is what one lane of a threadblock knows.
 func (w *watch) knows(t, lane int) clock {
 	if c, ok := w.tbs[t].lanes[lane]; ok {
 		return c
@@ -140,7 +140,7 @@ func (w *watch) learn(t, lane int, c clock) {
 	s.lanes[lane] = w.merge(w.knows(t, lane), c)
 }
 
-// sync ends the phase of a threadblock.
+// sync ends the current phase of a threadblock.
 func (w *watch) sync(t int) {
 	s := &w.tbs[t]
 	n := len(s.start.strong)
@@ -163,7 +163,7 @@ func (w *watch) sync(t int) {
 	s.taken, s.acted, s.unsure = nil, false, nobody
 }
 
-// raise makes a know what b knows.
+// raise adds to a what b knows.
 func raise(a, b []int32) {
 	b = b[:len(a)]
 	for i, x := range a {
@@ -171,7 +171,7 @@ func raise(a, b []int32) {
 	}
 }
 
-// affordable stops what takes too much.
+// affordable ends a verification that takes too much work.
 func (w *watch) affordable() {
 	switch {
 	case w.moved > maxMoved:
@@ -181,7 +181,7 @@ func (w *watch) affordable() {
 	}
 }
 
-// gather lets all who met at a barrier know what each knows.
+// gather shares what each threadblock at a barrier knows with all of them.
 func (w *watch) gather(here []int) {
 	all := w.tbs[here[0]].start
 	for _, t := range here[1:] {
@@ -192,8 +192,8 @@ func (w *watch) gather(here []int) {
 	}
 }
 
-// post keeps what a signal or a release tells. One through a port tells of all
-// that the port was handed before.
+// post records what a signal or a release proves. One through a port covers
+// everything that the port was handed before.
 func (w *watch) post(t, lane, c int, in *instr) {
 	w.acts(t, in)
 	known := w.knows(t, lane)
@@ -211,9 +211,9 @@ func (w *watch) post(t, lane, c int, in *instr) {
 	w.sent[c][t] = append(w.sent[c][t], known)
 }
 
-// take learns what a wait or an acquire must have been preceded by: with one
-// poster and one taker the post of the same number, with more what is certain
-// whichever came first.
+// take learns what a wait or an acquire proves. With one poster and one taker it
+// is matched with the post of the same number; otherwise only what holds for every
+// possible order is learnt.
 func (w *watch) take(t, lane, c int, in *instr) {
 	w.inTurn(t, lane, c, in)
 	if w.got[c] == nil {
@@ -240,14 +240,14 @@ func (w *watch) take(t, lane, c int, in *instr) {
 	}
 }
 
-// flush waits for all that a port was handed.
+// flush waits for everything that a port was handed.
 func (w *watch) flush(t, lane, e int) {
 	w.sync(e)
 	w.tbs[e].lent = true
 	w.learn(t, lane, w.tbs[e].start)
 }
 
-// begin is the event of a pass of an instruction.
+// begin creates the event of one pass of an instruction.
 func (w *watch) begin(t int, in *instr, cells int) int {
 	w.acts(t, in)
 	w.moved += int64(cells)
@@ -260,21 +260,21 @@ func (w *watch) event(who, t int, in *instr) int {
 	return len(w.events) - 1
 }
 
-// hand is the event of what a lane hands to its port.
+// hand creates the event of what a lane hands to its port.
 func (w *watch) hand(t, lane int, in *instr) int {
 	e := in.engines[lane]
 	w.tbs[e].start = w.merge(w.tbs[e].start, w.knows(t, lane))
 	return w.event(e, t, in)
 }
 
-// looked reads packets without doing anything with them.
+// looked records that packets were read, without any data being used.
 func (w *watch) looked(who int, cells []int) {
 	for i, c := range cells {
 		w.packet(who, i, c)
 	}
 }
 
-// packet notes whose packet an element of an event read.
+// packet records the writer of the packet that an element of an event read.
 func (w *watch) packet(who, element, c int) {
 	from := w.cells[c].write
 	e := &w.events[who]
@@ -292,13 +292,13 @@ func (w *watch) packet(who, element, c int) {
 	e.seen++
 }
 
-// read checks a read of a cell and keeps it.
+// read checks and records a read of a cell.
 func (w *watch) read(who, element, c, first int, g *region, rank int) {
 	e := &w.events[who]
 	t := touch{event: int32(who), element: int32(element), first: int32(first), packets: g.packets, next: nobody}
 	w.begun(who, c, g, rank)
-	// A thread that reads packets waits for each; a port does not look, but
-	// rppkt does before it hands them over.
+	// A thread that reads packets waits for each of them. A port does not, but
+	// rppkt waits before handing them over.
 	if g.packets && (e.who == e.tb || e.in.op.Kind.does == moves) {
 		w.packet(who, element, c)
 	} else {
@@ -309,7 +309,7 @@ func (w *watch) read(who, element, c, first int, g *region, rank int) {
 	w.cells[c].reads = int32(len(w.reads) - 1)
 }
 
-// write checks a write of a cell and keeps it.
+// write checks and records a write of a cell.
 func (w *watch) write(who, element, c, first int, g *region, rank int) {
 	t := touch{event: int32(who), element: int32(element), first: int32(first), packets: g.packets, next: nobody}
 	w.begun(who, c, g, rank)
@@ -325,8 +325,8 @@ func (w *watch) write(who, element, c, first int, g *region, rank int) {
 	w.cells[c] = touched{t, nobody, begin}
 }
 
-// ordered makes sure that access a comes before access b of the same cell;
-// weakly will do where a is a read.
+// ordered checks that access a comes before access b of the same cell. Weakly
+// suffices where a is a read.
 func (w *watch) ordered(a, b touch, c int, weakly bool) {
 	if a.event < 0 {
 		return
@@ -344,7 +344,7 @@ func (w *watch) ordered(a, b touch, c int, weakly bool) {
 	case known[x.who] > x.phase:
 		return
 	case x.who == y.who && x.who != x.tb:
-		return // a port does one thing after the other
+		return // a port does one thing after another
 	case x.who == y.who && x.phase == y.phase && a.first == b.first && a.packets == b.packets && x.in.dealt() == y.in.dealt():
 		return // the same thread
 	case weakly && w.chained(a, b):
@@ -353,8 +353,9 @@ func (w *watch) ordered(a, b touch, c int, weakly bool) {
 	w.race(a, b, c)
 }
 
-// dealt is how an instruction deals the elements of a place to threads: by the
-// packet, by the vector, or by the multimem vector.
+// dealt is how an instruction divides the elements of a place among its threads: by
+// the vector (0), by the packet (1), or by the multimem vector (2). Only places that
+// are divided alike give each thread the same elements.
 func (in *instr) dealt() int {
 	if in.packets() {
 		return 1
@@ -381,8 +382,8 @@ func (w *watch) race(a, b touch, c int) {
 	w.unordered(y, message)
 }
 
-// unordered reports that something may go wrong with the order of an event: as
-// a warning where the order is not known.
+// unordered reports a possible wrong order at an event, as a warning if the order
+// can't be known.
 func (w *watch) unordered(e *event, message string) {
 	m := w.m
 	tb := &m.tbs[e.tb]
@@ -396,7 +397,7 @@ func (w *watch) unordered(e *event, message string) {
 	m.fail(verify.Race, tb.gpu, tb.id, e.in.at, "%s", message)
 }
 
-// name is how a finding names an event.
+// name is how findings refer to an event.
 func (m *machine) name(e *event) string {
 	tb := &m.tbs[e.tb]
 	return fmt.Sprintf("gpu %d threadblock %d op %d (%s)", tb.gpu, tb.id, e.in.at, e.in.op.Kind.Name)
