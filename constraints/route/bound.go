@@ -3,7 +3,11 @@ package route
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sort"
 	"strings"
+
+	"github.com/colltune/colltune/internal/units"
 )
 
 // Refutation is why no routing answers a query: an argument that needs no
@@ -19,17 +23,48 @@ func (p *problem) distant() *Refutation {
 		for _, r := range it.elsewhere() {
 			switch d := p.net.dist[it.source][r]; {
 			case d < 0:
-				why := fmt.Sprintf("no way leads from rank %d to rank %d", it.source, r)
-				if p.net.dropped > 0 {
-					why += fmt.Sprintf(": a link of less than %v, the unit, carries no chunk in a round", p.net.unit)
-				}
-				return &Refutation{why}
+				return &Refutation{p.noWay(it.source, r)}
 			case int(d) > p.Steps:
 				return &Refutation{fmt.Sprintf("rank %d is %d sends away from rank %d, and there are no more than %s", r, d, it.source, many(p.Steps, "step"))}
 			}
 		}
 	}
 	return nil
+}
+
+// noWay says that no way leads from one rank to another, and which unit would do.
+func (p *problem) noWay(from, to int) string {
+	why := fmt.Sprintf("no way leads from rank %d to rank %d", from, to)
+	if p.net.dropped > 0 {
+		why += fmt.Sprintf(": a link of less than %v, the unit, carries no chunk in a round: want a unit of at most %v", p.net.unit, p.widestUnit())
+	}
+	return why
+}
+
+// widestUnit is the widest unit of bandwidth that leaves a way wherever there is one.
+func (p *problem) widestUnit() units.Bandwidth {
+	var widths []units.Bandwidth
+	for _, e := range p.Topology.Edges {
+		widths = append(widths, e.Bandwidth)
+	}
+	slices.Sort(widths)
+	widths = slices.Compact(widths)
+	ways := func(unit units.Bandwidth) (count int) {
+		net, err := newNetwork(p.Topology, unit, p.until)
+		if err != nil {
+			return 0
+		}
+		for _, from := range net.dist {
+			for _, d := range from {
+				if d >= 0 {
+					count++
+				}
+			}
+		}
+		return count
+	}
+	all := ways(widths[0])
+	return widths[sort.Search(len(widths), func(i int) bool { return ways(widths[i]) < all })-1]
 }
 
 // splitter is the flow bound of a problem, asked for one way of splitting the

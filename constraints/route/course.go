@@ -33,13 +33,18 @@ type hearing struct {
 	chance *rand.Rand
 }
 
-// hearingRanks is the largest system whose courses are looked at.
-const hearingRanks = 16
+const (
+	// hearingRanks is the largest system whose courses are looked at.
+	hearingRanks = 16
+	// manyPlaces is the most lanes in steps that a course may take. To thin one out
+	// takes the square of that.
+	manyPlaces = 1 << 13
+)
 
 // hears tells courses of p in so many steps; nil where the collective's sums are
-// not wanted by all, or the system is too large.
+// not wanted by all, or the system is too large, or the steps are too many.
 func (p *problem) hears(steps int) *hearing {
-	if !p.everySum() || !p.wantedEverywhere() || p.net.ranks > hearingRanks || p.unreachable() {
+	if !p.everySum() || !p.wantedEverywhere() || p.net.ranks > hearingRanks || len(p.net.lanes)*steps > manyPlaces || p.unreachable() {
 		return nil
 	}
 	n := p.net.ranks
@@ -121,6 +126,7 @@ func (h *hearing) thin(c course, toll []float64, give float64) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(dear[b], dear[a]) })
 	for _, i := range order {
+		h.p.look()
 		c[i] = false
 		c[i] = !h.enough(c)
 	}

@@ -91,6 +91,10 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (poi
 	if w.Chunks < unit {
 		return nil, least, &QueryError{fmt.Errorf("%d chunks: want at least %d", w.Chunks, unit)}
 	}
+	from, err := p.diameter()
+	if err != nil {
+		return nil, least, err
+	}
 	switch ratio := p.ratio(); {
 	case ctx.Err() != nil: // it is not to be relied on
 		return nil, least, ctx.Err()
@@ -98,10 +102,6 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (poi
 		return nil, least, &QueryError{fmt.Errorf("%s over %d ranks moves nothing", q.Collective.Name, q.Collective.Ranks)}
 	default:
 		least = ratio
-	}
-	from, err := p.diameter()
-	if err != nil {
-		return nil, least, err
 	}
 	if w.Steps == 0 {
 		w.Steps = 2*from + 3
@@ -134,7 +134,7 @@ func (p *problem) diameter() (int, error) {
 			for _, b := range it.wanted {
 				d := int(p.net.dist[a][b])
 				if d < 0 {
-					return 0, &QueryError{fmt.Errorf("%s: no way leads from rank %d to rank %d at %v a chunk", p.Topology.Name, a, b, p.net.unit)}
+					return 0, &QueryError{fmt.Errorf("%s: %s", p.Topology.Name, p.noWay(a, b))}
 				}
 				most = max(most, d)
 			}

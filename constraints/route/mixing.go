@@ -67,6 +67,7 @@ func (p *problem) mixed(s *constraints.Solvers, ask asker) (Schedule, error) {
 	defer m.charge()
 	known := ask.gathered[p.Steps]
 	if known != nil {
+		h.chance, known.hearing = known.chance, h // whose time is not over
 		m.tollkeeper, known.sums = known, 0
 	}
 	// First as much as was seen to do, so that who has more time finds what others do;

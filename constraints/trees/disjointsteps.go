@@ -143,7 +143,7 @@ func (p *stepProblem) most(e int, width *big.Rat) int {
 // stepGraph is a network of steps alone, with room for as many trees as share no
 // link.
 func (p *stepProblem) stepGraph() *graph {
-	g := p.empty(p.n)
+	g := p.empty(&network{ranks: p.n, vertices: p.n})
 	for a := range p.n {
 		for b := range p.n {
 			if s := p.step(a, b); s != nil {
@@ -154,15 +154,9 @@ func (p *stepProblem) stepGraph() *graph {
 	return g
 }
 
-// empty is a network for the trees without a link.
-func (p *stepProblem) empty(vertices int) *graph {
-	g := &graph{ranks: p.n, vertices: vertices, number: map[[2]int]int{}, wants: make([]int64, p.n), total: int64(p.count)}
-	for v := range vertices {
-		g.node = append(g.node, -1)
-		if v < len(p.t.Vertices) {
-			g.node[v] = p.t.Vertices[v].Node
-		}
-	}
+// empty is a network without a link yet, for the trees.
+func (p *stepProblem) empty(net *network) *graph {
+	g := &graph{network: net, number: map[[2]int]int{}, wants: make([]int64, p.n), total: int64(p.count)}
 	g.wants[p.root] = int64(p.count)
 	return g
 }
@@ -211,8 +205,7 @@ func (p *stepProblem) network() *network {
 // graph is the network with room on every edge for trees of a width that share no
 // link.
 func (p *stepProblem) graph(net *network, width *big.Rat) *graph {
-	g := p.empty(net.vertices)
-	copy(g.node, net.node)
+	g := p.empty(net)
 	room := new(big.Int)
 	for _, a := range net.arcs {
 		count := int64(p.count)

@@ -16,7 +16,9 @@ import (
 type network struct {
 	ranks    int
 	vertices int
-	node     []int // of each vertex, -1 for the fabric
+	node     []int  // of each vertex, -1 for the fabric
+	beyond   []bool // by vertex: a NIC or the fabric
+	fabric   []bool // by edge of the topology: it leads into the fabric or out of it
 	arcs     []arc
 }
 
@@ -33,16 +35,20 @@ func newNetwork(t *topologies.Topology, backward bool) *network {
 	for v, vertex := range t.Vertices {
 		in[v] = v
 		n.node = append(n.node, vertex.Node)
+		n.beyond = append(n.beyond, vertex.Kind >= topologies.NIC)
 	}
 	for v, vertex := range t.Vertices {
 		if vertex.Kind == topologies.NIC {
 			in[v] = n.vertices
 			n.vertices++
 			n.node = append(n.node, vertex.Node)
+			n.beyond = append(n.beyond, true)
 		}
 	}
+	n.fabric = make([]bool, len(t.Edges))
 	for i, e := range t.Edges {
 		from, to := t.Vertices[e.From].Kind, t.Vertices[e.To].Kind
+		n.fabric[i] = from == topologies.Fabric || to == topologies.Fabric
 		if t.Nodes == 1 && (from >= topologies.NIC || to >= topologies.NIC) {
 			continue
 		}
@@ -64,14 +70,13 @@ func newNetwork(t *topologies.Topology, backward bool) *network {
 // graph is the network with room for so many trees on every link. Its links
 // change as switches are taken out of it.
 type graph struct {
-	ranks    int
-	vertices int
-	node     []int
-	links    []link
-	number   map[[2]int]int // of the link from one vertex to another
-	wants    []int64        // trees from each rank
-	total    int64          // trees from all
-	apart    bool           // trees are grown one by one, alike or not
+	*network
+	links  []link
+	number map[[2]int]int // of the link from one vertex to another
+	wants  []int64        // trees from each rank
+	total  int64          // trees from all
+	apart  bool           // trees are grown one by one, alike or not
+	lost   bool           // a way that no message takes was left out
 }
 
 // link is all there is from one vertex to another.
@@ -90,7 +95,7 @@ type part struct {
 // scaled gives every link the number of trees of y bytes a second it has room
 // for. No link needs more than all there are.
 func (n *network) scaled(y *big.Rat, wants []int64, k int) *graph {
-	g := &graph{ranks: n.ranks, vertices: n.vertices, node: n.node, number: map[[2]int]int{}}
+	g := &graph{network: n, number: map[[2]int]int{}}
 	for _, w := range wants {
 		g.wants = append(g.wants, w*int64(k))
 		g.total += w * int64(k)

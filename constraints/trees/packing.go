@@ -183,8 +183,11 @@ func checkRoute(t *topologies.Topology, links []int, from, to int) error {
 		}
 		before, at = at, next
 	}
-	if at != to || len(links) == 0 {
+	switch {
+	case at != to || len(links) == 0:
 		return fmt.Errorf("route from %d to %d: ends at %s", from, to, vertex(t, at))
+	case !t.Linked(from, to):
+		return fmt.Errorf("route from %d to %d: no message goes that way", from, to)
 	}
 	return nil
 }

@@ -8,7 +8,8 @@ import "context"
 // trees; this exists always (Mader 1982, for a network in which every rank
 // could send to the source without limit, which changes no cut that counts).
 // It returns false where a vertex has more coming in than going out, or the
-// other way round, and no link can be narrowed to mend that.
+// other way round, and no link can be narrowed to mend that, and where the trees
+// would need ways that no message takes (see forbids).
 func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
 	// Narrowing a link between two switches may cost the other its balance; as
 	// links only get narrower, this ends.
@@ -51,11 +52,42 @@ func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
 			}
 		}
 	}
+	if g.lost && newJudge(ctx, g).short(1) > 0 {
+		return false, ctx.Err()
+	}
 	return true, nil
 }
 
+// forbids tells whether nothing goes from one neighbour of a vertex to another by
+// way of it: messages within a node don't leave it, and those between nodes pass
+// through no third one.
+func (g *graph) forbids(from, w, to int) bool {
+	switch {
+	case !g.beyond[w]:
+		return g.beyond[from] && g.beyond[to]
+	case from < g.ranks && to < g.ranks:
+		return g.node[from] == g.node[to]
+	}
+	return false
+}
+
+// passable tells whether messages take a way, or one that it is a part of: as forbids,
+// where more than one vertex was taken out of it.
+func (g *graph) passable(from, to int, edges []int) bool {
+	crossings, in := 0, false
+	for _, e := range edges {
+		if g.fabric[e] && !in {
+			crossings++
+		}
+		in = g.fabric[e]
+	}
+	inside := from < g.ranks && to < g.ranks && g.node[from] == g.node[to]
+	return crossings == 0 || crossings == 1 && !inside
+}
+
 // splice makes count trees pass a vertex: from where in comes from to where out
-// leads. Back to where they came from they need not go at all.
+// leads. Back to where they came from they need not go at all, and where no message
+// goes they can't.
 func (g *graph) splice(in, out int, count int64) {
 	if count == 0 {
 		return
@@ -68,7 +100,11 @@ func (g *graph) splice(in, out int, count int64) {
 	for len(a) > 0 {
 		n := min(a[0].count, b[0].count)
 		edges := append(append([]int(nil), a[0].edges...), b[0].edges...)
-		g.add(from, to, []part{{edges, n}})
+		if g.passable(from, to, edges) {
+			g.add(from, to, []part{{edges, n}})
+		} else {
+			g.lost = true
+		}
 		if a[0].count -= n; a[0].count == 0 {
 			a = a[1:]
 		}
@@ -152,10 +188,16 @@ func (g *graph) spread(ctx context.Context, w int) bool {
 			}
 			return s
 		}
+		forbidden := false
 		for i := range m {
 			for shift := 1; shift <= shifts; shift++ {
-				j.may(g.links[ins[i]].from, g.links[outs[(i+shift*step)%m]].to)
+				from, to := g.links[ins[i]].from, g.links[outs[(i+shift*step)%m]].to
+				forbidden = forbidden || g.forbids(from, w, to)
+				j.may(from, to)
 			}
+		}
+		if forbidden {
+			continue
 		}
 		for i := range m {
 			j.widen(g.links[ins[i]].from, w, -c)
@@ -195,7 +237,7 @@ func (g *graph) split(ctx context.Context, w int) bool {
 				in, out := ins[(i+1+d)%len(ins)], outs[i]
 				from, to := g.links[in].from, g.links[out].to
 				most := min(g.links[in].room, g.links[out].room)
-				if share > 1 && from == to || most == 0 {
+				if share > 1 && from == to || most == 0 || g.forbids(from, w, to) {
 					continue
 				}
 				if share > 1 {

@@ -110,7 +110,7 @@ func Pack(ctx context.Context, t *topologies.Topology, o Options) (*Packing, err
 		}
 	}
 	if p.Rate == nil {
-		return nil, fmt.Errorf("trees on %s: %d a root are not enough to use its links", t.Name, o.MaxTrees)
+		return nil, fmt.Errorf("trees on %s: %d a root are not enough to use its links, or would need ways that no message takes", t.Name, o.MaxTrees)
 	}
 	for i := range p.Trees {
 		if kind.reversed {
