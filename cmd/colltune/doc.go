@@ -6,8 +6,8 @@
 //
 // One file a subcommand: it declares flags, calls one room, and prints. Beside
 // them: main.go (the tree), exit.go (what became of it, as an exit code),
-// settings.go (flags from the environment and files), output.go (tables),
-// progress.go, interrupt.go, complete.go.
+// settings.go (flags from the environment and files), output.go (tables), legible.go
+// (errors), progress.go, interrupt.go, complete.go.
 //
 // Invariants: results go to standard output and everything else to standard
 // error; an error names the flag, file or key and what would be accepted; the

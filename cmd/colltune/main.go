@@ -49,7 +49,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	code := exitCode(err)
 	if err != nil && code != exitInterrupted { // an interrupt has been reported already
-		fmt.Fprintln(stderr, "colltune:", strings.TrimRight(err.Error(), "\n"))
+		fmt.Fprintln(stderr, "colltune:", legible(strings.TrimRight(err.Error(), "\n")))
 		if code == exitUsage {
 			tellSettings(ran, err.Error(), stderr)
 		}
