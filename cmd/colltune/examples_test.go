@@ -86,7 +86,7 @@ func examplesOf(lines []string) []example {
 
 func TestExamplesRun(t *testing.T) {
 	all := map[string][]example{}
-	for _, page := range []string{"README.md", "docs/campaigns.md", "docs/commands.md", "docs/compiler.md", "docs/executors.md", "docs/families.md", "docs/ir.md", "docs/plugins.md", "docs/synthesis.md"} {
+	for _, page := range []string{"README.md", "docs/campaigns.md", "docs/commands.md", "docs/compiler.md", "docs/executors.md", "docs/families.md", "docs/ir.md", "docs/language.md", "docs/plugins.md", "docs/synthesis.md"} {
 		text, err := os.ReadFile("../../" + page)
 		if err != nil {
 			t.Fatal(err)
@@ -185,6 +185,9 @@ func prepare(t *testing.T, dir string) {
 	}
 	const star = `"""A ring that every rank's chunk goes round."""
 family(name = "mine", collectives = ["allgather"])
+
+def applies(topo, p):
+    return all([topo.linked(r, (r + 1) % topo.ranks) for r in range(topo.ranks)]) or "no link from some rank to the next"
 
 def chunks(topo, p):
     return 1
