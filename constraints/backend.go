@@ -13,29 +13,29 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// backend is one solver's workers.
+// backend manages the worker processes of one solver.
 type backend struct {
 	name    string
-	worker  string // the child's name
+	worker  string // name of the child process
 	memory  int64
-	version string // once a worker has said hello
+	version string // empty until a worker has started
 
 	mu     sync.Mutex
 	closed bool
 	idle   []*worker
 	busy   map[*worker]bool
-	asked  uint64 // questions, for their numbers
-	kept   uint64 // formulas, likewise
+	asked  uint64 // number of the last question
+	kept   uint64 // number of the last kept formula
 }
 
-// worker is a child process and how much it has done.
+// worker is a child process, with how much it has done.
 type worker struct {
 	*child.Process
 	answered int
 }
 
-// recycle is how many questions a worker answers before it is replaced: libz3
-// never gives all of its memory back.
+// recycle is how many questions a worker answers before it is replaced, because
+// libz3 does not return all of its memory.
 const recycle = 200
 
 func newBackend(name string, memory int64) *backend {
@@ -45,7 +45,7 @@ func newBackend(name string, memory int64) *backend {
 // hello is how long a worker may take to start.
 const hello = 20 * time.Second
 
-// probe makes sure that a worker starts.
+// probe checks that a worker starts.
 func (b *backend) probe() error {
 	if b.name == "z3" && os.Getenv(z3.Variable) == "off" {
 		return z3.ErrOff
@@ -61,7 +61,7 @@ func (b *backend) fault(f Fault, detail string) *SolverError { return &SolverErr
 
 var errClosed = errors.New("solvers are closed")
 
-// take is an idle worker, or a new one that has said hello.
+// take returns an idle worker, or starts one and waits until it is ready.
 func (b *backend) take(ctx context.Context) (*worker, error) {
 	b.mu.Lock()
 	for len(b.idle) > 0 {
@@ -114,7 +114,7 @@ func (b *backend) take(ctx context.Context) (*worker, error) {
 	return nil, b.fault(Garbled, fmt.Sprintf("its first word: %v (does main call child.Dispatch first?)", err))
 }
 
-// give puts a worker back.
+// give returns a worker.
 func (b *backend) give(w *worker) {
 	b.mu.Lock()
 	keep := !b.closed && w.answered < recycle
@@ -128,7 +128,7 @@ func (b *backend) give(w *worker) {
 	}
 }
 
-// drop ends a worker for good.
+// drop ends a worker.
 func (b *backend) drop(w *worker) {
 	w.Kill()
 	b.mu.Lock()
@@ -150,10 +150,10 @@ func (b *backend) close() {
 	}
 }
 
-// grace is how long past its limit a worker may take to say so itself.
+// grace is how long after its limit a worker may take to report that it met it.
 const grace = 500 * time.Millisecond
 
-// ask puts one question. The error is ctx's or a *SolverError.
+// ask asks one question. The error is ctx's or a *SolverError.
 func (b *backend) ask(ctx context.Context, f *Formula, limit, work time.Duration) (Answer, error) {
 	w, err := b.take(ctx)
 	if err != nil {
@@ -166,8 +166,8 @@ func (b *backend) ask(ctx context.Context, f *Formula, limit, work time.Duration
 	return a, err
 }
 
-// put puts a question to a worker, which is ended where it is of no more use. The
-// error is ctx's or a *SolverError.
+// put sends a question to a worker and reads the answer, and ends a worker that
+// can't be used any more. The error is ctx's or a *SolverError.
 func (b *backend) put(ctx context.Context, w *worker, f *Formula, q question) (a Answer, usable bool, err error) {
 	b.mu.Lock()
 	b.asked++
@@ -175,13 +175,13 @@ func (b *backend) put(ctx context.Context, w *worker, f *Formula, q question) (a
 	b.mu.Unlock()
 	wait, cancel := context.WithTimeout(ctx, q.limit+grace)
 	defer cancel()
-	stop := context.AfterFunc(wait, w.Kill) // also where a send blocks
+	stop := context.AfterFunc(wait, w.Kill) // also unblocks a Send
 	err = w.Send(appendQuestion(nil, f, q))
 	var frame []byte
 	if err == nil {
 		frame, err = w.Receive(wait, f.variables/8+1<<16)
 	}
-	if !stop() || err != nil { // killed, or of no more use
+	if !stop() || err != nil { // killed, or in an unknown state
 		b.drop(w)
 	}
 	switch {
@@ -214,7 +214,7 @@ func (b *backend) outOfMemory() Answer {
 	return Answer{Status: Timeout, By: b.name, Detail: fmt.Sprintf("out of memory at %d MiB", b.memory>>20)}
 }
 
-// judge reads an answer and believes none of it.
+// judge reads an answer and checks the model in it.
 func (b *backend) judge(f *Formula, frame []byte, q question) (Answer, *SolverError) {
 	r, err := readAnswer(frame)
 	if err == nil && r.id != q.id {
@@ -249,8 +249,7 @@ func (b *backend) judge(f *Formula, frame []byte, q question) (Answer, *SolverEr
 	return a, nil
 }
 
-// join puts a process's last words after how it ended, cut to what a report
-// bears.
+// join appends what a process wrote last to how it ended, shortened for a report.
 func join(state, tail string) string {
 	tail = strings.TrimSpace(tail)
 	if len(tail) > 2000 {

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// ModelError is a model that is none: a constraint it breaks.
+// ModelError says which constraint an alleged model breaks.
 type ModelError struct {
 	Formula string
-	Row     int    // number of the constraint, from 0; -1 where the model's length is wrong
-	Detail  string // the constraint, and what the model makes of it
+	Row     int    // index of the constraint; -1 if the model's length is wrong
+	Detail  string // the constraint, and what it evaluates to in the model
 }
 
 func (e *ModelError) Error() string {
 	return fmt.Sprintf("formula %s: not a model: %s", e.Formula, e.Detail)
 }
 
-// holds tells a literal's value in a model.
+// holds is a literal's value in a model.
 func holds(model []bool, l Lit) bool {
 	switch {
 	case l == True:
@@ -29,8 +29,8 @@ func holds(model []bool, l Lit) bool {
 	return model[l.variable()]
 }
 
-// Check tests a model against every constraint as it was stated, without any
-// solver. The error is a *ModelError, or the formula's own mistake.
+// Check evaluates every constraint, as it was stated, in a model, without any
+// solver. The error is a *ModelError, or the mistake made in stating the formula.
 func (f *Formula) Check(model []bool) error {
 	if f.err != nil {
 		return f.err
@@ -62,7 +62,7 @@ func (r relation) between(sum, bound int) bool {
 	return sum == bound
 }
 
-// show prints a constraint for an error; of a long one, the beginning.
+// show prints a constraint for an error, abbreviating a long one.
 func (f *Formula) show(r row) string {
 	const most = 12
 	var b strings.Builder

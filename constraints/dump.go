@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// WriteSMT2 writes the formula as SMT-LIB 2 (logic QF_LIA), for any solver to
-// check ours by. Preferences are not part of it.
+// WriteSMT2 writes the formula as SMT-LIB 2 (logic QF_LIA), so that any solver can
+// be used to check ours. Preferences are left out.
 func (f *Formula) WriteSMT2(w io.Writer) error {
 	if f.err != nil {
 		return f.err
@@ -18,7 +18,7 @@ func (f *Formula) WriteSMT2(w io.Writer) error {
 	used := map[string]bool{}
 	names := make([]string, f.variables)
 	for i := range names {
-		// A name given twice, or one that SMT-LIB can't quote, is not used.
+		// A name is used only if it is unique and can be quoted in SMT-LIB.
 		name := f.name(Lit(i + 1))
 		if used[name] || strings.ContainsAny(name, "|\\\n\r") {
 			name = fmt.Sprintf("x%d", i+1)
@@ -58,7 +58,7 @@ func (f *Formula) WriteSMT2(w io.Writer) error {
 				}
 				fmt.Fprintf(b, " (ite %s %d 0)", literal(l), weight)
 			}
-			fmt.Fprintf(b, " 0) %d)", r.bound) // the 0: a sum has two terms at least
+			fmt.Fprintf(b, " 0) %d)", r.bound) // the 0 makes sure that the sum has at least two terms
 		}
 		b.WriteString(")\n")
 	})
@@ -66,8 +66,8 @@ func (f *Formula) WriteSMT2(w io.Writer) error {
 	return b.Flush()
 }
 
-// WriteOPB writes the formula in the pseudo-Boolean competition's linear format.
-// Variables are numbered; their names come first, as comments.
+// WriteOPB writes the formula in the linear format of the pseudo-Boolean
+// competitions. Variables are numbered; comments at the top give their names.
 func (f *Formula) WriteOPB(w io.Writer) error {
 	if f.err != nil {
 		return f.err
@@ -88,7 +88,7 @@ func (f *Formula) WriteOPB(w io.Writer) error {
 			if r.weights != nil {
 				weight = r.weights[i]
 			}
-			if l < 0 { // w(1-x): the format knows no negation
+			if l < 0 { // the format has no negation, so write w(1-x)
 				bound -= weight
 				weight = -weight
 			}

@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// Lit is a variable (a positive number, from 1) or its negation (that number
-// negated). True and False are literals too; they never reach a solver.
+// Lit is a literal: a variable (a positive number, from 1) or its negation (the
+// negated number). True and False are literals as well, but never reach a solver.
 type Lit int32
 
 // The constants.
@@ -28,21 +28,21 @@ func (l Lit) variable() int {
 	return int(l) - 1
 }
 
-// Term is a literal with a weight: what it adds to a sum where it holds.
+// Term is a literal with a weight, which it contributes to a sum if it holds.
 type Term struct {
 	Weight int
 	Lit    Lit
 }
 
-// Limits of a formula: those of the narrowest solver behind it, and what keeps
-// a mistake from filling the memory.
+// Limits of a formula: those of the most limited solver, and some to stop a
+// runaway encoding from filling memory.
 const (
 	maxVariables = 1 << 24
 	maxTerms     = 1 << 27
-	maxSum       = 1 << 30 // of a row's absolute weights, and of its bound
+	maxSum       = 1 << 30 // limit on the sum of a row's absolute weights, and on its bound
 )
 
-// relation is what a row asks of its sum.
+// relation is how a row's sum relates to its bound.
 type relation uint8
 
 const (
@@ -53,20 +53,20 @@ const (
 
 var relationNames = [...]string{">=", "<=", "="}
 
-// row is one constraint as it was stated: the weighted sum of terms
-// [first, last) stands in a relation to bound.
+// row is a constraint as stated: the weighted sum of the terms [first, last) has
+// the relation to bound.
 type row struct {
 	first, last int32
 	bound       int32
 	is          relation
 }
 
-// Formula is a conjunction of linear constraints over Booleans: clauses are the
-// ones whose sum is at least 1. It keeps them as they were stated, so that
-// Check judges a model by what was asked, and not by what a solver was told.
+// Formula is a conjunction of linear constraints over Booleans; a clause is one
+// whose sum is at least 1. Constraints are kept as stated, so that Check judges a
+// model by what was asked, rather than by what a solver was told.
 //
-// A mistake while stating (too large a weight, a literal that is not there) is
-// kept and returned by Err: the first one counts.
+// The first mistake in stating it, such as too large a weight or an undefined
+// literal, is remembered and returned by Err.
 type Formula struct {
 	Name string // for dumps and errors
 
@@ -77,17 +77,18 @@ type Formula struct {
 	rows      []row
 	prefer    [][]Lit
 	err       error
-	until     context.Context // nil: no end
-	stated    int             // since the last look: see look
+	until     context.Context // nil means no limit
+	stated    int             // amount stated since until was last checked
 }
 
-// ErrTooLarge is a formula of more variables or terms than solvers are given.
+// ErrTooLarge says that a formula exceeds the number of variables or terms given
+// to solvers.
 var ErrTooLarge = errors.New("too large to be stated")
 
-// NewFormula is the formula that everything satisfies.
+// NewFormula returns a formula without constraints.
 func NewFormula(name string) *Formula { return &Formula{Name: name} }
 
-// Err is the first mistake made while stating the formula.
+// Err returns the first mistake made in stating the formula.
 func (f *Formula) Err() error { return f.err }
 
 func (f *Formula) fail(format string, args ...any) {
@@ -96,13 +97,13 @@ func (f *Formula) fail(format string, args ...any) {
 	}
 }
 
-// Variables is how many there are: a model's length.
+// Variables is the number of variables, which is also a model's length.
 func (f *Formula) Variables() int { return f.variables }
 
-// Rows is how many constraints there are.
+// Rows is the number of constraints.
 func (f *Formula) Rows() int { return len(f.rows) }
 
-// Bool is a new variable. The name is for dumps; it may be empty.
+// Bool adds a variable. Its name is for dumps and may be empty.
 func (f *Formula) Bool(name string) Lit {
 	f.look(1)
 	if f.variables >= maxVariables {
@@ -134,7 +135,8 @@ func (f *Formula) name(l Lit) string {
 	return fmt.Sprintf("x%d", int32(l))
 }
 
-// add keeps a row. Constants move into the bound, so that rows hold variables.
+// add appends a row. Constant literals are moved into the bound, so that rows
+// contain only variables.
 func (f *Formula) add(is relation, bound int, n int, term func(i int) Term) {
 	f.look(1 + n)
 	if f.err != nil {
@@ -169,7 +171,7 @@ func (f *Formula) add(is relation, bound int, n int, term func(i int) Term) {
 			return
 		}
 	}
-	bound = min(max(bound, -maxSum-1), maxSum+1) // beyond, no sum can tell the difference
+	bound = min(max(bound, -maxSum-1), maxSum+1) // no sum can reach a bound beyond this
 	f.rows = append(f.rows, row{int32(first), int32(len(f.lits)), int32(bound), is})
 }
 
@@ -181,10 +183,10 @@ func (f *Formula) addTerms(is relation, bound int, terms []Term) {
 	f.add(is, bound, len(terms), func(i int) Term { return terms[i] })
 }
 
-// Clause asks for one of the literals; of none, it is false.
+// Clause requires one of the literals. An empty clause is false.
 func (f *Formula) Clause(lits ...Lit) { f.addLits(atLeast, 1, lits) }
 
-// Implies asks for one of the literals where all of the premises hold.
+// Implies requires one of the literals if all premises hold.
 func (f *Formula) Implies(premises []Lit, lits ...Lit) {
 	n := len(premises)
 	f.add(atLeast, 1, n+len(lits), func(i int) Term {
@@ -195,25 +197,26 @@ func (f *Formula) Implies(premises []Lit, lits ...Lit) {
 	})
 }
 
-// AtLeast asks for k of the literals.
+// AtLeast requires k of the literals.
 func (f *Formula) AtLeast(k int, lits ...Lit) { f.addLits(atLeast, k, lits) }
 
 // AtMost allows k of the literals.
 func (f *Formula) AtMost(k int, lits ...Lit) { f.addLits(atMost, k, lits) }
 
-// Exactly asks for k of the literals, no more.
+// Exactly requires k of the literals and no more.
 func (f *Formula) Exactly(k int, lits ...Lit) { f.addLits(exactly, k, lits) }
 
-// SumAtLeast asks that the weights of the terms that hold add up to k.
+// SumAtLeast requires that the weights of the terms that hold add up to at least
+// k.
 func (f *Formula) SumAtLeast(k int, terms ...Term) { f.addTerms(atLeast, k, terms) }
 
-// SumAtMost asks that they add up to no more than k.
+// SumAtMost requires that they add up to at most k.
 func (f *Formula) SumAtMost(k int, terms ...Term) { f.addTerms(atMost, k, terms) }
 
-// SumExactly asks that they add up to k.
+// SumExactly requires that they add up to exactly k.
 func (f *Formula) SumExactly(k int, terms ...Term) { f.addTerms(exactly, k, terms) }
 
-// And is a literal that holds where all of the literals do.
+// And returns a literal that holds if all of the literals do.
 func (f *Formula) And(lits ...Lit) Lit {
 	both := f.Bool("")
 	for _, l := range lits {
@@ -223,7 +226,7 @@ func (f *Formula) And(lits ...Lit) Lit {
 	return both
 }
 
-// Or is a literal that holds where one of the literals does.
+// Or returns a literal that holds if one of the literals does.
 func (f *Formula) Or(lits ...Lit) Lit {
 	negated := make([]Lit, len(lits))
 	for i, l := range lits {
@@ -232,10 +235,9 @@ func (f *Formula) Or(lits ...Lit) Lit {
 	return f.And(negated...).Not()
 }
 
-// Prefer asks, among the models, for one where the first of these literals that
-// can hold does; earlier calls weigh more than later ones. With preferences that
-// leave nothing open every solver gives the same model. Unsatisfiable
-// preferences are no constraint: a formula is as satisfiable as without them.
+// Prefer asks for a model in which the first of these literals that can hold does.
+// Preferences stated earlier take precedence. If preferences leave nothing open,
+// every solver gives the same model. They never make a formula unsatisfiable.
 func (f *Formula) Prefer(lits ...Lit) {
 	for _, l := range lits {
 		if l == 0 || l == True || l == False || l.variable() >= f.variables {

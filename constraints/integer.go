@@ -2,18 +2,18 @@ package constraints
 
 import "fmt"
 
-// Int is a small integer in order encoding: one variable for each value but the
-// lowest, which holds where the integer is at least that value.
+// Int is a small integer in order encoding: for each value but the lowest, a
+// variable that holds if the integer is at least that value.
 //
 //	domain 2…5:   ≥3 ≥4 ≥5
 //	value 4:       1  1  0
 type Int struct {
 	Lo, Hi int
-	from   []Lit // from[i]: at least Lo+1+i
+	from   []Lit // from[i]: the integer is at least Lo+1+i
 }
 
-// maxDomain is the largest domain an Int may have: beyond it sums are the
-// better encoding.
+// maxDomain is the largest domain of an Int; beyond it, sums are the better
+// encoding.
 const maxDomain = 1 << 16
 
 // Int is a new integer from lo to hi.
@@ -36,7 +36,7 @@ func (f *Formula) Int(name string, lo, hi int) Int {
 	return x
 }
 
-// AtLeast is the literal that says the integer is at least k.
+// AtLeast returns the literal that says the integer is at least k.
 func (x Int) AtLeast(k int) Lit {
 	switch {
 	case k <= x.Lo:
@@ -47,11 +47,11 @@ func (x Int) AtLeast(k int) Lit {
 	return x.from[k-x.Lo-1]
 }
 
-// AtMost is the literal that says the integer is at most k.
+// AtMost returns the literal that says the integer is at most k.
 func (x Int) AtMost(k int) Lit { return x.AtLeast(k + 1).Not() }
 
-// Terms is the integer, less its lowest value, as a sum: to put into a SumAtMost
-// and its kin, whose bound is then less weight times x.Lo.
+// Terms expresses the integer minus its lowest value as a sum. In SumAtMost and
+// the like, subtract weight times x.Lo from the bound.
 func (x Int) Terms(weight int) []Term {
 	terms := make([]Term, len(x.from))
 	for i, l := range x.from {
@@ -60,7 +60,7 @@ func (x Int) Terms(weight int) []Term {
 	return terms
 }
 
-// Value is the integer in a model.
+// Value is the integer's value in a model.
 func (x Int) Value(model []bool) int {
 	v := x.Lo
 	for _, l := range x.from {
@@ -71,7 +71,7 @@ func (x Int) Value(model []bool) int {
 	return v
 }
 
-// Is is a literal that holds where x is k.
+// Is returns a literal that holds if x is k.
 func (f *Formula) Is(x Int, k int) Lit {
 	switch {
 	case k < x.Lo || k > x.Hi:
@@ -84,19 +84,19 @@ func (f *Formula) Is(x Int, k int) Lit {
 	return f.And(x.AtLeast(k), x.AtMost(k))
 }
 
-// Less asks for x + gap ≤ y where all of the premises hold; a gap of 1 is x < y.
+// Less requires x + gap ≤ y if all premises hold; a gap of 1 means x < y.
 func (f *Formula) Less(x, y Int, gap int, premises ...Lit) {
-	// x ≥ k makes y ≥ k+gap, for every k that x may take.
+	// x ≥ k implies y ≥ k+gap, for every possible k.
 	for k := x.Lo; k <= x.Hi; k++ {
 		ahead := append(append([]Lit(nil), premises...), x.AtLeast(k))
 		f.Implies(ahead, y.AtLeast(k+gap))
 		if y.AtLeast(k+gap) == False {
-			break // larger k are excluded with this one
+			break // this excludes larger k as well
 		}
 	}
 }
 
-// Equal asks for x = y where all of the premises hold.
+// Equal requires x = y if all premises hold.
 func (f *Formula) Equal(x, y Int, premises ...Lit) {
 	f.Less(x, y, 0, premises...)
 	f.Less(y, x, 0, premises...)

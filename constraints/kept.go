@@ -9,30 +9,30 @@ import (
 )
 
 // Kept is a formula that a solver keeps between questions, which differ in what
-// they assume. What it learns of the formula serves all of them.
+// they assume. What the solver learns about the formula then serves all of them.
 //
 //	formula ──▶ worker ◀── assume {a, b}  ──▶ sat, a model that passed Check
 //	                   ◀── assume {a, ¬c} ──▶ unsat, a claim
 //
-// A model is checked as any is. That there is none is what a solver says that has
-// been asked much before, and no proof until one that has not has said the same.
-// A worker that ends is replaced, and told the formula again. For one goroutine
-// at a time.
+// A model is checked like any other. That there is no model is only a claim until
+// a solver with a fresh state has confirmed it. A worker that dies is replaced and
+// given the formula again. A Kept is for one goroutine at a time.
 type Kept struct {
 	s      *Solvers
 	b      *backend
 	f      *Formula
 	number uint64
-	worker *worker // which has the formula; nil: none
-	size   [2]int  // variables and rows, as they were when it was taken
+	worker *worker // the one that has the formula; nil if none does
+	size   [2]int  // variables and rows when the formula was kept
 }
 
-// keepers are the solvers that may be asked again. The embedded one may not: it
-// answers wrongly under assumptions.
+// keepers are the solvers that can be asked repeatedly. The embedded one gives
+// wrong answers under assumptions.
 var keepers = []string{"z3"}
 
-// Keep takes a formula to be asked again and again, which must not change any
-// more and has no preferences; nil where no solver in use keeps formulas.
+// Keep prepares a formula to be asked about repeatedly. It must not change any
+// more and must have no preferences. The result is nil if no solver in use can
+// keep formulas.
 func (s *Solvers) Keep(f *Formula) (*Kept, error) {
 	if err := f.Err(); err != nil {
 		return nil, err
@@ -55,9 +55,9 @@ func (b *backend) keep(s *Solvers, f *Formula) *Kept {
 	return &Kept{s: s, b: b, f: f, number: b.kept, size: [2]int{f.variables, len(f.rows)}}
 }
 
-// Ask asks for a model in which the literals hold, for at most so long. Unsat is
-// the solver's claim, see Kept. The error is ctx's, a *SolverError, or a
-// mistake in what is assumed.
+// Ask looks for a model in which the literals hold, within a time limit. Unsat is
+// only a claim: see Kept. The error is ctx's, a *SolverError, or a mistake in the
+// assumptions.
 func (k *Kept) Ask(ctx context.Context, limit time.Duration, assume ...Lit) (Answer, error) {
 	if k.size != [2]int{k.f.variables, len(k.f.rows)} {
 		return Answer{}, fmt.Errorf("formula %s has changed since it was kept", k.f.Name)
@@ -88,7 +88,7 @@ func (k *Kept) Ask(ctx context.Context, limit time.Duration, assume ...Lit) (Ans
 		k.worker = w
 	}
 	a, usable, err := k.b.put(ctx, k.worker, k.f, q)
-	if !usable || err != nil { // after a mistake it may not have the formula
+	if !usable || err != nil { // after a mistake it is unclear whether it has the formula
 		k.b.drop(k.worker)
 		k.worker = nil
 	}
@@ -100,8 +100,8 @@ func (k *Kept) Ask(ctx context.Context, limit time.Duration, assume ...Lit) (Ans
 	return a, err
 }
 
-// Deny tells that another solver found a model where Ask claimed that there is
-// none: a solver's fault, and what it keeps is not asked any more.
+// Deny reports that another solver found a model where Ask claimed that there is
+// none. That is a fault of the solver, and the kept formula is not used any more.
 func (k *Kept) Deny(what, by string) {
 	k.s.options.Notice(fmt.Sprintf("solver %s %s: %s found one of %s", k.b.name, Denied, by, what))
 	if k.worker != nil {
@@ -110,7 +110,7 @@ func (k *Kept) Deny(what, by string) {
 	}
 }
 
-// Close gives the solver up.
+// Close releases the solver.
 func (k *Kept) Close() {
 	if k.worker != nil {
 		k.b.give(k.worker)

@@ -7,29 +7,30 @@ import (
 	"time"
 )
 
-// What parent and worker say to each other, one frame each:
+// Parent and worker exchange these messages, one in each frame:
 //
 //	hello     worker's first word: its version, or why it can't work
 //	question  a formula in normal form, preferences, limits; or, of a
 //	          formula that the worker keeps, what is assumed of it this time
 //	answer    status, model, a word more
 //
-// Numbers are varints; what a reader allocates is bounded by what it was sent.
+// Numbers are varints. A reader allocates no more than the size of what it was
+// sent warrants.
 
-// protocolVersion starts every message: parent and worker are one binary, so it
-// only tells messages from noise.
+// protocolVersion begins every message. Parent and worker are the same binary, so
+// it only tells messages from noise.
 const protocolVersion = 0xC1
 
-// question is how a formula is put to a worker.
+// question says how a formula is put to a worker.
 type question struct {
 	id    uint64
 	limit time.Duration
-	work  time.Duration // 0: no limit but that of time
-	// keep is the number that the worker is to keep the formula by, 0 for once
-	// only; known, that it has it already: then no rows are sent.
+	work  time.Duration // limit on work; 0 means only time is limited
+	// keep is the number under which the worker is to keep the formula, or 0 not
+	// to keep it. If known, the worker has it already and no rows are sent.
 	keep   uint64
 	known  bool
-	assume []Lit // of a formula that is kept: what must hold this time
+	assume []Lit // what must hold this time, for a kept formula
 }
 
 // problem is a question as the worker sees it.
@@ -40,7 +41,7 @@ type problem struct {
 	prefer    [][]Lit
 }
 
-// appendQuestion writes the formula as a question.
+// appendQuestion encodes the formula as a question.
 func appendQuestion(b []byte, f *Formula, q question) []byte {
 	b = append(b, protocolVersion)
 	b = binary.AppendUvarint(b, q.id)
@@ -60,7 +61,7 @@ func appendQuestion(b []byte, f *Formula, q question) []byte {
 	for _, group := range f.prefer {
 		b = appendLits(b, group)
 	}
-	f.normal(func(r normalRow) { // to the end of the message
+	f.normal(func(r normalRow) { // up to the end of the message
 		b = binary.AppendUvarint(b, uint64(r.bound)<<1|uint64(min(len(r.weights), 1)))
 		b = appendLits(b, r.lits)
 		for _, w := range r.weights {
@@ -78,7 +79,7 @@ func appendLits(b []byte, lits []Lit) []byte {
 	return b
 }
 
-// reading takes numbers off a message; the first mistake stays.
+// reading decodes numbers from a message and remembers the first mistake.
 type reading struct {
 	b   []byte
 	err error
@@ -92,7 +93,7 @@ func (r *reading) fail(format string, args ...any) {
 	}
 }
 
-// number reads one of at most the given size.
+// number decodes a number that is at most the given one.
 func (r *reading) number(what string, most uint64) uint64 {
 	if r.err != nil {
 		return 0
@@ -137,7 +138,7 @@ func (r *reading) version() {
 	r.b = r.b[1:]
 }
 
-// readQuestion reads what appendQuestion wrote.
+// readQuestion decodes what appendQuestion encoded.
 func readQuestion(b []byte) (problem, error) {
 	r := &reading{b: b}
 	r.version()
@@ -175,7 +176,7 @@ func readQuestion(b []byte) (problem, error) {
 	return p, r.err
 }
 
-// outcome is an answer as the worker gives it.
+// outcome is the kind of a worker's answer.
 type outcome uint8
 
 const (
@@ -197,7 +198,7 @@ type reply struct {
 	detail string
 }
 
-// appendAnswer writes a reply.
+// appendAnswer encodes a reply.
 func appendAnswer(b []byte, a reply) []byte {
 	b = append(b, protocolVersion)
 	b = binary.AppendUvarint(b, a.id)
@@ -213,7 +214,7 @@ func appendAnswer(b []byte, a reply) []byte {
 	return append(append(b, bits...), a.detail...)
 }
 
-// readAnswer reads what appendAnswer wrote.
+// readAnswer decodes what appendAnswer encoded.
 func readAnswer(b []byte) (reply, error) {
 	r := &reading{b: b}
 	r.version()
@@ -237,7 +238,8 @@ func readAnswer(b []byte) (reply, error) {
 	return a, nil
 }
 
-// appendHello writes a worker's first word: the version, or an error.
+// appendHello encodes a worker's first message: its version, or the error that
+// keeps it from working.
 func appendHello(version string, err error) []byte {
 	if err != nil {
 		return append([]byte{protocolVersion, 0}, err.Error()...)
@@ -245,7 +247,8 @@ func appendHello(version string, err error) []byte {
 	return append([]byte{protocolVersion, 1}, version...)
 }
 
-// readHello reads it. The second error is the worker's own.
+// readHello decodes a worker's first message. The second error is the one that the
+// worker reports.
 func readHello(b []byte) (version string, noHello, refused error) {
 	if len(b) < 2 || b[0] != protocolVersion || b[1] > 1 {
 		return "", errors.New("no message of this protocol"), nil

@@ -6,10 +6,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// CheckNICs tests that a choice of NICs holds between every two nodes: that every
-// GPU is linked to the one its data leave by, that one to the one they come in by on
-// the other node, and that one to the GPU of the same place there. It looks at the
-// choice and the topology, nothing else.
+// CheckNICs checks that a choice of NICs works between every two nodes: every GPU
+// is linked to the one that its data leave through, that one to the one through
+// which they enter the other node, and that one to the GPU with the same position
+// there. It looks only at the choice and the topology.
 func CheckNICs(t *topologies.Topology, out, in []int) error {
 	for node := range t.Nodes {
 		ranks := t.NodeRanks(node)

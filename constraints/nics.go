@@ -9,28 +9,28 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// NICAnswer is which GPUs of a node speak for the others: what GPU g sends to other
-// nodes leaves by GPU Out[g], what it gets from them comes in by GPU In[g], each by
-// its place in the node. A GPU that uses its own NIC stands for itself.
+// NICAnswer says which GPUs of a node relay data for the others: what GPU g sends
+// to other nodes leaves through GPU Out[g], and what it receives from them enters
+// through GPU In[g], by their positions in the node. A GPU that uses its own NIC
+// is its own relay.
 type NICAnswer struct {
 	Out, In []int
-	// Width is what every GPU can send and get at once: the least, over the links
-	// within the node and those to and from the fabric, of bandwidth over the GPUs
-	// whose data take them.
+	// Width is the bandwidth at which all GPUs can send, and receive, at once: the
+	// minimum, over the links within the node and to and from the fabric, of a
+	// link's bandwidth divided by the number of GPUs whose data use it.
 	Width units.Bandwidth
-	// OwnWidth is that of a node in which every GPU uses its own NIC, 0 where some
-	// GPU has none.
+	// OwnWidth is the width if every GPU used its own NIC; 0 if some GPU has none.
 	OwnWidth units.Bandwidth
 }
 
-// Own tells whether every GPU uses its own NIC, both ways.
+// Own tells whether every GPU uses its own NIC in both directions.
 func (a NICAnswer) Own() bool {
 	own := upTo(len(a.Out))
 	return slices.Equal(a.Out, own) && slices.Equal(a.In, own)
 }
 
-// Lists are the answer as a hole of NICs takes it: one list where data come in as
-// they go out, else one for each.
+// Lists is the answer as the value of a hole of NICs: one list if data enter the
+// way they leave, otherwise one for each direction.
 func (a NICAnswer) Lists() [][]int {
 	if slices.Equal(a.Out, a.In) {
 		return [][]int{a.Out}
@@ -38,8 +38,8 @@ func (a NICAnswer) Lists() [][]int {
 	return [][]int{a.Out, a.In}
 }
 
-// NoNICError says that some GPU has no way to other nodes, not even by way of one
-// GPU of its own, in the topology's terms.
+// NoNICError says that some GPU can't reach other nodes, not even through another
+// GPU of its own node.
 type NoNICError struct {
 	Topology string
 	Why      string
@@ -47,19 +47,19 @@ type NoNICError struct {
 
 func (e *NoNICError) Error() string { return fmt.Sprintf("topology %s: %s", e.Topology, e.Why) }
 
-// NICs chooses the GPU by which the data of each GPU of a node leave it, and that by
-// which they come in, where nodes are alike: such that the busiest link of the node
-// carries least when all of them send as much, and then with the fewest hand-overs.
-// A hand-over is over a link to the GPU that has the way out, or from the one that
-// has the way in. How wide it can be a maximum flow says; what meets that is found
-// by a search which the flow keeps on the way, and which counts links that are both
-// hand-over and way out, as a flow cannot.
+// NICs chooses, where nodes are alike, the GPU through which the data of each GPU
+// leave a node and the one through which they enter it. It maximises the width,
+// and then minimises the number of relays. A relayed message takes a link to or
+// from the relaying GPU in addition to that GPU's own way to the fabric. A maximum
+// flow bounds the width from above; a search, guided by that flow, finds a choice
+// that reaches it. The search also counts links that serve both as a hand-over and
+// as a way out, which the flow cannot.
 //
-// The error is a *NoNICError where there is no such choice.
+// The error is a *NoNICError if there is no choice.
 func NICs(t *topologies.Topology) (NICAnswer, error) {
 	if t.Nodes < 2 {
 		own := upTo(len(t.Ranks))
-		return NICAnswer{Out: own, In: own}, nil // nothing leaves the node
+		return NICAnswer{Out: own, In: own}, nil // there is only one node
 	}
 	for node := range t.Nodes {
 		if n, first := len(t.NodeRanks(node)), len(t.NodeRanks(0)); n != first {
@@ -81,7 +81,7 @@ func NICs(t *topologies.Topology) (NICAnswer, error) {
 	if CheckNICs(t, own, own) == nil {
 		a.OwnWidth = min(out.width(own), in.width(own))
 	}
-	// Where their own NICs do as well for both ways, nothing is handed over.
+	// Nothing needs relaying if the GPUs' own NICs are as wide in both directions.
 	if a.OwnWidth == a.Width {
 		a.Out, a.In = own, slices.Clone(own)
 	}
@@ -91,16 +91,16 @@ func NICs(t *topologies.Topology) (NICAnswer, error) {
 	return a, nil
 }
 
-// nicSide is one way of data, as the first node has it: out of it, or into it.
+// nicSide is one direction, out of the first node or into it.
 type nicSide struct {
 	t        *topologies.Topology
 	out      bool
 	gpus     []int
-	ways     [][]int     // by GPU: the links of its own way; nil where it has none
-	carriers [][]carrier // by GPU: who can carry its data, itself first
+	ways     [][]int     // by GPU: the links between it and the fabric; nil if it has no way of its own
+	carriers [][]carrier // by GPU: those that can relay its data, itself first
 }
 
-// carrier is a GPU that can carry another's data, and the links they take.
+// carrier is a GPU that can relay another's data, with the links used in total.
 type carrier struct {
 	gpu   int
 	edges []int
@@ -144,9 +144,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// way is the links within the node, and of its NIC, that the data of a rank take
-// on their way to other nodes, or from there: those of the path to the first rank
-// there is one to.
+// way is the links within the node, its NIC's included, between rank r and other
+// nodes: those on the path to, or from, the first rank outside that it can reach.
 func (s *nicSide) way(r int) []int {
 	for other := len(s.gpus); other < len(s.t.Ranks); other++ {
 		from, to := r, other
@@ -172,8 +171,8 @@ func (s *nicSide) way(r int) []int {
 	return nil
 }
 
-// without says of a GPU that nobody can carry for, and by way of whom some could,
-// if there is one.
+// without describes a GPU whose data nobody can relay, if there is one, and which
+// GPUs could if a link existed.
 func (s *nicSide) without() string {
 	for g, list := range s.carriers {
 		if len(list) > 0 {
@@ -220,7 +219,7 @@ func either(names []string) string {
 	return list
 }
 
-// width is what each GPU can send at once with a choice.
+// width is the bandwidth at which each GPU can send at once under a choice.
 func (s *nicSide) width(choice []int) units.Bandwidth {
 	load := map[int]int{}
 	for g, by := range choice {
@@ -241,7 +240,7 @@ func (s *nicSide) width(choice []int) units.Bandwidth {
 	return least
 }
 
-// widths are those that a choice could have, widest first.
+// widths lists the widths that a choice could have, widest first.
 func (s *nicSide) widths() (list []units.Bandwidth) {
 	for _, carriers := range s.carriers {
 		for _, c := range carriers {
@@ -256,7 +255,7 @@ func (s *nicSide) widths() (list []units.Bandwidth) {
 	return slices.DeleteFunc(slices.Compact(list), func(w units.Bandwidth) bool { return w == 0 })
 }
 
-// best is the widest choice, of those one with the fewest hand-overs.
+// best returns the widest choice with the fewest relays.
 func (s *nicSide) best() ([]int, units.Bandwidth) {
 	widths := s.widths()
 	first, _ := slices.BinarySearchFunc(widths, true, func(w units.Bandwidth, _ bool) int {
@@ -277,7 +276,7 @@ func (s *nicSide) best() ([]int, units.Bandwidth) {
 			}
 		}
 	}
-	// Narrow enough, everybody's first carrier will do.
+	// At a narrow enough width, everybody can use the first carrier.
 	choice := make([]int, len(s.gpus))
 	for g := range choice {
 		choice[g] = s.carriers[g][0].gpu

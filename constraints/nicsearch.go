@@ -5,18 +5,18 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// nicSearch looks for a choice of a width, GPU by GPU.
+// nicSearch looks for a choice of the given width, one GPU after another.
 type nicSearch struct {
 	*nicSide
-	room   map[int]int // of each link: how many GPUs' data can still take it
+	room   map[int]int // by link: how many more GPUs' data it can take
 	choice []int
 	tries  int
 	all    *nicFlow
-	alone  *nicFlow // every GPU by itself
+	alone  *nicFlow // the flow with every GPU as its own relay
 }
 
-// nicTries is how many carriers a search tries before it gives a width up: of the
-// nodes there are, it tries each GPU's once.
+// nicTries is how many carriers a search tries before it gives up on a width.
+// Existing nodes need one try for each GPU.
 const nicTries = 1 << 14
 
 func newNICSearch(s *nicSide, width units.Bandwidth) *nicSearch {
@@ -32,13 +32,13 @@ func newNICSearch(s *nicSide, width units.Bandwidth) *nicSearch {
 	return n
 }
 
-// nicFlow is a flow of all GPUs' data to the fabric: from the source over each GPU
-// to one that carries for it, and over that one's own way. That ways share links
-// with hand-overs it does not see, and so it is at least what there is.
+// nicFlow is a flow of all GPUs' data to the fabric: from the source to each GPU,
+// on to a relaying GPU, and along that one's own way. It ignores that hand-overs
+// and ways may use the same links, so its value is an upper bound.
 type nicFlow struct {
 	graph *maxflow.Graph
-	gpu   []int       // the arc from the source to each
-	edges map[int]int // the arc of each link of a way
+	gpu   []int       // by GPU: the arc from the source
+	edges map[int]int // by link of a way: its arc
 }
 
 func (n *nicSearch) flow(alone bool) *nicFlow {
@@ -54,7 +54,7 @@ func (n *nicSearch) flow(alone bool) *nicFlow {
 		}
 	}
 	for g, way := range n.ways {
-		// Followed from the GPU on; what comes in, backwards.
+		// Outgoing data are followed from the GPU on, incoming data backwards.
 		at := gpus + n.gpus[g]
 		for i := range way {
 			e := way[i]
@@ -77,7 +77,7 @@ func (n *nicSearch) flow(alone bool) *nicFlow {
 	return f
 }
 
-// most is how many of the GPUs from one on still have a way.
+// most is how many of the GPUs from the given one on can still have a way.
 func (n *nicSearch) most(f *nicFlow, from int) int {
 	for g, arc := range f.gpu {
 		f.graph.Set(arc, int64(btoi(g >= from)))
@@ -89,13 +89,14 @@ func (n *nicSearch) most(f *nicFlow, from int) int {
 	return int(f.graph.Run(gpus+len(n.t.Vertices), gpus+len(n.t.Vertices)+1, int64(gpus)))
 }
 
-// fits tells whether all GPUs from one on may have a way, by what is left.
+// fits tells whether all GPUs from the given one on may still have a way.
 func (n *nicSearch) fits(from int) bool { return n.most(n.all, from) == len(n.gpus)-from }
 
-// own is how many of the GPUs from one on can use their own NIC.
+// own is how many of the GPUs from the given one on can use their own NIC.
 func (n *nicSearch) own(from int) int { return n.most(n.alone, from) }
 
-// from chooses for the GPUs from one on, with so many hand-overs at most.
+// from chooses for GPU g and all that follow, using at most the given number of
+// relays.
 func (n *nicSearch) from(g, over int) bool {
 	if g == len(n.gpus) {
 		return true
@@ -121,7 +122,7 @@ func (n *nicSearch) from(g, over int) bool {
 	return false
 }
 
-// take loads the links of a carrier, and tells whether they bear it.
+// take adds a load to the links of a carrier, and tells whether they can bear it.
 func (n *nicSearch) take(c carrier, by int) bool {
 	bear := true
 	for _, e := range c.edges {

@@ -1,17 +1,17 @@
 package constraints
 
-// normalRow is what solvers take: the sum of the positive weights of literals
-// over distinct variables, at least bound. No weight exceeds the bound; where
-// all are 1, weights is nil. A row that always holds is not made; one that never
-// holds has no literals and a bound of 1.
+// normalRow is a constraint in the form that solvers take: a sum of positive
+// weights, of literals of distinct variables, is at least bound. No weight exceeds
+// the bound; if all are 1, weights is nil. Rows that always hold are dropped; one
+// that never holds has no literals and a bound of 1.
 type normalRow struct {
 	lits    []Lit
 	weights []int
 	bound   int
 }
 
-// normal calls yield with each row of the formula brought into normal form, in
-// order. The row's memory is used again.
+// normal calls yield with each row of the formula in normal form. The row is only
+// valid during the call.
 func (f *Formula) normal(yield func(normalRow)) {
 	n := normalizer{sum: make([]int, f.variables)}
 	for _, r := range f.rows {
@@ -19,15 +19,15 @@ func (f *Formula) normal(yield func(normalRow)) {
 			n.row(f, r, 1, yield)
 		}
 		if r.is != atLeast {
-			n.row(f, r, -1, yield) // Σ ≤ b is -Σ ≥ -b
+			n.row(f, r, -1, yield) // Σ ≤ b becomes -Σ ≥ -b
 		}
 	}
 }
 
-// normalizer adds up what each variable weighs in a row.
+// normalizer adds up the weights of each variable in a row.
 type normalizer struct {
-	sum     []int // by variable; 0 between rows
-	seen    []Lit // variables of this row, in order
+	sum     []int // by variable; all 0 between rows
+	seen    []Lit // the row's variables, in order of appearance
 	lits    []Lit
 	weights []int
 }
@@ -47,7 +47,7 @@ func (n *normalizer) row(f *Formula, r row, sign int, yield func(normalRow)) {
 	total := 0
 	for _, l := range n.seen {
 		w := n.sum[l.variable()]
-		n.sum[l.variable()] = 0 // a second sight of it adds nothing
+		n.sum[l.variable()] = 0 // so that a second occurrence adds nothing
 		if w == 0 {
 			continue
 		}
@@ -71,7 +71,7 @@ func (n *normalizer) row(f *Formula, r row, sign int, yield func(normalRow)) {
 		unit = unit && n.weights[i] == n.weights[0]
 	}
 	out := normalRow{n.lits, n.weights, bound}
-	if unit { // k·Σ ≥ b is Σ ≥ ⌈b/k⌉
+	if unit { // k·Σ ≥ b becomes Σ ≥ ⌈b/k⌉
 		k := n.weights[0]
 		out.weights, out.bound = nil, (bound+k-1)/k
 	}

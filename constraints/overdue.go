@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// A formula of millions of rows takes seconds to state, by code that has no other
-// reason to look at a clock. So the formula looks, and where its time is over what
-// states it is left at once, by a panic that Overdue catches; so is what looks by
-// itself, at work as long that states nothing:
+// Stating a formula of millions of rows takes seconds, in code that otherwise has
+// no reason to check a deadline. So the formula checks it: when its context is
+// over, the code that states it is left by a panic, which Overdue turns into an
+// error. Code that works as long without stating anything calls Look:
 //
 //	func find(ctx context.Context) (err error) {
 //		defer constraints.Overdue(&err)
@@ -18,23 +18,22 @@ import (
 //		constraints.Look(ctx)
 //	}
 
-// ErrOverdue is that a context was over before a formula was stated.
+// ErrOverdue says that a context ended while a formula was being stated.
 var ErrOverdue = errors.New("a formula was not stated in time")
 
-// overdue is what is panicked with.
+// overdue is the value of the panic.
 type overdue struct{ err error }
 
-// looks is how many variables, rows and terms go by from one look to the next.
+// looks is how many variables, rows and terms are stated between two checks.
 const looks = 1 << 12
 
-// Until has stating the formula end with a context: see Overdue.
+// Until makes stating the formula end when the context does: see Overdue.
 func (f *Formula) Until(ctx context.Context) *Formula {
 	f.until = ctx
 	return f
 }
 
-// look ends what states the formula where its context is over. It is told how much is
-// stated.
+// look counts what is stated, and now and then checks the context.
 func (f *Formula) look(more int) {
 	if f.stated += more; f.stated < looks {
 		return
@@ -46,15 +45,16 @@ func (f *Formula) look(more int) {
 	}
 }
 
-// Look ends what is being done where the context is over: see Overdue.
+// Look panics if the context is over: see Overdue.
 func Look(ctx context.Context) {
 	if err := ctx.Err(); err != nil {
 		panic(overdue{err})
 	}
 }
 
-// Overdue is to be deferred by who states formulas that have a context, or calls what
-// looks at one: it makes that context's end an error like any other.
+// Overdue is to be deferred by code that states formulas with a context, or calls
+// something that uses Look. It turns the end of that context into an ordinary
+// error.
 func Overdue(err *error) {
 	switch late := recover().(type) {
 	case nil:

@@ -8,25 +8,27 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// A ring need not pass through a whole node before it leaves it. Where a node's GPUs
-// are joined well in blocks (by NVLink, two by two) and badly between the blocks (over
-// PCIe), a ring that leaves after every block takes NICs in place of the bad links:
+// A ring need not pass through a whole node before leaving it. If a node's GPUs
+// are connected well within blocks (pairs joined by NVLink) and poorly between
+// blocks (over PCIe), a ring that leaves the node after every block uses NICs
+// instead of the poor links:
 //
 //	node 0    0━1  2━3    0━1 ─▶ 4━5 ─▶ 2━3 ─▶ 6━7
 //	node 1    4━5  6━7     ▲                    │
 //	                       ╰────────────────────╯
 //
-// It enters a node as often as that has blocks, where a ring as Rings finds them enters
-// it once.
+// Such a ring enters a node once for each of its blocks, whereas the rings of
+// Rings enter it once.
 
-// mostBlockRanks limits the GPUs of a node: a step from each to each is looked at.
+// mostBlockRanks limits the GPUs of a node, since every pair of them is examined.
 const mostBlockRanks = 256
 
-// BlockRings are as many rings as asked for that leave a node after each of its
-// blocks; nil where there are none. The blocks are the GPUs that steps of some
-// bandwidth join, as many in each block, and each ring begins them one GPU further on
-// than the one before. Of several ways to divide a node it takes the one whose
-// narrowest step is widest (RingWidth), and of those the one with the fewest blocks.
+// BlockRings returns rings that leave a node after each of its blocks, as many as
+// asked for, or nil if there are none. A block is a set of GPUs connected by steps
+// of at least some bandwidth; all blocks have the same size, and each ring starts
+// its blocks one GPU later than the ring before it. Among the possible divisions
+// it chooses the one whose narrowest step is widest (RingWidth), then the one with
+// the fewest blocks.
 func BlockRings(t *topologies.Topology, count int) (best [][]int) {
 	n := 0
 	for node := range t.Nodes {
@@ -42,7 +44,7 @@ func BlockRings(t *topologies.Topology, count int) (best [][]int) {
 	var widest units.Bandwidth
 	for _, blocks := range divisions(t, n) {
 		if count > len(blocks[0]) {
-			continue // two of the rings would be one
+			continue // two of the rings would be the same
 		}
 		rings := make([][]int, count)
 		for k := range rings {
@@ -55,8 +57,8 @@ func BlockRings(t *topologies.Topology, count int) (best [][]int) {
 	return best
 }
 
-// throughBlocks is a ring through the first block of every node, then through the
-// second of every node, and so on, which begins each block at its GPU number first.
+// throughBlocks is a ring through the first block of every node, then the second
+// of every node, and so on. It starts each block at its GPU number first.
 func throughBlocks(t *topologies.Topology, blocks [][]int, first int) (ring []int) {
 	for _, block := range blocks {
 		for node := range t.Nodes {
@@ -69,9 +71,9 @@ func throughBlocks(t *topologies.Topology, blocks [][]int, first int) (ring []in
 	return ring
 }
 
-// divisions are the ways to divide the n GPUs of a node into blocks of the same size,
-// two or more: by what steps of each bandwidth join, and last into single GPUs. Those
-// with fewer blocks come first.
+// divisions lists the ways to divide the n GPUs of a node into two or more blocks
+// of equal size, fewest blocks first: for each bandwidth, the sets connected by
+// steps of at least that bandwidth, and finally single GPUs.
 func divisions(t *topologies.Topology, n int) (all [][][]int) {
 	ranks := t.NodeRanks(0)
 	type step struct {
@@ -87,9 +89,9 @@ func divisions(t *topologies.Topology, n int) (all [][][]int) {
 			}
 		}
 	}
-	// The widest first: blocks only grow.
+	// Widest first, so that blocks only grow.
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(b.width, a.width) })
-	block := upTo(n) // of each GPU: the least GPU of its block
+	block := upTo(n) // union of blocks: the lowest GPU of each GPU's block
 	add := func() {
 		if blocks := sameSize(block); len(blocks) > 1 && (len(all) == 0 || len(blocks) < len(all[0])) {
 			all = slices.Insert(all, 0, blocks)
@@ -110,8 +112,8 @@ func divisions(t *topologies.Topology, n int) (all [][][]int) {
 	return all
 }
 
-// stepWidth is what the narrowest link between two GPUs has; 0 where they aren't
-// linked.
+// stepWidth is the bandwidth of the narrowest link between two GPUs, or 0 if they
+// are not linked.
 func stepWidth(t *topologies.Topology, from, to int) units.Bandwidth {
 	path, ok := t.Path(from, to)
 	if !ok || len(path.Edges) == 0 {
@@ -124,7 +126,7 @@ func stepWidth(t *topologies.Topology, from, to int) units.Bandwidth {
 	return w
 }
 
-// sameSize lists the GPUs of each block; nil where one has more than another.
+// sameSize lists the GPUs of each block, or nil if blocks differ in size.
 func sameSize(block []int) (blocks [][]int) {
 	of := map[int]int{}
 	for g, least := range block {
@@ -141,7 +143,7 @@ func sameSize(block []int) (blocks [][]int) {
 	return blocks
 }
 
-// EntersOnce tells whether a ring passes through all of a node's GPUs before it leaves
+// EntersOnce tells whether a ring passes through all GPUs of a node before leaving
 // it, as the rings of vendors' libraries do.
 func EntersOnce(t *topologies.Topology, ring []int) bool {
 	entered := 0

@@ -2,9 +2,9 @@ package constraints
 
 import "fmt"
 
-// bottleneck finds a GPU that all ways between others go through. A ring goes
-// through it once, and so enters one part only; an order with two ends may have
-// it between two parts.
+// bottleneck finds a GPU that every path between some others goes through. A ring
+// passes through it only once and so enters only one of the parts it separates; an
+// open order can have it between two parts.
 func (p *ringProblem) bottleneck() string {
 	most := 2
 	if p.closed() {
@@ -21,11 +21,12 @@ func (p *ringProblem) bottleneck() string {
 	return ""
 }
 
-// first is the first rank that is neither v nor in a list.
+// first is the lowest rank that is neither v nor in the list.
 func (p *ringProblem) first(v int, list []int) int { return others(p.n, list, v)[0] }
 
-// partsWithout counts, for every rank, the parts that the ranks joined to it fall into
-// without it, in one walk (Hopcroft and Tarjan 1973):
+// partsWithout counts, for every rank, the parts into which the ranks connected to
+// it fall when it is removed, in a single depth-first walk (Hopcroft and Tarjan
+// 1973):
 //
 //	0 ── 1 ── 2      the walk 0 1 2 3 goes from 3 back to 1: nothing behind 1 leads
 //	     └─ 3 ─┘     before it, so that without 1 there are 0, and 2 and 3
@@ -60,9 +61,9 @@ func (p *ringProblem) partsWithout() []int {
 			if above := at.from; above >= 0 {
 				back[above] = min(back[above], back[i])
 				if back[i] >= found[above] {
-					parts[above]++ // nothing from i on leads past it
+					parts[above]++ // nothing from i on leads back past it
 				}
-				parts[i]++ // where it came from
+				parts[i]++ // the part that the walk came from
 			}
 		}
 	}

@@ -7,22 +7,24 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// cheapestOrder finds the order of a node whose steps cost least, by dynamic
-// programming over sets of ranks (Held and Karp 1962): the cheapest way from a rank
-// through all of a set to rank 0 follows from those of the set without it. On several
-// nodes one step of the way round leads into the next node: whether it is still to
-// come is part of the state. Of orders that cost the same it is the first in
-// lexicographic order, as seen from rank 0.
+// cheapestOrder finds the order of a node's ranks whose steps cost least, by
+// dynamic programming over sets of ranks (Held and Karp 1962): the cheapest path
+// from a rank through a whole set to rank 0 follows from those of the set without
+// that rank. On several nodes one step of the cycle leads into the next node;
+// whether it is still to come is part of the state. Ties go to the
+// lexicographically first order, beginning with rank 0.
+//
+// Steps are of two ways: within a node (0), and into the next node (1).
 type cheapestOrder struct {
 	n      int
 	closed bool
-	steps  [2][][]int32   // what a step to a rank from another costs, within a node and into the next; dear where there is none
-	near   [2][]int       // the ranks but 0 that have a step to a rank, as a set
-	hops   [2][][][]int32 // the limits it takes, by place
-	least  []int32        // by set without rank 0, rank of it, and step into the next node still to take
+	steps  [2][][]int32   // by way, target and source: what a step costs; dear if there is none
+	near   [2][]int       // by way and target: the set of ranks, 0 excluded, with a step to it
+	hops   [2][][][]int32 // by way, source and target: the limits a step uses
+	least  []int32        // see at
 }
 
-// dear is more than any order costs.
+// dear is a cost above that of any order.
 const dear = math.MaxInt32 / 2
 
 func newCheapestOrder(c *ringKinds, width units.Bandwidth) *cheapestOrder {
@@ -50,7 +52,7 @@ func newCheapestOrder(c *ringKinds, width units.Bandwidth) *cheapestOrder {
 	return o
 }
 
-// link lets a step be taken, and says which limits it takes.
+// link allows a step, and says which limits it uses.
 func (o *cheapestOrder) link(way, i, j int, takes []int32) {
 	o.hops[way][i][j] = append([]int32{}, takes...)
 	if i > 0 {
@@ -58,15 +60,14 @@ func (o *cheapestOrder) link(way, i, j int, takes []int32) {
 	}
 }
 
-// find is the order that costs least by prices of limits; false where there is
-// none.
+// find returns the cheapest order for given prices of the limits, if there is any.
 func (o *cheapestOrder) find(prices []int32) (order []int, ok bool) {
 	o.price(prices)
 	o.spread()
 	return o.wayRound()
 }
 
-// price says what every step costs.
+// price computes the cost of every step.
 func (o *cheapestOrder) price(prices []int32) {
 	for way, table := range o.hops {
 		for i, row := range table {
@@ -84,8 +85,8 @@ func (o *cheapestOrder) price(prices []int32) {
 	}
 }
 
-// ways is how many sorts of steps an order has: those within the node, and on
-// several nodes the one into the next.
+// ways is how many kinds of steps an order has: 1 within a node, and on several
+// nodes also those into the next.
 func (o *cheapestOrder) ways() int {
 	if o.closed {
 		return 1
@@ -96,8 +97,8 @@ func (o *cheapestOrder) ways() int {
 // full is the set of all ranks but 0.
 func (o *cheapestOrder) full() int { return 1<<(o.n-1) - 1 }
 
-// at is the least that it costs to go from a rank through all of a set but
-// itself to rank 0, with so many steps into the next node.
+// at is the least cost of going from a rank through the rest of a set to rank 0,
+// with so many steps into the next node.
 func (o *cheapestOrder) at(set, rank, crossing int) *int32 {
 	return &o.least[(set*o.n+rank)*2+crossing]
 }
@@ -120,8 +121,8 @@ func (o *cheapestOrder) spread() {
 	}
 }
 
-// lead goes one step back from where it costs so much onward, to every rank that
-// is not in the set.
+// lead extends a path, whose remaining cost is onward, backwards by every rank
+// that is not in the set.
 func (o *cheapestOrder) lead(set, to, crossing int, onward int32) {
 	for way := 0; way+crossing < o.ways(); way++ {
 		steps := o.steps[way][to]
@@ -134,8 +135,8 @@ func (o *cheapestOrder) lead(set, to, crossing int, onward int32) {
 	}
 }
 
-// wayRound reads an order off least: the first of those that cost as little. It
-// begins behind the step into the next node.
+// wayRound reads the first of the cheapest orders off least. It begins after the
+// step into the next node.
 func (o *cheapestOrder) wayRound() (order []int, ok bool) {
 	n := o.n
 	order = make([]int, n)

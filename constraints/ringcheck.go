@@ -8,9 +8,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// CheckRing tests that an order is a ring over links that exist: every rank
-// once, each linked to the next and the last to the first. It looks at the
-// order and the topology, nothing else.
+// CheckRing checks that an order is a ring over existing links: it contains every
+// rank once, each linked to the next and the last to the first. It looks only at
+// the order and the topology.
 func CheckRing(t *topologies.Topology, order []int) error {
 	if len(order) != len(t.Ranks) {
 		return fmt.Errorf("ring of %d ranks: %s has %d", len(order), t.Name, len(t.Ranks))
@@ -34,9 +34,8 @@ func CheckRing(t *topologies.Topology, order []int) error {
 	return nil
 }
 
-// CheckRings tests each order as CheckRing does, and that all of them together
-// take a link between two GPUs at most once for each physical link it stands
-// for.
+// CheckRings checks each order as CheckRing does, and that together they use a
+// link between two GPUs no more often than it has physical links.
 func CheckRings(t *topologies.Topology, orders [][]int) error {
 	taken := make([]int, len(t.Edges))
 	for k, order := range orders {
@@ -46,7 +45,7 @@ func CheckRings(t *topologies.Topology, orders [][]int) error {
 		for i, r := range order {
 			path, _ := t.Path(r, order[(i+1)%len(order)])
 			if len(path.Edges) != 1 {
-				continue // through a switch or NIC, which rings share
+				continue // it goes through a switch or NIC, which rings share
 			}
 			e := path.Edges[0]
 			if taken[e]++; taken[e] > t.Edges[e].Count {
@@ -58,8 +57,9 @@ func CheckRings(t *topologies.Topology, orders [][]int) error {
 	return nil
 }
 
-// RingWidth is what the narrowest step of some rings gets, each link, switch and NIC
-// being shared evenly by all that take it. It is 0 where they are not rings.
+// RingWidth is the bandwidth of the narrowest step of some rings, if each link,
+// switch and NIC is shared evenly by everything that uses it. It is 0 if they are
+// not rings.
 func RingWidth(t *topologies.Topology, orders [][]int) units.Bandwidth {
 	if len(orders) == 0 || CheckRings(t, orders) != nil {
 		return 0

@@ -8,49 +8,52 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// Where rings meet on few links, a host between two halves of a box or a NIC, it
-// matters only how often an order takes each of these. Orders that do so alike are
-// one kind; there are few kinds, and how many rings are of which is quickly tried:
+// Where rings compete for a few links only, such as the host between two halves of
+// a box or a NIC, an order matters only by how often it takes each of these.
+// Orders that agree in that form a kind. There are few kinds, so it is quick to
+// try how many rings to take of each:
 //
 //	kind                     host ─▶   host ◀─   NIC      room for 4, 4, 8
 //	0 1 2 3 │ 4 5 6 7           1         0       1        ▶ 4 rings
 //	4 5 6 7 │ 0 1 2 3           0         1       1        ▶ 4 rings
 //
-// Solvers would have to find that by trying (the pigeonhole principle).
+// Solvers could only find that by trying (the pigeonhole principle).
 
 const (
-	// countedRanks is the ranks of a node up to which all orders are walked through.
+	// countedRanks is the largest node, in ranks, of which all orders are
+	// enumerated.
 	countedRanks = 8
-	// fewRanks is that up to which these are not too many even where no links are
+	// fewRanks is the largest node for which that is feasible even if no links are
 	// shared.
 	fewRanks = 6
-	// mostKinds and mostWork, how often a kind is held against what room there is,
-	// bound the work.
+	// mostKinds limits the kinds, and mostWork the number of times a kind is
+	// tested against the room that is left.
 	mostKinds = 1 << 10
 	mostWork  = 1 << 22
 )
 
-// ringKinds are the orders of a node by how often they take the links that not all
-// rings may take.
+// ringKinds groups the orders of a node by how often they take the links that are
+// scarce, those that not all rings can take.
 type ringKinds struct {
 	p      *ringProblem
-	limits []int       // those edges
-	room   []uint16    // how often rings may take each
-	at     map[int]int // by edge: its place in limits
-	kinds  []ringKind  // in the order of their first orders
-	least  []ringKind  // those that no other is no worse than, on every link
+	limits []int       // the scarce edges
+	room   []uint16    // by limit: how often rings may take it
+	at     map[int]int // by edge: its index in limits
+	kinds  []ringKind  // sorted by their first orders
+	least  []ringKind  // kinds that no other kind is better than
 	known  map[string]bool
 	work   int
 }
 
-// ringKind is a kind's first order in lexicographic order, and what it takes.
+// ringKind is the lexicographically first order of a kind, and how often it takes
+// each limit.
 type ringKind struct {
 	order []int
 	takes []uint16
 }
 
-// askByCounts settles whether there are orders of at least a width, and says which
-// come first; settled is false where counting has nothing to say.
+// askByCounts decides whether there are orders of at least a width, and returns
+// the first such set. settled is false if this method can't tell.
 func (p *ringProblem) askByCounts(width units.Bandwidth) (orders [][]int, settled bool) {
 	if p.n > countedRanks || p.n < 2 {
 		return nil, false
@@ -67,7 +70,7 @@ func (p *ringProblem) askByCounts(width units.Bandwidth) (orders [][]int, settle
 			return fits && c.canHold(rest, left-1)
 		})
 		if i < 0 {
-			return nil, false // work came to its end
+			return nil, false // the work exceeded its limit
 		}
 		room, _ = c.kinds[i].without(room)
 		orders = append(orders, slices.Clone(c.kinds[i].order))
@@ -75,8 +78,8 @@ func (p *ringProblem) askByCounts(width units.Bandwidth) (orders [][]int, settle
 	return orders, c.work <= mostWork
 }
 
-// limit lists the edges that rings may take less often than they could; false where
-// all steps are links from GPU to GPU, of which there are many, and kinds as many.
+// limit lists the scarce edges. It returns false if all steps are direct links
+// between GPUs: there are many of those, and so as many kinds.
 func (c *ringKinds) limit(width units.Bandwidth) (shared bool) {
 	for _, table := range [][][]*hop{c.p.in, c.p.close} {
 		for _, row := range table {
@@ -99,8 +102,8 @@ func (c *ringKinds) limit(width units.Bandwidth) (shared bool) {
 	return shared
 }
 
-// walk goes through all orders and finds their kinds; false where those are too
-// many.
+// walk enumerates all orders and collects their kinds. It returns false if there
+// are too many.
 func (c *ringKinds) walk(width units.Bandwidth) bool {
 	seen := map[string]bool{}
 	takes, used := make([]uint16, len(c.limits)), make([]bool, c.p.n)
@@ -150,7 +153,7 @@ func (c *ringKinds) walk(width units.Bandwidth) bool {
 	}
 	for first := range c.p.n {
 		if first > 0 && c.p.closed() {
-			break // a ring may be turned at will
+			break // a closed ring may start anywhere, so rank 0 goes first
 		}
 		used[first], order = true, append(order[:0], first)
 		if !from() {
@@ -166,8 +169,8 @@ func (c *ringKinds) walk(width units.Bandwidth) bool {
 	return true
 }
 
-// better tells whether a kind takes no link more often than another, and some
-// less.
+// better tells whether a kind takes no link more often than another, and some link
+// less often.
 func (k ringKind) better(o ringKind) bool {
 	for e, t := range k.takes {
 		if t > o.takes[e] {
@@ -177,7 +180,7 @@ func (k ringKind) better(o ringKind) bool {
 	return !slices.Equal(k.takes, o.takes)
 }
 
-// without is the room that a ring of the kind leaves; false where it has none.
+// without is the room left after a ring of this kind, if it fits.
 func (k ringKind) without(room []uint16) (rest []uint16, fits bool) {
 	rest = slices.Clone(room)
 	for e, t := range k.takes {
@@ -189,7 +192,7 @@ func (k ringKind) without(room []uint16) (rest []uint16, fits bool) {
 	return rest, true
 }
 
-// canHold tells whether so many rings more have room.
+// canHold tells whether so many more rings fit into the room.
 func (c *ringKinds) canHold(room []uint16, rings int) bool {
 	if rings == 0 {
 		return true

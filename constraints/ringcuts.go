@@ -10,31 +10,32 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// Systems larger than the positions of ringEncoding bear are asked for their
-// steps alone, and told where these fall apart:
+// Systems too large for ringEncoding are asked only which steps rings take. If the
+// steps of a model form several loops, a constraint that cuts these off is added,
+// and the query is repeated:
 //
 //	step[k][i][j]   ring k steps from i to j; one from each rank, one to each
 //
 //	  ┌─▶ 0 ─▶ 1 ─┐   ┌─▶ 4 ─▶ 5 ─┐
 //	  └── 3 ◀─ 2 ◀┘   └── 7 ◀─ 6 ◀┘     cut: a step leads out of {0,1,2,3}
 //
-// Each query either gives rings or cuts off every loop that it gave instead, so
-// the walk ends; a cut is a clause that all rings satisfy, so an unsatisfiable
-// formula has none.
+// Each query either finds rings or excludes every loop it found instead, so this
+// terminates. A cut is a clause that all rings satisfy, so if the formula becomes
+// unsatisfiable, there are no rings.
 type ringCuts struct {
 	f     *Formula
 	p     *ringProblem
-	steps [][]ringStep // by ring, in order of (from, to, closes)
+	steps [][]ringStep // by ring, sorted by (from, to, closes)
 }
 
-// ringStep is a step a ring may take.
+// ringStep is a step that a ring may take.
 type ringStep struct {
 	from, to int
-	closes   bool // leads into the next node
+	closes   bool // it leads into the next node
 	lit      Lit
 }
 
-// maxCutRounds bounds the walk: each round is a query.
+// maxCutRounds limits the number of queries.
 const maxCutRounds = 10_000
 
 // askByCuts is ask for systems of more than settled ranks and rings.
@@ -45,7 +46,7 @@ func (p *ringProblem) askByCuts(ctx context.Context, s *Solvers, width units.Ban
 	c := p.cuts(width)
 	start := time.Now()
 	for range maxCutRounds {
-		a, err := p.query(ctx, s, c.f, "pb") // many times as fast here
+		a, err := p.query(ctx, s, c.f, "pb") // much faster than z3 for these formulas
 		switch {
 		case err != nil:
 			return nil, "", err
@@ -64,8 +65,8 @@ func (p *ringProblem) askByCuts(ctx context.Context, s *Solvers, width units.Ban
 	return nil, "", &RingTimeoutError{p.t.Name, p.count, "its orders kept falling apart into loops"}
 }
 
-// cuts states the steps, their shares of the links, and no cut yet but those of
-// two ranks.
+// cuts states which steps there are and how links are shared. The only cuts so far
+// are those of two ranks.
 func (p *ringProblem) cuts(width units.Bandwidth) *ringCuts {
 	c := &ringCuts{p: p, f: NewFormula(fmt.Sprintf("steps of %d rings of %s, each %v", p.count, p.t.Name, width))}
 	users := map[int][]Lit{}
@@ -110,11 +111,11 @@ func (p *ringProblem) cuts(width units.Bandwidth) *ringCuts {
 	return c
 }
 
-// state asks one ring for a step from each rank and a step to each, of which
-// one closes it.
+// state requires of one ring exactly one step from each rank, one to each rank,
+// and one that closes it.
 func (c *ringCuts) state(steps []ringStep) {
 	from, to := make([][]Lit, c.p.n), make([][]Lit, c.p.n)
-	between := map[[2]int][]Lit{} // by the pair, lower first
+	between := map[[2]int][]Lit{} // by pair of ranks, lower first
 	var closing []Lit
 	for _, st := range steps {
 		from[st.from] = append(from[st.from], st.lit)
@@ -144,8 +145,8 @@ func (c *ringCuts) state(steps []ringStep) {
 	}
 }
 
-// read follows the steps of a model: the orders, or nil after it has cut off
-// the loops they make.
+// read follows the steps of a model. It returns the orders, or nil after cutting
+// off the loops that the steps form instead.
 func (c *ringCuts) read(model []bool) [][]int {
 	var orders [][]int
 	whole := true
@@ -187,7 +188,7 @@ func (c *ringCuts) read(model []bool) [][]int {
 	return orders
 }
 
-// cut asks every ring for a step out of the loop's ranks.
+// cut requires of every ring a step that leaves the loop's ranks.
 func (c *ringCuts) cut(loop []int) {
 	inside := make([]bool, c.p.n)
 	for _, i := range loop {

@@ -1,13 +1,15 @@
 package constraints
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/colltune/colltune/internal/units"
 )
 
-// ringEncoding is ring orders as a formula:
+// ringEncoding states ring orders as a formula:
 //
 //	at[k][i][s]    rank i is the s-th of ring k
 //	step[k][i][j]  ring k steps from i to j (made where an edge is to be shared)
@@ -17,15 +19,15 @@ type ringEncoding struct {
 	at [][][]Lit
 }
 
-// encode asks for rings whose every step has at least a width to itself.
+// encode states rings in which every step has at least the given width to itself.
 //
-// On one node a ring may be turned at will: rank 0 is put first. Rings may be
-// swapped at will: the preference for the lexicographically first set of orders
-// settles that too, while the solver is free to look anywhere at first.
+// On one node a ring may start anywhere, so rank 0 is put first. Rings may also be
+// interchanged; the preference for the lexicographically first set of orders
+// settles that, while the solver remains free to begin its search anywhere.
 func (p *ringProblem) encode(width units.Bandwidth) *ringEncoding {
 	f := NewFormula(fmt.Sprintf("%d rings of %s, each step %v", p.count, p.t.Name, width))
 	e := &ringEncoding{f: f, p: p}
-	users := map[int][]Lit{} // of each edge that not all rings may take
+	users := map[int][]Lit{} // by edge that not all rings may take: the steps that use it
 	for k := range p.count {
 		at := make([][]Lit, p.n)
 		for i := range at {
@@ -60,11 +62,11 @@ func (p *ringProblem) encode(width units.Bandwidth) *ringEncoding {
 	return e
 }
 
-// encodeSteps says which rank may follow which in ring k.
+// encodeSteps states which rank may follow which in ring k.
 func (p *ringProblem) encodeSteps(f *Formula, k int, at [][]Lit, width units.Bandwidth, users map[int][]Lit) {
 	for _, place := range []struct {
 		table [][]*hop
-		from  []int // positions the step may start at
+		from  []int // positions at which the step may start
 	}{
 		{p.in, upTo(p.n - 1)},
 		{p.close, []int{p.n - 1}},
@@ -80,7 +82,7 @@ func (p *ringProblem) encodeSteps(f *Formula, k int, at [][]Lit, width units.Ban
 				var step Lit
 				for _, edge := range h.edges {
 					if p.capacity(edge, width) >= p.mostTaken(edge) {
-						continue // every ring may, however often
+						continue // it is wide enough for all rings
 					}
 					if step == 0 {
 						step = f.Bool(fmt.Sprintf("ring%d steps %d %d", k, i, j))
@@ -104,7 +106,7 @@ func (p *ringProblem) encodeSteps(f *Formula, k int, at [][]Lit, width units.Ban
 	}
 }
 
-// wide tells whether one ring at least may take a step.
+// wide tells whether at least one ring may take a step.
 func (p *ringProblem) wide(h *hop, width units.Bandwidth) bool {
 	for _, e := range h.edges {
 		if p.capacity(e, width) < 1 {
@@ -130,7 +132,7 @@ func upTo(n int) []int {
 	return list
 }
 
-// orders reads the model; -1 where nobody is.
+// orders reads the rings from a model; a position without a rank is -1.
 func (e *ringEncoding) orders(model []bool) [][]int {
 	var all [][]int
 	for _, at := range e.at {
@@ -146,4 +148,25 @@ func (e *ringEncoding) orders(model []bool) [][]int {
 		all = append(all, order)
 	}
 	return all
+}
+
+// askByPositions is ask for systems of up to settled ranks times rings.
+func (p *ringProblem) askByPositions(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
+	enc := p.encode(width)
+	a, err := p.query(ctx, s, enc.f)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case a.Status == Timeout:
+		return nil, "", &RingTimeoutError{p.t.Name, p.count, a.Detail + " (" + a.By + ")"}
+	case a.Status == Unsat:
+		return nil, a.By, nil
+	}
+	orders = enc.orders(a.Model)
+	for _, order := range orders {
+		if slices.Contains(order, -1) {
+			return nil, "", fmt.Errorf("ring order with a gap in it: %v", order)
+		}
+	}
+	return orders, a.By, nil
 }

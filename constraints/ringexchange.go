@@ -8,50 +8,53 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// On a node of many GPUs joined by links of their own, rings are found by exchange.
-// Steps that leave and enter every rank once are easily had, for as many rings as are
-// wanted (a flow), but they fall into loops. Where two ranks lead to the same two,
-// the steps can be exchanged between two rings, or between a ring and what no ring
-// takes, and loops that were apart are joined:
+// On a node of many GPUs with direct links, rings are found by local exchanges. It
+// is easy to find, by a flow, sets of steps that leave and enter every rank once,
+// one set for each ring; but the steps of a set may form several loops. Where two
+// ranks both have steps to the same two others, the steps can be exchanged between
+// two rings, or between a ring and the unused links, which joins loops:
 //
 //	ring F  a ─▶ b   c ─▶ d          ring F  a ─▶ d   c ─▶ b
 //	ring G  a ─▶ d   c ─▶ b    ──▶   ring G  a ─▶ b   c ─▶ d
 //
-// Meshes, tori and hypercubes are full of such squares. An exchange that joins loops
-// is always made, one that splits as many as it joins too, and seldom one that makes
-// more of them. What is drawn depends on nothing but the links, and it ends after so
-// many draws: the same rings on every machine. That none are found proves nothing.
+// Meshes, tori and hypercubes are full of such squares. An exchange that joins
+// loops is always made, one that keeps their number is too, and one that creates
+// more only occasionally. The random choices depend on nothing but the links, and
+// their number is limited, so that every machine finds the same rings. If it finds
+// none, that proves nothing.
 //
-// Where links go both ways, half as many rings are looked for first, each of which is
-// then run the other way round as well (ringpairs.go).
+// If links go both ways, half as many rings are looked for first, each of which is
+// then also run in reverse (ringpairs.go).
 type ringExchange struct {
 	n     int
 	out   [][]int32 // by rank: where it can step to
-	room  []int16   // by step, from·n + to: how many rings more can take it
+	room  []int16   // by step, from·n + to: how many more rings can take it
 	rings []*loops
 	draw  *rand.Rand
-	pairs bool // a ring takes its steps' links both ways
+	pairs bool // a ring takes the links of its steps in both directions
 }
 
-// loops are a ring's steps, which may fall into several loops.
+// loops is the steps of one ring, which may form several loops.
 type loops struct {
 	next, prev []int32
 	loop       []int32 // by rank: the name of its loop
-	names      int32   // given so far
+	names      int32   // how many names have been given
 	count      int
 }
 
-// How often two ranks are looked at: for each rank and ring, and at most.
+// Limits on the number of exchanges that are tried: for each rank of each ring,
+// and in total.
 const (
 	drawsForStep = 1 << 14
 	mostDraws    = 1 << 25
 )
 
-// worsen is how seldom, one time in so many, an exchange is made that makes more loops.
+// worsen is how rarely, once in so many times, an exchange that creates more loops
+// is accepted.
 const worsen = 64
 
-// askByExchange is ask for one node of more than packedRanks; nil where exchanges
-// find no rings.
+// askByExchange is ask for one node of more than packedRanks. It returns nil if
+// exchanges find no rings.
 func (p *ringProblem) askByExchange(width units.Bandwidth) [][]int {
 	if p.n <= packedRanks || !p.closed() || p.bothWays {
 		return nil
@@ -72,7 +75,8 @@ func (p *ringProblem) askByExchange(width units.Bandwidth) [][]int {
 	return nil
 }
 
-// orders are the rings, each from rank 0 on, and those the other way round after them.
+// orders returns the rings, each starting at rank 0, followed by their reverses if
+// links are taken both ways.
 func (x *ringExchange) orders() (orders [][]int) {
 	for _, r := range x.rings {
 		order := make([]int, 0, x.n)
@@ -91,8 +95,8 @@ func (x *ringExchange) orders() (orders [][]int) {
 	return orders
 }
 
-// exchange is what room there is; nil where steps share links that have not room for
-// all of them.
+// exchange sets up the room on each step. It is nil if steps share links that
+// don't have room for all of them.
 func (p *ringProblem) exchange(width units.Bandwidth) *ringExchange {
 	x := &ringExchange{n: p.n, out: make([][]int32, p.n), room: make([]int16, p.n*p.n), draw: rand.New(rand.NewPCG(1, 2))}
 	taken := map[int]bool{}
@@ -122,7 +126,8 @@ func (p *ringProblem) exchange(width units.Bandwidth) *ringExchange {
 	return x
 }
 
-// begin finds steps for so many rings; false where links do not hold them.
+// begin finds steps for so many rings. It returns false if the links do not hold
+// them.
 func (x *ringExchange) begin(count int) bool {
 	if x.pairs {
 		return x.beginPairs((count + 1) / 2)
@@ -141,8 +146,8 @@ func (x *ringExchange) begin(count int) bool {
 	if g.Run(2*n, 2*n+1, int64(count*n)) < int64(count*n) {
 		return false
 	}
-	// What flows leaves and enters every rank equally often, so that it divides into
-	// steps that do so once (Kőnig).
+	// The flow leaves and enters every rank equally often, so by Kőnig's theorem
+	// it can be divided into sets that do so once.
 	left := make([]int16, n*n)
 	for at, arc := range arcs {
 		left[at] = int16(g.Flow(arc))
@@ -151,8 +156,8 @@ func (x *ringExchange) begin(count int) bool {
 	return x.divide(left, count)
 }
 
-// divide makes so many rings' steps of those that leave and enter every rank that
-// often.
+// divide divides steps that leave and enter every rank count times into the steps
+// of count rings.
 func (x *ringExchange) divide(left []int16, count int) bool {
 	for range count {
 		r := x.matched(left)
@@ -164,7 +169,8 @@ func (x *ringExchange) divide(left []int16, count int) bool {
 	return true
 }
 
-// matched takes a step from every rank, and to every rank, out of those that are left.
+// matched picks, from the steps that are left, one from every rank and one to
+// every rank.
 func (x *ringExchange) matched(left []int16) *loops {
 	n := x.n
 	r := &loops{next: make([]int32, n), prev: make([]int32, n), loop: make([]int32, n)}
@@ -203,7 +209,7 @@ func (x *ringExchange) matched(left []int16) *loops {
 	return r
 }
 
-// name gives the loop through a rank a name of its own.
+// name gives the loop through rank i a new name.
 func (r *loops) name(i int32) {
 	r.names++
 	for j := i; r.loop[j] != r.names; j = r.next[j] {
@@ -211,8 +217,8 @@ func (r *loops) name(i int32) {
 	}
 }
 
-// more is how many loops more there are once a and b, and c and d, are exchanged for a
-// and d, and c and b.
+// more is by how many loops the number grows if steps a→b and c→d are exchanged
+// for a→d and c→b.
 func (r *loops) more(a, b, c, d int32) int {
 	switch {
 	case r == nil:
@@ -225,7 +231,7 @@ func (r *loops) more(a, b, c, d int32) int {
 	return 0
 }
 
-// exchange joins a and d, and c and b, where a and b, and c and d, were joined.
+// exchange replaces steps a→b and c→d by a→d and c→b.
 func (r *loops) exchange(a, b, c, d int32) {
 	r.count += r.more(a, b, c, d)
 	there, alike := r.next[a] == b, (r.next[a] == b) == (r.next[c] == d)
@@ -253,10 +259,10 @@ func (r *loops) exchange(a, b, c, d int32) {
 	r.name(a)
 }
 
-// lead has a step go from one rank to another.
+// lead sets the step from one rank to another.
 func (r *loops) lead(from, to int32) { r.next[from], r.prev[to] = to, from }
 
-// reverse turns the steps round that lead from one rank on to another.
+// reverse turns round the steps on the way from one rank to another.
 func (r *loops) reverse(from, to int32) {
 	for i := from; ; {
 		next := r.next[i]
@@ -268,8 +274,8 @@ func (r *loops) reverse(from, to int32) {
 	}
 }
 
-// join exchanges steps until every ring is one loop; false where that takes too many
-// draws.
+// join exchanges steps until every ring is a single loop. It returns false if that
+// takes too many attempts.
 func (x *ringExchange) join() bool {
 	count := 0
 	for _, r := range x.rings {
@@ -291,9 +297,9 @@ func (x *ringExchange) join() bool {
 	return true
 }
 
-// exchangeAt exchanges the step of a ring from a, and its step between c and d, for
-// those from a to d and from c on, if somebody has them and it is well with so many
-// loops more; it says how many there are.
+// exchangeAt exchanges a ring's steps a→b, where b is a's successor, and c→d for a→d
+// and c→b, if another ring has those or they are unused, and if well accepts the
+// change in the number of loops, which it returns.
 func (x *ringExchange) exchangeAt(f *loops, a, c, d int32, well func(more int) bool) (more int) {
 	b := f.next[a]
 	if a == c || b == c || b == d {
@@ -318,7 +324,7 @@ func (x *ringExchange) exchangeAt(f *loops, a, c, d int32, well func(more int) b
 	return more
 }
 
-// free changes the room there is on a step.
+// free changes the room on a step.
 func (x *ringExchange) free(from, to int32, by int16) {
 	x.room[int(from)*x.n+int(to)] += by
 	if x.pairs {
@@ -326,8 +332,8 @@ func (x *ringExchange) free(from, to int32, by int16) {
 	}
 }
 
-// owner is who else has the steps a ─▶ d and c ─▶ b: a ring, or nil where there is
-// room left on both.
+// owner is the ring that has the steps a→d and c→b, or nil if there is room left
+// on both.
 func (x *ringExchange) owner(f *loops, a, b, c, d int32) (g *loops, has bool) {
 	if x.room[int(a)*x.n+int(d)] > 0 && x.room[int(c)*x.n+int(b)] > 0 {
 		return nil, true
@@ -340,8 +346,8 @@ func (x *ringExchange) owner(f *loops, a, b, c, d int32) (g *loops, has bool) {
 	return nil, false
 }
 
-// has tells whether a ring has a step, or where it takes links both ways the step
-// back.
+// has tells whether a ring has a step, or its reverse if links are taken both
+// ways.
 func (x *ringExchange) has(r *loops, from, to int32) bool {
 	return r.next[from] == to || x.pairs && r.prev[from] == to
 }

@@ -7,14 +7,14 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// argument is a reason why there can be no such rings that a user can check by
-// eye; it returns the reason, or nothing.
+// argument is a kind of reason why there can be no such rings, simple enough for a
+// user to verify by eye. It returns the reason, or nothing if it does not apply.
 type argument struct {
 	name string
 	say  func(*ringProblem) string
 }
 
-// arguments come before any solver: counting is what those are worst at.
+// arguments are tried before any search: counting is what solvers are worst at.
 var arguments = []argument{
 	{"ends", (*ringProblem).deadEnds},
 	{"connected", (*ringProblem).apart},
@@ -25,7 +25,7 @@ var arguments = []argument{
 	{"counting steps", (*ringProblem).tooFewSteps},
 }
 
-// refute is the first argument that holds, or nothing.
+// refute returns the first argument that applies, or nothing.
 func (p *ringProblem) refute() string {
 	for _, a := range arguments {
 		if why := a.say(p); why != "" {
@@ -35,7 +35,7 @@ func (p *ringProblem) refute() string {
 	return ""
 }
 
-// proved is what is said where only a solver knows.
+// proved is the reason to give if only a solver knows one.
 func (p *ringProblem) proved(by string) string {
 	what := "no order of its GPUs has a link at every step"
 	if p.count > 1 {
@@ -44,10 +44,11 @@ func (p *ringProblem) proved(by string) string {
 	return fmt.Sprintf("%s (proved by %s)", what, by)
 }
 
-// closed tells whether a node's order is a ring by itself.
+// closed tells whether a node's order is itself a ring, as on a single node.
 func (p *ringProblem) closed() bool { return len(p.nodes) == 1 }
 
-// neighbours lists whom a rank can step to or be reached from in its node.
+// neighbours lists the ranks of the node that a rank can step to or be reached
+// from.
 func (p *ringProblem) neighbours(i int) []int {
 	if p.near == nil {
 		p.near = make([][]int, p.n)
@@ -64,7 +65,7 @@ func (p *ringProblem) neighbours(i int) []int {
 
 func (p *ringProblem) gpu(i int) string { return p.t.Vertices[p.nodes[0][i]].Name }
 
-// gpus names several.
+// gpus names the GPUs in a list.
 func (p *ringProblem) gpus(list []int) string {
 	return words.List(len(list), func(i int) string { return p.gpu(list[i]) })
 }
@@ -112,11 +113,11 @@ func (p *ringProblem) deadEnds() string {
 	return ""
 }
 
-// linkWords is what people call the links of topology files.
+// linkWords gives kinds of links the names that people use.
 var linkWords = map[string]string{"nvlink": "NVLink", "xgmi": "xGMI link", "pcie": "PCIe link", "net": "network link"}
 
-// component lists the ranks joined to one, without going through another (-1:
-// none), by rising number.
+// component lists the ranks connected to one without passing through another (-1:
+// none), in rising order.
 func (p *ringProblem) component(from, without int) []int {
 	seen := make([]bool, p.n)
 	seen[from] = true
@@ -139,7 +140,7 @@ func (p *ringProblem) component(from, without int) []int {
 	return list
 }
 
-// apart finds GPUs that no links join.
+// apart finds GPUs that links do not connect.
 func (p *ringProblem) apart() string {
 	near := p.component(0, -1)
 	if len(near) == p.n {
@@ -148,7 +149,7 @@ func (p *ringProblem) apart() string {
 	return fmt.Sprintf("no links join %s to %s", p.gpus(near), p.gpus(others(p.n, near, -1)))
 }
 
-// others lists the ranks that are neither in a list nor the one left out.
+// others lists the ranks that are neither in the list nor the one given.
 func others(n int, list []int, without int) []int {
 	in := make([]bool, n)
 	for _, i := range list {
@@ -163,10 +164,10 @@ func others(n int, list []int, without int) []int {
 	return rest
 }
 
-// twoColours finds that every link joins one of some GPUs to one of the others:
-// an order takes them in turns, so there must be as many of each.
+// twoColours finds that every link leads from one of two groups of GPUs to the
+// other. An order then alternates between them, so they must be of equal size.
 func (p *ringProblem) twoColours() string {
-	colour := make([]int, p.n) // 0: none yet
+	colour := make([]int, p.n) // 0 means none yet
 	colour[0] = 1
 	for todo := []int{0}; len(todo) > 0; {
 		i := todo[len(todo)-1]
@@ -197,7 +198,7 @@ func (p *ringProblem) twoColours() string {
 		p.gpus(sides[0]), p.gpus(sides[1]), len(sides[0]), len(sides[1]))
 }
 
-// tooFewLinks finds a GPU whose links are fewer than the rings through it.
+// tooFewLinks finds a GPU with fewer links than there are rings.
 func (p *ringProblem) tooFewLinks() string {
 	narrowest := units.Bandwidth(1)
 	for i := range p.n {
@@ -215,8 +216,8 @@ func (p *ringProblem) tooFewLinks() string {
 	return ""
 }
 
-// room is how many rings may leave and how many may enter a rank where each
-// step gets a width.
+// room is how many rings can leave a rank, and how many can enter it, if each step
+// gets a width.
 func (p *ringProblem) room(i int, width units.Bandwidth) (out, in int) {
 	var leave, enter edgeSet
 	for j := range p.n {
@@ -232,7 +233,8 @@ func (p *ringProblem) room(i int, width units.Bandwidth) (out, in int) {
 	return p.total(leave, width), p.total(enter, width)
 }
 
-// leaving is how many rings may close where each step gets a width.
+// leaving is how many rings can take the step that closes them, if each gets a
+// width.
 func (p *ringProblem) leaving(width units.Bandwidth) int {
 	var leave edgeSet
 	for i, row := range p.close {
@@ -243,7 +245,7 @@ func (p *ringProblem) leaving(width units.Bandwidth) int {
 		}
 	}
 	if p.n == 1 && p.closed() {
-		return p.count // nothing to close
+		return p.count // there is nothing to close
 	}
 	return p.total(leave, width)
 }

@@ -7,19 +7,21 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// A ring has a way from each of its ranks to every other. So where less can flow
-// from one to another than there are rings, all of them together, there is no
-// room for so many: the host between two halves of a box, say. On several nodes
-// a ring passes through a node once, and may do so either way. Solvers would have
-// to find that by trying (the pigeonhole principle).
+// A ring contains a path from each of its ranks to every other. So if the flow
+// from one rank to another, over all links, is less than the number of rings,
+// there is no room for so many: for instance where all data pass a host between
+// two halves of a box. On several nodes a ring passes through a node once, in
+// either direction. Solvers could only find that by trying (the pigeonhole
+// principle).
 
-// mostFlowing is the ranks up to which every pair of them with the first is
-// looked at.
+// mostFlowing is the largest node, in ranks, whose pairs with the first rank are
+// examined.
 const mostFlowing = 64
 
-// narrowest is the ranks of one side of a cut that fewer rings can leave than
-// are wanted, where each step gets a width, and how many can; nil where there is
-// no such cut, or it is not looked for among so many ranks.
+// narrowest finds a cut that fewer rings can cross than are wanted, if each step
+// gets a width. It returns the ranks on one side and how many rings can leave
+// them; inside is nil if there is no such cut, or if the node has too many ranks
+// to look for one.
 func (p *ringProblem) narrowest(width units.Bandwidth) (inside []int, rings int) {
 	if p.n > mostFlowing || p.n < 2 {
 		return nil, 0
@@ -58,7 +60,8 @@ func (p *ringProblem) narrowest(width units.Bandwidth) (inside []int, rings int)
 	return nil, 0
 }
 
-// narrowCut finds GPUs that fewer links lead away from than there are rings.
+// narrowCut finds a group of GPUs with fewer links leading away than there are
+// rings.
 func (p *ringProblem) narrowCut() string {
 	inside, rings := p.narrowest(1)
 	if inside == nil {
@@ -67,9 +70,9 @@ func (p *ringProblem) narrowCut() string {
 	return fmt.Sprintf("%d links lead from %s to %s, and each ring takes one", rings, p.gpus(inside), p.gpus(others(p.n, inside, -1)))
 }
 
-// stepsAtMost is how many steps within a node all rings can take together at most,
-// where each gets a width: between two ranks as many as the links hold, and no
-// more than there are rings, for none steps there and back.
+// stepsAtMost bounds how many steps within a node all rings can take together, if
+// each gets a width: between two ranks as many as the links allow, but no more
+// than there are rings, since no ring goes both there and back.
 func (p *ringProblem) stepsAtMost(width units.Bandwidth) int {
 	holds := func(h *hop) int {
 		if h == nil {
@@ -94,7 +97,7 @@ func (p *ringProblem) stepsAtMost(width units.Bandwidth) int {
 	return total
 }
 
-// stepsWanted is how many steps within a node all rings take.
+// stepsWanted is how many steps all rings take within a node.
 func (p *ringProblem) stepsWanted() int {
 	if p.closed() {
 		return p.count * p.n
@@ -102,7 +105,7 @@ func (p *ringProblem) stepsWanted() int {
 	return p.count * (p.n - 1)
 }
 
-// tooFewSteps finds that the links of a node, all together, have too little room.
+// tooFewSteps finds that the links of a node have too little room in total.
 func (p *ringProblem) tooFewSteps() string {
 	if p.n < 2 || p.stepsAtMost(1) >= p.stepsWanted() {
 		return ""

@@ -8,10 +8,10 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// askMirrored looks for half as many rings, each of which is then run the other
-// way round as well, but for one where they are odd: a smaller question, which has
-// an answer on most systems whose links go both ways. Where it has none nothing is
-// proved: nil.
+// askMirrored looks for half as many rings, to run each of them in both directions
+// (one of them in only one direction if their number is odd). That is a smaller
+// question, and has an answer on most systems whose links go both ways. If it has
+// none, that proves nothing, and the result is nil.
 func (p *ringProblem) askMirrored(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
 	if p.bothWays || p.count < 2 || p.n < 3 || !p.evenLinks() {
 		return nil, "", nil
@@ -37,7 +37,7 @@ func (p *ringProblem) askMirrored(ctx context.Context, s *Solvers, width units.B
 	return orders, by, nil
 }
 
-// evenLinks tells whether every step that exists does so both ways.
+// evenLinks tells whether every step that exists does so in both directions.
 func (p *ringProblem) evenLinks() bool {
 	for i := range p.n {
 		for j := range i {

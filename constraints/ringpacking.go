@@ -11,38 +11,40 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// How many rings links hold is a linear program over all orders of a node, of which
-// the few that matter are found while it is solved: prices of links say what room
-// on them is worth, and the cheapest order by these comes in (column generation).
+// How many rings the links hold is a linear program with a variable for every
+// order of a node. Only a few of these matter, and they are found while the
+// program is solved (column generation): its dual assigns prices to the links'
+// room, and the cheapest order at these prices is added.
 //
 //	five rings of a Frontier node      prices: 1 on these, 0 on all others
 //	gpu 1 ⇄ gpu 3, one link            an order that costs least takes one of them,
 //	gpu 1 ⇄ gpu 5, one link            the room on them is worth 4: no five rings
 //
-// Where the room on all links at their prices is worth less than so many cheapest
-// orders, there are no such rings: whole numbers prove it, and a user can add them
-// up. Where it is not, the orders that fill the program most are taken one after the
-// other, what is left being asked the same again. Nothing of it depends on how fast
-// a machine is.
+// If all room together is worth less, at its prices, than so many of the cheapest
+// orders, there are no such rings. The prices, as whole numbers, prove it, and a
+// user can check the sum. Otherwise, the orders that fill the program most are
+// taken one by one, and the question is asked again for the room that is left.
+// Nothing of this depends on the speed of the machine.
 type ringPacking struct {
 	*ringKinds
 	orders []ringKind
 	tours  *cheapestOrder
 	ctx    context.Context
-	work   int // what is left of packedWork
+	work   int // how much of packedWork is left
 }
 
 const (
-	// packedRanks is the ranks of a node up to which the cheapest order is found.
+	// packedRanks is the largest node, in ranks, of which the cheapest order is
+	// computed.
 	packedRanks = 16
-	// packedWork is how many times one is looked for, or the program solved, at most:
-	// some seconds' of 16 ranks.
+	// packedWork limits how many times a cheapest order or the program is
+	// computed; it stands for a few seconds at 16 ranks.
 	packedWork = 1000
-	// alternatives is how many orders are tried first where one has to be.
+	// alternatives is how many orders are tried first where one has to be chosen.
 	alternatives = 3
 )
 
-// verdict is what packing came to.
+// verdict is the outcome of packing.
 type verdict uint8
 
 const (
@@ -51,8 +53,8 @@ const (
 	impossible
 )
 
-// askByPacking is ask for nodes of up to packedRanks. Of impossible rings it says
-// why.
+// askByPacking is ask for nodes of up to packedRanks. If rings are impossible, it
+// says why.
 func (p *ringProblem) askByPacking(ctx context.Context, width units.Bandwidth) (orders [][]int, why string, is verdict) {
 	if p.n < 2 || p.n > packedRanks {
 		return nil, "", unsettled
@@ -60,7 +62,7 @@ func (p *ringProblem) askByPacking(ctx context.Context, width units.Bandwidth) (
 	c := &ringPacking{ringKinds: &ringKinds{p: p, at: map[int]int{}}, ctx: ctx, work: packedWork}
 	c.limit(width)
 	c.tours = newCheapestOrder(c.ringKinds, width)
-	// Where nothing costs anything, the first of all orders is the cheapest.
+	// At no cost, the cheapest order is the first of all.
 	first, ok := c.find(make([]int32, len(c.room)))
 	_, fits := first.without(c.room)
 	switch {
@@ -94,8 +96,7 @@ func (p *ringProblem) askByPacking(ctx context.Context, width units.Bandwidth) (
 	return orders, "", packed
 }
 
-// find looks for the cheapest order and keeps it, and what it is the other way
-// round.
+// find computes the cheapest order, and adds it and its reverse.
 func (c *ringPacking) find(prices []int32) (ringKind, bool) {
 	c.work--
 	order, ok := c.tours.find(prices)
@@ -105,7 +106,7 @@ func (c *ringPacking) find(prices []int32) (ringKind, bool) {
 	k, _ := c.kind(order)
 	c.keep(k)
 	back := slices.Clone(order)
-	slices.Reverse(back[min(1, c.p.n-1):]) // from the same rank on
+	slices.Reverse(back[min(1, c.p.n-1):]) // starting from the same rank
 	if !c.p.closed() {
 		back = slices.Clone(order)
 		slices.Reverse(back)
@@ -116,7 +117,7 @@ func (c *ringPacking) find(prices []int32) (ringKind, bool) {
 	return k, true
 }
 
-// kind is an order with what it takes; false where it lacks a link.
+// kind describes what an order takes. It fails if a link of it does not exist.
 func (c *ringPacking) kind(order []int) (ringKind, bool) {
 	k := ringKind{order, make([]uint16, len(c.limits))}
 	for i, from := range order {
@@ -135,20 +136,21 @@ func (c *ringPacking) kind(order []int) (ringKind, bool) {
 	return k, true
 }
 
-// keep keeps an order, unless one is known that takes the same.
+// keep adds an order, unless one that takes the same is known.
 func (c *ringPacking) keep(k ringKind) {
 	if !slices.ContainsFunc(c.orders, func(o ringKind) bool { return slices.Equal(o.takes, k.takes) }) {
 		c.orders = append(c.orders, k)
 	}
 }
 
-// fill is how much of each order is taken where room is shared best and comes to
-// count rings; nil where it does not, with the prices that say so, or without where
-// work came to its end.
+// fill returns how much of each order is used when the room is shared best,
+// provided that this comes to count rings. Otherwise amount is nil, and prices are
+// those that prove it, or nil too if the work exceeded its limit.
 func (c *ringPacking) fill(room []uint16, count int) (amount, prices []float64) {
 	for ; c.work > 0 && c.ctx.Err() == nil; c.work-- {
-		// An order that takes more of a link than there is left is none; while none
-		// is known that fits, those that don't say which links are too full.
+		// An order that takes more of a link than is left cannot be used. But as
+		// long as no known order fits, these are needed to find out which links
+		// are too full.
 		var may, all []int
 		for i, k := range c.orders {
 			all = append(all, i)
@@ -181,7 +183,7 @@ func (c *ringPacking) fill(room []uint16, count int) (amount, prices []float64) 
 		}
 		prices = make([]float64, len(room))
 		for e := range room {
-			// What has no room left costs more than a ring is worth.
+			// A link without room costs more than a ring is worth.
 			if prices[e] = lp.Price(e); room[e] == 0 {
 				prices[e] = 2
 			}
@@ -199,7 +201,7 @@ func (c *ringPacking) fill(room []uint16, count int) (amount, prices []float64) 
 	return nil, nil
 }
 
-// take chooses whole rings, the orders that are filled most first.
+// take chooses whole rings, beginning with the orders that are used most.
 func (c *ringPacking) take(room []uint16, count int, amount []float64) []ringKind {
 	if count == 0 {
 		return []ringKind{}
@@ -236,12 +238,13 @@ func (c *ringPacking) take(room []uint16, count int, amount []float64) []ringKin
 	return nil
 }
 
-// refute proves by prices that there are not so many rings: the simplest whole
-// numbers near them for which all room is worth less than so many cheapest orders.
+// refute turns prices into a proof that there are not so many rings: the simplest
+// whole numbers near them at which all room is worth less than so many of the
+// cheapest orders.
 func (c *ringPacking) refute(prices []float64, count int) (why string, proved bool) {
 	dearest := slices.Max(prices)
 	if dearest <= 0 {
-		return "", false // nothing is dear: nothing is proved
+		return "", false // without prices nothing is proved
 	}
 	for _, scale := range []float64{1, 2, 3, 4, 6, 12, priceScale} {
 		weights, room := make([]int32, len(prices)), int64(0)
@@ -261,7 +264,8 @@ func (c *ringPacking) refute(prices []float64, count int) (why string, proved bo
 	return "", false
 }
 
-// proof tells what refutes: the links that every ring takes some of.
+// proof puts the refutation into words: it names the links that every ring needs
+// some of.
 func (c *ringPacking) proof(weights []int32, room, cost int64) string {
 	var links []string
 	alike := slices.Max(weights) == 1
@@ -283,10 +287,10 @@ func (c *ringPacking) proof(weights []int32, room, cost int64) string {
 	return fmt.Sprintf("every ring takes %d or more of these links, which hold %d: %s", cost, room, strings.Join(links, ", "))
 }
 
-// priceScale is what the dearest link costs in whole numbers.
+// priceScale is the price of the most expensive link in whole numbers.
 const priceScale = 1 << 20
 
-// whole are prices in whole numbers.
+// whole rounds prices to whole numbers.
 func whole(prices []float64) []int32 {
 	list := make([]int32, len(prices))
 	if len(prices) == 0 {

@@ -2,10 +2,11 @@ package constraints
 
 import "github.com/colltune/colltune/constraints/maxflow"
 
-// beginPairs finds links for so many rings that take theirs both ways: twice as many
-// at every rank. It is false where there are none, and where they are not seen: on
-// systems that are neither in two colours, which a flow settles, nor have an even
-// number of links at every rank, the same: then it takes all, for more rings.
+// beginPairs finds links for count rings that take theirs in both directions,
+// which is twice count links at every rank. It returns false if there are none, or
+// if they can't be found easily: it handles systems whose ranks have two colours,
+// by a flow, and systems with the same even number of links at every rank, where
+// it takes all links and so may begin more rings.
 func (x *ringExchange) beginPairs(count int) bool {
 	n, least, most := x.n, 1<<30, 0
 	for i := range n {
@@ -19,7 +20,7 @@ func (x *ringExchange) beginPairs(count int) bool {
 		}
 		least, most = min(least, degree), max(most, degree)
 	}
-	taken := make([]int16, n*n) // links, by both their steps
+	taken := make([]int16, n*n) // by both steps of a link
 	switch {
 	case least < 2*count:
 		return false
@@ -36,8 +37,9 @@ func (x *ringExchange) beginPairs(count int) bool {
 	return x.divide(x.around(taken), count)
 }
 
-// takeColoured takes links from the ranks of one colour to those of the other, twice
-// count at each; false where the ranks have no two colours, or not so many links.
+// takeColoured takes links between the ranks of two colours, twice count at each
+// rank. It returns false if the ranks do not have two colours, or not enough
+// links.
 func (x *ringExchange) takeColoured(taken []int16, count int) bool {
 	n := x.n
 	colour := make([]int8, n)
@@ -83,20 +85,20 @@ func (x *ringExchange) takeColoured(taken []int16, count int) bool {
 	return true
 }
 
-// around gives links a direction, so that as many leave every rank as enter it: along
-// closed ways, until all are taken (Euler).
+// around directs the links so that as many leave every rank as enter it, by
+// following closed walks until all links are used (Euler).
 func (x *ringExchange) around(links []int16) (steps []int16) {
 	n := x.n
 	left := append([]int16(nil), links...)
 	steps = make([]int16, n*n)
-	at := make([]int, n) // by rank: the first of its links that may be left
+	at := make([]int, n) // by rank: the first of its links that may be unused
 	for first := range n {
 		for i := first; ; {
 			for at[i] < len(x.out[i]) && left[i*n+int(x.out[i][at[i]])] == 0 {
 				at[i]++
 			}
 			if at[i] == len(x.out[i]) {
-				break // only where the way began is there none to go on
+				break // a walk can only get stuck where it began
 			}
 			j := int(x.out[i][at[i]])
 			left[i*n+j]--

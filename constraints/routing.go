@@ -9,8 +9,8 @@ import (
 
 // Refusal is why a program can't run on a topology.
 type Refusal struct {
-	Reason string // one of the Reason constants: what refusals are counted by
-	Detail string // what it says of this program
+	Reason string // one of the Reason constants, by which refusals are counted
+	Detail string // what exactly is missing in this program
 	Pos    lang.Pos
 }
 
@@ -22,9 +22,9 @@ const (
 
 func (r Refusal) String() string { return fmt.Sprintf("%s: %s: %s", r.Pos, r.Reason, r.Detail) }
 
-// CheckRouting tests that every transfer between ranks has a link. It returns
-// one refusal for each pair of ranks and place in the program, in the program's
-// order; none where it can run.
+// CheckRouting checks that every transfer between ranks has a link. It returns one
+// refusal for each pair of ranks and place in the program, in program order; none
+// means that the program can run.
 func CheckRouting(p *lang.Program, t *topologies.Topology) []Refusal {
 	n := len(t.Ranks)
 	if p.Collective.Ranks != n {

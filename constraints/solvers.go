@@ -10,52 +10,52 @@ import (
 	"time"
 )
 
-// Options is which solvers to use and what they may take.
+// Options says which solvers to use, and what they may take.
 type Options struct {
-	// Solver is auto (the default), z3 or pb. With auto both are used, or pb
-	// alone where libz3 can't be loaded.
+	// Solver is auto (the default), z3 or pb. auto uses both, or pb alone if libz3
+	// can't be loaded.
 	Solver string
-	// Timeout is a query's; 0 is a minute.
+	// Timeout limits a query; 0 means a minute.
 	Timeout time.Duration
-	// MemoryCap is what a worker may allocate, in bytes; 0 is 2 GiB.
+	// MemoryCap limits a worker's memory, in bytes; 0 means 2 GiB.
 	MemoryCap int64
-	// Notice is told, in one line, what a user should know: that libz3 is
-	// missing, that a solver failed. Nil tells nobody.
+	// Notice is called with a line about what a user should know: that libz3 is
+	// missing, or that a solver failed. It may be nil.
 	Notice func(string)
 }
 
 // Names are the values of Options.Solver.
 var Names = []string{"auto", "z3", "pb"}
 
-// Status is what a query came to.
+// Status is the outcome of a query.
 type Status uint8
 
 // The statuses.
 const (
 	Sat Status = iota
 	Unsat
-	Timeout // or the memory cap: a limit was met
+	Timeout // a limit on time, work or memory was met
 )
 
 var statusNames = [...]string{"sat", "unsat", "timeout"}
 
 func (s Status) String() string { return statusNames[s] }
 
-// Answer is a query's answer.
+// Answer is the answer to a query.
 type Answer struct {
 	Status  Status
-	Model   []bool  // Sat: by variable; it has passed Formula.Check
-	By      string  // the solver that gave it: z3, pb
-	Seconds float64 // from question to answer, as it was waited for
-	Detail  string  // Timeout: which limit
-	// Of SolveWithin: Work is what all solvers that were asked did, Counted that
-	// they met no limit but that of work, so that the answer is the same on every
-	// machine.
+	Model   []bool  // Sat: values by variable, which Formula.Check has confirmed
+	By      string  // the solver that answered: z3, pb
+	Seconds float64 // wall-clock time from question to answer
+	Detail  string  // Timeout: which limit was met
+	// For SolveWithin: Work is the total work of all solvers that were asked.
+	// Counted means that they met no limit but that on work, so the answer is the
+	// same on every machine.
 	Work    time.Duration
 	Counted bool
 }
 
-// Fault is what a solver did that none should.
+// Fault is something a solver must not do.
 type Fault string
 
 // The faults.
@@ -67,7 +67,7 @@ const (
 	Refused Fault = "gave up"
 )
 
-// SolverError is a solver's fault: no answer came of it.
+// SolverError reports a solver's fault, because of which there is no answer.
 type SolverError struct {
 	Solver string
 	Fault  Fault
@@ -82,7 +82,8 @@ func (e *SolverError) Error() string {
 	return s
 }
 
-// UnavailableError is a solver that was asked for by name and can't be had here.
+// UnavailableError reports that a solver that was asked for by name is not
+// available here.
 type UnavailableError struct {
 	Solver string
 	Err    error
@@ -91,16 +92,16 @@ type UnavailableError struct {
 func (e *UnavailableError) Error() string { return fmt.Sprintf("solver %s: %v", e.Solver, e.Err) }
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// Solvers are worker processes that answer formulas. They start when first
-// needed, live until Close, and are replaced when they fail. Safe for
-// concurrent use: each query has a worker to itself.
+// Solvers are worker processes that answer formulas. They start when first needed,
+// live until Close, and are replaced when they fail. It is safe for concurrent
+// use: each query has a worker to itself.
 type Solvers struct {
 	options  Options
-	backends []*backend // in their fixed order
+	backends []*backend // in a fixed order
 }
 
-// Open finds the solvers asked for. The error says what is wrong with the
-// options, or why libz3 can't be had where it was asked for by name.
+// Open prepares the solvers that are asked for. The error says what is wrong with
+// the options, or why libz3, if asked for by name, is not available.
 func Open(o Options) (*Solvers, error) {
 	if o.Timeout == 0 {
 		o.Timeout = time.Minute
@@ -143,20 +144,20 @@ func firstLine(err error) string {
 	return line
 }
 
-// Close ends all workers. Queries still running end with an error.
+// Close ends all workers. Queries that are still running return an error.
 func (s *Solvers) Close() {
 	for _, b := range s.backends {
 		b.close()
 	}
 }
 
-// Timeout is how long a query may take.
+// Timeout is the time limit of a query.
 func (s *Solvers) Timeout() time.Duration { return s.options.Timeout }
 
-// Notice tells what a user should know, as Options.Notice has it.
+// Notice passes on what a user should know, to Options.Notice.
 func (s *Solvers) Notice(text string) { s.options.Notice(text) }
 
-// Solvers lists the solvers in use, in their fixed order.
+// Solvers lists the solvers in use, in a fixed order.
 func (s *Solvers) Solvers() []string {
 	names := make([]string, len(s.backends))
 	for i, b := range s.backends {
@@ -165,7 +166,7 @@ func (s *Solvers) Solvers() []string {
 	return names
 }
 
-// Versions says which version each solver in use is, in the order of Solvers; it
+// Versions returns the version of each solver in use, in the order of Solvers. It
 // starts those that have not been needed yet.
 func (s *Solvers) Versions() ([]string, error) {
 	versions := make([]string, len(s.backends))
@@ -178,23 +179,23 @@ func (s *Solvers) Versions() ([]string, error) {
 	return versions, nil
 }
 
-// Solve asks all solvers at once and takes the first answer; the others are
-// stopped. Which model that is may differ from run to run unless the formula's
-// preferences settle it. A solver's fault is an error only where no other
-// solver answers; else it is a notice.
+// Solve asks all solvers in parallel, takes the first answer and stops the others.
+// Which model it returns may vary from run to run, unless the formula's
+// preferences determine it. A solver's fault is an error only if no other solver
+// answers; otherwise it is a notice.
 func (s *Solvers) Solve(ctx context.Context, f *Formula) (Answer, error) {
 	return s.solve(ctx, f, s.backends, 0, false)
 }
 
-// SolveInOrder asks one solver after the other, always in the same order, and
-// only goes on where one has met a limit or failed. The one named first, where
-// it is in use, is asked first: the one that such formulas suit.
+// SolveInOrder asks one solver after another, always in the same order, going on
+// only if one met a limit or failed. Solvers named in first, if in use, are asked
+// first, because they are good at such formulas.
 func (s *Solvers) SolveInOrder(ctx context.Context, f *Formula, first ...string) (Answer, error) {
 	return s.solve(ctx, f, s.inOrder(first), 0, true)
 }
 
-// SolveWithin is SolveInOrder with a limit to the work of each solver, so that the
-// answer is the same on every machine. The limit of time holds all the same: see
+// SolveWithin is SolveInOrder with a limit on the work of each solver, so that the
+// answer is the same on every machine. The time limit applies all the same: see
 // Answer.Counted.
 func (s *Solvers) SolveWithin(ctx context.Context, work time.Duration, f *Formula, first ...string) (Answer, error) {
 	if err := someWork(work); err != nil {
@@ -216,7 +217,7 @@ func (s *Solvers) SolveBy(ctx context.Context, f *Formula, name string) (Answer,
 	return s.solveBy(ctx, 0, f, name)
 }
 
-// SolveByWithin is SolveBy with a limit to the solver's work: see SolveWithin.
+// SolveByWithin is SolveBy with a limit on the solver's work: see SolveWithin.
 func (s *Solvers) SolveByWithin(ctx context.Context, work time.Duration, f *Formula, name string) (Answer, error) {
 	if err := someWork(work); err != nil {
 		return Answer{}, err
@@ -233,7 +234,7 @@ func (s *Solvers) solveBy(ctx context.Context, work time.Duration, f *Formula, n
 	return Answer{}, fmt.Errorf("solver %q is not in use: want one of %s", name, strings.Join(s.Solvers(), ", "))
 }
 
-// place is a name's position in a list; those that are not in it come last.
+// place is a name's position in a list; names that are not in it come last.
 func place(names []string, name string) int {
 	if i := slices.Index(names, name); i >= 0 {
 		return i
@@ -241,9 +242,9 @@ func place(names []string, name string) int {
 	return len(names)
 }
 
-// SolveAll answers many formulas, each in order as SolveInOrder does, on at most
-// the given number of workers at a time. The answers are in the formulas' order,
-// whatever the workers. The first error ends it.
+// SolveAll answers many formulas, each as SolveInOrder does, on at most the given
+// number of workers at a time. Answers are in the order of the formulas. The first
+// error ends it.
 func (s *Solvers) SolveAll(ctx context.Context, formulas []*Formula, workers int) ([]Answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -272,8 +273,8 @@ func (s *Solvers) SolveAll(ctx context.Context, formulas []*Formula, workers int
 	return answers, nil
 }
 
-// stragglers is how long the slower solvers have to finish once one has
-// answered: an idle worker is worth more than one to start again.
+// stragglers is how long slower solvers may take to finish after one has answered,
+// since keeping a worker is cheaper than starting a new one.
 const stragglers = 100 * time.Millisecond
 
 func (s *Solvers) solve(ctx context.Context, f *Formula, backends []*backend, work time.Duration, inOrder bool) (Answer, error) {

@@ -6,10 +6,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// CheckTree tests that parents are a tree over links that exist: one root, whose
-// parent is -1, from which every rank hangs, and between child and parent a link
-// for each way that data go: down from the parent, up to it. It looks at the
-// parents and the topology, nothing else.
+// CheckTree checks that parents form a tree over existing links: there is one
+// root, whose parent is -1, every rank is below it, and parent and child are
+// linked in each direction in which data go, down and up. It looks only at the
+// parents and the topology.
 func CheckTree(t *topologies.Topology, parents []int, down, up bool) error {
 	if len(parents) != len(t.Ranks) {
 		return fmt.Errorf("tree of %d ranks: %s has %d", len(parents), t.Name, len(t.Ranks))
@@ -43,9 +43,9 @@ func CheckTree(t *topologies.Topology, parents []int, down, up bool) error {
 	return nil
 }
 
-// CheckTrees tests each tree as CheckTree does, and that all of them together take
-// a link between two GPUs at most once for each physical link it stands for, down
-// and up apart: the two are phases of their own.
+// CheckTrees checks each tree as CheckTree does, and that together they use a link
+// between two GPUs no more often than it has physical links. Down and up are
+// counted separately, because they are separate phases.
 func CheckTrees(t *topologies.Topology, trees [][]int, down, up bool) error {
 	for k, parents := range trees {
 		if err := CheckTree(t, parents, down, up); err != nil {
@@ -68,7 +68,7 @@ func CheckTrees(t *topologies.Topology, trees [][]int, down, up bool) error {
 				}
 				path, _ := t.Path(from, to)
 				if len(path.Edges) != 1 {
-					continue // through a switch or NIC, which trees share
+					continue // it goes through a switch or NIC, which trees share
 				}
 				e := path.Edges[0]
 				if taken[e]++; taken[e] > t.Edges[e].Count {

@@ -14,32 +14,34 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// The worker's side: a child that answers questions until there are no more.
+// This file is the worker's side: a child process that answers questions until
+// there are no more.
 
 func init() {
 	child.Register(workerName("z3"), serve(openZ3))
 	child.Register(workerName("pb"), serve(openPB))
 }
 
-// workerName is what a solver's child process is registered as.
+// workerName is the name under which a solver's child process is registered.
 func workerName(solver string) string { return "solver-" + solver }
 
-// engine is one question in a solver's hands.
+// engine holds a question in a solver.
 type engine interface {
-	// solve looks for a model of the problem, what was fixed, what is assumed
-	// this time, and a clause (nil: none).
+	// solve looks for a model of the problem that also satisfies what was fixed,
+	// the assumptions of this call, and a clause (nil: none).
 	solve(ctx context.Context, clause []Lit, assume ...Lit) (model []bool, sat bool, err error)
 	fix(Lit)
-	// worked is what it has done so far, where that is limited.
+	// worked is the work done so far, if it is limited.
 	worked() time.Duration
 	close()
 }
 
-// opener makes engines, after it has said its version.
+// opener creates engines, after telling its version.
 type opener struct {
 	version string
 	engine  func(*problem) (engine, error)
-	// keeps tells whether an engine may be asked again, under other assumptions.
+	// keeps tells whether an engine can be asked repeatedly, under different
+	// assumptions.
 	keeps bool
 }
 
@@ -66,14 +68,14 @@ func serve(open func(memory int64) (opener, error)) func(*child.Conn) error {
 	}
 }
 
-// keeper is a worker's solver, and the formula that it keeps: one at a time.
+// keeper is a worker's solver, with the one formula that it keeps.
 type keeper struct {
 	opener
-	kept   engine // nil: none
+	kept   engine // nil if it keeps none
 	number uint64
 }
 
-// open is the engine of a problem, which keeps what it is to keep.
+// open returns the engine for a problem, and keeps it if asked to.
 func (k *keeper) open(p *problem) (engine, error) {
 	if p.known && (k.kept == nil || p.keep != k.number) {
 		return nil, fmt.Errorf("no formula is kept by the number %d", p.keep)
@@ -133,9 +135,9 @@ func (k *keeper) answer(p *problem) reply {
 	return a
 }
 
-// preferred finds a model and walks from it to the one that the preferences
-// ask for. Each query asks for something better than what is had, so that most
-// groups cost one query, the one that says there is nothing better.
+// preferred finds a model, and from it proceeds to the one that the preferences
+// ask for. Each query asks for something better than the current model, so that
+// most groups cost one query: the one which says that there is nothing better.
 func preferred(ctx context.Context, e engine, prefer [][]Lit) ([]bool, bool, error) {
 	model, sat, err := e.solve(ctx, nil)
 	if err != nil || !sat {
@@ -167,8 +169,8 @@ func preferred(ctx context.Context, e engine, prefer [][]Lit) ([]bool, bool, err
 	return model, true, nil
 }
 
-// distinct drops literals that came before. (Of two that exclude each other one
-// holds: they are never both here.)
+// distinct drops repeated literals. (It need not look for opposite ones: lists end
+// before the first literal that holds, and of two opposite literals one does.)
 func distinct(lits []Lit) []Lit {
 	var list []Lit
 	seen := map[Lit]bool{}
@@ -181,8 +183,8 @@ func distinct(lits []Lit) []Lit {
 	return list
 }
 
-// firstHeld is the position of the first literal that holds, or how many there
-// are.
+// firstHeld is the index of the first literal that holds, or the length of the
+// group.
 func firstHeld(model []bool, group []Lit) int {
 	for i, l := range group {
 		if holds(model, l) {
@@ -192,12 +194,12 @@ func firstHeld(model []bool, group []Lit) int {
 	return len(group)
 }
 
-// z3Engine is a problem in a libz3 context of its own: what came before it
-// can't change its model.
+// z3Engine is a problem in a libz3 context of its own, so that earlier problems
+// can't influence its model.
 type z3Engine struct {
 	ctx    *z3.Context
 	solver *z3.Solver
-	vars   []z3.AST // by variable; zero where no row has it
+	vars   []z3.AST // by variable; zero if no row contains it
 	work   worked
 }
 
@@ -206,7 +208,7 @@ func openZ3(memory int64) (opener, error) {
 	if err != nil {
 		return opener{}, err
 	}
-	if memory > 0 { // its own cap is an answer, the system's a death
+	if memory > 0 { // a cap of libz3's own gives an answer, whereas the system's kills the process
 		if err := z3.SetMemory(int((memory - memory/8) >> 20)); err != nil {
 			return opener{}, err
 		}
@@ -287,7 +289,7 @@ func (e *z3Engine) solve(ctx context.Context, clause []Lit, assume ...Lit) ([]bo
 	return model, true, e.ctx.Err()
 }
 
-// check is the solver's, within what is left of the work.
+// check runs the solver, within what is left of the work.
 func (e *z3Engine) check(ctx context.Context, assume ...z3.AST) (z3.Result, error) {
 	if e.work.limit == 0 {
 		return e.solver.Check(ctx, assume...)
@@ -307,8 +309,8 @@ func (e *z3Engine) fix(l Lit)             { e.solver.Assert(e.term(l)) }
 func (e *z3Engine) worked() time.Duration { return e.work.done }
 func (e *z3Engine) close()                { e.ctx.Close() }
 
-// pbEngine starts over at each solve, and keeps nothing: of 3,471 questions under
-// assumptions gophersat 1.4.0 answered 750 with a model where there is none.
+// pbEngine starts from scratch at each solve: of 3,471 questions under
+// assumptions, gophersat 1.4.0 answered 750 with a model where there is none.
 type pbEngine struct {
 	problem *problem
 	fixed   []Lit
@@ -319,7 +321,7 @@ func openPB(int64) (opener, error) {
 	return opener{pbVersion(), func(p *problem) (engine, error) { return &pbEngine{problem: p, work: worked{limit: p.work}}, nil }, false}, nil
 }
 
-// pbVersion is the embedded solver's, as the binary was built with it.
+// pbVersion is the version of the embedded solver, as recorded in the binary.
 func pbVersion() string {
 	const module = "github.com/crillab/gophersat"
 	if info, ok := debug.ReadBuildInfo(); ok {
