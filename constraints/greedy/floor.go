@@ -59,7 +59,7 @@ func (n *network) nodeFloor(chunks int, part float64) float64 {
 	for node := range n.t.Nodes {
 		inside := n.t.NodeRanks(node)
 		var entries []int32
-		speed, spread, gates := 0.0, 0.0, 0
+		speed, spread, gates, gate := 0.0, 0.0, 0, 0
 		for _, v := range inside {
 			count := len(entries)
 			for _, h := range n.into[v] {
@@ -70,11 +70,11 @@ func (n *network) nodeFloor(chunks int, part float64) float64 {
 			}
 			if len(entries) > count {
 				gates++
-				spread = n.farthest(v, inside, part)
+				gate = v
 			}
 		}
-		if gates > 1 {
-			spread = 0
+		if gates == 1 {
+			spread = n.farthest(gate, inside, part)
 		}
 		if gates > 0 {
 			least = max(least, n.arrive(entries, (n.ranks-len(inside))*chunks, part, speed)+spread)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/constraints/bounds"
 	"github.com/colltune/colltune/topologies"
 )
@@ -67,7 +68,7 @@ func Route(ctx context.Context, t *topologies.Topology, o Options) (*Schedule, e
 	case n*n*max(o.Chunks, 1) > maxArrivals:
 		return nil, fmt.Errorf("greedy routing of %d chunks on %d ranks: want at most %d arrivals", max(o.Chunks, 1), n, maxArrivals)
 	}
-	least, err := bound(context.WithoutCancel(ctx), t, o) // what is there at once comes whatever the context
+	least, err := bound(ctx, t, o)
 	if err != nil {
 		return nil, err
 	}
@@ -94,15 +95,16 @@ func bound(ctx context.Context, t *topologies.Topology, o Options) (float64, err
 }
 
 // find makes the schedules and chooses; least is the bound.
-func find(ctx context.Context, t *topologies.Topology, o Options, least float64) (*Schedule, error) {
+func find(ctx context.Context, t *topologies.Topology, o Options, least float64) (best *Schedule, err error) {
+	defer constraints.Overdue(&err)
 	n := len(t.Ranks)
-	forward, err := newNetwork(t, false, o.Alpha)
+	forward, err := newNetwork(ctx, t, false, o.Alpha)
 	if err != nil {
 		return nil, err
 	}
 	backward := forward
 	if o.Collective != "allgather" {
-		if backward, err = newNetwork(t, true, o.Alpha); err != nil {
+		if backward, err = newNetwork(ctx, t, true, o.Alpha); err != nil {
 			return nil, err
 		}
 	}
@@ -115,39 +117,47 @@ func find(ctx context.Context, t *topologies.Topology, o Options, least float64)
 			}
 		}
 	}
-	var best *Schedule
 	for _, chunks := range list {
 		s := &Schedule{Topology: t.Name, Collective: o.Collective, Ranks: n, Bytes: o.Bytes, Chunks: chunks, Alpha: o.Alpha, BoundUS: least}
-		var sends []Send
-		switch o.Collective {
-		case "allgather":
-			sends, s.TimeUS, s.Method, err = forward.route(ctx, chunks, s.part(), o, best)
-		case "reducescatter":
-			sends, s.TimeUS, s.Method, err = backward.route(ctx, chunks, s.part(), o, best)
-			sends, s.TimeUS = forward.play(forward.turned(sends), chunks, s.part())
-		case "allreduce":
-			var there, back []Send
-			if there, _, s.Method, err = backward.route(ctx, chunks, s.part(), o, nil); err == nil {
-				back, _, _, err = forward.route(ctx, chunks, s.part(), o, nil)
-			}
-			all := append(forward.turned(there), forward.messages(back)...)
-			sends, s.TimeUS = forward.play(all, chunks, s.part())
-		}
-		if err != nil {
+		if err := s.fill(o, forward, backward, best); err != nil {
 			if best != nil && ctx.Err() != nil {
 				break
 			}
 			return nil, err
 		}
-		if len(sends) > 0 && (best == nil || s.TimeUS < best.TimeUS) {
-			byStart(sends)
-			s.Sends, best = sends, s
+		if len(s.Sends) > 0 && (best == nil || s.TimeUS < best.TimeUS) {
+			byStart(s.Sends)
+			best = s
 		}
 		if best != nil && best.Gap() < near {
 			break
 		}
 	}
 	return best, nil
+}
+
+// fill finds what to send, and when. With best, of the same collective, it need not
+// find anything that is no better.
+func (s *Schedule) fill(o Options, forward, backward *network, best *Schedule) (err error) {
+	defer constraints.Overdue(&err)
+	switch chunks, part := s.Chunks, s.part(); o.Collective {
+	case "allgather":
+		s.Sends, s.TimeUS, s.Method, err = forward.route(chunks, part, o, best)
+	case "reducescatter":
+		var there []Send
+		if there, _, s.Method, err = backward.route(chunks, part, o, best); err == nil {
+			s.Sends, s.TimeUS = forward.play(forward.turned(there), chunks, part)
+		}
+	case "allreduce":
+		var there, back []Send
+		if there, _, s.Method, err = backward.route(chunks, part, o, nil); err != nil {
+			return err
+		}
+		if back, _, _, err = forward.route(chunks, part, o, nil); err == nil {
+			s.Sends, s.TimeUS = forward.play(append(forward.turned(there), forward.messages(back)...), chunks, part)
+		}
+	}
+	return err
 }
 
 // degree is the most links into a rank.
@@ -161,12 +171,12 @@ func (n *network) degree() int {
 
 // route finds the best allgather of so many chunks. With best, of the same
 // collective, it need not find one that is no better.
-func (n *network) route(ctx context.Context, chunks int, part float64, o Options, best *Schedule) (sends []Send, end float64, method string, err error) {
+func (n *network) route(chunks int, part float64, o Options, best *Schedule) (sends []Send, end float64, method string, err error) {
 	a := &attempts{n: n, chunks: chunks, part: part, arrivals: n.ranks * n.ranks * chunks, floor: n.floor(chunks, part), end: math.Inf(1)}
 	if best != nil && o.Collective == "allgather" {
 		a.end = best.TimeUS
 	}
-	if err := a.try(ctx, o); err != nil {
+	if err := a.try(o); err != nil && a.sends == nil {
 		return nil, 0, "", err
 	}
 	return a.sends, a.end, a.method, nil
@@ -195,8 +205,10 @@ func (a *attempts) take(sends []Send, end float64, method string) {
 // done tells whether nothing better can come.
 func (a *attempts) done() bool { return a.end <= a.floor }
 
-// try makes schedules in every way there is, until nothing better can come.
-func (a *attempts) try(ctx context.Context, o Options) error {
+// try makes schedules in every way there is, until nothing better can come. What was
+// made by then stays where it ends with an error.
+func (a *attempts) try(o Options) (err error) {
+	defer constraints.Overdue(&err)
 	n, few := a.n, a.arrivals <= fewMessages
 	// One chunk a rank over links of several speeds: a slow one had better wait,
 	// which no link knows by itself.
@@ -214,7 +226,7 @@ func (a *attempts) try(ctx context.Context, o Options) error {
 	if tries == 0 || a.done() {
 		return nil
 	}
-	found, took, err := a.asynchronous(ctx, o.Seed, tries)
+	found, took, err := a.asynchronous(o.Seed, tries)
 	if err != nil {
 		return err
 	}
@@ -263,7 +275,7 @@ func (o *Options) tries(chunks, arrivals int) int {
 // asynchronous is the best of some tries, each of which learns from the best
 // before it what came late; none where all are worse than what there is. What is
 // to be improved may be worse than that.
-func (a *attempts) asynchronous(ctx context.Context, seed uint64, tries int) (found []Send, took float64, err error) {
+func (a *attempts) asynchronous(seed uint64, tries int) (found []Send, took float64, err error) {
 	r := newRun(a.n, a.chunks, a.part)
 	took = a.end
 	if a.arrivals <= fewMessages {
@@ -271,12 +283,6 @@ func (a *attempts) asynchronous(ctx context.Context, seed uint64, tries int) (fo
 	}
 	weight := make([]int32, r.total)
 	for i := range tries {
-		if err := ctx.Err(); err != nil {
-			if a.sends == nil && found == nil {
-				return nil, 0, err
-			}
-			break
-		}
 		p := policies[i%len(policies)]
 		p.once = p.once && a.n.t.Nodes > 1
 		p.patient, p.lazy = p.patient && a.n.direct, p.lazy && a.n.direct
@@ -285,6 +291,9 @@ func (a *attempts) asynchronous(ctx context.Context, seed uint64, tries int) (fo
 			p.weight = weight
 		}
 		got, end, err := r.asynchronous(p, took)
+		if err != nil && found != nil && a.n.until.Err() != nil {
+			break
+		}
 		if err != nil {
 			return nil, 0, err
 		}

@@ -2,6 +2,7 @@ package greedy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -13,6 +14,7 @@ import (
 	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/constraints/internal/looks"
 	"github.com/colltune/colltune/constraints/internal/published"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
@@ -251,7 +253,7 @@ func TestFloorIsBelowEverySchedule(t *testing.T) {
 		}
 		chunks, part := rapid.IntRange(1, 3).Draw(t, "chunks"), rapid.Float64Range(1, 1e5).Draw(t, "part")
 		for _, alpha := range []Alpha{Blocking, Pipelined} {
-			network, err := newNetwork(top, rapid.Bool().Draw(t, "turned"), alpha)
+			network, err := newNetwork(context.Background(), top, rapid.Bool().Draw(t, "turned"), alpha)
 			if err != nil {
 				t.Skip(err)
 			}
@@ -278,7 +280,7 @@ func TestMatchedIsAsShortAsCanBe(t *testing.T) {
 		n := rapid.IntRange(2, 8).Draw(t, "ranks")
 		top := randomSystem(t, n, 2, 1, func(a, b int) bool { return b == (a+1)%n || a == (b+1)%n })
 		chunks, alpha := rapid.IntRange(1, 2).Draw(t, "chunks"), Alpha(rapid.IntRange(0, 1).Draw(t, "alpha"))
-		network, err := newNetwork(top, false, alpha)
+		network, err := newNetwork(context.Background(), top, false, alpha)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -358,17 +360,90 @@ func TestRefuses(t *testing.T) {
 		{context.Background(), top, Options{Bytes: 1, Chunks: 1 << 30}, "arrivals"},
 		{context.Background(), top, Options{Bytes: 1, Alpha: 7}, "want blocking or pipelined"},
 		{context.Background(), oneWay, Options{Bytes: 1}, "reach"},
-		{done, published.NDv2(2), Options{Bytes: 1 << 40, Chunks: 1, Collective: "allgather"}, ""},
+		{done, published.NDv2(2), Options{Bytes: 1 << 40, Chunks: 1, Collective: "allgather"}, "canceled"},
 	} {
-		s, err := Route(c.ctx, c.top, c.o)
-		if c.want == "" { // breadth first is there at once
-			if err != nil || s.Check(c.top) != nil {
-				t.Errorf("%+v: %v", c.o, err)
-			}
-			continue
-		}
+		_, err := Route(c.ctx, c.top, c.o)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
+		}
+	}
+}
+
+// TestCrossings routes on many nodes whose GPUs are not linked with those of their own
+// number: on a DGX-2 as TE-CCL has it, the odd ones send and the even ones receive.
+func TestCrossings(t *testing.T) {
+	for _, c := range []struct {
+		top   *topologies.Topology
+		pairs int // of two nodes
+	}{
+		{resolve(t, "dgx-2-teccl", 9), 8},
+		{resolve(t, "dgx-a100", 10), 8},
+	} {
+		chosen, count := newCrossings(c.top, func() {}), 0
+		for from := range c.top.Ranks {
+			for to := range c.top.Ranks {
+				if !chosen.has(from, to) {
+					continue
+				}
+				count++
+				if !c.top.Linked(from, to) || c.top.Ranks[from].Node == c.top.Ranks[to].Node {
+					t.Errorf("%s: %d to %d is chosen", c.top.Name, from, to)
+				}
+			}
+		}
+		if want := c.pairs * c.top.Nodes * (c.top.Nodes - 1); count != want {
+			t.Errorf("%s: %d pairs, want %d", c.top.Name, count, want)
+		}
+		for _, coll := range []string{"allgather", "reducescatter"} {
+			s, err := Route(context.Background(), c.top, Options{Collective: coll, Bytes: 1 << 20, Chunks: 1, Tries: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Check(c.top); err != nil {
+				t.Errorf("%s of %s: %v", coll, c.top.Name, err)
+			}
+		}
+	}
+}
+
+// TestEnds has the context end after ever more looks: soon there are no more, and what
+// comes of it is the context's error, or a schedule if there was one by then.
+func TestEnds(t *testing.T) {
+	for _, c := range []struct {
+		top  *topologies.Topology
+		coll string
+	}{
+		{resolve(t, "dgx-1", 1), "allgather"}, // matching
+		{resolve(t, "mesh:4x3", 1), "reducescatter"},
+		{published.NDv2(2), "allreduce"}, // local search
+		{resolve(t, "dgx-a100", 4), "allgather"},
+	} {
+		o := Options{Collective: c.coll, Bytes: 1 << 20}
+		unended := &looks.Left{Context: context.Background(), N: 1 << 30}
+		whole, err := Route(unended, c.top, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		takes, early := 1<<30-unended.N, 0
+		for n := 0; n < takes; n += 1 + n/4 {
+			ctx := &looks.Left{Context: context.Background(), N: n}
+			s, err := Route(ctx, c.top, o)
+			switch {
+			case s == nil && errors.Is(err, context.Canceled):
+			case err != nil:
+				t.Fatalf("%s: after %d of %d looks: %v, want that it was cancelled", c.top.Name, n, takes, err)
+			default:
+				early++
+				if err := s.Check(c.top); err != nil || s.TimeUS < whole.TimeUS*(1-tolerance) {
+					t.Fatalf("%s: after %d of %d looks: %v us (%v), and %v us in the end", c.top.Name, n, takes, s.TimeUS, err, whole.TimeUS)
+				}
+			}
+			if -ctx.N > 100 {
+				t.Errorf("%s: after %d of %d looks there were %d more", c.top.Name, n, takes, -ctx.N)
+			}
+		}
+		if takes < 100 || early == 0 {
+			t.Errorf("%s: %d schedules from %d looks: too few to mean much", c.top.Name, early, takes)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (n *network) improve(chunks int, part float64, sends []Send, floor float64,
 	m := newImprover(n, chunks, part, sends)
 	end, sum := m.length(chunks)
 	for step := range fewSteps * tries / max(1, len(m.list)) {
-		if end <= floor {
+		if end <= floor || n.until.Err() != nil {
 			break
 		}
 		dice := mix(seed, uint64(step), 1)

@@ -30,6 +30,7 @@ func (n *network) matched(chunks int, part, floor float64) []message {
 	m := &matching{}
 	var list []planned
 	for v := range n.ranks {
+		n.look()
 		m.slots = m.slots[:0]
 		for _, h := range n.into[v] {
 			count := min(math.Floor((floor-arrive[h])/took[h])+1, float64((n.ranks-1)*chunks))
@@ -127,6 +128,7 @@ func (n *network) soonest(arrive []float64) []float64 {
 	all := make([]float64, n.ranks*n.ranks)
 	queue, waits := make([]int32, 0, n.ranks), make([]bool, n.ranks)
 	for s := range n.ranks {
+		n.look()
 		at := all[s*n.ranks : (s+1)*n.ranks]
 		for v := range at {
 			at[v] = math.Inf(1)

@@ -1,9 +1,11 @@
 package greedy
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
+	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -11,6 +13,7 @@ import (
 // for data that go the other way: a schedule for it, played backwards, is one
 // for the topology.
 type network struct {
+	until context.Context // whose end ends whatever is made: see look
 	t     *topologies.Topology
 	ranks int
 	hops  []hop
@@ -33,34 +36,39 @@ type hop struct {
 	net      bool
 }
 
-// The most pairs of ranks in different nodes that are all looked at; of more,
-// those of GPUs with the same number in their nodes are.
+// The most pairs of ranks in different nodes that are all looked at; of more, some
+// are (see crossings).
 const manyPairs = 4096
 
 // maxHops bounds the memory of a network.
 const maxHops = 1 << 22
 
-func newNetwork(t *topologies.Topology, turned bool, alpha Alpha) (*network, error) {
-	n := &network{t: t, ranks: len(t.Ranks), alpha: alpha, hops: make([]hop, 0, len(t.Edges))}
+func newNetwork(ctx context.Context, t *topologies.Topology, turned bool, alpha Alpha) (*network, error) {
+	n := &network{until: ctx, t: t, ranks: len(t.Ranks), alpha: alpha, hops: make([]hop, 0, len(t.Edges))}
 	n.speed = make([]float64, n.ranks)
 	edges := make([]int32, 0, len(t.Edges)) // of all hops
 	across := 0
 	for a := range t.Ranks {
+		n.look()
 		for b := range t.Ranks {
 			if t.Ranks[a].Node != t.Ranks[b].Node && across <= manyPairs && t.Linked(a, b) {
 				across++
 			}
 		}
 	}
+	var chosen *crossings
+	if across > manyPairs {
+		chosen = newCrossings(t, n.look)
+	}
 	for a := range t.Ranks {
+		n.look()
 		for b := range t.Ranks {
-			far := t.Ranks[a].Node != t.Ranks[b].Node
-			if far && across > manyPairs && t.Ranks[a].Local != t.Ranks[b].Local {
-				continue
-			}
 			from, to := a, b
 			if turned {
 				from, to = b, a
+			}
+			if chosen != nil && t.Ranks[a].Node != t.Ranks[b].Node && !chosen.has(from, to) {
+				continue
 			}
 			path, ok := t.Path(from, to)
 			if !ok {
@@ -102,6 +110,13 @@ func newNetwork(t *topologies.Topology, turned bool, alpha Alpha) (*network, err
 	}
 	return n, nil
 }
+
+// look leaves everything at once where there is no more time: see constraints.Overdue.
+func (n *network) look() { constraints.Look(n.until) }
+
+// seldom is how much that is soon done, such as playing a message, goes by from one
+// look to the next.
+const seldom = 1 << 10
 
 // hopsBy lists the hops of every rank or edge, of those that of appends for one.
 func (n *network) hopsBy(count int, of func(h *hop, keys []int32) []int32) [][]int32 {
@@ -162,6 +177,9 @@ func (n *network) play(list []message, chunks int, part float64) (sends []Send, 
 	sends = make([]Send, len(list))
 	var busy []float64
 	for i, m := range list {
+		if i%seldom == 0 {
+			n.look()
+		}
 		hop := &n.hops[m.hop]
 		start := 0.0
 		for _, e := range hop.edges {

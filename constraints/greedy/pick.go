@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/colltune/colltune/constraints"
 )
 
 // run is one asynchronous try: at every moment each free link is given
@@ -67,8 +69,10 @@ func newRun(n *network, chunks int, part float64) *run {
 }
 
 // asynchronous makes one try. It gives up, and returns no messages, once it
-// takes longer than most.
-func (r *run) asynchronous(p policy, most float64) ([]Send, float64, error) {
+// takes longer than most. The error is the context's, or says that not every rank can
+// be reached.
+func (r *run) asynchronous(p policy, most float64) (sends []Send, end float64, err error) {
+	defer constraints.Overdue(&err)
 	r.policy = p
 	r.reset()
 	r.arrival = nil
@@ -100,7 +104,6 @@ func (r *run) asynchronous(p policy, most float64) ([]Send, float64, error) {
 		}
 		left -= r.advance()
 	}
-	end := 0.0
 	for _, s := range r.sends {
 		end = max(end, s.End)
 	}
@@ -191,11 +194,13 @@ func (r *run) decide(most float64) bool {
 	}
 	r.picked = r.picked[:0]
 	for _, v := range r.affected {
+		r.look()
 		r.dirty[v] = false
 		r.serve(v)
 	}
 	if !r.direct {
 		for _, v := range r.affected {
+			r.look()
 			for r.effort = enough; r.lacks[v] > 0 && r.wayIn(v) && r.makeRoom(v, deep); {
 			}
 		}

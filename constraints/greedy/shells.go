@@ -19,6 +19,7 @@ func (n *network) breadthFirst(chunks int) []message {
 	}
 	queue := make([]int32, 0, n.ranks)
 	for s := range n.ranks {
+		n.look()
 		for v := range far {
 			far[v][s] = -1
 		}
@@ -42,6 +43,7 @@ func (n *network) breadthFirst(chunks int) []message {
 	order, nearest := make([]int32, n.ranks), make([]uint64, n.ranks)
 	e := &evener{n: n, chunks: chunks, may: make([][]int32, n.ranks)}
 	for v := range n.ranks {
+		n.look()
 		// Nearest first; from v on, so that like ranks choose alike.
 		for i := range nearest {
 			s := (v + i) % n.ranks
@@ -166,7 +168,10 @@ func (e *evener) even() {
 	}
 	type step struct{ from, at int32 } // chunk given[from][at] moves here
 	via := make([]step, links)
-	for range len(e.n.hops) + e.n.ranks*e.chunks {
+	for i := range len(e.n.hops) + e.n.ranks*e.chunks {
+		if i%seldom == 0 {
+			e.n.look()
+		}
 		// Where chunks of the most loaded link could go, and those there in turn.
 		top := int32(0)
 		for l := range links {
