@@ -36,6 +36,7 @@ type Campaign struct {
 	trials   map[string]*Trial // by key
 	order    []*Trial          // in the journal's order
 	executor *Executor         // the last in the journal
+	named    map[string]bool   // all executors in the journal, by their hashes
 	tally    *Tally            // the last in the journal
 	programs map[string]bool   // known to be in the folder
 }
@@ -213,12 +214,27 @@ func open(dir string, held *os.File) (*Campaign, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Campaign{dir: dir, plan: plan, lock: held, trials: map[string]*Trial{}, programs: map[string]bool{}}
-	c.journal, err = openJournal(filepath.Join(dir, journalFile), held != nil, c.take)
+	c := &Campaign{dir: dir, plan: plan, lock: held, trials: map[string]*Trial{}, named: map[string]bool{}, programs: map[string]bool{}}
+	c.journal, err = openJournal(filepath.Join(dir, journalFile), held != nil, func(r record) error {
+		if err := c.admit(r); err != nil {
+			return err
+		}
+		c.take(r)
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// admit refuses a trial whose executor was not named before it: no table would
+// show what it measured.
+func (c *Campaign) admit(r record) error {
+	if r.Trial != nil && !c.named[r.Trial.Fingerprint] {
+		return errors.New("trial on an executor that no record before it names")
+	}
+	return nil
 }
 
 // take enters a journalled record into memory. The first record of a key counts,
@@ -227,6 +243,7 @@ func (c *Campaign) take(r record) {
 	switch {
 	case r.Executor != nil:
 		c.executor = r.Executor
+		c.named[r.Executor.Hash()] = true
 	case r.Tally != nil:
 		c.tally = r.Tally
 	case r.Trial != nil:
@@ -279,7 +296,7 @@ func (c *Campaign) Append(trials ...Trial) error {
 	fresh := map[string]bool{}
 	for i := range trials {
 		t := trials[i]
-		if err := t.check(); err != nil {
+		if err := errors.Join(t.check(), c.admit(record{Trial: &t})); err != nil {
 			return fmt.Errorf("trial of %s at %d bytes: %w", t.Algorithm, t.Bytes, err)
 		}
 		if known := c.trials[t.Key]; known != nil && known.Outcome.Final() || fresh[t.Key] {

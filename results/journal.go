@@ -43,9 +43,10 @@ type journal struct {
 	bad  error    // why nothing can be appended any more
 }
 
-// openJournal reads a journal and hands each record to take. With write, it cuts
+// openJournal reads a journal and hands each record to take, whose error is about
+// its line. With write, it cuts
 // off a last line that was not finished. A journal that does not exist is empty.
-func openJournal(path string, write bool, take func(record)) (*journal, error) {
+func openJournal(path string, write bool, take func(record) error) (*journal, error) {
 	flags := os.O_RDONLY
 	if write {
 		flags = os.O_RDWR | os.O_CREATE
@@ -77,7 +78,7 @@ func openJournal(path string, write bool, take func(record)) (*journal, error) {
 // readJournal reads records from r; errors call it file. It returns the bytes of
 // all whole lines, and of what follows the last line break. Only there can a kill
 // have left half a line, whatever it looks like.
-func readJournal(r io.Reader, file string, take func(record)) (end, torn int64, err error) {
+func readJournal(r io.Reader, file string, take func(record) error) (end, torn int64, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	for n := 1; ; n++ {
 		line, err := readLine(in)
@@ -90,10 +91,12 @@ func readJournal(r io.Reader, file string, take func(record)) (end, torn int64, 
 			return 0, 0, err
 		}
 		rec, err := parseRecord(line)
+		if err == nil {
+			err = take(rec)
+		}
 		if err != nil {
 			return 0, 0, &JournalError{file, n, err.Error()}
 		}
-		take(rec)
 		end += int64(len(line))
 	}
 }

@@ -162,6 +162,7 @@ func TestAppendRefusesWhatReadersWould(t *testing.T) {
 		want   string
 	}{
 		{"no program", func(r *Trial) { r.Program = fmt.Sprintf("%064x", 1) }, "its program 000000000000 is not in the campaign"},
+		{"no executor", func(r *Trial) { r.Fingerprint = fmt.Sprintf("%064x", 1) }, "an executor that no record before it names"},
 		{"no key", func(r *Trial) { r.Key = "" }, "key"},
 		{"zero time", func(r *Trial) { r.TimesUS = []float64{0} }, "times_us 0"},
 	} {
@@ -176,6 +177,23 @@ func TestAppendRefusesWhatReadersWould(t *testing.T) {
 	appendAll(t, c, good)
 	if n := len(c.Trials()); n != 1 {
 		t.Errorf("%d trials, want 1", n)
+	}
+}
+
+// A journal that lost the line of its executor is refused, and not read as one of a
+// search without results.
+func TestTrialsNeedTheirExecutor(t *testing.T) {
+	dir, journal := threeTrials(t)
+	first, rest, _ := bytes.Cut(journal, []byte("\n"))
+	if !bytes.Contains(first, []byte(`"executor"`)) {
+		t.Fatalf("the first line is %s", first)
+	}
+	if err := os.WriteFile(filepath.Join(dir, journalFile), rest, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, err := OpenReadOnly(dir)
+	if bad := (*JournalError)(nil); !errors.As(err, &bad) || bad.Line != 1 {
+		t.Errorf("%v, want an error about line 1", err)
 	}
 }
 
@@ -201,7 +219,7 @@ func FuzzReadJournal(f *testing.F) {
 	f.Add([]byte(`{"v":1,"trial":null}` + "\n" + `{"v":1,"executor":{}}` + "\n{"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var records []record
-		end, torn, err := readJournal(bytes.NewReader(text), "trials.jsonl", func(r record) { records = append(records, r) })
+		end, torn, err := readJournal(bytes.NewReader(text), "trials.jsonl", func(r record) error { records = append(records, r); return nil })
 		if err != nil {
 			return
 		}
@@ -221,11 +239,12 @@ func FuzzReadJournal(f *testing.F) {
 			again.Write(append(line, '\n'))
 		}
 		n := 0
-		if _, _, err := readJournal(&again, "again", func(r record) {
+		if _, _, err := readJournal(&again, "again", func(r record) error {
 			if !equalJSON(r, records[n]) {
 				t.Fatalf("record %d read back differently", n)
 			}
 			n++
+			return nil
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +257,7 @@ func BenchmarkReadJournal(b *testing.B) {
 	text := bytes.Repeat(lines[1], 10000)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, _, err := readJournal(bytes.NewReader(text), "trials.jsonl", func(record) {}); err != nil {
+		if _, _, err := readJournal(bytes.NewReader(text), "trials.jsonl", func(record) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
 	}

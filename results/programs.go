@@ -99,7 +99,7 @@ func (c *Campaign) savedProgram(hash string) (*ir.Program, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &ProgramError{fmt.Errorf("program %s is not in campaign %s: %w", short(hash), c.dir, err)}
 	} else if err != nil {
-		return nil, err
+		return nil, &ProgramError{err}
 	}
 	defer f.Close()
 	p, err := ir.Decode(f)

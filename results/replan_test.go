@@ -31,6 +31,9 @@ func TestEmptyCampaignTakesAnotherPlan(t *testing.T) {
 			}
 		}, true},
 		{"a trial", func(c *Campaign) {
+			if _, err := c.SetExecutor(testExecutor); err != nil {
+				t.Fatal(err)
+			}
 			appendAll(t, c, testTrial(t, c, testRing(4, 1, 0, true), "ring", "LL", 32768, 1024, 5))
 		}, true},
 	} {
