@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/topologies"
@@ -88,8 +89,8 @@ func (l *limit) least(o limit) {
 
 // rules is the table of collectives: what bounds the bandwidth of each.
 var rules = map[string]func(p *problem) limit{
-	"allgather":     func(p *problem) limit { return p.spread(p.forward, p.sinks()) },
-	"reducescatter": func(p *problem) limit { return p.spread(p.backward, p.sinks()) },
+	"allgather":     func(p *problem) limit { return p.spread(p.forward, p.representatives()) },
+	"reducescatter": func(p *problem) limit { return p.spread(p.backward, p.representatives()) },
 	"gather":        func(p *problem) limit { return p.spread(p.forward, []int{p.c.Root}) },
 	"scatter":       func(p *problem) limit { return p.spread(p.backward, []int{p.c.Root}) },
 	"broadcast":     func(p *problem) limit { return p.fan(p.forward, p.c.Root) },
@@ -114,6 +115,14 @@ type problem struct {
 	forward  *network
 	backward *network // every link the other way round
 	alike    bool     // any two nodes may change places
+	everyone *orbits  // of everybody sending to everybody, once looked for
+	tried    bool     // whether all ranks may change places at will
+	anyone   [][]int  // what generates that; nil where they may not
+	left     []string // what was looked at in part
+}
+
+func newProblem(ctx context.Context, t *topologies.Topology, c collective.Collective, forward *network) *problem {
+	return &problem{ctx: ctx, t: t, c: c, n: len(t.Ranks), forward: forward, backward: forward.turned(), alike: c.Counts == nil && interchangeable(t)}
 }
 
 // Of bounds a collective on a topology. The error says that they do not fit
@@ -131,15 +140,11 @@ func Of(ctx context.Context, t *topologies.Topology, c collective.Collective) (b
 		return Bound{Proof: "one rank sends nothing"}, nil
 	}
 	parts := max(int64(c.Ranks), total(c.Counts))
-	forward, err := newNetwork(t, parts, false)
+	forward, err := newNetwork(t, parts)
 	if err != nil {
 		return Bound{}, err
 	}
-	backward, err := newNetwork(t, parts, true)
-	if err != nil {
-		return Bound{}, err
-	}
-	p := &problem{ctx: ctx, t: t, c: c, n: c.Ranks, forward: forward, backward: backward, alike: c.Counts == nil && interchangeable(t)}
+	p := newProblem(ctx, t, c, forward)
 	var l limit
 	if asTable {
 		k := neededBy(c)
@@ -179,6 +184,9 @@ func Of(ctx context.Context, t *topologies.Topology, c collective.Collective) (b
 	}
 	b.Exact = new(big.Rat).Quo(b.AlgbwBps, big.NewRat(1e9, 1)).RatString()
 	b.Cut, b.Lengths, b.Proof = l.cut, l.lengths, l.proof
+	if len(p.left) > 0 {
+		b.Proof += "; for the work it is, only " + strings.Join(p.left, ", ") + " were looked at"
+	}
 	return b, nil
 }
 
@@ -189,44 +197,6 @@ func names() []string {
 	}
 	slices.Sort(all)
 	return all
-}
-
-// representatives are ranks such that every other is like one of them.
-func (p *problem) representatives() []int {
-	if p.alike {
-		return p.t.NodeRanks(0)
-	}
-	return rising(p.n)
-}
-
-// fewLinks is how many links a rank may have for symmetries to be found sooner than
-// flows: where there are more, or switches, ways are short.
-const fewLinks = 16
-
-// sinks are representatives of the ranks that all data must reach, and so few where
-// there are many that may change places.
-func (p *problem) sinks() []int {
-	direct := p.forward.vertices == p.n && len(p.forward.arcs) <= fewLinks*p.n
-	if direct && !p.alike && p.n > fewRanks && p.c.Counts == nil {
-		return p.orbits(everyPair).sources
-	}
-	return p.representatives()
-}
-
-// beside are representatives of the ranks as seen from one of them: its own
-// node, and one other node where those are all alike.
-func (p *problem) beside(rank int) []int {
-	if !p.alike {
-		return rising(p.n)
-	}
-	own := p.t.Ranks[rank].Node
-	other := 0
-	if own == 0 {
-		other = 1
-	}
-	ranks := append(p.t.NodeRanks(own), p.t.NodeRanks(other)...)
-	slices.Sort(ranks)
-	return ranks
 }
 
 func rising(n int) []int {

@@ -363,13 +363,11 @@ func TestLikeNodes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := &problem{ctx: t.Context(), t: top, c: c, n: 24, alike: interchangeable(top)}
-			if p.forward, err = newNetwork(top, int64(len(top.Ranks)), false); err != nil {
+			forward, err := newNetwork(top, int64(len(top.Ranks)))
+			if err != nil {
 				t.Fatal(err)
 			}
-			if p.backward, err = newNetwork(top, int64(len(top.Ranks)), true); err != nil {
-				t.Fatal(err)
-			}
+			p := newProblem(t.Context(), top, c, forward)
 			if !p.alike {
 				t.Fatalf("the nodes of %s are not alike", arg)
 			}

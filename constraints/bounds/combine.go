@@ -3,6 +3,7 @@ package bounds
 import (
 	"fmt"
 	"math/big"
+	"slices"
 )
 
 // combine bounds allreduce. Twice the allgather bound is no bound here: on a
@@ -22,33 +23,25 @@ import (
 // together (one-way gossip; Harary and Schwenk 1974 for k persons).
 func (p *problem) combine() (best limit) {
 	for _, net := range []*network{p.forward, p.backward} {
-		f := newFlow(net)
-		for _, v := range p.beside(0) {
-			p.look()
-			if v == 0 {
-				continue
-			}
-			got := f.between(0, v)
-			cut := f.side()
-			if net == p.backward {
-				cut = others(p.n, cut)
-			}
-			best.least(limit{algbw: big.NewRat(got, 1), cut: cut,
-				proof: fmt.Sprintf("the whole size must leave %s, through %s", ranks(cut), p.rate(big.NewRat(got, 1)))})
-		}
+		best.least(p.fan(net, 0))
 	}
 	if p.n <= exhaustive {
 		best.least(p.partitions())
 		return best
 	}
-	best.least(p.gossip("ranks", p.n, func(r int) int { return r }))
+	some, times := p.counted()
+	best.least(p.gossip("ranks", p.n, func(r int) int { return r }, some, times))
 	if p.t.Nodes > 1 {
-		best.least(p.gossip("nodes", p.t.Nodes, func(r int) int { return p.t.Ranks[r].Node }))
+		some, times := rising(p.t.Nodes), slices.Repeat([]int64{1}, p.t.Nodes)
+		if p.alike {
+			some, times = []int{0}, []int64{int64(p.t.Nodes)}
+		}
+		best.least(p.gossip("nodes", p.t.Nodes, func(r int) int { return p.t.Ranks[r].Node }, some, times))
 	}
 	if !p.alike && p.n <= manyBlocks {
 		for size := 2; size*2 <= p.n; size++ {
 			if p.n%size == 0 {
-				best.least(p.gossip(fmt.Sprintf("blocks of %d ranks", size), p.n/size, func(r int) int { return r / size }))
+				best.least(p.gossip(fmt.Sprintf("blocks of %d ranks", size), p.n/size, func(r int) int { return r / size }, rising(p.n/size), slices.Repeat([]int64{1}, p.n/size)))
 			}
 		}
 	}
@@ -66,29 +59,24 @@ func (p *problem) composed() *big.Rat {
 const manyBlocks = 512
 
 // gossip is the bound on all traffic for one partition into groups: what must
-// leave them against what can, and the same for what must enter.
-func (p *problem) gossip(name string, groups int, group func(rank int) int) (best limit) {
+// leave them against what can, and the same for what must enter. Some of the groups
+// are looked at, which stand for so many each.
+func (p *problem) gossip(name string, groups int, group func(rank int) int, some []int, times []int64) (best limit) {
 	inside := make([]bool, p.n)
 	for _, net := range []*network{p.forward, p.backward} {
 		f := newFlow(net)
 		total := new(big.Int)
-		for g := range groups {
+		for i, g := range some {
 			p.look()
-			first := -1
 			for r := range inside {
-				if inside[r] = group(r) == g; inside[r] && first < 0 {
-					first = r
-				}
-			}
-			times := int64(1)
-			if p.alike { // groups are ranks or nodes: those of the first node stand for all
-				if p.t.Ranks[first].Node > 0 {
-					break
-				}
-				times = int64(p.t.Nodes)
+				inside[r] = group(r) == g
 			}
 			out := big.NewInt(f.leaving(inside))
-			total.Add(total, out.Mul(out, big.NewInt(times)))
+			if f.spent() {
+				p.unlooked(i, len(some), name)
+				return limit{}
+			}
+			total.Add(total, out.Mul(out, big.NewInt(times[i])))
 		}
 		rate := new(big.Rat).SetInt(total)
 		verb := "leave"

@@ -12,7 +12,8 @@ const (
 // nodes, runs of ranks from the first, and every other block of ranks, for
 // blocks of all sizes that divide them: halves along each side of a grid, bits
 // of a hypercube, the same GPUs of every node.
-func (p *problem) cuts(try func(inside []bool)) {
+// Where it is only how many ranks a set has that matters, the runs are enough.
+func (p *problem) cuts(onlySizes bool, try func(inside []bool)) {
 	inside := make([]bool, p.n)
 	both := func(member func(r int) bool) {
 		p.look()
@@ -50,7 +51,7 @@ func (p *problem) cuts(try func(inside []bool)) {
 		both(func(r int) bool { return r < end })
 	}
 	for step := 1; step < p.n; step++ {
-		if p.n%step != 0 {
+		if p.n%step != 0 || onlySizes {
 			continue
 		}
 		for side := 2; side*step <= p.n; side++ {

@@ -3,6 +3,7 @@ package bounds
 import (
 	"fmt"
 	"math/big"
+	"slices"
 )
 
 // pairs is a table of who sends to whom: of a collective that delivers without
@@ -85,12 +86,11 @@ func (d pairs) crossing(inside []bool) (count int64) {
 func (p *problem) deliver(d pairs) (best limit) {
 	part := d.part(p.n)
 	f := newFlow(p.forward)
-	p.cuts(func(inside []bool) {
+	judge := func(inside []bool, out int64) {
 		count := d.crossing(inside)
 		if count == 0 {
 			return
 		}
-		out := f.leaving(inside)
 		l := limit{algbw: new(big.Rat).Mul(big.NewRat(out, count), big.NewRat(part, 1))}
 		if best.algbw != nil && l.algbw.Cmp(best.algbw) >= 0 {
 			return
@@ -98,16 +98,42 @@ func (p *problem) deliver(d pairs) (best limit) {
 		l.cut = members(inside)
 		l.proof = fmt.Sprintf("%s must leave %s, through %s", ofSize(big.NewRat(count, part)), ranks(l.cut), p.rate(big.NewRat(out, 1)))
 		best = l
+	}
+	looked, all := 0, 0
+	p.cuts(d.every && p.n > fewRanks && p.ranksAlike() != nil, func(inside []bool) {
+		all++
+		if f.spent() {
+			return
+		}
+		if out := f.leaving(inside); !f.spent() {
+			judge(inside, out)
+			looked = all
+		}
 	})
+	if f.spent() {
+		p.unlooked(looked, all, "sets of ranks")
+	}
+	for r := 0; best.algbw == nil; r++ { // there was no time for any
+		single := make([]bool, p.n)
+		single[r] = true
+		judge(single, p.forward.alone(r))
+	}
 	if part == 1 && !d.every && p.c.Counts == nil { // a pair's own flow: one set between the two, switches and all
 		for a := range p.n {
 			p.look()
 			if p.alike && p.t.Ranks[a].Node > 0 && a < p.n-1 {
 				continue // like a pair of the first node, or out of it
 			}
+			if f.spent() {
+				p.unlooked(a, p.n, "pairs")
+				break
+			}
 			d.to(p.n, a, func(b int, _ int64) {
 				got := f.between(a, b)
 				cut := f.side()
+				if f.spent() {
+					return
+				}
 				best.least(limit{algbw: big.NewRat(got, 1), cut: cut,
 					proof: fmt.Sprintf("the whole size must leave %s, through %s", ranks(cut), p.rate(big.NewRat(got, 1)))})
 			})
@@ -126,15 +152,19 @@ func (p *problem) mileage(d pairs, part int64) limit {
 		next[a.from] = append(next[a.from], a.to)
 	}
 	links := int64(0)
-	sources, times := rising(p.n), int64(1)
-	if p.alike && part > 1 { // every node's ranks have the same distances
-		sources, times = p.t.NodeRanks(0), int64(p.t.Nodes)
+	sources, times := rising(p.n), slices.Repeat([]int64{1}, p.n)
+	if d.every {
+		sources, times = p.counted()
+	}
+	if int64(len(sources))*int64(len(p.forward.arcs)) > mostWork {
+		p.unlooked(0, len(sources), "ranks' distances")
+		return limit{}
 	}
 	hops := make([]int32, p.forward.vertices)
-	for _, a := range sources {
+	for i, a := range sources {
 		p.look()
 		far := breadthFirst(next, int32(a), hops)
-		d.to(p.n, a, func(b int, parts int64) { links += times * parts * int64(far[b]) })
+		d.to(p.n, a, func(b int, parts int64) { links += times[i] * parts * int64(far[b]) })
 	}
 	rate := new(big.Rat).Mul(big.NewRat(capacity, links), big.NewRat(part, 1))
 	return limit{algbw: rate, proof: fmt.Sprintf("%s must pass links, a part once for each link on its way, that carry %s together",

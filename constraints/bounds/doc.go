@@ -22,7 +22,8 @@
 // Bound.Reached is what a multicommodity flow reaches, of alltoall, alltonext and
 // sendrecv: found in floats, told in fractions, added up exactly.
 //
-// A bound ends with its context, wherever it is.
+// A bound ends with its context, wherever it is. Each row does so much work at most;
+// one that came to that says what it has not looked at, and holds without it.
 //
 // It does not find routings, and asks no solver.
 package bounds

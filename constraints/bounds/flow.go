@@ -25,8 +25,17 @@ func newFlow(net *network) *flow {
 	for r := range net.ranks {
 		f.g.Arc(r, f.sink, 0)
 	}
+	f.g.Limit(mostWork)
 	return f
 }
+
+// mostWork is how many arcs the flows of one row may look at: seconds. A variable for
+// the tests.
+var mostWork int64 = 1 << 31
+
+// spent tells whether the row has to end with what is known: the last flow may not be
+// the largest.
+func (f *flow) spent() bool { return f.g.Spent() }
 
 // reset multiplies the network's capacities by scale and closes source and sink.
 func (f *flow) reset(scale int64) {
@@ -41,7 +50,8 @@ func (f *flow) reset(scale int64) {
 
 // from opens the source to a rank, into the sink from one.
 func (f *flow) from(rank int, capacity int64) { f.g.Set(len(f.net.arcs)+rank, capacity) }
-func (f *flow) into(rank int, capacity int64) { f.g.Set(len(f.net.arcs)+f.net.ranks+rank, capacity) }
+func (f *flow) into(rank int, capacity int64) { f.g.Set(f.intoArc(rank), capacity) }
+func (f *flow) intoArc(rank int) int          { return len(f.net.arcs) + f.net.ranks + rank }
 
 // run is the maximum flow between two vertices.
 func (f *flow) run(from, to int) int64 { return f.g.Run(from, to, unlimited) }
@@ -56,6 +66,16 @@ func (f *flow) side() []int {
 		}
 	}
 	return ranks
+}
+
+// alone is what can leave a rank over its own links.
+func (n *network) alone(rank int) (out int64) {
+	for _, a := range n.arcs {
+		if int(a.from) == rank {
+			out += a.capacity
+		}
+	}
+	return out
 }
 
 // between is the maximum flow from one rank to another.

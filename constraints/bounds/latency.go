@@ -8,8 +8,9 @@ import (
 )
 
 // routes is who needs whose data, as far as latency goes: ranks whose data
-// matter, up to likeness, and where the data of each must get.
-func (p *problem) routes() (sources []int, to func(n, rank int, yield func(to int, parts int64))) {
+// matter, up to likeness, and where the data of each must get; turned, where the
+// data come from there instead.
+func (p *problem) routes() (sources []int, to func(n, rank int, yield func(to int, parts int64)), turned bool) {
 	sources, to = p.representatives(), everyPair.to
 	switch collective.Plain(p.c.Name) {
 	case "alltonext":
@@ -19,109 +20,203 @@ func (p *problem) routes() (sources []int, to func(n, rank int, yield func(to in
 	case "broadcast", "scatter":
 		sources = []int{p.c.Root}
 	case "gather", "reduce":
-		sources = p.beside(p.c.Root)
-		to = func(_, rank int, yield func(int, int64)) {
-			if rank != p.c.Root {
-				yield(p.c.Root, 1)
-			}
-		}
+		sources, turned = []int{p.c.Root}, true
 	}
-	return sources, to
+	return sources, to, turned
 }
 
 // latency is the most sends in a row, and the most link latency, that some
 // datum needs on its best way.
 func (p *problem) latency() (steps int, us float64) {
-	sources, to := p.routes()
-	for _, a := range sources {
+	sources, to, turned := p.routes()
+	w := newWalk(p, turned)
+	var targets []int
+	for looked, a := range p.spaced(sources) {
 		p.look()
-		hops, far := p.sends(a), p.distances(a)
-		to(p.n, a, func(b int, _ int64) {
-			steps = max(steps, int(hops[b]))
-			us = max(us, far[b])
-		})
+		if w.work > mostWork {
+			p.unlooked(looked, len(sources), "ranks' latencies")
+			break
+		}
+		targets = targets[:0]
+		to(p.n, a, func(b int, _ int64) { targets = append(targets, b) })
+		w.from(a, targets)
+		for _, b := range targets {
+			steps = max(steps, int(w.hops[b]))
+			us = max(us, w.far[b])
+		}
 	}
 	return steps, us
 }
 
-// sends counts, from one rank, the fewest sends from rank to linked rank.
-func (p *problem) sends(from int) []int32 {
-	hops := make([]int32, len(p.t.Vertices))
-	for v := range hops {
-		hops[v] = -1
+// walk goes out from one rank after the other, no farther than to those that are asked
+// for: a neighbour is found at once, however large the system.
+type walk struct {
+	p      *problem
+	turned bool
+	hops   []int32   // sends to a rank; of a switch, when it was gone through
+	far    []float64 // the least latency, in µs
+	state  []uint8   // whether a rank is asked for, or a vertex's latency is the least
+	near   []int     // vertices that have hops
+	seen   []int     // vertices that have a latency
+	q      nearest
+	work   int64 // edges looked at, so much for one in a queue
+}
+
+const (
+	unreached = -1
+	wanted    = 1
+	settledAt = 2
+)
+
+func newWalk(p *problem, turned bool) *walk {
+	n := len(p.t.Vertices)
+	w := &walk{p: p, turned: turned, hops: make([]int32, n), far: make([]float64, n), state: make([]uint8, n)}
+	for v := range n {
+		w.hops[v], w.far[v] = unreached, unreached
 	}
-	hops[from] = 0
+	return w
+}
+
+// from fills hops and far for the ranks asked for.
+func (w *walk) from(rank int, targets []int) {
+	for _, v := range w.near {
+		w.hops[v] = unreached
+	}
+	for _, v := range w.seen {
+		w.far[v], w.state[v] = unreached, 0
+	}
+	w.near, w.seen = w.near[:0], w.seen[:0]
+	w.sends(rank, targets)
+	w.distances(rank, targets)
+}
+
+// next is the edges out of a vertex, and head where one of them leads.
+func (w *walk) next(v int) []int32 {
+	if w.turned {
+		return w.p.t.In(v)
+	}
+	return w.p.t.Out(v)
+}
+
+func (w *walk) head(e int32) int {
+	if w.turned {
+		return w.p.t.Edges[e].From
+	}
+	return w.p.t.Edges[e].To
+}
+
+// linked tells whether a may send to b, or b to a where the walk is turned.
+func (w *walk) linked(a, b int) bool {
+	if w.turned {
+		a, b = b, a
+	}
+	return w.p.t.Linked(a, b)
+}
+
+// sends counts, from one rank, the fewest sends from rank to linked rank.
+func (w *walk) sends(from int, targets []int) {
+	p := w.p
+	w.hop(from, 0)
+	left := 0 // targets not reached
+	for _, b := range targets {
+		if b != from {
+			w.state[b] |= wanted
+			left++
+		}
+	}
+	defer func() {
+		for _, b := range targets {
+			w.state[b] = 0
+		}
+	}()
 	frontier := []int{from}
-	left := p.n - 1 // ranks not reached
 	for depth := int32(1); len(frontier) > 0 && left > 0; depth++ {
 		var next []int
 		reach := func(b int) {
-			if hops[b] < 0 {
-				hops[b] = depth
+			if w.hops[b] < 0 {
+				w.hop(b, depth)
 				next = append(next, b)
-				left--
+				if w.state[b]&wanted != 0 {
+					left--
+				}
 			}
 		}
 		for _, a := range frontier {
-			p.inNode(a, a, depth, hops, reach)
+			w.inNode(a, a, depth, reach)
 		}
 		for _, a := range frontier {
 			if p.t.Nodes == 1 || left == 0 {
 				break
 			}
 			for b := range p.n {
-				if hops[b] < 0 && p.t.Ranks[b].Node != p.t.Ranks[a].Node && p.t.Linked(a, b) {
+				if w.hops[b] < 0 && p.t.Ranks[b].Node != p.t.Ranks[a].Node && w.linked(a, b) {
 					reach(b)
 				}
 			}
 		}
 		frontier = next
 	}
-	return hops
+}
+
+func (w *walk) hop(v int, depth int32) {
+	w.hops[v] = depth
+	w.near = append(w.near, v)
 }
 
 // inNode calls reach for the ranks of a's node that a is linked to, over
 // vertex v. A switch is gone through once: what it leads to has been reached.
-func (p *problem) inNode(a, v int, depth int32, hops []int32, reach func(int)) {
-	for _, e := range p.t.Out(v) {
-		to := p.t.Edges[e].To
+func (w *walk) inNode(a, v int, depth int32, reach func(int)) {
+	p := w.p
+	w.work += int64(len(w.next(v)))
+	for _, e := range w.next(v) {
+		to := w.head(e)
 		switch vertex := p.t.Vertices[to]; {
 		case vertex.Node != p.t.Ranks[a].Node:
 		case vertex.Kind == topologies.GPU:
 			reach(to)
-		case vertex.Kind == topologies.Switch && hops[to] < 0:
-			hops[to] = depth
-			p.inNode(a, to, depth, hops, reach)
+		case vertex.Kind == topologies.Switch && w.hops[to] < 0:
+			w.hop(to, depth)
+			w.inNode(a, to, depth, reach)
 		}
 	}
 }
 
-// distances is the least link latency from one rank to every other, whoever
-// relays, in microseconds: Dijkstra's algorithm.
-func (p *problem) distances(from int) []float64 {
-	const unreached = -1
-	far := make([]float64, len(p.t.Vertices))
-	for v := range far {
-		far[v] = unreached
+// distances is the least link latency from one rank to others, whoever relays:
+// Dijkstra's algorithm.
+func (w *walk) distances(from int, targets []int) {
+	left := 0
+	for _, b := range targets {
+		if b != from {
+			w.state[b] |= wanted
+			left++
+		}
 	}
-	far[from] = 0
-	done := make([]bool, len(far))
-	q := nearest{{vertex: from}}
-	for len(q) > 0 {
-		at := heap.Pop(&q).(reached)
-		if done[at.vertex] {
+	w.seen = append(w.seen, targets...)
+	w.reach(from, 0)
+	w.q = append(w.q[:0], reached{vertex: from})
+	for len(w.q) > 0 && left > 0 {
+		at := heap.Pop(&w.q).(reached)
+		if w.state[at.vertex]&settledAt != 0 {
 			continue
 		}
-		done[at.vertex] = true
-		for _, e := range p.t.Out(at.vertex) {
-			edge := p.t.Edges[e]
-			if d := at.us + float64(edge.Latency); far[edge.To] == unreached || d < far[edge.To] {
-				far[edge.To] = d
-				heap.Push(&q, reached{vertex: edge.To, us: d})
+		if w.state[at.vertex]&wanted != 0 {
+			left--
+		}
+		w.state[at.vertex] |= settledAt
+		w.work += 8 * int64(len(w.next(at.vertex)))
+		for _, e := range w.next(at.vertex) {
+			to := w.head(e)
+			if d := at.us + float64(w.p.t.Edges[e].Latency); w.far[to] == unreached || d < w.far[to] {
+				w.reach(to, d)
+				heap.Push(&w.q, reached{vertex: to, us: d})
 			}
 		}
 	}
-	return far
+}
+
+func (w *walk) reach(v int, us float64) {
+	w.far[v] = us
+	w.seen = append(w.seen, v)
 }
 
 type reached struct {

@@ -2,7 +2,9 @@ package bounds
 
 import (
 	"fmt"
+	"math"
 	"math/big"
+	"slices"
 
 	"github.com/colltune/colltune/topologies"
 )
@@ -31,11 +33,10 @@ type arc struct {
 // must stay in an int64.
 const maxTotal = 1 << 60
 
-// newNetwork reads the network off a topology, each link turned round where
-// backward is set. NICs and the fabric are there from two nodes on. Where
-// capacities are too large to compute with exactly, they are rounded up: the
-// bound is then a little loose, never wrong.
-func newNetwork(t *topologies.Topology, parts int64, backward bool) (*network, error) {
+// newNetwork reads the network off a topology. NICs and the fabric are there from two
+// nodes on. Where capacities are too large to compute with exactly, they are rounded
+// up: the bound is then a little loose, never wrong.
+func newNetwork(t *topologies.Topology, parts int64) (*network, error) {
 	n := &network{ranks: len(t.Ranks), vertices: len(t.Vertices)}
 	in := make([]int32, len(t.Vertices)) // the vertex where messages from the fabric arrive
 	for v := range t.Vertices {
@@ -49,7 +50,6 @@ func newNetwork(t *topologies.Topology, parts int64, backward bool) (*network, e
 			n.of = append(n.of, int32(v))
 		}
 	}
-	unit, total := new(big.Int), new(big.Int)
 	for i, e := range t.Edges {
 		from, to := t.Vertices[e.From].Kind, t.Vertices[e.To].Kind
 		if t.Nodes == 1 && (from >= topologies.NIC || to >= topologies.NIC) {
@@ -62,29 +62,62 @@ func newNetwork(t *topologies.Topology, parts int64, backward bool) (*network, e
 		if to == topologies.NIC && (from == topologies.Fabric || from == topologies.NIC) {
 			a.to = in[e.To]
 		}
-		if backward {
-			a.from, a.to = a.to, a.from
-		}
 		n.arcs = append(n.arcs, a)
-		c := big.NewInt(a.capacity)
-		unit.GCD(nil, nil, unit, c)
-		total.Add(total, c)
 	}
 	if len(n.arcs) == 0 {
 		return nil, fmt.Errorf("topology %s has %d ranks and no links", t.Name, n.ranks)
 	}
-	limit := big.NewInt(maxTotal / parts)
-	for total.Quo(total, unit).Cmp(limit) > 0 {
-		total.Mul(total, unit)
-		unit.Lsh(unit, 1)
+	n.scale(maxTotal / parts)
+	return n, nil
+}
+
+// scale makes capacities multiples of a unit, so that they come to no more than most.
+func (n *network) scale(most int64) {
+	unit, total := int64(0), new(big.Int)
+	for _, a := range n.arcs {
+		unit = gcd(unit, a.capacity)
+	}
+	sum := int64(0) // of quotients, as far as it fits
+	for _, a := range n.arcs {
+		c := a.capacity / unit
+		if sum > math.MaxInt64-c {
+			total.Add(total, big.NewInt(sum))
+			sum = 0
+		}
+		sum += c
+	}
+	total.Add(total, big.NewInt(sum))
+	exact := big.NewInt(unit)
+	limit := big.NewInt(most)
+	for total.Cmp(limit) > 0 {
+		total.Mul(total, exact)
+		exact.Lsh(exact, 1)
+		total.Quo(total, exact)
 		n.loose = true
 	}
-	n.unit = unit.Int64()
+	n.unit = exact.Int64()
 	for i := range n.arcs {
 		c := &n.arcs[i].capacity
 		*c = (*c-1)/n.unit + 1
 	}
-	return n, nil
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// turned is the network with every link the other way round.
+func (n *network) turned() *network {
+	back := *n
+	back.arcs = slices.Clone(n.arcs)
+	for i := range back.arcs {
+		a := &back.arcs[i]
+		a.from, a.to = a.to, a.from
+	}
+	return &back
 }
 
 // interchangeable tells whether any two nodes may change places: each has the

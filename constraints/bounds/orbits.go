@@ -20,8 +20,10 @@ type orbits struct {
 const (
 	// symmetricRanks is the largest system whose symmetries are looked for, and
 	// pairedRanks that where not everybody sends to everybody; fewRanks that of which
-	// all are looked for where nodes are alike.
-	symmetricRanks = 2048
+	// all are looked for where nodes are alike, and searchedRanks that where a ring's
+	// are not tried first.
+	symmetricRanks = 8192
+	searchedRanks  = 2048
 	pairedRanks    = 256
 	fewRanks       = 64
 	// symmetryWork bounds what is spent on it: some hundredths of a second.
@@ -31,18 +33,32 @@ const (
 // orbits finds them for pairs; on systems too large to look, everything is like
 // itself alone.
 func (p *problem) orbits(d pairs) orbits {
-	if d.every {
-		if any := p.ranksAlike(); any != nil {
-			return p.orbitsUnder(any)
+	switch {
+	case !d.every && p.n <= pairedRanks:
+		return p.orbitsUnder(p.automorphisms(p.graph(d)))
+	case !d.every:
+		return p.orbitsUnder(nil)
+	case p.everyone == nil:
+		o := p.orbitsUnder(p.renamings())
+		p.everyone = &o
+	}
+	return *p.everyone
+}
+
+// renamings generate those of a system in which everybody sends to everybody.
+func (p *problem) renamings() [][]int {
+	if any := p.ranksAlike(); any != nil {
+		return any
+	}
+	if p.alike && p.n > fewRanks {
+		return p.nodesAlike()
+	}
+	if p.n > searchedRanks {
+		if any := p.ranksTurn(); any != nil || p.n > symmetricRanks {
+			return any
 		}
 	}
-	switch {
-	case p.alike && d.every && p.n > fewRanks:
-		return p.orbitsUnder(p.nodesAlike())
-	case p.n <= pairedRanks, d.every && p.n <= symmetricRanks:
-		return p.orbitsUnder(p.automorphisms(p.graph(d)))
-	}
-	return p.orbitsUnder(nil)
+	return p.automorphisms(p.graph(everyPair))
 }
 
 // automorphisms generate those of a graph, as far as they are found.
@@ -85,18 +101,40 @@ func (p *problem) orbitsUnder(generators [][]int) (o orbits) {
 // around a hub or where every two have a link: the first two do, all go one further
 // on. Nil of other systems.
 func (p *problem) ranksAlike() (generators [][]int) {
-	net := p.forward
-	swapped, turned := rising(net.vertices), rising(net.vertices)
+	if p.tried {
+		return p.anyone
+	}
+	p.tried = true
+	swapped := rising(p.forward.vertices)
 	swapped[0], swapped[1] = 1, 0
+	if turned := p.turn(); p.forward.keptBy(swapped) && p.forward.keptBy(turned) {
+		p.anyone = [][]int{swapped, turned}
+	}
+	return p.anyone
+}
+
+// ranksTurn are symmetries of a system whose ranks may all go one further on, as in a
+// ring, and the other way round where that changes nothing. Nil of other systems.
+func (p *problem) ranksTurn() (generators [][]int) {
+	turned, mirrored := p.turn(), rising(p.forward.vertices)
+	if !p.forward.keptBy(turned) {
+		return nil
+	}
+	for r := range p.n {
+		mirrored[r] = p.n - 1 - r
+	}
+	if p.forward.keptBy(mirrored) {
+		return [][]int{turned, mirrored}
+	}
+	return [][]int{turned}
+}
+
+func (p *problem) turn() []int {
+	turned := rising(p.forward.vertices)
 	for r := range p.n {
 		turned[r] = (r + 1) % p.n
 	}
-	for _, image := range [][]int{swapped, turned} {
-		if !net.keptBy(image) {
-			return nil
-		}
-	}
-	return [][]int{swapped, turned}
+	return turned
 }
 
 // nodesAlike are symmetries of a system whose nodes may change places, whoever sends

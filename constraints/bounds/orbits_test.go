@@ -13,8 +13,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// alone is the orbits of a system in which nothing may change places.
-func (p *problem) alone() (o orbits) {
+// unlike is the orbits of a system in which nothing may change places.
+func (p *problem) unlike() (o orbits) {
 	for r := range p.n {
 		o.sources, o.times = append(o.sources, r), append(o.times, 1)
 	}
@@ -24,16 +24,16 @@ func (p *problem) alone() (o orbits) {
 	return o
 }
 
-func newProblem(t interface{ Fatal(...any) }, top *topologies.Topology) *problem {
+func problemOf(t interface{ Fatal(...any) }, top *topologies.Topology) *problem {
 	c, err := collective.New(collective.Spec{Name: "alltoall", Ranks: len(top.Ranks), Chunks: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &problem{ctx: context.Background(), t: top, c: c, n: len(top.Ranks), alike: interchangeable(top)}
-	if p.forward, err = newNetwork(top, int64(len(top.Ranks)), false); err != nil {
+	forward, err := newNetwork(top, int64(len(top.Ranks)))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return newProblem(context.Background(), top, c, forward)
 }
 
 // turning draws a system with many symmetries: links so far on from every rank,
@@ -71,10 +71,10 @@ func turning(t *rapid.T) *topologies.Topology {
 func TestOrbitsChangeNoBound(t *testing.T) {
 	smaller := 0
 	rapid.Check(t, func(t *rapid.T) {
-		p := newProblem(t, turning(t))
+		p := problemOf(t, turning(t))
 		for name, d := range map[string]pairs{"alltoall": everyPair, "alltonext": nextPair, "sendrecv": ringPair} {
 			part, high := d.part(p.n), limit{algbw: big.NewRat(1<<40, 1)}
-			all := p.multicommodity(d, part, high, p.alone())
+			all := p.multicommodity(d, part, high, p.unlike())
 			o := p.orbits(d)
 			if some := p.multicommodity(d, part, high, o); all.algbw == nil || some.algbw == nil || all.algbw.Cmp(some.algbw) != 0 {
 				t.Fatalf("%s: %v, with orbits %v", name, all.algbw, some.algbw)
@@ -93,7 +93,7 @@ func TestOrbitsChangeNoBound(t *testing.T) {
 func TestOneSinkOfEachOrbit(t *testing.T) {
 	fewer := 0
 	rapid.Check(t, func(t *rapid.T) {
-		p := newProblem(t, turning(t))
+		p := problemOf(t, turning(t))
 		sinks := p.orbits(everyPair).sources
 		if all, some := p.spread(p.forward, rising(p.n)), p.spread(p.forward, sinks); all.algbw.Cmp(some.algbw) != 0 || all.proof != some.proof {
 			t.Fatalf("%v (%s), of %v %v (%s)", all.algbw, all.proof, sinks, some.algbw, some.proof)
@@ -115,7 +115,7 @@ func TestRanksAlike(t *testing.T) {
 		"hub:8": true, "hub:3": true, "fullmesh:2": true, "fullmesh:9": true, "dgx-a100": true,
 		"ring:3": true, "ring:8": false, "dgx-1": false, "mesh:2x2": false, "hypercube:3": false, "l40s-8": false,
 	} {
-		p := newProblem(t, resolve(t, name, 1))
+		p := problemOf(t, resolve(t, name, 1))
 		generators := p.ranksAlike()
 		if (generators != nil) != alike {
 			t.Errorf("%s: ranks alike: %v, want %v", name, generators != nil, alike)
@@ -136,7 +136,7 @@ func TestRanksAlike(t *testing.T) {
 func TestNodesAlike(t *testing.T) {
 	for _, name := range []string{"dgx-1", "dgx-2", "dgx-a100", "mi250", "ndv2", "lassen", "t4-8", "alps"} {
 		for _, nodes := range []int{2, 3} {
-			p := newProblem(t, resolve(t, name, nodes))
+			p := problemOf(t, resolve(t, name, nodes))
 			if !p.alike {
 				t.Fatalf("%d x %s: nodes are not alike", nodes, name)
 			}

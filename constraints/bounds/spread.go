@@ -39,7 +39,8 @@ func (p *problem) spread(net *network, sinks []int) limit {
 	if x.algbw == nil {
 		return x // nothing has to move
 	}
-	for _, v := range sinks {
+	looked := 0
+	for _, v := range p.spaced(sinks) {
 		for {
 			p.look()
 			// In units of 1/q: links carry q times their capacity, every rank
@@ -50,7 +51,7 @@ func (p *problem) spread(net *network, sinks []int) limit {
 				f.from(r, int64(parts[r])*shard)
 			}
 			got := f.run(f.source, v)
-			if got == all*shard {
+			if got == all*shard || f.spent() {
 				break
 			}
 			cut := f.side()
@@ -58,6 +59,11 @@ func (p *problem) spread(net *network, sinks []int) limit {
 			x = limit{algbw: big.NewRat(got-(all-k)*shard, k), cut: cut}
 			x.algbw.Quo(x.algbw, big.NewRat(scale, 1))
 		}
+		if f.spent() {
+			p.unlooked(looked, len(sinks), "ranks that need all")
+			break
+		}
+		looked++
 	}
 	k := among(parts, x.cut)
 	out := new(big.Rat).Mul(x.algbw, big.NewRat(k, 1))
@@ -80,22 +86,19 @@ func among(parts, set []int) (sum int64) {
 // fan bounds a collective in which all of one rank's buffer must reach every
 // other: broadcast, and reduce on the backward network. It is the least of the
 // maximum flows from the root (Edmonds).
-func (p *problem) fan(net *network, root int) (x limit) {
+func (p *problem) fan(net *network, root int) limit {
+	least, v := p.narrowest(net, root, p.beside(root))
 	f := newFlow(net)
-	for _, v := range p.beside(root) {
-		p.look()
-		if v == root {
-			continue
-		}
-		got := f.between(root, v)
-		cut := f.side()
-		if net == p.backward {
-			cut = others(p.n, cut)
-		}
-		x.least(limit{algbw: big.NewRat(got, 1), cut: cut})
+	f.between(root, v)
+	cut := f.side()
+	if f.spent() {
+		least, cut = net.alone(root), []int{root}
 	}
-	x.proof = fmt.Sprintf("the whole size must leave %s, through %s", ranks(x.cut), p.rate(x.algbw))
-	return x
+	if net == p.backward {
+		cut = others(p.n, cut)
+	}
+	return limit{algbw: big.NewRat(least, 1), cut: cut,
+		proof: fmt.Sprintf("the whole size must leave %s, through %s", ranks(cut), p.rate(big.NewRat(least, 1)))}
 }
 
 // rate prints a capacity in GB/s.

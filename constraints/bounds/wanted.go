@@ -93,22 +93,21 @@ func (p *problem) wanted(k *needs) (best limit) {
 
 // wantedLatency is latency for what is needed.
 func (p *problem) wantedLatency(k *needs) (steps int, us float64) {
-	source := make([]bool, p.n)
+	to := make([][]int, p.n) // by source
 	for b := range k.from {
 		for a := range k.from[b] {
-			source[a] = true
+			to[a] = append(to[a], b)
 		}
 	}
-	for a, is := range source {
-		if !is {
+	w := newWalk(p, false)
+	for a, targets := range to {
+		if len(targets) == 0 {
 			continue
 		}
 		p.look()
-		hops, far := p.sends(a), p.distances(a)
-		for b := range p.n {
-			if k.from[b][a] {
-				steps, us = max(steps, int(hops[b])), max(us, far[b])
-			}
+		w.from(a, targets)
+		for _, b := range targets {
+			steps, us = max(steps, int(w.hops[b])), max(us, w.far[b])
 		}
 	}
 	return steps, us

@@ -12,8 +12,10 @@ type Graph struct {
 	first    []int32 // arcs out of v: list[first[v]:first[v+1]]; nil before the first run
 	list     []int32
 	level    []int32
-	at       []int32 // next arc to try
-	queue    []int32
+	at       []int32 // next arc to try, of vertices that have a level
+	queue    []int32 // vertices that have a level
+	work     int64
+	most     int64 // of work; 0 for any
 }
 
 // New is a network without arcs.
@@ -33,6 +35,20 @@ func (g *Graph) Capacity(arc int) int64 { return g.capacity[arc] }
 // Set changes what an arc may carry in the next run.
 func (g *Graph) Set(arc int, capacity int64) { g.capacity[arc] = capacity }
 
+// Widen changes what an arc may carry to no less, in what is left of the network as well.
+func (g *Graph) Widen(arc int, capacity int64) {
+	g.room[2*arc] += capacity - g.capacity[arc]
+	g.capacity[arc] = capacity
+}
+
+// Limit is how many arcs all runs together may look at, from now on. A run that is
+// stopped by it has found some flow, and maybe not the largest.
+func (g *Graph) Limit(most int64) { g.work, g.most = 0, max(most, 1) }
+
+// Spent tells whether the limit has been reached: what the last run found may not be
+// the largest flow, nor what it reached a cut.
+func (g *Graph) Spent() bool { return g.most > 0 && g.work >= g.most }
+
 // Flow is what an arc carried in the last run.
 func (g *Graph) Flow(arc int) int64 { return g.capacity[arc] - g.room[2*arc] }
 
@@ -50,6 +66,7 @@ func (g *Graph) Run(from, to int, most int64) int64 {
 	for i, c := range g.capacity {
 		g.room[2*i], g.room[2*i+1] = c, 0
 	}
+	g.work += int64(len(g.capacity))
 	return g.More(from, to, most)
 }
 
@@ -58,7 +75,6 @@ func (g *Graph) Run(from, to int, most int64) int64 {
 func (g *Graph) More(from, to int, most int64) int64 {
 	total := int64(0)
 	for total < most && g.layer(int32(from), int32(to)) {
-		copy(g.at, g.first)
 		for total < most {
 			pushed := g.push(int32(from), int32(to), most-total)
 			if pushed == 0 {
@@ -88,29 +104,40 @@ func (g *Graph) index() {
 	}
 	g.room = make([]int64, len(g.head))
 	g.level = make([]int32, g.vertices)
-	g.at = make([]int32, len(g.first))
-}
-
-// layer numbers vertices by their distance in what is left of the network.
-func (g *Graph) layer(from, to int32) bool {
 	for v := range g.level {
 		g.level[v] = -1
 	}
-	g.level[from] = 0
-	g.queue = append(g.queue[:0], from)
-	for i := 0; i < len(g.queue); i++ {
+	g.queue = g.queue[:0]
+	g.at = make([]int32, g.vertices)
+}
+
+// layer numbers vertices by their distance in what is left of the network. It touches
+// none that are farther than the end: a short way in a large network is found soon.
+func (g *Graph) layer(from, to int32) bool {
+	for _, v := range g.queue {
+		g.level[v] = -1
+	}
+	g.queue = g.queue[:0]
+	g.label(from, 0)
+	for i := 0; i < len(g.queue) && !g.Spent(); i++ {
 		v := g.queue[i]
-		for _, e := range g.list[g.first[v]:g.first[v+1]] {
+		arcs := g.list[g.first[v]:g.first[v+1]]
+		g.work += int64(len(arcs))
+		for _, e := range arcs {
 			if w := g.head[e]; g.room[e] > 0 && g.level[w] < 0 {
-				g.level[w] = g.level[v] + 1
+				g.label(w, g.level[v]+1)
 				if w == to {
 					return true // what is as far or farther leads nowhere
 				}
-				g.queue = append(g.queue, w)
 			}
 		}
 	}
 	return false
+}
+
+func (g *Graph) label(v, level int32) {
+	g.level[v], g.at[v] = level, g.first[v]
+	g.queue = append(g.queue, v)
 }
 
 // push sends as much as fits, up to most, from v to the end along rising
@@ -121,6 +148,7 @@ func (g *Graph) push(v, to int32, most int64) int64 {
 	}
 	sent := int64(0)
 	for ; g.at[v] < g.first[v+1]; g.at[v]++ {
+		g.work++
 		e := g.list[g.at[v]]
 		w := g.head[e]
 		if g.room[e] == 0 || g.level[w] != g.level[v]+1 {

@@ -1,0 +1,109 @@
+package bounds
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// TestNarrowest compares flows to ranks that are merged as they are asked for with the
+// flow to each alone.
+func TestNarrowest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := problemOf(t, turning(t))
+		root := rapid.IntRange(0, p.n-1).Draw(t, "root")
+		others := but(p.n, root)
+		for name, net := range map[string]*network{"forward": p.forward, "backward": p.backward} {
+			f := newFlow(net)
+			want, first := int64(unlimited), 0
+			for _, v := range others {
+				if got := f.between(root, v); got < want {
+					want, first = got, v
+				}
+			}
+			if least, v := p.narrowest(net, root, others); least != want || v != first {
+				t.Fatalf("%s: %d to rank %d, want %d to rank %d", name, least, v, want, first)
+			}
+		}
+	})
+}
+
+func TestScattered(t *testing.T) {
+	for n := 1; n < 70; n++ {
+		if all := scattered(n); !slices.Equal(slices.Sorted(slices.Values(all)), rising(n)) {
+			t.Errorf("%d: %v", n, all)
+		}
+	}
+	if all := scattered(6); !slices.Equal(all, []int{0, 4, 2, 1, 5, 3}) {
+		t.Errorf("%v", all)
+	}
+}
+
+// TestFewLooks gives every row less and less work: what is found then is true still,
+// and says that it is not all.
+func TestFewLooks(t *testing.T) {
+	defer func(most int64) { mostWork = most }(mostWork)
+	all := mostWork
+	said := 0
+	for system, nodes := range map[string]int{"mesh:4x5": 1, "hypercube:4": 1, "hub:12": 1, "dgx-1": 2, "l40s-8": 3} {
+		top := resolve(t, system, nodes)
+		for name := range rules {
+			c, err := collective.New(collective.Spec{Name: name, Ranks: len(top.Ranks), Chunks: 1})
+			if err != nil {
+				continue // with counts only
+			}
+			mostWork = all
+			whole, err := Of(t.Context(), top, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, mostWork = range []int64{1, 100, 1000, 10_000} {
+				part, err := Of(t.Context(), top, c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if part.AlgbwBps == nil || part.AlgbwBps.Cmp(whole.AlgbwBps) < 0 || part.LatencyUS > whole.LatencyUS || part.LatencySteps > whole.LatencySteps {
+					t.Errorf("%s on %s with %d arcs to look at: %v, %v us; with all %v, %v us", name, system, mostWork, part.AlgbwBps, part.LatencyUS, whole.AlgbwBps, whole.LatencyUS)
+				}
+				if strings.Contains(part.Proof, "only") {
+					said++
+				} else if part.AlgbwBps.Cmp(whole.AlgbwBps) != 0 {
+					t.Errorf("%s on %s with %d arcs to look at does not say what was left: %s", name, system, mostWork, part.Proof)
+				}
+			}
+			if strings.Contains(whole.Proof, "only") {
+				t.Errorf("%s on %s: %s", name, system, whole.Proof)
+			}
+		}
+	}
+	if said < 20 {
+		t.Errorf("%d bounds were partial: too few to mean much", said)
+	}
+}
+
+// TestVeryLargeSystems bounds systems of ten thousands of ranks, where what may change
+// places is found at once: each comes to what is known of its kind.
+func TestVeryLargeSystems(t *testing.T) {
+	for _, row := range []struct{ system, collective, exact string }{
+		{"hub:65536", "allgather", "655360/13107"},
+		{"ring:20000", "broadcast", "100"},
+		{"torus:16x16x16", "allgather", "81920/273"},
+	} {
+		top := resolve(t, row.system, 1)
+		c, err := collective.New(collective.Spec{Name: row.collective, Ranks: len(top.Ranks), Chunks: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := Of(t.Context(), top, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Exact != row.exact {
+			t.Errorf("%s on %s: %s GB/s, want %s", row.collective, row.system, b.Exact, row.exact)
+		}
+	}
+}
