@@ -10,38 +10,39 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// asker is how solvers are asked: until when, and whether all at once by the clock,
-// or one after the other by the work they do, so that the answer is the same on
-// every machine:
+// asker says how long solvers may work, and how they are asked: by the clock, all
+// at once; or by the work they do, one after the other, so that the answer is the
+// same on every machine:
 //
 //	by the clock   until 10:42:07      now() is the time          all solvers race
 //	by work        until 7.5 s         now() is what was done     in order
 type asker struct {
 	ctx     context.Context
-	net     *network  // of a walk: what was read off the topology already
-	meter   *meter    // nil: by the clock
-	until   time.Time // zero: no limit but the solvers' own
-	atLeast bool      // R/C is known to be no less than the bound's
+	net     *network  // for a walk: the network, if it is already known
+	meter   *meter    // nil means by the clock
+	until   time.Time // zero means no limit but the solvers' own
+	atLeast bool      // R/C is known to be at least the bound's
 	hopeful bool      // one chunk can be summed in as many steps
 	kept    keeper
-	mixed   bool // a mix of courses will do, or nothing
-	// gathered are the courses found for sums in so many steps, in a walk: see mixing.
+	mixed   bool // only look for a mix of courses
+	// gathered keeps, during a walk, the courses found for sums, by number of
+	// steps: see mixing.
 	gathered map[int]*tollkeeper
-	branches forest // of chunks that are copied, likewise
+	branches forest // the same for branchings of chunks that are copied
 }
 
-// keeper asks a formula that a solver keeps, before any other; Timeout is that it
-// did not settle the query. Nil: there is none.
+// keeper, if not nil, asks a formula that a solver keeps, before any solver is
+// asked afresh. Timeout means that it did not settle the query.
 type keeper func(p *problem, open [][]int) (Answer, error)
 
-// meter is the work that solvers have done for somebody.
+// meter adds up the work that solvers have done.
 type meter struct{ done time.Duration }
 
-// clockShare is how much longer than the work a query is allowed the clock lets it
-// run: on machines, or beside other work, that slow the answer is the same still.
+// clockShare is how many times longer than its work a query may take by the clock,
+// so that slow or busy machines get the same answer.
 const clockShare = 8
 
-// now is the time, or what has been done.
+// now is the current time, or the work done so far.
 func (a asker) now() time.Time {
 	if a.meter == nil {
 		return time.Now()
@@ -49,7 +50,7 @@ func (a asker) now() time.Time {
 	return time.Unix(0, 0).Add(a.meter.done)
 }
 
-// left is how much there is: an hour where there is no limit.
+// left is the time or work that is left: an hour if there is no limit.
 func (a asker) left() time.Duration {
 	if a.until.IsZero() {
 		return time.Hour
@@ -57,14 +58,14 @@ func (a asker) left() time.Duration {
 	return a.until.Sub(a.now())
 }
 
-// within leaves so much of what is left.
+// within limits what is left to the given amount.
 func (a asker) within(limit time.Duration) asker {
 	a.until = a.now().Add(min(limit, a.left()))
 	return a
 }
 
-// query leaves what a query may take: the solvers' time limit, or such a part of it
-// in work that time is seldom met.
+// query limits what is left to what one query may take: the solvers' time limit,
+// or so little work that the time limit is seldom met.
 func (a asker) query(s *constraints.Solvers) asker {
 	if a.meter != nil {
 		return a.within(s.Timeout() / clockShare)
@@ -72,12 +73,11 @@ func (a asker) query(s *constraints.Solvers) asker {
 	return a.within(s.Timeout())
 }
 
-// share leaves some parts in so many of what is left, the rest of which is for what
-// is asked after it.
+// share limits what is left to a fraction of it. The rest is for later questions.
 func (a asker) share(some, parts time.Duration) asker { return a.within(a.left() / parts * some) }
 
-// bounding is a context that ends when the time is over, for what needs no solver.
-// By work it does not: bounds have limits of their own, which are no times.
+// bounding is the context for what needs no solver. By the clock it ends with the
+// time; by work it does not, since bounds limit their own work.
 func (a asker) bounding() (context.Context, context.CancelFunc) {
 	if a.meter != nil || a.until.IsZero() {
 		return context.WithCancel(a.ctx)
@@ -85,12 +85,12 @@ func (a asker) bounding() (context.Context, context.CancelFunc) {
 	return context.WithDeadline(a.ctx, a.until)
 }
 
-// late tells whether an error is that bounding's time was over, and no more.
+// late tells whether an error only says that bounding's time was over.
 func (a asker) late(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) && a.ctx.Err() == nil
 }
 
-// put has solvers answer a formula. That there is nothing left is an answer too.
+// put has solvers answer a formula. If nothing is left, the answer is Timeout.
 func (a asker) put(s *constraints.Solvers, st stated) (constraints.Answer, error) {
 	by := s.Solvers()[0]
 	suited := slices.Contains(s.Solvers(), st.suits)
@@ -122,7 +122,7 @@ func (a asker) put(s *constraints.Solvers, st stated) (constraints.Answer, error
 	return got, err
 }
 
-// count is put by work. An answer that hung on time all the same is told.
+// count is put by work. It reports answers that depended on time all the same.
 func (a asker) count(s *constraints.Solvers, st stated, suited bool, limit time.Duration) (got constraints.Answer, err error) {
 	if st.only && suited {
 		got, err = s.SolveByWithin(a.ctx, limit, st.formula, st.suits)
@@ -136,7 +136,7 @@ func (a asker) count(s *constraints.Solvers, st stated, suited bool, limit time.
 	return got, err
 }
 
-// or is the first text that says something.
+// or is text, or other if text is empty.
 func or(text, other string) string {
 	if text != "" {
 		return text

@@ -10,13 +10,12 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// Refutation is why no routing answers a query: an argument that needs no
-// solver.
+// Refutation is a reason, found without a solver, why no routing answers a query.
 type Refutation struct {
 	Reason string // in a sentence
 }
 
-// distant is a chunk that cannot come far enough in the steps there are.
+// distant finds a chunk that can't reach a rank in the number of steps.
 func (p *problem) distant() *Refutation {
 	for i := range p.items {
 		it := &p.items[i]
@@ -32,7 +31,7 @@ func (p *problem) distant() *Refutation {
 	return nil
 }
 
-// noWay says that no way leads from one rank to another, and which unit would do.
+// noWay says that one rank can't reach another, and which unit would change that.
 func (p *problem) noWay(from, to int) string {
 	why := fmt.Sprintf("no way leads from rank %d to rank %d", from, to)
 	if p.net.dropped > 0 {
@@ -41,7 +40,8 @@ func (p *problem) noWay(from, to int) string {
 	return why
 }
 
-// widestUnit is the widest unit of bandwidth that leaves a way wherever there is one.
+// widestUnit is the largest unit of bandwidth at which no rank loses a way to
+// another.
 func (p *problem) widestUnit() units.Bandwidth {
 	var widths []units.Bandwidth
 	for _, e := range p.Topology.Edges {
@@ -67,8 +67,8 @@ func (p *problem) widestUnit() units.Bandwidth {
 	return widths[sort.Search(len(widths), func(i int) bool { return ways(widths[i]) < all })-1]
 }
 
-// splitter is the flow bound of a problem, asked for one way of splitting the
-// rounds among the steps after another.
+// splitter applies the flow bound to one split of the rounds among the steps after
+// another.
 type splitter struct {
 	p       *problem
 	u       *unrolled
@@ -77,8 +77,8 @@ type splitter struct {
 	work    int   // arcs of all flows so far
 }
 
-// maxWork is how much work the flows of a query may be: about a second's. Splits
-// that are left when it is done are open.
+// maxWork limits the work on a query's flows to about a second. Splits not
+// examined by then stay open.
 const maxWork = 100_000_000
 
 func (p *problem) splitter() *splitter {
@@ -86,8 +86,8 @@ func (p *problem) splitter() *splitter {
 	return &splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: rising(len(demands))}
 }
 
-// refute is the first demand that a split of the rounds does not meet; nil too
-// where the context ends before one is found.
+// refute returns the first demand that a split of the rounds can't meet, if one is
+// found before the context ends.
 func (s *splitter) refute(ctx context.Context, rounds []int) *demand {
 	s.u.split(rounds)
 	for i, at := range s.order {
@@ -104,15 +104,14 @@ func (s *splitter) refute(ctx context.Context, rounds []int) *demand {
 	return nil
 }
 
-// maxSplits is up to how many ways of splitting the rounds are looked at one by
-// one.
+// maxSplits is the number of splits up to which they are examined one by one.
 const maxSplits = 3000
 
-// splits lists the ways of splitting rounds among steps, the evenest first in
-// the sense that later steps get the first rounds over; nil where there are too many.
+// splits lists the ways to split rounds among steps, or nil if there are too many.
+// Even splits come first, and of these the ones that give later steps more rounds.
 func splits(steps, rounds int) [][]int {
 	count := 1
-	for k := 1; k < steps; k++ { // rounds-1 over steps-1
+	for k := 1; k < steps; k++ { // binomial coefficient: rounds-1 over steps-1
 		count = count * (rounds - k) / k
 		if count > maxSplits {
 			return nil
@@ -136,10 +135,9 @@ func splits(steps, rounds int) [][]int {
 	return all
 }
 
-// bound finds the splits that no flow excludes, or why there are none. Where
-// there are too many to look at, open is nil and the refutation one that covers
-// all of them, or nil.
-// The error is the context's.
+// bound returns the splits that no flow excludes, or why there are none. If there
+// are too many to examine, open is nil, and the refutation is one that covers all
+// of them, or nil. The error is the context's.
 func (p *problem) bound(ctx context.Context) (open [][]int, refuted *Refutation, err error) {
 	if r := p.distant(); r != nil {
 		return nil, r, nil
@@ -147,7 +145,7 @@ func (p *problem) bound(ctx context.Context) (open [][]int, refuted *Refutation,
 	return p.openSplits(ctx, p.splitter())
 }
 
-// openSplits is bound's second part.
+// openSplits is the part of bound that examines splits.
 func (p *problem) openSplits(ctx context.Context, s *splitter) (open [][]int, refuted *Refutation, err error) {
 	open, refuted = p.openUntil(ctx, s)
 	if err := ctx.Err(); err != nil {
@@ -156,11 +154,11 @@ func (p *problem) openSplits(ctx context.Context, s *splitter) (open [][]int, re
 	return open, refuted, nil
 }
 
-// openUntil is openSplits, of which nothing holds once the context is over.
+// openUntil is openSplits, whose result is worthless once the context is over.
 func (p *problem) openUntil(ctx context.Context, s *splitter) (open [][]int, refuted *Refutation) {
 	all := splits(p.Steps, p.Rounds)
 	if all == nil {
-		most := make([]int, p.Steps) // no step has more, whatever the others
+		most := make([]int, p.Steps) // the most rounds that any step can have
 		for i := range most {
 			most[i] = p.Rounds - p.Steps + 1
 		}
@@ -192,8 +190,8 @@ func (p *problem) openUntil(ctx context.Context, s *splitter) (open [][]int, ref
 	return nil, &Refutation{text}
 }
 
-// whole bounds by what links carry in all rounds together, whatever the steps:
-// as if the last step had all rounds, with every way short enough.
+// whole bounds the rounds by what links carry in all rounds together: as if there
+// were one step with all rounds, in which every path is short enough.
 func (p *problem) whole(ctx context.Context, demands []demand) *Refutation {
 	one := *p
 	one.Steps = 1
@@ -204,7 +202,7 @@ func (p *problem) whole(ctx context.Context, demands []demand) *Refutation {
 	return nil
 }
 
-// tell puts a demand that is not met in words.
+// tell describes a demand that is not met.
 func (p *problem) tell(d *demand) string {
 	chunks := many(d.need, "chunk")
 	within := fmt.Sprintf("in %s of %s", many(p.Steps, "step"), many(p.Rounds, "round"))
@@ -219,7 +217,7 @@ func (p *problem) tell(d *demand) string {
 	return fmt.Sprintf("the %s that must come into ranks %s can't all %s", chunks, strings.Trim(fmt.Sprint(d.set), "[]"), within)
 }
 
-// many is a number of things.
+// many prints a number with its noun.
 func many[N int | int64](n N, what string) string {
 	if n != 1 {
 		what += "s"

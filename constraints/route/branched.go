@@ -10,48 +10,52 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// What tolls on branchings say of a query (branchtolls.go), and what mixes of them
-// answer (branchmix.go), before a solver is asked.
+// This file decides when branchings are used to answer a query: what tolls on them
+// prove (branchtolls.go), and what mixes of them answer (branchmix.go), compared
+// with asking a solver.
 
 const (
-	// firstShare is which part of a query's time solvers have before any of this;
-	// judgeShare, which part splits of rounds are judged for.
+	// firstShare is the part of a query's time that solvers get before any of
+	// this, and judgeShare the part for judging splits of rounds.
 	firstShare = 30
 	judgeShare = 20
-	// glanceSums and quickSums are how much is added up in search of a mix before
-	// solvers have glanceShare and tryShare of the time: some hundredths and some tenths
-	// of a second. Then mixShare of it is for mixes.
+	// glanceSums and quickSums limit the additions made in search of a mix before
+	// solvers get glanceShare and tryShare of the time: some hundredths and some
+	// tenths of a second. After that, mixes get mixShare.
 	glanceSums  = 20_000_000
 	quickSums   = 150_000_000
 	glanceShare = 120
 	tryShare    = 8
 	mixShare    = 3
-	// leastGlance is as much as it takes to begin.
+	// leastGlance is the time it takes to begin at all.
 	leastGlance = 100 * time.Millisecond
-	// oneLook is what setting tolls once may take.
+	// oneLook is the time for setting tolls once.
 	oneLook = 50 * time.Millisecond
-	// fewSplits are judged one by one, without what holds of all.
+	// fewSplits is the number of splits up to which each is judged by itself,
+	// without looking for bounds on all of them.
 	fewSplits = 30
-	// manyFit is for how many splits that fit a mix is looked for.
+	// manyFit is for how many of the splits that a mix fits in fractions a whole
+	// mix is looked for.
 	manyFit = 8
 )
 
-// weighed is what tolls and mixes of branchings say of a query.
+// weighed is what tolls and mixes of branchings say about a query.
 type weighed struct {
 	*branches
 	p    *problem
 	ask  asker
-	all  bool    // no split but those left is open
-	left [][]int // splits that tolls leave
-	good [][]int // of them those that mixes fit, in fractions
-	end  int     // of sums
-	part int     // of sums that a second is taken for, the query's time
+	all  bool    // all splits but those left are excluded
+	left [][]int // splits that tolls do not exclude
+	good [][]int // those of left that mixes fit in fractions
+	end  int     // limit on additions
+	part int     // additions that count as a second of the query's time
 }
 
-// solveBranched answers a query by solvers and by branchings in turn: what is small
-// or tight is a solver's, as a rule, and what has some room soon mixed.
+// solveBranched answers a query by solvers and branchings in turn. Solvers are
+// usually better at small or tight queries, and mixes of branchings at those with
+// some room.
 func (p *problem) solveBranched(s *constraints.Solvers, ask asker, open [][]int) (Answer, error) {
-	if ask.branches == nil { // of a walk much is known, and of one query nothing yet
+	if ask.branches == nil { // a walk has learnt much by now, a single query nothing
 		if a, err := p.solve(s, ask.share(1, firstShare), open); err != nil || a.Status != constraints.Timeout {
 			return a, err
 		}
@@ -84,8 +88,8 @@ func (p *problem) solveBranched(s *constraints.Solvers, ask asker, open [][]int)
 	return w.inTurns(s, open)
 }
 
-// inTurns answers a query that mixes fit in fractions: a little time for mixes, and a
-// little for solvers, then more for either.
+// inTurns answers a query that mixes fit in fractions: mixes and solvers get a
+// little time each, then more each.
 func (w *weighed) inTurns(s *constraints.Solvers, open [][]int) (a Answer, err error) {
 	for _, turn := range []struct {
 		sums  int
@@ -97,7 +101,7 @@ func (w *weighed) inTurns(s *constraints.Solvers, open [][]int) (a Answer, err e
 		{w.part / mixShare, 1, nil},
 	} {
 		if turn.share == glanceShare && w.ask.branches == nil {
-			continue // solvers had theirs
+			continue // solvers have had theirs
 		}
 		if sched := w.mixed(turn.sums); sched != nil {
 			return Answer{Status: constraints.Sat, By: Mixing, Schedule: sched}, nil
@@ -111,8 +115,8 @@ func (w *weighed) inTurns(s *constraints.Solvers, open [][]int) (a Answer, err e
 	return a, nil
 }
 
-// weigh judges the splits of a query's rounds that are open, nil being all; nil where
-// branchings are not looked at.
+// weigh judges the open splits of a query's rounds (nil: all). It returns nil if
+// branchings are not examined for this problem.
 func (p *problem) weigh(s *constraints.Solvers, ask asker, open [][]int) *weighed {
 	b := ask.branches.grow(p)
 	if b == nil || !b.speaksOf(p) || ask.left() < oneLook {
@@ -134,7 +138,7 @@ func (p *problem) weigh(s *constraints.Solvers, ask asker, open [][]int) *weighe
 		return w
 	}
 	_, w.good = b.judged(p, b.near(p.Rounds), w.over)
-	for known := -1; known < len(b.cuts); { // more are cut off each time
+	for known := -1; known < len(b.cuts); { // each round cuts more splits off
 		known = len(b.cuts)
 		if open, w.all = b.splits(p.Rounds, p.Collective.Chunks, w.over); len(w.good) > 0 || w.over() {
 			break
@@ -145,11 +149,11 @@ func (p *problem) weigh(s *constraints.Solvers, ask asker, open [][]int) *weighe
 	return w
 }
 
-// over tells whether as much was added up as may be, or there is no time for more.
+// over tells whether the additions or the time are used up.
 func (w *weighed) over() bool { return w.sums >= w.end || w.ask.over() }
 
-// mixed is a routing that is a mix of branchings, within so many sums; nil where none
-// is found.
+// mixed looks for a mix of branchings with so many additions. It returns nil if
+// none is found.
 func (w *weighed) mixed(sums int) Schedule {
 	from := w.sums
 	defer func() { w.ask.charge(w.sums - from) }()
@@ -162,16 +166,17 @@ func (w *weighed) mixed(sums int) Schedule {
 	return nil
 }
 
-// forest is what is known of branchings in a walk, by collective and steps.
+// forest keeps what a walk has learnt about branchings, by collective and number
+// of steps.
 type forest map[string]*branches
 
-// of is what is known; nil where there is nothing.
+// of returns what is known, or nil.
 func (f forest) of(collective string, steps int) *branches {
 	return f[fmt.Sprint(collective, " ", steps)]
 }
 
-// grow is what is known of a problem's branchings, to begin with where there was
-// nothing; nil where they are not looked at.
+// grow returns what is known about a problem's branchings, beginning if necessary.
+// It is nil if branchings are not examined for this problem.
 func (f forest) grow(p *problem) *branches {
 	if p.reduces && !p.everySum() {
 		p = p.dual()
@@ -186,20 +191,20 @@ func (f forest) grow(p *problem) *branches {
 	return b
 }
 
-// over tells whether there is no time for more, by the clock.
+// over tells whether there is no time left, by the clock.
 func (a asker) over() bool {
 	return a.ctx.Err() != nil || a.meter == nil && a.left() <= 0
 }
 
-// charge has a meter count what was added up.
+// charge adds what additions cost to the meter.
 func (a asker) charge(sums int) {
 	if a.meter != nil {
 		a.meter.done += time.Duration(float64(sums) / sumsPerSecond * float64(time.Second))
 	}
 }
 
-// speaksOf tells whether a problem has the same classes, of so many times as many
-// items.
+// speaksOf tells whether a problem has the same classes of items, each a fixed
+// number of times as large.
 func (b *branches) speaksOf(p *problem) bool {
 	return slices.EqualFunc(p.classes, b.one.classes, func(c, o []int) bool {
 		mine, its := &b.one.items[o[0]], &p.items[c[0]]
@@ -207,8 +212,8 @@ func (b *branches) speaksOf(p *problem) bool {
 	})
 }
 
-// near lists ways of splitting rounds about as they are best split: rounded, and a
-// round more in one step and less in another.
+// near lists splits of the rounds close to the best one in fractions: rounded, and
+// with one round moved from one step to another.
 func (b *branches) near(rounds int) (all [][]int) {
 	if b.ideal == nil {
 		return nil
@@ -216,14 +221,14 @@ func (b *branches) near(rounds int) (all [][]int) {
 	return nearly(b.ideal, rounds)
 }
 
-// nearly is near where it is known how a round is best split.
+// nearly is near for a given best split of one round.
 func nearly(ideal []float64, rounds int) (all [][]int) {
 	first, sum := make([]int, len(ideal)), 0
 	for t, x := range ideal {
 		first[t] = max(1, int(math.Round(x*float64(rounds))))
 		sum += first[t]
 	}
-	for ; sum != rounds; sum -= cmp.Compare(sum, rounds) { // the largest has what is over
+	for ; sum != rounds; sum -= cmp.Compare(sum, rounds) { // rounding errors go to the largest
 		at := slices.Index(first, slices.Max(first))
 		first[at] -= cmp.Compare(sum, rounds)
 	}
@@ -240,8 +245,8 @@ func nearly(ideal []float64, rounds int) (all [][]int) {
 	return all
 }
 
-// splits lists the ways of splitting rounds that the cuts known leave for so many
-// chunks; whether all of them, as there may be too many.
+// splits lists the splits of rounds that the known cuts do not exclude for so many
+// chunks. all tells whether these are all, as there may be too many to examine.
 func (b *branches) splits(rounds, chunks int, over func() bool) (open [][]int, all bool) {
 	steps := b.steps
 	now := make([]int, steps)
@@ -274,14 +279,14 @@ func (b *branches) splits(rounds, chunks int, over func() bool) (open [][]int, a
 }
 
 const (
-	// manySplit is how many beginnings of splits are looked at, and looks after how
-	// many of them it is asked whether there is time for more.
+	// manySplit limits how many partial splits are examined, and looks is how many
+	// are examined between two looks at the clock.
 	manySplit = 100_000
 	looks     = 1 << 10
 )
 
-// exhausted tells whether a cut is not met however the rounds that are left are
-// split, where the first steps have so many.
+// exhausted tells whether, with the given rounds of the first steps, a cut can't
+// be met however the remaining rounds are split.
 func (c crossing) exhausted(chunks int, first []int, left int) bool {
 	passes, most := int64(0), int64(0)
 	for t, room := range c.room {
@@ -289,15 +294,15 @@ func (c crossing) exhausted(chunks int, first []int, left int) bool {
 			passes += room * int64(first[t])
 			continue
 		}
-		passes += room // each has one
+		passes += room // every step has at least one
 		left--
 		most = max(most, room)
 	}
 	return passes+most*int64(left) < c.need*int64(chunks)
 }
 
-// judged are the splits that are not excluded, and those first that mixes fit,
-// nearest to how rounds are best split.
+// judged lists the splits that are not excluded, beginning with those that mixes
+// fit in fractions, which are sorted by their distance from the best split.
 func (b *branches) judged(p *problem, open [][]int, over func() bool) (left, good [][]int) {
 	off := func(split []int) (sum float64) {
 		for t, n := range split {
@@ -327,7 +332,7 @@ func (b *branches) judged(p *problem, open [][]int, over func() bool) (left, goo
 	return left, good
 }
 
-// tell puts in words that no split of the rounds is left.
+// tell says that no split of the rounds is left.
 func (b *branches) tell(p *problem) string {
 	best := b.cuts[0]
 	for _, c := range b.cuts {

@@ -6,50 +6,50 @@ import (
 	"slices"
 )
 
-// branching is how one chunk that is copied gets about: over which lane in which
-// step each rank that it comes to has it, from one that had it before.
+// branching is how a chunk that is copied spreads: for each rank it reaches, the
+// lane and the step by which it comes from a rank that already had it.
 //
 //	step 1   0 ─▶ 3            the lanes of all steps together are a tree,
 //	step 2   0 ─▶ 1   3 ─▶ 4   of which later steps hang on earlier ones
 type branching []hop
 
-// brancher finds the cheapest branchings from a source to all who want a chunk,
-// where every lane takes a toll in every step. It goes through the sets of ranks
-// that may hold the chunk after each step, and drops those from which what is
-// missing costs too much at the least:
+// brancher finds the cheapest branching from a source to all ranks that want a
+// chunk, where each lane has a toll for each step. It enumerates the sets of ranks
+// that can hold the chunk after each step, and discards those for which even a
+// lower bound on the remaining cost is too high:
 //
 //	after step 1   {0} {0,3} {0,1} …      a step adds ranks, each over the cheapest
 //	after step 2   {0,1,3,4} …            lane from a rank that the set has
 //
-// So it is exact, and needs no solver; sets are many, of which hearingRanks ranks
-// are as much as a machine looks through in a moment.
+// The result is exact and needs no solver. There are very many sets; hearingRanks
+// ranks are as many as can be handled in a moment.
 type brancher struct {
 	net    *network
 	steps  int
 	source int
-	wants  uint32 // ranks, but for the source
+	wants  uint32 // as a set of ranks, without the source
 	reach  [][]bool
 
 	toll  []int64   // by lane × steps + step
-	ahead [][]int64 // by step and rank: the least that anything into it costs from then on
-	limit int64     // what costs as much is of no use
+	ahead [][]int64 // by step and rank: the least cost of reaching it in this step or later
+	limit int64     // branchings of this cost or more are of no use
 
 	*sets
 	work  int         // done so far
-	most  int         // work for one branching; where that is not enough, spent is set
-	over  func() bool // no more time: likewise
+	most  int         // limit on work for one branching; if it is reached, spent is set
+	over  func() bool // time is up; this sets spent too
 	spent bool
 
-	step int // of those that follow
+	step int // the current step
 	set  uint32
 	left []added
 }
 
-// sets are what is known of sets of ranks, by step: branchers may share them.
+// sets is working memory for sets of ranks, by step. Branchers can share it.
 type sets struct {
-	paid  [][]int64  // by set: the least it takes
-	whose [][]uint32 // by set: which one it comes from
-	live  [][]uint32 // those there are
+	paid  [][]int64  // by set: the least cost of reaching it
+	whose [][]uint32 // by set: its predecessor on the cheapest path
+	live  [][]uint32 // the sets reached
 }
 
 func newSets(ranks, steps int) *sets {
@@ -61,7 +61,7 @@ func newSets(ranks, steps int) *sets {
 	return s
 }
 
-// clear forgets all.
+// clear empties it for the next search.
 func (s *sets) clear() {
 	for t, live := range s.live {
 		for _, set := range live {
@@ -71,19 +71,19 @@ func (s *sets) clear() {
 	}
 }
 
-// added is a rank that a step may add to a set.
+// added is a rank that the current step may add to a set.
 type added struct {
 	rank  int
-	now   int64 // what it costs in this step
-	later int64 // at least, if not now
-	rest  int64 // of this and all that follow, whichever is less
+	now   int64 // cost of adding it in this step
+	later int64 // lower bound on its cost in a later step
+	rest  int64 // sum of the lesser cost of this rank and all that follow
 }
 
 const (
-	// dear is more than any branching costs.
+	// dear is a cost above that of any branching.
 	dear = math.MaxInt64 / 4
-	// manySets is how many sets, about, are looked through for one branching, and
-	// fewSets from one look at the time to the next.
+	// manySets limits roughly how many sets are examined for one branching, and
+	// fewSets is how many are examined between two looks at the clock.
 	manySets = 200_000_000
 	fewSets  = 1 << 14
 )
@@ -104,9 +104,9 @@ func newBrancher(s *sets, net *network, steps, source int, wanted []int) *branch
 	return b
 }
 
-// cheapest is the branching that pays least, if it pays less than the limit; nil
-// where none does. Where that is too much work, or there is no time for it, spent is
-// set, and nothing said.
+// cheapest returns the branching of least cost, or nil if none costs less than the
+// limit. If that takes too much work or time, it sets spent, and the result means
+// nothing.
 func (b *brancher) cheapest(toll []int64, limit int64, over func() bool) (branching, int64) {
 	b.toll, b.spent, b.most, b.over = toll, false, b.work+manySets, over
 	b.limit = min(limit, b.soonest()+1)
@@ -133,8 +133,8 @@ func (b *brancher) cheapest(toll []int64, limit int64, over func() bool) (branch
 	return b.retrace(end), best
 }
 
-// soonest is what it pays to have the chunk everywhere as soon as can be: no less
-// than the cheapest.
+// soonest is the cost of spreading the chunk as early as possible: an upper bound
+// on the least cost.
 func (b *brancher) soonest() (pays int64) {
 	for r := range b.net.ranks {
 		d := int(b.net.dist[b.source][r])
@@ -152,8 +152,8 @@ func (b *brancher) soonest() (pays int64) {
 	return pays
 }
 
-// hasty is the branching that has the chunk everywhere as soon as can be, each time over
-// the lane that takes the least.
+// hasty is a branching that spreads the chunk as early as possible, always over
+// the cheapest lane.
 func (b *brancher) hasty(toll []int64) branching {
 	b.toll = toll
 	set := uint32(1) << b.source
@@ -169,7 +169,7 @@ func (b *brancher) hasty(toll []int64) branching {
 	return b.retrace(set)
 }
 
-// foresee works out the least that anything into a rank costs from each step on.
+// foresee computes ahead.
 func (b *brancher) foresee() {
 	b.ahead = make([][]int64, b.steps+1)
 	for t := b.steps; t >= 0; t-- {
@@ -186,11 +186,11 @@ func (b *brancher) foresee() {
 	}
 }
 
-// grow has a set send to ranks it lacks, in every way that may be of use.
+// grow lets a set send to ranks it lacks, in every way that may be useful.
 func (b *brancher) grow(set uint32) {
 	b.set = set
 	paid := b.paid[b.step][set]
-	hope := paid // with what all that is missing costs at least, as far as it is settled
+	hope := paid // including a lower bound for the missing ranks that are already decided
 	b.left = b.left[:0]
 	more := set
 	for r := range b.net.ranks {
@@ -208,7 +208,7 @@ func (b *brancher) grow(set uint32) {
 		}
 		last := b.step == b.steps-1
 		switch {
-		case a.now == 0: // what costs nothing does no harm
+		case a.now == 0: // adding a rank for free never hurts
 			more |= 1 << r
 		case a.now == dear || last && a.later == 0:
 			if hope += a.later; hope >= b.limit {
@@ -226,7 +226,7 @@ func (b *brancher) grow(set uint32) {
 	b.extend(0, more, paid, hope)
 }
 
-// extend decides about one rank after the other.
+// extend decides about the remaining ranks one after another.
 func (b *brancher) extend(at int, set uint32, paid, hope int64) {
 	if b.work++; b.work > b.most || b.work%fewSets == 0 && b.over() {
 		b.spent = true
@@ -248,7 +248,7 @@ func (b *brancher) extend(at int, set uint32, paid, hope int64) {
 	b.extend(at+1, set, paid, hope+a.later)
 }
 
-// keep notes what a set costs after the step, and where it came from.
+// keep records the cost of a set after the step, and its predecessor.
 func (b *brancher) keep(set uint32, paid int64) {
 	t := b.step + 1
 	was := b.paid[t][set]
@@ -261,7 +261,8 @@ func (b *brancher) keep(set uint32, paid int64) {
 	b.paid[t][set], b.whose[t][set] = paid, b.set
 }
 
-// retrace is the branching that ends with a set, without what it can do without.
+// retrace reconstructs the branching that ends with a set, without hops that
+// nobody needs.
 func (b *brancher) retrace(set uint32) branching {
 	type came struct {
 		hop

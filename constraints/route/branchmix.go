@@ -7,43 +7,43 @@ import (
 	"slices"
 )
 
-// A routing of chunks that are copied is a branching for each of them. Of those that
-// tolls have brought to light, one is picked for each chunk, and another put in its
-// place as long as links are too full, in rounds that are split in a way that mixes
-// fit in fractions (simulated annealing):
+// A routing of chunks that are copied consists of a branching for each chunk. The
+// branchings found with tolls are combined by simulated annealing: one is picked
+// for each chunk, and picks are replaced as long as links are overloaded, for
+// splits of the rounds that mixes fit in fractions:
 //
 //	chunk 0 of rank 0   branching 17
 //	chunk 0 of rank 1   branching 4 of rank 0's, renamed       what each link carries in
 //	…                                                          each step beyond its room
 //
-// It refutes nothing, and looks at no clock but to give up.
+// This refutes nothing. It looks at the clock only to give up.
 
-// manyPicks is after how many changes a pick is begun anew, and manyNoised how many
-// branchings about as cheap as the best are sought beforehand.
+// manyPicks is after how many changes the annealing starts over, and manyNoised
+// how many branchings of nearly the least cost are looked for first.
 const (
 	manyPicks  = 400_000
 	manyNoised = 60
 )
 
-// annealed is a pick of branchings in the making.
+// annealed is the state of the annealing.
 type annealed struct {
 	room  []int32 // by link × steps + step
-	load  []int32 // as room
-	ways  [][]way // by class: to pick from
+	load  []int32 // indexed like room
+	ways  [][]way // by class: the branchings to pick from
 	class []int   // by item
 	picks []int   // by item
-	over  int     // chunks beyond room, over all links
+	over  int     // chunks above room, summed over links
 }
 
-// way is a branching as it is renamed for a class.
+// way is a branching, renamed for a class.
 type way struct {
-	of    int // which of the stem's
+	of    int // its index among the stem's
 	moved int
-	fill  []int32 // what it fills of room, a chunk each
-	upto  float64 // the shares in the best mix of it and those before it
+	fill  []int32 // indices of room that it loads with a chunk each
+	upto  float64 // cumulative share in the best mix, for drawing
 }
 
-// mix picks branchings for a split of rounds; nil where none are found.
+// mix picks branchings for a split of the rounds, or returns nil if it finds none.
 func (b *branches) mix(p *problem, split []int, over func() bool) Schedule {
 	chance := rand.New(rand.NewPCG(3, 3))
 	b.vary(split, chance, over)
@@ -63,8 +63,8 @@ func (b *branches) mix(p *problem, split []int, over func() bool) Schedule {
 	return nil
 }
 
-// vary seeks branchings that are about as cheap as the best, by tolls that are a
-// little off, where what is free costs a little too.
+// vary looks for branchings of nearly the least cost, by perturbing the tolls;
+// lanes without a toll get a small one.
 func (b *branches) vary(split []int, chance *rand.Rand, over func() bool) {
 	for range manyPriced {
 		if over() {
@@ -97,8 +97,8 @@ func (b *branches) vary(split []int, chance *rand.Rand, over func() bool) {
 	b.set(split)
 }
 
-// annealed lists what branchings fill of links, for each class. Those of the best
-// mix are picked the more often.
+// annealed lists the branchings of each class with the links they load. Those with
+// a large share in the best mix are picked more often.
 func (b *branches) annealed(p *problem, split []int) *annealed {
 	b.move()
 	net := p.net
@@ -139,7 +139,7 @@ func (b *branches) annealed(p *problem, split []int) *annealed {
 	return a
 }
 
-// draw picks a way for an item.
+// draw picks a way for item x at random.
 func (a *annealed) draw(x int, chance *rand.Rand) int {
 	ways := a.ways[a.class[x]]
 	if chance.IntN(8) == 0 {
@@ -149,7 +149,7 @@ func (a *annealed) draw(x int, chance *rand.Rand) int {
 	return min(at, len(ways)-1)
 }
 
-// restart picks branchings by chance.
+// restart picks all branchings anew.
 func (a *annealed) restart(chance *rand.Rand) {
 	clear(a.load)
 	a.over = 0
@@ -159,7 +159,7 @@ func (a *annealed) restart(chance *rand.Rand) {
 	}
 }
 
-// put adds a branching's chunks, and tells how many are beyond room.
+// put adds a branching's load, and returns how much of it exceeds room.
 func (a *annealed) put(fill []int32) (more int) {
 	for _, at := range fill {
 		if a.load[at]++; a.load[at] > a.room[at] {
@@ -169,7 +169,7 @@ func (a *annealed) put(fill []int32) (more int) {
 	return more
 }
 
-// drop takes them away.
+// drop removes a branching's load, and returns how much of it exceeded room.
 func (a *annealed) drop(fill []int32) (less int) {
 	for _, at := range fill {
 		if a.load[at] > a.room[at] {
@@ -180,8 +180,8 @@ func (a *annealed) drop(fill []int32) (less int) {
 	return less
 }
 
-// turn puts a branching in the place of another, unless that costs more than heat
-// has it. It tells how much was added up.
+// turn replaces one pick by another, unless the result is worse than heat allows.
+// It returns the number of additions.
 func (a *annealed) turn(chance *rand.Rand, heat float64) int {
 	x := chance.IntN(len(a.picks))
 	now, ways := a.draw(x, chance), a.ways[a.class[x]]
@@ -197,7 +197,7 @@ func (a *annealed) turn(chance *rand.Rand, heat float64) int {
 	return 4 * (len(was) + len(is))
 }
 
-// scheduled is the routing that picks are.
+// scheduled turns the picks into a routing.
 func (b *branches) scheduled(p *problem, split []int, a *annealed) Schedule {
 	s := make(Schedule, b.steps)
 	for t := range s {

@@ -11,62 +11,62 @@ import (
 	"github.com/colltune/colltune/constraints/symmetry"
 )
 
-// Chunks that are copied share links as sums do (tolls.go), and what any mix of
-// their branchings can reach is a linear program, with a column for each branching
-// from each source. Its prices are tolls, and as the cheapest branching is found
-// without a solver, what they prove is a bound: in whole numbers,
+// Chunks that are copied compete for links as sums do (tolls.go). What any mix of
+// their branchings can achieve is a linear program with a column for each
+// branching from each source. Its dual prices are tolls, and since the cheapest
+// branching is found without a solver, they prove a bound, in whole numbers:
 //
 //	Σ over steps of rounds × what a round brings   ≥   chunks × what each pays at least
 //
-// whatever the chunks and however rounds are split among the steps. That cuts off
-// splits of a query's rounds, and says what R/C so many steps leave.
+// for any number of chunks, however rounds are split among the steps. It excludes
+// splits of a query's rounds, and bounds R/C for a number of steps.
 
-// branches are the branchings of a collective's chunks in so many steps, as far as
-// they are known, and the cuts found with them.
+// branches holds the branchings known for a collective in so many steps, and the
+// cuts found with them.
 type branches struct {
-	one    *problem // of one chunk
+	one    *problem // the problem of one chunk
 	steps  int
-	kinds  []int   // by link: those that renamings take to each other; -1 where another says as much
-	width  []int64 // by kind: what its links carry together in a round
+	kinds  []int   // by link: its kind, that of the links that renamings map to it; -1 if another link's capacity implies its own
+	width  []int64 // by kind: chunks that its links carry together in a round
 	stems  []*stem
-	stemOf []int       // by class of items
-	moved  [][][]int32 // by class: what may become of the stem's lanes there
+	stemOf []int       // by class of items: its stem
+	moved  [][][]int32 // by class: the possible renamings of the stem's lanes
 	cuts   []crossing
 	looked bool
-	floor  *floor    // what cuts say of any number of chunks, once that was looked for
-	ideal  []float64 // how rounds are best split among the steps, of one
-	sums   int       // done so far, about
+	floor  *floor    // bound for any number of chunks, once looked for
+	ideal  []float64 // the best split of one round among the steps
+	sums   int       // additions so far, roughly
 }
 
-// stem is chunks of sources that renamings take to each other.
+// stem stands for all sources that renamings map to each other.
 type stem struct {
 	*brancher
-	class int   // of items, the first of them
-	count int64 // chunks, where the collective has one
+	class int   // the first of its classes of items
+	count int64 // chunks in total, where the collective has one
 	all   []branching
-	loads [][]int64 // of all: by kind × steps + step
-	share []float64 // of all, in the best mix known
+	loads [][]int64 // by branching, over all renamings: loads by kind × steps + step
+	share []float64 // by branching: its share in the best mix known
 	seen  map[string]bool
 }
 
 const (
-	// branchHops is up to how many lanes in steps branchings are looked at, and
-	// branchSteps up to how many steps.
+	// branchHops limits lanes times steps, and branchSteps the steps, of problems
+	// whose branchings are examined.
 	branchHops  = 4000
 	branchSteps = 16
-	// manyBranchings is how many are gathered, and manyPriced how often tolls are
-	// set for one split of rounds.
+	// manyBranchings limits the branchings that are collected, and manyPriced how
+	// often tolls are set for one split of rounds.
 	manyBranchings = 3000
 	manyPriced     = 150
-	// manyMoved is how many renamings a class may hang on its stem by.
+	// manyMoved limits the renamings by which a class can follow from its stem.
 	manyMoved = 16
-	// dearest is the largest whole toll.
+	// dearest is the largest toll in whole numbers.
 	dearest = 10_000
 )
 
-// branch is what is known of the branchings of a problem of chunks that are copied;
-// nil where these are not looked at: in large systems, and of chunks with one place
-// to go, which are flows.
+// branch begins to examine the branchings of a problem whose chunks are copied. It
+// returns nil for large systems, and for chunks with a single destination, which
+// are flows.
 func (p *problem) branch() *branches {
 	if p.reduces || p.counts() || p.net.ranks > hearingRanks || p.Steps > branchSteps || len(p.net.lanes)*p.Steps > branchHops || p.unreachable() {
 		return nil
@@ -93,7 +93,8 @@ func (p *problem) branch() *branches {
 	return b
 }
 
-// root finds the stems, and by which renamings of lanes each class hangs on its own.
+// root finds the stems, and for each class the renamings by which it follows from
+// its stem.
 func (b *branches) root() {
 	p := b.one
 	var images [][]int
@@ -113,8 +114,8 @@ func (b *branches) root() {
 	}
 }
 
-// move lists what may become of the stem's lanes at each class: by all renamings,
-// or as many as are found first.
+// move lists the renamings of a stem's lanes for each class: all of them, or as
+// many as are found first.
 func (b *branches) move() {
 	if b.moved != nil {
 		return
@@ -146,7 +147,7 @@ func (b *branches) move() {
 	}
 }
 
-// add keeps a branching, unless one is known that passes as much.
+// add adds a branching, unless one with the same loads is known.
 func (b *branches) add(s *stem, br branching) bool {
 	load := make([]int64, len(b.width)*b.steps)
 	for _, h := range br {
@@ -165,7 +166,7 @@ func (b *branches) add(s *stem, br branching) bool {
 	return true
 }
 
-// known is how many branchings there are.
+// known is the number of branchings.
 func (b *branches) known() (n int) {
 	for _, s := range b.stems {
 		n += len(s.all)
@@ -173,8 +174,9 @@ func (b *branches) known() (n int) {
 	return n
 }
 
-// price finds for every stem the branching that pays least, and what all chunks
-// then pay, 0 where that was too much work; news tells whether any was not known.
+// price finds the branching of least cost for every stem. pays is what all chunks
+// then pay together, or 0 if that took too much work; news tells whether any of the
+// branchings is new.
 func (b *branches) price(tolls []int64, over func() bool) (pays int64, news bool) {
 	lanes := make([]int64, len(b.one.net.lanes)*b.steps)
 	for i := range lanes {
@@ -207,9 +209,9 @@ func (b *branches) price(tolls []int64, over func() bool) (pays int64, news bool
 	return pays, news
 }
 
-// set finds the tolls by which the cheapest mix of branchings pays most, and how
-// many chunks go through at most: in rounds that are split so, or, where split is
-// nil, in one round that is split as is best.
+// set finds the tolls at which the cheapest mix of the known branchings pays most,
+// and how many chunks get through at most: in the given split of rounds, or, if
+// split is nil, in one round that is split in the best way.
 func (b *branches) set(split []int) (tolls []float64, chunks float64) {
 	lp := b.program(split)
 	solved := lp.Solve(math.Inf(1))
@@ -236,7 +238,7 @@ func (b *branches) set(split []int) (tolls []float64, chunks float64) {
 	return tolls, lp.Value()
 }
 
-// program is the linear program of what rounds carry.
+// program is the linear program of what the rounds can carry.
 func (b *branches) program(split []int) *simplex.Program {
 	rows, columns := len(b.width)*b.steps, b.known()
 	free := 0
@@ -271,8 +273,8 @@ func (b *branches) program(split []int) *simplex.Program {
 	return lp
 }
 
-// cut is what tolls, in whole numbers, say of any split of rounds; news is whether
-// they led to branchings that were not known.
+// cut is the inequality that tolls, in whole numbers, prove for all splits of
+// rounds. news tells whether finding it led to new branchings.
 func (b *branches) cut(tolls []float64, over func() bool) (c crossing, news bool) {
 	whole := wholes(tolls, dearest)
 	c.room = make([]int64, b.steps)
@@ -283,7 +285,7 @@ func (b *branches) cut(tolls []float64, over func() bool) (c crossing, news bool
 	return c, news
 }
 
-// wholes are numbers in proportion, as whole ones up to the finest.
+// wholes scales numbers to integers of at most finest, keeping their proportions.
 func wholes(xs []float64, finest int) []int64 {
 	most := slices.Max(xs)
 	all := make([]int64, len(xs))
@@ -302,8 +304,8 @@ func wholes(xs []float64, finest int) []int64 {
 	return all
 }
 
-// excludes tells whether a cut leaves no routing of so many chunks in rounds that
-// are split so.
+// excludes tells whether a cut proves that so many chunks don't get through in
+// this split of rounds.
 func (c crossing) excludes(chunks int, split []int) bool {
 	passes := int64(0)
 	for t, n := range split {
@@ -312,16 +314,16 @@ func (c crossing) excludes(chunks int, split []int) bool {
 	return passes < c.need*int64(chunks)
 }
 
-// verdict is what is known of a split of rounds.
+// verdict is what is known about a split of rounds.
 type verdict int8
 
 const (
 	unsettled verdict = iota
-	excluded          // by a cut
-	fits              // mixes of branchings do, in fractions
+	excluded          // a cut proves it impossible
+	fits              // mixes of branchings achieve it in fractions
 )
 
-// judge tells of a split of rounds whether so many chunks may get through.
+// judge finds out whether so many chunks may get through in a split of rounds.
 func (b *branches) judge(chunks int, split []int, over func() bool) verdict {
 	if b.excludes(chunks, split) {
 		return excluded
@@ -350,14 +352,14 @@ func (b *branches) judge(chunks int, split []int, over func() bool) verdict {
 	return unsettled
 }
 
-// excludes tells whether a cut leaves no routing of so many chunks in rounds that are
-// split so.
+// excludes tells whether a known cut proves that so many chunks don't get through
+// in this split of rounds.
 func (b *branches) excludes(chunks int, split []int) bool {
 	return slices.ContainsFunc(b.cuts, func(c crossing) bool { return c.excludes(chunks, split) })
 }
 
-// begin finds the first branchings: those of the fewest links, or, where that is too
-// much work, those that are everywhere as soon as can be.
+// begin finds the first branchings: those with the fewest links or, if that is too
+// much work, those that are everywhere as early as possible.
 func (b *branches) begin(over func() bool) {
 	if b.known() > 0 {
 		return
@@ -370,9 +372,8 @@ func (b *branches) begin(over func() bool) {
 	}
 }
 
-// least is the bound on R/C that tolls prove, for any number of chunks; nil where
-// there is none that says more than what is known already, if anything is. It is
-// looked for once.
+// least is the bound on R/C that tolls prove for any number of chunks, or nil if
+// it is not above the bound already known. It is computed once.
 func (b *branches) least(known *big.Rat, over func() bool) *floor {
 	if b.looked {
 		return b.floor

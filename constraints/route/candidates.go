@@ -11,8 +11,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Synthesised is a routing for a search to compile, tune and compare, like one
-// of a family: its parameters are the query that it answers.
+// Synthesised is a routing for a search to compile, tune and compare like one of a
+// family. Its parameters are the query that it answers.
 type Synthesised struct {
 	Program               *lang.Program
 	Chunks, Steps, Rounds int // as the literature counts: see ChunksOf
@@ -20,19 +20,19 @@ type Synthesised struct {
 	Proof                 string // what is known about its place on the frontier
 }
 
-// What Candidates looks at: frontiers that take seconds.
+// Limits on the frontiers that Candidates walks, such that each takes seconds.
 const (
 	candidateRanks = 16
-	candidateSteps = 2 // more than the least
-	workShare      = 8 // of a walk's work, for one query
+	candidateSteps = 2 // beyond the fewest steps
+	workShare      = 8 // one part in so many of the work is for one query
 )
 
-// Candidates are the routings of the frontier of a collective, by rising steps:
-// the one of least latency first. Chunks of the collective given don't matter.
-// Solvers are asked within so much work, which is counted, so that the answer is
-// the same on every machine: what is not settled within its share of it is left
-// out. There are none, without an error, for systems of many ranks and collectives
-// that are not synthesised.
+// Candidates returns the routings on the frontier of a collective by rising number
+// of steps, so the one of least latency comes first. The chunks of the given
+// collective do not matter. Solvers are limited to so much work, which is counted,
+// so that the answer is the same on every machine; queries not settled within
+// their share are left out. For systems of many ranks, and for collectives that
+// are not synthesised, there are none, without an error.
 func Candidates(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective, work time.Duration) ([]Synthesised, error) {
 	if c.Ranks > candidateRanks || c.Ranks < 2 {
 		return nil, nil
@@ -59,11 +59,12 @@ func Candidates(ctx context.Context, s *constraints.Solvers, t *topologies.Topol
 	return found, err
 }
 
-// points are the frontier's first points.
+// points returns the first points of the frontier.
 func (w Walk) points(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective) ([]Point, error) {
 	asked := c
 	if c.Name == "allreduce" {
-		// The frontier of an allreduce is long to walk: its two halves' is not.
+		// The frontier of an allreduce takes long to walk, those of its two halves
+		// do not.
 		var err error
 		if asked, err = collective.New(collective.Spec{Name: "allgather", Ranks: c.Ranks, Chunks: 1}); err != nil {
 			return nil, err
@@ -89,8 +90,8 @@ func (w Walk) points(ctx context.Context, s *constraints.Solvers, t *topologies.
 	return points, err
 }
 
-// candidate is a point of the frontier as a program; of an allreduce, a point of
-// the allgather's and what is its like backwards.
+// candidate turns a point of the frontier into a program. For an allreduce the
+// point is of the allgather, which follows its own mirror image.
 func (w Walk) candidate(ctx context.Context, s *constraints.Solvers, t *topologies.Topology, c collective.Collective, pt Point) (*Synthesised, error) {
 	chunks, steps, rounds, answer, proof := pt.Chunks, pt.Steps, pt.Rounds, pt.Answer, pt.Proof
 	twice := c.Name == "allreduce"

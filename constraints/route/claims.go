@@ -9,34 +9,35 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// A solver that keeps a formula refutes one rung after the other in it. What it
-// says counts once all solvers have been asked again about the rungs that say
-// most, of which the others follow: more chunks, in no more rounds.
+// A walk can ask one kept formula about rung after rung, but a refutation from it
+// is only a claim. So at the end all solvers are asked afresh about the strongest
+// claims, from which the others follow: more chunks in no more rounds.
 
-// claim is a rung of a walk that was refuted in a formula that was kept.
+// claim is a rung of a walk that a kept formula refuted.
 type claim struct {
 	rung
-	at int        // among the point's Refuted
-	by keptSolver // who claims it
+	at int        // index in the point's Refuted
+	by keptSolver // the solver that claims it
 }
 
-// covers tells whether the claim says that of the other: more is asked for there,
-// in no more time.
+// covers tells whether the other claim follows from this one: it asks for at least
+// as many chunks in no more rounds.
 func (c claim) covers(o claim) bool { return c.chunks <= o.chunks && c.rounds >= o.rounds }
 
-// strongest are the claims that no other covers.
+// strongest lists the claims that follow from no other.
 func strongest(all []claim) []claim {
 	return slices.DeleteFunc(slices.Clone(all), func(c claim) bool {
 		return slices.ContainsFunc(all, func(o claim) bool { return o.at != c.at && o.covers(c) && !c.covers(o) })
 	})
 }
 
-// keptShare is how much of a query's time a formula that is kept may take.
+// keptShare is the part of a query's time, one in so many, that a kept formula
+// gets.
 const keptShare = 8
 
-// keeper is what a climb has kept: from its second query that comes to a solver
-// on, as most have one only. Where a query is not settled in it, it is not asked
-// any more.
+// keeper returns the kept formula of a climb, beginning with its second query that
+// reaches a solver, because most climbs have only one. After a query that it does
+// not settle, it is not asked any more.
 func (c *climb) keeper(ctx context.Context) keeper {
 	if c.alone || c.w.Work > 0 || !c.p.keeps() {
 		return nil
@@ -55,7 +56,7 @@ func (c *climb) keeper(ctx context.Context) keeper {
 		}
 		a, err := c.kept.ask(ctx, c.s.Timeout()/keptShare, q, open)
 		var fault *constraints.SolverError
-		if errors.As(err, &fault) { // the others answer
+		if errors.As(err, &fault) { // the other solvers answer instead
 			a, err = Answer{Status: constraints.Timeout}, nil
 		}
 		c.alone = c.alone || a.Status == constraints.Timeout
@@ -63,7 +64,8 @@ func (c *climb) keeper(ctx context.Context) keeper {
 	}
 }
 
-// keep has a formula kept for the walk's chunks, with rounds to spare.
+// keep states and keeps a formula large enough for the walk's chunks, with some
+// rounds to spare.
 func (c *climb) keep(ctx context.Context, q *problem) error {
 	c.forget()
 	chunks := max(c.w.Chunks-c.w.Chunks%c.p.perChunk(), q.Collective.Chunks*c.p.perChunk())
@@ -82,12 +84,12 @@ func (c *climb) forget() {
 	}
 }
 
-// errDenied is that a routing was found where a formula that was kept was said to
-// have none.
+// errDenied says that a routing was found where a kept formula claimed that there
+// is none.
 var errDenied = errors.New("a routing where none was said to be")
 
-// confirm has the strongest claims proved, and says of the others which they
-// follow from. What is not settled in time is open again.
+// confirm has the strongest claims proved, and records which of them the others
+// follow from. Claims that are not settled in time become open again.
 func (c *climb) confirm(ctx context.Context, point *Point, claims []claim) error {
 	var proofs []Answer
 	strong := strongest(claims)

@@ -8,21 +8,22 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// climb is a walk's way up the rungs of one number of steps.
+// climb is a walk's search for the smallest R/C in one number of steps.
 type climb struct {
 	p     *problem
 	s     *constraints.Solvers
 	w     Walk
 	steps int
-	asked int // queries that came to a solver
+	asked int // queries that reached a solver
 	kept  *kept
-	alone bool // no formula is kept
-	// spare is what queries leapt over may take yet: all together, as long as those did
-	// that made the walk leap.
+	alone bool // do not keep formulas
+	// spare is the time left for queries that are leapt over: together as much as
+	// was spent on the queries that caused the leap.
 	spare time.Duration
 }
 
-// up asks for rung after rung until there is a routing: nil where there is none.
+// up asks for one rung after another until there is a routing. It returns nil if
+// there is none.
 func (c *climb) up(ctx context.Context, l *ladder) (*Point, error) {
 	point := &Point{Steps: c.steps, Proved: true}
 	var open leap
@@ -71,8 +72,8 @@ func (c *climb) up(ctx context.Context, l *ladder) (*Point, error) {
 	return point, nil
 }
 
-// ask answers one query of the walk, and tells. One that is leapt over is looked for
-// as a mix only, of courses or branchings, of which it takes little to pick others.
+// ask answers one query of the walk, and reports it. A query that is leapt over is
+// only tried as a mix of known courses or branchings, which costs little.
 func (c *climb) ask(ctx context.Context, try rung, keeper keeper, over bool) (Answer, error) {
 	if over && (c.spare <= 0 || !c.mixes()) {
 		return Answer{Status: constraints.Timeout}, nil
@@ -102,19 +103,19 @@ func (c *climb) ask(ctx context.Context, try rung, keeper keeper, over bool) (An
 	return a, err
 }
 
-// mixes tells whether there is anything to mix: courses, or branchings.
+// mixes tells whether there are courses or branchings to mix.
 func (c *climb) mixes() bool {
 	b := c.w.branches.of(c.p.Collective.Name, c.steps)
 	return c.w.gathered[c.steps] != nil || b != nil && b.known() > 0
 }
 
-// find is Find as the walk asks: for no less than the bound on R/C.
+// find is Find as a walk asks: R/C is known to be at least the bound.
 func (w Walk) find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	ask.atLeast, ask.hopeful, ask.gathered, ask.branches = true, true, w.gathered, w.branches
 	return find(s, q, ask)
 }
 
-// asker is how the walk asks: of its work no query has more than a part.
+// asker is how a walk asks: each query may use only a part of its work.
 func (w Walk) asker(ctx context.Context) asker {
 	if w.Work == 0 {
 		return asker{ctx: ctx}

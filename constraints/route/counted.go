@@ -4,35 +4,35 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// counted is the encoding for chunks that each have one place to go: those of a
-// source are one flow, of which only the number matters, over the network
-// unrolled in steps.
+// counted is the encoding for chunks that each have a single destination. The
+// chunks of a source form one flow over the network unrolled in steps, of which
+// only the amounts matter:
 //
 //	sent(u, l, t)   chunks of source u over lane l in step t, in order encoding
 //	what leaves a rank up to step t ≤ what came to it before step t
 //	what comes to a rank, less what leaves it = what it wants of u
 //
-// Any such flow comes apart into ways from the source to who wants a chunk.
+// Any such flow can be decomposed into paths from the source to its destinations.
 type counted struct {
 	p      *problem
 	f      *constraints.Formula
 	rounds []constraints.Int
 	groups []group
-	// shortest leaves out what is not on a shortest way to someone who wants a
-	// chunk of the source: where there is a routing, there may be none like that.
+	// shortest omits everything that is not on a shortest path from a source to a
+	// destination. A routing may exist without such a one existing.
 	shortest bool
 	wanted   func(item int) constraints.Lit
 }
 
-// group is the chunks of a source.
+// group is the chunks of one source.
 type group struct {
 	source int
-	items  [][]int // by rank that wants them
+	items  [][]int // by destination
 	total  int
 	sent   [][]constraints.Int // by lane and step
 }
 
-// counts tells whether every chunk has one place to go.
+// counts tells whether every chunk has a single destination.
 func (p *problem) counts() bool {
 	for i := range p.items {
 		if len(p.items[i].elsewhere()) > 1 {
@@ -49,7 +49,7 @@ func (p *problem) encodeCounted(name string, open [][]int, shortest bool) *count
 	return e
 }
 
-// stateAll states everything but how the rounds are split.
+// stateAll states everything except how the rounds are split.
 func (e *counted) stateAll() {
 	p := e.p
 	at := map[int]int{}
@@ -74,12 +74,12 @@ func (e *counted) stateAll() {
 	e.links()
 }
 
-// state states one source's flow.
+// state states the flow of one source.
 func (e *counted) state(g *group) {
 	p, f := e.p, e.f
 	n, steps := p.net.ranks, p.Steps
-	left := make([]int, n)      // sends to the nearest rank that wants some
-	through := make([][]int, n) // by rank and step: the most that can still use it
+	left := make([]int, n)      // by rank: sends to the nearest rank that wants some
+	through := make([][]int, n) // by rank and step: the most chunks that can still make use of it
 	for r := range n {
 		left[r] = steps + 1
 		through[r] = make([]int, steps+1)
@@ -113,12 +113,12 @@ func (e *counted) state(g *group) {
 		g.sent = append(g.sent, row)
 	}
 	for r := range n {
-		var came, left []constraints.Term // up to this step; what left counts against it
+		var came, left []constraints.Term // up to this step; chunks that left count as negative
 		for t := range steps {
 			for _, l := range p.net.out[r] {
 				left = append(left, g.sent[l][t].Terms(1)...)
 			}
-			// what leaves up to step t came before it
+			// A chunk that leaves in step t has come before.
 			if r != g.source && len(left) > 0 {
 				terms := append([]constraints.Term(nil), left...)
 				for _, c := range came {
@@ -144,7 +144,7 @@ func (e *counted) state(g *group) {
 	}
 }
 
-// wants is how many of the items are wanted, to be taken off a sum.
+// wants is the number of wanted items, as terms to subtract from a sum.
 func (e *counted) wants(items []int) []constraints.Term {
 	terms := make([]constraints.Term, len(items))
 	for i, x := range items {
@@ -153,8 +153,8 @@ func (e *counted) wants(items []int) []constraints.Term {
 	return terms
 }
 
-// ahead tells whether a lane is on a shortest way from the source to someone who
-// wants a chunk of it.
+// ahead tells whether a lane is on a shortest path from the source to one of its
+// destinations.
 func (g *group) ahead(n *network, l lane) bool {
 	for r, items := range g.items {
 		if len(items) > 0 && n.dist[l.to][r] >= 0 && n.dist[g.source][l.from]+1+n.dist[l.to][r] == n.dist[g.source][r] {
@@ -164,7 +164,7 @@ func (g *group) ahead(n *network, l lane) bool {
 	return false
 }
 
-// links keeps what passes a link in a step within its capacity.
+// links keeps the load of every link in every step within its capacity.
 func (e *counted) links() {
 	p := e.p
 	for _, at := range p.net.tight() {
@@ -181,8 +181,8 @@ func (e *counted) links() {
 	}
 }
 
-// schedule reads a model: it takes each source's flow apart into the ways of its
-// chunks, one after the other.
+// schedule decodes a model: it decomposes each source's flow into the paths of its
+// chunks.
 func (e *counted) schedule(model []bool) Schedule {
 	p := e.p
 	s := make(Schedule, p.Steps)
@@ -213,12 +213,12 @@ func (e *counted) schedule(model []bool) Schedule {
 	return p.prune(s)
 }
 
-// holds tells whether a model has a literal, which is no negation, true.
+// holds tells whether a literal, which must be a variable, holds in a model.
 func holds(model []bool, l constraints.Lit) bool { return l == constraints.True || model[l-1] }
 
-// back follows one chunk of a flow from where it ends to its source, latest
-// step first, and takes it out of the counts. Conservation in time makes sure
-// that there is always a step before: what left a rank had come there.
+// back follows one chunk of a flow back from its destination to its source, and
+// removes it from the counts. It takes the latest possible step each time;
+// conservation guarantees that there is an earlier one by which the chunk came.
 func (p *problem) back(source, rank int, count [][]int) []hop {
 	var hops []hop
 	for t := p.Steps - 1; rank != source && t >= 0; t-- {

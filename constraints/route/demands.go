@@ -6,9 +6,9 @@ import (
 	"github.com/colltune/colltune/constraints/symmetry"
 )
 
-// demands are the conditions that flows must meet, the likeliest to fail first:
-// what each rank wants, what each rank has, what sets of ranks want. Ranks that
-// a renaming takes to each other are looked at once.
+// demands lists conditions that flows must meet, the likeliest to fail first: what
+// each rank wants, what each rank has that others want, and what sets of ranks
+// want. Of ranks that renamings map to each other, one is examined.
 func (p *problem) demands() []demand {
 	n := p.net.ranks
 	into := make([]demand, n)
@@ -45,12 +45,12 @@ func (p *problem) demands() []demand {
 		}
 	}
 	if p.wantedEverywhere() {
-		return all // what reaches each rank reaches each set
+		return all // if all ranks are reached, so are all sets
 	}
 	return append(all, p.setDemands()...)
 }
 
-// images are what the renamings make of the ranks.
+// images are the renamings of the ranks.
 func (p *problem) images() [][]int {
 	var all [][]int
 	for _, r := range p.renamings() {
@@ -64,7 +64,7 @@ func (p *problem) wantedEverywhere() bool {
 	return !slices.ContainsFunc(p.items, func(it item) bool { return len(it.wanted) < p.net.ranks })
 }
 
-// setDemands are the chunks that must come into a set of ranks at least once.
+// setDemands are the chunks that must enter a set of ranks at least once.
 func (p *problem) setDemands() []demand {
 	n := p.net.ranks
 	var all []demand
@@ -76,7 +76,7 @@ func (p *problem) setDemands() []demand {
 			}
 		}
 		if len(d.set) < 2 || len(d.set) == n {
-			return // of one rank it is known
+			return // single ranks have demands of their own
 		}
 		for i := range p.items {
 			it := &p.items[i]
@@ -96,16 +96,16 @@ func (p *problem) setDemands() []demand {
 }
 
 const (
-	// everySet is up to how many ranks all sets of them are looked at.
+	// everySet is the number of ranks up to which all sets are examined.
 	everySet = 8
-	// manyRuns is how many runs of ranks are looked at of larger systems.
+	// manyRuns is how many runs of ranks are examined in larger systems.
 	manyRuns = 64
 )
 
-// eachSet calls yield with sets of ranks: all of them where there are few ranks,
-// but one of those that renamings take to each other; else every rank, every
-// node, runs of ranks from the first, every other block of ranks, and the
-// complements of all these.
+// eachSet calls yield with sets of ranks. In small systems these are all sets, one
+// of those that renamings map to each other; in larger ones single ranks, nodes,
+// runs of ranks from the first, every other block of ranks, and the complements of
+// all these.
 func (p *problem) eachSet(yield func(in []bool)) {
 	n := p.net.ranks
 	in := make([]bool, n)

@@ -4,14 +4,15 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// direct is the encoding of sums wanted in several places. Every rank has one
-// value of each chunk, whose contributions are followed by name:
+// direct is the encoding of sums that are wanted in several places. Every rank has
+// one value of each chunk, and it tracks whose contributions are in it:
 //
 //	has(x, c, r, t)   rank c's contribution is in what rank r has of chunk x after step t
 //	adds(x, l, t)     what lane l brings in step t is combined with what is there
 //	puts(x, l, t)     what it brings takes its place
 //
-// Contributions that are combined have none in common; in the end all are there.
+// Values that are combined must have no contribution in common; in the end all
+// contributions must be there.
 type direct struct {
 	p          *problem
 	f          *constraints.Formula
@@ -26,7 +27,7 @@ func (p *problem) encodeDirect(name string, open [][]int) *direct {
 	return e
 }
 
-// stateDirect states everything but what links carry.
+// stateDirect states everything except what links carry.
 func (p *problem) stateDirect(name string, open [][]int) *direct {
 	e := &direct{p: p, f: p.formula(name)}
 	e.rounds = stateRounds(e.f, p, open)
@@ -37,7 +38,7 @@ func (p *problem) stateDirect(name string, open [][]int) *direct {
 	return e
 }
 
-// links keeps what passes a link in a step within its capacity.
+// links keeps the load of every link in every step within its capacity.
 func (e *direct) links() {
 	p := e.p
 	for _, at := range p.net.tight() {
@@ -54,7 +55,7 @@ func (e *direct) links() {
 	}
 }
 
-// values makes the variables of what ranks have of a chunk.
+// values makes the variables for what ranks have of a chunk.
 func (e *direct) values(x int) {
 	p := e.p
 	n := p.net.ranks
@@ -84,7 +85,7 @@ func (e *direct) values(x int) {
 	e.has = append(e.has, by)
 }
 
-// moves makes those of what is sent, and ties both together.
+// moves makes the variables for what is sent, and relates both kinds.
 func (e *direct) moves(x int) {
 	p, f := e.p, e.f
 	fresh := func() [][]constraints.Lit {
@@ -131,8 +132,9 @@ func (e *direct) moves(x int) {
 					f.Clause(b.Not(), after)
 					whence, brought = append(whence, b), append(brought, b)
 				}
-				// One alone may bring it; what is replaced brings nothing, and
-				// then nothing is added either.
+				// Only one lane may bring a contribution. A value that is replaced
+				// contributes nothing, and nothing may be added to it in the same
+				// step.
 				f.AtMost(1, brought...)
 				f.Implies([]constraints.Lit{after}, whence...)
 			}
@@ -140,7 +142,7 @@ func (e *direct) moves(x int) {
 	}
 }
 
-// schedule reads a model.
+// schedule decodes a model.
 func (e *direct) schedule(model []bool) Schedule {
 	p := e.p
 	s := make(Schedule, p.Steps)

@@ -11,12 +11,12 @@ import (
 	"github.com/colltune/colltune/constraints/symmetry"
 )
 
-// everywhere answers a query of chunks that are combined and wanted in more
-// than one place, allreduce above all: by a reducescatter and an allgather one
-// after the other where such are found, else by one routing that may do both at
-// a time. Only the bound, or that second question, can say that there is none.
+// everywhere answers a query for sums that are wanted in more than one place,
+// above all an allreduce. It first looks for a reducescatter followed by an
+// allgather, and then for a routing that may do both at once. Only a bound or the
+// second search can say that there is none.
 func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) {
-	ask.kept = nil // it is of whole queries
+	ask.kept = nil // a kept formula is about whole queries only
 	if ask.mixed {
 		sched, err := p.mixed(s, ask)
 		if sched == nil || err != nil {
@@ -63,10 +63,10 @@ func (p *problem) everywhere(s *constraints.Solvers, ask asker) (Answer, error) 
 	return p.solve(s, ask, open)
 }
 
-// hopeless is that not even one chunk can be summed everywhere in so many steps,
-// were every link as wide as can be: nobody may be counted twice, which takes
-// longer on some systems than that all ranks hear of each other. Nil where one
-// can, or that is not settled.
+// hopeless is a refutation if not even one chunk can be summed everywhere in so
+// many steps, however wide the links. Adding each contribution exactly once can
+// take longer than spreading it everywhere. It is nil if a chunk can be summed, or
+// if that is not settled.
 func (p *problem) hopeless(s *constraints.Solvers, ask asker, steps int) (*floor, error) {
 	if ask.hopeful || p.net.ranks > hearingRanks || p.Collective.Name != "allreduce" {
 		return nil, nil
@@ -94,12 +94,12 @@ func (p *problem) oneChunk(steps int) (*problem, error) {
 	return p.like(c, steps, steps)
 }
 
-// part is how many steps and rounds the first of two phases has.
+// part is the steps and rounds of the first of two phases.
 type part struct{ steps, rounds int }
 
 // composed looks for a reducescatter and an allgather that together keep to the
-// query's steps and rounds; nil where the chunks can't be shared out evenly or
-// no two are found.
+// query's steps and rounds. It returns nil if the chunks can't be divided evenly,
+// or none are found.
 func (p *problem) composed(s *constraints.Solvers, ask asker) (Schedule, string, error) {
 	n := p.net.ranks
 	if p.Collective.Name != "allreduce" || p.Collective.Chunks%n != 0 {
@@ -164,14 +164,15 @@ func (p *problem) composed(s *constraints.Solvers, ask asker) (Schedule, string,
 		if one.By != two.By {
 			by = one.By + "+" + two.By
 		}
-		// Items are numbered alike: by rank and by chunk, as places of the data.
+		// Both number their items in the same way: by rank and chunk, as places of
+		// the data.
 		return append(one.Schedule, two.Schedule...), by, nil
 	}
 	return nil, "", nil
 }
 
-// boundSums finds the splits of rounds that are not excluded for sums wanted
-// everywhere:
+// boundSums returns the splits of rounds that are not excluded for sums wanted
+// everywhere, by two conditions:
 //
 //   - what any rank contributes must come to any other that wants the sum: as
 //     many chunks as the data have, and so out of every set of ranks too
@@ -195,8 +196,8 @@ func (p *problem) boundSums(ctx context.Context) (open [][]int, refuted *Refutat
 	return p.openSplits(ctx, &splitter{p: p, u: p.net.unroll(p.Steps), demands: demands, order: rising(len(demands))})
 }
 
-// sends is how many sends sums take at least, and how many end at some rank in a
-// round at most.
+// sends returns how many sends the sums take at least, and how many can arrive
+// anywhere in a round at most.
 func (p *problem) sends() (least, room int) {
 	for _, it := range p.items {
 		if least += p.net.ranks - 1; len(it.wanted) == p.net.ranks {
@@ -211,13 +212,14 @@ func (p *problem) sends() (least, room int) {
 	return least, room
 }
 
-// manyPairs is up to how many ranks all pairs of them are looked at.
+// manyPairs is the number of ranks up to which all pairs are examined.
 const manyPairs = 16
 
-// crossings are the demands of sums. For each chunk that is wanted at a rank, what
-// any other contributes must come there: so many chunks from rank to rank. Where
-// all are wanted everywhere that says it for sets of ranks as well: between a set
-// and the others lie two neighbours in any order, one here and one there.
+// crossings are the demands of sums. For each chunk that is wanted at a rank, some
+// data must come there from every other contributor: so many chunks from rank to
+// rank. If all chunks are wanted everywhere, this also covers sets of ranks: in
+// any order of the ranks, there are two neighbours of which one is inside a set
+// and one outside.
 func (p *problem) crossings() []demand {
 	n := p.net.ranks
 	var all []demand
@@ -235,7 +237,7 @@ func (p *problem) crossings() []demand {
 			needs[r]++
 		}
 	}
-	tried := make([]bool, n*n) // by the first of an orbit of pairs
+	tried := make([]bool, n*n) // by the first pair of an orbit
 	for at, first := range symmetry.Orbits(n*n, pairs) {
 		a, b := at/n, at%n
 		if b == 0 {
@@ -275,10 +277,10 @@ func (p *problem) crossings() []demand {
 	return all
 }
 
-// farthest tells whether no rank is farther from a than b is.
+// farthest tells whether b is as far from a as any rank is.
 func (p *problem) farthest(a, b int) bool { return p.net.dist[a][b] == slices.Max(p.net.dist[a]) }
 
-// thin drops sends one by one as long as the schedule stays right.
+// thin drops sends one by one as long as the schedule remains correct.
 func (p *problem) thin(s Schedule) Schedule {
 	items := p.names()
 	for i := range s {
@@ -295,7 +297,7 @@ func (p *problem) thin(s Schedule) Schedule {
 	return s
 }
 
-// names are the items as Replay takes them.
+// names lists the items as Replay wants them.
 func (p *problem) names() []Item {
 	var items []Item
 	for _, it := range p.items {

@@ -10,30 +10,30 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// Answer is what a query came to.
+// Answer is the outcome of a query.
 type Answer struct {
 	Status constraints.Status
-	// By is who said so: "bound", "mixing", or the solver that found the routing or
-	// that there is none.
+	// By says what settled it: "bound", "mixing", or the solver that found the
+	// routing or proved that there is none.
 	By       string
-	Detail   string   // Unsat by a bound: the argument; Timeout: which limit
-	Schedule Schedule // Sat: it has passed Replay
-	Items    []Item   // what its sends speak of
+	Detail   string   // Unsat by a bound: the argument; Timeout: which limit was met
+	Schedule Schedule // Sat: confirmed by Replay
+	Items    []Item   // what the schedule's sends refer to
 	Unit     units.Bandwidth
 	Seconds  float64
-	claimed  bool // Unsat: in a formula that was kept, which proves nothing yet
+	claimed  bool // Unsat in a kept formula, which is not a proof
 }
 
-// What Answer.By says where an argument was enough, and where a routing is a mix of
-// courses of single chunks.
+// Values of Answer.By for an argument without a solver, and for a routing that is
+// a mix of single chunks' courses.
 const (
 	Bound  = "bound"
 	Mixing = "mixing"
 )
 
-// Find answers a query. A routing has been replayed on the topology before
-// anyone sees it. That there is none is a bound's word, or a solver's. The
-// error says that the query makes no sense, or that all solvers failed.
+// Find answers a query. A routing is returned only after replaying it on the
+// topology. An answer that there is none comes from a bound or a solver. The error
+// says that the query makes no sense, or that all solvers failed.
 func Find(ctx context.Context, s *constraints.Solvers, q Query) (Answer, error) {
 	return find(s, q, asker{ctx: ctx})
 }
@@ -47,7 +47,7 @@ func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	p, a, err := q.findUntil(s, ask, until)
 	if ask.late(err) {
 		by := Bound
-		if errors.Is(err, constraints.ErrOverdue) { // it was to be a solver's
+		if errors.Is(err, constraints.ErrOverdue) { // the time ran out while stating a solver's formula
 			by = s.Solvers()[0]
 		}
 		a, err = Answer{Status: constraints.Timeout, By: by, Detail: fmt.Sprintf("no answer within %v", limit.Round(time.Millisecond))}, nil
@@ -55,7 +55,7 @@ func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	if a.Unit = q.Unit; p != nil { // else not even its links were read in time
+	if a.Unit = q.Unit; p != nil { // nil if not even the network could be built in time
 		a.Unit, a.Items = p.net.unit, p.names()
 	}
 	if a.Status == constraints.Sat {
@@ -67,8 +67,8 @@ func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	return a, nil
 }
 
-// findUntil is find, network, items and all, where the time for that may come to an end
-// as well. It returns the problem as far as there is one.
+// findUntil is find including the construction of the network and the items, which
+// can run out of time as well. It returns the problem as far as it was built.
 func (q Query) findUntil(s *constraints.Solvers, ask asker, until context.Context) (p *problem, a Answer, err error) {
 	defer constraints.Overdue(&err)
 	if p, err = q.on(ask.net, until); err == nil {
@@ -92,12 +92,12 @@ func (p *problem) find(s *constraints.Solvers, ask asker) (Answer, error) {
 	return p.spread(s, ask)
 }
 
-// spread answers a query of chunks that are copied.
+// spread answers a query whose chunks are copied.
 func (p *problem) spread(s *constraints.Solvers, ask asker) (Answer, error) {
 	ctx, cancel := ask.bounding()
 	defer cancel()
 	if b := ask.branches.of(p.Collective.Name, p.Steps); b != nil && b.speaksOf(p) {
-		p.alike = b.one.alike // what renames one chunk's problem renames many's
+		p.alike = b.one.alike // renamings are the same for one chunk as for many
 	}
 	open, refuted, err := p.bound(ctx)
 	if err != nil {
@@ -112,8 +112,8 @@ func (p *problem) spread(s *constraints.Solvers, ask asker) (Answer, error) {
 	return p.solveBranched(s, ask, open)
 }
 
-// byFlow answers without a solver where all chunks have one source or one
-// destination: then the flow that the bound found is a routing.
+// byFlow answers, without a solver, a query in which all chunks have the same
+// source or the same destination: the flow found by the bound then is a routing.
 func (p *problem) byFlow(open [][]int) (Schedule, bool) {
 	if len(open) == 0 || !p.counts() {
 		return nil, false
@@ -159,7 +159,8 @@ func (p *problem) byFlow(open [][]int) (Schedule, bool) {
 	return p.prune(s), ok
 }
 
-// only is a value seen again and again: -1 before the first, -2 after another.
+// only tracks whether all values seen are equal: -1 before the first value, -2
+// after different ones.
 func only(was, now int) int {
 	if was == -1 || was == now {
 		return now
@@ -167,8 +168,8 @@ func only(was, now int) int {
 	return -2
 }
 
-// collect answers a query of chunks that are combined in one place: it is that
-// of spreading them from there, with time and links turned round.
+// collect answers a query whose chunks are combined in one place, by spreading
+// them from there with time and links reversed.
 func (p *problem) collect(s *constraints.Solvers, ask asker) (Answer, error) {
 	for _, it := range p.items {
 		if len(it.wanted) > 1 {
@@ -180,8 +181,8 @@ func (p *problem) collect(s *constraints.Solvers, ask asker) (Answer, error) {
 	return a, err
 }
 
-// dual is the problem of spreading what is to be combined, from where it is
-// wanted, on the network turned round.
+// dual is the problem of spreading, on the reversed network, what is to be
+// combined from where it is wanted.
 func (p *problem) dual() *problem {
 	dual := *p
 	dual.reduces = false

@@ -6,9 +6,9 @@ import (
 	"github.com/colltune/colltune/constraints/maxflow"
 )
 
-// unrolled is the network unrolled over the steps, as a flow network: a copy of
-// every rank before the first step and after each, joined by what it keeps, and
-// a copy of what lies between the ranks for each step.
+// unrolled is the network unrolled over the steps, as a flow network. It has a
+// copy of every rank before the first step and after each step, joined by what
+// ranks keep, and a copy of the vertices between ranks for each step.
 //
 //	before      step 1       after      step 2
 //	rank 0 ──────────────▶ rank 0 ──────────────▶ …    keeps: any number
@@ -17,7 +17,7 @@ type unrolled struct {
 	net    *network
 	steps  int
 	g      *maxflow.Graph
-	inner  int     // vertices that are no ranks
+	inner  int     // vertices other than ranks
 	links  [][]int // arcs, by step and link
 	feed   []int   // arcs from the source to every rank before the first step
 	drain  []int   // arcs from every rank after the last step to the sink
@@ -48,11 +48,11 @@ func (n *network) unroll(steps int) *unrolled {
 	return u
 }
 
-// rank is a rank's copy after so many steps.
+// rank is the copy of a rank after so many steps.
 func (u *unrolled) rank(r, after int) int { return after*u.net.ranks + r }
 
-// vertex is the copy of a rank after so many steps, or of what lies between the
-// ranks in a step.
+// vertex is the copy of a rank after so many steps, or of a vertex between ranks
+// within a step.
 func (u *unrolled) vertex(v int32, step, after int) int {
 	if int(v) < u.net.ranks {
 		return u.rank(int(v), after)
@@ -60,7 +60,7 @@ func (u *unrolled) vertex(v int32, step, after int) int {
 	return u.net.ranks*(u.steps+1) + step*u.inner + int(v) - u.net.ranks
 }
 
-// split gives the links their capacity where step s has rounds[s] rounds.
+// split sets the capacity of the links: step s has rounds[s] rounds.
 func (u *unrolled) split(rounds []int) {
 	for s, arcs := range u.links {
 		for i, a := range arcs {
@@ -69,26 +69,26 @@ func (u *unrolled) split(rounds []int) {
 	}
 }
 
-// demand is chunks that must get from ranks to ranks, whichever of them goes
-// where: a condition that every routing meets.
+// demand is an amount of chunks that must get from some ranks to some ranks,
+// regardless of which goes where: a condition that every routing meets.
 type demand struct {
 	from []int64 // by rank
-	into []int64 // by rank, at most; the sum of from must arrive
+	into []int64 // by rank, at most; the whole of from must arrive
 	need int64
-	set  []int // the ranks it is about, for words
+	set  []int // the ranks to mention in words
 	kind demandKind
 }
 
 type demandKind uint8
 
 const (
-	intoRank demandKind = iota // all that one rank wants
-	outOf                      // all that one rank has and others want
-	intoSet                    // all that some rank of a set wants, once
-	fromTo                     // what one rank contributes to all that another wants
+	intoRank demandKind = iota // everything that one rank wants
+	outOf                      // everything that one rank has and others want
+	intoSet                    // everything that some rank of a set wants, once
+	fromTo                     // one rank's contribution to everything that another wants
 )
 
-// met tells whether the demand's chunks fit.
+// met tells whether there is a flow that meets the demand.
 func (u *unrolled) met(d *demand) bool {
 	for r := range u.net.ranks {
 		u.g.Set(u.feed[r], d.from[r])
@@ -97,17 +97,16 @@ func (u *unrolled) met(d *demand) bool {
 	return u.g.Run(u.source, u.sink, d.need) == d.need
 }
 
-// arc of the flow found last that still has chunks on it.
+// carried is an arc of the last flow with chunks left on it.
 type carried struct {
 	to    int
-	link  int32 // -1 where a rank keeps it
+	link  int32 // -1 if a rank keeps the chunks
 	step  int
 	count int64
 }
 
-// paths takes the flow found last apart, a chunk at a time: for each the source
-// rank and where it went, and when. ok is false where a way between ranks is no
-// lane.
+// paths decomposes the last flow into the paths of single chunks, yielding each
+// with its source and destination. ok is false if a path between ranks is no lane.
 func (u *unrolled) paths(yield func(source, dest int, hops []hop)) (ok bool) {
 	ways := make([][]carried, u.sink+1)
 	n := u.net
@@ -161,13 +160,13 @@ func (u *unrolled) paths(yield func(source, dest int, hops []hop)) (ok bool) {
 	return true
 }
 
-// hop is a lane taken in a step.
+// hop is a lane used in a step.
 type hop struct {
 	lane int32
 	step int
 }
 
-// lane is the number of the lane from rank to rank, -1 where there is none.
+// lane is the number of the lane between two ranks, or -1 if there is none.
 func (n *network) lane(from, to int) int32 {
 	for _, l := range n.out[from] {
 		if int(n.lanes[l].to) == to {

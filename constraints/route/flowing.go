@@ -11,26 +11,27 @@ import (
 	"github.com/colltune/colltune/constraints/simplex"
 )
 
-// Every flow that a collective needs must pass all cuts of the network unrolled in
-// steps; and what passes a cut hangs on how the rounds are split:
+// Every flow that a collective needs must pass all cuts of the unrolled network,
+// and how much can pass a cut depends on how the rounds are split:
 //
 //	3 chunks must come to rank 6   ≤   2 × rounds of step 1 + 4 × rounds of step 2
 //
-// Any such rows together, each taken so many times, bound R/C in so many steps for
-// any number of chunks: the sum of what must pass, over the most that a round of
-// any step lets through. Which rows, and how often, says a linear program, which is
-// told of the cuts that its own split of rounds does not meet, until there are
-// none. It reckons in floats; the rows are then taken in whole numbers, so that
-// rounding makes the bound a little less and never wrong.
+// Any such rows, each multiplied by a weight and added up, bound R/C for a number
+// of steps and any number of chunks: the total that must pass, divided by the most
+// that a round of any step lets through. The best weights are found by a linear
+// program, to which cuts are added that its own best split of the rounds does not
+// meet, until there are none. It computes in floating point; the weights are then
+// rounded to whole numbers, which can weaken the bound slightly but never makes it
+// wrong.
 
-// crossing is a row: chunks that must pass a cut, and what a round of each step lets
-// through.
+// crossing is a row: an amount of chunks that must pass a cut, and what a round of
+// each step lets through.
 type crossing struct {
 	need int64
 	room []int64 // by step
 }
 
-// ratio is the least R/C that the row leaves, nil where it says nothing.
+// ratio is the least R/C that satisfies the row, or nil if it implies nothing.
 func (c crossing) ratio() *big.Rat {
 	if room := slices.Max(c.room); room > 0 && c.need > 0 {
 		return big.NewRat(c.need, room)
@@ -39,14 +40,15 @@ func (c crossing) ratio() *big.Rat {
 }
 
 const (
-	// manyCrossings is how many rows are looked for at most.
+	// manyCrossings limits how many rows are looked for.
 	manyCrossings = 200
-	// fineRounds is in how many parts a round is cut for flows in whole numbers.
+	// fineRounds is the number of parts into which a round is divided for integral
+	// flows.
 	fineRounds = 1 << 20
 )
 
-// flowing is the bound by flows on so many steps, of one chunk's problem; nil where
-// it says no more than what is known already, or not in time.
+// flowing is the bound by flows for a number of steps, for a problem of one chunk.
+// It is nil if it is not above the bound already known, or not found in time.
 func (p *problem) flowing(ask asker, known *big.Rat) (*floor, error) {
 	start := time.Now()
 	one := p
@@ -62,7 +64,7 @@ func (p *problem) flowing(ask asker, known *big.Rat) (*floor, error) {
 	}
 	u := one.net.unroll(p.Steps)
 	var rows []crossing
-	split := make([]float64, p.Steps) // rounds of each step for a chunk
+	split := make([]float64, p.Steps) // by step: rounds for each chunk
 	for i := range split {
 		split[i], _ = known.Float64()
 		split[i] /= float64(p.Steps)
@@ -99,7 +101,7 @@ func (p *problem) flowing(ask asker, known *big.Rat) (*floor, error) {
 		why: fmt.Sprintf("what must pass %s of the network unrolled in steps takes no less, however rounds are split among them", many(len(rows), "cut"))}, nil
 }
 
-// held is a cut that a demand does not pass where rounds are split so.
+// held finds a cut that keeps a demand from being met in a split of the rounds.
 func (u *unrolled) held(d *demand, split []float64) (crossing, bool) {
 	for s, arcs := range u.links {
 		for i, a := range arcs {
@@ -110,7 +112,7 @@ func (u *unrolled) held(d *demand, split []float64) (crossing, bool) {
 		u.g.Set(u.feed[r], d.from[r]*fineRounds)
 		u.g.Set(u.drain[r], d.into[r]*fineRounds)
 	}
-	// What is missing by rounding alone is none.
+	// A shortage that rounding alone explains does not count.
 	if float64(u.g.Run(u.source, u.sink, maxflow.Unlimited)) >= float64(d.need)*fineRounds*(1-1e-4) {
 		return crossing{}, false
 	}
@@ -133,8 +135,8 @@ func (u *unrolled) held(d *demand, split []float64) (crossing, bool) {
 	return row, row.need > 0 && slices.Max(row.room) > 0
 }
 
-// mixed is how often each row is best taken, and the split of rounds that meets all
-// of them with the fewest.
+// mixed returns the best weights of the rows, and the split with the fewest rounds
+// that satisfies all of them.
 func mixed(rows []crossing, steps int) (split, taken []float64, ok bool) {
 	lp := simplex.New(steps, len(rows))
 	for i, row := range rows {
@@ -158,7 +160,8 @@ func mixed(rows []crossing, steps int) (split, taken []float64, ok bool) {
 	return split, taken, true
 }
 
-// whole is what rows prove when they are taken about so often; nil where nothing.
+// whole is the bound that rows prove with whole weights near the given ones, or
+// nil.
 func whole(rows []crossing, taken []float64, steps int) *big.Rat {
 	most := 0.0
 	for _, x := range taken {

@@ -11,27 +11,28 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// Point is a place of the frontier of latency against bandwidth: a routing such
-// that none in as few steps has fewer rounds a chunk, as far as Proof goes.
+// Point is a point on the frontier of latency against bandwidth: no routing in as
+// few steps has a smaller R/C, as far as Proof goes.
 type Point struct {
 	Answer
 	Chunks, Steps, Rounds int // Chunks as the literature counts them: see ChunksOf
-	// Optimal: no routing of any number of chunks, in any number of steps, has a
-	// smaller R/C: it is the bound's.
+	// Optimal means that no routing at all, whatever its chunks and steps, has a
+	// smaller R/C, because it equals the bound.
 	Optimal bool
-	// Proved: none in as many steps has, with the chunks that were tried: all up
-	// to Walk.Chunks, of an allreduce 1, 2 and the multiples of the ranks.
+	// Proved means that none in as many steps has, with the numbers of chunks that
+	// were tried: all up to Walk.Chunks, or for an allreduce 1, 2 and multiples of
+	// the ranks.
 	Proved bool
 	// Proof says why, or what is missing.
 	Proof   string
 	Refuted []Refuted
-	// Followed are queries not asked, as more chunks, in no more rounds, than those
-	// of one that was refuted.
+	// Followed counts queries that were not asked, because they follow from a
+	// refuted one: they have at least as many chunks in no more rounds.
 	Followed int
-	Skipped  int // queries not asked, as one with a smaller R/C was not settled in time
+	Skipped  int // queries not asked because one with a smaller R/C was not settled in time
 }
 
-// Refuted is a query with a smaller R/C that came to nothing.
+// Refuted is a query with a smaller R/C for which no routing was found.
 type Refuted struct {
 	Chunks, Steps, Rounds int
 	Status                constraints.Status // Unsat or Timeout
@@ -40,29 +41,29 @@ type Refuted struct {
 	Detail                string
 }
 
-// Walk is how far to look for the frontier.
+// Walk says how far to look for the frontier.
 type Walk struct {
-	Chunks int // at most; 0: 6 a rank, or as many as there may be
-	Steps  int // at most; 0: twice the least, and 3 more
-	// Work is what all queries together may do: then solvers are asked one after the
-	// other, and no query does more than an eighth, so that the walk is the same on
-	// every machine that has the same solvers. Time is the last resort: that it was
-	// met is said to Options.Notice. 0 is no limit but the solvers' own, of time, for
-	// each query.
+	Chunks int // limit; 0 means 6 for each rank, or as many as there can be
+	Steps  int // limit; 0 means 3 more than twice the least
+	// Work limits the work of all queries together. Solvers are then asked one
+	// after the other, and no query does more than an eighth of it, so that the
+	// walk is the same on every machine with the same solvers. Time limits remain
+	// as a last resort; if one is met, Options.Notice is told. 0 means that only
+	// the solvers' own time limit applies, to each query.
 	Work  time.Duration
-	meter *meter // what was done of it
+	meter *meter // the work done so far
 
 	gathered map[int]*tollkeeper // by steps: see asker
 	branches forest
-	// Tell is called with each query as it is answered; nil tells nobody.
+	// Tell, if not nil, is called with each query when it is answered.
 	Tell func(chunks, steps, rounds int, a Answer)
 }
 
-// Frontier walks the frontier of a query's collective, whatever the query's own
-// chunks, steps and rounds: from the fewest steps on, it asks for ever larger
-// R/C, from what bounds leave possible, until there is a routing. It ends where
-// the bound is met, or with Walk's limits. The least R/C any routing can have is
-// returned with it.
+// Frontier walks the frontier of a query's collective; the query's own chunks,
+// steps and rounds do not matter. For each number of steps, from the fewest on, it
+// asks for ever larger R/C, beginning with what bounds leave possible, until there
+// is a routing. It ends when the bound is met, or at a limit of w. It also returns
+// the least R/C that any routing can have.
 func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (points []Point, least *big.Rat, err error) {
 	defer constraints.Overdue(&err)
 	least = new(big.Rat) // nothing is known yet
@@ -96,7 +97,7 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (poi
 		return nil, least, err
 	}
 	switch ratio := p.ratio(); {
-	case ctx.Err() != nil: // it is not to be relied on
+	case ctx.Err() != nil: // an answer after the end can't be relied on
 		return nil, least, ctx.Err()
 	case ratio == nil:
 		return nil, least, &QueryError{fmt.Errorf("%s over %d ranks moves nothing", q.Collective.Name, q.Collective.Ranks)}
@@ -121,7 +122,7 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (poi
 	return points, least, nil
 }
 
-// diameter is the fewest steps any routing has.
+// diameter is the fewest steps that any routing has.
 func (p *problem) diameter() (int, error) {
 	most := 1
 	for i := range p.items {

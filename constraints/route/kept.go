@@ -9,39 +9,40 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// kept is the formula of a walk for one number of steps: that of the most chunks
-// and rounds it may come to, which a solver keeps. A query says of it which chunks
-// are wanted, and how many rounds there are in all and in each step at most:
+// kept is the formula of a walk for one number of steps, kept by a solver. It
+// states the largest query that may come up; the assumptions of a query say which
+// chunks are wanted, and how many rounds there are in total and at most in each
+// step:
 //
 //	(3,2,8)   wanted(0) wanted(1) wanted(2) ¬wanted(3) …   rounds ≤ 8   rounds(0) ≤ 6 …
 //	(4,2,11)  wanted(0) wanted(1) wanted(2)  wanted(3) …   rounds ≤ 11  …
 //
-// That there is no routing is then a claim, and no proof before a solver that has
-// kept nothing says so too: see claims.
+// A refutation from it is only a claim until a solver that has kept nothing
+// confirms it: see claims.
 type kept struct {
-	p *problem // of the largest query, or its dual
+	p *problem // the largest query, or its dual
 	formula
-	wanted []constraints.Lit // by chunk of those that may change places
-	total  constraints.Int   // rounds of all steps
+	wanted []constraints.Lit // by chunk of a class of interchangeable ones
+	total  constraints.Int   // rounds of all steps together
 	rounds []constraints.Int // of each
 	solver keptSolver
 }
 
-// formula is a formula and how a schedule is read off its models.
+// formula is a formula that can decode its models into schedules.
 type formula struct {
 	f    *constraints.Formula
 	read func(model []bool) Schedule
 }
 
-// keptSolver is constraints.Kept, as it is used here.
+// keptSolver is the part of constraints.Kept that is used here.
 type keptSolver interface {
 	Ask(ctx context.Context, limit time.Duration, assume ...constraints.Lit) (constraints.Answer, error)
 	Deny(what, by string)
 	Close()
 }
 
-// keeping says of each encoding whether a walk has its formula kept, as measured:
-// see docs/measurements/synthesis.md.
+// keeping says for which encodings walks keep a formula, as measured: see
+// docs/measurements/synthesis.md.
 var keeping = []struct {
 	encoding string
 	keep     bool
@@ -52,7 +53,7 @@ var keeping = []struct {
 	{"named, of chunks with several", true, func(*problem) bool { return true }},
 }
 
-// keeps tells whether walks of a problem have formulas kept.
+// keeps tells whether walks of a problem keep formulas.
 func (p *problem) keeps() bool {
 	for _, row := range keeping {
 		if row.is(p) {
@@ -62,8 +63,8 @@ func (p *problem) keeps() bool {
 	return false
 }
 
-// keep states the formula for all queries of up to so many chunks, as the literature
-// counts them, and rounds; nil where no solver keeps formulas.
+// keep states the formula for all queries of up to so many chunks, as the
+// literature counts them, and rounds. It returns nil if no solver keeps formulas.
 func (p *problem) keep(ctx context.Context, s *constraints.Solvers, chunks, steps, rounds int) (*kept, error) {
 	spec := p.Collective.Spec
 	spec.Chunks = chunks / p.perChunk()
@@ -92,8 +93,8 @@ func (p *problem) keep(ctx context.Context, s *constraints.Solvers, chunks, step
 	return k, nil
 }
 
-// stateKept states a problem of so many of the collective's chunks; nil where
-// chunks that may change places don't come in as many.
+// stateKept states a problem of so many of the collective's chunks, or returns nil
+// if classes of interchangeable chunks are not of that size.
 func (p *problem) stateKept(chunks int) *kept {
 	k := &kept{p: p}
 	k.f = p.formula(p.name() + " at most")
@@ -131,13 +132,13 @@ func (p *problem) stateKept(chunks int) *kept {
 	return k
 }
 
-// fits tells whether the formula speaks of a query so large.
+// fits tells whether the formula covers a query.
 func (k *kept) fits(q *problem) bool {
 	return q.Steps == k.p.Steps && q.Rounds <= k.p.Rounds && q.Collective.Chunks <= len(k.wanted)
 }
 
-// assumptions are what a query, with the splits of its rounds that are open, says
-// of the formula.
+// assumptions expresses a query, and which splits of its rounds are open, in the
+// formula's variables.
 func (k *kept) assumptions(q *problem, open [][]int) []constraints.Lit {
 	var lits []constraints.Lit
 	for i, l := range k.wanted {
@@ -160,7 +161,7 @@ func (k *kept) assumptions(q *problem, open [][]int) []constraints.Lit {
 	return lits
 }
 
-// ask puts a query. Unsat is a claim.
+// ask asks a query. Unsat is a claim.
 func (k *kept) ask(ctx context.Context, limit time.Duration, q *problem, open [][]int) (Answer, error) {
 	got, err := k.solver.Ask(ctx, limit, k.assumptions(q, open)...)
 	if err != nil {
@@ -173,9 +174,10 @@ func (k *kept) ask(ctx context.Context, limit time.Duration, q *problem, open []
 	return a, nil
 }
 
-// translate has a schedule of the largest query speak of another's chunks.
+// translate renumbers the chunks of a schedule for the largest query as those of
+// q.
 func (k *kept) translate(s Schedule, q *problem) Schedule {
-	number := make([]int, len(k.p.items)) // by the largest's
+	number := make([]int, len(k.p.items)) // by item of the largest query
 	for i, class := range k.p.classes {
 		for j, x := range class {
 			number[x] = -1

@@ -9,19 +9,20 @@ import (
 // rung is a number of rounds for a number of chunks.
 type rung struct{ chunks, rounds int }
 
-// compare is by R/C.
+// compare compares by R/C.
 func (r rung) compare(o rung) int {
 	return cmp.Compare(int64(r.rounds)*int64(o.chunks), int64(o.rounds)*int64(r.chunks))
 }
 
 func (r rung) ratio() *big.Rat { return big.NewRat(int64(r.rounds), int64(r.chunks)) }
 
-// ladder lists what to try in so many steps, by rising R/C from the least there
-// can be; of equals, the fewest chunks first.
+// ladder lists what to try in a number of steps by rising R/C, beginning with the
+// least possible; of equals, the fewest chunks first.
 //
 //	from 1/6   (6,1) (12,2) (18,3) …  (17,3) (11,2) (16,3) …
 //
-// There may be millions: it holds the next one of each number of chunks.
+// There may be millions of rungs, so it only holds the next one for each number of
+// chunks.
 type ladder struct {
 	next  []rung // a heap
 	below *big.Rat
@@ -42,7 +43,7 @@ func (p *problem) ladder(w Walk, steps int, least, below *big.Rat) *ladder {
 	return l
 }
 
-// has tells whether a rung is one to try.
+// has tells whether a rung is one of the ladder.
 func (l *ladder) has(r rung) bool {
 	if l.below != nil {
 		return r.rounds <= maxRound && r.ratio().Cmp(l.below) < 0
@@ -50,8 +51,8 @@ func (l *ladder) has(r rung) bool {
 	return r.rounds <= min(maxRound, l.steps*(1+r.chunks)*l.ranks)
 }
 
-// take is the next rung, and whether it is the last with its R/C; false where there
-// is none.
+// take returns the next rung, if there is one, and whether it is the last with its
+// R/C.
 func (l *ladder) take() (r rung, last, ok bool) {
 	if len(l.next) == 0 {
 		return rung{}, false, false
@@ -66,7 +67,7 @@ func (l *ladder) take() (r rung, last, ok bool) {
 	return r, len(l.next) == 0 || l.next[0].compare(r) != 0, true
 }
 
-// The ladder is a heap of what is next.
+// The methods of heap.Interface.
 
 func (l *ladder) Len() int { return len(l.next) }
 func (l *ladder) Less(i, j int) bool {
@@ -80,8 +81,8 @@ func (l *ladder) Pop() any {
 	return r
 }
 
-// known are the rungs that were refuted, of which others follow: more chunks, in no
-// more rounds, are no easier.
+// known is the set of rungs that were refuted. Others follow from them: more
+// chunks in no more rounds are no easier.
 type known []rung
 
 func (k known) covers(r rung) bool {
@@ -93,7 +94,7 @@ func (k known) covers(r rung) bool {
 	return false
 }
 
-// add keeps a rung that was refuted, in place of those that follow from it.
+// add adds a refuted rung, and drops those that follow from it.
 func (k *known) add(r rung) {
 	if k.covers(r) {
 		return
@@ -107,26 +108,26 @@ func (k *known) add(r rung) {
 	*k = append(kept, r)
 }
 
-// leap is how far a walk goes on from a query that was not settled: what is a
-// little larger is no easier. What has fewer chunks is, and the same R/C with as
-// many chunks as can be may be.
+// leap lets a walk skip rungs after a query that was not settled, as slightly
+// larger ones are no easier. Fewer chunks are easier, and so may be the same R/C
+// with as many chunks as possible.
 type leap struct {
 	rung
-	to   *big.Rat // R/C below which nothing is asked
-	wide int64    // in eighths of R/C, doubled each time
+	to   *big.Rat // rungs below this R/C are skipped
+	wide int64    // size of the leap in eighths of R/C; it doubles each time
 }
 
-// from leaps from a rung, each time farther.
+// from leaps from a rung, farther each time.
 func (l *leap) from(r rung) {
 	if l.to != nil && r.compare(l.rung) == 0 {
-		return // its like has leapt
+		return // another rung of the same R/C has leapt already
 	}
 	l.rung, l.wide = r, max(1, 2*l.wide)
 	l.to = new(big.Rat).Mul(r.ratio(), big.NewRat(8+l.wide, 8))
 }
 
-// over tells whether a rung is leapt over; last, whether it is the one of most
-// chunks with its R/C.
+// over tells whether to skip a rung. last says that it has the most chunks of all
+// with its R/C.
 func (l *leap) over(r rung, last bool) bool {
 	return l.to != nil && r.ratio().Cmp(l.to) < 0 && r.chunks >= l.chunks && !(last && r.compare(l.rung) == 0)
 }

@@ -5,13 +5,14 @@ import (
 	"slices"
 )
 
-// Which courses go together is told by the linear program that sets the tolls: it
-// mixes them in fractions, and splits a round among the steps. So before courses are
-// picked for any split of the rounds, they are for those nearest to its own, those of
-// its mix the more often: there it is enough that no link is too full, which is told
-// by what changes alone.
+// The linear program that sets the tolls also tells which courses go well
+// together: it mixes them in fractions, and splits a round among the steps. So
+// before courses are picked for arbitrary splits of the rounds, they are picked
+// for those splits nearest to its own, favouring the courses of its mix. For a
+// fixed split it is enough that no link is overloaded, which can be checked
+// incrementally.
 
-// pickEven picks courses so, in half of the sums there are.
+// pickEven picks courses in this way, with half of the additions that are left.
 func (m *mixing) pickEven(p *problem, group []renaming, a *annealing) Schedule {
 	whole := m.limit
 	defer func() { m.limit = whole }()
@@ -24,7 +25,7 @@ func (m *mixing) pickEven(p *problem, group []renaming, a *annealing) Schedule {
 	splits := nearly(m.ideal, p.Rounds)
 	for _, split := range splits[:min(len(splits), manyFit)] {
 		half := m.limit
-		m.limit = m.sums + (half-m.sums)/2 // what is nearest is likeliest
+		m.limit = m.sums + (half-m.sums)/2 // the nearest split is the likeliest, so it gets the most
 		for at, width := range a.width {
 			b.room[at] = int32(width * split[at%m.steps])
 		}
@@ -40,7 +41,7 @@ func (m *mixing) pickEven(p *problem, group []renaming, a *annealing) Schedule {
 	return nil
 }
 
-// ways are the courses to pick from, by what they fill.
+// ways lists the courses to pick from, with what they load.
 func (m *mixing) ways(fills [][]filled) (ways []way) {
 	upto := 0.0
 	for j, fill := range fills {
@@ -55,7 +56,8 @@ func (m *mixing) ways(fills [][]filled) (ways []way) {
 	return ways
 }
 
-// settle exchanges picks until no link is too full, beginning anew time and again.
+// settle replaces picks until no link is overloaded, starting over from time to
+// time.
 func (m *mixing) settle(b *annealed, a *annealing) bool {
 	turns := min(manyPicks, manyTurns/fewPicked*len(b.picks))
 	for !m.over() {

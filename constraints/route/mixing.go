@@ -9,45 +9,48 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// A routing of many chunks is a mix of courses of single ones, if only these fill
-// the links evenly. So courses on which one chunk can be summed are gathered by the
-// thousand, those that pay little first, and of them as many are picked as there are
-// chunks, or as stand for all by renamings; then one after the other is put in
-// another's place, for as long as that leads to fewer rounds (simulated annealing):
+// A routing of many chunks can be a mix of courses of single chunks, if these load
+// the links evenly. So thousands of courses on which a chunk can be summed are
+// gathered, those of little cost first. As many of them are picked as there are
+// chunks (or as stand for all chunks by renaming), and then one after another is
+// replaced, as long as that leads to fewer rounds (simulated annealing):
 //
 //	course 17   step 1  0 ─▶ 1  3 ─▶ 2  …        rounds of a step: the most that a link
 //	course 17   and its three likes              of any kind then carries, over its
 //	course 402  …                                capacity
 //
-// It refutes nothing. No clock is looked at but to give up: what is found hangs on
-// how much was added up, which is the same on every machine.
+// This refutes nothing. It looks at the clock only to give up: what is found
+// depends on the number of additions, which is the same on every machine.
 
-// mixing is courses, and what may be added up in search of a mix of them.
+// mixing is a set of courses, with a limit on the additions made in search of a
+// mix.
 type mixing struct {
 	*tollkeeper
 	ask   asker
-	limit int // of sums, by now
+	limit int // current limit on additions
 }
 
 const (
-	// manyMixed is how many courses are gathered, until manyVain tries in a row were
-	// in vain. Of them manyPicked are picked at most, and fewPicked at least: where
-	// fewer stand for all chunks, routings alike are a small question for solvers.
+	// manyMixed limits the courses that are gathered; gathering also ends after
+	// manyVain attempts in a row without a new one. Between fewPicked and
+	// manyPicked of them are picked: if fewer stand for all chunks, a solver can
+	// look for such a routing quickly.
 	manyMixed  = 3000
 	manyVain   = 3000
 	fewPicked  = 4
 	manyPicked = 96
-	// mixingShare is which part of a query's time is for this, and sumsPerSecond
-	// what a second is taken for.
+	// mixingShare is the part of a query's time, one in so many, that this may
+	// take, and sumsPerSecond how many additions count as a second.
 	mixingShare   = 4
 	sumsPerSecond = 500_000_000
-	// firstSums is how much is added up at first.
+	// firstSums limits the additions of the first attempt.
 	firstSums = 5_000_000_000
-	// dearer is by how much a course may pay more than the cheapest and be gathered.
+	// dearer is how much more than the cheapest a course may cost to be gathered.
 	dearer = 1.05
 )
 
-// mixed is a routing of sums that is a mix of courses; nil where none was found.
+// mixed returns a routing of sums that is a mix of courses, or nil if none was
+// found.
 func (p *problem) mixed(s *constraints.Solvers, ask asker) (Schedule, error) {
 	h := p.hears(p.Steps)
 	if h == nil || len(p.classes) != 1 || p.Collective.Name != "allreduce" || len(h.width) == 0 || !h.enough(h.everything()) {
@@ -67,11 +70,11 @@ func (p *problem) mixed(s *constraints.Solvers, ask asker) (Schedule, error) {
 	defer m.charge()
 	known := ask.gathered[p.Steps]
 	if known != nil {
-		h.chance, known.hearing = known.chance, h // whose time is not over
+		h.chance, known.hearing = known.chance, h // the context of known may have ended
 		m.tollkeeper, known.sums = known, 0
 	}
-	// First as much as was seen to do, so that who has more time finds what others do;
-	// then, with what is left, other courses.
+	// The first stage is the same for everybody, so that those with more time find
+	// what others find; what is left of the time goes to other courses.
 	for stage := min(budget, firstSums); ; stage = budget {
 		if known == nil || stage > firstSums {
 			m.limit = m.sums + (stage-m.sums)/3

@@ -6,26 +6,26 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// named is the encoding that follows every chunk by name: where it is after
-// each step, and what brings it there.
+// named is the encoding that tracks each chunk by name: where it is after each
+// step, and what brings it there.
 //
 //	has(x, r, t)    chunk x is at rank r after step t          false before dist, kept for ever
 //	sent(x, l, t)   it passes lane l in step t                 then its sender had it before
 //	rounds(t)       of step t, in order encoding
 //	Σ sent over the lanes of a link in step t ≤ capacity × rounds(t)
 //
-// A chunk comes to a rank once at most. Chunks that may change places come to
-// one rank, the farthest, in the order of their numbers.
+// A chunk comes to a rank at most once. Interchangeable chunks come to one
+// particular rank, the farthest, in the order of their numbers.
 type named struct {
 	p      *problem
 	f      *constraints.Formula
 	rounds []constraints.Int
 	has    [][]constraints.Lit // by item × rank, and step 0…S
-	sent   [][]constraints.Lit // by item × lane, and step 0…S-1; False where it can't help
+	sent   [][]constraints.Lit // by item × lane, and step 0…S-1; False if it can't help
 	wanted func(item int) constraints.Lit
 }
 
-// encodeNamed states a problem; of the splits of rounds, only those that are
+// encodeNamed states a problem, with only those splits of its rounds that are
 // open.
 func (p *problem) encodeNamed(name string, open [][]int) *named {
 	e := &named{p: p, f: p.formula(name), wanted: always}
@@ -34,10 +34,10 @@ func (p *problem) encodeNamed(name string, open [][]int) *named {
 	return e
 }
 
-// always says of every chunk that it is wanted.
+// always says that every chunk is wanted.
 func always(int) constraints.Lit { return constraints.True }
 
-// state states everything but how the rounds are split.
+// state states everything except how the rounds are split.
 func (e *named) state() {
 	for i := range e.p.items {
 		e.item(i)
@@ -46,7 +46,8 @@ func (e *named) state() {
 	e.order()
 }
 
-// stateRounds has every step's rounds add up.
+// stateRounds makes the variables for every step's rounds, which add up to the
+// query's.
 func stateRounds(f *constraints.Formula, p *problem, open [][]int) []constraints.Int {
 	rounds := make([]constraints.Int, p.Steps)
 	var all []constraints.Term
@@ -71,7 +72,7 @@ func stateRounds(f *constraints.Formula, p *problem, open [][]int) []constraints
 	return rounds
 }
 
-// item states where one chunk may be and go.
+// item states where one chunk can be, and how it moves.
 func (e *named) item(x int) {
 	base := len(e.has)
 	e.has = append(e.has, e.places(x)...)
@@ -80,8 +81,9 @@ func (e *named) item(x int) {
 	e.comes(x, has, e.sent[x*len(e.p.net.lanes):])
 }
 
-// places makes the variables of where a chunk is after each step: nowhere that it can't
-// have come to, nor where it is of no more use. It is kept.
+// places makes the variables for where a chunk is after each step. It is never
+// where it can't have arrived yet, nor where it would be of no more use. A rank
+// that has a chunk keeps it.
 func (e *named) places(x int) (has [][]constraints.Lit) {
 	p, it, steps := e.p, &e.p.items[x], e.p.Steps
 	for r := range p.net.ranks {
@@ -93,7 +95,7 @@ func (e *named) places(x int) (has [][]constraints.Lit) {
 				row[t] = constraints.True
 			case far < 0 || t < far || t+left > steps:
 				row[t] = constraints.False
-			case t == steps: // where it is in the end is settled: left is 0
+			case t == steps: // at the end it is exactly where it is wanted
 				row[t] = e.wanted(x)
 			default:
 				row[t] = e.f.Bool("")
@@ -112,8 +114,9 @@ func (e *named) places(x int) (has [][]constraints.Lit) {
 	return has
 }
 
-// left is how many sends a chunk still needs from a rank to someone who wants it, 0
-// where that is the rank; later than that it is of no use there.
+// left is how many sends a chunk needs from a rank to the nearest rank that wants
+// it: 0 if that is the rank itself. With fewer steps left than that, it is of no
+// use there.
 func (p *problem) left(it *item, rank int) int {
 	least := p.Steps + 1
 	for _, w := range it.wanted {
@@ -124,8 +127,8 @@ func (p *problem) left(it *item, rank int) int {
 	return least
 }
 
-// sends makes the variables of the lanes that a chunk passes: from where it is to where
-// it then is.
+// sends makes the variables for the lanes that a chunk takes, from a rank that has
+// it to one that then has it.
 func (e *named) sends(x int, has [][]constraints.Lit) (sent [][]constraints.Lit) {
 	for _, l := range e.p.net.lanes {
 		row := make([]constraints.Lit, e.p.Steps)
@@ -146,8 +149,8 @@ func (e *named) sends(x int, has [][]constraints.Lit) (sent [][]constraints.Lit)
 	return sent
 }
 
-// comes has a chunk be only where it was, or something brings it, which happens once at
-// most.
+// comes states that a chunk is only where it was before, or where a lane brings
+// it, which happens at most once.
 func (e *named) comes(x int, has, sent [][]constraints.Lit) {
 	for r, row := range has {
 		if r == e.p.items[x].source {
@@ -173,7 +176,7 @@ func (e *named) comes(x int, has, sent [][]constraints.Lit) {
 	}
 }
 
-// links keeps what passes a link in a step within its capacity.
+// links keeps the load of every link in every step within its capacity.
 func (e *named) links() {
 	p := e.p
 	for _, at := range p.net.tight() {
@@ -192,8 +195,8 @@ func (e *named) links() {
 	}
 }
 
-// capacity asks that a sum, which can't exceed most, stays within what a link
-// carries in so many rounds.
+// capacity states that a sum, which is at most most in any case, does not exceed
+// what a link carries in a step's rounds.
 func capacity(f *constraints.Formula, terms []constraints.Term, most, width int, rounds constraints.Int) {
 	if most <= width*rounds.Lo {
 		return
@@ -201,12 +204,12 @@ func capacity(f *constraints.Formula, terms []constraints.Term, most, width int,
 	f.SumAtMost(width*rounds.Lo, append(terms, rounds.Terms(-width)...)...)
 }
 
-// order breaks the likeness of chunks.
+// order breaks the symmetry between interchangeable chunks.
 func (e *named) order() {
 	p := e.p
 	for _, class := range p.classes {
 		it := &p.items[class[0]]
-		mark := -1 // a rank all of them must come to
+		mark := -1 // a rank that all of them must reach
 		for _, r := range it.elsewhere() {
 			if mark < 0 || p.net.dist[it.source][r] < p.net.dist[it.source][mark] {
 				mark = r
@@ -227,7 +230,7 @@ func (e *named) order() {
 	}
 }
 
-// schedule reads a model.
+// schedule decodes a model.
 func (e *named) schedule(model []bool) Schedule {
 	p := e.p
 	s := make(Schedule, p.Steps)

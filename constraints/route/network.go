@@ -10,23 +10,23 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// network is a topology in chunks a round: lanes from rank to rank, and the
-// links that lanes pass and share.
+// network is a topology measured in chunks a round: lanes from rank to rank, and
+// the links that lanes use and share.
 //
 //	rank 0 ─6─▶ switch ─6─▶ rank 1      lane 0→1 uses both links; a link carries
 //	        └──────────────▶ rank 2     6 chunks a round, whichever lanes they take
 type network struct {
 	ranks    int
-	vertices int // ranks first, then what lies between; of the flow bounds
+	vertices int // ranks first, then the vertices between them; for the flow bounds
 	unit     units.Bandwidth
 	dropped  int // lanes over links of less than the unit
 	lanes    []lane
 	links    []link
-	out, in  [][]int32 // lanes by rank
-	dist     [][]int32 // fewest sends from rank to rank; -1 where there is no way
+	out, in  [][]int32 // by rank: lanes that leave and enter it
+	dist     [][]int32 // fewest sends from rank to rank; -1 if there is no way
 }
 
-// lane is a way from rank to rank that a chunk takes within a step.
+// lane is a path from rank to rank that a chunk takes within one step.
 type lane struct {
 	from, to int32
 	links    []int32
@@ -39,11 +39,12 @@ type link struct {
 	lanes    []int32
 }
 
-// maxRanks is what the step model is for: beyond, lanes alone are millions.
+// maxRanks is the largest system; beyond it the lanes alone are in the millions.
 const maxRanks = 256
 
-// newNetwork reads the lanes off a topology, for a unit of bandwidth; 0 is that
-// of the slowest link of any lane. Links too slow for a chunk a round are none.
+// newNetwork reads the lanes from a topology. unit is the bandwidth of a chunk a
+// round; 0 stands for the bandwidth of the slowest link of any lane. Links slower
+// than that are left out.
 func newNetwork(t *topologies.Topology, unit units.Bandwidth, until context.Context) (*network, error) {
 	n := &network{ranks: len(t.Ranks), vertices: len(t.Vertices), unit: unit}
 	if n.ranks > maxRanks {
@@ -78,12 +79,12 @@ func newNetwork(t *topologies.Topology, unit units.Bandwidth, until context.Cont
 	return n, nil
 }
 
-// addLinks gives lanes their links, and drops lanes over a link that carries no
+// addLinks assigns links to lanes, and drops lanes with a link that carries no
 // chunk.
 func (n *network) addLinks(t *topologies.Topology, paths []topologies.Path) {
 	number := map[int]int32{}
 	kept := n.lanes[:0]
-	far := map[int]int32{} // a NIC's second vertex: nothing turns round inside it
+	far := map[int]int32{} // a NIC has a second vertex, so that no flow turns round inside it
 	for i, l := range n.lanes {
 		usable := true
 		for _, e := range paths[i].Edges {
@@ -114,8 +115,8 @@ func (n *network) addLinks(t *topologies.Topology, paths []topologies.Path) {
 	}
 }
 
-// ends are the vertices an edge joins in the flow network, where a NIC is one
-// vertex for what leaves the node and another for what comes in.
+// ends are the vertices of an edge in the flow network. A NIC has two: one for
+// what leaves the node, and one for what enters it.
 func (n *network) ends(t *topologies.Topology, e topologies.Edge, far map[int]int32) (from, to int32) {
 	inner := func(v int) bool { return t.Vertices[v].Kind < topologies.NIC }
 	entry := func(v int) int32 {
@@ -135,7 +136,7 @@ func (n *network) ends(t *topologies.Topology, e topologies.Edge, far map[int]in
 	return from, to
 }
 
-// index lists lanes by rank and works out the distances.
+// index lists the lanes of each rank, and computes distances.
 func (n *network) index() {
 	n.out, n.in = make([][]int32, n.ranks), make([][]int32, n.ranks)
 	for i, l := range n.lanes {
@@ -163,8 +164,8 @@ func (n *network) index() {
 	}
 }
 
-// reversed is the network with every lane and link turned round. What was lane
-// i still is.
+// reversed is the network with all lanes and links reversed. Lanes keep their
+// numbers.
 func (n *network) reversed() *network {
 	r := &network{ranks: n.ranks, vertices: n.vertices, unit: n.unit, dropped: n.dropped}
 	r.lanes, r.links = slices.Clone(n.lanes), slices.Clone(n.links)
@@ -178,8 +179,8 @@ func (n *network) reversed() *network {
 	return r
 }
 
-// tight are the links whose capacity says something that no other link's does:
-// of those on a lane's way the widest matter only where lanes meet.
+// tight lists the links whose capacity is not implied by that of another: the
+// widest on a lane's path matter only where lanes meet.
 func (n *network) tight() []int32 {
 	var kept []int32
 	for e := range n.links {
@@ -190,7 +191,8 @@ func (n *network) tight() []int32 {
 	return kept
 }
 
-// dominated tells whether another link has all lanes of link e and is no wider.
+// dominated tells whether another link carries all lanes of link e and is no
+// wider.
 func (n *network) dominated(e int32) bool {
 	mine := n.links[e]
 	if len(mine.lanes) == 0 {
@@ -203,7 +205,7 @@ func (n *network) dominated(e int32) bool {
 		}
 		same := other.capacity == mine.capacity && len(other.lanes) == len(mine.lanes)
 		if same && o > e {
-			continue // of two alike the first stays
+			continue // of two equal links the first counts
 		}
 		if subset(mine.lanes, other.lanes) {
 			return true
@@ -212,7 +214,7 @@ func (n *network) dominated(e int32) bool {
 	return false
 }
 
-// subset tells whether rising a lies in rising b.
+// subset tells whether sorted list a is contained in sorted list b.
 func subset(a, b []int32) bool {
 	for _, x := range a {
 		if _, ok := slices.BinarySearchFunc(b, x, cmp.Compare[int32]); !ok {

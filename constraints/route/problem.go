@@ -17,12 +17,12 @@ type Query struct {
 	Topology   *topologies.Topology
 	Collective collective.Collective // its Chunks are chunksOf(Chunks), see Chunks
 	Steps      int
-	Rounds     int             // of all steps together, each of which has at least one
-	Unit       units.Bandwidth // of one chunk a round; 0: that of the slowest link any lane uses
+	Rounds     int             // of all steps together; each step has at least one
+	Unit       units.Bandwidth // bandwidth of one chunk a round; 0 means that of the slowest link any lane uses
 }
 
-// ChunksOf turns the C that the literature counts in into the collective's own
-// chunks: of an alltoall it counts a rank's whole input.
+// ChunksOf converts the number of chunks as the literature counts them, which for
+// an alltoall divides a rank's whole input, into the collective's own.
 func ChunksOf(name string, ranks, chunks int) (int, error) {
 	if name != "alltoall" {
 		return chunks, nil
@@ -33,47 +33,48 @@ func ChunksOf(name string, ranks, chunks int) (int, error) {
 	return chunks / ranks, nil
 }
 
-// item is a chunk that starts at a source and is wanted elsewhere. Of a
-// reduction it is one place of the data: every rank has its own to begin with,
-// and what is wanted is the sum.
+// item is a chunk that begins at a source and is wanted elsewhere. In a reduction
+// it is a place of the data: every rank begins with a contribution, and the sum is
+// wanted.
 type item struct {
-	source int     // whose input; of a reduction -1
+	source int     // the rank whose input it is; -1 in a reduction
 	index  int     // which chunk of the input
-	wanted []int   // ranks that want it, rising; the source too where it does
-	out    [][]int // for each of them, at which places of its output
+	wanted []int   // ranks that want it, in rising order, including the source if it does
+	out    [][]int // for each of them, the places in its output
 }
 
 // problem is a query with its items and its network.
 type problem struct {
 	Query
 	net     *network
-	forward *network // net, but for what is spread backwards: see dual
+	forward *network // the network before reversal: see dual
 	items   []item
 	reduces bool
-	// classes are items with one source and one set of wants, by first item.
+	// classes groups interchangeable items: those with the same source that are
+	// wanted by the same ranks.
 	classes [][]int
-	alike   *[]renaming     // once renamings have been looked for
-	until   context.Context // for stating formulas; nil: no end
+	alike   *[]renaming     // the renamings, once looked for
+	until   context.Context // limit for stating formulas; nil means none
 }
 
-// formula is an empty one, for the problem to be stated in.
+// formula returns an empty formula for the problem.
 func (p *problem) formula(name string) *constraints.Formula {
 	return constraints.NewFormula(name).Until(p.until)
 }
 
-// What a query may come to before it is stated to a solver.
+// Limits of a query that is stated to a solver.
 const (
 	maxItems = 1 << 14
 	maxSteps = 1 << 10
 	maxRound = 1 << 12
 )
 
-// QueryError is a query that makes no sense: it is the asker's mistake.
+// QueryError is a query that makes no sense, which is the caller's mistake.
 type QueryError struct{ error }
 
 func (e *QueryError) Unwrap() error { return e.error }
 
-// newProblem is a query with its items and its network, however long that takes.
+// newProblem builds a query's network and items without a time limit.
 func newProblem(q Query) (*problem, error) {
 	p, err := q.on(nil, nil)
 	if err == nil {
@@ -85,8 +86,8 @@ func newProblem(q Query) (*problem, error) {
 	return p, nil
 }
 
-// on is the problem of a query, still without its items, on its topology's network;
-// nil where that is to be read off first.
+// on is the problem of a query on its topology's network, which is built if net is
+// nil. It has no items yet.
 func (q Query) on(net *network, until context.Context) (*problem, error) {
 	if err := q.sensible(); err != nil {
 		return nil, &QueryError{err}
@@ -100,8 +101,8 @@ func (q Query) on(net *network, until context.Context) (*problem, error) {
 	return &problem{Query: q, net: net, forward: net, until: until}, nil
 }
 
-// like is the problem of another collective on the same network, for as long as there
-// is time for this one.
+// like is the problem of another collective on the same network, under the same
+// time limit.
 func (p *problem) like(c collective.Collective, steps, rounds int) (*problem, error) {
 	o, err := Query{Topology: p.Topology, Collective: c, Steps: steps, Rounds: rounds, Unit: p.net.unit}.on(p.forward, p.until)
 	if err == nil {
@@ -113,10 +114,10 @@ func (p *problem) like(c collective.Collective, steps, rounds int) (*problem, er
 	return o, nil
 }
 
-// look leaves everything at once where there is no more time: see constraints.Overdue.
+// look aborts by a panic if time is up: see constraints.Overdue.
 func (p *problem) look() { look(p.until) }
 
-// look is a problem's; nil has no end.
+// look aborts if until, unless it is nil, is over.
 func look(until context.Context) {
 	if until != nil {
 		constraints.Look(until)
@@ -145,8 +146,8 @@ func (p *problem) fill() error {
 	return nil
 }
 
-// mostChunks is how many chunks, as the literature counts them, a query may have:
-// each of the collective's own has as many items.
+// mostChunks is the largest number of chunks of a query, as the literature counts
+// them. One of the collective's own chunks stands for that many items.
 func (p *problem) mostChunks() int {
 	return maxItems * p.Collective.Chunks / len(p.items) * p.perChunk()
 }
@@ -162,7 +163,7 @@ func (p *problem) tooMany() error {
 	return &QueryError{fmt.Errorf("%s over %d ranks has more than %d chunks: want fewer ranks", c.Name, c.Ranks, maxItems)}
 }
 
-// list reads the items off the collective's postcondition.
+// list derives the items from the collective's postcondition.
 func (p *problem) list() error {
 	c := p.Collective
 	type key struct{ source, index int }
@@ -211,7 +212,7 @@ func (p *problem) list() error {
 	return nil
 }
 
-// classify groups items that may change places. Those of a source are neighbours, and
+// classify groups interchangeable items. Items of a source are adjacent, and
 // mostly alike.
 func (p *problem) classify() {
 	number := map[string]int{}
@@ -235,7 +236,7 @@ func (p *problem) classify() {
 	}
 }
 
-// place is where in a rank's output an item is wanted, -1 where it is not.
+// place is the place in a rank's output where an item is wanted, or -1.
 func (it *item) place(rank int) int {
 	if i, ok := slices.BinarySearch(it.wanted, rank); ok {
 		return it.out[i][0]
@@ -243,7 +244,7 @@ func (it *item) place(rank int) int {
 	return -1
 }
 
-// elsewhere are the ranks that want the item and do not have it to begin with.
+// elsewhere lists the ranks that want the item and do not begin with it.
 func (it *item) elsewhere() []int {
 	var ranks []int
 	for _, r := range it.wanted {

@@ -9,10 +9,9 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// Program is the chunk program of a routing that answers q. What a step sends
-// over a lane from neighbouring places to neighbouring places is one operation.
-// A chunk lies in its place of the output at ranks that want it, in scratch at
-// others.
+// Program is the chunk program of a routing that answers q. Chunks that a step
+// sends over one lane between adjacent places are one operation. At ranks that
+// want a chunk, it is in its place in the output, at others in scratch.
 func Program(q Query, a Answer, name string) (*lang.Program, error) {
 	p, err := newProblem(q)
 	if err != nil {
@@ -39,7 +38,7 @@ func Program(q Query, a Answer, name string) (*lang.Program, error) {
 	return w.t.Finish()
 }
 
-// place is where a rank has a chunk.
+// place is where a rank holds a chunk.
 type place struct {
 	filled bool
 	buf    collective.Buffer
@@ -50,8 +49,8 @@ type place struct {
 type writer struct {
 	p       *problem
 	t       *lang.Trace
-	at      [][]place // by item and rank: where what it has of the item lies
-	scratch []int     // chunks used, by rank
+	at      [][]place // by item and rank: where it holds the item
+	scratch []int     // by rank: chunks used so far
 	err     error
 }
 
@@ -62,16 +61,16 @@ type move struct {
 	reduce   bool
 }
 
-// step traces what a step sends. All of it is as it was before the step: what
-// is about to be written over and must still be sent is put aside first.
+// step traces what a step sends. A step reads everything as it was before the
+// step, so a value that it overwrites and also sends is first copied aside.
 func (w *writer) step(step Step) {
 	sends := slices.Clone(step.Sends)
 	slices.SortStableFunc(sends, func(a, b Send) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Item, b.Item))
 	})
 	var first, last []move
-	now := map[[2]int]place{} // where receivers will have an item
-	var order []Send          // and which, in order
+	now := map[[2]int]place{} // where receivers will hold an item
+	var order []Send          // the items of now, in order
 	for _, m := range sends {
 		k := [2]int{m.Item, m.To}
 		if _, ok := now[k]; ok {
@@ -85,8 +84,8 @@ func (w *writer) step(step Step) {
 		now[k] = home
 		order = append(order, m)
 	}
-	// A value that is written where it lies is put aside if it is to be sent
-	// too. In place, what was one's own lies where the sum will.
+	// Copy aside values that are overwritten in place and also sent. In place, a
+	// rank's contribution is where the sum will be.
 	aside := map[[2]int]place{}
 	for _, m := range sends {
 		k := [2]int{m.Item, m.From}
@@ -113,7 +112,8 @@ func (w *writer) step(step Step) {
 	}
 }
 
-// home is where a rank gets an item: its place in the output, or scratch.
+// home is where a rank receives an item: at its place in the output, or in
+// scratch.
 func (w *writer) home(item, rank int) place {
 	if i := w.p.items[item].place(rank); i >= 0 {
 		return place{true, collective.Out, i}
@@ -124,13 +124,14 @@ func (w *writer) home(item, rank int) place {
 	return w.spare(rank)
 }
 
-// spare is a chunk of scratch nobody uses.
+// spare is an unused chunk of scratch.
 func (w *writer) spare(rank int) place {
 	w.scratch[rank]++
 	return place{true, collective.Scratch, w.scratch[rank] - 1}
 }
 
-// same tells whether two places of a rank are one, which in place they may be.
+// same tells whether two places of a rank are the same memory, as is possible in
+// place.
 func (w *writer) same(rank int, a, b place) bool {
 	c := w.t.Collective()
 	bufA, indexA := c.Place(rank, a.buf, a.index)
@@ -138,8 +139,8 @@ func (w *writer) same(rank int, a, b place) bool {
 	return bufA == bufB && indexA == indexB
 }
 
-// settle brings what a rank has from the beginning, or wants in several places,
-// to where it belongs.
+// settle copies what a rank has from the beginning, or wants in several places, to
+// where it belongs.
 func (w *writer) settle() {
 	var moves []move
 	for x := range w.p.items {
@@ -157,7 +158,7 @@ func (w *writer) settle() {
 	w.emit(moves)
 }
 
-// emit traces moves, neighbours together.
+// emit traces moves, merging adjacent ones.
 func (w *writer) emit(moves []move) {
 	for i := 0; i < len(moves) && w.err == nil; {
 		m, n := moves[i], 1

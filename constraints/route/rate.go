@@ -10,10 +10,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// rate is what package bounds says of a problem, however many its steps: the
-// least rounds, and why. It adds to what flows say where chunks have one place to
-// go each, as these share links in ways that no single flow shows, and where sums
-// are wanted everywhere. Nil elsewhere.
+// rate is the bound of package bounds: the least rounds whatever the number of
+// steps, and the reason. It adds to the bound by flows where chunks have a single
+// destination each, since these compete for links in ways that no single flow
+// shows, and where sums are wanted everywhere. It is nil elsewhere.
 func (p *problem) rate() (*big.Rat, string) {
 	if p.reduces && !p.everySum() || !p.reduces && !p.counts() {
 		return nil, ""
@@ -22,11 +22,11 @@ func (p *problem) rate() (*big.Rat, string) {
 	if err != nil || b.AlgbwBps == nil {
 		return nil, ""
 	}
-	size := big.NewRat(int64(p.Collective.LoopChunks())*int64(p.net.unit), 1) // of a round's bytes a second
+	size := big.NewRat(int64(p.Collective.LoopChunks())*int64(p.net.unit), 1) // in bytes a second, for a round's bandwidth
 	return size.Quo(size, b.AlgbwBps), fmt.Sprintf("no routing of any number of steps beats %s GB/s: %s", b.Exact, b.Proof)
 }
 
-// context is until when there is time for the problem.
+// context is the problem's time limit.
 func (p *problem) context() context.Context {
 	if p.until == nil {
 		return context.Background()
@@ -34,8 +34,8 @@ func (p *problem) context() context.Context {
 	return p.until
 }
 
-// floored is the topology with links as wide as the chunks they carry in a
-// round; as it is, where some carry none.
+// floored is the topology with the bandwidth of each link rounded down to a whole
+// number of chunks a round; it is unchanged if some link would carry none.
 func (p *problem) floored() *topologies.Topology {
 	t := p.Topology
 	if slices.ContainsFunc(t.Edges, func(e topologies.Edge) bool { return e.Bandwidth < p.net.unit }) {
@@ -49,10 +49,10 @@ func (p *problem) floored() *topologies.Topology {
 		Runtime: t.Runtime, Arch: t.Arch, CPU: t.CPU, Protocols: t.Protocols}
 }
 
-// tooFast is that a query has fewer rounds than package bounds allows.
+// tooFast refutes a query with fewer rounds than package bounds allows.
 func (p *problem) tooFast() *Refutation {
 	if p.unreachable() {
-		return nil // distances say so
+		return nil // the bound by distances covers this
 	}
 	if least, why := p.rate(); least != nil && least.Cmp(big.NewRat(int64(p.Rounds), 1)) > 0 {
 		return &Refutation{fmt.Sprintf("there must be %s rounds at least: %s", least.RatString(), why)}
@@ -60,7 +60,7 @@ func (p *problem) tooFast() *Refutation {
 	return nil
 }
 
-// unreachable tells whether some rank can't have what it wants at all.
+// unreachable tells whether some rank can't get what it wants at all.
 func (p *problem) unreachable() bool {
 	for a := range p.net.dist {
 		if slices.Contains(p.net.dist[a], -1) {

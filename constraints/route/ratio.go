@@ -6,10 +6,10 @@ import (
 	"github.com/colltune/colltune/constraints/maxflow"
 )
 
-// Ratio is the least R/C that any routing of a collective can have, however
-// many its steps and chunks, as far as flows and package bounds tell: the most,
-// over all demands and cuts, of what must pass over what can in a round. The query's steps and
-// rounds don't matter. Nil where nothing has to move.
+// Ratio is the least R/C that any routing of a collective can have, whatever its
+// steps and chunks, as far as flows and package bounds tell: the maximum, over all
+// demands and cuts, of what must pass divided by what can pass in a round. The
+// query's steps and rounds do not matter. It is nil if nothing has to move.
 func Ratio(q Query) (*big.Rat, error) {
 	q.Steps, q.Rounds = 1, 1
 	p, err := newProblem(q)
@@ -48,11 +48,13 @@ func (p *problem) ratio() *big.Rat {
 			least.Set(rate)
 		}
 	}
-	// So many rounds a collective's own chunk; C counts an alltoall's inputs.
+	// least counts rounds for each of the collective's own chunks, whereas C
+	// counts an alltoall's inputs.
 	return least.Quo(least, big.NewRat(int64(p.Collective.Chunks*p.perChunk()), 1))
 }
 
-// perChunk is how many of the literature's chunks one of the collective's is.
+// perChunk is how many chunks, as the literature counts them, one of the
+// collective's stands for.
 func (p *problem) perChunk() int {
 	if p.Collective.Name == "alltoall" {
 		return p.net.ranks
@@ -70,8 +72,8 @@ func (p *problem) everySum() bool {
 	return false
 }
 
-// whole is the network of one step in which chunks may pass through ranks: what
-// holds there holds however many steps there are.
+// whole is the network of a single step in which chunks can pass through ranks. A
+// bound on it holds for any number of steps.
 func (n *network) whole() *unrolled {
 	u := n.unroll(1)
 	for r := range n.ranks {
@@ -80,8 +82,8 @@ func (n *network) whole() *unrolled {
 	return u
 }
 
-// press raises the rounds until a demand's flow fits: each time it does not, the
-// cut that holds it up says how many there must be (Newton's method).
+// press raises the rounds until a demand's flow fits. Each time it does not, the
+// cut in its way tells how many rounds are needed (Newton's method).
 func (u *unrolled) press(d *demand, rounds *big.Rat) {
 	for {
 		num, den := rounds.Num().Int64(), rounds.Denom().Int64()
@@ -110,7 +112,7 @@ func (u *unrolled) press(d *demand, rounds *big.Rat) {
 			}
 		}
 		if can == 0 {
-			return // no way at all: distances say so
+			return // there is no way at all, which the bound by distances covers
 		}
 		rounds.SetFrac64(must, can)
 	}

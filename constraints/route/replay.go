@@ -8,9 +8,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Replay runs a schedule on the topology itself and judges it by the
-// collective's own postcondition. It knows nothing of lanes, demands, encodings
-// or solvers: the links of a send are those of the path its message takes.
+// Replay runs a schedule on the topology itself and judges it by the collective's
+// postcondition. It knows nothing of lanes, demands, encodings or solvers: the
+// links of a send are those of the path that its message takes. It checks that
 //
 //   - each step has at least one round, all of them no more than q.Rounds
 //   - a send is of something its rank has before the step
@@ -18,8 +18,8 @@ import (
 //   - what is combined has no contribution in common
 //   - in the end every rank has what it wants
 //
-// unit is what a round was; items names, by number, the input chunks the sends
-// speak of.
+// unit is the bandwidth of a round's chunk. items says, by number, which chunks of
+// input the sends refer to.
 func Replay(q Query, unit units.Bandwidth, items []Item, s Schedule) error {
 	c, t := q.Collective, q.Topology
 	n := c.Ranks
@@ -51,12 +51,12 @@ func Replay(q Query, unit units.Bandwidth, items []Item, s Schedule) error {
 	return judge(c, items, held)
 }
 
-// Item names what a Send moves: input chunk Index of rank Source, or, where
-// Source is -1, the sum of input chunk Index over ranks.
+// Item is what a Send moves: input chunk Index of rank Source or, if Source is -1,
+// the sum of input chunk Index over the ranks.
 type Item struct{ Source, Index int }
 
-// contents is what a rank holds of an item: nil for nothing, else by rank
-// whether its contribution is in it.
+// contents is what a rank holds of an item: nil for nothing, otherwise by rank
+// whether its contribution is included.
 type contents []bool
 
 func startOf(c collective.Collective, items []Item) [][]contents {
@@ -73,7 +73,7 @@ func startOf(c collective.Collective, items []Item) [][]contents {
 	return held
 }
 
-// loads keeps every link within its capacity.
+// loads checks that every link's load is within its capacity.
 func loads(t *topologies.Topology, unit units.Bandwidth, i int, step Step) error {
 	load := map[int]int64{}
 	for _, m := range step.Sends {
@@ -91,7 +91,7 @@ func loads(t *topologies.Topology, unit units.Bandwidth, i int, step Step) error
 	return nil
 }
 
-// play moves a step's chunks: first all is read, then all is written.
+// play moves a step's chunks, reading everything before writing anything.
 func play(held [][]contents, ranks, items, i int, step Step) error {
 	read := make([]contents, len(step.Sends))
 	for j, m := range step.Sends {
@@ -134,7 +134,7 @@ func play(held [][]contents, ranks, items, i int, step Step) error {
 	return nil
 }
 
-// judge tests the collective's postcondition.
+// judge checks the collective's postcondition.
 func judge(c collective.Collective, items []Item, held [][]contents) error {
 	number := map[Item]int{}
 	for x, it := range items {

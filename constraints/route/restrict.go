@@ -8,19 +8,19 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// restriction is a kind of routings of sums to look among: those that renamings
-// leave as they are, and those that are their own mirror in time, or both.
+// restriction is a class of routings of sums to search: those that renamings leave
+// unchanged, those that are their own mirror in time, or both.
 //
 //	mirrored   step 1  0 ─▶ 1   …   step S  1 ─▶ 0      a chunk and itself backwards
 //	paired     chunk 0 as chunk 1 backwards             and the other way round
 //
-// Backwards, a lane's chunk passes the lane that leads back, after a renaming. What
-// is combined and what takes its place on the way is settled anew: the mirror of a
-// sum need not be one. Each kind has a few chunks only to find ways for; that there
-// is no routing of a kind says nothing of others.
+// A mirrored send takes the lane that leads back, possibly after a renaming.
+// Whether a value is combined or replaced on the way is left open, because the
+// mirror of a sum need not be a sum. A restricted search has to route only a few
+// chunks. That there is no routing of one class says nothing about others.
 type restriction struct {
-	group  []renaming // chunks that stand for all others, times these
-	mirror *renaming  // nil: none
+	group  []renaming // renamings by which the routed chunks stand for all
+	mirror *renaming  // nil if not mirrored
 	paired bool
 }
 
@@ -36,12 +36,13 @@ func (r restriction) String() string {
 	return name
 }
 
-// manyRestrictions is how many kinds of routings are looked among.
+// manyRestrictions limits how many classes are searched.
 const manyRestrictions = 24
 
-// restrictions lists kinds of routings, those first that were seen to have what is
-// looked for: their own mirrors as they are, then those alike, then mirrors of each
-// other, then mirrors after a renaming. Of each the smallest question comes first.
+// restrictions lists the classes to search, those first that have proved fruitful:
+// mirrors without renaming, then routings unchanged by renamings, then chunks that
+// mirror each other, then mirrors after a renaming. Within each, smaller questions
+// come first.
 func (p *problem) restrictions() []restriction {
 	chunks := len(p.items)
 	groups, mirrors := p.sharings(chunks), p.mirrors()
@@ -57,7 +58,7 @@ func (p *problem) restrictions() []restriction {
 		mirrored(&mirrors[i], false)
 	}
 	for _, g := range groups {
-		if len(g) > 1 { // else it is the whole question
+		if len(g) > 1 { // otherwise it is the unrestricted question
 			all = append(all, restriction{group: g})
 		}
 	}
@@ -70,8 +71,8 @@ func (p *problem) restrictions() []restriction {
 	return all[:min(len(all), manyRestrictions)]
 }
 
-// mirrors are the renamings by which a routing may be its own mirror: none where
-// some lane leads nowhere back.
+// mirrors lists the renamings after which a routing could be its own mirror. There
+// are none if some lane has no lane back.
 func (p *problem) mirrors() []renaming {
 	all := p.group(p.renamings())
 	if all == nil {
@@ -82,15 +83,14 @@ func (p *problem) mirrors() []renaming {
 	})
 }
 
-// back is the lane that leads back on what a renaming makes of a lane, -1 where
-// there is none.
+// back is the lane that leads back along the renaming of a lane, or -1.
 func (n *network) back(r renaming, l int32) int32 {
 	to := n.lanes[r.lanes[l]]
 	return n.lane(int(to.to), int(to.from))
 }
 
-// restricted looks for a routing of sums among some kinds; nil where none is found
-// in time. Each kind has a part of the time that those before it have left.
+// restricted looks for a routing of sums in some of these classes, and returns nil
+// if none is found in time. Each class gets a part of the time that is left.
 func (p *problem) restricted(s *constraints.Solvers, ask asker, open [][]int) (Schedule, string, error) {
 	if len(p.classes) != 1 || p.Collective.Name != "allreduce" {
 		return nil, "", nil
@@ -104,10 +104,10 @@ func (p *problem) restricted(s *constraints.Solvers, ask asker, open [][]int) (S
 	return nil, "", nil
 }
 
-// restrictionShare is which part of the time that is left a kind has.
+// restrictionShare is the part of the remaining time, one in so many, for a class.
 const restrictionShare = 2
 
-// among looks for a routing of one kind.
+// among looks for a routing of one class.
 func (p *problem) among(s *constraints.Solvers, ask asker, open [][]int, r restriction) (Answer, error) {
 	spec := p.Collective.Spec
 	spec.Chunks = len(p.items) / len(r.group)
@@ -132,11 +132,11 @@ func (p *problem) among(s *constraints.Solvers, ask asker, open [][]int, r restr
 	return a, err
 }
 
-// mirror has every chunk take its own ways backwards, or a chunk's of a pair the
-// other's.
+// mirror states that every chunk mirrors itself or, if paired, the other chunk of
+// its pair.
 func (e *direct) mirror(r renaming, paired bool) {
 	p := e.p
-	takes := make([][][]constraints.Lit, len(p.items)) // by chunk, lane, step
+	takes := make([][][]constraints.Lit, len(p.items)) // by chunk, lane and step
 	for x := range takes {
 		takes[x] = make([][]constraints.Lit, len(p.net.lanes))
 		for l := range takes[x] {

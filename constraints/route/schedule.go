@@ -1,13 +1,14 @@
 package route
 
-// Send moves a chunk over the lane from one rank to another within a step.
+// Send moves a chunk along the lane from one rank to another, within a step.
 type Send struct {
 	Item     int // which chunk, as the problem numbers them
 	From, To int
-	Reduce   bool // combined with what is there; otherwise it takes its place
+	Reduce   bool // combined with what is there, rather than replacing it
 }
 
-// Step is what happens at once: all that is sent was there before the step.
+// Step is a set of sends that happen at once: each reads what was there before the
+// step.
 type Step struct {
 	Rounds int // how long it takes
 	Sends  []Send
@@ -16,11 +17,11 @@ type Step struct {
 // Schedule is a routing, step by step.
 type Schedule []Step
 
-// prune drops sends of a schedule without reductions that bring nothing new or
+// prune drops, from a schedule without reductions, sends that bring nothing new or
 // that nobody needs.
 func (p *problem) prune(s Schedule) Schedule {
 	type at struct{ item, rank int }
-	first := map[at][2]int{} // step and number of the send that brings it
+	first := map[at][2]int{} // step and index of the send that brings it
 	for i, step := range s {
 		for j, m := range step.Sends {
 			k := at{m.Item, m.To}
@@ -54,8 +55,8 @@ func (p *problem) prune(s Schedule) Schedule {
 	return out
 }
 
-// reversed is the schedule backwards in time and direction, combining where it
-// copied: what spread from a rank is collected there.
+// reversed is the schedule with time and directions reversed, combining where the
+// original copies: what was spread from a rank is collected there.
 func (s Schedule) reversed() Schedule {
 	out := make(Schedule, len(s))
 	for i, step := range s {

@@ -4,19 +4,19 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// stated is a problem as a formula, and how a schedule is read off its models.
+// stated is a problem as a formula, with a decoder of its models.
 type stated struct {
 	formula *constraints.Formula
 	read    func(model []bool) Schedule
-	suits   string // the solver that is quicker at such formulas, as measured
-	only    bool   // so much that no other is asked beside it
+	suits   string // the solver that is faster at such formulas, as measured
+	only    bool   // by so much that no other is asked as well
 }
 
-// state picks the encoding: counted where every chunk has one place to go,
-// direct where sums are wanted in several, else named. Of the splits of rounds
-// it leaves out what bounds have excluded; nil is none. Where breaking is set it
-// leaves out sums' routings that differ from others in names only; solvers are
-// no faster at the other encodings for that.
+// state picks the encoding: counted if every chunk has a single destination,
+// direct if sums are wanted in several places, otherwise named. It admits only the
+// splits of rounds in open; nil admits all. With breaking, it excludes routings of
+// sums that differ from others only in names; that does not make solvers faster at
+// the other encodings.
 func (p *problem) state(open [][]int, breaking bool) stated {
 	switch {
 	case p.everySum():
@@ -36,9 +36,9 @@ func (p *problem) state(open [][]int, breaking bool) stated {
 	return stated{formula: e.f, read: e.schedule, suits: "pb"}
 }
 
-// solve has the solvers answer what bounds leave open. Chunks that are counted
-// are first asked to take shortest ways only: a smaller question, and where links
-// are all taken the same one.
+// solve has the solvers answer what bounds leave open. For chunks that are counted
+// it first asks only for shortest paths: a smaller question, which has the same
+// answer if all links are used.
 func (p *problem) solve(s *constraints.Solvers, ask asker, open [][]int) (Answer, error) {
 	if ask.kept != nil {
 		a, err := ask.kept(p, open)
@@ -68,8 +68,8 @@ func (p *problem) solve(s *constraints.Solvers, ask asker, open [][]int) (Answer
 	return a, nil
 }
 
-// State is the formula of a query: satisfiable exactly where there is a
-// routing, for any solver to check. Bounds and symmetries play no part in it.
+// State is the formula of a query, which is satisfiable exactly if there is a
+// routing, for any solver to check. It makes no use of bounds and symmetries.
 func State(q Query) (*constraints.Formula, error) {
 	p, err := newProblem(q)
 	if err != nil {
