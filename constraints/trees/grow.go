@@ -32,16 +32,25 @@ func (n *network) pack(ctx context.Context, wants []int64, o try) (*big.Rat, []T
 	}
 	for ; found < len(candidates); found++ {
 		g := n.scaled(candidates[found], wants, o.k)
-		ok, err := g.removeSwitches(ctx)
-		if err != nil {
-			return nil, nil, err
+		trees, err := g.packed(ctx)
+		if !n.runnable(trees) {
+			g = n.scaled(candidates[found], wants, o.k)
+			g.strict = true
+			trees, err = g.packed(ctx)
 		}
-		if ok {
-			trees, err := g.grow(ctx)
+		if trees != nil || err != nil {
 			return candidates[found], trees, err
 		}
 	}
 	return nil, nil, nil
+}
+
+// packed packs a graph's trees; nil where its switches can't be taken out.
+func (g *graph) packed(ctx context.Context) ([]Tree, error) {
+	if ok, err := g.removeSwitches(ctx); !ok || err != nil {
+		return nil, err
+	}
+	return g.grow(ctx)
 }
 
 // breakpoints lists what a tree may carry such that some link is used to the

@@ -16,9 +16,8 @@ import (
 type network struct {
 	ranks    int
 	vertices int
-	node     []int  // of each vertex, -1 for the fabric
-	beyond   []bool // by vertex: a NIC or the fabric
-	fabric   []bool // by edge of the topology: it leads into the fabric or out of it
+	node     []int               // of each vertex, -1 for the fabric
+	linked   func(a, b int) bool // whether messages go from rank to rank, or back where links are turned round
 	arcs     []arc
 }
 
@@ -30,25 +29,24 @@ type arc struct {
 }
 
 func newNetwork(t *topologies.Topology, backward bool) *network {
-	n := &network{ranks: len(t.Ranks), vertices: len(t.Vertices)}
+	n := &network{ranks: len(t.Ranks), vertices: len(t.Vertices), linked: t.Linked}
+	if backward {
+		n.linked = func(a, b int) bool { return t.Linked(b, a) }
+	}
 	in := make([]int, len(t.Vertices)) // where what comes from the fabric arrives
 	for v, vertex := range t.Vertices {
 		in[v] = v
 		n.node = append(n.node, vertex.Node)
-		n.beyond = append(n.beyond, vertex.Kind >= topologies.NIC)
 	}
 	for v, vertex := range t.Vertices {
 		if vertex.Kind == topologies.NIC {
 			in[v] = n.vertices
 			n.vertices++
 			n.node = append(n.node, vertex.Node)
-			n.beyond = append(n.beyond, true)
 		}
 	}
-	n.fabric = make([]bool, len(t.Edges))
 	for i, e := range t.Edges {
 		from, to := t.Vertices[e.From].Kind, t.Vertices[e.To].Kind
-		n.fabric[i] = from == topologies.Fabric || to == topologies.Fabric
 		if t.Nodes == 1 && (from >= topologies.NIC || to >= topologies.NIC) {
 			continue
 		}
@@ -76,7 +74,8 @@ type graph struct {
 	wants  []int64        // trees from each rank
 	total  int64          // trees from all
 	apart  bool           // trees are grown one by one, alike or not
-	lost   bool           // a way that no message takes was left out
+	strict bool           // ways between ranks that no message takes are left out
+	lost   bool           // one was
 }
 
 // link is all there is from one vertex to another.

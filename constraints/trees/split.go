@@ -9,7 +9,7 @@ import "context"
 // could send to the source without limit, which changes no cut that counts).
 // It returns false where a vertex has more coming in than going out, or the
 // other way round, and no link can be narrowed to mend that, and where the trees
-// would need ways that no message takes (see forbids).
+// would need ways that a strict graph forbids.
 func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
 	// Narrowing a link between two switches may cost the other its balance; as
 	// links only get narrower, this ends.
@@ -58,31 +58,23 @@ func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// forbids tells whether nothing goes from one neighbour of a vertex to another by
-// way of it: messages within a node don't leave it, and those between nodes pass
-// through no third one.
-func (g *graph) forbids(from, w, to int) bool {
-	switch {
-	case !g.beyond[w]:
-		return g.beyond[from] && g.beyond[to]
-	case from < g.ranks && to < g.ranks:
-		return g.node[from] == g.node[to]
-	}
-	return false
+// forbids tells whether a strict graph lets nothing go from one vertex to another: they
+// are ranks, and no message does. What flows would leave a node through the fabric and
+// come back to it.
+func (g *graph) forbids(from, to int) bool {
+	return g.strict && from < g.ranks && to < g.ranks && !g.linked(from, to)
 }
 
-// passable tells whether messages take a way, or one that it is a part of: as forbids,
-// where more than one vertex was taken out of it.
-func (g *graph) passable(from, to int, edges []int) bool {
-	crossings, in := 0, false
-	for _, e := range edges {
-		if g.fabric[e] && !in {
-			crossings++
+// runnable tells whether messages go along all edges of trees.
+func (n *network) runnable(trees []Tree) bool {
+	for _, t := range trees {
+		for _, e := range t.Edges {
+			if !n.linked(e.Parent, e.Child) {
+				return false
+			}
 		}
-		in = g.fabric[e]
 	}
-	inside := from < g.ranks && to < g.ranks && g.node[from] == g.node[to]
-	return crossings == 0 || crossings == 1 && !inside
+	return true
 }
 
 // splice makes count trees pass a vertex: from where in comes from to where out
@@ -97,14 +89,14 @@ func (g *graph) splice(in, out int, count int64) {
 	if from == to {
 		return
 	}
+	if g.forbids(from, to) {
+		g.lost = true
+		return
+	}
 	for len(a) > 0 {
 		n := min(a[0].count, b[0].count)
 		edges := append(append([]int(nil), a[0].edges...), b[0].edges...)
-		if g.passable(from, to, edges) {
-			g.add(from, to, []part{{edges, n}})
-		} else {
-			g.lost = true
-		}
+		g.add(from, to, []part{{edges, n}})
 		if a[0].count -= n; a[0].count == 0 {
 			a = a[1:]
 		}
@@ -192,7 +184,7 @@ func (g *graph) spread(ctx context.Context, w int) bool {
 		for i := range m {
 			for shift := 1; shift <= shifts; shift++ {
 				from, to := g.links[ins[i]].from, g.links[outs[(i+shift*step)%m]].to
-				forbidden = forbidden || g.forbids(from, w, to)
+				forbidden = forbidden || g.forbids(from, to)
 				j.may(from, to)
 			}
 		}
@@ -237,7 +229,8 @@ func (g *graph) split(ctx context.Context, w int) bool {
 				in, out := ins[(i+1+d)%len(ins)], outs[i]
 				from, to := g.links[in].from, g.links[out].to
 				most := min(g.links[in].room, g.links[out].room)
-				if share > 1 && from == to || most == 0 || g.forbids(from, w, to) {
+				nothing := from == to || g.forbids(from, to) // comes of the pair
+				if share > 1 && nothing || most == 0 {
 					continue
 				}
 				if share > 1 {
@@ -249,7 +242,9 @@ func (g *graph) split(ctx context.Context, w int) bool {
 				pass := func(n int64) {
 					j.widen(from, w, -n)
 					j.widen(w, to, -n)
-					j.widen(from, to, n)
+					if !nothing {
+						j.widen(from, to, n)
+					}
 				}
 				pass(most)
 				back := min(most, j.short(most))
