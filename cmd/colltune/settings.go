@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"syscall"
 
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/cobra"
@@ -213,12 +214,13 @@ func (l settingsList) executors() map[string]executorTable {
 	return all
 }
 
-// readSettings reads a file of settings; a missing one is empty.
+// readSettings reads a file of settings; a missing one is empty, and so is one
+// below a folder that is none (HOME=/dev/null) or is another user's.
 func readSettings(path string, known []string) (settings, error) {
 	var none settings
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, fs.ErrPermission):
 		return none, nil
 	case err != nil:
 		return none, err
