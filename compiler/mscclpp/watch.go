@@ -1,9 +1,6 @@
 package mscclpp
 
 import (
-	"fmt"
-
-	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/verify"
 )
 
@@ -34,27 +31,6 @@ type watch struct {
 	started [2]int            // the last event and rank that begun examined
 	relaxed bool              // some output was known only weakly to be complete
 	handed  bool              // some input may still be read by its own rank's port at the end
-}
-
-// clock is what is known to be over: numbers of phases, by threadblock.
-type clock struct{ strong, weak []int32 }
-
-// clocked is a threadblock, or the proxy of a port: its phase, what it knew at the
-// start of the phase, and what those of its threads know that have waited since.
-type clocked struct {
-	phase int32
-	start clock
-	lent  bool // start is shared and must be copied before it changes
-	lanes map[int]clock
-	// weakly is what the packets read in this phase have proved.
-	weakly []clock
-	looks  []int // its events that read packets
-	// taken is the lane that took from each counter in this phase. acted tells
-	// whether the threadblock did something since, and unsure is a counter that
-	// two lanes took from, or none.
-	taken  map[int]int
-	acted  bool
-	unsure int
 }
 
 // event is one pass of one instruction.
@@ -106,71 +82,6 @@ func newWatch(m *machine) *watch {
 	return w
 }
 
-// merge is a clock that knows what either knows.
-func (w *watch) merge(a, b clock) clock {
-	return clock{w.max(a.strong, b.strong), w.max(a.weak, b.weak)}
-}
-
-func (w *watch) max(a, b []int32) []int32 {
-	if &a[0] == &b[0] {
-		return a
-	}
-	w.work += int64(len(a))
-	c := make([]int32, len(a))
-	for i, x := range a {
-		c[i] = max(x, b[i])
-	}
-	return c
-}
-
-// knows is what one lane of a threadblock knows.
-func (w *watch) knows(t, lane int) clock {
-	if c, ok := w.tbs[t].lanes[lane]; ok {
-		return c
-	}
-	w.tbs[t].lent = true
-	return w.tbs[t].start
-}
-
-func (w *watch) learn(t, lane int, c clock) {
-	s := &w.tbs[t]
-	if s.lanes == nil {
-		s.lanes = map[int]clock{}
-	}
-	s.lanes[lane] = w.merge(w.knows(t, lane), c)
-}
-
-// sync ends the current phase of a threadblock.
-func (w *watch) sync(t int) {
-	s := &w.tbs[t]
-	n := len(s.start.strong)
-	next := s.start
-	if s.lent {
-		w.work += int64(n)
-		next = clock{append(make([]int32, 0, n), next.strong...), append(make([]int32, 0, n), next.weak...)}
-	}
-	for _, c := range s.lanes {
-		raise(next.strong, c.strong)
-		raise(next.weak, c.weak)
-	}
-	for _, c := range s.weakly {
-		raise(next.weak, c.weak)
-	}
-	w.work += int64(n * (len(s.lanes) + len(s.weakly)) / 4)
-	s.phase++
-	next.strong[t], next.weak[t] = s.phase, s.phase
-	s.start, s.lanes, s.weakly, s.lent = next, nil, nil, false
-	s.taken, s.acted, s.unsure = nil, false, nobody
-}
-
-// raise adds to a what b knows.
-func raise(a, b []int32) {
-	b = b[:len(a)]
-	for i, x := range a {
-		a[i] = max(x, b[i])
-	}
-}
-
 // affordable ends a verification that takes too much work.
 func (w *watch) affordable() {
 	switch {
@@ -178,17 +89,6 @@ func (w *watch) affordable() {
 		w.m.fail(verify.Limit, -1, -1, -1, "more than %d cells are moved: no more are verified", maxMoved)
 	case w.work > maxWork:
 		w.m.fail(verify.Limit, -1, -1, -1, "orders among %d threadblocks and port channels take too much to follow", len(w.tbs))
-	}
-}
-
-// gather shares what each threadblock at a barrier knows with all of them.
-func (w *watch) gather(here []int) {
-	all := w.tbs[here[0]].start
-	for _, t := range here[1:] {
-		all = w.merge(all, w.tbs[t].start)
-	}
-	for _, t := range here {
-		w.tbs[t].start, w.tbs[t].lent = all, true
 	}
 }
 
@@ -323,94 +223,4 @@ func (w *watch) write(who, element, c, first int, g *region, rank int) {
 		w.firsts = append(w.firsts, t)
 	}
 	w.cells[c] = touched{t, nobody, begin}
-}
-
-// ordered checks that access a comes before access b of the same cell. Weakly
-// suffices where a is a read.
-func (w *watch) ordered(a, b touch, c int, weakly bool) {
-	if a.event < 0 {
-		return
-	}
-	x, y := &w.events[a.event], &w.events[b.event]
-	known := y.at.strong
-	if weakly {
-		known = y.at.weak
-	}
-	switch {
-	case a.event == b.event:
-		if a.element == b.element && weakly {
-			return
-		}
-	case known[x.who] > x.phase:
-		return
-	case x.who == y.who && x.who != x.tb:
-		return // a port does one thing after another
-	case x.who == y.who && x.phase == y.phase && a.first == b.first && a.packets == b.packets && x.in.dealt() == y.in.dealt():
-		return // the same thread
-	case weakly && w.chained(a, b):
-		return
-	}
-	w.race(a, b, c)
-}
-
-// dealt is how an instruction divides the elements of a place among its threads: by
-// the vector (0), by the packet (1), or by the multimem vector (2). Only places that
-// are divided alike give each thread the same elements.
-func (in *instr) dealt() int {
-	if in.packets() {
-		return 1
-	}
-	if in.op.Kind.Name == "glres" {
-		return 2
-	}
-	return 0
-}
-
-// race reports two accesses that nothing orders.
-func (w *watch) race(a, b touch, c int) {
-	m := w.m
-	x, y := &w.events[a.event], &w.events[b.event]
-	rank, buffer, at := m.memory.Where(c)
-	per := m.size.cells
-	if buffer == collective.Scratch {
-		per = m.scratchCells() * m.double
-	}
-	message := fmt.Sprintf("%s and %s both access %s[%d] of gpu %d, and nothing orders them", m.name(y), m.name(x), buffer, at/per, rank)
-	if a.event == b.event {
-		message = fmt.Sprintf("%s accesses %s[%d] of gpu %d twice, and nothing orders that", m.name(y), buffer, at/per, rank)
-	}
-	w.unordered(y, message)
-}
-
-// unordered reports a possible wrong order at an event, as a warning if the order
-// can't be known.
-func (w *watch) unordered(e *event, message string) {
-	m := w.m
-	tb := &m.tbs[e.tb]
-	if len(m.vague) > 0 {
-		if !m.said {
-			m.said = true
-			m.warn(tb.gpu, tb.id, e.in.at, "%s as far as can be followed: who goes first is not followed where there are several (%s)", message, m.vagueness())
-		}
-		return
-	}
-	m.fail(verify.Race, tb.gpu, tb.id, e.in.at, "%s", message)
-}
-
-// name is how findings refer to an event.
-func (m *machine) name(e *event) string {
-	tb := &m.tbs[e.tb]
-	return fmt.Sprintf("gpu %d threadblock %d op %d (%s)", tb.gpu, tb.id, e.in.at, e.in.op.Kind.Name)
-}
-
-// packets tells whether an instruction reads or writes packets.
-func (in *instr) packets() bool {
-	for _, regions := range [...][]region{in.src, in.dst} {
-		for i := range regions {
-			if regions[i].packets {
-				return true
-			}
-		}
-	}
-	return false
 }

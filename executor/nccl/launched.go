@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -28,50 +27,6 @@ type launched struct {
 	again string // the option by which a size is measured several times
 }
 
-// facts are what the first launches have shown.
-type facts struct {
-	ranks   int
-	devices []string
-	library string // nccl or rccl
-	version string
-	tests   string
-	tells   bool // the library's log says what it runs
-	choices int  // choices logged in a launch of one timed call
-}
-
-// probeBytes is the size of the first launches' call: small, and divisible among
-// almost any number of ranks.
-const probeBytes = 1 << 20
-
-// Describe launches the tests twice: without the library's log, to see what there
-// is, and with it, to see what it says.
-func (l *launched) Describe(ctx context.Context) (executor.Description, error) {
-	if l.known == nil {
-		// Give up before the host does, or the output of a launcher that waits for
-		// its nodes would be lost.
-		probing, cancel := withMargin(ctx)
-		defer cancel()
-		f, err := l.probe(probing)
-		if err != nil && probing.Err() != nil {
-			err = fmt.Errorf("no answer within start-timeout: %w", err)
-		}
-		if err != nil && ctx.Err() == nil {
-			err = executor.Unavailable(err) // the user may be able to mend that, but another start would not
-		}
-		if err != nil {
-			return executor.Description{}, err
-		}
-		l.known = f
-	}
-	f := l.known
-	return executor.Description{
-		Name: "nccl", Version: f.version, Devices: f.devices, MaxRanks: f.ranks,
-		Protocols: everyProtocol, DTypes: dtypes(), Operations: data.Operations(),
-		Fingerprint: l.fingerprint(), NativeOnly: l.runtime == "",
-		Native: offered(f.tells || l.trusted, f.library == "rccl", l.tries),
-	}, nil
-}
-
 // withMargin shortens the time that ctx has left by a tenth, and by a few seconds
 // at most.
 func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -81,80 +36,6 @@ func withMargin(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 	const most = 5 * time.Second
 	return context.WithDeadline(ctx, end.Add(-min(time.Until(end)/10, most)))
-}
-
-// dtypes lists our element types that nccl-tests has.
-func dtypes() (all []string) {
-	for _, d := range collective.DTypes() {
-		if nccltests.TypeName(d) != "" {
-			all = append(all, d)
-		}
-	}
-	return all
-}
-
-// fingerprint is what a measurement depends on: the library, the devices, the
-// launcher, and the user's own variables for the library.
-func (l *launched) fingerprint() map[string]string {
-	f := l.known
-	how := map[string]string{
-		"library": strings.TrimSpace(f.library + " " + f.version), "nccl-tests": f.tests,
-		"ranks": strconv.Itoa(f.ranks), "gpus": strconv.Itoa(l.gpus), "cycles": strconv.Itoa(l.cycles),
-	}
-	how["devices"] = countNames(f.devices)
-	how["launcher"] = strings.Join(l.launcher, " ")
-	how["runtime"] = l.runtime
-	if l.sweep != nil {
-		how["sweep"] = fmt.Sprintf("%d:%d:%d", l.sweep.least, l.sweep.most, l.sweep.factor)
-	}
-	maps.Copy(how, libraryEnvironment())
-	maps.DeleteFunc(how, func(_, v string) bool { return v == "" })
-	return how
-}
-
-// probe finds the facts.
-func (l *launched) probe(ctx context.Context) (*facts, error) {
-	call := executor.Trial{Collective: collective.Spec{Name: "allreduce"}, Bytes: probeBytes, DType: "f32", Op: "sum", Iters: 1}
-	program, args := l.program(nccltests.Program("allreduce")), l.arguments(&call, "allreduce", false)
-	said, err := l.launch(ctx, []string{"NCCL_DEBUG=VERSION"}, program, append(slices.Clone(args), l.repeated()...)...)
-	if err == nil && l.cycles > 1 && strings.Contains(said, "invalid option") {
-		if strings.Contains(said, "--stress_cycles") {
-			l.again = "-s" // as rccl-tests call it
-		} else {
-			l.cycles = 1 // tests from before 2.13.10 can't
-		}
-		said, err = l.launch(ctx, []string{"NCCL_DEBUG=VERSION"}, program, append(slices.Clone(args), l.repeated()...)...)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("nccl: %w%s", err, tail(said))
-	}
-	report, err := nccltests.Parse(program, []byte(said))
-	if err != nil {
-		return nil, fmt.Errorf("nccl: %w%s", err, tail(said))
-	}
-	table := report.Tables[0]
-	f := &facts{ranks: table.Ranks, devices: table.Devices, tests: report.Tests, version: report.Library}
-	switch {
-	case len(report.Tables) > 1:
-		return nil, fmt.Errorf("nccl: %d tables from one launch: every process measures for itself; nccl-tests must be built with MPI=1 to run under %s", len(report.Tables), strings.Join(l.launcher, " "))
-	case f.ranks < 1:
-		return nil, fmt.Errorf("nccl: the output names no device%s", tail(said))
-	}
-	// A second launch, because the log would break into the table.
-	said, err = l.launch(ctx, debugging, program, args...)
-	if err != nil {
-		return nil, fmt.Errorf("nccl: with NCCL_DEBUG=INFO: %w%s", err, tail(said))
-	}
-	log := debuglog.Read(said)
-	f.library, f.choices = log.Library, len(log.Choices)
-	f.tells = f.choices > 0
-	if f.library == "" {
-		f.library = "nccl"
-	}
-	if log.Version != "" {
-		f.version = log.Version
-	}
-	return f, nil
 }
 
 // foundWrong is how the tests' output ends if results were wrong. Their exit

@@ -141,6 +141,22 @@ func (w *pattern) cut(e *engine, lag int) bool {
 	if skip <= 0 || w.total-skip > e.limit {
 		return false
 	}
+	if !w.measure(e, lag) || !w.abreast(e) || !w.evenly(e) {
+		return false
+	}
+	for _, f := range e.p.follows {
+		if w.period[f.waiter] < w.period[f.waited]*(1-10*same) {
+			return false
+		}
+	}
+	w.skipped = skip
+	e.limit = w.total - skip
+	return true
+}
+
+// measure works out how long each threadblock takes for a tile. It fails if a free
+// threadblock might end last.
+func (w *pattern) measure(e *engine, lag int) bool {
 	slowest, slowestFree := 0.0, 0.0
 	for i := range e.blocks {
 		m := int(e.blocks[i].tile)
@@ -162,9 +178,11 @@ func (w *pattern) cut(e *engine, lag int) bool {
 			return false
 		}
 	}
-	if e.p.remembers() && slowestFree > 0.9*slowest {
-		return false
-	}
+	return !e.p.remembers() || slowestFree <= 0.9*slowest
+}
+
+// abreast tells whether the two ends of every connection keep the same pace.
+func (w *pattern) abreast(e *engine) bool {
 	for _, c := range e.p.conns {
 		if c.rx < 0 {
 			continue
@@ -174,6 +192,11 @@ func (w *pattern) cut(e *engine, lag int) bool {
 			return false
 		}
 	}
+	return true
+}
+
+// evenly tells whether all that share an edge, or a memory, keep the same pace.
+func (w *pattern) evenly(e *engine) bool {
 	clear(w.paces)
 	for i := range e.p.conns {
 		c := &e.p.conns[i]
@@ -188,13 +211,6 @@ func (w *pattern) cut(e *engine, lag int) bool {
 			}
 		}
 	}
-	for _, f := range e.p.follows {
-		if w.period[f.waiter] < w.period[f.waited]*(1-10*same) {
-			return false
-		}
-	}
-	w.skipped = skip
-	e.limit = w.total - skip
 	return true
 }
 

@@ -24,12 +24,37 @@ func (a *access) bytes() int { return a.vector * a.t.bits / 8 }
 // strengths are the words by which an access may ask for order, by instruction.
 var strengths = map[string][]string{"ld": {"volatile", "relaxed", "acquire"}, "st": {"volatile", "relaxed"}}
 
-// access is ld and st.
+// access parses ld and st.
 func (p *parser) access(i *instruction, args []operand) {
 	p.count(i, args, 2)
 	parts := strings.Split(i.name, ".")
 	op := parts[0]
-	parts = parts[1:]
+	a := p.modified(i, op, parts[1:])
+	value, where := args[0], args[1]
+	if op == "st" {
+		value, where = where, value
+	}
+	if !where.memory {
+		p.fail("%s: want an address in brackets", i.name)
+	}
+	p.values(i, &a, value, op == "ld")
+	if a.space == "param" {
+		if r, ok := p.lookUp(where.text); ok && !strings.HasPrefix(where.text, "%") {
+			p.argument(i, &a, r, where, op == "ld")
+			return
+		}
+		if op == "st" {
+			p.fail("%s to a kernel's parameter", i.name)
+		}
+	}
+	p.place(&a, where)
+	i.timed.access = &a
+	p.carryOut(i, &a, op)
+}
+
+// modified is the access that an instruction's modifiers, the further parts of its
+// name, ask for.
+func (p *parser) modified(i *instruction, op string, parts []string) access {
 	take := func(all ...string) string {
 		for _, one := range all {
 			if len(parts) > 0 && parts[0] == one {
@@ -66,45 +91,31 @@ func (p *parser) access(i *instruction, args []operand) {
 	if a.t.is == 'p' || a.bytes() > 16 {
 		p.fail("%s is not known here", i.name)
 	}
-	value, where := args[0], args[1]
+	return a
+}
+
+// carryOut sets how threads execute an access: each by itself, but for volatile
+// accesses of 16 bytes, which the hardware may split or merge.
+func (p *parser) carryOut(i *instruction, a *access, op string) {
+	move := (*thread).load
 	if op == "st" {
-		value, where = where, value
+		move = (*thread).store
 	}
-	if !where.memory {
-		p.fail("%s: want an address in brackets", i.name)
-	}
-	p.values(i, &a, value, op == "ld")
-	if a.space == "param" {
-		if r, ok := p.lookUp(where.text); ok && !strings.HasPrefix(where.text, "%") {
-			p.argument(i, &a, r, where, op == "ld")
-			return
-		}
-		if op == "st" {
-			p.fail("%s to a kernel's parameter", i.name)
-		}
-	}
-	p.place(&a, where)
-	i.timed.access = &a
-	load := (*thread).load
-	if op == "st" {
-		load = (*thread).store
-	}
-	if a.strength == "volatile" && a.vector == 4 && a.t.bits == 32 {
-		p.halves(i, a, load)
-		return
-	}
-	if a.strength == "volatile" && a.bytes() == 16 && i.guard < 0 {
+	switch {
+	case a.strength == "volatile" && a.vector == 4 && a.t.bits == 32:
+		p.halves(i, *a, move)
+	case a.strength == "volatile" && a.bytes() == 16 && i.guard < 0:
 		i.together = func(g *group) {
-			g.wholeLines(&a)
+			g.wholeLines(a)
 			for _, t := range g.lanes {
 				g.now = t
-				load(t, &a, a.slots, a.address(t))
+				move(t, a, a.slots, a.address(t))
 			}
 			g.pc++
 		}
-		return
+	default:
+		i.each = func(t *thread) { move(t, a, a.slots, a.address(t)) }
 	}
-	i.each = func(t *thread) { load(t, &a, a.slots, a.address(t)) }
 }
 
 // wholeLines faults if threads access only a part of a line of 128 bytes, 16 bytes

@@ -1,0 +1,98 @@
+package mscclpp
+
+// clock is what is known to be over: numbers of phases, by threadblock.
+type clock struct{ strong, weak []int32 }
+
+// clocked is a threadblock, or the proxy of a port: its phase, what it knew at the
+// start of the phase, and what those of its threads know that have waited since.
+type clocked struct {
+	phase int32
+	start clock
+	lent  bool // start is shared and must be copied before it changes
+	lanes map[int]clock
+	// weakly is what the packets read in this phase have proved.
+	weakly []clock
+	looks  []int // its events that read packets
+	// taken is the lane that took from each counter in this phase. acted tells
+	// whether the threadblock did something since, and unsure is a counter that
+	// two lanes took from, or none.
+	taken  map[int]int
+	acted  bool
+	unsure int
+}
+
+// merge is a clock that knows what either knows.
+func (w *watch) merge(a, b clock) clock {
+	return clock{w.max(a.strong, b.strong), w.max(a.weak, b.weak)}
+}
+
+func (w *watch) max(a, b []int32) []int32 {
+	if &a[0] == &b[0] {
+		return a
+	}
+	w.work += int64(len(a))
+	c := make([]int32, len(a))
+	for i, x := range a {
+		c[i] = max(x, b[i])
+	}
+	return c
+}
+
+// knows is what one lane of a threadblock knows.
+func (w *watch) knows(t, lane int) clock {
+	if c, ok := w.tbs[t].lanes[lane]; ok {
+		return c
+	}
+	w.tbs[t].lent = true
+	return w.tbs[t].start
+}
+
+func (w *watch) learn(t, lane int, c clock) {
+	s := &w.tbs[t]
+	if s.lanes == nil {
+		s.lanes = map[int]clock{}
+	}
+	s.lanes[lane] = w.merge(w.knows(t, lane), c)
+}
+
+// sync ends the current phase of a threadblock.
+func (w *watch) sync(t int) {
+	s := &w.tbs[t]
+	n := len(s.start.strong)
+	next := s.start
+	if s.lent {
+		w.work += int64(n)
+		next = clock{append(make([]int32, 0, n), next.strong...), append(make([]int32, 0, n), next.weak...)}
+	}
+	for _, c := range s.lanes {
+		raise(next.strong, c.strong)
+		raise(next.weak, c.weak)
+	}
+	for _, c := range s.weakly {
+		raise(next.weak, c.weak)
+	}
+	w.work += int64(n * (len(s.lanes) + len(s.weakly)) / 4)
+	s.phase++
+	next.strong[t], next.weak[t] = s.phase, s.phase
+	s.start, s.lanes, s.weakly, s.lent = next, nil, nil, false
+	s.taken, s.acted, s.unsure = nil, false, nobody
+}
+
+// raise adds to a what b knows.
+func raise(a, b []int32) {
+	b = b[:len(a)]
+	for i, x := range a {
+		a[i] = max(x, b[i])
+	}
+}
+
+// gather shares what each threadblock at a barrier knows with all of them.
+func (w *watch) gather(here []int) {
+	all := w.tbs[here[0]].start
+	for _, t := range here[1:] {
+		all = w.merge(all, w.tbs[t].start)
+	}
+	for _, t := range here {
+		w.tbs[t].start, w.tbs[t].lent = all, true
+	}
+}

@@ -1,0 +1,236 @@
+package script
+
+import (
+	"fmt"
+	"slices"
+
+	"go.starlark.net/starlark"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// ref is a reference to chunks, as a value of the template: the very same in
+// memory, since a program makes two for every operation.
+type ref lang.Ref
+
+func (r *ref) lang() *lang.Ref { return (*lang.Ref)(r) }
+
+func (r *ref) String() string        { return r.lang().Tell() }
+func (r *ref) Type() string          { return "chunk" }
+func (r *ref) Freeze()               {}
+func (r *ref) Truth() starlark.Bool  { return true }
+func (r *ref) Hash() (uint32, error) { return 0, fmt.Errorf("chunk references cannot be keys") }
+
+// attributes say where the chunks of a reference are: their canonical place.
+var attributes = [...]struct {
+	name string
+	of   func(*ref) starlark.Value
+}{
+	{"rank", func(r *ref) starlark.Value { return starlark.MakeInt(int(r.lang().Span().Rank)) }},
+	{"buffer", func(r *ref) starlark.Value { return starlark.String(r.lang().Trace().BufferName(r.lang().Span().Buf)) }},
+	{"index", func(r *ref) starlark.Value { return starlark.MakeInt(int(r.lang().Span().Index)) }},
+	{"count", func(r *ref) starlark.Value { return starlark.MakeInt(int(r.lang().Span().Count)) }},
+	{"stride", func(r *ref) starlark.Value { return starlark.MakeInt(int(r.lang().Span().Stride)) }},
+}
+
+// AttrNames lists the methods and attributes of a reference.
+func (r *ref) AttrNames() []string {
+	var names []string
+	for i := range methods {
+		names = append(names, methods[i].name)
+	}
+	for i := range attributes {
+		names = append(names, attributes[i].name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Attr is a method or an attribute of a reference.
+func (r *ref) Attr(name string) (starlark.Value, error) {
+	for i := range methods {
+		if methods[i].name == name {
+			return &method{&methods[i], r}, nil
+		}
+	}
+	for i := range attributes {
+		if attributes[i].name == name {
+			return attributes[i].of(r), nil
+		}
+	}
+	return nil, nil
+}
+
+// deed is something that references can do.
+type deed struct {
+	name string
+	do   func(*ref, *starlark.Thread, starlark.Tuple, []starlark.Tuple) (starlark.Value, error)
+}
+
+var methods = [...]deed{
+	{"copy", (*ref).copy},
+	{"reduce", (*ref).reduce},
+	{"split", (*ref).split},
+	{"group", (*ref).group},
+	{"copy_along", (*ref).copyAlong},
+	{"reduce_along", (*ref).reduceAlong},
+}
+
+// method is a method of a reference, ready to be called.
+type method struct {
+	*deed
+	of *ref
+}
+
+func (m *method) String() string        { return "<method " + m.name + " of chunk>" }
+func (m *method) Type() string          { return "method" }
+func (m *method) Freeze()               {}
+func (m *method) Truth() starlark.Bool  { return true }
+func (m *method) Hash() (uint32, error) { return 0, fmt.Errorf("methods cannot be keys") }
+func (m *method) Name() string          { return m.name }
+
+// CallInternal calls the method.
+func (m *method) CallInternal(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	return m.do(m.of, th, args, kwargs)
+}
+
+// ch is given by name, so that the count which the paper's Figure 3 passes in
+// its place is refused instead of taken for a channel.
+var (
+	copyArgs   = signature{fn: "copy", names: []string{"rank", "buffer", "index", "ch", "stride"}, required: 3, positional: 3, hint: "the count is the reference's own, and the channel is given by name: ch="}
+	reduceArgs = signature{fn: "reduce", names: []string{"chunk", "ch"}, required: 1, positional: 1, hint: "the channel is given by name: ch="}
+	splitArgs  = signature{fn: "split", names: []string{"n"}, positional: 1}
+	groupArgs  = signature{fn: "group", names: []string{"chunk"}, required: 1, positional: 1}
+)
+
+// split is c.split(n): n references to equal parts, or to single chunks.
+func (r *ref) split(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if _, err := tracing(th, "split"); err != nil {
+		return nil, err
+	}
+	var v [1]starlark.Value
+	if err := splitArgs.bind(v[:], args, kwargs); err != nil {
+		return nil, err
+	}
+	n, err := number("n", v[0], int(r.lang().Span().Count))
+	if err != nil {
+		return nil, fmt.Errorf("split: %w", err)
+	}
+	if err := made(th, max(n, 0)); err != nil {
+		return nil, err
+	}
+	parts, err := r.lang().Split(n)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]starlark.Value, len(parts))
+	for i, p := range parts {
+		list[i] = (*ref)(p)
+	}
+	return starlark.NewList(list), nil
+}
+
+// group is c.group(d): one reference to the chunks of both.
+func (r *ref) group(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	if _, err := tracing(th, "group"); err != nil {
+		return nil, err
+	}
+	var v [1]starlark.Value
+	if err := groupArgs.bind(v[:], args, kwargs); err != nil {
+		return nil, err
+	}
+	other, ok := v[0].(*ref)
+	if !ok {
+		return nil, fmt.Errorf("group: %s: want a chunk", kindOf(v[0]))
+	}
+	both, err := r.lang().Group(other.lang())
+	if err != nil {
+		return nil, err
+	}
+	return (*ref)(both), nil
+}
+
+func (r *ref) copy(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	s, err := tracing(th, "copy")
+	if err != nil {
+		return nil, err
+	}
+	var v [5]starlark.Value
+	if err := copyArgs.bind(v[:], args, kwargs); err != nil {
+		return nil, err
+	}
+	rank, buf, index, _, err := s.place(v[0], v[1], v[2])
+	if err != nil {
+		return nil, fmt.Errorf("copy: %w", err)
+	}
+	ch, err := channel(v[3])
+	if err != nil {
+		return nil, fmt.Errorf("copy: %w", err)
+	}
+	stride, err := number("stride", v[4], 1)
+	if err != nil {
+		return nil, fmt.Errorf("copy: %w", err)
+	}
+	if err := s.before(th, r); err != nil {
+		return nil, err
+	}
+	if most := s.scratchLimit(); buf >= collective.Scratch && index >= most {
+		return nil, s.tooMuchScratch("copy", index, most)
+	}
+	return s.after(r.lang().CopyStrided(rank, buf, index, stride, ch))
+}
+
+func (r *ref) reduce(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	s, err := tracing(th, "reduce")
+	if err != nil {
+		return nil, err
+	}
+	var v [2]starlark.Value
+	if err := reduceArgs.bind(v[:], args, kwargs); err != nil {
+		return nil, err
+	}
+	other, ok := v[0].(*ref)
+	if !ok {
+		return nil, fmt.Errorf("reduce: %s: want a chunk", kindOf(v[0]))
+	}
+	ch, err := channel(v[1])
+	if err != nil {
+		return nil, fmt.Errorf("reduce: %w", err)
+	}
+	if err := s.before(th, r); err != nil {
+		return nil, err
+	}
+	return s.after(r.lang().Reduce(other.lang(), ch))
+}
+
+// channel reads ch=: a channel, or None for the compiler to choose.
+func channel(v starlark.Value) (int, error) {
+	ch, err := number("ch", v, -1)
+	if err == nil && ch < 0 && v != nil && v != starlark.None {
+		return 0, fmt.Errorf("ch is %d: want a channel from 0 on, or None", ch)
+	}
+	return ch, err
+}
+
+// before says where the coming operation stands, and whether there may be one
+// more, of all of r's chunks.
+func (s *session) before(th *starlark.Thread, r *ref) error {
+	work(th, int(r.lang().Span().Count)/chunksPerStep)
+	s.trace.At(here(th))
+	if s.broken != nil {
+		return s.broken
+	}
+	if most := s.opLimit(); s.trace.Len() >= most {
+		return s.tooManyOps(most)
+	}
+	return nil
+}
+
+func (s *session) after(r *lang.Ref, err error) (starlark.Value, error) {
+	if err != nil {
+		return nil, err
+	}
+	s.ops.Store(int64(s.trace.Len()))
+	return (*ref)(r), nil
+}

@@ -1,0 +1,62 @@
+package script
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+)
+
+// signature is the parameters of a builtin that is called too often for the
+// general machinery.
+type signature struct {
+	fn         string
+	names      []string
+	required   int // the first so many must be given
+	positional int // the first so many may be given without their names
+	hint       string
+}
+
+// bind puts the arguments of a call where their names stand in the signature.
+func (g *signature) bind(into []starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error {
+	if len(args) > g.positional {
+		msg := fmt.Sprintf("%s: %d arguments without a name: want at most %d", g.fn, len(args), g.positional)
+		if g.hint != "" {
+			msg += " (" + g.hint + ")"
+		}
+		return fmt.Errorf("%s", msg)
+	}
+	copy(into, args)
+next:
+	for _, kw := range kwargs {
+		key := string(kw[0].(starlark.String))
+		for i, n := range g.names {
+			if n != key {
+				continue
+			}
+			if into[i] != nil {
+				return fmt.Errorf("%s: %s is given twice", g.fn, key)
+			}
+			into[i] = kw[1]
+			continue next
+		}
+		return fmt.Errorf("%s: unknown argument %s%s", g.fn, key, DidYouMean(key, g.names))
+	}
+	for i := range g.required {
+		if into[i] == nil {
+			return fmt.Errorf("%s: %s is missing", g.fn, g.names[i])
+		}
+	}
+	return nil
+}
+
+// number reads an optional number.
+func number(name string, v starlark.Value, otherwise int) (int, error) {
+	if v == nil || v == starlark.None {
+		return otherwise, nil
+	}
+	n, err := starlark.AsInt32(v)
+	if err != nil {
+		return 0, fmt.Errorf("%s is %s", name, noNumber(v, "a number"))
+	}
+	return n, nil
+}

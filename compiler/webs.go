@@ -1,0 +1,182 @@
+package compiler
+
+import "github.com/colltune/colltune/compiler/collective"
+
+// webs divides the contents of scratch into values: a value is what one operation
+// writes, until it is overwritten.
+type webs struct {
+	u        *unit
+	parent   []int32       // by value: union-find towards the web's root
+	unknown  []bool        // by value: it is read without having been written
+	src, dst []int32       // by operation: the value of its first chunk, if that is in scratch
+	with     map[int]int32 // by operation: the value it adds to, if that is elsewhere in scratch
+	webs     []web
+	of       []int32 // by value that is a web's root: index into webs
+	number   []int   // of webs on each rank
+	spent    int     // operations examined so far
+
+	taken, free []run // buffers for lowest
+
+	// State of reached; each call has a number, so that nothing needs clearing.
+	asked   int32
+	seen    []int32 // by node: the last call that visited it
+	missing []int32 // by node: the last call that looks for it
+	queue   []int32
+}
+
+// run is a range of chunks.
+type run struct{ from, to int32 }
+
+// web is a set of values that keep their positions relative to each other.
+type web struct {
+	rank     int32
+	from, to int32 // chunks
+	delta    int32
+	pinned   bool    // it holds a value of unknown origin, so it stays where it is
+	begins   []int32 // operations that write one of its values first, in order
+	touches  []int32 // operations that touch any of its values, in order
+	root     int32
+}
+
+// followValues tracks the values in scratch through the program, and joins those
+// that must keep their relative positions.
+func followValues(u *unit) *webs {
+	w := &webs{u: u, src: make([]int32, len(u.ops)), dst: make([]int32, len(u.ops)), with: map[int]int32{}, number: make([]int, len(u.scratch))}
+	base := make([]int32, len(u.scratch)+1)
+	for r, n := range u.scratch {
+		base[r+1] = base[r] + n
+	}
+	value := make([]int32, base[len(u.scratch)]) // by chunk: 1 + the value in it
+	create := func(rank int32, unknown bool) int32 {
+		w.parent = append(w.parent, int32(len(w.parent)))
+		w.unknown = append(w.unknown, unknown)
+		w.number[rank]++
+		return int32(len(w.parent))
+	}
+	touch := func(rank int32, c chunks, anew bool) int32 {
+		first := base[rank] + c.off
+		if anew { // chunks written together stay together, so they share one value
+			made := create(rank, false)
+			for n := range c.count {
+				value[first+n*c.stride] = made
+			}
+			return made - 1
+		}
+		last := int32(0)
+		for n := range c.count {
+			at := first + n*c.stride
+			if value[at] == 0 {
+				value[at] = create(rank, true)
+			}
+			if held := value[at]; held != last {
+				w.join(rank, value[first]-1, held-1)
+				last = held
+			}
+		}
+		return value[first] - 1
+	}
+	for i := range u.ops {
+		o := &u.ops[i]
+		w.src[i], w.dst[i] = none, none
+		src, dst := o.ends()
+		if o.srcBuf == collective.Scratch {
+			w.src[i] = touch(o.src, src, false)
+		}
+		if o.withScratch() {
+			w.with[i] = touch(o.dst, o.with(), false)
+		}
+		if o.dstBuf == collective.Scratch {
+			w.dst[i] = touch(o.dst, dst, o.anew())
+		}
+	}
+	w.closeGaps(base)
+	return w
+}
+
+// withOf is the value of the first chunk that operation i adds to, if that is in
+// scratch and elsewhere than its destination; otherwise none.
+func (w *webs) withOf(i int) int32 {
+	if w.u.ops[i].withScratch() {
+		return w.with[i]
+	}
+	return none
+}
+
+func (w *webs) root(v int32) int32 {
+	for w.parent[v] != v {
+		w.parent[v] = w.parent[w.parent[v]]
+		v = w.parent[v]
+	}
+	return v
+}
+
+// join merges two webs of a rank. The earlier value becomes the root.
+func (w *webs) join(rank, a, b int32) {
+	if a, b = w.root(a), w.root(b); a != b {
+		w.parent[max(a, b)] = min(a, b)
+		w.number[rank]--
+	}
+}
+
+// add records that operation i touches chunks of v's web.
+func (w *webs) add(v, rank int32, c chunks, i int32, writes bool) {
+	root := w.root(v)
+	if w.of[root] == none {
+		w.of[root] = int32(len(w.webs))
+		w.webs = append(w.webs, web{rank: rank, from: c.off, to: c.end(), root: root})
+	}
+	x := &w.webs[w.of[root]]
+	x.from, x.to = min(x.from, c.off), max(x.to, c.end())
+	if n := len(x.touches); n == 0 || x.touches[n-1] != i {
+		x.touches = append(x.touches, i)
+	}
+	if writes {
+		x.begins = append(x.begins, i)
+	}
+}
+
+// gather collects the range and the operations of every web.
+func (w *webs) gather() {
+	w.of = make([]int32, len(w.parent))
+	for v := range w.of {
+		w.of[v] = none
+	}
+	for i := range w.u.ops {
+		o := &w.u.ops[i]
+		src, dst := o.ends()
+		if v := w.src[i]; v != none {
+			w.add(v, o.src, src, int32(i), false)
+		}
+		if v := w.withOf(i); v != none {
+			w.add(v, o.dst, o.with(), int32(i), false)
+		}
+		if v := w.dst[i]; v != none {
+			w.add(v, o.dst, dst, int32(i), o.anew())
+		}
+	}
+	for v, unknown := range w.unknown {
+		if unknown {
+			w.webs[w.of[w.root(int32(v))]].pinned = true
+		}
+	}
+}
+
+// index sorts the webs by rank, then by the first operation that touches them.
+func (w *webs) index() {
+	next := make([]int, len(w.u.scratch)+1) // by rank: where its next web goes
+	for n := range w.webs {
+		next[w.webs[n].rank+1]++
+	}
+	for r := range w.u.scratch {
+		next[r+1] += next[r]
+	}
+	byRank := make([]web, len(w.webs))
+	for _, x := range w.webs { // in the order of the first operations that touch them
+		byRank[next[x.rank]] = x
+		next[x.rank]++
+	}
+	w.webs = byRank
+	for n := range w.webs {
+		w.of[w.webs[n].root] = int32(n)
+	}
+}

@@ -1,0 +1,226 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Create makes a campaign in dir, or goes on with the one there if its plan is the
+// same. If the plan is another, it replaces that of a campaign without trials;
+// with trials it is an *OtherPlanError. A folder in use is a *LockedError. The
+// plan is on disk before Create returns.
+func Create(dir string, p Plan) (*Campaign, error) {
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("plan of campaign %s: %w", dir, err)
+	}
+	made := missing(dir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("campaign folder: %w", err)
+	}
+	if err := refuseForeign(dir); err != nil {
+		return nil, err
+	}
+	held, err := lock(dir)
+	if err != nil {
+		return nil, lockError(dir, err)
+	}
+	c, err := open(dir, held)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = writeText(filepath.Join(dir, planFile), p.encode()); err == nil {
+			if err = syncDir(dir); err == nil {
+				c, err = open(dir, held)
+			}
+		}
+		if err == nil {
+			c.new, c.made = true, made
+		}
+	}
+	if err != nil {
+		held.Close()
+		return nil, fmt.Errorf("campaign %s: %w", dir, err)
+	}
+	diff := c.plan.Diff(p)
+	if diff != nil && c.empty() {
+		err := c.replan(p)
+		if err == nil {
+			return c, nil
+		}
+		c.Close()
+		return nil, fmt.Errorf("campaign %s: %w", dir, err)
+	}
+	if diff != nil {
+		c.Close()
+		return nil, &OtherPlanError{Dir: dir, Diff: diff}
+	}
+	return c, nil
+}
+
+// missing lists the folders that must be made before dir exists, innermost first.
+func missing(dir string) (folders []string) {
+	for {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return folders
+		}
+		folders = append(folders, dir)
+		dir = filepath.Dir(dir)
+	}
+}
+
+// Open opens the campaign in dir for writing. If there is none, the error wraps
+// fs.ErrNotExist.
+func Open(dir string) (*Campaign, error) {
+	if err := present(dir); err != nil {
+		return nil, err
+	}
+	held, err := lock(dir)
+	if err != nil {
+		return nil, lockError(dir, err)
+	}
+	c, err := open(dir, held)
+	if err != nil {
+		held.Close()
+		return nil, fmt.Errorf("campaign %s: %w", dir, err)
+	}
+	return c, nil
+}
+
+// OpenReadOnly reads the campaign in dir as it is now, while another process
+// may be writing to it. It changes nothing.
+func OpenReadOnly(dir string) (*Campaign, error) {
+	if err := present(dir); err != nil {
+		return nil, err
+	}
+	c, err := open(dir, nil)
+	if err != nil {
+		return nil, fmt.Errorf("campaign %s: %w", dir, err)
+	}
+	return c, nil
+}
+
+// open reads the folder. held is its lock, or nil for reading only.
+func open(dir string, held *os.File) (*Campaign, error) {
+	plan, err := readPlan(filepath.Join(dir, planFile))
+	if err != nil {
+		return nil, err
+	}
+	c := &Campaign{dir: dir, plan: plan, lock: held, trials: map[string]*Trial{}, named: map[string]bool{}, programs: map[string]bool{}}
+	c.journal, err = openJournal(filepath.Join(dir, journalFile), held != nil, func(r record) error {
+		if err := c.admit(r); err != nil {
+			return err
+		}
+		c.take(r)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func lockError(dir string, err error) error {
+	var locked *LockedError
+	if errors.As(err, &locked) {
+		return err
+	}
+	return fmt.Errorf("campaign %s: %w", dir, err)
+}
+
+// refuseForeign keeps campaigns out of folders that hold something else.
+func refuseForeign(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("campaign folder: %w", err)
+	}
+	if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == planFile }) {
+		return nil
+	}
+	for _, e := range entries {
+		// Left behind by a run that was killed while it wrote its plan.
+		if e.Name() == lockFile || len(e.Name()) > 0 && e.Name()[0] == '.' {
+			continue
+		}
+		return fmt.Errorf("campaign folder %s: holds %s and no %s; give an empty or a new folder", dir, e.Name(), planFile)
+	}
+	return nil
+}
+
+// admit refuses a trial whose executor was not named before it: no table would
+// show what it measured.
+func (c *Campaign) admit(r record) error {
+	if r.Trial != nil && !c.named[r.Trial.Fingerprint] {
+		return errors.New("trial on an executor that no record before it names")
+	}
+	return nil
+}
+
+// take enters a journalled record into memory. The first record of a key counts,
+// unless its outcome is not final: then a later one replaces it.
+func (c *Campaign) take(r record) {
+	switch {
+	case r.Executor != nil:
+		c.executor = r.Executor
+		c.named[r.Executor.Hash()] = true
+	case r.Tally != nil:
+		c.tally = r.Tally
+	case r.Trial != nil:
+		switch known := c.trials[r.Trial.Key]; {
+		case known == nil:
+			c.trials[r.Trial.Key] = r.Trial
+			c.order = append(c.order, r.Trial)
+		case !known.Outcome.Final():
+			*known = *r.Trial
+		}
+	}
+}
+
+// replan gives an empty campaign another plan. The journal's records of the old
+// one go first, so that a kill in between leaves a campaign that is still empty.
+func (c *Campaign) replan(p Plan) error {
+	if err := c.journal.clear(); err != nil {
+		return err
+	}
+	c.executor, c.tally = nil, nil
+	if err := writeText(filepath.Join(c.dir, planFile), p.encode()); err != nil {
+		return err
+	}
+	if err := syncDir(c.dir); err != nil {
+		return err
+	}
+	plan, err := readPlan(filepath.Join(c.dir, planFile))
+	c.plan = plan
+	return err
+}
+
+// Discard closes a campaign. If Create has just made it and no enumeration was
+// completed for it, it is removed, with the folders made for it; any other
+// campaign stays as it is.
+func (c *Campaign) Discard() error {
+	_, err := os.Stat(filepath.Join(c.dir, candidatesFile))
+	if !c.new || !c.empty() || !errors.Is(err, fs.ErrNotExist) {
+		return c.Close()
+	}
+	err = nil
+	for _, name := range []string{journalFile, planFile, lockFile, begunFile} {
+		if gone := os.Remove(filepath.Join(c.dir, name)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	for _, dir := range c.made {
+		if os.Remove(dir) != nil {
+			break // others keep files there
+		}
+	}
+	return errors.Join(err, c.Close())
+}
+
+// empty tells whether nothing was measured in the campaign or kept for it. Such a
+// campaign ended before its first trial, for instance over a mistake in a
+// template.
+func (c *Campaign) empty() bool {
+	programs, err := os.ReadDir(filepath.Join(c.dir, programsDir))
+	return len(c.order) == 0 && len(programs) == 0 && (err == nil || errors.Is(err, fs.ErrNotExist))
+}
