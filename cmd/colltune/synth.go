@@ -127,7 +127,7 @@ func synthQuery(cmd *cobra.Command) (q route.Query, err error) {
 	}
 	if text := flagValue(cmd, "unit"); text != "" {
 		if q.Unit, err = units.ParseBandwidth(text); err != nil || q.Unit <= 0 {
-			return q, usagef("--unit %s: want a bandwidth such as 25 GB/s", text)
+			return q, usagef("--unit %s: want a bandwidth such as 25 GB/s, above 0", text)
 		}
 	}
 	pareto, _ := cmd.Flags().GetBool("pareto")
@@ -136,13 +136,17 @@ func synthQuery(cmd *cobra.Command) (q route.Query, err error) {
 	q.Rounds, _ = cmd.Flags().GetInt("rounds")
 	n := len(q.Topology.Ranks)
 	each := 1
+	for _, f := range []string{"chunks", "steps", "rounds"} {
+		set := cmd.Flags().Changed(f)
+		if !set && !pareto {
+			return q, usagef("--%s is missing: want all of --chunks, --steps and --rounds, or --pareto", f)
+		}
+		if v, _ := cmd.Flags().GetInt(f); set && v < 1 {
+			return q, usagef("--%s %d: want 1 or more", f, v)
+		}
+	}
 	switch {
 	case !pareto:
-		for _, f := range []string{"chunks", "steps", "rounds"} {
-			if !cmd.Flags().Changed(f) {
-				return q, usagef("--%s is missing: want all of --chunks, --steps and --rounds, or --pareto", f)
-			}
-		}
 		if each, err = route.ChunksOf(name, n, chunks); err != nil {
 			return q, usage(err)
 		}
@@ -150,8 +154,6 @@ func synthQuery(cmd *cobra.Command) (q route.Query, err error) {
 		return q, usagef("--rounds with --pareto: the frontier finds them")
 	case cmd.Flags().Changed("dump") || cmd.Flags().Changed("out"):
 		return q, usagef("--dump and --out are for one query: leave out --pareto")
-	case chunks < 0 || q.Steps < 0:
-		return q, usagef("--chunks %d, --steps %d: want 1 or more", chunks, q.Steps)
 	}
 	root, _ := cmd.Flags().GetInt("root")
 	inPlace := collective.DefaultInPlace(name)
@@ -250,7 +252,11 @@ func synthOne(cmd *cobra.Command, s *constraints.Solvers, q route.Query) error {
 	query := fmt.Sprintf("%s on %s with %s in %s of %s", d.Collective, d.Topology, plural(chunks, "chunk"), plural(q.Steps, "step"), plural(q.Rounds, "round"))
 	switch a.Status {
 	case constraints.Unsat:
-		return &nothingError{fmt.Errorf("%s: there is none, by %s", query, a.By)}
+		because := ""
+		if a.Detail != "" {
+			because = ": " + a.Detail
+		}
+		return &nothingError{fmt.Errorf("%s: there is none, by %s%s", query, a.By, because)}
 	case constraints.Timeout:
 		return &limitError{fmt.Errorf("%s: not settled: %s, %s", query, a.By, a.Detail)}
 	}
@@ -346,9 +352,12 @@ func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q route.Query) er
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d of %s were not settled within %v each: a longer --timeout may find more, or prove it\n", open, queries(asked), s.Timeout())
 	}
 	var bad *route.QueryError
+	var none *route.NoneError
 	switch {
 	case errors.As(err, &bad):
 		return usage(err)
+	case errors.As(err, &none):
+		return &nothingError{err}
 	case errors.Is(err, context.DeadlineExceeded):
 		err = &limitError{fmt.Errorf("%s on %s: the walk met its --budget of %v: there may be points of more steps", q.Collective.Name, q.Topology.Name, budget)}
 	case err != nil && !errors.Is(err, context.Canceled):

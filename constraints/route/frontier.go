@@ -63,7 +63,8 @@ type Walk struct {
 // steps and rounds do not matter. For each number of steps, from the fewest on, it
 // asks for ever larger R/C, beginning with what bounds leave possible, until there
 // is a routing. It ends when the bound is met, or at a limit of w. It also returns
-// the least R/C that any routing can have.
+// the least R/C that any routing can have. The error is a *NoneError where w leaves
+// fewer steps than any routing takes.
 func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (points []Point, least *big.Rat, err error) {
 	defer constraints.Overdue(&err)
 	least = new(big.Rat) // nothing is known yet
@@ -104,8 +105,13 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (poi
 	default:
 		least = ratio
 	}
-	if w.Steps == 0 {
+	switch {
+	case w.Steps == 0:
 		w.Steps = 2*from + 3
+	case w.Steps > maxSteps:
+		return nil, least, &QueryError{fmt.Errorf("%d steps: want at most %d", w.Steps, maxSteps)}
+	case w.Steps < from:
+		return nil, least, &NoneError{fmt.Errorf("%s on %s takes %s or more: there is none in %d", q.Collective.Name, q.Topology.Name, many(from, "step"), w.Steps)}
 	}
 	w.gathered, w.branches = map[int]*tollkeeper{}, forest{}
 	var best *big.Rat

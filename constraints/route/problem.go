@@ -74,6 +74,11 @@ type QueryError struct{ error }
 
 func (e *QueryError) Unwrap() error { return e.error }
 
+// NoneError is that a walk has no points, and why: no routing has so few steps.
+type NoneError struct{ error }
+
+func (e *NoneError) Unwrap() error { return e.error }
+
 // newProblem builds a query's network and items without a time limit.
 func newProblem(q Query) (*problem, error) {
 	p, err := q.on(nil, nil)
@@ -128,7 +133,9 @@ func (q Query) sensible() error {
 	c := q.Collective
 	switch {
 	case q.Topology == nil || c.Ranks != len(q.Topology.Ranks):
-		return fmt.Errorf("%s over %d ranks: want as many as the topology has", c.Name, c.Ranks)
+		return fmt.Errorf("%s over %s: want as many as the topology has", c.Name, many(c.Ranks, "rank"))
+	case c.Ranks < 2:
+		return fmt.Errorf("%s over %s moves nothing: want 2 ranks or more", c.Name, many(c.Ranks, "rank"))
 	case q.Steps < 1 || q.Steps > maxSteps:
 		return fmt.Errorf("%d steps: want 1 to %d", q.Steps, maxSteps)
 	case q.Rounds < q.Steps || q.Rounds > maxRound:
