@@ -40,6 +40,7 @@ var exits = []struct {
 	{exitLimit, as[*limitError]},
 	{exitLost, is(executor.ErrLost)},
 	{exitLost, is(executor.ErrUnavailable)},
+	{exitLimit, is(executor.ErrTimeout)}, // of run, after the sizes that were done
 	{exitWrong, wrongProgram},
 	{exitWrong, as[*wrongError]},
 	{exitWrong, wrongMeasured},
