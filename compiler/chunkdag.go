@@ -35,7 +35,8 @@ func chunkDAG(u *unit) error {
 	nodes := int(min(touched, 2*int64(len(u.ops)))) // readers that are recorded at the same time, at most
 	t.reader, t.next = make([]int32, 0, nodes), make([]int32, 0, nodes)
 	u.srcDeps, u.dstDeps = newCSR(len(u.ops)), newCSR(len(u.ops))
-	seen := make([]int32, len(u.ops)) // by operation: 1 + the last row it was added to
+	seen := u.room.take(len(u.ops)) // by operation: 1 + the last row it was added to
+	defer func() { u.room.give(t.writer, t.last, t.readers, t.reader, t.next, seen) }()
 	for i := range u.ops {
 		o, id := &u.ops[i], int32(i)
 		src := t.at(o.src, o.srcBuf, o.srcOff)
@@ -116,6 +117,7 @@ func add(c *csr, seen []int32, o, row int32) {
 type cells struct {
 	base    [][3]int // first cell of each buffer, by rank and buffer
 	writer  []int32
+	last    []int32 // who writes it last of all; those that read it afterwards keep nobody waiting
 	readers []int32 // head of each cell's list of readers: a node, or none
 	reader  []int32 // by node
 	next    []int32 // by node
@@ -127,9 +129,16 @@ func newCells(u *unit) (*cells, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &cells{base: base, free: none, writer: make([]int32, n), readers: make([]int32, n)}
-	for i := range t.writer {
-		t.writer[i], t.readers[i] = none, none
+	t := &cells{base: base, free: none, writer: u.room.take(n), last: u.room.take(n), readers: u.room.take(n)}
+	filled(t.writer, none)
+	filled(t.last, none)
+	filled(t.readers, none)
+	for i := range u.ops {
+		o := &u.ops[i]
+		dst := t.at(o.dst, o.dstBuf, o.dstOff)
+		for c, end := dst, dst+int(o.count)*int(o.dstStride); c < end; c += int(o.dstStride) {
+			t.last[c] = int32(i)
+		}
 	}
 	return t, nil
 }
@@ -154,8 +163,11 @@ func (t *cells) at(rank int32, b collective.Buffer, off int32) int {
 	return t.base[rank][b] + int(off)
 }
 
-// read records that operation o reads cell c.
+// read records that operation o reads cell c, unless nobody writes it afterwards.
 func (t *cells) read(c int, o int32) {
+	if t.last[c] <= o {
+		return
+	}
 	n := t.free
 	if n != none {
 		t.free = t.next[n]

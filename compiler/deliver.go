@@ -40,11 +40,14 @@ func deliver(u *unit) error {
 	}
 	for range maxDeliveries {
 		d := &delivery{u: u, base: base, uses: u.uses()}
-		if d.find() && (d.back() && d.settle() || d.find() && d.settle()) {
+		more := d.find() && (d.back() && d.settle() || d.find() && d.settle())
+		if more {
 			d.move()
-			continue
 		}
-		break
+		d.forget()
+		if !more {
+			break
+		}
 	}
 	return nil
 }
@@ -66,18 +69,20 @@ type delivery struct {
 	target []int32       // by value: the cell to write it to instead, or none
 	seen   []bool        // by value: the caller expects it where it is
 	holds  ledger[int32] // by cell of a buffer that copies read: the value in it, or none
+	mine   []int32       // see own
 }
 
 // find looks for values that could be written to the destination of a copy, and
 // tells whether there are any.
 func (d *delivery) find() bool {
 	const sources = copyFrom | writes
-	d.holds = newLedger[int32](d.u, d.uses, sources)
+	d.forget()
+	d.holds = newNumbers(d.u, d.uses, sources)
 	if len(d.holds.entries) == 0 {
 		return false
 	}
 	values := int32(0)
-	d.first = make([]int32, len(d.u.ops))
+	d.first = d.u.room.take(len(d.u.ops))
 	written := newLedger[uint8](d.u, d.uses, copyTo) // number of writes to each cell, up to 2
 	for i := range d.u.ops {
 		o := &d.u.ops[i]
@@ -92,7 +97,7 @@ func (d *delivery) find() bool {
 			often[c] = min(often[c]+1, 2)
 		}
 	}
-	d.target = filled(make([]int32, values), none)
+	d.target = filled(d.u.room.take(int(values)), none)
 	touched, found := newLedger[bool](d.u, d.uses, copyTo), false
 	d.walk(func(i int, o *op, src, dst chunks) {
 		if held := d.holds.of(o.src, src); held != nil && o.copies() {
@@ -129,12 +134,18 @@ func (d *delivery) find() bool {
 	return true
 }
 
+// forget gives back the arrays that find had lent.
+func (d *delivery) forget() {
+	d.u.room.give(d.holds.entries, d.first, d.target)
+	d.holds, d.first, d.target = ledger[int32]{}, nil, nil
+}
+
 // back lets copies out of a user's buffer be read at their source instead,
 // provided that the source is not overwritten later and the values need not go
 // elsewhere. It tells whether there are any such copies.
 func (d *delivery) back() bool {
-	last := newLedger[int32](d.u, d.uses, copyFrom|writes)
-	filled(last.entries, none)
+	last := newNumbers(d.u, d.uses, copyFrom|writes)
+	defer d.u.room.give(last.entries)
 	for i := range d.u.ops {
 		_, dst := d.u.ops[i].ends()
 		last.put(d.u.ops[i].dst, dst, int32(i))
@@ -265,16 +276,17 @@ func (d *delivery) move() {
 // moves tells whether a value will be written elsewhere.
 func (d *delivery) moves(v int32) bool { return v != none && d.target[v] != none }
 
-// own lists the values that operation i leaves, or none if they are not tracked.
+// own lists the values that operation i leaves, or none if they are not tracked. The
+// next call overwrites the list.
 func (d *delivery) own(i int) []int32 {
 	if d.first[i] == none {
 		return nil
 	}
-	values := make([]int32, d.u.ops[i].count)
-	for k := range values {
-		values[k] = d.first[i] + int32(k)
+	d.mine = d.mine[:0]
+	for k := range d.u.ops[i].count {
+		d.mine = append(d.mine, d.first[i]+k)
 	}
-	return values
+	return d.mine
 }
 
 // left is the range of chunks that a copy still has to copy, those whose values

@@ -45,6 +45,7 @@ func forward(u *unit) error {
 	}
 	f.base = base
 	f.readThrough()
+	u.room.give(f.last.entries, f.source.entries, f.since.entries, f.lines.before, f.lines.writer.entries, f.lines.reader.entries)
 	f.leaveOut()
 	return nil
 }
@@ -68,11 +69,9 @@ type forwarding struct {
 // readThrough visits the operations in order and redirects their reads to
 // originals.
 func (f *forwarding) readThrough() {
-	f.last = newLedger[int32](f.u, f.uses, copyFrom|writes)
-	f.source = newLedger[int32](f.u, f.uses, copyTo|reads)
-	f.since = newLedger[int32](f.u, f.uses, copyTo|reads)
-	filled(f.last.entries, none)
-	filled(f.source.entries, none)
+	f.last = newNumbers(f.u, f.uses, copyFrom|writes)
+	f.source = newNumbers(f.u, f.uses, copyTo|reads)
+	f.since = newNumbers(f.u, f.uses, copyTo|reads)
 	if len(f.last.entries) > 0 {
 		for i := range f.u.ops {
 			_, dst := f.u.ops[i].ends()

@@ -14,6 +14,7 @@ import "github.com/colltune/colltune/compiler/ir"
 // for an operation becomes a wait for that operation's instruction at the same
 // rank.
 func instructions(u *unit) error {
+	u.room = room{} // of what is there, much has an entry for every chunk, and would never be used up
 	n := 0
 	first := make([]int32, len(u.ops)+1) // by operation: its first instruction
 	for i := range u.ops {

@@ -38,20 +38,30 @@ type ledger[T any] struct {
 }
 
 // newLedger makes a ledger of the buffers that are used in all of the given ways.
-func newLedger[T any](u *unit, uses [][3]use, all use) (l ledger[T]) {
-	l.first = make([][3]int, len(uses))
-	n := 0
+func newLedger[T any](u *unit, uses [][3]use, all use) ledger[T] {
+	first, n := layOut(u, uses, all)
+	return ledger[T]{first: first, entries: make([]T, n)}
+}
+
+// layOut says where the entries of each such buffer begin, and how many there are.
+func layOut(u *unit, uses [][3]use, all use) (first [][3]int, n int) {
+	first = make([][3]int, len(uses))
 	for r := range uses {
 		for b := range uses[r] {
-			l.first[r][b] = none
+			first[r][b] = none
 			if uses[r][b]&all == all {
-				l.first[r][b] = n
+				first[r][b] = n
 				n += u.size(int32(r), collective.Buffer(b))
 			}
 		}
 	}
-	l.entries = make([]T, n)
-	return l
+	return first, n
+}
+
+// newNumbers makes a ledger of numbers, all none, which room lends.
+func newNumbers(u *unit, uses [][3]use, all use) ledger[int32] {
+	first, n := layOut(u, uses, all)
+	return ledger[int32]{first: first, entries: filled(u.room.take(n), none)}
 }
 
 // of returns the entries from the first of the chunks to the last, including those

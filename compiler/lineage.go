@@ -23,13 +23,10 @@ type lineage struct {
 const longestLine = 1 << 8
 
 func newLineage(f *forwarding) lineage {
-	l := lineage{
-		f: f, before: make([]int32, len(f.u.ops)),
-		writer: newLedger[int32](f.u, f.uses, reads|writes), reader: newLedger[int32](f.u, f.uses, copyFrom|writes),
+	return lineage{
+		f: f, before: f.u.room.take(len(f.u.ops)),
+		writer: newNumbers(f.u, f.uses, reads|writes), reader: newNumbers(f.u, f.uses, copyFrom|writes),
 	}
-	filled(l.writer.entries, none)
-	filled(l.reader.entries, none)
-	return l
 }
 
 // promise lets sum i read some chunks, unless another sum has a promise for them.
