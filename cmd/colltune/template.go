@@ -89,65 +89,72 @@ func familiesAsked(cmd *cobra.Command) ([]*templates.Family, error) {
 
 func templateShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "show NAME",
-		Short: "Show a family: description, parameters, cost, program",
-		Args:  exactly("the family's NAME"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			families, err := familiesAsked(cmd)
-			if err != nil {
-				return err
-			}
-			f, err := templates.Find(families, args[0], "")
-			if err != nil && strings.HasSuffix(args[0], ".star") {
-				return usagef("%w; a family of a file's is shown with --template %s", err, args[0])
-			}
-			if err != nil {
-				return usage(err)
-			}
-			row := f.Summary()
-			program, err := f.Text()
-			if err != nil {
-				return err
-			}
-			s := sheet{columns: []column{text("parameter"), text("values"), text("default"), text("what it is")}}
-			for _, p := range row.Parameters {
-				s.add(p.Name, valuesOf(p), defaultOf(p), oneLine(p.Doc))
-			}
-			costs, err := costsOf(cmd, f)
-			if err != nil {
-				return err
-			}
-			if flagValue(cmd, "format") != "table" {
-				return emit(cmd, "template", struct {
-					templates.Summary
-					Costs   []costRow `json:"costs"`
-					Program string    `json:"program"`
-				}{row, costs, program}, s)
-			}
-			return deliver(cmd, func(w io.Writer) error {
-				fmt.Fprintf(w, "%s: %s\n\n", row.Name, strings.Join(row.Collectives, ", "))
-				if doc := strings.TrimSpace(row.Doc); doc != "" {
-					fmt.Fprintf(w, "%s\n\n", doc)
-				}
-				if len(row.Parameters) > 0 {
-					if err := s.writeTable(w); err != nil {
-						return err
-					}
-					fmt.Fprintln(w)
-				}
-				if err := writeCosts(w, costs); err != nil {
-					return err
-				}
-				_, err := io.WriteString(w, program)
-				return err
-			})
-		},
+		Use:               "show NAME",
+		Short:             "Show a family: description, parameters, cost, program",
+		Args:              exactly("the family's NAME"),
+		RunE:              showTemplate,
 		ValidArgsFunction: firstIs(completeFamily),
 	}
 	topologyFlags(cmd, false)
 	templateFlag(cmd)
 	outputFlags(cmd)
 	return cmd
+}
+
+// showTemplate prints everything that is known of a family.
+func showTemplate(cmd *cobra.Command, args []string) error {
+	families, err := familiesAsked(cmd)
+	if err != nil {
+		return err
+	}
+	f, err := templates.Find(families, args[0], "")
+	if err != nil && strings.HasSuffix(args[0], ".star") {
+		return usagef("%w; a family of a file's is shown with --template %s", err, args[0])
+	}
+	if err != nil {
+		return usage(err)
+	}
+	row := f.Summary()
+	program, err := f.Text()
+	if err != nil {
+		return err
+	}
+	s := sheet{columns: []column{text("parameter"), text("values"), text("default"), text("what it is")}}
+	for _, p := range row.Parameters {
+		s.add(p.Name, valuesOf(p), defaultOf(p), oneLine(p.Doc))
+	}
+	costs, err := costsOf(cmd, f)
+	if err != nil {
+		return err
+	}
+	if flagValue(cmd, "format") != "table" {
+		return emit(cmd, "template", struct {
+			templates.Summary
+			Costs   []costRow `json:"costs"`
+			Program string    `json:"program"`
+		}{row, costs, program}, s)
+	}
+	return deliver(cmd, func(w io.Writer) error { return writeTemplate(w, row, s, costs, program) })
+}
+
+// writeTemplate prints a family for people: its description, the sheet of its
+// parameters, its cost and its program.
+func writeTemplate(w io.Writer, row templates.Summary, parameters sheet, costs []costRow, program string) error {
+	fmt.Fprintf(w, "%s: %s\n\n", row.Name, strings.Join(row.Collectives, ", "))
+	if doc := strings.TrimSpace(row.Doc); doc != "" {
+		fmt.Fprintf(w, "%s\n\n", doc)
+	}
+	if len(row.Parameters) > 0 {
+		if err := parameters.writeTable(w); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	if err := writeCosts(w, costs); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, program)
+	return err
 }
 
 func valuesOf(p script.Parameter) string {

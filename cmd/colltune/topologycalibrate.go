@@ -31,44 +31,8 @@ clearly smaller. --out writes the topology file with the fitted
 numbers, each with a source that says so.
 
   colltune topology calibrate cluster.toml -c allreduce --measured all_reduce.txt --out fitted.toml`,
-		Args: exactly("the topology T"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			file, text, err := topologyText(cmd, args[0])
-			if err != nil {
-				return err
-			}
-			points, t, elem, err := measuredPoints(cmd, args[0])
-			if err != nil {
-				return err
-			}
-			jobs, _ := cmd.Flags().GetInt("jobs")
-			if jobs < 1 {
-				return usagef("--jobs %d: want at least 1", jobs)
-			}
-			shown := newProgress(cmd.ErrOrStderr())
-			fit, err := calibrate.Fit(cmd.Context(), t, points, elem, jobs, func(done, of int) { shown.stage("fitting", done, of) })
-			shown.done()
-			if err != nil {
-				return err
-			}
-			if fit.Doubtful() {
-				fmt.Fprintln(cmd.ErrOrStderr(), "threadblocks are not known to differ so much between machines: the library may run other channels or another algorithm than its model says (NCCL_DEBUG=INFO tells)")
-			}
-			if out := flagValue(cmd, "out"); out != "" {
-				fitted, err := topologies.Rewrite(file, text, fit.Calibration, filepath.Base(flagValue(cmd, "measured")))
-				if err != nil {
-					return usage(err)
-				}
-				if err := writeTo(out, func(w io.Writer) error { _, err := w.Write(fitted); return err }); err != nil {
-					return err
-				}
-			}
-			s := calibrationSheet(t, fit)
-			if flagValue(cmd, "format") == "csv" {
-				s = exactCalibration(fit)
-			}
-			return present(cmd, cmd.OutOrStdout(), "calibration", calibrationDocument(t, fit), s)
-		},
+		Args:              exactly("the topology T"),
+		RunE:              calibrateTopology,
 		ValidArgsFunction: firstIs(completeTopology),
 	}
 	topologyFlags(cmd, true)
@@ -84,6 +48,46 @@ numbers, each with a source that says so.
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print the result")
 	cmd.Flags().String("out", "", "write the topology file with the fitted numbers to `FILE`")
 	return cmd
+}
+
+// calibrateTopology fits a topology to what was measured on it, and prints how far
+// the simulator is off before and after.
+func calibrateTopology(cmd *cobra.Command, args []string) error {
+	file, text, err := topologyText(cmd, args[0])
+	if err != nil {
+		return err
+	}
+	points, t, elem, err := measuredPoints(cmd, args[0])
+	if err != nil {
+		return err
+	}
+	jobs, _ := cmd.Flags().GetInt("jobs")
+	if jobs < 1 {
+		return usagef("--jobs %d: want at least 1", jobs)
+	}
+	shown := newProgress(cmd.ErrOrStderr())
+	fit, err := calibrate.Fit(cmd.Context(), t, points, elem, jobs, func(done, of int) { shown.stage("fitting", done, of) })
+	shown.done()
+	if err != nil {
+		return err
+	}
+	if fit.Doubtful() {
+		fmt.Fprintln(cmd.ErrOrStderr(), "threadblocks are not known to differ so much between machines: the library may run other channels or another algorithm than its model says (NCCL_DEBUG=INFO tells)")
+	}
+	if out := flagValue(cmd, "out"); out != "" {
+		fitted, err := topologies.Rewrite(file, text, fit.Calibration, filepath.Base(flagValue(cmd, "measured")))
+		if err != nil {
+			return usage(err)
+		}
+		if err := writeTo(out, func(w io.Writer) error { _, err := w.Write(fitted); return err }); err != nil {
+			return err
+		}
+	}
+	s := calibrationSheet(t, fit)
+	if flagValue(cmd, "format") == "csv" {
+		s = exactCalibration(fit)
+	}
+	return present(cmd, cmd.OutOrStdout(), "calibration", calibrationDocument(t, fit), s)
 }
 
 // topologyText is the text of the file that a topology is, for one to be written.

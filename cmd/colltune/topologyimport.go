@@ -31,52 +31,7 @@ with an error that names the flag to give.
   nvidia-smi topo -m | colltune topology import - --gpu h100 --nic 400Gb/s --nodes 4
   colltune topology import topo.txt --gpu h100 --ibstat ibstat.txt --hca mlx5_0`,
 		Args: exactly("the FILE to import"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var o importer.Options
-			o.Name, _ = cmd.Flags().GetString("name")
-			o.GPU, _ = cmd.Flags().GetString("gpu")
-			o.CPU, _ = cmd.Flags().GetString("cpu")
-			o.Nodes, _ = cmd.Flags().GetInt("nodes")
-			if o.Nodes < 0 || o.Nodes == 0 && cmd.Flags().Changed("nodes") {
-				return usagef("--nodes %d: want at least 1", o.Nodes)
-			}
-			if written, _ := cmd.Flags().GetString("nic"); written != "" {
-				n, err := importer.ParseNIC(written)
-				if err != nil {
-					return usagef("--nic: %w", err)
-				}
-				o.NIC = n
-			}
-			if written, _ := cmd.Flags().GetString("hca"); written != "" {
-				h, err := importer.ParseHCA(written)
-				if err != nil {
-					return usagef("--hca: %w", err)
-				}
-				o.HCA = h
-			}
-			if path, _ := cmd.Flags().GetString("ibstat"); path != "" {
-				text, err := readFile(cmd.Context(), path, maxImport)
-				if err != nil {
-					return err
-				}
-				o.IBStat = text
-			}
-			file, text, err := readFileOrInput(cmd, args[0], maxImport)
-			if err != nil {
-				return err
-			}
-			r, err := importer.Import(file, text, o)
-			if err != nil {
-				return usage(err)
-			}
-			for _, n := range r.Notes {
-				fmt.Fprintln(cmd.ErrOrStderr(), n)
-			}
-			return deliver(cmd, func(w io.Writer) error {
-				_, err := w.Write(r.TOML)
-				return err
-			})
-		},
+		RunE: importTopology,
 	}
 	cmd.Flags().String("name", "", "name of the topology (default: the file's name)")
 	cmd.Flags().String("gpu", "", "model of the GPUs, where the text does not say: a100, h100, mi300x, …")
@@ -88,4 +43,60 @@ with an error that names the flag to give.
 	cmd.Flags().Int("nodes", 0, "number of such nodes (default: 1)")
 	cmd.Flags().String("out", "", "write the result to `FILE` instead of standard output")
 	return cmd
+}
+
+// importTopology prints the topology file of a machine's description.
+func importTopology(cmd *cobra.Command, args []string) error {
+	o, err := importOptions(cmd)
+	if err != nil {
+		return err
+	}
+	file, text, err := readFileOrInput(cmd, args[0], maxImport)
+	if err != nil {
+		return err
+	}
+	r, err := importer.Import(file, text, o)
+	if err != nil {
+		return usage(err)
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintln(cmd.ErrOrStderr(), n)
+	}
+	return deliver(cmd, func(w io.Writer) error {
+		_, err := w.Write(r.TOML)
+		return err
+	})
+}
+
+// importOptions reads what the flags add to a machine's description.
+func importOptions(cmd *cobra.Command) (o importer.Options, err error) {
+	o.Name, _ = cmd.Flags().GetString("name")
+	o.GPU, _ = cmd.Flags().GetString("gpu")
+	o.CPU, _ = cmd.Flags().GetString("cpu")
+	o.Nodes, _ = cmd.Flags().GetInt("nodes")
+	if o.Nodes < 0 || o.Nodes == 0 && cmd.Flags().Changed("nodes") {
+		return o, usagef("--nodes %d: want at least 1", o.Nodes)
+	}
+	if written, _ := cmd.Flags().GetString("nic"); written != "" {
+		n, err := importer.ParseNIC(written)
+		if err != nil {
+			return o, usagef("--nic: %w", err)
+		}
+		o.NIC = n
+	}
+	if written, _ := cmd.Flags().GetString("hca"); written != "" {
+		h, err := importer.ParseHCA(written)
+		if err != nil {
+			return o, usagef("--hca: %w", err)
+		}
+		o.HCA = h
+	}
+	if path, _ := cmd.Flags().GetString("ibstat"); path != "" {
+		text, err := readFile(cmd.Context(), path, maxImport)
+		if err != nil {
+			return o, err
+		}
+		o.IBStat = text
+	}
+	return o, nil
 }

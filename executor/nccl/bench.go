@@ -95,25 +95,31 @@ type memory struct {
 	at   map[collective.Buffer]uintptr
 }
 
-// run measures one trial. It warms up, times iterations by events around each, and
-// runs once more on fresh inputs to check the result.
-func (b *bench) run(r request) (answer, error) {
+// reference is what a request's trial must compute.
+func (r *request) reference() (*data.Reference, error) {
 	c, err := collective.New(r.Collective)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	d, err := data.ParseDType(r.DType)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
 	op, err := data.ParseOp(r.Op)
 	if err != nil {
-		return answer{}, err
+		return nil, err
 	}
-	reference, err := data.NewReference(c, r.Bytes, d, op, r.Seed)
+	return data.NewReference(c, r.Bytes, d, op, r.Seed)
+}
+
+// run measures one trial. It warms up, times iterations by events around each, and
+// runs once more on fresh inputs to check the result.
+func (b *bench) run(r request) (answer, error) {
+	reference, err := r.reference()
 	if err != nil {
 		return answer{}, err
 	}
+	c := reference.Collective
 	ranks := make([]memory, c.Ranks)
 	defer b.release(ranks)
 	for rank := range ranks {
@@ -144,7 +150,8 @@ func (b *bench) run(r request) (answer, error) {
 	if _, err := b.iterate(reference, calls, ranks); err != nil {
 		return answer{}, err
 	}
-	if op == data.Avg && d.Float() && bits.OnesCount(uint(c.Ranks)) > 1 {
+	if reference.Op == data.Avg && reference.DType.Float() && bits.OnesCount(uint(c.Ranks)) > 1 {
+
 		a.Note = "not checked: the library multiplies by 1/ranks where the reference divides"
 		return a, nil
 	}

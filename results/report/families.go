@@ -25,25 +25,21 @@ const (
 	mostOthers   = 60
 )
 
-// families draws every algorithm beside the winners. Those that win most come
-// first, then those that come closest.
-func (p *place) families(sizes []int64, curves []results.Curve, rows []*results.Row, colour map[string]string) {
-	best := map[int64]float64{}
-	won := series{class: "best"}
-	for _, r := range rows {
-		best[r.Bytes] = r.TimeUS
-		won.points = append(won.points, point{bytes: r.Bytes, value: r.TimeUS})
-	}
-	type standing struct {
-		*results.Curve
-		wins    int
-		nearest float64
-		at      int64
-	}
+// standing is how an algorithm compares with the winners.
+type standing struct {
+	*results.Curve
+	wins    int     // at how many sizes it is the winner
+	nearest float64 // its least time over the winner's
+	at      int64   // the size of that
+}
+
+// standings lists the algorithms of a placement, given the winner's time at each
+// size. Those that win most come first, then those that come closest.
+func standings(placement string, curves []results.Curve, best map[int64]float64) []standing {
 	var all []standing
 	for i := range curves {
 		s := standing{Curve: &curves[i], nearest: math.Inf(1)}
-		if s.Placement != p.Name {
+		if s.Placement != placement {
 			continue
 		}
 		for _, point := range s.Points {
@@ -59,7 +55,19 @@ func (p *place) families(sizes []int64, curves []results.Curve, rows []*results.
 	slices.SortStableFunc(all, func(a, b standing) int {
 		return cmp.Or(cmp.Compare(b.wins, a.wins), cmp.Compare(a.nearest, b.nearest), strings.Compare(a.Algorithm, b.Algorithm))
 	})
-	for i, s := range all {
+	return all
+}
+
+// families draws every algorithm beside the winners, or only names it if there are
+// many.
+func (p *place) families(sizes []int64, curves []results.Curve, rows []*results.Row, colour map[string]string) {
+	best := map[int64]float64{}
+	won := series{class: "best"}
+	for _, r := range rows {
+		best[r.Bytes] = r.TimeUS
+		won.points = append(won.points, point{bytes: r.Bytes, value: r.TimeUS})
+	}
+	for i, s := range standings(p.Name, curves, best) {
 		says := fmt.Sprintf("at best %s× the winner's time, at %s", brief(s.nearest), sizeText(s.at))
 		if s.wins > 0 {
 			says = fmt.Sprintf("wins at %d of %s", s.wins, many(len(rows), "size"))
