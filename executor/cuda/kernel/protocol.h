@@ -28,7 +28,9 @@ struct Simple {
     static DEVICE_MEMBER void store(u64 address, u32, i32, const u64 *words) { store16Once(address, words); }
     static DEVICE_MEMBER void send(const Call &c, u32 line, u32, const u64 *words) { store16(c.slot + 16ull * line, words); }
     static DEVICE_MEMBER void prefetch(const Call &c, u32 line, u64 *words) { load16(c.slot + 16ull * line, words); }
-    static DEVICE_MEMBER bool arrived(const Call &, u32, u32, u64 *) { return true; }
+    struct Looked {};
+    static DEVICE_MEMBER void look(const Call &, u32, u32, Looked *) {}
+    static DEVICE_MEMBER bool seen(const Call &, u32, const Looked &, u64 *) { return true; }
 };
 
 struct LL {
@@ -38,8 +40,6 @@ struct LL {
     static DEVICE_MEMBER void store(u64 address, u32, i32, const u64 *words) { ::store<u64>(address, words[0]); }
     static DEVICE_MEMBER void send(const Call &c, u32 line, u32, const u64 *words) { storeLine(c.slot + 16ull * line, words[0], (u32)c.number); }
     static DEVICE_MEMBER void prefetch(const Call &, u32, u64 *) {}
-    static DEVICE_MEMBER bool arrived(const Call &c, u32 line, u32, u64 *words) { return loadLine(c.slot + 16ull * line, words, (u32)c.number); }
-    // look and seen are arrived in two parts, for lines that are looked at in a row.
     typedef Halves Looked;
     static DEVICE_MEMBER void look(const Call &c, u32 line, u32, Looked *looked) { lookLine(c.slot + 16ull * line, looked); }
     static DEVICE_MEMBER bool seen(const Call &c, u32, const Looked &looked, u64 *words) { return seenLine(looked, words, (u32)c.number); }
@@ -70,10 +70,6 @@ struct LL128 {
         storeLanes(at(c, line, lane), w);
     }
     static DEVICE_MEMBER void prefetch(const Call &, u32, u64 *) {}
-    static DEVICE_MEMBER bool arrived(const Call &c, u32 line, u32 lane, u64 *w) {
-        loadLanes(at(c, line, lane), w);
-        return lane != lanes - 1 || w[words - 1] == c.number;
-    }
     struct Looked { u64 words[16 / LINE_LANES]; };
     static DEVICE_MEMBER void look(const Call &c, u32 line, u32 lane, Looked *looked) { loadLanes(at(c, line, lane), looked->words); }
     static DEVICE_MEMBER bool seen(const Call &c, u32 lane, const Looked &looked, u64 *w) {
@@ -82,6 +78,14 @@ struct LL128 {
         return lane != lanes - 1 || w[words - 1] == c.number;
     }
 };
+
+// arrived tells whether a line has come, and what it carries. look and seen are its
+// two parts, for lines that are looked at in a row.
+template <class P> DEVICE bool arrived(const Call &c, u32 line, u32 lane, u64 *words) {
+    typename P::Looked looked;
+    P::look(c, line, lane, &looked);
+    return P::seen(c, lane, looked, words);
+}
 
 // awaitLines polls a line a thread for each of n, apart from each other; false
 // where the launch is given up.
@@ -92,7 +96,7 @@ template <class P, int n> DEVICE bool awaitLines(Watch &w, const Call &in, i32 f
 #pragma unroll
         for (int u = 0; u < n; u++) {
             u32 line = first + u * apart;
-            if (line < end && !P::arrived(in, line, lane, data[u])) missing = true;
+            if (line < end && !arrived<P>(in, line, lane, data[u])) missing = true;
         }
         if (P::lanes == 1 && !missing) return true;
         if (missing && polls % POLLS_PER_LOOK == 0) lost = overdue(w, FOR_MESSAGE, from, 0);
