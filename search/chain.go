@@ -13,11 +13,14 @@ type chain struct {
 	sums          int32   // messages of which only what is done where they arrive waits
 	local         int32   // copies and reductions between them
 	stored        int32   // messages that are not what the one before brought, sent on
+	queued        int32   // messages that wait for one before them on their connection
 	latency       float32 // µs, of their paths
 	behind        float32 // µs, where each has one of another instance before it
 	wire          float32 // µs a byte of every chunk, at the width of their paths
 	chunks        float32 // that one threadblock after the other sends
-	summed        float32 // the same, of the sums
+	passed        float32 // the same, of what is sent on as it arrives: it need not be there
+	passedWire    float32 // whole before, nor take its time on the wire
+	summed        float32 // as chunks, of the sums
 	worked        float32 // the same, copied and reduced
 }
 
@@ -25,112 +28,224 @@ type chain struct {
 // operation take beside their bytes, in µs, and the bytes of a chunk, few and many.
 const (
 	messageStart = 2.0
+	queuedStart  = 1.0
 	sumStart     = 2.0
 	localStart   = 4.0
 	chunkByte    = 5e-5 // of a threadblock, that sends or receives
+	passedPart   = 0.25 // of a message that is sent on as it arrives
 )
 
 var chainChunks = [2]float64{16, 1 << 20}
 
 // weigh is how long a chain is where chunks have so many bytes.
 func (c *chain) weigh(bytes float64) float64 {
-	return messageStart*float64(c.messages+c.net) + sumStart*float64(c.sums) + localStart*float64(c.local) +
-		float64(c.latency) + (float64(c.wire)+chunkByte*float64(c.chunks+c.summed))*bytes
+	return messageStart*float64(c.messages+c.net) + queuedStart*float64(c.queued) + sumStart*float64(c.sums) + localStart*float64(c.local) +
+		float64(c.latency) + (float64(c.wire)+chunkByte*float64(c.chunks+c.summed)+passedPart*(float64(c.passedWire)+chunkByte*float64(c.passed)))*bytes
 }
 
-// chains follows what each operation reads to the operation that wrote it.
+// chains follows what each operation reads to the operation that wrote it, twice: once
+// for messages so small that none is in another's way, and once for messages so large
+// that those of a connection take turns.
 type chains struct {
 	program *lang.Program
-	factors []float64                     // by scope: how often it is replicated
-	between func(from, to int32) *passage // what a message meets
-	spared  []bool                        // operations that are nobody's work
-	joined  []bool                        // those done as one with the one before
-	wrote   places                        // 1 + the operation that wrote a chunk last
-	ends    [][len(chainChunks)]chain     // by operation: the longest that ends with it
-	longest [len(chainChunks)]chain       // of all
+	factors []float64               // by scope: how often it is replicated
+	spared  []bool                  // operations that are nobody's work
+	joined  []bool                  // those done as one with the one before
+	wrote   places                  // 1 + the operation that wrote a chunk last
+	after   []waits                 // by operation
+	ends    []chain                 // by operation: the longest that ends with it
+	longest [len(chainChunks)]chain // of all
+	lines   *lines
+	bytes   float64 // of a chunk
+	turns   bool    // messages of a connection take turns
 }
 
-// follow goes through the operations.
+// waits is what an operation waits for, each as 1 + an operation or 0: of those that wrote
+// what it reads and what it adds to, the one with the longest chain.
+type waits struct {
+	from, to int32
+	depth    int32 // operations in a row that end with this one
+}
+
+// follow goes through the operations: the second time in the order of their depth, as
+// they take their turns.
 func (c *chains) follow() {
-	c.wrote, c.ends = newPlaces(c.program), make([][len(chainChunks)]chain, len(c.program.Ops))
+	c.wrote, c.ends = newPlaces(c.program), make([]chain, len(c.program.Ops))
+	c.after = make([]waits, len(c.program.Ops))
+	c.bytes = chainChunks[0]
 	for i := range c.program.Ops {
-		op := &c.program.Ops[i]
-		for which, bytes := range chainChunks {
-			end, by := c.before(&op.Src, which)
-			c.add(&end, int32(i), by)
-			if op.Kind == lang.Reduce {
-				other, by := c.before(&op.Dst, which)
-				if c.addTo(&other, int32(i)); by > 0 && other.weigh(bytes) > end.weigh(bytes) {
-					end = other
-				}
-			}
-			c.ends[i][which] = end
-			if end.weigh(bytes) > c.longest[which].weigh(bytes) {
-				c.longest[which] = end
-			}
+		op, w := &c.program.Ops[i], &c.after[i]
+		w.from = c.before(&op.Src, &w.depth)
+		if op.Kind == lang.Reduce {
+			w.to = c.before(&op.Dst, &w.depth)
 		}
+		w.depth++
+		c.end(int32(i), &c.longest[0])
 		into := c.wrote.of(&op.Dst)
 		for n := range op.Dst.Count {
 			into[op.Dst.Index+n*op.Dst.Stride] = int32(i) + 1
 		}
 	}
+	c.bytes, c.turns = chainChunks[1], true
+	for _, i := range c.byDepth() {
+		c.end(i, &c.longest[1])
+	}
 }
 
-// before is the longest chain that ends with what wrote the chunks of a span, and 1 + the
-// operation that it ends with.
-func (c *chains) before(s *lang.Span, which int) (longest chain, from int32) {
-	chunks, weight, last := c.wrote.of(s), 0.0, int32(0)
+// byDepth is the operations by rising depth, and of one depth in their own order.
+func (c *chains) byDepth() []int32 {
+	deepest := int32(0)
+	for i := range c.after {
+		deepest = max(deepest, c.after[i].depth)
+	}
+	first := make([]int32, deepest+2) // by depth
+	for i := range c.after {
+		first[c.after[i].depth+1]++
+	}
+	for d := range deepest + 1 {
+		first[d+1] += first[d]
+	}
+	order := make([]int32, len(c.after))
+	for i := range c.after {
+		at := &first[c.after[i].depth]
+		order[*at] = int32(i)
+		*at++
+	}
+	return order
+}
+
+// before is 1 + the operation with the longest chain among those that wrote the chunks of a
+// span. It raises depth to theirs.
+func (c *chains) before(s *lang.Span, depth *int32) (from int32) {
+	chunks, weight, last := c.wrote.of(s), -1.0, int32(0)
 	for n := range s.Count {
 		by := chunks[s.Index+n*s.Stride]
 		if by == 0 || by == last { // an input, or what was just looked at
 			continue
 		}
 		last = by
-		end := &c.ends[by-1][which]
-		if w := end.weigh(chainChunks[which]); w > weight {
-			longest, weight, from = *end, w, by
+		*depth = max(*depth, c.after[by-1].depth)
+		if w := c.ends[by-1].weigh(c.bytes); w > weight {
+			weight, from = w, by
 		}
 	}
-	return longest, from
+	return from
 }
 
-// add has an operation follow a chain that ends with what it reads, which is 1 + by.
-func (c *chains) add(to *chain, i, by int32) {
-	op := &c.program.Ops[i]
-	chunks := float32(float64(op.Src.Count) / c.factors[op.Scope])
-	switch {
-	case c.spared[i]:
-	case op.Src.Rank == op.Dst.Rank:
-		to.local++
-		to.worked += chunks
-	default:
-		w := c.between(op.Src.Rank, op.Dst.Rank)
-		to.messages++
-		if by > 0 && c.program.Ops[by-1].Dst != op.Src {
-			to.stored++
-		}
-		if w.path.Net {
-			to.net++
-		}
-		to.latency += float32(w.path.Latency)
-		to.behind += float32(w.behind)
-		to.wire += float32(float64(op.Src.Count) * w.wire)
-		to.chunks += chunks
+// chain is the longest that ends with what an operation waits for.
+func (c *chains) chain(by int32) (none chain) {
+	if by > 0 {
+		return c.ends[by-1]
 	}
+	return none
+}
+
+// end finds an operation's chain, and whether it is the longest of all.
+func (c *chains) end(i int32, longest *chain) {
+	w := c.after[i]
+	end := c.chain(w.from)
+	c.add(&end, i)
+	if c.program.Ops[i].Kind == lang.Reduce {
+		other := c.chain(w.to)
+		if c.addTo(&other, i); w.to > 0 && other.weigh(c.bytes) > end.weigh(c.bytes) {
+			end = other
+		}
+	}
+	c.ends[i] = end
+	if end.weigh(c.bytes) > longest.weigh(c.bytes) {
+		*longest = end
+	}
+}
+
+// add has an operation follow a chain that ends with what it reads.
+func (c *chains) add(to *chain, i int32) {
+	op := &c.program.Ops[i]
+	if c.spared[i] {
+		return
+	}
+	if op.Src.Rank == op.Dst.Rank {
+		to.local++
+		to.worked += c.chunks(i)
+		return
+	}
+	if c.turns {
+		if before := c.lines.queue(i, to.weigh(c.bytes), c.alone(i)); before >= 0 {
+			*to = c.ends[before]
+			if c.passes(before) { // it has gone whole when this begins
+				c.pass(to, before, -1)
+				c.send(to, before)
+			}
+			to.queued++
+			c.send(to, i)
+			return
+		}
+	}
+	w := c.lines.ways[c.lines.of[i]]
+	to.messages++
+	if w.path.Net {
+		to.net++
+	}
+	to.latency += float32(w.path.Latency)
+	to.behind += float32(w.behind)
+	if c.passes(i) {
+		c.pass(to, i, 1)
+		return
+	}
+	if c.after[i].from > 0 {
+		to.stored++
+	}
+	c.send(to, i)
+}
+
+// passes tells whether a message is what the one before brought, sent on.
+func (c *chains) passes(i int32) bool {
+	op, by := &c.program.Ops[i], c.after[i].from
+	if by == 0 || op.Src.Rank == op.Dst.Rank {
+		return false
+	}
+	before := &c.program.Ops[by-1]
+	return before.Dst == op.Src && before.Src.Rank != before.Dst.Rank
+}
+
+// chunks is how many an operation has in each of its instances, and wire how long those of
+// all are on their way, in µs a byte.
+func (c *chains) chunks(i int32) float32 {
+	op := &c.program.Ops[i]
+	return float32(float64(op.Src.Count) / c.factors[op.Scope])
+}
+
+func (c *chains) wire(i int32) float32 {
+	return float32(float64(c.program.Ops[i].Src.Count) * c.lines.ways[c.lines.of[i]].wire)
+}
+
+func (c *chains) send(to *chain, i int32) {
+	to.chunks += c.chunks(i)
+	to.wire += c.wire(i)
+}
+
+func (c *chains) pass(to *chain, i int32, times float32) {
+	to.passed += times * c.chunks(i)
+	to.passedWire += times * c.wire(i)
+}
+
+// alone is how long a message keeps its connection busy.
+func (c *chains) alone(i int32) float64 {
+	one := chain{queued: 1}
+	c.send(&one, i)
+	return one.weigh(c.bytes)
 }
 
 // addTo has a reduction follow a chain that ends with what it adds to.
 func (c *chains) addTo(to *chain, i int32) {
 	op := &c.program.Ops[i]
-	chunks := float32(float64(op.Src.Count) / c.factors[op.Scope])
 	switch {
 	case c.joined[i]:
 	case op.Src.Rank == op.Dst.Rank:
 		to.local++
-		to.worked += chunks
+		to.worked += c.chunks(i)
 	default:
 		to.sums++
-		to.summed += chunks
+		to.summed += c.chunks(i)
 	}
 }
 

@@ -14,8 +14,8 @@ func (m *promise) numbers() []any {
 	for i := range m.chains {
 		c := &m.chains[i]
 		all = append(all,
-			&c.messages, &c.net, &c.sums, &c.local, &c.stored,
-			&c.latency, &c.behind, &c.wire, &c.chunks, &c.summed, &c.worked)
+			&c.messages, &c.net, &c.sums, &c.local, &c.stored, &c.queued,
+			&c.latency, &c.behind, &c.wire, &c.chunks, &c.passed, &c.passedWire, &c.summed, &c.worked)
 	}
 	return all
 }

@@ -47,27 +47,15 @@ func passageOf(t *topologies.Topology, from, to int32) passage {
 
 // promises sums a program up.
 func promises(p *lang.Program, t *topologies.Topology) *promise {
-	ways := map[[2]int32]*passage{}
 	factors := scopeFactors(p)
 	of := &promise{loop: p.Collective.LoopChunks(), sms: t.MinSMs()}
-	c := chains{program: p, factors: factors, spared: sparedCopies(p), joined: joinedSums(p), between: func(from, to int32) *passage {
-		at := [2]int32{from, to}
-		w := ways[at]
-		if w == nil {
-			one := passageOf(t, from, to)
-			w = &one
-			ways[at] = w
-		}
-		return w
-	}}
+	lines := linesOf(p, t)
+	c := chains{program: p, factors: factors, spared: sparedCopies(p), joined: joinedSums(p), lines: lines}
 	c.follow()
 	of.chains = c.longest
 
-	type connection struct {
-		from, to, channel, scope int32
-	}
 	type load struct{ messages, chunks float64 }
-	carried := map[connection]load{}
+	carried := make([]load, len(lines.at)) // by connection
 	type work struct{ operations, chunks, most float64 }
 	worked := map[int32]work{}
 	named := map[int32]bool{}
@@ -88,21 +76,20 @@ func promises(p *lang.Program, t *topologies.Topology) *promise {
 			worked[op.Src.Rank] = w
 			continue
 		}
-		at := connection{op.Src.Rank, op.Dst.Rank, op.Channel, op.Scope}
-		l := carried[at]
+		l := &carried[lines.of[i]]
 		l.messages++
 		l.chunks += float64(op.Src.Count)
-		carried[at] = l
 	}
 	of.channels = max(len(named), 1)
 	busy := make([]load, len(t.Edges)) // in µs a byte, and µs
 	ends := map[[3]int32]bool{}        // rank, peer and channel; receiving ranks as -1-rank
 	used := map[int32]int{}
-	for at, l := range carried {
+	for n, l := range carried {
+		at := lines.at[n]
 		factor := factors[at.scope]
 		of.calls = max(of.calls, l.messages)
 		of.connected = max(of.connected, l.chunks/factor)
-		for _, e := range ways[[2]int32{at.from, at.to}].path.Edges {
+		for _, e := range lines.ways[n].path.Edges {
 			busy[e].chunks += l.chunks / t.Edges[e].Bandwidth.PerMicro()
 			busy[e].messages += l.messages * factor * float64(t.Edges[e].Message)
 		}
