@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -61,7 +62,7 @@ func (b *backend) fault(f Fault, detail string) *SolverError { return &SolverErr
 
 var errClosed = errors.New("solvers are closed")
 
-// take returns an idle worker, or starts one and waits until it is ready.
+// take returns an idle worker, or a new one that is ready.
 func (b *backend) take(ctx context.Context) (*worker, error) {
 	b.mu.Lock()
 	for len(b.idle) > 0 {
@@ -74,6 +75,28 @@ func (b *backend) take(ctx context.Context) (*worker, error) {
 		}
 	}
 	b.mu.Unlock()
+	w, err := b.start(ctx)
+	if struck(err) {
+		w, err = b.start(ctx)
+	}
+	return w, err
+}
+
+// struck tells whether a worker ended before its first word by a signal that is
+// sent to whole groups. For a moment a new process is still of ours, and Ctrl-C
+// then reaches it too: that says nothing about the solver.
+func struck(err error) bool {
+	var f *SolverError
+	return errors.As(err, &f) && f.Fault == Died && groupSignal.MatchString(f.Detail)
+}
+
+var groupSignal = regexp.MustCompile("^" + firstWord + "signal: (interrupt|terminated|hangup)")
+
+// firstWord begins what is said of a worker that never was ready.
+const firstWord = "before its first word: "
+
+// start starts a worker and waits until it is ready.
+func (b *backend) start(ctx context.Context) (*worker, error) {
 	p, err := child.Start(child.Options{Name: b.worker, Memory: b.memory})
 	if err != nil {
 		return nil, err
@@ -109,7 +132,7 @@ func (b *backend) take(ctx context.Context) (*worker, error) {
 	case refused != nil:
 		return nil, refused
 	case errors.Is(err, child.ErrEnded):
-		return nil, b.fault(Died, join("before its first word: "+w.State(), w.Tail()))
+		return nil, b.fault(Died, join(firstWord+w.State(), w.Tail()))
 	}
 	return nil, b.fault(Garbled, fmt.Sprintf("its first word: %v (does main call child.Dispatch first?)", err))
 }
