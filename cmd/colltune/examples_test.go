@@ -86,7 +86,7 @@ func examplesOf(lines []string) []example {
 
 func TestExamplesRun(t *testing.T) {
 	all := map[string][]example{}
-	for _, page := range []string{"README.md", "docs/bounds.md", "docs/campaigns.md", "docs/commands.md", "docs/compiler.md", "docs/executors.md", "docs/families.md", "docs/ir.md", "docs/language.md", "docs/plugins.md", "docs/runtimes.md", "docs/schedules.md", "docs/synthesis.md", "docs/topologies.md"} {
+	for _, page := range []string{"README.md", "docs/bounds.md", "docs/campaigns.md", "docs/commands.md", "docs/compiler.md", "docs/executors.md", "docs/families.md", "docs/ir.md", "docs/language.md", "docs/plugins.md", "docs/runtimes.md", "docs/schedules.md", "docs/simulator.md", "docs/synthesis.md", "docs/topologies.md"} {
 		text, err := os.ReadFile("../../" + page)
 		if err != nil {
 			t.Fatal(err)
