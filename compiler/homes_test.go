@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -87,6 +88,39 @@ func TestHomesAreNoLonger(t *testing.T) {
 	if shorter == 0 {
 		t.Error("no program is shorter for it: the programs do not try it")
 	}
+}
+
+// TestHomesAreGivenInOrder: whichever way local instructions are placed, none is taken
+// to begin before what it waits for is there, or before its threadblock has done what
+// comes before it.
+func TestHomesAreGivenInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := placed(t, drawCopies(t), Options{MaxChannels: 1000}, false)
+		if !u.worthHoming() {
+			return
+		}
+		fixed := slices.Clone(u.tbOf)
+		for _, i := range u.seq {
+			if u.ins[i].local() {
+				fixed[i] = none
+			}
+		}
+		u.tbOf = fixed
+		h := newHoming(u)
+		for _, w := range waysHome {
+			u.tbOf, u.posOf = slices.Clone(fixed), make([]int32, len(u.ins))
+			h.give(w.less)
+			free := make([]int64, len(u.tbs))
+			for _, i := range u.seq {
+				tb := u.tbOf[i]
+				begins := h.ended[i] - h.cost(i)
+				if there := h.after(i, tb); begins < there || begins < free[tb] {
+					t.Fatalf("%s: instruction %d begins at %d; what it waits for is there at %d, and threadblock %d free at %d", w.name, i, begins, there, tb, free[tb])
+				}
+				free[tb] = h.ended[i]
+			}
+		}
+	})
 }
 
 // holdHomes: nothing else has moved than local instructions, within their rank, and to

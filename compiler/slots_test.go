@@ -125,6 +125,28 @@ func TestGridsAreUntangledInFewTurns(t *testing.T) {
 	}
 }
 
+// TestLookingAheadTakesFewerTurns: what lies behind a circle is taken apart with it,
+// and the order made anew fewer times.
+func TestLookingAheadTakesFewerTurns(t *testing.T) {
+	defer func(n, m int) { oneByOne, onwards = n, m }(oneByOne, onwards)
+	turns := func(alone int) int {
+		oneByOne, onwards = alone, 1000
+		o := Options{}
+		skip, err := o.complete()
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &unit{in: gridAllGather(6), opt: o}
+		if _, err := u.compile(0, skip); err != nil {
+			t.Fatal(err)
+		}
+		return u.untangled
+	}
+	if first, ahead := turns(1000), turns(0); ahead >= first || ahead == 0 {
+		t.Errorf("looking ahead it takes %d turns, and %d circle after circle", ahead, first)
+	}
+}
+
 // gridAllGather is an all-gather over a grid, half the data along the rows and then
 // along the columns, half the other way round; every line both ways. In each second
 // phase a message is what a whole line has.

@@ -50,6 +50,7 @@ func TestParseErrors(t *testing.T) {
 		{"too few", "2 ranks", "3 ranks", "2 of 3 GPUs"},
 		{"placement", "in place", "upside down", `line 1: "upside down": want root N or in place`},
 		{"gpu", "gpu 1", "gpu 2", `gpu "2": want gpu 1`},
+		{"scratch", "scratch", "room", `"gpu 0 room 2": want gpu N, or gpu N scratch N`},
 		{"indent", "  tb 0", "   tb 0", "want gpu N, then under it tb N, then under it a step"},
 		{"tb", "  tb 1 ch", "  tb 2 ch", `tb "2": want tb 1`},
 		{"peer", "send→1", "to→1", "want tb N [send→N] [recv←N] ch N"},

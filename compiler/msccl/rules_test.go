@@ -85,6 +85,7 @@ func TestRules(t *testing.T) {
 		{"places", `s_chunks="2"`, `s_chunks="1"`, "mer", "dstoff 0 and cnt 2: s_chunks is 1"},
 		{"places", `i_chunks="2"`, `i_chunks="1"`, "mer", "srcoff 0 and cnt 2: i_chunks is 1"},
 		{"chunks of a buffer", `i_chunks="2"`, `i_chunks="3"`, "m", "i_chunks 3 does not make nchunksperloop 2"},
+		{"chunks of a buffer", `coll="allreduce"`, `coll="allgather"`, "m", "i_chunks 2 does not make nchunksperloop 2"},
 		{"chunks of a buffer", `o_chunks="0"`, `o_chunks="1"`, "m", "o_chunks 1 does not make nchunksperloop 2"},
 	} {
 		t.Run(c.rule+" "+c.new, func(t *testing.T) {

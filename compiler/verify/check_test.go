@@ -14,8 +14,20 @@ var (
 	allgatherIn2 = collective.Spec{Name: "allgather", Ranks: 2, Chunks: 1, InPlace: true}
 	allreduce1   = collective.Spec{Name: "allreduce", Ranks: 1, Chunks: 2, InPlace: true}
 	alltonext2   = collective.Spec{Name: "alltonext", Ranks: 2, Chunks: 1}
-	sendrecv2    = collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 3}
+	sums         = collective.Spec{Name: "sums", Ranks: 1, Chunks: 1, Custom: &collective.Table{In: []int{10}, Out: []int{2}, Want: [][]collective.Want{{
+		{Kind: collective.WantSum, Of: places0(2)}, {Kind: collective.WantSum, Of: places0(10)},
+	}}}}
+	sendrecv2 = collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 3}
 )
+
+// places0 are the first chunks of rank 0.
+func places0(n int) []collective.Place {
+	all := make([]collective.Place, n)
+	for i := range all {
+		all[i] = collective.Place{Rank: 0, Index: i}
+	}
+	return all
+}
 
 // A right program of each test's collective, for the findings to be made in.
 const exchange = `
@@ -107,6 +119,10 @@ func TestFindings(t *testing.T) {
 			text: "0 >1 <1 | s in0 | r sc0 | re sc0,in1 | re sc0,in1 | s in1 | r in0\n1 >0 <0 | s in1 | rrc in0 | s in0 | r in1"},
 		{name: "other index", spec: broadcast2, kind: WrongResult, want: "out[0] ends as input chunk 1 of rank 0; want input chunk 0 of rank 0",
 			text: "0 >1 | s in1 | s in0\n1 <0 | r in0 | r in1"},
+		{name: "no sum of two", spec: sums, kind: WrongResult, want: "out[0] ends as input chunk 0 of rank 0; want the reduction of input chunks 0 of rank 0, 1 of rank 0",
+			text: "0 | cpy in0,out0 *2"},
+		{name: "no sum of ten", spec: sums, kind: WrongResult, want: "want the reduction of input chunks 0 of rank 0, 1 of rank 0, 2 of rank 0, 3 of rank 0, 4 of rank 0, 5 of rank 0, 6 of rank 0, 7 of rank 0, 2 more",
+			text: "0 | cpy in0,out0 *2"},
 		{name: "never written", spec: allgather2, kind: WrongResult, want: "gpu 1: wrong-result: out[1] ends as uninitialised memory",
 			text: "0 >1 <1 | s in0 | r out1 | cpy in0,out0\n1 >0 <0 | s in0 | r out0"},
 		{name: "uninitialised", spec: alltonext2, scratch: 1, kind: WrongResult, want: "out[0] ends as uninitialised memory; want input chunk 0 of rank 0",

@@ -1,0 +1,32 @@
+package ir
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestOpsDoWhatTheyAreCalled: an instruction that talks to peers is called by what it
+// does, in order: r receives, rr reduces what it has received with what is there, c
+// copies it to a place, and s sends it.
+func TestOpsDoWhatTheyAreCalled(t *testing.T) {
+	local := map[string]opRow{
+		"nop": {},
+		"cpy": {readsSrc: true, writesDst: true},
+		"re":  {readsSrc: true, writesDst: true, reduces: true},
+	}
+	for _, o := range Ops() {
+		name := o.String()
+		want, ok := local[name]
+		if !ok {
+			want = opRow{
+				sends: strings.HasSuffix(name, "s"), receives: strings.HasPrefix(name, "r"),
+				reduces: strings.HasPrefix(name, "rr"), writesDst: strings.Contains(name, "c") || name == "r",
+			}
+			want.readsSrc = want.reduces || !want.receives
+		}
+		got := opRow{sends: o.Sends(), receives: o.Receives(), readsSrc: o.ReadsSrc(), writesDst: o.WritesDst(), reduces: o.Reduces()}
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+}
