@@ -24,7 +24,7 @@ const maxDump = 1 << 30
 func passFlags(cmd *cobra.Command) {
 	choiceFlag(cmd, "dump-after", "", "", append(passNames(), "all"), "print the program as this pass leaves it, which compile reads back from a "+dumpSuffix+" file; the result then goes to --out only")
 	choiceFlag(cmd, "dot", "", "", compiler.Graphs(), "print this graph for Graphviz; the result then goes to --out only")
-	cmd.Flags().StringSlice("disable-pass", nil, "leave out these optional passes `NAME,…`")
+	cmd.Flags().StringSlice("disable-pass", nil, "leave out the optional passes `NAMES`, separated by commas")
 	_ = cmd.RegisterFlagCompletionFunc("disable-pass", completeList(optionalPasses))
 	cmd.Flags().Bool("blocked", false, "give each instance its own block of the buffers instead of a part of every chunk")
 	cmd.Flags().Int("slots", 0, "FIFO slots of a connection that the program may rely on (default: the fewest that a protocol of the system has, at most 2)")

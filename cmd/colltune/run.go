@@ -284,7 +284,7 @@ func flagValue(cmd *cobra.Command, name string) string {
 // trialFlags adds the flags that describe a measurement.
 func trialFlags(cmd *cobra.Command) {
 	cmd.Flags().IntP("iters", "n", 20, "timed iterations of a trial")
-	cmd.Flags().IntP("warmup-iters", "w", 5, "untimed iterations before those")
+	cmd.Flags().IntP("warmup-iters", "w", 5, "untimed warm-up iterations of a trial")
 	choiceFlag(cmd, "dtype", "", "f32", collective.DTypes(), "element type (nccl-tests' names work too)")
 	cmd.Flags().Lookup("dtype").Value.(*choice).also = dtypesElsewhere
 	choiceFlag(cmd, "op", "", "sum", []string{"sum", "prod", "min", "max", "avg"}, "reduction")

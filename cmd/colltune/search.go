@@ -21,10 +21,10 @@ func searchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search -t TOPOLOGY -c COLLECTIVE",
 		Short: "Find the fastest program for each size, and keep the campaign",
-		Long: `search enumerates candidate routings for a collective on a system, checks and
-compiles them, measures those that could win, and prints the winning table. The
-campaign's folder keeps every trial: the same search again continues it, and so
-does resume.
+		Long: `search finds the fastest program for a collective on a system, at each size. It
+enumerates candidates, compiles and verifies them, times those that can win (on the
+simulator, unless --executor names another), and prints the winning table. The
+campaign's folder keeps every trial; the same search, or resume, continues it.
 
   colltune search -t dgx-a100 -c allreduce
   colltune search -t dgx-a100 --nodes 2 -c alltoall -b 64K -e 256M --family two-step
@@ -76,8 +76,8 @@ does resume.
 
 // spaceFlags adds the flags that narrow the candidates.
 func spaceFlags(cmd *cobra.Command) {
-	cmd.Flags().StringSlice("family", nil, "search only these families `NAME,…`")
-	cmd.Flags().StringSlice("exclude", nil, "leave out these families `NAME,…`")
+	cmd.Flags().StringSlice("family", nil, "search only the families `NAMES`, separated by commas")
+	cmd.Flags().StringSlice("exclude", nil, "leave out the families `NAMES`, separated by commas")
 	for _, name := range []string{"family", "exclude"} {
 		_ = cmd.RegisterFlagCompletionFunc(name, completeList(familyNames))
 	}
