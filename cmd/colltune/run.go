@@ -145,7 +145,7 @@ func runOf(cmd *cobra.Command, f *programFile) (r runAsked, err error) {
 	if r.sizes, err = wholeSizes(r.sizes, r.col, r.trial.DType); err != nil {
 		return r, usage(err)
 	}
-	r.trial.Program, r.trial.Topology, r.trial.Protocol = p, t, topologies.Simple
+	r.trial.Program, r.trial.Topology, r.trial.Protocol = p.Used(), t, topologies.Simple
 	for _, name := range []string{f.protocol, flagValue(cmd, "protocol")} {
 		if name != "" {
 			if r.trial.Protocol, err = topologies.ParseProto(name); err != nil {

@@ -1,0 +1,27 @@
+package ir
+
+// Used is the program with the peers that its steps use, and no others. A file may
+// name a peer for a threadblock that never sends or receives; two of them may even
+// name the same, which is an error only between threadblocks that do.
+func (p *Program) Used() *Program {
+	used := *p
+	used.GPUs = make([]GPU, len(p.GPUs))
+	for g := range p.GPUs {
+		used.GPUs[g] = p.GPUs[g]
+		used.GPUs[g].Threadblocks = make([]Threadblock, len(p.GPUs[g].Threadblocks))
+		for id, tb := range p.GPUs[g].Threadblocks {
+			sends, receives := false, false
+			for _, s := range tb.Steps {
+				sends, receives = sends || s.Op.Sends(), receives || s.Op.Receives()
+			}
+			if !sends {
+				tb.Send = -1
+			}
+			if !receives {
+				tb.Recv = -1
+			}
+			used.GPUs[g].Threadblocks[id] = tb
+		}
+	}
+	return &used
+}
