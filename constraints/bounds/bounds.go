@@ -15,44 +15,46 @@ import (
 
 // Bound is what no routing of a collective on a topology can beat.
 type Bound struct {
-	// LatencySteps is the least number of sends, one after the other, that
-	// some needed datum takes from rank to rank.
+	// LatencySteps is the least number of consecutive sends from rank to rank that
+	// some needed datum takes.
 	LatencySteps int
-	// LatencyUS is the least sum of link latencies some needed datum pays, in
-	// microseconds.
+	// LatencyUS is the least sum of link latencies, in microseconds, that some
+	// needed datum incurs.
 	LatencyUS float64
-	// AlgbwBps is the bound on size over time, in bytes a second; nil where
-	// nothing has to move. Size is what nccl-tests prints: the buffer of a rank
-	// for allreduce, broadcast, reduce, alltonext, sendrecv and alltoall, the
-	// gathered or scattered whole for the others.
+	// AlgbwBps bounds size over time, in bytes a second; it is nil if nothing has
+	// to move. Size is what nccl-tests prints: the buffer of a rank for allreduce,
+	// broadcast, reduce, alltonext, sendrecv and alltoall, and the total that is
+	// gathered or scattered for the others.
 	AlgbwBps *big.Rat
-	// Exact is AlgbwBps in GB/s as a fraction, 2400/7; empty where it is nil.
+	// Exact is AlgbwBps in GB/s as a fraction, such as 2400/7; empty if that is
+	// nil.
 	Exact string
-	// Cut is the set of ranks whose data cannot leave it any faster, rising;
-	// nil where the bound is one on all traffic.
+	// Cut is the set of ranks, in rising order, whose data can leave it no faster;
+	// nil if the bound is one on all traffic.
 	Cut []int
-	// Reached is the bandwidth of a way of sending everything that was found, by
-	// multicommodity flow: where it is AlgbwBps, no bound can be lower. Nil where
-	// none was looked for.
+	// Reached is the bandwidth of a way of sending everything, found by
+	// multicommodity flow. If it equals AlgbwBps, no bound can be lower. It is nil
+	// if none was looked for.
 	Reached *big.Rat
-	// Composed is the bandwidth of an allreduce that is a reducescatter and then an
-	// allgather, each at its own bound: no bound of an allreduce, but what most
-	// programs could reach. Nil of other collectives.
+	// Composed is the bandwidth of an allreduce made of a reducescatter and an
+	// allgather, each at its own bound. It does not bound an allreduce, but most
+	// programs cannot exceed it. It is nil for other collectives.
 	Composed *big.Rat
-	// Lengths is a length for every edge of the topology, where these prove the
-	// bound: all bandwidths times lengths, over the parts of the size times the
-	// distances they have to go. Nil elsewhere.
+	// Lengths, if not nil, is a length for every edge of the topology, and proves
+	// the bound: the sum of bandwidths times lengths, divided by the sum of the
+	// parts of the size times the distances they have to go.
 	Lengths []int64
-	// Proof is the bound's argument in a sentence.
+	// Proof is the argument for the bound, in a sentence.
 	Proof string
 }
 
-// slack keeps the rounding of TimeUS on the safe side.
+// slack makes sure that rounding does not raise TimeUS.
 const slack = 1 - 1e-12
 
-// TimeUS is the least time in microseconds a call of that many bytes can take.
-// Latency and bandwidth overlap, so it is the larger of the two. Times that were
-// added up otherwise may be less by the rounding of their sums, by no part in 10¹².
+// TimeUS is the least time, in microseconds, that a call of so many bytes can
+// take. Latency and bandwidth can overlap, so it is the larger of the two. A time
+// that was summed up in another order can be less by a rounding error, of at most
+// one part in 10¹².
 func (b Bound) TimeUS(bytes int64) float64 {
 	if b.AlgbwBps == nil {
 		return settled(b.LatencyUS)
@@ -61,8 +63,8 @@ func (b Bound) TimeUS(bytes int64) float64 {
 	return settled(math.Max(b.LatencyUS, float64(bytes)/rate*1e6))
 }
 
-// settled is a time free of the rounding in its sums: the decimal of twelve digits
-// that it is but for that, or else a little less than it.
+// settled removes the rounding errors of a sum: it is the nearest decimal of
+// twelve digits if that differs by rounding only, or else a little less than us.
 func settled(us float64) float64 {
 	short, err := strconv.ParseFloat(strconv.FormatFloat(us, 'g', 12, 64), 64)
 	if err == nil && math.Abs(short-us) <= 1e-14*us {
@@ -71,23 +73,23 @@ func settled(us float64) float64 {
 	return us * slack
 }
 
-// limit is one row: a bound on the bandwidth and why.
+// limit is one row: a bound on the bandwidth, with its reason.
 type limit struct {
-	algbw   *big.Rat // in capacity units a second, of size
+	algbw   *big.Rat // in units of capacity a second, of size
 	cut     []int
 	lengths []int64
-	reached *big.Rat // what a flow that was found reaches
+	reached *big.Rat // what a flow that was found achieves
 	proof   string
 }
 
-// least keeps the tighter of two rows, the first of equals.
+// least keeps the tighter of two rows; of equals, the first.
 func (l *limit) least(o limit) {
 	if l.algbw == nil || o.algbw != nil && o.algbw.Cmp(l.algbw) < 0 {
 		*l = o
 	}
 }
 
-// rules is the table of collectives: what bounds the bandwidth of each.
+// rules is the table of collectives, with what bounds the bandwidth of each.
 var rules = map[string]func(p *problem) limit{
 	"allgather":     func(p *problem) limit { return p.spread(p.forward, p.representatives()) },
 	"reducescatter": func(p *problem) limit { return p.spread(p.backward, p.representatives()) },
@@ -106,15 +108,16 @@ var rules = map[string]func(p *problem) limit{
 	"sendrecv":  func(p *problem) limit { return p.deliver(ringPair) },
 }
 
-// problem is a topology and a collective, with the flow networks both ways.
+// problem is a topology and a collective, with the flow networks in both
+// directions.
 type problem struct {
 	ctx      context.Context // see look
 	t        *topologies.Topology
 	c        collective.Collective
 	n        int
 	forward  *network
-	backward *network // every link the other way round
-	alike    bool     // any two nodes may change places
+	backward *network // with every link reversed
+	alike    bool     // any two nodes are interchangeable
 	everyone *orbits  // of everybody sending to everybody, once looked for
 	tried    bool     // whether all ranks may change places at will
 	anyone   [][]int  // what generates that; nil where they may not
@@ -164,7 +167,7 @@ func Of(ctx context.Context, t *topologies.Topology, c collective.Collective) (b
 	} else {
 		b.LatencySteps, b.LatencyUS = p.latency()
 		l = rule(p)
-		if c.Name == "alltoallv" { // its size is that of all ranks together
+		if c.Name == "alltoallv" { // its size is the total over all ranks
 			all := big.NewRat(int64(c.Ranks), 1)
 			l.algbw = new(big.Rat).Mul(l.algbw, all)
 			if l.reached != nil {

@@ -48,14 +48,15 @@ func (p *problem) combine() (best limit) {
 	return best
 }
 
-// composed is what a reducescatter and an allgather reach, one after the other.
+// composed is what a reducescatter followed by an allgather achieves.
 func (p *problem) composed() *big.Rat {
 	first, second := rules["reducescatter"](p).algbw, rules["allgather"](p).algbw
 	both := new(big.Rat).Mul(first, second)
 	return both.Quo(both, new(big.Rat).Add(first, second))
 }
 
-// manyBlocks is the largest system whose partitions into equal blocks are tried.
+// manyBlocks is the largest system for which partitions into equal blocks are
+// tried.
 const manyBlocks = 512
 
 // gossip is the bound on all traffic for one partition into groups: what must

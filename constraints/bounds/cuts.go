@@ -1,7 +1,7 @@
 package bounds
 
-// The largest system of which every set of ranks is tried, and the most sets of
-// one kind that are tried of larger ones.
+// The largest system of which every set of ranks is tried, and how many sets of
+// each kind are tried for larger ones.
 const (
 	exhaustive = 10
 	manySets   = 64

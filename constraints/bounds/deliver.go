@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// pairs is a table of who sends to whom: of a collective that delivers without
-// combining or copying, each pair's share of the size is its parts over part.
+// pairs describes who sends to whom in a collective that neither combines nor
+// copies: each pair's share of the size is its parts divided by part.
 type pairs struct {
-	every bool // whoever ranks are, each sends to every other as much
+	every bool // every rank sends the same amount to every other
 	part  func(n int) int64
 	to    func(n, rank int, yield func(to int, parts int64))
 }
@@ -38,7 +38,7 @@ var (
 	}
 )
 
-// counted are the pairs of an alltoall in which each has a count of its own.
+// counted is the pairs of an alltoall with a count for each pair.
 func counted(counts []int) pairs {
 	return pairs{
 		part: func(int) int64 { return total(counts) },
@@ -58,9 +58,9 @@ func total(counts []int) (sum int64) {
 	return sum
 }
 
-// crossing counts the parts of pairs that lead out of a set.
+// crossing is the number of parts that leave a set of ranks.
 func (d pairs) crossing(inside []bool) (count int64) {
-	if d.every { // whoever they are
+	if d.every { // only the size of the set matters
 		for _, in := range inside {
 			if in {
 				count++
@@ -80,9 +80,9 @@ func (d pairs) crossing(inside []bool) (count int64) {
 	return count
 }
 
-// deliver bounds alltoall, alltonext and sendrecv: what must leave a set of
-// ranks against what can, for many sets; and all that must pass links, each
-// pair's part once for every link between them, against all links together.
+// deliver bounds alltoall, alltonext and sendrecv by what must leave a set of
+// ranks against what can, for many sets, and by what must pass all links together,
+// where each pair's part counts once for every link between them.
 func (p *problem) deliver(d pairs) (best limit) {
 	part := d.part(p.n)
 	f := newFlow(p.forward)
@@ -118,11 +118,11 @@ func (p *problem) deliver(d pairs) (best limit) {
 		single[r] = true
 		judge(single, p.forward.alone(r))
 	}
-	if part == 1 && !d.every && p.c.Counts == nil { // a pair's own flow: one set between the two, switches and all
+	if part == 1 && !d.every && p.c.Counts == nil { // the minimum cut of each single pair, switches and all
 		for a := range p.n {
 			p.look()
 			if p.alike && p.t.Ranks[a].Node > 0 && a < p.n-1 {
-				continue // like a pair of the first node, or out of it
+				continue // the same as a pair of the first node, or one leaving it
 			}
 			if f.spent() {
 				p.unlooked(a, p.n, "pairs")
@@ -143,7 +143,7 @@ func (p *problem) deliver(d pairs) (best limit) {
 	return p.multicommodity(d, part, best, p.orbits(d))
 }
 
-// mileage bounds by the links all parts must pass together.
+// mileage bounds by the number of links that all parts must pass together.
 func (p *problem) mileage(d pairs, part int64) limit {
 	var capacity int64
 	next := make([][]int32, p.forward.vertices)
@@ -171,7 +171,7 @@ func (p *problem) mileage(d pairs, part int64) limit {
 		ofSize(big.NewRat(links, part)), p.rate(big.NewRat(capacity, 1)))}
 }
 
-// breadthFirst fills hops with each vertex's distance from a start.
+// breadthFirst fills hops with the distance of every vertex from a start.
 func breadthFirst(next [][]int32, from int32, hops []int32) []int32 {
 	for v := range hops {
 		hops[v] = -1
@@ -198,7 +198,7 @@ func members(inside []bool) (set []int) {
 	return set
 }
 
-// ofSize says a multiple of the size: 7/8 of the size, 2 times the size.
+// ofSize names a multiple of the size: 7/8 of the size, 2 times the size.
 func ofSize(share *big.Rat) string {
 	switch share.Cmp(big.NewRat(1, 1)) {
 	case -1:

@@ -2,9 +2,9 @@ package bounds
 
 import "github.com/colltune/colltune/constraints/maxflow"
 
-// flow finds maximum flows on a network. It has two vertices of its own:
-// source, with an arc to every rank, and sink, with one from every rank, closed
-// until a query opens them.
+// flow finds maximum flows on a network. It adds two vertices: a source with an
+// arc to every rank, and a sink with an arc from every rank. These arcs have
+// capacity 0 until a query opens them.
 type flow struct {
 	net          *network
 	g            *maxflow.Graph
@@ -37,7 +37,7 @@ var mostWork int64 = 1 << 31
 // the largest.
 func (f *flow) spent() bool { return f.g.Spent() }
 
-// reset multiplies the network's capacities by scale and closes source and sink.
+// reset multiplies the network's capacities by scale, and closes source and sink.
 func (f *flow) reset(scale int64) {
 	for i, a := range f.net.arcs {
 		f.g.Set(i, a.capacity*scale)
@@ -48,7 +48,8 @@ func (f *flow) reset(scale int64) {
 	}
 }
 
-// from opens the source to a rank, into the sink from one.
+// from opens the arc from the source to a rank, and into the arc from a rank to
+// the sink.
 func (f *flow) from(rank int, capacity int64) { f.g.Set(len(f.net.arcs)+rank, capacity) }
 func (f *flow) into(rank int, capacity int64) { f.g.Set(f.intoArc(rank), capacity) }
 func (f *flow) intoArc(rank int) int          { return len(f.net.arcs) + f.net.ranks + rank }
@@ -56,8 +57,8 @@ func (f *flow) intoArc(rank int) int          { return len(f.net.arcs) + f.net.r
 // run is the maximum flow between two vertices.
 func (f *flow) run(from, to int) int64 { return f.g.Run(from, to, unlimited) }
 
-// side lists the ranks still reached from the start of the last run: the side
-// of the minimum cut nearest to it.
+// side lists the ranks that the start of the last run can still reach: the
+// smallest side of a minimum cut.
 func (f *flow) side() []int {
 	var ranks []int
 	for r := range f.net.ranks {
@@ -84,8 +85,8 @@ func (f *flow) between(a, b int) int64 {
 	return f.run(a, b)
 }
 
-// leaving is what can leave a set of ranks for the others: its minimum cut,
-// whichever side switches are on.
+// leaving is what can leave a set of ranks for the others: the minimum cut between
+// them, wherever the switches end up.
 func (f *flow) leaving(inside []bool) int64 {
 	f.reset(1)
 	for r, in := range inside {

@@ -2,14 +2,14 @@ package bounds
 
 import "math/big"
 
-// modulus is a prime whose square fits 64 bits.
+// modulus is a prime whose square fits into 64 bits.
 const modulus = 1<<31 - 1
 
-// solveExactly solves as many linear equations in whole numbers as there are
-// unknowns. It inverts them modulo a prime, has every power of the prime correct
-// the powers below (Dixon 1982), and ends when there are powers enough to tell
-// the fractions: simple ones early. Nil where the equations do not say, or only
-// by fractions of thousands of digits.
+// solveExactly solves a square system of linear equations with whole coefficients.
+// It inverts the matrix modulo a prime, lifts the solution to ever higher powers
+// of the prime (Dixon 1982), and stops when the fractions can be told from it,
+// which is early for simple ones. It returns nil if the equations have no single
+// solution, or one with fractions of thousands of digits.
 func solveExactly(a [][]*big.Int, b []*big.Int) []*big.Rat {
 	n := len(a)
 	inverse := invert(a)
@@ -17,8 +17,8 @@ func solveExactly(a [][]*big.Int, b []*big.Int) []*big.Rat {
 		return nil
 	}
 	p := big.NewInt(modulus)
-	left := make([]*big.Int, n) // b less what is solved, over the power
-	sum := make([]*big.Int, n)  // what is solved
+	left := make([]*big.Int, n) // b minus what is explained so far, divided by the power
+	sum := make([]*big.Int, n)  // the solution so far
 	for i := range left {
 		left[i], sum[i] = new(big.Int).Set(b[i]), new(big.Int)
 	}
@@ -59,7 +59,7 @@ func solveExactly(a [][]*big.Int, b []*big.Int) []*big.Rat {
 	return nil
 }
 
-// invert is the inverse modulo the prime; nil where there is none.
+// invert is the inverse modulo the prime, or nil if there is none.
 func invert(a [][]*big.Int) [][]uint64 {
 	n := len(a)
 	p := big.NewInt(modulus)
@@ -98,13 +98,15 @@ func invert(a [][]*big.Int) [][]uint64 {
 	return both
 }
 
-// fractions are those whose numerators and denominators are small beside the
-// power that they are known modulo; nil where one has none.
+// fractions reconstructs fractions from their residues modulo the power, assuming
+// that numerators and denominators are small in comparison. It returns nil if one
+// has no such form.
 func fractions(residues []*big.Int, power *big.Int) []*big.Rat {
 	most := new(big.Int).Sqrt(new(big.Int).Rsh(power, 1))
 	all := make([]*big.Rat, len(residues))
 	for i, r := range residues {
-		// Euclid's algorithm: each remainder is the residue times its factor.
+		// Euclid's algorithm; in every row the remainder is the residue times its
+		// factor, modulo the power.
 		before, factorBefore := new(big.Int).Set(power), new(big.Int)
 		remainder, factor := new(big.Int).Set(r), big.NewInt(1)
 		for remainder.Cmp(most) > 0 {
@@ -120,7 +122,7 @@ func fractions(residues []*big.Int, power *big.Int) []*big.Rat {
 	return all
 }
 
-// solves puts the fractions in.
+// solves checks a solution by inserting it.
 func solves(a [][]*big.Int, b []*big.Int, x []*big.Rat) bool {
 	for i, row := range a {
 		sum := new(big.Rat)

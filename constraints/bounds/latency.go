@@ -25,8 +25,8 @@ func (p *problem) routes() (sources []int, to func(n, rank int, yield func(to in
 	return sources, to, turned
 }
 
-// latency is the most sends in a row, and the most link latency, that some
-// datum needs on its best way.
+// latency is the largest number of consecutive sends, and the largest link
+// latency, that any datum needs on its best path.
 func (p *problem) latency() (steps int, us float64) {
 	sources, to, turned := p.routes()
 	w := newWalk(p, turned)
@@ -113,7 +113,7 @@ func (w *walk) linked(a, b int) bool {
 	return w.p.t.Linked(a, b)
 }
 
-// sends counts, from one rank, the fewest sends from rank to linked rank.
+// sends is the fewest sends from one rank to every other.
 func (w *walk) sends(from int, targets []int) {
 	p := w.p
 	w.hop(from, 0)
@@ -163,8 +163,9 @@ func (w *walk) hop(v int, depth int32) {
 	w.near = append(w.near, v)
 }
 
-// inNode calls reach for the ranks of a's node that a is linked to, over
-// vertex v. A switch is gone through once: what it leads to has been reached.
+// inNode calls reach for the ranks of a's node that a is linked to through vertex
+// v. A switch is visited only once, because afterwards everything behind it has
+// been reached.
 func (w *walk) inNode(a, v int, depth int32, reach func(int)) {
 	p := w.p
 	w.work += int64(len(w.next(v)))

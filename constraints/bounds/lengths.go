@@ -8,22 +8,23 @@ import (
 	"slices"
 )
 
-// Give every link a length, any. A pair's part passes links of its distance at
-// least, whatever way it takes, and a link carries its capacity times its length
-// a second; so the size over time is at most all capacities times lengths, over
-// all parts times distances. Length 1 everywhere is a bound on all traffic,
-// length 1 on the links of a cut is the cut's; and for the best lengths there is
-// a routing that reaches the bound: they are the dual of multicommodity flow.
+// Assign any length to every link. A pair's part then travels at least its
+// distance, whichever path it takes, and a link carries its capacity times its
+// length each second. So size over time is at most the sum of capacities times
+// lengths, divided by the sum of parts times distances. With length 1 everywhere
+// this is a bound on all traffic; with length 1 on the links of a cut and 0
+// elsewhere it is the cut's. For the best lengths some routing achieves the bound,
+// since they are the dual of multicommodity flow.
 //
-// The linear program is solved in floats, and only its lengths are taken, as
-// whole numbers: any prove a bound, so that what rounding does can cost
-// tightness, never truth.
+// The linear program is solved in floating point, and its lengths are then rounded
+// to whole numbers. Any lengths prove a bound, so rounding can only make it less
+// tight.
 
-// longest is the largest whole length.
+// longest is the largest length in whole numbers.
 const longest = 1 << 18
 
-// rounded are whole numbers in the proportions of some lengths: the smallest
-// that are so exactly, as far as floats tell.
+// rounded returns whole numbers in the proportions of the lengths: the smallest
+// that have them exactly, as far as floats tell.
 func rounded(length []float64) []int64 {
 	whole := make([]int64, len(length))
 	most := slices.Max(length)
@@ -45,12 +46,12 @@ func rounded(length []float64) []int64 {
 	}
 }
 
-// measured is the bound that lengths prove. They are alike for all links of an
-// orbit, so that the ranks of one have the same distances to go.
+// measured is the bound that lengths prove. Links of one orbit have the same
+// length, so that ranks of one orbit have the same distances.
 func (p *problem) measured(d pairs, part int64, o orbits, length []int64) limit {
 	net := p.forward
 	w := newWays(net)
-	floats := make([]float64, len(length)) // whole, and small enough to add exactly
+	floats := make([]float64, len(length)) // whole numbers, small enough to be added exactly
 	wide := new(big.Int)
 	for i, a := range net.arcs {
 		floats[i] = float64(length[i])
@@ -62,7 +63,7 @@ func (p *problem) measured(d pairs, part int64, o orbits, length []int64) limit 
 		d.to(p.n, a, func(b int, parts int64) { far += o.times[i] * parts * int64(w.far[b]) })
 	}
 	if far == 0 {
-		return limit{} // no length leads to no bound
+		return limit{} // lengths of 0 prove nothing
 	}
 	carried := new(big.Rat).SetInt(wide)
 	needed := big.NewRat(far, part)
@@ -75,11 +76,11 @@ func (p *problem) measured(d pairs, part int64, o orbits, length []int64) limit 
 			needed.RatString(), p.rate(carried))}
 }
 
-// ways are shortest ways from one rank, by Dijkstra's algorithm.
+// ways holds shortest paths from one rank (Dijkstra's algorithm).
 type ways struct {
 	net  *network
 	out  [][]int32
-	via  []int32 // the last arc on the way
+	via  []int32 // by vertex: the last arc on its path
 	far  []float64
 	done []bool
 	q    nearest

@@ -2,43 +2,44 @@ package bounds
 
 import "math/big"
 
-// A rank sends to others, each of which wants something else: a commodity for
-// every pair, all of which share the links. What a rank sends along shortest ways
-// is a tree; a mix of trees for each rank is a flow; and how it is best mixed is a
-// linear program (simplex.go), which also finds the lengths by which ways are to
-// be the shortest. Both its answers are then told in whole numbers and judged in
-// them: the flow says what can be reached, the lengths what cannot be passed
-// (lengths.go). Where they meet, both are exact.
+// Where each rank sends something different to each other rank, every pair is a
+// commodity, and all share the links. What a rank sends along shortest paths forms
+// a tree; a mix of trees for each rank is a flow; and the best mix is the solution
+// of a linear program (simplex.go), which also finds the lengths by which paths
+// should be shortest. Both solutions are then turned into whole numbers and
+// evaluated exactly: the flow shows what can be achieved, and the lengths what
+// can't be exceeded (lengths.go). If the two are equal, both are exact.
 
 const (
-	// manyRows is how many orbits of links and of sources a program is solved for,
-	// mixingWork how many cells of its table are gone through: a second's.
+	// manyRows limits the orbits of links and of sources, and mixingWork how many
+	// cells of the program's table are computed, to about a second.
 	manyRows   = 1 << 10
 	mixingWork = 1 << 29
-	// evenly is the part of links' lengths that is the same for all at first, and
-	// evenlyLeast the least but for none. Links of length 0 lead trees astray.
+	// evenly is the part of the links' lengths that at first is the same for all,
+	// and evenlyLeast the smallest such part before none. Links of length 0 would
+	// make trees wander.
 	evenly      = 0.1
 	evenlyLeast = 1e-10
 )
 
-// commodities is what is sent: from a rank of each orbit, as many times as there
-// are in it, over links of which those of an orbit share evenly.
+// commodities is what is sent: by one rank of each orbit, multiplied by the size
+// of the orbit, over links whose load is shared evenly within their orbits.
 type commodities struct {
 	p       *problem
 	d       pairs
 	o       orbits
 	w       *ways
-	room    []*big.Int // what the links of an orbit carry together
-	takes   []float64  // how long they take for a part
+	room    []*big.Int // by orbit of links: what they carry together
+	takes   []float64  // by orbit of links: the time they take for a part
 	length  []float64  // by arc
 	work    int
-	enough  float64 // the time that is known to be needed
-	settled bool    // the time found is the least
+	enough  float64 // a time that is known to be necessary
+	settled bool    // the time found is the minimum
 }
 
-// multicommodity is the bound by the best lengths, where it is lower than one that
-// is known, and else that one; with what a flow reaches. Systems that are too
-// large are left as they are.
+// multicommodity is the bound by the best lengths if it is lower than the known
+// one, and otherwise the known one, together with what a flow achieves. Systems
+// that are too large get the known one.
 func (p *problem) multicommodity(d pairs, part int64, known limit, o orbits) limit {
 	rows := len(o.links) + len(o.sources)
 	if rows > manyRows {
@@ -71,8 +72,8 @@ func (c *commodities) measureRoom() {
 	}
 }
 
-// mix finds the mixes of trees that take the least time, or, where work comes to
-// its end before, some.
+// mix finds the mix of trees that takes the least time, or a good one if the work
+// reaches its limit first.
 func (c *commodities) mix() *mixing {
 	for e := range c.length {
 		c.length[e] = c.takes[c.o.link[e]]
@@ -82,8 +83,8 @@ func (c *commodities) mix() *mixing {
 		first = append(first, c.tree(i))
 	}
 	m := newMixing(len(c.o.links), first)
-	// Lengths are the prices, with less and less of what is the same for all; a
-	// source after the other is asked for a tree that is cheaper.
+	// Lengths are the prices plus a part that is the same for all and gets
+	// smaller. One source after another is asked for a cheaper tree.
 	even, source, asked := evenly, 0, 0
 	c.price(m, even)
 	for c.work > 0 && m.takes() > c.enough*(1+1e-12) {
@@ -126,7 +127,7 @@ func (c *commodities) mix() *mixing {
 	return m
 }
 
-// price makes links as long as their prices say, but for a part that is the same
+// price sets the lengths of links to their prices, plus a part that is the same
 // for all.
 func (c *commodities) price(m *mixing, even float64) {
 	share := even / float64(len(c.o.links))
@@ -136,7 +137,7 @@ func (c *commodities) price(m *mixing, even float64) {
 	}
 }
 
-// tree is shortest ways from a source to all it sends to.
+// tree is the shortest paths from a source to everything it sends to.
 func (c *commodities) tree(source int) column {
 	c.p.look()
 	from := c.o.sources[source]

@@ -16,9 +16,9 @@ import (
 type network struct {
 	ranks    int
 	vertices int
-	of       []int32 // by vertex: the topology's
+	of       []int32 // by vertex: that of the topology
 	arcs     []arc
-	unit     int64 // bytes a second of one unit of capacity
+	unit     int64 // bytes a second in a unit of capacity
 	loose    bool  // capacities were rounded up
 }
 
@@ -28,9 +28,9 @@ type arc struct {
 	edge     int // of the topology
 }
 
-// maxTotal is the most that capacities together, times the parts the size is cut
-// into, may come to: flows scale capacities by denominators up to the parts, and
-// must stay in an int64.
+// maxTotal limits the sum of capacities times the parts that the size is divided
+// into. Flows scale capacities by denominators up to the parts, and must fit an
+// int64.
 const maxTotal = 1 << 60
 
 // newNetwork reads the network off a topology. NICs and the fabric are there from two
@@ -38,7 +38,7 @@ const maxTotal = 1 << 60
 // up: the bound is then a little loose, never wrong.
 func newNetwork(t *topologies.Topology, parts int64) (*network, error) {
 	n := &network{ranks: len(t.Ranks), vertices: len(t.Vertices)}
-	in := make([]int32, len(t.Vertices)) // the vertex where messages from the fabric arrive
+	in := make([]int32, len(t.Vertices)) // where messages from the fabric arrive
 	for v := range t.Vertices {
 		in[v] = int32(v)
 		n.of = append(n.of, int32(v))
@@ -120,14 +120,13 @@ func (n *network) turned() *network {
 	return &back
 }
 
-// interchangeable tells whether any two nodes may change places: each has the
-// same links inside and to the fabric, and there are none straight from node to
-// node.
+// interchangeable tells whether any two nodes can be exchanged: all have the same
+// links inside and to the fabric, and none are linked directly.
 func interchangeable(t *topologies.Topology) bool {
 	if t.Nodes < 2 {
 		return false
 	}
-	at := make([]int32, len(t.Vertices)) // position in its node; of the fabric, below 0
+	at := make([]int32, len(t.Vertices)) // position within its node; negative in the fabric
 	size := make([]int32, t.Nodes)
 	kinds := make([][]topologies.VertexKind, t.Nodes)
 	fabrics := int32(0)
@@ -149,7 +148,7 @@ func interchangeable(t *topologies.Topology) bool {
 		}
 		node := max(from, to)
 		if node < 0 {
-			continue // between fabrics: nobody's
+			continue // within the fabric: it belongs to no node
 		}
 		e.From, e.To = int(at[e.From]), int(at[e.To])
 		edges[node] = append(edges[node], e)
@@ -171,8 +170,8 @@ func sameNode(kindsA, kindsB []topologies.VertexKind, a, b []topologies.Edge) bo
 			return false
 		}
 	}
-	// Edges were sorted by vertices, whose order within a node is kept; those
-	// that leave a fabric come last in both.
+	// Edges are sorted by vertex, so they are in the same order in every node;
+	// those that leave the fabric come last in each.
 	for i := range a {
 		if a[i] != b[i] {
 			return false

@@ -7,14 +7,14 @@ import (
 	"github.com/colltune/colltune/constraints/symmetry"
 )
 
-// orbits are what of a system may change places without changing it, or who
-// sends to whom: a best way to send everything treats all of an orbit alike, so
-// that one of each stands for all.
+// orbits groups the ranks and links that are interchangeable, considering the
+// system and who sends to whom. Some optimal flow treats all members of an orbit
+// alike, so one of each stands for all.
 type orbits struct {
-	sources []int   // a rank of each orbit of ranks
-	times   []int64 // how many ranks are in it
+	sources []int   // one rank of each orbit of ranks
+	times   []int64 // by orbit of ranks: its size
 	link    []int   // by arc: its orbit
-	links   []int64 // how many arcs are in each orbit of arcs
+	links   []int64 // by orbit of arcs: its size
 }
 
 const (
@@ -26,12 +26,12 @@ const (
 	searchedRanks  = 2048
 	pairedRanks    = 256
 	fewRanks       = 64
-	// symmetryWork bounds what is spent on it: some hundredths of a second.
+	// symmetryWork limits the work on that to some hundredths of a second.
 	symmetryWork = 100_000_000
 )
 
-// orbits finds them for pairs; on systems too large to look, everything is like
-// itself alone.
+// orbits finds the orbits. In systems that are too large, each rank and link is an
+// orbit by itself.
 func (p *problem) orbits(d pairs) orbits {
 	switch {
 	case !d.every && p.n <= pairedRanks:
@@ -61,14 +61,15 @@ func (p *problem) renamings() [][]int {
 	return p.automorphisms(p.graph(everyPair))
 }
 
-// automorphisms generate those of a graph, as far as they are found.
+// automorphisms returns generators of a graph's automorphisms, as far as they are
+// found.
 func (p *problem) automorphisms(g *symmetry.Graph) [][]int {
 	generators := symmetry.Find(p.ctx, g, symmetryWork).Generators
 	p.look()
 	return generators
 }
 
-// orbitsUnder are those of some symmetries.
+// orbitsUnder returns the orbits of some symmetries.
 func (p *problem) orbitsUnder(generators [][]int) (o orbits) {
 	net := p.forward
 	size := make([]int64, net.vertices)
@@ -97,9 +98,9 @@ func (p *problem) orbitsUnder(generators [][]int) (o orbits) {
 	return o
 }
 
-// ranksAlike are symmetries of a system whose ranks may change places at will, as
-// around a hub or where every two have a link: the first two do, all go one further
-// on. Nil of other systems.
+// ranksAlike returns symmetries that generate all permutations of the ranks, if
+// the system allows them, as around a hub or with a link between every two ranks:
+// exchanging the first two, and moving all on by one. Otherwise it returns nil.
 func (p *problem) ranksAlike() (generators [][]int) {
 	if p.tried {
 		return p.anyone
@@ -137,12 +138,12 @@ func (p *problem) turn() []int {
 	return turned
 }
 
-// nodesAlike are symmetries of a system whose nodes may change places, whoever sends
-// to everybody: the first two nodes do, all go one further on, and what may change
-// places in one node beside the fabric does in all of them at once.
+// nodesAlike returns symmetries of a system whose nodes are interchangeable, if
+// all ranks send to all others: exchanging the first two nodes, moving all nodes
+// on by one, and the symmetries of one node, applied to all nodes at once.
 func (p *problem) nodesAlike() (generators [][]int) {
 	net, nodes := p.forward, p.t.Nodes
-	inside := make([][]int, nodes) // vertices, alike places at alike positions
+	inside := make([][]int, nodes) // by node: its vertices, corresponding ones at the same index
 	var fabric []int
 	for v, of := range net.of {
 		if node := p.t.Vertices[of].Node; node >= 0 {
@@ -168,7 +169,7 @@ func (p *problem) nodesAlike() (generators [][]int) {
 			return node
 		}),
 		moved(func(node int) int { return (node + 1) % nodes }))
-	// A node and the fabric, by themselves.
+	// A node and the fabric on their own.
 	one := append(slices.Clone(inside[0]), fabric...)
 	at := make(map[int]int, len(one))
 	colours := make([]int, len(one))
@@ -198,7 +199,7 @@ func (p *problem) nodesAlike() (generators [][]int) {
 	return generators
 }
 
-// colour is what a vertex is: none of another may take its place.
+// colour classifies a vertex; only vertices of one colour can be interchangeable.
 func (p *problem) colour(v int) int {
 	switch {
 	case v < p.n:
@@ -206,11 +207,11 @@ func (p *problem) colour(v int) int {
 	case v < len(p.t.Vertices):
 		return 1 + int(p.t.Vertices[v].Kind)
 	}
-	return -1 // a NIC's other half
+	return -1 // the second half of a NIC
 }
 
-// graph is a system with who sends to whom, its links coloured by what they carry
-// and its vertices by what they are.
+// graph is the system with who sends to whom, where links are coloured by their
+// capacity and vertices by their kind.
 func (p *problem) graph(d pairs) *symmetry.Graph {
 	net := p.forward
 	colours := make([]int, net.vertices)
@@ -229,7 +230,7 @@ func (p *problem) graph(d pairs) *symmetry.Graph {
 	return g
 }
 
-// keptBy tells whether the same arcs are there once vertices become others.
+// keptBy tells whether renaming the vertices leaves the set of arcs unchanged.
 func (n *network) keptBy(image []int) bool {
 	was, is := make([]arc, len(n.arcs)), slices.Clone(n.arcs)
 	for e, a := range n.arcs {
@@ -244,8 +245,8 @@ func (n *network) keptBy(image []int) bool {
 	return slices.EqualFunc(was, is, func(a, b arc) bool { return a.from == b.from && a.to == b.to && a.capacity == b.capacity })
 }
 
-// renamed is what becomes of arcs where vertices become others: of arcs side by
-// side and as wide, the first becomes the first.
+// renamed maps the arcs under a renaming of the vertices. Of equal parallel arcs,
+// the first is mapped to the first.
 func (n *network) renamed(image []int) []int {
 	order := func(from, to func(arc) int) []int {
 		all := rising(len(n.arcs))

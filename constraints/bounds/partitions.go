@@ -25,7 +25,7 @@ func (p *problem) partitions() (best limit) {
 			out[set] = f.leaving(inside)
 		}
 		least := make([][]int64, p.n+1)
-		group := make([][]int32, p.n+1) // the group with the set's first rank
+		group := make([][]int32, p.n+1) // the group that contains the set's first rank
 		least[1], group[1] = out, nil
 		for k := 2; k <= p.n; k++ {
 			least[k], group[k] = make([]int64, full+1), make([]int32, full+1)

@@ -5,12 +5,12 @@ import (
 	"math/big"
 )
 
-// What a flow reaches is told in fractions. Which trees are in hand and which
-// links are full is all that is taken from floats: the shares of the trees follow
-// from it, by as many equations, and what they take is added up link by link.
+// What a flow achieves is reported in fractions. Only which trees are used and
+// which links are full is taken from floating point: the trees' shares follow from
+// as many linear equations, and the load is added up exactly, link by link.
 
-// time is what the flow takes, exactly: the trees in hand in the shares that
-// fill the links that are to be full and, where that fails, in about those.
+// time is exactly what the flow takes, with shares of the trees that fill the
+// links that should be full or, if that fails, with roughly the shares found.
 func (c *commodities) time(m *mixing) *big.Rat {
 	share := m.shares(c.room)
 	if share == nil {
@@ -31,8 +31,8 @@ func (c *commodities) time(m *mixing) *big.Rat {
 	return longest
 }
 
-// about is the shares of trees as floats have them, made to come to 1 for each
-// source.
+// about returns the floating-point shares of the trees as fractions, scaled to add
+// up to 1 for each source.
 func (m *mixing) about(sources int) []*big.Rat {
 	share, sum := make([]*big.Rat, len(m.hand)), make([]big.Rat, sources)
 	for r, t := range m.hand {
@@ -49,11 +49,11 @@ func (m *mixing) about(sources int) []*big.Rat {
 	return share
 }
 
-// shares is the share of each tree in hand, by row, in whole numbers: those of a
-// source come to 1, and a link of which no room is left is full. Nil where that
-// cannot be.
+// shares computes the exact share of each tree, by row, from two conditions: the
+// shares of a source add up to 1, and links without room left are full. It returns
+// nil if that is impossible.
 func (m *mixing) shares(room []*big.Int) []*big.Rat {
-	var trees []int // rows
+	var trees []int // their rows
 	left := make([]bool, m.links)
 	sources := len(m.hand) - m.links
 	for r, c := range m.hand {
@@ -68,7 +68,7 @@ func (m *mixing) shares(room []*big.Int) []*big.Rat {
 	for _, r := range room {
 		common.GCD(nil, nil, common, r)
 	}
-	var equations [][]*big.Int // trees, then the time
+	var equations [][]*big.Int // unknowns: the trees, then the time
 	equation := func(of func(column) int64, time *big.Int) {
 		row := make([]*big.Int, 0, len(trees)+1)
 		for _, r := range trees {

@@ -23,23 +23,23 @@ import "math"
 type mixing struct {
 	links   int
 	inverse [][]float64
-	amount  []float64 // of the column that each row has in hand
-	hand    []column  // which that is
-	time    int       // the row that has the time
+	amount  []float64 // by row: of its basic column
+	hand    []column  // by row: its basic column
+	time    int       // the row in which the time is basic
 }
 
-// column is a tree, the time, or a link's room left.
+// column is a tree, the time, or the room left on a link.
 type column struct {
-	source int       // of a tree; otherwise below 0
-	link   int       // whose room is left; of the time below 0
-	load   []int64   // of a tree: the parts it puts on links
-	takes  []float64 // the same in time
+	source int       // of a tree; otherwise negative
+	link   int       // the link that has room; negative for the time
+	load   []int64   // of a tree: the parts it puts on each link
+	takes  []float64 // the same as times
 }
 
-// zero is what rounding makes of 0.
+// zero is the magnitude up to which a number counts as 0.
 const zero = 1e-10
 
-// newMixing starts with one tree of each source.
+// newMixing begins with one tree of each source.
 func newMixing(links int, trees []column) *mixing {
 	rows := links + len(trees)
 	m := &mixing{links: links, amount: make([]float64, rows), hand: make([]column, rows)}
@@ -72,8 +72,7 @@ func identity(rows int) [][]float64 {
 	return unit
 }
 
-// through is a column seen from the columns in hand: how much of each makes up
-// for one of it.
+// through expresses a column in terms of the basic columns.
 func (m *mixing) through(c column) []float64 {
 	u := make([]float64, len(m.hand))
 	for r, row := range m.inverse {
@@ -102,8 +101,8 @@ func (m *mixing) worth(source int) float64 { return m.inverse[m.time][m.links+so
 // takes is the least time so far.
 func (m *mixing) takes() float64 { return m.amount[m.time] }
 
-// dearest is the link whose price is furthest below 0: room on it is worth
-// having.
+// dearest is the link whose price is most negative, so that leaving room on it
+// helps.
 func (m *mixing) dearest() (link int, found bool) {
 	least := -zero
 	for e := range m.links {
@@ -114,8 +113,8 @@ func (m *mixing) dearest() (link int, found bool) {
 	return link, found
 }
 
-// enter takes a column in hand, in the place of the one that runs out first;
-// false where rounding lets none.
+// enter makes a column basic, in place of the one whose amount reaches 0 first. It
+// fails if rounding leaves none to replace.
 func (m *mixing) enter(c column) bool {
 	u := m.through(c)
 	leave, least := -1, math.Inf(1)
@@ -135,7 +134,7 @@ func (m *mixing) enter(c column) bool {
 	return true
 }
 
-// pivot has a row take a column in hand.
+// pivot makes a column basic in a row.
 func (m *mixing) pivot(row int, u []float64, c column) {
 	by := m.inverse[row]
 	scale := 1 / u[row]

@@ -29,7 +29,7 @@ func (p *problem) spread(net *network, sinks []int) limit {
 	for _, a := range net.arcs {
 		into[a.to] += a.capacity
 	}
-	// The set of all ranks but one is a good start.
+	// All ranks but one are a good first set.
 	x := limit{}
 	for _, v := range sinks {
 		if others := all - int64(parts[v]); others > 0 {
@@ -37,13 +37,13 @@ func (p *problem) spread(net *network, sinks []int) limit {
 		}
 	}
 	if x.algbw == nil {
-		return x // nothing has to move
+		return x // there is nothing to move
 	}
 	looked := 0
 	for _, v := range p.spaced(sinks) {
 		for {
 			p.look()
-			// In units of 1/q: links carry q times their capacity, every rank
+			// In units of 1/q: links carry q times their capacity, and every rank
 			// puts in shards of p.
 			shard, scale := x.algbw.Num().Int64(), x.algbw.Denom().Int64()
 			f.reset(scale)
@@ -75,7 +75,7 @@ func (p *problem) spread(net *network, sinks []int) limit {
 	return x
 }
 
-// among is how many parts ranks of a set have.
+// among is the number of parts that the ranks of a set have.
 func among(parts, set []int) (sum int64) {
 	for _, r := range set {
 		sum += int64(parts[r])
@@ -83,9 +83,9 @@ func among(parts, set []int) (sum int64) {
 	return sum
 }
 
-// fan bounds a collective in which all of one rank's buffer must reach every
-// other: broadcast, and reduce on the backward network. It is the least of the
-// maximum flows from the root (Edmonds).
+// fan bounds a collective in which one rank's whole buffer must reach every other:
+// broadcast, and on the backward network reduce. It is the least of the maximum
+// flows from the root (Edmonds).
 func (p *problem) fan(net *network, root int) limit {
 	least, v := p.narrowest(net, root, p.beside(root))
 	f := newFlow(net)

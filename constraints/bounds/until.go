@@ -2,9 +2,9 @@ package bounds
 
 import "fmt"
 
-// Of thousands of ranks a bound is seconds of flows, far from who was given the
-// context. So what goes round looks whether there is time for another turn, and where
-// there is none all is left at once, by a panic that Of makes an error again.
+// For thousands of ranks a bound takes seconds of computing flows, far down the
+// call chain from where the context was given. So loops check it, and if it is
+// over, everything is left at once by a panic that Of turns into an error.
 
 // What takes long for all that, of systems of ten thousands of ranks that are all
 // different, is bounded by the work of each row: the rest is left, and said.
@@ -30,17 +30,17 @@ func (p *problem) spaced(all []int) []int {
 	return order
 }
 
-// ended is what is panicked with.
+// ended is the value of the panic.
 type ended struct{ err error }
 
-// look leaves the bound where its context is over.
+// look panics if the problem's context is over.
 func (p *problem) look() {
 	if err := p.ctx.Err(); err != nil {
 		panic(ended{err})
 	}
 }
 
-// stopped is to be deferred by who has a context.
+// stopped is deferred by the function that has the context.
 func stopped(err *error) {
 	switch end := recover().(type) {
 	case nil:

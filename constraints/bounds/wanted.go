@@ -7,19 +7,19 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// maxWanted is how many chunks of output are looked at, one by one.
+// maxWanted limits how many chunks of output are examined one by one.
 const maxWanted = 1 << 22
 
-// needs is what a collective's postcondition says, chunk by chunk, of every
-// rank: for collectives of which nothing is known but that, those with counts
-// or a table of their own.
+// needs is what each rank needs by the collective's postcondition, chunk by chunk.
+// It serves collectives with counts or a table of their own, for which there are
+// no closed forms.
 type needs struct {
-	comes []int64        // chunks that must come to a rank, at least
-	goes  []int64        // chunks of its own that must leave it, at least
-	from  []map[int]bool // ranks whose data must reach it
+	comes []int64        // by rank: chunks that must enter it, at least
+	goes  []int64        // by rank: chunks of its own that must leave it, at least
+	from  []map[int]bool // by rank: the ranks whose data must reach it
 }
 
-// neededBy walks through all outputs; nil where they are too many.
+// neededBy examines all outputs. It returns nil if there are too many.
 func neededBy(c collective.Collective) *needs {
 	total := 0
 	for r := range c.Ranks {
@@ -28,7 +28,7 @@ func neededBy(c collective.Collective) *needs {
 		}
 	}
 	k := &needs{make([]int64, c.Ranks), make([]int64, c.Ranks), make([]map[int]bool, c.Ranks)}
-	left := map[collective.Place]bool{} // input chunks that some other rank wants
+	left := map[collective.Place]bool{} // input chunks that another rank wants
 	for r := range c.Ranks {
 		k.from[r] = map[int]bool{}
 		inputs, sums := map[collective.Place]bool{}, map[int]bool{}
@@ -50,7 +50,8 @@ func neededBy(c collective.Collective) *needs {
 				}
 			}
 		}
-		// A sum may follow from inputs that come anyway; either kind alone does not.
+		// A sum may be computable from inputs that are needed anyway, so only the
+		// larger of the two numbers is certain.
 		k.comes[r] = int64(max(len(inputs), len(sums)))
 		for p := range inputs {
 			if !left[p] {
@@ -63,8 +64,8 @@ func neededBy(c collective.Collective) *needs {
 	return k
 }
 
-// wanted bounds a collective by every rank for itself: what must come to it,
-// or leave it, through its own links.
+// wanted bounds a collective by each rank's own links: by what must enter it, and
+// what must leave it.
 func (p *problem) wanted(k *needs) (best limit) {
 	into, out := make([]int64, p.n), make([]int64, p.n)
 	for _, a := range p.forward.arcs {
@@ -91,7 +92,7 @@ func (p *problem) wanted(k *needs) (best limit) {
 	return best
 }
 
-// wantedLatency is latency for what is needed.
+// wantedLatency is latency for explicit needs.
 func (p *problem) wantedLatency(k *needs) (steps int, us float64) {
 	to := make([][]int, p.n) // by source
 	for b := range k.from {

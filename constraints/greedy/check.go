@@ -7,12 +7,13 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// tolerance is what rounding may shift a start by, relative to the whole time.
+// tolerance is by how much rounding may shift a start, relative to the whole time.
 const tolerance = 1e-9
 
-// Check replays a schedule on its topology: that every message has a path and
-// the time it takes, sends what is there, finds its links free, and that in the
-// end every rank has what the collective promises, every contribution once.
+// Check replays a schedule on its topology. It checks that every message has a
+// path and takes the time it should, sends what is there, and finds its links
+// free, and that in the end every rank has what the collective promises, with
+// every contribution once.
 func (s *Schedule) Check(t *topologies.Topology) error {
 	if len(t.Ranks) != s.Ranks || s.Chunks < 1 || s.Bytes < 1 {
 		return fmt.Errorf("schedule of %d B in %d chunks for %d ranks: %s has %d", s.Bytes, s.Chunks, s.Ranks, t.Name, len(t.Ranks))
@@ -26,12 +27,12 @@ func (s *Schedule) Check(t *topologies.Topology) error {
 	return p.over()
 }
 
-// replay is a schedule being played once more, message by message.
+// replay is a schedule being replayed, message by message.
 type replay struct {
 	schedule *Schedule
 	topology *topologies.Topology
-	slack    float64   // microseconds that rounding may come to
-	free     []float64 // by edge: when it can be taken again
+	slack    float64   // tolerance in microseconds
+	free     []float64 // by edge: when it is free again
 	held     []version // by rank and chunk
 	last     float64   // when the latest message started
 	finish   float64   // when all that were sent so far have arrived
@@ -40,8 +41,8 @@ type replay struct {
 // version is what a rank holds of a chunk.
 type version struct {
 	state state
-	parts int32   // of a reduction: how many ranks' contributions are in it
-	ready float64 // when it is complete so far
+	parts int32   // of a reduction: the number of contributions in it
+	ready float64 // when its last part arrived
 }
 
 type state uint8
@@ -71,12 +72,12 @@ func newReplay(s *Schedule, t *topologies.Topology) *replay {
 	return p
 }
 
-// total is how many chunks there are of all ranks.
+// total is the number of chunks of all ranks.
 func (s *Schedule) total() int { return s.Ranks * s.Chunks }
 
 func (p *replay) at(rank, chunk int) *version { return &p.held[rank*p.schedule.total()+chunk] }
 
-// send plays one message.
+// send replays one message.
 func (p *replay) send(m Send) error {
 	n := p.schedule.Ranks
 	if m.From < 0 || int(m.From) >= n || m.To < 0 || int(m.To) >= n || len(m.Chunks) == 0 {
@@ -106,7 +107,7 @@ func (p *replay) send(m Send) error {
 	return nil
 }
 
-// occupy takes the edges of a message's path, and says when it arrives.
+// occupy uses the edges of a message's path, and returns when it arrives.
 func (p *replay) occupy(path topologies.Path, m Send) (float64, error) {
 	bytes := p.schedule.part() * float64(len(m.Chunks))
 	slowest := 0.0
@@ -125,8 +126,8 @@ func (p *replay) occupy(path topologies.Path, m Send) (float64, error) {
 	return slowest + m.Start + float64(path.Latency), nil
 }
 
-// move gives the receiver what the sender has of a chunk: all of it, or its
-// contributions, which the sender then has no more.
+// move gives the receiver what the sender has of a chunk: a copy of all of it, or
+// its contributions, which the sender then no longer has.
 func (p *replay) move(m Send, chunk int) error {
 	if chunk < 0 || chunk >= p.schedule.total() {
 		return fmt.Errorf("chunk %d: want 0 to %d", chunk, p.schedule.total()-1)
@@ -151,7 +152,7 @@ func (p *replay) move(m Send, chunk int) error {
 	return nil
 }
 
-// over checks what there is when all has been sent.
+// over checks the result when everything has been sent.
 func (p *replay) over() error {
 	s := p.schedule
 	for r := range s.Ranks {

@@ -2,9 +2,10 @@ package greedy
 
 import "math"
 
-// floor is a time that no schedule beats in which a message is one chunk: the
-// links into some rank cannot bring it what it lacks any sooner, nor those into
-// some node what its ranks lack, after which the last of it has to spread there.
+// floor is a time that no schedule can beat if every message is one chunk. The
+// links into some rank can't bring what it lacks any sooner, or those into some
+// node can't bring what its ranks lack, after which the last chunk still has to
+// spread within the node.
 func (n *network) floor(chunks int, part float64) float64 {
 	least := 0.0
 	for v, hops := range n.into {
@@ -16,8 +17,8 @@ func (n *network) floor(chunks int, part float64) float64 {
 	return least * (1 + tolerance)
 }
 
-// arrive is the least time in which hops can bring so many chunks; speed is what
-// their ends let through together, in bytes a microsecond.
+// arrive is the least time in which hops can bring so many chunks. speed is what
+// the edges at their ends allow together, in bytes a microsecond.
 func (n *network) arrive(hops []int32, lacks int, part, speed float64) float64 {
 	if !n.direct || n.alpha != Blocking {
 		latency := math.Inf(1)
@@ -26,7 +27,7 @@ func (n *network) arrive(hops []int32, lacks int, part, speed float64) float64 {
 		}
 		return float64(lacks)*part/speed + latency
 	}
-	low, high := 0.0, math.Inf(1) // messages too few by then; enough
+	low, high := 0.0, math.Inf(1) // too short for so many messages; long enough
 	each, alike := make([]float64, 0, len(hops)), true
 	for _, h := range hops {
 		each, _ = n.cost(h, part, each)
@@ -51,9 +52,9 @@ func (n *network) arrive(hops []int32, lacks int, part, speed float64) float64 {
 	return low
 }
 
-// nodeFloor is the longest that some node must wait. Where only one of its ranks
-// has links from outside, every other has the chunk that is the last to enter no
-// sooner than it can go there from that one.
+// nodeFloor is the longest that any node has to wait. If only one rank of a node
+// has links from outside, the others get the last chunk only after it has passed
+// on from that rank.
 func (n *network) nodeFloor(chunks int, part float64) float64 {
 	least := 0.0
 	for node := range n.t.Nodes {
@@ -83,8 +84,8 @@ func (n *network) nodeFloor(chunks int, part float64) float64 {
 	return least
 }
 
-// farthest is how long a chunk takes from a rank to the one of a list that it
-// reaches last, over any links.
+// farthest is the time a chunk takes from a rank to whichever of a list it reaches
+// last, over any links.
 func (n *network) farthest(from int, list []int, part float64) (longest float64) {
 	at := make([]float64, n.ranks)
 	for v := range at {

@@ -13,26 +13,26 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Options are what Route is asked for.
+// Options say what Route has to find.
 type Options struct {
-	Collective string // allgather where empty; reducescatter, allreduce
+	Collective string // allgather if empty; reducescatter, allreduce
 	Bytes      int64  // size, as nccl-tests counts it
-	// Chunks is how many each rank's part of the size is cut into; 0 tries
-	// several numbers, as the system is large.
+	// Chunks is the number of chunks in each rank's part of the size. 0 tries
+	// several numbers, depending on the size of the system.
 	Chunks int
 	Alpha  Alpha
-	// Tries is how many schedules of each number of chunks are made to choose
-	// from; 0 means DefaultTries, or fewer on large systems.
+	// Tries is how many schedules are made for each number of chunks. 0 means
+	// DefaultTries, or fewer on large systems.
 	Tries int
 	Seed  uint64
 }
 
-// DefaultTries is enough for small systems to find what is there to be found.
+// DefaultTries is enough to find the best schedules of small systems.
 const DefaultTries = 32
 
-// The most arrivals, ranks times ranks times chunks, of a schedule; those of one
-// where Options leave chunks open; and those that the asynchronous tries of one
-// number of chunks may come to, where Options name it and where they do not.
+// Limits on arrivals, which are ranks times ranks times chunks: of a schedule; of
+// a schedule if Options leave the chunks open; and of all asynchronous tries of
+// one number of chunks, if Options give it and if they do not.
 const (
 	maxArrivals = 1 << 26
 	fewArrivals = 1 << 22
@@ -40,15 +40,15 @@ const (
 	fewTries    = 1 << 16
 )
 
-// near is a gap to the bound that no other number of chunks is tried for.
+// near is the gap to the bound below which no other number of chunks is tried.
 const near = 0.0005
 
-// numbers of chunks that are tried where none is asked for.
+// numbers of chunks to try if none is given.
 var numbers = []int{1, 2, 3, 4, 6, 8, 12, 16, 20, 24}
 
-// Route makes a schedule. The error says that the two do not fit together, that
-// not every rank can be reached, or that ctx was done before there was one: once
-// there is, the best so far is returned.
+// Route makes a schedule. The error says that topology and collective do not fit
+// together, that some rank can't be reached, or that ctx ended before there was a
+// schedule; after that, the best so far is returned.
 func Route(ctx context.Context, t *topologies.Topology, o Options) (*Schedule, error) {
 	if o.Collective == "" {
 		o.Collective = "allgather"
@@ -75,8 +75,8 @@ func Route(ctx context.Context, t *topologies.Topology, o Options) (*Schedule, e
 	return find(ctx, t, o, least)
 }
 
-// bound is the time in microseconds that no schedule takes less than, for its
-// bytes alone.
+// bound is the time in microseconds that no schedule beats, considering bandwidth
+// alone.
 func bound(ctx context.Context, t *topologies.Topology, o Options) (float64, error) {
 	n := len(t.Ranks)
 	c, err := collective.New(collective.Spec{Name: o.Collective, Ranks: n, Chunks: n})
@@ -94,7 +94,7 @@ func bound(ctx context.Context, t *topologies.Topology, o Options) (float64, err
 	return 1e6 * seconds, nil
 }
 
-// find makes the schedules and chooses; least is the bound.
+// find makes schedules and picks the best; least is the bound.
 func find(ctx context.Context, t *topologies.Topology, o Options, least float64) (best *Schedule, err error) {
 	defer constraints.Overdue(&err)
 	n := len(t.Ranks)
@@ -160,7 +160,7 @@ func (s *Schedule) fill(o Options, forward, backward *network, best *Schedule) (
 	return err
 }
 
-// degree is the most links into a rank.
+// degree is the largest number of links into a rank.
 func (n *network) degree() int {
 	most := 1
 	for _, hops := range n.into {
@@ -169,8 +169,8 @@ func (n *network) degree() int {
 	return most
 }
 
-// route finds the best allgather of so many chunks. With best, of the same
-// collective, it need not find one that is no better.
+// route finds the best allgather with so many chunks. If best, of the same
+// collective, is given, it need not find one that is no better.
 func (n *network) route(chunks int, part float64, o Options, best *Schedule) (sends []Send, end float64, method string, err error) {
 	a := &attempts{n: n, chunks: chunks, part: part, arrivals: n.ranks * n.ranks * chunks, floor: n.floor(chunks, part), end: math.Inf(1)}
 	if best != nil && o.Collective == "allgather" {
@@ -182,27 +182,27 @@ func (n *network) route(chunks int, part float64, o Options, best *Schedule) (se
 	return a.sends, a.end, a.method, nil
 }
 
-// attempts are schedules of one number of chunks, and the best of them.
+// attempts tracks the best schedule for one number of chunks.
 type attempts struct {
 	n        *network
 	chunks   int
 	part     float64 // bytes of a chunk
 	arrivals int
-	floor    float64 // microseconds: no schedule takes less
+	floor    float64 // in microseconds; no schedule is faster
 
 	sends  []Send
 	end    float64
 	method string
 }
 
-// take keeps a schedule that is better than those before.
+// take keeps a schedule if it is better than the best so far.
 func (a *attempts) take(sends []Send, end float64, method string) {
 	if end < a.end {
 		a.sends, a.end, a.method = sends, end, method
 	}
 }
 
-// done tells whether nothing better can come.
+// done tells whether there can be no better schedule.
 func (a *attempts) done() bool { return a.end <= a.floor }
 
 // try makes schedules in every way there is, until nothing better can come. What was
@@ -210,15 +210,15 @@ func (a *attempts) done() bool { return a.end <= a.floor }
 func (a *attempts) try(o Options) (err error) {
 	defer constraints.Overdue(&err)
 	n, few := a.n, a.arrivals <= fewMessages
-	// One chunk a rank over links of several speeds: a slow one had better wait,
-	// which no link knows by itself.
+	// With one chunk for each rank and links of several speeds, slow links should
+	// sometimes wait, which they can't know by themselves.
 	mixed := a.chunks == 1 && n.direct && few && n.mixed()
 	if mixed {
 		if a.match(); a.done() {
 			return nil
 		}
 	}
-	// Where everything is one send away breadth first has nothing to say.
+	// Where everything is one send away, breadth first makes no difference.
 	if a.chunks > 1 || !n.direct || len(n.hops) != n.ranks*(n.ranks-1) {
 		a.breadthFirst()
 	}
@@ -243,7 +243,7 @@ func (a *attempts) try(o Options) (err error) {
 	return nil
 }
 
-// match gives the chunks to links that bring them in time, if that can be.
+// match assigns chunks to links that bring them in time, if possible.
 func (a *attempts) match() {
 	if list := a.n.matched(a.chunks, a.part, a.floor); list != nil {
 		got, took := a.n.play(list, a.chunks, a.part)
@@ -251,7 +251,7 @@ func (a *attempts) match() {
 	}
 }
 
-// breadthFirst sends everything on by distance.
+// breadthFirst forwards everything in order of distance.
 func (a *attempts) breadthFirst() {
 	if list := a.n.breadthFirst(a.chunks); list != nil {
 		got, took := a.n.play(list, a.chunks, a.part)
@@ -259,22 +259,22 @@ func (a *attempts) breadthFirst() {
 	}
 }
 
-// tries is how many asynchronous schedules are made of so many chunks.
+// tries is how many asynchronous schedules are made for so many chunks.
 func (o *Options) tries(chunks, arrivals int) int {
 	switch {
 	case o.Tries > 0:
 		return o.Tries
 	case o.Chunks > 0:
 		return max(1, min(DefaultTries, manyTries/arrivals))
-	case chunks == 1: // there must be one
+	case chunks == 1: // at least one
 		return max(1, min(DefaultTries, fewTries/arrivals))
 	}
 	return min(DefaultTries, fewTries/arrivals)
 }
 
-// asynchronous is the best of some tries, each of which learns from the best
-// before it what came late; none where all are worse than what there is. What is
-// to be improved may be worse than that.
+// asynchronous is the best of several tries, each of which learns from the best
+// before it which chunks came late. It finds nothing if all are worse than the
+// best schedule so far; but one that is to be improved afterwards may be worse.
 func (a *attempts) asynchronous(seed uint64, tries int) (found []Send, took float64, err error) {
 	r := newRun(a.n, a.chunks, a.part)
 	took = a.end
@@ -308,8 +308,8 @@ func (a *attempts) asynchronous(seed uint64, tries int) (found []Send, took floa
 	return found, took, nil
 }
 
-// learnLate makes chunks that arrived in the last twentieth preferred by one
-// rank more.
+// learnLate raises the preference for chunks that arrived in the last twentieth of
+// the time, by one for each rank.
 func learnLate(weight []int32, sends []Send, end float64) {
 	for _, s := range sends {
 		if s.End > end*0.95 {
@@ -320,8 +320,8 @@ func learnLate(weight []int32, sends []Send, end float64) {
 	}
 }
 
-// turned is what to send for a reduction, given what is sent the other way by
-// the turned network: the last of it first.
+// turned turns a schedule of the reversed network into the messages of a
+// reduction, in the opposite order.
 func (n *network) turned(sends []Send) []message {
 	list := make([]message, len(sends))
 	order := slices.Clone(sends)
@@ -340,7 +340,7 @@ func (n *network) turned(sends []Send) []message {
 	return list
 }
 
-// messages are sends without their times.
+// messages strips the times from sends.
 func (n *network) messages(sends []Send) []message {
 	list := make([]message, len(sends))
 	for i, s := range sends {

@@ -2,27 +2,27 @@ package greedy
 
 import "slices"
 
-// improver changes a schedule of few messages one by one: a chunk comes to a
-// rank over another link, or a message has its turn earlier or later. Messages
-// in their order are played as play does, but for one whose chunk is not there
-// yet: it waits, and has its turn when the chunk is. A change is kept where the
-// schedule is not longer for it, and ranks are not later on the whole.
+// improver changes a schedule of few messages step by step: a chunk comes over
+// another link, or a message gets another place in the order. Messages are played
+// in their order as play does, except that a message whose chunk has not arrived
+// waits, and is played when the chunk has. A change is kept if the schedule does
+// not get longer, and ranks do not finish later on the whole.
 type improver struct {
 	*network
 	total   int
 	list    []message // one chunk each
 	free    []float64
-	ready   []float64 // by rank and chunk; below 0 before it is known
-	waiting [][]int32 // messages, by rank and chunk they wait for
-	finish  []float64 // of each rank
-	took    []float64 // taken's edges, by hop
+	ready   []float64 // by rank and chunk; negative if not yet known
+	waiting [][]int32 // by rank and chunk: the messages that wait for it
+	finish  []float64 // by rank
+	took    []float64 // how long each hop takes its edges
 	arrive  []float64 // by hop
-	first   []int32   // where the edges of a hop begin in took
+	first   []int32   // by hop: its first entry in took
 	played  int
 }
 
-// fewMessages is up to how many a schedule is improved, and fewSteps how many
-// changes are tried for each try there was, messages times changes.
+// fewMessages is the largest schedule that is improved. fewSteps limits the
+// changes for each try, as messages times changes.
 const (
 	fewMessages = 2048
 	fewSteps    = 1 << 17
@@ -42,7 +42,8 @@ func newImprover(n *network, chunks int, part float64, sends []Send) *improver {
 	return m
 }
 
-// length is the time of the schedule and the sum of the ranks' own.
+// length is the time of the schedule, and the sum of the times at which ranks
+// finish.
 func (m *improver) length(chunks int) (end, sum float64) {
 	clear(m.free)
 	clear(m.finish)
@@ -64,7 +65,7 @@ func (m *improver) length(chunks int) (end, sum float64) {
 	return end, sum
 }
 
-// turn plays a message, and those that waited for it.
+// turn plays a message, and those that have waited for it.
 func (m *improver) turn(i int32) {
 	msg := m.list[i]
 	hop := &m.hops[msg.hop]
@@ -91,8 +92,8 @@ func (m *improver) turn(i int32) {
 	}
 }
 
-// improve changes a schedule as long as there are steps, or until it is as
-// short as floor.
+// improve changes a schedule until the steps are used up, or until it is as short
+// as floor.
 func (n *network) improve(chunks int, part float64, sends []Send, floor float64, seed uint64, tries int) ([]Send, float64) {
 	m := newImprover(n, chunks, part, sends)
 	end, sum := m.length(chunks)
@@ -105,11 +106,11 @@ func (n *network) improve(chunks int, part float64, sends []Send, floor float64,
 		dice = mix(seed, uint64(step), 2)
 		old := m.list[i]
 		to := i
-		if dice&1 == 0 { // another link
+		if dice&1 == 0 { // take another link
 			hops := n.into[n.hops[old.hop].to]
 			m.list[i].hop = hops[dice>>8%uint64(len(hops))]
 		}
-		if dice&6 != 0 { // another turn
+		if dice&6 != 0 { // take another place in the order
 			to = int(dice >> 32 % uint64(len(m.list)))
 			move(m.list, i, to)
 		}
@@ -121,7 +122,7 @@ func (n *network) improve(chunks int, part float64, sends []Send, floor float64,
 		move(m.list, to, i)
 		m.list[i] = old
 	}
-	// Played in the order of their starts, messages need not wait.
+	// In the order of their starts no message has to wait.
 	m.length(chunks)
 	slices.SortStableFunc(m.list, func(a, b message) int {
 		x, y := m.arrived(a), m.arrived(b)
@@ -136,12 +137,12 @@ func (n *network) improve(chunks int, part float64, sends []Send, floor float64,
 	return n.play(m.list, chunks, part)
 }
 
-// arrived is when a message did.
+// arrived is when a message arrived.
 func (m *improver) arrived(msg message) float64 {
 	return m.ready[int(m.hops[msg.hop].to)*m.total+int(msg.chunks[0])]
 }
 
-// move takes list[i] to place j.
+// move moves list[i] to index j.
 func move(list []message, i, j int) {
 	x := list[i]
 	if i < j {

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// matched looks for a schedule that takes no longer than the floor. Until then each
-// link into a rank carries so many messages, and no sooner can a chunk leave a
-// neighbour than it gets there over links that nobody else uses. Which message
-// carries what is a matching of chunks to messages, for each rank by itself:
+// matched looks for a schedule that takes exactly the floor. Within that time,
+// each link into a rank can carry a certain number of messages; and a chunk can't
+// leave a neighbour before it could get there over otherwise unused links. Which
+// message carries which chunk is a bipartite matching, for each rank by itself:
 //
 //	into rank 0 of a DGX-1     0 ────── τ ────── 2τ ───── 3τ = floor
 //	from 1, a double link      │ 1      │ 2      │ 3      │
@@ -17,8 +17,9 @@ import (
 //	from 2, a single link               │ 6               │   by then 2 has it from 6
 //	from 3, a single link      │                          │
 //
-// Slow links so wait for what fast ones cannot bring. Matchings of different ranks
-// may not go together: nil where one relies on what another has not there in time.
+// So slow links wait for what fast ones cannot bring. The matchings of different
+// ranks may contradict each other: the result is nil if one relies on a chunk that
+// another does not deliver in time.
 func (n *network) matched(chunks int, part, floor float64) []message {
 	took, arrive := make([]float64, len(n.hops)), make([]float64, len(n.hops))
 	var busy []float64
@@ -49,11 +50,12 @@ func (n *network) matched(chunks int, part, floor float64) []message {
 	return n.inTime(list, chunks, arrive)
 }
 
-// plan appends the messages into a rank. Those of one link leave in the order in
-// which they can, none before the one ahead of it is through: so none overtakes
-// another, and each still leaves by its slot's latest.
+// plan appends the messages into a rank. Messages of one link leave as early as
+// they can, in the order in which they become able to, and each not before the one
+// ahead of it is through. So none overtakes another, and each leaves within its
+// slot.
 func (m *matching) plan(list []planned, n *network, chunks int, took, soonest []float64) []planned {
-	byHop := map[int32][]int{} // its slots with a chunk, the earliest first
+	byHop := map[int32][]int{} // its occupied slots, earliest first
 	var hops []int32
 	for i, c := range m.chunk {
 		if h := m.slots[i].hop; c != none {
@@ -80,7 +82,7 @@ func (m *matching) plan(list []planned, n *network, chunks int, took, soonest []
 	return list
 }
 
-// mixed tells whether links of different speeds lead into some rank.
+// mixed tells whether some rank has incoming links of different speeds.
 func (n *network) mixed() bool {
 	for _, hops := range n.into {
 		for _, h := range hops {
@@ -92,15 +94,15 @@ func (n *network) mixed() bool {
 	return false
 }
 
-// planned is a message with the time at which it is to leave.
+// planned is a message with the time at which it should leave.
 type planned struct {
 	at    float64
 	hop   int32
 	chunk int32
 }
 
-// inTime is messages without their times; nil where one's sender has not got the
-// chunk by then.
+// inTime returns the messages without their times, or nil if some sender does not
+// have the chunk by then.
 func (n *network) inTime(list []planned, chunks int, arrive []float64) []message {
 	total := n.ranks * chunks
 	ready := make([]float64, n.ranks*total)
@@ -122,8 +124,8 @@ func (n *network) inTime(list []planned, chunks int, arrive []float64) []message
 	return messages
 }
 
-// soonest is, by start and rank, when a chunk can be there, over links that nobody
-// else uses.
+// soonest is, by source and rank, the earliest that a chunk can arrive over
+// otherwise unused links.
 func (n *network) soonest(arrive []float64) []float64 {
 	all := make([]float64, n.ranks*n.ranks)
 	queue, waits := make([]int32, 0, n.ranks), make([]bool, n.ranks)
@@ -152,22 +154,22 @@ func (n *network) soonest(arrive []float64) []float64 {
 	return all
 }
 
-// matching gives a rank's chunks to messages, one each, by augmenting ways.
+// matching assigns a rank's chunks to messages, one to each, by augmenting paths.
 type matching struct {
 	slots []slot
-	chunk []int32 // by slot, or none
+	chunk []int32 // by slot: its chunk, or none
 	tried []bool  // by slot
 }
 
-// slot is a message a link can carry: when it starts where those before it do at
-// once, and when it must where those after it are to be in time.
+// slot is one message of a link: when it starts if those before it are as early as
+// possible, and when it has to start if those after it are to be in time.
 type slot struct {
 	hop            int32
 	starts, latest float64
 }
 
-// match finds a slot for every chunk that v lacks, the nearest first; false where
-// there are too few.
+// match finds a slot for every chunk that v lacks, the nearest first. It returns
+// false if there are not enough.
 func (m *matching) match(n *network, v, chunks int, soonest []float64) bool {
 	m.chunk = slices.Grow(m.chunk[:0], len(m.slots))[:len(m.slots)]
 	for i := range m.chunk {

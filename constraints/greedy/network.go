@@ -9,9 +9,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// network is who can send to whom, and over what. Turned round, it is the same
-// for data that go the other way: a schedule for it, played backwards, is one
-// for the topology.
+// network is which ranks can send to which, and over which edges. The reversed
+// network is the same for data in the opposite direction: a schedule for it,
+// played backwards, is one for the topology.
 type network struct {
 	until context.Context // whose end ends whatever is made: see look
 	t     *topologies.Topology
@@ -22,13 +22,13 @@ type network struct {
 	over  [][]int32 // hops over an edge
 	ends  [][]int32 // edges by which hops reach a rank
 	alpha Alpha
-	// speed is what can enter a rank, in bytes a microsecond.
+	// speed is what can enter each rank, in bytes a microsecond.
 	speed []float64
-	// direct: no two hops share an edge.
+	// direct means that no two hops share an edge.
 	direct bool
 }
 
-// hop is a way from a rank to one it is linked with.
+// hop is the path from a rank to one it is linked to.
 type hop struct {
 	from, to int32
 	edges    []int32
@@ -40,13 +40,13 @@ type hop struct {
 // are (see crossings).
 const manyPairs = 4096
 
-// maxHops bounds the memory of a network.
+// maxHops limits the memory of a network.
 const maxHops = 1 << 22
 
 func newNetwork(ctx context.Context, t *topologies.Topology, turned bool, alpha Alpha) (*network, error) {
 	n := &network{until: ctx, t: t, ranks: len(t.Ranks), alpha: alpha, hops: make([]hop, 0, len(t.Edges))}
 	n.speed = make([]float64, n.ranks)
-	edges := make([]int32, 0, len(t.Edges)) // of all hops
+	edges := make([]int32, 0, len(t.Edges)) // storage for the edges of all hops
 	across := 0
 	for a := range t.Ranks {
 		n.look()
@@ -89,7 +89,7 @@ func newNetwork(ctx context.Context, t *topologies.Topology, turned bool, alpha 
 	n.over = n.hopsBy(len(t.Edges), func(h *hop, keys []int32) []int32 { return append(keys, h.edges...) })
 	n.direct = true
 	n.ends = make([][]int32, n.ranks)
-	seen := make([]int32, len(t.Edges)) // by edge: one more than the last rank that hops reach by it
+	seen := make([]int32, len(t.Edges)) // by edge: 1 + the last rank that hops reach over it
 	for v, hops := range n.into {
 		for _, h := range hops {
 			edges := n.hops[h].edges
@@ -118,7 +118,7 @@ func (n *network) look() { constraints.Look(n.until) }
 // look to the next.
 const seldom = 1 << 10
 
-// hopsBy lists the hops of every rank or edge, of those that of appends for one.
+// hopsBy groups the hops by rank or edge; of appends the keys of one hop.
 func (n *network) hopsBy(count int, of func(h *hop, keys []int32) []int32) [][]int32 {
 	ends := make([]int32, count+1)
 	var keys []int32
@@ -144,8 +144,8 @@ func (n *network) hopsBy(count int, of func(h *hop, keys []int32) []int32) [][]i
 	return lists
 }
 
-// cost is what a message of some bytes costs on a hop: how long it takes each
-// edge, and when it has arrived.
+// cost is the time that a message of some bytes takes each edge of a hop, and the
+// time after which it arrives.
 func (n *network) cost(h int32, bytes float64, busy []float64) (taken []float64, arrive float64) {
 	hop := &n.hops[h]
 	for _, e := range hop.edges {
@@ -160,16 +160,16 @@ func (n *network) cost(h int32, bytes float64, busy []float64) (taken []float64,
 	return busy, arrive + hop.latency
 }
 
-// message is a send before it has its time.
+// message is a send without its time.
 type message struct {
 	hop    int32
 	reduce bool
 	chunks []int32
 }
 
-// play gives messages their times, each in its turn as early as its chunks are
-// there and its links free, and returns when the last has arrived. Chunks
-// that reduce are ready when all that was sent there before has arrived.
+// play assigns times to messages, in their order and each as early as its chunks
+// are there and its links free. It returns when the last arrives. In a reduction,
+// a chunk is ready when everything sent to it before has arrived.
 func (n *network) play(list []message, chunks int, part float64) (sends []Send, end float64) {
 	total := n.ranks * chunks
 	free := make([]float64, len(n.t.Edges))
@@ -204,7 +204,7 @@ func (n *network) play(list []message, chunks int, part float64) (sends []Send, 
 	return sends, end
 }
 
-// hopOf finds the hop between two ranks; there is one.
+// hopOf finds the hop between two ranks, which must exist.
 func (n *network) hopOf(from, to int32) int32 {
 	i, _ := slices.BinarySearchFunc(n.onto[from], to, func(h, to int32) int { return int(n.hops[h].to - to) })
 	return n.onto[from][i]

@@ -8,8 +8,8 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// run is one asynchronous try: at every moment each free link is given
-// a chunk that its start has and its end does not know of.
+// run is one asynchronous try: at every moment, each free link gets a chunk that
+// its source has and its destination has not been sent.
 type run struct {
 	*network
 	policy
@@ -17,22 +17,22 @@ type run struct {
 	total  int
 	words  int
 	part   float64
-	time   []float64 // of a chunk on each hop, from start to arrival
-	// arrival is when a rank has a chunk; kept by patient tries alone.
+	time   []float64 // by hop: from the start of a chunk to its arrival
+	// arrival is when each rank gets each chunk; only patient tries need it.
 	arrival []float64
 
 	have     []uint64 // rank by chunk: arrived
-	known    []uint64 // the same: arrived or on its way
-	count    []int32  // ranks that know of a chunk
-	inNode   []int16  // node by chunk: ranks of it that do; nil where there is one node
-	lacks    []int32  // chunks a rank does not know of
+	known    []uint64 // by rank and chunk: arrived or under way
+	count    []int32  // by chunk: ranks that know it
+	inNode   []int16  // by node and chunk: ranks of the node that know it; nil with a single node
+	lacks    []int32  // by rank: chunks that it does not know
 	free     []float64
-	taker    []int32   // the pick that took an edge last
-	takenAt  []float64 // and when
+	taker    []int32   // by edge: the last pick that took it
+	takenAt  []float64 // by edge: when that was
 	now      float64
-	effort   int // hops that makeRoom may still look at
+	effort   int // hops that makeRoom may still examine
 	queue    events
-	dirty    []bool // ranks that something may be sent to
+	dirty    []bool // by rank: something may be sent to it
 	affected []int32
 	picked   []pick
 	sends    []Send
@@ -40,7 +40,7 @@ type run struct {
 	backing  []int32
 }
 
-// pick is a hop and the chunk it is given.
+// pick is a hop with the chunk assigned to it.
 type pick struct {
 	hop   int32
 	chunk int32
@@ -93,7 +93,7 @@ func (r *run) asynchronous(p policy, most float64) (sends []Send, end float64, e
 			break
 		}
 		if len(r.queue) == 0 && (r.once || r.patient || r.lazy) {
-			r.once, r.patient, r.lazy = false, false, false // what is waited for never comes
+			r.once, r.patient, r.lazy = false, false, false // nothing is left to wait for
 			for v := range r.ranks {
 				r.touch(int32(v))
 			}
@@ -142,12 +142,12 @@ func (r *run) touch(v int32) {
 	}
 }
 
-// instant is the least time between two moments, in microseconds: rounding
-// must not make two of one.
+// instant is the shortest time between two moments, in microseconds; rounding must
+// not split one moment in two.
 const instant = 1e-9
 
-// advance goes on to the next moment at which something ends, and counts the
-// arrivals.
+// advance moves on to the next moment at which something ends, and returns how
+// many chunks arrive.
 func (r *run) advance() (arrived int) {
 	until := r.queue[0].at + instant
 	for len(r.queue) > 0 && r.queue[0].at <= until {
@@ -173,9 +173,9 @@ func (r *run) advance() (arrived int) {
 	return arrived
 }
 
-// decide sends all that can be sent now: to ranks that lack most for their
-// speed first. It returns false where one lacks so much that it cannot be in
-// time.
+// decide sends everything that can be sent now, first to the ranks that lack most
+// in relation to their speed. It returns false if a rank lacks so much that it
+// can't finish in time.
 func (r *run) decide(most float64) bool {
 	slices.SortFunc(r.affected, func(a, b int32) int {
 		return cmp.Or(
@@ -214,14 +214,14 @@ func (r *run) decide(most float64) bool {
 	return true
 }
 
-// deep is through how many others a rank is made room for, and enough how many
-// hops are looked at for it.
+// deep is through how many other ranks makeRoom looks for room for a rank, and
+// enough how many hops it examines.
 const (
 	deep   = 3
 	enough = 128
 )
 
-// wayIn tells whether some last edge to a rank is free.
+// wayIn tells whether some edge into a rank is free.
 func (r *run) wayIn(v int32) bool {
 	for _, e := range r.ends[v] {
 		if r.free[e] <= r.now {
@@ -231,8 +231,9 @@ func (r *run) wayIn(v int32) bool {
 	return false
 }
 
-// serve gives all free hops to a rank a chunk each. Where one finds nothing
-// left that another was given, and that one has something else, they change.
+// serve assigns a chunk to every free hop into a rank. If a hop is left without
+// one because another hop has its chunk, and that other hop has an alternative,
+// they swap.
 func (r *run) serve(v int32) {
 	if !r.wayIn(v) {
 		return
@@ -272,9 +273,9 @@ func (r *run) serve(v int32) {
 	}
 }
 
-// makeRoom serves a rank that has a free way in and was given nothing, as all
-// who could send to it were told to send to others this very moment: one of
-// those is served by somebody else, if need be in the same way.
+// makeRoom helps a rank that has a free link but was given nothing, because all
+// possible senders were assigned to other ranks at this very moment. One of these
+// ranks is then served by another sender, if necessary recursively.
 func (r *run) makeRoom(v int32, depth int) bool {
 	hops := r.into[v]
 	turn := int(mix(r.seed, uint64(v), uint64(depth)) % uint64(len(hops)))
@@ -313,7 +314,7 @@ func (r *run) makeRoom(v int32, depth int) bool {
 	return false
 }
 
-// inTheWay is the only pick of this moment, to another rank, that keeps a hop
+// inTheWay is the pick of this moment, for another rank, that alone keeps a hop
 // from being free, or -1.
 func (r *run) inTheWay(h int32) int {
 	at := -1
@@ -333,14 +334,14 @@ func (r *run) inTheWay(h int32) int {
 	return at
 }
 
-// give has a hop carry a chunk from now on.
+// give lets a hop carry a chunk from now on.
 func (r *run) give(h, c int32) {
 	r.learn(r.hops[h].to, c)
 	r.picked = append(r.picked, pick{h, c})
 	r.take(h, len(r.picked)-1)
 }
 
-// withdraw takes a pick back; its place stays empty.
+// withdraw undoes a pick; its place in the list stays empty.
 func (r *run) withdraw(at int) {
 	p := r.picked[at]
 	r.forget(r.hops[p.hop].to, p.chunk)
@@ -354,7 +355,7 @@ func (r *run) has(rank, chunk int32) bool {
 	return r.have[int(rank)*r.words+int(chunk)/64]>>(chunk%64)&1 == 1
 }
 
-// learn notes that a chunk is on its way to a rank.
+// learn records that a chunk is on its way to a rank.
 func (r *run) learn(v, c int32) {
 	r.known[int(v)*r.words+int(c)/64] |= 1 << (c % 64)
 	r.lacks[v]--
@@ -364,7 +365,7 @@ func (r *run) learn(v, c int32) {
 	}
 }
 
-// forget takes back that a chunk is on its way.
+// forget undoes learn.
 func (r *run) forget(v, c int32) {
 	r.known[int(v)*r.words+int(c)/64] &^= 1 << (c % 64)
 	r.lacks[v]++
@@ -374,7 +375,7 @@ func (r *run) forget(v, c int32) {
 	}
 }
 
-// take keeps a hop's edges busy from now on, for a pick.
+// take marks a hop's edges as busy from now on, with a pick.
 func (r *run) take(h int32, pick int) {
 	r.busy, _ = r.cost(h, r.part, r.busy[:0])
 	for i, e := range r.hops[h].edges {

@@ -5,19 +5,21 @@ import (
 	"math/bits"
 )
 
-// policy is what a try prefers: a row of the table of policies, and a seed.
+// policy is what a try prefers, as a row of the table of policies, with its seed.
 type policy struct {
 	name string
 	// rare prefers chunks that few ranks know of.
 	rare bool
-	// once sends a chunk to a node only where nobody in it knows of it.
+	// once sends a chunk to a node only if no rank there knows it.
 	once bool
-	// patient leaves a slow link idle where the others bring all its end lacks
-	// sooner.
+	// patient leaves a slow link idle if the other links bring everything its end
+	// lacks sooner.
 	patient bool
-	// lazy leaves a slow link idle half of the times, for what may come.
+	// lazy leaves a slow link idle half of the time, in case something better
+	// comes.
 	lazy bool
-	// weight, by chunk, is preferred to all: what came late in a try before.
+	// weight, by chunk, takes precedence over everything else: it is what came
+	// late in an earlier try.
 	weight []int32
 	seed   uint64
 }
@@ -33,7 +35,7 @@ var policies = []policy{
 	{name: "random, patient and lazy", patient: true, lazy: true},
 }
 
-// idle tells whether nothing is on any of a hop's edges.
+// idle tells whether all of a hop's edges are free.
 func (r *run) idle(h int32) bool {
 	for _, e := range r.hops[h].edges {
 		if r.free[e] > r.now {
@@ -43,8 +45,8 @@ func (r *run) idle(h int32) bool {
 	return true
 }
 
-// dawdles tells whether a hop that is slower than another to the same rank lets
-// this moment pass.
+// dawdles tells whether a hop that is slower than another to the same rank sits
+// this moment out.
 func (r *run) dawdles(h int32) bool {
 	for _, o := range r.into[r.hops[h].to] {
 		if r.time[o] < r.time[h]*(1-tolerance) {
@@ -54,8 +56,8 @@ func (r *run) dawdles(h int32) bool {
 	return false
 }
 
-// better tells whether the other hops to a rank bring all it lacks before this
-// one would bring a chunk.
+// better tells whether the other hops to a rank bring everything it lacks before
+// this one would bring a chunk.
 func (r *run) better(h int32) bool {
 	arrive := r.now + r.time[h]
 	count := 0.0
@@ -75,8 +77,8 @@ func (r *run) better(h int32) bool {
 	return count >= float64(r.lacks[r.hops[h].to])
 }
 
-// offers counts the chunks a hop could bring by some time that its end does not
-// know of.
+// offers counts the chunks that a hop could bring before the given time and that
+// its end does not know.
 func (r *run) offers(h int32, by float64) (count int) {
 	from, to := int(r.hops[h].from), int(r.hops[h].to)
 	by = by*(1+tolerance) - r.time[h]
@@ -90,11 +92,11 @@ func (r *run) offers(h int32, by float64) (count int) {
 	return count
 }
 
-// looked is how many chunks a hop chooses from at most: of more, those from
-// some place on.
+// looked limits how many chunks a hop chooses from; of more, it considers those
+// from some position on.
 const looked = 512
 
-// choose is the chunk a hop had best carry now, or none.
+// choose is the best chunk for a hop to carry now, or none.
 func (r *run) choose(h int32) int32 {
 	hop := &r.hops[h]
 	have := r.have[int(hop.from)*r.words : (int(hop.from)+1)*r.words]

@@ -9,13 +9,13 @@ import (
 	"github.com/colltune/colltune/constraints/internal/moves"
 )
 
-// Alpha says whether a link's latency keeps it busy.
+// Alpha says whether a link's latency occupies it.
 type Alpha uint8
 
-// The ways to count latency.
+// Ways to count latency.
 const (
-	Blocking  Alpha = iota // a link is taken for latency and bytes
-	Pipelined              // for its bytes alone; the latency delays the arrival
+	Blocking  Alpha = iota // a link is occupied for latency and bytes
+	Pipelined              // a link is occupied for the bytes alone; latency delays the arrival
 )
 
 func (a Alpha) String() string { return [...]string{"blocking", "pipelined"}[a] }
@@ -26,32 +26,31 @@ type Schedule struct {
 	Collective string
 	Ranks      int
 	Bytes      int64 // size, as nccl-tests counts it
-	Chunks     int   // that each rank's part of the size is cut into
+	Chunks     int   // chunks in each rank's part of the size
 	Alpha      Alpha
 	Method     string // asynchronous, breadth first, matching, local search
-	Sends      []Send // by rising start
+	Sends      []Send // in order of their starts
 	TimeUS     float64
-	// BoundUS is what no routing takes less than, for its bytes alone.
+	// BoundUS is a time that no routing beats, considering bandwidth alone.
 	BoundUS float64
 }
 
-// Send is a message. Chunk c is number c%Chunks of rank c/Chunks's.
+// Send is a message. Chunk c is number c%Chunks of the chunks of rank c/Chunks.
 type Send struct {
 	From, To   int32
-	Reduce     bool // combined at To, not copied
+	Reduce     bool // combined at To instead of copied
 	Chunks     []int32
-	Start, End float64 // microseconds: the first byte leaves, all have arrived
+	Start, End float64 // microseconds: the first byte leaves, the last arrives
 }
 
-// Gap is how much longer than the bound the schedule takes: 0.01 is one
-// hundredth.
+// Gap is how much longer than the bound the schedule takes; 0.01 is one per cent.
 func (s *Schedule) Gap() float64 { return s.TimeUS/s.BoundUS - 1 }
 
 // Part is how many bytes a chunk has.
 func (s *Schedule) part() float64 { return float64(s.Bytes) / float64(s.Ranks) / float64(s.Chunks) }
 
-// Program is the schedule as a chunk program: its messages in their order, runs
-// of chunks of one rank together. Its time is forgotten.
+// Program is the schedule as a chunk program, with its messages in their order,
+// and runs of chunks of one rank merged. Times are lost.
 func (s *Schedule) Program(inPlace bool) (*lang.Program, error) {
 	spec := collective.Spec{Name: s.Collective, Ranks: s.Ranks, Chunks: s.Chunks, InPlace: inPlace}
 	if s.Collective == "allreduce" {
@@ -75,8 +74,8 @@ func (s *Schedule) Program(inPlace bool) (*lang.Program, error) {
 	return moves.Program("greedy", spec, list)
 }
 
-// SameRouting tells whether another schedule sends the same chunks over the
-// same links in the same order: then both are the same program.
+// SameRouting tells whether another schedule sends the same chunks over the same
+// links in the same order, so that both give the same program.
 func (s *Schedule) SameRouting(o *Schedule) bool {
 	return s.Collective == o.Collective && s.Ranks == o.Ranks && s.Chunks == o.Chunks &&
 		slices.EqualFunc(s.Sends, o.Sends, func(a, b Send) bool {
