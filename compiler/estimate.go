@@ -66,81 +66,108 @@ const (
 // there are few waits.
 type estimate [2*sizes - 1]int64
 
-// estimate simulates all tiles in the global order, in which everything comes
-// after what it waits for.
+// times is a time at each of the sizes.
+type times [sizes]int64
+
+// timing executes the program at all sizes at once.
+type timing struct {
+	u            *unit
+	begun, ended []times     // by instruction
+	now          []times     // by threadblock
+	slots        []slotTimes // by connection
+	end          times       // of what was executed so far
+}
+
+// mostSlots is the most slots of any of the sizes' protocols.
+const mostSlots = 8
+
+// slotTimes is when the slots that a connection's last messages took were emptied.
+type slotTimes struct {
+	sent, taken int32
+	free        [mostSlots]times
+}
+
+// estimate executes all tiles in the global order, in which everything comes after
+// what it waits for.
 func (u *unit) estimate() (all estimate) {
-	const mostSlots = 8
-	type times [sizes]int64
-	type line struct {
-		sent, taken int32
-		free        [mostSlots]times // when each slot of the last messages was emptied
+	t := timing{
+		u: u, begun: make([]times, len(u.ins)), ended: make([]times, len(u.ins)),
+		now: make([]times, len(u.tbs)), slots: make([]slotTimes, len(u.conns)),
 	}
-	begun, ended := make([]times, len(u.ins)), make([]times, len(u.ins))
-	now, lines := make([]times, len(u.tbs)), make([]line, len(u.conns))
-	var end, first times
+	var first times
 	for tile := range tiles {
 		for _, i := range u.seq {
-			in, tb := &u.ins[i], u.tbOf[i]
-			at, awaited := now[tb], false
-			for _, p := range u.preds.row(i) {
-				if a := u.alias[p]; u.tbOf[a] != tb {
-					awaited = true
-					for k := range at {
-						at[k] = max(at[k], ended[a][k])
-					}
-				}
-			}
-			var source *times // of the message that is received
-			if in.get != none {
-				sender := u.msgs[in.get].sender
-				source = &ended[sender]
-				for k := range at {
-					at[k] = max(at[k], begun[sender][k]+costsAt[k].way)
-				}
-			}
-			var to *line
-			if in.put != none {
-				to = &lines[u.msgs[in.put].conn]
-			}
-			var done times
-			for k := range at {
-				c := &costsAt[k]
-				if awaited {
-					at[k] += c.wait
-				}
-				if to != nil {
-					at[k] = max(at[k], to.free[to.sent%c.slots][k])
-				}
-				done[k] = at[k] + c.of(in)
-				if source != nil {
-					done[k] = max(done[k], source[k]+c.way)
-				}
-				end[k] = max(end[k], done[k])
-			}
-			if to != nil {
-				to.sent++
-			}
-			if source != nil {
-				from := &lines[u.msgs[in.get].conn]
-				for k := range done {
-					c := &costsAt[k]
-					from.free[from.taken%c.slots][k] = done[k] + c.back
-				}
-				from.taken++
-			}
-			begun[i], ended[i], now[tb] = at, done, done
+			t.execute(i)
 		}
 		switch tile + 1 {
 		case 1:
-			all[0] = end[latency]
+			all[0] = t.end[latency]
 		case firstTiles:
-			first = end
+			first = t.end
 		}
 	}
 	for k := simple; k < sizes; k++ {
-		all[2*k-1], all[2*k] = end[k], end[k]-first[k]
+		all[2*k-1], all[2*k] = t.end[k], t.end[k]-first[k]
 	}
 	return all
+}
+
+// execute gives an instruction its times, and its threadblock and connections
+// theirs.
+func (t *timing) execute(i int32) {
+	in := &t.u.ins[i]
+	at := t.start(i, in)
+	var done times
+	for k := range at {
+		c := &costsAt[k]
+		done[k] = at[k] + c.of(in)
+		if in.get != none {
+			done[k] = max(done[k], t.ended[t.u.msgs[in.get].sender][k]+c.way)
+		}
+		t.end[k] = max(t.end[k], done[k])
+	}
+	if in.put != none {
+		t.slots[t.u.msgs[in.put].conn].sent++
+	}
+	if in.get != none {
+		from := &t.slots[t.u.msgs[in.get].conn]
+		for k := range done {
+			c := &costsAt[k]
+			from.free[from.taken%c.slots][k] = done[k] + c.back
+		}
+		from.taken++
+	}
+	t.begun[i], t.ended[i], t.now[t.u.tbOf[i]] = at, done, done
+}
+
+// start is when an instruction can begin: once its threadblock has got to it, what
+// it waits for is done, its message begins to arrive, and there is a slot for what
+// it sends.
+func (t *timing) start(i int32, in *instr) times {
+	u, tb := t.u, t.u.tbOf[i]
+	at, awaited := t.now[tb], false
+	for _, p := range u.preds.row(i) {
+		if a := u.alias[p]; u.tbOf[a] != tb {
+			awaited = true
+			for k := range at {
+				at[k] = max(at[k], t.ended[a][k])
+			}
+		}
+	}
+	for k := range at {
+		c := &costsAt[k]
+		if in.get != none {
+			at[k] = max(at[k], t.begun[u.msgs[in.get].sender][k]+c.way)
+		}
+		if awaited {
+			at[k] += c.wait
+		}
+		if in.put != none {
+			to := &t.slots[u.msgs[in.put].conn]
+			at[k] = max(at[k], to.free[to.sent%c.slots][k])
+		}
+	}
+	return at
 }
 
 // tolerated limits what one size may lose where others gain: one part in so many.

@@ -12,29 +12,7 @@ import (
 // far (after Efficient Direct-Connect Topologies, arXiv 2202.03356, section 5).
 // On rings, tori and hypercubes nothing is lost but a latency a distance.
 func (n *network) breadthFirst(chunks int) []message {
-	far := make([][]int32, n.ranks) // far[v][s] is the sends from s to v
-	all := make([]int32, n.ranks*n.ranks)
-	for s := range n.ranks {
-		far[s] = all[s*n.ranks : (s+1)*n.ranks]
-	}
-	queue := make([]int32, 0, n.ranks)
-	for s := range n.ranks {
-		n.look()
-		for v := range far {
-			far[v][s] = -1
-		}
-		far[s][s] = 0
-		queue = append(queue[:0], int32(s))
-		for i := 0; i < len(queue) && len(queue) < n.ranks; i++ {
-			u := queue[i]
-			for _, h := range n.onto[u] {
-				if v := n.hops[h].to; far[v][s] < 0 {
-					far[v][s] = far[u][s] + 1
-					queue = append(queue, v)
-				}
-			}
-		}
-	}
+	far := n.distances()
 	// Messages go by distance, and within one by turn of ranks: on a switch no two
 	// send to one at a time. Both and the message's place are one number, as
 	// sorting takes most of the time.
@@ -84,6 +62,35 @@ func (n *network) breadthFirst(chunks int) []message {
 		messages[i] = list[uint32(key)]
 	}
 	return messages
+}
+
+// distances is the number of sends from rank s to rank v, as far[v][s]; -1 where
+// there is no way.
+func (n *network) distances() (far [][]int32) {
+	far = make([][]int32, n.ranks)
+	all := make([]int32, n.ranks*n.ranks)
+	for s := range n.ranks {
+		far[s] = all[s*n.ranks : (s+1)*n.ranks]
+	}
+	queue := make([]int32, 0, n.ranks)
+	for s := range n.ranks {
+		n.look()
+		for v := range far {
+			far[v][s] = -1
+		}
+		far[s][s] = 0
+		queue = append(queue[:0], int32(s))
+		for i := 0; i < len(queue) && len(queue) < n.ranks; i++ {
+			u := queue[i]
+			for _, h := range n.onto[u] {
+				if v := n.hops[h].to; far[v][s] < 0 {
+					far[v][s] = far[u][s] + 1
+					queue = append(queue, v)
+				}
+			}
+		}
+	}
+	return far
 }
 
 // evener divides chunks between the links into a rank.

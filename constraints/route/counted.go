@@ -1,6 +1,8 @@
 package route
 
 import (
+	"slices"
+
 	"github.com/colltune/colltune/constraints"
 )
 
@@ -76,10 +78,19 @@ func (e *counted) stateAll() {
 
 // state states the flow of one source.
 func (e *counted) state(g *group) {
-	p, f := e.p, e.f
+	e.amounts(g)
+	for r := range e.p.net.ranks {
+		e.conserve(g, r)
+	}
+}
+
+// useful returns, by rank, the sends to the nearest rank that wants some of a
+// source's chunks and, by rank and step, the most of them that can still get from
+// there to where they are wanted.
+func (e *counted) useful(g *group) (left []int, through [][]int) {
+	p := e.p
 	n, steps := p.net.ranks, p.Steps
-	left := make([]int, n)      // by rank: sends to the nearest rank that wants some
-	through := make([][]int, n) // by rank and step: the most chunks that can still make use of it
+	left, through = make([]int, n), make([][]int, n)
 	for r := range n {
 		left[r] = steps + 1
 		through[r] = make([]int, steps+1)
@@ -94,6 +105,13 @@ func (e *counted) state(g *group) {
 			}
 		}
 	}
+	return left, through
+}
+
+// amounts makes the variables for how many chunks each lane takes in each step.
+func (e *counted) amounts(g *group) {
+	p, steps := e.p, e.p.Steps
+	left, through := e.useful(g)
 	for _, l := range p.net.lanes {
 		row := make([]constraints.Int, steps)
 		width := g.total
@@ -108,40 +126,46 @@ func (e *counted) state(g *group) {
 			if e.shortest && !g.ahead(p.net, l) {
 				continue
 			}
-			row[t] = f.Int("", 0, min(width, through[l.to][t+1]))
+			row[t] = e.f.Int("", 0, min(width, through[l.to][t+1]))
 		}
 		g.sent = append(g.sent, row)
 	}
-	for r := range n {
-		var came, left []constraints.Term // up to this step; chunks that left count as negative
-		for t := range steps {
-			for _, l := range p.net.out[r] {
-				left = append(left, g.sent[l][t].Terms(1)...)
-			}
-			// A chunk that leaves in step t has come before.
-			if r != g.source && len(left) > 0 {
-				terms := append([]constraints.Term(nil), left...)
-				for _, c := range came {
-					terms = append(terms, constraints.Term{Weight: -1, Lit: c.Lit})
-				}
-				f.SumAtMost(0, terms...)
-			}
-			for _, l := range p.net.in[r] {
-				came = append(came, g.sent[l][t].Terms(1)...)
-			}
+}
+
+// conserve states that what leaves a rank has come to it before, and that in the
+// end it has what it wants.
+func (e *counted) conserve(g *group, r int) {
+	p, f := e.p, e.f
+	var came, left []constraints.Term // up to this step
+	for t := range p.Steps {
+		for _, l := range p.net.out[r] {
+			left = append(left, g.sent[l][t].Terms(1)...)
 		}
-		if r == g.source {
-			for _, items := range g.items {
-				left = append(left, e.wants(items)...)
-			}
-			f.SumExactly(0, left...)
-			continue
+		if r != g.source && len(left) > 0 {
+			f.SumAtMost(0, append(slices.Clone(left), negated(came)...)...)
 		}
-		for _, l := range left {
-			came = append(came, constraints.Term{Weight: -1, Lit: l.Lit})
+		for _, l := range p.net.in[r] {
+			came = append(came, g.sent[l][t].Terms(1)...)
 		}
-		f.SumExactly(0, append(came, e.wants(g.items[r])...)...)
 	}
+	if r == g.source {
+		for _, items := range g.items {
+			left = append(left, e.wants(items)...)
+		}
+		f.SumExactly(0, left...)
+		return
+	}
+	came = append(came, negated(left)...)
+	f.SumExactly(0, append(came, e.wants(g.items[r])...)...)
+}
+
+// negated subtracts literals of weight 1 from a sum.
+func negated(terms []constraints.Term) []constraints.Term {
+	all := make([]constraints.Term, len(terms))
+	for i, t := range terms {
+		all[i] = constraints.Term{Weight: -1, Lit: t.Lit}
+	}
+	return all
 }
 
 // wants is the number of wanted items, as terms to subtract from a sum.

@@ -133,42 +133,36 @@ func (p *problem) composed(s *constraints.Solvers, ask asker) (Schedule, string,
 		if err != nil {
 			return nil, "", err
 		}
-		_, no, err := first.dual().bound(ctx)
-		if err != nil {
-			return nil, "", err
+		if schedule, by, err := inPhases(ctx, s, ask, first, second); schedule != nil || err != nil {
+			return schedule, by, err
 		}
-		if no != nil {
-			continue
-		}
-		if _, no, err = second.bound(ctx); err != nil {
-			return nil, "", err
-		}
-		if no != nil {
-			continue
-		}
-		one, err := first.collect(s, ask)
-		if err != nil {
-			return nil, "", err
-		}
-		if one.Status != constraints.Sat {
-			continue
-		}
-		two, err := second.spread(s, ask)
-		if err != nil {
-			return nil, "", err
-		}
-		if two.Status != constraints.Sat {
-			continue
-		}
-		by := two.By
-		if one.By != two.By {
-			by = one.By + "+" + two.By
-		}
-		// Both number their items in the same way: by rank and chunk, as places of
-		// the data.
-		return append(one.Schedule, two.Schedule...), by, nil
 	}
 	return nil, "", nil
+}
+
+// inPhases answers a reducescatter and an allgather, one after the other. The
+// schedule is nil if either has no routing, or none is found.
+func inPhases(ctx context.Context, s *constraints.Solvers, ask asker, first, second *problem) (Schedule, string, error) {
+	for _, p := range []*problem{first.dual(), second} { // before either is put to a solver
+		if _, refuted, err := p.bound(ctx); refuted != nil || err != nil {
+			return nil, "", err
+		}
+	}
+	one, err := first.collect(s, ask)
+	if err != nil || one.Status != constraints.Sat {
+		return nil, "", err
+	}
+	two, err := second.spread(s, ask)
+	if err != nil || two.Status != constraints.Sat {
+		return nil, "", err
+	}
+	by := two.By
+	if one.By != two.By {
+		by = one.By + "+" + two.By
+	}
+	// Both number their items in the same way: by rank and chunk, as places of the
+	// data.
+	return append(one.Schedule, two.Schedule...), by, nil
 }
 
 // boundSums returns the splits of rounds that are not excluded for sums wanted
