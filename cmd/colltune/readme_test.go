@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/colltune/colltune/templates"
 )
 
 var updateReadme = flag.Bool("update-readme", false, "write the tables of README.md anew")
@@ -51,6 +54,9 @@ func TestReadmeShowsWhatIsPrinted(t *testing.T) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if families := fmt.Sprintf("%d families", len(templates.Builtin())); !bytes.Contains(text, []byte(families)) {
+		t.Errorf("README.md does not say that there are %s", families)
 	}
 	tables := 0
 	now := shown.ReplaceAllFunc(text, func(block []byte) []byte {
