@@ -349,7 +349,11 @@ func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q route.Query) er
 	defer cancel()
 	points, least, err := route.Frontier(ctx, s, q, w)
 	if open > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%d of %s were not settled within %v each: a longer --timeout may find more, or prove it\n", open, queries(asked), s.Timeout())
+		longer := "--timeout"
+		if budget > 0 {
+			longer = "--budget"
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d of %s were not settled within %v each: a longer %s may find more, or prove it\n", open, queries(asked), s.Timeout(), longer)
 	}
 	var bad *route.QueryError
 	var none *route.NoneError

@@ -88,6 +88,18 @@ func (c *climb) forget() {
 // is none.
 var errDenied = errors.New("a routing where none was said to be")
 
+// unconfirmed takes back what was claimed, as there is no time left to have it proved.
+func (pt *Point) unconfirmed(claims []claim) *Point {
+	for _, one := range claims {
+		pt.Proved = false
+		r := &pt.Refuted[one.at]
+		r.Status, r.Detail = constraints.Timeout, notConfirmed
+	}
+	return pt
+}
+
+const notConfirmed = "refuted in a formula that was kept, which was not confirmed in time"
+
 // confirm has the strongest claims proved, and records which of them the others
 // follow from. Claims that are not settled in time become open again.
 func (c *climb) confirm(ctx context.Context, point *Point, claims []claim) error {
@@ -96,6 +108,7 @@ func (c *climb) confirm(ctx context.Context, point *Point, claims []claim) error
 	for _, one := range strong {
 		a, err := c.ask(ctx, one.rung, nil, false)
 		if err != nil {
+			point.unconfirmed(claims)
 			return err
 		}
 		if a.Status == constraints.Sat {
@@ -112,7 +125,7 @@ func (c *climb) confirm(ctx context.Context, point *Point, claims []claim) error
 		switch {
 		case a.Status == constraints.Timeout:
 			point.Proved = false
-			r.Detail = "refuted in a formula that was kept, which was not confirmed in time"
+			r.Detail = notConfirmed
 		case strong[at].at == one.at:
 			r.Seconds, r.Detail = a.Seconds, a.Detail
 		default:

@@ -20,23 +20,24 @@ type climb struct {
 	// spare is the time left for queries that are leapt over: together as much as
 	// was spent on the queries that caused the leap.
 	spare time.Duration
+	brief time.Duration // if not 0, the most that a query may take
 }
 
-// up asks for one rung after another until there is a routing. It returns nil if
-// there is none.
+// up asks for one rung after another until there is a routing. If there is none, or
+// the context ends, the point is the foothold; it has no chunks where there is none
+// of these.
 func (c *climb) up(ctx context.Context, l *ladder) (*Point, error) {
 	point := &Point{Steps: c.steps, Proved: true}
 	var open leap
 	var claims []claim
 	var refuted known
-	found := false
 	for {
 		try, last, more := l.take()
 		if !more {
 			break
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return point.unconfirmed(claims), err
 		}
 		if refuted.covers(try) {
 			point.Followed++
@@ -45,31 +46,34 @@ func (c *climb) up(ctx context.Context, l *ladder) (*Point, error) {
 		over := open.over(try, last)
 		a, err := c.ask(ctx, try, c.keeper(ctx), over)
 		if err != nil {
-			return nil, err
+			return point.unconfirmed(claims), err
 		}
 		if over && a.Status == constraints.Timeout {
 			point.Skipped++
 			continue
 		}
 		if a.Status == constraints.Sat {
-			point.Answer, point.Chunks, point.Rounds, found = a, try.chunks, try.rounds, true
+			point.reach(try, a)
 			break
 		}
 		switch {
 		case a.claimed:
 			claims = append(claims, claim{try, len(point.Refuted), c.kept.solver})
 		case a.Status == constraints.Timeout:
+			first := point.Proved && c.w.Work == 0
 			point.Proved = false
 			open.from(try)
+			if first {
+				if err := c.foothold(ctx, point, try, l); err != nil {
+					return point.unconfirmed(claims), err
+				}
+			}
 		default:
 			refuted.add(try)
 		}
 		point.Refuted = append(point.Refuted, Refuted{try.chunks, c.steps, try.rounds, a.Status, a.By, a.Seconds, a.Detail})
 	}
-	if err := c.confirm(ctx, point, claims); err != nil || !found {
-		return nil, err
-	}
-	return point, nil
+	return point, c.confirm(ctx, point, claims)
 }
 
 // ask answers one query of the walk, and reports it. A query that is leapt over is
@@ -87,8 +91,12 @@ func (c *climb) ask(ctx context.Context, try rung, keeper keeper, over bool) (An
 	q := Query{Topology: c.p.Topology, Collective: coll, Steps: c.steps, Rounds: try.rounds, Unit: c.p.net.unit}
 	ask := c.w.asker(ctx)
 	from := ask.now()
-	if ask.net, ask.kept, ask.mixed = c.p.net, keeper, over; over {
+	ask.net, ask.kept, ask.mixed = c.p.net, keeper, over
+	switch {
+	case over:
 		ask = ask.within(c.spare)
+	case c.brief > 0:
+		ask = ask.within(c.brief)
 	}
 	a, err := c.w.find(c.s, q, ask)
 	switch took := ask.now().Sub(from); {

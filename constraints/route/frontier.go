@@ -2,6 +2,7 @@ package route
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/big"
 	"slices"
@@ -116,13 +117,15 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (poi
 	w.gathered, w.branches = map[int]*tollkeeper{}, forest{}
 	var best *big.Rat
 	for steps := from; steps <= w.Steps && (best == nil || best.Cmp(least) > 0); steps++ {
-		point, err := p.at(ctx, s, w, steps, least, best)
-		if err != nil {
-			return points, least, err
-		}
+		part, cancel := w.part(ctx, w.Steps-steps+1)
+		point, err := p.at(part, s, w, steps, least, best)
+		cancel()
 		if point != nil {
 			points = append(points, *point)
 			best = big.NewRat(int64(point.Rounds), int64(point.Chunks))
+		}
+		if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
+			return points, least, err
 		}
 	}
 	return points, least, nil
@@ -186,14 +189,28 @@ func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps 
 	for err == errDenied { // once: then nothing is kept
 		point, err = c.up(ctx, p.ladder(w, steps, from, best))
 	}
-	if point == nil || err != nil {
+	if point.Chunks == 0 || err != nil && ctx.Err() == nil {
 		return nil, err
 	}
 	ratio := big.NewRat(int64(point.Rounds), int64(point.Chunks))
 	point.Optimal = ratio.Cmp(least) == 0
 	point.Proved = point.Proved || ratio.Cmp(from) == 0
 	point.Proof = point.prove(p.tried(w), low, w.Work == 0)
-	return point, nil
+	return point, err
+}
+
+// climbShare is the part of the time left, one in so many, that one number of steps
+// gets.
+const climbShare = 3
+
+// part leaves a part of a context's time, where it has a deadline, for one of so many
+// numbers of steps: with more of them, routings may be easier to find.
+func (w Walk) part(ctx context.Context, left int) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok || w.Work > 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, time.Until(deadline)/time.Duration(min(climbShare, left)))
 }
 
 // low is the least R/C in so many steps, by flows and by tolls, where that says more

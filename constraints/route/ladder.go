@@ -54,7 +54,7 @@ func (l *ladder) has(r rung) bool {
 // take returns the next rung, if there is one, and whether it is the last with its
 // R/C.
 func (l *ladder) take() (r rung, last, ok bool) {
-	if len(l.next) == 0 {
+	if len(l.next) == 0 || !l.has(l.next[0]) { // a foothold ends the ladder
 		return rung{}, false, false
 	}
 	r = l.next[0]
