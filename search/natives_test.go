@@ -1,6 +1,8 @@
 package search
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"slices"
 	"testing"
@@ -132,5 +134,69 @@ func TestNativeHashTellsApart(t *testing.T) {
 	chunked.Chunks = 12
 	if results.NativeHash("ring", nil, base) != results.NativeHash("ring", nil, chunked) {
 		t.Error("chunks, which mean nothing here, change the hash")
+	}
+}
+
+// A name that no family has may be an algorithm of the back end's own, as long as
+// the back end has not been asked. The simulator has none, asked or not.
+func TestNameMayBeTheBackEnds(t *testing.T) {
+	library := &BackEnd{Name: "library", Native: []executor.NativeAlgorithm{{Algorithm: "spiral"}}}
+	for _, tc := range []struct {
+		executor string
+		backEnd  *BackEnd
+		may      bool
+	}{
+		{"sim", nil, false},
+		{"sim", &BackEnd{Name: "sim"}, false},
+		{"plugin", nil, true},
+		{"plugin", library, true},
+		{"plugin", &BackEnd{Name: "plugin"}, false},
+	} {
+		o := Options{Executor: tc.executor, BackEnd: tc.backEnd, Families: []string{"spiral"}}
+		_, _, err := o.families()
+		if tc.may && err != nil {
+			t.Errorf("%s, %v: %v", tc.executor, tc.backEnd, err)
+		}
+		if _, refused := err.(*UnknownFamily); !tc.may && !refused {
+			t.Errorf("%s, %v: %v, want an unknown family", tc.executor, tc.backEnd, err)
+		}
+	}
+}
+
+// idleExecutor describes itself and runs nothing.
+type idleExecutor struct{ number int }
+
+func (*idleExecutor) Describe(context.Context) (executor.Description, error) {
+	return executor.Description{Name: "idle", Native: []executor.NativeAlgorithm{{Algorithm: "spiral"}}}, nil
+}
+
+func (*idleExecutor) Run(context.Context, executor.Trial) (executor.Measurement, error) {
+	return executor.Measurement{}, errors.New("it runs nothing")
+}
+
+// The executor that was asked is the first that the tuner gets; only then are
+// others started.
+func TestExecutorThatWasAskedIsUsed(t *testing.T) {
+	var made []executor.Executor
+	a := acquaintance{make: func() (executor.Executor, error) {
+		made = append(made, &idleExecutor{len(made)})
+		return made[len(made)-1], nil
+	}}
+	topology, err := topologies.Resolve("ring:4", topologies.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Executor: "idle"}
+	if err := o.meet(t.Context(), &a, &Problem{Topology: topology, Sizes: []int64{1024}}); err != nil {
+		t.Fatal(err)
+	}
+	if !o.isNative("spiral") {
+		t.Error("what the back end has of its own is not known")
+	}
+	for i := range 2 {
+		e, err := a.take()
+		if err != nil || len(made) != i+1 || e != made[i] {
+			t.Errorf("take %d: %v, %v, %d made", i+1, e, err, len(made))
+		}
 	}
 }

@@ -57,6 +57,17 @@ const (
 	noteStatus
 )
 
+// What a trial's note carries in place of an iteration: the documents that come
+// before its knobs, if the followers do not have them yet.
+const (
+	atProgram  = -1
+	atTopology = -2
+)
+
+// atPlaces is, in place of an iteration, that a report says where a process stands
+// in a deadlock.
+const atPlaces = -2
+
 const (
 	tagNote = 1
 	tagText = 2
@@ -191,6 +202,19 @@ func (c *crew) next() (note, bool) {
 	n := c.inbox[0]
 	c.inbox = c.inbox[1:]
 	return n, true
+}
+
+// await waits for the next note.
+func (c *crew) await() (note, error) {
+	for {
+		if err := c.poll(); err != nil {
+			return note{}, err
+		}
+		if n, ok := c.next(); ok {
+			return n, nil
+		}
+		c.rest()
+	}
 }
 
 // meanwhile runs f while everything else goes on.

@@ -290,28 +290,38 @@ func (l *leading) deadlock(p *part) error {
 	if err := c.tell(note{kind: noteStuck}); err != nil {
 		return err
 	}
-	texts := map[int]string{0: p.run.places()}
+	own := p.run.places()
 	if err := p.stuck(); !errors.Is(err, errOver) {
 		return err
 	}
-	for len(texts) < c.world.Size {
-		if err := c.poll(); err != nil {
-			return err
-		}
-		if n, ok := c.next(); ok && n.kind == noteReport && n.at == -2 {
-			texts[n.from] = string(n.text)
-			continue
-		}
-		c.rest()
+	all, err := standstill(c.world.Size, own, c.await)
+	if err != nil {
+		return err
 	}
-	var all []string
-	for from := range c.world.Size {
+	l.err = fmt.Errorf("deadlock in iteration %d: %s", l.next, strings.Join(all, "; "))
+	return errOver
+}
+
+// standstill collects where the threadblocks of each process stand, the leader's
+// own first. Other notes, sent before their senders heard that all is over, are
+// passed over.
+func standstill(processes int, own string, await func() (note, error)) (all []string, err error) {
+	texts := map[int]string{0: own}
+	for len(texts) < processes {
+		n, err := await()
+		if err != nil {
+			return nil, err
+		}
+		if n.kind == noteReport && n.at == atPlaces {
+			texts[n.from] = string(n.text)
+		}
+	}
+	for from := range processes {
 		if texts[from] != "" {
 			all = append(all, texts[from])
 		}
 	}
-	l.err = fmt.Errorf("deadlock in iteration %d: %s", l.next, strings.Join(all, "; "))
-	return errOver
+	return all, nil
 }
 
 // Follow is what the other processes of a launch do: their share of every trial,

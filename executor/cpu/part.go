@@ -30,12 +30,12 @@ func (c *crew) assign(t executor.Trial) error {
 		if err := ir.Encode(&b, t.Program); err != nil {
 			return err
 		}
-		if err := c.tell(note{kind: noteTrial, at: -1, text: b.Bytes()}); err != nil {
+		if err := c.tell(note{kind: noteTrial, at: atProgram, text: b.Bytes()}); err != nil {
 			return err
 		}
 	}
 	if t.Topology != c.last.topology {
-		if err := c.tell(note{kind: noteTrial, at: -2, text: t.Topology.Encode()}); err != nil {
+		if err := c.tell(note{kind: noteTrial, at: atTopology, text: t.Topology.Encode()}); err != nil {
 			return err
 		}
 	}
@@ -53,10 +53,10 @@ func named(s, otherwise string) string {
 // assigned takes in what assign has sent. all is false if more is to come.
 func (c *crew) assigned(n note) (t executor.Trial, all bool, err error) {
 	switch n.at {
-	case -1:
+	case atProgram:
 		c.last.program, err = ir.Decode(bytes.NewReader(n.text))
 		return t, false, err
-	case -2:
+	case atTopology:
 		c.last.topology, err = topologies.Decode(n.text)
 		return t, false, err
 	}
@@ -258,7 +258,7 @@ func (p *part) stuck() error {
 		return err
 	}
 	if p.leader == nil {
-		if err := c.send(0, note{kind: noteReport, at: -2, text: text}); err != nil {
+		if err := c.send(0, note{kind: noteReport, at: atPlaces, text: text}); err != nil {
 			return err
 		}
 	}
