@@ -11,34 +11,35 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// DisjointOptions say which trees are wanted.
+// DisjointOptions says which trees are wanted.
 type DisjointOptions struct {
 	Count int // how many; 0 is 1
-	Root  int // of all of them; Anywhere for one of our choice, where data go both ways
-	// Down is that data go from the root to the ranks, as in a broadcast, Up that
-	// they come together there, as in a reduction. A tree for both takes each of
-	// its links both ways.
+	Root  int // of all trees; Anywhere lets us choose, if data go both ways
+	// Down means that data go from the root to the ranks, as in a broadcast, and
+	// Up that they come together at the root, as in a reduction. A tree for both
+	// uses each of its links in both directions.
 	Down, Up bool
 }
 
 // Anywhere leaves the root open.
 const Anywhere = -1
 
-// DisjointAnswer is trees that share no link.
+// DisjointAnswer is a set of trees that share no link.
 type DisjointAnswer struct {
-	Parents [][]int // of every rank, in each tree; -1 for the root
+	Parents [][]int // by tree and rank; -1 for the root
 	Root    int
-	// Width is what each tree can carry when all are used at once, in bytes a
-	// second: the least, over links, of bandwidth over the trees' steps across it.
+	// Width is what each tree can carry if all are used at once, in bytes a
+	// second: the minimum, over links, of bandwidth divided by the number of
+	// trees' steps that cross it.
 	Width *big.Rat
 }
 
-// NoTreesError says that the topology has no such trees, in its own terms.
+// NoTreesError says that the topology has no such trees, and why.
 type NoTreesError struct {
 	Topology string
 	Count    int
 	Root     string
-	Up       bool // to the root, not from it
+	Up       bool // towards the root, rather than away from it
 	Why      string
 }
 
@@ -55,8 +56,8 @@ func (e *NoTreesError) Error() string {
 
 const (
 	maxDisjoint = 64
-	// MaxDisjointRanks is how many ranks trees are looked for among: every pair of
-	// them is looked at for every link that a tree takes.
+	// MaxDisjointRanks limits the ranks, since every pair of them is examined for
+	// every link that a tree takes.
 	MaxDisjointRanks = 256
 )
 
@@ -99,10 +100,11 @@ func Disjoint(ctx context.Context, t *topologies.Topology, o DisjointOptions) (D
 	return DisjointAnswer{Parents: parents, Root: p.root, Width: width}, nil
 }
 
-// widest is the trees whose narrowest link is widest: those that fit into the
-// links at the most a tree can carry. Of switches the ways through are found by
-// taking them out of the network; a rank's steps must then be the topology's own.
-// Where they are not, trees of steps alone remain.
+// widest returns the trees whose narrowest link is widest: those that fit into the
+// links at the greatest possible width for a tree. Paths through switches are
+// found by removing the switches from the network; each rank's steps must then be
+// steps of the topology. If they are not, trees are made of such steps from the
+// beginning.
 func (p *stepProblem) widest(ctx context.Context) (parents [][]int, width *big.Rat, err error) {
 	net := p.network()
 	wants := make([]int64, p.n)
@@ -144,13 +146,13 @@ func (p *stepProblem) widest(ctx context.Context) (parents [][]int, width *big.R
 	return parents, width, nil
 }
 
-// otherWidths is how many widths are tried, where rounding or a choice of ways
-// leaves trees of the widest out of reach.
+// otherWidths is how many smaller widths are tried if rounding, or the choice of
+// paths, rules out trees of the greatest.
 const otherWidths = 8
 
-// entered tells whether every rank but the root has an edge that leads into it.
-// Where data go both ways there may be none, though it can be reached: the way back
-// takes other edges.
+// entered tells whether every rank but the root has an incoming edge. If data go
+// both ways, a rank that can be reached may have none, because the way back takes
+// other edges.
 func (n *network) entered(root int) bool {
 	into := make([]bool, n.vertices)
 	for _, a := range n.arcs {
@@ -164,8 +166,8 @@ func (n *network) entered(root int) bool {
 	return true
 }
 
-// at is trees that fit into a graph; nil where its switches cannot be taken out,
-// or where two trees come to share a link.
+// at returns trees that fit into a graph, or nil if its switches can't be removed,
+// or two of the trees end up sharing a link.
 func (p *stepProblem) at(ctx context.Context, g *graph) ([][]int, error) {
 	g.apart = true
 	if ok, err := g.removeSwitches(ctx); !ok || err != nil {
@@ -192,9 +194,9 @@ func (p *stepProblem) at(ctx context.Context, g *graph) ([][]int, error) {
 	return parents, nil
 }
 
-// centre is the rank from which the others are the fewest steps away: the
-// farthest of them, then all together. In a network whose links are as wide there
-// as back, trees of one root are as many and as wide as those of another.
+// centre is the rank that is nearest to the others: first by the farthest of them,
+// then by the sum of all distances. If links are as wide in one direction as in
+// the other, trees from one root are as many and as wide as those from any other.
 func (p *stepProblem) centre() int {
 	best, least := 0, [2]int{p.n * p.n, 0}
 	for r := range p.n {
@@ -214,7 +216,7 @@ func (p *stepProblem) centre() int {
 	return best
 }
 
-// distances are the steps from a rank to every other, -1 where there is no way.
+// distances are the steps from a rank to every other, or -1 if there is no way.
 func (p *stepProblem) distances(from int) []int {
 	depth := make([]int, p.n)
 	for i := range depth {

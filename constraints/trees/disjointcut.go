@@ -8,11 +8,11 @@ import (
 	"github.com/colltune/colltune/constraints/maxflow"
 )
 
-// cut is why there are not so many trees, or nothing: some ranks that fewer links
-// lead into from outside (out of, where data go to the root), the fewest such
-// ranks around the one that is worst off.
+// cut explains why there are not so many trees, or returns nothing: the smallest
+// set of ranks, around the one that is worst off, with too few links leading into
+// it from outside (or out of it, if data go to the root).
 func (p *stepProblem) cut() string {
-	flow := maxflow.New(p.n) // turned round, so that the cut nearest to a rank is found
+	flow := maxflow.New(p.n) // reversed, so that the cut nearest to the rank is found
 	for a := range p.n {
 		for b := range p.n {
 			if s := p.step(a, b); s != nil {
@@ -41,7 +41,7 @@ func (p *stepProblem) cut() string {
 	return p.leads(inside, int(least))
 }
 
-// reached lists the ranks on the near side of the cut last found.
+// reached lists the ranks on the near side of the last cut.
 func (p *stepProblem) reached(flow *maxflow.Graph) (ranks []int) {
 	for r := range p.n {
 		if flow.Reached(r) {
@@ -51,7 +51,7 @@ func (p *stepProblem) reached(flow *maxflow.Graph) (ranks []int) {
 	return ranks
 }
 
-// leads says how many links lead into some ranks, and from where.
+// leads says how many links lead into a set of ranks, and from where.
 func (p *stepProblem) leads(inside []int, links int) string {
 	within := make([]bool, p.n)
 	for _, r := range inside {
@@ -90,7 +90,7 @@ func (p *stepProblem) gpu(r int) string {
 	return fmt.Sprintf("%s of node %d", p.t.Vertices[r].Name, p.t.Ranks[r].Node)
 }
 
-// gpus names several: a node, where they are all of one of several.
+// gpus names several ranks; a whole node, one of several, by its number.
 func (p *stepProblem) gpus(ranks []int) string {
 	for node := range p.t.Nodes {
 		if p.t.Nodes > 1 && slices.Equal(ranks, p.t.NodeRanks(node)) {

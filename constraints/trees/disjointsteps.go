@@ -6,8 +6,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// stepProblem is a topology as trees take it: in steps from rank to rank, each
-// over the topology's own path between the two.
+// stepProblem is a topology as steps from rank to rank, each along the topology's
+// own path between them.
 type stepProblem struct {
 	t     *topologies.Topology
 	n     int
@@ -15,14 +15,14 @@ type stepProblem struct {
 	count int
 	down  bool
 	up    bool
-	steps []*step // from parent a to child b at a*n+b; nil where there is none
+	steps []*step // from parent a to child b at a*n+b; nil if there is none
 }
 
-// step is the edges that data take from parent to child (down) and back (up), of
-// those ways that they go.
+// step is the edges that data take from parent to child (down) and back (up), for
+// those directions in which they go.
 type step struct{ edges [2][]int }
 
-// The ways of data along a tree.
+// Directions of data along a tree.
 const (
 	downward = iota
 	upward
@@ -53,8 +53,9 @@ func newStepProblem(t *topologies.Topology, o DisjointOptions) *stepProblem {
 
 func (p *stepProblem) step(parent, child int) *step { return p.steps[parent*p.n+child] }
 
-// links is how many trees can take a step and share no link: as many as there are
-// physical links, if it is over one, and any number through switches and NICs.
+// links is how many trees can take a step without sharing a link: as many as it
+// has physical links if it is a direct one, and any number through switches and
+// NICs.
 func (p *stepProblem) links(s *step) int {
 	room := p.count
 	for _, edges := range s.edges {
@@ -70,7 +71,7 @@ func (p *stepProblem) direct(e int) bool {
 	return p.t.Edges[e].From < p.n && p.t.Edges[e].To < p.n
 }
 
-// load is how often trees take each edge, by the way data go.
+// load is how often trees take each edge, by direction of data.
 type load [2]map[int]int
 
 func newLoad() load { return load{{}, {}} }
@@ -83,7 +84,7 @@ func (l load) add(s *step, by int) {
 	}
 }
 
-// loadOf is what trees load the edges with.
+// loadOf is the load of some trees.
 func (p *stepProblem) loadOf(trees [][]int) load {
 	l := newLoad()
 	for _, parents := range trees {
@@ -96,7 +97,7 @@ func (p *stepProblem) loadOf(trees [][]int) load {
 	return l
 }
 
-// disjoint tells whether trees are of steps that there are, and share no link.
+// disjoint tells whether trees consist of existing steps and share no link.
 func (p *stepProblem) disjoint(trees [][]int) bool {
 	for _, parents := range trees {
 		for child, parent := range parents {
@@ -115,7 +116,7 @@ func (p *stepProblem) disjoint(trees [][]int) bool {
 	return true
 }
 
-// width is what each of the trees can carry at once.
+// width is what each of the trees can carry if all are used at once.
 func (p *stepProblem) width(trees [][]int) (least *big.Rat) {
 	for _, of := range p.loadOf(trees) {
 		for e, n := range of {
@@ -127,7 +128,7 @@ func (p *stepProblem) width(trees [][]int) (least *big.Rat) {
 	return least
 }
 
-// most is how often trees of a width can take an edge, and share no link.
+// most is how often trees of a width can take an edge without sharing a link.
 func (p *stepProblem) most(e int, width *big.Rat) int {
 	room := new(big.Int).Mul(big.NewInt(int64(p.t.Edges[e].Bandwidth)), width.Denom())
 	n := p.count * p.n
@@ -140,8 +141,8 @@ func (p *stepProblem) most(e int, width *big.Rat) int {
 	return n
 }
 
-// stepGraph is a network of steps alone, with room for as many trees as share no
-// link.
+// stepGraph is a network with a link for each step, with room for as many trees as
+// can take it without sharing a link.
 func (p *stepProblem) stepGraph() *graph {
 	g := p.empty(&network{ranks: p.n, vertices: p.n})
 	for a := range p.n {
@@ -154,19 +155,20 @@ func (p *stepProblem) stepGraph() *graph {
 	return g
 }
 
-// empty is a network without a link yet, for the trees.
+// empty is a graph for the trees, still without links.
 func (p *stepProblem) empty(net *network) *graph {
 	g := &graph{network: net, number: map[[2]int]int{}, wants: make([]int64, p.n), total: int64(p.count)}
 	g.wants[p.root] = int64(p.count)
 	return g
 }
 
-// network is the topology's edges that steps take, away from the root. Where data
-// go both ways an edge is as wide as the narrower of it and the one back.
+// network is the topology's edges that steps take, in the direction away from the
+// root. If data go both ways, an edge gets the smaller bandwidth of the two
+// directions.
 func (p *stepProblem) network() *network {
 	net := newNetwork(p.t, !p.down)
 	taken := [2]map[int]bool{{}, {}}
-	back := map[[2]int]int{} // the edge that steps take up from one vertex to another
+	back := map[[2]int]int{} // by two vertices: the edge that steps take up from one to the other
 	for _, s := range p.steps {
 		if s == nil {
 			continue

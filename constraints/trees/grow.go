@@ -10,17 +10,17 @@ import (
 	"github.com/colltune/colltune/constraints/maxflow"
 )
 
-// pack packs k trees for each root that wants some, at the rate try asks for,
-// or else the best there is. It returns no trees where so many do not fit.
+// pack packs k trees for each root that wants some, at the rate that try gives, or
+// else at the highest that works. It returns no trees if so many do not fit.
 func (n *network) pack(ctx context.Context, wants []int64, o try) (*big.Rat, []Tree, error) {
 	k := big.NewRat(1, int64(o.k))
-	var candidates []*big.Rat // what a tree might carry
+	var candidates []*big.Rat // amounts that a tree might carry
 	if o.rate != nil {
 		candidates = []*big.Rat{new(big.Rat).Mul(o.rate, k)}
 	} else {
 		candidates = n.breakpoints(wants, o.k)
 	}
-	// The less a tree carries the more of them fit.
+	// The less each tree carries, the more of them fit.
 	found, _ := slices.BinarySearchFunc(candidates, true, func(y *big.Rat, _ bool) int {
 		if ctx.Err() == nil && newJudge(ctx, n.scaled(y, wants, o.k)).short(1) > 0 {
 			return -1
@@ -45,7 +45,7 @@ func (n *network) pack(ctx context.Context, wants []int64, o try) (*big.Rat, []T
 	return nil, nil, nil
 }
 
-// packed packs a graph's trees; nil where its switches can't be taken out.
+// packed packs a graph's trees. It returns nil if the switches can't be removed.
 func (g *graph) packed(ctx context.Context) ([]Tree, error) {
 	if ok, err := g.removeSwitches(ctx); !ok || err != nil {
 		return nil, err
@@ -53,9 +53,10 @@ func (g *graph) packed(ctx context.Context) ([]Tree, error) {
 	return g.grow(ctx)
 }
 
-// breakpoints lists what a tree may carry such that some link is used to the
-// full, falling, down to where k trees a root fit for certain: a tree of 1/k of
-// what can enter a rank rounds away less than a tree from each link.
+// breakpoints lists, in falling order, the amounts a tree can carry such that some
+// link is used fully, down to one at which k trees for each root fit for certain:
+// with trees of 1/k of what can enter a rank, rounding loses less than one tree on
+// each link.
 func (n *network) breakpoints(wants []int64, k int) []*big.Rat {
 	var sum int64
 	for _, w := range wants {
@@ -71,7 +72,7 @@ func (n *network) breakpoints(wants []int64, k int) []*big.Rat {
 	}
 	slices.Sort(widths)
 	widths = slices.Compact(widths)
-	// No rank takes in more than its links do.
+	// No rank receives more than its links carry.
 	var most *big.Rat
 	for r, c := range into {
 		if others := (sum - wants[r]) * int64(k); others > 0 {
@@ -94,15 +95,16 @@ func (n *network) breakpoints(wants []int64, k int) []*big.Rat {
 	return slices.CompactFunc(list, func(a, b *big.Rat) bool { return a.Cmp(b) == 0 })
 }
 
-// breaks is how many breakpoints of one width of link are looked at.
+// breaks limits the breakpoints considered for one width of link.
 const breaks = 1 << 10
 
-// grow packs the trees into links between ranks, those of one root after those
-// of another. Some trees that are alike grow together, link by link. A link from
-// x in the tree to y outside may be taken by as many as leave every set of ranks
-// S that has x and lacks y links enough for the trees of roots in S: the maximum
-// flow to y from x and from the roots still to come, less those. Where fewer
-// than all can take it, the others are left for later, from their root.
+// grow packs the trees into links between ranks, one root after another. Trees of
+// a root that are alike grow together, link by link. A link from x in the tree to
+// y outside can be taken by so many of them that every set S of ranks that
+// contains x but not y keeps enough links for the trees from roots in S: the
+// maximum flow to y from x and from the roots still to come, minus the demand of
+// these roots. If not all of the trees can take it, the others are grown later,
+// again from their root.
 func (g *graph) grow(ctx context.Context) ([]Tree, error) {
 	f := &forest{graph: g, flow: maxflow.New(g.ranks + 1)}
 	for r := range g.ranks {
@@ -136,32 +138,32 @@ func (g *graph) grow(ctx context.Context) ([]Tree, error) {
 	return f.trees, nil
 }
 
-// forest is the trees so far and the links' room for more.
+// forest is the trees so far, with the room that is left on links.
 type forest struct {
 	*graph
-	links []link // between ranks, sorted; room is for flow, parts for what has none yet
+	links []link // between ranks, sorted; parts are what is left of them
 	out   [][]int
-	flow  *maxflow.Graph // arc r is the source's to rank r, arc ranks+i is links[i]
-	wants []int64        // trees still to grow, from each rank
+	flow  *maxflow.Graph // arc r leads from the source to rank r, arc ranks+i is links[i]
+	wants []int64        // by root: trees still to grow
 	total int64
 	trees []Tree
-	taken [][]int // the links of trees[i]
+	taken [][]int // by tree: its links
 }
 
-// reach is the end of a link that a tree might take.
+// reach is a link in the frontier of a tree, which it might take.
 type reach struct {
 	link  int
 	depth int
 }
 
-// sapling is trees of one root that are alike, as they grow.
+// sapling is a number of trees of one root that are alike so far.
 type sapling struct {
 	*forest
 	tree     Tree
-	count    int64 // how many they are
+	count    int64 // how many trees these are
 	in       []bool
 	taken    []int   // links
-	frontier []reach // from ranks in the tree
+	frontier []reach // links out of the tree
 }
 
 // tree grows trees of one root that are alike.
@@ -192,7 +194,7 @@ func (f *forest) tree(ctx context.Context, root int) error {
 	return nil
 }
 
-// open adds the links that lead out of the tree from a rank.
+// open adds the links from a rank, newly in the tree, to the frontier.
 func (s *sapling) open(rank, depth int) {
 	for _, l := range s.out[rank] {
 		if !s.in[s.links[l].to] {
@@ -201,11 +203,11 @@ func (s *sapling) open(rank, depth int) {
 	}
 }
 
-// best is the place in the frontier of the first link that all of the trees may take, or
-// else most of them, and how many; -1 where there is none. Links that none may take are
-// dropped.
+// best returns the position in the frontier of the first link that all of the
+// trees can take, or else of the one that most of them can, and how many. It is -1
+// if there is none. Links that no tree can take are dropped.
 func (s *sapling) best() (best int, fit int64) {
-	// Near the root first, then over links with much room left.
+	// Links near the root first, then those with much room left.
 	slices.SortStableFunc(s.frontier, func(a, b reach) int {
 		return cmp.Or(a.depth-b.depth, cmp.Compare(s.links[b.link].room, s.links[a.link].room), a.link-b.link)
 	})
@@ -221,7 +223,7 @@ func (s *sapling) best() (best int, fit int64) {
 		}
 		n := s.fits(r.link, s.count)
 		if n == 0 {
-			continue // and never will: what is left only shrinks
+			continue // room only shrinks, so it stays out
 		}
 		if n > fit {
 			best, fit = len(kept), n
@@ -232,8 +234,9 @@ func (s *sapling) best() (best int, fit int64) {
 	return best, fit
 }
 
-// fewer has fewer trees grow, and leaves the others for later. It returns where a link is
-// then in the frontier: what did not fit so many may fit fewer, and so is there again.
+// fewer reduces the number of trees that grow now, leaving the others for later.
+// It returns the new position of a link in the frontier, to which links return
+// that were too narrow for more trees.
 func (s *sapling) fewer(count int64, link int) int {
 	for _, l := range s.taken {
 		s.room(l, s.count-count)
@@ -250,7 +253,7 @@ func (s *sapling) fewer(count int64, link int) int {
 	return slices.IndexFunc(s.frontier, func(r reach) bool { return r.link == link })
 }
 
-// take grows the trees over a link.
+// take extends the trees along a link.
 func (s *sapling) take(r reach) {
 	l := s.links[r.link]
 	s.room(r.link, -s.count)
@@ -260,20 +263,20 @@ func (s *sapling) take(r reach) {
 	s.open(l.to, r.depth+1)
 }
 
-// want changes how many trees a rank wants after the one in hand.
+// want changes how many trees a rank wants after the current ones.
 func (f *forest) want(r int, by int64) {
 	f.wants[r] += by
 	f.total += by
 	f.flow.Set(r, f.wants[r])
 }
 
-// room changes a link's room.
+// room changes the room on a link.
 func (f *forest) room(l int, by int64) {
 	f.links[l].room += by
 	f.flow.Set(f.ranks+l, f.links[l].room)
 }
 
-// fits is how many of count trees may take a link.
+// fits is how many of count trees can take a link.
 func (f *forest) fits(at int, count int64) int64 {
 	l := f.links[at]
 	count = min(count, l.room)
@@ -286,7 +289,7 @@ func (f *forest) fits(at int, count int64) int64 {
 	return n
 }
 
-// route gives every edge of trees[i] its ways over the topology.
+// route assigns paths through the topology to the edges of trees[i].
 func (f *forest) route(i int) {
 	t := &f.trees[i]
 	for e, l := range f.taken[i] {

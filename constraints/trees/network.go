@@ -9,15 +9,15 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// network is a topology as package bounds sees it: ranks first, then what lies
-// between, a NIC as two vertices, one for each way. Backward, every link is
-// turned round: a packing of trees that lead to their roots is one of trees that
-// lead away from them.
+// network is a topology as package bounds sees it: ranks first, then the vertices
+// between them, with two vertices for a NIC, one for each direction. Backward,
+// every link is reversed: a packing of trees towards their roots is one of trees
+// away from them on the reversed network.
 type network struct {
 	ranks    int
 	vertices int
-	node     []int               // of each vertex, -1 for the fabric
-	linked   func(a, b int) bool // whether messages go from rank to rank, or back where links are turned round
+	node     []int               // by vertex; -1 for the fabric
+	linked   func(a, b int) bool // whether messages go between two ranks, in the network's direction
 	arcs     []arc
 }
 
@@ -33,7 +33,7 @@ func newNetwork(t *topologies.Topology, backward bool) *network {
 	if backward {
 		n.linked = func(a, b int) bool { return t.Linked(b, a) }
 	}
-	in := make([]int, len(t.Vertices)) // where what comes from the fabric arrives
+	in := make([]int, len(t.Vertices)) // where messages from the fabric arrive
 	for v, vertex := range t.Vertices {
 		in[v] = v
 		n.node = append(n.node, vertex.Node)
@@ -65,34 +65,34 @@ func newNetwork(t *topologies.Topology, backward bool) *network {
 	return n
 }
 
-// graph is the network with room for so many trees on every link. Its links
-// change as switches are taken out of it.
+// graph is the network with room for a number of trees on every link. Its links
+// change as switches are removed.
 type graph struct {
 	*network
 	links  []link
-	number map[[2]int]int // of the link from one vertex to another
-	wants  []int64        // trees from each rank
-	total  int64          // trees from all
-	apart  bool           // trees are grown one by one, alike or not
-	strict bool           // ways between ranks that no message takes are left out
-	lost   bool           // one was
+	number map[[2]int]int // by two vertices: the link from one to the other
+	wants  []int64        // by root: its trees
+	total  int64          // trees of all roots
+	apart  bool           // grow trees one by one, even if they are alike
+	strict bool           // leave out paths between ranks that messages do not take
+	lost   bool           // such a path was left out
 }
 
-// link is all there is from one vertex to another.
+// link is everything that leads from one vertex to another.
 type link struct {
 	from, to int
 	room     int64
 	parts    []part
 }
 
-// part is a way for count trees, over edges of the topology.
+// part is a path for count trees along edges of the topology.
 type part struct {
 	edges []int
 	count int64
 }
 
-// scaled gives every link the number of trees of y bytes a second it has room
-// for. No link needs more than all there are.
+// scaled gives every link room for as many trees of y bytes a second as it has
+// bandwidth for. No link gets room for more than all trees.
 func (n *network) scaled(y *big.Rat, wants []int64, k int) *graph {
 	g := &graph{network: n, number: map[[2]int]int{}}
 	for _, w := range wants {
@@ -113,7 +113,7 @@ func (n *network) scaled(y *big.Rat, wants []int64, k int) *graph {
 	return g
 }
 
-// add widens the link from one vertex to another, which need not be there yet.
+// add widens the link from one vertex to another, creating it if necessary.
 func (g *graph) add(from, to int, parts []part) {
 	at, ok := g.number[[2]int{from, to}]
 	if !ok {
@@ -128,7 +128,7 @@ func (g *graph) add(from, to int, parts []part) {
 	}
 }
 
-// take narrows a link and returns what was taken.
+// take narrows a link, and returns the parts taken from it.
 func (g *graph) take(at int, count int64) (taken []part) {
 	l := &g.links[at]
 	l.room -= count
@@ -146,7 +146,7 @@ func (g *graph) take(at int, count int64) (taken []part) {
 	return taken
 }
 
-// around lists the links that enter and leave a vertex and have room.
+// around lists the links with room that enter and leave a vertex.
 func (g *graph) around(v int) (ins, outs []int) {
 	for i, l := range g.links {
 		switch {
@@ -165,14 +165,15 @@ func (g *graph) around(v int) (ins, outs []int) {
 	return ins, outs
 }
 
-// judge asks whether trees still fit: whether every rank can be reached by all
-// of them at once (Edmonds), from a source that has wants[r] for rank r.
+// judge tells whether the trees still fit: by Edmonds' theorem, whether every rank
+// can be reached by all of them at once, from a source that supplies wants[r]
+// trees to rank r.
 type judge struct {
 	ctx   context.Context
 	g     *graph
 	flow  *maxflow.Graph
 	arcs  map[[2]int]int
-	worst []int // ranks, the one that suffered last first
+	worst []int // ranks; the one that failed last comes first
 }
 
 func newJudge(ctx context.Context, g *graph) *judge {
@@ -187,7 +188,7 @@ func newJudge(ctx context.Context, g *graph) *judge {
 	return j
 }
 
-// may makes a link from one vertex to another possible, without room so far.
+// may allows a link from one vertex to another, so far without room.
 func (j *judge) may(from, to int) {
 	if at := [2]int{from, to}; from != to {
 		if _, ok := j.arcs[at]; !ok {
@@ -196,7 +197,7 @@ func (j *judge) may(from, to int) {
 	}
 }
 
-// widen changes a link's room; a link from a vertex to itself is none.
+// widen changes the room of a link. A link from a vertex to itself does not count.
 func (j *judge) widen(from, to int, by int64) {
 	if from != to {
 		a := j.arcs[[2]int{from, to}]
@@ -204,8 +205,9 @@ func (j *judge) widen(from, to int, by int64) {
 	}
 }
 
-// short is how many trees some rank misses. It looks no further where these are enough,
-// nor once the context is over: then they are, so that nothing is taken to fit.
+// short is how many trees some rank misses. It stops looking once that reaches
+// enough; and it returns enough if the context is over, so that nothing is then
+// taken to fit.
 func (j *judge) short(enough int64) (short int64) {
 	for i, v := range j.worst {
 		if j.ctx.Err() != nil {

@@ -11,37 +11,37 @@ import (
 type Packing struct {
 	Topology   string
 	Ranks      int
-	Collective string // allgather, broadcast; reducescatter, reduce: data go from child to parent
+	Collective string // allgather, broadcast; with data from child to parent: reducescatter, reduce
 	Root       int    // of broadcast and reduce
-	// K is how many trees there are from each root: every rank, or Root alone.
+	// K is the number of trees from each root: every rank, or Root alone.
 	K int
 	// Each is what one tree carries, in bytes a second.
 	Each *big.Rat
-	// Rate is the algorithm bandwidth all of them reach together, in bytes a
-	// second: size over time, size as package bounds counts it.
+	// Rate is the algorithm bandwidth that all trees achieve together, in bytes a
+	// second: size over time, with size as package bounds counts it.
 	Rate *big.Rat
-	// Bound is what no routing can beat, of package bounds. A packing that was
-	// not given trees enough, or whose links are too odd, stays below it.
+	// Bound is what no routing can beat, from package bounds. A packing with too
+	// few trees, or on links with awkward bandwidths, stays below it.
 	Bound *big.Rat
 	Trees []Tree
 }
 
-// Tree is Count trees that are alike.
+// Tree is Count identical trees.
 type Tree struct {
 	Root  int
 	Count int
-	// Edges are in an order in which a parent is the root or an earlier child.
+	// Edges are ordered such that each parent is the root or an earlier child.
 	Edges []Edge
 }
 
-// Edge is a tree's way from a rank to the next.
+// Edge is a tree's path from one rank to the next.
 type Edge struct {
 	Parent, Child int
-	Routes        []Route // Count of the tree's, divided
+	Routes        []Route // their counts add up to the tree's
 }
 
-// Route is what Count trees take from rank to rank: edges of the topology in
-// the order in which data pass them.
+// Route is the path that Count trees take from rank to rank: edges of the topology
+// in the order in which data pass them.
 type Route struct {
 	Links []int
 	Count int
@@ -61,7 +61,7 @@ func (p *Packing) roots() int {
 	return p.Ranks
 }
 
-// Depth is the most ranks a datum passes one after the other.
+// Depth is the largest number of ranks that data pass one after another.
 func (p *Packing) Depth() (depth int) {
 	at := make([]int, p.Ranks)
 	for _, t := range p.Trees {
@@ -74,9 +74,9 @@ func (p *Packing) Depth() (depth int) {
 	return depth
 }
 
-// Check tests a packing against the topology alone: that every tree spans the
-// ranks, that every route is one, that no link carries more than it can, that
-// there are K trees from each root, and that Rate is what they add up to.
+// Check checks a packing against the topology alone: every tree spans the ranks,
+// every route is a path, no link carries more than it can, there are K trees from
+// each root, and they add up to Rate.
 func (p *Packing) Check(t *topologies.Topology) error {
 	kind, ok := kinds[p.Collective]
 	switch {
@@ -119,7 +119,7 @@ func (p *Packing) Check(t *topologies.Topology) error {
 	return nil
 }
 
-// check tests one tree and adds what it loads the links with.
+// check checks one tree, and adds it to the load of the links.
 func (tree *Tree) check(t *topologies.Topology, reversed bool, load []int64) error {
 	n := len(t.Ranks)
 	if tree.Root < 0 || tree.Root >= n || tree.Count < 1 {
@@ -162,9 +162,9 @@ func (tree *Tree) check(t *topologies.Topology, reversed bool, load []int64) err
 	return nil
 }
 
-// checkRoute tests that links lead from rank to rank, over no other rank; where
-// there is one node, neither over NICs nor the fabric; and that nothing turns
-// round inside a NIC.
+// checkRoute checks that links lead from one rank to another and pass no third;
+// that within a single node they take neither NICs nor the fabric; and that
+// nothing turns round inside a NIC.
 func checkRoute(t *topologies.Topology, links []int, from, to int) error {
 	at, before := from, -1
 	for i, l := range links {
@@ -192,7 +192,7 @@ func checkRoute(t *topologies.Topology, links []int, from, to int) error {
 	return nil
 }
 
-// outside tells whether a vertex lies beyond a NIC, as seen from its GPUs.
+// outside tells whether a vertex is beyond a NIC, as seen from its GPUs.
 func outside(t *topologies.Topology, v int) bool {
 	return t.Vertices[v].Kind >= topologies.NIC
 }

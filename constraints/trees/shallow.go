@@ -6,21 +6,21 @@ import (
 	"slices"
 )
 
-// grove is trees while links are exchanged between them.
+// grove is the state of trees while links are exchanged between them.
 type grove struct {
 	*stepProblem
 	trees [][]int
 	depth [][]int
 	load  load
 	width *big.Rat
-	room  map[int]int // of edges, at that width
+	room  map[int]int // by edge: how often it may be taken at that width
 }
 
-// shallower makes trees shallower, in place, such that no edge comes to be taken
-// more often than a width allows: a rank is hung nearer to the root where there is
-// room, or in exchange for the link by which another tree reaches it. It ends
-// where no such step makes the deepest tree shallower or, the deepest as it is,
-// the ranks nearer to their roots, or with the context.
+// shallower makes trees shallower, in place, without any edge being taken more
+// often than a width allows. It moves a rank nearer to the root if there is room,
+// or in exchange for the link by which another tree reaches it. It ends when no
+// such step makes the deepest tree shallower or, at equal depth, reduces the sum
+// of all depths, or when the context is over.
 func (p *stepProblem) shallower(ctx context.Context, trees [][]int, width *big.Rat) {
 	g := &grove{stepProblem: p, trees: trees, load: p.loadOf(trees), width: width, room: map[int]int{}}
 	for i := range trees {
@@ -39,7 +39,8 @@ func (p *stepProblem) shallower(ctx context.Context, trees [][]int, width *big.R
 	}
 }
 
-// depths are the steps from the root to every rank; nil where parents are no tree.
+// depths are the steps from the root to every rank, or nil if parents do not form
+// a tree.
 func depths(parents []int) []int {
 	depth := make([]int, len(parents))
 	for r := range parents {
@@ -52,7 +53,7 @@ func depths(parents []int) []int {
 	return depth
 }
 
-// total is the deepest rank, and all depths together.
+// total is the greatest depth, and the sum of all depths.
 func (g *grove) total() [2]int {
 	var t [2]int
 	for _, depth := range g.depth {
@@ -64,7 +65,7 @@ func (g *grove) total() [2]int {
 	return t
 }
 
-// nearer hangs a rank of a tree nearer to the root, if it can.
+// nearer moves a rank of a tree nearer to the root, if possible.
 func (g *grove) nearer(tree, child int) bool {
 	old := g.trees[tree][child]
 	if old < 0 {
@@ -74,13 +75,14 @@ func (g *grove) nearer(tree, child int) bool {
 	for parent := range g.n {
 		s := g.step(parent, child)
 		if s == nil || g.depth[tree][parent] >= g.depth[tree][old] {
-			continue // what hangs below the child is deeper than it, and so left out
+			continue // this also excludes what is below the child, which is deeper
 		}
 		g.hang(tree, child, parent)
 		if g.fits(s) {
 			return true
 		}
-		// The other trees that reach the child give way, each with what there is.
+		// Otherwise another tree that reaches the child may give up its link for
+		// one that is free.
 		for other := range g.trees {
 			if other == tree || g.trees[other][child] != parent {
 				continue
@@ -104,7 +106,7 @@ func (g *grove) nearer(tree, child int) bool {
 	return false
 }
 
-// below tells whether a rank is a child, or hangs below it.
+// below tells whether a rank is child, or below it.
 func (g *grove) below(tree, rank, child int) bool {
 	for ; rank >= 0; rank = g.trees[tree][rank] {
 		if rank == child {

@@ -11,8 +11,8 @@ import "context"
 // other way round, and no link can be narrowed to mend that, and where the trees
 // would need ways that a strict graph forbids.
 func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
-	// Narrowing a link between two switches may cost the other its balance; as
-	// links only get narrower, this ends.
+	// Narrowing a link between two switches may unbalance the other one. Links
+	// only ever get narrower, so this ends.
 	for again := true; again; {
 		again = false
 		for w := g.vertices - 1; w >= g.ranks; w-- {
@@ -23,8 +23,9 @@ func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
 			again = again || changed
 		}
 	}
-	// What has one way in or out has no choice; then node after node, the fabric
-	// last: its neighbours are ranks by then.
+	// Switches with a single link in or out leave no choice, so they come first;
+	// then node after node, and finally the fabric, whose neighbours are then all
+	// ranks.
 	left := make([]bool, g.vertices)
 	for again := true; again; {
 		again = false
@@ -58,14 +59,14 @@ func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// forbids tells whether a strict graph lets nothing go from one vertex to another: they
-// are ranks, and no message does. What flows would leave a node through the fabric and
-// come back to it.
+// forbids tells whether a strict graph allows nothing from one vertex to another,
+// because both are ranks between which no message goes. What flows would leave a
+// node through the fabric and come back to it.
 func (g *graph) forbids(from, to int) bool {
 	return g.strict && from < g.ranks && to < g.ranks && !g.linked(from, to)
 }
 
-// runnable tells whether messages go along all edges of trees.
+// runnable tells whether messages go along all edges of the trees.
 func (n *network) runnable(trees []Tree) bool {
 	for _, t := range trees {
 		for _, e := range t.Edges {
@@ -77,9 +78,9 @@ func (n *network) runnable(trees []Tree) bool {
 	return true
 }
 
-// splice makes count trees pass a vertex: from where in comes from to where out
-// leads. Back to where they came from they need not go at all, and where no message
-// goes they can't.
+// splice lets count trees pass a vertex directly, from where in comes from to
+// where out leads. A path back to where it came from is dropped, and so is one
+// that no message takes.
 func (g *graph) splice(in, out int, count int64) {
 	if count == 0 {
 		return
@@ -106,8 +107,8 @@ func (g *graph) splice(in, out int, count int64) {
 	}
 }
 
-// balance narrows links of a vertex until as much leaves it as enters: first
-// each by its share, then each as far as it can be.
+// balance narrows the links of a vertex until as much leaves it as enters: first
+// each in proportion, then each as far as possible.
 func (g *graph) balance(ctx context.Context, w int) (changed, ok bool) {
 	ins, outs := g.around(w)
 	enter, leave := g.room(ins), g.room(outs)
@@ -147,16 +148,16 @@ func (g *graph) room(links []int) (sum int64) {
 	return sum
 }
 
-// spread replaces a switch whose links are all equal by links that are as equal
-// as can be: between GPUs of like number in different nodes, or between all. It
-// changes nothing and returns false where that has not room for all trees.
+// spread replaces a switch whose links are all equal by links that are as equal as
+// possible: between GPUs with the same number in different nodes, or between all.
+// It changes nothing and returns false if these don't have room for all trees.
 func (g *graph) spread(ctx context.Context, w int) bool {
 	ins, outs := g.around(w)
 	if len(ins) != len(outs) || len(ins) < 2 {
 		return false
 	}
 	m, c := len(ins), g.links[ins[0]].room
-	groups := 0 // of ranks of one node, all of the same size
+	groups := 0 // groups of ranks of one node, all of the same size
 	for i := range ins {
 		a, b := g.links[ins[i]], g.links[outs[i]]
 		if a.from != b.to || a.from >= g.ranks || a.room != c || b.room != c {
@@ -173,7 +174,7 @@ func (g *graph) spread(ctx context.Context, w int) bool {
 	for _, step := range steps {
 		shifts := m/step - 1
 		j := newJudge(ctx, g)
-		share := func(shift int) int64 { // by shift·step places, counted from 1
+		share := func(shift int) int64 { // by shift·step positions, counted from 1
 			s := c / int64(shifts)
 			if int64(shift) <= c%int64(shifts) {
 				s++
@@ -211,10 +212,11 @@ func (g *graph) spread(ctx context.Context, w int) bool {
 	return false
 }
 
-// split replaces a switch pair by pair, each by as much as leaves room for all
-// trees: first a share of each pair, so that trees need not be deep, then all.
-// A pair narrows the cuts that it crosses by what it passes, so what is short
-// when all is passed is by how much less must be.
+// split replaces a switch pair by pair, moving as much onto each pair's direct
+// link as leaves room for all trees: first a share of each pair, so that trees
+// stay shallow, then everything. Moving an amount narrows the cuts that the pair
+// crosses by that amount, so if trees are missing afterwards, so many less have to
+// be moved.
 func (g *graph) split(ctx context.Context, w int) bool {
 	ins, outs := g.around(w)
 	j := newJudge(ctx, g)

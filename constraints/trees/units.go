@@ -11,13 +11,13 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Options are what Pack is asked for.
+// Options says what Pack has to find.
 type Options struct {
-	Collective string // allgather where empty; reducescatter, broadcast, reduce
+	Collective string // allgather if empty; reducescatter, broadcast, reduce
 	Root       int    // of broadcast and reduce
-	// MaxTrees is the most trees a root may have, as many chunks as its data are
-	// cut into; 0 means DefaultMaxTrees. Where the bound needs more, the packing
-	// is the best that so many can do.
+	// MaxTrees limits the trees of a root, which is also the number of chunks that
+	// its data are divided into; 0 means DefaultMaxTrees. If the bound needs more,
+	// the packing is the best with so many.
 	MaxTrees int
 }
 
@@ -28,7 +28,7 @@ const DefaultMaxTrees = 128
 // kind is a row of the table of collectives that trees can do.
 type kind struct {
 	reversed bool // data go from the leaves to the root
-	rooted   bool // one root's trees, not every rank's
+	rooted   bool // trees from a single root, not from every rank
 }
 
 var kinds = map[string]kind{
@@ -38,7 +38,7 @@ var kinds = map[string]kind{
 	"reduce":        {reversed: true, rooted: true},
 }
 
-// Collectives lists what can be packed for.
+// Collectives lists the collectives that trees can be packed for.
 func Collectives() []string {
 	var names []string
 	for n := range kinds {
@@ -49,9 +49,9 @@ func Collectives() []string {
 }
 
 // Pack packs spanning trees into a topology's links. Its time grows with the
-// fourth power of the ranks: 64 take a second, for 1,000 ask package greedy.
-// The error says that the two do not fit together, that no tree can span the
-// ranks, or that ctx is done.
+// fourth power of the ranks: 64 take a second, and for 1,000 use package greedy.
+// The error says that topology and collective do not fit together, that no tree
+// can span the ranks, or that ctx is over.
 func Pack(ctx context.Context, t *topologies.Topology, o Options) (*Packing, error) {
 	if o.Collective == "" {
 		o.Collective = "allgather"
@@ -81,33 +81,8 @@ func Pack(ctx context.Context, t *topologies.Topology, o Options) (*Packing, err
 		return nil, fmt.Errorf("trees on %s: not every rank can reach every other", t.Name)
 	}
 	p := &Packing{Topology: t.Name, Ranks: n, Collective: o.Collective, Root: o.Root, Bound: b.AlgbwBps}
-	net := newNetwork(t, kind.reversed)
-	wants := make([]int64, n) // roots' trees over K
-	for r := range wants {
-		if !kind.rooted || r == o.Root {
-			wants[r] = 1
-		}
-	}
-	roots := big.NewRat(int64(p.roots()), 1)
-	per := new(big.Rat).Quo(p.Bound, roots) // what a root sends at the bound
-	for _, try := range tries(net, per, o.MaxTrees) {
-		if try.rate != nil && p.Rate != nil && p.Rate.Cmp(new(big.Rat).Mul(try.rate, roots)) >= 0 {
-			continue
-		}
-		each, trees, err := net.pack(ctx, wants, try)
-		if err != nil {
-			return nil, err
-		}
-		if trees == nil {
-			continue
-		}
-		rate := new(big.Rat).Mul(each, big.NewRat(int64(try.k), 1))
-		if rate.Mul(rate, roots); p.Rate == nil || rate.Cmp(p.Rate) > 0 {
-			p.K, p.Each, p.Rate, p.Trees = try.k, each, rate, trees
-		}
-		if p.Optimal() {
-			break
-		}
+	if err := p.fill(ctx, newNetwork(t, kind.reversed), o.MaxTrees); err != nil {
+		return nil, err
 	}
 	if p.Rate == nil {
 		return nil, fmt.Errorf("trees on %s: %d a root are not enough to use its links, or would need ways that no message takes", t.Name, o.MaxTrees)
@@ -120,7 +95,40 @@ func Pack(ctx context.Context, t *topologies.Topology, o Options) (*Packing, err
 	return p, nil
 }
 
-// turn puts the links of each route in the order of data that go to the root.
+// fill tries numbers of trees up to a limit, and keeps the packing of the highest
+// rate. It keeps none if no such number of trees fits.
+func (p *Packing) fill(ctx context.Context, net *network, most int) error {
+	wants := make([]int64, p.Ranks) // by root: trees, in units of K
+	for r := range wants {
+		if !kinds[p.Collective].rooted || r == p.Root {
+			wants[r] = 1
+		}
+	}
+	roots := big.NewRat(int64(p.roots()), 1)
+	per := new(big.Rat).Quo(p.Bound, roots) // what a root sends at the bound
+	for _, try := range tries(net, per, most) {
+		if try.rate != nil && p.Rate != nil && p.Rate.Cmp(new(big.Rat).Mul(try.rate, roots)) >= 0 {
+			continue
+		}
+		each, trees, err := net.pack(ctx, wants, try)
+		if err != nil {
+			return err
+		}
+		if trees == nil {
+			continue
+		}
+		rate := new(big.Rat).Mul(each, big.NewRat(int64(try.k), 1))
+		if rate.Mul(rate, roots); p.Rate == nil || rate.Cmp(p.Rate) > 0 {
+			p.K, p.Each, p.Rate, p.Trees = try.k, each, rate, trees
+		}
+		if p.Optimal() {
+			break
+		}
+	}
+	return nil
+}
+
+// turn puts the links of each route into the order for data that go to the root.
 func (tree *Tree) turn() {
 	for _, e := range tree.Edges {
 		for _, r := range e.Routes {
@@ -131,19 +139,20 @@ func (tree *Tree) turn() {
 
 const maxTrees = 1 << 16
 
-// try is a number of trees a root and, where known, what a root then sends.
+// try is a number of trees for each root and, if known, the rate of a root.
 type try struct {
 	k    int
 	rate *big.Rat
 }
 
-// tries lists numbers of trees in the order to try them: those that might meet
-// the bound, fewest first, then some that are taken for the best they can do.
+// tries lists numbers of trees to try, in order: those that might meet the bound,
+// fewest first, then some whose packing is accepted if it is the best possible
+// with so many.
 //
-// At the bound a root sends x, a tree y = x/k; a link has room for ⌊b/y⌋ trees.
-// With y the greatest common divisor of x and all b nothing is lost to rounding:
-// then the bound is met. Where few links are as narrow as the bound, fewer trees
-// do too.
+// At the bound a root sends x, and each tree carries y = x/k, so a link has room
+// for ⌊b/y⌋ trees. If y is the greatest common divisor of x and all b, rounding
+// loses nothing and the bound is met. If few links are as narrow as the bound,
+// fewer trees also do.
 func tries(net *network, x *big.Rat, most int) (list []try) {
 	divisor := new(big.Int).Set(x.Num()) // of x.Num() and all b·x.Denom(), over x.Denom()
 	for _, a := range net.arcs {
@@ -165,6 +174,6 @@ func tries(net *network, x *big.Rat, most int) (list []try) {
 	return list
 }
 
-// fewTrees is up to which number of trees a root it is looked whether they meet
-// the bound, though rounding loses something.
+// fewTrees is the number of trees for each root up to which it is examined whether
+// they meet the bound although rounding loses something.
 const fewTrees = 16
