@@ -9,40 +9,41 @@ import (
 	"github.com/colltune/colltune/constraints/symmetry"
 )
 
-// course is which lanes a chunk of a sum takes, and when: by lane × steps + step.
-// Whatever ranks combine on the way, each must hear of every other in the end:
+// course is the set of lanes that a chunk of a sum takes in each step, indexed by
+// lane × steps + step. Whatever ranks combine on the way, in the end each must
+// have heard of every other:
 //
 //	step 1   step 2
 //	0 ─▶ 1   1 ─▶ 2      rank 2 has heard of 0; rank 0 of nobody
 type course []bool
 
-// hearing tells courses on which every rank hears of every other, which is less
-// than a sum asks for: there, nobody may be counted twice. So what holds of all of
-// these holds of all sums.
+// hearing examines courses on which every rank hears of every other. That is less
+// than a sum requires, which must not count any rank twice; so what holds for all
+// of these courses holds for all sums.
 type hearing struct {
 	p     *problem
 	steps int
-	// kinds are links that renamings take to each other: by link, -1 where another
-	// link's capacity says as much.
+	// kinds is, by link, its kind, that of the links that renamings map to it; -1
+	// if another link's capacity implies its own.
 	kinds []int
-	width []int64 // by kind: what its links carry together in a round
+	width []int64 // by kind: chunks that its links carry together in a round
 	heard []uint64
 	next  []uint64
 	whole uint64
-	// chance picks courses, the same ones every time.
+	// chance is the source of random courses, which are the same every time.
 	chance *rand.Rand
 }
 
 const (
-	// hearingRanks is the largest system whose courses are looked at.
+	// hearingRanks is the largest system whose courses are examined.
 	hearingRanks = 16
-	// manyPlaces is the most lanes in steps that a course may take. To thin one out
-	// takes the square of that.
+	// manyPlaces limits lanes times steps, since thinning out a course takes the
+	// square of that.
 	manyPlaces = 1 << 13
 )
 
-// hears tells courses of p in so many steps; nil where the collective's sums are
-// not wanted by all, or the system is too large, or the steps are too many.
+// hears returns the courses of p in so many steps, or nil if not every rank wants
+// the sums, the system is too large, or the steps are too many.
 func (p *problem) hears(steps int) *hearing {
 	if !p.everySum() || !p.wantedEverywhere() || p.net.ranks > hearingRanks || len(p.net.lanes)*steps > manyPlaces || p.unreachable() {
 		return nil
@@ -63,8 +64,8 @@ func (p *problem) hears(steps int) *hearing {
 	return h
 }
 
-// linksAlike are the links that renamings take to each other, but for those whose
-// capacity says nothing that others' does not.
+// linksAlike groups the links that renamings map to each other, without those
+// whose capacity is implied by others'.
 func (p *problem) linksAlike(renamings []renaming) [][]int {
 	var images [][]int
 	for _, r := range renamings {
@@ -95,7 +96,7 @@ func (h *hearing) everything() course {
 	return c
 }
 
-// enough tells whether on a course every rank hears of every other.
+// enough tells whether every rank hears of every other on a course.
 func (h *hearing) enough(c course) bool {
 	for r := range h.heard {
 		h.heard[r] = 1 << r
@@ -112,15 +113,16 @@ func (h *hearing) enough(c course) bool {
 	return !slices.ContainsFunc(h.heard, func(heard uint64) bool { return heard != h.whole })
 }
 
-// thin leaves out what a course can do without, the dearest first, tolls being
-// taken for so much more or less than they are.
+// thin drops what a course can do without, the most expensive first, after
+// changing the tolls randomly by a factor of up to 1±give.
 func (h *hearing) thin(c course, toll []float64, give float64) {
 	order := make([]int, 0, len(c))
 	dear := make([]float64, len(c))
 	for i := range c {
 		if c[i] {
 			order = append(order, i)
-			// What is free is taken for a little, so as to be left out as well.
+			// Lanes without a toll get a small one, so that they are dropped as
+			// well.
 			dear[i] = (toll[i] + 1e-4) * (1 + give*(2*h.chance.Float64()-1))
 		}
 	}
@@ -132,7 +134,7 @@ func (h *hearing) thin(c course, toll []float64, give float64) {
 	}
 }
 
-// loads is how often a course passes each kind of link in each step: by kind ×
+// loads is how often a course takes links of each kind in each step, by kind ×
 // steps + step.
 func (h *hearing) loads(c course) []int64 {
 	load := make([]int64, len(h.width)*h.steps)
@@ -149,8 +151,8 @@ func (h *hearing) loads(c course) []int64 {
 	return load
 }
 
-// state asks for a course that pays less than so much, by whole tolls of kinds in
-// steps.
+// state states a course that pays less than a given sum, by whole tolls of kinds
+// in steps.
 func (h *hearing) state(tolls []int64, less int64) (f *constraints.Formula, takes []constraints.Lit) {
 	p, steps := h.p, h.steps
 	f = constraints.NewFormula(p.Collective.Name + " on " + p.Topology.Name + ": what a chunk passes")
@@ -173,9 +175,11 @@ func (h *hearing) state(tolls []int64, less int64) (f *constraints.Formula, take
 		sends = append(sends, constraints.Term{Weight: 1, Lit: l})
 	}
 	f.SumAtMost(int(less-1), pays...)
-	// That it takes 2(n-1) sends is known, and long to find out.
+	// It is known that 2(n-1) sends are necessary, but a solver takes long to find
+	// that.
 	f.SumAtLeast(2*(p.net.ranks-1), sends...)
-	// Of courses that renamings make of each other, which pay the same, the first.
+	// Of courses that renamings map to each other, which pay the same, ask for the
+	// first.
 	for _, r := range p.renamings() {
 		var before, after []constraints.Lit
 		for t := range steps {
@@ -192,7 +196,7 @@ func (h *hearing) state(tolls []int64, less int64) (f *constraints.Formula, take
 // spread states that all ranks hear of one.
 func (h *hearing) spread(f *constraints.Formula, takes []constraints.Lit, c int) {
 	net, steps := h.p.net, h.steps
-	heard := make([][]constraints.Lit, net.ranks) // by rank, after so many steps
+	heard := make([][]constraints.Lit, net.ranks) // by rank and number of steps
 	for r := range heard {
 		heard[r] = make([]constraints.Lit, steps+1)
 		for t := range heard[r] {

@@ -153,8 +153,8 @@ func (p *problem) diameter() (int, error) {
 	return most, nil
 }
 
-// counts lists the chunks to try: all up to the limit, of an allreduce those
-// that can be shared out, and few.
+// chunkCounts lists the numbers of chunks to try: all up to the limit or, for an
+// allreduce, those that can be divided evenly, and a few small ones.
 func (p *problem) chunkCounts(most int) []int {
 	var all []int
 	unit := p.perChunk()
@@ -167,10 +167,10 @@ func (p *problem) chunkCounts(most int) []int {
 	return all
 }
 
-// at finds the least R/C in so many steps, below best where there is one.
+// at finds the least R/C in so many steps that is below best, if that is given.
 func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least, best *big.Rat) (*Point, error) {
 	if p.ladder(w, steps, least, best).Len() == 0 {
-		return nil, nil // with so few chunks there is nothing to ask, whatever the bound
+		return nil, nil // so few chunks leave nothing to ask, whatever the bound
 	}
 	low, err := p.low(ctx, s, w, steps, least)
 	if err != nil || low != nil && low.ratio == nil {
@@ -186,7 +186,7 @@ func (p *problem) at(ctx context.Context, s *constraints.Solvers, w Walk, steps 
 	c := &climb{p: p, s: s, w: w, steps: steps}
 	defer c.forget()
 	point, err := c.up(ctx, p.ladder(w, steps, from, best))
-	for err == errDenied { // once: then nothing is kept
+	for err == errDenied { // at most once: then no formula is kept
 		point, err = c.up(ctx, p.ladder(w, steps, from, best))
 	}
 	if point.Chunks == 0 || err != nil && ctx.Err() == nil {
@@ -213,9 +213,9 @@ func (w Walk) part(ctx context.Context, left int) (context.Context, context.Canc
 	return context.WithTimeout(ctx, time.Until(deadline)/time.Duration(min(climbShare, left)))
 }
 
-// low is the least R/C in so many steps, by flows and by tolls, where that says more
-// than what is known of any number of steps; nil where it does not, or not in time.
-// It has no ratio where so many steps are hopeless.
+// low is a lower bound on R/C in so many steps, by flows and tolls. It is nil if
+// it is not above the bound for any number of steps, or not found in time. It has
+// no ratio if there is no routing in so many steps at all.
 func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least *big.Rat) (low *floor, err error) {
 	defer constraints.Overdue(&err)
 	ask := w.asker(ctx).query(s)
@@ -251,10 +251,11 @@ func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps
 	return low, err
 }
 
-// lowSums is how much is added up for the bound of branchings' tolls: a second's.
+// lowSums limits the additions for the bound by tolls on branchings, to about a
+// second.
 const lowSums = 400_000_000
 
-// tried says which numbers of chunks a walk asks for.
+// tried says which numbers of chunks a walk tries.
 func (p *problem) tried(w Walk) string {
 	if p.Collective.Name == "allreduce" && w.Chunks > 2 {
 		return fmt.Sprintf("1, 2 or a multiple of %d up to %d chunks", p.net.ranks, w.Chunks)
@@ -262,8 +263,8 @@ func (p *problem) tried(w Walk) string {
 	return fmt.Sprintf("up to %d chunks", w.Chunks)
 }
 
-// prove puts what is known about a point in a sentence; with how long that took
-// where the walk was by the clock, as else the sentence is the same every time.
+// prove puts what is known about a point into a sentence. For a walk by the clock
+// it includes the time taken; otherwise the sentence is the same every time.
 func (pt *Point) prove(tried string, low *floor, timed bool) string {
 	ratio := big.NewRat(int64(pt.Rounds), int64(pt.Chunks))
 	below := ""
@@ -296,7 +297,7 @@ func roundsEach(ratio *big.Rat) string {
 	return ratio.RatString() + " rounds a chunk"
 }
 
-// refutations says what was asked for before the point.
+// refutations says what was asked before the point was found.
 func (pt *Point) refutations(tried string, timed bool) string {
 	if len(pt.Refuted) == 0 {
 		return fmt.Sprintf("no smaller R/C is possible in %s with %s", many(pt.Steps, "step"), tried)

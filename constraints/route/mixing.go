@@ -96,21 +96,21 @@ func (p *problem) mixed(s *constraints.Solvers, ask asker) (Schedule, error) {
 	return nil, ask.ctx.Err()
 }
 
-// charge has a meter count what was done.
+// charge adds what the additions cost to the meter.
 func (m *mixing) charge() {
 	if m.ask.meter != nil {
 		m.ask.meter.done += time.Duration(float64(m.sums) / sumsPerSecond * float64(time.Second))
 	}
 }
 
-// over tells whether as much was added up as may be, or there is no time for more.
+// over tells whether the additions or the time are used up.
 func (m *mixing) over() bool {
 	return m.sums >= m.limit || m.ask.ctx.Err() != nil || m.ask.meter == nil && m.ask.left() <= 0
 }
 
-// gather finds courses on which a chunk is summed: that pay little by the tolls of
-// what all must hear, and, in turn with these, by those that tell best what the
-// courses found so far are short of.
+// gather finds courses on which a chunk can be summed and that pay little: in turn
+// by the tolls for every rank hearing of every other, and by tolls that show what
+// the courses found so far lack.
 func (m *mixing) gather() {
 	whole := m.limit
 	m.limit = whole / 4
@@ -139,7 +139,8 @@ func (m *mixing) gather() {
 	}
 }
 
-// drawn is lanes to thin out: most of them, or those of two courses and some more.
+// drawn is a random set of lanes to thin out: most of all lanes, or those of two
+// courses and some more.
 func (m *mixing) drawn(between bool) course {
 	c := m.everything()
 	if n := len(m.courses); between && n > 1 {
@@ -164,9 +165,10 @@ func (m *mixing) cheap(c course) bool {
 	return pays <= m.value*dearer
 }
 
-// summed is how a chunk is summed everywhere on a course, in steps of what is sent;
-// nil where it is not, or not by adding whatever has nothing in common and having
-// what comes alone take the place of the rest.
+// summed sums a chunk everywhere on a course, and returns the schedule. Whatever
+// arrives is added if it has no contribution in common with what is there, and
+// replaces it if it contains all of it. The result is nil if that does not work
+// out.
 func (h *hearing) summed(c course) Schedule {
 	s := make(Schedule, h.steps)
 	for r := range h.heard {
@@ -210,11 +212,12 @@ func (h *hearing) summed(c course) Schedule {
 	return s
 }
 
-// filled is what a course, with its likes, puts on each of the links that are alike,
-// in a step.
+// filled is the load that a course, with its renamed copies, puts on each link of
+// a kind in one step.
 type filled struct{ at, chunks int }
 
-// pick picks courses, each of which stands for its likes by a group.
+// pick picks courses, each of which stands for its copies under a group of
+// renamings.
 func (m *mixing) pick(p *problem, group []renaming) Schedule {
 	if len(m.courses) == 0 {
 		return nil
@@ -246,7 +249,7 @@ func (m *mixing) pick(p *problem, group []renaming) Schedule {
 	return nil
 }
 
-// fills is what a course puts on kinds of links, where it is not nothing.
+// fills is the load of a course by kinds of links, as far as it is not 0.
 func (m *mixing) fills(c course, group []renaming, kinds [][]int) (fills []filled) {
 	for k, links := range kinds {
 		for t := range m.steps {
@@ -258,7 +261,7 @@ func (m *mixing) fills(c course, group []renaming, kinds [][]int) (fills []fille
 					}
 				}
 			}
-			if passes > 0 { // likes take it round all of the kind
+			if passes > 0 { // its copies use all links of the kind evenly
 				fills = append(fills, filled{k*m.steps + t, passes * len(group) / len(links)})
 			}
 		}
@@ -266,7 +269,7 @@ func (m *mixing) fills(c course, group []renaming, kinds [][]int) (fills []fille
 	return fills
 }
 
-// schedule is the routing that a mix of courses is.
+// schedule turns a mix of courses into a routing.
 func (m *mixing) schedule(p *problem, group []renaming, a *annealing) Schedule {
 	s := make(Schedule, m.steps)
 	for x, j := range a.picks {
@@ -286,22 +289,22 @@ func (m *mixing) schedule(p *problem, group []renaming, a *annealing) Schedule {
 	return s.likes(group)
 }
 
-// manyTurns is after how many changes it is begun anew.
+// manyTurns is after how many changes the annealing starts over.
 const manyTurns = 60_000
 
-// annealing is a mix of courses in the making.
+// annealing is the state of the annealing.
 type annealing struct {
 	steps  int
 	width  []int      // by kind of link × steps + step
 	fills  [][]filled // by course
-	load   []int      // as width
-	picks  []int      // courses
+	load   []int      // indexed like width
+	picks  []int      // indices of courses
 	rounds int
 	cost   float64
 	chance *rand.Rand
 }
 
-// restart picks courses by chance.
+// restart picks all courses anew.
 func (a *annealing) restart() {
 	clear(a.load)
 	for i := range a.picks {
@@ -317,8 +320,8 @@ func (a *annealing) put(course, times int) {
 	}
 }
 
-// turn puts a course in the place of another, unless that costs more than heat has
-// it.
+// turn replaces one course by another, unless the result is worse than heat
+// allows.
 func (a *annealing) turn(heat float64) {
 	at, now := a.chance.IntN(len(a.picks)), a.chance.IntN(len(a.fills))
 	was := a.picks[at]
@@ -333,8 +336,8 @@ func (a *annealing) turn(heat float64) {
 	a.put(was, 1)
 }
 
-// measure is the rounds of a mix, and what it costs: the rounds above all, then how
-// full the fullest links of each step are, then how full all are.
+// measure returns the rounds of a mix, and its cost: above all the rounds, then
+// the load of the fullest links of each step, then that of all links.
 func (a *annealing) measure() (rounds int, cost float64) {
 	for t := range a.steps {
 		most, all := 0.0, 0.0
@@ -350,7 +353,7 @@ func (a *annealing) measure() (rounds int, cost float64) {
 	return rounds, cost
 }
 
-// step is a step's rounds.
+// step is the number of rounds of a step.
 func (a *annealing) step(t int) int {
 	n := 1
 	for at := t; at < len(a.load); at += a.steps {

@@ -8,24 +8,23 @@ import (
 	"github.com/colltune/colltune/constraints/symmetry"
 )
 
-// renaming is a way of renaming ranks that changes nothing about a problem: lanes
-// become lanes, over links as wide that are shared alike, and chunks become
-// chunks that are wanted alike.
+// renaming renames ranks without changing the problem: lanes become lanes over
+// links of the same width that are shared in the same way, and chunks become
+// chunks that are wanted in the same way.
 type renaming struct {
 	ranks   []int
-	lanes   []int32 // by lane: which one it becomes
-	classes []int   // by class of items: which one it becomes
+	lanes   []int32 // by lane: its image
+	classes []int   // by class of items: its image
 }
 
-// symmetryWork bounds what is spent on looking for renamings: some hundredths of
-// a second.
+// symmetryWork limits the search for renamings to some hundredths of a second.
 const symmetryWork = 10_000_000
 
 // symmetryRanks is the largest system whose renamings are looked for.
 const symmetryRanks = 64
 
-// renamings generate the group of all renamings of a problem, or a part of it
-// where that is too much work.
+// renamings returns generators of the group of a problem's renamings, or of a part
+// of it if finding all takes too much work.
 func (p *problem) renamings() []renaming {
 	if p.alike == nil {
 		all := p.findRenamings()
@@ -39,7 +38,7 @@ func (p *problem) findRenamings() (all []renaming) {
 		return nil
 	}
 	found := symmetry.Find(p.context(), p.graph(), symmetryWork)
-	p.look() // a part of the group is for others to make do with
+	p.look() // if time is up, do not return a part of the group
 	for _, image := range found.Generators {
 		r := renaming{ranks: image[:p.net.ranks]}
 		if p.renameLanes(&r) && p.renameClasses(&r) && !identity(r.ranks) {
@@ -58,20 +57,20 @@ func identity(image []int) bool {
 	return true
 }
 
-// graph has a vertex for every rank and every link that lanes share. Its arcs
-// say which lanes there are, how wide, and which ranks' lanes pass a link; and
-// who wants what of whom.
+// graph has a vertex for every rank and every link that lanes share. Its arcs show
+// the lanes with their widths, whose lanes use a link, and who wants what from
+// whom.
 func (p *problem) graph() *symmetry.Graph {
 	n := p.net
-	number := map[string]int{} // colours, as they are met
+	number := map[string]int{} // colours, in order of appearance
 	colour := func(name string) int {
 		if _, ok := number[name]; !ok {
 			number[name] = len(number)
 		}
 		return number[name]
 	}
-	wants := map[[2]int]string{} // of one rank by another: by how many it is shared, and how often
-	sums := make([]int, n.ranks) // by rank that wants them
+	wants := map[[2]int]string{} // by pair of ranks: what one wants of the other, and who else does
+	sums := make([]int, n.ranks) // by rank: sums that it wants
 	for _, class := range p.classes {
 		it := &p.items[class[0]]
 		for _, r := range it.wanted {
@@ -86,7 +85,7 @@ func (p *problem) graph() *symmetry.Graph {
 	for _, count := range sums {
 		colours = append(colours, colour(fmt.Sprintf("rank, %d sums", count)))
 	}
-	shared := map[int32]int{} // vertices of links
+	shared := map[int32]int{} // by link: its vertex
 	for e, l := range n.links {
 		if len(l.lanes) > 1 {
 			shared[int32(e)] = len(colours)
@@ -120,8 +119,8 @@ func (p *problem) graph() *symmetry.Graph {
 	return g
 }
 
-// renameLanes finds what becomes of lanes and links; false where one becomes
-// none that is its like.
+// renameLanes determines the images of lanes and links. It returns false if one
+// has an image unlike itself.
 func (p *problem) renameLanes(r *renaming) bool {
 	n := p.net
 	r.lanes = make([]int32, len(n.lanes))
@@ -148,7 +147,7 @@ func (p *problem) renameLanes(r *renaming) bool {
 	return true
 }
 
-// renameClasses finds what becomes of chunks.
+// renameClasses determines the images of classes of items.
 func (p *problem) renameClasses(r *renaming) bool {
 	key := func(source int, wanted []int) string { return fmt.Sprint(source, wanted) }
 	number := map[string]int{}
@@ -176,14 +175,14 @@ func (p *problem) renameClasses(r *renaming) bool {
 	return true
 }
 
-// breakSymmetry leaves, of routings that differ in names only, the first in a
-// dictionary that has the largest first. Chunks of a class come in the order of
-// what the first step sends of them. What it sends of a class in all, over each
-// lane, does not change when chunks of the class change places: it comes no later
-// than what any renaming makes of it, whatever the order of the chunks.
+// breakSymmetry admits only one of the routings that differ in names, the
+// lexicographically largest. Chunks of a class are ordered by what the first step
+// sends of them. The amount of a class that the first step sends over each lane
+// does not depend on that order, so the rows of these amounts are compared with
+// their images under renamings.
 func (e *direct) breakSymmetry() {
 	p := e.p
-	sends := make([][][]constraints.Lit, len(p.classes)) // by lane: how many are added, how many put
+	sends := make([][][]constraints.Lit, len(p.classes)) // by class and lane: how many are added, and how many replace
 	for i, class := range p.classes {
 		var last []constraints.Lit
 		for at, x := range class {
@@ -216,22 +215,22 @@ func (e *direct) breakSymmetry() {
 	}
 }
 
-// longestRow is how many places of a dictionary's entries are compared: what
-// comes after seldom decides.
+// longestRow is how many positions of two rows are compared; later ones seldom
+// decide.
 const longestRow = 256
 
-// notAfter asks that of two rows of literals, the first that differ are true
-// before and false after.
+// notAfter requires that, of two rows of literals, at the first position where
+// they differ before is true and after is false.
 func notAfter(f *constraints.Formula, before, after []constraints.Lit) {
-	same := constraints.True // so far
+	same := constraints.True // the rows are equal so far
 	for i := range min(len(before), longestRow) {
 		a, b := before[i], after[i]
 		if a == b {
 			continue
 		}
 		f.Implies([]constraints.Lit{same, b}, a)
-		// It must be true where both are alike so far; that it is false elsewhere
-		// is nothing that needs asking.
+		// It has to be true if the rows are equal so far, and need not be
+		// constrained otherwise.
 		next := f.Bool("")
 		f.Implies([]constraints.Lit{same, a, b}, next)
 		f.Implies([]constraints.Lit{same, a.Not(), b.Not()}, next)
@@ -239,8 +238,8 @@ func notAfter(f *constraints.Formula, before, after []constraints.Lit) {
 	}
 }
 
-// unary is how many of the literals hold, as the bits of an integer in order
-// encoding: of two integers the larger has the larger row of bits.
+// unary is the number of literals that hold, in order encoding: the larger of two
+// numbers has the larger row of bits.
 func unary(f *constraints.Formula, lits []constraints.Lit) []constraints.Lit {
 	if len(lits) < 2 {
 		return lits

@@ -11,44 +11,46 @@ import (
 	"github.com/colltune/colltune/constraints/simplex"
 )
 
-// Let every link take a toll of each chunk that passes it, in each step another.
-// If a round of any step brings at most so much, and no chunk gets through for
-// less than so much, that is a bound on R/C, however many the chunks:
+// Let every link charge a toll for each chunk that passes it, a different one in
+// each step. If a round of any step collects at most some amount, and no chunk
+// gets through for less than some other amount, that is a bound on R/C for any
+// number of chunks:
 //
 //	rounds × what a round brings at most  ≥  chunks × what a chunk pays at least
 //
-// For the best tolls it is what any mix of single chunks' courses can reach at
-// all: a linear program with a column for each course. Courses are looked for as
-// they are needed, first by leaving out of courses what is dear, and in the end
-// by a solver, which is asked about one chunk alone: that none pays less is its
-// word. The tolls come out of floats and are rounded; any prove a bound.
+// With the best tolls it is exactly what mixes of single chunks' courses can
+// achieve: a linear program with a column for each course. Courses are found as
+// they are needed, first by dropping expensive lanes from random courses, and
+// finally by a solver, which is asked about a single chunk only, and which has to
+// prove that none pays less. The tolls are rounded to whole numbers; any tolls
+// prove a bound.
 
-// floor is the least R/C in so many steps, for any number of chunks.
+// floor is a lower bound on R/C in a number of steps, for any number of chunks.
 type floor struct {
-	ratio   *big.Rat // nil: there is no routing at all
-	by      string   // the solver that found no cheaper course
+	ratio   *big.Rat // nil means that there is no routing at all
+	by      string   // the solver that proved that no course is cheaper
 	why     string
 	seconds float64
 }
 
 const (
-	// manyCourses is how many courses the best tolls are looked for among.
+	// manyCourses limits the courses among which the best tolls are determined.
 	manyCourses = 3000
 	// manyTries is how many courses are thinned out before a solver is asked.
 	manyTries = 200
-	// fewFound is how many of them are enough to look for new tolls.
+	// fewFound is how many new courses are enough to set the tolls again.
 	fewFound = 5
-	// manyAsked is how often a solver may name a cheaper course.
+	// manyAsked limits how often a solver may find a cheaper course.
 	manyAsked = 40
-	// manySums is how many numbers are added up in search of tolls: some seconds'.
+	// manySums limits the additions in search of tolls, to some seconds.
 	manySums = 4_000_000_000
-	// finest is the largest whole toll.
+	// finest is the largest toll in whole numbers.
 	finest = 5000
 )
 
-// tolled is the bound by tolls on sums in so many steps, nil where there is none
-// that says more than what is known already. The error is the context's, or says
-// that all solvers failed.
+// tolled is the bound by tolls on sums in so many steps, or nil if it is not above
+// the bound already known. The error is the context's, or says that all solvers
+// failed.
 func (p *problem) tolled(s *constraints.Solvers, ask asker, steps int, known *big.Rat) (*floor, error) {
 	h := p.hears(steps)
 	if h == nil || len(h.width) == 0 {
@@ -57,7 +59,7 @@ func (p *problem) tolled(s *constraints.Solvers, ask asker, steps int, known *bi
 	start := time.Now()
 	all := h.everything()
 	if !h.enough(all) {
-		return nil, nil // distances say so
+		return nil, nil // the bound by distances covers this
 	}
 	k := newTollkeeper(h)
 	least, _ := known.Float64()
@@ -102,16 +104,16 @@ func (p *problem) tolled(s *constraints.Solvers, ask asker, steps int, known *bi
 type tollkeeper struct {
 	*hearing
 	courses []course
-	load    [][]int64 // of courses
+	load    [][]int64 // by course
 	seen    map[string]bool
 	toll    []float64 // by kind × steps + step
-	share   []float64 // of courses, in the best mix of those known when it was looked for
-	ideal   []float64 // how a round is best split among the steps, then
-	sums    int       // done so far, about: so that a slower machine finds as much
-	value   float64   // what the cheapest course known pays, where a round brings 1
+	share   []float64 // by course: its share in the best mix when tolls were last set
+	ideal   []float64 // the best split of a round among the steps, at that time
+	sums    int       // additions so far, roughly; limiting these makes slow machines find as much
+	value   float64   // what the cheapest known course pays if a round collects 1
 }
 
-// newTollkeeper knows of no course yet, and takes the same of all links.
+// newTollkeeper begins without courses, and with equal tolls on all links.
 func newTollkeeper(h *hearing) *tollkeeper {
 	k := &tollkeeper{hearing: h, toll: make([]float64, len(h.width)*h.steps), seen: map[string]bool{}, value: math.Inf(1)}
 	for i := range k.toll {
@@ -120,13 +122,13 @@ func newTollkeeper(h *hearing) *tollkeeper {
 	return k
 }
 
-// search looks for courses that pay less than all that are known, and tells
-// whether there are any.
+// search looks for courses that pay less than all known ones, and tells whether
+// there are any.
 func (k *tollkeeper) search() bool {
 	lanes, found := k.lanes(), 0
 	for try := 0; try < manyTries && found < fewFound; try++ {
 		c := k.everything()
-		if n := len(k.courses); n > 0 && try%2 == 1 { // both of two that are known
+		if n := len(k.courses); n > 0 && try%2 == 1 { // the union of two known courses
 			a, b := k.courses[k.chance.IntN(n)], k.courses[k.chance.IntN(n)]
 			for i := range c {
 				c[i] = a[i] || b[i]
@@ -145,7 +147,7 @@ func (k *tollkeeper) search() bool {
 	return found > 0
 }
 
-// take adds a course, unless there is one that passes as much.
+// take adds a course, unless one with the same loads is known.
 func (k *tollkeeper) take(c course) bool {
 	load := k.loads(c)
 	name := fmt.Sprint(load)
@@ -157,7 +159,7 @@ func (k *tollkeeper) take(c course) bool {
 	return true
 }
 
-// lanes are the tolls of lanes: by lane × steps + step.
+// lanes is the toll of each lane in each step, by lane × steps + step.
 func (k *tollkeeper) lanes() []float64 {
 	tolls := make([]float64, len(k.p.net.lanes)*k.steps)
 	for i := range tolls {
@@ -170,9 +172,10 @@ func (k *tollkeeper) lanes() []float64 {
 	return tolls
 }
 
-// raise finds the tolls by which the cheapest of the courses pays most. The
-// program is the other side: how many chunks a round carries, split over steps and
-// mixed of courses as is best; what a unit more of a link would gain is its toll.
+// raise finds the tolls at which the cheapest of the known courses pays most. It
+// solves the dual: how many chunks a round carries, if it is split among the
+// steps, and courses are mixed, in the best way. What more room on a link would
+// gain is its toll.
 func (k *tollkeeper) raise() bool {
 	rows := len(k.toll)
 	lp := simplex.New(rows+1, len(k.courses)+k.steps)
@@ -207,8 +210,8 @@ func (k *tollkeeper) raise() bool {
 	return true
 }
 
-// whole are the tolls in whole numbers, and what a round of the dearest step then
-// brings.
+// whole returns the tolls in whole numbers, and what a round of the most expensive
+// step then collects.
 func (k *tollkeeper) whole() (tolls []int64, room int64) {
 	most := slices.Max(k.toll)
 	if most <= 0 {
@@ -236,12 +239,12 @@ func (k *tollkeeper) whole() (tolls []int64, room int64) {
 	return tolls, room
 }
 
-// tell puts the bound in words.
+// tell puts the bound into words.
 func (k *tollkeeper) tell(pass, room int64) string {
 	return fmt.Sprintf("with the best tolls on links no chunk gets through %s for less than %d, and a round brings %d at most", many(k.steps, "step"), pass, room)
 }
 
-// tooCheap is that a query has fewer rounds a chunk than its steps leave.
+// tooCheap refutes a query with fewer rounds for each chunk than its steps allow.
 func (p *problem) tooCheap(s *constraints.Solvers, ask asker) (*floor, error) {
 	if ask.atLeast {
 		return nil, nil
