@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/colltune/colltune/compiler/collective"
@@ -137,7 +138,7 @@ func (t *Table) caption() []string {
 		return []string{"nothing measured yet"}
 	}
 	r := &t.Rows[0]
-	lines := []string{fmt.Sprintf("%s on %s, %s, %s, measured by %s", r.Collective, r.Topology, units.Count(r.Nodes, "node"), units.Count(r.Ranks, "rank"), r.Executor)}
+	lines := []string{fmt.Sprintf("%s on %s, %s, %s, measured by %s", r.Collective, r.Topology, units.Count(r.Nodes, "node"), units.Count(r.Ranks, "rank"), Printable(r.Executor))}
 	col, err := collective.OfName(collective.Spec{Name: r.Collective, Ranks: r.Ranks, Chunks: 1})
 	if err == nil {
 		lines = append(lines, fmt.Sprintf("size in bytes, time in us (median), algbw and busbw in GB/s; busbw = algbw x %.5g", col.BusFactor()))
@@ -152,7 +153,7 @@ func (t *Table) footer() []string {
 	var reasons []string
 	for _, reason := range sortedKeys(c.Refused) {
 		refused += c.Refused[reason]
-		reasons = append(reasons, fmt.Sprintf("%s %d", reason, c.Refused[reason]))
+		reasons = append(reasons, fmt.Sprintf("%s %d", Printable(reason), c.Refused[reason]))
 	}
 	line := fmt.Sprintf("candidates: %d enumerated, %d refused", c.Enumerated, refused)
 	if len(reasons) > 0 {
@@ -167,6 +168,20 @@ func (t *Table) footer() []string {
 		return []string{"the search is not finished", line}
 	}
 	return []string{line}
+}
+
+// Printable is a text for a cell of a table: a journal and a back end may name an
+// algorithm as they like, and a name must not move a terminal's cursor.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			return utf8.RuneError
+		}
+		return r
+	}, s)
 }
 
 // placements tells whether the table has rows of more than one placement.
@@ -203,7 +218,7 @@ func (t *Table) grid() (heads []column, cells [][]string) {
 	for i := range t.Rows {
 		line := make([]string, len(heads))
 		for j, c := range heads {
-			line[j] = c.brief(&t.Rows[i])
+			line[j] = Printable(c.brief(&t.Rows[i]))
 		}
 		cells = append(cells, line)
 	}

@@ -172,6 +172,10 @@ func TestAppendRefusesWhatReadersWould(t *testing.T) {
 			t.Errorf("%s: %v, want %s", bad.name, err, bad.want)
 		}
 	}
+	named := Tally{Points: []Point{{Bytes: 1024, Placement: "in", Baseline: &Baseline{Name: "ring", Program: "c961"}}}}
+	if err := c.SetTally(named); err == nil || !strings.Contains(err.Error(), "64 hexadecimal digits") {
+		t.Errorf("a baseline that is no program: %v", err)
+	}
 	// The same trial twice is one, in one call or in two.
 	appendAll(t, c, good, good)
 	appendAll(t, c, good)

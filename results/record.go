@@ -251,6 +251,8 @@ func (t *Tally) check() error {
 			return fmt.Errorf("bound_us %v: want 0 or more", p.BoundUS)
 		case p.Baseline != nil && (!(p.Baseline.TimeUS >= 0) || math.IsInf(p.Baseline.TimeUS, 0)):
 			return fmt.Errorf("time_us %v of baseline %.80q: want 0 or more", p.Baseline.TimeUS, p.Baseline.Name)
+		case p.Baseline != nil && p.Baseline.Program != "" && !isHash(p.Baseline.Program):
+			return fmt.Errorf("ir %.80q of baseline %.80q: want 64 hexadecimal digits", p.Baseline.Program, p.Baseline.Name)
 		}
 	}
 	return nil

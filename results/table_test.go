@@ -201,8 +201,6 @@ func TestTableJSONKeys(t *testing.T) {
 	}
 }
 
-// The order in which trials were made, which a run with more jobs changes,
-// leaves no trace in any format.
 // Names may have letters that HTML has a use for; JSON has none for them.
 func TestTableJSONKeepsNames(t *testing.T) {
 	c := newCampaign(t, testPlan())
@@ -221,6 +219,30 @@ func TestTableJSONKeepsNames(t *testing.T) {
 	}
 }
 
+// A name moves nobody's cursor, and breaks no line of a table.
+func TestTablePrintsNamesOnly(t *testing.T) {
+	c := newCampaign(t, testPlan())
+	appendAll(t, c, testTrial(t, c, testRing(4, 1, 0, true), "ri\x1b[2Jng\nof\u202ename", "LL", 32768, 1024, 3))
+	if err := c.SetTally(Tally{Refused: map[string]int{"too\rlarge": 1}}); err != nil {
+		t.Fatal(err)
+	}
+	table, err := Build(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"table", "md"} {
+		var text strings.Builder
+		if err := table.Write(&text, format); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(text.String(), "ri�[2Jng of�name") || !strings.Contains(text.String(), "too large 1") {
+			t.Errorf("%s:\n%q", format, text.String())
+		}
+	}
+}
+
+// The order in which trials were made, which a run with more jobs changes,
+// leaves no trace in any format.
 func TestTableDoesNotDependOnOrder(t *testing.T) {
 	c := fullCampaign(t)
 	trials := c.Trials()

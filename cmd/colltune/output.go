@@ -200,7 +200,14 @@ func (s *sheet) writeMarkdown(w io.Writer) error {
 
 func (s *sheet) writeTable(w io.Writer) error {
 	width := make([]int, len(s.columns))
-	all := append([][]string{s.header()}, s.rows...)
+	all := [][]string{s.header()}
+	for _, r := range s.rows {
+		line := make([]string, len(r))
+		for i, c := range r {
+			line[i] = results.Printable(c)
+		}
+		all = append(all, line)
+	}
 	for _, r := range all {
 		for i, c := range r {
 			width[i] = max(width[i], utf8.RuneCountInString(c))
