@@ -34,7 +34,7 @@ func asked(plan results.Plan, executor results.Executor, known bool) []fact {
 		{"topology", fmt.Sprintf("%s, %s, %s, graph %s", clip(plan.Topology.Name, nameRoom), many(plan.Topology.Nodes, "node"), many(plan.Topology.Ranks, "rank"), clip(short(plan.Topology.Hash), nameRoom)), false},
 		{"collective", collectiveText(plan), false},
 		{"sizes", sizesText(plan), false},
-		{"iterations", fmt.Sprintf("%d timed after %d to warm up", plan.Iters, plan.Warmup), false},
+		{"iterations", fmt.Sprintf("%d timed, after %d to warm up", plan.Iters, plan.Warmup), false},
 		{"seed", strconv.FormatInt(plan.Seed, 10), false},
 	}
 	for i, f := range plan.Files {

@@ -68,7 +68,7 @@ func (p *place) families(sizes []int64, curves []results.Curve, rows []*results.
 		won.points = append(won.points, point{bytes: r.Bytes, value: r.TimeUS})
 	}
 	for i, s := range standings(p.Name, curves, best) {
-		says := fmt.Sprintf("at best %s× the winner's time, at %s", brief(s.nearest), sizeText(s.at))
+		says := fmt.Sprintf("at best %s× the winner's time (%s)", brief(s.nearest), sizeText(s.at))
 		if s.wins > 0 {
 			says = fmt.Sprintf("wins at %d of %s", s.wins, many(len(rows), "size"))
 		}

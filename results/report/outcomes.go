@@ -22,18 +22,18 @@ type count struct {
 // reasons says what each reason for refusing a candidate means; docs/campaigns.md
 // says it at length.
 var reasons = map[string]string{
-	"not-applicable": "the family has no meaning on this system",
-	"no-routing":     "a hole of the template, such as a ring's order, that nothing fills, or for which nothing was found",
-	"no-link":        "a transfer between ranks that nothing joins",
-	"bad-program":    "not the collective's result, or a stale or uninitialised chunk",
+	"not-applicable": "the family does not apply to this system",
+	"no-routing":     "a hole of the template, such as a ring's order, cannot be filled, or nothing was found for it",
+	"no-link":        "a transfer between ranks without a link",
+	"bad-program":    "a wrong result, or use of a stale or uninitialised chunk",
 	"duplicate":      "the same program as an earlier candidate",
-	"outranked":      "on a large system: less promising, by an estimate, than those that were gone through",
-	"too-large":      "more operations than a search goes through",
-	"threadblocks":   "more threadblocks than the GPU has SMs: all must run at once",
+	"outranked":      "on a large system: estimated to be less promising than those that are tried",
+	"too-large":      "too many operations",
+	"threadblocks":   "more threadblocks than the GPU has SMs; all must be co-resident",
 	"compiler-limit": "over a limit of the compiler, such as channels",
-	"fifo-slots":     "sends ahead of receives by more than any protocol holds",
+	"fifo-slots":     "sends run ahead of receives by more than any protocol's FIFO slots",
 	"unverified":     "the verifier found the program wrong",
-	"runtime":        "the runtime that was asked for would not load or use it",
+	"runtime":        "the runtime that --runtime names would not load or use it",
 }
 
 // mostCounts limits the list of reasons, since a journal may contain any number.
@@ -47,9 +47,9 @@ func candidates(c results.Candidates) (parts, refused []count) {
 		all += n
 	}
 	parts = []count{
-		{Name: "refused before anything was run", N: all, Class: "refused"},
-		{Name: "bounded out: shown to be slower by a bound on their time", N: c.BoundedOut, Class: "bounded"},
-		{Name: "tuned: run at one size or more", N: c.Tuned, Class: "tuned"},
+		{Name: "refused before any trial", N: all, Class: "refused"},
+		{Name: "bounded out: a lower bound on their time shows that they cannot win", N: c.BoundedOut, Class: "bounded"},
+		{Name: "tuned: run at one or more sizes", N: c.Tuned, Class: "tuned"},
 	}
 	total := all + c.BoundedOut + c.Tuned
 	for i := range parts {
@@ -88,12 +88,12 @@ var meanings = []struct {
 	outcome results.Outcome
 	meaning string
 }{
-	{results.OK, "ran, and left the right result"},
-	{results.Wrong, "ran, and left wrong data: its program wins nothing there"},
+	{results.OK, "right result"},
+	{results.Wrong, "wrong result: the program cannot win at this size"},
 	{results.Crashed, "the executor died"},
 	{results.TimedOut, "no answer within the deadline"},
 	{results.Failed, "the executor refused it, or could not run it"},
-	{results.Quarantined, "killed its executor too often to be run again"},
+	{results.Quarantined, "its program killed the executor too often to be run again"},
 }
 
 // failure is a group of trials that had no good result for the same reason.

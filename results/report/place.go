@@ -150,12 +150,12 @@ func verdict(rows []*results.Row) (says []string) {
 		}
 	}
 	if most != nil {
-		says = append(says, fmt.Sprintf("Faster than its baseline at %d of %s", faster, many(compared, "size")))
-		says = append(says, fmt.Sprintf("%s× in the geometric mean, at most %s× (%s)", brief(math.Exp(logs/float64(compared))), brief(*most.Speedup), sizeText(most.Bytes)))
+		says = append(says, fmt.Sprintf("Faster than the baseline at %d of %s", faster, many(compared, "size")))
+		says = append(says, fmt.Sprintf("Speedup %s× in the geometric mean, at most %s× (%s)", brief(math.Exp(logs/float64(compared))), brief(*most.Speedup), sizeText(most.Bytes)))
 	}
-	says = append(says, fmt.Sprintf("%s GB/s of bus bandwidth at most (%s)", brief(busiest.BusBW), sizeText(busiest.Bytes)))
+	says = append(says, fmt.Sprintf("Bus bandwidth up to %s GB/s (%s)", brief(busiest.BusBW), sizeText(busiest.Bytes)))
 	if nearest != nil {
-		says = append(says, fmt.Sprintf("%s of what no routing can beat, where it comes nearest (%s)", brief(*nearest.BoundRatio), sizeText(nearest.Bytes)))
+		says = append(says, fmt.Sprintf("Up to %s of what no routing can beat (%s)", brief(*nearest.BoundRatio), sizeText(nearest.Bytes)))
 	}
 	return says
 }

@@ -114,9 +114,9 @@ func warnings(t *results.Table, plan results.Plan, trials []results.Trial) (says
 		cells *= 2
 	}
 	if !t.Campaign.Finished {
-		says = append(says, fmt.Sprintf("The search is not finished: what follows is as far as it has come. %d of %d winners are known, and they may change.", len(t.Rows), cells))
+		says = append(says, fmt.Sprintf("The search is not finished. %d of %d sizes have a winner so far, and winners may change.", len(t.Rows), cells))
 	} else if len(t.Rows) < cells {
-		says = append(says, fmt.Sprintf("Nothing measured at %d of %d sizes has a right result: they have no winner.", cells-len(t.Rows), cells))
+		says = append(says, fmt.Sprintf("%d of %d sizes have no winner, since no trial there gave a right result.", cells-len(t.Rows), cells))
 	}
 	wrong, failed := 0, 0
 	for i := range trials {
@@ -129,10 +129,10 @@ func warnings(t *results.Table, plan results.Plan, trials []results.Trial) (says
 		}
 	}
 	if wrong > 0 {
-		says = append(says, fmt.Sprintf("%s left wrong data. What was wrong once wins nothing at that size; it is listed below.", many(wrong, "trial")))
+		says = append(says, fmt.Sprintf("%s gave a wrong result, listed below. Such a program cannot win at that size.", many(wrong, "trial")))
 	}
 	if failed > 0 {
-		says = append(says, fmt.Sprintf("%s of %d came to no result; the reasons are listed below.", many(failed, "trial"), len(trials)))
+		says = append(says, fmt.Sprintf("%s of %d gave no result; the reasons are listed below.", many(failed, "trial"), len(trials)))
 	}
 	return says
 }

@@ -119,7 +119,7 @@ func trialsAt(c *results.Campaign) map[cell]*results.Trial {
 func newWinner(c *results.Campaign, r *results.Range, number int, trials map[cell]*results.Trial) winner {
 	w := winner{Number: number, Title: clip(r.Algorithm, nameRoom), Parameters: parametersText(r.Parameters)}
 	if r.Source == results.Backend {
-		w.Without = "An algorithm of the back end's own: its name and settings are all that is known of it."
+		w.Without = "An algorithm of the executor's own, of which only the name and settings are known."
 		if r.Channels > 0 {
 			w.Facts = append(w.Facts, fact{"channels", strconv.Itoa(r.Channels), false})
 		}
@@ -137,15 +137,15 @@ func newWinner(c *results.Campaign, r *results.Range, number int, trials map[cel
 	trial := trials[cell{r.IR, r.Placement, r.Protocol, r.MinBytes, r.TileBytes}]
 	if trial != nil {
 		w.Facts = append(w.Facts,
-			fact{"threadblocks", fmt.Sprintf("%d on a GPU, the longest of %s", trial.Threadblocks, many(trial.Steps, "step")), false},
+			fact{"threadblocks", fmt.Sprintf("at most %d on a GPU; the longest has %s", trial.Threadblocks, many(trial.Steps, "step")), false},
 			fact{"chunks", fmt.Sprintf("the size is divided into %d", trial.LoopChunks), false})
 	}
 	w.Facts = append(w.Facts,
-		fact{"granularity", fmt.Sprintf("runtimes run it where %s divide the size", many(int(r.Granularity), "byte")), false},
+		fact{"granularity", fmt.Sprintf("runtimes run it at sizes that are multiples of %s", many(int(r.Granularity), "byte")), false},
 		fact{"program", r.IR, true})
 	p, err := c.Program(r.IR)
 	if err != nil {
-		w.Without = "Its program can't be read: it is not in the campaign's folder as it was kept."
+		w.Without = "Its program can't be read: it is missing from the campaign's folder, or changed."
 		return w
 	}
 	if trial != nil {
