@@ -16,24 +16,25 @@
 //	timing.go, timeline.go  how long a launch would take, by a model, and on
 //	arrive.go               what way: instructions, loads, flags, fences
 //
-// It refuses what it does not know, by name and line: an instruction, a modifier,
-// a directive. It finds what a host build cannot: accesses that are not aligned
-// to their width or lead outside what was allocated, barriers that not all
-// threads of a warp come to, registers and stack that were never written, sums of
-// sizes that a device would refuse.
+// It finds what a host build cannot: accesses that are not aligned to their width
+// or lead outside what was allocated, barriers that not all threads of a warp come
+// to, registers and stack that were never written, sums of sizes that a device
+// would refuse.
 //
-// Threads of a warp are not together by nature. Those that come out of one
-// barrier of the warp or block run in step until a branch parts them, as an
-// aligned access of several lanes needs them to, and are never put together again
-// before the next. Which of those that are apart runs next, and how far, is drawn
-// from a seed: the same seed gives the same run.
+// Threads of a warp need not run together. Those that leave a barrier of the warp
+// or block together run in step until they take different branches, as an aligned
+// access by several lanes requires, and meet again only at the next barrier. Which
+// of several groups runs next, and how far, is drawn from a seed.
 //
-// Memory is one that all see at once, or, where Machine.Weak is set, one in which
-// a block's plain stores reach others late and out of order, and its plain loads
-// may be stale, until fences and acquiring loads say otherwise: weaker than what
-// the hardware does, stronger than what PTX's memory model allows.
+// All threads see the same memory at once. With Machine.Weak set, a block's plain
+// stores reach other blocks late and out of order, and its plain loads may be stale,
+// until fences and acquiring loads say otherwise: weaker than the hardware, stronger
+// than PTX's memory model allows.
 //
-// No binary that users get contains it: only tests import it. How long something
-// takes on a GPU it does not say: its clock counts instructions, or, where
+// Invariants: the same text and seed give the same run; an instruction, modifier or
+// directive that is not known is refused with its name and line, never guessed.
+//
+// No binary that users get contains it: only tests import it. It does not say how
+// long something takes on a GPU: its clock counts instructions or, where
 // Machine.Costs are given, what a model of a multiprocessor makes of them.
 package emulate
