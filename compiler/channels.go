@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -161,34 +162,59 @@ func (b *binding) commit(u *unit, chain []int32, c int32) {
 // between two ranks, so instances whose messages use different links, such as
 // those of a phase within nodes and of one between them, can share numbers.
 func (u *unit) number() error {
-	type own struct{ key, channel int32 }
-	type link struct{ from, to int32 }
-	links := map[own]map[link]bool{}
-	before := own{none, none}
+	links := u.linksByOwner()
+	numbers, count := numbered(links)
+	if count > u.opt.MaxChannels {
+		return fmt.Errorf("%d channels needed, %d by each of %d instances and by their directives: the limit is %d",
+			count, (len(links)+int(u.keys)-1)/int(u.keys), u.keys, u.opt.MaxChannels)
+	}
+	number, before := int32(0), owner{none, none}
 	for i := range u.msgs {
 		m := &u.msgs[i]
-		o := own{m.key, m.channel}
+		if o := (owner{m.key, m.channel}); o != before { // messages of an owner often follow each other
+			before, number = o, numbers[o]
+		}
+		m.channel = number
+	}
+	u.listConns()
+	return nil
+}
+
+// owner is an instance with one of its own channels.
+type owner struct{ key, channel int32 }
+
+// link is two ranks that a message goes between.
+type link struct{ from, to int32 }
+
+// linksByOwner lists the links that the messages of each owner use. A single
+// instance keeps its numbers whatever they are, so its links are left out.
+func (u *unit) linksByOwner() map[owner]map[link]bool {
+	links := map[owner]map[link]bool{}
+	before := owner{none, none}
+	for i := range u.msgs {
+		m := &u.msgs[i]
+		o := owner{m.key, m.channel}
 		if o != before && links[o] == nil {
 			links[o] = map[link]bool{}
 		}
-		if u.keys > 1 { // a single instance keeps its numbers
+		if u.keys > 1 {
 			links[o][link{m.from, m.to}] = true
 		}
 		before = o
 	}
-	inUse := make([]own, 0, len(links))
-	for o := range links {
-		inUse = append(inUse, o)
-	}
-	slices.SortFunc(inUse, func(a, b own) int {
-		if a.key != b.key {
-			return int(a.key - b.key)
-		}
-		return int(a.channel - b.channel)
+	return links
+}
+
+// numbered gives every owner the lowest channel number that no other owner uses on
+// any of its links; those of the first instance keep their numbers. It also returns
+// one more than the highest number.
+func numbered(links map[owner]map[link]bool) (numbers map[owner]int32, count int) {
+	owners := slices.SortedFunc(maps.Keys(links), func(a, b owner) int {
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.channel, b.channel))
 	})
-	number := map[own]int32{}
+	numbers = map[owner]int32{}
 	var taken []map[link]bool // links in use, by channel number
-	meets := func(n int32, o own) bool {
+	meets := func(n int32, o owner) bool {
 		for l := range links[o] {
 			if taken[n][l] {
 				return true
@@ -196,8 +222,7 @@ func (u *unit) number() error {
 		}
 		return false
 	}
-	highest := int32(-1)
-	for _, o := range inUse {
+	for _, o := range owners {
 		n := o.channel
 		if o.key != 0 {
 			for n = 0; n < int32(len(taken)) && meets(n, o); {
@@ -208,24 +233,9 @@ func (u *unit) number() error {
 			taken = append(taken, map[link]bool{})
 		}
 		maps.Copy(taken[n], links[o])
-		number[o] = n
-		highest = max(highest, n)
+		numbers[o] = n
 	}
-	if int(highest) >= u.opt.MaxChannels {
-		return fmt.Errorf("%d channels needed, %d by each of %d instances and by their directives: the limit is %d",
-			highest+1, (len(inUse)+int(u.keys)-1)/int(u.keys), u.keys, u.opt.MaxChannels)
-	}
-	var given int32
-	before = own{none, none}
-	for i := range u.msgs {
-		m := &u.msgs[i]
-		if o := (own{m.key, m.channel}); o != before {
-			before, given = o, number[o]
-		}
-		m.channel = given
-	}
-	u.listConns()
-	return nil
+	return numbers, len(taken)
 }
 
 // listConns numbers the connections that messages use.

@@ -60,10 +60,7 @@ func chunkDAG(u *unit) error {
 			}
 		}
 		for c, end := dst, dst+int(o.count)*int(o.dstStride); c < end; c += int(o.dstStride) {
-			if o.reduce && o.withStride == 0 {
-				add(&u.dstDeps, seen, t.writer[c], row)
-			}
-			if t.readers[c] == none {
+			if o.reduce && o.withStride == 0 || t.readers[c] == none {
 				add(&u.dstDeps, seen, t.writer[c], row)
 			}
 			for n := t.readers[c]; n != none; n = t.next[n] {
@@ -78,9 +75,15 @@ func chunkDAG(u *unit) error {
 			return fmt.Errorf("more than %d dependencies", math.MaxInt32/2)
 		}
 	}
-	if u.final != nil {
-		return nil // scratch has moved, and results are no scratch
+	if u.final == nil { // else only scratch has moved since, which holds no results
+		u.markResults(t)
 	}
+	return nil
+}
+
+// markResults marks the operations that write a part of the result, given what is
+// known of every chunk at the end.
+func (u *unit) markResults(t *cells) {
 	u.final = make([]bool, len(u.ops))
 	for r := range u.col.Ranks {
 		for i := range u.col.OutChunks(r) {
@@ -93,7 +96,6 @@ func chunkDAG(u *unit) error {
 			}
 		}
 	}
-	return nil
 }
 
 // touched is the total number of chunks that the operations move.

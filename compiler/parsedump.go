@@ -283,50 +283,12 @@ func (r *dumpReader) operationLines() error {
 			return nil
 		}
 		f := &fields{words: strings.Fields(line)}
-		o, final := op{channel: none}, false
-		id := len(r.ops)
-		f.expect(strconv.Itoa(id))
-		switch kind := f.word(); kind {
-		case "copy":
-		case "reduce":
-			o.reduce = true
-		default:
-			f.fail(fmt.Errorf("%.20q: want copy or reduce", kind))
+		if dag {
+			r.final = append(r.final, false)
 		}
-		f.expect("rank")
-		o.src = f.count(0, r.col.Ranks-1)
-		src := f.place()
-		f.expect("→")
-		f.expect("rank")
-		o.dst = f.count(0, r.col.Ranks-1)
-		dst := f.place()
-		if src.count != dst.count {
-			f.fail(fmt.Errorf("%d chunks to %d", src.count, dst.count))
-		}
-		o.between(src, dst)
+		o := r.operation(f)
 		for f.more() {
-			switch w := f.word(); {
-			case w == "with" && r.stage >= passIndex("forward"):
-				with := f.place()
-				if !o.reduce || with.count != o.count {
-					f.fail(fmt.Errorf("%d chunks: want as many as a reduction has", with.count))
-				}
-				o.withBuf, o.withOff, o.withStride = with.buf, with.off, with.stride
-			case w == "ch":
-				o.channel = f.count(0, math.MaxInt16-1)
-			case w == "scope" && r.stage == 0:
-				o.scope = f.count(0, len(r.in.Scopes)-1)
-			case w == "instance":
-				o.key = f.count(0, int(r.unit.keys)-1)
-			case w == "result" && dag:
-				final = true
-			case w == "after" && dag:
-				r.srcDeps.list = append(r.srcDeps.list, r.depsAt(f, o.src)...)
-				f.expect("|")
-				r.dstDeps.list = append(r.dstDeps.list, r.depsAt(f, o.dst)...)
-			default:
-				f.fail(fmt.Errorf("%.20q: want with, ch, scope, instance, after or result", w))
-			}
+			r.operationMark(f, &o, dag)
 		}
 		if f.err != nil {
 			return f.err
@@ -335,8 +297,59 @@ func (r *dumpReader) operationLines() error {
 		if dag {
 			r.srcDeps.end()
 			r.dstDeps.end()
-			r.final = append(r.final, final)
 		}
+	}
+}
+
+// operation reads the beginning of a line: what is done, and from where to where.
+func (r *dumpReader) operation(f *fields) op {
+	o := op{channel: none}
+	f.expect(strconv.Itoa(len(r.ops)))
+	switch kind := f.word(); kind {
+	case "copy":
+	case "reduce":
+		o.reduce = true
+	default:
+		f.fail(fmt.Errorf("%.20q: want copy or reduce", kind))
+	}
+	f.expect("rank")
+	o.src = f.count(0, r.col.Ranks-1)
+	src := f.place()
+	f.expect("→")
+	f.expect("rank")
+	o.dst = f.count(0, r.col.Ranks-1)
+	dst := f.place()
+	if src.count != dst.count {
+		f.fail(fmt.Errorf("%d chunks to %d", src.count, dst.count))
+	}
+	o.between(src, dst)
+	return o
+}
+
+// operationMark reads one of the marks that follow an operation's places. dag says
+// that the dump has dependencies and results.
+func (r *dumpReader) operationMark(f *fields, o *op, dag bool) {
+	switch w := f.word(); {
+	case w == "with" && r.stage >= passIndex("forward"):
+		with := f.place()
+		if !o.reduce || with.count != o.count {
+			f.fail(fmt.Errorf("%d chunks: want as many as a reduction has", with.count))
+		}
+		o.withBuf, o.withOff, o.withStride = with.buf, with.off, with.stride
+	case w == "ch":
+		o.channel = f.count(0, math.MaxInt16-1)
+	case w == "scope" && r.stage == 0:
+		o.scope = f.count(0, len(r.in.Scopes)-1)
+	case w == "instance":
+		o.key = f.count(0, int(r.unit.keys)-1)
+	case w == "result" && dag:
+		r.final[len(r.ops)] = true
+	case w == "after" && dag:
+		r.srcDeps.list = append(r.srcDeps.list, r.depsAt(f, o.src)...)
+		f.expect("|")
+		r.dstDeps.list = append(r.dstDeps.list, r.depsAt(f, o.dst)...)
+	default:
+		f.fail(fmt.Errorf("%.20q: want with, ch, scope, instance, after or result", w))
 	}
 }
 

@@ -105,61 +105,16 @@ func (c *ringKinds) limit(width units.Bandwidth) (shared bool) {
 // walk enumerates all orders and collects their kinds. It returns false if there
 // are too many.
 func (c *ringKinds) walk(width units.Bandwidth) bool {
-	seen := map[string]bool{}
-	takes, used := make([]uint16, len(c.limits)), make([]bool, c.p.n)
-	take := func(h *hop, by uint16) {
-		for _, e := range h.edges {
-			if at, ok := c.at[e]; ok {
-				takes[at] += by
-			}
-		}
-	}
-	var key []byte
-	var order []int
-	var from func() bool
-	from = func() bool {
-		last := order[len(order)-1]
-		if len(order) == c.p.n {
-			h := c.p.close[last][order[0]]
-			if h == nil || !c.p.wide(h, width) {
-				return true
-			}
-			take(h, 1)
-			key = key[:0]
-			for _, t := range takes {
-				key = binary.AppendUvarint(key, uint64(t))
-			}
-			if !seen[string(key)] {
-				seen[string(key)] = true
-				c.kinds = append(c.kinds, ringKind{slices.Clone(order), slices.Clone(takes)})
-			}
-			take(h, ^uint16(0))
-			return len(c.kinds) <= mostKinds
-		}
-		for i, h := range c.p.in[last] {
-			if h == nil || used[i] || !c.p.wide(h, width) {
-				continue
-			}
-			used[i], order = true, append(order, i)
-			take(h, 1)
-			ok := from()
-			take(h, ^uint16(0))
-			used[i], order = false, order[:len(order)-1]
-			if !ok {
-				return false
-			}
-		}
-		return true
-	}
+	w := orderWalk{ringKinds: c, width: width, takes: make([]uint16, len(c.limits)), used: make([]bool, c.p.n), seen: map[string]bool{}}
 	for first := range c.p.n {
 		if first > 0 && c.p.closed() {
 			break // a closed ring may start anywhere, so rank 0 goes first
 		}
-		used[first], order = true, append(order[:0], first)
-		if !from() {
+		w.used[first], w.order = true, append(w.order[:0], first)
+		if !w.extend() {
 			return false
 		}
-		used[first] = false
+		w.used[first] = false
 	}
 	for _, k := range c.kinds {
 		if !slices.ContainsFunc(c.kinds, func(o ringKind) bool { return o.better(k) }) {
@@ -169,7 +124,70 @@ func (c *ringKinds) walk(width units.Bandwidth) bool {
 	return true
 }
 
+// orderWalk extends an order rank by rank, in all ways there are.
+type orderWalk struct {
+	*ringKinds
+	width units.Bandwidth
+	order []int
+	used  []bool   // by rank: it is in the order
+	takes []uint16 // by limit: how often the order takes it
+	seen  map[string]bool
+	key   []byte // of takes, for seen
+}
+
+// take adds a step to what the order takes, or, where by is its negation, removes it.
+func (w *orderWalk) take(h *hop, by uint16) {
+	for _, e := range h.edges {
+		if at, ok := w.at[e]; ok {
+			w.takes[at] += by
+		}
+	}
+}
+
+// extend tries all ranks that may follow. It returns false if there are too many
+// kinds.
+func (w *orderWalk) extend() bool {
+	if len(w.order) == w.p.n {
+		return w.close()
+	}
+	for i, h := range w.p.in[w.order[len(w.order)-1]] {
+		if h == nil || w.used[i] || !w.p.wide(h, w.width) {
+			continue
+		}
+		w.used[i], w.order = true, append(w.order, i)
+		w.take(h, 1)
+		ok := w.extend()
+		w.take(h, ^uint16(0))
+		w.used[i], w.order = false, w.order[:len(w.order)-1]
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// close adds the step that closes the ring, and keeps the order if it is the first
+// of its kind.
+func (w *orderWalk) close() bool {
+	h := w.p.close[w.order[len(w.order)-1]][w.order[0]]
+	if h == nil || !w.p.wide(h, w.width) {
+		return true
+	}
+	w.take(h, 1)
+	w.key = w.key[:0]
+	for _, t := range w.takes {
+		w.key = binary.AppendUvarint(w.key, uint64(t))
+	}
+	if !w.seen[string(w.key)] {
+		w.seen[string(w.key)] = true
+		w.kinds = append(w.kinds, ringKind{slices.Clone(w.order), slices.Clone(w.takes)})
+	}
+	w.take(h, ^uint16(0))
+	return len(w.kinds) <= mostKinds
+}
+
 // better tells whether a kind takes no link more often than another, and some link
+
 // less often.
 func (k ringKind) better(o ringKind) bool {
 	for e, t := range k.takes {

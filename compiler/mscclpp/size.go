@@ -13,23 +13,7 @@ const scratchBytes = 64 << 20
 // chunk in a single pass, and one with enough passes to exhaust its semaphores and
 // to wrap around in scratch that is used in turns.
 func (p *Plan) sizes(r *verify.Report) []size {
-	warn := func(format string, args ...any) {
-		r.Add(verify.Finding{Kind: verify.Lint, Severity: verify.Warning, GPU: -1, Threadblock: -1, Step: -1, Message: "not followed: " + fmt.Sprintf(format, args...)})
-	}
-	parts, granule, longest := 1, 0, 0
-	uneven := false
-	p.each(func(op *Op) {
-		if parts < maxCut {
-			uneven = uneven || op.Slices > 1 && parts > 1 && op.Slices != parts
-			parts = lcm(parts, op.Slices)
-		}
-		if op.Unit > 0 {
-			granule, longest = gcd(op.Unit, granule), max(longest, op.Unit)
-		}
-	})
-	if uneven {
-		warn("parts of different threadblock groups at sizes that they do not divide alike")
-	}
+	parts, granule, longest := p.division(r)
 	if granule == 0 {
 		return p.within(r, size{cells: parts, unit: parts, bytes: 1, passes: 1})
 	}
@@ -41,18 +25,62 @@ func (p *Plan) sizes(r *verify.Report) []size {
 	if all == nil {
 		return nil
 	}
+	passes, wrap := p.passes(r, granule, longest)
+	for passes > 1 && !p.affordable(at(passes, wrap)) {
+		passes, wrap = passes/2, 0
+		if passes == 1 {
+			notFollowed(r, "more than one pass of a pipeline: it takes too much")
+		}
+	}
+	if passes > 1 {
+		all = append(all, at(passes, wrap))
+	}
+	return all
+}
+
+// notFollowed warns of what a plan may do and is not executed.
+func notFollowed(r *verify.Report, format string, args ...any) {
+	r.Add(verify.Finding{Kind: verify.Lint, Severity: verify.Warning, GPU: -1, Threadblock: -1, Step: -1, Message: "not followed: " + fmt.Sprintf(format, args...)})
+}
+
+// division is into how many parts threadblock groups divide a place, and of how
+// many bytes the units of pipelines are: what divides all of them, and the longest.
+// Both are 0 if there are no pipelines.
+func (p *Plan) division(r *verify.Report) (parts, granule, longest int) {
+	parts = 1
+	uneven := false
+	p.each(func(op *Op) {
+		if parts < maxCut {
+			uneven = uneven || op.Slices > 1 && parts > 1 && op.Slices != parts
+			parts = lcm(parts, op.Slices)
+		}
+		if op.Unit > 0 {
+			granule, longest = gcd(op.Unit, granule), max(longest, op.Unit)
+		}
+	})
+	if uneven {
+		notFollowed(r, "parts of different threadblock groups at sizes that they do not divide alike")
+	}
+	return parts, granule, longest
+}
+
+// passes is how many passes of the longest pipeline exhaust semaphores, which let
+// some run ahead, and wrap around in scratch that is used in turns; wrap is how many
+// granules of it a chunk has, 0 where it is not used so.
+func (p *Plan) passes(r *verify.Report, granule, longest int) (passes, wrap int) {
+	span := longest / granule
 	ahead := 1
 	for g := range p.GPUs {
 		for _, v := range p.GPUs[g].Semaphores {
 			ahead = max(ahead, v)
 		}
 	}
-	passes, wrap := ahead+2, 0
+	passes = ahead + 2
 	if p.ReuseResources {
 		switch room := p.room(); {
 		case room == 0:
 		case room%granule != 0 || room/granule > maxPasses*span:
-			warn("sizes where a chunk of scratch, %d bytes of the runtime's 64 MiB, is used over and over by units of %d", room, longest)
+			notFollowed(r, "sizes where a chunk of scratch, %d bytes of the runtime's 64 MiB, is used over and over by units of %d", room, longest)
 		case room > 0:
 			wrap = room / granule
 			passes = max(passes, wrap/span+2)
@@ -62,19 +90,10 @@ func (p *Plan) sizes(r *verify.Report) []size {
 		passes, wrap = most, 0
 	}
 	if passes > maxPasses {
-		warn("more than %d passes of a pipeline: %d may run ahead", maxPasses, ahead)
+		notFollowed(r, "more than %d passes of a pipeline: %d may run ahead", maxPasses, ahead)
 		passes, wrap = maxPasses, 0
 	}
-	for passes > 1 && !p.affordable(at(passes, wrap)) {
-		passes, wrap = passes/2, 0
-		if passes == 1 {
-			warn("more than one pass of a pipeline: it takes too much")
-		}
-	}
-	if passes > 1 {
-		all = append(all, at(passes, wrap))
-	}
-	return all
+	return passes, wrap
 }
 
 // within returns the size, or reports that it takes more cells than are verified.

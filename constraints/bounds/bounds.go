@@ -167,21 +167,33 @@ func Of(ctx context.Context, t *topologies.Topology, c collective.Collective) (b
 	} else {
 		b.LatencySteps, b.LatencyUS = p.latency()
 		l = rule(p)
-		if c.Name == "alltoallv" { // its size is the total over all ranks
-			all := big.NewRat(int64(c.Ranks), 1)
-			l.algbw = new(big.Rat).Mul(l.algbw, all)
-			if l.reached != nil {
-				l.reached.Mul(l.reached, all)
-			}
-			l.proof = "of what each rank sends, " + l.proof
+		if c.Name == "alltoallv" {
+			l.ofTotal(c.Ranks)
 		}
 	}
-	unit := new(big.Rat).SetInt64(forward.unit)
+	p.fill(&b, l)
+	return b, nil
+}
+
+// ofTotal has a row that is of what each rank sends be of what all ranks send, as
+// the size of an alltoallv is.
+func (l *limit) ofTotal(ranks int) {
+	all := big.NewRat(int64(ranks), 1)
+	l.algbw = new(big.Rat).Mul(l.algbw, all)
+	if l.reached != nil {
+		l.reached.Mul(l.reached, all)
+	}
+	l.proof = "of what each rank sends, " + l.proof
+}
+
+// fill gives a bound what a row says of the bandwidth.
+func (p *problem) fill(b *Bound, l limit) {
+	unit := new(big.Rat).SetInt64(p.forward.unit)
 	b.AlgbwBps = new(big.Rat).Mul(l.algbw, unit)
-	if l.reached != nil && !forward.loose {
+	if l.reached != nil && !p.forward.loose {
 		b.Reached = l.reached.Mul(l.reached, unit)
 	}
-	if c.Name == "allreduce" {
+	if p.c.Name == "allreduce" {
 		b.Composed = p.composed()
 		b.Composed.Mul(b.Composed, unit)
 	}
@@ -190,7 +202,6 @@ func Of(ctx context.Context, t *topologies.Topology, c collective.Collective) (b
 	if len(p.left) > 0 {
 		b.Proof += "; for the work it is, only " + strings.Join(p.left, ", ") + " were looked at"
 	}
-	return b, nil
 }
 
 func names() []string {
