@@ -86,11 +86,16 @@ func examplesOf(lines []string) []example {
 
 func TestExamplesRun(t *testing.T) {
 	all := map[string][]example{}
-	for _, page := range []string{"README.md", "docs/bounds.md", "docs/campaigns.md", "docs/commands.md", "docs/compiler.md", "docs/executors.md", "docs/families.md", "docs/ir.md", "docs/language.md", "docs/plugins.md", "docs/runtimes.md", "docs/schedules.md", "docs/simulator.md", "docs/synthesis.md", "docs/topologies.md"} {
-		text, err := os.ReadFile("../../" + page)
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(pages, "../../README.md") {
+		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
+		page = strings.TrimPrefix(page, "../../")
 		if all[page] = examplesOf(inFences(string(text))); len(all[page]) == 0 {
 			t.Errorf("%s shows no command", page)
 		}
