@@ -40,12 +40,14 @@ test-long: setup tools ## slow suites: race detector, long property tests, fuzzi
 test-hosts: setup ## as root, with Slurm, sshd and MPI installed: searches through real launchers, and what goes wrong there
 	COLLTUNE_HOSTS=1 $(GO) test ./cmd/colltune -run '^TestHosts$$' -v -timeout 60m
 
+# Left alone, go test makes each input that reaches new code smaller for up to a
+# minute, and tries nothing else meanwhile.
 FUZZTIME ?= 30s
 fuzz: ## each fuzz target for FUZZTIME
 	@$(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/{f[n++]=$$1} /^ok/{for(i=0;i<n;i++)print $$2, f[i]; n=0}' | \
 	while read -r pkg target; do \
 		echo "$$pkg $$target"; \
-		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "$$pkg" || exit 1; \
+		$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x "$$pkg" || exit 1; \
 	done
 
 gpu-tests: setup ## bin/gpu, and bin/gpu.tar.gz: what test-gpu needs, for a machine that has a GPU and no Go
