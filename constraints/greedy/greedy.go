@@ -325,6 +325,7 @@ func learnLate(weight []int32, sends []Send, end float64) {
 func (n *network) turned(sends []Send) []message {
 	list := make([]message, len(sends))
 	order := slices.Clone(sends)
+	slices.Reverse(order) // rounding may have what was passed on arrive as soon
 	slices.SortStableFunc(order, func(a, b Send) int {
 		switch {
 		case a.End > b.End:

@@ -406,6 +406,28 @@ func TestCrossings(t *testing.T) {
 	}
 }
 
+// TestRounding routes sums where links inside a node take so little of the whole time
+// that rounding has messages arrive as soon as they leave.
+func TestRounding(t *testing.T) {
+	top := resolve(t, "ndv2", 2)
+	for i := range top.Edges {
+		e := &top.Edges[i]
+		e.Latency, e.Message, e.Bandwidth = 0, 0, 999e12
+		if e.Kind == topologies.Net {
+			e.Bandwidth = 1
+		}
+	}
+	for _, coll := range []string{"allgather", "reducescatter", "allreduce"} {
+		s, err := Route(context.Background(), top, Options{Collective: coll, Bytes: 1 << 20, Chunks: 24, Tries: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Check(top); err != nil {
+			t.Errorf("%s: %v", coll, err)
+		}
+	}
+}
+
 // TestEnds has the context end after ever more looks: soon there are no more, and what
 // comes of it is the context's error, or a schedule if there was one by then.
 func TestEnds(t *testing.T) {

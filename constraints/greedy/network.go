@@ -105,7 +105,11 @@ func newNetwork(ctx context.Context, t *topologies.Topology, turned bool, alpha 
 			}
 		}
 		if len(hops) == 0 {
-			return nil, fmt.Errorf("greedy routing on %s: nothing leads to rank %d", t.Name, v)
+			way := "to"
+			if turned {
+				way = "from"
+			}
+			return nil, fmt.Errorf("greedy routing on %s: no way leads %s rank %d", t.Name, way, v)
 		}
 	}
 	return n, nil
