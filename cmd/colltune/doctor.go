@@ -24,7 +24,12 @@ func doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Show what was found on this machine: solver, GPUs, executors",
-		Args:  exactly(),
+		Long: `doctor shows what colltune found on this machine: processors, solvers, GPUs, and for
+each executor what it needs and whether that is here. Nothing it lists is required
+but a processor.
+
+  colltune doctor`,
+		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var all []finding
 			for _, look := range examinations {

@@ -93,7 +93,11 @@ func executorListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the executors that can be started by name",
-		Args:  exactly(),
+		Long: `list prints the executors that --executor takes by name: the built-in ones, those of
+the settings, and the plugins colltune-executor-NAME in --plugin-dir and on PATH.
+
+  colltune executor list`,
+		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
 			found := executor.List(dirs...)

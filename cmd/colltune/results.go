@@ -20,7 +20,13 @@ func resultsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "results DIR",
 		Short: "Print the winning table of a campaign",
-		Args:  exactly("the campaign's folder DIR"),
+		Long: `results prints the winning table of a campaign: the fastest program at each size,
+what it is compared with, and how close it is to the bound. It only reads, so it also
+works while a search is running.
+
+  colltune results campaigns/dgx-a100-1x-allreduce
+  colltune results campaigns/dgx-a100-1x-allreduce -o csv --out allreduce.csv`,
+		Args: exactly("the campaign's folder DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return deliverTable(cmd, args[0], func(w io.Writer, _ *results.Campaign, t *results.Table) error {
 				return t.Write(w, flagValue(cmd, "format"))

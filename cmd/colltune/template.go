@@ -26,7 +26,12 @@ func templateListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the families",
-		Args:  exactly(),
+		Long: `list prints the families of algorithms with their collectives, parameters (a ? marks
+one that is found for the topology) and the systems they apply to.
+
+  colltune template list
+  colltune template list --template mine.star`,
+		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			families, err := familiesAsked(cmd)
 			if err != nil {
@@ -89,8 +94,13 @@ func familiesAsked(cmd *cobra.Command) ([]*templates.Family, error) {
 
 func templateShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:               "show NAME",
-		Short:             "Show a family: description, parameters, cost, program",
+		Use:   "show NAME",
+		Short: "Show a family: description, parameters, cost, program",
+		Long: `show prints a family's description, parameters and program. With -t it also prints
+what the family costs on that system, or why it does not apply there.
+
+  colltune template show ring
+  colltune template show hierarchical -t dgx-a100 --nodes 2`,
 		Args:              exactly("the family's NAME"),
 		RunE:              showTemplate,
 		ValidArgsFunction: firstIs(completeFamily),

@@ -82,7 +82,7 @@ func costsOn(f *templates.Family, t *topologies.Topology) (rows []costRow, appli
 
 // writeCosts prints costs, all on the same system.
 func writeCosts(w io.Writer, rows []costRow) error {
-	fmt.Fprintf(w, "On %s, %s, %s, with the first parameters that apply: messages one after the\nother, and what all ranks send together as a multiple of the size.\n\n",
+	fmt.Fprintf(w, "On %s, %s, %s, with the first parameters that apply. steps: messages on the\ncritical path; wire: what all ranks send together, as a multiple of the size.\n\n",
 		rows[0].Topology, units.Count(rows[0].Nodes, "node"), units.Count(rows[0].Ranks, "rank"))
 	s := sheet{columns: []column{text("collective"), text("parameters"), number("steps"), number("wire"), text("why not")}}
 	for _, r := range rows {

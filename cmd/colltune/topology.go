@@ -67,7 +67,10 @@ func topologyListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the catalogue",
-		Args:  exactly(),
+		Long: `list prints the catalogue of GPU systems, whose names -t takes.
+
+  colltune topology list`,
+		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var rows []topologyRow
 			for _, name := range topologies.Names() {
@@ -106,7 +109,12 @@ func topologyCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check T",
 		Short: "Check a topology file, summarise it, and point at doubtful numbers",
-		Args:  exactly("the topology T"),
+		Long: `check reads a topology, reports errors with their lines, summarises what it describes,
+and points at what is worth a look: numbers that are assumed or inferred, links that
+differ between directions, NICs that cannot be filled, and the like.
+
+  colltune topology check mymachine.toml --nodes 4`,
+		Args: exactly("the topology T"),
 		RunE: atOnce(func(cmd *cobra.Command, args []string) error {
 			o, err := topologyOptions(cmd)
 			if err != nil {
