@@ -45,6 +45,12 @@ func passageOf(t *topologies.Topology, from, to int32) passage {
 	return w
 }
 
+// load is what messages put on a connection, or on an edge.
+type load struct{ messages, chunks float64 }
+
+// work is what a rank does within itself.
+type work struct{ operations, chunks, most float64 }
+
 // promises sums a program up.
 func promises(p *lang.Program, t *topologies.Topology) *promise {
 	factors := scopeFactors(p)
@@ -54,11 +60,9 @@ func promises(p *lang.Program, t *topologies.Topology) *promise {
 	c.follow()
 	of.chains = c.longest
 
-	type load struct{ messages, chunks float64 }
 	carried := make([]load, len(lines.at)) // by connection
-	type work struct{ operations, chunks, most float64 }
-	worked := map[int32]work{}
-	named := map[int32]bool{}
+	worked := map[int32]work{}             // by rank
+	named := map[int32]bool{}              // channels
 	for i := range p.Ops {
 		op := &p.Ops[i]
 		if op.Channel >= 0 {
@@ -81,18 +85,36 @@ func promises(p *lang.Program, t *topologies.Topology) *promise {
 		l.chunks += float64(op.Src.Count)
 	}
 	of.channels = max(len(named), 1)
+	of.carry(t, lines, carried, factors)
+	of.work(worked, of.connect(lines, carried))
+	return of
+}
+
+// carry takes in what the connections carry, each by itself and all together over
+// the edges they share.
+func (of *promise) carry(t *topologies.Topology, lines *lines, carried []load, factors []float64) {
 	busy := make([]load, len(t.Edges)) // in µs a byte, and µs
-	ends := map[[3]int32]bool{}        // rank, peer and channel; receiving ranks as -1-rank
-	used := map[int32]int{}
 	for n, l := range carried {
-		at := lines.at[n]
-		factor := factors[at.scope]
+		factor := factors[lines.at[n].scope]
 		of.calls = max(of.calls, l.messages)
 		of.connected = max(of.connected, l.chunks/factor)
 		for _, e := range lines.ways[n].path.Edges {
 			busy[e].chunks += l.chunks / t.Edges[e].Bandwidth.PerMicro()
 			busy[e].messages += l.messages * factor * float64(t.Edges[e].Message)
 		}
+	}
+	for _, l := range busy {
+		of.edge, of.messages = max(of.edge, l.chunks), max(of.messages, l.messages)
+	}
+}
+
+// connect counts the ends of connections at each rank: those it sends on by rank,
+// those it receives on by -1-rank.
+func (of *promise) connect(lines *lines, carried []load) map[int32]int {
+	ends := map[[3]int32]bool{} // rank, peer and channel; receiving ranks as -1-rank
+	used := map[int32]int{}
+	for n := range carried {
+		at := lines.at[n]
 		for _, end := range [][3]int32{{at.from, at.to, at.channel}, {-1 - at.to, at.from, at.channel}} {
 			if !ends[end] {
 				ends[end] = true
@@ -104,15 +126,17 @@ func promises(p *lang.Program, t *topologies.Topology) *promise {
 	for rank := range used {
 		of.ends = max(of.ends, used[rank]+used[-1-rank])
 	}
+	return used
+}
+
+// work takes in what ranks do within themselves, divided among the threadblocks
+// that their connections need.
+func (of *promise) work(worked map[int32]work, used map[int32]int) {
 	for rank, w := range worked {
 		threadblocks := float64(max(used[rank], used[-1-rank], 1))
 		of.localCalls = max(of.localCalls, w.operations/threadblocks, 1)
 		of.local = max(of.local, w.chunks/threadblocks, w.most)
 	}
-	for _, l := range busy {
-		of.edge, of.messages = max(of.edge, l.chunks), max(of.messages, l.messages)
-	}
-	return of
 }
 
 // scopeFactors is how often the operations of each scope are replicated.

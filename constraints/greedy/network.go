@@ -45,19 +45,36 @@ const maxHops = 1 << 22
 
 func newNetwork(ctx context.Context, t *topologies.Topology, turned bool, alpha Alpha) (*network, error) {
 	n := &network{until: ctx, t: t, ranks: len(t.Ranks), alpha: alpha, hops: make([]hop, 0, len(t.Edges))}
-	n.speed = make([]float64, n.ranks)
-	edges := make([]int32, 0, len(t.Edges)) // storage for the edges of all hops
+	if err := n.listHops(turned); err != nil {
+		return nil, err
+	}
+	n.into = n.hopsBy(n.ranks, func(h *hop, keys []int32) []int32 { return append(keys, h.to) })
+	n.onto = n.hopsBy(n.ranks, func(h *hop, keys []int32) []int32 { return append(keys, h.from) })
+	n.over = n.hopsBy(len(t.Edges), func(h *hop, keys []int32) []int32 { return append(keys, h.edges...) })
+	return n, n.listEnds(turned)
+}
+
+// tooManyPairs tells whether more ranks of different nodes are linked than get a
+// hop each.
+func (n *network) tooManyPairs() bool {
 	across := 0
-	for a := range t.Ranks {
+	for a := range n.t.Ranks {
 		n.look()
-		for b := range t.Ranks {
-			if t.Ranks[a].Node != t.Ranks[b].Node && across <= manyPairs && t.Linked(a, b) {
+		for b := range n.t.Ranks {
+			if n.t.Ranks[a].Node != n.t.Ranks[b].Node && across <= manyPairs && n.t.Linked(a, b) {
 				across++
 			}
 		}
 	}
+	return across > manyPairs
+}
+
+// listHops finds the hops, those that lead backwards if the network is turned round.
+func (n *network) listHops(turned bool) error {
+	t := n.t
+	edges := make([]int32, 0, len(t.Edges)) // storage for the edges of all hops
 	var chosen *crossings
-	if across > manyPairs {
+	if n.tooManyPairs() {
 		chosen = newCrossings(t, n.look)
 	}
 	for a := range t.Ranks {
@@ -75,7 +92,7 @@ func newNetwork(ctx context.Context, t *topologies.Topology, turned bool, alpha 
 				continue
 			}
 			if len(n.hops) == maxHops {
-				return nil, fmt.Errorf("greedy routing on %s: more than %d pairs of linked ranks", t.Name, maxHops)
+				return fmt.Errorf("greedy routing on %s: more than %d pairs of linked ranks", t.Name, maxHops)
 			}
 			first := len(edges)
 			for _, e := range path.Edges {
@@ -84,12 +101,16 @@ func newNetwork(ctx context.Context, t *topologies.Topology, turned bool, alpha 
 			n.hops = append(n.hops, hop{from: int32(a), to: int32(b), edges: edges[first:len(edges):len(edges)], latency: float64(path.Latency), net: path.Net})
 		}
 	}
-	n.into = n.hopsBy(n.ranks, func(h *hop, keys []int32) []int32 { return append(keys, h.to) })
-	n.onto = n.hopsBy(n.ranks, func(h *hop, keys []int32) []int32 { return append(keys, h.from) })
-	n.over = n.hopsBy(len(t.Edges), func(h *hop, keys []int32) []int32 { return append(keys, h.edges...) })
+	return nil
+}
+
+// listEnds finds the last edges of the hops to each rank, and what these carry
+// together.
+func (n *network) listEnds(turned bool) error {
 	n.direct = true
+	n.speed = make([]float64, n.ranks)
 	n.ends = make([][]int32, n.ranks)
-	seen := make([]int32, len(t.Edges)) // by edge: 1 + the last rank that hops reach over it
+	seen := make([]int32, len(n.t.Edges)) // by edge: 1 + the last rank that hops reach over it
 	for v, hops := range n.into {
 		for _, h := range hops {
 			edges := n.hops[h].edges
@@ -101,7 +122,7 @@ func newNetwork(ctx context.Context, t *topologies.Topology, turned bool, alpha 
 			if seen[end] <= int32(v) {
 				seen[end] = int32(v) + 1
 				n.ends[v] = append(n.ends[v], end)
-				n.speed[v] += t.Edges[end].Bandwidth.PerMicro()
+				n.speed[v] += n.t.Edges[end].Bandwidth.PerMicro()
 			}
 		}
 		if len(hops) == 0 {
@@ -109,10 +130,10 @@ func newNetwork(ctx context.Context, t *topologies.Topology, turned bool, alpha 
 			if turned {
 				way = "from"
 			}
-			return nil, fmt.Errorf("greedy routing on %s: no way leads %s rank %d", t.Name, way, v)
+			return fmt.Errorf("greedy routing on %s: no way leads %s rank %d", n.t.Name, way, v)
 		}
 	}
-	return n, nil
+	return nil
 }
 
 // look leaves everything at once where there is no more time: see constraints.Overdue.
