@@ -8,10 +8,11 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// abreast does work for 0 to n-1, as many at a time as there are jobs and as have room
-// together; what takes more than all of it is done alone. They begin in their order,
-// none once ctx is done or one has failed, and each that began comes to its end: so the
-// error, that of the first in order, is the same with any number of jobs.
+// abreast calls do for 0 to n-1, with at most jobs calls at a time and as many as
+// have room together; one that takes more than all the room runs alone. Calls
+// begin in order, none after ctx is done or one has failed, and every call that
+// began is waited for. So the error, which is that of the first in order, is the
+// same for any number of jobs.
 func abreast(ctx context.Context, jobs, n int, room int64, takes func(i int) int64, work func(i int) error) error {
 	errs := make([]error, n)
 	var failed atomic.Bool

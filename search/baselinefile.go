@@ -19,8 +19,8 @@ type BaselineFile struct {
 	Text string
 }
 
-// Measured are times from a file, by size and placement. Between its sizes
-// there is nothing: a time that nobody measured is none to compare with.
+// Measured holds times from a file, by size and placement. There is nothing
+// between its sizes: times are never interpolated.
 type Measured struct {
 	Name string
 	us   map[place][]float64
@@ -32,8 +32,8 @@ type place struct {
 	placement string
 }
 
-// At is the time in microseconds at a size, the median where there are several;
-// ok tells whether there is one.
+// At is the time in microseconds at a size, the median if there are several; ok
+// tells whether there is one.
 func (m *Measured) At(bytes int64, placement string) (us float64, ok bool) {
 	times := m.us[place{bytes, placement}]
 	if len(times) == 0 {
@@ -42,9 +42,9 @@ func (m *Measured) At(bytes int64, placement string) (us float64, ok bool) {
 	return results.Median(times), true
 }
 
-// Measured reads the file as measurements of a problem. It refuses a file of
+// Measured reads the file as measurements of a problem. It refuses a file for
 // another collective, number of ranks, element type, reduction or root, and one
-// that has none of the problem's sizes.
+// with none of the problem's sizes.
 func (f *BaselineFile) Measured(p *Problem) (*Measured, error) {
 	m, err := f.All(p)
 	if err == nil && !slices.ContainsFunc(p.Sizes, func(n int64) bool { return slices.Contains(m.all, n) }) {
@@ -53,10 +53,10 @@ func (f *BaselineFile) Measured(p *Problem) (*Measured, error) {
 	return m, err
 }
 
-// Sizes are those of the file, rising.
+// Sizes lists the sizes in the file, rising.
 func (m *Measured) Sizes() []int64 { return slices.Clone(m.all) }
 
-// All is Measured whatever the problem's sizes are.
+// All is Measured for whatever sizes the file has.
 func (f *BaselineFile) All(p *Problem) (*Measured, error) {
 	c, err := collective.New(p.spec(1))
 	if err != nil {
@@ -67,7 +67,7 @@ func (f *BaselineFile) All(p *Problem) (*Measured, error) {
 		return nil, err
 	}
 	m := &Measured{Name: f.Name, us: map[place][]float64{}}
-	var others []string // why rows were passed over
+	var others []string // why rows were skipped
 	other := func(format string, args ...any) {
 		if why := fmt.Sprintf(format, args...); !slices.Contains(others, why) {
 			others = append(others, why)
@@ -105,7 +105,8 @@ func (f *BaselineFile) All(p *Problem) (*Measured, error) {
 	return m, nil
 }
 
-// differs says what a row measures other than the problem; empty for nothing.
+// differs says in what way a row measures something other than the problem, or
+// nothing.
 func (f *BaselineFile) differs(r *nccltests.Row, p *Problem, c collective.Collective) string {
 	switch {
 	case r.DType() != p.DType:
@@ -118,10 +119,11 @@ func (f *BaselineFile) differs(r *nccltests.Row, p *Problem, c collective.Collec
 	return ""
 }
 
-// anotherFactor says that a table which doesn't tell its collective or its ranks
-// is of others, by its factor between the two bandwidths; empty where that fits.
-// A table is of one collective: the rows whose bandwidths have enough digits
-// speak for the small ones, too, whose rounding hides more.
+// anotherFactor reports a table that belongs to another collective or number of
+// ranks, judging by the ratio of its two bandwidths, since such tables do not say
+// what they are of. It returns nothing if the ratio fits. A table is of one
+// collective, so rows with enough digits decide for rows of small values, whose
+// rounding hides the ratio.
 func anotherFactor(t *nccltests.Table, p *Problem, c collective.Collective) string {
 	const tolerance, rounding = 0.03, 0.005 // of two decimals
 	for i := range t.Rows {
@@ -140,7 +142,8 @@ func anotherFactor(t *nccltests.Table, p *Problem, c collective.Collective) stri
 	return ""
 }
 
-// factors are the ratios of the two bandwidths in tables of a collective.
+// factors are the ratios of the two bandwidths that tables of a collective can
+// have.
 func factors(c collective.Collective) []float64 {
 	all := []float64{c.BusFactor()}
 	if c.Name == "alltoallv" { // rccl-tests has it, and counts as for alltoall
@@ -149,7 +152,7 @@ func factors(c collective.Collective) []float64 {
 	return all
 }
 
-// take enters a row's times, but for those of wrong results.
+// take adds a row's times, except those with wrong results.
 func (m *Measured) take(r *nccltests.Row) {
 	if r.Bytes < 1 {
 		return

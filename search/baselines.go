@@ -26,11 +26,11 @@ type Baseline struct {
 	InPlace  bool
 	Name     string // as the tables print it: ring ×24 LL
 	Protocol topologies.Proto
-	own      bool   // the library itself chooses, and the protocol too
-	hash     string // of the program it amounts to; empty where it cannot be run
+	own      bool   // the library itself chooses, including the protocol
+	hash     string // of the program that is equivalent; empty if there is none
 }
 
-// baselinePoint is a size a draft is the baseline of.
+// baselinePoint is a size at which a draft is the baseline.
 type baselinePoint struct {
 	bytes    int64
 	protocol topologies.Proto
@@ -38,14 +38,13 @@ type baselinePoint struct {
 }
 
 // baseline drafts the programs that the vendor's library would choose at each
-// size, as its own cost model says; the same choice at several sizes is one
-// draft. Where a choice has no program here, the next best that has one stands in,
-// and the user hears of it. Where a search is narrowed they are there for
-// comparison only.
+// size, according to its own cost model. Sizes with the same choice share a draft.
+// If a choice has no program here, the next best that has one stands in, and the
+// user is told. If a search is narrowed, they are only there for comparison.
 func (e *enumeration) baseline(ctx context.Context) error {
 	p := e.problem
-	drafts := map[string]*draft{} // by what is run, whatever the protocol
-	said := map[string]bool{}     // of a family, that it has no program for a reason
+	drafts := map[string]*draft{} // by what is run, without the protocol
+	said := map[string]bool{}     // by family: reasons that were reported for its lack of a program
 	lacking := map[string][]string{}
 	for _, bytes := range p.Sizes {
 		c, err := collective.New(p.spec(1))
@@ -73,7 +72,7 @@ func (e *enumeration) baseline(ctx context.Context) error {
 			}
 			if d := drafts[key]; d != nil {
 				d.points = append(d.points, baselinePoint{bytes, chosen.Protocol, key + " " + chosen.Protocol.String()})
-				break // what comes later would only stand in for it
+				break // later choices would only stand in for it
 			}
 		}
 	}
@@ -98,10 +97,9 @@ func routingName(c baseline.Choice) string {
 	return candidateName(c.Family, params, c.Channels)
 }
 
-// baselineDraft is a choice as a program: the family over one channel,
-// replicated as often as the library has channels (GC3 7.1.1), whatever family of
-// the user's has its name. It is nil where
-// this system has no such program, with the reason.
+// baselineDraft turns a choice into a program: the built-in family over one
+// channel, replicated as many times as the library uses channels (GC3 7.1.1). If
+// the system has no such program, it returns nil and the reason.
 func (e *enumeration) baselineDraft(ctx context.Context, c baseline.Choice) (d *draft, why string, err error) {
 	p := e.problem
 	f, err := templates.Find(templates.Builtin(), c.Family, p.Collective)
@@ -140,9 +138,9 @@ func (e *enumeration) baselineDraft(ctx context.Context, c baseline.Choice) (d *
 	return &draft{name: f.Name, source: "template", params: params, instances: c.Channels, routing: r, reference: e.options.narrowed()}, "", nil
 }
 
-// widestRings is, of the sets of parameters of a family, the first with rings that
-// were found to be wider than those in rank order, or the first. The library looks
-// for the widest itself, among those that enter every node once.
+// widestRings picks, from a family's sets of parameters, the first with rings
+// found to be wider than those in rank order, or else the first. The library looks
+// for the widest itself, among rings that enter every node once.
 func (e *enumeration) widestRings(f *templates.Family, grid []script.Params) script.Params {
 	for _, hole := range f.Holes() {
 		for _, params := range grid {
@@ -155,15 +153,15 @@ func (e *enumeration) widestRings(f *templates.Family, grid []script.Params) scr
 	return grid[0]
 }
 
-// narrowed tells whether flags keep the search from some programs or knobs
-// that a vendor's library may choose: then its choice is measured, to be
-// compared with, and cannot win.
+// narrowed tells whether flags exclude programs or knobs that the vendor's library
+// may choose. Its choice is then measured for comparison, and cannot win.
 func (o *Options) narrowed() bool {
 	return len(o.Families)+len(o.Exclude)+len(o.Parameters)+len(o.Protocols) > 0 ||
 		o.Channels > 0 || o.Instances > 0 || o.TileBytes > 0 || o.Runtime != ""
 }
 
-// points are a built draft's baseline points for autotune, noted in the space.
+// points converts a built draft's baseline points for autotune, and records them
+// in the space.
 func (e *enumeration) points(d *draft) []autotune.Point {
 	var all []autotune.Point
 	for _, at := range d.points {
@@ -173,7 +171,7 @@ func (e *enumeration) points(d *draft) []autotune.Point {
 	return all
 }
 
-// tallyPoints are the rows' comparisons as the journal keeps them.
+// tallyPoints lists the rows' comparisons in the form that the journal keeps.
 func (s *Space) tallyPoints(p *Problem, leastUS func(bytes int64) float64) []results.Point {
 	type at struct {
 		bytes     int64

@@ -10,8 +10,8 @@ import (
 // Bound is a time in microseconds that no run of a program can beat.
 type Bound func(bytes int64, proto topologies.Proto, tile int64) float64
 
-// routingBound holds for any back end on a system with the topology's links:
-// every edge must carry what the program sends over it.
+// routingBound holds for any back end on a system with the topology's links: every
+// edge must carry whatever the program sends over it.
 func routingBound(p *ir.Program, t *topologies.Topology, elem int64) (Bound, error) {
 	col, err := collective.New(p.Collective)
 	if err != nil {
@@ -42,14 +42,14 @@ func routingBound(p *ir.Program, t *topologies.Topology, elem int64) (Bound, err
 		worst = max(worst, float64(n)/t.Edges[e].Bandwidth.PerMicro())
 	}
 	return func(bytes int64, proto topologies.Proto, _ int64) float64 {
-		// The even part of a size only: where chunks differ by an element, the
-		// smaller count keeps this a bound.
+		// Only the part of a size that divides evenly: where chunks differ by an
+		// element, using the smaller count keeps this a bound.
 		chunk := bytes / elem / int64(loop) * elem
 		return worst * float64(chunk) * t.Protocols[proto].Wire
 	}, nil
 }
 
-// boundFor is the strongest bound that holds on the executor.
+// boundFor is the strongest bound that holds for the executor.
 func boundFor(executor string, p *ir.Program, t *topologies.Topology, elem int64) (Bound, error) {
 	if executor != "sim" {
 		return routingBound(p, t, elem)

@@ -19,7 +19,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// built is a draft made into IR, or why it was refused.
+// built is a draft compiled to IR, or the reason why it was refused.
 type built struct {
 	program *ir.Program
 	hash    string
@@ -28,8 +28,8 @@ type built struct {
 	refusal *Refusal
 }
 
-// build compiles and verifies the drafts side by side, then takes them over in
-// their own order, so that what comes out does not depend on the jobs.
+// build compiles and verifies the drafts in parallel, then collects them in their
+// own order, so that the result does not depend on the number of jobs.
 func (e *enumeration) build(ctx context.Context) error {
 	order := e.order()
 	var done atomic.Int64
@@ -48,8 +48,8 @@ func (e *enumeration) build(ctx context.Context) error {
 	return e.collect()
 }
 
-// order is that in which drafts are built: where there may be no time for all, what is
-// compared with comes first, and then the most promising.
+// order is the order in which drafts are built. If there may not be time for all,
+// those for comparison come first, and then the most promising.
 func (e *enumeration) order() []int {
 	order := make([]int, len(e.drafts))
 	for i := range order {
@@ -65,8 +65,8 @@ func (e *enumeration) order() []int {
 	return order
 }
 
-// behind is how far each draft is behind the most promising one, at the size where it is
-// nearest; 0 for what is compared with.
+// behind is how much worse each draft's estimate is than the best one's, at the
+// size where it comes closest; 0 for drafts that are for comparison.
 func (e *enumeration) behind() []float64 {
 	behind := make([]float64, len(e.drafts))
 	for i := range behind {
@@ -87,15 +87,15 @@ func (e *enumeration) behind() []float64 {
 	return behind
 }
 
-// maxBuilt is what may be compiled and verified at a time, in operations: one takes
-// about a kilobyte meanwhile.
+// maxBuilt limits the operations of programs that are compiled and verified at the
+// same time; each takes about a kilobyte.
 const maxBuilt = 1 << 23
 
-// compile makes a draft into verified IR. Each check costs more than the one
-// before it: what can be refused cheaply is.
+// compile turns a draft into verified IR. Checks are in order of their cost, so
+// that refusals are cheap.
 func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 	p := e.problem
-	if r := e.tooLarge(d); r != nil { // a baseline's: others were not taken up
+	if r := e.tooLarge(d); r != nil { // other drafts that are too large were refused earlier
 		return &built{refusal: r}, nil
 	}
 	program, err := d.routing.traced()
@@ -114,8 +114,8 @@ func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 		return &built{refusal: &Refusal{Reason: Uncompiled, Detail: err.Error()}}, nil
 	}
 	if n, sms := result.Program.MaxThreadblocks(), p.Topology.MinSMs(); n > sms {
-		// They must all run at once. Sends and receives that have a threadblock
-		// each can share one, and then are done in turn.
+		// All threadblocks must be resident at once. If there are too many, those
+		// that only send are merged with ones that only receive.
 		options.MaxThreadblocks = sms
 		if result, err = compiler.Compile(program, options); err != nil {
 			if ctx.Err() != nil {
@@ -133,7 +133,8 @@ func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 	return e.judge(result.Program)
 }
 
-// judgeKept is judge for a program from a file; nil where it is of another problem.
+// judgeKept judges a program from a file; the result is nil if it belongs to
+// another problem.
 func (e *enumeration) judgeKept(program *ir.Program) (*built, error) {
 	if e.problem.isOf(program) != nil {
 		return nil, nil
@@ -141,7 +142,7 @@ func (e *enumeration) judgeKept(program *ir.Program) (*built, error) {
 	return e.judge(program)
 }
 
-// judge verifies a program, and refuses what can't be run.
+// judge verifies a program, and refuses one that can't be run.
 func (e *enumeration) judge(program *ir.Program) (*built, error) {
 	p, b := e.problem, &built{program: program}
 	report := verify.Check(b.program, verify.Options{Linked: p.Topology.Linked})
@@ -149,7 +150,7 @@ func (e *enumeration) judge(program *ir.Program) (*built, error) {
 		b.refusal = &Refusal{Reason: Unverified, Detail: err.Error()}
 		return b, nil
 	}
-	// A step of several chunks may need several calls at a large size.
+	// At large sizes, a step of several chunks may take several calls.
 	b.slots = max(report.SlotsNeeded, report.SlotsNeededSplit)
 	if b.refusal = e.checkSlots(b.slots); b.refusal != nil {
 		return b, nil
@@ -167,7 +168,8 @@ func (e *enumeration) judge(program *ir.Program) (*built, error) {
 	return b, err
 }
 
-// maxChannels is what the topology's runtime gives a communicator.
+// maxChannels is the number of channels that the topology's runtime gives a
+// communicator.
 func maxChannels(t *topologies.Topology) int {
 	if t.Runtime == "rccl" {
 		return 128
@@ -175,8 +177,8 @@ func maxChannels(t *topologies.Topology) int {
 	return compiler.DefaultMaxChannels
 }
 
-// slots is how many every protocol asked for has, where that is fewer than the
-// compiler counts on by itself.
+// slots is the least number of slots of the protocols asked for, if that is less
+// than the compiler's default.
 func (e *enumeration) slots() int {
 	fewest := compiler.DefaultSlots
 	for _, proto := range e.protocols() {
@@ -185,7 +187,7 @@ func (e *enumeration) slots() int {
 	return fewest
 }
 
-// checkSlots refuses a program that no protocol asked for has slots for.
+// checkSlots refuses a program for which none of the protocols has enough slots.
 func (e *enumeration) checkSlots(needed int) *Refusal {
 	most := 0
 	for _, proto := range e.protocols() {
@@ -204,8 +206,8 @@ func (e *enumeration) protocols() []topologies.Proto {
 	return topologies.AllProtocols[:]
 }
 
-// checkRuntime says why the runtime asked for would take the program with none
-// of the protocols.
+// checkRuntime says why the requested runtime would not accept the program under
+// any protocol.
 func (e *enumeration) checkRuntime(p *ir.Program) string {
 	if e.options.Runtime == "" {
 		return ""
@@ -225,13 +227,13 @@ func (e *enumeration) checkRuntime(p *ir.Program) string {
 	return first
 }
 
-// collect sorts the built drafts into candidates and refusals. Two drafts with
-// one program are one candidate: the first's, at both's baseline points.
+// collect sorts the built drafts into candidates and refusals. Drafts with the
+// same program become one candidate, the first's, with the baseline points of all.
 func (e *enumeration) collect() error {
-	seen := map[string]int{} // hash → index of the candidate
+	seen := map[string]int{} // by hash: index of the candidate
 	for _, d := range e.drafts {
 		switch b := d.built; {
-		case b == nil: // it was too late
+		case b == nil: // there was no time to build it
 			e.leave(d.name, 1)
 		case b.refusal != nil:
 			if len(d.points) > 0 {
@@ -255,7 +257,7 @@ func (e *enumeration) collect() error {
 	return nil
 }
 
-// merge adds to a candidate what a draft of the same program brings.
+// merge adds to a candidate what a draft of the same program contributes.
 func (e *enumeration) merge(at int, d *draft) {
 	c := &e.space.Candidates[at]
 	c.Baseline = append(c.Baseline, e.points(d)...)
@@ -264,14 +266,14 @@ func (e *enumeration) merge(at int, d *draft) {
 	}
 }
 
-// set are the parameters that have a value: a hole left open has none.
+// set returns the parameters that have a value; a hole left open has none.
 func set(params script.Params) map[string]any {
 	values := maps.Clone(params)
 	maps.DeleteFunc(values, func(_ string, v any) bool { return v == nil })
 	return values
 }
 
-// candidate is a built draft as autotune wants it.
+// candidate converts a built draft for autotune.
 func (e *enumeration) candidate(d *draft) autotune.Candidate {
 	return autotune.Candidate{
 		Algorithm:   d.name,

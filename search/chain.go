@@ -9,66 +9,68 @@ import "github.com/colltune/colltune/compiler/lang"
 //	                            rank 6 ─ message ───┘ its sum waits for the other's,
 //	                                                  and the message for neither
 type chain struct {
-	messages, net int32   // and those of them that leave a node
-	sums          int32   // messages of which only what is done where they arrive waits
-	local         int32   // copies and reductions between them
-	stored        int32   // messages that are not what the one before brought, sent on
-	queued        int32   // messages that wait for one before them on their connection
-	latency       float32 // µs, of their paths
-	behind        float32 // µs, where each has one of another instance before it
-	wire          float32 // µs a byte of every chunk, at the width of their paths
-	chunks        float32 // that one threadblock after the other sends
-	passed        float32 // the same, of what is sent on as it arrives: it need not be there
-	passedWire    float32 // whole before, nor take its time on the wire
-	summed        float32 // as chunks, of the sums
-	worked        float32 // the same, copied and reduced
+	messages, net int32   // length in messages, and how many of them leave a node
+	sums          int32   // messages that only the work at their destination waits for
+	local         int32   // copies and reductions between messages
+	stored        int32   // messages that do not just forward what the one before brought
+	queued        int32   // messages that wait for an earlier one on their connection
+	latency       float32 // µs: sum over the messages' paths
+	behind        float32 // µs: waiting for a message of another instance on each path
+	wire          float32 // µs for each byte of a chunk, by the bandwidth of the paths
+	chunks        float32 // chunks sent, one threadblock after another
+	passed        float32 // chunks of messages that are forwarded as they arrive, which
+	passedWire    float32 // need not arrive whole first; and the wire for these
+	summed        float32 // chunks of the messages in sums
+	worked        float32 // chunks copied or reduced
 }
 
-// Where chains are compared: what a message, what is done where it arrives and a local
-// operation take beside their bytes, in µs, and the bytes of a chunk, few and many.
+// Costs for comparing chains. Those that begin something are in µs: a message, one
+// that waits for another, the work at a message's destination, a local operation.
 const (
 	messageStart = 2.0
 	queuedStart  = 1.0
 	sumStart     = 2.0
 	localStart   = 4.0
-	chunkByte    = 5e-5 // of a threadblock, that sends or receives
-	passedPart   = 0.25 // of a message that is sent on as it arrives
+	chunkByte    = 5e-5 // µs for a byte of a chunk in a threadblock that sends or receives
+	passedPart   = 0.25 // part of a message's cost if it is forwarded as it arrives
 )
 
+// chainChunks are the sizes of a chunk, in bytes, at which chains are compared.
 var chainChunks = [2]float64{16, 1 << 20}
 
-// weigh is how long a chain is where chunks have so many bytes.
+// weigh is the time that a chain takes with chunks of a given size.
 func (c *chain) weigh(bytes float64) float64 {
 	return messageStart*float64(c.messages+c.net) + queuedStart*float64(c.queued) + sumStart*float64(c.sums) + localStart*float64(c.local) +
 		float64(c.latency) + (float64(c.wire)+chunkByte*float64(c.chunks+c.summed)+passedPart*(float64(c.passedWire)+chunkByte*float64(c.passed)))*bytes
 }
 
-// chains follows what each operation reads to the operation that wrote it, twice: once
-// for messages so small that none is in another's way, and once for messages so large
-// that those of a connection take turns.
+// chains follows each operation back to those that wrote what it reads. It does so
+// twice: for messages so small that they do not delay each other, and for messages
+// so large that those of one connection take turns.
 type chains struct {
 	program *lang.Program
-	factors []float64               // by scope: how often it is replicated
-	spared  []bool                  // operations that are nobody's work
-	joined  []bool                  // those done as one with the one before
-	wrote   places                  // 1 + the operation that wrote a chunk last
+	factors []float64               // by scope: the number of instances
+	spared  []bool                  // by operation: the compiler removes it
+	joined  []bool                  // by operation: it runs together with the one before
+	wrote   places                  // 1 + the last operation that wrote a chunk
 	after   []waits                 // by operation
-	ends    []chain                 // by operation: the longest that ends with it
-	longest [len(chainChunks)]chain // of all
+	ends    []chain                 // by operation: the longest chain that ends with it
+	longest [len(chainChunks)]chain // the longest of all, by size
 	lines   *lines
 	bytes   float64 // of a chunk
-	turns   bool    // messages of a connection take turns
+	turns   bool    // messages of one connection take turns
 }
 
-// waits is what an operation waits for, each as 1 + an operation or 0: of those that wrote
-// what it reads and what it adds to, the one with the longest chain.
+// waits is what an operation waits for: among those that wrote what it reads, and
+// what it adds to, the operation with the longest chain. Each is 1 + an operation,
+// or 0.
 type waits struct {
 	from, to int32
-	depth    int32 // operations in a row that end with this one
+	depth    int32 // operations in the longest sequence that ends with this one
 }
 
-// follow goes through the operations: the second time in the order of their depth, as
-// they take their turns.
+// follow visits the operations; the second time in the order of their depth, as
+// messages take their turns.
 func (c *chains) follow() {
 	c.wrote, c.ends = newPlaces(c.program), make([]chain, len(c.program.Ops))
 	c.after = make([]waits, len(c.program.Ops))
@@ -92,7 +94,7 @@ func (c *chains) follow() {
 	}
 }
 
-// byDepth is the operations by rising depth, and of one depth in their own order.
+// byDepth sorts the operations stably by depth.
 func (c *chains) byDepth() []int32 {
 	deepest := int32(0)
 	for i := range c.after {
@@ -114,13 +116,13 @@ func (c *chains) byDepth() []int32 {
 	return order
 }
 
-// before is 1 + the operation with the longest chain among those that wrote the chunks of a
-// span. It raises depth to theirs.
+// before is 1 + the operation with the longest chain among those that wrote the
+// chunks of a span. It raises depth to theirs.
 func (c *chains) before(s *lang.Span, depth *int32) (from int32) {
 	chunks, weight, last := c.wrote.of(s), -1.0, int32(0)
 	for n := range s.Count {
 		by := chunks[s.Index+n*s.Stride]
-		if by == 0 || by == last { // an input, or what was just looked at
+		if by == 0 || by == last { // an input, or the same as the last
 			continue
 		}
 		last = by
@@ -132,7 +134,7 @@ func (c *chains) before(s *lang.Span, depth *int32) (from int32) {
 	return from
 }
 
-// chain is the longest that ends with what an operation waits for.
+// chain is the longest chain that ends with what an operation waits for.
 func (c *chains) chain(by int32) (none chain) {
 	if by > 0 {
 		return c.ends[by-1]
@@ -140,7 +142,7 @@ func (c *chains) chain(by int32) (none chain) {
 	return none
 }
 
-// end finds an operation's chain, and whether it is the longest of all.
+// end completes an operation's chain, and keeps it in longest if it is.
 func (c *chains) end(i int32, longest *chain) {
 	w := c.after[i]
 	end := c.chain(w.from)
@@ -157,7 +159,7 @@ func (c *chains) end(i int32, longest *chain) {
 	}
 }
 
-// add has an operation follow a chain that ends with what it reads.
+// add extends a chain that ends with what an operation reads by the operation.
 func (c *chains) add(to *chain, i int32) {
 	op := &c.program.Ops[i]
 	if c.spared[i] {
@@ -171,7 +173,7 @@ func (c *chains) add(to *chain, i int32) {
 	if c.turns {
 		if before := c.lines.queue(i, to.weigh(c.bytes), c.alone(i)); before >= 0 {
 			*to = c.ends[before]
-			if c.passes(before) { // it has gone whole when this begins
+			if c.passes(before) { // all of it was sent before this begins
 				c.pass(to, before, -1)
 				c.send(to, before)
 			}
@@ -197,7 +199,7 @@ func (c *chains) add(to *chain, i int32) {
 	c.send(to, i)
 }
 
-// passes tells whether a message is what the one before brought, sent on.
+// passes tells whether a message forwards what the message before it brought.
 func (c *chains) passes(i int32) bool {
 	op, by := &c.program.Ops[i], c.after[i].from
 	if by == 0 || op.Src.Rank == op.Dst.Rank {
@@ -207,8 +209,8 @@ func (c *chains) passes(i int32) bool {
 	return before.Dst == op.Src && before.Src.Rank != before.Dst.Rank
 }
 
-// chunks is how many an operation has in each of its instances, and wire how long those of
-// all are on their way, in µs a byte.
+// chunks is how many chunks each instance of an operation has, and wire how long
+// all instances together take on the wire, in µs a byte.
 func (c *chains) chunks(i int32) float32 {
 	op := &c.program.Ops[i]
 	return float32(float64(op.Src.Count) / c.factors[op.Scope])
@@ -235,7 +237,8 @@ func (c *chains) alone(i int32) float64 {
 	return one.weigh(c.bytes)
 }
 
-// addTo has a reduction follow a chain that ends with what it adds to.
+// addTo extends a chain that ends with the operand of a reduction by the
+// reduction.
 func (c *chains) addTo(to *chain, i int32) {
 	op := &c.program.Ops[i]
 	switch {
@@ -249,11 +252,11 @@ func (c *chains) addTo(to *chain, i int32) {
 	}
 }
 
-// mostJoined is how many reductions a runtime does as one.
+// mostJoined is how many reductions a runtime executes as one.
 const mostJoined = 16
 
-// joinedSums tells of every operation whether it is a reduction within a rank that is
-// done as one with the one before into the same place.
+// joinedSums tells, for every operation, whether it is a reduction within a rank
+// that runs together with the one before it into the same place.
 func joinedSums(p *lang.Program) []bool {
 	joined, run := make([]bool, len(p.Ops)), map[lang.Span]int{}
 	for i := range p.Ops {

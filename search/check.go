@@ -10,11 +10,12 @@ import (
 	"github.com/colltune/colltune/templates"
 )
 
-// Check refuses a search that has no meaning, before anything is made of it: a
-// problem nobody has, a family that is not there or does not do the collective,
-// a template that cannot be read, a parameter that no family has, or one that is
-// fixed for another system. It is cheap; Enumerate checks the same, but for the
-// last: there the family is refused, as the other ones of a grid of systems are not.
+// Check refuses a search that makes no sense before anything is done for it: an
+// impossible problem, a family that does not exist or does not implement the
+// collective, a template that can't be read, a parameter that no family has, or
+// one with a value for another system. It is cheap. Enumerate checks the same,
+// except for the last: there only the family is refused, because in a search over
+// several systems the value may fit another.
 func Check(p Problem, o Options) error {
 	_, asked, err := o.check(&p)
 	if err != nil {
@@ -23,9 +24,9 @@ func Check(p Problem, o Options) error {
 	return o.fit(machineOf(p.Topology), asked)
 }
 
-// fit is an error where a parameter is fixed to what fits the machine in no family
-// that has it, such as a ring of three for four GPUs: what the others found would
-// pass for an answer to that.
+// fit reports a parameter that is fixed to a value which fits the machine in no
+// family that has it, such as a ring of three for four GPUs. Otherwise the results
+// of other families would look like an answer to that.
 func (o *Options) fit(m script.Machine, asked []*templates.Family) error {
 	for _, name := range slices.Sorted(maps.Keys(o.Parameters)) {
 		var misfits []string
@@ -52,7 +53,7 @@ func (o *Options) fit(m script.Machine, asked []*templates.Family) error {
 	return nil
 }
 
-// check is Check, and gives all families and those to enumerate.
+// check is Check, and returns all families and those to enumerate.
 func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) {
 	if err := p.Define(o); err != nil {
 		return nil, nil, err

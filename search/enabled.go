@@ -6,10 +6,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// enabled leaves out the protocols that the runtime asked for does not enable on
-// the system: msccl has LL128 over NVLink of V100s and A100s, unless NCCL_PROTO
-// forces it, which who names a protocol may do. Where the architecture is not
-// known, nothing is left out.
+// enabled drops protocols that the requested runtime does not enable on this
+// system: msccl enables LL128 over NVLink of V100s and A100s only, unless
+// NCCL_PROTO forces it. A user who names protocols may do that, so named ones
+// stay; so do all if the architecture is not known.
 func (o *Options) enabled(t *topologies.Topology) {
 	if o.Runtime != "msccl" || len(o.Protocols) > 0 || t.Arch == "" || EnablesLL128(t) {
 		return
@@ -18,7 +18,8 @@ func (o *Options) enabled(t *topologies.Topology) {
 	o.notice("msccl does not enable LL128 here unless NCCL_PROTO forces it: left out, but for --protocol LL128")
 }
 
-// EnablesLL128 tells whether msccl is known to enable LL128 on a system by itself.
+// EnablesLL128 tells whether msccl is known to enable LL128 on a system by
+// default.
 func EnablesLL128(t *topologies.Topology) bool {
 	return (t.Arch == "volta" || t.Arch == "ampere") && slices.ContainsFunc(t.Edges, func(e topologies.Edge) bool { return e.Kind == topologies.NVLink })
 }

@@ -17,31 +17,31 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// enumeration is a space being made: first drafts, one a routing and number of
-// instances, then built side by side.
+// enumeration is a space under construction: first drafts, one for each routing
+// and number of instances, which are then built in parallel.
 type enumeration struct {
 	problem   *Problem
 	options   *Options
 	machine   script.Machine
 	begun     *begun
-	placement int     // of the problem's
-	through   float64 // the part of a stage that is gone through with what is under way
+	placement int     // index among the problem's
+	through   float64 // part of a stage that will be done after what is under way
 	solvers   *constraints.Solvers
-	holes     map[hole]found // a hole is solved once
+	holes     map[hole]found // each hole is solved once
 	choice    *chosenNICs
 	space     Space
 	drafts    []*draft
 	notices   []string
 }
 
-// notice tells the user something of the candidates, and keeps it for a search
-// that goes on.
+// notice tells the user something about the candidates, and records it for a
+// search that is continued.
 func (e *enumeration) notice(s string) {
 	e.notices = append(e.notices, s)
 	e.options.notice(s)
 }
 
-// draft is a traced program and how often it is to be replicated.
+// draft is a traced program with its number of instances.
 type draft struct {
 	name      string // the family's, or the construction's
 	source    string // template or synthesised
@@ -49,7 +49,7 @@ type draft struct {
 	instances int
 	routing   *routing
 	origin    string // how a construction found it
-	reference bool   // only there to be compared with
+	reference bool   // only for comparison
 	points    []baselinePoint
 	built     *built
 }
@@ -69,7 +69,7 @@ func candidateName(family string, params script.Params, instances int) string {
 	return s.String()
 }
 
-// machineOf is what a template may know of a topology.
+// machineOf is the view of a topology that templates get.
 func machineOf(t *topologies.Topology) script.Machine {
 	m := script.Machine{Nodes: t.Nodes, Linked: t.Linked}
 	for n := range t.Nodes {
@@ -78,7 +78,7 @@ func machineOf(t *topologies.Topology) script.Machine {
 	return m
 }
 
-// refuse records a candidate that goes no further.
+// refuse records a candidate that is not pursued.
 func (e *enumeration) refuse(candidate string, reason Reason, detail string) {
 	e.space.Enumerated++
 	r := Refusal{candidate, reason, detail}
@@ -88,7 +88,7 @@ func (e *enumeration) refuse(candidate string, reason Reason, detail string) {
 	}
 }
 
-// request is the call a template is to implement.
+// request is the call that a template has to implement.
 func (e *enumeration) request() script.Request {
 	return script.Request{Collective: e.problem.Collective, Root: e.problem.Root, InPlace: e.problem.InPlace, Counts: e.problem.Counts}
 }
@@ -119,11 +119,11 @@ func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
 	return e.traceAll(ctx, f, g.Params)
 }
 
-// grid is the sets of parameters of a family that are to be traced.
+// grid is a family's sets of parameters to trace.
 type grid struct {
 	Params  []script.Params `json:"params"`
 	Refused []Refusal       `json:"refused"`
-	Why     string          `json:"why,omitempty"` // it does not apply at all
+	Why     string          `json:"why,omitempty"` // why the family does not apply at all
 }
 
 func (e *enumeration) grid(ctx context.Context, f *templates.Family) (*grid, error) {
@@ -140,12 +140,12 @@ func (e *enumeration) grid(ctx context.Context, f *templates.Family) (*grid, err
 	return &g, nil
 }
 
-// maxTraced is what may be traced at a time, in pairs of ranks: a program over 2,048
-// ranks takes some 300 MB as it is traced.
+// maxTraced limits what is traced at the same time, in pairs of ranks: a program
+// over 2,048 ranks takes about 300 MB while it is traced.
 const maxTraced = 1 << 26
 
-// traceAll drafts a family's programs, which are traced side by side and taken up in
-// their own order. The user's are run one after the other, on one budget of steps.
+// traceAll drafts a family's programs, which are traced in parallel and collected
+// in order. A user's family is run sequentially, within one budget of steps.
 func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []script.Params) error {
 	jobs := e.options.jobs()
 	if f.Limited() {
@@ -175,8 +175,8 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 	return nil
 }
 
-// tracedOnce is what a family's routing came to, in this search or in an earlier one;
-// nothing, if it is too late to trace it.
+// tracedOnce returns the trace of a family's routing, from this search or an
+// earlier one. It returns nothing if there is no time left to trace it.
 func (e *enumeration) tracedOnce(f *templates.Family, params script.Params) (trace, error) {
 	return e.begun.tracedAs(e.key(f.Source, candidateName(f.Name, params, 0)), func(k *keptTrace) trace {
 		if k.Refusal != nil {
@@ -198,8 +198,8 @@ func (e *enumeration) tracedOnce(f *templates.Family, params script.Params) (tra
 	})
 }
 
-// draft takes up a routing, once for every number of instances. What would be too
-// large is let go of here, before there are more like it.
+// draft adds a routing, once for every number of instances. Routings that are too
+// large are dropped here, before more of them accumulate.
 func (e *enumeration) draft(d *draft) {
 	for _, n := range e.options.instanceCounts() {
 		one := *d
@@ -212,8 +212,8 @@ func (e *enumeration) draft(d *draft) {
 	}
 }
 
-// unfit is why a family applies with none of the parameters that are left to
-// it: with its defaults and those that flags have fixed.
+// unfit is why a family applies with none of its sets of parameters, as it says
+// for its defaults and the values fixed by flags.
 func (e *enumeration) unfit(f *templates.Family) (string, error) {
 	given := map[string]any{}
 	for name, text := range e.options.fixed(f) {
@@ -237,7 +237,7 @@ func declares(f *templates.Family, parameter string) bool {
 	return err == nil
 }
 
-// fixed are the parameters of a family that flags have settled.
+// fixed lists the parameters of a family that flags have fixed.
 func (o *Options) fixed(f *templates.Family) map[string]string {
 	fixed := map[string]string{}
 	for name, value := range o.Parameters {
@@ -254,8 +254,9 @@ func (o *Options) fixed(f *templates.Family) map[string]string {
 // Error makes a refusal the error of the step that found it.
 func (r *Refusal) Error() string { return r.String() }
 
-// route is a family's routing. A large program of a family that is built in is let
-// go of: the user's are run once, on one budget of steps.
+// route returns a family's routing. Large programs of built-in families are
+// dropped and traced again when needed; the user's are run only once, within one
+// budget of steps.
 func (e *enumeration) route(f *templates.Family, params script.Params) (*routing, error) {
 	program, err := e.trace(f, params)
 	if err != nil {
@@ -268,19 +269,19 @@ func (e *enumeration) route(f *templates.Family, params script.Params) (*routing
 	return r, nil
 }
 
-// trace runs a family's program. A *Refusal says that this routing is none for
+// trace runs a family's program. A *Refusal says that the routing does not work on
 // this system.
 func (e *enumeration) trace(f *templates.Family, params script.Params) (*lang.Program, error) {
 	request := e.request()
 	if !slices.Contains(e.options.Families, f.Name) {
-		request.MostOps = maxOperations // more would be refused
+		request.MostOps = maxOperations // a larger program would be refused
 	}
 	program, err := f.Trace(e.machine, request, params)
 	if err != nil {
 		return nil, traceError(f, err)
 	}
-	// The template language checks links as it runs; the routing is checked
-	// once more against the topology itself, by code that shares nothing with it.
+	// The template language checks links as it runs. Check the routing again,
+	// against the topology itself and with code that shares nothing with it.
 	if refused := constraints.CheckRouting(program, e.problem.Topology); len(refused) > 0 {
 		r := refused[0]
 		return nil, &Refusal{Reason: NoLink, Detail: fmt.Sprintf("%s: %s", r.Pos, r.Detail)}
@@ -288,8 +289,8 @@ func (e *enumeration) trace(f *templates.Family, params script.Params) (*lang.Pr
 	return program, nil
 }
 
-// traceError turns a mistake in a routing into a refusal, unless the program
-// is the user's own: then it is the user's to hear of, line and all.
+// traceError turns a mistake in a routing into a refusal, unless the program is
+// the user's own: then the user should see the error with its line.
 func traceError(f *templates.Family, err error) error {
 	var wrong *lang.Error
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// estimate is the promised time in microseconds of so many instances at a size, with
-// the best of a protocol's tiles.
+// estimate is the expected time, in microseconds, of so many instances at a size,
+// with the best tile of a protocol.
 func (m *promise) estimate(c *topologies.Protocol, bytes int64, instances int) float64 {
 	least := m.tiled(c, max(float64(c.Tile), 1), bytes, float64(instances))
 	for _, tile := range c.Tiles {
@@ -16,19 +16,20 @@ func (m *promise) estimate(c *topologies.Protocol, bytes int64, instances int) f
 	return least
 }
 
-// steps is what a protocol's steps take a threadblock, in µs, and in µs a byte.
+// steps is the cost of a protocol's steps in a threadblock, in µs and in µs a
+// byte.
 type steps struct {
 	message, aByte    float64 // sent and received
-	receipt, received float64 // added to what another threadblock left
+	receipt, received float64 // added for work on what another threadblock left
 	local, worked     float64 // copied or reduced within a rank
-	whole             float64 // the part of a message that is there before it is sent on
+	whole             float64 // part of a message that has to be there before it is forwarded
 }
 
 func stepsOf(c *topologies.Protocol) steps {
 	s := steps{
 		message: float64(c.SendCall) + float64(c.RecvCall),
 		receipt: float64(c.Dep) + float64(c.RecvCall),
-		// It waits for another threadblock's, and is waited for.
+		// It waits for another threadblock, and another waits for it.
 		local: float64(c.ReduceCall) + float64(c.ReducePass) + 2*float64(c.Dep),
 	}
 	switch {
@@ -53,13 +54,13 @@ func stepsOf(c *topologies.Protocol) steps {
 	return s
 }
 
-// tiled is the promised time with one tile.
+// tiled is the expected time with one tile.
 func (m *promise) tiled(c *topologies.Protocol, tile float64, bytes int64, copies float64) float64 {
 	chunk := float64(bytes) / float64(m.loop) / copies
 	tiles := max(math.Ceil(chunk/tile), 1)
-	x := chunk / tiles // bytes of a chunk in a tile, in each instance
+	x := chunk / tiles // bytes of a chunk in one tile of one instance
 	s := stepsOf(c)
-	// A message of more than a tile is as many calls.
+	// A message of more than a tile takes several calls.
 	calls := func(messages, chunks float64) float64 { return max(messages, chunks*x/tile) }
 
 	first, forwards := 0.0, 1.0

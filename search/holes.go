@@ -11,10 +11,10 @@ import (
 	"github.com/colltune/colltune/templates"
 )
 
-// routings are the sets of parameters to trace for a family: its own grid, in
-// which a hole stays open where the values the template falls back on hold on
-// this system, and where they do not, the grid with what fills the hole. Of
-// several holes each is filled in every way in which those before it are.
+// routings lists the sets of parameters to trace for a family: its own grid, in
+// which a hole stays open if the template's fallback works on this system;
+// otherwise the grid with every way to fill the hole. With several holes, each is
+// filled in every way for each way of filling those before it.
 func (e *enumeration) routings(ctx context.Context, f *templates.Family, fixed map[string]string) (grid []script.Params, refused []Refusal, err error) {
 	ways := []way{{fixed: fixed}}
 	if ways[0].grid, err = f.GridFor(e.machine, e.request(), fixed); err != nil {
@@ -50,15 +50,15 @@ func (e *enumeration) routings(ctx context.Context, f *templates.Family, fixed m
 	return grid, refused, nil
 }
 
-// way is a family with some of its parameters settled, and the sets of them that
-// apply so.
+// way is a family with some of its parameters fixed, and the sets of parameters
+// with which it then applies.
 type way struct {
 	fixed map[string]string
 	grid  []script.Params
 }
 
-// fill gives the ways in which a hole can be filled, one for each number of lists
-// that the family can be asked for.
+// fill returns the ways to fill a hole, one for each number of lists that the
+// family can use.
 func (e *enumeration) fill(ctx context.Context, f *templates.Family, hole string, by filler, w way) (ways []way, refused []Refusal, err error) {
 	for _, n := range counts(f, by.counted, w.fixed) {
 		open := func(p script.Params) bool { return p[hole] == nil && countOf(p, by.counted) == n }
@@ -92,7 +92,7 @@ func (e *enumeration) fill(ctx context.Context, f *templates.Family, hole string
 	return ways, refused, nil
 }
 
-// counts are the numbers of lists that a family can be asked for.
+// counts lists the numbers of lists that a family can use.
 func counts(f *templates.Family, counted string, fixed map[string]string) []int {
 	p, err := f.Parameter(counted)
 	if err != nil {
@@ -120,17 +120,16 @@ func countOf(p script.Params, counted string) int {
 
 // filler is a row of the table of holes.
 type filler struct {
-	counted string // the parameter that says how many lists are wanted
-	// fill finds them; nil says that there is nothing to add to what the family
-	// falls back on.
+	counted string // the parameter that gives the number of lists
+	// fill finds the lists; nil means that the family's fallback is as good.
 	fill func(*enumeration, context.Context, question) ([][]int, error)
 }
 
-// question is what a filler is asked.
+// question is what a filler has to find.
 type question struct {
 	family *templates.Family
-	count  int  // lists
-	open   bool // the family applies without an answer
+	count  int  // number of lists
+	open   bool // the family also applies with the hole left open
 }
 
 // fillers is the table of holes, by the kind a template declares: all that fill it.

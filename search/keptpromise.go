@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// numbers are all of a promise's fields, in the order in which a file keeps them.
+// numbers lists all fields of a promise, in the order in which files keep them.
 func (m *promise) numbers() []any {
 	all := []any{
 		&m.loop, &m.edge, &m.messages, &m.calls, &m.connected, &m.localCalls, &m.local,

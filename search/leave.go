@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// grace is what work that is no longer wanted has to end by itself, its solvers
-// with it.
+// grace is how long work that is no longer wanted may take to end, including its
+// solvers.
 const grace = 300 * time.Millisecond
 
-// leave does work, whose say calls back in this goroutine. Where the work goes
-// on once ctx is done it is left behind after a moment: nothing of it is used,
-// and what it says is not heard.
+// leave does work that calls back through say, which runs the calls in this
+// goroutine. If the work goes on for more than a moment after ctx is done, it is
+// abandoned: its result is not used and its calls are ignored.
 func leave[T any](ctx context.Context, work func(say func(func())) (T, error)) (T, error) {
 	type outcome struct {
 		value T

@@ -10,7 +10,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// LibraryCall is what the vendor's library would run at a size, by its own model.
+// LibraryCall is what the vendor's library would run at a size, by its own cost
+// model.
 type LibraryCall struct {
 	Bytes    int64
 	Name     string // ring ×24 LL
@@ -18,9 +19,9 @@ type LibraryCall struct {
 	Program  *ir.Program
 }
 
-// LibraryCalls are the verified programs that the vendor's library would choose, by
-// rising size. A size whose choice has no program here has none; o.Notice is told
-// why.
+// LibraryCalls are the verified programs that the vendor's library would choose,
+// by rising size. If the choice at a size has no program here, that size has none,
+// and o.Notice is told why.
 func LibraryCalls(ctx context.Context, p Problem, o Options) ([]LibraryCall, error) {
 	if _, _, err := o.check(&p); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 //	rank 0 ▶ 1   ▕ op 0 ▏ op 4 ▏      ▕ op 9 ▏
 //	                          ▲ op 5 is ready, and goes into the gap if it is long enough
 type lines struct {
-	of    []int32 // by operation: its connection; none of an operation within a rank
+	of    []int32 // by operation: its connection; none within a rank
 	at    []connection
 	ways  []*passage // by connection
 	turns [][]busy   // the same, rising
@@ -29,7 +29,7 @@ type busy struct {
 	op          int32
 }
 
-const within = -1 // a rank
+const within = -1 // the connection of an operation within a rank
 
 func linesOf(p *lang.Program, t *topologies.Topology) *lines {
 	l := &lines{of: make([]int32, len(p.Ops))}

@@ -21,8 +21,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// part is what was made of programs for one placement, as a campaign keeps it: a
-// search that goes on need not enumerate, compile and verify them again.
+// part is what a search made of its programs for one placement, as a campaign
+// keeps it, so that continuing the search need not enumerate, compile and verify
+// them again.
 type part struct {
 	Enumerated int         `json:"enumerated"`
 	Candidates []kept      `json:"candidates"`
@@ -31,15 +32,15 @@ type part struct {
 	Notices    []string    `json:"notices"`
 }
 
-// memory is what an earlier run of the same search made: its parts, by placement,
+// memory is what an earlier run of the same search made: its parts by placement,
 // and their programs by hash.
 type memory struct {
 	parts    []part
 	programs map[string]*ir.Program
 }
 
-// kept is a candidate but for its program, which lies beside, and for its bound,
-// which is computed again.
+// kept is a candidate without its program, which is stored beside it, and without
+// its bound, which is computed again.
 type kept struct {
 	Algorithm  string           `json:"algorithm"`
 	Source     string           `json:"source"`
@@ -52,7 +53,7 @@ type kept struct {
 	Reference  bool             `json:"reference,omitempty"`
 }
 
-// keptPoint is a Baseline.
+// keptPoint is a Baseline in a file.
 type keptPoint struct {
 	Bytes    int64            `json:"bytes"`
 	InPlace  bool             `json:"in_place"`
@@ -61,8 +62,8 @@ type keptPoint struct {
 	Program  string           `json:"ir"`
 }
 
-// memoryKey stands for all that the programs of a search depend on: its plan,
-// what the back end does by itself, how long a solver had, and this very build.
+// memoryKey identifies everything that a search's programs depend on: its plan,
+// what the back end decides by itself, how long solvers had, and this very build.
 func memoryKey(plan results.Plan, o *Options, coll string) (string, error) {
 	path, err := os.Executable()
 	if err != nil {
@@ -81,8 +82,8 @@ func memoryKey(plan results.Plan, o *Options, coll string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// recall reads what an earlier run of the same search made of its programs; nil
-// where there is nothing, or it can't be used.
+// recall reads what an earlier run of the same search made of its programs. It
+// returns nil if there is nothing, or nothing usable.
 func recall(ctx context.Context, c *results.Campaign, key string, p *Problem, o *Options) *memory {
 	var m memory
 	var err error
@@ -112,9 +113,8 @@ func recall(ctx context.Context, c *results.Campaign, key string, p *Problem, o 
 	return &m
 }
 
-// verify looks at programs that come from a file as at programs just compiled:
-// what their hashes say is that they are who they are, and not that they are
-// right.
+// verify verifies programs from files as if they had just been compiled: their
+// hashes prove that they are the same programs, not that these are correct.
 func (m *memory) verify(ctx context.Context, p *Problem, jobs int) error {
 	needed := map[string]int{}
 	for _, made := range m.parts {
@@ -145,7 +145,7 @@ func (m *memory) verify(ctx context.Context, p *Problem, jobs int) error {
 	return group.Wait()
 }
 
-// isOf is an error where a program from a file is of another problem.
+// isOf reports a program from a file that belongs to another problem.
 func (p *Problem) isOf(program *ir.Program) error {
 	if spec := program.Collective; spec.Name != p.Collective || spec.Ranks != len(p.Topology.Ranks) || spec.Root != p.Root {
 		return fmt.Errorf("is of %s over %d ranks", spec.Name, spec.Ranks)
@@ -153,7 +153,7 @@ func (p *Problem) isOf(program *ir.Program) error {
 	return nil
 }
 
-// check refuses what no search has kept.
+// check refuses a part that no search has written.
 func (p *part) check(programs map[string]*ir.Program) error {
 	known := func(proto topologies.Proto) bool { return slices.Contains(topologies.AllProtocols[:], proto) }
 	for _, c := range p.Candidates {
@@ -172,7 +172,7 @@ func (p *part) check(programs map[string]*ir.Program) error {
 	return nil
 }
 
-// take makes what was made for a placement the enumeration's space.
+// take turns a placement's part into the enumeration's space.
 func (e *enumeration) take(ctx context.Context, m *memory, placement int) error {
 	made := &m.parts[placement]
 	elem, err := collective.ElemBytes(e.problem.DType)
@@ -214,7 +214,7 @@ func (e *enumeration) take(ctx context.Context, m *memory, placement int) error 
 	return nil
 }
 
-// part is the space as a campaign keeps it.
+// part is the space in the form that a campaign keeps.
 func (e *enumeration) part() part {
 	made := part{Enumerated: e.space.Enumerated, Refusals: e.space.Refusals, Notices: e.notices}
 	for _, c := range e.space.Candidates {
@@ -229,7 +229,7 @@ func (e *enumeration) part() part {
 	return made
 }
 
-// keep puts a space's programs into the campaign, unless they are too large.
+// keep stores a space's programs in the campaign, unless they are too large.
 func (s *Space) keep(c *results.Campaign, key string) error {
 	var hashes []string
 	var programs []*ir.Program
@@ -242,12 +242,12 @@ func (s *Space) keep(c *results.Campaign, key string) error {
 	}
 	err := c.SaveCandidates(key, s.parts, hashes, programs)
 	if errors.Is(err, results.ErrTooLarge) {
-		return nil // they are made again
+		return nil // the next run makes them again
 	}
 	return err
 }
 
-// whole turns the numbers of parameters that were kept into what they were.
+// whole restores the types of parameters' numbers, which JSON has lost.
 func whole(parameters map[string]any) map[string]any {
 	for name, v := range parameters {
 		parameters[name] = wholeValue(v)
@@ -275,7 +275,8 @@ func wholeValue(v any) any {
 	return v
 }
 
-// allOf is a list whose values are all of one type; an empty one is of none.
+// allOf converts a list to one type, if all its values have that type; an empty
+// list has none.
 func allOf[T any](values []any) (list []T, ok bool) {
 	for _, v := range values {
 		one, ok := v.(T)

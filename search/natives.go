@@ -17,24 +17,25 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// maxSettings is how many combinations of an algorithm's settings are tried.
-// Where there are more, each setting is varied with the others at their default.
+// maxSettings limits the combinations of an algorithm's settings. If there are
+// more, each setting is varied alone, with the others at their defaults.
 const maxSettings = 256
 
-// ownChoice is the algorithm under which a back end's library decides by itself.
+// ownChoice is the algorithm that stands for the library deciding by itself.
 const ownChoice = "auto"
 
-// BackEnd is what the executor says of itself, as far as candidates go.
+// BackEnd is what the executor says about itself that matters for candidates.
 type BackEnd struct {
 	Name       string
 	Native     []executor.NativeAlgorithm
 	NativeOnly bool // it runs no programs
-	OtherLinks bool // the topology's bounds don't hold for its times
+	OtherLinks bool // its times are not subject to the topology's bounds
 	Devices    int
-	SlotCache  int64 // of a device
+	SlotCache  int64 // cache of a device, in bytes
 }
 
-// meet asks the executor what it takes, and what it has of its own. The simulator has nothing.
+// meet asks the executor what it accepts, and which algorithms of its own it has.
+// The simulator has none.
 func (o *Options) meet(ctx context.Context, a *acquaintance, p *Problem) error {
 	o.BackEnd = &BackEnd{Name: o.Executor}
 	if o.Executor == "sim" {
@@ -56,15 +57,15 @@ func (o *Options) meet(ctx context.Context, a *acquaintance, p *Problem) error {
 	return d.Takes(slices.Max(p.Sizes))
 }
 
-// acquaintance keeps the executor that was asked for the tuner, which would
-// otherwise start a second one.
+// acquaintance keeps the executor that was asked, for the tuner to use, which
+// would otherwise start a second one.
 type acquaintance struct {
 	make  func() (executor.Executor, error)
 	mu    sync.Mutex
 	first executor.Executor
 }
 
-// take gives the one that was asked, once, and then new ones.
+// take returns the executor that was asked the first time, and then new ones.
 func (a *acquaintance) take() (executor.Executor, error) {
 	a.mu.Lock()
 	e := a.first
@@ -76,7 +77,7 @@ func (a *acquaintance) take() (executor.Executor, error) {
 	return a.make()
 }
 
-// dismiss ends the one that was asked, where nobody took it.
+// dismiss closes the executor that was asked, if nobody took it.
 func (a *acquaintance) dismiss() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -86,7 +87,8 @@ func (a *acquaintance) dismiss() {
 	a.first = nil
 }
 
-// known is what is known of the back end: nothing before it has been asked.
+// known is what is known about the back end, which is nothing before it has been
+// asked.
 func (o *Options) known() BackEnd {
 	if o.BackEnd == nil {
 		return BackEnd{}
@@ -94,8 +96,8 @@ func (o *Options) known() BackEnd {
 	return *o.BackEnd
 }
 
-// unknown tells whether what a name stands for can't be said yet: a back end may
-// have algorithms of its own, and has not been asked.
+// unknown tells whether a name might still turn out to be an algorithm of the back
+// end's, because the back end may have some and has not been asked.
 func (o *Options) unknown() bool { return o.Executor != "sim" && o.BackEnd == nil }
 
 // isNative tells whether the back end has an algorithm of that name.
@@ -103,9 +105,9 @@ func (o *Options) isNative(name string) bool {
 	return slices.ContainsFunc(o.known().Native, func(a executor.NativeAlgorithm) bool { return a.Algorithm == name })
 }
 
-// natives are the back end's own algorithms that do a collective and that flags
-// leave in. Instances and tiles are of programs: where one is fixed, programs
-// are what is asked for.
+// natives lists the back end's own algorithms that implement a collective and are
+// not excluded by flags. Flags that fix instances or tiles ask for programs, so
+// then there are none.
 func (o *Options) natives(coll string) (all []executor.NativeAlgorithm) {
 	if o.Instances > 0 || o.TileBytes > 0 || !slices.Contains(collective.Names(), coll) {
 		return nil
@@ -121,8 +123,8 @@ func (o *Options) natives(coll string) (all []executor.NativeAlgorithm) {
 	return all
 }
 
-// native makes candidates of the back end's own algorithms: each with all of its
-// settings. They go to the tuner as they are: there is nothing to compile.
+// native adds candidates for the back end's own algorithms, each with all of its
+// settings. There is nothing to compile.
 func (e *enumeration) native() error {
 	for _, a := range e.options.natives(e.problem.Collective) {
 		protocols, ok := e.nativeProtocols(a)
@@ -144,8 +146,8 @@ func (e *enumeration) native() error {
 	return e.nativeBaseline()
 }
 
-// byDefault is a setting's value that leaves it to the back end, and is as good
-// as none.
+// byDefault is the value of a setting that leaves it to the back end, like not
+// giving the setting at all.
 const byDefault = "default"
 
 // nativeCandidate is an algorithm with some settings.
@@ -157,7 +159,7 @@ func (e *enumeration) nativeCandidate(algorithm string, settings map[string]stri
 	for name, value := range settings {
 		parameters[name] = value
 	}
-	channels, _ := strconv.Atoi(settings["channels"]) // 0: its own choice
+	channels, _ := strconv.Atoi(settings["channels"]) // 0: the library's own choice
 	return autotune.Candidate{
 		Algorithm: algorithm, Source: results.Backend, Parameters: parameters,
 		Channels: channels, Instances: 1,
@@ -166,8 +168,8 @@ func (e *enumeration) nativeCandidate(algorithm string, settings map[string]stri
 	}
 }
 
-// nativeBaseline makes the library's own choice what every size is compared
-// with, where the back end is one and can be left to choose.
+// nativeBaseline compares every size with the library's own choice, if the back
+// end is a library that can be left to choose.
 func (e *enumeration) nativeBaseline() error {
 	if e.options.Baseline != nil || !e.options.chooses(e.problem.Collective) {
 		return nil
@@ -178,7 +180,7 @@ func (e *enumeration) nativeBaseline() error {
 	own := e.nativeCandidate(ownChoice, defaults[0])
 	at := slices.IndexFunc(e.space.Candidates, func(c autotune.Candidate) bool { return c.Hash == own.Hash })
 	if at < 0 {
-		// Left out by flags: there to be compared with.
+		// Flags exclude it, so it is there for comparison only.
 		own.Chooses, own.Reference = true, true
 		at = len(e.space.Candidates)
 		e.space.Candidates = append(e.space.Candidates, own)
@@ -200,8 +202,9 @@ func (o *Options) chooses(coll string) bool {
 	})
 }
 
-// nativeProtocols are those of an algorithm that flags leave, and whether it can
-// be run at all: one that chooses by itself can't be held to a protocol.
+// nativeProtocols lists the protocols of an algorithm that flags admit, and tells
+// whether it can be run at all. An algorithm that chooses its protocol can't be
+// restricted to some.
 func (e *enumeration) nativeProtocols(a executor.NativeAlgorithm) (left []topologies.Proto, ok bool) {
 	if len(a.Protocols) == 0 {
 		return nil, len(e.options.Protocols) == 0
@@ -214,8 +217,8 @@ func (e *enumeration) nativeProtocols(a executor.NativeAlgorithm) (left []topolo
 	return left, len(left) > 0
 }
 
-// fixedSettings are an algorithm's settings, those fixed by flags with that one
-// value.
+// fixedSettings lists the values of an algorithm's settings; one fixed by flags
+// has a single value.
 func (o *Options) fixedSettings(a executor.NativeAlgorithm) map[string][]string {
 	all := maps.Clone(a.Settings)
 	for name := range all {
@@ -229,9 +232,9 @@ func (o *Options) fixedSettings(a executor.NativeAlgorithm) map[string][]string 
 	return all
 }
 
-// settings lists the combinations of values, the defaults first; all tells
-// whether those are all there are, or each setting alone with the others at
-// their default since there are more than limit.
+// settings lists combinations of values, the defaults first. If there are more
+// than limit, all is false and each setting is varied alone, with the others at
+// their defaults.
 func settings(values map[string][]string, limit int) (list []map[string]string, all bool) {
 	names := slices.Sorted(maps.Keys(values))
 	names = slices.DeleteFunc(names, func(n string) bool { return len(values[n]) == 0 })

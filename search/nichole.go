@@ -7,13 +7,13 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// nics fills a hole of NICs: where every GPU's own is as good as any, that is what
-// families do by themselves, and there is nothing to add.
+// nics fills a hole of NICs. If every GPU's own NIC is as good as any, there is
+// nothing to add, since families use these by default.
 func (e *enumeration) nics(_ context.Context, q question) ([][]int, error) {
 	t := e.problem.Topology
 	for node := range t.Nodes {
 		if len(t.NodeRanks(node)) != len(t.NodeRanks(0)) {
-			return nil, nil // the families' business
+			return nil, nil // families handle that case by default
 		}
 	}
 	if e.choice == nil {
@@ -34,7 +34,7 @@ func (e *enumeration) nics(_ context.Context, q question) ([][]int, error) {
 	return e.choice.Lists(), nil
 }
 
-// chosenNICs are chosen once for all families.
+// chosenNICs is the choice, made once for all families.
 type chosenNICs struct {
 	constraints.NICAnswer
 	err error

@@ -9,36 +9,36 @@ import (
 
 // Options narrow a search, and say how it is run.
 type Options struct {
-	Families   []string           // only these; none: all that apply
+	Families   []string           // only these; empty means all that apply
 	Exclude    []string           // not these
-	Templates  []Template         // the user's own, beside the built-in ones
+	Templates  []Template         // the user's own, in addition to the built-in ones
 	Parameters map[string]string  // template parameters that are fixed
 	Channels   int                // fixes the parameter of that name; 0: tuned
-	Instances  int                // fixes it; 0: tuned
+	Instances  int                // fixes the number of instances; 0 means that it is tuned
 	Protocols  []topologies.Proto // none: all
-	TileBytes  int64              // fixes it; 0: tuned
-	Runtime    string             // only what that runtime would load and run
-	Executor   string             // sim, or a plugin: decides which bounds hold
+	TileBytes  int64              // fixes the tile; 0 means that it is tuned
+	Runtime    string             // only programs that this runtime would load and run
+	Executor   string             // sim or a plugin; it decides which bounds hold
 	Solver     string             // auto, z3 or pb
-	Timeout    time.Duration      // of a solver's query; 0: the solvers' own
-	Jobs       int                // programs compiled at a time; never changes the answer
+	Timeout    time.Duration      // of a solver's query; 0 means the solvers' default
+	Jobs       int                // programs compiled at the same time; never changes the answer
 
-	// Baseline is what every size is compared with; nil: what the vendor's
-	// library chooses.
+	// Baseline is what every size is compared with; nil means what the vendor's
+	// library would choose.
 	Baseline *BaselineFile
-	// BackEnd is what the executor has of its own. Run asks it; before, names
-	// that nobody knows may be its.
+	// BackEnd is what the executor has of its own. Run asks it; until then, an
+	// unknown name may be the executor's.
 	BackEnd *BackEnd
 
-	Refused func(Refusal) // told of every refusal, in order; may be nil
-	Notice  func(string)  // told what the user should know; may be nil
+	Refused func(Refusal) // called with every refusal, in order; may be nil
+	Notice  func(string)  // called with what the user should know; may be nil
 
-	// Stage is told what is being done before there are trials, and how many of
-	// how many are done; may be nil.
+	// Stage is called with what is being done before there are trials, and how
+	// much of it is done; may be nil.
 	Stage func(what string, done, of int)
 }
 
-// jobs is how much is done at a time.
+// jobs is how many things are done at the same time.
 func (o *Options) jobs() int {
 	if o.Jobs < 1 {
 		return runtime.NumCPU()
@@ -52,8 +52,8 @@ type Template struct {
 	Text string
 }
 
-// instances are the whole-program parallelisations tried (GC3 5.1). 24 is what
-// NCCL's rings come to on an A100; the powers of two divide the sizes that
+// instances are the numbers of instances of a whole program to try (GC3 5.1). 24
+// is what NCCL's rings amount to on an A100; powers of two divide the sizes that
 // MSCCL's readers accept.
 var instances = []int{1, 2, 4, 8, 16, 24, 32}
 
@@ -76,7 +76,7 @@ func (o *Options) notice(s string) {
 	}
 }
 
-// once are options that say everything once, however often it is come to.
+// once returns options that report everything only once, however often it occurs.
 func (o Options) once() Options {
 	if refused := o.Refused; refused != nil {
 		said := map[Refusal]bool{}

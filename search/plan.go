@@ -13,8 +13,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Source is a topology as it was asked for, so that a campaign can read it
-// again where its file is gone.
+// Source is a topology as it was asked for, so that a campaign can read it again
+// even if its file is gone.
 type Source struct {
 	Text  string // the TOML file's text, or a generator's name
 	Nodes int    // --nodes; 0: the file's own
@@ -30,7 +30,7 @@ func (s Source) Read(name string) (*topologies.Topology, error) {
 	return topologies.Resolve(s.Text, o)
 }
 
-// flagRow is one flag of a plan: how options become its values and back.
+// flagRow is one flag of a plan: how an option becomes its value, and back.
 type flagRow struct {
 	name string
 	get  func(*Options, *Source) []string
@@ -77,8 +77,8 @@ var flagTable = []flagRow{
 		func(o *Options, _ *Source, v string) error { o.Solver = v; return nil }},
 }
 
-// Settings are a plan's numbers that are neither the problem's nor the
-// options': how a trial is run.
+// Settings are the numbers of a plan that belong to neither the problem nor the
+// options: how a trial is run.
 type Settings struct {
 	Version      string
 	Iters        int
@@ -87,7 +87,7 @@ type Settings struct {
 	ExecutorName string // base name where it is a file
 }
 
-// PlanOf is the campaign plan of a search: all that defines its answer.
+// PlanOf is the campaign plan of a search: everything that determines its answer.
 func PlanOf(p Problem, o Options, s Source, set Settings) results.Plan {
 	plan := results.Plan{
 		Version: set.Version,
@@ -115,7 +115,7 @@ func PlanOf(p Problem, o Options, s Source, set Settings) results.Plan {
 	return plan
 }
 
-// FromPlan is PlanOf undone: the search that a campaign was made by.
+// FromPlan is the inverse of PlanOf: the search that a campaign was made by.
 func FromPlan(plan results.Plan) (Problem, Options, error) {
 	var o Options
 	s := Source{Text: plan.Topology.Text, Nodes: plan.Topology.Nodes}

@@ -28,7 +28,7 @@ type Problem struct {
 // end of this binary goes.
 const maxBytes = 1 << 50
 
-// Sizes are the sizes from least to most bytes, each step times the one before.
+// Sizes lists the sizes from least to most bytes, each step times the one before.
 func Sizes(least, most int64, step int) ([]int64, error) {
 	switch {
 	case least < 1:
@@ -49,7 +49,7 @@ func Sizes(least, most int64, step int) ([]int64, error) {
 	}
 }
 
-// placements are the problem's parts, each of one placement.
+// placements splits the problem by placement.
 func (p Problem) placements() []Problem {
 	if !p.Both {
 		return []Problem{p}
@@ -60,13 +60,13 @@ func (p Problem) placements() []Problem {
 	return []Problem{in, out}
 }
 
-// spec is the problem's collective cut into chunks.
+// spec is the problem's collective with so many chunks.
 func (p *Problem) spec(chunks int) collective.Spec {
 	return collective.Spec{Name: p.Collective, Ranks: len(p.Topology.Ranks), Chunks: chunks, Root: p.Root, InPlace: p.InPlace, Counts: p.Counts, Custom: p.Custom}
 }
 
-// Define gives the problem the table of its collective where that is one which
-// a template of the user's defines.
+// Define adds the table of the collective to the problem, if one of the user's
+// templates defines it.
 func (p *Problem) Define(o *Options) error {
 	if p.Custom != nil || slices.Contains(collective.Names(), p.Collective) {
 		return nil
@@ -103,7 +103,7 @@ func (o *Options) Defined() ([]string, error) {
 	return names, nil
 }
 
-// check refuses a problem that has no meaning, before anything is enumerated.
+// check refuses a problem that makes no sense, before anything is enumerated.
 func (p *Problem) check() error {
 	c, err := collective.New(p.spec(1))
 	if err != nil {

@@ -5,34 +5,34 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// promise is what a routing would take, by sums over its operations alone: for each
-// thing that can be the slowest, what it has to carry.
+// promise sums up what a routing takes, from its operations alone: for each thing
+// that can be the bottleneck, the load on it.
 //
 //	launch ─▶ the longest chain of messages, a tile of each ─▶ the further tiles, at the pace
 //	                                                           of the busiest edge or connection
 //
-// It is an order and no bound: nothing is known yet of threadblocks, of who waits
-// for whom among them, and of links that are shared for part of the time.
+// It is for ranking and proves no bound: threadblocks, the waits between them, and
+// links that are shared for part of the time are not known yet.
 type promise struct {
-	loop        int      // chunks that a call's size is divided into
-	chains      [2]chain // the longest of small messages, and of large ones
-	edge        float64  // µs a byte of every chunk: the busiest edge's
-	messages    float64  // µs: what the messages cost the edge where they cost most
-	calls       float64  // messages of the busiest connection
-	connected   float64  // chunks over the connection that carries most
-	localCalls  float64  // copies and reductions of the threadblock that has most
-	local       float64  // their chunks
-	connections int      // one way, of the rank that has most: threadblocks it must have
-	ends        int      // both ways: threadblocks it would have
-	sms         int      // the most there may be
-	channels    int      // that the program names
+	loop        int      // chunks that the call's size is divided into
+	chains      [2]chain // the longest with small messages, and with large ones
+	edge        float64  // µs for each byte of a chunk, on the busiest edge
+	messages    float64  // µs: fixed costs of messages, on the edge with the most
+	calls       float64  // messages of the connection with the most
+	connected   float64  // chunks of the connection with the most
+	localCalls  float64  // copies and reductions of the threadblock with the most
+	local       float64  // chunks of these
+	connections int      // in one direction, of the rank with the most: threadblocks it needs
+	ends        int      // in both directions: threadblocks it would like
+	sms         int      // threadblocks that it can have
+	channels    int      // named by the program
 }
 
-// passage is what a message from one rank to another meets.
+// passage is the path of a message from one rank to another.
 type passage struct {
 	path   topologies.Path
-	wire   float64 // µs a byte, of the narrowest edge
-	behind float64 // µs that an edge is taken by a message, whatever its bytes
+	wire   float64 // µs a byte, on the narrowest edge
+	behind float64 // µs that a message occupies an edge, whatever its size
 }
 
 func passageOf(t *topologies.Topology, from, to int32) passage {
@@ -139,7 +139,7 @@ func (of *promise) work(worked map[int32]work, used map[int32]int) {
 	}
 }
 
-// scopeFactors is how often the operations of each scope are replicated.
+// scopeFactors is how many times the operations of each scope are replicated.
 func scopeFactors(p *lang.Program) []float64 {
 	factors := make([]float64, len(p.Scopes))
 	for i, s := range p.Scopes {

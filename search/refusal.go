@@ -10,21 +10,21 @@ type Reason string
 
 // The reasons, in the order the checks are made.
 const (
-	NotApplicable Reason = "not-applicable" // the family says it has no meaning on this system
-	NoHole        Reason = "no-routing"     // a hole that no value fills, or none was found
-	NoLink        Reason = "no-link"        // a transfer between ranks that nothing joins
-	BadProgram    Reason = "bad-program"    // stale, uninitialised, or not the collective's result
+	NotApplicable Reason = "not-applicable" // by its own word the family makes no sense on this system
+	NoHole        Reason = "no-routing"     // no value for a hole exists, or none was found
+	NoLink        Reason = "no-link"        // a transfer between ranks that are not linked
+	BadProgram    Reason = "bad-program"    // stale or uninitialised chunks, or a wrong result
 	Duplicate     Reason = "duplicate"      // the same program as an earlier candidate
-	TooLarge      Reason = "too-large"      // more operations than a search can go through
-	Outranked     Reason = "outranked"      // on a large system, less promising than those that are gone through
-	Threadblocks  Reason = "threadblocks"   // more than the GPU has SMs: they must run together
+	TooLarge      Reason = "too-large"      // more operations than a search handles
+	Outranked     Reason = "outranked"      // on a large system, less promising than those that are tried
+	Threadblocks  Reason = "threadblocks"   // more than the GPU has SMs, though all must be resident
 	Uncompiled    Reason = "compiler-limit" // over a limit of the compiler, such as channels
-	Slots         Reason = "fifo-slots"     // sends ahead of receives by more than any protocol holds
+	Slots         Reason = "fifo-slots"     // sends get further ahead of receives than any protocol allows
 	Unverified    Reason = "unverified"     // the verifier found the IR wrong
 	Runtime       Reason = "runtime"        // the runtime asked for would not load or use it
 )
 
-// Refusal is a candidate that was not handed on, and why.
+// Refusal is a candidate that was not pursued, and why.
 type Refusal struct {
 	Candidate string // as -v prints it: ring channels=4 ×24
 	Reason    Reason
@@ -44,7 +44,7 @@ func ByReason(refusals []Refusal) map[string]int {
 	return n
 }
 
-// Reasons are the reasons of a count, most first, then by name.
+// Reasons lists the reasons of a count, most frequent first, then by name.
 func Reasons(count map[string]int) []string {
 	names := make([]string, 0, len(count))
 	for n := range count {

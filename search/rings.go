@@ -15,14 +15,14 @@ func (e *enumeration) ringsEverywhere(ctx context.Context, q question) ([][]int,
 	return e.rings(ctx, e.problem.Topology, q)
 }
 
-// ringsOfNode are rings through the first node's GPUs; a template takes them
-// for every node, and its links are checked there like all others.
+// ringsOfNode finds rings through the first node's GPUs. A template uses them in
+// every node, where its links are checked like all others.
 func (e *enumeration) ringsOfNode(ctx context.Context, q question) ([][]int, error) {
 	return e.rings(ctx, e.problem.Topology.Node(0), q)
 }
 
-// ringsByBlocks are rings that leave a node after each block of its GPUs, where their
-// narrowest step is wider than that of rings which pass through node by node.
+// ringsByBlocks finds rings that leave a node after each block of its GPUs, if
+// their narrowest step is wider than that of rings that pass through node by node.
 func (e *enumeration) ringsByBlocks(ctx context.Context, q question) ([][]int, error) {
 	t := e.problem.Topology
 	blocks := constraints.BlockRings(t, q.count)
@@ -33,7 +33,7 @@ func (e *enumeration) ringsByBlocks(ctx context.Context, q question) ([][]int, e
 	if found, err := e.ringsEverywhere(ctx, q); err != nil {
 		var refusal *Refusal
 		if errors.As(err, &refusal) {
-			return nil, nil // told of already
+			return nil, nil // it was reported already
 		}
 		return nil, err
 	} else if found != nil {
@@ -45,26 +45,26 @@ func (e *enumeration) ringsByBlocks(ctx context.Context, q question) ([][]int, e
 	return blocks, nil
 }
 
-// rings are what is found: where the family has rings of its own that hold here,
-// those whose narrowest step is wider than its narrowest.
+// rings finds rings for a family. If the family has rings of its own that work
+// here, only wider ones are of use.
 func (e *enumeration) rings(ctx context.Context, t *topologies.Topology, q question) ([][]int, error) {
 	rings, err := e.solve(ctx, t, q)
 	var refusal *Refusal
 	switch {
 	case q.open && errors.As(err, &refusal):
-		return nil, nil // the family's own will do
+		return nil, nil // the family's own are as good
 	case err != nil:
 		return nil, err
 	case q.count > 1 && allEqual(rings):
-		return nil, nil // one ring n times over is what instances are
+		return nil, nil // one ring several times over is what instances do
 	case q.open && constraints.RingWidth(t, rings) <= constraints.RingWidth(t, inSequence(t, q.count)):
 		return nil, nil
 	}
 	return rings, nil
 }
 
-// inSequence is what families fall back on: ranks in sequence, each ring entering
-// the nodes one GPU further on than the one before.
+// inSequence is what families fall back on: ranks in sequence, where each ring
+// enters the nodes one GPU later than the one before.
 func inSequence(t *topologies.Topology, count int) (rings [][]int) {
 	for k := range count {
 		var ring []int
@@ -85,8 +85,8 @@ func allEqual(lists [][]int) bool {
 	return !slices.ContainsFunc(lists, func(l []int) bool { return !slices.Equal(l, lists[0]) })
 }
 
-// ringWork is how much solvers may work for rings. Those of the catalogue need none,
-// nor do those of meshes, tori and hypercubes.
+// ringWork limits the solvers' work on rings. The catalogue's rings need none, nor
+// do those of meshes, tori and hypercubes.
 const ringWork = 5 * time.Second
 
 // hole is a question for the solver.

@@ -11,22 +11,22 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// A search goes through every draft of a small system. Those of a large one come to
-// more than can be compiled and tried in reasonable time, in operations of all of
-// them: then each size has its most promising taken, the best of every size first,
-// as far as there is room.
+// On a small system, a search tries every draft. On a large one all drafts
+// together have more operations than can be compiled and tried in reasonable time.
+// Then each size takes its most promising ones, the best of every size first, as
+// long as there is room.
 //
 //	            1K    2K   …   1G
 //	1st  turn   a ✓   a        r ✓       taken: a, r, b, q, c, …
 //	2nd  turn   b ✓   c ✓      q ✓       refused: what no size came to
 const (
 	maxSearched = 1 << 23 // operations; an allreduce on eight nodes of a DGX A100 has 7.3 million
-	maxChosen   = 1 << 22 // of those that are chosen, where there are more
+	maxChosen   = 1 << 22 // operations of the drafts that are chosen if there are more
 	turns       = 64      // drafts that a size may take
-	alike       = 2       // of them, those of one routing in several numbers of instances
+	alike       = 2       // how many of them may be one routing with different numbers of instances
 )
 
-// estimate is a draft's promised time at a size, with the best of the protocols
+// estimate is a draft's expected time at a size, with the best of the protocols
 // asked for.
 func (e *enumeration) estimate(d *draft, bytes int64) float64 {
 	least := math.Inf(1)
@@ -36,8 +36,8 @@ func (e *enumeration) estimate(d *draft, bytes int64) float64 {
 	return least
 }
 
-// shortlist leaves those drafts that are worth compiling, of so many operations, where
-// all are of more than are searched. Families asked for by name are not chosen from.
+// shortlist keeps the drafts that are worth compiling, if all together have too
+// many operations. Families that the user named are all kept.
 func (e *enumeration) shortlist(ctx context.Context, searched, chosen int) error {
 	if len(e.options.Families) > 0 || operationsOf(e.drafts) <= searched {
 		return nil
@@ -87,7 +87,7 @@ func (e *enumeration) shortlist(ctx context.Context, searched, chosen int) error
 	return nil
 }
 
-// promiseAll sums up the routings that have not been as they were let go of.
+// promiseAll sums up the routings that have not been summed up yet.
 func (e *enumeration) promiseAll(ctx context.Context) error {
 	var rest []*routing
 	for i, d := range e.drafts {
@@ -112,15 +112,16 @@ func operationsOf(drafts []*draft) int {
 	return n
 }
 
-// nearly is a number for a time, one for all that differ by less than an estimate can
-// tell: of those the draft with fewest operations is taken.
+// nearly maps times to numbers such that times which an estimate can't tell apart
+// are equal; of these drafts, the one with the fewest operations is taken.
 func nearly(us float64) int { return int(math.Floor(math.Log(us) / math.Log(1.03))) }
 
-// choose takes drafts by turns, one a size: the one with the least time there that
-// is neither the third of its routing nor too large for what room is left.
+// choose lets the sizes take drafts in turn: each takes the one with the least
+// time there that is not the third of its routing, and not too large for the room
+// that is left.
 func choose(drafts []*draft, times [][]float64, room int) []bool {
 	taken := make([]bool, len(drafts))
-	order := make([][]int, len(times)) // by size: drafts, rising
+	order := make([][]int, len(times)) // by size: drafts in rising order of time
 	like := make([]map[*routing]int, len(times))
 	for s := range times {
 		like[s] = map[*routing]int{}
@@ -153,8 +154,9 @@ func choose(drafts []*draft, times [][]float64, room int) []bool {
 	return taken
 }
 
-// unfitting refuses, before it is compiled, what surely has more channels or
-// threadblocks than there are: each of a rank's connections has a threadblock.
+// unfitting refuses, before compiling it, a draft that certainly has more channels
+// or threadblocks than there can be. Each of a rank's connections has a
+// threadblock.
 func (e *enumeration) unfitting(d *draft) *Refusal {
 	of, n := d.routing.promised, d.instances
 	if most := maxChannels(e.problem.Topology); of.channels*n > most {

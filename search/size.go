@@ -17,20 +17,20 @@ import (
 //
 // What all drafts together may come to is in shortlist.go.
 const (
-	// maxReplicated bounds the programs of several instances: a search over hundreds of
-	// ranks has routings by the dozen, and those with several channels of their own have
-	// most of what more instances bring.
+	// maxReplicated limits programs with several instances. In a search over
+	// hundreds of ranks there are dozens of routings, and those with several
+	// channels of their own have most of the advantages of more instances.
 	maxReplicated = 1 << 18
-	// maxOperations bounds all.
+	// maxOperations limits every program.
 	maxOperations = 1 << 21
 )
 
-// operations counts those of all instances.
+// operations counts the operations of all instances.
 func (d *draft) operations() int { return d.routing.operations() * max(d.instances, 1) }
 
-// tooLarge refuses a draft that comes to more operations than a search goes through;
-// nil where it does not. What flags ask for is not refused, nor for its many
-// instances what the vendor's library chooses.
+// tooLarge refuses a draft with more operations than a search handles. What flags
+// ask for is not refused, nor is what the vendor's library chooses, however many
+// its instances.
 func (e *enumeration) tooLarge(d *draft) *Refusal {
 	each, instances := d.routing.operations(), max(d.instances, 1)
 	refuse := func(most int, flag string) *Refusal {

@@ -11,35 +11,34 @@ import (
 	"github.com/colltune/colltune/templates"
 )
 
-// Space is what a search enumerated: the candidates that passed every check,
-// and the refusals.
+// Space is what a search enumerated: the candidates that passed every check, and
+// the refusals.
 type Space struct {
 	Candidates []autotune.Candidate
 	Enumerated int
 	Refusals   []Refusal
-	// Baselines name what the vendor's library would run, by size.
+	// Baselines says what the vendor's library would run, by size.
 	Baselines []Baseline
 
-	parts    []part // of programs alone, by placement
-	unlooked string // candidates that the budget has left, in words
+	parts    []part // of programs only, by placement
+	unlooked string // candidates for which there was no time, in words
 }
 
-// Enumerate makes the space of a problem, of all its placements. It needs no
-// executor. Once ctx is done it returns within a moment, whatever it is at.
+// Enumerate makes the space of a problem, for all its placements. It needs no
+// executor. Once ctx is done it returns within a moment, whatever it is doing.
 func Enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
 	o.enabled(p.Topology)
 	return enumerateOr(ctx, p, o, nil, newBegun())
 }
 
-// enumerateOr is Enumerate, where an earlier run is known that came to its end, or as
-// far as it came to.
+// enumerateOr is Enumerate with what an earlier run made, complete or not.
 func enumerateOr(ctx context.Context, p Problem, o Options, known *memory, b *begun) (*Space, error) {
 	return leave(ctx, func(say func(func())) (*Space, error) {
 		return everywhere(ctx, p, o.saying(say), known, b)
 	})
 }
 
-// saying are options whose callbacks are called by say.
+// saying wraps the options' callbacks in say.
 func (o Options) saying(say func(func())) Options {
 	if refused := o.Refused; refused != nil {
 		o.Refused = func(r Refusal) { say(func() { refused(r) }) }
@@ -71,8 +70,8 @@ func everywhere(ctx context.Context, p Problem, o Options, known *memory, b *beg
 	return &all, nil
 }
 
-// enumerate makes the space of one placement; known is what an earlier run made
-// of them all, or nil.
+// enumerate makes the space of one placement. known is what an earlier run made of
+// all of them, or nil.
 func enumerate(ctx context.Context, p Problem, o Options, known *memory, b *begun, placement int) (*Space, error) {
 	_, asked, err := o.check(&p)
 	if err != nil {
@@ -116,13 +115,14 @@ func (e *enumeration) programs(ctx context.Context, asked []*templates.Family) e
 	if err := e.shortlist(ctx, maxSearched, maxChosen); err != nil {
 		return err
 	}
-	// A file says better what the library takes, and so does the library itself.
+	// A file, or the library itself, is a better source for the library's choice
+	// than the model.
 	if e.options.Baseline == nil && !e.options.chooses(e.problem.Collective) {
 		if err := e.baseline(ctx); err != nil {
 			return err
 		}
 	}
-	if e.begun.late != nil { // the drafts are built in the order of what they promise
+	if e.begun.late != nil { // drafts will be built in the order of their promises
 		if err := e.promiseAll(ctx); err != nil {
 			return err
 		}
@@ -130,8 +130,8 @@ func (e *enumeration) programs(ctx context.Context, asked []*templates.Family) e
 	return e.build(ctx)
 }
 
-// families are all there are, built-in ones and the user's, and those of them
-// that are asked for. A name that nobody has is an error.
+// families lists all families, built-in ones and the user's, and those of them
+// that are asked for. An unknown name is an error.
 func (o *Options) families() (all, asked []*templates.Family, err error) {
 	own, err := o.own()
 	if err != nil {
@@ -170,8 +170,8 @@ func (o *Options) families() (all, asked []*templates.Family, err error) {
 	return all, asked, nil
 }
 
-// own are the user's families. Two of one name are an error: which of them a name
-// means could not be told.
+// own lists the user's families. Two with the same name are an error, as the name
+// would be ambiguous.
 func (o *Options) own() (all []*templates.Family, err error) {
 	files := map[string]string{}
 	for _, t := range o.Templates {
@@ -188,19 +188,19 @@ func (o *Options) own() (all []*templates.Family, err error) {
 	return all, nil
 }
 
-// SameName says that two of the user's files call their family alike.
+// SameName reports two of the user's files with a family of the same name.
 type SameName struct{ Family, First, Second string }
 
 func (e *SameName) Error() string {
 	return fmt.Sprintf("%s and %s both define family %q: want another name in one of them", e.First, e.Second, e.Family)
 }
 
-// UnknownFamily says that a family asked for is not there.
+// UnknownFamily reports a requested family that does not exist.
 type UnknownFamily struct{ err error }
 
 func (e *UnknownFamily) Error() string { return e.err.Error() }
 
-// noFamily says why nothing at all was enumerated.
+// noFamily says why nothing was enumerated at all.
 func noFamily(families []*templates.Family, p *Problem) error {
 	var have []string
 	for _, f := range templates.ForCollective(families, p.Collective) {
@@ -212,7 +212,7 @@ func noFamily(families []*templates.Family, p *Problem) error {
 	return &NothingFound{fmt.Sprintf("no family asked for does %s: those that do are %s", p.Collective, strings.Join(have, ", "))}
 }
 
-// NothingFound says that a search has no candidate left, and why.
+// NothingFound reports a search without any candidate left, and why.
 type NothingFound struct{ Why string }
 
 func (e *NothingFound) Error() string { return "nothing found: " + e.Why }

@@ -17,42 +17,46 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// construction is a way to routings that nobody wrote.
+// construction is a method that finds routings nobody wrote.
 type construction struct {
 	name        string
 	collectives []string
-	// ranks is the most it is tried for: beyond, it takes longer than a search.
+	// ranks limits the systems it is tried on; on larger ones it would take longer
+	// than a search.
 	ranks int
 	make  func(context.Context, *enumeration) ([]construct, error)
 }
 
-// construct is a routing with what distinguishes it from its like.
+// construct is a routing that was found, with what distinguishes it from others of
+// its kind.
 type construct struct {
 	params  script.Params
 	program *lang.Program
 	origin  string // how it was found, for the IR
-	// apart leaves what arrives and goes on in two threadblocks. A fused one has
-	// a peer each way, so that a rank needs one for every pair of its links.
+	// apart means that receiving and forwarding are done by two threadblocks. A
+	// fused one has one peer in each direction, so a rank would need one for every
+	// pair of its links.
 	apart bool
 }
 
-// constructions is the table of them, in the order they are enumerated. None is
-// made where every two ranks are linked: there the families have what it finds.
+// constructions is the table of methods, in the order in which they are tried.
+// None is tried if every two ranks are linked: then families have what it would
+// find.
 var constructions = []construction{
 	{"tree-packing", []string{"allgather", "reducescatter", "allreduce", "broadcast", "reduce"}, 32, packed},
 	{"synthesised", []string{"allgather", "reducescatter", "allreduce", "broadcast", "reduce", "gather", "scatter", "alltoall"}, 8, routed},
 	{"greedy", []string{"allgather", "reducescatter", "allreduce"}, 256, scheduled},
 }
 
-// maxPackedTrees is how many trees a rank's data are divided between at most.
+// maxPackedTrees limits how many trees a rank's data are divided among.
 const maxPackedTrees = 12
 
 func isConstruction(name string) bool {
 	return slices.ContainsFunc(constructions, func(c construction) bool { return c.name == name })
 }
 
-// wants tells whether flags leave a construction in. One has no parameters to
-// fix: where some are fixed, it is left out.
+// wants tells whether flags admit a construction. Constructions have no parameters
+// to fix, so fixing some excludes them.
 func (o *Options) wants(c *construction, coll string) bool {
 	return slices.Contains(c.collectives, coll) && !slices.Contains(o.Exclude, c.name) &&
 		(len(o.Families) == 0 || slices.Contains(o.Families, c.name)) && len(o.Parameters) == 0 && o.Channels == 0
@@ -97,7 +101,7 @@ func (e *enumeration) synthesise(ctx context.Context) error {
 			e.begun.found[e.key("synthesised", c.name)] = found
 		}
 		for _, f := range found {
-			// Found on the topology; checked on it all the same, by code that
+			// It was found on the topology; check it all the same, with code that
 			// shares nothing with what found it.
 			if refused := constraints.CheckRouting(f.program, p.Topology); len(refused) > 0 {
 				e.refuse(candidateName(c.name, f.params, 0), NoLink, refused[0].Detail)
@@ -123,8 +127,8 @@ func (e *enumeration) complete() bool {
 	return true
 }
 
-// packed is spanning trees that meet the bound on bandwidth together, found
-// without a solver.
+// packed finds spanning trees that together meet the bound on bandwidth, without a
+// solver.
 func packed(ctx context.Context, e *enumeration) ([]construct, error) {
 	p := e.problem
 	pack := func(coll string) (*trees.Packing, error) {
@@ -162,13 +166,13 @@ func packed(ctx context.Context, e *enumeration) ([]construct, error) {
 	return []construct{{params: script.Params{"trees": k}, program: program, origin: fmt.Sprintf("by=none trees=%d", k)}}, nil
 }
 
-// solverWork is what solvers may do in the walk along a frontier, as the time that
-// takes them on a quiet machine: what is counted is work, so that a slow machine
-// finds the same. Queries on eight ranks take well under a second; what does not
-// come to an end is left out.
+// solverWork is how much solvers may do while walking a frontier, as the time that
+// it takes them on a quiet machine. Work is counted rather than time, so that slow
+// machines find the same. Queries on eight ranks take well under a second; longer
+// ones are left unsettled.
 const solverWork = 60 * time.Second
 
-// routed is the frontier of steps against rounds a chunk, by a solver.
+// routed finds the frontier of steps against rounds for each chunk, with a solver.
 func routed(ctx context.Context, e *enumeration) ([]construct, error) {
 	c, err := collective.New(e.problem.spec(1))
 	if err != nil {
@@ -187,17 +191,17 @@ func routed(ctx context.Context, e *enumeration) ([]construct, error) {
 	return all, nil
 }
 
-// maxArrivals bounds the messages of a greedy schedule, and so its program:
-// every rank's chunks at every other.
+// maxArrivals limits the messages of a greedy schedule, and so its program: every
+// rank's chunks arriving at every other.
 const maxArrivals = 1 << 17
 
-// scheduledChunks are what a rank's part is cut into. Schedules of more chunks
-// are shorter by the model, and longer once every message costs a call.
+// scheduledChunks are the numbers of chunks in a rank's part. With more chunks,
+// schedules are shorter by the model, but longer once every message costs a call.
 var scheduledChunks = []int{1, 2}
 
-// scheduled are greedy schedules for the largest size and for the least, where
-// latency counts. Those for the largest are there unfused as well: where a rank
-// has many links, a fused program has no threadblocks left for instances.
+// scheduled finds greedy schedules for the largest size, and for the smallest,
+// where latency counts. Those for the largest also come unfused: where a rank has
+// many links, a fused program leaves no threadblocks for instances.
 func scheduled(ctx context.Context, e *enumeration) ([]construct, error) {
 	p := e.problem
 	var all []construct

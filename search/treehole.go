@@ -11,9 +11,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Trees are n trees that share no link for a collective on a topology, as a hole of
-// trees takes them, or a *trees.NoTreesError. Where data go one way they are the
-// root's; where they go both ways, those of the rank that is nearest to all.
+// Trees finds n trees that share no link for a collective on a topology, as the
+// value of a hole of trees. The error is a *trees.NoTreesError if there are none.
+// If data go one way, the trees are the root's; if both ways, those of the rank
+// nearest to all others.
 func Trees(ctx context.Context, t *topologies.Topology, collective string, root, n int) ([][]int, error) {
 	o := trees.DisjointOptions{Count: n, Root: trees.Anywhere, Down: true, Up: true}
 	switch collective {
@@ -32,13 +33,13 @@ func Trees(ctx context.Context, t *topologies.Topology, collective string, root,
 	return found.Parents, nil
 }
 
-// mostParents is how many parents trees may have together, which is 16 trees of as
-// many ranks as there can be: some 10 s.
+// mostParents limits the parents of all trees together, to 16 trees of the largest
+// number of ranks, which take about 10 s.
 const mostParents = 16 * trees.MaxDisjointRanks
 
-// parents fills a hole of trees. The built-in families have their own shapes of
-// trees where every two ranks are linked; there none are looked for unless the
-// family is asked for.
+// parents fills a hole of trees. If every two ranks are linked, the built-in
+// families' own shapes of trees work, so trees are only looked for if the family
+// was asked for.
 func (e *enumeration) parents(ctx context.Context, q question) ([][]int, error) {
 	ranks := len(e.problem.Topology.Ranks)
 	asked := q.family.Source != "builtin" || slices.Contains(e.options.Families, q.family.Name)
@@ -58,7 +59,7 @@ func (e *enumeration) parents(ctx context.Context, q question) ([][]int, error) 
 	case err != nil:
 		return nil, err
 	case q.count > 1 && allEqual(found):
-		return nil, nil // one tree n times over is what instances are
+		return nil, nil // one tree several times over is what instances do
 	}
 	return found, nil
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// leastTime is the least time in microseconds that any routing takes at a size; nil, where
-// none is known.
+// leastTime is the least time, in microseconds, that any routing takes at a size;
+// nil if none is known.
 type leastTime func(bytes int64) float64
 
-// tune goes through a space's candidates.
+// tune tries a space's candidates.
 func (s *searching) tune(ctx context.Context, space *Space) error {
 	if space.contenders() == 0 {
 		return refusedAll(space)
@@ -34,7 +34,7 @@ func (s *searching) tune(ctx context.Context, space *Space) error {
 		return err
 	}
 	if !s.campaign.Finished() {
-		// What a table of an unfinished campaign is compared with.
+		// The tally is needed to read the table of an unfinished campaign.
 		if err := s.campaign.SetTally(tally); err != nil {
 			return err
 		}
@@ -58,7 +58,8 @@ func (s *searching) tune(ctx context.Context, space *Space) error {
 	return errors.Join(err, s.campaign.SetTally(tally))
 }
 
-// least is what no routing of a problem can beat, where the back end is held to its links.
+// least is what no routing of a problem can beat, provided that the back end is
+// subject to the topology's links.
 func (s *searching) least(ctx context.Context, p *Problem) (leastTime, error) {
 	c, err := collective.New(p.spec(1))
 	if err != nil {
@@ -75,7 +76,7 @@ func (s *searching) least(ctx context.Context, p *Problem) (leastTime, error) {
 	return bound.TimeUS, nil
 }
 
-// tally is what is known of a space before it is tuned.
+// tally is what is known about a space before it is tuned.
 func (s *searching) tally(space *Space, p *Problem, least leastTime) (results.Tally, error) {
 	tally := results.Tally{
 		Enumerated: space.Enumerated,
@@ -99,7 +100,7 @@ func (s *searching) tally(space *Space, p *Problem, least leastTime) (results.Ta
 	return tally, nil
 }
 
-// trials is the problem as autotune wants it.
+// trials converts the problem for autotune.
 func (s *searching) trials(p *Problem, least leastTime) autotune.Problem {
 	o, plan := &s.options, s.campaign.Plan()
 	problem := autotune.Problem{
@@ -116,7 +117,8 @@ func (s *searching) trials(p *Problem, least leastTime) autotune.Problem {
 	return problem
 }
 
-// limits is how far a round of tuning may go: as far as is left of what was given.
+// limits says how far a round of tuning may go: as far as what is left of the
+// user's limits.
 func (s *searching) limits() (autotune.Options, error) {
 	how := s.how
 	limits := autotune.Options{
@@ -134,7 +136,8 @@ func (s *searching) limits() (autotune.Options, error) {
 	return limits, nil
 }
 
-// asGiven has the error of a limit say what was given, not what was left of it.
+// asGiven makes the error about a limit name what the user gave, not what was left
+// of it.
 func (s *searching) asGiven(err error) error {
 	var limit *autotune.LimitError
 	if errors.As(err, &limit) {
@@ -143,8 +146,8 @@ func (s *searching) asGiven(err error) error {
 	return err
 }
 
-// add counts a round's trials to those of the rounds before, which it found in the
-// journal; else its summary is the search's.
+// add combines a round's trials with those of earlier rounds, which it found in
+// the journal; the first round's summary becomes the search's.
 func (s *searching) add(round autotune.Summary) {
 	before := s.summary
 	s.summary = round
