@@ -146,8 +146,8 @@ func (s *searching) asGiven(err error) error {
 	return err
 }
 
-// add combines a round's trials with those of earlier rounds, which it found in
-// the journal; the first round's summary becomes the search's.
+// add adds the trials of earlier rounds, which a round finds in the journal, to its
+// summary, which becomes the search's.
 func (s *searching) add(round autotune.Summary) {
 	before := s.summary
 	s.summary = round
