@@ -206,6 +206,8 @@ def program(topo, p):
 	const measured = "# Collective test starting: all_reduce_perf\n" +
 		"        1024           256     float     sum      -1    41.00    0.02    0.04       0    42.00    0.02    0.04       0\n" +
 		"     1048576        262144     float     sum      -1    60.00   17.48   30.58       0    61.00   17.19   30.08       0\n"
+	const gathered = "# Collective test starting: all_gather_perf\n" +
+		"     1048576         32768     float    none      -1    40.00   26.21   22.94       0    41.00   25.58   22.38       0\n"
 	const topo = `<system version="1"><cpu numaid="0" affinity="ffff" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="85">
 <pci busid="0000:01:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"><gpu dev="0" sm="80" rank="0" gdr="1"/></pci>
 <pci busid="0000:02:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"><gpu dev="1" sm="80" rank="1" gdr="1"/></pci>
@@ -217,7 +219,7 @@ def program(topo, p):
 		"topo.txt": matrix, "ibstat.txt": ibstat,
 		"mymachine.toml": string(machine), "my.toml": string(machine), "cluster.toml": string(machine),
 		"my.star": star, "mine.star": star,
-		"measured.txt": measured, "nccl-tests.txt": measured, "all_reduce.txt": measured, "topo.xml": topo, "ndv4-topo.xml": topo,
+		"measured.txt": measured, "nccl-tests.txt": measured, "all_reduce.txt": measured, "all_gather.txt": gathered, "topo.xml": topo, "ndv4-topo.xml": topo,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)

@@ -22,13 +22,13 @@ func topologyCalibrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "calibrate T -c COLLECTIVE --measured FILE",
 		Short: "Fit a system's numbers to what nccl-tests measured on it",
-		Long: `calibrate runs on the simulator what the vendor's library would choose at each size
-of a table that nccl-tests printed on the system itself, and prints by how much the
-simulator is off. Then it fits three kinds of number: the time before a call's first
-byte, how fast threadblocks send and receive, and the bandwidth of each kind of
-link, which only becomes less. A number is changed where that makes the errors
-clearly smaller. --out writes the topology file with the fitted
-numbers, each with a source that says so.
+		Long: `calibrate compares the simulator with times that nccl-tests measured on the system.
+At each size of the table it simulates what the vendor's library would choose, and
+prints both times and the error. Then it fits three kinds of number: the time before
+a call's first byte, the speed of threadblocks, and the bandwidth of each kind of
+link, which only becomes less. A number changes only where that makes the errors
+clearly smaller. --out writes the topology file with the fitted numbers, whose
+sources say what they were fitted to.
 
   colltune topology calibrate cluster.toml -c allreduce --measured all_reduce.txt --out fitted.toml`,
 		Args:              exactly("the topology T"),
