@@ -207,7 +207,8 @@ def program(topo, p):
 		"        1024           256     float     sum      -1    41.00    0.02    0.04       0    42.00    0.02    0.04       0\n" +
 		"     1048576        262144     float     sum      -1    60.00   17.48   30.58       0    61.00   17.19   30.08       0\n"
 	const gathered = "# Collective test starting: all_gather_perf\n" +
-		"     1048576         32768     float    none      -1    40.00   26.21   22.94       0    41.00   25.58   22.38       0\n"
+		"     1048576         32768     float    none      -1    40.00   26.21   22.94       0    41.00   25.58   22.38       0\n" +
+		"     2097152         65536     float    none      -1    60.00   34.95   30.58       0    61.00   34.38   30.08       0\n"
 	const topo = `<system version="1"><cpu numaid="0" affinity="ffff" arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="85">
 <pci busid="0000:01:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"><gpu dev="0" sm="80" rank="0" gdr="1"/></pci>
 <pci busid="0000:02:00.0" class="0x030200" link_speed="16 GT/s" link_width="16"><gpu dev="1" sm="80" rank="1" gdr="1"/></pci>
