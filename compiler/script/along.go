@@ -46,8 +46,8 @@ type hop struct {
 	buf                     collective.Buffer
 }
 
-// along reads the arguments and hands the chunks on, rank by rank; step moves what
-// at refers to, and has it refer to what has become of that.
+// along reads the arguments and passes the chunks on from rank to rank. step moves
+// the chunks that at refers to, and makes at refer to the result.
 func (r *ref) along(th *starlark.Thread, g *signature, args starlark.Tuple, kwargs []starlark.Tuple, step func(at *lang.Ref, h *hop) error) (starlark.Value, error) {
 	s, err := tracing(th, g.fn)
 	if err != nil {

@@ -6,20 +6,20 @@ import (
 	"sync/atomic"
 )
 
-// Budget is what many runs of one template may take together: a search asks its
-// functions, and runs its program, for every set of its parameters, and each run
-// may take as long as the only one could.
+// Budget limits the work of many runs of one template together: a search calls its
+// functions, and runs its program, for every set of its parameters, and each of
+// these runs may take as long as a single one could.
 type Budget struct {
 	most uint64 // steps of the interpreter
 	done atomic.Uint64
 }
 
-// What an enumeration may take: the largest of a family like the built-in ones takes
-// 14 million steps on 72 ranks, and 16 thousand million on 2,048. On a node of 8 the
-// budget is used up within a second.
+// Limits of an enumeration. The largest of a family like the built-in ones takes
+// 14 million steps on 72 ranks, and 16 thousand million on 2,048. On a node of 8
+// the budget lasts less than a second.
 const (
 	enumerationSteps = 1 << 25
-	enumerationPairs = 1 << 13 // steps more for every two ranks
+	enumerationPairs = 1 << 13 // further steps for every pair of ranks
 )
 
 // NewBudget is the budget of an enumeration on a machine.
@@ -28,7 +28,8 @@ func NewBudget(m Machine) *Budget {
 	return &Budget{most: enumerationSteps + enumerationPairs*uint64(pairs)}
 }
 
-// Within is the template with a budget for everything it runs from now on.
+// Within is the template with a budget for everything that is run of it from now
+// on.
 func (t *Template) Within(b *Budget) *Template {
 	limited := *t
 	limited.budget = b
@@ -38,7 +39,7 @@ func (t *Template) Within(b *Budget) *Template {
 // Limited tells whether the template has a budget.
 func (t *Template) Limited() bool { return t.budget != nil }
 
-// atMost is how many of so many steps a run may take.
+// atMost reduces a number of steps to what the budget leaves.
 func (b *Budget) atMost(steps uint64) uint64 {
 	if b == nil {
 		return steps
@@ -46,14 +47,14 @@ func (b *Budget) atMost(steps uint64) uint64 {
 	return min(steps, b.most-min(b.done.Load(), b.most))
 }
 
-// spend takes off what a run took.
+// spend deducts what a run took.
 func (b *Budget) spend(steps uint64) {
 	if b != nil {
 		b.done.Add(min(steps, math.MaxInt64))
 	}
 }
 
-// spent is an error where nothing is left.
+// spent returns an error if nothing is left.
 func (b *Budget) spent() error {
 	if b == nil || b.done.Load() < b.most {
 		return nil

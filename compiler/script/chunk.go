@@ -13,8 +13,8 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// bufferOf is the buffer of one of the three names, short or long. Any other name
-// is a scratch buffer of its own.
+// bufferOf finds the buffer of one of the three names, short or long. Any other
+// name is that of a scratch buffer.
 func bufferOf(name string) (b collective.Buffer, ok bool) {
 	switch name {
 	case "in", "input":
@@ -27,10 +27,11 @@ func bufferOf(name string) (b collective.Buffer, ok bool) {
 	return 0, false
 }
 
-// here is the place in the template's text that called the builtin now running.
+// here is the line of the template that called the running builtin.
 func here(th *starlark.Thread) lang.Pos { return position(th.CallFrame(1).Pos) }
 
-// tracing is the trace a builtin works on; there is none outside a program.
+// tracing returns the session whose trace a builtin works on. Outside a program
+// there is none.
 func tracing(th *starlark.Thread, fn string) (*session, error) {
 	s := sessionOf(th)
 	if s.trace == nil {
@@ -64,7 +65,7 @@ func (s *session) buffer(v starlark.Value) (collective.Buffer, error) {
 	return s.named(name)
 }
 
-// index reads an index, and how many chunks it names.
+// index reads an index, and how many chunks it stands for.
 func (s *session) index(v starlark.Value) (i, unit int, err error) {
 	if _, isPair := v.(starlark.Tuple); isPair {
 		if s.unit == 0 {
@@ -84,8 +85,9 @@ func (s *session) index(v starlark.Value) (i, unit int, err error) {
 
 var bufferName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
-// named is a scratch buffer by a name of its own. A slip in one of the three
-// names is no such: its chunks would silently be somewhere else.
+// named returns the scratch buffer of a name. It refuses names that look like
+// misspellings of the three standard ones, since the chunks would silently be
+// somewhere else.
 func (s *session) named(name string) (collective.Buffer, error) {
 	if b, known := s.own[name]; known {
 		return b, nil
@@ -108,8 +110,8 @@ func (s *session) named(name string) (collective.Buffer, error) {
 	return b, err
 }
 
-// slipped adds to the error of a chunk that nothing was written to which buffer may
-// have been meant: a name that is nobody's is a new buffer's, with nothing in it.
+// slipped adds to an error about an uninitialised chunk which buffer may have been
+// meant, as a misspelt name creates a new, empty buffer.
 func (s *session) slipped(err error, buf collective.Buffer) error {
 	var unset *lang.Error
 	if !errors.As(err, &unset) || !unset.Unset {

@@ -7,15 +7,14 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// Cost is what a family's def cost(topo, p) says of its program: closed forms,
-// as the literature has them, which tests hold against what is counted in the
-// compiled program.
+// Cost is what a family's def cost(topo, p) says about its program: closed forms
+// from the literature, which tests compare with the compiled program.
 type Cost struct {
-	Steps int      // messages on the longest way of one chunk, one after the other
-	Wire  *big.Rat // bytes all ranks together put on links, as a part of the size
+	Steps int      // largest number of messages that a chunk takes one after another
+	Wire  *big.Rat // bytes that all ranks together put on links, as a multiple of the size
 }
 
-// Cost asks the template's formula; ok is false where it has none.
+// Cost evaluates the template's formula; ok is false if it has none.
 func (t *Template) Cost(m Machine, q Request, given map[string]any) (cost Cost, ok bool, err error) {
 	c, err := t.prepare(m, q, given)
 	if err != nil {
@@ -39,8 +38,8 @@ func (t *Template) Cost(m Machine, q Request, given map[string]any) (cost Cost, 
 	return cost, ok, err
 }
 
-// asRatio reads a number of times the size: a whole one, or a pair (over,
-// under).
+// asRatio reads a multiple of the size: an integer, or a pair (numerator,
+// denominator).
 func asRatio(v starlark.Value) (*big.Rat, error) {
 	over, under := v, starlark.Value(starlark.MakeInt(1))
 	if pair, ok := v.(starlark.Tuple); ok && len(pair) == 2 {

@@ -24,7 +24,7 @@ import (
 // index), that unit of input; a list of such, their reduction; None, anything.
 // A template's chunks(topo, p) cuts units.
 
-// ownCollective is what collective(…) was told.
+// ownCollective holds the arguments of collective(…).
 type ownCollective struct {
 	name                string
 	input, output, want starlark.Value
@@ -69,11 +69,11 @@ func collectiveBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.T
 	return starlark.None, nil
 }
 
-// maxTable is how many units of output a defined collective may have: each is
-// asked for, and written down in the program's file.
+// maxTable limits the units of output of a defined collective: each is asked for,
+// and written to the program's file.
 const maxTable = 1 << 20
 
-// table asks the functions of a defined collective for all ranks and units.
+// table evaluates the functions of a defined collective for all ranks and units.
 func (t *Template) table(c *ownCollective, m Machine) (*collective.Table, error) {
 	table := &collective.Table{Same: c.same}
 	s := &session{file: t.File, limits: t.limits, budget: t.budget, trusted: t.trusted, machine: m}
@@ -95,7 +95,7 @@ func (t *Template) table(c *ownCollective, m Machine) (*collective.Table, error)
 				if made++; made > maxTable {
 					return &Error{Pos: c.pos, Msg: fmt.Sprintf("collective %s: more than %d units of output", c.name, maxTable)}
 				}
-				s.ops.Add(1) // each allows some steps
+				s.ops.Add(1) // each allows the template some steps
 				v, err := starlark.Call(th, c.want, starlark.Tuple{at, rank, starlark.MakeInt(i)}, nil)
 				if err != nil {
 					return err
@@ -111,7 +111,7 @@ func (t *Template) table(c *ownCollective, m Machine) (*collective.Table, error)
 	return table, err
 }
 
-// units is how many units a buffer of a rank has.
+// units is the number of units in a buffer of a rank.
 func (c *ownCollective) units(th *starlark.Thread, what string, v starlark.Value, topo, rank starlark.Value) (int, error) {
 	if fn, ok := v.(*starlark.Function); ok {
 		var err error
@@ -147,8 +147,8 @@ func (m Machine) asWant(v starlark.Value) (collective.Want, error) {
 	return collective.Want{}, fmt.Errorf("it returned %s: want (rank, index), a list of such, or None", kindOf(v))
 }
 
-// reductionOf is the want of a list: shorter where it is of one, or of one index
-// of all ranks in order.
+// reductionOf is what a list of places wants, in its shortest form if it is a
+// single place, or one index of all ranks in order.
 func (m Machine) reductionOf(of []collective.Place) (collective.Want, error) {
 	switch len(of) {
 	case 0:

@@ -14,17 +14,17 @@ import (
 // A template declares itself by calling family(…) once at its top level, with
 // its parameters as choice(…), between(…), ring_order() in a dictionary.
 
-// declaration is what family was told.
+// declaration holds the arguments of family(…).
 type declaration struct {
 	done        bool
 	name        string
 	collectives []string
 	where       string
 	parameters  []Parameter
-	own         []*ownCollective // those declared by collective(…)
+	own         []*ownCollective // declared by collective(…)
 }
 
-// names are the collectives there are: the contract's, and the file's own.
+// names lists the collectives there are, including those the file defines.
 func (d *declaration) names() []string {
 	names := collective.Names()
 	for _, c := range d.own {
@@ -85,7 +85,7 @@ func familyBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	return starlark.None, nil
 }
 
-// parameter is a Parameter on its way from choice(…) to family(…).
+// parameter carries a Parameter from choice(…) and the like to family(…).
 type parameter struct{ Parameter }
 
 func (p *parameter) String() string        { return "<parameter>" }
@@ -94,7 +94,7 @@ func (p *parameter) Freeze()               {}
 func (p *parameter) Truth() starlark.Bool  { return true }
 func (p *parameter) Hash() (uint32, error) { return 0, fmt.Errorf("parameters cannot be keys") }
 
-// maxValues is how many values a parameter may have.
+// maxValues limits the values of a parameter.
 const maxValues = 1 << 12
 
 // choiceBuiltin is choice(value, …, default=the first, doc="").
@@ -146,7 +146,7 @@ func betweenBuiltin(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	return p, nil
 }
 
-// orHoles lists the functions that declare holes, as the end of a list.
+// orHoles lists the functions that declare holes, as the end of a sentence.
 func orHoles() string {
 	var list strings.Builder
 	for i, k := range holeKinds {
@@ -160,7 +160,7 @@ func orHoles() string {
 	return list.String()
 }
 
-// holeBuiltin is what declares a hole of a kind, as ring_order(doc="").
+// holeBuiltin declares a hole of a kind, as in ring_order(doc="").
 func holeBuiltin(kind string) func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
 	return func(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		p := &parameter{Parameter{Hole: kind}}
@@ -171,7 +171,7 @@ func holeBuiltin(kind string) func(*starlark.Thread, *starlark.Builtin, starlark
 	}
 }
 
-// plain reads a value a choice can have.
+// plain reads a value that a choice can have.
 func plain(v starlark.Value) (any, error) {
 	switch v := v.(type) {
 	case starlark.Bool:

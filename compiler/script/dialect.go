@@ -8,8 +8,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// elsewhere is what those who know Python write and Starlark has not: how the
-// parser's message begins, and what to write for it here.
+// elsewhere lists Python syntax that Starlark lacks: how the parser's message
+// begins, and what to write instead.
 var elsewhere = []struct{ message, instead string }{
 	{"got with,", "there is no with: write for _ in parallelize(N):"},
 	{"got import,", `there is no import: load("rings.star", "AllGather") reaches what the families share`},
@@ -26,7 +26,8 @@ var elsewhere = []struct{ message, instead string }{
 	{"this Starlark dialect does not support while loops", "write for _ in range(N): and break"},
 }
 
-// notHere is what to write for a parser's message about what is Python's alone.
+// notHere says what to write instead, if a parser's message is about Python syntax
+// that Starlark lacks.
 func notHere(message string) string {
 	for _, e := range elsewhere {
 		if strings.HasPrefix(message, e.message) {
@@ -36,8 +37,8 @@ func notHere(message string) string {
 	return ""
 }
 
-// namedLike is the name that one nobody knows is a slip away from. Short names are
-// near to everything, and are one letter off at most.
+// namedLike is the known name that an unknown one probably stands for. Short names
+// are close to everything, so for them only one letter may differ.
 func namedLike(message string) string {
 	name, undefined := strings.CutPrefix(message, "undefined: ")
 	if !undefined {

@@ -8,7 +8,7 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// predeclared is what every template finds besides Starlark itself.
+// predeclared is what every template has in addition to Starlark itself.
 var predeclared = starlark.StringDict{
 	"chunk":       starlark.NewBuiltin("chunk", chunkBuiltin),
 	"parallelize": starlark.NewBuiltin("parallelize", parallelizeBuiltin),
@@ -19,8 +19,9 @@ var predeclared = starlark.StringDict{
 	"range":       starlark.NewBuiltin("range", rangeBuiltin),
 }
 
-// rangeBuiltin is Starlark's range, of at most maxRange elements: what walks
-// over a range in one step, as max and sorted do, cannot be stopped.
+// rangeBuiltin is Starlark's range, limited to maxRange elements, since functions
+// such as max and sorted go through a range in a single step that can't be
+// interrupted.
 func rangeBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	v, err := starlark.Universe["range"].(*starlark.Builtin).CallInternal(th, args, kwargs)
 	if err != nil {
@@ -32,7 +33,7 @@ func rangeBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	return v, nil
 }
 
-// init puts the holes and the guarded operations among what every template finds.
+// init adds the holes and the guarded operations to predeclared.
 func init() {
 	for _, k := range holeKinds {
 		predeclared[k.declare] = starlark.NewBuiltin(k.declare, holeBuiltin(k.kind))
@@ -45,7 +46,7 @@ func init() {
 	}
 }
 
-// library is the modules that load() reaches, each executed once.
+// library holds the modules that load() finds, each executed once.
 type library struct {
 	sources map[string]string
 	own     bool
@@ -80,7 +81,7 @@ func (l *library) load(th *starlark.Thread, name string) (starlark.StringDict, e
 		}
 		return nil, fmt.Errorf("no such module%s: there are %s", DidYouMean(name, names), strings.Join(names, ", "))
 	}
-	l.loaded[name] = nil // being loaded
+	l.loaded[name] = nil // while it is being loaded
 	m := &module{}
 	own := &starlark.Thread{Name: name, Load: l.load, Print: th.Print}
 	own.SetLocal(sessionKey, &session{file: name, limits: usual})

@@ -12,11 +12,11 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// Error is a mistake in a template, at the template's own line.
+// Error is a mistake in a template, at its own line.
 type Error struct {
 	Pos   lang.Pos
 	Msg   string
-	Trace []lang.Pos // the calls that led there, outermost first; empty outside functions
+	Trace []lang.Pos // calls that led to the place, outermost first; empty outside functions
 	cause error
 }
 
@@ -27,10 +27,12 @@ func (e *Error) Error() string {
 	return e.Pos.String() + ": " + e.Msg
 }
 
-// Unwrap gives the *lang.Error beneath, where the chunk language found it.
+// Unwrap returns the underlying *lang.Error, if the chunk language found the
+// mistake.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Backtrace is the calls that led to the error, a line each, outermost first.
+// Backtrace lists the calls that led to the error, one on each line, outermost
+// first.
 func (e *Error) Backtrace() string {
 	var b strings.Builder
 	for _, p := range e.Trace {
@@ -39,18 +41,18 @@ func (e *Error) Backtrace() string {
 	return b.String()
 }
 
-// maxMessage is the bytes of a template's own message that are told.
+// maxMessage limits how much of a template's own message is shown, in bytes.
 const maxMessage = 4 << 10
 
-// builtinFile is what Starlark calls the file of a function written in Go.
+// builtinFile is Starlark's name for the file of functions written in Go.
 const builtinFile = "<builtin>"
 
 func position(p syntax.Position) lang.Pos {
 	return lang.Pos{File: p.Filename(), Line: int(p.Line), Col: int(p.Col)}
 }
 
-// asError gives whatever loading or running file met the form of an Error, or
-// of several, where the resolver found more than one unknown name.
+// asError converts any error from loading or running a file to an Error, or to
+// several if the resolver found more than one unknown name.
 func asError(file string, err error) error {
 	if err == nil {
 		return nil

@@ -20,18 +20,18 @@ import (
 //	a == b    →  «==»(a, b)         x.index(y)  →  «walk»(x).index(y)
 //	(a, b)    →  «tuple»(a, b)
 
-// absent are operations that templates do without.
+// absent lists operations that templates do without.
 var absent = map[string]string{
 	"replace": "strings have no replace in templates",
 	"format":  "strings have no format in templates: use %",
 	"extend":  "lists have no extend in templates: use +=",
 }
 
-// rewriter turns the operators of a file into guarded calls.
+// rewriter replaces the operators of a file by guarded calls.
 type rewriter struct{ err error }
 
-// guardFile rewrites a parsed file; it is an error where the file uses what
-// templates do without.
+// guardFile rewrites a parsed file. It returns an error if the file uses an
+// operation that templates do without.
 func guardFile(f *syntax.File) error {
 	w := &rewriter{}
 	w.stmts(f.Stmts)
@@ -97,8 +97,8 @@ func (w *rewriter) assign(s *syntax.AssignStmt) {
 	}
 }
 
-// target rewrites what stands within a target of an assignment, which itself
-// stays.
+// target rewrites the expressions within the target of an assignment, but not the
+// target itself.
 func (w *rewriter) target(e syntax.Expr) {
 	switch x := e.(type) {
 	case *syntax.ParenExpr:
@@ -118,8 +118,7 @@ func (w *rewriter) target(e syntax.Expr) {
 	}
 }
 
-// rest is the parameter that takes all further arguments, nil where there is
-// none.
+// rest is the parameter that takes all further arguments, or nil if there is none.
 func rest(params []syntax.Expr) *syntax.Ident {
 	for _, p := range params {
 		if star, ok := p.(*syntax.UnaryExpr); ok && star.Op == syntax.STAR {
@@ -148,7 +147,7 @@ func (w *rewriter) params(list []syntax.Expr) {
 	}
 }
 
-// exprs rewrites expressions, innermost first; absent ones are nil.
+// exprs rewrites expressions, innermost first; nil ones are skipped.
 func (w *rewriter) exprs(list ...*syntax.Expr) {
 	for _, e := range list {
 		w.parts(*e)
@@ -163,7 +162,7 @@ func (w *rewriter) each(list []syntax.Expr) {
 	}
 }
 
-// parts rewrites what an expression is made of.
+// parts rewrites the parts of an expression.
 func (w *rewriter) parts(e syntax.Expr) {
 	switch x := e.(type) {
 	case *syntax.ParenExpr:
@@ -203,7 +202,7 @@ func (w *rewriter) parts(e syntax.Expr) {
 	}
 }
 
-// clauses rewrites those of a comprehension.
+// clauses rewrites the clauses of a comprehension.
 func (w *rewriter) clauses(list []syntax.Node) {
 	for _, c := range list {
 		switch c := c.(type) {
@@ -216,7 +215,8 @@ func (w *rewriter) clauses(list []syntax.Node) {
 	}
 }
 
-// refuse is an error where an expression is what templates do without.
+// refuse records an error if an expression uses an operation that templates do
+// without.
 func (w *rewriter) refuse(e syntax.Expr) {
 	switch x := e.(type) {
 	case *syntax.DotExpr:

@@ -7,8 +7,9 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// guards are the guarded operations, by the names the rewriting gives them. Each
-// refuses what would be too large, and counts as steps what it makes or looks at.
+// guards are the guarded operations, by the names that the rewriting uses. Each
+// refuses results that are too large, and counts what it creates or examines as
+// steps.
 var guards = starlark.StringDict{
 	"«+»":      starlark.NewBuiltin("+", guardedAdd),
 	"«*»":      starlark.NewBuiltin("*", guardedMultiply),
@@ -34,11 +35,11 @@ var guards = starlark.StringDict{
 	"fail":     guardedText("fail"),
 }
 
-// makers are the builtins of Starlark's that go through all they are given.
+// makers are Starlark's builtins that go through all their arguments' elements.
 var makers = map[string]struct {
-	steps    int  // that an element counts for
-	keeps    bool // and takes memory, then
-	compares bool // and looks into it, to tell it from others
+	steps    int  // steps that an element counts as
+	keeps    bool // the result holds the elements, which takes memory
+	compares bool // elements are compared with each other
 }{
 	"dict":      {steps: hashed, keeps: true, compares: true},
 	"enumerate": {steps: 1, keeps: true},
@@ -71,7 +72,7 @@ func guardedAdd(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 	return bounded(th)(starlark.Binary(syntax.PLUS, x, y))
 }
 
-// sum is a + b, of no more digits than a number may have.
+// sum is a + b for integers, if the result is not too long.
 func sum(a, b starlark.Int) (starlark.Value, error) {
 	c := a.Add(b)
 	if large(c) && c.BigInt().BitLen() > maxBits {
@@ -113,7 +114,7 @@ func guardedMultiply(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tup
 	return bounded(th)(starlark.Binary(syntax.STAR, x, y))
 }
 
-// guardedShift is <<, which by itself is bounded once, and not again and again.
+// guardedShift is <<. Starlark limits a single shift, but not repeated ones.
 func guardedShift(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	v, err := starlark.Binary(syntax.LTLT, args[0], args[1])
 	if n, ok := v.(starlark.Int); ok && large(n) && n.BigInt().BitLen() > maxBits {
@@ -122,7 +123,7 @@ func guardedShift(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 	return v, err
 }
 
-// guardedInt is int, of a text of so many digits.
+// guardedInt is int, for texts with a limited number of digits.
 func guardedInt(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	for _, a := range args {
 		if s, ok := a.(starlark.String); ok && len(s) > maxBits {
@@ -144,7 +145,7 @@ func guardedRemainder(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tu
 	return starlark.Binary(syntax.PERCENT, args[0], args[1])
 }
 
-// scalar tells whether a value is compared at once.
+// scalar tells whether comparing a value takes constant time.
 func scalar(v starlark.Value) bool {
 	switch v.(type) {
 	case starlark.Int, starlark.Bool, starlark.Float, starlark.NoneType:
@@ -153,8 +154,9 @@ func scalar(v starlark.Value) bool {
 	return false
 }
 
-// guardedComparison is an operator that compares: two lists may hold another a
-// million times over, and that one the next.
+// guardedComparison is a comparison operator. Without a guard it can take for
+// ever: a list may hold another a million times, which holds yet another, and so
+// on.
 func guardedComparison(op syntax.Token) *starlark.Builtin {
 	return starlark.NewBuiltin(op.String(), func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		x, y := args[0], args[1]
@@ -180,14 +182,14 @@ func guardedMembership(op syntax.Token) *starlark.Builtin {
 			}
 			each += steps
 		}
-		n, _, what := size(among) // dictionaries, sets and ranges find it at once
+		n, _, what := size(among) // dictionaries, sets and ranges find it without a search
 		work(th, elements(n, what)*each)
 		return starlark.Binary(op, x, among)
 	})
 }
 
-// guardedResult is what an operation has made of values that were there, of
-// which each is of a size that is bounded.
+// guardedResult checks the size of the result of an operation whose operands are
+// of limited size.
 func guardedResult(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	_, _, what := size(args[0])
 	if err := made(th, elements(max(starlark.Len(args[0]), 0), what)); err != nil {
@@ -196,20 +198,20 @@ func guardedResult(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple
 	return boundedAll(th)(args[0], nil)
 }
 
-// guardedWalk is what a method is called on that looks at all of it.
+// guardedWalk counts the object of a method call that examines all of it.
 func guardedWalk(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	walk(th, args[0])
 	return args[0], nil
 }
 
-// guardedTuple is a tuple: as a tuple is looked through whenever it is a key, what
-// one holds is bounded, and what tuples in it hold.
+// guardedTuple limits the contents of a tuple, including those of tuples in it,
+// since all of it is examined whenever it is used as a key.
 func guardedTuple(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	return bounded(th)(args, nil)
 }
 
-// guardedPart is what += adds: as much as it likes, but not at once. What it is
-// added to comes second, where it has a name.
+// guardedPart checks the right side of +=, which may be of any size but not all at
+// once. The left side is the second argument, if it is a name.
 func guardedPart(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	n, most, what := size(args[0])
 	if n > most {
@@ -218,7 +220,7 @@ func guardedPart(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 	if what != "string" {
 		return args[0], made(th, n)
 	}
-	whole := n + maxText/16 // copied each time; a guess where it has no name
+	whole := n + maxText/16 // it is copied each time; this is a guess if its size is not known
 	if len(args) > 1 {
 		whole = n + max(starlark.Len(args[1]), 0)
 	}
@@ -228,7 +230,7 @@ func guardedPart(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 	return args[0], made(th, elements(whole, what))
 }
 
-// guardedJoin is the join of a string, with what it joins looked at first.
+// guardedJoin is a string's join, which first checks what it will join.
 func guardedJoin(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	of, ok := args[0].(starlark.String)
 	if !ok {
@@ -251,7 +253,7 @@ func guardedJoin(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 	}), nil
 }
 
-// guardedMaker is a builtin of Starlark's that goes through its arguments'
+// guardedMaker is one of Starlark's builtins that go through their arguments'
 // elements.
 func guardedMaker(name string) starlark.Value {
 	original, does := starlark.Universe[name].(*starlark.Builtin), makers[name]
@@ -274,7 +276,7 @@ func guardedMaker(name string) starlark.Value {
 	})
 }
 
-// guardedText is a builtin of Starlark's that turns values into text.
+// guardedText is one of Starlark's builtins that turn values into text.
 func guardedText(name string) starlark.Value {
 	original := starlark.Universe[name].(*starlark.Builtin)
 	return starlark.NewBuiltin(name, func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

@@ -2,15 +2,14 @@ package script
 
 import "go.starlark.net/syntax"
 
-// copies are the methods whose results are as large as what they are called on,
-// or the arguments.
+// copies are the methods whose results are as large as their object or arguments.
 var copies = map[string]bool{
 	"capitalize": true, "lower": true, "title": true, "upper": true, "split": true, "rsplit": true, "splitlines": true,
 	"items": true, "keys": true, "values": true,
 	"difference": true, "intersection": true, "symmetric_difference": true, "union": true,
 }
 
-// walks are the methods that look at as much as what they are called on holds.
+// walks are the methods that examine all of their object.
 var walks = map[string]bool{
 	"count": true, "find": true, "index": true, "insert": true, "remove": true, "rfind": true, "rindex": true,
 	"partition": true, "rpartition": true, "strip": true, "lstrip": true, "rstrip": true,
@@ -19,13 +18,13 @@ var walks = map[string]bool{
 	"difference": true, "intersection": true, "symmetric_difference": true, "union": true,
 }
 
-// merges are those of walks that look at as much as they are given, too.
+// merges are the walks that examine all of their arguments as well.
 var merges = map[string]bool{
 	"issubset": true, "issuperset": true, "update": true,
 	"difference": true, "intersection": true, "symmetric_difference": true, "union": true,
 }
 
-// guarded are the operators that are turned into calls.
+// guarded maps operators to the calls that replace them.
 var guarded = map[syntax.Token]string{
 	syntax.PLUS: "«+»", syntax.STAR: "«*»", syntax.PERCENT: "«%»", syntax.LTLT: "«<<»",
 	syntax.STAR_EQ: "«*»", syntax.PERCENT_EQ: "«%»", syntax.LTLT_EQ: "«<<»",
@@ -33,7 +32,7 @@ var guarded = map[syntax.Token]string{
 	syntax.IN: "«in»", syntax.NOT_IN: "«not in»",
 }
 
-// guard is what an expression becomes, its parts being guarded already.
+// guard returns what replaces an expression whose parts are guarded already.
 func guard(e syntax.Expr) syntax.Expr {
 	switch x := e.(type) {
 	case *syntax.BinaryExpr:
@@ -63,7 +62,7 @@ func guardOperator(x *syntax.BinaryExpr) syntax.Expr {
 	return x
 }
 
-// guardCall: what a method is given is walked over, or its result made.
+// guardCall guards the arguments of a method, or its result.
 func guardCall(x *syntax.CallExpr) syntax.Expr {
 	method, ok := x.Fn.(*syntax.DotExpr)
 	if !ok {
@@ -77,7 +76,7 @@ func guardCall(x *syntax.CallExpr) syntax.Expr {
 			}
 		}
 	}
-	if name == "pop" && len(x.Args) > 0 { // of a list: what comes after moves up
+	if name == "pop" && len(x.Args) > 0 { // for a list: the elements after it move
 		method.X = calling("«walk»", method.NamePos, method.X)
 	}
 	if copies[name] {
@@ -103,13 +102,14 @@ func named(arg syntax.Expr) bool {
 	return ok && b.Op == syntax.EQ
 }
 
-// calling is name(args…), standing where an operator stood.
+// calling is the call name(args…), at the position of an operator.
 func calling(name string, at syntax.Position, args ...syntax.Expr) syntax.Expr {
 	return &syntax.CallExpr{Fn: &syntax.Ident{NamePos: at, Name: name}, Lparen: at, Args: args, Rparen: at}
 }
 
-// harmless tells whether an operator plainly makes and looks at little: a sum of
-// a number, the remainder of one, a power of two, a comparison with a literal.
+// harmless tells whether an operator obviously creates and examines little: adding
+// a number literal, the remainder of one, a power of two, a comparison with a
+// literal.
 func harmless(x *syntax.BinaryExpr) bool {
 	switch x.Op {
 	case syntax.PLUS:
@@ -132,7 +132,7 @@ func harmless(x *syntax.BinaryExpr) bool {
 	return false
 }
 
-// plainly tells whether expressions are all plainly numbers, literals or None.
+// plainly tells whether all expressions are obviously numbers, literals or None.
 func plainly(list ...syntax.Expr) bool {
 	for _, e := range list {
 		id, _ := e.(*syntax.Ident)
@@ -144,8 +144,8 @@ func plainly(list ...syntax.Expr) bool {
 	return true
 }
 
-// isNumber tells whether an expression, if it has a value at all, is plainly a
-// number.
+// isNumber tells whether an expression obviously has a number as its value, if it
+// has one at all.
 func isNumber(e syntax.Expr) bool {
 	switch x := e.(type) {
 	case *syntax.Literal:

@@ -17,17 +17,17 @@ const (
 	HoleNICs      = "nics"
 )
 
-// holeKind is a row of the table of them.
+// holeKind is a row of the table of kinds.
 type holeKind struct {
 	kind    string
 	declare string // the function by which a template declares one
-	list    string // what one list of a value is
+	list    string // name for one list of a value
 	accepts string
-	counted string                 // the parameter that says how many lists are looked for
-	ofNode  bool                   // its lists are over a node's GPUs, not the machine's
-	most    int                    // how many lists a value may have; 0: any number
-	check   func(list []int) error // judges a list by itself
-	found   string                 // where its value comes from
+	counted string                 // the parameter that gives the number of lists
+	ofNode  bool                   // lists are over the GPUs of a node, not of the machine
+	most    int                    // limit on the number of lists; 0 means none
+	check   func(list []int) error // judges a single list
+	found   string                 // where values come from, in words
 }
 
 var holeKinds = []holeKind{
@@ -37,11 +37,11 @@ var holeKinds = []holeKind{
 	{HoleNICs, "nic_choice", "choice", "by which GPU of its node each GPU sends, as in 0,0,2,2, and after a ; by which it receives, if by another", "", true, 2, choice, "found for the topology"},
 }
 
-// maxLists is the most that a parameter may say of how many lists are looked for.
+// maxLists limits the number of lists that a parameter can ask for.
 const maxLists = 64
 
-// checkCounted is an error where a template's parameters have a hole, and beside it
-// one that should say how many lists are looked for and does not.
+// checkCounted reports a template that has a hole, and next to it a parameter
+// which should give the number of lists but can't.
 func checkCounted(parameters []Parameter) error {
 	for _, hole := range parameters {
 		k := kindOfHole(hole.Hole)
@@ -57,7 +57,7 @@ func checkCounted(parameters []Parameter) error {
 	return nil
 }
 
-// numbers tells whether all that the parameter may be is a number from least to most.
+// numbers tells whether the parameter is always a number from least to most.
 func (p Parameter) numbers(least, most int) bool {
 	if p.Hole != "" {
 		return false
@@ -73,7 +73,7 @@ func (p Parameter) numbers(least, most int) bool {
 	return true
 }
 
-// kindOfHole is the row of a kind; what is no hole has none.
+// kindOfHole is the row of a kind; nil for a parameter that is not a hole.
 func kindOfHole(kind string) *holeKind {
 	for i := range holeKinds {
 		if holeKinds[i].kind == kind {
@@ -86,7 +86,8 @@ func kindOfHole(kind string) *holeKind {
 // Found says in words where the value of a hole comes from.
 func (p Parameter) Found() string { return kindOfHole(p.Hole).found }
 
-// checkLists is an error where the lists are no value of a hole of this kind.
+// checkLists returns an error if lists are not a valid value for a hole of this
+// kind.
 func (k *holeKind) checkLists(lists [][]int) error {
 	if k.most > 0 && len(lists) > k.most {
 		return fmt.Errorf("%d lists: want %s", len(lists), k.accepts)
@@ -99,8 +100,8 @@ func (k *holeKind) checkLists(lists [][]int) error {
 	return nil
 }
 
-// Misfit says why a value of the parameter does not fit a machine, if so: lists
-// that fill a hole, of more or fewer GPUs than there are.
+// Misfit says why a parameter's value does not fit a machine, if it does not:
+// lists for more or fewer GPUs than there are.
 func (p Parameter) Misfit(value any, m Machine) string {
 	lists, ok := value.([][]int)
 	if !ok || p.Hole == "" {
@@ -126,7 +127,7 @@ func (k *holeKind) misfit(lists [][]int, m Machine) string {
 	return ""
 }
 
-// permutation is an error where ring is not some order of 0 … len(ring)-1.
+// permutation returns an error if ring is not an order of 0 … len(ring)-1.
 func permutation(ring []int) error {
 	seen := make([]bool, len(ring))
 	for _, r := range ring {
@@ -141,8 +142,8 @@ func permutation(ring []int) error {
 	return nil
 }
 
-// tree is an error where parents are not a tree of 0 … len(parents)-1: the parent
-// of each, and -1 for one, from which all others hang.
+// tree returns an error if parents do not form a tree of 0 … len(parents)-1: each
+// number's parent, or -1 for the one root.
 func tree(parents []int) error {
 	root := -1
 	for r, above := range parents {
@@ -170,7 +171,7 @@ func tree(parents []int) error {
 	return nil
 }
 
-// choice is an error where a list does not name GPUs 0 … len(carriers)-1.
+// choice returns an error if a list does not consist of GPUs 0 … len(carriers)-1.
 func choice(carriers []int) error {
 	for _, c := range carriers {
 		if c < 0 || c >= len(carriers) {

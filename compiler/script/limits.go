@@ -58,52 +58,52 @@ const (
 	maxSource     = 256 << 10 // bytes of a template
 	maxRange      = 1 << 22   // elements of a range
 	maxRanks      = 1 << 16
-	maxChunks     = 1 << 24 // chunks a template may cut its unit into
+	maxChunks     = 1 << 24 // of the unit, which a template divides into chunks
 )
 
-// limits are those that tests need smaller.
+// limits are those that tests lower.
 type limits struct {
 	made       int // elements of all strings and lists
 	heapGrowth int64
-	processor  time.Duration // beyond that of its steps
-	grace      time.Duration // from being stopped to being left behind
+	processor  time.Duration // beyond what its steps allow
+	grace      time.Duration // between stopping a run and abandoning it
 }
 
 var usual = limits{made: 1 << 20, heapGrowth: 1 << 30, processor: 200 * time.Millisecond, grace: 300 * time.Millisecond}
 
-// session is one execution of a template's code: what its builtins work on.
+// session is one execution of a template's code, on which its builtins work.
 type session struct {
 	file    string
 	limits  limits
-	budget  *Budget // nil: none
-	trusted bool    // its memory is not watched
+	budget  *Budget // nil means none
+	trusted bool    // do not watch its memory
 	machine Machine
-	own     map[string]collective.Buffer // scratch buffers with names of their own, so far
-	unit    int                          // chunks an index pair steps over, 0 where there is no such
+	own     map[string]collective.Buffer // named scratch buffers so far
+	unit    int                          // chunks in a unit, for indices that are pairs; 0 if there are no units
 	trace   *lang.Trace
-	chunks  int                    // of the problem, all ranks together
-	made    int                    // elements of the values made so far
-	ops     atomic.Int64           // operations traced so far, for the watchman
-	broken  error                  // told at the next operation
-	stopped atomic.Pointer[string] // why the watchman has stopped it
-	declare *declaration           // set while the template's file itself is executed
+	chunks  int                    // of the problem, for all ranks together
+	made    int                    // elements of all values made so far
+	ops     atomic.Int64           // operations traced so far, which the watchman reads
+	broken  error                  // reported at the next operation
+	stopped atomic.Pointer[string] // the watchman's reason for stopping it
+	declare *declaration           // set while the template's file is executed
 }
 
-// pairs is how many ranks there are two and two, of as many as programs can look
-// at.
+// pairs is the number of pairs of ranks, up to the largest machine that programs
+// can examine.
 func (s *session) pairs() int {
 	const most = 2048
 	ranks := min(s.machine.Ranks(), most)
 	return ranks * ranks
 }
 
-// steps is how many the session may do for what it has traced so far.
+// steps is how many steps the session may take, given what it has traced so far.
 func (s *session) steps() uint64 {
 	chunks := min(s.chunks, mostChunks)
 	return idleSteps + stepsPerPair*uint64(s.pairs()) + stepsPerChunk*uint64(chunks) + stepsPerOp*uint64(s.ops.Load())
 }
 
-// over says why so many steps are too many, if they are.
+// over says why so many steps are too many, or nothing.
 func (s *session) over(done uint64) string {
 	switch allowed := s.steps(); {
 	case done >= allowed:
@@ -114,20 +114,20 @@ func (s *session) over(done uint64) string {
 	return ""
 }
 
-// opLimit is how many operations the program may have. Of the chunks, which the
-// template cuts, no more count than programs move on so many ranks.
+// opLimit is how many operations the program may have. The number of chunks is the
+// template's choice, so only as many count as programs move on so many ranks.
 func (s *session) opLimit() int {
 	chunks := min(s.chunks, idleChunks+chunksPerPair*s.pairs())
 	return min(lang.MaxOps, idleOps+opsPerPair*s.pairs()+opsPerChunk*chunks)
 }
 
-// scratchLimit is how many chunks of scratch, in each of its buffers, a rank may
-// have: it is laid out as far as it is used.
+// scratchLimit is how many chunks of scratch a rank may have in each of its
+// buffers, since a buffer is laid out up to its last chunk in use.
 func (s *session) scratchLimit() int {
 	return min(lang.MaxScratch, idleScratch+opsPerChunk*min(s.chunks, lang.MaxScratch))
 }
 
-// time is what the session may take of the processor.
+// time is the processor time that the session may take.
 func (s *session) time() time.Duration {
 	return s.limits.processor + time.Duration(s.steps())*stepTime + time.Duration(s.chunks)*chunkTime
 }
@@ -136,8 +136,8 @@ const sessionKey = "session"
 
 func sessionOf(th *starlark.Thread) *session { return th.Local(sessionKey).(*session) }
 
-// run executes f on a thread of its own, under the limits. Where f cannot be
-// stopped it is left behind: it holds nothing that is used again.
+// run executes f on a thread of its own, under the limits. If f can't be stopped
+// it is abandoned, since it holds nothing that will be used again.
 func run(s *session, printTo func(string), f func(*starlark.Thread) error) error {
 	th := &starlark.Thread{Name: s.file, Print: func(_ *starlark.Thread, msg string) {
 		if printTo != nil {
@@ -157,7 +157,7 @@ func run(s *session, printTo func(string), f func(*starlark.Thread) error) error
 	}
 	done, clock := make(chan error, 1), make(chan func() time.Duration, 1)
 	go func() {
-		runtime.LockOSThread() // which has a clock of its own
+		runtime.LockOSThread() // so that its processor time can be measured
 		defer runtime.UnlockOSThread()
 		clock <- processorClock()
 		defer func() {
@@ -174,8 +174,8 @@ func run(s *session, printTo func(string), f func(*starlark.Thread) error) error
 
 var errLeft = errors.New("the template could not be stopped")
 
-// watch waits for the end of an execution and cancels it where it goes over
-// the memory it may take or the time.
+// watch waits for an execution to end, and cancels it if it exceeds its memory or
+// time.
 func watch(s *session, th *starlark.Thread, clock func() time.Duration, done <-chan error) error {
 	start, base := clock(), liveHeap()
 	tick := time.NewTicker(watchEvery)
@@ -207,7 +207,7 @@ func watch(s *session, th *starlark.Thread, clock func() time.Duration, done <-c
 	}
 }
 
-// liveHeap is the bytes of the heap that the last collection left.
+// liveHeap is the size of the heap after the last garbage collection.
 func liveHeap() int64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)

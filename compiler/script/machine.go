@@ -14,9 +14,9 @@ import (
 type Machine struct {
 	Nodes       int
 	GPUsPerNode []int
-	Linked      func(a, b int) bool // whether a can send to b; nil: every two can
+	Linked      func(a, b int) bool // whether a can send to b; nil means that all can
 
-	firsts []int // by node, what first says; nil: it is counted each time
+	firsts []int // by node: the value of first; nil means that it is computed each time
 }
 
 // Even is a machine of nodes nodes with gpus GPUs each, fully linked.
@@ -40,7 +40,7 @@ func (m Machine) Ranks() int {
 	return n
 }
 
-// gpus is the GPUs of every node, or 0 where nodes differ.
+// gpus is the number of GPUs in every node, or 0 if nodes differ.
 func (m Machine) gpus() int {
 	for _, g := range m.GPUsPerNode {
 		if g != m.GPUsPerNode[0] {
@@ -88,8 +88,8 @@ func (m *Machine) rank(node, gpu int) (int, error) {
 	return m.first(node) + gpu, nil
 }
 
-// numbered is the machine, which check found sound, with the first ranks of its
-// nodes counted: programs ask for them at every chunk.
+// numbered precomputes the first rank of each node, because programs ask for it
+// with every chunk. The machine has been checked.
 func (m Machine) numbered() Machine {
 	m.firsts = make([]int, m.Nodes)
 	for n, g := range m.GPUsPerNode[:m.Nodes-1] {
@@ -98,7 +98,7 @@ func (m Machine) numbered() Machine {
 	return m
 }
 
-// Request is the call a template is to implement.
+// Request is the call that a template should implement.
 type Request struct {
 	Collective string
 	Root       int
@@ -176,7 +176,7 @@ func (m *Machine) nodeRanks(_ *starlark.Thread, b *starlark.Builtin, args starla
 // linkedRanks is topo.linked(a, b): whether rank a can send to rank b.
 func (m *Machine) linkedRanks(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var from, to starlark.Value
-	if len(args) == 2 && len(kwargs) == 0 { // as it is called for millions of pairs
+	if len(args) == 2 && len(kwargs) == 0 { // the form that programs call millions of times
 		from, to = args[0], args[1]
 	} else if err := starlark.UnpackArgs(b.Name(), args, kwargs, "a", &from, "b", &to); err != nil {
 		return nil, err
@@ -195,9 +195,9 @@ func (m *Machine) linkedRanks(_ *starlark.Thread, b *starlark.Builtin, args star
 	return starlark.Bool(ranks[0] == ranks[1] || m.Linked == nil || m.Linked(ranks[0], ranks[1])), nil
 }
 
-// unlinkedRanks is topo.unlinked(): the first ranks (a, b) of which a cannot send to b,
-// or None. On a large machine that is told here in a fraction of the time that a
-// template would take to ask of every two.
+// unlinkedRanks is topo.unlinked(): the first pair of ranks (a, b) where a can't
+// send to b, or None. On a large machine this takes a fraction of the time a
+// template would need to ask about every pair.
 func (m *Machine) unlinkedRanks(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := starlark.UnpackArgs(b.Name(), args, kwargs); err != nil {
 		return nil, err
@@ -230,8 +230,8 @@ func (m *Machine) asRank(v starlark.Value) (int, error) {
 	return r, nil
 }
 
-// noNumber says of a value that is no number, or none that anything here has, what
-// would have been one.
+// noNumber says what was wanted in place of a value that is not a number, or too
+// large to be one.
 func noNumber(v starlark.Value, want string) string {
 	if _, is := v.(starlark.Int); is {
 		return kindOf(v) + ": out of range"

@@ -19,9 +19,9 @@ func (p *scope) Freeze()               {}
 func (p *scope) Truth() starlark.Bool  { return true }
 func (p *scope) Hash() (uint32, error) { return 0, fmt.Errorf("parallelize cannot be a key") }
 
-// Iterate enters the scope; Done leaves it, however the loop ends. A scope
-// that cannot be entered after all, because it is looped over inside others,
-// is told at the next operation: Iterate has no error.
+// Iterate enters the scope; Done leaves it, however the loop ends. A scope that
+// can't be entered, because it is nested too deeply, is reported at the next
+// operation, as Iterate can't return an error.
 func (p *scope) Iterate() starlark.Iterator {
 	err := p.s.trace.Enter(p.factor)
 	if err != nil && p.s.broken == nil {

@@ -9,26 +9,25 @@ import (
 	"strings"
 )
 
-// Parameter is what a template lets others choose. Either Values lists what it
-// may be, or it is a number from Min to Max, or Hole says what kind of thing a
-// solver is to find for it.
+// Parameter is something that a template lets others choose. Its values are those
+// in Values, or the numbers from Min to Max, or found by a solver for the kind of
+// hole in Hole.
 type Parameter struct {
 	Name    string `json:"name"`
 	Doc     string `json:"doc,omitempty"`
 	Values  []any  `json:"values,omitempty"` // ints, strings or bools, in the order declared
 	Min     int    `json:"min,omitempty"`
 	Max     int    `json:"max,omitempty"`
-	Default any    `json:"default"` // nil for a hole: what the program makes of it unfilled
+	Default any    `json:"default"` // nil for a hole: what the program does if it is unfilled
 	Hole    string `json:"hole,omitempty"`
 }
 
-// Params are values of a template's parameters: int, string, bool, and
-// [][]int or nil for holes.
+// Params holds the values of a template's parameters: int, string, bool, or for
+// holes [][]int or nil.
 type Params map[string]any
 
-// String is the canonical form, names sorted: channels=4 order=0,2,1,3. Holes
-// not filled are left out. Equal parameters have equal strings, different ones
-// different strings.
+// String is the canonical form, sorted by name: channels=4 order=0,2,1,3. Unfilled
+// holes are omitted. Different parameters have different strings.
 func (p Params) String() string {
 	names := make([]string, 0, len(p))
 	for n, v := range p {
@@ -43,7 +42,7 @@ func (p Params) String() string {
 	return strings.Join(names, " ")
 }
 
-// FormatValue is a value as ParseValue reads it.
+// FormatValue prints a value as ParseValue reads it.
 func FormatValue(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -61,8 +60,8 @@ func FormatValue(v any) string {
 	return fmt.Sprint(v)
 }
 
-// All is every value the parameter may take, the declared order kept; nil
-// alone for a hole, which is not enumerated.
+// All lists every value of the parameter, in declared order; for a hole, which is
+// not enumerated, only nil.
 func (p Parameter) All() []any {
 	switch {
 	case p.Hole != "":
@@ -77,7 +76,7 @@ func (p Parameter) All() []any {
 	return all
 }
 
-// Size is how many values there are.
+// Size is the number of values.
 func (p Parameter) Size() int {
 	switch {
 	case p.Hole != "":
@@ -88,7 +87,7 @@ func (p Parameter) Size() int {
 	return p.Max - p.Min + 1
 }
 
-// accepts says in words what the parameter may be.
+// accepts says what values the parameter can have.
 func (p Parameter) accepts() string {
 	switch {
 	case p.Hole != "":
@@ -103,7 +102,7 @@ func (p Parameter) accepts() string {
 	return strings.Join(words, ", ")
 }
 
-// ParseValue reads a value as a flag or a file has it, and checks it.
+// ParseValue reads a value as written in a flag or file, and checks it.
 func (p Parameter) ParseValue(s string) (any, error) {
 	if p.Hole != "" {
 		var lists [][]int
@@ -131,8 +130,8 @@ func (p Parameter) ParseValue(s string) (any, error) {
 	return nil, fmt.Errorf("parameter %s=%s: want %s", p.Name, s, p.accepts())
 }
 
-// plainLists turns lists as tables print them, [[0,1,2],[0,2,1]], into the form
-// that flags have, 0,1,2;0,2,1, and leaves what is anything else.
+// plainLists converts lists as tables print them, [[0,1,2],[0,2,1]], to the form
+// that flags have, 0,1,2;0,2,1. Anything else stays as it is.
 func plainLists(s string) string {
 	inner, opened := strings.CutPrefix(strings.ReplaceAll(s, " ", ""), "[[")
 	inner, closed := strings.CutSuffix(inner, "]]")
@@ -142,8 +141,8 @@ func plainLists(s string) string {
 	return strings.ReplaceAll(inner, "],[", ";")
 }
 
-// Check gives a value, as a program or a JSON document holds it, the type it
-// has in Params; it is an error where the parameter does not allow it.
+// Check converts a value, from a program or a JSON document, to its type in
+// Params. It returns an error if the parameter can't have that value.
 func (p Parameter) Check(v any) (any, error) {
 	refuse := func() (any, error) {
 		return nil, fmt.Errorf("parameter %s=%s: want %s", p.Name, FormatValue(v), p.accepts())
@@ -176,7 +175,8 @@ func (p Parameter) Check(v any) (any, error) {
 	return refuse()
 }
 
-// asInt reads a number as Go, JSON decoders and flags hand it over.
+// asInt reads a number in any of the types that Go code, JSON decoders and flags
+// use.
 func asInt(v any) (int, bool) {
 	switch v := v.(type) {
 	case int:

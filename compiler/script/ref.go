@@ -10,8 +10,8 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// ref is a reference to chunks, as a value of the template: the very same in
-// memory, since a program makes two for every operation.
+// ref is a reference to chunks as a value in a template. It is the same memory as
+// a lang.Ref, because a program makes two for every operation.
 type ref lang.Ref
 
 func (r *ref) lang() *lang.Ref { return (*lang.Ref)(r) }
@@ -62,7 +62,7 @@ func (r *ref) Attr(name string) (starlark.Value, error) {
 	return nil, nil
 }
 
-// deed is something that references can do.
+// deed is a method of references.
 type deed struct {
 	name string
 	do   func(*ref, *starlark.Thread, starlark.Tuple, []starlark.Tuple) (starlark.Value, error)
@@ -77,7 +77,7 @@ var methods = [...]deed{
 	{"reduce_along", (*ref).reduceAlong},
 }
 
-// method is a method of a reference, ready to be called.
+// method is a method bound to a reference.
 type method struct {
 	*deed
 	of *ref
@@ -95,8 +95,8 @@ func (m *method) CallInternal(th *starlark.Thread, args starlark.Tuple, kwargs [
 	return m.do(m.of, th, args, kwargs)
 }
 
-// ch is given by name, so that the count which the paper's Figure 3 passes in
-// its place is refused instead of taken for a channel.
+// ch can only be given by name, so that the count which the paper's Figure 3
+// passes in its place is refused rather than taken for a channel.
 var (
 	copyArgs   = signature{fn: "copy", names: []string{"rank", "buffer", "index", "ch", "stride"}, required: 3, positional: 3, hint: "the count is the reference's own, and the channel is given by name: ch="}
 	reduceArgs = signature{fn: "reduce", names: []string{"chunk", "ch"}, required: 1, positional: 1, hint: "the channel is given by name: ch="}
@@ -213,8 +213,8 @@ func channel(v starlark.Value) (int, error) {
 	return ch, err
 }
 
-// before says where the coming operation stands, and whether there may be one
-// more, of all of r's chunks.
+// before tells the trace where the next operation is in the text, and checks that
+// there may be another one, on all of r's chunks.
 func (s *session) before(th *starlark.Thread, r *ref) error {
 	work(th, int(r.lang().Span().Count)/chunksPerStep)
 	s.trace.At(here(th))

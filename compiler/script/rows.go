@@ -69,14 +69,14 @@ func (w *row) Attr(name string) (starlark.Value, error) {
 	return nil, nil
 }
 
-// spots are where the references of a row lie, or go: a rank and an index for each.
+// spots is where the references of a row are, or go: a rank and an index for each.
 type spots struct {
-	ranks, indices []int // nil where there is but one
-	rank, index    int   // that one
+	ranks, indices []int // nil if all have the same
+	rank, index    int   // the one that all have
 }
 
-// spots reads rank and index; n is how many there are of them, -1 where neither is a
-// list. unit is how many chunks a pair as index names.
+// spots reads rank and index. n is the length of the lists, or -1 if neither is a
+// list. unit is how many chunks an index pair stands for.
 func (s *session) spots(rank, index starlark.Value) (at spots, n, unit int, err error) {
 	n = -1
 	if at.ranks, err = integers("ranks", rank, s.machine.asRank, &n); err != nil {
@@ -94,7 +94,8 @@ func (s *session) spots(rank, index starlark.Value) (at spots, n, unit int, err 
 	return
 }
 
-// of is the i-th spot, of the chunks before which so many lie side by side.
+// of is the i-th spot. If rank and index are the same for all, chunks are placed
+// side by side, before of them ahead of this one.
 func (p *spots) of(i, before int) (rank, index int) {
 	rank, index = p.rank, p.index
 	if p.ranks != nil {
@@ -108,8 +109,8 @@ func (p *spots) of(i, before int) (rank, index int) {
 	return rank, index
 }
 
-// integers reads a list as numbers, nil where v is none; n is how many the lists of
-// a call have, -1 before the first.
+// integers reads a list of numbers; it is nil if v is not a list. n is the length
+// of the call's lists, or -1 before the first.
 func integers(name string, v starlark.Value, read func(starlark.Value) (int, error), n *int) ([]int, error) {
 	list, ok := several(v)
 	if !ok {
@@ -141,7 +142,7 @@ func whole(v starlark.Value) (int, error) {
 	return n, nil
 }
 
-// lists tells whether any of some arguments is a list.
+// lists tells whether any of the arguments is a list.
 func lists(args ...starlark.Value) bool {
 	for _, v := range args {
 		if _, ok := several(v); ok {
@@ -194,7 +195,7 @@ func (s *session) chunkRow(th *starlark.Thread, rank, buffer, index, count starl
 	return w, nil
 }
 
-// newRow is room for n references, each of which takes as much as two elements of a
+// newRow makes a row of n references, each of which counts as two elements of a
 // list.
 func newRow(th *starlark.Thread, n int) (*row, error) {
 	if err := made(th, 2*n); err != nil {
@@ -251,8 +252,8 @@ func (w *row) copy(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple
 	return to, nil
 }
 
-// reduce is w.reduce(others, ch=None): each of w's chunks with those at the same
-// place of another row.
+// reduce is w.reduce(others, ch=None): it reduces each of w's chunks with those at
+// the same position in another row.
 func (w *row) reduce(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	s, err := tracing(th, "reduce")
 	if err != nil {

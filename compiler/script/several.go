@@ -9,7 +9,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// several is a list of numbers, or a range of them, where an argument is one.
+// several returns v as a list of numbers, if it is a list or a range.
 func several(v starlark.Value) (starlark.Indexable, bool) {
 	switch v := v.(type) {
 	case *starlark.List:
@@ -20,7 +20,7 @@ func several(v starlark.Value) (starlark.Indexable, bool) {
 	return nil, false
 }
 
-// manner reads buffer, ch and stride: how chunks go.
+// manner reads buffer, ch and stride.
 func (s *session) manner(buffer, ch, stride starlark.Value) (buf collective.Buffer, channelled, apart int, err error) {
 	if buf, err = s.buffer(buffer); err != nil {
 		return
@@ -32,28 +32,29 @@ func (s *session) manner(buffer, ch, stride starlark.Value) (buf collective.Buff
 	return
 }
 
-// operations are those of one call that makes many: they are held to the limits
-// one by one, as if each were a call.
+// operations applies the limits to the operations of a call that makes many, one
+// by one, as if each were a call.
 type operations struct {
 	s       *session
 	th      *starlark.Thread
 	fn      string
 	most    int // operations a program may have
 	scratch int // chunks of scratch a rank may have
-	steps   int // counted since the limits were looked at last
+	steps   int // since limits were last checked
 }
 
-// looked is after how many steps a call that makes many operations looks whether it
-// is to go on: as many as take a fraction of a millisecond.
+// looked is after how many steps a call that makes many operations checks whether
+// it may go on: a fraction of a millisecond.
 const looked = 1 << 12
 
-// many begins the operations of a call.
+// many begins a call that makes many operations.
 func (s *session) many(th *starlark.Thread, fn string) *operations {
 	s.trace.At(here(th))
 	return &operations{s: s, th: th, fn: fn, most: s.opLimit(), scratch: s.scratchLimit()}
 }
 
-// next asks whether there may be one more, of count chunks that go to a place.
+// next checks that there may be another operation, of count chunks that go to a
+// place.
 func (o *operations) next(buf collective.Buffer, index, count int) error {
 	s := o.s
 	if s.broken != nil {
@@ -69,7 +70,7 @@ func (o *operations) next(buf collective.Buffer, index, count int) error {
 }
 
 // count counts an operation on so many chunks, or a reference to them, and now and
-// then asks whether the program is to go on.
+// then checks the limits.
 func (o *operations) count(chunks int) error {
 	if o.steps += 1 + chunks/chunksPerStep; o.steps >= looked {
 		return o.look()
@@ -77,7 +78,7 @@ func (o *operations) count(chunks int) error {
 	return nil
 }
 
-// look counts what was done, and is an error where that is too much, or the
+// look counts what was done. It returns an error if that is too much, or the
 // watchman has stopped the program.
 func (o *operations) look() error {
 	o.end()

@@ -6,17 +6,17 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// signature is the parameters of a builtin that is called too often for the
-// general machinery.
+// signature describes the parameters of a builtin that is called too often for
+// Starlark's general argument unpacking.
 type signature struct {
 	fn         string
 	names      []string
-	required   int // the first so many must be given
-	positional int // the first so many may be given without their names
+	required   int // how many, from the first, must be given
+	positional int // how many, from the first, may be given without names
 	hint       string
 }
 
-// bind puts the arguments of a call where their names stand in the signature.
+// bind puts the arguments of a call into the order of the signature.
 func (g *signature) bind(into []starlark.Value, args starlark.Tuple, kwargs []starlark.Tuple) error {
 	if len(args) > g.positional {
 		msg := fmt.Sprintf("%s: %d arguments without a name: want at most %d", g.fn, len(args), g.positional)

@@ -2,8 +2,8 @@ package script
 
 import "fmt"
 
-// DidYouMean is " (did you mean …?)" where one of names is a slip away from
-// name, and nothing where none is.
+// DidYouMean is " (did you mean …?)" if one of the names is a probable misspelling
+// of name, and empty if none is.
 func DidYouMean(name string, names []string) string {
 	best := Nearest(name, names)
 	if best == "" {
@@ -12,7 +12,7 @@ func DidYouMean(name string, names []string) string {
 	return fmt.Sprintf(" (did you mean %s?)", best)
 }
 
-// Nearest is the one of names that is a slip away from name, or empty.
+// Nearest is the one of names that name is probably a misspelling of, or empty.
 func Nearest(name string, names []string) string {
 	best, least := "", (len(name)+2)/3+1
 	for _, n := range names {
@@ -27,7 +27,7 @@ func Nearest(name string, names []string) string {
 // their neighbour to make a into b.
 func distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
-		return len(a) + len(b) // nobody meant that
+		return len(a) + len(b) // too different to matter
 	}
 	before, last, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

@@ -37,13 +37,14 @@ type Options struct {
 	Library map[string]string // the modules that load() reaches: name → source
 	Print   func(msg string)  // gets what the template prints; nil drops it
 
-	// Own says that the template and its modules are the caller's own, which need
-	// no watching of what single operators make, a tenth of a large program's time, nor
-	// of the process's memory, which grows with whatever else it does.
+	// Own says that the template and its modules are the caller's own. What single
+	// operators create is then not watched, which saves a tenth of a large
+	// program's time, and neither is the process's memory, which grows for other
+	// reasons too.
 	Own bool
 }
 
-// Load reads a template: src is the text of file name. All errors name their
+// Load reads a template from src, the text of file name. All errors name their
 // place in it.
 func Load(name string, src []byte, o Options) (*Template, error) {
 	return load(name, src, o, usual)
@@ -93,8 +94,8 @@ func (t *Template) Parameter(name string) (Parameter, error) {
 	return Parameter{}, fmt.Errorf("%s has no parameter %s%s: it has %s", t.Name, name, DidYouMean(name, names), strings.Join(names, ", "))
 }
 
-// Bind makes a full set of parameters of the values given, as a program or a
-// JSON document has them: what is not given takes its default.
+// Bind completes the given values, as a program or a JSON document has them, with
+// the defaults of the other parameters.
 func (t *Template) Bind(given map[string]any) (Params, error) {
 	names := make([]string, 0, len(given))
 	for name := range given {
@@ -122,8 +123,8 @@ func (t *Template) Bind(given map[string]any) (Params, error) {
 	return params, nil
 }
 
-// Applies tells whether the family can implement a collective on a machine
-// with the defaults of its parameters, and if not, why.
+// Applies tells whether the family can implement a collective on a machine with
+// its default parameters, and if not, why.
 func (t *Template) Applies(m Machine, coll string, root int) (bool, string, error) {
 	return t.Admits(m, Request{Collective: coll, Root: root, InPlace: collective.DefaultInPlace(coll)}, nil)
 }
@@ -163,8 +164,8 @@ func (t *Template) Admits(m Machine, q Request, given map[string]any) (bool, str
 	return yes, why, nil
 }
 
-// Chunks is how many chunks the program cuts the collective's unit into (see
-// collective.Spec), for these parameters.
+// Chunks is the number of chunks in the collective's unit (see collective.Spec)
+// for these parameters.
 func (t *Template) Chunks(m Machine, q Request, given map[string]any) (int, error) {
 	c, err := t.prepare(m, q, given)
 	if err != nil {
@@ -173,8 +174,8 @@ func (t *Template) Chunks(m Machine, q Request, given map[string]any) (int, erro
 	return c.chunks()
 }
 
-// Trace runs the program. It does not ask whether the template applies: a
-// program that runs, and satisfies the postcondition, is one.
+// Trace runs the program. It does not ask whether the template applies: a program
+// that runs and satisfies the postcondition evidently does.
 func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Program, error) {
 	if !slices.Contains(t.Collectives, q.Collective) {
 		return nil, fmt.Errorf("%s does not implement %s: it implements %s", t.Name, q.Collective, strings.Join(t.Collectives, ", "))
@@ -220,8 +221,8 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	if err != nil {
 		return nil, err
 	}
-	// What the program came to is looked at on nobody's time: it is as much as there
-	// are chunks and operations, and those are bounded.
+	// Checking the result counts for no limit, as its cost depends on the chunks
+	// and operations, which are limited.
 	program, err := trace.Finish()
 	if err != nil {
 		return nil, asError(t.File, err)
@@ -229,8 +230,8 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	return program, nil
 }
 
-// Collective is what a request asks for on a machine, cut into chunks: one of
-// the contract's, or one that the template itself defines.
+// Collective is what a request asks for on a machine, divided into chunks: a
+// built-in collective, or one that the template defines.
 func (t *Template) Collective(m Machine, q Request, chunks int) (collective.Collective, error) {
 	s := collective.Spec{Name: q.Collective, Ranks: m.Ranks(), Chunks: chunks, Root: q.Root, InPlace: q.InPlace, Counts: q.Counts}
 	for _, own := range t.own {
@@ -251,13 +252,13 @@ func (t *Template) Collective(m Machine, q Request, chunks int) (collective.Coll
 	return collective.New(s)
 }
 
-// Defines tells whether the template itself defines a collective.
+// Defines tells whether the template defines a collective.
 func (t *Template) Defines(coll string) bool {
 	return slices.ContainsFunc(t.own, func(c *ownCollective) bool { return c.name == coll })
 }
 
-// program is the function that implements a collective: program, or where there
-// is none the one of the collective's name.
+// program is the function that implements a collective: program, or else the one
+// named for the collective.
 func (t *Template) program(coll string) (*starlark.Function, error) {
 	for _, name := range []string{"program", coll} {
 		if fn, ok := t.globals[name].(*starlark.Function); ok {
@@ -267,7 +268,7 @@ func (t *Template) program(coll string) (*starlark.Function, error) {
 	return nil, &Error{Pos: lang.Pos{File: t.File}, Msg: fmt.Sprintf("%s is declared, but there is neither def program(topo, p) nor def %s(topo, p)", coll, coll)}
 }
 
-// call is a template's functions with what they are all given: the machine and
+// call holds a template's functions with their common arguments: the machine and
 // request as topo, the parameters as p.
 type call struct {
 	t       *Template
@@ -287,7 +288,7 @@ func (t *Template) prepare(m Machine, q Request, given map[string]any) (*call, e
 	return &call{t, m.numbered(), q, params}, nil
 }
 
-// fits says why what fills a hole does not fit the machine, if so.
+// fits says why the values of holes do not fit the machine, or nothing.
 func (c *call) fits() string {
 	for _, p := range c.t.Parameters {
 		if why := p.Misfit(c.params[p.Name], c.machine); why != "" {
@@ -307,7 +308,7 @@ func (c *call) args() starlark.Tuple {
 	return starlark.Tuple{topo(c.machine, c.request), p}
 }
 
-// call runs an optional function of the template and hands on what it returns.
+// call runs an optional function of the template, and passes on its result.
 func (c *call) call(name string, use func(starlark.Value) error) error {
 	fn, ok := c.t.globals[name].(*starlark.Function)
 	if !ok {
