@@ -79,7 +79,7 @@ func deliver(cmd *cobra.Command, write func(io.Writer) error) error {
 }
 
 // writeTo writes the file that --out names. A new or regular file is written whole
-// or not at all; a pipe or a device is written to as it is.
+// or not at all, and keeps its permissions; a pipe or a device is written to as it is.
 func writeTo(path string, write func(io.Writer) error) error {
 	// A link is kept, and the file that it leads to is written.
 	if end, err := filepath.EvalSymlinks(path); err == nil {
@@ -91,7 +91,7 @@ func writeTo(path string, write func(io.Writer) error) error {
 	case err == nil && !info.Mode().IsRegular():
 		return pour(path, write)
 	}
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
+	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
 	if err != nil {
 		return named(path, err)
 	}
@@ -108,6 +108,10 @@ func named(path string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		return fmt.Errorf("%s: %w", path, at.Err)
+	}
+	var moved *os.LinkError
+	if errors.As(err, &moved) {
+		return fmt.Errorf("%s: %w", path, moved.Err)
 	}
 	return err
 }

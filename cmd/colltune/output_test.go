@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -19,5 +21,21 @@ func TestFullDisk(t *testing.T) {
 		if code != exitFailed || !strings.Contains(stderr.String(), "no space left") {
 			t.Errorf("colltune %s: exit code %d, %q", args, code, stderr.String())
 		}
+	}
+}
+
+// A file that others may not read stays one when it is written again.
+func TestOutKeepsPermissions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "secret.json")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stderr strings.Builder
+	if code := Main([]string{"version", "-o", "json", "--out", path}, strings.NewReader(""), &strings.Builder{}, &stderr); code != exitDone {
+		t.Fatalf("exit code %d, %s", code, stderr.String())
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Size() == 0 || info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("%v, %v", info, err)
 	}
 }
