@@ -22,6 +22,7 @@
 // returns. A try learns from the best before it what came late.
 //
 // Invariants: the same seed gives the same schedule; Check replays a schedule by
-// the topology alone. Nothing here is optimal but by luck: the gap to the bound
+// the topology alone; a routing ends with its context, wherever it is, and returns
+// the best schedule that was whole by then. Nothing here is optimal but by luck: the gap to the bound
 // of package bounds says how far it can be off.
 package greedy

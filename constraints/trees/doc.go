@@ -25,8 +25,9 @@
 // are no more it says with the cut that lets no more through.
 //
 // Invariants: Check, and for Disjoint constraints.CheckTrees, judges by
-// the topology alone and shares nothing with what made it; the same topology gives
-// the same packing.
+// the topology alone and shares nothing with what made it; a tree has edges between
+// linked ranks only, though flows may find more ways; the same topology gives the same
+// packing.
 //
 // It knows bandwidths only: a packing says what is fastest for large sizes, and
 // its trees may be deep. Latency is what package greedy looks at.
