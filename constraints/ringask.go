@@ -9,10 +9,17 @@ import (
 
 // solve finds orders of a node, as wide as possible.
 func (p *ringProblem) solve(ctx context.Context, s *Solvers) (orders [][]int, by string, err error) {
-	if why := p.refute(); why != "" {
+	why, err := p.refute(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	if why != "" {
 		return nil, "", &NoRingError{p.t.Name, p.count, why, ""}
 	}
-	widths := p.widths()
+	widths := p.widths(ctx)
+	if err := ctx.Err(); err != nil {
+		return nil, "", err
+	}
 	widest := units.Bandwidth(1)
 	if len(widths) > 0 {
 		widest = widths[0]

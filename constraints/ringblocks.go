@@ -23,34 +23,46 @@ import (
 // mostBlockRanks limits the GPUs of a node, since every pair of them is examined.
 const mostBlockRanks = 256
 
-// BlockRings returns rings that leave a node after each of its blocks, as many as
-// asked for, or nil if there are none. A block is a set of GPUs connected by steps
-// of at least some bandwidth; all blocks have the same size, and each ring starts
-// its blocks one GPU later than the ring before it. Among the possible divisions
-// it chooses the one whose narrowest step is widest (RingWidth), then the one with
-// the fewest blocks.
-func BlockRings(t *topologies.Topology, count int) (best [][]int) {
+// Blocks is the ways to divide the nodes of a system into blocks: sets of GPUs of equal
+// size that are connected by steps of at least some bandwidth.
+type Blocks struct {
+	t         *topologies.Topology
+	divisions [][][]int // by local position, fewest blocks first
+}
+
+// BlocksOf finds them. There are none of a single node, of nodes of different sizes, or of
+// very large ones.
+func BlocksOf(t *topologies.Topology) *Blocks {
+	b := &Blocks{t: t}
 	n := 0
 	for node := range t.Nodes {
 		ranks := len(t.NodeRanks(node))
 		if node > 0 && ranks != n {
-			return nil
+			return b
 		}
 		n = ranks
 	}
-	if t.Nodes < 2 || n < 2 || n > mostBlockRanks {
-		return nil
+	if t.Nodes >= 2 && n >= 2 && n <= mostBlockRanks {
+		b.divisions = divisions(t, n)
 	}
+	return b
+}
+
+// Rings returns rings that leave a node after each of its blocks, as many as asked for, or
+// nil if there are none. Each ring starts its blocks one GPU later than the ring before
+// it. Among the possible divisions it chooses the one whose narrowest step is widest
+// (RingWidth), then the one with the fewest blocks.
+func (b *Blocks) Rings(count int) (best [][]int) {
 	var widest units.Bandwidth
-	for _, blocks := range divisions(t, n) {
+	for _, blocks := range b.divisions {
 		if count > len(blocks[0]) {
 			continue // two of the rings would be the same
 		}
 		rings := make([][]int, count)
 		for k := range rings {
-			rings[k] = throughBlocks(t, blocks, k)
+			rings[k] = throughBlocks(b.t, blocks, k)
 		}
-		if w := RingWidth(t, rings); w > widest {
+		if w := RingWidth(b.t, rings); w > widest {
 			best, widest = rings, w
 		}
 	}

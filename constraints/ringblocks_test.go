@@ -24,7 +24,7 @@ func TestBlockRings(t *testing.T) {
 		{1, 1, nil, 0}, // there is nowhere to leave for
 	} {
 		topology := topotest.Pairs(t, c.nodes)
-		got := BlockRings(topology, c.count)
+		got := BlocksOf(topology).Rings(c.count)
 		if !slices.EqualFunc(got, c.want, slices.Equal) {
 			t.Errorf("%d rings on %d nodes: %v, want %v", c.count, c.nodes, got, c.want)
 		}
@@ -57,7 +57,7 @@ func TestBlockRingsAreRings(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		name := rapid.SampledFrom(topologies.Names()).Draw(r, "system")
 		topology := topotest.Resolve(t, name, rapid.IntRange(2, 3).Draw(r, "nodes"))
-		rings := BlockRings(topology, rapid.IntRange(1, 4).Draw(r, "rings"))
+		rings := BlocksOf(topology).Rings(rapid.IntRange(1, 4).Draw(r, "rings"))
 		if rings == nil {
 			return
 		}

@@ -28,11 +28,11 @@ func TestCountingAgrees(t *testing.T) {
 			edges[i].Bandwidth /= units.Bandwidth(1 + r.IntN(3))
 		}
 		topo = &topologies.Topology{Name: name, Nodes: topo.Nodes, Runtime: topo.Runtime, Ranks: topo.Ranks, Vertices: topo.Vertices, Edges: edges}
-		p, err := newRingProblem(topo, 1+r.IntN(4))
+		p, err := newRingProblem(context.Background(), topo, 1+r.IntN(4))
 		if err != nil {
 			t.Fatal(err)
 		}
-		widths := p.widths()
+		widths := p.widths(context.Background())
 		if len(widths) == 0 {
 			continue
 		}

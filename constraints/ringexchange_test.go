@@ -62,7 +62,7 @@ func TestExchangeKeepsAccounts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		topo := rapid.SampledFrom(systems).Draw(t, "system")
 		count := rapid.IntRange(1, 4).Draw(t, "rings")
-		p, err := newRingProblem(topo, count)
+		p, err := newRingProblem(context.Background(), topo, count)
 		if err != nil {
 			t.Fatal(err)
 		}

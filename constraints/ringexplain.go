@@ -1,6 +1,7 @@
 package constraints
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/colltune/colltune/constraints/internal/words"
@@ -26,13 +27,16 @@ var arguments = []argument{
 }
 
 // refute returns the first argument that applies, or nothing.
-func (p *ringProblem) refute() string {
+func (p *ringProblem) refute(ctx context.Context) (why string, err error) {
 	for _, a := range arguments {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
 		if why := a.say(p); why != "" {
-			return why
+			return why, nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // proved is the reason to give if only a solver knows one.

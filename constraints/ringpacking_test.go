@@ -50,11 +50,11 @@ func TestPackingAgrees(t *testing.T) {
 			interleave(r, known, edges)
 			topo = &topologies.Topology{Name: name, Nodes: known.Nodes, Runtime: known.Runtime, Ranks: known.Ranks, Vertices: known.Vertices, Edges: edges}
 		}
-		p, err := newRingProblem(topo, 1+r.IntN(4))
+		p, err := newRingProblem(context.Background(), topo, 1+r.IntN(4))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, width := range p.widths() {
+		for _, width := range p.widths(context.Background()) {
 			orders, why, is := p.askByPacking(context.Background(), width)
 			verdicts[is]++
 			if is == unsettled {
@@ -117,7 +117,7 @@ func TestPackingWhereNoneFits(t *testing.T) {
 	join(10, 11, 10e9)
 	slices.SortFunc(box.Edges, func(a, b topologies.Edge) int { return cmp.Or(a.From-b.From, a.To-b.To) })
 	for count := 1; count <= 4; count++ {
-		p, err := newRingProblem(box, count)
+		p, err := newRingProblem(context.Background(), box, count)
 		if err != nil {
 			t.Fatal(err)
 		}

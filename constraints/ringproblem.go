@@ -1,6 +1,7 @@
 package constraints
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -29,7 +30,7 @@ type ringProblem struct {
 // the first two.
 type hop struct{ edges []int }
 
-func newRingProblem(t *topologies.Topology, count int) (*ringProblem, error) {
+func newRingProblem(ctx context.Context, t *topologies.Topology, count int) (*ringProblem, error) {
 	p := &ringProblem{t: t, count: count}
 	for node := range t.Nodes {
 		p.nodes = append(p.nodes, t.NodeRanks(node))
@@ -43,19 +44,22 @@ func newRingProblem(t *topologies.Topology, count int) (*ringProblem, error) {
 			return nil, &NoRingError{t.Name, count, fmt.Sprintf("node %d has %d GPUs, node 0 has %d: rings need nodes alike", node, len(ranks), p.n), ""}
 		}
 	}
-	p.in = p.hops(0, len(p.nodes))
+	p.in = p.hops(ctx, 0, len(p.nodes))
 	p.close = p.in
 	if len(p.nodes) > 1 {
-		p.close = p.hops(1, len(p.nodes))
+		p.close = p.hops(ctx, 1, len(p.nodes))
 	}
-	return p, nil
+	return p, ctx.Err()
 }
 
 // hops lists, by local positions, the steps that exist in every node (ahead 0) or
-// from every node into the next (ahead 1).
-func (p *ringProblem) hops(ahead, nodes int) [][]*hop {
+// from every node into the next (ahead 1). Once the context is done, steps are missing.
+func (p *ringProblem) hops(ctx context.Context, ahead, nodes int) [][]*hop {
 	hops := make([][]*hop, p.n)
 	for i := range hops {
+		if ctx.Err() != nil {
+			break
+		}
 		hops[i] = make([]*hop, p.n)
 		for j := range hops[i] {
 			if ahead == 0 && i == j {

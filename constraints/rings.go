@@ -90,7 +90,7 @@ func Rings(ctx context.Context, s *Solvers, t *topologies.Topology, o RingOption
 	} else if o.NoSolver && t.Nodes > 1 && n > packedRanks {
 		return RingAnswer{}, &RingTimeoutError{t.Name, o.Count, fmt.Sprintf("no solver was asked, and nodes have %d GPUs", n)}
 	}
-	p, err := newRingProblem(t, o.Count)
+	p, err := newRingProblem(ctx, t, o.Count)
 	if err != nil {
 		return RingAnswer{}, err
 	}

@@ -401,11 +401,11 @@ func TestEncodingsAgree(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	statuses := map[bool]int{}
 	compare := func(name string, topo *topologies.Topology, count int) {
-		p, err := newRingProblem(topo, count)
+		p, err := newRingProblem(context.Background(), topo, count)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, width := range p.widths() {
+		for _, width := range p.widths(context.Background()) {
 			at, _, err := p.askByPositions(context.Background(), s, width)
 			if err != nil {
 				t.Fatal(err)

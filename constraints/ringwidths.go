@@ -1,6 +1,7 @@
 package constraints
 
 import (
+	"context"
 	"slices"
 	"sort"
 
@@ -9,8 +10,8 @@ import (
 
 // widths lists, widest first, the bandwidths that the narrowest step of some set
 // of rings could have: those of edges, divided by the number of rings that take
-// them. Widths that counting rules out are omitted.
-func (p *ringProblem) widths() []units.Bandwidth {
+// them. Widths that counting rules out are omitted, and all once the context is done.
+func (p *ringProblem) widths(ctx context.Context) []units.Bandwidth {
 	seen := map[units.Bandwidth]bool{}
 	for _, table := range [][][]*hop{p.in, p.close} {
 		for _, row := range table {
@@ -33,7 +34,7 @@ func (p *ringProblem) widths() []units.Bandwidth {
 		list = append(list, w)
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i] > list[j] })
-	return slices.DeleteFunc(list, func(w units.Bandwidth) bool { return !p.enough(w) })
+	return slices.DeleteFunc(list, func(w units.Bandwidth) bool { return ctx.Err() != nil || !p.enough(w) })
 }
 
 // enough tells whether counting allows rings whose steps each have a width: every

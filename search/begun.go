@@ -127,9 +127,7 @@ func (b *begun) gridAs(key string, make func() (*grid, error)) (*grid, error) {
 		if g, err = make(); g == nil || err != nil {
 			return nil, err
 		}
-		if err := b.keepGrid(key, g); err != nil {
-			return nil, err
-		}
+		b.keepGrid(key, g)
 	}
 	if b.late != nil {
 		b.grids[key] = g
@@ -139,22 +137,18 @@ func (b *begun) gridAs(key string, make func() (*grid, error)) (*grid, error) {
 
 // keepGrid puts the sets of parameters of a family into the file, if they are read back
 // as they are.
-func (b *begun) keepGrid(key string, g *grid) error {
+func (b *begun) keepGrid(key string, g *grid) {
 	if !b.keeps() {
-		return nil
+		return
 	}
 	for _, params := range g.Params {
 		text, err := json.Marshal(params)
-		if err != nil {
-			return err
-		}
 		var back script.Params
-		if err := json.Unmarshal(text, &back); err != nil || !reflect.DeepEqual(script.Params(whole(back)), params) {
-			return nil
+		if err != nil || json.Unmarshal(text, &back) != nil || !reflect.DeepEqual(script.Params(whole(back)), params) {
+			return
 		}
 	}
 	b.put(gridKey+key, g, "", nil)
-	return nil
 }
 
 // tracedAs is what a routing came to, which is traced once. known gives what the file

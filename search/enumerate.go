@@ -27,7 +27,8 @@ type enumeration struct {
 	placement int     // index among the problem's
 	through   float64 // part of a stage that will be done after what is under way
 	solvers   *constraints.Solvers
-	holes     map[hole]found // each hole is solved once
+	holes     map[hole]found      // each hole is solved once
+	blocks    *constraints.Blocks // nil until they are needed
 	choice    *chosenNICs
 	space     Space
 	drafts    []*draft

@@ -25,19 +25,21 @@ func (e *enumeration) ringsOfNode(ctx context.Context, q question) ([][]int, err
 // their narrowest step is wider than that of rings that pass through node by node.
 func (e *enumeration) ringsByBlocks(ctx context.Context, q question) ([][]int, error) {
 	t := e.problem.Topology
-	blocks := constraints.BlockRings(t, q.count)
+	if e.blocks == nil {
+		e.blocks = constraints.BlocksOf(t)
+	}
+	blocks := e.blocks.Rings(q.count)
 	if blocks == nil {
 		return nil, nil
 	}
-	nodes := inSequence(t, q.count)
-	if found, err := e.ringsEverywhere(ctx, q); err != nil {
-		var refusal *Refusal
-		if errors.As(err, &refusal) {
-			return nil, nil // it was reported already
-		}
+	nodes, err := e.ringsEverywhere(ctx, q)
+	var refusal *Refusal
+	switch {
+	case errors.As(err, &refusal): // it was reported already; only rings by blocks are left
+	case err != nil:
 		return nil, err
-	} else if found != nil {
-		nodes = found
+	case nodes == nil:
+		nodes = inSequence(t, q.count)
 	}
 	if constraints.RingWidth(t, blocks) <= constraints.RingWidth(t, nodes) {
 		return nil, nil

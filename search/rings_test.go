@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,5 +103,64 @@ func TestRingsByBlocks(t *testing.T) {
 	}
 	if len(found) != 2 {
 		t.Errorf("rings by blocks %v: want two sets", found)
+	}
+}
+
+// Where GPUs of a node are joined two by two and no further, no ring passes through whole
+// nodes. One that leaves a node after each pair is found all the same.
+func TestRingsByBlocksAlone(t *testing.T) {
+	const file = `
+name    = "pairs-alone"
+nodes   = 2
+runtime = "nccl"
+arch    = "ampere"
+
+[node]
+gpus   = 4
+sms    = 108
+source = "made up"
+
+[[node.link]]
+pairs     = [[0, 1], [2, 3]]
+kind      = "nvlink"
+bandwidth = "50 GB/s"
+latency   = "0.5 us"
+source    = "made up"
+
+[[node.nic]]
+serves    = [[0], [1], [2], [3]]
+bandwidth = "25 GB/s"
+latency   = "0.7 us"
+message   = "1 us"
+source    = "made up"
+
+[fabric]
+name    = "ethernet"
+latency = "1.3 us"
+source  = "made up"
+
+[protocol]
+like   = "dgx-a100"
+source = "made up"
+`
+	topology, err := topologies.Read("pairs-alone.toml", []byte(file), topologies.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Problem{Topology: topology, Collective: "allgather", InPlace: true, Op: "sum", DType: "f32", Sizes: []int64{1 << 26}}
+	space, err := Enumerate(context.Background(), p, Options{Families: []string{"ring"}, Executor: "sim", Instances: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, c := range space.Candidates {
+		order, _ := c.Parameters["order"].([][]int)
+		found[script.FormatValue(order)] = true
+	}
+	if !found["0,1,4,5,2,3,6,7"] {
+		t.Errorf("candidates with the rings %v: none leaves a node after each pair", found)
+	}
+	if !slices.ContainsFunc(space.Refusals, func(r Refusal) bool { return r.Reason == NoHole }) {
+		t.Errorf("nothing says that there is no ring through whole nodes: %v", space.Refusals)
 	}
 }
