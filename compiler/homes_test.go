@@ -66,6 +66,23 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
+// TestSlotsComeBack: the later a sender learns that slots are free, the longer a ring
+// takes, where everybody sends all the time.
+func TestSlotsComeBack(t *testing.T) {
+	u := placed(t, families()["ring 4"], Options{MaxChannels: 1000}, false)
+	before := u.estimate()
+	defer func(c [sizes]costs) { costsAt = c }(costsAt)
+	for k := range costsAt {
+		costsAt[k].back += 1000
+	}
+	after := u.estimate()
+	for k := 1; k < len(after); k++ { // one tile of a small message fills no slot twice
+		if after[k] <= before[k] {
+			t.Errorf("estimate %d is %d, and was %d", k, after[k], before[k])
+		}
+	}
+}
+
 // TestHomesAreNoLonger: whatever the program, no estimate is worse by more than is
 // tolerated, and only what may move has moved.
 func TestHomesAreNoLonger(t *testing.T) {
