@@ -6,48 +6,11 @@ import (
 	"math/bits"
 )
 
-// partitions is gossip for every partition of a small system's ranks at once:
-// least holds, for each set of ranks and each number of groups, the least that
-// can leave the groups together when the set is split into so many.
-//
-//	least(set, k) = min over the groups g with the set's first rank of out(g) + least(set - g, k-1)
+// partitions is gossip for every partition of a small system's ranks at once.
 func (p *problem) partitions() (best limit) {
 	full := 1<<p.n - 1
 	for _, net := range []*network{p.forward, p.backward} {
-		f := newFlow(net)
-		out := make([]int64, full+1)
-		inside := make([]bool, p.n)
-		for set := 1; set < full; set++ {
-			p.look()
-			for r := range inside {
-				inside[r] = set>>r&1 == 1
-			}
-			out[set] = f.leaving(inside)
-		}
-		least := make([][]int64, p.n+1)
-		group := make([][]int32, p.n+1) // the group that contains the set's first rank
-		least[1], group[1] = out, nil
-		for k := 2; k <= p.n; k++ {
-			least[k], group[k] = make([]int64, full+1), make([]int32, full+1)
-			for set := 1; set <= full; set++ {
-				if bits.OnesCount(uint(set)) < k {
-					continue
-				}
-				first := set & -set
-				rest := set &^ first
-				for more := rest; ; more = (more - 1) & rest {
-					g := first | more
-					if left := set &^ g; bits.OnesCount(uint(left)) >= k-1 {
-						if sum := out[g] + least[k-1][left]; group[k][set] == 0 || sum < least[k][set] {
-							least[k][set], group[k][set] = sum, int32(g)
-						}
-					}
-					if more == 0 {
-						break
-					}
-				}
-			}
-		}
+		least, group := p.split(p.leaving(net))
 		verb := "leave"
 		if net == p.backward {
 			verb = "enter"
@@ -59,6 +22,53 @@ func (p *problem) partitions() (best limit) {
 		}
 	}
 	return best
+}
+
+// leaving is what can leave each set of ranks but that of all.
+func (p *problem) leaving(net *network) []int64 {
+	f := newFlow(net)
+	out := make([]int64, 1<<p.n)
+	inside := make([]bool, p.n)
+	for set := 1; set < len(out)-1; set++ {
+		p.look()
+		for r := range inside {
+			inside[r] = set>>r&1 == 1
+		}
+		out[set] = f.leaving(inside)
+	}
+	return out
+}
+
+// split finds, for each number k of groups and each set of ranks, the least that can
+// leave the groups together when the set is split into so many, and which of them
+// has the set's first rank.
+//
+//	least(set, k) = min over the groups g with the set's first rank of out(g) + least(set - g, k-1)
+func (p *problem) split(out []int64) (least [][]int64, group [][]int32) {
+	least, group = make([][]int64, p.n+1), make([][]int32, p.n+1)
+	least[1] = out
+	for k := 2; k <= p.n; k++ {
+		least[k], group[k] = make([]int64, len(out)), make([]int32, len(out))
+		for set := 1; set < len(out); set++ {
+			if bits.OnesCount(uint(set)) < k {
+				continue
+			}
+			first := set & -set
+			rest := set &^ first
+			for more := rest; ; more = (more - 1) & rest {
+				g := first | more
+				if left := set &^ g; bits.OnesCount(uint(left)) >= k-1 {
+					if sum := out[g] + least[k-1][left]; group[k][set] == 0 || sum < least[k][set] {
+						least[k][set], group[k][set] = sum, int32(g)
+					}
+				}
+				if more == 0 {
+					break
+				}
+			}
+		}
+	}
+	return least, group
 }
 
 // groups names the groups of the best partition into k.

@@ -273,82 +273,11 @@ func (r *run) serve(v int32) {
 	}
 }
 
-// makeRoom helps a rank that has a free link but was given nothing, because all
-// possible senders were assigned to other ranks at this very moment. One of these
-// ranks is then served by another sender, if necessary recursively.
-func (r *run) makeRoom(v int32, depth int) bool {
-	hops := r.into[v]
-	turn := int(mix(r.seed, uint64(v), uint64(depth)) % uint64(len(hops)))
-	for i := range hops {
-		h := hops[(i+turn)%len(hops)]
-		if r.effort--; r.effort < 0 {
-			return false
-		}
-		if r.idle(h) {
-			if c := r.choose(h); c != none {
-				r.give(h, c)
-				return true
-			}
-			continue
-		}
-		at := r.inTheWay(h)
-		if at < 0 || depth == 0 {
-			continue
-		}
-		p := r.picked[at]
-		loser := r.hops[p.hop].to
-		r.withdraw(at)
-		if c := r.choose(h); c != none && r.idle(h) {
-			mine := len(r.picked)
-			r.give(h, c)
-			if r.makeRoom(loser, depth-1) {
-				return true
-			}
-			r.withdraw(mine)
-			r.picked = r.picked[:mine]
-		}
-		r.picked[at] = p
-		r.learn(loser, p.chunk)
-		r.take(p.hop, at)
-	}
-	return false
-}
-
-// inTheWay is the pick of this moment, for another rank, that alone keeps a hop
-// from being free, or -1.
-func (r *run) inTheWay(h int32) int {
-	at := -1
-	for _, e := range r.hops[h].edges {
-		if r.free[e] <= r.now {
-			continue
-		}
-		by := int(r.taker[e])
-		if r.takenAt[e] != r.now || by >= len(r.picked) || at >= 0 && at != by {
-			return -1
-		}
-		at = by
-	}
-	if at < 0 || r.picked[at].chunk == none || r.hops[r.picked[at].hop].to == r.hops[h].to {
-		return -1
-	}
-	return at
-}
-
 // give lets a hop carry a chunk from now on.
 func (r *run) give(h, c int32) {
 	r.learn(r.hops[h].to, c)
 	r.picked = append(r.picked, pick{h, c})
 	r.take(h, len(r.picked)-1)
-}
-
-// withdraw undoes a pick; its place in the list stays empty.
-func (r *run) withdraw(at int) {
-	p := r.picked[at]
-	r.forget(r.hops[p.hop].to, p.chunk)
-	r.picked[at].chunk = none
-	for _, e := range r.hops[p.hop].edges {
-		r.free[e] = r.now
-	}
 }
 
 func (r *run) has(rank, chunk int32) bool {

@@ -166,53 +166,26 @@ func (e *evener) put(link, chunk int32) {
 	e.given[link] = append(e.given[link], chunk)
 }
 
+// chainStep is one move in a chain of them: the chunk given[from][at] comes to the
+// link that the step is of.
+type chainStep struct{ from, at int32 }
+
 // even moves chunks, along chains of links, from the link with most to carry to
 // one that has less even with a chunk more, until none has.
 func (e *evener) even() {
-	links := len(e.load)
-	if links < 2 {
+	if len(e.load) < 2 {
 		return
 	}
-	type step struct{ from, at int32 } // chunk given[from][at] moves here
-	via := make([]step, links)
+	via := make([]chainStep, len(e.load))
 	for i := range len(e.n.hops) + e.n.ranks*e.chunks {
 		if i%seldom == 0 {
 			e.n.look()
 		}
-		// Where chunks of the most loaded link could go, and those there in turn.
-		top := int32(0)
-		for l := range links {
-			if len(e.given[l]) > 0 && (len(e.given[top]) == 0 || e.load[l] > e.load[top]+small) {
-				top = int32(l)
-			}
-		}
+		top := e.fullest()
 		if len(e.given[top]) == 0 {
 			return
 		}
-		for l := range via {
-			via[l] = step{none, 0}
-		}
-		via[top].from = top
-		queue := []int32{top}
-		end := none
-		for i := 0; i < len(queue) && end < 0; i++ {
-			l := queue[i]
-			for at, c := range e.given[l] {
-				for _, m := range e.may[c/int32(e.chunks)] {
-					if via[m].from == none {
-						via[m] = step{l, int32(at)}
-						queue = append(queue, m)
-						if e.load[m]+e.each[m] < e.load[top]-small {
-							end = m
-							break
-						}
-					}
-				}
-				if end >= 0 || len(queue) == links {
-					break
-				}
-			}
-		}
+		end := e.relief(top, via)
 		if end < 0 {
 			return
 		}
@@ -225,4 +198,44 @@ func (e *evener) even() {
 			l = s.from
 		}
 	}
+}
+
+// fullest is the link with most to carry, of those that have chunks to give away.
+func (e *evener) fullest() (top int32) {
+	for l := range e.load {
+		if len(e.given[l]) > 0 && (len(e.given[top]) == 0 || e.load[l] > e.load[top]+small) {
+			top = int32(l)
+		}
+	}
+	return top
+}
+
+// relief is the nearest link that carries less than the fullest even with a chunk
+// more, and that chunks of the fullest can get to by making others go elsewhere; via
+// is how. It is none if there is no such link.
+func (e *evener) relief(top int32, via []chainStep) (end int32) {
+	for l := range via {
+		via[l] = chainStep{none, 0}
+	}
+	via[top].from = top
+	queue := []int32{top}
+	for i := 0; i < len(queue); i++ {
+		l := queue[i]
+		for at, c := range e.given[l] {
+			for _, m := range e.may[c/int32(e.chunks)] {
+				if via[m].from != none {
+					continue
+				}
+				via[m] = chainStep{l, int32(at)}
+				queue = append(queue, m)
+				if e.load[m]+e.each[m] < e.load[top]-small {
+					return m
+				}
+			}
+			if len(queue) == len(via) { // all links have been met
+				break
+			}
+		}
+	}
+	return none
 }

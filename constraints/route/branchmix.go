@@ -112,31 +112,37 @@ func (b *branches) annealed(p *problem, split []int) *annealed {
 		}
 	}
 	for c, class := range p.classes {
-		s, upto := b.stems[b.stemOf[c]], 0.0
-		for i, br := range s.all {
-			share := 1e-3 / float64(len(s.all))
-			if i < len(s.share) {
-				share += s.share[i]
-			}
-			for m, lanes := range b.moved[c] {
-				w := way{of: i, moved: m}
-				for _, h := range br {
-					for _, e := range net.lanes[lanes[h.lane]].links {
-						if tight[e] {
-							w.fill = append(w.fill, e*int32(b.steps)+int32(h.step))
-						}
-					}
-				}
-				upto += share
-				w.upto = upto
-				a.ways[c] = append(a.ways[c], w)
-			}
-		}
+		a.ways[c] = b.ways(p, c, tight)
 		for _, x := range class {
 			a.class[x] = c
 		}
 	}
 	return a
+}
+
+// ways lists the branchings of a class with the tight links that they load, and the
+// shares by which they are drawn.
+func (b *branches) ways(p *problem, class int, tight []bool) (all []way) {
+	s, upto := b.stems[b.stemOf[class]], 0.0
+	for i, br := range s.all {
+		share := 1e-3 / float64(len(s.all))
+		if i < len(s.share) {
+			share += s.share[i]
+		}
+		for m, lanes := range b.moved[class] {
+			upto += share
+			w := way{of: i, moved: m, upto: upto}
+			for _, h := range br {
+				for _, e := range p.net.lanes[lanes[h.lane]].links {
+					if tight[e] {
+						w.fill = append(w.fill, e*int32(b.steps)+int32(h.step))
+					}
+				}
+			}
+			all = append(all, w)
+		}
+	}
+	return all
 }
 
 // draw picks a way for item x at random.
