@@ -102,7 +102,7 @@ func (d *delivery) find() bool {
 	d.walk(func(i int, o *op, src, dst chunks) {
 		if held := d.holds.of(o.src, src); held != nil && o.copies() {
 			often, before := written.of(o.dst, dst), touched.of(o.dst, dst)
-			apart := src.stride == 1 && dst.stride > 1 // contiguous chunks can not be written to a strided place
+			apart := src.stride == 1 && dst.stride > 1 // contiguous chunks cannot be written to a strided place
 			for k := range o.count {
 				if apart && k+1 < o.count && held[k] != none && held[k+1] == held[k]+1 {
 					break

@@ -8,12 +8,12 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// File is an algorithm file, as written. A nil number is an attribute that the
-// file lacks.
+// File is an algorithm file as written. A nil number is an attribute that the file
+// lacks.
 type File struct {
 	Name           string
 	Proto          string
-	Coll           string // in the file's dialect
+	Coll           string // the name in the file's dialect
 	NGPUs          int
 	NChannels      int
 	NChunksPerLoop int
@@ -22,18 +22,18 @@ type File struct {
 	MinBytes       *int64
 	MaxBytes       *int64
 	NThreads       *int64
-	// Ours, which no runtime reads: the collective that a custom one is, and the
-	// rank that a rooted one is for.
+	// Attributes of our own, which no runtime reads: which collective a custom one
+	// is, and the root of a rooted one.
 	Collective string
 	Root       int
 
-	Missing  []string // attributes of algo that the file lacks, of those some runtime asks for
-	Comments []string // lines in front of algo; written, not read
+	Missing  []string // attributes of algo that the file lacks and some runtime requires
+	Comments []string // lines before algo; written, but not read
 	GPUs     []GPU    // by id
-	Notes    []Note   // what a runtime's reader would stumble over
+	Notes    []Note   // what a runtime's reader would not accept
 }
 
-// Note is a place in the text that a runtime's own reader does not take.
+// Note is a place in the text that a runtime's own reader does not accept.
 type Note struct {
 	Line    int
 	Message string
@@ -51,8 +51,8 @@ type Threadblock struct {
 	Steps            []Step
 }
 
-// Step is the element step. S is its attribute s; DepID is -1 where it waits
-// for nobody.
+// Step is the element step. S is its attribute s. DepID is -1 if it waits for
+// nothing.
 type Step struct {
 	Op             ir.Op
 	HasDep         bool
@@ -63,8 +63,8 @@ type Step struct {
 	DepID, Deps    int32
 }
 
-// collective is the collective's name here, or custom where the file does not
-// say which.
+// collective is our name of the collective, or custom if the file does not say
+// which one it is.
 func (f *File) collective() string {
 	if f.Coll == "custom" && slices.Contains(collective.Names(), f.Collective) {
 		return f.Collective
@@ -72,12 +72,11 @@ func (f *File) collective() string {
 	return canonical(f.Coll)
 }
 
-// Computes names the collective that the file is of: custom, where nothing says
-// what that one does.
+// Computes names the file's collective: custom if nothing says what it computes.
 func (f *File) Computes() string { return f.collective() }
 
 // Placements lists the placements that the file is for: in place (true), out of
-// place, or both, in this order; out of place where it says neither.
+// place, or both, in this order. A file that says neither is for out of place.
 func (f *File) Placements() []bool {
 	var p []bool
 	if f.InPlace != nil && *f.InPlace != 0 {
@@ -89,9 +88,9 @@ func (f *File) Placements() []bool {
 	return p
 }
 
-// Spec is the collective that the file computes. Where the file says custom and
-// nothing more, or is for in-place calls of a collective that has no in-place
-// form here, known is false, and the Spec gives the sizes of the buffers only.
+// Spec is the collective that the file computes. known is false if the file only
+// says custom, or is for in-place calls of a collective that has no in-place form
+// here; the Spec then only gives the sizes of the buffers.
 func (f *File) Spec(inPlace bool) (s collective.Spec, known bool, err error) {
 	s = collective.Spec{Name: f.collective(), Ranks: f.NGPUs, Chunks: f.NChunksPerLoop, Root: f.Root}
 	if s.Name == "custom" {
@@ -115,8 +114,8 @@ func (f *File) Spec(inPlace bool) (s collective.Spec, known bool, err error) {
 	return s, true, nil
 }
 
-// buffers is a Spec with nchunksperloop chunks of input and of output, in one
-// buffer where the call is in place.
+// buffers is a Spec with nchunksperloop chunks of input and of output, which are
+// one buffer in place.
 func (f *File) buffers(inPlace bool) (collective.Spec, error) {
 	s := collective.Spec{Name: "alltonext", Ranks: f.NGPUs, Chunks: f.NChunksPerLoop}
 	if inPlace {

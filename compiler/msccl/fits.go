@@ -5,9 +5,9 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// Granularity is the least number of bytes, as nccl-tests prints sizes, that
-// the program's chunks divide at this size of an element; the sizes a runtime
-// uses it at are the multiples. 0 where the program's collective is none.
+// Granularity is the smallest number of bytes, as nccl-tests prints sizes, that
+// divides into the program's chunks with elements of this size; a runtime uses the
+// program at multiples of it. It is 0 if the program's collective is invalid.
 func Granularity(p *ir.Program, elemSize int64) int64 {
 	col, err := collective.New(p.Collective)
 	if err != nil {
@@ -20,15 +20,16 @@ func (f *File) granularity(elemSize int64) int64 {
 	return granularity(f.collective(), f.NGPUs, f.NChunksPerLoop, elemSize)
 }
 
-// granularity: a runtime divides the number of elements of the whole call, or
-// of one rank's part where it does not know better, by the chunks of a loop.
+// granularity: a runtime divides the number of elements by the chunks of a loop.
+// It counts the elements of the whole call, or of one rank's part if it knows no
+// better.
 func granularity(coll string, ranks, loop int, elemSize int64) int64 {
 	return elemSize * int64(loop) * perRank(coll, ranks)
 }
 
-// Fits tells whether a runtime would use the program for a call of this size,
-// range aside, rather than fall back in silence: whether the chunks divide the
-// call's elements.
+// Fits tells whether the chunks divide a call of this size, so that a runtime
+// would use the program rather than silently fall back. It does not consider the
+// range of sizes.
 func Fits(p *ir.Program, runtime, dtype string, bytes int64) bool {
 	rt, err := Lookup(runtime)
 	if err != nil {
@@ -45,9 +46,9 @@ func Fits(p *ir.Program, runtime, dtype string, bytes int64) bool {
 	return g > 0 && bytes > 0 && bytes%g == 0
 }
 
-// CallChunks is how many chunks of a step one primitive call carries at a size:
-// as many as fill a tile, 71 at most and 1 at least. nchunksperloop 0 or an
-// unknown protocol give 1.
+// CallChunks is how many chunks of a step one primitive call carries at a size: as
+// many as fill a tile, from 1 to 71. It is 1 if nchunksperloop is 0 or the
+// protocol unknown.
 func (r *Runtime) CallChunks(protocol string, bytes int64, nchunksperloop int) int {
 	if nchunksperloop < 1 {
 		return 1

@@ -7,10 +7,10 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// LintFolder tells where files of one folder, given by name in the order that
-// they are found in, get in each other's way: where several compete for the same
-// calls, where one keeps a runtime from starting, where there are more than a
-// runtime keeps. others are the folder's files that are no algorithms.
+// LintFolder reports conflicts between the files of a folder, given in the order
+// in which runtimes find them: several that compete for the same calls, one that
+// keeps a runtime from starting, more than a runtime holds. others are the
+// folder's files that are not algorithms.
 func LintFolder(names []string, files []*File, others []string) []verify.Finding {
 	var found []verify.Finding
 	add := func(format string, args ...any) { found = append(found, note(format, args...)) }
@@ -18,7 +18,8 @@ func LintFolder(names []string, files []*File, others []string) []verify.Finding
 		if n := len(files); n > rt.MaxAlgorithms {
 			add("%s: keeps %d files of the %d", rt.Name, rt.MaxAlgorithms, n)
 		}
-		// Those that need ranges are given a folder; the other is given files.
+		// The runtimes that require ranges of sizes read a whole folder; the other
+		// is given single files.
 		if rt.Ranges {
 			for _, name := range others {
 				add("%s: reads every file of its folder, and does not start with %s there: it is no algorithm", rt.Name, name)
@@ -45,8 +46,8 @@ func LintFolder(names []string, files []*File, others []string) []verify.Finding
 	return found
 }
 
-// refusal is why a file keeps a runtime that is given its folder from starting:
-// one whose text its reader does not take, or that lacks an attribute.
+// refusal is why a file keeps a runtime that reads its folder from starting: the
+// runtime can't read its text, or an attribute is missing.
 func refusal(f *File, rt *Runtime) string {
 	var why []string
 	for _, r := range rules {
@@ -59,7 +60,7 @@ func refusal(f *File, rt *Runtime) string {
 	return strings.Join(why, "; ")
 }
 
-// whichFirst says which of the files that serve a call is used.
+// whichFirst says which of several files for a call is used.
 func whichFirst(rt *Runtime, first string) string {
 	switch rt.Name {
 	case "executor-nccl":
@@ -70,7 +71,8 @@ func whichFirst(rt *Runtime, first string) string {
 	return "which is found first is the folder's own order"
 }
 
-// competes tells whether a runtime would use either file for some call.
+// competes tells whether there are calls for which a runtime could use either
+// file.
 func (f *File) competes(other *File, rt *Runtime) bool {
 	if f.collective() != other.collective() || f.NGPUs != other.NGPUs {
 		return false

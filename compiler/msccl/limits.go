@@ -2,8 +2,8 @@ package msccl
 
 import "github.com/colltune/colltune/compiler"
 
-// Limits is what a runtime has room for, for the compiler to hold programs
-// against. None of them limits scratch but by the memory there is.
+// Limits is what a runtime has room for, for the compiler to check programs
+// against. Scratch is only limited by memory.
 func (r *Runtime) Limits() compiler.Limits {
 	return compiler.Limits{
 		Threadblocks: r.MaxThreadblocks,

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// HowToLoad is the text that tells a user how a runtime comes to use the files:
-// a line of environment variables, and what else must hold, a line each. quote
-// makes a word for the shell of a value.
+// HowToLoad tells a user how to make a runtime use the files: a line of
+// environment variables, and other requirements, one on each line. quote quotes a
+// value for the shell.
 func HowToLoad(rt *Runtime, files []string, quote func(string) string) []string {
 	if len(files) == 0 {
 		return nil

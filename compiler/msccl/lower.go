@@ -8,23 +8,23 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// WriteOptions say for what a program is written.
+// WriteOptions say for which calls a program is written.
 type WriteOptions struct {
 	Runtime  string // one of Runtimes
 	Protocol string // one of Protocols
 	// MinBytes and MaxBytes are the sizes to serve, both included, as nccl-tests
-	// prints them; MaxBytes 0 is no limit.
+	// prints them. MaxBytes 0 means no limit.
 	MinBytes, MaxBytes int64
-	// InPlace and OutOfPlace are the calls to serve; neither stands for the
-	// program's own placement. An out-of-place program may be written for both
-	// where it is right for both, which the caller has verified.
+	// InPlace and OutOfPlace are the placements to serve; if neither is set, the
+	// program's own. An out-of-place program may be written for both if it is
+	// correct for both, which the caller has verified.
 	InPlace, OutOfPlace bool
-	Name                string   // the program's own where empty
-	Comments            []string // lines in front
+	Name                string   // empty: the program's own
+	Comments            []string // lines before algo
 }
 
-// Lower lays a program out as a file. It refuses what no reader could take in:
-// Accepts says whether one would.
+// Lower converts a program to a file. It refuses what no reader can represent;
+// whether a reader would accept the file is for Accepts to say.
 func Lower(p *ir.Program, o WriteOptions) (*File, error) {
 	rt, err := Lookup(o.Runtime)
 	if err != nil {
@@ -56,7 +56,7 @@ func Lower(p *ir.Program, o WriteOptions) (*File, error) {
 	return f, nil
 }
 
-// header fills in what the dialects differ in.
+// header fills in the attributes in which the dialects differ.
 func (f *File) header(p *ir.Program, rt *Runtime, o WriteOptions) error {
 	spec := p.Collective
 	name, ok := rt.collective(spec)
@@ -107,13 +107,13 @@ func number(b bool) *int64 {
 	return &n
 }
 
-// lower lays out the steps of one GPU. A step that waits for several others
-// keeps its last dependency; each of the others stands in a nop before it. The
-// readers refuse a nop whose step waits for nothing itself, so what a nop of
-// the program waits for is waited for by the step after it. A wait after the
-// last step that does anything orders nothing and is left out.
+// lower converts the steps of one GPU. A step that waits for several others keeps
+// its last dependency, and each other one goes into a nop before it. Readers
+// refuse a nop whose next step waits for nothing, so a nop's wait in the program
+// becomes one of the step after it. A wait after the last effective step orders
+// nothing and is dropped.
 func (f *File) lower(g int, gpu *ir.GPU) error {
-	at := make([][]int32, len(gpu.Threadblocks)) // where a step went; -1 for a nop
+	at := make([][]int32, len(gpu.Threadblocks)) // new index of each step; -1 for a nop
 	for t := range gpu.Threadblocks {
 		steps := gpu.Threadblocks[t].Steps
 		at[t] = make([]int32, len(steps))
@@ -170,24 +170,24 @@ func (f *File) lower(g int, gpu *ir.GPU) error {
 	return nil
 }
 
-// keepApart stops the readers from making one reduction of two that differ in
-// their counts: they look at the places only. A flag ends the run, and does no
-// harm where nobody waits for it.
+// keepApart stops readers from merging two reductions with different counts into
+// one, which they do by looking at the places only. A flag ends such a run, and is
+// harmless if nothing waits for it.
 func (tb *Threadblock) keepApart(s *Step) {
 	if n := len(tb.Steps); n > 0 && tb.Steps[n-1].chains(s) && tb.Steps[n-1].Count != s.Count {
 		tb.Steps[n-1].HasDep = true
 	}
 }
 
-// chains tells whether the readers would make one reduction of s and next.
+// chains tells whether readers would merge s and next into one reduction.
 func (s *Step) chains(next *Step) bool {
 	return s.Op == ir.Reduce && next.Op == ir.Reduce && !s.HasDep && next.DepID < 0 &&
 		s.DstBuf == next.DstBuf && s.DstOff == next.DstOff && s.SrcBuf == next.SrcBuf
 }
 
-// remotePlaces fills in, by convention, where a message comes from or goes to
-// on the other GPU; no runtime looks at it. A step that receives and neither
-// reads nor keeps anything of its own names the sender's place, and the like.
+// remotePlaces fills in, by convention, where a message comes from or goes to on
+// the other GPU, which no runtime uses. A step that receives, and neither reads
+// nor stores anything itself, names the sender's place; similarly for the others.
 func (f *File) remotePlaces(p *ir.Program) {
 	type end struct{ from, to, channel int }
 	sent := map[end][]*Step{}
@@ -199,7 +199,8 @@ func (f *File) remotePlaces(p *ir.Program) {
 				if s.Op == ir.Nop {
 					continue
 				}
-				// Where the other end is missing, the own place stands for its.
+				// If the other end is missing, the step's own place stands in for
+				// its.
 				if !s.Op.ReadsSrc() {
 					s.SrcBuf, s.SrcOff = s.DstBuf, s.DstOff
 				}
@@ -237,7 +238,7 @@ func (f *File) remotePlaces(p *ir.Program) {
 	}
 }
 
-// place is where the sender of a message has it from.
+// place is where the sender of a message takes it from.
 func (s *Step) place() (collective.Buffer, int32) {
 	if s.Op.ReadsSrc() {
 		return s.SrcBuf, s.SrcOff
@@ -245,7 +246,7 @@ func (s *Step) place() (collective.Buffer, int32) {
 	return s.DstBuf, s.DstOff
 }
 
-// keeps is where the receiver of a message puts it, or what it adds it to.
+// keeps is where the receiver of a message stores it, or what it adds it to.
 func (s *Step) keeps() (collective.Buffer, int32) {
 	if s.Op.WritesDst() {
 		return s.DstBuf, s.DstOff

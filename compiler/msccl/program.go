@@ -5,12 +5,12 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// Program is what the file does, as an IR: for in-place or out-of-place calls.
-// The nops that stand before a step become dependencies of that step; a nop
-// that another step names, or that nothing follows, stays. A nop's own flag is
-// dropped: no runtime posts it. The places of in-place calls are those that
-// collective.Place gives. Known is false where the file does not say what the
-// collective is; the program's Spec is then good for its buffers only.
+// Program is what the file does, as IR, for in-place or out-of-place calls. Nops
+// before a step become dependencies of that step; a nop that another step refers
+// to, or that nothing follows, stays. A nop's own flag is dropped, since no
+// runtime posts it. Places in in-place calls are those of collective.Place. known
+// is false if the file does not say what the collective is; the program's Spec is
+// then only good for the sizes of its buffers.
 //
 // An error says that nchunksperloop and ngpus do not make a collective, or that
 // there is no such placement.
@@ -43,7 +43,7 @@ func (g *GPU) program(rank int, col collective.Collective) ir.GPU {
 				pending = append(pending, g.dep(at, s))
 			}
 			if at[t][i] < 0 {
-				continue // folded into what follows
+				continue // merged into the next step
 			}
 			step := ir.Step{Op: s.Op, HasDep: s.HasDep && s.Op != ir.Nop}
 			if s.Op != ir.Nop {
@@ -65,8 +65,8 @@ func (g *GPU) program(rank int, col collective.Collective) ir.GPU {
 	return out
 }
 
-// fold says where each step goes, -1 for a nop that is folded into the step
-// after it, and how many each threadblock keeps.
+// fold determines each step's new index, which is -1 for a nop that is merged into
+// the step after it, and how many steps each threadblock keeps.
 func (g *GPU) fold() (at [][]int32, kept []int32) {
 	named := make([]map[int32]bool, len(g.Threadblocks))
 	for t := range g.Threadblocks {
@@ -101,13 +101,13 @@ func (g *GPU) fold() (at [][]int32, kept []int32) {
 	return at, kept
 }
 
-// exists tells whether a step waits for one that there is.
+// exists tells whether a step waits for a step that exists.
 func (g *GPU) exists(s *Step) bool {
 	return s.DepID >= 0 && int(s.DepID) < len(g.Threadblocks) && s.Deps >= 0 && int(s.Deps) < len(g.Threadblocks[s.DepID].Steps)
 }
 
-// dep is what a step waits for, in the program's numbers. One that does not
-// exist stays as it is, for the verifier to name.
+// dep is what a step waits for, with new indices. One that does not exist stays as
+// it is, for the verifier to report.
 func (g *GPU) dep(at [][]int32, s *Step) ir.Dep {
 	if !g.exists(s) {
 		return ir.Dep{TB: s.DepID, Step: max(s.Deps, -1)}
@@ -115,7 +115,7 @@ func (g *GPU) dep(at [][]int32, s *Step) ir.Dep {
 	return ir.Dep{TB: s.DepID, Step: at[s.DepID][s.Deps]}
 }
 
-// place is where a chunk lies; one outside its buffer stays outside.
+// place is the canonical place of a chunk; one outside its buffer stays outside.
 func place(col collective.Collective, rank int, b collective.Buffer, off int32) ir.Loc {
 	if b == collective.Scratch || off < 0 {
 		return ir.Loc{Buf: b, Off: off}

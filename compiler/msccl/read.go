@@ -10,22 +10,23 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// Limits bound what Read takes. Memory stays within a small multiple of Bytes.
+// Limits bound what Read accepts. Memory use is at most a small multiple of Bytes.
 type Limits struct {
 	Bytes int64 // of the file; 0 is 256 MiB
 }
 
 const (
 	defaultBytes = 256 << 20
-	// Far beyond what any runtime takes; a short file cannot claim much memory.
+	// Far more than any runtime accepts, but few enough that a short file cannot
+	// make Read allocate much.
 	maxChunks    = 1 << 20
 	mostOfAStep  = 1 << 14
 	mostChannels = 1 << 16
 )
 
-// Read reads an algorithm file in any of the dialects. An error names the line;
-// it is about text that is no such file, or leaves open what it means. What is
-// clear and wrong is for Verify to say.
+// Read reads an algorithm file in any dialect. An error names the line: it is
+// about text that is no such file, or whose meaning is unclear. What is clear but
+// wrong is for Verify to report.
 func Read(r io.Reader, l Limits) (*File, error) {
 	if l.Bytes <= 0 {
 		l.Bytes = defaultBytes
@@ -45,7 +46,7 @@ func Read(r io.Reader, l Limits) (*File, error) {
 	return p.f, nil
 }
 
-// parser builds a File from elements.
+// parser builds a File from XML elements.
 type parser struct {
 	scanner
 	f    *File
@@ -78,7 +79,7 @@ func (p *parser) file() error {
 	return p.finish()
 }
 
-// children reads what lies in an element: those it knows, up to its end.
+// children reads the known children of an element, up to its end.
 func (p *parser) children(parent, child string, read func(kind element) error) error {
 	for {
 		kind, name, err := p.next()
@@ -93,7 +94,7 @@ func (p *parser) children(parent, child string, read func(kind element) error) e
 			return p.errorf("closing tag of %s: want that of %s", name, parent)
 		case string(name) == child:
 			err = read(kind)
-		case kind == open: // an element that no reader knows, and all skip
+		case kind == open: // an element that all readers ignore
 			err = p.skipElement(name)
 		}
 		if err != nil {
@@ -102,7 +103,7 @@ func (p *parser) children(parent, child string, read func(kind element) error) e
 	}
 }
 
-// someAsk lists the attributes of algo that some runtime asks for.
+// someAsk lists the attributes of algo that some runtime requires.
 var someAsk = []string{"name", "ngpus", "nchannels", "proto", "inplace", "outofplace", "minBytes", "maxBytes"}
 
 func (p *parser) algo() error {
@@ -303,7 +304,7 @@ func (p *parser) buffer(name string) (collective.Buffer, error) {
 	return 0, p.errorf("attribute %s of step is %q: want i, o or s", name, v)
 }
 
-// need is a number that must be there.
+// need is a required number.
 func (p *parser) need(element, name string, low, high int64) (int64, error) {
 	n, err := p.number(element, name, low, high)
 	switch {
@@ -315,8 +316,8 @@ func (p *parser) need(element, name string, low, high int64) (int64, error) {
 	return *n, nil
 }
 
-// number reads an integer as C does, where 0x starts a hexadecimal number and
-// another leading 0 an octal one; nil where the attribute is missing.
+// number reads an integer as C does, where 0x begins a hexadecimal and 0 an octal
+// number. It is nil if the attribute is missing.
 func (p *parser) number(element, name string, low, high int64) (*int64, error) {
 	v := p.value(name)
 	if v == nil {
@@ -366,7 +367,7 @@ func integer(v []byte) (n int64, ok bool) {
 	return n, true
 }
 
-// finish puts the GPUs in order and infers what the file leaves out.
+// finish sorts the GPUs and infers what the file leaves out.
 func (p *parser) finish() error {
 	f := p.f
 	if f.NGPUs < 0 {

@@ -8,16 +8,15 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// rule is one thing for which a runtime would not load a file, would never use
-// it, or would run it wrong. It tells the first case it finds in the file, with
-// the place, or nothing.
+// rule is a reason why a runtime would not load a file, never use it, or run it
+// wrongly. It returns the first case in the file with its place, or nothing.
 type rule struct {
 	name  string
 	check func(f *File, rt *Runtime) string
 }
 
-// rules are what every file is held against, for each runtime. The readers check
-// some of this themselves; the rest they take and then hang, or compute wrong.
+// rules are checked for every file and runtime. Readers check some of this
+// themselves; with the rest they hang, or compute wrong results.
 var rules = []rule{
 	{"reader of XML", func(f *File, _ *Runtime) string {
 		if len(f.Notes) > 0 {
@@ -191,7 +190,7 @@ var rules = []rule{
 	}},
 }
 
-// needs tells whether the runtime asks for an attribute of algo.
+// needs tells whether the runtime requires an attribute of algo.
 func (r *Runtime) needs(attribute string) bool {
 	switch attribute {
 	case "name":
@@ -206,7 +205,7 @@ func (r *Runtime) needs(attribute string) bool {
 
 func isZero(n *int64) bool { return n == nil || *n == 0 }
 
-// peersOfChannel bounds the connections a GPU has on one channel.
+// peersOfChannel checks the number of connections that a GPU has on one channel.
 func peersOfChannel(f *File, _ *Runtime) string {
 	for g := range f.GPUs {
 		sends, receives := map[int]int{}, map[int]int{}
@@ -226,8 +225,9 @@ func peersOfChannel(f *File, _ *Runtime) string {
 	return ""
 }
 
-// nops: one carries a dependency for the step after it, which must wait for
-// something itself; it counts as a step only for that, and posts no flag.
+// nops checks that a nop carries a dependency for the step after it, which must
+// wait for something itself. A nop counts as a step only for that, and posts no
+// flag.
 func nops(f *File, _ *Runtime) string {
 	return f.eachStep(func(tb *Threadblock, i int, s *Step) string {
 		switch {
@@ -246,7 +246,7 @@ func nops(f *File, _ *Runtime) string {
 	})
 }
 
-// places holds a step's places against the chunks that the file gives the GPU.
+// places checks a step's places against the chunks that the file gives the GPU.
 func places(f *File, _ *Runtime) string {
 	for g := range f.GPUs {
 		gpu := &f.GPUs[g]
@@ -266,7 +266,7 @@ func places(f *File, _ *Runtime) string {
 	return ""
 }
 
-// eachThreadblock is the first complaint about a threadblock, with its place.
+// eachThreadblock returns the first complaint about a threadblock, naming it.
 func (f *File) eachThreadblock(check func(gpu int, tb *Threadblock) string) string {
 	for g := range f.GPUs {
 		for t := range f.GPUs[g].Threadblocks {
@@ -278,7 +278,7 @@ func (f *File) eachThreadblock(check func(gpu int, tb *Threadblock) string) stri
 	return ""
 }
 
-// eachStep is the first complaint about a step, with its place.
+// eachStep returns the first complaint about a step, naming it.
 func (f *File) eachStep(check func(tb *Threadblock, i int, s *Step) string) string {
 	for g := range f.GPUs {
 		for t := range f.GPUs[g].Threadblocks {
@@ -293,8 +293,8 @@ func (f *File) eachStep(check func(tb *Threadblock, i int, s *Step) string) stri
 	return ""
 }
 
-// Accepts tells whether a runtime would load the file and use it at some size,
-// and if not, why: a reason a rule.
+// Accepts tells whether a runtime would load the file and use it at some size, and
+// if not, why: one reason for each rule.
 func (f *File) Accepts(rt *Runtime) (ok bool, why []string) {
 	for _, r := range rules {
 		if reason := r.check(f, rt); reason != "" {
@@ -304,8 +304,8 @@ func (f *File) Accepts(rt *Runtime) (ok bool, why []string) {
 	return len(why) == 0, why
 }
 
-// Accepts tells whether a runtime would load and use a program, written for any
-// size under a protocol, and if not, why.
+// Accepts tells whether a runtime would load and use a program, written for all
+// sizes under a protocol, and if not, why.
 func Accepts(p *ir.Program, runtime, protocol string) (ok bool, why []string) {
 	rt, err := Lookup(runtime)
 	if err != nil {

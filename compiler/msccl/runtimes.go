@@ -8,16 +8,16 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// Runtime is what one reader of these files asks for and offers. The numbers
-// are those of the releases as built by default.
+// Runtime describes one reader of these files. Numbers are those of releases with
+// default builds.
 type Runtime struct {
 	Name string
-	Repo string // where it lives
+	Repo string // where its source is
 
 	MaxSteps        int // in a threadblock, nops included
 	MaxThreadblocks int // on a GPU
 	MaxChannels     int
-	MaxAlgorithms   int // files it keeps
+	MaxAlgorithms   int // files it can hold
 	// OnePlacement: a file serves either in-place or out-of-place calls, as its
 	// attribute inplace says; otherwise it needs inplace and outofplace.
 	OnePlacement bool
@@ -38,7 +38,7 @@ type Runtime struct {
 	Tiles map[string]int64
 }
 
-// What every runtime's reader has in common.
+// Limits that all readers have in common.
 const (
 	maxCount      = 71   // chunks of a step
 	maxDepID      = 127  // a signed byte holds it
@@ -54,8 +54,8 @@ const (
 // Protocols lists the protocols, as the files spell them.
 var Protocols = []string{"LL", "LL128", "Simple"}
 
-// Slots is how many primitive calls a connection holds under a protocol, 0
-// where it is unknown: a Simple call takes 4 of NCCL's 8 steps, the others 1.
+// Slots is how many primitive calls a connection holds under a protocol, or 0 if
+// that is unknown. A Simple call takes 4 of NCCL's 8 steps, the others take 1.
 func Slots(protocol string) int {
 	switch protocol {
 	case "Simple":
@@ -106,8 +106,8 @@ var runtimes = []*Runtime{
 	},
 }
 
-// collective is what the runtime calls a program's collective: custom, where it
-// has that, for one that is a user's own.
+// collective is the runtime's name of a program's collective: custom for a user's
+// own, if the runtime has that.
 func (r *Runtime) collective(s collective.Spec) (name string, ok bool) {
 	if s.Custom != nil {
 		name, ok = r.Collectives["custom"]
@@ -136,10 +136,10 @@ func Lookup(name string) (*Runtime, error) {
 	return nil, fmt.Errorf("unknown runtime %q: want one of %s", name, strings.Join(Runtimes(), ", "))
 }
 
-// perRank is what the size that nccl-tests prints is divided by to become the
-// size that the runtimes compare with a file's range, and whose elements they
-// divide into chunks: they count those of one rank for gather and scatter, and
-// all of the call's for the others.
+// perRank is what to divide a size as nccl-tests prints it by, to get the size
+// that runtimes compare with a file's range and divide into chunks: for gather and
+// scatter they count the elements of one rank, for other collectives those of the
+// whole call.
 func perRank(coll string, ranks int) int64 {
 	switch coll {
 	case "gather", "scatter":
@@ -148,12 +148,12 @@ func perRank(coll string, ranks int) int64 {
 	return 1
 }
 
-// span is a range of sizes, both ends included, as nccl-tests prints sizes.
+// span is a range of sizes as nccl-tests prints them, both ends included.
 type span struct{ min, max int64 }
 
 const unlimited = math.MaxInt64
 
-// attributes turns a range into the dialect's minBytes and maxBytes.
+// attributes converts a range to the dialect's minBytes and maxBytes.
 func (r *Runtime) attributes(s span, coll string, ranks int) (minBytes, maxBytes int64) {
 	per := perRank(coll, ranks)
 	minBytes, maxBytes = (s.min+per-1)/per, s.max/per
@@ -168,8 +168,8 @@ func (r *Runtime) attributes(s span, coll string, ranks int) (minBytes, maxBytes
 	return minBytes, maxBytes
 }
 
-// serves turns a file's minBytes and maxBytes back into sizes; it is empty
-// (min > max) where the runtime never uses the file.
+// serves converts a file's minBytes and maxBytes back to sizes. The range is empty
+// (min > max) if the runtime never uses the file.
 func (r *Runtime) serves(f *File) span {
 	s := span{0, unlimited}
 	if f.MinBytes != nil {
@@ -203,7 +203,7 @@ func saturate(a, b int64) int64 {
 	return a * b
 }
 
-// canonical maps every dialect's names to the collective's name here.
+// canonical converts a name in any dialect to our name of the collective.
 func canonical(coll string) string {
 	if coll == "reduce_scatter" {
 		return "reducescatter"

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// scanner reads the elements of an algorithm file. It takes what any reader of
-// XML would, as far as these files go, and notes what the runtimes' own reader
-// stumbles over.
+// scanner reads the elements of an algorithm file. It accepts what any XML reader
+// would, as far as these files go, and notes what the runtimes' own reader does
+// not accept.
 type scanner struct {
 	text  []byte
 	at    int
@@ -21,7 +21,7 @@ type attr struct {
 	seen        bool
 }
 
-// element is what was read last.
+// element is the kind of what was read last.
 type element uint8
 
 const (
@@ -35,7 +35,7 @@ func (x *scanner) errorf(format string, args ...any) error {
 	return fmt.Errorf("line %d: %s", x.line, fmt.Sprintf(format, args...))
 }
 
-// mostNotes is how many places are noted; the first few tell the story.
+// mostNotes limits the places that are noted; the first few are enough.
 const mostNotes = 20
 
 func (x *scanner) note(format string, args ...any) {
@@ -51,7 +51,7 @@ func (x *scanner) note(format string, args ...any) {
 	x.notes = append(x.notes, Note{x.line, message})
 }
 
-// peek is the next byte, 0 at the end.
+// peek is the next byte, or 0 at the end.
 func (x *scanner) peek() byte {
 	if x.at < len(x.text) {
 		return x.text[x.at]
@@ -66,7 +66,7 @@ func (x *scanner) skip() {
 	x.at++
 }
 
-// space skips white space and tells how much.
+// space skips white space, and returns how much.
 func (x *scanner) space() (n int) {
 	for ; x.at < len(x.text); n++ {
 		switch x.text[x.at] {
@@ -79,7 +79,7 @@ func (x *scanner) space() (n int) {
 	return n
 }
 
-// skipTo goes behind the next mark.
+// skipTo skips everything up to and including the next mark.
 func (x *scanner) skipTo(mark, what string) error {
 	n := bytes.Index(x.text[x.at:], []byte(mark))
 	if n < 0 {
@@ -90,7 +90,7 @@ func (x *scanner) skipTo(mark, what string) error {
 	return nil
 }
 
-// next reads an element's tag, past comments and declarations.
+// next reads an element's tag, skipping comments and declarations.
 func (x *scanner) next() (kind element, name []byte, err error) {
 	for {
 		from := x.at
@@ -120,7 +120,7 @@ func (x *scanner) next() (kind element, name []byte, err error) {
 	}
 }
 
-// found says what is met next, for an error.
+// found describes what comes next, for an error.
 func (x *scanner) found() string {
 	if x.at >= len(x.text) {
 		return "file ends"
@@ -221,7 +221,7 @@ func (x *scanner) attribute(element []byte) error {
 	return nil
 }
 
-// value is an attribute of the element read last, nil where it has none.
+// value is an attribute of the current element, or nil.
 func (x *scanner) value(name string) []byte {
 	for i := range x.attrs {
 		if string(x.attrs[i].name) == name {
@@ -232,7 +232,7 @@ func (x *scanner) value(name string) []byte {
 	return nil
 }
 
-// skipElement reads up to the end of an element that nobody knows.
+// skipElement skips to the end of an unknown element.
 func (x *scanner) skipElement(name []byte) error {
 	names := [][]byte{name}
 	for len(names) > 0 {

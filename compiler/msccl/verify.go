@@ -7,17 +7,17 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// Verdict is all there is to say of a file.
+// Verdict is everything there is to say about a file.
 type Verdict struct {
-	// Report is the verifier's: of the first of the file's placements that is
-	// wrong, else of the first.
+	// Report is the verifier's for the first of the file's placements that is
+	// wrong, or else for the first.
 	Report   *verify.Report
 	InPlace  bool // the placement of Report
 	Findings []verify.Finding
 	Runtimes map[string]Acceptance
 }
 
-// Acceptance is whether a runtime would load and use a file.
+// Acceptance says whether a runtime would load and use a file.
 type Acceptance struct {
 	Accepts bool     `json:"accepts"`
 	Why     []string `json:"why"`
@@ -103,7 +103,7 @@ func note(format string, args ...any) verify.Finding {
 	return verify.Finding{Kind: verify.Lint, Severity: verify.Warning, GPU: -1, Threadblock: -1, Step: -1, Message: fmt.Sprintf(format, args...)}
 }
 
-// lints are what should be known of a file that a runtime does take.
+// lints are warnings about files that a runtime does accept.
 var lints = []func(f *File) string{
 	func(f *File) string {
 		if f.collective() == "custom" {

@@ -8,7 +8,8 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// Write writes a program in a runtime's dialect: Lower, and File.WriteTo.
+// Write writes a program in a runtime's dialect; it combines Lower and
+// File.WriteTo.
 func Write(w io.Writer, p *ir.Program, o WriteOptions) error {
 	f, err := Lower(p, o)
 	if err != nil {
@@ -74,7 +75,7 @@ func (s *Step) write(e *encoder) {
 	}
 }
 
-// comment is a line that cannot end its comment early.
+// comment makes a line that can't end its comment early.
 func comment(s string) string {
 	s = printable(s)
 	for strings.Contains(s, "--") {
@@ -83,7 +84,8 @@ func comment(s string) string {
 	return s
 }
 
-// clean is a name that needs no escapes, which the readers do not know.
+// clean makes a name without characters that would need escapes, which the readers
+// do not know.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`"'<>&`, r) {
@@ -100,7 +102,7 @@ func clean(s string) string {
 	return s
 }
 
-// printable is s in ASCII, on one line.
+// printable is s in ASCII on one line.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -110,7 +112,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// encoder appends attributes and remembers the first error.
+// encoder appends attributes, and remembers the first error.
 type encoder struct {
 	w   io.Writer
 	buf []byte
