@@ -2,7 +2,6 @@ package greedy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -14,7 +13,6 @@ import (
 	"github.com/colltune/colltune/compiler"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/constraints"
-	"github.com/colltune/colltune/constraints/internal/looks"
 	"github.com/colltune/colltune/constraints/internal/published"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
@@ -369,43 +367,6 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestCrossings routes on many nodes whose GPUs are not linked with those of their own
-// number: on a DGX-2 as TE-CCL has it, the odd ones send and the even ones receive.
-func TestCrossings(t *testing.T) {
-	for _, c := range []struct {
-		top   *topologies.Topology
-		pairs int // of two nodes
-	}{
-		{resolve(t, "dgx-2-teccl", 9), 8},
-		{resolve(t, "dgx-a100", 10), 8},
-	} {
-		chosen, count := newCrossings(c.top, func() {}), 0
-		for from := range c.top.Ranks {
-			for to := range c.top.Ranks {
-				if !chosen.has(from, to) {
-					continue
-				}
-				count++
-				if !c.top.Linked(from, to) || c.top.Ranks[from].Node == c.top.Ranks[to].Node {
-					t.Errorf("%s: %d to %d is chosen", c.top.Name, from, to)
-				}
-			}
-		}
-		if want := c.pairs * c.top.Nodes * (c.top.Nodes - 1); count != want {
-			t.Errorf("%s: %d pairs, want %d", c.top.Name, count, want)
-		}
-		for _, coll := range []string{"allgather", "reducescatter"} {
-			s, err := Route(context.Background(), c.top, Options{Collective: coll, Bytes: 1 << 20, Chunks: 1, Tries: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Check(c.top); err != nil {
-				t.Errorf("%s of %s: %v", coll, c.top.Name, err)
-			}
-		}
-	}
-}
-
 // TestRounding routes sums where links inside a node take so little of the whole time
 // that rounding has messages arrive as soon as they leave.
 func TestRounding(t *testing.T) {
@@ -424,48 +385,6 @@ func TestRounding(t *testing.T) {
 		}
 		if err := s.Check(top); err != nil {
 			t.Errorf("%s: %v", coll, err)
-		}
-	}
-}
-
-// TestEnds has the context end after ever more looks: soon there are no more, and what
-// comes of it is the context's error, or a schedule if there was one by then.
-func TestEnds(t *testing.T) {
-	for _, c := range []struct {
-		top  *topologies.Topology
-		coll string
-	}{
-		{resolve(t, "dgx-1", 1), "allgather"}, // matching
-		{resolve(t, "mesh:4x3", 1), "reducescatter"},
-		{published.NDv2(2), "allreduce"}, // local search
-		{resolve(t, "dgx-a100", 4), "allgather"},
-	} {
-		o := Options{Collective: c.coll, Bytes: 1 << 20}
-		unended := &looks.Left{Context: context.Background(), N: 1 << 30}
-		whole, err := Route(unended, c.top, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		takes, early := 1<<30-unended.N, 0
-		for n := 0; n < takes; n += 1 + n/4 {
-			ctx := &looks.Left{Context: context.Background(), N: n}
-			s, err := Route(ctx, c.top, o)
-			switch {
-			case s == nil && errors.Is(err, context.Canceled):
-			case err != nil:
-				t.Fatalf("%s: after %d of %d looks: %v, want that it was cancelled", c.top.Name, n, takes, err)
-			default:
-				early++
-				if err := s.Check(c.top); err != nil || s.TimeUS < whole.TimeUS*(1-tolerance) {
-					t.Fatalf("%s: after %d of %d looks: %v us (%v), and %v us in the end", c.top.Name, n, takes, s.TimeUS, err, whole.TimeUS)
-				}
-			}
-			if -ctx.N > 100 {
-				t.Errorf("%s: after %d of %d looks there were %d more", c.top.Name, n, takes, -ctx.N)
-			}
-		}
-		if takes < 100 || early == 0 {
-			t.Errorf("%s: %d schedules from %d looks: too few to mean much", c.top.Name, early, takes)
 		}
 	}
 }

@@ -1,0 +1,53 @@
+package greedy
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/colltune/colltune/constraints/internal/looks"
+	"github.com/colltune/colltune/constraints/internal/published"
+	"github.com/colltune/colltune/topologies"
+)
+
+// TestEnds has the context end after ever more looks: soon there are no more, and what
+// comes of it is the context's error, or a schedule if there was one by then.
+func TestEnds(t *testing.T) {
+	for _, c := range []struct {
+		top  *topologies.Topology
+		coll string
+	}{
+		{resolve(t, "dgx-1", 1), "allgather"}, // matching
+		{resolve(t, "mesh:4x3", 1), "reducescatter"},
+		{published.NDv2(2), "allreduce"}, // local search
+		{resolve(t, "dgx-a100", 4), "allgather"},
+	} {
+		o := Options{Collective: c.coll, Bytes: 1 << 20}
+		unended := &looks.Left{Context: context.Background(), N: 1 << 30}
+		whole, err := Route(unended, c.top, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		takes, early := 1<<30-unended.N, 0
+		for n := 0; n < takes; n += 1 + n/4 {
+			ctx := &looks.Left{Context: context.Background(), N: n}
+			s, err := Route(ctx, c.top, o)
+			switch {
+			case s == nil && errors.Is(err, context.Canceled):
+			case err != nil:
+				t.Fatalf("%s: after %d of %d looks: %v, want that it was cancelled", c.top.Name, n, takes, err)
+			default:
+				early++
+				if err := s.Check(c.top); err != nil || s.TimeUS < whole.TimeUS*(1-tolerance) {
+					t.Fatalf("%s: after %d of %d looks: %v us (%v), and %v us in the end", c.top.Name, n, takes, s.TimeUS, err, whole.TimeUS)
+				}
+			}
+			if -ctx.N > 100 {
+				t.Errorf("%s: after %d of %d looks there were %d more", c.top.Name, n, takes, -ctx.N)
+			}
+		}
+		if takes < 100 || early == 0 {
+			t.Errorf("%s: %d schedules from %d looks: too few to mean much", c.top.Name, early, takes)
+		}
+	}
+}
