@@ -100,21 +100,37 @@ var builtin = sync.OnceValue(func() []*Family {
 	return all
 })
 
-// Load reads the template in a file, or all *.star files of a folder in the order
-// of their names. Output of print statements goes to print, unless it is nil.
-func Load(name string, print func(msg string)) ([]*Family, error) {
+// Files is the file itself or, of a folder, its *.star files in the order of their
+// names. A pipe is read where it is named, but nobody waits for one in a folder.
+func Files(name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil {
 		return nil, fmt.Errorf("template %s: %w", name, cause(err))
 	}
-	names := []string{name}
-	if info.IsDir() {
-		if names, err = filepath.Glob(filepath.Join(globEscape(name), "*.star")); err != nil {
-			return nil, fmt.Errorf("template folder %s: %w", name, err)
+	if !info.IsDir() {
+		return []string{name}, nil
+	}
+	names, err := filepath.Glob(filepath.Join(globEscape(name), "*.star"))
+	if err != nil {
+		return nil, fmt.Errorf("template folder %s: %w", name, err)
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("template folder %s: no *.star file in it", name)
+	}
+	for _, n := range names {
+		if info, err := os.Stat(n); err == nil && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("template %s: want a regular file", n)
 		}
-		if len(names) == 0 {
-			return nil, fmt.Errorf("template folder %s: no *.star file in it", name)
-		}
+	}
+	return names, nil
+}
+
+// Load reads the template in a file, or all *.star files of a folder in the order
+// of their names. Output of print statements goes to print, unless it is nil.
+func Load(name string, print func(msg string)) ([]*Family, error) {
+	names, err := Files(name)
+	if err != nil {
+		return nil, err
 	}
 	var all []*Family
 	for _, n := range names {

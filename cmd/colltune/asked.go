@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search"
+	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -148,9 +148,9 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 	o.Baseline = baseline
 	paths, _ := cmd.Flags().GetStringArray("template")
 	for _, path := range paths {
-		files, err := starFiles(path)
+		files, err := templates.Files(path)
 		if err != nil {
-			return o, err
+			return o, usage(err)
 		}
 		for _, f := range files {
 			text, err := readFile(cmd.Context(), f, maxTemplate)
@@ -179,22 +179,6 @@ func solverThere(name string) error {
 
 // maxTemplate limits the size of a template's file.
 const maxTemplate = 1 << 20
-
-// starFiles is the file itself or, of a folder, its .star files by name.
-func starFiles(path string) ([]string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, usage(plain(err))
-	}
-	if !info.IsDir() {
-		return []string{path}, nil
-	}
-	files, err := filepath.Glob(filepath.Join(strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`).Replace(path), "*.star"))
-	if err == nil && len(files) == 0 {
-		err = usagef("%s: no .star files in this folder", path)
-	}
-	return files, err
-}
 
 // sourceOf is the topology that was asked for, with its text.
 func sourceOf(cmd *cobra.Command) (search.Source, error) {
