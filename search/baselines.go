@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type Baseline struct {
 	InPlace  bool
 	Name     string // as the tables print it: ring ×24 LL
 	Protocol topologies.Proto
+	tile     int64  // 0: the protocol's own
 	own      bool   // the library itself chooses, including the protocol
 	hash     string // of the program that is equivalent; empty if there is none
 }
@@ -34,6 +36,7 @@ type Baseline struct {
 type baselinePoint struct {
 	bytes    int64
 	protocol topologies.Proto
+	tile     int64 // 0: the protocol's own
 	name     string
 }
 
@@ -43,9 +46,10 @@ type baselinePoint struct {
 // user is told. If a search is narrowed, they are only there for comparison.
 func (e *enumeration) baseline(ctx context.Context) error {
 	p := e.problem
-	drafts := map[string]*draft{} // by what is run, without the protocol
-	said := map[string]bool{}     // by family: reasons that were reported for its lack of a program
-	lacking := map[string][]string{}
+	drafts := map[string]*draft{}    // by what is run, without the protocol
+	said := map[string]bool{}        // by family: reasons that were reported for its lack of a program
+	lacking := map[string][]string{} // sizes without a baseline, by reason
+	without := map[string][]string{} // sizes where another stands in
 	for _, bytes := range p.Sizes {
 		c, err := collective.New(p.spec(1))
 		if err != nil {
@@ -56,7 +60,14 @@ func (e *enumeration) baseline(ctx context.Context) error {
 			lacking[err.Error()] = append(lacking[err.Error()], units.Bytes(bytes).String())
 			continue
 		}
+		instead := ""
 		for _, chosen := range choices {
+			if chosen.Lacks != "" {
+				of := strings.ToUpper(chosen.Family)
+				without[of+": "+chosen.Lacks] = append(without[of+": "+chosen.Lacks], units.Bytes(bytes).String())
+				instead = ", for " + of
+				continue
+			}
 			key := routingName(chosen)
 			if _, known := drafts[key]; !known {
 				d, why, err := e.baselineDraft(ctx, chosen)
@@ -71,10 +82,14 @@ func (e *enumeration) baseline(ctx context.Context) error {
 				}
 			}
 			if d := drafts[key]; d != nil {
-				d.points = append(d.points, baselinePoint{bytes, chosen.Protocol, key + " " + chosen.Protocol.String()})
+				d.points = append(d.points, baselinePoint{bytes, chosen.Protocol, chosen.TileBytes, key + " " + chosen.Protocol.String() + instead})
 				break // later choices would only stand in for it
 			}
 		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(without)) {
+		at := without[why]
+		e.notice(fmt.Sprintf("at %s the library runs %s; what it runs otherwise stands in, and speedups are overstated there", sizesText(at), why))
 	}
 	for _, why := range slices.Sorted(maps.Keys(lacking)) {
 		at := " at " + strings.Join(lacking[why], " ")
@@ -84,6 +99,14 @@ func (e *enumeration) baseline(ctx context.Context) error {
 		e.notice(fmt.Sprintf("no baseline%s: %s", at, why))
 	}
 	return nil
+}
+
+// sizesText names sizes that follow one another by the first and the last.
+func sizesText(sizes []string) string {
+	if len(sizes) < 3 {
+		return strings.Join(sizes, " and ")
+	}
+	return sizes[0] + " to " + sizes[len(sizes)-1]
 }
 
 // routingName is a choice without its protocol: ring rings=4 ×2.
@@ -165,8 +188,8 @@ func (o *Options) narrowed() bool {
 func (e *enumeration) points(d *draft) []autotune.Point {
 	var all []autotune.Point
 	for _, at := range d.points {
-		all = append(all, autotune.Point{Bytes: at.bytes, Protocol: at.protocol})
-		e.space.Baselines = append(e.space.Baselines, Baseline{Bytes: at.bytes, InPlace: e.problem.InPlace, Name: at.name, Protocol: at.protocol, hash: d.built.hash})
+		all = append(all, autotune.Point{Bytes: at.bytes, Protocol: at.protocol, TileBytes: at.tile})
+		e.space.Baselines = append(e.space.Baselines, Baseline{Bytes: at.bytes, InPlace: e.problem.InPlace, Name: at.name, Protocol: at.protocol, tile: at.tile, hash: d.built.hash})
 	}
 	return all
 }
@@ -181,7 +204,7 @@ func (s *Space) tallyPoints(p *Problem, leastUS func(bytes int64) float64) []res
 	for _, b := range s.Baselines {
 		point := &results.Baseline{
 			Name: b.Name, Program: b.hash, Protocol: b.Protocol.String(),
-			TileBytes: int64(p.Topology.Protocols[b.Protocol].Tile),
+			TileBytes: cmp.Or(b.tile, int64(p.Topology.Protocols[b.Protocol].Tile)),
 		}
 		if b.own {
 			point.Protocol, point.TileBytes = results.OwnProtocol, 0

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -53,6 +54,50 @@ func TestEverySizeHasABaseline(t *testing.T) {
 				t.Errorf("%d x %s, %s: a baseline at %d of %d sizes: %q", s.nodes, s.name, coll, sizes, len(all), said)
 			}
 		}
+	}
+}
+
+func first[A, B any](a A, _ B) A { return a }
+
+// TestSwitchesHaveNoProgram: where the library would have switches reduce, what it
+// runs otherwise stands in under a name that says so, and the sizes are told.
+func TestSwitchesHaveNoProgram(t *testing.T) {
+	sizes := []int64{1 << 10, 4 << 20, 64 << 20, 1 << 30}
+	calls, err := LibraryCalls(t.Context(), first(problem{"dgx-h100", 1, "allreduce", sizes}.resolve(t)), Options{Solver: "pb"})
+	if err != nil || len(calls) != len(sizes) {
+		t.Fatalf("%d calls of %d: %v", len(calls), len(sizes), err)
+	}
+	for i, c := range calls {
+		if instead := strings.HasSuffix(c.Name, ", for NVLS"); instead != (i > 0) || !strings.HasPrefix(c.Name, "ring ") {
+			t.Errorf("%d bytes: %s", c.Bytes, c.Name)
+		}
+	}
+	_, said := baselinesOf(t, problem{"dgx-h100", 1, "allreduce", sizes})
+	if len(said) != 1 || !strings.Contains(said[0], "at 4M to 1G the library runs NVLS") || !strings.Contains(said[0], "overstated") {
+		t.Errorf("said %q", said)
+	}
+	if _, said := baselinesOf(t, problem{"dgx-a100", 1, "allreduce", sizes}); len(said) != 0 {
+		t.Errorf("said %q of switches that don't reduce", said)
+	}
+}
+
+// TestBaselineTiles: a tree's chunks are the library's, not the tile of its rings.
+func TestBaselineTiles(t *testing.T) {
+	table, _ := searched(t, problem{"dgx-a100", 2, "allreduce", []int64{8 << 20}}, Options{Families: []string{"ring"}, Instances: 1})
+	calls, err := LibraryCalls(t.Context(), first(problem{"dgx-a100", 2, "allreduce", []int64{8 << 20}}.resolve(t)), Options{Solver: "pb"})
+	if err != nil || len(calls) != 1 || calls[0].Tile != 72000 {
+		t.Fatalf("calls %+v, %v: want one with tiles of 72000", calls, err)
+	}
+	top := first(problem{"dgx-a100", 2, "allreduce", nil}.resolve(t)).Topology
+	at := func(tile int64) float64 {
+		r, err := sim.Run(calls[0].Program, top, sim.Knobs{Bytes: 8 << 20, Protocol: calls[0].Protocol, TileBytes: tile})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.TimeUS
+	}
+	if got := table.Rows[0].BaselineTimeUS; got == nil || *got != at(72000) || *got == at(0) {
+		t.Errorf("baseline of %v us, want %v and not %v", got, at(72000), at(0))
 	}
 }
 

@@ -82,7 +82,8 @@ func (m *promise) tiled(c *topologies.Protocol, tile float64, bytes int64, copie
 	if forwards == 1 && float64(m.ends)*copies > float64(m.sms) {
 		turns = 2
 	}
-	pace := max(copies*(m.edge*x*c.Wire+m.messages), turns*(s.message*calls(m.calls, m.connected)+m.connected*x*s.aByte*forwards),
+	edge := max(m.edge, m.inside*c.Packets)
+	pace := max(copies*(edge*x*c.Wire+m.messages), turns*(s.message*calls(m.calls, m.connected)+m.connected*x*s.aByte*forwards),
 		m.localCalls*float64(c.ReduceCall)+m.local*x*s.worked)
 	return float64(c.Launch) + max(first, pace) + (tiles-1)*pace
 }

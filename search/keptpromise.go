@@ -8,7 +8,7 @@ import (
 // numbers lists all fields of a promise, in the order in which files keep them.
 func (m *promise) numbers() []any {
 	all := []any{
-		&m.loop, &m.edge, &m.messages, &m.calls, &m.connected, &m.localCalls, &m.local,
+		&m.loop, &m.edge, &m.inside, &m.messages, &m.calls, &m.connected, &m.localCalls, &m.local,
 		&m.connections, &m.ends, &m.sms, &m.channels,
 	}
 	for i := range m.chains {

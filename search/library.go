@@ -16,6 +16,7 @@ type LibraryCall struct {
 	Bytes    int64
 	Name     string // ring ×24 LL
 	Protocol topologies.Proto
+	Tile     int64 // its chunk; 0: the protocol's own
 	Program  *ir.Program
 }
 
@@ -48,7 +49,7 @@ func LibraryCalls(ctx context.Context, p Problem, o Options) ([]LibraryCall, err
 			continue
 		}
 		for _, at := range d.points {
-			calls = append(calls, LibraryCall{at.bytes, at.name, at.protocol, made.program})
+			calls = append(calls, LibraryCall{at.bytes, at.name, at.protocol, at.tile, made.program})
 		}
 	}
 	slices.SortFunc(calls, func(a, b LibraryCall) int { return cmp.Compare(a.Bytes, b.Bytes) })

@@ -17,6 +17,7 @@ type promise struct {
 	loop        int      // chunks that the call's size is divided into
 	chains      [2]chain // the longest with small messages, and with large ones
 	edge        float64  // µs for each byte of a chunk, on the busiest edge
+	inside      float64  // the same of what stays in its node
 	messages    float64  // µs: fixed costs of messages, on the edge with the most
 	calls       float64  // messages of the connection with the most
 	connected   float64  // chunks of the connection with the most
@@ -94,17 +95,23 @@ func promises(p *lang.Program, t *topologies.Topology) *promise {
 // the edges they share.
 func (of *promise) carry(t *topologies.Topology, lines *lines, carried []load, factors []float64) {
 	busy := make([]load, len(t.Edges)) // in µs a byte, and µs
+	inside := make([]float64, len(t.Edges))
 	for n, l := range carried {
 		factor := factors[lines.at[n].scope]
 		of.calls = max(of.calls, l.messages)
 		of.connected = max(of.connected, l.chunks/factor)
-		for _, e := range lines.ways[n].path.Edges {
+		path := lines.ways[n].path
+		for _, e := range path.Edges {
 			busy[e].chunks += l.chunks / t.Edges[e].Bandwidth.PerMicro()
+			if !path.Net {
+				inside[e] += l.chunks / t.Edges[e].Bandwidth.PerMicro()
+			}
 			busy[e].messages += l.messages * factor * float64(t.Edges[e].Message)
 		}
 	}
-	for _, l := range busy {
+	for e, l := range busy {
 		of.edge, of.messages = max(of.edge, l.chunks), max(of.messages, l.messages)
+		of.inside = max(of.inside, inside[e])
 	}
 }
 

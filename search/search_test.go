@@ -252,11 +252,12 @@ func TestFamiliesCompareAsGC3Found(t *testing.T) {
 	}
 }
 
-// TestRingIsNearTheBound: spread over many threadblocks, at a large size.
+// TestRingIsNearTheBound: spread over many threadblocks, at a large size. Packets
+// leave four fifths of an NVLink to data, of which the bound knows nothing.
 func TestRingIsNearTheBound(t *testing.T) {
 	table, _ := searched(t, problem{"dgx-a100", 1, "allreduce", []int64{1 << 30}}, Options{Families: []string{"ring"}})
-	if ratio := table.Rows[0].BoundRatio; ratio == nil || *ratio < 0.8 {
-		t.Errorf("a ring at 1 GiB takes %v us, bound %v: want 0.8 of the bound", table.Rows[0].TimeUS, table.Rows[0].BoundUS)
+	if ratio := table.Rows[0].BoundRatio; ratio == nil || *ratio < 0.72 {
+		t.Errorf("a ring at 1 GiB takes %v us, bound %v: want 0.72 of the bound", table.Rows[0].TimeUS, table.Rows[0].BoundUS)
 	}
 }
 

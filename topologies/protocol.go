@@ -2,7 +2,6 @@ package topologies
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -36,6 +35,7 @@ type ratio float64
 var constants = []constant{
 	{"launch", always, func(p *Protocol) any { return &p.Launch }},
 	{"wire", always, func(p *Protocol) any { return (*ratio)(&p.Wire) }},
+	{"packets", always, func(p *Protocol) any { return (*ratio)(&p.Packets) }},
 	{"slots", always, func(p *Protocol) any { return &p.Slots }},
 	{"threads", always, func(p *Protocol) any { return &p.Threads }},
 	{"tile", always, func(p *Protocol) any { return &p.Tile }},
@@ -57,13 +57,16 @@ var constants = []constant{
 	{"recv_slice", inSlices, func(p *Protocol) any { return &p.RecvSlice }},
 	{"min_copy", inSlices, func(p *Protocol) any { return &p.MinCopy }},
 	{"reduce_pass", always, func(p *Protocol) any { return &p.ReducePass }},
+	{"copy_pass", always, func(p *Protocol) any { return &p.CopyPass }},
 	{"reduce_call", always, func(p *Protocol) any { return &p.ReduceCall }},
 	{"fused", always, func(p *Protocol) any { return (*ratio)(&p.Fused) }},
 }
 
 // defaults are the constants that a file may leave out.
 var defaults = map[string]func(*Protocol){
-	"min_pass": func(p *Protocol) { p.MinPass = p.Pass },
+	"min_pass":  func(p *Protocol) { p.MinPass = p.Pass },
+	"packets":   func(p *Protocol) { p.Packets = 0 },
+	"copy_pass": func(p *Protocol) { p.CopyPass = 0 },
 }
 
 // readProtocols reads the tables [protocol.LL], [protocol.LL128] and
@@ -189,7 +192,8 @@ func (c *Protocol) check(p Proto) error {
 		case *int:
 			bad = *f < 1 || *f > 1<<20
 		case *ratio:
-			bad = !(*f > 0 && *f <= 1000) || math.IsInf(float64(*f), 0)
+			_, optional := defaults[row.key]
+			bad = !(*f > 0 || optional && *f == 0) || !(*f <= 1000)
 		}
 		if bad {
 			return fmt.Errorf("%s is out of range", row.key)
@@ -200,6 +204,8 @@ func (c *Protocol) check(p Proto) error {
 		return fmt.Errorf("min_pass is %v: want at most a pass, %v", c.MinPass, c.Pass)
 	case c.Wire < 1:
 		return fmt.Errorf("wire is %g: want 1 or more bytes on the wire for each of data", c.Wire)
+	case c.Packets != 0 && c.Packets < 1:
+		return fmt.Errorf("packets is %g: want 1 or more bytes on a link for each on the wire", c.Packets)
 	case !slices.Contains(c.Tiles, c.Tile):
 		return fmt.Errorf("tiles lack the tile itself, %v", c.Tile)
 	case len(c.Tiles) > 64:

@@ -129,9 +129,12 @@ func ParseProto(s string) (Proto, error) {
 type Protocol struct {
 	Launch units.Duration // fixed cost of a call
 	Wire   float64        // bytes on the wire per byte of data (LL 2, LL128 16/15, Simple 1)
-	Slots  int            // primitive calls a connection holds (8, 8, 2)
-	Tile   units.Bytes    // the tile that the runtime uses by itself
-	Tiles  []units.Bytes  // tiles worth trying, including Tile
+	// Packets is what links inside a node carry for each byte on the wire: headers
+	// and acknowledgements. 0 is 1.
+	Packets float64       `json:",omitempty"`
+	Slots   int           // primitive calls a connection holds (8, 8, 2)
+	Tile    units.Bytes   // the tile that the runtime uses by itself
+	Tiles   []units.Bytes // tiles worth trying, including Tile
 
 	Latency    units.Duration // sent → visible to the receiver
 	Credit     units.Duration // received → slot free at the sender
@@ -156,6 +159,7 @@ type Protocol struct {
 
 	// Local work of every protocol.
 	ReducePass units.Duration // one pass of 16 bytes a thread
+	CopyPass   units.Duration `json:",omitempty"` // the same where nothing is reduced; 0: ReducePass
 	ReduceCall units.Duration
 	Threads    int // threads of a threadblock
 	// Fused is what a pass of a receiving-and-sending instruction costs,

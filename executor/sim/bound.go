@@ -118,28 +118,28 @@ func (it *item) time(p *Prepared, c *costs, s sizes) float64 {
 
 // alone is what one call takes unhindered.
 func (c *costs) alone(p *Prepared, it *item, one *call) float64 {
-	if it.kind == local {
-		return one.local
+	if it.kind.local() {
+		return one.local(it.kind).all
 	}
 	halves := [2]*part{&one.first, &one.second}
 	if !c.slotted() {
 		switch it.kind {
 		case send:
-			return p.bounds.flight(it.lane, halves[0], halves[0].send) + c.sendCall
+			return p.bounds.flight(c, it.lane, halves[0], halves[0].send) + c.sendCall
 		case recv:
 			return halves[0].recv + c.recvCall
 		}
-		return p.bounds.flight(it.lane, halves[0], halves[0].both) + max(c.sendCall, c.recvCall)
+		return p.bounds.flight(c, it.lane, halves[0], halves[0].both) + max(c.sendCall, c.recvCall)
 	}
 	t := 0.0
 	for _, half := range halves {
 		switch it.kind {
 		case send:
-			t += p.bounds.flight(it.lane, half, half.send) + half.over(c.sendSlice)
+			t += p.bounds.flight(c, it.lane, half, half.send) + half.over(c.sendSlice)
 		case recv:
 			t += half.recv + half.over(c.recvSlice)
 		default:
-			t += p.bounds.flight(it.lane, half, half.both) + half.over(max(c.sendSlice, c.recvSlice))
+			t += p.bounds.flight(c, it.lane, half, half.both) + half.over(max(c.sendSlice, c.recvSlice))
 		}
 	}
 	switch it.kind {
@@ -152,12 +152,12 @@ func (c *costs) alone(p *Prepared, it *item, one *call) float64 {
 }
 
 // flight is how long a part takes on a lane that carries nothing else.
-func (b *bounds) flight(lane int32, half *part, unloaded float64) float64 {
+func (b *bounds) flight(c *costs, lane int32, half *part, unloaded float64) float64 {
 	if half.bytes == 0 {
 		return 0
 	}
 	l := &b.lanes[lane]
-	work, alone := l.load(half.wire, unloaded)
+	work, alone := c.load(l, half.wire, unloaded)
 	return work / soft(alone, l.cap)
 }
 
@@ -167,12 +167,12 @@ func (l *traffic) drain(p *Prepared, c *costs) float64 {
 	bytes := func(s sizes) float64 {
 		t := 0.0
 		for _, it := range l.items {
-			extra := p.bounds.lanes[it.lane].extra
+			over := &p.bounds.lanes[it.lane]
 			t += float64(it.n) * it.each(c, s, func(one *call) float64 {
 				w := 0.0
 				for _, half := range [2]*part{&one.first, &one.second} {
 					if half.bytes > 0 {
-						w += half.wire + extra
+						w += c.occupies(over, half.wire)
 					}
 				}
 				return w
@@ -207,16 +207,19 @@ func (b *bounds) prepare(p *Prepared) {
 func (b *bounds) groupLanes(p *Prepared) {
 	b.nearest = math.Inf(1)
 	b.laneOf = make([]int32, p.sending)
-	type likeness struct{ cap, message, extra float64 }
+	type likeness struct {
+		cap, message, extra float64
+		inside              bool
+	}
 	alike := make(map[likeness]int32)
 	for i, l := range p.lanes[:p.sending] {
 		b.nearest = min(b.nearest, l.latency)
-		key := likeness{l.cap, l.message, l.extra}
+		key := likeness{l.cap, l.message, l.extra, l.inside}
 		at, ok := alike[key]
 		if !ok {
 			at = int32(len(b.lanes))
 			alike[key] = at
-			b.lanes = append(b.lanes, lane{cap: l.cap, message: l.message, extra: l.extra})
+			b.lanes = append(b.lanes, lane{cap: l.cap, message: l.message, extra: l.extra, inside: l.inside})
 		}
 		b.laneOf[i] = at
 	}

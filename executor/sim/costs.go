@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -25,6 +27,7 @@ type costs struct {
 	tiles   int     // iterations of the tile loop
 	chunk   float64 // bytes of a chunk, all tiles together
 	wire    float64 // bytes on the wire for each byte of data
+	packets float64 // bytes on a link inside a node for each byte on the wire
 	perCall int32   // most chunks in one call
 
 	full, last sizes // calls of a whole tile, and of the last one
@@ -38,8 +41,22 @@ type call struct {
 	bytes  float64
 	first  part // LL and LL128: all of it; Simple: the first slice
 	second part // Simple's second slice; may be empty
-	local  float64
-	passes float64 // the part of local in which bytes move
+	// Local work: re, and cpy.
+	reduces, copies localWork
+}
+
+// localWork is what a call of local work takes if nothing else uses the memory.
+type localWork struct {
+	all    float64
+	passes float64 // the part of it in which bytes move
+}
+
+// local is the work of a call of that kind.
+func (c *call) local(k kind) *localWork {
+	if k == copying {
+		return &c.copies
+	}
+	return &c.reduces
 }
 
 // part is what moves in one piece: a message of LL or LL128, or a slice of Simple.
@@ -96,6 +113,7 @@ func (p *Prepared) costs(k Knobs) (*costs, error) {
 		sendSlice: float64(c.SendSlice), recvSlice: float64(c.RecvSlice),
 		reduceCall: float64(c.ReduceCall),
 		wire:       c.Wire,
+		packets:    max(c.Packets, 1),
 	}
 	if k.Protocol == topologies.Simple {
 		out.slots *= 2
@@ -141,13 +159,20 @@ func callSizes(proto topologies.Proto, c *topologies.Protocol, chunk int64, most
 		} else {
 			one.first = message(c, bytes)
 		}
+		passes := 0.0
 		if vector := int64(c.Threads) * 16; vector > 0 {
-			one.passes = float64((bytes+vector-1)/vector) * float64(c.ReducePass)
+			passes = float64((bytes + vector - 1) / vector)
 		}
-		one.local = one.passes + float64(c.ReduceCall)
+		one.reduces = inPasses(passes, c.ReducePass, c.ReduceCall)
+		one.copies = inPasses(passes, cmp.Or(c.CopyPass, c.ReducePass), c.ReduceCall)
 		all[n] = one
 	}
 	return all
+}
+
+func inPasses(passes float64, pass, call units.Duration) localWork {
+	moving := passes * float64(pass)
+	return localWork{moving + float64(call), moving}
 }
 
 // message is a call of LL or LL128, made of passes of the whole threadblock.
@@ -211,15 +236,23 @@ func (c *costs) at(tile, tiles int) sizes {
 }
 
 // load makes a part into a flow over a lane: the bytes with which it occupies the
-// lane's edges, and its rate if nothing else went there. A message's own cost
-// counts as bytes, so that it delays whatever shares the edge.
-func (l *lane) load(wire, unloaded float64) (work, rate float64) {
-	work = wire + l.extra
+// lane's edges, and its rate if nothing else went there.
+func (c *costs) load(l *lane, wire, unloaded float64) (work, rate float64) {
+	work = c.occupies(l, wire)
 	unloaded += l.message
 	if unloaded <= 0 {
 		return work, math.Inf(1)
 	}
 	return work, work / unloaded
+}
+
+// occupies is the bytes with which a part occupies a lane's edges. A message's own
+// cost counts as bytes, so that it delays whatever shares the edge.
+func (c *costs) occupies(l *lane, wire float64) float64 {
+	if l.inside {
+		wire *= c.packets
+	}
+	return wire + l.extra
 }
 
 // soft is the rate of a flow that would go at rate r alone, and whose share of the

@@ -91,8 +91,8 @@ func (t *timer) time(p *Prepared, c *costs, s sizes, ch *chain) float64 {
 		for j := int32(0); j < c.calls(l.count); j++ {
 			one := &s[c.chunks(l.count, j)]
 			switch {
-			case l.kind == local:
-				ready += one.local
+			case l.kind.local():
+				ready += one.local(l.kind).all
 			case c.slotted():
 				ready = t.slices(p, c, l, one, ready, int(j))
 			default:
@@ -121,13 +121,13 @@ func (t *timer) pass(p *Prepared, c *costs, l *link, one *call, ready float64, j
 	after := c.sendCall
 	switch {
 	case l.kind == send:
-		out = times{ready, ready + p.bounds.flight(l.lane, half, half.send)}
+		out = times{ready, ready + p.bounds.flight(c, l.lane, half, half.send)}
 	case l.via == byMessage:
 		out.start = max(ready, in.start)
-		out.arrive = max(out.start+p.bounds.flight(l.lane, half, half.both), in.arrive+half.tailBoth)
+		out.arrive = max(out.start+p.bounds.flight(c, l.lane, half, half.both), in.arrive+half.tailBoth)
 		after = max(c.sendCall, c.recvCall)
 	default:
-		out = times{ready, ready + p.bounds.flight(l.lane, half, half.both)}
+		out = times{ready, ready + p.bounds.flight(c, l.lane, half, half.both)}
 		after = max(c.sendCall, c.recvCall)
 	}
 	t.out = append(t.out, out)
@@ -149,12 +149,12 @@ func (t *timer) slices(p *Prepared, c *costs, l *link, one *call, ready float64,
 		}
 		switch l.kind {
 		case send:
-			ready += p.bounds.flight(l.lane, half, half.send) + half.over(c.sendSlice)
+			ready += p.bounds.flight(c, l.lane, half, half.send) + half.over(c.sendSlice)
 			t.out = append(t.out, times{arrive: ready})
 		case recv:
 			ready += half.recv + half.over(c.recvSlice)
 		default:
-			ready += p.bounds.flight(l.lane, half, half.both)
+			ready += p.bounds.flight(c, l.lane, half, half.both)
 			t.out = append(t.out, times{arrive: ready + half.over(c.sendSlice)})
 			ready += half.over(max(c.sendSlice, c.recvSlice))
 		}

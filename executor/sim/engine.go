@@ -220,7 +220,7 @@ func (e *engine) step(i int32, s *blockState, b *block, o *op) bool {
 	}
 	size := &e.c.at(int(s.tile), e.limit)[e.c.chunks(o.count, s.call)]
 	switch {
-	case o.kind == local:
+	case o.kind.local():
 		return e.local(i, s, b, o, size)
 	case e.c.slotted():
 		return e.slice(i, s, b, o, size)
@@ -233,13 +233,13 @@ func (e *engine) step(i int32, s *blockState, b *block, o *op) bool {
 func (e *engine) local(i int32, s *blockState, b *block, o *op, size *call) bool {
 	lane := e.p.sending + int(b.rank)
 	if lane >= len(e.p.lanes) || size.bytes == 0 {
-		s.ready += size.local
+		s.ready += size.local(o.kind).all
 		e.called(s, o)
 		return true
 	}
 	if s.stage != landed {
 		moved := part{bytes: size.bytes, wire: size.bytes}
-		e.launch(i, s, o, int32(lane), &moved, size.passes, s.ready)
+		e.launch(i, s, o, int32(lane), &moved, size.local(o.kind).passes, s.ready)
 		return false
 	}
 	s.ready = s.end + e.c.reduceCall
@@ -320,7 +320,7 @@ func (e *engine) launch(i int32, s *blockState, o *op, lane int32, p *part, unlo
 		return false
 	}
 	l := &e.p.lanes[lane]
-	work, alone := l.load(p.wire, unloaded)
+	work, alone := e.c.load(l, p.wire, unloaded)
 	if len(l.edges) > l.links {
 		e.flows.weights[i] = [2]int64{o.here.weight(p.bytes, p.wire, work), o.there.weight(p.bytes, p.wire, work)}
 	}

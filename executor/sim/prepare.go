@@ -40,12 +40,16 @@ type Prepared struct {
 type kind uint8
 
 const (
-	idle  kind = iota // only waits
-	send              // s
-	recv              // r, rrc
-	fused             // rcs, rrs, rrcs
-	local             // cpy, re and fused runs of re
+	idle     kind = iota // only waits
+	send                 // s
+	recv                 // r, rrc
+	fused                // rcs, rrs, rrcs
+	copying              // cpy
+	reducing             // re and fused runs of re
 )
+
+// local tells whether it is work within a GPU.
+func (k kind) local() bool { return k >= copying }
 
 // op is a step, with the waits of the nops before it, or a run of reductions.
 type op struct {
@@ -92,7 +96,8 @@ type lane struct {
 	message  float64 // time a message occupies it beyond its bytes
 	extra    float64 // the same as bytes on its edges
 	latency  float64
-	net      bool
+	net      bool // leaves the node
+	inside   bool // leads over links and stays in the node
 	way      way
 }
 
@@ -162,7 +167,7 @@ func (p *Prepared) layOps() error {
 			for _, o := range p.ops[b.from:] {
 				messages += int64(o.count)
 				p.mostCount = max(p.mostCount, o.count)
-				b.works = b.works || o.kind == local
+				b.works = b.works || o.kind.local()
 			}
 			p.blocks = append(p.blocks, b)
 		}
@@ -218,8 +223,9 @@ func (p *Prepared) laySteps(g ir.GPU, rank, id int, tb ir.Threadblock, first int
 		case step.Op.Receives():
 			o.kind = recv
 		default:
-			o.kind = local
+			o.kind = copying
 			if step.Op == ir.Reduce {
+				o.kind = reducing
 				s = reductionRun(tb.Steps, s)
 				o.step, o.flagged = int32(s), tb.Steps[s].HasDep
 			}
@@ -339,7 +345,7 @@ func (p *Prepared) connect(tx int32, to end, receivers map[end]int32, lane int32
 func (p *Prepared) layLane(from, to int32, path topologies.Path, edges map[int]int32) lane {
 	l := lane{
 		from: from, to: to, edges: make([]int32, len(path.Edges)), links: len(path.Edges),
-		latency: float64(path.Latency), net: path.Net,
+		latency: float64(path.Latency), net: path.Net, inside: !path.Net,
 	}
 	for i, e := range path.Edges {
 		of := p.topology.Edges[e]

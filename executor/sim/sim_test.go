@@ -11,6 +11,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -62,6 +63,71 @@ func TestClosedForms(t *testing.T) {
 		path, _ := top.Path(0, 1)
 		want := c.want + float64(path.Latency) - 0.5
 		near(t, c.name, timeOf(t, c.program, top, Knobs{Bytes: c.bytes, Protocol: topologies.LL}), want, 1e-9)
+	}
+}
+
+// TestPackets: links inside a node carry more than what is on the wire, those
+// between nodes do not, and the bound knows of it.
+func TestPackets(t *testing.T) {
+	const m = 1 << 20
+	for _, c := range []struct {
+		on   string
+		of   topologies.Options
+		more float64
+	}{
+		{"ring:8", topologies.Options{}, 1.25},
+		{"hub:8", topologies.Options{}, 1.25},
+		{"dgx-a100", topologies.Options{Nodes: 8, GPUs: []int{0}}, 1},
+	} {
+		top, err := topologies.Resolve(c.on, c.of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		top.Protocols = ideal(1 << 40)
+		for i := range top.Edges {
+			top.Edges[i].Message = 0
+		}
+		p, err := Prepare(ringAllGather(8, 1, 1, false), top)
+		if err != nil {
+			t.Fatal(err)
+		}
+		times := func() (us, bound float64) {
+			k := Knobs{Bytes: 8 * m, Protocol: topologies.LL}
+			r, err := p.Run(k)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r.TimeUS, p.LowerBound(k)
+		}
+		before, _ := times()
+		top.Protocols[topologies.LL].Packets = 1.25
+		after, bound := times()
+		path, _ := top.Path(0, 1)
+		latency := 7 * float64(path.Latency)
+		near(t, c.on, after-latency, c.more*(before-latency), 1e-9)
+		if bound > after || bound < 0.9*after {
+			t.Errorf("%s: bound of %v us, time %v", c.on, bound, after)
+		}
+	}
+}
+
+// TestCopyPass: a copy takes its own time a pass, a sum another; without one they
+// take the same.
+func TestCopyPass(t *testing.T) {
+	top := idealised(t, "ring:2")
+	c := &top.Protocols[topologies.LL]
+	c.ReducePass, c.ReduceCall = 2, 1
+	for _, step := range []struct {
+		op   ir.Op
+		pass units.Duration
+		want float64
+	}{{ir.Copy, 0, 2}, {ir.Copy, 0.5, 0.5}, {ir.Reduce, 0.5, 2}} {
+		c.CopyPass = step.pass
+		b := build("allreduce", 2, 2, false)
+		b.tb(0, -1, -1, 0, step.op)
+		const bytes = 512 * 16 * 10 * 2 // ten passes a chunk
+		got := timeOf(t, b.p, top, Knobs{Bytes: bytes, Protocol: topologies.LL})
+		near(t, step.op.String(), got, 10*step.want+1, 1e-9)
 	}
 }
 

@@ -315,12 +315,14 @@ func TestVerdict(t *testing.T) {
 	c := shownCampaign(t, t.TempDir())
 	defer c.Close()
 	page, table := pageOf(t, c)
-	product, most := 1.0, 0.0
+	product, most, at := 1.0, 0.0, int64(0)
 	for _, r := range table.Rows {
 		product *= *r.Speedup
-		most = max(most, *r.Speedup)
+		if *r.Speedup > most {
+			most, at = *r.Speedup, r.Bytes
+		}
 	}
-	want := fmt.Sprintf("%.2f× in the geometric mean, at most %.2f× (1K)", math.Pow(product, 1/float64(len(table.Rows))), most)
+	want := fmt.Sprintf("Speedup %.2f× in the geometric mean, at most %.2f× (%s)", math.Pow(product, 1/float64(len(table.Rows))), most, sizeText(at))
 	if !slices.Contains(parse(t, page).lines, want) {
 		t.Errorf("no line %q", want)
 	}

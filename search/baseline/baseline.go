@@ -14,8 +14,11 @@ import (
 // family's routing with Parameters, in Channels copies.
 type Choice struct {
 	// Family is ring, double-binary-tree, chain (the ring of broadcast and
-	// reduce), or direct.
+	// reduce), direct, or nvls.
 	Family string
+	// Lacks says why no program of ours can be what the library runs; empty
+	// where one can.
+	Lacks string
 	// Parameters of the family: rings or trees that leave a node by different
 	// GPUs. The data is divided between them.
 	Parameters map[string]int
@@ -24,6 +27,9 @@ type Choice struct {
 	// its part of the data. Times the rings (twice the trees) it is what the
 	// library calls channels, rounded up.
 	Channels int
+	// TileBytes is the library's chunk where it is not the one of its rings; 0
+	// where it is.
+	TileBytes int64
 	// ModelUS is the library's own estimate of the time, in microseconds.
 	ModelUS float64
 }
@@ -71,9 +77,11 @@ func Choices(t *topologies.Topology, c collective.Collective, bytes int64) ([]Ch
 		if math.IsInf(least, 1) {
 			continue
 		}
-		programs := a.programs(s, s.reduced(a, best, bytes))
+		channels := s.reduced(a, best, bytes)
+		programs := a.programs(s, channels)
 		for i := range programs {
 			programs[i].Protocol, programs[i].ModelUS = best, least
+			programs[i].TileBytes = s.tile(a, best, channels, bytes)
 		}
 		each = append(each, programs)
 	}

@@ -61,7 +61,9 @@ func TestGraph(t *testing.T) {
 func TestModelByHand(t *testing.T) {
 	a100 := newSystem(resolve(t, "dgx-a100", 1))
 	two := newSystem(resolve(t, "dgx-a100", 2))
-	tree, ring := algorithms[0], algorithms[1]
+	h100 := newSystem(resolve(t, "dgx-h100", 1))
+	twoH100 := newSystem(resolve(t, "dgx-h100", 2))
+	tree, ring, nvls := algorithms[0], algorithms[1], algorithms[3]
 	for _, c := range []struct {
 		name  string
 		s     *system
@@ -85,7 +87,12 @@ func TestModelByHand(t *testing.T) {
 		{"ring LL, 2 nodes", two, ring, topologies.LL, 1 << 20, 6.6 + 28*2 + 2*2.7 + float64(1<<20)/(22.5e3*16/30)},
 		// Simple: 6 of overhead, 1.4 times
 		{"ring Simple, 2 nodes", two, ring, topologies.Simple, 1 << 30, 1.4*(8.4+28*6+2*14) + float64(1<<30)/(192e3*16/30)},
-		{"tree Simple, 2 nodes", two, tree, topologies.Simple, 1 << 30, 8.4 + 2*(7*4+14) + float64(1<<30)/(.5*.92*192e3)},
+		// eight channels of 23.6: inside the node they would do 30
+		{"tree Simple, 2 nodes", two, tree, topologies.Simple, 1 << 30, 8.4 + 2*(7*4+14) + float64(1<<30)/(.5*8*23.6e3)},
+		// eight heads of 60, the fastest speed: 0.85 of 2·50·7/8 would be more
+		{"NVLS", h100, nvls, topologies.Simple, 1 << 30, 25 + float64(1<<30)/(8*60e3*8/14)},
+		// eight heads, one a NIC, of 57.7: between nodes 2·50 would go, inside 0.85 of 2·48·7/8
+		{"NVLS tree, 2 nodes", twoH100, nvls, topologies.Simple, 1 << 30, 25 + 2*20.9 + float64(1<<30)/(8*57.7e3*16/30)},
 	} {
 		if got := c.s.time(c.a, c.p, "allreduce", c.bytes); math.Abs(got-c.want) > 1e-6*c.want {
 			t.Errorf("%s: %v us, want %v", c.name, got, c.want)
@@ -125,9 +132,75 @@ func TestKnownChoices(t *testing.T) {
 		{"dgx-a100", 1, "sendrecv", 1 << 20, "direct", topologies.Simple, 2, nil},
 	} {
 		got := choose(t, resolve(t, c.topology, c.nodes), c.collective, c.bytes)
-		want := Choice{Family: c.family, Parameters: c.parameters, Protocol: c.protocol, Channels: c.channels, ModelUS: got.ModelUS}
+		want := Choice{Family: c.family, Parameters: c.parameters, Protocol: c.protocol, Channels: c.channels, TileBytes: got.TileBytes, ModelUS: got.ModelUS}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s of %d bytes on %d x %s (-want +got):\n%s", c.collective, c.bytes, c.nodes, c.topology, diff)
+		}
+	}
+}
+
+// TestTiles: the library's rings use the protocol's tile; what goes up and down a
+// tree, or along a chain, is cut smaller (calcCollChunking).
+func TestTiles(t *testing.T) {
+	for _, c := range []struct {
+		nodes      int
+		collective string
+		bytes      int64
+		family     string
+		protocol   topologies.Proto
+		tile       int64
+	}{
+		{1, "allreduce", 1 << 30, "ring", topologies.Simple, 0},
+		{2, "allgather", 1 << 24, "ring", topologies.LL128, 0},
+		{1, "broadcast", 1 << 30, "chain", topologies.Simple, 512 << 10},
+		{1, "alltoall", 1 << 30, "direct", topologies.Simple, 0},
+		{2, "allreduce", 1 << 12, "double-binary-tree", topologies.LL, 0},
+		// 16 channels of 64 KiB; 576,000 B is halved until 16 · 2.8 ÷ 8 chunks fit,
+		// or it is no more than 32 KiB
+		{2, "allreduce", 1 << 20, "double-binary-tree", topologies.LL128, 18000},
+		{2, "allreduce", 8 << 20, "double-binary-tree", topologies.LL128, 72000},
+	} {
+		got := choose(t, resolve(t, "dgx-a100", c.nodes), c.collective, c.bytes)
+		if got.Family != c.family || got.Protocol != c.protocol || got.TileBytes != c.tile {
+			t.Errorf("%s of %d bytes on %d nodes: %s %v with tiles of %d, want %s %v of %d", c.collective, c.bytes, c.nodes, got.Family, got.Protocol, got.TileBytes, c.family, c.protocol, c.tile)
+		}
+	}
+}
+
+// TestSwitchesReduce: from Hopper on the library has the switches of a node reduce
+// large all-reduces, and the next choices say what it would run without.
+func TestSwitchesReduce(t *testing.T) {
+	for _, c := range []struct {
+		topology   string
+		nodes      int
+		collective string
+		bytes      int64
+		nvls       bool
+	}{
+		{"dgx-h100", 1, "allreduce", 1 << 10, false},
+		{"dgx-h100", 1, "allreduce", 4 << 20, true},
+		{"dgx-h100", 1, "allreduce", 1 << 30, true},
+		{"dgx-h100", 2, "allreduce", 1 << 30, true},
+		{"dgx-h100", 4, "allreduce", 1 << 30, true},
+		{"gb200-nvl72", 1, "allreduce", 1 << 30, true},
+		{"dgx-h100", 1, "allgather", 1 << 30, false},
+		{"dgx-a100", 1, "allreduce", 1 << 30, false},
+		{"alps", 1, "allreduce", 1 << 30, false}, // joined without a switch
+	} {
+		top := resolve(t, c.topology, c.nodes)
+		coll, err := collective.New(collective.Spec{Name: c.collective, Ranks: len(top.Ranks), Chunks: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := Choices(top, coll, c.bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if nvls := all[0].Family == "nvls"; nvls != c.nvls || nvls != (all[0].Lacks != "") {
+			t.Errorf("%s of %d bytes on %d x %s: %+v", c.collective, c.bytes, c.nodes, c.topology, all[0])
+		}
+		if last := all[len(all)-1]; c.nvls && (last.Family == "nvls" || last.Lacks != "") {
+			t.Errorf("%s of %d bytes on %d x %s: nothing stands in: %+v", c.collective, c.bytes, c.nodes, c.topology, last)
 		}
 	}
 }

@@ -75,6 +75,18 @@ var (
 	threadThreshold = [3]int{8, 8, 64}
 )
 
+// NVLS: reductions in the switches of a node, and trees of them between nodes.
+var (
+	nvlsEfficiency = [...]float64{0, 0, 0.85, 0.74}
+	nvlsTreePerCh  = [...]byNodes{{26.5, 18.5, 10.0}, {24.0, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 80}}
+)
+
+const (
+	nvlsStep       = 25   // us
+	nvlsTreeAcross = 20.9 // us
+	nvlsHeads      = 32   // the most GPUs that pull (NCCL_MAX_NVLS_ARITY)
+)
+
 // pciBandwidth is what NCCL counts for 16 lanes of PCIe 3.
 const pciBandwidth = 12
 

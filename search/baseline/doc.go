@@ -20,7 +20,10 @@
 // between sockets and each node's NICs can carry, which finds what NCCL finds on
 // switches, hybrid cube meshes and full meshes.
 //
+// What no program of instructions can do, as NVLS, where switches reduce, is told
+// as the library's choice, with what it would run otherwise behind it.
+//
 // It does not know RCCL's own tables: a system of RCCL's is chosen for with
 // NCCL's formulae, its xGMI speeds and the Ampere rows. It does not choose
-// NVLS, CollNet or PAT: they need switches that reduce, or one GPU a node.
+// CollNet or PAT: they need a network that reduces, or one GPU a node.
 package baseline

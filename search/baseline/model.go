@@ -11,6 +11,9 @@ import (
 // its bandwidth and latency, and what program of ours it is.
 type algorithm struct {
 	ring      bool
+	tree      bool // up and down, in chunks that are smaller for fewer bytes
+	inSteps   bool // Simple moves what one slot holds at a time, not four
+	simple    bool // runs with Simple alone
 	runs      func(collective string, s *system) bool
 	bandwidth func(s *system, p topologies.Proto, collective string) float64 // algorithm bandwidth, GB/s
 	latency   func(s *system, p topologies.Proto, collective string, bytes int64) float64
@@ -21,7 +24,9 @@ type algorithm struct {
 // ring of broadcast and reduce are chains here.
 var algorithms = []*algorithm{
 	{
-		runs: func(c string, _ *system) bool { return c == "allreduce" },
+		tree:    true,
+		inSteps: true,
+		runs:    func(c string, _ *system) bool { return c == "allreduce" },
 		bandwidth: func(s *system, p topologies.Proto, _ string) float64 {
 			return s.treeBandwidth(p)
 		},
@@ -42,10 +47,24 @@ var algorithms = []*algorithm{
 	},
 	{
 		ring:      true,
+		inSteps:   true,
 		runs:      func(c string, _ *system) bool { return c == "broadcast" || c == "reduce" },
 		bandwidth: (*system).ringBandwidth,
 		latency:   (*system).chainLatency,
 		programs:  func(s *system, channels int) []Choice { return s.rings("chain", channels) },
+	},
+	{
+		simple: true,
+		runs:   func(c string, s *system) bool { return c == "allreduce" && s.nvls() },
+		bandwidth: func(s *system, _ topologies.Proto, collective string) float64 {
+			return s.nvlsBandwidth() * float64(s.n) / s.ringSteps(collective)
+		},
+		latency: func(s *system, _ topologies.Proto, _ string, _ int64) float64 {
+			return nvlsStep + 2*math.Log2(float64(s.nodes))*nvlsTreeAcross
+		},
+		programs: func(_ *system, channels int) []Choice {
+			return []Choice{{Family: "nvls", Channels: channels, Lacks: "the switches reduce, which no instruction here does"}}
+		},
 	},
 }
 
@@ -85,10 +104,10 @@ func (s *system) rings(family string, channels int) (all []Choice) {
 // for the size. Infinite where the library rules the pair out.
 func (s *system) time(a *algorithm, p topologies.Proto, collective string, bytes int64) float64 {
 	bw := a.bandwidth(s, p, collective)
-	if !(bw > 0) {
+	if !(bw > 0) || a.simple && p != topologies.Simple {
 		return math.Inf(1)
 	}
-	if !a.ring {
+	if a.tree {
 		if log := bits.Len64(uint64(bytes>>6)) - 1; log >= 0 && log < 23 {
 			bw *= treeCorrection[p][log]
 		}
@@ -96,16 +115,44 @@ func (s *system) time(a *algorithm, p topologies.Proto, collective string, bytes
 	return a.latency(s, p, collective, bytes) + float64(bytes)/(1000*bw)
 }
 
+// stepsACall is how many slots a call of the ring's Simple fills.
+const stepsACall = 4
+
+// tile is the chunk that the library cuts a channel's part of a call into
+// (calcCollChunking); 0 for that of its rings, which is the protocol's own.
+func (s *system) tile(a *algorithm, p topologies.Proto, channels int, bytes int64) int64 {
+	own := int64(s.t.Protocols[p].Tile)
+	switch {
+	case a.inSteps && p == topologies.Simple:
+		return own / stepsACall
+	case a.tree && p == topologies.LL128:
+		gpus := float64(s.n) / float64(s.nodes)
+		steps := 1 + float64(bits.Len(uint(s.nodes))-1) + 0.1*gpus
+		tile := own
+		for _, at := range []struct {
+			chunks float64 // of each channel, for each GPU of a node
+			least  int64
+		}{{64, 128 << 10}, {16, 32 << 10}} {
+			for tile > at.least && float64(bytes/(int64(channels)*tile)) < steps*at.chunks/gpus {
+				tile /= 2
+			}
+		}
+		if tile < own {
+			return tile
+		}
+	}
+	return 0
+}
+
 // column picks by number of nodes.
 func (s *system) column() int { return min(s.nodes, 3) - 1 }
 
-// busBandwidth is what all channels carry together.
-func (s *system) busBandwidth() float64 {
-	bw := s.graph.intra
+// busBandwidth is what all channels carry together, each so much inside a node.
+func (s *system) busBandwidth(inside float64) float64 {
 	if s.nodes > 2 {
-		bw = s.graph.inter
+		inside = s.graph.inter
 	}
-	return float64(s.graph.channels) * bw
+	return float64(s.graph.channels) * inside
 }
 
 // llLimit is the most LL reaches, which depends on the processors between nodes.
@@ -121,7 +168,7 @@ func (s *system) llLimit() float64 {
 }
 
 func (s *system) ringBandwidth(p topologies.Proto, collective string) float64 {
-	bw := s.busBandwidth()
+	bw := s.busBandwidth(s.graph.intra)
 	switch p {
 	case topologies.LL:
 		bw = math.Min(s.llLimit(), bw*0.5)
@@ -143,7 +190,7 @@ func (s *system) ringSteps(collective string) float64 {
 
 func (s *system) treeBandwidth(p topologies.Proto) float64 {
 	channels, column := float64(s.graph.channels), s.column()
-	bus := s.busBandwidth()
+	bus := s.busBandwidth(s.graph.tree)
 	bw := math.Min(bus*0.92, channels*treePerCh[s.arch.generation][column])
 	switch p {
 	case topologies.LL:

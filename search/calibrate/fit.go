@@ -225,7 +225,7 @@ func (f *fitting) time(ctx context.Context, prepared func() (*sim.Prepared, erro
 	if err != nil {
 		return 0, err
 	}
-	r, err := p.RunContext(ctx, sim.Knobs{Bytes: at.Bytes, Protocol: at.Protocol, ElemBytes: f.elem})
+	r, err := p.RunContext(ctx, sim.Knobs{Bytes: at.Bytes, Protocol: at.Protocol, TileBytes: at.Tile, ElemBytes: f.elem})
 	return r.TimeUS - float64(f.topology.Protocols[at.Protocol].Launch), err
 }
 
