@@ -91,6 +91,7 @@ func TestRanges(t *testing.T) {
 func TestProgressIsPlainElsewhere(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(&b)
+	p.beat = 0 // the test says when it is looked
 	p.last = p.last.Add(-everyLine)
 	p.event(autotune.Event{Kind: autotune.TrialDone, Bytes: 1 << 20, Cell: 2, Cells: 5, Trials: 8, Done: 4, Made: 30, Known: 3, Failed: 1, Incumbent: "ring", IncumbentUS: 12.345})
 	p.last = time.Now().Add(time.Hour) // however long this takes, no line is due

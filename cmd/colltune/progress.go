@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -15,28 +16,43 @@ import (
 
 // progress shows how far a campaign has come: as a bar on a terminal, elsewhere as
 // a line every few seconds. autotune never calls it from two goroutines at once.
+//
+// What comes too soon after the line before is shown a little later, unless something
+// newer has come by then: a stage that takes minutes must not stand under the name of
+// the one before it, nor be silent.
 type progress struct {
 	w    io.Writer
 	bar  *progressbar.ProgressBar // nil: lines are printed
-	last time.Time
+	beat time.Duration            // how often it is looked whether a line is due; 0: never
+
+	mu    sync.Mutex
+	last  time.Time // when a line was shown
+	line  string
+	part  float64
+	fresh bool // the line has not been shown
+	quiet bool // other text is being printed
+	stop  chan struct{}
 }
 
-// everyLine is how often a plain line is printed.
-const everyLine = 5 * time.Second
+const (
+	everyBar   = 100 * time.Millisecond // how often a bar is drawn
+	everyLine  = 5 * time.Second        // how often a plain line is printed
+	everyStill = time.Minute            // how often one is printed again that has not changed
+)
 
 // barSteps is the length of the bar, in more steps than a terminal has columns.
 const barSteps = 1000
 
 func newProgress(w io.Writer) *progress {
-	p := &progress{w: w, last: time.Now()}
+	p := &progress{w: w, last: time.Now(), beat: time.Second}
 	if isTerminal(w) {
 		p.bar = progressbar.NewOptions(barSteps,
 			progressbar.OptionSetWriter(w),
-			progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionSetWidth(24),
 			progressbar.OptionSetPredictTime(false),
 			progressbar.OptionClearOnFinish(),
 		)
+		p.last, p.beat = time.Time{}, everyBar
 	}
 	return p
 }
@@ -64,15 +80,49 @@ func (p *progress) stage(what string, done, of int) {
 }
 
 func (p *progress) show(line string, part float64) {
-	if p.bar != nil {
-		p.bar.Describe(cut(line, p.columns()-barRest))
-		_ = p.bar.Set(int(part * barSteps))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.line, p.part, p.fresh, p.quiet = line, part, true, false
+	p.draw(time.Now())
+	if p.stop == nil && p.beat > 0 {
+		p.stop = make(chan struct{})
+		go p.watch(p.stop)
+	}
+}
+
+// watch draws what has become due, until it is stopped.
+func (p *progress) watch(stop chan struct{}) {
+	ticker := time.NewTicker(p.beat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case now := <-ticker.C:
+			p.mu.Lock()
+			if p.stop == stop && !p.quiet {
+				p.draw(now)
+			}
+			p.mu.Unlock()
+		}
+	}
+}
+
+// draw shows the line if it is due.
+func (p *progress) draw(now time.Time) {
+	since := now.Sub(p.last)
+	switch {
+	case p.bar != nil && p.fresh && since >= everyBar:
+		p.bar.Describe(cut(p.line, p.columns()-barRest))
+		_ = p.bar.Set(int(p.part * barSteps))
+	case p.bar == nil && p.fresh && since >= everyLine:
+		fmt.Fprintln(p.w, p.line)
+	case p.bar == nil && !p.fresh && since >= everyStill:
+		fmt.Fprintln(p.w, "still "+p.line)
+	default:
 		return
 	}
-	if time.Since(p.last) >= everyLine {
-		p.last = time.Now()
-		fmt.Fprintln(p.w, line)
-	}
+	p.last, p.fresh = now, false
 }
 
 // barRest is the least room that percentage and frame take beside a bar's text.
@@ -113,12 +163,24 @@ func describe(e autotune.Event) string {
 	return s
 }
 
-// pause clears the bar, to make room for a line of text.
+// pause clears the bar, to make room for a line of text, and draws nothing before there
+// is something to show again.
 func (p *progress) pause() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.quiet = true
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}
 }
 
 // done removes the bar.
-func (p *progress) done() { p.pause() }
+func (p *progress) done() {
+	p.pause()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stop != nil {
+		close(p.stop)
+		p.stop = nil
+	}
+}

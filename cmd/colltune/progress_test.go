@@ -34,6 +34,7 @@ func TestCut(t *testing.T) {
 func TestProgressLines(t *testing.T) {
 	var b bytes.Buffer
 	p := newProgress(&b)
+	p.beat = 0 // the test says when it is looked
 	// Lines are due in an hour, or have been for one: no pause of a busy machine is
 	// taken for either.
 	due, notDue := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
@@ -53,6 +54,65 @@ func TestProgressLines(t *testing.T) {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
 }
+
+// A line that came too soon is printed once it is due, the latest only; one that does not
+// change is printed again after a minute; and none while other text is printed.
+func TestProgressCatchesUp(t *testing.T) {
+	var b bytes.Buffer
+	p := newProgress(&b)
+	p.beat = 0
+	p.last = time.Now().Add(time.Hour) // nothing is due before
+	p.stage("tracing all-pairs", 0, 10)
+	p.stage("tracing grid", 1, 10)
+	at := func(after time.Duration) { p.draw(p.last.Add(after)) }
+	at(everyLine - 1)
+	if b.Len() > 0 {
+		t.Errorf("%q before it is due", b.String())
+	}
+	at(everyLine)
+	at(everyStill - 1)
+	at(everyStill)
+	at(everyStill)
+	want := "tracing grid (1 of 10)\nstill tracing grid (1 of 10)\nstill tracing grid (1 of 10)\n"
+	if b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
+	}
+	p.pause()
+	if !p.quiet {
+		t.Error("paused, and not quiet")
+	}
+	p.stage("tracing ring", 2, 10)
+	if p.quiet || !p.fresh {
+		t.Error("something new is not shown after a pause")
+	}
+	p.done()
+}
+
+// What is watched draws by itself, and stops when it is done.
+func TestProgressIsWatched(t *testing.T) {
+	drawn := make(chan string, 100)
+	p := newProgress(writerFunc(func(text []byte) (int, error) {
+		drawn <- string(text)
+		return len(text), nil
+	}))
+	p.beat = time.Millisecond
+	p.last = time.Now().Add(time.Hour)
+	p.stage("tracing grid", 1, 10)
+	p.mu.Lock()
+	p.last = time.Now().Add(-time.Hour)
+	p.mu.Unlock()
+	if got := <-drawn; got != "tracing grid (1 of 10)\n" {
+		t.Errorf("%q", got)
+	}
+	p.done()
+	if p.stop != nil {
+		t.Error("still watched")
+	}
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(text []byte) (int, error) { return f(text) }
 
 // A bar is drawn where a person watches: not into a log, a file or a terminal that
 // can't draw.
