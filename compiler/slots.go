@@ -25,15 +25,24 @@ package compiler
 // Without this pass the program is fastest where steps are single calls, but may
 // need more slots than Simple has at large sizes.
 func slots(u *unit) error {
-	e := newExecution(u)
-	defer func() { u.room.give(e.waiter) }()
-	u.slotsWhole = e.finish(0)
-	if u.slotsSplit = u.slotsWhole; !u.manyChunks() {
-		return nil
+	both := []*execution{newExecution(u)}
+	if u.manyChunks() {
+		both = append(both, both[0].perChunkToo())
 	}
-	e.restart(true)
-	u.slotsSplit = e.finish(0)
-	if u.slotsSplit <= u.opt.Slots || u.opt.CallPerChunk {
+	var need [2]int
+	sideBySide(len(both), len(u.seq), func(from, to int) {
+		for k := from; k < to; k++ {
+			need[k] = both[k].finish(0)
+		}
+	})
+	defer func() {
+		for _, e := range both {
+			u.room.give(e.waiter)
+		}
+	}()
+	e := both[len(both)-1]
+	u.slotsWhole, u.slotsSplit = need[0], need[len(both)-1]
+	if !e.perChunk || u.slotsSplit <= u.opt.Slots || u.opt.CallPerChunk {
 		return nil
 	}
 	e.restart(true)
@@ -120,9 +129,6 @@ func newExecution(u *unit) *execution {
 	e := &execution{
 		u: u, steps: make([]turn, len(u.seq)), waits: make([]await, len(u.waits.list)), first: make([]int32, 1, n+1),
 		putTB: make([]int32, len(u.conns)), getTB: make([]int32, len(u.conns)),
-		sent: make([]int64, len(u.conns)), taken: make([]int64, len(u.conns)),
-		at: make([]int32, n), made: make([]int64, n), met: make([]int32, n), stop: make([]stop, n),
-		waiter: u.room.take(len(u.seq)), after: make([]int32, n), ready: make([]int32, 0, n),
 	}
 	for t := range u.tbs {
 		tb := &u.tbs[t]
@@ -148,8 +154,25 @@ func newExecution(u *unit) *execution {
 			e.layWaits(int32(t), number[t], number[t+1])
 		}
 	})
-	e.restart(false)
+	e.begin(false)
 	return e
+}
+
+// perChunkToo is an execution of the same steps with one call for each chunk, which
+// may run beside this one.
+func (e *execution) perChunkToo() *execution {
+	other := *e
+	other.begin(true)
+	return &other
+}
+
+// begin makes the state of an execution whose steps are laid out.
+func (e *execution) begin(perChunk bool) {
+	n, conns := len(e.u.tbs), len(e.u.conns)
+	e.sent, e.taken = make([]int64, conns), make([]int64, conns)
+	e.at, e.made, e.met, e.stop = make([]int32, n), make([]int64, n), make([]int32, n), make([]stop, n)
+	e.waiter, e.after, e.ready, e.full = e.u.room.take(len(e.steps)), make([]int32, n), make([]int32, 0, n), nil
+	e.restart(perChunk)
 }
 
 // lay lays out a threadblock's steps, and returns how many waits they have.
