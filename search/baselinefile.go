@@ -53,6 +53,28 @@ func (f *BaselineFile) Measured(p *Problem) (*Measured, error) {
 	return m, err
 }
 
+// Tells is which collective the file says that it measures, and over how many ranks,
+// where all its tables say the same; "" and 0 where they don't.
+func (f *BaselineFile) Tells() (coll string, ranks int, err error) {
+	report, err := nccltests.Parse(f.Name, []byte(f.Text))
+	if err != nil {
+		return "", 0, err
+	}
+	for i := range report.Tables {
+		t := &report.Tables[i]
+		if i == 0 {
+			coll, ranks = t.Collective(), t.Ranks
+		}
+		if t.Collective() != coll {
+			coll = ""
+		}
+		if t.Ranks != ranks {
+			ranks = 0
+		}
+	}
+	return coll, ranks, nil
+}
+
 // Sizes lists the sizes in the file, rising.
 func (m *Measured) Sizes() []int64 { return slices.Clone(m.all) }
 

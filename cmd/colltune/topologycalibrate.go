@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -13,14 +12,13 @@ import (
 
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/internal/units"
-	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/search/calibrate"
 	"github.com/colltune/colltune/topologies"
 )
 
 func topologyCalibrateCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "calibrate T -c COLLECTIVE --measured FILE",
+		Use:   "calibrate T --measured [COLLECTIVE=]FILE…",
 		Short: "Fit a system's numbers to what nccl-tests measured on it",
 		Long: `calibrate compares the simulator with times that nccl-tests measured on the system.
 At each size of the table it simulates what the vendor's library would choose, and
@@ -30,6 +28,11 @@ link, which only becomes less. A number changes only where that makes the errors
 clearly smaller. --out writes the topology file with the fitted numbers, whose
 sources say what they were fitted to.
 
+Several tables, of one collective or several, over one node or several, are fitted at
+once, each with the same weight. A table's collective is what stands before its FILE,
+or -c, or what the table itself says; its nodes are --nodes, or as many as its ranks
+fill.
+
   colltune topology calibrate cluster.toml -c allreduce --measured all_reduce.txt --out fitted.toml`,
 		Args:              exactly("the topology T"),
 		RunE:              calibrateTopology,
@@ -37,7 +40,7 @@ sources say what they were fitted to.
 	}
 	topologyFlags(cmd, true)
 	collectiveFlag(cmd)
-	cmd.Flags().String("measured", "", "a `FILE` of what nccl-tests printed on the system")
+	cmd.Flags().StringArray("measured", nil, "what nccl-tests printed on the system: `[COLLECTIVE=]FILE`; may be given several times")
 	cmd.Flags().VarP(&size{1 << 10}, "min-bytes", "b", "smallest size to fit")
 	cmd.Flags().VarP(&size{}, "max-bytes", "e", "largest size to fit (default: no limit)")
 	cmd.Flags().Int("root", 0, "the root `RANK`, of a collective that has a root")
@@ -57,7 +60,7 @@ func calibrateTopology(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	points, t, elem, err := measuredPoints(cmd, args[0])
+	tables, elem, err := measuredTables(cmd, args[0])
 	if err != nil {
 		return err
 	}
@@ -66,7 +69,7 @@ func calibrateTopology(cmd *cobra.Command, args []string) error {
 		return usagef("--jobs %d: want at least 1", jobs)
 	}
 	shown := newProgress(cmd.ErrOrStderr())
-	fit, err := calibrate.Fit(cmd.Context(), t, points, elem, jobs, func(done, of int) { shown.stage("fitting", done, of) })
+	fit, err := calibrate.Fit(cmd.Context(), tables.fitted(), elem, jobs, func(done, of int) { shown.stage("fitting", done, of) })
 	shown.done()
 	if err != nil {
 		return err
@@ -75,7 +78,7 @@ func calibrateTopology(cmd *cobra.Command, args []string) error {
 		fmt.Fprintln(cmd.ErrOrStderr(), "threadblocks are not known to differ so much between machines: the library may run other channels or another algorithm than its model says (NCCL_DEBUG=INFO tells)")
 	}
 	if out := flagValue(cmd, "out"); out != "" {
-		fitted, err := topologies.Rewrite(file, text, fit.Calibration, filepath.Base(flagValue(cmd, "measured")))
+		fitted, err := topologies.Rewrite(file, text, fit.Calibration, tables.files())
 		if err != nil {
 			return usage(err)
 		}
@@ -83,11 +86,11 @@ func calibrateTopology(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	s := calibrationSheet(t, fit)
+	s := calibrationSheet(tables, fit)
 	if flagValue(cmd, "format") == "csv" {
-		s = exactCalibration(fit)
+		s = exactCalibration(tables, fit)
 	}
-	return present(cmd, cmd.OutOrStdout(), "calibration", calibrationDocument(t, fit), s)
+	return present(cmd, cmd.OutOrStdout(), "calibration", calibrationDocument(tables, fit), s)
 }
 
 // topologyText is the text of the file that a topology is, for one to be written.
@@ -103,67 +106,6 @@ func topologyText(cmd *cobra.Command, name string) (file string, text []byte, er
 	}
 	text, err = readFile(cmd.Context(), name, maxImport)
 	return name, text, err
-}
-
-// maxPoints is more sizes than anybody measures: each is simulated a hundred times.
-const maxPoints = 4096
-
-// measuredPoints are the times of --measured, each with what the library would have
-// run.
-func measuredPoints(cmd *cobra.Command, name string) (points []calibrate.Point, t *topologies.Topology, elem int64, err error) {
-	path := flagValue(cmd, "measured")
-	if path == "" {
-		return nil, nil, 0, usagef("--measured is missing: want a file of what nccl-tests printed on this system")
-	}
-	if t, err = topology(cmd, name); err != nil {
-		return nil, nil, 0, err
-	}
-	coll, err := collectiveName(cmd)
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	text, err := readFile(cmd.Context(), path, maxBaseline)
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	root, _ := cmd.Flags().GetInt("root")
-	inPlace := collective.DefaultInPlace(coll)
-	if p := flagValue(cmd, "placement"); p != "" {
-		inPlace = p == "in"
-	}
-	p := search.Problem{Topology: t, Collective: coll, Root: root, InPlace: inPlace, Op: flagValue(cmd, "op"), DType: flagValue(cmd, "dtype")}
-	if elem, err = collective.ElemBytes(p.DType); err != nil {
-		return nil, nil, 0, usage(err)
-	}
-	measured, err := (&search.BaselineFile{Name: filepath.Base(path), Text: string(text)}).All(&p)
-	if err != nil {
-		return nil, nil, 0, usage(err)
-	}
-	placement := map[bool]string{true: "in", false: "out"}[inPlace]
-	most := sizeOf(cmd, "max-bytes")
-	for _, n := range measured.Sizes() {
-		if us, ok := measured.At(n, placement); ok && us > 0 && n >= sizeOf(cmd, "min-bytes") && (n <= most || most == 0) {
-			p.Sizes = append(p.Sizes, n)
-		}
-	}
-	if len(p.Sizes) < 2 {
-		return nil, nil, 0, usagef("%s: times at %s that count: want two or more", path, units.Count(len(p.Sizes), "size"))
-	}
-	if len(p.Sizes) > maxPoints {
-		return nil, nil, 0, usagef("%s: times at %d sizes that count: want at most %d (--min-bytes and --max-bytes narrow them)", path, len(p.Sizes), maxPoints)
-	}
-	calls, err := search.LibraryCalls(cmd.Context(), p, search.Options{Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
-	if err != nil {
-		return nil, nil, 0, usage(err)
-	}
-	for _, c := range calls {
-		us, _ := measured.At(c.Bytes, placement)
-		points = append(points, calibrate.Point{LibraryCall: c, MeasuredUS: us})
-	}
-	if len(points) < 2 {
-		return nil, nil, 0, &nothingError{fmt.Errorf("%s over %s: the library's choice has no program here", coll, t.Name)}
-	}
-	return points, t, elem, nil
 }
 
 // fittedNumber is a number before and after.
@@ -207,6 +149,7 @@ func fittedNumbers(t *topologies.Topology, fit *calibrate.Result) []fittedNumber
 
 // calibrationRow is a size.
 type calibrationRow struct {
+	Table      int     `json:"table"` // its place in tables
 	Bytes      int64   `json:"bytes"`
 	Library    string  `json:"library"` // what it would run
 	MeasuredUS float64 `json:"measured_us"`
@@ -214,27 +157,47 @@ type calibrationRow struct {
 	AfterUS    float64 `json:"simulated_after_us"`
 }
 
-type calibrationResult struct {
-	Numbers   []fittedNumber   `json:"numbers"`
-	Rows      []calibrationRow `json:"rows"`
-	OffBefore float64          `json:"error_before"` // median of |simulated ÷ measured - 1|
-	OffAfter  float64          `json:"error_after"`
+// calibrationTable is one of the tables that were fitted to.
+type calibrationTable struct {
+	File       string  `json:"file"`
+	Collective string  `json:"collective"`
+	Nodes      int     `json:"nodes"`
+	OffBefore  float64 `json:"error_before"`
+	OffAfter   float64 `json:"error_after"`
 }
 
-func calibrationDocument(t *topologies.Topology, fit *calibrate.Result) calibrationResult {
+type calibrationResult struct {
+	Numbers   []fittedNumber     `json:"numbers"`
+	Tables    []calibrationTable `json:"tables"`
+	Rows      []calibrationRow   `json:"rows"`
+	OffBefore float64            `json:"error_before"` // median of |simulated ÷ measured - 1|
+	OffAfter  float64            `json:"error_after"`
+}
+
+func calibrationDocument(tables measuredSet, fit *calibrate.Result) calibrationResult {
 	before, after := fit.Off()
-	d := calibrationResult{fittedNumbers(t, fit), []calibrationRow{}, before, after}
+	d := calibrationResult{fittedNumbers(tables.widest(), fit), []calibrationTable{}, []calibrationRow{}, before, after}
+	for i, t := range tables {
+		before, after := fit.OffTable(i)
+		d.Tables = append(d.Tables, calibrationTable{t.file, t.collective, t.Topology.Nodes, before, after})
+	}
 	for _, r := range fit.Rows {
-		d.Rows = append(d.Rows, calibrationRow{r.Bytes, r.Name, r.MeasuredUS, r.BeforeUS, r.AfterUS})
+		d.Rows = append(d.Rows, calibrationRow{r.Table, r.Bytes, r.Name, r.MeasuredUS, r.BeforeUS, r.AfterUS})
 	}
 	return d
 }
 
-func calibrationSheet(t *topologies.Topology, fit *calibrate.Result) sheet {
-	s := sheet{columns: []column{number("size"), text("library runs"), number("measured"), number("simulated"), number("off %"), number("fitted"), number("off %")}}
+func calibrationSheet(tables measuredSet, fit *calibrate.Result) sheet {
+	s := sheet{columns: []column{text("table"), number("size"), text("library runs"), number("measured"), number("simulated"), number("off %"), number("fitted"), number("off %")}}
 	us := func(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 	for _, r := range fit.Rows {
-		s.add(units.Bytes(r.Bytes).String(), r.Name, us(r.MeasuredUS), us(r.BeforeUS), signedPercent(r.BeforeUS/r.MeasuredUS), us(r.AfterUS), signedPercent(r.AfterUS/r.MeasuredUS))
+		s.add(tables[r.Table].name(), units.Bytes(r.Bytes).String(), r.Name, us(r.MeasuredUS), us(r.BeforeUS), signedPercent(r.BeforeUS/r.MeasuredUS), us(r.AfterUS), signedPercent(r.AfterUS/r.MeasuredUS))
+	}
+	if len(tables) == 1 { // it need not be told from others
+		s.columns = s.columns[1:]
+		for i := range s.rows {
+			s.rows[i] = s.rows[i][1:]
+		}
 	}
 	rows := s
 	s.plain = func(w io.Writer) error {
@@ -242,9 +205,14 @@ func calibrationSheet(t *topologies.Topology, fit *calibrate.Result) sheet {
 		if err := rows.writeTable(w); err != nil {
 			return err
 		}
+		for i, t := range tables {
+			if before, after := fit.OffTable(i); len(tables) > 1 {
+				fmt.Fprintf(w, "%s (%s): off in the median by %.1f %%, fitted by %.1f %%\n", t.name(), t.file, before*100, after*100)
+			}
+		}
 		before, after := fit.Off()
 		fmt.Fprintf(w, "off in the median by %.1f %%, fitted by %.1f %%\n", before*100, after*100)
-		numbers := fittedNumbers(t, fit)
+		numbers := fittedNumbers(tables.widest(), fit)
 		for _, n := range numbers {
 			if n.What == threadblocks {
 				fmt.Fprintf(w, "threadblocks: %s times as fast (send_pass, recv_pass, send_rate, recv_rate)\n", n.After)
@@ -261,11 +229,12 @@ func calibrationSheet(t *topologies.Topology, fit *calibrate.Result) sheet {
 }
 
 // exactCalibration is the table for programs to read.
-func exactCalibration(fit *calibrate.Result) sheet {
-	s := sheet{columns: []column{text("size_bytes"), text("library"), text("measured_us"), text("simulated_before_us"), text("simulated_after_us")}}
+func exactCalibration(tables measuredSet, fit *calibrate.Result) sheet {
+	s := sheet{columns: []column{text("size_bytes"), text("library"), text("measured_us"), text("simulated_before_us"), text("simulated_after_us"), text("collective"), text("nodes")}}
 	exact := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, r := range fit.Rows {
-		s.add(strconv.FormatInt(r.Bytes, 10), r.Name, exact(r.MeasuredUS), exact(r.BeforeUS), exact(r.AfterUS))
+		s.add(strconv.FormatInt(r.Bytes, 10), r.Name, exact(r.MeasuredUS), exact(r.BeforeUS), exact(r.AfterUS),
+			tables[r.Table].collective, strconv.Itoa(tables[r.Table].Topology.Nodes))
 	}
 	return s
 }

@@ -10,6 +10,9 @@
 // a threadblock sends and receives; and the bandwidth of each kind of link, which
 // large messages show. All other constants stay.
 //
+// Several tables, of any collectives and numbers of nodes, are fitted at once, each
+// with the same weight.
+//
 // Invariants: the fit is a function of the topology and the times, whatever the
 // number of jobs; the sum of errors is never larger after than before; a number is
 // left alone unless changing it makes the errors clearly smaller; no link becomes

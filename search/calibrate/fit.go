@@ -22,9 +22,16 @@ type Point struct {
 	MeasuredUS float64
 }
 
+// Table is one collective on one number of nodes, measured at several sizes.
+type Table struct {
+	Topology *topologies.Topology // of that many nodes
+	Points   []Point
+}
+
 // Row is what the simulator says of a point, before and after.
 type Row struct {
 	Point
+	Table             int // the number of the table it is from
 	BeforeUS, AfterUS float64
 }
 
@@ -60,28 +67,63 @@ const (
 
 // fitting is a fit under way.
 type fitting struct {
-	topology *topologies.Topology
-	points   []Point
-	elem     int64
-	jobs     int
-	tell     func() // that all points have been simulated once more
+	tables []Table
+	points []point // of all tables
+	elem   int64
+	jobs   int
+	tell   func() // that all points have been simulated once more
 }
 
-// Fit finds the calibration with which the simulator is nearest to the points:
-// the sum of the logarithms of how many times too long or too short it is.
-// Elem is the bytes of an element. It needs two points or more.
+// point is a point of a table. All points of a table together weigh as much as
+// those of another.
+type point struct {
+	Point
+	table  int
+	weight float64
+	launch float64 // what the file says
+}
+
+// pointsOf puts the points of all tables one after the other.
+func pointsOf(tables []Table) (all []point) {
+	count := 0
+	for _, t := range tables {
+		count += len(t.Points)
+	}
+	for i, t := range tables {
+		for _, p := range t.Points {
+			weight := float64(count) / float64(len(tables)*len(t.Points))
+			all = append(all, point{p, i, weight, float64(t.Topology.Protocols[p.Protocol].Launch)})
+		}
+	}
+	return all
+}
+
+// kinds are the kinds of link that any table's system has.
+func kinds(tables []Table) (all []topologies.LinkKind) {
+	for _, t := range tables {
+		all = append(all, t.Topology.Kinds()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Fit finds the one calibration with which the simulator is nearest to all tables:
+// the sum of the logarithms of how many times too long or too short it is, in which
+// each table weighs as much as another. The tables' systems differ in nothing but
+// the number of nodes. Elem is the bytes of an element. It needs two points or more.
 // Progress, if any, is told how many times all points have been simulated, and of how
 // many at most.
-func Fit(ctx context.Context, t *topologies.Topology, points []Point, elem int64, jobs int, progress func(done, of int)) (*Result, error) {
+func Fit(ctx context.Context, tables []Table, elem int64, jobs int, progress func(done, of int)) (*Result, error) {
+	points, links := pointsOf(tables), kinds(tables)
 	if len(points) < 2 {
 		return nil, fmt.Errorf("%s to fit to: want times at two sizes or more", units.Count(len(points), "time"))
 	}
 	if progress == nil {
 		progress = func(int, int) {}
 	}
-	of := 2 + passes*mostTried*(len(t.Kinds())+1)
+	of := 2 + passes*mostTried*(len(links)+1)
 	done := 0
-	f := &fitting{t, points, elem, max(jobs, 1), func() { done++; progress(done, of) }}
+	f := &fitting{tables, points, elem, max(jobs, 1), func() { done++; progress(done, of) }}
 	first, err := f.simulate(ctx, topologies.Calibration{})
 	if err != nil {
 		return nil, err
@@ -93,7 +135,7 @@ func Fit(ctx context.Context, t *topologies.Topology, points []Point, elem int64
 	}
 	for range passes {
 		before := best.loss
-		for _, what := range append(t.Kinds(), speed) {
+		for _, what := range append(links, speed) {
 			if best, err = f.factor(ctx, best, what); err != nil {
 				return nil, err
 			}
@@ -179,7 +221,7 @@ func (f *fitting) factor(ctx context.Context, from *candidate, what topologies.L
 // simulate is the times of the points without their launch, on a calibrated system.
 func (f *fitting) simulate(ctx context.Context, c topologies.Calibration) ([]float64, error) {
 	c.Launch = 0
-	prepared := f.prepared(f.topology.Calibrated(c))
+	prepared := f.prepared(c)
 	times, errs := make([]float64, len(f.points)), make([]error, len(f.points))
 	var workers sync.WaitGroup
 	next := make(chan int)
@@ -187,7 +229,7 @@ func (f *fitting) simulate(ctx context.Context, c topologies.Calibration) ([]flo
 		workers.Go(func() {
 			for i := range next {
 				if errs[i] = ctx.Err(); errs[i] == nil {
-					times[i], errs[i] = f.time(ctx, prepared[f.points[i].Program], i)
+					times[i], errs[i] = f.time(ctx, prepared[f.points[i].table][f.points[i].Program], i)
 				}
 			}
 		})
@@ -208,11 +250,15 @@ func (f *fitting) simulate(ctx context.Context, c topologies.Calibration) ([]flo
 
 // prepared prepares each program once, as soon as one of its points is simulated:
 // a library runs few programs over all of a table's sizes.
-func (f *fitting) prepared(t *topologies.Topology) map[*ir.Program]func() (*sim.Prepared, error) {
-	all := map[*ir.Program]func() (*sim.Prepared, error){}
-	for _, at := range f.points {
-		if all[at.Program] == nil {
-			all[at.Program] = sync.OnceValues(func() (*sim.Prepared, error) { return sim.Prepare(at.Program, t) })
+func (f *fitting) prepared(c topologies.Calibration) []map[*ir.Program]func() (*sim.Prepared, error) {
+	all := make([]map[*ir.Program]func() (*sim.Prepared, error), len(f.tables))
+	for i, table := range f.tables {
+		all[i] = map[*ir.Program]func() (*sim.Prepared, error){}
+		t := table.Topology.Calibrated(c)
+		for _, at := range table.Points {
+			if all[i][at.Program] == nil {
+				all[i][at.Program] = sync.OnceValues(func() (*sim.Prepared, error) { return sim.Prepare(at.Program, t) })
+			}
 		}
 	}
 	return all
@@ -226,21 +272,21 @@ func (f *fitting) time(ctx context.Context, prepared func() (*sim.Prepared, erro
 		return 0, err
 	}
 	r, err := p.RunContext(ctx, sim.Knobs{Bytes: at.Bytes, Protocol: at.Protocol, TileBytes: at.Tile, ElemBytes: f.elem})
-	return r.TimeUS - float64(f.topology.Protocols[at.Protocol].Launch), err
+	return r.TimeUS - at.launch, err
 }
 
 // loss is the sum of errors with a launch that is longer by more.
 func (f *fitting) loss(us []float64, more float64) float64 {
 	sum := 0.0
 	for i, at := range f.points {
-		sum += math.Abs(math.Log(f.whole(us[i], i, more) / at.MeasuredUS))
+		sum += at.weight * math.Abs(math.Log(f.whole(us[i], i, more)/at.MeasuredUS))
 	}
 	return sum
 }
 
 // whole is a time with its launch.
 func (f *fitting) whole(us float64, i int, more float64) float64 {
-	return us + math.Max(0, float64(f.topology.Protocols[f.points[i].Protocol].Launch)+more)
+	return us + math.Max(0, f.points[i].launch+more)
 }
 
 // launch finds by how much the launch must be longer for the least errors: one of
@@ -248,7 +294,7 @@ func (f *fitting) whole(us float64, i int, more float64) float64 {
 func (f *fitting) launch(us []float64) (units.Duration, float64) {
 	shortest := math.Inf(1)
 	for _, at := range f.points {
-		shortest = math.Min(shortest, float64(f.topology.Protocols[at.Protocol].Launch))
+		shortest = math.Min(shortest, at.launch)
 	}
 	best, least := 0.0, f.loss(us, 0)
 	for i, at := range f.points {
@@ -268,16 +314,23 @@ func (f *fitting) result(ctx context.Context, first []float64, best *candidate) 
 		return nil, err
 	}
 	for i, at := range f.points {
-		r.Rows = append(r.Rows, Row{at, f.whole(first[i], i, 0), f.whole(last[i], i, float64(best.launch))})
+		r.Rows = append(r.Rows, Row{at.Point, at.table, f.whole(first[i], i, 0), f.whole(last[i], i, float64(best.launch))})
 	}
 	return r, nil
 }
 
 // Off is by how much the simulator is off: the median over the points, of what it
 // takes over what was measured, less 1.
-func (r *Result) Off() (before, after float64) {
+func (r *Result) Off() (before, after float64) { return off(r.Rows) }
+
+// OffTable is Off of one table's points.
+func (r *Result) OffTable(table int) (before, after float64) {
+	return off(slices.DeleteFunc(slices.Clone(r.Rows), func(row Row) bool { return row.Table != table }))
+}
+
+func off(rows []Row) (before, after float64) {
 	var b, a []float64
-	for _, row := range r.Rows {
+	for _, row := range rows {
 		b = append(b, math.Abs(row.BeforeUS/row.MeasuredUS-1))
 		a = append(a, math.Abs(row.AfterUS/row.MeasuredUS-1))
 	}

@@ -60,7 +60,7 @@ func TestFitFindsWhatWasChanged(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			top := resolve(t, c.topology)
 			points := measuredOn(t, top.Calibrated(c.is), top, sizes...)
-			r, err := Fit(t.Context(), top, points, 4, 2, nil)
+			r, err := Fit(t.Context(), []Table{{top, points}}, 4, 2, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestFitOfNoise(t *testing.T) {
 		points[i].MeasuredUS *= []float64{3, 0.4, 1, 2, 0.7}[i%5]
 	}
 	last := 0
-	one, err := Fit(t.Context(), top, points, 4, 1, func(done, of int) {
+	one, err := Fit(t.Context(), []Table{{top, points}}, 4, 1, func(done, of int) {
 		if last++; done != last || done > of {
 			t.Errorf("simulated %d times of %d, after %d", done, of, last-1)
 		}
@@ -110,7 +110,7 @@ func TestFitOfNoise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	four, err := Fit(t.Context(), top, points, 4, 4, nil)
+	four, err := Fit(t.Context(), []Table{{top, points}}, 4, 4, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,8 +135,38 @@ func TestFitOfNoise(t *testing.T) {
 	}
 }
 
+// TestFitOfSeveral: of tables over one node and over two, which only together show
+// both kinds of link, one fit finds what was changed, and says of each how far off it
+// is. A table of few sizes weighs as much as one of many.
+func TestFitOfSeveral(t *testing.T) {
+	is := topologies.Calibration{Launch: 4, Links: map[topologies.LinkKind]float64{topologies.NVLink: 0.6, topologies.Net: 0.5}}
+	var tables []Table
+	for nodes, sizes := range [][]int64{sizes, {1 << 12, 64 << 20, 1 << 30}} {
+		top, err := topologies.Resolve("dgx-1", topologies.Options{Nodes: nodes + 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables = append(tables, Table{top, measuredOn(t, top.Calibrated(is), top, sizes...)})
+	}
+	r, err := Fit(t.Context(), tables, 4, 2, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(float64(r.Launch-is.Launch)) > 0.5 || !near(r.Links[topologies.NVLink], 0.6) || !near(r.Links[topologies.Net], 0.5) {
+		t.Errorf("found %+v, not %+v", r.Calibration, is)
+	}
+	if len(r.Rows) != len(sizes)+3 || r.Rows[len(sizes)-1].Table != 0 || r.Rows[len(sizes)].Table != 1 {
+		t.Errorf("rows %+v", r.Rows)
+	}
+	for i := range tables {
+		if before, after := r.OffTable(i); after > 0.03 || before < after {
+			t.Errorf("table %d: off by %g, then %g", i, before, after)
+		}
+	}
+}
+
 func TestFitNeedsTimes(t *testing.T) {
-	if _, err := Fit(context.Background(), resolve(t, "fullmesh:4"), make([]Point, 1), 4, 1, nil); err == nil {
+	if _, err := Fit(context.Background(), []Table{{resolve(t, "fullmesh:4"), make([]Point, 1)}}, 4, 1, nil); err == nil {
 		t.Error("fitted to one time")
 	}
 }
@@ -146,7 +176,7 @@ func TestFitInterrupted(t *testing.T) {
 	top := resolve(t, "fullmesh:4")
 	points := measuredOn(t, top, top, 1<<10, 1<<20)
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := Fit(ctx, top, points, 4, 2, func(done, _ int) {
+	if _, err := Fit(ctx, []Table{{top, points}}, 4, 2, func(done, _ int) {
 		if done == 2 {
 			cancel()
 		} else if done > 3 {
