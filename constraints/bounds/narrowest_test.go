@@ -1,6 +1,7 @@
 package bounds
 
 import (
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -82,6 +83,41 @@ func TestFewLooks(t *testing.T) {
 	}
 	if said < 20 {
 		t.Errorf("%d bounds were partial: too few to mean much", said)
+	}
+}
+
+// TestFewLooksHaveTheirCut: however little may be looked at, what is said of a fan is
+// what its cut carries.
+func TestFewLooksHaveTheirCut(t *testing.T) {
+	defer func(most int64) { mostWork = most }(mostWork)
+	all := mostWork
+	for system, nodes := range map[string]int{"mesh:4x5": 1, "hypercube:4": 1, "dgx-1": 2, "l40s-8": 3} {
+		top := resolve(t, system, nodes)
+		net, err := newNetwork(top, int64(len(top.Ranks)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"broadcast", "reduce"} {
+			c, err := collective.New(collective.Spec{Name: name, Ranks: len(top.Ranks), Chunks: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for most := int64(1); most < 1<<20; most += 1 + most/8 {
+				mostWork = most
+				b, err := Of(t.Context(), top, c)
+				mostWork = all
+				if err != nil {
+					t.Fatal(err)
+				}
+				inside := make([]bool, len(top.Ranks))
+				for _, r := range b.Cut {
+					inside[r] = true
+				}
+				if out := big.NewRat(newFlow(net).leaving(inside)*net.unit, 1); out.Cmp(b.AlgbwBps) != 0 {
+					t.Fatalf("%s on %s with %d arcs to look at: %s, and %v of it carry %v", name, system, most, b.Proof, b.Cut, out)
+				}
+			}
+		}
 	}
 }
 

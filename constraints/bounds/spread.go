@@ -87,18 +87,18 @@ func among(parts, set []int) (sum int64) {
 // broadcast, and on the backward network reduce. It is the least of the maximum
 // flows from the root (Edmonds).
 func (p *problem) fan(net *network, root int) limit {
-	least, v := p.narrowest(net, root, p.beside(root))
+	_, v := p.narrowest(net, root, p.beside(root))
 	f := newFlow(net)
-	f.between(root, v)
+	width := f.between(root, v) // not narrowest's, which may have ended before it came to v
 	cut := f.side()
 	if f.spent() {
-		least, cut = net.alone(root), []int{root}
+		width, cut = net.alone(root), []int{root}
 	}
 	if net == p.backward {
 		cut = others(p.n, cut)
 	}
-	return limit{algbw: big.NewRat(least, 1), cut: cut,
-		proof: fmt.Sprintf("the whole size must leave %s, through %s", ranks(cut), p.rate(big.NewRat(least, 1)))}
+	return limit{algbw: big.NewRat(width, 1), cut: cut,
+		proof: fmt.Sprintf("the whole size must leave %s, through %s", ranks(cut), p.rate(big.NewRat(width, 1)))}
 }
 
 // rate prints a capacity in GB/s.
