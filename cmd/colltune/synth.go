@@ -363,7 +363,7 @@ func synthFrontier(cmd *cobra.Command, s *constraints.Solvers, q route.Query) er
 	case errors.As(err, &none):
 		return &nothingError{err}
 	case errors.Is(err, context.DeadlineExceeded):
-		err = &limitError{fmt.Errorf("%s on %s: the walk met its --budget of %v: there may be points of more steps", q.Collective.Name, q.Topology.Name, budget)}
+		err = &limitError{fmt.Errorf("%s on %s: the walk met its --budget of %v: there may be more points", q.Collective.Name, q.Topology.Name, budget)}
 	case err != nil && !errors.Is(err, context.Canceled):
 		return err
 	}

@@ -2,6 +2,7 @@ package route
 
 import (
 	"context"
+	"errors"
 	"math/big"
 	"testing"
 	"time"
@@ -69,6 +70,24 @@ func TestPartOfTheTime(t *testing.T) {
 		if got := time.Until(deadline).Hours(); ok != (c.hours > 0) || ok && (got > c.hours || got < c.hours-1) {
 			t.Errorf("%s: %v hours (%v), want %v", c.what, got, ok, c.hours)
 		}
+	}
+}
+
+// soon is a context whose deadline is always now, and which never ends: all that ends
+// is the parts of its time.
+type soon struct{ context.Context }
+
+func (soon) Deadline() (time.Time, bool) { return time.Now(), true }
+
+// A walk says so where a number of steps had no time left, even if it went on.
+func TestNoTimeForSomeSteps(t *testing.T) {
+	col, err := collective.New(collective.Spec{Name: "allgather", Ranks: 5, Chunks: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	points, _, err := Frontier(soon{t.Context()}, open(t, "pb"), Query{Topology: resolve(t, "ring:5", 0), Collective: col}, Walk{})
+	if len(points) > 0 || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%d points, %v, want none, and that the time ended", len(points), err)
 	}
 }
 

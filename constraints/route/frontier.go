@@ -65,7 +65,8 @@ type Walk struct {
 // asks for ever larger R/C, beginning with what bounds leave possible, until there
 // is a routing. It ends when the bound is met, or at a limit of w. It also returns
 // the least R/C that any routing can have. The error is a *NoneError where w leaves
-// fewer steps than any routing takes.
+// fewer steps than any routing takes, and context.DeadlineExceeded where time ended,
+// if only a number of steps' part of it, before that number was done.
 func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (points []Point, least *big.Rat, err error) {
 	defer constraints.Overdue(&err)
 	least = new(big.Rat) // nothing is known yet
@@ -116,6 +117,7 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (poi
 	}
 	w.gathered, w.branches = map[int]*tollkeeper{}, forest{}
 	var best *big.Rat
+	var late error // of numbers of steps whose part of the time ended
 	for steps := from; steps <= w.Steps && (best == nil || best.Cmp(least) > 0); steps++ {
 		part, cancel := w.part(ctx, w.Steps-steps+1)
 		point, err := p.at(part, s, w, steps, least, best)
@@ -124,11 +126,15 @@ func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (poi
 			points = append(points, *point)
 			best = big.NewRat(int64(point.Rounds), int64(point.Chunks))
 		}
-		if err != nil && (ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded)) {
+		switch {
+		case err == nil:
+		case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
+			late = err
+		default:
 			return points, least, err
 		}
 	}
-	return points, least, nil
+	return points, least, late
 }
 
 // diameter is the fewest steps that any routing has.
