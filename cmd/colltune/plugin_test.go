@@ -24,8 +24,14 @@ func (f faulty) Describe(context.Context) (executor.Description, error) {
 	return d, nil
 }
 
-func (f faulty) Run(ctx context.Context, _ executor.Trial) (executor.Measurement, error) {
-	switch f.fault {
+func (f faulty) Run(ctx context.Context, t executor.Trial) (executor.Measurement, error) {
+	fault := f.fault
+	if fault == "worsens" {
+		if fault = "wrong"; t.Bytes > 1024 {
+			fault = "dies"
+		}
+	}
+	switch fault {
 	case "holds": // until it is given up
 		<-ctx.Done()
 		return executor.Measurement{}, ctx.Err()

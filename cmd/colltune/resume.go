@@ -19,7 +19,10 @@ func resumeCommand() *cobra.Command {
 		Long: `resume continues a campaign where it ended, with the plan that is in its folder.
 Of a finished campaign, whose trials all have a result, it prints the table. A trial
 without a result (failed, crashed, timed out) is repeated, up to three times in all;
-one that timed out also whenever --timeout is longer than it was.`,
+one that timed out also whenever --timeout is longer than it was.
+
+  colltune resume campaigns/dgx-a100-1x-allreduce
+  colltune resume campaigns/dgx-a100-1x-allreduce --budget 10m`,
 		Args:              exactly("the campaign's folder DIR"),
 		RunE:              func(cmd *cobra.Command, args []string) error { return resume(cmd, args[0], results.Open) },
 		ValidArgsFunction: firstIs(completeFolder),

@@ -107,10 +107,14 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 	for _, row := range rows {
 		wrong += row.Wrong
 	}
-	if err == nil && wrong > 0 {
-		return &wrongError{fmt.Errorf("%s: %d elements wrong", f.name, wrong)}
+	if wrong == 0 || errors.Is(err, context.Canceled) {
+		return err
 	}
-	return err
+	found := fmt.Errorf("%s: %d elements wrong", f.name, wrong)
+	if err != nil { // what ended it after that is the lesser news, and not its exit code
+		found = fmt.Errorf("%w; then %v", found, err)
+	}
+	return &wrongError{found}
 }
 
 // runAsked is how a program is to be run.

@@ -27,7 +27,10 @@ run each program, and why the others would not.
 FILE is colltune's IR in JSON, MSCCL XML or an MSCCL++ execution plan, written by
 anyone; - reads one from standard input. Of a folder, as a runtime loads it, verify
 also says which file serves a call that several could. With -t, transfers must also
-follow links that exist.`,
+follow links that exist.
+
+  colltune verify xml/*.xml
+  colltune verify ring.json -t dgx-1`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return exactly("a FILE")(cmd, args)
