@@ -29,8 +29,8 @@ anyone; - reads one from standard input. Of a folder, as a runtime loads it, ver
 also says which file serves a call that several could. With -t, transfers must also
 follow links that exist.
 
-  colltune verify xml/*.xml
-  colltune verify ring.json -t dgx-1`,
+  colltune verify ring.json
+  colltune verify ring.json -t dgx-a100 -o json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return exactly("a FILE")(cmd, args)
