@@ -38,6 +38,7 @@ type baselinePoint struct {
 	protocol topologies.Proto
 	tile     int64 // 0: the protocol's own
 	name     string
+	standIn  bool // for what the library runs, and no program here does
 }
 
 // baseline drafts the programs that the vendor's library would choose at each
@@ -82,7 +83,7 @@ func (e *enumeration) baseline(ctx context.Context) error {
 				}
 			}
 			if d := drafts[key]; d != nil {
-				d.points = append(d.points, baselinePoint{bytes, chosen.Protocol, chosen.TileBytes, key + " " + chosen.Protocol.String() + instead})
+				d.points = append(d.points, baselinePoint{bytes, chosen.Protocol, chosen.TileBytes, key + " " + chosen.Protocol.String() + instead, instead != ""})
 				break // later choices would only stand in for it
 			}
 		}

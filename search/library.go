@@ -18,11 +18,12 @@ type LibraryCall struct {
 	Protocol topologies.Proto
 	Tile     int64 // its chunk; 0: the protocol's own
 	Program  *ir.Program
+	StandIn  bool // the library runs what no program here does, as NVLS, and otherwise this
 }
 
 // LibraryCalls are the verified programs that the vendor's library would choose,
-// by rising size. If the choice at a size has no program here, that size has none,
-// and o.Notice is told why.
+// by rising size. If the choice at a size has no program here, that size has none, or
+// a StandIn, and o.Notice is told why.
 func LibraryCalls(ctx context.Context, p Problem, o Options) ([]LibraryCall, error) {
 	if _, _, err := o.check(&p); err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func LibraryCalls(ctx context.Context, p Problem, o Options) ([]LibraryCall, err
 			continue
 		}
 		for _, at := range d.points {
-			calls = append(calls, LibraryCall{at.bytes, at.name, at.protocol, at.tile, made.program})
+			calls = append(calls, LibraryCall{at.bytes, at.name, at.protocol, at.tile, made.program, at.standIn})
 		}
 	}
 	slices.SortFunc(calls, func(a, b LibraryCall) int { return cmp.Compare(a.Bytes, b.Bytes) })

@@ -156,9 +156,17 @@ func (t *measuredTable) read(cmd *cobra.Command, file *search.BaselineFile, path
 	if err != nil {
 		return usage(err)
 	}
+	left := 0
 	for _, c := range calls {
+		if c.StandIn { // its times are not those that were measured
+			left++
+			continue
+		}
 		us, _ := measured.At(c.Bytes, placement)
 		t.Points = append(t.Points, calibrate.Point{LibraryCall: c, MeasuredUS: us})
+	}
+	if left > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: nothing is fitted to the times at these %s\n", path, units.Count(left, "size"))
 	}
 	if len(t.Points) < 2 {
 		return &nothingError{fmt.Errorf("%s over %s: the library's choice has no program here", t.collective, t.Topology.Name)}
