@@ -2,6 +2,7 @@ package templates
 
 import (
 	"bufio"
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -58,6 +59,9 @@ func TestTimes(t *testing.T) {
 	t.Logf("%d times", len(times))
 	if *against != "" {
 		report, slower := compareTimes(readTimes(t, *against), readTimes(t, *timesFile))
+		if report == "" {
+			t.Errorf("no time in %s is of a program that was timed now", *against)
+		}
 		t.Logf("beside %s\n%s", *against, report)
 		for _, line := range slower[:min(20, len(slower))] {
 			t.Error(line)
@@ -174,7 +178,7 @@ func compareTimes(old, new map[string]float64) (report string, slower []string) 
 		times, changed, slower int
 		logs, best, worst      float64
 	}
-	rows := map[string]*row{}
+	rows, ratios := map[string]*row{}, map[string]float64{} // ratios by line of slower
 	for _, key := range slices.Sorted(maps.Keys(new)) {
 		was, ok := old[key]
 		if !ok {
@@ -182,7 +186,8 @@ func compareTimes(old, new map[string]float64) (report string, slower []string) 
 		}
 		words, ratio := strings.Split(key, "|"), new[key]/was
 		if ratio > 1.005 {
-			slower = append(slower, fmt.Sprintf("%.3f %s", ratio, key))
+			line := fmt.Sprintf("%.3f %s", ratio, key)
+			slower, ratios[line] = append(slower, line), ratio
 		}
 		for _, name := range []string{"all", words[0], words[1] + ", " + words[2]} {
 			r := rows[name]
@@ -201,7 +206,7 @@ func compareTimes(old, new map[string]float64) (report string, slower []string) 
 			}
 		}
 	}
-	slices.SortStableFunc(slower, func(a, b string) int { return strings.Compare(b, a) })
+	slices.SortStableFunc(slower, func(a, b string) int { return cmp.Compare(ratios[b], ratios[a]) })
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		if r := rows[name]; r.changed > 0 || name == "all" {
@@ -222,5 +227,8 @@ ring, x: 3 times, 3 others, 1 slower, geometric mean 1.001, 0.500 to 2.000
 	report, slower := compareTimes(old, now)
 	if report != want || !slices.Equal(slower, []string{"2.000 a|ring|x|2"}) {
 		t.Errorf("%s%q, want\n%s", report, slower, want)
+	}
+	if _, slower = compareTimes(map[string]float64{"a|b|c|1": 1, "a|b|c|2": 1}, map[string]float64{"a|b|c|1": 2, "a|b|c|2": 10}); slower[0] != "10.000 a|b|c|2" {
+		t.Errorf("%q: want the worst first", slower)
 	}
 }

@@ -30,8 +30,8 @@ func legible(text string) string {
 			fmt.Fprintf(&b, "… (%d bytes more)", n)
 		case r == utf8.RuneError && n == 1:
 			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case unicode.IsControl(r) && r != '\n' && r != '\t':
-			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		case unicode.IsControl(r) && r != '\n' && r != '\t', unicode.Is(unicode.Bidi_Control, r):
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
 		default:
 			b.WriteString(text[i : i+n])
 		}

@@ -14,6 +14,7 @@ func TestLegible(t *testing.T) {
 		"\x1b[31mred\x07\rover":       `\x1b[31mred\a\rover`,
 		"half a rune: \xe2\x82":       `half a rune: \xe2\x82`,
 		"next line: \u0085":           `next line: \u0085`,
+		"turned \u202eround":          `turned \u202eround`,
 		"key " + long + " is no key":  "key " + long + " is no key",
 		"key " + long + "bcd is none": "key " + long + "… (3 bytes more) is none",
 		long + long:                   long + "… (1000 bytes more)",
