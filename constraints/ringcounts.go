@@ -187,7 +187,6 @@ func (w *orderWalk) close() bool {
 }
 
 // better tells whether a kind takes no link more often than another, and some link
-
 // less often.
 func (k ringKind) better(o ringKind) bool {
 	for e, t := range k.takes {

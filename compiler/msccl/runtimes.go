@@ -66,7 +66,8 @@ func Slots(protocol string) int {
 	return 0
 }
 
-// common are the collectives whose names all runtimes share.
+// collectives are the names in a runtime's files: those that all runtimes share, and
+// more, each ours and then the runtime's.
 func collectives(more ...string) map[string]string {
 	names := map[string]string{}
 	for _, n := range []string{"allreduce", "allgather", "reduce", "broadcast", "alltoall"} {

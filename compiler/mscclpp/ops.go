@@ -93,7 +93,7 @@ func letter(pattern string, i int) byte {
 	return 0
 }
 
-// most and least are how many places a pattern allows.
+// least is how many places a pattern needs.
 func least(pattern string) int { return len(strings.TrimSuffix(pattern, "*")) }
 
 // moving tells whether the kind moves data.

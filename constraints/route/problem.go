@@ -15,7 +15,7 @@ import (
 // many steps and rounds?
 type Query struct {
 	Topology   *topologies.Topology
-	Collective collective.Collective // its Chunks are chunksOf(Chunks), see Chunks
+	Collective collective.Collective // its Chunks are the collective's own: see ChunksOf
 	Steps      int
 	Rounds     int             // of all steps together; each step has at least one
 	Unit       units.Bandwidth // bandwidth of one chunk a round; 0 means that of the slowest link any lane uses

@@ -39,7 +39,7 @@ type note struct {
 	from int
 	at   int64 // iteration
 	// report: nanoseconds and wrong elements; status: progress, messages sent
-	// and received; trial: see assignment.
+	// and received; trial: see assign.
 	a, b, c, d, e, f int64
 	text             []byte
 }

@@ -20,8 +20,7 @@ const (
 	shareOfTrial   = 3
 )
 
-// dataBlocks and dataThreads are the grid of the kernels that fill and check
-// memory.
+// dataBlocks is the most blocks that fill or check memory.
 const dataBlocks = 1024
 
 // running is a trial in progress on a machine.
