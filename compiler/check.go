@@ -33,9 +33,9 @@ func (u *unit) checkOps() error {
 			return fmt.Errorf("operation %d is outside its buffers", i)
 		case o.key < 0 || o.key >= u.keys:
 			return fmt.Errorf("operation %d is of instance %d, of %d", i, o.key, u.keys)
-		case o.local() && src != dst && src.meet(dst):
+		case o.overlaps():
 			return fmt.Errorf("operation %d overlaps itself", i)
-		case o.withStride != 0 && (!o.reduce || o.local() || o.with().outside(u.size(o.dst, o.withBuf)) || o.with().meet(dst)):
+		case o.withStride != 0 && (!o.reduce || o.local() || o.with().outside(u.size(o.dst, o.withBuf))):
 			return fmt.Errorf("operation %d adds to what is not there for it", i)
 		}
 	}

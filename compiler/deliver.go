@@ -210,12 +210,19 @@ func (d *delivery) settle() bool {
 			if held != nil && !d.readable(o, src, dst, held, own) {
 				stay(held, src.stride)
 			}
+			// One value of a copy may stay where it is read while another goes to the
+			// chunk next to it: then what is left would write what it reads.
+			overlaps := d.overlaps(o, own)
+			if overlaps {
+				stay(own, 1)
+				stay(held, src.stride)
+			}
 			if !o.reduce {
 				return
 			}
 			with := o.with()
 			held = d.holds.of(o.dst, with)
-			if _, ok := d.moved(o.dst, with, held, with.stride); !ok || o.local() {
+			if _, ok := d.moved(o.dst, with, held, with.stride); !ok || o.local() || overlaps {
 				stay(held, with.stride)
 			}
 		})
@@ -249,28 +256,44 @@ func (d *delivery) readable(o *op, src, dst chunks, held, own []int32) bool {
 	return ok
 }
 
+// overlaps tells whether an operation with the given values would write chunks that
+// it reads, and not in their place.
+func (d *delivery) overlaps(o *op, own []int32) bool {
+	if !o.local() && !o.reduce {
+		return false // it reads one rank and writes another
+	}
+	then := d.placed(*o, own)
+	return then.count > 0 && then.overlaps()
+}
+
 // move visits the operations a last time and changes their places.
 func (d *delivery) move() {
-	d.walk(func(i int, o *op, src, dst chunks) {
-		own, held := d.own(i), d.holds.of(o.src, src)
-		from, to := d.left(o, held, own)
-		if from == to {
-			o.count = 0
-			return
-		}
-		if held != nil {
-			held = held[from*src.stride:]
-		}
-		with := o.with()
-		reads, _ := d.moved(o.src, src.part(from, to-from), held, src.stride)
-		writes, _ := d.moved(o.dst, dst.part(from, to-from), own, 1)
-		o.between(reads, writes)
-		if o.reduce {
-			with, _ = d.moved(o.dst, with, d.holds.of(o.dst, with), with.stride)
-			o.add(with)
-		}
-	})
+	d.walk(func(i int, o *op, src, dst chunks) { *o = d.placed(*o, d.own(i)) })
 	d.u.ops = slices.DeleteFunc(d.u.ops, func(o op) bool { return o.count == 0 })
+}
+
+// placed is what is left of an operation, at the places where the values will be:
+// without chunks, if it is a copy of which nothing is left.
+func (d *delivery) placed(o op, own []int32) op {
+	src, dst := o.ends()
+	held := d.holds.of(o.src, src)
+	from, to := d.left(&o, held, own)
+	if from == to {
+		o.count = 0
+		return o
+	}
+	if held != nil {
+		held = held[from*src.stride:]
+	}
+	with := o.with()
+	reads, _ := d.moved(o.src, src.part(from, to-from), held, src.stride)
+	writes, _ := d.moved(o.dst, dst.part(from, to-from), own, 1)
+	o.between(reads, writes)
+	if o.reduce {
+		with, _ = d.moved(o.dst, with, d.holds.of(o.dst, with), with.stride)
+		o.add(with)
+	}
+	return o
 }
 
 // moves tells whether a value will be written elsewhere.

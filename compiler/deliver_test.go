@@ -87,7 +87,7 @@ func drawDeliveries(t *rapid.T) *lang.Program {
 
 // TestDeliverChangesNoResult compares what the IR leaves, with the pass and without,
 // with what the operations leave, done one by one. With it nobody copies more, has
-// more steps, or waits for more of them in a row.
+// more instructions, or waits for more of them in a row.
 func TestDeliverChangesNoResult(t *testing.T) {
 	fewer, shorter := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -120,4 +120,22 @@ func TestDeliveredDumpsAreReadBack(t *testing.T) {
 			resumes(t, p, Options{Instances: rapid.IntRange(1, 2).Draw(t, "instances"), CallPerChunk: call})
 		}
 	})
+}
+
+// TestDeliverKeepsCopiesApart: the first chunk that is copied may go to in[1] at once,
+// and the second may be read at in[2] instead. Both together would be one copy of
+// in[0] and in[2] to in[1] and in[2], which writes what it reads.
+func TestDeliverKeepsCopiesApart(t *testing.T) {
+	b := begin(collective.Spec{Name: "allgather", Ranks: 2, Chunks: 4})
+	b.p.Scratch[0] = 4
+	b.op(lang.Copy, in(0, 0), sc(0, 1), 2, 2, 2)
+	b.op(lang.Copy, sc(0, 1), in(0, 1), 1, 1, 1)
+	o := Options{Instances: 1, Disable: []string{"forward", "coarsen"}, CheckEachPass: true}
+	r, err := Compile(&b.p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := executeAs(r.Program, &b.p, 1, false, 1); err != nil {
+		t.Error(err)
+	}
 }

@@ -223,12 +223,7 @@ func homes(u *unit) error {
 	}
 	idlest := [2][]int32{u.tbOf, u.posOf}
 	best, base, least := idlest, u.estimate(), 1.0
-	fixed := slices.Clone(u.tbOf)
-	for _, i := range u.seq {
-		if u.ins[i].local() {
-			fixed[i] = none
-		}
-	}
+	fixed := u.homeless()
 	u.tbOf = fixed
 	h := newHoming(u)
 	for _, w := range waysHome {
@@ -247,6 +242,18 @@ func homes(u *unit) error {
 		u.giveSteps()
 	}
 	return nil
+}
+
+// homeless is the assignment of instructions to threadblocks in which local ones
+// have none yet.
+func (u *unit) homeless() []int32 {
+	tbOf := slices.Clone(u.tbOf)
+	for _, i := range u.seq {
+		if u.ins[i].local() {
+			tbOf[i] = none
+		}
+	}
+	return tbOf
 }
 
 // worthHoming tells whether there is a choice, and a feasible number of

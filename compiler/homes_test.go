@@ -116,12 +116,7 @@ func TestHomesAreGivenInOrder(t *testing.T) {
 		if !u.worthHoming() {
 			return
 		}
-		fixed := slices.Clone(u.tbOf)
-		for _, i := range u.seq {
-			if u.ins[i].local() {
-				fixed[i] = none
-			}
-		}
+		fixed := u.homeless()
 		u.tbOf = fixed
 		h := newHoming(u)
 		for _, w := range waysHome {

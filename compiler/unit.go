@@ -107,6 +107,13 @@ func (o *op) add(with chunks) {
 	}
 }
 
+// overlaps tells whether the operation writes chunks that it reads, other than each
+// in its place.
+func (o *op) overlaps() bool {
+	src, dst := o.ends()
+	return o.local() && src != dst && src.meet(dst) || o.withStride != 0 && o.with().meet(dst)
+}
+
 // withScratch tells whether the operand of a reduction is in scratch and not at
 // its destination.
 func (o *op) withScratch() bool { return o.withStride > 0 && o.withBuf == collective.Scratch }

@@ -76,15 +76,22 @@ func TestRankOrderIsKeptWhereItIsWidest(t *testing.T) {
 	}
 }
 
-// Where GPUs are joined well in blocks and badly beyond, rings that leave a node after
-// each block are candidates too; the vendor's library would not run them.
-func TestRingsByBlocks(t *testing.T) {
-	topology := topotest.Pairs(t, 2)
+// ringSpace is what family ring has for an allgather of 64 MiB.
+func ringSpace(t *testing.T, topology *topologies.Topology) *Space {
+	t.Helper()
 	p := Problem{Topology: topology, Collective: "allgather", InPlace: true, Op: "sum", DType: "f32", Sizes: []int64{1 << 26}}
 	space, err := Enumerate(context.Background(), p, Options{Families: []string{"ring"}, Executor: "sim", Instances: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return space
+}
+
+// Where GPUs are joined well in blocks and badly beyond, rings that leave a node after
+// each block are candidates too; the vendor's library would not run them.
+func TestRingsByBlocks(t *testing.T) {
+	topology := topotest.Pairs(t, 2)
+	space := ringSpace(t, topology)
 	found := map[string]bool{}
 	for _, c := range space.Candidates {
 		order, _ := c.Parameters["order"].([][]int)
@@ -147,11 +154,7 @@ source = "made up"
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := Problem{Topology: topology, Collective: "allgather", InPlace: true, Op: "sum", DType: "f32", Sizes: []int64{1 << 26}}
-	space, err := Enumerate(context.Background(), p, Options{Families: []string{"ring"}, Executor: "sim", Instances: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	space := ringSpace(t, topology)
 	found := map[string]bool{}
 	for _, c := range space.Candidates {
 		order, _ := c.Parameters["order"].([][]int)
