@@ -142,3 +142,28 @@ func drawnDetours(t *rapid.T) *ir.Program {
 func TestDetours(t *testing.T) {
 	rightHoweverWritten(t, drawnDetours)
 }
+
+// TestSumsWaitForTheirReceiver: on GPU 1, the threadblock that first sends one chunk
+// to GPU 2 is given the sum of the others for GPU 0 as well. That GPU must have begun
+// too, or it may still copy from its scratch in the launch before.
+func TestSumsWaitForTheirReceiver(t *testing.T) {
+	r := trace(t, collective.Spec{Name: "allreduce", Ranks: 4, Chunks: 5, InPlace: true})
+	four := func(rank int) *lang.Ref { return r.chunk(rank, collective.In, 0, 4) }
+	one := func(rank int) *lang.Ref { return r.chunk(rank, collective.In, 4, 1) }
+	r.must(four(1).Reduce(r.must(four(3).Copy(1, collective.Scratch, 0, 0)), -1))
+	r.must(four(0).Reduce(four(1), 1))
+	r.must(four(2).Reduce(four(0), 0))
+	for _, to := range []int{0, 1, 3} {
+		r.must(four(2).Copy(to, collective.In, 0, 0))
+	}
+	r.must(one(2).Reduce(one(0), 0))
+	r.must(one(2).Reduce(r.must(one(1).Copy(2, collective.Scratch, 0, 0)), -1))
+	r.must(one(2).Reduce(one(3), 0))
+	r.must(one(2).Copy(3, collective.In, 4, 1))
+	r.must(one(3).Copy(1, collective.In, 4, 0))
+	r.must(one(2).Copy(0, collective.In, 4, 1))
+	p := r.compile(compiler.Options{})
+	for _, o := range ways {
+		right(t, lowered(t, p, o))
+	}
+}

@@ -171,8 +171,8 @@ func (l *lowering) dependencies() {
 }
 
 // handshakes decides which senders have to wait until the receiver has begun
-// before they write into its memory: the first message of each connection, unless
-// something earlier proves it. A GPU that has begun has finished its previous
+// before they write into its memory: the first message from each threadblock to it,
+// unless something earlier proves it. A GPU that has begun has finished its previous
 // launch.
 //
 // Packets need no handshake. Launches alternate between two halves of scratch, so
@@ -185,11 +185,13 @@ func (l *lowering) handshakes() {
 		return
 	}
 	for t := range g.owner {
+		asked := map[int]bool{} // by receiver: a threadblock to which sums were moved sends to several
 		for s := g.base[t]; s < g.base[t+1]; s++ {
-			if len(g.sent[s]) > 0 {
-				m := g.sent[s][0]
-				l.ready[m] = !g.begun(g.owner[g.tb[g.msgs[m].recv]], s)
-				break
+			for _, m := range g.sent[s] {
+				if to := g.owner[g.tb[g.msgs[m].recv]]; !asked[to] {
+					asked[to] = true
+					l.ready[m] = !g.begun(to, s)
+				}
 			}
 		}
 	}
