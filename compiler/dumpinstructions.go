@@ -49,8 +49,8 @@ func (r *dumpReader) instructionLines() error {
 	return nil
 }
 
-// threadblockLine reads the head of a threadblock. For now put and get hold the
-// peers; connect replaces them by connections.
+// threadblockLine reads the head of a threadblock. Until connect has replaced them
+// by connections, put and get hold the peers.
 func (r *dumpReader) threadblockLine(f *fields) {
 	tb := threadblock{put: none, get: none}
 	f.expect("rank")

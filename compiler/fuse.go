@@ -112,12 +112,16 @@ func (u *unit) routes() *chains {
 	return c
 }
 
-func (c *chains) root(m int32) int32 {
-	for c.parent[m] != m {
-		c.parent[m] = c.parent[c.parent[m]]
-		m = c.parent[m]
+func (c *chains) root(m int32) int32 { return rootOf(c.parent, m) }
+
+// rootOf is what stands for the set that i belongs to, in a forest of sets. Ways to it
+// become shorter as they are walked.
+func rootOf(parent []int32, i int32) int32 {
+	for parent[i] != i {
+		parent[i] = parent[parent[i]]
+		i = parent[i]
 	}
-	return m
+	return i
 }
 
 // join merges two chains. It fails if they are under different directives.

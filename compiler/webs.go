@@ -102,13 +102,7 @@ func (w *webs) withOf(i int) int32 {
 	return none
 }
 
-func (w *webs) root(v int32) int32 {
-	for w.parent[v] != v {
-		w.parent[v] = w.parent[w.parent[v]]
-		v = w.parent[v]
-	}
-	return v
-}
+func (w *webs) root(v int32) int32 { return rootOf(w.parent, v) }
 
 // join merges two webs of a rank. The earlier value becomes the root.
 func (w *webs) join(rank, a, b int32) {

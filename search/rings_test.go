@@ -116,44 +116,7 @@ func TestRingsByBlocks(t *testing.T) {
 // Where GPUs of a node are joined two by two and no further, no ring passes through whole
 // nodes. One that leaves a node after each pair is found all the same.
 func TestRingsByBlocksAlone(t *testing.T) {
-	const file = `
-name    = "pairs-alone"
-nodes   = 2
-runtime = "nccl"
-arch    = "ampere"
-
-[node]
-gpus   = 4
-sms    = 108
-source = "made up"
-
-[[node.link]]
-pairs     = [[0, 1], [2, 3]]
-kind      = "nvlink"
-bandwidth = "50 GB/s"
-latency   = "0.5 us"
-source    = "made up"
-
-[[node.nic]]
-serves    = [[0], [1], [2], [3]]
-bandwidth = "25 GB/s"
-latency   = "0.7 us"
-message   = "1 us"
-source    = "made up"
-
-[fabric]
-name    = "ethernet"
-latency = "1.3 us"
-source  = "made up"
-
-[protocol]
-like   = "dgx-a100"
-source = "made up"
-`
-	topology, err := topologies.Read("pairs-alone.toml", []byte(file), topologies.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topology := topotest.PairsAlone(t)
 	space := ringSpace(t, topology)
 	found := map[string]bool{}
 	for _, c := range space.Candidates {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -35,19 +36,27 @@ var (
 //
 //	go test ./templates -run TestTimes -times new.csv -against old.csv -v
 func TestTimes(t *testing.T) {
-	if *timesFile == "" {
-		t.Skip("no -times FILE")
+	into := *timesFile
+	switch {
+	case into != "":
+	case os.Getenv("COLLTUNE_LONG") != "":
+		into = filepath.Join(t.TempDir(), "times")
+	default:
+		t.Skip("takes minutes: make test-long runs it, or -times FILE")
 	}
 	times := map[string]float64{}
 	for _, s := range []system{{"dgx-a100", nil, 1}, {"dgx-a100", nil, 2}, {"dgx-1", nil, 1}, {"mi300x", nil, 1}, {"fullmesh:8", nil, 1}, {"torus:3x3", nil, 1}, {"ring:8", nil, 1}} {
 		maps.Copy(times, timesOn(t, s.of(t, s.nodes)))
 	}
-	file, err := os.Create(*timesFile)
+	file, err := os.Create(into)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := bufio.NewWriter(file)
 	for _, key := range slices.Sorted(maps.Keys(times)) {
+		if !(times[key] > 0) {
+			t.Errorf("%s takes %v us", key, times[key])
+		}
 		fmt.Fprintf(w, "%s\t%.4f\n", key, times[key])
 	}
 	if err := w.Flush(); err != nil {
@@ -58,7 +67,7 @@ func TestTimes(t *testing.T) {
 	}
 	t.Logf("%d times", len(times))
 	if *against != "" {
-		report, slower := compareTimes(readTimes(t, *against), readTimes(t, *timesFile))
+		report, slower := compareTimes(readTimes(t, *against), readTimes(t, into))
 		if report == "" {
 			t.Errorf("no time in %s is of a program that was timed now", *against)
 		}

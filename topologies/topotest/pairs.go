@@ -71,7 +71,38 @@ bandwidth = "25 GB/s"
 latency   = "0.7 us"
 message   = "1 us"
 source    = "made up"
+` + around
 
+// pairsAlone is two servers of 4 GPUs, each with a NIC of its own, that NVLink joins
+// two by two; nothing joins one two to the other.
+const pairsAlone = `
+name    = "pairs-alone"
+nodes   = 2
+runtime = "nccl"
+arch    = "ampere"
+
+[node]
+gpus   = 4
+sms    = 108
+source = "made up"
+
+[[node.link]]
+pairs     = [[0, 1], [2, 3]]
+kind      = "nvlink"
+bandwidth = "50 GB/s"
+latency   = "0.5 us"
+source    = "made up"
+
+[[node.nic]]
+serves    = [[0], [1], [2], [3]]
+bandwidth = "25 GB/s"
+latency   = "0.7 us"
+message   = "1 us"
+source    = "made up"
+` + around
+
+// around is what joins the servers, and how their GPUs send.
+const around = `
 [fabric]
 name    = "ethernet"
 latency = "1.3 us"
@@ -85,7 +116,18 @@ source = "made up"
 // Pairs is a system of nodes whose GPUs are joined well in pairs, and badly beyond.
 func Pairs(t TB, nodes int) *topologies.Topology {
 	t.Helper()
-	topology, err := topologies.Read("pairs.toml", []byte(pairs), topologies.Options{Nodes: nodes})
+	return read(t, pairs, topologies.Options{Nodes: nodes})
+}
+
+// PairsAlone is a system of two nodes whose GPUs are joined in pairs, and not beyond.
+func PairsAlone(t TB) *topologies.Topology {
+	t.Helper()
+	return read(t, pairsAlone, topologies.Options{})
+}
+
+func read(t TB, file string, o topologies.Options) *topologies.Topology {
+	t.Helper()
+	topology, err := topologies.Read("pairs.toml", []byte(file), o)
 	if err != nil {
 		t.Fatal(err)
 	}
