@@ -4,7 +4,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -14,10 +13,11 @@ import (
 	"sync"
 
 	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/internal/files"
 )
 
 //go:embed families/*.star library/*.star
-var files embed.FS
+var sources embed.FS
 
 // Family is a template with where it was found.
 type Family struct {
@@ -50,10 +50,6 @@ func (f *Family) Summary() Summary {
 	return s
 }
 
-// maxFile is the largest template file that is read; script.Load's own limit is
-// lower.
-const maxFile = 1 << 20
-
 // library holds the modules that templates can load, by file name.
 var library = sync.OnceValue(func() map[string]string {
 	modules := map[string]string{}
@@ -68,13 +64,13 @@ type source struct{ name, text string }
 // embedded reads an embedded folder, sorted by name. It can't fail: the build
 // fails first if a file is missing.
 func embedded(folder string) []source {
-	entries, err := files.ReadDir(folder)
+	entries, err := sources.ReadDir(folder)
 	if err != nil {
 		panic(err)
 	}
 	all := make([]source, len(entries))
 	for i, e := range entries {
-		text, err := files.ReadFile(path.Join(folder, e.Name()))
+		text, err := sources.ReadFile(path.Join(folder, e.Name()))
 		if err != nil {
 			panic(err)
 		}
@@ -101,7 +97,7 @@ var builtin = sync.OnceValue(func() []*Family {
 })
 
 // Files is the file itself or, of a folder, its *.star files in the order of their
-// names. A pipe is read where it is named, but nobody waits for one in a folder.
+// names.
 func Files(name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -149,14 +145,9 @@ func Load(name string, print func(msg string)) ([]*Family, error) {
 }
 
 func loadFile(name string, print func(string)) (*Family, error) {
-	file, err := os.Open(name)
+	src, err := files.Read(name, script.MaxSource)
 	if err != nil {
-		return nil, fmt.Errorf("template %s: %w", name, cause(err))
-	}
-	defer file.Close()
-	src, err := io.ReadAll(io.LimitReader(file, maxFile))
-	if err != nil {
-		return nil, fmt.Errorf("template %s: %w", name, cause(err))
+		return nil, fmt.Errorf("template %s: %w", name, err)
 	}
 	t, err := script.Load(name, src, script.Options{Library: library(), Print: print})
 	if err != nil {

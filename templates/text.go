@@ -2,20 +2,21 @@ package templates
 
 import (
 	"fmt"
-	"os"
 	"path"
+
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/internal/files"
 )
 
 // Text is the family's program as its author wrote it.
 func (f *Family) Text() (string, error) {
-	read := os.ReadFile
-	name := f.Source
 	if f.Source == builtinSource {
-		read, name = files.ReadFile, path.Join("families", f.File)
+		text, err := sources.ReadFile(path.Join("families", f.File))
+		return string(text), err
 	}
-	text, err := read(name)
+	text, err := files.Read(f.Source, script.MaxSource)
 	if err != nil {
-		return "", fmt.Errorf("template %s: %w", f.Source, cause(err))
+		return "", fmt.Errorf("template %s: %w", f.Source, err)
 	}
 	return string(text), nil
 }

@@ -4,13 +4,13 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"sort"
 	"strings"
 	"sync"
+
+	"github.com/colltune/colltune/internal/files"
 )
 
 //go:embed catalogue
@@ -129,7 +129,7 @@ func open(arg string) (file string, text []byte, err error) {
 	if text, ok := Source(arg); ok {
 		return arg + ".toml", text, nil
 	}
-	info, err := os.Stat(arg) // before it is opened: a pipe might never be
+	text, err = files.Read(arg, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && slices.Contains(generatorKinds(), arg):
 		return "", nil, unknown(fmt.Sprintf("topology %q is a generator: want its size too, %s", arg, generatorUsage))
@@ -137,29 +137,9 @@ func open(arg string) (file string, text []byte, err error) {
 		return "", nil, unknown(fmt.Sprintf("unknown topology %q%s: want one of %s, a .toml file, or a generator %s",
 			arg, DidYouMean(strings.ToLower(arg), Names()), strings.Join(Names(), ", "), generatorUsage))
 	case err != nil:
-		return "", nil, fmt.Errorf("topology file %s: %w", arg, reason(err))
-	case !info.Mode().IsRegular():
-		return "", nil, fmt.Errorf("topology file %s: want a regular file", arg)
-	}
-	f, err := os.Open(arg)
-	if err != nil {
-		return "", nil, fmt.Errorf("topology file %s: %w", arg, reason(err))
-	}
-	defer f.Close()
-	text, err = io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return "", nil, fmt.Errorf("topology file %s: %w", arg, reason(err))
+		return "", nil, fmt.Errorf("topology file %s: %w", arg, err)
 	}
 	return arg, text, nil
-}
-
-// reason is a file's error without the path and the name of the system call.
-func reason(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return at.Err
-	}
-	return err
 }
 
 // unknown is an error that is fs.ErrNotExist, but with a text of its own.

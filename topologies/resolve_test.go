@@ -86,7 +86,7 @@ func TestResolveRefuses(t *testing.T) {
 		{"dgx-a10", Options{}, `unknown topology "dgx-a10" (did you mean "dgx-a100"?)`},
 		{"generator-protocols", Options{}, "unknown topology"},
 		{"no-such.toml", Options{}, "no-such.toml"},
-		{t.TempDir(), Options{}, "want a regular file"},
+		{t.TempDir(), Options{}, "is a folder: want a file"},
 		{"rnig:8", Options{}, `unknown generator "rnig" (did you mean "ring"?): want one of ring, mesh`},
 		{"ring:", Options{}, "want its GPUs in a cycle, 2 to 65536"},
 		{"ring:1", Options{}, "want its GPUs in a cycle, 2 to 65536"},

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
@@ -153,7 +154,7 @@ func optionsOf(cmd *cobra.Command) (search.Options, error) {
 			return o, usage(err)
 		}
 		for _, f := range files {
-			text, err := readFile(cmd.Context(), f, maxTemplate)
+			text, err := readFile(cmd.Context(), f, script.MaxSource)
 			if err != nil {
 				return o, err
 			}
@@ -176,9 +177,6 @@ func solverThere(name string) error {
 	s.Close()
 	return nil
 }
-
-// maxTemplate limits the size of a template's file.
-const maxTemplate = 1 << 20
 
 // sourceOf is the topology that was asked for, with its text.
 func sourceOf(cmd *cobra.Command) (search.Source, error) {

@@ -4,23 +4,20 @@ import (
 	"context"
 	"io"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
 
-// A file that never ends, as a pipe that nobody writes to, is waited for until
-// the first interrupt and no longer.
-func TestInterruptEndsReading(t *testing.T) {
+// A pipe in place of a file is refused, and not waited for; /dev/stdin, which is
+// open already, is read.
+func TestPipesAreRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, pipe := range []string{"pipe", "pipe.star", "pipe.toml", "pipe" + dumpSuffix} {
 		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 			t.Skip(err)
 		}
 	}
-	endless, feed := io.Pipe()
-	defer feed.Close()
-	ctx, interrupt := context.WithCancel(t.Context())
-	interrupt()
 	for _, args := range [][]string{
 		{"verify", "pipe"},
 		{"run", "pipe", "-t", "ring:4"},
@@ -34,8 +31,26 @@ func TestInterruptEndsReading(t *testing.T) {
 		{"template", "list", "--template", "pipe.star"},
 		{"topology", "show", "./pipe.toml"},
 		{"topology", "import", "pipe"},
-		{"topology", "import", "-"},
 	} {
+		var stderr strings.Builder
+		code := Main(args, strings.NewReader(""), io.Discard, &stderr)
+		if code != exitUsage || !strings.Contains(stderr.String(), "is a pipe: want a regular file") {
+			t.Errorf("%v: exit code %d: %s", args, code, stderr.String())
+		}
+	}
+	if left, _ := filepath.Glob("campaigns"); left != nil {
+		t.Error("a campaign was left behind")
+	}
+}
+
+// Input that never ends is waited for until the first interrupt and no longer.
+func TestInterruptEndsReading(t *testing.T) {
+	t.Chdir(t.TempDir())
+	endless, feed := io.Pipe()
+	defer feed.Close()
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	for _, args := range [][]string{{"verify", "-"}, {"run", "-", "-t", "ring:4"}, {"topology", "import", "-"}} {
 		started := false
 		root := newRoot(&started)
 		root.SetArgs(args)
@@ -45,8 +60,5 @@ func TestInterruptEndsReading(t *testing.T) {
 		if code := exitCode(root.ExecuteContext(ctx)); code != exitInterrupted {
 			t.Errorf("%v: exit code %d", args, code)
 		}
-	}
-	if left, _ := filepath.Glob("campaigns"); left != nil {
-		t.Error("a campaign was left behind")
 	}
 }

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"regexp"
 
 	"github.com/spf13/cobra"
@@ -17,6 +14,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/compiler/mscclpp"
+	"github.com/colltune/colltune/internal/files"
 	"github.com/colltune/colltune/templates"
 )
 
@@ -109,43 +107,23 @@ func readFileOrInput(cmd *cobra.Command, path string, most int64) (name string, 
 		return path, text, err
 	}
 	const input = "standard input"
-	text, err = until(cmd.Context(), func() ([]byte, error) { return readAll(input, cmd.InOrStdin(), most) })
+	text, err = until(cmd.Context(), func() ([]byte, error) { return files.ReadAll(cmd.InOrStdin(), most, 0) })
+	if err != nil && cmd.Context().Err() == nil {
+		err = usagef("%s: %w", input, err)
+	}
 	return input, text, err
 }
 
-// readFile reads a file that a user named, of at most so many bytes. A pipe that
-// nobody writes to, or closes, is waited for until the context ends.
+// readFile reads a regular file that a user named, of at most the given number of
+// bytes.
 func readFile(ctx context.Context, path string, most int64) ([]byte, error) {
-	return until(ctx, func() ([]byte, error) { return readWhole(path, most) })
-}
-
-func readWhole(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, usage(plain(err))
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return nil, usagef("%s: is a folder: want a file", path)
-	}
-	return readAll(path, f, most)
-}
-
-// readAll reads text of at most so many bytes, under a name for errors. It stops
-// early if the beginning is no text, as of a disk or an archive.
-func readAll(name string, from io.Reader, most int64) ([]byte, error) {
-	buffered := bufio.NewReader(from)
-	if first, _ := buffered.Peek(512); bytes.IndexByte(first, 0) >= 0 {
-		return nil, usagef("%s: is no text: a byte 0 is among its first %d", name, len(first))
-	}
-	text, err := io.ReadAll(io.LimitReader(buffered, most+1))
-	switch {
-	case err != nil:
-		return nil, plain(err)
-	case int64(len(text)) > most:
-		return nil, usagef("%s: more than %d bytes", name, most)
-	}
-	return text, nil
+	return until(ctx, func() ([]byte, error) {
+		text, err := files.Read(path, most)
+		if err != nil {
+			return nil, usagef("%s: %w", path, err)
+		}
+		return text, nil
+	})
 }
 
 // plain drops the name of the system call from a file's error.

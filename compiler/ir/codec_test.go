@@ -196,6 +196,8 @@ func TestDecodeErrors(t *testing.T) {
 	for _, c := range []struct{ name, from, to, want string }{
 		{"schema", "colltune.ir/v1", "colltune.ir/v2", `1:11: schema "colltune.ir/v2": want "colltune.ir/v1"`},
 		{"unknown key", `"comment"`, `"coment"`, `3:1: unknown key "coment": want schema, name, comment, collective, gpus`},
+		{"long name", `"name":"pair"`, `"name":"` + strings.Repeat("a", 100_000) + `"`, "2:8: name of 100000 bytes: want at most 1000"},
+		{"long comment", "\"by hand", `"` + strings.Repeat("a", 2<<20), "3:11: comment of 20971"},
 		{"key twice", `"name":"pair"`, `"name":"a","name":"pair"`, `2:12: key "name" twice`},
 		{"no key", "\"name\":\"pair\",\n\"comment\":\"by hand \\u003c\\u0026\\u003e\",\n\"collective\":{\"name\":\"allreduce\",\"ranks\":2,\"chunks\":2,\"in_place\":true},\n", "", `1:1: no key "collective"`},
 		{"op", `"op":"cpy"`, `"op":"copy"`, `op "copy": want one of nop, s, r, cpy, re, rrc, rcs, rrs, rrcs`},

@@ -16,6 +16,8 @@ import (
 const (
 	maxDocument = 1 << 31 // bytes
 	maxRanks    = 1 << 16
+	maxName     = 1000    // bytes of a program's name
+	maxComment  = 1 << 20 // bytes of its comment, which may list rings over all ranks
 )
 
 // Decode reads what Encode writes, with any white space and any order of keys.
@@ -40,6 +42,18 @@ func Decode(r io.Reader) (*Program, error) {
 
 type decoder struct{ reader }
 
+// short reads a string of at most the given number of bytes.
+func (d *decoder) short(key string, most int) (string, error) {
+	d.space()
+	at := d.pos
+	s, err := d.str()
+	if err == nil && len(s) > most {
+		d.pos = at
+		return "", d.errorf("%s of %d bytes: want at most %d", key, len(s), most)
+	}
+	return s, err
+}
+
 var (
 	programKeys     = keys{{"schema", true}, {"name", false}, {"comment", false}, {"collective", true}, {"gpus", true}}
 	gpuKeys         = keys{{"gpu", false}, {"scratch", false}, {"threadblocks", true}}
@@ -59,9 +73,9 @@ func (d *decoder) program(p *Program) error {
 				err = d.errorf("schema %q: want %q", s, Schema)
 			}
 		case "name":
-			p.Name, err = d.str()
+			p.Name, err = d.short("name", maxName)
 		case "comment":
-			p.Comment, err = d.str()
+			p.Comment, err = d.short("comment", maxComment)
 		case "collective":
 			err = d.collective(&p.Collective)
 		case "gpus":

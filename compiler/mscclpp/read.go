@@ -16,6 +16,7 @@ import (
 // Limits on the plans that Read accepts.
 const (
 	maxBytes    = 1 << 28
+	maxWord     = 1000    // bytes of a name
 	maxElements = 1 << 22 // operations, places, channels and so on, together
 	maxDepth    = 64
 	maxNotes    = 20
@@ -243,7 +244,13 @@ func scalar[T any](r *reader, what, want string, into *T) error {
 }
 
 func (r *reader) word(into *string) func(string) error {
-	return func(what string) error { return scalar(r, what, "a string", into) }
+	return func(what string) error {
+		err := scalar(r, what, "a string", into)
+		if err == nil && len(*into) > maxWord {
+			err = r.errorf("%s has %d bytes: want at most %d", what, len(*into), maxWord)
+		}
+		return err
+	}
 }
 
 func (r *reader) flag(into *bool) func(string) error {

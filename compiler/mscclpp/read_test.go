@@ -81,6 +81,7 @@ func TestReadErrors(t *testing.T) {
 		{"a part beyond", `"reduce_op": "sum"`, `"tbg_info": {"tb_id": 2, "tbg_size": 2}`, "tb_id 2 of a group of 2"},
 		{"more", "]}\n]}\n", "]}\n]}\n{}", "more after the plan"},
 		{"switch without buffer", `"channel_type": "memory", "connected_to": [1]`, `"channel_type": "switch", "rank_groups": []`, `no key "buffer_type"`},
+		{"a long name", `"name": "exchange"`, `"name": "` + strings.Repeat("a", 100_000) + `"`, "line 2: plan.name has 100000 bytes: want at most 1000"},
 		{"deep", `"inplace": true`, `"x": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100), "nested more than 64 deep"},
 	} {
 		_, err := Read(strings.NewReader(change(t, c.old, c.new)))

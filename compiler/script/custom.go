@@ -44,6 +44,9 @@ func collectiveBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.T
 	if err := starlark.UnpackArgs(b.Name(), nil, kwargs, "name", &c.name, "input", &c.input, "output", &c.output, "want", &c.want, "in_place?", &c.same); err != nil {
 		return nil, err
 	}
+	if err := tooLong("collective: name", c.name, maxName); err != nil {
+		return nil, err
+	}
 	switch {
 	case !familyName.MatchString(c.name) || c.name[0] < 'a':
 		return nil, fmt.Errorf("collective: name %q: want lower-case letters, digits and -, a letter first", c.name)

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -33,6 +34,21 @@ func (d *declaration) names() []string {
 	return names
 }
 
+// The longest texts of a declaration, in bytes: they are columns of tables.
+const (
+	maxName  = 64 // also of a value
+	maxWhere = 200
+	maxDoc   = 1000
+)
+
+// tooLong is an error where a text of a declaration has more bytes than it may.
+func tooLong(what, text string, most int) error {
+	if len(text) > most {
+		return fmt.Errorf("%s of %d bytes: want at most %d", what, len(text), most)
+	}
+	return nil
+}
+
 var identifier = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 var familyName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
@@ -47,6 +63,9 @@ func familyBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	var collectives *starlark.List
 	parameters := starlark.NewDict(0)
 	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "name", &d.name, "collectives", &collectives, "where?", &d.where, "parameters?", &parameters); err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(tooLong("family: name", d.name, maxName), tooLong("family: where", d.where, maxWhere)); err != nil {
 		return nil, err
 	}
 	if !familyName.MatchString(d.name) {
@@ -68,11 +87,17 @@ func familyBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	for _, kv := range parameters.Items() {
 		name, _ := starlark.AsString(kv[0])
 		p, ok := kv[1].(*parameter)
+		if err := tooLong("family: parameter name", name, maxName); err != nil {
+			return nil, err
+		}
 		switch {
 		case !identifier.MatchString(name):
 			return nil, fmt.Errorf("family: parameter name %s: want lower-case letters, digits and _", kindOf(kv[0]))
 		case !ok:
 			return nil, fmt.Errorf("family: parameter %s is %s: want choice(…), between(…)%s", name, kindOf(kv[1]), orHoles())
+		}
+		if err := tooLong("family: doc of parameter "+name, p.Doc, maxDoc); err != nil {
+			return nil, err
 		}
 		q := p.Parameter
 		q.Name = name
@@ -177,7 +202,7 @@ func plain(v starlark.Value) (any, error) {
 	case starlark.Bool:
 		return bool(v), nil
 	case starlark.String:
-		return string(v), nil
+		return string(v), tooLong("a string", string(v), maxName)
 	case starlark.Int:
 		if n, err := starlark.AsInt32(v); err == nil {
 			return n, nil

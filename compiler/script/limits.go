@@ -55,11 +55,13 @@ const (
 	chunksPerPair = 8
 	bytesPerOp    = 512
 	watchEvery    = 20 * time.Millisecond
-	maxSource     = 256 << 10 // bytes of a template
-	maxRange      = 1 << 22   // elements of a range
+	maxRange      = 1 << 22 // elements of a range
 	maxRanks      = 1 << 16
 	maxChunks     = 1 << 24 // of the unit, which a template divides into chunks
 )
+
+// MaxSource is the most bytes that a template's file has.
+const MaxSource = 256 << 10
 
 // limits are those that tests lower.
 type limits struct {

@@ -326,9 +326,9 @@ func TestStepWithoutEnd(t *testing.T) {
 
 func TestRunawaySources(t *testing.T) {
 	for name, src := range map[string]string{
-		"long":      strings.Repeat("#\n", maxSource),
-		"nested":    "x = " + strings.Repeat("(", maxSource-100),
-		"negated":   "x = " + strings.Repeat("not ", maxSource/4-10) + "1",
+		"long":      strings.Repeat("#\n", MaxSource),
+		"nested":    "x = " + strings.Repeat("(", MaxSource-100),
+		"negated":   "x = " + strings.Repeat("not ", MaxSource/4-10) + "1",
 		"top loop":  "family(name = \"x\", collectives = [\"allgather\"])\nfor i in range(1 << 22):\n    for j in range(1 << 22):\n        pass\n",
 		"self load": `load("loop.star", "x")`,
 	} {

@@ -345,8 +345,12 @@ var dialect = &syntax.FileOptions{Set: true, TopLevelControl: true}
 
 // execute parses, checks and runs a file, and gives its docstring and globals.
 func execute(th *starlark.Thread, name string, src []byte, own bool) (string, starlark.StringDict, error) {
-	if len(src) > maxSource {
-		return "", nil, &Error{Pos: lang.Pos{File: name}, Msg: fmt.Sprintf("%d bytes: a template has at most %d", len(src), maxSource)}
+	if len(src) > MaxSource {
+		return "", nil, &Error{Pos: lang.Pos{File: name}, Msg: fmt.Sprintf("%d bytes: a template has at most %d", len(src), MaxSource)}
+	}
+	if i := bytes.IndexByte(src, 0); i >= 0 { // the scanner takes it for the end
+		line := 1 + bytes.Count(src[:i], []byte("\n"))
+		return "", nil, &Error{Pos: lang.Pos{File: name, Line: line, Col: i - bytes.LastIndexByte(src[:i], '\n')}, Msg: "a byte 0: want text"}
 	}
 	file, err := dialect.Parse(name, bytes.TrimPrefix(src, []byte("\ufeff")), 0) // as Python reads a file of Windows
 	if err != nil {
