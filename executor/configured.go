@@ -36,6 +36,8 @@ type Configured struct {
 	// StartTimeout is how long a start may take. 0: ten minutes with a launcher,
 	// because batch systems have queues; else HostOptions.StartTimeout.
 	StartTimeout time.Duration
+	// From is the file that names it. It has no effect.
+	From string
 }
 
 // KindSettings are the settings that one kind of executor has, besides those that

@@ -76,6 +76,35 @@ func Lookup(name string, dirs ...string) (Found, error) {
 	return Found{Name: c.name, Kind: "plugin", Path: c.path}, nil
 }
 
+// Runs is what starting an executor would run, for those who decide whether it may.
+type Runs struct {
+	Name string // as Start and the executor's trials call it
+	// Program is the absolute path of a plugin; "": a built-in executor, or one that
+	// runs at a launcher's other end.
+	Program string
+	// Configured is what the settings say of it; nil: nothing.
+	Configured *Configured
+}
+
+// WouldRun says what Start would run for a name, without running it. ErrNotFound:
+// there is no such executor.
+func WouldRun(name string, dirs ...string) (Runs, error) {
+	cmd, err := find(name, dirs)
+	if err != nil {
+		return Runs{}, err
+	}
+	r := Runs{Name: cmd.name}
+	ours := cmd.builtin || cmd.remote
+	if c, set := configured(name); set {
+		r.Configured = &c
+		ours = ours || builtin(c.Kind) != nil
+	}
+	if !ours {
+		r.Program = cmd.path
+	}
+	return r, nil
+}
+
 // command is how an executor is started.
 type command struct {
 	name    string

@@ -9,9 +9,25 @@ import (
 	"testing"
 )
 
-// A pipe in a campaign's folder, which nobody writes to, is refused and not
-// waited for.
-func TestPipesAreRefused(t *testing.T) {
+// A pipe in a campaign's folder, which nobody writes to, is refused and not waited
+// for. So is a link to a file elsewhere, which stays as it is.
+func TestPipesAndLinksAreRefused(t *testing.T) {
+	foreign := filepath.Join(t.TempDir(), "thesis")
+	if err := os.WriteFile(foreign, []byte("a year's work"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for what, put := range map[string]func(path string) error{
+		"pipe": func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"link": func(path string) error { return os.Symlink(foreign, path) },
+	} {
+		t.Run(what, func(t *testing.T) { refused(t, put) })
+	}
+	if text, err := os.ReadFile(foreign); string(text) != "a year's work" {
+		t.Errorf("the file that the links led to is now %q, %v", text, err)
+	}
+}
+
+func refused(t *testing.T, put func(path string) error) {
 	for _, name := range []string{"campaign.toml", "trials.jsonl", "lock", candidatesFile, "program"} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -32,7 +48,7 @@ func TestPipesAreRefused(t *testing.T) {
 			if err := os.RemoveAll(path); err != nil {
 				t.Fatal(err)
 			}
-			if err := syscall.Mkfifo(path, 0o600); err != nil {
+			if err := put(path); err != nil {
 				t.Skip(err)
 			}
 			c, err = Open(dir)

@@ -16,18 +16,15 @@ import (
 // Source is a topology as it was asked for, so that a campaign can read it again
 // even if its file is gone.
 type Source struct {
-	Text  string // the TOML file's text, or a generator's name
+	Text  string // the TOML file's text, or a generator such as ring:8; never a path
 	Nodes int    // --nodes; 0: the file's own
 	GPUs  []int  // --gpus; none: all
 }
 
-// Read gives the topology of a source. Name is what errors call a file.
+// Read gives the topology of a source. Its text may be another user's, so it is
+// only parsed. Name is what errors call it.
 func (s Source) Read(name string) (*topologies.Topology, error) {
-	o := topologies.Options{Nodes: s.Nodes, GPUs: s.GPUs}
-	if strings.Contains(s.Text, "\n") {
-		return topologies.Read(name, []byte(s.Text), o)
-	}
-	return topologies.Resolve(s.Text, o)
+	return topologies.FromText(name, s.Text, topologies.Options{Nodes: s.Nodes, GPUs: s.GPUs})
 }
 
 // flagRow is one flag of a plan: how an option becomes its value, and back.

@@ -33,20 +33,37 @@ func Resolve(arg string, o Options) (*Topology, error) {
 		return nil, fmt.Errorf("%d nodes: want 1 to %d", o.Nodes, maxRanks)
 	}
 	if kind, rest, ok := strings.Cut(arg, ":"); ok && generatorKind(kind) {
-		b, err := generate(kind, rest)
-		if err != nil {
-			return nil, fmt.Errorf("topology %s: %w", arg, err)
-		}
-		if o.Nodes > 1 {
-			return nil, fmt.Errorf("topology %s: a generator makes one node and no fabric: want --nodes 1, or a file with NICs", arg)
-		}
-		return lay(b, nil, o)
+		return fromGenerator(arg, kind, rest, o)
 	}
 	file, text, err := open(arg)
 	if err != nil {
 		return nil, err
 	}
 	return Read(file, text, o)
+}
+
+// FromText makes a topology of a text that someone else may have written: that of
+// a file, or a generator such as ring:8. Unlike Resolve it opens no file, whatever
+// the text is. name is what errors call it.
+func FromText(name, text string, o Options) (*Topology, error) {
+	if o.Nodes < 0 || o.Nodes > maxRanks {
+		return nil, fmt.Errorf("%s: %d nodes: want 1 to %d", name, o.Nodes, maxRanks)
+	}
+	if kind, rest, ok := strings.Cut(text, ":"); ok && slices.Contains(generatorKinds(), kind) {
+		return fromGenerator(text, kind, rest, o)
+	}
+	return Read(name, []byte(text), o)
+}
+
+func fromGenerator(arg, kind, rest string, o Options) (*Topology, error) {
+	b, err := generate(kind, rest)
+	if err != nil {
+		return nil, fmt.Errorf("topology %s: %w", arg, err)
+	}
+	if o.Nodes > 1 {
+		return nil, fmt.Errorf("topology %s: a generator makes one node and no fabric: want --nodes 1, or a file with NICs", arg)
+	}
+	return lay(b, nil, o)
 }
 
 // Read makes a topology of the text of a file.

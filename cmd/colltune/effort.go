@@ -23,11 +23,11 @@ func effortFlags(cmd *cobra.Command) {
 	cmd.Flags().Int("jobs", runtime.NumCPU(), "how many trials and compilations run at a time; never changes the result")
 }
 
-// pluginFlags repeats the flags by which the plugin was found, for a command that
-// is to find it again.
-func pluginFlags(cmd *cobra.Command) string {
+// pluginFlags repeats the flags by which the executor was found, for a command that
+// is to find it again, and to run it even if it is not remembered.
+func pluginFlags(cmd *cobra.Command, remembered bool) string {
 	var flags string
-	if name := flagValue(cmd, "executor"); strings.ContainsRune(name, filepath.Separator) {
+	if name := flagValue(cmd, "executor"); strings.ContainsRune(name, filepath.Separator) || !remembered {
 		flags += " --executor " + results.Quote(name)
 	}
 	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")

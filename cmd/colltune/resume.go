@@ -19,7 +19,8 @@ func resumeCommand() *cobra.Command {
 		Long: `resume continues a campaign where it ended, with the plan that is in its folder.
 Of a finished campaign, whose trials all have a result, it prints the table. A trial
 without a result (failed, crashed, timed out) is repeated, up to three times in all;
-one that timed out also whenever --timeout is longer than it was.
+one that timed out also whenever --timeout is longer than it was. A program that the
+campaign names is only run if you have run it for this folder before, or name it.
 
   colltune resume campaigns/dgx-a100-1x-allreduce
   colltune resume campaigns/dgx-a100-1x-allreduce --budget 10m`,
@@ -29,7 +30,7 @@ one that timed out also whenever --timeout is longer than it was.
 	}
 	effortFlags(cmd)
 	own := cmd.Flags().Lookup("executor") // the default is the campaign's
-	own.DefValue, own.Usage = "", "the campaign's own, where its plugin is on no path: the `PATH` of it"
+	own.DefValue, own.Usage = "", "the campaign's executor, named again so that its program may run: its name or `PATH`"
 	outputFlags(cmd)
 	return cmd
 }
@@ -48,7 +49,8 @@ func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign
 	}
 	defer c.Close()
 	// The flags are checked first, whether or not there is anything left to do.
-	if err := sameExecutor(cmd, c.Plan().Executor); err != nil {
+	by, err := campaignExecutor(cmd, c)
+	if err != nil {
 		return err
 	}
 	effort, err := effortOf(cmd)
@@ -60,6 +62,9 @@ func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign
 	}
 	if closed != nil {
 		return closed
+	}
+	if err := mayRun(cmd, c, by); err != nil {
+		return err
 	}
 	a := &asked{plan: c.Plan(), dir: dir}
 	if a.problem, a.options, err = search.FromPlan(a.plan); err != nil {
@@ -75,23 +80,4 @@ func unsettled(c *results.Campaign, timeout time.Duration) bool {
 		timeout = executor.DefaultTrialTimeout
 	}
 	return slices.ContainsFunc(c.Trials(), func(t results.Trial) bool { return t.Open(timeout) })
-}
-
-// sameExecutor uses the plan's executor if none is given on the command line. One
-// that is given must have the same name: a plugin that is on no path must be given
-// as a file again. An executor that only the settings name is not meant for this
-// campaign.
-func sameExecutor(cmd *cobra.Command, planned string) error {
-	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
-	found, err := executor.Lookup(flagValue(cmd, "executor"), dirs...)
-	if !typed(cmd, "executor") {
-		if err == nil && found.Name == planned {
-			return nil
-		}
-		return cmd.Flags().Set("executor", planned)
-	}
-	if err == nil && found.Name != planned {
-		err = usagef("--executor %s: the campaign's trials are %s's", found.Name, planned)
-	}
-	return err
 }

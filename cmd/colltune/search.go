@@ -104,7 +104,7 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 		a.options.Refused = func(r search.Refusal) { bar.pause(); say("refused: %s", r) }
 	}
 	effort.Progress = bar.event
-	goOn := "colltune resume " + results.Quote(c.Dir()) + pluginFlags(cmd)
+	goOn := "colltune resume " + results.Quote(c.Dir()) + pluginFlags(cmd, noteRun(cmd, c))
 	if n := c.Torn(); n > 0 {
 		say("journal: the last line was torn by a kill (%d bytes) and is dropped", n)
 	}

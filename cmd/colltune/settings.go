@@ -100,6 +100,13 @@ func typed(cmd *cobra.Command, name string) bool {
 	return f.Changed && f.Annotations[settled] == nil
 }
 
+// settledHere reports whether a flag's value comes from the settings of the current
+// folder, which may not be the user's own.
+func settledHere(cmd *cobra.Command, name string) bool {
+	from := cmd.Flags().Lookup(name).Annotations[settled]
+	return from != nil && strings.HasPrefix(from[0], folderSettings+":")
+}
+
 // variablePrefix begins the names of colltune's environment variables.
 const variablePrefix = "COLLTUNE_"
 
@@ -171,9 +178,12 @@ func flagNames(root *cobra.Command) []string {
 	return names
 }
 
+// folderSettings is the file of settings in the current folder.
+const folderSettings = "colltune.toml"
+
 // settingsFiles lists the files of settings, the strongest first.
 func settingsFiles() []string {
-	files := []string{"colltune.toml"}
+	files := []string{folderSettings}
 	if dir, err := os.UserConfigDir(); err == nil {
 		files = append(files, filepath.Join(dir, "colltune", "config.toml"))
 	}
@@ -283,7 +293,7 @@ func (s *settings) readExecutors(path, text string, tables map[string]any) error
 		}
 		switch v := v.(type) {
 		case map[string]any:
-			s.tables[name] = executorTable{v, where}
+			s.tables[name] = executorTable{v, path, where}
 		case string:
 			if name == "default" {
 				s.flags["executor"] = setting{[]string{v}, false, where("")}

@@ -25,12 +25,13 @@ import (
 // executorTable is such a table as it was written.
 type executorTable struct {
 	keys  map[string]any
+	file  string
 	where func(key string) string // file, line and name of a key, or of the table
 }
 
 // configure makes an executor of the settings known.
 func (t executorTable) configure(name string) error {
-	var c executor.Configured
+	c := executor.Configured{From: t.file}
 	kind, _ := t.keys["kind"].(string)
 	if kind == "" {
 		kind = name

@@ -1,0 +1,22 @@
+//go:build unix && !linux
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// folderIdentity tells a folder from others by device and inode.
+func folderIdentity(dir string) (string, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", err
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "", fmt.Errorf("%s: no inode", dir)
+	}
+	return fmt.Sprintf("inode %d of %d", s.Ino, s.Dev), nil
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/colltune/colltune/executor"
+)
+
+// What this user has run for a campaign is kept in the user's own folder of state,
+// and never in the campaign: one small file for each campaign's folder and machine.
+//
+//	~/.local/state/colltune/ran/HASH.json
+//
+// It holds for that very folder: one that was moved there, or made anew, has
+// another identity (folderIdentity).
+
+// ranSchema names the form of such a file.
+const ranSchema = "colltune.ran/v1"
+
+// maxRan limits how many executors are kept for a folder; the oldest go.
+const maxRan = 16
+
+// ranRecord is such a file.
+type ranRecord struct {
+	Schema   string       `json:"schema"`
+	Machine  string       `json:"machine"`
+	Folder   string       `json:"folder"`   // without symbolic links
+	Identity string       `json:"identity"` // of the folder
+	Ran      []ranProgram `json:"ran"`      // the latest last
+}
+
+// ranProgram is an executor that was run, as far as another program must not take its
+// place.
+type ranProgram struct {
+	Name     string `json:"name"`
+	Program  string `json:"program,omitempty"`  // a plugin's absolute path
+	File     string `json:"file,omitempty"`     // the same without symbolic links
+	Settings string `json:"settings,omitempty"` // a hash of its table in the settings
+}
+
+// still reports whether its program is the file that it was.
+func (r ranProgram) still() bool {
+	file, err := filepath.EvalSymlinks(r.Program)
+	return err == nil && file == r.File
+}
+
+// ranOf describes an executor that is about to be run.
+func ranOf(r executor.Runs) ranProgram {
+	this := ranProgram{Name: r.Name, Program: r.Program}
+	if r.Program != "" {
+		this.File, _ = filepath.EvalSymlinks(r.Program)
+	}
+	if c := r.Configured; c != nil {
+		from, _ := filepath.Abs(c.From)
+		launcher := ""
+		if len(c.Launcher) > 0 {
+			launcher, _ = exec.LookPath(c.Launcher[0])
+			launcher, _ = filepath.EvalSymlinks(launcher)
+		}
+		table, _ := json.Marshal(c) // strings and numbers only: can't fail
+		this.Settings = hashOf(from, launcher, string(table))
+	}
+	return this
+}
+
+func hashOf(texts ...string) string {
+	h := sha256.New()
+	for _, s := range texts {
+		fmt.Fprintf(h, "%d %s\n", len(s), s)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// ranBefore lists what this user has run for the campaign in a folder, on this
+// machine; nothing where that is not known.
+func ranBefore(dir string) []ranProgram {
+	path, now, err := ranFile(dir)
+	if err != nil {
+		return nil
+	}
+	kept, err := readRan(path)
+	if err != nil || kept.Schema != now.Schema || kept.Machine != now.Machine || kept.Folder != now.Folder || kept.Identity != now.Identity {
+		return nil
+	}
+	return kept.Ran
+}
+
+// remember keeps that an executor is run for the campaign in a folder. An error
+// only means that it must be named again.
+func remember(dir string, this ranProgram) error {
+	path, now, err := ranFile(dir)
+	if err != nil {
+		return err
+	}
+	before := ranBefore(dir)
+	if n := len(before); n > 0 && before[n-1] == this {
+		return nil
+	}
+	now.Ran = append(slices.DeleteFunc(before, func(r ranProgram) bool { return r == this }), this)
+	now.Ran = now.Ran[max(0, len(now.Ran)-maxRan):]
+	text, err := json.MarshalIndent(now, "", " ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return renameio.WriteFile(path, append(text, '\n'), 0o600, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(0o600))
+}
+
+// ranFile is the file for a campaign's folder, and the record of it as the folder is
+// now, with nothing run.
+func ranFile(dir string) (path string, r ranRecord, err error) {
+	state, err := stateFolder()
+	if err != nil {
+		return "", r, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", r, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return "", r, err
+	}
+	identity, err := folderIdentity(dir)
+	if err != nil {
+		return "", r, err
+	}
+	machine, err := os.Hostname()
+	if err != nil {
+		return "", r, err
+	}
+	return filepath.Join(state, "ran", hashOf(machine, dir)[:32]+".json"), ranRecord{ranSchema, machine, dir, identity, nil}, nil
+}
+
+// readRan reads such a file, if nobody but this user can have written it.
+func readRan(path string) (r ranRecord, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return r, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return r, err
+	}
+	if !onlyUsers(info) {
+		return r, fmt.Errorf("%s: others can write it", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxSettings))
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(text, &r)
+}
+
+// stateFolder is where colltune keeps what it remembers for this user. A home that
+// does not exist is not made.
+func stateFolder() (string, error) {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "colltune"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	if !isFolder(home) {
+		return "", errors.New("no home")
+	}
+	switch runtime.GOOS {
+	case "darwin", "windows", "ios":
+		dir, err := os.UserConfigDir()
+		return filepath.Join(dir, "colltune", "state"), err
+	}
+	return filepath.Join(home, ".local", "state", "colltune"), nil
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// What is remembered for a folder is what was run there last, in order, up to a
+// limit; a damaged file is as none, and the next run replaces it.
+func TestRememberedForAFolder(t *testing.T) {
+	state, dir := t.TempDir(), t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	program := func(i int) ranProgram { return ranProgram{Name: "x", Program: string(rune('a' + i))} }
+	for i := range maxRan + 3 {
+		if err := remember(dir, program(i)); err != nil {
+			t.Skip(err) // a system without folders' identities
+		}
+	}
+	if err := remember(dir, program(5)); err != nil {
+		t.Fatal(err)
+	}
+	got := ranBefore(dir)
+	if len(got) != maxRan || got[maxRan-1] != program(5) || got[maxRan-2] != program(maxRan+2) || slices.Contains(got, program(2)) {
+		t.Errorf("%d kept: %v", len(got), got)
+	}
+	files, _ := filepath.Glob(filepath.Join(state, "colltune", "ran", "*"))
+	if len(files) != 1 {
+		t.Fatalf("files %v", files)
+	}
+	for _, text := range []string{"", "{", "[]", `{"schema": "other"}`} {
+		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := ranBefore(dir); got != nil {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	if err := remember(dir, program(0)); err != nil || len(ranBefore(dir)) != 1 {
+		t.Errorf("%v, %v", err, ranBefore(dir))
+	}
+	for _, home := range []string{"", "relative", filepath.Join(dir, "gone")} {
+		t.Setenv("XDG_STATE_HOME", "")
+		t.Setenv("HOME", home)
+		if err := remember(dir, program(1)); err == nil || ranBefore(dir) != nil {
+			t.Errorf("HOME=%q: %v", home, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "gone")); err == nil {
+		t.Error("a home was made")
+	}
+}
