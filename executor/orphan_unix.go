@@ -5,9 +5,6 @@ package executor
 import (
 	"os"
 	"os/signal"
-	"path/filepath"
-	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -16,9 +13,6 @@ import (
 
 	"github.com/colltune/colltune/internal/child"
 )
-
-// How an executor's process makes sure that it doesn't outlive its host. What the
-// host does about it is in process.go.
 
 // divertStdout points file descriptor 1 and os.Stdout at standard error. It
 // returns what was standard output, over which the host is spoken to.
@@ -34,9 +28,24 @@ func divertStdout() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "handshake"), nil
 }
 
-// dying is set once this process is ending what it has started, before it ends
-// itself.
-var dying atomic.Bool
+// takeStreams moves the protocol away from descriptors 0 and 1, so that what C
+// libraries print goes to standard error, and processes that they start read
+// nothing.
+func takeStreams() (in, out *os.File, err error) {
+	fd, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, nil, err
+	}
+	if out, err = divertStdout(); err != nil {
+		return nil, nil, err
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer null.Close()
+	return os.NewFile(uintptr(fd), "standard input"), out, child.Redirect(int(null.Fd()), 0)
+}
 
 // dieWithHost ends this process and its group when the host is gone, or asks for
 // it. Where the system sends a signal at the host's end that is at once; where
@@ -74,13 +83,4 @@ func dieWithHost() {
 		}
 		os.Exit(1)
 	}()
-}
-
-// removeSockets removes the folder of this executor's socket, which a killed host
-// could not.
-func removeSockets() {
-	dir := os.Getenv(plugin.EnvUnixSocketDir)
-	if run := filepath.Dir(dir); dir != "" && strings.HasPrefix(filepath.Base(run), socketPrefix) {
-		_ = os.RemoveAll(run)
-	}
 }

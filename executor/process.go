@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-plugin/runner"
@@ -140,23 +139,6 @@ func (p *process) greeting() string {
 	return p.line
 }
 
-// signal sends a signal to the process alone, and tells whether it could.
-func (p *process) signal(s syscall.Signal) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.pid != 0 && syscall.Kill(p.pid, s) == nil
-}
-
-// killGroup kills the process and all of its group, unless it has not started or
-// has been reaped.
-func (p *process) killGroup() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.pid != 0 {
-		_ = syscall.Kill(-p.pid, syscall.SIGKILL)
-	}
-}
-
 // Kill ends the process and its group, and waits until it is gone. A process that
 // launches others is asked first (dieWithHost): its launcher must tell what it has
 // started elsewhere, and could not if it were killed without warning.
@@ -164,7 +146,7 @@ func (p *process) Kill(context.Context) error {
 	if p.ID() == "" {
 		return nil // never started
 	}
-	if p.asked && p.signal(syscall.SIGTERM) {
+	if p.asked && p.ask() {
 		p.endsWithin(askedTime + askedTime/2)
 	}
 	p.killGroup()

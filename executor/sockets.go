@@ -4,8 +4,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
+
+	"github.com/colltune/colltune/internal/filelock"
 )
 
 // A host's sockets lie in a folder of its own, which it removes. If the host is
@@ -43,7 +44,7 @@ func newSockets(root string) (*sockets, error) {
 		switch {
 		case err == nil:
 			return &sockets{dir, held}, nil
-		case !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.EWOULDBLOCK):
+		case !errors.Is(err, os.ErrNotExist) && !errors.Is(err, filelock.ErrHeld):
 			os.RemoveAll(dir)
 			return nil, err
 		}
@@ -59,8 +60,7 @@ func hold(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if err == nil {
+	if err = filelock.Try(f); err == nil {
 		_, err = os.Stat(path) // whoever held the lock before us may have removed it
 	}
 	if err != nil {
@@ -87,7 +87,7 @@ func sweepSockets(root string) {
 			}
 			continue
 		}
-		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		if filelock.Try(f) == nil {
 			os.RemoveAll(dir)
 		}
 		f.Close()

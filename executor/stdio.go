@@ -13,12 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/colltune/colltune/executor/protocol"
-	"github.com/colltune/colltune/internal/child"
 )
 
 // stdioCommand is the hidden subcommand of the far end of a launcher:
@@ -190,25 +188,6 @@ func closeExecutor(e Executor) {
 	case <-done:
 	case <-time.After(time.Second):
 	}
-}
-
-// takeStreams moves the protocol away from descriptors 0 and 1, so that what C
-// libraries print goes to standard error, and processes that they start read
-// nothing.
-func takeStreams() (in, out *os.File, err error) {
-	fd, err := unix.FcntlInt(0, unix.F_DUPFD_CLOEXEC, 3)
-	if err != nil {
-		return nil, nil, err
-	}
-	if out, err = divertStdout(); err != nil {
-		return nil, nil, err
-	}
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer null.Close()
-	return os.NewFile(uintptr(fd), "standard input"), out, child.Redirect(int(null.Fd()), 0)
 }
 
 // encodeWord makes a word that every shell on the way leaves whole.

@@ -1,7 +1,6 @@
 package results
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -9,7 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
+
+	"github.com/colltune/colltune/internal/filelock"
 )
 
 // calls names what an export is for: all programs that serve one collective
@@ -88,9 +88,7 @@ func (f *folder) alone() (release func()) {
 	if err != nil {
 		return func() {}
 	}
-	for errors.Is(syscall.Flock(int(dir.Fd()), syscall.LOCK_EX), syscall.EINTR) {
-		continue
-	}
+	_ = filelock.Wait(dir)
 	return func() { dir.Close() }
 }
 

@@ -6,8 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/colltune/colltune/internal/filelock"
 )
 
 // LockedError says that another process writes to the campaign.
@@ -31,11 +32,7 @@ func lock(dir string) (*os.File, error) {
 		return nil, err
 	}
 	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if errors.Is(err, syscall.EINTR) {
-			continue
-		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
+		if err = filelock.Try(f); !errors.Is(err, filelock.ErrHeld) {
 			break
 		}
 		if holder := holderOf(f); !gone(holder) || time.Since(start) > orphanTime {
@@ -45,7 +42,7 @@ func lock(dir string) (*os.File, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("%s: %w", f.Name(), err)
+		return nil, err
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -88,5 +85,5 @@ func gone(holder string) bool {
 	if n, _ := fmt.Sscanf(holder, "process %d on %s", &pid, &on); n != 2 || err != nil || on != host || pid < 1 {
 		return false
 	}
-	return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+	return filelock.Ended(pid)
 }

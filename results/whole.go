@@ -4,25 +4,22 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"path/filepath"
 
-	"github.com/google/renameio/v2"
+	"github.com/colltune/colltune/internal/atomicfile"
 )
 
 // writeWhole writes a file so that afterwards all of it is on disk, or the old one
 // is.
 func writeWhole(path string, write func(io.Writer) error) error {
-	// With the folder named, the library need not try where files can be moved
-	// from.
-	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(0o644))
+	f, err := atomicfile.New(path, 0o644)
 	if err != nil {
 		return forPath(path, err)
 	}
-	defer f.Cleanup()
+	defer f.Discard()
 	if err := write(f); err != nil {
 		return forPath(path, err)
 	}
-	return forPath(path, f.CloseAtomicallyReplace())
+	return forPath(path, f.Commit())
 }
 
 // forPath makes an error name the file that was asked for, and not the temporary

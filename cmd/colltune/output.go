@@ -13,9 +13,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/internal/atomicfile"
 	"github.com/colltune/colltune/results"
 )
 
@@ -85,21 +85,30 @@ func writeTo(path string, write func(io.Writer) error) error {
 	if end, err := filepath.EvalSymlinks(path); err == nil {
 		path = end
 	}
-	switch info, err := os.Lstat(path); {
-	case err == nil && info.IsDir():
+	info, err := os.Lstat(path)
+	there, perm := err == nil, fs.FileMode(0o644)
+	switch {
+	case there && info.IsDir():
 		return usagef("--out %s: is a folder: want a file", path)
-	case err == nil && !info.Mode().IsRegular():
+	case there && !info.Mode().IsRegular():
 		return pour(path, write)
+	case there:
+		perm = info.Mode().Perm()
 	}
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
+	f, err := atomicfile.New(path, perm)
 	if err != nil {
 		return named(path, err)
 	}
-	defer f.Cleanup()
+	defer f.Discard()
+	if there {
+		if err := f.Chmod(perm); err != nil { // whatever the umask
+			return named(path, err)
+		}
+	}
 	if err := write(f); err != nil {
 		return named(path, err)
 	}
-	return named(path, f.CloseAtomicallyReplace())
+	return named(path, f.Commit())
 }
 
 // named makes an error name the file that was asked for, and not the temporary one

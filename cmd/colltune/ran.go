@@ -13,9 +13,8 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/atomicfile"
 )
 
 // What this user has run for a campaign is kept in the user's own folder of state,
@@ -117,7 +116,7 @@ func remember(dir string, this ranProgram) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return renameio.WriteFile(path, append(text, '\n'), 0o600, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(0o600))
+	return atomicfile.Write(path, append(text, '\n'), 0o600)
 }
 
 // ranFile is the file for a campaign's folder, and the record of it as the folder is

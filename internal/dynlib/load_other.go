@@ -1,4 +1,4 @@
-//go:build !((linux || darwin || freebsd || netbsd) && !android)
+//go:build !((linux || darwin) && !android)
 
 package dynlib
 
@@ -12,3 +12,6 @@ func symbol(uintptr, string) (uintptr, error) { return 0, errSystem }
 
 // Call is never reached: on this system no library can be opened.
 func Call(Symbol, ...uintptr) uintptr { panic(errSystem) }
+
+// Callback panics: on this system no C function could call it.
+func Callback(any) Symbol { panic(errSystem) }

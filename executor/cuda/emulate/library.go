@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"github.com/ebitengine/purego"
-
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
@@ -90,11 +88,11 @@ func Symbol(name string) (dynlib.Symbol, error) {
 	symbols.Do(func() {
 		addresses = map[string]dynlib.Symbol{}
 		for name, f := range calls {
-			addresses[name] = dynlib.Symbol(purego.NewCallback(func(a, b, c, d, e, f2, g, h, i, j, k uintptr) uintptr {
+			addresses[name] = dynlib.Callback(func(a, b, c, d, e, f2, g, h, i, j, k uintptr) uintptr {
 				now.Lock()
 				defer now.Unlock()
 				return uintptr(f(now.d, arguments{a, b, c, d, e, f2, g, h, i, j, k}))
-			}))
+			})
 		}
 	})
 	s, ok := addresses[name]

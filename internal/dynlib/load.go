@@ -1,4 +1,4 @@
-//go:build (linux || darwin || freebsd || netbsd) && !android
+//go:build (linux || darwin) && !android
 
 package dynlib
 
@@ -32,3 +32,7 @@ func Call(f Symbol, args ...uintptr) uintptr {
 	r, _, _ := purego.SyscallN(uintptr(f), args...)
 	return r
 }
+
+// Callback makes a C function of a Go function, which takes and returns a uintptr
+// each. It is there until the process ends.
+func Callback(f any) Symbol { return Symbol(purego.NewCallback(f)) }

@@ -1,0 +1,44 @@
+package child
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// capAddressSpace has the system enforce a limit too, for a process that allocates
+// faster than capMemory checks. Because hitting it crashes the process in ways
+// that seldom mention memory, and because far more address space is reserved than
+// used, the limit is generous.
+func capAddressSpace(more int64) error {
+	now, ok := memory(0)
+	if !ok {
+		return nil // the system does not say how much is reserved already
+	}
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_AS, &limit); err != nil {
+		return err
+	}
+	limit.Cur = min(limit.Max, uint64(now+2*more+slack))
+	return unix.Setrlimit(unix.RLIMIT_AS, &limit)
+}
+
+// slack is address space that Go's runtime may reserve without using it.
+const slack = 512 << 20
+
+// memory reads a column of /proc/self/statm, in bytes: 0 is the address space, 1
+// the resident memory.
+func memory(column int) (int64, bool) {
+	statm, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0, false
+	}
+	fields := bytes.Fields(statm)
+	if len(fields) <= column {
+		return 0, false
+	}
+	pages, err := strconv.ParseInt(string(fields[column]), 10, 64)
+	return pages * int64(os.Getpagesize()), err == nil
+}

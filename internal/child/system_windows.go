@@ -1,0 +1,50 @@
+package child
+
+import (
+	"os"
+	"os/exec"
+
+	"golang.org/x/sys/windows"
+)
+
+// Self is the path of this binary.
+func Self() (string, error) { return os.Executable() }
+
+// Spawn starts a process. This system has no process groups that a signal reaches:
+// what the process starts is not ended with it.
+func Spawn(cmd *exec.Cmd) error { return cmd.Start() }
+
+// AwaitEnd waits for a process to end.
+func AwaitEnd(pid int) {
+	h, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
+	if err != nil {
+		return
+	}
+	defer windows.CloseHandle(h)
+	_, _ = windows.WaitForSingleObject(h, windows.INFINITE)
+}
+
+func (p *Process) killGroup() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pid == 0 {
+		return
+	}
+	if proc, err := os.FindProcess(p.pid); err == nil {
+		_ = proc.Kill()
+	}
+}
+
+// dieWithParent ends this process when its parent is gone.
+func dieWithParent() {
+	go func() {
+		AwaitEnd(os.Getppid())
+		os.Exit(1)
+	}()
+}
+
+func takeStandardStreams() (in, out *os.File, err error) {
+	in, out = os.Stdin, os.Stdout
+	os.Stdout = os.Stderr
+	return in, out, nil
+}
