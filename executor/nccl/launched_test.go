@@ -16,6 +16,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/nccl/nccltests"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -394,5 +395,23 @@ func TestEnvironment(t *testing.T) {
 	}
 	if _, err := environment(&executor.Native{Algorithm: "auto", Settings: map[string]string{"channels": "4"}}, 0); err == nil {
 		t.Error("settings of its own choice")
+	}
+}
+
+// What the tests did not check, as with -c 0, is not called checked.
+func TestUncheckedRows(t *testing.T) {
+	trial := &executor.Trial{DType: "f32", Collective: collective.Spec{Name: "allreduce", Ranks: 2, InPlace: true}}
+	row := func(checked bool) nccltests.Row {
+		return nccltests.Row{Bytes: 8, Type: "float", InPlace: &nccltests.Timing{TimeUS: 1, Checked: checked}}
+	}
+	for _, all := range [][]bool{{true}, {false}, {true, false}, {true, true}} {
+		var rows []nccltests.Row
+		for _, checked := range all {
+			rows = append(rows, row(checked))
+		}
+		m, err := measurement(rows, trial, "")
+		if want := !slices.Contains(all, false); err != nil || m.Checked != want {
+			t.Errorf("%v: checked %v, %v: want %v", all, m.Checked, err, want)
+		}
 	}
 }

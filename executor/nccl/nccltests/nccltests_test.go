@@ -199,6 +199,9 @@ func TestMeasuredElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(file, err)
 		}
+		if !slices.Contains(lines[0], "busbw_gbps") {
+			continue
+		}
 		// collective,nodes,gpus_per_node,bytes,algo,proto,time_us,algbw_gbps,busbw_gbps,inplace
 		for _, c := range lines[1:] {
 			text := fmt.Sprintf("# Collective test starting: %s_perf\n# size count type redop root time algbw busbw #wrong\n %s %s float sum -1 %s %s %s 0\n", c[0], c[3], c[3], c[6], c[7], c[8])
@@ -314,4 +317,30 @@ func FuzzParse(f *testing.F) {
 			t.Error("a report without a row")
 		}
 	})
+}
+
+// Ranks may share a GPU: it is listed once.
+func TestDevicesAreListedOnce(t *testing.T) {
+	for _, tc := range []struct {
+		places []string
+		want   int
+	}{
+		{[]string{"node1 device  0 [0000:07:00]", "node1 device  1 [0000:08:00]"}, 2},
+		{[]string{"node1 device  0 [0000:07:00]", "node1 device  0 [0000:07:00]"}, 1},
+		{[]string{"node1 device  0 [0000:07:00]", "node2 device  0 [0000:07:00]"}, 2},
+		{[]string{"node1 device  0 [0000:c1:00.0]", "node1 device  1 [0000:c1:00.0]"}, 2}, // an MI250X's halves
+		{[]string{"node1 device  0 [0000:07:00]", "node1 device  0 [0000:08:00]"}, 2},     // one visible to each process
+	} {
+		text := "# Collective test starting: all_reduce_perf\n"
+		for rank, at := range tc.places {
+			text += fmt.Sprintf("#  Rank  %d Group  0 Pid   %d on      %s FAKE GPU\n", rank, rank, at)
+		}
+		r, err := Parse("x", []byte(text+"# size count type time\n 8 2 float 1\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Tables[0]; len(got.Devices) != tc.want || got.Ranks != len(tc.places) {
+			t.Errorf("%q: devices %q, %d ranks: want %d devices", tc.places, got.Devices, got.Ranks, tc.want)
+		}
+	}
 }

@@ -24,7 +24,7 @@ type Report struct {
 type Table struct {
 	Program     string   // all_reduce_perf; empty where the file doesn't say
 	Ranks       int      // 0 where the file doesn't say
-	Devices     []string // what they run on, as far as it is told
+	Devices     []string // names of the GPUs they run on, each GPU once, as far as it is told
 	Rows        []Row
 	OutOfBounds int // results the program itself found wrong
 }

@@ -36,15 +36,16 @@ type textReader struct {
 	report  Report
 	ranks   map[string]bool // from the device lines since the last table
 	devices []string
-	header  []string // names of the current columns; nil before the first header
-	inPlace bool     // the columns are of one placement, which is in place
+	places  map[string]bool // of these: host, number and bus
+	header  []string        // names of the current columns; nil before the first header
+	inPlace bool            // the columns are of one placement, which is in place
 	program string
 	open    bool // rows have come since the header, and go to the last table
 	ended   bool // that table has its footer
 }
 
 func parseText(name, text string) (*Report, error) {
-	r := &textReader{name: name, ranks: map[string]bool{}}
+	r := &textReader{name: name, ranks: map[string]bool{}, places: map[string]bool{}}
 	for text != "" {
 		var line string
 		line, text, _ = strings.Cut(text, "\n")
@@ -146,8 +147,13 @@ func (r *textReader) comment(s string) error {
 	case len(words) >= 2 && words[0] == "Using" && words[1] == "devices":
 		r.begin()
 	case len(words) >= 2 && words[0] == "Rank" && wholeNumber(words[1]):
-		if _, name, ok := strings.Cut(s, "] "); ok && !r.ranks[words[1]] {
-			r.devices = append(r.devices, strings.TrimSpace(name))
+		if at, name, ok := strings.Cut(s, "] "); ok && !r.ranks[words[1]] {
+			_, at, _ = strings.Cut(at, " on ")
+			at = strings.Join(strings.Fields(at), " ")
+			if !r.places[at] { // ranks may share one
+				r.devices = append(r.devices, strings.TrimSpace(name))
+			}
+			r.places[at] = true
 		}
 		r.ranks[words[1]] = true
 	case len(words) == 1 && words[0] == "in-place": // rccl-tests with -O 0
@@ -177,7 +183,7 @@ func (r *textReader) several(what string) error {
 // begin notes that another program's output begins.
 func (r *textReader) begin() {
 	if r.open {
-		r.open, r.ended, r.header, r.inPlace, r.program, r.ranks, r.devices = false, false, nil, false, "", map[string]bool{}, nil
+		r.open, r.ended, r.header, r.inPlace, r.program, r.ranks, r.devices, r.places = false, false, nil, false, "", map[string]bool{}, nil, map[string]bool{}
 	}
 }
 
