@@ -142,7 +142,10 @@ func (b *batch) runAll(ctx context.Context) {
 // complete fills in a record with the result of its trial.
 func (b *batch) complete(i int, f fate) {
 	t := &b.records[i]
-	t.Outcome, t.TimesUS, t.Note, t.Seconds = f.record.Outcome, f.record.TimesUS, f.record.Note, f.record.Seconds
+	t.Outcome, t.TimesUS, t.Data, t.Note, t.Seconds = f.record.Outcome, f.record.TimesUS, f.record.Data, f.record.Note, f.record.Seconds
+	if t.Data == results.Unchecked && b.simulated {
+		t.Data = results.NoData
+	}
 	if t.Outcome == results.TimedOut {
 		t.Deadline = b.options.deadline().Seconds()
 	}

@@ -166,7 +166,10 @@ func attempt(ctx context.Context, e executor.Executor, t executor.Trial, timeout
 		r.Note = note(err.Error())
 		return r, printed(err), nil
 	}
-	r.Outcome, r.TimesUS, r.Note = results.OK, m.TimesUS, note(m.Note)
+	r.Outcome, r.TimesUS, r.Note, r.Data = results.OK, m.TimesUS, note(m.Note), results.Unchecked
+	if m.Checked {
+		r.Data = results.Checked
+	}
 	if m.Wrong != 0 {
 		r.Outcome = results.Wrong
 		r.Note = note(fmt.Sprintf("%d elements wrong; %s", m.Wrong, m.Note))

@@ -25,6 +25,7 @@ type run struct {
 	pool          *pool
 	fingerprint   string
 	deterministic bool
+	simulated     bool // the executor's times are a model's
 	started       time.Time
 	summary       Summary
 	cell          *cell
@@ -111,10 +112,18 @@ func (r *run) meet(ctx context.Context) (executor.Description, error) {
 	case d.MaxRanks > 0 && len(p.Topology.Ranks) > d.MaxRanks:
 		return d, fmt.Errorf("executor %s: %d ranks: %w: it has at most %d", d.Name, len(p.Topology.Ranks), executor.ErrUnsupported, d.MaxRanks)
 	}
-	record := results.Executor{Name: d.Name, Version: d.Version, Deterministic: d.Deterministic, Fingerprint: d.Fingerprint}
-	r.fingerprint, r.deterministic = record.Hash(), d.Deterministic
+	record := ExecutorOf(d)
+	r.fingerprint, r.deterministic, r.simulated = record.Hash(), d.Deterministic, d.Simulated
 	r.summary.Changed, err = r.options.Campaign.SetExecutor(record)
 	return d, err
+}
+
+// ExecutorOf is the journal's record of an executor.
+func ExecutorOf(d executor.Description) results.Executor {
+	return results.Executor{
+		Name: d.Name, Version: d.Version, Deterministic: d.Deterministic,
+		Devices: len(d.Devices), OtherLinks: d.OtherLinks, Fingerprint: d.Fingerprint,
+	}
 }
 
 // place is a size and placement to tune at.

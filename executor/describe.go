@@ -33,6 +33,10 @@ type Description struct {
 	// being told.
 	OtherLinks bool `json:"other_links,omitempty"`
 
+	// Simulated reports that its times are a model's. It moves no data, so there is
+	// none to check.
+	Simulated bool `json:"simulated,omitempty"`
+
 	// SlotCache is how many bytes a device caches near its processors, as a GPU
 	// does in its second cache: messages whose slots fit there need not cross its
 	// memory. 0: unknown.

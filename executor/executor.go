@@ -79,6 +79,6 @@ func (t *Trial) reduces() bool {
 type Measurement struct {
 	TimesUS []float64 `json:"times_us"` // one an iteration; a deterministic back end gives one
 	Wrong   int64     `json:"wrong"`    // elements that differ from the reference
-	Checked bool      `json:"checked"`  // whether the data was looked at
+	Checked bool      `json:"checked"`  // every element of the result was compared with the reference
 	Note    string    `json:"note,omitempty"`
 }

@@ -27,6 +27,7 @@ func sendDescription(d Description) *protocol.Description {
 		NativeOnly:      d.NativeOnly,
 		OtherLinks:      d.OtherLinks,
 		SlotCache:       d.SlotCache,
+		Simulated:       d.Simulated,
 	}
 	for _, a := range d.Native {
 		settings := map[string]*protocol.SettingValues{}
@@ -56,6 +57,7 @@ func receiveDescription(d *protocol.Description) Description {
 		NativeOnly:      d.NativeOnly,
 		OtherLinks:      d.OtherLinks,
 		SlotCache:       d.SlotCache,
+		Simulated:       d.Simulated,
 	}
 	for _, a := range d.Native {
 		n := NativeAlgorithm{Algorithm: a.Algorithm, Collectives: a.Collectives, Protocols: a.Protocols}

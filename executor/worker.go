@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -141,8 +143,8 @@ type answeredError string
 
 func (e answeredError) Error() string { return "describe: " + string(e) }
 
-// describe asks the executor what it is, and adds what its settings say to the
-// fingerprint.
+// describe asks the executor what it is, and adds to its fingerprint the number of
+// its devices and what its settings say.
 func (c *worker) describe(ctx context.Context) (Description, error) {
 	d, err := c.rpc.Describe(ctx, &protocol.DescribeRequest{})
 	if status.Code(err) == codes.FailedPrecondition {
@@ -155,12 +157,14 @@ func (c *worker) describe(ctx context.Context) (Description, error) {
 		return Description{}, fmt.Errorf("describe: %s", status.Convert(err).Message())
 	}
 	said := receiveDescription(d)
-	for name, value := range c.depends {
-		if said.Fingerprint == nil {
-			said.Fingerprint = map[string]string{}
-		}
-		said.Fingerprint[name] = value
+	if said.Fingerprint == nil {
+		said.Fingerprint = map[string]string{}
 	}
+	// Ranks that share a device run at other speeds than those that have their own.
+	if n := len(said.Devices); n > 0 && said.Fingerprint["devices"] == "" {
+		said.Fingerprint["devices"] = strconv.Itoa(n)
+	}
+	maps.Copy(said.Fingerprint, c.depends)
 	return said, nil
 }
 

@@ -93,13 +93,16 @@ func (c *Campaign) Append(trials ...Trial) error {
 }
 
 // SetExecutor journals which back end the trials that follow run on. before is the
-// previous one if it was another, else nil.
+// previous one if its trials do not compare with what follows, else nil.
 func (c *Campaign) SetExecutor(e Executor) (before *Executor, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before = c.executor
-	if before != nil && before.Hash() == e.Hash() {
+	if before != nil && equalJSON(before, &e) {
 		return nil, nil
+	}
+	if before != nil && before.Hash() == e.Hash() {
+		before = nil
 	}
 	return before, c.write(record{Executor: &e})
 }

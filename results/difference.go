@@ -31,6 +31,7 @@ type Difference struct {
 // Differences are two campaigns' winning tables side by side.
 type Differences struct {
 	Asked  []string       `json:"asked"` // in what the searches and their executors differ, a line each
+	Notes  []string       `json:"notes"` // the two tables' notes, a line each
 	Rows   []Difference   `json:"rows"`  // by placement, then rising size
 	Counts map[string]int `json:"counts"`
 	Ratio  *float64       `json:"ratio"` // the geometric mean of those that both have; null where the second has no winner left
@@ -56,7 +57,7 @@ func Differ(before, after *Campaign, tolerance float64) (*Differences, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Differences{Asked: asked(before, after), Rows: []Difference{}, Counts: map[string]int{}}
+	d := &Differences{Asked: asked(before, after), Notes: []string{}, Rows: []Difference{}, Counts: map[string]int{}}
 	for _, v := range verdicts {
 		d.Counts[v] = 0
 	}
@@ -72,6 +73,12 @@ func Differ(before, after *Campaign, tolerance float64) (*Differences, error) {
 		}
 		return int(min(max(x.bytes-y.bytes, -1), 1))
 	})
+	for _, note := range first.Notes {
+		d.Notes = append(d.Notes, "before: "+note)
+	}
+	for _, note := range second.Notes {
+		d.Notes = append(d.Notes, "after: "+note)
+	}
 	logs, both := 0.0, 0
 	for _, at := range places {
 		row := Difference{Bytes: at.bytes, Placement: at.placement, Before: first.row(at), After: second.row(at)}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +21,8 @@ type ExportOptions struct {
 	// Node, for mscclpp-json, is the node of a rank, within which ranks reach each
 	// other's memory; nil: all are on one.
 	Node func(rank int) int
+	// SharedGPU asks for the export of a campaign whose ranks shared GPUs.
+	SharedGPU bool
 }
 
 // Report is what an export wrote, and what the choice of files costs.
@@ -30,7 +33,10 @@ type Report struct {
 	Losses  []Loss         `json:"losses"` // sizes where the runtime gets less than the winner
 	Gaps    []Gap          `json:"gaps"`   // sizes where the runtime falls back to its own
 	Notes   []string       `json:"notes"`
-	Load    []string       `json:"load,omitempty"` // how to load the folder, a line each
+	// Warnings say what the times behind the files are not: of a GPU for each rank, or
+	// of data that the executor checked.
+	Warnings []string `json:"warnings"`
+	Load     []string `json:"load,omitempty"` // how to load the folder, a line each
 }
 
 // ExportedFile is one file and the calls it serves.
@@ -43,6 +49,7 @@ type ExportedFile struct {
 	MaxBytes    int64  `json:"max_bytes,omitempty"` // inclusive
 	Granularity int64  `json:"granularity_bytes,omitempty"`
 	IR          string `json:"ir,omitempty"`
+	Unchecked   bool   `json:"unchecked,omitempty"` // the data of some measurements behind it were not checked
 }
 
 // Loss is a size at which what is exported is slower than the winner.
@@ -103,13 +110,41 @@ func Export(c *Campaign, o ExportOptions) (Report, error) {
 		if o.Out == "" {
 			return Report{}, fmt.Errorf("export to %s: no folder to write to", o.To)
 		}
+		executor, _ := c.Executor()
+		topology := c.Plan().Topology
+		place := executor.PlaceNote(topology.Ranks, topology.Name)
+		if executor.SharedGPUs(topology.Ranks) > 0 && !o.SharedGPU {
+			return Report{}, fmt.Errorf("campaign %s: %s: %w", c.Dir(), place, ErrSharedGPU)
+		}
 		report := Report{Format: f.name, Files: []ExportedFile{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
 		if err := f.write(c, o, &report); err != nil {
 			return Report{}, err
 		}
+		report.warn(place)
 		return report, nil
 	}
 	return Report{}, fmt.Errorf("unknown export format %q: want one of %s", o.To, strings.Join(ExportFormats(), ", "))
+}
+
+// warn completes a report by what users must know of what was written.
+func (r *Report) warn(place string) {
+	r.Warnings = []string{}
+	if place != "" {
+		r.Warnings = append(r.Warnings, place)
+	}
+	var names []string
+	for _, f := range r.Files {
+		if f.Unchecked && !slices.Contains(names, f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	if len(names) > 0 {
+		const most = 8
+		if n := len(names); n > most {
+			names = append(names[:most], fmt.Sprintf("and %d more", n-most))
+		}
+		r.Warnings = append(r.Warnings, "unchecked: the data of measurements behind "+strings.Join(names, ", "))
+	}
 }
 
 // lose reports a size at which something slower than the winner is exported.
@@ -181,16 +216,21 @@ func placementText(placement string) string {
 	return "out of place"
 }
 
-// provenance is what every exported file says of its origin. It has no times or
-// paths, so that equal campaigns export equal bytes.
-func provenance(c *Campaign) []string {
+// provenance is what every exported file says of its origin, and of the
+// measurements behind it. It has no times or paths, so that equal campaigns export
+// equal bytes.
+func provenance(c *Campaign, behind evidence) []string {
 	p := c.Plan()
 	executor, _ := c.Executor()
-	return []string{
+	lines := []string{
 		"made by colltune " + p.Version,
 		p.Command(),
 		fmt.Sprintf("topology %s %s", p.Topology.Name, p.Topology.Hash),
 		fmt.Sprintf("executor %s %s", executor.Name, executor.Hash()),
 		fmt.Sprintf("seed %d", p.Seed),
 	}
+	if place := executor.PlaceNote(p.Topology.Ranks, p.Topology.Name); place != "" {
+		lines = append(lines, place)
+	}
+	return append(lines, behind.lines()...)
 }

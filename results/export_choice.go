@@ -24,7 +24,7 @@ type form struct {
 	tile              int64 // 0: the file does not say
 }
 
-// piece is a run of sizes that one file serves.
+// piece is a run of sizes that one file serves. Its evidence is of all of them.
 type piece struct {
 	measured
 	min, last, max int64 // last: the last measured size
@@ -58,6 +58,7 @@ func (c chooser) choose(p Plan, all map[cell][]measured, report *Report) ([]piec
 		if n := len(served); n > 0 && i > 0 && chosen[i-1] != nil && places[i-1].placement == at.placement &&
 			c.form(&served[n-1].measured) == c.form(m) {
 			served[n-1].max, served[n-1].last = end, at.bytes
+			served[n-1].evidence = served[n-1].evidence.plus(m.evidence)
 		} else {
 			served = append(served, piece{measured: *m, min: at.bytes, last: at.bytes, max: end})
 		}

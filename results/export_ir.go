@@ -57,8 +57,17 @@ type fileRange struct {
 
 // placed adds the ranges of one placement, and their programs, each once.
 func (e *irExport) placed(placement string, ranges []Range) error {
-	document := rangesDocument{Schema: "colltune.ranges/v1", Provenance: provenance(e.campaign)}
-	files := map[string]string{} // by hash
+	document := rangesDocument{Schema: "colltune.ranges/v1"}
+	files := map[string]string{}    // by hash
+	behind := map[string]evidence{} // by hash
+	var all evidence
+	for _, r := range ranges {
+		if r.Placement == placement && r.Source != Backend {
+			behind[r.IR] = behind[r.IR].plus(r.evidence)
+			all = all.plus(r.evidence)
+		}
+	}
+	document.Provenance = provenance(e.campaign, all)
 	for _, r := range ranges {
 		if r.Placement != placement {
 			continue
@@ -71,13 +80,13 @@ func (e *irExport) placed(placement string, ranges []Range) error {
 		if !known {
 			name = fmt.Sprintf("colltune-%s-%02d-%s.ir.json", calls(e.plan, placement), len(files)+1, fileWord(r.Algorithm))
 			files[r.IR] = name
-			if err := e.program(name, r.IR); err != nil {
+			if err := e.program(name, r.IR, behind[r.IR]); err != nil {
 				return err
 			}
 		}
 		document.Ranges = append(document.Ranges, fileRange{name, r})
 		e.report.Files = append(e.report.Files, ExportedFile{Name: name, Placement: r.Placement, Algorithm: r.Algorithm, Protocol: r.Protocol,
-			MinBytes: r.MinBytes, MaxBytes: r.MaxBytes, Granularity: r.Granularity, IR: r.IR})
+			MinBytes: r.MinBytes, MaxBytes: r.MaxBytes, Granularity: r.Granularity, IR: r.IR, Unchecked: behind[r.IR].unchecked > 0})
 	}
 	if len(document.Ranges) == 0 {
 		return nil
@@ -91,12 +100,12 @@ func (e *irExport) placed(placement string, ranges []Range) error {
 }
 
 // program adds a program of the campaign, and where it comes from.
-func (e *irExport) program(name, hash string) error {
+func (e *irExport) program(name, hash string, behind evidence) error {
 	p, err := e.campaign.Program(hash)
 	if err != nil {
 		return err
 	}
-	p.Comment = strings.Join(provenance(e.campaign), "\n")
+	p.Comment = strings.Join(provenance(e.campaign, behind), "\n")
 	var text bytes.Buffer
 	if err := ir.Encode(&text, p); err != nil {
 		return err

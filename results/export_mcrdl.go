@@ -38,6 +38,7 @@ type mcrdlRow struct {
 	message int64
 	backend string
 	time    float64
+	evidence
 }
 
 // exportMCRDL writes the table from which MCR-DL's "auto" takes a backend for each
@@ -137,9 +138,9 @@ func mcrdlRuntime(collective string) (xmlReader, error) {
 // run, or the library by itself, which is taken if they are equal because nothing
 // has to be set up for it. why says what keeps the winner out, if something does.
 func (e *xmlExport) backend(at cell, all []measured, winner *Row) (row mcrdlRow, why string, err error) {
-	take := func(backend string, us float64) {
+	take := func(backend string, us float64, behind evidence) {
 		if row.backend == "" || us < row.time || us == row.time && backend == mcrdlLibrary {
-			row.backend, row.time = backend, us
+			row.backend, row.time, row.evidence = backend, us, behind
 		}
 	}
 	for i := range all { // best first
@@ -151,7 +152,7 @@ func (e *xmlExport) backend(at cell, all []measured, winner *Row) (row mcrdlRow,
 			continue
 		}
 		if m.native() {
-			take(mcrdlLibrary, m.time)
+			take(mcrdlLibrary, m.time, m.evidence)
 			break
 		}
 		if row.backend != "" {
@@ -162,13 +163,13 @@ func (e *xmlExport) backend(at cell, all []measured, winner *Row) (row mcrdlRow,
 			return row, "", err
 		}
 		if refusal == "" {
-			take(mcrdlPrograms, m.time)
+			take(mcrdlPrograms, m.time, m.evidence)
 		} else if why == "" {
 			why = refusal
 		}
 	}
 	if winner != nil && winner.BaselineTimeUS != nil {
-		take(mcrdlLibrary, *winner.BaselineTimeUS)
+		take(mcrdlLibrary, *winner.BaselineTimeUS, winner.baseline)
 	}
 	return row, why, nil
 }
@@ -177,7 +178,11 @@ func (e *xmlExport) backend(at cell, all []measured, winner *Row) (row mcrdlRow,
 func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow, report *Report) error {
 	f := newFolder(out, e.plan, `mcr-dl\.csv`)
 	var text bytes.Buffer
-	for _, line := range provenance(e.campaign) {
+	var behind evidence
+	for _, r := range rows {
+		behind = behind.plus(r.evidence)
+	}
+	for _, line := range provenance(e.campaign, behind) {
 		fmt.Fprintf(&text, "# %s\n", strings.Join(strings.Fields(line), " "))
 	}
 	fmt.Fprintf(&text, "# %s of %s\nworld_size,message_bytes,backend\n", operation, e.plan.DType)
@@ -188,7 +193,7 @@ func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow
 	}
 	name := fmt.Sprintf("colltune-%s-mcr-dl.csv", calls(e.plan, placement))
 	f.add(name, text.Bytes())
-	report.Files = append(report.Files, ExportedFile{Name: name, Placement: placement})
+	report.Files = append(report.Files, ExportedFile{Name: name, Placement: placement, Unchecked: behind.unchecked > 0})
 	removed, others, err := f.write()
 	if err != nil {
 		return err

@@ -147,7 +147,7 @@ func TestMCRDLTakesTheFaster(t *testing.T) {
 			if backend != "" && !x.Reference {
 				least(backend, x.TimesUS[0])
 			}
-			all = append(all, measured{&x, x.TimesUS[0], [2]float64{x.TimesUS[0], x.TimesUS[0]}})
+			all = append(all, measured{&x, evidence{}, x.TimesUS[0], [2]float64{x.TimesUS[0], x.TimesUS[0]}})
 		}
 		slices.SortFunc(all, better)
 		var winner Row

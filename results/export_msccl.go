@@ -95,7 +95,7 @@ func (e *xmlExport) write(o ExportOptions, served []piece, report *Report) error
 		err = msccl.Write(&text, p, msccl.WriteOptions{
 			Runtime: e.runtime.Name, Protocol: s.Protocol, MinBytes: s.min, MaxBytes: s.max,
 			InPlace: s.Placement == "in", OutOfPlace: s.Placement == "out",
-			Name: fmt.Sprintf("%s_%s_%s", e.plan.Collective, fileWord(s.Algorithm), s.sizes()), Comments: provenance(e.campaign),
+			Name: fmt.Sprintf("%s_%s_%s", e.plan.Collective, fileWord(s.Algorithm), s.sizes()), Comments: provenance(e.campaign, s.evidence),
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -103,7 +103,7 @@ func (e *xmlExport) write(o ExportOptions, served []piece, report *Report) error
 		f.add(name, text.Bytes())
 		names = append(names, filepath.Join(o.Out, name))
 		report.Files = append(report.Files, ExportedFile{Name: name, Placement: s.Placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
-			MinBytes: s.min, MaxBytes: s.max, Granularity: s.Granularity, IR: s.Program})
+			MinBytes: s.min, MaxBytes: s.max, Granularity: s.Granularity, IR: s.Program, Unchecked: s.unchecked > 0})
 	}
 	removed, others, err := f.write()
 	if err != nil {

@@ -151,12 +151,12 @@ func (e *planExport) write(out string, served []piece, report *Report) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		var text bytes.Buffer
-		if err := mscclpp.Write(&text, plan, provenance(e.campaign)); err != nil {
+		if err := mscclpp.Write(&text, plan, provenance(e.campaign, s.evidence)); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		f.add(name+".plan.json", text.Bytes())
 		report.Files = append(report.Files, ExportedFile{Name: name + ".plan.json", Placement: s.Placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
-			MinBytes: s.min, MaxBytes: int64(plan.MaxBytes), Granularity: int64(s.LoopChunks) * mscclpp.Alignment, IR: s.Program})
+			MinBytes: s.min, MaxBytes: int64(plan.MaxBytes), Granularity: int64(s.LoopChunks) * mscclpp.Alignment, IR: s.Program, Unchecked: s.unchecked > 0})
 	}
 	removed, others, err := f.write()
 	if err != nil {

@@ -33,6 +33,7 @@ type t4Metadata struct {
 	Bytes      int64    `json:"bytes"`
 	Placement  string   `json:"placement"`
 	Provenance []string `json:"provenance"`
+	behind     evidence
 }
 
 // t4Result is one configuration with all its repetitions.
@@ -40,7 +41,8 @@ type t4Result struct {
 	Configuration t4Configuration `json:"configuration"`
 	Times         t4Times         `json:"times"`
 	Invalidity    string          `json:"invalidity"`
-	Correctness   int             `json:"correctness"` // 1 where the result was right
+	Correctness   int             `json:"correctness"` // 1 where nothing wrong was found
+	Checked       *bool           `json:"checked"`     // as a row's of the winning table; null: no data were moved, or not known
 	Measurements  []t4Measurement `json:"measurements"`
 	Objectives    []string        `json:"objectives"`
 	Note          string          `json:"note,omitempty"` // what the executor said, if it is invalid
@@ -101,7 +103,7 @@ func exportT4(c *Campaign, o ExportOptions, report *Report) error {
 		m := &spaces[i].Metadata
 		name := fmt.Sprintf("colltune-%s-%s-t4.json", calls(plan, m.Placement), sizeText(m.Bytes))
 		f.add(name, append(text, '\n'))
-		report.Files = append(report.Files, ExportedFile{Name: name, Placement: m.Placement})
+		report.Files = append(report.Files, ExportedFile{Name: name, Placement: m.Placement, Unchecked: m.behind.unchecked > 0})
 	}
 	removed, others, err := f.write()
 	if err != nil {
@@ -126,6 +128,10 @@ func t4Spaces(c *Campaign) (spaces []t4File, left int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	busFactor := col.BusFactor()
+	if e, _ := c.Executor(); e.SharedGPUs(plan.Topology.Ranks) > 0 {
+		busFactor = 0
+	}
 	trials := c.Trials()
 	slices.SortStableFunc(trials, func(a, b Trial) int { return cmp.Compare(a.Repeat, b.Repeat) })
 	all := map[cell][]*pool{}
@@ -148,17 +154,20 @@ func t4Spaces(c *Campaign) (spaces []t4File, left int, err error) {
 		space := t4File{SchemaVersion: t4Schema, Metadata: t4Metadata{
 			TimeUnit: "milliseconds", Collective: plan.Collective, DType: plan.DType, Op: plan.Op,
 			Topology: plan.Topology.Name, Nodes: plan.Topology.Nodes, Ranks: plan.Topology.Ranks,
-			Bytes: at.bytes, Placement: at.placement, Provenance: provenance(c),
+			Bytes: at.bytes, Placement: at.placement,
 		}}
 		for _, p := range all[at] {
-			space.Results = append(space.Results, t4Of(p, at.bytes, col.BusFactor()))
+			space.Metadata.behind = space.Metadata.behind.plus(p.evidence)
+			space.Results = append(space.Results, t4Of(p, at.bytes, busFactor))
 		}
+		space.Metadata.Provenance = provenance(c, space.Metadata.behind)
 		spaces = append(spaces, space)
 	}
 	return spaces, left, nil
 }
 
-// t4Of is the result of a configuration at a size.
+// t4Of is the result of a configuration at a size. A busFactor of 0 leaves bus
+// bandwidth out.
 func t4Of(p *pool, bytes int64, busFactor float64) t4Result {
 	t := p.first
 	r := t4Result{
@@ -184,7 +193,7 @@ func t4Of(p *pool, bytes int64, busFactor float64) t4Result {
 		r.Measurements = []t4Measurement{{"time", t4NoTime, "ms"}}
 		return r
 	}
-	r.Correctness = 1
+	r.Correctness, r.Checked = 1, p.isChecked()
 	together := 0.0
 	for _, us := range p.times {
 		r.Times.Runtimes = append(r.Times.Runtimes, us/1e3)
@@ -198,7 +207,9 @@ func t4Of(p *pool, bytes int64, busFactor float64) t4Result {
 		{"time_ci_low", ci[0] / 1e3, "ms"},
 		{"time_ci_high", ci[1] / 1e3, "ms"},
 		{"algbw", algbw, "GB/s"},
-		{"busbw", algbw * busFactor, "GB/s"},
+	}
+	if busFactor > 0 {
+		r.Measurements = append(r.Measurements, t4Measurement{"busbw", algbw * busFactor, "GB/s"})
 	}
 	return r
 }

@@ -110,7 +110,7 @@ func TestExportTakesWhatTheRuntimeRuns(t *testing.T) {
 			if p.Hash() != want[i].IR {
 				t.Errorf("%s holds another program", f.Name)
 			}
-			for _, line := range provenance(c) {
+			for _, line := range provenance(c, evidence{}) {
 				// A double hyphen would end an XML comment.
 				if !strings.Contains(strings.ReplaceAll(files[f.Name], "- -", "--"), line) {
 					t.Errorf("%s does not say %q", f.Name, line)

@@ -56,6 +56,7 @@ func exportTuner(c *Campaign, o ExportOptions, report *Report) error {
 		end := endOf(plan, at)
 		if n := len(rows); n > 0 && rows[n-1].max+1 == at.bytes && tunerRow(&rows[n-1].measured) == tunerRow(m) {
 			rows[n-1].max, rows[n-1].last = end, at.bytes
+			rows[n-1].evidence = rows[n-1].evidence.plus(m.evidence)
 		} else {
 			rows = append(rows, piece{measured: *m, min: at.bytes, last: at.bytes, max: end})
 		}
@@ -116,7 +117,11 @@ func writeTuner(c *Campaign, out, placement string, rows []piece, report *Report
 	plan := c.Plan().normal()
 	f := newFolder(out, plan, `nccl-tuner\.conf`)
 	var text bytes.Buffer
-	for _, line := range provenance(c) {
+	var behind evidence
+	for i := range rows {
+		behind = behind.plus(rows[i].evidence)
+	}
+	for _, line := range provenance(c, behind) {
 		for line != "" { // the reader would take the rest of a longer line for another row
 			n := min(len(line), maxTunerLine)
 			fmt.Fprintf(&text, "# %s\n", line[:n])
@@ -129,7 +134,7 @@ func writeTuner(c *Campaign, out, placement string, rows []piece, report *Report
 		s := &rows[i]
 		fmt.Fprintf(&text, "%s,%d,%d,%s,%d,%d\n", plan.Collective, s.min, s.max, tunerRow(&s.measured), plan.Topology.Nodes, plan.Topology.Ranks)
 		report.Files = append(report.Files, ExportedFile{Name: name, Placement: placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
-			MinBytes: s.min, MaxBytes: s.max, Granularity: 1})
+			MinBytes: s.min, MaxBytes: s.max, Granularity: 1, Unchecked: behind.unchecked > 0})
 	}
 	f.add(name, text.Bytes())
 	removed, others, err := f.write()

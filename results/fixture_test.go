@@ -96,7 +96,7 @@ func testTrial(t testing.TB, c *Campaign, p *ir.Program, name, protocol string, 
 		Parameters: map[string]any{"scratch": p.GPUs[0].Scratch}, Channels: p.Channels(), Instances: p.Channels(),
 		Protocol: protocol, TileBytes: tile, Program: hash, LoopChunks: col.LoopChunks(), MaxCount: 1, Granularity: int64(col.LoopChunks()) * 4,
 		Threadblocks: p.MaxThreadblocks(), Steps: p.MaxSteps(), Fingerprint: testExecutor.Hash(),
-		Outcome: OK, TimesUS: us, Seconds: 0.25,
+		Outcome: OK, TimesUS: us, Data: Checked, Seconds: 0.25,
 	}
 }
 

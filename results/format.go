@@ -85,7 +85,7 @@ var columns = []column{
 	{"time_ci_low_us", "", false, func(r *Row) string { return full(r.TimeCIUS[0]) }, nil},
 	{"time_ci_high_us", "", false, func(r *Row) string { return full(r.TimeCIUS[1]) }, nil},
 	{"algbw_gbps", "algbw", false, func(r *Row) string { return full(r.AlgBW) }, func(r *Row) string { return brief(r.AlgBW) }},
-	{"busbw_gbps", "busbw", false, func(r *Row) string { return full(r.BusBW) }, func(r *Row) string { return brief(r.BusBW) }},
+	{"busbw_gbps", "busbw", false, func(r *Row) string { return fullOr(r.BusBW) }, func(r *Row) string { return briefOr(r.BusBW) }},
 	{"baseline", "baseline", true, func(r *Row) string { return orEmpty(r.Baseline) }, nil},
 	{"baseline_time_us", "its time", false, func(r *Row) string { return fullOr(r.BaselineTimeUS) }, func(r *Row) string { return briefOr(r.BaselineTimeUS) }},
 	{"speedup", "speedup", false, func(r *Row) string { return fullOr(r.Speedup) }, func(r *Row) string { return briefOr(r.Speedup) }},
@@ -94,6 +94,9 @@ var columns = []column{
 	{"granularity_bytes", "multiple", false, func(r *Row) string { return strconv.FormatInt(r.Granularity, 10) }, nil},
 	{"ir", "ir", true, func(r *Row) string { return r.IR }, func(r *Row) string { return short(r.IR) }},
 	{"executor", "", true, func(r *Row) string { return r.Executor }, nil},
+	{"checked", "unchecked", true, func(r *Row) string { return boolText(r.Checked) }, func(r *Row) string { return r.evidence.mark() }},
+	{"baseline_checked", "", true, func(r *Row) string { return boolText(r.BaselineChecked) }, nil},
+	{"note", "", true, func(r *Row) string { return r.place }, nil},
 }
 
 // ifAny is the text of a count, or empty if it is 0: an algorithm of the back
@@ -138,9 +141,17 @@ func (t *Table) caption() []string {
 		return []string{"nothing measured yet"}
 	}
 	r := &t.Rows[0]
-	lines := []string{fmt.Sprintf("%s on %s, %s, %s, measured by %s", r.Collective, r.Topology, units.Count(r.Nodes, "node"), units.Count(r.Ranks, "rank"), Printable(r.Executor))}
+	how := "measured"
+	if t.Campaign.Simulated {
+		how = "simulated"
+	}
+	lines := []string{fmt.Sprintf("%s on %s, %s, %s, %s by %s", r.Collective, r.Topology, units.Count(r.Nodes, "node"), units.Count(r.Ranks, "rank"), how, Printable(r.Executor))}
+	lines = append(lines, t.Notes...)
 	col, err := collective.OfName(collective.Spec{Name: r.Collective, Ranks: r.Ranks, Chunks: 1})
-	if err == nil {
+	switch {
+	case t.Campaign.SharedGPUs != nil:
+		lines = append(lines, "size in bytes, time in us (median), algbw in GB/s")
+	case err == nil:
 		lines = append(lines, fmt.Sprintf("size in bytes, time in us (median), algbw and busbw in GB/s; busbw = algbw x %.5g", col.BusFactor()))
 	}
 	return lines

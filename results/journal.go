@@ -151,7 +151,7 @@ func parseRecord(line []byte) (record, error) {
 	case rec.Tally != nil && rec.Executor == nil && rec.Trial == nil:
 		return rec, rec.Tally.check()
 	case rec.Executor != nil && rec.Trial == nil && rec.Tally == nil:
-		return rec, nil
+		return rec, rec.Executor.check()
 	}
 	return record{}, errors.New("want exactly one of executor, trial and tally")
 }

@@ -126,6 +126,7 @@ type Trial struct {
 	Reference    bool           `json:"reference,omitempty"` // only for comparison: wins nothing
 	Outcome      Outcome        `json:"outcome"`
 	TimesUS      []float64      `json:"times_us,omitempty"` // an ok or wrong trial's, one an iteration
+	Data         Data           `json:"data,omitempty"`     // whether the executor checked the result; empty in older journals
 	Note         string         `json:"note,omitempty"`
 	Output       string         `json:"output,omitempty"`           // the file with what its executor printed, where that was kept
 	Deadline     float64        `json:"deadline_seconds,omitempty"` // of one that timed out: how long it had
@@ -137,11 +138,13 @@ type Executor struct {
 	Name          string            `json:"name"`
 	Version       string            `json:"version"`
 	Deterministic bool              `json:"deterministic"`
+	Devices       int               `json:"devices,omitempty"`     // GPUs, of all ranks together; 0: it names none
+	OtherLinks    bool              `json:"other_links,omitempty"` // the topology's links do not join its ranks
 	Fingerprint   map[string]string `json:"fingerprint"`
 }
 
 // Hash is the fingerprint that trials carry. It covers name, version and all that
-// the back end says its measurements depend on.
+// the back end says its measurements depend on, which includes the devices.
 func (e Executor) Hash() string {
 	h := sha256.New()
 	text := func(s string) { fmt.Fprintf(h, "%d:%s,", len(s), s) }
@@ -183,6 +186,7 @@ type Point struct {
 type Baseline struct {
 	Name      string  `json:"name"`
 	TimeUS    float64 `json:"time_us,omitempty"` // given from outside; 0: take the trial's
+	Data      Data    `json:"data,omitempty"`    // of a time given from outside: checked or unchecked; empty: not known
 	Program   string  `json:"ir,omitempty"`
 	Protocol  string  `json:"protocol,omitempty"`
 	TileBytes int64   `json:"tile_bytes,omitempty"`
@@ -216,6 +220,8 @@ func (t *Trial) check() error {
 		return fmt.Errorf("negative count")
 	case !slices.Contains(outcomes, t.Outcome):
 		return fmt.Errorf("outcome %.80q: want one of %v", t.Outcome, outcomes)
+	case t.Data != "" && !slices.Contains(allData, t.Data):
+		return fmt.Errorf("data %.80q: want one of %v", t.Data, allData)
 	case t.Outcome == OK && len(t.TimesUS) == 0:
 		return fmt.Errorf("times_us: none, in a trial that is ok")
 	case !(t.Deadline >= 0) || math.IsInf(t.Deadline, 0):
@@ -227,6 +233,14 @@ func (t *Trial) check() error {
 		if !(us > 0) || math.IsInf(us, 0) {
 			return fmt.Errorf("times_us %v: want more than 0", us)
 		}
+	}
+	return nil
+}
+
+// check refuses an executor that can't be one.
+func (e *Executor) check() error {
+	if e.Devices < 0 {
+		return fmt.Errorf("devices %d: want 0 or more", e.Devices)
 	}
 	return nil
 }
@@ -251,6 +265,8 @@ func (t *Tally) check() error {
 			return fmt.Errorf("bound_us %v: want 0 or more", p.BoundUS)
 		case p.Baseline != nil && (!(p.Baseline.TimeUS >= 0) || math.IsInf(p.Baseline.TimeUS, 0)):
 			return fmt.Errorf("time_us %v of baseline %.80q: want 0 or more", p.Baseline.TimeUS, p.Baseline.Name)
+		case p.Baseline != nil && p.Baseline.Data != "" && !slices.Contains(allData, p.Baseline.Data):
+			return fmt.Errorf("data %.80q of baseline %.80q: want one of %v", p.Baseline.Data, p.Baseline.Name, allData)
 		case p.Baseline != nil && p.Baseline.Program != "" && !isHash(p.Baseline.Program):
 			return fmt.Errorf("ir %.80q of baseline %.80q: want 64 hexadecimal digits", p.Baseline.Program, p.Baseline.Name)
 		}

@@ -14,10 +14,13 @@ import (
 // that measured fastest. Its JSON is the product's contract.
 type Table struct {
 	Schema     string     `json:"schema"`
-	Rows       []Row      `json:"rows"` // by placement, then rising size
+	Notes      []string   `json:"notes"` // what to know before the figures, a line each
+	Rows       []Row      `json:"rows"`  // by placement, then rising size
 	Ranges     []Range    `json:"ranges"`
 	Candidates Candidates `json:"candidates"`
 	Campaign   Spent      `json:"campaign"`
+
+	place string // Executor.PlaceNote
 }
 
 // Row is the winner at one size.
@@ -38,18 +41,26 @@ type Row struct {
 	TimeUS     float64        `json:"time_us"`    // median
 	TimeCIUS   [2]float64     `json:"time_ci_us"` // MedianCI
 	AlgBW      float64        `json:"algbw_gbps"`
-	BusBW      float64        `json:"busbw_gbps"`
+	BusBW      *float64       `json:"busbw_gbps"` // null where ranks share a GPU
+	// Checked reports whether the executor checked the data of every measurement
+	// behind the time. Null: no data were moved, or the journal does not say.
+	Checked *bool `json:"checked"`
 	// What the row is compared with; null where unknown.
 	Baseline       *string  `json:"baseline"`
 	BaselineTimeUS *float64 `json:"baseline_time_us"`
 	Speedup        *float64 `json:"speedup"` // baseline ÷ winner
 	BoundUS        *float64 `json:"bound_us"`
-	BoundRatio     *float64 `json:"bound_ratio"`       // bound ÷ time
-	IR             string   `json:"ir"`                // hash; empty for an algorithm of the back end's own
-	Granularity    int64    `json:"granularity_bytes"` // a runtime runs it where this divides the size
-	Executor       string   `json:"executor"`
+	BoundRatio     *float64 `json:"bound_ratio"` // bound ÷ time
+	// BaselineChecked is Checked of the baseline.
+	BaselineChecked *bool  `json:"baseline_checked"`
+	IR              string `json:"ir"`                // hash; empty for an algorithm of the back end's own
+	Granularity     int64  `json:"granularity_bytes"` // a runtime runs it where this divides the size
+	Executor        string `json:"executor"`
 
-	program string // identifies what was run, with or without a program
+	program  string // identifies what was run, with or without a program
+	evidence evidence
+	baseline evidence
+	place    string // the table's
 }
 
 // Range is a run of neighbouring sizes with one winner. A size between two
@@ -68,8 +79,10 @@ type Range struct {
 	TileBytes   int64          `json:"tile_bytes"`
 	IR          string         `json:"ir"` // empty for an algorithm of the back end's own
 	Granularity int64          `json:"granularity_bytes"`
+	Checked     *bool          `json:"checked"` // as a row's, of all its sizes
 
-	program string
+	program  string
+	evidence evidence
 }
 
 // Candidates says what became of every candidate.
@@ -87,6 +100,8 @@ type Spent struct {
 	Failed      int               `json:"failed"`
 	Seconds     float64           `json:"seconds"` // of all trials added up; differs between equal campaigns
 	Finished    bool              `json:"finished"`
+	Simulated   bool              `json:"simulated"`   // its times are a model's
+	SharedGPUs  *int              `json:"shared_gpus"` // on how many GPUs the ranks share; null: they don't
 	Fingerprint map[string]string `json:"fingerprint"`
 }
 
@@ -105,16 +120,22 @@ func Build(c *Campaign) (*Table, error) {
 		points[cell{p.Placement, p.Bytes}] = p
 	}
 	t := &Table{Schema: "colltune.results/v1", Rows: []Row{}, Candidates: candidatesOf(tally), Campaign: spentOn(plan, trials, tally, executor)}
+	t.place = executor.PlaceNote(plan.Topology.Ranks, plan.Topology.Name)
 	measured := gather(trials)
 	for _, at := range cells(plan) {
 		if i := slices.IndexFunc(measured[at], competes); i >= 0 {
 			row := newRow(plan, at, &measured[at][i])
-			row.BusBW, row.Executor = row.AlgBW*col.BusFactor(), executor.Name
+			if t.Campaign.SharedGPUs == nil {
+				busBW := row.AlgBW * col.BusFactor()
+				row.BusBW = &busBW
+			}
+			row.Executor, row.place = executor.Name, t.place
 			row.compare(points[at], measured[at])
 			t.Rows = append(t.Rows, row)
 		}
 	}
 	t.Ranges = ranges(t.Rows, cells(plan))
+	t.describe()
 	return t, nil
 }
 
@@ -129,7 +150,10 @@ func candidatesOf(tally Tally) Candidates {
 
 // spentOn is what a campaign's trials took.
 func spentOn(plan Plan, trials []Trial, tally Tally, executor Executor) Spent {
-	s := Spent{Seed: plan.Seed, Trials: len(trials), Finished: tally.Finished, Fingerprint: executor.Fingerprint}
+	s := Spent{Seed: plan.Seed, Trials: len(trials), Finished: tally.Finished, Simulated: isSimulated(plan, executor, trials), Fingerprint: executor.Fingerprint}
+	if n := executor.SharedGPUs(plan.Topology.Ranks); n > 0 {
+		s.SharedGPUs = &n
+	}
 	if s.Fingerprint == nil {
 		s.Fingerprint = map[string]string{}
 	}
@@ -156,7 +180,8 @@ func newRow(plan Plan, at cell, w *measured) Row {
 		Algorithm: w.Algorithm, Source: w.Source, Parameters: w.Parameters, Channels: w.Channels, Instances: w.Instances,
 		Protocol: w.Protocol, TileBytes: w.TileBytes,
 		TimeUS: w.time, TimeCIUS: w.ci, AlgBW: float64(at.bytes) / w.time / 1e3,
-		IR: w.Program, Granularity: w.Granularity, program: w.Program,
+		Checked: w.isChecked(),
+		IR:      w.Program, Granularity: w.Granularity, program: w.Program, evidence: w.evidence,
 	}
 	if w.native() {
 		row.IR = ""
@@ -167,17 +192,24 @@ func newRow(plan Plan, at cell, w *measured) Row {
 	return row
 }
 
-// Compare replaces the baselines by other times, which at gives in microseconds
-// for a size and placement. A row for which it has none loses its baseline.
-func (t *Table) Compare(name string, at func(bytes int64, placement string) (us float64, ok bool)) {
+// Compare replaces the baselines by others, which at gives for a size and
+// placement, with their times. A row for which it has none loses its baseline.
+func (t *Table) Compare(at func(bytes int64, placement string) *Baseline) {
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		r.Baseline, r.BaselineTimeUS, r.Speedup = nil, nil, nil
-		if us, ok := at(r.Bytes, r.Placement); ok {
-			speedup := us / r.TimeUS
-			r.Baseline, r.BaselineTimeUS, r.Speedup = &name, &us, &speedup
+		r.Baseline, r.BaselineTimeUS, r.Speedup, r.BaselineChecked = nil, nil, nil, nil
+		if b := at(r.Bytes, r.Placement); b != nil {
+			r.against(b.Name, b.TimeUS, evidenceOf(b.Data, 1))
 		}
 	}
+	t.describe()
+}
+
+// against fills in what a row is compared with.
+func (r *Row) against(name string, us float64, e evidence) {
+	speedup := us / r.TimeUS
+	r.Baseline, r.BaselineTimeUS, r.Speedup = &name, &us, &speedup
+	r.baseline, r.BaselineChecked = e, e.isChecked()
 }
 
 // rounding is by how much the time of a routing that meets the bound may fall
@@ -198,17 +230,16 @@ func (r *Row) compare(p Point, ms []measured) {
 	if b == nil {
 		return
 	}
-	name, us := b.Name, b.TimeUS
+	us, behind := b.TimeUS, evidenceOf(b.Data, 1)
 	if us == 0 {
 		for _, m := range ms {
 			if m.Program == b.Program && m.Protocol == b.Protocol && m.TileBytes == b.TileBytes {
-				us = m.time
+				us, behind = m.time, m.evidence
 			}
 		}
 	}
 	if us > 0 {
-		speedup := us / r.TimeUS
-		r.Baseline, r.BaselineTimeUS, r.Speedup = &name, &us, &speedup
+		r.against(b.Name, us, behind)
 	}
 }
 
@@ -241,8 +272,9 @@ func cells(p Plan) []cell {
 // the repetitions pooled.
 type measured struct {
 	*Trial // the first repetition
-	time   float64
-	ci     [2]float64
+	evidence
+	time float64
+	ci   [2]float64
 }
 
 // knobbed identifies a program with its knobs in a cell, of which there may be
@@ -257,7 +289,8 @@ type knobbed struct {
 type pool struct {
 	first *Trial    // the first repetition
 	times []float64 // of all that were ok
-	wrong bool      // some left wrong data
+	evidence
+	wrong bool // some left wrong data
 }
 
 // pools collects the repetitions of each.
@@ -277,6 +310,7 @@ func pools(trials []Trial) map[knobbed]*pool {
 		switch t.Outcome {
 		case OK:
 			p.times = append(p.times, t.TimesUS...)
+			p.evidence = p.evidence.plus(evidenceOf(t.Data, 1))
 		case Wrong:
 			p.wrong = true
 		}
@@ -292,7 +326,7 @@ func gather(trials []Trial) map[cell][]measured {
 		if p.wrong || len(p.times) == 0 {
 			continue
 		}
-		all[k.cell] = append(all[k.cell], measured{p.first, Median(p.times), MedianCI(p.times)})
+		all[k.cell] = append(all[k.cell], measured{p.first, p.evidence, Median(p.times), MedianCI(p.times)})
 	}
 	for _, ms := range all {
 		slices.SortFunc(ms, better)
@@ -375,11 +409,13 @@ func ranges(rows []Row, all []cell) []Range {
 		at := cell{r.Placement, r.Bytes}
 		if n := len(out); n > 0 && after[last] == at && out[n-1].program == r.program && out[n-1].Protocol == r.Protocol && out[n-1].TileBytes == r.TileBytes {
 			out[n-1].MaxBytes = ends[at]
+			out[n-1].evidence = out[n-1].evidence.plus(r.evidence)
+			out[n-1].Checked = out[n-1].evidence.isChecked()
 		} else {
 			out = append(out, Range{
 				MinBytes: r.Bytes, MaxBytes: ends[at], Placement: r.Placement,
 				Algorithm: r.Algorithm, Source: r.Source, Parameters: r.Parameters, Channels: r.Channels, Instances: r.Instances,
-				Protocol: r.Protocol, TileBytes: r.TileBytes, IR: r.IR, Granularity: r.Granularity, program: r.program,
+				Protocol: r.Protocol, TileBytes: r.TileBytes, IR: r.IR, Granularity: r.Granularity, Checked: r.Checked, program: r.program, evidence: r.evidence,
 			})
 		}
 		last = at

@@ -143,7 +143,7 @@ func TestTableRows(t *testing.T) {
 	if r.Instances != 1 || r.TimeUS != 5 || *r.BaselineTimeUS != 5 || *r.Speedup != 1 || *r.BoundRatio != 0.5 || r.Granularity != 16 {
 		t.Errorf("first row %+v: want the narrower of two equals, against the wider as the baseline", r)
 	}
-	if r = table.Rows[1]; r.TimeUS != 7 || r.TimeCIUS != [2]float64{6, 8} || *r.Speedup != 2 || r.AlgBW != float64(r.Bytes)/r.TimeUS/1e3 || r.BusBW != r.AlgBW*1.5 {
+	if r = table.Rows[1]; r.TimeUS != 7 || r.TimeCIUS != [2]float64{6, 8} || *r.Speedup != 2 || r.AlgBW != float64(r.Bytes)/r.TimeUS/1e3 || *r.BusBW != r.AlgBW*1.5 {
 		t.Errorf("second row %+v", r)
 	}
 	if r = table.Rows[2]; r.Baseline != nil || r.BoundUS != nil {

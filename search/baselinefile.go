@@ -24,7 +24,8 @@ type BaselineFile struct {
 type Measured struct {
 	Name string
 	us   map[place][]float64
-	all  []int64 // its sizes, rising, whether searched for or not
+	not  map[place]bool // some of the times are of data that was not checked
+	all  []int64        // its sizes, rising, whether searched for or not
 }
 
 type place struct {
@@ -40,6 +41,20 @@ func (m *Measured) At(bytes int64, placement string) (us float64, ok bool) {
 		return 0, false
 	}
 	return results.Median(times), true
+}
+
+// Baseline is the time at a size as what a search is compared with; nil if there is
+// none.
+func (m *Measured) Baseline(bytes int64, placement string) *results.Baseline {
+	us, ok := m.At(bytes, placement)
+	if !ok {
+		return nil
+	}
+	b := &results.Baseline{Name: m.Name, TimeUS: us, Data: results.Checked}
+	if m.not[place{bytes, placement}] {
+		b.Data = results.Unchecked
+	}
+	return b
 }
 
 // Measured reads the file as measurements of a problem. It refuses a file for
@@ -88,7 +103,7 @@ func (f *BaselineFile) All(p *Problem) (*Measured, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Measured{Name: f.Name, us: map[place][]float64{}}
+	m := &Measured{Name: f.Name, us: map[place][]float64{}, not: map[place]bool{}}
 	var others []string // why rows were skipped
 	other := func(format string, args ...any) {
 		if why := fmt.Sprintf(format, args...); !slices.Contains(others, why) {
@@ -184,6 +199,7 @@ func (m *Measured) take(r *nccltests.Row) {
 		if at := r.Timing(placement); at != nil && at.Wrong == 0 && at.TimeUS > 0 {
 			k := place{r.Bytes, placement}
 			m.us[k] = append(m.us[k], at.TimeUS)
+			m.not[k] = m.not[k] || !at.Checked
 		}
 	}
 }

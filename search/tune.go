@@ -93,8 +93,8 @@ func (s *searching) tally(space *Space, p *Problem, least leastTime) (results.Ta
 	}
 	for i := range tally.Points {
 		at := &tally.Points[i]
-		if us, ok := measured.At(at.Bytes, at.Placement); ok {
-			at.Baseline = &results.Baseline{Name: measured.Name, TimeUS: us}
+		if b := measured.Baseline(at.Bytes, at.Placement); b != nil {
+			at.Baseline = b
 		}
 	}
 	return tally, nil

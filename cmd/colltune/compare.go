@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,7 +52,7 @@ whose confidence intervals overlap, count as the same.
 					fmt.Fprintf(cmd.ErrOrStderr(), "%s: the search is not finished: what is slower or gone may only not have been tried yet\n", c.Dir())
 				}
 			}
-			for _, line := range d.Asked {
+			for _, line := range slices.Concat(d.Notes, d.Asked) {
 				fmt.Fprintln(cmd.ErrOrStderr(), line)
 			}
 			s := differenceSheet(d)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -38,6 +40,7 @@ run it. Where that means a slower program than the winner, or none, it says so.
 			}
 			defer c.Close()
 			o := results.ExportOptions{To: to, Runtime: flagValue(cmd, "runtime"), Out: out}
+			o.SharedGPU, _ = cmd.Flags().GetBool("shared-gpu")
 			problem, _, err := search.FromPlan(c.Plan())
 			switch {
 			case err == nil:
@@ -46,8 +49,14 @@ run it. Where that means a slower program than the winner, or none, it says so.
 				return err // whether ranks share a node decides how messages go
 			}
 			report, err := results.Export(c, o)
+			if errors.Is(err, results.ErrSharedGPU) {
+				return usagef("%w: --shared-gpu exports them all the same", err)
+			}
 			if err != nil {
 				return err
+			}
+			for _, line := range report.Warnings {
+				fmt.Fprintln(cmd.ErrOrStderr(), line)
 			}
 			return printReport(cmd, report)
 		},
@@ -57,6 +66,7 @@ run it. Where that means a slower program than the winner, or none, it says so.
 	choiceFlag(cmd, "runtime", "", "", runtimeNames(), "the runtime whose dialect of MSCCL XML to write")
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print what was done")
 	cmd.Flags().String("out", "", "the folder `PATH` to write to")
+	cmd.Flags().Bool("shared-gpu", false, "export also times of ranks that shared GPUs")
 	return cmd
 }
 

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -26,6 +27,7 @@ var formats = results.Formats()
 type sheet struct {
 	columns []column
 	rows    [][]string
+	notes   []string              // what to know before the figures, a line each
 	plain   func(io.Writer) error // its form for people, if that is not a table
 }
 
@@ -174,11 +176,18 @@ func (s *sheet) writeCSV(w io.Writer) error {
 			names[i] = csvName.Replace(strings.ToLower(n)) // latency us: latency_us
 		}
 	}
+	rows := s.rows
+	if len(s.notes) > 0 { // a comment would be a row to most readers
+		names, rows = append(names, "note"), nil
+		for _, r := range s.rows {
+			rows = append(rows, append(slices.Clone(r), strings.Join(s.notes, "; ")))
+		}
+	}
 	c := csv.NewWriter(w)
 	if err := c.Write(names); err != nil {
 		return err
 	}
-	if err := c.WriteAll(s.rows); err != nil {
+	if err := c.WriteAll(rows); err != nil {
 		return err
 	}
 	c.Flush()
@@ -193,6 +202,9 @@ func (s *sheet) writeMarkdown(w io.Writer) error {
 			b.WriteString(" " + strings.ReplaceAll(c, "|", "\\|") + " |")
 		}
 		b.WriteString("\n")
+	}
+	if len(s.notes) > 0 {
+		b.WriteString(strings.Join(s.notes, ". ") + ".\n\n")
 	}
 	line(s.header())
 	b.WriteString("|")
@@ -227,6 +239,9 @@ func (s *sheet) writeTable(w io.Writer) error {
 		}
 	}
 	var b strings.Builder
+	for _, note := range s.notes {
+		b.WriteString(note + "\n")
+	}
 	for _, r := range all {
 		var l strings.Builder
 		for i, c := range r {

@@ -18,8 +18,13 @@ type faulty struct{ fault string }
 
 func (f faulty) Describe(context.Context) (executor.Description, error) {
 	d := executor.Description{Name: f.fault, Version: "1", Deterministic: true, Fingerprint: map[string]string{"fault": f.fault}}
-	if f.fault == "small" {
+	switch f.fault {
+	case "small":
 		d.MaxBytes = 4096
+	case "models":
+		d.Simulated = true
+	case "shares":
+		d.Devices = []string{"GPU 0"}
 	}
 	return d, nil
 }
@@ -41,8 +46,12 @@ func (f faulty) Run(ctx context.Context, t executor.Trial) (executor.Measurement
 		return executor.Measurement{TimesUS: []float64{1e-6}}, nil
 	case "dies":
 		os.Exit(3)
-	case "works", "small":
+	case "works", "small", "models":
 		return executor.Measurement{TimesUS: []float64{1000}}, nil
+	case "checks", "shares":
+		return executor.Measurement{TimesUS: []float64{1000}, Checked: true}, nil
+	case "sometimes": // checks what is small
+		return executor.Measurement{TimesUS: []float64{1000}, Checked: t.Bytes <= 1024}, nil
 	}
 	return executor.Measurement{}, errors.New("no device")
 }

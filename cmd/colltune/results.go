@@ -98,7 +98,7 @@ func tableOf(c *results.Campaign, baseline *search.BaselineFile) (*results.Table
 	if err != nil {
 		return nil, usage(err)
 	}
-	t.Compare(measured.Name, measured.At)
+	t.Compare(measured.Baseline)
 	return t, nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/verify"
@@ -71,14 +72,14 @@ func canBeJudged(f *programFile) error {
 
 // runRow is one size of `run`.
 type runRow struct {
-	Bytes    int64   `json:"bytes"`
-	TimeUS   float64 `json:"time_us"` // median
-	AlgBW    float64 `json:"algbw_gbps"`
-	BusBW    float64 `json:"busbw_gbps"`
-	Wrong    int64   `json:"wrong"`
-	Checked  bool    `json:"checked"`
-	Note     string  `json:"note,omitempty"` // the executor's, of how it ran
-	Executor string  `json:"executor"`
+	Bytes    int64    `json:"bytes"`
+	TimeUS   float64  `json:"time_us"` // median
+	AlgBW    float64  `json:"algbw_gbps"`
+	BusBW    *float64 `json:"busbw_gbps"` // null where ranks share a GPU
+	Wrong    int64    `json:"wrong"`
+	Checked  bool     `json:"checked"`
+	Note     string   `json:"note,omitempty"` // the executor's, of how it ran
+	Executor string   `json:"executor"`
 }
 
 func runProgram(cmd *cobra.Command, f *programFile) error {
@@ -94,13 +95,21 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 		return err
 	}
 	defer h.Close()
-	rows, err := timeSizes(cmd.Context(), h, r.trial, r.col, r.sizes)
+	d, err := h.Describe(cmd.Context())
+	if err != nil {
+		return err
+	}
+	rows, err := timeSizes(cmd.Context(), h, d, r.trial, r.col, r.sizes)
 	if err != nil && len(rows) == 0 {
 		return err
 	}
+	notes := runNotes(d, r.trial.Topology, rows)
+	s := r.sheet(rows)
+	s.notes = notes
 	if e := emit(cmd, "run", struct {
-		Rows []runRow `json:"rows"`
-	}{rows}, r.sheet(rows)); e != nil {
+		Notes []string `json:"notes"`
+		Rows  []runRow `json:"rows"`
+	}{notes, rows}, s); e != nil {
 		return errors.Join(err, e)
 	}
 	wrong := int64(0)
@@ -115,6 +124,25 @@ func runProgram(cmd *cobra.Command, f *programFile) error {
 		found = fmt.Errorf("%w; then %v", found, err)
 	}
 	return &wrongError{found}
+}
+
+// runNotes is what to know before the figures: where the ranks ran, and whether
+// anybody checked their data.
+func runNotes(d executor.Description, t *topologies.Topology, rows []runRow) []string {
+	notes := []string{}
+	if place := autotune.ExecutorOf(d).PlaceNote(len(t.Ranks), t.Name); place != "" {
+		notes = append(notes, place)
+	}
+	unchecked := 0
+	for _, row := range rows {
+		if !row.Checked && !d.Simulated {
+			unchecked++
+		}
+	}
+	if unchecked > 0 {
+		notes = append(notes, fmt.Sprintf("unchecked: the data in %d of %s", unchecked, plural(len(rows), "row")))
+	}
+	return notes
 }
 
 // runAsked is how a program is to be run.
@@ -187,7 +215,11 @@ func (r *runAsked) sheet(rows []runRow) sheet {
 		if row.Checked {
 			wrong = strconv.FormatInt(row.Wrong, 10)
 		}
-		s.add(strconv.FormatInt(row.Bytes, 10), strconv.FormatInt(count, 10), r.trial.DType, op, root, r.trial.Protocol.String(), fixed(row.TimeUS), fixed(row.AlgBW), fixed(row.BusBW), wrong)
+		busBW := ""
+		if row.BusBW != nil {
+			busBW = fixed(*row.BusBW)
+		}
+		s.add(strconv.FormatInt(row.Bytes, 10), strconv.FormatInt(count, 10), r.trial.DType, op, root, r.trial.Protocol.String(), fixed(row.TimeUS), fixed(row.AlgBW), busBW, wrong)
 	}
 	return s
 }
@@ -229,11 +261,7 @@ func reduces(cmd *cobra.Command, c collective.Collective) error {
 
 // timeSizes runs a trial at each size. With an error it returns what was measured
 // before.
-func timeSizes(ctx context.Context, e executor.Executor, t executor.Trial, col collective.Collective, sizes []int64) ([]runRow, error) {
-	d, err := e.Describe(ctx)
-	if err != nil {
-		return nil, err
-	}
+func timeSizes(ctx context.Context, e executor.Executor, d executor.Description, t executor.Trial, col collective.Collective, sizes []int64) ([]runRow, error) {
 	if len(d.Protocols) > 0 && !slices.Contains(d.Protocols, t.Protocol.String()) {
 		return nil, usagef("executor %s has no protocol %s: want one of %s", d.Name, t.Protocol, strings.Join(d.Protocols, ", "))
 	}
@@ -249,7 +277,10 @@ func timeSizes(ctx context.Context, e executor.Executor, t executor.Trial, col c
 		}
 		r := runRow{Bytes: n, TimeUS: results.Median(m.TimesUS), Wrong: m.Wrong, Checked: m.Checked, Note: m.Note, Executor: d.Name}
 		r.AlgBW = float64(n) / r.TimeUS / 1e3
-		r.BusBW = r.AlgBW * col.BusFactor()
+		if shared := autotune.ExecutorOf(d).SharedGPUs(len(t.Topology.Ranks)); shared == 0 {
+			busBW := r.AlgBW * col.BusFactor()
+			r.BusBW = &busBW
+		}
 		rows = append(rows, r)
 	}
 	return rows, nil

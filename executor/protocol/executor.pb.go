@@ -137,6 +137,7 @@ type Description struct {
 	NativeOnly      bool                   `protobuf:"varint,13,opt,name=native_only,json=nativeOnly,proto3" json:"native_only,omitempty"`                                                         // it runs no programs, only those
 	OtherLinks      bool                   `protobuf:"varint,14,opt,name=other_links,json=otherLinks,proto3" json:"other_links,omitempty"`                                                         // its ranks are not joined by the topology's links
 	SlotCache       int64                  `protobuf:"varint,15,opt,name=slot_cache,json=slotCache,proto3" json:"slot_cache,omitempty"`                                                            // bytes of slots that a device holds near its processors; 0: unknown
+	Simulated       bool                   `protobuf:"varint,16,opt,name=simulated,proto3" json:"simulated,omitempty"`                                                                             // its times are a model's: it moves no data, so there is none to check
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -274,6 +275,13 @@ func (x *Description) GetSlotCache() int64 {
 		return x.SlotCache
 	}
 	return 0
+}
+
+func (x *Description) GetSimulated() bool {
+	if x != nil {
+		return x.Simulated
+	}
+	return false
 }
 
 // NativeAlgorithm is an algorithm that the executor has of its own, as a
@@ -964,7 +972,7 @@ type Measurement struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	TimesUs       []float64              `protobuf:"fixed64,1,rep,packed,name=times_us,json=timesUs,proto3" json:"times_us,omitempty"` // one an iteration; a deterministic executor may give one
 	Wrong         int64                  `protobuf:"varint,2,opt,name=wrong,proto3" json:"wrong,omitempty"`                            // elements that differ from the reference
-	Checked       bool                   `protobuf:"varint,3,opt,name=checked,proto3" json:"checked,omitempty"`                        // whether the data was looked at
+	Checked       bool                   `protobuf:"varint,3,opt,name=checked,proto3" json:"checked,omitempty"`                        // every element of the result was compared with the reference
 	Note          string                 `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1033,7 +1041,7 @@ var File_executor_proto protoreflect.FileDescriptor
 const file_executor_proto_rawDesc = "" +
 	"\n" +
 	"\x0eexecutor.proto\x12\x14colltune.executor.v1\"\x11\n" +
-	"\x0fDescribeRequest\"\xec\x04\n" +
+	"\x0fDescribeRequest\"\x8a\x05\n" +
 	"\vDescription\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12$\n" +
@@ -1055,7 +1063,8 @@ const file_executor_proto_rawDesc = "" +
 	"\vother_links\x18\x0e \x01(\bR\n" +
 	"otherLinks\x12\x1d\n" +
 	"\n" +
-	"slot_cache\x18\x0f \x01(\x03R\tslotCache\x1a>\n" +
+	"slot_cache\x18\x0f \x01(\x03R\tslotCache\x12\x1c\n" +
+	"\tsimulated\x18\x10 \x01(\bR\tsimulated\x1a>\n" +
 	"\x10FingerprintEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa2\x02\n" +

@@ -103,6 +103,7 @@ func (s *simulator) Describe(context.Context) (executor.Description, error) {
 		Name:          "sim",
 		Version:       ModelVersion,
 		Deterministic: true,
+		Simulated:     true,
 		Protocols:     topologies.ProtocolNames(),
 		DTypes:        collective.DTypes(),
 		Operations:    operations,

@@ -24,11 +24,8 @@ type fact struct {
 // mostFacts limits the lines for a fingerprint, or for the files of a plan.
 const mostFacts = 40
 
-// simulator is the executor whose times are computed, not measured.
-const simulator = "sim"
-
 // asked lists the facts of a plan and of the executor that ran it.
-func asked(plan results.Plan, executor results.Executor, known bool) []fact {
+func asked(plan results.Plan, executor results.Executor, known, simulated bool) []fact {
 	add := []fact{
 		{"command", clip(plan.Command(), 4000), true},
 		{"topology", fmt.Sprintf("%s, %s, %s, graph %s", clip(plan.Topology.Name, nameRoom), many(plan.Topology.Nodes, "node"), many(plan.Topology.Ranks, "rank"), clip(short(plan.Topology.Hash), nameRoom)), false},
@@ -47,7 +44,7 @@ func asked(plan results.Plan, executor results.Executor, known bool) []fact {
 		return append(add, fact{"executor", clip(plan.Executor, nameRoom) + ", nothing run yet", false})
 	}
 	kind := "its times are measured"
-	if executor.Name == simulator {
+	if simulated {
 		kind = "a simulator: its times are computed from a model of the system"
 	}
 	if executor.Deterministic {

@@ -47,6 +47,14 @@ func newCampaign(t testing.TB, dir string, plan results.Plan, e results.Executor
 	return c
 }
 
+// dataOf is what an executor does with data: the simulator has none.
+func dataOf(e results.Executor) results.Data {
+	if e.Name == simulated.Name {
+		return results.NoData
+	}
+	return results.Checked
+}
+
 // newTrial is a trial that came to a result, of a program that the campaign keeps.
 func newTrial(t testing.TB, c *results.Campaign, p *ir.Program, algorithm, protocol string, tile, bytes int64, us ...float64) results.Trial {
 	t.Helper()
@@ -65,7 +73,7 @@ func newTrial(t testing.TB, c *results.Campaign, p *ir.Program, algorithm, proto
 		Parameters: map[string]any{"pieces": p.GPUs[0].Scratch}, Channels: p.Channels(), Instances: 1,
 		Protocol: protocol, TileBytes: tile, Program: hash, LoopChunks: p.Ranks(), MaxCount: 1, Granularity: int64(4 * p.Ranks()),
 		Threadblocks: p.MaxThreadblocks(), Steps: p.MaxSteps(), Fingerprint: e.Hash(),
-		Outcome: results.OK, TimesUS: us, Seconds: 0.25,
+		Outcome: results.OK, TimesUS: us, Data: dataOf(e), Seconds: 0.25,
 	}
 }
 
@@ -77,7 +85,7 @@ func nativeTrial(c *results.Campaign, algorithm, protocol, placement string, byt
 	return results.Trial{
 		Key: k.Hash(), Bytes: bytes, Placement: placement, Algorithm: algorithm, Source: results.Backend, Instances: 1,
 		Protocol: protocol, Program: hash, LoopChunks: 1, MaxCount: 1, Granularity: 4, Fingerprint: e.Hash(),
-		Outcome: results.OK, TimesUS: us, Seconds: 0.5,
+		Outcome: results.OK, TimesUS: us, Data: dataOf(e), Seconds: 0.5,
 	}
 }
 

@@ -88,7 +88,7 @@ var meanings = []struct {
 	outcome results.Outcome
 	meaning string
 }{
-	{results.OK, "right result"},
+	{results.OK, "a time, and nothing wrong found"},
 	{results.Wrong, "wrong result: the program cannot win at this size"},
 	{results.Crashed, "the executor died"},
 	{results.TimedOut, "no answer within the deadline"},

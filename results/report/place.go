@@ -20,6 +20,7 @@ type place struct {
 	Interval bool   // times vary
 	Compared bool   // some row has a baseline
 	Bounded  bool   // some row has a bound
+	Bus      bool   // rows have bus bandwidths
 	Strip    *chart
 	Band     *chart
 	Speedup  *chart
@@ -34,6 +35,7 @@ type row struct {
 	Time, Low, High, AlgBW, BusBW                      string
 	Baseline, BaselineTime, Speedup, Bound, IR, Colour string
 	Begins                                             bool // it has another winner than the line before
+	Unchecked                                          bool // some of its measurements' data were not checked
 }
 
 // mostTableRows is how long a table may be to be printed whole. Of a longer one
@@ -82,11 +84,14 @@ func placeOf(name string, sizes []int64, t *results.Table, curves []results.Curv
 		p.Interval = p.Interval || r.TimeCIUS[0] != r.TimeCIUS[1]
 		p.Compared = p.Compared || r.Speedup != nil
 		p.Bounded = p.Bounded || r.BoundUS != nil
+		p.Bus = p.Bus || r.BusBW != nil
 	}
 	p.Verdict = verdict(rows)
 	p.table(rows, colour)
 	p.Strip = strip(sizes, name, t.Ranges, colour)
-	p.Band = bandwidth(sizes, rows)
+	if p.Bus {
+		p.Band = bandwidth(sizes, rows)
+	}
 	p.Speedup = speedup(sizes, rows)
 	p.families(sizes, curves, rows, colour)
 	return p
@@ -109,7 +114,7 @@ func (p *place) table(rows []*results.Row, colour map[string]string) {
 		line := row{
 			Size: sizeText(r.Bytes), Algorithm: clip(r.Algorithm, wordRoom), Parameters: parametersText(r.Parameters), Protocol: r.Protocol,
 			Channels: r.Channels, Instances: r.Instances,
-			Time: brief(r.TimeUS), Low: brief(r.TimeCIUS[0]), High: brief(r.TimeCIUS[1]), AlgBW: brief(r.AlgBW), BusBW: brief(r.BusBW),
+			Time: brief(r.TimeUS), Low: brief(r.TimeCIUS[0]), High: brief(r.TimeCIUS[1]), AlgBW: brief(r.AlgBW), BusBW: briefOr(r.BusBW), Unchecked: r.Checked != nil && !*r.Checked,
 			BaselineTime: briefOr(r.BaselineTimeUS), Speedup: briefOr(r.Speedup), Bound: briefOr(r.BoundRatio), IR: short(r.IR),
 			Colour: colour[r.Algorithm], Begins: begins(i),
 		}
@@ -131,7 +136,7 @@ func verdict(rows []*results.Row) (says []string) {
 	faster, compared, logs := 0, 0, 0.0
 	var most, busiest, nearest *results.Row
 	for _, r := range rows {
-		if busiest == nil || r.BusBW > busiest.BusBW {
+		if r.BusBW != nil && (busiest == nil || *r.BusBW > *busiest.BusBW) {
 			busiest = r
 		}
 		if r.BoundRatio != nil && (nearest == nil || *r.BoundRatio > *nearest.BoundRatio) {
@@ -153,7 +158,9 @@ func verdict(rows []*results.Row) (says []string) {
 		says = append(says, fmt.Sprintf("Faster than the baseline at %d of %s", faster, many(compared, "size")))
 		says = append(says, fmt.Sprintf("Speedup %s× in the geometric mean, at most %s× (%s)", brief(math.Exp(logs/float64(compared))), brief(*most.Speedup), sizeText(most.Bytes)))
 	}
-	says = append(says, fmt.Sprintf("Bus bandwidth up to %s GB/s (%s)", brief(busiest.BusBW), sizeText(busiest.Bytes)))
+	if busiest != nil {
+		says = append(says, fmt.Sprintf("Bus bandwidth up to %s GB/s (%s)", brief(*busiest.BusBW), sizeText(busiest.Bytes)))
+	}
 	if nearest != nil {
 		says = append(says, fmt.Sprintf("Up to %s of what no routing can beat (%s)", brief(*nearest.BoundRatio), sizeText(nearest.Bytes)))
 	}
@@ -173,8 +180,11 @@ func bandwidth(sizes []int64, rows []*results.Row) *chart {
 	base := series{class: "base", label: "baseline"}
 	bound := series{class: "bound", label: "bound"}
 	for _, r := range rows {
-		at := func(us float64) float64 { return r.BusBW * r.TimeUS / us }
-		won.points = append(won.points, point{bytes: r.Bytes, value: r.BusBW, low: at(r.TimeCIUS[1]), high: at(r.TimeCIUS[0]), tell: fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(r.BusBW), brief(r.TimeUS), clip(r.Algorithm, wordRoom))})
+		if r.BusBW == nil {
+			continue
+		}
+		at := func(us float64) float64 { return *r.BusBW * r.TimeUS / us }
+		won.points = append(won.points, point{bytes: r.Bytes, value: *r.BusBW, low: at(r.TimeCIUS[1]), high: at(r.TimeCIUS[0]), tell: fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(*r.BusBW), brief(r.TimeUS), clip(r.Algorithm, wordRoom))})
 		if r.BaselineTimeUS != nil {
 			base.points = append(base.points, point{bytes: r.Bytes, value: at(*r.BaselineTimeUS), tell: fmt.Sprintf("%s: %s GB/s, %s us, %s", sizeText(r.Bytes), brief(at(*r.BaselineTimeUS)), brief(*r.BaselineTimeUS), clip(*r.Baseline, wordRoom))})
 		}

@@ -76,10 +76,10 @@ func Write(w io.Writer, c *results.Campaign, t *results.Table) error {
 	p := page{
 		CSS:       template.CSS(style),
 		Title:     fmt.Sprintf("%s on %s", clip(plan.Collective, nameRoom), clip(plan.Topology.Name, nameRoom)),
-		Simulated: executor.Name == simulator,
+		Simulated: t.Campaign.Simulated,
 		Executor:  clip(executor.Name, nameRoom),
 		Finished:  t.Campaign.Finished,
-		Asked:     asked(plan, executor, known),
+		Asked:     asked(plan, executor, known, t.Campaign.Simulated),
 		System:    systemOf(plan),
 		Baseline:  baselineText(c, t, trials),
 		Bus:       busText(t),
@@ -109,6 +109,9 @@ func Write(w io.Writer, c *results.Campaign, t *results.Table) error {
 
 // warnings is what readers must know before they look at the figures.
 func warnings(t *results.Table, plan results.Plan, trials []results.Trial) (says []string) {
+	for _, note := range t.Notes {
+		says = append(says, clip(strings.ToUpper(note[:1])+note[1:]+".", noteRoom))
+	}
 	cells := len(sizesOf(plan))
 	if plan.Placement == "both" {
 		cells *= 2
@@ -179,7 +182,7 @@ func baselineText(c *results.Campaign, t *results.Table, trials []results.Trial)
 	var says []string
 	if model {
 		how := "measured by " + clip(executor.Name, nameRoom)
-		if executor.Name == simulator {
+		if t.Campaign.Simulated {
 			how = "timed by the same simulator"
 		}
 		says = append(says, "The baseline is what NCCL's own cost model would choose at each size, run as a program and "+how+". It is not a measurement of NCCL.")
@@ -195,8 +198,8 @@ func baselineText(c *results.Campaign, t *results.Table, trials []results.Trial)
 
 // busText says how bus bandwidth is computed from algorithm bandwidth.
 func busText(t *results.Table) string {
-	if len(t.Rows) == 0 || !(t.Rows[0].AlgBW > 0) {
+	if len(t.Rows) == 0 || t.Rows[0].BusBW == nil || !(t.Rows[0].AlgBW > 0) {
 		return ""
 	}
-	return fmt.Sprintf("busbw = algbw × %.5g", t.Rows[0].BusBW/t.Rows[0].AlgBW)
+	return fmt.Sprintf("busbw = algbw × %.5g", *t.Rows[0].BusBW/t.Rows[0].AlgBW)
 }

@@ -190,6 +190,11 @@ func take(t *results.Table, winners []winner) (commands []string) {
 	if programs {
 		commands = append(commands, "colltune export CAMPAIGN --to ir --out FOLDER")
 	}
+	if t.Campaign.SharedGPUs != nil {
+		for i := range commands {
+			commands[i] += " --shared-gpu"
+		}
+	}
 	return commands
 }
 

@@ -1,0 +1,41 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/colltune/colltune/internal/units"
+)
+
+// ErrSharedGPU is the error of exporting a campaign whose ranks shared GPUs, unless
+// ExportOptions.SharedGPU asks for it.
+var ErrSharedGPU = errors.New("no system with a GPU for each rank has such times")
+
+// SharedGPUs is how many GPUs the ranks share; 0 where each has its own, or where
+// the executor names none.
+func (e Executor) SharedGPUs(ranks int) int {
+	n := e.Devices
+	if n == 0 {
+		n, _ = strconv.Atoi(e.Fingerprint["devices"]) // what older journals have, of GPUs
+	}
+	if n < ranks {
+		return max(n, 0)
+	}
+	return 0
+}
+
+// PlaceNote says what the times of an executor are of, where that is not the system
+// of the topology: ranks that share GPUs, or that its links do not join. Empty:
+// each rank has a GPU of its own, or a model's.
+func (e Executor) PlaceNote(ranks int, topology string) string {
+	switch n := e.SharedGPUs(ranks); {
+	case n == 1:
+		return fmt.Sprintf("%s on one GPU: times of its memory", units.Count(ranks, "rank"))
+	case n > 1:
+		return fmt.Sprintf("%s on %d GPUs: times of their memory and the links between them", units.Count(ranks, "rank"), n)
+	case e.OtherLinks:
+		return fmt.Sprintf("%s does not join the ranks by the links of %s: times of what it runs on", Printable(e.Name), Printable(topology))
+	}
+	return ""
+}
