@@ -6,7 +6,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # cgo is never needed; without it one toolchain builds everywhere.
 export CGO_ENABLED ?= 0
 
-.PHONY: run build setup tools test test-long test-hosts gpu-tests test-gpu bench lint fuzz clean
+.PHONY: run build setup tools test winners test-long test-hosts gpu-tests test-gpu bench lint fuzz clean
 
 run: build ## the main job: search AllReduce on a DGX A100, then export the winners
 	./$(BIN) search -t dgx-a100 -c allreduce -b 1K -e 1G --campaign out/campaign
@@ -31,6 +31,9 @@ test: setup ## every package, with libz3 where it is there, and the solvers with
 	$(GO) vet ./...
 	$(GO) test -timeout 60m ./...
 	COLLTUNE_Z3=off $(GO) test -timeout 60m ./constraints/... ./search/... ./cmd/...
+
+winners: setup ## golden winning tables of whole searches, all of them; UPDATE=1 writes them anew
+	COLLTUNE_WINNERS=1 $(GO) test ./search -run '^TestWinners$$' -v -timeout 30m $(if $(UPDATE),-update-winners)
 
 test-long: setup tools ## slow suites: race detector, long property tests, fuzzing
 	COLLTUNE_LONG=1 $(GO) test -timeout 60m ./...

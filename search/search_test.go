@@ -62,18 +62,24 @@ func (p problem) resolve(t *testing.T) (Problem, Source) {
 func searched(t *testing.T, p problem, o Options) (*results.Table, *results.Campaign) {
 	t.Helper()
 	problem, source := p.resolve(t)
+	return searchedFor(t, problem, source, o)
+}
+
+// searchedFor runs a search of a problem on the simulator, in this process.
+func searchedFor(t *testing.T, p Problem, source Source, o Options) (*results.Table, *results.Campaign) {
+	t.Helper()
 	o.Executor = "sim"
-	plan := PlanOf(problem, o, source, Settings{Version: "test", Iters: 20, Warmup: 5, Seed: 1, ExecutorName: "sim"})
+	plan := PlanOf(p, o, source, Settings{Version: "test", Iters: 20, Warmup: 5, Seed: 1, ExecutorName: "sim"})
 	c, err := results.Create(filepath.Join(t.TempDir(), "campaign"), plan)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	_, err = Run(context.Background(), problem, o, c, Effort{
+	_, err = Run(context.Background(), p, o, c, Effort{
 		Executors: func() (executor.Executor, error) { return sim.New(), nil }, Jobs: 2,
 	})
 	if err != nil {
-		t.Fatalf("%s: %v", p, err)
+		t.Fatalf("%s on %s: %v", p.Collective, p.Topology.Name, err)
 	}
 	table, err := results.Build(c)
 	if err != nil {
