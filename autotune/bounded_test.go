@@ -73,7 +73,9 @@ func TestWinnersAreTriedFirst(t *testing.T) {
 	problem := testProblem()
 	problem.Sizes = []int64{1 << 10, 1 << 11}
 	problem.Tiles[topologies.LL] = []int64{32768}
-	if _, err := Run(context.Background(), problem, candidates, optionsFor(newCampaign(t, "in"), e, 1)); err != nil {
+	plan := testPlan("in")
+	plan.Sizes = problem.Sizes
+	if _, err := Run(context.Background(), problem, candidates, optionsFor(campaignOf(t, plan), e, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if first, then := made[1<<10], made[1<<11]; first != 32 || then != winner+1 {

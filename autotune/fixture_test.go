@@ -149,7 +149,12 @@ func testPlan(placement string) results.Plan {
 
 func newCampaign(t testing.TB, placement string) *results.Campaign {
 	t.Helper()
-	c, err := results.Create(t.TempDir(), testPlan(placement))
+	return campaignOf(t, testPlan(placement))
+}
+
+func campaignOf(t testing.TB, p results.Plan) *results.Campaign {
+	t.Helper()
+	c, err := results.Create(t.TempDir(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,15 +18,16 @@ import (
 )
 
 // The file of an unfinished enumeration: for each entry a line, followed by its program,
-// compressed, if it has one. The first line says which search the entries belong to.
+// compressed, if it has one. The first line says which search the entries belong to. A
+// line's checksum covers the first line and itself; a program's hash covers the program.
 //
-//	{"schema":…,"key":…}
-//	{"name":…,"note":…,"ir":…,"bytes":4711}
-//	4711 bytes {"name":…,"note":…}
+//	{"schema":…,"key":…,"sum":…}
+//	{"name":…,"note":…,"ir":…,"bytes":4711,"sum":…}
+//	4711 bytes {"name":…,"note":…,"sum":…}
 //	{"name":…  torn
 const (
 	begunFile   = "candidates.part"
-	begunSchema = "colltune.candidates.part/v2"
+	begunSchema = "colltune.candidates.part/v3"
 )
 
 // Limits, in bytes, on the file and on its lines: the lines are held in memory while the
@@ -43,6 +44,7 @@ type Begun struct {
 	file  *os.File // nil: closed
 	end   int64    // of the last whole entry
 	lines int64    // bytes of them
+	first string   // the checksum of the first line
 	known map[string]begunEntry
 }
 
@@ -62,6 +64,7 @@ type begunLine struct {
 	Note    json.RawMessage `json:"note,omitempty"`
 	Program string          `json:"ir,omitempty"`
 	Bytes   int64           `json:"bytes,omitempty"`
+	Sum     string          `json:"sum,omitempty"` // see sealed
 }
 
 // Begin opens what was made under a key. Anything made under another key is
@@ -110,7 +113,7 @@ func (b *Begun) read(ctx context.Context, key string) error {
 		if from == nil {
 			from = bufio.NewReader(io.NewSectionReader(b.file, b.end, size-b.end))
 		}
-		line, n, err := lineOf(from, maxBegunLines-b.lines)
+		line, n, err := lineOf(from, b.first, maxBegunLines-b.lines)
 		at := b.end + n
 		switch {
 		case err != nil || line.Bytes < 0 || line.Bytes > size-at || (line.Bytes > 0) != (line.Program != ""):
@@ -130,15 +133,20 @@ func (b *Begun) read(ctx context.Context, key string) error {
 
 // took notes an entry of the file, given its line's length and where the line ends.
 func (b *Begun) took(line begunLine, n, at int64) {
-	if b.end > 0 {
+	if b.end == 0 {
+		b.first = line.Sum
+	} else {
 		b.known[line.Name] = begunEntry{line.Note, line.Program, at, line.Bytes}
 	}
 	b.lines += n
 	b.end = at + line.Bytes
 }
 
-// lineOf reads a line of at most so many bytes, and returns its length.
-func lineOf(r *bufio.Reader, most int64) (line begunLine, n int64, err error) {
+var errChanged = errors.New("checksum does not match")
+
+// lineOf reads a line of at most so many bytes, and returns its length. after is the
+// checksum of the first line; empty for that line itself.
+func lineOf(r *bufio.Reader, after string, most int64) (line begunLine, n int64, err error) {
 	var text []byte
 	for {
 		part, err := r.ReadSlice('\n')
@@ -147,6 +155,10 @@ func lineOf(r *bufio.Reader, most int64) (line begunLine, n int64, err error) {
 		case int64(len(text)) > most:
 			return line, 0, ErrTooLarge
 		case err == nil:
+			body, sum, ok := unsealed(text)
+			if !ok || sum != sumOf(after, body) {
+				return line, 0, errChanged
+			}
 			return line, int64(len(text)), json.Unmarshal(text, &line)
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return line, 0, err
@@ -212,14 +224,15 @@ func (b *Begun) append(line begunLine, p *ir.Program) error {
 		}
 		line.Bytes = int64(program.Len())
 	}
-	text, err := json.Marshal(line)
+	object, err := json.Marshal(line)
 	if err != nil {
 		return err
 	}
-	text = append(text, '\n')
-	n := int64(len(text))
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	text, sum := sealed(b.first, object)
+	line.Sum = sum
+	n := int64(len(text))
 	if b.file == nil || b.end+n+line.Bytes > maxBegun || b.lines+n > maxBegunLines {
 		return nil
 	}

@@ -137,8 +137,8 @@ func TestBegunIsPassedOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	const large = 900 << 20 // a hole in the file
-	line := []byte(fmt.Sprintf(`{"name":"large","ir":"0","bytes":%d}`, large) + "\n")
-	last := []byte(`{"name":"last","note":{"why":"so"}}` + "\n")
+	line, _ := sealed(b.first, fmt.Appendf(nil, `{"name":"large","ir":"0","bytes":%d}`, large))
+	last, _ := sealed(b.first, []byte(`{"name":"last","note":{"why":"so"}}`))
 	at := b.end + int64(len(line)) + large
 	for _, err := range []error{write(b.file, line, b.end), write(b.file, last, at), b.Close()} {
 		if err != nil {

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
+
+	"github.com/colltune/colltune/internal/units"
 )
 
 // The files of a campaign.
@@ -174,8 +177,21 @@ func (c *Campaign) Trials() []Trial {
 	return trials
 }
 
-// Torn is how many bytes of a line that was cut short were dropped on opening.
-func (c *Campaign) Torn() int64 { return c.journal.torn }
+// Remarks are what a reader of the journal should know of it, a line each: that its
+// last line is unfinished, or that some of it carries no checksums.
+func (c *Campaign) Remarks() (lines []string) {
+	j, file := c.journal, filepath.Join(c.dir, journalFile)
+	switch {
+	case j.torn > 0 && c.lock != nil:
+		lines = append(lines, fmt.Sprintf("%s: the last line was torn by a kill (%d bytes) and is dropped", file, j.torn))
+	case j.torn > 0:
+		lines = append(lines, fmt.Sprintf("%s: the last line is not finished (%d bytes) and is left out", file, j.torn))
+	}
+	if j.older > 0 {
+		lines = append(lines, fmt.Sprintf("%s: warning: %s without checksums, as an older colltune wrote them: changes to them may go unseen", file, units.Count(j.older, "line")))
+	}
+	return lines
+}
 
 // write journals records and enters them into memory; the caller holds mu.
 func (c *Campaign) write(records ...record) error {

@@ -4,7 +4,7 @@
 //
 //	campaigns/dgx-a100-1x-allreduce/
 //	  campaign.toml           the plan: what defines the search; written first, whole
-//	  trials.jsonl            one line a record, appended and synced: executor, trial, tally
+//	  trials.jsonl            one line a record, chained by checksums, appended and synced
 //	  programs/<hash>.json    the IR of every program that a trial names
 //	  candidates.tar.gz       what the search enumerated, for one that goes on; may be missing
 //	  lock                    held while a process writes; names it
@@ -19,7 +19,8 @@
 // and a program is in the folder before a trial names it. Equal trials give
 // equal tables and exports, byte for byte, whatever the order they were made
 // in; only the seconds spent differ. Trials made under another fingerprint
-// stay in the journal and never enter a table.
+// stay in the journal and never enter a table. A plan or a journal that was changed
+// is refused, and the error names the line.
 //
 // It does not decide what to run (package autotune), and it runs nothing.
 package results

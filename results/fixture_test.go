@@ -90,18 +90,28 @@ func testTrial(t testing.TB, c *Campaign, p *ir.Program, name, protocol string, 
 	if p.Collective.InPlace {
 		placement = "in"
 	}
-	k := Key{Program: hash, Bytes: bytes, DType: "f32", Op: "sum", Placement: placement, Protocol: protocol, TileBytes: tile, Fingerprint: testExecutor.Hash()}
-	return Trial{
-		Key: k.Hash(), Bytes: bytes, Placement: placement, Algorithm: name, Source: "template",
+	trial := Trial{
+		Bytes: bytes, Placement: placement, Algorithm: name, Source: "template",
 		Parameters: map[string]any{"scratch": p.GPUs[0].Scratch}, Channels: p.Channels(), Instances: p.Channels(),
 		Protocol: protocol, TileBytes: tile, Program: hash, LoopChunks: col.LoopChunks(), MaxCount: 1, Granularity: int64(col.LoopChunks()) * 4,
 		Threadblocks: p.MaxThreadblocks(), Steps: p.MaxSteps(), Fingerprint: testExecutor.Hash(),
 		Outcome: OK, TimesUS: us, Data: Checked, Seconds: 0.25,
 	}
+	return keyed(c, trial)
 }
 
+// keyed is a trial under the key that it has in a campaign.
+func keyed(c *Campaign, t Trial) Trial {
+	t.Key = c.plan.Key(&t).Hash()
+	return t
+}
+
+// appendAll journals trials under the keys that they have in the campaign.
 func appendAll(t testing.TB, c *Campaign, trials ...Trial) {
 	t.Helper()
+	for i := range trials {
+		trials[i] = keyed(c, trials[i])
+	}
 	if err := c.Append(trials...); err != nil {
 		t.Fatal(err)
 	}

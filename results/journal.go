@@ -3,6 +3,7 @@ package results
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,41 +13,59 @@ import (
 	"path/filepath"
 )
 
-// journalVersion is the version of the form of a journal's line.
-const journalVersion = 1
+// journalVersion is the version of the form of a journal's line. Lines of version 1
+// carry no checksum; they are read, and lines of version 2 may follow them.
+const journalVersion = 2
 
 // maxLine is the longest line that is read. A trial of a million iterations fits.
 const maxLine = 32 << 20
 
-// record is one line of the journal. Exactly one of the three is set.
+// record is one line of the journal. Exactly one of plan, executor, trial and tally
+// is set. The first record with a checksum is a plan.
 type record struct {
 	Version  int       `json:"v"`
+	Plan     *planMark `json:"plan,omitempty"`
 	Executor *Executor `json:"executor,omitempty"`
 	Trial    *Trial    `json:"trial,omitempty"`
 	Tally    *Tally    `json:"tally,omitempty"`
+	Sum      string    `json:"sum,omitempty"` // see sealed
 }
 
-// JournalError is a line of the journal that cannot be read.
-type JournalError struct {
+// LineError says that a file of a campaign can't be read or was changed.
+type LineError struct {
 	File string
-	Line int
+	Line int // from 1; 0: none in particular
 	Msg  string
 }
 
-func (e *JournalError) Error() string { return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg) }
+func (e *LineError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %s", e.File, e.Msg)
+	}
+	return fmt.Sprintf("%s:%d: %s", e.File, e.Line, e.Msg)
+}
 
 // journal is the append-only file behind a campaign.
 type journal struct {
 	file *os.File // nil: reading only
-	end  int64    // bytes that are whole and synced
-	torn int64    // bytes of a line cut short, found on opening
-	bad  error    // why nothing can be appended any more
+	plan planMark // of the plan that the records are about
+	read
+	bad error // why nothing can be appended any more
 }
 
-// openJournal reads a journal and hands each record to take, whose error is about
-// its line. With write, it cuts
-// off a last line that was not finished. A journal that does not exist is empty.
-func openJournal(path string, write bool, take func(record) error) (*journal, error) {
+// read is how far a journal was read.
+type read struct {
+	end   int64  // bytes that are whole and synced
+	torn  int64  // bytes of a line cut short, found on opening
+	older int    // lines of version 1, which no checksum covers
+	sum   string // of the last line, which the next one follows
+	begun bool   // a record of the plan is there
+}
+
+// openJournal reads the journal of a plan and hands each other record to take, whose
+// error is about its line. With write, it cuts off a last line that was not
+// finished. A journal that does not exist is empty.
+func openJournal(path string, write bool, plan planMark, take func(record) error) (*journal, error) {
 	flags := os.O_RDONLY
 	if write {
 		flags = os.O_RDWR | os.O_CREATE
@@ -58,47 +77,112 @@ func openJournal(path string, write bool, take func(record) error) (*journal, er
 		}
 		return nil, err
 	}
-	end, torn, err := readJournal(f, filepath.Base(path), take)
+	to, err := readJournal(f, filepath.Base(path), func(r record) error {
+		if r.Plan != nil {
+			return plan.marked(r.Plan)
+		}
+		return take(r)
+	})
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	j := &journal{file: f, end: end, torn: torn}
+	j := &journal{file: f, plan: plan, read: to}
 	if !write {
 		j.file = nil
 		return j, f.Close()
 	}
-	if err := errors.Join(f.Truncate(end), syncDir(filepath.Dir(path))); err != nil {
+	if err := errors.Join(f.Truncate(j.end), syncDir(filepath.Dir(path))); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return j, nil
 }
 
-// readJournal reads records from r; errors call it file. It returns the bytes of
-// all whole lines, and of what follows the last line break. Only there can a kill
-// have left half a line, whatever it looks like.
-func readJournal(r io.Reader, file string, take func(record) error) (end, torn int64, err error) {
+// marked is an error if a plan is not the one that the journal was begun with.
+func (m planMark) marked(begun *planMark) error {
+	if m.SHA256 == begun.SHA256 {
+		return nil
+	}
+	return &LineError{planFile, begun.differs(m), "is not as it was when the search began, and the trials are of that plan; restore the file, or search in another folder (--campaign)"}
+}
+
+// readJournal reads records from r, checks their chain, and hands them to take;
+// errors call the journal file. The end of what it returns is that of all whole
+// lines, and torn is what follows the last line break: only there can a kill have
+// left half a line, whatever it looks like.
+func readJournal(r io.Reader, file string, take func(record) error) (to read, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
+	older := sha256.New()
 	for n := 1; ; n++ {
 		line, err := readLine(in)
 		switch {
 		case errors.Is(err, io.EOF):
-			return end, int64(len(line)), nil
+			to.torn = int64(len(line))
+			if to.older > 0 && !to.begun {
+				to.sum = shortSum(older.Sum(nil))
+			}
+			return to, nil
 		case errors.Is(err, errLineTooLong):
-			return 0, 0, &JournalError{file, n, fmt.Sprintf("line of more than %d bytes", maxLine)}
+			return to, &LineError{file, n, fmt.Sprintf("line of more than %d bytes", maxLine)}
 		case err != nil:
-			return 0, 0, err
+			return to, err
 		}
 		rec, err := parseRecord(line)
+		switch {
+		case err != nil:
+		case rec.Version == 1 && to.begun:
+			err = errors.New("record of version 1 after one of version 2")
+		case rec.Version == 1:
+			to.older++
+			older.Write(line)
+		default:
+			if to.older > 0 && !to.begun {
+				to.sum = shortSum(older.Sum(nil))
+			}
+			err = to.follow(&rec, line)
+		}
 		if err == nil {
 			err = take(rec)
 		}
-		if err != nil {
-			return 0, 0, &JournalError{file, n, err.Error()}
+		if at := (*LineError)(nil); errors.As(err, &at) {
+			return to, err // about another file
 		}
-		end += int64(len(line))
+		if errors.Is(err, errLater) {
+			return to, &LineError{file, n, err.Error()}
+		}
+		if err != nil {
+			return to, &LineError{file, n, err.Error() + "; " + remedy(n)}
+		}
+		to.end += int64(len(line))
 	}
+}
+
+// errLater is wrapped by the error of a line that a later colltune wrote.
+var errLater = errors.New("written by a later colltune")
+
+// remedy is what can be done about a damaged line.
+func remedy(line int) string {
+	if line == 1 {
+		return "restore the file, or delete it and resume: its trials are then made again"
+	}
+	return fmt.Sprintf("restore the file, or keep the lines before (head -n %d) and resume: the other trials are then made again", line-1)
+}
+
+// follow checks that a record of version 2 is the one that was written after those
+// read before it.
+func (to *read) follow(rec *record, line []byte) error {
+	body, sum, ok := unsealed(line)
+	switch {
+	case !ok || sum != rec.Sum:
+		return errors.New("record of version 2 that does not end in its checksum")
+	case sum != sumOf(to.sum, body):
+		return errors.New("checksum does not match: this line was changed, or lines before it were removed, added or moved")
+	case (rec.Plan != nil) == to.begun:
+		return errors.New("want a record of the plan first, and only once")
+	}
+	to.sum, to.begun = sum, true
+	return nil
 }
 
 var errLineTooLong = errors.New("line too long")
@@ -139,25 +223,41 @@ func parseRecord(line []byte) (record, error) {
 	if err != nil && json.Unmarshal(line, &form) != nil {
 		return record{}, fmt.Errorf("not a record: %w", err)
 	}
-	if form.Version != journalVersion {
-		return record{}, fmt.Errorf("record of version %d: this colltune reads version %d", form.Version, journalVersion)
+	if form.Version > journalVersion {
+		return record{}, fmt.Errorf("record of version %d, %w: this one reads versions 1 to %d", form.Version, errLater, journalVersion)
 	}
 	if err != nil {
 		return record{}, fmt.Errorf("not a record: %w", err)
 	}
+	if rec.Version < 1 {
+		return record{}, fmt.Errorf("record of version %d: want 1 to %d", rec.Version, journalVersion)
+	}
+	if rec.Version == 1 && (rec.Sum != "" || rec.Plan != nil) {
+		return record{}, errors.New("record of version 1 with a checksum or a plan")
+	}
+	set := 0
+	for _, is := range []bool{rec.Plan != nil, rec.Executor != nil, rec.Trial != nil, rec.Tally != nil} {
+		if is {
+			set++
+		}
+	}
+	if set != 1 {
+		return record{}, errors.New("want exactly one of plan, executor, trial and tally")
+	}
 	switch {
-	case rec.Trial != nil && rec.Executor == nil && rec.Tally == nil:
+	case rec.Trial != nil:
 		return rec, rec.Trial.check()
-	case rec.Tally != nil && rec.Executor == nil && rec.Trial == nil:
+	case rec.Tally != nil:
 		return rec, rec.Tally.check()
-	case rec.Executor != nil && rec.Trial == nil && rec.Tally == nil:
+	case rec.Executor != nil:
 		return rec, rec.Executor.check()
 	}
-	return record{}, errors.New("want exactly one of executor, trial and tally")
+	return rec, nil
 }
 
-// append writes records at the end and syncs. If that fails, the file is cut back
-// to what was whole; if that fails, too, nothing more is written.
+// append writes records at the end and syncs. The first record of all is preceded by
+// that of the plan. If that fails, the file is cut back to what was whole; if that
+// fails, too, nothing more is written.
 func (j *journal) append(records ...record) error {
 	if j.bad != nil {
 		return j.bad
@@ -165,18 +265,25 @@ func (j *journal) append(records ...record) error {
 	if j.file == nil {
 		return ErrReadOnly
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
+	if !j.begun {
+		records = append([]record{{Plan: &j.plan}}, records...)
+	}
+	var buf, one bytes.Buffer
+	enc := json.NewEncoder(&one)
 	enc.SetEscapeHTML(false)
+	sum := j.sum
 	for _, r := range records {
 		r.Version = journalVersion
-		start := buf.Len()
+		one.Reset()
 		if err := enc.Encode(r); err != nil {
 			return err
 		}
-		if buf.Len()-start > maxLine {
-			return fmt.Errorf("record of %d bytes: want at most %d", buf.Len()-start, maxLine)
+		var line []byte
+		line, sum = sealed(sum, bytes.TrimSpace(one.Bytes()))
+		if len(line) > maxLine {
+			return fmt.Errorf("record of %d bytes: want at most %d", len(line), maxLine)
 		}
+		buf.Write(line)
 	}
 	_, err := j.file.WriteAt(buf.Bytes(), j.end)
 	if err == nil {
@@ -190,18 +297,19 @@ func (j *journal) append(records ...record) error {
 		return err
 	}
 	j.end += int64(buf.Len())
+	j.sum, j.begun = sum, true
 	return nil
 }
 
-// clear drops all records.
-func (j *journal) clear() error {
+// clear drops all records. Those that follow are about another plan.
+func (j *journal) clear(plan planMark) error {
 	if j.file == nil {
 		return ErrReadOnly
 	}
 	if err := errors.Join(j.file.Truncate(0), j.file.Sync()); err != nil {
 		return err
 	}
-	j.end = 0
+	j.read, j.plan = read{}, plan
 	return nil
 }
 
@@ -214,7 +322,7 @@ func (j *journal) close() error {
 	return err
 }
 
-// equalJSON tells whether two records would be written alike.
+// equalJSON reports whether two records would be written alike.
 func equalJSON(a, b any) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)

@@ -42,7 +42,7 @@ func TestTornTailIsLostAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := bytes.Count(whole[:cut], []byte("\n"))
-		wantTrials := min(max(lines-1, 0), 3)
+		wantTrials := min(max(lines-2, 0), 3) // after the plan and the executor
 
 		reader, err := OpenReadOnly(dir)
 		if err != nil {
@@ -60,8 +60,8 @@ func TestTornTailIsLostAlone(t *testing.T) {
 			t.Fatalf("cut at %d: %v", cut, err)
 		}
 		keep := int64(bytes.LastIndexByte(whole[:cut], '\n') + 1)
-		if c.Torn() != int64(cut)-keep {
-			t.Fatalf("cut at %d: %d bytes torn, want %d", cut, c.Torn(), int64(cut)-keep)
+		if c.journal.torn != int64(cut)-keep {
+			t.Fatalf("cut at %d: %d bytes torn, want %d", cut, c.journal.torn, int64(cut)-keep)
 		}
 		if _, err := c.SetExecutor(testExecutor); err != nil {
 			t.Fatal(err)
@@ -90,8 +90,8 @@ func TestJunkIsNamed(t *testing.T) {
 		{"half a line", lines[2][:40] + "\n", "trials.jsonl:3: not a record"},
 		{"two lines in one", strings.TrimSuffix(lines[2], "\n") + lines[3], "trials.jsonl:3: not a record"},
 		{"more on the line", strings.TrimSuffix(lines[2], "\n") + "x\n", "trials.jsonl:3: not a record: more after its end"},
-		{"later version", `{"v":2,"news":{}}` + "\n", "trials.jsonl:3: record of version 2: this colltune reads version 1"},
-		{"nothing in it", `{"v":1}` + "\n", "trials.jsonl:3: want exactly one of"},
+		{"later version", `{"v":3,"news":{}}` + "\n", "trials.jsonl:3: record of version 3, written by a later colltune: this one reads versions 1 to 2"},
+		{"nothing in it", `{"v":2}` + "\n", "trials.jsonl:3: want exactly one of"},
 		{"unknown field", strings.Replace(lines[2], `"bytes"`, `"bites"`, 1), `trials.jsonl:3: not a record: json: unknown field "bites"`},
 		{"path for a hash", replaceField(t, lines[2], "ir", "../../etc/passwd"), `trials.jsonl:3: ir "../../etc/passwd": want 64 hexadecimal digits`},
 		{"outcome", replaceField(t, lines[2], "outcome", "fine"), `trials.jsonl:3: outcome "fine": want one of`},
@@ -110,9 +110,9 @@ func TestJunkIsNamed(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("%v, want %s", err, c.want)
 			}
-			var bad *JournalError
+			var bad *LineError
 			if !errors.As(err, &bad) || bad.Line != 3 {
-				t.Errorf("%#v, want a JournalError at line 3", err)
+				t.Errorf("%#v, want a LineError at line 3", err)
 			}
 			if after, _ := os.ReadFile(filepath.Join(dir, journalFile)); string(after) != strings.Join(changed, "") {
 				t.Error("the journal was changed")
@@ -161,9 +161,11 @@ func TestAppendRefusesWhatReadersWould(t *testing.T) {
 		change func(*Trial)
 		want   string
 	}{
-		{"no program", func(r *Trial) { r.Program = fmt.Sprintf("%064x", 1) }, "its program 000000000000 is not in the campaign"},
+		{"no program", func(r *Trial) { r.Program = fmt.Sprintf("%064x", 1); *r = keyed(c, *r) }, "its program 000000000000 is not in the campaign"},
 		{"no executor", func(r *Trial) { r.Fingerprint = fmt.Sprintf("%064x", 1) }, "an executor that no record before it names"},
 		{"no key", func(r *Trial) { r.Key = "" }, "key"},
+		{"another's key", func(r *Trial) { r.Key = fmt.Sprintf("%064x", 1) }, "key is not that of its trial under this plan"},
+		{"a size that was not asked for", func(r *Trial) { r.Bytes = 1000; *r = keyed(c, *r) }, "trial of 1000 bytes, placement in, which the plan does not ask for"},
 		{"zero time", func(r *Trial) { r.TimesUS = []float64{0} }, "times_us 0"},
 	} {
 		trial := good
@@ -188,7 +190,7 @@ func TestAppendRefusesWhatReadersWould(t *testing.T) {
 // search without results.
 func TestTrialsNeedTheirExecutor(t *testing.T) {
 	dir, journal := threeTrials(t)
-	first, rest, _ := bytes.Cut(journal, []byte("\n"))
+	first, rest, _ := bytes.Cut(version1(journal), []byte("\n"))
 	if !bytes.Contains(first, []byte(`"executor"`)) {
 		t.Fatalf("the first line is %s", first)
 	}
@@ -196,7 +198,7 @@ func TestTrialsNeedTheirExecutor(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := OpenReadOnly(dir)
-	if bad := (*JournalError)(nil); !errors.As(err, &bad) || bad.Line != 1 {
+	if bad := (*LineError)(nil); !errors.As(err, &bad) || bad.Line != 1 {
 		t.Errorf("%v, want an error about line 1", err)
 	}
 }
@@ -223,12 +225,12 @@ func FuzzReadJournal(f *testing.F) {
 	f.Add([]byte(`{"v":1,"trial":null}` + "\n" + `{"v":1,"executor":{}}` + "\n{"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var records []record
-		end, torn, err := readJournal(bytes.NewReader(text), "trials.jsonl", func(r record) error { records = append(records, r); return nil })
+		to, err := readJournal(bytes.NewReader(text), "trials.jsonl", func(r record) error { records = append(records, r); return nil })
 		if err != nil {
 			return
 		}
-		if end+torn != int64(len(text)) || bytes.IndexByte(text[end:], '\n') >= 0 {
-			t.Fatalf("%d whole and %d torn of %d bytes", end, torn, len(text))
+		if to.end+to.torn != int64(len(text)) || bytes.IndexByte(text[to.end:], '\n') >= 0 {
+			t.Fatalf("%d whole and %d torn of %d bytes", to.end, to.torn, len(text))
 		}
 		if lines := bytes.Count(text, []byte("\n")); lines != len(records) {
 			t.Fatalf("%d records of %d lines", len(records), lines)
@@ -243,7 +245,7 @@ func FuzzReadJournal(f *testing.F) {
 			again.Write(append(line, '\n'))
 		}
 		n := 0
-		if _, _, err := readJournal(&again, "again", func(r record) error {
+		if _, err := readJournal(&again, "again", func(r record) error {
 			if !equalJSON(r, records[n]) {
 				t.Fatalf("record %d read back differently", n)
 			}
@@ -261,7 +263,7 @@ func BenchmarkReadJournal(b *testing.B) {
 	text := bytes.Repeat(lines[1], 10000)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, _, err := readJournal(bytes.NewReader(text), "trials.jsonl", func(record) error { return nil }); err != nil {
+		if _, err := readJournal(bytes.NewReader(text), "trials.jsonl", func(record) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -271,7 +273,8 @@ func BenchmarkAppend(b *testing.B) {
 	c := newCampaign(b, testPlan())
 	trial := testTrial(b, c, testRing(4, 1, 0, true), "ring", "LL", 32768, 1024, 3)
 	for i := 0; b.Loop(); i++ {
-		trial.Key = fmt.Sprintf("%064x", i)
+		trial.TileBytes = int64(i + 1)
+		trial = keyed(c, trial)
 		if err := c.Append(trial); err != nil {
 			b.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -103,19 +104,31 @@ func OpenReadOnly(dir string) (*Campaign, error) {
 
 // open reads the folder. held is its lock, or nil for reading only.
 func open(dir string, held *os.File) (*Campaign, error) {
-	plan, err := readPlan(filepath.Join(dir, planFile))
+	text, err := readPlan(filepath.Join(dir, planFile))
 	if err != nil {
 		return nil, err
 	}
+	plan, err := parsePlan(string(text))
+	if err != nil {
+		return nil, &LineError{planFile, 0, err.Error()}
+	}
 	c := &Campaign{dir: dir, plan: plan, lock: held, trials: map[string]*Trial{}, named: map[string]bool{}, programs: map[string]bool{}}
-	c.journal, err = openJournal(filepath.Join(dir, journalFile), held != nil, func(r record) error {
+	// A journal with checksums says first which line of the plan was changed.
+	wrong := plan.check()
+	if wrong != nil {
+		wrong = &LineError{planFile, 0, wrong.Error()}
+	}
+	c.journal, err = openJournal(filepath.Join(dir, journalFile), held != nil, markOf(text), func(r record) error {
+		if wrong != nil {
+			return wrong
+		}
 		if err := c.admit(r); err != nil {
 			return err
 		}
 		c.take(r)
 		return nil
 	})
-	if err != nil {
+	if err = cmp.Or(err, wrong); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -148,13 +161,24 @@ func refuseForeign(dir string) error {
 	return nil
 }
 
-// admit refuses a trial whose executor was not named before it: no table would
-// show what it measured.
+// admit refuses a trial that the plan and the records before it contradict.
 func (c *Campaign) admit(r record) error {
-	if r.Trial != nil && !c.named[r.Trial.Fingerprint] {
-		return errors.New("trial on an executor that no record before it names")
+	t := r.Trial
+	if t == nil {
+		return nil
 	}
-	return nil
+	switch {
+	case !c.named[t.Fingerprint]:
+		return errors.New("trial on an executor that no record before it names")
+	case !slices.Contains(c.plan.Sizes, t.Bytes) || !slices.Contains(placements(c.plan), t.Placement):
+		return fmt.Errorf("trial of %d bytes, placement %s, which the plan does not ask for", t.Bytes, t.Placement)
+	case !c.plan.Key(t).is(t.Key):
+		return errors.New("key is not that of its trial under this plan: one of them was changed")
+	}
+	if c.executor.OtherLinks {
+		return nil // no bound holds for it
+	}
+	return c.tally.believes(t)
 }
 
 // take enters a journalled record into memory. The first record of a key counts,
@@ -180,19 +204,16 @@ func (c *Campaign) take(r record) {
 // replan gives an empty campaign another plan. The journal's records of the old
 // one go first, so that a kill in between leaves a campaign that is still empty.
 func (c *Campaign) replan(p Plan) error {
-	if err := c.journal.clear(); err != nil {
+	text := p.encode()
+	if err := c.journal.clear(markOf(text)); err != nil {
 		return err
 	}
 	c.executor, c.tally = nil, nil
-	if err := writeText(filepath.Join(c.dir, planFile), p.encode()); err != nil {
+	if err := writeText(filepath.Join(c.dir, planFile), text); err != nil {
 		return err
 	}
-	if err := syncDir(c.dir); err != nil {
-		return err
-	}
-	plan, err := readPlan(filepath.Join(c.dir, planFile))
-	c.plan = plan
-	return err
+	c.plan = p.normal()
+	return syncDir(c.dir)
 }
 
 // Discard closes a campaign. If Create has just made it and no enumeration was

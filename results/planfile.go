@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -134,28 +133,31 @@ func tomlString(s string) string {
 	return b.String()
 }
 
-// readPlan reads a campaign.toml.
-func readPlan(path string) (Plan, error) {
+// readPlan reads the bytes of a campaign.toml.
+func readPlan(path string) ([]byte, error) {
 	f, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
-		return Plan{}, err
+		return nil, err
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxPlan+1))
+	if err == nil && len(text) > maxPlan {
+		err = &LineError{planFile, 0, fmt.Sprintf("more than %d bytes", maxPlan)}
+	}
+	return text, err
+}
+
+// decodePlan reads a plan that a search could have written.
+func decodePlan(text string) (Plan, error) {
+	p, err := parsePlan(text)
 	if err != nil {
 		return Plan{}, err
 	}
-	if len(text) > maxPlan {
-		return Plan{}, fmt.Errorf("%s: more than %d bytes", filepath.Base(path), maxPlan)
-	}
-	p, err := decodePlan(string(text))
-	if err != nil {
-		return Plan{}, fmt.Errorf("%s: %w", filepath.Base(path), err)
-	}
-	return p, nil
+	return p, p.check()
 }
 
-func decodePlan(text string) (Plan, error) {
+// parsePlan reads a plan, whatever its values.
+func parsePlan(text string) (Plan, error) {
 	var d planDocument
 	meta, err := toml.Decode(text, &d)
 	if err != nil {
@@ -166,7 +168,7 @@ func decodePlan(text string) (Plan, error) {
 		return Plan{}, err
 	}
 	if d.Schema != PlanSchema {
-		return Plan{}, fmt.Errorf("schema %.80q: want %q", d.Schema, PlanSchema)
+		return Plan{}, fmt.Errorf("line %d: schema %.80q: want %q", lineOfKey(text, nil, "schema"), d.Schema, PlanSchema)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return Plan{}, unknownKey(text, unknown[0])
@@ -182,7 +184,7 @@ func decodePlan(text string) (Plan, error) {
 	for _, f := range d.Files {
 		p.Files = append(p.Files, File(f))
 	}
-	return p, p.check()
+	return p, nil
 }
 
 // sizeText is a size as the flags take it.

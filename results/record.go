@@ -71,20 +71,38 @@ type Key struct {
 	Topology    string // the graph's hash
 }
 
-// Hash is the key's content address. It covers the version of the IR's encoding.
-func (k Key) Hash() string {
-	h := sha256.New()
-	var n [8]byte
-	number := func(v int64) {
-		binary.LittleEndian.PutUint64(n[:], uint64(v))
-		h.Write(n[:])
+// Key is what a trial of this plan's campaign depends on.
+func (p *Plan) Key(t *Trial) Key {
+	return Key{
+		Program: t.Program, Bytes: t.Bytes, DType: p.DType, Op: p.Op, Placement: t.Placement,
+		Protocol: t.Protocol, TileBytes: t.TileBytes, Iters: p.Iters, Warmup: p.Warmup, Seed: p.Seed,
+		Repeat: t.Repeat, Fingerprint: t.Fingerprint, Topology: p.Topology.Hash,
 	}
+}
+
+// Hash is the key's content address. It covers the version of the IR's encoding.
+func (k Key) Hash() string { return k.hash(ir.Version) }
+
+// is reports whether hash is the key's content address, with this version of the
+// IR's encoding or an earlier one.
+func (k Key) is(hash string) bool {
+	for version := int64(ir.Version); version > 0; version-- {
+		if k.hash(version) == hash {
+			return true
+		}
+	}
+	return false
+}
+
+func (k Key) hash(version int64) string {
+	all := make([]byte, 0, 512)
+	number := func(v int64) { all = binary.LittleEndian.AppendUint64(all, uint64(v)) }
 	text := func(s string) {
 		number(int64(len(s)))
-		h.Write([]byte(s))
+		all = append(all, s...)
 	}
 	text("colltune.trial/v1")
-	number(ir.Version)
+	number(version)
 	text(k.Program)
 	number(k.Bytes)
 	text(k.DType)
@@ -98,7 +116,8 @@ func (k Key) Hash() string {
 	number(int64(k.Repeat))
 	text(k.Fingerprint)
 	text(k.Topology)
-	return hex.EncodeToString(h.Sum(nil))
+	sum := sha256.Sum256(all)
+	return hex.EncodeToString(sum[:])
 }
 
 // Trial is one line of the journal: a program at a size with its knobs, and the
@@ -232,6 +251,23 @@ func (t *Trial) check() error {
 	for _, us := range t.TimesUS {
 		if !(us > 0) || math.IsInf(us, 0) {
 			return fmt.Errorf("times_us %v: want more than 0", us)
+		}
+	}
+	return nil
+}
+
+// believes is an error about a time that no routing can reach. The algorithms of a
+// back end's own may do without the topology's links.
+func (t *Tally) believes(trial *Trial) error {
+	if t == nil || trial.Outcome != OK || trial.native() {
+		return nil
+	}
+	for _, p := range t.Points {
+		if p.Bytes != trial.Bytes || p.Placement != trial.Placement {
+			continue
+		}
+		if took := Median(trial.TimesUS); took < p.BoundUS*(1-rounding) {
+			return fmt.Errorf("time of %.6g us, where no routing takes less than %.6g us", took, p.BoundUS)
 		}
 	}
 	return nil

@@ -291,7 +291,6 @@ func TestRepeatsArePooled(t *testing.T) {
 	c := newCampaign(t, testPlan(1024))
 	a, b := testRing(4, 1, 0, true), testRing(4, 1, 1, true)
 	again := func(trial Trial, repeat int, outcome Outcome, us ...float64) Trial {
-		trial.Key = Key{Program: trial.Program, Repeat: repeat, Bytes: trial.Bytes}.Hash()
 		trial.Repeat, trial.Outcome, trial.TimesUS = repeat, outcome, us
 		return trial
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 
 	"github.com/colltune/colltune/autotune"
@@ -33,8 +34,9 @@ func (s *searching) tune(ctx context.Context, space *Space) error {
 	if err != nil {
 		return err
 	}
-	if !s.campaign.Finished() {
-		// The tally is needed to read the table of an unfinished campaign.
+	if known, _ := s.campaign.Tally(); !known.Finished || !reflect.DeepEqual(known.Points, tally.Points) {
+		// The tally is needed to read the table of an unfinished campaign, and its
+		// bounds to believe the trials.
 		if err := s.campaign.SetTally(tally); err != nil {
 			return err
 		}

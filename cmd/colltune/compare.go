@@ -33,7 +33,7 @@ whose confidence intervals overlap, count as the same.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var campaigns []*results.Campaign
 			for _, dir := range args {
-				c, err := openCampaign(results.OpenReadOnly, dir)
+				c, err := openCampaign(cmd, results.OpenReadOnly, dir)
 				if err != nil {
 					return err
 				}

@@ -60,7 +60,7 @@ var exits = []struct {
 	{exitUsage, as[*script.Error]},
 	{exitUsage, as[*lang.Error]},
 	{exitUsage, as[*results.OtherPlanError]},
-	{exitUsage, as[*results.JournalError]},
+	{exitUsage, as[*results.LineError]},
 	{exitUsage, as[*results.ProgramError]},
 }
 

@@ -34,7 +34,7 @@ run it. Where that means a slower program than the winner, or none, it says so.
 			if out == "" {
 				return usagef("--out is missing: want the folder to write to")
 			}
-			c, err := openCampaign(results.OpenReadOnly, args[0])
+			c, err := openCampaign(cmd, results.OpenReadOnly, args[0])
 			if err != nil {
 				return err
 			}

@@ -42,7 +42,7 @@ works while a search is running.
 // deliverTable writes something made of a campaign and its table, with the
 // baseline of --baseline if that is given.
 func deliverTable(cmd *cobra.Command, dir string, write func(io.Writer, *results.Campaign, *results.Table) error) error {
-	c, err := openCampaign(results.OpenReadOnly, dir)
+	c, err := openCampaign(cmd, results.OpenReadOnly, dir)
 	if err != nil {
 		return err
 	}
@@ -58,14 +58,25 @@ func deliverTable(cmd *cobra.Command, dir string, write func(io.Writer, *results
 	return deliver(cmd, func(w io.Writer) error { return write(w, c, t) })
 }
 
-// openCampaign opens a folder that a user named.
-func openCampaign(open func(string) (*results.Campaign, error), dir string) (*results.Campaign, error) {
+// openCampaign opens a folder that a user named, and says what is to be known of its
+// journal.
+func openCampaign(cmd *cobra.Command, open func(string) (*results.Campaign, error), dir string) (*results.Campaign, error) {
 	c, err := open(dir)
 	var locked *results.LockedError
 	if err != nil && !errors.As(err, &locked) && !readOnly(err) {
 		err = usage(err) // there is none, or it is damaged
 	}
+	if err == nil {
+		printRemarks(cmd, c)
+	}
 	return c, err
+}
+
+// printRemarks prints what is to be known of a campaign's journal.
+func printRemarks(cmd *cobra.Command, c *results.Campaign) {
+	for _, line := range c.Remarks() {
+		fmt.Fprintln(cmd.ErrOrStderr(), line)
+	}
 }
 
 // readOnly tells whether an error is that a place can't be written, or a file

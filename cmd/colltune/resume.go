@@ -38,10 +38,10 @@ campaign names is only run if you have run it for this folder before, or name it
 // resume goes on with the campaign in dir, which open opens for writing. If it
 // can't be written, a finished campaign is still printed.
 func resume(cmd *cobra.Command, dir string, open func(string) (*results.Campaign, error)) error {
-	c, closed := openCampaign(open, dir)
+	c, closed := openCampaign(cmd, open, dir)
 	if readOnly(closed) {
 		var err error
-		if c, err = openCampaign(results.OpenReadOnly, dir); err != nil {
+		if c, err = openCampaign(cmd, results.OpenReadOnly, dir); err != nil {
 			return err
 		}
 	} else if closed != nil {

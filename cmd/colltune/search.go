@@ -56,6 +56,7 @@ campaign's folder keeps every trial; the same search, or resume, continues it.
 				return err
 			}
 			defer c.Close()
+			printRemarks(cmd, c)
 			return campaign(cmd, a, c, effort, "search")
 		},
 	}
@@ -105,9 +106,6 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 	}
 	effort.Progress = bar.event
 	goOn := "colltune resume " + results.Quote(c.Dir()) + pluginFlags(cmd, noteRun(cmd, c))
-	if n := c.Torn(); n > 0 {
-		say("journal: the last line was torn by a kill (%d bytes) and is dropped", n)
-	}
 	summary, err := search.Run(cmd.Context(), a.problem, a.options, c, effort)
 	bar.done()
 	if cmd.Context().Err() != nil {

@@ -67,30 +67,38 @@ func newTrial(t testing.TB, c *results.Campaign, p *ir.Program, algorithm, proto
 	if p.Collective.InPlace {
 		placement = "in"
 	}
-	k := results.Key{Program: hash, Bytes: bytes, DType: "f32", Op: "sum", Placement: placement, Protocol: protocol, TileBytes: tile, Fingerprint: e.Hash()}
-	return results.Trial{
-		Key: k.Hash(), Bytes: bytes, Placement: placement, Algorithm: algorithm, Source: "template",
+	return keyed(c, results.Trial{
+		Bytes: bytes, Placement: placement, Algorithm: algorithm, Source: "template",
 		Parameters: map[string]any{"pieces": p.GPUs[0].Scratch}, Channels: p.Channels(), Instances: 1,
 		Protocol: protocol, TileBytes: tile, Program: hash, LoopChunks: p.Ranks(), MaxCount: 1, Granularity: int64(4 * p.Ranks()),
 		Threadblocks: p.MaxThreadblocks(), Steps: p.MaxSteps(), Fingerprint: e.Hash(),
 		Outcome: results.OK, TimesUS: us, Data: dataOf(e), Seconds: 0.25,
-	}
+	})
 }
 
 // nativeTrial is one of an algorithm of the back end's own.
 func nativeTrial(c *results.Campaign, algorithm, protocol, placement string, bytes int64, us ...float64) results.Trial {
 	e, _ := c.Executor()
 	hash := results.NativeHash(algorithm, nil, collective.Spec{Name: "allreduce", Ranks: 4, InPlace: placement == "in"})
-	k := results.Key{Program: hash, Bytes: bytes, Placement: placement, Protocol: protocol, Fingerprint: e.Hash()}
-	return results.Trial{
-		Key: k.Hash(), Bytes: bytes, Placement: placement, Algorithm: algorithm, Source: results.Backend, Instances: 1,
+	return keyed(c, results.Trial{
+		Bytes: bytes, Placement: placement, Algorithm: algorithm, Source: results.Backend, Instances: 1,
 		Protocol: protocol, Program: hash, LoopChunks: 1, MaxCount: 1, Granularity: 4, Fingerprint: e.Hash(),
 		Outcome: results.OK, TimesUS: us, Data: dataOf(e), Seconds: 0.5,
-	}
+	})
+}
+
+// keyed is a trial under the key that it has in a campaign.
+func keyed(c *results.Campaign, t results.Trial) results.Trial {
+	plan := c.Plan()
+	t.Key = plan.Key(&t).Hash()
+	return t
 }
 
 func add(t testing.TB, c *results.Campaign, trials ...results.Trial) {
 	t.Helper()
+	for i := range trials {
+		trials[i] = keyed(c, trials[i])
+	}
 	if err := c.Append(trials...); err != nil {
 		t.Fatal(err)
 	}
