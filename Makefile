@@ -5,6 +5,9 @@ BIN        := bin/colltune
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # cgo is never needed; without it one toolchain builds everywhere.
 export CGO_ENABLED ?= 0
+# The commit is stamped where this is a checkout that git may read, whatever GOFLAGS
+# says: colltune version and exported files name it.
+VCS := $(shell git status --porcelain >/dev/null 2>&1 && echo true || echo false)
 
 .PHONY: run build setup tools test winners test-long test-hosts gpu-tests test-gpu bench lint fuzz clean
 
@@ -13,7 +16,7 @@ run: build ## the main job: search AllReduce on a DGX A100, then export the winn
 	./$(BIN) export out/campaign --to msccl-xml --out out/export
 
 build: setup
-	$(GO) build -trimpath -o $(BIN) ./cmd/colltune
+	$(GO) build -trimpath -buildvcs=$(VCS) -o $(BIN) ./cmd/colltune
 
 setup: ## say what is missing; install libz3 where that is allowed
 	@sh ./setup.sh "$(GO)"
@@ -54,7 +57,7 @@ fuzz: ## each fuzz target for FUZZTIME
 	done
 
 gpu-tests: setup ## bin/gpu, and bin/gpu.tar.gz: what test-gpu needs, for a machine that has a GPU and no Go
-	$(GO) build -trimpath -ldflags '-s -w' -o bin/gpu/colltune ./cmd/colltune
+	$(GO) build -trimpath -buildvcs=$(VCS) -ldflags '-s -w' -o bin/gpu/colltune ./cmd/colltune
 	$(GO) test -c -trimpath -ldflags '-s -w' -o bin/gpu/cuda.test ./executor/cuda
 	$(GO) test -c -trimpath -ldflags '-s -w' -o bin/gpu/nccl.test ./executor/nccl
 	tar -czf bin/gpu.tar.gz bin/gpu

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/colltune/colltune/internal/safe"
 )
 
 // graphs lists the drawings of a program, each with the pass whose dump it shows.
@@ -44,7 +46,7 @@ func (d *Dump) DOT(w io.Writer) error {
 		return err
 	}
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "digraph %q {\n  rankdir=LR; node [shape=box, fontname=monospace];\n", u.in.Name)
+	fmt.Fprintf(b, "digraph %s {\n  rankdir=LR; node [shape=box, fontname=monospace];\n", safe.DOT(u.in.Name))
 	switch {
 	case u.out != nil:
 		return errors.New("the IR has no graph: want a dump of a pass before emit")

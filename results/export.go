@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/colltune/colltune/internal/safe"
 )
 
 // ErrNothingFits says that a runtime would run nothing that was measured.
@@ -183,16 +185,16 @@ func (r Report) Print(w io.Writer) error {
 		if l.Percent < 0.05 {
 			continue // would be printed as 0.0 %; the JSON has it
 		}
-		fmt.Fprintf(&b, "at %s [%s] takes %.1f %% longer than the winner [%s], because %s\n", sizeText(l.Bytes), l.Exported, l.Percent, l.Winner, l.Why)
+		fmt.Fprintf(&b, "at %s [%s] takes %.1f %% longer than the winner [%s], because %s\n", sizeText(l.Bytes), safe.Line(l.Exported), l.Percent, safe.Line(l.Winner), safe.Line(l.Why))
 	}
 	for _, g := range r.Gaps {
-		fmt.Fprintf(&b, "at %s nothing is exported, and the runtime falls back to its own: %s\n", sizeText(g.Bytes), g.Why)
+		fmt.Fprintf(&b, "at %s nothing is exported, and the runtime falls back to its own: %s\n", sizeText(g.Bytes), safe.Line(g.Why))
 	}
 	for _, n := range r.Notes {
-		fmt.Fprintln(&b, n)
+		fmt.Fprintln(&b, safe.Line(n))
 	}
 	for _, line := range r.Load {
-		fmt.Fprintln(&b, line)
+		fmt.Fprintln(&b, safe.Line(line))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/internal/safe"
 )
 
 // exportIR writes the program of every range in colltune's own form, and a file
@@ -95,7 +96,7 @@ func (e *irExport) placed(placement string, ranges []Range) error {
 	if err != nil {
 		return err
 	}
-	e.folder.add(fmt.Sprintf("colltune-%s-ranges.json", calls(e.plan, placement)), append(text, '\n'))
+	e.folder.add(fmt.Sprintf("colltune-%s-ranges.json", calls(e.plan, placement)), append(safe.JSON(text), '\n'))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/safe"
 )
 
 // MCR-DL's names for backends (mcr_dl/constants.py). PyTorch and MCR-DL use NCCL's
@@ -183,7 +184,7 @@ func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow
 		behind = behind.plus(r.evidence)
 	}
 	for _, line := range provenance(e.campaign, behind) {
-		fmt.Fprintf(&text, "# %s\n", strings.Join(strings.Fields(line), " "))
+		fmt.Fprintf(&text, "# %s\n", strings.Join(strings.Fields(safe.Line(line)), " "))
 	}
 	fmt.Fprintf(&text, "# %s of %s\nworld_size,message_bytes,backend\n", operation, e.plan.DType)
 	programs := false

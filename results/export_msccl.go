@@ -28,6 +28,9 @@ func exportMSCCL(c *Campaign, o ExportOptions, report *Report) error {
 		return err
 	}
 	runtime := xmlReader{row}
+	if err := row.CheckFolder(o.Out); err != nil {
+		return err
+	}
 	if why := runtime.lacks(c.Plan().Collective); why != "" {
 		return fmt.Errorf("%s: %w", why, ErrNothingFits)
 	}
@@ -112,6 +115,6 @@ func (e *xmlExport) write(o ExportOptions, served []piece, report *Report) error
 		report.note("msccl takes files of LL128 over NVLink of V100s and A100s alone, unless NCCL_PROTO names it: elsewhere its own algorithms run")
 	}
 	report.note(swept(removed, others)...)
-	report.Load = msccl.HowToLoad(e.runtime.Runtime, names, Quote)
+	report.Load = msccl.HowToLoad(e.runtime.Runtime, names)
 	return nil
 }

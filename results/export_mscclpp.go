@@ -10,6 +10,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/mscclpp"
 	"github.com/colltune/colltune/compiler/verify"
+	"github.com/colltune/colltune/internal/safe"
 )
 
 // exportPlans writes an execution plan for every range of sizes that one program
@@ -181,5 +182,5 @@ func (e *planExport) try(out string, f ExportedFile) string {
 		inPlace = " --in_place"
 	}
 	return fmt.Sprintf("mpirun -np %d python3 python/test/executor_test.py -path %s --size %d%s --dtype %s",
-		e.plan.Topology.Ranks, Quote(filepath.Join(out, f.Name)), f.MinBytes, inPlace, dtype)
+		e.plan.Topology.Ranks, safe.Path(filepath.Join(out, f.Name)), f.MinBytes, inPlace, dtype)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/safe"
 )
 
 // t4Schema is the version of the T4 results schema that is written: that of Kernel
@@ -102,7 +103,7 @@ func exportT4(c *Campaign, o ExportOptions, report *Report) error {
 		}
 		m := &spaces[i].Metadata
 		name := fmt.Sprintf("colltune-%s-%s-t4.json", calls(plan, m.Placement), sizeText(m.Bytes))
-		f.add(name, append(text, '\n'))
+		f.add(name, append(safe.JSON(text), '\n'))
 		report.Files = append(report.Files, ExportedFile{Name: name, Placement: m.Placement, Unchecked: m.behind.unchecked > 0})
 	}
 	removed, others, err := f.write()

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/colltune/colltune/internal/safe"
 )
 
 // tunerAlgorithms and tunerProtocols are spelt as NCCL's example tuner spells
@@ -122,8 +125,12 @@ func writeTuner(c *Campaign, out, placement string, rows []piece, report *Report
 		behind = behind.plus(rows[i].evidence)
 	}
 	for _, line := range provenance(c, behind) {
+		line = safe.Line(line)
 		for line != "" { // the reader would take the rest of a longer line for another row
 			n := min(len(line), maxTunerLine)
+			for n < len(line) && !utf8.RuneStart(line[n]) {
+				n--
+			}
 			fmt.Fprintf(&text, "# %s\n", line[:n])
 			line = line[n:]
 		}
@@ -145,7 +152,7 @@ func writeTuner(c *Campaign, out, placement string, rows []piece, report *Report
 		"calls that no row is for, other sizes and other collectives included, run with one channel under NCCL's example tuner, whose getCollInfo begins with *nChannels = 1: set it to 0 there, as RCCL's does")
 	report.note(swept(removed, others)...)
 	report.Load = []string{
-		fmt.Sprintf("export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE=%s", filepath.Join(out, name)),
+		fmt.Sprintf("export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE=%s", safe.Shell(filepath.Join(out, name))),
 		"libnccl-tuner-example.so is built from NCCL's plugins/tuner/example, and found by LD_LIBRARY_PATH; NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING shows what it matches",
 	}
 	return nil

@@ -2,6 +2,7 @@ package results
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -10,10 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -51,10 +52,15 @@ func (t *Table) Write(w io.Writer, name string) error {
 }
 
 func (t *Table) writeJSON(w io.Writer) error {
-	enc := json.NewEncoder(w)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(t)
+	if err := enc.Encode(t); err != nil {
+		return err
+	}
+	_, err := w.Write(safe.JSON(b.Bytes()))
+	return err
 }
 
 // column is one column of the printed forms.
@@ -145,7 +151,7 @@ func (t *Table) caption() []string {
 	if t.Campaign.Simulated {
 		how = "simulated"
 	}
-	lines := []string{fmt.Sprintf("%s on %s, %s, %s, %s by %s", r.Collective, r.Topology, units.Count(r.Nodes, "node"), units.Count(r.Ranks, "rank"), how, Printable(r.Executor))}
+	lines := []string{fmt.Sprintf("%s on %s, %s, %s, %s by %s", r.Collective, r.Topology, units.Count(r.Nodes, "node"), units.Count(r.Ranks, "rank"), how, r.Executor)}
 	lines = append(lines, t.Notes...)
 	col, err := collective.OfName(collective.Spec{Name: r.Collective, Ranks: r.Ranks, Chunks: 1})
 	switch {
@@ -164,7 +170,7 @@ func (t *Table) footer() []string {
 	var reasons []string
 	for _, reason := range sortedKeys(c.Refused) {
 		refused += c.Refused[reason]
-		reasons = append(reasons, fmt.Sprintf("%s %d", Printable(reason), c.Refused[reason]))
+		reasons = append(reasons, fmt.Sprintf("%s %d", reason, c.Refused[reason]))
 	}
 	line := fmt.Sprintf("candidates: %d enumerated, %d refused", c.Enumerated, refused)
 	if len(reasons) > 0 {
@@ -181,20 +187,6 @@ func (t *Table) footer() []string {
 	return []string{line}
 }
 
-// Printable is a text for a cell of a table: a journal and a back end may name an
-// algorithm as they like, and a name must not move a terminal's cursor.
-func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
-			return utf8.RuneError
-		}
-		return r
-	}, s)
-}
-
 // placements tells whether the table has rows of more than one placement.
 func (t *Table) placements() bool {
 	for i := range t.Rows {
@@ -205,9 +197,9 @@ func (t *Table) placements() bool {
 	return false
 }
 
-// grid is the table's cells as people read them: the columns that have a short
-// name, without those that are empty in every row.
-func (t *Table) grid() (heads []column, cells [][]string) {
+// grid is the table's cells as people read them, made safe: the columns that have a
+// short name, without those that are empty in every row.
+func (t *Table) grid(safely func(string) string) (heads []column, cells [][]string) {
 	for _, c := range columns {
 		if c.head == "placement" && t.placements() {
 			c.short = "place"
@@ -229,7 +221,7 @@ func (t *Table) grid() (heads []column, cells [][]string) {
 	for i := range t.Rows {
 		line := make([]string, len(heads))
 		for j, c := range heads {
-			line[j] = Printable(c.brief(&t.Rows[i]))
+			line[j] = safely(c.brief(&t.Rows[i]))
 		}
 		cells = append(cells, line)
 	}
@@ -239,9 +231,9 @@ func (t *Table) grid() (heads []column, cells [][]string) {
 func (t *Table) writeText(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	for _, line := range t.caption() {
-		fmt.Fprintln(out, line)
+		fmt.Fprintln(out, safe.Line(line))
 	}
-	heads, cells := t.grid()
+	heads, cells := t.grid(safe.Line)
 	widths := make([]int, len(heads))
 	for j, c := range heads {
 		widths[j] = utf8.RuneCountInString(c.short)
@@ -275,15 +267,15 @@ func (t *Table) writeText(w io.Writer) error {
 		}
 	}
 	for _, line := range t.footer() {
-		fmt.Fprintln(out, line)
+		fmt.Fprintln(out, safe.Line(line))
 	}
 	return out.Flush()
 }
 
 func (t *Table) writeMarkdown(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintln(out, strings.Join(t.caption(), ". ")+".")
-	heads, cells := t.grid()
+	fmt.Fprintln(out, safe.Markdown(strings.Join(t.caption(), ". ")+"."))
+	heads, cells := t.grid(safe.Markdown)
 	if len(cells) > 0 {
 		var names, rules []string
 		for _, c := range heads {
@@ -296,13 +288,10 @@ func (t *Table) writeMarkdown(w io.Writer) error {
 		}
 		fmt.Fprintf(out, "\n| %s |\n| %s |\n", strings.Join(names, " | "), strings.Join(rules, " | "))
 		for _, line := range cells {
-			for j := range line {
-				line[j] = strings.ReplaceAll(line[j], "|", `\|`)
-			}
 			fmt.Fprintf(out, "| %s |\n", strings.Join(line, " | "))
 		}
 	}
-	fmt.Fprintf(out, "\n%s.\n", strings.Join(t.footer(), ". "))
+	fmt.Fprintf(out, "\n%s.\n", safe.Markdown(strings.Join(t.footer(), ". ")))
 	return out.Flush()
 }
 
@@ -319,7 +308,7 @@ func (t *Table) writeCSV(w io.Writer) error {
 		for j, c := range columns {
 			line[j] = c.exact(&t.Rows[i])
 		}
-		if err := out.Write(line); err != nil {
+		if err := out.Write(safe.CSVRow(line)); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/safe"
 )
 
 // PlanSchema names the form of campaign.toml.
@@ -130,8 +131,8 @@ func (p Plan) texts() []string {
 // the same for every run of the same search.
 func (p Plan) Command() string {
 	p = p.normal()
-	words := []string{"colltune", "search", "-t", p.Topology.Name, "-c", p.Collective}
-	add := func(flag, value string) { words = append(words, "--"+flag, Quote(value)) }
+	words := []string{"colltune", "search", "-t", safe.Shell(p.Topology.Name), "-c", safe.Shell(p.Collective)}
+	add := func(flag, value string) { words = append(words, "--"+flag, safe.Shell(value)) }
 	if p.Topology.Nodes > 1 {
 		add("nodes", strconv.Itoa(p.Topology.Nodes))
 	}
@@ -160,17 +161,6 @@ func (p Plan) Command() string {
 		add(f.Name, f.Value)
 	}
 	return strings.Join(words, " ")
-}
-
-// Quote quotes a word for a shell, if it needs quotes.
-func Quote(s string) string {
-	plain := s != "" && strings.IndexFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/=@+%", r))
-	}) < 0
-	if plain {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // OtherPlanError says that a folder holds another search's campaign.
@@ -239,9 +229,9 @@ func flagsByName(flags []Flag) map[string]string {
 	m := map[string]string{}
 	for _, f := range flags {
 		if v, twice := m[f.Name]; twice {
-			m[f.Name] = v + " " + Quote(f.Value)
+			m[f.Name] = v + " " + safe.Shell(f.Value)
 		} else {
-			m[f.Name] = Quote(f.Value)
+			m[f.Name] = safe.Shell(f.Value)
 		}
 	}
 	return m

@@ -10,6 +10,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -108,29 +109,11 @@ func (p Plan) encode() []byte {
 // a way to write it; all else is escaped.
 func tomlString(s string) string {
 	literal := strings.Contains(s, "\n") && !strings.Contains(s, "''") && !strings.HasSuffix(s, "'") &&
-		strings.IndexFunc(s, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == '\uFFFD' }) < 0
+		strings.IndexFunc(s, func(r rune) bool { return safe.Hidden(r) && r != '\n' && r != '\t' || r == '\uFFFD' }) < 0
 	if literal {
 		return "'''\n" + s + "'''"
 	}
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\u%04X`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
+	return safe.TOML(s)
 }
 
 // readPlan reads the bytes of a campaign.toml.

@@ -35,7 +35,7 @@ func (e Executor) PlaceNote(ranks int, topology string) string {
 	case n > 1:
 		return fmt.Sprintf("%s on %d GPUs: times of their memory and the links between them", units.Count(ranks, "rank"), n)
 	case e.OtherLinks:
-		return fmt.Sprintf("%s does not join the ranks by the links of %s: times of what it runs on", Printable(e.Name), Printable(topology))
+		return fmt.Sprintf("%s does not join the ranks by the links of %s: times of what it runs on", e.Name, topology)
 	}
 	return ""
 }

@@ -230,12 +230,12 @@ func TestTablePrintsNamesOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, format := range []string{"table", "md"} {
+	for format, name := range map[string]string{"table": `ri\u001b[2Jng of\u202ename`, "md": `ri\\u001b\[2Jng of\\u202ename`} {
 		var text strings.Builder
 		if err := table.Write(&text, format); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(text.String(), "ri�[2Jng of�name") || !strings.Contains(text.String(), "too large 1") {
+		if !strings.Contains(text.String(), name) || !strings.Contains(text.String(), "too large 1") {
 			t.Errorf("%s:\n%q", format, text.String())
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/executor"
-	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/search"
 )
 
@@ -28,11 +28,11 @@ func effortFlags(cmd *cobra.Command) {
 func pluginFlags(cmd *cobra.Command, remembered bool) string {
 	var flags string
 	if name := flagValue(cmd, "executor"); strings.ContainsRune(name, filepath.Separator) || !remembered {
-		flags += " --executor " + results.Quote(name)
+		flags += " --executor " + safe.Path(name)
 	}
 	dirs, _ := cmd.Flags().GetStringSlice("plugin-dir")
 	for _, dir := range dirs {
-		flags += " --plugin-dir " + results.Quote(dir)
+		flags += " --plugin-dir " + safe.Path(dir)
 	}
 	return flags
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/executor"
@@ -61,6 +62,7 @@ var exits = []struct {
 	{exitUsage, as[*lang.Error]},
 	{exitUsage, as[*results.OtherPlanError]},
 	{exitUsage, as[*results.LineError]},
+	{exitUsage, as[*msccl.FolderError]},
 	{exitUsage, as[*results.ProgramError]},
 }
 

@@ -2,11 +2,22 @@ package main
 
 import (
 	"fmt"
-	"strconv"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/colltune/colltune/internal/safe"
 )
+
+// screen is standard error, where nothing that is printed can move the cursor. Only
+// the progress bar writes to the terminal itself.
+type screen struct {
+	*safe.Writer
+	terminal io.Writer
+}
+
+func newScreen(w io.Writer) *screen { return &screen{safe.NewWriter(w), w} }
 
 // longWord is how many bytes of an error's word are printed. A path may have many;
 // what a broken file has in place of a number may be the rest of the file.
@@ -15,6 +26,7 @@ const longWord = 1000
 // legible is an error's text as a terminal may be given it: what was quoted from a
 // file stays short, and does not move the cursor.
 func legible(text string) string {
+	text = safe.Terminal(text)
 	var b strings.Builder
 	word := 0
 	for i := 0; i < len(text); {
@@ -22,18 +34,13 @@ func legible(text string) string {
 		if word += n; unicode.IsSpace(r) {
 			word = 0
 		}
-		switch {
-		case word > longWord:
+		if word <= longWord {
+			b.WriteString(text[i : i+n])
+		} else {
 			if n = strings.IndexFunc(text[i:], unicode.IsSpace); n < 0 {
 				n = len(text) - i
 			}
 			fmt.Fprintf(&b, "… (%d bytes more)", n)
-		case r == utf8.RuneError && n == 1:
-			fmt.Fprintf(&b, `\x%02x`, text[i])
-		case unicode.IsControl(r) && r != '\n' && r != '\t', unicode.Is(unicode.Bidi_Control, r):
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-		default:
-			b.WriteString(text[i : i+n])
 		}
 		i += n
 	}

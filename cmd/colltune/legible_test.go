@@ -11,7 +11,7 @@ func TestLegible(t *testing.T) {
 		"a.toml:3: nodes: want 1":     "a.toml:3: nodes: want 1",
 		"two\nlines\tand a tab":       "two\nlines\tand a tab",
 		"größe 1 µs × 2":              "größe 1 µs × 2",
-		"\x1b[31mred\x07\rover":       `\x1b[31mred\a\rover`,
+		"\x1b[31mred\x07\rover":       `\u001b[31mred\u0007\rover`,
 		"half a rune: \xe2\x82":       `half a rune: \xe2\x82`,
 		"next line: \u0085":           `next line: \u0085`,
 		"turned \u202eround":          `turned \u202eround`,

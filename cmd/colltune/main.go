@@ -13,6 +13,7 @@ import (
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/internal/child"
+	"github.com/colltune/colltune/internal/safe"
 )
 
 func main() {
@@ -37,9 +38,11 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	out := &outlet{to: stdout}
-	root.SetOut(out)
-	root.SetErr(stderr)
+	printed, told := safe.NewWriter(out), newScreen(stderr)
+	root.SetOut(printed)
+	root.SetErr(told)
 	ran, err := root.ExecuteContextC(ctx)
+	_ = printed.Close() // out has the error
 	if out.failed != nil && (err == nil || !started) {
 		err, started = out.failed, true // from printing help, which cobra does itself
 	}
@@ -49,9 +52,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	code := exitCode(err)
 	if err != nil && code != exitInterrupted { // an interrupt has been reported already
-		fmt.Fprintln(stderr, "colltune:", legible(strings.TrimRight(err.Error(), "\n")))
+		fmt.Fprintln(told, "colltune:", legible(strings.TrimRight(err.Error(), "\n")))
 		if code == exitUsage {
-			tellSettings(ran, err.Error(), stderr)
+			tellSettings(ran, err.Error(), told)
 		}
 	}
 	return code

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/internal/atomicfile"
+	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/results"
 )
 
@@ -77,7 +78,10 @@ func deliver(cmd *cobra.Command, write func(io.Writer) error) error {
 	if path == "" {
 		return write(cmd.OutOrStdout())
 	}
-	return writeTo(path, write)
+	return writeTo(path, func(w io.Writer) error {
+		printed := safe.NewWriter(w)
+		return errors.Join(write(printed), printed.Close())
+	})
 }
 
 // writeTo writes the file that --out names. A new or regular file is written whole
@@ -155,7 +159,7 @@ func writeJSON(w io.Writer, schema string, document any) error {
 	if strings.TrimSpace(rest) != "}" {
 		rest = "," + rest
 	}
-	_, err = fmt.Fprintf(w, "{\n  \"schema\": %q%s\n", "colltune."+schema+"/v1", rest)
+	_, err = fmt.Fprintf(w, "{\n  \"schema\": %q%s\n", "colltune."+schema+"/v1", safe.JSON([]byte(rest)))
 	return err
 }
 
@@ -187,8 +191,10 @@ func (s *sheet) writeCSV(w io.Writer) error {
 	if err := c.Write(names); err != nil {
 		return err
 	}
-	if err := c.WriteAll(rows); err != nil {
-		return err
+	for _, r := range rows {
+		if err := c.Write(safe.CSVRow(r)); err != nil {
+			return err
+		}
 	}
 	c.Flush()
 	return c.Error()
@@ -199,12 +205,12 @@ func (s *sheet) writeMarkdown(w io.Writer) error {
 	line := func(cells []string) {
 		b.WriteString("|")
 		for _, c := range cells {
-			b.WriteString(" " + strings.ReplaceAll(c, "|", "\\|") + " |")
+			b.WriteString(" " + safe.Markdown(c) + " |")
 		}
 		b.WriteString("\n")
 	}
 	if len(s.notes) > 0 {
-		b.WriteString(strings.Join(s.notes, ". ") + ".\n\n")
+		b.WriteString(safe.Markdown(strings.Join(s.notes, ". ")+".") + "\n\n")
 	}
 	line(s.header())
 	b.WriteString("|")
@@ -229,7 +235,7 @@ func (s *sheet) writeTable(w io.Writer) error {
 	for _, r := range s.rows {
 		line := make([]string, len(r))
 		for i, c := range r {
-			line[i] = results.Printable(c)
+			line[i] = safe.Line(c)
 		}
 		all = append(all, line)
 	}
@@ -240,7 +246,7 @@ func (s *sheet) writeTable(w io.Writer) error {
 	}
 	var b strings.Builder
 	for _, note := range s.notes {
-		b.WriteString(note + "\n")
+		b.WriteString(safe.Line(note) + "\n")
 	}
 	for _, r := range all {
 		var l strings.Builder

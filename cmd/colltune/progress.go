@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/colltune/colltune/autotune"
+	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -44,6 +45,9 @@ const (
 const barSteps = 1000
 
 func newProgress(w io.Writer) *progress {
+	if s, ok := w.(*screen); ok {
+		w = s.terminal // show makes lines safe
+	}
 	p := &progress{w: w, last: time.Now(), beat: time.Second}
 	if isTerminal(w) {
 		p.bar = progressbar.NewOptions(barSteps,
@@ -82,7 +86,7 @@ func (p *progress) stage(what string, done, of int) {
 func (p *progress) show(line string, part float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.line, p.part, p.fresh, p.quiet = line, part, true, false
+	p.line, p.part, p.fresh, p.quiet = safe.Line(line), part, true, false
 	p.draw(time.Now())
 	if p.stop == nil && p.beat > 0 {
 		p.stop = make(chan struct{})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/topologies"
@@ -105,7 +106,7 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 		a.options.Refused = func(r search.Refusal) { bar.pause(); say("refused: %s", r) }
 	}
 	effort.Progress = bar.event
-	goOn := "colltune resume " + results.Quote(c.Dir()) + pluginFlags(cmd, noteRun(cmd, c))
+	goOn := "colltune resume " + safe.Path(c.Dir()) + pluginFlags(cmd, noteRun(cmd, c))
 	summary, err := search.Run(cmd.Context(), a.problem, a.options, c, effort)
 	bar.done()
 	if cmd.Context().Err() != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/templates"
 )
 
@@ -119,7 +120,7 @@ func showTemplate(cmd *cobra.Command, args []string) error {
 	}
 	f, err := templates.Find(families, args[0], "")
 	if err != nil && strings.HasSuffix(args[0], ".star") {
-		return usagef("%w; a family of a file's is shown with --template %s", err, args[0])
+		return usagef("%w; a family of a file's is shown with --template %s", err, safe.Path(args[0]))
 	}
 	if err != nil {
 		return usage(err)

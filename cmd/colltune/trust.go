@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/results"
 )
 
@@ -71,7 +72,7 @@ func mayRun(cmd *cobra.Command, c *results.Campaign, by namer) error {
 		name = r.Program
 	}
 	return usagef("campaign %s: its executor %s is not run: it is %s, named by %s, and you have not run it for this folder on this machine; if you trust it, type: colltune resume %s --executor %s",
-		c.Dir(), r.Name, started(r), namedBy(cmd, c, r), results.Quote(c.Dir()), results.Quote(name))
+		c.Dir(), r.Name, started(r), namedBy(cmd, c, r), safe.Path(c.Dir()), safe.Path(name))
 }
 
 // noteRun remembers what is about to be run for a campaign, for a later resume. It

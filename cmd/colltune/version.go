@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
+	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -18,12 +21,24 @@ type version struct {
 
 func buildVersion() version {
 	v := version{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return v
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v.built(info)
 	}
+	return v
+}
+
+// pseudoVersion is the end of a version that Go makes of a commit: its time, the
+// first digits of its hash, and +dirty where the tree had changes.
+var pseudoVersion = regexp.MustCompile(`[.-][0-9]{14}-([0-9a-f]{12})(?:\+dirty)?$`)
+
+// built adds what a build says of itself. go run and go test say nothing; a build
+// in a checkout has the commit, and one of a module from elsewhere its version.
+func (v *version) built(info *debug.BuildInfo) {
 	if m := info.Main.Version; m != "" && m != "(devel)" {
-		v.Version = m
+		v.Version, v.Modified = m, strings.HasSuffix(m, "+dirty")
+	}
+	if m := pseudoVersion.FindStringSubmatch(v.Version); m != nil {
+		v.Commit = m[1]
 	}
 	for _, s := range info.Settings {
 		switch s.Key {
@@ -33,7 +48,6 @@ func buildVersion() version {
 			v.Modified = s.Value == "true"
 		}
 	}
-	return v
 }
 
 func versionCommand() *cobra.Command {
@@ -43,7 +57,7 @@ func versionCommand() *cobra.Command {
 		Args:  exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := buildVersion()
-			commit := v.Commit
+			commit := cmp.Or(v.Commit, "unknown")
 			if v.Modified {
 				commit += " (modified)"
 			}

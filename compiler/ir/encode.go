@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/safe"
 )
 
 // Schema names the JSON document Encode writes and Decode reads.
@@ -62,9 +63,9 @@ func (e *encoder) program(p *Program) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(e.w, ",\n\"%s\":%s", s.key, text)
+		fmt.Fprintf(e.w, ",\n\"%s\":%s", s.key, safe.JSON(text))
 	}
-	fmt.Fprintf(e.w, ",\n\"collective\":%s,\n\"gpus\":[", spec)
+	fmt.Fprintf(e.w, ",\n\"collective\":%s,\n\"gpus\":[", safe.JSON(spec))
 	for g := range p.GPUs {
 		gpu := &p.GPUs[g]
 		comma(e.w, g)

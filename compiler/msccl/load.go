@@ -4,19 +4,20 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/colltune/colltune/internal/safe"
 )
 
 // HowToLoad tells a user how to make a runtime use the files: a line of
-// environment variables, and other requirements, one on each line. quote quotes a
-// value for the shell.
-func HowToLoad(rt *Runtime, files []string, quote func(string) string) []string {
+// environment variables, and other requirements, one on each line.
+func HowToLoad(rt *Runtime, files []string) []string {
 	if len(files) == 0 {
 		return nil
 	}
-	dir := quote(filepath.Dir(files[0]))
+	dir := safe.Shell(filepath.Dir(files[0]))
 	switch rt.Name {
 	case "msccl":
-		lines := []string{fmt.Sprintf("export MSCCL_XML_FILES=%s NCCL_ALGO=MSCCL,RING,TREE", quote(strings.Join(files[:min(len(files), rt.MaxAlgorithms)], ":")))}
+		lines := []string{fmt.Sprintf("export MSCCL_XML_FILES=%s NCCL_ALGO=MSCCL,RING,TREE", safe.Shell(strings.Join(files[:min(len(files), rt.MaxAlgorithms)], ":")))}
 		if n := len(files) - rt.MaxAlgorithms; n > 0 {
 			lines = append(lines, fmt.Sprintf("%s keeps %d files: the last %d of these %d are left out; name those for the sizes you call with", rt.Name, rt.MaxAlgorithms, n, len(files)))
 		}
@@ -32,4 +33,18 @@ func HowToLoad(rt *Runtime, files []string, quote func(string) string) []string 
 		"every file in the folder must be an algorithm, and the first that serves a call is used, in the folder's own order: let their sizes not overlap",
 		"for releases that still have MSCCL",
 	}
+}
+
+// FolderError says why a runtime can't be told of files in a folder.
+type FolderError struct{ Folder, Why string }
+
+func (e *FolderError) Error() string { return fmt.Sprintf("folder %s: %s", e.Folder, e.Why) }
+
+// CheckFolder reports, as a *FolderError, a folder whose files the runtime could not
+// be told of.
+func (rt *Runtime) CheckFolder(dir string) error {
+	if rt.Name == "msccl" && strings.Contains(strings.TrimPrefix(dir, filepath.VolumeName(dir)), ":") {
+		return &FolderError{dir, "msccl takes its files from a list with : between them (MSCCL_XML_FILES): want a folder without : in its path"}
+	}
+	return nil
 }

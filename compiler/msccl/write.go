@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/internal/safe"
 )
 
 // Write writes a program in a runtime's dialect; it combines Lower and
@@ -24,7 +25,7 @@ func Write(w io.Writer, p *ir.Program, o WriteOptions) error {
 func (f *File) WriteTo(w io.Writer) (int64, error) {
 	e := &encoder{w: w}
 	for _, c := range f.Comments {
-		e.text("<!-- ").text(comment(c)).text(" -->\n")
+		e.text("<!-- ").text(safe.XMLComment(c)).text(" -->\n")
 	}
 	e.text("<algo").word(" name", clean(f.Name)).word(" proto", f.Proto).int(" nchannels", f.NChannels).
 		int(" nchunksperloop", f.NChunksPerLoop).int(" ngpus", f.NGPUs).word(" coll", f.Coll)
@@ -75,15 +76,6 @@ func (s *Step) write(e *encoder) {
 	}
 }
 
-// comment makes a line that can't end its comment early.
-func comment(s string) string {
-	s = printable(s)
-	for strings.Contains(s, "--") {
-		s = strings.ReplaceAll(s, "--", "- -")
-	}
-	return s
-}
-
 // clean makes a name without characters that would need escapes, which the readers
 // do not know.
 func clean(s string) string {
@@ -92,7 +84,7 @@ func clean(s string) string {
 			return '_'
 		}
 		return r
-	}, printable(s))
+	}, safe.ASCII(s))
 	if len(s) > maxName {
 		s = s[:maxName]
 	}
@@ -100,16 +92,6 @@ func clean(s string) string {
 		return "colltune"
 	}
 	return s
-}
-
-// printable is s in ASCII on one line.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return ' '
-		}
-		return r
-	}, s)
 }
 
 // encoder appends attributes, and remembers the first error.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/safe"
 )
 
 // letters are the names of buffers in plans.
@@ -177,7 +178,7 @@ func quote(v any) string {
 	if err != nil {
 		panic(err) // of strings
 	}
-	return string(text)
+	return string(safe.JSON(text))
 }
 
 func comma(i, n int) string {

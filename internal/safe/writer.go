@@ -1,12 +1,16 @@
 package safe
 
 import (
+	"bytes"
 	"io"
+	"sync"
 	"unicode/utf8"
 )
 
-// Writer passes on what Terminal makes of what is written to it.
+// Writer passes on what Terminal makes of what is written to it. It may be used from
+// several goroutines.
 type Writer struct {
+	mu   sync.Mutex
 	to   io.Writer
 	rest []byte // an unfinished character, or a \r that may end a line
 }
@@ -16,6 +20,8 @@ func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
 
 // Write passes text on. It keeps back a last character that is not complete.
 func (w *Writer) Write(text []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	all := text
 	if len(w.rest) > 0 {
 		all = append(w.rest, text...)
@@ -30,6 +36,8 @@ func (w *Writer) Write(text []byte) (int, error) {
 
 // Close passes on what was kept back. It leaves the writer below open.
 func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	rest := w.rest
 	w.rest = nil
 	return w.pass(rest)
@@ -39,7 +47,10 @@ func (w *Writer) pass(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	_, err := io.WriteString(w.to, Terminal(string(text)))
+	if bytes.IndexFunc(text, func(r rune) bool { return r > '~' || r < ' ' && r != '\n' && r != '\t' }) >= 0 {
+		text = []byte(Terminal(string(text)))
+	}
+	_, err := w.to.Write(text)
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/results"
 )
 
@@ -103,14 +104,14 @@ func Write(w io.Writer, c *results.Campaign, t *results.Table) error {
 	if err := pageTemplate.Execute(&b, &p); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := io.WriteString(w, safe.Terminal(b.String())) // whatever the templates were given
 	return err
 }
 
 // warnings is what readers must know before they look at the figures.
 func warnings(t *results.Table, plan results.Plan, trials []results.Trial) (says []string) {
 	for _, note := range t.Notes {
-		says = append(says, clip(strings.ToUpper(note[:1])+note[1:]+".", noteRoom))
+		says = append(says, clip(capital(note)+".", noteRoom))
 	}
 	cells := len(sizesOf(plan))
 	if plan.Placement == "both" {

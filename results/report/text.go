@@ -7,28 +7,22 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/internal/units"
 )
 
 // clip makes a text fit for a page, and cuts it to length: a journal may hold any
-// text.
+// text. The page's template makes it HTML.
 func clip(s string, most int) string {
 	n := 0
 	for i := range s {
 		if n++; n > most {
-			s = s[:i] + "…"
-			break
+			return safe.Terminal(s[:i]) + "…"
 		}
 	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Bidi_Control, r) || r >= 0xfffe && r&0xfffe == 0xfffe {
-			return utf8.RuneError
-		}
-		return r
-	}, s)
+	return safe.Terminal(s)
 }
 
 // The longest texts of each kind, in letters.
@@ -95,3 +89,9 @@ func placementText(placement string) string {
 
 // short is the part of a hash that people read.
 func short(hash string) string { return hash[:min(len(hash), 12)] }
+
+// capital is a text with a capital letter first.
+func capital(s string) string {
+	_, n := utf8.DecodeRuneInString(s)
+	return strings.ToUpper(s[:n]) + s[n:]
+}

@@ -3,9 +3,9 @@ package draw
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -16,7 +16,7 @@ var dotShapes = [...]string{topologies.GPU: "box", topologies.Switch: "ellipse",
 // edge for each link, with an arrowhead only where a link goes one way.
 func DOT(w io.Writer, t *topologies.Topology) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "digraph %s {\n  layout=fdp; splines=true; fontname=\"sans-serif\";\n  node [fontname=\"sans-serif\", fontsize=10];\n  edge [dir=none, fontname=\"sans-serif\", fontsize=8];\n", strconv.Quote(t.Name))
+	fmt.Fprintf(&b, "digraph %s {\n  layout=fdp; splines=true; fontname=\"sans-serif\";\n  node [fontname=\"sans-serif\", fontsize=10];\n  edge [dir=none, fontname=\"sans-serif\", fontsize=8];\n", safe.DOT(t.Name))
 	inner := make([][]int, t.Nodes)
 	var fabrics []int
 	for v, x := range t.Vertices {
@@ -28,7 +28,7 @@ func DOT(w io.Writer, t *topologies.Topology) error {
 	}
 	vertex := func(indent string, v int) {
 		x := t.Vertices[v]
-		fmt.Fprintf(&b, "%sv%d [label=%s, shape=%s];\n", indent, v, strconv.Quote(x.Name), dotShapes[x.Kind])
+		fmt.Fprintf(&b, "%sv%d [label=%s, shape=%s];\n", indent, v, safe.DOT(x.Name), dotShapes[x.Kind])
 	}
 	for node, vertices := range inner {
 		fmt.Fprintf(&b, "  subgraph cluster%d {\n    label=\"node %d\";\n", node, node)

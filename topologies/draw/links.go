@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -123,7 +124,7 @@ func named(t *topologies.Topology, vertices []int, outer bool) string {
 	stems := map[string][]int{}
 	var order, alone []string
 	for _, v := range vertices {
-		name := t.Vertices[v].Name
+		name := safe.Line(t.Vertices[v].Name)
 		if node := t.Vertices[v].Node; outer && node >= 0 {
 			name = fmt.Sprintf("node %d %s", node, name)
 		}

@@ -1,12 +1,12 @@
 package draw
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
 	"math"
 	"strings"
 
+	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -48,23 +48,17 @@ func SVG(w io.Writer, t *topologies.Topology) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" font-family="sans-serif" font-size="11">`+"\n",
 		p.width, p.height, p.width, p.height)
-	fmt.Fprintf(&b, "<title>%s</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n", escape(t.Name))
+	fmt.Fprintf(&b, "<title>%s</title>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n", safe.HTML(t.Name))
 	b.WriteString(`<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="6" markerHeight="6" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>` + "\n")
 	p.links(&b)
 	for v := range t.Vertices {
 		p.vertex(&b, v)
 	}
-	fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\" font-size=\"14\">%s</text>\n", margin, margin-10, escape(p.caption()))
+	fmt.Fprintf(&b, "<text x=\"%d\" y=\"%d\" font-size=\"14\">%s</text>\n", margin, margin-10, safe.HTML(p.caption()))
 	p.legend(&b)
 	b.WriteString("</svg>\n")
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func escape(s string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // writing to a strings.Builder never fails
-	return b.String()
 }
 
 func (p *picture) caption() string {
@@ -180,7 +174,7 @@ func (p *picture) links(b *strings.Builder) {
 		if !l.both {
 			b.WriteString(` marker-end="url(#arrow)"`)
 		}
-		fmt.Fprintf(b, "><title>%s</title></line>\n", escape(p.t.Vertices[l.a].Name+" to "+p.t.Vertices[l.b].Name+": "+l.Kind.String()+", "+l.wire()))
+		fmt.Fprintf(b, "><title>%s</title></line>\n", safe.HTML(p.t.Vertices[l.a].Name+" to "+p.t.Vertices[l.b].Name+": "+l.Kind.String()+", "+l.wire()))
 	}
 }
 
@@ -200,7 +194,7 @@ func (p *picture) vertex(b *strings.Builder, v int) {
 		name = string([]rune(name)[:11]) + "…"
 	}
 	fmt.Fprintf(b, `<g><title>%s</title><rect x="%.1f" y="%.1f" width="%d" height="%d" rx="%d" fill="%s" stroke="#37474f"/><text x="%.1f" y="%.1f" text-anchor="middle">%s</text></g>`+"\n",
-		escape(x.Name), at.x-boxWidth/2, at.y-boxHeight/2, boxWidth, boxHeight, 3+8*int(x.Kind&1), fills[x.Kind], at.x, at.y+4, escape(name))
+		safe.HTML(x.Name), at.x-boxWidth/2, at.y-boxHeight/2, boxWidth, boxHeight, 3+8*int(x.Kind&1), fills[x.Kind], at.x, at.y+4, safe.HTML(name))
 }
 
 // legend explains each class of link that occurs, with a sample of its line.
@@ -209,6 +203,6 @@ func (p *picture) legend(b *strings.Builder) {
 	for i, c := range all {
 		y := p.height - margin/2 - legendLine*float64(len(all)-1-i)
 		fmt.Fprintf(b, `<line x1="%d" y1="%.0f" x2="%d" y2="%.0f" stroke="%s" stroke-width="%.1f"/><text x="%d" y="%.0f">%s</text>`+"\n",
-			margin, y, margin+20, y, colours[c[0].Kind], thickness(c[0]), margin+26, y+4, escape(c[0].Kind.String()+" "+c[0].wire()))
+			margin, y, margin+20, y, colours[c[0].Kind], thickness(c[0]), margin+26, y+4, safe.HTML(c[0].Kind.String()+" "+c[0].wire()))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -19,7 +20,7 @@ const matrixGPUs = 16
 // nodes.
 func Text(w io.Writer, t *topologies.Topology) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s on %s, %s, runtime %s\n", t.Name, many(len(t.Ranks), "rank"), many(t.Nodes, "node"), t.Arch, t.Runtime)
+	fmt.Fprintf(&b, "%s: %s on %s, %s, runtime %s\n", safe.Line(t.Name), many(len(t.Ranks), "rank"), many(t.Nodes, "node"), t.Arch, t.Runtime)
 	links := linksOf(t)
 	for _, nodes := range kinds(t) {
 		b.WriteString("\n" + nodeTitle(t, nodes) + "\n")
