@@ -3,8 +3,11 @@ package executor
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Description is what a back end says of itself.
@@ -41,6 +44,82 @@ type Description struct {
 	// does in its second cache: messages whose slots fit there need not cross its
 	// memory. 0: unknown.
 	SlotCache int64 `json:"slot_cache,omitempty"`
+}
+
+// The most that a description may have of anything but devices, and the most bytes
+// of a text in it.
+const (
+	maxDescribed     = 1000
+	maxDescribedText = 64 << 10
+)
+
+// sound says what is wrong with a description, whoever gave it: its numbers are
+// limits, and its texts are kept in every campaign.
+func (d *Description) sound() error {
+	for name, n := range map[string]int64{"max_ranks": int64(d.MaxRanks), "max_threadblocks": int64(d.MaxThreadblocks), "max_bytes": d.MaxBytes, "slot_cache": d.SlotCache} {
+		if n < 0 {
+			return fmt.Errorf("description: %s of %d: want at least 0", name, n)
+		}
+	}
+	type list struct {
+		of    string
+		texts []string
+	}
+	keys := slices.Sorted(maps.Keys(d.Fingerprint))
+	lists := []list{{"names", []string{d.Name}}, {"versions", []string{d.Version}}, {"protocols", d.Protocols}, {"dtypes", d.DTypes}, {"operations", d.Operations}, {"fingerprint keys", keys}}
+	for _, key := range keys {
+		lists = append(lists, list{fmt.Sprintf("fingerprint %.80s", key), []string{d.Fingerprint[key]}})
+	}
+	for devices := range slices.Chunk(d.Devices, maxDescribed) { // there may be many
+		lists = append(lists, list{"devices", devices})
+	}
+	if n := len(d.Native); n > maxDescribed {
+		return fmt.Errorf("description: %d algorithms: want at most %d", n, maxDescribed)
+	}
+	for _, a := range d.Native {
+		settings := slices.Sorted(maps.Keys(a.Settings))
+		lists = append(lists, list{"names of algorithms", []string{a.Algorithm}}, list{"collectives", a.Collectives}, list{"protocols", a.Protocols}, list{"settings", settings})
+		for _, name := range settings {
+			lists = append(lists, list{fmt.Sprintf("values of %.80s", name), a.Settings[name]})
+		}
+	}
+	for _, l := range lists {
+		if n := len(l.texts); n > maxDescribed {
+			return fmt.Errorf("description: %d %s: want at most %d", n, l.of, maxDescribed)
+		}
+		for _, text := range l.texts {
+			if n := len(text); n > maxDescribedText {
+				return fmt.Errorf("description: %s of %d bytes: want at most %d", l.of, n, maxDescribedText)
+			}
+		}
+	}
+	return nil
+}
+
+// Identity holds an executor to its first description: trials of one that has
+// become another, with other devices or other limits, would be mixed with those
+// before. The zero value is ready to use.
+type Identity struct {
+	mu    sync.Mutex
+	first *Description
+}
+
+// same is an error if a description is not the first one.
+func (i *Identity) same(d Description) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.first == nil {
+		i.first = &d
+		return nil
+	}
+	now, before := reflect.ValueOf(d), reflect.ValueOf(*i.first)
+	for f := range now.NumField() {
+		if a, b := now.Field(f).Interface(), before.Field(f).Interface(); !reflect.DeepEqual(a, b) {
+			name, _, _ := strings.Cut(now.Type().Field(f).Tag.Get("json"), ",")
+			return fmt.Errorf("%s %.200s, before %.200s", name, fmt.Sprint(a), fmt.Sprint(b))
+		}
+	}
+	return nil
 }
 
 // Joins tells whether the ranks of the back end, if there are so many, are joined

@@ -52,6 +52,9 @@ type HostOptions struct {
 	// Memory is how many bytes the executor and all that it starts may use before
 	// they are ended. 0: nine tenths of the machine's; below 0: any number.
 	Memory int64
+	// Identity holds an executor to its first description, however often it is
+	// started. Several hosts of one executor share one. nil: the host's own.
+	Identity *Identity
 	// Quarantine remembers programs that kill executors. Several hosts may share
 	// one. nil: none, and the caller counts the crashes.
 	Quarantine *Quarantine
@@ -69,6 +72,9 @@ func (o HostOptions) withDefaults() HostOptions {
 	def(&o.TrialTimeout, DefaultTrialTimeout)
 	def(&o.StuckAfter, 30*time.Second)
 	def(&o.Backoff, 100*time.Millisecond)
+	if o.Identity == nil {
+		o.Identity = new(Identity)
+	}
 	if o.Starts == 0 {
 		o.Starts = 3
 	}
@@ -251,9 +257,9 @@ func (h *Host) ensure(ctx context.Context) error {
 		}
 		c, d, err := startWorker(ctx, h.command, h.sockets.dir, h.o)
 		if err == nil {
-			if h.described && !maps.Equal(d.Fingerprint, h.desc.Fingerprint) {
+			if err := h.o.Identity.same(d); err != nil {
 				c.stop()
-				return &LostError{h.command.name, starts, fmt.Errorf("came back as another: fingerprint %v, before %v", d.Fingerprint, h.desc.Fingerprint)}
+				return &LostError{h.command.name, starts, fmt.Errorf("came back as another: %w", err)}
 			}
 			h.worker, h.desc, h.described = c, d, true
 			return nil

@@ -394,3 +394,18 @@ func TestRun(t *testing.T) {
 		}
 	}
 }
+
+// Hosts that share an identity are of one executor: what describes itself otherwise
+// is lost to the second host, and the first goes on.
+func TestHostsShareAnIdentity(t *testing.T) {
+	one := new(executor.Identity)
+	h := start(t, "well", executor.HostOptions{Identity: one})
+	start(t, "well", executor.HostOptions{Identity: one})
+	_, err := executor.Start(t.Context(), "far", quick(t, executor.HostOptions{Identity: one})) // its launcher is in its fingerprint
+	if !errors.Is(err, executor.ErrLost) || !strings.Contains(err.Error(), "came back as another: ") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := h.Run(t.Context(), trial(t, 8)); err != nil {
+		t.Error(err)
+	}
+}

@@ -48,7 +48,7 @@ func receive(ctx context.Context, in grpc.ServerStreamingClient[protocol.RunEven
 func (c *worker) call(ctx context.Context, r *protocol.RunRequest, o HostOptions) (Measurement, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	in, err := c.rpc.Run(ctx, r)
+	in, err := c.rpc.Run(ctx, r, grpc.MaxCallRecvMsgSize(answerBytes(int(r.Iters))))
 	if err != nil {
 		return Measurement{}, err
 	}
@@ -64,11 +64,19 @@ func (c *worker) call(ctx context.Context, r *protocol.RunRequest, o HostOptions
 				<-ctx.Done()
 				continue // see what that comes to when it is
 			}
-			if got.err != nil && ctx.Err() == nil {
+			switch {
+			case ctx.Err() != nil:
+				continue
+			case errors.Is(got.err, io.EOF) && w.measured != nil:
+				return *w.measured, nil
+			case got.err != nil:
 				return Measurement{}, endOf(got.err)
+			case w.measured != nil:
+				return Measurement{}, errors.New("the executor went on after its measurement, which is to be the last thing it says of a trial")
 			}
 			if m := got.event.GetMeasurement(); m != nil {
-				return Measurement{TimesUS: m.TimesUs, Wrong: m.Wrong, Checked: m.Checked, Note: m.Note}, nil
+				w.measured = &Measurement{TimesUS: m.TimesUs, Wrong: m.Wrong, Checked: m.Checked, Note: m.Note}
+				continue // it counts once the trial has ended
 			}
 			w.heartbeat(ctx, got.event.GetHeartbeat())
 		case <-w.still.C:
@@ -98,6 +106,7 @@ type watch struct {
 	still      *time.Timer // fires when nothing moves
 	stuckAfter time.Duration
 	progress   int64 // as last told; 0: nothing yet
+	measured   *Measurement
 }
 
 // heartbeat notes a sign of life. As long as a trial has told no progress, any
@@ -112,6 +121,9 @@ func (w *watch) heartbeat(ctx context.Context, beat *protocol.Heartbeat) {
 
 // stuck gives up a trial in which nothing moves.
 func (w *watch) stuck() error {
+	if w.measured != nil {
+		return w.unended()
+	}
 	if w.progress > 0 {
 		return w.givenUp(true, fmt.Sprintf("its progress has stood still for %s", w.stuckAfter))
 	}
@@ -120,15 +132,26 @@ func (w *watch) stuck() error {
 
 // late gives up a trial whose deadline has passed.
 func (w *watch) late() error {
+	if w.measured != nil {
+		return w.unended()
+	}
 	if w.progress > 0 {
 		return w.givenUp(false, "it was slow, but still advancing")
 	}
 	return w.givenUp(true, "it never told any progress")
 }
 
+func (w *watch) unended() error {
+	return w.givenUp(true, "its measurement came, and no end of the trial")
+}
+
 func (w *watch) givenUp(stuck bool, why string) error {
 	return &TimeoutError{After: time.Since(w.started), Stuck: stuck, Why: why, Stderr: w.worker.process.stderr.String()}
 }
+
+// answerBytes is how large a message of a trial may be: its times, and room for what
+// else there is to say. An answer of any size would be read into our memory.
+func answerBytes(iters int) int { return 1<<20 + 8*iters }
 
 // endOf is the error of a call that ended without a measurement.
 func endOf(err error) error {

@@ -15,6 +15,7 @@ import (
 	hclog "github.com/hashicorp/go-hclog"
 	plugin "github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -146,7 +147,10 @@ func (e answeredError) Error() string { return "describe: " + string(e) }
 // describe asks the executor what it is, and adds to its fingerprint the number of
 // its devices and what its settings say.
 func (c *worker) describe(ctx context.Context) (Description, error) {
-	d, err := c.rpc.Describe(ctx, &protocol.DescribeRequest{})
+	d, err := c.rpc.Describe(ctx, &protocol.DescribeRequest{}, grpc.MaxCallRecvMsgSize(maxDescription))
+	if tooLarge(err) {
+		return Description{}, answeredError(fmt.Sprintf("its description is larger than %d bytes", maxDescription))
+	}
 	if status.Code(err) == codes.FailedPrecondition {
 		return Description{}, &UnavailableError{c.name, status.Convert(err).Message()}
 	}
@@ -157,6 +161,9 @@ func (c *worker) describe(ctx context.Context) (Description, error) {
 		return Description{}, fmt.Errorf("describe: %s", status.Convert(err).Message())
 	}
 	said := receiveDescription(d)
+	if err := said.sound(); err != nil {
+		return Description{}, answeredError(err.Error())
+	}
 	if said.Fingerprint == nil {
 		said.Fingerprint = map[string]string{}
 	}
@@ -166,6 +173,15 @@ func (c *worker) describe(ctx context.Context) (Description, error) {
 	}
 	maps.Copy(said.Fingerprint, c.depends)
 	return said, nil
+}
+
+// maxDescription is how many bytes a description may have.
+const maxDescription = 4 << 20
+
+// tooLarge reports whether an error is that a message is larger than we take.
+func tooLarge(err error) bool {
+	s, ok := status.FromError(err)
+	return ok && s.Code() == codes.ResourceExhausted && strings.HasPrefix(s.Message(), "grpc: received message larger than max")
 }
 
 // run runs one trial, after sending what it needs. Its error is a CrashError, a
@@ -250,6 +266,9 @@ func (c *worker) told(ctx context.Context, err error) error {
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if tooLarge(err) {
+		return fmt.Errorf("executor %s: its answer is larger than that of a trial can be", c.name)
 	}
 	s, ok := status.FromError(err)
 	if !ok {

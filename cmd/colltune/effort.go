@@ -57,6 +57,7 @@ func effortOf(cmd *cobra.Command) (search.Effort, error) {
 	e.Timeout = host.TrialTimeout
 	name := flagValue(cmd, "executor")
 	ctx := cmd.Context()
+	host.Identity = new(executor.Identity)
 	e.Executors = func() (executor.Executor, error) { return executor.Start(ctx, name, host) }
 	return e, nil
 }
