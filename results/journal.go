@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/colltune/colltune/internal/safe"
 )
 
 // journalVersion is the version of the form of a journal's line. Lines of version 1
@@ -279,7 +281,7 @@ func (j *journal) append(records ...record) error {
 			return err
 		}
 		var line []byte
-		line, sum = sealed(sum, bytes.TrimSpace(one.Bytes()))
+		line, sum = sealed(sum, safe.JSON(bytes.TrimSpace(one.Bytes())))
 		if len(line) > maxLine {
 			return fmt.Errorf("record of %d bytes: want at most %d", len(line), maxLine)
 		}

@@ -230,6 +230,8 @@ func TestHostileCampaign(t *testing.T) {
 	if table := must(t, "results", bad, "-o", "json"); !strings.Contains(table, `\u202e`) {
 		t.Errorf("results -o json has lost characters:\n%s", table)
 	}
+	checkFile(t, filepath.Join(bad, "campaign.toml"))
+	checkFile(t, filepath.Join(bad, "trials.jsonl"))
 	page := filepath.Join(dir, "page.html")
 	must(t, "report", bad, "--out", page)
 	checkFile(t, page)
