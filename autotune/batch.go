@@ -20,7 +20,6 @@ import (
 //	            └───── run ───────────▶ journal ──▶ outcome
 type batch struct {
 	*run
-	bytes   int64
 	fresh   []*trial        // those that need an outcome
 	records []results.Trial // one for each of these; its outcome is empty at first
 	banned  map[*trial]bool // programs in quarantine when the batch began
@@ -32,8 +31,8 @@ type batch struct {
 // measure gives every trial an outcome: from the journal where that has one, else
 // from an executor. What the journal knows is not used where it was no result and
 // another attempt is allowed.
-func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int) error {
-	b := r.newBatch(c, trials, repeat)
+func (r *run) measure(ctx context.Context, trials []*trial, repeat int) error {
+	b := r.newBatch(trials, repeat)
 	if len(b.fresh) == 0 {
 		return nil
 	}
@@ -58,8 +57,8 @@ func (r *run) measure(ctx context.Context, c *cell, trials []*trial, repeat int)
 
 // newBatch enters the outcomes that the journal knows, and begins records of the
 // other trials.
-func (r *run) newBatch(c *cell, trials []*trial, repeat int) *batch {
-	b := &batch{run: r, bytes: c.bytes, banned: map[*trial]bool{}}
+func (r *run) newBatch(trials []*trial, repeat int) *batch {
+	b := &batch{run: r, banned: map[*trial]bool{}}
 	// Looked up once, before anything runs: otherwise a crash in this batch could
 	// stop some of its trials in one run and, after a kill, others in the next.
 	for _, t := range trials {
@@ -119,7 +118,7 @@ func (b *batch) runAll(ctx context.Context) {
 		}
 		indices = append(indices, i)
 		work = append(work, executor.Trial{
-			Program: t.Program, Native: t.Native, Collective: t.Collective, Topology: p.Topology, Bytes: b.bytes, Protocol: t.proto, TileBytes: t.tile,
+			Program: t.Program, Native: t.Native, Collective: t.Collective, Topology: p.Topology, Bytes: t.record.Bytes, Protocol: t.proto, TileBytes: t.tile,
 			DType: p.DType, Op: p.Op, Iters: p.Iters, Warmup: p.Warmup, Seed: p.Seed,
 		})
 	}
@@ -192,7 +191,7 @@ func (r *run) savePrograms(trials []*trial) error {
 // key is the content address of a trial.
 func (r *run) key(t *trial, repeat int) string {
 	return results.Key{
-		Program: t.Hash, Bytes: r.cell.bytes, DType: r.problem.DType, Op: r.problem.Op, Placement: t.placement,
+		Program: t.Hash, Bytes: t.record.Bytes, DType: r.problem.DType, Op: r.problem.Op, Placement: t.placement,
 		Protocol: t.record.Protocol, TileBytes: t.tile,
 		Iters: r.problem.Iters, Warmup: r.problem.Warmup, Seed: r.problem.Seed, Repeat: repeat,
 		Fingerprint: r.fingerprint, Topology: r.problem.TopologyHash,

@@ -36,7 +36,7 @@ func bounded(ctx context.Context, r *run, c *cell) error {
 			}
 		}
 	}
-	if err := r.measure(ctx, c, first, 0); err != nil {
+	if err := r.measure(ctx, first, 0); err != nil {
 		return err
 	}
 	// Incumbents only get faster, so a trial that is hopeless remains so, and one
@@ -44,7 +44,7 @@ func bounded(ctx context.Context, r *run, c *cell) error {
 	for next := 0; next < len(c.trials); {
 		var batch []*trial
 		batch, next = c.batch(next)
-		if err := r.measure(ctx, c, batch, 0); err != nil {
+		if err := r.measure(ctx, batch, 0); err != nil {
 			return err
 		}
 	}

@@ -27,6 +27,7 @@ type cell struct {
 // trial is one program with its knobs, in a cell.
 type trial struct {
 	*candidate
+	cell     *cell
 	proto    topologies.Proto
 	tile     int64
 	bound    float64 // µs
@@ -36,6 +37,7 @@ type trial struct {
 	record   results.Trial
 
 	done    bool
+	repeat  int // the last repetition
 	wrong   bool
 	outcome results.Outcome // of the last repetition
 	note    string
@@ -79,7 +81,7 @@ func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem i
 					kept[alike].compared = kept[alike].compared && k.compared
 					continue
 				}
-				kept = append(kept, &trial{candidate: cand, proto: proto, tile: k.tile, baseline: k.baseline, compared: k.compared})
+				kept = append(kept, &trial{candidate: cand, cell: c, proto: proto, tile: k.tile, baseline: k.baseline, compared: k.compared})
 			}
 			for _, t := range kept {
 				t.record = cand.record(c, t)
@@ -242,6 +244,7 @@ func better(a, b *trial) int {
 // take enters the result of a trial, or of a repetition of it.
 func (t *trial) take(r results.Trial) {
 	t.done, t.tried, t.outcome, t.note = true, true, r.Outcome, r.Note
+	t.repeat = max(t.repeat, r.Repeat)
 	switch r.Outcome {
 	case results.OK:
 		t.times = append(t.times, r.TimesUS...)

@@ -12,6 +12,8 @@ type class struct {
 	name string
 	doc  string
 	has  func(*trial) bool
+	// runtime is the one whose class this is; nil where it is of all.
+	runtime *results.Runtime
 }
 
 // newClasses makes the table of classes: all trials, for the winning table; and
@@ -19,12 +21,12 @@ type class struct {
 // runtime says of a program is looked up once for each protocol. A runtime that
 // computes nothing of the kind by programs has no class.
 func newClasses(elem int64, op, dtype string) []class {
-	classes := []class{{"any", "every trial", func(*trial) bool { return true }}}
+	classes := []class{{name: "any", doc: "every trial", has: func(*trial) bool { return true }}}
 	for _, runtime := range results.Runtimes() {
 		if runtime.Computes(op, dtype) != "" {
 			continue
 		}
-		classes = append(classes, class{runtime.Name, "what " + runtime.Name + " would load and run", runBy(runtime, elem)})
+		classes = append(classes, class{runtime.Name, "what " + runtime.Name + " would load and run", runBy(runtime, elem), &runtime})
 	}
 	return classes
 }

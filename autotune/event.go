@@ -15,13 +15,14 @@ type Event struct {
 	Kind      EventKind
 	Bytes     int64
 	Placement string
-	Cell      int // which cell this is, from 0
-	Cells     int // how many there are
-	Trials    int // of the cell, before pruning
-	Done      int // of the cell's trials, those with an outcome or bounded out
-	Made      int // trials made by this run so far, in all cells
-	Known     int // found in the journal so far
-	Failed    int // of Made and Known, those without a result
+	Cell      int    // which cell this is, from 0
+	Cells     int    // how many there are
+	Trials    int    // of the cell, before pruning
+	Done      int    // of the cell's trials, those with an outcome or bounded out
+	Made      int    // trials made by this run so far, in all cells
+	Known     int    // found in the journal so far
+	Failed    int    // of Made and Known, those without a result
+	Runtime   string // after all cells: whose files are being chosen
 
 	// Of TrialDone: the trial.
 	Algorithm string

@@ -124,6 +124,9 @@ type Summary struct {
 	Known      int            // found in the journal
 	Again      int            // found there without a result, and made once more
 	Failed     int            // of both, those without a result
+	// Undecided is a runtime that loads few files, where the run ended before it
+	// was known which. All cells are completed then.
+	Undecided string
 	// Changed is an executor whose trials in the journal are not used, because
 	// this run's executor has another fingerprint.
 	Changed *results.Executor

@@ -42,7 +42,7 @@ func settle(ctx context.Context, r *run, c *cell) error {
 		if len(close) == 0 {
 			return nil
 		}
-		if err := r.measure(ctx, c, close, repeat); err != nil {
+		if err := r.measure(ctx, close, repeat); err != nil {
 			return err
 		}
 		c.crown()

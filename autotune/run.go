@@ -70,6 +70,8 @@ func Run(ctx context.Context, p Problem, candidates []Candidate, o Options) (Sum
 
 	places := cellsOf(&p, prepared)
 	classes := newClasses(elem, p.Op, p.DType)
+	few := limited(classes, len(places))
+	var cells []*cell
 	before := map[string]*cell{} // by placement
 	r.event.Cells, r.summary.Cells = len(places), len(places)
 	for i, at := range places {
@@ -81,6 +83,14 @@ func Run(ctx context.Context, p Problem, candidates []Candidate, o Options) (Sum
 		}
 		before[at.placement] = c
 		r.summary.Finished++
+		if len(few) > 0 {
+			c.keep(few)
+			cells = append(cells, c)
+		}
+	}
+	if err := r.fill(ctx, few, cells); err != nil {
+		r.count(prepared, false)
+		return r.summary, err
 	}
 	r.count(prepared, true)
 	if err := r.pool.close(); err != nil {
@@ -222,7 +232,7 @@ func (r *run) outcome(t *trial, record results.Trial) {
 		r.summary.Failed++
 	}
 	r.event.Done++
-	r.cell.enter([]*trial{t})
+	t.cell.enter([]*trial{t})
 	r.tell(TrialDone, &record)
 }
 

@@ -123,6 +123,9 @@ func Export(c *Campaign, o ExportOptions) (Report, error) {
 			return Report{}, err
 		}
 		report.warn(place)
+		if !c.Finished() {
+			report.note("the search is not finished: after colltune resume, the files may be others")
+		}
 		return report, nil
 	}
 	return Report{}, fmt.Errorf("unknown export format %q: want one of %s", o.To, strings.Join(ExportFormats(), ", "))

@@ -12,16 +12,8 @@ import (
 type chooser struct {
 	campaign *Campaign
 	name     string                          // of the runtime
-	files    int                             // how many files it loads
+	reader   reader                          // how many files it loads, and what they say
 	refuses  func(*measured) (string, error) // why it would not run something; "" where it would
-	form     func(*measured) form            // the part of a measurement that a file contains
-}
-
-// form is the contents of a file for a runtime. Measurements of one form share a
-// file.
-type form struct {
-	program, protocol string
-	tile              int64 // 0: the file does not say
 }
 
 // piece is a run of sizes that one file serves. Its evidence is of all of them.
@@ -43,9 +35,12 @@ func (c chooser) choose(p Plan, all map[cell][]measured, report *Report) ([]piec
 		return nil, err
 	}
 	var served []piece
+	ended := true // the last piece's file
 	for i, at := range places {
+		n := len(served)
 		m := chosen[i]
 		if m == nil {
+			ended = ended || served[n-1].Placement != at.placement || !c.reader.passes(served[n-1].Trial, at.bytes)
 			report.leave(at, why[i])
 			continue
 		}
@@ -55,13 +50,13 @@ func (c chooser) choose(p Plan, all map[cell][]measured, report *Report) ([]piec
 			report.note(note)
 		}
 		end := endOf(p, at)
-		if n := len(served); n > 0 && i > 0 && chosen[i-1] != nil && places[i-1].placement == at.placement &&
-			c.form(&served[n-1].measured) == c.form(m) {
+		if !ended && served[n-1].Placement == at.placement && c.reader.form(served[n-1].Trial) == c.reader.form(m.Trial) {
 			served[n-1].max, served[n-1].last = end, at.bytes
 			served[n-1].evidence = served[n-1].evidence.plus(m.evidence)
 		} else {
 			served = append(served, piece{measured: *m, min: at.bytes, last: at.bytes, max: end})
 		}
+		ended = false
 	}
 	if len(served) == 0 {
 		return nil, fmt.Errorf("%s would run none of the programs measured (%s): %w", c.name, report.Gaps[0].Why, ErrNothingFits)
@@ -94,13 +89,12 @@ func (n *fileNames) next(s *piece) string {
 // pick decides what is exported at each size, nil for nothing, and says why that
 // is not the winner.
 func (c chooser) pick(at []cell, all map[cell][]measured) (chosen []*measured, why []string, err error) {
-	var runnable [][]choice
-	ids := map[form]int{}
-	var byID [][]*measured // by id, then by index into at
+	places := make([]Place, len(at))
+	offered := make([][]*measured, len(at))
 	why = make([]string, len(at))
 	for i, a := range at {
-		var choices []choice
-		for j := range all[a] {
+		places[i] = Place{Bytes: a.bytes, Placement: a.placement}
+		for j := range all[a] { // best first
 			m := &all[a][j]
 			if m.Reference {
 				continue
@@ -110,39 +104,28 @@ func (c chooser) pick(at []cell, all map[cell][]measured) (chosen []*measured, w
 				return nil, nil, err
 			}
 			if refusal != "" {
-				if why[i] == "" && len(choices) == 0 {
+				if why[i] == "" && len(offered[i]) == 0 {
 					why[i] = refusal
 				}
 				continue
 			}
-			k := c.form(m)
-			id, known := ids[k]
-			if !known {
-				id = len(byID)
-				ids[k] = id
-				byID = append(byID, make([]*measured, len(at)))
-			}
-			if byID[id][i] == nil { // of several tiles that run alike, the first
-				byID[id][i] = m
-				choices = append(choices, choice{id, m.time})
-			}
-			if c.files >= len(at) {
+			offered[i] = append(offered[i], m)
+			places[i].Offers = append(places[i].Offers, Offer{Trial: m.Trial, TimeUS: m.time})
+			if c.reader.files() >= len(at) {
 				break // the rest is slower, and saves no file
 			}
 		}
-		if why[i] == "" && len(choices) == 0 {
+		if why[i] == "" && len(offered[i]) == 0 {
 			why[i] = "not measured"
 		}
-		runnable = append(runnable, choices)
 	}
 	chosen = make([]*measured, len(at))
-	for i, id := range cover(runnable, c.files) {
-		if id != none {
-			chosen[i] = byID[id][i]
+	for i, n := range cover(c.reader, places) {
+		if n >= 0 {
+			chosen[i] = offered[i][n]
 		}
-		best := least(runnable[i])
-		if best >= 0 && runnable[i][best].id != id {
-			limit := fmt.Sprintf("%s loads %d files", c.name, c.files)
+		if len(offered[i]) > 0 && (n < 0 || chosen[i].time > offered[i][0].time) {
+			limit := fmt.Sprintf("%s loads %d files", c.name, c.reader.files())
 			if why[i] != "" {
 				limit = why[i] + ", and " + limit
 			}

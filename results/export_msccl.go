@@ -43,9 +43,7 @@ func exportMSCCL(c *Campaign, o ExportOptions, report *Report) error {
 		return err
 	}
 	report.Runtime = runtime.Name
-	choice := chooser{campaign: c, name: runtime.Name, files: runtime.MaxAlgorithms, refuses: e.refuses, form: func(m *measured) form {
-		return form{m.Program, m.Protocol, 0} // the runtime uses a tile of its own
-	}}
+	choice := chooser{campaign: c, name: runtime.Name, reader: runtime, refuses: e.refuses}
 	served, err := choice.choose(e.plan, all, report)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"strings"
 
@@ -27,20 +26,12 @@ func exportPlans(c *Campaign, o ExportOptions, report *Report) error {
 	if err != nil {
 		return err
 	}
-	choice := chooser{campaign: c, name: mscclpp.Name, files: math.MaxInt, refuses: e.refuses, form: planForm}
+	choice := chooser{campaign: c, name: mscclpp.Name, reader: planReader{}, refuses: e.refuses}
 	served, err := choice.choose(e.plan, all, report)
 	if err != nil {
 		return err
 	}
 	return e.write(o.Out, served, report)
-}
-
-// planForm is what a plan is made from. A plan of packets has no tiles.
-func planForm(m *measured) form {
-	if m.Protocol == "Simple" {
-		return form{m.Program, m.Protocol, m.TileBytes}
-	}
-	return form{m.Program, m.Protocol, 0}
 }
 
 // planExport is an export of plans in progress.
@@ -74,7 +65,8 @@ func (e *planExport) refuses(m *measured) (string, error) {
 	if why := (planReader{}).Runs(m.Trial, 0); why != "" {
 		return why, nil
 	}
-	verdict, asked := e.verdicts[planForm(m)]
+	of := planReader{}.form(m.Trial)
+	verdict, asked := e.verdicts[of]
 	if !asked {
 		plan, err := e.lower(m, "plan", 0, 0)
 		var refused *notPlanned
@@ -86,7 +78,7 @@ func (e *planExport) refuses(m *measured) (string, error) {
 		default:
 			verdict.most = int64(plan.MaxBytes)
 		}
-		e.verdicts[planForm(m)] = verdict
+		e.verdicts[of] = verdict
 	}
 	if verdict.why == "" && m.Bytes > verdict.most {
 		return fmt.Sprintf("the runtime counts the bytes of its buffers in 32 bits: up to %d of a call", verdict.most), nil
@@ -107,7 +99,7 @@ func (e *planExport) lower(m *measured, name string, least, most int64) (*mscclp
 		return nil, err
 	}
 	plan, err := mscclpp.Lower(p, mscclpp.LowerOptions{
-		Protocol: m.Protocol, Name: name, MinBytes: least, MaxBytes: most, TileBytes: planForm(m).tile, Node: e.node,
+		Protocol: m.Protocol, Name: name, MinBytes: least, MaxBytes: most, TileBytes: planReader{}.form(m.Trial).tile, Node: e.node,
 	})
 	if err != nil {
 		return nil, &notPlanned{err.Error()}

@@ -114,9 +114,6 @@ func exportT4(c *Campaign, o ExportOptions, report *Report) error {
 	if left > 0 {
 		report.note(fmt.Sprintf("configurations left out that were only run to be compared with: %d", left))
 	}
-	if !c.Finished() {
-		report.note("the search is not finished")
-	}
 	report.note(swept(removed, others)...)
 	return nil
 }

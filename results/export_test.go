@@ -258,6 +258,21 @@ func TestExportGaps(t *testing.T) {
 	}
 }
 
+// At a size that its chunks do not divide, a runtime passes a file by, and the file
+// need not end there.
+func TestExportOverAGap(t *testing.T) {
+	c := newCampaign(t, testPlan(4800, 5120, 9600))
+	three := testRing(4, 3, 0, true)
+	appendAll(t, c, testTrial(t, c, three, "ring", "LL", 32768, 4800, 5), testTrial(t, c, three, "ring", "LL", 32768, 9600, 5))
+	report, files := exported(t, c, ExportOptions{To: "msccl-xml"})
+	if want := []Gap{{5120, "in", "not measured"}}; !slices.Equal(report.Gaps, want) {
+		t.Errorf("gaps %v, want %v", report.Gaps, want)
+	}
+	if len(files) != 1 || report.Files[0].MinBytes != 4800 || report.Files[0].MaxBytes != 9600 || report.Files[0].Granularity != 48 {
+		t.Errorf("files %+v, want one from 4800 to 9600, in multiples of 48", report.Files)
+	}
+}
+
 func TestExportBothPlacements(t *testing.T) {
 	plan := testPlan(1024, 2048)
 	plan.Placement = "both"

@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -32,6 +33,10 @@ type reader interface {
 	// Tile is the tile that the runtime uses with a protocol, or 0 if it lacks the
 	// protocol. With any, the file says which tile, and it may be any.
 	Tile(protocol string) (tile int64, any bool)
+
+	files() int                        // how many it loads
+	form(t *Trial) form                // what a file for a trial contains
+	passes(t *Trial, bytes int64) bool // it passes a trial's file by at a size in the file's range
 }
 
 // Runtimes lists the readers that there is an export for.
@@ -59,6 +64,9 @@ func RuntimeNamed(name string) (Runtime, error) {
 	}
 	return Runtime{}, fmt.Errorf("unknown runtime %q: want one of %s", name, strings.Join(RuntimeNames(), ", "))
 }
+
+// Files is how many files the runtime loads.
+func (r Runtime) Files() int { return r.files() }
 
 // Loads says why the runtime would not run a program for a campaign's calls at any
 // size; empty where it would.
@@ -108,6 +116,13 @@ func (r xmlReader) Runs(t *Trial, elem int64) string {
 	}
 	return ""
 }
+
+func (r xmlReader) files() int { return r.MaxAlgorithms }
+
+// form leaves out the tile, since the runtime uses its own.
+func (r xmlReader) form(t *Trial) form { return form{t.Program, t.Protocol, 0} }
+
+func (r xmlReader) passes(t *Trial, bytes int64) bool { return bytes%t.Granularity != 0 }
 
 func (r xmlReader) Accepts(p *ir.Program, protocol string) string {
 	if ok, why := msccl.Accepts(p, r.Name, protocol); !ok {
@@ -165,6 +180,19 @@ func (planReader) Runs(t *Trial, _ int64) string {
 	}
 	return ""
 }
+
+func (planReader) files() int { return math.MaxInt }
+
+// form leaves out the tile of packets, which have none.
+func (planReader) form(t *Trial) form {
+	if t.Protocol == "Simple" {
+		return form{t.Program, t.Protocol, t.TileBytes}
+	}
+	return form{t.Program, t.Protocol, 0}
+}
+
+// passes says no: the caller chooses the plan, which refuses such sizes.
+func (planReader) passes(*Trial, int64) bool { return false }
 
 func (planReader) Accepts(p *ir.Program, protocol string) string {
 	return strings.Join(mscclpp.Lacks(p, "", protocol), "; ")

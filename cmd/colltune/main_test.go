@@ -31,6 +31,8 @@ func TestScripts(t *testing.T) {
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
+			case "long":
+				return os.Getenv("COLLTUNE_LONG") != "", nil
 			case "z3":
 				return z3.Open() == nil, nil
 			case "c++":

@@ -158,10 +158,13 @@ func cut(line string, columns int) string {
 // describe says in a line how far a run has come.
 func describe(e autotune.Event) string {
 	s := fmt.Sprintf("%s (%d of %d): %d trials", units.Bytes(e.Bytes), e.Cell+1, e.Cells, e.Made+e.Known)
+	if e.Runtime != "" {
+		s = fmt.Sprintf("files for %s: %d trials", e.Runtime, e.Made+e.Known)
+	}
 	if e.Failed > 0 {
 		s += fmt.Sprintf(", %d failed", e.Failed)
 	}
-	if e.Incumbent != "" {
+	if e.Incumbent != "" && e.Runtime == "" {
 		s += fmt.Sprintf(", best %s %.2f us", e.Incumbent, e.IncumbentUS)
 	}
 	return s

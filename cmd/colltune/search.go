@@ -146,6 +146,8 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 				cells = "sizes and placements"
 			}
 			say("%d of %d %s gone through; %s not tried", summary.Finished, summary.Cells, cells, plural(summary.Untried, "candidate"))
+		case summary.Undecided != "":
+			say("the winners are known; which files serve %s best is not", summary.Undecided)
 		}
 		say("saved; go on with: %s", goOn)
 		return err

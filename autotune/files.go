@@ -1,0 +1,134 @@
+package autotune
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/colltune/colltune/results"
+)
+
+// A runtime that loads few files is given programs that serve several sizes well,
+// and these may be the best at none of them. So when the best of every cell are known,
+// the export's own choice is made among all trials, where the bound of a trial stands
+// for the time that it does not have yet. What is chosen and not measured is measured,
+// and the choice made again.
+//
+// When all that is chosen is measured, nothing else can be a better choice. It does
+// not depend on what else was measured, and so not on how often the search was cut
+// short: an export chooses the same.
+
+// limited lists the classes, by index, whose runtimes may load fewer files than there
+// are cells.
+func limited(classes []class, cells int) (all []int) {
+	for i := range classes {
+		if runtime := classes[i].runtime; runtime != nil && runtime.Files() < cells {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// keep drops the trials of a cell that is tuned, but for those that were made and
+// those that files of the runtimes of these classes could serve it with.
+func (c *cell) keep(classes []int) {
+	c.trials = slices.Clip(slices.DeleteFunc(slices.Clone(c.trials), func(t *trial) bool {
+		return !t.done && !slices.ContainsFunc(classes, func(i int) bool { return c.offers(i, t) })
+	}))
+}
+
+// offers tells whether a trial could be exported to the runtime of a class, as far as
+// is known without a look at its program.
+func (c *cell) offers(class int, t *trial) bool {
+	if t.member[class] == unasked && c.classes[class].runtime.Runs(&t.record, c.elem) != "" {
+		t.member[class] = no
+	}
+	return t.member[class] != no && !t.compared && (!t.done || t.ok())
+}
+
+// fill makes the trials that decide what the runtimes of these classes are given.
+func (r *run) fill(ctx context.Context, classes []int, cells []*cell) error {
+	slices.SortStableFunc(cells, func(a, b *cell) int { return cmp.Compare(a.placement, b.placement) })
+	for i := 0; i < len(classes); {
+		open := r.undecided(classes[i], cells)
+		if len(open) == 0 {
+			i++
+			continue
+		}
+		r.summary.Undecided = cells[0].classes[classes[i]].name
+		r.event.Runtime = r.summary.Undecided
+		if err := r.decide(ctx, open); err != nil {
+			return err
+		}
+		if !r.deterministic {
+			i = 0 // times that vary may have changed another's choice
+		}
+	}
+	r.summary.Undecided = ""
+	return nil
+}
+
+// undecided lists the trials that the export to the runtime of a class would choose
+// by what is known, and that have not been measured often enough.
+func (r *run) undecided(class int, cells []*cell) []*trial {
+	for {
+		places, from := make([]results.Place, len(cells)), make([][]*trial, len(cells))
+		for i, c := range cells {
+			places[i] = results.Place{Bytes: c.bytes, Placement: c.placement}
+			for _, t := range c.trials {
+				if !c.offers(class, t) {
+					continue
+				}
+				offer := results.Offer{Trial: &t.record, TimeUS: t.time}
+				if !t.done {
+					offer.TimeUS, offer.Bound = max(t.bound, math.SmallestNonzeroFloat64), true
+				}
+				places[i].Offers, from[i] = append(places[i].Offers, offer), append(from[i], t)
+			}
+		}
+		var open []*trial
+		refused := false
+		for i, n := range cells[0].classes[class].runtime.Cover(places) {
+			switch {
+			case n < 0:
+			case !cells[i].has(class, from[i][n]):
+				refused = true
+			case r.next(from[i][n]) < r.repeats():
+				open = append(open, from[i][n])
+			}
+		}
+		if !refused {
+			return open
+		}
+	}
+}
+
+// repeats is how often a trial is made before it is chosen.
+func (r *run) repeats() int {
+	if r.deterministic {
+		return 1
+	}
+	return repeats
+}
+
+// next is the number of a trial's next repetition.
+func (r *run) next(t *trial) int {
+	if !t.done {
+		return 0
+	}
+	return t.repeat + 1
+}
+
+// decide makes trials once more each.
+func (r *run) decide(ctx context.Context, open []*trial) error {
+	r.event.Trials += len(open)
+	for repeat := range r.repeats() {
+		batch := slices.DeleteFunc(slices.Clone(open), func(t *trial) bool { return r.next(t) != repeat })
+		open = slices.DeleteFunc(open, func(t *trial) bool { return r.next(t) == repeat })
+		if err := r.measure(ctx, batch, repeat); err != nil {
+			return err
+		}
+	}
+	return nil
+}
