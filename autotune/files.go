@@ -77,7 +77,9 @@ func (r *run) undecided(class int, cells []*cell) []*trial {
 		for i, c := range cells {
 			places[i] = results.Place{Bytes: c.bytes, Placement: c.placement}
 			for _, t := range c.trials {
-				if !c.offers(class, t) {
+				// Without a best, all that the runtime would run was made, and has
+				// no result.
+				if c.best[class] == nil || !c.offers(class, t) {
 					continue
 				}
 				offer := results.Offer{Trial: &t.record, TimeUS: t.time}

@@ -345,10 +345,14 @@ func better(a, b measured) int {
 
 // Tie orders trials that took the same time.
 func Tie(a, b *Trial) int {
-	return cmp.Or(
+	if c := cmp.Or(
 		cmp.Compare(a.Threadblocks, b.Threadblocks),
 		cmp.Compare(a.Steps, b.Steps),
 		strings.Compare(a.Algorithm, b.Algorithm),
+	); c != 0 {
+		return c // parameters take long to print
+	}
+	return cmp.Or(
 		strings.Compare(parametersText(a.Parameters), parametersText(b.Parameters)),
 		cmp.Compare(a.Channels, b.Channels),
 		cmp.Compare(a.Instances, b.Instances),
