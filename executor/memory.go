@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/colltune/colltune/internal/memory"
 	"github.com/colltune/colltune/internal/units"
 )
 
@@ -19,7 +20,7 @@ const (
 
 // defaultMemory is nine tenths of the memory of this machine, or of the container
 // we run in. 0: unknown.
-func defaultMemory() int64 { return machineMemory() / 10 * 9 }
+func defaultMemory() int64 { return memory.Machine() / 10 * 9 }
 
 // watchMemory ends the process and its group once they use more than limit, and
 // records that as the way it ended.
@@ -35,10 +36,10 @@ func (p *process) watchMemory(limit int64) {
 		case <-p.exited:
 			return
 		case now := <-tick.C:
-			used := usedBy(pid)
+			used := memory.Of(pid)
 			if now.After(all) {
 				all = now.Add(lookAtAll)
-				used = max(used, usedByTree(pid))
+				used = max(used, memory.OfTree(pid))
 			}
 			if used > limit && p.alive() {
 				p.mu.Lock()

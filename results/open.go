@@ -45,7 +45,7 @@ func Create(dir string, p Plan) (*Campaign, error) {
 		return nil, fmt.Errorf("campaign %s: %w", dir, err)
 	}
 	diff := c.plan.Diff(p)
-	if diff != nil && c.empty() {
+	if (diff != nil || c.plan.Memory != p.Memory) && c.empty() {
 		err := c.replan(p)
 		if err == nil {
 			return c, nil

@@ -16,7 +16,8 @@ import (
 const PlanSchema = "colltune.campaign/v1"
 
 // Plan is everything that defines a campaign's search. Two plans that differ in
-// Version alone ask for the same answer. What decides only how fast or how far a
+// Version or Memory alone ask for the same answer; a campaign keeps the Memory that it
+// was begun with, because it decides which candidates are refused. What decides only how fast or how far a
 // run goes (jobs, budgets of trials and time, formats) is not part of it.
 type Plan struct {
 	Version    string // of the colltune that wrote it; not compared
@@ -33,6 +34,7 @@ type Plan struct {
 	Executor   string // sim, or the base name of a plugin
 	Flags      []Flag // further flags that shape the search, sorted by name
 	Files      []File // files the flags named: templates, a baseline
+	Memory     int64  // bytes that the search that made it could use; not compared. 0: no limit
 }
 
 // Topology is the system, with its whole text, so that a campaign can go on when
@@ -105,6 +107,8 @@ func (p Plan) check() error {
 		}
 	}
 	switch {
+	case p.Memory < 0:
+		return fmt.Errorf("memory of %d bytes: want 0 or more", p.Memory)
 	case p.Placement != "in" && p.Placement != "out" && p.Placement != "both":
 		return fmt.Errorf("placement %.80q: want in, out or both", p.Placement)
 	case p.Topology.Nodes < 1:

@@ -32,6 +32,7 @@ type planDocument struct {
 	Warmup     int        `toml:"warmup_iters"`
 	Seed       int64      `toml:"seed"`
 	Executor   string     `toml:"executor"`
+	Memory     string     `toml:"memory"` // a campaign of an earlier version has none
 	Topology   planSystem `toml:"topology"`
 	Flags      []planFlag `toml:"flag"`
 	Files      []planText `toml:"file"`
@@ -84,6 +85,9 @@ func (p Plan) encode() []byte {
 	number("warmup_iters", int64(p.Warmup))
 	number("seed", p.Seed)
 	text("executor", p.Executor)
+	if p.Memory > 0 {
+		text("memory", units.Bytes(p.Memory).String())
+	}
 
 	b.WriteString("\n[topology]\n")
 	text("name", p.Topology.Name)
@@ -160,6 +164,13 @@ func parsePlan(text string) (Plan, error) {
 		Version: d.Version, Topology: Topology(d.Topology), Collective: d.Collective, Root: d.Root,
 		Op: d.Op, DType: d.DType, Placement: d.Placement, Sizes: d.Sizes,
 		Iters: d.Iters, Warmup: d.Warmup, Seed: d.Seed, Executor: d.Executor,
+	}
+	if d.Memory != "" {
+		n, err := units.ParseBytes(d.Memory)
+		if err != nil {
+			return Plan{}, fmt.Errorf("line %d: memory: %w", lineOfKey(text, nil, "memory"), err)
+		}
+		p.Memory = int64(n)
 	}
 	for _, f := range d.Flags {
 		p.Flags = append(p.Flags, Flag(f))

@@ -31,11 +31,12 @@ type built struct {
 // build compiles and verifies the drafts in parallel, then collects them in their
 // own order, so that the result does not depend on the number of jobs.
 func (e *enumeration) build(ctx context.Context) error {
+	e.afford()
 	order := e.order()
 	var done atomic.Int64
-	err := abreast(ctx, e.options.jobs(), len(order), maxBuilt, func(i int) int64 { return int64(e.drafts[order[i]].operations()) }, func(i int) (err error) {
+	err := abreast(ctx, e.options.jobs(), len(order), e.buildable(), func(i int) int64 { return int64(e.drafts[order[i]].operations()) }, func(i int) (err error) {
 		d := e.drafts[order[i]]
-		if e.isLate(building) {
+		if d.built != nil || e.isLate(building) {
 			return nil
 		}
 		d.built, err = e.begun.builtAs(e.key(d.routing.source, d.String()), e.judgeKept, func() (*built, error) { return e.compile(ctx, d) })
@@ -88,8 +89,20 @@ func (e *enumeration) behind() []float64 {
 }
 
 // maxBuilt limits the operations of programs that are compiled and verified at the
-// same time; each takes about a kilobyte.
+// same time.
 const maxBuilt = 1 << 23
+
+// buildable is maxBuilt, or less where the memory that is left beside the programs
+// kept is not enough for so many.
+func (e *enumeration) buildable() int64 {
+	left := e.options.room() / int64(max(e.begun.of, 1))
+	for _, d := range e.drafts {
+		if d.built == nil {
+			left -= int64(d.operations()) * keptBytes
+		}
+	}
+	return max(min(left/compiledBytes, maxBuilt), 1)
+}
 
 // compile turns a draft into verified IR. Checks are in order of their cost, so
 // that refusals are cheap.
@@ -153,6 +166,9 @@ func (e *enumeration) judge(program *ir.Program) (*built, error) {
 	// At large sizes, a step of several chunks may take several calls.
 	b.slots = max(report.SlotsNeeded, report.SlotsNeededSplit)
 	if b.refusal = e.checkSlots(b.slots); b.refusal != nil {
+		return b, nil
+	}
+	if b.refusal = e.unsimulated(b.program); b.refusal != nil {
 		return b, nil
 	}
 	if why := e.checkRuntime(b.program); why != "" {

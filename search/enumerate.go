@@ -130,13 +130,17 @@ type grid struct {
 func (e *enumeration) grid(ctx context.Context, f *templates.Family) (*grid, error) {
 	var g grid
 	var err error
-	if g.Params, g.Refused, err = e.routings(ctx, f, e.options.fixed(f)); err != nil {
-		return nil, err
+	if g.Params, g.Refused, err = e.routings(ctx, f, e.options.fixed(f)); err == nil && len(g.Params)+len(g.Refused) == 0 {
+		g.Why, err = e.unfit(f)
 	}
-	if len(g.Params)+len(g.Refused) == 0 {
-		if g.Why, err = e.unfit(f); err != nil {
-			return nil, err
-		}
+	var limit *script.Error
+	switch {
+	case errors.As(err, &limit) && f.Source == "builtin":
+		// It looks at more links than a template has time for, on a system of thousands
+		// of ranks; the others may do.
+		g = grid{Refused: []Refusal{{f.Name, TooLarge, err.Error()}}}
+	case err != nil:
+		return nil, err
 	}
 	return &g, nil
 }
@@ -144,6 +148,12 @@ func (e *enumeration) grid(ctx context.Context, f *templates.Family) (*grid, err
 // maxTraced limits what is traced at the same time, in pairs of ranks: a program
 // over 2,048 ranks takes about 300 MB while it is traced.
 const maxTraced = 1 << 26
+
+// traceable is maxTraced, or fewer pairs of ranks where there is little memory.
+func (e *enumeration) traceable() int64 {
+	const each = 4 // operations of a pair that large programs have at most
+	return max(min(e.options.room()/(each*tracedBytes), maxTraced), 1)
+}
 
 // traceAll drafts a family's programs, which are traced in parallel and collected
 // in order. A user's family is run sequentially, within one budget of steps.
@@ -155,7 +165,7 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 	traces := make([]trace, len(grid))
 	ranks := int64(len(e.problem.Topology.Ranks))
 	var done atomic.Int64
-	err := abreast(ctx, jobs, len(grid), maxTraced, func(int) int64 { return ranks * ranks }, func(i int) (err error) {
+	err := abreast(ctx, jobs, len(grid), e.traceable(), func(int) int64 { return ranks * ranks }, func(i int) (err error) {
 		traces[i], err = e.tracedOnce(f, grid[i])
 		e.options.stage("tracing "+f.Name, int(done.Add(1)), len(grid))
 		return err
@@ -277,9 +287,12 @@ func (e *enumeration) trace(f *templates.Family, params script.Params) (*lang.Pr
 	if !slices.Contains(e.options.Families, f.Name) {
 		request.MostOps = maxOperations // a larger program would be refused
 	}
+	if most := e.options.mostOperations(); most < lang.MaxOps && (request.MostOps == 0 || most < int64(request.MostOps)) {
+		request.MostOps = max(int(most), 1)
+	}
 	program, err := f.Trace(e.machine, request, params)
 	if err != nil {
-		return nil, traceError(f, err)
+		return nil, e.traceError(f, err)
 	}
 	// The template language checks links as it runs. Check the routing again,
 	// against the topology itself and with code that shares nothing with it.
@@ -292,15 +305,32 @@ func (e *enumeration) trace(f *templates.Family, params script.Params) (*lang.Pr
 
 // traceError turns a mistake in a routing into a refusal, unless the program is
 // the user's own: then the user should see the error with its line.
-func traceError(f *templates.Family, err error) error {
+func (e *enumeration) traceError(f *templates.Family, err error) error {
 	var wrong *lang.Error
 	switch {
-	case errors.As(err, &wrong) && wrong.Large:
-		return &Refusal{Reason: TooLarge, Detail: fmt.Sprintf("more than %d operations: want --family %s", maxOperations, f.Name)}
+	case errors.As(err, &wrong) && (wrong.Large || wrong.Ops > 0):
+		return e.tooMany(f, wrong.Ops)
 	case f.Source != "builtin":
 		return err
 	case errors.As(err, &wrong) && wrong.NoLink:
 		return &Refusal{Reason: NoLink, Detail: err.Error()}
 	}
 	return &Refusal{Reason: BadProgram, Detail: err.Error()}
+}
+
+// tooMany refuses a program of more operations than it may have: n, or 0 if it was
+// left off before they were counted.
+func (e *enumeration) tooMany(f *templates.Family, n int) *Refusal {
+	asked, room := slices.Contains(e.options.Families, f.Name), e.options.mostOperations()
+	switch {
+	case n > lang.MaxOps:
+		return &Refusal{Reason: TooLarge, Detail: fmt.Sprintf("%d operations: no program has more than %d", n, lang.MaxOps)}
+	case n > maxOperations && !asked:
+		return &Refusal{Reason: TooLarge, Detail: fmt.Sprintf("%d operations: want at most %d, or --family %s", n, maxOperations, f.Name)}
+	case n > 0:
+		return e.options.noRoom(int64(n)*compiledBytes, fmt.Sprintf("%d operations", n))
+	case room < maxOperations || asked:
+		return e.options.noRoom((room+1)*compiledBytes, fmt.Sprintf("more than %d operations", room))
+	}
+	return &Refusal{Reason: TooLarge, Detail: fmt.Sprintf("more than %d operations: want --family %s", maxOperations, f.Name)}
 }

@@ -32,7 +32,7 @@ func LibraryCalls(ctx context.Context, p Problem, o Options) ([]LibraryCall, err
 	defer b.close()
 	e := &enumeration{problem: &p, options: &o, machine: machineOf(p.Topology), begun: b}
 	var err error
-	if e.solvers, err = constraints.Open(constraints.Options{Solver: o.Solver, Timeout: o.Timeout, Notice: o.Notice}); err != nil {
+	if e.solvers, err = constraints.Open(constraints.Options{Solver: o.Solver, Timeout: o.Timeout, MemoryCap: SolverMemory(o.Memory), Notice: o.Notice}); err != nil {
 		return nil, err
 	}
 	defer e.solvers.Close()

@@ -78,7 +78,7 @@ func memoryKey(plan results.Plan, o *Options, coll string) (string, error) {
 	if _, err := io.Copy(h, f); err != nil {
 		return "", err
 	}
-	fmt.Fprintf(h, "%s %v %v %v %v", plan.Hash(), o.Timeout, o.known().NativeOnly, o.chooses(coll), o.Baseline != nil)
+	fmt.Fprintf(h, "%s %v %v %v %v %d", plan.Hash(), o.Timeout, o.known().NativeOnly, o.chooses(coll), o.Baseline != nil, o.Memory)
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 

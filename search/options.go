@@ -21,6 +21,7 @@ type Options struct {
 	Executor   string             // sim or a plugin; it decides which bounds hold
 	Solver     string             // auto, z3 or pb
 	Timeout    time.Duration      // of a solver's query; 0 means the solvers' default
+	Memory     int64              // bytes that the whole search may use; 0: no limit. What needs more is refused
 	Jobs       int                // programs compiled at the same time; never changes the answer
 
 	// Baseline is what every size is compared with; nil means what the vendor's

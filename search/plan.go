@@ -93,7 +93,7 @@ func PlanOf(p Problem, o Options, s Source, set Settings) results.Plan {
 			Hash: p.Topology.Hash(), Text: s.Text,
 		},
 		Collective: p.Collective, Root: p.Root, Op: p.Op, DType: p.DType, Placement: p.placement(),
-		Sizes: p.Sizes, Iters: set.Iters, Warmup: set.Warmup, Seed: set.Seed, Executor: set.ExecutorName,
+		Sizes: p.Sizes, Iters: set.Iters, Warmup: set.Warmup, Seed: set.Seed, Executor: set.ExecutorName, Memory: o.Memory,
 	}
 	for _, row := range flagTable {
 		for _, v := range row.get(&o, &s) {
@@ -140,7 +140,7 @@ func FromPlan(plan results.Plan) (Problem, Options, error) {
 			o.Templates = append(o.Templates, Template{Name: f.Name, Text: f.Text})
 		}
 	}
-	o.Executor = plan.Executor
+	o.Executor, o.Memory = plan.Executor, plan.Memory
 	t, err := s.Read("campaign.toml: topology " + plan.Topology.Name)
 	if err != nil {
 		return Problem{}, o, err

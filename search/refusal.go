@@ -16,6 +16,7 @@ const (
 	BadProgram    Reason = "bad-program"    // stale or uninitialised chunks, or a wrong result
 	Duplicate     Reason = "duplicate"      // the same program as an earlier candidate
 	TooLarge      Reason = "too-large"      // more operations than a search handles
+	NoMemory      Reason = "memory"         // more memory than the command may use
 	Outranked     Reason = "outranked"      // on a large system, less promising than those that are tried
 	Threadblocks  Reason = "threadblocks"   // more than the GPU has SMs, though all must be resident
 	Uncompiled    Reason = "compiler-limit" // over a limit of the compiler, such as channels

@@ -164,7 +164,8 @@ func TestTooLargeToTrace(t *testing.T) {
 	large := &lang.Error{Msg: "the program has more operations", Large: true}
 	for _, source := range []string{"builtin", "mine.star"} {
 		var r *Refusal
-		if err := traceError(&templates.Family{Template: &script.Template{Name: "mine"}, Source: source}, large); !errors.As(err, &r) || r.Reason != TooLarge || !strings.Contains(r.Detail, "--family mine") {
+		e := &enumeration{options: &Options{}}
+		if err := e.traceError(&templates.Family{Template: &script.Template{Name: "mine"}, Source: source}, large); !errors.As(err, &r) || r.Reason != TooLarge || !strings.Contains(r.Detail, "--family mine") {
 			t.Errorf("%s: %v, want too-large", source, err)
 		}
 	}

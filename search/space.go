@@ -8,6 +8,7 @@ import (
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/templates"
 )
 
@@ -82,7 +83,7 @@ func enumerate(ctx context.Context, p Problem, o Options, known *memory, b *begu
 	case known != nil:
 		err = e.take(ctx, known, placement)
 	case !o.known().NativeOnly:
-		if e.solvers, err = constraints.Open(constraints.Options{Solver: o.Solver, Timeout: o.Timeout, Notice: o.Notice}); err != nil {
+		if e.solvers, err = constraints.Open(constraints.Options{Solver: o.Solver, Timeout: o.Timeout, MemoryCap: SolverMemory(o.Memory), Notice: o.Notice}); err != nil {
 			return nil, err
 		}
 		defer e.solvers.Close()
@@ -92,6 +93,9 @@ func enumerate(ctx context.Context, p Problem, o Options, known *memory, b *begu
 		return nil, err
 	}
 	e.space.parts = []part{e.part()}
+	if n := ByReason(e.space.Refusals)[string(NoMemory)]; n > 0 {
+		o.notice(fmt.Sprintf("%s refused for want of memory: the limit is %v, and --memory sets another", units.Count(n, "candidate"), units.Bytes(o.Memory)))
+	}
 	if err := e.native(); err != nil {
 		return nil, err
 	}

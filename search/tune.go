@@ -41,7 +41,7 @@ func (s *searching) tune(ctx context.Context, space *Space) error {
 			return err
 		}
 	}
-	limits, err := s.limits()
+	limits, err := s.limits(space)
 	if err != nil {
 		return err
 	}
@@ -121,10 +121,10 @@ func (s *searching) trials(p *Problem, least leastTime) autotune.Problem {
 
 // limits says how far a round of tuning may go: as far as what is left of the
 // user's limits.
-func (s *searching) limits() (autotune.Options, error) {
+func (s *searching) limits(space *Space) (autotune.Options, error) {
 	how := s.how
 	limits := autotune.Options{
-		Executors: s.executors.take, Jobs: how.Jobs, Campaign: s.campaign,
+		Executors: s.executors.take, Jobs: s.abreastOf(space, how.Jobs), Campaign: s.campaign,
 		Deadline: how.Timeout, Progress: how.Progress,
 	}
 	if how.Budget > 0 {

@@ -43,7 +43,7 @@ func askedFor(cmd *cobra.Command) (*asked, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.options.Executor = found.Name
+	a.options.Executor, a.options.Memory = found.Name, memoryLimit(cmd)
 	if err := search.Check(a.problem, a.options); err != nil {
 		return nil, checkError(err)
 	}

@@ -60,7 +60,7 @@ func allFlags() string {
 	started := false
 	root := newRoot(&started)
 	var b strings.Builder
-	b.WriteString("Every command also has `-h, --help`; `-v, --verbose`, which prints more to standard error; and `-q, --quiet`, which prints nothing there but the error that ends the command.\n")
+	b.WriteString("Every command also has `-h, --help`; `-v, --verbose`, which prints more to standard error; `-q, --quiet`, which prints nothing there but the error that ends the command; and `--memory SIZE`, the most [memory](#memory) that the command may use.\n")
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		if c.Name() == "completion" || c.Name() == "help" {

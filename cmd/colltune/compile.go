@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/constraints"
+	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
 )
@@ -77,13 +79,19 @@ func compileProgram(cmd *cobra.Command, name string) error {
 	if request.Counts, err = countsOf(cmd, coll, len(t.Ranks)); err != nil {
 		return err
 	}
-	program, params, err := traceFamily(cmd, f, t, request)
-	if err != nil {
-		return err
-	}
 	o := compiler.Options{}
 	if o.Instances, _ = cmd.Flags().GetInt("instances"); o.Instances < 1 {
 		return usagef("--instances %d: want at least 1", o.Instances)
+	}
+	limit := memoryLimit(cmd)
+	request.MostOps = int(min(max(search.MostOperations(limit)/int64(o.Instances), 1), lang.MaxOps))
+	program, params, err := traceFamily(cmd, f, t, request)
+	if large := (*lang.Error)(nil); errors.As(err, &large) && large.Large {
+		n := int64(max(large.Ops, request.MostOps+1)) * int64(o.Instances)
+		return &limitError{fmt.Errorf("%s on %s: %s", name, t.Name, search.NoRoom(n, limit))}
+	}
+	if err != nil {
+		return err
 	}
 	comment := strings.TrimSpace(fmt.Sprintf("%s on %s %s", coll, t.Name, params))
 	return compiled(cmd, t, name, comment, o, func(o compiler.Options) (*compiler.Result, error) {

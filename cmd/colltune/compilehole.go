@@ -57,7 +57,7 @@ func countOf(p script.Params, name string) int {
 }
 
 func solveRings(cmd *cobra.Command, t *topologies.Topology, _ script.Request, p script.Params) ([][]int, error) {
-	s, err := constraints.Open(constraints.Options{Solver: flagValue(cmd, "solver"), Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
+	s, err := constraints.Open(constraints.Options{Solver: flagValue(cmd, "solver"), MemoryCap: solverMemory(cmd), Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
 	if err != nil {
 		return nil, err
 	}

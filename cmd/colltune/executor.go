@@ -61,6 +61,7 @@ func hostFlags(cmd *cobra.Command) {
 func hostOptions(cmd *cobra.Command) (executor.HostOptions, error) {
 	var o executor.HostOptions
 	o.Dirs, _ = cmd.Flags().GetStringSlice("plugin-dir")
+	o.Memory = memoryLimit(cmd) / 10 * 9 // an executor that leaks is ended, and not the command
 	o.TrialTimeout, _ = cmd.Flags().GetDuration("timeout")
 	if o.TrialTimeout < 0 || o.TrialTimeout == 0 && given(cmd, "timeout") {
 		return o, usagef("--timeout %s: want a time above 0", o.TrialTimeout)

@@ -12,6 +12,7 @@ import (
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/memory"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/templates"
@@ -35,6 +36,7 @@ var exits = []struct {
 	code int
 	is   func(error) bool
 }{
+	{exitLimit, as[*memory.Exceeded]},
 	{exitInterrupted, is(context.Canceled)},
 	{exitInterrupted, is(autotune.ErrInterrupted)},
 	{exitLimit, is(autotune.ErrLimit)},

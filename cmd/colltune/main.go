@@ -50,6 +50,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		// These cobra refuses itself: commands, flags and numbers of arguments.
 		err = usage(err)
 	}
+	if exitCode(err) == exitInterrupted && ran.Context() != nil {
+		err = ended(ran.Context(), err)
+	}
 	code := exitCode(err)
 	if err != nil && code != exitInterrupted { // an interrupt has been reported already
 		fmt.Fprintln(told, "colltune:", legible(strings.TrimRight(err.Error(), "\n")))
@@ -85,12 +88,16 @@ func newRoot(started *bool) *cobra.Command {
 				}
 				cmd.Root().SetErr(io.Discard) // what ends a command is printed by Main
 			}
+			if err := withinMemory(cmd); err != nil {
+				return err
+			}
 			return placesThere(cmd)
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().BoolP("verbose", "v", false, "print more to standard error")
 	root.PersistentFlags().BoolP("quiet", "q", false, "print nothing to standard error but the error that ends the command")
+	memoryFlag(root)
 	root.Version = buildVersion().Version // --version
 	root.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	root.CompletionOptions.HiddenDefaultCmd = false

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"regexp"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"github.com/colltune/colltune/compiler/msccl"
 	"github.com/colltune/colltune/compiler/mscclpp"
 	"github.com/colltune/colltune/internal/files"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/templates"
 )
 
@@ -37,8 +39,27 @@ var errOther = errors.New("a document of colltune's, but no program")
 // maxProgram limits the size of a program's file.
 const maxProgram = 1 << 30
 
+// verifiedBytes is what reading and verifying a program takes for each byte of its
+// file, at most.
+const verifiedBytes = 8
+
+// roomFor refuses a program's file that there is no memory to verify.
+func roomFor(cmd *cobra.Command, path string) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil // which reading it reports
+	}
+	if limit := memoryLimit(cmd); info.Size() <= maxProgram && info.Size() > limit/verifiedBytes {
+		return &limitError{fmt.Errorf("%s: %d bytes, and about %d times that of memory to verify it: the limit is %v (--memory)", path, info.Size(), verifiedBytes, units.Bytes(limit))}
+	}
+	return nil
+}
+
 // readProgram reads a program's file, whatever wrote it; "-" is standard input.
 func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
+	if err := roomFor(cmd, path); err != nil {
+		return nil, err
+	}
 	path, text, err := readFileOrInput(cmd, path, maxProgram)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, orFamily(cmd.Name(), path, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/memory"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/search"
@@ -107,10 +108,11 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 	}
 	effort.Progress = bar.event
 	goOn := "colltune resume " + safe.Path(c.Dir()) + pluginFlags(cmd, noteRun(cmd, c))
+	a.keepLimit(cmd, c)
 	summary, err := search.Run(cmd.Context(), a.problem, a.options, c, effort)
 	bar.done()
 	if cmd.Context().Err() != nil {
-		err = autotune.ErrInterrupted // whatever error the interrupt has caused
+		err = ended(cmd.Context(), autotune.ErrInterrupted) // whatever error the interrupt has caused
 	}
 	if summary.Changed != nil {
 		say("the executor is not the one of the earlier trials (%s): they are left aside", pairs(summary.Changed.Fingerprint))
@@ -159,7 +161,7 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 // partial tells whether a search that ended with err has results that are worth
 // printing.
 func partial(err error) bool {
-	return errors.Is(err, autotune.ErrLimit) || errors.Is(err, autotune.ErrInterrupted) || errors.Is(err, executor.ErrLost) || as[*autotune.UnansweredError](err)
+	return errors.Is(err, autotune.ErrLimit) || as[*memory.Exceeded](err) || errors.Is(err, autotune.ErrInterrupted) || errors.Is(err, executor.ErrLost) || as[*autotune.UnansweredError](err)
 }
 
 // dryRun counts the candidates of a search.

@@ -100,7 +100,7 @@ func synth(cmd *cobra.Command) error {
 	if pareto && !cmd.Flags().Changed("timeout") {
 		timeout = shareOfBudget(timeout, budget)
 	}
-	s, err := constraints.Open(constraints.Options{Solver: flagValue(cmd, "solver"), Timeout: timeout,
+	s, err := constraints.Open(constraints.Options{Solver: flagValue(cmd, "solver"), MemoryCap: solverMemory(cmd), Timeout: timeout,
 		Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
 	if err != nil {
 		return err

@@ -131,6 +131,7 @@ type Error struct {
 	Msg    string
 	NoLink bool // nothing joins the two ranks: the system's doing, not the program's
 	Large  bool // more operations than were asked for (SetMost)
+	Ops    int  // of a Large one: the program's operations, where that is known
 	Wrong  bool // the program runs to its end, and its result is not the collective's
 	Unset  bool // nothing has been written to a chunk that is read
 }

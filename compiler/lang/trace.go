@@ -25,7 +25,8 @@ type Trace struct {
 	name   string
 	coll   collective.Collective
 	linked func(a, b int) bool
-	links  []uint8 // a*ranks+b: 0 not asked yet, 1 no, 2 yes
+	links  []uint8           // a*ranks+b: 0 not asked yet, 1 no, 2 yes; nil over many ranks
+	some   map[[2]int32]bool // of the links that were asked for, over many ranks
 
 	pos    Pos
 	at     mark // pos; its file is 0 until it is asked for
@@ -62,8 +63,16 @@ func (t *Trace) SetMost(ops int) { t.most = min(ops, MaxOps) }
 // Without it every two ranks are linked.
 func (t *Trace) SetLinked(f func(a, b int) bool) {
 	t.linked = f
+	if t.coll.Ranks > manyRanks {
+		t.some = map[[2]int32]bool{}
+		return
+	}
 	t.links = make([]uint8, t.coll.Ranks*t.coll.Ranks)
 }
+
+// manyRanks is from how many ranks on the links that a program uses are fewer than
+// there could be: over 65,536 ranks, a byte for each pair would be 4 GB.
+const manyRanks = 2048
 
 // At says where in the program's text the next operations stand.
 func (t *Trace) At(p Pos) { t.pos, t.at = p, mark{} }
@@ -120,6 +129,23 @@ func (t *Trace) checkLink(a, b int) error {
 	if a == b || t.linked == nil {
 		return nil
 	}
+	if !t.isLinked(a, b) {
+		return &Error{Pos: t.pos, Msg: fmt.Sprintf("no link from rank %d to rank %d", a, b), NoLink: true}
+	}
+	return nil
+}
+
+// isLinked asks for each pair of ranks once.
+func (t *Trace) isLinked(a, b int) bool {
+	if t.links == nil {
+		pair := [2]int32{int32(a), int32(b)}
+		yes, known := t.some[pair]
+		if !known {
+			yes = t.linked(a, b)
+			t.some[pair] = yes
+		}
+		return yes
+	}
 	known := &t.links[a*t.coll.Ranks+b]
 	if *known == 0 {
 		*known = 1
@@ -127,10 +153,7 @@ func (t *Trace) checkLink(a, b int) error {
 			*known = 2
 		}
 	}
-	if *known == 1 {
-		return &Error{Pos: t.pos, Msg: fmt.Sprintf("no link from rank %d to rank %d", a, b), NoLink: true}
-	}
-	return nil
+	return *known == 2
 }
 
 // record appends an operation. The versions of places count operations from 1.

@@ -199,6 +199,9 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	if err != nil {
 		return nil, err
 	}
+	if err := t.foreseen(c, fn, q.MostOps); err != nil {
+		return nil, err
+	}
 	trace := lang.NewTrace(t.Name, coll)
 	trace.SetLinked(func(a, b int) bool { return m.Linked == nil || m.Linked(a, b) })
 	if q.MostOps > 0 {

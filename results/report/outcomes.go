@@ -29,6 +29,7 @@ var reasons = map[string]string{
 	"duplicate":      "the same program as an earlier candidate",
 	"outranked":      "on a large system: estimated to be less promising than those that are tried",
 	"too-large":      "too many operations",
+	"memory":         "more memory than the limit that the search was begun with",
 	"threadblocks":   "more threadblocks than the GPU has SMs; all must be co-resident",
 	"compiler-limit": "over a limit of the compiler, such as channels",
 	"fifo-slots":     "sends run ahead of receives by more than any protocol's FIFO slots",

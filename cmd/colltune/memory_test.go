@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/colltune/colltune/internal/memory"
+)
+
+// fill is a command that takes memory until it is told to end. It is there only in a
+// process that TestCommandOutOfMemory starts.
+func fill() *cobra.Command {
+	return &cobra.Command{Use: "fill", RunE: func(cmd *cobra.Command, _ []string) error {
+		var all [][]byte
+		for cmd.Context().Err() == nil || os.Getenv(fillWith) == "deaf" {
+			b := make([]byte, 4<<20)
+			for i := 0; i < len(b); i += 4096 {
+				b[i] = 1
+			}
+			all = append(all, b)
+			time.Sleep(10 * time.Millisecond)
+		}
+		runtime.KeepAlive(all)
+		return cmd.Context().Err()
+	}}
+}
+
+const fillWith = "COLLTUNE_TEST_FILL"
+
+func init() {
+	if os.Getenv(fillWith) != "" {
+		commands = append(commands, fill)
+	}
+}
+
+// A command that takes more memory than it may is ended with a word and exit code 4,
+// whether or not it listens.
+func TestCommandOutOfMemory(t *testing.T) {
+	for _, how := range []string{"listening", "deaf"} {
+		cmd := exec.Command("/proc/self/exe", "fill", "--memory", "256M")
+		if runtime.GOOS != "linux" {
+			cmd.Path, _ = os.Executable()
+		}
+		cmd.Env = append(os.Environ(), fillWith+"="+how, asCommand+"=1")
+		out, err := cmd.CombinedOutput()
+		var ended *exec.ExitError
+		if !errors.As(err, &ended) || ended.ExitCode() != exitLimit || !strings.Contains(string(out), "the limit is 256M (--memory sets another)") {
+			t.Errorf("%s: %v: %s", how, err, out)
+		}
+	}
+}
+
+// Out of memory is a limit that was reached, and no interrupt.
+func TestOutOfMemoryIsALimit(t *testing.T) {
+	over := &memory.Exceeded{Used: 3 << 30, Limit: 2 << 30}
+	if err := fmt.Errorf("search: %w", over); exitCode(err) != exitLimit || !partial(err) {
+		t.Errorf("exit code %d", exitCode(err))
+	}
+}

@@ -1,0 +1,55 @@
+package script
+
+import (
+	"fmt"
+
+	"go.starlark.net/starlark"
+
+	"github.com/colltune/colltune/compiler/lang"
+)
+
+// Operations is how many operations the program will have, as the template's def
+// operations(topo, p) says, and whether it has one. It is known before the program is
+// traced, which may take gigabytes.
+func (t *Template) Operations(m Machine, q Request, given map[string]any) (n int, ok bool, err error) {
+	c, err := t.prepare(m, q, given)
+	if err != nil {
+		return 0, false, err
+	}
+	return c.operations()
+}
+
+func (c *call) operations() (n int, ok bool, err error) {
+	err = c.call("operations", func(v starlark.Value) error {
+		if v == starlark.None { // not known for these parameters
+			return nil
+		}
+		i, isInt := v.(starlark.Int)
+		count, small := int64(0), false
+		if isInt {
+			count, small = i.Int64()
+		}
+		if !small || count < 0 || count > 1<<53 {
+			return fmt.Errorf("operations returned %s: want a whole number from 0, or None", kindOf(v))
+		}
+		n, ok = int(count), true
+		return nil
+	})
+	return n, ok, err
+}
+
+// foreseen is an error that is Large where the template says that its program has
+// more operations than asked for, or than the language has room for.
+func (t *Template) foreseen(c *call, fn *starlark.Function, most int) error {
+	if most <= 0 || most > lang.MaxOps {
+		most = lang.MaxOps
+	}
+	n, ok, err := c.operations()
+	if err != nil || !ok || n <= most {
+		return err
+	}
+	return asError(t.File, &lang.Error{
+		Pos: position(fn.Position()), Large: most < lang.MaxOps, Ops: n,
+		Msg: fmt.Sprintf("the program has %d operations: want at most %d", n, most),
+	})
+}

@@ -1,0 +1,147 @@
+package memory
+
+import (
+	"bytes"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Machine is the memory of this machine in bytes, or what the control groups that we
+// are in may use of it; 0: unknown.
+func Machine() int64 {
+	least := int64(math.MaxInt64)
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) == nil {
+		least = int64(info.Totalram) * int64(info.Unit)
+	}
+	groups, _ := os.ReadFile("/proc/self/cgroup")
+	for _, file := range limitFiles(string(groups)) {
+		if text, err := os.ReadFile(file); err == nil {
+			if n, err := strconv.ParseInt(string(bytes.TrimSpace(text)), 10, 64); err == nil && n > 0 {
+				least = min(least, n)
+			}
+		}
+	}
+	if least == math.MaxInt64 {
+		return 0
+	}
+	return least
+}
+
+// limitFiles lists where the limits of our control groups may be, given what
+// /proc/self/cgroup says: those of our own and of all around it, in either version.
+func limitFiles(groups string) (files []string) {
+	for line := range strings.Lines(groups) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(parts) < 3 {
+			continue
+		}
+		root, name := "/sys/fs/cgroup", "memory.max"
+		switch {
+		case parts[1] == "memory":
+			root, name = "/sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		case parts[1] != "":
+			continue
+		}
+		for at := filepath.Clean("/" + parts[2]); ; at = filepath.Dir(at) {
+			files = append(files, filepath.Join(root, at, name))
+			if at == "/" {
+				break
+			}
+		}
+	}
+	return files
+}
+
+// inUse is what this process uses, and what all its descendants do. Memory that
+// several of them share is counted once, as far as can be told: the most that one of
+// them shares.
+func inUse() (own, others int64) {
+	all, shared := resident(os.Getpid())
+	own = all - shared
+	for _, pid := range descendants(os.Getpid()) {
+		more, theirs := resident(pid)
+		others += more - theirs
+		shared = max(shared, theirs)
+	}
+	return own, others + shared
+}
+
+// OfTree is the memory that a process and all its descendants use; what they share
+// is left out.
+func OfTree(root int) int64 {
+	all, shared := resident(root)
+	sum := all - shared
+	for _, pid := range descendants(root) {
+		all, shared := resident(pid)
+		sum += all - shared
+	}
+	return sum
+}
+
+// Of is the memory that a process uses.
+func Of(pid int) int64 {
+	used, _ := resident(pid)
+	return used
+}
+
+// descendants lists the processes below one.
+func descendants(root int) (all []int) {
+	children := map[int][]int{}
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		if parent, ok := parentOf(pid); ok {
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	all = children[root]
+	for i := 0; i < len(all); i++ {
+		all = append(all, children[all[i]]...)
+	}
+	return all
+}
+
+// resident is how much of a process is in memory, and how much of that may be
+// shared with others.
+func resident(pid int) (all, shared int64) {
+	statm, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	if err != nil {
+		return 0, 0
+	}
+	fields := bytes.Fields(statm)
+	if len(fields) < 3 {
+		return 0, 0
+	}
+	pages := func(i int) int64 {
+		n, _ := strconv.ParseInt(string(fields[i]), 10, 64)
+		return n * int64(os.Getpagesize())
+	}
+	return pages(1), pages(2)
+}
+
+func parentOf(pid int) (int, bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, false
+	}
+	// The process's name, in brackets, may contain anything. Only numbers follow
+	// it.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 2 {
+		return 0, false
+	}
+	parent, err := strconv.Atoi(string(fields[1]))
+	return parent, err == nil
+}

@@ -1,0 +1,144 @@
+package search
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/internal/units"
+)
+
+// What programs take of the memory that a search may use (Options.Memory), in bytes.
+// The figures are the most that was measured of any family (docs/measurements/memory.md),
+// so that what is foreseen to fit does. They say which candidates a search with a limit
+// has, and are therefore part of no machine's state.
+//
+//	limit ┤ process ┤ programs kept ┤ the one that is made or run ┤ a quarter, for garbage
+const (
+	processBytes    = 96 << 20
+	tracedBytes     = 160 // of an operation in a traced program
+	compiledBytes   = 700 // of an operation while it is traced, compiled and verified
+	keptBytes       = 144 // of an operation in a program that is kept to be tried
+	simulatorBytes  = 32 << 20
+	stepBytes       = 250  // of a program's step in the simulator
+	connectionBytes = 2000 // of a connection between two ranks there
+)
+
+// room is the memory for programs; without a limit there is enough for all.
+func (o *Options) room() int64 {
+	if o.Memory == 0 {
+		return math.MaxInt64 / 4
+	}
+	return max(o.Memory/4*3-processBytes, 1)
+}
+
+// SolverMemory is how many bytes a solver may use where the command may use limit: 2
+// GiB, or a quarter of it; without a limit 0, which is a solver's own.
+func SolverMemory(limit int64) int64 {
+	if limit == 0 {
+		return 0
+	}
+	return min(max(limit/4, 64<<20), 2<<30)
+}
+
+// MostOperations is how many operations a program may have, those of all instances
+// together, to be traced, compiled and verified within a limit of memory in bytes; 0 is
+// no limit.
+func MostOperations(limit int64) int64 { return (&Options{Memory: limit}).mostOperations() }
+
+func (o *Options) mostOperations() int64 { return o.room() / compiledBytes }
+
+// NoRoom says what so many operations would take that there is no memory for.
+func NoRoom(operations, limit int64) string {
+	return (&Options{Memory: limit}).noRoom(operations*compiledBytes, fmt.Sprintf("%d operations", operations)).Detail
+}
+
+// noRoom refuses what takes more memory than there is. what is how it comes to that.
+func (o *Options) noRoom(takes int64, what string) *Refusal {
+	return &Refusal{Reason: NoMemory, Detail: fmt.Sprintf("about %v of memory for %s: want a limit of %v, and it is %v (--memory)",
+		rounded(takes), what, rounded((takes+processBytes)/3*4), units.Bytes(o.Memory))}
+}
+
+// rounded is a size as people say it: two digits of a unit.
+func rounded(n int64) units.Bytes {
+	unit := int64(1)
+	for n/unit >= 10<<10 {
+		unit <<= 10
+	}
+	return units.Bytes((n + unit - 1) / unit * unit)
+}
+
+// afford refuses the drafts that there is no memory for, in the order in which they
+// come, those for comparison first: all that are kept take at most half of the room,
+// and each must fit beside them while it is made. What is foreseen depends on the
+// drafts and the limit alone.
+func (e *enumeration) afford() {
+	if e.options.Memory == 0 {
+		return
+	}
+	placements := int64(max(e.begun.of, 1))
+	room := e.options.room() / placements
+	var kept, largest int64
+	for _, compared := range []bool{true, false} {
+		for _, d := range e.drafts {
+			if len(d.points) > 0 != compared {
+				continue
+			}
+			n := int64(d.operations())
+			stays, most := kept+n*keptBytes, max(largest, n*compiledBytes)
+			takes, what := n*compiledBytes, fmt.Sprintf("%d operations", n)
+			if takes <= room {
+				takes, what = max(stays+most, 2*stays), what+" beside the candidates before it"
+			}
+			if takes > room {
+				d.built = &built{refusal: e.options.noRoom(takes*placements, what)}
+				continue
+			}
+			kept, largest = stays, most
+		}
+	}
+}
+
+// simulated is the memory that the simulator takes for a program.
+func simulated(p *ir.Program) int64 {
+	steps, connections := 0, 0
+	for g := range p.GPUs {
+		for t := range p.GPUs[g].Threadblocks {
+			tb := &p.GPUs[g].Threadblocks[t]
+			steps += len(tb.Steps)
+			if tb.Send >= 0 {
+				connections++
+			}
+		}
+	}
+	return simulatorBytes + int64(steps)*stepBytes + int64(connections)*connectionBytes
+}
+
+// unsimulated refuses a program that there is no memory to simulate.
+func (e *enumeration) unsimulated(p *ir.Program) *Refusal {
+	if e.options.Memory == 0 || e.options.Executor != "sim" {
+		return nil
+	}
+	if takes := 2 * simulated(p); takes > e.options.room() {
+		return e.options.noRoom(takes, "its simulation beside the other candidates")
+	}
+	return nil
+}
+
+// abreastOf is how many trials may be made at the same time, at most jobs, so that
+// the simulators of all have room beside the programs.
+func (s *searching) abreastOf(space *Space, jobs int) int {
+	if s.options.Memory == 0 || s.options.Executor != "sim" {
+		return jobs
+	}
+	left, largest := s.options.room(), int64(1)
+	for i := range space.Candidates {
+		p := space.Candidates[i].Program
+		if p == nil {
+			continue
+		}
+		takes := simulated(p)
+		left, largest = left-(takes-simulatorBytes)/2, max(largest, takes)
+	}
+	return int(min(max(left/largest, 1), int64(max(jobs, 1))))
+}
