@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/colltune/colltune/compiler/ir"
@@ -73,7 +72,7 @@ func (c *Campaign) Begin(ctx context.Context, key string) (*Begun, error) {
 	if c.lock == nil {
 		return nil, fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)
 	}
-	f, err := openRegular(filepath.Join(c.dir, begunFile), os.O_RDWR|os.O_CREATE)
+	f, err := openRegular(c.folder, begunFile, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +94,7 @@ func (c *Campaign) Forget() error {
 	if c.lock == nil {
 		return fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)
 	}
-	if err := os.Remove(filepath.Join(c.dir, begunFile)); !errors.Is(err, fs.ErrNotExist) {
+	if err := c.folder.Remove(begunFile); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

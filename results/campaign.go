@@ -25,11 +25,12 @@ var ErrReadOnly = errors.New("campaign opened for reading only")
 // Campaign is an open campaign folder. Its methods may be called from several
 // goroutines at once.
 type Campaign struct {
-	dir  string
-	plan Plan
-	lock *os.File // nil: reading only
-	made []string // folders that Create made for it, innermost first
-	new  bool     // Create wrote its plan
+	dir    string
+	folder *os.Root // dir, held open: it may be moved
+	plan   Plan
+	lock   *os.File // nil: reading only
+	made   []string // folders that Create made for it, innermost first
+	new    bool     // Create wrote its plan
 
 	mu       sync.Mutex
 	journal  *journal
@@ -50,7 +51,7 @@ func (c *Campaign) Close() error {
 		err = errors.Join(err, c.lock.Close())
 		c.lock = nil
 	}
-	return err
+	return errors.Join(err, c.folder.Close())
 }
 
 // Dir is the campaign's folder.
@@ -131,7 +132,7 @@ func (c *Campaign) SetTally(t Tally) error {
 	}
 	t.Called = c.calledOtherwise(t.Called)
 	if c.tally != nil && equalJSON(c.tally, &t) {
-		return nil
+		return c.here()
 	}
 	return c.write(record{Tally: &t})
 }
@@ -202,17 +203,17 @@ func (c *Campaign) write(records ...record) error {
 		return fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)
 	}
 	if err := c.journal.append(records...); err != nil {
-		return fmt.Errorf("campaign %s: %w", c.dir, err)
+		return c.blame(fmt.Errorf("campaign %s: %w", c.dir, err))
 	}
 	for _, r := range records {
 		c.take(r)
 	}
-	return nil
+	return c.here()
 }
 
 // syncDir makes a rename in dir durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
+func syncDir(folder *os.Root) error {
+	d, err := folder.Open(".")
 	if err != nil {
 		return err
 	}

@@ -314,7 +314,12 @@ func TestLockOfADeadHolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := lock(c.Dir())
+	folder, err := os.OpenRoot(c.Dir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	held, err := lock(folder)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
 
@@ -76,7 +75,7 @@ func (c *Campaign) SaveCandidates(key string, index any, hashes []string, progra
 	if len(head) > maxIndex || len(hashes) > maxCandidates {
 		return fmt.Errorf("campaign %s: %d candidates: %w", c.dir, len(hashes), ErrTooLarge)
 	}
-	return writeWhole(filepath.Join(c.dir, candidatesFile), func(w io.Writer) error {
+	return writeIn(c.folder, candidatesFile, func(w io.Writer) error {
 		// The quickest level is enough, because programs repeat themselves so
 		// much.
 		packed, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
@@ -117,7 +116,7 @@ func (c *Campaign) SaveCandidates(key string, index any, hashes []string, progra
 // nothing is kept the error wraps fs.ErrNotExist; if another key's is,
 // ErrOtherCandidates. Once ctx is done it reads no further.
 func (c *Campaign) Candidates(ctx context.Context, key string, index any, jobs int) (map[string]*ir.Program, error) {
-	f, err := openRegular(filepath.Join(c.dir, candidatesFile), os.O_RDONLY)
+	f, err := openRegular(c.folder, candidatesFile, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +218,7 @@ func readPrograms(ctx context.Context, files *tar.Reader, hashes []string, jobs 
 // keptProgram finds a program among those kept, under whichever key. It is nil if
 // it is not there, or does not match its hash.
 func (c *Campaign) keptProgram(hash string) *ir.Program {
-	f, err := openRegular(filepath.Join(c.dir, candidatesFile), os.O_RDONLY)
+	f, err := openRegular(c.folder, candidatesFile, os.O_RDONLY)
 	if err != nil {
 		return nil
 	}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/colltune/colltune/internal/safe"
 )
@@ -67,19 +66,25 @@ type read struct {
 // openJournal reads the journal of a plan and hands each other record to take, whose
 // error is about its line. With write, it cuts off a last line that was not
 // finished. A journal that does not exist is empty.
-func openJournal(path string, write bool, plan planMark, take func(record) error) (*journal, error) {
+func openJournal(folder *os.Root, write bool, plan planMark, take func(record) error) (*journal, error) {
 	flags := os.O_RDONLY
 	if write {
 		flags = os.O_RDWR | os.O_CREATE
 	}
-	f, err := openRegular(path, flags)
+	f, err := openRegular(folder, journalFile, flags)
 	if err != nil {
 		if !write && errors.Is(err, fs.ErrNotExist) {
 			return &journal{}, nil
 		}
 		return nil, err
 	}
-	to, err := readJournal(f, filepath.Base(path), func(r record) error {
+	if write {
+		if err := lockJournal(folder, f); err != nil {
+			f.Close()
+			return nil, err
+		}
+	}
+	to, err := readJournal(f, journalFile, func(r record) error {
 		if r.Plan != nil {
 			return plan.marked(r.Plan)
 		}
@@ -94,7 +99,7 @@ func openJournal(path string, write bool, plan planMark, take func(record) error
 		j.file = nil
 		return j, f.Close()
 	}
-	if err := errors.Join(f.Truncate(j.end), syncDir(filepath.Dir(path))); err != nil {
+	if err := errors.Join(f.Truncate(j.end), syncDir(folder)); err != nil {
 		f.Close()
 		return nil, err
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -26,8 +25,8 @@ func (e *LockedError) Error() string {
 // Go opens files close-on-exec, so no child process keeps the lock, except for the
 // moment between fork and exec. So where the holder is gone, that moment is waited
 // for.
-func lock(dir string) (*os.File, error) {
-	f, err := openRegular(filepath.Join(dir, "lock"), os.O_RDWR|os.O_CREATE)
+func lock(folder *os.Root) (*os.File, error) {
+	f, err := openRegular(folder, lockFile, os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +36,7 @@ func lock(dir string) (*os.File, error) {
 		}
 		if holder := holderOf(f); !gone(holder) || time.Since(start) > orphanTime {
 			f.Close()
-			return nil, &LockedError{Dir: dir, Holder: holder}
+			return nil, &LockedError{Dir: folder.Name(), Holder: holder}
 		}
 	}
 	if err != nil {
@@ -60,6 +59,20 @@ func lock(dir string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// lockJournal takes the lock of the journal itself, because the file lock may have
+// been deleted under a search that goes on.
+func lockJournal(folder *os.Root, f *os.File) error {
+	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		err := filelock.Try(f)
+		if !errors.Is(err, filelock.ErrHeld) {
+			return err
+		}
+		if time.Since(start) > orphanTime {
+			return &LockedError{Dir: folder.Name(), Holder: "another process, whose file lock was deleted"}
+		}
+	}
 }
 
 // orphanTime is how long a process that was just being started by a killed one may

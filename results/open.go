@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,24 +26,21 @@ func Create(dir string, p Plan) (*Campaign, error) {
 	if err := refuseForeign(dir); err != nil {
 		return nil, err
 	}
-	held, err := lock(dir)
+	folder, held, err := holdFolder(dir)
 	if err != nil {
-		return nil, lockError(dir, err)
+		return nil, err
 	}
-	c, err := open(dir, held)
+	c, err := open(folder, held)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = writeText(filepath.Join(dir, planFile), p.encode()); err == nil {
-			if err = syncDir(dir); err == nil {
-				c, err = open(dir, held)
-			}
+		if err = writePlan(folder, p.encode()); err == nil {
+			c, err = open(folder, held)
 		}
 		if err == nil {
 			c.new, c.made = true, made
 		}
 	}
 	if err != nil {
-		held.Close()
-		return nil, fmt.Errorf("campaign %s: %w", dir, err)
+		return nil, openError(dir, errors.Join(err, held.Close(), folder.Close()))
 	}
 	diff := c.plan.Diff(p)
 	if (diff != nil || c.plan.Memory != p.Memory) && c.empty() {
@@ -77,14 +75,13 @@ func Open(dir string) (*Campaign, error) {
 	if err := present(dir); err != nil {
 		return nil, err
 	}
-	held, err := lock(dir)
+	folder, held, err := holdFolder(dir)
 	if err != nil {
-		return nil, lockError(dir, err)
+		return nil, err
 	}
-	c, err := open(dir, held)
+	c, err := open(folder, held)
 	if err != nil {
-		held.Close()
-		return nil, fmt.Errorf("campaign %s: %w", dir, err)
+		return nil, openError(dir, errors.Join(err, held.Close(), folder.Close()))
 	}
 	return c, nil
 }
@@ -95,16 +92,20 @@ func OpenReadOnly(dir string) (*Campaign, error) {
 	if err := present(dir); err != nil {
 		return nil, err
 	}
-	c, err := open(dir, nil)
+	folder, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, fmt.Errorf("campaign %s: %w", dir, err)
+		return nil, openError(dir, err)
+	}
+	c, err := open(folder, nil)
+	if err != nil {
+		return nil, openError(dir, errors.Join(err, folder.Close()))
 	}
 	return c, nil
 }
 
 // open reads the folder. held is its lock, or nil for reading only.
-func open(dir string, held *os.File) (*Campaign, error) {
-	text, err := readPlan(filepath.Join(dir, planFile))
+func open(folder *os.Root, held *os.File) (*Campaign, error) {
+	text, err := readPlan(folder)
 	if err != nil {
 		return nil, err
 	}
@@ -112,13 +113,13 @@ func open(dir string, held *os.File) (*Campaign, error) {
 	if err != nil {
 		return nil, &LineError{planFile, 0, err.Error()}
 	}
-	c := &Campaign{dir: dir, plan: plan, lock: held, trials: map[string]*Trial{}, named: map[string]bool{}, programs: map[string]bool{}}
+	c := &Campaign{dir: folder.Name(), folder: folder, plan: plan, lock: held, trials: map[string]*Trial{}, named: map[string]bool{}, programs: map[string]bool{}}
 	// A journal with checksums says first which line of the plan was changed.
 	wrong := plan.check()
 	if wrong != nil {
 		wrong = &LineError{planFile, 0, wrong.Error()}
 	}
-	c.journal, err = openJournal(filepath.Join(dir, journalFile), held != nil, markOf(text), func(r record) error {
+	c.journal, err = openJournal(folder, held != nil, markOf(text), func(r record) error {
 		if wrong != nil {
 			return wrong
 		}
@@ -134,7 +135,33 @@ func open(dir string, held *os.File) (*Campaign, error) {
 	return c, nil
 }
 
-func lockError(dir string, err error) error {
+// holdFolder opens a campaign's folder and takes its lock.
+func holdFolder(dir string) (*os.Root, *os.File, error) {
+	folder, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, openError(dir, err)
+	}
+	held, err := lock(folder)
+	if err != nil {
+		folder.Close()
+		return nil, nil, openError(dir, err)
+	}
+	return folder, held, nil
+}
+
+// writePlan writes campaign.toml.
+func writePlan(folder *os.Root, text []byte) error {
+	err := writeIn(folder, planFile, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return syncDir(folder)
+}
+
+func openError(dir string, err error) error {
 	var locked *LockedError
 	if errors.As(err, &locked) {
 		return err
@@ -209,29 +236,30 @@ func (c *Campaign) replan(p Plan) error {
 		return err
 	}
 	c.executor, c.tally = nil, nil
-	if err := writeText(filepath.Join(c.dir, planFile), text); err != nil {
+	if err := writePlan(c.folder, text); err != nil {
 		return err
 	}
 	c.plan = p.normal()
-	return syncDir(c.dir)
+	return nil
 }
 
 // Discard closes a campaign. If Create has just made it and no enumeration was
 // completed for it, it is removed, with the folders made for it; any other
 // campaign stays as it is.
 func (c *Campaign) Discard() error {
-	_, err := os.Stat(filepath.Join(c.dir, candidatesFile))
+	_, err := c.folder.Stat(candidatesFile)
 	if !c.new || !c.empty() || !errors.Is(err, fs.ErrNotExist) {
 		return c.Close()
 	}
+	moved := c.here() != nil
 	err = nil
 	for _, name := range []string{journalFile, planFile, lockFile, begunFile} {
-		if gone := os.Remove(filepath.Join(c.dir, name)); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+		if gone := c.folder.Remove(name); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
 			err = errors.Join(err, gone)
 		}
 	}
 	for _, dir := range c.made {
-		if os.Remove(dir) != nil {
+		if moved || os.Remove(dir) != nil {
 			break // others keep files there
 		}
 	}
@@ -242,6 +270,6 @@ func (c *Campaign) Discard() error {
 // campaign ended before its first trial, for instance over a mistake in a
 // template.
 func (c *Campaign) empty() bool {
-	programs, err := os.ReadDir(filepath.Join(c.dir, programsDir))
+	programs, err := c.list(programsDir)
 	return len(c.order) == 0 && len(programs) == 0 && (err == nil || errors.Is(err, fs.ErrNotExist))
 }

@@ -3,7 +3,6 @@ package results
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 )
 
@@ -24,20 +23,19 @@ func (c *Campaign) KeepOutput(key string, attempt int, text string) (string, err
 	if text == "" || !isHash(key) {
 		return "", nil
 	}
-	dir := filepath.Join(c.dir, outputDir)
-	if kept, err := os.ReadDir(dir); err == nil && len(kept) >= maxOutputs {
+	if kept, err := c.list(outputDir); err == nil && len(kept) >= maxOutputs {
 		return "", nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", fmt.Errorf("campaign %s: %w", c.dir, err)
+	if err := c.folder.MkdirAll(outputDir, 0o755); err != nil {
+		return "", c.blame(fmt.Errorf("campaign %s: %w", c.dir, err))
 	}
 	name := filepath.Join(outputDir, fmt.Sprintf("%s-%d.txt", key[:16], attempt+1))
-	err := writeWhole(filepath.Join(c.dir, name), func(w io.Writer) error {
+	err := writeIn(c.folder, name, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("output of a trial of campaign %s: %w", c.dir, err)
+		return "", c.blame(fmt.Errorf("output of a trial of campaign %s: %w", c.dir, err))
 	}
 	return filepath.ToSlash(name), nil
 }

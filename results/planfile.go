@@ -121,8 +121,8 @@ func tomlString(s string) string {
 }
 
 // readPlan reads the bytes of a campaign.toml.
-func readPlan(path string) ([]byte, error) {
-	f, err := openRegular(path, os.O_RDONLY)
+func readPlan(folder *os.Root) ([]byte, error) {
+	f, err := openRegular(folder, planFile, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}

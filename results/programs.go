@@ -26,18 +26,20 @@ func (c *Campaign) SaveProgram(hash string, p *ir.Program) error {
 	if c.lock == nil {
 		return fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)
 	}
-	dir := filepath.Join(c.dir, programsDir)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("campaign %s: %w", c.dir, err)
+	if err := c.folder.MkdirAll(programsDir, 0o755); err != nil {
+		return c.blame(fmt.Errorf("campaign %s: %w", c.dir, err))
 	}
-	if err := writeProgram(filepath.Join(dir, hash+".json"), p); err != nil {
-		return fmt.Errorf("program %s of campaign %s: %w", short(hash), c.dir, err)
+	if err := writeIn(c.folder, programFile(hash), func(w io.Writer) error { return ir.Encode(w, p) }); err != nil {
+		return c.blame(fmt.Errorf("program %s of campaign %s: %w", short(hash), c.dir, err))
 	}
 	c.mu.Lock()
 	c.programs[hash] = true
 	c.mu.Unlock()
 	return nil
 }
+
+// programFile is the name of a program's file in the campaign's folder.
+func programFile(hash string) string { return filepath.Join(programsDir, hash+".json") }
 
 func writeProgram(path string, p *ir.Program) error {
 	return writeWhole(path, func(w io.Writer) error { return ir.Encode(w, p) })
@@ -48,7 +50,7 @@ func (c *Campaign) hasProgram(hash string) bool {
 	if c.programs[hash] {
 		return true
 	}
-	if _, err := os.Stat(filepath.Join(c.dir, programsDir, hash+".json")); err != nil {
+	if _, err := c.folder.Stat(programFile(hash)); err != nil {
 		return false
 	}
 	c.programs[hash] = true
@@ -94,8 +96,8 @@ func (p *Plan) askedFor(hash string, found *ir.Program) error {
 
 // savedProgram reads a program from its own file.
 func (c *Campaign) savedProgram(hash string) (*ir.Program, error) {
-	path := filepath.Join(c.dir, programsDir, hash+".json")
-	f, err := openRegular(path, os.O_RDONLY)
+	path := filepath.Join(c.dir, programFile(hash))
+	f, err := openRegular(c.folder, programFile(hash), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &ProgramError{fmt.Errorf("program %s is not in campaign %s: %w", short(hash), c.dir, err)}
 	} else if err != nil {

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/colltune/colltune/internal/atomicfile"
 )
@@ -12,6 +15,16 @@ import (
 // is.
 func writeWhole(path string, write func(io.Writer) error) error {
 	f, err := atomicfile.New(path, 0o644)
+	return finish(f, err, path, write)
+}
+
+// writeIn does that with a file of a folder that is held open.
+func writeIn(folder *os.Root, name string, write func(io.Writer) error) error {
+	f, err := atomicfile.NewIn(folder, name, 0o644)
+	return finish(f, err, filepath.Join(folder.Name(), name), write)
+}
+
+func finish(f *atomicfile.File, err error, path string, write func(io.Writer) error) error {
 	if err != nil {
 		return forPath(path, err)
 	}
@@ -27,7 +40,7 @@ func writeWhole(path string, write func(io.Writer) error) error {
 func forPath(path string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
-		return &fs.PathError{Op: at.Op, Path: path, Err: at.Err}
+		return &fs.PathError{Op: strings.TrimSuffix(at.Op, "at"), Path: path, Err: at.Err}
 	}
 	return err
 }

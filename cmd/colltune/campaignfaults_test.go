@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"os/exec"
@@ -87,7 +88,12 @@ func (s *sick) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 		return m, err
 	}
 	word("ill")
+	campaign := filepath.Join(os.Getenv("COLLTUNE_EXECUTOR_STATE"), "c")
 	switch s.fault {
+	case "renames":
+		_ = os.Rename(campaign, campaign+"2")
+	case "removes":
+		_ = os.RemoveAll(campaign)
 	case "fails":
 		return m, errors.New("no luck")
 	case "panics":
@@ -285,6 +291,40 @@ func TestCampaignsOutliveTheirExecutor(t *testing.T) {
 				t.Fatalf("exit %d\n%s", r.code, r.stderr)
 			}
 			if r := runFor(t, campaignOf(t, dir, "none", "", "resume", "c")); r.code != 0 {
+				t.Fatalf("resume: exit %d\n%s", r.code, r.stderr)
+			}
+			if got, want := winners(t, dir, "none"), winners(t, whole, "none"); got != want {
+				t.Errorf("winners\n%swant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// A search whose campaign is renamed or removed says so and ends with 1. Where it was
+// renamed, it goes on from there.
+func TestMovedCampaignEndsItsSearch(t *testing.T) {
+	whole := t.TempDir()
+	if r := runFor(t, campaignOf(t, whole, "none", "", sickSearch...)); r.code != 0 {
+		t.Fatal(r.stderr)
+	}
+	for _, fault := range []string{"renames", "removes"} {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			r := runFor(t, campaignOf(t, dir, fault, "", sickSearch...))
+			if want := "campaign c: the folder was renamed, removed or replaced while it was written"; r.code != 1 || strings.Count(r.stderr, want) != 1 || strings.Contains(r.stderr, "go on with") {
+				t.Fatalf("exit %d\n%s", r.code, r.stderr)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "c")); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("c: %v, want that it is gone", err)
+			}
+			if fault == "removes" {
+				return
+			}
+			if err := os.Rename(filepath.Join(dir, "c2"), filepath.Join(dir, "c")); err != nil {
+				t.Fatal(err)
+			}
+			if r := runFor(t, campaignOf(t, dir, "none", "", append([]string{"resume", "c"}, "--executor", "sick")...)); r.code != 0 {
 				t.Fatalf("resume: exit %d\n%s", r.code, r.stderr)
 			}
 			if got, want := winners(t, dir, "none"), winners(t, whole, "none"); got != want {

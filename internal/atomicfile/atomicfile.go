@@ -22,21 +22,45 @@ import (
 // File is a file that is to take another's place. One goroutine may use it.
 type File struct {
 	*os.File
-	path string
-	done bool
+	in         place
+	temp, path string
+	done       bool
 }
+
+// place is where paths lead: the file system, or a folder that is held open.
+type place interface {
+	OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error)
+	Rename(from, to string) error
+	Remove(path string) error
+}
+
+type anywhere struct{}
+
+func (anywhere) OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
+	return os.OpenFile(path, flag, perm)
+}
+func (anywhere) Rename(from, to string) error { return os.Rename(from, to) }
+func (anywhere) Remove(path string) error     { return os.Remove(path) }
 
 // New makes a file that Commit moves to path. Its permissions are perm without the
 // umask.
-func New(path string, perm fs.FileMode) (*File, error) {
+func New(path string, perm fs.FileMode) (*File, error) { return newIn(anywhere{}, path, perm) }
+
+// NewIn does that with a path in a folder, wherever the folder is moved.
+func NewIn(folder *os.Root, path string, perm fs.FileMode) (*File, error) {
+	return newIn(folder, path, perm)
+}
+
+func newIn(in place, path string, perm fs.FileMode) (*File, error) {
 	dir, name := filepath.Split(path)
 	for range 10000 {
-		f, err := os.OpenFile(filepath.Join(dir, "."+name+strconv.FormatInt(rand.Int64(), 10)), os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+		temp := filepath.Join(dir, "."+name+strconv.FormatInt(rand.Int64(), 10))
+		f, err := in.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 		if !errors.Is(err, fs.ErrExist) {
 			if err != nil {
 				return nil, err
 			}
-			return &File{File: f, path: path}, nil
+			return &File{File: f, in: in, temp: temp, path: path}, nil
 		}
 	}
 	return nil, &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
@@ -50,7 +74,7 @@ func (f *File) Commit() error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), f.path); err != nil {
+	if err := f.in.Rename(f.temp, f.path); err != nil {
 		return err
 	}
 	f.done = true
@@ -61,7 +85,7 @@ func (f *File) Commit() error {
 func (f *File) Discard() {
 	if !f.done {
 		f.Close()
-		_ = os.Remove(f.Name())
+		_ = f.in.Remove(f.temp)
 	}
 }
 

@@ -1,0 +1,91 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// MovedError says that a campaign's folder or its journal is no longer where it was
+// opened: somebody renamed, removed or replaced it.
+type MovedError struct {
+	Dir  string
+	What string // is gone: the folder, or its journal
+	Now  string // where the journal is by now; empty: removed, or not known
+}
+
+func (e *MovedError) Error() string {
+	where := ""
+	if e.Now != "" {
+		where = ": what was measured is in " + e.Now
+	}
+	return fmt.Sprintf("campaign %s: %s was renamed, removed or replaced while it was written%s", e.Dir, e.What, where)
+}
+
+// here is an error if the campaign's path no longer leads to the folder and the
+// journal that are held open.
+func (c *Campaign) here() error {
+	if c.journal.file == nil {
+		return nil
+	}
+	what := "the folder"
+	same, err := sameFile(func() (fs.FileInfo, error) { return os.Stat(c.dir) }, func() (fs.FileInfo, error) { return c.folder.Stat(".") })
+	if same && err == nil {
+		what = journalFile
+		same, err = sameFile(func() (fs.FileInfo, error) { return c.folder.Lstat(journalFile) }, c.journal.file.Stat)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("campaign %s: %w", c.dir, err)
+	case !same:
+		return &MovedError{c.dir, what, folderOf(c.journal.file)}
+	}
+	return nil
+}
+
+// sameFile reports whether two are the same file. A file that is not there is no
+// other's.
+func sameFile(one, other func() (fs.FileInfo, error)) (bool, error) {
+	a, err := one()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	b, err := other()
+	return err == nil && os.SameFile(a, b), err
+}
+
+// folderOf is where the folder of an open file is by now; empty if the file was
+// removed, or the system does not tell.
+func folderOf(f *os.File) string {
+	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
+	if err != nil || strings.HasSuffix(path, " (deleted)") {
+		return ""
+	}
+	return filepath.Dir(path)
+}
+
+// blame is the reason why a campaign can't be written: that it was moved, or else
+// err.
+func (c *Campaign) blame(err error) error {
+	var moved *MovedError
+	if errors.As(c.here(), &moved) {
+		return moved
+	}
+	return err
+}
+
+// list lists a folder of the campaign.
+func (c *Campaign) list(name string) ([]fs.DirEntry, error) {
+	d, err := c.folder.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.ReadDir(-1)
+}
