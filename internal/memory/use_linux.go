@@ -90,13 +90,40 @@ func Of(pid int) int64 {
 	return used
 }
 
-// descendants lists the processes below one.
+// descendants lists the processes below one. The kernel lists the children of each
+// thread; where it was built without that, all processes of the machine are gone
+// through, of which there may be thousands.
 func descendants(root int) (all []int) {
-	children := map[int][]int{}
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
+	children := childrenOf
+	if _, err := os.Stat("/proc/thread-self/children"); err != nil {
+		known := allChildren()
+		children = func(pid int) []int { return known[pid] }
 	}
+	all = children(root)
+	for i := 0; i < len(all); i++ {
+		all = append(all, children(all[i])...)
+	}
+	return all
+}
+
+// childrenOf lists the children of a process, by those of its threads.
+func childrenOf(pid int) (all []int) {
+	lists, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		for field := range bytes.FieldsSeq(text) {
+			if child, err := strconv.Atoi(string(field)); err == nil {
+				all = append(all, child)
+			}
+		}
+	}
+	return all
+}
+
+// allChildren lists the children of every process there is.
+func allChildren() map[int][]int {
+	children := map[int][]int{}
+	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
@@ -106,11 +133,7 @@ func descendants(root int) (all []int) {
 			children[parent] = append(children[parent], pid)
 		}
 	}
-	all = children[root]
-	for i := 0; i < len(all); i++ {
-		all = append(all, children[all[i]]...)
-	}
-	return all
+	return children
 }
 
 // resident is how much of a process is in memory, and how much of that may be

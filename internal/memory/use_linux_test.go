@@ -39,6 +39,9 @@ func TestInUse(t *testing.T) {
 	if own < 1<<20 || others < 64_000_000 || OfTree(os.Getpid()) < own/2+64_000_000 {
 		t.Errorf("%d B of this process, %d B of others, %d B in all: want the child's 64 MB among them", own, others, OfTree(os.Getpid()))
 	}
+	if some, known := descendants(os.Getpid()), allChildren()[os.Getpid()]; !slices.Contains(some, child.Process.Pid) || !slices.Contains(known, child.Process.Pid) {
+		t.Errorf("the child %d is not among %d, or %d", child.Process.Pid, some, known)
+	}
 	in.Close()
 	_ = child.Wait()
 }
