@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
 )
 
@@ -175,14 +176,15 @@ func attempt(ctx context.Context, e executor.Executor, t executor.Trial, timeout
 		r.Note = note(fmt.Sprintf("%d elements wrong; %s", m.Wrong, m.Note))
 	}
 	for _, us := range m.TimesUS {
-		if !(us > 0) || math.IsInf(us, 0) {
-			r.Outcome, r.TimesUS, r.Note = results.Failed, nil, fmt.Sprintf("executor gave a time of %v us", us)
+		if err := units.CheckTimeUS(us); err != nil {
+			r.Outcome, r.TimesUS, r.Note = results.Failed, nil, fmt.Sprintf("executor gave a %v", err)
 			return r, "", nil
 		}
 	}
 	if r.Outcome == results.OK && len(m.TimesUS) == 0 {
 		r.Outcome, r.Note = results.Failed, "executor gave no time"
 	}
+	r.TimesUS = results.Thin(r.TimesUS)
 	return r, "", nil
 }
 

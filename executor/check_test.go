@@ -31,7 +31,7 @@ func init() {
 		}
 	}}
 	faults["never-the-same"] = fault{run: func(context.Context, executor.Trial) (executor.Measurement, error) {
-		return executor.Measurement{TimesUS: []float64{float64(time.Now().UnixNano())}}, nil
+		return executor.Measurement{TimesUS: []float64{float64(time.Now().UnixNano()%1e12 + 1)}}, nil
 	}}
 	strangers["stays"] = func() { executor.Serve(fake{run: right}); select {} }
 	strangers["litters"] = func() {

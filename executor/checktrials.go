@@ -165,7 +165,7 @@ func (x *exam) runEach(all []Trial, mayLack bool) (string, error) {
 			continue
 		}
 		if err == nil {
-			err = sound(m)
+			err = sound(m, t.Iters)
 		}
 		if err == nil && m.Wrong != 0 {
 			err = fmt.Errorf("%d wrong elements", m.Wrong)

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -188,7 +188,7 @@ func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 		switch {
 		case err == nil:
 			h.failed = 0
-			return m, sound(m)
+			return m, sound(m, t.Iters)
 		case errors.As(err, &crash):
 			h.drop()
 			h.failed++
@@ -227,14 +227,17 @@ func (h *Host) accepts(t *Trial) error {
 	return nil
 }
 
-// sound refuses a measurement that can't be true.
-func sound(m Measurement) error {
+// sound refuses a measurement that can't be true, of so many iterations.
+func sound(m Measurement, iters int) error {
 	if len(m.TimesUS) == 0 {
 		return errors.New("measurement without a time")
 	}
+	if most := max(iters, 1); len(m.TimesUS) > most {
+		return fmt.Errorf("measurement of %d times: want at most %d, one an iteration", len(m.TimesUS), most)
+	}
 	for _, t := range m.TimesUS {
-		if math.IsNaN(t) || math.IsInf(t, 0) || t <= 0 {
-			return fmt.Errorf("measurement of %g us", t)
+		if err := units.CheckTimeUS(t); err != nil {
+			return fmt.Errorf("measurement with a %w", err)
 		}
 	}
 	if m.Wrong < 0 {

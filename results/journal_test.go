@@ -97,7 +97,7 @@ func TestJunkIsNamed(t *testing.T) {
 		{"outcome", replaceField(t, lines[2], "outcome", "fine"), `trials.jsonl:3: outcome "fine": want one of`},
 		{"protocol", replaceField(t, lines[2], "protocol", "ll"), `trials.jsonl:3: protocol "ll": want LL, LL128 or Simple`},
 		{"no time", replaceField(t, lines[2], "times_us", []float64{}), "trials.jsonl:3: times_us: none"},
-		{"negative time", replaceField(t, lines[2], "times_us", []float64{-1}), "trials.jsonl:3: times_us -1: want more than 0"},
+		{"negative time", replaceField(t, lines[2], "times_us", []float64{-1}), "trials.jsonl:3: times_us: time of -1 us"},
 		{"size", replaceField(t, lines[2], "bytes", -5), "trials.jsonl:3: bytes -5: want at least 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -166,7 +166,9 @@ func TestAppendRefusesWhatReadersWould(t *testing.T) {
 		{"no key", func(r *Trial) { r.Key = "" }, "key"},
 		{"another's key", func(r *Trial) { r.Key = fmt.Sprintf("%064x", 1) }, "key is not that of its trial under this plan"},
 		{"a size that was not asked for", func(r *Trial) { r.Bytes = 1000; *r = keyed(c, *r) }, "trial of 1000 bytes, placement in, which the plan does not ask for"},
-		{"zero time", func(r *Trial) { r.TimesUS = []float64{0} }, "times_us 0"},
+		{"zero time", func(r *Trial) { r.TimesUS = []float64{0} }, "times_us: time of 0 us: want 1e-06 to 1e+12"},
+		{"hardly any time", func(r *Trial) { r.TimesUS = []float64{5e-324} }, "times_us: time of 5e-324 us"},
+		{"a time beyond all", func(r *Trial) { r.TimesUS = []float64{1e308} }, "times_us: time of 1e+308 us"},
 	} {
 		trial := good
 		bad.change(&trial)
@@ -221,6 +223,8 @@ func FuzzReadJournal(f *testing.F) {
 	_, journal := threeTrials(f)
 	f.Add(journal)
 	f.Add(journal[:len(journal)-5])
+	f.Add(version1(journal))
+	f.Add(append(version1(journal), journal...))
 	f.Add([]byte(`{"v":1,"tally":{"finished":true,"enumerated":-1}}` + "\n"))
 	f.Add([]byte(`{"v":1,"trial":null}` + "\n" + `{"v":1,"executor":{}}` + "\n{"))
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/internal/units"
 )
 
 // Outcome is what became of a trial.
@@ -211,6 +212,9 @@ type Baseline struct {
 	TileBytes int64   `json:"tile_bytes,omitempty"`
 }
 
+// mostSeconds is more than any trial takes, or may be given: 292 years.
+const mostSeconds = 1e10
+
 // check refuses what can't be a trial, because a journal may hold any bytes at
 // all.
 func (t *Trial) check() error {
@@ -243,14 +247,14 @@ func (t *Trial) check() error {
 		return fmt.Errorf("data %.80q: want one of %v", t.Data, allData)
 	case t.Outcome == OK && len(t.TimesUS) == 0:
 		return fmt.Errorf("times_us: none, in a trial that is ok")
-	case !(t.Deadline >= 0) || math.IsInf(t.Deadline, 0):
-		return fmt.Errorf("deadline_seconds %v: want 0 or more", t.Deadline)
-	case !(t.Seconds >= 0) || math.IsInf(t.Seconds, 0):
-		return fmt.Errorf("seconds %v: want 0 or more", t.Seconds)
+	case !(t.Deadline >= 0 && t.Deadline <= mostSeconds):
+		return fmt.Errorf("deadline_seconds %v: want 0 to %g", t.Deadline, mostSeconds)
+	case !(t.Seconds >= 0 && t.Seconds <= mostSeconds):
+		return fmt.Errorf("seconds %v: want 0 to %g", t.Seconds, mostSeconds)
 	}
 	for _, us := range t.TimesUS {
-		if !(us > 0) || math.IsInf(us, 0) {
-			return fmt.Errorf("times_us %v: want more than 0", us)
+		if err := units.CheckTimeUS(us); err != nil {
+			return fmt.Errorf("times_us: %w", err)
 		}
 	}
 	return nil
@@ -299,8 +303,8 @@ func (t *Tally) check() error {
 			return fmt.Errorf("placement %.80q: want in or out", p.Placement)
 		case !(p.BoundUS >= 0) || math.IsInf(p.BoundUS, 0):
 			return fmt.Errorf("bound_us %v: want 0 or more", p.BoundUS)
-		case p.Baseline != nil && (!(p.Baseline.TimeUS >= 0) || math.IsInf(p.Baseline.TimeUS, 0)):
-			return fmt.Errorf("time_us %v of baseline %.80q: want 0 or more", p.Baseline.TimeUS, p.Baseline.Name)
+		case p.Baseline != nil && p.Baseline.TimeUS != 0 && units.CheckTimeUS(p.Baseline.TimeUS) != nil:
+			return fmt.Errorf("baseline %.80q: %w", p.Baseline.Name, units.CheckTimeUS(p.Baseline.TimeUS))
 		case p.Baseline != nil && p.Baseline.Data != "" && !slices.Contains(allData, p.Baseline.Data):
 			return fmt.Errorf("data %.80q of baseline %.80q: want one of %v", p.Baseline.Data, p.Baseline.Name, allData)
 		case p.Baseline != nil && p.Baseline.Program != "" && !isHash(p.Baseline.Program):

@@ -1,7 +1,9 @@
 package results
 
 import (
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -70,4 +72,29 @@ func TestMedianLiesInItsInterval(t *testing.T) {
 			t.Fatalf("median %v outside of %v", m, ci)
 		}
 	})
+}
+
+// A long sample is thinned to one that tells the same median, and a wider interval.
+func TestThin(t *testing.T) {
+	var short, long []float64
+	for i := range mostTimes {
+		short = append(short, float64(i+1))
+	}
+	if got := Thin(short); !slices.Equal(got, short) {
+		t.Error("a short sample is changed")
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 300_001 {
+		long = append(long, 10+r.ExpFloat64())
+	}
+	kept := Thin(long)
+	if len(kept) != mostTimes || slices.Min(kept) < slices.Min(long) || slices.Max(kept) > slices.Max(long) {
+		t.Fatalf("%d times from %g to %g", len(kept), slices.Min(kept), slices.Max(kept))
+	}
+	if got, want := Median(kept), Median(long); math.Abs(got-want) > 1e-3 {
+		t.Errorf("median %g, want %g", got, want)
+	}
+	if got, want := MedianCI(kept), MedianCI(long); got[0] > want[0] || got[1] < want[1] {
+		t.Errorf("interval %v, want one around %v", got, want)
+	}
 }

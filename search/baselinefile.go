@@ -196,7 +196,7 @@ func (m *Measured) take(r *nccltests.Row) {
 	}
 	m.all = append(m.all, r.Bytes)
 	for _, placement := range []string{"in", "out"} {
-		if at := r.Timing(placement); at != nil && at.Wrong == 0 && at.TimeUS > 0 {
+		if at := r.Timing(placement); at != nil && at.Wrong == 0 && units.CheckTimeUS(at.TimeUS) == nil {
 			k := place{r.Bytes, placement}
 			m.us[k] = append(m.us[k], at.TimeUS)
 			m.not[k] = m.not[k] || !at.Checked

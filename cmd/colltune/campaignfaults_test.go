@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -112,6 +113,12 @@ func (s *sick) Run(ctx context.Context, t executor.Trial) (executor.Measurement,
 		time.Sleep(time.Hour) // beyond any deadline of these tests
 	case "no-time":
 		m.TimesUS = nil
+	case "no-time-at-all":
+		m.TimesUS = []float64{5e-324}
+	case "for-ever":
+		m.TimesUS = []float64{1e308}
+	case "too-many":
+		m.TimesUS = slices.Repeat(m.TimesUS, 100_000)
 	case "nan":
 		m.TimesUS = []float64{math.NaN()}
 	case "wrong":
@@ -229,6 +236,9 @@ func TestCampaignsGoThroughFaults(t *testing.T) {
 		{fault: "freezes", flags: short, outcome: "timeout", says: "never told any progress", want: rest},
 		{fault: "late", flags: short, outcome: "timeout", says: "never told any progress", want: rest},
 		{fault: "no-time", outcome: "failed", says: "without a time", want: rest},
+		{fault: "no-time-at-all", outcome: "failed", says: "time of 5e-324 us: want 1e-06 to 1e+12", want: rest},
+		{fault: "for-ever", outcome: "failed", says: "time of 1e+308 us", want: rest},
+		{fault: "too-many", outcome: "failed", says: "measurement of 100000 times: want at most 20", want: rest},
 		{fault: "nan", outcome: "failed", says: "NaN us", want: rest},
 		{fault: "wrong", outcome: "wrong", says: "3 elements wrong", want: rest},
 		{fault: "wrong-version-once", outcome: "crashed", says: "exit status 7", want: rest},

@@ -1,8 +1,12 @@
 package report
 
 import (
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
 )
 
 // A line goes on only between sizes that are neighbours in the plan.
@@ -34,5 +38,24 @@ func TestLinesBreakAtGaps(t *testing.T) {
 		if moves != tc.moves || len(l.Dots) != tc.dots {
 			t.Errorf("%s: drawn %s with %d dots, want %s with %d", tc.name, moves, len(l.Dots), tc.moves, tc.dots)
 		}
+	}
+}
+
+// TestExtremeTimes draws the least and the largest time that a measurement may have
+// beside usual ones: every number in the page is one.
+func TestExtremeTimes(t *testing.T) {
+	c := newCampaign(t, t.TempDir(), testPlan(t, "in", 1024, 2048, 4096), simulated)
+	defer c.Close()
+	ring, other := testRing(4, 0, true), testRing(4, 1, true)
+	add(t, c,
+		newTrial(t, c, ring, "ring", "LL", 32768, 1024, units.LeastTimeUS, units.MostTimeUS), newTrial(t, c, other, "other", "LL", 32768, 1024, 12.5),
+		newTrial(t, c, ring, "ring", "LL", 32768, 2048, units.MostTimeUS), newTrial(t, c, other, "other", "LL", 32768, 4096, units.LeastTimeUS))
+	tell(t, c, results.Tally{Finished: true, Enumerated: 2, Tuned: 2, Points: []results.Point{
+		{Bytes: 2048, Placement: "in", Baseline: &results.Baseline{Name: "library", TimeUS: units.LeastTimeUS}},
+		{Bytes: 4096, Placement: "in", Baseline: &results.Baseline{Name: "library", TimeUS: units.MostTimeUS}},
+	}})
+	page, _ := pageOf(t, c)
+	if at := regexp.MustCompile(`NaN|[+-]?Inf\b`).FindStringIndex(page); at != nil {
+		t.Errorf("the page has %q", page[max(at[0]-80, 0):at[1]])
 	}
 }
