@@ -3,7 +3,6 @@ package executor
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 
 	plugin "github.com/hashicorp/go-plugin"
@@ -19,8 +18,7 @@ var dying atomic.Bool
 // removeSockets removes the folder of this executor's socket, which a killed host
 // could not.
 func removeSockets() {
-	dir := os.Getenv(plugin.EnvUnixSocketDir)
-	if run := filepath.Dir(dir); dir != "" && strings.HasPrefix(filepath.Base(run), socketPrefix) {
-		_ = os.RemoveAll(run)
+	if dir := os.Getenv(plugin.EnvUnixSocketDir); dir != "" {
+		_ = removeSocketsIn(filepath.Dir(dir))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -323,8 +324,15 @@ func (c *worker) farewell() ([]string, error) {
 	if !c.process.endsWithin(c.leaves) {
 		return nil, fmt.Errorf("still there %s after its goodbye", c.leaves)
 	}
-	left, _ := filepath.Glob(filepath.Join(c.process.sockets, "*"))
-	return left, nil
+	left, err := os.ReadDir(c.process.sockets)
+	if err != nil {
+		return nil, gone(err)
+	}
+	names := make([]string, len(left))
+	for i, e := range left {
+		names[i] = e.Name()
+	}
+	return names, nil
 }
 
 // leave lets the process end by itself, and ends it if that takes too long.

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/colltune/colltune/compiler/ir"
@@ -67,7 +68,8 @@ type begunLine struct {
 }
 
 // Begin opens what was made under a key. Anything made under another key is
-// dropped, and so is a torn tail. If ctx is done first, the file is left unchanged.
+// dropped, and so is a torn tail. If ctx is done first, the file is left unchanged,
+// and so is one that no enumeration wrote: that is an error.
 func (c *Campaign) Begin(ctx context.Context, key string) (*Begun, error) {
 	if c.lock == nil {
 		return nil, fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)
@@ -77,6 +79,9 @@ func (c *Campaign) Begin(ctx context.Context, key string) (*Begun, error) {
 		return nil, err
 	}
 	b := &Begun{file: f, known: map[string]begunEntry{}}
+	if !isBegun(f) {
+		return nil, errors.Join(foreignBegun(c.dir), b.Close())
+	}
 	if err := b.read(ctx, key); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -94,10 +99,44 @@ func (c *Campaign) Forget() error {
 	if c.lock == nil {
 		return fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)
 	}
-	if err := c.folder.Remove(begunFile); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := c.folder.Lstat(begunFile); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	f, err := openRegular(c.folder, begunFile, os.O_RDONLY)
+	if err != nil {
 		return err
 	}
-	return nil
+	defer f.Close()
+	if !isBegun(f) {
+		return foreignBegun(c.dir)
+	}
+	return c.folder.Remove(begunFile)
+}
+
+// begunMark is what the first line of every version of the file begins with.
+const begunMark = `{"schema":"colltune.candidates.part/`
+
+// isBegun reports whether a file holds the mark, or as much of it as was written when
+// its writer was killed: system crashes leave zeros after that. A damaged byte makes it
+// no other's.
+func isBegun(f *os.File) bool {
+	const damaged = 4
+	head := make([]byte, len(begunMark))
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false
+	}
+	differ := 0
+	for i, b := range bytes.TrimRight(head[:n], "\x00") {
+		if b != begunMark[i] {
+			differ++
+		}
+	}
+	return differ == 0 || differ <= damaged && n == len(begunMark)
+}
+
+func foreignBegun(dir string) error {
+	return fmt.Errorf("%s: colltune did not write this: move it, or give the campaign another folder", filepath.Join(dir, begunFile))
 }
 
 // read takes in the entries of a key, up to the first that is not whole, and skips their

@@ -126,7 +126,7 @@ func TestCreateRefusals(t *testing.T) {
 func TestCreateAfterAnEarlyKill(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{lockFile, ".campaign.toml123"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("proc"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

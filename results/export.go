@@ -103,7 +103,8 @@ func ExportFormats() []string {
 // Equal campaigns give equal bytes. It replaces the files of an earlier export of
 // the same calls (collective, ranks and placement), and removes and reports those
 // that are no longer needed. Other files are left alone, so that one folder can
-// serve many collectives.
+// serve many collectives; where one has the name of a file to be written, nothing is
+// written, and the error is a *ForeignFileError.
 func Export(c *Campaign, o ExportOptions) (Report, error) {
 	for _, f := range exportFormats {
 		if f.name != o.To {
@@ -228,7 +229,7 @@ func provenance(c *Campaign, behind evidence) []string {
 	p := c.Plan()
 	executor, _ := c.Executor()
 	lines := []string{
-		"made by colltune " + p.Version,
+		madeBy + p.Version,
 		p.Command(),
 		fmt.Sprintf("topology %s %s", p.Topology.Name, p.Topology.Hash),
 		fmt.Sprintf("executor %s %s", executor.Name, executor.Hash()),

@@ -31,8 +31,8 @@ func exportIR(c *Campaign, o ExportOptions, report *Report) error {
 			return err
 		}
 	}
-	removed, others, err := e.folder.write()
-	report.note(swept(removed, others)...)
+	there, err := e.folder.write()
+	report.note(there.notes()...)
 	return err
 }
 

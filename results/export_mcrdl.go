@@ -195,7 +195,7 @@ func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow
 	name := fmt.Sprintf("colltune-%s-mcr-dl.csv", calls(e.plan, placement))
 	f.add(name, text.Bytes())
 	report.Files = append(report.Files, ExportedFile{Name: name, Placement: placement, Unchecked: behind.unchecked > 0})
-	removed, others, err := f.write()
+	there, err := f.write()
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow
 	if len(placements(e.plan)) > 1 {
 		report.note("a table is not told whether a call is in place: the times in place decide")
 	}
-	report.note(swept(removed, others)...)
+	report.note(there.notes()...)
 	if programs {
 		report.Load = []string{"sccl needs its programs: colltune export CAMPAIGN --to msccl-xml --runtime " + e.runtime.Name + " --out FOLDER"}
 	}

@@ -106,7 +106,7 @@ func (e *xmlExport) write(o ExportOptions, served []piece, report *Report) error
 		report.Files = append(report.Files, ExportedFile{Name: name, Placement: s.Placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
 			MinBytes: s.min, MaxBytes: s.max, Granularity: s.Granularity, IR: s.Program, Unchecked: s.unchecked > 0})
 	}
-	removed, others, err := f.write()
+	there, err := f.write()
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (e *xmlExport) write(o ExportOptions, served []piece, report *Report) error
 	if e.runtime.Name == "msccl" && !o.LL128 && slices.ContainsFunc(served, func(s piece) bool { return s.Protocol == "LL128" }) {
 		report.note("msccl takes files of LL128 over NVLink of V100s and A100s alone, unless NCCL_PROTO names it: elsewhere its own algorithms run")
 	}
-	report.note(swept(removed, others)...)
+	report.note(there.notes()...)
 	report.Load = msccl.HowToLoad(e.runtime.Runtime, names)
 	return nil
 }

@@ -151,12 +151,12 @@ func (e *planExport) write(out string, served []piece, report *Report) error {
 		report.Files = append(report.Files, ExportedFile{Name: name + ".plan.json", Placement: s.Placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
 			MinBytes: s.min, MaxBytes: int64(plan.MaxBytes), Granularity: int64(s.LoopChunks) * mscclpp.Alignment, IR: s.Program, Unchecked: s.unchecked > 0})
 	}
-	removed, others, err := f.write()
+	there, err := f.write()
 	if err != nil {
 		return err
 	}
 	report.note("a plan does what its program does, one-sided: the times are those of the program, and the runtime's own are to be measured there")
-	report.note(swept(removed, others)...)
+	report.note(there.notes()...)
 	report.Load = []string{
 		"to load one, in Python, on every rank: plan = mscclpp.ExecutionPlan(FILE, rank), then mscclpp.Executor(communicator).execute(rank, send_buff, recv_buff, send_bytes, recv_bytes, dtype, plan, stream)",
 		"a plan refuses sizes that are not in its range or no multiple of its granularity: choose by size before",

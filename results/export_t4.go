@@ -106,7 +106,7 @@ func exportT4(c *Campaign, o ExportOptions, report *Report) error {
 		f.add(name, append(safe.JSON(text), '\n'))
 		report.Files = append(report.Files, ExportedFile{Name: name, Placement: m.Placement, Unchecked: m.behind.unchecked > 0})
 	}
-	removed, others, err := f.write()
+	there, err := f.write()
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func exportT4(c *Campaign, o ExportOptions, report *Report) error {
 	if left > 0 {
 		report.note(fmt.Sprintf("configurations left out that were only run to be compared with: %d", left))
 	}
-	report.note(swept(removed, others)...)
+	report.note(there.notes()...)
 	return nil
 }
 

@@ -179,7 +179,7 @@ func TestExportsAreEqual(t *testing.T) {
 func TestExportIntoAnOldFolder(t *testing.T) {
 	out := t.TempDir()
 	for _, name := range []string{"colltune-allreduce-4r-in-09-1G-ring-LL.xml", ".colltune-allreduce-4r-in-01-1K-ring-LL.xml123", "colltune-allreduce-4r-out-01-1K-ring-LL.xml", "colltune-allreduce-8r-in-01-1K-ring-LL.xml", "colltune-reduce-4r-in-01-1K-ring-LL.xml", "mine.xml"} {
-		if err := os.WriteFile(filepath.Join(out, name), []byte("old"), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(out, name), []byte("<!-- made by colltune 1 -->\nold"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -144,13 +144,13 @@ func writeTuner(c *Campaign, out, placement string, rows []piece, report *Report
 			MinBytes: s.min, MaxBytes: s.max, Granularity: 1, Unchecked: behind.unchecked > 0})
 	}
 	f.add(name, text.Bytes())
-	removed, others, err := f.write()
+	there, err := f.write()
 	if err != nil {
 		return err
 	}
 	report.note(
 		"calls that no row is for, other sizes and other collectives included, run with one channel under NCCL's example tuner, whose getCollInfo begins with *nChannels = 1: set it to 0 there, as RCCL's does")
-	report.note(swept(removed, others)...)
+	report.note(there.notes()...)
 	report.Load = []string{
 		fmt.Sprintf("export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE=%s", safe.Shell(filepath.Join(out, name))),
 		"libnccl-tuner-example.so is built from NCCL's plugins/tuner/example, and found by LD_LIBRARY_PATH; NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING shows what it matches",

@@ -1,7 +1,11 @@
 package results
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -23,10 +27,13 @@ func calls(p Plan, placement string) string {
 }
 
 // folder is where an export writes its files, all of them or none. Files of an
-// earlier export of the same calls go, because a runtime would still load them.
+// earlier export of the same calls go, because a runtime would still load them. A
+// file is an earlier export's if its name is, and its text says that colltune made
+// it (isExport); any other is the user's.
 type folder struct {
 	dir  string
 	ours *regexp.Regexp // names of all files that exports of these calls could have
+	torn *regexp.Regexp // of files that an export was writing when it was killed
 	made map[string][]byte
 }
 
@@ -38,46 +45,108 @@ func newFolder(dir string, p Plan, tail string) *folder {
 	for _, placement := range placements(p) {
 		served = append(served, regexp.QuoteMeta(calls(p, placement)))
 	}
-	// The dot and the tail are of files that an export was writing when it was
-	// killed.
-	ours := regexp.MustCompile(`^(colltune-(?:` + strings.Join(served, "|") + `)-` + tail + `|\.colltune-(?:` + strings.Join(served, "|") + `)-` + tail + `.*)$`)
-	return &folder{dir: dir, ours: ours, made: map[string][]byte{}}
+	name := `colltune-(?:` + strings.Join(served, "|") + `)-` + tail
+	return &folder{
+		dir: dir, made: map[string][]byte{},
+		ours: regexp.MustCompile(`^` + name + `$`), torn: regexp.MustCompile(`^\.` + name + `[0-9]+$`), // as package atomicfile names them
+	}
 }
 
 // add keeps a file for write to write.
 func (f *folder) add(name string, text []byte) { f.made[name] = text }
 
+// found is what an export finds in its folder, beside what it writes.
+type found struct {
+	removed []string // of an earlier export of the same calls
+	alike   []string // named as one, and not made by colltune
+	others  []string
+}
+
 // write writes the files, removes those that an earlier export of the same calls
-// left and this one did not replace, and lists other people's.
-func (f *folder) write() (removed, others []string, err error) {
+// left and this one did not replace, and lists other people's. If it would replace
+// one of those, it is a *ForeignFileError, and nothing is written.
+func (f *folder) write() (found, error) {
 	if err := os.MkdirAll(f.dir, 0o755); err != nil {
-		return nil, nil, fmt.Errorf("export folder: %w", err)
+		return found{}, fmt.Errorf("export folder: %w", err)
 	}
 	defer f.alone()()
-	for _, name := range slices.Sorted(maps.Keys(f.made)) {
-		if err := writeText(filepath.Join(f.dir, name), f.made[name]); err != nil {
-			return nil, nil, err
+	names := slices.Sorted(maps.Keys(f.made))
+	for _, name := range names {
+		path := filepath.Join(f.dir, name)
+		if info, err := os.Lstat(path); err == nil && !isExport(path, info, false) {
+			return found{}, &ForeignFileError{path}
 		}
 	}
+	for _, name := range names {
+		if err := writeText(filepath.Join(f.dir, name), f.made[name]); err != nil {
+			return found{}, err
+		}
+	}
+	return f.tidy()
+}
+
+// tidy removes what the export did not replace.
+func (f *folder) tidy() (there found, err error) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
-		return nil, nil, err
+		return there, err
 	}
 	for _, e := range entries {
 		name := e.Name()
-		_, made := f.made[name]
-		switch {
-		case made || e.IsDir():
-		case !f.ours.MatchString(name):
-			others = append(others, name)
-		default:
-			if err := os.Remove(filepath.Join(f.dir, name)); err != nil {
-				return removed, others, err
-			}
-			removed = append(removed, name)
+		torn := f.torn.MatchString(name)
+		if _, made := f.made[name]; made || e.IsDir() {
+			continue
 		}
+		if !torn && !f.ours.MatchString(name) {
+			there.others = append(there.others, name)
+			continue
+		}
+		path := filepath.Join(f.dir, name)
+		if info, err := os.Lstat(path); err != nil || !isExport(path, info, torn) {
+			there.alike = append(there.alike, name)
+			continue
+		}
+		if err := os.Remove(path); err != nil {
+			return there, err
+		}
+		there.removed = append(there.removed, name)
 	}
-	return removed, others, nil
+	return there, nil
+}
+
+// ForeignFileError says that an export would replace a file that is not colltune's.
+type ForeignFileError struct{ Path string }
+
+func (e *ForeignFileError) Error() string {
+	return fmt.Sprintf("%s: colltune did not write this, and the export would replace it: move it, or give another folder", e.Path)
+}
+
+// madeBy begins the provenance of every exported file, and is how it is known again.
+const madeBy = "made by colltune "
+
+// isExport reports whether a file is one that an export wrote: regular, and with the
+// provenance where all formats have it, at the beginning or in a string near it. One
+// that an export was killed over may still be empty.
+func isExport(path string, info fs.FileInfo, torn bool) bool {
+	if !info.Mode().IsRegular() {
+		return false
+	}
+	if info.Size() == 0 {
+		return torn
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 64<<10)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false
+	}
+	head = head[:n]
+	return bytes.HasPrefix(head, []byte("<!-- "+madeBy)) || bytes.HasPrefix(head, []byte("# "+madeBy)) ||
+		head[0] == '{' && bytes.Contains(head, []byte(`"`+madeBy))
 }
 
 // alone waits until no other export writes to the folder, which might take this
@@ -92,13 +161,16 @@ func (f *folder) alone() (release func()) {
 	return func() { dir.Close() }
 }
 
-// swept reports what was removed, and which files were found there. Files of other
+// notes reports what was removed, and which files were found there. Files of other
 // exports belong there and are not mentioned.
-func swept(removed, others []string) (notes []string) {
-	for _, name := range removed {
+func (f found) notes() (notes []string) {
+	for _, name := range f.removed {
 		notes = append(notes, fmt.Sprintf("%s is removed: an earlier export for the same calls left it", name))
 	}
-	for _, name := range others {
+	for _, name := range f.alike {
+		notes = append(notes, fmt.Sprintf("%s stays: it is named as an export for the same calls, but colltune did not write it", name))
+	}
+	for _, name := range f.others {
 		if !strings.HasPrefix(name, "colltune-") {
 			notes = append(notes, fmt.Sprintf("%s is in the folder too, and is not of an export", name))
 		}

@@ -3,6 +3,7 @@ package results
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -43,6 +44,10 @@ func lock(folder *os.Root) (*os.File, error) {
 		f.Close()
 		return nil, err
 	}
+	if !isLock(f) {
+		f.Close()
+		return nil, fmt.Errorf("%s: colltune did not write this: move it, or give the campaign another folder", f.Name())
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "this host"
@@ -78,6 +83,16 @@ func lockJournal(folder *os.Root, f *os.File) error {
 // orphanTime is how long a process that was just being started by a killed one may
 // keep its lock.
 var orphanTime = 5 * time.Second
+
+// isLock reports whether a file holds what a lock's does, or nothing yet. System
+// crashes leave zeros for what was not written.
+func isLock(f *os.File) bool {
+	const first = "process "
+	text := make([]byte, 512)
+	n, err := f.ReadAt(text, 0)
+	holder := strings.TrimRight(string(text[:n]), "\x00")
+	return errors.Is(err, io.EOF) && (strings.HasPrefix(holder, first) || strings.HasPrefix(first, holder))
+}
 
 // holderOf is what a lock's file says about its holder.
 func holderOf(f *os.File) string {

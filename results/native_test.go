@@ -179,7 +179,7 @@ func TestExportTuner(t *testing.T) {
 		t.Errorf("load %q", report.Load)
 	}
 	// Equal campaigns export equal bytes, and an old file gives way.
-	if err := os.WriteFile(filepath.Join(out, "colltune-allreduce-4r-in-nccl-tuner.conf"), []byte("old"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(out, "colltune-allreduce-4r-in-nccl-tuner.conf"), []byte("# made by colltune 1\nold"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, again := exported(t, library(t), ExportOptions{To: "nccl-tuner-csv", Out: out}); again["colltune-allreduce-4r-in-nccl-tuner.conf"] != text {

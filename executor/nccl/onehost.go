@@ -170,8 +170,11 @@ func (o *oneHost) log(ctx context.Context, env []string, r request) (*debuglog.L
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "log")
+	defer func() { // the library may have made none
+		_ = os.Remove(file)
+		_ = os.Remove(dir)
+	}()
 	w, err := startWorker("", append(append(slices.Clone(debugging), "NCCL_DEBUG_FILE="+file), env...))
 	if err != nil {
 		return nil, err

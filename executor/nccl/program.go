@@ -55,8 +55,11 @@ func (l *launched) holdProgram(t *executor.Trial) (held, error) {
 	if err != nil {
 		return held{}, fmt.Errorf("nccl: folder for programs: %w", err)
 	}
-	h := held{key: t.Program.Hash() + " " + proto, drop: func() { _ = os.RemoveAll(dir) }}
 	file := filepath.Join(dir, "colltune.xml")
+	h := held{key: t.Program.Hash() + " " + proto, drop: func() {
+		_ = os.Remove(file)
+		_ = os.Remove(dir)
+	}}
 	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(file, text.Bytes(), 0o600), os.Chmod(file, 0o644)); err != nil { // other hosts' users read it
 		h.drop()
 		return held{}, fmt.Errorf("nccl: file of a program: %w", err)
