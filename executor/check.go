@@ -99,7 +99,7 @@ func (x *exam) start() error {
 		case errors.Is(err, ErrUnavailable) && x.worker == nil:
 			return err // as the host does: another start would change nothing
 		case starts == x.o.Starts:
-			return &LostError{x.command.name, starts, err}
+			return &LostError{Executor: x.command.name, Starts: starts, Last: err}
 		}
 		if err := pause(x.ctx, backoff(x.o.Backoff, starts)); err != nil {
 			return err

@@ -41,6 +41,8 @@ type CrashError struct {
 	Executor string
 	Exit     string // "exit status 2", "signal: killed", …
 	Stderr   string // its last output
+
+	device bool // it said that its device is lost
 }
 
 func (e *CrashError) Error() string {
@@ -104,10 +106,14 @@ func (e *kindOfError) Unwrap() []error { return []error{e.error, e.kind} }
 type LostError struct {
 	Executor string
 	Starts   int // tries in a row
+	Trials   int // trials in a row that have lost its device; 0: it is lost for another reason
 	Last     error
 }
 
 func (e *LostError) Error() string {
+	if e.Trials > 0 {
+		return fmt.Sprintf("executor %s lost: its device was lost in %d trials in a row, on %d processes, last: %v", e.Executor, e.Trials, e.Starts, e.Last)
+	}
 	times := "once"
 	if e.Starts > 1 {
 		times = fmt.Sprintf("%d times", e.Starts)

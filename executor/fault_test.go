@@ -88,6 +88,39 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// An executor whose device is lost at every trial, whatever the program, is asked no
+// more than some ten times; one answer in between shows that the device is there.
+func TestDeviceLostAtEveryTrial(t *testing.T) {
+	t.Parallel()
+	o := quick(t, executor.HostOptions{Quarantine: new(executor.Quarantine)})
+	o.Backoff = time.Nanosecond // it doubles twenty times
+	h, err := executor.Start(t.Context(), "never-keeps-its-device", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	lost := func(i int) error {
+		other := trial(t, 8)
+		other.Program.GPUs[0].Scratch = i + 1 // another program
+		_, err := h.Run(t.Context(), other)
+		return err
+	}
+	for i := range 9 {
+		if err := lost(i); !errors.Is(err, executor.ErrQuarantined) {
+			t.Fatalf("trial %d: %v", i, err)
+		}
+	}
+	if _, err := h.Run(t.Context(), trial(t, 4)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 10 {
+		err := lost(9 + i)
+		if last := i == 9; errors.Is(err, executor.ErrLost) != last || last && !strings.Contains(err.Error(), "its device was lost in 10 trials in a row, on 20 processes, last: ") {
+			t.Fatalf("trial %d: %v", i, err)
+		}
+	}
+}
+
 // Without a quarantine every trial of such a program is tried, twice.
 func TestCrashWithoutQuarantine(t *testing.T) {
 	h := start(t, "exits", executor.HostOptions{})

@@ -25,6 +25,11 @@ const (
 	shortestStart = 5 * time.Second
 )
 
+// maxDeviceOut is how many trials in a row may lose the device, each on two processes,
+// before the executor is lost: more than one family's programs that do harm, and few
+// enough not to be asked for hours.
+const maxDeviceOut = 10
+
 // HostOptions says how an executor is looked for and how patient its host is.
 // The zero value is ready to use.
 type HostOptions struct {
@@ -97,6 +102,7 @@ type Host struct {
 	mu        sync.Mutex // held through a call
 	worker    *worker    // nil: not running
 	failed    int        // starts and calls that failed in a row
+	deviceOut int        // trials in a row that lost the device
 	desc      Description
 	described bool
 	programs  hashes[ir.Program]
@@ -160,7 +166,8 @@ func (h *Host) Describe(context.Context) (Description, error) {
 
 // Run runs one trial. If the executor dies it is started again, and the trial
 // tried once more, for the crash may have had another cause. The second time the
-// answer is a CrashError, or ErrQuarantined where there is a quarantine. A trial
+// answer is a CrashError, or ErrQuarantined where there is a quarantine; or ErrLost if
+// every trial for long has lost the device. A trial
 // that timed out isn't tried again.
 func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 	h.mu.Lock()
@@ -187,12 +194,17 @@ func (h *Host) Run(ctx context.Context, t Trial) (Measurement, error) {
 		var late *TimeoutError
 		switch {
 		case err == nil:
-			h.failed = 0
+			h.failed, h.deviceOut = 0, 0
 			return m, sound(m, t.Iters)
 		case errors.As(err, &crash):
 			h.drop()
 			h.failed++
 			h.o.Quarantine.strike(program, err)
+			if tries == budget && crash.device {
+				if h.deviceOut++; h.deviceOut >= maxDeviceOut {
+					return Measurement{}, &LostError{Executor: h.command.name, Starts: budget * h.deviceOut, Trials: h.deviceOut, Last: err}
+				}
+			}
 			if tries == budget {
 				if q := h.o.Quarantine.check(program); q != nil {
 					err = q
@@ -262,7 +274,7 @@ func (h *Host) ensure(ctx context.Context) error {
 		if err == nil {
 			if err := h.o.Identity.same(d); err != nil {
 				c.stop()
-				return &LostError{h.command.name, starts, fmt.Errorf("came back as another: %w", err)}
+				return &LostError{Executor: h.command.name, Starts: starts, Last: fmt.Errorf("came back as another: %w", err)}
 			}
 			h.worker, h.desc, h.described = c, d, true
 			return nil
@@ -275,7 +287,7 @@ func (h *Host) ensure(ctx context.Context) error {
 		}
 		h.failed++
 		if starts == h.o.Starts {
-			return &LostError{h.command.name, starts, err}
+			return &LostError{Executor: h.command.name, Starts: starts, Last: err}
 		}
 	}
 }

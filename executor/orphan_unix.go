@@ -78,6 +78,7 @@ func dieWithHost() {
 			time.Sleep(2 * time.Millisecond)
 		}
 		sweep(plugin.EnvUnixSocketDir + "=" + os.Getenv(plugin.EnvUnixSocketDir))
+		child.EndDescendants()
 		if unix.Getpgrp() == os.Getpid() {
 			_ = unix.Kill(-os.Getpid(), unix.SIGKILL)
 		}

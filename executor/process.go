@@ -41,6 +41,16 @@ type process struct {
 	closePipes sync.Once
 }
 
+// hosted counts the executors that run. While there are several, nobody knows which of
+// them an orphan comes from, so orphans are ended with the last.
+var hosted struct {
+	sync.Mutex
+	n int
+}
+
+// adopt makes the host the parent of orphans.
+var adopt = child.AdoptOrphans
+
 var _ runner.Runner = (*process)(nil)
 
 // askedTime is how long a process that was asked to end may take.
@@ -70,7 +80,12 @@ func (p *process) Start(context.Context) error {
 		return err
 	}
 	p.cmd.Stdout, p.cmd.Stderr = outW, errW
-	err = child.Spawn(p.cmd)
+	hosted.Lock()
+	adopt()
+	if err = child.Spawn(p.cmd); err == nil {
+		hosted.n++
+	}
+	hosted.Unlock()
 	outW.Close()
 	errW.Close()
 	if err != nil {
@@ -107,15 +122,21 @@ func (p *process) readStdout(first *io.PipeWriter) {
 
 func (p *process) reap() {
 	child.AwaitEnd(p.cmd.Process.Pid)
-	// First all that carry its marker, whichever group they are in; then its
-	// group, for those that have hidden their environment. The process itself has
-	// none any more: it is dead, though not yet reaped.
+	// First all that carry its marker, whichever group they are in, because they
+	// are asked; then its group, for those that have hidden their environment; then
+	// those that have left that, too, and are our children now. The process itself
+	// has no environment any more: it is dead, though not yet reaped.
 	p.left = sweep(p.marker)
 	p.killGroup()
+	hosted.Lock()
+	if hosted.n--; hosted.n == 0 {
+		p.left = max(p.left, child.EndOrphans())
+	}
+	hosted.Unlock()
 	p.mu.Lock()
 	p.pid = 0
 	p.mu.Unlock()
-	err := p.cmd.Wait()
+	err := child.Reap(p.cmd)
 	if p.cmd.ProcessState != nil {
 		p.state = p.cmd.ProcessState.String()
 	} else {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/colltune/colltune/internal/child"
 )
 
 // An executor that is built with this package ends its whole group when its host
@@ -14,6 +16,7 @@ import (
 // setting belongs to the main thread, on which init runs.
 func init() {
 	if startedByHost() {
+		child.AdoptOrphans()
 		_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0)
 	}
 }

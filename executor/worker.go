@@ -283,7 +283,7 @@ func (c *worker) told(ctx context.Context, err error) error {
 		}
 	case codes.Aborted:
 		c.stop()
-		return &CrashError{Executor: c.name, Exit: s.Message(), Stderr: c.process.stderr.String()}
+		return &CrashError{Executor: c.name, Exit: s.Message(), Stderr: c.process.stderr.String(), device: true}
 	case codes.Unimplemented:
 		// An executor of ours has the same words in its message already.
 		return fmt.Errorf("executor %s: %s: %w", c.name, strings.TrimPrefix(s.Message(), ErrUnsupported.Error()+": "), ErrUnsupported)

@@ -20,7 +20,7 @@
 // the child started; a frame is never longer than the receiver said it takes; a
 // child starts no children.
 //
-// Spawn, AwaitEnd, Redirect and Self are what package executor starts its own
+// Spawn, AwaitEnd, Reap, AdoptOrphans, EndOrphans, Redirect and Self are what package executor starts its own
 // processes with: they speak another protocol, and keep the same promises.
 //
 // It does not restart what died and knows nothing of what the frames hold.

@@ -125,7 +125,7 @@ func (p *Process) reap(cmd *exec.Cmd, said <-chan struct{}) {
 	p.mu.Lock()
 	p.pid = 0
 	p.mu.Unlock()
-	err := cmd.Wait()
+	err := Reap(cmd)
 	p.state = fmt.Sprint(err)
 	if cmd.ProcessState != nil {
 		p.state, p.code = cmd.ProcessState.String(), cmd.ProcessState.ExitCode()

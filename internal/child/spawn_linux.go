@@ -23,7 +23,7 @@ var forker struct {
 }
 
 // Spawn starts a process in a group of its own that the kernel kills when this
-// process dies.
+// process dies. Reap is to be called once it has ended.
 func Spawn(cmd *exec.Cmd) error {
 	forker.once.Do(func() {
 		forker.jobs = make(chan func())
@@ -37,7 +37,15 @@ func Spawn(cmd *exec.Cmd) error {
 	ownGroup(cmd)
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	started := make(chan error)
-	forker.jobs <- func() { started <- cmd.Start() }
+	forker.jobs <- func() {
+		ours.Lock()
+		defer ours.Unlock()
+		err := cmd.Start()
+		if err == nil {
+			ours.pids[cmd.Process.Pid] = true
+		}
+		started <- err
+	}
 	return <-started
 }
 

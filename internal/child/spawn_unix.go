@@ -13,7 +13,7 @@ import (
 // Self is the path of this binary.
 func Self() (string, error) { return os.Executable() }
 
-// Spawn starts a process in a group of its own.
+// Spawn starts a process in a group of its own. Reap is to be called once it has ended.
 func Spawn(cmd *exec.Cmd) error {
 	ownGroup(cmd)
 	return cmd.Start()

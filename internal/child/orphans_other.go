@@ -1,0 +1,17 @@
+//go:build !linux
+
+package child
+
+import "os/exec"
+
+// AdoptOrphans does nothing: this system gives all orphans to its first process.
+func AdoptOrphans() {}
+
+// Reap waits for a process that Spawn started and that has ended (AwaitEnd).
+func Reap(cmd *exec.Cmd) error { return cmd.Wait() }
+
+// EndOrphans does nothing: there are none.
+func EndOrphans() int { return 0 }
+
+// EndDescendants does nothing: this system does not say who they are.
+func EndDescendants() {}
