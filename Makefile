@@ -32,6 +32,7 @@ tools: ## compilers and MPI libraries that some tests need, where apt installs t
 test: export RAPID_SEED ?= 1
 test: setup ## every package, with libz3 where it is there, and the solvers without it
 	$(GO) vet ./...
+	for system in darwin windows freebsd; do GOOS=$$system $(GO) build -o /dev/null ./... || exit 1; done
 	$(GO) test -timeout 60m ./...
 	COLLTUNE_Z3=off $(GO) test -timeout 60m ./constraints/... ./search/... ./cmd/...
 
@@ -42,6 +43,10 @@ test-long: setup tools ## slow suites: race detector, long property tests, fuzzi
 	COLLTUNE_LONG=1 $(GO) test -timeout 60m ./...
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m ./...
 	$(MAKE) fuzz
+	$(MAKE) dist-check
+
+dist-check: setup ## build for every system, and twice with the same bytes; modules as published, their licences, known vulnerabilities
+	@sh ./dist-check.sh "$(GO)"
 
 test-hosts: setup ## as root, with Slurm, sshd and MPI installed: searches through real launchers, and what goes wrong there
 	COLLTUNE_HOSTS=1 $(GO) test ./cmd/colltune -run '^TestHosts$$' -v -timeout 60m
