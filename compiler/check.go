@@ -10,7 +10,7 @@ import (
 // check tests the invariants that every pass must preserve. With
 // Options.CheckEachPass it runs between passes. It finds faults of passes, not of
 // programs.
-func (u *unit) check() error {
+func (u *program) check() error {
 	for _, c := range [...]func() error{u.checkOps, u.checkGraph, u.checkOrder, u.checkThreadblocks} {
 		if err := c(); err != nil {
 			return err
@@ -21,7 +21,7 @@ func (u *unit) check() error {
 
 // checkOps: every place exists, the two ends of a local operation do not overlap,
 // and instances are numbered below keys.
-func (u *unit) checkOps() error {
+func (u *program) checkOps() error {
 	for i := range u.ops {
 		o := &u.ops[i]
 		src, dst := o.ends()
@@ -31,8 +31,8 @@ func (u *unit) checkOps() error {
 			return fmt.Errorf("operation %d has %d chunks, %d and %d apart", i, o.count, o.srcStride, o.dstStride)
 		case src.outside(srcSize) || dst.outside(dstSize):
 			return fmt.Errorf("operation %d is outside its buffers", i)
-		case o.key < 0 || o.key >= u.keys:
-			return fmt.Errorf("operation %d is of instance %d, of %d", i, o.key, u.keys)
+		case o.instance < 0 || o.instance >= u.instances:
+			return fmt.Errorf("operation %d is of instance %d, of %d", i, o.instance, u.instances)
 		case o.overlaps():
 			return fmt.Errorf("operation %d overlaps itself", i)
 		case o.withStride != 0 && (!o.reduce || o.local() || o.with().outside(u.size(o.dst, o.withBuf))):
@@ -49,7 +49,7 @@ func (c chunks) outside(size int) bool {
 }
 
 // size is how many chunks a buffer holds.
-func (u *unit) size(rank int32, b collective.Buffer) int {
+func (u *program) size(rank int32, b collective.Buffer) int {
 	if b == collective.Scratch {
 		return int(u.scratch[rank])
 	}
@@ -59,10 +59,10 @@ func (u *unit) size(rank int32, b collective.Buffer) int {
 // checkGraph: waits point to earlier instructions of the same rank; messages and
 // instructions refer to each other consistently; and a fused send sends exactly
 // what its receive stores and waits for nothing else.
-func (u *unit) checkGraph() error {
-	mates := binding{mates: make([]mate, len(u.conns))}
-	for i := range mates.mates {
-		mates.mates[i] = mate{none, none}
+func (u *program) checkGraph() error {
+	mates := connPairing{peers: make([]fusedPeers, len(u.conns))}
+	for i := range mates.peers {
+		mates.peers[i] = fusedPeers{none, none}
 	}
 	for i := range u.ins {
 		in, id := &u.ins[i], int32(i)
@@ -92,7 +92,7 @@ func (u *unit) checkGraph() error {
 			if u.conns != nil && !mates.bind(m.conn, n.conn) {
 				return fmt.Errorf("instruction %d: its connections are bound to others", i)
 			}
-			if s.src() != in.dst() || m.key != n.key || u.conns != nil && m.channel != n.channel {
+			if s.src() != in.dst() || m.instance != n.instance || u.conns != nil && m.channel != n.channel {
 				return fmt.Errorf("instruction %d sends on what it did not receive, or elsewhere", i)
 			}
 		}
@@ -105,7 +105,7 @@ func (u *unit) checkGraph() error {
 // received in the order in which they were sent, and never occupy more slots than
 // there are; only a message larger than all slots together may, if it is received
 // at once.
-func (u *unit) checkOrder() error {
+func (u *program) checkOrder() error {
 	if u.seq == nil {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (u *unit) checkOrder() error {
 
 // checkThreadblocks: every instruction belongs to exactly one threadblock, which
 // is on its rank, has its connections, and keeps the global order.
-func (u *unit) checkThreadblocks() error {
+func (u *program) checkThreadblocks() error {
 	if u.tbs == nil {
 		return nil
 	}

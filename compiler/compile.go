@@ -94,7 +94,7 @@ func Compile(p *lang.Program, o Options) (*Result, error) {
 		// Checked before replicating, which could take minutes.
 		return nil, fmt.Errorf("channels: %d instances, each on channels of its own: the limit is %d", o.Instances, o.MaxChannels)
 	}
-	return (&unit{in: p, opt: o}).compile(0, skip)
+	return (&program{in: p, opt: o}).compile(0, skip)
 }
 
 // complete replaces zero options by their defaults, checks the others, and returns
@@ -134,7 +134,7 @@ func (o *Options) complete() (skip map[string]bool, err error) {
 var manyOps = 1 << 19
 
 // compile runs the passes, beginning with the first'th.
-func (u *unit) compile(first int, skip map[string]bool) (*Result, error) {
+func (u *program) compile(first int, skip map[string]bool) (*Result, error) {
 	o, res := u.opt, &Result{}
 	for i := first; i < len(passes); i++ {
 		pass := &passes[i]
@@ -153,7 +153,7 @@ func (u *unit) compile(first int, skip map[string]bool) (*Result, error) {
 			if len(u.ops) > manyOps {
 				runtime.GC()
 			}
-			res.took(pass.name, time.Since(start))
+			res.addTime(pass.name, time.Since(start))
 		}
 		u.after = pass.name
 		if o.CheckEachPass {
@@ -161,9 +161,9 @@ func (u *unit) compile(first int, skip map[string]bool) (*Result, error) {
 				return nil, fmt.Errorf("after pass %s: %w", pass.name, err)
 			}
 		}
-		if u.again != "" {
-			i = passIndex(u.again) - 1
-			u.again = ""
+		if u.rerunFrom != "" {
+			i = passIndex(u.rerunFrom) - 1
+			u.rerunFrom = ""
 			continue
 		}
 		if o.Dump != nil && (o.DumpAfter == pass.name || o.DumpAfter == "all") {
@@ -176,14 +176,14 @@ func (u *unit) compile(first int, skip map[string]bool) (*Result, error) {
 	res.Program, res.Split = u.out, u.splits
 	res.Slots, res.SlotsSplit = u.slotsWhole, u.slotsSplit
 	if len(u.ops) > manyOps {
-		*u = unit{}
+		*u = program{}
 		runtime.GC() // the verifier or simulator, which come next, can use the passes' memory
 	}
 	return res, nil
 }
 
 // took adds to the time of a pass. A pass that runs again adds up.
-func (r *Result) took(pass string, d time.Duration) {
+func (r *Result) addTime(pass string, d time.Duration) {
 	for i := range r.Times {
 		if r.Times[i].Name == pass {
 			r.Times[i].Elapsed += d

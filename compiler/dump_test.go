@@ -211,7 +211,7 @@ func FuzzParseDump(f *testing.F) {
 			t.Fatalf("written again as\n%s\nfrom\n%s", got, again)
 		}
 		u, _ := readUnit(text)
-		if u.out == nil && u.keys < 64 && u.places() < 1<<16 && len(u.in.Scopes) < 3 {
+		if u.out == nil && u.instances < 64 && u.places() < 1<<16 && len(u.in.Scopes) < 3 {
 			_, _ = d.Compile(Options{CheckEachPass: true})
 		}
 	})

@@ -5,12 +5,12 @@ package compiler
 // proportions are those of an A100 (docs/simulator.md). The compiler knows no
 // topology, so messages do not contend for links here.
 type costs struct {
-	call  int64 // of any step
-	local int64 // added for a step within the rank
-	wait  int64 // added for each wait for another threadblock
-	way   int64 // latency of a message
-	back  int64 // latency until a slot that was emptied can be refilled
-	slots int32 // slots of a connection
+	call        int64 // of any step
+	local       int64 // added for a step within the rank
+	wait        int64 // added for each wait for another threadblock
+	latency     int64 // latency of a message
+	slotLatency int64 // latency until a slot that was emptied can be refilled
+	slots       int32 // slots of a connection
 
 	send, receive, forward, copy int64 // for each chunk
 }
@@ -24,9 +24,9 @@ const (
 )
 
 var costsAt = [sizes]costs{
-	latency: {call: 4, local: 15, wait: 15, way: 5, back: 5, slots: 8},
-	simple:  {call: 1, local: 1, wait: 1, way: 1, back: 1, slots: 2, send: 20, receive: 18, forward: 40, copy: 50},
-	ll:      {call: 2, local: 4, wait: 12, way: 4, back: 4, slots: 8, send: 40, receive: 40, forward: 80, copy: 30},
+	latency: {call: 4, local: 15, wait: 15, latency: 5, slotLatency: 5, slots: 8},
+	simple:  {call: 1, local: 1, wait: 1, latency: 1, slotLatency: 1, slots: 2, send: 20, receive: 18, forward: 40, copy: 50},
+	ll:      {call: 2, local: 4, wait: 12, latency: 4, slotLatency: 4, slots: 8, send: 40, receive: 40, forward: 80, copy: 30},
 }
 
 // of is the cost of a step.
@@ -71,27 +71,27 @@ type times [sizes]int64
 
 // timing executes the program at all sizes at once.
 type timing struct {
-	u            *unit
-	begun, ended []times     // by instruction
-	now          []times     // by threadblock
-	slots        []slotTimes // by connection
-	end          times       // of what was executed so far
+	u              *program
+	started, ended []times     // by instruction
+	now            []times     // by threadblock
+	slots          []slotTimes // by connection
+	end            times       // of what was executed so far
 }
 
 // mostSlots is the most slots of any of the sizes' protocols.
-const mostSlots = 8
+const maxSlots = 8
 
 // slotTimes is when the slots that a connection's last messages took were emptied.
 type slotTimes struct {
 	sent, taken int32
-	free        [mostSlots]times
+	free        [maxSlots]times
 }
 
 // estimate executes all tiles in the global order, in which everything comes after
 // what it waits for.
-func (u *unit) estimate() (all estimate) {
+func (u *program) estimate() (all estimate) {
 	t := timing{
-		u: u, begun: make([]times, len(u.ins)), ended: make([]times, len(u.ins)),
+		u: u, started: make([]times, len(u.ins)), ended: make([]times, len(u.ins)),
 		now: make([]times, len(u.tbs)), slots: make([]slotTimes, len(u.conns)),
 	}
 	var first times
@@ -122,7 +122,7 @@ func (t *timing) execute(i int32) {
 		c := &costsAt[k]
 		done[k] = at[k] + c.of(in)
 		if in.get != none {
-			done[k] = max(done[k], t.ended[t.u.msgs[in.get].sender][k]+c.way)
+			done[k] = max(done[k], t.ended[t.u.msgs[in.get].sender][k]+c.latency)
 		}
 		t.end[k] = max(t.end[k], done[k])
 	}
@@ -133,11 +133,11 @@ func (t *timing) execute(i int32) {
 		from := &t.slots[t.u.msgs[in.get].conn]
 		for k := range done {
 			c := &costsAt[k]
-			from.free[from.taken%c.slots][k] = done[k] + c.back
+			from.free[from.taken%c.slots][k] = done[k] + c.slotLatency
 		}
 		from.taken++
 	}
-	t.begun[i], t.ended[i], t.now[t.u.tbOf[i]] = at, done, done
+	t.started[i], t.ended[i], t.now[t.u.tbOf[i]] = at, done, done
 }
 
 // start is when an instruction can begin: once its threadblock has got to it, what
@@ -157,7 +157,7 @@ func (t *timing) start(i int32, in *instr) times {
 	for k := range at {
 		c := &costsAt[k]
 		if in.get != none {
-			at[k] = max(at[k], t.begun[u.msgs[in.get].sender][k]+c.way)
+			at[k] = max(at[k], t.started[u.msgs[in.get].sender][k]+c.latency)
 		}
 		if awaited {
 			at[k] += c.wait
@@ -171,16 +171,16 @@ func (t *timing) start(i int32, in *instr) times {
 }
 
 // tolerated limits what one size may lose where others gain: one part in so many.
-const tolerated = 50
+const maxLossDivisor = 50
 
 // against compares this estimate with base: the product of the ratios of time at
 // each size, where small messages count as much as large ones. It is 1 if any size
 // gets intolerably longer.
-func (e *estimate) against(base *estimate) float64 {
+func (e *estimate) ratioTo(base *estimate) float64 {
 	ratio := 1.0
 	for k := range e {
 		is, was := max(e[k], 1), max(base[k], 1)
-		if is-was > was/tolerated {
+		if is-was > was/maxLossDivisor {
 			return 1
 		}
 		ratio *= float64(is) / float64(was)

@@ -29,7 +29,7 @@ type need struct {
 }
 
 // atLeast raises a need, if the given one is larger.
-func (n *need) atLeast(much int, where string, args ...any) {
+func (n *need) raise(much int, where string, args ...any) {
 	if much > n.most {
 		n.most, n.where = much, fmt.Sprintf(where, args...)
 	}
@@ -52,7 +52,7 @@ var limits = [...]struct {
 func eachGPU(of func(*ir.GPU) int) func(*ir.Program) need {
 	return func(p *ir.Program) (n need) {
 		for g := range p.GPUs {
-			n.atLeast(of(&p.GPUs[g]), "gpu %d", g)
+			n.raise(of(&p.GPUs[g]), "gpu %d", g)
 		}
 		return n
 	}
@@ -62,7 +62,7 @@ func eachThreadblock(of func(*ir.Threadblock) int) func(*ir.Program) need {
 	return func(p *ir.Program) (n need) {
 		for g := range p.GPUs {
 			for t := range p.GPUs[g].Threadblocks {
-				n.atLeast(of(&p.GPUs[g].Threadblocks[t]), "gpu %d threadblock %d", g, t)
+				n.raise(of(&p.GPUs[g].Threadblocks[t]), "gpu %d threadblock %d", g, t)
 			}
 		}
 		return n

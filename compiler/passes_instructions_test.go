@@ -368,7 +368,7 @@ var instructionCases = []passCase{
 		"rank 3 tb 0 ← 1 ch 0",
 		"  9 cpy  rank 3 sc[1] ⇒ sc[2] depth 0 of 0 at 4",
 		"  7 r    rank 3 sc[0] ← 1 ch 0 depth 1 of 1 at 7"}},
-	{"homes", "a local instruction goes where it keeps nobody waiting, and waits for nobody", func(b *builder) {
+	{"place local", "a local instruction goes where it keeps nobody waiting, and waits for nobody", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 0), sc(2, 0), 1)
 		b.copy(sc(1, 2), sc(3, 0), 1)

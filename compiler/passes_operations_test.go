@@ -152,14 +152,14 @@ var operationCases = []passCase{
 		"0 copy rank 0 sc[6:10] → rank 1 sc[0:4]",
 		"1 copy rank 0 sc[3:5] → rank 1 sc[4:6]"}},
 
-	{"forward", "what arrives is added to what was copied", func(b *builder) {
+	{"propagate copies", "what arrives is added to what was copied", func(b *builder) {
 		b.copy(in(1, 0), sc(1, 0), 1)
 		b.reduce(sc(1, 0), in(0, 0), 1)
 		b.copy(sc(1, 0), out(2, 0), 1)
 	}, Options{}, []string{
 		"0 reduce rank 0 in[0] → rank 1 sc[0] with in[0]",
 		"1 copy rank 1 sc[0] → rank 2 out[0]"}},
-	{"forward", "sent, copied again and added from where it was copied", func(b *builder) {
+	{"propagate copies", "sent, copied again and added from where it was copied", func(b *builder) {
 		b.copy(in(0, 0), sc(0, 0), 1)
 		b.copy(sc(0, 0), sc(0, 1), 1)
 		b.copy(sc(0, 1), out(1, 0), 1)
@@ -171,7 +171,7 @@ var operationCases = []passCase{
 		"1 reduce rank 0 in[0] → rank 1 out[0]",
 		"2 copy rank 2 in[0] → rank 2 out[0]",
 		"3 reduce rank 2 sc[7] → rank 2 out[0]"}},
-	{"forward", "not what is overwritten after, nor out of scratch", func(b *builder) {
+	{"propagate copies", "not what is overwritten after, nor out of scratch", func(b *builder) {
 		b.copy(in(0, 0), sc(0, 0), 1)
 		b.copy(sc(0, 0), out(1, 0), 1)
 		b.copy(in(3, 0), in(0, 0), 1)
@@ -187,7 +187,7 @@ var operationCases = []passCase{
 		"4 copy rank 2 sc[0] → rank 2 sc[1]",
 		"5 copy rank 2 sc[1] → rank 2 out[0]",
 		"6 copy rank 2 sc[1] → rank 3 out[0]"}},
-	{"forward", "what waits for a sum may overwrite what it adds to", func(b *builder) {
+	{"propagate copies", "what waits for a sum may overwrite what it adds to", func(b *builder) {
 		b.copy(in(1, 0), sc(1, 0), 1)
 		b.reduce(sc(1, 0), in(0, 0), 1)
 		b.copy(sc(1, 0), in(1, 0), 1)
@@ -202,7 +202,7 @@ var operationCases = []passCase{
 		"2 reduce rank 3 in[0] → rank 2 sc[0] with in[0]",
 		"3 copy rank 2 sc[0] → rank 3 out[0]",
 		"4 copy rank 3 out[0] → rank 2 in[0]"}},
-	{"forward", "what does not wait for a sum may not", func(b *builder) {
+	{"propagate copies", "what does not wait for a sum may not", func(b *builder) {
 		b.copy(in(1, 0), sc(1, 0), 1)
 		b.reduce(sc(1, 0), in(0, 0), 1)
 		b.copy(in(2, 0), in(1, 0), 1)
@@ -212,7 +212,7 @@ var operationCases = []passCase{
 		"1 reduce rank 0 in[0] → rank 1 sc[0]",
 		"2 copy rank 2 in[0] → rank 1 in[0]",
 		"3 copy rank 1 sc[0] → rank 2 out[0]"}},
-	{"forward", "a sum takes the place of a copy of scratch that stays as it is", func(b *builder) {
+	{"propagate copies", "a sum takes the place of a copy of scratch that stays as it is", func(b *builder) {
 		b.copy(in(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 0), sc(1, 1), 1)
 		b.reduce(sc(1, 1), in(0, 0), 1)
@@ -230,7 +230,7 @@ var operationCases = []passCase{
 		"4 reduce rank 0 in[0] → rank 1 sc[2] with sc[1]",
 		"5 copy rank 0 in[0] → rank 1 sc[0]",
 		"6 copy rank 1 sc[2] → rank 2 out[0]"}},
-	{"forward", "a copy that was overwritten is one no more", func(b *builder) {
+	{"propagate copies", "a copy that was overwritten is one no more", func(b *builder) {
 		b.copy(in(1, 0), sc(1, 0), 1)
 		b.copy(in(0, 0), sc(1, 0), 1)
 		b.reduce(sc(1, 0), in(2, 0), 1)
@@ -239,7 +239,7 @@ var operationCases = []passCase{
 		"0 copy rank 0 in[0] → rank 1 sc[0]",
 		"1 reduce rank 2 in[0] → rank 1 sc[0]",
 		"2 copy rank 1 sc[0] → rank 3 out[0]"}},
-	{"forward", "what is left of a longer copy", func(b *builder) {
+	{"propagate copies", "what is left of a longer copy", func(b *builder) {
 		b.p.Collective = begin(collective.Spec{Name: "allgather", Ranks: 4, Chunks: 4}).p.Collective
 		b.copy(in(0, 0), sc(0, 0), 4)
 		b.copy(sc(0, 1), out(1, 0), 1)
@@ -250,7 +250,7 @@ var operationCases = []passCase{
 		"1 copy rank 0 in[1] → rank 1 out[0]",
 		"2 reduce rank 0 in[2:4] → rank 0 sc[2:4]",
 		"3 copy rank 0 sc[2:4] → rank 1 out[1:3]"}},
-	{"forward", "side by side stays so, apart may come together", func(b *builder) {
+	{"propagate copies", "side by side stays so, apart may come together", func(b *builder) {
 		b.p.Collective = begin(collective.Spec{Name: "allgather", Ranks: 4, Chunks: 4}).p.Collective
 		b.shuffle(in(0, 0), sc(0, 0), 2, 2, 1)
 		b.copy(sc(0, 0), out(1, 0), 2)
@@ -260,7 +260,7 @@ var operationCases = []passCase{
 		"0 copy rank 0 in[0:3:2] → rank 0 sc[0:2]",
 		"1 copy rank 0 sc[0:2] → rank 1 out[0:2]",
 		"2 copy rank 2 in[0:2] → rank 1 out[2:4]"}},
-	{"forward", "results and the caller's input are looked at", func(b *builder) {
+	{"propagate copies", "results and the caller's input are looked at", func(b *builder) {
 		b.p.Collective = begin(collective.Spec{Name: "reducescatter", Ranks: 4, Chunks: 1, InPlace: true}).p.Collective
 		b.copy(in(0, 1), sc(0, 0), 1)
 		b.reduce(in(0, 1), in(1, 1), 1)
@@ -273,7 +273,7 @@ var operationCases = []passCase{
 		"2 copy rank 0 sc[0] → rank 0 in[1]",
 		"3 copy rank 2 in[3] → rank 2 in[2]"}},
 
-	{"deliver", "what arrives and what is summed up goes where it is wanted", func(b *builder) {
+	{"sink copies", "what arrives and what is summed up goes where it is wanted", func(b *builder) {
 		b.copy(in(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 0), out(1, 0), 1)
 		b.copy(in(1, 0), sc(2, 0), 1)
@@ -283,7 +283,7 @@ var operationCases = []passCase{
 		"0 copy rank 0 in[0] → rank 1 out[0]",
 		"1 copy rank 1 in[0] → rank 2 sc[0]",
 		"2 reduce rank 0 in[0] → rank 2 out[0] with sc[0]"}},
-	{"deliver", "who reads it finds it there", func(b *builder) {
+	{"sink copies", "who reads it finds it there", func(b *builder) {
 		b.copy(in(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 0), sc(2, 0), 1) // before
 		b.copy(sc(1, 0), out(1, 0), 1)
@@ -296,7 +296,7 @@ var operationCases = []passCase{
 		"2 copy rank 1 out[0] → rank 3 sc[0]",
 		"3 reduce rank 3 in[0] → rank 1 sc[0] with out[0]",
 		"4 copy rank 1 sc[0] → rank 0 sc[0]"}},
-	{"deliver", "not where anything was, nor is to be", func(b *builder) {
+	{"sink copies", "not where anything was, nor is to be", func(b *builder) {
 		b.copy(in(0, 0), sc(1, 0), 1)
 		b.copy(in(0, 0), sc(1, 1), 1)
 		b.copy(in(0, 0), sc(1, 2), 1)
@@ -316,7 +316,7 @@ var operationCases = []passCase{
 		"6 copy rank 1 sc[1] → rank 1 sc[6]",
 		"7 copy rank 1 sc[2] → rank 1 sc[7]",
 		"8 copy rank 0 in[0] → rank 1 sc[7]"}},
-	{"deliver", "not a result, nor a sum within the rank", func(b *builder) {
+	{"sink copies", "not a result, nor a sum within the rank", func(b *builder) {
 		b.copy(in(0, 0), out(1, 0), 1)
 		b.copy(out(1, 0), sc(1, 0), 1)
 		b.copy(in(0, 0), sc(2, 0), 1)
@@ -328,7 +328,7 @@ var operationCases = []passCase{
 		"2 copy rank 0 in[0] → rank 2 sc[0]",
 		"3 reduce rank 2 in[0] → rank 2 sc[0]",
 		"4 copy rank 2 sc[0] → rank 2 out[0]"}},
-	{"deliver", "in pieces, and several in one piece", func(b *builder) {
+	{"sink copies", "in pieces, and several in one piece", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 0), 4)
 		b.copy(sc(1, 2), sc(1, 6), 2)
 		b.copy(sc(1, 0), sc(1, 4), 2)
@@ -344,13 +344,13 @@ var operationCases = []passCase{
 		"3 copy rank 2 sc[0] → rank 2 sc[5]",
 		"4 copy rank 0 sc[0] → rank 3 sc[1]",
 		"5 copy rank 3 sc[0:3] → rank 3 sc[4:7]"}},
-	{"deliver", "what remains of a longer copy", func(b *builder) {
+	{"sink copies", "what remains of a longer copy", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 0), 2)
 		b.copy(sc(1, 0), sc(1, 4), 4)
 	}, Options{Disable: []string{"coarsen"}}, []string{
 		"0 copy rank 0 sc[0:2] → rank 1 sc[4:6]",
 		"1 copy rank 1 sc[2:4] → rank 1 sc[6:8]"}},
-	{"deliver", "side by side stays so, apart may come together", func(b *builder) {
+	{"sink copies", "side by side stays so, apart may come together", func(b *builder) {
 		b.copy(sc(0, 0), sc(1, 0), 2)
 		b.shuffle(sc(1, 0), sc(1, 4), 2, 1, 2)
 		b.shuffle(sc(0, 0), sc(2, 0), 2, 1, 2)
@@ -367,11 +367,11 @@ var operationCases = []passCase{
 		"4 copy rank 3 sc[0:2] → rank 0 sc[8:10]",
 		"5 copy rank 3 sc[0] → rank 3 sc[5]",
 		"6 copy rank 3 sc[1] → rank 3 sc[4]"}},
-	{"deliver", "copied over and over", func(b *builder) {
+	{"sink copies", "copied over and over", func(b *builder) {
 		b.copy(in(0, 0), sc(1, 0), 1)
 		b.copy(sc(1, 0), sc(1, 1), 1)
 		b.copy(sc(1, 1), sc(1, 2), 1)
 		b.copy(sc(1, 2), out(1, 0), 1)
-	}, Options{Disable: []string{"forward"}}, []string{
+	}, Options{Disable: []string{"propagate copies"}}, []string{
 		"0 copy rank 0 in[0] → rank 1 out[0]"}},
 }

@@ -87,7 +87,7 @@ func TestEachPass(t *testing.T) {
 		t.Run(c.pass+"/"+c.name, func(t *testing.T) {
 			b := scratchpad()
 			c.write(b)
-			for _, p := range []string{"forward", "deliver"} {
+			for _, p := range []string{"propagate copies", "sink copies"} {
 				if c.pass != p && !strings.HasPrefix(c.name, "what is added to") {
 					c.opt.Disable = append(c.opt.Disable, p) // most copies here are for nobody
 				}

@@ -5,23 +5,23 @@ import "github.com/colltune/colltune/compiler/collective"
 // webs divides the contents of scratch into values: a value is what one operation
 // writes, until it is overwritten.
 type webs struct {
-	u        *unit
+	u        *program
 	parent   []int32       // by value: union-find towards the web's root
 	unknown  []bool        // by value: it is read without having been written
 	src, dst []int32       // by operation: the value of its first chunk, if that is in scratch
 	with     map[int]int32 // by operation: the value it adds to, if that is elsewhere in scratch
 	webs     []web
 	of       []int32 // by value that is a web's root: index into webs
-	number   []int   // of webs on each rank
+	counts   []int   // of webs on each rank
 	spent    int     // operations examined so far
 
 	taken, free []run // buffers for lowest
 
 	// State of reached; each call has a number, so that nothing needs clearing.
-	asked   int32
-	seen    []int32 // by node: the last call that visited it
-	missing []int32 // by node: the last call that looks for it
-	queue   []int32
+	query  int32
+	seen   []int32 // by node: the last call that visited it
+	sought []int32 // by node: the last call that looks for it
+	queue  []int32
 }
 
 // run is a range of chunks.
@@ -40,8 +40,8 @@ type web struct {
 
 // followValues tracks the values in scratch through the program, and joins those
 // that must keep their relative positions.
-func followValues(u *unit) *webs {
-	w := &webs{u: u, src: make([]int32, len(u.ops)), dst: make([]int32, len(u.ops)), with: map[int]int32{}, number: make([]int, len(u.scratch))}
+func buildWebs(u *program) *webs {
+	w := &webs{u: u, src: make([]int32, len(u.ops)), dst: make([]int32, len(u.ops)), with: map[int]int32{}, counts: make([]int, len(u.scratch))}
 	base := make([]int32, len(u.scratch)+1)
 	for r, n := range u.scratch {
 		base[r+1] = base[r] + n
@@ -50,7 +50,7 @@ func followValues(u *unit) *webs {
 	create := func(rank int32, unknown bool) int32 {
 		w.parent = append(w.parent, int32(len(w.parent)))
 		w.unknown = append(w.unknown, unknown)
-		w.number[rank]++
+		w.counts[rank]++
 		return int32(len(w.parent))
 	}
 	touch := func(rank int32, c chunks, anew bool) int32 {
@@ -86,7 +86,7 @@ func followValues(u *unit) *webs {
 			w.with[i] = touch(o.dst, o.with(), false)
 		}
 		if o.dstBuf == collective.Scratch {
-			w.dst[i] = touch(o.dst, dst, o.anew())
+			w.dst[i] = touch(o.dst, dst, o.overwrites())
 		}
 	}
 	w.closeGaps(base)
@@ -108,7 +108,7 @@ func (w *webs) root(v int32) int32 { return rootOf(w.parent, v) }
 func (w *webs) join(rank, a, b int32) {
 	if a, b = w.root(a), w.root(b); a != b {
 		w.parent[max(a, b)] = min(a, b)
-		w.number[rank]--
+		w.counts[rank]--
 	}
 }
 
@@ -130,7 +130,7 @@ func (w *webs) add(v, rank int32, c chunks, i int32, writes bool) {
 }
 
 // gather collects the range and the operations of every web.
-func (w *webs) gather() {
+func (w *webs) collectRanges() {
 	w.of = make([]int32, len(w.parent))
 	for v := range w.of {
 		w.of[v] = none
@@ -145,7 +145,7 @@ func (w *webs) gather() {
 			w.add(v, o.dst, o.with(), int32(i), false)
 		}
 		if v := w.dst[i]; v != none {
-			w.add(v, o.dst, dst, int32(i), o.anew())
+			w.add(v, o.dst, dst, int32(i), o.overwrites())
 		}
 	}
 	for v, unknown := range w.unknown {
@@ -156,7 +156,7 @@ func (w *webs) gather() {
 }
 
 // index sorts the webs by rank, then by the first operation that touches them.
-func (w *webs) index() {
+func (w *webs) sortByRank() {
 	next := make([]int, len(w.u.scratch)+1) // by rank: where its next web goes
 	for n := range w.webs {
 		next[w.webs[n].rank+1]++

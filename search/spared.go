@@ -8,13 +8,13 @@ import (
 // sparing finds the copies within a rank that are nobody's work, since the compiler
 // leaves them out:
 //
-//	0 copy   rank 1 in[0] → rank 1 sc[0]      what reads sc[0] reads in[0] (pass forward)
+//	0 copy   rank 1 in[0] → rank 1 sc[0]      what reads sc[0] reads in[0] (pass propagate copies)
 //	1 copy   rank 1 sc[0] → rank 0 sc[0]
 //
 //	0 copy   rank 1 in[0] → rank 1 out[0]     what arrives is added to in[0] (the same)
 //	1 reduce rank 0 in[0] → rank 1 out[0]
 //
-//	0 reduce rank 0 in[0] → rank 1 sc[0]      the sum is left in out[0] (pass deliver)
+//	0 reduce rank 0 in[0] → rank 1 sc[0]      the sum is left in out[0] (pass sink copies)
 //	1 copy   rank 1 sc[0] → rank 1 out[0]
 //
 // A message of several chunks remains one: what it reads or leaves elsewhere has to lie

@@ -81,7 +81,7 @@ func TestNoFirstCopy(t *testing.T) {
 							t.Fatal(err)
 						}
 						var copies, chunks, sums, steps [2]int
-						for with, leave := range [2][]string{{"forward", "deliver"}, nil} {
+						for with, leave := range [2][]string{{"propagate copies", "sink copies"}, nil} {
 							r, err := compiler.Compile(program, compiler.Options{Instances: 1 + i%2, MaxChannels: 1 << 10, Disable: leave})
 							if err != nil {
 								t.Fatal(err)

@@ -1,0 +1,92 @@
+package compiler
+
+// unblock makes an instruction ready when none is.
+func (s *schedule) advanceStalled() bool {
+	if s.progressed && len(s.parked) > 0 {
+		s.progressed = false
+		for _, i := range s.parked {
+			s.ready.push(i)
+		}
+		s.parked = s.parked[:0]
+		return true
+	}
+	for {
+		i, ok := s.heldHeads.pop()
+		if !ok {
+			break
+		}
+		if n := &s.nodes[i]; n.queued && !n.done {
+			if s.conns[n.put].slotsHeld+s.size(i) <= s.u.opt.Slots {
+				s.commit(i) // giving up the spare slot
+				return true
+			}
+		}
+	}
+	for {
+		i, ok := s.heldSends.pop()
+		if !ok {
+			break
+		}
+		if n := &s.nodes[i]; !n.done && n.fused != none && s.conns[n.get].head == i {
+			s.splitFused(i)
+			return true
+		}
+	}
+	i, ok := s.parked.pop()
+	if !ok {
+		return false
+	}
+	s.ready.push(i)
+	if b := s.chainBreak(i); b != none {
+		if s.nodes[b].get == none {
+			return false
+		}
+		s.splitFused(b)
+	}
+	return true
+}
+
+// stream orders i and its whole chain at once.
+func (s *schedule) commitChain(i int32) {
+	for {
+		n := &s.nodes[i]
+		last, to := n.put == none, n.to
+		s.commit(i)
+		if last {
+			return
+		}
+		i = to
+	}
+}
+
+// broken returns the instruction at which a chain beginning with i cannot proceed
+// at once, or none.
+func (s *schedule) chainBreak(i int32) int32 {
+	u := s.u
+	passed := map[int32]bool{}
+	rank := func(i int32) int32 { return u.ins[u.ranked[i]].rank }
+	for {
+		n := &s.nodes[i]
+		if n.put == none {
+			return none
+		}
+		y := n.to
+		passed[rank(i)] = true
+		if s.conns[n.put].head != none || s.nodes[y].unordered != 0 || passed[rank(y)] {
+			return i
+		}
+		i = y
+	}
+}
+
+// part splits a fused instruction.
+func (s *schedule) splitFused(a int32) {
+	b := s.nodes[a].fused
+	s.u.split(s.u.ranked[a])
+	s.refresh(s.u.ranked[a])
+	s.refresh(s.u.ranked[b])
+	s.nodes[s.nodes[b].to].from = b
+	s.left++
+	s.nodes[a].queued = false
+	s.offer(a)
+}

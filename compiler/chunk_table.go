@@ -1,0 +1,120 @@
+package compiler
+
+import "github.com/colltune/colltune/compiler/collective"
+
+// use says how the program uses a rank's buffer.
+type use uint8
+
+const (
+	reads use = 1 << iota
+	writes
+	copyFrom // within the rank
+	copyTo
+)
+
+// uses computes the use of all buffers, by rank.
+func (u *program) uses() [][3]use {
+	all := make([][3]use, u.col.Ranks)
+	for i := range u.ops {
+		o := &u.ops[i]
+		from, to := &all[o.src][o.srcBuf], &all[o.dst][o.dstBuf]
+		*from |= reads
+		*to |= writes
+		switch {
+		case o.reduce:
+			all[o.dst][o.with().buf] |= reads
+		case o.copies():
+			*from |= copyFrom
+			*to |= copyTo
+		}
+	}
+	return all
+}
+
+// ledger is an array with an entry for every chunk of certain buffers.
+type chunkTable[T any] struct {
+	first   [][3]int // by rank and buffer: where its entries begin, or none if it has none
+	entries []T
+}
+
+// newLedger makes a ledger of the buffers that are used in all of the given ways.
+func newChunkTable[T any](u *program, uses [][3]use, all use) chunkTable[T] {
+	first, n := tableLayout(u, uses, all)
+	return chunkTable[T]{first: first, entries: make([]T, n)}
+}
+
+// layOut says where the entries of each such buffer begin, and how many there are.
+func tableLayout(u *program, uses [][3]use, all use) (first [][3]int, n int) {
+	first = make([][3]int, len(uses))
+	for r := range uses {
+		for b := range uses[r] {
+			first[r][b] = none
+			if uses[r][b]&all == all {
+				first[r][b] = n
+				n += u.size(int32(r), collective.Buffer(b))
+			}
+		}
+	}
+	return first, n
+}
+
+// newNumbers makes a ledger of numbers, all none, which room lends.
+func newIndexTable(u *program, uses [][3]use, all use) chunkTable[int32] {
+	first, n := tableLayout(u, uses, all)
+	return chunkTable[int32]{first: first, entries: fill(u.pool.take(n), none)}
+}
+
+// of returns the entries from the first of the chunks to the last, including those
+// between strided chunks. It is nil if the ledger does not have the buffer, or is
+// empty.
+func (l *chunkTable[T]) of(rank int32, c chunks) []T {
+	if l.first == nil {
+		return nil
+	}
+	first := l.first[rank][c.buf]
+	if first == none {
+		return nil
+	}
+	return l.entries[first+int(c.off) : first+int(c.end())]
+}
+
+// put sets the entries of some chunks, if the ledger has their buffer.
+func (l *chunkTable[T]) set(rank int32, c chunks, entry T) {
+	at := l.of(rank, c)
+	for k := 0; k < len(at); k += int(c.stride) {
+		at[k] = entry
+	}
+}
+
+// filled sets all elements to the same value.
+func fill(all []int32, with int32) []int32 {
+	for i := range all {
+		all[i] = with
+	}
+	return all
+}
+
+// looked marks the chunks that the caller may read at the end: results, and its
+// input.
+func markLiveOut(l *chunkTable[bool], u *program) {
+	parallelRanges(u.col.Ranks, len(l.entries), func(from, to int) {
+		for r := from; r < to; r++ {
+			if l.first[r][collective.In] == none && l.first[r][collective.Out] == none {
+				continue
+			}
+			mark := func(b collective.Buffer, i int) {
+				if b, off := u.col.Place(r, b, i); l.first[r][b] != none {
+					l.entries[l.first[r][b]+off] = true
+				}
+			}
+			for i := range u.col.OutChunks(r) {
+				if u.col.Want(r, i).Kind != collective.WantNothing {
+					mark(collective.Out, i)
+				}
+			}
+			for i := range u.col.InChunks(r) {
+				mark(collective.In, i)
+			}
+		}
+	})
+}

@@ -1,0 +1,85 @@
+package compiler
+
+// lineage records for every operation one earlier operation that it waits for in
+// any case, namely the writer of what it reads, and so a line of such operations
+// back to the first:
+//
+//	0 reduce rank 0 in[0] → rank 1 sc[0] with in[0]
+//	1 copy rank 1 sc[0] → rank 2 out[0]                after 0
+//	2 copy rank 2 out[0] → rank 1 in[0]                after 1, and so after 0
+//
+// A sum may read a place that is overwritten later if whatever overwrites it is
+// known to wait for the sum, being of its line: then nothing has to wait longer.
+// Whether that is so only shows when the overwriting operation comes. Until then
+// the sum's read is a promise, and is undone if it turns out not to hold.
+type dependencyChain struct {
+	copies    *copyPropagation
+	pred      []int32           // by operation: an operation that it waits for, or none
+	writer    chunkTable[int32] // of buffers that are read and written: the last writer so far
+	tentative chunkTable[int32] // of buffers that are copied from and written: the sum that a promise lets read it, or none
+}
+
+// longestLine is how many operations back a sum is looked for.
+const maxChainLength = 1 << 8
+
+func newDependencyChain(f *copyPropagation) dependencyChain {
+	return dependencyChain{
+		copies: f, pred: f.u.pool.take(len(f.u.ops)),
+		writer: newIndexTable(f.u, f.uses, reads|writes), tentative: newIndexTable(f.u, f.uses, copyFrom|writes),
+	}
+}
+
+// promise lets sum i read some chunks, unless another sum has a promise for them.
+func (l *dependencyChain) readTentatively(rank int32, c chunks, i int32) bool {
+	reader := l.tentative.of(rank, c)
+	for k := 0; k < len(reader); k += int(c.stride) {
+		if reader[k] != none {
+			return false
+		}
+	}
+	l.tentative.set(rank, c, i)
+	return true
+}
+
+// wrote records what operation i, whose places are final now, follows and writes,
+// and undoes the promises that it breaks.
+func (l *dependencyChain) recordWrite(i int32) {
+	if l.copies == nil {
+		return
+	}
+	o := &l.copies.u.ops[i]
+	src, dst := o.ends()
+	l.pred[i] = none
+	if o.reduce {
+		l.pred[i] = l.writerOf(o.dst, o.with())
+	}
+	if l.pred[i] == none {
+		l.pred[i] = l.writerOf(o.src, src)
+	}
+	reader := l.tentative.of(o.dst, dst)
+	for k := 0; k < len(reader); k += int(dst.stride) {
+		if sum := reader[k]; sum != none && !l.dependsOn(i, sum) {
+			r := &l.copies.u.ops[sum]
+			_, own := r.ends()
+			r.setWith(own)
+		}
+	}
+	l.writer.set(o.dst, dst, i)
+}
+
+// wroteFirst is the last writer of the first of some chunks.
+func (l *dependencyChain) writerOf(rank int32, c chunks) int32 {
+	if writer := l.writer.of(rank, c); writer != nil {
+		return writer[0]
+	}
+	return none
+}
+
+// descends tells whether operation i is known to wait for another, directly or
+// not.
+func (l *dependencyChain) dependsOn(i, other int32) bool {
+	for n := 0; n < maxChainLength && i > other; n++ {
+		i = l.pred[i]
+	}
+	return i == other
+}

@@ -1,0 +1,52 @@
+package compiler
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestIdleness compares the lines with a look at all threadblocks of the rank.
+func TestIdleness(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := &program{instances: int32(rapid.IntRange(1, 3).Draw(t, "instances"))}
+		u.col.Ranks = rapid.IntRange(1, 3).Draw(t, "ranks")
+		u.gpuTBs = []int32{0}
+		for r := range u.col.Ranks {
+			for range rapid.IntRange(1, 5).Draw(t, "threadblocks") {
+				q := int32(len(u.tbs))
+				tb := threadblock{rank: int32(r), put: q, get: none, instance: rapid.Int32Range(0, u.instances-1).Draw(t, "key")}
+				if rapid.Bool().Draw(t, "receives") {
+					tb.put, tb.get = none, q
+				}
+				u.tbs = append(u.tbs, tb)
+			}
+			u.gpuTBs = append(u.gpuTBs, int32(len(u.tbs)))
+		}
+		latest := make([]int, len(u.tbs))
+		longest := func(rank, key int32) int32 {
+			best, own := int32(none), false
+			for tb := u.gpuTBs[rank]; tb < u.gpuTBs[rank+1]; tb++ {
+				mine := u.instances == 1 || u.tbs[tb].instance == key
+				earlier := best != none && (latest[tb] < latest[best] || latest[tb] == latest[best] && u.canonicalID(tb) < u.canonicalID(best))
+				if best == none || mine && !own || mine == own && earlier {
+					best, own = tb, mine
+				}
+			}
+			return best
+		}
+		idle := newIdleTracker(u)
+		for at := range rapid.IntRange(0, 40).Draw(t, "instructions") {
+			rank, key := rapid.Int32Range(0, int32(u.col.Ranks)-1).Draw(t, "rank"), rapid.Int32Range(0, u.instances-1).Draw(t, "of")
+			got, want := idle.longestIdle(rank, key), longest(rank, key)
+			if got != want {
+				t.Fatalf("instruction %d, rank %d instance %d: threadblock %d, want %d", at, rank, key, got, want)
+			}
+			if rapid.Bool().Draw(t, "elsewhere") {
+				got = rapid.Int32Range(0, int32(len(u.tbs))-1).Draw(t, "threadblock")
+			}
+			idle.recordWork(got, int32(at))
+			latest[got] = at + 1
+		}
+	})
+}

@@ -1,0 +1,252 @@
+package compiler
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// channels assigns every message a channel (GC3 5.2): the one the program directs,
+// or else the lowest on which its whole chain of fused instructions can run.
+//
+//	chain 0→1→2            channel 0: at rank 1, what comes from 0 goes to 2
+//	chain 0→1→3            channel 1: at rank 1, channel 0 is taken for 0 and 2
+//	message 0→1            channel 0: a single message binds nothing
+//
+// A fused instruction ties the connection it receives from to the connection it
+// sends on, because one threadblock serves both; and a connection can be tied to
+// one other only. Where a directive, or the limit on channels, makes that
+// impossible, the fusion is undone.
+//
+// Every instance has channels of its own. Those of the first instance keep the
+// program's numbers, and the others get numbers that are left free.
+func channels(u *program) error {
+	b := connPairing{
+		conns: newConnTable(),
+		limit: max(1, int32(u.opt.MaxChannels)/u.instances),
+	}
+	chain := make([]int32, 0, 64)
+	free := slices.ContainsFunc(u.msgs, func(m message) bool { return m.channel == none })
+	for pass := range 2 {
+		if pass == 1 && !free {
+			break
+		}
+		for m := range u.msgs {
+			if u.ins[u.msgs[m].sender].get != none {
+				continue // not the head of its chain
+			}
+			chain = chain[:0]
+			directive := int32(none)
+			for n := int32(m); n != none; n = u.ins[u.msgs[n].receiver].put {
+				chain = append(chain, n)
+				directive = max(directive, u.msgs[n].channel)
+			}
+			if directed := directive != none; directed == (pass == 0) {
+				b.placeChain(u, chain, directive)
+			}
+		}
+	}
+	return u.numberChannels()
+}
+
+// binding records which connections are tied together.
+type connPairing struct {
+	conns *connTable   // numbers connections by instance, as channels have no final numbers yet
+	peers []fusedPeers // by connection
+	limit int32        // channels an instance may choose from
+	added []int32      // ties that the current attempt has added, so that it can be undone
+}
+
+// mate holds the connections that a connection is tied to: onward at its receiver,
+// the connection sent on; back at its sender, the one received from.
+type fusedPeers struct{ next, prev int32 }
+
+// place chooses the channel of a chain and records it in the chain's messages.
+func (b *connPairing) placeChain(u *program, chain []int32, directive int32) {
+	if directive != none {
+		b.commit(u, chain, directive)
+		return
+	}
+	if len(chain) == 1 {
+		b.commit(u, chain, 0)
+		return
+	}
+	best, fewest := int32(0), len(chain)
+	for c := range b.limit {
+		clashes := b.try(u, chain, c)
+		if clashes == 0 {
+			b.record(u, chain, c)
+			return
+		}
+		b.undo()
+		if clashes < fewest {
+			best, fewest = c, clashes
+		}
+	}
+	b.commit(u, chain, best)
+}
+
+// conn is the number that m's connection would have on channel c.
+func (b *connPairing) conn(m *message, c int32) int32 {
+	q, made := b.conns.number(connKey{m.from, m.to, m.instance, c})
+	if made {
+		b.peers = append(b.peers, fusedPeers{none, none})
+	}
+	return q
+}
+
+// bind ties two connections together. It fails if either is tied to a third.
+func (b *connPairing) bind(in, out int32) bool {
+	onward, back := b.peers[in].next, b.peers[out].prev
+	if onward == out && back == in {
+		return true
+	}
+	if onward != none || back != none {
+		return false
+	}
+	b.peers[in].next, b.peers[out].prev = out, in
+	b.added = append(b.added, in, out)
+	return true
+}
+
+func (b *connPairing) undo() {
+	for i := 0; i < len(b.added); i += 2 {
+		b.peers[b.added[i]].next, b.peers[b.added[i+1]].prev = none, none
+	}
+	b.added = b.added[:0]
+}
+
+// try ties the chain's connections on channel c, and counts the places where that
+// is impossible.
+func (b *connPairing) try(u *program, chain []int32, c int32) (clashes int) {
+	in := b.conn(&u.msgs[chain[0]], c)
+	for _, m := range chain[1:] {
+		out := b.conn(&u.msgs[m], c)
+		if !b.bind(in, out) {
+			clashes++
+		}
+		in = out
+	}
+	return clashes
+}
+
+// note records channel c in the messages of a chain whose ties have been made.
+func (b *connPairing) record(u *program, chain []int32, c int32) {
+	b.added = b.added[:0]
+	for _, m := range chain {
+		u.msgs[m].channel = c
+	}
+}
+
+// commit ties the chain's connections on channel c, and undoes the fusions where
+// that is impossible.
+func (b *connPairing) commit(u *program, chain []int32, c int32) {
+	if len(chain) == 1 {
+		b.record(u, chain, c)
+		return
+	}
+	in := b.conn(&u.msgs[chain[0]], c)
+	for _, m := range chain[1:] {
+		out := b.conn(&u.msgs[m], c)
+		if !b.bind(in, out) {
+			u.split(u.msgs[m].sender)
+		}
+		in = out
+	}
+	b.record(u, chain, c)
+}
+
+// number assigns final channel numbers to all pairs of an instance and one of its
+// channels, and lists the connections. A channel number only has to be unique
+// between two ranks, so instances whose messages use different links, such as
+// those of a phase within nodes and of one between them, can share numbers.
+func (u *program) numberChannels() error {
+	links := u.linksByOwner()
+	numbers, count := numberOwners(links)
+	if count > u.opt.MaxChannels {
+		return fmt.Errorf("%d channels needed, %d by each of %d instances and by their directives: the limit is %d",
+			count, (len(links)+int(u.instances)-1)/int(u.instances), u.instances, u.opt.MaxChannels)
+	}
+	number, before := int32(0), owner{none, none}
+	for i := range u.msgs {
+		m := &u.msgs[i]
+		if o := (owner{m.instance, m.channel}); o != before { // messages of an owner often follow each other
+			before, number = o, numbers[o]
+		}
+		m.channel = number
+	}
+	u.listConns()
+	return nil
+}
+
+// owner is an instance with one of its own channels.
+type owner struct{ instance, channel int32 }
+
+// link is two ranks that a message goes between.
+type link struct{ from, to int32 }
+
+// linksByOwner lists the links that the messages of each owner use. A single
+// instance keeps its numbers whatever they are, so its links are left out.
+func (u *program) linksByOwner() map[owner]map[link]bool {
+	links := map[owner]map[link]bool{}
+	before := owner{none, none}
+	for i := range u.msgs {
+		m := &u.msgs[i]
+		o := owner{m.instance, m.channel}
+		if o != before && links[o] == nil {
+			links[o] = map[link]bool{}
+		}
+		if u.instances > 1 {
+			links[o][link{m.from, m.to}] = true
+		}
+		before = o
+	}
+	return links
+}
+
+// numbered gives every owner the lowest channel number that no other owner uses on
+// any of its links; those of the first instance keep their numbers. It also returns
+// one more than the highest number.
+func numberOwners(links map[owner]map[link]bool) (numbers map[owner]int32, count int) {
+	owners := slices.SortedFunc(maps.Keys(links), func(a, b owner) int {
+		return cmp.Or(cmp.Compare(a.instance, b.instance), cmp.Compare(a.channel, b.channel))
+	})
+	numbers = map[owner]int32{}
+	var taken []map[link]bool // links in use, by channel number
+	meets := func(n int32, o owner) bool {
+		for l := range links[o] {
+			if taken[n][l] {
+				return true
+			}
+		}
+		return false
+	}
+	for _, o := range owners {
+		n := o.channel
+		if o.instance != 0 {
+			for n = 0; n < int32(len(taken)) && meets(n, o); {
+				n++
+			}
+		}
+		for int32(len(taken)) <= n {
+			taken = append(taken, map[link]bool{})
+		}
+		maps.Copy(taken[n], links[o])
+		numbers[o] = n
+	}
+	return numbers, len(taken)
+}
+
+// listConns numbers the connections that messages use.
+func (u *program) listConns() {
+	ids := newConnTable()
+	for i := range u.msgs {
+		m := &u.msgs[i]
+		id, made := ids.number(connKey{m.from, m.to, 0, m.channel})
+		if made {
+			u.conns = append(u.conns, conn{m.from, m.to, m.channel})
+		}
+		m.conn = id
+	}
+}

@@ -1,0 +1,197 @@
+package compiler
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// maxTouched bounds the work of finding dependencies, as the total number of
+// chunks that operations touch.
+const maxTouched = 1 << 29
+
+// chunkDAG finds, for every operation, which earlier ones it must wait for (GC3
+// 4.1): those that wrote what it reads (true dependencies), and those that read
+// or wrote what it overwrites (false ones).
+//
+//	0 copy rank 0 in[0] → rank 1 sc[0]
+//	1 copy rank 1 sc[0] → rank 2 out[0]    at rank 1 after 0
+//	2 copy rank 0 in[1] → rank 1 sc[0]     at rank 1 after 1
+//
+// A write waits for the readers since the last write, and for that write itself
+// only where there are none: the readers waited for it. The waits at the rank
+// read from and at the rank written to are kept apart, since they become those
+// of different instructions.
+func chunkDAG(u *program) error {
+	t, err := newCells(u)
+	if err != nil {
+		return err
+	}
+	touched := u.touched()
+	if touched > maxTouched {
+		return fmt.Errorf("%d chunks moved over all operations: want at most %d", touched, maxTouched)
+	}
+	nodes := int(min(touched, 2*int64(len(u.ops)))) // readers that are recorded at the same time, at most
+	t.reader, t.next = make([]int32, 0, nodes), make([]int32, 0, nodes)
+	u.srcDeps, u.dstDeps = newCSR(len(u.ops)), newCSR(len(u.ops))
+	seen := u.pool.take(len(u.ops)) // by operation: 1 + the last row it was added to
+	defer func() { u.pool.give(t.writer, t.last, t.readers, t.reader, t.next, seen) }()
+	for i := range u.ops {
+		o, id := &u.ops[i], int32(i)
+		src := t.at(o.src, o.srcBuf, o.srcOff)
+		dst := t.at(o.dst, o.dstBuf, o.dstOff)
+
+		row := 2*id + 1
+		for c, end := src, src+int(o.count)*int(o.srcStride); c < end; c += int(o.srcStride) {
+			add(&u.srcDeps, seen, t.writer[c], row)
+			t.read(c, id)
+		}
+		u.srcDeps.end()
+
+		if !o.local() {
+			row++ // a local operation becomes one instruction, so both ends share a row
+		}
+		if o.withStride > 0 {
+			with := t.at(o.dst, o.withBuf, o.withOff)
+			for c, end := with, with+int(o.count)*int(o.withStride); c < end; c += int(o.withStride) {
+				add(&u.dstDeps, seen, t.writer[c], row)
+				t.read(c, id)
+			}
+		}
+		for c, end := dst, dst+int(o.count)*int(o.dstStride); c < end; c += int(o.dstStride) {
+			if o.reduce && o.withStride == 0 || t.readers[c] == none {
+				add(&u.dstDeps, seen, t.writer[c], row)
+			}
+			for n := t.readers[c]; n != none; n = t.next[n] {
+				if t.reader[n] != id {
+					add(&u.dstDeps, seen, t.reader[n], row)
+				}
+			}
+			t.write(c, id)
+		}
+		u.dstDeps.end()
+		if len(u.srcDeps.list)+len(u.dstDeps.list) > math.MaxInt32/2 {
+			return fmt.Errorf("more than %d dependencies", math.MaxInt32/2)
+		}
+	}
+	if u.writesResult == nil { // else only scratch has moved since, which holds no results
+		u.markResults(t)
+	}
+	return nil
+}
+
+// markResults marks the operations that write a part of the result, given what is
+// known of every chunk at the end.
+func (u *program) markResults(t *cells) {
+	u.writesResult = make([]bool, len(u.ops))
+	for r := range u.col.Ranks {
+		for i := range u.col.OutChunks(r) {
+			if u.col.Want(r, i).Kind == collective.WantNothing {
+				continue
+			}
+			b, off := u.col.Place(r, collective.Out, i)
+			if w := t.writer[t.at(int32(r), b, int32(off))]; w != none {
+				u.writesResult[w] = true
+			}
+		}
+	}
+}
+
+// touched is the total number of chunks that the operations move.
+func (u *program) touched() (n int64) {
+	for i := range u.ops {
+		n += int64(u.ops[i].count)
+	}
+	return n
+}
+
+// add puts o into the row under construction, unless it is there already.
+func add(c *csr, seen []int32, o, row int32) {
+	if o != none && seen[o] != row {
+		seen[o] = row
+		c.list = append(c.list, o)
+	}
+}
+
+// cells records for every chunk of every buffer who wrote it last and who has read
+// it since.
+type cells struct {
+	base    [][3]int // first cell of each buffer, by rank and buffer
+	writer  []int32
+	last    []int32 // who writes it last of all; those that read it afterwards keep nobody waiting
+	readers []int32 // head of each cell's list of readers: a node, or none
+	reader  []int32 // by node
+	next    []int32 // by node
+	free    int32   // list of nodes that can be reused
+}
+
+func newCells(u *program) (*cells, error) {
+	base, n, err := u.cellBases()
+	if err != nil {
+		return nil, err
+	}
+	t := &cells{base: base, free: none, writer: u.pool.take(n), last: u.pool.take(n), readers: u.pool.take(n)}
+	fill(t.writer, none)
+	fill(t.last, none)
+	fill(t.readers, none)
+	for i := range u.ops {
+		o := &u.ops[i]
+		dst := t.at(o.dst, o.dstBuf, o.dstOff)
+		for c, end := dst, dst+int(o.count)*int(o.dstStride); c < end; c += int(o.dstStride) {
+			t.last[c] = int32(i)
+		}
+	}
+	return t, nil
+}
+
+// cellBases numbers the chunks of all buffers. It returns each buffer's first
+// number, by rank and buffer, and how many there are.
+func (u *program) cellBases() (base [][3]int, n int, err error) {
+	base = make([][3]int, u.col.Ranks)
+	for r := range base {
+		for b := collective.In; b <= collective.Scratch; b++ {
+			base[r][b] = n
+			n += u.size(int32(r), b)
+		}
+	}
+	if n > math.MaxInt32/2 {
+		err = fmt.Errorf("%d chunks over all buffers: want at most %d", n, math.MaxInt32/2)
+	}
+	return base, n, err
+}
+
+func (t *cells) at(rank int32, b collective.Buffer, off int32) int {
+	return t.base[rank][b] + int(off)
+}
+
+// read records that operation o reads cell c, unless nobody writes it afterwards.
+func (t *cells) read(c int, o int32) {
+	if t.last[c] <= o {
+		return
+	}
+	n := t.free
+	if n != none {
+		t.free = t.next[n]
+	} else {
+		n = int32(len(t.reader))
+		t.reader, t.next = append(t.reader, 0), append(t.next, 0)
+	}
+	t.reader[n], t.next[n] = o, t.readers[c]
+	t.readers[c] = n
+}
+
+// write records that operation o writes cell c, and drops the readers of the old
+// value.
+func (t *cells) write(c int, o int32) {
+	t.writer[c] = o
+	if first := t.readers[c]; first != none {
+		n := first
+		for t.next[n] != none {
+			n = t.next[n]
+		}
+		t.next[n] = t.free
+		t.free = first
+		t.readers[c] = none
+	}
+}

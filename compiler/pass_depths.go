@@ -1,0 +1,104 @@
+package compiler
+
+// depths computes for every instruction its longest path from the start of the
+// program and to its end, counted in instructions along waits and messages (GC3
+// 5.2, steps 2 and 3). It ranks instructions by smaller depth first, then by
+// larger height, then in traced order.
+func depths(u *program) error {
+	u.depth, u.height = u.pool.take(len(u.ins)), u.pool.take(len(u.ins))
+	both := [...]func(){
+		func() { u.computeDepths(u.depth) },
+		func() { u.computeHeights(u.height) },
+	}
+	parallelRanges(len(both), len(u.ins), func(from, to int) {
+		for _, measure := range both[from:to] {
+			measure()
+		}
+	})
+	u.ranked = u.rankByDepth(u.depth, u.height)
+	if u.opt.Dump == nil { // only dumps show them later
+		u.pool.give(u.depth, u.height)
+		u.depth, u.height = nil, nil
+	}
+	return nil
+}
+
+// fromStart computes the longest path from the start to each instruction. A fused
+// send counts one more than the receive it is part of, in case the two are split
+// again.
+func (u *program) computeDepths(depth []int32) {
+	for i := range u.ins {
+		if a := u.alias[i]; int(a) != i {
+			depth[i] = depth[a] + 1
+			continue
+		}
+		d := int32(0)
+		for _, p := range u.preds.row(int32(i)) {
+			d = max(d, depth[u.alias[p]]+1)
+		}
+		if m := u.ins[i].get; m != none {
+			d = max(d, depth[u.msgs[m].sender]+1)
+		}
+		depth[i] = d
+	}
+}
+
+// heights computes the longest path from each instruction to the end, in h, which
+// is all zeros. A fused send has the height of the receive it is part of.
+func (u *program) computeHeights(h []int32) []int32 {
+	for i := len(u.ins) - 1; i >= 0; i-- {
+		if !u.live(int32(i)) {
+			continue
+		}
+		for _, p := range u.preds.row(int32(i)) {
+			a := u.alias[p]
+			h[a] = max(h[a], h[i]+1)
+		}
+		if m := u.ins[i].get; m != none {
+			a := u.msgs[m].sender
+			h[a] = max(h[a], h[i]+1)
+		}
+	}
+	for i := range h {
+		h[i] = h[u.alias[i]]
+	}
+	return h
+}
+
+// rank sorts the instructions by rising depth, then falling height, then index,
+// with two counting sorts, of which the second is stable.
+func (u *program) rankByDepth(depth, height []int32) []int32 {
+	byIndex, byHeight := u.pool.take(len(depth)), u.pool.take(len(depth))
+	for i := range byIndex {
+		byIndex[i] = int32(i)
+	}
+	tallest := int32(0)
+	for _, h := range height {
+		tallest = max(tallest, h)
+	}
+	countingSort(byHeight, byIndex, tallest, func(i int32) int32 { return tallest - height[i] })
+	deepest := int32(0)
+	for _, d := range depth {
+		deepest = max(deepest, d)
+	}
+	sorted := byIndex
+	countingSort(sorted, byHeight, deepest, func(i int32) int32 { return depth[i] })
+	u.pool.give(byHeight)
+	return sorted
+}
+
+// countingSort sorts ids stably into another slice, by a key from 0 to largest.
+func countingSort(into, ids []int32, largest int32, key func(int32) int32) {
+	start := make([]int32, largest+2)
+	for _, i := range ids {
+		start[key(i)+1]++
+	}
+	for k := range largest + 1 {
+		start[k+1] += start[k]
+	}
+	for _, i := range ids {
+		k := key(i)
+		into[start[k]] = i
+		start[k]++
+	}
+}

@@ -1,0 +1,91 @@
+package compiler
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// emit writes the IR: the threadblocks of each rank, waits as pairs (threadblock,
+// step), and a mark on each step that is waited for. Scratch ends with the last
+// chunk that any step touches, which can be earlier than in the program, as sums
+// that are sent on without being stored need none.
+func emit(u *program) error {
+	steps := make([]ir.Step, len(u.seq))
+	p := &ir.Program{
+		Name:       u.in.Name,
+		Collective: u.col.Spec,
+		GPUs:       make([]ir.GPU, u.col.Ranks),
+	}
+	if n := u.instances / u.scopeInstances; n > 1 {
+		p.Comment = fmt.Sprintf("%d instances", n)
+	}
+	blocks := make([]ir.Threadblock, len(u.tbs))
+	for r := range p.GPUs {
+		p.GPUs[r] = ir.GPU{
+			Threadblocks: blocks[u.gpuTBs[r]:u.gpuTBs[r+1]:u.gpuTBs[r+1]],
+		}
+	}
+	for t := range u.tbs {
+		tb := &u.tbs[t]
+		n := len(tb.steps)
+		b := ir.Threadblock{Send: none, Recv: none, Channel: int(tb.channel), Steps: steps[:n:n]}
+		steps = steps[n:]
+		if tb.put != none {
+			b.Send = int(u.conns[tb.put].to)
+		}
+		if tb.get != none {
+			b.Recv = int(u.conns[tb.get].from)
+		}
+		blocks[t] = b
+	}
+	parallelRanges(u.col.Ranks, len(u.seq), func(from, to int) {
+		u.emitSteps(p.GPUs, blocks, u.gpuTBs[from], u.gpuTBs[to])
+	})
+	u.out = p
+	return nil
+}
+
+// depBlock is how many waits to allocate at a time.
+const depBlock = 1 << 12
+
+// emitSteps writes the steps of the threadblocks of consecutive ranks.
+func (u *program) emitSteps(gpus []ir.GPU, blocks []ir.Threadblock, from, to int32) {
+	var deps []ir.Dep
+	touch := func(rank int32, c chunks) ir.Loc {
+		if c.buf == collective.Scratch {
+			gpus[rank].Scratch = max(gpus[rank].Scratch, int(c.end()))
+		}
+		return c.loc()
+	}
+	for t := from; t < to; t++ {
+		tb := &u.tbs[t]
+		for s, i := range tb.steps {
+			in := &u.ins[i]
+			step := &blocks[t].Steps[s]
+			step.Op, step.Count = in.op, in.count
+			if in.op.ReadsSrc() {
+				step.Src = touch(tb.rank, in.src())
+			}
+			if in.op.WritesDst() {
+				step.Dst = touch(tb.rank, in.dst())
+			}
+			waits := u.waits.row(i)
+			if len(waits) == 0 {
+				continue
+			}
+			if len(deps) < len(waits) {
+				deps = make([]ir.Dep, max(min(depBlock, len(u.waits.list)), len(waits)))
+			}
+			step.Deps, deps = deps[:len(waits):len(waits)], deps[len(waits):]
+			for d, w := range waits {
+				step.Deps[d] = ir.Dep{TB: u.tbOf[w] - u.gpuTBs[tb.rank], Step: u.posOf[w]}
+				blocks[u.tbOf[w]].Steps[u.posOf[w]].HasDep = true
+			}
+			slices.SortFunc(step.Deps, func(a, b ir.Dep) int { return cmp.Compare(a.TB, b.TB) })
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package compiler
+
+import "github.com/colltune/colltune/compiler/ir"
+
+// The fusions (GC3 4.2) keep a value in registers between its arrival and its
+// departure. Each row names a kind of receive and what it becomes when merged with
+// a send of exactly the chunks it stored.
+//
+//	1 r   rank 1 sc[0]  ← 0                 1 rcs rank 1 sc[0]  ← 0 → 2
+//	2 s   rank 1 sc[0]  → 2   after 1
+//
+// A send can be merged if the receive is all it waits for and both name the same
+// chunks: then the receive wrote all of them, and nothing has written them since.
+// Of several candidates the one with the longest path to the end is taken.
+// Whatever waited for the send then waits for the fused instruction.
+//
+// Fusing ties two connections to one threadblock, and so to one channel: a chain
+// of fused instructions belongs to one instance and has at most one channel
+// directive. Whether the connections are available is decided by pass channels,
+// and whether their slots suffice by pass order; both can undo a fusion.
+
+func fuseRCS(u *program) error { return u.fuseSends(ir.Recv, ir.RecvCopySend) }
+
+func fuseRRCS(u *program) error { return u.fuseSends(ir.RecvReduceCopy, ir.RecvReduceCopySend) }
+
+func (u *program) fuseSends(from, to ir.Op) error {
+	var best, height []int32 // by receive: the best send so far; height is computed if there are several
+	for i := range u.ins {
+		b := int32(i)
+		s := &u.ins[b]
+		if s.op != ir.Send || !u.live(b) {
+			continue
+		}
+		waits := u.preds.row(b)
+		if len(waits) != 1 {
+			continue
+		}
+		a := waits[0]
+		r := &u.ins[a]
+		if r.op != from || r.dst() != s.src() || !u.canShareChannel(r.get, s.put) {
+			continue
+		}
+		if best == nil {
+			best = u.pool.take(len(u.ins))
+			for i := range best {
+				best[i] = none
+			}
+		}
+		if best[a] != none && height == nil {
+			height = u.computeHeights(u.pool.take(len(u.ins)))
+		}
+		if best[a] == none || height[b] > height[best[a]] {
+			best[a] = b
+		}
+	}
+	var routes *channelSets // nil if the program names at most one channel: any messages can share it
+	if best != nil && u.directives() > 1 {
+		routes = u.channelSets()
+	}
+	for a, b := range best {
+		if b != none && (routes == nil || routes.join(u.ins[a].get, u.ins[b].put)) {
+			u.fuse(int32(a), b, to)
+		}
+	}
+	u.pool.give(best, height)
+	return nil
+}
+
+// directives is the number of channels that the program names, counted up to 2.
+func (u *program) directives() int {
+	one := int32(none)
+	for m := range u.msgs {
+		switch c := u.msgs[m].channel; {
+		case c == none || c == one:
+		case one != none:
+			return 2
+		default:
+			one = c
+		}
+	}
+	if one == none {
+		return 0
+	}
+	return 1
+}
+
+// sameRoute tells whether two messages could be in one chain, looking at these two
+// only.
+func (u *program) canShareChannel(m, n int32) bool {
+	a, b := &u.msgs[m], &u.msgs[n]
+	return a.instance == b.instance && (a.channel == b.channel || a.channel == none || b.channel == none)
+}
+
+// chains tracks which messages have to share a channel, and which directive they
+// are under. It is a union-find structure.
+type channelSets struct {
+	parent  []int32
+	channel []int32 // by root: the directive, or none
+}
+
+// routes collects the chains of the fusions made so far.
+func (u *program) channelSets() *channelSets {
+	c := &channelSets{parent: make([]int32, len(u.msgs)), channel: make([]int32, len(u.msgs))}
+	for m := range u.msgs {
+		c.parent[m], c.channel[m] = int32(m), u.msgs[m].channel
+	}
+	for i := range u.ins {
+		if in := &u.ins[i]; in.fused != none {
+			c.join(in.get, in.put)
+		}
+	}
+	return c
+}
+
+func (c *channelSets) root(m int32) int32 { return rootOf(c.parent, m) }
+
+// rootOf is what stands for the set that i belongs to, in a forest of sets. Ways to it
+// become shorter as they are walked.
+func rootOf(parent []int32, i int32) int32 {
+	for parent[i] != i {
+		parent[i] = parent[parent[i]]
+		i = parent[i]
+	}
+	return i
+}
+
+// join merges two chains. It fails if they are under different directives.
+func (c *channelSets) join(m, n int32) bool {
+	a, b := c.root(m), c.root(n)
+	switch {
+	case c.channel[a] == none:
+		c.channel[a] = c.channel[b]
+	case c.channel[b] != none && c.channel[a] != c.channel[b]:
+		return false
+	}
+	c.parent[b] = a
+	return true
+}
+
+// fuseRRS drops the store of a fused reduction if nothing needs the stored value:
+//
+//	1 rrcs rank 1 in[0]  ← 0 → 2            1 rrs rank 1 in[0]  ← 0 → 2
+//	5 r    rank 1 in[0]  ← 0  after 1       5 r   rank 1 in[0]  ← 0  after 1
+//
+// Nothing does if no other instruction reads any of the chunks before they are
+// overwritten, and none of them holds part of the collective's result at the end.
+// The chunks then keep their old value, which nobody reads for the same reasons.
+func fuseRRS(u *program) error {
+	read := make([]bool, len(u.ins)) // by instruction: another one reads what it stored
+	for i := range u.ins {
+		x := &u.ins[i]
+		for _, p := range u.preds.row(int32(i)) {
+			w := &u.ins[p]
+			if w.op == ir.RecvReduceCopySend && w.fused != int32(i) && x.reads(w.dst()) {
+				read[p] = true
+			}
+		}
+	}
+	for i := range u.ins {
+		if in := &u.ins[i]; in.op == ir.RecvReduceCopySend && !read[i] && !u.writesResult[in.of] {
+			in.op = ir.RecvReduceSend
+		}
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package compiler
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// parallelize replicates the operations under parallelize scopes (GC3 5.1). Every
+// chunk of the program is divided into L parts, where L is a common multiple of the
+// products of factors along nested scopes. An operation outside any scope moves all
+// parts of its chunks. Under a product of F, instance f moves the f-th of F equal,
+// contiguous runs of them:
+//
+//	copy rank 0 in[0:2] → rank 1 sc[0:2]  under 2
+//
+//	copy rank 0 in[0:2] → rank 1 sc[0:2]  instance 0     L = 2: in[0:2] was chunk 0
+//	copy rank 0 in[2:4] → rank 1 sc[2:4]  instance 1
+//
+// An aggregated reference stays one message. Its instances do not divide the chunks
+// the way those of a shorter reference do, so an instance may depend on several
+// others: dependencies are found later, part by part, and are never assumed to stay
+// within an instance.
+func parallelize(u *program) error {
+	scopes := u.in.Scopes
+	product := make([]int64, max(1, len(scopes)))
+	product[0] = 1
+	cut := int64(1)
+	for i := range scopes {
+		product[i] = int64(scopes[i].Factor)
+		if i > 0 {
+			product[i] *= product[scopes[i].Parent]
+		}
+		if product[i] > math.MaxInt16 {
+			return fmt.Errorf("scopes parallelized %d times: want at most %d", product[i], math.MaxInt16)
+		}
+		cut = cut / gcd(cut, product[i]) * product[i]
+		if cut > math.MaxInt16 {
+			return fmt.Errorf("chunks cut in %d parts for the scopes: want at most %d", cut, math.MaxInt16)
+		}
+	}
+	if cut == 1 {
+		return nil
+	}
+	widest := int64(1)
+	total := 0
+	for i := range u.ops {
+		f := product[u.ops[i].scope]
+		widest = max(widest, f)
+		total += int(f)
+	}
+	if err := u.subdivide(cut, total); err != nil {
+		return err
+	}
+	u.scopeInstances, u.instances = int32(widest), int32(widest)
+	ops := make([]op, 0, total)
+	for _, o := range u.ops {
+		f := int32(product[o.scope])
+		ops = replicate(ops, o, f, int32(cut), func(k int32) int32 { return k })
+		if len(ops) > maxOps {
+			return fmt.Errorf("more than %d operations", maxOps)
+		}
+	}
+	u.ops = ops
+	return nil
+}
+
+// instances replicates the whole program, giving each instance a part of the chunks.
+//
+//	interleaved: every chunk is divided into n parts, and instance j moves the
+//	j-th part of every reference. For a reference of one chunk that is part j of
+//	the chunk; for a longer one it is a run of parts of several chunks, so that
+//	instances depend on one another wherever references of different lengths meet.
+//
+//	blocked: every unit of the buffers (package collective), and scratch as a
+//	whole, is divided into n blocks with as many chunks as there were before, and
+//	instance j runs the program in block j. Instances never depend on one another.
+//	A reference across several units is no longer evenly spaced, and is cut.
+//
+//	copy rank 0 in[0:2] → …       interleaved: in[0:2], in[2:4]
+//	copy rank 0 in[1] → …                      in[2], in[3]
+//	                              blocked:     in[0:2], in[2:4]
+//	                                           in[1], in[3]
+func instances(u *program) error {
+	n := int32(u.opt.Instances)
+	if n == 1 {
+		return nil
+	}
+	if u.opt.Instances > math.MaxInt16 {
+		return fmt.Errorf("instances %d: want at most %d", u.opt.Instances, math.MaxInt16)
+	}
+	unit, scratch := int32(u.col.Chunks), slices.Clone(u.scratch)
+	total := len(u.ops) * int(n)
+	if err := u.subdivide(int64(n), total); err != nil {
+		return err
+	}
+	ops := make([]op, 0, total)
+	for _, o := range u.ops {
+		key := o.instance
+		if !u.opt.Blocked {
+			ops = replicate(ops, o, n, n, func(j int32) int32 { return j*u.scopeInstances + key })
+			continue
+		}
+		for j := range n {
+			o.instance = j*u.scopeInstances + key
+			ops = o.inBlock(ops, j, n, unit, scratch)
+		}
+		if len(ops) > maxOps {
+			return fmt.Errorf("more than %d operations", maxOps)
+		}
+	}
+	u.ops = ops
+	u.instances = n * u.scopeInstances
+	return nil
+}
+
+// inBlock appends the operations that instance j of n has for o. A contiguous
+// reference is cut into runs that stay within a unit at both ends; a strided one
+// into runs that are evenly spaced.
+func (o op) inBlock(ops []op, j, n, unit int32, scratch []int32) []op {
+	// place is where a chunk lies in block j, and how many chunks follow it in the
+	// same unit.
+	place := func(rank int32, b collective.Buffer, off int32) (at, left int32) {
+		if b == collective.Scratch {
+			return j*scratch[rank] + off, math.MaxInt32
+		}
+		return off/unit*unit*n + j*unit + off%unit, unit - off%unit
+	}
+	if o.strided() {
+		from, to := o.ends()
+		where := func(k int32) (src, dst int32) {
+			src, _ = place(o.src, o.srcBuf, from.nth(k).off)
+			dst, _ = place(o.dst, o.dstBuf, to.nth(k).off)
+			return src, dst
+		}
+		for done := int32(0); done < o.count; {
+			run := o
+			run.srcOff, run.dstOff = where(done)
+			run.count, run.srcStride, run.dstStride = 1, 1, 1
+			for src, dst := run.srcOff, run.dstOff; done+run.count < o.count; run.count++ {
+				nextSrc, nextDst := where(done + run.count)
+				if run.count == 1 {
+					run.srcStride, run.dstStride = nextSrc-src, nextDst-dst
+				}
+				if nextSrc-src != run.srcStride || nextDst-dst != run.dstStride {
+					break
+				}
+				src, dst = nextSrc, nextDst
+			}
+			ops = append(ops, run)
+			done += run.count
+		}
+		return ops
+	}
+	for done := int32(0); done < o.count; {
+		src, srcLeft := place(o.src, o.srcBuf, o.srcOff+done)
+		dst, dstLeft := place(o.dst, o.dstBuf, o.dstOff+done)
+		part := o
+		part.srcOff, part.dstOff, part.count = src, dst, min(o.count-done, srcLeft, dstLeft)
+		ops = append(ops, part)
+		done += part.count
+	}
+	return ops
+}
+
+// replicate appends the instances of o, as many as factor, with chunks divided
+// into cut parts. An instance takes a run of the parts of a contiguous reference,
+// or its parts of each chunk of a strided one:
+//
+//	2 instances of in[0:2]      in[0:2]  in[2:4]
+//	2 instances of in[0:4:3]    in[0:7:6]  in[1:8:6]
+//
+// If those are several parts for each chunk of a strided reference, the instance
+// becomes as many operations as there are parts for each chunk, or as there are
+// chunks, whichever is fewer.
+func replicate(ops []op, o op, factor, cut int32, key func(int32) int32) []op {
+	parts := cut / factor
+	src, dst := o.ends()
+	for k := range factor {
+		o.instance = key(k)
+		switch {
+		case src.stride == 1 && dst.stride == 1:
+			from, n := k*o.count*parts, o.count*parts
+			ops = append(ops, o.part(src.off*cut+from, dst.off*cut+from, n, 1, 1))
+		case parts < src.count:
+			for at := k * parts; at < (k+1)*parts; at++ {
+				ops = append(ops, o.part(src.off*cut+at, dst.off*cut+at, src.count, src.stride*cut, dst.stride*cut))
+			}
+		default:
+			for n := range src.count {
+				ops = append(ops, o.part(src.nth(n).off*cut+k*parts, dst.nth(n).off*cut+k*parts, parts, 1, 1))
+			}
+		}
+	}
+	return ops
+}
+
+// part is the operation with other offsets, count and strides in the same buffers.
+func (o op) part(srcOff, dstOff, count, srcStride, dstStride int32) op {
+	o.srcOff, o.dstOff, o.count, o.srcStride, o.dstStride = srcOff, dstOff, count, srcStride, dstStride
+	return o
+}
+
+// finer divides every chunk of the collective and of scratch. It fails if that
+// makes more than can be counted.
+func (u *program) subdivide(cut int64, ops int) error {
+	if ops > maxOps {
+		return fmt.Errorf("%d operations after replication: want at most %d", ops, maxOps)
+	}
+	largest := int64(0)
+	for r, n := range u.scratch {
+		largest = max(largest, int64(n), int64(u.col.InChunks(r)), int64(u.col.OutChunks(r)))
+	}
+	if largest*cut > math.MaxInt32 {
+		return fmt.Errorf("%d chunks cut in %d: want at most %d", largest, cut, math.MaxInt32)
+	}
+	u.col = u.col.Times(int(cut))
+	for r := range u.scratch {
+		u.scratch[r] *= int32(cut)
+	}
+	return nil
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

@@ -1,0 +1,288 @@
+package compiler
+
+import "slices"
+
+// Limits on the work of the pass: instructions of a program, and pairs of a local
+// instruction and a threadblock it could go to. Larger programs keep the placement
+// of pass threadblocks.
+var (
+	maxPlacedInstructions = 1 << 15
+	maxPlacements         = 1 << 22
+)
+
+// waysHome are the criteria, besides idleness, for choosing the threadblock of a
+// local instruction. Which is best depends on the program, so each is tried for
+// the whole program and the estimates are compared.
+//
+//	tb 0 ← 1   r ──────── r            a copy of what tb 0 receives first: there it
+//	tb 1 → 2       s                   waits for nobody, and the second message for
+//	tb 2 → 3                 s         it; in tb 2 it waits for tb 0, and nobody for it
+var placementCriteria = [...]struct {
+	name string
+	less []criterion // terms of the cost to minimise
+}{
+	{"the shortest way to the end", []criterion{longestPath}},
+	{"that, and the least work in all", []criterion{longestPath, totalWork}},
+	{"that, and the least from its first step to its last", []criterion{longestPath, span}},
+	{"all of these", []criterion{longestPath, totalWork, span}},
+}
+
+// weight is one term of the cost of placing an instruction in a threadblock where
+// it would end at a given time.
+type criterion func(h *localPlacer, i, tb int32, end int64) int64
+
+// way is the longest path to the end of the program, either through the
+// instruction or through the threadblock's next instruction, which it would delay.
+func longestPath(h *localPlacer, i, tb int32, end int64) int64 {
+	long := end + h.toEnd[i]
+	if own := &h.tbs[tb]; own.done < len(own.fixed) {
+		next := own.fixed[own.done]
+		long = max(long, max(end, h.earliest[next])+h.cost(next)+h.toEnd[next])
+	}
+	return long
+}
+
+// work is the total cost of the threadblock's instructions.
+func totalWork(h *localPlacer, i, tb int32, _ int64) int64 { return h.tbs[tb].work + h.cost(i) }
+
+// span is the time from the threadblock's first step to its last, including waits.
+func span(h *localPlacer, i, tb int32, end int64) int64 {
+	own, from := &h.tbs[tb], end-h.cost(i)
+	if own.ends > 0 {
+		from = min(from, own.begins)
+	}
+	return max(own.ends, end) - from
+}
+
+// homing places local instructions in the global order while estimating when each
+// instruction is done. A step costs its number of chunks plus a fixed part, which
+// equals the average step's chunks. Waits and a message's latency cost as much as
+// that fixed part.
+type localPlacer struct {
+	u        *program
+	overhead int64
+	toEnd    []int64   // by instruction: longest path from its end to the program's, along waits, messages and threadblocks
+	earliest []int64   // by instruction: earliest start if local instructions delayed nobody
+	ended    []int64   // by instruction
+	tbs      []tbState // by threadblock
+	initial  []tbState // own as it is before local instructions are placed
+}
+
+// owned is the state of one threadblock.
+type tbState struct {
+	fixed        []int32 // the instructions that its connections give it
+	done         int     // how many of them have been placed
+	free         int64   // when it has finished what was placed so far
+	work         int64
+	begins, ends int64 // time of its first step and of its last; 0 if there is none
+}
+
+// newHoming prepares the estimate for the instructions that have connections.
+func newLocalPlacer(u *program) *localPlacer {
+	h := &localPlacer{
+		u: u, toEnd: make([]int64, len(u.ins)), earliest: make([]int64, len(u.ins)), ended: make([]int64, len(u.ins)),
+		tbs: make([]tbState, len(u.tbs)),
+	}
+	for _, i := range u.seq {
+		h.overhead += int64(u.ins[i].count)
+	}
+	h.overhead = max(1, h.overhead/int64(len(u.seq)))
+	for _, i := range u.seq {
+		tb := u.tbOf[i]
+		if tb < 0 {
+			h.ended[i] = h.readyTime(i, tb) + h.cost(i)
+			continue
+		}
+		own := &h.tbs[tb]
+		h.earliest[i] = max(own.free, h.readyTime(i, tb))
+		own.fixed = append(own.fixed, i)
+		own.free = h.finishTime(i, h.earliest[i])
+		own.ends, own.work = own.free, own.work+h.cost(i)
+		h.ended[i] = own.free
+	}
+	for tb := range h.tbs {
+		if own := &h.tbs[tb]; len(own.fixed) > 0 {
+			own.begins = h.earliest[own.fixed[0]]
+		}
+		h.tbs[tb].free = 0
+	}
+	h.initial = slices.Clone(h.tbs)
+	h.computeToEnd()
+	return h
+}
+
+// restOfAll fills in rest, from the last instruction to the first.
+func (h *localPlacer) computeToEnd() {
+	u := h.u
+	next := fill(make([]int32, len(u.tbs)), none) // by threadblock
+	for n := len(u.seq) - 1; n >= 0; n-- {
+		i := u.seq[n]
+		tb := u.tbOf[i]
+		if tb >= 0 {
+			if x := next[tb]; x != none {
+				h.toEnd[i] = max(h.toEnd[i], h.cost(x)+h.toEnd[x])
+			}
+			next[tb] = i
+		}
+		all := h.cost(i) + h.toEnd[i]
+		for _, p := range u.preds.row(i) {
+			a := u.alias[p]
+			h.toEnd[a] = max(h.toEnd[a], all+h.waitCost(a, tb))
+		}
+		if m := u.ins[i].get; m != none {
+			s := u.msgs[m].sender
+			h.toEnd[s] = max(h.toEnd[s], h.overhead+h.toEnd[i])
+		}
+	}
+}
+
+// cost is the cost of a step.
+func (h *localPlacer) cost(i int32) int64 { return h.overhead + int64(h.u.ins[i].count) }
+
+// waiting is the cost for threadblock tb of waiting for instruction a: none within
+// the same threadblock.
+func (h *localPlacer) waitCost(a, tb int32) int64 {
+	if tb >= 0 && h.u.tbOf[a] == tb {
+		return 0
+	}
+	return h.overhead
+}
+
+// after is the time at which everything that instruction i waits for is available
+// in threadblock tb.
+func (h *localPlacer) readyTime(i, tb int32) (at int64) {
+	u := h.u
+	for _, p := range u.preds.row(i) {
+		a := u.alias[p]
+		at = max(at, h.ended[a]+h.waitCost(a, tb))
+	}
+	if m := u.ins[i].get; m != none {
+		s := u.msgs[m].sender
+		at = max(at, h.ended[s]-h.cost(s)+h.overhead)
+	}
+	return at
+}
+
+// end is when an instruction that begins at the given time is done, which is not
+// before what it receives was sent.
+func (h *localPlacer) finishTime(i int32, at int64) int64 {
+	at += h.cost(i)
+	if m := h.u.ins[i].get; m != none {
+		at = max(at, h.ended[h.u.msgs[m].sender]+h.overhead)
+	}
+	return at
+}
+
+// place appends instruction i to threadblock tb.
+func (h *localPlacer) place(i, tb int32) {
+	own := &h.tbs[tb]
+	end := h.finishTime(i, max(own.free, h.readyTime(i, tb)))
+	if own.done < len(own.fixed) && own.fixed[own.done] == i {
+		own.done++
+	} else {
+		own.work += h.cost(i)
+		if begins := end - h.cost(i); own.ends == 0 || begins < own.begins {
+			own.begins = begins
+		}
+	}
+	own.free, own.ends = end, max(own.ends, end)
+	h.u.tbOf[i], h.ended[i] = tb, end
+}
+
+// lightest finds the threadblock of i's instance with the least cost for a local
+// instruction. Ties go to the one that ends it first, then to the one whose
+// connection is used first.
+func (h *localPlacer) cheapest(i int32, less []criterion) (best int32) {
+	u, in := h.u, &h.u.ins[i]
+	key, own := u.ops[in.of].instance, false
+	var least, soonest int64
+	best = none
+	for tb := u.gpuTBs[in.rank]; tb < u.gpuTBs[in.rank+1]; tb++ {
+		mine := u.instances == 1 || u.tbs[tb].instance == key
+		if own && !mine {
+			continue
+		}
+		end, against := max(h.tbs[tb].free, h.readyTime(i, tb))+h.cost(i), int64(0)
+		for _, w := range less {
+			against += w(h, i, tb, end)
+		}
+		if best == none || mine && !own || against < least ||
+			against == least && (end < soonest || end == soonest && u.canonicalID(tb) < u.canonicalID(best)) {
+			best, least, soonest, own = tb, against, end, mine
+		}
+	}
+	return best
+}
+
+// homes moves local instructions away from the threadblocks that had been idle
+// longest, if the program is estimated to become faster at some size and slower at
+// none.
+func placeLocal(u *program) error {
+	if !u.worthPlacing() {
+		return nil
+	}
+	idlest := [2][]int32{u.tbOf, u.posOf}
+	best, base, least := idlest, u.estimate(), 1.0
+	fixed := u.withoutLocal()
+	u.tbOf = fixed
+	h := newLocalPlacer(u)
+	for _, w := range placementCriteria {
+		u.tbOf, u.posOf = slices.Clone(fixed), slices.Clone(idlest[1])
+		h.placeAll(w.less)
+		if slices.Equal(u.tbOf, best[0]) {
+			continue
+		}
+		e := u.estimate()
+		if ratio := e.ratioTo(&base); ratio < least {
+			best, least = [2][]int32{u.tbOf, u.posOf}, ratio
+		}
+	}
+	u.tbOf, u.posOf = best[0], best[1]
+	if least < 1 {
+		u.listSteps()
+	}
+	return nil
+}
+
+// homeless is the assignment of instructions to threadblocks in which local ones
+// have none yet.
+func (u *program) withoutLocal() []int32 {
+	tbOf := slices.Clone(u.tbOf)
+	for _, i := range u.seq {
+		if u.ins[i].local() {
+			tbOf[i] = none
+		}
+	}
+	return tbOf
+}
+
+// worthHoming tells whether there is a choice, and a feasible number of
+// candidates.
+func (u *program) worthPlacing() bool {
+	if len(u.seq) > maxPlacedInstructions {
+		return false
+	}
+	looked := 0
+	for _, i := range u.seq {
+		if in := &u.ins[i]; in.local() {
+			looked += int(u.gpuTBs[in.rank+1] - u.gpuTBs[in.rank])
+		}
+	}
+	return looked > 0 && looked <= maxPlacements
+}
+
+// give places every local instruction by the given cost.
+func (h *localPlacer) placeAll(less []criterion) {
+	u := h.u
+	copy(h.tbs, h.initial)
+	steps, reducer := make([]int32, len(u.tbs)), map[place]int32{}
+	for _, i := range u.seq {
+		tb := u.tbOf[i]
+		if tb < 0 {
+			tb = u.reducerTB(i, reducer, func() int32 { return h.cheapest(i, less) })
+		}
+		h.place(i, tb)
+		u.posOf[i] = steps[tb]
+		steps[tb]++
+	}
+}

@@ -1,0 +1,205 @@
+package compiler
+
+import (
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// forward lets operations that read a copy read the original instead, and removes
+// copies that are then no longer read.
+//
+//	0 copy rank 1 in[0] → rank 1 out[0]         0 reduce rank 0 in[0] → rank 1 out[0] with in[0]
+//	1 reduce rank 0 in[0] → rank 1 out[0]
+//
+// Programs that reduce out of place begin with such copies, because they reduce
+// into a buffer they may overwrite. An instruction that receives has two places:
+// it adds what arrives to the value at one, and stores the sum at the other.
+//
+// The original must never be overwritten later. Its readers then wait for less
+// than before, and nothing waits for them. Chunks that are contiguous in the copy
+// must be contiguous in the original too, for runtimes without strides. A sum that
+// takes the copy's place may also read an original that is overwritten later, if
+// whatever overwrites it waits for that sum anyway; and it may read scratch, where
+// other readers would prolong a value's life and so need more scratch:
+//
+//	0 copy rank 1 in[0] → rank 1 sc[0]
+//	1 reduce rank 0 in[0] → rank 1 sc[0]        0 reduce rank 0 in[0] → rank 1 sc[0] with in[0]
+//	2 copy rank 1 sc[0] → rank 1 in[0]          1 reduce rank 2 in[0] → rank 1 in[0] with sc[0]
+//	3 reduce rank 2 in[0] → rank 1 in[0]
+//
+// A reduction within a rank has a single place for operand and result, so it still
+// needs its copy.
+//
+// A copy is removed if no operation reads it before it is overwritten and the
+// caller will not look at it: it is neither a result nor in the caller's input.
+func propagateCopies(u *program) error {
+	f := &copyPropagation{u: u, uses: u.uses()}
+	copies := func(own [3]use) bool { return (own[0]|own[1]|own[2])&copyTo != 0 }
+	if !slices.ContainsFunc(f.uses, copies) || u.touched() > maxTouched {
+		return nil
+	}
+	base, _, err := u.cellBases()
+	if err != nil {
+		return err
+	}
+	f.base = base
+	f.redirectReads()
+	u.pool.give(f.lastWriter.entries, f.source.entries, f.copiedBy.entries, f.chain.pred, f.chain.writer.entries, f.chain.tentative.entries)
+	f.removeDeadCopies()
+	return nil
+}
+
+// copies tells whether the operation is a copy within a rank.
+func (o *op) copies() bool { return o.local() && !o.reduce }
+
+// forwarding is what the pass knows about chunks of buffers. Its ledgers cover
+// only the buffers that matter to it.
+type copyPropagation struct {
+	u          *program
+	uses       [][3]use
+	base       [][3]int          // first cell of each buffer, by rank and buffer
+	lastWriter chunkTable[int32] // of buffers that are copied from: the last operation ever to write the chunk, or none
+	source     chunkTable[int32] // of buffers that are copied to: the cell it is a copy of, or none
+	copiedBy   chunkTable[int32] // of buffers that are copied to: the operation that made the copy
+	read       chunkTable[bool]  // of buffers that are copied to: a later operation reads it
+	chain      dependencyChain
+}
+
+// readThrough visits the operations in order and redirects their reads to
+// originals.
+func (f *copyPropagation) redirectReads() {
+	f.lastWriter = newIndexTable(f.u, f.uses, copyFrom|writes)
+	f.source = newIndexTable(f.u, f.uses, copyTo|reads)
+	f.copiedBy = newIndexTable(f.u, f.uses, copyTo|reads)
+	if len(f.lastWriter.entries) > 0 {
+		for i := range f.u.ops {
+			_, dst := f.u.ops[i].ends()
+			f.lastWriter.set(f.u.ops[i].dst, dst, int32(i))
+		}
+		f.chain = newDependencyChain(f)
+	}
+	for i := range f.u.ops {
+		o := &f.u.ops[i]
+		src, dst := o.ends()
+		if copied, ok := f.original(o.src, src); ok && copied.buf != collective.Scratch && f.neverOverwritten(o.src, copied, int32(i)) {
+			src = copied
+			o.setPlaces(src, dst)
+		}
+		if o.reduce && !o.local() {
+			if copied, ok := f.original(o.dst, dst); ok && !copied.intersects(dst) && (f.neverOverwritten(o.dst, copied, int32(i)) || f.chain.readTentatively(o.dst, copied, int32(i))) {
+				o.setWith(copied)
+			}
+		}
+		f.chain.recordWrite(int32(i))
+		sources, since := f.source.of(o.dst, dst), f.copiedBy.of(o.dst, dst)
+		if sources == nil {
+			continue
+		}
+		for k := range o.count {
+			at := k * dst.stride
+			sources[at], since[at] = none, int32(i)
+			if o.copies() {
+				sources[at] = f.originCell(o.src, src.nth(k), int32(i))
+			}
+		}
+	}
+}
+
+// stays tells whether neither operation i nor any later one overwrites the chunks.
+func (f *copyPropagation) neverOverwritten(rank int32, c chunks, i int32) bool {
+	last := f.lastWriter.of(rank, c)
+	for k := 0; k < len(last); k += int(c.stride) {
+		if last[k] >= i {
+			return false
+		}
+	}
+	return true
+}
+
+// origin follows a copy back: it is the cell that a chunk which operation i copies
+// is itself a copy of. If it is no copy, or the original will be overwritten, it
+// is the chunk's own cell.
+func (f *copyPropagation) originCell(rank int32, c chunks, i int32) int32 {
+	if from, ok := f.original(rank, c); ok && f.neverOverwritten(rank, from, i) {
+		c = from
+	}
+	return int32(f.base[rank][c.buf]) + c.off
+}
+
+// copied is the original of some chunks, if they are all copies of one reference
+// that has not been overwritten since and is contiguous where they are.
+func (f *copyPropagation) original(rank int32, c chunks) (from chunks, ok bool) {
+	sources := f.source.of(rank, c)
+	if sources == nil || sources[0] == none {
+		return from, false
+	}
+	first := sources[0]
+	from = chunks{collective.In, 0, c.count, c.stride}
+	if from.count > 1 && sources[c.stride] == first+1 {
+		from.stride = 1
+	}
+	for k := range c.count {
+		if sources[k*c.stride] != first+k*from.stride {
+			return from, false
+		}
+	}
+	for from.buf < collective.Scratch && int(first) >= f.base[rank][from.buf+1] {
+		from.buf++
+	}
+	from.off = first - int32(f.base[rank][from.buf])
+	if int(from.end()) > f.u.size(rank, from.buf) {
+		return from, false // it would run from one buffer into the next
+	}
+	since, writer := f.copiedBy.of(rank, c), f.chain.writer.of(rank, from)
+	for k := int32(0); k < c.count && writer != nil; k++ {
+		if writer[k*from.stride] > since[k*c.stride] {
+			return from, false
+		}
+	}
+	return from, true
+}
+
+// leaveOut visits the operations from last to first, tracking which copies are
+// still going to be read, and removes the others. A copy that is partly read keeps
+// the range from its first such chunk to its last, so that it remains one step.
+func (f *copyPropagation) removeDeadCopies() {
+	f.read = newChunkTable[bool](f.u, f.uses, copyTo)
+	u := f.u
+	markLiveOut(&f.read, u)
+	mark := func(rank int32, c chunks, is bool) {
+		read := f.read.of(rank, c)
+		for at := 0; at < len(read); at += int(c.stride) {
+			read[at] = is
+		}
+	}
+	dropped := false
+	for i := len(u.ops) - 1; i >= 0; i-- {
+		o := &u.ops[i]
+		src, dst := o.ends()
+		if o.copies() {
+			read := f.read.of(o.dst, dst)
+			from, to := int32(0), o.count
+			for from < to && !read[from*dst.stride] {
+				from++
+			}
+			for from < to && !read[(to-1)*dst.stride] {
+				to--
+			}
+			if o.count = to - from; o.count == 0 {
+				dropped = true
+				continue
+			}
+			src, dst = src.part(from, o.count), dst.part(from, o.count)
+			o.setPlaces(src, dst)
+		}
+		mark(o.dst, dst, false)
+		if o.reduce {
+			mark(o.dst, o.with(), true)
+		}
+		mark(o.src, src, true)
+	}
+	if dropped {
+		u.ops = slices.DeleteFunc(u.ops, func(o op) bool { return o.count == 0 })
+	}
+}

@@ -1,0 +1,106 @@
+package compiler
+
+import (
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// scratch lets values share scratch chunks one after another, and gives up chunks
+// that no operation touches.
+//
+//	0 copy rank 0 in[0] → rank 1 sc[0]       the same
+//	1 copy rank 1 sc[0] → rank 0 sc[0]       the same
+//	2 copy rank 0 sc[0] → rank 1 sc[1]       copy rank 0 sc[0] → rank 1 sc[0]
+//
+// Values that one operation touches keep their positions relative to each other:
+// they move together as a web, and with them whatever lies between the chunks of a
+// strided reference. A web may take the place of another only if everything that
+// touches the other is ordered before it anyway, so that no wait is added. Every
+// tile has its own part of scratch, so what holds within one tile holds for all.
+//
+// If any rank has more webs than can be searched, nothing is moved anywhere: the
+// rank with the most scratch determines the cost, and ranks that do the same
+// should come out the same.
+func scratch(u *program) error {
+	if u.manyWebs() {
+		return nil
+	}
+	w := buildWebs(u)
+	if w.work() > maxScratchWork {
+		return nil
+	}
+	w.collectRanges()
+	w.sortByRank()
+	if !w.place() {
+		return nil
+	}
+	for i := range u.ops {
+		o := &u.ops[i]
+		if v := w.src[i]; v != none {
+			o.srcOff += w.shift(v)
+		}
+		if v := w.withOf(i); v != none {
+			o.withOff += w.shift(v)
+		}
+		if v := w.dst[i]; v != none {
+			o.dstOff += w.shift(v)
+		}
+	}
+	return chunkDAG(u)
+}
+
+// Limits on the search for orders that hold anyway: operations examined for one
+// pair of webs, webs tried for one web, and operations in total.
+const (
+	maxAncestors   = 1 << 8
+	maxTried       = 1 << 4
+	maxScratchWork = 1 << 20
+)
+
+// manyWebs tells whether there are too many webs to search, by an estimate made
+// before building them: a rank has a web for every chunk written anew, less one
+// for every chunk that is written together with another. It also gives up the
+// scratch of ranks that never use theirs.
+func (u *program) manyWebs() bool {
+	used, least, apart := make([]bool, len(u.scratch)), make([]int, len(u.scratch)), make([]bool, len(u.scratch))
+	touch := func(rank, count, stride int32, anew bool) {
+		used[rank] = true
+		apart[rank] = apart[rank] || stride > 1 // the web then includes all chunks in between
+		least[rank] -= int(count) - 1
+		if anew {
+			least[rank] += int(count)
+		}
+	}
+	for i := range u.ops {
+		o := &u.ops[i]
+		if o.srcBuf == collective.Scratch {
+			touch(o.src, o.count, o.srcStride, false)
+		}
+		if o.withScratch() {
+			touch(o.dst, o.count, o.withStride, false)
+		}
+		if o.dstBuf == collective.Scratch {
+			touch(o.dst, o.count, o.dstStride, o.overwrites())
+		}
+	}
+	work := 0
+	for r, n := range least {
+		if !used[r] {
+			u.scratch[r] = 0
+		}
+		if n > 0 && !apart[r] {
+			work += n * n
+		}
+	}
+	return work > maxScratchWork
+}
+
+// work is how many pairs of webs place will look at.
+func (w *webs) work() (work int) {
+	for _, n := range w.counts {
+		work += n * n
+	}
+	return work
+}
+
+// shift is how far the web of a value has moved.
+func (w *webs) shift(v int32) int32 { return w.webs[w.of[w.root(v)]].delta }

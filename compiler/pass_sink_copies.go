@@ -1,0 +1,401 @@
+package compiler
+
+import (
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+)
+
+// deliver removes copies within a rank by writing values to the copy's destination
+// in the first place.
+//
+//	0 reduce rank 0 in[0] → rank 1 sc[0]        0 reduce rank 0 in[0] → rank 1 out[0] with sc[0]
+//	1 copy rank 1 sc[0] → rank 1 out[0]
+//
+// It serves programs that end by copying a result from scratch, where it was
+// summed up or gathered, to the output. (Pass forward is for the copies that
+// programs begin with.)
+//
+// The copy must be the only writer of its destination, and nothing may read the
+// destination before; then writing it early delays nobody. Everything that reads
+// the copied value must be able to find it at the new place as a single reference,
+// contiguous if it was so before, and the caller must not expect it at the old
+// place. The result of a reduction within a rank stays where it is, because such
+// an instruction has the same place for its operand and its result.
+//
+// A message may also read part of its chunks from where a copy took them, in a
+// user's buffer that is not overwritten later. In-place Bruck allgathers need
+// this: a rank sends its own part and the parts it received as one message.
+//
+// Chunks are treated one by one: one message may end up in several places, or
+// several messages in one. But if the chunks of a copy that remain surround ones
+// that were delivered, the whole copy stays.
+func sinkCopies(u *program) error {
+	if u.touched() > maxTouched {
+		return nil
+	}
+	base, _, err := u.cellBases()
+	if err != nil {
+		return err
+	}
+	for range maxSinkRounds {
+		d := &copySinking{u: u, base: base, uses: u.uses()}
+		more := d.findTargets() && (d.readAtSource() && d.pruneTargets() || d.findTargets() && d.pruneTargets())
+		if more {
+			d.apply()
+		}
+		d.release()
+		if !more {
+			break
+		}
+	}
+	return nil
+}
+
+const (
+	maxSinkRounds  = 4 // rounds, for values that are copied several times in a row
+	maxPruneRounds = 8 // walks of settle until nothing more has to stay in place
+)
+
+// delivery is the analysis of copies within a rank. A value is what one operation
+// leaves in one chunk. The values of an operation are numbered consecutively, with
+// a gap after each operation, so that values of two operations never look
+// adjacent.
+type copySinking struct {
+	u         *program
+	base      [][3]int // first cell of each buffer, by rank and buffer
+	uses      [][3]use
+	first     []int32           // by operation: its first value, or none if its values are not tracked
+	target    []int32           // by value: the cell to write it to instead, or none
+	liveOut   []bool            // by value: the caller expects it where it is
+	valueAt   chunkTable[int32] // by cell of a buffer that copies read: the value in it, or none
+	valuesBuf []int32           // see own
+}
+
+// find looks for values that could be written to the destination of a copy, and
+// tells whether there are any.
+func (d *copySinking) findTargets() bool {
+	const sources = copyFrom | writes
+	d.release()
+	d.valueAt = newIndexTable(d.u, d.uses, sources)
+	if len(d.valueAt.entries) == 0 {
+		return false
+	}
+	values := int32(0)
+	d.first = d.u.pool.take(len(d.u.ops))
+	written := newChunkTable[uint8](d.u, d.uses, copyTo) // number of writes to each cell, up to 2
+	for i := range d.u.ops {
+		o := &d.u.ops[i]
+		_, dst := o.ends()
+		d.first[i] = none
+		if d.uses[o.dst][o.dstBuf]&sources == sources && !(o.reduce && o.local()) {
+			d.first[i] = values
+			values += o.count + 1 // the gap between the values of two operations
+		}
+		often := written.of(o.dst, dst)
+		for c := 0; c < len(often); c += int(dst.stride) {
+			often[c] = min(often[c]+1, 2)
+		}
+	}
+	d.target = fill(d.u.pool.take(int(values)), none)
+	touched, found := newChunkTable[bool](d.u, d.uses, copyTo), false
+	d.walk(func(i int, o *op, src, dst chunks) {
+		if held := d.valueAt.of(o.src, src); held != nil && o.copies() {
+			often, before := written.of(o.dst, dst), touched.of(o.dst, dst)
+			apart := src.stride == 1 && dst.stride > 1 // contiguous chunks cannot be written to a strided place
+			for k := range o.count {
+				if apart && k+1 < o.count && held[k] != none && held[k+1] == held[k]+1 {
+					break
+				}
+				v, at := held[k*src.stride], k*dst.stride
+				if v != none && d.target[v] == none && often[at] == 1 && !before[at] {
+					d.target[v] = d.cell(o.dst, dst, k)
+					found = true
+				}
+			}
+		}
+		touched.set(o.src, src, true)
+		touched.set(o.dst, dst, true)
+		if o.reduce {
+			touched.set(o.dst, o.with(), true)
+		}
+	})
+	if !found {
+		return false
+	}
+	seen := newChunkTable[bool](d.u, d.uses, sources)
+	markLiveOut(&seen, d.u)
+	d.liveOut = make([]bool, values)
+	for c, v := range d.valueAt.entries {
+		if v != none && seen.entries[c] {
+			d.target[v], d.liveOut[v] = none, true
+		}
+	}
+	return true
+}
+
+// forget gives back the arrays that find had lent.
+func (d *copySinking) release() {
+	d.u.pool.give(d.valueAt.entries, d.first, d.target)
+	d.valueAt, d.first, d.target = chunkTable[int32]{}, nil, nil
+}
+
+// back lets copies out of a user's buffer be read at their source instead,
+// provided that the source is not overwritten later and the values need not go
+// elsewhere. It tells whether there are any such copies.
+func (d *copySinking) readAtSource() bool {
+	last := newIndexTable(d.u, d.uses, copyFrom|writes)
+	defer d.u.pool.give(last.entries)
+	for i := range d.u.ops {
+		_, dst := d.u.ops[i].ends()
+		last.set(d.u.ops[i].dst, dst, int32(i))
+	}
+	found := false
+	for i := range d.u.ops {
+		o := &d.u.ops[i]
+		src, _ := o.ends()
+		if d.first[i] == none || !o.copies() || src.buf == collective.Scratch {
+			continue
+		}
+		overwritten := last.of(o.src, src)
+		for k := range o.count {
+			v := d.first[i] + k
+			if !d.liveOut[v] && d.target[v] == none && (overwritten == nil || overwritten[k*src.stride] < int32(i)) {
+				d.target[v], found = d.cell(o.src, src, k), true
+			}
+		}
+	}
+	return found
+}
+
+// walk visits the operations in order, tracking which value each cell holds.
+func (d *copySinking) walk(visit func(i int, o *op, src, dst chunks)) {
+	fill(d.valueAt.entries, none)
+	for i := range d.u.ops {
+		o := &d.u.ops[i]
+		src, dst := o.ends()
+		visit(i, o, src, dst)
+		held := d.valueAt.of(d.u.ops[i].dst, dst)
+		for k := int32(0); int(k*dst.stride) < len(held); k++ {
+			v := d.first[i]
+			if v != none {
+				v += k
+			}
+			held[k*dst.stride] = v
+		}
+	}
+}
+
+// settle gives up moving values that cannot be moved, or only together with others
+// that cannot, and tells whether any are left to move.
+func (d *copySinking) pruneTargets() bool {
+	for range maxPruneRounds {
+		stayed := false
+		stay := func(values []int32, stride int32) {
+			for k := 0; k < len(values); k += int(stride) {
+				if v := values[k]; v != none && d.target[v] != none {
+					d.target[v], stayed = none, true
+				}
+			}
+		}
+		d.walk(func(i int, o *op, src, dst chunks) {
+			own := d.valuesOf(i)
+			if _, ok := d.newPlace(o.dst, dst, own, 1); !ok {
+				stay(own, 1)
+			}
+			held := d.valueAt.of(o.src, src)
+			if d.bypassed(o, own) && slices.ContainsFunc(held, d.moves) {
+				stay(own, 1) // its own result goes elsewhere
+			}
+			if held != nil && !d.readable(o, src, dst, held, own) {
+				stay(held, src.stride)
+			}
+			// One value of a copy may stay where it is read while another goes to the
+			// chunk next to it: then what is left would write what it reads.
+			overlaps := d.overlaps(o, own)
+			if overlaps {
+				stay(own, 1)
+				stay(held, src.stride)
+			}
+			if !o.reduce {
+				return
+			}
+			with := o.with()
+			held = d.valueAt.of(o.dst, with)
+			if _, ok := d.newPlace(o.dst, with, held, with.stride); !ok || o.local() || overlaps {
+				stay(held, with.stride)
+			}
+		})
+		if !stayed {
+			return slices.ContainsFunc(d.target, func(cell int32) bool { return cell != none })
+		}
+	}
+	return false
+}
+
+// readable tells whether an operation could still read its source, which holds the
+// given values, after they have moved. A copy that becomes partly unnecessary must
+// remain one copy, of chunks that no other copy waits for.
+func (d *copySinking) readable(o *op, src, dst chunks, held, own []int32) bool {
+	from, to := d.remaining(o, held, own)
+	if from == to && d.bypassed(o, own) {
+		return true
+	}
+	if to-from < o.count && slices.ContainsFunc(own, d.moves) {
+		return false
+	}
+	if from == to {
+		return true
+	}
+	for k := from; k < to; k++ {
+		if o.copies() && d.sunk(o, held, k) {
+			return false
+		}
+	}
+	_, ok := d.newPlace(o.src, src.part(from, to-from), held[from*src.stride:], src.stride)
+	return ok
+}
+
+// overlaps tells whether an operation with the given values would write chunks that
+// it reads, and not in their place.
+func (d *copySinking) overlaps(o *op, own []int32) bool {
+	if !o.local() && !o.reduce {
+		return false // it reads one rank and writes another
+	}
+	then := d.relocated(*o, own)
+	return then.count > 0 && then.overlaps()
+}
+
+// move visits the operations a last time and changes their places.
+func (d *copySinking) apply() {
+	d.walk(func(i int, o *op, src, dst chunks) { *o = d.relocated(*o, d.valuesOf(i)) })
+	d.u.ops = slices.DeleteFunc(d.u.ops, func(o op) bool { return o.count == 0 })
+}
+
+// placed is what is left of an operation, at the places where the values will be:
+// without chunks, if it is a copy of which nothing is left.
+func (d *copySinking) relocated(o op, own []int32) op {
+	src, dst := o.ends()
+	held := d.valueAt.of(o.src, src)
+	from, to := d.remaining(&o, held, own)
+	if from == to {
+		o.count = 0
+		return o
+	}
+	if held != nil {
+		held = held[from*src.stride:]
+	}
+	with := o.with()
+	reads, _ := d.newPlace(o.src, src.part(from, to-from), held, src.stride)
+	writes, _ := d.newPlace(o.dst, dst.part(from, to-from), own, 1)
+	o.setPlaces(reads, writes)
+	if o.reduce {
+		with, _ = d.newPlace(o.dst, with, d.valueAt.of(o.dst, with), with.stride)
+		o.setWith(with)
+	}
+	return o
+}
+
+// moves tells whether a value will be written elsewhere.
+func (d *copySinking) moves(v int32) bool { return v != none && d.target[v] != none }
+
+// own lists the values that operation i leaves, or none if they are not tracked. The
+// next call overwrites the list.
+func (d *copySinking) valuesOf(i int) []int32 {
+	if d.first[i] == none {
+		return nil
+	}
+	d.valuesBuf = d.valuesBuf[:0]
+	for k := range d.u.ops[i].count {
+		d.valuesBuf = append(d.valuesBuf, d.first[i]+k)
+	}
+	return d.valuesBuf
+}
+
+// left is the range of chunks that a copy still has to copy, those whose values
+// will not be delivered directly. For any other operation it is the whole range.
+func (d *copySinking) remaining(o *op, held, own []int32) (from, to int32) {
+	to = o.count
+	if !o.copies() {
+		return from, to
+	}
+	if d.bypassed(o, own) {
+		return 0, 0
+	}
+	for from < to && held != nil && d.sunk(o, held, from) {
+		from++
+	}
+	for from < to && held != nil && d.sunk(o, held, to-1) {
+		to--
+	}
+	return from, to
+}
+
+// stayed tells whether all chunks of a copy can be read at its source instead.
+func (d *copySinking) bypassed(o *op, own []int32) bool {
+	src, _ := o.ends()
+	for k, v := range own {
+		if v == none || d.target[v] != d.cell(o.src, src, int32(k)) {
+			return false
+		}
+	}
+	return o.copies() && len(own) > 0
+}
+
+// delivered tells whether the k-th chunk of a copy will have been written to its
+// destination already.
+func (d *copySinking) sunk(o *op, held []int32, k int32) bool {
+	src, dst := o.ends()
+	v := held[k*src.stride]
+	return v != none && d.target[v] == d.cell(o.dst, dst, k)
+}
+
+// moved is where the chunks of c will be found, whose values are every step-th of
+// the given ones: c itself if none of them moves. ok tells whether they are still a
+// single reference.
+func (d *copySinking) newPlace(rank int32, c chunks, values []int32, step int32) (to chunks, ok bool) {
+	cell := func(k int32) int32 {
+		if v := values[k*step]; v != none {
+			return d.target[v]
+		}
+		return none
+	}
+	moving := int32(0)
+	for k := int32(0); k < c.count && values != nil; k++ {
+		if cell(k) != none {
+			moving++
+		}
+	}
+	if moving == 0 {
+		return c, true
+	}
+	if moving < c.count {
+		return c, false
+	}
+	to = chunks{collective.In, 0, c.count, 1}
+	at := cell(0)
+	if c.count > 1 {
+		to.stride = cell(1) - at
+	}
+	if to.stride < 1 || c.stride == 1 && to.stride != 1 {
+		return c, false
+	}
+	for k := range c.count {
+		if cell(k) != at+k*to.stride {
+			return c, false
+		}
+	}
+	for to.buf < collective.Scratch && int(at) >= d.base[rank][to.buf+1] {
+		to.buf++
+	}
+	to.off = at - int32(d.base[rank][to.buf])
+	if int(to.end()) > d.u.size(rank, to.buf) {
+		return c, false // it would run from one buffer into the next
+	}
+	return to, true
+}
+
+// cell is the cell of the k-th chunk of c.
+func (d *copySinking) cell(rank int32, c chunks, k int32) int32 {
+	return int32(d.base[rank][c.buf]) + c.off + k*c.stride
+}

@@ -1,0 +1,339 @@
+package compiler
+
+// slots makes the program safe however a runtime divides its steps into calls.
+//
+// A step of c chunks is one call if a slot has room for c chunks, and c calls if
+// it has room for one; every call occupies a slot. The order was made for the
+// first case (see slotsOf). In the second, threadblocks that all send before they
+// receive block one another:
+//
+//	rank 0: s in[0:4] → 1        two of four calls fit, nobody takes them:
+//	        rrs in[4:8] ← 2 → 1  everybody is still sending
+//	rank 1: s in[4:8] → 2 …
+//
+// So the program is executed with a call for each chunk. One execution is enough:
+// what a threadblock does next does not depend on timing, and a wait that has
+// ended never begins again. If it stops in a circle of waiting threadblocks, and
+// one of these is needed at one of its connections while it is blocked at the
+// other, its two connections are given to two threadblocks: its fused instructions
+// are split, and everything after fusion is done again (untangle.go). One rank of
+// a ring is enough.
+//
+// If that does not help, the order is made anew for a call for each chunk. That is
+// always correct, but slower, because chains then begin one after another.
+//
+// Without this pass the program is fastest where steps are single calls, but may
+// need more slots than Simple has at large sizes.
+func slots(u *program) error {
+	both := []*execution{newExecution(u)}
+	if u.manyChunks() {
+		both = append(both, both[0].clonePerChunk())
+	}
+	var need [2]int
+	parallelRanges(len(both), len(u.seq), func(from, to int) {
+		for k := from; k < to; k++ {
+			need[k] = both[k].finish(0)
+		}
+	})
+	defer func() {
+		for _, e := range both {
+			u.pool.give(e.waiter)
+		}
+	}()
+	e := both[len(both)-1]
+	u.slotsWhole, u.slotsSplit = need[0], need[len(both)-1]
+	if !e.perChunk || u.slotsSplit <= u.opt.Slots || u.opt.CallPerChunk {
+		return nil
+	}
+	e.restart(true)
+	apart := 0
+	for _, tb := range e.breakCycles(u.opt.Slots) {
+		for _, i := range u.tbs[tb].steps {
+			if u.ins[i].fused != none {
+				u.split(i)
+				apart++
+			}
+		}
+	}
+	u.opt.CallPerChunk = apart == 0
+	u.reschedule()
+	return nil
+}
+
+// manyChunks tells whether any message has more than one chunk.
+func (u *program) manyChunks() bool {
+	for m := range u.msgs {
+		if u.msgs[m].count > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// reschedule discards the schedule so that the passes make it again.
+func (u *program) reschedule() {
+	u.pool.give(u.depth, u.height, u.seq, u.tbOf, u.posOf, u.waits.start, u.waits.list)
+	u.depth, u.height, u.seq = nil, nil, nil
+	u.tbs, u.gpuTBs, u.tbOf, u.posOf, u.waits = nil, nil, nil, nil, csr{}
+	u.rerunFrom = "depths"
+}
+
+// execution runs the program's waits and messages, without data. Every threadblock
+// runs until it has to stop, and is woken when what it waits for has happened.
+type execution struct {
+	u            *program
+	steps        []execStep // of all threadblocks, one after another
+	first        []int32    // by threadblock: its first step; with one more entry at the end
+	waits        []await    // of all steps, one after another
+	perChunk     bool
+	slots        int64
+	putTB, getTB []int32 // by connection: the threadblock that sends on it, and the one that receives
+	sent, taken  []int64 // by connection: calls so far
+	at           []int32 // by threadblock: its current step
+	calls        []int64 // by threadblock: calls made of the current step
+	waitsMet     []int32 // by threadblock: waits of the current step that are over
+	stop         []stop  // by threadblock
+	waiter       []int32 // by step: the first threadblock that waits for it
+	after        []int32 // by threadblock: the next one that waits for the same step
+	ready        []int32
+	full         []int32 // threadblocks that stopped for lack of a slot since slots were last added
+	halved       []bool  // by threadblock: it runs as if it were two; nil if none does
+	pending      []int64 // by threadblock that runs as two: calls received but not yet sent on
+}
+
+// turn is what execution needs to know of a step.
+type execStep struct {
+	get, put int32 // connections, or none
+	count    int32 // chunks
+	waits    int32 // end of its waits
+}
+
+// await identifies a step to wait for.
+type await struct{ tb, step int32 }
+
+// stop is the reason why a threadblock does not proceed.
+type stop uint8
+
+const (
+	notStopped stop = iota
+	forStep         // another step of its rank has to be done first
+	forMessage
+	forSlot
+	ended
+)
+
+// newExecution lays the steps out in the order in which they are visited, ready to
+// run with each step as one call.
+func newExecution(u *program) *execution {
+	n := len(u.tbs)
+	e := &execution{
+		u: u, steps: make([]execStep, len(u.seq)), waits: make([]await, len(u.waits.list)), first: make([]int32, 1, n+1),
+		putTB: make([]int32, len(u.conns)), getTB: make([]int32, len(u.conns)),
+	}
+	for t := range u.tbs {
+		tb := &u.tbs[t]
+		if tb.put != none {
+			e.putTB[tb.put] = int32(t)
+		}
+		if tb.get != none {
+			e.getTB[tb.get] = int32(t)
+		}
+		e.first = append(e.first, e.first[t]+int32(len(tb.steps)))
+	}
+	number := make([]int32, n+1) // of waits, by threadblock
+	parallelRanges(n, len(u.seq), func(from, to int) {
+		for t := from; t < to; t++ {
+			number[t+1] = e.layOutSteps(int32(t))
+		}
+	})
+	for t := range n {
+		number[t+1] += number[t]
+	}
+	parallelRanges(n, len(u.seq), func(from, to int) {
+		for t := from; t < to; t++ {
+			e.layOutWaits(int32(t), number[t], number[t+1])
+		}
+	})
+	e.allocate(false)
+	return e
+}
+
+// perChunkToo is an execution of the same steps with one call for each chunk, which
+// may run beside this one.
+func (e *execution) clonePerChunk() *execution {
+	other := *e
+	other.allocate(true)
+	return &other
+}
+
+// begin makes the state of an execution whose steps are laid out.
+func (e *execution) allocate(perChunk bool) {
+	n, conns := len(e.u.tbs), len(e.u.conns)
+	e.sent, e.taken = make([]int64, conns), make([]int64, conns)
+	e.at, e.calls, e.waitsMet, e.stop = make([]int32, n), make([]int64, n), make([]int32, n), make([]stop, n)
+	e.waiter, e.after, e.ready, e.full = e.u.pool.take(len(e.steps)), make([]int32, n), make([]int32, 0, n), nil
+	e.restart(perChunk)
+}
+
+// lay lays out a threadblock's steps, and returns how many waits they have.
+func (e *execution) layOutSteps(t int32) (waits int32) {
+	u, tb := e.u, &e.u.tbs[t]
+	for n, i := range tb.steps {
+		in := &u.ins[i]
+		s := execStep{get: none, put: none, count: in.count}
+		if in.get != none {
+			s.get = tb.get
+		}
+		if in.put != none {
+			s.put = tb.put
+		}
+		waits += int32(len(u.waits.row(i)))
+		s.waits = waits
+		e.steps[e.first[t]+int32(n)] = s
+	}
+	return waits
+}
+
+// layWaits lays out the waits of a threadblock's steps as numbers from up to to.
+func (e *execution) layOutWaits(t, from, to int32) {
+	u, at := e.u, from
+	for n, i := range u.tbs[t].steps {
+		e.steps[e.first[t]+int32(n)].waits += from
+		if at == to {
+			continue
+		}
+		for _, p := range u.waits.row(i) {
+			e.waits[at] = await{u.tbOf[p], u.posOf[p]}
+			at++
+		}
+	}
+}
+
+// restart goes back to the beginning, with one call for each chunk or for each
+// step.
+func (e *execution) restart(perChunk bool) {
+	e.perChunk, e.slots = perChunk, 1
+	clear(e.sent)
+	clear(e.taken)
+	clear(e.at)
+	clear(e.calls)
+	clear(e.waitsMet)
+	clear(e.stop)
+	for i := range e.waiter {
+		e.waiter[i] = none
+	}
+	e.full, e.ready = e.full[:0], e.ready[:0]
+	for t := len(e.at) - 1; t >= 0; t-- {
+		e.ready = append(e.ready, int32(t))
+	}
+}
+
+// waitsOf lists what step n waits for.
+func (e *execution) waitsOf(n int32) []await {
+	from := int32(0)
+	if n > 0 {
+		from = e.steps[n-1].waits
+	}
+	return e.waits[from:e.steps[n].waits]
+}
+
+// now is the current step of a threadblock.
+func (e *execution) currentStep(t int32) int32 { return e.first[t] + e.at[t] }
+
+// finish runs with as few slots as possible, up to most unless that is 0, and
+// returns how many. If they do not suffice, the threadblocks stay where they
+// stopped.
+func (e *execution) finish(most int) (slots int) {
+	for {
+		for len(e.ready) > 0 {
+			t := e.ready[len(e.ready)-1]
+			e.ready = e.ready[:len(e.ready)-1]
+			e.advance(t)
+		}
+		if e.slots == int64(most) {
+			return most
+		}
+		// Only another slot can help: the order guarantees that nothing else is
+		// missing.
+		for _, t := range e.full {
+			e.wake(t, forSlot)
+		}
+		if len(e.ready) == 0 {
+			return int(e.slots)
+		}
+		e.full = e.full[:0]
+		e.slots++
+	}
+}
+
+// advance runs a threadblock until it has to stop.
+func (e *execution) advance(t int32) {
+	e.stop[t] = notStopped
+	for n := e.currentStep(t); n < e.first[t+1]; n++ {
+		for waits := e.waitsOf(n); int(e.waitsMet[t]) < len(waits); e.waitsMet[t]++ {
+			if p := waits[e.waitsMet[t]]; e.at[p.tb] <= p.step {
+				e.stop[t] = forStep
+				at := e.first[p.tb] + p.step
+				e.after[t], e.waiter[at] = e.waiter[at], t
+				return
+			}
+		}
+		if s := &e.steps[n]; s.get != none || s.put != none {
+			if e.stop[t] = e.communicate(t, s); e.stop[t] != notStopped {
+				return
+			}
+		}
+		e.at[t]++
+		e.calls[t], e.waitsMet[t] = 0, 0
+		for w := e.waiter[n]; w != none; w = e.after[w] {
+			e.ready = append(e.ready, w)
+		}
+		e.waiter[n] = none
+	}
+	e.stop[t] = ended
+}
+
+// communicate makes as many of a step's calls as can be made now.
+func (e *execution) communicate(t int32, s *execStep) (why stop) {
+	if e.halved != nil && e.halved[t] {
+		return e.communicateHalved(t, s)
+	}
+	left := 1 - e.calls[t]
+	if e.perChunk {
+		left = int64(s.count) - e.calls[t]
+	}
+	from, to := s.get, s.put
+	if from != none {
+		if there := e.sent[from] - e.taken[from]; there < left {
+			left, why = there, forMessage
+		}
+	}
+	if to != none {
+		if free := e.slots - (e.sent[to] - e.taken[to]); free < left {
+			left, why = free, forSlot
+		}
+	}
+	if left > 0 {
+		e.calls[t] += left
+		if from != none {
+			e.taken[from] += left
+			e.slotFreed(e.putTB[from])
+		}
+		if to != none {
+			e.sent[to] += left
+			e.wake(e.getTB[to], forMessage)
+		}
+	}
+	if why == forSlot {
+		e.full = append(e.full, t)
+	}
+	return why
+}
+
+// rouse resumes a threadblock if it had stopped for the given reason.
+func (e *execution) wake(t int32, why stop) {
+	if e.stop[t] == why {
+		e.stop[t] = notStopped
+		e.ready = append(e.ready, t)
+	}
+}

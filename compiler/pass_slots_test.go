@@ -1,0 +1,236 @@
+package compiler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/compiler/verify"
+)
+
+// needs has the oracle find the slots that a program needs: with one fewer it
+// stops.
+func needs(res *Result, split bool) error {
+	n := res.Slots
+	if split {
+		n = res.SlotsSplit
+	}
+	if err := execute(res.Program, n, split, 1); err != nil {
+		return fmt.Errorf("%d slots, split %v: %v", n, split, err)
+	}
+	if n > 1 {
+		if err := execute(res.Program, n-1, split, 1); err == nil || !strings.Contains(err.Error(), "deadlock") {
+			return fmt.Errorf("%d slots said to be needed, split %v; with one fewer: %v", n, split, err)
+		}
+	}
+	return nil
+}
+
+// judgeSlots holds a result to what its options ask of the slots.
+func judgeSlots(res *Result, o Options) error {
+	slots := o.Slots
+	if slots == 0 {
+		slots = DefaultSlots
+	}
+	if slices.Contains(o.Disable, "slots") {
+		if res.Slots != 0 || res.SlotsSplit != 0 {
+			return fmt.Errorf("slots %d and %d, which nobody counted", res.Slots, res.SlotsSplit)
+		}
+		return nil
+	}
+	if res.Slots > res.SlotsSplit || res.SlotsSplit > slots {
+		return fmt.Errorf("needs %d slots, and %d with a call for each chunk: want at most %d", res.Slots, res.SlotsSplit, slots)
+	}
+	if err := needs(res, false); err != nil {
+		return err
+	}
+	return needs(res, true)
+}
+
+// TestSlotsOfFamilies: programs of long references run with two slots whatever
+// their calls are; most by taking a rank of each ring apart.
+func TestSlotsOfFamilies(t *testing.T) {
+	for name, p := range families() {
+		for _, o := range []Options{{}, {Instances: 2}, {Slots: 1}, {Slots: 3}, {Slots: 8}} {
+			if err := slotsFound(p, o); err != nil {
+				t.Errorf("%s with %+v: %v", name, o, err)
+			}
+		}
+	}
+}
+
+// slotsFound compiles, and holds what is said of the slots to what they are.
+func slotsFound(p *lang.Program, o Options) error {
+	res, err := Compile(p, o)
+	if err != nil {
+		return err
+	}
+	if err := judgeSlots(res, o); err != nil {
+		return err
+	}
+	report := verify.Check(res.Program, verify.Options{})
+	if report.SlotsNeeded != res.Slots || report.SlotsNeededSplit != res.SlotsSplit {
+		return fmt.Errorf("slots %d and %d; the verifier finds %d and %d", res.Slots, res.SlotsSplit, report.SlotsNeeded, report.SlotsNeededSplit)
+	}
+	return nil
+}
+
+// TestWaysToUntangle: programs run with the slots they were made for whichever way
+// the circles are taken apart: one by one, with all behind them, or all there are.
+func TestWaysToUntangle(t *testing.T) {
+	defer func(n, m int) { oneVictimAttempts, lookaheadAttempts = n, m }(oneVictimAttempts, lookaheadAttempts)
+	programs := families()
+	programs["hierarchical 4x4"] = hierarchical(4, 4, 1)
+	programs["lines of a grid of 5"] = gridAllGather(5)
+	for _, way := range []struct{ oneByOne, onwards int }{{1000, 1000}, {0, 1000}, {1, 1000}, {0, 0}} {
+		oneVictimAttempts, lookaheadAttempts = way.oneByOne, way.onwards
+		for name, p := range programs {
+			for _, o := range []Options{{}, {Instances: 2, CheckEachPass: true}, {Slots: 1}, {MaxThreadblocks: 8}} {
+				if err := slotsFound(p, o); err != nil {
+					t.Errorf("%s with %+v, %+v: %v", name, o, way, err)
+				}
+			}
+		}
+	}
+}
+
+// TestGridsAreUntangledInFewTurns: however many circles there are, one behind the
+// other, the order is made ten times at most.
+func TestGridsAreUntangledInFewTurns(t *testing.T) {
+	most := 0
+	for side := 3; side <= 7; side++ {
+		o := Options{}
+		skip, err := o.complete()
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &program{in: gridAllGather(side), opt: o}
+		res, err := u.compile(0, skip)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := judgeSlots(res, o); err != nil {
+			t.Errorf("a grid of %d: %v", side, err)
+		}
+		if u.cycleBreaks > lookaheadAttempts+1 {
+			t.Errorf("a grid of %d was untangled %d times", side, u.cycleBreaks)
+		}
+		most = max(most, u.cycleBreaks)
+	}
+	if most <= oneVictimAttempts {
+		t.Errorf("untangled %d times at most: the test tells little", most)
+	}
+}
+
+// TestLookingAheadTakesFewerTurns: what lies behind a circle is taken apart with it,
+// and the order made anew fewer times.
+func TestLookingAheadTakesFewerTurns(t *testing.T) {
+	defer func(n, m int) { oneVictimAttempts, lookaheadAttempts = n, m }(oneVictimAttempts, lookaheadAttempts)
+	turns := func(alone int) int {
+		oneVictimAttempts, lookaheadAttempts = alone, 1000
+		o := Options{}
+		skip, err := o.complete()
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &program{in: gridAllGather(6), opt: o}
+		if _, err := u.compile(0, skip); err != nil {
+			t.Fatal(err)
+		}
+		return u.cycleBreaks
+	}
+	if first, ahead := turns(1000), turns(0); ahead >= first || ahead == 0 {
+		t.Errorf("looking ahead it takes %d turns, and %d circle after circle", ahead, first)
+	}
+}
+
+// gridAllGather is an all-gather over a grid, half the data along the rows and then
+// along the columns, half the other way round; every line both ways. In each second
+// phase a message is what a whole line has.
+func gridAllGather(side int) *lang.Program {
+	b := begin(collective.Spec{Name: "allgather", Ranks: side * side, Chunks: 2})
+	at := func(half, x, y int) int { // what lies side by side once the first phase is done
+		if half == 1 {
+			x, y = y, x
+		}
+		return half*side*side + y*side + x
+	}
+	rank := func(x, y int) int { return y*side + x }
+	along := func(line func(i int) int, what func(i int) int, count int) {
+		for i := range side { // from where it is, to both ends
+			for j := i; j+1 < side; j++ {
+				b.copy(sc(line(j), what(i)), sc(line(j+1), what(i)), count)
+			}
+			for j := i; j > 0; j-- {
+				b.copy(sc(line(j), what(i)), sc(line(j-1), what(i)), count)
+			}
+		}
+	}
+	for half := range 2 {
+		for x := range side {
+			for y := range side {
+				b.copy(in(rank(x, y), half), sc(rank(x, y), at(half, x, y)), 1)
+			}
+		}
+		b.channel = half
+		turned := func(i, j int) int {
+			if half == 1 {
+				return rank(j, i)
+			}
+			return rank(i, j)
+		}
+		for j := range side {
+			along(func(i int) int { return turned(i, j) }, func(i int) int { return half*side*side + j*side + i }, 1)
+		}
+		for i := range side {
+			along(func(j int) int { return turned(i, j) }, func(j int) int { return half*side*side + j*side }, side)
+		}
+	}
+	for r := range side * side {
+		for x := range side {
+			for y := range side {
+				for half := range 2 {
+					b.copy(sc(r, at(half, x, y)), out(r, 2*rank(x, y)+half), 1)
+				}
+			}
+		}
+	}
+	return &b.p
+}
+
+// TestOneRankOfARingIsTakenApart: rings of messages of four chunks stop with two
+// slots, everybody sending; one rank each that sends and receives at once is
+// enough, and all other ranks go on fusing.
+func TestOneRankOfARingIsTakenApart(t *testing.T) {
+	for _, c := range []struct{ nodes, gpus, split int }{{4, 4, 4}, {4, 8, 4}, {8, 8, 8}} {
+		p := hierarchical(c.nodes, c.gpus, 1)
+		left, err := Compile(p, Options{Disable: []string{"slots"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := verify.Check(left.Program, verify.Options{}).SlotsNeededSplit; got <= DefaultSlots {
+			t.Fatalf("%d nodes of %d: %d slots are enough as it is", c.nodes, c.gpus, got)
+		}
+		res, err := Compile(p, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := judgeSlots(res, Options{}); err != nil {
+			t.Errorf("%d nodes of %d: %v", c.nodes, c.gpus, err)
+		}
+		// Within each node a ring of gpus chains goes around twice, for the sums
+		// and for the results; what passes one rank is taken apart.
+		apart := 0
+		for g := range res.Program.GPUs {
+			if len(res.Program.GPUs[g].Threadblocks) != len(left.Program.GPUs[g].Threadblocks) {
+				apart++
+			}
+		}
+		if apart == 0 || apart > 2*c.split {
+			t.Errorf("%d nodes of %d: threadblocks taken apart on %d ranks, for %d rings", c.nodes, c.gpus, apart, 2*c.split)
+		}
+	}
+}

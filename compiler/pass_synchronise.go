@@ -1,0 +1,397 @@
+package compiler
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// maxClocks bounds the memory that synchronise spends on knowing what is known,
+// in numbers of steps, which have 16 bits. Past either only the first two of its
+// rules are applied.
+var maxClocks = 1 << 27
+
+// What looking for messages that imply a wait may cost: threadblocks looked at
+// for one wait, and for all.
+var (
+	maxVisits      = 1 << 6
+	maxTotalVisits = 1 << 22
+)
+
+// synchronise finds what each step must wait for explicitly (GC3 5.2): the waits
+// between threadblocks of a rank that nothing else implies.
+//
+//	tb 0: 0 s  in[0] → 1
+//	tb 1: 0 cpy in[1] → in[0]     waits for tb 0 step 0
+//	      1 cpy in[2] → in[0]     waits for nothing: step 0 before it did
+//
+// A wait is implied
+//   - by the threadblock's own order;
+//   - by an earlier wait of the threadblock for that step or a later one;
+//   - by what a step waited for had itself waited for;
+//   - by messages: the step waited for, or a later one of its threadblock, sent
+//     one that was received, somewhere, before one was sent that has arrived.
+//
+// A step's clock is the number of steps of every threadblock of its rank that
+// are known to be done when it is. For the last rule the clocks of other ranks
+// are looked up, from message to message, as far as maxVisits and maxFollowed go.
+func synchronise(u *program) error {
+	waits := waitLists{of: u.pool.take(len(u.ins))}
+	if k := newVectorClocks(u); k != nil {
+		k.reduce(&waits)
+		u.pool.give(k.at, k.storedAt, k.lastReceive)
+	} else {
+		u.waitsByProgramOrder(&waits)
+	}
+	var at []int32 // turns, once there is something to sort
+	u.waits = csr{start: append(u.pool.take(len(u.ins) + 1)[:0], 0), list: make([]int32, 0, len(waits.list))}
+	for i := range waits.of {
+		row := waits.row(int32(i))
+		if len(row) > 1 {
+			if at == nil {
+				at = u.orderPositions()
+			}
+			slices.SortFunc(row, func(a, b int32) int { return cmp.Compare(at[a], at[b]) })
+		}
+		u.waits.list = append(u.waits.list, row...)
+		u.waits.end()
+	}
+	u.pool.give(waits.of, at)
+	return nil
+}
+
+// kept is the waits of instructions, in the order in which they are found.
+type waitLists struct {
+	of   []int32 // by instruction: the number of its row, from 1; 0 none
+	ends []int32 // by row
+	list []int32
+}
+
+func (w *waitLists) add(i int32, waits []int32) {
+	if len(waits) == 0 {
+		return
+	}
+	w.list = append(w.list, waits...)
+	w.ends = append(w.ends, int32(len(w.list)))
+	w.of[i] = int32(len(w.ends))
+}
+
+func (w *waitLists) row(i int32) []int32 {
+	switch n := w.of[i]; n {
+	case 0:
+		return nil
+	case 1:
+		return w.list[:w.ends[0]]
+	default:
+		return w.list[w.ends[n-2]:w.ends[n-1]]
+	}
+}
+
+// across appends to list what i waits for in other threadblocks.
+func (u *program) crossWaits(i int32, list []int32) []int32 {
+	for _, p := range u.preds.row(i) {
+		// A send that was fused waits for nothing but what it is part of.
+		if a := u.alias[p]; u.tbOf[a] != u.tbOf[i] {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// lastWaits keeps of every threadblock's waits for another those that are for a
+// later step than all before.
+func (u *program) waitsByProgramOrder(waits *waitLists) {
+	until := make([]int32, len(u.tbs)) // by threadblock waited for: the steps known done
+	var touched, needed, list []int32
+	for t := range u.tbs {
+		for _, x := range touched {
+			until[x] = 0
+		}
+		touched = touched[:0]
+		for _, i := range u.tbs[t].steps {
+			needed = u.crossWaits(i, needed[:0])
+			slices.SortFunc(needed, func(a, b int32) int { return cmp.Compare(u.posOf[b], u.posOf[a]) })
+			list = list[:0]
+			for _, p := range needed {
+				if x := u.tbOf[p]; until[x] <= u.posOf[p] {
+					if until[x] == 0 {
+						touched = append(touched, x)
+					}
+					until[x] = u.posOf[p] + 1
+					list = append(list, p)
+				}
+			}
+			waits.add(i, list)
+		}
+	}
+}
+
+// knowledge is the clocks of the steps handled so far.
+type vectorClocks struct {
+	u     *program
+	first []int32  // by threadblock: the first of its rank
+	start []int32  // by threadblock: where its steps begin, all steps being numbered
+	at    []int32  // by step: its place in the order
+	width []int32  // by rank: its threadblocks
+	now   []uint16 // by threadblock: its clock, at off[tb]
+	off   []int
+	// What a threadblock knows of others changes only where it waits, and is kept
+	// as often: what is kept of an instruction lacks its own threadblock's part.
+	blocks      [][]uint16 // in blocks of keptBlock
+	storedAt    []int32    // by instruction: where in kept
+	last        []int32    // by threadblock: what was kept last, none where its clock has changed since
+	used        int32      // where in kept there is room for more
+	lastReceive []int32    // by instruction: the last of its threadblock, up to it, that receives
+
+	announced   []uint16 // by threadblock: the steps that any message of its rank tells are done
+	announcedAt []int32  // by threadblock: what was kept of it when its messages told that last
+
+	// What implied has found to be done; cleared after each question.
+	reached []int32 // by threadblock: steps
+	queued  []bool
+	touched []int32
+	queue   []int32
+	since   int32 // where in the order what it looks for stands
+	budget  int   // threadblocks that may still be looked at, over all questions
+}
+
+// keptBlock is how many numbers a block of what is kept has: more than any clock with
+// its newest in front, since a rank with w threadblocks has at least w steps, and w²
+// is at most maxClocks.
+const clockBlock = 1 << 16
+
+// newKnowledge makes room for the clocks; it is nil if that would be too much.
+func newVectorClocks(u *program) *vectorClocks {
+	k := &vectorClocks{
+		u: u, first: make([]int32, len(u.tbs)), start: make([]int32, len(u.tbs)+1),
+		width: make([]int32, u.col.Ranks), off: make([]int, len(u.tbs)+1),
+	}
+	for r := range k.width {
+		k.width[r] = u.gpuTBs[r+1] - u.gpuTBs[r]
+	}
+	total, longest := 0, 0
+	for tb := range u.tbs {
+		k.first[tb] = u.gpuTBs[u.tbs[tb].rank]
+		width := int(k.width[u.tbs[tb].rank])
+		k.off[tb+1] = k.off[tb] + width
+		k.start[tb+1] = k.start[tb] + int32(len(u.tbs[tb].steps))
+		total += width * len(u.tbs[tb].steps)
+		longest = max(longest, len(u.tbs[tb].steps))
+	}
+	if k.off[len(u.tbs)]+total > maxClocks || longest > math.MaxUint16 {
+		return nil
+	}
+	k.now = make([]uint16, k.off[len(u.tbs)])
+	k.at, k.storedAt, k.lastReceive = u.pool.take(len(u.seq)), u.pool.take(len(u.ins)), u.pool.take(len(u.ins))
+	k.last, k.announcedAt = make([]int32, len(u.tbs)), make([]int32, len(u.tbs))
+	for tb := range k.last {
+		k.last[tb], k.announcedAt[tb] = none, none
+	}
+	k.announced = make([]uint16, len(u.tbs))
+	k.reached, k.queued, k.budget = make([]int32, len(u.tbs)), make([]bool, len(u.tbs)), maxTotalVisits
+	parallelRanges(len(u.seq), len(u.seq), func(from, to int) {
+		for at := from; at < to; at++ {
+			i := u.seq[at]
+			k.at[k.start[u.tbOf[i]]+u.posOf[i]] = int32(at)
+		}
+	})
+	parallelRanges(len(u.tbs), len(u.seq), func(from, to int) {
+		for _, tb := range u.tbs[from:to] {
+			last := int32(none)
+			for _, i := range tb.steps {
+				if u.ins[i].get != none {
+					last = i
+				}
+				k.lastReceive[i] = last
+			}
+		}
+	})
+	return k
+}
+
+// reduce finds every instruction's waits, in the global order.
+func (k *vectorClocks) reduce(waits *waitLists) {
+	u := k.u
+	var needed, list []int32
+	for _, i := range u.seq {
+		needed = u.crossWaits(i, needed[:0])
+		// The latest first: it may know of the others.
+		if len(needed) > 1 {
+			slices.SortFunc(needed, func(a, b int32) int { return cmp.Compare(k.position(b), k.position(a)) })
+		}
+		list = list[:0]
+		tb := u.tbOf[i]
+		clock, first := k.clockOf(tb), k.first[tb]
+		for _, p := range needed {
+			slot := u.tbOf[p] - first
+			if int32(clock[slot]) > u.posOf[p] {
+				continue // it is done whenever i begins
+			}
+			if !k.implied(i, p) {
+				list = append(list, p)
+			}
+			k.merge(clock, p, slot)
+			k.last[tb] = none
+		}
+		waits.add(i, list)
+		k.complete(i)
+	}
+}
+
+// clock is what is known to be done when threadblock tb goes on.
+func (k *vectorClocks) clockOf(tb int32) []uint16 { return k.now[k.off[tb]:k.off[tb+1]] }
+
+// place is an instruction's place in the order.
+func (k *vectorClocks) position(i int32) int32 { return k.at[k.start[k.u.tbOf[i]]+k.u.posOf[i]] }
+
+// after is what was known to be done when step p was, of the other threadblocks
+// of its rank.
+func (k *vectorClocks) clockAfter(p int32) []uint16 {
+	at, tb := k.storedAt[p], k.u.tbOf[p]
+	from := int(at % clockBlock)
+	return k.blocks[at/clockBlock][from : from+k.off[tb+1]-k.off[tb]]
+}
+
+// newest is the place in the order of the last step that after says is done.
+func (k *vectorClocks) newest(p int32) int32 {
+	at := k.storedAt[p]
+	from := at % clockBlock
+	head := k.blocks[at/clockBlock][from-newestWords : from]
+	return int32(head[0])<<16 | int32(head[1])
+}
+
+// implied tells whether messages imply that p is done when i begins: what i's
+// threadblock knows is done received messages; their senders are done, and all
+// that those knew; and so on, from rank to rank.
+func (k *vectorClocks) implied(i, p int32) bool {
+	u := k.u
+	target := u.tbOf[p]
+	if k.budget <= 0 || int32(k.announced[target]) <= u.posOf[p] {
+		return false
+	}
+	defer k.resetReached()
+	k.since = k.position(p)
+	for slot, n := range k.clockOf(u.tbOf[i]) {
+		k.reach(k.first[u.tbOf[i]]+int32(slot), int32(n))
+	}
+	// The message that arrives may be on its way in parts: of those who pass it
+	// on, only what they did before is sure to be done.
+	for x := i; u.ins[x].get != none; {
+		x = u.msgs[u.ins[x].get].sender
+		k.reachAll(x)
+		k.reach(u.tbOf[x], u.posOf[x])
+	}
+	for visits := maxVisits; len(k.queue) > 0 && visits > 0; visits-- {
+		if k.reached[target] > u.posOf[p] {
+			return true
+		}
+		k.budget--
+		tb := k.queue[len(k.queue)-1]
+		k.queue = k.queue[:len(k.queue)-1]
+		k.queued[tb] = false
+		last := u.tbs[tb].steps[k.reached[tb]-1]
+		k.reachAll(last)
+		if g := k.lastReceive[last]; g != none {
+			s := u.msgs[u.ins[g].get].sender
+			k.reach(u.tbOf[s], u.posOf[s]+1)
+		}
+	}
+	return k.reached[target] > u.posOf[p]
+}
+
+// reach notes that n steps of a threadblock are done. Those that all come before
+// p in the order know nothing of it.
+func (k *vectorClocks) reach(tb, n int32) {
+	if n <= k.reached[tb] || k.at[k.start[tb]+n-1] < k.since {
+		return
+	}
+	if k.reached[tb] == 0 {
+		k.touched = append(k.touched, tb)
+	}
+	k.reached[tb] = n
+	if !k.queued[tb] {
+		k.queued[tb] = true
+		k.queue = append(k.queue, tb)
+	}
+}
+
+// reachAll notes what was known when x began, of the other threadblocks.
+func (k *vectorClocks) reachAll(x int32) {
+	own := k.u.tbOf[x]
+	first := k.first[own]
+	if k.newest(x) < k.since {
+		return // none of them is reached
+	}
+	for slot, n := range k.clockAfter(x) {
+		if tb := first + int32(slot); tb != own {
+			k.reach(tb, int32(n))
+		}
+	}
+}
+
+// forget clears what was reached.
+func (k *vectorClocks) resetReached() {
+	for _, tb := range k.touched {
+		k.reached[tb], k.queued[tb] = 0, false
+	}
+	k.touched, k.queue = k.touched[:0], k.queue[:0]
+}
+
+// learn adds to a clock that p is done, whose threadblock is at slot, and all
+// that p's knew.
+func (k *vectorClocks) merge(clock []uint16, p, slot int32) {
+	for s, n := range k.clockAfter(p) {
+		clock[s] = max(clock[s], n)
+	}
+	clock[slot] = max(clock[slot], uint16(k.u.posOf[p]+1))
+}
+
+// end notes that i is done.
+func (k *vectorClocks) complete(i int32) {
+	tb := k.u.tbOf[i]
+	c, own := k.clockOf(tb), tb-k.first[tb]
+	c[own] = uint16(k.u.posOf[i] + 1)
+	if k.last[tb] == none {
+		k.last[tb] = k.store(c, k.newestOf(tb))
+	}
+	k.storedAt[i] = k.last[tb]
+	if k.u.ins[i].put != none {
+		k.announced[tb] = max(k.announced[tb], c[own])
+		if k.announcedAt[tb] == k.last[tb] {
+			return
+		}
+		k.announcedAt[tb] = k.last[tb]
+		told := k.announced[k.first[tb]:]
+		for slot, n := range c {
+			told[slot] = max(told[slot], n)
+		}
+	}
+}
+
+// newestOf is the place in the order of the last step of another threadblock that
+// tb's clock says is done.
+func (k *vectorClocks) newestOf(tb int32) (newest int32) {
+	for slot, n := range k.clockOf(tb) {
+		if other := k.first[tb] + int32(slot); n > 0 && other != tb {
+			newest = max(newest, k.at[k.start[other]+int32(n)-1])
+		}
+	}
+	return newest
+}
+
+// newestRoom is how many numbers newest takes, in front of a clock that is kept.
+const newestWords = 2
+
+// keep makes a copy of a clock, its newest in front, and says where it is.
+func (k *vectorClocks) store(c []uint16, newest int32) (at int32) {
+	if int(k.used)+newestWords+len(c) > len(k.blocks)*clockBlock {
+		k.used = int32(len(k.blocks)) * clockBlock
+		k.blocks = append(k.blocks, make([]uint16, clockBlock))
+	}
+	at = k.used + newestWords
+	block := k.blocks[k.used/clockBlock][k.used%clockBlock:]
+	block[0], block[1] = uint16(newest>>16), uint16(newest)
+	copy(block[newestWords:], c)
+	k.used = at + int32(len(c))
+	return at
+}

@@ -1,0 +1,327 @@
+package compiler
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+)
+
+// threadblocks creates the threadblocks and assigns every instruction to one, in
+// the global order (GC3 5.2, steps 1 and 5).
+//
+//	rcs ← 0 → 2 ch 0    the threadblock of (send 2, receive 0, channel 0)
+//	s → 2 ch 0          the same: the connection is its
+//	s → 3 ch 0          the threadblock of (send 3, channel 0)
+//	cpy                 the one, of its instance, that has been idle longest, until
+//	                    pass homes finds a better
+//	re                  the one that reduced into the same place before, so that
+//	                    a run of reductions needs no waits in between
+//
+// Pass channels has made sure that each connection is in at most one pair. A rank
+// that neither sends nor receives gets a threadblock for its local instructions.
+func threadblocks(u *program) error {
+	putTB, getTB := u.createThreadblocks()
+	u.sortThreadblocks(putTB, getTB)
+	if most := u.opt.MaxThreadblocks; most > 0 {
+		if err := u.mergeToLimit(int32(most)); err != nil {
+			return err
+		}
+		u.sortThreadblocks(putTB, getTB)
+	}
+
+	u.assignInstructions(putTB, getTB)
+	u.listSteps()
+	return nil
+}
+
+// assign assigns every instruction to a threadblock, rank by rank.
+func (u *program) assignInstructions(putTB, getTB []int32) {
+	u.tbOf, u.posOf = u.pool.take(len(u.ins)), u.pool.take(len(u.ins))
+	// First the instructions with connections, in any order. A local instruction
+	// is marked with its rank, as -1 - rank, for later.
+	parallelRanges(len(u.ins), len(u.ins), func(from, to int) {
+		for i := from; i < to; i++ {
+			switch in := &u.ins[i]; {
+			case in.put != none:
+				u.tbOf[i] = putTB[u.msgs[in.put].conn]
+			case in.get != none:
+				u.tbOf[i] = getTB[u.msgs[in.get].conn]
+			default:
+				u.tbOf[i] = -1 - in.rank
+			}
+		}
+	})
+	var idle *idleTracker // needed only if an instruction is local
+	var local []int32     // by local instruction: its threadblock
+	if slices.ContainsFunc(u.tbOf, func(tb int32) bool { return tb < 0 }) {
+		idle, local = newIdleTracker(u), u.pool.take(len(u.ins))
+	}
+	steps, parts := make([]int32, len(u.tbs)), min(u.col.Ranks, maxWalks)
+	parallelRanges(parts, len(u.seq), func(from, to int) {
+		from, to = from*u.col.Ranks/parts, to*u.col.Ranks/parts
+		first, end := u.gpuTBs[from], u.gpuTBs[to]
+		reducer := map[place]int32{} // the threadblock that last reduced into a place
+		for now, i := range u.seq {
+			tb := u.tbOf[i]
+			switch {
+			case tb >= 0:
+				if tb < first || tb >= end {
+					continue
+				}
+			case -1-tb < int32(from) || -1-tb >= int32(to):
+				continue
+			default:
+				tb = u.reducerTB(i, reducer, func() int32 { return idle.longestIdle(u.ins[i].rank, u.ops[u.ins[i].of].instance) })
+				local[i] = tb // not yet into tbOf, which other goroutines are reading
+			}
+			u.posOf[i] = steps[tb]
+			steps[tb]++
+			if idle != nil {
+				idle.recordWork(tb, int32(now))
+			}
+		}
+	})
+	if idle == nil {
+		return
+	}
+	parallelRanges(len(u.ins), len(u.ins), func(from, to int) {
+		for i := from; i < to; i++ {
+			if u.tbOf[i] < 0 {
+				u.tbOf[i] = local[i]
+			}
+		}
+	})
+	u.pool.give(local)
+}
+
+// mostWalks limits in how many parallel parts the ranks are processed, since every
+// part walks the whole order: with more, walking would be most of the work.
+const maxWalks = 4
+
+// reducing returns the threadblock for a local instruction: the one that last
+// reduced into the same place for its instance, or else the one that choose
+// returns.
+func (u *program) reducerTB(i int32, reducer map[place]int32, choose func() int32) int32 {
+	in := &u.ins[i]
+	if in.op != ir.Reduce {
+		return choose()
+	}
+	at := place{in.rank, u.ops[in.of].instance, in.dstOff, in.dstStride, in.count, in.dstBuf}
+	tb, again := reducer[at]
+	if !again {
+		tb = choose()
+		reducer[at] = tb
+	}
+	return tb
+}
+
+// giveSteps lists each threadblock's instructions, as parts of one slice.
+func (u *program) listSteps() {
+	start := make([]int32, len(u.tbs)+1)
+	for i, tb := range u.tbOf {
+		if u.live(int32(i)) {
+			start[tb+1]++
+		}
+	}
+	for tb := range u.tbs {
+		start[tb+1] += start[tb]
+	}
+	steps := u.pool.take(len(u.seq))
+	parallelRanges(len(u.ins), len(u.ins), func(from, to int) {
+		for i := int32(from); i < int32(to); i++ {
+			if u.live(i) {
+				steps[start[u.tbOf[i]]+u.posOf[i]] = i
+			}
+		}
+	})
+	for tb := range u.tbs {
+		u.tbs[tb].steps = steps[start[tb]:start[tb+1]:start[tb+1]]
+	}
+}
+
+// place is a run of chunks of a rank's buffer, as used by one instance. Another
+// instance may use it too, for chunks of another length or at another time.
+type place struct {
+	rank, instance, off, stride, count int32
+	buf                                collective.Buffer
+}
+
+// pairs creates the threadblocks: one for every pair of connections that a fused
+// instruction uses, and one for every other connection. It returns for each
+// connection the threadblock that sends on it and the one that receives.
+func (u *program) createThreadblocks() (putTB, getTB []int32) {
+	putTB, getTB = make([]int32, len(u.conns)), make([]int32, len(u.conns))
+	for q := range u.conns {
+		putTB[q], getTB[q] = none, none
+	}
+	u.tbs = make([]threadblock, 0, 2*len(u.conns)+u.col.Ranks)
+	create := func(rank, put, get, key int32) {
+		tb := threadblock{rank: rank, put: put, get: get, instance: key}
+		if put != none {
+			tb.channel, putTB[put] = u.conns[put].channel, int32(len(u.tbs))
+		}
+		if get != none {
+			tb.channel, getTB[get] = u.conns[get].channel, int32(len(u.tbs))
+		}
+		u.tbs = append(u.tbs, tb)
+	}
+	works := make([]bool, u.col.Ranks) // by rank: it has a threadblock
+	only := make([]bool, u.col.Ranks)  // by rank: it has local instructions
+	fused := 0
+	for i := range u.ins {
+		if in := &u.ins[i]; u.live(int32(i)) {
+			works[in.rank] = works[in.rank] || in.put != none || in.get != none
+			only[in.rank] = only[in.rank] || in.put == none && in.get == none
+			if in.fused != none {
+				fused++
+			}
+		}
+	}
+	// Threadblocks are created in the order in which their pairs are first used.
+	for n := 0; n < len(u.seq) && fused > 0; n++ {
+		if in := &u.ins[u.seq[n]]; in.fused != none {
+			fused--
+			if q := u.msgs[in.put].conn; putTB[q] == none {
+				create(in.rank, q, u.msgs[in.get].conn, u.msgs[in.get].instance)
+			}
+		}
+	}
+	for i := range u.msgs {
+		m := &u.msgs[i]
+		if putTB[m.conn] == none {
+			create(m.from, m.conn, none, m.instance)
+		}
+		if getTB[m.conn] == none {
+			create(m.to, none, m.conn, m.instance)
+		}
+	}
+	for r := range u.col.Ranks {
+		if only[r] && !works[r] {
+			create(int32(r), none, none, 0)
+		}
+	}
+	return putTB, getTB
+}
+
+// sortThreadblocks numbers the threadblocks by rank, channel, peer they send to
+// and peer they receive from.
+func (u *program) sortThreadblocks(putTB, getTB []int32) {
+	peer := func(q int32, to bool) int32 {
+		switch {
+		case q == none:
+			return none
+		case to:
+			return u.conns[q].to
+		}
+		return u.conns[q].from
+	}
+	u.gpuTBs = make([]int32, u.col.Ranks+1)
+	for i := range u.tbs {
+		u.gpuTBs[u.tbs[i].rank+1]++
+	}
+	for r := range u.col.Ranks {
+		u.gpuTBs[r+1] += u.gpuTBs[r]
+	}
+	byRank, next := make([]threadblock, len(u.tbs)), slices.Clone(u.gpuTBs)
+	for _, tb := range u.tbs {
+		byRank[next[tb.rank]] = tb
+		next[tb.rank]++
+	}
+	u.tbs = byRank
+	for r := range u.col.Ranks {
+		slices.SortFunc(u.tbs[u.gpuTBs[r]:u.gpuTBs[r+1]], func(a, b threadblock) int {
+			return cmp.Or(
+				cmp.Compare(a.channel, b.channel),
+				cmp.Compare(peer(a.put, true), peer(b.put, true)),
+				cmp.Compare(peer(a.get, false), peer(b.get, false)),
+			)
+		})
+	}
+	for i, tb := range u.tbs {
+		if tb.put != none {
+			putTB[tb.put] = int32(i)
+		}
+		if tb.get != none {
+			getTB[tb.get] = int32(i)
+		}
+	}
+}
+
+// use identifies a threadblock by a number that does not depend on how ranks are
+// numbered, since connections are numbered in the order of their use.
+func (u *program) canonicalID(tb int32) int32 {
+	if t := &u.tbs[tb]; t.put == none {
+		return 2*t.get + 1
+	}
+	return 2 * u.tbs[tb].put
+}
+
+// fit reduces the threadblocks of each rank to the given number by merging ones
+// that only send with ones that only receive, on the same channel and of the same
+// instance: first those with the same peer, then any.
+//
+//	tb 0: s → 1 ch 0        tb 0: s → 1 ch 0
+//	tb 1: r ← 1 ch 0              r ← 1 ch 0
+//
+// Any such merge is free of deadlock because of the global order, but what ran in
+// parallel then runs in turn.
+func (u *program) mergeToLimit(most int32) error {
+	kept := u.tbs[:0]
+	for r := range u.col.Ranks {
+		own := u.tbs[u.gpuTBs[r]:u.gpuTBs[r+1]]
+		over := int32(len(own)) - most
+		for _, samePeer := range [2]bool{true, false} {
+			over -= u.mergeSendRecv(own, over, samePeer)
+		}
+		if over > 0 {
+			return fmt.Errorf("rank %d needs %d threadblocks, %d more than the limit of %d", r, most+over, over, most)
+		}
+		for _, tb := range own {
+			if tb.rank != none {
+				kept = append(kept, tb)
+			}
+		}
+	}
+	u.tbs = kept
+	return nil
+}
+
+// mate merges up to over pairs of a rank's threadblocks, and returns how many
+// fewer there are. A threadblock whose connection was taken over has its rank set
+// to none.
+func (u *program) mergeSendRecv(own []threadblock, over int32, samePeer bool) (fewer int32) {
+	type kin struct{ channel, key, peer int32 }
+	of := func(tb *threadblock, peer int32) kin {
+		if !samePeer {
+			peer = none
+		}
+		return kin{tb.channel, tb.instance, peer}
+	}
+	receivers := map[kin][]int{}
+	for i := range own {
+		if tb := &own[i]; tb.rank != none && tb.put == none && tb.get != none {
+			k := of(tb, u.conns[tb.get].from)
+			receivers[k] = append(receivers[k], i)
+		}
+	}
+	for i := range own {
+		tb := &own[i]
+		if fewer >= over {
+			break
+		}
+		if tb.rank == none || tb.get != none || tb.put == none {
+			continue
+		}
+		k := of(tb, u.conns[tb.put].to)
+		if free := receivers[k]; len(free) > 0 {
+			tb.get = own[free[0]].get
+			own[free[0]] = threadblock{rank: none, put: none, get: none}
+			receivers[k] = free[1:]
+			fewer++
+		}
+	}
+	return fewer
+}

@@ -1,0 +1,43 @@
+package compiler
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestRoom: what is taken is zeros, as many as were asked for, and nobody else's.
+func TestRoom(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var r slicePool
+		var taken [][]int32
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			if len(taken) > 0 && rapid.Bool().Draw(t, "give") {
+				k := rapid.IntRange(0, len(taken)-1).Draw(t, "which")
+				r.give(taken[k][:rapid.IntRange(0, len(taken[k])).Draw(t, "of it")])
+				taken[k] = taken[len(taken)-1]
+				taken = taken[:len(taken)-1]
+				continue
+			}
+			n := rapid.IntRange(0, 9).Draw(t, "n")
+			a := r.take(n)
+			if len(a) != n {
+				t.Fatalf("%d of %d", len(a), n)
+			}
+			for i := range a {
+				if a[i] != 0 {
+					t.Fatalf("%v is not zeros", a)
+				}
+				a[i] = int32(len(taken)) + 1
+			}
+			taken = append(taken, a)
+			for _, other := range taken[:len(taken)-1] {
+				for _, x := range other {
+					if n > 0 && x == a[0] && &other[0] == &a[0] {
+						t.Fatalf("%v is taken twice", a)
+					}
+				}
+			}
+		}
+	})
+}
