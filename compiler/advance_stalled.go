@@ -1,6 +1,8 @@
 package compiler
 
-// unblock makes an instruction ready when none is.
+// advanceStalled makes an instruction ready when none is. It retries parked
+// sends, then lets a chain use the spare slot, then splits a fused instruction.
+// It reports whether the order can proceed.
 func (s *schedule) advanceStalled() bool {
 	if s.progressed && len(s.parked) > 0 {
 		s.progressed = false
@@ -46,7 +48,7 @@ func (s *schedule) advanceStalled() bool {
 	return true
 }
 
-// stream orders i and its whole chain at once.
+// commitChain orders i and the rest of its chain, with nothing in between.
 func (s *schedule) commitChain(i int32) {
 	for {
 		n := &s.nodes[i]
@@ -59,8 +61,8 @@ func (s *schedule) commitChain(i int32) {
 	}
 }
 
-// broken returns the instruction at which a chain beginning with i cannot proceed
-// at once, or none.
+// chainBreak returns the instruction at which a chain that begins with i cannot
+// proceed at once, or none.
 func (s *schedule) chainBreak(i int32) int32 {
 	u := s.u
 	passed := map[int32]bool{}
@@ -79,7 +81,7 @@ func (s *schedule) chainBreak(i int32) int32 {
 	}
 }
 
-// part splits a fused instruction.
+// splitFused splits a fused instruction and offers its two halves.
 func (s *schedule) splitFused(a int32) {
 	b := s.nodes[a].fused
 	s.u.split(s.u.ranked[a])

@@ -2,18 +2,18 @@ package compiler
 
 import "slices"
 
-// untangle runs with the given number of slots, and returns the threadblocks to
-// split so that the program gets further.
+// breakCycles runs with the given number of slots and returns the threadblocks
+// to split so that the program gets further.
 //
-// Splitting one threadblock of each circle that blocks the program is usually
-// enough: with the order made anew, the program finishes, or meets one or two more
-// circles. But where rings cross at every rank of a grid, hundreds of circles lie
-// behind one another, and each would mean ordering the whole program again. So the
-// later the attempt, the more is split at once:
+// Splitting one threadblock of each cycle is usually enough: under the new
+// order the program finishes, or meets one or two more cycles. But where rings
+// cross at every rank of a grid, hundreds of cycles lie behind one another, and
+// each would mean ordering the whole program again. So later attempts split
+// more at once:
 //
-//	times 1 to 4   of each circle one threadblock, as few as can be
-//	      5 to 8   those go on as if they were two, and the circles met then, and so on
-//	      9        all that are fused and have messages of several chunks
+//	attempt 1 to 4   one threadblock of each cycle, as few as possible
+//	        5 to 8   these run as if split; also one of each cycle met then, and so on
+//	        9        all that have fused instructions of several chunks
 func (e *execution) breakCycles(slots int) (all []int32) {
 	u := e.u
 	if u.cycleBreaks++; u.cycleBreaks > lookaheadAttempts {
@@ -35,14 +35,14 @@ func (e *execution) breakCycles(slots int) (all []int32) {
 	return all
 }
 
-// Up to which attempt untangle splits only what it meets first, and up to which it
-// looks ahead.
+// The last attempt that splits only the first cycles met, and the last that
+// looks ahead to further ones.
 var (
 	oneVictimAttempts = 4
 	lookaheadAttempts = 8
 )
 
-// fusedAndLong lists the threadblocks with fused instructions of several chunks.
+// fusedMultiChunk lists the threadblocks with fused instructions of several chunks.
 func (u *program) fusedMultiChunk() (all []int32) {
 	for t := range u.tbs {
 		if slices.ContainsFunc(u.tbs[t].steps, func(i int32) bool { return u.ins[i].fused != none && u.ins[i].count > 1 }) {
@@ -52,8 +52,8 @@ func (u *program) fusedMultiChunk() (all []int32) {
 	return all
 }
 
-// part lets a threadblock run as two: one receives, and the other sends on when
-// there is room.
+// halve lets a threadblock run as if it were split: one half receives, and the
+// other sends when there is room.
 func (e *execution) halve(t int32) {
 	if e.halved == nil {
 		e.halved, e.pending = make([]bool, len(e.at)), make([]int64, len(e.at))
@@ -64,7 +64,7 @@ func (e *execution) halve(t int32) {
 	}
 }
 
-// asTwo is communicate for a threadblock that runs as two.
+// communicateHalved is communicate for a halved threadblock.
 func (e *execution) communicateHalved(t int32, s *execStep) (why stop) {
 	left := 1 - e.calls[t]
 	if e.perChunk {
@@ -89,7 +89,8 @@ func (e *execution) communicateHalved(t int32, s *execStep) (why stop) {
 	return why
 }
 
-// freed tells t, which sends on a connection, that there is room on it.
+// slotFreed resumes threadblock t after a slot of the connection it sends on
+// has become free.
 func (e *execution) slotFreed(t int32) {
 	if e.halved != nil && e.halved[t] {
 		e.sendPending(t)
@@ -98,7 +99,8 @@ func (e *execution) slotFreed(t int32) {
 	e.wake(t, forSlot)
 }
 
-// sendOn sends what was received but not sent on, as far as there is room.
+// sendPending sends the calls that t has received but not yet sent, as slots
+// permit.
 func (e *execution) sendPending(t int32) {
 	to := e.u.tbs[t].put
 	if n := min(e.pending[t], e.slots-(e.sent[to]-e.taken[to])); n > 0 {
@@ -108,9 +110,9 @@ func (e *execution) sendPending(t int32) {
 	}
 }
 
-// crossed returns the threadblocks to split: in each circle, among those that are
-// needed at one connection while blocked at the other, the one with the fewest
-// fused instructions.
+// cycleVictims returns the threadblocks to split: in each cycle, the one with
+// the fewest fused instructions among those that are needed at one connection
+// while blocked at the other.
 func (e *execution) cycleVictims() []int32 {
 	u := e.u
 	var all []int32
@@ -139,8 +141,8 @@ func (e *execution) cycleVictims() []int32 {
 	return all
 }
 
-// fusedIn is how many instructions of a threadblock are fused, or 0 once it runs
-// as two.
+// fusedCount returns the number of fused instructions of a threadblock, or 0 if
+// it is halved.
 func (e *execution) fusedCount(tb int32) (n int) {
 	if e.halved != nil && e.halved[tb] {
 		return 0
@@ -153,7 +155,7 @@ func (e *execution) fusedCount(tb int32) (n int) {
 	return n
 }
 
-// blocker is the threadblock that a stopped threadblock waits for.
+// blocker returns the threadblock that a stopped threadblock waits for.
 func (e *execution) blocker(t int32) int32 {
 	switch e.stop[t] {
 	case forMessage:
@@ -164,8 +166,8 @@ func (e *execution) blocker(t int32) int32 {
 	return e.waitsOf(e.currentStep(t))[e.waitsMet[t]].tb
 }
 
-// side tells whether a threadblock is stopped at the connection it sends on, rather
-// than the one it receives from.
+// stoppedAtSend reports whether a threadblock is stopped at the connection it
+// sends on, rather than the one it receives from.
 func (e *execution) stoppedAtSend(t int32) (sending bool) {
 	switch e.stop[t] {
 	case forMessage:
@@ -176,8 +178,8 @@ func (e *execution) stoppedAtSend(t int32) (sending bool) {
 	return e.steps[e.currentStep(t)].get == none
 }
 
-// need tells whether what w waits for lies at the connection its blocker sends on,
-// rather than the one it receives from.
+// neededAtSend reports whether w waits for something at the connection its
+// blocker sends on, rather than the one it receives from.
 func (e *execution) neededAtSend(w int32) (sending bool) {
 	switch e.stop[w] {
 	case forMessage:

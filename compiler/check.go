@@ -7,9 +7,9 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// check tests the invariants that every pass must preserve. With
-// Options.CheckEachPass it runs between passes. It finds faults of passes, not of
-// programs.
+// check tests the invariants that every pass must preserve. It runs between
+// passes if Options.CheckEachPass is set. An error is a fault of a pass, not of
+// the user's program.
 func (u *program) check() error {
 	for _, c := range [...]func() error{u.checkOps, u.checkGraph, u.checkOrder, u.checkThreadblocks} {
 		if err := c(); err != nil {
@@ -42,13 +42,13 @@ func (u *program) checkOps() error {
 	return nil
 }
 
-// outside tells whether any of the chunks lies beyond the end of a buffer of the
+// outside reports whether any of the chunks lies beyond the end of a buffer of the
 // given size.
 func (c chunks) outside(size int) bool {
 	return c.off < 0 || int64(c.off)+int64(c.count-1)*int64(c.stride) >= int64(size)
 }
 
-// size is how many chunks a buffer holds.
+// size returns the number of chunks in a buffer.
 func (u *program) size(rank int32, b collective.Buffer) int {
 	if b == collective.Scratch {
 		return int(u.scratch[rank])

@@ -2,7 +2,7 @@ package compiler
 
 import "github.com/colltune/colltune/compiler/collective"
 
-// use says how the program uses a rank's buffer.
+// use is a set of the ways in which the program uses a rank's buffer.
 type use uint8
 
 const (
@@ -12,7 +12,7 @@ const (
 	copyTo
 )
 
-// uses computes the use of all buffers, by rank.
+// uses returns the use of every buffer, by rank and buffer.
 func (u *program) uses() [][3]use {
 	all := make([][3]use, u.col.Ranks)
 	for i := range u.ops {
@@ -31,19 +31,22 @@ func (u *program) uses() [][3]use {
 	return all
 }
 
-// ledger is an array with an entry for every chunk of certain buffers.
+// chunkTable maps every chunk of certain buffers to an entry. Buffers outside
+// the table have no entries.
 type chunkTable[T any] struct {
-	first   [][3]int // by rank and buffer: where its entries begin, or none if it has none
+	first   [][3]int // by rank and buffer: index of its first entry; none if it has no entries
 	entries []T
 }
 
-// newLedger makes a ledger of the buffers that are used in all of the given ways.
+// newChunkTable returns a table of the buffers that are used in all of the
+// given ways, with zero entries.
 func newChunkTable[T any](u *program, uses [][3]use, all use) chunkTable[T] {
 	first, n := tableLayout(u, uses, all)
 	return chunkTable[T]{first: first, entries: make([]T, n)}
 }
 
-// layOut says where the entries of each such buffer begin, and how many there are.
+// tableLayout returns the index of each buffer's first entry and the number of
+// entries.
 func tableLayout(u *program, uses [][3]use, all use) (first [][3]int, n int) {
 	first = make([][3]int, len(uses))
 	for r := range uses {
@@ -58,15 +61,16 @@ func tableLayout(u *program, uses [][3]use, all use) (first [][3]int, n int) {
 	return first, n
 }
 
-// newNumbers makes a ledger of numbers, all none, which room lends.
+// newIndexTable returns a table of indices, all none. The caller gives its
+// entries back to the pool.
 func newIndexTable(u *program, uses [][3]use, all use) chunkTable[int32] {
 	first, n := tableLayout(u, uses, all)
 	return chunkTable[int32]{first: first, entries: fill(u.pool.take(n), none)}
 }
 
-// of returns the entries from the first of the chunks to the last, including those
-// between strided chunks. It is nil if the ledger does not have the buffer, or is
-// empty.
+// of returns the entries from the first of the chunks to the last, including
+// those between strided chunks. It is nil if the table is empty or lacks the
+// buffer.
 func (l *chunkTable[T]) of(rank int32, c chunks) []T {
 	if l.first == nil {
 		return nil
@@ -78,7 +82,8 @@ func (l *chunkTable[T]) of(rank int32, c chunks) []T {
 	return l.entries[first+int(c.off) : first+int(c.end())]
 }
 
-// put sets the entries of some chunks, if the ledger has their buffer.
+// set sets the entries of some chunks. It does nothing if the table lacks their
+// buffer.
 func (l *chunkTable[T]) set(rank int32, c chunks, entry T) {
 	at := l.of(rank, c)
 	for k := 0; k < len(at); k += int(c.stride) {
@@ -86,7 +91,7 @@ func (l *chunkTable[T]) set(rank int32, c chunks, entry T) {
 	}
 }
 
-// filled sets all elements to the same value.
+// fill sets all elements to the same value and returns the slice.
 func fill(all []int32, with int32) []int32 {
 	for i := range all {
 		all[i] = with
@@ -94,8 +99,8 @@ func fill(all []int32, with int32) []int32 {
 	return all
 }
 
-// looked marks the chunks that the caller may read at the end: results, and its
-// input.
+// markLiveOut marks the chunks that the caller may read after the collective:
+// results, and its input.
 func markLiveOut(l *chunkTable[bool], u *program) {
 	parallelRanges(u.col.Ranks, len(l.entries), func(from, to int) {
 		for r := from; r < to; r++ {

@@ -15,7 +15,7 @@ import (
 // Options are the choices left to the caller. The zero value compiles one
 // instance with every pass.
 type Options struct {
-	// Instances replicates the whole program: every chunk is divided into as many
+	// Instances replicates the whole program: every chunk is divided into that many
 	// parts, and each part travels on channels of its own. 0 means 1.
 	Instances int
 	// Blocked gives every instance a contiguous block of the buffers rather than a
@@ -30,10 +30,10 @@ type Options struct {
 	// no limit. On a rank with more, threadblocks that only send are merged with
 	// ones that only receive.
 	MaxThreadblocks int
-	// Limits are the runtime's other limits. A program that exceeds one is an
-	// error which says by how much.
+	// Limits are the runtime's other limits. A program that exceeds any of them is an
+	// error that says by how much.
 	Limits Limits
-	// Slots is how many messages a connection holds before its receiver must take
+	// Slots is the number of messages a connection holds before its receiver must take
 	// one. The schedule never needs more. 0 means 2, what protocol Simple has; LL
 	// and LL128 have 8.
 	Slots int
@@ -42,7 +42,7 @@ type Options struct {
 	// holds no more than one chunk.
 	CallPerChunk bool
 
-	// Context, if not nil, stops a compilation before its next pass once it is
+	// Context, if not nil, stops the compilation before the next pass once it is
 	// done.
 	Context context.Context
 
@@ -63,42 +63,44 @@ const (
 	DefaultSlots       = 2
 )
 
-// PassTime is the cost of one pass.
+// PassTime is the wall-clock time of one pass, over all its runs.
 type PassTime struct {
 	Name    string
 	Elapsed time.Duration
 }
 
-// Result is a compiled program, with figures about its compilation.
+// Result is a compiled program and statistics about its compilation.
 type Result struct {
 	Program *ir.Program
 	Times   []PassTime
-	// Split counts fusions that were undone because channels or slots did not
-	// allow them.
+	// Split is the number of fusions that were undone because channels or slots
+	// did not allow them.
 	Split int
-	// Slots is how many slots a connection needs for the program to finish if
+	// Slots is the number of slots a connection needs for the program to finish if
 	// every step is one call, and SlotsSplit if every chunk of a step is one.
 	// SlotsSplit also suffices for anything in between. Both are 0 if pass slots
-	// was disabled.
+	// is disabled.
 	Slots, SlotsSplit int
 }
 
-// Compile lowers p to IR. An error in the program is a *lang.Error at the line
-// that caused it; any other error names the option or limit that is in the way.
+// Compile lowers p to IR (GC3 sections 4 and 5). The result is not verified:
+// see package verify. An error in the program is a *lang.Error with the
+// position of the statement at fault; any other error names the option or limit
+// that was exceeded.
 func Compile(p *lang.Program, o Options) (*Result, error) {
 	skip, err := o.complete()
 	if err != nil {
 		return nil, err
 	}
 	if remote := func(op lang.Op) bool { return op.Src.Rank != op.Dst.Rank }; o.Instances > o.MaxChannels && slices.ContainsFunc(p.Ops, remote) {
-		// Checked before replicating, which could take minutes.
+		// Checked here because replicating could take minutes.
 		return nil, fmt.Errorf("channels: %d instances, each on channels of its own: the limit is %d", o.Instances, o.MaxChannels)
 	}
 	return (&program{in: p, opt: o}).compile(0, skip)
 }
 
-// complete replaces zero options by their defaults, checks the others, and returns
-// the passes to leave out.
+// complete replaces zero options by their defaults, checks the others, and
+// returns the passes to skip.
 func (o *Options) complete() (skip map[string]bool, err error) {
 	if o.Instances == 0 {
 		o.Instances = 1
@@ -127,13 +129,13 @@ func (o *Options) complete() (skip map[string]bool, err error) {
 	return disabled(o.Disable)
 }
 
-// manyOps is the number of operations from which memory is handed back to the
-// collector after every pass. Waiting until usage has doubled would cost large
-// programs gigabytes, and collecting is cheap because nearly all data are arrays
-// of numbers.
+// manyOps is the number of operations from which the garbage collector runs
+// after every pass. Waiting until memory has doubled would cost large programs
+// gigabytes, and collecting is cheap because nearly all data are slices of
+// numbers.
 var manyOps = 1 << 19
 
-// compile runs the passes, beginning with the first'th.
+// compile runs the passes, beginning with index first.
 func (u *program) compile(first int, skip map[string]bool) (*Result, error) {
 	o, res := u.opt, &Result{}
 	for i := first; i < len(passes); i++ {
@@ -182,7 +184,7 @@ func (u *program) compile(first int, skip map[string]bool) (*Result, error) {
 	return res, nil
 }
 
-// took adds to the time of a pass. A pass that runs again adds up.
+// addTime adds to the time of a pass, which may run several times.
 func (r *Result) addTime(pass string, d time.Duration) {
 	for i := range r.Times {
 		if r.Times[i].Name == pass {

@@ -1,26 +1,25 @@
 package compiler
 
-// register numbers connections in the order in which they are first asked for. It
-// is asked for every one of millions of messages, which is why it is a hash table
-// made for this purpose: a connection's number is at the first free place from its
-// hash on.
+// connTable numbers connections in the order of their first use. It is
+// consulted for every one of millions of messages, so it is a special-purpose
+// hash table with linear probing:
 //
-//	places   0 0 3 0 1 2 0 0      1 + the number, 0 free
+//	places   0 0 3 0 1 2 0 0      1 + the number, 0 if free
 //	keys     (0→5 ch 0) (2→1 ch 0) (0→1 ch 0)
 type connTable struct {
 	keys   []connKey // by number
 	places []int32   // length is a power of two; at least a third are free
 }
 
-// connKey identifies a connection, including its instance as long as channels are
-// numbered within instances.
+// connKey identifies a connection. It includes the instance while channels are
+// numbered separately for each instance.
 type connKey struct {
 	from, to, instance, channel int32
 }
 
 func newConnTable() *connTable { return &connTable{places: make([]int32, 1<<10)} }
 
-// of returns a connection's number, and whether it is new.
+// number returns a connection's number, and whether it is new.
 func (t *connTable) number(k connKey) (n int32, made bool) {
 	at := t.slot(k)
 	if p := t.places[at]; p != 0 {
@@ -37,7 +36,8 @@ func (t *connTable) number(k connKey) (n int32, made bool) {
 	return int32(len(t.keys)) - 1, true
 }
 
-// place is where a connection is in the table, or belongs.
+// slot returns the index in places of a connection, or of the free place where
+// it belongs.
 func (t *connTable) slot(k connKey) int {
 	const odd, other = 0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9 // constants of splitmix64
 	h := (uint64(uint32(k.from))<<32|uint64(uint32(k.to)))*odd ^ (uint64(uint32(k.instance))<<32|uint64(uint32(k.channel)))*other

@@ -1,25 +1,26 @@
 package compiler
 
-// lineage records for every operation one earlier operation that it waits for in
-// any case, namely the writer of what it reads, and so a line of such operations
-// back to the first:
+// dependencyChain records for every operation one earlier operation that it
+// must wait for, namely the writer of what it reads. These form a chain back to
+// the first operation:
 //
 //	0 reduce rank 0 in[0] → rank 1 sc[0] with in[0]
 //	1 copy rank 1 sc[0] → rank 2 out[0]                after 0
 //	2 copy rank 2 out[0] → rank 1 in[0]                after 1, and so after 0
 //
-// A sum may read a place that is overwritten later if whatever overwrites it is
-// known to wait for the sum, being of its line: then nothing has to wait longer.
-// Whether that is so only shows when the overwriting operation comes. Until then
-// the sum's read is a promise, and is undone if it turns out not to hold.
+// A sum may read a place that is overwritten later if the overwriting operation
+// depends on the sum by this chain: then no new wait arises. That is known only
+// once the overwriting operation is visited. Until then the sum's read is
+// tentative, and it is undone if the operation turns out not to depend on the
+// sum.
 type dependencyChain struct {
 	copies    *copyPropagation
-	pred      []int32           // by operation: an operation that it waits for, or none
+	pred      []int32           // by operation: an operation it waits for, or none
 	writer    chunkTable[int32] // of buffers that are read and written: the last writer so far
-	tentative chunkTable[int32] // of buffers that are copied from and written: the sum that a promise lets read it, or none
+	tentative chunkTable[int32] // of buffers that are copied from and written: the sum that tentatively reads it, or none
 }
 
-// longestLine is how many operations back a sum is looked for.
+// maxChainLength limits how many operations back a sum is searched for.
 const maxChainLength = 1 << 8
 
 func newDependencyChain(f *copyPropagation) dependencyChain {
@@ -29,7 +30,8 @@ func newDependencyChain(f *copyPropagation) dependencyChain {
 	}
 }
 
-// promise lets sum i read some chunks, unless another sum has a promise for them.
+// readTentatively lets sum i read some chunks, unless another sum tentatively
+// reads any of them. It reports whether it does.
 func (l *dependencyChain) readTentatively(rank int32, c chunks, i int32) bool {
 	reader := l.tentative.of(rank, c)
 	for k := 0; k < len(reader); k += int(c.stride) {
@@ -41,8 +43,8 @@ func (l *dependencyChain) readTentatively(rank int32, c chunks, i int32) bool {
 	return true
 }
 
-// wrote records what operation i, whose places are final now, follows and writes,
-// and undoes the promises that it breaks.
+// recordWrite records the predecessor and the writes of operation i, whose
+// places are final now, and undoes the tentative reads that it invalidates.
 func (l *dependencyChain) recordWrite(i int32) {
 	if l.copies == nil {
 		return
@@ -67,7 +69,7 @@ func (l *dependencyChain) recordWrite(i int32) {
 	l.writer.set(o.dst, dst, i)
 }
 
-// wroteFirst is the last writer of the first of some chunks.
+// writerOf returns the last writer of the first of some chunks, or none.
 func (l *dependencyChain) writerOf(rank int32, c chunks) int32 {
 	if writer := l.writer.of(rank, c); writer != nil {
 		return writer[0]
@@ -75,8 +77,8 @@ func (l *dependencyChain) writerOf(rank int32, c chunks) int32 {
 	return none
 }
 
-// descends tells whether operation i is known to wait for another, directly or
-// not.
+// dependsOn reports whether the chain from operation i leads to the other
+// operation.
 func (l *dependencyChain) dependsOn(i, other int32) bool {
 	for n := 0; n < maxChainLength && i > other; n++ {
 		i = l.pred[i]

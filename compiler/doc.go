@@ -13,12 +13,22 @@
 //	1 rcs rank 1 sc[0]          ←0 →2
 //	3 r   rank 2 out[0]         ←1
 //	        │
-//	channels ▸ depths ▸ order ▸ threadblocks ▸ homes ▸ synchronise ▸ emit
+//	channels ▸ depths ▸ order ▸ threadblocks ▸ place local ▸ synchronise ▸ emit
 //
-// The pipeline is the table in passes.go; a pass is a file named for it.
+// The pipeline is the table in passes.go. Each pass is a file pass_NAME.go; dumps
+// are printed and read in dump_*.go.
 //
-// Invariants, held after every pass and checked between passes where
-// Options.CheckEachPass asks for it: the order in which things were traced is a
+// Words of this package:
+//
+//   - chain: a message and the fused instructions that pass it on, rank by rank;
+//   - instance: one replica of the program, or of a parallelize scope;
+//   - cell: one chunk of one buffer of one rank, numbered over the whole program;
+//   - web: values in scratch that must keep their relative positions, as webs of
+//     live ranges do in register allocation;
+//   - tile: the part of a large message that a runtime processes at a time.
+//
+// Invariants, which hold after every pass and are checked between passes if
+// Options.CheckEachPass is set: the order in which operations were traced is a
 // topological order of both graphs; a message has one sender and one receiver;
 // a connection (from, to, channel) is used by at most one threadblock at either
 // end; in the schedule a message never waits for anything behind it, so that a

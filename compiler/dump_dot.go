@@ -38,8 +38,8 @@ func GraphPass(graph string) (string, error) {
 }
 
 // DOT draws the dump for Graphviz. Each rank, or each threadblock once there are
-// any, is a box. Arrows point from what must happen first; a bold arrow is a
-// message, and a dashed one a dependency that is implied by something else.
+// any, is a box. An arrow points from the earlier to the later; a bold arrow is a
+// message, and a dashed one a dependency that another one implies.
 func (d *Dump) DOT(w io.Writer) error {
 	u, err := readUnit(d.text)
 	if err != nil {
@@ -89,7 +89,8 @@ func cluster(b *bufio.Writer, label string, n int, nodes []int32, text func(int3
 	b.WriteString("  }\n")
 }
 
-// instrLabel describes an instruction, without what the arrows show.
+// instrLabel describes an instruction, except for its messages and
+// dependencies, which are drawn as arrows.
 func (u *program) instrLabel(i int32) string {
 	in := &u.ins[i]
 	src, dst := in.src(), in.dst()

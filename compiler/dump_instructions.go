@@ -239,7 +239,7 @@ func (r *dumpReader) number() error {
 	return nil
 }
 
-// keep stores what instruction i waits for.
+// storeDeps stores the dependencies of instruction i.
 func (r *dumpReader) storeDeps(i int) {
 	r.preds.list = append(r.preds.list, r.after[i]...)
 	r.preds.end()

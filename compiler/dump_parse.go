@@ -14,17 +14,17 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// Dump is a program between two passes, read from the text that Options.Dump was
-// given.
+// Dump is a program between two passes, as Options.Dump receives it in text
+// form.
 type Dump struct {
 	Pass string // the pass it was taken after; emit if the text is IR
 	text string
 }
 
 // ParseDump reads a dump taken after any pass. Because the text may have been
-// edited, the invariants between passes are checked; errors name the line, or the
-// instruction where no single line is at fault. What the program computes is not
-// checked: package verify does that for the IR.
+// edited, the invariants between passes are checked; an error names the line,
+// or the instruction where no single line is at fault. The program's results
+// are not checked: package verify does that for the IR.
 func ParseDump(text string) (*Dump, error) {
 	u, err := readUnit(text)
 	if err != nil {
@@ -111,14 +111,14 @@ func readUnit(text string) (*program, error) {
 	return r.program, nil
 }
 
-// something trims a line, and tells whether anything is left.
+// content trims a line and reports whether it is neither blank nor a comment.
 func content(line string) (string, bool) {
 	line = strings.TrimRightFunc(line, unicode.IsSpace)
 	return line, line != "" && line[0] != '#'
 }
 
-// saying counts the lines that are not blank. Limits are based on it, so that
-// blank lines do not raise them.
+// contentLines counts the lines that are neither blank nor comments. Limits are
+// based on it, so that blank lines do not raise them.
 func (r *dumpReader) contentLines() int {
 	n := 0
 	for _, line := range r.lines {
@@ -129,7 +129,7 @@ func (r *dumpReader) contentLines() int {
 	return n
 }
 
-// next moves to the next line that is not blank.
+// next moves to the next line that is neither blank nor a comment.
 func (r *dumpReader) next() (string, bool) {
 	for ; r.at < len(r.lines); r.at++ {
 		if line, says := content(r.lines[r.at]); says {
@@ -140,7 +140,7 @@ func (r *dumpReader) next() (string, bool) {
 	return "", false
 }
 
-// wrong adds the number of the current line to an error.
+// lineError adds the number of the current line to an error.
 func (r *dumpReader) lineError(err error) error { return fmt.Errorf("line %d: %w", r.at, err) }
 
 // header reads the lines above the operations or instructions.
@@ -243,7 +243,7 @@ func (r *dumpReader) cyclesLine(words []string) error {
 	return err
 }
 
-// places is the number of chunks in all buffers, or some number above
+// places returns the number of chunks in all buffers, or some number above
 // maxDumpPlaces.
 func (u *program) places() (n int) {
 	for rank := range u.col.Ranks {
@@ -301,7 +301,8 @@ func (r *dumpReader) operationLines() error {
 	}
 }
 
-// operation reads the beginning of a line: what is done, and from where to where.
+// operation reads the beginning of a line: the kind of operation, its source
+// and its destination.
 func (r *dumpReader) operation(f *fields) op {
 	o := op{channel: none}
 	f.expect(strconv.Itoa(len(r.ops)))
@@ -326,8 +327,8 @@ func (r *dumpReader) operation(f *fields) op {
 	return o
 }
 
-// operationMark reads one of the marks that follow an operation's places. dag says
-// that the dump has dependencies and results.
+// operationMark reads one of the marks that follow an operation's places. dag
+// is true if the dump has dependencies and results.
 func (r *dumpReader) operationMark(f *fields, o *op, dag bool) {
 	switch w := f.word(); {
 	case w == "with" && r.stage >= passIndex("propagate copies"):

@@ -9,24 +9,22 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// text prints the unit as far as it has come: operations, then instructions,
-// then the same in their order and under their threadblocks, then the IR.
-// ParseDump reads all of it back.
+// text prints the program in its current form: operations, then instructions,
+// then instructions in threadblocks, then the IR. ParseDump reads all of it
+// back.
 //
-//	after chunk dag of "pair"
-//	alltoall over 2 ranks, 1 chunks
-//	0 copy rank 0 in[1] → rank 1 out[0] result
-//	1 copy rank 1 in[1] → rank 0 out[1] ch 2 instance 1 after 0 | 0 result
+//		after chunk dag of "pair"
+//		alltoall over 2 ranks, 1 chunks
+//		0 copy rank 0 in[1] → rank 1 out[0] result
+//		1 copy rank 1 in[1] → rank 0 out[1] ch 2 instance 1 after 0 | 0 result
 //
-// A reduction "with" a place adds its source to what lies there, rather than where
-// the sum goes.
-// What an operation comes after stands as "after, at the rank it reads from | at
-// the rank it writes to"; result marks one that leaves a part of the result. An
-// instruction names its peers, ← from and → to, and its channel, or both where
-// they differ: "ch 1|-". The message of send n is received by n+1; "3+6" is a
-// receive into which send 6 was fused. After threadblocks were made, "at" is an
-// instruction's place in the global order, and "waits" are those of "after" that
-// are waited for, once that is known.
+//	  - "with PLACE": a reduction adds its source to the value there, and stores the sum at its destination.
+//	  - "after A | B": dependencies at the rank it reads from, and at the rank it writes to.
+//	  - "result": the operation leaves a part of the result.
+//	  - "← N", "→ N": peers of an instruction; "ch 1|-" if the channels to receive and to send on differ.
+//	  - "3+6": receive 3 is fused with send 6. Send n is received by instruction n+1.
+//	  - "at N": position in the global order, once there are threadblocks.
+//	  - "waits": the part of "after" that is waited for explicitly.
 func (u *program) text() string {
 	var b strings.Builder
 	switch {
@@ -62,8 +60,8 @@ func (u *program) text() string {
 	return b.String()
 }
 
-// headText writes the lines above operations and instructions. Lines with nothing
-// to say are left out.
+// headText writes the lines above operations and instructions. Lines with
+// default values are left out.
 func (u *program) headText(b *strings.Builder) {
 	fmt.Fprintf(b, "after %s of %q\n%s\n", u.after, u.in.Name, ir.Heading(u.col.Spec))
 	if slices.ContainsFunc(u.scratch, func(n int32) bool { return n > 0 }) {

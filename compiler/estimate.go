@@ -1,6 +1,6 @@
 package compiler
 
-// costs is a rough model of what steps take at one size under one protocol: a part
+// costs is a rough model of a step's time at one size under one protocol: a part
 // for each step and a part for each of its chunks, in arbitrary units. The
 // proportions are those of an A100 (docs/simulator.md). The compiler knows no
 // topology, so messages do not contend for links here.
@@ -9,7 +9,7 @@ type costs struct {
 	local       int64 // added for a step within the rank
 	wait        int64 // added for each wait for another threadblock
 	latency     int64 // latency of a message
-	slotLatency int64 // latency until a slot that was emptied can be refilled
+	slotLatency int64 // latency until an emptied slot can be refilled
 	slots       int32 // slots of a connection
 
 	send, receive, forward, copy int64 // for each chunk
@@ -29,7 +29,7 @@ var costsAt = [sizes]costs{
 	ll:      {call: 2, local: 4, wait: 12, latency: 4, slotLatency: 4, slots: 8, send: 40, receive: 40, forward: 80, copy: 30},
 }
 
-// of is the cost of a step.
+// of returns the cost of a step.
 func (c *costs) of(in *instr) int64 {
 	chunk := c.copy
 	switch {
@@ -45,25 +45,25 @@ func (c *costs) of(in *instr) int64 {
 	return c.call + chunk*int64(in.count)
 }
 
-// Large messages are processed in tiles: a threadblock executes all its steps for
-// one tile, then for the next. This many are estimated; the difference between the
-// last and the first is the cost of further tiles.
+// Large messages are processed in tiles: a threadblock executes all its steps
+// for one tile, then for the next. The estimate runs tiles of them; the
+// difference between the last and the first is the cost of further tiles.
 const (
 	tiles      = 6
 	firstTiles = 2
 )
 
-// estimate is how long the program would take with its instructions placed as they
-// are: with small messages, then for each protocol with large ones, all tiles of
-// them and those after the first alone.
+// estimate is the estimated time of the program with its present placement:
+// with small messages, then for each protocol with large ones, of all tiles and
+// of those after the first ones alone.
 //
 //	tile 1   tb 0 ▒▒ s ▒▒ cpy         tb 1 ── r ── re
 //	tile 2            tb 0 ▒▒ s ▒▒ cpy         tb 1 ── r ── re
 //	                  └ waits for its threadblock's last step, and for slots
 //
-// Further tiles are cheap where work is spread evenly over the threadblocks and none
-// takes long from its first step of a tile to its last. Small messages are fast where
-// there are few waits.
+// Further tiles are cheap where work is spread evenly over the threadblocks and
+// each needs little time from its first step of a tile to its last. Small
+// messages are fast where there are few waits.
 type estimate [2*sizes - 1]int64
 
 // times is a time at each of the sizes.
@@ -78,17 +78,18 @@ type timing struct {
 	end            times       // of what was executed so far
 }
 
-// mostSlots is the most slots of any of the sizes' protocols.
+// maxSlots is the largest number of slots in costsAt.
 const maxSlots = 8
 
-// slotTimes is when the slots that a connection's last messages took were emptied.
+// slotTimes records when the slots of a connection's last messages were
+// emptied.
 type slotTimes struct {
 	sent, taken int32
 	free        [maxSlots]times
 }
 
-// estimate executes all tiles in the global order, in which everything comes after
-// what it waits for.
+// estimate executes all tiles in the global order, in which every instruction
+// comes after those it waits for.
 func (u *program) estimate() (all estimate) {
 	t := timing{
 		u: u, started: make([]times, len(u.ins)), ended: make([]times, len(u.ins)),
@@ -112,8 +113,8 @@ func (u *program) estimate() (all estimate) {
 	return all
 }
 
-// execute gives an instruction its times, and its threadblock and connections
-// theirs.
+// execute sets the times of an instruction, its threadblock and its
+// connections.
 func (t *timing) execute(i int32) {
 	in := &t.u.ins[i]
 	at := t.start(i, in)
@@ -140,9 +141,9 @@ func (t *timing) execute(i int32) {
 	t.started[i], t.ended[i], t.now[t.u.tbOf[i]] = at, done, done
 }
 
-// start is when an instruction can begin: once its threadblock has got to it, what
-// it waits for is done, its message begins to arrive, and there is a slot for what
-// it sends.
+// start returns when an instruction can begin: its threadblock has reached it,
+// its dependencies are complete, its message begins to arrive, and the
+// connection it sends on has a free slot.
 func (t *timing) start(i int32, in *instr) times {
 	u, tb := t.u, t.u.tbOf[i]
 	at, awaited := t.now[tb], false
@@ -170,12 +171,13 @@ func (t *timing) start(i int32, in *instr) times {
 	return at
 }
 
-// tolerated limits what one size may lose where others gain: one part in so many.
+// maxLossDivisor limits the loss at any one size to 1/maxLossDivisor of the
+// time.
 const maxLossDivisor = 50
 
-// against compares this estimate with base: the product of the ratios of time at
-// each size, where small messages count as much as large ones. It is 1 if any size
-// gets intolerably longer.
+// ratioTo compares this estimate with base: the product of the ratios of time
+// at each size, where small messages count as much as large ones. It is 1 if
+// any size loses more than maxLossDivisor allows.
 func (e *estimate) ratioTo(base *estimate) float64 {
 	ratio := 1.0
 	for k := range e {

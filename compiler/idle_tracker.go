@@ -5,35 +5,34 @@ import (
 	"slices"
 )
 
-// idleness finds the threadblock that has been idle longest, for each rank and for
-// each instance there. Ties between threadblocks that have done nothing go to the
-// one whose connection is used first, so that the result does not depend on how
-// ranks are numbered.
+// idleTracker finds the threadblock that has been idle longest, for each rank
+// and for each instance on a rank. Threadblocks that have done nothing yet are
+// ordered by when their connection is first used, so that the result does not
+// depend on the numbering of ranks.
 //
-// When a threadblock works, only the time is noted; it moves to its new position
-// in the heap when it reaches the top. Most instructions go to the threadblock of
-// their connection and never need the heap.
+// When a threadblock works, only the time is recorded; its position in the heap
+// is updated when it reaches the top. Most instructions go to the threadblock
+// of their connection and never need the heap.
 //
-//	          tb 4 (2)                      tb 1 (3)     in brackets: since when
+//	          tb 4 (2)                      tb 1 (3)     in brackets: idle since
 //	tb 1 (3)   tb 7 (8)   tb 4 works at 9   tb 4 (9)   tb 7 (8)
 type idleTracker struct {
-	since      []int32 // by threadblock: when it worked last; negative if it has not yet
+	since      []int32 // by threadblock: order position of its last instruction; negative if none yet
 	ofRank     tbHeaps
 	ofInstance tbHeaps
-	key        map[rankInstance]int32 // line of each instance in ofKey; nil if there is a single instance
+	key        map[rankInstance]int32 // heap of each instance in ofInstance; nil if there is a single instance
 }
 
-// instance is one instance's part of a rank.
+// rankInstance is one instance on one rank.
 type rankInstance struct{ rank, instance int32 }
 
-// lines holds disjoint heaps of threadblocks, each ordered by when they worked
-// last as far as the heap knows.
+// tbHeaps is a set of disjoint heaps of threadblocks, ordered by heapTime.
 type tbHeaps struct {
-	heaps    [][]int32 // by line
-	heapTime []int32   // by threadblock: the time its position is based on
+	heaps    [][]int32 // by rank, or by instance on a rank
+	heapTime []int32   // by threadblock: the time its position in the heap is based on
 }
 
-// newIdleness puts all threadblocks into their heaps, before any has worked.
+// newIdleTracker adds all threadblocks to their heaps.
 func newIdleTracker(u *program) *idleTracker {
 	n := len(u.tbs)
 	w := &idleTracker{since: make([]int32, n), ofRank: tbHeaps{make([][]int32, u.col.Ranks), nil}}
@@ -66,7 +65,7 @@ func newIdleTracker(u *program) *idleTracker {
 	return w
 }
 
-// longest returns the rank's threadblock for a local instruction: the one idle
+// longestIdle returns the rank's threadblock for a local instruction: the one idle
 // longest of its instance, or of the whole rank if the instance has none there.
 func (w *idleTracker) longestIdle(rank, key int32) int32 {
 	if line, ok := w.key[rankInstance{rank, key}]; ok {
@@ -75,12 +74,12 @@ func (w *idleTracker) longestIdle(rank, key int32) int32 {
 	return w.ofRank.first(rank, w.since)
 }
 
-// works notes that threadblock tb is given an instruction at position now of the
-// order.
+// recordWork records that threadblock tb is given the instruction at position
+// now of the order.
 func (w *idleTracker) recordWork(tb, now int32) { w.since[tb] = now }
 
-// first returns the threadblock of a heap that has been idle longest. On the way
-// it moves those down that have worked since the heap last looked.
+// first returns the threadblock of a heap that has been idle longest. It first
+// moves down those whose heapTime is out of date.
 func (l *tbHeaps) first(line int32, since []int32) int32 {
 	q := l.heaps[line]
 	for {

@@ -7,11 +7,11 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// Limits are what a runtime has room for; 0 means no limit. Checking them at
-// compile time gives a clear error early, where a runtime would refuse the program
-// late or, worse, run it wrongly.
+// Limits are the capacities of a runtime; 0 means no limit. Checking them at
+// compile time gives a clear error early, where a runtime would refuse the
+// program late or, worse, run it wrongly.
 type Limits struct {
-	Threadblocks int // of a GPU, as all are resident at once
+	Threadblocks int // of a GPU; all are co-resident
 	Steps        int // of a threadblock; a step that waits for n others counts as n
 	Channels     int
 	Count        int // chunks of a step
@@ -22,20 +22,20 @@ type Limits struct {
 	Contiguous bool
 }
 
-// need is how much of something a program needs, and where it needs the most.
+// need is the most of some resource that a program needs anywhere, and where.
 type need struct {
 	most  int
 	where string
 }
 
-// atLeast raises a need, if the given one is larger.
+// raise raises a need to much, if that is more.
 func (n *need) raise(much int, where string, args ...any) {
 	if much > n.most {
 		n.most, n.where = much, fmt.Sprintf(where, args...)
 	}
 }
 
-// limits is the table of what a program can run out of.
+// limits is the table of limited resources.
 var limits = [...]struct {
 	what  string
 	limit func(*Limits) int
@@ -106,8 +106,8 @@ func connectionsOf(g *ir.GPU) (most int) {
 	return most
 }
 
-// Check returns an error that says which limits the program exceeds, and by how
-// much.
+// Check returns an error that names each limit that the program exceeds, and by
+// how much.
 func (l Limits) Check(p *ir.Program) error {
 	if l.Contiguous {
 		var err error

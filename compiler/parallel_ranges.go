@@ -5,12 +5,14 @@ import (
 	"sync"
 )
 
-// worthSharing is the amount of work from which several processors pay off.
+// minParallelWork is the amount of work, in loop iterations, from which several
+// processors pay off.
 var minParallelWork = 1 << 16
 
-// sideBySide calls do for the numbers below n in parallel runs, one for each
-// processor, or in a single run if there is little work. A run must write only
-// what is its own; the result then does not depend on how many runs there are.
+// parallelRanges divides the numbers below n into one range for each processor,
+// or a single range if work is small, and calls do for all ranges in parallel.
+// A call must write only data of its own range; the result then does not depend
+// on the number of ranges.
 func parallelRanges(n, work int, do func(from, to int)) {
 	runs := min(n, runtime.GOMAXPROCS(0))
 	if work < minParallelWork || runs < 2 {

@@ -26,8 +26,8 @@ func compiledWith(p *lang.Program, o Options, work int) (string, error) {
 	return res.Program.Hash(), nil
 }
 
-// TestSideBySide: what is done side by side comes to what is done alone, and so does
-// what gives its memory back at once.
+// TestSideBySide: what is done side by side comes to what is done alone, and so
+// does what gives its memory back at once.
 func TestSideBySide(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	for name, p := range families() {

@@ -7,20 +7,26 @@ import (
 	"slices"
 )
 
-// channels assigns every message a channel (GC3 5.2): the one the program directs,
+// or else the lowest on which its whole chain of fused instructions can run.
+// channels assigns every message a channel (GC3 5.2): the one its directive names,
+// or else the lowest on which its whole chain of fused instructions can run.
 // or else the lowest on which its whole chain of fused instructions can run.
 //
-//	chain 0→1→2            channel 0: at rank 1, what comes from 0 goes to 2
-//	chain 0→1→3            channel 1: at rank 1, channel 0 is taken for 0 and 2
-//	message 0→1            channel 0: a single message binds nothing
+//	chain 0→1→2            channel 0: at rank 1, connection 0→1 is paired with 1→2
+//	chain 0→1→3            channel 1: on channel 0, 0→1 is paired already
+//	message 0→1            channel 0: a single message pairs nothing
 //
-// A fused instruction ties the connection it receives from to the connection it
+// sends on, because one threadblock serves both; and a connection can be tied to
+// one other only. Where a directive, or the limit on channels, makes that
+// A fused instruction pairs the connection it receives from with the one it sends
+// on, because one threadblock serves both; and a connection can be paired with
+// only one other. Where a directive, or the limit on channels, makes that
 // sends on, because one threadblock serves both; and a connection can be tied to
 // one other only. Where a directive, or the limit on channels, makes that
 // impossible, the fusion is undone.
 //
 // Every instance has channels of its own. Those of the first instance keep the
-// program's numbers, and the others get numbers that are left free.
+// program's numbers, and the others get free numbers.
 func channels(u *program) error {
 	b := connPairing{
 		conns: newConnTable(),
@@ -50,19 +56,21 @@ func channels(u *program) error {
 	return u.numberChannels()
 }
 
-// binding records which connections are tied together.
+// connPairing records which connections are paired by fused instructions.
 type connPairing struct {
 	conns *connTable   // numbers connections by instance, as channels have no final numbers yet
 	peers []fusedPeers // by connection
 	limit int32        // channels an instance may choose from
-	added []int32      // ties that the current attempt has added, so that it can be undone
+	added []int32      // pairs that the current attempt has added, so that it can be undone
 }
 
-// mate holds the connections that a connection is tied to: onward at its receiver,
-// the connection sent on; back at its sender, the one received from.
+// fusedPeers holds the connections that a connection is paired with: next at
+// its receiver, the one that is sent on; prev at its sender, the one that is
+// received from. none if there is none.
 type fusedPeers struct{ next, prev int32 }
 
-// place chooses the channel of a chain and records it in the chain's messages.
+// placeChain chooses the channel of a chain and records it in the chain's
+// messages.
 func (b *connPairing) placeChain(u *program, chain []int32, directive int32) {
 	if directive != none {
 		b.commit(u, chain, directive)
@@ -87,7 +95,7 @@ func (b *connPairing) placeChain(u *program, chain []int32, directive int32) {
 	b.commit(u, chain, best)
 }
 
-// conn is the number that m's connection would have on channel c.
+// conn returns the number of message m's connection on channel c.
 func (b *connPairing) conn(m *message, c int32) int32 {
 	q, made := b.conns.number(connKey{m.from, m.to, m.instance, c})
 	if made {
@@ -96,7 +104,8 @@ func (b *connPairing) conn(m *message, c int32) int32 {
 	return q
 }
 
-// bind ties two connections together. It fails if either is tied to a third.
+// bind pairs two connections. It reports false if either is paired with a
+// third.
 func (b *connPairing) bind(in, out int32) bool {
 	onward, back := b.peers[in].next, b.peers[out].prev
 	if onward == out && back == in {
@@ -117,8 +126,8 @@ func (b *connPairing) undo() {
 	b.added = b.added[:0]
 }
 
-// try ties the chain's connections on channel c, and counts the places where that
-// is impossible.
+// try pairs the chain's connections on channel c, and counts the places where
+// that is impossible.
 func (b *connPairing) try(u *program, chain []int32, c int32) (clashes int) {
 	in := b.conn(&u.msgs[chain[0]], c)
 	for _, m := range chain[1:] {
@@ -131,7 +140,7 @@ func (b *connPairing) try(u *program, chain []int32, c int32) (clashes int) {
 	return clashes
 }
 
-// note records channel c in the messages of a chain whose ties have been made.
+// record sets channel c in the messages of a chain whose pairs have been made.
 func (b *connPairing) record(u *program, chain []int32, c int32) {
 	b.added = b.added[:0]
 	for _, m := range chain {
@@ -139,8 +148,8 @@ func (b *connPairing) record(u *program, chain []int32, c int32) {
 	}
 }
 
-// commit ties the chain's connections on channel c, and undoes the fusions where
-// that is impossible.
+// commit pairs the chain's connections on channel c, and undoes the fusions
+// where that is impossible.
 func (b *connPairing) commit(u *program, chain []int32, c int32) {
 	if len(chain) == 1 {
 		b.record(u, chain, c)
@@ -157,10 +166,10 @@ func (b *connPairing) commit(u *program, chain []int32, c int32) {
 	b.record(u, chain, c)
 }
 
-// number assigns final channel numbers to all pairs of an instance and one of its
-// channels, and lists the connections. A channel number only has to be unique
-// between two ranks, so instances whose messages use different links, such as
-// those of a phase within nodes and of one between them, can share numbers.
+// numberChannels assigns a final channel number to every owner, and lists the
+// connections. A channel number only has to be unique between two ranks, so
+// instances whose messages use different links, such as those of a phase within
+// nodes and of one between them, can share numbers.
 func (u *program) numberChannels() error {
 	links := u.linksByOwner()
 	numbers, count := numberOwners(links)
@@ -180,14 +189,14 @@ func (u *program) numberChannels() error {
 	return nil
 }
 
-// owner is an instance with one of its own channels.
+// owner is an instance and one of its own channels.
 type owner struct{ instance, channel int32 }
 
-// link is two ranks that a message goes between.
+// link is the two ranks of a message.
 type link struct{ from, to int32 }
 
-// linksByOwner lists the links that the messages of each owner use. A single
-// instance keeps its numbers whatever they are, so its links are left out.
+// linksByOwner lists the links that the messages of each owner use. They are
+// left out if there is a single instance, which keeps its numbers.
 func (u *program) linksByOwner() map[owner]map[link]bool {
 	links := map[owner]map[link]bool{}
 	before := owner{none, none}
@@ -205,9 +214,9 @@ func (u *program) linksByOwner() map[owner]map[link]bool {
 	return links
 }
 
-// numbered gives every owner the lowest channel number that no other owner uses on
-// any of its links; those of the first instance keep their numbers. It also returns
-// one more than the highest number.
+// numberOwners gives every owner the lowest channel number that no other owner
+// uses on any of its links; those of the first instance keep their numbers. It
+// also returns one more than the highest number.
 func numberOwners(links map[owner]map[link]bool) (numbers map[owner]int32, count int) {
 	owners := slices.SortedFunc(maps.Keys(links), func(a, b owner) int {
 		return cmp.Or(cmp.Compare(a.instance, b.instance), cmp.Compare(a.channel, b.channel))

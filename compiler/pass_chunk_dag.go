@@ -12,14 +12,22 @@ import (
 const maxTouched = 1 << 29
 
 // chunkDAG finds, for every operation, which earlier ones it must wait for (GC3
-// 4.1): those that wrote what it reads (true dependencies), and those that read
+// or wrote what it overwrites (false ones).
+// 4.1): writers of the chunks it reads (true dependencies), and readers and writers
+// of the chunks it overwrites (false ones).
 // or wrote what it overwrites (false ones).
 //
 //	0 copy rank 0 in[0] → rank 1 sc[0]
 //	1 copy rank 1 sc[0] → rank 2 out[0]    at rank 1 after 0
 //	2 copy rank 0 in[1] → rank 1 sc[0]     at rank 1 after 1
 //
-// A write waits for the readers since the last write, and for that write itself
+// only where there are none: the readers waited for it. The waits at the rank
+// read from and at the rank written to are kept apart, since they become those
+// of different instructions.
+// A write waits for the readers since the last write. It waits for that write
+// itself only if there are no readers, since readers waited for it. Dependencies at
+// the rank that is read and at the rank that is written are separate lists, since
+// they become waits of different instructions.
 // only where there are none: the readers waited for it. The waits at the rank
 // read from and at the rank written to are kept apart, since they become those
 // of different instructions.
@@ -32,7 +40,7 @@ func chunkDAG(u *program) error {
 	if touched > maxTouched {
 		return fmt.Errorf("%d chunks moved over all operations: want at most %d", touched, maxTouched)
 	}
-	nodes := int(min(touched, 2*int64(len(u.ops)))) // readers that are recorded at the same time, at most
+	nodes := int(min(touched, 2*int64(len(u.ops)))) // upper bound on simultaneously recorded readers
 	t.reader, t.next = make([]int32, 0, nodes), make([]int32, 0, nodes)
 	u.srcDeps, u.dstDeps = newCSR(len(u.ops)), newCSR(len(u.ops))
 	seen := u.pool.take(len(u.ops)) // by operation: 1 + the last row it was added to
@@ -75,14 +83,14 @@ func chunkDAG(u *program) error {
 			return fmt.Errorf("more than %d dependencies", math.MaxInt32/2)
 		}
 	}
-	if u.writesResult == nil { // else only scratch has moved since, which holds no results
+	if u.writesResult == nil { // otherwise only scratch has moved since, which holds no results
 		u.markResults(t)
 	}
 	return nil
 }
 
-// markResults marks the operations that write a part of the result, given what is
-// known of every chunk at the end.
+// markResults marks the operations that write a part of the result, given the
+// state of every cell at the end.
 func (u *program) markResults(t *cells) {
 	u.writesResult = make([]bool, len(u.ops))
 	for r := range u.col.Ranks {
@@ -119,7 +127,7 @@ func add(c *csr, seen []int32, o, row int32) {
 type cells struct {
 	base    [][3]int // first cell of each buffer, by rank and buffer
 	writer  []int32
-	last    []int32 // who writes it last of all; those that read it afterwards keep nobody waiting
+	last    []int32 // the last operation to write it; readers after that one delay nothing
 	readers []int32 // head of each cell's list of readers: a node, or none
 	reader  []int32 // by node
 	next    []int32 // by node
@@ -146,7 +154,7 @@ func newCells(u *program) (*cells, error) {
 }
 
 // cellBases numbers the chunks of all buffers. It returns each buffer's first
-// number, by rank and buffer, and how many there are.
+// number, by rank and buffer, and the number of cells.
 func (u *program) cellBases() (base [][3]int, n int, err error) {
 	base = make([][3]int, u.col.Ranks)
 	for r := range base {
@@ -165,7 +173,8 @@ func (t *cells) at(rank int32, b collective.Buffer, off int32) int {
 	return t.base[rank][b] + int(off)
 }
 
-// read records that operation o reads cell c, unless nobody writes it afterwards.
+// read records that operation o reads cell c, unless c is never written
+// afterwards.
 func (t *cells) read(c int, o int32) {
 	if t.last[c] <= o {
 		return

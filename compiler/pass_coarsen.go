@@ -1,6 +1,6 @@
 package compiler
 
-// coarsen merges chunks that no operation treats separately: if all offsets and
+// coarsen merges chunks that are always accessed together: if all offsets and
 // counts share a factor, chunks become larger by that factor.
 //
 //	copy rank 0 in[0:4] → rank 1 sc[0:4]        copy rank 0 in[0:2] → rank 1 sc[0:2]
@@ -17,7 +17,7 @@ func coarsen(u *program) error {
 	for i := range u.ops {
 		o := &u.ops[i]
 		if o.strided() {
-			return nil // its chunks are told apart from those between them
+			return nil // its chunks are distinguished from those between them
 		}
 		by = gcd(by, gcd(int64(o.count), gcd(int64(o.srcOff), int64(o.dstOff))))
 		if by == 1 {

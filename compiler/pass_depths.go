@@ -16,16 +16,16 @@ func depths(u *program) error {
 		}
 	})
 	u.ranked = u.rankByDepth(u.depth, u.height)
-	if u.opt.Dump == nil { // only dumps show them later
+	if u.opt.Dump == nil { // later passes use only the ranking; dumps print these
 		u.pool.give(u.depth, u.height)
 		u.depth, u.height = nil, nil
 	}
 	return nil
 }
 
-// fromStart computes the longest path from the start to each instruction. A fused
-// send counts one more than the receive it is part of, in case the two are split
-// again.
+// computeDepths computes the longest path from the start to each instruction. A
+// fused send counts one more than the receive it is part of, in case the two
+// are split again.
 func (u *program) computeDepths(depth []int32) {
 	for i := range u.ins {
 		if a := u.alias[i]; int(a) != i {
@@ -43,8 +43,9 @@ func (u *program) computeDepths(depth []int32) {
 	}
 }
 
-// heights computes the longest path from each instruction to the end, in h, which
-// is all zeros. A fused send has the height of the receive it is part of.
+// computeHeights computes the longest path from each instruction to the end, in
+// h, which is all zeros. A fused send has the height of the receive it is part
+// of.
 func (u *program) computeHeights(h []int32) []int32 {
 	for i := len(u.ins) - 1; i >= 0; i-- {
 		if !u.live(int32(i)) {
@@ -65,8 +66,8 @@ func (u *program) computeHeights(h []int32) []int32 {
 	return h
 }
 
-// rank sorts the instructions by rising depth, then falling height, then index,
-// with two counting sorts, of which the second is stable.
+// rankByDepth sorts the instructions by rising depth, then falling height, then
+// index, with two counting sorts, of which the second is stable.
 func (u *program) rankByDepth(depth, height []int32) []int32 {
 	byIndex, byHeight := u.pool.take(len(depth)), u.pool.take(len(depth))
 	for i := range byIndex {

@@ -12,17 +12,21 @@ import (
 // maxOps bounds the size to which replication may expand a program.
 const maxOps = 1 << 25
 
-// expand reads the traced program into operations.
+// expand converts the traced program to operations.
 //
 //	copy rank 0 in[0:4:3] → rank 1 sc[0:2]      copy rank 0 in[0:4:3] → rank 1 sc[0:2]
 //	copy rank 0 in[0:2]   → rank 0 in[1:3]      copy rank 0 in[1] → rank 0 in[2]
 //	                                            copy rank 0 in[0] → rank 0 in[1]
 //
-// A reference is one operation, contiguous or not; but a local operation that
+// reads chunks that it writes is cut into single ones, done in the order in which
+// none is read after it was overwritten. A copy onto itself vanishes.
+// A reference is one operation, contiguous or not. But a local operation that
+// writes chunks that it reads is split into single chunks, ordered so that none is
+// read after it was overwritten. A copy onto itself is removed.
 // reads chunks that it writes is cut into single ones, done in the order in which
 // none is read after it was overwritten. A copy onto itself vanishes.
 //
-// It refuses places that do not exist: later passes index by them.
+// Places that do not exist are errors, since later passes use them as indices.
 func expand(u *program) error {
 	p := u.in
 	u.col = p.Collective
@@ -54,7 +58,11 @@ func expand(u *program) error {
 	return nil
 }
 
-// expandOps converts the operations in parts, in parallel. Each part has room for
+// as many operations as were traced, which is usually exactly what it produces, so
+// the results need no copying.
+// expandOps converts the operations in parts, in parallel. Each part has capacity
+// for one operation per traced one. That is usually exactly the number it produces,
+// and then the results need no copying.
 // as many operations as were traced, which is usually exactly what it produces, so
 // the results need no copying.
 func (u *program) expandOps() error {
@@ -88,7 +96,7 @@ func (u *program) expandOps() error {
 	return nil
 }
 
-// expandPart appends the operations that some traced ones amount to.
+// expandPart appends the operations of some traced ones.
 func (u *program) expandPart(ops []op, traced []lang.Op, sizes [][collective.Scratch + 1]int32) ([]op, error) {
 	p := u.in
 	for i := range traced {
@@ -113,7 +121,7 @@ func (u *program) expandPart(ops []op, traced []lang.Op, sizes [][collective.Scr
 	return ops, nil
 }
 
-// sizes is the number of chunks in each buffer, by rank.
+// sizes returns the number of chunks in each buffer, by rank.
 func (u *program) sizes() [][collective.Scratch + 1]int32 {
 	all := make([][collective.Scratch + 1]int32, u.col.Ranks)
 	for r := range all {
@@ -125,7 +133,7 @@ func (u *program) sizes() [][collective.Scratch + 1]int32 {
 	return all
 }
 
-// inside returns an error if a span does not exist, saying why.
+// inside returns an error if a span lies outside the buffers.
 func inside(s *lang.Span, sizes [][collective.Scratch + 1]int32) error {
 	if s.Rank < 0 || int(s.Rank) >= len(sizes) {
 		return fmt.Errorf("rank %d: want 0 to %d", s.Rank, len(sizes)-1)
@@ -140,7 +148,7 @@ func inside(s *lang.Span, sizes [][collective.Scratch + 1]int32) error {
 	return nil
 }
 
-// expandOp appends the operations that a traced one amounts to.
+// expandOp appends the operations of a traced one.
 func expandOp(ops []op, t *lang.Op) []op {
 	o := op{
 		reduce: t.Kind == lang.Reduce,

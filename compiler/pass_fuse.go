@@ -3,20 +3,24 @@ package compiler
 import "github.com/colltune/colltune/compiler/ir"
 
 // The fusions (GC3 4.2) keep a value in registers between its arrival and its
-// departure. Each row names a kind of receive and what it becomes when merged with
+// a send of exactly the chunks it stored.
+// departure. Each names a kind of receive and the instruction that results from
+// merging it with a send of exactly the chunks it stored.
 // a send of exactly the chunks it stored.
 //
 //	1 r   rank 1 sc[0]  ← 0                 1 rcs rank 1 sc[0]  ← 0 → 2
 //	2 s   rank 1 sc[0]  → 2   after 1
 //
-// A send can be merged if the receive is all it waits for and both name the same
+// A send can be merged if it waits only for the receive and both name the same
 // chunks: then the receive wrote all of them, and nothing has written them since.
 // Of several candidates the one with the longest path to the end is taken.
-// Whatever waited for the send then waits for the fused instruction.
+// Instructions that waited for the send then wait for the fused instruction.
 //
-// Fusing ties two connections to one threadblock, and so to one channel: a chain
+// Fusion assigns two connections to one threadblock, and so to one channel: a chain
 // of fused instructions belongs to one instance and has at most one channel
-// directive. Whether the connections are available is decided by pass channels,
+// and whether their slots suffice by pass order; both can undo a fusion.
+// directive. Pass channels decides whether the connections are available, and pass
+// order whether their slots suffice; both can undo a fusion.
 // and whether their slots suffice by pass order; both can undo a fusion.
 
 func fuseRCS(u *program) error { return u.fuseSends(ir.Recv, ir.RecvCopySend) }
@@ -66,7 +70,8 @@ func (u *program) fuseSends(from, to ir.Op) error {
 	return nil
 }
 
-// directives is the number of channels that the program names, counted up to 2.
+// directives returns the number of different channels that the program names,
+// but at most 2.
 func (u *program) directives() int {
 	one := int32(none)
 	for m := range u.msgs {
@@ -84,21 +89,21 @@ func (u *program) directives() int {
 	return 1
 }
 
-// sameRoute tells whether two messages could be in one chain, looking at these two
-// only.
+// canShareChannel reports whether two messages could be in one chain, as far as
+// instances and directives of these two go.
 func (u *program) canShareChannel(m, n int32) bool {
 	a, b := &u.msgs[m], &u.msgs[n]
 	return a.instance == b.instance && (a.channel == b.channel || a.channel == none || b.channel == none)
 }
 
-// chains tracks which messages have to share a channel, and which directive they
-// are under. It is a union-find structure.
+// channelSets divides the messages into sets that must share a channel, each
+// with its directive. It is a union-find structure.
 type channelSets struct {
 	parent  []int32
 	channel []int32 // by root: the directive, or none
 }
 
-// routes collects the chains of the fusions made so far.
+// channelSets returns the sets of the fusions made so far.
 func (u *program) channelSets() *channelSets {
 	c := &channelSets{parent: make([]int32, len(u.msgs)), channel: make([]int32, len(u.msgs))}
 	for m := range u.msgs {
@@ -114,8 +119,8 @@ func (u *program) channelSets() *channelSets {
 
 func (c *channelSets) root(m int32) int32 { return rootOf(c.parent, m) }
 
-// rootOf is what stands for the set that i belongs to, in a forest of sets. Ways to it
-// become shorter as they are walked.
+// rootOf returns the representative of i's set in a union-find forest, with
+// path halving.
 func rootOf(parent []int32, i int32) int32 {
 	for parent[i] != i {
 		parent[i] = parent[parent[i]]
@@ -124,7 +129,7 @@ func rootOf(parent []int32, i int32) int32 {
 	return i
 }
 
-// join merges two chains. It fails if they are under different directives.
+// join merges two sets. It reports false if they have different directives.
 func (c *channelSets) join(m, n int32) bool {
 	a, b := c.root(m), c.root(n)
 	switch {
@@ -137,12 +142,16 @@ func (c *channelSets) join(m, n int32) bool {
 	return true
 }
 
-// fuseRRS drops the store of a fused reduction if nothing needs the stored value:
+// fuseRRS drops the store of a fused reduction if the stored value is not needed:
 //
 //	1 rrcs rank 1 in[0]  ← 0 → 2            1 rrs rank 1 in[0]  ← 0 → 2
 //	5 r    rank 1 in[0]  ← 0  after 1       5 r   rank 1 in[0]  ← 0  after 1
 //
-// Nothing does if no other instruction reads any of the chunks before they are
+// overwritten, and none of them holds part of the collective's result at the end.
+// The chunks then keep their old value, which nobody reads for the same reasons.
+// It is not needed if no other instruction reads any of the chunks before they are
+// overwritten, and none of them holds part of the collective's result at the end.
+// The chunks then keep their old value, which is not read either.
 // overwritten, and none of them holds part of the collective's result at the end.
 // The chunks then keep their old value, which nobody reads for the same reasons.
 func fuseRRS(u *program) error {

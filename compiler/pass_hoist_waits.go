@@ -7,17 +7,19 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// maxGathered is the longest run: MSCCL fuses no more reductions.
+// maxHoistedRun is the longest run: MSCCL fuses no more reductions.
 const maxHoistedRun = 16
 
-// gather makes a run of reductions into one place wait for all their sources
+// hoistWaits makes a run of reductions into one place wait for all their sources
 // before the first. A runtime can then execute the run as one operation that reads
 // and writes the place once.
 //
 //	tb 2: 1 re sc[0] ⊕ in[0]  waits tb 0 step 0        1 re sc[0] ⊕ in[0]  waits tb 0 step 0, tb 1 step 0
 //	      2 re sc[1] ⊕ in[0]  waits tb 1 step 0        2 re sc[1] ⊕ in[0]
 //
-// A wait is moved only if it is for something before the run's first reduction in
+// the global order, so that the order remains an execution that never blocks.
+// A wait is moved only if it is for an instruction before the run's first reduction
+// in the global order, so that the order remains an execution that never blocks.
 // the global order, so that the order remains an execution that never blocks.
 func hoistWaits(u *program) error {
 	if !slices.ContainsFunc(u.ins, func(in instr) bool { return in.op == ir.Reduce }) {
@@ -56,7 +58,7 @@ func hoistWaits(u *program) error {
 	return nil
 }
 
-// continues tells whether reduction b can join the run that reduction a begins.
+// joinsRun reports whether reduction b can join the run that reduction a begins.
 func (u *program) joinsRun(a, b int32, at []int32) bool {
 	x, y := &u.ins[a], &u.ins[b]
 	if x.op != ir.Reduce || y.op != ir.Reduce ||

@@ -9,12 +9,14 @@ import "github.com/colltune/colltune/compiler/ir"
 //	0 reduce rank 0 in[0] → rank 1 in[3]        0 s    rank 0 in[0]  → 1
 //	                                            1 rrc  rank 1 in[3]  ← 0
 //
-// Instructions refer only to places at their own rank. The second operand of an
-// rrc is the value at its destination, or wherever pass forward found it. A wait
-// for an operation becomes a wait for that operation's instruction at the same
-// rank.
+// rrc is the value at its destination, or wherever pass propagate copies found
+// it. A wait Instructions refer only to places on their own rank. The second
+// operand of an rrc is the value at its destination, or where pass propagate
+// copies found it. A wait rrc is the value at its destination, or wherever pass
+// forward found it. A wait for an operation becomes a wait for that operation's
+// instruction at the same rank.
 func instructions(u *program) error {
-	u.pool = slicePool{} // of what is there, much has an entry for every chunk, and would never be used up
+	u.pool = slicePool{} // most of its slices have an entry for every chunk, and are too large for later passes
 	n := 0
 	first := make([]int32, len(u.ops)+1) // by operation: its first instruction
 	for i := range u.ops {
@@ -45,8 +47,8 @@ func instructions(u *program) error {
 
 // instructionsOf writes the instructions of one operation, with its message and
 // waits. Their positions are known in advance: an operation has one instruction
-// and as many waits as before, and a remote one has a second instruction and a
-// message.
+// and the same number of waits as before, and a remote one has a second
+// instruction and a message.
 func (u *program) instructionsOf(i int32, first []int32) {
 	o, id, m := &u.ops[i], first[i], first[i]-i
 	list := u.preds.list[u.srcDeps.start[i]+u.dstDeps.start[i]:][:0]

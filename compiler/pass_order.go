@@ -6,7 +6,7 @@ import "fmt"
 // (GC3 5.2, step 4): by depth, then height, under conditions that keep every
 // threadblock's part of it free of deadlock, however the parts are interleaved:
 //
-//   - an instruction comes after all it waits for;
+//   - an instruction comes after all that it waits for;
 //   - it comes after all that the receiver of its message waits for, so that a
 //     message, once sent, can be taken;
 //   - messages of a connection are taken in the order they were sent;
@@ -16,18 +16,26 @@ import "fmt"
 // interleaving, the earliest instruction of the order that is not yet done can
 // always proceed. (This holds for the given number of slots; more can only help.)
 //
+// run in a circle, their messages could fill all slots and block one another:
 // A fused instruction takes a message only when it can pass it on. Where chains
+// form a cycle, their messages could fill all slots and block one another:
 // run in a circle, their messages could fill all slots and block one another:
 //
 //	→ 0 ─▶ 1 ─▶ 2 ─▶ 3 ─▶ 0        every slot full, every rcs waiting for room
 //
 // To avoid that, a chain begins only if it leaves its connection a spare slot. If
-// such a deadlock arises all the same, a fused instruction in the circle is split,
+// so that its receive makes room. This always helps in the end, since the program
+// with nothing fused can run in the order in which it was traced.
+// such a deadlock arises nevertheless, a fused instruction in the cycle is split,
+// so that its receive frees a slot. This always succeeds in the end, since the
+// program without fusion can run in the order in which it was traced.
 // so that its receive makes room. This always helps in the end, since the program
 // with nothing fused can run in the order in which it was traced.
 //
 // With CallPerChunk, a message of more chunks than there are slots cannot be sent
+// with nothing in between; and a chain that would pass a rank twice is cut there.
 // completely before it is taken. It passes through all ranks of its chain at once,
+// with nothing in between; and a chain that would pass a rank twice is split there.
 // with nothing in between; and a chain that would pass a rank twice is cut there.
 func order(u *program) error {
 	s := newSchedule(u)
@@ -43,7 +51,7 @@ func order(u *program) error {
 			continue
 		}
 		if !s.advanceStalled() {
-			return fmt.Errorf("%d instructions can never be reached: waits form a circle", s.left)
+			return fmt.Errorf("%d instructions can never be ordered: their waits form a cycle", s.left)
 		}
 	}
 	u.pool.give(s.at, s.succs.start, s.succs.list, u.ranked)
@@ -65,22 +73,22 @@ type schedule struct {
 	parked     heap        // sends of more chunks than there are slots, to be retried
 	heldHeads  heap        // heads of chains that were held back; some entries are stale
 	heldSends  heap        // other sends that were held back, fused ones included; some entries are stale
-	progressed bool        // something was ordered since parked was last retried
+	progressed bool        // an instruction was ordered since parked was last retried
 }
 
-// node is what the order needs to know of an instruction. A message is identified
-// by its receiver, which never changes.
+// node is an instruction in the form that schedule needs. A message is
+// identified by its receiver, which never changes.
 type node struct {
-	unordered    int32 // how many of its waits are not yet ordered
+	unordered    int32 // number of its dependencies that are not yet ordered
 	get, put     int32 // connections of what it receives and sends, or none
 	from, to     int32 // sender of what it receives, and receiver of what it sends
-	nextReceiver int32 // the connection's next message after the one it receives, or none
+	nextReceiver int32 // receiver of the connection's next message after the one it receives, or none
 	fused        int32 // the send that was fused into it, or none
 	live, done   bool
 	queued       bool // in ready, or held back by its connection
 }
 
-// line is the state of a connection.
+// connState is the state of a connection.
 type connState struct {
 	head, tail int32 // messages sent but not taken, oldest and newest
 	slotsHeld  int   // slots they occupy
@@ -116,7 +124,7 @@ func newSchedule(u *program) *schedule {
 	return s
 }
 
-// lookAt copies an instruction's current state into its node.
+// refresh copies an instruction's current state into its node.
 func (s *schedule) refresh(i int32) {
 	n, in := &s.nodes[s.at[i]], &s.u.ins[i]
 	n.get, n.put, n.from, n.to, n.fused, n.live = none, none, none, none, none, s.u.live(i)
@@ -133,7 +141,7 @@ func (s *schedule) refresh(i int32) {
 	}
 }
 
-// follow lists, for every instruction, those that wait for it.
+// buildSuccs lists the instructions that wait for each instruction.
 func (s *schedule) buildSuccs() {
 	preds := &s.u.preds
 	// While rows are filled, start[k+1] is where row k continues; afterwards it is
@@ -156,7 +164,8 @@ func (s *schedule) buildSuccs() {
 	s.succs = csr{start: start[:len(s.nodes)+1], list: list}
 }
 
-// size is the number of slots that the message i sends or receives occupies.
+// size returns the number of slots occupied by the message that i sends or
+// receives.
 func (s *schedule) size(i int32) int {
 	if s.u.opt.CallPerChunk {
 		return int(s.u.ins[s.u.ranked[i]].count)
@@ -164,7 +173,7 @@ func (s *schedule) size(i int32) int {
 	return 1
 }
 
-// offer puts i into the ready set if nothing it waits for is left.
+// offer adds i to the ready set if all its dependencies are ordered.
 func (s *schedule) offer(i int32) {
 	n := &s.nodes[i]
 	if n.unordered != 0 || n.done || n.queued || !n.live {
@@ -183,8 +192,8 @@ func (s *schedule) offer(i int32) {
 	s.ready.push(i)
 }
 
-// consider orders a ready instruction, or holds it back if there are not enough
-// slots.
+// tryCommit orders a ready instruction, or holds it back if there are not
+// enough slots.
 func (s *schedule) tryCommit(i int32) {
 	n := &s.nodes[i]
 	if n.put == none {
@@ -220,7 +229,8 @@ func (s *schedule) tryCommit(i int32) {
 	}
 }
 
-// commit appends i to the order, and offers what that makes ready.
+// commit appends i to the order, and offers the instructions that may be ready
+// now.
 func (s *schedule) commit(i int32) {
 	n := &s.nodes[i]
 	n.done, n.queued, s.progressed = true, false, true
@@ -238,8 +248,8 @@ func (s *schedule) commit(i int32) {
 	}
 }
 
-// take removes the oldest message from i's connection, and offers whatever waited
-// for that.
+// take removes the oldest message from i's connection, and offers the
+// instructions that may be ready now.
 func (s *schedule) take(i int32) {
 	n := &s.nodes[i]
 	l := &s.conns[n.get]
@@ -286,7 +296,8 @@ func (s *schedule) send(i int32) {
 	s.readmit(l)
 }
 
-// release tells the instructions that wait for i that it is ordered.
+// release decrements the counts of the instructions that wait for i, and offers
+// those that may be ready now.
 func (s *schedule) release(i int32) {
 	for _, x := range s.succs.row(i) {
 		n := &s.nodes[x]

@@ -19,7 +19,13 @@ import (
 //	copy rank 0 in[0:2] → rank 1 sc[0:2]  instance 0     L = 2: in[0:2] was chunk 0
 //	copy rank 0 in[2:4] → rank 1 sc[2:4]  instance 1
 //
-// An aggregated reference stays one message. Its instances do not divide the chunks
+// the way those of a shorter reference do, so an instance may depend on several
+// others: dependencies are found later, part by part, and are never assumed to stay
+// within an instance.
+// An aggregated reference stays one message. Its instances divide the chunks
+// differently from those of a shorter reference, so an instance may depend on
+// several others. Dependencies are therefore found later, part by part, and may
+// cross instances.
 // the way those of a shorter reference do, so an instance may depend on several
 // others: dependencies are found later, part by part, and are never assumed to stay
 // within an instance.
@@ -67,7 +73,8 @@ func parallelize(u *program) error {
 	return nil
 }
 
-// instances replicates the whole program, giving each instance a part of the chunks.
+// instances replicates the whole program, giving each instance a part of the
+// chunks.
 //
 //	interleaved: every chunk is divided into n parts, and instance j moves the
 //	j-th part of every reference. For a reference of one chunk that is part j of
@@ -173,7 +180,9 @@ func (o op) inBlock(ops []op, j, n, unit int32, scratch []int32) []op {
 //	2 instances of in[0:4:3]    in[0:7:6]  in[1:8:6]
 //
 // If those are several parts for each chunk of a strided reference, the instance
-// becomes as many operations as there are parts for each chunk, or as there are
+// chunks, whichever is fewer.
+// becomes one operation for each part of a chunk, or one for each chunk, whichever
+// is fewer.
 // chunks, whichever is fewer.
 func replicate(ops []op, o op, factor, cut int32, key func(int32) int32) []op {
 	parts := cut / factor
@@ -203,8 +212,8 @@ func (o op) part(srcOff, dstOff, count, srcStride, dstStride int32) op {
 	return o
 }
 
-// finer divides every chunk of the collective and of scratch. It fails if that
-// makes more than can be counted.
+// subdivide divides every chunk of the collective and of scratch into cut
+// parts. It returns an error if the operations or chunks would exceed a limit.
 func (u *program) subdivide(cut int64, ops int) error {
 	if ops > maxOps {
 		return fmt.Errorf("%d operations after replication: want at most %d", ops, maxOps)

@@ -2,36 +2,39 @@ package compiler
 
 import "slices"
 
-// Limits on the work of the pass: instructions of a program, and pairs of a local
-// instruction and a threadblock it could go to. Larger programs keep the placement
-// of pass threadblocks.
+// Limits on the work of the pass: instructions of a program, and pairs of a
+// local instruction and a threadblock it could go to. Larger programs keep the
+// placement of pass threadblocks.
 var (
 	maxPlacedInstructions = 1 << 15
 	maxPlacements         = 1 << 22
 )
 
-// waysHome are the criteria, besides idleness, for choosing the threadblock of a
-// local instruction. Which is best depends on the program, so each is tried for
-// the whole program and the estimates are compared.
+// placementCriteria are the criteria, besides idleness, for choosing the
+// threadblock of a local instruction (list scheduling). Which is best depends
+// on the program, so each is tried for the whole program and the estimates are
+// compared.
 //
-//	tb 0 ← 1   r ──────── r            a copy of what tb 0 receives first: there it
-//	tb 1 → 2       s                   waits for nobody, and the second message for
-//	tb 2 → 3                 s         it; in tb 2 it waits for tb 0, and nobody for it
+//	tb 0 ← 1   r ──────── r            A copy of the first message that tb 0 receives:
+//	tb 1 → 2       s                   in tb 0 it waits for no one, but delays the second
+//	tb 2 → 3                 s         message; in tb 2 it waits for tb 0, but delays no one.
 var placementCriteria = [...]struct {
 	name string
 	less []criterion // terms of the cost to minimise
 }{
-	{"the shortest way to the end", []criterion{longestPath}},
+	{"the shortest path to the end", []criterion{longestPath}},
 	{"that, and the least work in all", []criterion{longestPath, totalWork}},
 	{"that, and the least from its first step to its last", []criterion{longestPath, span}},
 	{"all of these", []criterion{longestPath, totalWork, span}},
 }
 
-// weight is one term of the cost of placing an instruction in a threadblock where
-// it would end at a given time.
+// criterion is one term of the cost of placing instruction i in threadblock tb,
+// where it would finish at time end.
 type criterion func(h *localPlacer, i, tb int32, end int64) int64
 
-// way is the longest path to the end of the program, either through the
+// instruction or through the threadblock's next instruction, which it would delay.
+// longestPath is the longest path to the end of the program, either through the
+// instruction or through the threadblock's next instruction, which it delays.
 // instruction or through the threadblock's next instruction, which it would delay.
 func longestPath(h *localPlacer, i, tb int32, end int64) int64 {
 	long := end + h.toEnd[i]
@@ -42,7 +45,7 @@ func longestPath(h *localPlacer, i, tb int32, end int64) int64 {
 	return long
 }
 
-// work is the total cost of the threadblock's instructions.
+// totalWork is the total cost of the threadblock's instructions.
 func totalWork(h *localPlacer, i, tb int32, _ int64) int64 { return h.tbs[tb].work + h.cost(i) }
 
 // span is the time from the threadblock's first step to its last, including waits.
@@ -54,30 +57,30 @@ func span(h *localPlacer, i, tb int32, end int64) int64 {
 	return max(own.ends, end) - from
 }
 
-// homing places local instructions in the global order while estimating when each
-// instruction is done. A step costs its number of chunks plus a fixed part, which
-// equals the average step's chunks. Waits and a message's latency cost as much as
-// that fixed part.
+// localPlacer places local instructions in the global order while estimating
+// when each instruction finishes, in units of chunks. A step costs its number
+// of chunks plus a fixed overhead, which equals the average step's chunks. A
+// wait costs as much as that overhead, and so does a message's latency.
 type localPlacer struct {
 	u        *program
 	overhead int64
 	toEnd    []int64   // by instruction: longest path from its end to the program's, along waits, messages and threadblocks
 	earliest []int64   // by instruction: earliest start if local instructions delayed nobody
-	ended    []int64   // by instruction
+	ended    []int64   // by instruction: when it finishes
 	tbs      []tbState // by threadblock
-	initial  []tbState // own as it is before local instructions are placed
+	initial  []tbState // tbs before local instructions are placed
 }
 
-// owned is the state of one threadblock.
+// tbState is the state of one threadblock.
 type tbState struct {
-	fixed        []int32 // the instructions that its connections give it
-	done         int     // how many of them have been placed
-	free         int64   // when it has finished what was placed so far
+	fixed        []int32 // the instructions with connections, which are placed already
+	done         int     // how many of fixed have been passed
+	free         int64   // when it finishes the instructions placed so far
 	work         int64
-	begins, ends int64 // time of its first step and of its last; 0 if there is none
+	begins, ends int64 // start of its first step and end of its last; 0 if it has none
 }
 
-// newHoming prepares the estimate for the instructions that have connections.
+// newLocalPlacer estimates the instructions with connections.
 func newLocalPlacer(u *program) *localPlacer {
 	h := &localPlacer{
 		u: u, toEnd: make([]int64, len(u.ins)), earliest: make([]int64, len(u.ins)), ended: make([]int64, len(u.ins)),
@@ -111,7 +114,7 @@ func newLocalPlacer(u *program) *localPlacer {
 	return h
 }
 
-// restOfAll fills in rest, from the last instruction to the first.
+// computeToEnd fills in toEnd, from the last instruction to the first.
 func (h *localPlacer) computeToEnd() {
 	u := h.u
 	next := fill(make([]int32, len(u.tbs)), none) // by threadblock
@@ -139,8 +142,8 @@ func (h *localPlacer) computeToEnd() {
 // cost is the cost of a step.
 func (h *localPlacer) cost(i int32) int64 { return h.overhead + int64(h.u.ins[i].count) }
 
-// waiting is the cost for threadblock tb of waiting for instruction a: none within
-// the same threadblock.
+// waitCost returns the cost for threadblock tb of waiting for instruction a: 0
+// within the same threadblock.
 func (h *localPlacer) waitCost(a, tb int32) int64 {
 	if tb >= 0 && h.u.tbOf[a] == tb {
 		return 0
@@ -148,8 +151,8 @@ func (h *localPlacer) waitCost(a, tb int32) int64 {
 	return h.overhead
 }
 
-// after is the time at which everything that instruction i waits for is available
-// in threadblock tb.
+// readyTime returns when all dependencies of instruction i are complete for
+// threadblock tb.
 func (h *localPlacer) readyTime(i, tb int32) (at int64) {
 	u := h.u
 	for _, p := range u.preds.row(i) {
@@ -163,8 +166,8 @@ func (h *localPlacer) readyTime(i, tb int32) (at int64) {
 	return at
 }
 
-// end is when an instruction that begins at the given time is done, which is not
-// before what it receives was sent.
+// finishTime returns when instruction i finishes if it begins at the given
+// time. A receive does not finish before its message has arrived.
 func (h *localPlacer) finishTime(i int32, at int64) int64 {
 	at += h.cost(i)
 	if m := h.u.ins[i].get; m != none {
@@ -189,9 +192,9 @@ func (h *localPlacer) place(i, tb int32) {
 	h.u.tbOf[i], h.ended[i] = tb, end
 }
 
-// lightest finds the threadblock of i's instance with the least cost for a local
-// instruction. Ties go to the one that ends it first, then to the one whose
-// connection is used first.
+// cheapest returns the threadblock of i's instance with the least cost for a
+// local instruction. Ties go to the one that finishes it first, then to the one
+// whose connection is used first.
 func (h *localPlacer) cheapest(i int32, less []criterion) (best int32) {
 	u, in := h.u, &h.u.ins[i]
 	key, own := u.ops[in.of].instance, false
@@ -214,9 +217,9 @@ func (h *localPlacer) cheapest(i int32, less []criterion) (best int32) {
 	return best
 }
 
-// homes moves local instructions away from the threadblocks that had been idle
-// longest, if the program is estimated to become faster at some size and slower at
-// none.
+// placeLocal moves local instructions away from the threadblocks that had been
+// idle longest, if the program is estimated to become faster at some size, and
+// at no size slower than maxLossDivisor allows.
 func placeLocal(u *program) error {
 	if !u.worthPlacing() {
 		return nil
@@ -244,8 +247,8 @@ func placeLocal(u *program) error {
 	return nil
 }
 
-// homeless is the assignment of instructions to threadblocks in which local ones
-// have none yet.
+// withoutLocal returns the threadblocks of instructions, with none for local
+// ones.
 func (u *program) withoutLocal() []int32 {
 	tbOf := slices.Clone(u.tbOf)
 	for _, i := range u.seq {
@@ -256,7 +259,7 @@ func (u *program) withoutLocal() []int32 {
 	return tbOf
 }
 
-// worthHoming tells whether there is a choice, and a feasible number of
+// worthPlacing reports whether there is a choice, and a feasible number of
 // candidates.
 func (u *program) worthPlacing() bool {
 	if len(u.seq) > maxPlacedInstructions {
@@ -271,7 +274,8 @@ func (u *program) worthPlacing() bool {
 	return looked > 0 && looked <= maxPlacements
 }
 
-// give places every local instruction by the given cost.
+// placeAll places every local instruction where the sum of the criteria is
+// least.
 func (h *localPlacer) placeAll(less []criterion) {
 	u := h.u
 	copy(h.tbs, h.initial)

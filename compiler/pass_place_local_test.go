@@ -10,8 +10,8 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// placed is a program as far as its instructions have threadblocks, before pass place local
-// or after it. Copies that nobody reads remain.
+// placed is a program as far as its instructions have threadblocks, before pass
+// place local or after it. Copies that nobody reads remain.
 func placed(t interface{ Fatal(...any) }, p *lang.Program, o Options, homed bool) *program {
 	if _, err := o.complete(); err != nil {
 		t.Fatal(err)
@@ -46,13 +46,14 @@ func TestEstimate(t *testing.T) {
 	}{
 		// 4 + 15; and 1 + 1 + 50, or 2 + 4 + 30, six times, and four times.
 		{"a copy", func(b *builder) { b.copy(sc(0, 0), sc(0, 1), 1) }, false, estimate{19, 312, 208, 216, 144}},
-		// It is there 5, 1, 4 after it is sent, which takes 4, 21, 42: who receives keeps up.
+		// It is there 5, 1, 4 after it is sent, which takes 4, 21, 42: who receives
+		// keeps up.
 		{"a message", func(b *builder) { b.copy(sc(0, 0), sc(1, 0), 1) }, false, estimate{9, 127, 84, 256, 168}},
-		// 19 more for a small one. A tile takes 19 + 52, and 42 + 36; the first is there at
-		// 22, and 46, and copied on at 74, and 82.
+		// 19 more for a small one. A tile takes 19 + 52, and 42 + 36; the first is
+		// there at 22, and 46, and copied on at 74, and 82.
 		{"a message, copied on", copiedOn, false, estimate{28, 429, 284, 472, 312}},
-		// The threadblock that copies sends before: it waits 15, 1, 12 for the other, and a
-		// tile takes it 21 + 1 + 52, and 42 + 12 + 36.
+		// The threadblock that copies sends before: it waits 15, 1, 12 for the other,
+		// and a tile takes it 21 + 1 + 52, and 42 + 12 + 36.
 		{"a message, copied on by the idlest", another, false, estimate{43, 445, 296, 544, 360}},
 		{"a message, copied on at home", another, true, estimate{28, 429, 284, 472, 312}},
 	} {
@@ -66,8 +67,8 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestSlotsComeBack: the later a sender learns that slots are free, the longer a ring
-// takes, where everybody sends all the time.
+// TestSlotsComeBack: the later a sender learns that slots are free, the longer
+// a ring takes, where everybody sends all the time.
 func TestSlotsComeBack(t *testing.T) {
 	u := placed(t, families()["ring 4"], Options{MaxChannels: 1000}, false)
 	before := u.estimate()
@@ -107,9 +108,9 @@ func TestHomesAreNoLonger(t *testing.T) {
 	}
 }
 
-// TestHomesAreGivenInOrder: whichever way local instructions are placed, none is taken
-// to begin before what it waits for is there, or before its threadblock has done what
-// comes before it.
+// TestHomesAreGivenInOrder: whichever way local instructions are placed, none
+// is taken to begin before what it waits for is there, or before its
+// threadblock has done what comes before it.
 func TestHomesAreGivenInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := placed(t, drawCopies(t), Options{MaxChannels: 1000}, false)
@@ -135,8 +136,9 @@ func TestHomesAreGivenInOrder(t *testing.T) {
 	})
 }
 
-// holdHomes: nothing else has moved than local instructions, within their rank, and to
-// their instance if that has threadblocks; what adds up in one place stays together.
+// holdHomes: nothing else has moved than local instructions, within their rank,
+// and to their instance if that has threadblocks; what adds up in one place
+// stays together.
 func holdHomes(t interface{ Fatalf(string, ...any) }, before, after *program) {
 	instances := map[rankInstance]bool{} // that have threadblocks
 	for _, tb := range after.tbs {
@@ -163,8 +165,8 @@ func holdHomes(t interface{ Fatalf(string, ...any) }, before, after *program) {
 	}
 }
 
-// TestSumsOfInstancesStayApart: two instances reduce two chunks from the same one on,
-// one of them every other chunk.
+// TestSumsOfInstancesStayApart: two instances reduce two chunks from the same
+// one on, one of them every other chunk.
 func TestSumsOfInstancesStayApart(t *testing.T) {
 	b := begin(collective.Spec{Name: "allgather", Ranks: 2, Chunks: 4})
 	b.p.Scratch[0], b.p.Scratch[1] = 12, 12

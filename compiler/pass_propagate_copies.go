@@ -6,19 +6,30 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// forward lets operations that read a copy read the original instead, and removes
-// copies that are then no longer read.
+// propagateCopies lets operations that read a copy read the original instead,
+// and removes copies that are then no longer read.
 //
 //	0 copy rank 1 in[0] → rank 1 out[0]         0 reduce rank 0 in[0] → rank 1 out[0] with in[0]
 //	1 reduce rank 0 in[0] → rank 1 out[0]
 //
+// into a buffer they may overwrite. An instruction that receives has two places:
+// it adds what arrives to the value at one, and stores the sum at the other.
 // Programs that reduce out of place begin with such copies, because they reduce
+// into a buffer they may overwrite. A receiving reduction has two places: it adds
+// the arriving data to the value at one, and stores the sum at the other.
 // into a buffer they may overwrite. An instruction that receives has two places:
 // it adds what arrives to the value at one, and stores the sum at the other.
 //
 // The original must never be overwritten later. Its readers then wait for less
 // than before, and nothing waits for them. Chunks that are contiguous in the copy
+// takes the copy's place may also read an original that is overwritten later, if
+// whatever overwrites it waits for that sum anyway; and it may read scratch, where
+// other readers would prolong a value's life and so need more scratch:
 // must be contiguous in the original too, for runtimes without strides. A sum that
+// overwrites the copy may also read an original that is overwritten later, if the
+// overwriting operation waits for that sum anyway (dependency_chain.go). It may
+// read scratch too; other readers would extend the value's live range and so need
+// more scratch:
 // takes the copy's place may also read an original that is overwritten later, if
 // whatever overwrites it waits for that sum anyway; and it may read scratch, where
 // other readers would prolong a value's life and so need more scratch:
@@ -31,7 +42,9 @@ import (
 // A reduction within a rank has a single place for operand and result, so it still
 // needs its copy.
 //
-// A copy is removed if no operation reads it before it is overwritten and the
+// caller will not look at it: it is neither a result nor in the caller's input.
+// A copy is removed if it is dead: no operation reads it before it is overwritten,
+// and it is neither a result nor in the caller's input.
 // caller will not look at it: it is neither a result nor in the caller's input.
 func propagateCopies(u *program) error {
 	f := &copyPropagation{u: u, uses: u.uses()}
@@ -50,11 +63,11 @@ func propagateCopies(u *program) error {
 	return nil
 }
 
-// copies tells whether the operation is a copy within a rank.
+// copies reports whether the operation is a copy within a rank.
 func (o *op) copies() bool { return o.local() && !o.reduce }
 
-// forwarding is what the pass knows about chunks of buffers. Its ledgers cover
-// only the buffers that matter to it.
+// copyPropagation is the state of the pass. Its tables cover only the buffers
+// named at each.
 type copyPropagation struct {
 	u          *program
 	uses       [][3]use
@@ -66,7 +79,7 @@ type copyPropagation struct {
 	chain      dependencyChain
 }
 
-// readThrough visits the operations in order and redirects their reads to
+// redirectReads visits the operations in order and redirects their reads to
 // originals.
 func (f *copyPropagation) redirectReads() {
 	f.lastWriter = newIndexTable(f.u, f.uses, copyFrom|writes)
@@ -106,7 +119,8 @@ func (f *copyPropagation) redirectReads() {
 	}
 }
 
-// stays tells whether neither operation i nor any later one overwrites the chunks.
+// neverOverwritten reports whether neither operation i nor any later one
+// overwrites the chunks.
 func (f *copyPropagation) neverOverwritten(rank int32, c chunks, i int32) bool {
 	last := f.lastWriter.of(rank, c)
 	for k := 0; k < len(last); k += int(c.stride) {
@@ -117,9 +131,9 @@ func (f *copyPropagation) neverOverwritten(rank int32, c chunks, i int32) bool {
 	return true
 }
 
-// origin follows a copy back: it is the cell that a chunk which operation i copies
-// is itself a copy of. If it is no copy, or the original will be overwritten, it
-// is the chunk's own cell.
+// originCell returns the cell that a chunk copied by operation i is itself a
+// copy of. If it is no copy, or the original will be overwritten, that is the
+// chunk's own cell.
 func (f *copyPropagation) originCell(rank int32, c chunks, i int32) int32 {
 	if from, ok := f.original(rank, c); ok && f.neverOverwritten(rank, from, i) {
 		c = from
@@ -127,8 +141,9 @@ func (f *copyPropagation) originCell(rank int32, c chunks, i int32) int32 {
 	return int32(f.base[rank][c.buf]) + c.off
 }
 
-// copied is the original of some chunks, if they are all copies of one reference
-// that has not been overwritten since and is contiguous where they are.
+// original returns the original of some chunks, if they are all copies of one
+// reference that has not been overwritten since and is contiguous where they
+// are.
 func (f *copyPropagation) original(rank int32, c chunks) (from chunks, ok bool) {
 	sources := f.source.of(rank, c)
 	if sources == nil || sources[0] == none {
@@ -160,9 +175,9 @@ func (f *copyPropagation) original(rank int32, c chunks) (from chunks, ok bool) 
 	return from, true
 }
 
-// leaveOut visits the operations from last to first, tracking which copies are
-// still going to be read, and removes the others. A copy that is partly read keeps
-// the range from its first such chunk to its last, so that it remains one step.
+// removeDeadCopies visits the operations from last to first, tracking which
+// copies are live, and removes the others. A partly live copy keeps the range
+// from its first live chunk to its last, so that it remains one step.
 func (f *copyPropagation) removeDeadCopies() {
 	f.read = newChunkTable[bool](f.u, f.uses, copyTo)
 	u := f.u

@@ -160,9 +160,9 @@ func drawExchanges(t *rapid.T) *lang.Program {
 	return &b.p
 }
 
-// TestForwardChangesNoResult compares what the IR leaves, with the pass and without,
-// with what the operations leave, done one by one. With it nobody copies more, has
-// more instructions, or waits for more of them in a row.
+// TestForwardChangesNoResult compares what the IR leaves, with the pass and
+// without, with what the operations leave, done one by one. With it nobody
+// copies more, has more instructions, or waits for more of them in a row.
 func TestForwardChangesNoResult(t *testing.T) {
 	fewer, apart := 0, 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -4,20 +4,34 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// scratch lets values share scratch chunks one after another, and gives up chunks
+// that no operation touches.
+// scratch lets values share scratch chunks one after another, and removes chunks
+// that no operation accesses.
 // that no operation touches.
 //
 //	0 copy rank 0 in[0] → rank 1 sc[0]       the same
 //	1 copy rank 1 sc[0] → rank 0 sc[0]       the same
 //	2 copy rank 0 sc[0] → rank 1 sc[1]       copy rank 0 sc[0] → rank 1 sc[0]
 //
-// Values that one operation touches keep their positions relative to each other:
+// they move together as a web, and with them whatever lies between the chunks of a
+// strided reference. A web may take the place of another only if everything that
+// touches the other is ordered before it anyway, so that no wait is added. Every
+// tile has its own part of scratch, so what holds within one tile holds for all.
+// Values that one operation accesses keep their positions relative to each other:
+// they move together as a web, and with them all chunks between those of a strided
+// reference. A web may take the place of another only if every access to the other
+// is ordered before it anyway, so that no wait is added. Every tile has its own
+// part of scratch, so the analysis of one tile holds for all.
 // they move together as a web, and with them whatever lies between the chunks of a
 // strided reference. A web may take the place of another only if everything that
 // touches the other is ordered before it anyway, so that no wait is added. Every
 // tile has its own part of scratch, so what holds within one tile holds for all.
 //
-// If any rank has more webs than can be searched, nothing is moved anywhere: the
+// rank with the most scratch determines the cost, and ranks that do the same
+// should come out the same.
+// If any rank has more webs than can be searched, no rank's are moved: the rank
+// with the most scratch determines the cost, and ranks with equal operations should
+// keep equal layouts.
 // rank with the most scratch determines the cost, and ranks that do the same
 // should come out the same.
 func scratch(u *program) error {
@@ -48,16 +62,20 @@ func scratch(u *program) error {
 	return chunkDAG(u)
 }
 
-// Limits on the search for orders that hold anyway: operations examined for one
-// pair of webs, webs tried for one web, and operations in total.
+// Limits on the search for webs that are ordered anyway: operations examined
+// for one pair of webs, webs tried for one web, and operations in total.
 const (
 	maxAncestors   = 1 << 8
 	maxTried       = 1 << 4
 	maxScratchWork = 1 << 20
 )
 
-// manyWebs tells whether there are too many webs to search, by an estimate made
-// before building them: a rank has a web for every chunk written anew, less one
+// manyWebs reports whether there are too many webs to search, by an estimate made
+// for every chunk that is written together with another. It also gives up the
+// scratch of ranks that never use theirs.
+// before building them: a rank has a web for every chunk that is overwritten, less
+// one for every chunk that is written together with another. It also removes the
+// scratch of ranks that never use theirs.
 // for every chunk that is written together with another. It also gives up the
 // scratch of ranks that never use theirs.
 func (u *program) manyWebs() bool {
@@ -94,7 +112,7 @@ func (u *program) manyWebs() bool {
 	return work > maxScratchWork
 }
 
-// work is how many pairs of webs place will look at.
+// work returns the number of pairs of webs that place compares.
 func (w *webs) work() (work int) {
 	for _, n := range w.counts {
 		work += n * n
@@ -102,5 +120,5 @@ func (w *webs) work() (work int) {
 	return work
 }
 
-// shift is how far the web of a value has moved.
+// shift returns the distance by which the web of a value has moved, in chunks.
 func (w *webs) shift(v int32) int32 { return w.webs[w.of[w.root(v)]].delta }

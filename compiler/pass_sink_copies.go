@@ -6,28 +6,49 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// deliver removes copies within a rank by writing values to the copy's destination
+// in the first place.
+// sinkCopies removes copies within a rank by writing values directly to the copy's
+// destination.
 // in the first place.
 //
 //	0 reduce rank 0 in[0] → rank 1 sc[0]        0 reduce rank 0 in[0] → rank 1 out[0] with sc[0]
 //	1 copy rank 1 sc[0] → rank 1 out[0]
 //
-// It serves programs that end by copying a result from scratch, where it was
-// summed up or gathered, to the output. (Pass forward is for the copies that
-// programs begin with.)
+// summed up or gathered, to the output. (Pass propagate copies is for the
+// copies that programs begin with.) It serves programs that end by copying a
+// result from scratch, where it was reduced or gathered, to the output. (Pass
+// propagate copies handles the copies that programs begin with.) summed up or
+// gathered, to the output. (Pass forward is for the copies that programs begin
+// with.)
 //
 // The copy must be the only writer of its destination, and nothing may read the
-// destination before; then writing it early delays nobody. Everything that reads
+// the copied value must be able to find it at the new place as a single reference,
+// contiguous if it was so before, and the caller must not expect it at the old
+// place. The result of a reduction within a rank stays where it is, because such
+// an instruction has the same place for its operand and its result.
+// destination before; then writing it early delays no other operation. Every reader
+// of the copied value must be able to read it at the new place as a single
+// reference, contiguous if it was so before, and the caller must not expect it at
+// the old place. The result of a reduction within a rank stays where it is, because
+// such an instruction has one place for its operand and its result.
 // the copied value must be able to find it at the new place as a single reference,
 // contiguous if it was so before, and the caller must not expect it at the old
 // place. The result of a reduction within a rank stays where it is, because such
 // an instruction has the same place for its operand and its result.
 //
-// A message may also read part of its chunks from where a copy took them, in a
+// user's buffer that is not overwritten later. In-place Bruck allgathers need
+// this: a rank sends its own part and the parts it received as one message.
+// A message may also read some of its chunks from the source of a copy, if that is
+// a user's buffer that is not overwritten later. In-place Bruck allgathers need
+// this: a rank sends its own part and the parts it received as one message.
 // user's buffer that is not overwritten later. In-place Bruck allgathers need
 // this: a rank sends its own part and the parts it received as one message.
 //
-// Chunks are treated one by one: one message may end up in several places, or
+// several messages in one. But if the chunks of a copy that remain surround ones
+// that were delivered, the whole copy stays.
+// Chunks are handled one by one: one message may end up in several places, or
+// several messages in one. But if some chunks of a copy remain, the range from the
+// first to the last of them remains.
 // several messages in one. But if the chunks of a copy that remain surround ones
 // that were delivered, the whole copy stays.
 func sinkCopies(u *program) error {
@@ -53,14 +74,14 @@ func sinkCopies(u *program) error {
 }
 
 const (
-	maxSinkRounds  = 4 // rounds, for values that are copied several times in a row
-	maxPruneRounds = 8 // walks of settle until nothing more has to stay in place
+	maxSinkRounds  = 4 // for values that are copied several times in a row
+	maxPruneRounds = 8 // of pruneTargets
 )
 
-// delivery is the analysis of copies within a rank. A value is what one operation
-// leaves in one chunk. The values of an operation are numbered consecutively, with
-// a gap after each operation, so that values of two operations never look
-// adjacent.
+// copySinking is the analysis of copies within a rank. A value is the content
+// that one operation leaves in one chunk. The values of an operation are
+// numbered consecutively, with a gap after each operation, so that values of
+// two operations never look adjacent.
 type copySinking struct {
 	u         *program
 	base      [][3]int // first cell of each buffer, by rank and buffer
@@ -69,11 +90,11 @@ type copySinking struct {
 	target    []int32           // by value: the cell to write it to instead, or none
 	liveOut   []bool            // by value: the caller expects it where it is
 	valueAt   chunkTable[int32] // by cell of a buffer that copies read: the value in it, or none
-	valuesBuf []int32           // see own
+	valuesBuf []int32           // see valuesOf
 }
 
-// find looks for values that could be written to the destination of a copy, and
-// tells whether there are any.
+// findTargets finds values that could be written to the destination of a copy,
+// and reports whether there are any.
 func (d *copySinking) findTargets() bool {
 	const sources = copyFrom | writes
 	d.release()
@@ -134,15 +155,15 @@ func (d *copySinking) findTargets() bool {
 	return true
 }
 
-// forget gives back the arrays that find had lent.
+// release returns the slices of findTargets to the pool.
 func (d *copySinking) release() {
 	d.u.pool.give(d.valueAt.entries, d.first, d.target)
 	d.valueAt, d.first, d.target = chunkTable[int32]{}, nil, nil
 }
 
-// back lets copies out of a user's buffer be read at their source instead,
-// provided that the source is not overwritten later and the values need not go
-// elsewhere. It tells whether there are any such copies.
+// readAtSource lets copies from a user's buffer be read at their source
+// instead, if the source is not overwritten later and the values have no
+// target. It reports whether there are any such copies.
 func (d *copySinking) readAtSource() bool {
 	last := newIndexTable(d.u, d.uses, copyFrom|writes)
 	defer d.u.pool.give(last.entries)
@@ -186,8 +207,9 @@ func (d *copySinking) walk(visit func(i int, o *op, src, dst chunks)) {
 	}
 }
 
-// settle gives up moving values that cannot be moved, or only together with others
-// that cannot, and tells whether any are left to move.
+// pruneTargets removes the targets of values that cannot be moved, or only
+// together with others that cannot, until none is left to remove. It reports
+// whether any targets remain.
 func (d *copySinking) pruneTargets() bool {
 	for range maxPruneRounds {
 		stayed := false
@@ -205,13 +227,13 @@ func (d *copySinking) pruneTargets() bool {
 			}
 			held := d.valueAt.of(o.src, src)
 			if d.bypassed(o, own) && slices.ContainsFunc(held, d.moves) {
-				stay(own, 1) // its own result goes elsewhere
+				stay(own, 1) // its source moves, so it cannot be read there
 			}
 			if held != nil && !d.readable(o, src, dst, held, own) {
 				stay(held, src.stride)
 			}
-			// One value of a copy may stay where it is read while another goes to the
-			// chunk next to it: then what is left would write what it reads.
+			// Some values of a copy may stay where they are while others move to
+			// adjacent chunks; the rest of the copy would then overwrite its own source.
 			overlaps := d.overlaps(o, own)
 			if overlaps {
 				stay(own, 1)
@@ -233,9 +255,9 @@ func (d *copySinking) pruneTargets() bool {
 	return false
 }
 
-// readable tells whether an operation could still read its source, which holds the
-// given values, after they have moved. A copy that becomes partly unnecessary must
-// remain one copy, of chunks that no other copy waits for.
+// readable reports whether an operation could still read its source, which
+// holds the given values, after they have moved. A copy that becomes partly
+// unnecessary must remain one copy, of chunks whose values do not move on.
 func (d *copySinking) readable(o *op, src, dst chunks, held, own []int32) bool {
 	from, to := d.remaining(o, held, own)
 	if from == to && d.bypassed(o, own) {
@@ -256,8 +278,8 @@ func (d *copySinking) readable(o *op, src, dst chunks, held, own []int32) bool {
 	return ok
 }
 
-// overlaps tells whether an operation with the given values would write chunks that
-// it reads, and not in their place.
+// overlaps reports whether an operation that leaves the given values would
+// overwrite its own source after the move, other than each chunk in its place.
 func (d *copySinking) overlaps(o *op, own []int32) bool {
 	if !o.local() && !o.reduce {
 		return false // it reads one rank and writes another
@@ -266,14 +288,14 @@ func (d *copySinking) overlaps(o *op, own []int32) bool {
 	return then.count > 0 && then.overlaps()
 }
 
-// move visits the operations a last time and changes their places.
+// apply changes the places of all operations.
 func (d *copySinking) apply() {
 	d.walk(func(i int, o *op, src, dst chunks) { *o = d.relocated(*o, d.valuesOf(i)) })
 	d.u.ops = slices.DeleteFunc(d.u.ops, func(o op) bool { return o.count == 0 })
 }
 
-// placed is what is left of an operation, at the places where the values will be:
-// without chunks, if it is a copy of which nothing is left.
+// relocated returns the rest of an operation, at its new places. It has no
+// chunks if it is a copy that is no longer needed.
 func (d *copySinking) relocated(o op, own []int32) op {
 	src, dst := o.ends()
 	held := d.valueAt.of(o.src, src)
@@ -296,11 +318,11 @@ func (d *copySinking) relocated(o op, own []int32) op {
 	return o
 }
 
-// moves tells whether a value will be written elsewhere.
+// moves reports whether a value will be written elsewhere.
 func (d *copySinking) moves(v int32) bool { return v != none && d.target[v] != none }
 
-// own lists the values that operation i leaves, or none if they are not tracked. The
-// next call overwrites the list.
+// valuesOf lists the values that operation i leaves, or none if they are not
+// tracked. The next call overwrites the list.
 func (d *copySinking) valuesOf(i int) []int32 {
 	if d.first[i] == none {
 		return nil
@@ -312,8 +334,9 @@ func (d *copySinking) valuesOf(i int) []int32 {
 	return d.valuesBuf
 }
 
-// left is the range of chunks that a copy still has to copy, those whose values
-// will not be delivered directly. For any other operation it is the whole range.
+// remaining returns the range of chunks that a copy still has to copy: those
+// whose values are not written to its destination directly. For any other
+// operation it is the whole range.
 func (d *copySinking) remaining(o *op, held, own []int32) (from, to int32) {
 	to = o.count
 	if !o.copies() {
@@ -331,7 +354,8 @@ func (d *copySinking) remaining(o *op, held, own []int32) (from, to int32) {
 	return from, to
 }
 
-// stayed tells whether all chunks of a copy can be read at its source instead.
+// bypassed reports whether all chunks of a copy will be read at its source
+// instead.
 func (d *copySinking) bypassed(o *op, own []int32) bool {
 	src, _ := o.ends()
 	for k, v := range own {
@@ -342,17 +366,17 @@ func (d *copySinking) bypassed(o *op, own []int32) bool {
 	return o.copies() && len(own) > 0
 }
 
-// delivered tells whether the k-th chunk of a copy will have been written to its
-// destination already.
+// sunk reports whether the k-th chunk of a copy will be written to its
+// destination directly.
 func (d *copySinking) sunk(o *op, held []int32, k int32) bool {
 	src, dst := o.ends()
 	v := held[k*src.stride]
 	return v != none && d.target[v] == d.cell(o.dst, dst, k)
 }
 
-// moved is where the chunks of c will be found, whose values are every step-th of
-// the given ones: c itself if none of them moves. ok tells whether they are still a
-// single reference.
+// newPlace returns the new place of the chunks of c, whose values are every
+// step-th of the given ones; it is c if none of them moves. ok reports whether
+// they are still a single reference.
 func (d *copySinking) newPlace(rank int32, c chunks, values []int32, step int32) (to chunks, ok bool) {
 	cell := func(k int32) int32 {
 		if v := values[k*step]; v != none {
@@ -395,7 +419,7 @@ func (d *copySinking) newPlace(rank int32, c chunks, values []int32, step int32)
 	return to, true
 }
 
-// cell is the cell of the k-th chunk of c.
+// cell returns the cell of the k-th chunk of c.
 func (d *copySinking) cell(rank int32, c chunks, k int32) int32 {
 	return int32(d.base[rank][c.buf]) + c.off + k*c.stride
 }

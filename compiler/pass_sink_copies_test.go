@@ -37,8 +37,9 @@ func longestChain(t interface{ Fatal(...any) }, p *lang.Program, o Options) int3
 	return longest
 }
 
-// drawDeliveries is a program without a meaning, most of which arrives in scratch, in
-// pieces, is added to and sent on there, and is copied once to where it stays.
+// drawDeliveries is a program without a meaning, most of which arrives in
+// scratch, in pieces, is added to and sent on there, and is copied once to
+// where it stays.
 func drawDeliveries(t *rapid.T) *lang.Program {
 	pick := func(n int, label string) int { return rapid.IntRange(0, n-1).Draw(t, label) }
 	const room = 6 // in scratch for what arrives, and as much for what stays there
@@ -85,9 +86,9 @@ func drawDeliveries(t *rapid.T) *lang.Program {
 	return &b.p
 }
 
-// TestDeliverChangesNoResult compares what the IR leaves, with the pass and without,
-// with what the operations leave, done one by one. With it nobody copies more, has
-// more instructions, or waits for more of them in a row.
+// TestDeliverChangesNoResult compares what the IR leaves, with the pass and
+// without, with what the operations leave, done one by one. With it nobody
+// copies more, has more instructions, or waits for more of them in a row.
 func TestDeliverChangesNoResult(t *testing.T) {
 	fewer, shorter := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -122,9 +123,9 @@ func TestDeliveredDumpsAreReadBack(t *testing.T) {
 	})
 }
 
-// TestDeliverKeepsCopiesApart: the first chunk that is copied may go to in[1] at once,
-// and the second may be read at in[2] instead. Both together would be one copy of
-// in[0] and in[2] to in[1] and in[2], which writes what it reads.
+// TestDeliverKeepsCopiesApart: the first chunk that is copied may go to in[1]
+// at once, and the second may be read at in[2] instead. Both together would be
+// one copy of in[0] and in[2] to in[1] and in[2], which writes what it reads.
 func TestDeliverKeepsCopiesApart(t *testing.T) {
 	b := begin(collective.Spec{Name: "allgather", Ranks: 2, Chunks: 4})
 	b.p.Scratch[0] = 4

@@ -1,17 +1,30 @@
 package compiler
 
-// slots makes the program safe however a runtime divides its steps into calls.
+// slots makes the program free of deadlock however a runtime divides its steps
+// into calls.
 //
 // A step of c chunks is one call if a slot has room for c chunks, and c calls if
 // it has room for one; every call occupies a slot. The order was made for the
 // first case (see slotsOf). In the second, threadblocks that all send before they
 // receive block one another:
 //
-//	rank 0: s in[0:4] → 1        two of four calls fit, nobody takes them:
-//	        rrs in[4:8] ← 2 → 1  everybody is still sending
+//	rank 0: s in[0:4] → 1        two of four calls fit, and none is received:
+//	        rrs in[4:8] ← 2 → 1  every rank is still sending
 //	rank 1: s in[4:8] → 2 …
 //
-// So the program is executed with a call for each chunk. One execution is enough:
+// what a threadblock does next does not depend on timing, and a wait that has
+// ended never begins again. If it stops in a circle of waiting threadblocks, and
+// one of these is needed at one of its connections while it is blocked at the
+// other, its two connections are given to two threadblocks: its fused instructions
+// are split, and everything after fusion is done again (untangle.go). One rank of
+// a ring is enough.
+// So the pass executes the program with a call for each chunk. One execution is
+// enough: a threadblock's next step does not depend on timing, and a wait that has
+// ended never begins again. The execution may stop in a cycle of waiting
+// threadblocks. If one of them is needed at one of its connections while it is
+// blocked at the other, the two connections are given to two threadblocks: its
+// fused instructions are split, and the passes after fusion run again
+// (break_cycles.go). In a ring, splitting at one rank is enough.
 // what a threadblock does next does not depend on timing, and a wait that has
 // ended never begins again. If it stops in a circle of waiting threadblocks, and
 // one of these is needed at one of its connections while it is blocked at the
@@ -19,11 +32,13 @@ package compiler
 // are split, and everything after fusion is done again (untangle.go). One rank of
 // a ring is enough.
 //
-// If that does not help, the order is made anew for a call for each chunk. That is
+// always correct, but slower, because chains then begin one after another.
+// If that does not help, the order is made again for a call for each chunk. That
+// is always correct, but slower, because chains then begin one after another.
 // always correct, but slower, because chains then begin one after another.
 //
-// Without this pass the program is fastest where steps are single calls, but may
-// need more slots than Simple has at large sizes.
+// Without this pass the program is fastest at sizes where a step is one call,
+// but may need more slots than Simple has at large sizes.
 func slots(u *program) error {
 	both := []*execution{newExecution(u)}
 	if u.manyChunks() {
@@ -60,7 +75,7 @@ func slots(u *program) error {
 	return nil
 }
 
-// manyChunks tells whether any message has more than one chunk.
+// manyChunks reports whether any message has more than one chunk.
 func (u *program) manyChunks() bool {
 	for m := range u.msgs {
 		if u.msgs[m].count > 1 {
@@ -70,7 +85,7 @@ func (u *program) manyChunks() bool {
 	return false
 }
 
-// reschedule discards the schedule so that the passes make it again.
+// reschedule discards the schedule and runs the passes from depths on again.
 func (u *program) reschedule() {
 	u.pool.give(u.depth, u.height, u.seq, u.tbOf, u.posOf, u.waits.start, u.waits.list)
 	u.depth, u.height, u.seq = nil, nil, nil
@@ -78,8 +93,9 @@ func (u *program) reschedule() {
 	u.rerunFrom = "depths"
 }
 
-// execution runs the program's waits and messages, without data. Every threadblock
-// runs until it has to stop, and is woken when what it waits for has happened.
+// execution runs the program's waits and messages, without data. Every
+// threadblock runs until it has to stop, and is woken when the event it waits
+// for has happened.
 type execution struct {
 	u            *program
 	steps        []execStep // of all threadblocks, one after another
@@ -97,21 +113,21 @@ type execution struct {
 	after        []int32 // by threadblock: the next one that waits for the same step
 	ready        []int32
 	full         []int32 // threadblocks that stopped for lack of a slot since slots were last added
-	halved       []bool  // by threadblock: it runs as if it were two; nil if none does
-	pending      []int64 // by threadblock that runs as two: calls received but not yet sent on
+	halved       []bool  // by threadblock: it runs as if it were split in two; nil if none does
+	pending      []int64 // by halved threadblock: calls received but not yet sent
 }
 
-// turn is what execution needs to know of a step.
+// execStep is a step in the form that execution needs.
 type execStep struct {
 	get, put int32 // connections, or none
 	count    int32 // chunks
-	waits    int32 // end of its waits
+	waits    int32 // index in execution.waits of the end of its waits
 }
 
 // await identifies a step to wait for.
 type await struct{ tb, step int32 }
 
-// stop is the reason why a threadblock does not proceed.
+// stop is the reason why a threadblock is stopped.
 type stop uint8
 
 const (
@@ -122,8 +138,8 @@ const (
 	ended
 )
 
-// newExecution lays the steps out in the order in which they are visited, ready to
-// run with each step as one call.
+// newExecution lays the steps out in the order in which they are visited, ready
+// to run with one call for each step.
 func newExecution(u *program) *execution {
 	n := len(u.tbs)
 	e := &execution{
@@ -158,15 +174,15 @@ func newExecution(u *program) *execution {
 	return e
 }
 
-// perChunkToo is an execution of the same steps with one call for each chunk, which
-// may run beside this one.
+// clonePerChunk returns an execution of the same steps with one call for each
+// chunk, which may run in parallel with this one.
 func (e *execution) clonePerChunk() *execution {
 	other := *e
 	other.allocate(true)
 	return &other
 }
 
-// begin makes the state of an execution whose steps are laid out.
+// allocate allocates the state of an execution whose steps are laid out.
 func (e *execution) allocate(perChunk bool) {
 	n, conns := len(e.u.tbs), len(e.u.conns)
 	e.sent, e.taken = make([]int64, conns), make([]int64, conns)
@@ -175,7 +191,8 @@ func (e *execution) allocate(perChunk bool) {
 	e.restart(perChunk)
 }
 
-// lay lays out a threadblock's steps, and returns how many waits they have.
+// layOutSteps lays out a threadblock's steps, and returns the number of their
+// waits.
 func (e *execution) layOutSteps(t int32) (waits int32) {
 	u, tb := e.u, &e.u.tbs[t]
 	for n, i := range tb.steps {
@@ -194,7 +211,8 @@ func (e *execution) layOutSteps(t int32) (waits int32) {
 	return waits
 }
 
-// layWaits lays out the waits of a threadblock's steps as numbers from up to to.
+// layOutWaits lays out the waits of a threadblock's steps at indices from to
+// to-1.
 func (e *execution) layOutWaits(t, from, to int32) {
 	u, at := e.u, from
 	for n, i := range u.tbs[t].steps {
@@ -209,8 +227,8 @@ func (e *execution) layOutWaits(t, from, to int32) {
 	}
 }
 
-// restart goes back to the beginning, with one call for each chunk or for each
-// step.
+// restart resets the execution to its beginning, with one call for each chunk
+// or for each step.
 func (e *execution) restart(perChunk bool) {
 	e.perChunk, e.slots = perChunk, 1
 	clear(e.sent)
@@ -228,7 +246,7 @@ func (e *execution) restart(perChunk bool) {
 	}
 }
 
-// waitsOf lists what step n waits for.
+// waitsOf lists the steps that step n waits for.
 func (e *execution) waitsOf(n int32) []await {
 	from := int32(0)
 	if n > 0 {
@@ -237,12 +255,12 @@ func (e *execution) waitsOf(n int32) []await {
 	return e.waits[from:e.steps[n].waits]
 }
 
-// now is the current step of a threadblock.
+// currentStep returns the index of a threadblock's current step.
 func (e *execution) currentStep(t int32) int32 { return e.first[t] + e.at[t] }
 
-// finish runs with as few slots as possible, up to most unless that is 0, and
-// returns how many. If they do not suffice, the threadblocks stay where they
-// stopped.
+// finish runs with as few slots as possible, but no more than most unless that
+// is 0, and returns their number. If they do not suffice, the threadblocks stay
+// where they stopped.
 func (e *execution) finish(most int) (slots int) {
 	for {
 		for len(e.ready) > 0 {
@@ -293,7 +311,8 @@ func (e *execution) advance(t int32) {
 	e.stop[t] = ended
 }
 
-// communicate makes as many of a step's calls as can be made now.
+// communicate makes as many of a step's calls as are possible now. It returns
+// the reason if some are left.
 func (e *execution) communicate(t int32, s *execStep) (why stop) {
 	if e.halved != nil && e.halved[t] {
 		return e.communicateHalved(t, s)
@@ -330,7 +349,7 @@ func (e *execution) communicate(t int32, s *execStep) (why stop) {
 	return why
 }
 
-// rouse resumes a threadblock if it had stopped for the given reason.
+// wake resumes a threadblock if it is stopped for the given reason.
 func (e *execution) wake(t int32, why stop) {
 	if e.stop[t] == why {
 		e.stop[t] = notStopped

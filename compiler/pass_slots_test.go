@@ -125,8 +125,8 @@ func TestGridsAreUntangledInFewTurns(t *testing.T) {
 	}
 }
 
-// TestLookingAheadTakesFewerTurns: what lies behind a circle is taken apart with it,
-// and the order made anew fewer times.
+// TestLookingAheadTakesFewerTurns: what lies behind a circle is taken apart
+// with it, and the order made anew fewer times.
 func TestLookingAheadTakesFewerTurns(t *testing.T) {
 	defer func(n, m int) { oneVictimAttempts, lookaheadAttempts = n, m }(oneVictimAttempts, lookaheadAttempts)
 	turns := func(alone int) int {

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// maxClocks bounds the memory that synchronise spends on knowing what is known,
-// in numbers of steps, which have 16 bits. Past either only the first two of its
-// rules are applied.
+// maxClocks bounds the memory of the vector clocks, in 16-bit entries. For
+// programs that exceed it, or have threadblocks of more steps than 16 bits can
+// count, only the first two rules of synchronise are applied.
 var maxClocks = 1 << 27
 
-// What looking for messages that imply a wait may cost: threadblocks looked at
-// for one wait, and for all.
+// Limits on the search for messages that imply a wait: threadblocks visited for
+// one wait, and for all.
 var (
 	maxVisits      = 1 << 6
 	maxTotalVisits = 1 << 22
@@ -29,10 +29,16 @@ var (
 //   - by the threadblock's own order;
 //   - by an earlier wait of the threadblock for that step or a later one;
 //   - by what a step waited for had itself waited for;
-//   - by messages: the step waited for, or a later one of its threadblock, sent
+//     one that was received, somewhere, before one was sent that has arrived.
+//   - by messages: the step waited for, or a later one of its threadblock, sent a
+//     message, and a chain of messages leads from its receiver to this step.
 //     one that was received, somewhere, before one was sent that has arrived.
 //
-// A step's clock is the number of steps of every threadblock of its rank that
+// are known to be done when it is. For the last rule the clocks of other ranks
+// are looked up, from message to message, as far as maxVisits and maxFollowed go.
+// Steps have vector clocks: for every threadblock of the rank, the number of its
+// steps that are certainly complete when this step is. The last rule follows
+// messages to the clocks of other ranks, within maxVisits and maxTotalVisits.
 // are known to be done when it is. For the last rule the clocks of other ranks
 // are looked up, from message to message, as far as maxVisits and maxFollowed go.
 func synchronise(u *program) error {
@@ -43,7 +49,7 @@ func synchronise(u *program) error {
 	} else {
 		u.waitsByProgramOrder(&waits)
 	}
-	var at []int32 // turns, once there is something to sort
+	var at []int32 // order positions, once there is something to sort
 	u.waits = csr{start: append(u.pool.take(len(u.ins) + 1)[:0], 0), list: make([]int32, 0, len(waits.list))}
 	for i := range waits.of {
 		row := waits.row(int32(i))
@@ -60,9 +66,10 @@ func synchronise(u *program) error {
 	return nil
 }
 
-// kept is the waits of instructions, in the order in which they are found.
+// waitLists holds the waits of instructions, in the order in which they are
+// added.
 type waitLists struct {
-	of   []int32 // by instruction: the number of its row, from 1; 0 none
+	of   []int32 // by instruction: the number of its row, from 1; 0 if it has no waits
 	ends []int32 // by row
 	list []int32
 }
@@ -87,10 +94,11 @@ func (w *waitLists) row(i int32) []int32 {
 	}
 }
 
-// across appends to list what i waits for in other threadblocks.
+// crossWaits appends to list the instructions of other threadblocks that i
+// depends on.
 func (u *program) crossWaits(i int32, list []int32) []int32 {
 	for _, p := range u.preds.row(i) {
-		// A send that was fused waits for nothing but what it is part of.
+		// A fused send depends only on the receive it is part of.
 		if a := u.alias[p]; u.tbOf[a] != u.tbOf[i] {
 			list = append(list, a)
 		}
@@ -98,10 +106,10 @@ func (u *program) crossWaits(i int32, list []int32) []int32 {
 	return list
 }
 
-// lastWaits keeps of every threadblock's waits for another those that are for a
-// later step than all before.
+// waitsByProgramOrder applies the first two rules: of a threadblock's waits for
+// another, it keeps those for a later step than all before.
 func (u *program) waitsByProgramOrder(waits *waitLists) {
-	until := make([]int32, len(u.tbs)) // by threadblock waited for: the steps known done
+	until := make([]int32, len(u.tbs)) // by threadblock waited for: the number of steps known to be complete
 	var touched, needed, list []int32
 	for t := range u.tbs {
 		for _, x := range touched {
@@ -126,41 +134,43 @@ func (u *program) waitsByProgramOrder(waits *waitLists) {
 	}
 }
 
-// knowledge is the clocks of the steps handled so far.
+// vectorClocks holds the clocks of the steps handled so far.
 type vectorClocks struct {
 	u     *program
-	first []int32  // by threadblock: the first of its rank
-	start []int32  // by threadblock: where its steps begin, all steps being numbered
-	at    []int32  // by step: its place in the order
-	width []int32  // by rank: its threadblocks
-	now   []uint16 // by threadblock: its clock, at off[tb]
+	first []int32  // by threadblock: the first threadblock of its rank
+	start []int32  // by threadblock: index in at of its first step
+	at    []int32  // by step: its position in the order
+	width []int32  // by rank: number of its threadblocks
+	now   []uint16 // by threadblock: its current clock, from off[tb]
 	off   []int
-	// What a threadblock knows of others changes only where it waits, and is kept
-	// as often: what is kept of an instruction lacks its own threadblock's part.
+	// A clock's entries for other threadblocks change only where the threadblock
+	// waits, and are stored once for each change. The entry for its own
+	// threadblock is out of date in a stored clock.
 	blocks      [][]uint16 // in blocks of keptBlock
-	storedAt    []int32    // by instruction: where in kept
-	last        []int32    // by threadblock: what was kept last, none where its clock has changed since
-	used        int32      // where in kept there is room for more
-	lastReceive []int32    // by instruction: the last of its threadblock, up to it, that receives
+	storedAt    []int32    // by instruction: where its clock is in blocks
+	last        []int32    // by threadblock: where its latest clock is stored; none if that has changed since
+	used        int32      // end of the stored clocks in blocks
+	lastReceive []int32    // by instruction: the last receive of its threadblock up to it, or none
 
-	announced   []uint16 // by threadblock: the steps that any message of its rank tells are done
-	announcedAt []int32  // by threadblock: what was kept of it when its messages told that last
+	announced   []uint16 // by threadblock: number of its steps whose completion some message of its rank implies
+	announcedAt []int32  // by threadblock: the stored clock that its latest message announced
 
-	// What implied has found to be done; cleared after each question.
-	reached []int32 // by threadblock: steps
+	// State of implied, reset after each call.
+	reached []int32 // by threadblock: number of steps found to be complete
 	queued  []bool
 	touched []int32
 	queue   []int32
-	since   int32 // where in the order what it looks for stands
-	budget  int   // threadblocks that may still be looked at, over all questions
+	since   int32 // position in the order of the step searched for
+	budget  int   // threadblocks that may still be visited, over all calls
 }
 
-// keptBlock is how many numbers a block of what is kept has: more than any clock with
-// its newest in front, since a rank with w threadblocks has at least w steps, and w²
-// is at most maxClocks.
+// clockBlock is the number of entries of a block. A clock with its newest
+// position in front always fits: a rank with w threadblocks has at least w
+// steps, and w² is at most maxClocks.
 const clockBlock = 1 << 16
 
-// newKnowledge makes room for the clocks; it is nil if that would be too much.
+// newVectorClocks allocates the clocks. It returns nil if they would exceed a
+// limit.
 func newVectorClocks(u *program) *vectorClocks {
 	k := &vectorClocks{
 		u: u, first: make([]int32, len(u.tbs)), start: make([]int32, len(u.tbs)+1),
@@ -215,7 +225,7 @@ func (k *vectorClocks) reduce(waits *waitLists) {
 	var needed, list []int32
 	for _, i := range u.seq {
 		needed = u.crossWaits(i, needed[:0])
-		// The latest first: it may know of the others.
+		// The latest first: its clock may cover the others.
 		if len(needed) > 1 {
 			slices.SortFunc(needed, func(a, b int32) int { return cmp.Compare(k.position(b), k.position(a)) })
 		}
@@ -225,7 +235,7 @@ func (k *vectorClocks) reduce(waits *waitLists) {
 		for _, p := range needed {
 			slot := u.tbOf[p] - first
 			if int32(clock[slot]) > u.posOf[p] {
-				continue // it is done whenever i begins
+				continue // it is complete whenever i begins
 			}
 			if !k.implied(i, p) {
 				list = append(list, p)
@@ -238,21 +248,22 @@ func (k *vectorClocks) reduce(waits *waitLists) {
 	}
 }
 
-// clock is what is known to be done when threadblock tb goes on.
+// clockOf returns the current clock of threadblock tb.
 func (k *vectorClocks) clockOf(tb int32) []uint16 { return k.now[k.off[tb]:k.off[tb+1]] }
 
-// place is an instruction's place in the order.
+// position returns an instruction's position in the order.
 func (k *vectorClocks) position(i int32) int32 { return k.at[k.start[k.u.tbOf[i]]+k.u.posOf[i]] }
 
-// after is what was known to be done when step p was, of the other threadblocks
-// of its rank.
+// clockAfter returns the clock of step p when it was complete, except for the
+// entry of its own threadblock.
 func (k *vectorClocks) clockAfter(p int32) []uint16 {
 	at, tb := k.storedAt[p], k.u.tbOf[p]
 	from := int(at % clockBlock)
 	return k.blocks[at/clockBlock][from : from+k.off[tb+1]-k.off[tb]]
 }
 
-// newest is the place in the order of the last step that after says is done.
+// newest returns the position in the order of the last step that clockAfter(p)
+// covers.
 func (k *vectorClocks) newest(p int32) int32 {
 	at := k.storedAt[p]
 	from := at % clockBlock
@@ -260,9 +271,10 @@ func (k *vectorClocks) newest(p int32) int32 {
 	return int32(head[0])<<16 | int32(head[1])
 }
 
-// implied tells whether messages imply that p is done when i begins: what i's
-// threadblock knows is done received messages; their senders are done, and all
-// that those knew; and so on, from rank to rank.
+// implied reports whether messages imply that p is complete when i begins. It
+// starts from the steps in the clock of i's threadblock. The messages that
+// these received imply that their senders are complete, with all in the
+// senders' clocks; and so on, from rank to rank.
 func (k *vectorClocks) implied(i, p int32) bool {
 	u := k.u
 	target := u.tbOf[p]
@@ -274,8 +286,8 @@ func (k *vectorClocks) implied(i, p int32) bool {
 	for slot, n := range k.clockOf(u.tbOf[i]) {
 		k.reach(k.first[u.tbOf[i]]+int32(slot), int32(n))
 	}
-	// The message that arrives may be on its way in parts: of those who pass it
-	// on, only what they did before is sure to be done.
+	// The message may still be arriving in parts. Of the instructions that pass it
+	// on, only earlier steps are certainly complete.
 	for x := i; u.ins[x].get != none; {
 		x = u.msgs[u.ins[x].get].sender
 		k.reachAll(x)
@@ -299,8 +311,8 @@ func (k *vectorClocks) implied(i, p int32) bool {
 	return k.reached[target] > u.posOf[p]
 }
 
-// reach notes that n steps of a threadblock are done. Those that all come before
-// p in the order know nothing of it.
+// reach records that n steps of a threadblock are complete. It ignores them if
+// all come before p in the order, since they cannot depend on p.
 func (k *vectorClocks) reach(tb, n int32) {
 	if n <= k.reached[tb] || k.at[k.start[tb]+n-1] < k.since {
 		return
@@ -315,12 +327,13 @@ func (k *vectorClocks) reach(tb, n int32) {
 	}
 }
 
-// reachAll notes what was known when x began, of the other threadblocks.
+// reachAll records the clock of x when it began, for the other threadblocks of
+// its rank.
 func (k *vectorClocks) reachAll(x int32) {
 	own := k.u.tbOf[x]
 	first := k.first[own]
 	if k.newest(x) < k.since {
-		return // none of them is reached
+		return // all of it is before p
 	}
 	for slot, n := range k.clockAfter(x) {
 		if tb := first + int32(slot); tb != own {
@@ -329,7 +342,7 @@ func (k *vectorClocks) reachAll(x int32) {
 	}
 }
 
-// forget clears what was reached.
+// resetReached clears the state of implied.
 func (k *vectorClocks) resetReached() {
 	for _, tb := range k.touched {
 		k.reached[tb], k.queued[tb] = 0, false
@@ -337,8 +350,8 @@ func (k *vectorClocks) resetReached() {
 	k.touched, k.queue = k.touched[:0], k.queue[:0]
 }
 
-// learn adds to a clock that p is done, whose threadblock is at slot, and all
-// that p's knew.
+// merge adds to a clock that p is complete, and p's own clock. slot is the
+// entry of p's threadblock.
 func (k *vectorClocks) merge(clock []uint16, p, slot int32) {
 	for s, n := range k.clockAfter(p) {
 		clock[s] = max(clock[s], n)
@@ -346,7 +359,7 @@ func (k *vectorClocks) merge(clock []uint16, p, slot int32) {
 	clock[slot] = max(clock[slot], uint16(k.u.posOf[p]+1))
 }
 
-// end notes that i is done.
+// complete records that i is complete.
 func (k *vectorClocks) complete(i int32) {
 	tb := k.u.tbOf[i]
 	c, own := k.clockOf(tb), tb-k.first[tb]
@@ -368,8 +381,8 @@ func (k *vectorClocks) complete(i int32) {
 	}
 }
 
-// newestOf is the place in the order of the last step of another threadblock that
-// tb's clock says is done.
+// newestOf returns the position in the order of the last step of another
+// threadblock that tb's clock covers.
 func (k *vectorClocks) newestOf(tb int32) (newest int32) {
 	for slot, n := range k.clockOf(tb) {
 		if other := k.first[tb] + int32(slot); n > 0 && other != tb {
@@ -379,10 +392,12 @@ func (k *vectorClocks) newestOf(tb int32) (newest int32) {
 	return newest
 }
 
-// newestRoom is how many numbers newest takes, in front of a clock that is kept.
+// newestWords is the number of entries that newest takes, in front of a stored
+// clock.
 const newestWords = 2
 
-// keep makes a copy of a clock, its newest in front, and says where it is.
+// store copies a clock to the blocks, with its newest position in front, and
+// returns where it is.
 func (k *vectorClocks) store(c []uint16, newest int32) (at int32) {
 	if int(k.used)+newestWords+len(c) > len(k.blocks)*clockBlock {
 		k.used = int32(len(k.blocks)) * clockBlock

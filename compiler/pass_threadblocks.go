@@ -12,15 +12,21 @@ import (
 // threadblocks creates the threadblocks and assigns every instruction to one, in
 // the global order (GC3 5.2, steps 1 and 5).
 //
+//	s → 2 ch 0          the same: the connection is its
 //	rcs ← 0 → 2 ch 0    the threadblock of (send 2, receive 0, channel 0)
+//	s → 2 ch 0          the same, which owns the connection
 //	s → 2 ch 0          the same: the connection is its
 //	s → 3 ch 0          the threadblock of (send 3, channel 0)
-//	cpy                 the one, of its instance, that has been idle longest, until
+//	                    pass place local finds a better
+//	re                  the one that reduced into the same place before, so that
+//	cpy                 the one of its instance that has been idle longest; pass
+//	                    place local may find a better one
+//	re                  the one that reduced into the same place before, so that
 //	                    pass homes finds a better
 //	re                  the one that reduced into the same place before, so that
 //	                    a run of reductions needs no waits in between
 //
-// Pass channels has made sure that each connection is in at most one pair. A rank
+// Pass channels ensures that each connection is in at most one pair. A rank
 // that neither sends nor receives gets a threadblock for its local instructions.
 func threadblocks(u *program) error {
 	putTB, getTB := u.createThreadblocks()
@@ -37,7 +43,7 @@ func threadblocks(u *program) error {
 	return nil
 }
 
-// assign assigns every instruction to a threadblock, rank by rank.
+// assignInstructions assigns every instruction to a threadblock, rank by rank.
 func (u *program) assignInstructions(putTB, getTB []int32) {
 	u.tbOf, u.posOf = u.pool.take(len(u.ins)), u.pool.take(len(u.ins))
 	// First the instructions with connections, in any order. A local instruction
@@ -97,11 +103,11 @@ func (u *program) assignInstructions(putTB, getTB []int32) {
 	u.pool.give(local)
 }
 
-// mostWalks limits in how many parallel parts the ranks are processed, since every
-// part walks the whole order: with more, walking would be most of the work.
+// maxWalks limits the number of parallel parts, since every part walks the
+// whole order.
 const maxWalks = 4
 
-// reducing returns the threadblock for a local instruction: the one that last
+// reducerTB returns the threadblock for a local instruction: the one that last
 // reduced into the same place for its instance, or else the one that choose
 // returns.
 func (u *program) reducerTB(i int32, reducer map[place]int32, choose func() int32) int32 {
@@ -118,7 +124,7 @@ func (u *program) reducerTB(i int32, reducer map[place]int32, choose func() int3
 	return tb
 }
 
-// giveSteps lists each threadblock's instructions, as parts of one slice.
+// listSteps lists each threadblock's instructions, as parts of one slice.
 func (u *program) listSteps() {
 	start := make([]int32, len(u.tbs)+1)
 	for i, tb := range u.tbOf {
@@ -142,16 +148,16 @@ func (u *program) listSteps() {
 	}
 }
 
-// place is a run of chunks of a rank's buffer, as used by one instance. Another
-// instance may use it too, for chunks of another length or at another time.
+// place is a run of chunks of a rank's buffer, as used by one instance.
 type place struct {
 	rank, instance, off, stride, count int32
 	buf                                collective.Buffer
 }
 
-// pairs creates the threadblocks: one for every pair of connections that a fused
-// instruction uses, and one for every other connection. It returns for each
-// connection the threadblock that sends on it and the one that receives.
+// createThreadblocks creates the threadblocks: one for every pair of
+// connections that a fused instruction uses, and one for every other
+// connection. It returns for each connection the threadblock that sends on it
+// and the one that receives.
 func (u *program) createThreadblocks() (putTB, getTB []int32) {
 	putTB, getTB = make([]int32, len(u.conns)), make([]int32, len(u.conns))
 	for q := range u.conns {
@@ -250,8 +256,8 @@ func (u *program) sortThreadblocks(putTB, getTB []int32) {
 	}
 }
 
-// use identifies a threadblock by a number that does not depend on how ranks are
-// numbered, since connections are numbered in the order of their use.
+// canonicalID identifies a threadblock by a number that does not depend on the
+// numbering of ranks, since connections are numbered in the order of their use.
 func (u *program) canonicalID(tb int32) int32 {
 	if t := &u.tbs[tb]; t.put == none {
 		return 2*t.get + 1
@@ -259,14 +265,16 @@ func (u *program) canonicalID(tb int32) int32 {
 	return 2 * u.tbs[tb].put
 }
 
-// fit reduces the threadblocks of each rank to the given number by merging ones
-// that only send with ones that only receive, on the same channel and of the same
-// instance: first those with the same peer, then any.
+// mergeToLimit reduces the threadblocks of each rank to the given number by
+// merging ones that only send with ones that only receive, on the same channel
+// and of the same instance: first those with the same peer, then any.
 //
 //	tb 0: s → 1 ch 0        tb 0: s → 1 ch 0
 //	tb 1: r ← 1 ch 0              r ← 1 ch 0
 //
-// Any such merge is free of deadlock because of the global order, but what ran in
+// parallel then runs in turn.
+// The global order keeps any such merge free of deadlock, but the merged
+// threadblocks no longer run in parallel.
 // parallel then runs in turn.
 func (u *program) mergeToLimit(most int32) error {
 	kept := u.tbs[:0]
@@ -289,9 +297,9 @@ func (u *program) mergeToLimit(most int32) error {
 	return nil
 }
 
-// mate merges up to over pairs of a rank's threadblocks, and returns how many
-// fewer there are. A threadblock whose connection was taken over has its rank set
-// to none.
+// mergeSendRecv merges up to over pairs of a rank's threadblocks, and returns
+// the number of merges. A threadblock whose connection was taken over has its
+// rank set to none.
 func (u *program) mergeSendRecv(own []threadblock, over int32, samePeer bool) (fewer int32) {
 	type kin struct{ channel, key, peer int32 }
 	of := func(tb *threadblock, peer int32) kin {

@@ -9,22 +9,22 @@ import (
 // none marks an absent index.
 const none = -1
 
-// unit is a program on its way through the passes. Things refer to each other by
-// index rather than by pointer, which keeps programs of millions of instructions
-// easy on the garbage collector.
+// program is a program in the state that the last pass left. Its parts refer to
+// each other by index rather than by pointer, which keeps programs of millions
+// of instructions easy on the garbage collector.
 type program struct {
 	in  *lang.Program
 	opt Options
 
 	// The chunk program, from pass expand on. Instances are numbered from 0 to
-	// keys-1 across both scopes and instances of the whole program.
+	// instances-1 across both scopes and instances of the whole program.
 	col            collective.Collective
 	scratch        []int32 // chunks of scratch, by rank
 	ops            []op
 	instances      int32
 	scopeInstances int32 // largest product of factors of nested scopes
 
-	// The chunk DAG: the operations that each operation waits for, at the rank it
+	// The chunk DAG: the operations that each operation depends on, at the rank it
 	// reads from and at the rank it writes to.
 	srcDeps, dstDeps csr
 	writesResult     []bool // by operation: it writes some part of the result
@@ -50,14 +50,14 @@ type program struct {
 	cycleBreaks   int     // how many times threadblocks were split to end a deadlock
 	pool          slicePool
 	after         string // the last pass that ran
-	rerunFrom     string // the pass to go back to, if one has asked for that
+	rerunFrom     string // the pass to continue from, if the last pass set it
 
 	out *ir.Program
 }
 
-// op is a chunk operation: count chunks of a rank's buffer are copied to, or
-// reduced into, as many chunks of its own or of another rank's. Strides are at
-// least 1, and exactly 1 for a single chunk.
+// op is a chunk operation: it copies count chunks of a rank's buffer to, or
+// reduces them into, count chunks of the same or another rank. Strides are in
+// chunks: at least 1, and exactly 1 for a single chunk.
 type op struct {
 	reduce               bool
 	srcBuf, dstBuf       collective.Buffer
@@ -72,26 +72,27 @@ type op struct {
 	instance             int32 // which instance
 }
 
-// local tells whether the operation stays within a rank.
+// local reports whether the operation stays within a rank.
 func (o *op) local() bool { return o.src == o.dst }
 
-// strided tells whether the chunks are not contiguous at one of the ends.
+// strided reports whether the chunks are not contiguous at one of the ends.
 func (o *op) strided() bool { return o.srcStride != 1 || o.dstStride != 1 }
 
-// between sets the places the operation reads and writes.
+// setPlaces sets the chunks that the operation reads and writes.
 func (o *op) setPlaces(src, dst chunks) {
 	o.count = src.count
 	o.srcBuf, o.srcOff, o.srcStride = src.buf, src.off, src.stride
 	o.dstBuf, o.dstOff, o.dstStride = dst.buf, dst.off, dst.stride
 }
 
-// ends returns the places the operation reads and writes.
+// ends returns the chunks that the operation reads and writes.
 func (o *op) ends() (src, dst chunks) {
 	return chunks{o.srcBuf, o.srcOff, o.count, o.srcStride}, chunks{o.dstBuf, o.dstOff, o.count, o.dstStride}
 }
 
-// with is the operand to which a reduction adds its source: what is at the
-// destination, or at another place of that rank that pass forward has found.
+// with returns the operand to which a reduction adds its source. It is at the
+// destination, or at another place of that rank that pass propagate copies has
+// found.
 func (o *op) with() chunks {
 	if o.withStride == 0 {
 		return chunks{o.dstBuf, o.dstOff, o.count, o.dstStride}
@@ -99,7 +100,7 @@ func (o *op) with() chunks {
 	return chunks{o.withBuf, o.withOff, o.count, o.withStride}
 }
 
-// add sets the operand to which a reduction adds its source.
+// setWith sets the operand to which a reduction adds its source.
 func (o *op) setWith(with chunks) {
 	o.withBuf, o.withOff, o.withStride = with.buf, with.off, with.stride
 	if _, dst := o.ends(); with == dst {
@@ -107,18 +108,19 @@ func (o *op) setWith(with chunks) {
 	}
 }
 
-// overlaps tells whether the operation writes chunks that it reads, other than each
-// in its place.
+// overlaps reports whether the operation writes chunks that it reads, other
+// than each in its place.
 func (o *op) overlaps() bool {
 	src, dst := o.ends()
 	return o.local() && src != dst && src.intersects(dst) || o.withStride != 0 && o.with().intersects(dst)
 }
 
-// withScratch tells whether the operand of a reduction is in scratch and not at
+// withScratch reports whether the operand of a reduction is in scratch and not at
 // its destination.
 func (o *op) withScratch() bool { return o.withStride > 0 && o.withBuf == collective.Scratch }
 
-// anew tells whether the operation writes its destination without reading it.
+// overwrites reports whether the operation writes its destination without
+// reading it.
 func (o *op) overwrites() bool { return !o.reduce || o.withStride > 0 }
 
 // chunks are evenly spaced chunks of a rank's buffer: off, off+stride, …
@@ -130,7 +132,8 @@ type chunks struct {
 // end is one more than the index of the last chunk.
 func (c chunks) end() int32 { return c.off + (c.count-1)*c.stride + 1 }
 
-// meet tells whether both contain a common chunk, taken to be of the same rank.
+// intersects reports whether c and d have a chunk in common, if they are on the
+// same rank.
 func (c chunks) intersects(d chunks) bool {
 	if c.buf != d.buf || c.off >= d.end() || d.off >= c.end() {
 		return false
@@ -146,10 +149,10 @@ func (c chunks) intersects(d chunks) bool {
 	return false
 }
 
-// one is the k-th chunk.
+// nth returns the k-th chunk.
 func (c chunks) nth(k int32) chunks { return chunks{c.buf, c.off + k*c.stride, 1, 1} }
 
-// part is count of the chunks, beginning with the k-th.
+// part returns count of the chunks, beginning with the k-th.
 func (c chunks) part(k, count int32) chunks {
 	c.off, c.count = c.off+k*c.stride, count
 	if count == 1 {
@@ -158,12 +161,12 @@ func (c chunks) part(k, count int32) chunks {
 	return c
 }
 
-// loc is the place in the form the IR has.
+// loc returns the place in the IR's form.
 func (c chunks) loc() ir.Loc {
 	return ir.Loc{Buf: c.buf, Off: c.off, Stride: c.stride}.Of(c.count)
 }
 
-// String is the place as it is printed: in[3], sc[4:6], out[0:13:4].
+// String returns the printed form of the place: in[3], sc[4:6], out[0:13:4].
 func (c chunks) String() string { return c.loc().Place(c.count) }
 
 // instr is an instruction of one rank. As in the IR, its places are on that rank.
@@ -179,26 +182,26 @@ type instr struct {
 	of                   int32 // the operation it was made from
 }
 
-// local tells whether it neither receives nor sends.
+// local reports whether it neither receives nor sends.
 func (i *instr) local() bool { return i.get == none && i.put == none }
 
-// src is the chunks it reads, if its kind of instruction reads any.
+// src returns the chunks it reads, if its kind of instruction reads any.
 func (i *instr) src() chunks { return chunks{i.srcBuf, i.srcOff, i.count, i.srcStride} }
 
-// dst is the chunks it writes, if its kind of instruction writes any.
+// dst returns the chunks it writes, if its kind of instruction writes any.
 func (i *instr) dst() chunks { return chunks{i.dstBuf, i.dstOff, i.count, i.dstStride} }
 
-// reads tells whether the instruction reads any of the given chunks.
+// reads reports whether the instruction reads any of the given chunks.
 func (i *instr) reads(c chunks) bool {
 	return i.op.ReadsSrc() && c.intersects(i.src()) || i.op == ir.Reduce && c.intersects(i.dst())
 }
 
-// message is what a remote operation sends over a connection.
+// message is the transfer of a remote operation over a connection.
 type message struct {
 	from, to         int32 // ranks
 	sender, receiver int32 // instructions
 	count            int32
-	channel          int32 // the directive at first, later the channel it was assigned
+	channel          int32 // the directive at first, from pass channels on the assigned channel
 	instance         int32 // which instance
 	conn             int32 // from pass channels on
 }
@@ -229,12 +232,12 @@ func (c *csr) row(i int32) []int32 { return c.list[c.start[i]:c.start[i+1]] }
 // end finishes the row under construction.
 func (c *csr) end() { c.start = append(c.start, int32(len(c.list))) }
 
-// newCSR makes an empty one with room for n rows.
+// newCSR returns an empty one with capacity for n rows.
 func newCSR(n int) csr {
 	return csr{start: append(make([]int32, 0, n+1), 0), list: make([]int32, 0, n)}
 }
 
-// live tells whether instruction i has not been fused into another.
+// live reports whether instruction i has not been fused into another.
 func (u *program) live(i int32) bool { return u.alias[i] == i }
 
 // fuse merges send b into receive a, which becomes an instruction of kind op.
@@ -246,8 +249,8 @@ func (u *program) fuse(a, b int32, op ir.Op) {
 	u.msgs[u.ins[b].put].sender = a
 }
 
-// split undoes fuse: the value is stored and sent from there. What waits for the
-// send waits for it again.
+// split undoes fuse: the received value is stored, and sent from there.
+// Instructions that waited for the send wait for it again.
 func (u *program) split(a int32) (b int32) {
 	i := &u.ins[a]
 	b = i.fused
@@ -263,7 +266,8 @@ func (u *program) split(a int32) (b int32) {
 	return b
 }
 
-// turns is the position of every instruction in the global order.
+// orderPositions returns the position of every instruction in the global order.
+// The caller gives the slice back to the pool.
 func (u *program) orderPositions() []int32 {
 	at := u.pool.take(len(u.ins))
 	parallelRanges(len(u.seq), len(u.seq), func(from, to int) {
@@ -274,7 +278,7 @@ func (u *program) orderPositions() []int32 {
 	return at
 }
 
-// slotsOf is how many slots a message occupies.
+// slotsOf returns the number of slots that a message occupies.
 func (u *program) slotsOf(m int32) int {
 	if u.opt.CallPerChunk {
 		return int(u.msgs[m].count)

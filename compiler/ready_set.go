@@ -2,12 +2,12 @@ package compiler
 
 import "math/bits"
 
-// readySet is a set of small numbers from which the least is taken first. It is a
-// row of bits, above which a bit for each 64 says whether any of them is set, and
-// so on up to a single word:
+// readySet is a priority queue of small distinct numbers, least first. It is a
+// hierarchical bitmap: each bit of a level is set if any of 64 bits below it is
+// set.
 //
-//	levels[1]   0 1 …                 one bit a word below
-//	levels[0]   0000… 0010…           one bit a number
+//	levels[1]   0 1 …                 one bit for each word of levels[0]
+//	levels[0]   0000… 0010…           one bit for each number
 type readySet struct{ levels [][]uint64 }
 
 func newReadySet(n int) *readySet {
@@ -32,7 +32,8 @@ func (s *readySet) push(i int32) {
 	}
 }
 
-// pop removes and returns the least number, if there is one.
+// pop removes and returns the least number. It reports false if the set is
+// empty.
 func (s *readySet) pop() (int32, bool) {
 	i := int32(0)
 	for l := len(s.levels) - 1; l >= 0; l-- {

@@ -13,7 +13,7 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// byRank tells whether a buffer's chunks are counted rank by rank.
+// byRank reports whether a buffer's chunks are counted rank by rank.
 func byRank(name string, b collective.Buffer) bool {
 	return name == "alltoall" && b != collective.Scratch || name == "allgather" && b == collective.Out
 }

@@ -2,12 +2,12 @@ package compiler
 
 import "slices"
 
-// room keeps number arrays that passes no longer need, for others to use. In a
-// program of millions of instructions each takes tens of megabytes, and fresh
-// memory costs more to obtain than to clear.
+// slicePool holds slices that passes no longer need, for reuse. In a program of
+// millions of instructions each takes tens of megabytes, and fresh memory costs
+// more to obtain than to clear. The zero value is an empty pool.
 type slicePool struct{ free [][]int32 }
 
-// take returns n zeros.
+// take returns a slice of n zeros, which the caller owns.
 func (r *slicePool) take(n int) []int32 {
 	best := none
 	for k, a := range r.free {
@@ -24,7 +24,7 @@ func (r *slicePool) take(n int) []int32 {
 	return a
 }
 
-// give takes back arrays that are no longer in use.
+// give returns slices to the pool. The caller must not use them again.
 func (r *slicePool) give(arrays ...[]int32) {
 	for _, a := range arrays {
 		if cap(a) > 0 {

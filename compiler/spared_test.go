@@ -6,11 +6,12 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// spared compiles a program without the pass that is the last of those left out, and
-// with it: either way the IR leaves what the operations leave, done one by one, and
-// with the pass nobody copies more, has more instructions, or waits for more of them
-// in a row. (Fewer of them may be fused: which ones are hangs on what waits for what.)
-// It returns the local work and the longest chain without the pass, and with it.
+// spared compiles a program without the pass that is the last of those left
+// out, and with it: either way the IR leaves what the operations leave, done
+// one by one, and with the pass nobody copies more, has more instructions, or
+// waits for more of them in a row. (Fewer of them may be fused: which ones are
+// hangs on what waits for what.) It returns the local work and the longest
+// chain without the pass, and with it.
 func spared(t *rapid.T, p *lang.Program, o Options) (was, is local, length, now int32) {
 	before, err := Compile(p, o)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// reach is the range of chunks between the first and last that a web with a
-// strided reference touches.
+// extent is the range of chunks from the first to the last of a web with a
+// strided reference.
 type extent struct {
 	rank, from, to int32
 	root           int32
@@ -62,8 +62,8 @@ func (w *webs) closeGaps(base []int32) {
 	}
 }
 
-// reaches lists the ranges of webs with strided references, by rank and first
-// chunk.
+// stridedExtents lists the extents of webs with strided references, by rank and
+// first chunk.
 func (w *webs) stridedExtents() (open []extent) {
 	at := map[int32]int{} // by root: 1 + index into open
 	for _, strided := range [2]bool{true, false} {
@@ -92,8 +92,8 @@ func (w *webs) stridedExtents() (open []extent) {
 	return open
 }
 
-// eachTouch calls do for every place in scratch that an operation touches, with
-// the value of the place's first chunk.
+// eachTouch calls do for every place in scratch that an operation accesses,
+// with the value of the place's first chunk.
 func (w *webs) eachTouch(do func(v, rank int32, c chunks)) {
 	for i := range w.u.ops {
 		o := &w.u.ops[i]

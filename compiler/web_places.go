@@ -6,8 +6,8 @@ import (
 )
 
 // place moves every web to the lowest place available to it, rank by rank, and
-// tells whether any moved. Once the work exceeds its limit, the remaining ranks
-// are left as they are.
+// reports whether any moved. Once the work exceeds its limit, the remaining
+// ranks keep their layout.
 func (w *webs) place() (moved bool) {
 	for first, end := 0, 0; first < len(w.webs); first = end {
 		rank := w.webs[first].rank
@@ -37,16 +37,18 @@ func (w *webs) place() (moved bool) {
 	return moved
 }
 
-// lowest is the lowest place for the n-th web of a rank, given the webs placed
-// before it and those that must stay.
+// lowestPlace returns the lowest place for the n-th web of a rank, given the
+// webs placed before it and those that must stay.
 func (w *webs) lowestPlace(all []web, n int) int32 {
 	taken, free := w.taken[:0], w.free[:0]
 	defer func() { w.taken, w.free = taken, free }()
 	tried, x := 0, &all[n]
 	if w.writtenAtStart(x) {
-		tried = maxTried // no operation precedes it, so none can have freed a place for it
+		tried = maxTried // no operation precedes it, so no place can be free before it
 	}
-	// The latest web first: places that it inherited from earlier webs are then
+	// free as well.
+	// The latest web first: places that it took over from earlier webs are then free
+	// as well.
 	// free as well.
 	for k := len(all) - 1; k >= 0; k-- {
 		v := &all[k]
@@ -77,15 +79,16 @@ func (w *webs) lowestPlace(all []web, n int) int32 {
 	return at
 }
 
-// freshly tells whether an operation that waits for nothing writes a value of x.
+// writtenAtStart reports whether an operation without dependencies writes a
+// value of x.
 func (w *webs) writtenAtStart(x *web) bool {
 	return slices.ContainsFunc(x.begins, func(b int32) bool {
 		return len(w.u.srcDeps.row(b)) == 0 && len(w.u.dstDeps.row(b)) == 0
 	})
 }
 
-// before tells whether everything that touches v is done whenever x is first
-// written.
+// completesBefore reports whether every access to v is complete whenever x is
+// first written.
 func (w *webs) completesBefore(v, x *web) bool {
 	for _, b := range x.begins {
 		if !w.reachesAll(v, b) {
@@ -95,8 +98,8 @@ func (w *webs) completesBefore(v, x *web) bool {
 	return true
 }
 
-// reached searches backwards from operation b, where it writes at v's rank, for
-// all operations that touch v.
+// reachesAll reports whether operation b, where it writes at v's rank, depends
+// on all operations that access v. It searches dependencies backwards.
 func (w *webs) reachesAll(v *web, b int32) bool {
 	u := w.u
 	// A node is 2·operation for the end at which it reads, and one more for the

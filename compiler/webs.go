@@ -2,25 +2,25 @@ package compiler
 
 import "github.com/colltune/colltune/compiler/collective"
 
-// webs divides the contents of scratch into values: a value is what one operation
-// writes, until it is overwritten.
+// webs divides the contents of scratch into values: a value is the content that
+// one operation writes, until it is overwritten.
 type webs struct {
 	u        *program
 	parent   []int32       // by value: union-find towards the web's root
 	unknown  []bool        // by value: it is read without having been written
 	src, dst []int32       // by operation: the value of its first chunk, if that is in scratch
-	with     map[int]int32 // by operation: the value it adds to, if that is elsewhere in scratch
+	with     map[int]int32 // by operation: the value of its operand, if that is elsewhere in scratch
 	webs     []web
 	of       []int32 // by value that is a web's root: index into webs
-	counts   []int   // of webs on each rank
+	counts   []int   // webs on each rank
 	spent    int     // operations examined so far
 
-	taken, free []run // buffers for lowest
+	taken, free []run // buffers of lowestPlace
 
-	// State of reached; each call has a number, so that nothing needs clearing.
+	// State of reachesAll. Each call has a number, so that nothing needs clearing.
 	query  int32
 	seen   []int32 // by node: the last call that visited it
-	sought []int32 // by node: the last call that looks for it
+	sought []int32 // by node: the last call that searched for it
 	queue  []int32
 }
 
@@ -33,12 +33,12 @@ type web struct {
 	from, to int32 // chunks
 	delta    int32
 	pinned   bool    // it holds a value of unknown origin, so it stays where it is
-	begins   []int32 // operations that write one of its values first, in order
-	touches  []int32 // operations that touch any of its values, in order
+	begins   []int32 // operations that first write one of its values, in order
+	touches  []int32 // operations that access any of its values, in order
 	root     int32
 }
 
-// followValues tracks the values in scratch through the program, and joins those
+// buildWebs tracks the values in scratch through the program, and joins those
 // that must keep their relative positions.
 func buildWebs(u *program) *webs {
 	w := &webs{u: u, src: make([]int32, len(u.ops)), dst: make([]int32, len(u.ops)), with: map[int]int32{}, counts: make([]int, len(u.scratch))}
@@ -93,8 +93,8 @@ func buildWebs(u *program) *webs {
 	return w
 }
 
-// withOf is the value of the first chunk that operation i adds to, if that is in
-// scratch and elsewhere than its destination; otherwise none.
+// withOf returns the value of the first chunk of operation i's operand, if that
+// is in scratch and not at its destination; otherwise none.
 func (w *webs) withOf(i int) int32 {
 	if w.u.ops[i].withScratch() {
 		return w.with[i]
@@ -112,7 +112,7 @@ func (w *webs) join(rank, a, b int32) {
 	}
 }
 
-// add records that operation i touches chunks of v's web.
+// add records that operation i accesses chunks of v's web.
 func (w *webs) add(v, rank int32, c chunks, i int32, writes bool) {
 	root := w.root(v)
 	if w.of[root] == none {
@@ -129,7 +129,7 @@ func (w *webs) add(v, rank int32, c chunks, i int32, writes bool) {
 	}
 }
 
-// gather collects the range and the operations of every web.
+// collectRanges collects the range and the operations of every web.
 func (w *webs) collectRanges() {
 	w.of = make([]int32, len(w.parent))
 	for v := range w.of {
@@ -155,7 +155,8 @@ func (w *webs) collectRanges() {
 	}
 }
 
-// index sorts the webs by rank, then by the first operation that touches them.
+// sortByRank sorts the webs by rank, then by the first operation that accesses
+// them.
 func (w *webs) sortByRank() {
 	next := make([]int, len(w.u.scratch)+1) // by rank: where its next web goes
 	for n := range w.webs {

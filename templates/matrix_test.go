@@ -58,7 +58,7 @@ func machineOf(top *topologies.Topology) script.Machine {
 	return m
 }
 
-// everything tells whether slow tests look at all there is.
+// everything reports whether slow tests look at all there is.
 func everything() bool { return os.Getenv("COLLTUNE_LONG") != "" || *update }
 
 // TestMatrix compiles every family for every collective it does on systems of 1

@@ -232,7 +232,7 @@ func (b *blueprint) oversized() error {
 	return nil
 }
 
-// unjoined tells whether there are several nodes and nothing between them.
+// unjoined reports whether there are several nodes and nothing between them.
 func (b *blueprint) unjoined() bool {
 	if b.nodes == 1 || b.fabric != nil && len(b.fabric.cables) > 0 {
 		return false

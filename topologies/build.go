@@ -262,7 +262,7 @@ func (l *layout) cables() {
 	}
 }
 
-// there tells whether a node has a GPU, and whether it was taken.
+// there reports whether a node has a GPU, and whether it was taken.
 func (l *layout) there(node, gpu int) bool {
 	if l.gpus != nil {
 		_, ok := slices.BinarySearch(l.gpus, gpu)

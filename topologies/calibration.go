@@ -17,7 +17,7 @@ type Calibration struct {
 	Links  map[LinkKind]float64 // what the bandwidth of links of a kind is to be multiplied by
 }
 
-// Empty tells whether it changes nothing.
+// Empty reports whether it changes nothing.
 func (c Calibration) Empty() bool {
 	return c.Launch == 0 && (c.Speed == 0 || c.Speed == 1) && len(c.Links) == 0
 }

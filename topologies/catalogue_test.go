@@ -74,7 +74,7 @@ func unsourced(t *testing.T, text string) (at []string) {
 	return slices.Compact(at)
 }
 
-// exception tells whether a source for all numbers of a table makes one of some of
+// exception reports whether a source for all numbers of a table makes one of some of
 // them: it names a key, or is of several parts.
 func exception(source string, table map[string]any) bool {
 	if strings.Contains(source, ";") {

@@ -103,7 +103,7 @@ func pairs(dims []int) iter.Seq2[int, int] {
 	}
 }
 
-// generatorKind tells whether a name before a colon is meant to be a generator's.
+// generatorKind reports whether a name before a colon is meant to be a generator's.
 // Any word is, so that a misspelt one is answered with the list of kinds.
 func generatorKind(kind string) bool {
 	return kind != "" && !strings.ContainsAny(kind, `/\.`)

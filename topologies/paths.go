@@ -98,7 +98,7 @@ func (t *Topology) Path(a, b int) (p Path, ok bool) {
 	return p, true
 }
 
-// Linked tells whether rank a can send to rank b without another rank between.
+// Linked reports whether rank a can send to rank b without another rank between.
 func (t *Topology) Linked(a, b int) bool {
 	_, ok := t.route(a, b)
 	return ok
@@ -192,7 +192,7 @@ func (t *Topology) tree(root int32, s scope) *tree {
 	return tr
 }
 
-// passes tells whether a tree of this scope, whose root is at node, includes v.
+// passes reports whether a tree of this scope, whose root is at node, includes v.
 func (s scope) passes(v Vertex, node int) bool {
 	switch s {
 	case inside:

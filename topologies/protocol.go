@@ -177,7 +177,7 @@ func whose(m moves) string {
 	return "LL and LL128 move passes, Simple slices"
 }
 
-// check tells whether a simulation can run with these constants of protocol p,
+// check reports whether a simulation can run with these constants of protocol p,
 // whoever set them.
 func (c *Protocol) check(p Proto) error {
 	for _, row := range constants {

@@ -229,7 +229,7 @@ func (t *table) whole(key string, lo, hi int) int {
 	return int(n)
 }
 
-// right tells whether no fault was noted for a key.
+// right reports whether no fault was noted for a key.
 func (t *table) right(key string) bool {
 	path := t.at(key)
 	return !slices.ContainsFunc(t.r.errs, func(e *Error) bool { return e.Key == path })

@@ -61,7 +61,7 @@ func plainName(s string) string {
 	}, strings.ToValidUTF8(s, "_"))
 }
 
-// alike tells whether two systems have the same numbers, as far as they were
+// alike reports whether two systems have the same numbers, as far as they were
 // rounded to be written.
 func alike(a, b *Topology) bool {
 	near := func(x, y float64) bool { return math.Abs(x-y) <= 1e-3*math.Max(x, y) }

@@ -84,7 +84,7 @@ func syntaxError(file, text string, lines map[string]int, err error) *Error {
 	return e
 }
 
-// refused tells whether a line is no TOML even by itself.
+// refused reports whether a line is no TOML even by itself.
 func refused(line string) bool {
 	_, err := toml.Decode(line, &map[string]any{})
 	return err != nil

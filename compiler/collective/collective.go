@@ -202,10 +202,10 @@ func (c Collective) LoopChunks() int {
 	return max(n, c.Chunks)
 }
 
-// Reduces tells whether the collective combines chunks.
+// Reduces reports whether the collective combines chunks.
 func (c Collective) Reduces() bool { return c.kind.reduces }
 
-// Rooted tells whether the collective has a root.
+// Rooted reports whether the collective has a root.
 func (c Collective) Rooted() bool { return c.kind.rooted }
 
 // BusFactor is nccl-tests' ratio of bus to algorithm bandwidth; 1 for what

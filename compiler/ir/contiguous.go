@@ -86,7 +86,7 @@ func newContiguity(p *Program) *contiguity {
 	return c
 }
 
-// Contiguous tells whether all that the step reads and writes lies side by side.
+// Contiguous reports whether all that the step reads and writes lies side by side.
 func (s *Step) Contiguous() bool {
 	return (!s.Op.ReadsSrc() || s.Src.Contiguous(s.Count)) && (!s.Op.WritesDst() || s.Dst.Contiguous(s.Count))
 }

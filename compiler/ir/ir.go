@@ -54,19 +54,19 @@ func Ops() []Op {
 // String is the instruction's short name, as MSCCL's files have it.
 func (o Op) String() string { return ops[o].name }
 
-// Sends tells whether the step puts a message on the send connection.
+// Sends reports whether the step puts a message on the send connection.
 func (o Op) Sends() bool { return ops[o].sends }
 
-// Receives tells whether the step takes a message from the receive connection.
+// Receives reports whether the step takes a message from the receive connection.
 func (o Op) Receives() bool { return ops[o].receives }
 
-// ReadsSrc tells whether Src is read.
+// ReadsSrc reports whether Src is read.
 func (o Op) ReadsSrc() bool { return ops[o].readsSrc }
 
-// WritesDst tells whether Dst is written; Reduce reads it too.
+// WritesDst reports whether Dst is written; Reduce reads it too.
 func (o Op) WritesDst() bool { return ops[o].writesDst }
 
-// Reduces tells whether the step combines two values.
+// Reduces reports whether the step combines two values.
 func (o Op) Reduces() bool { return ops[o].reduces }
 
 // Dep is a step of another threadblock of the same GPU to wait for: it, or any

@@ -29,7 +29,7 @@ func (l Loc) End(count int32) int64 {
 	return int64(l.Off) + (int64(count)-1)*int64(l.step()) + 1
 }
 
-// Contiguous tells whether count chunks lie side by side.
+// Contiguous reports whether count chunks lie side by side.
 func (l Loc) Contiguous(count int32) bool { return l.Stride <= 1 || count <= 1 }
 
 // Of is the place as it is written for count chunks: without a stride that says

@@ -33,7 +33,7 @@ func initial(c collective.Collective) bags {
 	return m
 }
 
-// right tells whether the postcondition holds.
+// right reports whether the postcondition holds.
 func (m bags) right(c collective.Collective) bool {
 	for r := range c.Ranks {
 		for i := range c.OutChunks(r) {

@@ -150,7 +150,7 @@ func (t *Trace) reach(s Span) error {
 	return nil
 }
 
-// overlap tells whether two spans share a place.
+// overlap reports whether two spans share a place.
 func overlap(a, b Span) bool {
 	if a.Rank != b.Rank || a.Buf != b.Buf {
 		return false

@@ -59,7 +59,7 @@ func (t *Trace) Broken() error { return t.broken }
 // so many: who can use no more need not wait for them.
 func (t *Trace) SetMost(ops int) { t.most = min(ops, MaxOps) }
 
-// SetLinked gives the function that says whether rank a can send to rank b.
+// SetLinked gives the function that reports whether rank a can send to rank b.
 // Without it every two ranks are linked.
 func (t *Trace) SetLinked(f func(a, b int) bool) {
 	t.linked = f

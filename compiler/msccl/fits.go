@@ -27,7 +27,7 @@ func granularity(coll string, ranks, loop int, elemSize int64) int64 {
 	return elemSize * int64(loop) * perRank(coll, ranks)
 }
 
-// Fits tells whether the chunks divide a call of this size, so that a runtime
+// Fits reports whether the chunks divide a call of this size, so that a runtime
 // would use the program rather than silently fall back. It does not consider the
 // range of sizes.
 func Fits(p *ir.Program, runtime, dtype string, bytes int64) bool {

@@ -71,7 +71,7 @@ func whichFirst(rt *Runtime, first string) string {
 	return "which is found first is the folder's own order"
 }
 
-// competes tells whether there are calls for which a runtime could use either
+// competes reports whether there are calls for which a runtime could use either
 // file.
 func (f *File) competes(other *File, rt *Runtime) bool {
 	if f.collective() != other.collective() || f.NGPUs != other.NGPUs {

@@ -179,7 +179,7 @@ func (tb *Threadblock) keepApart(s *Step) {
 	}
 }
 
-// chains tells whether readers would merge s and next into one reduction.
+// chains reports whether readers would merge s and next into one reduction.
 func (s *Step) chains(next *Step) bool {
 	return s.Op == ir.Reduce && next.Op == ir.Reduce && !s.HasDep && next.DepID < 0 &&
 		s.DstBuf == next.DstBuf && s.DstOff == next.DstOff && s.SrcBuf == next.SrcBuf

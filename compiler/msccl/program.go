@@ -101,7 +101,7 @@ func (g *GPU) fold() (at [][]int32, kept []int32) {
 	return at, kept
 }
 
-// exists tells whether a step waits for a step that exists.
+// exists reports whether a step waits for a step that exists.
 func (g *GPU) exists(s *Step) bool {
 	return s.DepID >= 0 && int(s.DepID) < len(g.Threadblocks) && s.Deps >= 0 && int(s.Deps) < len(g.Threadblocks[s.DepID].Steps)
 }

@@ -190,7 +190,7 @@ var rules = []rule{
 	}},
 }
 
-// needs tells whether the runtime requires an attribute of algo.
+// needs reports whether the runtime requires an attribute of algo.
 func (r *Runtime) needs(attribute string) bool {
 	switch attribute {
 	case "name":
@@ -293,7 +293,7 @@ func (f *File) eachStep(check func(tb *Threadblock, i int, s *Step) string) stri
 	return ""
 }
 
-// Accepts tells whether a runtime would load the file and use it at some size, and
+// Accepts reports whether a runtime would load the file and use it at some size, and
 // if not, why: one reason for each rule.
 func (f *File) Accepts(rt *Runtime) (ok bool, why []string) {
 	for _, r := range rules {
@@ -304,7 +304,7 @@ func (f *File) Accepts(rt *Runtime) (ok bool, why []string) {
 	return len(why) == 0, why
 }
 
-// Accepts tells whether a runtime would load and use a program, written for all
+// Accepts reports whether a runtime would load and use a program, written for all
 // sizes under a protocol, and if not, why.
 func Accepts(p *ir.Program, runtime, protocol string) (ok bool, why []string) {
 	rt, err := Lookup(runtime)

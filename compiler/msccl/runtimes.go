@@ -212,7 +212,7 @@ func canonical(coll string) string {
 	return coll
 }
 
-// divided tells whether nchunksperloop counts the chunks of all ranks.
+// divided reports whether nchunksperloop counts the chunks of all ranks.
 func divided(coll string) bool {
 	switch coll {
 	case "allgather", "reducescatter", "alltoall", "gather", "scatter":

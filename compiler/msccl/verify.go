@@ -17,13 +17,13 @@ type Verdict struct {
 	Runtimes map[string]Acceptance
 }
 
-// Acceptance says whether a runtime would load and use a file.
+// Acceptance reports whether a runtime would load and use a file.
 type Acceptance struct {
 	Accepts bool     `json:"accepts"`
 	Why     []string `json:"why"`
 }
 
-// OK tells whether the file is right: whether it computes its collective, and
+// OK reports whether the file is right: whether it computes its collective, and
 // completes, for each placement and at every size it is for. What a runtime
 // refuses does not make it wrong.
 func (v *Verdict) OK() bool { return v.Report.OK() }

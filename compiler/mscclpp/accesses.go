@@ -13,7 +13,7 @@ type spot struct {
 	size   int
 }
 
-// meets tells whether two spots share a chunk.
+// meets reports whether two spots share a chunk.
 func (a spot) meets(b spot) bool {
 	return a.rank == b.rank && a.buffer == b.buffer && a.index < b.index+b.size && b.index < a.index+a.size
 }
@@ -118,7 +118,7 @@ func (g *graph) places(s int, f func(at spot, writes bool)) {
 	}
 }
 
-// free tells whether step by may have its data written to a spot as early as when
+// free reports whether step by may have its data written to a spot as early as when
 // step s begins: everything else that touches the spot is over by then, or comes
 // after by. A port may read what it was handed long after the step, but always
 // before the message arrives.
@@ -142,7 +142,7 @@ func (g *graph) free(all accesses, at spot, s, by int) bool {
 	return true
 }
 
-// soon tells whether a place that message m was sent from may be overwritten while
+// soon reports whether a place that message m was sent from may be overwritten while
 // a port is still reading it.
 func (g *graph) soon(all accesses, m int, from spot) bool {
 	msg := &g.msgs[m]
@@ -159,7 +159,7 @@ func (g *graph) soon(all accesses, m int, from spot) bool {
 	return false
 }
 
-// told tells whether the arrival of what step s unpacks into a place proves that
+// told reports whether the arrival of what step s unpacks into a place proves that
 // step a has read the place: packet by packet, what a read went into what came
 // back.
 //

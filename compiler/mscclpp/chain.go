@@ -2,7 +2,7 @@ package mscclpp
 
 import "fmt"
 
-// chained tells whether a chain of packets orders read a before write b. The
+// chained reports whether a chain of packets orders read a before write b. The
 // thread that writes a packet has read what it is made of, and the thread that
 // reads the packet knows that.
 func (w *watch) chained(a, b touch) bool {
@@ -124,7 +124,7 @@ func (w *watch) end() {
 	}
 }
 
-// through tells whether some threadblock of a rank received a packet that proves
+// through reports whether some threadblock of a rank received a packet that proves
 // read a.
 func (w *watch) through(rank int, a touch) bool {
 	for t := w.m.firstTB[rank]; t < w.m.firstTB[rank+1]; t++ {

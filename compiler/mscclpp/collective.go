@@ -54,7 +54,7 @@ func (p *Plan) collective(cells int) (c collective.Collective, judged bool, err 
 	return c, err == nil, err
 }
 
-// fits tells whether a buffer's number of chunks is what the collective wants; 0
+// fits reports whether a buffer's number of chunks is what the collective wants; 0
 // means that the plan does not use the buffer.
 func fits(has, wants int) bool { return has == 0 || has == wants }
 

@@ -1,5 +1,5 @@
 // Package mscclpp writes, reads and judges MSCCL++ execution plans
-// (microsoft/mscclpp, JSON): it makes a plan of a program, and tells whether a plan,
+// (microsoft/mscclpp, JSON): it makes a plan of a program, and reports whether a plan,
 // whoever wrote it, computes its collective, completes and has no race, and whether
 // the runtime would load it.
 //

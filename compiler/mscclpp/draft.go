@@ -80,7 +80,7 @@ func (d *drafter) settle(lanes int) {
 	}
 }
 
-// again tells whether, if the threadblock started over, a thread would take from a
+// again reports whether, if the threadblock started over, a thread would take from a
 // line that another has taken from since the last nop.
 func (d *drafter) again() bool {
 	for from, lane := range d.taken {
@@ -195,7 +195,7 @@ func (d *drafter) move(kind string, messages []int, src, dst []spot) {
 	d.ops = append(d.ops, draft{kind: kind, src: src, dst: dst, messages: messages})
 }
 
-// clash tells whether other threads may have touched one of these places since the
+// clash reports whether other threads may have touched one of these places since the
 // last nop. Accesses to the same whole place are safe, because threads divide it
 // the same way.
 func (d *drafter) clash(mine []touching) bool {

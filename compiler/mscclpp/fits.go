@@ -45,7 +45,7 @@ func tooMany(p *ir.Program) string {
 	return ""
 }
 
-// written tells whether plans can be written for a program's collective.
+// written reports whether plans can be written for a program's collective.
 func written(p *ir.Program) bool {
 	return p.Collective.Custom == nil && Does(p.Collective.Name)
 }

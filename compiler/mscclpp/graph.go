@@ -202,7 +202,7 @@ func (g *graph) count(all *history) {
 	}
 }
 
-// before tells whether step b follows step a, so that a is known to be over when b
+// before reports whether step b follows step a, so that a is known to be over when b
 // begins. No step is before itself.
 func (g *graph) before(a, b int) bool {
 	if g.tb[a] == g.tb[b] {
@@ -212,7 +212,7 @@ func (g *graph) before(a, b int) bool {
 	return g.clocks[b][t] > int32(a-g.base[t])
 }
 
-// heard tells whether GPU r knows, when it ends, that step s is over.
+// heard reports whether GPU r knows, when it ends, that step s is over.
 func (g *graph) heard(r, s int) bool {
 	for t := g.first[r]; t < g.first[r+1]; t++ {
 		if last := g.base[t+1] - 1; last >= g.base[t] && g.before(s, last) {
@@ -222,7 +222,7 @@ func (g *graph) heard(r, s int) bool {
 	return false
 }
 
-// begun tells whether GPU r is known to have begun when step s begins.
+// begun reports whether GPU r is known to have begun when step s begins.
 func (g *graph) begun(r, s int) bool {
 	for t := g.first[r]; t < g.first[r+1]; t++ {
 		if g.clocks[s][t] > 0 {

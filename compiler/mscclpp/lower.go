@@ -33,7 +33,7 @@ const (
 // which every rank's result depends on every rank (handshakes relies on it).
 var collectives = []string{"allgather", "allreduce", "alltoall", "reducescatter"}
 
-// Does tells whether plans can be written for a collective.
+// Does reports whether plans can be written for a collective.
 func Does(collective string) bool { return slices.Contains(collectives, collective) }
 
 // Collectives names the collectives that plans can be written for, as part of a

@@ -44,7 +44,7 @@ func (w *watch) next(known []clock) {
 	}
 }
 
-// over tells whether access x of one launch is over when access y of the next is
+// over reports whether access x of one launch is over when access y of the next is
 // made, because one of the ranks that are known to have begun knew it.
 func (w *watch) over(x touch, writes bool, y touch, known []clock) bool {
 	m := w.m

@@ -96,10 +96,10 @@ func letter(pattern string, i int) byte {
 // least is how many places a pattern needs.
 func least(pattern string) int { return len(strings.TrimSuffix(pattern, "*")) }
 
-// moving tells whether the kind moves data.
+// moving reports whether the kind moves data.
 func (k *Kind) moving() bool { return k.does == pairs || k.does == moves }
 
-// packet tells whether a letter stands for packets.
+// packet reports whether a letter stands for packets.
 func packet(letter byte) bool { return letter == 'p' || letter == 'q' || letter == 'h' }
 
 // place is the kind of Ref that a letter asks for.

@@ -219,7 +219,7 @@ func (o *oracle) phase(w *worker) {
 	}
 }
 
-// shares tells whether two operations have a place in common, which the same
+// shares reports whether two operations have a place in common, which the same
 // threads then go over in the same way.
 func shares(a, b *Op) bool {
 	for _, x := range append(append([]Ref{}, a.Src...), a.Dst...) {

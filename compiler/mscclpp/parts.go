@@ -65,7 +65,7 @@ func (l *lowering) endPart(d *drafter) {
 // messages go to one threadblock, of which no more parts can receive so many.
 const mostFlushes = 3
 
-// full tells whether a part could exceed the limit on operations, counting what
+// full reports whether a part could exceed the limit on operations, counting what
 // may follow: the signal to the next part, and the flushes.
 func (l *lowering) full(d *drafter) bool {
 	n := len(l.parts[len(l.parts)-1].prologue) + len(d.ops) + 2

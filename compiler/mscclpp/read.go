@@ -22,7 +22,7 @@ const (
 	maxNotes    = 20
 )
 
-// Is tells whether a JSON text looks like an execution plan rather than IR: in a
+// Is reports whether a JSON text looks like an execution plan rather than IR: in a
 // plan, the collective is a string.
 func Is(text []byte) bool {
 	dec := json.NewDecoder(bytes.NewReader(text))

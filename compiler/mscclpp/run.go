@@ -53,7 +53,7 @@ func cellKey(cell int) int { return -1 - 2*cell }
 
 func barrierKey(gpu, id int) int { return -2 - 2*(gpu<<31+id) }
 
-// finish runs the plan, and tells whether all threadblocks finished.
+// finish runs the plan, and reports whether all threadblocks finished.
 func (r *run) finish() bool {
 	for len(r.ready) > 0 && r.m.r.OK() {
 		t := r.ready[len(r.ready)-1]

@@ -140,7 +140,7 @@ func (p *Plan) mostPasses(unit int) int {
 	return int(min(max((per+uint64(unit)-1)/uint64(unit), 1), 1<<20))
 }
 
-// affordable tells whether a plan's buffers are small enough at a size.
+// affordable reports whether a plan's buffers are small enough at a size.
 func (p *Plan) affordable(s size) bool {
 	if s.cells > maxCut {
 		return false

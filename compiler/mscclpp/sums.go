@@ -48,7 +48,7 @@ type summing struct {
 	lanes  map[[2]int][]int // by sending and receiving threadblock: the messages between them
 }
 
-// summed replaces the runs of reductions of a graph by sums, and tells whether
+// summed replaces the runs of reductions of a graph by sums, and reports whether
 // there are any. The sums of a threadblock take at most so many messages that
 // other threadblocks were to receive. The waits of idle steps are dropped: count
 // determines anew who must wait for whom.
@@ -144,14 +144,14 @@ func (w *summing) run(s int) int {
 	return end - s
 }
 
-// continues tells whether reduction i can join the run that s begins: it adds to
+// continues reports whether reduction i can join the run that s begins: it adds to
 // the same place and waits for nothing that comes after s.
 func (w *summing) continues(s, i int) bool {
 	a, b := w.g.steps[s], w.g.steps[i]
 	return b.Op == ir.Reduce && a.Dst == b.Dst && a.Count == b.Count && !w.g.at(i, b.Src).meets(w.g.at(i, b.Dst)) && w.early(s, i)
 }
 
-// early tells whether everything that step i waits for comes before step s.
+// early reports whether everything that step i waits for comes before step s.
 func (w *summing) early(s, i int) bool {
 	for _, d := range w.g.deps[i] {
 		if w.places[d] >= w.places[s] {
@@ -174,7 +174,7 @@ func (w *summing) take(s, r int) {
 	}
 }
 
-// inTurn tells whether step s may receive the messages of step r instead. Signals
+// inTurn reports whether step s may receive the messages of step r instead. Signals
 // between two threadblocks are only counted, so their messages must be received in
 // the order in which they are sent.
 func (w *summing) inTurn(s, r int) bool {
@@ -290,7 +290,7 @@ func (w *summing) outs(s, end int) (outs []int) {
 	return outs
 }
 
-// rewritten tells whether any chunk of a place is written between the end of a run
+// rewritten reports whether any chunk of a place is written between the end of a run
 // and step x.
 func (w *summing) rewritten(end, x int, at spot) bool {
 	for c := at.index; c < at.index+at.size; c++ {

@@ -85,7 +85,7 @@ func (m *machine) name(e *event) string {
 	return fmt.Sprintf("gpu %d threadblock %d op %d (%s)", tb.gpu, tb.id, e.in.at, e.in.op.Kind.Name)
 }
 
-// packets tells whether an instruction reads or writes packets.
+// packets reports whether an instruction reads or writes packets.
 func (in *instr) packets() bool {
 	for _, regions := range [...][]region{in.src, in.dst} {
 		for i := range regions {

@@ -9,13 +9,13 @@ import (
 // Verdict is everything there is to say about a plan.
 type Verdict struct {
 	Report *verify.Report
-	// Accepts tells whether the runtime would load the plan and run it as
+	// Accepts reports whether the runtime would load the plan and run it as
 	// intended; Why says why not.
 	Accepts bool
 	Why     []string
 }
 
-// OK tells whether the plan is correct.
+// OK reports whether the plan is correct.
 func (v *Verdict) OK() bool { return v.Report.OK() }
 
 // Verify executes a plan, with pipelines also at a size that takes several passes,

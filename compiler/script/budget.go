@@ -36,7 +36,7 @@ func (t *Template) Within(b *Budget) *Template {
 	return &limited
 }
 
-// Limited tells whether the template has a budget.
+// Limited reports whether the template has a budget.
 func (t *Template) Limited() bool { return t.budget != nil }
 
 // atMost reduces a number of steps to what the budget leaves.

@@ -145,7 +145,7 @@ func guardedRemainder(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tu
 	return starlark.Binary(syntax.PERCENT, args[0], args[1])
 }
 
-// scalar tells whether comparing a value takes constant time.
+// scalar reports whether comparing a value takes constant time.
 func scalar(v starlark.Value) bool {
 	switch v.(type) {
 	case starlark.Int, starlark.Bool, starlark.Float, starlark.NoneType:

@@ -96,7 +96,7 @@ func guardMethod(x *syntax.DotExpr) syntax.Expr {
 	return x
 }
 
-// named tells whether an argument is name=value.
+// named reports whether an argument is name=value.
 func named(arg syntax.Expr) bool {
 	b, ok := arg.(*syntax.BinaryExpr)
 	return ok && b.Op == syntax.EQ
@@ -107,7 +107,7 @@ func calling(name string, at syntax.Position, args ...syntax.Expr) syntax.Expr {
 	return &syntax.CallExpr{Fn: &syntax.Ident{NamePos: at, Name: name}, Lparen: at, Args: args, Rparen: at}
 }
 
-// harmless tells whether an operator obviously creates and examines little: adding
+// harmless reports whether an operator obviously creates and examines little: adding
 // a number literal, the remainder of one, a power of two, a comparison with a
 // literal.
 func harmless(x *syntax.BinaryExpr) bool {
@@ -132,7 +132,7 @@ func harmless(x *syntax.BinaryExpr) bool {
 	return false
 }
 
-// plainly tells whether all expressions are obviously numbers, literals or None.
+// plainly reports whether all expressions are obviously numbers, literals or None.
 func plainly(list ...syntax.Expr) bool {
 	for _, e := range list {
 		id, _ := e.(*syntax.Ident)
@@ -144,7 +144,7 @@ func plainly(list ...syntax.Expr) bool {
 	return true
 }
 
-// isNumber tells whether an expression obviously has a number as its value, if it
+// isNumber reports whether an expression obviously has a number as its value, if it
 // has one at all.
 func isNumber(e syntax.Expr) bool {
 	switch x := e.(type) {

@@ -57,7 +57,7 @@ func checkCounted(parameters []Parameter) error {
 	return nil
 }
 
-// numbers tells whether the parameter is always a number from least to most.
+// numbers reports whether the parameter is always a number from least to most.
 func (p Parameter) numbers(least, most int) bool {
 	if p.Hole != "" {
 		return false

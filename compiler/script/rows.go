@@ -142,7 +142,7 @@ func whole(v starlark.Value) (int, error) {
 	return n, nil
 }
 
-// lists tells whether any of the arguments is a list.
+// lists reports whether any of the arguments is a list.
 func lists(args ...starlark.Value) bool {
 	for _, v := range args {
 		if _, ok := several(v); ok {

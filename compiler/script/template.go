@@ -123,7 +123,7 @@ func (t *Template) Bind(given map[string]any) (Params, error) {
 	return params, nil
 }
 
-// Applies tells whether the family can implement a collective on a machine with
+// Applies reports whether the family can implement a collective on a machine with
 // its default parameters, and if not, why.
 func (t *Template) Applies(m Machine, coll string, root int) (bool, string, error) {
 	return t.Admits(m, Request{Collective: coll, Root: root, InPlace: collective.DefaultInPlace(coll)}, nil)
@@ -255,7 +255,7 @@ func (t *Template) Collective(m Machine, q Request, chunks int) (collective.Coll
 	return collective.New(s)
 }
 
-// Defines tells whether the template defines a collective.
+// Defines reports whether the template defines a collective.
 func (t *Template) Defines(coll string) bool {
 	return slices.ContainsFunc(t.own, func(c *ownCollective) bool { return c.name == coll })
 }

@@ -45,7 +45,7 @@ func tooLarge(what string, n, most int) error {
 	return fmt.Errorf("a %s of %d: want at most %d", what, n, most)
 }
 
-// large tells whether a number needs more than 64 bits.
+// large reports whether a number needs more than 64 bits.
 func large(n starlark.Int) bool {
 	_, ok := n.Int64()
 	return !ok

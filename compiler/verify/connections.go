@@ -55,7 +55,7 @@ func (c *checker) connections() {
 }
 
 // claim gives an end of a connection to a threadblock, unless another has it, and
-// says whether it did. An end that is named and never used belongs to nobody.
+// reports whether it did. An end that is named and never used belongs to nobody.
 func (c *checker) claim(ends map[connection]int32, k connection, t int32, verb string, uses func(ir.Op) bool) bool {
 	g := c.tbGPU[t]
 	at := func(kind Kind, s Severity, format string, args ...any) {

@@ -67,5 +67,5 @@ func NewReport(most int) *Report {
 // Add keeps a finding, or counts it where there are enough.
 func (r *Report) Add(f Finding) { r.add(f) }
 
-// Full tells whether further findings would only be counted.
+// Full reports whether further findings would only be counted.
 func (r *Report) Full() bool { return r.full() }

@@ -66,7 +66,7 @@ type Options struct {
 	// CallChunks is how many chunks one call carries when Slots is judged; 0 is
 	// 1, which is what large sizes come to and the most demanding.
 	CallChunks int
-	// Linked says whether rank a can send to rank b; nil links all.
+	// Linked reports whether rank a can send to rank b; nil links all.
 	Linked func(a, b int) bool
 	// AnyResult leaves the final data unjudged: for a program whose collective
 	// is not known and whose Spec only gives the sizes of its buffers.
@@ -97,7 +97,7 @@ type Report struct {
 	max    int
 }
 
-// OK tells whether nothing found makes the program wrong.
+// OK reports whether nothing found makes the program wrong.
 func (r *Report) OK() bool { return r.errors == 0 }
 
 // Err is nil where OK, and otherwise an error that names the first few
@@ -119,7 +119,7 @@ func (r *Report) Err() error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// Has tells whether a finding of this kind makes the program wrong.
+// Has reports whether a finding of this kind makes the program wrong.
 func (r *Report) Has(k Kind) bool {
 	for _, f := range r.Findings {
 		if f.Kind == k && f.Severity == Error {
@@ -129,7 +129,7 @@ func (r *Report) Has(k Kind) bool {
 	return false
 }
 
-// full tells whether further errors would only be counted.
+// full reports whether further errors would only be counted.
 func (r *Report) full() bool { return len(r.Findings) >= r.max }
 
 // add keeps a finding, or counts it where there are enough. An error is never

@@ -48,7 +48,7 @@ func (c *checker) fits() {
 	}
 }
 
-// splits tells whether some message is of more than one chunk.
+// splits reports whether some message is of more than one chunk.
 func (c *checker) splits() bool {
 	for s, from := range c.from {
 		if from >= 0 && c.step(int32(s)).Count > 1 {

@@ -140,7 +140,7 @@ func ParseHCA(s string) (HCA, error) {
 	return h, nil
 }
 
-// takes tells whether the selection includes a NIC.
+// takes reports whether the selection includes a NIC.
 func (h HCA) takes(id string) bool {
 	of := slices.ContainsFunc(h.names, func(name string) bool {
 		return id == name || !h.exact && strings.HasPrefix(id, name)

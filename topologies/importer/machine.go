@@ -224,7 +224,7 @@ func (m *machine) placeNICs(count int, bandwidth units.Bandwidth) {
 	m.note("NICs as asked for; which GPUs they serve is inferred from the order")
 }
 
-// linked tells whether direct links and switches connect all GPUs, without PCIe.
+// linked reports whether direct links and switches connect all GPUs, without PCIe.
 func (m *machine) linked() bool {
 	boss := make([]int, len(m.gpus)+1) // union-find over the GPUs; the last entry is the switch
 	for i := range boss {
