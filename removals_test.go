@@ -31,7 +31,7 @@ var removals = map[string]string{
 	"internal/atomicfile/atomicfile.go Discard Remove": "the file that New made, which has taken nobody's place",
 	"internal/memory/use_linux.go childrenOf Glob":     "reads what the system says of processes, and removes nothing",
 	"results/begun.go Forget Remove":                   "an enumeration's file, which its first line says it is",
-	"results/folder.go tidy Remove":                    "a file of an earlier export, by its name and by what it says of its origin",
+	"results/export/folder.go tidy Remove":             "a file of an earlier export, by its name and by what it says of its origin",
 	"results/open.go Discard Remove":                   "what Create made for a campaign that came to nothing, and the folders that it made for it if they are empty",
 	"templates/registry.go Files Glob":                 "reads templates, and removes nothing",
 }

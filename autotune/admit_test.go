@@ -7,6 +7,8 @@ import (
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
+	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -14,7 +16,7 @@ import (
 // was measured, and its exports lose nothing to the table.
 func TestRuntimeAdmitsWhatItRuns(t *testing.T) {
 	f := field{3}
-	for _, runtime := range results.Runtimes() {
+	for _, runtime := range export.Runtimes() {
 		p := testProblem()
 		p.Runtime = runtime.Name
 		c := newCampaign(t, "in")
@@ -57,7 +59,7 @@ func TestRuntimeAdmitsWhatItRuns(t *testing.T) {
 		}
 		o := runtime.Export
 		o.Out = t.TempDir()
-		report, err := results.Export(c, o)
+		report, err := export.Write(c, o)
 		if err != nil || len(report.Gaps) > 0 || len(report.Losses) > 0 {
 			t.Errorf("%s: %v: the export has losses %v and gaps %v", runtime.Name, err, report.Losses, report.Gaps)
 		}
@@ -108,14 +110,14 @@ func TestFasterThanPossible(t *testing.T) {
 			}
 		}
 	}
-	table, err := results.Build(c)
+	winners, err := table.Build(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lies == 0 || len(table.Rows) != len(testSizes) {
-		t.Errorf("%d trials faster than possible, %d rows", lies, len(table.Rows))
+	if lies == 0 || len(winners.Rows) != len(testSizes) {
+		t.Errorf("%d trials faster than possible, %d rows", lies, len(winners.Rows))
 	}
-	for _, r := range table.Rows {
+	for _, r := range winners.Rows {
 		if r.Bytes != testSizes[0] && (r.TimeUS < least || r.IR == lying) {
 			t.Errorf("%d bytes: won by %v us", r.Bytes, r.TimeUS)
 		}

@@ -9,6 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
+	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -70,11 +72,11 @@ func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem i
 		if cand.placement != placement {
 			continue
 		}
-		chunk := results.ChunkBytes(bytes, elem, cand.loopChunks)
+		chunk := export.ChunkBytes(bytes, elem, cand.loopChunks)
 		for _, proto := range cand.protocols {
 			var kept []*trial
 			for _, k := range c.knobs(p, cand, proto) {
-				alike := slices.IndexFunc(kept, func(t *trial) bool { return results.SameTile(chunk, cand.maxCount, t.tile, k.tile) })
+				alike := slices.IndexFunc(kept, func(t *trial) bool { return export.SameTile(chunk, cand.maxCount, t.tile, k.tile) })
 				if alike >= 0 {
 					// If the vendor's choice is also asked for by itself, it
 					// competes.
@@ -145,7 +147,7 @@ func (c *cell) heirs(before *cell) []*trial {
 		for _, t := range c.trials {
 			// A tile that runs alike may stand for the winner's tile.
 			if t.candidate == best.candidate && t.proto == best.proto && !slices.Contains(all, t) &&
-				results.SameTile(results.ChunkBytes(c.bytes, c.elem, t.loopChunks), t.maxCount, t.tile, best.tile) {
+				export.SameTile(export.ChunkBytes(c.bytes, c.elem, t.loopChunks), t.maxCount, t.tile, best.tile) {
 				all = append(all, t)
 			}
 		}
@@ -238,7 +240,7 @@ func (c *cell) hopeless(t *trial) bool {
 
 // better orders trials that have a time as the winning table does.
 func better(a, b *trial) int {
-	return cmp.Or(cmp.Compare(a.time, b.time), results.Tie(&a.record, &b.record))
+	return cmp.Or(cmp.Compare(a.time, b.time), table.Tie(&a.record, &b.record))
 }
 
 // take enters the result of a trial, or of a repetition of it.

@@ -3,7 +3,7 @@ package autotune
 import (
 	"slices"
 
-	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -13,7 +13,7 @@ type class struct {
 	doc  string
 	has  func(*trial) bool
 	// runtime is the one whose class this is; nil where it is of all.
-	runtime *results.Runtime
+	runtime *export.Runtime
 }
 
 // newClasses makes the table of classes: all trials, for the winning table; and
@@ -22,7 +22,7 @@ type class struct {
 // computes nothing of the kind by programs has no class.
 func newClasses(elem int64, op, dtype string) []class {
 	classes := []class{{name: "any", doc: "every trial", has: func(*trial) bool { return true }}}
-	for _, runtime := range results.Runtimes() {
+	for _, runtime := range export.Runtimes() {
 		if runtime.Computes(op, dtype) != "" {
 			continue
 		}
@@ -33,7 +33,7 @@ func newClasses(elem int64, op, dtype string) []class {
 
 // runBy tells whether a runtime would load a trial's program and run it as the
 // trial does.
-func runBy(runtime results.Runtime, elem int64) func(*trial) bool {
+func runBy(runtime export.Runtime, elem int64) func(*trial) bool {
 	type question struct {
 		c     *candidate
 		proto topologies.Proto

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
 )
 
 // A runtime that loads few files is given programs that serve several sizes well,
@@ -73,16 +73,16 @@ func (r *run) fill(ctx context.Context, classes []int, cells []*cell) error {
 // by what is known, and that have not been measured often enough.
 func (r *run) undecided(class int, cells []*cell) []*trial {
 	for {
-		places, from := make([]results.Place, len(cells)), make([][]*trial, len(cells))
+		places, from := make([]export.Place, len(cells)), make([][]*trial, len(cells))
 		for i, c := range cells {
-			places[i] = results.Place{Bytes: c.bytes, Placement: c.placement}
+			places[i] = export.Place{Bytes: c.bytes, Placement: c.placement}
 			for _, t := range c.trials {
 				// Without a best, all that the runtime would run was made, and has
 				// no result.
 				if c.best[class] == nil || !c.offers(class, t) {
 					continue
 				}
-				offer := results.Offer{Trial: &t.record, TimeUS: t.time}
+				offer := export.Offer{Trial: &t.record, TimeUS: t.time}
 				if !t.done {
 					offer.TimeUS, offer.Bound = max(t.bound, math.SmallestNonzeroFloat64), true
 				}

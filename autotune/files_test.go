@@ -11,6 +11,7 @@ import (
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
 )
 
 // manySizes are more than msccl has files, so that one must serve several. Not every
@@ -168,8 +169,8 @@ func TestChosenTimesAreRepeated(t *testing.T) {
 	if _, err := Run(context.Background(), problem, f.candidates(14, true, true), optionsFor(c, e, 2)); err != nil {
 		t.Fatal(err)
 	}
-	o := results.ExportOptions{To: "msccl-xml", Runtime: "msccl", Out: t.TempDir()}
-	report, err := results.Export(c, o)
+	o := export.Options{To: "msccl-xml", Runtime: "msccl", Out: t.TempDir()}
+	report, err := export.Write(c, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
+	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -55,9 +57,9 @@ func (f field) factor(hash string, bytes int64, proto topologies.Proto, tile int
 func (f field) time(t executor.Trial) float64 {
 	bytes, tile := t.Bytes, t.TileBytes
 	// Tiles that run alike take alike: the small one stands for both.
-	chunk := results.ChunkBytes(bytes, 4, t.Program.Collective.Chunks)
+	chunk := export.ChunkBytes(bytes, 4, t.Program.Collective.Chunks)
 	for _, other := range testTopology().Protocols[t.Protocol].Tiles {
-		if results.SameTile(chunk, 1, tile, int64(other)) {
+		if export.SameTile(chunk, 1, tile, int64(other)) {
 			tile = min(tile, int64(other))
 		}
 	}
@@ -185,16 +187,16 @@ func tuned(t testing.TB, c *results.Campaign, candidates []Candidate, o Options)
 // what pruning may change, where answer is set.
 func tableOf(t testing.TB, c *results.Campaign, answer bool) string {
 	t.Helper()
-	table, err := results.Build(c)
+	winners, err := table.Build(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	table.Campaign.Seconds = 0
+	winners.Campaign.Seconds = 0
 	if answer {
-		table.Campaign, table.Candidates = results.Spent{}, results.Candidates{}
+		winners.Campaign, winners.Candidates = table.Spent{}, table.Candidates{}
 	}
 	var b bytes.Buffer
-	if err := table.Write(&b, "json"); err != nil {
+	if err := winners.Write(&b, "json"); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -205,14 +207,14 @@ func tableOf(t testing.TB, c *results.Campaign, answer bool) string {
 func exportsOf(t testing.TB, c *results.Campaign) string {
 	t.Helper()
 	var b bytes.Buffer
-	for _, runtime := range results.Runtimes() {
+	for _, runtime := range export.Runtimes() {
 		o := runtime.Export
 		if o.To != "msccl-xml" && c.Plan().Placement != "in" {
 			continue
 		}
 		o.Out = t.TempDir()
-		report, err := results.Export(c, o)
-		if errors.Is(err, results.ErrNothingFits) {
+		report, err := export.Write(c, o)
+		if errors.Is(err, export.ErrNothingFits) {
 			fmt.Fprintf(&b, "%s: nothing\n", runtime.Name)
 			continue
 		} else if err != nil {

@@ -3,7 +3,7 @@ package autotune
 import (
 	"slices"
 
-	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -25,7 +25,7 @@ func (p *Problem) nearTiles(cand *candidate, proto topologies.Proto, bytes, elem
 	}
 	params := &p.Topology.Protocols[proto]
 	slots := float64((cand.connections+p.Devices-1)/p.Devices*params.Slots) * params.Wire
-	call := results.ChunkBytes(bytes, elem, cand.loopChunks) * int64(max(cand.maxCount, 1)) // the largest
+	call := export.ChunkBytes(bytes, elem, cand.loopChunks) * int64(max(cand.maxCount, 1)) // the largest
 	near := func(tile int64) bool { return 4*slots*float64(min(tile, call)) <= 3*float64(p.SlotCache) }
 	if slots == 0 || slices.ContainsFunc(p.tiles(proto), near) {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -27,7 +28,7 @@ type Problem struct {
 	Iters  int
 	Warmup int
 	Seed   int64
-	// Runtime is a name of results.Runtimes. Only what that runtime would load and
+	// Runtime is a name of export.Runtimes. Only what that runtime would load and
 	// run is tried, with its own tile if it has one. What the vendor's library
 	// does is measured all the same, for comparison. Empty: no runtime is asked.
 	Runtime string
@@ -161,7 +162,7 @@ func (p *Problem) check() error {
 		return err
 	}
 	if p.Runtime != "" {
-		if _, err := results.RuntimeNamed(p.Runtime); err != nil {
+		if _, err := export.RuntimeNamed(p.Runtime); err != nil {
 			return err
 		}
 	}
@@ -190,7 +191,7 @@ func (p *Problem) ownTile(proto topologies.Proto) int64 {
 func (p *Problem) tiles(proto topologies.Proto) []int64 {
 	list := slices.Clone(p.Tiles[proto])
 	if len(list) == 0 && p.Runtime != "" {
-		if runtime, err := results.RuntimeNamed(p.Runtime); err == nil {
+		if runtime, err := export.RuntimeNamed(p.Runtime); err == nil {
 			if own, any := runtime.Tile(proto.String()); !any {
 				return slices.DeleteFunc([]int64{own}, func(t int64) bool { return t < 1 })
 			}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -400,12 +401,12 @@ func TestBaselineIsAlwaysMeasured(t *testing.T) {
 				t.Errorf("the baseline was not measured at %d", n)
 			}
 		}
-		table, err := results.Build(c)
+		winners, err := table.Build(c)
 		if err != nil {
 			t.Fatal(err)
 		}
 		wins := 0
-		for _, r := range table.Rows {
+		for _, r := range winners.Rows {
 			if r.IR == b.Hash {
 				wins++
 			}
@@ -527,11 +528,11 @@ func TestVaryingTimes(t *testing.T) {
 	if repeated == 0 || repeated == whole.Trials {
 		t.Errorf("%d of %d trials are repetitions", repeated, whole.Trials)
 	}
-	table, err := results.Build(c)
+	winners, err := table.Build(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range table.Rows {
+	for _, r := range winners.Rows {
 		if !(r.TimeCIUS[0] < r.TimeUS && r.TimeUS < r.TimeCIUS[1]) {
 			t.Errorf("%d bytes: %v in %v", r.Bytes, r.TimeUS, r.TimeCIUS)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/topologies"
 	"github.com/colltune/colltune/topologies/topotest"
 )
@@ -55,8 +56,8 @@ func TestTilesTakenForOneRunAlike(t *testing.T) {
 		proto := topologies.Proto(rapid.IntRange(0, 2).Draw(t, "protocol"))
 		tile := func(name string) int64 { return int64(1024) << rapid.IntRange(0, 12).Draw(t, name) }
 		a, b := tile("a"), tile("b")
-		chunk := results.ChunkBytes(bytes, 4, c.Program.Collective.Chunks)
-		if !results.SameTile(chunk, maxCount(c.Program), a, b) {
+		chunk := export.ChunkBytes(bytes, 4, c.Program.Collective.Chunks)
+		if !export.SameTile(chunk, maxCount(c.Program), a, b) {
 			different++
 			return
 		}

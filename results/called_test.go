@@ -5,7 +5,13 @@ import "testing"
 // TestCalled has a campaign call a program as its last tally does, whatever the
 // trials that were journaled before call it, and tallies name no other programs.
 func TestCalled(t *testing.T) {
-	c := fullCampaign(t)
+	c := newCampaign(t, testPlan())
+	one, two := testRing(4, 1, 0, true), testRing(4, 2, 0, true)
+	appendAll(t, c,
+		testTrial(t, c, one, "ring", "LL", 32768, 1024, 5),
+		testTrial(t, c, two, "ring", "LL", 32768, 1024, 5),
+		testTrial(t, c, one, "ring", "LL", 32768, 2048, 6, 8, 7),
+	)
 	dir := c.Dir()
 	first := c.Trials()
 	if len(first) == 0 {

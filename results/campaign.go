@@ -87,8 +87,8 @@ func (c *Campaign) Append(trials ...Trial) error {
 		if known := c.trials[t.Key]; known != nil && known.Outcome.Final() || fresh[t.Key] {
 			continue
 		}
-		if !t.native() && !c.hasProgram(t.Program) {
-			return fmt.Errorf("trial of %s at %d bytes: its program %s is not in the campaign", t.Algorithm, t.Bytes, short(t.Program))
+		if !t.IsNative() && !c.hasProgram(t.Program) {
+			return fmt.Errorf("trial of %s at %d bytes: its program %s is not in the campaign", t.Algorithm, t.Bytes, ShortHash(t.Program))
 		}
 		fresh[t.Key] = true
 		records = append(records, record{Trial: &t})

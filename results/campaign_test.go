@@ -2,6 +2,7 @@ package results
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/internal/atomicfile"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -253,7 +256,11 @@ func TestChangedProgramIsFound(t *testing.T) {
 	if err := c.SaveProgram(a.Hash(), a); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeProgram(filepath.Join(c.Dir(), programsDir, a.Hash()+".json"), b); err != nil {
+	var other bytes.Buffer
+	if err := ir.Encode(&other, b); err != nil {
+		t.Fatal(err)
+	}
+	if err := atomicfile.Write(filepath.Join(c.Dir(), programsDir, a.Hash()+".json"), other.Bytes(), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Program(a.Hash()); err == nil || !strings.Contains(err.Error(), "the file was changed") {

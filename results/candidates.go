@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/internal/atomicfile"
 )
 
 // The file that keeps an enumeration's result: an index, then the programs that it
@@ -75,7 +76,7 @@ func (c *Campaign) SaveCandidates(key string, index any, hashes []string, progra
 	if len(head) > maxIndex || len(hashes) > maxCandidates {
 		return fmt.Errorf("campaign %s: %d candidates: %w", c.dir, len(hashes), ErrTooLarge)
 	}
-	return writeIn(c.folder, candidatesFile, func(w io.Writer) error {
+	return atomicfile.WriteIn(c.folder, candidatesFile, 0o644, func(w io.Writer) error {
 		// The quickest level is enough, because programs repeat themselves so
 		// much.
 		packed, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
@@ -101,7 +102,7 @@ func (c *Campaign) SaveCandidates(key string, index any, hashes []string, progra
 				return err
 			}
 			if room -= int64(text.Len()); room < 0 || text.Len() > maxKept {
-				return fmt.Errorf("program %s of %d bytes: %w", short(hash), text.Len(), ErrTooLarge)
+				return fmt.Errorf("program %s of %d bytes: %w", ShortHash(hash), text.Len(), ErrTooLarge)
 			}
 			if err := add(programsDir+"/"+hash+".json", text.Bytes()); err != nil {
 				return err
@@ -199,7 +200,7 @@ func readPrograms(ctx context.Context, files *tar.Reader, hashes []string, jobs 
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			if got := p.Hash(); got != hash {
-				return fmt.Errorf("%s: holds program %s", name, short(got))
+				return fmt.Errorf("%s: holds program %s", name, ShortHash(got))
 			}
 			list[i] = p
 			return nil

@@ -17,9 +17,6 @@ const Backend = "backend"
 // OwnProtocol is the protocol of a trial in which the back end chose it.
 const OwnProtocol = "auto"
 
-// noProgram is why an algorithm of the back end's own is not exported.
-const noProgram = "it is an algorithm of the back end's own, and has no program"
-
 // NativeHash identifies an algorithm of the back end's own, with its settings, on
 // a collective.
 func NativeHash(algorithm string, settings map[string]string, spec collective.Spec) string {
@@ -34,5 +31,5 @@ func NativeHash(algorithm string, settings map[string]string, spec collective.Sp
 	return hex.EncodeToString(sum[:])
 }
 
-// native tells whether a trial ran an algorithm of the back end's own.
-func (t *Trial) native() bool { return t.Source == Backend }
+// IsNative reports whether a trial ran an algorithm of the back end's own.
+func (t *Trial) IsNative() bool { return t.Source == Backend }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/colltune/colltune/internal/atomicfile"
 )
 
 // Create makes a campaign in dir, or goes on with the one there if its plan is the
@@ -113,7 +115,7 @@ func open(folder *os.Root, held *os.File) (*Campaign, error) {
 	if err != nil {
 		return nil, &LineError{planFile, 0, err.Error()}
 	}
-	c := &Campaign{dir: folder.Name(), folder: folder, plan: plan, lock: held, trials: map[string]*Trial{}, named: map[string]bool{}, programs: map[string]bool{}}
+	c := &Campaign{dir: folder.Name(), folder: folder, plan: plan.normal(), lock: held, trials: map[string]*Trial{}, named: map[string]bool{}, programs: map[string]bool{}}
 	// A journal with checksums says first which line of the plan was changed.
 	wrong := plan.check()
 	if wrong != nil {
@@ -151,7 +153,7 @@ func holdFolder(dir string) (*os.Root, *os.File, error) {
 
 // writePlan writes campaign.toml.
 func writePlan(folder *os.Root, text []byte) error {
-	err := writeIn(folder, planFile, func(w io.Writer) error {
+	err := atomicfile.WriteIn(folder, planFile, 0o644, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
@@ -197,7 +199,7 @@ func (c *Campaign) admit(r record) error {
 	switch {
 	case !c.named[t.Fingerprint]:
 		return errors.New("trial on an executor that no record before it names")
-	case !slices.Contains(c.plan.Sizes, t.Bytes) || !slices.Contains(placements(c.plan), t.Placement):
+	case !slices.Contains(c.plan.Sizes, t.Bytes) || !slices.Contains(c.plan.Placements(), t.Placement):
 		return fmt.Errorf("trial of %d bytes, placement %s, which the plan does not ask for", t.Bytes, t.Placement)
 	case !c.plan.Key(t).is(t.Key):
 		return errors.New("key is not that of its trial under this plan: one of them was changed")

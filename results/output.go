@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+
+	"github.com/colltune/colltune/internal/atomicfile"
 )
 
 // outputDir holds what executors printed in trials that had no result.
@@ -30,7 +32,7 @@ func (c *Campaign) KeepOutput(key string, attempt int, text string) (string, err
 		return "", c.blame(fmt.Errorf("campaign %s: %w", c.dir, err))
 	}
 	name := filepath.Join(outputDir, fmt.Sprintf("%s-%d.txt", key[:16], attempt+1))
-	err := writeIn(c.folder, name, func(w io.Writer) error {
+	err := atomicfile.WriteIn(c.folder, name, 0o644, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})

@@ -60,6 +60,14 @@ type File struct {
 	Text string
 }
 
+// Placements lists the placements searched, "in" before "out".
+func (p Plan) Placements() []string {
+	if p.Placement == "both" {
+		return []string{"in", "out"}
+	}
+	return []string{p.Placement}
+}
+
 // normal is the plan with its lists in a fixed order.
 func (p Plan) normal() Plan {
 	p.Sizes = slices.Clone(p.Sizes)
@@ -194,7 +202,7 @@ func (p Plan) differ(other Plan, one, two string) []string {
 	line("topology", a.Topology.Name, b.Topology.Name)
 	line("nodes", strconv.Itoa(a.Topology.Nodes), strconv.Itoa(b.Topology.Nodes))
 	line("ranks", strconv.Itoa(a.Topology.Ranks), strconv.Itoa(b.Topology.Ranks))
-	line("topology's graph", short(a.Topology.Hash), short(b.Topology.Hash))
+	line("topology's graph", ShortHash(a.Topology.Hash), ShortHash(b.Topology.Hash))
 	if a.Topology.Text != b.Topology.Text {
 		diff = append(diff, "topology's text: "+firstDifference(a.Topology.Text, b.Topology.Text, one, two))
 	}
@@ -227,6 +235,29 @@ func (p Plan) differ(other Plan, one, two string) []string {
 		}
 	}
 	return diff
+}
+
+// DescribeDifferences lists what differs between two campaigns' searches and
+// executors, a line each: what may explain that their times differ.
+func DescribeDifferences(before, after *Campaign) []string {
+	a, b := before.Plan(), after.Plan()
+	lines := a.differ(b, "before", "after")
+	x, _ := before.Executor()
+	y, _ := after.Executor()
+	add := func(what, one, two string) {
+		if one != two {
+			lines = append(lines, fmt.Sprintf("%s: %s before, %s after", what, orNone(one), orNone(two)))
+		}
+	}
+	add("colltune", a.Version, b.Version)
+	add("version of "+y.Name, x.Version, y.Version)
+	for _, key := range sortedUnion(x.Fingerprint, y.Fingerprint) {
+		add(key, x.Fingerprint[key], y.Fingerprint[key])
+	}
+	if lines == nil {
+		return []string{}
+	}
+	return lines
 }
 
 func flagsByName(flags []Flag) map[string]string {
@@ -288,8 +319,8 @@ func orNone(s string) string {
 	return s
 }
 
-// short is the part of a hash that people read.
-func short(hash string) string {
+// ShortHash returns the part of a hash that people read: its first 12 digits.
+func ShortHash(hash string) string {
 	if len(hash) > 12 {
 		return hash[:12]
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/internal/atomicfile"
 )
 
 // SaveProgram writes the IR with that hash into the campaign, whole or not at all,
@@ -29,8 +30,8 @@ func (c *Campaign) SaveProgram(hash string, p *ir.Program) error {
 	if err := c.folder.MkdirAll(programsDir, 0o755); err != nil {
 		return c.blame(fmt.Errorf("campaign %s: %w", c.dir, err))
 	}
-	if err := writeIn(c.folder, programFile(hash), func(w io.Writer) error { return ir.Encode(w, p) }); err != nil {
-		return c.blame(fmt.Errorf("program %s of campaign %s: %w", short(hash), c.dir, err))
+	if err := atomicfile.WriteIn(c.folder, programFile(hash), 0o644, func(w io.Writer) error { return ir.Encode(w, p) }); err != nil {
+		return c.blame(fmt.Errorf("program %s of campaign %s: %w", ShortHash(hash), c.dir, err))
 	}
 	c.mu.Lock()
 	c.programs[hash] = true
@@ -40,10 +41,6 @@ func (c *Campaign) SaveProgram(hash string, p *ir.Program) error {
 
 // programFile is the name of a program's file in the campaign's folder.
 func programFile(hash string) string { return filepath.Join(programsDir, hash+".json") }
-
-func writeProgram(path string, p *ir.Program) error {
-	return writeWhole(path, func(w io.Writer) error { return ir.Encode(w, p) })
-}
 
 // hasProgram tells whether the folder holds a program; the caller holds mu.
 func (c *Campaign) hasProgram(hash string) bool {
@@ -91,7 +88,7 @@ func (p *Plan) askedFor(hash string, found *ir.Program) error {
 	if is == want {
 		return nil
 	}
-	return &ProgramError{fmt.Errorf("program %s is of %s, and %s of %s: one of them was changed", short(hash), is, planFile, want)}
+	return &ProgramError{fmt.Errorf("program %s is of %s, and %s of %s: one of them was changed", ShortHash(hash), is, planFile, want)}
 }
 
 // savedProgram reads a program from its own file.
@@ -99,7 +96,7 @@ func (c *Campaign) savedProgram(hash string) (*ir.Program, error) {
 	path := filepath.Join(c.dir, programFile(hash))
 	f, err := openRegular(c.folder, programFile(hash), os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &ProgramError{fmt.Errorf("program %s is not in campaign %s: %w", short(hash), c.dir, err)}
+		return nil, &ProgramError{fmt.Errorf("program %s is not in campaign %s: %w", ShortHash(hash), c.dir, err)}
 	} else if err != nil {
 		return nil, &ProgramError{err}
 	}
@@ -109,7 +106,7 @@ func (c *Campaign) savedProgram(hash string) (*ir.Program, error) {
 		return nil, &ProgramError{fmt.Errorf("%s: %w", path, err)}
 	}
 	if got := p.Hash(); got != hash {
-		return nil, &ProgramError{fmt.Errorf("%s: holds program %s: the file was changed", path, short(got))}
+		return nil, &ProgramError{fmt.Errorf("%s: holds program %s: the file was changed", path, ShortHash(got))}
 	}
 	return p, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -53,6 +54,19 @@ func (t *Trial) Open(deadline time.Duration) bool {
 	}
 	return t.Attempt+1 < attempts
 }
+
+// Data says what the executor did with the data of a measurement. It is the
+// executor's own word; every program was verified before it ran.
+type Data string
+
+// What may have been done.
+const (
+	Checked   Data = "checked"   // every element of the result was compared with the reference
+	Unchecked Data = "unchecked" // data were moved, and not compared
+	NoData    Data = "none"      // no data were moved: the time is a model's
+)
+
+var allData = []Data{Checked, Unchecked, NoData}
 
 // Key is what a measurement depends on, and nothing else: trials with equal
 // keys are the same trial.
@@ -171,7 +185,7 @@ func (e Executor) Hash() string {
 	text("colltune.executor/v1")
 	text(e.Name)
 	text(e.Version)
-	for _, n := range sortedKeys(e.Fingerprint) {
+	for _, n := range slices.Sorted(maps.Keys(e.Fingerprint)) {
 		text(n)
 		text(e.Fingerprint[n])
 	}
@@ -229,9 +243,9 @@ func (t *Trial) check() error {
 		return fmt.Errorf("bytes %d: want at least 1", t.Bytes)
 	case t.Placement != "in" && t.Placement != "out":
 		return fmt.Errorf("placement %.80q: want in or out", t.Placement)
-	case !isProtocol(t.Protocol) && !(t.native() && t.Protocol == OwnProtocol):
+	case !isProtocol(t.Protocol) && !(t.IsNative() && t.Protocol == OwnProtocol):
 		return fmt.Errorf("protocol %.80q: want LL, LL128 or Simple", t.Protocol)
-	case t.TileBytes < 1 && !(t.native() && t.TileBytes == 0):
+	case t.TileBytes < 1 && !(t.IsNative() && t.TileBytes == 0):
 		return fmt.Errorf("tile_bytes %d: want at least 1", t.TileBytes)
 	case t.LoopChunks < 1:
 		return fmt.Errorf("loop_chunks %d: want at least 1", t.LoopChunks)
@@ -260,17 +274,21 @@ func (t *Trial) check() error {
 	return nil
 }
 
+// BoundRounding is the relative rounding of the sums behind a bound: the time of a
+// routing that meets its bound may be less by that much.
+const BoundRounding = 1e-9
+
 // believes is an error about a time that no routing can reach. The algorithms of a
 // back end's own may do without the topology's links.
 func (t *Tally) believes(trial *Trial) error {
-	if t == nil || trial.Outcome != OK || trial.native() {
+	if t == nil || trial.Outcome != OK || trial.IsNative() {
 		return nil
 	}
 	for _, p := range t.Points {
 		if p.Bytes != trial.Bytes || p.Placement != trial.Placement {
 			continue
 		}
-		if took := Median(trial.TimesUS); took < p.BoundUS*(1-rounding) {
+		if took := Median(trial.TimesUS); took < p.BoundUS*(1-BoundRounding) {
 			return fmt.Errorf("time of %.6g us, where no routing takes less than %.6g us", took, p.BoundUS)
 		}
 	}

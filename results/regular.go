@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/colltune/colltune/internal/atomicfile"
 )
 
 // openRegular opens a file of a campaign's folder. It refuses a pipe or a device
@@ -15,5 +17,5 @@ func openRegular(folder *os.Root, name string, flags int) (*os.File, error) {
 		return nil, fmt.Errorf("%s: want a regular file", path)
 	}
 	f, err := folder.OpenFile(name, flags, 0o644)
-	return f, forPath(path, err)
+	return f, atomicfile.ErrorAt(path, err)
 }

@@ -1,16 +1,11 @@
 package results
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/colltune/colltune/internal/units"
 )
-
-// ErrSharedGPU is the error of exporting a campaign whose ranks shared GPUs, unless
-// ExportOptions.SharedGPU asks for it.
-var ErrSharedGPU = errors.New("no system with a GPU for each rank has such times")
 
 // SharedGPUs is how many GPUs the ranks share; 0 where each has its own, or where
 // the executor names none.

@@ -21,6 +21,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 )
 
 // listed is what a space has, in its order.
@@ -269,13 +270,13 @@ func TestBudgetsInAllPlaces(t *testing.T) {
 		return err
 	}
 	table := func(c *results.Campaign) string {
-		table, err := results.Build(c)
+		built, err := table.Build(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		table.Campaign.Seconds, table.Campaign.Trials, table.Candidates = 0, 0, results.Candidates{}
+		built.Campaign.Seconds, built.Campaign.Trials, built.Candidates = 0, 0, table.Candidates{}
 		var text strings.Builder
-		if err := table.Write(&text, "json"); err != nil {
+		if err := built.Write(&text, "json"); err != nil {
 			t.Fatal(err)
 		}
 		return text.String()

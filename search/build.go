@@ -15,7 +15,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/compiler/verify"
-	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -228,7 +228,7 @@ func (e *enumeration) checkRuntime(p *ir.Program) string {
 	if e.options.Runtime == "" {
 		return ""
 	}
-	runtime, err := results.RuntimeNamed(e.options.Runtime)
+	runtime, err := export.RuntimeNamed(e.options.Runtime)
 	if err != nil {
 		return err.Error()
 	}

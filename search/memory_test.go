@@ -18,6 +18,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 )
 
 // TestGoesOnWithKeptCandidates: a search that was cut short takes its candidates
@@ -51,13 +52,13 @@ func TestGoesOnWithKeptCandidates(t *testing.T) {
 		}
 	}
 	table := func(c *results.Campaign) string {
-		table, err := results.Build(c)
+		built, err := table.Build(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		table.Campaign.Seconds = 0
+		built.Campaign.Seconds = 0
 		var text strings.Builder
-		if err := table.Write(&text, "json"); err != nil {
+		if err := built.Write(&text, "json"); err != nil {
 			t.Fatal(err)
 		}
 		return text.String()

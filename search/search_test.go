@@ -21,6 +21,8 @@ import (
 	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/internal/child"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
+	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -59,14 +61,14 @@ func (p problem) resolve(t *testing.T) (Problem, Source) {
 }
 
 // searched runs a search on the simulator, in this process.
-func searched(t *testing.T, p problem, o Options) (*results.Table, *results.Campaign) {
+func searched(t *testing.T, p problem, o Options) (*table.Table, *results.Campaign) {
 	t.Helper()
 	problem, source := p.resolve(t)
 	return searchedFor(t, problem, source, o)
 }
 
 // searchedFor runs a search of a problem on the simulator, in this process.
-func searchedFor(t *testing.T, p Problem, source Source, o Options) (*results.Table, *results.Campaign) {
+func searchedFor(t *testing.T, p Problem, source Source, o Options) (*table.Table, *results.Campaign) {
 	t.Helper()
 	o.Executor = "sim"
 	plan := PlanOf(p, o, source, Settings{Version: "test", Iters: 20, Warmup: 5, Seed: 1, ExecutorName: "sim"})
@@ -81,7 +83,7 @@ func searchedFor(t *testing.T, p Problem, source Source, o Options) (*results.Ta
 	if err != nil {
 		t.Fatalf("%s on %s: %v", p.Collective, p.Topology.Name, err)
 	}
-	table, err := results.Build(c)
+	table, err := table.Build(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +279,7 @@ func TestRuntimeRunsWhatWins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		runtime, err := results.RuntimeNamed("rccl")
+		runtime, err := export.RuntimeNamed("rccl")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -501,7 +503,7 @@ func TestBudgetIsToldAsAsked(t *testing.T) {
 }
 
 // tileOf is the tile that a runtime uses with a protocol.
-func tileOf(r results.Runtime, protocol string) int64 {
+func tileOf(r export.Runtime, protocol string) int64 {
 	tile, _ := r.Tile(protocol)
 	return tile
 }

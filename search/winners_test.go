@@ -15,7 +15,7 @@ import (
 
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/internal/units"
-	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 )
 
 // The judge of a change: golden winning tables of whole searches on the simulator.
@@ -66,7 +66,7 @@ func (w winner) String() string {
 }
 
 // winnersOf are the winners of a search's table.
-func winnersOf(table *results.Table) (all []winner) {
+func winnersOf(table *table.Table) (all []winner) {
 	for _, r := range table.Rows {
 		with := []string{r.Algorithm}
 		for _, name := range slices.Sorted(maps.Keys(r.Parameters)) {
@@ -209,7 +209,7 @@ func TestWinners(t *testing.T) {
 
 // search is the winning table of one collective on the contest's system, from 1 KiB
 // to 256 MiB in steps of 8. In a vector form rank r has 1 + r mod 3 chunks.
-func (c contest) search(t *testing.T, call string) *results.Table {
+func (c contest) search(t *testing.T, call string) *table.Table {
 	t.Helper()
 	sizes, err := Sizes(1<<10, 256<<20, 8)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/templates"
 	"github.com/colltune/colltune/topologies"
@@ -244,7 +245,7 @@ func computes(name string, c collective.Collective, trial executor.Trial) error 
 	if name == "" {
 		return nil
 	}
-	runtime, err := results.RuntimeNamed(name)
+	runtime, err := export.RuntimeNamed(name)
 	if err != nil {
 		return usage(err)
 	}

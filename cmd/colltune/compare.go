@@ -12,6 +12,7 @@ import (
 
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 )
 
 func compareCommand() *cobra.Command {
@@ -40,9 +41,9 @@ whose confidence intervals overlap, count as the same.
 				defer c.Close()
 				campaigns = append(campaigns, c)
 			}
-			d, err := results.Differ(campaigns[0], campaigns[1], tolerance.part)
+			d, err := table.Differ(campaigns[0], campaigns[1], tolerance.part)
 			switch {
-			case errors.Is(err, results.ErrNotAlike):
+			case errors.Is(err, table.ErrNotAlike):
 				return usage(err)
 			case err != nil:
 				return err
@@ -72,15 +73,15 @@ whose confidence intervals overlap, count as the same.
 }
 
 // regressed is an error where --tolerance asks for one.
-func regressed(cmd *cobra.Command, d *results.Differences, tolerance percent) error {
+func regressed(cmd *cobra.Command, d *table.Differences, tolerance percent) error {
 	if !cmd.Flags().Changed("tolerance") {
 		return nil
 	}
 	var why []string
-	if n := d.Counts[results.Slower]; n > 0 {
+	if n := d.Counts[table.Slower]; n > 0 {
 		why = append(why, fmt.Sprintf("slower by more than %g%% at %s", tolerance.part*100, units.Count(n, "size")))
 	}
-	if n := d.Counts[results.Gone]; n > 0 {
+	if n := d.Counts[table.Gone]; n > 0 {
 		why = append(why, fmt.Sprintf("no winner any more at %s", units.Count(n, "size")))
 	}
 	if len(why) == 0 {
@@ -91,9 +92,9 @@ func regressed(cmd *cobra.Command, d *results.Differences, tolerance percent) er
 
 // differenceSheet is the comparison as rows that people read. The second winner is
 // named where it is another than the first.
-func differenceSheet(d *results.Differences) sheet {
+func differenceSheet(d *table.Differences) sheet {
 	s := sheet{columns: []column{number("size"), text("place"), text("verdict"), text("before"), number("us"), text("after"), number("us"), number("change %")}}
-	side := func(r *results.Row) (title, us string) {
+	side := func(r *table.Row) (title, us string) {
 		if r == nil {
 			return "", ""
 		}
@@ -122,14 +123,14 @@ func differenceSheet(d *results.Differences) sheet {
 		}
 		c := d.Counts
 		_, err := fmt.Fprintf(w, "%d faster, %d slower, %d the same, %d gone, %d new%s\n",
-			c[results.Faster], c[results.Slower], c[results.Same], c[results.Gone], c[results.New], mean)
+			c[table.Faster], c[table.Slower], c[table.Same], c[table.Gone], c[table.New], mean)
 		return err
 	}
 	return s
 }
 
 // exactDifferences is the comparison for programs to read.
-func exactDifferences(d *results.Differences) sheet {
+func exactDifferences(d *table.Differences) sheet {
 	s := sheet{columns: []column{text("size_bytes"), text("placement"), text("verdict"), text("ratio")}}
 	for _, when := range []string{"before", "after"} {
 		for _, name := range []string{"algorithm", "protocol", "tile_bytes", "ir", "time_us"} {
@@ -142,7 +143,7 @@ func exactDifferences(d *results.Differences) sheet {
 		if r.Ratio != nil {
 			line[3] = exact(*r.Ratio)
 		}
-		for _, w := range []*results.Row{r.Before, r.After} {
+		for _, w := range []*table.Row{r.Before, r.After} {
 			if w == nil {
 				line = append(line, "", "", "", "", "")
 				continue

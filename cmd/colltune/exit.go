@@ -14,6 +14,7 @@ import (
 	"github.com/colltune/colltune/executor"
 	"github.com/colltune/colltune/internal/memory"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/templates"
 )
@@ -50,7 +51,7 @@ var exits = []struct {
 	{exitNothing, as[*autotune.UnansweredError]},
 	{exitNothing, as[*nothingError]},
 	{exitNothing, as[*search.NothingFound]},
-	{exitNothing, is(results.ErrNothingFits)},
+	{exitNothing, is(export.ErrNothingFits)},
 	{exitFailed, is(syscall.EIO)}, // of a file that is there, and broken
 	{exitUsage, as[*usageError]},
 	{exitUsage, is(executor.ErrNotFound)},

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/search"
 )
 
@@ -26,7 +27,7 @@ run it. Where that means a slower program than the winner, or none, it says so.
 			out, _ := cmd.Flags().GetString("out")
 			to := flagValue(cmd, "to")
 			if to == "" {
-				return usagef("--to is missing: want one of %s", strings.Join(results.ExportFormats(), ", "))
+				return usagef("--to is missing: want one of %s", strings.Join(export.Formats(), ", "))
 			}
 			if to != "msccl-xml" && typed(cmd, "runtime") {
 				return usagef("--runtime: only MSCCL XML has dialects: want --to msccl-xml")
@@ -39,7 +40,7 @@ run it. Where that means a slower program than the winner, or none, it says so.
 				return err
 			}
 			defer c.Close()
-			o := results.ExportOptions{To: to, Runtime: flagValue(cmd, "runtime"), Out: out}
+			o := export.Options{To: to, Runtime: flagValue(cmd, "runtime"), Out: out}
 			o.SharedGPU, _ = cmd.Flags().GetBool("shared-gpu")
 			problem, _, err := search.FromPlan(c.Plan())
 			switch {
@@ -48,8 +49,8 @@ run it. Where that means a slower program than the winner, or none, it says so.
 			case to == "mscclpp-json":
 				return err // whether ranks share a node decides how messages go
 			}
-			report, err := results.Export(c, o)
-			if errors.Is(err, results.ErrSharedGPU) {
+			report, err := export.Write(c, o)
+			if errors.Is(err, export.ErrSharedGPU) {
 				return usagef("%w: --shared-gpu exports them all the same", err)
 			}
 			if err != nil {
@@ -62,7 +63,7 @@ run it. Where that means a slower program than the winner, or none, it says so.
 		},
 		ValidArgsFunction: firstIs(completeFolder),
 	}
-	choiceFlag(cmd, "to", "", "", results.ExportFormats(), "what to write")
+	choiceFlag(cmd, "to", "", "", export.Formats(), "what to write")
 	choiceFlag(cmd, "runtime", "", "", runtimeNames(), "the runtime whose dialect of MSCCL XML to write")
 	choiceFlag(cmd, "format", "o", "table", formats, "how to print what was done")
 	cmd.Flags().String("out", "", "the folder `PATH` to write to")
@@ -71,7 +72,7 @@ run it. Where that means a slower program than the winner, or none, it says so.
 }
 
 // printReport prints what was exported; the form for people has the remarks, too.
-func printReport(cmd *cobra.Command, r results.Report) error {
+func printReport(cmd *cobra.Command, r export.Report) error {
 	s := sheet{plain: r.Print, columns: []column{text("file"), text("placement"), text("algorithm"), text("protocol"), number("min bytes"), number("max bytes"), number("granularity bytes"), text("ir")}}
 	for _, f := range r.Files {
 		s.add(f.Name, f.Placement, f.Algorithm, f.Protocol, strconv.FormatInt(f.MinBytes, 10), strconv.FormatInt(f.MaxBytes, 10), strconv.FormatInt(f.Granularity, 10), f.IR)

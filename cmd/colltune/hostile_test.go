@@ -17,6 +17,7 @@ import (
 
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
 )
 
 // leads begin a cell that a spreadsheet would run, or hide that it does.
@@ -223,7 +224,7 @@ func TestHostileCampaign(t *testing.T) {
 		must(t, "results", bad, "-o", format, "--out", filepath.Join(dir, "table"))
 		prints(t, "compare", good, bad, "-o", format)
 		prints(t, "resume", bad, "-o", format)
-		for _, to := range results.ExportFormats() {
+		for _, to := range export.Formats() {
 			prints(t, "export", bad, "--to", to, "--out", filepath.Join(dir, "x", to, "-\x1b[2J\u202e \n'"), "-o", format)
 		}
 	}

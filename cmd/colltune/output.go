@@ -18,11 +18,11 @@ import (
 
 	"github.com/colltune/colltune/internal/atomicfile"
 	"github.com/colltune/colltune/internal/safe"
-	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 )
 
 // formats are the forms in which results are printed, as the winning table is.
-var formats = results.Formats()
+var formats = table.Formats()
 
 // sheet is a result as rows of text. The headers have units.
 type sheet struct {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/search"
 )
 
@@ -28,7 +29,7 @@ works while a search is running.
   colltune results campaigns/dgx-a100-1x-allreduce -o csv --out allreduce.csv`,
 		Args: exactly("the campaign's folder DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return deliverTable(cmd, args[0], func(w io.Writer, _ *results.Campaign, t *results.Table) error {
+			return deliverTable(cmd, args[0], func(w io.Writer, _ *results.Campaign, t *table.Table) error {
 				return t.Write(w, flagValue(cmd, "format"))
 			})
 		},
@@ -41,7 +42,7 @@ works while a search is running.
 
 // deliverTable writes something made of a campaign and its table, with the
 // baseline of --baseline if that is given.
-func deliverTable(cmd *cobra.Command, dir string, write func(io.Writer, *results.Campaign, *results.Table) error) error {
+func deliverTable(cmd *cobra.Command, dir string, write func(io.Writer, *results.Campaign, *table.Table) error) error {
 	c, err := openCampaign(cmd, results.OpenReadOnly, dir)
 	if err != nil {
 		return err
@@ -87,7 +88,7 @@ func readOnly(err error) bool {
 
 // printTable prints the winning table of what a campaign has measured so far.
 func printTable(cmd *cobra.Command, c *results.Campaign, schema string) error {
-	t, err := results.Build(c)
+	t, err := table.Build(c)
 	if err != nil {
 		return err
 	}
@@ -96,8 +97,8 @@ func printTable(cmd *cobra.Command, c *results.Campaign, schema string) error {
 }
 
 // tableOf is a campaign's winning table, with another baseline if one is given.
-func tableOf(c *results.Campaign, baseline *search.BaselineFile) (*results.Table, error) {
-	t, err := results.Build(c)
+func tableOf(c *results.Campaign, baseline *search.BaselineFile) (*table.Table, error) {
+	t, err := table.Build(c)
 	if err != nil || baseline == nil {
 		return t, err
 	}

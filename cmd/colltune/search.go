@@ -15,6 +15,7 @@ import (
 	"github.com/colltune/colltune/internal/memory"
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
 	"github.com/colltune/colltune/search"
 	"github.com/colltune/colltune/topologies"
 )
@@ -90,7 +91,7 @@ func spaceFlags(cmd *cobra.Command) {
 	cmd.Flags().Int("instances", 0, "fix the number of parallel instances (default: tuned)")
 	choiceFlag(cmd, "protocol", "", "", topologies.ProtocolNames(), "fix the wire protocol (default: tuned)")
 	cmd.Flags().Var(&size{}, "tile-bytes", "fix the tile size (default: tuned)")
-	choiceFlag(cmd, "runtime", "", "", results.RuntimeNames(), "only programs that this runtime would load and run")
+	choiceFlag(cmd, "runtime", "", "", export.RuntimeNames(), "only programs that this runtime would load and run")
 	baselineFlag(cmd)
 	choiceFlag(cmd, "solver", "", "auto", []string{"auto", "z3", "pb"}, "which solver fills the holes of templates")
 }

@@ -12,11 +12,13 @@ package atomicfile
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // File is a file that is to take another's place. One goroutine may use it.
@@ -89,15 +91,40 @@ func (f *File) Discard() {
 	}
 }
 
-// Write replaces a file by one that holds text.
+// Write replaces a file by one that holds text. Errors name path, never the file
+// beside it.
 func Write(path string, text []byte, perm fs.FileMode) error {
 	f, err := New(path, perm)
-	if err != nil {
+	return write(f, err, path, func(w io.Writer) error {
+		_, err := w.Write(text)
 		return err
+	})
+}
+
+// WriteIn replaces a file of a folder by what content writes. Errors name path,
+// below the folder's name.
+func WriteIn(folder *os.Root, path string, perm fs.FileMode, content func(io.Writer) error) error {
+	f, err := NewIn(folder, path, perm)
+	return write(f, err, filepath.Join(folder.Name(), path), content)
+}
+
+func write(f *File, err error, path string, content func(io.Writer) error) error {
+	if err != nil {
+		return ErrorAt(path, err)
 	}
 	defer f.Discard()
-	if _, err := f.Write(text); err != nil {
-		return err
+	if err := content(f); err != nil {
+		return ErrorAt(path, err)
 	}
-	return f.Commit()
+	return ErrorAt(path, f.Commit())
+}
+
+// ErrorAt makes an error about a file name path, and not the temporary file that was
+// to replace it, or the name within an open folder. A nil error remains nil.
+func ErrorAt(path string, err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return &fs.PathError{Op: strings.TrimSuffix(at.Op, "at"), Path: path, Err: at.Err}
+	}
+	return err
 }

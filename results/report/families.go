@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 )
 
 // family is a small chart: an algorithm's best times beside the winners'.
@@ -27,7 +27,7 @@ const (
 
 // standing is how an algorithm compares with the winners.
 type standing struct {
-	*results.Curve
+	*table.Curve
 	wins    int     // at how many sizes it is the winner
 	nearest float64 // its least time over the winner's
 	at      int64   // the size of that
@@ -35,7 +35,7 @@ type standing struct {
 
 // standings lists the algorithms of a placement, given the winner's time at each
 // size. Those that win most come first, then those that come closest.
-func standings(placement string, curves []results.Curve, best map[int64]float64) []standing {
+func standings(placement string, curves []table.Curve, best map[int64]float64) []standing {
 	var all []standing
 	for i := range curves {
 		s := standing{Curve: &curves[i], nearest: math.Inf(1)}
@@ -60,7 +60,7 @@ func standings(placement string, curves []results.Curve, best map[int64]float64)
 
 // families draws every algorithm beside the winners, or only names it if there are
 // many.
-func (p *place) families(sizes []int64, curves []results.Curve, rows []*results.Row, colour map[string]string) {
+func (p *place) families(sizes []int64, curves []table.Curve, rows []*table.Row, colour map[string]string) {
 	best := map[int64]float64{}
 	won := series{class: "best"}
 	for _, r := range rows {

@@ -9,6 +9,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/ir/irtest"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 	"github.com/colltune/colltune/topologies/topotest"
 )
 
@@ -112,17 +113,17 @@ func tell(t testing.TB, c *results.Campaign, tally results.Tally) {
 }
 
 // pageOf is the page of a campaign, and the table it is of.
-func pageOf(t testing.TB, c *results.Campaign) (string, *results.Table) {
+func pageOf(t testing.TB, c *results.Campaign) (string, *table.Table) {
 	t.Helper()
-	table, err := results.Build(c)
+	winners, err := table.Build(c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := Write(&b, c, table); err != nil {
+	if err := Write(&b, c, winners); err != nil {
 		t.Fatal(err)
 	}
-	return b.String(), table
+	return b.String(), winners
 }
 
 // shownCampaign has a winner that changes, a baseline, a bound, and trials that

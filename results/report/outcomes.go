@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 )
 
 // count is how many of something there are, its name, and what that means.
@@ -42,7 +43,7 @@ const mostCounts = 40
 
 // candidates says what became of every candidate: the parts of a bar, and the
 // reasons why some were refused, the most frequent first.
-func candidates(c results.Candidates) (parts, refused []count) {
+func candidates(c table.Candidates) (parts, refused []count) {
 	all := 0
 	for _, n := range c.Refused {
 		all += n

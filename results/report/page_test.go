@@ -20,6 +20,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 )
 
 var update = flag.Bool("update", false, "write testdata/page.txt anew")
@@ -240,7 +241,7 @@ func TestEveryFigureIsTheTables(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		d := drawCampaign(rt, t)
 		var pages []string
-		var table *results.Table
+		var winners *table.Table
 		for turn := range 2 {
 			dir, err := os.MkdirTemp(programs, "c")
 			if err != nil {
@@ -261,7 +262,7 @@ func TestEveryFigureIsTheTables(t *testing.T) {
 			add(t, c, trials...)
 			tell(t, c, d.tally)
 			var page string
-			page, table = pageOf(t, c)
+			page, winners = pageOf(t, c)
 			pages = append(pages, page)
 			c.Close()
 		}
@@ -271,13 +272,13 @@ func TestEveryFigureIsTheTables(t *testing.T) {
 		if len(pages[0]) > 300<<10 {
 			rt.Fatalf("a page of %d bytes", len(pages[0]))
 		}
-		holdRows(rt, parse(t, pages[0]).tables, table)
+		holdRows(rt, parse(t, pages[0]).tables, winners)
 	})
 }
 
 // holdRows compares the rows of a page with those of the table's JSON.
-func holdRows(t rapid.TB, rows [][]string, table *results.Table) {
-	text, err := json.Marshal(table)
+func holdRows(t rapid.TB, rows [][]string, winners *table.Table) {
+	text, err := json.Marshal(winners)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,15 +315,15 @@ func holdRows(t rapid.TB, rows [][]string, table *results.Table) {
 func TestVerdict(t *testing.T) {
 	c := shownCampaign(t, t.TempDir())
 	defer c.Close()
-	page, table := pageOf(t, c)
+	page, winners := pageOf(t, c)
 	product, most, at := 1.0, 0.0, int64(0)
-	for _, r := range table.Rows {
+	for _, r := range winners.Rows {
 		product *= *r.Speedup
 		if *r.Speedup > most {
 			most, at = *r.Speedup, r.Bytes
 		}
 	}
-	want := fmt.Sprintf("Speedup %.2f× in the geometric mean, at most %.2f× (%s)", math.Pow(product, 1/float64(len(table.Rows))), most, sizeText(at))
+	want := fmt.Sprintf("Speedup %.2f× in the geometric mean, at most %.2f× (%s)", math.Pow(product, 1/float64(len(winners.Rows))), most, sizeText(at))
 	if !slices.Contains(parse(t, page).lines, want) {
 		t.Errorf("no line %q", want)
 	}
@@ -351,9 +352,9 @@ func TestLargePages(t *testing.T) {
 		trials = append(trials, x)
 	}
 	add(t, c, trials...)
-	page, table := pageOf(t, c)
-	if len(table.Ranges) != len(sizes) {
-		t.Fatalf("%d ranges", len(table.Ranges))
+	page, winners := pageOf(t, c)
+	if len(winners.Ranges) != len(sizes) {
+		t.Fatalf("%d ranges", len(winners.Ranges))
 	}
 	if len(page) > 512<<10 {
 		t.Errorf("a page of %d bytes", len(page))

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 )
 
 // place is what a page shows of one placement.
@@ -48,7 +48,7 @@ const palette = 8
 
 // colours gives a colour to every algorithm that wins somewhere; the first colour
 // goes to the one that wins most.
-func colours(t *results.Table) map[string]string {
+func colours(t *table.Table) map[string]string {
 	wins := map[string]int{}
 	var names []string
 	for i := range t.Rows {
@@ -69,8 +69,8 @@ func colours(t *results.Table) map[string]string {
 
 // placeOf collects what the page shows of one placement; nil if nothing of it was
 // measured.
-func placeOf(name string, sizes []int64, t *results.Table, curves []results.Curve, colour map[string]string) *place {
-	var rows []*results.Row
+func placeOf(name string, sizes []int64, t *table.Table, curves []table.Curve, colour map[string]string) *place {
+	var rows []*table.Row
 	for i := range t.Rows {
 		if t.Rows[i].Placement == name {
 			rows = append(rows, &t.Rows[i])
@@ -98,7 +98,7 @@ func placeOf(name string, sizes []int64, t *results.Table, curves []results.Curv
 }
 
 // table fills in the rows of the table, as many as there is room for.
-func (p *place) table(rows []*results.Row, colour map[string]string) {
+func (p *place) table(rows []*table.Row, colour map[string]string) {
 	begins := func(i int) bool {
 		return i == 0 || rows[i].IR != rows[i-1].IR || rows[i].Algorithm != rows[i-1].Algorithm || rows[i].Protocol != rows[i-1].Protocol ||
 			rows[i].TileBytes != rows[i-1].TileBytes || parametersText(rows[i].Parameters) != parametersText(rows[i-1].Parameters)
@@ -132,9 +132,9 @@ func (p *place) table(rows []*results.Row, colour map[string]string) {
 }
 
 // verdict sums up a placement in sentences.
-func verdict(rows []*results.Row) (says []string) {
+func verdict(rows []*table.Row) (says []string) {
 	faster, compared, logs := 0, 0, 0.0
-	var most, busiest, nearest *results.Row
+	var most, busiest, nearest *table.Row
 	for _, r := range rows {
 		if r.BusBW != nil && (busiest == nil || *r.BusBW > *busiest.BusBW) {
 			busiest = r
@@ -175,7 +175,7 @@ var (
 )
 
 // bandwidth draws winners, baseline and bound as bus bandwidths.
-func bandwidth(sizes []int64, rows []*results.Row) *chart {
+func bandwidth(sizes []int64, rows []*table.Row) *chart {
 	won := series{class: "won", label: "winner"}
 	base := series{class: "base", label: "baseline"}
 	bound := series{class: "bound", label: "bound"}
@@ -198,7 +198,7 @@ func bandwidth(sizes []int64, rows []*results.Row) *chart {
 }
 
 // speedup draws how many times faster than the baseline the winners are.
-func speedup(sizes []int64, rows []*results.Row) *chart {
+func speedup(sizes []int64, rows []*table.Row) *chart {
 	s := series{class: "won", label: "speedup"}
 	low, high := 1.0, 1.0
 	for _, r := range rows {
@@ -221,7 +221,7 @@ func speedup(sizes []int64, rows []*results.Row) *chart {
 }
 
 // strip draws where the winner changes: algorithms above, protocols below.
-func strip(sizes []int64, placement string, ranges []results.Range, colour map[string]string) *chart {
+func strip(sizes []int64, placement string, ranges []table.Range, colour map[string]string) *chart {
 	c := chart{Width: 960, Height: 88, Left: 56, Top: 4, Right: 850, Bottom: 64, Title: "Who wins where"}
 	x := sizeScale(sizes, c.Left, c.Right)
 	c.X = sizeTicks(x, sizes, 12)

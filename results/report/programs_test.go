@@ -7,7 +7,7 @@ import (
 
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/compiler/ir/irtest"
-	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 )
 
 func TestTrafficSaysWhatRanksSend(t *testing.T) {
@@ -33,18 +33,18 @@ func TestTrafficSaysWhatRanksSend(t *testing.T) {
 
 // The more an algorithm wins, the earlier its colour; of equal ones the name decides.
 func TestColours(t *testing.T) {
-	var table results.Table
+	var winners table.Table
 	for _, name := range []string{"tree", "ring", "ring", "bruck", "ring", "tree", "chain"} {
-		table.Rows = append(table.Rows, results.Row{Algorithm: name})
+		winners.Rows = append(winners.Rows, table.Row{Algorithm: name})
 	}
 	want := map[string]string{"ring": "c1", "tree": "c2", "bruck": "c3", "chain": "c4"}
-	if diff := cmp.Diff(want, colours(&table)); diff != "" {
+	if diff := cmp.Diff(want, colours(&winners)); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
 	for _, name := range []string{"a", "b", "c", "d", "e"} {
-		table.Rows = append(table.Rows, results.Row{Algorithm: name})
+		winners.Rows = append(winners.Rows, table.Row{Algorithm: name})
 	}
-	if got := colours(&table); len(got) != palette+1 || got["e"] != got["ring"] {
+	if got := colours(&winners); len(got) != palette+1 || got["e"] != got["ring"] {
 		t.Errorf("colours of %d algorithms: %v", palette+1, got)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/colltune/colltune/internal/safe"
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
 )
 
 // page is the data that page.html.tmpl shows.
@@ -34,7 +35,7 @@ type page struct {
 	MoreWon    int
 	Take       []string
 	Formats    string
-	Candidates results.Candidates
+	Candidates table.Candidates
 	Parts      []count
 	Refused    []count
 	Counts     []count
@@ -69,7 +70,7 @@ var pixels = template.FuncMap{
 // Write writes the page of a campaign and its winning table, which may have
 // another baseline than the campaign's (Table.Compare). A campaign without winners
 // has a page, too.
-func Write(w io.Writer, c *results.Campaign, t *results.Table) error {
+func Write(w io.Writer, c *results.Campaign, t *table.Table) error {
 	plan := c.Plan()
 	executor, known := c.Executor()
 	trials := c.Trials()
@@ -88,7 +89,7 @@ func Write(w io.Writer, c *results.Campaign, t *results.Table) error {
 		Trials:    len(trials), Candidates: t.Candidates,
 	}
 	colour := colours(t)
-	curves := results.Curves(c)
+	curves := table.Curves(c)
 	for _, name := range []string{"in", "out"} {
 		if shown := placeOf(name, sizes, t, curves, colour); shown != nil {
 			p.Places = append(p.Places, shown)
@@ -109,7 +110,7 @@ func Write(w io.Writer, c *results.Campaign, t *results.Table) error {
 }
 
 // warnings is what readers must know before they look at the figures.
-func warnings(t *results.Table, plan results.Plan, trials []results.Trial) (says []string) {
+func warnings(t *table.Table, plan results.Plan, trials []results.Trial) (says []string) {
 	for _, note := range t.Notes {
 		says = append(says, clip(capital(note)+".", noteRoom))
 	}
@@ -144,7 +145,7 @@ func warnings(t *results.Table, plan results.Plan, trials []results.Trial) (says
 // baselineText says what the rows are compared with: a program that was run
 // because a model says the library would choose it, the library's own choice, or
 // times from a file.
-func baselineText(c *results.Campaign, t *results.Table, trials []results.Trial) string {
+func baselineText(c *results.Campaign, t *table.Table, trials []results.Trial) string {
 	shown := map[string]bool{}
 	for i := range t.Rows {
 		if b := t.Rows[i].Baseline; b != nil {
@@ -198,7 +199,7 @@ func baselineText(c *results.Campaign, t *results.Table, trials []results.Trial)
 }
 
 // busText says how bus bandwidth is computed from algorithm bandwidth.
-func busText(t *results.Table) string {
+func busText(t *table.Table) string {
 	if len(t.Rows) == 0 || t.Rows[0].BusBW == nil || !(t.Rows[0].AlgBW > 0) {
 		return ""
 	}

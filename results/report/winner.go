@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
+	"github.com/colltune/colltune/results/table"
 )
 
 // winner is a program, or an algorithm of the back end's own, that wins at some
@@ -49,7 +51,7 @@ func identity(source, algorithm, hash string, parameters map[string]any) string 
 
 // winners lists those of a table, by their first size. more is how many there was
 // no room for.
-func winners(c *results.Campaign, t *results.Table) (all []winner, more int) {
+func winners(c *results.Campaign, t *table.Table) (all []winner, more int) {
 	trials := trialsAt(c)
 	at := map[string]int{}
 	for i := range t.Ranges {
@@ -78,7 +80,7 @@ func winners(c *results.Campaign, t *results.Table) (all []winner, more int) {
 
 // lastMeasured is the last measured size of a range. The range itself ends just
 // below the next one.
-func lastMeasured(t *results.Table, r *results.Range) int64 {
+func lastMeasured(t *table.Table, r *table.Range) int64 {
 	last := r.MinBytes
 	for i := range t.Rows {
 		if row := &t.Rows[i]; row.Placement == r.Placement && row.Bytes >= r.MinBytes && row.Bytes <= r.MaxBytes {
@@ -116,7 +118,7 @@ func trialsAt(c *results.Campaign) map[cell]*results.Trial {
 }
 
 // newWinner describes the program of a range.
-func newWinner(c *results.Campaign, r *results.Range, number int, trials map[cell]*results.Trial) winner {
+func newWinner(c *results.Campaign, r *table.Range, number int, trials map[cell]*results.Trial) winner {
 	w := winner{Number: number, Title: clip(r.Algorithm, nameRoom), Parameters: parametersText(r.Parameters)}
 	if r.Source == results.Backend {
 		w.Without = "An algorithm of the executor's own, of which only the name and settings are known."
@@ -152,7 +154,7 @@ func newWinner(c *results.Campaign, r *results.Range, number int, trials map[cel
 		w.Traffic = trafficOf(p, trial.LoopChunks)
 	}
 	w.Steps = stepsOf(p)
-	for _, runtime := range results.Runtimes() {
+	for _, runtime := range export.Runtimes() {
 		why := runtime.Loads(p, r.Protocol, c.Plan())
 		w.Loads = append(w.Loads, load{runtime.Name, clip(why, noteRoom), why == ""})
 	}
@@ -160,7 +162,7 @@ func newWinner(c *results.Campaign, r *results.Range, number int, trials map[cel
 }
 
 // take lists the commands that export the winners for their runtimes.
-func take(t *results.Table, winners []winner) (commands []string) {
+func take(t *table.Table, winners []winner) (commands []string) {
 	var loads []string
 	for _, w := range winners {
 		for _, l := range w.Loads {
@@ -171,7 +173,7 @@ func take(t *results.Table, winners []winner) (commands []string) {
 	}
 	slices.Sort(loads)
 	for _, name := range loads {
-		if runtime, err := results.RuntimeNamed(name); err == nil {
+		if runtime, err := export.RuntimeNamed(name); err == nil {
 			words := "--to " + runtime.Export.To
 			if dialect := runtime.Export.Runtime; dialect != "" {
 				words += " --runtime " + dialect
@@ -199,4 +201,4 @@ func take(t *results.Table, winners []winner) (commands []string) {
 }
 
 // formatsText lists the formats that a campaign can be exported to.
-func formatsText() string { return strings.Join(results.ExportFormats(), ", ") }
+func formatsText() string { return strings.Join(export.Formats(), ", ") }

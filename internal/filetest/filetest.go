@@ -1,0 +1,45 @@
+// Package filetest plants files and compares folders, for tests.
+package filetest
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Tree is all that is below a folder, by path: the type of each entry, and what a
+// file holds or where a link leads.
+func Tree(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		text := "folder"
+		switch {
+		case e.Type() == fs.ModeSymlink:
+			text, err = os.Readlink(path)
+		case !e.IsDir():
+			var b []byte
+			b, err = os.ReadFile(path)
+			text = string(b)
+		}
+		all[path] = e.Type().String() + " " + text
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Plant writes a file, and makes the folders above it.
+func Plant(t *testing.T, path, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}

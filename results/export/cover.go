@@ -1,0 +1,261 @@
+package export
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
+)
+
+// Place is one size in one placement, and what could serve it.
+type Place struct {
+	Bytes     int64
+	Placement string
+	Offers    []Offer
+}
+
+// Offer is a trial whose program a runtime would run at its size as the trial did.
+type Offer struct {
+	*results.Trial
+	TimeUS float64 // measured; or else a time that the trial cannot beat
+	Bound  bool    // TimeUS is such a bound
+}
+
+// Cover decides which of a place's offers is exported: their indices, by place; -1
+// where nothing is. The places are those of a placement by rising size, then those
+// of the next.
+//
+// A runtime loads at most Files files. A file holds one form, serves neighbouring
+// sizes, and no two files have a size in common. A size that the runtime passes the
+// file by at may lie between. If the fastest offer of every place would take more
+// files, the choice is the best there is: it serves the most places; of such choices
+// it has the least geometric mean of slowdowns against the fastest offers; then the
+// fewest files. What is equal in all that is settled by the order of Tie, so that the
+// choice depends on nothing but the times.
+//
+// Where no offer that is chosen is a bound, the choice remains the same whatever the
+// others that are bounds turn out to take. autotune and the exports both rely on it:
+// what autotune measures until that is so is what an export then chooses.
+func (r Runtime) Cover(places []Place) []int { return cover(r.reader, places) }
+
+func cover(r reader, places []Place) []int {
+	fastest, forms, files := make([]int, len(places)), make([]form, len(places)), 0
+	for i := range places {
+		offers := places[i].Offers
+		fastest[i] = quickest(r, offers)
+		if fastest[i] < 0 {
+			continue
+		}
+		forms[i] = r.form(offers[fastest[i]].Trial)
+		if i == 0 || fastest[i-1] < 0 || forms[i] != forms[i-1] || places[i].Placement != places[i-1].Placement {
+			files++
+		}
+	}
+	if files <= r.files() {
+		return fastest
+	}
+	known := newMenu(r, places, fastest, func(o *Offer, _ int64) bool { return !o.Bound }).choose()
+	// Whatever is slower at one place than that is at all places together is in no
+	// better choice.
+	return newMenu(r, places, fastest, func(_ *Offer, slower int64) bool {
+		return known.cost.unserved > 0 || slower <= known.cost.slower
+	}).choose().offers
+}
+
+// quickest is the index of the fastest offer; -1 for none.
+func quickest(r reader, offers []Offer) int {
+	best := -1
+	for i := range offers {
+		if best < 0 || offers[i].TimeUS < offers[best].TimeUS || offers[i].TimeUS == offers[best].TimeUS && formOrder(r, offers[i].Trial, offers[best].Trial) < 0 {
+			best = i
+		}
+	}
+	return best
+}
+
+// form is the contents of a file for a runtime, but for the sizes it is for. What has
+// one form can share a file.
+type form struct {
+	program, protocol string
+	tile              int64 // 0: the file does not say
+}
+
+// formOrder is Tie of forms: it takes no notice of a tile that no file says.
+func formOrder(r reader, a, b *results.Trial) int {
+	x, y := *a, *b
+	x.TileBytes, y.TileBytes = r.form(a).tile, r.form(b).tile
+	return table.Tie(&x, &y)
+}
+
+// price orders choices: more served, then faster. It is exact, so that equal choices
+// are equal in whatever order they are added up.
+type price struct {
+	unserved int   // places that have offers, and get none
+	slower   int64 // sum of the logarithms of slowdowns, in units of logUnit
+}
+
+// logUnit makes logarithms whole numbers: times are told apart to 2 in 10^10.
+const logUnit = 1 << 32
+
+func logarithm(us float64) int64 { return int64(math.Log(us) * logUnit) }
+
+func (p price) plus(q price) price { return price{p.unserved + q.unserved, p.slower + q.slower} }
+
+func (p price) compare(q price) int {
+	return cmp.Or(cmp.Compare(p.unserved, q.unserved), cmp.Compare(p.slower, q.slower))
+}
+
+// choice is an offer among those of its place.
+type choice struct {
+	form   int // its rank by formOrder
+	offer  int
+	slower int64
+}
+
+// menu is what is chosen from.
+type menu struct {
+	limit  int // files
+	forms  int
+	places []choices
+}
+
+// choices are those of a place.
+type choices struct {
+	list   []choice
+	wanted bool   // the place has offers, be they on the menu or not
+	passed []bool // by form: the runtime passes its file by here
+}
+
+// newMenu makes a menu of those offers that may be on it, which is asked for how much
+// slower they are than the fastest.
+func newMenu(r reader, places []Place, fastest []int, may func(o *Offer, slower int64) bool) *menu {
+	type placed struct {
+		placement string
+		form
+	}
+	m := &menu{limit: min(r.files(), len(places)), places: make([]choices, len(places))}
+	ids := map[placed]int{}
+	var first []*results.Trial // by id
+	for i := range places {
+		p := &places[i]
+		m.places[i].wanted = len(p.Offers) > 0
+		for j := range p.Offers {
+			o := &p.Offers[j]
+			slower := logarithm(o.TimeUS) - logarithm(p.Offers[fastest[i]].TimeUS)
+			if !may(o, slower) {
+				continue
+			}
+			k := placed{p.Placement, r.form(o.Trial)}
+			id, known := ids[k]
+			if !known {
+				id = len(first)
+				ids[k] = id
+				first = append(first, o.Trial)
+			}
+			m.places[i].list = append(m.places[i].list, choice{id, j, slower})
+		}
+	}
+	m.forms = len(first)
+	byRank := make([]int, m.forms)
+	for id := range byRank {
+		byRank[id] = id
+	}
+	slices.SortFunc(byRank, func(a, b int) int {
+		return cmp.Or(strings.Compare(first[a].Placement, first[b].Placement), formOrder(r, first[a], first[b]))
+	})
+	rank := make([]int, m.forms)
+	for n, id := range byRank {
+		rank[id] = n
+	}
+	for i := range m.places {
+		at := &m.places[i]
+		at.passed = make([]bool, m.forms)
+		for n, id := range byRank {
+			at.passed[n] = first[id].Placement == places[i].Placement && r.passes(first[id], places[i].Bytes)
+		}
+		for j := range at.list {
+			at.list[j].form = rank[at.list[j].form]
+		}
+	}
+	return m
+}
+
+// covering is a choice for all places, as Cover returns it.
+type covering struct {
+	offers []int
+	cost   price
+}
+
+// step is the cheapest way to a state: so many files used up to a place, and a form's
+// file open there. Of ways of one price, the last place that they differ at decides.
+type step struct {
+	price
+	offer  int // taken at the place; -1 for none
+	from   int // the state before it
+	exists bool
+}
+
+// choose is dynamic programming over (place, files used, form of the open file).
+func (m *menu) choose() covering {
+	width := m.forms + 1 // of a row of states with equally many files; the last is without an open file
+	none := m.forms
+	layers := make([][]step, len(m.places)+1)
+	layers[0] = make([]step, (m.limit+1)*width)
+	layers[0][none] = step{offer: -1, exists: true}
+	for i := range m.places {
+		place := &m.places[i]
+		before, now := layers[i], make([]step, (m.limit+1)*width)
+		reach := func(at, from, offer int, more price) {
+			if !before[from].exists {
+				return
+			}
+			s := step{before[from].price.plus(more), offer, from, true}
+			if old := &now[at]; !old.exists || cmp.Or(s.compare(old.price), cmp.Compare(s.from%width, old.from%width)) < 0 {
+				*old = s
+			}
+		}
+		var left price // where the place gets nothing
+		if place.wanted {
+			left.unserved = 1
+		}
+		for used := 0; used <= m.limit; used++ {
+			row := used * width
+			cheapest := row + none
+			for f := range width {
+				if s, c := &before[row+f], &before[cheapest]; s.exists && (!c.exists || cmp.Or(s.compare(c.price), cmp.Compare(f, cheapest-row)) < 0) {
+					cheapest = row + f
+				}
+			}
+			reach(row+none, cheapest, -1, left)
+			for f, passed := range place.passed {
+				if passed {
+					reach(row+f, row+f, -1, left)
+				}
+			}
+			for _, c := range place.list {
+				more := price{slower: c.slower}
+				reach(row+c.form, row+c.form, c.offer, more)
+				if used < m.limit {
+					reach(row+width+c.form, cheapest, c.offer, more)
+				}
+			}
+		}
+		layers[i+1] = now
+	}
+	last := layers[len(m.places)]
+	at := -1
+	for s := range last { // by rising number of files
+		if last[s].exists && (at < 0 || cmp.Or(last[s].compare(last[at].price), cmp.Compare(s/width, at/width), cmp.Compare(s%width, at%width)) < 0) {
+			at = s
+		}
+	}
+	best := covering{make([]int, len(m.places)), last[at].price}
+	for i := len(m.places); i > 0; i-- {
+		s := layers[i][at]
+		best.offers[i-1], at = s.offer, s.from
+	}
+	return best
+}

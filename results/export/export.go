@@ -1,0 +1,249 @@
+package export
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/internal/safe"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
+)
+
+// ErrNothingFits says that a runtime would run nothing that was measured.
+var ErrNothingFits = errors.New("nothing to export")
+
+// ErrSharedGPU is the error of exporting a campaign whose ranks shared GPUs, unless
+// Options.SharedGPU asks for it.
+var ErrSharedGPU = errors.New("no system with a GPU for each rank has such times")
+
+// Options says what to write, for whom, and where.
+type Options struct {
+	To      string // a name of Formats
+	Runtime string // of msccl-xml: a name of Runtimes; none: msccl
+	Out     string // folder; made where it is not there
+	// LL128 tells that msccl is known to enable LL128 on this system.
+	LL128 bool
+	// Node, for mscclpp-json, is the node of a rank, within which ranks reach each
+	// other's memory; nil: all are on one.
+	Node func(rank int) int
+	// SharedGPU asks for the export of a campaign whose ranks shared GPUs.
+	SharedGPU bool
+}
+
+// Report is what an export wrote, and what the choice of files costs.
+type Report struct {
+	Format  string   `json:"format"`
+	Runtime string   `json:"runtime,omitempty"`
+	Files   []File   `json:"files"`
+	Losses  []Loss   `json:"losses"` // sizes where the runtime gets less than the winner
+	Gaps    []Gap    `json:"gaps"`   // sizes where the runtime falls back to its own
+	Notes   []string `json:"notes"`
+	// Warnings say what the times behind the files are not: of a GPU for each rank, or
+	// of data that the executor checked.
+	Warnings []string `json:"warnings"`
+	Load     []string `json:"load,omitempty"` // how to load the folder, a line each
+}
+
+// File is one exported file and the calls it serves.
+type File struct {
+	Name        string `json:"name"`
+	Placement   string `json:"placement,omitempty"`
+	Algorithm   string `json:"algorithm,omitempty"`
+	Protocol    string `json:"protocol,omitempty"`
+	MinBytes    int64  `json:"min_bytes,omitempty"`
+	MaxBytes    int64  `json:"max_bytes,omitempty"` // inclusive
+	Granularity int64  `json:"granularity_bytes,omitempty"`
+	IR          string `json:"ir,omitempty"`
+	Unchecked   bool   `json:"unchecked,omitempty"` // the data of some measurements behind it were not checked
+}
+
+// Loss is a size at which what is exported is slower than the winner.
+type Loss struct {
+	Bytes      int64   `json:"bytes"`
+	Placement  string  `json:"placement"`
+	Winner     string  `json:"winner"`
+	WinnerUS   float64 `json:"winner_us"`
+	Exported   string  `json:"exported"`
+	ExportedUS float64 `json:"exported_us"`
+	Percent    float64 `json:"percent"` // how much longer it takes
+	Why        string  `json:"why"`     // what keeps the winner out
+}
+
+// Gap is a size for which nothing is exported.
+type Gap struct {
+	Bytes     int64  `json:"bytes"`
+	Placement string `json:"placement"`
+	Why       string `json:"why"`
+}
+
+// format is a row of the table of exports.
+type format struct {
+	name  string
+	doc   string
+	write func(*results.Campaign, Options, *Report) error // adds what it wrote to the report
+}
+
+// formats is the table of exports.
+var formats = []format{
+	{"msccl-xml", "MSCCL XML with size ranges, in the dialect of --runtime", exportMSCCL},
+	{"mscclpp-json", "execution plans of MSCCL++ with size ranges", exportPlans},
+	{"nccl-tuner-csv", "the configuration of NCCL's example tuner plugin, of its own algorithms", exportTuner},
+	{"ir", "the winners' programs as colltune's own JSON, and their ranges", exportIR},
+	{"mcr-dl", "the table by which MCR-DL takes a backend for each message size", exportMCRDL},
+	{"t4", "every trial as Kernel Tuner's T4 results, a file a size", exportT4},
+}
+
+// Formats lists the formats that Write can write.
+func Formats() []string {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = f.name
+	}
+	return names
+}
+
+// Write writes a campaign's winners into a folder, without folders below it.
+// Equal campaigns give equal bytes. It replaces the files of an earlier export of
+// the same calls (collective, ranks and placement), and removes and reports those
+// that are no longer needed. Other files are left alone, so that one folder can
+// serve many collectives; where one has the name of a file to be written, nothing is
+// written, and the error is a *ForeignFileError.
+func Write(c *results.Campaign, o Options) (Report, error) {
+	for _, f := range formats {
+		if f.name != o.To {
+			continue
+		}
+		if o.Out == "" {
+			return Report{}, fmt.Errorf("export to %s: no folder to write to", o.To)
+		}
+		executor, _ := c.Executor()
+		topology := c.Plan().Topology
+		place := executor.PlaceNote(topology.Ranks, topology.Name)
+		if executor.SharedGPUs(topology.Ranks) > 0 && !o.SharedGPU {
+			return Report{}, fmt.Errorf("campaign %s: %s: %w", c.Dir(), place, ErrSharedGPU)
+		}
+		report := Report{Format: f.name, Files: []File{}, Losses: []Loss{}, Gaps: []Gap{}, Notes: []string{}}
+		if err := f.write(c, o, &report); err != nil {
+			return Report{}, err
+		}
+		report.warn(place)
+		if !c.Finished() {
+			report.note("the search is not finished: after colltune resume, the files may be others")
+		}
+		return report, nil
+	}
+	return Report{}, fmt.Errorf("unknown export format %q: want one of %s", o.To, strings.Join(Formats(), ", "))
+}
+
+// warn completes a report by what users must know of what was written.
+func (r *Report) warn(place string) {
+	r.Warnings = []string{}
+	if place != "" {
+		r.Warnings = append(r.Warnings, place)
+	}
+	var names []string
+	for _, f := range r.Files {
+		if f.Unchecked && !slices.Contains(names, f.Name) {
+			names = append(names, f.Name)
+		}
+	}
+	if len(names) > 0 {
+		const most = 8
+		if n := len(names); n > most {
+			names = append(names[:most], fmt.Sprintf("and %d more", n-most))
+		}
+		r.Warnings = append(r.Warnings, "unchecked: the data of measurements behind "+strings.Join(names, ", "))
+	}
+}
+
+// lose reports a size at which something slower than the winner is exported.
+func (r *Report) lose(at table.Cell, winner string, winnerUS float64, exported string, us float64, why string) {
+	if us > winnerUS {
+		r.Losses = append(r.Losses, Loss{
+			Bytes: at.Bytes, Placement: at.Placement, Winner: winner, WinnerUS: winnerUS,
+			Exported: exported, ExportedUS: us, Percent: (us/winnerUS - 1) * 100, Why: why,
+		})
+	}
+}
+
+// leave reports a size for which nothing is exported.
+func (r *Report) leave(at table.Cell, why string) {
+	r.Gaps = append(r.Gaps, Gap{at.Bytes, at.Placement, why})
+}
+
+// note adds lines to the report.
+func (r *Report) note(lines ...string) { r.Notes = append(r.Notes, lines...) }
+
+// Print writes the report as people read it.
+func (r Report) Print(w io.Writer) error {
+	var b strings.Builder
+	for _, f := range r.Files {
+		if f.MaxBytes == 0 {
+			fmt.Fprintf(&b, "%s\n", f.Name)
+			continue
+		}
+		fmt.Fprintf(&b, "%s: %s to %s bytes, multiples of %d, %s\n",
+			f.Name, units.Bytes(f.MinBytes).String(), units.Bytes(f.MaxBytes).String(), f.Granularity, placementText(f.Placement))
+	}
+	for _, l := range r.Losses {
+		if l.Percent < 0.05 {
+			continue // would be printed as 0.0 %; the JSON has it
+		}
+		fmt.Fprintf(&b, "at %s [%s] takes %.1f %% longer than the winner [%s], because %s\n", units.Bytes(l.Bytes).String(), safe.Line(l.Exported), l.Percent, safe.Line(l.Winner), safe.Line(l.Why))
+	}
+	for _, g := range r.Gaps {
+		fmt.Fprintf(&b, "at %s nothing is exported, and the runtime falls back to its own: %s\n", units.Bytes(g.Bytes).String(), safe.Line(g.Why))
+	}
+	for _, n := range r.Notes {
+		fmt.Fprintln(&b, safe.Line(n))
+	}
+	for _, line := range r.Load {
+		fmt.Fprintln(&b, safe.Line(line))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// exportable lists what was measured at each size, best first.
+func exportable(c *results.Campaign) (map[table.Cell][]table.Measured, error) {
+	all := table.Measurements(c.Trials())
+	if len(all) == 0 {
+		return nil, nothingMeasured(c)
+	}
+	return all, nil
+}
+
+func nothingMeasured(c *results.Campaign) error {
+	return fmt.Errorf("campaign %s: nothing measured yet: %w", c.Dir(), ErrNothingFits)
+}
+
+// placementText is a placement in words.
+func placementText(placement string) string {
+	if placement == "in" {
+		return "in place"
+	}
+	return "out of place"
+}
+
+// provenance is what every exported file says of its origin, and of the
+// measurements behind it. It has no times or paths, so that equal campaigns export
+// equal bytes.
+func provenance(c *results.Campaign, behind table.Evidence) []string {
+	p := c.Plan()
+	executor, _ := c.Executor()
+	lines := []string{
+		madeBy + p.Version,
+		p.Command(),
+		fmt.Sprintf("topology %s %s", p.Topology.Name, p.Topology.Hash),
+		fmt.Sprintf("executor %s %s", executor.Name, executor.Hash()),
+		fmt.Sprintf("seed %d", p.Seed),
+	}
+	if place := executor.PlaceNote(p.Topology.Ranks, p.Topology.Name); place != "" {
+		lines = append(lines, place)
+	}
+	return append(lines, behind.Lines()...)
+}

@@ -1,0 +1,181 @@
+package export
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/internal/atomicfile"
+	"github.com/colltune/colltune/internal/filelock"
+	"github.com/colltune/colltune/results"
+)
+
+// calls names what an export is for: all programs that serve one collective
+// over so many ranks, in or out of place. It is part of every exported file's
+// name, which says so whose the file is.
+//
+//	colltune-allreduce-8r-in-01-1K-2K-ring-LL.xml
+//	         ^^^^^^^^^^^^^^^
+func calls(p results.Plan, placement string) string {
+	return fmt.Sprintf("%s-%dr-%s", fileWord(p.Collective), p.Topology.Ranks, placement)
+}
+
+// folder is where an export writes its files, all of them or none. Files of an
+// earlier export of the same calls go, because a runtime would still load them. A
+// file is an earlier export's if its name is, and its text says that colltune made
+// it (isExport); any other is the user's.
+type folder struct {
+	dir  string
+	ours *regexp.Regexp // names of all files that exports of these calls could have
+	torn *regexp.Regexp // of files that an export was writing when it was killed
+	made map[string][]byte
+}
+
+// newFolder describes an export's folder, which is only made once all its files
+// are known. tail is a pattern for the part of this format's file names that comes
+// after the calls.
+func newFolder(dir string, p results.Plan, tail string) *folder {
+	var served []string
+	for _, placement := range p.Placements() {
+		served = append(served, regexp.QuoteMeta(calls(p, placement)))
+	}
+	name := `colltune-(?:` + strings.Join(served, "|") + `)-` + tail
+	return &folder{
+		dir: dir, made: map[string][]byte{},
+		ours: regexp.MustCompile(`^` + name + `$`), torn: regexp.MustCompile(`^\.` + name + `[0-9]+$`), // as package atomicfile names them
+	}
+}
+
+// add keeps a file for write to write.
+func (f *folder) add(name string, text []byte) { f.made[name] = text }
+
+// found is what an export finds in its folder, beside what it writes.
+type found struct {
+	removed []string // of an earlier export of the same calls
+	alike   []string // named as one, and not made by colltune
+	others  []string
+}
+
+// write writes the files, removes those that an earlier export of the same calls
+// left and this one did not replace, and lists other people's. If it would replace
+// one of those, it is a *ForeignFileError, and nothing is written.
+func (f *folder) write() (found, error) {
+	if err := os.MkdirAll(f.dir, 0o755); err != nil {
+		return found{}, fmt.Errorf("export folder: %w", err)
+	}
+	defer f.alone()()
+	names := slices.Sorted(maps.Keys(f.made))
+	for _, name := range names {
+		path := filepath.Join(f.dir, name)
+		if info, err := os.Lstat(path); err == nil && !isExport(path, info, false) {
+			return found{}, &ForeignFileError{path}
+		}
+	}
+	for _, name := range names {
+		if err := atomicfile.Write(filepath.Join(f.dir, name), f.made[name], 0o644); err != nil {
+			return found{}, err
+		}
+	}
+	return f.tidy()
+}
+
+// tidy removes what the export did not replace.
+func (f *folder) tidy() (there found, err error) {
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		return there, err
+	}
+	for _, e := range entries {
+		name := e.Name()
+		torn := f.torn.MatchString(name)
+		if _, made := f.made[name]; made || e.IsDir() {
+			continue
+		}
+		if !torn && !f.ours.MatchString(name) {
+			there.others = append(there.others, name)
+			continue
+		}
+		path := filepath.Join(f.dir, name)
+		if info, err := os.Lstat(path); err != nil || !isExport(path, info, torn) {
+			there.alike = append(there.alike, name)
+			continue
+		}
+		if err := os.Remove(path); err != nil {
+			return there, err
+		}
+		there.removed = append(there.removed, name)
+	}
+	return there, nil
+}
+
+// ForeignFileError says that an export would replace a file that is not colltune's.
+type ForeignFileError struct{ Path string }
+
+func (e *ForeignFileError) Error() string {
+	return fmt.Sprintf("%s: colltune did not write this, and the export would replace it: move it, or give another folder", e.Path)
+}
+
+// madeBy begins the provenance of every exported file, and is how it is known again.
+const madeBy = "made by colltune "
+
+// isExport reports whether a file is one that an export wrote: regular, and with the
+// provenance where all formats have it, at the beginning or in a string near it. One
+// that an export was killed over may still be empty.
+func isExport(path string, info fs.FileInfo, torn bool) bool {
+	if !info.Mode().IsRegular() {
+		return false
+	}
+	if info.Size() == 0 {
+		return torn
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 64<<10)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return false
+	}
+	head = head[:n]
+	return bytes.HasPrefix(head, []byte("<!-- "+madeBy)) || bytes.HasPrefix(head, []byte("# "+madeBy)) ||
+		head[0] == '{' && bytes.Contains(head, []byte(`"`+madeBy))
+}
+
+// alone waits until no other export writes to the folder, which might take this
+// one's unfinished files for those of a killed one. It returns what lets the
+// others go on. On a file system without locks it does nothing.
+func (f *folder) alone() (release func()) {
+	dir, err := os.Open(f.dir)
+	if err != nil {
+		return func() {}
+	}
+	_ = filelock.Wait(dir)
+	return func() { dir.Close() }
+}
+
+// notes reports what was removed, and which files were found there. Files of other
+// exports belong there and are not mentioned.
+func (f found) notes() (notes []string) {
+	for _, name := range f.removed {
+		notes = append(notes, fmt.Sprintf("%s is removed: an earlier export for the same calls left it", name))
+	}
+	for _, name := range f.alike {
+		notes = append(notes, fmt.Sprintf("%s stays: it is named as an export for the same calls, but colltune did not write it", name))
+	}
+	for _, name := range f.others {
+		if !strings.HasPrefix(name, "colltune-") {
+			notes = append(notes, fmt.Sprintf("%s is in the folder too, and is not of an export", name))
+		}
+	}
+	return notes
+}

@@ -1,0 +1,122 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/msccl"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
+)
+
+// exportMSCCL writes an XML file for every run of sizes that one program and
+// protocol serve. A runtime runs a program only where its chunks divide the
+// call's elements, with its own tile, and silently does something else
+// otherwise: so at every size the fastest is taken of what it would really run,
+// and the report says where that is not the winner.
+//
+// A file's range goes from its first measured size to just below the next
+// file's, or the next measured size's where nothing serves that. Sizes between
+// measured ones that the program's granularity does not divide fall back.
+func exportMSCCL(c *results.Campaign, o Options, report *Report) error {
+	if o.Runtime == "" {
+		o.Runtime = "msccl"
+	}
+	row, err := msccl.Lookup(o.Runtime)
+	if err != nil {
+		return err
+	}
+	runtime := xmlReader{row}
+	if err := row.CheckFolder(o.Out); err != nil {
+		return err
+	}
+	if why := runtime.lacks(c.Plan().Collective); why != "" {
+		return fmt.Errorf("%s: %w", why, ErrNothingFits)
+	}
+	e := &xmlExport{programs: programs{campaign: c}, plan: c.Plan(), runtime: runtime, verdicts: map[[2]string]string{}}
+	if e.elem, err = collective.ElemBytes(e.plan.DType); err != nil {
+		return err
+	}
+	all, err := exportable(c)
+	if err != nil {
+		return err
+	}
+	report.Runtime = runtime.Name
+	choice := chooser{campaign: c, name: runtime.Name, reader: runtime, refuses: e.refuses}
+	served, err := choice.choose(e.plan, all, report)
+	if err != nil {
+		return err
+	}
+	return e.write(o, served, report)
+}
+
+// xmlExport is an export to MSCCL XML in progress.
+type xmlExport struct {
+	programs
+	plan     results.Plan
+	elem     int64
+	runtime  xmlReader
+	verdicts map[[2]string]string // why a program and protocol are refused
+}
+
+// refuses says why the runtime would not run what was measured at that size; empty
+// where it would.
+func (e *xmlExport) refuses(m *table.Measured) (string, error) {
+	// Ask the cheap question first: most trials fail it, and a program may be
+	// large.
+	if why := e.runtime.Runs(m.Trial, e.elem); why != "" {
+		return why, nil
+	}
+	key := [2]string{m.Program, m.Protocol}
+	why, asked := e.verdicts[key]
+	if !asked {
+		p, err := e.program(m.Program)
+		if err != nil {
+			return "", err
+		}
+		why = loads(e.runtime, p, m.Protocol, e.plan)
+		e.verdicts[key] = why
+	}
+	return why, nil
+}
+
+// write writes the files and completes the report.
+func (e *xmlExport) write(o Options, served []piece, report *Report) error {
+	f := newFolder(o.Out, e.plan, `\d+-.*\.xml`)
+	var names []string
+	called := namesFor(e.plan)
+	for _, s := range served {
+		p, err := e.program(s.Program)
+		if err != nil {
+			return err
+		}
+		name := called.next(&s) + ".xml"
+		var text bytes.Buffer
+		err = msccl.Write(&text, p, msccl.WriteOptions{
+			Runtime: e.runtime.Name, Protocol: s.Protocol, MinBytes: s.min, MaxBytes: s.max,
+			InPlace: s.Placement == "in", OutOfPlace: s.Placement == "out",
+			Name: fmt.Sprintf("%s_%s_%s", e.plan.Collective, fileWord(s.Algorithm), s.sizes()), Comments: provenance(e.campaign, s.Evidence),
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		f.add(name, text.Bytes())
+		names = append(names, filepath.Join(o.Out, name))
+		report.Files = append(report.Files, File{Name: name, Placement: s.Placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
+			MinBytes: s.min, MaxBytes: s.max, Granularity: s.Granularity, IR: s.Program, Unchecked: s.Unchecked > 0})
+	}
+	there, err := f.write()
+	if err != nil {
+		return err
+	}
+	report.note("sizes that are no multiple of a file's granularity, and sizes outside all ranges, fall back to the runtime's own algorithms")
+	if e.runtime.Name == "msccl" && !o.LL128 && slices.ContainsFunc(served, func(s piece) bool { return s.Protocol == "LL128" }) {
+		report.note("msccl takes files of LL128 over NVLink of V100s and A100s alone, unless NCCL_PROTO names it: elsewhere its own algorithms run")
+	}
+	report.note(there.notes()...)
+	report.Load = msccl.HowToLoad(e.runtime.Runtime, names)
+	return nil
+}

@@ -1,0 +1,117 @@
+package export
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results/resultstest"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestExportsOfALibrary(t *testing.T) {
+	c := resultstest.Library(t)
+	report, files := exported(t, c, Options{To: "ir"})
+	if len(report.Files) != 1 || len(files) != 2 {
+		t.Errorf("%+v, %d files", report.Files, len(files))
+	}
+	if !slices.ContainsFunc(report.Notes, func(n string) bool { return strings.HasPrefix(n, "from 1K to 2047 bytes auto wins in place") }) {
+		t.Errorf("notes %q", report.Notes)
+	}
+	report, _ = exported(t, c, Options{To: "msccl-xml"})
+	if len(report.Files) != 1 || len(report.Gaps) != 3 || report.Gaps[0].Why != noProgram {
+		t.Errorf("%+v", report)
+	}
+}
+
+func TestExportTuner(t *testing.T) {
+	c := resultstest.Library(t)
+	out := t.TempDir()
+	report, files := exported(t, c, Options{To: "nccl-tuner-csv", Out: out})
+	text := files["colltune-allreduce-4r-in-nccl-tuner.conf"]
+	var rows []string
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		if len(line) >= 256 {
+			t.Errorf("its reader cuts a line of %d bytes", len(line))
+		}
+		if !strings.HasPrefix(line, "#") {
+			rows = append(rows, line)
+		}
+	}
+	want := []string{
+		"allreduce,1024,4095,ring,ll,8,1,4",
+		"allreduce,4096,8192,nvls_tree,simple,16,1,4",
+	}
+	if !slices.Equal(rows, want) {
+		t.Errorf("rows %q, want %q", rows, want)
+	}
+	var losses []string
+	for _, l := range report.Losses {
+		losses = append(losses, units.Bytes(l.Bytes).String()+": "+l.Why)
+	}
+	wantLosses := []string{
+		"1K: no row of NCCL's tuner can say auto auto",
+		"2K: no row of NCCL's tuner can name a program",
+		"8K: no row of NCCL's tuner can set buffer",
+	}
+	if diff := cmp.Diff(wantLosses, losses); diff != "" {
+		t.Error(diff)
+	}
+	if len(report.Load) == 0 || !strings.Contains(report.Load[0], filepath.Join(out, "colltune-allreduce-4r-in-nccl-tuner.conf")) {
+		t.Errorf("load %q", report.Load)
+	}
+	// Equal campaigns export equal bytes, and an old file gives way.
+	if err := os.WriteFile(filepath.Join(out, "colltune-allreduce-4r-in-nccl-tuner.conf"), []byte("# made by colltune 1\nold"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, again := exported(t, resultstest.Library(t), Options{To: "nccl-tuner-csv", Out: out}); again["colltune-allreduce-4r-in-nccl-tuner.conf"] != text {
+		t.Error("an equal campaign exports something else")
+	}
+	// Nothing but programs, or a collective the tuner is not asked for.
+	if _, err := Write(crossing(t), Options{To: "nccl-tuner-csv", Out: out}); !errors.Is(err, ErrNothingFits) || !strings.Contains(err.Error(), "can name a program") {
+		t.Errorf("programs only: %v", err)
+	}
+	p := resultstest.Plan()
+	p.Collective, p.Placement = "alltoall", "out"
+	if _, err := Write(resultstest.Create(t, p), Options{To: "nccl-tuner-csv", Out: out}); !errors.Is(err, ErrNothingFits) || !strings.Contains(err.Error(), "not asked for alltoall") {
+		t.Errorf("alltoall: %v", err)
+	}
+}
+
+// Tables that don't know placements have the times in place, and say so.
+func TestTablesOfBothPlacements(t *testing.T) {
+	for _, placement := range []string{"in", "both"} {
+		plan := resultstest.Plan(1024, 2048)
+		plan.Placement = placement
+		c := resultstest.Create(t, plan)
+		for _, n := range plan.Sizes {
+			resultstest.Append(t, c, resultstest.NativeTrial("ring", "LL", map[string]string{"channels": "8"}, 8, n, 5))
+			if placement == "both" {
+				out := resultstest.NativeTrial("nvlstree", "Simple", map[string]string{"channels": "16"}, 16, n, 1)
+				out.Placement = "out"
+				resultstest.Append(t, c, out)
+			}
+		}
+		for to, want := range map[string]string{
+			"nccl-tuner-csv": "allreduce,1024,2048,ring,ll,8,1,4",
+			"mcr-dl":         "4,1024,nccl\n4,2048,nccl",
+		} {
+			report, files := exported(t, c, Options{To: to})
+			if len(report.Files) != 1 || !strings.HasSuffix(strings.TrimSpace(files[report.Files[0].Name]), want) {
+				t.Errorf("%s of %s: %q, want %s at the end", to, placement, files, want)
+			}
+			told := strings.Contains(strings.Join(report.Notes, "\n"), "the times in place decide")
+			if told != (placement == "both") {
+				t.Errorf("%s of %s: notes %q", to, placement, report.Notes)
+			}
+		}
+		report, _ := exported(t, c, Options{To: "t4"})
+		if strings.Contains(strings.Join(report.Notes, "\n"), "left out that were only run") {
+			t.Errorf("notes %q, and nothing was left out", report.Notes)
+		}
+	}
+}

@@ -1,0 +1,217 @@
+package export
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/msccl"
+	"github.com/colltune/colltune/compiler/mscclpp"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
+)
+
+// Runtime is a runtime that there is an export for, with what decides what to
+// export to it.
+type Runtime struct {
+	Name   string
+	Export Options // what writes files for it, all but the folder
+	reader
+}
+
+// reader says what a runtime takes.
+type reader interface {
+	// Runs says why the runtime would not run a trial's program as the trial did;
+	// empty where it would, provided that it accepts the program.
+	Runs(t *results.Trial, elem int64) string
+	// Accepts says why the runtime would not load a program; empty where it would.
+	Accepts(p *ir.Program, protocol string) string
+	// Computes says why no program computes this operation on this type in the
+	// runtime; empty where one can.
+	Computes(op, dtype string) string
+	// Tile is the tile that the runtime uses with a protocol, or 0 if it lacks the
+	// protocol. With any, the file says which tile, and it may be any.
+	Tile(protocol string) (tile int64, any bool)
+
+	files() int                                // how many it loads
+	form(t *results.Trial) form                // what a file for a trial contains
+	passes(t *results.Trial, bytes int64) bool // it passes a trial's file by at a size in the file's range
+}
+
+// Runtimes lists the readers that there is an export for.
+func Runtimes() []Runtime {
+	var all []Runtime
+	for _, r := range xmlReaders() {
+		all = append(all, Runtime{r.Name, Options{To: "msccl-xml", Runtime: r.Name}, r})
+	}
+	return append(all, Runtime{mscclpp.Name, Options{To: "mscclpp-json"}, planReader{}})
+}
+
+// RuntimeNames names them.
+func RuntimeNames() (names []string) {
+	for _, r := range Runtimes() {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// RuntimeNamed finds one of Runtimes.
+func RuntimeNamed(name string) (Runtime, error) {
+	all := Runtimes()
+	if i := slices.IndexFunc(all, func(r Runtime) bool { return r.Name == name }); i >= 0 {
+		return all[i], nil
+	}
+	return Runtime{}, fmt.Errorf("unknown runtime %q: want one of %s", name, strings.Join(RuntimeNames(), ", "))
+}
+
+// Files is how many files the runtime loads.
+func (r Runtime) Files() int { return r.files() }
+
+// Loads says why the runtime would not run a program for a campaign's calls at any
+// size; empty where it would.
+func (r Runtime) Loads(p *ir.Program, protocol string, plan results.Plan) string {
+	return loads(r.reader, p, protocol, plan)
+}
+
+func loads(r reader, p *ir.Program, protocol string, plan results.Plan) string {
+	if why := r.Computes(operation(p.Collective, plan.Op), plan.DType); why != "" {
+		return why
+	}
+	return r.Accepts(p, protocol)
+}
+
+// operation is the reduction that calls of a collective do. To a runtime, those
+// that reduce nothing are the same as sums.
+func operation(s collective.Spec, op string) string {
+	if c, err := collective.New(s); err == nil && c.Reduces() {
+		return op
+	}
+	return "sum"
+}
+
+// noProgram is why an algorithm of the back end's own is not exported.
+const noProgram = "it is an algorithm of the back end's own, and has no program"
+
+// xmlReader is a runtime that reads MSCCL XML. It runs a program only where the
+// program's chunks divide the call's elements, and always with its own tile.
+type xmlReader struct{ *msccl.Runtime }
+
+// xmlReaders lists all of them.
+func xmlReaders() (all []xmlReader) {
+	for _, name := range msccl.Runtimes() {
+		if row, err := msccl.Lookup(name); err == nil {
+			all = append(all, xmlReader{row})
+		}
+	}
+	return all
+}
+
+func (r xmlReader) Runs(t *results.Trial, elem int64) string {
+	if t.IsNative() {
+		return noProgram
+	}
+	if t.Bytes%t.Granularity != 0 {
+		return fmt.Sprintf("its %d chunks do not divide %d elements", t.LoopChunks, t.Bytes/elem)
+	}
+	if own := r.Tiles[t.Protocol]; !SameTile(ChunkBytes(t.Bytes, elem, t.LoopChunks), t.MaxCount, t.TileBytes, own) {
+		return fmt.Sprintf("it was measured with tile %s, and %s uses %s", units.Bytes(t.TileBytes).String(), r.Name, units.Bytes(own).String())
+	}
+	return ""
+}
+
+func (r xmlReader) files() int { return r.MaxAlgorithms }
+
+// form leaves out the tile, since the runtime uses its own.
+func (r xmlReader) form(t *results.Trial) form { return form{t.Program, t.Protocol, 0} }
+
+func (r xmlReader) passes(t *results.Trial, bytes int64) bool { return bytes%t.Granularity != 0 }
+
+func (r xmlReader) Accepts(p *ir.Program, protocol string) string {
+	if ok, why := msccl.Accepts(p, r.Name, protocol); !ok {
+		return strings.Join(why, "; ")
+	}
+	return ""
+}
+
+// Computes refuses averages, for which these runtimes use no programs.
+func (r xmlReader) Computes(op, _ string) string {
+	if op == "avg" {
+		return fmt.Sprintf("for avg %s runs its own algorithms, and no program", r.Name)
+	}
+	return ""
+}
+
+func (r xmlReader) Tile(protocol string) (int64, bool) { return r.Tiles[protocol], false }
+
+// lacks says that the runtime lacks the collective, and which runtimes have it;
+// empty where it has it.
+func (r xmlReader) lacks(coll string) string {
+	name := coll
+	if !slices.Contains(collective.Names(), coll) {
+		coll = "custom"
+	}
+	if _, ok := r.Collectives[coll]; ok {
+		return ""
+	}
+	others := []string{}
+	for _, other := range xmlReaders() {
+		if _, ok := other.Collectives[coll]; ok {
+			others = append(others, other.Name)
+		}
+	}
+	if len(others) == 0 {
+		return fmt.Sprintf("no runtime that reads MSCCL XML has %s", name)
+	}
+	return fmt.Sprintf("%s has no %s: of the runtimes that read MSCCL XML %s can be given it", r.Name, name, strings.Join(others, ", "))
+}
+
+// planReader is MSCCL++, which reads execution plans.
+type planReader struct{}
+
+// planTypes are the element types for which MSCCL++ has kernels.
+var planTypes = []string{"bf16", "f16", "f32", "i32", "u32", "u8"}
+
+func (planReader) Runs(t *results.Trial, _ int64) string {
+	switch {
+	case t.IsNative():
+		return noProgram
+	case !slices.Contains(mscclpp.Protocols(), t.Protocol):
+		return fmt.Sprintf("protocol %s: plans have %s", t.Protocol, strings.Join(mscclpp.Protocols(), " and "))
+	case t.Bytes%(int64(t.LoopChunks)*mscclpp.Alignment) != 0:
+		return fmt.Sprintf("its %d chunks are no multiples of %d bytes", t.LoopChunks, mscclpp.Alignment)
+	}
+	return ""
+}
+
+func (planReader) files() int { return math.MaxInt }
+
+// form leaves out the tile of packets, which have none.
+func (planReader) form(t *results.Trial) form {
+	if t.Protocol == "Simple" {
+		return form{t.Program, t.Protocol, t.TileBytes}
+	}
+	return form{t.Program, t.Protocol, 0}
+}
+
+// passes says no: the caller chooses the plan, which refuses such sizes.
+func (planReader) passes(*results.Trial, int64) bool { return false }
+
+func (planReader) Accepts(p *ir.Program, protocol string) string {
+	return strings.Join(mscclpp.Lacks(p, "", protocol), "; ")
+}
+
+// Computes refuses all reductions but the one that its kernel has.
+func (planReader) Computes(op, dtype string) string {
+	switch {
+	case op != "sum":
+		return fmt.Sprintf("%s sums, whatever a plan says", mscclpp.Name)
+	case !slices.Contains(planTypes, dtype):
+		return fmt.Sprintf("%s has no %s: it has %s", mscclpp.Name, dtype, strings.Join(planTypes, ", "))
+	}
+	return ""
+}
+
+func (planReader) Tile(string) (int64, bool) { return 0, true }

@@ -1,0 +1,161 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/colltune/colltune/internal/safe"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/table"
+)
+
+// tunerAlgorithms and tunerProtocols are spelt as NCCL's example tuner spells
+// them. It silently takes a name that it does not know for another.
+var (
+	tunerAlgorithms = map[string]string{
+		"ring": "ring", "tree": "tree", "nvls": "nvls", "nvlstree": "nvls_tree",
+		"collnetdirect": "collnet_direct", "collnetchain": "collnet_chain", "pat": "pat",
+	}
+	tunerProtocols   = map[string]string{"LL": "ll", "LL128": "ll128", "Simple": "simple"}
+	tunerCollectives = []string{"broadcast", "reduce", "allgather", "reducescatter", "allreduce"}
+)
+
+// maxTunerLine is the longest line that the tuner's reader takes in one piece.
+const maxTunerLine = 200
+
+// exportTuner writes the configuration file of NCCL's example tuner plugin. A row
+// for every range of sizes says as much as it can: one of NCCL's own algorithms, a
+// protocol, and a number of channels. The number is not optional, since without it
+// the plugin has NCCL run one channel. If the winner is anything else, the best
+// that a row can say is written, and the report says what that costs.
+func exportTuner(c *results.Campaign, o Options, report *Report) error {
+	plan := c.Plan()
+	if !slices.Contains(tunerCollectives, plan.Collective) {
+		return fmt.Errorf("NCCL's tuner is not asked for %s, only for %s: %w", plan.Collective, strings.Join(tunerCollectives, ", "), ErrNothingFits)
+	}
+	all, err := exportable(c)
+	if err != nil {
+		return err
+	}
+	// The tuner is not told whether a call is in place.
+	placement := plan.Placements()[0]
+	if len(plan.Placements()) > 1 {
+		report.note("the tuner is not told whether a call is in place: the times in place decide")
+	}
+	var rows []piece
+	for _, at := range table.Cells(plan) {
+		if at.Placement != placement {
+			continue
+		}
+		m, winner, why := tunable(all[at])
+		if m == nil {
+			report.leave(at, why)
+			continue
+		}
+		report.lose(at, winner.Title(), winner.TimeUS, m.Title(), m.TimeUS, why)
+		end := endOf(plan, at)
+		if n := len(rows); n > 0 && rows[n-1].max+1 == at.Bytes && tunerRow(&rows[n-1].Measured) == tunerRow(m) {
+			rows[n-1].max, rows[n-1].last = end, at.Bytes
+			rows[n-1].Evidence = rows[n-1].Evidence.Plus(m.Evidence)
+		} else {
+			rows = append(rows, piece{Measured: *m, min: at.Bytes, last: at.Bytes, max: end})
+		}
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("NCCL's tuner can choose none of what was measured (%s; search --executor nccl measures NCCL's own algorithms): %w", report.Gaps[0].Why, ErrNothingFits)
+	}
+	return writeTuner(c, o.Out, placement, rows, report)
+}
+
+// tunable is the best that was measured at a size and that a row can say; nil if
+// there is none. winner is the best of all, and why says why it is not the same.
+func tunable(all []table.Measured) (best, winner *table.Measured, why string) {
+	why = "nothing measured there is an algorithm of NCCL's own with a number of channels"
+	for i := range all { // best first
+		m := &all[i]
+		if m.Reference {
+			continue
+		}
+		no := tunerLacks(m)
+		if winner == nil {
+			winner = m
+			if no != "" {
+				why = no
+			}
+		}
+		if no == "" {
+			return m, winner, why
+		}
+	}
+	return nil, winner, why
+}
+
+// tunerLacks says why no row can say what was measured; empty where one can.
+func tunerLacks(m *table.Measured) string {
+	switch {
+	case !m.IsNative():
+		return "no row of NCCL's tuner can name a program"
+	case tunerAlgorithms[m.Algorithm] == "" || tunerProtocols[m.Protocol] == "":
+		return fmt.Sprintf("no row of NCCL's tuner can say %s %s", m.Algorithm, m.Protocol)
+	case m.Channels < 1:
+		return "its number of channels was the library's choice, and without a number the tuner's example has NCCL run one channel"
+	}
+	for name := range m.Parameters {
+		if name != "channels" {
+			return fmt.Sprintf("no row of NCCL's tuner can set %s", name)
+		}
+	}
+	return ""
+}
+
+// tunerRow is the part of a row that says what to run.
+func tunerRow(m *table.Measured) string {
+	return strings.Join([]string{tunerAlgorithms[m.Algorithm], tunerProtocols[m.Protocol], strconv.Itoa(m.Channels)}, ",")
+}
+
+func writeTuner(c *results.Campaign, out, placement string, rows []piece, report *Report) error {
+	plan := c.Plan()
+	f := newFolder(out, plan, `nccl-tuner\.conf`)
+	var text bytes.Buffer
+	var behind table.Evidence
+	for i := range rows {
+		behind = behind.Plus(rows[i].Evidence)
+	}
+	for _, line := range provenance(c, behind) {
+		line = safe.Line(line)
+		for line != "" { // the reader would take the rest of a longer line for another row
+			n := min(len(line), maxTunerLine)
+			for n < len(line) && !utf8.RuneStart(line[n]) {
+				n--
+			}
+			fmt.Fprintf(&text, "# %s\n", line[:n])
+			line = line[n:]
+		}
+	}
+	text.WriteString("# collective,min_bytes,max_bytes,algorithm,protocol,channels,nodes,ranks\n")
+	name := fmt.Sprintf("colltune-%s-nccl-tuner.conf", calls(plan, placement))
+	for i := range rows {
+		s := &rows[i]
+		fmt.Fprintf(&text, "%s,%d,%d,%s,%d,%d\n", plan.Collective, s.min, s.max, tunerRow(&s.Measured), plan.Topology.Nodes, plan.Topology.Ranks)
+		report.Files = append(report.Files, File{Name: name, Placement: placement, Algorithm: s.Algorithm, Protocol: s.Protocol,
+			MinBytes: s.min, MaxBytes: s.max, Granularity: 1, Unchecked: behind.Unchecked > 0})
+	}
+	f.add(name, text.Bytes())
+	there, err := f.write()
+	if err != nil {
+		return err
+	}
+	report.note(
+		"calls that no row is for, other sizes and other collectives included, run with one channel under NCCL's example tuner, whose getCollInfo begins with *nChannels = 1: set it to 0 there, as RCCL's does")
+	report.note(there.notes()...)
+	report.Load = []string{
+		fmt.Sprintf("export NCCL_TUNER_PLUGIN=example NCCL_TUNER_CONFIG_FILE=%s", safe.Shell(filepath.Join(out, name))),
+		"libnccl-tuner-example.so is built from NCCL's plugins/tuner/example, and found by LD_LIBRARY_PATH; NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=TUNING shows what it matches",
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/colltune/colltune/results"
+)
+
+// Verdicts on a size of two campaigns.
+const (
+	Same   = "same"   // neither faster nor slower, by more than is tolerated
+	Faster = "faster" // the second campaign's winner
+	Slower = "slower"
+	Gone   = "gone" // only the first has a winner
+	New    = "new"  // only the second has
+)
+
+var verdicts = []string{Same, Faster, Slower, Gone, New}
+
+// Difference is what became of one size from a campaign to another.
+type Difference struct {
+	Bytes     int64    `json:"bytes"`
+	Placement string   `json:"placement"`
+	Verdict   string   `json:"verdict"`
+	Before    *Row     `json:"before"` // null where there is no winner
+	After     *Row     `json:"after"`
+	Ratio     *float64 `json:"ratio"` // time after ÷ before
+}
+
+// Differences are two campaigns' winning tables side by side.
+type Differences struct {
+	Asked  []string       `json:"asked"` // in what the searches and their executors differ, a line each
+	Notes  []string       `json:"notes"` // the two tables' notes, a line each
+	Rows   []Difference   `json:"rows"`  // by placement, then rising size
+	Counts map[string]int `json:"counts"`
+	Ratio  *float64       `json:"ratio"` // the geometric mean of those that both have; null where the second has no winner left
+}
+
+// ErrNotAlike is that two campaigns have nothing that could be compared.
+var ErrNotAlike = errors.New("these campaigns can't be compared")
+
+// Differ compares the campaigns of one collective, size by size. A winner is
+// faster or slower than the other where its median is so by more than a part of
+// it, tolerance, and the two intervals of confidence do not meet: times that
+// could be the same are.
+func Differ(before, after *results.Campaign, tolerance float64) (*Differences, error) {
+	a, b := before.Plan(), after.Plan()
+	if a.Collective != b.Collective {
+		return nil, fmt.Errorf("%w: %s is of %s and %s of %s: want two of one collective", ErrNotAlike, before.Dir(), a.Collective, after.Dir(), b.Collective)
+	}
+	first, err := Build(before)
+	if err != nil {
+		return nil, err
+	}
+	second, err := Build(after)
+	if err != nil {
+		return nil, err
+	}
+	d := &Differences{Asked: results.DescribeDifferences(before, after), Notes: []string{}, Rows: []Difference{}, Counts: map[string]int{}}
+	for _, v := range verdicts {
+		d.Counts[v] = 0
+	}
+	var places []Cell
+	for _, at := range slices.Concat(Cells(a), Cells(b)) {
+		if !slices.Contains(places, at) {
+			places = append(places, at)
+		}
+	}
+	slices.SortStableFunc(places, func(x, y Cell) int {
+		if x.Placement != y.Placement {
+			return slices.Index([]string{"in", "out"}, x.Placement) - slices.Index([]string{"in", "out"}, y.Placement)
+		}
+		return int(min(max(x.Bytes-y.Bytes, -1), 1))
+	})
+	for _, note := range first.Notes {
+		d.Notes = append(d.Notes, "before: "+note)
+	}
+	for _, note := range second.Notes {
+		d.Notes = append(d.Notes, "after: "+note)
+	}
+	logs, both := 0.0, 0
+	for _, at := range places {
+		row := Difference{Bytes: at.Bytes, Placement: at.Placement, Before: first.lookup(at), After: second.lookup(at)}
+		switch {
+		case row.Before == nil && row.After == nil:
+			continue
+		case row.Before == nil:
+			row.Verdict = New
+		case row.After == nil:
+			row.Verdict = Gone
+		default:
+			ratio := row.After.TimeUS / row.Before.TimeUS
+			row.Ratio, row.Verdict = &ratio, verdict(row.Before, row.After, tolerance)
+			logs, both = logs+math.Log(ratio), both+1
+		}
+		d.Rows = append(d.Rows, row)
+		d.Counts[row.Verdict]++
+	}
+	switch {
+	case both > 0:
+		mean := math.Exp(logs / float64(both))
+		d.Ratio = &mean
+	case d.Counts[Gone] == 0 || len(places) == len(Cells(a))+len(Cells(b)):
+		return nil, fmt.Errorf("%w: %s and %s have no size with a winner in common", ErrNotAlike, before.Dir(), after.Dir())
+	}
+	return d, nil
+}
+
+// verdict is whether a time is another.
+func verdict(before, after *Row, tolerance float64) string {
+	switch {
+	case after.TimeUS > before.TimeUS*(1+tolerance) && after.TimeCIUS[0] > before.TimeCIUS[1]:
+		return Slower
+	case before.TimeUS > after.TimeUS*(1+tolerance) && before.TimeCIUS[0] > after.TimeCIUS[1]:
+		return Faster
+	}
+	return Same
+}
+
+// row is the winner at a size, nil for none.
+func (t *Table) lookup(at Cell) *Row {
+	for i := range t.Rows {
+		if r := &t.Rows[i]; r.Bytes == at.Bytes && r.Placement == at.Placement {
+			return r
+		}
+	}
+	return nil
+}
+
+// Title names a winner with its knobs, in a line that people read.
+func (r *Row) Title() string {
+	t := Measured{Trial: &results.Trial{Algorithm: r.Algorithm, Parameters: r.Parameters, Instances: r.Instances, Protocol: r.Protocol, TileBytes: r.TileBytes, Source: r.Source}}
+	return t.Title()
+}

@@ -1,0 +1,11 @@
+// Package table makes the winning table from a campaign: for each size the program
+// and the knobs that measured fastest.
+//
+//	trials ──Measurements──▶ by cell, best first ──Build──▶ Table{rows, ranges} ──Write──▶ table · json · csv · md
+//	                                  └──Curves──▶ every algorithm over size
+//	two tables ──Differ──▶ side by side
+//
+// A cell is one placement and one size. Invariants: equal trials give equal tables,
+// byte for byte, whatever the order they were made in; only the seconds spent differ.
+// A configuration that gave wrong data once wins nothing.
+package table

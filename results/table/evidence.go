@@ -1,0 +1,105 @@
+package table
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
+)
+
+// Evidence counts the measurements behind a time by what was done with their data.
+// Those that nothing is known of, from older journals, are in Trials alone.
+type Evidence struct{ Trials, Checked, Unchecked int }
+
+// evidenceOf is the evidence of n measurements with the same d.
+func evidenceOf(d results.Data, n int) Evidence {
+	e := Evidence{Trials: n}
+	switch d {
+	case results.Checked:
+		e.Checked = n
+	case results.Unchecked:
+		e.Unchecked = n
+	}
+	return e
+}
+
+// Plus adds the evidence of other measurements.
+func (e Evidence) Plus(o Evidence) Evidence {
+	return Evidence{e.Trials + o.Trials, e.Checked + o.Checked, e.Unchecked + o.Unchecked}
+}
+
+// IsChecked reports whether all the measurements were checked. Nil: none is known
+// to be unchecked, and some moved no data or nothing is known of them.
+func (e Evidence) IsChecked() *bool {
+	yes := e.Trials > 0 && e.Checked == e.Trials
+	if !yes && e.Unchecked == 0 {
+		return nil
+	}
+	return &yes
+}
+
+// mark is how many of the measurements were not checked: 2 of 3. It is empty if
+// there are none.
+func (e Evidence) mark() string {
+	if e.Unchecked == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d", e.Unchecked, e.Trials)
+}
+
+// Lines are what a file says of the measurements behind it; none where all is well.
+func (e Evidence) Lines() []string {
+	if e.Unchecked == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("unchecked: the data of %s measurements behind this file", e.mark())}
+}
+
+// boolText is true or false; empty where neither is known.
+func boolText(b *bool) string {
+	if b == nil {
+		return ""
+	}
+	return strconv.FormatBool(*b)
+}
+
+// isSimulated reports whether the times of a campaign are a model's.
+func isSimulated(plan results.Plan, executor results.Executor, trials []results.Trial) bool {
+	told := slices.ContainsFunc(trials, func(t results.Trial) bool { return t.Data != "" })
+	if !told {
+		return plan.Executor == "sim" && executor.Name == "sim" // older journals don't say it of each trial
+	}
+	return !slices.ContainsFunc(trials, func(t results.Trial) bool { return t.Data == results.Checked || t.Data == results.Unchecked })
+}
+
+// describe fills in what readers must know before the figures: where the ranks ran,
+// and whose data nobody checked.
+func (t *Table) describe() {
+	t.Notes = []string{}
+	if t.place != "" {
+		t.Notes = append(t.Notes, t.place)
+	}
+	winners, baselines, unknown := 0, 0, 0
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		switch {
+		case r.Checked == nil && !t.Campaign.Simulated:
+			unknown++
+		case r.Checked != nil && !*r.Checked:
+			winners++
+		}
+		if r.BaselineChecked != nil && !*r.BaselineChecked {
+			baselines++
+		}
+	}
+	add := func(n int, format string) {
+		if n > 0 {
+			t.Notes = append(t.Notes, fmt.Sprintf(format, fmt.Sprintf("%d of %s", n, units.Count(len(t.Rows), "row"))))
+		}
+	}
+	add(winners, "unchecked: the winner's data in %s")
+	add(baselines, "unchecked: the baseline's data in %s")
+	add(unknown, "not known to be checked: the winner's data in %s, from an older journal")
+}

@@ -1,0 +1,318 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/internal/safe"
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
+)
+
+// format is a row of the table of output formats.
+type format struct {
+	name  string
+	write func(*Table, io.Writer) error
+}
+
+// formats is the table of output formats; the first row is the default.
+var formats = []format{
+	{"table", (*Table).writeText},
+	{"json", (*Table).writeJSON},
+	{"csv", (*Table).writeCSV},
+	{"md", (*Table).writeMarkdown},
+}
+
+// Formats lists the formats that Write knows, the default first.
+func Formats() []string {
+	names := make([]string, len(formats))
+	for i, f := range formats {
+		names[i] = f.name
+	}
+	return names
+}
+
+// Write prints the table as one of Formats.
+func (t *Table) Write(w io.Writer, name string) error {
+	for _, f := range formats {
+		if f.name == name {
+			return f.write(t, w)
+		}
+	}
+	return fmt.Errorf("unknown format %q: want one of %s", name, strings.Join(Formats(), ", "))
+}
+
+func (t *Table) writeJSON(w io.Writer) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(t); err != nil {
+		return err
+	}
+	_, err := w.Write(safe.JSON(b.Bytes()))
+	return err
+}
+
+// column is one column of the printed forms.
+type column struct {
+	head  string // with the unit, as CSV has it
+	short string // as the table has it
+	text  bool   // aligned left
+	exact func(r *Row) string
+	brief func(r *Row) string // nil: exact
+}
+
+// columns is the table of columns, in order.
+var columns = []column{
+	{"collective", "", true, func(r *Row) string { return r.Collective }, nil},
+	{"topology", "", true, func(r *Row) string { return r.Topology }, nil},
+	{"nodes", "", false, func(r *Row) string { return strconv.Itoa(r.Nodes) }, nil},
+	{"ranks", "", false, func(r *Row) string { return strconv.Itoa(r.Ranks) }, nil},
+	{"size_bytes", "size", false, func(r *Row) string { return strconv.FormatInt(r.Bytes, 10) }, func(r *Row) string { return units.Bytes(r.Bytes).String() }},
+	{"placement", "", true, func(r *Row) string { return r.Placement }, nil},
+	{"algorithm", "algorithm", true, func(r *Row) string { return r.Algorithm }, nil},
+	{"source", "", true, func(r *Row) string { return r.Source }, nil},
+	{"parameters", "parameters", true, func(r *Row) string { return ParametersText(r.Parameters) }, func(r *Row) string { return briefParameters(r.Parameters) }},
+	{"channels", "ch", false, func(r *Row) string { return strconv.Itoa(r.Channels) }, func(r *Row) string { return ifAny(int64(r.Channels), strconv.Itoa(r.Channels)) }},
+	{"instances", "inst", false, func(r *Row) string { return strconv.Itoa(r.Instances) }, nil},
+	{"protocol", "proto", true, func(r *Row) string { return r.Protocol }, nil},
+	{"tile_bytes", "tile", false, func(r *Row) string { return strconv.FormatInt(r.TileBytes, 10) }, func(r *Row) string { return ifAny(r.TileBytes, units.Bytes(r.TileBytes).String()) }},
+	{"time_us", "time", false, func(r *Row) string { return full(r.TimeUS) }, func(r *Row) string { return brief(r.TimeUS) }},
+	{"time_ci_low_us", "", false, func(r *Row) string { return full(r.TimeCIUS[0]) }, nil},
+	{"time_ci_high_us", "", false, func(r *Row) string { return full(r.TimeCIUS[1]) }, nil},
+	{"algbw_gbps", "algbw", false, func(r *Row) string { return full(r.AlgBW) }, func(r *Row) string { return brief(r.AlgBW) }},
+	{"busbw_gbps", "busbw", false, func(r *Row) string { return fullOr(r.BusBW) }, func(r *Row) string { return briefOr(r.BusBW) }},
+	{"baseline", "baseline", true, func(r *Row) string { return orEmpty(r.Baseline) }, nil},
+	{"baseline_time_us", "its time", false, func(r *Row) string { return fullOr(r.BaselineTimeUS) }, func(r *Row) string { return briefOr(r.BaselineTimeUS) }},
+	{"speedup", "speedup", false, func(r *Row) string { return fullOr(r.Speedup) }, func(r *Row) string { return briefOr(r.Speedup) }},
+	{"bound_us", "", false, func(r *Row) string { return fullOr(r.BoundUS) }, nil},
+	{"bound_ratio", "of bound", false, func(r *Row) string { return fullOr(r.BoundRatio) }, func(r *Row) string { return briefOr(r.BoundRatio) }},
+	{"granularity_bytes", "multiple", false, func(r *Row) string { return strconv.FormatInt(r.Granularity, 10) }, nil},
+	{"ir", "ir", true, func(r *Row) string { return r.IR }, func(r *Row) string { return results.ShortHash(r.IR) }},
+	{"executor", "", true, func(r *Row) string { return r.Executor }, nil},
+	{"checked", "unchecked", true, func(r *Row) string { return boolText(r.Checked) }, func(r *Row) string { return r.evidence.mark() }},
+	{"baseline_checked", "", true, func(r *Row) string { return boolText(r.BaselineChecked) }, nil},
+	{"note", "", true, func(r *Row) string { return r.place }, nil},
+}
+
+// ifAny is the text of a count, or empty if it is 0: an algorithm of the back
+// end's own has no tile, and may choose its channels itself.
+func ifAny(n int64, text string) string {
+	if n == 0 {
+		return ""
+	}
+	return text
+}
+
+// brief prints a number as nccl-tests' tables do.
+func brief(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
+
+// full prints a number so that reading it gives the same number.
+func full(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+func fullOr(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return full(*v)
+}
+
+func briefOr(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return brief(*v)
+}
+
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// caption says what the table is about.
+func (t *Table) caption() []string {
+	if len(t.Rows) == 0 {
+		return []string{"nothing measured yet"}
+	}
+	r := &t.Rows[0]
+	how := "measured"
+	if t.Campaign.Simulated {
+		how = "simulated"
+	}
+	lines := []string{fmt.Sprintf("%s on %s, %s, %s, %s by %s", r.Collective, r.Topology, units.Count(r.Nodes, "node"), units.Count(r.Ranks, "rank"), how, r.Executor)}
+	lines = append(lines, t.Notes...)
+	col, err := collective.OfName(collective.Spec{Name: r.Collective, Ranks: r.Ranks, Chunks: 1})
+	switch {
+	case t.Campaign.SharedGPUs != nil:
+		lines = append(lines, "size in bytes, time in us (median), algbw in GB/s")
+	case err == nil:
+		lines = append(lines, fmt.Sprintf("size in bytes, time in us (median), algbw and busbw in GB/s; busbw = algbw x %.5g", col.BusFactor()))
+	}
+	return lines
+}
+
+// footer says what became of the candidates, and what the campaign took.
+func (t *Table) footer() []string {
+	c := t.Candidates
+	refused := 0
+	var reasons []string
+	for _, reason := range slices.Sorted(maps.Keys(c.Refused)) {
+		refused += c.Refused[reason]
+		reasons = append(reasons, fmt.Sprintf("%s %d", reason, c.Refused[reason]))
+	}
+	line := fmt.Sprintf("candidates: %d enumerated, %d refused", c.Enumerated, refused)
+	if len(reasons) > 0 {
+		line += " (" + strings.Join(reasons, ", ") + ")"
+	}
+	line += fmt.Sprintf(", %d bounded out, %d tuned", c.BoundedOut, c.Tuned)
+	if open := c.Enumerated - refused - c.BoundedOut - c.Tuned; open > 0 {
+		line += fmt.Sprintf(", %d not settled yet", open)
+	}
+	line += fmt.Sprintf("; trials: %d, of which %d failed", t.Campaign.Trials, t.Campaign.Failed)
+	if !t.Campaign.Finished {
+		return []string{"the search is not finished", line}
+	}
+	return []string{line}
+}
+
+// placements tells whether the table has rows of more than one placement.
+func (t *Table) placements() bool {
+	for i := range t.Rows {
+		if t.Rows[i].Placement != t.Rows[0].Placement {
+			return true
+		}
+	}
+	return false
+}
+
+// grid is the table's cells as people read them, made safe: the columns that have a
+// short name, without those that are empty in every row.
+func (t *Table) grid(safely func(string) string) (heads []column, cells [][]string) {
+	for _, c := range columns {
+		if c.head == "placement" && t.placements() {
+			c.short = "place"
+		}
+		if c.short == "" {
+			continue
+		}
+		if c.brief == nil {
+			c.brief = c.exact
+		}
+		used := false
+		for i := range t.Rows {
+			used = used || c.brief(&t.Rows[i]) != ""
+		}
+		if used {
+			heads = append(heads, c)
+		}
+	}
+	for i := range t.Rows {
+		line := make([]string, len(heads))
+		for j, c := range heads {
+			line[j] = safely(c.brief(&t.Rows[i]))
+		}
+		cells = append(cells, line)
+	}
+	return heads, cells
+}
+
+func (t *Table) writeText(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	for _, line := range t.caption() {
+		fmt.Fprintln(out, safe.Line(line))
+	}
+	heads, cells := t.grid(safe.Line)
+	widths := make([]int, len(heads))
+	for j, c := range heads {
+		widths[j] = utf8.RuneCountInString(c.short)
+		for _, line := range cells {
+			widths[j] = max(widths[j], utf8.RuneCountInString(line[j]))
+		}
+	}
+	print := func(line []string) {
+		var b strings.Builder
+		for j, cell := range line {
+			if j > 0 {
+				b.WriteString("  ")
+			}
+			pad := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
+			if heads[j].text {
+				b.WriteString(cell + pad)
+			} else {
+				b.WriteString(pad + cell)
+			}
+		}
+		fmt.Fprintln(out, strings.TrimRight(b.String(), " "))
+	}
+	if len(cells) > 0 {
+		names := make([]string, len(heads))
+		for j, c := range heads {
+			names[j] = c.short
+		}
+		print(names)
+		for _, line := range cells {
+			print(line)
+		}
+	}
+	for _, line := range t.footer() {
+		fmt.Fprintln(out, safe.Line(line))
+	}
+	return out.Flush()
+}
+
+func (t *Table) writeMarkdown(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, safe.Markdown(strings.Join(t.caption(), ". ")+"."))
+	heads, cells := t.grid(safe.Markdown)
+	if len(cells) > 0 {
+		var names, rules []string
+		for _, c := range heads {
+			names = append(names, c.short)
+			if c.text {
+				rules = append(rules, ":--")
+			} else {
+				rules = append(rules, "--:")
+			}
+		}
+		fmt.Fprintf(out, "\n| %s |\n| %s |\n", strings.Join(names, " | "), strings.Join(rules, " | "))
+		for _, line := range cells {
+			fmt.Fprintf(out, "| %s |\n", strings.Join(line, " | "))
+		}
+	}
+	fmt.Fprintf(out, "\n%s.\n", safe.Markdown(strings.Join(t.footer(), ". ")))
+	return out.Flush()
+}
+
+func (t *Table) writeCSV(w io.Writer) error {
+	out := csv.NewWriter(w)
+	line := make([]string, len(columns))
+	for j, c := range columns {
+		line[j] = c.head
+	}
+	if err := out.Write(line); err != nil {
+		return err
+	}
+	for i := range t.Rows {
+		for j, c := range columns {
+			line[j] = c.exact(&t.Rows[i])
+		}
+		if err := out.Write(safe.CSVRow(line)); err != nil {
+			return err
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

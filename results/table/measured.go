@@ -1,0 +1,178 @@
+package table
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/colltune/colltune/internal/units"
+	"github.com/colltune/colltune/results"
+)
+
+// Cell is one placement and one size, at which trials compete.
+type Cell struct {
+	Placement string // "in" or "out" of place
+	Bytes     int64  // size of the call
+}
+
+// Cells lists a plan's cells in the table's order: by placement, then rising size.
+func Cells(p results.Plan) []Cell {
+	var all []Cell
+	for _, placement := range p.Placements() {
+		for _, n := range p.Sizes {
+			all = append(all, Cell{placement, n})
+		}
+	}
+	return all
+}
+
+// Measured is a configuration that has a time: the result of all its repetitions.
+type Measured struct {
+	*results.Trial            // the first repetition; not to be changed
+	Evidence                  // of all repetitions that were ok
+	TimeUS         float64    // median of all their iterations
+	CIUS           [2]float64 // results.MedianCI of them
+}
+
+// Config identifies a program with its knobs in a cell. Its trials are repetitions
+// of one another.
+type Config struct {
+	Cell
+	Program, Protocol string
+	TileBytes         int64
+}
+
+// Pool holds the repetitions of a configuration.
+type Pool struct {
+	First   *results.Trial // the first repetition
+	TimesUS []float64      // of all that were ok
+	Evidence
+	Wrong bool // some left wrong data
+}
+
+// Pools collects the repetitions of each configuration. It keeps pointers into trials.
+func Pools(trials []results.Trial) map[Config]*Pool {
+	all := map[Config]*Pool{}
+	for i := range trials {
+		t := &trials[i]
+		k := Config{Cell{t.Placement, t.Bytes}, t.Program, t.Protocol, t.TileBytes}
+		p := all[k]
+		if p == nil {
+			p = &Pool{First: t}
+			all[k] = p
+		}
+		if t.Repeat < p.First.Repeat {
+			p.First = t
+		}
+		switch t.Outcome {
+		case results.OK:
+			p.TimesUS = append(p.TimesUS, t.TimesUS...)
+			p.Evidence = p.Evidence.Plus(evidenceOf(t.Data, 1))
+		case results.Wrong:
+			p.Wrong = true
+		}
+	}
+	return all
+}
+
+// Measurements lists what was measured in each cell, best first. A configuration
+// that gave wrong data once is left out, however often it was right.
+func Measurements(trials []results.Trial) map[Cell][]Measured {
+	all := map[Cell][]Measured{}
+	for k, p := range Pools(trials) {
+		if p.Wrong || len(p.TimesUS) == 0 {
+			continue
+		}
+		all[k.Cell] = append(all[k.Cell], Measured{p.First, p.Evidence, results.Median(p.TimesUS), results.MedianCI(p.TimesUS)})
+	}
+	for _, ms := range all {
+		slices.SortFunc(ms, Compare)
+	}
+	return all
+}
+
+// Competes reports whether m may win: a reference, run to be compared with, may not.
+func (m Measured) Competes() bool { return !m.Reference }
+
+// Compare orders measured configurations by time. Equal times are settled by what does
+// not vary between measurements: fewer threadblocks, fewer steps, then names, so
+// that the order is total.
+func Compare(a, b Measured) int {
+	return cmp.Or(cmp.Compare(a.TimeUS, b.TimeUS), Tie(a.Trial, b.Trial))
+}
+
+// Tie orders trials that took the same time.
+func Tie(a, b *results.Trial) int {
+	if c := cmp.Or(
+		cmp.Compare(a.Threadblocks, b.Threadblocks),
+		cmp.Compare(a.Steps, b.Steps),
+		strings.Compare(a.Algorithm, b.Algorithm),
+	); c != 0 {
+		return c // parameters take long to print
+	}
+	return cmp.Or(
+		strings.Compare(ParametersText(a.Parameters), ParametersText(b.Parameters)),
+		cmp.Compare(a.Channels, b.Channels),
+		cmp.Compare(a.Instances, b.Instances),
+		strings.Compare(a.Protocol, b.Protocol),
+		cmp.Compare(a.TileBytes, b.TileBytes),
+		strings.Compare(a.Program, b.Program),
+	)
+}
+
+// ParametersText prints parameters as in a cell of the table: a=1 b=ring.
+func ParametersText(p map[string]any) string {
+	names := slices.Sorted(maps.Keys(p))
+	words := make([]string, len(names))
+	for i, n := range names {
+		value, ok := p[n].(string)
+		if !ok {
+			// Encoded and decoded, so that a value has the type that the journal
+			// would give it.
+			text, err := json.Marshal(p[n])
+			if err != nil {
+				text = []byte(fmt.Sprint(p[n]))
+			}
+			value = string(text)
+		}
+		words[i] = n + "=" + value
+	}
+	return strings.Join(words, " ")
+}
+
+// briefParameters prints parameters for a line that people read, and only the
+// beginning of long ones, such as orders and trees of many ranks. Files and other
+// formats have them whole.
+func briefParameters(p map[string]any) string {
+	const most = 40
+	words := strings.Fields(ParametersText(p))
+	for i, w := range words {
+		if r := []rune(w); len(r) > most {
+			words[i] = string(r[:most-1]) + "…"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// Title names what was measured with its knobs, in a line that people read.
+func (m *Measured) Title() string {
+	name := m.Algorithm
+	if p := briefParameters(m.Parameters); p != "" {
+		name += " " + p
+	}
+	if m.IsNative() {
+		return name + " " + m.Protocol
+	}
+	return fmt.Sprintf("%s ×%d %s tile %s", name, m.Instances, m.Protocol, units.Bytes(m.TileBytes).String())
+}
+
+// Title names a range's winner, in a line that people read.
+func (r *Range) Title() string {
+	if p := briefParameters(r.Parameters); p != "" {
+		return r.Algorithm + " " + p
+	}
+	return r.Algorithm
+}

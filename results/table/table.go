@@ -1,0 +1,274 @@
+package table
+
+import (
+	"slices"
+
+	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/results"
+)
+
+// Table is the answer of a campaign: for every size the program and the knobs
+// that measured fastest. Its JSON is the product's contract.
+type Table struct {
+	Schema     string     `json:"schema"`
+	Notes      []string   `json:"notes"` // what to know before the figures, a line each
+	Rows       []Row      `json:"rows"`  // by placement, then rising size
+	Ranges     []Range    `json:"ranges"`
+	Candidates Candidates `json:"candidates"`
+	Campaign   Spent      `json:"campaign"`
+
+	place string // Executor.PlaceNote
+}
+
+// Row is the winner at one size.
+type Row struct {
+	Collective string         `json:"collective"`
+	Topology   string         `json:"topology"`
+	Nodes      int            `json:"nodes"`
+	Ranks      int            `json:"ranks"`
+	Bytes      int64          `json:"bytes"`
+	Placement  string         `json:"placement"`
+	Algorithm  string         `json:"algorithm"`
+	Source     string         `json:"source"`
+	Parameters map[string]any `json:"parameters"`
+	Channels   int            `json:"channels"`
+	Instances  int            `json:"instances"`
+	Protocol   string         `json:"protocol"`
+	TileBytes  int64          `json:"tile_bytes"`
+	TimeUS     float64        `json:"time_us"`    // median
+	TimeCIUS   [2]float64     `json:"time_ci_us"` // MedianCI
+	AlgBW      float64        `json:"algbw_gbps"`
+	BusBW      *float64       `json:"busbw_gbps"` // null where ranks share a GPU
+	// Checked reports whether the executor checked the data of every measurement
+	// behind the time. Null: no data were moved, or the journal does not say.
+	Checked *bool `json:"checked"`
+	// What the row is compared with; null where unknown.
+	Baseline       *string  `json:"baseline"`
+	BaselineTimeUS *float64 `json:"baseline_time_us"`
+	Speedup        *float64 `json:"speedup"` // baseline ÷ winner
+	BoundUS        *float64 `json:"bound_us"`
+	BoundRatio     *float64 `json:"bound_ratio"` // bound ÷ time
+	// BaselineChecked is Checked of the baseline.
+	BaselineChecked *bool  `json:"baseline_checked"`
+	IR              string `json:"ir"`                // hash; empty for an algorithm of the back end's own
+	Granularity     int64  `json:"granularity_bytes"` // a runtime runs it where this divides the size
+	Executor        string `json:"executor"`
+
+	program  string // identifies what was run, with or without a program
+	evidence Evidence
+	baseline Evidence
+	place    string // the table's
+}
+
+// Range is a run of neighbouring sizes with one winner. A size between two
+// measured ones belongs to the smaller one's range; sizes outside of all that was
+// measured belong to none.
+type Range struct {
+	MinBytes    int64          `json:"min_bytes"`
+	MaxBytes    int64          `json:"max_bytes"` // inclusive
+	Placement   string         `json:"placement"`
+	Algorithm   string         `json:"algorithm"`
+	Source      string         `json:"source"`
+	Parameters  map[string]any `json:"parameters"`
+	Channels    int            `json:"channels"`
+	Instances   int            `json:"instances"`
+	Protocol    string         `json:"protocol"`
+	TileBytes   int64          `json:"tile_bytes"`
+	IR          string         `json:"ir"` // empty for an algorithm of the back end's own
+	Granularity int64          `json:"granularity_bytes"`
+	Checked     *bool          `json:"checked"` // as a row's, of all its sizes
+
+	program  string
+	evidence Evidence
+}
+
+// Candidates says what became of every candidate.
+type Candidates struct {
+	Enumerated int            `json:"enumerated"`
+	Refused    map[string]int `json:"refused"` // by reason
+	BoundedOut int            `json:"bounded_out"`
+	Tuned      int            `json:"tuned"`
+}
+
+// Spent is what the campaign took.
+type Spent struct {
+	Seed        int64             `json:"seed"`
+	Trials      int               `json:"trials"`
+	Failed      int               `json:"failed"`
+	Seconds     float64           `json:"seconds"` // of all trials added up; differs between equal campaigns
+	Finished    bool              `json:"finished"`
+	Simulated   bool              `json:"simulated"`   // its times are a model's
+	SharedGPUs  *int              `json:"shared_gpus"` // on how many GPUs the ranks share; null: they don't
+	Fingerprint map[string]string `json:"fingerprint"`
+}
+
+// Build makes the winning table of what a campaign has measured so far.
+func Build(c *results.Campaign) (*Table, error) {
+	plan := c.Plan()
+	col, err := collective.OfName(collective.Spec{Name: plan.Collective, Ranks: plan.Topology.Ranks, Chunks: 1, Root: plan.Root})
+	if err != nil {
+		return nil, err
+	}
+	executor, _ := c.Executor()
+	tally, _ := c.Tally()
+	trials := c.Trials()
+	points := map[Cell]results.Point{}
+	for _, p := range tally.Points {
+		points[Cell{p.Placement, p.Bytes}] = p
+	}
+	t := &Table{Schema: "colltune.results/v1", Rows: []Row{}, Candidates: candidatesOf(tally), Campaign: spentOn(plan, trials, tally, executor)}
+	t.place = executor.PlaceNote(plan.Topology.Ranks, plan.Topology.Name)
+	best := Measurements(trials)
+	for _, at := range Cells(plan) {
+		if i := slices.IndexFunc(best[at], Measured.Competes); i >= 0 {
+			row := newRow(plan, at, &best[at][i])
+			if t.Campaign.SharedGPUs == nil {
+				busBW := row.AlgBW * col.BusFactor()
+				row.BusBW = &busBW
+			}
+			row.Executor, row.place = executor.Name, t.place
+			row.compare(points[at], best[at])
+			t.Rows = append(t.Rows, row)
+		}
+	}
+	t.Ranges = ranges(t.Rows, Cells(plan))
+	t.describe()
+	return t, nil
+}
+
+// candidatesOf is what a tally says of the candidates.
+func candidatesOf(tally results.Tally) Candidates {
+	c := Candidates{tally.Enumerated, tally.Refused, tally.BoundedOut, tally.Tuned}
+	if c.Refused == nil {
+		c.Refused = map[string]int{}
+	}
+	return c
+}
+
+// spentOn is what a campaign's trials took.
+func spentOn(plan results.Plan, trials []results.Trial, tally results.Tally, executor results.Executor) Spent {
+	s := Spent{Seed: plan.Seed, Trials: len(trials), Finished: tally.Finished, Simulated: isSimulated(plan, executor, trials), Fingerprint: executor.Fingerprint}
+	if n := executor.SharedGPUs(plan.Topology.Ranks); n > 0 {
+		s.SharedGPUs = &n
+	}
+	if s.Fingerprint == nil {
+		s.Fingerprint = map[string]string{}
+	}
+	seconds := make([]float64, 0, len(trials))
+	for i := range trials {
+		if trials[i].Outcome != results.OK {
+			s.Failed++
+		}
+		seconds = append(seconds, trials[i].Seconds)
+	}
+	slices.Sort(seconds) // the sum must not depend on the order of the trials
+	for _, x := range seconds {
+		s.Seconds += x
+	}
+	return s
+}
+
+// newRow is the row of a winner, all but what depends on the collective, on the
+// executor and on what it is compared with.
+func newRow(plan results.Plan, at Cell, w *Measured) Row {
+	row := Row{
+		Collective: plan.Collective, Topology: plan.Topology.Name, Nodes: plan.Topology.Nodes, Ranks: plan.Topology.Ranks,
+		Bytes: at.Bytes, Placement: at.Placement,
+		Algorithm: w.Algorithm, Source: w.Source, Parameters: w.Parameters, Channels: w.Channels, Instances: w.Instances,
+		Protocol: w.Protocol, TileBytes: w.TileBytes,
+		TimeUS: w.TimeUS, TimeCIUS: w.CIUS, AlgBW: float64(at.Bytes) / w.TimeUS / 1e3,
+		Checked: w.IsChecked(),
+		IR:      w.Program, Granularity: w.Granularity, program: w.Program, evidence: w.Evidence,
+	}
+	if w.IsNative() {
+		row.IR = ""
+	}
+	if row.Parameters == nil {
+		row.Parameters = map[string]any{}
+	}
+	return row
+}
+
+// Compare replaces the baselines by others, which at gives for a size and
+// placement, with their times. A row for which it has none loses its baseline.
+func (t *Table) Compare(at func(bytes int64, placement string) *results.Baseline) {
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		r.Baseline, r.BaselineTimeUS, r.Speedup, r.BaselineChecked = nil, nil, nil, nil
+		if b := at(r.Bytes, r.Placement); b != nil {
+			r.against(b.Name, b.TimeUS, evidenceOf(b.Data, 1))
+		}
+	}
+	t.describe()
+}
+
+// against fills in what a row is compared with.
+func (r *Row) against(name string, us float64, e Evidence) {
+	speedup := us / r.TimeUS
+	r.Baseline, r.BaselineTimeUS, r.Speedup = &name, &us, &speedup
+	r.baseline, r.BaselineChecked = e, e.IsChecked()
+}
+
+// BaselineEvidence is what is known of the data behind the baseline's time.
+func (r *Row) BaselineEvidence() Evidence { return r.baseline }
+
+// Evidence is what is known of the data behind the times of a range.
+func (r *Range) Evidence() Evidence { return r.evidence }
+
+// compare fills in the baseline and the bound of a row.
+func (r *Row) compare(p results.Point, ms []Measured) {
+	// The bound is on routings over the topology's links. A library that sums in
+	// the switches needs none, and a machine's links may be faster. So the bound
+	// says nothing about a time below it.
+	if p.BoundUS > 0 && p.BoundUS <= r.TimeUS*(1+results.BoundRounding) {
+		bound := min(p.BoundUS, r.TimeUS)
+		ratio := bound / r.TimeUS
+		r.BoundUS, r.BoundRatio = &bound, &ratio
+	}
+	b := p.Baseline
+	if b == nil {
+		return
+	}
+	us, behind := b.TimeUS, evidenceOf(b.Data, 1)
+	if us == 0 {
+		for _, m := range ms {
+			if m.Program == b.Program && m.Protocol == b.Protocol && m.TileBytes == b.TileBytes {
+				us, behind = m.TimeUS, m.Evidence
+			}
+		}
+	}
+	if us > 0 {
+		r.against(b.Name, us, behind)
+	}
+}
+
+// ranges merges neighbouring rows that have the same winner.
+func ranges(rows []Row, all []Cell) []Range {
+	ends := map[Cell]int64{} // the last size before the next measured one
+	after := map[Cell]Cell{}
+	for i, at := range all {
+		ends[at] = at.Bytes
+		if i+1 < len(all) && all[i+1].Placement == at.Placement {
+			ends[at] = all[i+1].Bytes - 1
+			after[at] = all[i+1]
+		}
+	}
+	out := []Range{}
+	var last Cell
+	for _, r := range rows {
+		at := Cell{r.Placement, r.Bytes}
+		if n := len(out); n > 0 && after[last] == at && out[n-1].program == r.program && out[n-1].Protocol == r.Protocol && out[n-1].TileBytes == r.TileBytes {
+			out[n-1].MaxBytes = ends[at]
+			out[n-1].evidence = out[n-1].evidence.Plus(r.evidence)
+			out[n-1].Checked = out[n-1].evidence.IsChecked()
+		} else {
+			out = append(out, Range{
+				MinBytes: r.Bytes, MaxBytes: ends[at], Placement: r.Placement,
+				Algorithm: r.Algorithm, Source: r.Source, Parameters: r.Parameters, Channels: r.Channels, Instances: r.Instances,
+				Protocol: r.Protocol, TileBytes: r.TileBytes, IR: r.IR, Granularity: r.Granularity, Checked: r.Checked, program: r.program, evidence: r.evidence,
+			})
+		}
+		last = at
+	}
+	return out
+}
