@@ -18,7 +18,7 @@ import (
 type backend struct {
 	name    string
 	worker  string // name of the child process
-	memory  int64
+	memory  int64  // cap of a worker, in bytes
 	version string // empty until a worker has started
 
 	mu     sync.Mutex
@@ -29,31 +29,31 @@ type backend struct {
 	kept   uint64 // number of the last kept formula
 }
 
-// worker is a child process, with how much it has done.
+// worker is a child process. It serves one query at a time.
 type worker struct {
 	*child.Process
-	answered int
+	answered int // questions
 }
 
-// recycle is how many questions a worker answers before it is replaced, because
-// libz3 does not return all of its memory.
-const recycle = 200
+// questionsPerWorker is the number of questions after which a worker is replaced,
+// because libz3 does not return all of its memory.
+const questionsPerWorker = 200
 
 func newBackend(name string, memory int64) *backend {
 	return &backend{name: name, worker: workerName(name), memory: memory, busy: map[*worker]bool{}}
 }
 
-// hello is how long a worker may take to start.
-const hello = 20 * time.Second
+// helloTimeout is how long a worker may take to start.
+const helloTimeout = 20 * time.Second
 
-// probe checks that a worker starts.
+// probe starts a worker, if none is idle, and returns why it cannot.
 func (b *backend) probe() error {
 	if b.name == "z3" && os.Getenv(z3.Variable) == "off" {
 		return z3.ErrOff
 	}
-	w, err := b.take(context.Background())
+	w, err := b.acquire(context.Background())
 	if err == nil {
-		b.give(w)
+		b.release(w)
 	}
 	return err
 }
@@ -62,8 +62,9 @@ func (b *backend) fault(f Fault, detail string) *SolverError { return &SolverErr
 
 var errClosed = errors.New("solvers are closed")
 
-// take returns an idle worker, or a new one that is ready.
-func (b *backend) take(ctx context.Context) (*worker, error) {
+// acquire returns an idle worker, or a new one that has said hello. The caller must
+// release or drop it.
+func (b *backend) acquire(ctx context.Context) (*worker, error) {
 	b.mu.Lock()
 	for len(b.idle) > 0 {
 		w := b.idle[len(b.idle)-1]
@@ -76,24 +77,24 @@ func (b *backend) take(ctx context.Context) (*worker, error) {
 	}
 	b.mu.Unlock()
 	w, err := b.start(ctx)
-	if struck(err) {
+	if killedByGroupSignal(err) {
 		w, err = b.start(ctx)
 	}
 	return w, err
 }
 
-// struck tells whether a worker ended before its first word by a signal that is
-// sent to whole groups. For a moment a new process is still of ours, and Ctrl-C
-// then reaches it too: that says nothing about the solver.
-func struck(err error) bool {
+// killedByGroupSignal reports whether a worker died, before its hello, of a signal
+// that terminals send to whole process groups. For a moment a new process is still
+// in our group, so that Ctrl-C reaches it too. That is no fault of the solver.
+func killedByGroupSignal(err error) bool {
 	var f *SolverError
-	return errors.As(err, &f) && f.Fault == Died && groupSignal.MatchString(f.Detail)
+	return errors.As(err, &f) && f.Fault == Died && groupSignalDetail.MatchString(f.Detail)
 }
 
-var groupSignal = regexp.MustCompile("^" + firstWord + "signal: (interrupt|terminated|hangup)")
+var groupSignalDetail = regexp.MustCompile("^" + beforeHello + "signal: (interrupt|terminated|hangup)")
 
-// firstWord begins what is said of a worker that never was ready.
-const firstWord = "before its first word: "
+// beforeHello begins the Detail of a worker that died before it was ready.
+const beforeHello = "before its first word: "
 
 // start starts a worker and waits until it is ready.
 func (b *backend) start(ctx context.Context) (*worker, error) {
@@ -112,7 +113,7 @@ func (b *backend) start(ctx context.Context) (*worker, error) {
 		w.Kill()
 		return nil, errClosed
 	}
-	wait, cancel := context.WithTimeout(ctx, hello)
+	wait, cancel := context.WithTimeout(ctx, helloTimeout)
 	defer cancel()
 	frame, err := p.Receive(wait, 1<<16)
 	var refused error
@@ -132,15 +133,15 @@ func (b *backend) start(ctx context.Context) (*worker, error) {
 	case refused != nil:
 		return nil, refused
 	case errors.Is(err, child.ErrEnded):
-		return nil, b.fault(Died, join(firstWord+w.State(), w.Tail()))
+		return nil, b.fault(Died, describeExit(beforeHello+w.State(), w.Tail()))
 	}
 	return nil, b.fault(Garbled, fmt.Sprintf("its first word: %v (does main call child.Dispatch first?)", err))
 }
 
-// give returns a worker.
-func (b *backend) give(w *worker) {
+// release makes a worker idle again, or ends it after questionsPerWorker questions.
+func (b *backend) release(w *worker) {
 	b.mu.Lock()
-	keep := !b.closed && w.answered < recycle
+	keep := !b.closed && w.answered < questionsPerWorker
 	if keep {
 		delete(b.busy, w)
 		b.idle = append(b.idle, w)
@@ -151,7 +152,7 @@ func (b *backend) give(w *worker) {
 	}
 }
 
-// drop ends a worker.
+// drop kills a worker.
 func (b *backend) drop(w *worker) {
 	w.Kill()
 	b.mu.Lock()
@@ -173,30 +174,32 @@ func (b *backend) close() {
 	}
 }
 
-// grace is how long after its limit a worker may take to report that it met it.
-const grace = 500 * time.Millisecond
+// answerGrace is how long after its time limit a worker may take to report that it
+// met the limit. Then it is killed.
+const answerGrace = 500 * time.Millisecond
 
 // ask asks one question. The error is ctx's or a *SolverError.
 func (b *backend) ask(ctx context.Context, f *Formula, limit, work time.Duration) (Answer, error) {
-	w, err := b.take(ctx)
+	w, err := b.acquire(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
-	a, usable, err := b.put(ctx, w, f, question{limit: limit, work: work})
+	a, usable, err := b.exchange(ctx, w, f, question{limit: limit, work: work})
 	if usable {
-		b.give(w)
+		b.release(w)
 	}
 	return a, err
 }
 
-// put sends a question to a worker and reads the answer, and ends a worker that
-// can't be used any more. The error is ctx's or a *SolverError.
-func (b *backend) put(ctx context.Context, w *worker, f *Formula, q question) (a Answer, usable bool, err error) {
+// exchange sends a question to a worker and reads the answer. usable reports whether
+// the worker can take another question; otherwise it has been dropped. The error is
+// ctx's or a *SolverError.
+func (b *backend) exchange(ctx context.Context, w *worker, f *Formula, q question) (a Answer, usable bool, err error) {
 	b.mu.Lock()
 	b.asked++
 	q.id = b.asked
 	b.mu.Unlock()
-	wait, cancel := context.WithTimeout(ctx, q.limit+grace)
+	wait, cancel := context.WithTimeout(ctx, q.limit+answerGrace)
 	defer cancel()
 	stop := context.AfterFunc(wait, w.Kill) // also unblocks a Send
 	err = w.Send(appendQuestion(nil, f, q))
@@ -216,12 +219,12 @@ func (b *backend) put(ctx context.Context, w *worker, f *Formula, q question) (a
 		if w.OutOfMemory() {
 			return b.outOfMemory(), false, nil
 		}
-		return Answer{}, false, b.fault(Died, join(w.State(), w.Tail()))
+		return Answer{}, false, b.fault(Died, describeExit(w.State(), w.Tail()))
 	case err != nil:
 		return Answer{}, false, b.fault(Garbled, err.Error())
 	}
 	w.answered++
-	a, fault := b.judge(f, frame, q)
+	a, fault := b.checkAnswer(f, frame, q)
 	if fault != nil && fault.Fault != Refused {
 		b.drop(w)
 		return Answer{}, false, fault
@@ -237,8 +240,8 @@ func (b *backend) outOfMemory() Answer {
 	return Answer{Status: Timeout, By: b.name, Detail: fmt.Sprintf("out of memory at %d MiB", b.memory>>20)}
 }
 
-// judge reads an answer and checks the model in it.
-func (b *backend) judge(f *Formula, frame []byte, q question) (Answer, *SolverError) {
+// checkAnswer decodes an answer and checks its model.
+func (b *backend) checkAnswer(f *Formula, frame []byte, q question) (Answer, *SolverError) {
 	r, err := readAnswer(frame)
 	if err == nil && r.id != q.id {
 		err = fmt.Errorf("an answer to question %d, not %d", r.id, q.id)
@@ -272,8 +275,8 @@ func (b *backend) judge(f *Formula, frame []byte, q question) (Answer, *SolverEr
 	return a, nil
 }
 
-// join appends what a process wrote last to how it ended, shortened for a report.
-func join(state, tail string) string {
+// describeExit joins how a process ended with the last output it wrote, shortened.
+func describeExit(state, tail string) string {
 	tail = strings.TrimSpace(tail)
 	if len(tail) > 2000 {
 		tail = tail[:2000] + "…"

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ModelError says which constraint an alleged model breaks.
+// ModelError names the first constraint that an alleged model breaks.
 type ModelError struct {
 	Formula string
 	Row     int    // index of the constraint; -1 if the model's length is wrong
@@ -16,7 +16,7 @@ func (e *ModelError) Error() string {
 	return fmt.Sprintf("formula %s: not a model: %s", e.Formula, e.Detail)
 }
 
-// holds is a literal's value in a model.
+// holds returns a literal's value in a model.
 func holds(model []bool, l Lit) bool {
 	switch {
 	case l == True:
@@ -29,8 +29,8 @@ func holds(model []bool, l Lit) bool {
 	return model[l.variable()]
 }
 
-// Check evaluates every constraint, as it was stated, in a model, without any
-// solver. The error is a *ModelError, or the mistake made in stating the formula.
+// Check evaluates every constraint as it was stated. model has one value for each
+// variable. The error is a *ModelError, or Err's if the formula was misstated.
 func (f *Formula) Check(model []bool) error {
 	if f.err != nil {
 		return f.err
@@ -45,14 +45,15 @@ func (f *Formula) Check(model []bool) error {
 				sum += int(f.weights[t])
 			}
 		}
-		if !r.is.between(sum, int(r.bound)) {
+		if !r.is.holds(sum, int(r.bound)) {
 			return &ModelError{f.Name, i, fmt.Sprintf("constraint %d asks %s; the sum is %d", i, f.show(r), sum)}
 		}
 	}
 	return nil
 }
 
-func (r relation) between(sum, bound int) bool {
+// holds reports whether the sum has the relation to the bound.
+func (r relation) holds(sum, bound int) bool {
 	switch r {
 	case atLeast:
 		return sum >= bound

@@ -1,5 +1,5 @@
-// Package constraints states routing questions as formulas, has a solver answer
-// them, and believes no answer that it has not checked itself.
+// Package constraints states routing questions as pseudo-Boolean formulas, has
+// solvers answer them, and checks every model itself.
 //
 //	s, err := constraints.Open(constraints.Options{Solver: "auto"})
 //	defer s.Close()
@@ -12,23 +12,24 @@
 //	    └─ normal form ─▶ worker z3 ─┐                │
 //	                   ─▶ worker pb ─┴── sat, unsat, timeout
 //
-// Invariants: a formula keeps what was stated and Check judges by that, sharing
-// nothing with the solvers or the normal form they are fed; every model has
-// passed Check before anyone sees it; a solver that lies, talks nonsense, hangs
-// or dies is named, killed and replaced; preferences (Formula.Prefer) make the
-// model the same whichever solver found it. Ring orders and routings have
-// checkers (CheckRings, CheckRouting) that know nothing of formulas; so have trees
-// and choices of NICs (CheckTrees, CheckNICs), which need no formula: package trees
-// finds trees, and a flow says how good a choice of NICs can be.
+// Invariants:
+//   - Check evaluates the constraints as the caller stated them. It shares no code
+//     with the solvers or with the normal form that they are given.
+//   - Every model has passed Check before it is returned.
+//   - A solver that returns a wrong model, sends a malformed message, hangs or dies
+//     is reported by name, killed and replaced.
+//   - Preferences (Formula.Prefer) make the model the same whichever solver found
+//     it.
+//   - CheckRings, CheckRouting, CheckTrees and CheckNICs judge results by the
+//     topology alone, without formulas.
 //
-// Time limits hold always (Options.Timeout); where what is found must be the same
-// on every machine, solvers are limited by the work they do instead (SolveWithin).
+// Every query has a time limit (Options.Timeout). SolveWithin limits the solvers'
+// work instead, so that the answer is the same on every machine. A solver can keep
+// a formula for several queries under different assumptions (Kept); its models are
+// checked, but unsat from a kept formula counts only once it is confirmed.
 //
-// A solver may keep a formula between questions that assume different things of it
-// (Kept): its models are checked as any are, its refutations are claims.
-//
-// A solver's "no model" is its word alone: where it matters, ask package bounds
-// first. Nothing here measures.
+// Unsat is not checked: no solver here gives a proof. Where it matters, ask package
+// bounds first.
 //
 // A program that calls Open must call child.Dispatch(os.Args) first in main, and
 // its tests in TestMain: the solvers run in processes of the same binary.

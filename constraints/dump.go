@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// WriteSMT2 writes the formula as SMT-LIB 2 (logic QF_LIA), so that any solver can
-// be used to check ours. Preferences are left out.
+// WriteSMT2 writes the formula as SMT-LIB 2 (logic QF_LIA), for other solvers to
+// check. Preferences are left out. The error is Err's or the writer's.
 func (f *Formula) WriteSMT2(w io.Writer) error {
 	if f.err != nil {
 		return f.err
@@ -67,7 +67,8 @@ func (f *Formula) WriteSMT2(w io.Writer) error {
 }
 
 // WriteOPB writes the formula in the linear format of the pseudo-Boolean
-// competitions. Variables are numbered; comments at the top give their names.
+// competitions. Variables are numbered from x1; comments at the top give their
+// names. Preferences are left out. The error is Err's or the writer's.
 func (f *Formula) WriteOPB(w io.Writer) error {
 	if f.err != nil {
 		return f.err

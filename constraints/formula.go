@@ -7,17 +7,18 @@ import (
 	"math"
 )
 
-// Lit is a literal: a variable (a positive number, from 1) or its negation (the
-// negated number). True and False are literals as well, but never reach a solver.
+// Lit is a literal: the number of a variable, from 1, or that number negated. 0 is
+// not a literal. The constants True and False are literals too; add folds them
+// into the bound, so that solvers never see them.
 type Lit int32
 
-// The constants.
+// The constant literals.
 const (
 	True  Lit = math.MaxInt32
 	False Lit = -True
 )
 
-// Not is the negation.
+// Not returns the negation of l.
 func (l Lit) Not() Lit { return -l }
 
 // variable is the index of the literal's variable in a model.
@@ -28,21 +29,21 @@ func (l Lit) variable() int {
 	return int(l) - 1
 }
 
-// Term is a literal with a weight, which it contributes to a sum if it holds.
+// Term adds Weight to a sum if Lit holds. Weight may be negative.
 type Term struct {
 	Weight int
 	Lit    Lit
 }
 
-// Limits of a formula: those of the most limited solver, and some to stop a
-// runaway encoding from filling memory.
+// Limits of a formula. maxSum is that of the narrowest solver; the others keep an
+// encoding from filling memory.
 const (
 	maxVariables = 1 << 24
 	maxTerms     = 1 << 27
 	maxSum       = 1 << 30 // limit on the sum of a row's absolute weights, and on its bound
 )
 
-// relation is how a row's sum relates to its bound.
+// relation compares a row's sum with its bound.
 type relation uint8
 
 const (
@@ -61,31 +62,34 @@ type row struct {
 	is          relation
 }
 
-// Formula is a conjunction of linear constraints over Booleans; a clause is one
-// whose sum is at least 1. Constraints are kept as stated, so that Check judges a
-// model by what was asked, rather than by what a solver was told.
+// Formula is a conjunction of linear constraints over Boolean variables. A clause
+// is a constraint whose sum is at least 1. Constraints are stored as stated, so
+// that Check judges a model by what the caller asked for and not by the normal form
+// sent to solvers.
 //
-// The first mistake in stating it, such as too large a weight or an undefined
-// literal, is remembered and returned by Err.
+// Methods that add to a formula return no errors. The first mistake, such as too
+// large a weight or an undefined literal, is returned by Err, Check and Solve.
+//
+// A Formula must not be used by several goroutines while one of them changes it.
 type Formula struct {
 	Name string // for dumps and errors
 
-	variables int
-	names     []string // by variable, "" for x17; shorter than variables where the rest have none
-	lits      []Lit
-	weights   []int32
-	rows      []row
-	prefer    [][]Lit
-	err       error
-	until     context.Context // nil means no limit
-	stated    int             // amount stated since until was last checked
+	variables  int
+	names      []string // by variable; "" and missing entries print as x1, x2, …
+	lits       []Lit
+	weights    []int32
+	rows       []row
+	prefer     [][]Lit
+	err        error
+	ctx        context.Context // limits stating; nil means no limit
+	sinceCheck int             // variables, rows and terms stated since ctx was last checked
 }
 
-// ErrTooLarge says that a formula exceeds the number of variables or terms given
-// to solvers.
+// ErrTooLarge means that a formula would have more than 2²⁴ variables or 2²⁷ terms.
 var ErrTooLarge = errors.New("too large to be stated")
 
-// NewFormula returns a formula without constraints.
+// NewFormula returns a formula without variables and constraints. The name is for
+// dumps and errors.
 func NewFormula(name string) *Formula { return &Formula{Name: name} }
 
 // Err returns the first mistake made in stating the formula.
@@ -97,15 +101,16 @@ func (f *Formula) fail(format string, args ...any) {
 	}
 }
 
-// Variables is the number of variables, which is also a model's length.
+// Variables returns the number of variables, which is also a model's length.
 func (f *Formula) Variables() int { return f.variables }
 
-// Rows is the number of constraints.
+// Rows returns the number of constraints.
 func (f *Formula) Rows() int { return len(f.rows) }
 
-// Bool adds a variable. Its name is for dumps and may be empty.
+// Bool adds a variable and returns its literal. The name is for dumps and errors
+// and may be empty.
 func (f *Formula) Bool(name string) Lit {
-	f.look(1)
+	f.count(1)
 	if f.variables >= maxVariables {
 		f.fail("%w: %d variables", ErrTooLarge, maxVariables)
 		return True
@@ -120,7 +125,7 @@ func (f *Formula) Bool(name string) Lit {
 	return Lit(f.variables)
 }
 
-// name is what dumps and errors call a literal.
+// name returns the name of a literal for dumps and errors.
 func (f *Formula) name(l Lit) string {
 	switch {
 	case l == True:
@@ -138,7 +143,7 @@ func (f *Formula) name(l Lit) string {
 // add appends a row. Constant literals are moved into the bound, so that rows
 // contain only variables.
 func (f *Formula) add(is relation, bound int, n int, term func(i int) Term) {
-	f.look(1 + n)
+	f.count(1 + n)
 	if f.err != nil {
 		return
 	}
@@ -183,10 +188,10 @@ func (f *Formula) addTerms(is relation, bound int, terms []Term) {
 	f.add(is, bound, len(terms), func(i int) Term { return terms[i] })
 }
 
-// Clause requires one of the literals. An empty clause is false.
+// Clause requires at least one of the literals. An empty clause is false.
 func (f *Formula) Clause(lits ...Lit) { f.addLits(atLeast, 1, lits) }
 
-// Implies requires one of the literals if all premises hold.
+// Implies requires at least one of the literals if all premises hold.
 func (f *Formula) Implies(premises []Lit, lits ...Lit) {
 	n := len(premises)
 	f.add(atLeast, 1, n+len(lits), func(i int) Term {
@@ -197,26 +202,26 @@ func (f *Formula) Implies(premises []Lit, lits ...Lit) {
 	})
 }
 
-// AtLeast requires k of the literals.
+// AtLeast requires k or more of the literals. A literal given twice counts twice.
 func (f *Formula) AtLeast(k int, lits ...Lit) { f.addLits(atLeast, k, lits) }
 
-// AtMost allows k of the literals.
+// AtMost allows k or fewer of the literals.
 func (f *Formula) AtMost(k int, lits ...Lit) { f.addLits(atMost, k, lits) }
 
-// Exactly requires k of the literals and no more.
+// Exactly requires k of the literals, no more and no fewer.
 func (f *Formula) Exactly(k int, lits ...Lit) { f.addLits(exactly, k, lits) }
 
-// SumAtLeast requires that the weights of the terms that hold add up to at least
-// k.
+// SumAtLeast requires that the weights of the terms whose literals hold add up to k
+// or more.
 func (f *Formula) SumAtLeast(k int, terms ...Term) { f.addTerms(atLeast, k, terms) }
 
-// SumAtMost requires that they add up to at most k.
+// SumAtMost requires that they add up to k or less.
 func (f *Formula) SumAtMost(k int, terms ...Term) { f.addTerms(atMost, k, terms) }
 
 // SumExactly requires that they add up to exactly k.
 func (f *Formula) SumExactly(k int, terms ...Term) { f.addTerms(exactly, k, terms) }
 
-// And returns a literal that holds if all of the literals do.
+// And returns a new literal that holds exactly if all of the literals do.
 func (f *Formula) And(lits ...Lit) Lit {
 	both := f.Bool("")
 	for _, l := range lits {
@@ -226,7 +231,7 @@ func (f *Formula) And(lits ...Lit) Lit {
 	return both
 }
 
-// Or returns a literal that holds if one of the literals does.
+// Or returns a new literal that holds exactly if at least one of the literals does.
 func (f *Formula) Or(lits ...Lit) Lit {
 	negated := make([]Lit, len(lits))
 	for i, l := range lits {
@@ -235,9 +240,10 @@ func (f *Formula) Or(lits ...Lit) Lit {
 	return f.And(negated...).Not()
 }
 
-// Prefer asks for a model in which the first of these literals that can hold does.
-// Preferences stated earlier take precedence. If preferences leave nothing open,
-// every solver gives the same model. They never make a formula unsatisfiable.
+// Prefer asks for a model in which the first of these literals that can hold does
+// hold. Earlier calls take precedence over later ones. If the preferences determine
+// all variables, every solver returns the same model. Preferences never make a
+// formula unsatisfiable.
 func (f *Formula) Prefer(lits ...Lit) {
 	for _, l := range lits {
 		if l == 0 || l == True || l == False || l.variable() >= f.variables {

@@ -12,11 +12,11 @@ type Int struct {
 	from   []Lit // from[i]: the integer is at least Lo+1+i
 }
 
-// maxDomain is the largest domain of an Int; beyond it, sums are the better
-// encoding.
+// maxDomain is the largest number of values of an Int. Larger numbers are better
+// encoded as sums.
 const maxDomain = 1 << 16
 
-// Int is a new integer from lo to hi.
+// Int adds an integer from lo to hi, which takes hi-lo variables.
 func (f *Formula) Int(name string, lo, hi int) Int {
 	if hi < lo || hi-lo >= maxDomain || lo < -maxSum || hi > maxSum {
 		f.fail("integer %s from %d to %d: want 1 to %d values", name, lo, hi, maxDomain)
@@ -36,7 +36,7 @@ func (f *Formula) Int(name string, lo, hi int) Int {
 	return x
 }
 
-// AtLeast returns the literal that says the integer is at least k.
+// AtLeast returns the literal that holds if the integer is at least k.
 func (x Int) AtLeast(k int) Lit {
 	switch {
 	case k <= x.Lo:
@@ -47,11 +47,11 @@ func (x Int) AtLeast(k int) Lit {
 	return x.from[k-x.Lo-1]
 }
 
-// AtMost returns the literal that says the integer is at most k.
+// AtMost returns the literal that holds if the integer is at most k.
 func (x Int) AtMost(k int) Lit { return x.AtLeast(k + 1).Not() }
 
-// Terms expresses the integer minus its lowest value as a sum. In SumAtMost and
-// the like, subtract weight times x.Lo from the bound.
+// Terms returns weight × (x - x.Lo) as terms of a sum. To put x itself into a
+// constraint, subtract weight × x.Lo from the bound.
 func (x Int) Terms(weight int) []Term {
 	terms := make([]Term, len(x.from))
 	for i, l := range x.from {
@@ -60,7 +60,7 @@ func (x Int) Terms(weight int) []Term {
 	return terms
 }
 
-// Value is the integer's value in a model.
+// Value returns the integer's value in a model of its formula.
 func (x Int) Value(model []bool) int {
 	v := x.Lo
 	for _, l := range x.from {
@@ -71,7 +71,7 @@ func (x Int) Value(model []bool) int {
 	return v
 }
 
-// Is returns a literal that holds if x is k.
+// Is returns a literal that holds if x = k.
 func (f *Formula) Is(x Int, k int) Lit {
 	switch {
 	case k < x.Lo || k > x.Hi:

@@ -81,13 +81,13 @@ func (k *Kept) Ask(ctx context.Context, limit time.Duration, assume ...Lit) (Ans
 			k.b.drop(k.worker)
 			k.worker = nil
 		}
-		w, err := k.b.take(ctx)
+		w, err := k.b.acquire(ctx)
 		if err != nil {
 			return Answer{}, err
 		}
 		k.worker = w
 	}
-	a, usable, err := k.b.put(ctx, k.worker, k.f, q)
+	a, usable, err := k.b.exchange(ctx, k.worker, k.f, q)
 	if !usable || err != nil { // after a mistake it is unclear whether it has the formula
 		k.b.drop(k.worker)
 		k.worker = nil
@@ -113,7 +113,7 @@ func (k *Kept) Deny(what, by string) {
 // Close releases the solver.
 func (k *Kept) Close() {
 	if k.worker != nil {
-		k.b.give(k.worker)
+		k.b.release(k.worker)
 		k.worker = nil
 	}
 }

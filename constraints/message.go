@@ -9,28 +9,28 @@ import (
 
 // Parent and worker exchange these messages, one in each frame:
 //
-//	hello     worker's first word: its version, or why it can't work
-//	question  a formula in normal form, preferences, limits; or, of a
-//	          formula that the worker keeps, what is assumed of it this time
-//	answer    status, model, a word more
+//	hello     the worker's version, or why it cannot work
+//	question  a formula in normal form, preferences, limits; for a formula that
+//	          the worker keeps, only the assumptions
+//	answer    status, model, detail
 //
-// Numbers are varints. A reader allocates no more than the size of what it was
-// sent warrants.
+// Numbers are varints. A decoder allocates memory in proportion to the size of the
+// message.
 
-// protocolVersion begins every message. Parent and worker are the same binary, so
-// it only tells messages from noise.
+// protocolVersion is the first byte of every message. Parent and worker are the
+// same binary, so it serves only to detect output that is not a message.
 const protocolVersion = 0xC1
 
-// question says how a formula is put to a worker.
+// question is the part of a query that is not the formula.
 type question struct {
 	id    uint64
 	limit time.Duration
 	work  time.Duration // limit on work; 0 means only time is limited
-	// keep is the number under which the worker is to keep the formula, or 0 not
-	// to keep it. If known, the worker has it already and no rows are sent.
+	// keep is the number under which the worker keeps the formula; 0 means that it
+	// does not. If known, the worker has the formula already and no rows are sent.
 	keep   uint64
 	known  bool
-	assume []Lit // what must hold this time, for a kept formula
+	assume []Lit // must hold in this query; only for a kept formula
 }
 
 // problem is a question as the worker sees it.
@@ -79,28 +79,28 @@ func appendLits(b []byte, lits []Lit) []byte {
 	return b
 }
 
-// reading decodes numbers from a message and remembers the first mistake.
-type reading struct {
+// decoder decodes numbers from a message and stores the first error.
+type decoder struct {
 	b   []byte
 	err error
 }
 
-var errCut = errors.New("message cut short")
+var errTruncated = errors.New("message cut short")
 
-func (r *reading) fail(format string, args ...any) {
+func (r *decoder) fail(format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf(format, args...)
 	}
 }
 
-// number decodes a number that is at most the given one.
-func (r *reading) number(what string, most uint64) uint64 {
+// number decodes a number of at most max. what names it in errors.
+func (r *decoder) number(what string, most uint64) uint64 {
 	if r.err != nil {
 		return 0
 	}
 	v, n := binary.Uvarint(r.b)
 	if n <= 0 {
-		r.err = errCut
+		r.err = errTruncated
 		return 0
 	}
 	r.b = r.b[n:]
@@ -111,13 +111,13 @@ func (r *reading) number(what string, most uint64) uint64 {
 	return v
 }
 
-func (r *reading) lits(variables int) []Lit {
+func (r *decoder) lits(variables int) []Lit {
 	n := int(r.number("literals", uint64(len(r.b)))) // one byte each at least
 	lits := make([]Lit, 0, n)
 	for range n {
 		v, k := binary.Varint(r.b)
 		if r.err != nil || k <= 0 {
-			r.fail("%w", errCut)
+			r.fail("%w", errTruncated)
 			return nil
 		}
 		r.b = r.b[k:]
@@ -130,7 +130,7 @@ func (r *reading) lits(variables int) []Lit {
 	return lits
 }
 
-func (r *reading) version() {
+func (r *decoder) version() {
 	if len(r.b) == 0 || r.b[0] != protocolVersion {
 		r.fail("no message of this protocol")
 		return
@@ -140,7 +140,7 @@ func (r *reading) version() {
 
 // readQuestion decodes what appendQuestion encoded.
 func readQuestion(b []byte) (problem, error) {
-	r := &reading{b: b}
+	r := &decoder{b: b}
 	r.version()
 	var p problem
 	p.id = r.number("id", 1<<62)
@@ -176,7 +176,7 @@ func readQuestion(b []byte) (problem, error) {
 	return p, r.err
 }
 
-// outcome is the kind of a worker's answer.
+// outcome is a worker's answer to a question.
 type outcome uint8
 
 const (
@@ -193,7 +193,7 @@ const (
 type reply struct {
 	id     uint64
 	says   outcome
-	work   time.Duration // done, where it was counted
+	work   time.Duration // done; 0 if it was not limited
 	model  []bool
 	detail string
 }
@@ -216,7 +216,7 @@ func appendAnswer(b []byte, a reply) []byte {
 
 // readAnswer decodes what appendAnswer encoded.
 func readAnswer(b []byte) (reply, error) {
-	r := &reading{b: b}
+	r := &decoder{b: b}
 	r.version()
 	a := reply{
 		id:   r.number("id", 1<<62),
@@ -225,7 +225,7 @@ func readAnswer(b []byte) (reply, error) {
 	}
 	n := int(r.number("values", uint64(len(r.b))*8))
 	if bytes := (n + 7) / 8; r.err == nil && bytes > len(r.b) {
-		r.err = errCut
+		r.err = errTruncated
 	}
 	if r.err != nil {
 		return reply{}, r.err

@@ -6,10 +6,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// CheckNICs checks that a choice of NICs works between every two nodes: every GPU
-// is linked to the one that its data leave through, that one to the one through
-// which they enter the other node, and that one to the GPU with the same position
-// there. It looks only at the choice and the topology.
+// CheckNICs checks that a choice of NICs works between every two nodes: every GPU g is
+// linked to the GPU out[g], that to GPU in[g] of the other node, and that to GPU g
+// there. It uses only the choice and the topology.
 func CheckNICs(t *topologies.Topology, out, in []int) error {
 	for node := range t.Nodes {
 		ranks := t.NodeRanks(node)

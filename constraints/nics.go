@@ -9,10 +9,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// NICAnswer says which GPUs of a node relay data for the others: what GPU g sends
-// to other nodes leaves through GPU Out[g], and what it receives from them enters
-// through GPU In[g], by their positions in the node. A GPU that uses its own NIC
-// is its own relay.
+// NICAnswer says which GPUs of a node relay data for the others. Data of GPU g to
+// other nodes leave through GPU Out[g], and data for it enter through GPU In[g].
+// Indices and values are positions in the node. A GPU that uses its own NIC is its own
+// relay.
 type NICAnswer struct {
 	Out, In []int
 	// Width is the bandwidth at which all GPUs can send, and receive, at once: the
@@ -23,14 +23,14 @@ type NICAnswer struct {
 	OwnWidth units.Bandwidth
 }
 
-// Own tells whether every GPU uses its own NIC in both directions.
+// Own reports whether every GPU uses its own NIC in both directions.
 func (a NICAnswer) Own() bool {
-	own := upTo(len(a.Out))
+	own := identityOrder(len(a.Out))
 	return slices.Equal(a.Out, own) && slices.Equal(a.In, own)
 }
 
-// Lists is the answer as the value of a hole of NICs: one list if data enter the
-// way they leave, otherwise one for each direction.
+// Lists returns the answer as the value of a template's hole for NICs: Out alone if In
+// is equal to it, otherwise both.
 func (a NICAnswer) Lists() [][]int {
 	if slices.Equal(a.Out, a.In) {
 		return [][]int{a.Out}
@@ -38,27 +38,28 @@ func (a NICAnswer) Lists() [][]int {
 	return [][]int{a.Out, a.In}
 }
 
-// NoNICError says that some GPU can't reach other nodes, not even through another
-// GPU of its own node.
+// NoNICError means that some GPU cannot reach other nodes, not even through another GPU
+// of its node.
 type NoNICError struct {
 	Topology string
-	Why      string
+	Why      string // names the GPU, or the difference between nodes
 }
 
 func (e *NoNICError) Error() string { return fmt.Sprintf("topology %s: %s", e.Topology, e.Why) }
 
-// NICs chooses, where nodes are alike, the GPU through which the data of each GPU
-// leave a node and the one through which they enter it. It maximises the width,
-// and then minimises the number of relays. A relayed message takes a link to or
-// from the relaying GPU in addition to that GPU's own way to the fabric. A maximum
-// flow bounds the width from above; a search, guided by that flow, finds a choice
-// that reaches it. The search also counts links that serve both as a hand-over and
-// as a way out, which the flow cannot.
+// NICs chooses, for each GPU of a node, the GPU through which its data leave the node
+// and the one through which they enter it. All nodes use the same choice. It maximises
+// the width, and then minimises the number of relays. A relayed message uses a link to
+// or from the relay in addition to the relay's own path to the fabric.
 //
-// The error is a *NoNICError if there is no choice.
+// A maximum flow bounds the width from above; a search that the flow prunes finds a
+// choice that reaches it. Unlike the flow, the search counts links that are used both
+// to reach a relay and by a relay's own path.
+//
+// The error is a *NoNICError if there is no choice or nodes differ.
 func NICs(t *topologies.Topology) (NICAnswer, error) {
 	if t.Nodes < 2 {
-		own := upTo(len(t.Ranks))
+		own := identityOrder(len(t.Ranks))
 		return NICAnswer{Out: own, In: own}, nil // there is only one node
 	}
 	for node := range t.Nodes {
@@ -66,9 +67,9 @@ func NICs(t *topologies.Topology) (NICAnswer, error) {
 			return NICAnswer{}, &NoNICError{t.Name, fmt.Sprintf("node %d has %d GPUs, node 0 has %d: NICs are chosen for nodes alike", node, n, first)}
 		}
 	}
-	out, in := newNICSide(t, true), newNICSide(t, false)
-	for _, s := range []*nicSide{out, in} {
-		if why := s.without(); why != "" {
+	out, in := newNICDirection(t, true), newNICDirection(t, false)
+	for _, s := range []*nicDirection{out, in} {
+		if why := s.missing(); why != "" {
 			return NICAnswer{}, &NoNICError{t.Name, why}
 		}
 	}
@@ -77,11 +78,11 @@ func NICs(t *topologies.Topology) (NICAnswer, error) {
 	a.Out, widthOut = out.best()
 	a.In, widthIn = in.best()
 	a.Width = min(widthOut, widthIn)
-	own := upTo(len(a.Out))
+	own := identityOrder(len(a.Out))
 	if CheckNICs(t, own, own) == nil {
 		a.OwnWidth = min(out.width(own), in.width(own))
 	}
-	// Nothing needs relaying if the GPUs' own NICs are as wide in both directions.
+	// No relays if the GPUs' own NICs are as wide in both directions.
 	if a.OwnWidth == a.Width {
 		a.Out, a.In = own, slices.Clone(own)
 	}
@@ -91,34 +92,34 @@ func NICs(t *topologies.Topology) (NICAnswer, error) {
 	return a, nil
 }
 
-// nicSide is one direction, out of the first node or into it.
-type nicSide struct {
+// nicDirection is the choice for one direction, out of the first node or into it.
+type nicDirection struct {
 	t        *topologies.Topology
 	out      bool
 	gpus     []int
-	ways     [][]int     // by GPU: the links between it and the fabric; nil if it has no way of its own
-	carriers [][]carrier // by GPU: those that can relay its data, itself first
+	ownPaths [][]int   // by GPU: the links between it and the fabric; nil if it has no way of its own
+	relays   [][]relay // by GPU: those that can relay its data, itself first
 }
 
-// carrier is a GPU that can relay another's data, with the links used in total.
-type carrier struct {
+// relay is a GPU that can relay another's data, with all links used.
+type relay struct {
 	gpu   int
 	edges []int
 }
 
-func newNICSide(t *topologies.Topology, out bool) *nicSide {
-	s := &nicSide{t: t, out: out, gpus: t.NodeRanks(0)}
+func newNICDirection(t *topologies.Topology, out bool) *nicDirection {
+	s := &nicDirection{t: t, out: out, gpus: t.NodeRanks(0)}
 	for _, r := range s.gpus {
-		s.ways = append(s.ways, s.way(r))
+		s.ownPaths = append(s.ownPaths, s.ownPath(r))
 	}
 	for g, r := range s.gpus {
-		var list []carrier
+		var list []relay
 		for c, via := range s.gpus {
-			if s.ways[c] == nil {
+			if s.ownPaths[c] == nil {
 				continue
 			}
 			if c == g {
-				list = append(list, carrier{c, s.ways[c]})
+				list = append(list, relay{c, s.ownPaths[c]})
 				continue
 			}
 			from, to := r, via
@@ -126,27 +127,27 @@ func newNICSide(t *topologies.Topology, out bool) *nicSide {
 				from, to = via, r
 			}
 			if path, ok := t.Path(from, to); ok {
-				list = append(list, carrier{c, slices.Concat(path.Edges, s.ways[c])})
+				list = append(list, relay{c, slices.Concat(path.Edges, s.ownPaths[c])})
 			}
 		}
-		slices.SortStableFunc(list, func(a, b carrier) int {
-			return cmp.Or(-cmp.Compare(btoi(a.gpu == g), btoi(b.gpu == g)), len(a.edges)-len(b.edges))
+		slices.SortStableFunc(list, func(a, b relay) int {
+			return cmp.Or(-cmp.Compare(toInt(a.gpu == g), toInt(b.gpu == g)), len(a.edges)-len(b.edges))
 		})
-		s.carriers = append(s.carriers, list)
+		s.relays = append(s.relays, list)
 	}
 	return s
 }
 
-func btoi(b bool) int {
+func toInt(b bool) int {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// way is the links within the node, its NIC's included, between rank r and other
-// nodes: those on the path to, or from, the first rank outside that it can reach.
-func (s *nicSide) way(r int) []int {
+// ownPath returns the links of the first node, its NICs' included, between rank r and
+// other nodes: those on the path to, or from, the first rank outside that it can reach.
+func (s *nicDirection) ownPath(r int) []int {
 	for other := len(s.gpus); other < len(s.t.Ranks); other++ {
 		from, to := r, other
 		if !s.out {
@@ -171,10 +172,10 @@ func (s *nicSide) way(r int) []int {
 	return nil
 }
 
-// without describes a GPU whose data nobody can relay, if there is one, and which
-// GPUs could if a link existed.
-func (s *nicSide) without() string {
-	for g, list := range s.carriers {
+// missing describes a GPU without any relay, if there is one, and which GPUs could
+// reach one. Otherwise it returns "".
+func (s *nicDirection) missing() string {
+	for g, list := range s.relays {
 		if len(list) > 0 {
 			continue
 		}
@@ -184,7 +185,7 @@ func (s *nicSide) without() string {
 			if !s.out {
 				from, to = r, s.gpus[g]
 			}
-			if c != g && s.t.Linked(from, to) && len(s.carriers[c]) > 0 {
+			if c != g && s.t.Linked(from, to) && len(s.relays[c]) > 0 {
 				through = append(through, s.name(c))
 			}
 		}
@@ -193,7 +194,7 @@ func (s *nicSide) without() string {
 			what = "none reaches it"
 		}
 		if len(through) > 0 {
-			what += " but through " + either(through)
+			what += " but through " + orList(through)
 		}
 		way := "send"
 		if !s.out {
@@ -204,10 +205,10 @@ func (s *nicSide) without() string {
 	return ""
 }
 
-func (s *nicSide) name(g int) string { return s.t.Vertices[s.gpus[g]].Name }
+func (s *nicDirection) name(g int) string { return s.t.Vertices[s.gpus[g]].Name }
 
-// either joins names: gpu 1, gpu 2 or gpu 4.
-func either(names []string) string {
+// orList joins names: gpu 1, gpu 2 or gpu 4.
+func orList(names []string) string {
 	list := names[0]
 	for i, n := range names[1:] {
 		if i == len(names)-2 {
@@ -219,11 +220,11 @@ func either(names []string) string {
 	return list
 }
 
-// width is the bandwidth at which each GPU can send at once under a choice.
-func (s *nicSide) width(choice []int) units.Bandwidth {
+// width returns the bandwidth at which all GPUs can send at once under a choice.
+func (s *nicDirection) width(choice []int) units.Bandwidth {
 	load := map[int]int{}
 	for g, by := range choice {
-		for _, c := range s.carriers[g] {
+		for _, c := range s.relays[g] {
 			if c.gpu == by {
 				for _, e := range c.edges {
 					load[e]++
@@ -241,8 +242,8 @@ func (s *nicSide) width(choice []int) units.Bandwidth {
 }
 
 // widths lists the widths that a choice could have, widest first.
-func (s *nicSide) widths() (list []units.Bandwidth) {
-	for _, carriers := range s.carriers {
+func (s *nicDirection) widths() (list []units.Bandwidth) {
+	for _, carriers := range s.relays {
 		for _, c := range carriers {
 			for _, e := range c.edges {
 				for n := range s.gpus {
@@ -256,7 +257,7 @@ func (s *nicSide) widths() (list []units.Bandwidth) {
 }
 
 // best returns the widest choice with the fewest relays.
-func (s *nicSide) best() ([]int, units.Bandwidth) {
+func (s *nicDirection) best() ([]int, units.Bandwidth) {
 	widths := s.widths()
 	first, _ := slices.BinarySearchFunc(widths, true, func(w units.Bandwidth, _ bool) int {
 		if newNICSearch(s, w).fits(0) {
@@ -269,17 +270,17 @@ func (s *nicSide) best() ([]int, units.Bandwidth) {
 		if !search.fits(0) {
 			continue
 		}
-		for over := len(s.gpus) - search.own(0); over <= len(s.gpus); over++ {
+		for over := len(s.gpus) - search.maxOwn(0); over <= len(s.gpus); over++ {
 			search.tries = 0
-			if search.from(0, over) {
+			if search.assign(0, over) {
 				return search.choice, s.width(search.choice)
 			}
 		}
 	}
-	// At a narrow enough width, everybody can use the first carrier.
+	// At a small enough width, all GPUs can use their first relay.
 	choice := make([]int, len(s.gpus))
 	for g := range choice {
-		choice[g] = s.carriers[g][0].gpu
+		choice[g] = s.relays[g][0].gpu
 	}
 	return choice, s.width(choice)
 }

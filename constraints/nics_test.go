@@ -193,7 +193,7 @@ func TestNICsAgainstAll(t *testing.T) {
 		n := len(top.Ranks) / 2
 		a, err := NICs(top)
 		for _, out := range []bool{true, false} {
-			s := newNICSide(top, out)
+			s := newNICDirection(top, out)
 			widest, fewest := units.Bandwidth(0), 0
 			choice := make([]int, n)
 			var choose func(g int)
@@ -201,7 +201,7 @@ func TestNICsAgainstAll(t *testing.T) {
 				if g == n {
 					handed := 0
 					for i, c := range choice {
-						handed += btoi(c != i)
+						handed += toInt(c != i)
 					}
 					w := widthOfChoice(top, choice, out)
 					if w > widest || w == widest && w > 0 && handed < fewest {
@@ -215,7 +215,7 @@ func TestNICsAgainstAll(t *testing.T) {
 				}
 			}
 			choose(0)
-			if why := s.without(); (why == "") != (widest > 0) {
+			if why := s.missing(); (why == "") != (widest > 0) {
 				t.Fatalf("%q, of all choices the widest is %v", why, widest)
 			}
 			if widest == 0 {
@@ -227,7 +227,7 @@ func TestNICsAgainstAll(t *testing.T) {
 			got, width := s.best()
 			handed := 0
 			for i, c := range got {
-				handed += btoi(c != i)
+				handed += toInt(c != i)
 			}
 			if width != widest || handed != fewest || widthOfChoice(top, got, out) != width {
 				t.Fatalf("out %v: %v is of %v with %d handed over; the widest is of %v, with %d", out, got, width, handed, widest, fewest)

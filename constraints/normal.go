@@ -1,9 +1,10 @@
 package constraints
 
-// normalRow is a constraint in the form that solvers take: a sum of positive
-// weights, of literals of distinct variables, is at least bound. No weight exceeds
-// the bound; if all are 1, weights is nil. Rows that always hold are dropped; one
-// that never holds has no literals and a bound of 1.
+// normalRow is a constraint in the normal form that solvers take: the weights of
+// the literals that hold add up to bound or more. The literals are of distinct
+// variables. Weights are positive and at most bound; nil means that all are 1. A
+// row that never holds has no literals and a bound of 1. A row that always holds
+// is left out.
 type normalRow struct {
 	lits    []Lit
 	weights []int
@@ -44,7 +45,7 @@ func (n *normalizer) row(f *Formula, r row, sign int, yield func(normalRow)) {
 		n.seen = append(n.seen, l)
 		n.sum[l.variable()] += w
 	}
-	total := 0
+	total := 0 // of the weights
 	for _, l := range n.seen {
 		w := n.sum[l.variable()]
 		n.sum[l.variable()] = 0 // so that a second occurrence adds nothing

@@ -20,18 +20,18 @@ import (
 // Such a ring enters a node once for each of its blocks, whereas the rings of
 // Rings enter it once.
 
-// mostBlockRanks limits the GPUs of a node, since every pair of them is examined.
-const mostBlockRanks = 256
+// maxBlockRanks limits the GPUs of a node, because every pair of them is examined.
+const maxBlockRanks = 256
 
-// Blocks is the ways to divide the nodes of a system into blocks: sets of GPUs of equal
-// size that are connected by steps of at least some bandwidth.
+// Blocks is the divisions of a system's nodes into blocks: sets of GPUs of equal size
+// that are connected by links of at least some bandwidth.
 type Blocks struct {
 	t         *topologies.Topology
 	divisions [][][]int // by local position, fewest blocks first
 }
 
-// BlocksOf finds them. There are none of a single node, of nodes of different sizes, or of
-// very large ones.
+// BlocksOf finds the divisions. There are none if the system has a single node, nodes
+// of different sizes, or nodes of more than 256 GPUs.
 func BlocksOf(t *topologies.Topology) *Blocks {
 	b := &Blocks{t: t}
 	n := 0
@@ -42,25 +42,25 @@ func BlocksOf(t *topologies.Topology) *Blocks {
 		}
 		n = ranks
 	}
-	if t.Nodes >= 2 && n >= 2 && n <= mostBlockRanks {
+	if t.Nodes >= 2 && n >= 2 && n <= maxBlockRanks {
 		b.divisions = divisions(t, n)
 	}
 	return b
 }
 
-// Rings returns rings that leave a node after each of its blocks, as many as asked for, or
-// nil if there are none. Each ring starts its blocks one GPU later than the ring before
-// it. Among the possible divisions it chooses the one whose narrowest step is widest
-// (RingWidth), then the one with the fewest blocks.
+// Rings returns count rings that leave a node after each of its blocks, as orders of
+// all ranks, or nil if there are none. Each ring starts its blocks one GPU later than
+// the ring before it. Of the possible divisions it takes one with the greatest
+// RingWidth, and of these the one with the fewest blocks.
 func (b *Blocks) Rings(count int) (best [][]int) {
 	var widest units.Bandwidth
 	for _, blocks := range b.divisions {
 		if count > len(blocks[0]) {
-			continue // two of the rings would be the same
+			continue // two of the rings would be equal
 		}
 		rings := make([][]int, count)
 		for k := range rings {
-			rings[k] = throughBlocks(b.t, blocks, k)
+			rings[k] = blockRing(b.t, blocks, k)
 		}
 		if w := RingWidth(b.t, rings); w > widest {
 			best, widest = rings, w
@@ -69,9 +69,9 @@ func (b *Blocks) Rings(count int) (best [][]int) {
 	return best
 }
 
-// throughBlocks is a ring through the first block of every node, then the second
-// of every node, and so on. It starts each block at its GPU number first.
-func throughBlocks(t *topologies.Topology, blocks [][]int, first int) (ring []int) {
+// blockRing returns the ring through the first block of every node, then the second
+// block of every node, and so on. It starts each block at its GPU number first.
+func blockRing(t *topologies.Topology, blocks [][]int, first int) (ring []int) {
 	for _, block := range blocks {
 		for node := range t.Nodes {
 			ranks := t.NodeRanks(node)
@@ -103,9 +103,9 @@ func divisions(t *topologies.Topology, n int) (all [][][]int) {
 	}
 	// Widest first, so that blocks only grow.
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(b.width, a.width) })
-	block := upTo(n) // union of blocks: the lowest GPU of each GPU's block
+	block := identityOrder(n) // union of blocks: the lowest GPU of each GPU's block
 	add := func() {
-		if blocks := sameSize(block); len(blocks) > 1 && (len(all) == 0 || len(blocks) < len(all[0])) {
+		if blocks := equalBlocks(block); len(blocks) > 1 && (len(all) == 0 || len(blocks) < len(all[0])) {
 			all = slices.Insert(all, 0, blocks)
 		}
 	}
@@ -124,8 +124,8 @@ func divisions(t *topologies.Topology, n int) (all [][][]int) {
 	return all
 }
 
-// stepWidth is the bandwidth of the narrowest link between two GPUs, or 0 if they
-// are not linked.
+// stepWidth returns the bandwidth of the narrowest link on the path between two GPUs,
+// or 0 if they are not linked.
 func stepWidth(t *topologies.Topology, from, to int) units.Bandwidth {
 	path, ok := t.Path(from, to)
 	if !ok || len(path.Edges) == 0 {
@@ -138,8 +138,8 @@ func stepWidth(t *topologies.Topology, from, to int) units.Bandwidth {
 	return w
 }
 
-// sameSize lists the GPUs of each block, or nil if blocks differ in size.
-func sameSize(block []int) (blocks [][]int) {
+// equalBlocks lists the GPUs of each block, or nil if blocks differ in size.
+func equalBlocks(block []int) (blocks [][]int) {
 	of := map[int]int{}
 	for g, least := range block {
 		i, ok := of[least]
@@ -155,8 +155,8 @@ func sameSize(block []int) (blocks [][]int) {
 	return blocks
 }
 
-// EntersOnce tells whether a ring passes through all GPUs of a node before leaving
-// it, as the rings of vendors' libraries do.
+// EntersOnce reports whether a ring, an order of all ranks, passes through all GPUs of
+// a node before it leaves the node, as the rings of vendors' libraries do.
 func EntersOnce(t *topologies.Topology, ring []int) bool {
 	entered := 0
 	for i, r := range ring {

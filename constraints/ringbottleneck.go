@@ -2,15 +2,14 @@ package constraints
 
 import "fmt"
 
-// bottleneck finds a GPU that every path between some others goes through. A ring
-// passes through it only once and so enters only one of the parts it separates; an
-// open order can have it between two parts.
-func (p *ringProblem) bottleneck() string {
+// cutVertex finds a GPU whose removal separates the others into too many components.
+// A closed order can visit only one of them, an order that ends in the next node two.
+func (p *ringProblem) cutVertex() string {
 	most := 2
-	if p.closed() {
+	if p.singleNode() {
 		most = 1
 	}
-	for v, parts := range p.partsWithout() {
+	for v, parts := range p.componentsWithout() {
 		if parts <= most {
 			continue
 		}
@@ -21,16 +20,15 @@ func (p *ringProblem) bottleneck() string {
 	return ""
 }
 
-// first is the lowest rank that is neither v nor in the list.
-func (p *ringProblem) first(v int, list []int) int { return others(p.n, list, v)[0] }
+// first returns the lowest rank that is neither v nor in the list.
+func (p *ringProblem) first(v int, list []int) int { return complement(p.n, list, v)[0] }
 
-// partsWithout counts, for every rank, the parts into which the ranks connected to
-// it fall when it is removed, in a single depth-first walk (Hopcroft and Tarjan
-// 1973):
+// componentsWithout counts, for every rank, the components that the ranks connected
+// to it form when it is removed, by one depth-first search (Hopcroft and Tarjan 1973):
 //
-//	0 ── 1 ── 2      the walk 0 1 2 3 goes from 3 back to 1: nothing behind 1 leads
-//	     └─ 3 ─┘     before it, so that without 1 there are 0, and 2 and 3
-func (p *ringProblem) partsWithout() []int {
+//	0 ── 1 ── 2      the search 0 1 2 3 has a back edge from 3 to 1, and none from
+//	     └─ 3 ─┘     behind 1 to before it: without 1 there are {0} and {2, 3}
+func (p *ringProblem) componentsWithout() []int {
 	parts, found, back := make([]int, p.n), make([]int, p.n), make([]int, p.n)
 	type visit struct{ rank, from, next int }
 	walked := 0
@@ -61,9 +59,9 @@ func (p *ringProblem) partsWithout() []int {
 			if above := at.from; above >= 0 {
 				back[above] = min(back[above], back[i])
 				if back[i] >= found[above] {
-					parts[above]++ // nothing from i on leads back past it
+					parts[above]++ // no back edge from below i leads past it
 				}
-				parts[i]++ // the part that the walk came from
+				parts[i]++ // the component that the search came from
 			}
 		}
 	}

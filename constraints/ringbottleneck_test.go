@@ -16,15 +16,15 @@ import (
 func TestPartsWithout(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &ringProblem{n: rapid.IntRange(1, 9).Draw(t, "ranks")}
-		p.near = make([][]int, p.n)
+		p.adjacent = make([][]int, p.n)
 		for a := range p.n {
 			for b := range a {
 				if rapid.IntRange(0, 2).Draw(t, "link") == 0 {
-					p.near[a], p.near[b] = append(p.near[a], b), append(p.near[b], a)
+					p.adjacent[a], p.adjacent[b] = append(p.adjacent[a], b), append(p.adjacent[b], a)
 				}
 			}
 		}
-		for v, got := range p.partsWithout() {
+		for v, got := range p.componentsWithout() {
 			want := 0
 			for rest := p.component(v, -1); len(rest) > 0; {
 				rest = slices.DeleteFunc(rest, func(i int) bool { return i == v })
@@ -36,7 +36,7 @@ func TestPartsWithout(t *testing.T) {
 				want++
 			}
 			if got != want {
-				t.Errorf("%v: %d parts without %d, want %d", p.near, got, v, want)
+				t.Errorf("%v: %d parts without %d, want %d", p.adjacent, got, v, want)
 			}
 		}
 	})
@@ -45,11 +45,11 @@ func TestPartsWithout(t *testing.T) {
 // A long line is one walk, and falls in two where it is first cut.
 func TestPartsOfALine(t *testing.T) {
 	p := &ringProblem{n: 1 << 17}
-	p.near = make([][]int, p.n)
+	p.adjacent = make([][]int, p.n)
 	for i := range p.n - 1 {
-		p.near[i], p.near[i+1] = append(p.near[i], i+1), append(p.near[i+1], i)
+		p.adjacent[i], p.adjacent[i+1] = append(p.adjacent[i], i+1), append(p.adjacent[i+1], i)
 	}
-	parts := p.partsWithout()
+	parts := p.componentsWithout()
 	if parts[0] != 1 || parts[p.n-1] != 1 || slices.Contains(parts[1:p.n-1], 1) || slices.Max(parts) != 2 {
 		t.Errorf("parts %v … %v", parts[:3], parts[p.n-3:])
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // CheckRing checks that an order is a ring over existing links: it contains every
-// rank once, each linked to the next and the last to the first. It looks only at
-// the order and the topology.
+// rank once, each is linked to the next, and the last to the first. It uses only the
+// order and the topology.
 func CheckRing(t *topologies.Topology, order []int) error {
 	if len(order) != len(t.Ranks) {
 		return fmt.Errorf("ring of %d ranks: %s has %d", len(order), t.Name, len(t.Ranks))
@@ -57,9 +57,9 @@ func CheckRings(t *topologies.Topology, orders [][]int) error {
 	return nil
 }
 
-// RingWidth is the bandwidth of the narrowest step of some rings, if each link,
-// switch and NIC is shared evenly by everything that uses it. It is 0 if they are
-// not rings.
+// RingWidth returns the bandwidth of the narrowest step of some rings, if all of them
+// are used at once and every link is shared evenly by the steps that use it. It is 0
+// if CheckRings rejects them.
 func RingWidth(t *topologies.Topology, orders [][]int) units.Bandwidth {
 	if len(orders) == 0 || CheckRings(t, orders) != nil {
 		return 0

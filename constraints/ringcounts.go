@@ -9,57 +9,57 @@ import (
 )
 
 // Where rings compete for a few links only, such as the host between two halves of
-// a box or a NIC, an order matters only by how often it takes each of these.
-// Orders that agree in that form a kind. There are few kinds, so it is quick to
-// try how many rings to take of each:
+// a box or a NIC, all that matters about an order is how often it uses each of these.
+// Orders that agree in that are of one kind. There are few kinds, so it is fast to try
+// all numbers of rings of each kind:
 //
-//	kind                     host ─▶   host ◀─   NIC      room for 4, 4, 8
+//	kind                     host ─▶   host ◀─   NIC      capacity 4, 4, 8
 //	0 1 2 3 │ 4 5 6 7           1         0       1        ▶ 4 rings
 //	4 5 6 7 │ 0 1 2 3           0         1       1        ▶ 4 rings
 //
-// Solvers could only find that by trying (the pigeonhole principle).
+// Solvers are bad at such questions: they are pigeonhole problems.
 
 const (
-	// countedRanks is the largest node, in ranks, of which all orders are
+	// maxCountedRanks is the largest node, in ranks, of which all orders are
 	// enumerated.
-	countedRanks = 8
-	// fewRanks is the largest node for which that is feasible even if no links are
-	// shared.
-	fewRanks = 6
-	// mostKinds limits the kinds, and mostWork the number of times a kind is
-	// tested against the room that is left.
-	mostKinds = 1 << 10
-	mostWork  = 1 << 22
+	maxCountedRanks = 8
+	// maxUnsharedRanks is the largest such node if no links are shared, because
+	// there are then many kinds.
+	maxUnsharedRanks = 6
+	// maxKinds limits the kinds, and maxCountWork how often a kind is tested
+	// against the capacity that is left.
+	maxKinds     = 1 << 10
+	maxCountWork = 1 << 22
 )
 
-// ringKinds groups the orders of a node by how often they take the links that are
-// scarce, those that not all rings can take.
+// ringKinds groups the orders of a node by how often they use each scarce link. A
+// link is scarce if not all rings can use it.
 type ringKinds struct {
-	p      *ringProblem
-	limits []int       // the scarce edges
-	room   []uint16    // by limit: how often rings may take it
-	at     map[int]int // by edge: its index in limits
-	kinds  []ringKind  // sorted by their first orders
-	least  []ringKind  // kinds that no other kind is better than
-	known  map[string]bool
-	work   int
+	p       *ringProblem
+	scarce  []int       // the scarce edges
+	room    []uint16    // by limit: how often rings may take it
+	index   map[int]int // by edge: its index in limits
+	kinds   []ringKind  // sorted by their first orders
+	minimal []ringKind  // kinds that no other kind is better than
+	memo    map[string]bool
+	work    int
 }
 
-// ringKind is the lexicographically first order of a kind, and how often it takes
-// each limit.
+// ringKind is the lexicographically first order of a kind, and how often it uses each
+// scarce edge.
 type ringKind struct {
 	order []int
-	takes []uint16
+	uses  []uint16
 }
 
-// askByCounts decides whether there are orders of at least a width, and returns
-// the first such set. settled is false if this method can't tell.
-func (p *ringProblem) askByCounts(width units.Bandwidth) (orders [][]int, settled bool) {
-	if p.n > countedRanks || p.n < 2 {
+// findByCounting is findAtWidth by kinds of orders. It returns the lexicographically
+// first set of orders. settled is false if the method does not apply.
+func (p *ringProblem) findByCounting(width units.Bandwidth) (orders [][]int, settled bool) {
+	if p.n > maxCountedRanks || p.n < 2 {
 		return nil, false
 	}
-	c := &ringKinds{p: p, at: map[int]int{}, known: map[string]bool{}}
-	if !c.limit(width) && p.n > fewRanks || !c.walk(width) {
+	c := &ringKinds{p: p, index: map[int]int{}, memo: map[string]bool{}}
+	if !c.findScarce(width) && p.n > maxUnsharedRanks || !c.enumerate(width) {
 		return nil, false
 	}
 	room := slices.Clone(c.room)
@@ -70,18 +70,18 @@ func (p *ringProblem) askByCounts(width units.Bandwidth) (orders [][]int, settle
 			return fits && c.canHold(rest, left-1)
 		})
 		if i < 0 {
-			return nil, false // the work exceeded its limit
+			return nil, false // the work limit was met
 		}
 		room, _ = c.kinds[i].without(room)
 		orders = append(orders, slices.Clone(c.kinds[i].order))
 	}
-	return orders, c.work <= mostWork
+	return orders, c.work <= maxCountWork
 }
 
-// limit lists the scarce edges. It returns false if all steps are direct links
-// between GPUs: there are many of those, and so as many kinds.
-func (c *ringKinds) limit(width units.Bandwidth) (shared bool) {
-	for _, table := range [][][]*hop{c.p.in, c.p.close} {
+// findScarce lists the scarce edges. shared is false if all steps are direct links
+// between GPUs: there are many of those, and therefore many kinds.
+func (c *ringKinds) findScarce(width units.Bandwidth) (shared bool) {
+	for _, table := range [][][]*hop{c.p.within, c.p.closing} {
 		for _, row := range table {
 			for _, h := range row {
 				if h == nil {
@@ -90,11 +90,11 @@ func (c *ringKinds) limit(width units.Bandwidth) (shared bool) {
 				shared = shared || len(h.edges) > 1
 				for _, e := range h.edges {
 					room := c.p.capacity(e, width)
-					if _, known := c.at[e]; known || room >= c.p.mostTaken(e) || room < 1 {
+					if _, known := c.index[e]; known || room >= c.p.maxUses(e) || room < 1 {
 						continue
 					}
-					c.at[e] = len(c.limits)
-					c.limits, c.room = append(c.limits, e), append(c.room, uint16(room))
+					c.index[e] = len(c.scarce)
+					c.scarce, c.room = append(c.scarce, e), append(c.room, uint16(room))
 				}
 			}
 		}
@@ -102,12 +102,12 @@ func (c *ringKinds) limit(width units.Bandwidth) (shared bool) {
 	return shared
 }
 
-// walk enumerates all orders and collects their kinds. It returns false if there
-// are too many.
-func (c *ringKinds) walk(width units.Bandwidth) bool {
-	w := orderWalk{ringKinds: c, width: width, takes: make([]uint16, len(c.limits)), used: make([]bool, c.p.n), seen: map[string]bool{}}
+// enumerate enumerates all orders and collects their kinds. It returns false if there
+// are too many kinds.
+func (c *ringKinds) enumerate(width units.Bandwidth) bool {
+	w := orderSearch{ringKinds: c, width: width, uses: make([]uint16, len(c.scarce)), used: make([]bool, c.p.n), seen: map[string]bool{}}
 	for first := range c.p.n {
-		if first > 0 && c.p.closed() {
+		if first > 0 && c.p.singleNode() {
 			break // a closed ring may start anywhere, so rank 0 goes first
 		}
 		w.used[first], w.order = true, append(w.order[:0], first)
@@ -117,47 +117,47 @@ func (c *ringKinds) walk(width units.Bandwidth) bool {
 		w.used[first] = false
 	}
 	for _, k := range c.kinds {
-		if !slices.ContainsFunc(c.kinds, func(o ringKind) bool { return o.better(k) }) {
-			c.least = append(c.least, k)
+		if !slices.ContainsFunc(c.kinds, func(o ringKind) bool { return o.dominates(k) }) {
+			c.minimal = append(c.minimal, k)
 		}
 	}
 	return true
 }
 
-// orderWalk extends an order rank by rank, in all ways there are.
-type orderWalk struct {
+// orderSearch enumerates orders by extending one rank by rank.
+type orderSearch struct {
 	*ringKinds
 	width units.Bandwidth
 	order []int
 	used  []bool   // by rank: it is in the order
-	takes []uint16 // by limit: how often the order takes it
+	uses  []uint16 // by limit: how often the order takes it
 	seen  map[string]bool
 	key   []byte // of takes, for seen
 }
 
-// take adds a step to what the order takes, or, where by is its negation, removes it.
-func (w *orderWalk) take(h *hop, by uint16) {
+// use adds by to the uses of a step's edges; adding ^0 removes one use.
+func (w *orderSearch) use(h *hop, by uint16) {
 	for _, e := range h.edges {
-		if at, ok := w.at[e]; ok {
-			w.takes[at] += by
+		if at, ok := w.index[e]; ok {
+			w.uses[at] += by
 		}
 	}
 }
 
-// extend tries all ranks that may follow. It returns false if there are too many
+// extend tries all ranks that may come next. It returns false if there are too many
 // kinds.
-func (w *orderWalk) extend() bool {
+func (w *orderSearch) extend() bool {
 	if len(w.order) == w.p.n {
 		return w.close()
 	}
-	for i, h := range w.p.in[w.order[len(w.order)-1]] {
+	for i, h := range w.p.within[w.order[len(w.order)-1]] {
 		if h == nil || w.used[i] || !w.p.wide(h, w.width) {
 			continue
 		}
 		w.used[i], w.order = true, append(w.order, i)
-		w.take(h, 1)
+		w.use(h, 1)
 		ok := w.extend()
-		w.take(h, ^uint16(0))
+		w.use(h, ^uint16(0))
 		w.used[i], w.order = false, w.order[:len(w.order)-1]
 		if !ok {
 			return false
@@ -168,39 +168,39 @@ func (w *orderWalk) extend() bool {
 
 // close adds the step that closes the ring, and keeps the order if it is the first
 // of its kind.
-func (w *orderWalk) close() bool {
-	h := w.p.close[w.order[len(w.order)-1]][w.order[0]]
+func (w *orderSearch) close() bool {
+	h := w.p.closing[w.order[len(w.order)-1]][w.order[0]]
 	if h == nil || !w.p.wide(h, w.width) {
 		return true
 	}
-	w.take(h, 1)
+	w.use(h, 1)
 	w.key = w.key[:0]
-	for _, t := range w.takes {
+	for _, t := range w.uses {
 		w.key = binary.AppendUvarint(w.key, uint64(t))
 	}
 	if !w.seen[string(w.key)] {
 		w.seen[string(w.key)] = true
-		w.kinds = append(w.kinds, ringKind{slices.Clone(w.order), slices.Clone(w.takes)})
+		w.kinds = append(w.kinds, ringKind{slices.Clone(w.order), slices.Clone(w.uses)})
 	}
-	w.take(h, ^uint16(0))
-	return len(w.kinds) <= mostKinds
+	w.use(h, ^uint16(0))
+	return len(w.kinds) <= maxKinds
 }
 
-// better tells whether a kind takes no link more often than another, and some link
-// less often.
-func (k ringKind) better(o ringKind) bool {
-	for e, t := range k.takes {
-		if t > o.takes[e] {
+// dominates reports whether a kind uses no edge more often than another, and some
+// edge less often.
+func (k ringKind) dominates(o ringKind) bool {
+	for e, t := range k.uses {
+		if t > o.uses[e] {
 			return false
 		}
 	}
-	return !slices.Equal(k.takes, o.takes)
+	return !slices.Equal(k.uses, o.uses)
 }
 
-// without is the room left after a ring of this kind, if it fits.
+// without returns the room left after a ring of this kind, if it fits.
 func (k ringKind) without(room []uint16) (rest []uint16, fits bool) {
 	rest = slices.Clone(room)
-	for e, t := range k.takes {
+	for e, t := range k.uses {
 		if t > rest[e] {
 			return nil, false
 		}
@@ -209,18 +209,18 @@ func (k ringKind) without(room []uint16) (rest []uint16, fits bool) {
 	return rest, true
 }
 
-// canHold tells whether so many more rings fit into the room.
+// canHold reports whether a number of rings fit into the room.
 func (c *ringKinds) canHold(room []uint16, rings int) bool {
 	if rings == 0 {
 		return true
 	}
 	key := fmt.Sprint(rings, room)
-	if can, ok := c.known[key]; ok {
+	if can, ok := c.memo[key]; ok {
 		return can
 	}
 	can := false
-	for _, k := range c.least {
-		if c.work++; c.work > mostWork {
+	for _, k := range c.minimal {
+		if c.work++; c.work > maxCountWork {
 			return false
 		}
 		if rest, fits := k.without(room); fits && c.canHold(rest, rings-1) {
@@ -228,6 +228,6 @@ func (c *ringKinds) canHold(room []uint16, rings int) bool {
 			break
 		}
 	}
-	c.known[key] = can
+	c.memo[key] = can
 	return can
 }

@@ -37,18 +37,18 @@ func TestCountingAgrees(t *testing.T) {
 			continue
 		}
 		width := widths[r.IntN(len(widths))]
-		counted, settled := p.askByCounts(width)
+		counted, settled := p.findByCounting(width)
 		if !settled {
 			continue
 		}
-		solved, _, err := p.askByPositions(context.Background(), s, width)
+		solved, _, err := p.findByPositions(context.Background(), s, width)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(counted, solved) {
 			t.Fatalf("%s of %d nodes, %d rings of %v: %v by counting, %v by a solver", name, topo.Nodes, p.count, width, counted, solved)
 		}
-		if counted != nil && !p.fits(counted, width) {
+		if counted != nil && !p.fitsWidth(counted, width) {
 			t.Fatalf("%s of %d nodes, %d rings of %v: %v does not fit", name, topo.Nodes, p.count, width, counted)
 		}
 		statuses[counted != nil]++

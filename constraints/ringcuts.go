@@ -10,18 +10,18 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// Systems too large for ringEncoding are asked only which steps rings take. If the
-// steps of a model form several loops, a constraint that cuts these off is added,
-// and the query is repeated:
+// For systems too large for ringEncoding, the formula only has a variable for each
+// step. If the steps of a model form several loops (subtours), a constraint that cuts
+// them off is added, and the query is repeated, as for the travelling salesman
+// problem (Dantzig, Fulkerson and Johnson 1954):
 //
 //	step[k][i][j]   ring k steps from i to j; one from each rank, one to each
 //
 //	  ┌─▶ 0 ─▶ 1 ─┐   ┌─▶ 4 ─▶ 5 ─┐
 //	  └── 3 ◀─ 2 ◀┘   └── 7 ◀─ 6 ◀┘     cut: a step leads out of {0,1,2,3}
 //
-// Each query either finds rings or excludes every loop it found instead, so this
-// terminates. A cut is a clause that all rings satisfy, so if the formula becomes
-// unsatisfiable, there are no rings.
+// Each query finds rings or excludes the loops that it found, so this terminates. All
+// rings satisfy the cuts, so if the formula becomes unsatisfiable, there are no rings.
 type ringCuts struct {
 	f     *Formula
 	p     *ringProblem
@@ -38,9 +38,9 @@ type ringStep struct {
 // maxCutRounds limits the number of queries.
 const maxCutRounds = 10_000
 
-// askByCuts is ask for systems of more than settled ranks and rings.
-func (p *ringProblem) askByCuts(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
-	if orders, by, err := p.askMirrored(ctx, s, width); orders != nil || err != nil {
+// findByCuts is findAtWidth by this encoding.
+func (p *ringProblem) findByCuts(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
+	if orders, by, err := p.findMirrored(ctx, s, width); orders != nil || err != nil {
 		return orders, by, err
 	}
 	c := p.cuts(width)
@@ -55,7 +55,7 @@ func (p *ringProblem) askByCuts(ctx context.Context, s *Solvers, width units.Ban
 		case a.Status == Timeout:
 			return nil, "", &RingTimeoutError{p.t.Name, p.count, a.Detail + " (" + a.By + ")"}
 		}
-		if orders := c.read(a.Model); orders != nil {
+		if orders := c.decode(a.Model); orders != nil {
 			return orders, a.By, nil
 		}
 		if p.workLeft == nil && time.Since(start) > s.options.Timeout {
@@ -65,8 +65,8 @@ func (p *ringProblem) askByCuts(ctx context.Context, s *Solvers, width units.Ban
 	return nil, "", &RingTimeoutError{p.t.Name, p.count, "its orders kept falling apart into loops"}
 }
 
-// cuts states which steps there are and how links are shared. The only cuts so far
-// are those of two ranks.
+// cuts states the steps, how links are shared, and the cuts for all loops of two
+// ranks.
 func (p *ringProblem) cuts(width units.Bandwidth) *ringCuts {
 	c := &ringCuts{p: p, f: NewFormula(fmt.Sprintf("steps of %d rings of %s, each %v", p.count, p.t.Name, width))}
 	users := map[int][]Lit{}
@@ -84,20 +84,20 @@ func (p *ringProblem) cuts(width units.Bandwidth) *ringCuts {
 				taken = append(slices.Clone(taken), table[j][i].edges...)
 			}
 			for _, e := range taken {
-				if p.capacity(e, width) < p.mostTaken(e) {
+				if p.capacity(e, width) < p.maxUses(e) {
 					users[e] = append(users[e], st.lit)
 				}
 			}
 		}
 		for i := range p.n {
 			for j := range p.n {
-				add(p.in, i, j, false)
-				if !p.closed() {
-					add(p.close, i, j, true)
+				add(p.within, i, j, false)
+				if !p.singleNode() {
+					add(p.closing, i, j, true)
 				}
 			}
 		}
-		c.state(steps)
+		c.stateDegrees(steps)
 		c.steps = append(c.steps, steps)
 	}
 	edges := make([]int, 0, len(users))
@@ -111,9 +111,9 @@ func (p *ringProblem) cuts(width units.Bandwidth) *ringCuts {
 	return c
 }
 
-// state requires of one ring exactly one step from each rank, one to each rank,
+// stateDegrees requires of a ring exactly one step from each rank, one to each rank,
 // and one that closes it.
-func (c *ringCuts) state(steps []ringStep) {
+func (c *ringCuts) stateDegrees(steps []ringStep) {
 	from, to := make([][]Lit, c.p.n), make([][]Lit, c.p.n)
 	between := map[[2]int][]Lit{} // by pair of ranks, lower first
 	var closing []Lit
@@ -130,7 +130,7 @@ func (c *ringCuts) state(steps []ringStep) {
 		c.f.Exactly(1, from[i]...)
 		c.f.Exactly(1, to[i]...)
 	}
-	if !c.p.closed() {
+	if !c.p.singleNode() {
 		c.f.Exactly(1, closing...)
 	}
 	if c.p.n < 3 {
@@ -145,9 +145,9 @@ func (c *ringCuts) state(steps []ringStep) {
 	}
 }
 
-// read follows the steps of a model. It returns the orders, or nil after cutting
-// off the loops that the steps form instead.
-func (c *ringCuts) read(model []bool) [][]int {
+// decode follows the steps of a model. It returns the orders; if the steps form
+// several loops, it cuts them off and returns nil.
+func (c *ringCuts) decode(model []bool) [][]int {
 	var orders [][]int
 	whole := true
 	for _, steps := range c.steps {
@@ -173,7 +173,7 @@ func (c *ringCuts) read(model []bool) [][]int {
 			}
 			if len(loop) < c.p.n {
 				whole = false
-				c.cut(loop)
+				c.cutOff(loop)
 			}
 		}
 		order := make([]int, c.p.n)
@@ -188,8 +188,8 @@ func (c *ringCuts) read(model []bool) [][]int {
 	return orders
 }
 
-// cut requires of every ring a step that leaves the loop's ranks.
-func (c *ringCuts) cut(loop []int) {
+// cutOff requires of every ring a step that leaves the loop's ranks.
+func (c *ringCuts) cutOff(loop []int) {
 	inside := make([]bool, c.p.n)
 	for _, i := range loop {
 		inside[i] = true

@@ -12,7 +12,7 @@ import (
 // ringEncoding states ring orders as a formula:
 //
 //	at[k][i][s]    rank i is the s-th of ring k
-//	step[k][i][j]  ring k steps from i to j (made where an edge is to be shared)
+//	step[k][i][j]  ring k steps from i to j; only for steps over scarce edges
 type ringEncoding struct {
 	f  *Formula
 	p  *ringProblem
@@ -21,13 +21,13 @@ type ringEncoding struct {
 
 // encode states rings in which every step has at least the given width to itself.
 //
-// On one node a ring may start anywhere, so rank 0 is put first. Rings may also be
-// interchanged; the preference for the lexicographically first set of orders
-// settles that, while the solver remains free to begin its search anywhere.
+// On one node a ring may start anywhere, so rank 0 comes first. Rings are
+// interchangeable; that symmetry is not broken by constraints, which slow solvers
+// down, but by the preference for the lexicographically first set of orders.
 func (p *ringProblem) encode(width units.Bandwidth) *ringEncoding {
 	f := NewFormula(fmt.Sprintf("%d rings of %s, each step %v", p.count, p.t.Name, width))
 	e := &ringEncoding{f: f, p: p}
-	users := map[int][]Lit{} // by edge that not all rings may take: the steps that use it
+	users := map[int][]Lit{} // by scarce edge: the steps that use it
 	for k := range p.count {
 		at := make([][]Lit, p.n)
 		for i := range at {
@@ -38,7 +38,7 @@ func (p *ringProblem) encode(width units.Bandwidth) *ringEncoding {
 			f.Exactly(1, at[i]...)
 		}
 		for s := range p.n {
-			f.Exactly(1, column(at, s)...)
+			f.Exactly(1, litsAt(at, s)...)
 		}
 		if len(p.nodes) == 1 {
 			f.Clause(at[0][0])
@@ -46,7 +46,7 @@ func (p *ringProblem) encode(width units.Bandwidth) *ringEncoding {
 		p.encodeSteps(f, k, at, width, users)
 		e.at = append(e.at, at)
 		for s := range p.n {
-			f.Prefer(column(at, s)...)
+			f.Prefer(litsAt(at, s)...)
 		}
 	}
 	edges := make([]int, 0, len(users))
@@ -68,8 +68,8 @@ func (p *ringProblem) encodeSteps(f *Formula, k int, at [][]Lit, width units.Ban
 		table [][]*hop
 		from  []int // positions at which the step may start
 	}{
-		{p.in, upTo(p.n - 1)},
-		{p.close, []int{p.n - 1}},
+		{p.within, identityOrder(p.n - 1)},
+		{p.closing, []int{p.n - 1}},
 	} {
 		for i := range p.n {
 			var onward []int
@@ -81,7 +81,7 @@ func (p *ringProblem) encodeSteps(f *Formula, k int, at [][]Lit, width units.Ban
 				onward = append(onward, j)
 				var step Lit
 				for _, edge := range h.edges {
-					if p.capacity(edge, width) >= p.mostTaken(edge) {
+					if p.capacity(edge, width) >= p.maxUses(edge) {
 						continue // it is wide enough for all rings
 					}
 					if step == 0 {
@@ -106,7 +106,7 @@ func (p *ringProblem) encodeSteps(f *Formula, k int, at [][]Lit, width units.Ban
 	}
 }
 
-// wide tells whether at least one ring may take a step.
+// wide reports whether at least one ring may take a step.
 func (p *ringProblem) wide(h *hop, width units.Bandwidth) bool {
 	for _, e := range h.edges {
 		if p.capacity(e, width) < 1 {
@@ -116,7 +116,7 @@ func (p *ringProblem) wide(h *hop, width units.Bandwidth) bool {
 	return true
 }
 
-func column(at [][]Lit, s int) []Lit {
+func litsAt(at [][]Lit, s int) []Lit {
 	lits := make([]Lit, len(at))
 	for i := range at {
 		lits[i] = at[i][s]
@@ -124,7 +124,7 @@ func column(at [][]Lit, s int) []Lit {
 	return lits
 }
 
-func upTo(n int) []int {
+func identityOrder(n int) []int {
 	list := make([]int, n)
 	for i := range list {
 		list[i] = i
@@ -132,8 +132,8 @@ func upTo(n int) []int {
 	return list
 }
 
-// orders reads the rings from a model; a position without a rank is -1.
-func (e *ringEncoding) orders(model []bool) [][]int {
+// decode reads the rings from a model; a position without a rank is -1.
+func (e *ringEncoding) decode(model []bool) [][]int {
 	var all [][]int
 	for _, at := range e.at {
 		order := make([]int, e.p.n)
@@ -150,8 +150,8 @@ func (e *ringEncoding) orders(model []bool) [][]int {
 	return all
 }
 
-// askByPositions is ask for systems of up to settled ranks times rings.
-func (p *ringProblem) askByPositions(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
+// findByPositions is findAtWidth by this encoding.
+func (p *ringProblem) findByPositions(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
 	enc := p.encode(width)
 	a, err := p.query(ctx, s, enc.f)
 	switch {
@@ -162,7 +162,7 @@ func (p *ringProblem) askByPositions(ctx context.Context, s *Solvers, width unit
 	case a.Status == Unsat:
 		return nil, a.By, nil
 	}
-	orders = enc.orders(a.Model)
+	orders = enc.decode(a.Model)
 	for _, order := range orders {
 		if slices.Contains(order, -1) {
 			return nil, "", fmt.Errorf("ring order with a gap in it: %v", order)

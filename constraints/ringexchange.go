@@ -8,23 +8,22 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// On a node of many GPUs with direct links, rings are found by local exchanges. It
-// is easy to find, by a flow, sets of steps that leave and enter every rank once,
-// one set for each ring; but the steps of a set may form several loops. Where two
-// ranks both have steps to the same two others, the steps can be exchanged between
-// two rings, or between a ring and the unused links, which joins loops:
+// On a node of many GPUs with direct links, rings are found by local search. A flow
+// gives, for each ring, a set of steps that leave and enter every rank once; but these
+// may form several loops. If two ranks both have steps to the same two others, the
+// steps can be exchanged between two rings, or between a ring and unused links, which
+// can join loops:
 //
 //	ring F  a ─▶ b   c ─▶ d          ring F  a ─▶ d   c ─▶ b
 //	ring G  a ─▶ d   c ─▶ b    ──▶   ring G  a ─▶ b   c ─▶ d
 //
-// Meshes, tori and hypercubes are full of such squares. An exchange that joins
-// loops is always made, one that keeps their number is too, and one that creates
-// more only occasionally. The random choices depend on nothing but the links, and
-// their number is limited, so that every machine finds the same rings. If it finds
-// none, that proves nothing.
+// Meshes, tori and hypercubes have many such squares. An exchange is made if it does
+// not raise the number of loops, and otherwise once in worsenRate times. The random
+// choices have a fixed seed and a limited number, so that every machine finds the same
+// rings. If none are found, that proves nothing.
 //
 // If links go both ways, half as many rings are looked for first, each of which is
-// then also run in reverse (ringpairs.go).
+// also run in reverse (ringpairs.go).
 type ringExchange struct {
 	n     int
 	out   [][]int32 // by rank: where it can step to
@@ -34,29 +33,28 @@ type ringExchange struct {
 	pairs bool // a ring takes the links of its steps in both directions
 }
 
-// loops is the steps of one ring, which may form several loops.
+// loops is the steps of one ring, in which every rank has one successor and one
+// predecessor, but which may form several loops.
 type loops struct {
 	next, prev []int32
 	loop       []int32 // by rank: the name of its loop
-	names      int32   // how many names have been given
+	labels     int32   // how many names have been given
 	count      int
 }
 
-// Limits on the number of exchanges that are tried: for each rank of each ring,
-// and in total.
+// Limits on the exchanges tried: for each rank of each ring, and in total.
 const (
-	drawsForStep = 1 << 14
-	mostDraws    = 1 << 25
+	exchangesPerStep = 1 << 14
+	maxExchanges     = 1 << 25
 )
 
-// worsen is how rarely, once in so many times, an exchange that creates more loops
-// is accepted.
-const worsen = 64
+// worsenRate: one in this many exchanges that raise the number of loops is accepted.
+const worsenRate = 64
 
-// askByExchange is ask for one node of more than packedRanks. It returns nil if
-// exchanges find no rings.
-func (p *ringProblem) askByExchange(width units.Bandwidth) [][]int {
-	if p.n <= packedRanks || !p.closed() || p.bothWays {
+// findByExchange is findAtWidth for one node of more than maxPackedRanks. It returns
+// nil if it finds no rings.
+func (p *ringProblem) findByExchange(width units.Bandwidth) [][]int {
+	if p.n <= maxPackedRanks || !p.singleNode() || p.bothWays {
 		return nil
 	}
 	for _, pairs := range [2]bool{true, false} {
@@ -65,10 +63,10 @@ func (p *ringProblem) askByExchange(width units.Bandwidth) [][]int {
 			return nil
 		}
 		x.pairs = pairs
-		if !x.begin(p.count) || !x.join() {
+		if !x.start(p.count) || !x.joinLoops() {
 			continue
 		}
-		if orders := x.orders()[:p.count]; p.fits(orders, width) {
+		if orders := x.orders()[:p.count]; p.fitsWidth(orders, width) {
 			return orders
 		}
 	}
@@ -95,20 +93,19 @@ func (x *ringExchange) orders() (orders [][]int) {
 	return orders
 }
 
-// exchange sets up the room on each step. It is nil if steps share links that
-// don't have room for all of them.
+// exchange sets up the room on each step. It returns nil if steps share scarce links.
 func (p *ringProblem) exchange(width units.Bandwidth) *ringExchange {
 	x := &ringExchange{n: p.n, out: make([][]int32, p.n), room: make([]int16, p.n*p.n), draw: rand.New(rand.NewPCG(1, 2))}
 	taken := map[int]bool{}
 	for i := range p.n {
-		for j, h := range p.in[i] {
+		for j, h := range p.within[i] {
 			if h == nil || i == j || !p.wide(h, width) {
 				continue
 			}
 			room := p.count
 			for _, e := range h.edges {
 				capacity := p.capacity(e, width)
-				if capacity >= p.mostTaken(e) {
+				if capacity >= p.maxUses(e) {
 					continue
 				}
 				if taken[e] {
@@ -126,11 +123,10 @@ func (p *ringProblem) exchange(width units.Bandwidth) *ringExchange {
 	return x
 }
 
-// begin finds steps for so many rings. It returns false if the links do not hold
-// them.
-func (x *ringExchange) begin(count int) bool {
+// start finds steps for count rings. It returns false if the links do not hold them.
+func (x *ringExchange) start(count int) bool {
 	if x.pairs {
-		return x.beginPairs((count + 1) / 2)
+		return x.startPairs((count + 1) / 2)
 	}
 	n := x.n
 	g := maxflow.New(2*n + 2)
@@ -143,11 +139,11 @@ func (x *ringExchange) begin(count int) bool {
 			arcs[at] = g.Arc(i, n+int(j), int64(x.room[at]))
 		}
 	}
-	if g.Run(2*n, 2*n+1, int64(count*n)) < int64(count*n) {
+	if g.MaxFlow(2*n, 2*n+1, int64(count*n)) < int64(count*n) {
 		return false
 	}
-	// The flow leaves and enters every rank equally often, so by Kőnig's theorem
-	// it can be divided into sets that do so once.
+	// The flow is a regular bipartite multigraph, so by Kőnig's theorem it can be
+	// divided into perfect matchings.
 	left := make([]int16, n*n)
 	for at, arc := range arcs {
 		left[at] = int16(g.Flow(arc))
@@ -160,7 +156,7 @@ func (x *ringExchange) begin(count int) bool {
 // of count rings.
 func (x *ringExchange) divide(left []int16, count int) bool {
 	for range count {
-		r := x.matched(left)
+		r := x.matching(left)
 		if r == nil {
 			return false
 		}
@@ -169,9 +165,9 @@ func (x *ringExchange) divide(left []int16, count int) bool {
 	return true
 }
 
-// matched picks, from the steps that are left, one from every rank and one to
-// every rank.
-func (x *ringExchange) matched(left []int16) *loops {
+// matching takes, from the steps that are left, one from every rank and one to every
+// rank.
+func (x *ringExchange) matching(left []int16) *loops {
 	n := x.n
 	r := &loops{next: make([]int32, n), prev: make([]int32, n), loop: make([]int32, n)}
 	for i := range n {
@@ -202,24 +198,24 @@ func (x *ringExchange) matched(left []int16) *loops {
 	}
 	for i := range n {
 		if r.loop[i] == 0 {
-			r.name(int32(i))
+			r.relabel(int32(i))
 			r.count++
 		}
 	}
 	return r
 }
 
-// name gives the loop through rank i a new name.
-func (r *loops) name(i int32) {
-	r.names++
-	for j := i; r.loop[j] != r.names; j = r.next[j] {
-		r.loop[j] = r.names
+// relabel gives the loop through rank i a new label.
+func (r *loops) relabel(i int32) {
+	r.labels++
+	for j := i; r.loop[j] != r.labels; j = r.next[j] {
+		r.loop[j] = r.labels
 	}
 }
 
-// more is by how many loops the number grows if steps a→b and c→d are exchanged
-// for a→d and c→b.
-func (r *loops) more(a, b, c, d int32) int {
+// loopChange returns the change in the number of loops if steps a→b and c→d are
+// replaced by a→d and c→b.
+func (r *loops) loopChange(a, b, c, d int32) int {
 	switch {
 	case r == nil:
 		return 0
@@ -233,36 +229,36 @@ func (r *loops) more(a, b, c, d int32) int {
 
 // exchange replaces steps a→b and c→d by a→d and c→b.
 func (r *loops) exchange(a, b, c, d int32) {
-	r.count += r.more(a, b, c, d)
+	r.count += r.loopChange(a, b, c, d)
 	there, alike := r.next[a] == b, (r.next[a] == b) == (r.next[c] == d)
 	switch {
 	case !alike && r.loop[a] != r.loop[c]:
 		r.reverse(c, r.prev[c])
 	case !alike && there: // a ─▶ b … d ─▶ c becomes a ─▶ d … b ─▶ c
 		r.reverse(b, d)
-		r.lead(a, d)
-		r.lead(b, c)
+		r.setStep(a, d)
+		r.setStep(b, c)
 		return
 	case !alike: // b ─▶ a … c ─▶ d becomes b ─▶ c … a ─▶ d
 		r.reverse(a, c)
-		r.lead(b, c)
-		r.lead(a, d)
+		r.setStep(b, c)
+		r.setStep(a, d)
 		return
 	}
 	if there {
-		r.lead(a, d)
-		r.lead(c, b)
+		r.setStep(a, d)
+		r.setStep(c, b)
 	} else {
-		r.lead(b, c)
-		r.lead(d, a)
+		r.setStep(b, c)
+		r.setStep(d, a)
 	}
-	r.name(a)
+	r.relabel(a)
 }
 
-// lead sets the step from one rank to another.
-func (r *loops) lead(from, to int32) { r.next[from], r.prev[to] = to, from }
+// setStep sets the step from one rank to another.
+func (r *loops) setStep(from, to int32) { r.next[from], r.prev[to] = to, from }
 
-// reverse turns round the steps on the way from one rank to another.
+// reverse reverses the steps on the path from one rank to another.
 func (r *loops) reverse(from, to int32) {
 	for i := from; ; {
 		next := r.next[i]
@@ -274,14 +270,14 @@ func (r *loops) reverse(from, to int32) {
 	}
 }
 
-// join exchanges steps until every ring is a single loop. It returns false if that
-// takes too many attempts.
-func (x *ringExchange) join() bool {
+// joinLoops exchanges steps until every ring is a single loop. It returns false if it
+// meets the limit.
+func (x *ringExchange) joinLoops() bool {
 	count := 0
 	for _, r := range x.rings {
 		count += r.count
 	}
-	for draws := min(mostDraws, drawsForStep*x.n*len(x.rings)); count > len(x.rings); draws-- {
+	for draws := min(maxExchanges, exchangesPerStep*x.n*len(x.rings)); count > len(x.rings); draws-- {
 		if draws == 0 {
 			return false
 		}
@@ -292,7 +288,7 @@ func (x *ringExchange) join() bool {
 		if x.pairs && x.draw.IntN(2) > 0 {
 			c = f.next[d]
 		}
-		count += x.exchangeAt(f, a, c, d, func(more int) bool { return more <= 0 || x.draw.IntN(worsen) == 0 })
+		count += x.exchangeAt(f, a, c, d, func(more int) bool { return more <= 0 || x.draw.IntN(worsenRate) == 0 })
 	}
 	return true
 }
@@ -305,11 +301,11 @@ func (x *ringExchange) exchangeAt(f *loops, a, c, d int32, well func(more int) b
 	if a == c || b == c || b == d {
 		return 0
 	}
-	g, has := x.owner(f, a, b, c, d)
+	g, has := x.holder(f, a, b, c, d)
 	if !has {
 		return 0
 	}
-	if more = f.more(a, b, c, d) + g.more(a, d, c, b); !well(more) {
+	if more = f.loopChange(a, b, c, d) + g.loopChange(a, d, c, b); !well(more) {
 		return 0
 	}
 	f.exchange(a, b, c, d)
@@ -317,24 +313,24 @@ func (x *ringExchange) exchangeAt(f *loops, a, c, d int32, well func(more int) b
 		g.exchange(a, d, c, b)
 		return more
 	}
-	x.free(a, b, 1)
-	x.free(c, d, 1)
-	x.free(a, d, -1)
-	x.free(c, b, -1)
+	x.addRoom(a, b, 1)
+	x.addRoom(c, d, 1)
+	x.addRoom(a, d, -1)
+	x.addRoom(c, b, -1)
 	return more
 }
 
-// free changes the room on a step.
-func (x *ringExchange) free(from, to int32, by int16) {
+// addRoom changes the room on a step.
+func (x *ringExchange) addRoom(from, to int32, by int16) {
 	x.room[int(from)*x.n+int(to)] += by
 	if x.pairs {
 		x.room[int(to)*x.n+int(from)] += by
 	}
 }
 
-// owner is the ring that has the steps a→d and c→b, or nil if there is room left
-// on both.
-func (x *ringExchange) owner(f *loops, a, b, c, d int32) (g *loops, has bool) {
+// holder returns the ring that has the steps a→d and c→b, or nil if both have room
+// left. has is false if neither is so.
+func (x *ringExchange) holder(f *loops, a, b, c, d int32) (g *loops, has bool) {
 	if x.room[int(a)*x.n+int(d)] > 0 && x.room[int(c)*x.n+int(b)] > 0 {
 		return nil, true
 	}
@@ -346,7 +342,7 @@ func (x *ringExchange) owner(f *loops, a, b, c, d int32) (g *loops, has bool) {
 	return nil, false
 }
 
-// has tells whether a ring has a step, or its reverse if links are taken both
+// has reports whether a ring has a step, or its reverse if links are taken both
 // ways.
 func (x *ringExchange) has(r *loops, from, to int32) bool {
 	return r.next[from] == to || x.pairs && r.prev[from] == to

@@ -69,7 +69,7 @@ func TestExchangeKeepsAccounts(t *testing.T) {
 		x := p.exchange(1)
 		whole := slices.Clone(x.room)
 		x.pairs = rapid.Bool().Draw(t, "pairs")
-		if !x.begin(count) {
+		if !x.start(count) {
 			t.Skip("no such steps")
 		}
 		for range rapid.IntRange(0, 200).Draw(t, "exchanges") {

@@ -7,27 +7,25 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// A ring contains a path from each of its ranks to every other. So if the flow
-// from one rank to another, over all links, is less than the number of rings,
-// there is no room for so many: for instance where all data pass a host between
-// two halves of a box. On several nodes a ring passes through a node once, in
-// either direction. Solvers could only find that by trying (the pigeonhole
-// principle).
+// A ring contains a path from each rank to every other. So if the maximum flow from
+// one rank to another is less than the number of rings, there are no such rings: for
+// instance if all data between two halves of a box pass a host. On several nodes a
+// ring passes through a node once, in either direction. Solvers are bad at such
+// questions: they are pigeonhole problems.
 
-// mostFlowing is the largest node, in ranks, whose pairs with the first rank are
-// examined.
-const mostFlowing = 64
+// maxFlowRanks is the largest node, in ranks, for which flows are computed between
+// the first rank and each other one.
+const maxFlowRanks = 64
 
-// narrowest finds a cut that fewer rings can cross than are wanted, if each step
-// gets a width. It returns the ranks on one side and how many rings can leave
-// them; inside is nil if there is no such cut, or if the node has too many ranks
-// to look for one.
-func (p *ringProblem) narrowest(width units.Bandwidth) (inside []int, rings int) {
-	if p.n > mostFlowing || p.n < 2 {
+// narrowCutAt finds a cut that fewer rings can cross than are wanted, if each step has
+// a width. It returns the ranks on one side and how many rings can leave them. inside
+// is nil if there is no such cut, or if the node is too large to look for one.
+func (p *ringProblem) narrowCutAt(width units.Bandwidth) (inside []int, rings int) {
+	if p.n > maxFlowRanks || p.n < 2 {
 		return nil, 0
 	}
 	g, known := maxflow.New(len(p.t.Vertices)), map[int]bool{}
-	for _, row := range p.in {
+	for _, row := range p.within {
 		for _, h := range row {
 			if h == nil || !p.wide(h, width) {
 				continue
@@ -36,7 +34,7 @@ func (p *ringProblem) narrowest(width units.Bandwidth) (inside []int, rings int)
 				if !known[e] {
 					known[e] = true
 					g.Arc(p.t.Edges[e].From, p.t.Edges[e].To, int64(p.capacity(e, width)))
-					if !p.closed() {
+					if !p.singleNode() {
 						g.Arc(p.t.Edges[e].To, p.t.Edges[e].From, int64(p.capacity(e, width)))
 					}
 				}
@@ -45,12 +43,12 @@ func (p *ringProblem) narrowest(width units.Bandwidth) (inside []int, rings int)
 	}
 	for to := 1; to < p.n; to++ {
 		for _, ends := range [][2]int{{0, to}, {to, 0}} {
-			flow := int(g.Run(p.nodes[0][ends[0]], p.nodes[0][ends[1]], int64(p.count)))
+			flow := int(g.MaxFlow(p.nodes[0][ends[0]], p.nodes[0][ends[1]], int64(p.count)))
 			if flow >= p.count {
 				continue
 			}
 			for i := range p.n {
-				if g.Reached(p.nodes[0][i]) {
+				if g.OnSourceSide(p.nodes[0][i]) {
 					inside = append(inside, i)
 				}
 			}
@@ -60,19 +58,18 @@ func (p *ringProblem) narrowest(width units.Bandwidth) (inside []int, rings int)
 	return nil, 0
 }
 
-// narrowCut finds a group of GPUs with fewer links leading away than there are
-// rings.
-func (p *ringProblem) narrowCut() string {
-	inside, rings := p.narrowest(1)
+// tooNarrowCut finds a group of GPUs that fewer links leave than there are rings.
+func (p *ringProblem) tooNarrowCut() string {
+	inside, rings := p.narrowCutAt(1)
 	if inside == nil {
 		return ""
 	}
-	return fmt.Sprintf("%d links lead from %s to %s, and each ring takes one", rings, p.gpus(inside), p.gpus(others(p.n, inside, -1)))
+	return fmt.Sprintf("%d links lead from %s to %s, and each ring takes one", rings, p.gpus(inside), p.gpus(complement(p.n, inside, -1)))
 }
 
-// stepsAtMost bounds how many steps within a node all rings can take together, if
-// each gets a width: between two ranks as many as the links allow, but no more
-// than there are rings, since no ring goes both there and back.
+// stepsAtMost bounds the steps within a node that all rings can take together, if
+// each step has a width: between two ranks as many as the links allow, but no more
+// than there are rings, since no ring goes there and back.
 func (p *ringProblem) stepsAtMost(width units.Bandwidth) int {
 	holds := func(h *hop) int {
 		if h == nil {
@@ -87,8 +84,8 @@ func (p *ringProblem) stepsAtMost(width units.Bandwidth) int {
 	total := 0
 	for i := range p.n {
 		for j := range i {
-			both := holds(p.in[i][j]) + holds(p.in[j][i])
-			if p.n > 2 || !p.closed() {
+			both := holds(p.within[i][j]) + holds(p.within[j][i])
+			if p.n > 2 || !p.singleNode() {
 				both = min(both, p.count)
 			}
 			total += both
@@ -97,15 +94,15 @@ func (p *ringProblem) stepsAtMost(width units.Bandwidth) int {
 	return total
 }
 
-// stepsWanted is how many steps all rings take within a node.
+// stepsWanted returns the number of steps that all rings take within a node.
 func (p *ringProblem) stepsWanted() int {
-	if p.closed() {
+	if p.singleNode() {
 		return p.count * p.n
 	}
 	return p.count * (p.n - 1)
 }
 
-// tooFewSteps finds that the links of a node have too little room in total.
+// tooFewSteps finds that the links of a node have too little capacity in total.
 func (p *ringProblem) tooFewSteps() string {
 	if p.n < 2 || p.stepsAtMost(1) >= p.stepsWanted() {
 		return ""

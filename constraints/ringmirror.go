@@ -8,17 +8,17 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// askMirrored looks for half as many rings, to run each of them in both directions
-// (one of them in only one direction if their number is odd). That is a smaller
-// question, and has an answer on most systems whose links go both ways. If it has
-// none, that proves nothing, and the result is nil.
-func (p *ringProblem) askMirrored(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
+// findMirrored looks for half as many rings, and runs each of them in both directions
+// (one of them in one direction if the number is odd). That is a smaller problem,
+// with a solution on most systems whose links go both ways. If it has none, that
+// proves nothing, and the result is nil.
+func (p *ringProblem) findMirrored(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
 	if p.bothWays || p.count < 2 || p.n < 3 || !p.evenLinks() {
 		return nil, "", nil
 	}
 	half := *p
 	half.count, half.bothWays = (p.count+1)/2, true
-	orders, by, err = half.askByCuts(ctx, s, width)
+	orders, by, err = half.findByCuts(ctx, s, width)
 	var late *RingTimeoutError
 	if errors.As(err, &late) {
 		return nil, "", nil
@@ -31,17 +31,17 @@ func (p *ringProblem) askMirrored(ctx context.Context, s *Solvers, width units.B
 		slices.Reverse(back)
 		orders = append(orders, back)
 	}
-	if !p.fits(orders, width) {
+	if !p.fitsWidth(orders, width) {
 		return nil, "", nil
 	}
 	return orders, by, nil
 }
 
-// evenLinks tells whether every step that exists does so in both directions.
+// evenLinks reports whether every step that exists does so in both directions.
 func (p *ringProblem) evenLinks() bool {
 	for i := range p.n {
 		for j := range i {
-			if (p.in[i][j] == nil) != (p.in[j][i] == nil) || (p.close[i][j] == nil) != (p.close[j][i] == nil) {
+			if (p.within[i][j] == nil) != (p.within[j][i] == nil) || (p.closing[i][j] == nil) != (p.closing[j][i] == nil) {
 				return false
 			}
 		}

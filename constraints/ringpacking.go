@@ -11,37 +11,37 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// How many rings the links hold is a linear program with a variable for every
-// order of a node. Only a few of these matter, and they are found while the
-// program is solved (column generation): its dual assigns prices to the links'
-// room, and the cheapest order at these prices is added.
+// The greatest number of rings that the links hold is bounded by a linear program
+// with a variable for every order of a node. It is solved by column generation: the
+// dual values are prices of the links' room, and the cheapest order at these prices
+// is the next column.
 //
 //	five rings of a Frontier node      prices: 1 on these, 0 on all others
-//	gpu 1 ⇄ gpu 3, one link            an order that costs least takes one of them,
-//	gpu 1 ⇄ gpu 5, one link            the room on them is worth 4: no five rings
+//	gpu 1 ⇄ gpu 3, one link            a cheapest order uses one of them, and their
+//	gpu 1 ⇄ gpu 5, one link            room is worth 4: there are no five rings
 //
-// If all room together is worth less, at its prices, than so many of the cheapest
-// orders, there are no such rings. The prices, as whole numbers, prove it, and a
-// user can check the sum. Otherwise, the orders that fill the program most are
-// taken one by one, and the question is asked again for the room that is left.
-// Nothing of this depends on the speed of the machine.
+// If all room together is worth less than count of the cheapest orders, there are no
+// count rings. The prices, as whole numbers, are the proof, and a user can check the
+// sum. Otherwise the orders with the largest amounts are taken one by one (diving),
+// and the program is solved again for the room that is left. Nothing of this depends
+// on the speed of the machine.
 type ringPacking struct {
 	*ringKinds
-	orders []ringKind
-	tours  *cheapestOrder
-	ctx    context.Context
-	work   int // how much of packedWork is left
+	orders   []ringKind
+	cheapest *cheapestOrder
+	ctx      context.Context
+	work     int // how much of packedWork is left
 }
 
 const (
-	// packedRanks is the largest node, in ranks, of which the cheapest order is
+	// maxPackedRanks is the largest node, in ranks, of which the cheapest order is
 	// computed.
-	packedRanks = 16
-	// packedWork limits how many times a cheapest order or the program is
-	// computed; it stands for a few seconds at 16 ranks.
-	packedWork = 1000
-	// alternatives is how many orders are tried first where one has to be chosen.
-	alternatives = 3
+	maxPackedRanks = 16
+	// maxPackingWork limits how often a cheapest order or the program is computed.
+	// It stands for a few seconds at 16 ranks.
+	maxPackingWork = 1000
+	// maxAlternatives is the number of orders tried at each level of the dive.
+	maxAlternatives = 3
 )
 
 // verdict is the outcome of packing.
@@ -53,39 +53,39 @@ const (
 	impossible
 )
 
-// askByPacking is ask for nodes of up to packedRanks. If rings are impossible, it
-// says why.
-func (p *ringProblem) askByPacking(ctx context.Context, width units.Bandwidth) (orders [][]int, why string, is verdict) {
-	if p.n < 2 || p.n > packedRanks {
+// findByPacking is findAtWidth for nodes of up to maxPackedRanks. why is the reason if
+// rings are impossible.
+func (p *ringProblem) findByPacking(ctx context.Context, width units.Bandwidth) (orders [][]int, why string, is verdict) {
+	if p.n < 2 || p.n > maxPackedRanks {
 		return nil, "", unsettled
 	}
-	c := &ringPacking{ringKinds: &ringKinds{p: p, at: map[int]int{}}, ctx: ctx, work: packedWork}
-	c.limit(width)
-	c.tours = newCheapestOrder(c.ringKinds, width)
+	c := &ringPacking{ringKinds: &ringKinds{p: p, index: map[int]int{}}, ctx: ctx, work: maxPackingWork}
+	c.findScarce(width)
+	c.cheapest = newCheapestOrder(c.ringKinds, width)
 	// At no cost, the cheapest order is the first of all.
-	first, ok := c.find(make([]int32, len(c.room)))
+	first, ok := c.addCheapest(make([]int32, len(c.room)))
 	_, fits := first.without(c.room)
 	switch {
 	case !ok:
 		return nil, "no order of its GPUs has a link at every step: all were tried", impossible
-	case p.count == 1 && fits, !slices.ContainsFunc(first.takes, func(t uint16) bool { return t > 0 }):
+	case p.count == 1 && fits, !slices.ContainsFunc(first.uses, func(t uint16) bool { return t > 0 }):
 		for range p.count {
 			orders = append(orders, slices.Clone(first.order))
 		}
 		return orders, "", packed
 	}
-	filled, prices := c.fill(c.room, p.count)
+	filled, prices := c.solveLP(c.room, p.count)
 	if filled == nil {
 		if prices == nil {
 			return nil, "", unsettled
 		}
-		why, proved := c.refute(prices, p.count)
+		why, proved := c.refuteByPrices(prices, p.count)
 		if !proved {
 			return nil, "", unsettled
 		}
 		return nil, why, impossible
 	}
-	kinds := c.take(c.room, p.count, filled)
+	kinds := c.rounded(c.room, p.count, filled)
 	if kinds == nil {
 		return nil, "", unsettled
 	}
@@ -96,61 +96,60 @@ func (p *ringProblem) askByPacking(ctx context.Context, width units.Bandwidth) (
 	return orders, "", packed
 }
 
-// find computes the cheapest order, and adds it and its reverse.
-func (c *ringPacking) find(prices []int32) (ringKind, bool) {
+// addCheapest computes the cheapest order and adds it and its reverse.
+func (c *ringPacking) addCheapest(prices []int32) (ringKind, bool) {
 	c.work--
-	order, ok := c.tours.find(prices)
+	order, ok := c.cheapest.find(prices)
 	if !ok {
 		return ringKind{}, false
 	}
 	k, _ := c.kind(order)
-	c.keep(k)
+	c.addOrder(k)
 	back := slices.Clone(order)
 	slices.Reverse(back[min(1, c.p.n-1):]) // starting from the same rank
-	if !c.p.closed() {
+	if !c.p.singleNode() {
 		back = slices.Clone(order)
 		slices.Reverse(back)
 	}
 	if k, ok := c.kind(back); ok {
-		c.keep(k)
+		c.addOrder(k)
 	}
 	return k, true
 }
 
-// kind describes what an order takes. It fails if a link of it does not exist.
+// kind returns the uses of an order. ok is false if one of its steps does not exist.
 func (c *ringPacking) kind(order []int) (ringKind, bool) {
-	k := ringKind{order, make([]uint16, len(c.limits))}
+	k := ringKind{order, make([]uint16, len(c.scarce))}
 	for i, from := range order {
 		way := 0
 		if i == c.p.n-1 {
 			way = 1
 		}
-		taken := c.tours.hops[way][from][order[(i+1)%c.p.n]]
+		taken := c.cheapest.hops[way][from][order[(i+1)%c.p.n]]
 		if taken == nil {
 			return ringKind{}, false
 		}
 		for _, at := range taken {
-			k.takes[at]++
+			k.uses[at]++
 		}
 	}
 	return k, true
 }
 
-// keep adds an order, unless one that takes the same is known.
-func (c *ringPacking) keep(k ringKind) {
-	if !slices.ContainsFunc(c.orders, func(o ringKind) bool { return slices.Equal(o.takes, k.takes) }) {
+// addOrder adds an order, unless there is one with the same uses.
+func (c *ringPacking) addOrder(k ringKind) {
+	if !slices.ContainsFunc(c.orders, func(o ringKind) bool { return slices.Equal(o.uses, k.uses) }) {
 		c.orders = append(c.orders, k)
 	}
 }
 
-// fill returns how much of each order is used when the room is shared best,
-// provided that this comes to count rings. Otherwise amount is nil, and prices are
-// those that prove it, or nil too if the work exceeded its limit.
-func (c *ringPacking) fill(room []uint16, count int) (amount, prices []float64) {
+// solveLP solves the linear program. If its optimum is count rings or more, amount is
+// the primal solution. Otherwise amount is nil and prices is the dual solution, or nil
+// if the work limit was met.
+func (c *ringPacking) solveLP(room []uint16, count int) (amount, prices []float64) {
 	for ; c.work > 0 && c.ctx.Err() == nil; c.work-- {
-		// An order that takes more of a link than is left cannot be used. But as
-		// long as no known order fits, these are needed to find out which links
-		// are too full.
+		// An order that uses more of a link than is left cannot be taken. But as long
+		// as no known order fits, such orders are needed to find the prices.
 		var may, all []int
 		for i, k := range c.orders {
 			all = append(all, i)
@@ -163,35 +162,35 @@ func (c *ringPacking) fill(room []uint16, count int) (amount, prices []float64) 
 		}
 		lp := simplex.New(len(room), len(may))
 		for e, r := range room {
-			lp.Limit(e, float64(r))
+			lp.SetBound(e, float64(r))
 		}
 		for column, i := range may {
-			lp.Gain(column)
-			for e, t := range c.orders[i].takes {
-				lp.Set(e, column, float64(t))
+			lp.Maximize(column)
+			for e, t := range c.orders[i].uses {
+				lp.SetCoefficient(e, column, float64(t))
 			}
 		}
 		if !lp.Solve(math.Inf(1)) {
 			return nil, nil
 		}
-		if lp.Value() > float64(count)-1e-6 {
+		if lp.Objective() > float64(count)-1e-6 {
 			amount = make([]float64, len(c.orders))
 			for column, i := range may {
-				amount[i] = lp.Amount(column)
+				amount[i] = lp.Primal(column)
 			}
 			return amount, nil
 		}
 		prices = make([]float64, len(room))
 		for e := range room {
 			// A link without room costs more than a ring is worth.
-			if prices[e] = lp.Price(e); room[e] == 0 {
+			if prices[e] = lp.Dual(e); room[e] == 0 {
 				prices[e] = 2
 			}
 		}
 		known := len(c.orders)
-		k, ok := c.find(whole(prices))
+		k, ok := c.addCheapest(integerPrices(prices))
 		cost := 0.0
-		for e, t := range k.takes {
+		for e, t := range k.uses {
 			cost += float64(t) * prices[e]
 		}
 		if !ok || cost > 1-1e-6 || len(c.orders) == known {
@@ -201,8 +200,8 @@ func (c *ringPacking) fill(room []uint16, count int) (amount, prices []float64) 
 	return nil, nil
 }
 
-// take chooses whole rings, beginning with the orders that are used most.
-func (c *ringPacking) take(room []uint16, count int, amount []float64) []ringKind {
+// rounded chooses whole rings, beginning with the orders of the largest amounts.
+func (c *ringPacking) rounded(room []uint16, count int, amount []float64) []ringKind {
 	if count == 0 {
 		return []ringKind{}
 	}
@@ -219,7 +218,7 @@ func (c *ringPacking) take(room []uint16, count int, amount []float64) []ringKin
 		}
 		return 0
 	})
-	for _, i := range most[:min(alternatives, len(most))] {
+	for _, i := range most[:min(maxAlternatives, len(most))] {
 		k := c.orders[i]
 		rest, fits := k.without(room)
 		if !fits || amount[i] < 1e-6 {
@@ -227,21 +226,21 @@ func (c *ringPacking) take(room []uint16, count int, amount []float64) []ringKin
 		}
 		var filled []float64
 		if count > 1 {
-			if filled, _ = c.fill(rest, count-1); filled == nil {
+			if filled, _ = c.solveLP(rest, count-1); filled == nil {
 				continue
 			}
 		}
-		if others := c.take(rest, count-1, filled); others != nil {
+		if others := c.rounded(rest, count-1, filled); others != nil {
 			return append(others, k)
 		}
 	}
 	return nil
 }
 
-// refute turns prices into a proof that there are not so many rings: the simplest
-// whole numbers near them at which all room is worth less than so many of the
-// cheapest orders.
-func (c *ringPacking) refute(prices []float64, count int) (why string, proved bool) {
+// refuteByPrices turns prices into a proof that there are no count rings: the simplest
+// whole numbers near them at which all room is worth less than count of the cheapest
+// orders.
+func (c *ringPacking) refuteByPrices(prices []float64, count int) (why string, proved bool) {
 	dearest := slices.Max(prices)
 	if dearest <= 0 {
 		return "", false // without prices nothing is proved
@@ -252,28 +251,27 @@ func (c *ringPacking) refute(prices []float64, count int) (why string, proved bo
 			weights[e] = int32(math.Round(x / dearest * scale))
 			room += int64(weights[e]) * int64(c.room[e])
 		}
-		k, _ := c.find(weights)
+		k, _ := c.addCheapest(weights)
 		cost := int64(0)
-		for e, t := range k.takes {
+		for e, t := range k.uses {
 			cost += int64(weights[e]) * int64(t)
 		}
 		if room < cost*int64(count) {
-			return c.proof(weights, room, cost), true
+			return c.describeProof(weights, room, cost), true
 		}
 	}
 	return "", false
 }
 
-// proof puts the refutation into words: it names the links that every ring needs
-// some of.
-func (c *ringPacking) proof(weights []int32, room, cost int64) string {
+// describeProof puts the refutation into words: it names the links with a price.
+func (c *ringPacking) describeProof(weights []int32, room, cost int64) string {
 	var links []string
 	alike := slices.Max(weights) == 1
 	for e, w := range weights {
 		if w == 0 {
 			continue
 		}
-		edge := c.p.t.Edges[c.limits[e]]
+		edge := c.p.t.Edges[c.scarce[e]]
 		link := fmt.Sprintf("%s to %s", c.p.t.Vertices[edge.From].Name, c.p.t.Vertices[edge.To].Name)
 		if !alike {
 			link += fmt.Sprintf(" (counted %d times)", w)
@@ -290,8 +288,8 @@ func (c *ringPacking) proof(weights []int32, room, cost int64) string {
 // priceScale is the price of the most expensive link in whole numbers.
 const priceScale = 1 << 20
 
-// whole rounds prices to whole numbers.
-func whole(prices []float64) []int32 {
+// integerPrices rounds prices to whole numbers.
+func integerPrices(prices []float64) []int32 {
 	list := make([]int32, len(prices))
 	if len(prices) == 0 {
 		return list

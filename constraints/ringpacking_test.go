@@ -55,19 +55,19 @@ func TestPackingAgrees(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, width := range p.widths(context.Background()) {
-			orders, why, is := p.askByPacking(context.Background(), width)
+			orders, why, is := p.findByPacking(context.Background(), width)
 			verdicts[is]++
 			if is == unsettled {
 				continue
 			}
-			solved, _, err := p.askByPositions(context.Background(), s, width)
+			solved, _, err := p.findByPositions(context.Background(), s, width)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if (is == packed) != (solved != nil) {
 				t.Fatalf("%s %v, %d rings of %v: %v %q by packing, %v by a solver", topo.Name, topo.Edges, p.count, width, orders, why, solved)
 			}
-			if is == packed && !p.fits(orders, width) {
+			if is == packed && !p.fitsWidth(orders, width) {
 				t.Fatalf("%s, %d rings of %v: %v does not fit", topo.Name, p.count, width, orders)
 			}
 			if is == impossible && why == "" {
@@ -122,8 +122,8 @@ func TestPackingWhereNoneFits(t *testing.T) {
 			t.Fatal(err)
 		}
 		width := units.Bandwidth(10e9 / count)
-		orders, why, is := p.askByPacking(context.Background(), width)
-		if is != packed || !p.fits(orders, width) {
+		orders, why, is := p.findByPacking(context.Background(), width)
+		if is != packed || !p.fitsWidth(orders, width) {
 			t.Errorf("%d rings of %v: %v %v %s", count, width, is, orders, why)
 		}
 	}
@@ -133,15 +133,15 @@ func TestPackingWhereNoneFits(t *testing.T) {
 func TestCheapestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 6).Draw(t, "ranks")
-		o := &cheapestOrder{n: n, closed: rapid.Bool().Draw(t, "closed"), least: make([]int32, n<<n)}
+		o := &cheapestOrder{n: n, closed: rapid.Bool().Draw(t, "closed"), cost: make([]int32, n<<n)}
 		prices := rapid.SliceOfN(rapid.Int32Range(0, 5), 4, 4).Draw(t, "prices")
 		for way := range o.hops {
-			o.hops[way], o.steps[way], o.near[way] = make([][][]int32, n), make([][]int32, n), make([]int, n)
+			o.hops[way], o.steps[way], o.sources[way] = make([][][]int32, n), make([][]int32, n), make([]int, n)
 			for i := range n {
 				o.hops[way][i], o.steps[way][i] = make([][]int32, n), make([]int32, n)
 				for j := range n {
 					if i != j && rapid.IntRange(0, 3).Draw(t, "linked") > 0 {
-						o.link(way, i, j, rapid.SliceOfN(rapid.Int32Range(0, 3), 0, 2).Draw(t, "takes"))
+						o.addStep(way, i, j, rapid.SliceOfN(rapid.Int32Range(0, 3), 0, 2).Draw(t, "takes"))
 					}
 				}
 			}
@@ -161,7 +161,7 @@ func TestCheapestOrder(t *testing.T) {
 			}
 			return sum, true
 		}
-		least, any := int32(dear), false
+		least, any := int32(infinite), false
 		var extend func(order []int)
 		extend = func(order []int) {
 			if len(order) == n {

@@ -2,12 +2,11 @@ package constraints
 
 import "github.com/colltune/colltune/constraints/maxflow"
 
-// beginPairs finds links for count rings that take theirs in both directions,
-// which is twice count links at every rank. It returns false if there are none, or
-// if they can't be found easily: it handles systems whose ranks have two colours,
-// by a flow, and systems with the same even number of links at every rank, where
-// it takes all links and so may begin more rings.
-func (x *ringExchange) beginPairs(count int) bool {
+// startPairs finds links for count rings that use theirs in both directions, which
+// takes 2·count links at every rank. It returns false if there are none, or if neither
+// method applies: a flow on bipartite systems; and on systems with the same even number
+// of links at every rank, all links, which may be more than count rings need.
+func (x *ringExchange) startPairs(count int) bool {
 	n, least, most := x.n, 1<<30, 0
 	for i := range n {
 		degree := 0
@@ -24,7 +23,7 @@ func (x *ringExchange) beginPairs(count int) bool {
 	switch {
 	case least < 2*count:
 		return false
-	case x.takeColoured(taken, count):
+	case x.takeBipartite(taken, count):
 	case least == most && least%2 == 0:
 		copy(taken, x.room)
 		count = least / 2
@@ -34,13 +33,12 @@ func (x *ringExchange) beginPairs(count int) bool {
 	for at := range taken {
 		x.room[at] -= taken[at]
 	}
-	return x.divide(x.around(taken), count)
+	return x.divide(x.orient(taken), count)
 }
 
-// takeColoured takes links between the ranks of two colours, twice count at each
-// rank. It returns false if the ranks do not have two colours, or not enough
-// links.
-func (x *ringExchange) takeColoured(taken []int16, count int) bool {
+// takeBipartite takes 2·count links at each rank by a flow. It returns false if the
+// links are not a bipartite graph, or too few.
+func (x *ringExchange) takeBipartite(taken []int16, count int) bool {
 	n := x.n
 	colour := make([]int8, n)
 	for first := range n {
@@ -75,7 +73,7 @@ func (x *ringExchange) takeColoured(taken []int16, count int) bool {
 			arcs = append(arcs, arc{i, int(j), g.Arc(i, int(j), int64(x.room[i*n+int(j)]))})
 		}
 	}
-	if g.Run(n, n+1, int64(n*count)) < int64(n*count) {
+	if g.MaxFlow(n, n+1, int64(n*count)) < int64(n*count) {
 		return false
 	}
 	for _, a := range arcs {
@@ -85,9 +83,9 @@ func (x *ringExchange) takeColoured(taken []int16, count int) bool {
 	return true
 }
 
-// around directs the links so that as many leave every rank as enter it, by
-// following closed walks until all links are used (Euler).
-func (x *ringExchange) around(links []int16) (steps []int16) {
+// orient directs the links so that as many leave every rank as enter it, along closed
+// walks until all links are used (Euler).
+func (x *ringExchange) orient(links []int16) (steps []int16) {
 	n := x.n
 	left := append([]int16(nil), links...)
 	steps = make([]int16, n*n)

@@ -8,26 +8,26 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// ringProblem asks for orders of a node's ranks. Each step must be a hop that
-// exists; the step from the last rank to the first closes the ring or, on several
-// nodes, leads into the next node.
+// ringProblem asks for orders of a node's ranks. Each step must be an existing hop.
+// The step from the last rank to the first, the closing step, closes the ring or, on
+// several nodes, leads into the next node.
 type ringProblem struct {
-	t     *topologies.Topology
-	nodes [][]int // ranks of each node, by local position
-	n     int     // ranks in a node
-	count int     // rings wanted
-	in    [][]*hop
-	close [][]*hop
-	near  [][]int // by rank: its neighbours, computed when first needed
-	// bothWays means that every ring takes its links in both directions.
-	bothWays bool
-	workLeft *time.Duration // of solvers; nil means no limit
-	noSolver bool
-	why      string // why there are no rings of the width last asked for
+	t        *topologies.Topology
+	nodes    [][]int // ranks of each node, by local position
+	n        int     // ranks in a node
+	count    int     // rings wanted
+	within   [][]*hop
+	closing  [][]*hop
+	adjacent [][]int // by rank: its neighbours, computed when first needed
+	// bothWays means that every ring uses its links in both directions.
+	bothWays   bool
+	workLeft   *time.Duration // of solvers; nil means no limit
+	noSolver   bool
+	refutation string // why there are no rings of the width last asked for
 }
 
-// hop is a step that exists, with the edges it takes in the first node, or between
-// the first two.
+// hop is an existing step, with the edges it uses in the first node, or between the
+// first two.
 type hop struct{ edges []int }
 
 func newRingProblem(ctx context.Context, t *topologies.Topology, count int) (*ringProblem, error) {
@@ -44,17 +44,17 @@ func newRingProblem(ctx context.Context, t *topologies.Topology, count int) (*ri
 			return nil, &NoRingError{t.Name, count, fmt.Sprintf("node %d has %d GPUs, node 0 has %d: rings need nodes alike", node, len(ranks), p.n), ""}
 		}
 	}
-	p.in = p.hops(ctx, 0, len(p.nodes))
-	p.close = p.in
+	p.within = p.listHops(ctx, 0, len(p.nodes))
+	p.closing = p.within
 	if len(p.nodes) > 1 {
-		p.close = p.hops(ctx, 1, len(p.nodes))
+		p.closing = p.listHops(ctx, 1, len(p.nodes))
 	}
 	return p, ctx.Err()
 }
 
-// hops lists, by local positions, the steps that exist in every node (ahead 0) or
-// from every node into the next (ahead 1). Once the context is done, steps are missing.
-func (p *ringProblem) hops(ctx context.Context, ahead, nodes int) [][]*hop {
+// listHops returns, by local positions, the steps that exist in every node (ahead 0) or
+// from every node into the next (ahead 1). If the context ends, the list is incomplete.
+func (p *ringProblem) listHops(ctx context.Context, ahead, nodes int) [][]*hop {
 	hops := make([][]*hop, p.n)
 	for i := range hops {
 		if ctx.Err() != nil {
@@ -89,11 +89,11 @@ func (p *ringProblem) unroll(order []int) []int {
 	return all
 }
 
-// complete tells whether every two ranks of a node are linked.
+// complete reports whether all pairs of ranks of a node are linked.
 func (p *ringProblem) complete() bool {
 	for i := range p.n {
 		for j := range p.n {
-			if i != j && p.in[i][j] == nil {
+			if i != j && p.within[i][j] == nil {
 				return false
 			}
 		}

@@ -82,7 +82,7 @@ func TestRings(t *testing.T) {
 		// No two of them step from one GPU to the same next one.
 		{"mi300x", 2, 2, ring([]int{0, 1, 7, 2, 6, 3, 5, 4, 8, 9, 15, 10, 14, 11, 13, 12}, []int{1, 2, 0, 3, 7, 4, 6, 5, 9, 10, 8, 11, 15, 12, 14, 13}), "zigzag order"},
 		// Every ring crosses from half to half of the box, and all of them share that link.
-		{"l40s-8", 1, 3, ring(upTo(8), upTo(8), upTo(8)), "complete graph"},
+		{"l40s-8", 1, 3, ring(identityOrder(8), identityOrder(8), identityOrder(8)), "complete graph"},
 	}
 	both(t, func(t *testing.T, s *Solvers) {
 		for _, c := range cases {
@@ -284,7 +284,7 @@ func TestRingsAreWidest(t *testing.T) {
 			if got := RingWidth(topo, a.Orders); got != widest {
 				t.Fatalf("graph %d, links %v, %d rings: %v, width %v by %s (%v): want %v", i, links, count, a.Orders, got, a.By, err, widest)
 			}
-			if widest > RingWidth(topo, [][]int{upTo(n)}) {
+			if widest > RingWidth(topo, [][]int{identityOrder(n)}) {
 				better++
 			}
 		}
@@ -406,18 +406,18 @@ func TestEncodingsAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, width := range p.widths(context.Background()) {
-			at, _, err := p.askByPositions(context.Background(), s, width)
+			at, _, err := p.findByPositions(context.Background(), s, width)
 			if err != nil {
 				t.Fatal(err)
 			}
-			cuts, _, err := p.askByCuts(context.Background(), s, width)
+			cuts, _, err := p.findByCuts(context.Background(), s, width)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if (at == nil) != (cuts == nil) {
 				t.Fatalf("%s, %d rings of %v: %v by positions, %v by cuts", name, count, width, at, cuts)
 			}
-			if cuts != nil && !p.fits(cuts, width) {
+			if cuts != nil && !p.fitsWidth(cuts, width) {
 				t.Fatalf("%s, %d rings of %v: %v does not fit", name, count, width, cuts)
 			}
 			statuses[at != nil]++

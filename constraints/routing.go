@@ -7,11 +7,11 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Refusal is why a program can't run on a topology.
+// Refusal is a reason why a program cannot run on a topology.
 type Refusal struct {
-	Reason string // one of the Reason constants, by which refusals are counted
-	Detail string // what exactly is missing in this program
-	Pos    lang.Pos
+	Reason string   // one of the Reason constants, by which refusals are counted
+	Detail string   // the rank or link that is missing
+	Pos    lang.Pos // of the operation in the program; zero if the ranks do not match
 }
 
 // The reasons of a Refusal.
@@ -23,7 +23,7 @@ const (
 func (r Refusal) String() string { return fmt.Sprintf("%s: %s: %s", r.Pos, r.Reason, r.Detail) }
 
 // CheckRouting checks that every transfer between ranks has a link. It returns one
-// refusal for each pair of ranks and place in the program, in program order; none
+// refusal for each pair of ranks and position in the program, in program order; none
 // means that the program can run.
 func CheckRouting(p *lang.Program, t *topologies.Topology) []Refusal {
 	n := len(t.Ranks)

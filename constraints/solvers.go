@@ -10,17 +10,18 @@ import (
 	"time"
 )
 
-// Options says which solvers to use, and what they may take.
+// Options says which solvers to use, and their limits.
 type Options struct {
 	// Solver is auto (the default), z3 or pb. auto uses both, or pb alone if libz3
 	// can't be loaded.
 	Solver string
-	// Timeout limits a query; 0 means a minute.
+	// Timeout is the time limit of each solver for a query; 0 means a minute.
 	Timeout time.Duration
-	// MemoryCap limits a worker's memory, in bytes; 0 means 2 GiB.
+	// MemoryCap is the memory limit of each worker, in bytes, at least 64 MiB; 0
+	// means 2 GiB.
 	MemoryCap int64
-	// Notice is called with a line about what a user should know: that libz3 is
-	// missing, or that a solver failed. It may be nil.
+	// Notice is called with one line when libz3 is missing or a solver failed. It
+	// may be nil. Calls come from the goroutines that ask the queries.
 	Notice func(string)
 }
 
@@ -30,7 +31,7 @@ var Names = []string{"auto", "z3", "pb"}
 // Status is the outcome of a query.
 type Status uint8
 
-// The statuses.
+// The outcomes of a query.
 const (
 	Sat Status = iota
 	Unsat
@@ -44,34 +45,34 @@ func (s Status) String() string { return statusNames[s] }
 // Answer is the answer to a query.
 type Answer struct {
 	Status  Status
-	Model   []bool  // Sat: values by variable, which Formula.Check has confirmed
+	Model   []bool  // Sat: a value for each variable, confirmed by Formula.Check
 	By      string  // the solver that answered: z3, pb
 	Seconds float64 // wall-clock time from question to answer
 	Detail  string  // Timeout: which limit was met
-	// For SolveWithin: Work is the total work of all solvers that were asked.
-	// Counted means that they met no limit but that on work, so the answer is the
-	// same on every machine.
-	Work    time.Duration
+	// Work is the total work of all solvers asked, for queries that limit it.
+	Work time.Duration
+	// Counted means that no solver met a limit other than that on work, so that
+	// the answer is the same on every machine.
 	Counted bool
 }
 
-// Fault is something a solver must not do.
+// Fault is what a solver did wrong.
 type Fault string
 
 // The faults.
 const (
-	Died    Fault = "died"
-	Garbled Fault = "answered with garbage"
-	Lied    Fault = "returned a wrong model"
-	Denied  Fault = "refuted what has a model"
-	Refused Fault = "gave up"
+	Died    Fault = "died"                     // the process ended
+	Garbled Fault = "answered with garbage"    // a malformed message
+	Lied    Fault = "returned a wrong model"   // Formula.Check rejects it
+	Denied  Fault = "refuted what has a model" // another solver found one
+	Refused Fault = "gave up"                  // with an error of its own
 )
 
-// SolverError reports a solver's fault, because of which there is no answer.
+// SolverError is the fault of a solver that gave no usable answer.
 type SolverError struct {
-	Solver string
+	Solver string // z3 or pb
 	Fault  Fault
-	Detail string
+	Detail string // empty if there is nothing to add
 }
 
 func (e *SolverError) Error() string {
@@ -82,8 +83,8 @@ func (e *SolverError) Error() string {
 	return s
 }
 
-// UnavailableError reports that a solver that was asked for by name is not
-// available here.
+// UnavailableError says why a solver that was asked for by name cannot be used on
+// this machine.
 type UnavailableError struct {
 	Solver string
 	Err    error
@@ -92,16 +93,16 @@ type UnavailableError struct {
 func (e *UnavailableError) Error() string { return fmt.Sprintf("solver %s: %v", e.Solver, e.Err) }
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// Solvers are worker processes that answer formulas. They start when first needed,
-// live until Close, and are replaced when they fail. It is safe for concurrent
-// use: each query has a worker to itself.
+// Solvers is a pool of worker processes that answer queries. Workers start when
+// first needed and are replaced when they fail. Whoever calls Open must call Close.
+// It is safe for concurrent use: each query has a worker to itself.
 type Solvers struct {
 	options  Options
 	backends []*backend // in a fixed order
 }
 
-// Open prepares the solvers that are asked for. The error says what is wrong with
-// the options, or why libz3, if asked for by name, is not available.
+// Open prepares the solvers that the options name. The error is about the options,
+// or an *UnavailableError if libz3 is asked for by name and cannot be used.
 func Open(o Options) (*Solvers, error) {
 	if o.Timeout == 0 {
 		o.Timeout = time.Minute
@@ -144,20 +145,20 @@ func firstLine(err error) string {
 	return line
 }
 
-// Close ends all workers. Queries that are still running return an error.
+// Close kills all workers. Queries that are still running return an error.
 func (s *Solvers) Close() {
 	for _, b := range s.backends {
 		b.close()
 	}
 }
 
-// Timeout is the time limit of a query.
+// Timeout returns the time limit of a query.
 func (s *Solvers) Timeout() time.Duration { return s.options.Timeout }
 
-// Notice passes on what a user should know, to Options.Notice.
+// Notice calls Options.Notice.
 func (s *Solvers) Notice(text string) { s.options.Notice(text) }
 
-// Solvers lists the solvers in use, in a fixed order.
+// Solvers returns the names of the solvers in use, in a fixed order.
 func (s *Solvers) Solvers() []string {
 	names := make([]string, len(s.backends))
 	for i, b := range s.backends {
@@ -167,7 +168,7 @@ func (s *Solvers) Solvers() []string {
 }
 
 // Versions returns the version of each solver in use, in the order of Solvers. It
-// starts those that have not been needed yet.
+// starts workers where none has started yet; the error is why one cannot.
 func (s *Solvers) Versions() ([]string, error) {
 	versions := make([]string, len(s.backends))
 	for i, b := range s.backends {
@@ -179,26 +180,27 @@ func (s *Solvers) Versions() ([]string, error) {
 	return versions, nil
 }
 
-// Solve asks all solvers in parallel, takes the first answer and stops the others.
-// Which model it returns may vary from run to run, unless the formula's
-// preferences determine it. A solver's fault is an error only if no other solver
-// answers; otherwise it is a notice.
+// Solve asks all solvers in parallel, returns the first answer and stops the
+// others. Unless the formula's preferences determine the model, it may differ from
+// run to run. If every solver met a limit, the answer is Timeout. The error is
+// ctx's or f.Err's, or joins the *SolverErrors if no solver answered; the fault of
+// one solver where another answers is a notice.
 func (s *Solvers) Solve(ctx context.Context, f *Formula) (Answer, error) {
 	return s.solve(ctx, f, s.backends, 0, false)
 }
 
-// SolveInOrder asks one solver after another, always in the same order, going on
-// only if one met a limit or failed. Solvers named in first, if in use, are asked
-// first, because they are good at such formulas.
+// SolveInOrder asks one solver after another, always in the same order, and goes on
+// only if one met a limit or failed. Solvers named in first are asked before the
+// others. The results are those of Solve.
 func (s *Solvers) SolveInOrder(ctx context.Context, f *Formula, first ...string) (Answer, error) {
 	return s.solve(ctx, f, s.inOrder(first), 0, true)
 }
 
-// SolveWithin is SolveInOrder with a limit on the work of each solver, so that the
-// answer is the same on every machine. The time limit applies all the same: see
-// Answer.Counted.
+// SolveWithin is SolveInOrder with a limit on the work of each solver, at least a
+// microsecond, so that the answer is the same on every machine. The time limit
+// applies too: see Answer.Counted.
 func (s *Solvers) SolveWithin(ctx context.Context, work time.Duration, f *Formula, first ...string) (Answer, error) {
-	if err := someWork(work); err != nil {
+	if err := checkWork(work); err != nil {
 		return Answer{}, err
 	}
 	return s.solve(ctx, f, s.inOrder(first), work, true)
@@ -207,19 +209,19 @@ func (s *Solvers) SolveWithin(ctx context.Context, work time.Duration, f *Formul
 func (s *Solvers) inOrder(first []string) []*backend {
 	order := slices.Clone(s.backends)
 	slices.SortStableFunc(order, func(a, b *backend) int {
-		return place(first, a.name) - place(first, b.name)
+		return orderOf(first, a.name) - orderOf(first, b.name)
 	})
 	return order
 }
 
-// SolveBy asks one of the solvers in use, by name.
+// SolveBy asks one solver by name. It is an error if that solver is not in use.
 func (s *Solvers) SolveBy(ctx context.Context, f *Formula, name string) (Answer, error) {
 	return s.solveBy(ctx, 0, f, name)
 }
 
 // SolveByWithin is SolveBy with a limit on the solver's work: see SolveWithin.
 func (s *Solvers) SolveByWithin(ctx context.Context, work time.Duration, f *Formula, name string) (Answer, error) {
-	if err := someWork(work); err != nil {
+	if err := checkWork(work); err != nil {
 		return Answer{}, err
 	}
 	return s.solveBy(ctx, work, f, name)
@@ -234,17 +236,17 @@ func (s *Solvers) solveBy(ctx context.Context, work time.Duration, f *Formula, n
 	return Answer{}, fmt.Errorf("solver %q is not in use: want one of %s", name, strings.Join(s.Solvers(), ", "))
 }
 
-// place is a name's position in a list; names that are not in it come last.
-func place(names []string, name string) int {
+// orderOf returns a name's position in a list, or the list's length if it is not
+// there.
+func orderOf(names []string, name string) int {
 	if i := slices.Index(names, name); i >= 0 {
 		return i
 	}
 	return len(names)
 }
 
-// SolveAll answers many formulas, each as SolveInOrder does, on at most the given
-// number of workers at a time. Answers are in the order of the formulas. The first
-// error ends it.
+// SolveAll answers each formula as SolveInOrder does, with at most the given number
+// of queries at a time. answers[i] belongs to formulas[i]. The first error ends it.
 func (s *Solvers) SolveAll(ctx context.Context, formulas []*Formula, workers int) ([]Answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -273,9 +275,9 @@ func (s *Solvers) SolveAll(ctx context.Context, formulas []*Formula, workers int
 	return answers, nil
 }
 
-// stragglers is how long slower solvers may take to finish after one has answered,
-// since keeping a worker is cheaper than starting a new one.
-const stragglers = 100 * time.Millisecond
+// loserGrace is how long the other solvers may take to finish after one has
+// answered: keeping a worker is cheaper than starting a new one.
+const loserGrace = 100 * time.Millisecond
 
 func (s *Solvers) solve(ctx context.Context, f *Formula, backends []*backend, work time.Duration, inOrder bool) (Answer, error) {
 	if err := f.Err(); err != nil {
@@ -318,7 +320,7 @@ func (s *Solvers) solve(ctx context.Context, f *Formula, backends []*backend, wo
 			limit = &r.Answer
 			continue
 		}
-		time.AfterFunc(stragglers, cancel)
+		time.AfterFunc(loserGrace, cancel)
 		for _, fault := range faults {
 			s.options.Notice(fmt.Sprintf("%s: %s answered instead", firstLine(fault), r.By))
 		}

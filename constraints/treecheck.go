@@ -6,10 +6,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// CheckTree checks that parents form a tree over existing links: there is one
-// root, whose parent is -1, every rank is below it, and parent and child are
-// linked in each direction in which data go, down and up. It looks only at the
-// parents and the topology.
+// CheckTree checks that parents, by rank, form a spanning tree over existing links:
+// there is one root, whose parent is -1, every rank is below it, and parent and
+// child are linked in each direction in which data flow, down and up. It uses only
+// the parents and the topology.
 func CheckTree(t *topologies.Topology, parents []int, down, up bool) error {
 	if len(parents) != len(t.Ranks) {
 		return fmt.Errorf("tree of %d ranks: %s has %d", len(parents), t.Name, len(t.Ranks))
@@ -43,9 +43,9 @@ func CheckTree(t *topologies.Topology, parents []int, down, up bool) error {
 	return nil
 }
 
-// CheckTrees checks each tree as CheckTree does, and that together they use a link
-// between two GPUs no more often than it has physical links. Down and up are
-// counted separately, because they are separate phases.
+// CheckTrees checks each tree (parents by tree and rank) as CheckTree does, and that
+// together the trees use a link between two GPUs no more often than it has physical
+// links. Down and up are counted separately, because they are separate phases.
 func CheckTrees(t *topologies.Topology, trees [][]int, down, up bool) error {
 	for k, parents := range trees {
 		if err := CheckTree(t, parents, down, up); err != nil {

@@ -134,7 +134,7 @@ func TestOverdue(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	rows := 0
 	state := func(panics any) (err error) {
-		defer Overdue(&err)
+		defer RecoverDeadline(&err)
 		if panics != nil {
 			panic(panics)
 		}
@@ -148,7 +148,7 @@ func TestOverdue(t *testing.T) {
 		}
 		return f.Err()
 	}
-	if err := state(nil); !errors.Is(err, context.Canceled) || !errors.Is(err, ErrOverdue) || rows > 60_000 {
+	if err := state(nil); !errors.Is(err, context.Canceled) || !errors.Is(err, ErrDeadline) || rows > 60_000 {
 		t.Errorf("%v after %d rows", err, rows)
 	}
 	defer func() {

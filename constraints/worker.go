@@ -14,35 +14,33 @@ import (
 	"github.com/colltune/colltune/internal/child"
 )
 
-// This file is the worker's side: a child process that answers questions until
-// there are no more.
+// This file is the worker's side: a child process that answers questions until its
+// input ends.
 
 func init() {
 	child.Register(workerName("z3"), serve(openZ3))
 	child.Register(workerName("pb"), serve(openPB))
 }
 
-// workerName is the name under which a solver's child process is registered.
+// workerName returns the name under which a solver's child process is registered.
 func workerName(solver string) string { return "solver-" + solver }
 
-// engine holds a question in a solver.
+// engine is a solver that holds one formula.
 type engine interface {
-	// solve looks for a model of the problem that also satisfies what was fixed,
-	// the assumptions of this call, and a clause (nil: none).
+	// solve looks for a model of the formula in which the fixed literals, the
+	// assumptions and the clause (nil: none) hold as well.
 	solve(ctx context.Context, clause []Lit, assume ...Lit) (model []bool, sat bool, err error)
-	fix(Lit)
-	// worked is the work done so far, if it is limited.
+	fix(Lit) // for all further calls of solve
+	// worked returns the work done so far, if it is limited.
 	worked() time.Duration
 	close()
 }
 
-// opener creates engines, after telling its version.
+// opener is a solver's version and its constructor of engines.
 type opener struct {
 	version string
 	engine  func(*problem) (engine, error)
-	// keeps tells whether an engine can be asked repeatedly, under different
-	// assumptions.
-	keeps bool
+	keeps   bool // an engine can be asked repeatedly, under different assumptions
 }
 
 func serve(open func(memory int64) (opener, error)) func(*child.Conn) error {
@@ -135,9 +133,9 @@ func (k *keeper) answer(p *problem) reply {
 	return a
 }
 
-// preferred finds a model, and from it proceeds to the one that the preferences
-// ask for. Each query asks for something better than the current model, so that
-// most groups cost one query: the one which says that there is nothing better.
+// preferred finds a model and improves it, group by group of the preferences. Each
+// query asks for a model in which an earlier literal of the group holds than in the
+// current one. Most groups take one query, which is unsat.
 func preferred(ctx context.Context, e engine, prefer [][]Lit) ([]bool, bool, error) {
 	model, sat, err := e.solve(ctx, nil)
 	if err != nil || !sat {
@@ -169,8 +167,8 @@ func preferred(ctx context.Context, e engine, prefer [][]Lit) ([]bool, bool, err
 	return model, true, nil
 }
 
-// distinct drops repeated literals. (It need not look for opposite ones: lists end
-// before the first literal that holds, and of two opposite literals one does.)
+// distinct drops repeated literals. Opposite literals cannot occur: lists end before
+// the first literal that holds, and of two opposite literals one holds.
 func distinct(lits []Lit) []Lit {
 	var list []Lit
 	seen := map[Lit]bool{}
@@ -183,8 +181,8 @@ func distinct(lits []Lit) []Lit {
 	return list
 }
 
-// firstHeld is the index of the first literal that holds, or the length of the
-// group.
+// firstHeld returns the index of the first literal of a group that holds, or the
+// group's length.
 func firstHeld(model []bool, group []Lit) int {
 	for i, l := range group {
 		if holds(model, l) {
@@ -194,13 +192,13 @@ func firstHeld(model []bool, group []Lit) int {
 	return len(group)
 }
 
-// z3Engine is a problem in a libz3 context of its own, so that earlier problems
-// can't influence its model.
+// z3Engine holds a formula in a libz3 context of its own, so that earlier formulas
+// do not influence its model.
 type z3Engine struct {
 	ctx    *z3.Context
 	solver *z3.Solver
 	vars   []z3.AST // by variable; zero if no row contains it
-	work   worked
+	work   workMeter
 }
 
 func openZ3(memory int64) (opener, error) {
@@ -208,7 +206,7 @@ func openZ3(memory int64) (opener, error) {
 	if err != nil {
 		return opener{}, err
 	}
-	if memory > 0 { // a cap of libz3's own gives an answer, whereas the system's kills the process
+	if memory > 0 { // libz3 reports that its own cap was met; the system's cap kills the process
 		if err := z3.SetMemory(int((memory - memory/8) >> 20)); err != nil {
 			return opener{}, err
 		}
@@ -221,7 +219,7 @@ func newZ3Engine(p *problem) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &z3Engine{ctx: ctx, solver: ctx.NewSolver(), vars: make([]z3.AST, p.variables), work: worked{limit: p.work}}
+	e := &z3Engine{ctx: ctx, solver: ctx.NewSolver(), vars: make([]z3.AST, p.variables), work: workMeter{limit: p.work}}
 	var terms []z3.AST
 	var weights []int32
 	for _, r := range p.rows {
@@ -289,7 +287,7 @@ func (e *z3Engine) solve(ctx context.Context, clause []Lit, assume ...Lit) ([]bo
 	return model, true, e.ctx.Err()
 }
 
-// check runs the solver, within what is left of the work.
+// check runs the solver within the work that is left.
 func (e *z3Engine) check(ctx context.Context, assume ...z3.AST) (z3.Result, error) {
 	if e.work.limit == 0 {
 		return e.solver.Check(ctx, assume...)
@@ -298,7 +296,7 @@ func (e *z3Engine) check(ctx context.Context, assume ...z3.AST) (z3.Result, erro
 	if left <= 0 {
 		return z3.Unknown, z3.ErrWork
 	}
-	e.solver.Limit(uint32(min(left, math.MaxUint32)))
+	e.solver.LimitWork(uint32(min(left, math.MaxUint32)))
 	before := e.solver.Work()
 	r, err := e.solver.Check(ctx, assume...)
 	e.work.add(int64(e.solver.Work() - before))
@@ -309,19 +307,20 @@ func (e *z3Engine) fix(l Lit)             { e.solver.Assert(e.term(l)) }
 func (e *z3Engine) worked() time.Duration { return e.work.done }
 func (e *z3Engine) close()                { e.ctx.Close() }
 
-// pbEngine starts from scratch at each solve: of 3,471 questions under
-// assumptions, gophersat 1.4.0 answered 750 with a model where there is none.
+// pbEngine starts from scratch at each solve, because gophersat 1.4.0 is unsound
+// under assumptions: of 3,471 such queries it answered 750 unsatisfiable ones with
+// a model.
 type pbEngine struct {
 	problem *problem
 	fixed   []Lit
-	work    worked
+	work    workMeter
 }
 
 func openPB(int64) (opener, error) {
-	return opener{pbVersion(), func(p *problem) (engine, error) { return &pbEngine{problem: p, work: worked{limit: p.work}}, nil }, false}, nil
+	return opener{pbVersion(), func(p *problem) (engine, error) { return &pbEngine{problem: p, work: workMeter{limit: p.work}}, nil }, false}, nil
 }
 
-// pbVersion is the version of the embedded solver, as recorded in the binary.
+// pbVersion returns the version of the embedded solver, as recorded in the binary.
 func pbVersion() string {
 	const module = "github.com/crillab/gophersat"
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -25,7 +25,7 @@ func newFlow(net *network) *flow {
 	for r := range net.ranks {
 		f.g.Arc(r, f.sink, 0)
 	}
-	f.g.Limit(mostWork)
+	f.g.LimitWork(mostWork)
 	return f
 }
 
@@ -33,14 +33,14 @@ func newFlow(net *network) *flow {
 // the tests.
 var mostWork int64 = 1 << 31
 
-// spent tells whether the row has to end with what is known: the last flow may not be
+// spent reports whether the row has to end with what is known: the last flow may not be
 // the largest.
-func (f *flow) spent() bool { return f.g.Spent() }
+func (f *flow) spent() bool { return f.g.LimitReached() }
 
 // reset multiplies the network's capacities by scale, and closes source and sink.
 func (f *flow) reset(scale int64) {
 	for i, a := range f.net.arcs {
-		f.g.Set(i, a.capacity*scale)
+		f.g.SetCapacity(i, a.capacity*scale)
 	}
 	for r := range f.net.ranks {
 		f.from(r, 0)
@@ -50,19 +50,19 @@ func (f *flow) reset(scale int64) {
 
 // from opens the arc from the source to a rank, and into the arc from a rank to
 // the sink.
-func (f *flow) from(rank int, capacity int64) { f.g.Set(len(f.net.arcs)+rank, capacity) }
-func (f *flow) into(rank int, capacity int64) { f.g.Set(f.intoArc(rank), capacity) }
+func (f *flow) from(rank int, capacity int64) { f.g.SetCapacity(len(f.net.arcs)+rank, capacity) }
+func (f *flow) into(rank int, capacity int64) { f.g.SetCapacity(f.intoArc(rank), capacity) }
 func (f *flow) intoArc(rank int) int          { return len(f.net.arcs) + f.net.ranks + rank }
 
 // run is the maximum flow between two vertices.
-func (f *flow) run(from, to int) int64 { return f.g.Run(from, to, unlimited) }
+func (f *flow) run(from, to int) int64 { return f.g.MaxFlow(from, to, unlimited) }
 
 // side lists the ranks that the start of the last run can still reach: the
 // smallest side of a minimum cut.
 func (f *flow) side() []int {
 	var ranks []int
 	for r := range f.net.ranks {
-		if f.g.Reached(r) {
+		if f.g.OnSourceSide(r) {
 			ranks = append(ranks, r)
 		}
 	}

@@ -105,7 +105,7 @@ func (w *walk) head(e int32) int {
 	return w.p.t.Edges[e].To
 }
 
-// linked tells whether a may send to b, or b to a where the walk is turned.
+// linked reports whether a may send to b, or b to a where the walk is turned.
 func (w *walk) linked(a, b int) bool {
 	if w.turned {
 		a, b = b, a

@@ -33,7 +33,7 @@ func (p *problem) counted() (sources []int, times []int64) {
 	return rising(p.n), slices.Repeat([]int64{1}, p.n)
 }
 
-// sooner tells whether symmetries are found sooner than flows.
+// sooner reports whether symmetries are found sooner than flows.
 func (p *problem) sooner() bool {
 	if p.n <= fewRanks || p.c.Counts != nil {
 		return false

@@ -46,15 +46,15 @@ func (p *problem) merging(net *network, root int) *merging {
 	}
 	m := &merging{p: p, f: newFlow(turned)}
 	m.f.into(root, unlimited)
-	m.f.g.Run(root, m.f.sink, 0) // lays out the network
+	m.f.g.MaxFlow(root, m.f.sink, 0) // lays out the network
 	return m
 }
 
 // flow is what flows from a rank to those asked for before it, or most.
 func (m *merging) flow(v int, most int64) int64 {
 	m.p.look()
-	got := m.f.g.More(v, m.f.sink, most)
-	m.f.g.Widen(m.f.intoArc(v), unlimited)
+	got := m.f.g.Augment(v, m.f.sink, most)
+	m.f.g.Raise(m.f.intoArc(v), unlimited)
 	return got
 }
 

@@ -120,7 +120,7 @@ func (n *network) turned() *network {
 	return &back
 }
 
-// interchangeable tells whether any two nodes can be exchanged: all have the same
+// interchangeable reports whether any two nodes can be exchanged: all have the same
 // links inside and to the fabric, and none are linked directly.
 func interchangeable(t *topologies.Topology) bool {
 	if t.Nodes < 2 {

@@ -230,7 +230,7 @@ func (p *problem) graph(d pairs) *symmetry.Graph {
 	return g
 }
 
-// keptBy tells whether renaming the vertices leaves the set of arcs unchanged.
+// keptBy reports whether renaming the vertices leaves the set of arcs unchanged.
 func (n *network) keptBy(image []int) bool {
 	was, is := make([]arc, len(n.arcs)), slices.Clone(n.arcs)
 	for e, a := range n.arcs {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/colltune/colltune/constraints/internal/looks"
+	"github.com/colltune/colltune/constraints/internal/contexttest"
 	"github.com/colltune/colltune/constraints/internal/published"
 	"github.com/colltune/colltune/topologies"
 )
@@ -23,14 +23,14 @@ func TestEnds(t *testing.T) {
 		{resolve(t, "dgx-a100", 4), "allgather"},
 	} {
 		o := Options{Collective: c.coll, Bytes: 1 << 20}
-		unended := &looks.Left{Context: context.Background(), N: 1 << 30}
+		unended := &contexttest.Countdown{Context: context.Background(), N: 1 << 30}
 		whole, err := Route(unended, c.top, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		takes, early := 1<<30-unended.N, 0
 		for n := 0; n < takes; n += 1 + n/4 {
-			ctx := &looks.Left{Context: context.Background(), N: n}
+			ctx := &contexttest.Countdown{Context: context.Background(), N: n}
 			s, err := Route(ctx, c.top, o)
 			switch {
 			case s == nil && errors.Is(err, context.Canceled):

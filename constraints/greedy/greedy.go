@@ -96,7 +96,7 @@ func bound(ctx context.Context, t *topologies.Topology, o Options) (float64, err
 
 // find makes schedules and picks the best; least is the bound.
 func find(ctx context.Context, t *topologies.Topology, o Options, least float64) (best *Schedule, err error) {
-	defer constraints.Overdue(&err)
+	defer constraints.RecoverDeadline(&err)
 	n := len(t.Ranks)
 	forward, err := newNetwork(ctx, t, false, o.Alpha)
 	if err != nil {
@@ -139,7 +139,7 @@ func find(ctx context.Context, t *topologies.Topology, o Options, least float64)
 // fill finds what to send, and when. With best, of the same collective, it need not
 // find anything that is no better.
 func (s *Schedule) fill(o Options, forward, backward *network, best *Schedule) (err error) {
-	defer constraints.Overdue(&err)
+	defer constraints.RecoverDeadline(&err)
 	switch chunks, part := s.Chunks, s.part(); o.Collective {
 	case "allgather":
 		s.Sends, s.TimeUS, s.Method, err = forward.route(chunks, part, o, best)
@@ -202,13 +202,13 @@ func (a *attempts) take(sends []Send, end float64, method string) {
 	}
 }
 
-// done tells whether there can be no better schedule.
+// done reports whether there can be no better schedule.
 func (a *attempts) done() bool { return a.end <= a.floor }
 
 // try makes schedules in every way there is, until nothing better can come. What was
 // made by then stays where it ends with an error.
 func (a *attempts) try(o Options) (err error) {
-	defer constraints.Overdue(&err)
+	defer constraints.RecoverDeadline(&err)
 	n, few := a.n, a.arrivals <= fewMessages
 	// With one chunk for each rank and links of several speeds, slow links should
 	// sometimes wait, which they can't know by themselves.

@@ -82,7 +82,7 @@ func (m *matching) plan(list []planned, n *network, chunks int, took, soonest []
 	return list
 }
 
-// mixed tells whether some rank has incoming links of different speeds.
+// mixed reports whether some rank has incoming links of different speeds.
 func (n *network) mixed() bool {
 	for _, hops := range n.into {
 		for _, h := range hops {

@@ -54,7 +54,7 @@ func newNetwork(ctx context.Context, t *topologies.Topology, turned bool, alpha 
 	return n, n.listEnds(turned)
 }
 
-// tooManyPairs tells whether more ranks of different nodes are linked than get a
+// tooManyPairs reports whether more ranks of different nodes are linked than get a
 // hop each.
 func (n *network) tooManyPairs() bool {
 	across := 0
@@ -137,7 +137,7 @@ func (n *network) listEnds(turned bool) error {
 }
 
 // look leaves everything at once where there is no more time: see constraints.Overdue.
-func (n *network) look() { constraints.Look(n.until) }
+func (n *network) look() { constraints.CheckDeadline(n.until) }
 
 // seldom is how much that is soon done, such as playing a message, goes by from one
 // look to the next.

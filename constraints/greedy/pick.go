@@ -72,7 +72,7 @@ func newRun(n *network, chunks int, part float64) *run {
 // takes longer than most. The error is the context's, or says that not every rank can
 // be reached.
 func (r *run) asynchronous(p policy, most float64) (sends []Send, end float64, err error) {
-	defer constraints.Overdue(&err)
+	defer constraints.RecoverDeadline(&err)
 	r.policy = p
 	r.reset()
 	r.arrival = nil
@@ -221,7 +221,7 @@ const (
 	enough = 128
 )
 
-// wayIn tells whether some edge into a rank is free.
+// wayIn reports whether some edge into a rank is free.
 func (r *run) wayIn(v int32) bool {
 	for _, e := range r.ends[v] {
 		if r.free[e] <= r.now {

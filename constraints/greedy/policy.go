@@ -35,7 +35,7 @@ var policies = []policy{
 	{name: "random, patient and lazy", patient: true, lazy: true},
 }
 
-// idle tells whether all of a hop's edges are free.
+// idle reports whether all of a hop's edges are free.
 func (r *run) idle(h int32) bool {
 	for _, e := range r.hops[h].edges {
 		if r.free[e] > r.now {
@@ -45,7 +45,7 @@ func (r *run) idle(h int32) bool {
 	return true
 }
 
-// dawdles tells whether a hop that is slower than another to the same rank sits
+// dawdles reports whether a hop that is slower than another to the same rank sits
 // this moment out.
 func (r *run) dawdles(h int32) bool {
 	for _, o := range r.into[r.hops[h].to] {
@@ -56,7 +56,7 @@ func (r *run) dawdles(h int32) bool {
 	return false
 }
 
-// better tells whether the other hops to a rank bring everything it lacks before
+// better reports whether the other hops to a rank bring everything it lacks before
 // this one would bring a chunk.
 func (r *run) better(h int32) bool {
 	arrive := r.now + r.time[h]

@@ -74,7 +74,7 @@ func (s *Schedule) Program(inPlace bool) (*lang.Program, error) {
 	return moves.Program("greedy", spec, list)
 }
 
-// SameRouting tells whether another schedule sends the same chunks over the same
+// SameRouting reports whether another schedule sends the same chunks over the same
 // links in the same order, so that both give the same program.
 func (s *Schedule) SameRouting(o *Schedule) bool {
 	return s.Collective == o.Collective && s.Ranks == o.Ranks && s.Chunks == o.Chunks &&

@@ -1,80 +1,81 @@
 package maxflow
 
-// Unlimited is a capacity no flow uses up.
+// Unlimited is a capacity that no flow exhausts.
 const Unlimited = int64(1) << 61
 
-// Graph is a network of vertices 0 to n-1 and numbered arcs.
+// Graph is a flow network of vertices 0 to n-1 and arcs numbered from 0.
 type Graph struct {
-	vertices int
-	head     []int32 // where an arc leads; arc i is 2i, its reverse 2i+1
-	capacity []int64 // of arc i
-	room     []int64 // what is left of 2i and of 2i+1
-	first    []int32 // arcs out of v: list[first[v]:first[v+1]]; nil before the first run
-	list     []int32
-	level    []int32
-	at       []int32 // next arc to try, of vertices that have a level
-	queue    []int32 // vertices that have a level
-	work     int64
-	most     int64 // of work; 0 for any
+	vertices  int
+	head      []int32 // where an arc leads; arc i is 2i, its reverse 2i+1
+	capacity  []int64 // of arc i
+	residual  []int64 // what is left of 2i and of 2i+1
+	firstArc  []int32 // arcs out of v: list[first[v]:first[v+1]]; nil before the first run
+	arcs      []int32
+	level     []int32
+	current   []int32 // next arc to try, of vertices that have a level
+	queue     []int32 // vertices that have a level
+	work      int64
+	workLimit int64 // of work; 0 for any
 }
 
-// New is a network without arcs.
+// New returns a network without arcs.
 func New(vertices int) *Graph { return &Graph{vertices: vertices} }
 
 // Arc adds an arc and returns its number: 0, 1, …
 func (g *Graph) Arc(from, to int, capacity int64) int {
 	g.head = append(g.head, int32(to), int32(from))
 	g.capacity = append(g.capacity, capacity)
-	g.first = nil
+	g.firstArc = nil
 	return len(g.capacity) - 1
 }
 
-// Capacity is what an arc may carry.
+// Capacity returns the capacity of an arc.
 func (g *Graph) Capacity(arc int) int64 { return g.capacity[arc] }
 
-// Set changes what an arc may carry in the next run.
-func (g *Graph) Set(arc int, capacity int64) { g.capacity[arc] = capacity }
+// SetCapacity changes the capacity of an arc for the next MaxFlow.
+func (g *Graph) SetCapacity(arc int, capacity int64) { g.capacity[arc] = capacity }
 
-// Widen changes what an arc may carry to no less, in what is left of the network as well.
-func (g *Graph) Widen(arc int, capacity int64) {
-	g.room[2*arc] += capacity - g.capacity[arc]
+// Raise changes the capacity of an arc to at least the present one and keeps the
+// present flow, so that Augment can go on from it.
+func (g *Graph) Raise(arc int, capacity int64) {
+	g.residual[2*arc] += capacity - g.capacity[arc]
 	g.capacity[arc] = capacity
 }
 
-// Limit is how many arcs all runs together may look at, from now on. A run that is
-// stopped by it has found some flow, and maybe not the largest.
-func (g *Graph) Limit(most int64) { g.work, g.most = 0, max(most, 1) }
+// LimitWork limits the number of arcs that all further runs together examine. A run
+// that is stopped by it returns a flow that may not be the maximum.
+func (g *Graph) LimitWork(most int64) { g.work, g.workLimit = 0, max(most, 1) }
 
-// Spent tells whether the limit has been reached: what the last run found may not be
-// the largest flow, nor what it reached a cut.
-func (g *Graph) Spent() bool { return g.most > 0 && g.work >= g.most }
+// LimitReached reports whether the limit on work was met: the flow of the last run
+// may not be the maximum, nor OnSourceSide a cut.
+func (g *Graph) LimitReached() bool { return g.workLimit > 0 && g.work >= g.workLimit }
 
-// Flow is what an arc carried in the last run.
-func (g *Graph) Flow(arc int) int64 { return g.capacity[arc] - g.room[2*arc] }
+// Flow returns the flow on an arc after the last run.
+func (g *Graph) Flow(arc int) int64 { return g.capacity[arc] - g.residual[2*arc] }
 
-// Reached tells whether v lies on the source's side of the minimum cut that the
-// last run found, the one nearest to the source. It means nothing where the run
-// ended at its limit.
-func (g *Graph) Reached(v int) bool { return g.level[v] >= 0 }
+// OnSourceSide reports whether v lies on the source's side of a minimum cut: of all
+// minimum cuts, the one nearest to the source. It is only valid if the last run
+// returned less than its limit and did not meet the limit on work.
+func (g *Graph) OnSourceSide(v int) bool { return g.level[v] >= 0 }
 
-// Run is the maximum flow from one vertex to another, or most where that is
-// less: it stops there.
-func (g *Graph) Run(from, to int, most int64) int64 {
-	if g.first == nil {
+// MaxFlow returns the value of a maximum flow from one vertex to another, or most
+// if that is less: it stops there. It starts from no flow.
+func (g *Graph) MaxFlow(from, to int, most int64) int64 {
+	if g.firstArc == nil {
 		g.index()
 	}
 	for i, c := range g.capacity {
-		g.room[2*i], g.room[2*i+1] = c, 0
+		g.residual[2*i], g.residual[2*i+1] = c, 0
 	}
 	g.work += int64(len(g.capacity))
-	return g.More(from, to, most)
+	return g.Augment(from, to, most)
 }
 
-// More adds to the flow there is, from one vertex to another, and returns what
-// it added.
-func (g *Graph) More(from, to int, most int64) int64 {
+// Augment adds up to most to the present flow, from one vertex to another, and
+// returns the amount added.
+func (g *Graph) Augment(from, to int, most int64) int64 {
 	total := int64(0)
-	for total < most && g.layer(int32(from), int32(to)) {
+	for total < most && g.buildLevels(int32(from), int32(to)) {
 		for total < most {
 			pushed := g.push(int32(from), int32(to), most-total)
 			if pushed == 0 {
@@ -95,39 +96,40 @@ func (g *Graph) index() {
 	for v := 1; v < len(degree); v++ {
 		degree[v] += degree[v-1]
 	}
-	g.first = append([]int32(nil), degree...)
-	g.list = make([]int32, len(g.head))
+	g.firstArc = append([]int32(nil), degree...)
+	g.arcs = make([]int32, len(g.head))
 	for e := range g.head {
 		v := g.head[e^1]
-		g.list[degree[v]] = int32(e)
+		g.arcs[degree[v]] = int32(e)
 		degree[v]++
 	}
-	g.room = make([]int64, len(g.head))
+	g.residual = make([]int64, len(g.head))
 	g.level = make([]int32, g.vertices)
 	for v := range g.level {
 		g.level[v] = -1
 	}
 	g.queue = g.queue[:0]
-	g.at = make([]int32, g.vertices)
+	g.current = make([]int32, g.vertices)
 }
 
-// layer numbers vertices by their distance in what is left of the network. It touches
-// none that are farther than the end: a short way in a large network is found soon.
-func (g *Graph) layer(from, to int32) bool {
+// buildLevels numbers vertices by their distance from the source in the residual
+// network, and reports whether it reaches the sink. It visits no vertex that is
+// farther than the sink, so that short paths in a large network are found fast.
+func (g *Graph) buildLevels(from, to int32) bool {
 	for _, v := range g.queue {
 		g.level[v] = -1
 	}
 	g.queue = g.queue[:0]
-	g.label(from, 0)
-	for i := 0; i < len(g.queue) && !g.Spent(); i++ {
+	g.setLevel(from, 0)
+	for i := 0; i < len(g.queue) && !g.LimitReached(); i++ {
 		v := g.queue[i]
-		arcs := g.list[g.first[v]:g.first[v+1]]
+		arcs := g.arcs[g.firstArc[v]:g.firstArc[v+1]]
 		g.work += int64(len(arcs))
 		for _, e := range arcs {
-			if w := g.head[e]; g.room[e] > 0 && g.level[w] < 0 {
-				g.label(w, g.level[v]+1)
+			if w := g.head[e]; g.residual[e] > 0 && g.level[w] < 0 {
+				g.setLevel(w, g.level[v]+1)
 				if w == to {
-					return true // what is as far or farther leads nowhere
+					return true // vertices at this distance or farther are on no shortest path
 				}
 			}
 		}
@@ -135,28 +137,28 @@ func (g *Graph) layer(from, to int32) bool {
 	return false
 }
 
-func (g *Graph) label(v, level int32) {
-	g.level[v], g.at[v] = level, g.first[v]
+func (g *Graph) setLevel(v, level int32) {
+	g.level[v], g.current[v] = level, g.firstArc[v]
 	g.queue = append(g.queue, v)
 }
 
-// push sends as much as fits, up to most, from v to the end along rising
-// levels. Levels bound its depth.
+// push sends up to most from v to the sink along rising levels, and returns the
+// amount sent. The recursion is as deep as there are levels.
 func (g *Graph) push(v, to int32, most int64) int64 {
 	if v == to {
 		return most
 	}
 	sent := int64(0)
-	for ; g.at[v] < g.first[v+1]; g.at[v]++ {
+	for ; g.current[v] < g.firstArc[v+1]; g.current[v]++ {
 		g.work++
-		e := g.list[g.at[v]]
+		e := g.arcs[g.current[v]]
 		w := g.head[e]
-		if g.room[e] == 0 || g.level[w] != g.level[v]+1 {
+		if g.residual[e] == 0 || g.level[w] != g.level[v]+1 {
 			continue
 		}
-		got := g.push(w, to, min(most-sent, g.room[e]))
-		g.room[e] -= got
-		g.room[e^1] += got
+		got := g.push(w, to, min(most-sent, g.residual[e]))
+		g.residual[e] -= got
+		g.residual[e^1] += got
 		if sent += got; sent == most {
 			return sent
 		}

@@ -22,7 +22,7 @@ func TestFlowIsTheNarrowestCut(t *testing.T) {
 			if g.Arc(a.from, a.to, 1) != len(arcs) {
 				t.Fatal("arcs are not numbered in order")
 			}
-			g.Set(len(arcs), a.capacity)
+			g.SetCapacity(len(arcs), a.capacity)
 			arcs = append(arcs, a)
 		}
 		cut := func(inside func(v int) bool) (sum int64) {
@@ -40,11 +40,11 @@ func TestFlowIsTheNarrowestCut(t *testing.T) {
 			}
 		}
 		for range 2 { // the second run finds what the first did
-			got := g.Run(0, n-1, Unlimited)
+			got := g.MaxFlow(0, n-1, Unlimited)
 			if got != least {
 				t.Fatalf("flow %d, narrowest cut %d", got, least)
 			}
-			if c := cut(g.Reached); c != least || g.Reached(n-1) {
+			if c := cut(g.OnSourceSide); c != least || g.OnSourceSide(n-1) {
 				t.Fatalf("the cut told carries %d, want %d", c, least)
 			}
 		}
@@ -63,10 +63,10 @@ func TestFlowIsTheNarrowestCut(t *testing.T) {
 			}
 		}
 		most := rapid.Int64Range(0, 30).Draw(t, "most")
-		if got := g.Run(0, n-1, most); got != min(most, least) {
+		if got := g.MaxFlow(0, n-1, most); got != min(most, least) {
 			t.Fatalf("flow %d of at most %d, there are %d", got, most, least)
 		}
-		if got := g.More(0, n-1, Unlimited); got != least-min(most, least) {
+		if got := g.Augment(0, n-1, Unlimited); got != least-min(most, least) {
 			t.Fatalf("%d more, want %d", got, least-min(most, least))
 		}
 	})

@@ -1,15 +1,14 @@
-// Package pb is the embedded pseudo-Boolean solver: crillab/gophersat through
-// the one entry point of it that is sound, ParsePBConstrs. (ParseCardConstrs of
-// v1.4.0 returns models that break constraints.)
+// Package pb is the embedded pseudo-Boolean solver: crillab/gophersat, called
+// through ParsePBConstrs. (Its ParseCardConstrs is not sound: in v1.4.0 it returns
+// models that break constraints.)
 //
-//	Σ weight·literal ≥ bound, for every row   ──▶   a model, or that there is none
+//	Σ weight·literal ≥ bound, for every row   ──▶   a model, or unsat
 //
-// Invariants: rows are over distinct variables with positive weights; the
-// solver's working memory is package-wide, so a second Solve in one process
-// waits for the first; a panic inside it is an error here. The same rows give
-// the same model.
+// Invariants: the same rows give the same model; a panic inside gophersat is an
+// error here. gophersat writes to package variables, so a second Solve in a process
+// waits for the first.
 //
-// It can't be interrupted: who needs a time limit runs it in a process of its
-// own and kills that. A limit of work it keeps to by itself (SolveWithin), by
-// clauses that are counted as they are learned. It checks no model.
+// Solve cannot be interrupted. For a time limit, run it in a process of its own and
+// kill that. SolveWithin limits its work by the clauses that it learns. It checks no
+// model.
 package pb

@@ -8,33 +8,32 @@ import (
 	"github.com/crillab/gophersat/solver"
 )
 
-// Row asks that the weights of the literals that hold add up to Bound. A literal
-// is a variable's number from 1, or that number negated; no variable comes
-// twice. Weights are positive; nil means that each is 1. Bound is positive.
+// Row requires that the weights of the literals that hold add up to Bound or more.
+// A literal is a variable's number, from 1, or that number negated; a variable
+// occurs at most once. Weights are positive; nil means that all are 1. Bound is
+// positive.
 type Row struct {
 	Lits    []int
 	Weights []int
 	Bound   int
 }
 
-// one keeps solves apart: gophersat's learning writes to a package variable.
-var one sync.Mutex
+// solverMu serialises solves, because gophersat writes to package variables.
+var solverMu sync.Mutex
 
-// ErrWork is that the work allowed came to an end first.
+// ErrWork means that the limit on work was met first.
 var ErrWork = errors.New("the work allowed came to an end")
 
-// Solve returns a model, one value for each variable, and whether there is one.
-// It may change and keep the rows' slices. The error is a row that is none, or
-// that the solver gave up.
+// Solve returns a model, with one value for each variable, or sat = false if there
+// is none. It may change and keep the rows' slices. The error names a malformed row,
+// or says that the solver gave up or panicked.
 func Solve(variables int, rows []Row) (model []bool, sat bool, err error) {
 	return solve(variables, rows, nil)
 }
 
-// SolveWithin is Solve that ends with ErrWork after so much work, at the same
-// place on every machine, and says how much it did. Three units take about a
-// microsecond; what is counted are the clauses that the solver learns. Being told
-// of them takes it up to as long again as learning them, so this is for who needs
-// the same answer everywhere.
+// SolveWithin is Solve with a limit on work, in units of about a third of a
+// microsecond: see meter. It returns ErrWork if it meets the limit, at the same point
+// on every machine, and the work done. Counting can double the solver's time.
 func SolveWithin(work int64, variables int, rows []Row) (model []bool, sat bool, done int64, err error) {
 	m := &meter{left: work}
 	model, sat, err = solve(variables, rows, m)
@@ -43,7 +42,7 @@ func SolveWithin(work int64, variables int, rows []Row) (model []bool, sat bool,
 
 func solve(variables int, rows []Row, m *meter) (model []bool, sat bool, err error) {
 	constraints := make([]solver.PBConstr, 0, len(rows))
-	last := make([]int, variables+1) // by variable: the row it was last in, from 1
+	last := make([]int, variables+1) // by variable: 1 + the last row it was in
 	for i, r := range rows {
 		for _, l := range r.Lits {
 			v := max(l, -l)
@@ -51,7 +50,7 @@ func solve(variables int, rows []Row, m *meter) (model []bool, sat bool, err err
 				return nil, false, fmt.Errorf("row %d: literal %d: want 1 to %d, or one of these negated", i, l, variables)
 			}
 			if last[v] == i+1 {
-				return nil, false, fmt.Errorf("row %d: variable %d comes twice", i, v)
+				return nil, false, fmt.Errorf("row %d: variable %d occurs twice", i, v)
 			}
 			last[v] = i + 1
 		}
@@ -63,8 +62,8 @@ func solve(variables int, rows []Row, m *meter) (model []bool, sat bool, err err
 		}
 		constraints = append(constraints, solver.PBConstr{Lits: r.Lits, Weights: r.Weights, AtLeast: r.Bound})
 	}
-	one.Lock()
-	defer one.Unlock()
+	solverMu.Lock()
+	defer solverMu.Unlock()
 	defer func() {
 		switch p := recover(); {
 		case p == nil:
@@ -81,11 +80,11 @@ func solve(variables int, rows []Row, m *meter) (model []bool, sat bool, err err
 	}
 	s := solver.New(problem)
 	if m != nil {
-		defer m.read(s)()
+		defer m.attach(s)()
 	}
 	switch status := s.Solve(); status {
 	case solver.Sat:
-		copy(model, s.Model()) // variables no row has are not in it: false
+		copy(model, s.Model()) // it lacks variables that are in no row; these stay false
 		return model, true, nil
 	case solver.Unsat:
 		return nil, false, nil
@@ -94,7 +93,8 @@ func solve(variables int, rows []Row, m *meter) (model []bool, sat bool, err err
 	}
 }
 
-// check tells whether a row is well formed, and whether it can't be met.
+// check returns an error for a malformed row, and reports whether a row is
+// impossible because its weights do not add up to the bound.
 func check(r Row) (impossible bool, err error) {
 	if r.Bound < 1 {
 		return false, fmt.Errorf("bound %d: want at least 1", r.Bound)

@@ -114,7 +114,7 @@ func TestMalformedRows(t *testing.T) {
 		{pb.Row{Lits: []int{0}, Bound: 1}, "literal 0"},
 		{pb.Row{Lits: []int{4}, Bound: 1}, "literal 4"},
 		{pb.Row{Lits: []int{-4}, Bound: 1}, "literal -4"},
-		{pb.Row{Lits: []int{1, 2, -1}, Bound: 1}, "variable 1 comes twice"},
+		{pb.Row{Lits: []int{1, 2, -1}, Bound: 1}, "variable 1 occurs twice"},
 		{pb.Row{Lits: []int{1}, Bound: 0}, "bound 0"},
 		{pb.Row{Lits: []int{1}, Weights: []int{1, 2}, Bound: 1}, "2 weights for 1 literals"},
 		{pb.Row{Lits: []int{1}, Weights: []int{-1}, Bound: 1}, "weight -1"},

@@ -79,7 +79,7 @@ func (p *problem) sharings(chunks int) [][]renaming {
 	return all
 }
 
-// sameGroup tells whether two groups rename ranks in the same ways.
+// sameGroup reports whether two groups rename ranks in the same ways.
 func sameGroup(a, b []renaming) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(r renaming) bool {
 		return !slices.ContainsFunc(b, func(o renaming) bool { return slices.Equal(o.ranks, r.ranks) })

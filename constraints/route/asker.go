@@ -85,7 +85,7 @@ func (a asker) bounding() (context.Context, context.CancelFunc) {
 	return context.WithDeadline(a.ctx, a.until)
 }
 
-// late tells whether an error only says that bounding's time was over.
+// late reports whether an error only says that bounding's time was over.
 func (a asker) late(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) && a.ctx.Err() == nil
 }

@@ -149,7 +149,7 @@ func (p *problem) weigh(s *constraints.Solvers, ask asker, open [][]int) *weighe
 	return w
 }
 
-// over tells whether the additions or the time are used up.
+// over reports whether the additions or the time are used up.
 func (w *weighed) over() bool { return w.sums >= w.end || w.ask.over() }
 
 // mixed looks for a mix of branchings with so many additions. It returns nil if
@@ -191,7 +191,7 @@ func (f forest) grow(p *problem) *branches {
 	return b
 }
 
-// over tells whether there is no time left, by the clock.
+// over reports whether there is no time left, by the clock.
 func (a asker) over() bool {
 	return a.ctx.Err() != nil || a.meter == nil && a.left() <= 0
 }
@@ -203,7 +203,7 @@ func (a asker) charge(sums int) {
 	}
 }
 
-// speaksOf tells whether a problem has the same classes of items, each a fixed
+// speaksOf reports whether a problem has the same classes of items, each a fixed
 // number of times as large.
 func (b *branches) speaksOf(p *problem) bool {
 	return slices.EqualFunc(p.classes, b.one.classes, func(c, o []int) bool {
@@ -246,7 +246,7 @@ func nearly(ideal []float64, rounds int) (all [][]int) {
 }
 
 // splits lists the splits of rounds that the known cuts do not exclude for so many
-// chunks. all tells whether these are all, as there may be too many to examine.
+// chunks. all reports whether these are all, as there may be too many to examine.
 func (b *branches) splits(rounds, chunks int, over func() bool) (open [][]int, all bool) {
 	steps := b.steps
 	now := make([]int, steps)
@@ -285,7 +285,7 @@ const (
 	looks     = 1 << 10
 )
 
-// exhausted tells whether, with the given rounds of the first steps, a cut can't
+// exhausted reports whether, with the given rounds of the first steps, a cut can't
 // be met however the remaining rounds are split.
 func (c crossing) exhausted(chunks int, first []int, left int) bool {
 	passes, most := int64(0), int64(0)

@@ -82,7 +82,7 @@ func (p *problem) branch() *branches {
 }
 
 // price finds the branching of least cost for every stem. pays is what all chunks
-// then pay together, or 0 if that took too much work; news tells whether any of the
+// then pay together, or 0 if that took too much work; news reports whether any of the
 // branchings is new.
 func (b *branches) price(tolls []int64, over func() bool) (pays int64, news bool) {
 	lanes := make([]int64, len(b.one.net.lanes)*b.steps)
@@ -122,27 +122,27 @@ func (b *branches) price(tolls []int64, over func() bool) (pays int64, news bool
 func (b *branches) set(split []int) (tolls []float64, chunks float64) {
 	lp := b.program(split)
 	solved := lp.Solve(math.Inf(1))
-	if b.sums += lp.Sums(); !solved || lp.Value() <= 0 {
+	if b.sums += lp.Operations(); !solved || lp.Objective() <= 0 {
 		return nil, 0
 	}
 	for row := range len(b.width) * b.steps {
-		tolls = append(tolls, lp.Price(row))
+		tolls = append(tolls, lp.Dual(row))
 	}
 	if split == nil {
 		b.ideal = b.ideal[:0]
 		for t := range b.steps {
-			b.ideal = append(b.ideal, lp.Amount(b.known()+t))
+			b.ideal = append(b.ideal, lp.Primal(b.known()+t))
 		}
 	}
 	at := 0
 	for _, s := range b.stems {
 		s.share = s.share[:0]
 		for range s.all {
-			s.share = append(s.share, lp.Amount(at))
+			s.share = append(s.share, lp.Primal(at))
 			at++
 		}
 	}
-	return tolls, lp.Value()
+	return tolls, lp.Objective()
 }
 
 // program is the linear program of what the rounds can carry.
@@ -158,30 +158,30 @@ func (b *branches) program(split []int) *simplex.Program {
 		for _, load := range s.loads {
 			for row, n := range load {
 				if n != 0 {
-					lp.Set(row, at, float64(n))
+					lp.SetCoefficient(row, at, float64(n))
 				}
 			}
-			lp.Set(rows+i, at, -1)
+			lp.SetCoefficient(rows+i, at, -1)
 			at++
 		}
-		lp.Set(rows+i, columns+free, float64(s.count))
+		lp.SetCoefficient(rows+i, columns+free, float64(s.count))
 	}
-	lp.Gain(columns + free)
+	lp.Maximize(columns + free)
 	for row := range rows {
 		width := float64(b.width[row/b.steps])
 		if split != nil {
-			lp.Limit(row, width*float64(split[row%b.steps]))
+			lp.SetBound(row, width*float64(split[row%b.steps]))
 		} else {
-			lp.Set(row, columns+row%b.steps, -width)
-			lp.Set(rows+len(b.stems), columns+row%b.steps, 1)
+			lp.SetCoefficient(row, columns+row%b.steps, -width)
+			lp.SetCoefficient(rows+len(b.stems), columns+row%b.steps, 1)
 		}
 	}
-	lp.Limit(rows+len(b.stems), 1)
+	lp.SetBound(rows+len(b.stems), 1)
 	return lp
 }
 
 // cut is the inequality that tolls, in whole numbers, prove for all splits of
-// rounds. news tells whether finding it led to new branchings.
+// rounds. news reports whether finding it led to new branchings.
 func (b *branches) cut(tolls []float64, over func() bool) (c crossing, news bool) {
 	whole := wholes(tolls, dearest)
 	c.room = make([]int64, b.steps)
@@ -211,7 +211,7 @@ func wholes(xs []float64, finest int) []int64 {
 	return all
 }
 
-// excludes tells whether a cut proves that so many chunks don't get through in
+// excludes reports whether a cut proves that so many chunks don't get through in
 // this split of rounds.
 func (c crossing) excludes(chunks int, split []int) bool {
 	passes := int64(0)
@@ -259,7 +259,7 @@ func (b *branches) judge(chunks int, split []int, over func() bool) verdict {
 	return unsettled
 }
 
-// excludes tells whether a known cut proves that so many chunks don't get through
+// excludes reports whether a known cut proves that so many chunks don't get through
 // in this split of rounds.
 func (b *branches) excludes(chunks int, split []int) bool {
 	return slices.ContainsFunc(b.cuts, func(c crossing) bool { return c.excludes(chunks, split) })

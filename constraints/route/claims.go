@@ -20,7 +20,7 @@ type claim struct {
 	by keptSolver // the solver that claims it
 }
 
-// covers tells whether the other claim follows from this one: it asks for at least
+// covers reports whether the other claim follows from this one: it asks for at least
 // as many chunks in no more rounds.
 func (c claim) covers(o claim) bool { return c.chunks <= o.chunks && c.rounds >= o.rounds }
 

@@ -111,7 +111,7 @@ func (c *climb) ask(ctx context.Context, try rung, keeper keeper, over bool) (An
 	return a, err
 }
 
-// mixes tells whether there are courses or branchings to mix.
+// mixes reports whether there are courses or branchings to mix.
 func (c *climb) mixes() bool {
 	b := c.w.branches.of(c.p.Collective.Name, c.steps)
 	return c.w.gathered[c.steps] != nil || b != nil && b.known() > 0

@@ -34,7 +34,7 @@ type group struct {
 	sent   [][]constraints.Int // by lane and step
 }
 
-// counts tells whether every chunk has a single destination.
+// counts reports whether every chunk has a single destination.
 func (p *problem) counts() bool {
 	for i := range p.items {
 		if len(p.items[i].elsewhere()) > 1 {
@@ -177,7 +177,7 @@ func (e *counted) wants(items []int) []constraints.Term {
 	return terms
 }
 
-// ahead tells whether a lane is on a shortest path from the source to one of its
+// ahead reports whether a lane is on a shortest path from the source to one of its
 // destinations.
 func (g *group) ahead(n *network, l lane) bool {
 	for r, items := range g.items {
@@ -237,7 +237,7 @@ func (e *counted) schedule(model []bool) Schedule {
 	return p.prune(s)
 }
 
-// holds tells whether a literal, which must be a variable, holds in a model.
+// holds reports whether a literal, which must be a variable, holds in a model.
 func holds(model []bool, l constraints.Lit) bool { return l == constraints.True || model[l-1] }
 
 // back follows one chunk of a flow back from its destination to its source, and

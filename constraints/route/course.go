@@ -96,7 +96,7 @@ func (h *hearing) everything() course {
 	return c
 }
 
-// enough tells whether every rank hears of every other on a course.
+// enough reports whether every rank hears of every other on a course.
 func (h *hearing) enough(c course) bool {
 	for r := range h.heard {
 		h.heard[r] = 1 << r

@@ -59,7 +59,7 @@ func (p *problem) images() [][]int {
 	return all
 }
 
-// wantedEverywhere tells whether all ranks want all chunks.
+// wantedEverywhere reports whether all ranks want all chunks.
 func (p *problem) wantedEverywhere() bool {
 	return !slices.ContainsFunc(p.items, func(it item) bool { return len(it.wanted) < p.net.ranks })
 }

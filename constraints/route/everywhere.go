@@ -271,7 +271,7 @@ func (p *problem) crossings() []demand {
 	return all
 }
 
-// farthest tells whether b is as far from a as any rank is.
+// farthest reports whether b is as far from a as any rank is.
 func (p *problem) farthest(a, b int) bool { return p.net.dist[a][b] == slices.Max(p.net.dist[a]) }
 
 // thin drops sends one by one as long as the schedule remains correct.

@@ -47,7 +47,7 @@ func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 	p, a, err := q.findUntil(s, ask, until)
 	if ask.late(err) {
 		by := Bound
-		if errors.Is(err, constraints.ErrOverdue) { // the time ran out while stating a solver's formula
+		if errors.Is(err, constraints.ErrDeadline) { // the time ran out while stating a solver's formula
 			by = s.Solvers()[0]
 		}
 		a, err = Answer{Status: constraints.Timeout, By: by, Detail: fmt.Sprintf("no answer within %v", limit.Round(time.Millisecond))}, nil
@@ -70,7 +70,7 @@ func find(s *constraints.Solvers, q Query, ask asker) (Answer, error) {
 // findUntil is find including the construction of the network and the items, which
 // can run out of time as well. It returns the problem as far as it was built.
 func (q Query) findUntil(s *constraints.Solvers, ask asker, until context.Context) (p *problem, a Answer, err error) {
-	defer constraints.Overdue(&err)
+	defer constraints.RecoverDeadline(&err)
 	if p, err = q.on(ask.net, until); err == nil {
 		err = p.fill()
 	}

@@ -64,7 +64,7 @@ func (u *unrolled) vertex(v int32, step, after int) int {
 func (u *unrolled) split(rounds []int) {
 	for s, arcs := range u.links {
 		for i, a := range arcs {
-			u.g.Set(a, int64(u.net.links[i].capacity)*int64(rounds[s]))
+			u.g.SetCapacity(a, int64(u.net.links[i].capacity)*int64(rounds[s]))
 		}
 	}
 }
@@ -88,13 +88,13 @@ const (
 	fromTo                     // one rank's contribution to everything that another wants
 )
 
-// met tells whether there is a flow that meets the demand.
+// met reports whether there is a flow that meets the demand.
 func (u *unrolled) met(d *demand) bool {
 	for r := range u.net.ranks {
-		u.g.Set(u.feed[r], d.from[r])
-		u.g.Set(u.drain[r], d.into[r])
+		u.g.SetCapacity(u.feed[r], d.from[r])
+		u.g.SetCapacity(u.drain[r], d.into[r])
 	}
-	return u.g.Run(u.source, u.sink, d.need) == d.need
+	return u.g.MaxFlow(u.source, u.sink, d.need) == d.need
 }
 
 // carried is an arc of the last flow with chunks left on it.

@@ -105,29 +105,29 @@ func (p *problem) flowing(ask asker, known *big.Rat) (*floor, error) {
 func (u *unrolled) held(d *demand, split []float64) (crossing, bool) {
 	for s, arcs := range u.links {
 		for i, a := range arcs {
-			u.g.Set(a, int64(math.Round(split[s]*fineRounds))*int64(u.net.links[i].capacity))
+			u.g.SetCapacity(a, int64(math.Round(split[s]*fineRounds))*int64(u.net.links[i].capacity))
 		}
 	}
 	for r := range u.net.ranks {
-		u.g.Set(u.feed[r], d.from[r]*fineRounds)
-		u.g.Set(u.drain[r], d.into[r]*fineRounds)
+		u.g.SetCapacity(u.feed[r], d.from[r]*fineRounds)
+		u.g.SetCapacity(u.drain[r], d.into[r]*fineRounds)
 	}
 	// A shortage that rounding alone explains does not count.
-	if float64(u.g.Run(u.source, u.sink, maxflow.Unlimited)) >= float64(d.need)*fineRounds*(1-1e-4) {
+	if float64(u.g.MaxFlow(u.source, u.sink, maxflow.Unlimited)) >= float64(d.need)*fineRounds*(1-1e-4) {
 		return crossing{}, false
 	}
 	row := crossing{need: d.need, room: make([]int64, u.steps)}
 	for r := range u.net.ranks {
-		if !u.g.Reached(u.rank(r, 0)) {
+		if !u.g.OnSourceSide(u.rank(r, 0)) {
 			row.need -= d.from[r]
 		}
-		if u.g.Reached(u.rank(r, u.steps)) {
+		if u.g.OnSourceSide(u.rank(r, u.steps)) {
 			row.need -= d.into[r]
 		}
 	}
 	for s := range u.steps {
 		for _, l := range u.net.links {
-			if u.g.Reached(u.vertex(l.from, s, s)) && !u.g.Reached(u.vertex(l.to, s, s+1)) {
+			if u.g.OnSourceSide(u.vertex(l.from, s, s)) && !u.g.OnSourceSide(u.vertex(l.to, s, s+1)) {
 				row.room[s] += int64(l.capacity)
 			}
 		}
@@ -140,22 +140,22 @@ func (u *unrolled) held(d *demand, split []float64) (crossing, bool) {
 func mixed(rows []crossing, steps int) (split, taken []float64, ok bool) {
 	lp := simplex.New(steps, len(rows))
 	for i, row := range rows {
-		lp.Gain(i)
+		lp.Maximize(i)
 		for t, room := range row.room {
-			lp.Set(t, i, float64(room)/float64(row.need))
+			lp.SetCoefficient(t, i, float64(room)/float64(row.need))
 		}
 	}
 	for t := range steps {
-		lp.Limit(t, 1)
+		lp.SetBound(t, 1)
 	}
 	if !lp.Solve(math.Inf(1)) {
 		return nil, nil, false
 	}
 	for t := range steps {
-		split = append(split, lp.Price(t))
+		split = append(split, lp.Dual(t))
 	}
 	for i, row := range rows {
-		taken = append(taken, lp.Amount(i)/float64(row.need))
+		taken = append(taken, lp.Primal(i)/float64(row.need))
 	}
 	return split, taken, true
 }

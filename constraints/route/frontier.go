@@ -68,7 +68,7 @@ type Walk struct {
 // fewer steps than any routing takes, and context.DeadlineExceeded where time ended,
 // if only a number of steps' part of it, before that number was done.
 func Frontier(ctx context.Context, s *constraints.Solvers, q Query, w Walk) (points []Point, least *big.Rat, err error) {
-	defer constraints.Overdue(&err)
+	defer constraints.RecoverDeadline(&err)
 	least = new(big.Rat) // nothing is known yet
 	q.Steps, q.Rounds = 1, 1
 	p, err := q.on(nil, ctx)
@@ -223,7 +223,7 @@ func (w Walk) part(ctx context.Context, left int) (context.Context, context.Canc
 // it is not above the bound for any number of steps, or not found in time. It has
 // no ratio if there is no routing in so many steps at all.
 func (p *problem) low(ctx context.Context, s *constraints.Solvers, w Walk, steps int, least *big.Rat) (low *floor, err error) {
-	defer constraints.Overdue(&err)
+	defer constraints.RecoverDeadline(&err)
 	ask := w.asker(ctx).query(s)
 	one, err := p.oneChunk(steps)
 	if err != nil {

@@ -53,7 +53,7 @@ var keeping = []struct {
 	{"named, of chunks with several", true, func(*problem) bool { return true }},
 }
 
-// keeps tells whether walks of a problem keep formulas.
+// keeps reports whether walks of a problem keep formulas.
 func (p *problem) keeps() bool {
 	for _, row := range keeping {
 		if row.is(p) {
@@ -132,7 +132,7 @@ func (p *problem) stateKept(chunks int) *kept {
 	return k
 }
 
-// fits tells whether the formula covers a query.
+// fits reports whether the formula covers a query.
 func (k *kept) fits(q *problem) bool {
 	return q.Steps == k.p.Steps && q.Rounds <= k.p.Rounds && q.Collective.Chunks <= len(k.wanted)
 }

@@ -43,7 +43,7 @@ func (p *problem) ladder(w Walk, steps int, least, below *big.Rat) *ladder {
 	return l
 }
 
-// has tells whether a rung is one of the ladder.
+// has reports whether a rung is one of the ladder.
 func (l *ladder) has(r rung) bool {
 	if l.below != nil {
 		return r.rounds <= maxRound && r.ratio().Cmp(l.below) < 0
@@ -126,7 +126,7 @@ func (l *leap) from(r rung) {
 	l.to = new(big.Rat).Mul(r.ratio(), big.NewRat(8+l.wide, 8))
 }
 
-// over tells whether to skip a rung. last says that it has the most chunks of all
+// over reports whether to skip a rung. last says that it has the most chunks of all
 // with its R/C.
 func (l *leap) over(r rung, last bool) bool {
 	return l.to != nil && r.ratio().Cmp(l.to) < 0 && r.chunks >= l.chunks && !(last && r.compare(l.rung) == 0)

@@ -103,7 +103,7 @@ func (m *mixing) charge() {
 	}
 }
 
-// over tells whether the additions or the time are used up.
+// over reports whether the additions or the time are used up.
 func (m *mixing) over() bool {
 	return m.sums >= m.limit || m.ask.ctx.Err() != nil || m.ask.meter == nil && m.ask.left() <= 0
 }
@@ -156,7 +156,7 @@ func (m *mixing) drawn(between bool) course {
 	return c
 }
 
-// cheap tells whether a course pays little more than the cheapest.
+// cheap reports whether a course pays little more than the cheapest.
 func (m *mixing) cheap(c course) bool {
 	pays := 0.0
 	for i, n := range m.loads(c) {

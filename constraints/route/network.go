@@ -191,7 +191,7 @@ func (n *network) tight() []int32 {
 	return kept
 }
 
-// dominated tells whether another link carries all lanes of link e and is no
+// dominated reports whether another link carries all lanes of link e and is no
 // wider.
 func (n *network) dominated(e int32) bool {
 	mine := n.links[e]
@@ -214,7 +214,7 @@ func (n *network) dominated(e int32) bool {
 	return false
 }
 
-// subset tells whether sorted list a is contained in sorted list b.
+// subset reports whether sorted list a is contained in sorted list b.
 func subset(a, b []int32) bool {
 	for _, x := range a {
 		if _, ok := slices.BinarySearchFunc(b, x, cmp.Compare[int32]); !ok {

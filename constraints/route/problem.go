@@ -125,7 +125,7 @@ func (p *problem) look() { look(p.until) }
 // look aborts if until, unless it is nil, is over.
 func look(until context.Context) {
 	if until != nil {
-		constraints.Look(until)
+		constraints.CheckDeadline(until)
 	}
 }
 

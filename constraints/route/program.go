@@ -130,7 +130,7 @@ func (w *writer) spare(rank int) place {
 	return place{true, collective.Scratch, w.scratch[rank] - 1}
 }
 
-// same tells whether two places of a rank are the same memory, as is possible in
+// same reports whether two places of a rank are the same memory, as is possible in
 // place.
 func (w *writer) same(rank int, a, b place) bool {
 	c := w.t.Collective()

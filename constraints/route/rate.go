@@ -60,7 +60,7 @@ func (p *problem) tooFast() *Refutation {
 	return nil
 }
 
-// unreachable tells whether some rank can't get what it wants at all.
+// unreachable reports whether some rank can't get what it wants at all.
 func (p *problem) unreachable() bool {
 	for a := range p.net.dist {
 		if slices.Contains(p.net.dist[a], -1) {

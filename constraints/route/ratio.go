@@ -62,7 +62,7 @@ func (p *problem) perChunk() int {
 	return 1
 }
 
-// everySum tells whether sums are wanted in more than one place.
+// everySum reports whether sums are wanted in more than one place.
 func (p *problem) everySum() bool {
 	for _, it := range p.items {
 		if len(it.wanted) > 1 {
@@ -88,26 +88,26 @@ func (u *unrolled) press(d *demand, rounds *big.Rat) {
 	for {
 		num, den := rounds.Num().Int64(), rounds.Denom().Int64()
 		for i, a := range u.links[0] {
-			u.g.Set(a, int64(u.net.links[i].capacity)*num)
+			u.g.SetCapacity(a, int64(u.net.links[i].capacity)*num)
 		}
 		for r := range u.net.ranks {
-			u.g.Set(u.feed[r], d.from[r]*den)
-			u.g.Set(u.drain[r], d.into[r]*den)
+			u.g.SetCapacity(u.feed[r], d.from[r]*den)
+			u.g.SetCapacity(u.drain[r], d.into[r]*den)
 		}
-		if u.g.Run(u.source, u.sink, maxflow.Unlimited) >= d.need*den {
+		if u.g.MaxFlow(u.source, u.sink, maxflow.Unlimited) >= d.need*den {
 			return
 		}
 		must, can := d.need, int64(0)
 		for r := range u.net.ranks {
-			if !u.g.Reached(u.rank(r, 0)) {
+			if !u.g.OnSourceSide(u.rank(r, 0)) {
 				must -= d.from[r]
 			}
-			if u.g.Reached(u.rank(r, 1)) {
+			if u.g.OnSourceSide(u.rank(r, 1)) {
 				must -= d.into[r]
 			}
 		}
 		for _, l := range u.net.links {
-			if u.g.Reached(u.vertex(l.from, 0, 0)) && !u.g.Reached(u.vertex(l.to, 0, 1)) {
+			if u.g.OnSourceSide(u.vertex(l.from, 0, 0)) && !u.g.OnSourceSide(u.vertex(l.to, 0, 1)) {
 				can += int64(l.capacity)
 			}
 		}

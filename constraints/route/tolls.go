@@ -122,7 +122,7 @@ func newTollkeeper(h *hearing) *tollkeeper {
 	return k
 }
 
-// search looks for courses that pay less than all known ones, and tells whether
+// search looks for courses that pay less than all known ones, and reports whether
 // there are any.
 func (k *tollkeeper) search() bool {
 	lanes, found := k.lanes(), 0
@@ -180,32 +180,32 @@ func (k *tollkeeper) raise() bool {
 	rows := len(k.toll)
 	lp := simplex.New(rows+1, len(k.courses)+k.steps)
 	for j, load := range k.load {
-		lp.Gain(j)
+		lp.Maximize(j)
 		for i, n := range load {
-			lp.Set(i, j, float64(n))
+			lp.SetCoefficient(i, j, float64(n))
 		}
 	}
 	for i := range rows {
-		lp.Set(i, len(k.courses)+i%k.steps, -float64(k.width[i/k.steps]))
+		lp.SetCoefficient(i, len(k.courses)+i%k.steps, -float64(k.width[i/k.steps]))
 	}
 	for t := range k.steps {
-		lp.Set(rows, len(k.courses)+t, 1)
+		lp.SetCoefficient(rows, len(k.courses)+t, 1)
 	}
-	lp.Limit(rows, 1)
+	lp.SetBound(rows, 1)
 	solved := lp.Solve(math.Inf(1))
-	if k.sums += lp.Sums(); !solved || lp.Value() <= 0 {
+	if k.sums += lp.Operations(); !solved || lp.Objective() <= 0 {
 		return false
 	}
-	k.value = 1 / lp.Value()
+	k.value = 1 / lp.Objective()
 	k.share, k.ideal = k.share[:0], k.ideal[:0]
 	for j := range k.courses {
-		k.share = append(k.share, lp.Amount(j))
+		k.share = append(k.share, lp.Primal(j))
 	}
 	for t := range k.steps {
-		k.ideal = append(k.ideal, lp.Amount(len(k.courses)+t))
+		k.ideal = append(k.ideal, lp.Primal(len(k.courses)+t))
 	}
 	for i := range k.toll {
-		k.toll[i] = lp.Price(i) * k.value
+		k.toll[i] = lp.Dual(i) * k.value
 	}
 	return true
 }

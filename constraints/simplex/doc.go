@@ -1,18 +1,18 @@
-// Package simplex solves small linear programs: what gains most within limits,
-// and what each limit costs.
+// Package simplex solves small linear programs by the simplex method on a dense
+// tableau, and returns primal and dual solutions.
 //
-//	p := simplex.New(2, 1)        max x  where  2x ≤ 3, x ≤ 2
-//	p.Gain(0)
-//	p.Set(0, 0, 2); p.Limit(0, 3)
-//	p.Set(1, 0, 1); p.Limit(1, 2)
+//	p := simplex.New(2, 1)        max x  subject to  2x ≤ 3, x ≤ 2
+//	p.Maximize(0)
+//	p.SetCoefficient(0, 0, 2); p.SetBound(0, 3)
+//	p.SetCoefficient(1, 0, 1); p.SetBound(1, 2)
 //	p.Solve(math.Inf(1))          true
-//	p.Value()                     1.5
-//	p.Price(0), p.Price(1)        0.5, 0
-//	p.Amount(0)                   1.5
+//	p.Objective()                 1.5
+//	p.Dual(0), p.Dual(1)          0.5, 0
+//	p.Primal(0)                   1.5
 //
-// Invariants: the same program has the same answer; work is bounded, and where
-// it ends first, or rounding gets in the way, Solve is false.
+// Invariants: the same program has the same solution; the number of pivots is
+// bounded, and Solve returns false if it is reached.
 //
-// It reckons in floats: what is made of its prices must be exact by itself. It
-// knows no topologies.
+// It computes in floating point. Whoever derives a bound from the dual values must
+// round them and evaluate the bound exactly. It knows no topologies.
 package simplex

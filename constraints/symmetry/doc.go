@@ -1,5 +1,5 @@
-// Package symmetry finds the automorphisms of a coloured directed graph: the
-// ways of renaming its vertices that change nothing.
+// Package symmetry finds the automorphism group of a coloured directed multigraph:
+// the permutations of its vertices that preserve colours and arcs.
 //
 //	0 ──▶ 1        g := symmetry.NewGraph([]int{0, 0, 0, 0})
 //	▲     │        g.Arc(0, 1, 7) …
@@ -7,20 +7,20 @@
 //	3 ◀── 2        group.Generators     [[1 2 3 0]]
 //	               group.Order()        4
 //
-// Colours say what may be taken for what: a switch for a switch, a link of
-// 50 GB/s for another of 50 GB/s. Parallel arcs count.
+// A vertex or arc is only mapped to one of the same colour: a switch to a switch, a
+// link of 50 GB/s to another of 50 GB/s. Parallel arcs count.
 //
-// Vertices are told apart by their colours, then by those of their neighbours,
-// until that tells no more (colour refinement); where vertices of one colour are
-// left, one of them is picked and tried in the place of every other
-// (backtracking). What is found for the last pick helps with those before it:
-// vertices that a known automorphism takes to each other need one trial
-// (Schreier and Sims).
+// The search is individualization and refinement, as in nauty (McKay 1981).
+// Vertices are partitioned by colour, then by the colours of their neighbours, until
+// nothing changes (colour refinement). If a cell has several vertices, one of them
+// is individualized, and each of the others is tried as its image (backtracking).
+// The individualized vertices are a base of the group (Schreier and Sims); the
+// search goes from the last to the first, and tries one vertex of each orbit under
+// the automorphisms found so far.
 //
-// Invariants: every generator has been held to the graph, arc by arc; the same
-// graph gives the same generators. Work is bounded, and ends with the context:
-// where that is first, Group.Whole is false and the generators are those of a
-// subgroup.
+// Invariants: every generator has been checked against the graph, arc by arc; the
+// same graph gives the same generators. If the work limit is met or the context
+// ends first, Group.Complete is false and the generators are those of a subgroup.
 //
-// It knows no topologies, and enumerates no group: orders are products.
+// It knows no topologies, and does not enumerate groups: orders are products.
 package symmetry

@@ -11,55 +11,57 @@ type Group struct {
 	// Generators are permutations: vertex v goes to Generators[i][v]. None is
 	// the identity.
 	Generators [][]int
-	// Whole tells that they generate every automorphism; otherwise the work was
-	// bounded before all were looked for.
-	Whole  bool
-	points int
-	orders []int // of the orbits of the picks, whose product is the group's order
+	// Complete means that they generate all automorphisms. Otherwise the search met
+	// its limit.
+	Complete   bool
+	vertices   int
+	orbitSizes []int // of the orbits of the picks, whose product is the group's order
 }
 
-// Limit is work enough for systems of some 64 ranks: less than a second's.
+// Limit is a limit on work that suffices for systems of about 64 ranks. It stands
+// for less than a second.
 const Limit = 100_000_000
 
-// search is looking for automorphisms.
+// search is the state of Find.
 type search struct {
-	ctx   context.Context
-	g     *Graph
-	work  int // arcs and vertices still to look at
-	path  []*partition
-	picks []int // the vertex picked in each partition of the path but the last
+	ctx         context.Context
+	g           *Graph
+	work        int // arcs and vertices still to look at
+	stabilizers []*partition
+	base        []int // the vertex picked in each partition of the path but the last
 }
 
-// Find finds the automorphisms of a graph, looking at so many arcs and vertices
-// at most, and at none once the context is over.
+// Find finds the automorphism group of a graph. limit is the number of arcs and
+// vertices that it may visit; it also stops once the context has ended. Either makes
+// the group incomplete.
 func Find(ctx context.Context, g *Graph, limit int) *Group {
 	g.index()
 	s := &search{ctx: ctx, g: g, work: limit}
-	group := &Group{Whole: true, points: len(g.colours)}
-	for p := s.start(); ; {
-		s.path = append(s.path, p)
-		cell := p.first()
+	group := &Group{Complete: true, vertices: len(g.colours)}
+	for p := s.initialPartition(); ; {
+		s.stabilizers = append(s.stabilizers, p)
+		cell := p.targetCell()
 		if cell < 0 {
 			break
 		}
 		if s.work < 0 {
-			group.Whole = false
+			group.Complete = false
 			return group
 		}
-		s.picks = append(s.picks, p.members(cell)[0])
-		p = s.pick(p, s.picks[len(s.picks)-1])
+		s.base = append(s.base, p.members(cell)[0])
+		p = s.individualize(p, s.base[len(s.base)-1])
 	}
-	// From the last pick to the first: all that was found fixes the picks before
-	// the one at hand, and so tells its alternatives' orbits.
-	for level := len(s.picks) - 1; level >= 0; level-- {
-		p, picked := s.path[level], s.picks[level]
+	// From the last base point to the first: the automorphisms found so far fix the
+	// base points before this one, so their orbits apply to its possible images.
+	for level := len(s.base) - 1; level >= 0; level-- {
+		p, picked := s.stabilizers[level], s.base[level]
 		var failed []int
 		alike := group.Orbits()
 		for _, v := range p.members(p.cell[picked]) {
 			if alike[v] == alike[picked] || slices.ContainsFunc(failed, func(f int) bool { return alike[f] == alike[v] }) {
 				continue
 			}
-			image := s.reach(level, s.pick(p, v))
+			image := s.findImage(level, s.individualize(p, v))
 			switch {
 			case image != nil:
 				group.Generators = append(group.Generators, image)
@@ -68,7 +70,7 @@ func Find(ctx context.Context, g *Graph, limit int) *Group {
 				failed = append(failed, v)
 			}
 			if s.work < 0 {
-				group.Whole = false
+				group.Complete = false
 				break
 			}
 		}
@@ -78,23 +80,22 @@ func Find(ctx context.Context, g *Graph, limit int) *Group {
 				order++
 			}
 		}
-		group.orders = append(group.orders, order)
-		if !group.Whole {
+		group.orbitSizes = append(group.orbitSizes, order)
+		if !group.Complete {
 			return group
 		}
 	}
 	return group
 }
 
-// reach finds an automorphism that takes the path's partition after the pick of
-// a level to q, and so all the picks up to there; nil where there is none, or
-// work has come to its end.
-func (s *search) reach(level int, q *partition) []int {
-	p := s.path[level+1]
+// findImage returns an automorphism that maps the partition after a level's base
+// point to q, or nil if there is none or the work limit is met.
+func (s *search) findImage(level int, q *partition) []int {
+	p := s.stabilizers[level+1]
 	if s.work < 0 || q.cells != p.cells || q.trace != p.trace {
 		return nil
 	}
-	if level+1 == len(s.picks) {
+	if level+1 == len(s.base) {
 		at := make([]int, len(q.cell)) // by cell
 		for v, c := range q.cell {
 			at[c] = v
@@ -104,27 +105,27 @@ func (s *search) reach(level int, q *partition) []int {
 			image[v] = at[c]
 		}
 		s.work -= len(s.g.arcs)
-		if s.g.keeps(image) {
+		if s.g.isAutomorphism(image) {
 			return image
 		}
 		return nil
 	}
-	for _, v := range q.members(p.cell[s.picks[level+1]]) {
+	for _, v := range q.members(p.cell[s.base[level+1]]) {
 		if s.work < 0 {
 			return nil
 		}
-		if image := s.reach(level+1, s.pick(q, v)); image != nil {
+		if image := s.findImage(level+1, s.individualize(q, v)); image != nil {
 			return image
 		}
 	}
 	return nil
 }
 
-// Orbits tells which vertices the group takes to each other: those of one orbit
-// have one number, the least vertex's.
-func (g *Group) Orbits() []int { return Orbits(g.points, g.Generators) }
+// Orbits returns, by vertex, the least vertex of its orbit under the group.
+func (g *Group) Orbits() []int { return Orbits(g.vertices, g.Generators) }
 
-// Orbits are those of the points that permutations generate.
+// Orbits returns, for each of the points 0 to points-1, the least point of its orbit
+// under the group that the permutations generate: generators[i][v] is v's image.
 func Orbits(points int, generators [][]int) []int {
 	root := make([]int, points)
 	for v := range root {
@@ -150,10 +151,10 @@ func Orbits(points int, generators [][]int) []int {
 	return root
 }
 
-// Order is how many automorphisms the generators come to.
+// Order returns the number of automorphisms that the generators generate.
 func (g *Group) Order() *big.Int {
 	order := big.NewInt(1)
-	for _, n := range g.orders {
+	for _, n := range g.orbitSizes {
 		order.Mul(order, big.NewInt(int64(n)))
 	}
 	return order

@@ -5,21 +5,20 @@ import (
 	"slices"
 )
 
-// partition gives every vertex a colour: its cell's place among all cells. It
-// depends on the graph and the picks that led to it, not on how vertices are
-// numbered.
+// partition is an ordered partition of the vertices into cells. It depends on the
+// graph and on the individualized vertices, not on the numbering of vertices.
 type partition struct {
-	cell  []int // by vertex
+	cell  []int // by vertex: the number of its cell
 	cells int
-	// trace sums up what refining it saw: where that differs, no automorphism
-	// takes one partition to the other.
+	// trace is a hash of the refinement. If the traces of two partitions differ, no
+	// automorphism maps one to the other.
 	trace uint64
 }
 
-// mix scrambles a number (the finalizer of SplitMix64): sums of scrambled
-// numbers tell multisets apart but for rare luck, which costs a trial and never
-// truth, as automorphisms are held to the graph.
-func mix(x uint64) uint64 {
+// hash is the finalizer of SplitMix64. Sums of hashes identify multisets, except for
+// rare collisions. These cost a trial but no correctness, because every automorphism
+// is checked against the graph.
+func hash(x uint64) uint64 {
 	x ^= x >> 30
 	x *= 0xbf58476d1ce4e5b9
 	x ^= x >> 27
@@ -27,8 +26,8 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// start is the partition by the vertices' own colours.
-func (s *search) start() *partition {
+// initialPartition returns the refined partition by the vertices' own colours.
+func (s *search) initialPartition() *partition {
 	p := &partition{cell: make([]int, len(s.g.colours))}
 	seen := slices.Clone(s.g.colours)
 	slices.Sort(seen)
@@ -41,8 +40,9 @@ func (s *search) start() *partition {
 	return p
 }
 
-// pick is a partition with one vertex put before its cell's others.
-func (s *search) pick(p *partition, vertex int) *partition {
+// individualize returns the refined partition in which a vertex comes before the
+// others of its cell.
+func (s *search) individualize(p *partition, vertex int) *partition {
 	q := &partition{cell: slices.Clone(p.cell), cells: p.cells + 1, trace: p.trace}
 	for v, c := range q.cell {
 		if c > p.cell[vertex] || c == p.cell[vertex] && v != vertex {
@@ -53,8 +53,8 @@ func (s *search) pick(p *partition, vertex int) *partition {
 	return q
 }
 
-// refine tells vertices of one cell apart by the cells and colours of their
-// arcs, until that tells no more, or there is no time: then no work is left.
+// refine splits cells by the cells and colours of their vertices' arcs until nothing
+// changes. If the context ends, it sets the work left to -1.
 func (s *search) refine(p *partition) {
 	g := s.g
 	n := len(p.cell)
@@ -68,11 +68,11 @@ func (s *search) refine(p *partition) {
 		s.work -= len(g.arcs) + n
 		clear(seen)
 		for _, a := range g.arcs {
-			colour := mix(uint64(a.colour) + 1)
-			seen[a.from] += mix(colour + 2*uint64(p.cell[a.to]))
-			seen[a.to] += mix(colour + 2*uint64(p.cell[a.from]) + 1)
+			colour := hash(uint64(a.colour) + 1)
+			seen[a.from] += hash(colour + 2*uint64(p.cell[a.to]))
+			seen[a.to] += hash(colour + 2*uint64(p.cell[a.from]) + 1)
 		}
-		p.inCells(order, func(cell []int) {
+		p.sortCells(order, func(cell []int) {
 			slices.SortFunc(cell, func(a, b int) int { return cmp.Compare(seen[a], seen[b]) })
 		})
 		cells := 0
@@ -82,7 +82,7 @@ func (s *search) refine(p *partition) {
 				cells++
 			}
 			next[v] = cells
-			p.trace = mix(p.trace + seen[v] + uint64(cells))
+			p.trace = hash(p.trace + seen[v] + uint64(cells))
 		}
 		done := cells+1 == p.cells
 		p.cell, p.cells = next, cells+1
@@ -92,9 +92,9 @@ func (s *search) refine(p *partition) {
 	}
 }
 
-// inCells fills order with the vertices by cell, and calls sort for those of each
-// cell of several.
-func (p *partition) inCells(order []int, sort func(cell []int)) {
+// sortCells fills order with the vertices by cell, and calls sort for each cell of
+// two or more.
+func (p *partition) sortCells(order []int, sort func(cell []int)) {
 	end := make([]int, p.cells+1)
 	for _, c := range p.cell {
 		end[c+1]++
@@ -114,7 +114,7 @@ func (p *partition) inCells(order []int, sort func(cell []int)) {
 	}
 }
 
-// members lists the vertices of a cell, rising.
+// members lists the vertices of a cell in rising order.
 func (p *partition) members(cell int) []int {
 	var all []int
 	for v, c := range p.cell {
@@ -125,8 +125,8 @@ func (p *partition) members(cell int) []int {
 	return all
 }
 
-// first is the first cell of several vertices, -1 where there is none.
-func (p *partition) first() int {
+// targetCell returns the first cell of two or more vertices, or -1 if there is none.
+func (p *partition) targetCell() int {
 	size := make([]int, p.cells)
 	for _, c := range p.cell {
 		size[c]++

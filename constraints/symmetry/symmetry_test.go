@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/colltune/colltune/constraints/internal/looks"
+	"github.com/colltune/colltune/constraints/internal/contexttest"
 )
 
 // permutations calls yield with every order of 0…n-1.
@@ -95,8 +95,8 @@ func TestEveryPermutation(t *testing.T) {
 			}
 		})
 		group := Find(t.Context(), g, Limit)
-		if !group.Whole || group.Order().Int64() != int64(len(all)) {
-			t.Fatalf("%v automorphisms, whole %v; of all orders %d are", group.Order(), group.Whole, len(all))
+		if !group.Complete || group.Order().Int64() != int64(len(all)) {
+			t.Fatalf("%v automorphisms, whole %v; of all orders %d are", group.Order(), group.Complete, len(all))
 		}
 		for _, image := range group.Generators {
 			if !same(g, image) {
@@ -200,8 +200,8 @@ func TestKnownGroups(t *testing.T) {
 		{"nothing", NewGraph(nil), "1"},
 		{"64 alone", NewGraph(make([]int, 64)), "126886932185884164103433389335161480802865516174545192198801894375214704230400000000000000"},
 	} {
-		if group := Find(t.Context(), c.g, Limit); !group.Whole || group.Order().String() != c.order {
-			t.Errorf("%s: %v automorphisms, whole %v; want %s", c.name, group.Order(), group.Whole, c.order)
+		if group := Find(t.Context(), c.g, Limit); !group.Complete || group.Order().String() != c.order {
+			t.Errorf("%s: %v automorphisms, whole %v; want %s", c.name, group.Order(), group.Complete, c.order)
 		}
 	}
 }
@@ -216,11 +216,11 @@ func TestBounded(t *testing.T) {
 				t.Fatalf("with a limit of %d: generator %v is no automorphism", limit, image)
 			}
 		}
-		if group.Whole && group.Order().Int64() != 46080 {
+		if group.Complete && group.Order().Int64() != 46080 {
 			t.Errorf("with a limit of %d: %v automorphisms are called all", limit, group.Order())
 		}
 	}
-	if Find(t.Context(), g, 1).Whole {
+	if Find(t.Context(), g, 1).Complete {
 		t.Error("nothing was looked at, and it is called all")
 	}
 }
@@ -229,22 +229,22 @@ func TestBounded(t *testing.T) {
 // true, called all only where it is, and hardly a look comes after.
 func TestEnds(t *testing.T) {
 	g := grid(3, 3, 3)
-	unended := &looks.Left{Context: t.Context(), N: 1 << 30}
+	unended := &contexttest.Countdown{Context: t.Context(), N: 1 << 30}
 	all := Find(unended, g, Limit)
 	takes := 1<<30 - unended.N
-	if !all.Whole || takes < 20 {
-		t.Fatalf("%v automorphisms, whole %v, in %d looks: too few to mean much", all.Order(), all.Whole, takes)
+	if !all.Complete || takes < 20 {
+		t.Fatalf("%v automorphisms, whole %v, in %d looks: too few to mean much", all.Order(), all.Complete, takes)
 	}
 	for n := range takes + 1 {
-		ctx := &looks.Left{Context: t.Context(), N: n}
+		ctx := &contexttest.Countdown{Context: t.Context(), N: n}
 		group := Find(ctx, g, Limit)
 		for _, image := range group.Generators {
 			if !same(g, image) {
 				t.Fatalf("after %d looks: generator %v is no automorphism", n, image)
 			}
 		}
-		if group.Whole != (n == takes) {
-			t.Errorf("after %d of %d looks: whole is %v", n, takes, group.Whole)
+		if group.Complete != (n == takes) {
+			t.Errorf("after %d of %d looks: whole is %v", n, takes, group.Complete)
 		}
 		if ctx.N < -3 {
 			t.Errorf("after %d looks there were %d more", n, -ctx.N)

@@ -150,7 +150,7 @@ func (p *stepProblem) widest(ctx context.Context) (parents [][]int, width *big.R
 // paths, rules out trees of the greatest.
 const otherWidths = 8
 
-// entered tells whether every rank but the root has an incoming edge. If data go
+// entered reports whether every rank but the root has an incoming edge. If data go
 // both ways, a rank that can be reached may have none, because the way back takes
 // other edges.
 func (n *network) entered(root int) bool {

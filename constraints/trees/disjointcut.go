@@ -25,7 +25,7 @@ func (p *stepProblem) cut() string {
 		if v == p.root {
 			continue
 		}
-		ways := flow.Run(v, p.root, int64(p.count))
+		ways := flow.MaxFlow(v, p.root, int64(p.count))
 		if ways >= int64(p.count) {
 			continue
 		}
@@ -36,7 +36,7 @@ func (p *stepProblem) cut() string {
 	if worst < 0 {
 		return ""
 	}
-	flow.Run(worst, p.root, int64(p.count))
+	flow.MaxFlow(worst, p.root, int64(p.count))
 	inside := p.reached(flow)
 	return p.leads(inside, int(least))
 }
@@ -44,7 +44,7 @@ func (p *stepProblem) cut() string {
 // reached lists the ranks on the near side of the last cut.
 func (p *stepProblem) reached(flow *maxflow.Graph) (ranks []int) {
 	for r := range p.n {
-		if flow.Reached(r) {
+		if flow.OnSourceSide(r) {
 			ranks = append(ranks, r)
 		}
 	}

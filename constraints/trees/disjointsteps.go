@@ -66,7 +66,7 @@ func (p *stepProblem) links(s *step) int {
 	return room
 }
 
-// direct tells whether an edge joins two ranks.
+// direct reports whether an edge joins two ranks.
 func (p *stepProblem) direct(e int) bool {
 	return p.t.Edges[e].From < p.n && p.t.Edges[e].To < p.n
 }
@@ -97,7 +97,7 @@ func (p *stepProblem) loadOf(trees [][]int) load {
 	return l
 }
 
-// disjoint tells whether trees consist of existing steps and share no link.
+// disjoint reports whether trees consist of existing steps and share no link.
 func (p *stepProblem) disjoint(trees [][]int) bool {
 	for _, parents := range trees {
 		for child, parent := range parents {

@@ -267,13 +267,13 @@ func (s *sapling) take(r reach) {
 func (f *forest) want(r int, by int64) {
 	f.wants[r] += by
 	f.total += by
-	f.flow.Set(r, f.wants[r])
+	f.flow.SetCapacity(r, f.wants[r])
 }
 
 // room changes the room on a link.
 func (f *forest) room(l int, by int64) {
 	f.links[l].room += by
-	f.flow.Set(f.ranks+l, f.links[l].room)
+	f.flow.SetCapacity(f.ranks+l, f.links[l].room)
 }
 
 // fits is how many of count trees can take a link.
@@ -283,9 +283,9 @@ func (f *forest) fits(at int, count int64) int64 {
 	if count == 0 {
 		return 0
 	}
-	f.flow.Set(l.from, maxflow.Unlimited)
-	n := f.flow.Run(f.ranks, l.to, f.total+count) - f.total
-	f.flow.Set(l.from, f.wants[l.from])
+	f.flow.SetCapacity(l.from, maxflow.Unlimited)
+	n := f.flow.MaxFlow(f.ranks, l.to, f.total+count) - f.total
+	f.flow.SetCapacity(l.from, f.wants[l.from])
 	return n
 }
 

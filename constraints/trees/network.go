@@ -165,7 +165,7 @@ func (g *graph) around(v int) (ins, outs []int) {
 	return ins, outs
 }
 
-// judge tells whether the trees still fit: by Edmonds' theorem, whether every rank
+// judge reports whether the trees still fit: by Edmonds' theorem, whether every rank
 // can be reached by all of them at once, from a source that supplies wants[r]
 // trees to rank r.
 type judge struct {
@@ -201,7 +201,7 @@ func (j *judge) may(from, to int) {
 func (j *judge) widen(from, to int, by int64) {
 	if from != to {
 		a := j.arcs[[2]int{from, to}]
-		j.flow.Set(a, j.flow.Capacity(a)+by)
+		j.flow.SetCapacity(a, j.flow.Capacity(a)+by)
 	}
 }
 
@@ -213,7 +213,7 @@ func (j *judge) short(enough int64) (short int64) {
 		if j.ctx.Err() != nil {
 			return enough
 		}
-		miss := j.g.total - j.flow.Run(j.g.vertices, v, j.g.total)
+		miss := j.g.total - j.flow.MaxFlow(j.g.vertices, v, j.g.total)
 		if miss <= short {
 			continue
 		}

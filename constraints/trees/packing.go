@@ -47,10 +47,10 @@ type Route struct {
 	Count int
 }
 
-// Optimal tells whether no routing can be faster.
+// Optimal reports whether no routing can be faster.
 func (p *Packing) Optimal() bool { return p.Rate.Cmp(p.Bound) == 0 }
 
-// Reversed tells whether data go from the leaves to the root.
+// Reversed reports whether data go from the leaves to the root.
 func (p *Packing) Reversed() bool { return kinds[p.Collective].reversed }
 
 // roots is how many ranks have trees of their own.
@@ -192,7 +192,7 @@ func checkRoute(t *topologies.Topology, links []int, from, to int) error {
 	return nil
 }
 
-// outside tells whether a vertex is beyond a NIC, as seen from its GPUs.
+// outside reports whether a vertex is beyond a NIC, as seen from its GPUs.
 func outside(t *topologies.Topology, v int) bool {
 	return t.Vertices[v].Kind >= topologies.NIC
 }

@@ -106,7 +106,7 @@ func (g *grove) nearer(tree, child int) bool {
 	return false
 }
 
-// below tells whether a rank is child, or below it.
+// below reports whether a rank is child, or below it.
 func (g *grove) below(tree, rank, child int) bool {
 	for ; rank >= 0; rank = g.trees[tree][rank] {
 		if rank == child {
@@ -124,7 +124,7 @@ func (g *grove) hang(tree, child, parent int) {
 	g.depth[tree] = depths(g.trees[tree])
 }
 
-// fits tells whether the edges of a step are taken no more often than allowed.
+// fits reports whether the edges of a step are taken no more often than allowed.
 func (g *grove) fits(s *step) bool {
 	for way, edges := range s.edges {
 		for _, e := range edges {

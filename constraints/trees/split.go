@@ -59,14 +59,14 @@ func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// forbids tells whether a strict graph allows nothing from one vertex to another,
+// forbids reports whether a strict graph allows nothing from one vertex to another,
 // because both are ranks between which no message goes. What flows would leave a
 // node through the fabric and come back to it.
 func (g *graph) forbids(from, to int) bool {
 	return g.strict && from < g.ranks && to < g.ranks && !g.linked(from, to)
 }
 
-// runnable tells whether messages go along all edges of the trees.
+// runnable reports whether messages go along all edges of the trees.
 func (n *network) runnable(trees []Tree) bool {
 	for _, t := range trees {
 		for _, e := range t.Edges {

@@ -16,7 +16,7 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/verify"
 	"github.com/colltune/colltune/constraints"
-	"github.com/colltune/colltune/constraints/internal/looks"
+	"github.com/colltune/colltune/constraints/internal/contexttest"
 	"github.com/colltune/colltune/constraints/internal/published"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/topologies"
@@ -329,7 +329,7 @@ func TestPrograms(t *testing.T) {
 // soon no more looks, wherever it was at.
 func TestEnds(t *testing.T) {
 	top := topotest.Resolve(t, "dgx-1", 2)
-	unended := &looks.Left{Context: context.Background(), N: 1 << 30}
+	unended := &contexttest.Countdown{Context: context.Background(), N: 1 << 30}
 	if _, err := Pack(unended, top, Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -338,7 +338,7 @@ func TestEnds(t *testing.T) {
 		t.Fatalf("%d looks: too few to mean much", takes)
 	}
 	for n := 0; n < takes; n += 1 + n/20 {
-		ctx := &looks.Left{Context: context.Background(), N: n}
+		ctx := &contexttest.Countdown{Context: context.Background(), N: n}
 		if p, err := Pack(ctx, top, Options{}); p != nil || !errors.Is(err, context.Canceled) {
 			t.Fatalf("after %d of %d looks: %v, want that it was cancelled", n, takes, err)
 		}

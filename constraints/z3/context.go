@@ -7,15 +7,15 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// Config is what a context is made with.
+// Config configures a context.
 type Config struct {
-	// Seed of the solver's random choices. The same seed and the same terms in
-	// the same order give the same model.
+	// Seed is that of the solvers' random choices. The same seed and the same terms
+	// in the same order give the same model.
 	Seed int
 }
 
-// Context holds terms and solvers. Its first error stays: builders return the
-// zero AST from then on, and Check and Err return it.
+// Context owns terms and solvers. After its first error, builders return the zero
+// AST, and Check and Err return that error.
 type Context struct {
 	handle uintptr
 	sort   uintptr // of Booleans
@@ -23,25 +23,26 @@ type Context struct {
 	err    error
 }
 
-// AST is a Boolean term of the context that made it. The zero AST is none.
+// AST is a Boolean term, owned by the context that made it. The zero AST is invalid.
 type AST struct{ handle uintptr }
 
-// Error is what libz3 refused.
+// Error is an error of libz3.
 type Error struct {
-	Function string
-	Code     int
+	Function string // without the leading Z3_
+	Code     int    // Z3_error_code; -1 for errors found before the call
 	Message  string
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("libz3: %s: %s", e.Function, e.Message) }
 
-// memoutCode is the library's code for memory that ran out.
-const memoutCode = 7
+// outOfMemoryCode is Z3_MEMOUT_FAIL.
+const outOfMemoryCode = 7
 
-// OutOfMemory tells whether the cap of SetMemory was met.
-func (e *Error) OutOfMemory() bool { return e.Code == memoutCode }
+// OutOfMemory reports whether the limit of SetMemory was met.
+func (e *Error) OutOfMemory() bool { return e.Code == outOfMemoryCode }
 
-// NewContext makes a context; Close it.
+// NewContext makes a context, which the caller must close. The error is Open's or an
+// *Error.
 func NewContext(c Config) (*Context, error) {
 	if err := Open(); err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func NewContext(c Config) (*Context, error) {
 	defer dynlib.Call(lib.Del_config, config)
 	handle := dynlib.Call(lib.Mk_context, config)
 	if handle == 0 {
-		return nil, &Error{"mk_context", memoutCode, "no context"}
+		return nil, &Error{"mk_context", outOfMemoryCode, "no context"}
 	}
 	ctx := &Context{handle: handle, seed: c.Seed}
 	dynlib.Call(lib.Set_error_handler, handle, 0)
@@ -63,7 +64,7 @@ func NewContext(c Config) (*Context, error) {
 	return ctx, nil
 }
 
-// Close frees the context and all that was made in it.
+// Close frees the context with its terms and solvers.
 func (c *Context) Close() {
 	if c.handle != 0 {
 		dynlib.Call(lib.Del_context, c.handle)
@@ -71,11 +72,11 @@ func (c *Context) Close() {
 	}
 }
 
-// Err is the context's first error.
+// Err returns the context's first error, or nil.
 func (c *Context) Err() error { return c.err }
 
-// call calls a function whose first argument is the context and keeps its
-// error. It does nothing after one, and returns 0.
+// call calls a function whose first argument is the context, and stores its error.
+// After an error it does nothing and returns 0.
 //
 //go:uintptrescapes
 func (c *Context) call(name string, f dynlib.Symbol, args ...uintptr) uintptr {
@@ -104,30 +105,31 @@ func (c *Context) check(name string) {
 	}
 }
 
-// reset clears the library's own error code, which some functions leave as the
-// last one set it.
+// reset clears the library's error code, which FromString does not.
 func (c *Context) reset() { dynlib.Call(lib.Mk_true, c.handle) }
 
-// given tells whether all terms are terms; a zero one becomes the error.
-func (c *Context) given(name string, terms ...AST) bool {
+// checkTerms reports whether the context has no error and no term is zero; a zero
+// term is an error.
+func (c *Context) checkTerms(name string, terms ...AST) bool {
 	for _, t := range terms {
 		if t.handle == 0 && c.err == nil {
-			c.err = &Error{name, -1, "a term that is none"}
+			c.err = &Error{name, -1, "invalid term"}
 		}
 	}
 	return c.err == nil
 }
 
-// list is the address of the first of the terms, for C to read during a call.
-func list(terms []AST) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(terms)) }
+// firstTerm returns the address of the first term, for C to read during a call.
+func firstTerm(terms []AST) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(terms)) }
 
-// Bool is the variable of a number: the same number, the same variable.
+// Bool returns the Boolean variable with a number. The same number gives the same
+// variable.
 func (c *Context) Bool(number int) AST {
 	symbol := c.call("mk_int_symbol", lib.Mk_int_symbol, uintptr(number))
 	return AST{c.call("mk_const", lib.Mk_const, symbol, c.sort)}
 }
 
-// Value is a constant.
+// Value returns a constant.
 func (c *Context) Value(v bool) AST {
 	if v {
 		return AST{c.call("mk_true", lib.Mk_true)}
@@ -135,39 +137,39 @@ func (c *Context) Value(v bool) AST {
 	return AST{c.call("mk_false", lib.Mk_false)}
 }
 
-// Not is the negation.
+// Not returns the negation of a term.
 func (c *Context) Not(a AST) AST {
-	if !c.given("mk_not", a) {
+	if !c.checkTerms("mk_not", a) {
 		return AST{}
 	}
 	return AST{c.call("mk_not", lib.Mk_not, a.handle)}
 }
 
-// And holds where all do; of none, it holds.
+// And returns the conjunction of the terms; of none, true.
 func (c *Context) And(terms ...AST) AST {
-	if !c.given("mk_and", terms...) {
+	if !c.checkTerms("mk_and", terms...) {
 		return AST{}
 	}
-	return AST{c.call("mk_and", lib.Mk_and, uintptr(len(terms)), uintptr(list(terms)))}
+	return AST{c.call("mk_and", lib.Mk_and, uintptr(len(terms)), uintptr(firstTerm(terms)))}
 }
 
-// Or holds where one does; of none, it does not hold.
+// Or returns the disjunction of the terms; of none, false.
 func (c *Context) Or(terms ...AST) AST {
-	if !c.given("mk_or", terms...) {
+	if !c.checkTerms("mk_or", terms...) {
 		return AST{}
 	}
-	return AST{c.call("mk_or", lib.Mk_or, uintptr(len(terms)), uintptr(list(terms)))}
+	return AST{c.call("mk_or", lib.Mk_or, uintptr(len(terms)), uintptr(firstTerm(terms)))}
 }
 
-// AtLeast holds where k of the terms do.
+// AtLeast returns a term that holds if k or more of the terms do.
 func (c *Context) AtLeast(terms []AST, k int) AST {
-	if len(terms) == 0 || k <= 0 { // the library takes neither
+	if len(terms) == 0 || k <= 0 { // libz3 rejects both
 		return c.Value(k <= 0)
 	}
 	return c.cardinality("mk_atleast", lib.Mk_atleast, terms, k)
 }
 
-// AtMost holds where no more than k of the terms do.
+// AtMost returns a term that holds if k or fewer of the terms do.
 func (c *Context) AtMost(terms []AST, k int) AST {
 	if len(terms) == 0 || k < 0 {
 		return c.Value(k >= 0)
@@ -176,35 +178,36 @@ func (c *Context) AtMost(terms []AST, k int) AST {
 }
 
 func (c *Context) cardinality(name string, f dynlib.Symbol, terms []AST, k int) AST {
-	if !c.given(name, terms...) {
+	if !c.checkTerms(name, terms...) {
 		return AST{}
 	}
-	return AST{c.call(name, f, uintptr(len(terms)), uintptr(list(terms)), uintptr(k))}
+	return AST{c.call(name, f, uintptr(len(terms)), uintptr(firstTerm(terms)), uintptr(k))}
 }
 
-// SumAtLeast holds where the weights of the terms that hold add up to k.
+// SumAtLeast returns a term that holds if the weights of the terms that hold add up
+// to k or more. There must be as many weights as terms, and at least one.
 func (c *Context) SumAtLeast(terms []AST, weights []int32, k int32) AST {
 	return c.sum("mk_pbge", lib.Mk_pbge, terms, weights, k)
 }
 
-// SumAtMost holds where they add up to no more than k.
+// SumAtMost returns a term that holds if they add up to k or less.
 func (c *Context) SumAtMost(terms []AST, weights []int32, k int32) AST {
 	return c.sum("mk_pble", lib.Mk_pble, terms, weights, k)
 }
 
-// SumExactly holds where they add up to k.
+// SumExactly returns a term that holds if they add up to k.
 func (c *Context) SumExactly(terms []AST, weights []int32, k int32) AST {
 	return c.sum("mk_pbeq", lib.Mk_pbeq, terms, weights, k)
 }
 
 func (c *Context) sum(name string, f dynlib.Symbol, terms []AST, weights []int32, k int32) AST {
-	if !c.given(name, terms...) {
+	if !c.checkTerms(name, terms...) {
 		return AST{}
 	}
 	if len(weights) != len(terms) || len(terms) == 0 {
-		c.err = &Error{name, -1, fmt.Sprintf("%d weights for %d terms: want as many, and one at least", len(weights), len(terms))}
+		c.err = &Error{name, -1, fmt.Sprintf("%d weights for %d terms: want as many of each, and at least one", len(weights), len(terms))}
 		return AST{}
 	}
-	return AST{c.call(name, f, uintptr(len(terms)), uintptr(list(terms)),
+	return AST{c.call(name, f, uintptr(len(terms)), uintptr(firstTerm(terms)),
 		uintptr(unsafe.Pointer(unsafe.SliceData(weights))), uintptr(uint32(k)))}
 }

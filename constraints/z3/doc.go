@@ -1,26 +1,26 @@
-// Package z3 binds libz3 at run time, as thin as can be: no cgo, no headers, and
-// where the library is missing an ordinary error. Its shape is go-z3's.
+// Package z3 binds libz3 at run time: no cgo, no headers, and an ordinary error if
+// the library is missing. Its interface follows go-z3's.
 //
-//	ctx, err := z3.NewContext(z3.Config{MemoryMB: 512})
+//	ctx, err := z3.NewContext(z3.Config{})
 //	defer ctx.Close()
 //	s := ctx.NewSolver()
 //	a, b := ctx.Bool(1), ctx.Bool(2)
 //	s.Assert(ctx.AtLeast([]z3.AST{a, ctx.Not(b)}, 1))
-//	switch r, err := s.Check(10 * time.Second, nil); r { case z3.True: s.Model().Bool(a) … }
+//	switch r, err := s.Check(ctx); r { case z3.True: s.Model().Bool(a) … }
 //
-// Invariants, each against something libz3 does otherwise:
-//   - an error never ends the process: the default handler, which does, is taken
-//     out; the first error stays with the context and Check returns it;
-//   - an error code is asked for after every call that may set one, and reset
-//     before the one (FromString) that leaves the last call's standing;
-//   - Ctrl-C stays with Go: a solver is told not to install its own handler;
-//   - a zero AST never reaches C, where it would be a crash;
-//   - Booleans and enumerations come back in 32 bits: they are cut to that;
-//   - an interrupt sent before a check has begun is lost: it is sent again until
-//     the check is over, and never outside of one;
-//   - strings belong to the library's own buffer: they are copied at once.
+// Pitfalls of libz3, and what this package does about them:
+//   - its default error handler ends the process: the handler is removed; the first
+//     error stays with the context, and Check returns it;
+//   - most functions set an error code: it is read after every call, and reset
+//     before FromString, which does not clear it;
+//   - it installs a handler for SIGINT: solvers are told not to;
+//   - it crashes on a null AST: a zero AST is an error here;
+//   - Booleans and enumerations are 32 bits wide: results are truncated to that;
+//   - it ignores an interrupt sent before a check has begun: the interrupt is
+//     repeated until the check ends, and never sent outside of one;
+//   - strings live in a buffer that the next call overwrites: they are copied.
 //
-// A context is for one goroutine at a time and frees its terms when it is
-// closed, not before. A crash inside libz3 is a crash of this process: run it in
-// one of its own. It checks no model.
+// A context is for one goroutine at a time and frees its terms when it is closed,
+// not before. A crash inside libz3 crashes the process, so run it in a child
+// process. It checks no model.
 package z3

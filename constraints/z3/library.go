@@ -11,20 +11,21 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// Variable is the environment variable that names libz3, or switches it off.
+// Variable is the environment variable that gives the path of libz3, or is "off" to
+// do without it.
 const Variable = "COLLTUNE_Z3"
 
-// ErrOff is Open's error where the environment says to go without.
+// ErrOff is Open's error if the environment variable is "off".
 var ErrOff = errors.New("libz3 is switched off by " + Variable)
 
-// sonames are the names libz3 goes by, most particular first.
+// sonames are the file names of libz3, most specific first.
 var sonames = []string{
 	"libz3.so.4.8", "libz3.so.4", "libz3.so",
 	"libz3.dylib", "/opt/homebrew/lib/libz3.dylib", "/usr/local/lib/libz3.dylib",
 }
 
-// api is the functions used, each field named as the library names it less the
-// leading Z3_, with its first letter raised for reflection.
+// api holds the functions used. Fields have the library's names without the leading
+// Z3_, and with a capital, as reflection needs.
 type api struct {
 	Get_full_version, Global_param_set,
 	Mk_config, Del_config,
@@ -41,17 +42,17 @@ type api struct {
 	Interrupt dynlib.Symbol
 }
 
-// lib is the library's functions, once Open has found it.
+// lib is valid after Open has succeeded.
 var lib api
 
-// Open finds and loads libz3, once; Version is then its version. The error is
-// ErrOff, or says what was looked for. Every other function needs it.
+// Open loads libz3, once for the process. The error is ErrOff, or names the files
+// that were tried. NewContext, Version and SetMemory call it.
 func Open() error {
 	_, err := opened()
 	return err
 }
 
-// Version is the library's own words, such as "4.8.12.0".
+// Version returns the library's version, such as "4.8.12.0".
 func Version() (string, error) { return opened() }
 
 var opened = sync.OnceValues(func() (version string, err error) {
@@ -80,8 +81,8 @@ var opened = sync.OnceValues(func() (version string, err error) {
 	return dynlib.GoString(dynlib.Call(lib.Get_full_version), 200), nil
 })
 
-// SetMemory caps what libz3 allocates in this process, in MiB; a query that
-// needs more ends with an error. It holds for all contexts made after it.
+// SetMemory limits the memory that libz3 allocates in this process, in MiB. A query
+// that needs more ends with an error. The limit applies to contexts made afterwards.
 func SetMemory(mib int) error {
 	if err := Open(); err != nil {
 		return err

@@ -9,40 +9,40 @@ import (
 	"github.com/colltune/colltune/internal/dynlib"
 )
 
-// Result is what a check found.
+// Result is the outcome of a check.
 type Result int8
 
-// The results: Unknown is a check that was stopped, or gave up.
+// The outcomes. Unknown means that the check was stopped or gave up.
 const (
 	False   Result = -1
 	Unknown Result = 0
 	True    Result = 1
 )
 
-// Solver is Z3's SMT core without the preprocessing of its default solver,
-// which takes longer than it saves on routing problems.
+// Solver is Z3's simple solver. It does without the preprocessing of the default
+// solver, which takes longer than it saves on routing problems.
 type Solver struct {
 	ctx    *Context
 	handle uintptr
-	limit  uint32 // of a Check's work; 0: none
+	limit  uint32 // on a Check's work; 0 means none
 }
 
-// ErrWork is Check's error where the work that Limit allows came to an end.
+// ErrWork is Check's error if it met the limit of LimitWork.
 var ErrWork = errors.New("the work allowed came to an end")
 
-// NewSolver makes a solver; it is freed with its context.
+// NewSolver makes a solver, which is freed with its context.
 func (c *Context) NewSolver() *Solver {
 	s := &Solver{ctx: c, handle: c.call("mk_simple_solver", lib.Mk_simple_solver)}
 	c.call("solver_inc_ref", lib.Solver_inc_ref, s.handle)
 	s.set(func(params uintptr) {
-		// Z3 would catch SIGINT with a handler of its own, of which Go dies.
+		// Otherwise Z3 installs a SIGINT handler, which crashes Go.
 		c.call("params_set_bool", lib.Params_set_bool, params, c.symbol("ctrl_c"), 0)
 		c.call("params_set_uint", lib.Params_set_uint, params, c.symbol("random_seed"), uintptr(uint32(c.seed)))
 	})
 	return s
 }
 
-// set changes parameters, those that fill writes.
+// set sets the parameters that fill writes.
 func (s *Solver) set(fill func(params uintptr)) {
 	c := s.ctx
 	params := c.call("mk_params", lib.Mk_params)
@@ -56,18 +56,18 @@ func (c *Context) symbol(name string) uintptr {
 	return c.call("mk_string_symbol", lib.Mk_string_symbol, uintptr(unsafe.Pointer(dynlib.CString(name))))
 }
 
-// Limit ends each Check from now on after so much work, by the library's own
-// count, which is the same wherever the same is asked (three units take about a
-// microsecond); 0 is no limit. Check then returns ErrWork.
-func (s *Solver) Limit(work uint32) {
+// LimitWork limits the work of each further Check, in units of libz3's rlimit, which
+// is the same on every machine. About three units take a microsecond; 0 means no
+// limit. A Check that meets it returns ErrWork.
+func (s *Solver) LimitWork(work uint32) {
 	s.limit = work
 	s.set(func(params uintptr) {
 		s.ctx.call("params_set_uint", lib.Params_set_uint, params, s.ctx.symbol("rlimit"), uintptr(work))
 	})
 }
 
-// Work is what has been done in the solver's context so far, by the same count. It
-// starts over after 2³².
+// Work returns the work done in the solver's context so far, in the same units,
+// modulo 2³².
 func (s *Solver) Work() uint32 {
 	c := s.ctx
 	stats := c.call("solver_get_statistics", lib.Solver_get_statistics, s.handle)
@@ -83,13 +83,13 @@ func (s *Solver) Work() uint32 {
 
 // Assert adds a term that must hold.
 func (s *Solver) Assert(a AST) {
-	if s.ctx.given("solver_assert", a) {
+	if s.ctx.checkTerms("solver_assert", a) {
 		s.ctx.call("solver_assert", lib.Solver_assert, s.handle, a.handle)
 	}
 }
 
-// FromString adds the assertions of an SMT-LIB 2 text, which must declare what
-// it uses.
+// FromString adds the assertions of an SMT-LIB 2 text, which must declare its
+// symbols.
 func (s *Solver) FromString(text string) error {
 	if s.ctx.err == nil {
 		s.ctx.reset()
@@ -98,21 +98,21 @@ func (s *Solver) FromString(text string) error {
 	return s.ctx.err
 }
 
-// Push opens a scope, Pop closes the innermost and drops its assertions.
+// Push opens a scope.
 func (s *Solver) Push() { s.ctx.call("solver_push", lib.Solver_push, s.handle) }
 
-// Pop closes the innermost scope.
+// Pop closes the innermost scope and drops its assertions.
 func (s *Solver) Pop() { s.ctx.call("solver_pop", lib.Solver_pop, s.handle, 1) }
 
-// resend is how long an interrupt is given before it is sent again.
-const resend = 10 * time.Millisecond
+// interruptInterval is how long to wait before an interrupt is sent again.
+const interruptInterval = 10 * time.Millisecond
 
-// Check looks for a model of the assertions and the assumptions (variables or
-// negations of such). Unknown comes with ctx's error where ctx ended it, or
-// with the library's reason. The context's first error is returned here too.
+// Check looks for a model of the assertions in which the assumptions, which must be
+// variables or their negations, hold. Unknown comes with ctx's error, ErrWork or
+// libz3's reason as an *Error. The context's first error is returned here too.
 func (s *Solver) Check(ctx context.Context, assumptions ...AST) (Result, error) {
 	c := s.ctx
-	if !c.given("solver_check_assumptions", assumptions...) {
+	if !c.checkTerms("solver_check_assumptions", assumptions...) {
 		return Unknown, c.err
 	}
 	if err := ctx.Err(); err != nil {
@@ -135,35 +135,35 @@ func (s *Solver) Check(ctx context.Context, assumptions ...AST) (Result, error) 
 			select {
 			case <-over:
 				return
-			case <-time.After(resend):
+			case <-time.After(interruptInterval):
 			}
 		}
 	}()
 	r := Result(int32(c.call("solver_check", lib.Solver_check_assumptions, s.handle,
-		uintptr(len(assumptions)), uintptr(list(assumptions)))))
+		uintptr(len(assumptions)), uintptr(firstTerm(assumptions)))))
 	close(over)
 	<-quiet
 	switch {
 	case ctx.Err() != nil && r == Unknown:
-		c.err = nil // the interrupt's own; who fired decides, not what it says
+		c.err = nil // the interrupt's own error
 		return Unknown, ctx.Err()
 	case c.err != nil:
 		return Unknown, c.err
-	case r == Unknown && s.limit > 0 && s.Work()-before >= s.limit: // it has several words for that
+	case r == Unknown && s.limit > 0 && s.Work()-before >= s.limit: // libz3 gives various reasons for this
 		return Unknown, ErrWork
 	case r == Unknown:
 		reason := dynlib.GoString(c.call("solver_get_reason_unknown", lib.Solver_get_reason_unknown, s.handle), 500)
 		code := -1
 		if reason == "max. memory exceeded" || reason == "memout" {
-			code = memoutCode
+			code = outOfMemoryCode
 		}
 		return Unknown, &Error{"solver_check", code, reason}
 	}
 	return r, nil
 }
 
-// Core is the assumptions, by their position in the last Check's list, that
-// can't hold together; of a Check that was False.
+// Core returns the indices of assumptions that cannot all hold (an unsat core). The
+// last Check must have been False, with the same assumptions.
 func (s *Solver) Core(assumptions ...AST) []int {
 	c := s.ctx
 	v := c.call("solver_get_unsat_core", lib.Solver_get_unsat_core, s.handle)
@@ -182,13 +182,13 @@ func (s *Solver) Core(assumptions ...AST) []int {
 	return core
 }
 
-// Model is what a True Check found; Close it.
+// Model is a model, which the caller must close.
 type Model struct {
 	ctx    *Context
 	handle uintptr
 }
 
-// Model is the model of the last Check, which must have been True.
+// Model returns the model of the last Check, which must have been True.
 func (s *Solver) Model() *Model {
 	m := &Model{s.ctx, s.ctx.call("solver_get_model", lib.Solver_get_model, s.handle)}
 	if m.handle != 0 {
@@ -205,9 +205,9 @@ func (m *Model) Close() {
 	}
 }
 
-// Bool is the value of a term; false where the model leaves it open.
+// Bool returns the value of a term; false if the model leaves it open.
 func (m *Model) Bool(a AST) bool {
-	if !m.ctx.given("model_eval", a) || m.handle == 0 {
+	if !m.ctx.checkTerms("model_eval", a) || m.handle == 0 {
 		return false
 	}
 	value := new(uintptr)

@@ -285,7 +285,7 @@ func TestLimit(t *testing.T) {
 				}
 			}
 		}
-		s.Limit(work)
+		s.LimitWork(work)
 		before := s.Work()
 		r, err := s.Check(context.Background())
 		return r, s.Work() - before, err

@@ -7,18 +7,19 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// Move sends chunks First to First+Count of those that start or end at Root.
+// Move sends Count chunks, from First on, of those that start at Root or, if Reduce,
+// end there.
 type Move struct {
-	From, To     int
-	Root         int
+	From, To     int // ranks
+	Root         int // rank
 	First, Count int
-	Reduce       bool
+	Reduce       bool // combine with what To has, instead of copying
 }
 
 // Program traces moves in their order. The collective is allgather, broadcast,
-// reducescatter, reduce or allreduce, whose chunks are divided evenly among the
-// ranks; its Chunks are as many as moves count on, times the ranks for
-// allreduce.
+// reducescatter, reduce or allreduce. Moves number the chunks of a root from 0 to
+// spec.Chunks-1, of an allreduce to spec.Chunks/ranks-1. The error says that the
+// collective is another one, or is lang's.
 func Program(name string, spec collective.Spec, list []Move) (*lang.Program, error) {
 	c, err := collective.New(spec)
 	if err != nil {
@@ -35,9 +36,9 @@ func Program(name string, spec collective.Spec, list []Move) (*lang.Program, err
 	default:
 		return nil, fmt.Errorf("moves of %s: want allgather, broadcast, reducescatter, reduce or allreduce", c.Name)
 	}
-	w.sums = make([]map[int]int, c.Ranks)
-	for r := range w.sums {
-		w.sums[r] = map[int]int{}
+	w.accumulators = make([]map[int]int, c.Ranks)
+	for r := range w.accumulators {
+		w.accumulators[r] = map[int]int{}
 	}
 	w.scratch = make([]int, c.Ranks)
 	if !c.Reduces() {
@@ -51,7 +52,7 @@ func Program(name string, spec collective.Spec, list []Move) (*lang.Program, err
 		if m.Reduce {
 			w.reduce(m)
 		} else {
-			w.spread(m)
+			w.copyMove(m)
 		}
 	}
 	if w.err != nil {
@@ -65,33 +66,33 @@ type writer struct {
 	t *lang.Trace
 	c collective.Collective
 	n int // chunks of a root
-	// sums[r] is where rank r combines a chunk: its place in scratch, or own
-	// where that is the output.
-	sums    []map[int]int
-	scratch []int // used so far
-	err     error
+	// accumulators[r] is where rank r combines a chunk: its index in scratch, or
+	// inOutput.
+	accumulators []map[int]int
+	scratch      []int // by rank: chunks used so far
+	err          error
 }
 
-const own = -1
+const inOutput = -1
 
-// place is the first of some chunks in a buffer.
+// place is a position in a buffer, or the first of several.
 type place struct {
 	buf   collective.Buffer
 	index int
 }
 
-// whole tells whether the output has a place for every root's chunks.
-func (w *writer) whole() bool { return w.c.Name == "allgather" || w.c.Name == "allreduce" }
+// outputHoldsAll reports whether the output has a place for every root's chunks.
+func (w *writer) outputHoldsAll() bool { return w.c.Name == "allgather" || w.c.Name == "allreduce" }
 
-// out is where chunk i of a root lies in the output of those who have it there.
+// out returns the position of chunk i of a root in a rank's output.
 func (w *writer) out(root, i int) int {
-	if w.whole() {
+	if w.outputHoldsAll() {
 		return root*w.n + i
 	}
 	return i
 }
 
-// in is where a rank's own chunk i for a root lies in its input.
+// in returns the position of a rank's own chunk i for a root in its input.
 func (w *writer) in(root, i int) int {
 	if w.c.Name == "reducescatter" || w.c.Name == "allreduce" {
 		return root*w.n + i
@@ -99,7 +100,7 @@ func (w *writer) in(root, i int) int {
 	return i
 }
 
-func (w *writer) spread(m Move) {
+func (w *writer) copyMove(m Move) {
 	from := place{collective.Out, w.out(m.Root, m.First)}
 	if m.From == m.Root && !w.c.Reduces() {
 		from = place{collective.In, m.First}
@@ -107,14 +108,14 @@ func (w *writer) spread(m Move) {
 	w.copy(m.From, from, m.To, place{collective.Out, w.out(m.Root, m.First)}, m.Count)
 }
 
-// reduce combines runs of chunks that lie in a row at both ends.
+// reduce combines chunks, in runs that are contiguous at both ends.
 func (w *writer) reduce(m Move) {
 	for i := m.First; i < m.First+m.Count; {
-		at := w.begin(m.To, m.Root, i, m.First+m.Count)
-		to := w.sum(m.To, m.Root, i)
-		from := w.sum(m.From, m.Root, i)
+		at := w.startSums(m.To, m.Root, i, m.First+m.Count)
+		to := w.valueOf(m.To, m.Root, i)
+		from := w.valueOf(m.From, m.Root, i)
 		run := 1
-		for i+run < at && w.next(m.From, m.Root, i, run, from) && w.next(m.To, m.Root, i, run, to) {
+		for i+run < at && w.contiguous(m.From, m.Root, i, run, from) && w.contiguous(m.To, m.Root, i, run, to) {
 			run++
 		}
 		w.combine(m.From, from, m.To, to, run)
@@ -122,50 +123,51 @@ func (w *writer) reduce(m Move) {
 	}
 }
 
-// next tells whether a rank's chunk i+run lies run places after chunk i.
-func (w *writer) next(rank, root, i, run int, first place) bool {
-	p := w.sum(rank, root, i+run)
+// contiguous reports whether a rank's chunk i+run is run positions after first, the
+// place of chunk i.
+func (w *writer) contiguous(rank, root, i, run int, first place) bool {
+	p := w.valueOf(rank, root, i+run)
 	return p.buf == first.buf && p.index == first.index+run
 }
 
-// sum is where a rank's chunk for a root lies: its own input, or what it has
-// combined with it.
-func (w *writer) sum(rank, root, i int) place {
-	at, begun := w.sums[rank][root*w.n+i]
+// valueOf returns the place of a rank's value of a root's chunk i: in its input, or
+// where it accumulates the sum.
+func (w *writer) valueOf(rank, root, i int) place {
+	at, begun := w.accumulators[rank][root*w.n+i]
 	switch {
 	case !begun:
 		return place{collective.In, w.in(root, i)}
-	case at == own:
+	case at == inOutput:
 		return place{collective.Out, w.out(root, i)}
 	}
 	return place{collective.Scratch, at}
 }
 
-// begin copies a rank's own chunks from i on, as far as none has been combined,
-// to where they will be, and returns where it stopped; where chunk i has been,
-// it does nothing and returns end.
-func (w *writer) begin(rank, root, i, end int) int {
+// startSums copies a rank's own chunks, from i to the first that it has begun to
+// combine, to where it will accumulate them. It returns where it stopped. If chunk i
+// itself is begun, it does nothing and returns end.
+func (w *writer) startSums(rank, root, i, end int) int {
 	key := root*w.n + i
-	if _, begun := w.sums[rank][key]; begun {
+	if _, begun := w.accumulators[rank][key]; begun {
 		return end
 	}
 	run := 1
 	for ; i+run < end; run++ {
-		if _, begun := w.sums[rank][key+run]; begun {
+		if _, begun := w.accumulators[rank][key+run]; begun {
 			break
 		}
 	}
 	to := place{collective.Out, w.out(root, i)}
-	here := own
-	if !w.whole() && rank != root {
+	here := inOutput
+	if !w.outputHoldsAll() && rank != root {
 		here = w.scratch[rank]
 		to = place{collective.Scratch, here}
 		w.scratch[rank] += run
 	}
 	w.copy(rank, place{collective.In, w.in(root, i)}, rank, to, run)
 	for k := range run {
-		w.sums[rank][key+k] = here
-		if here != own {
+		w.accumulators[rank][key+k] = here
+		if here != inOutput {
 			here++
 		}
 	}

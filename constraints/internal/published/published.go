@@ -8,10 +8,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// drawing is a topology being drawn.
-type drawing struct{ t *topologies.Topology }
+// builder builds a topology.
+type builder struct{ t *topologies.Topology }
 
-func draw(name string, nodes, gpus int) drawing {
+func newBuilder(name string, nodes, gpus int) builder {
 	t := &topologies.Topology{Name: fmt.Sprintf("%s x%d", name, nodes), Nodes: nodes, Runtime: "nccl"}
 	for node := range nodes {
 		for g := range gpus {
@@ -19,11 +19,11 @@ func draw(name string, nodes, gpus int) drawing {
 			t.Vertices = append(t.Vertices, topologies.Vertex{Kind: topologies.GPU, Node: node})
 		}
 	}
-	return drawing{t}
+	return builder{t}
 }
 
 // vertex adds a switch of a node, or the fabric where node is -1.
-func (d drawing) vertex(node int) int {
+func (d builder) vertex(node int) int {
 	kind, name := topologies.Switch, fmt.Sprintf("switch %d", node)
 	if node < 0 {
 		kind, name = topologies.Fabric, "fabric"
@@ -32,17 +32,17 @@ func (d drawing) vertex(node int) int {
 	return len(d.t.Vertices) - 1
 }
 
-func (d drawing) oneWay(from, to int, gbps, us float64) {
+func (d builder) oneWay(from, to int, gbps, us float64) {
 	d.t.Edges = append(d.t.Edges, topologies.Edge{From: from, To: to, Count: 1,
 		Bandwidth: units.Bandwidth(gbps * 1e9), Latency: units.Duration(us)})
 }
 
-func (d drawing) link(a, b int, gbps, us float64) {
+func (d builder) link(a, b int, gbps, us float64) {
 	d.oneWay(a, b, gbps, us)
 	d.oneWay(b, a, gbps, us)
 }
 
-func (d drawing) done() *topologies.Topology {
+func (d builder) done() *topologies.Topology {
 	slices.SortFunc(d.t.Edges, func(a, b topologies.Edge) int {
 		if a.From != b.From {
 			return a.From - b.From
@@ -58,11 +58,11 @@ var (
 	cubeSingle = [][2]int{{0, 2}, {0, 3}, {1, 2}, {1, 5}, {3, 7}, {4, 6}, {4, 7}, {5, 6}}
 )
 
-// NDv2 is TE-CCL's graph of NDv2 machines: NVLinks of 25 GB/s and 0.7 us; GPU 0
-// of each sends to GPU 1 of the others at 12.5 GB/s and 1.3 us: two machines
-// over a link of their own, more over one switch.
+// NDv2 returns TE-CCL's graph of NDv2 machines. NVLinks have 25 GB/s and 0.7 us. GPU
+// 0 of each machine sends to GPU 1 of the others at 12.5 GB/s and 1.3 us: over a
+// direct link for two machines, over one switch for more.
 func NDv2(nodes int) *topologies.Topology {
-	d := draw("NDv2", nodes, 8)
+	d := newBuilder("NDv2", nodes, 8)
 	for n := range nodes {
 		for _, p := range cubeDouble {
 			d.link(8*n+p[0], 8*n+p[1], 50, 0.7)
@@ -85,11 +85,11 @@ func NDv2(nodes int) *topologies.Topology {
 	return d.done()
 }
 
-// DGX2 is TE-CCL's graph of two DGX-2: 16 GPUs on a switch at 125 GB/s and
-// 0.35 us; every odd GPU sends to the even one beside it, in the other chassis,
-// at 12.5 GB/s and 2.6 us.
+// DGX2 returns TE-CCL's graph of two DGX-2: 16 GPUs on a switch at 125 GB/s and
+// 0.35 us. Every odd GPU g sends to GPU g-1 of the other chassis at 12.5 GB/s and
+// 2.6 us.
 func DGX2() *topologies.Topology {
-	d := draw("DGX-2", 2, 16)
+	d := newBuilder("DGX-2", 2, 16)
 	for n := range 2 {
 		s := d.vertex(n)
 		for g := range 16 {
@@ -102,17 +102,17 @@ func DGX2() *topologies.Topology {
 	return d.done()
 }
 
-// mi250 is ForestColl's adjacency of 16 GCDs, by how many links of 50 GB/s.
+// mi250 is ForestColl's adjacency of 16 GCDs, by the number of 50 GB/s links.
 var mi250 = map[float64][][2]int{
 	4: {{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14, 15}},
 	2: {{0, 4}, {3, 7}, {8, 12}, {11, 15}},
 	1: {{0, 8}, {1, 5}, {1, 9}, {1, 10}, {2, 6}, {2, 9}, {2, 10}, {3, 11}, {4, 6}, {5, 6}, {5, 7}, {9, 13}, {10, 14}, {12, 14}, {13, 14}, {13, 15}},
 }
 
-// MI250 is ForestColl's graph of machines with 8 MI250: InfiniBand of 16 GB/s a
-// GCD from two nodes on.
+// MI250 returns ForestColl's graph of nodes with 8 MI250, which are 16 GCDs. From two
+// nodes on, each GCD has 16 GB/s of InfiniBand.
 func MI250(nodes int) *topologies.Topology {
-	d := draw("MI250", nodes, 16)
+	d := newBuilder("MI250", nodes, 16)
 	fabric := -1
 	if nodes > 1 {
 		fabric = d.vertex(-1)
@@ -132,11 +132,10 @@ func MI250(nodes int) *topologies.Topology {
 	return d.done()
 }
 
-// SharedNICs is machines of some GPUs on a switch of 100 GB/s, where every two
-// share a NIC of 10 GB/s: more enters a NIC than leaves it, and the other way
-// round.
+// SharedNICs returns nodes of some GPUs on a switch of 100 GB/s, of which every two
+// share a NIC of 10 GB/s, so that a NIC has twice the bandwidth on its GPUs' side.
 func SharedNICs(nodes, gpus int) *topologies.Topology {
-	d := draw("shared NICs", nodes, gpus)
+	d := newBuilder("shared NICs", nodes, gpus)
 	fabric := d.vertex(-1)
 	for n := range nodes {
 		s := d.vertex(n)

@@ -1,9 +1,7 @@
-// Package words puts lists in words, for messages.
+// Package words prints lists in English, for messages.
 //
 //	words.List(3, name)     gpu 0, gpu 3 and gpu 5
 //	words.List(99, name)    gpu 0, gpu 1, … and 91 more
 //
-// Invariant: no list names more than Most.
-//
-// It knows nothing of what is listed.
+// A list names at most MaxNamed items.
 package words

@@ -8,25 +8,25 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// argument is a kind of reason why there can be no such rings, simple enough for a
-// user to verify by eye. It returns the reason, or nothing if it does not apply.
+// argument is a reason why there can be no such rings that a user can verify by hand.
+// say returns the reason, or "" if it does not apply.
 type argument struct {
 	name string
 	say  func(*ringProblem) string
 }
 
-// arguments are tried before any search: counting is what solvers are worst at.
+// arguments are tried before any search, because solvers are worst at counting.
 var arguments = []argument{
 	{"ends", (*ringProblem).deadEnds},
-	{"connected", (*ringProblem).apart},
-	{"through one GPU", (*ringProblem).bottleneck},
-	{"two colours", (*ringProblem).twoColours},
+	{"connected", (*ringProblem).disconnected},
+	{"through one GPU", (*ringProblem).cutVertex},
+	{"two colours", (*ringProblem).unbalanced},
 	{"counting links", (*ringProblem).tooFewLinks},
-	{"counting links of several", (*ringProblem).narrowCut},
+	{"counting links of several", (*ringProblem).tooNarrowCut},
 	{"counting steps", (*ringProblem).tooFewSteps},
 }
 
-// refute returns the first argument that applies, or nothing.
+// refute returns the first argument that applies, or "".
 func (p *ringProblem) refute(ctx context.Context) (why string, err error) {
 	for _, a := range arguments {
 		if err := ctx.Err(); err != nil {
@@ -39,8 +39,8 @@ func (p *ringProblem) refute(ctx context.Context) (why string, err error) {
 	return "", nil
 }
 
-// proved is the reason to give if only a solver knows one.
-func (p *ringProblem) proved(by string) string {
+// provedBy returns the reason to give if only a solver proved that there are no rings.
+func (p *ringProblem) provedBy(by string) string {
 	what := "no order of its GPUs has a link at every step"
 	if p.count > 1 {
 		what = "its links hold no such set of orders"
@@ -48,23 +48,23 @@ func (p *ringProblem) proved(by string) string {
 	return fmt.Sprintf("%s (proved by %s)", what, by)
 }
 
-// closed tells whether a node's order is itself a ring, as on a single node.
-func (p *ringProblem) closed() bool { return len(p.nodes) == 1 }
+// singleNode reports whether a node's order is itself the ring.
+func (p *ringProblem) singleNode() bool { return len(p.nodes) == 1 }
 
 // neighbours lists the ranks of the node that a rank can step to or be reached
 // from.
 func (p *ringProblem) neighbours(i int) []int {
-	if p.near == nil {
-		p.near = make([][]int, p.n)
+	if p.adjacent == nil {
+		p.adjacent = make([][]int, p.n)
 		for a := range p.n {
 			for b := range p.n {
-				if p.in[a][b] != nil || p.in[b][a] != nil {
-					p.near[a] = append(p.near[a], b)
+				if p.within[a][b] != nil || p.within[b][a] != nil {
+					p.adjacent[a] = append(p.adjacent[a], b)
 				}
 			}
 		}
 	}
-	return p.near[i]
+	return p.adjacent[i]
 }
 
 func (p *ringProblem) gpu(i int) string { return p.t.Vertices[p.nodes[0][i]].Name }
@@ -77,7 +77,7 @@ func (p *ringProblem) gpus(list []int) string {
 // deadEnds finds GPUs with too few neighbours to be passed through.
 func (p *ringProblem) deadEnds() string {
 	if p.n == 1 {
-		if !p.closed() && p.close[0][0] == nil {
+		if !p.singleNode() && p.closing[0][0] == nil {
 			return p.gpu(0) + " of one node has no link to the next node's"
 		}
 		return ""
@@ -86,24 +86,24 @@ func (p *ringProblem) deadEnds() string {
 	for i := range p.n {
 		out, in := 0, 0
 		for j := range p.n {
-			if p.in[i][j] != nil {
+			if p.within[i][j] != nil {
 				out++
 			}
-			if p.in[j][i] != nil {
+			if p.within[j][i] != nil {
 				in++
 			}
 		}
 		switch near := p.neighbours(i); {
 		case len(near) == 0:
 			return p.gpu(i) + " has no link within its node"
-		case p.closed() && out == 0:
+		case p.singleNode() && out == 0:
 			return p.gpu(i) + " has no link to send over"
-		case p.closed() && in == 0:
+		case p.singleNode() && in == 0:
 			return p.gpu(i) + " has no link to receive over"
 		case len(near) == 1 && p.n > 2:
-			if p.closed() {
+			if p.singleNode() {
 				kind := "link"
-				if h := p.in[i][near[0]]; len(h.edges) == 1 && p.t.Edges[h.edges[0]].Count == 1 {
+				if h := p.within[i][near[0]]; len(h.edges) == 1 && p.t.Edges[h.edges[0]].Count == 1 {
 					kind = linkWords[p.t.Edges[h.edges[0]].Kind.String()]
 				}
 				return fmt.Sprintf("%s has one %s, to %s", p.gpu(i), kind, p.gpu(near[0]))
@@ -117,11 +117,11 @@ func (p *ringProblem) deadEnds() string {
 	return ""
 }
 
-// linkWords gives kinds of links the names that people use.
+// linkWords are the usual names of kinds of links.
 var linkWords = map[string]string{"nvlink": "NVLink", "xgmi": "xGMI link", "pcie": "PCIe link", "net": "network link"}
 
-// component lists the ranks connected to one without passing through another (-1:
-// none), in rising order.
+// component lists the ranks connected to one by paths that avoid another (-1: none),
+// in rising order.
 func (p *ringProblem) component(from, without int) []int {
 	seen := make([]bool, p.n)
 	seen[from] = true
@@ -144,17 +144,17 @@ func (p *ringProblem) component(from, without int) []int {
 	return list
 }
 
-// apart finds GPUs that links do not connect.
-func (p *ringProblem) apart() string {
+// disconnected finds GPUs that links do not connect.
+func (p *ringProblem) disconnected() string {
 	near := p.component(0, -1)
 	if len(near) == p.n {
 		return ""
 	}
-	return fmt.Sprintf("no links join %s to %s", p.gpus(near), p.gpus(others(p.n, near, -1)))
+	return fmt.Sprintf("no links join %s to %s", p.gpus(near), p.gpus(complement(p.n, near, -1)))
 }
 
-// others lists the ranks that are neither in the list nor the one given.
-func others(n int, list []int, without int) []int {
+// complement lists the ranks that are neither in the list nor the one given.
+func complement(n int, list []int, without int) []int {
 	in := make([]bool, n)
 	for _, i := range list {
 		in[i] = true
@@ -168,9 +168,9 @@ func others(n int, list []int, without int) []int {
 	return rest
 }
 
-// twoColours finds that every link leads from one of two groups of GPUs to the
-// other. An order then alternates between them, so they must be of equal size.
-func (p *ringProblem) twoColours() string {
+// unbalanced finds that the links form a bipartite graph whose sides differ in size.
+// An order alternates between the sides.
+func (p *ringProblem) unbalanced() string {
 	colour := make([]int, p.n) // 0 means none yet
 	colour[0] = 1
 	for todo := []int{0}; len(todo) > 0; {
@@ -195,7 +195,7 @@ func (p *ringProblem) twoColours() string {
 		sides[side] = append(sides[side], i)
 	}
 	more := max(len(sides[0]), len(sides[1])) - min(len(sides[0]), len(sides[1]))
-	if more == 0 || p.n == 1 || more == 1 && !p.closed() {
+	if more == 0 || p.n == 1 || more == 1 && !p.singleNode() {
 		return ""
 	}
 	return fmt.Sprintf("every link joins one of %s to one of %s: a ring takes them in turns, and they are %d and %d",
@@ -206,7 +206,7 @@ func (p *ringProblem) twoColours() string {
 func (p *ringProblem) tooFewLinks() string {
 	narrowest := units.Bandwidth(1)
 	for i := range p.n {
-		if out, in := p.room(i, narrowest); p.n > 1 && min(out, in) < p.count {
+		if out, in := p.roomAt(i, narrowest); p.n > 1 && min(out, in) < p.count {
 			links := "links"
 			if min(out, in) == 1 {
 				links = "link"
@@ -214,18 +214,18 @@ func (p *ringProblem) tooFewLinks() string {
 			return fmt.Sprintf("%s has %d %s one way, and each ring takes one", p.gpu(i), min(out, in), links)
 		}
 	}
-	if out := p.leaving(narrowest); out < p.count {
+	if out := p.roomToClose(narrowest); out < p.count {
 		return fmt.Sprintf("%d links lead from node to node, and each ring takes one", out)
 	}
 	return ""
 }
 
-// room is how many rings can leave a rank, and how many can enter it, if each step
-// gets a width.
-func (p *ringProblem) room(i int, width units.Bandwidth) (out, in int) {
+// roomAt returns how many rings can leave a rank, and how many can enter it, if each
+// step has a width.
+func (p *ringProblem) roomAt(i int, width units.Bandwidth) (out, in int) {
 	var leave, enter edgeSet
 	for j := range p.n {
-		for _, table := range [][][]*hop{p.in, p.close} {
+		for _, table := range [][][]*hop{p.within, p.closing} {
 			if h := table[i][j]; h != nil && p.wide(h, width) && (i != j || p.n == 1) {
 				leave.add(h.edges[0])
 			}
@@ -234,24 +234,24 @@ func (p *ringProblem) room(i int, width units.Bandwidth) (out, in int) {
 			}
 		}
 	}
-	return p.total(leave, width), p.total(enter, width)
+	return p.totalCapacity(leave, width), p.totalCapacity(enter, width)
 }
 
-// leaving is how many rings can take the step that closes them, if each gets a
+// roomToClose returns how many rings can take a closing step, if each step has a
 // width.
-func (p *ringProblem) leaving(width units.Bandwidth) int {
+func (p *ringProblem) roomToClose(width units.Bandwidth) int {
 	var leave edgeSet
-	for i, row := range p.close {
+	for i, row := range p.closing {
 		for j, h := range row {
 			if h != nil && p.wide(h, width) && (i != j || p.n == 1) {
 				leave.add(h.edges[0])
 			}
 		}
 	}
-	if p.n == 1 && p.closed() {
+	if p.n == 1 && p.singleNode() {
 		return p.count // there is nothing to close
 	}
-	return p.total(leave, width)
+	return p.totalCapacity(leave, width)
 }
 
 type edgeSet map[int]bool
@@ -263,7 +263,7 @@ func (s *edgeSet) add(e int) {
 	(*s)[e] = true
 }
 
-func (p *ringProblem) total(edges edgeSet, width units.Bandwidth) int {
+func (p *ringProblem) totalCapacity(edges edgeSet, width units.Bandwidth) int {
 	sum := 0
 	for e := range edges {
 		sum += p.capacity(e, width)

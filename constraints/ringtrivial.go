@@ -7,10 +7,10 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// obvious returns orders that are found without a search: the first in a short
-// table that fits the widest width, or nil.
-func (p *ringProblem) obvious(widest units.Bandwidth) (orders [][]int, by string) {
-	sequence, zigzag := upTo(p.n), upTo(p.n)
+// trivialOrders returns orders that need no search: the first in a short table that
+// fits the greatest width, or nil.
+func (p *ringProblem) trivialOrders(widest units.Bandwidth) (orders [][]int, by string) {
+	sequence, zigzag := identityOrder(p.n), identityOrder(p.n)
 	for i := range zigzag {
 		if zigzag[i] = (i + 1) / 2; i%2 == 0 {
 			zigzag[i] = (p.n - i/2) % p.n
@@ -19,18 +19,17 @@ func (p *ringProblem) obvious(widest units.Bandwidth) (orders [][]int, by string
 	for _, way := range []struct {
 		by    string
 		order []int
-		turn  int // by how much one ring's order is shifted against the one before
+		turn  int // shift of each ring's order against the one before
 		fits  bool
 	}{
 		{"identity order", sequence, 0, true},
 		// On several nodes the shift lets each ring leave the node from another
 		// rank.
-		{"identity order", sequence, 1, !p.closed()},
-		// Shifted copies of 0 1 7 2 6 3 5 4 never have one rank follow another
-		// twice.
-		{"zigzag order", zigzag, 1, !p.closed() && p.n%2 == 0},
+		{"identity order", sequence, 1, !p.singleNode()},
+		// In shifted copies of 0 1 7 2 6 3 5 4 no rank follows another twice.
+		{"zigzag order", zigzag, 1, !p.singleNode() && p.n%2 == 0},
 	} {
-		if orders := p.turned(way.order, way.turn); way.fits && p.fits(orders, widest) {
+		if orders := p.shifted(way.order, way.turn); way.fits && p.fitsWidth(orders, widest) {
 			if way.by == "identity order" && p.complete() {
 				return orders, "complete graph"
 			}
@@ -40,8 +39,9 @@ func (p *ringProblem) obvious(widest units.Bandwidth) (orders [][]int, by string
 	return nil, ""
 }
 
-// turned is an order for each ring, shifted by so much from one ring to the next.
-func (p *ringProblem) turned(order []int, by int) (orders [][]int) {
+// shifted returns an order for each ring, in which every rank is by more than in the
+// ring before.
+func (p *ringProblem) shifted(order []int, by int) (orders [][]int) {
 	for k := range p.count {
 		own := slices.Clone(order)
 		for i := range own {
@@ -52,15 +52,15 @@ func (p *ringProblem) turned(order []int, by int) (orders [][]int) {
 	return orders
 }
 
-// fits tells whether every step exists and no edge is taken more often than the
+// fitsWidth reports whether every step exists and no edge is used more often than the
 // width allows.
-func (p *ringProblem) fits(orders [][]int, width units.Bandwidth) bool {
+func (p *ringProblem) fitsWidth(orders [][]int, width units.Bandwidth) bool {
 	taken := map[int]int{}
 	for _, order := range orders {
 		for i, from := range order {
-			table := p.in
+			table := p.within
 			if i == p.n-1 {
-				table = p.close
+				table = p.closing
 			}
 			h := table[from][order[(i+1)%p.n]]
 			if h == nil {
@@ -76,16 +76,16 @@ func (p *ringProblem) fits(orders [][]int, width units.Bandwidth) bool {
 	return true
 }
 
-// many is the number of ranks in a node from which not every pair of ranks is
-// examined, provided that the identity order can be seen to be best.
-const many = 256
+// fullPairRanks is the number of ranks in a node up to which every pair of ranks is
+// examined, even if the identity order is evidently best.
+const fullPairRanks = 256
 
-// identityOfMany returns the identity order, for each ring, on a single node of
-// many ranks if that is clearly the widest set of rings, and otherwise nil. It
-// clearly is if some rank's links have no room for all rings at any greater width.
-func identityOfMany(t *topologies.Topology, count int) [][]int {
+// identityOfLarge returns the identity order for each ring on a single node of more
+// than fullPairRanks ranks if no set of rings is wider, and otherwise nil. None is
+// wider if some rank's links do not have room for all rings at any greater width.
+func identityOfLarge(t *topologies.Topology, count int) [][]int {
 	n := len(t.Ranks)
-	if n <= many || t.Nodes != 1 {
+	if n <= fullPairRanks || t.Nodes != 1 {
 		return nil
 	}
 	p := &ringProblem{t: t, n: n, count: count}
@@ -96,7 +96,7 @@ func identityOfMany(t *topologies.Topology, count int) [][]int {
 			return nil
 		}
 		for _, e := range path.Edges {
-			if p.shares(e) < count {
+			if p.maxShares(e) < count {
 				return nil
 			}
 			width = min(width, t.Edges[e].Bandwidth/units.Bandwidth(count))
@@ -110,7 +110,7 @@ func identityOfMany(t *topologies.Topology, count int) [][]int {
 		if room < count {
 			orders := make([][]int, count)
 			for k := range orders {
-				orders[k] = upTo(n)
+				orders[k] = identityOrder(n)
 			}
 			return orders
 		}

@@ -7,7 +7,8 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// solve finds orders of a node, as wide as possible.
+// solve finds orders of a node whose narrowest step is as wide as possible. by names
+// the method.
 func (p *ringProblem) solve(ctx context.Context, s *Solvers) (orders [][]int, by string, err error) {
 	why, err := p.refute(ctx)
 	if err != nil {
@@ -24,14 +25,14 @@ func (p *ringProblem) solve(ctx context.Context, s *Solvers) (orders [][]int, by
 	if len(widths) > 0 {
 		widest = widths[0]
 	}
-	if orders, by := p.obvious(widest); orders != nil {
+	if orders, by := p.trivialOrders(widest); orders != nil {
 		return orders, by, nil
 	}
-	// If there are rings of some width, there are rings of every smaller one, so a
-	// binary search finds the greatest.
+	// Rings of a width are also rings of every smaller width, so a binary search
+	// finds the greatest.
 	for lo, hi := 0, len(widths); lo < hi; {
 		mid := (lo + hi) / 2
-		found, who, err := p.ask(ctx, s, widths[mid])
+		found, who, err := p.findAtWidth(ctx, s, widths[mid])
 		if err != nil {
 			return nil, "", err
 		}
@@ -43,52 +44,53 @@ func (p *ringProblem) solve(ctx context.Context, s *Solvers) (orders [][]int, by
 		}
 	}
 	if orders == nil && by == "packing" {
-		return nil, "", &NoRingError{p.t.Name, p.count, p.why, ""}
+		return nil, "", &NoRingError{p.t.Name, p.count, p.refutation, ""}
 	}
 	if orders == nil {
-		return nil, "", &NoRingError{p.t.Name, p.count, p.proved(by), by}
+		return nil, "", &NoRingError{p.t.Name, p.count, p.provedBy(by), by}
 	}
 	return orders, by, nil
 }
 
-// ask looks for orders of at least a width, with solvers as the last resort. It
-// returns nil if there are none.
-func (p *ringProblem) ask(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
-	if orders, settled := p.askByCounts(width); settled {
+// findAtWidth looks for orders of at least a width, by solvers only if no other
+// method settles it. It returns nil orders if there are none.
+func (p *ringProblem) findAtWidth(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
+	if orders, settled := p.findByCounting(width); settled {
 		return orders, "counting", nil
 	}
-	switch orders, why, is := p.askByPacking(ctx, width); is {
+	switch orders, why, is := p.findByPacking(ctx, width); is {
 	case packed:
 		return orders, "packing", nil
 	case impossible:
-		p.why = why
+		p.refutation = why
 		return nil, "packing", nil
 	}
-	if orders := p.askByExchange(width); orders != nil {
+	if orders := p.findByExchange(width); orders != nil {
 		return orders, "exchange", nil
 	}
 	if ctx.Err() != nil {
 		return nil, "", ctx.Err()
 	}
-	return p.askSolvers(ctx, s, width)
+	return p.findBySolvers(ctx, s, width)
 }
 
-// settled is the size, in ranks of a node times rings, up to which solvers are asked
-// for the lexicographically first set of rings, on nodes of up to packedRanks.
-const settled = 56
+// maxPositionVariables is the number of ranks of a node times rings up to which
+// solvers are asked by findByPositions, which finds the lexicographically first set
+// of rings.
+const maxPositionVariables = 56
 
-// askSolvers is ask for what only solvers can settle.
-func (p *ringProblem) askSolvers(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
+// findBySolvers is findAtWidth by solvers.
+func (p *ringProblem) findBySolvers(ctx context.Context, s *Solvers, width units.Bandwidth) (orders [][]int, by string, err error) {
 	if p.noSolver {
 		return nil, "", &RingTimeoutError{p.t.Name, p.count, "no solver was asked"}
 	}
-	if p.n > packedRanks || p.n*p.count > settled {
-		return p.askByCuts(ctx, s, width)
+	if p.n > maxPackedRanks || p.n*p.count > maxPositionVariables {
+		return p.findByCuts(ctx, s, width)
 	}
-	return p.askByPositions(ctx, s, width)
+	return p.findByPositions(ctx, s, width)
 }
 
-// query asks solvers, within what is left of their work.
+// query asks solvers, within the work that is left.
 func (p *ringProblem) query(ctx context.Context, s *Solvers, f *Formula, first ...string) (Answer, error) {
 	if p.workLeft == nil {
 		return s.SolveInOrder(ctx, f, first...)
