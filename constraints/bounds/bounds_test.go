@@ -257,7 +257,7 @@ func TestNoRoutingBeatsIt(t *testing.T) {
 		}
 		// A chain of ranks reduces towards a rank within it and sends the result
 		// back, pipelined: every hop carries the size once each way.
-		order := rapid.Permutation(rising(n)).Draw(t, "order")
+		order := rapid.Permutation(upTo(n)).Draw(t, "order")
 		load := make([]int64, len(top.Edges))
 		for i := range n - 1 {
 			a, b := order[i], order[i+1]
@@ -326,7 +326,7 @@ func TestMetamorphic(t *testing.T) {
 			}
 		}
 
-		perm := rapid.Permutation(rising(n)).Draw(t, "labels")
+		perm := rapid.Permutation(upTo(n)).Draw(t, "labels")
 		relabelled := sorted(top)
 		for i, e := range relabelled.Edges {
 			if e.From < n {
@@ -368,13 +368,13 @@ func TestLikeNodes(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := newProblem(t.Context(), top, c, forward)
-			if !p.alike {
+			if !p.nodesInterchangeable {
 				t.Fatalf("the nodes of %s are not alike", arg)
 			}
-			short := rules[name](p)
+			short := bandwidthRules[name](p)
 			steps, us := p.latency()
-			p.alike = false
-			long := rules[name](p)
+			p.nodesInterchangeable = false
+			long := bandwidthRules[name](p)
 			allSteps, allUS := p.latency()
 			if short.algbw.Cmp(long.algbw) != 0 || steps != allSteps || us != allUS {
 				t.Errorf("%s on %s: %v in %d steps, %v us; of all ranks %v in %d, %v us", name, arg, short.algbw, steps, us, long.algbw, allSteps, allUS)
@@ -426,10 +426,10 @@ func TestTimeUS(t *testing.T) {
 		{added(0.7, 0.7, 0.3), 1.7},
 		{1, 1},
 		{0, 0},
-		{third, third * slack}, // no decimal: on the safe side
-		{long, long * slack},
+		{third, third * roundingMargin}, // no decimal: on the safe side
+		{long, long * roundingMargin},
 	} {
-		if got := settled(c.sum); got != c.want {
+		if got := roundDown(c.sum); got != c.want {
 			t.Errorf("%v is settled as %v, want %v", c.sum, got, c.want)
 		}
 	}

@@ -1,22 +1,22 @@
 package bounds
 
-// The largest system of which every set of ranks is tried, and how many sets of
-// each kind are tried for larger ones.
+// maxExhaustiveRanks is the largest system of which every set of ranks is tried.
+// maxRuns limits the runs of ranks that are tried on larger ones.
 const (
-	exhaustive = 10
-	manySets   = 64
+	maxExhaustiveRanks = 10
+	maxRuns            = 64
 )
 
-// cuts calls try for the sets of ranks likely to be narrow, and for their
-// complements: every set of a small system; of others single ranks, single
-// nodes, runs of ranks from the first, and every other block of ranks, for
-// blocks of all sizes that divide them: halves along each side of a grid, bits
-// of a hypercube, the same GPUs of every node.
-// Where it is only how many ranks a set has that matters, the runs are enough.
+// cuts calls try for sets of ranks that are likely to have little capacity, and for
+// their complements. On small systems these are all sets. On others they are single
+// ranks, single nodes, runs of ranks from the first, and every other block of ranks,
+// for all block sizes that divide the ranks: halves along each side of a grid, bits of
+// a hypercube, the same GPUs of every node. If onlySizes, only the number of ranks in a
+// set matters, and blocks are left out.
 func (p *problem) cuts(onlySizes bool, try func(inside []bool)) {
 	inside := make([]bool, p.n)
 	both := func(member func(r int) bool) {
-		p.look()
+		p.checkDeadline()
 		some, all := false, true
 		for r := range inside {
 			inside[r] = member(r)
@@ -31,7 +31,7 @@ func (p *problem) cuts(onlySizes bool, try func(inside []bool)) {
 		}
 		try(inside)
 	}
-	if p.n <= exhaustive {
+	if p.n <= maxExhaustiveRanks {
 		for set := 1; set < 1<<(p.n-1); set++ {
 			both(func(r int) bool { return set>>r&1 == 1 })
 		}
@@ -42,12 +42,12 @@ func (p *problem) cuts(onlySizes bool, try func(inside []bool)) {
 	}
 	for node := range p.t.Nodes {
 		both(func(r int) bool { return p.t.Ranks[r].Node == node })
-		if p.alike {
+		if p.nodesInterchangeable {
 			break
 		}
 	}
-	for i := 1; i < min(p.n, manySets); i++ {
-		end := i * p.n / min(p.n, manySets)
+	for i := 1; i < min(p.n, maxRuns); i++ {
+		end := i * p.n / min(p.n, maxRuns)
 		both(func(r int) bool { return r < end })
 	}
 	for step := 1; step < p.n; step++ {

@@ -25,17 +25,17 @@ func newFlow(net *network) *flow {
 	for r := range net.ranks {
 		f.g.Arc(r, f.sink, 0)
 	}
-	f.g.LimitWork(mostWork)
+	f.g.LimitWork(maxWork)
 	return f
 }
 
-// mostWork is how many arcs the flows of one row may look at: seconds. A variable for
-// the tests.
-var mostWork int64 = 1 << 31
+// maxWork is the number of arcs that the flows of one kind of bound may examine, which
+// takes seconds. It is a variable for tests.
+var maxWork int64 = 1 << 31
 
-// spent reports whether the row has to end with what is known: the last flow may not be
-// the largest.
-func (f *flow) spent() bool { return f.g.LimitReached() }
+// limitReached reports whether the work limit was met, so that the last flow may not be
+// the maximum.
+func (f *flow) limitReached() bool { return f.g.LimitReached() }
 
 // reset multiplies the network's capacities by scale, and closes source and sink.
 func (f *flow) reset(scale int64) {
@@ -43,23 +43,23 @@ func (f *flow) reset(scale int64) {
 		f.g.SetCapacity(i, a.capacity*scale)
 	}
 	for r := range f.net.ranks {
-		f.from(r, 0)
-		f.into(r, 0)
+		f.setSource(r, 0)
+		f.setSink(r, 0)
 	}
 }
 
-// from opens the arc from the source to a rank, and into the arc from a rank to
-// the sink.
-func (f *flow) from(rank int, capacity int64) { f.g.SetCapacity(len(f.net.arcs)+rank, capacity) }
-func (f *flow) into(rank int, capacity int64) { f.g.SetCapacity(f.intoArc(rank), capacity) }
-func (f *flow) intoArc(rank int) int          { return len(f.net.arcs) + f.net.ranks + rank }
+// setSource sets the capacity from the source to a rank, and setSink from a rank to the
+// sink.
+func (f *flow) setSource(rank int, capacity int64) { f.g.SetCapacity(len(f.net.arcs)+rank, capacity) }
+func (f *flow) setSink(rank int, capacity int64)   { f.g.SetCapacity(f.sinkArc(rank), capacity) }
+func (f *flow) sinkArc(rank int) int               { return len(f.net.arcs) + f.net.ranks + rank }
 
-// run is the maximum flow between two vertices.
+// run returns the maximum flow between two vertices.
 func (f *flow) run(from, to int) int64 { return f.g.MaxFlow(from, to, unlimited) }
 
-// side lists the ranks that the start of the last run can still reach: the
-// smallest side of a minimum cut.
-func (f *flow) side() []int {
+// sourceSide lists the ranks on the source's side of the minimum cut of the last run,
+// the one nearest to the source.
+func (f *flow) sourceSide() []int {
 	var ranks []int
 	for r := range f.net.ranks {
 		if f.g.OnSourceSide(r) {
@@ -69,8 +69,8 @@ func (f *flow) side() []int {
 	return ranks
 }
 
-// alone is what can leave a rank over its own links.
-func (n *network) alone(rank int) (out int64) {
+// capacityOut returns the capacity of the links that leave a rank.
+func (n *network) capacityOut(rank int) (out int64) {
 	for _, a := range n.arcs {
 		if int(a.from) == rank {
 			out += a.capacity
@@ -79,21 +79,21 @@ func (n *network) alone(rank int) (out int64) {
 	return out
 }
 
-// between is the maximum flow from one rank to another.
-func (f *flow) between(a, b int) int64 {
+// maxFlow returns the maximum flow from one rank to another.
+func (f *flow) maxFlow(a, b int) int64 {
 	f.reset(1)
 	return f.run(a, b)
 }
 
-// leaving is what can leave a set of ranks for the others: the minimum cut between
-// them, wherever the switches end up.
-func (f *flow) leaving(inside []bool) int64 {
+// capacityOut returns the minimum cut between a set of ranks and the others, with each
+// switch on either side.
+func (f *flow) capacityOut(inside []bool) int64 {
 	f.reset(1)
 	for r, in := range inside {
 		if in {
-			f.from(r, unlimited>>1)
+			f.setSource(r, unlimited>>1)
 		} else {
-			f.into(r, unlimited>>1)
+			f.setSink(r, unlimited>>1)
 		}
 	}
 	return f.run(f.source, f.sink)

@@ -5,11 +5,11 @@ import "math/big"
 // modulus is a prime whose square fits into 64 bits.
 const modulus = 1<<31 - 1
 
-// solveExactly solves a square system of linear equations with whole coefficients.
-// It inverts the matrix modulo a prime, lifts the solution to ever higher powers
-// of the prime (Dixon 1982), and stops when the fractions can be told from it,
-// which is early for simple ones. It returns nil if the equations have no single
-// solution, or one with fractions of thousands of digits.
+// solveExactly solves a square system of linear equations with integer coefficients. It
+// inverts the matrix modulo a prime, lifts the solution to higher and higher powers of
+// the prime (Dixon 1982), and stops when rational reconstruction succeeds, which is
+// early for simple fractions. It returns nil if the system is singular, or if the
+// fractions have thousands of digits.
 func solveExactly(a [][]*big.Int, b []*big.Int) []*big.Rat {
 	n := len(a)
 	inverse := invert(a)
@@ -59,7 +59,7 @@ func solveExactly(a [][]*big.Int, b []*big.Int) []*big.Rat {
 	return nil
 }
 
-// invert is the inverse modulo the prime, or nil if there is none.
+// invert returns the inverse modulo the prime, or nil if there is none.
 func invert(a [][]*big.Int) [][]uint64 {
 	n := len(a)
 	p := big.NewInt(modulus)
@@ -98,9 +98,9 @@ func invert(a [][]*big.Int) [][]uint64 {
 	return both
 }
 
-// fractions reconstructs fractions from their residues modulo the power, assuming
-// that numerators and denominators are small in comparison. It returns nil if one
-// has no such form.
+// fractions reconstructs fractions from their residues modulo the power (rational
+// reconstruction). It returns nil if some fraction's numerator and denominator are not
+// small compared to the power.
 func fractions(residues []*big.Int, power *big.Int) []*big.Rat {
 	most := new(big.Int).Sqrt(new(big.Int).Rsh(power, 1))
 	all := make([]*big.Rat, len(residues))
@@ -122,7 +122,7 @@ func fractions(residues []*big.Int, power *big.Int) []*big.Rat {
 	return all
 }
 
-// solves checks a solution by inserting it.
+// solves reports whether x satisfies the equations.
 func solves(a [][]*big.Int, b []*big.Int, x []*big.Rat) bool {
 	for i, row := range a {
 		sum := new(big.Rat)

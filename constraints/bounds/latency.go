@@ -7,16 +7,16 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// routes is who needs whose data, as far as latency goes: ranks whose data
-// matter, up to likeness, and where the data of each must get; turned, where the
-// data come from there instead.
-func (p *problem) routes() (sources []int, to func(n, rank int, yield func(to int, parts int64)), turned bool) {
-	sources, to = p.representatives(), everyPair.to
+// latencyPairs returns the pairs of ranks whose latency bounds the collective's: source
+// ranks, one of each orbit, and the ranks that the data of each must reach. If reversed,
+// data flow from those ranks to the source.
+func (p *problem) latencyPairs() (sources []int, to func(n, rank int, yield func(to int, parts int64)), turned bool) {
+	sources, to = p.representatives(), allPairs.to
 	switch collective.Plain(p.c.Name) {
 	case "alltonext":
-		to = nextPair.to
+		to = nextRank.to
 	case "sendrecv":
-		sources, to = append(sources, p.n-1), ringPair.to
+		sources, to = append(sources, p.n-1), ringNext.to
 	case "broadcast", "scatter":
 		sources = []int{p.c.Root}
 	case "gather", "reduce":
@@ -25,16 +25,16 @@ func (p *problem) routes() (sources []int, to func(n, rank int, yield func(to in
 	return sources, to, turned
 }
 
-// latency is the largest number of consecutive sends, and the largest link
-// latency, that any datum needs on its best path.
+// latency returns the largest number of consecutive sends, and the largest sum of link
+// latencies, that any datum needs on its best path.
 func (p *problem) latency() (steps int, us float64) {
-	sources, to, turned := p.routes()
-	w := newWalk(p, turned)
+	sources, to, turned := p.latencyPairs()
+	w := newLatencySearch(p, turned)
 	var targets []int
-	for looked, a := range p.spaced(sources) {
-		p.look()
-		if w.work > mostWork {
-			p.unlooked(looked, len(sources), "ranks' latencies")
+	for looked, a := range p.spreadOut(sources) {
+		p.checkDeadline()
+		if w.work > maxWork {
+			p.skip(looked, len(sources), "ranks' latencies")
 			break
 		}
 		targets = targets[:0]
@@ -42,85 +42,86 @@ func (p *problem) latency() (steps int, us float64) {
 		w.from(a, targets)
 		for _, b := range targets {
 			steps = max(steps, int(w.hops[b]))
-			us = max(us, w.far[b])
+			us = max(us, w.latency[b])
 		}
 	}
 	return steps, us
 }
 
-// walk goes out from one rank after the other, no farther than to those that are asked
-// for: a neighbour is found at once, however large the system.
-type walk struct {
-	p      *problem
-	turned bool
-	hops   []int32   // sends to a rank; of a switch, when it was gone through
-	far    []float64 // the least latency, in µs
-	state  []uint8   // whether a rank is asked for, or a vertex's latency is the least
-	near   []int     // vertices that have hops
-	seen   []int     // vertices that have a latency
-	q      nearest
-	work   int64 // edges looked at, so much for one in a queue
+// latencySearch computes distances from one rank after another. It stops when the
+// targets are reached, so that neighbours are found fast in a large system.
+type latencySearch struct {
+	p        *problem
+	reversed bool
+	hops     []int32   // sends to a rank; of a switch, when it was gone through
+	latency  []float64 // the least latency, in µs
+	state    []uint8   // whether a rank is asked for, or a vertex's latency is the least
+	hopped   []int     // vertices that have hops
+	touched  []int     // vertices that have a latency
+	q        distanceHeap
+	work     int64 // edges examined; those of Dijkstra's algorithm count 8 times
 }
 
 const (
 	unreached = -1
-	wanted    = 1
-	settledAt = 2
+	target    = 1
+	settled   = 2
 )
 
-func newWalk(p *problem, turned bool) *walk {
+func newLatencySearch(p *problem, turned bool) *latencySearch {
 	n := len(p.t.Vertices)
-	w := &walk{p: p, turned: turned, hops: make([]int32, n), far: make([]float64, n), state: make([]uint8, n)}
+	w := &latencySearch{p: p, reversed: turned, hops: make([]int32, n), latency: make([]float64, n), state: make([]uint8, n)}
 	for v := range n {
-		w.hops[v], w.far[v] = unreached, unreached
+		w.hops[v], w.latency[v] = unreached, unreached
 	}
 	return w
 }
 
-// from fills hops and far for the ranks asked for.
-func (w *walk) from(rank int, targets []int) {
-	for _, v := range w.near {
+// from fills hops and latency for the targets.
+func (w *latencySearch) from(rank int, targets []int) {
+	for _, v := range w.hopped {
 		w.hops[v] = unreached
 	}
-	for _, v := range w.seen {
-		w.far[v], w.state[v] = unreached, 0
+	for _, v := range w.touched {
+		w.latency[v], w.state[v] = unreached, 0
 	}
-	w.near, w.seen = w.near[:0], w.seen[:0]
-	w.sends(rank, targets)
-	w.distances(rank, targets)
+	w.hopped, w.touched = w.hopped[:0], w.touched[:0]
+	w.countHops(rank, targets)
+	w.dijkstra(rank, targets)
 }
 
-// next is the edges out of a vertex, and head where one of them leads.
-func (w *walk) next(v int) []int32 {
-	if w.turned {
+// next returns the edges out of a vertex in the direction of the search, and head the
+// vertex that an edge leads to.
+func (w *latencySearch) next(v int) []int32 {
+	if w.reversed {
 		return w.p.t.In(v)
 	}
 	return w.p.t.Out(v)
 }
 
-func (w *walk) head(e int32) int {
-	if w.turned {
+func (w *latencySearch) head(e int32) int {
+	if w.reversed {
 		return w.p.t.Edges[e].From
 	}
 	return w.p.t.Edges[e].To
 }
 
-// linked reports whether a may send to b, or b to a where the walk is turned.
-func (w *walk) linked(a, b int) bool {
-	if w.turned {
+// linked reports whether a may send to b, or b to a if the search is reversed.
+func (w *latencySearch) linked(a, b int) bool {
+	if w.reversed {
 		a, b = b, a
 	}
 	return w.p.t.Linked(a, b)
 }
 
-// sends is the fewest sends from one rank to every other.
-func (w *walk) sends(from int, targets []int) {
+// countHops computes the fewest sends from one rank to the targets (breadth first).
+func (w *latencySearch) countHops(from int, targets []int) {
 	p := w.p
-	w.hop(from, 0)
+	w.setHops(from, 0)
 	left := 0 // targets not reached
 	for _, b := range targets {
 		if b != from {
-			w.state[b] |= wanted
+			w.state[b] |= target
 			left++
 		}
 	}
@@ -134,9 +135,9 @@ func (w *walk) sends(from int, targets []int) {
 		var next []int
 		reach := func(b int) {
 			if w.hops[b] < 0 {
-				w.hop(b, depth)
+				w.setHops(b, depth)
 				next = append(next, b)
-				if w.state[b]&wanted != 0 {
+				if w.state[b]&target != 0 {
 					left--
 				}
 			}
@@ -158,15 +159,14 @@ func (w *walk) sends(from int, targets []int) {
 	}
 }
 
-func (w *walk) hop(v int, depth int32) {
+func (w *latencySearch) setHops(v int, depth int32) {
 	w.hops[v] = depth
-	w.near = append(w.near, v)
+	w.hopped = append(w.hopped, v)
 }
 
-// inNode calls reach for the ranks of a's node that a is linked to through vertex
-// v. A switch is visited only once, because afterwards everything behind it has
-// been reached.
-func (w *walk) inNode(a, v int, depth int32, reach func(int)) {
+// inNode calls reach for the ranks of a's node that a is linked to through vertex v. A
+// switch is visited only once, because then everything behind it has been reached.
+func (w *latencySearch) inNode(a, v int, depth int32, reach func(int)) {
 	p := w.p
 	w.work += int64(len(w.next(v)))
 	for _, e := range w.next(v) {
@@ -176,62 +176,62 @@ func (w *walk) inNode(a, v int, depth int32, reach func(int)) {
 		case vertex.Kind == topologies.GPU:
 			reach(to)
 		case vertex.Kind == topologies.Switch && w.hops[to] < 0:
-			w.hop(to, depth)
+			w.setHops(to, depth)
 			w.inNode(a, to, depth, reach)
 		}
 	}
 }
 
-// distances is the least link latency from one rank to others, whoever relays:
-// Dijkstra's algorithm.
-func (w *walk) distances(from int, targets []int) {
+// dijkstra computes the least sum of link latencies from one rank to the targets, over
+// any relays.
+func (w *latencySearch) dijkstra(from int, targets []int) {
 	left := 0
 	for _, b := range targets {
 		if b != from {
-			w.state[b] |= wanted
+			w.state[b] |= target
 			left++
 		}
 	}
-	w.seen = append(w.seen, targets...)
-	w.reach(from, 0)
-	w.q = append(w.q[:0], reached{vertex: from})
+	w.touched = append(w.touched, targets...)
+	w.setLatency(from, 0)
+	w.q = append(w.q[:0], vertexDistance{vertex: from})
 	for len(w.q) > 0 && left > 0 {
-		at := heap.Pop(&w.q).(reached)
-		if w.state[at.vertex]&settledAt != 0 {
+		at := heap.Pop(&w.q).(vertexDistance)
+		if w.state[at.vertex]&settled != 0 {
 			continue
 		}
-		if w.state[at.vertex]&wanted != 0 {
+		if w.state[at.vertex]&target != 0 {
 			left--
 		}
-		w.state[at.vertex] |= settledAt
+		w.state[at.vertex] |= settled
 		w.work += 8 * int64(len(w.next(at.vertex)))
 		for _, e := range w.next(at.vertex) {
 			to := w.head(e)
-			if d := at.us + float64(w.p.t.Edges[e].Latency); w.far[to] == unreached || d < w.far[to] {
-				w.reach(to, d)
-				heap.Push(&w.q, reached{vertex: to, us: d})
+			if d := at.dist + float64(w.p.t.Edges[e].Latency); w.latency[to] == unreached || d < w.latency[to] {
+				w.setLatency(to, d)
+				heap.Push(&w.q, vertexDistance{vertex: to, dist: d})
 			}
 		}
 	}
 }
 
-func (w *walk) reach(v int, us float64) {
-	w.far[v] = us
-	w.seen = append(w.seen, v)
+func (w *latencySearch) setLatency(v int, us float64) {
+	w.latency[v] = us
+	w.touched = append(w.touched, v)
 }
 
-type reached struct {
+type vertexDistance struct {
 	vertex int
-	us     float64
+	dist   float64
 }
 
-type nearest []reached
+type distanceHeap []vertexDistance
 
-func (q nearest) Len() int           { return len(q) }
-func (q nearest) Less(i, j int) bool { return q[i].us < q[j].us }
-func (q nearest) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *nearest) Push(x any)        { *q = append(*q, x.(reached)) }
-func (q *nearest) Pop() any {
+func (q distanceHeap) Len() int           { return len(q) }
+func (q distanceHeap) Less(i, j int) bool { return q[i].dist < q[j].dist }
+func (q distanceHeap) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *distanceHeap) Push(x any)        { *q = append(*q, x.(vertexDistance)) }
+func (q *distanceHeap) Pop() any {
 	old := *q
 	last := old[len(old)-1]
 	*q = old[:len(old)-1]

@@ -165,13 +165,13 @@ func wired(t *rapid.T, n int) *topologies.Topology {
 func TestLabelsOfMany(t *testing.T) {
 	met, apart := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(exhaustive+1, 2*exhaustive).Draw(t, "ranks")
+		n := rapid.IntRange(maxExhaustiveRanks+1, 2*maxExhaustiveRanks).Draw(t, "ranks")
 		top := wired(t, n)
 		b := bound(t, top, "alltoall", 0)
 		if b.Reached == nil || b.Reached.Cmp(b.AlgbwBps) > 0 {
 			t.Fatalf("a flow reaches %v, the bound is %v", b.Reached, b.AlgbwBps)
 		}
-		perm := rapid.Permutation(rising(n)).Draw(t, "labels")
+		perm := rapid.Permutation(upTo(n)).Draw(t, "labels")
 		for i, e := range top.Edges {
 			top.Edges[i].From, top.Edges[i].To = perm[e.From], perm[e.To]
 		}

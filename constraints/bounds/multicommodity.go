@@ -2,104 +2,105 @@ package bounds
 
 import "math/big"
 
-// Where each rank sends something different to each other rank, every pair is a
-// commodity, and all share the links. What a rank sends along shortest paths forms
-// a tree; a mix of trees for each rank is a flow; and the best mix is the solution
-// of a linear program (simplex.go), which also finds the lengths by which paths
-// should be shortest. Both solutions are then turned into whole numbers and
-// evaluated exactly: the flow shows what can be achieved, and the lengths what
-// can't be exceeded (lengths.go). If the two are equal, both are exact.
+// If each rank sends something different to each other rank, every pair is a commodity,
+// and all share the links. The maximum concurrent flow is a linear program, solved by
+// column generation (master.go): a column is a tree of paths from a source, and the
+// pricing problem is a shortest-path tree by the dual values of the links. The primal
+// solution is a flow, the dual one the best lengths. Both are converted to whole numbers
+// and evaluated exactly: the flow shows what can be achieved, the lengths what cannot be
+// exceeded (lengths.go). If they are equal, both are optimal.
 
 const (
-	// manyRows limits the orbits of links and of sources, and mixingWork how many
-	// cells of the program's table are computed, to about a second.
-	manyRows   = 1 << 10
-	mixingWork = 1 << 29
-	// evenly is the part of the links' lengths that at first is the same for all,
-	// and evenlyLeast the smallest such part before none. Links of length 0 would
-	// make trees wander.
-	evenly      = 0.1
-	evenlyLeast = 1e-10
+	// maxRows limits the orbits of links and sources, and maxMasterWork the cells of
+	// the master program's inverse that are computed, to about a second.
+	maxRows       = 1 << 10
+	maxMasterWork = 1 << 29
+	// uniformPart is the part of the links' lengths that is at first the same for
+	// all links; it shrinks to minUniformPart and then to 0. Without it, links of
+	// length 0 make for long detours.
+	uniformPart    = 0.1
+	minUniformPart = 1e-10
 )
 
-// commodities is what is sent: by one rank of each orbit, multiplied by the size
-// of the orbit, over links whose load is shared evenly within their orbits.
+// commodities is the multicommodity flow problem up to symmetry: one source of each
+// orbit of ranks, multiplied by the orbit's size, and links whose load is shared evenly
+// within their orbit.
 type commodities struct {
-	p       *problem
-	d       pairs
-	o       orbits
-	w       *ways
-	room    []*big.Int // by orbit of links: what they carry together
-	takes   []float64  // by orbit of links: the time they take for a part
-	length  []float64  // by arc
-	work    int
-	enough  float64 // a time that is known to be necessary
-	settled bool    // the time found is the minimum
+	p          *problem
+	d          demand
+	o          orbits
+	paths      *shortestPaths
+	capacity   []*big.Int // by orbit of links: what they carry together
+	perPart    []float64  // by orbit of links: the time they take for a part
+	length     []float64  // by arc
+	work       int
+	lowerBound float64 // a time that is known to be necessary
+	optimal    bool    // the time found is the minimum
 }
 
-// multicommodity is the bound by the best lengths if it is lower than the known
-// one, and otherwise the known one, together with what a flow achieves. Systems
-// that are too large get the known one.
-func (p *problem) multicommodity(d pairs, part int64, known limit, o orbits) limit {
+// multicommodity returns the bound by the best lengths if it is lower than the known
+// one, and otherwise the known one, with the bandwidth of the flow found. If the system
+// is too large, it returns the known bound.
+func (p *problem) multicommodity(d demand, part int64, known bandwidthBound, o orbits) bandwidthBound {
 	rows := len(o.links) + len(o.sources)
-	if rows > manyRows {
+	if rows > maxRows {
 		return known
 	}
-	c := &commodities{p: p, d: d, o: o, w: newWays(p.forward), length: make([]float64, len(p.forward.arcs)), work: mixingWork}
-	c.measureRoom()
-	c.enough, _ = new(big.Rat).Quo(big.NewRat(part, 1), known.algbw).Float64()
-	m := c.mix()
+	c := &commodities{p: p, d: d, o: o, paths: newShortestPaths(p.forward), length: make([]float64, len(p.forward.arcs)), work: maxMasterWork}
+	c.sumCapacities()
+	c.lowerBound, _ = new(big.Rat).Quo(big.NewRat(part, 1), known.algbw).Float64()
+	m := c.solve()
 	best := known
-	if !c.settled || m.takes() > c.enough*(1+1e-9) {
-		c.price(m, 0)
-		best.least(p.measured(d, part, o, rounded(c.length)))
+	if !c.optimal || m.objective() > c.lowerBound*(1+1e-9) {
+		c.setLengths(m, 0)
+		best.tighten(p.lengthBound(d, part, o, integerLengths(c.length)))
 	}
-	best.reached = new(big.Rat).Quo(big.NewRat(part, 1), c.time(m))
+	best.reached = new(big.Rat).Quo(big.NewRat(part, 1), c.exactTime(m))
 	return best
 }
 
-func (c *commodities) measureRoom() {
+func (c *commodities) sumCapacities() {
 	for range c.o.links {
-		c.room = append(c.room, new(big.Int))
+		c.capacity = append(c.capacity, new(big.Int))
 	}
 	for e, a := range c.p.forward.arcs {
-		r := c.room[c.o.link[e]]
+		r := c.capacity[c.o.link[e]]
 		r.Add(r, big.NewInt(a.capacity))
 	}
-	for _, r := range c.room {
+	for _, r := range c.capacity {
 		room, _ := new(big.Float).SetInt(r).Float64()
-		c.takes = append(c.takes, 1/room)
+		c.perPart = append(c.perPart, 1/room)
 	}
 }
 
-// mix finds the mix of trees that takes the least time, or a good one if the work
-// reaches its limit first.
-func (c *commodities) mix() *mixing {
+// solve finds the flow that takes the least time, or a good one if the work limit is
+// met first.
+func (c *commodities) solve() *master {
 	for e := range c.length {
-		c.length[e] = c.takes[c.o.link[e]]
+		c.length[e] = c.perPart[c.o.link[e]]
 	}
 	var first []column
 	for i := range c.o.sources {
 		first = append(first, c.tree(i))
 	}
-	m := newMixing(len(c.o.links), first)
-	// Lengths are the prices plus a part that is the same for all and gets
-	// smaller. One source after another is asked for a cheaper tree.
-	even, source, asked := evenly, 0, 0
-	c.price(m, even)
-	for c.work > 0 && m.takes() > c.enough*(1+1e-12) {
+	m := newMaster(len(c.o.links), first)
+	// Lengths are the dual values plus a uniform part that shrinks. Sources are
+	// priced in turn.
+	even, source, asked := uniformPart, 0, 0
+	c.setLengths(m, even)
+	for c.work > 0 && m.objective() > c.lowerBound*(1+1e-12) {
 		enter := column{source: -1}
-		if e, found := m.dearest(); found {
+		if e, found := m.mostNegative(); found {
 			enter.link = e
 		} else if asked == len(c.o.sources) {
 			if even == 0 {
-				c.settled = true
+				c.optimal = true
 				return m
 			}
-			if even /= 10; even < evenlyLeast {
+			if even /= 10; even < minUniformPart {
 				even = 0
 			}
-			c.price(m, even)
+			c.setLengths(m, even)
 			asked = 0
 			continue
 		} else {
@@ -107,52 +108,51 @@ func (c *commodities) mix() *mixing {
 			asked++
 			source = (source + 1) % len(c.o.sources)
 			cost := 0.0
-			for e, t := range tree.takes {
-				cost += t * max(0, m.price(e))
+			for e, t := range tree.times {
+				cost += t * max(0, m.linkDual(e))
 			}
-			if cost >= m.worth(tree.source)-1e-9*m.takes() {
+			if cost >= m.sourceDual(tree.source)-1e-9*m.objective() {
 				continue
 			}
 			enter = tree
 		}
-		c.p.look()
+		c.p.checkDeadline()
 		if !m.enter(enter) {
 			return m
 		}
-		c.work -= len(m.hand) * len(m.hand)
-		c.price(m, even)
+		c.work -= len(m.basis) * len(m.basis)
+		c.setLengths(m, even)
 		asked = 0
 	}
-	c.settled = c.work > 0
+	c.optimal = c.work > 0
 	return m
 }
 
-// price sets the lengths of links to their prices, plus a part that is the same
-// for all.
-func (c *commodities) price(m *mixing, even float64) {
+// setLengths sets the lengths of links to their dual values, plus a uniform part.
+func (c *commodities) setLengths(m *master, even float64) {
 	share := even / float64(len(c.o.links))
 	for e := range c.length {
 		at := c.o.link[e]
-		c.length[e] = (max(0, m.price(at))*(1-even) + share) * c.takes[at]
+		c.length[e] = (max(0, m.linkDual(at))*(1-even) + share) * c.perPart[at]
 	}
 }
 
-// tree is the shortest paths from a source to everything it sends to.
+// tree returns the column of the shortest paths from a source to the ranks it sends to.
 func (c *commodities) tree(source int) column {
-	c.p.look()
+	c.p.checkDeadline()
 	from := c.o.sources[source]
-	c.w.from(from, c.length)
+	c.paths.from(from, c.length)
 	c.work -= len(c.length) + c.p.n
-	t := column{source: source, load: make([]int64, len(c.o.links)), takes: make([]float64, len(c.o.links))}
+	t := column{source: source, load: make([]int64, len(c.o.links)), times: make([]float64, len(c.o.links))}
 	c.d.to(c.p.n, from, func(to int, parts int64) {
 		for v := to; v != from; {
-			e := c.w.via[v]
+			e := c.paths.via[v]
 			t.load[c.o.link[e]] += parts * c.o.times[source]
 			v = int(c.p.forward.arcs[e].from)
 		}
 	})
 	for e, parts := range t.load {
-		t.takes[e] = float64(parts) * c.takes[e]
+		t.times[e] = float64(parts) * c.perPart[e]
 	}
 	return t
 }

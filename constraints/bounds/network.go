@@ -9,17 +9,18 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// network is a topology as a flow network: ranks first, then what lies between.
-// A NIC is two vertices, one for each way, as nothing turns round inside it:
+// network is a topology as a flow network: ranks first, then switches, NICs and the
+// fabric. A NIC is two vertices, one for each direction, because data do not turn round
+// inside it:
 //
 //	rank ─▶ nic out ─▶ fabric ─▶ nic in ─▶ rank
 type network struct {
-	ranks    int
-	vertices int
-	of       []int32 // by vertex: that of the topology
-	arcs     []arc
-	unit     int64 // bytes a second in a unit of capacity
-	loose    bool  // capacities were rounded up
+	ranks      int
+	vertices   int
+	topoVertex []int32 // by vertex: that of the topology
+	arcs       []arc
+	unit       int64 // bytes a second in a unit of capacity
+	roundedUp  bool  // capacities were rounded up
 }
 
 type arc struct {
@@ -33,21 +34,21 @@ type arc struct {
 // int64.
 const maxTotal = 1 << 60
 
-// newNetwork reads the network off a topology. NICs and the fabric are there from two
-// nodes on. Where capacities are too large to compute with exactly, they are rounded
-// up: the bound is then a little loose, never wrong.
+// newNetwork builds the network of a topology, with NICs and the fabric only if there
+// are several nodes. Capacities that are too large to compute with exactly are rounded
+// up: the bound is then valid but not exact.
 func newNetwork(t *topologies.Topology, parts int64) (*network, error) {
 	n := &network{ranks: len(t.Ranks), vertices: len(t.Vertices)}
 	in := make([]int32, len(t.Vertices)) // where messages from the fabric arrive
 	for v := range t.Vertices {
 		in[v] = int32(v)
-		n.of = append(n.of, int32(v))
+		n.topoVertex = append(n.topoVertex, int32(v))
 	}
 	for v, vertex := range t.Vertices {
 		if vertex.Kind == topologies.NIC {
 			in[v] = int32(n.vertices)
 			n.vertices++
-			n.of = append(n.of, int32(v))
+			n.topoVertex = append(n.topoVertex, int32(v))
 		}
 	}
 	for i, e := range t.Edges {
@@ -71,7 +72,7 @@ func newNetwork(t *topologies.Topology, parts int64) (*network, error) {
 	return n, nil
 }
 
-// scale makes capacities multiples of a unit, so that they come to no more than most.
+// scale expresses capacities in a unit, such that their sum is at most most.
 func (n *network) scale(most int64) {
 	unit, total := int64(0), new(big.Int)
 	for _, a := range n.arcs {
@@ -93,7 +94,7 @@ func (n *network) scale(most int64) {
 		total.Mul(total, exact)
 		exact.Lsh(exact, 1)
 		total.Quo(total, exact)
-		n.loose = true
+		n.roundedUp = true
 	}
 	n.unit = exact.Int64()
 	for i := range n.arcs {
@@ -109,8 +110,8 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// turned is the network with every link the other way round.
-func (n *network) turned() *network {
+// reversed returns the network with every link reversed.
+func (n *network) reversed() *network {
 	back := *n
 	back.arcs = slices.Clone(n.arcs)
 	for i := range back.arcs {
@@ -120,8 +121,8 @@ func (n *network) turned() *network {
 	return &back
 }
 
-// interchangeable reports whether any two nodes can be exchanged: all have the same
-// links inside and to the fabric, and none are linked directly.
+// interchangeable reports whether any two nodes can be swapped: all have the same links
+// inside and to the fabric, and none are linked directly.
 func interchangeable(t *topologies.Topology) bool {
 	if t.Nodes < 2 {
 		return false

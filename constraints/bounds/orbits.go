@@ -7,9 +7,9 @@ import (
 	"github.com/colltune/colltune/constraints/symmetry"
 )
 
-// orbits groups the ranks and links that are interchangeable, considering the
-// system and who sends to whom. Some optimal flow treats all members of an orbit
-// alike, so one of each stands for all.
+// orbits groups the ranks and links that automorphisms of the system and of the demand
+// map to each other. Some optimal flow is invariant under these, so that one member of
+// each orbit stands for all.
 type orbits struct {
 	sources []int   // one rank of each orbit of ranks
 	times   []int64 // by orbit of ranks: its size
@@ -18,58 +18,59 @@ type orbits struct {
 }
 
 const (
-	// symmetricRanks is the largest system whose symmetries are looked for, and
-	// pairedRanks that where not everybody sends to everybody; fewRanks that of which
-	// all are looked for where nodes are alike, and searchedRanks that where a ring's
-	// are not tried first.
-	symmetricRanks = 8192
-	searchedRanks  = 2048
-	pairedRanks    = 256
-	fewRanks       = 64
-	// symmetryWork limits the work on that to some hundredths of a second.
+	// maxSymmetricRanks is the largest system, in ranks, whose automorphisms are
+	// looked for, and maxPairedRanks if not all ranks send to all others. Up to
+	// maxSmallRanks all automorphisms are looked for even if nodes are
+	// interchangeable. Above maxSearchedRanks rotations are tried first.
+	maxSymmetricRanks = 8192
+	maxSearchedRanks  = 2048
+	maxPairedRanks    = 256
+	maxSmallRanks     = 64
+	// symmetryWork limits the search to a second at most.
 	symmetryWork = 100_000_000
 )
 
-// orbits finds the orbits. In systems that are too large, each rank and link is an
-// orbit by itself.
-func (p *problem) orbits(d pairs) orbits {
+// orbits finds the orbits for a demand. If the system is too large, each rank and link
+// is an orbit by itself.
+func (p *problem) orbits(d demand) orbits {
 	switch {
-	case !d.every && p.n <= pairedRanks:
+	case !d.every && p.n <= maxPairedRanks:
 		return p.orbitsUnder(p.automorphisms(p.graph(d)))
 	case !d.every:
 		return p.orbitsUnder(nil)
-	case p.everyone == nil:
-		o := p.orbitsUnder(p.renamings())
-		p.everyone = &o
+	case p.allPairOrbits == nil:
+		o := p.orbitsUnder(p.generators())
+		p.allPairOrbits = &o
 	}
-	return *p.everyone
+	return *p.allPairOrbits
 }
 
-// renamings generate those of a system in which everybody sends to everybody.
-func (p *problem) renamings() [][]int {
-	if any := p.ranksAlike(); any != nil {
+// generators returns generators of automorphisms of the system, for a demand in which
+// all ranks send to all others.
+func (p *problem) generators() [][]int {
+	if any := p.allPermutations(); any != nil {
 		return any
 	}
-	if p.alike && p.n > fewRanks {
-		return p.nodesAlike()
+	if p.nodesInterchangeable && p.n > maxSmallRanks {
+		return p.nodePermutations()
 	}
-	if p.n > searchedRanks {
-		if any := p.ranksTurn(); any != nil || p.n > symmetricRanks {
+	if p.n > maxSearchedRanks {
+		if any := p.rotations(); any != nil || p.n > maxSymmetricRanks {
 			return any
 		}
 	}
-	return p.automorphisms(p.graph(everyPair))
+	return p.automorphisms(p.graph(allPairs))
 }
 
-// automorphisms returns generators of a graph's automorphisms, as far as they are
-// found.
+// automorphisms returns generators of a graph's automorphisms, or of a subgroup if the
+// work limit is met.
 func (p *problem) automorphisms(g *symmetry.Graph) [][]int {
 	generators := symmetry.Find(p.ctx, g, symmetryWork).Generators
-	p.look()
+	p.checkDeadline()
 	return generators
 }
 
-// orbitsUnder returns the orbits of some symmetries.
+// orbitsUnder returns the orbits of the group that the automorphisms generate.
 func (p *problem) orbitsUnder(generators [][]int) (o orbits) {
 	net := p.forward
 	size := make([]int64, net.vertices)
@@ -84,7 +85,7 @@ func (p *problem) orbitsUnder(generators [][]int) (o orbits) {
 	}
 	var arcs [][]int
 	for _, image := range generators {
-		arcs = append(arcs, net.renamed(image))
+		arcs = append(arcs, net.arcImages(image))
 	}
 	number := map[int]int{}
 	for e, first := range symmetry.Orbits(len(net.arcs), arcs) {
@@ -98,54 +99,54 @@ func (p *problem) orbitsUnder(generators [][]int) (o orbits) {
 	return o
 }
 
-// ranksAlike returns symmetries that generate all permutations of the ranks, if
-// the system allows them, as around a hub or with a link between every two ranks:
-// exchanging the first two, and moving all on by one. Otherwise it returns nil.
-func (p *problem) ranksAlike() (generators [][]int) {
-	if p.tried {
-		return p.anyone
+// allPermutations returns generators of all permutations of the ranks (a transposition
+// and a rotation) if all are automorphisms, as around a hub or in a complete graph.
+// Otherwise it returns nil.
+func (p *problem) allPermutations() (generators [][]int) {
+	if p.ranksTested {
+		return p.rankGenerators
 	}
-	p.tried = true
-	swapped := rising(p.forward.vertices)
+	p.ranksTested = true
+	swapped := upTo(p.forward.vertices)
 	swapped[0], swapped[1] = 1, 0
-	if turned := p.turn(); p.forward.keptBy(swapped) && p.forward.keptBy(turned) {
-		p.anyone = [][]int{swapped, turned}
+	if turned := p.rotation(); p.forward.invariantUnder(swapped) && p.forward.invariantUnder(turned) {
+		p.rankGenerators = [][]int{swapped, turned}
 	}
-	return p.anyone
+	return p.rankGenerators
 }
 
-// ranksTurn are symmetries of a system whose ranks may all go one further on, as in a
-// ring, and the other way round where that changes nothing. Nil of other systems.
-func (p *problem) ranksTurn() (generators [][]int) {
-	turned, mirrored := p.turn(), rising(p.forward.vertices)
-	if !p.forward.keptBy(turned) {
+// rotations returns the rotation of the ranks by one, and the reflection, as far as they
+// are automorphisms, as in a ring. It returns nil if the rotation is not.
+func (p *problem) rotations() (generators [][]int) {
+	turned, mirrored := p.rotation(), upTo(p.forward.vertices)
+	if !p.forward.invariantUnder(turned) {
 		return nil
 	}
 	for r := range p.n {
 		mirrored[r] = p.n - 1 - r
 	}
-	if p.forward.keptBy(mirrored) {
+	if p.forward.invariantUnder(mirrored) {
 		return [][]int{turned, mirrored}
 	}
 	return [][]int{turned}
 }
 
-func (p *problem) turn() []int {
-	turned := rising(p.forward.vertices)
+func (p *problem) rotation() []int {
+	turned := upTo(p.forward.vertices)
 	for r := range p.n {
 		turned[r] = (r + 1) % p.n
 	}
 	return turned
 }
 
-// nodesAlike returns symmetries of a system whose nodes are interchangeable, if
-// all ranks send to all others: exchanging the first two nodes, moving all nodes
-// on by one, and the symmetries of one node, applied to all nodes at once.
-func (p *problem) nodesAlike() (generators [][]int) {
+// nodePermutations returns automorphisms of a system whose nodes are interchangeable:
+// a transposition and a rotation of the nodes, and the automorphisms of one node,
+// applied to all nodes at once.
+func (p *problem) nodePermutations() (generators [][]int) {
 	net, nodes := p.forward, p.t.Nodes
 	inside := make([][]int, nodes) // by node: its vertices, corresponding ones at the same index
 	var fabric []int
-	for v, of := range net.of {
+	for v, of := range net.topoVertex {
 		if node := p.t.Vertices[of].Node; node >= 0 {
 			inside[node] = append(inside[node], v)
 		} else {
@@ -153,7 +154,7 @@ func (p *problem) nodesAlike() (generators [][]int) {
 		}
 	}
 	moved := func(to func(node int) int) []int {
-		image := rising(net.vertices)
+		image := upTo(net.vertices)
 		for node, vertices := range inside {
 			for i, v := range vertices {
 				image[v] = inside[to(node)][i]
@@ -199,7 +200,7 @@ func (p *problem) nodesAlike() (generators [][]int) {
 	return generators
 }
 
-// colour classifies a vertex; only vertices of one colour can be interchangeable.
+// colour returns the colour of a vertex for package symmetry.
 func (p *problem) colour(v int) int {
 	switch {
 	case v < p.n:
@@ -210,9 +211,9 @@ func (p *problem) colour(v int) int {
 	return -1 // the second half of a NIC
 }
 
-// graph is the system with who sends to whom, where links are coloured by their
-// capacity and vertices by their kind.
-func (p *problem) graph(d pairs) *symmetry.Graph {
+// graph returns the system and the demand as a coloured graph: links are coloured by
+// capacity, vertices by kind.
+func (p *problem) graph(d demand) *symmetry.Graph {
 	net := p.forward
 	colours := make([]int, net.vertices)
 	for v := range colours {
@@ -230,8 +231,9 @@ func (p *problem) graph(d pairs) *symmetry.Graph {
 	return g
 }
 
-// keptBy reports whether renaming the vertices leaves the set of arcs unchanged.
-func (n *network) keptBy(image []int) bool {
+// invariantUnder reports whether a permutation of the vertices maps the arcs to
+// themselves.
+func (n *network) invariantUnder(image []int) bool {
 	was, is := make([]arc, len(n.arcs)), slices.Clone(n.arcs)
 	for e, a := range n.arcs {
 		was[e] = a
@@ -245,11 +247,11 @@ func (n *network) keptBy(image []int) bool {
 	return slices.EqualFunc(was, is, func(a, b arc) bool { return a.from == b.from && a.to == b.to && a.capacity == b.capacity })
 }
 
-// renamed maps the arcs under a renaming of the vertices. Of equal parallel arcs,
-// the first is mapped to the first.
-func (n *network) renamed(image []int) []int {
+// arcImages returns the images of the arcs under an automorphism of the vertices. Of
+// equal parallel arcs, the first is mapped to the first.
+func (n *network) arcImages(image []int) []int {
 	order := func(from, to func(arc) int) []int {
-		all := rising(len(n.arcs))
+		all := upTo(len(n.arcs))
 		slices.SortStableFunc(all, func(i, j int) int {
 			a, b := n.arcs[i], n.arcs[j]
 			return cmp.Or(cmp.Compare(from(a), from(b)), cmp.Compare(to(a), to(b)), cmp.Compare(a.capacity, b.capacity))

@@ -72,8 +72,8 @@ func TestOrbitsChangeNoBound(t *testing.T) {
 	smaller := 0
 	rapid.Check(t, func(t *rapid.T) {
 		p := problemOf(t, turning(t))
-		for name, d := range map[string]pairs{"alltoall": everyPair, "alltonext": nextPair, "sendrecv": ringPair} {
-			part, high := d.part(p.n), limit{algbw: big.NewRat(1<<40, 1)}
+		for name, d := range map[string]demand{"alltoall": allPairs, "alltonext": nextRank, "sendrecv": ringNext} {
+			part, high := d.part(p.n), bandwidthBound{algbw: big.NewRat(1<<40, 1)}
 			all := p.multicommodity(d, part, high, p.unlike())
 			o := p.orbits(d)
 			if some := p.multicommodity(d, part, high, o); all.algbw == nil || some.algbw == nil || all.algbw.Cmp(some.algbw) != 0 {
@@ -94,8 +94,8 @@ func TestOneSinkOfEachOrbit(t *testing.T) {
 	fewer := 0
 	rapid.Check(t, func(t *rapid.T) {
 		p := problemOf(t, turning(t))
-		sinks := p.orbits(everyPair).sources
-		if all, some := p.spread(p.forward, rising(p.n)), p.spread(p.forward, sinks); all.algbw.Cmp(some.algbw) != 0 || all.proof != some.proof {
+		sinks := p.orbits(allPairs).sources
+		if all, some := p.allToSinks(p.forward, upTo(p.n)), p.allToSinks(p.forward, sinks); all.algbw.Cmp(some.algbw) != 0 || all.proof != some.proof {
 			t.Fatalf("%v (%s), of %v %v (%s)", all.algbw, all.proof, sinks, some.algbw, some.proof)
 		}
 		if len(sinks) < p.n {
@@ -116,7 +116,7 @@ func TestRanksAlike(t *testing.T) {
 		"ring:3": true, "ring:8": false, "dgx-1": false, "mesh:2x2": false, "hypercube:3": false, "l40s-8": false,
 	} {
 		p := problemOf(t, resolve(t, name, 1))
-		generators := p.ranksAlike()
+		generators := p.allPermutations()
 		if (generators != nil) != alike {
 			t.Errorf("%s: ranks alike: %v, want %v", name, generators != nil, alike)
 			continue
@@ -124,7 +124,7 @@ func TestRanksAlike(t *testing.T) {
 		if !alike {
 			continue
 		}
-		here, there := p.orbitsUnder(generators), p.orbitsUnder(symmetry.Find(t.Context(), p.graph(everyPair), symmetryWork).Generators)
+		here, there := p.orbitsUnder(generators), p.orbitsUnder(symmetry.Find(t.Context(), p.graph(allPairs), symmetryWork).Generators)
 		if len(here.sources) != 1 || len(here.links) != len(there.links) {
 			t.Errorf("%s: %d ranks and %d links for all, and %d by searching", name, len(here.sources), len(here.links), len(there.links))
 		}
@@ -137,14 +137,14 @@ func TestNodesAlike(t *testing.T) {
 	for _, name := range []string{"dgx-1", "dgx-2", "dgx-a100", "mi250", "ndv2", "lassen", "t4-8", "alps"} {
 		for _, nodes := range []int{2, 3} {
 			p := problemOf(t, resolve(t, name, nodes))
-			if !p.alike {
+			if !p.nodesInterchangeable {
 				t.Fatalf("%d x %s: nodes are not alike", nodes, name)
 			}
 			links := map[[3]int64]int{}
 			for _, a := range p.forward.arcs {
 				links[[3]int64{int64(a.from), int64(a.to), a.capacity}]++
 			}
-			generators := p.nodesAlike()
+			generators := p.nodePermutations()
 			for _, image := range generators {
 				turned := map[[3]int64]int{}
 				for _, a := range p.forward.arcs {
@@ -154,10 +154,10 @@ func TestNodesAlike(t *testing.T) {
 					t.Fatalf("%d x %s: %v is no symmetry", nodes, name, image)
 				}
 			}
-			high := limit{algbw: big.NewRat(1<<40, 1)}
-			part := everyPair.part(p.n)
-			all := p.multicommodity(everyPair, part, high, p.orbits(everyPair))
-			some := p.multicommodity(everyPair, part, high, p.orbitsUnder(generators))
+			high := bandwidthBound{algbw: big.NewRat(1<<40, 1)}
+			part := allPairs.part(p.n)
+			all := p.multicommodity(allPairs, part, high, p.orbits(allPairs))
+			some := p.multicommodity(allPairs, part, high, p.orbitsUnder(generators))
 			if all.algbw.Cmp(some.algbw) != 0 || all.reached.Cmp(some.reached) != 0 {
 				t.Errorf("%d x %s: %v and %v reached, under some symmetries %v and %v", nodes, name, all.algbw, all.reached, some.algbw, some.reached)
 			}

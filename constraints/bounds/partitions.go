@@ -6,42 +6,42 @@ import (
 	"math/bits"
 )
 
-// partitions is gossip for every partition of a small system's ranks at once.
-func (p *problem) partitions() (best limit) {
+// allPartitions is partitionBound over all partitions of a small system's ranks.
+func (p *problem) allPartitions() (best bandwidthBound) {
 	full := 1<<p.n - 1
 	for _, net := range []*network{p.forward, p.backward} {
-		least, group := p.split(p.leaving(net))
+		least, group := p.split(p.capacitiesOut(net))
 		verb := "leave"
 		if net == p.backward {
 			verb = "enter"
 		}
 		for k := p.n; k > 1; k-- {
 			rate := big.NewRat(least[k][full], 1)
-			best.least(limit{algbw: new(big.Rat).Mul(rate, big.NewRat(1, int64(2*(k-1)))),
-				proof: fmt.Sprintf("%d times the size must %s %s, which can do %s together", 2*(k-1), verb, p.groups(group, k), p.rate(rate))})
+			best.tighten(bandwidthBound{algbw: new(big.Rat).Mul(rate, big.NewRat(1, int64(2*(k-1)))),
+				proof: fmt.Sprintf("%d times the size must %s %s, which can do %s together", 2*(k-1), verb, p.formatGroups(group, k), p.formatRate(rate))})
 		}
 	}
 	return best
 }
 
-// leaving is what can leave each set of ranks but that of all.
-func (p *problem) leaving(net *network) []int64 {
+// capacitiesOut returns the capacity out of each proper set of ranks, by bit mask.
+func (p *problem) capacitiesOut(net *network) []int64 {
 	f := newFlow(net)
 	out := make([]int64, 1<<p.n)
 	inside := make([]bool, p.n)
 	for set := 1; set < len(out)-1; set++ {
-		p.look()
+		p.checkDeadline()
 		for r := range inside {
 			inside[r] = set>>r&1 == 1
 		}
-		out[set] = f.leaving(inside)
+		out[set] = f.capacityOut(inside)
 	}
 	return out
 }
 
-// split finds, for each number k of groups and each set of ranks, the least that can
-// leave the groups together when the set is split into so many, and which of them
-// has the set's first rank.
+// split finds, for each number k of groups and each set of ranks, the partition of the
+// set into k groups with the least capacity out of all groups together: that capacity,
+// and the group with the set's first rank.
 //
 //	least(set, k) = min over the groups g with the set's first rank of out(g) + least(set - g, k-1)
 func (p *problem) split(out []int64) (least [][]int64, group [][]int32) {
@@ -71,8 +71,8 @@ func (p *problem) split(out []int64) (least [][]int64, group [][]int32) {
 	return least, group
 }
 
-// groups names the groups of the best partition into k.
-func (p *problem) groups(group [][]int32, k int) string {
+// formatGroups prints the groups of the best partition into k.
+func (p *problem) formatGroups(group [][]int32, k int) string {
 	if k == p.n {
 		return fmt.Sprintf("the %d ranks", k)
 	}
@@ -91,7 +91,7 @@ func (p *problem) groups(group [][]int32, k int) string {
 		if set &^= g; text != "" {
 			text += " and "
 		}
-		text += ranks(members)
+		text += formatRanks(members)
 	}
 	return text
 }

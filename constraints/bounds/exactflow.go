@@ -5,21 +5,21 @@ import (
 	"math/big"
 )
 
-// What a flow achieves is reported in fractions. Only which trees are used and
-// which links are full is taken from floating point: the trees' shares follow from
-// as many linear equations, and the load is added up exactly, link by link.
+// The bandwidth of a flow is a fraction. Only the basis (which trees are used and which
+// links are full) is taken from floating point. The trees' shares are the solution of a
+// linear system, and the load is added up exactly, link by link.
 
-// time is exactly what the flow takes, with shares of the trees that fill the
-// links that should be full or, if that fails, with roughly the shares found.
-func (c *commodities) time(m *mixing) *big.Rat {
-	share := m.shares(c.room)
+// exactTime returns exactly the time that the flow takes, with the exact shares of the
+// basis or, if these cannot be found, with the approximate shares.
+func (c *commodities) exactTime(m *master) *big.Rat {
+	share := m.exactShares(c.capacity)
 	if share == nil {
-		share = m.about(len(c.o.sources))
+		share = m.approximateShares(len(c.o.sources))
 	}
 	longest := new(big.Rat)
-	for e, room := range c.room {
+	for e, room := range c.capacity {
 		load := new(big.Rat)
-		for r, t := range m.hand {
+		for r, t := range m.basis {
 			if t.source >= 0 && t.load[e] != 0 {
 				load.Add(load, new(big.Rat).Mul(share[r], big.NewRat(t.load[e], 1)))
 			}
@@ -31,17 +31,17 @@ func (c *commodities) time(m *mixing) *big.Rat {
 	return longest
 }
 
-// about returns the floating-point shares of the trees as fractions, scaled to add
-// up to 1 for each source.
-func (m *mixing) about(sources int) []*big.Rat {
-	share, sum := make([]*big.Rat, len(m.hand)), make([]big.Rat, sources)
-	for r, t := range m.hand {
+// approximateShares returns the floating-point shares of the trees as fractions, scaled
+// to add up to 1 for each source.
+func (m *master) approximateShares(sources int) []*big.Rat {
+	share, sum := make([]*big.Rat, len(m.basis)), make([]big.Rat, sources)
+	for r, t := range m.basis {
 		if t.source >= 0 {
 			share[r] = new(big.Rat).SetFrac64(int64(math.Round(max(0, m.amount[r])*(1<<40))), 1<<40)
 			sum[t.source].Add(&sum[t.source], share[r])
 		}
 	}
-	for r, t := range m.hand {
+	for r, t := range m.basis {
 		if t.source >= 0 {
 			share[r].Quo(share[r], &sum[t.source])
 		}
@@ -49,14 +49,14 @@ func (m *mixing) about(sources int) []*big.Rat {
 	return share
 }
 
-// shares computes the exact share of each tree, by row, from two conditions: the
-// shares of a source add up to 1, and links without room left are full. It returns
-// nil if that is impossible.
-func (m *mixing) shares(room []*big.Int) []*big.Rat {
+// exactShares computes the exact share of each tree, by row of the basis, from two
+// conditions: the shares of a source add up to 1, and links without slack are full. It
+// returns nil if there is no such solution.
+func (m *master) exactShares(room []*big.Int) []*big.Rat {
 	var trees []int // their rows
 	left := make([]bool, m.links)
-	sources := len(m.hand) - m.links
-	for r, c := range m.hand {
+	sources := len(m.basis) - m.links
+	for r, c := range m.basis {
 		switch {
 		case c.source >= 0:
 			trees = append(trees, r)
@@ -72,7 +72,7 @@ func (m *mixing) shares(room []*big.Int) []*big.Rat {
 	equation := func(of func(column) int64, time *big.Int) {
 		row := make([]*big.Int, 0, len(trees)+1)
 		for _, r := range trees {
-			row = append(row, big.NewInt(of(m.hand[r])))
+			row = append(row, big.NewInt(of(m.basis[r])))
 		}
 		equations = append(equations, append(row, time))
 	}
@@ -104,7 +104,7 @@ func (m *mixing) shares(room []*big.Int) []*big.Rat {
 	if x == nil {
 		return nil
 	}
-	share := make([]*big.Rat, len(m.hand))
+	share := make([]*big.Rat, len(m.basis))
 	for i, r := range trees {
 		if share[r] = x[i]; x[i].Sign() < 0 {
 			return nil

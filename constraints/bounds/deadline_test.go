@@ -27,7 +27,7 @@ func (p *patience) Err() error {
 func TestBoundsEndWithTheirContext(t *testing.T) {
 	for _, system := range []string{"dgx-1", "mesh:5x5"} {
 		top := resolve(t, system, 1)
-		for name := range rules {
+		for name := range bandwidthRules {
 			spec := collective.Spec{Name: name, Ranks: len(top.Ranks), Chunks: 1}
 			c, err := collective.New(spec)
 			if err != nil {

@@ -17,16 +17,16 @@ func TestNarrowest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := problemOf(t, turning(t))
 		root := rapid.IntRange(0, p.n-1).Draw(t, "root")
-		others := but(p.n, root)
+		others := allBut(p.n, root)
 		for name, net := range map[string]*network{"forward": p.forward, "backward": p.backward} {
 			f := newFlow(net)
 			want, first := int64(unlimited), 0
 			for _, v := range others {
-				if got := f.between(root, v); got < want {
+				if got := f.maxFlow(root, v); got < want {
 					want, first = got, v
 				}
 			}
-			if least, v := p.narrowest(net, root, others); least != want || v != first {
+			if least, v := p.minRootedCut(net, root, others); least != want || v != first {
 				t.Fatalf("%s: %d to rank %d, want %d to rank %d", name, least, v, want, first)
 			}
 		}
@@ -35,11 +35,11 @@ func TestNarrowest(t *testing.T) {
 
 func TestScattered(t *testing.T) {
 	for n := 1; n < 70; n++ {
-		if all := scattered(n); !slices.Equal(slices.Sorted(slices.Values(all)), rising(n)) {
+		if all := bitReversed(n); !slices.Equal(slices.Sorted(slices.Values(all)), upTo(n)) {
 			t.Errorf("%d: %v", n, all)
 		}
 	}
-	if all := scattered(6); !slices.Equal(all, []int{0, 4, 2, 1, 5, 3}) {
+	if all := bitReversed(6); !slices.Equal(all, []int{0, 4, 2, 1, 5, 3}) {
 		t.Errorf("%v", all)
 	}
 }
@@ -47,33 +47,33 @@ func TestScattered(t *testing.T) {
 // TestFewLooks gives every row less and less work: what is found then is true still,
 // and says that it is not all.
 func TestFewLooks(t *testing.T) {
-	defer func(most int64) { mostWork = most }(mostWork)
-	all := mostWork
+	defer func(most int64) { maxWork = most }(maxWork)
+	all := maxWork
 	said := 0
 	for system, nodes := range map[string]int{"mesh:4x5": 1, "hypercube:4": 1, "hub:12": 1, "dgx-1": 2, "l40s-8": 3} {
 		top := resolve(t, system, nodes)
-		for name := range rules {
+		for name := range bandwidthRules {
 			c, err := collective.New(collective.Spec{Name: name, Ranks: len(top.Ranks), Chunks: 1})
 			if err != nil {
 				continue // with counts only
 			}
-			mostWork = all
+			maxWork = all
 			whole, err := Of(t.Context(), top, c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, mostWork = range []int64{1, 100, 1000, 10_000} {
+			for _, maxWork = range []int64{1, 100, 1000, 10_000} {
 				part, err := Of(t.Context(), top, c)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if part.AlgbwBps == nil || part.AlgbwBps.Cmp(whole.AlgbwBps) < 0 || part.LatencyUS > whole.LatencyUS || part.LatencySteps > whole.LatencySteps {
-					t.Errorf("%s on %s with %d arcs to look at: %v, %v us; with all %v, %v us", name, system, mostWork, part.AlgbwBps, part.LatencyUS, whole.AlgbwBps, whole.LatencyUS)
+					t.Errorf("%s on %s with %d arcs to look at: %v, %v us; with all %v, %v us", name, system, maxWork, part.AlgbwBps, part.LatencyUS, whole.AlgbwBps, whole.LatencyUS)
 				}
 				if strings.Contains(part.Proof, "only") {
 					said++
 				} else if part.AlgbwBps.Cmp(whole.AlgbwBps) != 0 {
-					t.Errorf("%s on %s with %d arcs to look at does not say what was left: %s", name, system, mostWork, part.Proof)
+					t.Errorf("%s on %s with %d arcs to look at does not say what was left: %s", name, system, maxWork, part.Proof)
 				}
 			}
 			if strings.Contains(whole.Proof, "only") {
@@ -89,8 +89,8 @@ func TestFewLooks(t *testing.T) {
 // TestFewLooksHaveTheirCut: however little may be looked at, what is said of a fan is
 // what its cut carries.
 func TestFewLooksHaveTheirCut(t *testing.T) {
-	defer func(most int64) { mostWork = most }(mostWork)
-	all := mostWork
+	defer func(most int64) { maxWork = most }(maxWork)
+	all := maxWork
 	for system, nodes := range map[string]int{"mesh:4x5": 1, "hypercube:4": 1, "dgx-1": 2, "l40s-8": 3} {
 		top := resolve(t, system, nodes)
 		net, err := newNetwork(top, int64(len(top.Ranks)))
@@ -103,9 +103,9 @@ func TestFewLooksHaveTheirCut(t *testing.T) {
 				t.Fatal(err)
 			}
 			for most := int64(1); most < 1<<20; most += 1 + most/8 {
-				mostWork = most
+				maxWork = most
 				b, err := Of(t.Context(), top, c)
-				mostWork = all
+				maxWork = all
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -113,7 +113,7 @@ func TestFewLooksHaveTheirCut(t *testing.T) {
 				for _, r := range b.Cut {
 					inside[r] = true
 				}
-				if out := big.NewRat(newFlow(net).leaving(inside)*net.unit, 1); out.Cmp(b.AlgbwBps) != 0 {
+				if out := big.NewRat(newFlow(net).capacityOut(inside)*net.unit, 1); out.Cmp(b.AlgbwBps) != 0 {
 					t.Fatalf("%s on %s with %d arcs to look at: %s, and %v of it carry %v", name, system, most, b.Proof, b.Cut, out)
 				}
 			}

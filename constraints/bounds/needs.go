@@ -7,23 +7,22 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// maxWanted limits how many chunks of output are examined one by one.
-const maxWanted = 1 << 22
+// maxOutputs limits the output chunks that are examined one by one.
+const maxOutputs = 1 << 22
 
-// needs is what each rank needs by the collective's postcondition, chunk by chunk.
-// It serves collectives with counts or a table of their own, for which there are
-// no closed forms.
+// needs is the data that each rank needs by the collective's postcondition, chunk by
+// chunk. It serves collectives with counts or a custom table, which have no closed form.
 type needs struct {
-	comes []int64        // by rank: chunks that must enter it, at least
-	goes  []int64        // by rank: chunks of its own that must leave it, at least
-	from  []map[int]bool // by rank: the ranks whose data must reach it
+	in   []int64        // by rank: chunks that must enter it, at least
+	out  []int64        // by rank: chunks of its own that must leave it, at least
+	from []map[int]bool // by rank: the ranks whose data must reach it
 }
 
-// neededBy examines all outputs. It returns nil if there are too many.
-func neededBy(c collective.Collective) *needs {
+// needsOf examines all outputs. It returns nil if there are more than maxOutputs.
+func needsOf(c collective.Collective) *needs {
 	total := 0
 	for r := range c.Ranks {
-		if total += c.OutChunks(r); total > maxWanted {
+		if total += c.OutChunks(r); total > maxOutputs {
 			return nil
 		}
 	}
@@ -52,11 +51,11 @@ func neededBy(c collective.Collective) *needs {
 		}
 		// A sum may be computable from inputs that are needed anyway, so only the
 		// larger of the two numbers is certain.
-		k.comes[r] = int64(max(len(inputs), len(sums)))
+		k.in[r] = int64(max(len(inputs), len(sums)))
 		for p := range inputs {
 			if !left[p] {
 				left[p] = true
-				k.goes[p.Rank]++
+				k.out[p.Rank]++
 			}
 		}
 		delete(k.from[r], r)
@@ -64,9 +63,9 @@ func neededBy(c collective.Collective) *needs {
 	return k
 }
 
-// wanted bounds a collective by each rank's own links: by what must enter it, and
-// what must leave it.
-func (p *problem) wanted(k *needs) (best limit) {
+// perRankBound bounds a collective by the data that must enter and leave each rank,
+// against the capacity of its links.
+func (p *problem) perRankBound(k *needs) (best bandwidthBound) {
 	into, out := make([]int64, p.n), make([]int64, p.n)
 	for _, a := range p.forward.arcs {
 		if int(a.to) < p.n {
@@ -81,34 +80,34 @@ func (p *problem) wanted(k *needs) (best limit) {
 		for _, way := range [...]struct {
 			chunks, capacity int64
 			cut              []int
-		}{{k.comes[r], into[r], but(p.n, r)}, {k.goes[r], out[r], []int{r}}} {
+		}{{k.in[r], into[r], allBut(p.n, r)}, {k.out[r], out[r], []int{r}}} {
 			if way.chunks == 0 {
 				continue
 			}
-			best.least(limit{algbw: new(big.Rat).Mul(big.NewRat(way.capacity, way.chunks), big.NewRat(loop, 1)), cut: way.cut,
-				proof: fmt.Sprintf("%s must leave %s, through %s", ofSize(big.NewRat(way.chunks, loop)), ranks(way.cut), p.rate(big.NewRat(way.capacity, 1)))})
+			best.tighten(bandwidthBound{algbw: new(big.Rat).Mul(big.NewRat(way.capacity, way.chunks), big.NewRat(loop, 1)), cut: way.cut,
+				proof: fmt.Sprintf("%s must leave %s, through %s", formatShare(big.NewRat(way.chunks, loop)), formatRanks(way.cut), p.formatRate(big.NewRat(way.capacity, 1)))})
 		}
 	}
 	return best
 }
 
 // wantedLatency is latency for explicit needs.
-func (p *problem) wantedLatency(k *needs) (steps int, us float64) {
+func (p *problem) needsLatency(k *needs) (steps int, us float64) {
 	to := make([][]int, p.n) // by source
 	for b := range k.from {
 		for a := range k.from[b] {
 			to[a] = append(to[a], b)
 		}
 	}
-	w := newWalk(p, false)
+	w := newLatencySearch(p, false)
 	for a, targets := range to {
 		if len(targets) == 0 {
 			continue
 		}
-		p.look()
+		p.checkDeadline()
 		w.from(a, targets)
 		for _, b := range targets {
-			steps, us = max(steps, int(w.hops[b])), max(us, w.far[b])
+			steps, us = max(steps, int(w.hops[b])), max(us, w.latency[b])
 		}
 	}
 	return steps, us
