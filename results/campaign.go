@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/colltune/colltune/internal/units"
 )
@@ -40,6 +41,10 @@ type Campaign struct {
 	named    map[string]bool   // all executors in the journal, by their hashes
 	tally    *Tally            // the last in the journal
 	programs map[string]bool   // known to be in the folder
+
+	cached     atomic.Int64      // bytes of the entries written to the cache of candidates
+	candidates map[string]string // keys of the cache's entries by program; nil until it is asked for
+	enumerated bool              // all candidates are known
 }
 
 // Close ends the use of the folder and drops its lock.

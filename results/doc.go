@@ -6,7 +6,7 @@
 //	  campaign.toml           the plan: what defines the search; written first, whole
 //	  trials.jsonl            one line a record, chained by checksums, appended and synced
 //	  programs/<hash>.json    the IR of every program that a trial names
-//	  candidates.tar.gz       what the search enumerated, for one that goes on; may be missing
+//	  candidates/<key>.json.gz  what the search enumerated, for one that goes on; may be missing
 //	  lock                    held while a process writes; names it
 //
 //	results ──▶ table ──▶ export

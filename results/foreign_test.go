@@ -28,12 +28,8 @@ func TestCampaignsLeaveForeignFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer c.Close()
-			filetest.Plant(t, filepath.Join(dir, begunFile), text)
-			leftAlone(t, dir, func() error {
-				_, err := c.Begin(t.Context(), "key")
-				return err
-			})
-			leftAlone(t, dir, c.Forget)
+			filetest.Plant(t, filepath.Join(dir, cacheFile(keyA)), text)
+			leftAlone(t, dir, func() error { return c.Cache(keyA, cacheNote{"mine"}, "", nil) })
 		})
 	}
 }

@@ -249,13 +249,15 @@ func (c *Campaign) replan(p Plan) error {
 // completed for it, it is removed, with the folders made for it; any other
 // campaign stays as it is.
 func (c *Campaign) Discard() error {
-	_, err := c.folder.Stat(candidatesFile)
-	if !c.new || !c.empty() || !errors.Is(err, fs.ErrNotExist) {
+	if !c.new || c.enumerated || !c.empty() {
 		return c.Close()
 	}
 	moved := c.here() != nil
-	err = nil
-	for _, name := range []string{journalFile, planFile, lockFile, begunFile} {
+	err := c.removeCached(func(string) bool { return true })
+	if dir, at := c.folder.Lstat(cacheDir); at == nil && dir.IsDir() {
+		_ = c.folder.Remove(cacheDir) // unless others keep files there
+	}
+	for _, name := range []string{journalFile, planFile, lockFile} {
 		if gone := c.folder.Remove(name); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
 			err = errors.Join(err, gone)
 		}

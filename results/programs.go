@@ -61,7 +61,7 @@ func (e *ProgramError) Error() string { return e.Err.Error() }
 func (e *ProgramError) Unwrap() error { return e.Err }
 
 // Program reads the IR with that hash and checks it against the hash. If neither
-// its file nor the kept candidates have it, the error is a *ProgramError.
+// its file nor the cache of candidates has it, the error is a *ProgramError.
 func (c *Campaign) Program(hash string) (*ir.Program, error) {
 	if !isHash(hash) {
 		return nil, fmt.Errorf("program %.80q: want a hash of 64 hexadecimal digits", hash)
@@ -69,7 +69,7 @@ func (c *Campaign) Program(hash string) (*ir.Program, error) {
 	p, err := c.savedProgram(hash)
 	var gone *ProgramError
 	if errors.As(err, &gone) {
-		if kept := c.keptProgram(hash); kept != nil {
+		if kept := c.cachedProgram(hash); kept != nil {
 			p, err = kept, nil
 		}
 	}

@@ -28,7 +28,7 @@ func TestPipesAndLinksAreRefused(t *testing.T) {
 }
 
 func refused(t *testing.T, put func(path string) error) {
-	for _, name := range []string{"campaign.toml", "trials.jsonl", "lock", candidatesFile, "program"} {
+	for _, name := range []string{"campaign.toml", "trials.jsonl", "lock", "candidate", "program"} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			c, err := Create(dir, testPlan())
@@ -45,6 +45,13 @@ func refused(t *testing.T, put func(path string) error) {
 			if name == "program" {
 				path = filepath.Join(dir, programsDir, trial.Program+".json")
 			}
+			key := strings.Repeat("c", 64)
+			if name == "candidate" {
+				path = filepath.Join(dir, cacheFile(key))
+				if err := os.Mkdir(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if err := os.RemoveAll(path); err != nil {
 				t.Fatal(err)
 			}
@@ -55,8 +62,8 @@ func refused(t *testing.T, put func(path string) error) {
 			if err == nil {
 				defer c.Close()
 				_, err = c.Program(trial.Program)
-				_, kept := c.Candidates(t.Context(), "key", new(any), 1)
-				err = errors.Join(err, kept)
+				_, cached := c.Cached(key, new(any))
+				err = errors.Join(err, cached)
 			}
 			if err == nil || !strings.Contains(err.Error(), filepath.Base(path)+": want a regular file") {
 				t.Errorf("%v", err)

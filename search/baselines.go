@@ -12,6 +12,7 @@ import (
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/collective"
+	"github.com/colltune/colltune/compiler/lang"
 	"github.com/colltune/colltune/compiler/script"
 	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/internal/units"
@@ -79,7 +80,7 @@ func (e *enumeration) baseline(ctx context.Context) error {
 					e.drafts = append(e.drafts, d)
 				} else if at := chosen.Family + why; !said[at] {
 					said[at] = true
-					e.notice(fmt.Sprintf("baseline %s has no program here: %s", key, why))
+					e.options.notice(fmt.Sprintf("baseline %s has no program here: %s", key, why))
 				}
 			}
 			if d := drafts[key]; d != nil {
@@ -90,14 +91,14 @@ func (e *enumeration) baseline(ctx context.Context) error {
 	}
 	for _, why := range slices.Sorted(maps.Keys(without)) {
 		at := without[why]
-		e.notice(fmt.Sprintf("at %s the library runs %s; what it runs otherwise stands in, and speedups are overstated there", sizesText(at), why))
+		e.options.notice(fmt.Sprintf("at %s the library runs %s; what it runs otherwise stands in, and speedups are overstated there", sizesText(at), why))
 	}
 	for _, why := range slices.Sorted(maps.Keys(lacking)) {
 		at := " at " + strings.Join(lacking[why], " ")
 		if len(lacking[why]) == len(p.Sizes) {
 			at = ""
 		}
-		e.notice(fmt.Sprintf("no baseline%s: %s", at, why))
+		e.options.notice(fmt.Sprintf("no baseline%s: %s", at, why))
 	}
 	return nil
 }
@@ -136,13 +137,17 @@ func (e *enumeration) baselineDraft(ctx context.Context, c baseline.Choice) (d *
 			fixed[parameter] = strconv.Itoa(value)
 		}
 	}
-	grid, refused, err := e.routings(ctx, f, fixed)
+	g, err := e.gridOf(f, fixed, func() (*grid, error) {
+		var g grid
+		g.Params, g.Refused, err = e.routings(ctx, f, fixed)
+		return &g, err
+	})
 	if err != nil {
 		return nil, "", err
 	}
-	if len(grid) == 0 {
-		if len(refused) > 0 {
-			return nil, refused[0].Detail, nil
+	if len(g.Params) == 0 {
+		if len(g.Refused) > 0 {
+			return nil, g.Refused[0].Detail, nil
 		}
 		_, why, err := f.Admits(e.machine, e.request(), nil)
 		if why == "" {
@@ -150,16 +155,23 @@ func (e *enumeration) baselineDraft(ctx context.Context, c baseline.Choice) (d *
 		}
 		return nil, why, err
 	}
-	params := e.widestRings(f, grid)
-	r, err := e.route(f, params)
-	var refusal *Refusal
-	if errors.As(err, &refusal) {
-		return nil, refusal.Detail, nil
-	}
-	if err != nil {
+	params := e.widestRings(f, g.Params)
+	again := func() (*lang.Program, error) { return e.trace(f, params) }
+	t, err := e.traceOf(f.Source, candidateName(f.Name, params, 0), false, again, func() (*trace, error) {
+		r, err := e.route(f, params)
+		var refused *Refusal
+		if errors.As(err, &refused) {
+			return &trace{refused: refused}, nil
+		}
+		return &trace{routing: r}, err
+	})
+	switch {
+	case err != nil:
 		return nil, "", err
+	case t.refused != nil:
+		return nil, t.refused.Detail, nil
 	}
-	return &draft{name: f.Name, source: "template", params: params, instances: c.Channels, routing: r, reference: e.options.narrowed()}, "", nil
+	return &draft{name: f.Name, source: "template", params: params, instances: c.Channels, routing: t.routing, reference: e.options.narrowed()}, "", nil
 }
 
 // widestRings picks, from a family's sets of parameters, the first with rings

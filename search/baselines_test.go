@@ -23,14 +23,14 @@ func baselinesOf(t *testing.T, pr problem) (sizes int, said []string) {
 		t.Fatal(err)
 	}
 	defer solvers.Close()
-	e := &enumeration{problem: &p, options: &Options{Executor: "sim"}, begun: newBegun(), machine: machineOf(p.Topology), solvers: solvers}
+	e := &enumeration{problem: &p, options: &Options{Executor: "sim", Notice: func(s string) { said = append(said, s) }}, machine: machineOf(p.Topology), solvers: solvers}
 	if err := e.baseline(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	for _, d := range e.drafts {
 		sizes += len(d.points)
 	}
-	return sizes, e.notices
+	return sizes, said
 }
 
 // TestEverySizeHasABaseline on systems where the library's choice has no program
@@ -118,7 +118,7 @@ func TestMoreRingsThanThereAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := &enumeration{problem: &p, options: &Options{Executor: "sim"}, begun: newBegun(), machine: machineOf(p.Topology), solvers: solvers}
+	e := &enumeration{problem: &p, options: &Options{Executor: "sim"}, machine: machineOf(p.Topology), solvers: solvers}
 	if _, err = e.ringsEverywhere(context.Background(), question{count: 7}); err == nil {
 		t.Fatal("seven rings on a frontier")
 	}

@@ -39,7 +39,7 @@ func (e *enumeration) build(ctx context.Context) error {
 		if d.built != nil || e.isLate(building) {
 			return nil
 		}
-		d.built, err = e.begun.builtAs(e.key(d.routing.source, d.String()), e.judgeKept, func() (*built, error) { return e.compile(ctx, d) })
+		d.built, err = e.buildOf(d, func() (*built, error) { return e.compile(ctx, d) })
 		e.options.stage("compiling candidates", int(done.Add(1)), len(e.drafts))
 		return err
 	})
@@ -56,7 +56,7 @@ func (e *enumeration) order() []int {
 	for i := range order {
 		order[i] = i
 	}
-	if e.begun.late == nil {
+	if e.expired == nil {
 		return order
 	}
 	behind := e.behind()
@@ -95,7 +95,7 @@ const maxBuilt = 1 << 23
 // buildable is maxBuilt, or less where the memory that is left beside the programs
 // kept is not enough for so many.
 func (e *enumeration) buildable() int64 {
-	left := e.options.room() / int64(max(e.begun.of, 1))
+	left := e.options.room() / int64(max(e.of, 1))
 	for _, d := range e.drafts {
 		if d.built == nil {
 			left -= int64(d.operations()) * keptBytes
@@ -144,15 +144,6 @@ func (e *enumeration) compile(ctx context.Context, d *draft) (*built, error) {
 		}
 	}
 	return e.judge(result.Program)
-}
-
-// judgeKept judges a program from a file; the result is nil if it belongs to
-// another problem.
-func (e *enumeration) judgeKept(program *ir.Program) (*built, error) {
-	if e.problem.isOf(program) != nil {
-		return nil, nil
-	}
-	return e.judge(program)
 }
 
 // judge verifies a program, and refuses one that can't be run.
@@ -253,7 +244,7 @@ func (e *enumeration) collect() error {
 			e.leave(d.name, 1)
 		case b.refusal != nil:
 			if len(d.points) > 0 {
-				e.notice(fmt.Sprintf("baseline %s cannot be run: %s: %s", d, b.refusal.Reason, b.refusal.Detail))
+				e.options.notice(fmt.Sprintf("baseline %s cannot be run: %s: %s", d, b.refusal.Reason, b.refusal.Detail))
 			}
 			if !d.reference {
 				e.refuse(d.String(), b.refusal.Reason, b.refusal.Detail)

@@ -23,23 +23,48 @@ type enumeration struct {
 	problem   *Problem
 	options   *Options
 	machine   script.Machine
-	begun     *begun
-	placement int     // index among the problem's
-	through   float64 // part of a stage that will be done after what is under way
-	solvers   *constraints.Solvers
-	holes     map[hole]found      // each hole is solved once
-	blocks    *constraints.Blocks // nil until they are needed
+	cache     *cache
+	expired   deadline             // nil: there is time for all
+	placement int                  // index among the problem's
+	of        int                  // the problem's placements; 0 is 1
+	through   float64              // part of a stage that will be done after what is under way
+	solvers   *constraints.Solvers // nil until they are needed: see solver
+	holes     map[hole]found       // each hole is solved once
+	blocks    *constraints.Blocks  // nil until they are needed
 	choice    *chosenNICs
 	space     Space
 	drafts    []*draft
-	notices   []string
 }
 
-// notice tells the user something about the candidates, and records it for a
-// search that is continued.
-func (e *enumeration) notice(s string) {
-	e.notices = append(e.notices, s)
-	e.options.notice(s)
+// isLate reports whether a stage of the enumeration begins nothing more.
+func (e *enumeration) isLate(s stage) bool {
+	return e.expired != nil && e.expired(s, e.placement, max(e.of, 1), e.through)
+}
+
+// leave notes n candidates for which there was no time; 0: nobody knows how many.
+func (e *enumeration) leave(name string, n int) {
+	if e.space.unexplored == nil {
+		e.space.unexplored = map[string]int{}
+	}
+	e.space.unexplored[name] += n
+}
+
+// solver is the solvers, which are opened when they are first asked for.
+func (e *enumeration) solver() (*constraints.Solvers, error) {
+	if e.solvers != nil {
+		return e.solvers, nil
+	}
+	o := e.options
+	var err error
+	e.solvers, err = constraints.Open(constraints.Options{Solver: o.Solver, Timeout: o.Timeout, MemoryCap: SolverMemory(o.Memory), Notice: o.Notice})
+	return e.solvers, err
+}
+
+// close ends the solvers.
+func (e *enumeration) close() {
+	if e.solvers != nil {
+		e.solvers.Close()
+	}
 }
 
 // draft is a traced program with its number of instances.
@@ -97,11 +122,12 @@ func (e *enumeration) request() script.Request {
 // family enumerates one family's routings over its parameters.
 func (e *enumeration) family(ctx context.Context, f *templates.Family) error {
 	f = f.Budgeted(e.machine)
-	g, err := e.begun.gridAs(e.key(f.Source, f.Name), func() (*grid, error) {
+	fixed := e.options.fixed(f)
+	g, err := e.gridOf(f, fixed, func() (*grid, error) {
 		if e.isLate(tracing) {
 			return nil, nil
 		}
-		return e.grid(ctx, f)
+		return e.grid(ctx, f, fixed)
 	})
 	if err != nil {
 		return err
@@ -127,10 +153,10 @@ type grid struct {
 	Why     string          `json:"why,omitempty"` // why the family does not apply at all
 }
 
-func (e *enumeration) grid(ctx context.Context, f *templates.Family) (*grid, error) {
+func (e *enumeration) grid(ctx context.Context, f *templates.Family, fixed map[string]string) (*grid, error) {
 	var g grid
 	var err error
-	if g.Params, g.Refused, err = e.routings(ctx, f, e.options.fixed(f)); err == nil && len(g.Params)+len(g.Refused) == 0 {
+	if g.Params, g.Refused, err = e.routings(ctx, f, fixed); err == nil && len(g.Params)+len(g.Refused) == 0 {
 		g.Why, err = e.unfit(f)
 	}
 	var limit *script.Error
@@ -162,7 +188,7 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 	if f.Limited() {
 		jobs = 1
 	}
-	traces := make([]trace, len(grid))
+	traces := make([]*trace, len(grid))
 	ranks := int64(len(e.problem.Topology.Ranks))
 	var done atomic.Int64
 	err := abreast(ctx, jobs, len(grid), e.traceable(), func(int) int64 { return ranks * ranks }, func(i int) (err error) {
@@ -175,37 +201,34 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 	}
 	for i, params := range grid {
 		switch t := traces[i]; {
+		case t == nil:
+			e.leave(f.Name, len(e.options.instanceCounts()))
 		case t.refused != nil:
 			e.refuse(candidateName(f.Name, params, 0), t.refused.Reason, t.refused.Detail)
-		case t.routing != nil:
-			e.draft(&draft{name: f.Name, source: "template", params: params, routing: t.routing})
 		default:
-			e.leave(f.Name, len(e.options.instanceCounts()))
+			e.draft(&draft{name: f.Name, source: "template", params: params, routing: t.routing})
 		}
 	}
 	return nil
 }
 
 // tracedOnce returns the trace of a family's routing, from this search or an
-// earlier one. It returns nothing if there is no time left to trace it.
-func (e *enumeration) tracedOnce(f *templates.Family, params script.Params) (trace, error) {
-	return e.begun.tracedAs(e.key(f.Source, candidateName(f.Name, params, 0)), func(k *keptTrace) trace {
-		if k.Refusal != nil {
-			return trace{refused: k.Refusal}
-		}
-		return trace{routing: &routing{source: f.Source, size: k.Operations, promised: k.Promise,
-			again: func() (*lang.Program, error) { return e.trace(f, params) }}}
-	}, func() (t trace, err error) {
+// earlier one; nil if there is no time left to trace it.
+func (e *enumeration) tracedOnce(f *templates.Family, params script.Params) (*trace, error) {
+	again := func() (*lang.Program, error) { return e.trace(f, params) }
+	return e.traceOf(f.Source, candidateName(f.Name, params, 0), false, again, func() (*trace, error) {
 		if e.isLate(tracing) {
-			return t, nil
+			return nil, nil
 		}
-		if t.routing, err = e.route(f, params); err == nil && e.begun.keeps() {
-			t.routing.promise(e.problem.Topology)
+		r, err := e.route(f, params)
+		var refused *Refusal
+		if errors.As(err, &refused) {
+			return &trace{refused: refused}, nil
 		}
-		if errors.As(err, &t.refused) {
-			err = nil
+		if err == nil && e.expired != nil { // drafts will be built in the order of their promises
+			err = r.promise(e.problem.Topology)
 		}
-		return t, err
+		return &trace{routing: r}, err
 	})
 }
 
@@ -275,9 +298,9 @@ func (e *enumeration) route(f *templates.Family, params script.Params) (*routing
 	}
 	r := &routing{program: program, source: f.Source}
 	if f.Source == "builtin" {
-		r.lighten(e.problem.Topology, func() (*lang.Program, error) { return f.Trace(e.machine, e.request(), params) })
+		err = r.lighten(e.problem.Topology, func() (*lang.Program, error) { return f.Trace(e.machine, e.request(), params) })
 	}
-	return r, nil
+	return r, err
 }
 
 // trace runs a family's program. A *Refusal says that the routing does not work on

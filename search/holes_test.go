@@ -24,7 +24,7 @@ func grids(t *testing.T, p problem, family string, o Options) ([]script.Params, 
 		t.Fatal(err)
 	}
 	defer solvers.Close()
-	e := &enumeration{problem: &problem, options: &o, machine: machineOf(problem.Topology), solvers: solvers, begun: newBegun()}
+	e := &enumeration{problem: &problem, options: &o, machine: machineOf(problem.Topology), solvers: solvers}
 	grid, refused, err := e.routings(context.Background(), f, o.fixed(f))
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/colltune/colltune/compiler/ir"
-	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/topologies"
 )
 
@@ -28,14 +27,11 @@ func LibraryCalls(ctx context.Context, p Problem, o Options) ([]LibraryCall, err
 	if _, _, err := o.check(&p); err != nil {
 		return nil, err
 	}
-	b := newBegun()
-	defer b.close()
-	e := &enumeration{problem: &p, options: &o, machine: machineOf(p.Topology), begun: b}
-	var err error
-	if e.solvers, err = constraints.Open(constraints.Options{Solver: o.Solver, Timeout: o.Timeout, MemoryCap: SolverMemory(o.Memory), Notice: o.Notice}); err != nil {
+	e := &enumeration{problem: &p, options: &o, machine: machineOf(p.Topology)}
+	defer e.close()
+	if _, err := e.solver(); err != nil {
 		return nil, err
 	}
-	defer e.solvers.Close()
 	if err := e.baseline(ctx); err != nil {
 		return nil, err
 	}
@@ -46,7 +42,7 @@ func LibraryCalls(ctx context.Context, p Problem, o Options) ([]LibraryCall, err
 			return nil, err
 		}
 		if made.refusal != nil {
-			e.notice("baseline " + d.String() + " has no program here: " + made.refusal.Detail)
+			e.options.notice("baseline " + d.String() + " has no program here: " + made.refusal.Detail)
 			continue
 		}
 		for _, at := range d.points {

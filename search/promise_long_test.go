@@ -42,7 +42,7 @@ func TestPromisingProgramsAreGood(t *testing.T) {
 				if best[trial.Bytes] == nil {
 					best[trial.Bytes] = map[string]float64{}
 				}
-				at, name := best[trial.Bytes], candidateName(trial.Algorithm, whole(trial.Parameters), trial.Instances)
+				at, name := best[trial.Bytes], candidateName(trial.Algorithm, restoreNumbers(trial.Parameters), trial.Instances)
 				if known, ok := at[name]; trial.Outcome == results.OK && (!ok || trial.TimesUS[0] < known) {
 					at[name] = trial.TimesUS[0]
 				}

@@ -131,7 +131,11 @@ func (e *enumeration) solve(ctx context.Context, t *topologies.Topology, q quest
 		e.holes[at] = f
 		return nil, f.err
 	}
-	answer, err := constraints.Rings(ctx, e.solvers, t, constraints.RingOptions{Count: q.count, SolverWork: ringWork, NoSolver: q.open})
+	solvers, err := e.solver()
+	if err != nil {
+		return nil, err
+	}
+	answer, err := constraints.Rings(ctx, solvers, t, constraints.RingOptions{Count: q.count, SolverWork: ringWork, NoSolver: q.open})
 	var none *constraints.NoRingError
 	var late *constraints.RingTimeoutError
 	switch {

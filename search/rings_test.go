@@ -63,7 +63,7 @@ func TestRankOrderIsKeptWhereItIsWidest(t *testing.T) {
 		nodes    int
 	}{{"dgx-a100", 1}, {"dgx-a100", 4}, {"dgx-h100", 2}, {"gb200-nvl72", 1}, {"l40s-8", 1}, {"ring:8", 1}, {"fullmesh:8", 1}, {"hub:16", 1}, {"ring:64", 1}} {
 		topology := topotest.Resolve(t, c.topology, c.nodes)
-		e := &enumeration{problem: &Problem{Topology: topology}, options: &Options{}, begun: newBegun()}
+		e := &enumeration{problem: &Problem{Topology: topology}, options: &Options{}}
 		for _, count := range []int{1, 2, 4, 8} {
 			if constraints.RingWidth(topology, inSequence(topology, count)) == 0 {
 				continue

@@ -76,7 +76,7 @@ func (e *enumeration) afford() {
 	if e.options.Memory == 0 {
 		return
 	}
-	placements := int64(max(e.begun.of, 1))
+	placements := int64(max(e.of, 1))
 	room := e.options.room() / placements
 	var kept, largest int64
 	for _, compared := range []bool{true, false} {
@@ -127,7 +127,7 @@ func (e *enumeration) unsimulated(p *ir.Program) *Refusal {
 
 // abreastOf is how many trials may be made at the same time, at most jobs, so that
 // the simulators of all have room beside the programs.
-func (s *searching) abreastOf(space *Space, jobs int) int {
+func (s *session) abreastOf(space *Space, jobs int) int {
 	if s.options.Memory == 0 || s.options.Executor != "sim" {
 		return jobs
 	}

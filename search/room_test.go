@@ -70,7 +70,7 @@ const leastForTest = 232 << 20
 func TestAfford(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := Options{Memory: int64(rapid.IntRange(256, 4096).Draw(t, "MB")) << 20}
-		e := &enumeration{options: &o, begun: &begun{of: rapid.IntRange(1, 2).Draw(t, "placements")}}
+		e := &enumeration{options: &o, of: rapid.IntRange(1, 2).Draw(t, "placements")}
 		for i := range rapid.IntRange(1, 20).Draw(t, "drafts") {
 			n := rapid.IntRange(1, 1<<21).Draw(t, fmt.Sprint("operations of ", i))
 			d := &draft{name: "ring", instances: 1, routing: &routing{size: n}}
@@ -80,7 +80,7 @@ func TestAfford(t *testing.T) {
 			e.drafts = append(e.drafts, d)
 		}
 		e.afford()
-		room := o.room() / int64(e.begun.of)
+		room := o.room() / int64(e.of)
 		kept, largest := int64(0), int64(0)
 		for _, d := range e.drafts {
 			if d.built == nil {

@@ -16,6 +16,7 @@ import (
 type routing struct {
 	program  *lang.Program                 // nil: again gives it
 	source   string                        // a family's, as errors print it
+	key      string                        // of its trace in the cache
 	again    func() (*lang.Program, error) // traces a large one once more
 	size     int                           // its operations, where it has no program
 	promised *promise                      // nil until it is asked for
@@ -36,20 +37,26 @@ type routing struct {
 const maxHeld = 1 << 17
 
 // lighten lets go of a large program.
-func (r *routing) lighten(t *topologies.Topology, again func() (*lang.Program, error)) {
+func (r *routing) lighten(t *topologies.Topology, again func() (*lang.Program, error)) error {
 	if len(r.program.Ops) <= maxHeld {
-		return
+		return nil
 	}
-	r.promise(t)
+	err := r.promise(t)
 	r.size, r.again = len(r.program.Ops), again
 	r.program = nil
+	return err
 }
 
 // promise sums the program up, if that is not done yet.
-func (r *routing) promise(t *topologies.Topology) {
-	if r.promised == nil {
-		r.promised = promises(r.program, t)
+func (r *routing) promise(t *topologies.Topology) error {
+	if r.promised != nil {
+		return nil
 	}
+	program, err := r.traced()
+	if err == nil {
+		r.promised = promises(program, t)
+	}
+	return err
 }
 
 // traced is the program. One that is not large is traced again only once.

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -42,9 +43,81 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	if how.Budget > 0 {
 		o = o.once() // it may go on with the same candidates several times
 	}
-	s := &searching{problem: p, options: o, campaign: c, how: how, executors: executors, started: started, begun: newBegun()}
-	defer s.begun.close()
+	s := &session{problem: p, options: o, campaign: c, how: how, executors: executors, started: started}
+	s.cache = newCache(c, &s.options, p.Collective, how.Budget > 0)
 	return s.run(ctx)
+}
+
+// session is a search under way.
+type session struct {
+	problem   Problem
+	options   Options
+	campaign  *results.Campaign
+	how       Effort
+	executors *acquaintance
+	started   time.Time
+	cache     *cache
+	summary   autotune.Summary
+}
+
+// run enumerates and tunes: all in one go, or, where there is a budget, what there is
+// time for, and then what was left of it.
+func (s *session) run(ctx context.Context) (autotune.Summary, error) {
+	for {
+		space, err := s.enumerate(ctx)
+		if err != nil {
+			return s.summary, err
+		}
+		if len(space.unexplored) == 0 {
+			return s.summary, s.tune(ctx, space)
+		}
+		if space.contenders() > 0 {
+			err = s.tune(ctx, space)
+		}
+		var unanswered *autotune.UnansweredError // may be answered by what is left
+		if err == nil || errors.As(err, &unanswered) {
+			if s.left() > 0 {
+				continue
+			}
+			err = s.overBudget()
+		}
+		s.options.notice("not looked at yet: " + space.unlooked())
+		return s.summary, err
+	}
+}
+
+// left is what is left of the budget.
+func (s *session) left() time.Duration { return s.how.Budget - time.Since(s.started) }
+
+func (s *session) overBudget() error {
+	return &autotune.LimitError{Limit: "budget", Value: s.how.Budget.String()}
+}
+
+// enumerate makes the space. With a budget, it uses at most half of the remaining time
+// and leaves out the rest.
+func (s *session) enumerate(ctx context.Context) (*Space, error) {
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	how := pass{cache: s.cache}
+	if s.how.Budget > 0 {
+		limited, cancel = context.WithTimeout(ctx, max(s.left(), 1))
+		how.expired = halfOf(s.left(), time.Now())
+	}
+	defer cancel()
+	space, err := enumerateOnce(limited, s.problem, s.options, how)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, autotune.ErrInterrupted
+	case errors.Is(limited.Err(), context.DeadlineExceeded):
+		err = s.overBudget()
+	}
+	if err == nil && len(space.unexplored) == 0 {
+		s.cache.enumerated()
+	}
+	for _, line := range s.cache.notices() {
+		s.options.notice(line)
+	}
+	return space, err
 }
 
 // refusedAll says why each of a space's candidates was refused, a few by name: of

@@ -97,9 +97,12 @@ func (e *enumeration) promiseAll(ctx context.Context) error {
 	}
 	var done atomic.Int64
 	err := abreast(ctx, e.options.jobs(), len(rest), maxBuilt, func(i int) int64 { return int64(rest[i].operations()) }, func(i int) error {
-		rest[i].promise(e.problem.Topology)
+		err := rest[i].promise(e.problem.Topology)
+		if err == nil && rest[i].key != "" {
+			e.saveTrace(rest[i].key, &trace{routing: rest[i]})
+		}
 		e.options.stage("estimating candidates", int(done.Add(1)), len(rest))
-		return nil
+		return err
 	})
 	return cmp.Or(err, ctx.Err())
 }

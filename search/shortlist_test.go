@@ -25,7 +25,7 @@ func on(t testing.TB, system string, nodes int, o Options) *enumeration {
 	t.Helper()
 	topology := topotest.Resolve(t, system, nodes)
 	p := &Problem{Topology: topology, Collective: "allreduce", InPlace: true, Op: "sum", DType: "f32", Sizes: []int64{1 << 10, 1 << 20, 1 << 30}}
-	return &enumeration{problem: p, options: &o, machine: machineOf(topology), begun: newBegun()}
+	return &enumeration{problem: p, options: &o, machine: machineOf(topology)}
 }
 
 func family(t testing.TB, name string) *templates.Family { return familyFor(t, name, "allreduce") }

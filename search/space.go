@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/colltune/colltune/autotune"
-	"github.com/colltune/colltune/constraints"
 	"github.com/colltune/colltune/internal/units"
 	"github.com/colltune/colltune/templates"
 )
@@ -21,21 +20,26 @@ type Space struct {
 	// Baselines says what the vendor's library would run, by size.
 	Baselines []Baseline
 
-	parts    []part // of programs only, by placement
-	unlooked string // candidates for which there was no time, in words
+	unexplored map[string]int // numbers of candidates for which there was no time, by name; 0: not known
+}
+
+// pass says how the candidates of a problem are enumerated, once.
+type pass struct {
+	cache   *cache   // nil: none
+	expired deadline // nil: there is time for all
 }
 
 // Enumerate makes the space of a problem, for all its placements. It needs no
 // executor. Once ctx is done it returns within a moment, whatever it is doing.
 func Enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
 	o.enabled(p.Topology)
-	return enumerateOr(ctx, p, o, nil, newBegun())
+	return enumerateOnce(ctx, p, o, pass{})
 }
 
-// enumerateOr is Enumerate with what an earlier run made, complete or not.
-func enumerateOr(ctx context.Context, p Problem, o Options, known *memory, b *begun) (*Space, error) {
+// enumerateOnce is Enumerate with a cache and as far as there is time.
+func enumerateOnce(ctx context.Context, p Problem, o Options, how pass) (*Space, error) {
 	return leave(ctx, func(say func(func())) (*Space, error) {
-		return everywhere(ctx, p, o.saying(say), known, b)
+		return everywhere(ctx, p, o.saying(say), how)
 	})
 }
 
@@ -53,53 +57,74 @@ func (o Options) saying(say func(func())) Options {
 	return o
 }
 
-func everywhere(ctx context.Context, p Problem, o Options, known *memory, b *begun) (*Space, error) {
+// everywhere enumerates each placement.
+func everywhere(ctx context.Context, p Problem, o Options, how pass) (*Space, error) {
 	var all Space
-	b.left, b.of = map[string]int{}, len(p.placements())
-	for i, one := range p.placements() {
-		s, err := enumerate(ctx, one, o, known, b, i)
-		if err != nil {
+	placements := p.placements()
+	for i, one := range placements {
+		e := &enumeration{problem: &one, options: &o, machine: machineOf(p.Topology), cache: how.cache, expired: how.expired, placement: i, of: len(placements)}
+		if err := e.enumerate(ctx); err != nil {
 			return nil, err
 		}
-		all.Candidates = append(all.Candidates, s.Candidates...)
-		all.Refusals = append(all.Refusals, s.Refusals...)
-		all.Baselines = append(all.Baselines, s.Baselines...)
-		all.parts = append(all.parts, s.parts...)
-		all.Enumerated += s.Enumerated
+		all.add(&e.space)
 	}
-	all.unlooked = b.unlooked()
 	return &all, nil
 }
 
-// enumerate makes the space of one placement. known is what an earlier run made of
-// all of them, or nil.
-func enumerate(ctx context.Context, p Problem, o Options, known *memory, b *begun, placement int) (*Space, error) {
-	_, asked, err := o.check(&p)
-	if err != nil {
-		return nil, err
-	}
-	e := &enumeration{problem: &p, options: &o, machine: machineOf(p.Topology), begun: b, placement: placement}
-	switch {
-	case known != nil:
-		err = e.take(ctx, known, placement)
-	case !o.known().NativeOnly:
-		if e.solvers, err = constraints.Open(constraints.Options{Solver: o.Solver, Timeout: o.Timeout, MemoryCap: SolverMemory(o.Memory), Notice: o.Notice}); err != nil {
-			return nil, err
+// add adds the space of a placement.
+func (s *Space) add(one *Space) {
+	s.Candidates = append(s.Candidates, one.Candidates...)
+	s.Refusals = append(s.Refusals, one.Refusals...)
+	s.Baselines = append(s.Baselines, one.Baselines...)
+	s.Enumerated += one.Enumerated
+	for name, n := range one.unexplored {
+		if s.unexplored == nil {
+			s.unexplored = map[string]int{}
 		}
-		defer e.solvers.Close()
-		err = e.programs(ctx, asked)
+		s.unexplored[name] += n
 	}
+}
+
+// unlooked names the candidates for which there was no time; empty where there was time
+// for all.
+func (s *Space) unlooked() string {
+	names := make([]string, 0, len(s.unexplored))
+	for name, n := range s.unexplored {
+		if n > 0 {
+			name += fmt.Sprintf(" (%d)", n)
+		}
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// enumerate makes the space of the placement.
+func (e *enumeration) enumerate(ctx context.Context) error {
+	defer e.close()
+	o := e.options
+	_, asked, err := o.check(e.problem)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	e.space.parts = []part{e.part()}
+	if !o.known().NativeOnly {
+		if !e.isWhole() {
+			// What the user should know of them is told before anything is solved.
+			if _, err := e.solver(); err != nil {
+				return err
+			}
+		}
+		if err := e.programs(ctx, asked); err != nil {
+			return err
+		}
+		if len(e.space.unexplored) == 0 {
+			e.setWhole()
+		}
+	}
 	if n := ByReason(e.space.Refusals)[string(NoMemory)]; n > 0 {
 		o.notice(fmt.Sprintf("%s refused for want of memory: the limit is %v, and --memory sets another", units.Count(n, "candidate"), units.Bytes(o.Memory)))
 	}
-	if err := e.native(); err != nil {
-		return nil, err
-	}
-	return &e.space, nil
+	return e.native()
 }
 
 // programs makes the candidates that are programs.
@@ -126,7 +151,7 @@ func (e *enumeration) programs(ctx context.Context, asked []*templates.Family) e
 			return err
 		}
 	}
-	if e.begun.late != nil { // drafts will be built in the order of their promises
+	if e.expired != nil { // drafts will be built in the order of their promises
 		if err := e.promiseAll(ctx); err != nil {
 			return err
 		}

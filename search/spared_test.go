@@ -20,7 +20,7 @@ type traced struct {
 // everyRouting traces all routings of all families, but for those that are very large.
 func everyRouting(t *testing.T, p *Problem) iter.Seq[traced] {
 	o := &Options{Executor: "sim"}
-	e := &enumeration{problem: p, options: o, machine: machineOf(p.Topology), begun: newBegun()}
+	e := &enumeration{problem: p, options: o, machine: machineOf(p.Topology)}
 	_, asked, err := o.check(p)
 	if err != nil && (p.Collective != "alltoall" || !p.InPlace) { // which has no such form
 		t.Fatal(err)

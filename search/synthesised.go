@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/colltune/colltune/compiler/collective"
@@ -24,19 +25,7 @@ type construction struct {
 	// ranks limits the systems it is tried on; on larger ones it would take longer
 	// than a search.
 	ranks int
-	make  func(context.Context, *enumeration) ([]construct, error)
-}
-
-// construct is a routing that was found, with what distinguishes it from others of
-// its kind.
-type construct struct {
-	params  script.Params
-	program *lang.Program
-	origin  string // how it was found, for the IR
-	// apart means that receiving and forwarding are done by two threadblocks. A
-	// fused one has one peer in each direction, so a rank would need one for every
-	// pair of its links.
-	apart bool
+	make  func(context.Context, *enumeration) ([]find, error)
 }
 
 // constructions is the table of methods, in the order in which they are tried.
@@ -84,32 +73,81 @@ func (e *enumeration) synthesise(ctx context.Context) error {
 		if e.complete() && !slices.Contains(e.options.Families, c.name) {
 			continue
 		}
-		found, known := e.begun.found[e.key("synthesised", c.name)]
-		if !known {
+		found, err := e.findsOf(c, func() (*finds, error) {
 			if e.isLate(tracing) {
-				e.leave(c.name, 0)
-				continue
+				return nil, nil
 			}
-			var err error
-			if found, err = c.make(ctx, e); err != nil {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				e.refuse(c.name, NoHole, err.Error())
-				continue
-			}
-			e.begun.found[e.key("synthesised", c.name)] = found
+			return e.find(ctx, c)
+		})
+		switch {
+		case err != nil:
+			return err
+		case found == nil:
+			e.leave(c.name, 0)
+			continue
+		case found.Refusal != nil:
+			e.refuse(c.name, found.Refusal.Reason, found.Refusal.Detail)
+			continue
 		}
-		for _, f := range found {
-			// It was found on the topology; check it all the same, with code that
-			// shares nothing with what found it.
-			if refused := constraints.CheckRouting(f.program, p.Topology); len(refused) > 0 {
-				e.refuse(candidateName(c.name, f.params, 0), NoLink, refused[0].Detail)
-				continue
+		refind := sync.OnceValues(func() (*finds, error) { return e.find(ctx, c) })
+		for i := range found.Finds {
+			if err := e.draftFind(c, found, i, refind); err != nil {
+				return err
 			}
-			e.draft(&draft{name: c.name, source: "synthesised", params: f.params, origin: f.origin,
-				routing: &routing{program: f.program, source: "synthesised", apart: f.apart}})
 		}
+	}
+	return nil
+}
+
+// find asks a construction. That it finds nothing is a refusal.
+func (e *enumeration) find(ctx context.Context, c *construction) (*finds, error) {
+	found, err := c.make(ctx, e)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return &finds{Refusal: &Refusal{c.name, NoHole, err.Error()}}, nil
+	}
+	return &finds{Finds: found}, nil
+}
+
+// draftFind drafts one of the finds of a construction. refind finds all again, for their
+// programs.
+func (e *enumeration) draftFind(c *construction, found *finds, i int, refind func() (*finds, error)) error {
+	f := &found.Finds[i]
+	program := func() (*lang.Program, error) {
+		if f.program != nil {
+			return f.program, nil
+		}
+		all, err := refind()
+		if err == nil && i >= len(all.Finds) {
+			err = fmt.Errorf("%s found %d routings, and before %d", c.name, len(all.Finds), len(found.Finds))
+		}
+		if err != nil {
+			return nil, err
+		}
+		return all.Finds[i].program, nil
+	}
+	name := candidateName(c.name, f.Params, 0)
+	t, err := e.traceOf("synthesised", name, f.Apart, program, func() (*trace, error) {
+		p, err := program()
+		if err != nil {
+			return nil, err
+		}
+		// It was found on the topology; check it all the same, with code that
+		// shares nothing with what found it.
+		if refused := constraints.CheckRouting(p, e.problem.Topology); len(refused) > 0 {
+			return &trace{refused: &Refusal{name, NoLink, refused[0].Detail}}, nil
+		}
+		return &trace{routing: &routing{program: p, source: "synthesised", apart: f.Apart}}, nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case t.refused != nil:
+		e.refuse(name, t.refused.Reason, t.refused.Detail)
+	default:
+		e.draft(&draft{name: c.name, source: "synthesised", params: f.Params, origin: f.Origin, routing: t.routing})
 	}
 	return nil
 }
@@ -129,7 +167,7 @@ func (e *enumeration) complete() bool {
 
 // packed finds spanning trees that together meet the bound on bandwidth, without a
 // solver.
-func packed(ctx context.Context, e *enumeration) ([]construct, error) {
+func packed(ctx context.Context, e *enumeration) ([]find, error) {
 	p := e.problem
 	pack := func(coll string) (*trees.Packing, error) {
 		packing, err := trees.Pack(ctx, p.Topology, trees.Options{Collective: coll, Root: p.Root, MaxTrees: maxPackedTrees})
@@ -163,7 +201,7 @@ func packed(ctx context.Context, e *enumeration) ([]construct, error) {
 			return nil, err
 		}
 	}
-	return []construct{{params: script.Params{"trees": k}, program: program, origin: fmt.Sprintf("by=none trees=%d", k)}}, nil
+	return []find{{Params: script.Params{"trees": k}, program: program, Origin: fmt.Sprintf("by=none trees=%d", k)}}, nil
 }
 
 // solverWork is how much solvers may do while walking a frontier, as the time that
@@ -173,20 +211,24 @@ func packed(ctx context.Context, e *enumeration) ([]construct, error) {
 const solverWork = 60 * time.Second
 
 // routed finds the frontier of steps against rounds for each chunk, with a solver.
-func routed(ctx context.Context, e *enumeration) ([]construct, error) {
+func routed(ctx context.Context, e *enumeration) ([]find, error) {
 	c, err := collective.New(e.problem.spec(1))
 	if err != nil {
 		return nil, err
 	}
-	found, err := route.Candidates(ctx, e.solvers, e.problem.Topology, c, solverWork)
+	solvers, err := e.solver()
 	if err != nil {
 		return nil, err
 	}
-	var all []construct
+	found, err := route.Candidates(ctx, solvers, e.problem.Topology, c, solverWork)
+	if err != nil {
+		return nil, err
+	}
+	var all []find
 	for _, f := range found {
-		all = append(all, construct{
-			params: script.Params{"chunks": f.Chunks, "steps": f.Steps, "rounds": f.Rounds}, program: f.Program,
-			origin: fmt.Sprintf("by=%s chunks=%d steps=%d rounds=%d: %s", f.By, f.Chunks, f.Steps, f.Rounds, f.Proof)})
+		all = append(all, find{
+			Params: script.Params{"chunks": f.Chunks, "steps": f.Steps, "rounds": f.Rounds}, program: f.Program,
+			Origin: fmt.Sprintf("by=%s chunks=%d steps=%d rounds=%d: %s", f.By, f.Chunks, f.Steps, f.Rounds, f.Proof)})
 	}
 	return all, nil
 }
@@ -202,9 +244,9 @@ var scheduledChunks = []int{1, 2}
 // scheduled finds greedy schedules for the largest size, and for the smallest,
 // where latency counts. Those for the largest also come unfused: where a rank has
 // many links, a fused program leaves no threadblocks for instances.
-func scheduled(ctx context.Context, e *enumeration) ([]construct, error) {
+func scheduled(ctx context.Context, e *enumeration) ([]find, error) {
 	p := e.problem
-	var all []construct
+	var all []find
 	var known []*greedy.Schedule
 	last := p.Sizes[len(p.Sizes)-1]
 	for _, bytes := range slices.Compact([]int64{last, p.Sizes[0]}) {
@@ -227,12 +269,12 @@ func scheduled(ctx context.Context, e *enumeration) ([]construct, error) {
 			if err != nil {
 				return nil, err
 			}
-			one := construct{params: script.Params{"chunks": chunks, "for": units.Bytes(bytes).String()}, program: program,
-				origin: fmt.Sprintf("by=none chunks=%d: %.2f us for %d bytes, %.1f %% over the bound, %s", chunks, s.TimeUS, bytes, 100*s.Gap(), s.Method)}
+			one := find{Params: script.Params{"chunks": chunks, "for": units.Bytes(bytes).String()}, program: program,
+				Origin: fmt.Sprintf("by=none chunks=%d: %.2f us for %d bytes, %.1f %% over the bound, %s", chunks, s.TimeUS, bytes, 100*s.Gap(), s.Method)}
 			all = append(all, one)
 			if bytes == last {
-				one.params = maps.Clone(one.params)
-				one.params["fused"], one.apart = false, true
+				one.Params = maps.Clone(one.Params)
+				one.Params["fused"], one.Apart = false, true
 				all = append(all, one)
 			}
 		}

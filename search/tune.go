@@ -18,7 +18,7 @@ import (
 type leastTime func(bytes int64) float64
 
 // tune tries a space's candidates.
-func (s *searching) tune(ctx context.Context, space *Space) error {
+func (s *session) tune(ctx context.Context, space *Space) error {
 	if space.contenders() == 0 {
 		return refusedAll(space)
 	}
@@ -56,13 +56,13 @@ func (s *searching) tune(ctx context.Context, space *Space) error {
 		tally.Refused[reason] += n
 	}
 	tally.BoundedOut, tally.Tuned = summary.BoundedOut, summary.Tuned
-	tally.Finished = err == nil && space.unlooked == ""
+	tally.Finished = err == nil && len(space.unexplored) == 0
 	return errors.Join(err, s.campaign.SetTally(tally))
 }
 
 // least is what no routing of a problem can beat, provided that the back end is
 // subject to the topology's links.
-func (s *searching) least(ctx context.Context, p *Problem) (leastTime, error) {
+func (s *session) least(ctx context.Context, p *Problem) (leastTime, error) {
 	c, err := collective.New(p.spec(1))
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (s *searching) least(ctx context.Context, p *Problem) (leastTime, error) {
 }
 
 // tally is what is known about a space before it is tuned.
-func (s *searching) tally(space *Space, p *Problem, least leastTime) (results.Tally, error) {
+func (s *session) tally(space *Space, p *Problem, least leastTime) (results.Tally, error) {
 	tally := results.Tally{
 		Enumerated: space.Enumerated,
 		Refused:    ByReason(space.Refusals),
@@ -103,7 +103,7 @@ func (s *searching) tally(space *Space, p *Problem, least leastTime) (results.Ta
 }
 
 // trials converts the problem for autotune.
-func (s *searching) trials(p *Problem, least leastTime) autotune.Problem {
+func (s *session) trials(p *Problem, least leastTime) autotune.Problem {
 	o, plan := &s.options, s.campaign.Plan()
 	problem := autotune.Problem{
 		Topology: p.Topology, TopologyHash: p.Topology.Hash(), Sizes: p.Sizes, Protocols: o.Protocols,
@@ -121,7 +121,7 @@ func (s *searching) trials(p *Problem, least leastTime) autotune.Problem {
 
 // limits says how far a round of tuning may go: as far as what is left of the
 // user's limits.
-func (s *searching) limits(space *Space) (autotune.Options, error) {
+func (s *session) limits(space *Space) (autotune.Options, error) {
 	how := s.how
 	limits := autotune.Options{
 		Executors: s.executors.take, Jobs: s.abreastOf(space, how.Jobs), Campaign: s.campaign,
@@ -140,7 +140,7 @@ func (s *searching) limits(space *Space) (autotune.Options, error) {
 
 // asGiven makes the error about a limit name what the user gave, not what was left
 // of it.
-func (s *searching) asGiven(err error) error {
+func (s *session) asGiven(err error) error {
 	var limit *autotune.LimitError
 	if errors.As(err, &limit) {
 		limit.Value = map[string]string{"budget": s.how.Budget.String(), "trials": strconv.Itoa(s.how.Trials)}[limit.Limit]
@@ -150,7 +150,7 @@ func (s *searching) asGiven(err error) error {
 
 // add adds the trials of earlier rounds, which a round finds in the journal, to its
 // summary, which becomes the search's.
-func (s *searching) add(round autotune.Summary) {
+func (s *session) add(round autotune.Summary) {
 	before := s.summary
 	s.summary = round
 	s.summary.Trials += before.Trials

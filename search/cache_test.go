@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -14,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/ir"
@@ -51,23 +54,23 @@ func TestEnumerationInParts(t *testing.T) {
 	}
 	want := listed(whole)
 	for _, step := range []int64{23, 150} {
-		b := newBegun()
+		how := pass{cache: inMemory()}
 		var parts int
 		for {
 			var asked atomic.Int64
 			at := int64(parts) * step // of what is begun, old and new, this round's last
-			b.late = func(s stage, placement, of int, _ float64) bool {
+			how.expired = func(s stage, placement, of int, _ float64) bool {
 				if of != 2 || placement > 1 {
 					t.Errorf("placement %d of %d", placement, of)
 				}
 				return asked.Add(1) > at
 			}
-			part, err := enumerateOr(context.Background(), p, o, nil, b)
+			part, err := enumerateOnce(context.Background(), p, o, how)
 			if err != nil {
 				t.Fatal(err)
 			}
 			got := listed(part)
-			if part.unlooked == "" {
+			if part.unlooked() == "" {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("by %d: in parts (-whole +in parts):\n%s", step, diff)
 				}
@@ -82,7 +85,7 @@ func TestEnumerationInParts(t *testing.T) {
 				}
 			}
 			if parts++; parts > 3000 {
-				t.Fatalf("by %d: no end after %d parts; not looked at: %s", step, parts, part.unlooked)
+				t.Fatalf("by %d: no end after %d parts; not looked at: %s", step, parts, part.unlooked())
 			}
 		}
 		if parts == 0 {
@@ -116,10 +119,9 @@ def program(topo, p):
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := newBegun()
-	b.late = func(stage, int, int, float64) bool { return false }
+	how := pass{inMemory(), func(stage, int, int, float64) bool { return false }}
 	for range 2 {
-		part, err := enumerateOr(context.Background(), p, o, nil, b)
+		part, err := enumerateOnce(context.Background(), p, o, how)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +145,7 @@ func TestOrderOfBuilding(t *testing.T) {
 	if got := e.order(); !slices.Equal(got, []int{0, 1, 2}) {
 		t.Errorf("order %v where there is time for all", got)
 	}
-	e.begun.late = func(stage, int, int, float64) bool { return false }
+	e.expired = func(stage, int, int, float64) bool { return false }
 	if got := e.order(); !slices.Equal(got, []int{2, 1, 0}) {
 		t.Errorf("order %v, want what is compared with, then the quick, then the slow", got)
 	}
@@ -176,48 +178,50 @@ func TestHalfOf(t *testing.T) {
 	}
 }
 
-// What an earlier search compiled is taken from the file, a program after it has been
-// verified again, and whatever was not to its end is compiled.
-func TestGoesOnWithWhatHasBegun(t *testing.T) {
-	p, source := problem{"ring:4", 1, "allgather", []int64{1 << 20}}.resolve(t)
-	o := Options{Executor: "sim", Families: []string{"ring"}}
+// aCampaign is a new campaign of a problem, and what makes caches of it, as searches in
+// processes of their own have them.
+func aCampaign(t *testing.T, p Problem, source Source, o Options) (*results.Campaign, func() *cache) {
 	c, err := results.Create(filepath.Join(t.TempDir(), "campaign"), PlanOf(p, o, source, Settings{Version: "test", Iters: 1, Seed: 1, ExecutorName: "sim"}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
-	enumerated := func() (*Space, *begun) {
-		b := newBegun()
-		b.from = time.Now().Add(-2 * keepAfter)
-		var err error
-		if b.file, err = c.Begin(t.Context(), "key"); err != nil {
-			t.Fatal(err)
-		}
-		defer b.close()
-		s, err := enumerateOr(context.Background(), p, o, nil, b)
+	t.Cleanup(func() { c.Close() })
+	return c, func() *cache { return newCache(c, &o, p.Collective, false) }
+}
+
+// What an earlier search made is taken from the cache, a program after it has been
+// verified again. What is not believed is made again.
+func TestGoesOnWithCachedCandidates(t *testing.T) {
+	p, source := problem{"ring:4", 1, "allgather", []int64{1 << 20}}.resolve(t)
+	o := Options{Executor: "sim", Families: []string{"ring"}}
+	_, newCache := aCampaign(t, p, source, o)
+	enumerated := func() ([]string, *cache) {
+		how := pass{cache: newCache()}
+		s, err := enumerateOnce(context.Background(), p, o, how)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s, b
+		return listed(s), how.cache
 	}
-	first, b := enumerated()
-	second, _ := enumerated()
-	if diff := cmp.Diff(listed(first), listed(second)); diff != "" {
-		t.Errorf("from the file (-first +second):\n%s", diff)
-	}
-	// The file says otherwise than a compiler would: it is what was asked.
-	names := []string{}
-	for _, c := range first.Candidates {
-		names = append(names, candidateName(c.Algorithm, c.Parameters, c.Instances))
-	}
-	if len(names) < 3 {
-		t.Fatalf("candidates %v: want three", names)
-	}
-	e := &enumeration{problem: &p, options: &o, begun: b}
-	if b.file, err = c.Begin(t.Context(), "key"); err != nil {
+	fresh, err := Enumerate(context.Background(), p, o)
+	if err != nil {
 		t.Fatal(err)
 	}
-	wrong := *first.Candidates[1].Program
+	first, k := enumerated()
+	second, _ := enumerated()
+	if diff := cmp.Diff(listed(fresh), first) + cmp.Diff(first, second); diff != "" {
+		t.Errorf("with a cache (-without +with, -first +second):\n%s", diff)
+	}
+	names := []string{}
+	for _, c := range fresh.Candidates {
+		names = append(names, candidateName(c.Algorithm, c.Parameters, c.Instances))
+	}
+	if len(names) < 4 {
+		t.Fatalf("candidates %v: want four", names)
+	}
+	// The cache says otherwise than a compiler would: it is what was asked.
+	e := &enumeration{problem: &p, options: &o, cache: k}
+	wrong := *fresh.Candidates[1].Program
 	wrong.GPUs = slices.Clone(wrong.GPUs)
 	wrong.GPUs[0].Threadblocks = nil
 	of, _ := problem{"ring:4", 1, "reducescatter", []int64{1 << 20}}.resolve(t)
@@ -226,27 +230,153 @@ func TestGoesOnWithWhatHasBegun(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := others.Candidates[0].Program
+	key := func(i int) string { return e.keyOf("draft", "builtin", names[i]) }
+	torn := k.store.(*results.Campaign).Dir() + "/candidates/" + key(3) + ".json.gz"
 	for _, err := range []error{
-		b.file.Keep(e.key("builtin", names[2]), keptBuilt{}, other.Hash(), other),
-		b.file.Keep(e.key("builtin", names[0]), keptBuilt{&Refusal{names[0], Slots, "as the file says"}}, "", nil),
-		b.file.Keep(e.key("builtin", names[1]), keptBuilt{}, wrong.Hash(), &wrong),
-		b.file.Close(),
+		k.store.Cache(key(0), cachedBuild{&Refusal{names[0], Slots, "as the cache says"}}, "", nil),
+		k.store.Cache(key(1), cachedBuild{}, wrong.Hash(), &wrong),
+		k.store.Cache(key(2), cachedBuild{}, other.Hash(), other),
+		os.Truncate(torn, 100),
 	} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	third, _ := enumerated()
-	got := listed(third)
-	if want := names[0] + ": fifo-slots: as the file says"; !slices.Contains(got, want) {
-		t.Errorf("%v: want %q", got, want)
+	third, k := enumerated()
+	if want := names[0] + ": fifo-slots: as the cache says"; !slices.Contains(third, want) {
+		t.Errorf("%v: want %q", third, want)
 	}
-	if want := listed(first)[2]; !slices.Contains(got, want) {
-		t.Errorf("%v: want %q, though the file has a program of another collective", got, want)
+	for _, want := range first[1:4] {
+		if !slices.Contains(third, want) {
+			t.Errorf("%v: want %q, which the cache had wrong, of another collective, or torn", third, want)
+		}
 	}
-	if !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, names[1]+": unverified: ") }) {
-		t.Errorf("%v: want a wrong program of the file to be refused", got)
+	if said := k.notices(); len(said) != 1 || !strings.Contains(said[0], "made again: candidates/"+key(3)) {
+		t.Errorf("said %q, want that one is torn", said)
 	}
+	fourth, k := enumerated()
+	if said := k.notices(); len(said) != 0 || !slices.Equal(third, fourth) {
+		t.Errorf("then %v, and said %q: want what was made again", fourth, said)
+	}
+}
+
+// A search that was cut short takes its candidates from the campaign: they are what it
+// would make again, bounds and refusals included, and the table is that of one never cut
+// short. It asks no construction again.
+func TestGoesOnToTheSameTable(t *testing.T) {
+	p, source := problem{"dgx-1", 1, "allgather", []int64{4096, 1 << 24}}.resolve(t)
+	p.Both = true
+	o := Options{Executor: "sim", Families: []string{"tree-packing", "greedy"}, Instances: 2}
+	whole, _ := aCampaign(t, p, source, o)
+	cut, newCache := aCampaign(t, p, source, o)
+	run := func(c *results.Campaign, trials int) {
+		t.Helper()
+		_, err := Run(context.Background(), p, o, c, Effort{
+			Executors: func() (executor.Executor, error) { return sim.New(), nil }, Jobs: 2, Trials: trials,
+		})
+		if err != nil && !(trials > 0 && errors.Is(err, autotune.ErrLimit)) {
+			t.Fatal(err)
+		}
+	}
+	run(whole, 0)
+	run(cut, 5)
+	fresh, err := Enumerate(context.Background(), p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range constructions {
+		c := &constructions[i]
+		defer func(before func(context.Context, *enumeration) ([]find, error)) { c.make = before }(c.make)
+		c.make = func(context.Context, *enumeration) ([]find, error) {
+			t.Errorf("%s is asked again", c.name)
+			return nil, nil
+		}
+	}
+	known, err := enumerateOnce(context.Background(), p, o, pass{cache: newCache()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := cmp.Options{
+		cmpopts.IgnoreFields(autotune.Candidate{}, "Bound", "Parameters"), cmpopts.EquateEmpty(),
+		cmp.AllowUnexported(Space{}, Baseline{}),
+	}
+	if diff := cmp.Diff(fresh, known, same); diff != "" {
+		t.Errorf("(-made again +cached):\n%s", diff)
+	}
+	for i, c := range known.Candidates {
+		was := fresh.Candidates[i]
+		if got, want := candidateName("", c.Parameters, 0), candidateName("", was.Parameters, 0); got != want {
+			t.Errorf("parameters %s: want %s", got, want)
+		}
+		tile := int64(p.Topology.Protocols[0].Tile)
+		if c.Bound(1<<20, 0, tile) != was.Bound(1<<20, 0, tile) {
+			t.Errorf("%s: another bound", c.Algorithm)
+		}
+	}
+	run(cut, 0)
+	if diff := cmp.Diff(tableOf(t, whole), tableOf(t, cut)); diff != "" {
+		t.Errorf("(-never cut short +resumed):\n%s", diff)
+	}
+}
+
+// A construction whose finds are known is asked once more if one of them is to be
+// compiled again.
+func TestFoundAgain(t *testing.T) {
+	p, source := problem{"dgx-1", 1, "allgather", []int64{4096, 1 << 24}}.resolve(t)
+	o := Options{Executor: "sim", Families: []string{"tree-packing", "greedy"}, Instances: 2}
+	c, newCache := aCampaign(t, p, source, o)
+	first, err := enumerateOnce(t.Context(), p, o, pass{cache: newCache()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &enumeration{problem: &p, options: &o, cache: newCache()}
+	for _, candidate := range first.Candidates {
+		name := candidateName(candidate.Algorithm, candidate.Parameters, candidate.Instances)
+		if err := os.Remove(filepath.Join(c.Dir(), "candidates", e.keyOf("draft", "synthesised", name)+".json.gz")); err != nil && !strings.Contains(name, "ring") {
+			t.Fatal(err)
+		}
+	}
+	second, err := enumerateOnce(t.Context(), p, o, pass{cache: newCache()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(listed(first), listed(second)); diff != "" {
+		t.Errorf("(-first +second):\n%s", diff)
+	}
+}
+
+// Parameters come back as they were: numbers and lists of them, which JSON does not tell
+// apart.
+func TestParametersComeBackAsTheyWere(t *testing.T) {
+	want := map[string]any{
+		"rings": 2, "order": [][]int{{0, 1, 2}, {2, 1, 0}}, "nics": []int{0, 3}, "share": 0.5, "fused": false, "for": "4K", "none": []any{}, "mixed": []any{1, "a"},
+	}
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, restoreNumbers(got)); diff != "" {
+		t.Errorf("(-was +came back):\n%s", diff)
+	}
+}
+
+// tableOf is a campaign's table without what differs between equal searches.
+func tableOf(t *testing.T, c *results.Campaign) string {
+	t.Helper()
+	built, err := table.Build(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	built.Campaign.Seconds, built.Campaign.Trials, built.Candidates = 0, 0, table.Candidates{}
+	var text strings.Builder
+	if err := built.Write(&text, "json"); err != nil {
+		t.Fatal(err)
+	}
+	return text.String()
 }
 
 // A search whose budget ends anywhere, enumerating or tuning, is either done or at its
@@ -269,18 +399,6 @@ func TestBudgetsInAllPlaces(t *testing.T) {
 		})
 		return err
 	}
-	table := func(c *results.Campaign) string {
-		built, err := table.Build(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		built.Campaign.Seconds, built.Campaign.Trials, built.Candidates = 0, 0, table.Candidates{}
-		var text strings.Builder
-		if err := built.Write(&text, "json"); err != nil {
-			t.Fatal(err)
-		}
-		return text.String()
-	}
 	whole, cut := create(), create()
 	if err := run(whole, 0); err != nil {
 		t.Fatal(err)
@@ -298,7 +416,7 @@ func TestBudgetsInAllPlaces(t *testing.T) {
 	if err := run(cut, 0); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(table(whole), table(cut)); diff != "" {
+	if diff := cmp.Diff(tableOf(t, whole), tableOf(t, cut)); diff != "" {
 		t.Errorf("cut short and gone on with (-whole +cut):\n%s", diff)
 	}
 }
@@ -309,20 +427,11 @@ func TestBudgetsInAllPlaces(t *testing.T) {
 func TestTracingGoesOn(t *testing.T) {
 	p, source := problem{"dgx-1", 1, "allreduce", []int64{1 << 10, 1 << 24}}.resolve(t)
 	o := Options{Executor: "sim", Jobs: 2, Instances: 1, Exclude: []string{"synthesised", "tree-packing", "greedy"}}
-	c, err := results.Create(filepath.Join(t.TempDir(), "campaign"), PlanOf(p, o, source, Settings{Version: "test", Iters: 1, Seed: 1, ExecutorName: "sim"}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	_, newCache := aCampaign(t, p, source, o)
 	enumerated := func(most int64) *Space {
-		b := newBegun()
-		if b.file, err = c.Begin(t.Context(), "key"); err != nil {
-			t.Fatal(err)
-		}
-		defer b.close()
 		var asked atomic.Int64
-		b.late = func(s stage, _, _ int, _ float64) bool { return s == tracing && asked.Add(1) > most }
-		space, err := enumerateOr(context.Background(), p, o, nil, b)
+		late := func(s stage, _, _ int, _ float64) bool { return s == tracing && asked.Add(1) > most }
+		space, err := enumerateOnce(context.Background(), p, o, pass{newCache(), late})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -332,7 +441,7 @@ func TestTracingGoesOn(t *testing.T) {
 	var before string
 	for searches := 1; ; searches++ {
 		space := enumerated(most)
-		if space.unlooked == "" {
+		if space.unlooked() == "" {
 			if searches < 5 {
 				t.Errorf("%d searches came to the end, want several", searches)
 			}
@@ -345,10 +454,10 @@ func TestTracingGoesOn(t *testing.T) {
 			}
 			return
 		}
-		if space.unlooked == before {
+		if space.unlooked() == before {
 			t.Fatalf("search %d came no further: not looked at: %s", searches, before)
 		}
-		before = space.unlooked
+		before = space.unlooked()
 	}
 }
 
@@ -360,41 +469,43 @@ func TestPromisesAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := promises(program, e.problem.Topology)
-	text, err := json.Marshal(keptTrace{Operations: 3, Promise: want})
+	text, err := json.Marshal(cachedTrace{Operations: 3, Promise: want})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got keptTrace
+	var got cachedTrace
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
-	if !got.whole() || *got.Promise != *want {
+	if *got.Promise != *want {
 		t.Errorf("%s: %+v, want %+v", text, got.Promise, want)
 	}
 	fields := reflect.TypeFor[promise]().NumField() - 1 + len(chainChunks)*reflect.TypeFor[chain]().NumField()
 	if n := len(want.numbers()); n != fields {
 		t.Errorf("%d numbers are kept of %d", n, fields)
 	}
-	for _, text := range []string{`{"operations":3}`, `{"operations":-1,"promise":` + string(text) + `}`, `{"operations":3,"promise":[1,2]}`, `{}`} {
-		var k keptTrace
-		if err := json.Unmarshal([]byte(text), &k); err == nil && k.whole() {
-			t.Errorf("%s is taken for a trace", text)
-		}
+	if err := json.Unmarshal([]byte(`{"operations":3,"promise":[1,2]}`), &got); err == nil {
+		t.Error("a promise of two numbers is taken for one")
 	}
+}
+
+// inMemory is a cache of one run without a campaign.
+func inMemory() *cache {
+	return &cache{repeat: true, made: map[string]any{}, used: map[string]bool{}}
 }
 
 // fullDisk keeps nothing.
 type fullDisk struct{ asked *int }
 
-func (fullDisk) Known(string, any) (*ir.Program, string, bool) { return nil, "", false }
-func (fullDisk) Close() error                                  { return nil }
-func (f fullDisk) Keep(string, any, string, *ir.Program) error {
+func (fullDisk) Cached(string, any) (*ir.Program, error) { return nil, fs.ErrNotExist }
+func (fullDisk) Enumerated(map[string]bool) error        { return nil }
+func (f fullDisk) Cache(string, any, string, *ir.Program) error {
 	*f.asked++
 	return syscall.ENOSPC
 }
 
-// A file that can't be written any more ends no enumeration, and is asked no more.
-func TestFileThatIsFull(t *testing.T) {
+// A disk that is full ends no enumeration, and is written to no more.
+func TestFullDisk(t *testing.T) {
 	p, _ := problem{"fullmesh:4", 1, "allreduce", []int64{1 << 20}}.resolve(t)
 	o := Options{Executor: "sim", Instances: 1, Jobs: 1}
 	whole, err := Enumerate(context.Background(), p, o)
@@ -402,16 +513,16 @@ func TestFileThatIsFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := 0
-	b := newBegun()
-	b.file, b.late = fullDisk{&asked}, func(stage, int, int, float64) bool { return false }
-	space, err := enumerateOr(context.Background(), p, o, nil, b)
+	k := inMemory()
+	k.store = fullDisk{&asked}
+	space, err := enumerateOnce(context.Background(), p, o, pass{k, func(stage, int, int, float64) bool { return false }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(listed(whole), listed(space)); diff != "" {
-		t.Errorf("(-whole +with a full file):\n%s", diff)
+		t.Errorf("(-whole +with a full disk):\n%s", diff)
 	}
-	if asked != 1 || !errors.Is(b.unkept, syscall.ENOSPC) {
-		t.Errorf("asked %d times, then %v: want once, and why", asked, b.unkept)
+	if said := k.notices(); asked != 1 || len(said) != 1 || !strings.Contains(said[0], syscall.ENOSPC.Error()) {
+		t.Errorf("asked %d times, said %q: want once, and why", asked, said)
 	}
 }

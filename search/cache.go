@@ -1,0 +1,385 @@
+package search
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"reflect"
+	"sync"
+
+	"github.com/colltune/colltune/compiler/ir"
+	"github.com/colltune/colltune/compiler/lang"
+	"github.com/colltune/colltune/compiler/script"
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/templates"
+)
+
+// cache holds what an enumeration makes, by keys that cover all it depends on: in the
+// campaign's folder, for a search that goes on, and in memory, for one that enumerates
+// several times under a budget. An entry is a family's grid, a construction's finds, what
+// a trace came to, or a draft that was built. A nil cache holds nothing.
+//
+//	key = SHA-256(plan, back end, solver time, memory, this build ∙ placement ∙ source ∙ name)
+type cache struct {
+	store  store // nil: only in memory
+	base   string
+	repeat bool // the run enumerates again, and finds here what it made
+
+	mu      sync.Mutex
+	made    map[string]any  // by key, where the run repeats
+	used    map[string]bool // keys that were asked for
+	damaged error           // why the first entry that was there could not be used
+	unsaved error           // why no more entries are written
+}
+
+// store is the part of a campaign that keeps the cache's entries.
+type store interface {
+	Cached(key string, note any) (*ir.Program, error)
+	Cache(key string, note any, hash string, p *ir.Program) error
+	Enumerated(used map[string]bool) error
+}
+
+// newCache is the cache of a campaign for a search with a description of its back end.
+func newCache(c *results.Campaign, o *Options, coll string, repeat bool) *cache {
+	k := &cache{repeat: repeat, made: map[string]any{}, used: map[string]bool{}}
+	if base, err := cacheBase(c.Plan(), o, coll); err != nil {
+		k.unsaved = err
+	} else {
+		k.store, k.base = c, base
+	}
+	return k
+}
+
+// cacheBase identifies all that any entry depends on: the plan, what the back end decides
+// by itself, how long solvers have, the limit of memory, and this very build.
+func cacheBase(plan results.Plan, o *Options, coll string) (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	fmt.Fprintf(h, "%s %v %v %v %v %d", plan.Hash(), o.Timeout, o.known().NativeOnly, o.chooses(coll), o.Baseline != nil, o.Memory)
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// keyOf is the key of an entry of the enumeration. source tells a user's family from a
+// built-in one of the same name.
+func (e *enumeration) keyOf(kind, source, name string) string {
+	if e.cache == nil {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %q %q %q", e.cache.base, placementOf(e.problem.InPlace), kind, source, name))
+	return hex.EncodeToString(sum[:])
+}
+
+// cached is the value of a key that this run or an earlier one made, or else what make
+// gives. load reads it from the campaign, nil if the entry is not what save has written;
+// make gives nil where there is no time for it.
+func cached[T any](c *cache, key string, load func() (*T, error), make func() (*T, error), save func(*T)) (*T, error) {
+	if c == nil {
+		return make()
+	}
+	c.mu.Lock()
+	known, ok := c.made[key].(*T)
+	c.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	v, err := load()
+	if v == nil && err == nil {
+		if v, err = make(); v != nil && err == nil {
+			save(v)
+			c.remember(key, v)
+		}
+	}
+	return v, err
+}
+
+// remember holds a value in memory, if the run enumerates again.
+func (c *cache) remember(key string, v any) {
+	if c.repeat {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.made[key] = v
+	}
+}
+
+// load reads an entry of the campaign, and reports whether it is there.
+func (c *cache) load(key string, note any) (*ir.Program, bool) {
+	if c == nil || c.store == nil {
+		return nil, false
+	}
+	p, err := c.store.Cached(key, note)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.used[key] = true
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && c.damaged == nil {
+		c.damaged = err
+	}
+	return p, err == nil
+}
+
+// save writes an entry to the campaign. What can't be written ends no search: it can be
+// made again.
+func (c *cache) save(key string, note any, hash string, p *ir.Program) {
+	if c == nil || c.store == nil || c.full() != nil {
+		return
+	}
+	if err := c.store.Cache(key, note, hash, p); err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.unsaved == nil {
+			c.unsaved = err
+		}
+	}
+}
+
+func (c *cache) full() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.unsaved
+}
+
+// enumerated says that all entries of the search are there.
+func (c *cache) enumerated() {
+	if c.store == nil {
+		return
+	}
+	if err := c.store.Enumerated(c.used); err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.unsaved = cmp.Or(c.unsaved, err)
+	}
+}
+
+// notices are what the user should know of the cache.
+func (c *cache) notices() (lines []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.damaged != nil {
+		lines = append(lines, fmt.Sprintf("candidates are made again: %v", c.damaged))
+	}
+	if c.unsaved != nil && !errors.Is(c.unsaved, results.ErrReadOnly) {
+		lines = append(lines, fmt.Sprintf("candidates are not kept, and a search that goes on makes them again: %v", c.unsaved))
+	}
+	return lines
+}
+
+// gridOf is a family's grid with some of its parameters fixed.
+func (e *enumeration) gridOf(f *templates.Family, fixed map[string]string, make func() (*grid, error)) (*grid, error) {
+	key := e.keyOf("grid", f.Source, fmt.Sprintf("%s %q", f.Name, fixed)) // in the order of names
+	load := func() (*grid, error) {
+		g := new(grid)
+		if _, ok := e.cache.load(key, g); !ok {
+			return nil, nil
+		}
+		for _, params := range g.Params {
+			restoreNumbers(params)
+		}
+		return g, nil
+	}
+	return cached(e.cache, key, load, make, func(g *grid) {
+		if jsonKeeps(g.Params) {
+			e.cache.save(key, g, "", nil)
+		}
+	})
+}
+
+// jsonKeeps reports whether sets of parameters are read back as they are.
+func jsonKeeps(all []script.Params) bool {
+	for _, params := range all {
+		text, err := json.Marshal(params)
+		var back script.Params
+		if err != nil || json.Unmarshal(text, &back) != nil || !reflect.DeepEqual(script.Params(restoreNumbers(back)), params) {
+			return false
+		}
+	}
+	return true
+}
+
+// trace is a routing, or why there is none.
+type trace struct {
+	routing *routing
+	refused *Refusal
+}
+
+// cachedTrace is a trace without its program, which is traced again if it is to be
+// compiled. Its promise is there once it was asked for.
+type cachedTrace struct {
+	Refusal    *Refusal `json:"refusal,omitempty"`
+	Operations int      `json:"operations,omitempty"`
+	Promise    *promise `json:"promise,omitempty"`
+}
+
+// traceOf is what the routing of a name came to; again traces it once more.
+func (e *enumeration) traceOf(source, name string, apart bool, again func() (*lang.Program, error), make func() (*trace, error)) (*trace, error) {
+	key := e.keyOf("trace", source, name)
+	load := func() (*trace, error) {
+		var k cachedTrace
+		_, ok := e.cache.load(key, &k)
+		switch {
+		case !ok || k.Refusal == nil && k.Operations < 1:
+			return nil, nil
+		case k.Refusal != nil:
+			return &trace{refused: k.Refusal}, nil
+		}
+		return &trace{routing: &routing{source: source, key: key, size: k.Operations, promised: k.Promise, apart: apart, again: again}}, nil
+	}
+	return cached(e.cache, key, load, make, func(t *trace) {
+		if t.routing != nil {
+			t.routing.key = key
+		}
+		e.saveTrace(key, t)
+	})
+}
+
+func (e *enumeration) saveTrace(key string, t *trace) {
+	k := cachedTrace{Refusal: t.refused}
+	if t.routing != nil {
+		k.Operations, k.Promise = t.routing.operations(), t.routing.promised
+	}
+	e.cache.save(key, k, "", nil)
+}
+
+// finds are what a construction found, or why it found nothing. Their programs are in
+// memory alone: one that is to be compiled is found again.
+type finds struct {
+	Refusal *Refusal `json:"refusal,omitempty"`
+	Finds   []find   `json:"finds,omitempty"`
+}
+
+// find is a routing that was found, with what distinguishes it from others of its kind.
+type find struct {
+	Params script.Params `json:"params"`
+	Origin string        `json:"origin"` // how it was found, for the IR
+	// Apart means that receiving and forwarding are done by two threadblocks. A
+	// fused one has one peer in each direction, so a rank would need one for every
+	// pair of its links.
+	Apart bool `json:"apart,omitempty"`
+
+	program *lang.Program
+}
+
+// findsOf is what a construction finds.
+func (e *enumeration) findsOf(c *construction, make func() (*finds, error)) (*finds, error) {
+	key := e.keyOf("finds", "synthesised", c.name)
+	load := func() (*finds, error) {
+		f := new(finds)
+		if _, ok := e.cache.load(key, f); !ok {
+			return nil, nil
+		}
+		for i := range f.Finds {
+			restoreNumbers(f.Finds[i].Params)
+		}
+		return f, nil
+	}
+	return cached(e.cache, key, load, make, func(f *finds) { e.cache.save(key, f, "", nil) })
+}
+
+// isWhole reports whether an earlier run enumerated all of the placement, and setWhole
+// says so to later ones.
+func (e *enumeration) isWhole() bool {
+	_, ok := e.cache.load(e.keyOf("whole", "", ""), new(struct{}))
+	return ok
+}
+
+func (e *enumeration) setWhole() { e.cache.save(e.keyOf("whole", "", ""), struct{}{}, "", nil) }
+
+// cachedBuild is a built draft but for its program, which lies beside.
+type cachedBuild struct {
+	Refusal *Refusal `json:"refusal,omitempty"`
+}
+
+// buildOf is what a draft came to. A cached program is judged like one just compiled, and
+// compiled again if it is refused.
+func (e *enumeration) buildOf(d *draft, make func() (*built, error)) (*built, error) {
+	key := e.keyOf("draft", d.routing.source, d.String())
+	load := func() (*built, error) {
+		var k cachedBuild
+		program, ok := e.cache.load(key, &k)
+		switch {
+		case !ok:
+			return nil, nil
+		case k.Refusal != nil:
+			return &built{refusal: k.Refusal}, nil
+		case program == nil || e.problem.isOf(program) != nil:
+			return nil, nil
+		}
+		b, err := e.judge(program)
+		if err != nil || b.refusal != nil {
+			return nil, err
+		}
+		e.cache.remember(key, b)
+		return b, nil
+	}
+	return cached(e.cache, key, load, make, func(b *built) {
+		if b.refusal != nil {
+			e.cache.save(key, cachedBuild{b.refusal}, "", nil)
+		} else {
+			e.cache.save(key, cachedBuild{}, b.hash, b.program)
+		}
+	})
+}
+
+// isOf reports a program from a file that belongs to another problem.
+func (p *Problem) isOf(program *ir.Program) error {
+	if spec := program.Collective; spec.Name != p.Collective || spec.Ranks != len(p.Topology.Ranks) || spec.Root != p.Root {
+		return fmt.Errorf("is of %s over %d ranks", spec.Name, spec.Ranks)
+	}
+	return nil
+}
+
+// restoreNumbers restores the types of parameters' numbers, which JSON has lost.
+func restoreNumbers(parameters map[string]any) map[string]any {
+	for name, v := range parameters {
+		parameters[name] = restored(v)
+	}
+	return parameters
+}
+
+func restored(v any) any {
+	switch v := v.(type) {
+	case float64:
+		if v == float64(int(v)) {
+			return int(v)
+		}
+	case []any:
+		for i := range v {
+			v[i] = restored(v[i])
+		}
+		if list, ok := allOf[int](v); ok {
+			return list
+		}
+		if list, ok := allOf[[]int](v); ok {
+			return list
+		}
+	}
+	return v
+}
+
+// allOf converts a list to one type, if all its values have that type; an empty
+// list has none.
+func allOf[T any](values []any) (list []T, ok bool) {
+	for _, v := range values {
+		one, ok := v.(T)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, one)
+	}
+	return list, len(list) > 0
+}
