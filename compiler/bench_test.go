@@ -122,7 +122,7 @@ func BenchmarkPasses(b *testing.B) {
 	}
 }
 
-// processor is the processor time this process has used, in seconds.
+// processor returns the processor time this process has used, in seconds.
 func processor() float64 {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -134,7 +134,7 @@ func processor() float64 {
 // forgetPeak has Linux begin to look for the peak anew.
 func forgetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
-// peakBytes is the peak of the process's memory, 0 where nobody says.
+// peakBytes returns the peak of the process's memory, 0 where nobody says.
 func peakBytes() float64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// families are programs of the kinds people write.
+// families returns programs of the kinds people write.
 func families() map[string]*lang.Program {
 	return map[string]*lang.Program{
 		"ring 4":                        ringAllReduce(4, 1),

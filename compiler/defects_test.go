@@ -19,7 +19,7 @@ import (
 // compile_errors.txtar; J, buffers of the size that is used, in package msccl; K,
 // places of the wrong rank, and M, refusals that never happen, in package lang.
 
-// allToNext is the multi-NIC AllToNext of GC3 7.4: between nodes every GPU
+// allToNext returns the multi-NIC AllToNext of GC3 7.4: between nodes every GPU
 // carries a part of the buffer, by way of scratch at both ends.
 func allToNext(nodes, gpus int) *lang.Program {
 	b := begin(collective.Spec{Name: "alltonext", Ranks: nodes * gpus, Chunks: gpus})

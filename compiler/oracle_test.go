@@ -184,7 +184,7 @@ func (o *oracle) at(b *block, l ir.Loc, c int32) (*cell, error) {
 
 func (o *oracle) index(b *block) int { return slices.Index(o.blocks, b) }
 
-// read is the value of a cell; somebody must have written it, before.
+// read returns the value of a cell; somebody must have written it, before.
 func (o *oracle) read(b *block, l ir.Loc, c int32) (value, error) {
 	x, err := o.at(b, l, c)
 	if err != nil {
@@ -349,12 +349,13 @@ func unpack(all value, n int) []value {
 	return vs
 }
 
-// label is what a chunk holds to begin with.
+// label returns what a chunk holds to begin with.
 func label(rank int, b collective.Buffer, off int) int32 {
 	return int32((rank*3+int(b))*100000 + off)
 }
 
-// sequential is what part j of n of every chunk holds after the traced program.
+// sequential returns what part j of n of every chunk holds after the traced
+// program.
 func sequential(p *lang.Program, n, j int) map[lang.Span]value {
 	state := map[lang.Span]value{}
 	at := func(s lang.Span, k int) lang.Span {

@@ -106,7 +106,7 @@ func (u *program) markResults(t *cells) {
 	}
 }
 
-// touched is the total number of chunks that the operations move.
+// touched returns the total number of chunks that the operations move.
 func (u *program) touched() (n int64) {
 	for i := range u.ops {
 		n += int64(u.ops[i].count)

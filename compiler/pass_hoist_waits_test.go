@@ -8,8 +8,9 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// allPairsTraced is an all-pairs AllReduce as section 7.1.2 of GC3 tells it: every
-// rank gathers its chunk of all ranks, reduces them, and sends the sum to all.
+// allPairsTraced returns an all-pairs AllReduce as section 7.1.2 of GC3 tells
+// it: every rank gathers its chunk of all ranks, reduces them, and sends the
+// sum to all.
 func allPairsTraced(t *testing.T, ranks int) *lang.Program {
 	t.Helper()
 	c, err := collective.New(collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: ranks, InPlace: true})

@@ -206,7 +206,8 @@ func replicate(ops []op, o op, factor, cut int32, key func(int32) int32) []op {
 	return ops
 }
 
-// part is the operation with other offsets, count and strides in the same buffers.
+// part returns the operation with other offsets, count and strides in the same
+// buffers.
 func (o op) part(srcOff, dstOff, count, srcStride, dstStride int32) op {
 	o.srcOff, o.dstOff, o.count, o.srcStride, o.dstStride = srcOff, dstOff, count, srcStride, dstStride
 	return o

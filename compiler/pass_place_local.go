@@ -45,10 +45,11 @@ func longestPath(h *localPlacer, i, tb int32, end int64) int64 {
 	return long
 }
 
-// totalWork is the total cost of the threadblock's instructions.
+// totalWork returns the total cost of the threadblock's instructions.
 func totalWork(h *localPlacer, i, tb int32, _ int64) int64 { return h.tbs[tb].work + h.cost(i) }
 
-// span is the time from the threadblock's first step to its last, including waits.
+// span returns the time from the threadblock's first step to its last,
+// including waits.
 func span(h *localPlacer, i, tb int32, end int64) int64 {
 	own, from := &h.tbs[tb], end-h.cost(i)
 	if own.ends > 0 {
@@ -139,7 +140,7 @@ func (h *localPlacer) computeToEnd() {
 	}
 }
 
-// cost is the cost of a step.
+// cost returns the cost of a step.
 func (h *localPlacer) cost(i int32) int64 { return h.overhead + int64(h.u.ins[i].count) }
 
 // waitCost returns the cost for threadblock tb of waiting for instruction a: 0

@@ -10,8 +10,8 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// placed is a program as far as its instructions have threadblocks, before pass
-// place local or after it. Copies that nobody reads remain.
+// placed returns a program as far as its instructions have threadblocks, before
+// pass place local or after it. Copies that nobody reads remain.
 func placed(t interface{ Fatal(...any) }, p *lang.Program, o Options, homed bool) *program {
 	if _, err := o.complete(); err != nil {
 		t.Fatal(err)

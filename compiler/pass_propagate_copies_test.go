@@ -94,8 +94,9 @@ func TestForwardLeavesInPlaceAlone(t *testing.T) {
 	}
 }
 
-// drawCopies is a program without a meaning, in which most of what is moved was
-// copied within its rank before: whole, in part, over and over, and overwritten.
+// drawCopies returns a program without a meaning, in which most of what is
+// moved was copied within its rank before: whole, in part, over and over, and
+// overwritten.
 func drawCopies(t *rapid.T) *lang.Program {
 	pick := func(n int, label string) int { return rapid.IntRange(0, n-1).Draw(t, label) }
 	b := begin(collective.Spec{Name: "reducescatter", Ranks: 1 + pick(3, "ranks"), Chunks: 3, InPlace: pick(4, "in place") == 0})
@@ -134,9 +135,9 @@ func drawCopies(t *rapid.T) *lang.Program {
 	return &b.p
 }
 
-// drawExchanges is a program without a meaning whose ranks copy what they have, add
-// what others have to the copy, and go on with that, back to where they began among
-// other places; now and then one overwrites what another has.
+// drawExchanges returns a program without a meaning whose ranks copy what they
+// have, add what others have to the copy, and go on with that, back to where
+// they began among other places; now and then one overwrites what another has.
 func drawExchanges(t *rapid.T) *lang.Program {
 	pick := func(n int, label string) int { return rapid.IntRange(0, n-1).Draw(t, label) }
 	b := begin(collective.Spec{Name: "allreduce", Ranks: 2 + pick(2, "ranks"), Chunks: 4, InPlace: pick(2, "in place") == 0})

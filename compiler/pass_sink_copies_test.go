@@ -9,10 +9,10 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// longestChain is how many instructions, fused ones as one, wait for one another
-// at most, before any is handed to a threadblock. Scratch is as the program has it:
-// a value that goes elsewhere leaves its place to others, which wait for different
-// ones then.
+// longestChain returns the number of instructions, fused ones as one, wait for
+// one another at most, before any is handed to a threadblock. Scratch is as the
+// program has it: a value that goes elsewhere leaves its place to others, which
+// wait for different ones then.
 func longestChain(t interface{ Fatal(...any) }, p *lang.Program, o Options) int32 {
 	skip, err := o.complete()
 	if err != nil {
@@ -37,7 +37,7 @@ func longestChain(t interface{ Fatal(...any) }, p *lang.Program, o Options) int3
 	return longest
 }
 
-// drawDeliveries is a program without a meaning, most of which arrives in
+// drawDeliveries returns a program without a meaning, most of which arrives in
 // scratch, in pieces, is added to and sent on there, and is copied once to
 // where it stays.
 func drawDeliveries(t *rapid.T) *lang.Program {

@@ -147,9 +147,9 @@ func TestLookingAheadTakesFewerTurns(t *testing.T) {
 	}
 }
 
-// gridAllGather is an all-gather over a grid, half the data along the rows and then
-// along the columns, half the other way round; every line both ways. In each second
-// phase a message is what a whole line has.
+// gridAllGather returns an all-gather over a grid, half the data along the rows
+// and then along the columns, half the other way round; every line both ways.
+// In each second phase a message is what a whole line has.
 func gridAllGather(side int) *lang.Program {
 	b := begin(collective.Spec{Name: "allgather", Ranks: side * side, Chunks: 2})
 	at := func(half, x, y int) int { // what lies side by side once the first phase is done

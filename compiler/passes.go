@@ -103,7 +103,7 @@ func Passes() []Pass {
 	return all
 }
 
-// passIndex is the index of the named pass, or none.
+// passIndex returns the index of the named pass, or none.
 func passIndex(name string) int {
 	return slices.IndexFunc(passes[:], func(p pass) bool { return p.name == name })
 }

@@ -33,7 +33,7 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// dumps is the program after each pass.
+// dumps returns the program after each pass.
 func dumps(t *testing.T, p *lang.Program, o Options) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -65,8 +65,8 @@ func after(t *testing.T, pass string, p *lang.Program, o Options) []string {
 	return lines[first:]
 }
 
-// scratchpad is a program that needs no meaning: in scratch, on four ranks, where
-// no chunk is part of a result.
+// scratchpad returns a program that needs no meaning: in scratch, on four
+// ranks, where no chunk is part of a result.
 func scratchpad() *builder {
 	return begin(collective.Spec{Name: "alltonext", Ranks: 4, Chunks: 1})
 }

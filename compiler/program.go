@@ -129,7 +129,7 @@ type chunks struct {
 	off, count, stride int32
 }
 
-// end is one more than the index of the last chunk.
+// end returns one more than the index of the last chunk.
 func (c chunks) end() int32 { return c.off + (c.count-1)*c.stride + 1 }
 
 // intersects reports whether c and d have a chunk in common, if they are on the
@@ -163,7 +163,7 @@ func (c chunks) part(k, count int32) chunks {
 
 // loc returns the place in the IR's form.
 func (c chunks) loc() ir.Loc {
-	return ir.Loc{Buf: c.buf, Off: c.off, Stride: c.stride}.Of(c.count)
+	return ir.Loc{Buf: c.buf, Off: c.off, Stride: c.stride}.Normal(c.count)
 }
 
 // String returns the printed form of the place: in[3], sc[4:6], out[0:13:4].

@@ -186,8 +186,8 @@ func ringReduceScatter(ranks int) *lang.Program {
 	return &b.p
 }
 
-// allPairs is the two-phase all-pairs AllReduce, with R² chunks as the peer has
-// it where wide is set.
+// allPairs returns the two-phase all-pairs AllReduce, with R² chunks as the
+// peer has it where wide is set.
 func allPairs(ranks int, wide bool) *lang.Program {
 	width := 1
 	if wide {
@@ -225,7 +225,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// hierarchical is GC3's Figure 3.
+// hierarchical returns GC3's Figure 3.
 func hierarchical(nodes, gpus, parallel int) *lang.Program {
 	b := allreduce(nodes*gpus, nodes*gpus)
 	local := func(n int) []int {
@@ -256,8 +256,8 @@ func hierarchical(nodes, gpus, parallel int) *lang.Program {
 	return &b.p
 }
 
-// twoStep is GC3's Figure 8 as meant: gathered within the node, then one message
-// a pair of nodes.
+// twoStep returns GC3's Figure 8 as meant: gathered within the node, then one
+// message a pair of nodes.
 func twoStep(nodes, gpus int) *lang.Program {
 	b := begin(collective.Spec{Name: "alltoall", Ranks: nodes * gpus, Chunks: 1})
 	for n := range nodes {
@@ -280,7 +280,7 @@ func twoStep(nodes, gpus int) *lang.Program {
 	return &b.p
 }
 
-// recursiveDoubling is an AllGather whose messages double.
+// recursiveDoubling returns an AllGather whose messages double.
 func recursiveDoubling(ranks int) *lang.Program {
 	b := begin(collective.Spec{Name: "allgather", Ranks: ranks, Chunks: 1, InPlace: true})
 	for width := 1; width < ranks; width *= 2 {
@@ -291,7 +291,7 @@ func recursiveDoubling(ranks int) *lang.Program {
 	return &b.p
 }
 
-// halvingDoubling is the recursive halving-doubling AllReduce.
+// halvingDoubling returns the recursive halving-doubling AllReduce.
 func halvingDoubling(ranks int) *lang.Program {
 	b := allreduce(ranks, ranks)
 	for width := ranks / 2; width >= 1; width /= 2 {
@@ -311,7 +311,7 @@ func halvingDoubling(ranks int) *lang.Program {
 	return &b.p
 }
 
-// twoLevel is PCCL's AllGather: recursive doubling between the nodes, over the
+// twoLevel returns PCCL's AllGather: recursive doubling between the nodes, over the
 // GPUs of the same number, then a ring within every node, a step for everything
 // a GPU has gathered.
 //

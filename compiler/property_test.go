@@ -131,7 +131,7 @@ func (r *routing) alltoall(chunks int) {
 	}
 }
 
-// drawRouting is a random program for a random collective.
+// drawRouting returns a random program for a random collective.
 func drawRouting(t *rapid.T) *lang.Program {
 	spec := collective.Spec{
 		Ranks:  rapid.IntRange(2, 5).Draw(t, "ranks"),
@@ -165,7 +165,7 @@ func drawRouting(t *rapid.T) *lang.Program {
 	return &r.p
 }
 
-// optional is every choice of passes to leave out: none, or one.
+// optional returns every choice of passes to leave out: none, or one.
 func optional() [][]string {
 	all := [][]string{nil}
 	for _, p := range Passes() {
@@ -245,7 +245,7 @@ func TestRandomRoutings(t *testing.T) {
 	})
 }
 
-// drawOperations is a program without a meaning: operations between any places
+// drawOperations returns a program without a meaning: operations between any places
 // there are, strided and overlapping ones among them, under any scopes.
 func drawOperations(t *rapid.T) *lang.Program {
 	pick := func(n int, label string) int { return rapid.IntRange(0, n-1).Draw(t, label) }

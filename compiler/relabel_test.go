@@ -18,7 +18,7 @@ func byRank(name string, b collective.Buffer) bool {
 	return name == "alltoall" && b != collective.Scratch || name == "allgather" && b == collective.Out
 }
 
-// relabelled is chunk off of a buffer once rank r is called to[r].
+// relabelled returns chunk off of a buffer once rank r is called to[r].
 func relabelled(s collective.Spec, b collective.Buffer, off int, to []int) int {
 	if byRank(s.Name, b) {
 		return to[off/s.Chunks]*s.Chunks + off%s.Chunks
@@ -26,7 +26,7 @@ func relabelled(s collective.Spec, b collective.Buffer, off int, to []int) int {
 	return off
 }
 
-// relabel is the program with other names for its ranks.
+// relabel returns the program with other names for its ranks.
 func relabel(p *lang.Program, to []int) *lang.Program {
 	q := *p
 	q.Ops, q.Scratch = slices.Clone(p.Ops), make([]int, len(p.Scratch))
@@ -41,8 +41,9 @@ func relabel(p *lang.Program, to []int) *lang.Program {
 	return &q
 }
 
-// shape is an IR in words that do not depend on how its ranks were numbered, to
-// being what they are called: threadblocks by their connections, GPU by GPU.
+// shape returns an IR in words that do not depend on how its ranks were
+// numbered, to being what they are called: threadblocks by their connections,
+// GPU by GPU.
 func shape(p *ir.Program, to []int) []string {
 	name := func(r int) int {
 		if r < 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/colltune/colltune/compiler/script"
 )
 
-// shapes are the machines every family is tried on: 1 to 4 nodes of 1 to 8
+// shapes returns the machines every family is tried on: 1 to 4 nodes of 1 to 8
 // GPUs, and nodes that differ.
 func shapes() []script.Machine {
 	var all []script.Machine
@@ -54,7 +54,7 @@ func meshMachine(torus bool, sides ...int) script.Machine {
 	return m
 }
 
-// requests are the calls to try: both placements, the first and the last root,
+// requests returns the calls to try: both placements, the first and the last root,
 // and for the vector forms counts that differ, some of them 0.
 func requests(coll string, m script.Machine) (all []script.Request) {
 	for _, inPlace := range []bool{false, true} {
@@ -110,7 +110,7 @@ func TestFamiliesTrace(t *testing.T) {
 	}
 }
 
-// roots are the roots to try; none where the collective has no such form.
+// roots returns the roots to try; none where the collective has no such form.
 func roots(coll string, m script.Machine, inPlace bool) []int {
 	c, err := collective.New(collective.Spec{Name: coll, Ranks: m.Ranks(), Chunks: 1, InPlace: inPlace})
 	switch {

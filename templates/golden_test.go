@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// listing is a program as a golden file has it: an operation a line.
+// listing returns a program as a golden file has it: an operation a line.
 func listing(p *lang.Program) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s over %d ranks, %d chunks, in place %v\n", p.Name, p.Collective.Name, p.Collective.Ranks, p.Collective.Chunks, p.Collective.InPlace)

@@ -48,7 +48,7 @@ func (f *Family) Budgeted(m script.Machine) *Family {
 	return &Family{Template: f.Within(script.NewBudget(m)), Source: f.Source}
 }
 
-// GridFor is Grid for a full request.
+// GridFor returns Grid for a full request.
 func (f *Family) GridFor(m script.Machine, q script.Request, fixed map[string]string) ([]script.Params, error) {
 	axes, err := f.axes(fixed)
 	if err != nil {

@@ -35,7 +35,7 @@ func (s system) String() string {
 	return s.name
 }
 
-// of is so many nodes of the system.
+// of returns n nodes of the system.
 func (s system) of(t *testing.T, nodes int) *topologies.Topology {
 	t.Helper()
 	o := topologies.Options{GPUs: s.gpus}
@@ -49,7 +49,7 @@ func (s system) of(t *testing.T, nodes int) *topologies.Topology {
 	return top
 }
 
-// machineOf is a system as templates see it.
+// machineOf returns a system as templates see it.
 func machineOf(top *topologies.Topology) script.Machine {
 	m := script.Machine{Nodes: top.Nodes, Linked: top.Linked}
 	for n := range top.Nodes {
@@ -146,7 +146,7 @@ A family sees only how many GPUs each node has and which of them have links. So 
 A test writes this page (` + "`go test ./templates -run TestMatrix -update`" + `). It compiles and verifies each program, counts the three numbers in the result, and checks them against the family's own cost formula.
 `
 
-// matrixFamilies is the table of families.
+// matrixFamilies returns the table of families.
 func matrixFamilies() string {
 	var b strings.Builder
 	b.WriteString("| family | collectives | applies to |\n|---|---|---|\n")
@@ -200,7 +200,7 @@ func familyPage(t *testing.T, b *strings.Builder, f *Family, written []string) {
 	}
 }
 
-// sectionOf is the line of a table in a family's part of the page, -1 where it
+// sectionOf returns the line of a table in a family's part of the page, -1 where it
 // is not there.
 func sectionOf(lines []string, family, heading string) int {
 	part := slices.Index(lines, "## "+family)
@@ -213,7 +213,7 @@ func sectionOf(lines []string, family, heading string) int {
 	return -1
 }
 
-// cellsOf are the cells of a system in the table at a line.
+// cellsOf returns the cells of a system in the table at a line.
 func cellsOf(lines []string, table int, s system) (cells [5]string) {
 	for i := table; i >= 0 && i < len(lines) && strings.HasPrefix(lines[i], "|"); i++ {
 		words := strings.Split(lines[i], "|")
@@ -226,7 +226,7 @@ func cellsOf(lines []string, table int, s system) (cells [5]string) {
 	return cells
 }
 
-// matrixCell is a cell of the page: a family on a machine.
+// matrixCell returns a cell of the page: a family on a machine.
 func matrixCell(t *testing.T, f *Family, coll string, m script.Machine) string {
 	t.Helper()
 	q := requests(coll, m)[0] // one that is there for all: out of place

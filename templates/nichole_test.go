@@ -12,7 +12,7 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// byNICs are the families that can be told which NICs to use.
+// byNICs returns the families that can be told which NICs to use.
 func byNICs() (some []*Family) {
 	for _, f := range Builtin() {
 		for _, h := range f.Holes() {

@@ -9,7 +9,7 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// odd are numbers of ranks that algorithms forget: one, primes, odd composites, and
+// odd returns numbers of ranks that algorithms forget: one, primes, odd composites, and
 // even ones that are no power of two; on one node, on one rank a node, and on nodes
 // of an odd number each.
 func odd() []script.Machine {

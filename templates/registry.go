@@ -96,7 +96,7 @@ var builtin = sync.OnceValue(func() []*Family {
 	return all
 })
 
-// Files is the file itself or, of a folder, its *.star files in the order of their
+// Files returns the file itself or, of a folder, its *.star files in the order of their
 // names.
 func Files(name string) ([]string, error) {
 	info, err := os.Stat(name)
@@ -195,7 +195,7 @@ var aliases = map[string]string{
 	"onestep":                  "direct",
 }
 
-// plainName is a name without case, hyphens and underscores, so that spelling
+// plainName returns a name without case, hyphens and underscores, so that spelling
 // variants match.
 func plainName(s string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(s))

@@ -88,7 +88,7 @@ func BenchmarkScale(b *testing.B) {
 	}
 }
 
-// processorSeconds is what the process has used so far.
+// processorSeconds returns what the process has used so far.
 func processorSeconds(b *testing.B) float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

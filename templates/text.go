@@ -8,7 +8,7 @@ import (
 	"github.com/colltune/colltune/internal/files"
 )
 
-// Text is the family's program as its author wrote it.
+// Text returns the family's program as its author wrote it.
 func (f *Family) Text() (string, error) {
 	if f.Source == builtinSource {
 		text, err := sources.ReadFile(path.Join("families", f.File))

@@ -81,7 +81,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// timesOn are the times on one system.
+// timesOn returns the times on one system.
 func timesOn(t *testing.T, top *topologies.Topology) map[string]float64 {
 	m := machineOf(top)
 	var jobs []func() map[string]float64
@@ -128,7 +128,7 @@ func timesOn(t *testing.T, top *topologies.Topology) map[string]float64 {
 	return times
 }
 
-// timesOf are the times of one program, at all sizes and under all protocols.
+// timesOf returns the times of one program, at all sizes and under all protocols.
 func timesOf(t *testing.T, top *topologies.Topology, f *Family, q script.Request, p script.Params, instances int) map[string]float64 {
 	name := fmt.Sprintf("%s, %d ranks|%s|%s|in place %v|%v|× %d", top.Name, len(top.Ranks), f.Name, q.Collective, q.InPlace, p, instances)
 	o := compiler.Options{Instances: instances, MaxChannels: 1 << 10}

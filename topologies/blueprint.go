@@ -27,7 +27,7 @@ type blueprint struct {
 	protocols [3]Protocol
 }
 
-// kind is the kind of a node.
+// kind returns the kind of a node.
 func (b *blueprint) kind(node int) *nodePlan { return &b.kinds[b.order[node%len(b.order)]] }
 
 // nodePlan is one kind of node.
@@ -245,7 +245,7 @@ func (b *blueprint) unjoined() bool {
 	return true
 }
 
-// cpu is the maker of the processors. NCCL's model treats nodes that differ as
+// cpu returns the maker of the processors. NCCL's model treats nodes that differ as
 // AMD's.
 func (b *blueprint) cpu() string {
 	cpu := b.kinds[b.order[0]].cpu

@@ -92,7 +92,7 @@ func (l *layout) rank(node, gpu int) int {
 	return l.first[node] + gpu
 }
 
-// at is the vertex at the end of a link in a node.
+// at returns the vertex at the end of a link in a node.
 func (l *layout) at(node int, e end) int {
 	if e < 0 {
 		return l.inner[node] + int(^e)
@@ -209,7 +209,7 @@ func (l *layout) fabric() {
 	}
 }
 
-// uplink is what a leaf and its spine carry, up and down: what the file says, or
+// uplink returns what a leaf and its spine carry, up and down: what the file says, or
 // what the NICs below the leaf carry, divided by the oversubscription.
 func (l *layout) uplink(plane, leaf int) (up, down units.Bandwidth) {
 	f := l.b.fabric

@@ -22,7 +22,7 @@ func (c Calibration) Empty() bool {
 	return c.Launch == 0 && (c.Speed == 0 || c.Speed == 1) && len(c.Links) == 0
 }
 
-// Calibrated is the system with other numbers. What is shared with t is not written
+// Calibrated returns the system with other numbers. What is shared with t is not written
 // to.
 func (t *Topology) Calibrated(c Calibration) *Topology {
 	n := &Topology{
@@ -44,7 +44,7 @@ func scaled(w units.Bandwidth, times float64) units.Bandwidth {
 	return max(1, units.Bandwidth(math.Round(float64(w)*times)))
 }
 
-// calibrated is a protocol with other numbers, as a file would have them: the launch
+// calibrated returns a protocol with other numbers, as a file would have them: the launch
 // to hundredths of a microsecond, the others to four digits.
 func (p Protocol) calibrated(c Calibration) Protocol {
 	if c.Launch != 0 {
@@ -73,7 +73,7 @@ func digits(v float64) float64 {
 // fitted is a number of a protocol that a calibration may change, as a file has it.
 type fitted struct{ key, value string }
 
-// constants are those that p has; 0 is none.
+// constants returns those that p has; 0 is none.
 func (p Protocol) constants() (all []fitted) {
 	all = append(all, fitted{"launch", micros(p.Launch)})
 	for key, d := range map[string]units.Duration{"send_pass": p.SendPass, "recv_pass": p.RecvPass} {
@@ -90,7 +90,7 @@ func (p Protocol) constants() (all []fitted) {
 	return all
 }
 
-// Kinds are the kinds of link there are in a system, in order.
+// Kinds returns the kinds of link there are in a system, in order.
 func (t *Topology) Kinds() []LinkKind {
 	there := map[LinkKind]bool{}
 	for i := range t.Edges {

@@ -13,7 +13,7 @@ import (
 // figure is a string that is a number with a unit, or a part of two numbers.
 var figure = regexp.MustCompile(`^[0-9.]+ ?([a-zA-Z/]+|/[0-9]+)?$`)
 
-// unsourced are the numbers of a file for which no source stands, by their dotted
+// unsourced returns the numbers of a file for which no source stands, by their dotted
 // keys, and the sources that say of several numbers what may be true of some only.
 // It reads the file by itself: what the reader asks for is not the question.
 func unsourced(t *testing.T, text string) (at []string) {
@@ -88,7 +88,7 @@ func exception(source string, table map[string]any) bool {
 	return false
 }
 
-// catalogueFiles are the texts of all entries, and of the generated systems'
+// catalogueFiles returns the texts of all entries, and of the generated systems'
 // protocols.
 func catalogueFiles(t *testing.T) map[string]string {
 	t.Helper()

@@ -103,7 +103,7 @@ func (t *Topology) checkEdge(e Edge) error {
 
 func sane(d units.Duration) bool { return d >= 0 && d <= maxDuration && !math.IsNaN(float64(d)) }
 
-// name is what errors call a vertex.
+// name returns what errors call a vertex.
 func (t *Topology) name(v int) string {
 	switch vertex := t.Vertices[v]; {
 	case vertex.Node < 0 || t.Nodes == 1:

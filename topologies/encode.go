@@ -157,7 +157,7 @@ func Decode(text []byte) (*Topology, error) {
 	return t, nil
 }
 
-// Hash is the SHA-256 of all that messages meet: the graph and the protocols,
+// Hash returns the SHA-256 of all that messages meet: the graph and the protocols,
 // without names. Files that differ only in names and sources have the same hash.
 func (t *Topology) Hash() string {
 	b, err := json.Marshal(t.encoding(false))

@@ -40,7 +40,7 @@ type cablePlan struct {
 	message units.Duration
 }
 
-// leaves is the number of leaves in a plane.
+// leaves returns the number of leaves in a plane.
 func (f *fabricPlan) leaves(nodes int) int {
 	if f.group == 0 {
 		return 1
@@ -55,7 +55,7 @@ func (f *fabricPlan) leaf(node int) int {
 	return node / f.group
 }
 
-// spines is the number of spines: one for each plane, or one.
+// spines returns the number of spines: one for each plane, or one.
 func (f *fabricPlan) spines(nodes int) int {
 	switch {
 	case f.spine == nil:
@@ -68,7 +68,7 @@ func (f *fabricPlan) spines(nodes int) int {
 	return f.planes
 }
 
-// edges is the number of edges between leaves and spines, and of cables, at most.
+// edges returns the number of edges between leaves and spines, and of cables, at most.
 func (f *fabricPlan) edges(nodes int) int64 {
 	leaves := int64(f.leaves(nodes))
 	all := 2 * int64(f.planes) * leaves

@@ -8,7 +8,7 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// box is a node of four GPUs on a switch with a NIC each, and what follows.
+// box returns a node of four GPUs on a switch with a NIC each, and what follows.
 func box(nodes, rest string) string {
 	return `
 name    = "box"
@@ -99,7 +99,7 @@ func TestFabrics(t *testing.T) {
 
 func close(a, b units.Duration) bool { return a-b < 1e-9 && b-a < 1e-9 }
 
-// rate is the bandwidth of the edges between vertices of two names.
+// rate returns the bandwidth of the edges between vertices of two names.
 func rate(top *Topology, from, to string) (sum units.Bandwidth, count int) {
 	for _, e := range top.Edges {
 		if top.name(e.From) == from && top.name(e.To) == to {

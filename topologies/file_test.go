@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// example is the file that the documentation shows.
+// example returns the file that the documentation shows.
 func example(t testing.TB) string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/topologies.md")

@@ -179,7 +179,7 @@ func (w *wire) readSpeed(text string) (err error) {
 	return nil
 }
 
-// speedName is the part of a generated system's name that says its links' speed:
+// speedName returns the part of a generated system's name that says its links' speed:
 // empty for the default, so that a system has one name however it was asked for.
 func (w *wire) speedName() (name string) {
 	if w.bandwidth != defaultBandwidth || w.latency != defaultLatency {

@@ -97,7 +97,7 @@ func (t *Topology) NodeRanks(node int) []int {
 	return ranks
 }
 
-// Local is the rank of a GPU of a node, which is given by the node's own numbering
+// Local returns the rank of a GPU of a node, which is given by the node's own numbering
 // (Rank.Local); -1 if there is none.
 func (t *Topology) Local(node, gpu int) int {
 	if node < 0 || node >= t.Nodes {
@@ -112,7 +112,7 @@ func (t *Topology) Local(node, gpu int) int {
 	return first[node] + i
 }
 
-// MinSMs is how many streaming multiprocessors the smallest GPU has, which is how
+// MinSMs returns the number of streaming multiprocessors the smallest GPU has, which is how
 // many threadblocks can be resident on every GPU.
 func (t *Topology) MinSMs() int {
 	least := 0
@@ -124,7 +124,7 @@ func (t *Topology) MinSMs() int {
 	return least
 }
 
-// compareEdges is the order of Topology.Edges.
+// compareEdges returns the order of Topology.Edges.
 func compareEdges(a, b Edge) int {
 	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Kind, b.Kind))
 }

@@ -88,7 +88,7 @@ func note(lines map[string]int, path string, line int) {
 	}
 }
 
-// indexed is the path of a header's parts, with the last index of every array
+// indexed returns the path of a header's parts, with the last index of every array
 // of tables on its way: [node.link.x] after two [[node.link]] is node.link[1].x.
 func indexed(counts map[string]int, parts []string) string {
 	path := ""
@@ -104,7 +104,7 @@ func indexed(counts map[string]int, parts []string) string {
 	return path
 }
 
-// lineOf is the line of a path, or of the nearest table around it; 0 if there is
+// lineOf returns the line of a path, or of the nearest table around it; 0 if there is
 // none.
 func lineOf(lines map[string]int, path string) int {
 	for path != "" {

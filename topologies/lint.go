@@ -47,7 +47,7 @@ func Lint(arg string, o Options) (*Topology, []Finding, error) {
 // doubts are words in a source which is neither a measurement nor a data sheet.
 var doubts = []string{"not measured", "assumed", "inferred", "general knowledge"}
 
-// doubtful is the first of doubts in a source, or -1.
+// doubtful returns the first of doubts in a source, or -1.
 func doubtful(source string) int {
 	return slices.IndexFunc(doubts, func(d string) bool { return strings.Contains(source, d) })
 }
@@ -121,7 +121,7 @@ func lopsided(t *Topology) []string {
 	return andMore(first, count)
 }
 
-// inside is what each rank can send and receive within its node.
+// inside returns what each rank can send and receive within its node.
 func (t *Topology) inside() (out, in []units.Bandwidth) {
 	out, in = make([]units.Bandwidth, len(t.Ranks)), make([]units.Bandwidth, len(t.Ranks))
 	for _, e := range t.Edges {

@@ -1,6 +1,6 @@
 package topologies
 
-// Node is one node of the system alone, without NICs and fabric, its ranks
+// Node returns one node of the system alone, without NICs and fabric, its ranks
 // numbered from 0; nil if there is no such node.
 func (t *Topology) Node(node int) *Topology {
 	ranks := t.NodeRanks(node)

@@ -9,7 +9,7 @@ import (
 // which errors list them.
 var nodeLinks = []LinkKind{NVLink, XGMI, PCIe, Host}
 
-// at is the dotted key of one of the kind's tables.
+// at returns the dotted key of one of the kind's tables.
 func (n *nodePlan) at(key string) string {
 	if n.label == "" {
 		return "node." + key
@@ -167,7 +167,7 @@ func (n *nodePlan) switchNamed(t *table, key, name string) (int, bool) {
 	return i, i >= 0
 }
 
-// called is the name that errors use for an end.
+// called returns the name that errors use for an end.
 func (n *nodePlan) called(e end) string {
 	if e < 0 {
 		return fmt.Sprintf("switch %q", n.switches[^e].name)

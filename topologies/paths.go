@@ -72,7 +72,7 @@ type route struct {
 	net         bool
 }
 
-// Path is the way of messages from rank a to rank b: the one of least latency,
+// Path returns the way of messages from rank a to rank b: the one of least latency,
 // then of fewest edges, then the one that comes first in the file. Its inner
 // vertices are not ranks. Between ranks of one node it uses neither NICs nor the
 // fabric. Between nodes it crosses the fabric once: what has left it does not
@@ -203,7 +203,7 @@ func (s scope) passes(v Vertex, node int) bool {
 	return true
 }
 
-// grow is Dijkstra's algorithm from a vertex that is not a rank. It goes no
+// grow runs Dijkstra's algorithm from a vertex that is not a rank. It goes no
 // further than ranks and, outside of nodes, fabric vertices.
 func (t *Topology) grow(root int32, s scope) *tree {
 	adj := t.adjacent()

@@ -55,7 +55,7 @@ func parse(file string, text []byte) (*table, error) {
 	return &table{r: r, keys: keys}, nil
 }
 
-// err is all faults found so far, by line; nil if there are none.
+// err returns all faults found so far, by line; nil if there are none.
 func (r *reader) err() error {
 	if len(r.errs) == 0 {
 		return nil
@@ -139,7 +139,7 @@ func (t *table) likely(unknown string, known []string) []string {
 	return known
 }
 
-// table is the table at a key. If it is missing, or something else, that is a
+// table returns the table at a key. If it is missing, or something else, that is a
 // fault and the result is nil.
 func (t *table) table(key string) *table {
 	t.below = append(t.below, key)
@@ -154,7 +154,7 @@ func (t *table) table(key string) *table {
 	return &table{r: t.r, path: t.at(key), keys: m}
 }
 
-// tables is the array of tables at a key, [[key]]; empty if it is missing.
+// tables returns the array of tables at a key, [[key]]; empty if it is missing.
 func (t *table) tables(key string) []*table {
 	t.below = append(t.below, key)
 	if !t.has(key) {
@@ -172,7 +172,7 @@ func (t *table) tables(key string) []*table {
 	return all
 }
 
-// text is the string at a key, or fallback if it is missing. Without a fallback
+// text returns the string at a key, or fallback if it is missing. Without a fallback
 // that is a fault.
 func (t *table) text(key, fallback string) string {
 	if !t.has(key) {
@@ -189,7 +189,7 @@ func (t *table) text(key, fallback string) string {
 	return s
 }
 
-// choice is one of the words allowed. If it is another that is a fault, and the
+// choice returns one of the words allowed. If it is another that is a fault, and the
 // result is the first.
 func (t *table) choice(key string, allowed ...string) string {
 	if !t.need(key, "one of "+strings.Join(allowed, ", ")) {
@@ -203,7 +203,7 @@ func (t *table) choice(key string, allowed ...string) string {
 	return s
 }
 
-// whole is a required number from lo to hi. If it is another that is a fault, and
+// whole returns a required number from lo to hi. If it is another that is a fault, and
 // the result is lo.
 func (t *table) whole(key string, lo, hi int) int {
 	if !t.need(key, fmt.Sprintf("a whole number from %d to %d", lo, hi)) {
@@ -235,7 +235,7 @@ func (t *table) right(key string) bool {
 	return !slices.ContainsFunc(t.r.errs, func(e *Error) bool { return e.Key == path })
 }
 
-// quantity is a required string with a unit.
+// quantity returns a required string with a unit.
 func quantity[T any](t *table, key, example string, read func(string) (T, error)) (v T) {
 	if !t.need(key, "a number and a unit such as \""+example+"\"") {
 		return v
@@ -334,7 +334,7 @@ func (t *table) ratio(key string) ratio {
 	return r
 }
 
-// flag is true or false at a key; false if it is missing.
+// flag returns true or false at a key; false if it is missing.
 func (t *table) flag(key string) bool {
 	if !t.has(key) {
 		return false

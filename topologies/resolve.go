@@ -132,7 +132,7 @@ func Names() []string {
 	return names
 }
 
-// Source is the text of a catalogue entry.
+// Source returns the text of a catalogue entry.
 func Source(name string) ([]byte, bool) {
 	if !slices.Contains(Names(), name) {
 		return nil, false

@@ -51,7 +51,7 @@ func Rewrite(file string, text []byte, c Calibration, from string) ([]byte, erro
 	return out, nil
 }
 
-// plainName is a file's name as it can stand in a text without escapes.
+// plainName returns a file's name as it can stand in a text without escapes.
 func plainName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '"' || r == '\\' || !unicode.IsPrint(r) {
@@ -123,7 +123,7 @@ func (w *rewriter) take(i int) {
 	}
 }
 
-// links are the bandwidths of a table of links that a calibration changes.
+// links returns the bandwidths of a table of links that a calibration changes.
 func (t *textTable) links(c Calibration) (all []fitted) {
 	last := t.name[strings.LastIndex(t.name, ".")+1:]
 	var kind LinkKind
@@ -230,7 +230,7 @@ func (w *rewriter) protocol(name string, before, after Protocol) error {
 	return nil
 }
 
-// text is the file as it is now.
+// text returns the file as it is now.
 func (w *rewriter) text() []byte {
 	var all []string
 	for i, line := range w.lines {

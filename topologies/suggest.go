@@ -2,7 +2,7 @@ package topologies
 
 import "fmt"
 
-// DidYouMean is ` (did you mean "x"?)` for the known name that is nearest, or
+// DidYouMean returns ` (did you mean "x"?)` for the known name that is nearest, or
 // empty if none is near.
 func DidYouMean(got string, known []string) string {
 	best, at := "", len(got)/3+1
@@ -17,7 +17,7 @@ func DidYouMean(got string, known []string) string {
 	return fmt.Sprintf(" (did you mean %q?)", best)
 }
 
-// distance is how many letters must be inserted, deleted, replaced, or swapped
+// distance returns the number of letters must be inserted, deleted, replaced, or swapped
 // with their neighbour to turn a into b. Anything above limit is limit+1.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {

@@ -90,7 +90,7 @@ func refused(line string) bool {
 	return err != nil
 }
 
-// openBracket is the line on which a list begins that was never closed, so that
+// openBracket returns the line on which a list begins that was never closed, so that
 // the parser stopped at a later line which looks like a key or a header; 0 if
 // there is none.
 func openBracket(all []string, line int) int {

@@ -73,7 +73,7 @@ const (
 
 var linkNames = [...]string{"nvlink", "xgmi", "pcie", "net", "host"}
 
-// String is the name topology files use.
+// String returns the name topology files use.
 func (k LinkKind) String() string { return linkNames[k] }
 
 // Edge is one direction of a link. All messages that pass over it share Bandwidth.
@@ -111,7 +111,7 @@ var protoNames = [...]string{"LL", "LL128", "Simple"}
 
 func (p Proto) String() string { return protoNames[p] }
 
-// ProtocolNames are the names of AllProtocols.
+// ProtocolNames returns the names of AllProtocols.
 func ProtocolNames() []string { return slices.Clone(protoNames[:]) }
 
 // ParseProto reads a protocol's name, in any case.

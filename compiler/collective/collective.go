@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Buffer is one of the three buffers of a rank.
+// Buffer is one of the three buffers of a rank: input, output, scratch.
 type Buffer uint8
 
-// The buffers of a rank, in the order MSCCL's files letter them: i, o, s.
+// The buffers of a rank, in the order of MSCCL's letters i, o, s.
 const (
 	In Buffer = iota
 	Out
@@ -18,36 +18,37 @@ const (
 
 var bufferNames = [...]string{"in", "out", "sc"}
 
-// String is the name the chunk language uses: in, out, sc.
+// String returns the name the chunk language uses: in, out, sc.
 func (b Buffer) String() string { return bufferNames[b] }
 
-// Spec names a collective completely; it is what files and hashes hold.
+// Spec describes a collective completely. It is stored in files and covered by
+// hashes.
 type Spec struct {
 	Name    string `json:"name"`
 	Ranks   int    `json:"ranks"`
 	Chunks  int    `json:"chunks"`         // chunks per unit, see New
 	Root    int    `json:"root,omitempty"` // broadcast, reduce, gather, scatter
 	InPlace bool   `json:"in_place"`
-	// Counts are the units of every rank, for the vector forms: what a rank
-	// contributes (allgatherv, gatherv) or gets (scatterv), or, row by row, what
-	// it sends to each (alltoallv). None: 1 each.
+	// Counts are the units of every rank, for the vector forms: a rank's
+	// contribution (allgatherv, gatherv), its share of the result (scatterv), or,
+	// row by row, what it sends to each rank (alltoallv). Empty means 1 each.
 	Counts []int `json:"counts,omitempty"`
-	// Custom is the table of a collective that is none of Names.
+	// Custom is the table of a custom collective, whose name is none of Names.
 	Custom *Table `json:"custom,omitempty"`
 }
 
-// Want is what the postcondition asks of one output chunk.
+// Want is the required value of one output chunk.
 type Want struct {
 	Kind  WantKind
 	Rank  int     // WantInput: whose input
 	Index int     // WantInput, WantReduction: which input chunk
-	Of    []Place // WantSum: which input chunks, each as often as it is there
+	Of    []Place // WantSum: the input chunks, with repetitions
 }
 
 // Place is an input chunk of a rank.
 type Place struct{ Rank, Index int }
 
-// WantKind tells the forms of Want apart.
+// WantKind is the form of a Want.
 type WantKind uint8
 
 const (
@@ -78,7 +79,11 @@ func Names() []string {
 	return names
 }
 
-// New checks a Spec and gives it its pre- and postcondition.
+// New checks a Spec and derives its pre- and postcondition. The error names the
+// collective: see docs/language.md.
+// field at fault. Spec.Chunks is the number of chunks in a unit; the collective
+// determines what a unit is (docs/language.md).
+// collective: see docs/language.md.
 func New(s Spec) (Collective, error) {
 	k, ok := kinds[s.Name]
 	if s.Custom != nil && !ok {
@@ -113,9 +118,12 @@ func New(s Spec) (Collective, error) {
 	return Collective{Spec: s, kind: k}, nil
 }
 
-// OfName is New for who knows the name and no more, as a table of results does:
 // a name that is none of Names stands for a custom collective, of which only
-// what all have in common is then true.
+// what all have in common is then true. OfName is New for callers that know
+// only the name, as a table of results does. A name that is none of Names
+// stands for a custom collective without a table, of which only the properties
+// common to all are valid. a name that is none of Names stands for a custom
+// collective, of which only what all have in common is then true.
 func OfName(s Spec) (Collective, error) {
 	if _, ok := kinds[s.Name]; !ok && s.Custom == nil && s.Ranks > 0 && s.Ranks <= maxRanks {
 		t := &Table{In: make([]int, s.Ranks), Out: make([]int, s.Ranks), Want: make([][]Want, s.Ranks), Same: true}
@@ -125,21 +133,30 @@ func OfName(s Spec) (Collective, error) {
 	return New(s)
 }
 
-// DefaultInPlace is the placement searched for when none is asked for: in
 // place for allreduce, reduce and broadcast, out of place for the others.
+// DefaultInPlace returns the default placement: true (in place) for allreduce,
+// reduce and broadcast, false for the others. place for allreduce, reduce and
+// broadcast, out of place for the others.
 func DefaultInPlace(name string) bool { return kinds[name].overlap == same }
 
-// InChunks is how many chunks rank's input buffer holds, seen as a buffer of
-// its own: what the precondition initialises.
+// InChunks returns the number of chunks of rank's input buffer, regardless of
+// placement. The precondition initialises all of them.
 func (c Collective) InChunks(rank int) int { return c.kind.in(c.Spec, rank) }
 
-// OutChunks is how many chunks rank's output buffer holds.
+// OutChunks returns the number of chunks of rank's output buffer, regardless of
+// placement.
 func (c Collective) OutChunks(rank int) int { return c.kind.out(c.Spec, rank) }
 
-// Place is where (buffer, index) of rank really lies. For an in-place call the
 // overlapping chunks of the two buffers have one name: the `in` chunk where the
 // buffers are the same or the output lies inside the input, the `out` chunk
 // where the input lies inside the output. Out of place, it changes nothing.
+// Place returns the canonical name of a chunk. In an in-place call, overlapping
+// chunks of the two buffers have one name: the `in` chunk if the buffers are
+// the same or the output lies inside the input, the `out` chunk if the input
+// lies inside the output. Out of place, it returns its arguments. overlapping
+// chunks of the two buffers have one name: the `in` chunk where the buffers are
+// the same or the output lies inside the input, the `out` chunk where the input
+// lies inside the output. Out of place, it changes nothing.
 func (c Collective) Place(rank int, b Buffer, index int) (Buffer, int) {
 	if !c.InPlace {
 		return b, index
@@ -155,7 +172,8 @@ func (c Collective) Place(rank int, b Buffer, index int) (Buffer, int) {
 	return b, index
 }
 
-// inner is where in the outer buffer of a rank the inner one begins.
+// inner returns the index in the outer buffer of a rank where the inner one
+// begins.
 func (c Collective) inner(rank int) int {
 	if c.kind.at != nil {
 		return c.kind.at(c.Spec, rank)
@@ -163,7 +181,9 @@ func (c Collective) inner(rank int) int {
 	return rank * c.Chunks
 }
 
-// BufferChunks is how many chunks of buffer b exist at rank under Place: an
+// aliased buffer has none of its own. Scratch is the program's to size.
+// BufferChunks returns the number of chunks of buffer b at rank under Place: an
+// aliased buffer has none. It is 0 for Scratch, whose size the program chooses.
 // aliased buffer has none of its own. Scratch is the program's to size.
 func (c Collective) BufferChunks(rank int, b Buffer) int {
 	o := noOverlap
@@ -187,13 +207,15 @@ func (c Collective) BufferChunks(rank int, b Buffer) int {
 	return c.OutChunks(rank)
 }
 
-// Want is the postcondition of output chunk index of rank; ask for index below
-// OutChunks(rank).
+// Want returns the required value of output chunk index of rank, for index
+// below OutChunks(rank).
 func (c Collective) Want(rank, index int) Want { return c.kind.want(c.Spec, rank, index) }
 
-// LoopChunks is how many chunks the call's size is divided into (MSCCL's
 // nchunksperloop): the chunks of the larger user buffer of any rank, and of all
-// counts together in the vector forms.
+// LoopChunks returns the number of chunks that the call's size is divided into
+// (MSCCL's nchunksperloop): the chunks of the larger user buffer of any rank,
+// or of all nchunksperloop): the chunks of the larger user buffer of any rank,
+// and of all counts together in the vector forms.
 func (c Collective) LoopChunks() int {
 	if c.kind.loop != nil {
 		return c.kind.loop(c.Spec)
@@ -208,11 +230,13 @@ func (c Collective) Reduces() bool { return c.kind.reduces }
 // Rooted reports whether the collective has a root.
 func (c Collective) Rooted() bool { return c.kind.rooted }
 
-// BusFactor is nccl-tests' ratio of bus to algorithm bandwidth; 1 for what
-// nccl-tests does not measure.
+// nccl-tests does not measure. BusFactor returns nccl-tests' ratio of bus
+// bandwidth to algorithm bandwidth, or 1 for collectives that nccl-tests does
+// not measure. nccl-tests does not measure.
 func (c Collective) BusFactor() float64 { return c.kind.busbw(float64(c.Ranks)) }
 
-// Times is the same collective cut n times finer: what n instances compute.
+// Times returns the collective with every chunk divided into n, as n instances
+// compute it.
 func (c Collective) Times(n int) Collective {
 	c.Chunks *= n
 	return c

@@ -6,11 +6,15 @@ import (
 	"strings"
 )
 
-// maxCountsFile is how long a text of counts may be.
+// maxCountsFile is the largest length of a text of counts, in bytes.
 const maxCountsFile = 1 << 26
 
 // ParseCounts reads the counts of a vector form: numbers, one for each rank or,
-// for alltoallv, a row of them for each, between white space or commas; # begins
+// a comment. Counts are relative: what divides them all is taken out, so that
+// elements, bytes and parts will all do. Errors say name:line. for alltoallv, a
+// row of them for each, separated by white space or commas; # begins a comment.
+// Counts are relative: they are divided by their greatest common divisor, so
+// that elements, bytes and parts are equally good. Errors begin with name:line.
 // a comment. Counts are relative: what divides them all is taken out, so that
 // elements, bytes and parts will all do. Errors say name:line.
 //
@@ -34,7 +38,7 @@ func ParseCounts(name string, text []byte) ([]int, error) {
 	if len(counts) == 0 {
 		return nil, fmt.Errorf("%s: no counts in it", name)
 	}
-	least, sum := reduced(counts), 0
+	least, sum := dividedByGCD(counts), 0
 	for i, n := range least {
 		taken := ""
 		if n < counts[i] {
@@ -50,7 +54,7 @@ func ParseCounts(name string, text []byte) ([]int, error) {
 	return least, nil
 }
 
-// FormatCounts writes counts as ParseCounts reads them, some a line.
+// FormatCounts formats counts for ParseCounts, aLine of them on each line.
 func FormatCounts(counts []int, aLine int) string {
 	var b strings.Builder
 	for i, n := range counts {

@@ -6,17 +6,23 @@ import (
 	"regexp"
 )
 
-// Table is a collective of somebody's own, unit by unit: how many units the
 // buffers of every rank hold, and what every unit of output must hold at the
-// end. A unit is Spec.Chunks chunks.
+// end. A unit is Spec.Chunks chunks. Table defines a custom collective, unit by
+// unit: the number of units in the buffers of every rank, and the required
+// value of every unit of output. A unit is Spec.Chunks chunks. buffers of every
+// rank hold, and what every unit of output must hold at the end. A unit is
+// Spec.Chunks chunks.
 //
 //	a halo exchange over 3 ranks              {"in":[1,1,1],"out":[2,2,2],"want":[
 //	                                           [[2,0],[1,0]],
 //	in   r0: a   r1: b   r2: c                 [[0,0],[2,0]],
 //	out  r0: c b r1: a c r2: b a               [[1,0],[0,0]]]}
 //
-// In JSON a want is [rank, index], that input unit; [index], the reduction of
 // it over all ranks; [[rank, index], …], the reduction of those; null, nothing.
+// In JSON a want is [rank, index] for that input unit; [index] for its
+// reduction over all ranks; [[rank, index], …] for the reduction of those; null
+// for no requirement. it over all ranks; [[rank, index], …], the reduction of
+// those; null, nothing.
 type Table struct {
 	In   []int    `json:"in"`
 	Out  []int    `json:"out"`
@@ -26,7 +32,7 @@ type Table struct {
 	Same bool `json:"same,omitempty"`
 }
 
-// What a table may hold: it is written out in every file of its programs.
+// Limits of a table, which is stored in every file of its programs.
 const (
 	maxRanks = 1 << 16
 	maxWants = 1 << 22 // and as many terms of sums
@@ -89,7 +95,7 @@ func newCustom(s Spec) (Collective, error) {
 	return Collective{Spec: s, kind: t.kind(loop)}, nil
 }
 
-// check says what a want asks for that is not there.
+// check returns an error if a want refers to units that do not exist.
 func (t *Table) check(w *Want, least int) error {
 	place := func(rank, index int) error {
 		if rank < 0 || rank >= len(t.In) {
@@ -156,7 +162,7 @@ func (t *Table) kind(loop int) kind {
 	return k
 }
 
-// MarshalJSON writes a want as a Table has it.
+// MarshalJSON encodes a want as described at Table.
 func (w Want) MarshalJSON() ([]byte, error) {
 	switch w.Kind {
 	case WantInput:
@@ -173,7 +179,7 @@ func (w Want) MarshalJSON() ([]byte, error) {
 	return []byte("null"), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON decodes a want as described at Table.
 func (w *Want) UnmarshalJSON(text []byte) error {
 	*w = Want{}
 	if string(text) == "null" {

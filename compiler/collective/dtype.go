@@ -14,7 +14,7 @@ var dtypes = []struct {
 	{"f16", 2}, {"f32", 4}, {"f64", 8}, {"bf16", 2},
 }
 
-// DTypes lists the element types.
+// DTypes lists the element types, in nccl-tests' order.
 func DTypes() []string {
 	names := make([]string, len(dtypes))
 	for i, d := range dtypes {
@@ -23,7 +23,8 @@ func DTypes() []string {
 	return names
 }
 
-// ElemBytes is how many bytes one element of a type takes.
+// ElemBytes returns the size in bytes of one element of a type, or an error for
+// an unknown type.
 func ElemBytes(dtype string) (int64, error) {
 	for _, d := range dtypes {
 		if d.name == dtype {

@@ -6,21 +6,21 @@ type kind struct {
 	in, out func(s Spec, rank int) int
 	// want is the postcondition of output chunk index of rank.
 	want func(s Spec, rank, index int) Want
-	// overlap says which buffer lies in the other when the call is in place, and
-	// at where the inner one begins: rank*Chunks where it is nil.
+	// overlap is which buffer contains the other in an in-place call, and at the
+	// index where the inner one begins: rank*Chunks if nil.
 	overlap overlap
 	at      func(s Spec, rank int) int
-	// loop is how many chunks the call's size is divided into; where it is nil,
-	// the larger buffer of the root.
+	// loop returns the number of chunks that the call's size is divided into; if
+	// nil, it is that of the root's larger buffer.
 	loop    func(s Spec) int
 	rooted  bool
 	reduces bool
-	// busbw is nccl-tests' factor from algorithm to bus bandwidth; 1 where it
-	// has none.
+	// busbw is nccl-tests' factor from algorithm to bus bandwidth, or 1 if it has
+	// none.
 	busbw func(n float64) float64
 }
 
-// overlap says how an in-place call lays the two buffers over each other.
+// overlap is how the two buffers overlap in an in-place call.
 type overlap uint8
 
 const (
@@ -32,7 +32,7 @@ const (
 	rootOutInsideIn                // so at the root; the others have no input
 )
 
-// of is what an overlap amounts to at one rank.
+// of returns the overlap at one rank.
 func (o overlap) of(rank, root int) overlap {
 	switch {
 	case o == rootInInsideOut && rank == root:

@@ -13,23 +13,23 @@ import (
 //	out  r*: a0 a1 c0                      out  r0: a0      r1: b0 b1
 type vector struct {
 	plain string              // the form in which all counts are 1
-	wants func(ranks int) int // how many counts there are
+	wants func(ranks int) int // number of counts
 	kind  func(s Spec) kind   // built for the counts of s, once checked
 }
 
 var vectors = map[string]vector{
 	"allgatherv": {"allgather", oneEach, func(s Spec) kind {
-		begin := starts(s.Counts)
+		begin := prefixSums(s.Counts)
 		return kind{in: part(s.Counts), out: total(begin), overlap: inInsideOut, at: from(begin), loop: whole(begin), busbw: unit,
 			want: func(s Spec, _, i int) Want { return holder(begin, s.Chunks, i) }}
 	}},
 	"gatherv": {"gather", oneEach, func(s Spec) kind {
-		begin := starts(s.Counts)
+		begin := prefixSums(s.Counts)
 		return kind{in: part(s.Counts), out: rootOnly(total(begin)), overlap: rootInInsideOut, at: from(begin), loop: whole(begin), rooted: true, busbw: unit,
 			want: func(s Spec, _, i int) Want { return holder(begin, s.Chunks, i) }}
 	}},
 	"scatterv": {"scatter", oneEach, func(s Spec) kind {
-		begin := starts(s.Counts)
+		begin := prefixSums(s.Counts)
 		return kind{in: rootOnly(total(begin)), out: part(s.Counts), overlap: rootOutInsideIn, at: from(begin), loop: whole(begin), rooted: true, busbw: unit,
 			want: func(s Spec, r, i int) Want { return input(s.Root, begin[r]*s.Chunks+i) }}
 	}},
@@ -41,7 +41,7 @@ var vectors = map[string]vector{
 			for a := range column {
 				column[a] = s.Counts[a*s.Ranks+r]
 			}
-			sent[r], got[r] = starts(s.Counts[r*s.Ranks:(r+1)*s.Ranks]), starts(column)
+			sent[r], got[r] = prefixSums(s.Counts[r*s.Ranks:(r+1)*s.Ranks]), prefixSums(column)
 			all += sent[r][s.Ranks]
 		}
 		return kind{busbw: unit,
@@ -56,8 +56,8 @@ var vectors = map[string]vector{
 	}},
 }
 
-// maxUnits is how many units all counts, or all buffers of a custom collective,
-// may make: what is above it is a mistake of the file's.
+// maxUnits limits the units of all counts, or of all buffers of a custom
+// collective. A file that exceeds it is taken to be a mistake.
 const maxUnits = 1 << 26
 
 func oneEach(ranks int) int   { return ranks }
@@ -73,8 +73,9 @@ func VectorForms() []string {
 	return names
 }
 
-// Plain is the form of a collective that has no counts: allgather for
-// allgatherv, and for any other name that name.
+// allgatherv, and for any other name that name. Plain returns the form of a
+// collective without counts: allgather for allgatherv. It returns any other
+// name unchanged. allgatherv, and for any other name that name.
 func Plain(name string) string {
 	if v, ok := vectors[name]; ok {
 		return v.plain
@@ -82,8 +83,8 @@ func Plain(name string) string {
 	return name
 }
 
-// CountsOf is how many counts a collective takes over a number of ranks, 0
-// where it takes none.
+// CountsOf returns the number of counts that a collective takes over a number
+// of ranks, or 0 if it takes none.
 func CountsOf(name string, ranks int) int {
 	if v, ok := vectors[name]; ok {
 		return v.wants(ranks)
@@ -91,9 +92,9 @@ func CountsOf(name string, ranks int) int {
 	return 0
 }
 
-// reduced divides counts by what divides them all, so that a program has as few
-// chunks as can be.
-func reduced(counts []int) []int {
+// dividedByGCD divides counts by their greatest common divisor, so that a
+// program has as few chunks as possible.
+func dividedByGCD(counts []int) []int {
 	by := 0
 	for _, n := range counts {
 		for a, b := by, n; ; a, b = b, a%b {
@@ -135,8 +136,8 @@ func (v vector) check(s Spec) error {
 	return nil
 }
 
-// starts are the places at which the parts begin, and the end.
-func starts(counts []int) []int {
+// prefixSums returns the index at which each part begins, and the end.
+func prefixSums(counts []int) []int {
 	begin := make([]int, len(counts)+1)
 	for i, n := range counts {
 		begin[i+1] = begin[i] + n
@@ -160,8 +161,8 @@ func whole(begin []int) func(Spec) int {
 	return func(s Spec) int { return begin[len(begin)-1] * s.Chunks }
 }
 
-// holder is the input chunk that lies at index where the parts of all ranks
-// follow one another.
+// holder returns the input chunk at index of the concatenated parts of all
+// ranks.
 func holder(begin []int, chunks, index int) Want {
 	r := sort.Search(len(begin)-1, func(r int) bool { return begin[r+1]*chunks > index })
 	return input(r, index-begin[r]*chunks)

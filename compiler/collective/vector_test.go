@@ -139,10 +139,10 @@ func TestCountsRefused(t *testing.T) {
 			t.Errorf("%+v: %v, want %s", c.spec, err, c.want)
 		}
 	}
-	if got := reduced([]int{0, 12, 18}); !reflect.DeepEqual(got, []int{0, 2, 3}) {
+	if got := dividedByGCD([]int{0, 12, 18}); !reflect.DeepEqual(got, []int{0, 2, 3}) {
 		t.Errorf("reduced to %v", got)
 	}
-	if got := reduced([]int{0, 0}); !reflect.DeepEqual(got, []int{0, 0}) {
+	if got := dividedByGCD([]int{0, 0}); !reflect.DeepEqual(got, []int{0, 0}) {
 		t.Errorf("reduced to %v", got)
 	}
 }

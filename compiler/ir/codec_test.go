@@ -14,7 +14,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// pair is a program small enough to read: a two-rank AllReduce.
+// pair returns a program small enough to read: a two-rank AllReduce.
 func pair() *Program {
 	gpu := func(peer, mine, other int32) GPU {
 		return GPU{Threadblocks: []Threadblock{{
@@ -70,7 +70,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// drawProgram is any program that Encode can write, sensible or not.
+// drawProgram returns any program that Encode can write, sensible or not.
 func drawProgram(t *rapid.T) *Program {
 	ranks := rapid.IntRange(1, 4).Draw(t, "ranks")
 	small := rapid.Int32Range(0, 300)
@@ -102,7 +102,7 @@ func drawProgram(t *rapid.T) *Program {
 					Op: op, HasDep: rapid.Bool().Draw(t, "hasdep"), Count: small.Draw(t, "count"),
 					Src: loc(op.ReadsSrc()), Dst: loc(op.WritesDst()),
 				}
-				s.Src, s.Dst = s.Src.Of(s.Count), s.Dst.Of(s.Count)
+				s.Src, s.Dst = s.Src.Normal(s.Count), s.Dst.Normal(s.Count)
 				for range rapid.IntRange(0, 3).Draw(t, "deps") {
 					s.Deps = append(s.Deps, Dep{small.Draw(t, "tb"), small.Draw(t, "step")})
 				}

@@ -6,24 +6,35 @@ import (
 	"slices"
 )
 
-// maxPieces bounds the steps that taking strides apart may make.
-const maxPieces = 1 << 24
+// maxSplitSteps bounds the steps that splitting may make.
+const maxSplitSteps = 1 << 24
 
-// Contiguous is the program with none of its chunks a stride apart, as runtimes
 // take it that know no strides: p itself where it is so already. A step whose
 // chunks do not lie side by side becomes one for each of them, and with it the
 // step at the other end of its message, and on along a chain of fused ones:
+// Contiguous returns the program for runtimes without strides: p itself if none
+// of its steps is strided. A strided step is split into one for each of its
+// chunks, and so is the step at the other end of its message, and so on along a
+// chain of fused steps: take it that know no strides: p itself where it is so
+// already. A step whose chunks do not lie side by side becomes one for each of
+// them, and with it the step at the other end of its message, and on along a
+// chain of fused ones:
 //
 //	tb 0  0 s   in[0:5:2]      →    tb 0  0 s in[0]   1 s in[2]   2 s in[4]
 //	tb 1  0 r   sc[0:3]        →    tb 1  0 r sc[0]   1 r sc[1]   2 r sc[2]
 //
-// The first of them waits for what the step waited for, and whatever waited for
-// the step waits for the last. Each is one call where the step may have made one
-// for every chunk, so that the slots for the latter do.
+// the step waits for the last. Each is one call where the step may have made
+// one for every chunk, so that the slots for the latter do. The first part has
+// the step's dependencies, and steps that waited for the step wait for the last
+// part. Each part is one primitive call, so slots that suffice for one call a
+// chunk suffice here. the step waits for the last. Each is one call where the
+// step may have made one for every chunk, so that the slots for the latter do.
 //
-// A program that is wrong comes out wrong: sends and receives that nothing meets
-// are split by themselves. An error says that there would be more than 16 million
-// steps.
+// are split by themselves. An error says that there would be more than 16
+// million steps. An incorrect program stays incorrect: sends and receives
+// without a counterpart are split by themselves. It returns an error beyond 16
+// million steps. are split by themselves. An error says that there would be
+// more than 16 million steps.
 func Contiguous(p *Program) (*Program, error) {
 	c := newContiguity(p)
 	if !c.any {
@@ -37,8 +48,8 @@ func Contiguous(p *Program) (*Program, error) {
 			}
 		}
 	}
-	if steps > maxPieces {
-		return nil, fmt.Errorf("%d steps once none has chunks that lie apart: want at most %d", steps, maxPieces)
+	if steps > maxSplitSteps {
+		return nil, fmt.Errorf("%d steps once none has chunks that lie apart: want at most %d", steps, maxSplitSteps)
 	}
 	q := *p
 	q.GPUs = make([]GPU, len(p.GPUs))
@@ -48,8 +59,8 @@ func Contiguous(p *Program) (*Program, error) {
 	return &q, nil
 }
 
-// contiguity is which steps are split.
-type contiguity struct {
+// splitter is the state of Contiguous.
+type splitter struct {
 	p     *Program
 	split [][][]bool // by GPU, threadblock and step
 	any   bool
@@ -61,8 +72,8 @@ type connection struct{ from, to, channel int }
 
 type stepID struct{ gpu, tb, step int }
 
-func newContiguity(p *Program) *contiguity {
-	c := &contiguity{p: p, split: make([][][]bool, len(p.GPUs))}
+func newContiguity(p *Program) *splitter {
+	c := &splitter{p: p, split: make([][][]bool, len(p.GPUs))}
 	var found []stepID
 	for g := range p.GPUs {
 		c.split[g] = make([][]bool, len(p.GPUs[g].Threadblocks))
@@ -86,13 +97,13 @@ func newContiguity(p *Program) *contiguity {
 	return c
 }
 
-// Contiguous reports whether all that the step reads and writes lies side by side.
+// Contiguous reports whether the step reads and writes contiguous chunks only.
 func (s *Step) Contiguous() bool {
 	return (!s.Op.ReadsSrc() || s.Src.Contiguous(s.Count)) && (!s.Op.WritesDst() || s.Dst.Contiguous(s.Count))
 }
 
 // connect lists the sends and receives of every connection.
-func (c *contiguity) connect() {
+func (c *splitter) connect() {
 	c.sends, c.recvs = map[connection][]stepID{}, map[connection][]stepID{}
 	for g := range c.p.GPUs {
 		for t := range c.p.GPUs[g].Threadblocks {
@@ -111,8 +122,9 @@ func (c *contiguity) connect() {
 	}
 }
 
-// mark has a step split, and says which others must be for that.
-func (c *contiguity) mark(at stepID) (others []stepID) {
+// mark marks a step to be split, and returns the steps that must then be split
+// too.
+func (c *splitter) mark(at stepID) (others []stepID) {
 	done := &c.split[at.gpu][at.tb][at.step]
 	if *done {
 		return nil
@@ -121,16 +133,17 @@ func (c *contiguity) mark(at stepID) (others []stepID) {
 	tb := &c.p.GPUs[at.gpu].Threadblocks[at.tb]
 	s := &tb.Steps[at.step]
 	if s.Op.Sends() {
-		others = append(others, c.mate(connection{at.gpu, tb.Send, tb.Channel}, at, c.sends, c.recvs)...)
+		others = append(others, c.peerSteps(connection{at.gpu, tb.Send, tb.Channel}, at, c.sends, c.recvs)...)
 	}
 	if s.Op.Receives() {
-		others = append(others, c.mate(connection{tb.Recv, at.gpu, tb.Channel}, at, c.recvs, c.sends)...)
+		others = append(others, c.peerSteps(connection{tb.Recv, at.gpu, tb.Channel}, at, c.recvs, c.sends)...)
 	}
 	return others
 }
 
-// mate is what stands at the same place of the other side of a connection.
-func (c *contiguity) mate(q connection, at stepID, side, other map[connection][]stepID) []stepID {
+// peerSteps returns the step at the same position of the other end of a
+// connection.
+func (c *splitter) peerSteps(q connection, at stepID, side, other map[connection][]stepID) []stepID {
 	n, found := slices.BinarySearchFunc(side[q], at, func(a, b stepID) int {
 		return cmp.Or(cmp.Compare(a.tb, b.tb), cmp.Compare(a.step, b.step))
 	})
@@ -140,18 +153,18 @@ func (c *contiguity) mate(q connection, at stepID, side, other map[connection][]
 	return other[q][n : n+1]
 }
 
-// pieces is how many steps stand for one.
-func (c *contiguity) pieces(g, t, i int) int32 {
+// pieces returns the number of parts of a step.
+func (c *splitter) pieces(g, t, i int) int32 {
 	if !c.split[g][t][i] {
 		return 1
 	}
 	return max(1, c.p.GPUs[g].Threadblocks[t].Steps[i].Count)
 }
 
-// gpu is the program of one rank.
-func (c *contiguity) gpu(g int) GPU {
+// gpu returns the program of one rank.
+func (c *splitter) gpu(g int) GPU {
 	old := &c.p.GPUs[g]
-	last := make([][]int32, len(old.Threadblocks)) // where the last piece of a step goes
+	last := make([][]int32, len(old.Threadblocks)) // new index of each step's last part
 	for t := range old.Threadblocks {
 		n := int32(0)
 		for i := range old.Threadblocks[t].Steps {
@@ -185,7 +198,7 @@ func (c *contiguity) gpu(g int) GPU {
 	return gpu
 }
 
-// piece is the step for its chunk k alone.
+// piece returns the step for its chunk k alone.
 func (s *Step) piece(k int32) Step {
 	p := *s
 	p.Count = 1

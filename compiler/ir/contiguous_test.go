@@ -113,7 +113,7 @@ gpu 1
 		}
 	}
 	p := pair()
-	p.GPUs[0].Threadblocks[1].Steps[0].Count, p.GPUs[0].Threadblocks[1].Steps[0].Src.Stride = maxPieces+1, 2
+	p.GPUs[0].Threadblocks[1].Steps[0].Count, p.GPUs[0].Threadblocks[1].Steps[0].Src.Stride = maxSplitSteps+1, 2
 	if _, err := Contiguous(p); err == nil || !strings.Contains(err.Error(), "want at most 16777216") {
 		t.Errorf("no limit: %v", err)
 	}

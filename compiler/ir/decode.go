@@ -11,8 +11,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// What Decode accepts. A document costs memory in proportion to its length, so
-// that the length is what bounds it.
+// Limits of Decode. A document takes memory in proportion to its length.
 const (
 	maxDocument = 1 << 31 // bytes
 	maxRanks    = 1 << 16
@@ -22,8 +21,11 @@ const (
 
 // Decode reads what Encode writes, with any white space and any order of keys.
 // It refuses keys it does not know, keys given twice, numbers that do not fit,
-// documents of more than 2 GiB, and anything after the document; errors say
 // where, as line:column. Whether the program makes sense is for package verify.
+// documents of more than 2 GiB, and anything after the document; an error
+// begins with line:column. It does not check the program's meaning: see package
+// verify. where, as line:column. Whether the program makes sense is for package
+// verify.
 func Decode(r io.Reader) (*Program, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxDocument+1))
 	if err != nil {
@@ -42,7 +44,7 @@ func Decode(r io.Reader) (*Program, error) {
 
 type decoder struct{ reader }
 
-// short reads a string of at most the given number of bytes.
+// short reads a string of at most most bytes.
 func (d *decoder) short(key string, most int) (string, error) {
 	d.space()
 	at := d.pos
@@ -201,7 +203,7 @@ func (d *decoder) step(s *Step) error {
 		}
 		return err
 	})
-	s.Src, s.Dst = s.Src.Of(s.Count), s.Dst.Of(s.Count)
+	s.Src, s.Dst = s.Src.Normal(s.Count), s.Dst.Normal(s.Count)
 	if err == nil && (src != s.Op.ReadsSrc() || dst != s.Op.WritesDst()) {
 		d.pos = start
 		err = d.errorf("%s with src %t and dst %t: want %t and %t", s.Op, src, dst, s.Op.ReadsSrc(), s.Op.WritesDst())

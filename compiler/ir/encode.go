@@ -12,10 +12,11 @@ import (
 	"github.com/colltune/colltune/internal/safe"
 )
 
-// Schema names the JSON document Encode writes and Decode reads.
+// Schema is the schema of the JSON document that Encode writes and Decode
+// reads.
 const Schema = "colltune.ir/v1"
 
-// Encode writes the program as a JSON document, a line a step:
+// Encode writes the program as a JSON document, one line for each step:
 //
 //	{"schema":"colltune.ir/v1",
 //	"name":"ring",
@@ -29,10 +30,15 @@ const Schema = "colltune.ir/v1"
 //	]}
 //	]},
 //
-// A place is a buffer, its first chunk and, where the chunks do not lie side by
 // side, their stride. A count of 1, a step nobody waits for, no waits, no name
-// and no comment are left out, as is a place the instruction does not use. Equal programs give
-// equal bytes.
+// and no comment are left out, as is a place the instruction does not use.
+// Equal programs give equal bytes. A place is a buffer, its first chunk and, if
+// the chunks are not contiguous, their stride. Default values are left out: a
+// count of 1, no dependencies, false, an empty name or comment, and places that
+// the instruction does not use. Equal programs give equal bytes. An error is
+// w's. side, their stride. A count of 1, a step nobody waits for, no waits, no
+// name and no comment are left out, as is a place the instruction does not use.
+// Equal programs give equal bytes.
 func Encode(w io.Writer, p *Program) error {
 	e := encoder{w: bufio.NewWriterSize(w, 1<<16)}
 	if err := e.program(p); err != nil {

@@ -8,9 +8,9 @@ import (
 	"hash"
 )
 
-// Hash is the SHA-256, in hexadecimal, of everything that the program does:
-// version, collective and GPUs, in a canonical binary form; not its name and
-// comment, nor a place that a step's instruction does not use.
+// Hash returns the SHA-256, in hexadecimal, of version, collective and GPUs in
+// a canonical binary form. It leaves out name, comment, and places that a
+// step's instruction does not use.
 func (p *Program) Hash() string {
 	h := hasher{sum: sha256.New(), buf: make([]byte, 0, 1<<16)}
 	h.number(Version)
@@ -25,7 +25,7 @@ func (p *Program) Hash() string {
 	return hex.EncodeToString(h.sum.Sum(nil))
 }
 
-// hasher takes numbers to a sum, many at a time.
+// hasher buffers numbers before they are hashed.
 type hasher struct {
 	sum hash.Hash
 	buf []byte
@@ -33,7 +33,7 @@ type hasher struct {
 
 func (h *hasher) number(n int) { h.buf = binary.AppendVarint(h.buf, int64(n)) }
 
-// flush makes room where little is left.
+// flush empties the buffer when it is nearly full.
 func (h *hasher) flush() {
 	if len(h.buf) > 1<<15 {
 		h.sum.Write(h.buf)

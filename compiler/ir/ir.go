@@ -4,13 +4,15 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// Version is the encoding's version; part of every hash.
+// Version is the version of the encoding. It is part of every hash.
 const Version = 1
 
-// Op is what a step does.
+// Op is the instruction of a step.
 type Op uint8
 
-// The instructions of GC3 section 4.2. R is what arrives on the threadblock's
+// receive connection.
+// The instructions of GC3 section 4.2. R is the message from the threadblock's
+// receive connection.
 // receive connection.
 const (
 	Nop                Op = iota // waits for its dependencies only
@@ -24,7 +26,7 @@ const (
 	RecvReduceCopySend           // R ⊕ Src → Dst, peer
 )
 
-// opRow is what holds of an instruction, for every reader of the table.
+// opRow describes an instruction.
 type opRow struct {
 	name                                          string
 	sends, receives, readsSrc, writesDst, reduces bool
@@ -51,7 +53,7 @@ func Ops() []Op {
 	return all
 }
 
-// String is the instruction's short name, as MSCCL's files have it.
+// String returns the instruction's short name, as MSCCL's files have it.
 func (o Op) String() string { return ops[o].name }
 
 // Sends reports whether the step puts a message on the send connection.
@@ -69,15 +71,18 @@ func (o Op) WritesDst() bool { return ops[o].writesDst }
 // Reduces reports whether the step combines two values.
 func (o Op) Reduces() bool { return ops[o].reduces }
 
-// Dep is a step of another threadblock of the same GPU to wait for: it, or any
+// later flagged step of that threadblock in the same tile, will do.
+// Dep is a step of another threadblock of the same GPU to wait for. It is met once
+// that step, or a later one with HasDep in the same tile, is complete.
 // later flagged step of that threadblock in the same tile, will do.
 type Dep struct {
 	TB   int32
 	Step int32
 }
 
-// Step is one instruction over Count chunks. Src and Dst are meaningful where
-// the Op reads or writes them, and zero elsewhere.
+// the Op reads or writes them, and zero elsewhere. Step is one instruction over
+// Count chunks. Src is zero unless the Op reads it, and Dst unless the Op
+// writes it. the Op reads or writes them, and zero elsewhere.
 type Step struct {
 	Op     Op
 	HasDep bool // some step waits for this one
@@ -95,24 +100,24 @@ type Threadblock struct {
 	Steps   []Step
 }
 
-// GPU is the program of one rank; a threadblock's id is its index.
+// GPU is the program of one rank. A threadblock's id is its index.
 type GPU struct {
 	Scratch      int // chunks of scratch
 	Threadblocks []Threadblock
 }
 
-// Program is one collective for all ranks. GPUs[r] is rank r.
+// Program implements one collective on all ranks. GPUs[r] is rank r.
 type Program struct {
 	Name       string          // the family's name; not hashed
 	Comment    string          // how it was made; not hashed
-	Collective collective.Spec // chunks as counted after instances
+	Collective collective.Spec // its Chunks include the division by instances
 	GPUs       []GPU
 }
 
-// Ranks is the number of GPUs.
+// Ranks returns the number of GPUs.
 func (p *Program) Ranks() int { return len(p.GPUs) }
 
-// Channels is the number of channels used, over all GPUs.
+// Channels returns the number of channels used, over all GPUs.
 func (p *Program) Channels() int {
 	n := 0
 	for _, g := range p.GPUs {
@@ -123,8 +128,8 @@ func (p *Program) Channels() int {
 	return n
 }
 
-// MaxThreadblocks is the largest number of threadblocks on one GPU: what must
-// be co-resident.
+// MaxThreadblocks returns the largest number of threadblocks on one GPU. All of
+// them must be co-resident.
 func (p *Program) MaxThreadblocks() int {
 	n := 0
 	for _, g := range p.GPUs {
@@ -133,7 +138,7 @@ func (p *Program) MaxThreadblocks() int {
 	return n
 }
 
-// MaxSteps is the length of the longest threadblock.
+// MaxSteps returns the number of steps of the longest threadblock.
 func (p *Program) MaxSteps() int {
 	n := 0
 	for _, g := range p.GPUs {

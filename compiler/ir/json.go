@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// reader takes a JSON text apart where it stands: a program of millions of steps
-// is read without an allocation a step, and every error has a position.
+// reader parses a JSON text in place: a program of millions of steps is read
+// without an allocation for each step, and every error has a position.
 type reader struct {
 	text []byte
 	pos  int
 }
 
-// maxNesting bounds how deep a value that is read whole may nest.
+// maxNesting bounds the nesting of a value that is read as a whole.
 const maxNesting = 16
 
-// errorf is an error at the current position.
+// errorf returns an error at the current position.
 func (r *reader) errorf(format string, args ...any) error {
 	before := r.text[:min(r.pos, len(r.text))]
 	line := 1 + bytes.Count(before, []byte{'\n'})
@@ -36,7 +36,7 @@ func (r *reader) space() {
 	}
 }
 
-// next is the next byte that is not space, or 0 at the end.
+// next returns the next byte that is not white space, or 0 at the end.
 func (r *reader) next() byte {
 	r.space()
 	if r.pos == len(r.text) {
@@ -53,7 +53,7 @@ func (r *reader) punct(c byte) error {
 	return nil
 }
 
-// found names what stands at the current position.
+// found describes the next token, for errors.
 func (r *reader) found() string {
 	if r.pos >= len(r.text) {
 		return "the end"
@@ -61,7 +61,7 @@ func (r *reader) found() string {
 	return fmt.Sprintf("%q", r.text[r.pos])
 }
 
-// keys is what an object may and must have.
+// keys lists the keys that an object may and must have.
 type keys []struct {
 	name     string
 	required bool
@@ -146,7 +146,7 @@ func (r *reader) array(read func(i int) error) error {
 	return r.punct(']')
 }
 
-// integer reads a whole number between least and most.
+// integer reads an integer from least to most.
 func (r *reader) integer(least, most int) (int, error) {
 	r.space()
 	at := r.pos
@@ -222,8 +222,8 @@ func (r *reader) token() ([]byte, error) {
 	return nil, r.errorf("a string without an end")
 }
 
-// raw reads over a value of any kind and returns its text, which is as deep as
-// it may be and not yet known to be right.
+// raw skips a value of any kind and returns its text, with bounded nesting but
+// otherwise unchecked.
 func (r *reader) raw() ([]byte, error) {
 	r.space()
 	start, depth := r.pos, 0
@@ -254,7 +254,7 @@ func (r *reader) raw() ([]byte, error) {
 	return r.text[start:min(r.pos, len(r.text))], nil
 }
 
-// finish makes sure that nothing follows.
+// finish returns an error if anything follows.
 func (r *reader) finish() error {
 	if r.next() != 0 || r.pos < len(r.text) {
 		return r.errorf("%s after the end of the document", r.found())

@@ -14,7 +14,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// Heading is a collective on one line, as Print begins with it. What has no
+// Heading returns a collective on one line, as Print begins with it. What has no
 // words of its own follows as JSON.
 func Heading(c collective.Spec) string {
 	var b strings.Builder
@@ -25,14 +25,15 @@ func Heading(c collective.Spec) string {
 	if c.InPlace {
 		b.WriteString(", in place")
 	}
-	if more := unspoken(c); more != "" {
+	if more := headingRest(c); more != "" {
 		b.WriteString(", with " + more)
 	}
 	return b.String()
 }
 
-// unspoken is what Heading has no words for, as JSON.
-func unspoken(c collective.Spec) string {
+// headingRest returns the fields of a Spec that Heading's words do not cover,
+// as JSON.
+func headingRest(c collective.Spec) string {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return ""
@@ -54,8 +55,8 @@ func unspoken(c collective.Spec) string {
 	return string(text)
 }
 
-// ParseHeading reads what Heading writes. Whether there is such a collective is
-// for collective.New.
+// ParseHeading reads a line that Heading wrote. It does not check that the
+// collective exists: see collective.New.
 func ParseHeading(line string) (c collective.Spec, err error) {
 	if head, more, ok := strings.Cut(line, ", with "); ok {
 		if err := json.Unmarshal([]byte(more), &c); err != nil {
@@ -105,7 +106,10 @@ func number(text string, most int) (int, error) {
 	return n, nil
 }
 
-// Parse reads what Print writes; the name and the comment are not there. Errors
+// name the line. Like every reader here it does not judge the program: package
+// verify does.
+// Parse reads a program that Print wrote, which lacks name and comment. Errors name
+// the line. It does not check the program's meaning: see package verify.
 // name the line. Like every reader here it does not judge the program: package
 // verify does.
 func Parse(r io.Reader) (*Program, error) {
@@ -134,10 +138,11 @@ func Parse(r io.Reader) (*Program, error) {
 	return p, nil
 }
 
-// maxHeading is the longest line: a heading with somebody's own collective.
+// maxHeading is the length of the longest line: a heading with a custom
+// collective.
 const maxHeading = 1 << 26
 
-// line takes in one more line.
+// line parses one line.
 func (p *Program) line(line string) error {
 	indent := len(line) - len(strings.TrimLeft(line, " "))
 	words := strings.Fields(line)
@@ -157,7 +162,7 @@ func (p *Program) line(line string) error {
 	return fmt.Errorf("%.60q: want gpu N, then under it tb N, then under it a step", line)
 }
 
-// next is a number that must follow those before.
+// next returns a number that must follow those before.
 func next(word string, want int, of string) error {
 	if n, err := number(word, math.MaxInt32); err != nil || n != want {
 		return fmt.Errorf("%s %.20q: want %s %d", of, word, of, want)
@@ -315,10 +320,10 @@ func ParsePlace(text string) (at Loc, count int32, err error) {
 		}
 	}
 	count = int32((end - first + stride - 1) / stride)
-	return Loc{Buf: collective.Buffer(buf), Off: int32(first), Stride: int32(stride)}.Of(count), count, nil
+	return Loc{Buf: collective.Buffer(buf), Off: int32(first), Stride: int32(stride)}.Normal(count), count, nil
 }
 
-// ParseOp finds an instruction by its short name.
+// ParseOp returns the instruction with a short name.
 func ParseOp(name string) (Op, error) {
 	names := make([]string, len(ops))
 	for i := range ops {

@@ -14,9 +14,13 @@ import (
 //	    0 s    in[0]
 //	    1 rrc  in[1]                 waits 1.0 flagged
 //
-// A place is buffer[first:end], or buffer[first:end:stride]; "waits 1.0" is for threadblock 1's step 0, and
 // a flagged step is one that another waits for. Where an instruction reads and
-// writes the same chunks they are named once.
+// writes the same chunks they are named once. A place is buffer[first:end] or
+// buffer[first:end:stride]. "waits 1.0" is a wait for step 0 of threadblock 1,
+// and a flagged step is one that another waits for. If an instruction reads and
+// writes the same chunks, they are printed once. a flagged step is one that
+// another waits for. Where an instruction reads and writes the same chunks they
+// are named once.
 func Print(w io.Writer, p *Program) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	b.WriteString(Heading(p.Collective))
@@ -46,11 +50,11 @@ func Print(w io.Writer, p *Program) error {
 	return b.Flush()
 }
 
-// String is the step as Print writes it, without its number.
+// String returns the step as Print writes it, without its number.
 func (s *Step) String() string {
 	places := ""
 	switch {
-	case s.Op.ReadsSrc() && s.Op.WritesDst() && s.Src.Of(s.Count) != s.Dst.Of(s.Count):
+	case s.Op.ReadsSrc() && s.Op.WritesDst() && s.Src.Normal(s.Count) != s.Dst.Normal(s.Count):
 		places = s.Src.Place(s.Count) + " → " + s.Dst.Place(s.Count)
 	case s.Op.ReadsSrc():
 		places = s.Src.Place(s.Count)
@@ -70,7 +74,7 @@ func (s *Step) String() string {
 	return text
 }
 
-// Place is count chunks at l as Print writes them: in[3], out[4:8], or with a
+// Place returns count chunks at l as Print writes them: in[3], out[4:8], or with a
 // stride sc[0:13:4], which is 0, 4, 8 and 12.
 func (l Loc) Place(count int32) string {
 	switch {

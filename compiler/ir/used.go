@@ -1,8 +1,12 @@
 package ir
 
-// Used is the program with the peers that its steps use, and no others. A file may
-// name a peer for a threadblock that never sends or receives; two of them may even
-// name the same, which is an error only between threadblocks that do.
+// name a peer for a threadblock that never sends or receives; two of them may
+// even name the same, which is an error only between threadblocks that do. Used
+// returns the program without peers that no step uses. A file may name a peer
+// for a threadblock that never sends or receives, and two such threadblocks may
+// name the same connection, which is an error only if they use it. name a peer
+// for a threadblock that never sends or receives; two of them may even name the
+// same, which is an error only between threadblocks that do.
 func (p *Program) Used() *Program {
 	used := *p
 	used.GPUs = make([]GPU, len(p.GPUs))

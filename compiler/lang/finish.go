@@ -6,12 +6,13 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// Finish ends the program: every output chunk must hold what the collective's
-// postcondition asks for. The error of one that does not stands at the
-// operation that wrote it last.
+// Finish ends the program and returns it. If an output chunk does not hold the
+// value that the collective's postcondition requires, it returns an *Error at
+// the operation that last wrote the chunk. The Trace must not be used
+// afterwards.
 func (t *Trace) Finish() (*Program, error) {
-	if t.broken != nil {
-		return nil, t.broken
+	if t.err != nil {
+		return nil, t.err
 	}
 	if len(t.open) > 0 {
 		return nil, t.errorf("parallelize was entered and not left")
@@ -20,7 +21,7 @@ func (t *Trace) Finish() (*Program, error) {
 		return nil, err
 	}
 	p := &Program{Name: t.name, Collective: t.coll, Ops: t.ops.all(), Scopes: t.scopes, files: t.files}
-	p.Scratch = t.layScratch(p.Ops)
+	p.Scratch = t.layOutScratch(p.Ops)
 	return p, nil
 }
 
@@ -78,7 +79,7 @@ func (t *Trace) satisfies(v value, w collective.Want, whole *reductions) bool {
 	return t.values.fingerprint(v) == whole.of(w.Index)
 }
 
-// wanted is what a postcondition asks for, in the words of describe.
+// wanted describes the value that a postcondition requires, as describe does.
 func (t *Trace) wanted(w collective.Want) string {
 	switch w.Kind {
 	case collective.WantInput:
@@ -88,13 +89,12 @@ func (t *Trace) wanted(w collective.Want) string {
 		for _, p := range w.Of {
 			terms = append(terms, fmt.Sprintf("in[%d] of rank %d", p.Index, p.Rank))
 		}
-		return shorten(terms, "more")
+		return joinFirst(terms, "more")
 	}
 	return fmt.Sprintf("in[%d] of ranks 0-%d, each once", w.Index, t.coll.Ranks-1)
 }
 
-// reductions are the fingerprints of whole reductions, by input chunk, worked
-// out when they are first asked for.
+// reductions caches the fingerprints of full reductions, by input chunk.
 type reductions struct {
 	ranks int
 	known []fingerprint

@@ -5,10 +5,11 @@ import (
 	"testing"
 )
 
-// Over many ranks a trace takes memory for the links that are used, and not for every
-// pair of ranks, which would be 4 GB here. Each link is asked for once all the same.
+// Over many ranks a trace takes memory for the links that are used, and not for
+// every pair of ranks, which would be 4 GB here. Each link is asked for once
+// all the same.
 func TestLinksOfManyRanks(t *testing.T) {
-	for _, ranks := range []int{manyRanks, manyRanks + 1, 1 << 16} {
+	for _, ranks := range []int{sparseRanks, sparseRanks + 1, 1 << 16} {
 		tr := NewTrace("test", coll(t, "broadcast", ranks, 1, true))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

@@ -12,7 +12,8 @@ import "github.com/colltune/colltune/compiler/collective"
 // one after the other, each as long as that rank uses it: first the one called
 // sc, then the others in that order.
 
-// Named is the scratch buffer of a name; it is made when it is first asked for.
+// Named returns the scratch buffer with the given name, and creates it on first
+// use. It returns an error beyond MaxNamed buffers.
 func (t *Trace) Named(name string) (collective.Buffer, error) {
 	for i, n := range t.named {
 		if n == name {
@@ -26,7 +27,8 @@ func (t *Trace) Named(name string) (collective.Buffer, error) {
 	return collective.Scratch + collective.Buffer(len(t.named)), nil
 }
 
-// BufferName is what the program calls a buffer.
+// BufferName returns the program's name for a buffer: in, out, sc, or the name
+// given to Named.
 func (t *Trace) BufferName(b collective.Buffer) string {
 	if i := int(b) - int(collective.Scratch) - 1; i >= 0 && i < len(t.named) {
 		return t.named[i]
@@ -34,14 +36,14 @@ func (t *Trace) BufferName(b collective.Buffer) string {
 	return b.String()
 }
 
-// tell prints a span as an error names it, by the program's own names.
-func (t *Trace) tell(s Span) string {
-	return spell(int(s.Rank), t.BufferName(s.Buf), int(s.Index), int(s.Count), int(s.Stride))
+// spanName formats a span for errors, with the program's own names.
+func (t *Trace) spanName(s Span) string {
+	return formatSpan(int(s.Rank), t.BufferName(s.Buf), int(s.Index), int(s.Count), int(s.Stride))
 }
 
-// layScratch puts each rank's scratch buffers one after the other, moves the
-// operations there, and gives the chunks of each rank's scratch.
-func (t *Trace) layScratch(ops []Op) []int {
+// layOutScratch concatenates each rank's scratch buffers, moves the operations
+// there, and returns the chunks of scratch of each rank.
+func (t *Trace) layOutScratch(ops []Op) []int {
 	begin := make([][]int32, len(t.ranks)) // of a rank's buffers from Scratch on, and the end
 	sizes := make([]int, len(t.ranks))
 	for r := range t.ranks {

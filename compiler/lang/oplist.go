@@ -2,14 +2,14 @@ package lang
 
 import "sync"
 
-// opList is the operations traced so far, in blocks, so that none is ever moved
-// while the program grows.
+// opList holds the operations traced so far, in blocks, so that growing it
+// moves none.
 type opList struct {
 	blocks [][]Op
 	n      int
 }
 
-// opBlock is how many operations a block has.
+// opBlock is the number of operations of a block.
 const opBlock = 1 << 10
 
 func (l *opList) add(op Op) {
@@ -21,11 +21,12 @@ func (l *opList) add(op Op) {
 	l.n++
 }
 
-// at is an operation by number.
+// at returns the n-th operation.
 func (l *opList) at(n int32) *Op { return &l.blocks[n/opBlock][n%opBlock] }
 
-// all is one slice of them, which the blocks are then parts of. Half of them is
-// copied beside the other: much of it is memory that is touched for the first time.
+// all returns the operations as one slice, of which the blocks become parts. It
+// copies in two halves in parallel, because much of the time goes to first
+// touching the memory.
 func (l *opList) all() []Op {
 	ops := make([]Op, l.n)
 	move := func(from, to int) {

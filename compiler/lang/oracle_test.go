@@ -21,7 +21,7 @@ func key(rank int, b collective.Buffer, index int) string {
 
 func spanKey(s Span) string { return key(int(s.Rank), s.Buf, int(s.Index)) }
 
-// initial is the precondition.
+// initial returns the precondition.
 func initial(c collective.Collective) bags {
 	m := bags{}
 	for r := range c.Ranks {

@@ -1,6 +1,6 @@
 package lang
 
-// References are taken apart and put together without moving anything:
+// References are split and grouped without moving data:
 //
 //	c               in[0:6]
 //	c.Split(3)      in[0:2]  in[2:4]  in[4:6]
@@ -12,7 +12,7 @@ func (r *Ref) Split(n int) ([]*Ref, error) {
 		return nil, err
 	}
 	if n < 1 || int(r.span.Count)%n != 0 {
-		return nil, r.t.errorf("split of %s in %d: its %s do not divide", r.t.tell(r.span), n, chunks(int(r.span.Count)))
+		return nil, r.t.errorf("split of %s in %d: its %s do not divide", r.t.spanName(r.span), n, chunks(int(r.span.Count)))
 	}
 	parts := make([]*Ref, n)
 	count := r.span.Count / int32(n)
@@ -28,9 +28,9 @@ func (r *Ref) Split(n int) ([]*Ref, error) {
 	return parts, nil
 }
 
-// Group is one reference to the chunks of both, which must lie in one buffer of
-// one rank, at even distances, the one run behind the other; which comes first
-// does not matter.
+// Group returns one reference to the chunks of both, in the order of their
+// indices. They must lie in one buffer of one rank and be evenly spaced when
+// combined.
 func (r *Ref) Group(other *Ref) (*Ref, error) {
 	t := r.t
 	if other.t != t {
@@ -48,7 +48,7 @@ func (r *Ref) Group(other *Ref) (*Ref, error) {
 	}
 	stride := b.Index - (a.Index + (a.Count-1)*a.Stride)
 	if a.Rank != b.Rank || a.Buf != b.Buf || stride < 1 || a.Count > 1 && a.Stride != stride || b.Count > 1 && b.Stride != stride {
-		return nil, t.errorf("group of %s with %s: want chunks of one buffer that follow one another at even distances", t.tell(r.span), t.tell(other.span))
+		return nil, t.errorf("group of %s with %s: want chunks of one buffer that follow one another at even distances", t.spanName(r.span), t.spanName(other.span))
 	}
 	both := t.ref(Span{Rank: a.Rank, Buf: a.Buf, Index: a.Index, Count: a.Count + b.Count, Stride: stride})
 	return &both, nil

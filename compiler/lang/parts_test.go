@@ -49,7 +49,7 @@ func TestSplitAndGroup(t *testing.T) {
 		var got []string
 		var back *Ref
 		for _, p := range refs(whole.Split(c.n)) {
-			got = append(got, p.Tell())
+			got = append(got, p.Describe())
 			if back == nil {
 				back = p
 			} else if c.n == 2 {
@@ -59,10 +59,10 @@ func TestSplitAndGroup(t *testing.T) {
 			}
 		}
 		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("split of %s in %d: %s, want %s", whole.Tell(), c.n, s, c.want)
+			t.Errorf("split of %s in %d: %s, want %s", whole.Describe(), c.n, s, c.want)
 		}
 		if back.Span() != whole.Span() {
-			t.Errorf("%s put together again is %s", whole.Tell(), back.Tell())
+			t.Errorf("%s put together again is %s", whole.Describe(), back.Describe())
 		}
 	}
 	whole := ref(tr.Chunk(0, collective.In, 0, 6, 1))
@@ -101,8 +101,8 @@ func TestNamedScratch(t *testing.T) {
 	wantErr(t, err, "nothing has been written to rank 0 a[0]")
 	c := ref(tr.Chunk(0, collective.In, 0, 1, 1))
 	c = ref(c.Copy(0, b, 2, -1)) // b has 3 chunks at rank 0
-	if c.Tell() != "rank 0 b[2]" {
-		t.Errorf("it is told as %s", c.Tell())
+	if c.Describe() != "rank 0 b[2]" {
+		t.Errorf("it is told as %s", c.Describe())
 	}
 	c = ref(c.Copy(0, a, 0, -1))
 	c = ref(c.Copy(0, collective.Scratch, 1, -1))

@@ -4,27 +4,33 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// Places are kept as dense slices, a buffer a slice, so that a program of
+// millions of operations is traced at the speed of memory. Names of buffers
+// are turned into places through collective.Place, which is a shift within a
+// rank and is therefore asked once a buffer.
+// Places are dense slices, one for each buffer, so that programs of millions of
+// operations are traced at the speed of memory. Buffer names are converted to
+// places by collective.Place. That is a constant shift within a rank, so it is
+// computed once for each buffer.
 // millions of operations is traced at the speed of memory. Names of buffers
 // are turned into places through collective.Place, which is a shift within a
 // rank and is therefore asked once a buffer.
 
-// place is what is known of one chunk of a buffer.
+// place is the state of one chunk of a buffer.
 type place struct {
-	version int32 // the operation that wrote it last, counted from 1; 0 is the start
+	version int32 // the operation that last wrote it, counted from 1; 0 initially
 	value   value
 }
 
-// rank is the buffers of one rank.
+// rank holds the buffers of one rank.
 type rank struct {
 	buffers [][]place // by canonical buffer; named ones follow Scratch
-	names   [2]name   // what In and Out stand for
+	names   [2]name   // the meanings of In and Out
 	// output is the part of the canonical In buffer that is the call's output
 	// as well: [from, to). The rest of it belongs to the caller.
 	output [2]int32
 }
 
-// name is what a buffer's name in the program stands for.
+// name is the canonical buffer and range of a buffer name.
 type name struct {
 	buf   collective.Buffer
 	shift int
@@ -74,11 +80,12 @@ func (t *Trace) layOut() error {
 	return nil
 }
 
-// resolve turns what a program names into a canonical span that lies within
-// its buffer. Scratch has no size of its own: it reaches as far as it is used.
+// resolve converts the program's own place to a canonical span, and checks that
+// it lies within its buffer. Scratch has no fixed size: it extends as far as it
+// is used.
 func (t *Trace) resolve(r int, buf collective.Buffer, index, count, stride int) (Span, error) {
-	if t.broken != nil {
-		return Span{}, t.broken
+	if t.err != nil {
+		return Span{}, t.err
 	}
 	switch {
 	case r < 0 || r >= len(t.ranks):
@@ -99,12 +106,12 @@ func (t *Trace) resolve(r int, buf collective.Buffer, index, count, stride int) 
 	}
 	if index < 0 || index > MaxPlaces || index+(count-1)*stride >= n.size {
 		return Span{}, t.errorf("%s is out of range: %s of rank %d holds %s",
-			spell(r, t.BufferName(buf), index, count, stride), t.BufferName(buf), r, chunks(n.size))
+			formatSpan(r, t.BufferName(buf), index, count, stride), t.BufferName(buf), r, chunks(n.size))
 	}
 	return Span{Rank: int32(r), Buf: n.buf, Index: int32(n.shift + index), Count: int32(count), Stride: int32(stride)}, nil
 }
 
-// buffer is the places of a span's buffer.
+// buffer returns the places of a span's buffer.
 func (t *Trace) buffer(s Span) []place {
 	if b := t.ranks[s.Rank].buffers; int(s.Buf) < len(b) {
 		return b[s.Buf]
@@ -112,7 +119,7 @@ func (t *Trace) buffer(s Span) []place {
 	return nil
 }
 
-// checkWritable is an error where s is not the program's to write: the input
+// checkWritable returns an error if s is not the program's to write: the input
 // of a call is the caller's, but where the output overlaps it.
 func (t *Trace) checkWritable(s Span) error {
 	if s.Buf != collective.In {
@@ -126,11 +133,11 @@ func (t *Trace) checkWritable(s Span) error {
 	if t.coll.InPlace {
 		where = "in place"
 	}
-	return t.errorf("%s is input and not output of a call %s: it belongs to the caller, and must not be overwritten", t.tell(s), where)
+	return t.errorf("%s is input and not output of a call %s: it belongs to the caller, and must not be overwritten", t.spanName(s), where)
 }
 
-// reach makes a scratch buffer long enough for s.
-func (t *Trace) reach(s Span) error {
+// growScratch extends a scratch buffer to contain s.
+func (t *Trace) growScratch(s Span) error {
 	if s.Buf < collective.Scratch {
 		return nil
 	}
@@ -144,7 +151,7 @@ func (t *Trace) reach(s Span) error {
 		return nil
 	}
 	if t.places += more; t.places > MaxPlaces {
-		return t.errorf("%s: the buffers of all ranks hold more than %d chunks", t.tell(s), MaxPlaces)
+		return t.errorf("%s: the buffers of all ranks hold more than %d chunks", t.spanName(s), MaxPlaces)
 	}
 	*b = append(*b, make([]place, more)...)
 	return nil
@@ -167,7 +174,7 @@ func overlap(a, b Span) bool {
 	return false
 }
 
-// chunks is a number of chunks, in words.
+// chunks formats a number of chunks.
 func chunks(n int) string {
 	switch n {
 	case 0:

@@ -8,8 +8,8 @@ import (
 )
 
 // Span is Count chunks of a rank's buffer: Index, Index+Stride, … The places
-// are canonical: collective.Place has been applied. Its numbers have 32 bits,
-// since a program may have millions.
+// are canonical: collective.Place has been applied. Fields have 32 bits to save
+// memory, since a program may have millions of spans.
 type Span struct {
 	Rank   int32
 	Index  int32
@@ -18,16 +18,16 @@ type Span struct {
 	Buf    collective.Buffer
 }
 
-// last is the index of the last chunk.
+// last returns the index of the last chunk.
 func (s Span) last() int32 { return s.Index + (s.Count-1)*s.Stride }
 
 // String prints the span as an error names it: rank 3 in[4:6].
 func (s Span) String() string {
-	return spell(int(s.Rank), s.Buf.String(), int(s.Index), int(s.Count), int(s.Stride))
+	return formatSpan(int(s.Rank), s.Buf.String(), int(s.Index), int(s.Count), int(s.Stride))
 }
 
-// spell prints chunks, whether there are such or not.
-func spell(rank int, buffer string, index, count, stride int) string {
+// formatSpan formats chunks for errors, whether or not they exist.
+func formatSpan(rank int, buffer string, index, count, stride int) string {
 	switch {
 	case count == 1:
 		return fmt.Sprintf("rank %d %s[%d]", rank, buffer, index)
@@ -37,16 +37,17 @@ func spell(rank int, buffer string, index, count, stride int) string {
 	return fmt.Sprintf("rank %d %s[%d:%d:%d]", rank, buffer, index, index+count*stride, stride)
 }
 
-// Kind is what an operation does to its destination.
+// Kind is the effect of an operation on its destination.
 type Kind uint8
 
-// The two operations of Table 1.
+// The operations of GC3 Table 1.
 const (
 	Copy   Kind = iota // Dst := Src
 	Reduce             // Dst := Dst ⊕ Src
 )
 
-// Pos is a place in the program's text.
+// Pos is a position in the program's source text. The zero value is no
+// position.
 type Pos struct {
 	File      string
 	Line, Col int
@@ -59,7 +60,8 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col)
 }
 
-// Op is one traced operation, in program order. Program.Pos says where in the
+// text it stands.
+// Op is one traced operation. Program.Pos returns its position in the source.
 // text it stands.
 type Op struct {
 	Src     Span
@@ -70,15 +72,16 @@ type Op struct {
 	Kind    Kind
 }
 
-// mark is a Pos whose file is a number, so that an operation has no pointers.
+// mark is a Pos with a file number instead of a name, so that an Op has no
+// pointers.
 type mark struct {
-	file, line, col int32 // file: 1 + index into the program's; 0 none
+	file, line, col int32 // file: 1 + index into the program's files; 0 for none
 }
 
-// files are the texts that a program's marks stand in.
+// files are the names of the files that a program's marks refer to.
 type files []string
 
-// mark is p, its file being numbered if it is not yet.
+// mark returns the mark of p, and adds its file if it is new.
 func (f *files) mark(p Pos) mark {
 	if p.File == "" {
 		return mark{}
@@ -91,7 +94,7 @@ func (f *files) mark(p Pos) mark {
 	return mark{int32(n) + 1, int32(p.Line), int32(p.Col)}
 }
 
-// pos is what a mark stands for.
+// pos returns the position of a mark.
 func (f files) pos(m mark) Pos {
 	if m.file == 0 {
 		return Pos{}
@@ -99,14 +102,15 @@ func (f files) pos(m mark) Pos {
 	return Pos{f[m.file-1], int(m.line), int(m.col)}
 }
 
-// Scope is a fragment under parallelize: its operations are replicated Factor
-// times, each on its part of the data, on channels of their own.
+// Scope is a parallelize scope (GC3 section 5.1): its operations are replicated
+// Factor times, each on its part of the data, on channels of their own.
 type Scope struct {
 	Parent int32 // enclosing scope; the program's own is 0
 	Factor int   // 1 for the program's own scope
 }
 
-// Program is a traced chunk program: the chunk DAG in the order it was written.
+// Program is a traced chunk program: the operations in program order, which is
+// a topological order of the chunk DAG (GC3 section 4.1).
 type Program struct {
 	Name       string
 	Collective collective.Collective
@@ -116,24 +120,24 @@ type Program struct {
 	files      files
 }
 
-// Add appends an operation that stands at a place in a text.
+// Add appends an operation at a position in the source.
 func (p *Program) Add(op Op, at Pos) {
 	op.at = p.files.mark(at)
 	p.Ops = append(p.Ops, op)
 }
 
-// Pos is where in the program's text one of its operations stands.
+// Pos returns the position of one of the program's operations in the source.
 func (p *Program) Pos(op *Op) Pos { return p.files.pos(op.at) }
 
-// Error is a mistake in a chunk program, at the program's own line.
+// Error is a mistake in a chunk program, at a position in its source.
 type Error struct {
 	Pos    Pos
 	Msg    string
-	NoLink bool // nothing joins the two ranks: the system's doing, not the program's
-	Large  bool // more operations than were asked for (SetMost)
-	Ops    int  // of a Large one: the program's operations, where that is known
-	Wrong  bool // the program runs to its end, and its result is not the collective's
-	Unset  bool // nothing has been written to a chunk that is read
+	NoLink bool // the two ranks are not linked: a property of the system, not a mistake
+	Large  bool // more operations than SetMaxOps allows
+	Ops    int  // if Large: the program's number of operations, or 0 if unknown
+	Wrong  bool // the program completes with a wrong result
+	Unset  bool // an uninitialised chunk is read
 }
 
 func (e *Error) Error() string { return e.Pos.String() + ": " + e.Msg }

@@ -6,32 +6,32 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// Ref is a reference to the chunks that were in a span when it was taken. It
-// can be used as long as none of them has been overwritten (GC3 section 3.3).
+// Ref is a reference to the values of some chunks at the time it was made. It
+// can be used until one of them is overwritten (GC3 section 3.3).
 type Ref struct {
 	t    *Trace
 	span Span
-	seen int32 // operations traced when it was taken
+	seen int32 // number of operations traced when it was made
 }
 
-// Span is where the chunks lie, in canonical places. A buffer beyond Scratch is
-// one that Named gave: Trace.BufferName says which.
+// Span returns the reference's chunks as canonical places. A buffer beyond
+// Scratch was made by Named; see Trace.BufferName.
 func (r *Ref) Span() Span { return r.span }
 
-// Tell prints where the chunks lie, by the program's own names.
-func (r *Ref) Tell() string { return r.t.tell(r.span) }
+// Describe formats the reference's chunks with the program's own names.
+func (r *Ref) Describe() string { return r.t.spanName(r.span) }
 
-// Trace is what the reference belongs to.
+// Trace returns the Trace that the reference belongs to.
 func (r *Ref) Trace() *Trace { return r.t }
 
-// Chunk refers to count chunks of rank's buffer: index, index+stride, … All
-// of them must hold something.
+// Chunk returns a reference to count chunks of rank's buffer: index,
+// index+stride, … It returns an *Error if any of them is uninitialised or
+// outside the buffer.
 func (t *Trace) Chunk(rank int, buf collective.Buffer, index, count, stride int) (*Ref, error) {
-	return made(func(to *Ref) error { return t.ChunkTo(to, rank, buf, index, count, stride) })
+	return newRef(func(to *Ref) error { return t.ChunkTo(to, rank, buf, index, count, stride) })
 }
 
-// ChunkTo is Chunk with the reference written to *to: a program may have millions
-// of them, one after the other in one place.
+// ChunkTo is Chunk with the result written to *to, to avoid allocating.
 func (t *Trace) ChunkTo(to *Ref, rank int, buf collective.Buffer, index, count, stride int) error {
 	s, err := t.resolve(rank, buf, index, count, stride)
 	if err != nil {
@@ -40,7 +40,7 @@ func (t *Trace) ChunkTo(to *Ref, rank int, buf collective.Buffer, index, count, 
 	b := t.buffer(s)
 	for i := range s.Count {
 		if at := s.Index + i*s.Stride; int(at) >= len(b) || b[at].value == nothing {
-			place := t.tell(Span{Rank: s.Rank, Buf: s.Buf, Index: at, Count: 1, Stride: 1})
+			place := t.spanName(Span{Rank: s.Rank, Buf: s.Buf, Index: at, Count: 1, Stride: 1})
 			return &Error{Pos: t.pos, Msg: "uninitialised chunk: nothing has been written to " + place, Unset: true}
 		}
 	}
@@ -50,19 +50,20 @@ func (t *Trace) ChunkTo(to *Ref, rank int, buf collective.Buffer, index, count, 
 
 func (t *Trace) ref(s Span) Ref { return Ref{t: t, span: s, seen: int32(t.ops.n)} }
 
-// Copy writes the chunks to rank's buffer from index on, over channel ch (-1:
-// the compiler's choice), and refers to them there. A copy of chunks onto
-// themselves, as when in and out are one buffer, does nothing.
+// Copy copies the chunks to rank's buffer from index on, over channel ch (-1:
+// chosen by the compiler), and returns a reference to the copy. Copying chunks
+// onto themselves, as when input and output are one buffer, does nothing. An
+// error is an *Error.
 func (r *Ref) Copy(rank int, buf collective.Buffer, index, ch int) (*Ref, error) {
 	return r.CopyStrided(rank, buf, index, 1, ch)
 }
 
-// CopyStrided is Copy to index, index+stride, …
+// CopyStrided is Copy to the chunks index, index+stride, …
 func (r *Ref) CopyStrided(rank int, buf collective.Buffer, index, stride, ch int) (*Ref, error) {
-	return made(func(to *Ref) error { return r.CopyTo(to, rank, buf, index, stride, ch) })
+	return newRef(func(to *Ref) error { return r.CopyTo(to, rank, buf, index, stride, ch) })
 }
 
-// CopyTo is CopyStrided with the reference written to *to, which may be r itself.
+// CopyTo is CopyStrided with the result written to *to, which may be r itself.
 func (r *Ref) CopyTo(to *Ref, rank int, buf collective.Buffer, index, stride, ch int) error {
 	t, src := r.t, r.span
 	dst, err := t.resolve(rank, buf, index, int(src.Count), stride)
@@ -77,9 +78,9 @@ func (r *Ref) CopyTo(to *Ref, rank int, buf collective.Buffer, index, stride, ch
 		return nil
 	}
 	if overlap(src, dst) {
-		return t.errorf("copy of %s to %s: source and destination overlap", t.tell(src), t.tell(dst))
+		return t.errorf("copy of %s to %s: source and destination overlap", t.spanName(src), t.spanName(dst))
 	}
-	if err := t.move(Copy, src, dst, ch); err != nil {
+	if err := t.checkMove(Copy, src, dst, ch); err != nil {
 		return err
 	}
 	read, written, now := t.buffer(src), t.buffer(dst), int32(t.ops.n)
@@ -90,13 +91,14 @@ func (r *Ref) CopyTo(to *Ref, rank int, buf collective.Buffer, index, stride, ch
 	return nil
 }
 
-// Reduce combines other's chunks into r's own, chunk by chunk, and refers to
-// the result, which lies where r's chunks lay.
+// Reduce adds other's chunks to r's, chunk by chunk, and returns a reference to
+// the result, which is in place of r's chunks. ch is the channel, -1 for one
+// chosen by the compiler. An error is an *Error.
 func (r *Ref) Reduce(other *Ref, ch int) (*Ref, error) {
-	return made(func(to *Ref) error { return r.ReduceTo(to, other, ch) })
+	return newRef(func(to *Ref) error { return r.ReduceTo(to, other, ch) })
 }
 
-// ReduceTo is Reduce with the reference written to *to, which may be r or other.
+// ReduceTo is Reduce with the result written to *to, which may be r or other.
 func (r *Ref) ReduceTo(to, other *Ref, ch int) error {
 	t := r.t
 	if err := r.check(); err != nil {
@@ -111,11 +113,11 @@ func (r *Ref) ReduceTo(to, other *Ref, ch int) error {
 	case !t.coll.Reduces():
 		return t.errorf("%s has no reduction: reduce cannot be used in it", t.coll.Name)
 	case r.span.Count != other.span.Count:
-		return t.errorf("reduce of %s with %s: %s and %s", t.tell(r.span), t.tell(other.span), chunks(int(r.span.Count)), chunks(int(other.span.Count)))
+		return t.errorf("reduce of %s with %s: %s and %s", t.spanName(r.span), t.spanName(other.span), chunks(int(r.span.Count)), chunks(int(other.span.Count)))
 	case overlap(r.span, other.span):
-		return t.errorf("reduce of %s with %s: the same chunks", t.tell(r.span), t.tell(other.span))
+		return t.errorf("reduce of %s with %s: the same chunks", t.spanName(r.span), t.spanName(other.span))
 	}
-	if err := t.move(Reduce, other.span, r.span, ch); err != nil {
+	if err := t.checkMove(Reduce, other.span, r.span, ch); err != nil {
 		return err
 	}
 	read, written, now := t.buffer(other.span), t.buffer(r.span), int32(t.ops.n)
@@ -131,8 +133,8 @@ func (r *Ref) ReduceTo(to, other *Ref, ch int) error {
 	return nil
 }
 
-// made is a new reference that refer writes.
-func made(refer func(to *Ref) error) (*Ref, error) {
+// newRef returns a new reference, which refer fills in.
+func newRef(refer func(to *Ref) error) (*Ref, error) {
 	to := new(Ref)
 	if err := refer(to); err != nil {
 		return nil, err
@@ -140,27 +142,29 @@ func made(refer func(to *Ref) error) (*Ref, error) {
 	return to, nil
 }
 
-// move checks what copy and reduce have in common, and records the operation.
-func (t *Trace) move(k Kind, src, dst Span, ch int) error {
+// checkMove makes the checks common to copy and reduce, and records the
+// operation.
+func (t *Trace) checkMove(k Kind, src, dst Span, ch int) error {
 	if err := t.checkLink(int(src.Rank), int(dst.Rank)); err != nil {
 		return err
 	}
 	if err := t.checkWritable(dst); err != nil {
 		return err
 	}
-	if err := t.reach(dst); err != nil {
+	if err := t.growScratch(dst); err != nil {
 		return err
 	}
 	return t.record(Op{Kind: k, Src: src, Dst: dst}, ch)
 }
 
-// check is an error where a later operation has overwritten one of the chunks.
+// check returns an error if one of the chunks has been overwritten since r was
+// made.
 func (r *Ref) check() error {
 	b := r.t.buffer(r.span)
 	for i := range r.span.Count {
 		if p := b[r.span.Index+i*r.span.Stride]; p.version > r.seen {
 			at := Span{Rank: r.span.Rank, Buf: r.span.Buf, Index: r.span.Index + i*r.span.Stride, Count: 1, Stride: 1}
-			return r.t.errorf("stale reference: %s has been overwritten at %v; refer to what is there now", r.t.tell(at), r.t.posOf(p.version))
+			return r.t.errorf("stale reference: %s has been overwritten at %v; refer to what is there now", r.t.spanName(at), r.t.posOf(p.version))
 		}
 	}
 	return nil

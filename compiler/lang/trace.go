@@ -6,9 +6,9 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// What a trace may grow to. The largest programs in sight stay an order of
-// magnitude below (all-pairs on 2,048 ranks: 8 million operations); what is
-// above them is a mistake, and is told before the memory is gone.
+// Limits of a trace. The largest known programs are an order of magnitude
+// smaller (all-pairs on 2,048 ranks has 8 million operations). A program above
+// a limit is taken to be a mistake, and is refused before memory runs out.
 const (
 	MaxOps     = 1 << 24 // operations
 	MaxScratch = 1 << 24 // chunks of scratch at one rank
@@ -19,71 +19,74 @@ const (
 )
 
 // Trace records the operations of a chunk program as it runs (GC3 section 4.1)
-// and knows at each moment what every place holds. It is not safe for
+// concurrent use.
+// and tracks the value of every place. Create it with NewTrace. It is not safe for
+// concurrent use.
 // concurrent use.
 type Trace struct {
-	name   string
-	coll   collective.Collective
-	linked func(a, b int) bool
-	links  []uint8           // a*ranks+b: 0 not asked yet, 1 no, 2 yes; nil over many ranks
-	some   map[[2]int32]bool // of the links that were asked for, over many ranks
+	name        string
+	coll        collective.Collective
+	linked      func(a, b int) bool
+	links       []uint8           // by a*ranks+b: 0 unknown, 1 not linked, 2 linked; nil from sparseRanks on
+	sparseLinks map[[2]int32]bool // of the links that were asked for, over many ranks
 
 	pos    Pos
-	at     mark // pos; its file is 0 until it is asked for
+	at     mark // mark of pos; its file is 0 until it is needed
 	files  files
 	ops    opList
-	most   int // operations
+	maxOps int // operations
 	scopes []Scope
 	scope  int32   // the innermost open scope
-	open   []int32 // what Leave returns to; a factor of 1 opens no scope of its own
+	open   []int32 // stack of enclosing scopes; a factor of 1 opens no scope of its own
 
 	ranks  []rank
 	named  []string // scratch buffers with names of their own: Scratch+1, …
 	places int
 	values values
-	broken error // the collective is too large to trace
+	err    error // the collective is too large to trace
 }
 
-// NewTrace starts a program called name for a collective: the input buffers
-// are as its precondition says, everything else is uninitialised.
+// NewTrace starts a program of a collective. The input buffers satisfy its
+// precondition; all other chunks are uninitialised. name is the program's name.
+// If the collective is too large, every operation fails: see Err.
 func NewTrace(name string, c collective.Collective) *Trace {
-	t := &Trace{name: name, coll: c, most: MaxOps, scopes: []Scope{{Factor: 1}}}
-	t.broken = t.layOut()
+	t := &Trace{name: name, coll: c, maxOps: MaxOps, scopes: []Scope{{Factor: 1}}}
+	t.err = t.layOut()
 	return t
 }
 
-// Broken is why the collective is too large to trace; nil where it is not.
-func (t *Trace) Broken() error { return t.broken }
+// Err returns the reason if the collective is too large to trace, or nil.
+func (t *Trace) Err() error { return t.err }
 
-// SetMost has the trace end, with an Error that is Large, at the operation after
-// so many: who can use no more need not wait for them.
-func (t *Trace) SetMost(ops int) { t.most = min(ops, MaxOps) }
+// SetMaxOps limits the number of operations to ops, at most MaxOps. The
+// operation that exceeds it returns an *Error with Large set.
+func (t *Trace) SetMaxOps(ops int) { t.maxOps = min(ops, MaxOps) }
 
-// SetLinked gives the function that reports whether rank a can send to rank b.
-// Without it every two ranks are linked.
+// SetLinked sets the function that reports whether rank a can send to rank b.
+// By default all ranks are linked. It is called at most once for each pair.
 func (t *Trace) SetLinked(f func(a, b int) bool) {
 	t.linked = f
-	if t.coll.Ranks > manyRanks {
-		t.some = map[[2]int32]bool{}
+	if t.coll.Ranks > sparseRanks {
+		t.sparseLinks = map[[2]int32]bool{}
 		return
 	}
 	t.links = make([]uint8, t.coll.Ranks*t.coll.Ranks)
 }
 
-// manyRanks is from how many ranks on the links that a program uses are fewer than
-// there could be: over 65,536 ranks, a byte for each pair would be 4 GB.
-const manyRanks = 2048
+// sparseRanks is the number of ranks from which known links are stored in a
+// map: over 65,536 ranks, a byte for each pair would take 4 GB.
+const sparseRanks = 2048
 
-// At says where in the program's text the next operations stand.
+// At sets the position in the source of the operations that follow.
 func (t *Trace) At(p Pos) { t.pos, t.at = p, mark{} }
 
-// Len is how many operations have been traced.
+// Len returns the number of operations traced so far.
 func (t *Trace) Len() int { return t.ops.n }
 
-// Collective is what the program computes.
+// Collective returns the program's collective.
 func (t *Trace) Collective() collective.Collective { return t.coll }
 
-// CanEnter is the error that Enter(factor) would return.
+// CanEnter returns the error that Enter(factor) would return.
 func (t *Trace) CanEnter(factor int) error {
 	total := factor
 	for s := t.scope; s != 0 && total > 0 && total <= MaxFactor; s = t.scopes[s].Parent {
@@ -98,8 +101,9 @@ func (t *Trace) CanEnter(factor int) error {
 	return nil
 }
 
-// Enter opens a scope under parallelize: until Leave, operations are
-// replicated factor times. A factor of 1 changes nothing.
+// Enter opens a parallelize scope: the operations until Leave are replicated
+// factor times. A factor of 1 has no effect. It returns an error if the product
+// of nested factors exceeds MaxFactor.
 func (t *Trace) Enter(factor int) error {
 	if err := t.CanEnter(factor); err != nil {
 		return err
@@ -112,19 +116,19 @@ func (t *Trace) Enter(factor int) error {
 	return nil
 }
 
-// Leave closes the scope opened last; without one it does nothing.
+// Leave closes the innermost open scope. It does nothing if none is open.
 func (t *Trace) Leave() {
 	if n := len(t.open); n > 0 {
 		t.scope, t.open = t.open[n-1], t.open[:n-1]
 	}
 }
 
-// errorf is an Error at the current position.
+// errorf returns an Error at the current position.
 func (t *Trace) errorf(format string, args ...any) error {
 	return &Error{Pos: t.pos, Msg: fmt.Sprintf(format, args...)}
 }
 
-// checkLink is an error where rank a cannot send to rank b.
+// checkLink returns an error if rank a cannot send to rank b.
 func (t *Trace) checkLink(a, b int) error {
 	if a == b || t.linked == nil {
 		return nil
@@ -135,14 +139,14 @@ func (t *Trace) checkLink(a, b int) error {
 	return nil
 }
 
-// isLinked asks for each pair of ranks once.
+// isLinked reports whether a can send to b, and caches the answer.
 func (t *Trace) isLinked(a, b int) bool {
 	if t.links == nil {
 		pair := [2]int32{int32(a), int32(b)}
-		yes, known := t.some[pair]
+		yes, known := t.sparseLinks[pair]
 		if !known {
 			yes = t.linked(a, b)
-			t.some[pair] = yes
+			t.sparseLinks[pair] = yes
 		}
 		return yes
 	}
@@ -159,8 +163,8 @@ func (t *Trace) isLinked(a, b int) bool {
 // record appends an operation. The versions of places count operations from 1.
 func (t *Trace) record(op Op, ch int) error {
 	switch {
-	case t.ops.n >= t.most:
-		return &Error{Pos: t.pos, Msg: fmt.Sprintf("the program has more than %d operations", t.most), Large: t.most < MaxOps}
+	case t.ops.n >= t.maxOps:
+		return &Error{Pos: t.pos, Msg: fmt.Sprintf("the program has more than %d operations", t.maxOps), Large: t.maxOps < MaxOps}
 	case ch < -1 || ch >= MaxChannel:
 		return t.errorf("channel %d: want 0 to %d, or none", ch, MaxChannel-1)
 	}
@@ -172,5 +176,5 @@ func (t *Trace) record(op Op, ch int) error {
 	return nil
 }
 
-// posOf is where the operation that made a version stands.
+// posOf returns where the operation that made a version stands.
 func (t *Trace) posOf(version int32) Pos { return t.files.pos(t.ops.at(version - 1).at) }

@@ -14,7 +14,7 @@ const (
 	sc  = collective.Scratch
 )
 
-// coll is a collective for tests.
+// coll returns a collective for tests.
 func coll(t testing.TB, name string, ranks, chunks int, inPlace bool) collective.Collective {
 	t.Helper()
 	c, err := collective.New(collective.Spec{Name: name, Ranks: ranks, Chunks: chunks, InPlace: inPlace})
@@ -316,12 +316,12 @@ func TestDocExample(t *testing.T) {
 	}
 }
 
-// Who can use no more operations is not made to wait for them, and hears that this is
-// why: the program is no mistake.
+// Who can use no more operations is not made to wait for them, and hears that
+// this is why: the program is no mistake.
 func TestMostOperations(t *testing.T) {
 	for _, most := range []int{1, 3, 14, MaxOps + 1} {
 		w := &writer{Trace: NewTrace("p", coll(t, "allgather", 4, 1, false))}
-		w.SetMost(most)
+		w.SetMaxOps(most)
 		for from := range 4 {
 			for to := range 4 {
 				w.copy(w.chunk(from, in, 0, 1), to, out, from)

@@ -8,21 +8,34 @@ import (
 	"strings"
 )
 
-// What a place holds is an input chunk or a sum of such. A sum is known by a
 // fingerprint: the 128-bit sum of a fixed random weight for every input chunk
-// in it, as often as it is in it. Sums of the same chunks in whatever order
-// and bracketing have one fingerprint; a chunk missing, foreign or there twice
-// changes it (two different sums agree by accident once in 2^128). So sums
-// cost two additions and no table, and a ring of 2,048 ranks has four million
-// of them. How each came about is kept too, to name its contributions when
-// they are not what was wanted.
+// in it, as often as it is in it. Sums of the same chunks in whatever order and
+// bracketing have one fingerprint; a chunk missing, foreign or there twice
+// changes it (two different sums agree by accident once in 2^128). So sums cost
+// two additions and no table, and a ring of 2,048 ranks has four million of
+// them. How each came about is kept too, to name its contributions when they
+// are not what was wanted. A place holds an input chunk or a sum of input
+// chunks. A sum is identified by a fingerprint: the 128-bit sum of a fixed
+// random weight for every occurrence of an input chunk in it. Sums of the same
+// chunks, in any order, have equal fingerprints; a missing, wrong or repeated
+// chunk changes the fingerprint (with a chance of 2^-128 that it does not). So
+// a sum takes two additions and no table; a ring of 2,048 ranks has four
+// million sums. The two operands of each are recorded too, so that errors can
+// name its contributions. fingerprint: the 128-bit sum of a fixed random weight
+// for every input chunk in it, as often as it is in it. Sums of the same chunks
+// in whatever order and bracketing have one fingerprint; a chunk missing,
+// foreign or there twice changes it (two different sums agree by accident once
+// in 2^128). So sums cost two additions and no table, and a ring of 2,048 ranks
+// has four million of them. How each came about is kept too, to name its
+// contributions when they are not what was wanted.
 
-// value is an input chunk (negative), a sum (positive) or nothing.
+// value identifies an input chunk (negative), a sum (positive), or no value
+// (0).
 type value int32
 
 const nothing value = 0
 
-// input is the value of the nth input chunk, ranks in order.
+// input returns the value of the nth input chunk, ranks in order.
 func input(n int32) value { return value(-1 - n) }
 
 // fingerprint is a multiset of input chunks.
@@ -46,7 +59,7 @@ type values struct {
 	sums   []sum   // value v > 0 is sums[v-1]
 }
 
-// sum adds two values; it is refused beyond MaxPlaces of them.
+// sum adds two values. It reports false beyond MaxPlaces sums.
 func (vs *values) sum(a, b value) (value, bool) {
 	if len(vs.sums) >= MaxPlaces {
 		return 0, false
@@ -55,7 +68,7 @@ func (vs *values) sum(a, b value) (value, bool) {
 	return value(len(vs.sums)), true
 }
 
-// source is the rank and index of an input value.
+// source returns the rank and index of an input value.
 func (vs *values) source(v value) (rank, index int) {
 	n := int32(-1 - v)
 	rank = sort.Search(len(vs.inputs)-1, func(r int) bool { return vs.inputs[r+1] > n })
@@ -70,7 +83,7 @@ func (vs *values) fingerprint(v value) fingerprint {
 	return weight(rank, index)
 }
 
-// weight is the fixed random number of input chunk index of rank.
+// weight returns the fixed random number of input chunk index of rank.
 func weight(rank, index int) fingerprint {
 	key := uint64(rank)<<32 | uint64(uint32(index))
 	return fingerprint{mix(key ^ 0x6a09e667f3bcc908), mix(key ^ 0xbb67ae8584caa73b)}
@@ -86,12 +99,11 @@ func mix(x uint64) uint64 {
 	return x ^ x>>32
 }
 
-// maxNamed is how many contributions describe looks at: sums can be doubled,
-// and a program of a hundred lines can hold 2^100 of a chunk.
+// maxNamed limits the contributions that describe lists: sums can be doubled,
+// so a program of a hundred lines can hold 2^100 of a chunk.
 const maxNamed = 1 << 14
 
-// describe says what v holds: in[2] of rank 5, or in[2] of ranks 0-3, 5
-// (rank 3 twice).
+// describe formats v: in[2] of rank 5, or in[2] of ranks 0-3, 5 (rank 3 twice).
 func (vs *values) describe(v value) string {
 	if v == nothing {
 		return "nothing"
@@ -124,13 +136,14 @@ func (vs *values) describe(v value) string {
 			parts = append(parts, fmt.Sprintf("%d other chunks", len(indices)-n))
 			break
 		}
-		parts = append(parts, fmt.Sprintf("in[%d] of %s", i, ranksNamed(times[i])))
+		parts = append(parts, fmt.Sprintf("in[%d] of %s", i, rankRanges(times[i])))
 	}
 	return strings.Join(parts, " ⊕ ")
 }
 
-// ranksNamed lists ranks as ranges, and which of them occur more than once.
-func ranksNamed(times map[int]int) string {
+// rankRanges formats ranks as ranges, and lists those that occur more than
+// once.
+func rankRanges(times map[int]int) string {
 	ranks := make([]int, 0, len(times))
 	for r := range times {
 		ranks = append(ranks, r)
@@ -162,15 +175,16 @@ func ranksNamed(times map[int]int) string {
 	if len(ranks) > 1 {
 		noun = "ranks "
 	}
-	s := noun + shorten(ranges, "others")
+	s := noun + joinFirst(ranges, "others")
 	if len(repeated) > 0 {
-		s += " (" + shorten(repeated, "more") + ")"
+		s += " (" + joinFirst(repeated, "more") + ")"
 	}
 	return s
 }
 
-// shorten joins a list, of which it names the first eight.
-func shorten(list []string, rest string) string {
+// joinFirst joins the first eight strings of a list; rest stands for the
+// others.
+func joinFirst(list []string, rest string) string {
 	if len(list) > 8 {
 		list = append(list[:8:8], fmt.Sprintf("%d %s", len(list)-8, rest))
 	}

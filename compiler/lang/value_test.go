@@ -18,7 +18,7 @@ func TestRanksNamed(t *testing.T) {
 		{map[int]int{0: 1, 1: 3, 2: 2}, "ranks 0-2 (rank 1 3 times, rank 2 twice)"},
 		{odd, "ranks 1, 3, 5, 7, 9, 11, 13, 15, 4 others"},
 	} {
-		if got := ranksNamed(c.times); got != c.want {
+		if got := rankRanges(c.times); got != c.want {
 			t.Errorf("%v: %q, want %q", c.times, got, c.want)
 		}
 	}

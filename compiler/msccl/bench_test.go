@@ -9,7 +9,8 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// ring is an allgather over several channels, of a size that makes a large file.
+// ring returns an allgather over several channels, of a size that makes a large
+// file.
 func ring(ranks, channels int) *ir.Program {
 	p := &ir.Program{Name: "ring", Collective: collective.Spec{Name: "allgather", Ranks: ranks, Chunks: channels, InPlace: true}}
 	for g := range ranks {

@@ -63,7 +63,7 @@ type Step struct {
 	DepID, Deps    int32
 }
 
-// collective is our name of the collective, or custom if the file does not say
+// collective returns our name of the collective, or custom if the file does not say
 // which one it is.
 func (f *File) collective() string {
 	if f.Coll == "custom" && slices.Contains(collective.Names(), f.Collective) {
@@ -88,9 +88,9 @@ func (f *File) Placements() []bool {
 	return p
 }
 
-// Spec is the collective that the file computes. known is false if the file only
-// says custom, or is for in-place calls of a collective that has no in-place form
-// here; the Spec then only gives the sizes of the buffers.
+// Spec returns the collective that the file computes. known is false if the
+// file only says custom, or is for in-place calls of a collective that has no
+// in-place form here; the Spec then only gives the sizes of the buffers.
 func (f *File) Spec(inPlace bool) (s collective.Spec, known bool, err error) {
 	s = collective.Spec{Name: f.collective(), Ranks: f.NGPUs, Chunks: f.NChunksPerLoop, Root: f.Root}
 	if s.Name == "custom" {
@@ -114,8 +114,8 @@ func (f *File) Spec(inPlace bool) (s collective.Spec, known bool, err error) {
 	return s, true, nil
 }
 
-// buffers is a Spec with nchunksperloop chunks of input and of output, which are
-// one buffer in place.
+// buffers returns a Spec with nchunksperloop chunks of input and of output,
+// which are one buffer in place.
 func (f *File) buffers(inPlace bool) (collective.Spec, error) {
 	s := collective.Spec{Name: "alltonext", Ranks: f.NGPUs, Chunks: f.NChunksPerLoop}
 	if inPlace {

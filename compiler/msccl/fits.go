@@ -5,9 +5,10 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// Granularity is the smallest number of bytes, as nccl-tests prints sizes, that
-// divides into the program's chunks with elements of this size; a runtime uses the
-// program at multiples of it. It is 0 if the program's collective is invalid.
+// Granularity returns the smallest number of bytes, as nccl-tests prints sizes,
+// that divides into the program's chunks with elements of this size; a runtime
+// uses the program at multiples of it. It is 0 if the program's collective is
+// invalid.
 func Granularity(p *ir.Program, elemSize int64) int64 {
 	col, err := collective.New(p.Collective)
 	if err != nil {
@@ -46,9 +47,9 @@ func Fits(p *ir.Program, runtime, dtype string, bytes int64) bool {
 	return g > 0 && bytes > 0 && bytes%g == 0
 }
 
-// CallChunks is how many chunks of a step one primitive call carries at a size: as
-// many as fill a tile, from 1 to 71. It is 1 if nchunksperloop is 0 or the
-// protocol unknown.
+// CallChunks returns the number of chunks of a step one primitive call carries
+// at a size: as many as fill a tile, from 1 to 71. It is 1 if nchunksperloop is
+// 0 or the protocol unknown.
 func (r *Runtime) CallChunks(protocol string, bytes int64, nchunksperloop int) int {
 	if nchunksperloop < 1 {
 		return 1

@@ -46,8 +46,8 @@ func LintFolder(names []string, files []*File, others []string) []verify.Finding
 	return found
 }
 
-// refusal is why a file keeps a runtime that reads its folder from starting: the
-// runtime can't read its text, or an attribute is missing.
+// refusal returns why a file keeps a runtime that reads its folder from
+// starting: the runtime can't read its text, or an attribute is missing.
 func refusal(f *File, rt *Runtime) string {
 	var why []string
 	for _, r := range rules {

@@ -2,7 +2,7 @@ package msccl
 
 import "github.com/colltune/colltune/compiler"
 
-// Limits is what a runtime has room for, for the compiler to check programs
+// Limits returns what a runtime has room for, for the compiler to check programs
 // against. Scratch is only limited by memory.
 func (r *Runtime) Limits() compiler.Limits {
 	return compiler.Limits{

@@ -40,8 +40,8 @@ type FolderError struct{ Folder, Why string }
 
 func (e *FolderError) Error() string { return fmt.Sprintf("folder %s: %s", e.Folder, e.Why) }
 
-// CheckFolder reports, as a *FolderError, a folder whose files the runtime could not
-// be told of.
+// CheckFolder reports, as a *FolderError, a folder whose files the runtime
+// could not be told of.
 func (rt *Runtime) CheckFolder(dir string) error {
 	if rt.Name == "msccl" && strings.Contains(strings.TrimPrefix(dir, filepath.VolumeName(dir)), ":") {
 		return &FolderError{dir, "msccl takes its files from a list with : between them (MSCCL_XML_FILES): want a folder without : in its path"}

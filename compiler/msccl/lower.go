@@ -238,7 +238,7 @@ func (f *File) remotePlaces(p *ir.Program) {
 	}
 }
 
-// place is where the sender of a message takes it from.
+// place returns where the sender of a message takes it from.
 func (s *Step) place() (collective.Buffer, int32) {
 	if s.Op.ReadsSrc() {
 		return s.SrcBuf, s.SrcOff
@@ -246,7 +246,7 @@ func (s *Step) place() (collective.Buffer, int32) {
 	return s.DstBuf, s.DstOff
 }
 
-// keeps is where the receiver of a message stores it, or what it adds it to.
+// keeps returns where the receiver of a message stores it, or what it adds it to.
 func (s *Step) keeps() (collective.Buffer, int32) {
 	if s.Op.WritesDst() {
 		return s.DstBuf, s.DstOff

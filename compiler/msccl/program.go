@@ -5,12 +5,12 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// Program is what the file does, as IR, for in-place or out-of-place calls. Nops
-// before a step become dependencies of that step; a nop that another step refers
-// to, or that nothing follows, stays. A nop's own flag is dropped, since no
-// runtime posts it. Places in in-place calls are those of collective.Place. known
-// is false if the file does not say what the collective is; the program's Spec is
-// then only good for the sizes of its buffers.
+// Program returns what the file does, as IR, for in-place or out-of-place
+// calls. Nops before a step become dependencies of that step; a nop that
+// another step refers to, or that nothing follows, stays. A nop's own flag is
+// dropped, since no runtime posts it. Places in in-place calls are those of
+// collective.Place. known is false if the file does not say what the collective
+// is; the program's Spec is then only good for the sizes of its buffers.
 //
 // An error says that nchunksperloop and ngpus do not make a collective, or that
 // there is no such placement.
@@ -106,8 +106,8 @@ func (g *GPU) exists(s *Step) bool {
 	return s.DepID >= 0 && int(s.DepID) < len(g.Threadblocks) && s.Deps >= 0 && int(s.Deps) < len(g.Threadblocks[s.DepID].Steps)
 }
 
-// dep is what a step waits for, with new indices. One that does not exist stays as
-// it is, for the verifier to report.
+// dep returns what a step waits for, with new indices. One that does not exist
+// stays as it is, for the verifier to report.
 func (g *GPU) dep(at [][]int32, s *Step) ir.Dep {
 	if !g.exists(s) {
 		return ir.Dep{TB: s.DepID, Step: max(s.Deps, -1)}
@@ -115,7 +115,8 @@ func (g *GPU) dep(at [][]int32, s *Step) ir.Dep {
 	return ir.Dep{TB: s.DepID, Step: at[s.DepID][s.Deps]}
 }
 
-// place is the canonical place of a chunk; one outside its buffer stays outside.
+// place returns the canonical place of a chunk; one outside its buffer stays
+// outside.
 func place(col collective.Collective, rank int, b collective.Buffer, off int32) ir.Loc {
 	if b == collective.Scratch || off < 0 {
 		return ir.Loc{Buf: b, Off: off}

@@ -304,7 +304,7 @@ func (p *parser) buffer(name string) (collective.Buffer, error) {
 	return 0, p.errorf("attribute %s of step is %q: want i, o or s", name, v)
 }
 
-// need is a required number.
+// need returns a required number.
 func (p *parser) need(element, name string, low, high int64) (int64, error) {
 	n, err := p.number(element, name, low, high)
 	switch {

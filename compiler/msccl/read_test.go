@@ -89,7 +89,7 @@ func TestReadLeniently(t *testing.T) {
 	}
 }
 
-// drawProgram is a program of any sense, in the IR's own terms.
+// drawProgram returns a program of any sense, in the IR's own terms.
 func drawProgram(t *rapid.T) *ir.Program {
 	names := []string{"allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce"}
 	spec := collective.Spec{Name: rapid.SampledFrom(names).Draw(t, "collective"), Ranks: rapid.IntRange(2, 4).Draw(t, "ranks"), Chunks: rapid.IntRange(1, 3).Draw(t, "chunks")}

@@ -293,8 +293,8 @@ func (f *File) eachStep(check func(tb *Threadblock, i int, s *Step) string) stri
 	return ""
 }
 
-// Accepts reports whether a runtime would load the file and use it at some size, and
-// if not, why: one reason for each rule.
+// Accepts reports whether a runtime would load the file and use it at some
+// size, and if not, why: one reason for each rule.
 func (f *File) Accepts(rt *Runtime) (ok bool, why []string) {
 	for _, r := range rules {
 		if reason := r.check(f, rt); reason != "" {

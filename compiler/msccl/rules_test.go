@@ -10,7 +10,7 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// text is a file of exchange that every runtime takes.
+// text returns a file of exchange that every runtime takes.
 func text(t testing.TB) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -108,7 +108,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// wide is a program of any shape: idle threadblocks with one copy each.
+// wide returns a program of any shape: idle threadblocks with one copy each.
 func wide(ranks, threadblocks, steps int) *ir.Program {
 	p := &ir.Program{Collective: collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: 2, InPlace: true}}
 	for range ranks {

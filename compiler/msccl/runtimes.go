@@ -54,8 +54,9 @@ const (
 // Protocols lists the protocols, as the files spell them.
 var Protocols = []string{"LL", "LL128", "Simple"}
 
-// Slots is how many primitive calls a connection holds under a protocol, or 0 if
-// that is unknown. A Simple call takes 4 of NCCL's 8 steps, the others take 1.
+// Slots returns the number of primitive calls a connection holds under a
+// protocol, or 0 if that is unknown. A Simple call takes 4 of NCCL's 8 steps,
+// the others take 1.
 func Slots(protocol string) int {
 	switch protocol {
 	case "Simple":
@@ -66,8 +67,8 @@ func Slots(protocol string) int {
 	return 0
 }
 
-// collectives are the names in a runtime's files: those that all runtimes share, and
-// more, each ours and then the runtime's.
+// collectives returns the names in a runtime's files: those that all runtimes
+// share, and more, each ours and then the runtime's.
 func collectives(more ...string) map[string]string {
 	names := map[string]string{}
 	for _, n := range []string{"allreduce", "allgather", "reduce", "broadcast", "alltoall"} {
@@ -107,8 +108,8 @@ var runtimes = []*Runtime{
 	},
 }
 
-// collective is the runtime's name of a program's collective: custom for a user's
-// own, if the runtime has that.
+// collective returns the runtime's name of a program's collective: custom for a
+// user's own, if the runtime has that.
 func (r *Runtime) collective(s collective.Spec) (name string, ok bool) {
 	if s.Custom != nil {
 		name, ok = r.Collectives["custom"]
@@ -137,7 +138,7 @@ func Lookup(name string) (*Runtime, error) {
 	return nil, fmt.Errorf("unknown runtime %q: want one of %s", name, strings.Join(Runtimes(), ", "))
 }
 
-// perRank is what to divide a size as nccl-tests prints it by, to get the size
+// perRank returns what to divide a size as nccl-tests prints it by, to get the size
 // that runtimes compare with a file's range and divide into chunks: for gather and
 // scatter they count the elements of one rank, for other collectives those of the
 // whole call.

@@ -51,7 +51,7 @@ func (x *scanner) note(format string, args ...any) {
 	x.notes = append(x.notes, Note{x.line, message})
 }
 
-// peek is the next byte, or 0 at the end.
+// peek returns the next byte, or 0 at the end.
 func (x *scanner) peek() byte {
 	if x.at < len(x.text) {
 		return x.text[x.at]
@@ -221,7 +221,7 @@ func (x *scanner) attribute(element []byte) error {
 	return nil
 }
 
-// value is an attribute of the current element, or nil.
+// value returns an attribute of the current element, or nil.
 func (x *scanner) value(name string) []byte {
 	for i := range x.attrs {
 		if string(x.attrs[i].name) == name {

@@ -10,7 +10,7 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// shared are files made by others, found by walking up from here.
+// shared returns files made by others, found by walking up from here.
 func shared(t testing.TB) []string {
 	t.Helper()
 	dir, err := os.Getwd()

@@ -79,9 +79,9 @@ func (f *File) check(inPlace bool, o verify.Options) *verify.Report {
 	return verify.Check(p, o)
 }
 
-// callChunks is how many chunks a call carries at the largest size that one of
-// the runtimes would use the file for, the least of them: the more calls, the
-// more slots a step needs.
+// callChunks returns the number of chunks a call carries at the largest size
+// that one of the runtimes would use the file for, the least of them: the more
+// calls, the more slots a step needs.
 func (f *File) callChunks(accepted map[string]Acceptance) int {
 	least := 0
 	for _, rt := range runtimes {

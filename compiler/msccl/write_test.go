@@ -9,7 +9,7 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// exchange is an allreduce of two ranks whose last step waits for two others.
+// exchange returns an allreduce of two ranks whose last step waits for two others.
 func exchange() *ir.Program {
 	in := func(off int32) ir.Loc { return ir.Loc{Buf: collective.In, Off: off} }
 	sc := func(off int32) ir.Loc { return ir.Loc{Buf: collective.Scratch, Off: off} }

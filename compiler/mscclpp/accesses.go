@@ -18,7 +18,7 @@ func (a spot) meets(b spot) bool {
 	return a.rank == b.rank && a.buffer == b.buffer && a.index < b.index+b.size && b.index < a.index+a.size
 }
 
-// at is a place of a step as a spot.
+// at returns a place of a step as a spot.
 func (g *graph) at(s int, l ir.Loc) spot {
 	return spot{g.owner[g.tb[s]], l.Buf, int(l.Off), int(g.steps[s].Count)}
 }
@@ -142,8 +142,8 @@ func (g *graph) free(all accesses, at spot, s, by int) bool {
 	return true
 }
 
-// soon reports whether a place that message m was sent from may be overwritten while
-// a port is still reading it.
+// soon reports whether a place that message m was sent from may be overwritten
+// while a port is still reading it.
 func (g *graph) soon(all accesses, m int, from spot) bool {
 	msg := &g.msgs[m]
 	if from.buffer == collective.Scratch && from.index >= len(all[from.rank][from.buffer]) {

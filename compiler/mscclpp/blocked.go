@@ -41,7 +41,8 @@ func (r *run) circle(t int) {
 	r.m.fail(verify.Deadlock, r.m.tbs[first].gpu, r.m.tbs[first].id, in.at, "%s", b.String())
 }
 
-// helper is a blocked threadblock that could still bring what t waits for, or -1.
+// helper returns a blocked threadblock that could still bring what t waits for,
+// or -1.
 func (r *run) helper(t int) int {
 	key := r.tbs[t].key
 	able := func(u int) bool { return u != t && r.tbs[u].blocked }

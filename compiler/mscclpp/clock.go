@@ -21,7 +21,7 @@ type clocked struct {
 	unsure int
 }
 
-// merge is a clock that knows what either knows.
+// merge returns a clock that knows what either knows.
 func (w *watch) merge(a, b clock) clock {
 	return clock{w.max(a.strong, b.strong), w.max(a.weak, b.weak)}
 }
@@ -38,7 +38,7 @@ func (w *watch) max(a, b []int32) []int32 {
 	return c
 }
 
-// knows is what one lane of a threadblock knows.
+// knows returns what one lane of a threadblock knows.
 func (w *watch) knows(t, lane int) clock {
 	if c, ok := w.tbs[t].lanes[lane]; ok {
 		return c

@@ -6,9 +6,9 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// collective is the plan's collective, with its chunks divided into cells. If the
-// required result is not known, judged is false and only the sizes of the buffers
-// are meaningful.
+// collective returns the plan's collective, with its chunks divided into cells.
+// If the required result is not known, judged is false and only the sizes of
+// the buffers are meaningful.
 func (p *Plan) collective(cells int) (c collective.Collective, judged bool, err error) {
 	n := len(p.GPUs)
 	in, out := p.GPUs[0].In, p.GPUs[0].Out

@@ -11,11 +11,13 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// held is what a place of scratch holds: of a chunk, what some ranks gave, a bit each.
+// held is what a place of scratch holds: of a chunk, what some ranks gave, a
+// bit each.
 type held struct{ chunk, of int }
 
-// detours is an allreduce in place under way that does much it need not do: chunks and
-// sums of some of them lie about in scratch, are sent on, added up and overwritten.
+// detours is an allreduce in place under way that does much it need not do:
+// chunks and sums of some of them lie about in scratch, are sent on, added up
+// and overwritten.
 type detours struct {
 	r       tracer
 	t       *rapid.T
@@ -26,8 +28,8 @@ type detours struct {
 
 func (d *detours) pick(n int, label string) int { return rapid.IntRange(0, n-1).Draw(d.t, label) }
 
-// wander copies what some place holds, or an input, somewhere in scratch, or adds it up
-// there.
+// wander copies what some place holds, or an input, somewhere in scratch, or
+// adds it up there.
 func (d *detours) wander() {
 	rank, chunks := d.pick(d.ranks, "from"), len(d.settled)
 	i := d.pick(chunks+len(d.held[rank]), "place from")
@@ -59,7 +61,7 @@ type cellOf struct {
 
 func (d *detours) ref(p cellOf) *lang.Ref { return d.r.chunk(p.rank, p.buffer, p.index, 1) }
 
-// in is what lies in a place.
+// in returns what lies in a place.
 func (d *detours) in(p cellOf) held {
 	switch {
 	case p.buffer == collective.Scratch:
@@ -70,8 +72,8 @@ func (d *detours) in(p cellOf) held {
 	return held{p.index, 1 << p.rank}
 }
 
-// settle adds up a chunk at some rank from what lies about, and the inputs of those who
-// gave nothing to that, and gives it to all.
+// settle adds up a chunk at some rank from what lies about, and the inputs of
+// those who gave nothing to that, and gives it to all.
 func (d *detours) settle(chunk int) {
 	root := d.pick(d.ranks, "root")
 	sum, at := 0, len(d.held[root])
@@ -113,7 +115,8 @@ func upTo(n int) []int {
 	return all
 }
 
-// drawnDetours is an allreduce full of detours, compiled by some of the passes.
+// drawnDetours returns an allreduce full of detours, compiled by some of the
+// passes.
 func drawnDetours(t *rapid.T) *ir.Program {
 	d := &detours{t: t}
 	d.ranks = 2 + d.pick(3, "ranks")
@@ -143,9 +146,10 @@ func TestDetours(t *testing.T) {
 	rightHoweverWritten(t, drawnDetours)
 }
 
-// TestSumsWaitForTheirReceiver: on GPU 1, the threadblock that first sends one chunk
-// to GPU 2 is given the sum of the others for GPU 0 as well. That GPU must have begun
-// too, or it may still copy from its scratch in the launch before.
+// TestSumsWaitForTheirReceiver: on GPU 1, the threadblock that first sends one
+// chunk to GPU 2 is given the sum of the others for GPU 0 as well. That GPU
+// must have begun too, or it may still copy from its scratch in the launch
+// before.
 func TestSumsWaitForTheirReceiver(t *testing.T) {
 	r := trace(t, collective.Spec{Name: "allreduce", Ranks: 4, Chunks: 5, InPlace: true})
 	four := func(rank int) *lang.Ref { return r.chunk(rank, collective.In, 0, 4) }

@@ -1,7 +1,7 @@
 // Package mscclpp writes, reads and judges MSCCL++ execution plans
-// (microsoft/mscclpp, JSON): it makes a plan of a program, and reports whether a plan,
-// whoever wrote it, computes its collective, completes and has no race, and whether
-// the runtime would load it.
+// (microsoft/mscclpp, JSON): it makes a plan of a program, and reports whether
+// a plan, whoever wrote it, computes its collective, completes and has no race,
+// and whether the runtime would load it.
 //
 //	IR ──Lower──▶ Plan ──Write──▶ JSON ──Read──▶ Plan ──structure──▶ machine ──run──▶ memory ──judge──▶ findings
 //	                                             as written  numbers     cells and    │ data, and who waits

@@ -80,8 +80,8 @@ func (d *drafter) settle(lanes int) {
 	}
 }
 
-// again reports whether, if the threadblock started over, a thread would take from a
-// line that another has taken from since the last nop.
+// again reports whether, if the threadblock started over, a thread would take
+// from a line that another has taken from since the last nop.
 func (d *drafter) again() bool {
 	for from, lane := range d.taken {
 		if was, ok := d.first[from]; ok && was != lane {
@@ -195,9 +195,9 @@ func (d *drafter) move(kind string, messages []int, src, dst []spot) {
 	d.ops = append(d.ops, draft{kind: kind, src: src, dst: dst, messages: messages})
 }
 
-// clash reports whether other threads may have touched one of these places since the
-// last nop. Accesses to the same whole place are safe, because threads divide it
-// the same way.
+// clash reports whether other threads may have touched one of these places
+// since the last nop. Accesses to the same whole place are safe, because
+// threads divide it the same way.
 func (d *drafter) clash(mine []touching) bool {
 	for _, a := range mine {
 		for _, b := range d.touched {
@@ -333,7 +333,7 @@ func (d *drafter) sumPackets(s int, x *sum) {
 	}
 }
 
-// one is the only message of a list, or none if the list has not exactly one.
+// one returns the only message of a list, or none if the list has not exactly one.
 func one(messages []int) int {
 	if len(messages) == 0 {
 		return none

@@ -121,7 +121,7 @@ func (e *encoder) ops(indent int, ops []Op) {
 	}
 }
 
-// text is an operation's members.
+// text returns an operation's members.
 func (o *Op) text() string {
 	parts := []string{fmt.Sprintf(`"name": %s`, quote(o.Kind.Name))}
 	add := func(format string, args ...any) { parts = append(parts, fmt.Sprintf(format, args...)) }

@@ -74,7 +74,7 @@ func newGraph(p *ir.Program) (*graph, error) {
 	return g, g.follow()
 }
 
-// threadblock is a threadblock of the program, by number.
+// threadblock returns a threadblock of the program, by number.
 func (g *graph) threadblock(t int) *ir.Threadblock {
 	r := g.owner[t]
 	return &g.p.GPUs[r].Threadblocks[t-g.first[r]]
@@ -202,8 +202,8 @@ func (g *graph) count(all *history) {
 	}
 }
 
-// before reports whether step b follows step a, so that a is known to be over when b
-// begins. No step is before itself.
+// before reports whether step b follows step a, so that a is known to be over
+// when b begins. No step is before itself.
 func (g *graph) before(a, b int) bool {
 	if g.tb[a] == g.tb[b] {
 		return a < b

@@ -71,7 +71,7 @@ func (l *landing) place(g *graph, all accesses, slots [][]slot, m int) {
 	slots[r] = append(slots[r], slot{l.spot[m], read})
 }
 
-// wanted is the place where the program stores a message. There is none if the
+// wanted returns the place where the program stores a message. There is none if the
 // message is first added to something.
 func (g *graph) wanted(m int) (spot, bool) {
 	s := g.msgs[m].recv
@@ -86,7 +86,7 @@ func (g *graph) wanted(m int) (spot, bool) {
 	return g.at(s, g.steps[s].Dst), !g.steps[s].Op.Reduces()
 }
 
-// scratch is how many chunks of a GPU's scratch the program itself uses.
+// scratch returns the number of chunks of a GPU's scratch the program itself uses.
 func (g *graph) scratch(all accesses, r int) int {
 	n := len(all[r][collective.Scratch])
 	for n > 0 && len(all[r][collective.Scratch][n-1]) == 0 {
@@ -95,7 +95,7 @@ func (g *graph) scratch(all accesses, r int) int {
 	return n
 }
 
-// reusable is a slot of the given size that nothing reads any more when step s
+// reusable returns a slot of the given size that nothing reads any more when step s
 // begins, or -1.
 func (g *graph) reusable(slots []slot, size, s int) int {
 	for i := range slots {

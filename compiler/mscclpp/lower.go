@@ -128,7 +128,7 @@ func lower(p *ir.Program, o LowerOptions, most int) (*Plan, error) {
 	return plan, nil
 }
 
-// at is a place of a step, as the plan has it.
+// at returns a place of a step, as the plan has it.
 func (l *lowering) at(s int, loc ir.Loc) spot {
 	at := l.g.at(s, loc)
 	if at.buffer == collective.Scratch {
@@ -171,9 +171,9 @@ func (l *lowering) dependencies() {
 }
 
 // handshakes decides which senders have to wait until the receiver has begun
-// before they write into its memory: the first message from each threadblock to it,
-// unless something earlier proves it. A GPU that has begun has finished its previous
-// launch.
+// before they write into its memory: the first message from each threadblock to
+// it, unless something earlier proves it. A GPU that has begun has finished its
+// previous launch.
 //
 // Packets need no handshake. Launches alternate between two halves of scratch, so
 // it suffices that the receiver has begun the previous launch. It has, because in

@@ -50,7 +50,7 @@ func (r tracer) must(c *lang.Ref, err error) *lang.Ref {
 	return c
 }
 
-// compile is the program as IR, verified.
+// compile returns the program as IR, verified.
 func (r tracer) compile(o compiler.Options) *ir.Program {
 	r.t.Helper()
 	p, err := r.Finish()
@@ -68,7 +68,7 @@ func (r tracer) compile(o compiler.Options) *ir.Program {
 	return c.Program
 }
 
-// ring is an allreduce round a ring, in place.
+// ring returns an allreduce round a ring, in place.
 func ring(t failing, ranks int) *ir.Program {
 	r := trace(t, collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: ranks, InPlace: true})
 	for at := range ranks {
@@ -85,8 +85,8 @@ func ring(t failing, ranks int) *ir.Program {
 	return r.compile(compiler.Options{})
 }
 
-// allPairs is an allreduce in two steps, in place: each rank gathers a chunk in
-// scratch, sums it up, and gives it to all.
+// allPairs returns an allreduce in two steps, in place: each rank gathers a
+// chunk in scratch, sums it up, and gives it to all.
 func allPairs(t failing, ranks int) *ir.Program {
 	r := trace(t, collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: ranks, InPlace: true})
 	for at := range ranks {
@@ -106,9 +106,9 @@ func allPairs(t failing, ranks int) *ir.Program {
 	return r.compile(compiler.Options{})
 }
 
-// drawn is an allreduce of which every run of chunks goes by a way of its own: to
-// some rank by a random tree, being summed up, and from there to all by another,
-// now and then by way of somebody's scratch.
+// drawn returns an allreduce of which every run of chunks goes by a way of its
+// own: to some rank by a random tree, being summed up, and from there to all by
+// another, now and then by way of somebody's scratch.
 func drawn(t *rapid.T) *ir.Program {
 	ranks := rapid.IntRange(2, 5).Draw(t, "ranks")
 	chunks := rapid.IntRange(1, 5).Draw(t, "chunks")
@@ -142,7 +142,7 @@ func drawn(t *rapid.T) *ir.Program {
 	return r.compile(compiler.Options{Instances: rapid.IntRange(1, 2).Draw(t, "instances")})
 }
 
-// lowered is a program as a plan, written and read again.
+// lowered returns a program as a plan, written and read again.
 func lowered(t failing, p *ir.Program, o LowerOptions) *Plan {
 	t.Helper()
 	plan, err := Lower(p, o)
@@ -202,8 +202,8 @@ func TestLoweredPrograms(t *testing.T) {
 	})
 }
 
-// rightHoweverWritten writes drawn programs in every way: the verifier finds nothing,
-// and threads in any order come to the right result.
+// rightHoweverWritten writes drawn programs in every way: the verifier finds
+// nothing, and threads in any order come to the right result.
 func rightHoweverWritten(t *testing.T, draw func(*rapid.T) *ir.Program) {
 	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
@@ -217,7 +217,8 @@ func rightHoweverWritten(t *testing.T, draw func(*rapid.T) *ir.Program) {
 	})
 }
 
-// rightInAnyOrder has the oracle run a plan a few times, its threads in drawn orders.
+// rightInAnyOrder has the oracle run a plan a few times, its threads in drawn
+// orders.
 func rightInAnyOrder(t *rapid.T, p *ir.Program, o LowerOptions) {
 	rng := rand.New(rand.NewSource(rapid.Int64().Draw(t, "threads")))
 	for range 3 {

@@ -132,7 +132,7 @@ func newMachine(p *Plan, r *verify.Report, s size) (*machine, error) {
 	return m, nil
 }
 
-// scratchCells is the number of cells in a chunk of scratch.
+// scratchCells returns the number of cells in a chunk of scratch.
 func (m *machine) scratchCells() int {
 	if m.size.wrap > 0 {
 		return m.size.wrap

@@ -17,7 +17,7 @@ type mutant struct {
 	apply func(p *Plan)
 }
 
-// mutants are all plans that differ from one in an offset, a peer, or an
+// mutants returns all plans that differ from one in an offset, a peer, or an
 // operation left out.
 func mutants(p *Plan) (all []mutant) {
 	add := func(what string, apply func(p *Plan)) { all = append(all, mutant{what, apply}) }

@@ -80,7 +80,8 @@ func kindOf(name string) *Kind {
 	return &Kind{Name: name, does: unknown}
 }
 
-// letter is the letter of place i in a pattern, or 0 if there is no such place.
+// letter returns the letter of place i in a pattern, or 0 if there is no such
+// place.
 func letter(pattern string, i int) byte {
 	star := strings.HasSuffix(pattern, "*")
 	pattern = strings.TrimSuffix(pattern, "*")
@@ -93,7 +94,7 @@ func letter(pattern string, i int) byte {
 	return 0
 }
 
-// least is how many places a pattern needs.
+// least returns the number of places a pattern needs.
 func least(pattern string) int { return len(strings.TrimSuffix(pattern, "*")) }
 
 // moving reports whether the kind moves data.
@@ -102,7 +103,7 @@ func (k *Kind) moving() bool { return k.does == pairs || k.does == moves }
 // packet reports whether a letter stands for packets.
 func packet(letter byte) bool { return letter == 'p' || letter == 'q' || letter == 'h' }
 
-// place is the kind of Ref that a letter asks for.
+// place returns the kind of Ref that a letter asks for.
 func place(letter byte) Place {
 	switch letter {
 	case 'r', 'q':
@@ -113,7 +114,7 @@ func place(letter byte) Place {
 	return Local
 }
 
-// source is the letter of source i. Over a port, ppkt takes memory that holds
+// source returns the letter of source i. Over a port, ppkt takes memory that holds
 // packets already.
 func (o *Op) source(i int) byte {
 	if o.Kind.Name == "ppkt" && o.Type == Port {
@@ -122,5 +123,5 @@ func (o *Op) source(i int) byte {
 	return letter(o.Kind.src, i)
 }
 
-// target is the letter of destination i.
+// target returns the letter of destination i.
 func (o *Op) target(i int) byte { return letter(o.Kind.dst, i) }

@@ -67,7 +67,7 @@ func newOracle(p *Plan, rng *rand.Rand) *oracle {
 	return o
 }
 
-// begin is the start of a rank's kernel.
+// begin returns the start of a rank's kernel.
 func (o *oracle) begin(g int, rng *rand.Rand) {
 	o.begun[g] = true
 	for i := range o.want {
@@ -304,7 +304,7 @@ func (o *oracle) move(w *worker, t *task) bool {
 	return true
 }
 
-// places are the cells that a place means to a thread.
+// places returns the cells that a place means to a thread.
 func (o *oracle) places(w *worker, op *Op, ref Ref, j int) (all []cell) {
 	b, ranks := o.p.place(w.gpu, w.tb, op, &ref)
 	at := ref.Index*o.cells + op.Slice*(ref.Size*o.cells/op.Slices) + j

@@ -84,9 +84,9 @@ func (l *lowering) full(d *drafter) bool {
 	return n+min(ports, mostFlushes) > MaxOperations
 }
 
-// flushes are the operations that end a part. A port may still be reading memory
-// that belongs to the caller again when the kernel ends, so wait for it, unless a
-// message's arrival is known.
+// flushes returns the operations that end a part. A port may still be reading
+// memory that belongs to the caller again when the kernel ends, so wait for it,
+// unless a message's arrival is known.
 func (l *lowering) flushes(p *part) (all []draft) {
 	seen := map[int]bool{} // by receiving part
 	for _, o := range p.ops {
@@ -212,7 +212,7 @@ func (n *numbering) channel(at, peer int, kind ChannelType) int {
 	return len(c.Peers) - 1
 }
 
-// buffer is the number of a remote buffer of a GPU.
+// buffer returns the number of a remote buffer of a GPU.
 func (n *numbering) buffer(at int, b remote) int {
 	if i, ok := n.buffers[at][b]; ok {
 		return i
@@ -224,7 +224,7 @@ func (n *numbering) buffer(at int, b remote) int {
 	return i
 }
 
-// semaphore is the number of the semaphore between two parts of a GPU.
+// semaphore returns the number of the semaphore between two parts of a GPU.
 func (n *numbering) semaphore(from, to int) int {
 	key := [2]int{from, to}
 	if i, ok := n.semaphores[key]; ok {
@@ -298,8 +298,8 @@ func (w *writer) refs(spots []spot, kind ChannelType) (refs []Ref) {
 	return refs
 }
 
-// index is the position of a number in one of a threadblock's lists, to which it
-// is added if necessary.
+// index returns the position of a number in one of a threadblock's lists, to
+// which it is added if necessary.
 func index(lists *[]Refs, kind ChannelType, id int) int {
 	i := slices.IndexFunc(*lists, func(r Refs) bool { return r.Type == kind })
 	if i < 0 {

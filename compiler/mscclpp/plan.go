@@ -60,7 +60,7 @@ const (
 
 var channelTypes = [...]string{NoChannel: "none", Memory: "memory", Port: "port", Switch: "switch"}
 
-// String is the type's name in plans.
+// String returns the type's name in plans.
 func (c ChannelType) String() string { return channelTypes[c] }
 
 // Channel is an entry in a GPU's list of channels: one to each of the peers, or

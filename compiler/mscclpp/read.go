@@ -50,7 +50,7 @@ func Is(text []byte) bool {
 	return false
 }
 
-// nesting is by how much a token changes the depth.
+// nesting returns by how much a token changes the depth.
 func nesting(t json.Token) int {
 	switch t {
 	case json.Delim('{'), json.Delim('['):

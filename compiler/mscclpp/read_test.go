@@ -8,8 +8,9 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// exchange is an allreduce of two ranks: each hears that the other has begun, puts
-// its input into the other's scratch and reduces what came. The pattern's lines can be changed one by one.
+// exchange is an allreduce of two ranks: each hears that the other has begun,
+// puts its input into the other's scratch and reduces what came. The pattern's
+// lines can be changed one by one.
 const exchange = `{
 "name": "exchange", "collective": "allreduce", "protocol": "Simple", "inplace": true,
 "min_message_size": 32, "max_message_size": 1048576,

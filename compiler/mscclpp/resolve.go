@@ -81,7 +81,7 @@ func (m *machine) instr(t int, op *Op, at, step int) instr {
 	return in
 }
 
-// engine is the clock of the proxy that copies for a port channel, which is
+// engine returns the clock of the proxy that copies for a port channel, which is
 // identified by the counter it signals.
 func (m *machine) engine(counter int) int {
 	if _, ok := m.engines[counter]; !ok {
@@ -90,8 +90,8 @@ func (m *machine) engine(counter int) int {
 	return m.engines[counter]
 }
 
-// moved is the number of chunks that an operation moves, as the runtime computes
-// it.
+// moved returns the number of chunks that an operation moves, as the runtime
+// computes it.
 func (o *Op) moved() int {
 	if o.Kind.does == pairs && o.Kind.Name != "get" && o.Kind.Name != "ppkt" {
 		return o.Dst[0].Size
@@ -123,7 +123,7 @@ func (m *machine) region(t int, op *Op, ref *Ref, letter byte) region {
 	return r
 }
 
-// place is the buffer that a ref is in, and the ranks whose it is.
+// place returns the buffer that a ref is in, and the ranks whose it is.
 func (p *Plan) place(g, t int, op *Op, ref *Ref) (collective.Buffer, []int) {
 	gpu := &p.GPUs[g]
 	tb := &gpu.Threadblocks[t]

@@ -8,7 +8,7 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// optional are plans made by others, found by walking up from here, if any.
+// optional returns plans made by others, found by walking up from here, if any.
 func optional() []string {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -43,9 +43,9 @@ func notFollowed(r *verify.Report, format string, args ...any) {
 	r.Add(verify.Finding{Kind: verify.Lint, Severity: verify.Warning, GPU: -1, Threadblock: -1, Step: -1, Message: "not followed: " + fmt.Sprintf(format, args...)})
 }
 
-// division is into how many parts threadblock groups divide a place, and of how
-// many bytes the units of pipelines are: what divides all of them, and the longest.
-// Both are 0 if there are no pipelines.
+// division returns into how many parts threadblock groups divide a place, and
+// of how many bytes the units of pipelines are: what divides all of them, and
+// the longest. Both are 0 if there are no pipelines.
 func (p *Plan) division(r *verify.Report) (parts, granule, longest int) {
 	parts = 1
 	uneven := false
@@ -64,9 +64,10 @@ func (p *Plan) division(r *verify.Report) (parts, granule, longest int) {
 	return parts, granule, longest
 }
 
-// passes is how many passes of the longest pipeline exhaust semaphores, which let
-// some run ahead, and wrap around in scratch that is used in turns; wrap is how many
-// granules of it a chunk has, 0 where it is not used so.
+// passes returns the number of passes of the longest pipeline exhaust
+// semaphores, which let some run ahead, and wrap around in scratch that is used
+// in turns; wrap is how many granules of it a chunk has, 0 where it is not used
+// so.
 func (p *Plan) passes(r *verify.Report, granule, longest int) (passes, wrap int) {
 	span := longest / granule
 	ahead := 1
@@ -106,8 +107,8 @@ func (p *Plan) within(r *verify.Report, s size) []size {
 	return nil
 }
 
-// room is the number of bytes that each chunk has in scratch shared by plans: 0 if
-// the plan does not use it, -1 if GPUs differ.
+// room returns the number of bytes that each chunk has in scratch shared by
+// plans: 0 if the plan does not use it, -1 if GPUs differ.
 func (p *Plan) room() int {
 	room := 0
 	for g := range p.GPUs {
@@ -129,8 +130,8 @@ func (p *Plan) room() int {
 	return room
 }
 
-// mostPasses is how many passes a pipeline with the given unit takes for a chunk
-// of the largest message.
+// mostPasses returns the number of passes a pipeline with the given unit takes
+// for a chunk of the largest message.
 func (p *Plan) mostPasses(unit int) int {
 	chunks := max(p.GPUs[0].In, 1)
 	if p.Collective == "allgather" {

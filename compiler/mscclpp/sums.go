@@ -192,9 +192,9 @@ func (w *summing) inTurn(s, r int) bool {
 	return true
 }
 
-// only is the last step before i that wrote a place, if i is the first to use the
-// place since then and the run that lead begins may do that step's work; otherwise
-// none.
+// only returns the last step before i that wrote a place, if i is the first to
+// use the place since then and the run that lead begins may do that step's
+// work; otherwise none.
 func (w *summing) only(lead, i int, at spot, op ...ir.Op) int {
 	g := w.g
 	by := none
@@ -213,8 +213,8 @@ func (w *summing) only(lead, i int, at spot, op ...ir.Op) int {
 	return by
 }
 
-// brought is the step that receives the message which reduction i of the run of s
-// adds, if nothing else uses that message; otherwise none.
+// brought returns the step that receives the message which reduction i of the
+// run of s adds, if nothing else uses that message; otherwise none.
 func (w *summing) brought(s, i int) int {
 	g := w.g
 	at := g.at(i, g.steps[i].Src)
@@ -235,7 +235,7 @@ func (w *summing) brought(s, i int) int {
 	return r
 }
 
-// made is the step that produces what the run of s is added to, if the sum can
+// made returns the step that produces what the run of s is added to, if the sum can
 // include its work, a copy or a message added to something that stays unchanged
 // until then; otherwise none.
 func (w *summing) made(s int) int {
@@ -261,7 +261,7 @@ func (w *summing) made(s int) int {
 	return r
 }
 
-// outs are the steps that send the result of the run from s to end and that the
+// outs returns the steps that send the result of the run from s to end and that the
 // sum can include: they send to memory, and the place is not overwritten before
 // they do.
 func (w *summing) outs(s, end int) (outs []int) {
@@ -290,8 +290,8 @@ func (w *summing) outs(s, end int) (outs []int) {
 	return outs
 }
 
-// rewritten reports whether any chunk of a place is written between the end of a run
-// and step x.
+// rewritten reports whether any chunk of a place is written between the end of
+// a run and step x.
 func (w *summing) rewritten(end, x int, at spot) bool {
 	for c := at.index; c < at.index+at.size; c++ {
 		for _, a := range w.all[at.rank][at.buffer][c] {

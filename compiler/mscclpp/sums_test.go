@@ -12,8 +12,8 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// scatter is a reducescatter in one step: each rank gathers a chunk of all others
-// and sums it up.
+// scatter returns a reducescatter in one step: each rank gathers a chunk of all
+// others and sums it up.
 func scatter(t failing, ranks int) *ir.Program {
 	r := trace(t, collective.Spec{Name: "reducescatter", Ranks: ranks, Chunks: 1})
 	for at := range ranks {
@@ -126,9 +126,10 @@ func TestNoTermIsSpare(t *testing.T) {
 	}
 }
 
-// drawnSums is an allreduce whose chunks are gathered in the scratch of some rank,
-// in places that are used over and over and now and then read by others too, and
-// summed up there in any order, on top of what the rank has or of a copy of it.
+// drawnSums returns an allreduce whose chunks are gathered in the scratch of
+// some rank, in places that are used over and over and now and then read by
+// others too, and summed up there in any order, on top of what the rank has or
+// of a copy of it.
 func drawnSums(t *rapid.T) *ir.Program {
 	ranks := rapid.IntRange(2, 6).Draw(t, "ranks")
 	chunks := rapid.IntRange(1, 3).Draw(t, "chunks")

@@ -9,8 +9,9 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// onSwitch is an allreduce of two ranks, in place, each of which has the switch add
-// up one chunk of both and store it to both, between other operations of its own.
+// onSwitch returns an allreduce of two ranks, in place, each of which has the
+// switch add up one chunk of both and store it to both, between other
+// operations of its own.
 func onSwitch(before, after string) string {
 	rank := func(g int) string {
 		word := func(name string) string {

@@ -68,8 +68,8 @@ func (r *run) move(t int, in *instr) bool {
 	return true
 }
 
-// touches is how many cells an instruction reads and writes for each cell it
-// moves.
+// touches returns the number of cells an instruction reads and writes for each
+// cell it moves.
 func (in *instr) touches() int {
 	n := 0
 	for _, regions := range [...][]region{in.src, in.dst} {
@@ -80,8 +80,8 @@ func (in *instr) touches() int {
 	return n
 }
 
-// cell is element j of the pass of a region that begins at from, in the memory of
-// one of its ranks.
+// cell returns element j of the pass of a region that begins at from, in the
+// memory of one of its ranks.
 func (r *run) cell(g *region, rank, from, j int) int {
 	at := from
 	if g.scratch && r.m.size.wrap > 0 {

@@ -35,9 +35,9 @@ func (w *watch) ordered(a, b touch, c int, weakly bool) {
 	w.race(a, b, c)
 }
 
-// dealt is how an instruction divides the elements of a place among its threads: by
-// the vector (0), by the packet (1), or by the multimem vector (2). Only places that
-// are divided alike give each thread the same elements.
+// dealt returns how an instruction divides the elements of a place among its
+// threads: by the vector (0), by the packet (1), or by the multimem vector (2).
+// Only places that are divided alike give each thread the same elements.
 func (in *instr) dealt() int {
 	if in.packets() {
 		return 1
@@ -79,7 +79,7 @@ func (w *watch) unordered(e *event, message string) {
 	m.fail(verify.Race, tb.gpu, tb.id, e.in.at, "%s", message)
 }
 
-// name is how findings refer to an event.
+// name returns how findings refer to an event.
 func (m *machine) name(e *event) string {
 	tb := &m.tbs[e.tb]
 	return fmt.Sprintf("gpu %d threadblock %d op %d (%s)", tb.gpu, tb.id, e.in.at, e.in.op.Kind.Name)

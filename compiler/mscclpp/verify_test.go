@@ -42,8 +42,8 @@ func TestVerify(t *testing.T) {
 			`[{"channel_type": "memory", "channel_ids"`, `[{"channel_type": "port", "channel_ids"`,
 			`"access_channel_type": "memory"`, `"access_channel_type": "port"`)
 	}
-	// What a port is to put is made in scratch, and made again: before the port has read
-	// it, if nothing is flushed.
+	// What a port is to put is made in scratch, and made again: before the port
+	// has read it, if nothing is flushed.
 	again := func(flush string) (pairs []string) {
 		const (
 			aside = `   {"name": "copy", "src_buff": [{"type": "i", "index": 0, "size": 2}], "dst_buff": [{"type": "s", "index": 2, "size": 2}]},` + "\n"

@@ -22,14 +22,14 @@ var (
 	reduceAlongArgs = signature{fn: "reduce_along", names: []string{"ranks", "buffer", "index", "ch", "stride"}, required: 3, positional: 3, hint: copyArgs.hint}
 )
 
-// copyAlong is c.copy_along(ranks, buffer, index, ch=None, stride=1).
+// copyAlong implements c.copy_along(ranks, buffer, index, ch=None, stride=1).
 func (r *ref) copyAlong(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	return r.along(th, &copyAlongArgs, args, kwargs, func(at *lang.Ref, h *hop) error {
 		return at.CopyTo(at, h.rank, h.buf, h.index, h.stride, h.ch)
 	})
 }
 
-// reduceAlong is c.reduce_along(ranks, buffer, index, ch=None, stride=1).
+// reduceAlong implements c.reduce_along(ranks, buffer, index, ch=None, stride=1).
 func (r *ref) reduceAlong(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	return r.along(th, &reduceAlongArgs, args, kwargs, func(at *lang.Ref, h *hop) error {
 		var own lang.Ref

@@ -22,14 +22,14 @@ const (
 	enumerationPairs = 1 << 13 // further steps for every pair of ranks
 )
 
-// NewBudget is the budget of an enumeration on a machine.
+// NewBudget returns the budget of an enumeration on a machine.
 func NewBudget(m Machine) *Budget {
 	pairs := (&session{machine: m}).pairs()
 	return &Budget{most: enumerationSteps + enumerationPairs*uint64(pairs)}
 }
 
-// Within is the template with a budget for everything that is run of it from now
-// on.
+// Within returns the template with a budget for everything that is run of it
+// from now on.
 func (t *Template) Within(b *Budget) *Template {
 	limited := *t
 	limited.budget = b

@@ -27,7 +27,7 @@ func bufferOf(name string) (b collective.Buffer, ok bool) {
 	return 0, false
 }
 
-// here is the line of the template that called the running builtin.
+// here returns the line of the template that called the running builtin.
 func here(th *starlark.Thread) lang.Pos { return position(th.CallFrame(1).Pos) }
 
 // tracing returns the session whose trace a builtin works on. Outside a program
@@ -136,8 +136,8 @@ func (s *session) slipped(err error, buf collective.Buffer) error {
 // count.
 var chunkArgs = signature{fn: "chunk", names: []string{"rank", "buffer", "index", "count", "stride", "sz"}, required: 3, positional: 5}
 
-// chunkBuiltin is chunk(rank, buffer, index, count=1, stride=1): a reference
-// to the chunks that are there now.
+// chunkBuiltin implements chunk(rank, buffer, index, count=1, stride=1): a
+// reference to the chunks that are there now.
 func chunkBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	s, err := tracing(th, "chunk")
 	if err != nil {

@@ -114,7 +114,7 @@ func (t *Template) table(c *ownCollective, m Machine) (*collective.Table, error)
 	return table, err
 }
 
-// units is the number of units in a buffer of a rank.
+// units returns the number of units in a buffer of a rank.
 func (c *ownCollective) units(th *starlark.Thread, what string, v starlark.Value, topo, rank starlark.Value) (int, error) {
 	if fn, ok := v.(*starlark.Function); ok {
 		var err error
@@ -150,7 +150,7 @@ func (m Machine) asWant(v starlark.Value) (collective.Want, error) {
 	return collective.Want{}, fmt.Errorf("it returned %s: want (rank, index), a list of such, or None", kindOf(v))
 }
 
-// reductionOf is what a list of places wants, in its shortest form if it is a
+// reductionOf returns what a list of places wants, in its shortest form if it is a
 // single place, or one index of all ranks in order.
 func (m Machine) reductionOf(of []collective.Place) (collective.Want, error) {
 	switch len(of) {

@@ -41,7 +41,7 @@ const (
 	maxDoc   = 1000
 )
 
-// tooLong is an error where a text of a declaration has more bytes than it may.
+// tooLong returns an error if a text of a declaration has more bytes than it may.
 func tooLong(what, text string, most int) error {
 	if len(text) > most {
 		return fmt.Errorf("%s of %d bytes: want at most %d", what, len(text), most)
@@ -122,7 +122,7 @@ func (p *parameter) Hash() (uint32, error) { return 0, fmt.Errorf("parameters ca
 // maxValues limits the values of a parameter.
 const maxValues = 1 << 12
 
-// choiceBuiltin is choice(value, …, default=the first, doc="").
+// choiceBuiltin implements choice(value, …, default=the first, doc="").
 func choiceBuiltin(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	p := &parameter{}
 	var otherwise starlark.Value
@@ -153,7 +153,7 @@ func choiceBuiltin(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 	return p, nil
 }
 
-// betweenBuiltin is between(low, high, default=low, doc="").
+// betweenBuiltin implements between(low, high, default=low, doc="").
 func betweenBuiltin(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	p := &parameter{}
 	var otherwise starlark.Value

@@ -37,8 +37,8 @@ func notHere(message string) string {
 	return ""
 }
 
-// namedLike is the known name that an unknown one probably stands for. Short names
-// are close to everything, so for them only one letter may differ.
+// namedLike returns the known name that an unknown one probably stands for.
+// Short names are close to everything, so for them only one letter may differ.
 func namedLike(message string) string {
 	name, undefined := strings.CutPrefix(message, "undefined: ")
 	if !undefined {

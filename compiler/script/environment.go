@@ -19,9 +19,9 @@ var predeclared = starlark.StringDict{
 	"range":       starlark.NewBuiltin("range", rangeBuiltin),
 }
 
-// rangeBuiltin is Starlark's range, limited to maxRange elements, since functions
-// such as max and sorted go through a range in a single step that can't be
-// interrupted.
+// rangeBuiltin implements Starlark's range, limited to maxRange elements, since
+// functions such as max and sorted go through a range in a single step that
+// can't be interrupted.
 func rangeBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	v, err := starlark.Universe["range"].(*starlark.Builtin).CallInternal(th, args, kwargs)
 	if err != nil {

@@ -16,7 +16,7 @@ var testLibrary = map[string]string{
 	"lib.star": "def send(c, to):\n    c.copy(to, \"in\", 0)\n",
 }
 
-// squareMachine is 2 nodes of 2 GPUs, without links between ranks 0 and 3.
+// squareMachine returns 2 nodes of 2 GPUs, without links between ranks 0 and 3.
 func squareMachine() Machine {
 	m := Even(2, 2)
 	m.Linked = func(a, b int) bool { return a+b != 3 || a == 1 || a == 2 }

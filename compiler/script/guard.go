@@ -118,7 +118,8 @@ func (w *rewriter) target(e syntax.Expr) {
 	}
 }
 
-// rest is the parameter that takes all further arguments, or nil if there is none.
+// rest returns the parameter that takes all further arguments, or nil if there
+// is none.
 func rest(params []syntax.Expr) *syntax.Ident {
 	for _, p := range params {
 		if star, ok := p.(*syntax.UnaryExpr); ok && star.Op == syntax.STAR {
@@ -130,8 +131,8 @@ func rest(params []syntax.Expr) *syntax.Ident {
 	return nil
 }
 
-// collected is args = «tuple»(*args): the tuple of a function's further arguments
-// was made by nobody's literal.
+// collected returns args = «tuple»(*args): the tuple of a function's further
+// arguments was made by nobody's literal.
 func collected(name *syntax.Ident) syntax.Stmt {
 	read, write := *name, *name
 	all := &syntax.UnaryExpr{OpPos: name.NamePos, Op: syntax.STAR, X: &read}

@@ -72,7 +72,7 @@ func guardedAdd(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 	return bounded(th)(starlark.Binary(syntax.PLUS, x, y))
 }
 
-// sum is a + b for integers, if the result is not too long.
+// sum returns a + b for integers, if the result is not too long.
 func sum(a, b starlark.Int) (starlark.Value, error) {
 	c := a.Add(b)
 	if large(c) && c.BigInt().BitLen() > maxBits {
@@ -114,7 +114,8 @@ func guardedMultiply(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tup
 	return bounded(th)(starlark.Binary(syntax.STAR, x, y))
 }
 
-// guardedShift is <<. Starlark limits a single shift, but not repeated ones.
+// guardedShift implements <<. Starlark limits a single shift, but not repeated
+// ones.
 func guardedShift(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	v, err := starlark.Binary(syntax.LTLT, args[0], args[1])
 	if n, ok := v.(starlark.Int); ok && large(n) && n.BigInt().BitLen() > maxBits {
@@ -123,7 +124,7 @@ func guardedShift(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 	return v, err
 }
 
-// guardedInt is int, for texts with a limited number of digits.
+// guardedInt implements int, for texts with a limited number of digits.
 func guardedInt(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	for _, a := range args {
 		if s, ok := a.(starlark.String); ok && len(s) > maxBits {
@@ -154,9 +155,9 @@ func scalar(v starlark.Value) bool {
 	return false
 }
 
-// guardedComparison is a comparison operator. Without a guard it can take for
-// ever: a list may hold another a million times, which holds yet another, and so
-// on.
+// guardedComparison implements a comparison operator. Without a guard it can
+// take for ever: a list may hold another a million times, which holds yet
+// another, and so on.
 func guardedComparison(op syntax.Token) *starlark.Builtin {
 	return starlark.NewBuiltin(op.String(), func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		x, y := args[0], args[1]
@@ -170,7 +171,7 @@ func guardedComparison(op syntax.Token) *starlark.Builtin {
 	})
 }
 
-// guardedMembership is in, or not in.
+// guardedMembership implements in, or not in.
 func guardedMembership(op syntax.Token) *starlark.Builtin {
 	return starlark.NewBuiltin(op.String(), func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		x, among := args[0], args[1]
@@ -230,7 +231,7 @@ func guardedPart(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 	return args[0], made(th, elements(whole, what))
 }
 
-// guardedJoin is a string's join, which first checks what it will join.
+// guardedJoin implements a string's join, which first checks what it will join.
 func guardedJoin(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	of, ok := args[0].(starlark.String)
 	if !ok {
@@ -253,8 +254,8 @@ func guardedJoin(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 	}), nil
 }
 
-// guardedMaker is one of Starlark's builtins that go through their arguments'
-// elements.
+// guardedMaker implements one of Starlark's builtins that go through their
+// arguments' elements.
 func guardedMaker(name string) starlark.Value {
 	original, does := starlark.Universe[name].(*starlark.Builtin), makers[name]
 	return starlark.NewBuiltin(name, func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
@@ -276,7 +277,7 @@ func guardedMaker(name string) starlark.Value {
 	})
 }
 
-// guardedText is one of Starlark's builtins that turn values into text.
+// guardedText implements one of Starlark's builtins that turn values into text.
 func guardedText(name string) starlark.Value {
 	original := starlark.Universe[name].(*starlark.Builtin)
 	return starlark.NewBuiltin(name, func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {

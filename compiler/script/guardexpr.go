@@ -102,14 +102,14 @@ func named(arg syntax.Expr) bool {
 	return ok && b.Op == syntax.EQ
 }
 
-// calling is the call name(args…), at the position of an operator.
+// calling returns the call name(args…), at the position of an operator.
 func calling(name string, at syntax.Position, args ...syntax.Expr) syntax.Expr {
 	return &syntax.CallExpr{Fn: &syntax.Ident{NamePos: at, Name: name}, Lparen: at, Args: args, Rparen: at}
 }
 
-// harmless reports whether an operator obviously creates and examines little: adding
-// a number literal, the remainder of one, a power of two, a comparison with a
-// literal.
+// harmless reports whether an operator obviously creates and examines little:
+// adding a number literal, the remainder of one, a power of two, a comparison
+// with a literal.
 func harmless(x *syntax.BinaryExpr) bool {
 	switch x.Op {
 	case syntax.PLUS:

@@ -73,7 +73,7 @@ func (p Parameter) numbers(least, most int) bool {
 	return true
 }
 
-// kindOfHole is the row of a kind; nil for a parameter that is not a hole.
+// kindOfHole returns the row of a kind; nil for a parameter that is not a hole.
 func kindOfHole(kind string) *holeKind {
 	for i := range holeKinds {
 		if holeKinds[i].kind == kind {

@@ -35,10 +35,10 @@ import (
 // that is allowed and chunkTime for each chunk of the problem, many times what
 // they do take.
 //
-// Of the built-in families, on up to 72 ranks none takes 600,000 steps before its
-// first operation, on 2,048 none 130 million; none takes 90 steps an operation
-// beyond them, nor 3 operations a chunk but for those, at most two for every two ranks,
-// that send a buffer of one chunk around.
+// Of the built-in families, on up to 72 ranks none takes 600,000 steps before
+// its first operation, on 2,048 none 130 million; none takes 90 steps an
+// operation beyond them, nor 3 operations a chunk but for those, at most two
+// for every two ranks, that send a buffer of one chunk around.
 const (
 	idleSteps     = 4_000_000
 	stepsPerPair  = 96
@@ -91,15 +91,16 @@ type session struct {
 	declare *declaration           // set while the template's file is executed
 }
 
-// pairs is the number of pairs of ranks, up to the largest machine that programs
-// can examine.
+// pairs returns the number of pairs of ranks, up to the largest machine that
+// programs can examine.
 func (s *session) pairs() int {
 	const most = 2048
 	ranks := min(s.machine.Ranks(), most)
 	return ranks * ranks
 }
 
-// steps is how many steps the session may take, given what it has traced so far.
+// steps returns the number of steps the session may take, given what it has
+// traced so far.
 func (s *session) steps() uint64 {
 	chunks := min(s.chunks, mostChunks)
 	return idleSteps + stepsPerPair*uint64(s.pairs()) + stepsPerChunk*uint64(chunks) + stepsPerOp*uint64(s.ops.Load())
@@ -116,20 +117,21 @@ func (s *session) over(done uint64) string {
 	return ""
 }
 
-// opLimit is how many operations the program may have. The number of chunks is the
-// template's choice, so only as many count as programs move on so many ranks.
+// opLimit returns the number of operations the program may have. The number of
+// chunks is the template's choice, so only as many count as programs move on so
+// many ranks.
 func (s *session) opLimit() int {
 	chunks := min(s.chunks, idleChunks+chunksPerPair*s.pairs())
 	return min(lang.MaxOps, idleOps+opsPerPair*s.pairs()+opsPerChunk*chunks)
 }
 
-// scratchLimit is how many chunks of scratch a rank may have in each of its
-// buffers, since a buffer is laid out up to its last chunk in use.
+// scratchLimit returns the number of chunks of scratch a rank may have in each
+// of its buffers, since a buffer is laid out up to its last chunk in use.
 func (s *session) scratchLimit() int {
 	return min(lang.MaxScratch, idleScratch+opsPerChunk*min(s.chunks, lang.MaxScratch))
 }
 
-// time is the processor time that the session may take.
+// time returns the processor time that the session may take.
 func (s *session) time() time.Duration {
 	return s.limits.processor + time.Duration(s.steps())*stepTime + time.Duration(s.chunks)*chunkTime
 }
@@ -209,7 +211,7 @@ func watch(s *session, th *starlark.Thread, clock func() time.Duration, done <-c
 	}
 }
 
-// liveHeap is the size of the heap after the last garbage collection.
+// liveHeap returns the size of the heap after the last garbage collection.
 func liveHeap() int64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)

@@ -19,7 +19,7 @@ type Machine struct {
 	firsts []int // by node: the value of first; nil means that it is computed each time
 }
 
-// Even is a machine of nodes nodes with gpus GPUs each, fully linked.
+// Even returns a machine of nodes nodes with gpus GPUs each, fully linked.
 func Even(nodes, gpus int) Machine {
 	m := Machine{Nodes: nodes, GPUsPerNode: make([]int, nodes)}
 	for n := range m.GPUsPerNode {
@@ -28,7 +28,7 @@ func Even(nodes, gpus int) Machine {
 	return m
 }
 
-// Ranks is the number of GPUs.
+// Ranks returns the number of GPUs.
 func (m Machine) Ranks() int {
 	if last := len(m.firsts) - 1; last >= 0 {
 		return m.firsts[last] + m.GPUsPerNode[last]
@@ -40,7 +40,7 @@ func (m Machine) Ranks() int {
 	return n
 }
 
-// gpus is the number of GPUs in every node, or 0 if nodes differ.
+// gpus returns the number of GPUs in every node, or 0 if nodes differ.
 func (m Machine) gpus() int {
 	for _, g := range m.GPUsPerNode {
 		if g != m.GPUsPerNode[0] {
@@ -50,7 +50,7 @@ func (m Machine) gpus() int {
 	return m.GPUsPerNode[0]
 }
 
-// first is the rank of GPU 0 of a node.
+// first returns the rank of GPU 0 of a node.
 func (m *Machine) first(node int) int {
 	if m.firsts != nil {
 		return m.firsts[node]
@@ -77,7 +77,7 @@ func (m Machine) check() error {
 	return nil
 }
 
-// rank is the rank of a (node, gpu) pair.
+// rank returns the rank of a (node, gpu) pair.
 func (m *Machine) rank(node, gpu int) (int, error) {
 	if node < 0 || node >= m.Nodes {
 		return 0, fmt.Errorf("(%d, %d): there are %d nodes", node, gpu, m.Nodes)
@@ -107,7 +107,7 @@ type Request struct {
 	MostOps    int   // a program of more is given up with an error that is Large; 0: what the language has room for
 }
 
-// topo is the value of that name in a template: the machine and the request.
+// topo returns the value of that name in a template: the machine and the request.
 func topo(m Machine, q Request) starlark.Value {
 	gpus := starlark.Value(starlark.None)
 	if g := m.gpus(); g > 0 {
@@ -127,8 +127,8 @@ func topo(m Machine, q Request) starlark.Value {
 	})
 }
 
-// counts is topo.counts: the counts of a vector form, by rank; for alltoallv a
-// row for every sender; None where the collective has none.
+// counts implements topo.counts: the counts of a vector form, by rank; for
+// alltoallv a row for every sender; None where the collective has none.
 func (q Request) counts(ranks int) starlark.Value {
 	n := collective.CountsOf(q.Collective, ranks)
 	if n == 0 {
@@ -157,7 +157,7 @@ func (q Request) counts(ranks int) starlark.Value {
 	return starlark.NewList(rows)
 }
 
-// nodeRanks is topo.node(n): the ranks of a node.
+// nodeRanks implements topo.node(n): the ranks of a node.
 func (m *Machine) nodeRanks(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var n int
 	if err := starlark.UnpackArgs(b.Name(), args, kwargs, "n", &n); err != nil {
@@ -173,7 +173,7 @@ func (m *Machine) nodeRanks(_ *starlark.Thread, b *starlark.Builtin, args starla
 	return starlark.NewList(ranks), nil
 }
 
-// linkedRanks is topo.linked(a, b): whether rank a can send to rank b.
+// linkedRanks implements topo.linked(a, b): whether rank a can send to rank b.
 func (m *Machine) linkedRanks(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	var from, to starlark.Value
 	if len(args) == 2 && len(kwargs) == 0 { // the form that programs call millions of times
@@ -195,9 +195,9 @@ func (m *Machine) linkedRanks(_ *starlark.Thread, b *starlark.Builtin, args star
 	return starlark.Bool(ranks[0] == ranks[1] || m.Linked == nil || m.Linked(ranks[0], ranks[1])), nil
 }
 
-// unlinkedRanks is topo.unlinked(): the first pair of ranks (a, b) where a can't
-// send to b, or None. On a large machine this takes a fraction of the time a
-// template would need to ask about every pair.
+// unlinkedRanks implements topo.unlinked(): the first pair of ranks (a, b)
+// where a can't send to b, or None. On a large machine this takes a fraction of
+// the time a template would need to ask about every pair.
 func (m *Machine) unlinkedRanks(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if err := starlark.UnpackArgs(b.Name(), args, kwargs); err != nil {
 		return nil, err

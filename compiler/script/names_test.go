@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Names and what is printed beside them are columns of tables: a long one is refused
-// where it is declared.
+// Names and what is printed beside them are columns of tables: a long one is
+// refused where it is declared.
 func TestLongNames(t *testing.T) {
 	long := strings.Repeat("a", 100_000)
 	for _, c := range []struct{ name, declares, want string }{
@@ -24,7 +24,8 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// The scanner takes a byte 0 for the end of the file: what follows would be ignored.
+// The scanner takes a byte 0 for the end of the file: what follows would be
+// ignored.
 func TestByteZero(t *testing.T) {
 	good := "family(name = \"x\", collectives = [\"allreduce\"])\ndef allreduce(topo, p):\n    pass\n"
 	if _, err := Load("x.star", []byte(good), Options{}); err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// Operations is how many operations the program will have, as the template's def
-// operations(topo, p) says, and whether it has one. It is known before the program is
-// traced, which may take gigabytes.
+// Operations returns the number of operations the program will have, as the
+// template's def operations(topo, p) says, and whether it has one. It is known
+// before the program is traced, which may take gigabytes.
 func (t *Template) Operations(m Machine, q Request, given map[string]any) (n int, ok bool, err error) {
 	c, err := t.prepare(m, q, given)
 	if err != nil {
@@ -38,8 +38,9 @@ func (c *call) operations() (n int, ok bool, err error) {
 	return n, ok, err
 }
 
-// foreseen is an error that is Large where the template says that its program has
-// more operations than asked for, or than the language has room for.
+// foreseen returns an error that is Large where the template says that its
+// program has more operations than asked for, or than the language has room
+// for.
 func (t *Template) foreseen(c *call, fn *starlark.Function, most int) error {
 	if most <= 0 || most > lang.MaxOps {
 		most = lang.MaxOps

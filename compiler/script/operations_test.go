@@ -8,8 +8,8 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// A program that its template says is too large is refused before it is traced; what
-// operations may return is checked.
+// A program that its template says is too large is refused before it is traced;
+// what operations may return is checked.
 func TestOperations(t *testing.T) {
 	const family = `family(name = "x", collectives = ["allreduce"])
 def operations(topo, p):

@@ -50,8 +50,8 @@ func (l *scopeLoop) Done() {
 	}
 }
 
-// parallelizeBuiltin is parallelize(N), for a loop, or parallelize(N, body),
-// which calls body in the scope and returns what it returns.
+// parallelizeBuiltin implements parallelize(N), for a loop, or parallelize(N,
+// body), which calls body in the scope and returns what it returns.
 func parallelizeBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	s, err := tracing(th, "parallelize")
 	if err != nil {

@@ -26,8 +26,8 @@ type Parameter struct {
 // holes [][]int or nil.
 type Params map[string]any
 
-// String is the canonical form, sorted by name: channels=4 order=0,2,1,3. Unfilled
-// holes are omitted. Different parameters have different strings.
+// String returns the canonical form, sorted by name: channels=4 order=0,2,1,3.
+// Unfilled holes are omitted. Different parameters have different strings.
 func (p Params) String() string {
 	names := make([]string, 0, len(p))
 	for n, v := range p {
@@ -76,7 +76,7 @@ func (p Parameter) All() []any {
 	return all
 }
 
-// Size is the number of values.
+// Size returns the number of values.
 func (p Parameter) Size() int {
 	switch {
 	case p.Hole != "":

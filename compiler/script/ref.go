@@ -16,7 +16,7 @@ type ref lang.Ref
 
 func (r *ref) lang() *lang.Ref { return (*lang.Ref)(r) }
 
-func (r *ref) String() string        { return r.lang().Tell() }
+func (r *ref) String() string        { return r.lang().Describe() }
 func (r *ref) Type() string          { return "chunk" }
 func (r *ref) Freeze()               {}
 func (r *ref) Truth() starlark.Bool  { return true }
@@ -47,7 +47,7 @@ func (r *ref) AttrNames() []string {
 	return names
 }
 
-// Attr is a method or an attribute of a reference.
+// Attr returns a method or an attribute of a reference.
 func (r *ref) Attr(name string) (starlark.Value, error) {
 	for i := range methods {
 		if methods[i].name == name {
@@ -104,7 +104,7 @@ var (
 	groupArgs  = signature{fn: "group", names: []string{"chunk"}, required: 1, positional: 1}
 )
 
-// split is c.split(n): n references to equal parts, or to single chunks.
+// split implements c.split(n): n references to equal parts, or to single chunks.
 func (r *ref) split(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if _, err := tracing(th, "split"); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (r *ref) split(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.
 	return starlark.NewList(list), nil
 }
 
-// group is c.group(d): one reference to the chunks of both.
+// group implements c.group(d): one reference to the chunks of both.
 func (r *ref) group(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if _, err := tracing(th, "group"); err != nil {
 		return nil, err

@@ -30,10 +30,10 @@ func (w *row) Freeze()               {}
 func (w *row) Truth() starlark.Bool  { return len(w.refs) > 0 }
 func (w *row) Hash() (uint32, error) { return 0, fmt.Errorf("chunk references cannot be keys") }
 
-// Len is how many references there are.
+// Len returns the number of references there are.
 func (w *row) Len() int { return len(w.refs) }
 
-// Index is one of the references.
+// Index returns one of the references.
 func (w *row) Index(i int) starlark.Value { return w.at(i) }
 
 // Iterate goes through the references.
@@ -58,7 +58,7 @@ func (i *rowIterator) Done() {}
 // AttrNames lists the methods of a row.
 func (w *row) AttrNames() []string { return []string{"copy", "reduce"} }
 
-// Attr is a method.
+// Attr returns a method.
 func (w *row) Attr(name string) (starlark.Value, error) {
 	switch name {
 	case "copy":
@@ -94,8 +94,8 @@ func (s *session) spots(rank, index starlark.Value) (at spots, n, unit int, err 
 	return
 }
 
-// of is the i-th spot. If rank and index are the same for all, chunks are placed
-// side by side, before of them ahead of this one.
+// of returns the i-th spot. If rank and index are the same for all, chunks are
+// placed side by side, before of them ahead of this one.
 func (p *spots) of(i, before int) (rank, index int) {
 	rank, index = p.rank, p.index
 	if p.ranks != nil {
@@ -152,8 +152,8 @@ func lists(args ...starlark.Value) bool {
 	return false
 }
 
-// chunkRow is chunk(rank, buffer, index, count=1, stride=1) where rank, index or
-// count is a list.
+// chunkRow implements chunk(rank, buffer, index, count=1, stride=1) where rank,
+// index or count is a list.
 func (s *session) chunkRow(th *starlark.Thread, rank, buffer, index, count starlark.Value, stride int) (starlark.Value, error) {
 	buf, err := s.buffer(buffer)
 	if err != nil {
@@ -209,8 +209,8 @@ var (
 	rowReduceArgs = signature{fn: "reduce", names: []string{"chunks", "ch"}, required: 1, positional: 1, hint: reduceArgs.hint}
 )
 
-// copy is w.copy(rank, buffer, index, ch=None, stride=1): rank, index or both may be
-// lists.
+// copy implements w.copy(rank, buffer, index, ch=None, stride=1): rank, index
+// or both may be lists.
 func (w *row) copy(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	s, err := tracing(th, "copy")
 	if err != nil {
@@ -252,8 +252,8 @@ func (w *row) copy(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple
 	return to, nil
 }
 
-// reduce is w.reduce(others, ch=None): it reduces each of w's chunks with those at
-// the same position in another row.
+// reduce implements w.reduce(others, ch=None): it reduces each of w's chunks
+// with those at the same position in another row.
 func (w *row) reduce(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	s, err := tracing(th, "reduce")
 	if err != nil {

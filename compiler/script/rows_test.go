@@ -14,8 +14,8 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// free is a program for a collective of 16 chunks in and 12 out of which one has to be
-// a sum, so that it may reduce, and the others are anything.
+// free is a program for a collective of 16 chunks in and 12 out of which one
+// has to be a sum, so that it may reduce, and the others are anything.
 const free = `
 collective(name = "x", input = 16, output = 12, want = lambda topo, rank, i: [(0, 0), (1, 0)] if i == 11 and rank == 1 else None)
 family(name = "x", collectives = ["x"])
@@ -181,8 +181,8 @@ func TestRowsAreLoopsAtRandom(t *testing.T) {
 	})
 }
 
-// TestOneCallStops: what makes many operations of many chunks in one call, or refers
-// to many, is stopped in the middle of it.
+// TestOneCallStops: what makes many operations of many chunks in one call, or
+// refers to many, is stopped in the middle of it.
 func TestOneCallStops(t *testing.T) {
 	for call, want := range map[string]string{
 		`chunk(0, "in", 0, 1 << 16).copy_along([1, 2] * 15000, "sc", 0)`: "x.star:8:42: too many steps: ",

@@ -2,8 +2,8 @@ package script
 
 import "fmt"
 
-// DidYouMean is " (did you mean …?)" if one of the names is a probable misspelling
-// of name, and empty if none is.
+// DidYouMean returns " (did you mean …?)" if one of the names is a probable
+// misspelling of name, and empty if none is.
 func DidYouMean(name string, names []string) string {
 	best := Nearest(name, names)
 	if best == "" {
@@ -12,7 +12,8 @@ func DidYouMean(name string, names []string) string {
 	return fmt.Sprintf(" (did you mean %s?)", best)
 }
 
-// Nearest is the one of names that name is probably a misspelling of, or empty.
+// Nearest returns the one of names that name is probably a misspelling of, or
+// empty.
 func Nearest(name string, names []string) string {
 	best, least := "", (len(name)+2)/3+1
 	for _, n := range names {
@@ -23,7 +24,7 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// distance is the number of letters to insert, remove, replace or swap with
+// distance returns the number of letters to insert, remove, replace or swap with
 // their neighbour to make a into b.
 func distance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {

@@ -129,7 +129,7 @@ func (t *Template) Applies(m Machine, coll string, root int) (bool, string, erro
 	return t.Admits(m, Request{Collective: coll, Root: root, InPlace: collective.DefaultInPlace(coll)}, nil)
 }
 
-// Admits is Applies for one request and one set of parameters.
+// Admits returns Applies for one request and one set of parameters.
 func (t *Template) Admits(m Machine, q Request, given map[string]any) (bool, string, error) {
 	if !slices.Contains(t.Collectives, q.Collective) {
 		return false, fmt.Sprintf("%s is not among its collectives (%s)", q.Collective, strings.Join(t.Collectives, ", ")), nil
@@ -164,8 +164,8 @@ func (t *Template) Admits(m Machine, q Request, given map[string]any) (bool, str
 	return yes, why, nil
 }
 
-// Chunks is the number of chunks in the collective's unit (see collective.Spec)
-// for these parameters.
+// Chunks returns the number of chunks in the collective's unit (see
+// collective.Spec) for these parameters.
 func (t *Template) Chunks(m Machine, q Request, given map[string]any) (int, error) {
 	c, err := t.prepare(m, q, given)
 	if err != nil {
@@ -205,10 +205,10 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	trace := lang.NewTrace(t.Name, coll)
 	trace.SetLinked(func(a, b int) bool { return m.Linked == nil || m.Linked(a, b) })
 	if q.MostOps > 0 {
-		trace.SetMost(q.MostOps)
+		trace.SetMaxOps(q.MostOps)
 	}
 	trace.At(position(fn.Position()))
-	if err := trace.Broken(); err != nil {
+	if err := trace.Err(); err != nil {
 		return nil, asError(t.File, err)
 	}
 	s := &session{file: t.File, limits: t.limits, budget: t.budget, trusted: t.trusted, machine: c.machine, trace: trace, chunks: m.Ranks() * coll.LoopChunks()}
@@ -233,7 +233,7 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	return program, nil
 }
 
-// Collective is what a request asks for on a machine, divided into chunks: a
+// Collective returns what a request asks for on a machine, divided into chunks: a
 // built-in collective, or one that the template defines.
 func (t *Template) Collective(m Machine, q Request, chunks int) (collective.Collective, error) {
 	s := collective.Spec{Name: q.Collective, Ranks: m.Ranks(), Chunks: chunks, Root: q.Root, InPlace: q.InPlace, Counts: q.Counts}
@@ -260,8 +260,8 @@ func (t *Template) Defines(coll string) bool {
 	return slices.ContainsFunc(t.own, func(c *ownCollective) bool { return c.name == coll })
 }
 
-// program is the function that implements a collective: program, or else the one
-// named for the collective.
+// program returns the function that implements a collective: program, or else
+// the one named for the collective.
 func (t *Template) program(coll string) (*starlark.Function, error) {
 	for _, name := range []string{"program", coll} {
 		if fn, ok := t.globals[name].(*starlark.Function); ok {
@@ -373,7 +373,7 @@ func execute(th *starlark.Thread, name string, src []byte, own bool) (string, st
 	return doc, globals, err
 }
 
-// docstring is the string a file begins with.
+// docstring returns the string a file begins with.
 func docstring(f *syntax.File) string {
 	if len(f.Stmts) > 0 {
 		if e, ok := f.Stmts[0].(*syntax.ExprStmt); ok {

@@ -196,8 +196,8 @@ def program(topo, p):
 	}
 }
 
-// topo.unlinked() is the first of the pairs for which topo.linked(a, b) is not so, or None,
-// on machines of any links.
+// topo.unlinked() is the first of the pairs for which topo.linked(a, b) is not
+// so, or None, on machines of any links.
 func TestUnlinked(t *testing.T) {
 	src := `
 family(name = "x", collectives = ["broadcast"])
@@ -269,7 +269,7 @@ def program(topo, p):
 	}
 }
 
-// errorText is nil, or something that prints as the text.
+// errorText returns nil, or something that prints as the text.
 func errorText(s string) any {
 	if s == "" {
 		return nil

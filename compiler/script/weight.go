@@ -26,7 +26,7 @@ const (
 	printed      = 1000    // steps that something printed counts for
 )
 
-// size is the length of what grows by + and *, and what it may grow to.
+// size returns the length of what grows by + and *, and what it may grow to.
 func size(v starlark.Value) (n, most int, what string) {
 	switch v := v.(type) {
 	case starlark.String:
@@ -70,8 +70,8 @@ func walk(th *starlark.Thread, v starlark.Value) {
 	work(th, n*hashed)
 }
 
-// elements is how many a value of so many counts for: sixteen bytes of a string are
-// the two words of one.
+// elements returns the number of a value of so many counts for: sixteen bytes
+// of a string are the two words of one.
 func elements(n int, what string) int {
 	if what == "string" {
 		return n / 16
@@ -90,7 +90,7 @@ func made(th *starlark.Thread, n int) error {
 	return nil
 }
 
-// light is an error where the text of a value would be long: a list may hold
+// light returns an error if the text of a value would be long: a list may hold
 // another a million times over, and that one the next.
 func light(th *starlark.Thread, v starlark.Value) error {
 	left := weigh(v, maxWeight, 0)
@@ -101,7 +101,7 @@ func light(th *starlark.Thread, v starlark.Value) error {
 	return nil
 }
 
-// comparable is an error where comparing a value would take long; steps is what
+// comparable returns an error if comparing a value would take long; steps is what
 // it counts for.
 func comparable(th *starlark.Thread, v starlark.Value, most int) (steps int, err error) {
 	if s, ok := v.(starlark.String); ok {
@@ -117,7 +117,7 @@ func comparable(th *starlark.Thread, v starlark.Value, most int) (steps int, err
 	return steps, nil
 }
 
-// weigh is what is left of a budget after v, roughly a unit a byte of text;
+// weigh returns what is left of a budget after v, roughly a unit a byte of text;
 // negative when it does not suffice.
 func weigh(v starlark.Value, budget, depth int) int {
 	if budget -= 8; budget < 0 || depth > maxDeep {
@@ -200,8 +200,8 @@ func holdsTuples(t starlark.Tuple) bool {
 	return false
 }
 
-// nested is what is left of a budget after the elements of a tuple and those in
-// it; negative when it does not suffice.
+// nested returns what is left of a budget after the elements of a tuple and
+// those in it; negative when it does not suffice.
 func nested(t starlark.Tuple, budget, depth int) int {
 	if budget -= len(t); budget < 0 || depth > maxDeep {
 		return -1

@@ -96,25 +96,25 @@ type checker struct {
 	pos   []int32 // where a step is in order
 }
 
-// tb is the threadblock of a number.
+// tb returns the threadblock of a number.
 func (c *checker) tb(t int32) *ir.Threadblock {
 	g := c.tbGPU[t]
 	return &c.p.GPUs[g].Threadblocks[t-c.firstTB[g]]
 }
 
-// step is the step of a number.
+// step returns the step of a number.
 func (c *checker) step(s int32) *ir.Step {
 	t := c.stepTB[s]
 	return &c.tb(t).Steps[s-c.first[t]]
 }
 
-// met is the number of the step that meets a dependency of GPU g, or -1 where
+// met returns the number of the step that meets a dependency of GPU g, or -1 where
 // nothing in the tile does.
 func (c *checker) met(g int32, d ir.Dep) int32 {
 	return c.flagged[c.first[c.firstTB[g]+d.TB]+d.Step]
 }
 
-// name is how a finding names a step of another GPU or threadblock.
+// name returns how a finding names a step of another GPU or threadblock.
 func (c *checker) name(s int32) string {
 	t := c.stepTB[s]
 	g := c.tbGPU[t]
@@ -128,7 +128,7 @@ func (c *checker) where(s int32) (gpu, tb, step int) {
 	return int(g), int(t - c.firstTB[g]), int(s - c.first[t])
 }
 
-// describe is a step in short: rrc in[4:6] → sc[0:2].
+// describe returns a step in short: rrc in[4:6] → sc[0:2].
 func describe(s *ir.Step) string {
 	text := s.Op.String()
 	if s.Op.ReadsSrc() {

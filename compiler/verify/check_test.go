@@ -20,7 +20,7 @@ var (
 	sendrecv2 = collective.Spec{Name: "sendrecv", Ranks: 2, Chunks: 3}
 )
 
-// places0 are the first chunks of rank 0.
+// places0 returns the first chunks of rank 0.
 func places0(n int) []collective.Place {
 	all := make([]collective.Place, n)
 	for i := range all {

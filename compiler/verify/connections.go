@@ -99,7 +99,7 @@ func (c *checker) pair(k connection, sender, receiver int32) {
 	}
 }
 
-// next is the number of the first step after s (-1: from the start) of
+// next returns the number of the first step after s (-1: from the start) of
 // threadblock t for which is holds, or -1.
 func (c *checker) next(t, s int32, is func(ir.Op) bool) int32 {
 	if t < 0 {

@@ -63,12 +63,12 @@ func (c *checker) newMemory() *memory {
 	return m
 }
 
-// at is a chunk of a rank's buffer.
+// at returns a chunk of a rank's buffer.
 func (m *memory) at(gpu int, b collective.Buffer, index int) *value {
 	return &m.cells[m.base[3*gpu+int(b)]+int64(index)]
 }
 
-// fetch is what a place holds: the memory itself where its chunks lie side by
+// fetch returns what a place holds: the memory itself where its chunks lie side by
 // side, or else a copy, good until the next into the same room.
 func (m *memory) fetch(gpu int, l ir.Loc, count int32, room *[]value) []value {
 	cells := m.cells[m.base[3*gpu+int(l.Buf)]:]
@@ -169,7 +169,7 @@ func (m *memory) judge() {
 // never is the value of a reduction that the program did not make.
 const never value = -1
 
-// reduction is the value of input chunk index of every rank.
+// reduction returns the value of input chunk index of every rank.
 func (m *memory) reduction(index int) value {
 	if m.c.col.Ranks == 1 {
 		return m.values.input(0, index)
@@ -181,7 +181,7 @@ func (m *memory) reduction(index int) value {
 	return m.made(p)
 }
 
-// sumOf is the value of the reduction of some input chunks, at least two.
+// sumOf returns the value of the reduction of some input chunks, at least two.
 func (m *memory) sumOf(of []collective.Place) value {
 	p := m.values.print(m.values.input(of[0].Rank, of[0].Index))
 	for _, at := range of[1:] {
@@ -190,7 +190,7 @@ func (m *memory) sumOf(of []collective.Place) value {
 	return m.made(p)
 }
 
-// made is the sum with this fingerprint, or never.
+// made returns the sum with this fingerprint, or never.
 func (m *memory) made(p print) value {
 	if x, ok := m.values.known(p); ok {
 		return x
@@ -260,7 +260,7 @@ func (b *mailbox) put(sender int32, chunks []value) {
 	b.queues[sender] = append(q, chunks...)
 }
 
-// take is good until the next put for the same sender.
+// take returns a message, which is valid until the next put for the same sender.
 func (b *mailbox) take(sender, count int32) []value {
 	h := b.heads[sender]
 	b.heads[sender] += int(count)

@@ -90,7 +90,7 @@ func (b *builder) move(from int, src ir.Loc, to int, dst ir.Loc, count, channel 
 
 func loc(buf collective.Buffer, off int) ir.Loc { return ir.Loc{Buf: buf, Off: int32(off)} }
 
-// nth is where chunk i of a place lies.
+// nth returns where chunk i of a place lies.
 func nth(l ir.Loc, i int) int {
 	at := int(l.Off)
 	for ; i > 0; i-- {
@@ -99,7 +99,7 @@ func nth(l ir.Loc, i int) int {
 	return at
 }
 
-// randomProgram is a right program with random routes, counts and channels.
+// randomProgram returns a right program with random routes, counts and channels.
 func randomProgram(rng *rand.Rand) *ir.Program {
 	ranks, chunks, channels := 2+rng.Intn(4), 1+rng.Intn(3), 1+rng.Intn(2)
 	if rng.Intn(20) == 0 {
@@ -120,7 +120,7 @@ func randomProgram(rng *rand.Rand) *ir.Program {
 	return randomAllToAll(rng, ranks, chunks, channels)
 }
 
-// randomBroadcasts is an allgather: each rank's part along a random tree.
+// randomBroadcasts returns an allgather: each rank's part along a random tree.
 func randomBroadcasts(rng *rand.Rand, ranks, chunks, channels int) *ir.Program {
 	inPlace := rng.Intn(2) == 0
 	b := newBuilder(collective.Spec{Name: "allgather", Ranks: ranks, Chunks: chunks, InPlace: inPlace}, 0)
@@ -177,7 +177,7 @@ func randomReduction(rng *rand.Rand, ranks, chunks, channels int) *ir.Program {
 	return b.p
 }
 
-// ringAllreduce is one threadblock a rank with fused steps.
+// ringAllreduce returns one threadblock a rank with fused steps.
 func ringAllreduce(ranks, chunks int) *ir.Program {
 	spec := collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: ranks * chunks, InPlace: true}
 	p := &ir.Program{Collective: spec, GPUs: make([]ir.GPU, ranks)}
@@ -209,7 +209,7 @@ func ringAllreduce(ranks, chunks int) *ir.Program {
 	return p
 }
 
-// allPairs is an allreduce through scratch.
+// allPairs returns an allreduce through scratch.
 func allPairs(ranks, chunks int, joined bool) *ir.Program {
 	spec := collective.Spec{Name: "allreduce", Ranks: ranks, Chunks: ranks * chunks, InPlace: true}
 	b := newBuilder(spec, ranks*chunks)
@@ -237,8 +237,8 @@ func allPairs(ranks, chunks int, joined bool) *ir.Program {
 	return b.p
 }
 
-// randomShuffle is an alltoall that arrives chunk by chunk of all ranks, and is
-// put in order in one copy or in one a rank.
+// randomShuffle returns an alltoall that arrives chunk by chunk of all ranks,
+// and is put in order in one copy or in one a rank.
 func randomShuffle(rng *rand.Rand, ranks, chunks, channels int) *ir.Program {
 	b := newBuilder(collective.Spec{Name: "alltoall", Ranks: ranks, Chunks: chunks}, ranks*chunks)
 	for from := range ranks {

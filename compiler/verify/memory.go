@@ -26,15 +26,15 @@ func NewMemory(col collective.Collective, scratch []int, r *Report) *Memory {
 	return &Memory{(&checker{p: p, r: r, col: col}).newMemory()}
 }
 
-// Cells are all chunks of all buffers.
+// Cells returns all chunks of all buffers.
 func (m *Memory) Cells() []Value { return m.m.cells }
 
-// At is the cell of a chunk under Collective.Place.
+// At returns the cell of a chunk under Collective.Place.
 func (m *Memory) At(rank int, b collective.Buffer, index int) int {
 	return int(m.m.base[3*rank+int(b)]) + index
 }
 
-// Where is the rank, buffer and index of a cell.
+// Where returns the rank, buffer and index of a cell.
 func (m *Memory) Where(cell int) (rank int, b collective.Buffer, index int) {
 	i := 0
 	for lo, hi := 0, len(m.m.base); lo < hi; {
@@ -47,7 +47,7 @@ func (m *Memory) Where(cell int) (rank int, b collective.Buffer, index int) {
 	return i / 3, collective.Buffer(i % 3), cell - int(m.m.base[i])
 }
 
-// Add is the value of a reduced with b.
+// Add returns the value of a reduced with b.
 func (m *Memory) Add(a, b Value) Value { return m.m.values.add(a, b) }
 
 // Judge compares the outputs with what the collective wants.
@@ -56,7 +56,7 @@ func (m *Memory) Judge() { m.m.judge() }
 // Clobbered warns of an input that an out-of-place program wrote into.
 func (m *Memory) Clobbered() { m.m.clobbered() }
 
-// NewReport is a report of at most so many findings, 100 for 0.
+// NewReport returns a report of at most most findings, 100 for 0.
 func NewReport(most int) *Report {
 	if most <= 0 {
 		most = 100

@@ -36,7 +36,7 @@ type wire struct{ from, to, channel int }
 
 type place3 struct{ tile, step, call int }
 
-// outcome is what came of a run; "" is a right result.
+// outcome returns what came of a run; "" is a right result.
 func (o *oracle) outcome() (bad string) {
 	defer func() {
 		if e := recover(); e != nil {

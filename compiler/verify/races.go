@@ -25,7 +25,7 @@ func (c *checker) races() {
 	paths.settle()
 }
 
-// orderByGPU is order, split by GPU.
+// orderByGPU returns order, split by GPU.
 func (c *checker) orderByGPU() [][]int32 {
 	of := make([][]int32, len(c.p.GPUs))
 	all := make([]int32, len(c.order))
@@ -106,7 +106,7 @@ func (w *watch) begin(g int32) {
 	w.keeps = awaited*tbs <= mostKept
 }
 
-// cleared is n zero values, in the room of a slice where that is enough.
+// cleared returns n zero values, in the room of a slice where that is enough.
 func cleared[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -116,7 +116,7 @@ func cleared[T any](s []T, n int) []T {
 	return s
 }
 
-// known is after[t], to be changed; it is made when first asked for.
+// known returns after[t], to be changed; it is made when first asked for.
 func (w *watch) known(t int32) []int32 {
 	if w.after[t] == nil {
 		w.after[t] = fill(len(w.after), -1)
@@ -125,7 +125,8 @@ func (w *watch) known(t int32) []int32 {
 	return w.after[t]
 }
 
-// keep is a copy of after[t], never to be changed; empty where nothing is known.
+// keep returns a copy of after[t], never to be changed; empty where nothing is
+// known.
 func (w *watch) keep(t int32) []int32 {
 	if w.latest[t] == nil {
 		w.latest[t] = append([]int32{}, w.after[t]...)
@@ -162,7 +163,7 @@ func (w *watch) step(s int32) {
 	}
 }
 
-// run is the cells from the first of a place to its last, and how far apart
+// run returns the cells from the first of a place to its last, and how far apart
 // those are that belong to it.
 func (w *watch) run(l ir.Loc, count int32) (cells []access, stride int) {
 	from := w.base[l.Buf]

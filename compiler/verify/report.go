@@ -43,7 +43,7 @@ type Finding struct {
 	Message     string   `json:"message"`
 }
 
-// String is the finding on one line, its place first.
+// String returns the finding on one line, its place first.
 func (f Finding) String() string {
 	var where string
 	switch {
@@ -100,7 +100,7 @@ type Report struct {
 // OK reports whether nothing found makes the program wrong.
 func (r *Report) OK() bool { return r.errors == 0 }
 
-// Err is nil where OK, and otherwise an error that names the first few
+// Err returns nil where OK, and otherwise an error that names the first few
 // findings that make the program wrong.
 func (r *Report) Err() error {
 	if r.OK() {
@@ -154,14 +154,14 @@ func (r *Report) add(f Finding) {
 	}
 }
 
-// clone is a report that goes on from this one, and leaves it as it is.
+// clone returns a report that goes on from this one, and leaves it as it is.
 func (r *Report) clone() *Report {
 	other := *r
 	other.Findings = slices.Clone(r.Findings)
 	return &other
 }
 
-// at is a finding about a step, threadblock or GPU; pass -1 for none.
+// at returns a finding about a step, threadblock or GPU; pass -1 for none.
 func (r *Report) at(k Kind, s Severity, gpu, tb, step int, format string, args ...any) {
 	r.add(Finding{Kind: k, Severity: s, GPU: gpu, Threadblock: tb, Step: step, Message: fmt.Sprintf(format, args...)})
 }
@@ -188,7 +188,7 @@ func (r *Report) measure(p *ir.Program) {
 	r.StepsMax = p.MaxSteps()
 }
 
-// Refuse is the report of a program that cannot be built from its file.
+// Refuse returns the report of a program that cannot be built from its file.
 func Refuse(err error) *Report {
 	r := &Report{max: 1}
 	r.at(Malformed, Error, -1, -1, -1, "%v", err)

@@ -240,7 +240,7 @@ func (r *run) wake(step int32) {
 	r.waiters[step] = -1
 }
 
-// blocker is the threadblock that t waits for.
+// blocker returns the threadblock that t waits for.
 func (r *run) blocker(t int32) int32 {
 	switch r.wait[t] {
 	case forMessage:

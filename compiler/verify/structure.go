@@ -178,7 +178,7 @@ func (c *checker) checkStep(g, t, i int, tb *ir.Threadblock) {
 // shifted reports whether a step reads a chunk that it writes in another's turn:
 // whether chunk i of the one place is chunk k of the other, and k is not i.
 func shifted(s *ir.Step) bool {
-	src, dst := s.Src.Of(s.Count), s.Dst.Of(s.Count)
+	src, dst := s.Src.Normal(s.Count), s.Dst.Normal(s.Count)
 	if src.Buf != dst.Buf || src == dst {
 		return false
 	}

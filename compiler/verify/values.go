@@ -50,10 +50,10 @@ func newValues(col collective.Collective) *values {
 
 func (v *values) inputs() value { return value(v.first[len(v.first)-1]) }
 
-// input is the value of an input chunk.
+// input returns the value of an input chunk.
 func (v *values) input(rank, index int) value { return value(v.first[rank]+int32(index)) + 1 }
 
-// origin is the input chunk of an input's value.
+// origin returns the input chunk of an input's value.
 func (v *values) origin(x value) (rank, index int) {
 	n := int32(x - 1)
 	rank = sort.Search(len(v.first)-1, func(r int) bool { return v.first[r+1] > n })
@@ -69,7 +69,7 @@ func (v *values) print(x value) print {
 
 func (p print) plus(q print) print { return print{p.lo + q.lo, p.hi + q.hi} }
 
-// mix is a bijection of 64-bit words that leaves no pattern (splitmix64).
+// mix returns a bijection of 64-bit words that leaves no pattern (splitmix64).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -77,7 +77,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// add is the value of a reduced with b.
+// add returns the value of a reduced with b.
 func (v *values) add(a, b value) value {
 	if a == garbage || b == garbage {
 		return garbage
@@ -95,7 +95,7 @@ func (v *values) add(a, b value) value {
 	return v.inputs() + value(len(v.sums))
 }
 
-// known is the sum with this fingerprint, where one was made.
+// known returns the sum with this fingerprint, where one was made.
 func (v *values) known(p print) (value, bool) {
 	slot, found := v.find(p)
 	return v.inputs() + value(v.slots[slot]), found

@@ -28,7 +28,7 @@ func partsOf(g *ir.GPU, order []stepAt) (parts []part, arms []arm, ok bool) {
 	d := division{passing: passingOf(g), came: map[ir.Loc]arm{}}
 	for _, at := range order {
 		s := g.Threadblocks[at.threadblock].Steps[at.step]
-		s.Src, s.Dst = s.Src.Of(1), s.Dst.Of(1)
+		s.Src, s.Dst = s.Src.Normal(1), s.Dst.Normal(1)
 		if !d.take(at, s) {
 			return nil, nil, false
 		}
@@ -147,16 +147,16 @@ func passingOf(g *ir.GPU) map[ir.Loc]bool {
 			s := &g.Threadblocks[tb].Steps[i]
 			if s.Op.ReadsSrc() {
 				if s.Op == ir.Reduce {
-					of(s.Src.Of(1)).added++
+					of(s.Src.Normal(1)).added++
 				} else {
-					of(s.Src.Of(1)).others++
+					of(s.Src.Normal(1)).others++
 				}
 			}
 			if s.Op.WritesDst() {
 				if s.Op == ir.Recv {
-					of(s.Dst.Of(1)).received++
+					of(s.Dst.Normal(1)).received++
 				} else {
-					of(s.Dst.Of(1)).others++
+					of(s.Dst.Normal(1)).others++
 				}
 			}
 		}

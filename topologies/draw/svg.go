@@ -145,7 +145,7 @@ func (p *picture) circle(node int, c point, ring, outer float64) {
 	}
 }
 
-// mean is the average direction of the GPUs that link to a vertex. It returns
+// mean returns the average direction of the GPUs that link to a vertex. It returns
 // other if there are none, or if they surround the vertex and cancel out.
 func (p *picture) mean(v int, angle map[int]float64, other float64) float64 {
 	x, y := 0.0, 0.0
@@ -178,7 +178,7 @@ func (p *picture) links(b *strings.Builder) {
 	}
 }
 
-// thickness is the width of a link's line, in pixels.
+// thickness returns the width of a link's line, in pixels.
 func thickness(l link) float64 {
 	return 1 + 1.5*math.Min(math.Log2(float64(l.Count)), 3)
 }

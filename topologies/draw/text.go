@@ -128,7 +128,7 @@ func matrix(b *strings.Builder, t *topologies.Topology, ranks []int) {
 	}
 }
 
-// way is the matrix cell of two GPUs: how many links join them directly, else the
+// way returns the matrix cell of two GPUs: how many links join them directly, else the
 // most distant kind of link on the path between them, or a dot if there is none.
 func way(t *topologies.Topology, a, b int) string {
 	if a == b {

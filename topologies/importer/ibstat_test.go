@@ -144,7 +144,7 @@ func FuzzReadIBStat(f *testing.F) {
 	})
 }
 
-// nicRates are the bandwidths of a node's NICs, in Gb/s.
+// nicRates returns the bandwidths of a node's NICs, in Gb/s.
 func nicRates(t *testing.T, r *Result) string {
 	t.Helper()
 	top, err := topologies.Read("x.toml", r.TOML, topologies.Options{Nodes: 2})

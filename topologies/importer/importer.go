@@ -109,7 +109,7 @@ func Import(file string, text []byte, o Options) (*Result, error) {
 
 func isXML(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")) }
 
-// name is the topology's name: the one asked for, or one derived from the file's.
+// name returns the topology's name: the one asked for, or one derived from the file's.
 func (m *machine) name(o Options) string {
 	if o.Name != "" {
 		return o.Name

@@ -16,7 +16,7 @@ import (
 	"github.com/colltune/colltune/topologies/topotest"
 )
 
-// shared is the folder of files that others made; the test is skipped where it
+// shared returns the folder of files that others made; the test is skipped where it
 // is absent.
 func shared(t testing.TB) string {
 	t.Helper()
@@ -53,7 +53,7 @@ func nic(t testing.TB, s string) NIC {
 	return n
 }
 
-// summary is a system's GPUs, links and NICs as lines, each with how often it
+// summary returns a system's GPUs, links and NICs as lines, each with how often it
 // is there: what two descriptions of one machine must share.
 func summary(top *topologies.Topology) []string {
 	count := map[string]int{}
@@ -80,7 +80,7 @@ func summary(top *topologies.Topology) []string {
 	return lines
 }
 
-// differences are the lines that only one of two systems has, - and +.
+// differences returns the lines that only one of two systems has, - and +.
 func differences(a, b *topologies.Topology) (lines []string) {
 	x, y := summary(a), summary(b)
 	for _, l := range x {

@@ -53,7 +53,7 @@ type place struct {
 	bandwidth units.Bandwidth // of the link upwards; 0 if unknown
 }
 
-// processor is the root above a place.
+// processor returns the root above a place.
 func (p *place) processor() *place {
 	for p.up != nil {
 		p = p.up

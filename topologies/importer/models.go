@@ -127,7 +127,7 @@ var shapes = []shape{
 	{"mi325x", 8, 0, 1},
 }
 
-// between is the bandwidth, in GB/s, that NCCL assumes between the processors of a
+// between returns the bandwidth, in GB/s, that NCCL assumes between the processors of a
 // node (graph/topo.h).
 func between(vendor string, model int) (gbps int, cpu string) {
 	switch {

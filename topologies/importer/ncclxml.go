@@ -98,7 +98,7 @@ func maker(c *element) string {
 	return "intel"
 }
 
-// lane is the bandwidth NCCL assumes for one PCIe lane, in 100 Mb/s
+// lane returns the bandwidth NCCL assumes for one PCIe lane, in 100 Mb/s
 // (graph/topo.cc). Like NCCL, it takes an unknown speed for the third generation.
 func lane(speed string) int {
 	number, _, _ := strings.Cut(strings.TrimSpace(speed), " ")
@@ -117,7 +117,7 @@ func lane(speed string) int {
 	return 60
 }
 
-// pcie is the bandwidth of a device's link upwards.
+// pcie returns the bandwidth of a device's link upwards.
 func pcie(e *element) (units.Bandwidth, error) {
 	width, _, err := e.whole("link_width", 0, 64)
 	if width == 0 {

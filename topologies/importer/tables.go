@@ -370,7 +370,7 @@ func (m *machine) switched() {
 	m.note("GPU 0 would need %d links for what is printed, and a %s has %d: a switch between GPUs is inferred", sum, m.model.name, m.model.links)
 }
 
-// pcieOf is the bandwidth NCCL assumes for an x16 link of a PCIe generation.
+// pcieOf returns the bandwidth NCCL assumes for an x16 link of a PCIe generation.
 func pcieOf(generation int) units.Bandwidth {
 	return 12e9 << (generation - 3)
 }

@@ -217,7 +217,7 @@ func (w *writer) nicSources(nics []device, bus bool) []string {
 	return append(all, sources("latency", "inferred: that of dgx-a100", "message", "inferred: that of dgx-a100")...)
 }
 
-// bus is the bandwidth between GPUs and a NIC. PCIe limits it only where it is
+// bus returns the bandwidth between GPUs and a NIC. PCIe limits it only where it is
 // clearly slower than the NIC: NCCL's figures for PCIe are about three quarters of
 // the line rate.
 func (m *machine) bus(s serving) units.Bandwidth {

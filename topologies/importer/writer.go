@@ -57,7 +57,7 @@ func sources(pairs ...string) (all []string) {
 	return all
 }
 
-// quote is a TOML string; characters that one can't hold are dropped.
+// quote returns a TOML string; characters that one can't hold are dropped.
 func quote(s string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < 0x20 || r == 0x7f || r == '"' || r == '\\' || r == 0xfffd {
@@ -71,7 +71,7 @@ func quote(s string) string {
 	return `"` + clean + `"`
 }
 
-// rate is a bandwidth as a TOML value: in GB/s if a few digits give it exactly,
+// rate returns a bandwidth as a TOML value: in GB/s if a few digits give it exactly,
 // else in bytes a second.
 func rate(w units.Bandwidth) string {
 	if s := w.String(); len(s) <= 14 && !strings.Contains(s, "e") {
@@ -80,7 +80,7 @@ func rate(w units.Bandwidth) string {
 	return quote(fmt.Sprintf("%d B/s", int64(w)))
 }
 
-// lined is a TOML list, over several lines if it would be long.
+// lined returns a TOML list, over several lines if it would be long.
 func lined(all []string) string {
 	const most = 6
 	if len(all) <= most {

@@ -32,7 +32,7 @@ func (e *element) fail(format string, args ...any) error {
 	return fmt.Errorf("line %d: <%s>: %s", e.line, e.name, fmt.Sprintf(format, args...))
 }
 
-// whole is the integer value of an attribute. ok is false if the attribute is
+// whole returns the integer value of an attribute. ok is false if the attribute is
 // absent; a value that is no integer from lo to hi is an error.
 func (e *element) whole(name string, lo, hi int) (n int, ok bool, err error) {
 	s, ok := e.attrs[name]

@@ -113,13 +113,13 @@ like   = "dgx-a100"
 source = "made up"
 `
 
-// Pairs is a system of nodes whose GPUs are joined well in pairs, and badly beyond.
+// Pairs returns a system of nodes whose GPUs are joined well in pairs, and badly beyond.
 func Pairs(t TB, nodes int) *topologies.Topology {
 	t.Helper()
 	return read(t, pairs, topologies.Options{Nodes: nodes})
 }
 
-// PairsAlone is a system of two nodes whose GPUs are joined in pairs, and not beyond.
+// PairsAlone returns a system of two nodes whose GPUs are joined in pairs, and not beyond.
 func PairsAlone(t TB) *topologies.Topology {
 	t.Helper()
 	return read(t, pairsAlone, topologies.Options{})

@@ -8,7 +8,7 @@ type TB interface {
 	Fatal(...any)
 }
 
-// Resolve is the system that a catalogue name, a file or a generator names, of so
+// Resolve returns the system that a catalogue name, a file or a generator names, of so
 // many nodes; 0: as many as it says itself.
 func Resolve(t TB, arg string, nodes int) *topologies.Topology {
 	t.Helper()
