@@ -74,7 +74,7 @@ func readProgram(cmd *cobra.Command, path string) (*programFile, error) {
 	switch first := bytes.TrimLeft(text, " \t\r\n\ufeff"); {
 	case len(first) == 0:
 		return nil, usagef("%s: is empty: want an IR in JSON, MSCCL XML or a MSCCL++ plan", path)
-	case first[0] == '{' && mscclpp.Is(first):
+	case first[0] == '{' && mscclpp.IsPlan(first):
 		f.format = "mscclpp-json"
 		if f.plan, err = mscclpp.Read(bytes.NewReader(text)); err == nil {
 			f.protocol = f.plan.Protocol

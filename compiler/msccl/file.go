@@ -22,7 +22,9 @@ type File struct {
 	MinBytes       *int64
 	MaxBytes       *int64
 	NThreads       *int64
-	// Attributes of our own, which no runtime reads: which collective a custom one
+	// is, and the root of a rooted one.
+	// Attributes of colltune's, which no runtime reads: the name of a custom
+	// collective, and the root of a rooted one.
 	// is, and the root of a rooted one.
 	Collective string
 	Root       int
@@ -30,7 +32,7 @@ type File struct {
 	Missing  []string // attributes of algo that the file lacks and some runtime requires
 	Comments []string // lines before algo; written, but not read
 	GPUs     []GPU    // by id
-	Notes    []Note   // what a runtime's reader would not accept
+	Notes    []Note   // text that a runtime's reader would not accept
 }
 
 // Note is a place in the text that a runtime's own reader does not accept.
@@ -72,7 +74,8 @@ func (f *File) collective() string {
 	return canonical(f.Coll)
 }
 
-// Computes names the file's collective: custom if nothing says what it computes.
+// Computes returns colltune's name of the file's collective, or custom if the
+// file does not name one.
 func (f *File) Computes() string { return f.collective() }
 
 // Placements lists the placements that the file is for: in place (true), out of

@@ -21,7 +21,11 @@ func (f *File) granularity(elemSize int64) int64 {
 	return granularity(f.collective(), f.NGPUs, f.NChunksPerLoop, elemSize)
 }
 
-// granularity: a runtime divides the number of elements by the chunks of a loop.
+// It counts the elements of the whole call, or of one rank's part if it knows no
+// better.
+// granularity is Granularity for a collective's name in a file and loop chunks. A
+// runtime divides the number of elements by loop: those of the whole call, or for
+// collectives it does not know of one rank's part.
 // It counts the elements of the whole call, or of one rank's part if it knows no
 // better.
 func granularity(coll string, ranks, loop int, elemSize int64) int64 {
@@ -47,9 +51,9 @@ func Fits(p *ir.Program, runtime, dtype string, bytes int64) bool {
 	return g > 0 && bytes > 0 && bytes%g == 0
 }
 
-// CallChunks returns the number of chunks of a step one primitive call carries
-// at a size: as many as fill a tile, from 1 to 71. It is 1 if nchunksperloop is
-// 0 or the protocol unknown.
+// CallChunks returns the number of chunks of a step that one primitive call
+// carries at a size in bytes: as many as fill a tile, from 1 to 71. It is 1 if
+// nchunksperloop is 0 or the protocol unknown.
 func (r *Runtime) CallChunks(protocol string, bytes int64, nchunksperloop int) int {
 	if nchunksperloop < 1 {
 		return 1

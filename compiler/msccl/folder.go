@@ -39,15 +39,16 @@ func LintFolder(names []string, files []*File, others []string) []verify.Finding
 					continue
 				}
 				a, b := rt.serves(first), rt.serves(f)
-				add("%s: %s and %s both serve %d to %d bytes; %s", rt.Name, names[i], names[j], max(a.min, b.min), min(a.max, b.max), whichFirst(rt, names[i]))
+				add("%s: %s and %s both serve %d to %d bytes; %s", rt.Name, names[i], names[j], max(a.min, b.min), min(a.max, b.max), precedence(rt, names[i]))
 			}
 		}
 	}
 	return found
 }
 
-// refusal returns why a file keeps a runtime that reads its folder from
-// starting: the runtime can't read its text, or an attribute is missing.
+// refusal returns the reason why a file keeps a runtime that reads a whole
+// folder from starting, or "": the runtime can't read its text, or an attribute
+// is missing.
 func refusal(f *File, rt *Runtime) string {
 	var why []string
 	for _, r := range rules {
@@ -60,8 +61,8 @@ func refusal(f *File, rt *Runtime) string {
 	return strings.Join(why, "; ")
 }
 
-// whichFirst says which of several files for a call is used.
-func whichFirst(rt *Runtime, first string) string {
+// precedence says which of several files for the same call a runtime uses.
+func precedence(rt *Runtime, first string) string {
 	switch rt.Name {
 	case "executor-nccl":
 		return fmt.Sprintf("%s is found first", first)

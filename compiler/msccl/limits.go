@@ -2,8 +2,9 @@ package msccl
 
 import "github.com/colltune/colltune/compiler"
 
-// Limits returns what a runtime has room for, for the compiler to check programs
-// against. Scratch is only limited by memory.
+// against. Scratch is only limited by memory. Limits returns the runtime's
+// limits for compiler.Options. Scratch is only limited by memory. against.
+// Scratch is only limited by memory.
 func (r *Runtime) Limits() compiler.Limits {
 	return compiler.Limits{
 		Threadblocks: r.MaxThreadblocks,

@@ -8,7 +8,7 @@ import (
 	"github.com/colltune/colltune/internal/safe"
 )
 
-// HowToLoad tells a user how to make a runtime use the files: a line of
+// HowToLoad returns instructions for making a runtime use the files:
 // environment variables, and other requirements, one on each line.
 func HowToLoad(rt *Runtime, files []string) []string {
 	if len(files) == 0 {
@@ -35,13 +35,13 @@ func HowToLoad(rt *Runtime, files []string) []string {
 	}
 }
 
-// FolderError says why a runtime can't be told of files in a folder.
+// FolderError is a folder that a runtime can't be pointed at, and the reason.
 type FolderError struct{ Folder, Why string }
 
 func (e *FolderError) Error() string { return fmt.Sprintf("folder %s: %s", e.Folder, e.Why) }
 
-// CheckFolder reports, as a *FolderError, a folder whose files the runtime
-// could not be told of.
+// CheckFolder returns a *FolderError if the runtime could not be pointed at
+// files in a folder.
 func (rt *Runtime) CheckFolder(dir string) error {
 	if rt.Name == "msccl" && strings.Contains(strings.TrimPrefix(dir, filepath.VolumeName(dir)), ":") {
 		return &FolderError{dir, "msccl takes its files from a list with : between them (MSCCL_XML_FILES): want a folder without : in its path"}

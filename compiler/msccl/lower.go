@@ -8,7 +8,7 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// WriteOptions say for which calls a program is written.
+// WriteOptions are the calls that a file is written for.
 type WriteOptions struct {
 	Runtime  string // one of Runtimes
 	Protocol string // one of Protocols
@@ -23,8 +23,10 @@ type WriteOptions struct {
 	Comments            []string // lines before algo
 }
 
-// Lower converts a program to a file. It refuses what no reader can represent;
-// whether a reader would accept the file is for Accepts to say.
+// whether a reader would accept the file is for Accepts to say. Lower converts
+// a program to a file. It returns an error for a program that the format cannot
+// represent. Whether a runtime would accept the file is a separate question:
+// see Accepts. whether a reader would accept the file is for Accepts to say.
 func Lower(p *ir.Program, o WriteOptions) (*File, error) {
 	rt, err := Lookup(o.Runtime)
 	if err != nil {
@@ -107,11 +109,18 @@ func number(b bool) *int64 {
 	return &n
 }
 
-// lower converts the steps of one GPU. A step that waits for several others keeps
 // its last dependency, and each other one goes into a nop before it. Readers
-// refuse a nop whose next step waits for nothing, so a nop's wait in the program
-// becomes one of the step after it. A wait after the last effective step orders
-// nothing and is dropped.
+// refuse a nop whose next step waits for nothing, so a nop's wait in the
+// program becomes one of the step after it. A wait after the last effective
+// step orders nothing and is dropped. lower converts the steps of one GPU. A
+// step that waits for several others keeps its last dependency, and each other
+// one goes into a nop before it. Readers refuse a nop whose next step has no
+// dependency, so a nop's wait in the program moves to the step after it. A wait
+// after the last effective step orders nothing and is dropped. its last
+// dependency, and each other one goes into a nop before it. Readers refuse a
+// nop whose next step waits for nothing, so a nop's wait in the program becomes
+// one of the step after it. A wait after the last effective step orders nothing
+// and is dropped.
 func (f *File) lower(g int, gpu *ir.GPU) error {
 	at := make([][]int32, len(gpu.Threadblocks)) // new index of each step; -1 for a nop
 	for t := range gpu.Threadblocks {
@@ -174,20 +183,25 @@ func (f *File) lower(g int, gpu *ir.GPU) error {
 // one, which they do by looking at the places only. A flag ends such a run, and is
 // harmless if nothing waits for it.
 func (tb *Threadblock) keepApart(s *Step) {
-	if n := len(tb.Steps); n > 0 && tb.Steps[n-1].chains(s) && tb.Steps[n-1].Count != s.Count {
+	if n := len(tb.Steps); n > 0 && tb.Steps[n-1].mergesWith(s) && tb.Steps[n-1].Count != s.Count {
 		tb.Steps[n-1].HasDep = true
 	}
 }
 
-// chains reports whether readers would merge s and next into one reduction.
-func (s *Step) chains(next *Step) bool {
+// mergesWith reports whether readers would merge s and next into one reduction.
+func (s *Step) mergesWith(next *Step) bool {
 	return s.Op == ir.Reduce && next.Op == ir.Reduce && !s.HasDep && next.DepID < 0 &&
 		s.DstBuf == next.DstBuf && s.DstOff == next.DstOff && s.SrcBuf == next.SrcBuf
 }
 
-// remotePlaces fills in, by convention, where a message comes from or goes to on
 // the other GPU, which no runtime uses. A step that receives, and neither reads
-// nor stores anything itself, names the sender's place; similarly for the others.
+// nor stores anything itself, names the sender's place; similarly for the
+// others. remotePlaces sets, by convention, the place of a message on the other
+// GPU, which no runtime uses. A receiving step without a place of its own to
+// read names the place that the sender reads; a sending step, the place that
+// the receiver writes. the other GPU, which no runtime uses. A step that
+// receives, and neither reads nor stores anything itself, names the sender's
+// place; similarly for the others.
 func (f *File) remotePlaces(p *ir.Program) {
 	type end struct{ from, to, channel int }
 	sent := map[end][]*Step{}
@@ -228,26 +242,27 @@ func (f *File) remotePlaces(p *ir.Program) {
 				from := queue[n]
 				n++
 				if !to.Op.ReadsSrc() {
-					to.SrcBuf, to.SrcOff = from.place()
+					to.SrcBuf, to.SrcOff = from.sentFrom()
 				}
 				if !from.Op.WritesDst() {
-					from.DstBuf, from.DstOff = to.keeps()
+					from.DstBuf, from.DstOff = to.storedAt()
 				}
 			}
 		}
 	}
 }
 
-// place returns where the sender of a message takes it from.
-func (s *Step) place() (collective.Buffer, int32) {
+// sentFrom returns the place from which the sender of a message reads it.
+func (s *Step) sentFrom() (collective.Buffer, int32) {
 	if s.Op.ReadsSrc() {
 		return s.SrcBuf, s.SrcOff
 	}
 	return s.DstBuf, s.DstOff
 }
 
-// keeps returns where the receiver of a message stores it, or what it adds it to.
-func (s *Step) keeps() (collective.Buffer, int32) {
+// storedAt returns the place where the receiver of a message stores it, or the
+// operand it is added to.
+func (s *Step) storedAt() (collective.Buffer, int32) {
 	if s.Op.WritesDst() {
 		return s.DstBuf, s.DstOff
 	}

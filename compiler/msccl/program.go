@@ -5,12 +5,12 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// Program returns what the file does, as IR, for in-place or out-of-place
-// calls. Nops before a step become dependencies of that step; a nop that
-// another step refers to, or that nothing follows, stays. A nop's own flag is
-// dropped, since no runtime posts it. Places in in-place calls are those of
-// collective.Place. known is false if the file does not say what the collective
-// is; the program's Spec is then only good for the sizes of its buffers.
+// Program returns the file's program as IR, for in-place or out-of-place calls.
+// Nops before a step become dependencies of that step; a nop that another step
+// refers to, or that is last, stays. A nop's own flag is dropped, since no
+// runtime posts it. Places in in-place calls are those of collective.Place.
+// known is false if the file does not identify the collective; the program's
+// Spec then only gives the sizes of its buffers.
 //
 // An error says that nchunksperloop and ngpus do not make a collective, or that
 // there is no such placement.
@@ -31,7 +31,7 @@ func (f *File) Program(inPlace bool) (p *ir.Program, known bool, err error) {
 }
 
 func (g *GPU) program(rank int, col collective.Collective) ir.GPU {
-	at, kept := g.fold()
+	at, kept := g.foldNops()
 	out := ir.GPU{Scratch: g.Scratch, Threadblocks: make([]ir.Threadblock, len(g.Threadblocks))}
 	for t := range g.Threadblocks {
 		tb := &g.Threadblocks[t]
@@ -65,9 +65,11 @@ func (g *GPU) program(rank int, col collective.Collective) ir.GPU {
 	return out
 }
 
-// fold determines each step's new index, which is -1 for a nop that is merged into
 // the step after it, and how many steps each threadblock keeps.
-func (g *GPU) fold() (at [][]int32, kept []int32) {
+// foldNops returns each step's new index, which is -1 for a nop that is merged into
+// the step after it, and the number of steps that each threadblock keeps.
+// the step after it, and how many steps each threadblock keeps.
+func (g *GPU) foldNops() (at [][]int32, kept []int32) {
 	named := make([]map[int32]bool, len(g.Threadblocks))
 	for t := range g.Threadblocks {
 		for i := range g.Threadblocks[t].Steps {
@@ -101,13 +103,13 @@ func (g *GPU) fold() (at [][]int32, kept []int32) {
 	return at, kept
 }
 
-// exists reports whether a step waits for a step that exists.
+// exists reports whether the dependency of a step exists.
 func (g *GPU) exists(s *Step) bool {
 	return s.DepID >= 0 && int(s.DepID) < len(g.Threadblocks) && s.Deps >= 0 && int(s.Deps) < len(g.Threadblocks[s.DepID].Steps)
 }
 
-// dep returns what a step waits for, with new indices. One that does not exist
-// stays as it is, for the verifier to report.
+// dep returns the dependency of a step, with new indices. One that does not
+// exist is returned unchanged, for the verifier to report.
 func (g *GPU) dep(at [][]int32, s *Step) ir.Dep {
 	if !g.exists(s) {
 		return ir.Dep{TB: s.DepID, Step: max(s.Deps, -1)}

@@ -24,9 +24,12 @@ const (
 	mostChannels = 1 << 16
 )
 
-// Read reads an algorithm file in any dialect. An error names the line: it is
-// about text that is no such file, or whose meaning is unclear. What is clear but
-// wrong is for Verify to report.
+// about text that is no such file, or whose meaning is unclear. What is clear
+// but wrong is for Verify to report. Read reads an algorithm file in any
+// dialect. An error names the line; it means that the text is no such file, or
+// ambiguous. Faults of the algorithm itself are no errors here: see Verify.
+// about text that is no such file, or whose meaning is unclear. What is clear
+// but wrong is for Verify to report.
 func Read(r io.Reader, l Limits) (*File, error) {
 	if l.Bytes <= 0 {
 		l.Bytes = defaultBytes
@@ -50,7 +53,7 @@ func Read(r io.Reader, l Limits) (*File, error) {
 type parser struct {
 	scanner
 	f    *File
-	gpus []*GPU // by id, as they come
+	gpus []*GPU // by id, in the order read
 }
 
 func (p *parser) file() error {
@@ -79,7 +82,7 @@ func (p *parser) file() error {
 	return p.finish()
 }
 
-// children reads the known children of an element, up to its end.
+// children reads the known children of an element.
 func (p *parser) children(parent, child string, read func(kind element) error) error {
 	for {
 		kind, name, err := p.next()
@@ -103,12 +106,12 @@ func (p *parser) children(parent, child string, read func(kind element) error) e
 	}
 }
 
-// someAsk lists the attributes of algo that some runtime requires.
-var someAsk = []string{"name", "ngpus", "nchannels", "proto", "inplace", "outofplace", "minBytes", "maxBytes"}
+// requiredBySome lists the attributes of algo that some runtime requires.
+var requiredBySome = []string{"name", "ngpus", "nchannels", "proto", "inplace", "outofplace", "minBytes", "maxBytes"}
 
 func (p *parser) algo() error {
 	f := p.f
-	for _, a := range someAsk {
+	for _, a := range requiredBySome {
 		if p.value(a) == nil {
 			f.Missing = append(f.Missing, a)
 		}
@@ -121,7 +124,7 @@ func (p *parser) algo() error {
 	if f.Proto != "" && !slices.Contains(Protocols, f.Proto) {
 		return p.errorf("attribute proto of algo is %q: want LL, LL128 or Simple", f.Proto)
 	}
-	// Defaults are what finish infers from.
+	// finish replaces these defaults.
 	for _, a := range [...]struct {
 		into      *int
 		name      string
@@ -304,7 +307,7 @@ func (p *parser) buffer(name string) (collective.Buffer, error) {
 	return 0, p.errorf("attribute %s of step is %q: want i, o or s", name, v)
 }
 
-// need returns a required number.
+// need reads a required number.
 func (p *parser) need(element, name string, low, high int64) (int64, error) {
 	n, err := p.number(element, name, low, high)
 	switch {
@@ -367,7 +370,7 @@ func integer(v []byte) (n int64, ok bool) {
 	return n, true
 }
 
-// finish sorts the GPUs and infers what the file leaves out.
+// finish sorts the GPUs and infers missing attributes.
 func (p *parser) finish() error {
 	f := p.f
 	if f.NGPUs < 0 {

@@ -8,15 +8,19 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// rule is a reason why a runtime would not load a file, never use it, or run it
+// wrongly. It returns the first case in the file with its place, or nothing.
+// rule is a reason why a runtime would not load a file, never use it, or compute a
+// wrong result. It returns the first violation with its place, or "".
 // wrongly. It returns the first case in the file with its place, or nothing.
 type rule struct {
 	name  string
 	check func(f *File, rt *Runtime) string
 }
 
-// rules are checked for every file and runtime. Readers check some of this
-// themselves; with the rest they hang, or compute wrong results.
+// themselves; with the rest they hang, or compute wrong results. rules are
+// checked for every file and runtime. Readers check some of them; violations of
+// the others make them hang or compute wrong results. themselves; with the rest
+// they hang, or compute wrong results.
 var rules = []rule{
 	{"reader of XML", func(f *File, _ *Runtime) string {
 		if len(f.Notes) > 0 {
@@ -159,7 +163,7 @@ var rules = []rule{
 	{"nop", nops},
 	{"reduction", func(f *File, _ *Runtime) string {
 		return f.eachStep(func(tb *Threadblock, i int, s *Step) string {
-			if i > 0 && tb.Steps[i-1].chains(s) && tb.Steps[i-1].Count != s.Count {
+			if i > 0 && tb.Steps[i-1].mergesWith(s) && tb.Steps[i-1].Count != s.Count {
 				return fmt.Sprintf("re of %d chunks right after one of %d to the same place: made in one go, of %d", s.Count, tb.Steps[i-1].Count, s.Count)
 			}
 			return ""
@@ -225,9 +229,11 @@ func peersOfChannel(f *File, _ *Runtime) string {
 	return ""
 }
 
-// nops checks that a nop carries a dependency for the step after it, which must
 // wait for something itself. A nop counts as a step only for that, and posts no
-// flag.
+// flag. nops checks that a nop carries a dependency for the step after it,
+// which must have a dependency itself. A nop has no other effect, and posts no
+// flag. wait for something itself. A nop counts as a step only for that, and
+// posts no flag.
 func nops(f *File, _ *Runtime) string {
 	return f.eachStep(func(tb *Threadblock, i int, s *Step) string {
 		switch {

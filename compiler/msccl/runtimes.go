@@ -8,33 +8,35 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// Runtime describes one reader of these files. Numbers are those of releases with
-// default builds.
+// default builds. Runtime describes one runtime that reads these files. Numbers
+// are those of releases with default builds. default builds.
 type Runtime struct {
 	Name string
-	Repo string // where its source is
+	Repo string // where its source is published
 
 	MaxSteps        int // in a threadblock, nops included
 	MaxThreadblocks int // on a GPU
 	MaxChannels     int
 	MaxAlgorithms   int // files it can hold
-	// OnePlacement: a file serves either in-place or out-of-place calls, as its
-	// attribute inplace says; otherwise it needs inplace and outofplace.
+	// OnePlacement means that a file serves either in-place or out-of-place calls,
+	// as its attribute inplace says; otherwise files need both inplace and
+	// outofplace.
 	OnePlacement bool
-	// Ranges: minBytes and maxBytes must be there.
+	// Ranges means that minBytes and maxBytes are required.
 	Ranges bool
-	// MaxExclusive: maxBytes is the first size not served, and sizes from
-	// DefaultMax on are not served where it is missing. Otherwise it is the last
-	// size served, and 0 is no limit.
+	// MaxExclusive means that maxBytes is the first size not served, and that
+	// without it sizes from DefaultMax on are not served. Otherwise maxBytes is
+	// the last size served, and 0 means no limit.
 	MaxExclusive bool
 	DefaultMax   int64
 	NeedsName    bool
-	// ChecksChunks: i_chunks and o_chunks must agree with nchunksperloop.
+	// ChecksChunks means that i_chunks and o_chunks must agree with
+	// nchunksperloop.
 	ChecksChunks bool
-	// Collectives maps the collective's name here to the runtime's.
+	// Collectives maps colltune's names of collectives to the runtime's.
 	Collectives map[string]string
-	// Tiles is how many bytes of a chunk one primitive call moves at most, by
-	// protocol.
+	// Tiles is the number of bytes of a chunk that one primitive call moves at
+	// most, by protocol.
 	Tiles map[string]int64
 }
 
@@ -54,9 +56,9 @@ const (
 // Protocols lists the protocols, as the files spell them.
 var Protocols = []string{"LL", "LL128", "Simple"}
 
-// Slots returns the number of primitive calls a connection holds under a
-// protocol, or 0 if that is unknown. A Simple call takes 4 of NCCL's 8 steps,
-// the others take 1.
+// Slots returns the number of primitive calls that a connection holds under a
+// protocol, or 0 for an unknown protocol. A Simple call takes 4 of NCCL's 8
+// steps, others take 1.
 func Slots(protocol string) int {
 	switch protocol {
 	case "Simple":
@@ -68,7 +70,7 @@ func Slots(protocol string) int {
 }
 
 // collectives returns the names in a runtime's files: those that all runtimes
-// share, and more, each ours and then the runtime's.
+// share, and more, in pairs of colltune's and the runtime's name.
 func collectives(more ...string) map[string]string {
 	names := map[string]string{}
 	for _, n := range []string{"allreduce", "allgather", "reduce", "broadcast", "alltoall"} {
@@ -138,10 +140,14 @@ func Lookup(name string) (*Runtime, error) {
 	return nil, fmt.Errorf("unknown runtime %q: want one of %s", name, strings.Join(Runtimes(), ", "))
 }
 
-// perRank returns what to divide a size as nccl-tests prints it by, to get the size
-// that runtimes compare with a file's range and divide into chunks: for gather and
-// scatter they count the elements of one rank, for other collectives those of the
-// whole call.
+// that runtimes compare with a file's range and divide into chunks: for gather
+// and scatter they count the elements of one rank, for other collectives those
+// of the whole call. perRank returns the divisor that converts a size as
+// nccl-tests prints it to the size that runtimes compare with a file's range
+// and divide into chunks: for gather and scatter they count the elements of one
+// rank, for other collectives those of the whole call. that runtimes compare
+// with a file's range and divide into chunks: for gather and scatter they count
+// the elements of one rank, for other collectives those of the whole call.
 func perRank(coll string, ranks int) int64 {
 	switch coll {
 	case "gather", "scatter":

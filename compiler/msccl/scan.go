@@ -5,9 +5,11 @@ import (
 	"fmt"
 )
 
-// scanner reads the elements of an algorithm file. It accepts what any XML reader
 // would, as far as these files go, and notes what the runtimes' own reader does
-// not accept.
+// not accept. scanner reads the elements of an algorithm file. It accepts the
+// XML that occurs in such files, and notes text that the runtimes' own reader
+// would not accept. would, as far as these files go, and notes what the
+// runtimes' own reader does not accept.
 type scanner struct {
 	text  []byte
 	at    int
@@ -21,7 +23,7 @@ type attr struct {
 	seen        bool
 }
 
-// element is the kind of what was read last.
+// element is the kind of a tag.
 type element uint8
 
 const (
@@ -35,12 +37,12 @@ func (x *scanner) errorf(format string, args ...any) error {
 	return fmt.Errorf("line %d: %s", x.line, fmt.Sprintf(format, args...))
 }
 
-// mostNotes limits the places that are noted; the first few are enough.
-const mostNotes = 20
+// maxNotes limits the recorded notes.
+const maxNotes = 20
 
 func (x *scanner) note(format string, args ...any) {
 	message := fmt.Sprintf(format, args...)
-	if len(x.notes) >= mostNotes {
+	if len(x.notes) >= maxNotes {
 		return
 	}
 	for _, n := range x.notes {
@@ -66,7 +68,7 @@ func (x *scanner) skip() {
 	x.at++
 }
 
-// space skips white space, and returns how much.
+// space skips white space, and returns its length.
 func (x *scanner) space() (n int) {
 	for ; x.at < len(x.text); n++ {
 		switch x.text[x.at] {
@@ -120,7 +122,7 @@ func (x *scanner) next() (kind element, name []byte, err error) {
 	}
 }
 
-// found describes what comes next, for an error.
+// found describes the next token, for errors.
 func (x *scanner) found() string {
 	if x.at >= len(x.text) {
 		return "file ends"

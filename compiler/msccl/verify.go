@@ -7,10 +7,10 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// Verdict is everything there is to say about a file.
+// Verdict is the result of Verify.
 type Verdict struct {
-	// Report is the verifier's for the first of the file's placements that is
-	// wrong, or else for the first.
+	// Report is the verifier's report for the file's first incorrect placement, or
+	// else for its first.
 	Report   *verify.Report
 	InPlace  bool // the placement of Report
 	Findings []verify.Finding
@@ -23,14 +23,19 @@ type Acceptance struct {
 	Why     []string `json:"why"`
 }
 
-// OK reports whether the file is right: whether it computes its collective, and
 // completes, for each placement and at every size it is for. What a runtime
-// refuses does not make it wrong.
+// refuses does not make it wrong. OK reports whether the file is correct: it
+// completes and computes its collective for each placement and at every size it
+// serves. It may be correct and still be refused by a runtime. completes, for
+// each placement and at every size it is for. What a runtime refuses does not
+// make it wrong.
 func (v *Verdict) OK() bool { return v.Report.OK() }
 
-// Verify checks a file: as a program, for each placement it is for, with the
 // slots of its protocol where the options name none; and as a file, for each
-// runtime.
+// runtime. Verify checks a file: as a program, for each of its placements, with
+// the slots of its protocol unless o sets them; and as a file, for each
+// runtime. slots of its protocol where the options name none; and as a file,
+// for each runtime.
 func Verify(f *File, o verify.Options) *Verdict {
 	v := &Verdict{Runtimes: map[string]Acceptance{}}
 	for _, rt := range runtimes {
@@ -79,8 +84,8 @@ func (f *File) check(inPlace bool, o verify.Options) *verify.Report {
 	return verify.Check(p, o)
 }
 
-// callChunks returns the number of chunks a call carries at the largest size
-// that one of the runtimes would use the file for, the least of them: the more
+// callChunks returns the number of chunks of a call at the largest size for
+// which a runtime would use the file, or the least of these numbers: the more
 // calls, the more slots a step needs.
 func (f *File) callChunks(accepted map[string]Acceptance) int {
 	least := 0
@@ -103,7 +108,7 @@ func note(format string, args ...any) verify.Finding {
 	return verify.Finding{Kind: verify.Lint, Severity: verify.Warning, GPU: -1, Threadblock: -1, Step: -1, Message: fmt.Sprintf(format, args...)}
 }
 
-// lints are warnings about files that a runtime does accept.
+// lints are warnings about files that a runtime accepts.
 var lints = []func(f *File) string{
 	func(f *File) string {
 		if f.collective() == "custom" {
@@ -146,8 +151,10 @@ var lints = []func(f *File) string{
 	},
 }
 
-// Lint tells what a user should know before copying a file where a runtime
-// finds it, the first of everything; it holds for right files too.
+// finds it, the first of everything; it holds for right files too. Lint returns
+// warnings for a user who installs a file for a runtime, at most one of each
+// kind. Correct files can have them too. finds it, the first of everything; it
+// holds for right files too.
 func Lint(f *File) []verify.Finding {
 	var found []verify.Finding
 	for _, n := range f.Notes {

@@ -20,8 +20,10 @@ func Write(w io.Writer, p *ir.Program, o WriteOptions) error {
 	return err
 }
 
-// WriteTo writes the file within what the runtimes' own reader of XML can take:
-// no prolog, one space between attributes, double quotes, no tabs.
+// no prolog, one space between attributes, double quotes, no tabs. WriteTo
+// writes the file in the subset of XML that the runtimes' own readers accept:
+// no prolog, one space between attributes, double quotes, no tabs. no prolog,
+// one space between attributes, double quotes, no tabs.
 func (f *File) WriteTo(w io.Writer) (int64, error) {
 	e := &encoder{w: w}
 	for _, c := range f.Comments {
@@ -76,8 +78,8 @@ func (s *Step) write(e *encoder) {
 	}
 }
 
-// clean makes a name without characters that would need escapes, which the readers
-// do not know.
+// clean removes characters that would need escapes, which the readers do not
+// support.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if strings.ContainsRune(`"'<>&`, r) {

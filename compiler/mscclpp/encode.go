@@ -111,7 +111,7 @@ func (e *encoder) threadblock(tb *Threadblock, end string) {
 func (e *encoder) ops(indent int, ops []Op) {
 	for i := range ops {
 		o := &ops[i]
-		if o.Kind.does != pipelines {
+		if o.Kind.effect != pipelines {
 			e.line(indent, "{%s}%s", o.text(), comma(i, len(ops)))
 			continue
 		}
@@ -140,7 +140,7 @@ func (o *Op) text() string {
 	if o.Slices > 1 {
 		add(`"tbg_info": {"tb_id": %d, "tbg_size": %d}`, o.Slice, o.Slices)
 	}
-	if o.Kind.does == meets {
+	if o.Kind.effect == meets {
 		add(`"barrier_id": %d, "num_threadblocks": %d`, o.Barrier, o.Members)
 	}
 	if len(o.Semaphores) > 0 {

@@ -47,5 +47,5 @@ func tooMany(p *ir.Program) string {
 
 // written reports whether plans can be written for a program's collective.
 func written(p *ir.Program) bool {
-	return p.Collective.Custom == nil && Does(p.Collective.Name)
+	return p.Collective.Custom == nil && Supports(p.Collective.Name)
 }

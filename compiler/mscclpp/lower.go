@@ -33,8 +33,8 @@ const (
 // which every rank's result depends on every rank (handshakes relies on it).
 var collectives = []string{"allgather", "allreduce", "alltoall", "reducescatter"}
 
-// Does reports whether plans can be written for a collective.
-func Does(collective string) bool { return slices.Contains(collectives, collective) }
+// Supports reports whether plans can be written for a collective.
+func Supports(collective string) bool { return slices.Contains(collectives, collective) }
 
 // Collectives names the collectives that plans can be written for, as part of a
 // sentence.
@@ -104,11 +104,11 @@ func lower(p *ir.Program, o LowerOptions, most int) (*Plan, error) {
 		msg := &l.g.msgs[m]
 		return o.Node != nil && o.Node(l.g.owner[l.g.tb[msg.send]]) != o.Node(l.g.owner[l.g.tb[msg.recv]])
 	}
-	l.touched = l.g.touched(l.col)
+	l.touched = l.g.accesses(l.col)
 	l.g.packets = o.Protocol == protocolLL
 	if l.g.summed(l.touched, l.g.packets, most) {
-		l.touched = l.g.touched(l.col)
-		l.g.count(l.g.history(l.touched))
+		l.touched = l.g.accesses(l.col)
+		l.g.computeClocks(l.g.history(l.touched))
 	}
 	if o.Protocol == protocolLL {
 		l.land = l.g.landPackets(l.touched)
@@ -122,14 +122,14 @@ func lower(p *ir.Program, o LowerOptions, most int) (*Plan, error) {
 		return nil, err
 	}
 	l.draft()
-	l.join()
+	l.joinWaiters()
 	l.number(plan)
 	plan.link()
 	return plan, nil
 }
 
 // at returns a place of a step, as the plan has it.
-func (l *lowering) at(s int, loc ir.Loc) spot {
+func (l *lowering) at(s int, loc ir.Loc) span {
 	at := l.g.at(s, loc)
 	if at.buffer == collective.Scratch {
 		at.index += l.land.own[at.rank]
@@ -240,7 +240,7 @@ func (l *lowering) header() (*Plan, error) {
 }
 
 // mostPasses is how many passes of a pipeline the runtime can count.
-const mostPassesCounted = math.MaxUint16
+const maxPassesCounted = math.MaxUint16
 
 // pipeline decides whether steps take turns over a chunk of the given size.
 func (l *lowering) pipeline(chunk int64) {
@@ -258,7 +258,7 @@ func (l *lowering) pipeline(chunk int64) {
 		return
 	}
 	whole := chunk * int64(count)
-	least := (whole/mostPassesCounted + Alignment) / Alignment * Alignment
+	least := (whole/maxPassesCounted + Alignment) / Alignment * Alignment
 	if unit = max(unit, least); unit >= whole || unit > math.MaxInt32 {
 		return
 	}

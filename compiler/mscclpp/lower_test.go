@@ -245,7 +245,7 @@ func TestNothingWrittenIsSpare(t *testing.T) {
 					without := func(list func(*Threadblock) *[]Op) {
 						ops := *list(&whole.GPUs[g].Threadblocks[tb])
 						for i := range ops {
-							if k := ops[i].Kind; k.moving() || k.does == pipelines || c.told && i > 0 && ops[i-1].Kind.Name == "rlxwait" {
+							if k := ops[i].Kind; k.moving() || k.effect == pipelines || c.told && i > 0 && ops[i-1].Kind.Name == "rlxwait" {
 								continue // the last: for scratch, which who ends an allreduce knows to be free
 							}
 							p := lowered(t, c.p, o)

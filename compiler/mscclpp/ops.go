@@ -5,7 +5,7 @@ import "strings"
 // Kind is a row of the table of operations.
 type Kind struct {
 	Name string
-	does doing
+	effect effect
 	// src and dst say what each place is, a letter a place; the last one repeats
 	// where a star follows.
 	//
@@ -17,11 +17,11 @@ type Kind struct {
 	port     bool // needs a port channel
 }
 
-// doing is how a kind of operation is executed.
-type doing uint8
+// effect is how a kind of operation is executed.
+type effect uint8
 
 const (
-	syncs     doing = iota // synchronises all threads of the threadblock
+	syncs     effect = iota // synchronises all threads of the threadblock
 	meets                  // synchronises some threadblocks of the GPU
 	signals                // signals the other end of channels
 	waits                  // waits for signals
@@ -37,36 +37,36 @@ const (
 // kinds is the table of operations. A copy by a port takes packets as they are,
 // flags included.
 var kinds = []Kind{
-	{Name: "nop", does: syncs},
-	{Name: "barrier", does: meets},
-	{Name: "signal", does: signals},
-	{Name: "rlxsignal", does: signals, relaxed: true},
-	{Name: "wait", does: waits},
-	{Name: "rlxwait", does: waits, relaxed: true},
-	{Name: "flush", does: flushes, port: true},
-	{Name: "sem_acquire", does: acquires},
-	{Name: "sem_release", does: releases},
-	{Name: "pipeline", does: pipelines},
-	{Name: "put", does: pairs, src: "l*", dst: "r*"},
-	{Name: "pws", does: pairs, src: "l*", dst: "r*", port: true},
-	{Name: "pwsf", does: pairs, src: "l*", dst: "r*", port: true},
-	{Name: "get", does: pairs, src: "r*", dst: "l*"},
-	{Name: "ppkt", does: pairs, src: "l*", dst: "q*"},
-	{Name: "rppkt", does: moves, src: "p", dst: "q*"},
-	{Name: "copy", does: moves, src: "l", dst: "l"},
-	{Name: "cpkt", does: moves, src: "l", dst: "p"},
-	{Name: "upkt", does: moves, src: "p", dst: "l"},
-	{Name: "re", does: moves, src: "ll*", dst: "l"},
-	{Name: "res", does: moves, src: "ll*", dst: "lr*"},
-	{Name: "rre", does: moves, src: "lr*", dst: "l"},
-	{Name: "rres", does: moves, src: "lr*", dst: "lr*"},
-	{Name: "repkt", does: moves, src: "lp*", dst: "l"},
-	{Name: "respkt", does: moves, src: "lp*", dst: "lq*"},
-	{Name: "recpkt", does: moves, src: "lp*", dst: "lp"},
-	{Name: "recspkt", does: moves, src: "lp*", dst: "lpq*"},
-	{Name: "glres", does: moves, src: "g", dst: "g"},
-	{Name: "gstore", does: moves, src: "l", dst: "g"},
-	{Name: "gstorepkt", does: moves, src: "p", dst: "h"},
+	{Name: "nop", effect: syncs},
+	{Name: "barrier", effect: meets},
+	{Name: "signal", effect: signals},
+	{Name: "rlxsignal", effect: signals, relaxed: true},
+	{Name: "wait", effect: waits},
+	{Name: "rlxwait", effect: waits, relaxed: true},
+	{Name: "flush", effect: flushes, port: true},
+	{Name: "sem_acquire", effect: acquires},
+	{Name: "sem_release", effect: releases},
+	{Name: "pipeline", effect: pipelines},
+	{Name: "put", effect: pairs, src: "l*", dst: "r*"},
+	{Name: "pws", effect: pairs, src: "l*", dst: "r*", port: true},
+	{Name: "pwsf", effect: pairs, src: "l*", dst: "r*", port: true},
+	{Name: "get", effect: pairs, src: "r*", dst: "l*"},
+	{Name: "ppkt", effect: pairs, src: "l*", dst: "q*"},
+	{Name: "rppkt", effect: moves, src: "p", dst: "q*"},
+	{Name: "copy", effect: moves, src: "l", dst: "l"},
+	{Name: "cpkt", effect: moves, src: "l", dst: "p"},
+	{Name: "upkt", effect: moves, src: "p", dst: "l"},
+	{Name: "re", effect: moves, src: "ll*", dst: "l"},
+	{Name: "res", effect: moves, src: "ll*", dst: "lr*"},
+	{Name: "rre", effect: moves, src: "lr*", dst: "l"},
+	{Name: "rres", effect: moves, src: "lr*", dst: "lr*"},
+	{Name: "repkt", effect: moves, src: "lp*", dst: "l"},
+	{Name: "respkt", effect: moves, src: "lp*", dst: "lq*"},
+	{Name: "recpkt", effect: moves, src: "lp*", dst: "lp"},
+	{Name: "recspkt", effect: moves, src: "lp*", dst: "lpq*"},
+	{Name: "glres", effect: moves, src: "g", dst: "g"},
+	{Name: "gstore", effect: moves, src: "l", dst: "g"},
+	{Name: "gstorepkt", effect: moves, src: "p", dst: "h"},
 }
 
 // kindOf finds a kind by name. For one that the runtime does not have it makes an
@@ -77,12 +77,12 @@ func kindOf(name string) *Kind {
 			return &kinds[i]
 		}
 	}
-	return &Kind{Name: name, does: unknown}
+	return &Kind{Name: name, effect: unknown}
 }
 
-// letter returns the letter of place i in a pattern, or 0 if there is no such
+// patternLetter returns the letter of place i in a pattern, or 0 if there is no such
 // place.
-func letter(pattern string, i int) byte {
+func patternLetter(pattern string, i int) byte {
 	star := strings.HasSuffix(pattern, "*")
 	pattern = strings.TrimSuffix(pattern, "*")
 	switch {
@@ -94,11 +94,11 @@ func letter(pattern string, i int) byte {
 	return 0
 }
 
-// least returns the number of places a pattern needs.
-func least(pattern string) int { return len(strings.TrimSuffix(pattern, "*")) }
+// patternLength returns the number of places a pattern needs.
+func patternLength(pattern string) int { return len(strings.TrimSuffix(pattern, "*")) }
 
 // moving reports whether the kind moves data.
-func (k *Kind) moving() bool { return k.does == pairs || k.does == moves }
+func (k *Kind) moving() bool { return k.effect == pairs || k.effect == moves }
 
 // packet reports whether a letter stands for packets.
 func packet(letter byte) bool { return letter == 'p' || letter == 'q' || letter == 'h' }
@@ -120,8 +120,8 @@ func (o *Op) source(i int) byte {
 	if o.Kind.Name == "ppkt" && o.Type == Port {
 		return 'p'
 	}
-	return letter(o.Kind.src, i)
+	return patternLetter(o.Kind.src, i)
 }
 
 // target returns the letter of destination i.
-func (o *Op) target(i int) byte { return letter(o.Kind.dst, i) }
+func (o *Op) target(i int) byte { return patternLetter(o.Kind.dst, i) }

@@ -84,7 +84,7 @@ func (o *oracle) run(rng *rand.Rand) string {
 		for t := range o.p.GPUs[g].Threadblocks {
 			w := &worker{gpu: g, tb: t}
 			for _, op := range o.p.GPUs[g].Threadblocks[t].Ops {
-				if op.Kind.does == pipelines {
+				if op.Kind.effect == pipelines {
 					w.ops = append(w.ops, op.Ops...)
 				} else {
 					w.ops = append(w.ops, op)
@@ -185,10 +185,10 @@ func (o *oracle) phase(w *worker) {
 	for len(w.ops) > 0 {
 		op := &w.ops[0]
 		w.ops = w.ops[1:]
-		if op.Kind.does == syncs {
+		if op.Kind.effect == syncs {
 			return
 		}
-		if op.Kind.does == meets {
+		if op.Kind.effect == meets {
 			if len(w.tasks) > 0 { // first what comes before it
 				w.ops = append([]Op{*op}, w.ops...)
 				return
@@ -201,7 +201,7 @@ func (o *oracle) phase(w *worker) {
 		n := max(len(op.Channels), len(op.Semaphores))
 		if op.Kind.moving() {
 			n = op.moved() * o.cells / op.Slices
-			if op.Kind.does == pairs {
+			if op.Kind.effect == pairs {
 				n *= len(op.Src)
 			}
 		}
@@ -250,7 +250,7 @@ func (o *oracle) do(w *worker, t *task) bool {
 		}
 		return [3]int{peers[n], w.gpu, nth}
 	}
-	switch op.Kind.does {
+	switch op.Kind.effect {
 	case signals:
 		o.signals[wire(true)]++
 	case waits:
@@ -278,7 +278,7 @@ func (o *oracle) move(w *worker, t *task) bool {
 	op := t.op
 	src, dst, j := op.Src, op.Dst, t.lane
 	from, to := 0, 0
-	if op.Kind.does == pairs {
+	if op.Kind.effect == pairs {
 		per := op.moved() * o.cells / op.Slices
 		i := j / per
 		src, dst, j, from, to = src[i:i+1], dst[i:i+1], j%per, i, i

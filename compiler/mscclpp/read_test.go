@@ -103,7 +103,7 @@ func TestIs(t *testing.T) {
 		{`{"name":"x","collective":{"name":"allreduce"}}`, false},
 		{`{}`, false}, {`[]`, false}, {``, false}, {`{"gpus":[{`, false},
 	} {
-		if got := Is([]byte(c.text)); got != c.want {
+		if got := IsPlan([]byte(c.text)); got != c.want {
 			t.Errorf("%.40q: %v", c.text, got)
 		}
 	}
@@ -117,7 +117,7 @@ func FuzzRead(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		Is(text)
+		IsPlan(text)
 		p, err := Read(strings.NewReader(string(text)))
 		if err != nil {
 			return

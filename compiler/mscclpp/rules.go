@@ -142,7 +142,7 @@ var rules = []rule{
 	{"sources of put", func(p *Plan) string {
 		return p.eachOp(func(op *Op) string {
 			for i := range op.Src {
-				if op.Kind.does == pairs && op.Type == Memory && op.Src[i].Place == Local && op.Src[i].Buffer != op.Src[0].Buffer {
+				if op.Kind.effect == pairs && op.Type == Memory && op.Src[i].Place == Local && op.Src[i].Buffer != op.Src[0].Buffer {
 					return "from more than one buffer: its kernel takes all from the first's"
 				}
 			}
@@ -194,10 +194,10 @@ func (p *Plan) eachOp(check func(*Op) string) string {
 	})
 }
 
-// mistaken returns a source of a sum for which the runtime's kernel gets wrong
+// misreadSource returns a source of a sum for which the runtime's kernel gets wrong
 // whether it is in scratch, or 0. The kernel decides that by the destination with
 // the same index, or by the number of a remote buffer, or by nothing at all.
-func (o *Op) mistaken() int {
+func (o *Op) misreadSource() int {
 	if o.Kind.Name != "re" && o.Kind.Name != "res" {
 		return 0
 	}
@@ -232,7 +232,7 @@ var lints = []func(p *Plan) string{
 	},
 	func(p *Plan) string {
 		return p.eachOp(func(op *Op) string {
-			if op.Kind.does == flushes && len(op.Dst) == 0 {
+			if op.Kind.effect == flushes && len(op.Dst) == 0 {
 				return "the runtime's kernel flushes as many channels as there are dst_buff: none"
 			}
 			return ""
@@ -264,7 +264,7 @@ var lints = []func(p *Plan) string{
 		}
 		return p.eachOp(func(op *Op) string {
 			for i := range op.Ops {
-				if at := op.Ops[i].mistaken(); at > 0 {
+				if at := op.Ops[i].misreadSource(); at > 0 {
 					return fmt.Sprintf("source %d of %s: its kernel goes by destination %d for whether that is scratch, which is used over and over from %d bytes a chunk on", at, op.Ops[i].Kind.Name, at, room)
 				}
 			}

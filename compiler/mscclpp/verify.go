@@ -73,8 +73,8 @@ func execute(p *Plan, r *verify.Report, s size, o verify.Options) {
 	case len(m.tbs)+len(m.engines) > maxClocks:
 		m.fail(verify.Limit, -1, -1, -1, "%d threadblocks and port channels: at most %d are verified", len(m.tbs)+len(m.engines), maxClocks)
 	case newRun(m).finish():
-		if m.judged && !o.AnyResult {
-			m.memory.Judge()
+		if m.resultKnown && !o.AnyResult {
+			m.memory.CheckOutputs()
 			m.memory.Clobbered()
 		}
 	}

@@ -8,13 +8,13 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// Check executes a program over one tile and reports what is wrong with it. It
-// goes as far as the program makes sense: one with malformed steps is not run,
-// one that deadlocks has no result. It never fails and never panics, whatever
-// the program.
+// Check executes a program over one tile and reports its faults. It stops at
+// the first stage with errors: a program with malformed steps is not run, and
+// one that deadlocks has no result. It never panics, whatever the program. The
+// program is not modified.
 func Check(p *ir.Program, o Options) *Report { return check(p, o, shortSearch) }
 
-// check is Check with a bound on searches of its own, for tests.
+// check is Check with a limit on searches, for tests.
 func check(p *ir.Program, o Options, search int) *Report {
 	r := &Report{max: o.MaxFindings}
 	if r.max <= 0 {
@@ -23,7 +23,7 @@ func check(p *ir.Program, o Options, search int) *Report {
 	r.measure(p)
 	c := &checker{p: p, o: o, r: r, search: search}
 	for _, row := range stages {
-		c.sideBySide(row)
+		c.runParallel(row)
 		if !r.OK() {
 			break
 		}
@@ -31,8 +31,8 @@ func check(p *ir.Program, o Options, search int) *Report {
 	return r
 }
 
-// stages are the checks in order; each relies on what the rows before its own made
-// sure of, and the first that finds an error is the last that is told of.
+// stages are the checks in order. Each relies on those before; later stages do
+// not run once one has found an error.
 var stages = [...][]func(*checker){
 	{(*checker).structure},
 	{(*checker).connections},
@@ -41,9 +41,9 @@ var stages = [...][]func(*checker){
 	{(*checker).lint},
 }
 
-// sideBySide makes the checks of one row at once. Each finds what it would find
-// after those before it, had these found nothing: only that is told of it.
-func (c *checker) sideBySide(row []func(*checker)) {
+// runParallel makes the checks of one row in parallel. The report is as if they
+// had run in order: findings after the first check with an error are dropped.
+func (c *checker) runParallel(row []func(*checker)) {
 	found := make([]*Report, len(row))
 	var others sync.WaitGroup
 	for i, check := range row[1:] {
@@ -62,7 +62,9 @@ func (c *checker) sideBySide(row []func(*checker)) {
 	}
 }
 
-// checker is a program laid out flat. A step's number is its position when all
+// threadblocks of all GPUs are written one after the other.
+// checker is a program laid out flat. A step's number is its position in the
+// concatenation of all threadblocks of all GPUs.
 // threadblocks of all GPUs are written one after the other.
 type checker struct {
 	p   *ir.Program
@@ -72,49 +74,49 @@ type checker struct {
 
 	search int // steps that a search for a path looks at before it gives up
 
-	// By threadblock of the whole program; filled by structure.
-	firstTB []int32 // by GPU, one more than there are
+	// By threadblock of the whole program; set by structure.
+	firstTB []int32 // by GPU, with one more entry at the end
 	tbGPU   []int32
-	first   []int32 // number of its first step, one more than there are
+	first   []int32 // number of its first step, with one more entry at the end
 	stepTB  []int32 // by step
 
-	moved int64 // chunks, by all steps; filled by structure
+	moved int64 // chunks moved by all steps; set by structure
 
-	// flagged is the first step at or after this one, in its threadblock, that
-	// posts a flag; -1 where there is none. By step; filled by structure.
+	// flagged is, by step, the first step from it on in its threadblock that has
+	// HasDep, or -1. Set by structure.
 	flagged []int32
 
-	// By threadblock; filled by connections. -1 where there is none.
+	// By threadblock, or -1; set by connections.
 	receiver []int32 // the threadblock at the other end of its send connection
 	sender   []int32 // … of its receive connection
-	// from is the send that meets a receive, by step, -1 elsewhere.
+	// from is, by step, the send that a receive takes its message from, or -1.
 	from []int32
 
-	// Filled by completes.
-	whole *run    // with a call for each step
+	// Set by completes.
+	whole *run    // with one call for each step
 	order []int32 // every step, in an order it can run in
 	pos   []int32 // where a step is in order
 }
 
-// tb returns the threadblock of a number.
+// tb returns a threadblock by number.
 func (c *checker) tb(t int32) *ir.Threadblock {
 	g := c.tbGPU[t]
 	return &c.p.GPUs[g].Threadblocks[t-c.firstTB[g]]
 }
 
-// step returns the step of a number.
+// step returns a step by number.
 func (c *checker) step(s int32) *ir.Step {
 	t := c.stepTB[s]
 	return &c.tb(t).Steps[s-c.first[t]]
 }
 
-// met returns the number of the step that meets a dependency of GPU g, or -1 where
-// nothing in the tile does.
+// met returns the number of the step that meets a dependency of GPU g, or -1 if
+// no step of the tile does.
 func (c *checker) met(g int32, d ir.Dep) int32 {
 	return c.flagged[c.first[c.firstTB[g]+d.TB]+d.Step]
 }
 
-// name returns how a finding names a step of another GPU or threadblock.
+// name formats a step of another GPU or threadblock for findings.
 func (c *checker) name(s int32) string {
 	t := c.stepTB[s]
 	g := c.tbGPU[t]
@@ -128,7 +130,7 @@ func (c *checker) where(s int32) (gpu, tb, step int) {
 	return int(g), int(t - c.firstTB[g]), int(s - c.first[t])
 }
 
-// describe returns a step in short: rrc in[4:6] → sc[0:2].
+// describe formats a step: rrc in[4:6] → sc[0:2].
 func describe(s *ir.Step) string {
 	text := s.Op.String()
 	if s.Op.ReadsSrc() {

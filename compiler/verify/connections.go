@@ -13,13 +13,15 @@ func (k connection) String() string {
 	return fmt.Sprintf("%d → %d on channel %d", k.from, k.to, k.channel)
 }
 
-// connections joins the two ends of every connection and pairs the k-th send
+// with the k-th receive: messages arrive in the order they were sent.
+// connections finds the two ends of every connection and pairs the k-th send with
+// the k-th receive: messages arrive in the order in which they were sent.
 // with the k-th receive: messages arrive in the order they were sent.
 func (c *checker) connections() {
 	n := len(c.tbGPU)
 	c.receiver, c.sender = fill(n, -1), fill(n, -1)
 	sends, receives := make(map[connection]int32, n), make(map[connection]int32, n)
-	sending, receiving := make([]bool, n), make([]bool, n) // by threadblock: whether an end is its
+	sending, receiving := make([]bool, n), make([]bool, n) // by threadblock: it owns that end
 	for t := range c.tbGPU {
 		t := int32(t)
 		g, tb := int(c.tbGPU[t]), c.tb(t)
@@ -54,12 +56,15 @@ func (c *checker) connections() {
 	}
 }
 
-// claim gives an end of a connection to a threadblock, unless another has it, and
-// reports whether it did. An end that is named and never used belongs to nobody.
+// reports whether it did. An end that is named and never used belongs to
+// nobody. claim gives an end of a connection to a threadblock and reports
+// whether it did. It fails if another threadblock owns the end. An unused end
+// has no owner. reports whether it did. An end that is named and never used
+// belongs to nobody.
 func (c *checker) claim(ends map[connection]int32, k connection, t int32, verb string, uses func(ir.Op) bool) bool {
 	g := c.tbGPU[t]
 	at := func(kind Kind, s Severity, format string, args ...any) {
-		c.r.at(kind, s, int(g), int(t-c.firstTB[g]), -1, format, args...)
+		c.r.findingAt(kind, s, int(g), int(t-c.firstTB[g]), -1, format, args...)
 	}
 	if c.next(t, -1, uses) < 0 {
 		at(Lint, Warning, "has connection %v and no step to %s on it", k, verb)
@@ -73,7 +78,8 @@ func (c *checker) claim(ends map[connection]int32, k connection, t int32, verb s
 	return true
 }
 
-// pair joins the messages of one connection; an end may be missing (-1).
+// pair pairs the messages of one connection. sender or receiver may be missing
+// (-1).
 func (c *checker) pair(k connection, sender, receiver int32) {
 	i, j := c.next(sender, -1, ir.Op.Sends), c.next(receiver, -1, ir.Op.Receives)
 	for m := 0; ; m++ {
@@ -82,16 +88,16 @@ func (c *checker) pair(k connection, sender, receiver int32) {
 			return
 		case j < 0:
 			g, t, s := c.where(i)
-			c.r.at(Malformed, Error, g, t, s, "sends message %d on connection %v, which nobody receives", m, k)
+			c.r.findingAt(Malformed, Error, g, t, s, "sends message %d on connection %v, which nobody receives", m, k)
 			return
 		case i < 0:
 			g, t, s := c.where(j)
-			c.r.at(Malformed, Error, g, t, s, "receives message %d on connection %v, which nobody sends", m, k)
+			c.r.findingAt(Malformed, Error, g, t, s, "receives message %d on connection %v, which nobody sends", m, k)
 			return
 		}
 		if a, b := c.step(i).Count, c.step(j).Count; a != b {
 			g, t, s := c.where(j)
-			c.r.at(Malformed, Error, g, t, s, "receives %d chunks as message %d on connection %v, where %s sends %d", b, m, k, c.name(i), a)
+			c.r.findingAt(Malformed, Error, g, t, s, "receives %d chunks as message %d on connection %v, where %s sends %d", b, m, k, c.name(i), a)
 			return
 		}
 		c.from[j] = i
@@ -100,7 +106,7 @@ func (c *checker) pair(k connection, sender, receiver int32) {
 }
 
 // next returns the number of the first step after s (-1: from the start) of
-// threadblock t for which is holds, or -1.
+// threadblock t that satisfies is, or -1.
 func (c *checker) next(t, s int32, is func(ir.Op) bool) int32 {
 	if t < 0 {
 		return -1
@@ -117,7 +123,7 @@ func (c *checker) next(t, s int32, is func(ir.Op) bool) int32 {
 	return -1
 }
 
-// fill makes a slice of n equal values.
+// fill returns a slice of n equal values.
 func fill(n int, value int32) []int32 {
 	s := make([]int32, n)
 	for i := range s {

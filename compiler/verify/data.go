@@ -8,18 +8,20 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// memory holds every buffer of every rank, and the messages under way.
+// memory holds every buffer of every rank, and the messages in flight.
 type memory struct {
 	c      *checker
 	values *values
 	cells  []value
-	base   []int64 // of (rank, buffer), three a rank
+	base   []int64 // by rank and buffer, three a rank: index of its first cell
 	moving mailbox
 	sum    []value    // scratch for one step
 	read   [2][]value // … for what it reads where chunks lie apart: src, dst
 }
 
-// data executes the steps in the order found and compares what every rank
+// ends with to what the collective wants.
+// data executes the steps in the order found by completes and compares the outputs
+// with the postcondition.
 // ends with to what the collective wants.
 func (c *checker) data() {
 	m := c.newMemory()
@@ -31,10 +33,10 @@ func (c *checker) data() {
 	}
 	if garbageRead >= 0 {
 		g, t, i := c.where(garbageRead)
-		c.r.at(Lint, Warning, g, t, i, "%s is of memory that nothing wrote", describe(c.step(garbageRead)))
+		c.r.findingAt(Lint, Warning, g, t, i, "%s is of memory that nothing wrote", describe(c.step(garbageRead)))
 	}
 	if !c.o.AnyResult {
-		m.judge()
+		m.checkOutputs()
 	}
 	m.clobbered()
 }
@@ -63,13 +65,15 @@ func (c *checker) newMemory() *memory {
 	return m
 }
 
-// at returns a chunk of a rank's buffer.
+// at returns the cell of a chunk.
 func (m *memory) at(gpu int, b collective.Buffer, index int) *value {
 	return &m.cells[m.base[3*gpu+int(b)]+int64(index)]
 }
 
-// fetch returns what a place holds: the memory itself where its chunks lie side by
-// side, or else a copy, good until the next into the same room.
+// side, or else a copy, good until the next into the same room. fetch returns
+// the values of a place: the memory itself if its chunks are contiguous,
+// otherwise a copy in *room, valid until the next use of room. side, or else a
+// copy, good until the next into the same room.
 func (m *memory) fetch(gpu int, l ir.Loc, count int32, room *[]value) []value {
 	cells := m.cells[m.base[3*gpu+int(l.Buf)]:]
 	if l.Contiguous(count) {
@@ -82,7 +86,7 @@ func (m *memory) fetch(gpu int, l ir.Loc, count int32, room *[]value) []value {
 	return *room
 }
 
-// store writes to a place.
+// store writes values to a place.
 func (m *memory) store(gpu int, l ir.Loc, chunks []value) {
 	cells := m.cells[m.base[3*gpu+int(l.Buf)]:]
 	if l.Contiguous(int32(len(chunks))) {
@@ -94,8 +98,9 @@ func (m *memory) store(gpu int, l ir.Loc, chunks []value) {
 	}
 }
 
-// execute does what step s does; it reads all before it writes any. It tells
-// whether s used memory that nothing wrote.
+// whether s used memory that nothing wrote. execute executes step s, reading
+// all chunks before it writes any. It reports whether s used uninitialised
+// memory. whether s used memory that nothing wrote.
 func (m *memory) execute(s int32) (usedGarbage bool) {
 	step := m.c.step(s)
 	if step.Op == ir.Nop {
@@ -135,10 +140,10 @@ func (m *memory) execute(s int32) (usedGarbage bool) {
 	return usedGarbage
 }
 
-// judge compares the outputs with the postcondition.
-func (m *memory) judge() {
+// checkOutputs compares the outputs with the postcondition.
+func (m *memory) checkOutputs() {
 	c := m.c
-	whole := make([]value, c.col.LoopChunks()) // the reduction of an input chunk of every rank, once known
+	whole := make([]value, c.col.LoopChunks()) // by index: the reduction over all ranks, once known
 	for g := range c.p.GPUs {
 		for i := range c.col.OutChunks(g) {
 			want := c.col.Want(g, i)
@@ -166,10 +171,11 @@ func (m *memory) judge() {
 	}
 }
 
-// never is the value of a reduction that the program did not make.
+// never is the value of a reduction that the program never made.
 const never value = -1
 
-// reduction returns the value of input chunk index of every rank.
+// reduction returns the value of the reduction of input chunk index over all
+// ranks.
 func (m *memory) reduction(index int) value {
 	if m.c.col.Ranks == 1 {
 		return m.values.input(0, index)
@@ -178,43 +184,44 @@ func (m *memory) reduction(index int) value {
 	for r := 1; r < m.c.col.Ranks; r++ {
 		p = p.plus(m.values.print(m.values.input(r, index)))
 	}
-	return m.made(p)
+	return m.sumWith(p)
 }
 
-// sumOf returns the value of the reduction of some input chunks, at least two.
+// sumOf returns the value of the reduction of at least two input chunks.
 func (m *memory) sumOf(of []collective.Place) value {
 	p := m.values.print(m.values.input(of[0].Rank, of[0].Index))
 	for _, at := range of[1:] {
 		p = p.plus(m.values.print(m.values.input(at.Rank, at.Index)))
 	}
-	return m.made(p)
+	return m.sumWith(p)
 }
 
-// made returns the sum with this fingerprint, or never.
-func (m *memory) made(p print) value {
+// sumWith returns the sum with a fingerprint, or never.
+func (m *memory) sumWith(p fingerprint) value {
 	if x, ok := m.values.known(p); ok {
 		return x
 	}
 	return never
 }
 
-// wrong reports an output chunk, or only counts it where there are enough.
+// wrong reports a wrong output chunk, or only counts it once the report is
+// full.
 func (m *memory) wrong(gpu, index int, got value, want collective.Want) {
 	v, ranks := m.values, m.c.col.Ranks
 	switch {
 	case m.c.r.full():
 		m.c.r.add(Finding{Kind: WrongResult, Severity: Error})
 	case want.Kind == collective.WantInput:
-		m.c.r.at(WrongResult, Error, gpu, -1, -1, "out[%d] ends as %s; want %s", index, v.tell(got), v.tell(v.input(want.Rank, want.Index)))
+		m.c.r.findingAt(WrongResult, Error, gpu, -1, -1, "out[%d] ends as %s; want %s", index, v.describe(got), v.describe(v.input(want.Rank, want.Index)))
 	case want.Kind == collective.WantSum:
-		m.c.r.at(WrongResult, Error, gpu, -1, -1, "out[%d] ends as %s; want the reduction of %s", index, v.tell(got), places(want.Of))
+		m.c.r.findingAt(WrongResult, Error, gpu, -1, -1, "out[%d] ends as %s; want the reduction of %s", index, v.describe(got), places(want.Of))
 	default:
-		m.c.r.at(WrongResult, Error, gpu, -1, -1, "out[%d] ends as %s; want the reduction of input chunk %d of every rank",
-			index, v.tellReduction(got, want.Index, ranks), want.Index)
+		m.c.r.findingAt(WrongResult, Error, gpu, -1, -1, "out[%d] ends as %s; want the reduction of input chunk %d of every rank",
+			index, v.describeReduction(got, want.Index, ranks), want.Index)
 	}
 }
 
-// places names input chunks: the first eight.
+// places formats input chunks: the first eight.
 func places(of []collective.Place) string {
 	words := make([]string, 0, 9)
 	for i, p := range of {
@@ -227,9 +234,12 @@ func places(of []collective.Place) string {
 	return "input chunks " + strings.Join(words, ", ")
 }
 
-// clobbered warns of an out-of-place program that writes into its input. NCCL's
 // own collectives leave it as it was; the runtimes that load programs do not
-// ask for it, so that the result is right all the same.
+// ask for it, so that the result is right all the same. clobbered warns of an
+// out-of-place program that writes to its input. NCCL's own collectives
+// preserve the input. The runtimes that load programs do not require it, so
+// this is only a warning. own collectives leave it as it was; the runtimes that
+// load programs do not ask for it, so that the result is right all the same.
 func (m *memory) clobbered() {
 	if m.c.col.InPlace {
 		return
@@ -237,15 +247,15 @@ func (m *memory) clobbered() {
 	for g := range m.c.p.GPUs {
 		for i := range m.c.col.InChunks(g) {
 			if *m.at(g, collective.In, i) != m.values.input(g, i) {
-				m.c.r.at(Lint, Warning, g, -1, -1, "in[%d] is overwritten, though the call is out of place", i)
+				m.c.r.findingAt(Lint, Warning, g, -1, -1, "in[%d] is overwritten, though the call is out of place", i)
 				return
 			}
 		}
 	}
 }
 
-// mailbox keeps the messages under way: for each sending threadblock a queue,
-// of which everything before its head has been taken.
+// mailbox holds the messages in flight: a queue for each sending threadblock.
+// Messages before its head have been taken.
 type mailbox struct {
 	queues [][]value
 	heads  []int

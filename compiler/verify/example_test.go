@@ -17,11 +17,9 @@ func ExampleCheck() {
 	for _, f := range r.Findings {
 		fmt.Println(f)
 	}
-	// Output: true gpu 0: wrong-result: out[0] ends as the reduction of input
-	// chunk 0 without rank 0, with chunks of another index; want the reduction of
-	// input chunk 0 of every rank gpu 1: wrong-result: out[0] ends as the
-	// reduction of input chunk 0 without rank 0, with chunks of another index;
-	// want the reduction of input chunk 0 of every rank gpu 2: wrong-result:
-	// out[0] ends as the reduction of input chunk 0 without rank 0, with chunks of
-	// another index; want the reduction of input chunk 0 of every rank
+	// Output:
+	// true
+	// gpu 0: wrong-result: out[0] ends as the reduction of input chunk 0 without rank 0, with chunks of another index; want the reduction of input chunk 0 of every rank
+	// gpu 1: wrong-result: out[0] ends as the reduction of input chunk 0 without rank 0, with chunks of another index; want the reduction of input chunk 0 of every rank
+	// gpu 2: wrong-result: out[0] ends as the reduction of input chunk 0 without rank 0, with chunks of another index; want the reduction of input chunk 0 of every rank
 }

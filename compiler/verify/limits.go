@@ -1,17 +1,17 @@
 package verify
 
-// What a program may be at most for Check to take it on: some 30 times the
-// largest that 2,048 ranks call for. Over a limit the program is refused, so
-// that a file from anywhere is judged in bounded time and memory.
+// Limits of Check: about 30 times the largest programs for 2,048 ranks. A
+// program beyond a limit is refused, so that time and memory are bounded for
+// untrusted files.
 const (
 	maxSteps        = 1 << 27
 	maxThreadblocks = 1 << 24
 	maxPlaces       = 1 << 28 // chunks of all buffers of all ranks
 	maxMoved        = 1 << 30 // chunks moved by all steps together
-	maxIdle         = 1 << 20 // chunks that nothing moves
+	maxIdle         = 1 << 20 // chunks that no step moves
 	maxRanks        = 1 << 16
 )
 
-// raceWork bounds the steps looked at to decide whether conflicting accesses
-// are ordered by a path through other GPUs.
+// raceWork bounds the steps visited to decide whether conflicting accesses are
+// ordered by a path through other GPUs.
 const raceWork = 1 << 32

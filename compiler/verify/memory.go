@@ -5,19 +5,23 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// Memory is the buffers of all ranks with what every chunk holds, for packages
 // that execute programs of another form than the IR: they move values between
-// Cells and have the outcome judged as Check judges a program's.
+// Cells and have the outcome judged as Check judges a program's. Memory holds
+// the values of all buffers of all ranks, for packages that execute programs of
+// another form than the IR: they move values between Cells, and check the
+// outcome by the same rules as Check. that execute programs of another form
+// than the IR: they move values between Cells and have the outcome judged as
+// Check judges a program's.
 type Memory struct{ m *memory }
 
-// Value is what a chunk holds. Equal values have equal numbers.
+// Value identifies the content of a chunk. Equal contents have equal Values.
 type Value = value
 
-// Garbage is the value of memory that nothing wrote.
+// Garbage is the value of uninitialised memory.
 const Garbage = garbage
 
-// NewMemory lays out the buffers of a collective, with some chunks of scratch a
-// rank, and fills the inputs. Findings go to r.
+// NewMemory lays out the buffers of a collective, with scratch[r] chunks of
+// scratch on rank r, and fills the inputs. Findings are added to r.
 func NewMemory(col collective.Collective, scratch []int, r *Report) *Memory {
 	p := &ir.Program{Collective: col.Spec, GPUs: make([]ir.GPU, col.Ranks)}
 	for g := range p.GPUs {
@@ -26,10 +30,10 @@ func NewMemory(col collective.Collective, scratch []int, r *Report) *Memory {
 	return &Memory{(&checker{p: p, r: r, col: col}).newMemory()}
 }
 
-// Cells returns all chunks of all buffers.
+// Cells returns all chunks of all buffers. Writing to it changes the memory.
 func (m *Memory) Cells() []Value { return m.m.cells }
 
-// At returns the cell of a chunk under Collective.Place.
+// At returns the index in Cells of a chunk, after Collective.Place.
 func (m *Memory) At(rank int, b collective.Buffer, index int) int {
 	return int(m.m.base[3*rank+int(b)]) + index
 }
@@ -47,16 +51,17 @@ func (m *Memory) Where(cell int) (rank int, b collective.Buffer, index int) {
 	return i / 3, collective.Buffer(i % 3), cell - int(m.m.base[i])
 }
 
-// Add returns the value of a reduced with b.
+// Add returns the value of the reduction of a and b.
 func (m *Memory) Add(a, b Value) Value { return m.m.values.add(a, b) }
 
-// Judge compares the outputs with what the collective wants.
-func (m *Memory) Judge() { m.m.judge() }
+// CheckOutputs compares the outputs with the collective's postcondition.
+func (m *Memory) CheckOutputs() { m.m.checkOutputs() }
 
-// Clobbered warns of an input that an out-of-place program wrote into.
+// Clobbered warns if an out-of-place program wrote to its input.
 func (m *Memory) Clobbered() { m.m.clobbered() }
 
-// NewReport returns a report of at most most findings, 100 for 0.
+// NewReport returns an empty report of at most most findings, or 100 if most is
+// 0.
 func NewReport(most int) *Report {
 	if most <= 0 {
 		most = 100
@@ -64,7 +69,7 @@ func NewReport(most int) *Report {
 	return &Report{max: most, Instructions: map[string]int{}}
 }
 
-// Add keeps a finding, or counts it where there are enough.
+// Add adds a finding, or counts it if the report is full.
 func (r *Report) Add(f Finding) { r.add(f) }
 
 // Full reports whether further findings would only be counted.

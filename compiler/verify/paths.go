@@ -7,43 +7,47 @@ import (
 )
 
 // paths decides whether one step happens before another by a path of program
-// order, messages and dependencies through any GPU. A search from both ends
+// settles most questions; what it does not settle soon is kept, and settled 64
+// first steps at a time in one walk over the steps in between.
+// order, messages and dependencies through any GPU. A short search from both ends
+// answers most queries. The others are collected, and answered 64 first steps at a
+// time in one walk over the steps in between.
 // settles most questions; what it does not settle soon is kept, and settled 64
 // first steps at a time in one walk over the steps in between.
 type paths struct {
 	c     *checker
-	level []int32 // length of the longest path to a step
+	level []int32 // by step: length of the longest path to it
 
-	// What directly follows a step but for the next in its threadblock: the
-	// receive of its message, -1 for none, and the steps that its flag meets, of
-	// step s from followers[s] to followers[s+1] in met.
+	// Direct successors of a step s other than the next of its threadblock: the
+	// receive of its message, or -1; and the steps that its flag meets, which are
+	// met[followers[s]:followers[s+1]].
 	to        []int32
 	followers []int32
 	met       []int32
 
-	asked int32      // the number of a question
-	seen  [2][]int32 // the last question whose search from the end, or the start, saw a step
+	query int32      // number of the current query
+	seen  [2][]int32 // by step: the last query whose search from the end, or the start, visited it
 	queue [2][]int32
-	open  []question
+	open  []query
 	work  int64
 }
 
-// question is whether a happens before b; both access place of their GPU.
-type question struct {
+// query asks whether a happens before b. Both access place of their GPU.
+type query struct {
 	a, b  int32
 	place ir.Loc
 }
 
-// shortSearch is how many steps a search looks at from either end before the
-// question is left for later.
+// shortSearch is the number of steps that a search visits from either end
+// before the query is left open.
 const shortSearch = 1024
 
-// mostOpen bounds the questions kept.
-const mostOpen = 1 << 20
+// maxOpen bounds the open queries.
+const maxOpen = 1 << 20
 
 func newPaths(c *checker) *paths { return &paths{c: c} }
 
-// before calls f for every step that directly precedes s.
+// before calls f for every direct predecessor of s.
 func (p *paths) before(s int32, f func(int32)) {
 	c := p.c
 	t := c.stepTB[s]
@@ -59,7 +63,7 @@ func (p *paths) before(s int32, f func(int32)) {
 	}
 }
 
-// after calls f for every step that directly follows s.
+// after calls f for every direct successor of s.
 func (p *paths) after(s int32, f func(int32)) {
 	if s+1 < p.c.first[p.c.stepTB[s]+1] {
 		f(s + 1)
@@ -72,7 +76,7 @@ func (p *paths) after(s int32, f func(int32)) {
 	}
 }
 
-// prepare lays out what searches need, when the first question is asked.
+// prepare allocates the state of searches, at the first query.
 func (p *paths) prepare() {
 	c := p.c
 	n := len(c.order)
@@ -104,16 +108,19 @@ func (p *paths) prepare() {
 	}
 }
 
-// order searches for a path from a to b from both ends, and gives a, or a later
 // step of a's threadblock that b comes after. Where the search would be long,
-// the question is kept open and a is given.
+// the question is kept open and a is given. order searches for a path from a to
+// b from both ends. It returns a, or a later step of a's threadblock that also
+// happens before b. If the search would be long, it leaves the query open and
+// returns a. step of a's threadblock that b comes after. Where the search would
+// be long, the question is kept open and a is given.
 func (p *paths) order(a, b int32, place ir.Loc) int32 {
 	if p.level == nil {
 		p.prepare()
 	}
 	const fromEnd, fromStart = 0, 1
 	c := p.c
-	p.asked++
+	p.query++
 	end := c.first[c.stepTB[a]+1]
 	found := int32(-1)
 	// A step on a path from a to b lies between them in every order.
@@ -121,10 +128,10 @@ func (p *paths) order(a, b int32, place ir.Loc) int32 {
 		return c.pos[s] > c.pos[a] && c.pos[s] < c.pos[b] && p.level[s] > p.level[a] && p.level[s] < p.level[b]
 	}
 	visit := func(side int, s int32) {
-		if found < 0 && p.seen[side][s] != p.asked && between(s) {
-			p.seen[side][s] = p.asked
+		if found < 0 && p.seen[side][s] != p.query && between(s) {
+			p.seen[side][s] = p.query
 			p.queue[side] = append(p.queue[side], s)
-			if p.seen[1-side][s] == p.asked {
+			if p.seen[1-side][s] == p.query {
 				found = a
 			}
 		}
@@ -145,9 +152,9 @@ func (p *paths) order(a, b int32, place ir.Loc) int32 {
 	p.queue[fromStart] = append(p.queue[fromStart][:0], a)
 	for i := 0; i < len(p.queue[fromEnd]) && i < len(p.queue[fromStart]); i++ {
 		if i >= c.search {
-			p.open = append(p.open, question{a, b, place})
-			if len(p.open) == mostOpen {
-				p.settle()
+			p.open = append(p.open, query{a, b, place})
+			if len(p.open) == maxOpen {
+				p.resolve()
 			}
 			return a
 		}
@@ -157,20 +164,22 @@ func (p *paths) order(a, b int32, place ir.Loc) int32 {
 			return found
 		}
 	}
-	p.race(question{a, b, place})
+	p.race(query{a, b, place})
 	return a
 }
 
-// settle answers the open questions. Each group of 64 first steps has a bit
-// each, which spreads along the order as far as the last second step.
-func (p *paths) settle() {
+// each, which spreads along the order as far as the last second step. resolve
+// answers the open queries, 64 first steps at a time: each has a bit, which is
+// propagated along the order up to the last second step. each, which spreads
+// along the order as far as the last second step.
+func (p *paths) resolve() {
 	open := p.open
 	p.open = p.open[:0]
 	if len(open) == 0 {
 		return
 	}
 	c := p.c
-	slices.SortStableFunc(open, func(x, y question) int { return int(c.pos[x.a] - c.pos[y.a]) })
+	slices.SortStableFunc(open, func(x, y query) int { return int(c.pos[x.a] - c.pos[y.a]) })
 	reach := make([]uint64, len(c.order))
 	for len(open) > 0 {
 		n, bits, last := 0, 0, int32(0)
@@ -184,16 +193,16 @@ func (p *paths) settle() {
 			last = max(last, c.pos[open[n].b])
 			n++
 		}
-		if !p.spread(open[:n], last, reach) {
-			c.r.at(Limit, Error, -1, -1, -1, "the order of %d conflicting accesses takes too long to decide", len(open))
+		if !p.propagate(open[:n], last, reach) {
+			c.r.findingAt(Limit, Error, -1, -1, -1, "the order of %d conflicting accesses takes too long to decide", len(open))
 			return
 		}
 		open = open[n:]
 	}
 }
 
-// spread answers one group, using reach as scratch.
-func (p *paths) spread(group []question, last int32, reach []uint64) bool {
+// propagate answers one group, using reach as scratch.
+func (p *paths) propagate(group []query, last int32, reach []uint64) bool {
 	c := p.c
 	start := c.pos[group[0].a]
 	if p.work += int64(last - start); p.work > raceWork {
@@ -227,10 +236,10 @@ func (p *paths) spread(group []question, last int32, reach []uint64) bool {
 	return true
 }
 
-// race reports a question whose answer is no.
-func (p *paths) race(q question) {
+// race reports a query whose answer is no.
+func (p *paths) race(q query) {
 	g, t, s := p.c.where(q.b)
 	_, u, r := p.c.where(q.a)
-	p.c.r.at(Race, Error, g, t, s, "%s and %s of threadblock %d step %d both access %s[%d], and nothing orders them",
+	p.c.r.findingAt(Race, Error, g, t, s, "%s and %s of threadblock %d step %d both access %s[%d], and nothing orders them",
 		describe(p.c.step(q.b)), describe(p.c.step(q.a)), u, r, q.place.Buf, q.place.Off)
 }

@@ -5,14 +5,20 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// races looks, GPU by GPU and in the order found, at every access of every
 // chunk: it must come after the last write, and a write after every read since.
 // Orders carry over, so these pairs stand for all. Most are settled by program
-// order and the GPU's own dependencies; the rest is asked of paths.
+// order and the GPU's own dependencies; the rest is asked of paths. races
+// visits every access of every chunk, GPU by GPU in the order found by
+// completes. An access must happen after the last write, and a write also after
+// every read since. Happens-before is transitive, so these pairs suffice. Most
+// are ordered by program order and the GPU's own dependencies; paths decides
+// the rest. chunk: it must come after the last write, and a write after every
+// read since. Orders carry over, so these pairs stand for all. Most are settled
+// by program order and the GPU's own dependencies; the rest is asked of paths.
 func (c *checker) races() {
 	byGPU := c.orderByGPU()
 	paths := newPaths(c)
-	w := &watch{c: c, paths: paths}
+	w := &raceTracker{c: c, paths: paths}
 	for g := range c.p.GPUs {
 		w.begin(int32(g))
 		for _, s := range byGPU[g] {
@@ -22,10 +28,10 @@ func (c *checker) races() {
 			}
 		}
 	}
-	paths.settle()
+	paths.resolve()
 }
 
-// orderByGPU returns order, split by GPU.
+// orderByGPU splits order by GPU.
 func (c *checker) orderByGPU() [][]int32 {
 	of := make([][]int32, len(c.p.GPUs))
 	all := make([]int32, len(c.order))
@@ -40,43 +46,43 @@ func (c *checker) orderByGPU() [][]int32 {
 	return of
 }
 
-// watch follows the accesses of one GPU.
-type watch struct {
+// raceTracker follows the accesses of one GPU.
+type raceTracker struct {
 	c     *checker
 	paths *paths
 	gpu   int32
-	base  [3]int64 // of a buffer in cells
+	base  [3]int64 // by buffer: index of its first cell
 	cells []access
 	reads []read // pool of all readers, linked
 
-	// after[t][u] is the last step of threadblock u known to come before what
-	// threadblock t does next: all of it from program order and dependencies of
-	// this GPU, and what paths found. Steps by number, -1 none.
-	after [][]int32
-	// kept is, by step of this GPU, a copy of after[t] as the step left it: nil
-	// where no step waits for it, and of no use where all would be too much.
-	kept    [][]int32
-	keeps   bool
-	keptFor int32 // the step that kept begins with
-	// latest is, by threadblock, the last copy of after, nil where that has
-	// changed since.
+	// clocks[t][u] is the last step of threadblock u known to happen before the
+	// next step of threadblock t, or -1: complete for program order and
+	// dependencies of this GPU, plus the answers of paths.
+	clocks [][]int32
+	// stored is, by step of this GPU, a copy of clocks[t] after the step: nil if
+	// no step waits for it. It is unused if all copies would exceed maxStored.
+	stored     [][]int32
+	keeps      bool
+	storedFrom int32 // the step that stored begins with
+	// latest is, by threadblock, the last stored copy of its clock, or nil if the
+	// clock has changed since.
 	latest [][]int32
 }
 
-// access is who last wrote a chunk (-1: nobody), and who read it since.
-type access struct{ write, reads int32 }
+// access is the last writer of a chunk, or -1, and the readers since.
+type access struct{ writer, readers int32 }
 
 type read struct{ step, next int32 }
 
-// mostKept bounds what the copies of one GPU take; beyond it, an order that
-// goes through two waits is left to paths.
-const mostKept = 1 << 25
+// maxStored bounds the size of the copies of one GPU. Beyond it, paths decides
+// orders that go through two waits.
+const maxStored = 1 << 25
 
-// begin turns to another GPU, in the room of the one before.
-func (w *watch) begin(g int32) {
+// begin starts with another GPU, reusing memory.
+func (w *raceTracker) begin(g int32) {
 	c := w.c
-	w.gpu, w.keptFor = g, c.first[c.firstTB[g]]
-	w.kept = cleared(w.kept, int(c.first[c.firstTB[g+1]]-w.keptFor))
+	w.gpu, w.storedFrom = g, c.first[c.firstTB[g]]
+	w.stored = cleared(w.stored, int(c.first[c.firstTB[g+1]]-w.storedFrom))
 	n := int64(0)
 	for _, b := range [...]collective.Buffer{collective.In, collective.Out, collective.Scratch} {
 		w.base[b] = n
@@ -91,22 +97,22 @@ func (w *watch) begin(g int32) {
 		w.cells[i] = access{-1, -1}
 	}
 	tbs := int(c.firstTB[g+1] - c.firstTB[g])
-	w.after, w.latest = cleared(w.after, tbs), cleared(w.latest, tbs)
+	w.clocks, w.latest = cleared(w.clocks, tbs), cleared(w.latest, tbs)
 	awaited := 0
 	for _, tb := range c.p.GPUs[g].Threadblocks {
 		for i := range tb.Steps {
 			for _, d := range tb.Steps[i].Deps {
-				if s := c.met(g, d) - w.keptFor; w.kept[s] == nil {
-					w.kept[s] = []int32{}
+				if s := c.met(g, d) - w.storedFrom; w.stored[s] == nil {
+					w.stored[s] = []int32{}
 					awaited++
 				}
 			}
 		}
 	}
-	w.keeps = awaited*tbs <= mostKept
+	w.keeps = awaited*tbs <= maxStored
 }
 
-// cleared returns n zero values, in the room of a slice where that is enough.
+// cleared returns n zero values, in s if its capacity suffices.
 func cleared[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -116,35 +122,36 @@ func cleared[T any](s []T, n int) []T {
 	return s
 }
 
-// known returns after[t], to be changed; it is made when first asked for.
-func (w *watch) known(t int32) []int32 {
-	if w.after[t] == nil {
-		w.after[t] = fill(len(w.after), -1)
+// clock returns clocks[t], allocating it on first use. The caller may change
+// it.
+func (w *raceTracker) clock(t int32) []int32 {
+	if w.clocks[t] == nil {
+		w.clocks[t] = fill(len(w.clocks), -1)
 	}
 	w.latest[t] = nil
-	return w.after[t]
+	return w.clocks[t]
 }
 
-// keep returns a copy of after[t], never to be changed; empty where nothing is
-// known.
-func (w *watch) keep(t int32) []int32 {
+// store returns a copy of clocks[t], which must not be changed; it is empty if
+// the clock is.
+func (w *raceTracker) store(t int32) []int32 {
 	if w.latest[t] == nil {
-		w.latest[t] = append([]int32{}, w.after[t]...)
+		w.latest[t] = append([]int32{}, w.clocks[t]...)
 	}
 	return w.latest[t]
 }
 
-// step takes in what step s waits for, and checks what it reads and writes.
-func (w *watch) step(s int32) {
+// step merges the clocks that step s waits for, and checks its accesses.
+func (w *raceTracker) step(s int32) {
 	step := w.c.step(s)
 	first := w.c.firstTB[w.gpu]
 	t := w.c.stepTB[s] - first
 	for _, d := range step.Deps {
 		met := w.c.met(w.gpu, d)
-		known := w.known(t)
+		known := w.clock(t)
 		known[d.TB] = max(known[d.TB], met)
 		if w.keeps {
-			for u, s := range w.kept[met-w.keptFor] {
+			for u, s := range w.stored[met-w.storedFrom] {
 				known[u] = max(known[u], s)
 			}
 		}
@@ -158,50 +165,51 @@ func (w *watch) step(s int32) {
 	if step.Op.WritesDst() {
 		w.writing(s, t, step.Dst, step.Count)
 	}
-	if w.keeps && w.kept[s-w.keptFor] != nil {
-		w.kept[s-w.keptFor] = w.keep(t)
+	if w.keeps && w.stored[s-w.storedFrom] != nil {
+		w.stored[s-w.storedFrom] = w.store(t)
 	}
 }
 
-// run returns the cells from the first of a place to its last, and how far apart
-// those are that belong to it.
-func (w *watch) run(l ir.Loc, count int32) (cells []access, stride int) {
+// those are that belong to it. cellsOf returns the cells from the first of a
+// place to its last, and the stride of those that belong to it. those are that
+// belong to it.
+func (w *raceTracker) cellsOf(l ir.Loc, count int32) (cells []access, stride int) {
 	from := w.base[l.Buf]
 	return w.cells[from+int64(l.Off) : from+l.End(count)], int(max(l.Stride, 1))
 }
 
-func (w *watch) reading(s, t int32, l ir.Loc, count int32) {
-	cells, stride := w.run(l, count)
+func (w *raceTracker) reading(s, t int32, l ir.Loc, count int32) {
+	cells, stride := w.cellsOf(l, count)
 	for i, at := int32(0), 0; i < count; i, at = i+1, at+stride {
 		cell := &cells[at]
-		w.ordered(cell.write, s, t, l, i)
+		w.ordered(cell.writer, s, t, l, i)
 		// Of a threadblock's reads only the last matters: the others come before.
-		if cell.reads >= 0 {
-			if last := &w.reads[cell.reads]; w.c.stepTB[last.step] == w.c.stepTB[s] {
+		if cell.readers >= 0 {
+			if last := &w.reads[cell.readers]; w.c.stepTB[last.step] == w.c.stepTB[s] {
 				last.step = s
 				continue
 			}
 		}
-		w.reads = append(w.reads, read{s, cell.reads})
-		cell.reads = int32(len(w.reads) - 1)
+		w.reads = append(w.reads, read{s, cell.readers})
+		cell.readers = int32(len(w.reads) - 1)
 	}
 }
 
-func (w *watch) writing(s, t int32, l ir.Loc, count int32) {
-	cells, stride := w.run(l, count)
+func (w *raceTracker) writing(s, t int32, l ir.Loc, count int32) {
+	cells, stride := w.cellsOf(l, count)
 	for i, at := int32(0), 0; i < count; i, at = i+1, at+stride {
 		cell := &cells[at]
-		w.ordered(cell.write, s, t, l, i)
-		for r := cell.reads; r >= 0; r = w.reads[r].next {
+		w.ordered(cell.writer, s, t, l, i)
+		for r := cell.readers; r >= 0; r = w.reads[r].next {
 			w.ordered(w.reads[r].step, s, t, l, i)
 		}
 		*cell = access{s, -1}
 	}
 }
 
-// ordered makes sure that step a (-1: none) comes before step b of threadblock
-// t; both touch chunk i of b's place l.
-func (w *watch) ordered(a, b, t int32, l ir.Loc, i int32) {
+// ordered checks that step a (-1: none) happens before step b of threadblock t.
+// Both access chunk i of b's place l.
+func (w *raceTracker) ordered(a, b, t int32, l ir.Loc, i int32) {
 	if a < 0 {
 		return
 	}
@@ -209,10 +217,10 @@ func (w *watch) ordered(a, b, t int32, l ir.Loc, i int32) {
 	if u == t {
 		return
 	}
-	if known := w.after[t]; known != nil && known[u] >= a {
+	if known := w.clocks[t]; known != nil && known[u] >= a {
 		return
 	}
-	// Ordered or not, a is taken as settled from here on: paths.settle reports it
-	// where it is not, and what follows from it needs no report of its own.
-	w.known(t)[u] = max(a, w.paths.order(a, b, ir.Loc{Buf: l.Buf, Off: l.At(i)}))
+	// From here on a is assumed to be ordered: if it is not, paths.resolve reports
+	// it, and no consequence needs its own report.
+	w.clock(t)[u] = max(a, w.paths.order(a, b, ir.Loc{Buf: l.Buf, Off: l.At(i)}))
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// Kind is what a finding is about.
+// Kind is the kind of a finding.
 type Kind string
 
 // The kinds of findings; the command line's JSON uses these words.
 const (
-	Malformed        Kind = "malformed"         // peers, places, counts, dependencies that make no sense
-	Limit            Kind = "limit"             // more than somebody's limit
-	WrongResult      Kind = "wrong-result"      // an output chunk is not what the collective wants
+	Malformed        Kind = "malformed"         // invalid peers, places, counts or dependencies
+	Limit            Kind = "limit"             // a limit of Check or of a runtime is exceeded
+	WrongResult      Kind = "wrong-result"      // an output chunk violates the postcondition
 	Deadlock         Kind = "deadlock"          // steps that wait for each other
-	Race             Kind = "race"              // two accesses of a chunk that nothing orders
+	Race             Kind = "race"              // two unordered conflicting accesses of a chunk
 	SharedConnection Kind = "shared-connection" // two threadblocks on one end of a connection
-	Lint             Kind = "lint"              // right, but not as it should be
+	Lint             Kind = "lint"              // correct, but questionable
 )
 
-// Severity tells what makes a program wrong from what is merely worth knowing.
+// Severity distinguishes faults from warnings.
 type Severity string
 
 // Only an Error makes Report.OK false.
@@ -32,8 +32,9 @@ const (
 	Warning Severity = "warning"
 )
 
-// Finding is one thing found. GPU, Threadblock and Step are -1 where the
-// finding is not about one.
+// finding is not about one. Finding is one fault or warning. GPU, Threadblock
+// and Step are -1 if the finding is not about a particular one. finding is not
+// about one.
 type Finding struct {
 	Kind        Kind     `json:"kind"`
 	Severity    Severity `json:"severity"`
@@ -43,7 +44,7 @@ type Finding struct {
 	Message     string   `json:"message"`
 }
 
-// String returns the finding on one line, its place first.
+// String formats the finding on one line, its place first.
 func (f Finding) String() string {
 	var where string
 	switch {
@@ -57,37 +58,37 @@ func (f Finding) String() string {
 	return where + string(f.Kind) + ": " + f.Message
 }
 
-// Options say what a program is checked against. The zero value checks it for
-// unlimited slots and any link.
+// Options are the conditions to check a program under. The zero value means
+// unlimited slots and links between all ranks.
 type Options struct {
-	// Slots is how many primitive calls a connection holds: 2 for Simple, 8 for
-	// LL and LL128. 0 is no limit.
+	// Slots is the number of primitive calls a connection holds: 2 for Simple, 8
+	// for LL and LL128. 0 means no limit.
 	Slots int
-	// CallChunks is how many chunks one call carries when Slots is judged; 0 is
-	// 1, which is what large sizes come to and the most demanding.
+	// CallChunks is the number of chunks one call carries, for the check against
+	// Slots. 0 means 1, the case of large sizes, which needs the most slots.
 	CallChunks int
 	// Linked reports whether rank a can send to rank b; nil links all.
 	Linked func(a, b int) bool
-	// AnyResult leaves the final data unjudged: for a program whose collective
-	// is not known and whose Spec only gives the sizes of its buffers.
+	// AnyResult skips the check of outputs, for a program whose collective is
+	// unknown and whose Spec only gives the sizes of its buffers.
 	AnyResult bool
-	// MaxFindings bounds Report.Findings; 0 is 100.
+	// MaxFindings bounds Report.Findings. 0 means 100.
 	MaxFindings int
 }
 
-// Report is what Check found.
+// Report is the result of Check.
 type Report struct {
 	Findings   []Finding
 	Suppressed int // findings beyond Options.MaxFindings
 
-	// SlotsNeeded is the least number of slots a connection must have for the
-	// program to complete when each step makes one call; SlotsNeededSplit when
-	// it makes one for each of its chunks. Both are 0 where the program sends
-	// nothing, or was not run because it is malformed or deadlocks anyway.
+	// SlotsNeeded is the least number of slots of a connection with which the
+	// program completes if each step is one call, and SlotsNeededSplit if each
+	// chunk of a step is one. Both are 0 if the program sends no messages, or was
+	// not run because it is malformed or deadlocks with any number of slots.
 	SlotsNeeded      int
 	SlotsNeededSplit int
 
-	Instructions    map[string]int // steps by the instruction's short name
+	Instructions    map[string]int // number of steps, by the instruction's short name
 	Steps           int
 	Channels        int
 	ThreadblocksMax int // on one GPU
@@ -97,11 +98,10 @@ type Report struct {
 	max    int
 }
 
-// OK reports whether nothing found makes the program wrong.
+// OK reports whether the program has no errors. It may have warnings.
 func (r *Report) OK() bool { return r.errors == 0 }
 
-// Err returns nil where OK, and otherwise an error that names the first few
-// findings that make the program wrong.
+// Err returns nil if OK, and otherwise an error with the first few faults.
 func (r *Report) Err() error {
 	if r.OK() {
 		return nil
@@ -119,7 +119,7 @@ func (r *Report) Err() error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// Has reports whether a finding of this kind makes the program wrong.
+// Has reports whether there is an error of the given kind.
 func (r *Report) Has(k Kind) bool {
 	for _, f := range r.Findings {
 		if f.Kind == k && f.Severity == Error {
@@ -132,8 +132,9 @@ func (r *Report) Has(k Kind) bool {
 // full reports whether further errors would only be counted.
 func (r *Report) full() bool { return len(r.Findings) >= r.max }
 
-// add keeps a finding, or counts it where there are enough. An error is never
-// lost to warnings: it takes the place of the last of them.
+// lost to warnings: it takes the place of the last of them. add adds a finding,
+// or counts it if the report is full. An error replaces the last warning of a
+// full report. lost to warnings: it takes the place of the last of them.
 func (r *Report) add(f Finding) {
 	if f.Severity == Error {
 		r.errors++
@@ -154,19 +155,19 @@ func (r *Report) add(f Finding) {
 	}
 }
 
-// clone returns a report that goes on from this one, and leaves it as it is.
+// clone returns an independent copy of the report.
 func (r *Report) clone() *Report {
 	other := *r
 	other.Findings = slices.Clone(r.Findings)
 	return &other
 }
 
-// at returns a finding about a step, threadblock or GPU; pass -1 for none.
-func (r *Report) at(k Kind, s Severity, gpu, tb, step int, format string, args ...any) {
+// findingAt adds a finding about a step, threadblock or GPU; pass -1 for none.
+func (r *Report) findingAt(k Kind, s Severity, gpu, tb, step int, format string, args ...any) {
 	r.add(Finding{Kind: k, Severity: s, GPU: gpu, Threadblock: tb, Step: step, Message: fmt.Sprintf(format, args...)})
 }
 
-// measure fills in what needs no execution.
+// measure sets the figures that need no execution.
 func (r *Report) measure(p *ir.Program) {
 	var byOp [256]int
 	for _, g := range p.GPUs {
@@ -191,6 +192,6 @@ func (r *Report) measure(p *ir.Program) {
 // Refuse returns the report of a program that cannot be built from its file.
 func Refuse(err error) *Report {
 	r := &Report{max: 1}
-	r.at(Malformed, Error, -1, -1, -1, "%v", err)
+	r.findingAt(Malformed, Error, -1, -1, -1, "%v", err)
 	return r
 }

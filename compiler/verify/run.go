@@ -7,13 +7,15 @@ import (
 	"strings"
 )
 
-// completes runs the program with as few slots as will do, a call for each step,
-// and keeps an order in which its steps can run.
+// and keeps an order in which its steps can run. completes runs the program
+// with as few slots as possible and one call for each step, and records an
+// order in which its steps can run. and keeps an order in which its steps can
+// run.
 func (c *checker) completes() {
 	c.whole = newRun(c, math.MaxInt32)
 	c.whole.order = make([]int32, 0, c.r.Steps)
 	if circle := c.whole.finish(); circle != "" {
-		c.r.at(Deadlock, Error, -1, -1, -1, "%s", circle)
+		c.r.findingAt(Deadlock, Error, -1, -1, -1, "%s", circle)
 		return
 	}
 	c.order = c.whole.order
@@ -23,8 +25,9 @@ func (c *checker) completes() {
 	}
 }
 
-// fits runs the program with a call for each chunk, and judges the slots that it
-// needs against Options.Slots.
+// needs against Options.Slots. fits runs the program with one call for each
+// chunk, and compares the slots that it needs with Options.Slots. needs against
+// Options.Slots.
 func (c *checker) fits() {
 	whole, split := c.whole, c.whole
 	if c.splits() {
@@ -43,12 +46,12 @@ func (c *checker) fits() {
 		calls = "a call for each step"
 	}
 	if c.o.Slots > 0 && judged.slots > c.o.Slots {
-		c.r.at(Deadlock, Error, -1, -1, -1, "needs %d slots a connection where there are %d (with %s): %s",
+		c.r.findingAt(Deadlock, Error, -1, -1, -1, "needs %d slots a connection where there are %d (with %s): %s",
 			judged.slots, c.o.Slots, calls, judged.full)
 	}
 }
 
-// splits reports whether some message is of more than one chunk.
+// splits reports whether any message has more than one chunk.
 func (c *checker) splits() bool {
 	for s, from := range c.from {
 		if from >= 0 && c.step(int32(s)).Count > 1 {
@@ -67,33 +70,37 @@ func (c *checker) sendsAnything() bool {
 	return false
 }
 
-// run executes the program's waiting, without its data: each threadblock goes
-// as far as it can, and is woken when what it waits for may have come. When
-// all stand still, every connection gets another slot.
+// as far as it can, and is woken when what it waits for may have come. When all
+// stand still, every connection gets another slot. run executes the program's
+// waits, without its data: each threadblock runs until it blocks, and is woken
+// when the event it waits for may have happened. When all are blocked, every
+// connection gets another slot. as far as it can, and is woken when what it
+// waits for may have come. When all stand still, every connection gets another
+// slot.
 type run struct {
-	c     *checker
-	per   int32 // chunks a call carries
-	slots int
-	full  string // who waited for whom when Options.Slots did not do
+	c          *checker
+	callChunks int32 // chunks of a call
+	slots      int
+	full       string // the cycle of waits with Options.Slots slots, if they do not suffice
 
 	// By threadblock.
-	next  []int32 // step it is at
-	calls []int32 // calls of that step made already
+	next  []int32 // its current step
+	calls []int32 // calls made of that step
 	sent  []int64 // calls on its send connection
 	taken []int64 // calls received
 	wait  []waiting
-	dep   []int32 // dependencies of its step known to be met
+	dep   []int32 // dependencies of its current step known to be met
 	need  []int32 // the step whose flag it waits for
-	after []int32 // another that waits for the same flag, -1 none
+	after []int32 // the next threadblock that waits for the same flag, or -1
 
-	waiters []int32 // by step: the last of those who wait for its flag, -1 none
+	waiters []int32 // by step: the first threadblock that waits for its flag, or -1
 
-	ready    []int32 // threadblocks to go on with
-	slotless []int32 // those that were stopped for a slot
-	order    []int32 // steps done, where somebody keeps it
+	ready    []int32 // threadblocks to run
+	slotless []int32 // threadblocks that were blocked for lack of a slot
+	order    []int32 // steps completed, if recorded
 }
 
-// waiting is why a threadblock stands still.
+// waiting is the reason why a threadblock is blocked.
 type waiting uint8
 
 const (
@@ -105,7 +112,7 @@ const (
 
 func newRun(c *checker, per int32) *run {
 	n := len(c.tbGPU)
-	r := &run{c: c, per: per, slots: 1,
+	r := &run{c: c, callChunks: per, slots: 1,
 		next: make([]int32, n), calls: make([]int32, n), sent: make([]int64, n), taken: make([]int64, n),
 		wait: make([]waiting, n), dep: make([]int32, n), need: make([]int32, n),
 		after: make([]int32, n), waiters: fill(c.r.Steps, -1),
@@ -117,7 +124,8 @@ func newRun(c *checker, per int32) *run {
 	return r
 }
 
-// finish runs to the end, and otherwise says which steps wait for each other.
+// finish runs to the end. If the program deadlocks, it describes the steps that
+// wait for each other.
 func (r *run) finish() (circle string) {
 	for {
 		for len(r.ready) > 0 {
@@ -125,8 +133,7 @@ func (r *run) finish() (circle string) {
 			r.ready = r.ready[:len(r.ready)-1]
 			r.advance(t)
 		}
-		// Some of those that once lacked a slot have long gone on; some lacked
-		// one more than once, and are to be made ready once.
+		// Some have proceeded since, and some are listed more than once.
 		slices.Sort(r.slotless)
 		for _, t := range slices.Compact(r.slotless) {
 			if r.wait[t] == forSlot {
@@ -137,13 +144,13 @@ func (r *run) finish() (circle string) {
 		if len(r.ready) == 0 {
 			for t, w := range r.wait {
 				if w != forNothing {
-					return r.circle(int32(t))
+					return r.cycle(int32(t))
 				}
 			}
 			return ""
 		}
 		if r.slots == r.c.o.Slots {
-			r.full = r.circle(slices.Min(r.ready))
+			r.full = r.cycle(slices.Min(r.ready))
 		}
 		r.slots++
 		for _, t := range r.ready {
@@ -152,7 +159,7 @@ func (r *run) finish() (circle string) {
 	}
 }
 
-// advance takes threadblock t as far as it goes.
+// advance runs threadblock t until it blocks.
 func (r *run) advance(t int32) {
 	c := r.c
 	r.wait[t] = forNothing
@@ -168,7 +175,7 @@ func (r *run) advance(t int32) {
 			}
 		}
 		if s.Op.Sends() || s.Op.Receives() {
-			total := (s.Count-1)/r.per + 1
+			total := (s.Count-1)/r.callChunks + 1
 			if !r.communicate(t, total, s.Op.Sends(), s.Op.Receives()) {
 				return
 			}
@@ -184,7 +191,8 @@ func (r *run) advance(t int32) {
 	}
 }
 
-// communicate makes what is left of a step's calls, or as many as it can.
+// communicate makes as many of a step's remaining calls as possible, and
+// reports whether none is left.
 func (r *run) communicate(t, total int32, sends, receives bool) (done bool) {
 	from, to := r.c.sender[t], r.c.receiver[t]
 	n := int64(total - r.calls[t])
@@ -226,13 +234,13 @@ func (r *run) rouse(t int32) {
 	r.ready = append(r.ready, t)
 }
 
-// await puts t to sleep until step need, of another threadblock, is done.
+// await blocks t until step need of another threadblock is complete.
 func (r *run) await(t, need int32) {
 	r.wait[t], r.need[t] = forFlag, need
 	r.after[t], r.waiters[need] = r.waiters[need], t
 }
 
-// wake rouses those who wait for a step that is done now.
+// wake wakes the threadblocks that wait for a step.
 func (r *run) wake(step int32) {
 	for w := r.waiters[step]; w >= 0; w = r.after[w] {
 		r.rouse(w)
@@ -251,17 +259,19 @@ func (r *run) blocker(t int32) int32 {
 	return r.c.stepTB[r.need[t]]
 }
 
-// circle follows who waits for whom from t until somebody comes up again, or
 // waits for a threadblock that has ended.
-func (r *run) circle(t int32) string {
+// cycle follows the waits from t until a threadblock repeats, or one waits for a
+// threadblock that has ended, and describes them.
+// waits for a threadblock that has ended.
+func (r *run) cycle(t int32) string {
 	seen := map[int32]int{}
 	var path []int32
 	for {
 		if at, again := seen[t]; again {
-			return r.tell(path[at:])
+			return r.describeCycle(path[at:])
 		}
 		if r.next[t] == r.c.first[t+1] {
-			return r.tell(path)
+			return r.describeCycle(path)
 		}
 		seen[t] = len(path)
 		path = append(path, t)
@@ -269,8 +279,8 @@ func (r *run) circle(t int32) string {
 	}
 }
 
-// tell names the steps of a circle of waiting threadblocks.
-func (r *run) tell(path []int32) string {
+// describeCycle formats the steps of a cycle of waiting threadblocks.
+func (r *run) describeCycle(path []int32) string {
 	const most = 12
 	var b strings.Builder
 	for i, t := range path {

@@ -7,7 +7,9 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// structure checks what can be seen without running anything: every number
+// within its range. What follows indexes by these numbers without asking.
+// structure checks without execution that every number is within its range. Later
+// stages use these numbers as indices.
 // within its range. What follows indexes by these numbers without asking.
 func (c *checker) structure() {
 	if !c.sizes() || !c.layOut() {
@@ -19,20 +21,20 @@ func (c *checker) structure() {
 		}
 	}
 	if c.r.OK() && c.moved > maxMoved {
-		c.r.at(Limit, Error, -1, -1, -1, "%d chunks moved: at most %d are verified", c.moved, int64(maxMoved))
+		c.r.findingAt(Limit, Error, -1, -1, -1, "%d chunks moved: at most %d are verified", c.moved, int64(maxMoved))
 	}
 }
 
-// sizes checks the collective and the program's extent.
+// sizes checks the collective and the number of GPUs.
 func (c *checker) sizes() bool {
 	col, err := collective.New(c.p.Collective)
 	switch {
 	case err != nil:
-		c.r.at(Malformed, Error, -1, -1, -1, "%v", err)
+		c.r.findingAt(Malformed, Error, -1, -1, -1, "%v", err)
 	case len(c.p.GPUs) != c.p.Collective.Ranks:
-		c.r.at(Malformed, Error, -1, -1, -1, "%d GPUs for a collective over %d ranks", len(c.p.GPUs), c.p.Collective.Ranks)
+		c.r.findingAt(Malformed, Error, -1, -1, -1, "%d GPUs for a collective over %d ranks", len(c.p.GPUs), c.p.Collective.Ranks)
 	case len(c.p.GPUs) > maxRanks:
-		c.r.at(Limit, Error, -1, -1, -1, "%d ranks: at most %d are verified", len(c.p.GPUs), maxRanks)
+		c.r.findingAt(Limit, Error, -1, -1, -1, "%d ranks: at most %d are verified", len(c.p.GPUs), maxRanks)
 	default:
 		c.col = col
 		return true
@@ -47,11 +49,11 @@ func (c *checker) layOut() bool {
 		tbs += len(c.p.GPUs[g].Threadblocks)
 	}
 	if tbs > maxThreadblocks {
-		c.r.at(Limit, Error, -1, -1, -1, "%d threadblocks: at most %d are verified", tbs, maxThreadblocks)
+		c.r.findingAt(Limit, Error, -1, -1, -1, "%d threadblocks: at most %d are verified", tbs, maxThreadblocks)
 		return false
 	}
 	if c.r.Steps > maxSteps {
-		c.r.at(Limit, Error, -1, -1, -1, "%d steps: at most %d are verified", c.r.Steps, maxSteps)
+		c.r.findingAt(Limit, Error, -1, -1, -1, "%d steps: at most %d are verified", c.r.Steps, maxSteps)
 		return false
 	}
 	if !c.extent() {
@@ -88,22 +90,22 @@ func (c *checker) layOut() bool {
 
 // extent bounds the memory and the time that executing the program takes.
 func (c *checker) extent() bool {
-	// The collectives' buffers hold a product of two or three of these numbers;
-	// each is bounded first, so that nothing overflows.
+	// The sizes of buffers are products of two or three of these numbers; each is
+	// bounded first, so that none overflows.
 	if c.p.Collective.Chunks > maxPlaces/len(c.p.GPUs) {
-		c.r.at(Limit, Error, -1, -1, -1, "%d chunks over %d ranks: at most %d chunks are verified", c.p.Collective.Chunks, len(c.p.GPUs), maxPlaces)
+		c.r.findingAt(Limit, Error, -1, -1, -1, "%d chunks over %d ranks: at most %d chunks are verified", c.p.Collective.Chunks, len(c.p.GPUs), maxPlaces)
 		return false
 	}
 	places := 0
 	for g := range c.p.GPUs {
 		gpu := &c.p.GPUs[g]
 		if gpu.Scratch < 0 {
-			c.r.at(Malformed, Error, g, -1, -1, "%d chunks of scratch", gpu.Scratch)
+			c.r.findingAt(Malformed, Error, g, -1, -1, "%d chunks of scratch", gpu.Scratch)
 			return false
 		}
 		places += c.col.BufferChunks(g, collective.In) + c.col.BufferChunks(g, collective.Out) + min(gpu.Scratch, maxPlaces)
 		if places > maxPlaces {
-			c.r.at(Limit, Error, -1, -1, -1, "more than %d chunks in all buffers: no more are verified", maxPlaces)
+			c.r.findingAt(Limit, Error, -1, -1, -1, "more than %d chunks in all buffers: no more are verified", maxPlaces)
 			return false
 		}
 		for t := range gpu.Threadblocks {
@@ -112,10 +114,10 @@ func (c *checker) extent() bool {
 			}
 		}
 	}
-	// A right program touches most of its chunks, so that a file of a few lines
-	// that claims to have millions of them is not worth their memory.
+	// A correct program accesses most of its chunks. So a file of a few lines that
+	// claims to have millions of chunks is refused, to save their memory.
 	if int64(places) > 8*c.moved+maxIdle {
-		c.r.at(Limit, Error, -1, -1, -1, "%d chunks in all buffers, of which at most %d are ever moved", places, c.moved)
+		c.r.findingAt(Limit, Error, -1, -1, -1, "%d chunks in all buffers, of which at most %d are ever moved", places, c.moved)
 		return false
 	}
 	return true
@@ -124,7 +126,7 @@ func (c *checker) extent() bool {
 func (c *checker) threadblock(g, t int) {
 	tb := &c.p.GPUs[g].Threadblocks[t]
 	if tb.Channel < 0 {
-		c.r.at(Malformed, Error, g, t, -1, "channel %d: want 0 or more", tb.Channel)
+		c.r.findingAt(Malformed, Error, g, t, -1, "channel %d: want 0 or more", tb.Channel)
 	}
 	c.peer(g, t, tb.Send, "sends to", g, tb.Send)
 	c.peer(g, t, tb.Recv, "receives from", tb.Recv, g)
@@ -138,17 +140,17 @@ func (c *checker) peer(g, t, peer int, verb string, from, to int) {
 	switch {
 	case peer == -1:
 	case peer < 0 || peer >= len(c.p.GPUs):
-		c.r.at(Malformed, Error, g, t, -1, "%s rank %d: want 0 to %d, or -1 for none", verb, peer, len(c.p.GPUs)-1)
+		c.r.findingAt(Malformed, Error, g, t, -1, "%s rank %d: want 0 to %d, or -1 for none", verb, peer, len(c.p.GPUs)-1)
 	case peer == g:
-		c.r.at(Malformed, Error, g, t, -1, "%s its own rank", verb)
+		c.r.findingAt(Malformed, Error, g, t, -1, "%s its own rank", verb)
 	case c.o.Linked != nil && !c.o.Linked(from, to):
-		c.r.at(Malformed, Error, g, t, -1, "%s rank %d, but rank %d has no link to rank %d", verb, peer, from, to)
+		c.r.findingAt(Malformed, Error, g, t, -1, "%s rank %d, but rank %d has no link to rank %d", verb, peer, from, to)
 	}
 }
 
 func (c *checker) checkStep(g, t, i int, tb *ir.Threadblock) {
 	s := &tb.Steps[i]
-	bad := func(format string, args ...any) { c.r.at(Malformed, Error, g, t, i, format, args...) }
+	bad := func(format string, args ...any) { c.r.findingAt(Malformed, Error, g, t, i, format, args...) }
 	if int(s.Op) >= len(ir.Ops()) {
 		bad("unknown instruction %d", s.Op)
 		return
@@ -167,7 +169,7 @@ func (c *checker) checkStep(g, t, i int, tb *ir.Threadblock) {
 		reads := s.Op.ReadsSrc() && c.place(g, t, i, "reads", s.Src, s.Count)
 		writes := s.Op.WritesDst() && c.place(g, t, i, "writes", s.Dst, s.Count)
 		if reads && writes && c.moved <= maxMoved && shifted(s) {
-			c.r.at(Race, Error, g, t, i, "%s reads what it writes, shifted", describe(s))
+			c.r.findingAt(Race, Error, g, t, i, "%s reads what it writes, shifted", describe(s))
 		}
 	}
 	for _, d := range s.Deps {
@@ -175,7 +177,9 @@ func (c *checker) checkStep(g, t, i int, tb *ir.Threadblock) {
 	}
 }
 
-// shifted reports whether a step reads a chunk that it writes in another's turn:
+// whether chunk i of the one place is chunk k of the other, and k is not i.
+// shifted reports whether source and destination of a step overlap other than each
+// chunk with itself: chunk i of one is chunk k of the other, and k is not i.
 // whether chunk i of the one place is chunk k of the other, and k is not i.
 func shifted(s *ir.Step) bool {
 	src, dst := s.Src.Normal(s.Count), s.Dst.Normal(s.Count)
@@ -203,11 +207,11 @@ func shifted(s *ir.Step) bool {
 // place checks some chunks against their buffer.
 func (c *checker) place(g, t, i int, verb string, l ir.Loc, count int32) (inside bool) {
 	if l.Buf > collective.Scratch {
-		c.r.at(Malformed, Error, g, t, i, "%s buffer %d: want in, out or sc", verb, l.Buf)
+		c.r.findingAt(Malformed, Error, g, t, i, "%s buffer %d: want in, out or sc", verb, l.Buf)
 		return false
 	}
 	if l.Stride < 0 {
-		c.r.at(Malformed, Error, g, t, i, "%s chunks %d apart: want a stride of at least 1", verb, l.Stride)
+		c.r.findingAt(Malformed, Error, g, t, i, "%s chunks %d apart: want a stride of at least 1", verb, l.Stride)
 		return false
 	}
 	size := c.p.GPUs[g].Scratch
@@ -224,26 +228,30 @@ func (c *checker) place(g, t, i int, verb string, l ir.Loc, count int32) (inside
 			holds = "which an in-place " + c.p.Collective.Name + " does not have"
 		}
 	}
-	c.r.at(Malformed, Error, g, t, i, "%s %s, %s", verb, l.Place(count), holds)
+	c.r.findingAt(Malformed, Error, g, t, i, "%s %s, %s", verb, l.Place(count), holds)
 	return false
 }
 
-// dependency checks that a wait names a step, and one that posts a flag. A
 // later flag of that threadblock will do, so a missing one is an error only
-// where no later one meets the wait; run then reports the deadlock.
+// where no later one meets the wait; run then reports the deadlock. dependency
+// checks that a wait names an existing step with HasDep. A later flag of that
+// threadblock also meets the wait, so a missing one is an error only if there
+// is no later one; run then reports the deadlock. later flag of that
+// threadblock will do, so a missing one is an error only where no later one
+// meets the wait; run then reports the deadlock.
 func (c *checker) dependency(g, t, i int, d ir.Dep) {
 	tbs := c.p.GPUs[g].Threadblocks
 	switch {
 	case d.TB < 0 || int(d.TB) >= len(tbs):
-		c.r.at(Malformed, Error, g, t, i, "waits for threadblock %d, which does not exist", d.TB)
+		c.r.findingAt(Malformed, Error, g, t, i, "waits for threadblock %d, which does not exist", d.TB)
 	case d.Step < 0 || int(d.Step) >= len(tbs[d.TB].Steps):
-		c.r.at(Malformed, Error, g, t, i, "waits for step %d of threadblock %d, which has %d steps", d.Step, d.TB, len(tbs[d.TB].Steps))
+		c.r.findingAt(Malformed, Error, g, t, i, "waits for step %d of threadblock %d, which has %d steps", d.Step, d.TB, len(tbs[d.TB].Steps))
 	case int(d.TB) == t && int(d.Step) >= i:
-		c.r.at(Malformed, Error, g, t, i, "waits for step %d of its own threadblock, which comes no earlier", d.Step)
+		c.r.findingAt(Malformed, Error, g, t, i, "waits for step %d of its own threadblock, which comes no earlier", d.Step)
 	case tbs[d.TB].Steps[d.Step].HasDep:
 	case c.met(int32(g), d) < 0:
-		c.r.at(Malformed, Error, g, t, i, "waits for step %d of threadblock %d, which posts no flag (hasdep), nor does a later step", d.Step, d.TB)
+		c.r.findingAt(Malformed, Error, g, t, i, "waits for step %d of threadblock %d, which posts no flag (hasdep), nor does a later step", d.Step, d.TB)
 	default:
-		c.r.at(Malformed, Warning, g, t, i, "waits for step %d of threadblock %d, which posts no flag (hasdep); a later step does", d.Step, d.TB)
+		c.r.findingAt(Malformed, Warning, g, t, i, "waits for step %d of threadblock %d, which posts no flag (hasdep); a later step does", d.Step, d.TB)
 	}
 }

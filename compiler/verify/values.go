@@ -8,34 +8,40 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// value is what a chunk holds: a multiset of input chunks, by number. Equal
 // multisets have equal numbers, so comparing and copying are free, and a
-// contribution that is reduced in twice makes another value.
+// contribution that is reduced in twice makes another value. value identifies
+// the content of a chunk: a multiset of input chunks. Equal multisets have
+// equal numbers, so comparing and copying are cheap, and a contribution that is
+// reduced in twice gives a different value. multisets have equal numbers, so
+// comparing and copying are free, and a contribution that is reduced in twice
+// makes another value.
 //
-//	0                  nothing was written here, or nothing went into it
+//	0                  uninitialised, or computed from uninitialised chunks
 //	1 … inputs         that input chunk
 //	beyond             a sum; entry value-inputs-1 of values.sums
 type value int32
 
-// garbage is the value of memory that nothing wrote, and of all made of it.
+// garbage is the value of uninitialised memory, and of everything computed from it.
 const garbage value = 0
 
 // values hash-conses sums. A multiset is known by its fingerprint: the sum, in
 // two 64-bit words that wrap, of fixed pseudo-random fingerprints of its
-// members. Sums do not depend on the order in which they were made, and two
-// multisets that differ agree with a probability of 2 to the -128.
+// multisets that differ agree with a probability of 2 to the -128. members. It
+// does not depend on the order of reduction, and two different multisets
+// collide with a probability of 2 to the -128. multisets that differ agree with
+// a probability of 2 to the -128.
 type values struct {
 	first []int32 // number before the first input chunk of a rank; one more than there are
 	sums  []sum
-	slots []int32 // open addressing over sums; entry+1, 0 free
+	slots []int32 // open addressing over sums: index+1, or 0 if free
 }
 
 type sum struct {
-	print print
-	a, b  value // how it was made first
+	print fingerprint
+	a, b  value // operands of its first reduction
 }
 
-type print struct{ lo, hi uint64 }
+type fingerprint struct{ lo, hi uint64 }
 
 func newValues(col collective.Collective) *values {
 	v := &values{slots: make([]int32, 1<<10)}
@@ -53,23 +59,23 @@ func (v *values) inputs() value { return value(v.first[len(v.first)-1]) }
 // input returns the value of an input chunk.
 func (v *values) input(rank, index int) value { return value(v.first[rank]+int32(index)) + 1 }
 
-// origin returns the input chunk of an input's value.
+// origin returns the rank and index of an input's value.
 func (v *values) origin(x value) (rank, index int) {
 	n := int32(x - 1)
 	rank = sort.Search(len(v.first)-1, func(r int) bool { return v.first[r+1] > n })
 	return rank, int(n - v.first[rank])
 }
 
-func (v *values) print(x value) print {
+func (v *values) print(x value) fingerprint {
 	if n := v.inputs(); x > n {
 		return v.sums[x-n-1].print
 	}
-	return print{mix(uint64(x)), mix(uint64(x) ^ 0x6a09e667f3bcc908)}
+	return fingerprint{mix(uint64(x)), mix(uint64(x) ^ 0x6a09e667f3bcc908)}
 }
 
-func (p print) plus(q print) print { return print{p.lo + q.lo, p.hi + q.hi} }
+func (p fingerprint) plus(q fingerprint) fingerprint { return fingerprint{p.lo + q.lo, p.hi + q.hi} }
 
-// mix returns a bijection of 64-bit words that leaves no pattern (splitmix64).
+// mix is splitmix64's finaliser, a bijection of 64-bit words.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -77,7 +83,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// add returns the value of a reduced with b.
+// add returns the value of the reduction of a and b.
 func (v *values) add(a, b value) value {
 	if a == garbage || b == garbage {
 		return garbage
@@ -95,13 +101,13 @@ func (v *values) add(a, b value) value {
 	return v.inputs() + value(len(v.sums))
 }
 
-// known returns the sum with this fingerprint, where one was made.
-func (v *values) known(p print) (value, bool) {
+// known returns the sum with a fingerprint, if there is one.
+func (v *values) known(p fingerprint) (value, bool) {
 	slot, found := v.find(p)
 	return v.inputs() + value(v.slots[slot]), found
 }
 
-func (v *values) find(p print) (slot int, found bool) {
+func (v *values) find(p fingerprint) (slot int, found bool) {
 	for i := int(p.lo) & (len(v.slots) - 1); ; i = (i + 1) & (len(v.slots) - 1) {
 		e := v.slots[i]
 		if e == 0 {
@@ -121,7 +127,8 @@ func (v *values) grow() {
 	}
 }
 
-// members counts the input chunks in a value, or gives up where they are many.
+// members counts the input chunks in a value. It reports false if there are too
+// many.
 func (v *values) members(x value) (count map[value]int, ok bool) {
 	const most = 1 << 14
 	count = map[value]int{}
@@ -140,8 +147,8 @@ func (v *values) members(x value) (count map[value]int, ok bool) {
 	return count, true
 }
 
-// tell says what a value is.
-func (v *values) tell(x value) string {
+// describe formats a value for findings.
+func (v *values) describe(x value) string {
 	switch {
 	case x == garbage:
 		return "uninitialised memory"
@@ -174,11 +181,12 @@ func (v *values) tell(x value) string {
 	return "the reduction of input chunks " + strings.Join(parts, ", ")
 }
 
-// tellReduction says how a value differs from input chunk index of every rank.
-func (v *values) tellReduction(x value, index, ranks int) string {
+// describeReduction describes how a value differs from the reduction of input
+// chunk index over all ranks.
+func (v *values) describeReduction(x value, index, ranks int) string {
 	count, ok := v.members(x)
 	if x == garbage || !ok {
-		return v.tell(x)
+		return v.describe(x)
 	}
 	var lacks, twice []string
 	for r := range ranks {
@@ -202,7 +210,7 @@ func (v *values) tellReduction(x value, index, ranks int) string {
 		parts = append(parts, "with chunks of another index")
 	}
 	if len(lacks) == ranks {
-		return v.tell(x)
+		return v.describe(x)
 	}
 	return fmt.Sprintf("the reduction of input chunk %d %s", index, strings.Join(parts, ", "))
 }

@@ -54,7 +54,7 @@ type planVerdict struct {
 // lacks says why no plan can do what the campaign searched for; empty where one
 // can.
 func (e *planExport) lacks() string {
-	if !mscclpp.Does(e.plan.Collective) {
+	if !mscclpp.Supports(e.plan.Collective) {
 		return fmt.Sprintf("no plans of %s: they are written for %s", e.plan.Collective, mscclpp.Collectives())
 	}
 	op := operation(collective.Spec{Name: e.plan.Collective, Ranks: e.plan.Topology.Ranks, Chunks: 1}, e.plan.Op)

@@ -33,12 +33,12 @@ type term struct {
 
 // Limits on a sum, from the number of places and channels of an operation.
 const (
-	mostTerms = MaxOpPlaces - 1 // beside what they are added to
-	mostGiven = MaxOpChannels   // beside where the sum is stored
+	maxTerms = MaxOpPlaces - 1 // beside what they are added to
+	maxSumTargets = MaxOpChannels   // beside where the sum is stored
 )
 
-// summing finds the sums of a program.
-type summing struct {
+// sumFinder finds the sums of a program.
+type sumFinder struct {
 	g      *graph
 	all    accesses
 	ll     bool
@@ -58,7 +58,7 @@ type summing struct {
 // larger there, and it is better if the other threadblocks send theirs in
 // parallel.
 func (g *graph) summed(all accesses, ll bool, most int) bool {
-	w := &summing{g: g, all: all, ll: ll, most: most, taken: make([]int, len(g.owner)), places: make([]int, len(g.steps))}
+	w := &sumFinder{g: g, all: all, ll: ll, most: most, taken: make([]int, len(g.owner)), places: make([]int, len(g.steps))}
 	for i, s := range g.order {
 		w.places[s] = i
 	}
@@ -83,13 +83,13 @@ func (g *graph) summed(all accesses, ll bool, most int) bool {
 
 // run makes a sum of the reductions that begin with step s, and returns how many
 // steps it has examined.
-func (w *summing) run(s int) int {
+func (w *sumFinder) run(s int) int {
 	g := w.g
-	if g.steps[s].Op != ir.Reduce || g.at(s, g.steps[s].Src).meets(g.at(s, g.steps[s].Dst)) {
+	if g.steps[s].Op != ir.Reduce || g.at(s, g.steps[s].Src).overlaps(g.at(s, g.steps[s].Dst)) {
 		return 1
 	}
 	end := s + 1
-	for end < g.base[g.tb[s]+1] && end-s < mostTerms && w.continues(s, end) {
+	for end < g.base[g.tb[s]+1] && end-s < maxTerms && w.joinsRun(s, end) {
 		end++
 	}
 	x := &sum{base: g.steps[s].Dst, dst: g.steps[s].Dst}
@@ -98,13 +98,13 @@ func (w *summing) run(s int) int {
 	}
 	var idle []int
 	for i := range x.terms {
-		if r := w.brought(s, s+i); r != none {
+		if r := w.receiveOf(s, s+i); r != none {
 			x.terms[i].message = g.got[r][0]
 			idle = append(idle, r)
 			w.take(s, r)
 		}
 	}
-	if r := w.made(s); r != none && len(x.terms) < mostTerms {
+	if r := w.producer(s); r != none && len(x.terms) < maxTerms {
 		x.base = g.steps[r].Src
 		for _, m := range g.got[r] {
 			x.terms = slices.Insert(x.terms, 0, term{x.dst, m})
@@ -126,8 +126,8 @@ func (w *summing) run(s int) int {
 			g.got[s] = append(g.got[s], t.message)
 		}
 	}
-	for _, out := range w.outs(s, end) {
-		if len(g.sent[s]) < mostGiven && (packets || !w.ll) {
+	for _, out := range w.sends(s, end) {
+		if len(g.sent[s]) < maxSumTargets && (packets || !w.ll) {
 			m := g.sent[out][0]
 			g.sent[s] = append(slices.Clip(g.sent[s]), m)
 			g.msgs[m].send = s
@@ -144,15 +144,15 @@ func (w *summing) run(s int) int {
 	return end - s
 }
 
-// continues reports whether reduction i can join the run that s begins: it adds to
+// joinsRun reports whether reduction i can join the run that s begins: it adds to
 // the same place and waits for nothing that comes after s.
-func (w *summing) continues(s, i int) bool {
+func (w *sumFinder) joinsRun(s, i int) bool {
 	a, b := w.g.steps[s], w.g.steps[i]
-	return b.Op == ir.Reduce && a.Dst == b.Dst && a.Count == b.Count && !w.g.at(i, b.Src).meets(w.g.at(i, b.Dst)) && w.early(s, i)
+	return b.Op == ir.Reduce && a.Dst == b.Dst && a.Count == b.Count && !w.g.at(i, b.Src).overlaps(w.g.at(i, b.Dst)) && w.waitsEndBefore(s, i)
 }
 
-// early reports whether everything that step i waits for comes before step s.
-func (w *summing) early(s, i int) bool {
+// waitsEndBefore reports whether everything that step i waits for comes before step s.
+func (w *sumFinder) waitsEndBefore(s, i int) bool {
 	for _, d := range w.g.deps[i] {
 		if w.places[d] >= w.places[s] {
 			return false
@@ -162,7 +162,7 @@ func (w *summing) early(s, i int) bool {
 }
 
 // take moves the messages that step r receives to the sum that s begins.
-func (w *summing) take(s, r int) {
+func (w *sumFinder) take(s, r int) {
 	g := w.g
 	for _, m := range g.got[r] {
 		if g.tb[r] != g.tb[s] {
@@ -177,7 +177,7 @@ func (w *summing) take(s, r int) {
 // inTurn reports whether step s may receive the messages of step r instead. Signals
 // between two threadblocks are only counted, so their messages must be received in
 // the order in which they are sent.
-func (w *summing) inTurn(s, r int) bool {
+func (w *sumFinder) inTurn(s, r int) bool {
 	g := w.g
 	if w.ll {
 		return true
@@ -192,10 +192,10 @@ func (w *summing) inTurn(s, r int) bool {
 	return true
 }
 
-// only returns the last step before i that wrote a place, if i is the first to
+// lastWriter returns the last step before i that wrote a place, if i is the first to
 // use the place since then and the run that lead begins may do that step's
 // work; otherwise none.
-func (w *summing) only(lead, i int, at spot, op ...ir.Op) int {
+func (w *sumFinder) lastWriter(lead, i int, at span, op ...ir.Op) int {
 	g := w.g
 	by := none
 	for c := at.index; c < at.index+at.size; c++ {
@@ -213,15 +213,15 @@ func (w *summing) only(lead, i int, at spot, op ...ir.Op) int {
 	return by
 }
 
-// brought returns the step that receives the message which reduction i of the
+// receiveOf returns the step that receives the message which reduction i of the
 // run of s adds, if nothing else uses that message; otherwise none.
-func (w *summing) brought(s, i int) int {
+func (w *sumFinder) receiveOf(s, i int) int {
 	g := w.g
 	at := g.at(i, g.steps[i].Src)
 	if at.buffer != collective.Scratch {
 		return none
 	}
-	r := w.only(s, i, at, ir.Recv)
+	r := w.lastWriter(s, i, at, ir.Recv)
 	if r == none {
 		return none
 	}
@@ -235,20 +235,20 @@ func (w *summing) brought(s, i int) int {
 	return r
 }
 
-// made returns the step that produces what the run of s is added to, if the sum can
+// producer returns the step that produces what the run of s is added to, if the sum can
 // include its work, a copy or a message added to something that stays unchanged
 // until then; otherwise none.
-func (w *summing) made(s int) int {
+func (w *sumFinder) producer(s int) int {
 	g := w.g
-	r := w.only(s, s, g.at(s, g.steps[s].Dst), ir.RecvReduceCopy, ir.Copy)
-	if r == none || !w.early(s, r) {
+	r := w.lastWriter(s, s, g.at(s, g.steps[s].Dst), ir.RecvReduceCopy, ir.Copy)
+	if r == none || !w.waitsEndBefore(s, r) {
 		return none
 	}
 	from := g.at(r, g.steps[r].Src)
 	if from == g.at(r, g.steps[r].Dst) {
 		return r
 	}
-	if from.meets(g.at(r, g.steps[r].Dst)) {
+	if from.overlaps(g.at(r, g.steps[r].Dst)) {
 		return none
 	}
 	for c := from.index; c < from.index+from.size; c++ {
@@ -261,10 +261,10 @@ func (w *summing) made(s int) int {
 	return r
 }
 
-// outs returns the steps that send the result of the run from s to end and that the
+// sends returns the steps that send the result of the run from s to end and that the
 // sum can include: they send to memory, and the place is not overwritten before
 // they do.
-func (w *summing) outs(s, end int) (outs []int) {
+func (w *sumFinder) sends(s, end int) (outs []int) {
 	g := w.g
 	at := g.at(s, g.steps[s].Dst)
 	for _, a := range w.all[at.rank][at.buffer][at.index] {
@@ -292,7 +292,7 @@ func (w *summing) outs(s, end int) (outs []int) {
 
 // rewritten reports whether any chunk of a place is written between the end of
 // a run and step x.
-func (w *summing) rewritten(end, x int, at spot) bool {
+func (w *sumFinder) rewritten(end, x int, at span) bool {
 	for c := at.index; c < at.index+at.size; c++ {
 		for _, a := range w.all[at.rank][at.buffer][c] {
 			if a.writes && w.places[a.step] > w.places[end-1] && w.places[a.step] < w.places[x] {

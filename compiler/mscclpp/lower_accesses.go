@@ -5,22 +5,22 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// spot is a run of chunks in one of a rank's buffers.
-type spot struct {
+// span is a run of chunks in one of a rank's buffers.
+type span struct {
 	rank   int
 	buffer collective.Buffer
 	index  int
 	size   int
 }
 
-// meets reports whether two spots share a chunk.
-func (a spot) meets(b spot) bool {
+// overlaps reports whether two spots share a chunk.
+func (a span) overlaps(b span) bool {
 	return a.rank == b.rank && a.buffer == b.buffer && a.index < b.index+b.size && b.index < a.index+a.size
 }
 
 // at returns a place of a step as a spot.
-func (g *graph) at(s int, l ir.Loc) spot {
-	return spot{g.owner[g.tb[s]], l.Buf, int(l.Off), int(g.steps[s].Count)}
+func (g *graph) at(s int, l ir.Loc) span {
+	return span{g.owner[g.tb[s]], l.Buf, int(l.Off), int(g.steps[s].Count)}
 }
 
 // access is a step that reads or writes a certain chunk of its own GPU.
@@ -32,8 +32,8 @@ type access struct {
 // accesses lists the steps that touch each chunk, by GPU, buffer and chunk.
 type accesses [][3][][]access
 
-// touched lists the accesses to every chunk, in the graph's order.
-func (g *graph) touched(col collective.Collective) accesses {
+// accesses lists the accesses to every chunk, in the graph's order.
+func (g *graph) accesses(col collective.Collective) accesses {
 	all := make(accesses, len(g.p.GPUs))
 	for r := range all {
 		all[r] = [3][][]access{
@@ -43,7 +43,7 @@ func (g *graph) touched(col collective.Collective) accesses {
 		}
 	}
 	for _, s := range g.order {
-		g.places(s, func(at spot, writes bool) {
+		g.places(s, func(at span, writes bool) {
 			for i := at.index; i < at.index+at.size; i++ {
 				list := &all[at.rank][at.buffer][i]
 				*list = append(*list, access{s, writes})
@@ -77,7 +77,7 @@ func (g *graph) history(all accesses) *history {
 
 // conflicts calls f for the steps that step s must follow because of its access to
 // a place, and records the access.
-func (h *history) conflicts(at spot, s int, writes bool, f func(before int)) {
+func (h *history) conflicts(at span, s int, writes bool, f func(before int)) {
 	for i := at.index; i < at.index+at.size; i++ {
 		c := &(*h)[at.rank][at.buffer][i]
 		if c.write != none {
@@ -95,7 +95,7 @@ func (h *history) conflicts(at spot, s int, writes bool, f func(before int)) {
 }
 
 // places calls f for every place that a step reads or writes.
-func (g *graph) places(s int, f func(at spot, writes bool)) {
+func (g *graph) places(s int, f func(at span, writes bool)) {
 	step := g.steps[s]
 	if g.idle[s] {
 		return
@@ -122,7 +122,7 @@ func (g *graph) places(s int, f func(at spot, writes bool)) {
 // step s begins: everything else that touches the spot is over by then, or comes
 // after by. A port may read what it was handed long after the step, but always
 // before the message arrives.
-func (g *graph) free(all accesses, at spot, s, by int) bool {
+func (g *graph) free(all accesses, at span, s, by int) bool {
 	for i := at.index; i < at.index+at.size; i++ {
 		for _, a := range all[at.rank][at.buffer][i] {
 			if a.step == by || g.before(by, a.step) {
@@ -142,9 +142,9 @@ func (g *graph) free(all accesses, at spot, s, by int) bool {
 	return true
 }
 
-// soon reports whether a place that message m was sent from may be overwritten
+// overwrittenInFlight reports whether a place that message m was sent from may be overwritten
 // while a port is still reading it.
-func (g *graph) soon(all accesses, m int, from spot) bool {
+func (g *graph) overwrittenInFlight(all accesses, m int, from span) bool {
 	msg := &g.msgs[m]
 	if from.buffer == collective.Scratch && from.index >= len(all[from.rank][from.buffer]) {
 		return false // a slot belongs to one message only
@@ -159,12 +159,12 @@ func (g *graph) soon(all accesses, m int, from spot) bool {
 	return false
 }
 
-// told reports whether the arrival of what step s unpacks into a place proves that
+// provesRead reports whether the arrival of what step s unpacks into a place proves that
 // step a has read the place: packet by packet, what a read went into what came
 // back.
 //
 //	gpu 0: ppkt in[1] ──▶ gpu 1: respkt in[1] ⊕ packets ──▶ gpu 0: upkt in[1]
-func (g *graph) told(a, s int, at spot) bool {
+func (g *graph) provesRead(a, s int, at span) bool {
 	if g.steps[s].Op != ir.Recv || g.steps[a].Op != ir.Send || g.at(a, g.steps[a].Src) != at {
 		return false
 	}
@@ -205,21 +205,21 @@ func (g *graph) localOrder(all accesses) (added [][]int) {
 			copy(clock, clocks[s-1])
 		}
 		follow := func(before int) {
-			raise(clock, clocks[before])
+			maxInto(clock, clocks[before])
 			u := g.tb[before]
 			clock[u-g.first[r]] = max(clock[u-g.first[r]], int32(before-g.base[u])+1)
 		}
 		for _, d := range g.deps[s] {
 			follow(d)
 		}
-		g.places(s, func(at spot, writes bool) {
+		g.places(s, func(at span, writes bool) {
 			for i := at.index; i < at.index+at.size; i++ {
 				for _, a := range all[r][at.buffer][i] {
 					u := g.tb[a.step]
 					if place[a.step] >= place[s] || u == t || !writes && !a.writes || clock[u-g.first[r]] > int32(a.step-g.base[u]) {
 						continue
 					}
-					if !a.writes && g.told(a.step, s, at) {
+					if !a.writes && g.provesRead(a.step, s, at) {
 						continue
 					}
 					added[s] = append(added[s], a.step)

@@ -8,9 +8,9 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// circle reports who waits for whom, beginning with t, until a threadblock occurs
+// reportCycle reports who waits for whom, beginning with t, until a threadblock occurs
 // again or there is nobody to wait for.
-func (r *run) circle(t int) {
+func (r *run) reportCycle(t int) {
 	const most = 12
 	var b strings.Builder
 	seen := map[int]bool{}
@@ -54,7 +54,7 @@ func (r *run) helper(t int) int {
 		}
 		return -1
 	}
-	if in := &r.m.tbs[t].code[r.tbs[t].pc]; in.op.Kind.does == meets {
+	if in := &r.m.tbs[t].code[r.tbs[t].pc]; in.op.Kind.effect == meets {
 		for _, u := range r.m.barriers[in.barrier] {
 			if able(u) && !slices.Contains(r.barrier[in.barrier].here, u) {
 				return u

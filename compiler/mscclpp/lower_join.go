@@ -2,14 +2,14 @@ package mscclpp
 
 import "slices"
 
-// join merges the parts of a GPU that do nothing but wait for messages which land
+// joinWaiters merges the parts of a GPU that do nothing but wait for messages which land
 // where they are needed. Each would occupy a threadblock with nothing to do; and
 // since nothing waits for these parts, they can wait in any order.
 //
 //	tb 4: rlxsignal 0   wait 0              tb 4: rlxsignal 0, 1, 2
 //	tb 5: rlxsignal 0   wait 0      ──▶           wait      0, 1, 2
 //	tb 6: rlxsignal 0   wait 0
-func (l *lowering) join() {
+func (l *lowering) joinWaiters() {
 	into := make([]int, len(l.parts)) // by part: the part it was merged into
 	open := map[int]int{}             // by GPU: the part that can still take more
 	lanes := make([]map[[2]int]bool, len(l.parts))
@@ -39,9 +39,9 @@ func (l *lowering) join() {
 		if into[i] == i {
 			at[i] = len(parts)
 			p := l.parts[i]
-			p.prologue = l.abreast(p.prologue)
+			p.prologue = l.mergeAdjacent(p.prologue)
 			if lanes[i] != nil { // two threads of a part must not wait on the same channel
-				p.ops = l.abreast(p.ops)
+				p.ops = l.mergeAdjacent(p.ops)
 			}
 			parts = append(parts, p)
 		}
@@ -69,9 +69,9 @@ func (l *lowering) waited(p *part) map[[2]int]bool {
 	return lanes
 }
 
-// abreast merges consecutive operations of the same kind into one: waits, and
+// mergeAdjacent merges consecutive operations of the same kind into one: waits, and
 // signals, over different channels.
-func (l *lowering) abreast(ops []draft) (out []draft) {
+func (l *lowering) mergeAdjacent(ops []draft) (out []draft) {
 	for _, o := range ops {
 		if n := len(out) - 1; n >= 0 && (o.kind == "wait" || o.kind == "rlxsignal") && out[n].kind == o.kind {
 			if both := l.lanes(slices.Concat(out[n].messages, o.messages)); len(both) == 1 {

@@ -68,10 +68,10 @@ func newGraph(p *ir.Program) (*graph, error) {
 			}
 		}
 	}
-	if err := g.join(); err != nil {
+	if err := g.matchMessages(); err != nil {
 		return nil, err
 	}
-	return g, g.follow()
+	return g, g.sortTopologically()
 }
 
 // threadblock returns a threadblock of the program, by number.
@@ -80,9 +80,9 @@ func (g *graph) threadblock(t int) *ir.Threadblock {
 	return &g.p.GPUs[r].Threadblocks[t-g.first[r]]
 }
 
-// join matches sends and receives: the n-th message sent over a connection is the
+// matchMessages matches sends and receives: the n-th message sent over a connection is the
 // n-th received from it.
-func (g *graph) join() error {
+func (g *graph) matchMessages() error {
 	type connection struct{ from, to, channel int }
 	sends, recvs := map[connection][]int{}, map[connection][]int{}
 	g.sent, g.got = make([][]int, len(g.steps)), make([][]int, len(g.steps))
@@ -134,9 +134,9 @@ func (g *graph) each(s int, f func(before int)) {
 	}
 }
 
-// follow orders the steps topologically and computes their clocks. Steps whose
+// sortTopologically orders the steps topologically and computes their clocks. Steps whose
 // only predecessor is the one before them in their threadblock share its clock.
-func (g *graph) follow() error {
+func (g *graph) sortTopologically() error {
 	left := make([]int, len(g.steps))
 	after := make([][]int, len(g.steps))
 	for s := range g.steps {
@@ -161,14 +161,14 @@ func (g *graph) follow() error {
 	if len(g.order) < len(g.steps) {
 		return fmt.Errorf("its steps wait for each other in a circle")
 	}
-	g.count(nil)
+	g.computeClocks(nil)
 	return nil
 }
 
-// count computes the clocks. Given a history of accesses, it also makes a step
+// computeClocks computes the clocks. Given a history of accesses, it also makes a step
 // wait for earlier steps that touch the same chunk, if it does not already know
 // that they are over.
-func (g *graph) count(all *history) {
+func (g *graph) computeClocks(all *history) {
 	zero := make([]int32, len(g.owner))
 	g.clocks = make([][]int32, len(g.steps))
 	for _, s := range g.order {
@@ -184,12 +184,12 @@ func (g *graph) count(all *history) {
 			if !own {
 				clock, own = append([]int32(nil), clock...), true
 			}
-			raise(clock, g.clocks[before])
+			maxInto(clock, g.clocks[before])
 			clock[t] = max(clock[t], int32(before-g.base[t])+1)
 		}
 		g.each(s, learn)
 		if all != nil {
-			g.places(s, func(at spot, writes bool) {
+			g.places(s, func(at span, writes bool) {
 				all.conflicts(at, s, writes, func(before int) {
 					if t := g.tb[before]; t != g.tb[s] && clock[t] <= int32(before-g.base[t]) {
 						g.deps[s] = append(slices.Clip(g.deps[s]), before)
@@ -212,8 +212,8 @@ func (g *graph) before(a, b int) bool {
 	return g.clocks[b][t] > int32(a-g.base[t])
 }
 
-// heard reports whether GPU r knows, when it ends, that step s is over.
-func (g *graph) heard(r, s int) bool {
+// knownAtEnd reports whether GPU r knows, when it ends, that step s is over.
+func (g *graph) knownAtEnd(r, s int) bool {
 	for t := g.first[r]; t < g.first[r+1]; t++ {
 		if last := g.base[t+1] - 1; last >= g.base[t] && g.before(s, last) {
 			return true

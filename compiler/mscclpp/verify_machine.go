@@ -16,7 +16,7 @@ type machine struct {
 	r      *verify.Report
 	size   size
 	col    collective.Collective
-	judged bool // col says what the result has to be
+	resultKnown bool // col says what the result has to be
 	double int  // scratch cells for each cell of data: 2 where packets need room for flags
 
 	memory   *verify.Memory
@@ -25,10 +25,10 @@ type machine struct {
 	counters []counter
 	barriers map[[2]int][]int // by GPU and barrier: its threadblocks
 	engines  map[int]int      // by counter that a port channel signals: the clock of the port
-	mine     []map[end]int    // by GPU and channel: the counter its waits take from
-	theirs   []map[end]int    // by GPU and channel: the counter its signals post to
-	locks    []int            // by GPU: the counter of its first semaphore
-	vague    []string         // why the order of some accesses can't be known
+	waitCounter     []map[end]int    // by GPU and channel: the counter its waits take from
+	signalCounter   []map[end]int    // by GPU and channel: the counter its signals post to
+	firstSemaphore    []int            // by GPU: the counter of its first semaphore
+	unknownOrder    []string         // why the order of some accesses can't be known
 	said     bool
 }
 
@@ -107,7 +107,7 @@ func newMachine(p *Plan, r *verify.Report, s size) (*machine, error) {
 		m.double = 2
 	}
 	var err error
-	if m.col, m.judged, err = p.collective(s.cells); err != nil {
+	if m.col, m.resultKnown, err = p.collective(s.cells); err != nil {
 		return nil, err
 	}
 	scratch := make([]int, len(p.GPUs))
@@ -127,7 +127,7 @@ func newMachine(p *Plan, r *verify.Report, s size) (*machine, error) {
 		m.resolve(t)
 	}
 	for i := range m.counters {
-		m.judgeCounter(&m.counters[i])
+		m.checkCounter(&m.counters[i])
 	}
 	return m, nil
 }
@@ -150,11 +150,11 @@ func (m *machine) channels() {
 	}
 	numbers := map[line][]int{}
 	for g := range m.p.GPUs {
-		m.mine, m.theirs = append(m.mine, map[end]int{}), append(m.theirs, map[end]int{})
+		m.waitCounter, m.signalCounter = append(m.waitCounter, map[end]int{}), append(m.signalCounter, map[end]int{})
 		for _, t := range [...]ChannelType{Memory, Port} {
 			for n, peer := range m.p.GPUs[g].peers[t] {
 				numbers[line{t, g, peer}] = append(numbers[line{t, g, peer}], n)
-				m.mine[g][end{t, n}] = m.counter(fmt.Sprintf("%s channel %d of gpu %d, from gpu %d", t, n, g, peer))
+				m.waitCounter[g][end{t, n}] = m.counter(fmt.Sprintf("%s channel %d of gpu %d, from gpu %d", t, n, g, peer))
 			}
 		}
 	}
@@ -164,14 +164,14 @@ func (m *machine) channels() {
 			for n, peer := range m.p.GPUs[g].peers[t] {
 				back := numbers[line{t, peer, g}]
 				if i := nth[peer]; i < len(back) {
-					m.theirs[g][end{t, n}] = m.mine[peer][end{t, back[i]}]
+					m.signalCounter[g][end{t, n}] = m.waitCounter[peer][end{t, back[i]}]
 				} else {
-					m.theirs[g][end{t, n}] = m.counter(fmt.Sprintf("the other end of %s channel %d of gpu %d, which gpu %d does not have", t, n, g, peer))
+					m.signalCounter[g][end{t, n}] = m.counter(fmt.Sprintf("the other end of %s channel %d of gpu %d, which gpu %d does not have", t, n, g, peer))
 				}
 				nth[peer]++
 			}
 		}
-		m.locks = append(m.locks, len(m.counters))
+		m.firstSemaphore = append(m.firstSemaphore, len(m.counters))
 		for i, v := range m.p.GPUs[g].Semaphores {
 			c := &m.counters[m.counter(fmt.Sprintf("semaphore %d of gpu %d", i, g))]
 			c.initial, c.semaphore = v, true

@@ -4,7 +4,7 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// watch tracks what happens before what, and finds accesses that nothing orders.
+// orderTracker tracks what happens before what, and finds accesses that nothing orders.
 //
 // The threads of a threadblock are synchronised only by a nop, a barrier and the
 // like; the time from one of these to the next is a phase. What one thread waits
@@ -16,16 +16,16 @@ import (
 // two parts: strong covers memory accesses, and weak only execution, which is all
 // that a relaxed signal or a packet proves. A write must come weakly after earlier
 // reads; any other pair of accesses must be ordered strongly.
-type watch struct {
+type orderTracker struct {
 	m       *machine
-	tbs     []clocked
+	tbs     []clockState
 	events  []event
-	cells   []touched
-	firsts  []touch // by cell of scratch: the first write
-	reads   []touch
-	sent    []map[int][]clock // by counter and threadblock: the clock that each post carried
-	got     []map[int]int     // by counter and threadblock: how many times it took
-	came    []cameFrom        // packets read, in the order of the reading events
+	cells   []cellState
+	firsts  []cellAccess // by cell of scratch: the first write
+	reads   []cellAccess
+	postClocks    []map[int][]clock // by counter and threadblock: the clock that each post carried
+	takes     []map[int]int     // by counter and threadblock: how many times it took
+	packetReads    []packetRead        // packets read, in the order of the reading events
 	moved   int64             // cells read and written
 	work    int64             // effort spent on following orders
 	started [2]int            // the last event and rank that begun examined
@@ -44,46 +44,46 @@ type event struct {
 	seen  int32 // how many packets it read
 }
 
-// cameFrom is a packet that one element of an event read and another element of an
+// packetRead is a packet that one element of an event read and another element of an
 // earlier event wrote.
-type cameFrom struct{ element, event, from int32 }
+type packetRead struct{ element, event, from int32 }
 
-// touch is an access by one element of an event. The first cell of the place tells
+// cellAccess is an access by one element of an event. The first cell of the place tells
 // which thread made it.
-type touch struct {
+type cellAccess struct {
 	event, element, first int32
 	packets               bool
 	next                  int32 // an earlier read of the same cell, or -1
 }
 
-// touched is the last write of a cell and the reads since; for scratch, the first
+// cellState is the last write of a cell and the reads since; for scratch, the first
 // write too.
-type touched struct {
-	write touch
+type cellState struct {
+	write cellAccess
 	reads int32
 	first int32
 }
 
 const nobody = -1
 
-func newWatch(m *machine) *watch {
+func newWatch(m *machine) *orderTracker {
 	n := len(m.tbs) + len(m.engines)
-	w := &watch{m: m, started: [2]int{nobody, nobody}, tbs: make([]clocked, n), cells: make([]touched, len(m.memory.Cells()))}
+	w := &orderTracker{m: m, started: [2]int{nobody, nobody}, tbs: make([]clockState, n), cells: make([]cellState, len(m.memory.Cells()))}
 	for i := range w.tbs {
-		w.tbs[i] = clocked{phase: 1, start: clock{make([]int32, n), make([]int32, n)}, unsure: nobody}
+		w.tbs[i] = clockState{phase: 1, start: clock{make([]int32, n), make([]int32, n)}, unsure: nobody}
 		w.tbs[i].start.strong[i], w.tbs[i].start.weak[i] = 1, 1
 	}
 	for i := range w.cells {
-		w.cells[i] = touched{touch{event: nobody}, nobody, nobody}
+		w.cells[i] = cellState{cellAccess{event: nobody}, nobody, nobody}
 	}
 	for range m.counters {
-		w.sent, w.got = append(w.sent, nil), append(w.got, nil)
+		w.postClocks, w.takes = append(w.postClocks, nil), append(w.takes, nil)
 	}
 	return w
 }
 
-// affordable ends a verification that takes too much work.
-func (w *watch) affordable() {
+// checkWork ends a verification that takes too much work.
+func (w *orderTracker) checkWork() {
 	switch {
 	case w.moved > maxMoved:
 		w.m.fail(verify.Limit, -1, -1, -1, "more than %d cells are moved: no more are verified", maxMoved)
@@ -94,9 +94,9 @@ func (w *watch) affordable() {
 
 // post records what a signal or a release proves. One through a port covers
 // everything that the port was handed before.
-func (w *watch) post(t, lane, c int, in *instr) {
-	w.acts(t, in)
-	known := w.knows(t, lane)
+func (w *orderTracker) post(t, lane, c int, in *instr) {
+	w.recordAction(t, in)
+	known := w.clockOf(t, lane)
 	if lane < len(in.engines) {
 		e := in.engines[lane]
 		w.tbs[e].start = w.merge(w.tbs[e].start, known)
@@ -105,21 +105,21 @@ func (w *watch) post(t, lane, c int, in *instr) {
 	} else if in.op.Kind.relaxed {
 		known.strong = nil
 	}
-	if w.sent[c] == nil {
-		w.sent[c] = map[int][]clock{}
+	if w.postClocks[c] == nil {
+		w.postClocks[c] = map[int][]clock{}
 	}
-	w.sent[c][t] = append(w.sent[c][t], known)
+	w.postClocks[c][t] = append(w.postClocks[c][t], known)
 }
 
 // take learns what a wait or an acquire proves. With one poster and one taker it
 // is matched with the post of the same number; otherwise only what holds for every
 // possible order is learnt.
-func (w *watch) take(t, lane, c int, in *instr) {
-	w.inTurn(t, lane, c, in)
-	if w.got[c] == nil {
-		w.got[c] = map[int]int{}
+func (w *orderTracker) take(t, lane, c int, in *instr) {
+	w.checkTakeOrder(t, lane, c, in)
+	if w.takes[c] == nil {
+		w.takes[c] = map[int]int{}
 	}
-	w.got[c][t]++
+	w.takes[c][t]++
 	of := &w.m.counters[c]
 	all := 0
 	w.work += int64(32 * len(of.posters))
@@ -127,11 +127,11 @@ func (w *watch) take(t, lane, c int, in *instr) {
 		all += of.posts[u]
 	}
 	for _, u := range of.posters {
-		certain := w.got[c][t] - of.initial - (all - of.posts[u])
+		certain := w.takes[c][t] - of.initial - (all - of.posts[u])
 		if certain < 1 {
 			continue
 		}
-		known := w.sent[c][u][certain-1]
+		known := w.postClocks[c][u][certain-1]
 		if known.strong == nil || in.op.Kind.relaxed && in.op.Type != Port {
 			known.strong = w.tbs[t].start.strong
 			w.tbs[t].lent = true
@@ -141,41 +141,41 @@ func (w *watch) take(t, lane, c int, in *instr) {
 }
 
 // flush waits for everything that a port was handed.
-func (w *watch) flush(t, lane, e int) {
+func (w *orderTracker) flush(t, lane, e int) {
 	w.sync(e)
 	w.tbs[e].lent = true
 	w.learn(t, lane, w.tbs[e].start)
 }
 
 // begin creates the event of one pass of an instruction.
-func (w *watch) begin(t int, in *instr, cells int) int {
-	w.acts(t, in)
+func (w *orderTracker) begin(t int, in *instr, cells int) int {
+	w.recordAction(t, in)
 	w.moved += int64(cells)
 	return w.event(t, t, in)
 }
 
-func (w *watch) event(who, t int, in *instr) int {
+func (w *orderTracker) event(who, t int, in *instr) int {
 	w.tbs[who].lent = true
-	w.events = append(w.events, event{who: int32(who), phase: w.tbs[who].phase, at: w.tbs[who].start, in: in, tb: int32(t), looks: int32(len(w.came))})
+	w.events = append(w.events, event{who: int32(who), phase: w.tbs[who].phase, at: w.tbs[who].start, in: in, tb: int32(t), looks: int32(len(w.packetReads))})
 	return len(w.events) - 1
 }
 
-// hand creates the event of what a lane hands to its port.
-func (w *watch) hand(t, lane int, in *instr) int {
+// handToPort creates the event of what a lane hands to its port.
+func (w *orderTracker) handToPort(t, lane int, in *instr) int {
 	e := in.engines[lane]
-	w.tbs[e].start = w.merge(w.tbs[e].start, w.knows(t, lane))
+	w.tbs[e].start = w.merge(w.tbs[e].start, w.clockOf(t, lane))
 	return w.event(e, t, in)
 }
 
-// looked records that packets were read, without any data being used.
-func (w *watch) looked(who int, cells []int) {
+// recordPacketReads records that packets were read, without any data being used.
+func (w *orderTracker) recordPacketReads(who int, cells []int) {
 	for i, c := range cells {
-		w.packet(who, i, c)
+		w.recordPacketSource(who, i, c)
 	}
 }
 
-// packet records the writer of the packet that an element of an event read.
-func (w *watch) packet(who, element, c int) {
+// recordPacketSource records the writer of the packet that an element of an event read.
+func (w *orderTracker) recordPacketSource(who, element, c int) {
 	from := w.cells[c].write
 	e := &w.events[who]
 	if from.event < 0 || from.event == int32(who) {
@@ -188,19 +188,19 @@ func (w *watch) packet(who, element, c int) {
 	if at := w.events[from.event].at; len(s.weakly) == 0 || &s.weakly[len(s.weakly)-1].weak[0] != &at.weak[0] {
 		s.weakly = append(s.weakly, at)
 	}
-	w.came = append(w.came, cameFrom{int32(element), from.event, from.element})
+	w.packetReads = append(w.packetReads, packetRead{int32(element), from.event, from.element})
 	e.seen++
 }
 
 // read checks and records a read of a cell.
-func (w *watch) read(who, element, c, first int, g *region, rank int) {
+func (w *orderTracker) read(who, element, c, first int, g *region, rank int) {
 	e := &w.events[who]
-	t := touch{event: int32(who), element: int32(element), first: int32(first), packets: g.packets, next: nobody}
-	w.begun(who, c, g, rank)
+	t := cellAccess{event: int32(who), element: int32(element), first: int32(first), packets: g.packets, next: nobody}
+	w.checkBegun(who, c, g, rank)
 	// A thread that reads packets waits for each of them. A port does not, but
 	// rppkt waits before handing them over.
-	if g.packets && (e.who == e.tb || e.in.op.Kind.does == moves) {
-		w.packet(who, element, c)
+	if g.packets && (e.who == e.tb || e.in.op.Kind.effect == moves) {
+		w.recordPacketSource(who, element, c)
 	} else {
 		w.ordered(w.cells[c].write, t, c, false)
 	}
@@ -210,9 +210,9 @@ func (w *watch) read(who, element, c, first int, g *region, rank int) {
 }
 
 // write checks and records a write of a cell.
-func (w *watch) write(who, element, c, first int, g *region, rank int) {
-	t := touch{event: int32(who), element: int32(element), first: int32(first), packets: g.packets, next: nobody}
-	w.begun(who, c, g, rank)
+func (w *orderTracker) write(who, element, c, first int, g *region, rank int) {
+	t := cellAccess{event: int32(who), element: int32(element), first: int32(first), packets: g.packets, next: nobody}
+	w.checkBegun(who, c, g, rank)
 	w.ordered(w.cells[c].write, t, c, false)
 	for r := w.cells[c].reads; r >= 0; r = w.reads[r].next {
 		w.ordered(w.reads[r], t, c, true)
@@ -222,5 +222,5 @@ func (w *watch) write(who, element, c, first int, g *region, rank int) {
 		begin = int32(len(w.firsts))
 		w.firsts = append(w.firsts, t)
 	}
-	w.cells[c] = touched{t, nobody, begin}
+	w.cells[c] = cellState{t, nobody, begin}
 }

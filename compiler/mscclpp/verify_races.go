@@ -9,7 +9,7 @@ import (
 
 // ordered checks that access a comes before access b of the same cell. Weakly
 // suffices where a is a read.
-func (w *watch) ordered(a, b touch, c int, weakly bool) {
+func (w *orderTracker) ordered(a, b cellAccess, c int, weakly bool) {
 	if a.event < 0 {
 		return
 	}
@@ -27,18 +27,18 @@ func (w *watch) ordered(a, b touch, c int, weakly bool) {
 		return
 	case x.who == y.who && x.who != x.tb:
 		return // a port does one thing after another
-	case x.who == y.who && x.phase == y.phase && a.first == b.first && a.packets == b.packets && x.in.dealt() == y.in.dealt():
+	case x.who == y.who && x.phase == y.phase && a.first == b.first && a.packets == b.packets && x.in.threadLayout() == y.in.threadLayout():
 		return // the same thread
-	case weakly && w.chained(a, b):
+	case weakly && w.orderedByPackets(a, b):
 		return
 	}
 	w.race(a, b, c)
 }
 
-// dealt returns how an instruction divides the elements of a place among its
+// threadLayout returns how an instruction divides the elements of a place among its
 // threads: by the vector (0), by the packet (1), or by the multimem vector (2).
 // Only places that are divided alike give each thread the same elements.
-func (in *instr) dealt() int {
+func (in *instr) threadLayout() int {
 	if in.packets() {
 		return 1
 	}
@@ -49,7 +49,7 @@ func (in *instr) dealt() int {
 }
 
 // race reports two accesses that nothing orders.
-func (w *watch) race(a, b touch, c int) {
+func (w *orderTracker) race(a, b cellAccess, c int) {
 	m := w.m
 	x, y := &w.events[a.event], &w.events[b.event]
 	rank, buffer, at := m.memory.Where(c)
@@ -66,13 +66,13 @@ func (w *watch) race(a, b touch, c int) {
 
 // unordered reports a possible wrong order at an event, as a warning if the order
 // can't be known.
-func (w *watch) unordered(e *event, message string) {
+func (w *orderTracker) unordered(e *event, message string) {
 	m := w.m
 	tb := &m.tbs[e.tb]
-	if len(m.vague) > 0 {
+	if len(m.unknownOrder) > 0 {
 		if !m.said {
 			m.said = true
-			m.warn(tb.gpu, tb.id, e.in.at, "%s as far as can be followed: who goes first is not followed where there are several (%s)", message, m.vagueness())
+			m.warn(tb.gpu, tb.id, e.in.at, "%s as far as can be followed: who goes first is not followed where there are several (%s)", message, m.unknownOrderReasons())
 		}
 		return
 	}

@@ -206,7 +206,7 @@ func (r *reader) op(what string, op *Op, inside bool) error {
 		return err
 	}
 	op.Kind = kindOf(name)
-	if (op.Kind.does == pipelines) != (op.Unit > 0) {
+	if (op.Kind.effect == pipelines) != (op.Unit > 0) {
 		return r.errorf("%s: a pipeline has an iter_context, and nothing else does", what)
 	}
 	if op.Slice >= op.Slices {

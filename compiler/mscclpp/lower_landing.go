@@ -14,10 +14,10 @@ import (
 //	scratch under Simple   the program's own | slots
 //	scratch under LL       packets, of two chunks each | the program's own | sums that are stored nowhere
 type landing struct {
-	spot    []spot // by message; for packets in units of packets
+	spot    []span // by message; for packets in units of packets
 	direct  []bool // by message: it lands where it is wanted
-	made    []spot // by step: where it assembles packets for a port
-	sums    []spot // by threadblock: room for a sum that the program does not store
+	assembled    []span // by step: where it assembles packets for a port
+	sums    []span // by threadblock: room for a sum that the program does not store
 	own     []int  // by GPU: where the program's own scratch begins
 	scratch []int  // by GPU: chunks of scratch in total
 }
@@ -28,13 +28,13 @@ const wholeHalf = 8
 
 // slot is a run of scratch chunks, with the last step that reads it.
 type slot struct {
-	at   spot
+	at   span
 	read int
 }
 
 // land places the messages of protocol Simple.
 func (g *graph) land(all accesses) *landing {
-	l := &landing{spot: make([]spot, len(g.msgs)), direct: make([]bool, len(g.msgs)),
+	l := &landing{spot: make([]span, len(g.msgs)), direct: make([]bool, len(g.msgs)),
 		own: make([]int, len(g.p.GPUs)), scratch: make([]int, len(g.p.GPUs))}
 	for r := range g.p.GPUs {
 		l.scratch[r] = g.scratch(all, r)
@@ -66,14 +66,14 @@ func (l *landing) place(g *graph, all accesses, slots [][]slot, m int) {
 		l.spot[m], slots[r][i].read = slots[r][i].at, read
 		return
 	}
-	l.spot[m] = spot{r, collective.Scratch, l.scratch[r], msg.count}
+	l.spot[m] = span{r, collective.Scratch, l.scratch[r], msg.count}
 	l.scratch[r] += msg.count
 	slots[r] = append(slots[r], slot{l.spot[m], read})
 }
 
 // wanted returns the place where the program stores a message. There is none if the
 // message is first added to something.
-func (g *graph) wanted(m int) (spot, bool) {
+func (g *graph) wanted(m int) (span, bool) {
 	s := g.msgs[m].recv
 	if x := g.sums[s]; x != nil {
 		for _, t := range x.terms {
@@ -81,7 +81,7 @@ func (g *graph) wanted(m int) (spot, bool) {
 				return g.at(s, t.at), true
 			}
 		}
-		return spot{}, false
+		return span{}, false
 	}
 	return g.at(s, g.steps[s].Dst), !g.steps[s].Op.Reduces()
 }
@@ -110,17 +110,17 @@ func (g *graph) reusable(slots []slot, size, s int) int {
 // packet's flag identifies only its launch, so a packet in another's place would
 // be mistaken for it.
 func (g *graph) landPackets(all accesses) *landing {
-	l := &landing{spot: make([]spot, len(g.msgs)), direct: make([]bool, len(g.msgs)), made: make([]spot, len(g.steps)),
-		sums: make([]spot, len(g.owner)), own: make([]int, len(g.p.GPUs)), scratch: make([]int, len(g.p.GPUs))}
-	take := func(r, size int) spot {
+	l := &landing{spot: make([]span, len(g.msgs)), direct: make([]bool, len(g.msgs)), assembled: make([]span, len(g.steps)),
+		sums: make([]span, len(g.owner)), own: make([]int, len(g.p.GPUs)), scratch: make([]int, len(g.p.GPUs))}
+	take := func(r, size int) span {
 		l.scratch[r] += size
-		return spot{r, collective.Scratch, l.scratch[r] - size, size}
+		return span{r, collective.Scratch, l.scratch[r] - size, size}
 	}
 	for m := range g.msgs {
 		msg := &g.msgs[m]
 		l.spot[m] = take(g.owner[g.tb[msg.recv]], msg.count)
 		if op := g.steps[msg.send].Op; g.port(m) && op != ir.RecvCopySend {
-			l.made[msg.send] = take(g.owner[g.tb[msg.send]], msg.count)
+			l.assembled[msg.send] = take(g.owner[g.tb[msg.send]], msg.count)
 		}
 	}
 	for r := range g.p.GPUs {
@@ -133,7 +133,7 @@ func (g *graph) landPackets(all accesses) *landing {
 					size = max(size, int(g.steps[s].Count))
 				}
 			}
-			l.sums[t] = spot{r, collective.Scratch, l.own[r] + plain, size}
+			l.sums[t] = span{r, collective.Scratch, l.own[r] + plain, size}
 			plain += size
 		}
 		l.scratch[r] += (plain + 1) / 2

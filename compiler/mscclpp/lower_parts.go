@@ -46,7 +46,7 @@ func (l *lowering) draft() {
 // program, it waits for the part before.
 func (l *lowering) newPart(rank, at int) *drafter {
 	l.parts = append(l.parts, part{gpu: rank})
-	d := &drafter{l: l, rank: rank, taken: map[line]int{}}
+	d := &drafter{l: l, rank: rank, taken: map[signalSource]int{}}
 	if at != none {
 		d.acquire([]int{at}, true)
 	}
@@ -55,15 +55,15 @@ func (l *lowering) newPart(rank, at int) *drafter {
 
 // endPart finishes a part.
 func (l *lowering) endPart(d *drafter) {
-	if l.chunks > 0 && d.again() {
+	if l.chunks > 0 && d.takenTwice() {
 		d.nop() // before the next pass of the pipeline
 	}
 	l.parts[len(l.parts)-1].ops = d.ops
 }
 
-// mostFlushes is how many port channels to keep room for flushing. A threadblock's
+// maxFlushes is how many port channels to keep room for flushing. A threadblock's
 // messages go to one threadblock, of which no more parts can receive so many.
-const mostFlushes = 3
+const maxFlushes = 3
 
 // full reports whether a part could exceed the limit on operations, counting what
 // may follow: the signal to the next part, and the flushes.
@@ -71,7 +71,7 @@ func (l *lowering) full(d *drafter) bool {
 	n := len(l.parts[len(l.parts)-1].prologue) + len(d.ops) + 2
 	if l.chunks > 0 {
 		n++ // the operation that begins the pipeline
-		if d.again() {
+		if d.takenTwice() {
 			n++
 		}
 	}
@@ -81,7 +81,7 @@ func (l *lowering) full(d *drafter) bool {
 			ports++
 		}
 	}
-	return n+min(ports, mostFlushes) > MaxOperations
+	return n+min(ports, maxFlushes) > MaxOperations
 }
 
 // flushes returns the operations that end a part. A port may still be reading
@@ -90,7 +90,7 @@ func (l *lowering) full(d *drafter) bool {
 func (l *lowering) flushes(p *part) (all []draft) {
 	seen := map[int]bool{} // by receiving part
 	for _, o := range p.ops {
-		if o.kind != "pws" || l.g.heard(p.gpu, l.g.msgs[o.messages[0]].recv) {
+		if o.kind != "pws" || l.g.knownAtEnd(p.gpu, l.g.msgs[o.messages[0]].recv) {
 			continue
 		}
 		if to := l.partOf[l.g.msgs[o.messages[0]].recv]; !seen[to] {
@@ -260,9 +260,9 @@ func (w *writer) op(d draft) Op {
 	for _, s := range d.steps {
 		from, to := w.part, w.n.l.partOf[s]
 		switch {
-		case k.does == acquires && d.chained:
+		case k.effect == acquires && d.chained:
 			from, to = w.part-1, w.part
-		case k.does == acquires:
+		case k.effect == acquires:
 			from, to = to, w.part
 		case d.chained:
 			to = w.part + 1
@@ -286,7 +286,7 @@ func (w *writer) op(d draft) Op {
 	return o
 }
 
-func (w *writer) refs(spots []spot, kind ChannelType) (refs []Ref) {
+func (w *writer) refs(spots []span, kind ChannelType) (refs []Ref) {
 	for _, at := range spots {
 		if at.rank == w.n.l.parts[w.part].gpu {
 			refs = append(refs, Ref{Place: Local, Buffer: at.buffer, Index: at.index, Size: at.size})

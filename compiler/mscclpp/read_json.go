@@ -22,9 +22,9 @@ const (
 	maxNotes    = 20
 )
 
-// Is reports whether a JSON text looks like an execution plan rather than IR: in a
+// IsPlan reports whether a JSON text looks like an execution plan rather than IR: in a
 // plan, the collective is a string.
-func Is(text []byte) bool {
+func IsPlan(text []byte) bool {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
 		return false

@@ -6,7 +6,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// next checks that the next launch can use scratch: when it first writes a place,
+// checkNextLaunch checks that the next launch can use scratch: when it first writes a place,
 // nothing of this launch may still access it. A rank's launches run one after
 // another, so a rank knows what it knew at its last end; and of another rank that
 // it knows to have begun, it knows what that one knew at its last end.
@@ -16,21 +16,21 @@ import (
 //
 // Scratch in two halves is not checked: the next launch uses the other half, and
 // what its packets might overwrite is a lint (rules.go).
-func (w *watch) next(known []clock) {
+func (w *orderTracker) checkNextLaunch(known []clock) {
 	m := w.m
 	if m.p.DoubleScratch {
 		return
 	}
 	for c := range w.cells {
-		if w.affordable(); !m.r.OK() {
+		if w.checkWork(); !m.r.OK() {
 			return
 		}
 		if w.cells[c].first == nobody || w.firsts[w.cells[c].first].packets {
 			continue
 		}
 		y := w.firsts[w.cells[c].first]
-		late := func(x touch, writes bool) {
-			if x.event >= 0 && !x.packets && m.r.OK() && !w.over(x, writes, y, known) {
+		late := func(x cellAccess, writes bool) {
+			if x.event >= 0 && !x.packets && m.r.OK() && !w.completeBefore(x, writes, y, known) {
 				rank, _, at := m.memory.Where(c)
 				e := &w.events[y.event]
 				w.unordered(e, fmt.Sprintf("%s writes %s[%d] of gpu %d, where %s of the launch before may still be at it",
@@ -44,9 +44,9 @@ func (w *watch) next(known []clock) {
 	}
 }
 
-// over reports whether access x of one launch is over when access y of the next is
+// completeBefore reports whether access x of one launch is over when access y of the next is
 // made, because one of the ranks that are known to have begun knew it.
-func (w *watch) over(x touch, writes bool, y touch, known []clock) bool {
+func (w *orderTracker) completeBefore(x cellAccess, writes bool, y cellAccess, known []clock) bool {
 	m := w.m
 	a, b := &w.events[x.event], &w.events[y.event]
 	told := func(g int) bool {

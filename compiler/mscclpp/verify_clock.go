@@ -3,9 +3,9 @@ package mscclpp
 // clock is what is known to be over: numbers of phases, by threadblock.
 type clock struct{ strong, weak []int32 }
 
-// clocked is a threadblock, or the proxy of a port: its phase, what it knew at the
+// clockState is a threadblock, or the proxy of a port: its phase, what it knew at the
 // start of the phase, and what those of its threads know that have waited since.
-type clocked struct {
+type clockState struct {
 	phase int32
 	start clock
 	lent  bool // start is shared and must be copied before it changes
@@ -22,11 +22,11 @@ type clocked struct {
 }
 
 // merge returns a clock that knows what either knows.
-func (w *watch) merge(a, b clock) clock {
+func (w *orderTracker) merge(a, b clock) clock {
 	return clock{w.max(a.strong, b.strong), w.max(a.weak, b.weak)}
 }
 
-func (w *watch) max(a, b []int32) []int32 {
+func (w *orderTracker) max(a, b []int32) []int32 {
 	if &a[0] == &b[0] {
 		return a
 	}
@@ -38,8 +38,8 @@ func (w *watch) max(a, b []int32) []int32 {
 	return c
 }
 
-// knows returns what one lane of a threadblock knows.
-func (w *watch) knows(t, lane int) clock {
+// clockOf returns what one lane of a threadblock knows.
+func (w *orderTracker) clockOf(t, lane int) clock {
 	if c, ok := w.tbs[t].lanes[lane]; ok {
 		return c
 	}
@@ -47,16 +47,16 @@ func (w *watch) knows(t, lane int) clock {
 	return w.tbs[t].start
 }
 
-func (w *watch) learn(t, lane int, c clock) {
+func (w *orderTracker) learn(t, lane int, c clock) {
 	s := &w.tbs[t]
 	if s.lanes == nil {
 		s.lanes = map[int]clock{}
 	}
-	s.lanes[lane] = w.merge(w.knows(t, lane), c)
+	s.lanes[lane] = w.merge(w.clockOf(t, lane), c)
 }
 
 // sync ends the current phase of a threadblock.
-func (w *watch) sync(t int) {
+func (w *orderTracker) sync(t int) {
 	s := &w.tbs[t]
 	n := len(s.start.strong)
 	next := s.start
@@ -65,11 +65,11 @@ func (w *watch) sync(t int) {
 		next = clock{append(make([]int32, 0, n), next.strong...), append(make([]int32, 0, n), next.weak...)}
 	}
 	for _, c := range s.lanes {
-		raise(next.strong, c.strong)
-		raise(next.weak, c.weak)
+		maxInto(next.strong, c.strong)
+		maxInto(next.weak, c.weak)
 	}
 	for _, c := range s.weakly {
-		raise(next.weak, c.weak)
+		maxInto(next.weak, c.weak)
 	}
 	w.work += int64(n * (len(s.lanes) + len(s.weakly)) / 4)
 	s.phase++
@@ -78,16 +78,16 @@ func (w *watch) sync(t int) {
 	s.taken, s.acted, s.unsure = nil, false, nobody
 }
 
-// raise adds to a what b knows.
-func raise(a, b []int32) {
+// maxInto adds to a what b knows.
+func maxInto(a, b []int32) {
 	b = b[:len(a)]
 	for i, x := range a {
 		a[i] = max(x, b[i])
 	}
 }
 
-// gather shares what each threadblock at a barrier knows with all of them.
-func (w *watch) gather(here []int) {
+// mergeAtBarrier shares what each threadblock at a barrier knows with all of them.
+func (w *orderTracker) mergeAtBarrier(here []int) {
 	all := w.tbs[here[0]].start
 	for _, t := range here[1:] {
 		all = w.merge(all, w.tbs[t].start)

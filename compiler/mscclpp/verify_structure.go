@@ -171,7 +171,7 @@ func (s *structure) op(g, t, at int, op *Op) {
 	bad := func(format string, args ...any) {
 		s.bad(g, t, at, "%s: %s", k.Name, fmt.Sprintf(format, args...))
 	}
-	if k.does == unknown {
+	if k.effect == unknown {
 		bad("unknown operation")
 		return
 	}
@@ -186,7 +186,7 @@ func (s *structure) op(g, t, at int, op *Op) {
 			return
 		}
 	}
-	switch k.does {
+	switch k.effect {
 	case signals, waits, flushes:
 		if op.Type != Memory && op.Type != Port {
 			bad("%s channels: want memory or port", op.Type)
@@ -221,14 +221,14 @@ func (s *structure) moving(g, t, at int, op *Op, bad func(string, ...any)) {
 		refs    []Ref
 		of      func(int) byte
 	}{{"src_buff", k.src, op.Src, op.source}, {"dst_buff", k.dst, op.Dst, op.target}} {
-		if len(side.refs) < least(side.pattern) {
-			bad("%d places in %s: want %d", len(side.refs), side.name, least(side.pattern))
+		if len(side.refs) < patternLength(side.pattern) {
+			bad("%d places in %s: want %d", len(side.refs), side.name, patternLength(side.pattern))
 			return
 		}
 		for i := range side.refs {
 			letter := side.of(i)
 			if letter == 0 {
-				bad("%d places in %s: want %d", len(side.refs), side.name, least(side.pattern))
+				bad("%d places in %s: want %d", len(side.refs), side.name, patternLength(side.pattern))
 				return
 			}
 			if !s.place(g, t, op, &side.refs[i], side.name, i, letter, bad) {
@@ -236,7 +236,7 @@ func (s *structure) moving(g, t, at int, op *Op, bad func(string, ...any)) {
 			}
 		}
 	}
-	if k.does == pairs && len(op.Src) != len(op.Dst) {
+	if k.effect == pairs && len(op.Src) != len(op.Dst) {
 		bad("%d sources and %d destinations: want as many", len(op.Src), len(op.Dst))
 		return
 	}
@@ -346,7 +346,7 @@ func (s *structure) barriers() {
 				for i := range s.p.GPUs[g].Threadblocks[t].Ops {
 					op := &s.p.GPUs[g].Threadblocks[t].Ops[i]
 					for _, o := range append([]Op{*op}, op.Ops...) {
-						if o.Kind.does == meets {
+						if o.Kind.effect == meets {
 							f(t, at, &o)
 						}
 						at++

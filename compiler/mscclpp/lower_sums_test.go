@@ -82,7 +82,7 @@ func TestNoTermIsSpare(t *testing.T) {
 						}
 						changed := false
 						plan.GPUs[g].Threadblocks[tb].each(func(_ int, op *Op) {
-							if op.Kind.does == moves && len(op.Src) > 2 && !changed {
+							if op.Kind.effect == moves && len(op.Src) > 2 && !changed {
 								changed = change(op)
 							}
 						})

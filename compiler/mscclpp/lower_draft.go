@@ -10,7 +10,7 @@ import (
 // yet.
 type draft struct {
 	kind     string
-	src, dst []spot
+	src, dst []span
 	messages []int // its channels are the ones these messages use
 	ready    bool  // it uses the channels in reverse: the receiver has begun
 	steps    []int
@@ -26,24 +26,24 @@ type drafter struct {
 	l       *lowering
 	rank    int
 	ops     []draft
-	touched []touching   // since the last nop
+	recent []recentAccess   // since the last nop
 	waited  bool         // since the last nop, thread 0 has learnt something the others have not
 	others  bool         // other threads have too
-	taken   map[line]int // since the last nop: which thread took from which line
-	first   map[line]int // the same up to the first nop
+	taken   map[signalSource]int // since the last nop: which thread took from which line
+	first   map[signalSource]int // the same up to the first nop
 }
 
-// line is a source of signals: a threadblock of another GPU that sends data, one
+// signalSource is a source of signals: a threadblock of another GPU that sends data, one
 // that announces that it has begun and can receive, or a threadblock of the same
 // GPU.
-type line struct {
+type signalSource struct {
 	tb   int
 	kind string
 }
 
-// touching is an access since the last nop.
-type touching struct {
-	at      spot
+// recentAccess is an access since the last nop.
+type recentAccess struct {
+	at      span
 	writes  bool
 	packets bool // threads divide the place packet by packet
 }
@@ -54,13 +54,13 @@ func (d *drafter) nop() {
 	if d.first == nil {
 		d.first = d.taken
 	}
-	d.touched, d.waited, d.others, d.taken = nil, false, false, map[line]int{}
+	d.recent, d.waited, d.others, d.taken = nil, false, false, map[signalSource]int{}
 }
 
 // take lets one thread for each line take a signal from it. It synchronises first
 // if another thread has taken from one of them since the last nop: the two could
 // take in either order, and the other's signal might never come.
-func (d *drafter) take(lines []line) {
+func (d *drafter) take(lines []signalSource) {
 	for lane, from := range lines {
 		if was, ok := d.taken[from]; ok && was != lane {
 			d.nop()
@@ -72,17 +72,17 @@ func (d *drafter) take(lines []line) {
 	}
 }
 
-// settle synchronises, if necessary, before the first so many threads signal what
+// syncFor synchronises, if necessary, before the first so many threads signal what
 // all threads have done and learnt.
-func (d *drafter) settle(lanes int) {
-	if len(d.touched) > 0 || d.others || d.waited && lanes > 1 {
+func (d *drafter) syncFor(lanes int) {
+	if len(d.recent) > 0 || d.others || d.waited && lanes > 1 {
 		d.nop()
 	}
 }
 
-// again reports whether, if the threadblock started over, a thread would take
+// takenTwice reports whether, if the threadblock started over, a thread would take
 // from a line that another has taken from since the last nop.
-func (d *drafter) again() bool {
+func (d *drafter) takenTwice() bool {
 	for from, lane := range d.taken {
 		if was, ok := d.first[from]; ok && was != lane {
 			return true
@@ -94,9 +94,9 @@ func (d *drafter) again() bool {
 // wait waits for messages, with one thread for each.
 func (d *drafter) wait(messages []int) {
 	for _, some := range d.l.lanes(messages) {
-		lines := make([]line, len(some))
+		lines := make([]signalSource, len(some))
 		for i, m := range some {
-			lines[i] = line{d.l.g.tb[d.l.g.msgs[m].send], "wait"}
+			lines[i] = signalSource{d.l.g.tb[d.l.g.msgs[m].send], "wait"}
 		}
 		d.take(lines)
 		d.ops = append(d.ops, draft{kind: "wait", messages: some})
@@ -107,9 +107,9 @@ func (d *drafter) wait(messages []int) {
 // waitReady waits until the receivers of messages have begun.
 func (d *drafter) waitReady(messages []int) {
 	for _, some := range d.l.lanes(messages) {
-		lines := make([]line, len(some))
+		lines := make([]signalSource, len(some))
 		for i, m := range some {
-			lines[i] = line{d.l.g.tb[d.l.g.msgs[m].recv], "rlxwait"}
+			lines[i] = signalSource{d.l.g.tb[d.l.g.msgs[m].recv], "rlxwait"}
 		}
 		d.take(lines)
 		d.ops = append(d.ops, draft{kind: "rlxwait", messages: some, ready: true})
@@ -138,7 +138,7 @@ next:
 
 // signal announces that a message has arrived.
 func (d *drafter) signal(m int) {
-	d.settle(1)
+	d.syncFor(1)
 	d.ops = append(d.ops, draft{kind: "signal", messages: []int{m}})
 }
 
@@ -148,9 +148,9 @@ func (d *drafter) signal(m int) {
 func (d *drafter) acquire(steps []int, chained bool) {
 	for ; len(steps) > 0; steps = steps[min(len(steps), MaxSemaphores):] {
 		some := steps[:min(len(steps), MaxSemaphores)]
-		lines := make([]line, len(some))
+		lines := make([]signalSource, len(some))
 		for i, s := range some {
-			lines[i] = line{d.l.g.tb[s], "sem_acquire"}
+			lines[i] = signalSource{d.l.g.tb[s], "sem_acquire"}
 		}
 		d.take(lines)
 		d.ops = append(d.ops, draft{kind: "sem_acquire", steps: some, chained: chained})
@@ -160,7 +160,7 @@ func (d *drafter) acquire(steps []int, chained bool) {
 
 func (d *drafter) release(steps []int, chained bool) {
 	if len(steps) > 0 {
-		d.settle(len(steps))
+		d.syncFor(len(steps))
 	}
 	for ; len(steps) > 0; steps = steps[min(len(steps), MaxSemaphores):] {
 		d.ops = append(d.ops, draft{kind: "sem_release", steps: steps[:min(len(steps), MaxSemaphores)], chained: chained})
@@ -168,7 +168,7 @@ func (d *drafter) release(steps []int, chained bool) {
 }
 
 // move appends an operation that moves data.
-func (d *drafter) move(kind string, messages []int, src, dst []spot) {
+func (d *drafter) move(kind string, messages []int, src, dst []span) {
 	k := kindOf(kind)
 	packets := false
 	for _, pattern := range [...]string{k.src, k.dst} {
@@ -176,32 +176,32 @@ func (d *drafter) move(kind string, messages []int, src, dst []spot) {
 			packets = packets || packet(pattern[i])
 		}
 	}
-	var mine []touching
-	note := func(at spot, letter byte, writes bool) {
+	var mine []recentAccess
+	note := func(at span, letter byte, writes bool) {
 		if at.rank == d.rank && !packet(letter) { // the flags of packets order accesses to them
-			mine = append(mine, touching{at, writes, packets})
+			mine = append(mine, recentAccess{at, writes, packets})
 		}
 	}
 	for i, at := range src {
-		note(at, letter(k.src, i), false)
+		note(at, patternLetter(k.src, i), false)
 	}
 	for i, at := range dst {
-		note(at, letter(k.dst, i), true)
+		note(at, patternLetter(k.dst, i), true)
 	}
 	if d.waited || d.clash(mine) {
 		d.nop()
 	}
-	d.touched = append(d.touched, mine...)
+	d.recent = append(d.recent, mine...)
 	d.ops = append(d.ops, draft{kind: kind, src: src, dst: dst, messages: messages})
 }
 
 // clash reports whether other threads may have touched one of these places
 // since the last nop. Accesses to the same whole place are safe, because
 // threads divide it the same way.
-func (d *drafter) clash(mine []touching) bool {
+func (d *drafter) clash(mine []recentAccess) bool {
 	for _, a := range mine {
-		for _, b := range d.touched {
-			if (a.writes || b.writes) && a.at.meets(b.at) && (a.at != b.at || a.packets != b.packets) {
+		for _, b := range d.recent {
+			if (a.writes || b.writes) && a.at.overlaps(b.at) && (a.at != b.at || a.packets != b.packets) {
 				return true
 			}
 		}
@@ -210,19 +210,19 @@ func (d *drafter) clash(mine []touching) bool {
 }
 
 // send copies a message from memory to where it lands, and signals it.
-func (d *drafter) send(m int, from spot) {
+func (d *drafter) send(m int, from span) {
 	to := d.l.land.spot[m]
 	if !d.l.g.port(m) {
-		d.move("put", []int{m}, []spot{from}, []spot{to})
+		d.move("put", []int{m}, []span{from}, []span{to})
 		d.signal(m)
 		return
 	}
 	kind := "pws"
-	if d.l.g.soon(d.l.touched, m, from) {
+	if d.l.g.overwrittenInFlight(d.l.touched, m, from) {
 		kind = "pwsf"
 	}
-	d.settle(1) // one thread hands it to the port
-	d.ops = append(d.ops, draft{kind: kind, src: []spot{from}, dst: []spot{to}, messages: []int{m}})
+	d.syncFor(1) // one thread hands it to the port
+	d.ops = append(d.ops, draft{kind: kind, src: []span{from}, dst: []span{to}, messages: []int{m}})
 	d.waited = d.waited || kind == "pwsf" // thread 0 has waited for the data to arrive
 }
 
@@ -235,7 +235,7 @@ func (d *drafter) simple(s int) {
 	l, step := d.l, d.l.g.steps[s]
 	src, dst := l.at(s, step.Src), l.at(s, step.Dst)
 	out, in := one(l.g.sent[s]), one(l.g.got[s])
-	var landed spot
+	var landed span
 	direct := false
 	if in != none {
 		landed, direct = l.land.spot[in], l.land.direct[in]
@@ -243,16 +243,16 @@ func (d *drafter) simple(s int) {
 	}
 	// An operation can store a sum and send it to a peer at once, except over a
 	// port, which only copies what is in memory.
-	sum := func(to spot) {
-		from := []spot{src, landed}
+	sum := func(to span) {
+		from := []span{src, landed}
 		switch {
 		case out == none:
-			d.move("re", nil, from, []spot{to})
+			d.move("re", nil, from, []span{to})
 		case l.g.port(out):
-			d.move("re", nil, from, []spot{to})
+			d.move("re", nil, from, []span{to})
 			d.send(out, to)
 		default:
-			d.move("res", l.g.sent[s], from, []spot{to, l.land.spot[out]})
+			d.move("res", l.g.sent[s], from, []span{to, l.land.spot[out]})
 			d.signal(out)
 		}
 	}
@@ -263,7 +263,7 @@ func (d *drafter) simple(s int) {
 		// Whoever receives what this step sends assumes that the step is over, so
 		// a message that landed elsewhere must be copied to its place before that.
 		if !direct {
-			d.move("copy", nil, []spot{landed}, []spot{dst})
+			d.move("copy", nil, []span{landed}, []span{dst})
 		}
 		if out != none {
 			d.send(out, landed)
@@ -273,9 +273,9 @@ func (d *drafter) simple(s int) {
 	case ir.RecvReduceSend:
 		sum(landed) // every operation that sends the sum stores it too
 	case ir.Copy:
-		d.move("copy", nil, []spot{src}, []spot{dst})
+		d.move("copy", nil, []span{src}, []span{dst})
 	case ir.Reduce:
-		d.move("re", nil, []spot{dst, src}, []spot{dst})
+		d.move("re", nil, []span{dst, src}, []span{dst})
 	}
 }
 
@@ -283,7 +283,7 @@ func (d *drafter) simple(s int) {
 func (d *drafter) sum(s int, x *sum) {
 	l := d.l
 	d.wait(l.g.got[s])
-	from, to := []spot{l.at(s, x.base)}, []spot{l.at(s, x.dst)}
+	from, to := []span{l.at(s, x.base)}, []span{l.at(s, x.dst)}
 	for _, t := range x.terms {
 		if t.message == none {
 			from = append(from, l.at(s, t.at))
@@ -309,7 +309,7 @@ func (d *drafter) sum(s int, x *sum) {
 func (d *drafter) sumPackets(s int, x *sum) {
 	l := d.l
 	dst := l.at(s, x.dst)
-	from, packets, to := []spot{l.at(s, x.base)}, []spot{}, []spot{dst}
+	from, packets, to := []span{l.at(s, x.base)}, []span{}, []span{dst}
 	for _, t := range x.terms {
 		if t.message == none {
 			from = append(from, l.at(s, t.at))
@@ -351,39 +351,39 @@ func (d *drafter) packets(s int) {
 	l, step := d.l, d.l.g.steps[s]
 	src, dst := l.at(s, step.Src), l.at(s, step.Dst)
 	out, in := one(l.g.sent[s]), one(l.g.got[s])
-	var landed, there spot
+	var landed, there span
 	if in != none {
 		landed = l.land.spot[in]
 	}
 	if out != none {
 		there = l.land.spot[out]
 	}
-	port, made := out != none && l.g.port(out), l.land.made[s]
-	sum := func(to spot) {
-		from := []spot{src, landed}
+	port, made := out != none && l.g.port(out), l.land.assembled[s]
+	sum := func(to span) {
+		from := []span{src, landed}
 		switch {
 		case out == none:
-			d.move("repkt", nil, from, []spot{to})
+			d.move("repkt", nil, from, []span{to})
 		case port:
-			d.move("recpkt", nil, from, []spot{to, made})
-			d.move("rppkt", l.g.sent[s], []spot{made}, []spot{there})
+			d.move("recpkt", nil, from, []span{to, made})
+			d.move("rppkt", l.g.sent[s], []span{made}, []span{there})
 		default:
-			d.move("respkt", l.g.sent[s], from, []spot{to, there})
+			d.move("respkt", l.g.sent[s], from, []span{to, there})
 		}
 	}
 	switch step.Op {
 	case ir.Send:
 		if !port {
-			d.move("ppkt", l.g.sent[s], []spot{src}, []spot{there})
+			d.move("ppkt", l.g.sent[s], []span{src}, []span{there})
 			break
 		}
-		d.move("cpkt", nil, []spot{src}, []spot{made})
-		d.move("rppkt", l.g.sent[s], []spot{made}, []spot{there})
+		d.move("cpkt", nil, []span{src}, []span{made})
+		d.move("rppkt", l.g.sent[s], []span{made}, []span{there})
 	case ir.Recv, ir.RecvCopySend:
 		if out != none {
-			d.move("rppkt", l.g.sent[s], []spot{landed}, []spot{there})
+			d.move("rppkt", l.g.sent[s], []span{landed}, []span{there})
 		}
-		d.move("upkt", nil, []spot{landed}, []spot{dst})
+		d.move("upkt", nil, []span{landed}, []span{dst})
 	case ir.RecvReduceCopy, ir.RecvReduceCopySend:
 		sum(dst)
 	case ir.RecvReduceSend:
@@ -391,8 +391,8 @@ func (d *drafter) packets(s int) {
 		to.size = int(step.Count)
 		sum(to)
 	case ir.Copy:
-		d.move("copy", nil, []spot{src}, []spot{dst})
+		d.move("copy", nil, []span{src}, []span{dst})
 	case ir.Reduce:
-		d.move("re", nil, []spot{dst, src}, []spot{dst})
+		d.move("re", nil, []span{dst, src}, []span{dst})
 	}
 }

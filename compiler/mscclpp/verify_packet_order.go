@@ -2,10 +2,10 @@ package mscclpp
 
 import "fmt"
 
-// chained reports whether a chain of packets orders read a before write b. The
+// orderedByPackets reports whether a chain of packets orders read a before write b. The
 // thread that writes a packet has read what it is made of, and the thread that
 // reads the packet knows that.
-func (w *watch) chained(a, b touch) bool {
+func (w *orderTracker) orderedByPackets(a, b cellAccess) bool {
 	type at struct{ event, element int32 }
 	const all = -1
 	x := &w.events[a.event]
@@ -23,7 +23,7 @@ func (w *watch) chained(a, b touch) bool {
 		seen[s] = true
 		e := &w.events[s.event]
 		w.work += int64(e.seen)
-		for _, p := range w.came[e.looks : e.looks+e.seen] {
+		for _, p := range w.packetReads[e.looks : e.looks+e.seen] {
 			if s.element != all && p.element != s.element {
 				continue
 			}
@@ -47,9 +47,9 @@ func (w *watch) chained(a, b touch) bool {
 	return false
 }
 
-// begun checks that a rank's kernel is known to be running when another rank
+// checkBegun checks that a rank's kernel is known to be running when another rank
 // touches the user's buffers there: before that, something else may be using them.
-func (w *watch) begun(who, c int, g *region, rank int) {
+func (w *orderTracker) checkBegun(who, c int, g *region, rank int) {
 	e := &w.events[who]
 	if !g.user || w.m.tbs[e.tb].gpu == rank || w.started == [2]int{who, rank} {
 		return
@@ -65,9 +65,9 @@ func (w *watch) begun(who, c int, g *region, rank int) {
 	w.unordered(e, fmt.Sprintf("%s accesses %s[%d] of gpu %d, and nothing says that this has begun", w.m.name(e), b, at/w.m.size.cells, rank))
 }
 
-// end checks that no rank's kernel ends before others are done with the user's
+// checkEnd checks that no rank's kernel ends before others are done with the user's
 // buffers there.
-func (w *watch) end() {
+func (w *orderTracker) checkEnd() {
 	m := w.m
 	known := make([]clock, len(m.p.GPUs))
 	for t := range w.tbs {
@@ -85,18 +85,18 @@ func (w *watch) end() {
 			}
 		}
 	}
-	if w.next(known); !m.r.OK() {
+	if w.checkNextLaunch(known); !m.r.OK() {
 		return
 	}
 	for c := range w.cells {
-		if w.affordable(); !m.r.OK() {
+		if w.checkWork(); !m.r.OK() {
 			return
 		}
 		rank, b, at := m.memory.Where(c)
 		if b > 1 || known[rank].strong == nil {
 			continue
 		}
-		late := func(t touch, knows []int32) bool {
+		late := func(t cellAccess, knows []int32) bool {
 			e := &w.events[t.event]
 			return (m.tbs[e.tb].gpu != rank || e.who != e.tb) && knows[e.who] <= e.phase
 		}
@@ -111,7 +111,7 @@ func (w *watch) end() {
 		for r := w.cells[c].reads; r >= 0; r = w.reads[r].next {
 			e := &w.events[w.reads[r].event]
 			switch {
-			case !late(w.reads[r], known[rank].weak) || w.through(rank, w.reads[r]):
+			case !late(w.reads[r], known[rank].weak) || w.packetProves(rank, w.reads[r]):
 			case m.tbs[e.tb].gpu == rank:
 				if !w.handed {
 					w.handed = true
@@ -124,13 +124,13 @@ func (w *watch) end() {
 	}
 }
 
-// through reports whether some threadblock of a rank received a packet that proves
+// packetProves reports whether some threadblock of a rank received a packet that proves
 // read a.
-func (w *watch) through(rank int, a touch) bool {
+func (w *orderTracker) packetProves(rank int, a cellAccess) bool {
 	for t := w.m.firstTB[rank]; t < w.m.firstTB[rank+1]; t++ {
 		for _, look := range w.tbs[t].looks {
 			w.work += int64(w.events[look].seen)
-			for _, p := range w.came[w.events[look].looks : w.events[look].looks+w.events[look].seen] {
+			for _, p := range w.packetReads[w.events[look].looks : w.events[look].looks+w.events[look].seen] {
 				if p.event == a.event && p.from == a.element {
 					return true
 				}

@@ -2,15 +2,15 @@ package mscclpp
 
 import "github.com/colltune/colltune/compiler/verify"
 
-// inTurn notes that a lane takes from a counter. If two lanes do so within a
+// checkTakeOrder notes that a lane takes from a counter. If two lanes do so within a
 // phase, either may come first, which makes no difference unless the threadblock
 // does something else in that phase.
-func (w *watch) inTurn(t, lane, c int, in *instr) {
+func (w *orderTracker) checkTakeOrder(t, lane, c int, in *instr) {
 	s := &w.tbs[t]
 	if was, ok := s.taken[c]; ok && was != lane {
 		s.unsure = c
 		if s.acted {
-			w.acts(t, in)
+			w.recordAction(t, in)
 		}
 	}
 	if s.taken == nil {
@@ -19,8 +19,8 @@ func (w *watch) inTurn(t, lane, c int, in *instr) {
 	s.taken[c] = lane
 }
 
-// acts notes that a threadblock does something that others may wait for.
-func (w *watch) acts(t int, in *instr) {
+// recordAction notes that a threadblock does something that others may wait for.
+func (w *orderTracker) recordAction(t int, in *instr) {
 	s, m := &w.tbs[t], w.m
 	s.acted = s.acted || len(s.taken) > 0
 	if s.unsure != nobody {

@@ -26,7 +26,7 @@ func (r *run) move(t int, in *instr) bool {
 	// A port copies without looking at packets' flags; only rppkt waits for the
 	// packets before handing them over.
 	port := in.op.Type == Port
-	if !port || in.op.Kind.does == moves {
+	if !port || in.op.Kind.effect == moves {
 		for i := range in.src {
 			if !in.src[i].packets {
 				continue
@@ -40,11 +40,11 @@ func (r *run) move(t int, in *instr) bool {
 			}
 		}
 	}
-	who := r.watch.begin(t, in, n*in.touches())
-	if in.op.Kind.does == pairs {
+	who := r.watch.begin(t, in, n*in.cellAccesses())
+	if in.op.Kind.effect == pairs {
 		for i := range in.src {
 			if port {
-				who = r.watch.hand(t, i, in)
+				who = r.watch.handToPort(t, i, in)
 			}
 			r.transfer(t, who, in, in.src[i:i+1], in.dst[i:i+1], from, n, i*in.cells)
 			if port && len(in.lanes) > 0 {
@@ -60,17 +60,17 @@ func (r *run) move(t int, in *instr) bool {
 		r.transfer(t, who, in, in.src, in.dst, from, n, 0)
 		return true
 	}
-	r.watch.looked(who, r.elements(in.src, from, n))
+	r.watch.recordPacketReads(who, r.elements(in.src, from, n))
 	r.watch.sync(t)
 	for i := range in.dst {
-		r.transfer(t, r.watch.hand(t, i, in), in, in.src, in.dst[i:i+1], from, n, i*in.cells)
+		r.transfer(t, r.watch.handToPort(t, i, in), in, in.src, in.dst[i:i+1], from, n, i*in.cells)
 	}
 	return true
 }
 
-// touches returns the number of cells an instruction reads and writes for each
+// cellAccesses returns the number of cells an instruction reads and writes for each
 // cell it moves.
-func (in *instr) touches() int {
+func (in *instr) cellAccesses() int {
 	n := 0
 	for _, regions := range [...][]region{in.src, in.dst} {
 		for i := range regions {

@@ -16,7 +16,7 @@ func (m *machine) resolve(t int) {
 	at := 0
 	for i := range plan.Ops {
 		op := &plan.Ops[i]
-		if op.Kind.does != pipelines {
+		if op.Kind.effect != pipelines {
 			tb.code = append(tb.code, m.instr(t, op, at, 0))
 			m.count(t, &tb.code[len(tb.code)-1], 1)
 			at++
@@ -43,30 +43,30 @@ func (m *machine) instr(t int, op *Op, at, step int) instr {
 	in := instr{op: op, at: at, step: step}
 	k := op.Kind
 	channel := func(i int) end { return end{op.Type, plan.channels[op.Type][op.Channels[i]]} }
-	switch k.does {
+	switch k.effect {
 	case waits:
 		for i := range op.Channels {
-			in.lanes = append(in.lanes, m.mine[g][channel(i)])
+			in.lanes = append(in.lanes, m.waitCounter[g][channel(i)])
 		}
 	case signals:
 		for i := range op.Channels {
-			in.lanes = append(in.lanes, m.theirs[g][channel(i)])
+			in.lanes = append(in.lanes, m.signalCounter[g][channel(i)])
 		}
 	case acquires, releases:
 		for _, s := range op.Semaphores {
-			in.lanes = append(in.lanes, m.locks[g]+s)
+			in.lanes = append(in.lanes, m.firstSemaphore[g]+s)
 		}
 	case meets:
 		in.barrier = [2]int{g, op.Barrier}
 	}
-	if op.Type == Port && (k.does == signals || k.does == flushes || k.moving()) {
+	if op.Type == Port && (k.effect == signals || k.effect == flushes || k.moving()) {
 		for i := range op.Channels {
-			in.engines = append(in.engines, m.engine(m.theirs[g][channel(i)]))
+			in.engines = append(in.engines, m.engine(m.signalCounter[g][channel(i)]))
 		}
 	}
 	if k.Name == "pws" || k.Name == "pwsf" {
 		for i := range op.Channels {
-			in.lanes = append(in.lanes, m.theirs[g][channel(i)])
+			in.lanes = append(in.lanes, m.signalCounter[g][channel(i)])
 		}
 	}
 	if k.moving() {
@@ -93,7 +93,7 @@ func (m *machine) engine(counter int) int {
 // moved returns the number of chunks that an operation moves, as the runtime
 // computes it.
 func (o *Op) moved() int {
-	if o.Kind.does == pairs && o.Kind.Name != "get" && o.Kind.Name != "ppkt" {
+	if o.Kind.effect == pairs && o.Kind.Name != "get" && o.Kind.Name != "ppkt" {
 		return o.Dst[0].Size
 	}
 	return o.Src[0].Size
@@ -143,12 +143,12 @@ func (p *Plan) place(g, t int, op *Op, ref *Ref) (collective.Buffer, []int) {
 func (m *machine) count(t int, in *instr, times int) {
 	for _, c := range in.lanes {
 		of := &m.counters[c].posts
-		if d := in.op.Kind.does; d == waits || d == acquires {
+		if d := in.op.Kind.effect; d == waits || d == acquires {
 			of = &m.counters[c].takes
 		}
 		(*of)[t] += times
 	}
-	if in.op.Kind.does == meets {
+	if in.op.Kind.effect == meets {
 		has := m.barriers[in.barrier]
 		if len(has) == 0 || has[len(has)-1] != t {
 			m.barriers[in.barrier] = append(has, t)
@@ -156,9 +156,9 @@ func (m *machine) count(t int, in *instr, times int) {
 	}
 }
 
-// judgeCounter reports what is left on a counter at the end. A launch must leave
+// checkCounter reports what is left on a counter at the end. A launch must leave
 // counters as they were, because the next one begins with them.
-func (m *machine) judgeCounter(c *counter) {
+func (m *machine) checkCounter(c *counter) {
 	posted, taken := 0, 0
 	for t, n := range c.posts {
 		c.posters = append(c.posters, t)
@@ -179,15 +179,15 @@ func (m *machine) judgeCounter(c *counter) {
 		m.fail(verify.Deadlock, -1, -1, -1, "%s: acquired %d times and released %d: a later launch waits for ever", c.name, taken, posted)
 	}
 	if len(c.posters) > 1 || len(c.takers) > 1 {
-		m.vague = append(m.vague, fmt.Sprintf("%s: posted to by %d threadblocks and taken from by %d", c.name, len(c.posters), len(c.takers)))
+		m.unknownOrder = append(m.unknownOrder, fmt.Sprintf("%s: posted to by %d threadblocks and taken from by %d", c.name, len(c.posters), len(c.takers)))
 	}
 }
 
-// vagueness lists the first few reasons why orders can't be known.
-func (m *machine) vagueness() string {
+// unknownOrderReasons lists the first few reasons why orders can't be known.
+func (m *machine) unknownOrderReasons() string {
 	const shown = 3
-	if n := len(m.vague); n > shown {
-		return strings.Join(m.vague[:shown], "; ") + fmt.Sprintf("; and %d more", n-shown)
+	if n := len(m.unknownOrder); n > shown {
+		return strings.Join(m.unknownOrder[:shown], "; ") + fmt.Sprintf("; and %d more", n-shown)
 	}
-	return strings.Join(m.vague, "; ")
+	return strings.Join(m.unknownOrder, "; ")
 }

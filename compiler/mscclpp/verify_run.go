@@ -9,7 +9,7 @@ import (
 // watch.
 type run struct {
 	m     *machine
-	watch *watch
+	watch *orderTracker
 	tbs   []state
 	ready []int
 
@@ -61,7 +61,7 @@ func (r *run) finish() bool {
 		r.tbs[t].blocked = false
 		for !r.tbs[t].blocked && r.m.r.OK() && r.step(t) {
 			r.watch.work += stepWork
-			r.watch.affordable()
+			r.watch.checkWork()
 		}
 	}
 	if !r.m.r.OK() {
@@ -69,11 +69,11 @@ func (r *run) finish() bool {
 	}
 	for t := range r.tbs {
 		if r.tbs[t].blocked {
-			r.circle(t)
+			r.reportCycle(t)
 			return false
 		}
 	}
-	r.watch.end()
+	r.watch.checkEnd()
 	return true
 }
 
@@ -96,7 +96,7 @@ func (r *run) step(t int) bool {
 		return false
 	}
 	in := &code[s.pc]
-	switch in.op.Kind.does {
+	switch in.op.Kind.effect {
 	case pipelines:
 		s.loop, s.pass = s.pc, 0
 		s.pc++
@@ -177,7 +177,7 @@ func (r *run) meet(t int, in *instr) bool {
 		r.block(t, key, fmt.Sprintf("barrier %d", in.barrier[1]))
 		return false
 	}
-	r.watch.gather(g.here)
+	r.watch.mergeAtBarrier(g.here)
 	delete(r.barrier, in.barrier)
 	r.wake(key)
 	return true
