@@ -1,8 +1,8 @@
 package mscclpp
 
-// Limits on the plans that are executed, about a hundred times what the runtime
-// itself accepts. A plan beyond one is refused, so that any file is judged in
-// bounded time and memory.
+// Limits of Verify, about a hundred times the runtime's own. A plan that
+// exceeds one is refused, so that time and memory are bounded for untrusted
+// files.
 const (
 	maxRanks  = 1 << 12
 	maxClocks = 1 << 14 // threadblocks and port channels

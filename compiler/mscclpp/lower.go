@@ -10,14 +10,14 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// LowerOptions say for which calls a plan is written.
+// LowerOptions are the calls that a plan is written for.
 type LowerOptions struct {
 	Protocol string // Simple or LL
 	// MinBytes and MaxBytes are the sizes to serve, both included, as nccl-tests
 	// prints them. MaxBytes 0 stands for the largest that the runtime can count.
 	MinBytes, MaxBytes int64
-	// TileBytes is, under Simple, how much of each chunk a step handles before the
-	// next step runs; 0 is the whole chunk.
+	// TileBytes is, under Simple, the number of bytes of each chunk that a step
+	// handles before the next step runs. 0 means the whole chunk.
 	TileBytes int64
 	Node      func(rank int) int // ranks of the same node can access each other's memory; nil: all can
 	Name      string             // the runtime tells plans apart by it; empty: the program's name
@@ -25,7 +25,7 @@ type LowerOptions struct {
 
 // What all plans written here have in common.
 const (
-	Alignment = 16 // chunks are multiples of so many bytes
+	Alignment = 16 // bytes; chunks are multiples of it
 	threads   = 1024
 )
 
@@ -33,17 +33,16 @@ const (
 // which every rank's result depends on every rank (handshakes relies on it).
 var collectives = []string{"allgather", "allreduce", "alltoall", "reducescatter"}
 
-// Supports reports whether plans can be written for a collective.
+// Supports reports whether Lower supports a collective.
 func Supports(collective string) bool { return slices.Contains(collectives, collective) }
 
-// Collectives names the collectives that plans can be written for, as part of a
-// sentence.
+// Collectives lists the collectives that Lower supports, as part of a sentence.
 func Collectives() string { return list(collectives) }
 
 // Protocols lists the protocols of plans.
 func Protocols() []string { return []string{protocolSimple, protocolLL} }
 
-// lowering is a program on its way to a plan.
+// lowering is the state of Lower.
 type lowering struct {
 	p       *ir.Program
 	o       LowerOptions
@@ -59,8 +58,25 @@ type lowering struct {
 	partOf  []int // by step
 }
 
-// Lower writes a program as a plan. The plan is still to be verified like any
 // other: Lower and Verify share only the table of operations.
+//
+// A message is put directly where its receiver wants it if everything that touched
+// that place before is known to be done when it is sent; otherwise into scratch.
+// Under LL it consists of packets, and lands in scratch. A threadblock of more
+// operations than the runtime has room for is cut into several, which run one
+// after another. With tiles, a threadblock becomes a pipeline over all its steps,
+// provided that all steps have the same number of chunks.
+// Lower writes a program as a plan. The caller must verify the plan like any other:
+// Lower and Verify share only the table of operations. An error says which of the
+// runtime's limits or abilities the program exceeds.
+//
+// A message is put directly into its final place if all earlier accesses to
+// that place are known to be complete when it is sent; otherwise into scratch.
+// Under LL it consists of packets, and lands in scratch. A threadblock with
+// more operations than the runtime supports is split into several, which run
+// one after another. With tiles, a threadblock becomes a pipeline over all its
+// steps, if all steps have the same number of chunks. other: Lower and Verify
+// share only the table of operations.
 //
 // A message is put directly where its receiver wants it if everything that touched
 // that place before is known to be done when it is sent; otherwise into scratch.
@@ -89,8 +105,10 @@ func Lower(p *ir.Program, o LowerOptions) (*Plan, error) {
 	}
 }
 
-// lower writes a program as a plan. In it the sums of a threadblock take at most
-// so many messages that other threadblocks of the program receive.
+// so many messages that other threadblocks of the program receive. lower is
+// Lower with a limit: the sums of a threadblock take at most most messages that
+// other threadblocks of the program receive. so many messages that other
+// threadblocks of the program receive.
 func lower(p *ir.Program, o LowerOptions, most int) (*Plan, error) {
 	l := &lowering{p: p, o: o}
 	var err error
@@ -128,7 +146,7 @@ func lower(p *ir.Program, o LowerOptions, most int) (*Plan, error) {
 	return plan, nil
 }
 
-// at returns a place of a step, as the plan has it.
+// at returns a place of a step in the plan.
 func (l *lowering) at(s int, loc ir.Loc) span {
 	at := l.g.at(s, loc)
 	if at.buffer == collective.Scratch {
@@ -197,7 +215,7 @@ func (l *lowering) handshakes() {
 	}
 }
 
-// header fills in what lies outside the GPUs, and decides whether there is a
+// header sets the fields outside the GPUs, and decides whether there is a
 // pipeline.
 func (l *lowering) header() (*Plan, error) {
 	p, o := l.p, l.o
@@ -239,7 +257,8 @@ func (l *lowering) header() (*Plan, error) {
 	return plan, nil
 }
 
-// mostPasses is how many passes of a pipeline the runtime can count.
+// maxPassesCounted is the largest number of passes of a pipeline that the
+// runtime can count.
 const maxPassesCounted = math.MaxUint16
 
 // pipeline decides whether steps take turns over a chunk of the given size.

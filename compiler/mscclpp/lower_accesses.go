@@ -13,12 +13,12 @@ type span struct {
 	size   int
 }
 
-// overlaps reports whether two spots share a chunk.
+// overlaps reports whether two spans share a chunk.
 func (a span) overlaps(b span) bool {
 	return a.rank == b.rank && a.buffer == b.buffer && a.index < b.index+b.size && b.index < a.index+a.size
 }
 
-// at returns a place of a step as a spot.
+// at returns a place of a step as a span.
 func (g *graph) at(s int, l ir.Loc) span {
 	return span{g.owner[g.tb[s]], l.Buf, int(l.Off), int(g.steps[s].Count)}
 }
@@ -61,7 +61,7 @@ type last struct {
 	reads []int
 }
 
-// history starts one in which nothing has happened yet.
+// history returns an empty history.
 func (g *graph) history(all accesses) *history {
 	h := make(history, len(all))
 	for r := range all {
@@ -75,8 +75,8 @@ func (g *graph) history(all accesses) *history {
 	return &h
 }
 
-// conflicts calls f for the steps that step s must follow because of its access to
-// a place, and records the access.
+// conflicts calls f for the steps that step s must follow because of its access
+// to a span, and records the access.
 func (h *history) conflicts(at span, s int, writes bool, f func(before int)) {
 	for i := at.index; i < at.index+at.size; i++ {
 		c := &(*h)[at.rank][at.buffer][i]
@@ -118,10 +118,15 @@ func (g *graph) places(s int, f func(at span, writes bool)) {
 	}
 }
 
-// free reports whether step by may have its data written to a spot as early as when
-// step s begins: everything else that touches the spot is over by then, or comes
-// after by. A port may read what it was handed long after the step, but always
-// before the message arrives.
+// step s begins: everything else that touches the spot is over by then, or
+// comes after by. A port may read what it was handed long after the step, but
+// always before the message arrives. free reports whether data for step by may
+// be written to a span as early as when step s begins: every other access to
+// the span is complete by then, or comes after by. A port may read its source
+// long after the step, but always before the message arrives. step s begins:
+// everything else that touches the spot is over by then, or comes after by. A
+// port may read what it was handed long after the step, but always before the
+// message arrives.
 func (g *graph) free(all accesses, at span, s, by int) bool {
 	for i := at.index; i < at.index+at.size; i++ {
 		for _, a := range all[at.rank][at.buffer][i] {
@@ -142,8 +147,8 @@ func (g *graph) free(all accesses, at span, s, by int) bool {
 	return true
 }
 
-// overwrittenInFlight reports whether a place that message m was sent from may be overwritten
-// while a port is still reading it.
+// overwrittenInFlight reports whether the source of message m may be
+// overwritten while a port is still reading it.
 func (g *graph) overwrittenInFlight(all accesses, m int, from span) bool {
 	msg := &g.msgs[m]
 	if from.buffer == collective.Scratch && from.index >= len(all[from.rank][from.buffer]) {
@@ -159,16 +164,18 @@ func (g *graph) overwrittenInFlight(all accesses, m int, from span) bool {
 	return false
 }
 
-// provesRead reports whether the arrival of what step s unpacks into a place proves that
 // step a has read the place: packet by packet, what a read went into what came
-// back.
+// back. provesRead reports whether the arrival of the packets that step s
+// unpacks into a place proves that step a has read the place, because the data
+// that a read are part of them: step a has read the place: packet by packet,
+// what a read went into what came back.
 //
 //	gpu 0: ppkt in[1] ──▶ gpu 1: respkt in[1] ⊕ packets ──▶ gpu 0: upkt in[1]
 func (g *graph) provesRead(a, s int, at span) bool {
 	if g.steps[s].Op != ir.Recv || g.steps[a].Op != ir.Send || g.at(a, g.steps[a].Src) != at {
 		return false
 	}
-	const far = 16 // how many messages to follow back
+	const far = 16 // messages to follow back
 	n := 0
 	for step := s; ; {
 		if len(g.got[step]) == 0 {
@@ -187,9 +194,11 @@ func (g *graph) provesRead(a, s int, at span) bool {
 }
 
 // localOrder adds dependencies until all steps of one GPU that touch the same
-// chunk are ordered within the GPU. Messages can't be relied on for that: a packet
 // proves that its own data have arrived, and nothing about what its sender did
-// before.
+// before. chunk are ordered within the GPU. Messages do not suffice for that: a
+// packet proves only that its own data have arrived, and nothing about earlier
+// actions of its sender. proves that its own data have arrived, and nothing
+// about what its sender did before.
 func (g *graph) localOrder(all accesses) (added [][]int) {
 	added = make([][]int, len(g.steps))
 	clocks := make([][]int32, len(g.steps)) // by step: clock over the threadblocks of its GPU

@@ -6,8 +6,8 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// draft is an operation whose channels, buffers and semaphores are not numbered
-// yet.
+// draft is an operation before its channels, buffers and semaphores are
+// numbered.
 type draft struct {
 	kind     string
 	src, dst []span
@@ -19,23 +19,28 @@ type draft struct {
 
 // drafter writes the operations of one threadblock of a plan.
 //
-// The threads of a threadblock synchronise only at a nop. One is needed before an
 // operation that touches what another has touched since the last nop, between a
 // wait and what it waits for, and between doing something and signalling it.
+// The threads of a threadblock synchronise only at a nop. One is needed before
+// an operation that conflicts with another since the last nop, between a wait
+// and the accesses that it protects, and between an access and the signal that
+// announces it. operation that touches what another has touched since the last
+// nop, between a wait and what it waits for, and between doing something and
+// signalling it.
 type drafter struct {
-	l       *lowering
-	rank    int
-	ops     []draft
-	recent []recentAccess   // since the last nop
-	waited  bool         // since the last nop, thread 0 has learnt something the others have not
-	others  bool         // other threads have too
-	taken   map[signalSource]int // since the last nop: which thread took from which line
-	first   map[signalSource]int // the same up to the first nop
+	l      *lowering
+	rank   int
+	ops    []draft
+	recent []recentAccess       // since the last nop
+	waited bool                 // since the last nop, thread 0 has waited
+	others bool                 // since the last nop, other threads have waited
+	taken  map[signalSource]int // since the last nop: the thread that took from each source
+	first  map[signalSource]int // the same up to the first nop
 }
 
-// signalSource is a source of signals: a threadblock of another GPU that sends data, one
-// that announces that it has begun and can receive, or a threadblock of the same
-// GPU.
+// signalSource is a source of signals: a threadblock of another GPU that sends
+// data, one that announces that it has begun and can receive, or a threadblock
+// of the same GPU.
 type signalSource struct {
 	tb   int
 	kind string
@@ -57,8 +62,12 @@ func (d *drafter) nop() {
 	d.recent, d.waited, d.others, d.taken = nil, false, false, map[signalSource]int{}
 }
 
-// take lets one thread for each line take a signal from it. It synchronises first
-// if another thread has taken from one of them since the last nop: the two could
+// if another thread has taken from one of them since the last nop: the two
+// could take in either order, and the other's signal might never come. take
+// lets one thread for each source take a signal from it. It synchronises first
+// if another thread has taken from one of them since the last nop: the two
+// could take in either order, and the other's signal might never come. if
+// another thread has taken from one of them since the last nop: the two could
 // take in either order, and the other's signal might never come.
 func (d *drafter) take(lines []signalSource) {
 	for lane, from := range lines {
@@ -72,16 +81,19 @@ func (d *drafter) take(lines []signalSource) {
 	}
 }
 
-// syncFor synchronises, if necessary, before the first so many threads signal what
-// all threads have done and learnt.
+// all threads have done and learnt. syncFor synchronises, if necessary, before
+// the first lanes threads signal the actions and waits of all threads. all
+// threads have done and learnt.
 func (d *drafter) syncFor(lanes int) {
 	if len(d.recent) > 0 || d.others || d.waited && lanes > 1 {
 		d.nop()
 	}
 }
 
-// takenTwice reports whether, if the threadblock started over, a thread would take
-// from a line that another has taken from since the last nop.
+// from a line that another has taken from since the last nop. takenTwice
+// reports whether, if the threadblock started over, a thread would take from a
+// source that another has taken from since the last nop. from a line that
+// another has taken from since the last nop.
 func (d *drafter) takenTwice() bool {
 	for from, lane := range d.taken {
 		if was, ok := d.first[from]; ok && was != lane {

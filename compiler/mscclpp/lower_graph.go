@@ -80,8 +80,8 @@ func (g *graph) threadblock(t int) *ir.Threadblock {
 	return &g.p.GPUs[r].Threadblocks[t-g.first[r]]
 }
 
-// matchMessages matches sends and receives: the n-th message sent over a connection is the
-// n-th received from it.
+// matchMessages matches sends and receives: the n-th message sent over a
+// connection is the n-th received from it.
 func (g *graph) matchMessages() error {
 	type connection struct{ from, to, channel int }
 	sends, recvs := map[connection][]int{}, map[connection][]int{}
@@ -134,8 +134,9 @@ func (g *graph) each(s int, f func(before int)) {
 	}
 }
 
-// sortTopologically orders the steps topologically and computes their clocks. Steps whose
-// only predecessor is the one before them in their threadblock share its clock.
+// sortTopologically orders the steps topologically and computes their clocks.
+// Steps whose only predecessor is the one before them in their threadblock
+// share its clock.
 func (g *graph) sortTopologically() error {
 	left := make([]int, len(g.steps))
 	after := make([][]int, len(g.steps))
@@ -165,9 +166,9 @@ func (g *graph) sortTopologically() error {
 	return nil
 }
 
-// computeClocks computes the clocks. Given a history of accesses, it also makes a step
-// wait for earlier steps that touch the same chunk, if it does not already know
-// that they are over.
+// computeClocks computes the clocks. Given a history of accesses, it also makes
+// a step wait for earlier steps that touch the same chunk, if it does not
+// already know that they are over.
 func (g *graph) computeClocks(all *history) {
 	zero := make([]int32, len(g.owner))
 	g.clocks = make([][]int32, len(g.steps))
@@ -202,8 +203,8 @@ func (g *graph) computeClocks(all *history) {
 	}
 }
 
-// before reports whether step b follows step a, so that a is known to be over
-// when b begins. No step is before itself.
+// before reports whether step a is known to be complete when step b begins. No
+// step is before itself.
 func (g *graph) before(a, b int) bool {
 	if g.tb[a] == g.tb[b] {
 		return a < b
@@ -212,7 +213,8 @@ func (g *graph) before(a, b int) bool {
 	return g.clocks[b][t] > int32(a-g.base[t])
 }
 
-// knownAtEnd reports whether GPU r knows, when it ends, that step s is over.
+// knownAtEnd reports whether GPU r knows, when it ends, that step s is
+// complete.
 func (g *graph) knownAtEnd(r, s int) bool {
 	for t := g.first[r]; t < g.first[r+1]; t++ {
 		if last := g.base[t+1] - 1; last >= g.base[t] && g.before(s, last) {

@@ -2,9 +2,10 @@ package mscclpp
 
 import "slices"
 
-// joinWaiters merges the parts of a GPU that do nothing but wait for messages which land
-// where they are needed. Each would occupy a threadblock with nothing to do; and
-// since nothing waits for these parts, they can wait in any order.
+// joinWaiters merges the parts of a GPU that do nothing but wait for messages
+// which land where they are needed. Each would occupy a threadblock with
+// nothing to do; and since nothing waits for these parts, they can wait in any
+// order.
 //
 //	tb 4: rlxsignal 0   wait 0              tb 4: rlxsignal 0, 1, 2
 //	tb 5: rlxsignal 0   wait 0      ──▶           wait      0, 1, 2

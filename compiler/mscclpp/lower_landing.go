@@ -7,19 +7,19 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// landing is where each message arrives: directly where the receiving step wants
-// it, or in a place in scratch from which that step takes it. Under LL messages
-// are packets and always land in scratch.
+// landing is the place of each message: the receiving step's own destination,
+// or a place in scratch from which that step takes it. Under LL messages are
+// packets and always land in scratch.
 //
 //	scratch under Simple   the program's own | slots
-//	scratch under LL       packets, of two chunks each | the program's own | sums that are stored nowhere
+//	scratch under LL       packets, of two chunks each | the program's own | sums that are not stored
 type landing struct {
-	spot    []span // by message; for packets in units of packets
-	direct  []bool // by message: it lands where it is wanted
-	assembled    []span // by step: where it assembles packets for a port
-	sums    []span // by threadblock: room for a sum that the program does not store
-	own     []int  // by GPU: where the program's own scratch begins
-	scratch []int  // by GPU: chunks of scratch in total
+	spot      []span // by message; for packets in units of packets
+	direct    []bool // by message: it lands at its final place
+	assembled []span // by step: where it assembles packets for a port
+	sums      []span // by threadblock: room for a sum that the program does not store
+	own       []int  // by GPU: where the program's own scratch begins
+	scratch   []int  // by GPU: chunks of scratch in total
 }
 
 // wholeHalf is a number of scratch chunks that makes a whole number of packets,
@@ -71,8 +71,8 @@ func (l *landing) place(g *graph, all accesses, slots [][]slot, m int) {
 	slots[r] = append(slots[r], slot{l.spot[m], read})
 }
 
-// wanted returns the place where the program stores a message. There is none if the
-// message is first added to something.
+// wanted returns the place where the program stores a message. It reports false
+// if the message is first added to something.
 func (g *graph) wanted(m int) (span, bool) {
 	s := g.msgs[m].recv
 	if x := g.sums[s]; x != nil {
@@ -95,8 +95,8 @@ func (g *graph) scratch(all accesses, r int) int {
 	return n
 }
 
-// reusable returns a slot of the given size that nothing reads any more when step s
-// begins, or -1.
+// reusable returns a slot of the given size that is not read any more when step
+// s begins, or -1.
 func (g *graph) reusable(slots []slot, size, s int) int {
 	for i := range slots {
 		if slots[i].at.size == size && slots[i].read != none && g.before(slots[i].read, s) {

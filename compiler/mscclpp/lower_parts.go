@@ -7,8 +7,8 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// part is a threadblock of a plan: a threadblock of the program, or a piece of one
-// that has more operations than the runtime has room for.
+// part is a threadblock of a plan: a threadblock of the program, or a piece of
+// one with more operations than the runtime supports.
 type part struct {
 	gpu      int
 	prologue []draft // operations before the pipeline, if there is one
@@ -61,7 +61,10 @@ func (l *lowering) endPart(d *drafter) {
 	l.parts[len(l.parts)-1].ops = d.ops
 }
 
-// maxFlushes is how many port channels to keep room for flushing. A threadblock's
+// messages go to one threadblock, of which no more parts can receive so many.
+// maxFlushes is the number of port channels to reserve flushes for. A threadblock's
+// messages go to one threadblock, whose parts that receive from it are no more than
+// this.
 // messages go to one threadblock, of which no more parts can receive so many.
 const maxFlushes = 3
 
@@ -84,9 +87,12 @@ func (l *lowering) full(d *drafter) bool {
 	return n+min(ports, maxFlushes) > MaxOperations
 }
 
-// flushes returns the operations that end a part. A port may still be reading
 // memory that belongs to the caller again when the kernel ends, so wait for it,
-// unless a message's arrival is known.
+// unless a message's arrival is known. flushes returns the operations that end
+// a part. When the kernel ends, a port may still be reading memory that then
+// belongs to the caller again. So a part flushes its ports, unless the message
+// is known to have arrived. memory that belongs to the caller again when the
+// kernel ends, so wait for it, unless a message's arrival is known.
 func (l *lowering) flushes(p *part) (all []draft) {
 	seen := map[int]bool{} // by receiving part
 	for _, o := range p.ops {
@@ -101,8 +107,7 @@ func (l *lowering) flushes(p *part) (all []draft) {
 	return all
 }
 
-// step writes one step: what it waits for, what it does, and which steps it
-// signals.
+// step writes the operations of one step, with its waits and signals.
 func (l *lowering) step(d *drafter, s int) {
 	if l.g.idle[s] {
 		return

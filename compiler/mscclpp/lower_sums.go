@@ -7,9 +7,9 @@ import (
 	"github.com/colltune/colltune/compiler/ir"
 )
 
-// sum is a single operation of a plan for what takes a program many steps: several
-// messages, and chunks of the GPU's own, are added to one place, and the result is
-// sent.
+// sum is a single operation of a plan that replaces several steps of a program:
+// several messages, and chunks of the GPU's own, are added to one place, and
+// the result is sent.
 //
 //	tb 0: r   sc[0]                                            wait   0, 1
 //	tb 1: r   sc[1]                                            nop
@@ -33,7 +33,7 @@ type term struct {
 
 // Limits on a sum, from the number of places and channels of an operation.
 const (
-	maxTerms = MaxOpPlaces - 1 // beside what they are added to
+	maxTerms      = MaxOpPlaces - 1 // beside what they are added to
 	maxSumTargets = MaxOpChannels   // beside where the sum is stored
 )
 
@@ -42,16 +42,19 @@ type sumFinder struct {
 	g      *graph
 	all    accesses
 	ll     bool
-	taken  []int            // by threadblock: how many messages of other threadblocks its sums take
+	taken  []int            // by threadblock: number of messages of other threadblocks that its sums take
 	most   int              // limit on taken
 	places []int            // by step: its position in the graph's order
 	lanes  map[[2]int][]int // by sending and receiving threadblock: the messages between them
 }
 
-// summed replaces the runs of reductions of a graph by sums, and reports whether
-// there are any. The sums of a threadblock take at most so many messages that
-// other threadblocks were to receive. The waits of idle steps are dropped: count
-// determines anew who must wait for whom.
+// summed replaces the runs of reductions of a graph by sums, and reports
+// whether other threadblocks were to receive. The waits of idle steps are
+// dropped: count determines anew who must wait for whom. there are any. The
+// sums of a threadblock take at most most messages that other threadblocks were
+// to receive. The waits of idle steps are dropped; computeClocks finds the
+// necessary waits again. other threadblocks were to receive. The waits of idle
+// steps are dropped: count determines anew who must wait for whom.
 //
 // Under LL the sum is sent to everyone who wants it at once. Under Simple it is
 // sent only to the peer that the same threadblock sends it to next; messages are
@@ -81,8 +84,8 @@ func (g *graph) summed(all accesses, ll bool, most int) bool {
 	return true
 }
 
-// run makes a sum of the reductions that begin with step s, and returns how many
-// steps it has examined.
+// steps it has examined. run makes a sum of the reductions that begin with step
+// s, and returns the number of steps it has examined. steps it has examined.
 func (w *sumFinder) run(s int) int {
 	g := w.g
 	if g.steps[s].Op != ir.Reduce || g.at(s, g.steps[s].Src).overlaps(g.at(s, g.steps[s].Dst)) {
@@ -151,7 +154,7 @@ func (w *sumFinder) joinsRun(s, i int) bool {
 	return b.Op == ir.Reduce && a.Dst == b.Dst && a.Count == b.Count && !w.g.at(i, b.Src).overlaps(w.g.at(i, b.Dst)) && w.waitsEndBefore(s, i)
 }
 
-// waitsEndBefore reports whether everything that step i waits for comes before step s.
+// waitsEndBefore reports whether all dependencies of step i come before step s.
 func (w *sumFinder) waitsEndBefore(s, i int) bool {
 	for _, d := range w.g.deps[i] {
 		if w.places[d] >= w.places[s] {
@@ -192,9 +195,11 @@ func (w *sumFinder) inTurn(s, r int) bool {
 	return true
 }
 
-// lastWriter returns the last step before i that wrote a place, if i is the first to
 // use the place since then and the run that lead begins may do that step's
-// work; otherwise none.
+// work; otherwise none. lastWriter returns the last step before i that wrote a
+// place, if i is the first to use the place since then and the run that lead
+// begins may take over that step's work; otherwise none. use the place since
+// then and the run that lead begins may do that step's work; otherwise none.
 func (w *sumFinder) lastWriter(lead, i int, at span, op ...ir.Op) int {
 	g := w.g
 	by := none
@@ -213,8 +218,10 @@ func (w *sumFinder) lastWriter(lead, i int, at span, op ...ir.Op) int {
 	return by
 }
 
-// receiveOf returns the step that receives the message which reduction i of the
-// run of s adds, if nothing else uses that message; otherwise none.
+// run of s adds, if nothing else uses that message; otherwise none. receiveOf
+// returns the step that receives the message that reduction i of the run of s
+// adds, if no other step uses that message; otherwise none. run of s adds, if
+// nothing else uses that message; otherwise none.
 func (w *sumFinder) receiveOf(s, i int) int {
 	g := w.g
 	at := g.at(i, g.steps[i].Src)
@@ -235,9 +242,12 @@ func (w *sumFinder) receiveOf(s, i int) int {
 	return r
 }
 
-// producer returns the step that produces what the run of s is added to, if the sum can
 // include its work, a copy or a message added to something that stays unchanged
-// until then; otherwise none.
+// until then; otherwise none. producer returns the step that produces the
+// operand that the run of s is added to, if the sum can include that step: a
+// copy, or a message added to a place that is unchanged until then. Otherwise
+// it returns none. include its work, a copy or a message added to something
+// that stays unchanged until then; otherwise none.
 func (w *sumFinder) producer(s int) int {
 	g := w.g
 	r := w.lastWriter(s, s, g.at(s, g.steps[s].Dst), ir.RecvReduceCopy, ir.Copy)
@@ -261,9 +271,9 @@ func (w *sumFinder) producer(s int) int {
 	return r
 }
 
-// sends returns the steps that send the result of the run from s to end and that the
-// sum can include: they send to memory, and the place is not overwritten before
-// they do.
+// sends returns the steps that send the result of the run from s to end and
+// that the sum can include: they send to memory, and the place is not
+// overwritten before they do.
 func (w *sumFinder) sends(s, end int) (outs []int) {
 	g := w.g
 	at := g.at(s, g.steps[s].Dst)

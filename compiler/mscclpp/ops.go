@@ -4,9 +4,11 @@ import "strings"
 
 // Kind is a row of the table of operations.
 type Kind struct {
-	Name string
+	Name   string
 	effect effect
-	// src and dst say what each place is, a letter a place; the last one repeats
+	// where a star follows.
+	// src and dst are patterns of places, one letter for each; a star repeats the last
+	// one.
 	// where a star follows.
 	//
 	//	l  the rank's own buffer            p  packets in its own scratch
@@ -22,16 +24,16 @@ type effect uint8
 
 const (
 	syncs     effect = iota // synchronises all threads of the threadblock
-	meets                  // synchronises some threadblocks of the GPU
-	signals                // signals the other end of channels
-	waits                  // waits for signals
-	flushes                // waits until ports have copied what they were handed
-	acquires               // takes semaphores of the GPU
-	releases               // posts semaphores of the GPU
-	pipelines              // repeats its operations, advancing by a unit of bytes each time
-	pairs                  // copies source i to destination i
-	moves                  // writes the sum of all sources to each destination
-	unknown                // an operation that the runtime does not have
+	meets                   // synchronises some threadblocks of the GPU
+	signals                 // signals the other end of channels
+	waits                   // waits for signals
+	flushes                 // waits until ports have copied what they were handed
+	acquires                // takes semaphores of the GPU
+	releases                // posts semaphores of the GPU
+	pipelines               // repeats its operations, advancing by a unit of bytes each time
+	pairs                   // copies source i to destination i
+	moves                   // writes the sum of all sources to each destination
+	unknown                 // an operation that the runtime does not have
 )
 
 // kinds is the table of operations. A copy by a port takes packets as they are,
@@ -69,8 +71,7 @@ var kinds = []Kind{
 	{Name: "gstorepkt", effect: moves, src: "p", dst: "h"},
 }
 
-// kindOf finds a kind by name. For one that the runtime does not have it makes an
-// unknown one.
+// kindOf returns the kind with a name, or a new unknown one.
 func kindOf(name string) *Kind {
 	for i := range kinds {
 		if kinds[i].Name == name {
@@ -80,8 +81,8 @@ func kindOf(name string) *Kind {
 	return &Kind{Name: name, effect: unknown}
 }
 
-// patternLetter returns the letter of place i in a pattern, or 0 if there is no such
-// place.
+// patternLetter returns the letter of place i in a pattern, or 0 if there is no
+// such place.
 func patternLetter(pattern string, i int) byte {
 	star := strings.HasSuffix(pattern, "*")
 	pattern = strings.TrimSuffix(pattern, "*")
@@ -94,7 +95,7 @@ func patternLetter(pattern string, i int) byte {
 	return 0
 }
 
-// patternLength returns the number of places a pattern needs.
+// patternLength returns the least number of places that a pattern matches.
 func patternLength(pattern string) int { return len(strings.TrimSuffix(pattern, "*")) }
 
 // moving reports whether the kind moves data.

@@ -12,7 +12,7 @@ type Plan struct {
 	ReuseResources bool // scratch is the 64 MiB that all plans share
 	DoubleScratch  bool // launches alternate between two halves of scratch
 	Threads        int  // in a threadblock
-	Alignment      int  // chunks are divided at multiples of so many bytes
+	Alignment      int  // bytes; chunks are divided at multiples of it
 	MinBytes       uint64
 	MaxBytes       uint64 // MinBytes and MaxBytes are both included
 	GPUs           []GPU
@@ -72,7 +72,7 @@ type Channel struct {
 	Groups []Group
 }
 
-// Group is the ranks whose buffers a switch channel combines.
+// Group is the set of ranks whose buffers a switch channel combines.
 type Group struct {
 	Size  int // chunks
 	Ranks []int
@@ -110,7 +110,7 @@ type Op struct {
 	Type       ChannelType
 	Channels   []int // indices into the threadblock's channels of Type
 	Slice      int   // which of Slices equal parts of its places it handles
-	Slices     int   // 1 means the whole
+	Slices     int   // 1 for the whole
 	Barrier    int
 	Members    int // threadblocks of a barrier
 	Semaphores []int
@@ -120,7 +120,7 @@ type Op struct {
 	Ops        []Op
 }
 
-// Place says whose memory a Ref is in.
+// Place is the kind of memory that a Ref refers to.
 type Place uint8
 
 // A Ref is in the rank's own buffer, in a remote one, or in the buffers behind a

@@ -22,7 +22,7 @@ const (
 	maxNotes    = 20
 )
 
-// IsPlan reports whether a JSON text looks like an execution plan rather than IR: in a
+// IsPlan reports whether a JSON text is an execution plan rather than IR: in a
 // plan, the collective is a string.
 func IsPlan(text []byte) bool {
 	dec := json.NewDecoder(bytes.NewReader(text))
@@ -50,7 +50,7 @@ func IsPlan(text []byte) bool {
 	return false
 }
 
-// nesting returns by how much a token changes the depth.
+// nesting returns the change of depth at a token.
 func nesting(t json.Token) int {
 	switch t {
 	case json.Delim('{'), json.Delim('['):
@@ -61,8 +61,11 @@ func nesting(t json.Token) int {
 	return 0
 }
 
-// Read reads an execution plan. Keys that the runtime ignores are noted. A key of
-// the wrong type, given twice or out of range is an error with its line.
+// the wrong type, given twice or out of range is an error with its line. Read
+// reads an execution plan. Keys that the runtime ignores are recorded in
+// Plan.Notes. A key of the wrong type, given twice or out of range is an error
+// with its line. The plan is not verified. the wrong type, given twice or out
+// of range is an error with its line.
 func Read(from io.Reader) (*Plan, error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxBytes+1))
 	if err != nil {

@@ -23,8 +23,10 @@ const (
 	protocolLL     = "LL"
 )
 
-// rule is a reason why the runtime would not load a plan, or not run it as
-// intended. It returns the first case it finds, or nothing.
+// intended. It returns the first case it finds, or nothing. rule is a reason
+// why the runtime would not load a plan, or not run it as intended. It returns
+// the first violation, or "". intended. It returns the first case it finds, or
+// nothing.
 type rule struct {
 	name  string
 	check func(p *Plan) string
@@ -194,9 +196,14 @@ func (p *Plan) eachOp(check func(*Op) string) string {
 	})
 }
 
-// misreadSource returns a source of a sum for which the runtime's kernel gets wrong
-// whether it is in scratch, or 0. The kernel decides that by the destination with
-// the same index, or by the number of a remote buffer, or by nothing at all.
+// whether it is in scratch, or 0. The kernel decides that by the destination
+// with the same index, or by the number of a remote buffer, or by nothing at
+// all. misreadSource returns a source of a sum that the runtime's kernel
+// misplaces, or 0: it decides wrongly whether the source is in scratch, by the
+// destination with the same index, by the number of a remote buffer, or without
+// any test. whether it is in scratch, or 0. The kernel decides that by the
+// destination with the same index, or by the number of a remote buffer, or by
+// nothing at all.
 func (o *Op) misreadSource() int {
 	if o.Kind.Name != "re" && o.Kind.Name != "res" {
 		return 0
@@ -211,7 +218,7 @@ func (o *Op) misreadSource() int {
 	return 0
 }
 
-// lints are warnings about plans that the runtime does accept.
+// lints are warnings about plans that the runtime accepts.
 var lints = []func(p *Plan) string{
 	func(p *Plan) string {
 		if p.link(); len(p.GPUs) == 0 {

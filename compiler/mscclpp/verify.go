@@ -6,11 +6,11 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// Verdict is everything there is to say about a plan.
+// Verdict is the result of Verify.
 type Verdict struct {
 	Report *verify.Report
 	// Accepts reports whether the runtime would load the plan and run it as
-	// intended; Why says why not.
+	// intended. Why lists the reasons if not.
 	Accepts bool
 	Why     []string
 }
@@ -18,8 +18,9 @@ type Verdict struct {
 // OK reports whether the plan is correct.
 func (v *Verdict) OK() bool { return v.Report.OK() }
 
-// Verify executes a plan, with pipelines also at a size that takes several passes,
-// and judges it as a file.
+// and judges it as a file. Verify executes a plan, with pipelines also at a
+// size that takes several passes, and checks whether the runtime accepts its
+// file. and judges it as a file.
 func Verify(p *Plan, o verify.Options) *Verdict {
 	r := verify.NewReport(o.MaxFindings)
 	measure(p, r)
@@ -64,7 +65,7 @@ func Verify(p *Plan, o verify.Options) *Verdict {
 	return v
 }
 
-// execute runs a plan at one size and judges the result.
+// execute runs a plan at one size and checks the result.
 func execute(p *Plan, r *verify.Report, s size, o verify.Options) {
 	m, err := newMachine(p, r, s)
 	switch {
@@ -90,7 +91,7 @@ func first(r *verify.Report) string {
 	return ""
 }
 
-// measure fills in what takes no execution.
+// measure sets the figures that need no execution.
 func measure(p *Plan, r *verify.Report) {
 	for g := range p.GPUs {
 		gpu := &p.GPUs[g]

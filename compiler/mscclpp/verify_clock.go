@@ -1,19 +1,21 @@
 package mscclpp
 
-// clock is what is known to be over: numbers of phases, by threadblock.
+// clock is a vector clock: by threadblock, the number of phases known to be
+// complete. strong covers memory accesses, weak only execution.
 type clock struct{ strong, weak []int32 }
 
-// clockState is a threadblock, or the proxy of a port: its phase, what it knew at the
-// start of the phase, and what those of its threads know that have waited since.
+// clockState is the clock of a threadblock or of the proxy of a port: its
+// phase, the clock at the start of the phase, and the clocks of those of its
+// threads that have waited since.
 type clockState struct {
 	phase int32
 	start clock
 	lent  bool // start is shared and must be copied before it changes
 	lanes map[int]clock
-	// weakly is what the packets read in this phase have proved.
+	// weakly holds the clocks that packets read in this phase have proved.
 	weakly []clock
 	looks  []int // its events that read packets
-	// taken is the lane that took from each counter in this phase. acted tells
+	// taken is the lane that took from each counter in this phase. acted reports
 	// whether the threadblock did something since, and unsure is a counter that
 	// two lanes took from, or none.
 	taken  map[int]int
@@ -21,7 +23,7 @@ type clockState struct {
 	unsure int
 }
 
-// merge returns a clock that knows what either knows.
+// merge returns the maximum of two clocks.
 func (w *orderTracker) merge(a, b clock) clock {
 	return clock{w.max(a.strong, b.strong), w.max(a.weak, b.weak)}
 }
@@ -38,7 +40,7 @@ func (w *orderTracker) max(a, b []int32) []int32 {
 	return c
 }
 
-// clockOf returns what one lane of a threadblock knows.
+// clockOf returns the clock of one lane of a threadblock.
 func (w *orderTracker) clockOf(t, lane int) clock {
 	if c, ok := w.tbs[t].lanes[lane]; ok {
 		return c
@@ -78,7 +80,7 @@ func (w *orderTracker) sync(t int) {
 	s.taken, s.acted, s.unsure = nil, false, nobody
 }
 
-// maxInto adds to a what b knows.
+// maxInto sets a to the maximum of a and b.
 func maxInto(a, b []int32) {
 	b = b[:len(a)]
 	for i, x := range a {
@@ -86,7 +88,8 @@ func maxInto(a, b []int32) {
 	}
 }
 
-// mergeAtBarrier shares what each threadblock at a barrier knows with all of them.
+// mergeAtBarrier gives all threadblocks at a barrier the maximum of their
+// clocks.
 func (w *orderTracker) mergeAtBarrier(here []int) {
 	all := w.tbs[here[0]].start
 	for _, t := range here[1:] {

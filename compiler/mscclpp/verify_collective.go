@@ -7,9 +7,9 @@ import (
 )
 
 // collective returns the plan's collective, with its chunks divided into cells.
-// If the required result is not known, judged is false and only the sizes of
-// the buffers are meaningful.
-func (p *Plan) collective(cells int) (c collective.Collective, judged bool, err error) {
+// the buffers are meaningful. If the required result is unknown, known is false
+// and only the sizes of the buffers are meaningful. the buffers are meaningful.
+func (p *Plan) collective(cells int) (c collective.Collective, known bool, err error) {
 	n := len(p.GPUs)
 	in, out := p.GPUs[0].In, p.GPUs[0].Out
 	s := collective.Spec{Name: p.Collective, Ranks: n, Chunks: max(in, out), InPlace: p.InPlace}
@@ -54,8 +54,8 @@ func (p *Plan) collective(cells int) (c collective.Collective, judged bool, err 
 	return c, err == nil, err
 }
 
-// fits reports whether a buffer's number of chunks is what the collective wants; 0
-// means that the plan does not use the buffer.
+// fits reports whether a buffer's number of chunks is the collective's; 0 means
+// that the plan does not use the buffer.
 func fits(has, wants int) bool { return has == 0 || has == wants }
 
 // bare describes the plan's buffers, with the required results of a collective if

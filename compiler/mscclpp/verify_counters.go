@@ -2,9 +2,12 @@ package mscclpp
 
 import "github.com/colltune/colltune/compiler/verify"
 
-// checkTakeOrder notes that a lane takes from a counter. If two lanes do so within a
-// phase, either may come first, which makes no difference unless the threadblock
-// does something else in that phase.
+// phase, either may come first, which makes no difference unless the
+// threadblock does something else in that phase. checkTakeOrder records that a
+// lane takes from a counter. If two lanes do so within a phase, either may come
+// first, which matters only if the threadblock does something else in that
+// phase. phase, either may come first, which makes no difference unless the
+// threadblock does something else in that phase.
 func (w *orderTracker) checkTakeOrder(t, lane, c int, in *instr) {
 	s := &w.tbs[t]
 	if was, ok := s.taken[c]; ok && was != lane {
@@ -19,7 +22,8 @@ func (w *orderTracker) checkTakeOrder(t, lane, c int, in *instr) {
 	s.taken[c] = lane
 }
 
-// recordAction notes that a threadblock does something that others may wait for.
+// recordAction records that a threadblock does something that others may wait
+// for.
 func (w *orderTracker) recordAction(t int, in *instr) {
 	s, m := &w.tbs[t], w.m
 	s.acted = s.acted || len(s.taken) > 0

@@ -8,7 +8,8 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// reportCycle reports who waits for whom, beginning with t, until a threadblock occurs
+// again or there is nobody to wait for. reportCycle reports the waits from
+// threadblock t on, until a threadblock repeats or does not wait for another.
 // again or there is nobody to wait for.
 func (r *run) reportCycle(t int) {
 	const most = 12
@@ -41,7 +42,7 @@ func (r *run) reportCycle(t int) {
 	r.m.fail(verify.Deadlock, r.m.tbs[first].gpu, r.m.tbs[first].id, in.at, "%s", b.String())
 }
 
-// helper returns a blocked threadblock that could still bring what t waits for,
+// helper returns a blocked threadblock that could still post what t waits for,
 // or -1.
 func (r *run) helper(t int) int {
 	key := r.tbs[t].key

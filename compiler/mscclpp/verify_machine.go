@@ -7,29 +7,29 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// machine is a plan laid out for execution at one size. Every place is resolved to
-// cells, and every channel to the two counters at its ends. A chunk has so many
-// cells that every part of a threadblock group and every pass of a pipeline is a
-// whole number of them.
+// machine is a plan laid out for execution at one size. Every place is resolved
+// to cells, and every channel to the two counters at its ends. The number of
+// cells of a chunk is such that every part of a threadblock group and every
+// pass of a pipeline is a whole number of them.
 type machine struct {
-	p      *Plan
-	r      *verify.Report
-	size   size
-	col    collective.Collective
-	resultKnown bool // col says what the result has to be
-	double int  // scratch cells for each cell of data: 2 where packets need room for flags
+	p           *Plan
+	r           *verify.Report
+	size        size
+	col         collective.Collective
+	resultKnown bool // col defines the required result
+	double      int  // scratch cells for each cell of data: 2 if packets need room for flags
 
-	memory   *verify.Memory
-	tbs      []threadblock
-	firstTB  []int // by GPU; with one more entry at the end
-	counters []counter
-	barriers map[[2]int][]int // by GPU and barrier: its threadblocks
-	engines  map[int]int      // by counter that a port channel signals: the clock of the port
-	waitCounter     []map[end]int    // by GPU and channel: the counter its waits take from
-	signalCounter   []map[end]int    // by GPU and channel: the counter its signals post to
-	firstSemaphore    []int            // by GPU: the counter of its first semaphore
-	unknownOrder    []string         // why the order of some accesses can't be known
-	said     bool
+	memory         *verify.Memory
+	tbs            []threadblock
+	firstTB        []int // by GPU; with one more entry at the end
+	counters       []counter
+	barriers       map[[2]int][]int // by GPU and barrier: its threadblocks
+	engines        map[int]int      // by counter that a port channel signals: the clock of the port
+	waitCounter    []map[end]int    // by GPU and channel: the counter its waits take from
+	signalCounter  []map[end]int    // by GPU and channel: the counter its signals post to
+	firstSemaphore []int            // by GPU: the counter of its first semaphore
+	unknownOrder   []string         // why the order of some accesses can't be known
+	said           bool
 }
 
 // size is the call size at which a plan is executed.
@@ -72,7 +72,7 @@ type region struct {
 	user    bool // of a user's buffer
 }
 
-// counter is what signals add to and waits take from: one end of a channel, or a
+// counter counts signals, which waits take: one end of a channel, or a
 // semaphore within a GPU.
 type counter struct {
 	name      string
@@ -132,7 +132,7 @@ func newMachine(p *Plan, r *verify.Report, s size) (*machine, error) {
 	return m, nil
 }
 
-// scratchCells returns the number of cells in a chunk of scratch.
+// scratchCells returns the number of cells of a chunk of scratch.
 func (m *machine) scratchCells() int {
 	if m.size.wrap > 0 {
 		return m.size.wrap

@@ -6,16 +6,24 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// checkNextLaunch checks that the next launch can use scratch: when it first writes a place,
 // nothing of this launch may still access it. A rank's launches run one after
-// another, so a rank knows what it knew at its last end; and of another rank that
-// it knows to have begun, it knows what that one knew at its last end.
+// another, so a rank knows what it knew at its last end; and of another rank
+// that it knows to have begun, it knows what that one knew at its last end.
+// checkNextLaunch checks that the next launch can use scratch: its first write
+// to a place must come after all accesses of this launch. A rank's launches run
+// one after another, so its clock begins with the clock at its last end; and if
+// it knows that another rank has begun, with that rank's clock at its last end.
+// nothing of this launch may still access it. A rank's launches run one after
+// another, so a rank knows what it knew at its last end; and of another rank
+// that it knows to have begun, it knows what that one knew at its last end.
 //
 //	gpu 0, next launch                    gpu 1, this launch
 //	  put in[0] → gpu 1 sc[0]     ?         re in[0] + sc[0] → in[0]
 //
-// Scratch in two halves is not checked: the next launch uses the other half, and
-// what its packets might overwrite is a lint (rules.go).
+// what its packets might overwrite is a lint (rules.go). Scratch in two halves
+// is not checked: the next launch uses the other half. A lint in rules.go
+// covers packets that it might overwrite. what its packets might overwrite is a
+// lint (rules.go).
 func (w *orderTracker) checkNextLaunch(known []clock) {
 	m := w.m
 	if m.p.DoubleScratch {
@@ -44,8 +52,9 @@ func (w *orderTracker) checkNextLaunch(known []clock) {
 	}
 }
 
-// completeBefore reports whether access x of one launch is over when access y of the next is
-// made, because one of the ranks that are known to have begun knew it.
+// completeBefore reports whether access x of one launch is complete when access
+// y of the next is made, because one of the ranks that are known to have begun
+// knew it.
 func (w *orderTracker) completeBefore(x cellAccess, writes bool, y cellAccess, known []clock) bool {
 	m := w.m
 	a, b := &w.events[x.event], &w.events[y.event]

@@ -4,7 +4,29 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// orderTracker tracks what happens before what, and finds accesses that nothing orders.
+// The threads of a threadblock are synchronised only by a nop, a barrier and the
+// like; the time from one of these to the next is a phase. What one thread waits
+// for orders what all threads do in the next phase, and what it signals tells of
+// what all of them did in earlier phases. Within a phase, two accesses to a cell
+// are ordered only if the same thread makes both.
+//
+// A clock says how many phases of each threadblock are known to be over. It has
+// two parts: strong covers memory accesses, and weak only execution, which is all
+// that a relaxed signal or a packet proves. A write must come weakly after earlier
+// reads; any other pair of accesses must be ordered strongly.
+// orderTracker tracks happens-before, and reports unordered accesses.
+//
+// The threads of a threadblock are synchronised only by a nop, a barrier and
+// the like; the time from one of these to the next is a phase. A wait by one
+// thread orders the next phase of all threads, and a signal covers earlier
+// phases of all threads. Within a phase, two accesses to a cell are ordered
+// only if the same thread makes both.
+//
+// Clocks count the phases of each threadblock that are known to be complete.
+// They have two parts: strong covers memory accesses, and weak only execution,
+// which is all that a relaxed signal or a packet proves. A write must come
+// weakly after earlier reads; any other pair of accesses must be ordered
+// strongly.
 //
 // The threads of a threadblock are synchronised only by a nop, a barrier and the
 // like; the time from one of these to the next is a phase. What one thread waits
@@ -17,20 +39,20 @@ import (
 // that a relaxed signal or a packet proves. A write must come weakly after earlier
 // reads; any other pair of accesses must be ordered strongly.
 type orderTracker struct {
-	m       *machine
-	tbs     []clockState
-	events  []event
-	cells   []cellState
-	firsts  []cellAccess // by cell of scratch: the first write
-	reads   []cellAccess
-	postClocks    []map[int][]clock // by counter and threadblock: the clock that each post carried
-	takes     []map[int]int     // by counter and threadblock: how many times it took
-	packetReads    []packetRead        // packets read, in the order of the reading events
-	moved   int64             // cells read and written
-	work    int64             // effort spent on following orders
-	started [2]int            // the last event and rank that begun examined
-	relaxed bool              // some output was known only weakly to be complete
-	handed  bool              // some input may still be read by its own rank's port at the end
+	m           *machine
+	tbs         []clockState
+	events      []event
+	cells       []cellState
+	firsts      []cellAccess // by cell of scratch: the first write
+	reads       []cellAccess
+	postClocks  []map[int][]clock // by counter and threadblock: the clock that each post carried
+	takes       []map[int]int     // by counter and threadblock: number of takes
+	packetReads []packetRead      // packets read, in the order of the reading events
+	moved       int64             // cells read and written
+	work        int64             // units of work spent on following orders
+	started     [2]int            // the last event and rank that begun examined
+	relaxed     bool              // some output was known only weakly to be complete
+	handed      bool              // some input may still be read by its own rank's port at the end
 }
 
 // event is one pass of one instruction.
@@ -44,20 +66,20 @@ type event struct {
 	seen  int32 // how many packets it read
 }
 
-// packetRead is a packet that one element of an event read and another element of an
-// earlier event wrote.
+// packetRead is a packet that one element of an event read and another element
+// of an earlier event wrote.
 type packetRead struct{ element, event, from int32 }
 
-// cellAccess is an access by one element of an event. The first cell of the place tells
-// which thread made it.
+// cellAccess is an access by one element of an event. The first cell of the
+// place determines which thread made it.
 type cellAccess struct {
 	event, element, first int32
 	packets               bool
 	next                  int32 // an earlier read of the same cell, or -1
 }
 
-// cellState is the last write of a cell and the reads since; for scratch, the first
-// write too.
+// cellState is the last write of a cell and the reads since; for scratch, the
+// first write too.
 type cellState struct {
 	write cellAccess
 	reads int32
@@ -92,8 +114,8 @@ func (w *orderTracker) checkWork() {
 	}
 }
 
-// post records what a signal or a release proves. One through a port covers
-// everything that the port was handed before.
+// post records the clock that a signal or a release carries. Through a port it
+// covers everything that the port was handed before.
 func (w *orderTracker) post(t, lane, c int, in *instr) {
 	w.recordAction(t, in)
 	known := w.clockOf(t, lane)
@@ -111,8 +133,11 @@ func (w *orderTracker) post(t, lane, c int, in *instr) {
 	w.postClocks[c][t] = append(w.postClocks[c][t], known)
 }
 
-// take learns what a wait or an acquire proves. With one poster and one taker it
-// is matched with the post of the same number; otherwise only what holds for every
+// is matched with the post of the same number; otherwise only what holds for
+// every possible order is learnt. take merges the clock that a wait or an
+// acquire receives. With one poster and one taker that is the clock of the post
+// of the same number; otherwise it is the minimum over every possible order. is
+// matched with the post of the same number; otherwise only what holds for every
 // possible order is learnt.
 func (w *orderTracker) take(t, lane, c int, in *instr) {
 	w.checkTakeOrder(t, lane, c, in)
@@ -140,7 +165,7 @@ func (w *orderTracker) take(t, lane, c int, in *instr) {
 	}
 }
 
-// flush waits for everything that a port was handed.
+// flush waits for all copies that a port was handed.
 func (w *orderTracker) flush(t, lane, e int) {
 	w.sync(e)
 	w.tbs[e].lent = true
@@ -160,7 +185,7 @@ func (w *orderTracker) event(who, t int, in *instr) int {
 	return len(w.events) - 1
 }
 
-// handToPort creates the event of what a lane hands to its port.
+// handToPort creates the event of a copy that a lane hands to its port.
 func (w *orderTracker) handToPort(t, lane int, in *instr) int {
 	e := in.engines[lane]
 	w.tbs[e].start = w.merge(w.tbs[e].start, w.clockOf(t, lane))
@@ -174,7 +199,8 @@ func (w *orderTracker) recordPacketReads(who int, cells []int) {
 	}
 }
 
-// recordPacketSource records the writer of the packet that an element of an event read.
+// recordPacketSource records the writer of the packet that an element of an
+// event read.
 func (w *orderTracker) recordPacketSource(who, element, c int) {
 	from := w.cells[c].write
 	e := &w.events[who]

@@ -2,7 +2,10 @@ package mscclpp
 
 import "fmt"
 
-// orderedByPackets reports whether a chain of packets orders read a before write b. The
+// thread that writes a packet has read what it is made of, and the thread that
+// reads the packet knows that. orderedByPackets reports whether a sequence of
+// packets orders read a before write b. A thread that writes a packet has read
+// the data in it, so a thread that reads the packet comes after that read.
 // thread that writes a packet has read what it is made of, and the thread that
 // reads the packet knows that.
 func (w *orderTracker) orderedByPackets(a, b cellAccess) bool {
@@ -47,7 +50,9 @@ func (w *orderTracker) orderedByPackets(a, b cellAccess) bool {
 	return false
 }
 
-// checkBegun checks that a rank's kernel is known to be running when another rank
+// touches the user's buffers there: before that, something else may be using them.
+// checkBegun checks that a rank's kernel is known to have begun when another rank
+// accesses the user's buffers there. Before that, they belong to the caller.
 // touches the user's buffers there: before that, something else may be using them.
 func (w *orderTracker) checkBegun(who, c int, g *region, rank int) {
 	e := &w.events[who]
@@ -65,8 +70,8 @@ func (w *orderTracker) checkBegun(who, c int, g *region, rank int) {
 	w.unordered(e, fmt.Sprintf("%s accesses %s[%d] of gpu %d, and nothing says that this has begun", w.m.name(e), b, at/w.m.size.cells, rank))
 }
 
-// checkEnd checks that no rank's kernel ends before others are done with the user's
-// buffers there.
+// buffers there. checkEnd checks that no rank's kernel ends before the last
+// access of other ranks to the user's buffers there. buffers there.
 func (w *orderTracker) checkEnd() {
 	m := w.m
 	known := make([]clock, len(m.p.GPUs))
@@ -124,8 +129,8 @@ func (w *orderTracker) checkEnd() {
 	}
 }
 
-// packetProves reports whether some threadblock of a rank received a packet that proves
-// read a.
+// packetProves reports whether some threadblock of a rank received a packet
+// that proves read a.
 func (w *orderTracker) packetProves(rank int, a cellAccess) bool {
 	for t := w.m.firstTB[rank]; t < w.m.firstTB[rank+1]; t++ {
 		for _, look := range w.tbs[t].looks {

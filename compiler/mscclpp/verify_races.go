@@ -7,8 +7,8 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// ordered checks that access a comes before access b of the same cell. Weakly
-// suffices where a is a read.
+// ordered checks that access a comes before access b of the same cell. Weak
+// order suffices if weakly is set, which is for a read a.
 func (w *orderTracker) ordered(a, b cellAccess, c int, weakly bool) {
 	if a.event < 0 {
 		return
@@ -26,7 +26,7 @@ func (w *orderTracker) ordered(a, b cellAccess, c int, weakly bool) {
 	case known[x.who] > x.phase:
 		return
 	case x.who == y.who && x.who != x.tb:
-		return // a port does one thing after another
+		return // a port works in order
 	case x.who == y.who && x.phase == y.phase && a.first == b.first && a.packets == b.packets && x.in.threadLayout() == y.in.threadLayout():
 		return // the same thread
 	case weakly && w.orderedByPackets(a, b):
@@ -35,9 +35,10 @@ func (w *orderTracker) ordered(a, b cellAccess, c int, weakly bool) {
 	w.race(a, b, c)
 }
 
-// threadLayout returns how an instruction divides the elements of a place among its
-// threads: by the vector (0), by the packet (1), or by the multimem vector (2).
-// Only places that are divided alike give each thread the same elements.
+// threadLayout returns how an instruction divides the elements of a place among
+// its threads: by the vector (0), by the packet (1), or by the multimem vector
+// (2). Each thread gets the same elements of two places only if they are
+// divided alike.
 func (in *instr) threadLayout() int {
 	if in.packets() {
 		return 1
@@ -48,7 +49,7 @@ func (in *instr) threadLayout() int {
 	return 0
 }
 
-// race reports two accesses that nothing orders.
+// race reports two unordered accesses.
 func (w *orderTracker) race(a, b cellAccess, c int) {
 	m := w.m
 	x, y := &w.events[a.event], &w.events[b.event]
@@ -64,8 +65,8 @@ func (w *orderTracker) race(a, b cellAccess, c int) {
 	w.unordered(y, message)
 }
 
-// unordered reports a possible wrong order at an event, as a warning if the order
-// can't be known.
+// can't be known. unordered reports a possible wrong order at an event. It is a
+// warning if the order is unknown. can't be known.
 func (w *orderTracker) unordered(e *event, message string) {
 	m := w.m
 	tb := &m.tbs[e.tb]
@@ -79,7 +80,7 @@ func (w *orderTracker) unordered(e *event, message string) {
 	m.fail(verify.Race, tb.gpu, tb.id, e.in.at, "%s", message)
 }
 
-// name returns how findings refer to an event.
+// name formats an event for findings.
 func (m *machine) name(e *event) string {
 	tb := &m.tbs[e.tb]
 	return fmt.Sprintf("gpu %d threadblock %d op %d (%s)", tb.gpu, tb.id, e.in.at, e.in.op.Kind.Name)

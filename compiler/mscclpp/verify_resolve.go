@@ -123,7 +123,7 @@ func (m *machine) region(t int, op *Op, ref *Ref, letter byte) region {
 	return r
 }
 
-// place returns the buffer that a ref is in, and the ranks whose it is.
+// place returns the buffer that a ref is in, and its ranks.
 func (p *Plan) place(g, t int, op *Op, ref *Ref) (collective.Buffer, []int) {
 	gpu := &p.GPUs[g]
 	tb := &gpu.Threadblocks[t]
@@ -156,8 +156,8 @@ func (m *machine) count(t int, in *instr, times int) {
 	}
 }
 
-// checkCounter reports what is left on a counter at the end. A launch must leave
-// counters as they were, because the next one begins with them.
+// checkCounter reports a counter that does not end with its initial value. The
+// next launch begins with the values that this one leaves.
 func (m *machine) checkCounter(c *counter) {
 	posted, taken := 0, 0
 	for t, n := range c.posts {

@@ -4,9 +4,11 @@ import (
 	"fmt"
 )
 
-// run executes a machine. Each threadblock proceeds until it has to wait, and is
 // woken when what it waits for has happened. Accesses to memory are reported to
-// watch.
+// watch. run executes a machine. Each threadblock proceeds until it has to
+// wait, and is woken when the event it waits for has happened. Accesses to
+// memory are reported to the orderTracker. woken when what it waits for has
+// happened. Accesses to memory are reported to watch.
 type run struct {
 	m     *machine
 	watch *orderTracker
@@ -19,7 +21,7 @@ type run struct {
 	packets []bool // by cell: it holds a packet of this launch
 }
 
-// state is how far a threadblock has got.
+// state is the progress of a threadblock.
 type state struct {
 	pc, pass int
 	loop     int // the pipeline it is in, or -1

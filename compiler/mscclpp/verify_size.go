@@ -43,9 +43,13 @@ func notFollowed(r *verify.Report, format string, args ...any) {
 	r.Add(verify.Finding{Kind: verify.Lint, Severity: verify.Warning, GPU: -1, Threadblock: -1, Step: -1, Message: "not followed: " + fmt.Sprintf(format, args...)})
 }
 
-// division returns into how many parts threadblock groups divide a place, and
 // of how many bytes the units of pipelines are: what divides all of them, and
-// the longest. Both are 0 if there are no pipelines.
+// the longest. Both are 0 if there are no pipelines. division returns the
+// number of parts into which threadblock groups divide a place, and the units
+// of pipelines in bytes: their greatest common divisor and the largest. Both
+// are 0 if there are no pipelines. of how many bytes the units of pipelines
+// are: what divides all of them, and the longest. Both are 0 if there are no
+// pipelines.
 func (p *Plan) division(r *verify.Report) (parts, granule, longest int) {
 	parts = 1
 	uneven := false
@@ -64,10 +68,14 @@ func (p *Plan) division(r *verify.Report) (parts, granule, longest int) {
 	return parts, granule, longest
 }
 
-// passes returns the number of passes of the longest pipeline exhaust
 // semaphores, which let some run ahead, and wrap around in scratch that is used
 // in turns; wrap is how many granules of it a chunk has, 0 where it is not used
-// so.
+// so. passes returns the number of passes of the longest pipeline that exhaust
+// its semaphores, which let threadblocks run ahead, and wrap around in reused
+// scratch. wrap is the number of granules of scratch that a chunk has, or 0 if
+// it is not reused. semaphores, which let some run ahead, and wrap around in
+// scratch that is used in turns; wrap is how many granules of it a chunk has, 0
+// where it is not used so.
 func (p *Plan) passes(r *verify.Report, granule, longest int) (passes, wrap int) {
 	span := longest / granule
 	ahead := 1
@@ -97,7 +105,8 @@ func (p *Plan) passes(r *verify.Report, granule, longest int) (passes, wrap int)
 	return passes, wrap
 }
 
-// within returns the size, or reports that it takes more cells than are verified.
+// within returns the size, or nothing if it takes too many cells to verify,
+// which it reports.
 func (p *Plan) within(r *verify.Report, s size) []size {
 	if p.affordable(s) {
 		return []size{s}

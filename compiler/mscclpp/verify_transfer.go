@@ -68,8 +68,8 @@ func (r *run) move(t int, in *instr) bool {
 	return true
 }
 
-// cellAccesses returns the number of cells an instruction reads and writes for each
-// cell it moves.
+// cellAccesses returns the number of cells an instruction reads and writes for
+// each cell it moves.
 func (in *instr) cellAccesses() int {
 	n := 0
 	for _, regions := range [...][]region{in.src, in.dst} {
@@ -147,8 +147,9 @@ func (r *run) transfer(t, who int, in *instr, src, dst []region, from, n, elemen
 	}
 }
 
-// fit checks that a cell lies within its rank's scratch, which can be too small
-// for a place where it is used in turns.
+// for a place where it is used in turns. fit checks that a cell lies within its
+// rank's scratch, which can be too small for a place if it is reused. for a
+// place where it is used in turns.
 func (r *run) fit(t int, in *instr, g *region, k, c int) bool {
 	if r.m.size.wrap == 0 {
 		return true
