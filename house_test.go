@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,52 +33,109 @@ func goList(t *testing.T, args ...string) string {
 	return out.String()
 }
 
+// testOnly lists the packages that only tests need, and that only tests may import.
+var testOnly = []string{
+	"compiler/ir/irtest",
+	"constraints/internal/looks",
+	"constraints/internal/published",
+	"executor/cuda/emulate",
+	"internal/filetest",
+	"results/resultstest",
+	"topologies/topotest",
+}
+
+const modulePath = "github.com/colltune/colltune/"
+
+// listed is a package of this module, as go list describes it. Paths are relative
+// to the module.
+type listed struct {
+	Name, ImportPath                   string
+	Imports, TestImports, XTestImports []string
+}
+
+// packages lists the packages below this one, with their imports of each other only.
+func packages(t *testing.T) (all []listed) {
+	t.Helper()
+	out := goList(t, "-json=Name,ImportPath,Imports,TestImports,XTestImports", "./...")
+	ours := func(imports []string) (paths []string) {
+		for _, imp := range imports {
+			if p, ok := strings.CutPrefix(imp, modulePath); ok {
+				paths = append(paths, p)
+			}
+		}
+		return paths
+	}
+	for dec := json.NewDecoder(strings.NewReader(out)); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		path, inside := strings.CutPrefix(p.ImportPath, modulePath)
+		if !inside {
+			continue // this package
+		}
+		all = append(all, listed{p.Name, path, ours(p.Imports), ours(p.TestImports), ours(p.XTestImports)})
+	}
+	if len(all) < len(floors) {
+		t.Fatalf("go list named %d packages: too few to be all of them", len(all))
+	}
+	return all
+}
+
 func TestImportsPointDown(t *testing.T) {
-	const module = "github.com/colltune/colltune/"
 	floor := map[string]int{}
 	for i, rooms := range floors {
 		for _, r := range rooms {
 			floor[r] = i
 		}
 	}
-	out := goList(t, "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
-	seen := 0
-	for dec := json.NewDecoder(strings.NewReader(out)); ; {
-		var p struct {
-			ImportPath                         string
-			Imports, TestImports, XTestImports []string
-		}
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		path, inside := strings.CutPrefix(p.ImportPath, module)
-		if !inside {
-			continue // this package
-		}
-		seen++
-		room, _, _ := strings.Cut(path, "/")
+	for _, p := range packages(t) {
+		room, _, _ := strings.Cut(p.ImportPath, "/")
 		at, known := floor[room]
 		if !known {
-			t.Errorf("%s is in none of the rooms", path)
+			t.Errorf("%s is in none of the rooms", p.ImportPath)
 			continue
 		}
 		// The compiler's verifier and the solvers' checker are oracles of the
 		// rooms they judge: what a test imports keeps to the same rule.
-		for _, imp := range append(append(p.Imports, p.TestImports...), p.XTestImports...) {
-			imported, ours := strings.CutPrefix(imp, module)
-			if !ours {
-				continue
-			}
-			other, _, _ := strings.Cut(imported, "/")
+		for _, imp := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			other, _, _ := strings.Cut(imp, "/")
 			if other != room && floor[other] >= at {
-				t.Errorf("%s imports %s, which is not below it", path, imported)
+				t.Errorf("%s imports %s, which is not below it", p.ImportPath, imp)
 			}
 		}
 	}
-	if seen < len(floor) {
-		t.Errorf("go list named %d packages: too few to be all of them", seen)
+}
+
+// TestOnlyTestsImport holds the list of test-only packages to the imports: product
+// code imports none of them, and all that it does not need is on the list.
+func TestOnlyTestsImport(t *testing.T) {
+	needed := map[string]bool{}
+	all := packages(t)
+	for _, p := range all {
+		if slices.Contains(testOnly, p.ImportPath) {
+			continue
+		}
+		for _, imp := range p.Imports {
+			needed[imp] = true
+			if slices.Contains(testOnly, imp) {
+				t.Errorf("%s imports %s, which only tests may import", p.ImportPath, imp)
+			}
+		}
+	}
+	there := map[string]bool{}
+	for _, p := range all {
+		there[p.ImportPath] = true
+		if p.Name != "main" && !needed[p.ImportPath] && !slices.Contains(testOnly, p.ImportPath) {
+			t.Errorf("only tests import %s: list it in testOnly", p.ImportPath)
+		}
+	}
+	for _, path := range testOnly {
+		if !there[path] {
+			t.Errorf("testOnly lists %s, which is not there", path)
+		}
 	}
 }
 
@@ -86,7 +144,7 @@ func TestImportsPointDown(t *testing.T) {
 func TestVerifierSharesNoCode(t *testing.T) {
 	out := goList(t, "-f", `{{join .Imports "\n"}}`, "./compiler/verify")
 	for _, imp := range strings.Fields(out) {
-		if p, ours := strings.CutPrefix(imp, "github.com/colltune/colltune/"); ours && p != "compiler/ir" && p != "compiler/collective" {
+		if p, ours := strings.CutPrefix(imp, modulePath); ours && p != "compiler/ir" && p != "compiler/collective" {
 			t.Errorf("compiler/verify imports %s", p)
 		}
 	}
