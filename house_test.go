@@ -36,7 +36,7 @@ func goList(t *testing.T, args ...string) string {
 // testOnly lists the packages that only tests need, and that only tests may import.
 var testOnly = []string{
 	"compiler/ir/irtest",
-	"constraints/internal/looks",
+	"constraints/internal/contexttest",
 	"constraints/internal/published",
 	"executor/cuda/emulate",
 	"internal/filetest",

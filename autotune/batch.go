@@ -20,12 +20,12 @@ import (
 //	            └───── run ───────────▶ journal ──▶ outcome
 type batch struct {
 	*run
-	fresh   []*trial        // those that need an outcome
-	records []results.Trial // one for each of these; its outcome is empty at first
-	banned  map[*trial]bool // programs in quarantine when the batch began
+	pending     []*trial        // those that need an outcome
+	records     []results.Trial // one for each of these; its outcome is empty at first
+	quarantined map[*trial]bool // programs in quarantine when the batch began
 
-	unwritten error // why the campaign took no record
-	lost      error // why a trial has no outcome, the first time that happened
+	journalErr error // why the campaign took no record
+	lostErr    error // why a trial has no outcome, the first time that happened
 }
 
 // measure gives every trial an outcome: from the journal where that has one, else
@@ -33,22 +33,22 @@ type batch struct {
 // another attempt is allowed.
 func (r *run) measure(ctx context.Context, trials []*trial, repeat int) error {
 	b := r.newBatch(trials, repeat)
-	if len(b.fresh) == 0 {
+	if len(b.pending) == 0 {
 		return nil
 	}
-	cut := b.cut()
-	if err := r.savePrograms(b.fresh); err != nil {
+	cut := b.applyLimit()
+	if err := r.savePrograms(b.pending); err != nil {
 		return err
 	}
-	b.quarantine()
+	b.recordQuarantined()
 	b.runAll(ctx)
 	switch {
-	case b.unwritten != nil:
-		return b.unwritten
+	case b.journalErr != nil:
+		return b.journalErr
 	case ctx.Err() != nil:
-		return ended(ctx)
-	case b.lost != nil:
-		return b.lost
+		return stopCause(ctx)
+	case b.lostErr != nil:
+		return b.lostErr
 	case slices.ContainsFunc(b.records, func(t results.Trial) bool { return t.Outcome == "" }):
 		return r.overBudget()
 	}
@@ -58,19 +58,19 @@ func (r *run) measure(ctx context.Context, trials []*trial, repeat int) error {
 // newBatch enters the outcomes that the journal knows, and begins records of the
 // other trials.
 func (r *run) newBatch(trials []*trial, repeat int) *batch {
-	b := &batch{run: r, banned: map[*trial]bool{}}
+	b := &batch{run: r, quarantined: map[*trial]bool{}}
 	// Looked up once, before anything runs: otherwise a crash in this batch could
 	// stop some of its trials in one run and, after a kill, others in the next.
 	for _, t := range trials {
-		b.banned[t] = t.crashes >= quarantineAfter
+		b.quarantined[t] = t.crashes >= quarantineAfter
 	}
 	deadline := r.options.deadline()
 	for _, t := range trials {
 		key := r.key(t, repeat)
 		known, ok := r.options.Campaign.Lookup(key)
-		if ok && !known.Open(deadline) {
+		if ok && !known.Retryable(deadline) {
 			r.summary.Known++
-			r.outcome(t, known)
+			r.recordOutcome(t, known)
 			continue
 		}
 		record := t.record
@@ -78,27 +78,27 @@ func (r *run) newBatch(trials []*trial, repeat int) *batch {
 		if ok {
 			record.Attempt = known.Attempt + 1
 		}
-		b.fresh = append(b.fresh, t)
+		b.pending = append(b.pending, t)
 		b.records = append(b.records, record)
 	}
 	return b
 }
 
-// cut drops the trials that go beyond the limit, and says so.
-func (b *batch) cut() error {
+// applyLimit drops the trials that go beyond the limit, and says so.
+func (b *batch) applyLimit() error {
 	n := b.options.Trials
-	if n <= 0 || b.summary.Trials+len(b.fresh) <= n {
+	if n <= 0 || b.summary.Trials+len(b.pending) <= n {
 		return nil
 	}
 	left := max(n-b.summary.Trials, 0)
-	b.fresh, b.records = b.fresh[:left], b.records[:left]
+	b.pending, b.records = b.pending[:left], b.records[:left]
 	return &LimitError{"trials", strconv.Itoa(n)}
 }
 
-// quarantine gives the trials of quarantined programs their outcome.
-func (b *batch) quarantine() {
-	for i, t := range b.fresh {
-		if b.banned[t] {
+// recordQuarantined gives the trials of quarantined programs their outcome.
+func (b *batch) recordQuarantined() {
+	for i, t := range b.pending {
+		if b.quarantined[t] {
 			b.records[i].Outcome = results.Quarantined
 			b.records[i].Note = fmt.Sprintf("not run: its program killed %d executors", t.crashes)
 			b.journal(i)
@@ -112,8 +112,8 @@ func (b *batch) runAll(ctx context.Context) {
 	var indices []int
 	var work []executor.Trial
 	p := &b.problem
-	for i, t := range b.fresh {
-		if b.banned[t] {
+	for i, t := range b.pending {
+		if b.quarantined[t] {
 			continue
 		}
 		indices = append(indices, i)
@@ -122,16 +122,16 @@ func (b *batch) runAll(ctx context.Context) {
 			DType: p.DType, Op: p.Op, Iters: p.Iters, Warmup: p.Warmup, Seed: p.Seed,
 		})
 	}
-	more := func() bool { return !b.spent() }
-	b.pool.runAll(ctx, work, b.jobs(), b.options.Timeout, more, func(fates []fate) {
+	more := func() bool { return !b.budgetSpent() }
+	b.pool.runAll(ctx, work, b.jobs(), b.options.Timeout, more, func(fates []trialResult) {
 		var done []int
 		for _, f := range fates {
 			switch {
 			case f.err == nil:
 				b.complete(indices[f.index], f)
 				done = append(done, indices[f.index])
-			case b.lost == nil:
-				b.lost = f.err
+			case b.lostErr == nil:
+				b.lostErr = f.err
 			}
 		}
 		b.journal(done...)
@@ -139,7 +139,7 @@ func (b *batch) runAll(ctx context.Context) {
 }
 
 // complete fills in a record with the result of its trial.
-func (b *batch) complete(i int, f fate) {
+func (b *batch) complete(i int, f trialResult) {
 	t := &b.records[i]
 	t.Outcome, t.TimesUS, t.Data, t.Note, t.Seconds = f.record.Outcome, f.record.TimesUS, f.record.Data, f.record.Note, f.record.Seconds
 	if t.Data == results.Unchecked && b.simulated {
@@ -149,9 +149,9 @@ func (b *batch) complete(i int, f fate) {
 		t.Deadline = b.options.deadline().Seconds()
 	}
 	kept, err := b.options.Campaign.KeepOutput(t.Key, t.Attempt, f.output)
-	b.unwritten = errors.Join(b.unwritten, err)
+	b.journalErr = errors.Join(b.journalErr, err)
 	t.Output = kept
-	b.disbelieve(t)
+	b.rejectBelowBound(t)
 }
 
 // journal writes records in one piece, and enters their outcomes.
@@ -161,7 +161,7 @@ func (b *batch) journal(indices ...int) {
 		written[n] = b.records[i]
 	}
 	if err := b.options.Campaign.Append(written...); err != nil {
-		b.unwritten = errors.Join(b.unwritten, err)
+		b.journalErr = errors.Join(b.journalErr, err)
 		return
 	}
 	for n, i := range indices {
@@ -169,7 +169,7 @@ func (b *batch) journal(indices ...int) {
 		if written[n].Attempt > 0 {
 			b.summary.Again++
 		}
-		b.outcome(b.fresh[i], written[n])
+		b.recordOutcome(b.pending[i], written[n])
 	}
 }
 
@@ -207,12 +207,12 @@ func (r *run) jobs() int {
 	return r.options.Jobs
 }
 
-// disbelieve rejects a time that is too good for any routing: the clock, the
+// rejectBelowBound rejects a time that is too good for any routing: the clock, the
 // executor or the links of the topology are not what they are believed to be.
-func (r *run) disbelieve(t *results.Trial) {
+func (r *run) rejectBelowBound(t *results.Trial) {
 	// A library may let the switches do the sums. The bound does not hold for
 	// that.
-	if t.Outcome != results.OK || r.problem.LeastUS == nil || t.Source == results.Backend {
+	if t.Outcome != results.OK || r.problem.LeastUS == nil || t.Source == results.SourceNative {
 		return
 	}
 	const rounding = 1e-9

@@ -37,7 +37,7 @@ const (
 // prepare makes the search's candidates ready: one for each program, in order,
 // with the protocols it can run with. A candidate without any is refused.
 func prepare(p *Problem, elem int64, does func(topologies.Proto) bool, given []Candidate) (kept []*candidate, refused map[string]int, duplicates int, err error) {
-	all, duplicates, err := merge(elem, given)
+	all, duplicates, err := mergeByProgram(elem, given)
 	if err != nil {
 		return nil, nil, 0, err
 	}
@@ -45,7 +45,7 @@ func prepare(p *Problem, elem int64, does func(topologies.Proto) bool, given []C
 	kept = all[:0]
 	for _, c := range all {
 		var reason string
-		if c.protocols, reason = c.runs(p, does); len(c.protocols) == 0 {
+		if c.protocols, reason = c.runnableProtocols(p, does); len(c.protocols) == 0 {
 			refused[reason]++
 			continue
 		}
@@ -54,10 +54,10 @@ func prepare(p *Problem, elem int64, does func(topologies.Proto) bool, given []C
 	return kept, refused, duplicates, nil
 }
 
-// merge makes one candidate of all that have the same program. The first contender
+// mergeByProgram makes one candidate of all that have the same program. The first contender
 // stands for them, and has the baselines of all; the candidate is a reference only
 // if all are.
-func merge(elem int64, given []Candidate) (all []*candidate, duplicates int, err error) {
+func mergeByProgram(elem int64, given []Candidate) (all []*candidate, duplicates int, err error) {
 	byHash := map[string]*candidate{}
 	for i := range given {
 		g := given[i]
@@ -103,10 +103,10 @@ func newCandidate(elem int64, g *Candidate) (*candidate, error) {
 	return c, nil
 }
 
-// runs lists the protocols to try a candidate with, including those of its
+// runnableProtocols lists the protocols to try a candidate with, including those of its
 // baselines. If there are none it gives the reason.
-func (c *candidate) runs(p *Problem, does func(topologies.Proto) bool) (protocols []topologies.Proto, reason string) {
-	wanted := c.wanted(p)
+func (c *candidate) runnableProtocols(p *Problem, does func(topologies.Proto) bool) (protocols []topologies.Proto, reason string) {
+	wanted := c.allowedProtocols(p)
 	if c.Chooses {
 		return wanted, "" // one trial, whichever protocol it chooses
 	}
@@ -128,8 +128,8 @@ func (c *candidate) runs(p *Problem, does func(topologies.Proto) bool) (protocol
 	return protocols, reason
 }
 
-// wanted lists the protocols that the candidate and the problem allow.
-func (c *candidate) wanted(p *Problem) []topologies.Proto {
+// allowedProtocols lists the protocols that the candidate and the problem allow.
+func (c *candidate) allowedProtocols(p *Problem) []topologies.Proto {
 	if c.Chooses {
 		return []topologies.Proto{topologies.Simple}
 	}

@@ -16,27 +16,27 @@ import (
 
 // cell is one size and placement, at which trials compete.
 type cell struct {
-	bytes     int64
-	elem      int64 // bytes of an element
-	placement string
-	trials    []*trial // by bound, then in the order of newCell
-	classes   []class
-	best      []*trial // the incumbent of each class; nil while there is none
-	admitted  int      // the class that a trial must belong to
-	unbounded bool     // bounds don't hold and only order the trials
+	bytes         int64
+	elem          int64 // bytes of an element
+	placement     string
+	trials        []*trial // by bound, then in the order of newCell
+	classes       []class
+	best          []*trial // the incumbent of each class; nil while there is none
+	requiredClass int      // the class that a trial must belong to
+	unbounded     bool     // bounds don't hold and only order the trials
 }
 
 // trial is one program with its knobs, in a cell.
 type trial struct {
 	*candidate
-	cell     *cell
-	proto    topologies.Proto
-	tile     int64
-	bound    float64 // µs
-	baseline bool
-	compared bool     // only for comparison: it wins nothing
-	member   []answer // by row of the table of classes
-	record   results.Trial
+	cell      *cell
+	proto     topologies.Proto
+	tile      int64
+	bound     float64 // µs
+	baseline  bool
+	reference bool         // only for comparison: it wins nothing
+	memberOf  []membership // by row of the table of classes
+	record    results.Trial
 
 	done    bool
 	repeat  int // the last repetition
@@ -48,26 +48,26 @@ type trial struct {
 	ci      [2]float64
 }
 
-// answer is what is known so far of a yes-or-no question.
-type answer uint8
+// membership is what is known so far of a yes-or-no question.
+type membership uint8
 
 const (
-	unasked answer = iota
-	yes
-	no
+	unknown membership = iota
+	isMember
+	notMember
 )
 
 // ok tells whether the trial has a time to compete with.
 func (t *trial) ok() bool { return len(t.times) > 0 && !t.wrong }
 
 // competes tells whether the trial can win anything.
-func (t *trial) competes() bool { return t.ok() && !t.compared }
+func (t *trial) competes() bool { return t.ok() && !t.reference }
 
 // newCell lists the trials of one size and placement, in a fixed order. Tiles with
 // which a program runs alike make one trial, under the runtime's own tile if that
 // is among them.
 func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem int64, placement string) *cell {
-	c := &cell{bytes: bytes, elem: elem, placement: placement, classes: classes, best: make([]*trial, len(classes)), admitted: admits(p, classes), unbounded: p.OtherLinks}
+	c := &cell{bytes: bytes, elem: elem, placement: placement, classes: classes, best: make([]*trial, len(classes)), requiredClass: requiredClassOf(p, classes), unbounded: p.OtherLinks}
 	for _, cand := range candidates {
 		if cand.placement != placement {
 			continue
@@ -80,14 +80,14 @@ func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem i
 				if alike >= 0 {
 					// If the vendor's choice is also asked for by itself, it
 					// competes.
-					kept[alike].compared = kept[alike].compared && k.compared
+					kept[alike].reference = kept[alike].reference && k.reference
 					continue
 				}
-				kept = append(kept, &trial{candidate: cand, cell: c, proto: proto, tile: k.tile, baseline: k.baseline, compared: k.compared})
+				kept = append(kept, &trial{candidate: cand, cell: c, proto: proto, tile: k.tile, baseline: k.baseline, reference: k.reference})
 			}
 			for _, t := range kept {
 				t.record = cand.record(c, t)
-				t.member = make([]answer, len(classes))
+				t.memberOf = make([]membership, len(classes))
 			}
 			kept = slices.DeleteFunc(kept, func(t *trial) bool { return !c.admit(t) })
 			cand.possible = cand.possible || len(kept) > 0
@@ -97,9 +97,9 @@ func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem i
 	return c
 }
 
-// order finds every trial's bound, jobs at a time, and sorts the trials by it. The
+// sortByBound finds every trial's bound, jobs at a time, and sorts the trials by it. The
 // first bound of a program takes a look at all of it.
-func (c *cell) order(ctx context.Context, jobs int) error {
+func (c *cell) sortByBound(ctx context.Context, jobs int) error {
 	var asking errgroup.Group
 	asking.SetLimit(max(jobs, 1))
 	for from := 0; from < len(c.trials); {
@@ -111,9 +111,9 @@ func (c *cell) order(ctx context.Context, jobs int) error {
 		asking.Go(func() error {
 			for _, t := range of {
 				if ctx.Err() != nil {
-					return ended(ctx)
+					return stopCause(ctx)
 				}
-				t.ask(c.bytes)
+				t.setBound(c.bytes)
 			}
 			return nil
 		})
@@ -125,8 +125,8 @@ func (c *cell) order(ctx context.Context, jobs int) error {
 	return nil
 }
 
-// ask sets the trial's bound; 0 where none is known.
-func (t *trial) ask(bytes int64) {
+// setBound sets the trial's bound; 0 where none is known.
+func (t *trial) setBound(bytes int64) {
 	if t.Bound == nil {
 		return
 	}
@@ -135,10 +135,10 @@ func (t *trial) ask(bytes int64) {
 	}
 }
 
-// heirs are the trials here of what won in another cell, a size below. They are
+// carriedOver are the trials here of what won in another cell, a size below. They are
 // likely to be good, and the sooner good times are known the more trials are
 // hopeless.
-func (c *cell) heirs(before *cell) []*trial {
+func (c *cell) carriedOver(before *cell) []*trial {
 	var all []*trial
 	for _, best := range before.best {
 		if best == nil {
@@ -157,9 +157,9 @@ func (c *cell) heirs(before *cell) []*trial {
 
 // knob is a tile to try.
 type knob struct {
-	tile     int64
-	baseline bool // it is the vendor's choice
-	compared bool // it is nothing but a comparison
+	tile      int64
+	baseline  bool // it is the vendor's choice
+	reference bool // it is nothing but a comparison
 }
 
 // knobs lists the tiles to try a candidate with, the vendor's first.
@@ -174,7 +174,7 @@ func (c *cell) knobs(p *Problem, cand *candidate, proto topologies.Proto) []knob
 			list = append(list, knob{tile, true, true})
 		}
 	}
-	if cand.Reference || !slices.Contains(cand.wanted(p), proto) {
+	if cand.Reference || !slices.Contains(cand.allowedProtocols(p), proto) {
 		return list
 	}
 	if cand.Native != nil {
@@ -190,7 +190,7 @@ func (c *cell) knobs(p *Problem, cand *candidate, proto topologies.Proto) []knob
 func (cand *candidate) record(c *cell, t *trial) results.Trial {
 	proto := t.proto.String()
 	if cand.Chooses {
-		proto = results.OwnProtocol
+		proto = results.ProtocolAuto
 	}
 	return results.Trial{
 		Bytes: c.bytes, Placement: c.placement,
@@ -199,7 +199,7 @@ func (cand *candidate) record(c *cell, t *trial) results.Trial {
 		Protocol: proto, TileBytes: t.tile,
 		Program: cand.Hash, LoopChunks: cand.loopChunks, MaxCount: cand.maxCount, Granularity: cand.granularity,
 		Threadblocks: cand.threadblocks, Steps: cand.steps,
-		Reference: t.compared,
+		Reference: t.reference,
 	}
 }
 
@@ -207,23 +207,23 @@ func (cand *candidate) record(c *cell, t *trial) results.Trial {
 // not run is not, unless it is what the vendor's library does: then it is made,
 // and wins nothing.
 func (c *cell) admit(t *trial) bool {
-	if t.compared || c.has(c.admitted, t) {
+	if t.reference || c.inClass(c.requiredClass, t) {
 		return true
 	}
-	t.compared, t.record.Reference = t.baseline, t.baseline
+	t.reference, t.record.Reference = t.baseline, t.baseline
 	return t.baseline
 }
 
-// has tells whether a trial belongs to a class. Ask only where it matters, because
+// inClass tells whether a trial belongs to a class. Ask only where it matters, because
 // the answer may need a look at the whole program.
-func (c *cell) has(class int, t *trial) bool {
-	if t.member[class] == unasked {
-		t.member[class] = no
-		if c.classes[class].has(t) {
-			t.member[class] = yes
+func (c *cell) inClass(class int, t *trial) bool {
+	if t.memberOf[class] == unknown {
+		t.memberOf[class] = notMember
+		if c.classes[class].contains(t) {
+			t.memberOf[class] = isMember
 		}
 	}
-	return t.member[class] == yes
+	return t.memberOf[class] == isMember
 }
 
 // hopeless tells whether a trial can win in none of its classes, because its bound
@@ -231,20 +231,20 @@ func (c *cell) has(class int, t *trial) bool {
 // tie.
 func (c *cell) hopeless(t *trial) bool {
 	for i, best := range c.best {
-		if (best == nil || c.unbounded || t.bound <= best.time) && c.has(i, t) {
+		if (best == nil || c.unbounded || t.bound <= best.time) && c.inClass(i, t) {
 			return false
 		}
 	}
 	return true
 }
 
-// better orders trials that have a time as the winning table does.
-func better(a, b *trial) int {
+// faster orders trials that have a time as the winning table does.
+func faster(a, b *trial) int {
 	return cmp.Or(cmp.Compare(a.time, b.time), table.Tie(&a.record, &b.record))
 }
 
-// take enters the result of a trial, or of a repetition of it.
-func (t *trial) take(r results.Trial) {
+// addResult enters the result of a trial, or of a repetition of it.
+func (t *trial) addResult(r results.Trial) {
 	t.done, t.tried, t.outcome, t.note = true, true, r.Outcome, r.Note
 	t.repeat = max(t.repeat, r.Repeat)
 	switch r.Outcome {
@@ -258,11 +258,11 @@ func (t *trial) take(r results.Trial) {
 	}
 }
 
-// enter compares newly measured trials with the incumbents.
-func (c *cell) enter(measured []*trial) {
+// updateIncumbents compares newly measured trials with the incumbents.
+func (c *cell) updateIncumbents(measured []*trial) {
 	for i, best := range c.best {
 		for _, t := range measured {
-			if t.competes() && (best == nil || better(t, best) < 0) && c.has(i, t) {
+			if t.competes() && (best == nil || faster(t, best) < 0) && c.inClass(i, t) {
 				best = t
 			}
 		}
@@ -270,8 +270,8 @@ func (c *cell) enter(measured []*trial) {
 	}
 }
 
-// crown finds the incumbents again, after times have changed.
-func (c *cell) crown() {
+// recomputeIncumbents finds the incumbents again, after times have changed.
+func (c *cell) recomputeIncumbents() {
 	clear(c.best)
-	c.enter(c.trials)
+	c.updateIncumbents(c.trials)
 }

@@ -9,9 +9,9 @@ import (
 
 // class is a set of trials whose best one must certainly be found.
 type class struct {
-	name string
-	doc  string
-	has  func(*trial) bool
+	name     string
+	doc      string
+	contains func(*trial) bool
 	// runtime is the one whose class this is; nil where it is of all.
 	runtime *export.Runtime
 }
@@ -21,19 +21,19 @@ type class struct {
 // runtime says of a program is looked up once for each protocol. A runtime that
 // computes nothing of the kind by programs has no class.
 func newClasses(elem int64, op, dtype string) []class {
-	classes := []class{{name: "any", doc: "every trial", has: func(*trial) bool { return true }}}
+	classes := []class{{name: "any", doc: "every trial", contains: func(*trial) bool { return true }}}
 	for _, runtime := range export.Runtimes() {
 		if runtime.Computes(op, dtype) != "" {
 			continue
 		}
-		classes = append(classes, class{runtime.Name, "what " + runtime.Name + " would load and run", runBy(runtime, elem), &runtime})
+		classes = append(classes, class{runtime.Name, "what " + runtime.Name + " would load and run", runnableBy(runtime, elem), &runtime})
 	}
 	return classes
 }
 
-// runBy tells whether a runtime would load a trial's program and run it as the
+// runnableBy tells whether a runtime would load a trial's program and run it as the
 // trial does.
-func runBy(runtime export.Runtime, elem int64) func(*trial) bool {
+func runnableBy(runtime export.Runtime, elem int64) func(*trial) bool {
 	type question struct {
 		c     *candidate
 		proto topologies.Proto
@@ -53,8 +53,8 @@ func runBy(runtime export.Runtime, elem int64) func(*trial) bool {
 	}
 }
 
-// admits finds the class that a trial must belong to: that of the problem's
+// requiredClassOf finds the class that a trial must belong to: that of the problem's
 // runtime, or any.
-func admits(p *Problem, classes []class) int {
+func requiredClassOf(p *Problem, classes []class) int {
 	return max(slices.IndexFunc(classes, func(c class) bool { return c.name == p.Runtime }), 0)
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// leastNearTile is the smallest tile worth trying: below it, more calls cost more
+// minNearTile is the smallest tile worth trying: below it, more calls cost more
 // than nearer slots save.
-const leastNearTile = 16 << 10
+const minNearTile = 16 << 10
 
 // nearTiles are tiles to try beside the topology's, where each of those makes a
 // program's slots too large to stay near the executor's processors. That happens
@@ -34,5 +34,5 @@ func (p *Problem) nearTiles(cand *candidate, proto topologies.Proto, bytes, elem
 	for !near(largest) {
 		largest /= 2
 	}
-	return slices.DeleteFunc([]int64{largest, largest / 4}, func(tile int64) bool { return tile < leastNearTile })
+	return slices.DeleteFunc([]int64{largest, largest / 4}, func(tile int64) bool { return tile < minNearTile })
 }

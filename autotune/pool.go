@@ -15,8 +15,8 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// maxNote is how much of what an executor says of a trial is kept.
-const maxNote = 4096
+// maxNoteBytes is how much of what an executor says of a trial is kept.
+const maxNoteBytes = 4096
 
 // pool holds a run's executors. They are started when first needed and kept to the
 // end.
@@ -67,8 +67,8 @@ func (p *pool) close() error {
 	return errors.Join(errs...)
 }
 
-// fate is how a trial ended: a record, or why there is none.
-type fate struct {
+// trialResult is how a trial ended: a record, or why there is none.
+type trialResult struct {
 	index  int
 	record results.Trial
 	output string // what its executor printed, if it had no result
@@ -79,8 +79,8 @@ type fate struct {
 // all from this goroutine, several at once where they have piled up. It stops
 // starting trials when the context is cancelled, more says no, or a fate is an
 // error; trials under way are waited for.
-func (p *pool) runAll(ctx context.Context, trials []executor.Trial, jobs int, timeout time.Duration, more func() bool, take func([]fate)) {
-	fates := make(chan fate, len(trials))
+func (p *pool) runAll(ctx context.Context, trials []executor.Trial, jobs int, timeout time.Duration, more func() bool, take func([]trialResult)) {
+	fates := make(chan trialResult, len(trials))
 	indices := make(chan int)
 	stop := make(chan struct{})
 	var once sync.Once
@@ -88,7 +88,7 @@ func (p *pool) runAll(ctx context.Context, trials []executor.Trial, jobs int, ti
 	for range min(max(jobs, 1), len(trials)) {
 		workers.Go(func() {
 			for i := range indices {
-				f := fate{index: i}
+				f := trialResult{index: i}
 				e, err := p.take()
 				if err != nil {
 					f.err = err
@@ -123,13 +123,13 @@ func (p *pool) runAll(ctx context.Context, trials []executor.Trial, jobs int, ti
 		close(fates)
 	}()
 	for f := range fates {
-		take(piledUp(f, fates))
+		take(drain(f, fates))
 	}
 }
 
-// piledUp is the first fate and all that have come since, without waiting.
-func piledUp(first fate, fates <-chan fate) []fate {
-	pile := []fate{first}
+// drain is the first fate and all that have come since, without waiting.
+func drain(first trialResult, fates <-chan trialResult) []trialResult {
+	pile := []trialResult{first}
 	for {
 		select {
 		case f, open := <-fates:
@@ -184,7 +184,7 @@ func attempt(ctx context.Context, e executor.Executor, t executor.Trial, timeout
 	if r.Outcome == results.OK && len(m.TimesUS) == 0 {
 		r.Outcome, r.Note = results.Failed, "executor gave no time"
 	}
-	r.TimesUS = results.Thin(r.TimesUS)
+	r.TimesUS = results.Downsample(r.TimesUS)
 	return r, "", nil
 }
 
@@ -222,8 +222,8 @@ func outcomeOf(err error) results.Outcome {
 // for.
 func note(s string) string {
 	s = strings.ToValidUTF8(strings.TrimRight(s, " ;\n"), "?")
-	if len(s) > maxNote {
-		s = strings.ToValidUTF8(s[:maxNote], "") + "…"
+	if len(s) > maxNoteBytes {
+		s = strings.ToValidUTF8(s[:maxNoteBytes], "") + "…"
 	}
 	return s
 }

@@ -96,7 +96,6 @@ type Options struct {
 	Budget   time.Duration // no new trial after this long, and where times are computed, none goes on; 0: no limit
 	Timeout  time.Duration // of a trial; 0: none but the executor's own
 	Deadline time.Duration // a trial's, kept by the executor; 0: executor.DefaultTrialTimeout
-	Strategy string        // a row of strategies, by name; none: the first
 	Progress func(Event)   // is never called by two goroutines at once; may be nil
 }
 

@@ -43,10 +43,6 @@ func Run(ctx context.Context, p Problem, candidates []Candidate, o Options) (Sum
 	if err := p.check(); err != nil {
 		return Summary{}, err
 	}
-	strategy, err := strategyNamed(o.Strategy)
-	if err != nil {
-		return Summary{}, err
-	}
 	elem, err := collective.ElemBytes(p.DType)
 	if err != nil {
 		return Summary{}, err
@@ -65,38 +61,38 @@ func Run(ctx context.Context, p Problem, candidates []Candidate, o Options) (Sum
 		return Summary{}, err
 	}
 	r.summary.Refused, r.summary.Duplicates = refused, duplicates
-	ctx, cancel := r.within(ctx)
+	ctx, cancel := r.withBudget(ctx)
 	defer cancel()
 
 	places := cellsOf(&p, prepared)
 	classes := newClasses(elem, p.Op, p.DType)
-	few := limited(classes, len(places))
+	few := limitedRuntimes(classes, len(places))
 	var cells []*cell
 	before := map[string]*cell{} // by placement
 	r.event.Cells, r.summary.Cells = len(places), len(places)
 	for i, at := range places {
 		c := newCell(&p, classes, prepared, at.bytes, elem, at.placement)
 		r.before = before[at.placement]
-		if err := r.tune(ctx, strategy, c, i); err != nil {
-			r.count(prepared, false)
+		if err := r.tune(ctx, c, i); err != nil {
+			r.countCandidates(prepared, false)
 			return r.summary, err
 		}
 		before[at.placement] = c
 		r.summary.Finished++
 		if len(few) > 0 {
-			c.keep(few)
+			c.dropUnexportable(few)
 			cells = append(cells, c)
 		}
 	}
-	if err := r.fill(ctx, few, cells); err != nil {
-		r.count(prepared, false)
+	if err := r.chooseFiles(ctx, few, cells); err != nil {
+		r.countCandidates(prepared, false)
 		return r.summary, err
 	}
-	r.count(prepared, true)
+	r.countCandidates(prepared, true)
 	if err := r.pool.close(); err != nil {
 		return r.summary, err
 	}
-	return r.summary, r.verdict()
+	return r.summary, r.unansweredError()
 }
 
 // meet asks an executor what it is, and records that in the journal.
@@ -136,21 +132,21 @@ func ExecutorOf(d executor.Description) results.Executor {
 	}
 }
 
-// place is a size and placement to tune at.
-type place struct {
+// cellKey is a size and placement to tune at.
+type cellKey struct {
 	bytes     int64
 	placement string
 }
 
 // cellsOf lists them by rising size, in-place calls first.
-func cellsOf(p *Problem, candidates []*candidate) []place {
+func cellsOf(p *Problem, candidates []*candidate) []cellKey {
 	sizes := slices.Clone(p.Sizes)
 	slices.Sort(sizes)
-	var all []place
+	var all []cellKey
 	for _, n := range slices.Compact(sizes) {
 		for _, placement := range []string{"in", "out"} {
 			if slices.ContainsFunc(candidates, func(c *candidate) bool { return c.placement == placement }) {
-				all = append(all, place{n, placement})
+				all = append(all, cellKey{n, placement})
 			}
 		}
 	}
@@ -158,30 +154,30 @@ func cellsOf(p *Problem, candidates []*candidate) []place {
 }
 
 // tune completes one cell.
-func (r *run) tune(ctx context.Context, s strategy, c *cell, index int) error {
+func (r *run) tune(ctx context.Context, c *cell, index int) error {
 	r.cell = c
 	r.event.Cell, r.event.Bytes, r.event.Placement, r.event.Trials, r.event.Done = index, c.bytes, c.placement, len(c.trials), 0
-	r.tell(CellStarted, nil)
-	if err := c.order(ctx, r.options.Jobs); err != nil {
+	r.emit(CellStarted, nil)
+	if err := c.sortByBound(ctx, r.options.Jobs); err != nil {
 		return err
 	}
-	if err := s.run(ctx, r, c); err != nil {
+	if err := r.measureByBound(ctx, c); err != nil {
 		return err
 	}
 	if !r.deterministic {
-		if err := settle(ctx, r, c); err != nil {
+		if err := repeatContenders(ctx, r, c); err != nil {
 			return err
 		}
 	}
-	r.answer(c)
+	r.noteUnanswered(c)
 	r.event.Done = len(c.trials)
-	r.tell(CellFinished, nil)
+	r.emit(CellFinished, nil)
 	return nil
 }
 
-// count sums up what became of the candidates. finished tells that all cells were
+// countCandidates sums up what became of the candidates. finished tells that all cells were
 // completed.
-func (r *run) count(candidates []*candidate, finished bool) {
+func (r *run) countCandidates(candidates []*candidate, finished bool) {
 	for _, c := range candidates {
 		switch {
 		case c.Reference: // no candidate, only a comparison
@@ -199,10 +195,10 @@ func (r *run) count(candidates []*candidate, finished bool) {
 	}
 }
 
-// within is the context for a run's trials. When the budget is spent, a trial
+// withBudget is the context for a run's trials. When the budget is spent, a trial
 // whose time is computed is given up. A trial that is measured is waited for,
 // because it is better to be late than to kill what runs on a device.
-func (r *run) within(ctx context.Context) (context.Context, context.CancelFunc) {
+func (r *run) withBudget(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.options.Budget <= 0 || !r.deterministic {
 		return context.WithCancel(ctx)
 	}
@@ -211,8 +207,8 @@ func (r *run) within(ctx context.Context) (context.Context, context.CancelFunc) 
 
 func (r *run) overBudget() error { return &LimitError{"budget", r.options.Budget.String()} }
 
-// ended says why a run's context is done: a limit or an interrupt.
-func ended(ctx context.Context) error {
+// stopCause says why a run's context is done: a limit or an interrupt.
+func stopCause(ctx context.Context) error {
 	var limit *LimitError
 	if errors.As(context.Cause(ctx), &limit) {
 		return limit
@@ -220,24 +216,24 @@ func ended(ctx context.Context) error {
 	return ErrInterrupted
 }
 
-// spent tells whether the budget is used up.
-func (r *run) spent() bool {
+// budgetSpent tells whether the budget is used up.
+func (r *run) budgetSpent() bool {
 	return r.options.Budget > 0 && time.Since(r.started) >= r.options.Budget
 }
 
-// outcome enters a trial's record, and reports it.
-func (r *run) outcome(t *trial, record results.Trial) {
-	t.take(record)
+// recordOutcome enters a trial's record, and reports it.
+func (r *run) recordOutcome(t *trial, record results.Trial) {
+	t.addResult(record)
 	if record.Outcome != results.OK {
 		r.summary.Failed++
 	}
 	r.event.Done++
-	t.cell.enter([]*trial{t})
-	r.tell(TrialDone, &record)
+	t.cell.updateIncumbents([]*trial{t})
+	r.emit(TrialDone, &record)
 }
 
-// tell reports an event.
-func (r *run) tell(kind EventKind, t *results.Trial) {
+// emit reports an event.
+func (r *run) emit(kind EventKind, t *results.Trial) {
 	if r.options.Progress == nil {
 		return
 	}

@@ -67,12 +67,12 @@ func (e *UnansweredError) Error() string {
 	return s
 }
 
-// answer notes how a cell ended.
-func (r *run) answer(c *cell) {
+// noteUnanswered notes how a cell ended.
+func (r *run) noteUnanswered(c *cell) {
 	lacks := Unanswered{Bytes: c.bytes, Placement: c.placement, Outcomes: map[results.Outcome]int{}}
 	for _, t := range c.trials {
 		switch {
-		case t.compared || !t.done:
+		case t.reference || !t.done:
 		case t.ok():
 			r.unanswered.Answered++
 			return
@@ -88,8 +88,8 @@ func (r *run) answer(c *cell) {
 	}
 }
 
-// verdict is the error with which a run that tried everything ends.
-func (r *run) verdict() error {
+// unansweredError is the error with which a run that tried everything ends.
+func (r *run) unansweredError() error {
 	if r.unanswered.Answered > 0 && len(r.unanswered.Cells) == 0 {
 		return nil
 	}

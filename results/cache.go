@@ -134,8 +134,8 @@ func readCacheLine(r io.Reader, key string) (entry cacheEntry, rest *bufio.Reade
 			return entry, nil, err
 		}
 	}
-	body, sum, ok := unsealed(line)
-	if !ok || sum != sumOf("", body) {
+	body, sum, ok := splitChecksum(line)
+	if !ok || sum != checksum("", body) {
 		return entry, nil, errors.New("checksum does not match")
 	}
 	if err := json.Unmarshal(line, &entry); err != nil {
@@ -174,7 +174,7 @@ func encodeCached(key string, note any, hash string, p *ir.Program) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	line, _ := sealed("", object)
+	line, _ := appendChecksum("", object)
 	if len(line) > maxCacheLine {
 		return nil, nil
 	}

@@ -26,21 +26,21 @@ var ErrReadOnly = errors.New("campaign opened for reading only")
 // Campaign is an open campaign folder. Its methods may be called from several
 // goroutines at once.
 type Campaign struct {
-	dir    string
-	folder *os.Root // dir, held open: it may be moved
-	plan   Plan
-	lock   *os.File // nil: reading only
-	made   []string // folders that Create made for it, innermost first
-	new    bool     // Create wrote its plan
+	dir         string
+	folder      *os.Root // dir, held open: it may be moved
+	plan        Plan
+	lock        *os.File // nil: reading only
+	createdDirs []string // folders that Create made for it, innermost first
+	new         bool     // Create wrote its plan
 
-	mu       sync.Mutex
-	journal  *journal
-	trials   map[string]*Trial // by key
-	order    []*Trial          // in the journal's order
-	executor *Executor         // the last in the journal
-	named    map[string]bool   // all executors in the journal, by their hashes
-	tally    *Tally            // the last in the journal
-	programs map[string]bool   // known to be in the folder
+	mu        sync.Mutex
+	journal   *journal
+	trials    map[string]*Trial // by key
+	order     []*Trial          // in the journal's order
+	executor  *Executor         // the last in the journal
+	executors map[string]bool   // all executors in the journal, by their hashes
+	tally     *Tally            // the last in the journal
+	programs  map[string]bool   // known to be in the folder
 
 	cached     atomic.Int64      // bytes of the entries written to the cache of candidates
 	candidates map[string]string // keys of the cache's entries by program; nil until it is asked for
@@ -86,7 +86,7 @@ func (c *Campaign) Append(trials ...Trial) error {
 	fresh := map[string]bool{}
 	for i := range trials {
 		t := trials[i]
-		if err := errors.Join(t.check(), c.admit(record{Trial: &t})); err != nil {
+		if err := errors.Join(t.check(), c.checkRecord(record{Trial: &t})); err != nil {
 			return fmt.Errorf("trial of %s at %d bytes: %w", t.Algorithm, t.Bytes, err)
 		}
 		if known := c.trials[t.Key]; known != nil && known.Outcome.Final() || fresh[t.Key] {
@@ -135,9 +135,9 @@ func (c *Campaign) SetTally(t Tally) error {
 	if err := t.check(); err != nil {
 		return err
 	}
-	t.Called = c.calledOtherwise(t.Called)
+	t.Labels = c.changedLabels(t.Labels)
 	if c.tally != nil && equalJSON(c.tally, &t) {
-		return c.here()
+		return c.checkNotMoved()
 	}
 	return c.write(record{Tally: &t})
 }
@@ -176,8 +176,8 @@ func (c *Campaign) Trials() []Trial {
 		if c.tally == nil {
 			continue
 		}
-		if name, ok := c.tally.Called[t.Program]; ok {
-			name.call(&trials[len(trials)-1])
+		if name, ok := c.tally.Labels[t.Program]; ok {
+			name.apply(&trials[len(trials)-1])
 		}
 	}
 	return trials
@@ -193,8 +193,8 @@ func (c *Campaign) Remarks() (lines []string) {
 	case j.torn > 0:
 		lines = append(lines, fmt.Sprintf("%s: the last line is not finished (%d bytes) and is left out", file, j.torn))
 	}
-	if j.older > 0 {
-		lines = append(lines, fmt.Sprintf("%s: warning: %s without checksums, as an older colltune wrote them: changes to them may go unseen", file, units.Count(j.older, "line")))
+	if j.unchecksummed > 0 {
+		lines = append(lines, fmt.Sprintf("%s: warning: %s without checksums, as an older colltune wrote them: changes to them may go unseen", file, units.Count(j.unchecksummed, "line")))
 	}
 	return lines
 }
@@ -208,12 +208,12 @@ func (c *Campaign) write(records ...record) error {
 		return fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)
 	}
 	if err := c.journal.append(records...); err != nil {
-		return c.blame(fmt.Errorf("campaign %s: %w", c.dir, err))
+		return c.explainMove(fmt.Errorf("campaign %s: %w", c.dir, err))
 	}
 	for _, r := range records {
-		c.take(r)
+		c.addRecord(r)
 	}
-	return c.here()
+	return c.checkNotMoved()
 }
 
 // syncDir makes a rename in dir durable.

@@ -309,8 +309,8 @@ func TestKeyCoversEverything(t *testing.T) {
 // What a killed holder had begun to start keeps the lock for a moment: that is
 // waited for, and a holder that lives is not.
 func TestLockOfADeadHolder(t *testing.T) {
-	defer func(d time.Duration) { orphanTime = d }(orphanTime)
-	orphanTime = time.Minute // it has all the time that a busy machine takes
+	defer func(d time.Duration) { forkGrace = d }(forkGrace)
+	forkGrace = time.Minute // it has all the time that a busy machine takes
 	c := newCampaign(t, testPlan())
 	c.Close()
 	ended := exec.Command(os.Args[0], "-test.run=^$")
@@ -372,7 +372,7 @@ func TestGone(t *testing.T) {
 		fmt.Sprintf("process %d, here", ended.Process.Pid):           false,
 		"another process": false,
 	} {
-		if gone(holder) != want {
+		if hasExited(holder) != want {
 			t.Errorf("%s: gone %t, want %t", holder, !want, want)
 		}
 	}

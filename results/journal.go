@@ -24,12 +24,12 @@ const maxLine = 32 << 20
 // record is one line of the journal. Exactly one of plan, executor, trial and tally
 // is set. The first record with a checksum is a plan.
 type record struct {
-	Version  int       `json:"v"`
-	Plan     *planMark `json:"plan,omitempty"`
-	Executor *Executor `json:"executor,omitempty"`
-	Trial    *Trial    `json:"trial,omitempty"`
-	Tally    *Tally    `json:"tally,omitempty"`
-	Sum      string    `json:"sum,omitempty"` // see sealed
+	Version  int         `json:"v"`
+	Plan     *planDigest `json:"plan,omitempty"`
+	Executor *Executor   `json:"executor,omitempty"`
+	Trial    *Trial      `json:"trial,omitempty"`
+	Tally    *Tally      `json:"tally,omitempty"`
+	Sum      string      `json:"sum,omitempty"` // see sealed
 }
 
 // LineError says that a file of a campaign can't be read or was changed.
@@ -48,25 +48,25 @@ func (e *LineError) Error() string {
 
 // journal is the append-only file behind a campaign.
 type journal struct {
-	file *os.File // nil: reading only
-	plan planMark // of the plan that the records are about
-	read
-	bad error // why nothing can be appended any more
+	file *os.File   // nil: reading only
+	plan planDigest // of the plan that the records are about
+	journalState
+	broken error // why nothing can be appended any more
 }
 
-// read is how far a journal was read.
-type read struct {
-	end   int64  // bytes that are whole and synced
-	torn  int64  // bytes of a line cut short, found on opening
-	older int    // lines of version 1, which no checksum covers
-	sum   string // of the last line, which the next one follows
-	begun bool   // a record of the plan is there
+// journalState is how far a journal was read.
+type journalState struct {
+	end           int64  // bytes that are whole and synced
+	torn          int64  // bytes of a line cut short, found on opening
+	unchecksummed int    // lines of version 1, which no checksum covers
+	sum           string // of the last line, which the next one follows
+	hasPlan       bool   // a record of the plan is there
 }
 
 // openJournal reads the journal of a plan and hands each other record to take, whose
 // error is about its line. With write, it cuts off a last line that was not
 // finished. A journal that does not exist is empty.
-func openJournal(folder *os.Root, write bool, plan planMark, take func(record) error) (*journal, error) {
+func openJournal(folder *os.Root, write bool, plan planDigest, take func(record) error) (*journal, error) {
 	flags := os.O_RDONLY
 	if write {
 		flags = os.O_RDWR | os.O_CREATE
@@ -86,7 +86,7 @@ func openJournal(folder *os.Root, write bool, plan planMark, take func(record) e
 	}
 	to, err := readJournal(f, journalFile, func(r record) error {
 		if r.Plan != nil {
-			return plan.marked(r.Plan)
+			return plan.check(r.Plan)
 		}
 		return take(r)
 	})
@@ -94,7 +94,7 @@ func openJournal(folder *os.Root, write bool, plan planMark, take func(record) e
 		f.Close()
 		return nil, err
 	}
-	j := &journal{file: f, plan: plan, read: to}
+	j := &journal{file: f, plan: plan, journalState: to}
 	if !write {
 		j.file = nil
 		return j, f.Close()
@@ -106,19 +106,19 @@ func openJournal(folder *os.Root, write bool, plan planMark, take func(record) e
 	return j, nil
 }
 
-// marked is an error if a plan is not the one that the journal was begun with.
-func (m planMark) marked(begun *planMark) error {
+// check is an error if a plan is not the one that the journal was begun with.
+func (m planDigest) check(begun *planDigest) error {
 	if m.SHA256 == begun.SHA256 {
 		return nil
 	}
-	return &LineError{planFile, begun.differs(m), "is not as it was when the search began, and the trials are of that plan; restore the file, or search in another folder (--campaign)"}
+	return &LineError{planFile, begun.firstChangedLine(m), "is not as it was when the search began, and the trials are of that plan; restore the file, or search in another folder (--campaign)"}
 }
 
 // readJournal reads records from r, checks their chain, and hands them to take;
 // errors call the journal file. The end of what it returns is that of all whole
 // lines, and torn is what follows the last line break: only there can a kill have
 // left half a line, whatever it looks like.
-func readJournal(r io.Reader, file string, take func(record) error) (to read, err error) {
+func readJournal(r io.Reader, file string, take func(record) error) (to journalState, err error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	older := sha256.New()
 	for n := 1; ; n++ {
@@ -126,8 +126,8 @@ func readJournal(r io.Reader, file string, take func(record) error) (to read, er
 		switch {
 		case errors.Is(err, io.EOF):
 			to.torn = int64(len(line))
-			if to.older > 0 && !to.begun {
-				to.sum = shortSum(older.Sum(nil))
+			if to.unchecksummed > 0 && !to.hasPlan {
+				to.sum = truncatedSum(older.Sum(nil))
 			}
 			return to, nil
 		case errors.Is(err, errLineTooLong):
@@ -138,16 +138,16 @@ func readJournal(r io.Reader, file string, take func(record) error) (to read, er
 		rec, err := parseRecord(line)
 		switch {
 		case err != nil:
-		case rec.Version == 1 && to.begun:
+		case rec.Version == 1 && to.hasPlan:
 			err = errors.New("record of version 1 after one of version 2")
 		case rec.Version == 1:
-			to.older++
+			to.unchecksummed++
 			older.Write(line)
 		default:
-			if to.older > 0 && !to.begun {
-				to.sum = shortSum(older.Sum(nil))
+			if to.unchecksummed > 0 && !to.hasPlan {
+				to.sum = truncatedSum(older.Sum(nil))
 			}
-			err = to.follow(&rec, line)
+			err = to.verifyChain(&rec, line)
 		}
 		if err == nil {
 			err = take(rec)
@@ -155,7 +155,7 @@ func readJournal(r io.Reader, file string, take func(record) error) (to read, er
 		if at := (*LineError)(nil); errors.As(err, &at) {
 			return to, err // about another file
 		}
-		if errors.Is(err, errLater) {
+		if errors.Is(err, errNewerVersion) {
 			return to, &LineError{file, n, err.Error()}
 		}
 		if err != nil {
@@ -165,8 +165,8 @@ func readJournal(r io.Reader, file string, take func(record) error) (to read, er
 	}
 }
 
-// errLater is wrapped by the error of a line that a later colltune wrote.
-var errLater = errors.New("written by a later colltune")
+// errNewerVersion is wrapped by the error of a line that a later colltune wrote.
+var errNewerVersion = errors.New("written by a later colltune")
 
 // remedy is what can be done about a damaged line.
 func remedy(line int) string {
@@ -176,19 +176,19 @@ func remedy(line int) string {
 	return fmt.Sprintf("restore the file, or keep the lines before (head -n %d) and resume: the other trials are then made again", line-1)
 }
 
-// follow checks that a record of version 2 is the one that was written after those
+// verifyChain checks that a record of version 2 is the one that was written after those
 // read before it.
-func (to *read) follow(rec *record, line []byte) error {
-	body, sum, ok := unsealed(line)
+func (to *journalState) verifyChain(rec *record, line []byte) error {
+	body, sum, ok := splitChecksum(line)
 	switch {
 	case !ok || sum != rec.Sum:
 		return errors.New("record of version 2 that does not end in its checksum")
-	case sum != sumOf(to.sum, body):
+	case sum != checksum(to.sum, body):
 		return errors.New("checksum does not match: this line was changed, or lines before it were removed, added or moved")
-	case (rec.Plan != nil) == to.begun:
+	case (rec.Plan != nil) == to.hasPlan:
 		return errors.New("want a record of the plan first, and only once")
 	}
-	to.sum, to.begun = sum, true
+	to.sum, to.hasPlan = sum, true
 	return nil
 }
 
@@ -231,7 +231,7 @@ func parseRecord(line []byte) (record, error) {
 		return record{}, fmt.Errorf("not a record: %w", err)
 	}
 	if form.Version > journalVersion {
-		return record{}, fmt.Errorf("record of version %d, %w: this one reads versions 1 to %d", form.Version, errLater, journalVersion)
+		return record{}, fmt.Errorf("record of version %d, %w: this one reads versions 1 to %d", form.Version, errNewerVersion, journalVersion)
 	}
 	if err != nil {
 		return record{}, fmt.Errorf("not a record: %w", err)
@@ -266,13 +266,13 @@ func parseRecord(line []byte) (record, error) {
 // that of the plan. If that fails, the file is cut back to what was whole; if that
 // fails, too, nothing more is written.
 func (j *journal) append(records ...record) error {
-	if j.bad != nil {
-		return j.bad
+	if j.broken != nil {
+		return j.broken
 	}
 	if j.file == nil {
 		return ErrReadOnly
 	}
-	if !j.begun {
+	if !j.hasPlan {
 		records = append([]record{{Plan: &j.plan}}, records...)
 	}
 	var buf, one bytes.Buffer
@@ -286,7 +286,7 @@ func (j *journal) append(records ...record) error {
 			return err
 		}
 		var line []byte
-		line, sum = sealed(sum, safe.JSON(bytes.TrimSpace(one.Bytes())))
+		line, sum = appendChecksum(sum, safe.JSON(bytes.TrimSpace(one.Bytes())))
 		if len(line) > maxLine {
 			return fmt.Errorf("record of %d bytes: want at most %d", len(line), maxLine)
 		}
@@ -298,25 +298,25 @@ func (j *journal) append(records ...record) error {
 	}
 	if err != nil {
 		if cut := j.file.Truncate(j.end); cut != nil {
-			j.bad = fmt.Errorf("journal ends in an unfinished line: %w", errors.Join(err, cut))
-			return j.bad
+			j.broken = fmt.Errorf("journal ends in an unfinished line: %w", errors.Join(err, cut))
+			return j.broken
 		}
 		return err
 	}
 	j.end += int64(buf.Len())
-	j.sum, j.begun = sum, true
+	j.sum, j.hasPlan = sum, true
 	return nil
 }
 
-// clear drops all records. Those that follow are about another plan.
-func (j *journal) clear(plan planMark) error {
+// reset drops all records. Those that follow are about another plan.
+func (j *journal) reset(plan planDigest) error {
 	if j.file == nil {
 		return ErrReadOnly
 	}
 	if err := errors.Join(j.file.Truncate(0), j.file.Sync()); err != nil {
 		return err
 	}
-	j.read, j.plan = read{}, plan
+	j.journalState, j.plan = journalState{}, plan
 	return nil
 }
 

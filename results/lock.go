@@ -35,7 +35,7 @@ func lock(folder *os.Root) (*os.File, error) {
 		if err = filelock.Try(f); !errors.Is(err, filelock.ErrHeld) {
 			break
 		}
-		if holder := holderOf(f); !gone(holder) || time.Since(start) > orphanTime {
+		if holder := holderOf(f); !hasExited(holder) || time.Since(start) > forkGrace {
 			f.Close()
 			return nil, &LockedError{Dir: folder.Name(), Holder: holder}
 		}
@@ -74,15 +74,15 @@ func lockJournal(folder *os.Root, f *os.File) error {
 		if !errors.Is(err, filelock.ErrHeld) {
 			return err
 		}
-		if time.Since(start) > orphanTime {
+		if time.Since(start) > forkGrace {
 			return &LockedError{Dir: folder.Name(), Holder: "another process, whose file lock was deleted"}
 		}
 	}
 }
 
-// orphanTime is how long a process that was just being started by a killed one may
+// forkGrace is how long a process that was just being started by a killed one may
 // keep its lock.
-var orphanTime = 5 * time.Second
+var forkGrace = 5 * time.Second
 
 // isLock reports whether a file holds what a lock's does, or nothing yet. System
 // crashes leave zeros for what was not written.
@@ -105,8 +105,8 @@ func holderOf(f *os.File) string {
 	return holder
 }
 
-// gone tells whether a holder was a process of this machine that has ended.
-func gone(holder string) bool {
+// hasExited tells whether a holder was a process of this machine that has ended.
+func hasExited(holder string) bool {
 	host, err := os.Hostname()
 	var pid int
 	var on string

@@ -25,9 +25,9 @@ func (e *MovedError) Error() string {
 	return fmt.Sprintf("campaign %s: %s was renamed, removed or replaced while it was written%s", e.Dir, e.What, where)
 }
 
-// here is an error if the campaign's path no longer leads to the folder and the
+// checkNotMoved is an error if the campaign's path no longer leads to the folder and the
 // journal that are held open.
-func (c *Campaign) here() error {
+func (c *Campaign) checkNotMoved() error {
 	if c.journal.file == nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (c *Campaign) here() error {
 	case err != nil:
 		return fmt.Errorf("campaign %s: %w", c.dir, err)
 	case !same:
-		return &MovedError{c.dir, what, folderOf(c.journal.file)}
+		return &MovedError{c.dir, what, currentPath(c.journal.file)}
 	}
 	return nil
 }
@@ -60,9 +60,9 @@ func sameFile(one, other func() (fs.FileInfo, error)) (bool, error) {
 	return err == nil && os.SameFile(a, b), err
 }
 
-// folderOf is where the folder of an open file is by now; empty if the file was
+// currentPath is where the folder of an open file is by now; empty if the file was
 // removed, or the system does not tell.
-func folderOf(f *os.File) string {
+func currentPath(f *os.File) string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
 	if err != nil || strings.HasSuffix(path, " (deleted)") {
 		return ""
@@ -70,11 +70,11 @@ func folderOf(f *os.File) string {
 	return filepath.Dir(path)
 }
 
-// blame is the reason why a campaign can't be written: that it was moved, or else
+// explainMove is the reason why a campaign can't be written: that it was moved, or else
 // err.
-func (c *Campaign) blame(err error) error {
+func (c *Campaign) explainMove(err error) error {
 	var moved *MovedError
-	if errors.As(c.here(), &moved) {
+	if errors.As(c.checkNotMoved(), &moved) {
 		return moved
 	}
 	return err

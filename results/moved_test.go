@@ -129,8 +129,8 @@ func TestMovedIsNoticedEverywhere(t *testing.T) {
 
 // A second search finds the campaign in use though the file lock was deleted.
 func TestDeletedLock(t *testing.T) {
-	defer func(d time.Duration) { orphanTime = d }(orphanTime)
-	orphanTime = 20 * time.Millisecond
+	defer func(d time.Duration) { forkGrace = d }(forkGrace)
+	forkGrace = 20 * time.Millisecond
 	c := newCampaign(t, testPlan())
 	if err := os.Remove(filepath.Join(c.Dir(), lockFile)); err != nil {
 		t.Fatal(err)

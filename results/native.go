@@ -8,14 +8,14 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// Backend is the source of trials that ran an algorithm of the back end's own.
+// SourceNative is the source of trials that ran an algorithm of the back end's own.
 // There is no program of it: only its name and its settings are known. Its
 // NativeHash takes the place of a program's hash, its protocol may be OwnProtocol,
 // and it has no tile.
-const Backend = "backend"
+const SourceNative = "backend"
 
-// OwnProtocol is the protocol of a trial in which the back end chose it.
-const OwnProtocol = "auto"
+// ProtocolAuto is the protocol of a trial in which the back end chose it.
+const ProtocolAuto = "auto"
 
 // NativeHash identifies an algorithm of the back end's own, with its settings, on
 // a collective.
@@ -32,4 +32,4 @@ func NativeHash(algorithm string, settings map[string]string, spec collective.Sp
 }
 
 // IsNative reports whether a trial ran an algorithm of the back end's own.
-func (t *Trial) IsNative() bool { return t.Source == Backend }
+func (t *Trial) IsNative() bool { return t.Source == SourceNative }

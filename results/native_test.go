@@ -15,7 +15,7 @@ func ownTrial(algorithm, protocol string, settings map[string]string, channels i
 		parameters[k] = v
 	}
 	return Trial{
-		Bytes: bytes, Placement: "in", Algorithm: algorithm, Source: Backend, Parameters: parameters,
+		Bytes: bytes, Placement: "in", Algorithm: algorithm, Source: SourceNative, Parameters: parameters,
 		Channels: channels, Instances: 1, Protocol: protocol, Program: hash, LoopChunks: 1, MaxCount: 1, Granularity: 4,
 		Fingerprint: testExecutor.Hash(), Outcome: OK, TimesUS: []float64{us},
 	}
@@ -24,7 +24,7 @@ func ownTrial(algorithm, protocol string, settings map[string]string, channels i
 // A program's trial still needs its protocol, its tile and its file.
 func TestOnlyALibrarysTrialLacksAProgram(t *testing.T) {
 	c := newCampaign(t, testPlan())
-	good := ownTrial("auto", OwnProtocol, nil, 0, 1024, 5)
+	good := ownTrial("auto", ProtocolAuto, nil, 0, 1024, 5)
 	for name, change := range map[string]func(*Trial){
 		"source":   func(t *Trial) { t.Source = "template" },
 		"protocol": func(t *Trial) { t.Source, t.TileBytes = "template", 4096 },

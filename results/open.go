@@ -21,7 +21,7 @@ func Create(dir string, p Plan) (*Campaign, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("plan of campaign %s: %w", dir, err)
 	}
-	made := missing(dir)
+	made := missingDirs(dir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("campaign folder: %w", err)
 	}
@@ -38,7 +38,7 @@ func Create(dir string, p Plan) (*Campaign, error) {
 			c, err = open(folder, held)
 		}
 		if err == nil {
-			c.new, c.made = true, made
+			c.new, c.createdDirs = true, made
 		}
 	}
 	if err != nil {
@@ -46,7 +46,7 @@ func Create(dir string, p Plan) (*Campaign, error) {
 	}
 	diff := c.plan.Diff(p)
 	if (diff != nil || c.plan.Memory != p.Memory) && c.empty() {
-		err := c.replan(p)
+		err := c.replacePlan(p)
 		if err == nil {
 			return c, nil
 		}
@@ -60,8 +60,8 @@ func Create(dir string, p Plan) (*Campaign, error) {
 	return c, nil
 }
 
-// missing lists the folders that must be made before dir exists, innermost first.
-func missing(dir string) (folders []string) {
+// missingDirs lists the folders that must be made before dir exists, innermost first.
+func missingDirs(dir string) (folders []string) {
 	for {
 		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 			return folders
@@ -74,7 +74,7 @@ func missing(dir string) (folders []string) {
 // Open opens the campaign in dir for writing. If there is none, the error wraps
 // fs.ErrNotExist.
 func Open(dir string) (*Campaign, error) {
-	if err := present(dir); err != nil {
+	if err := checkPresent(dir); err != nil {
 		return nil, err
 	}
 	folder, held, err := holdFolder(dir)
@@ -91,7 +91,7 @@ func Open(dir string) (*Campaign, error) {
 // OpenReadOnly reads the campaign in dir as it is now, while another process
 // may be writing to it. It changes nothing.
 func OpenReadOnly(dir string) (*Campaign, error) {
-	if err := present(dir); err != nil {
+	if err := checkPresent(dir); err != nil {
 		return nil, err
 	}
 	folder, err := os.OpenRoot(dir)
@@ -115,20 +115,20 @@ func open(folder *os.Root, held *os.File) (*Campaign, error) {
 	if err != nil {
 		return nil, &LineError{planFile, 0, err.Error()}
 	}
-	c := &Campaign{dir: folder.Name(), folder: folder, plan: plan.normal(), lock: held, trials: map[string]*Trial{}, named: map[string]bool{}, programs: map[string]bool{}}
+	c := &Campaign{dir: folder.Name(), folder: folder, plan: plan.normal(), lock: held, trials: map[string]*Trial{}, executors: map[string]bool{}, programs: map[string]bool{}}
 	// A journal with checksums says first which line of the plan was changed.
 	wrong := plan.check()
 	if wrong != nil {
 		wrong = &LineError{planFile, 0, wrong.Error()}
 	}
-	c.journal, err = openJournal(folder, held != nil, markOf(text), func(r record) error {
+	c.journal, err = openJournal(folder, held != nil, digestPlan(text), func(r record) error {
 		if wrong != nil {
 			return wrong
 		}
-		if err := c.admit(r); err != nil {
+		if err := c.checkRecord(r); err != nil {
 			return err
 		}
-		c.take(r)
+		c.addRecord(r)
 		return nil
 	})
 	if err = cmp.Or(err, wrong); err != nil {
@@ -190,14 +190,14 @@ func refuseForeign(dir string) error {
 	return nil
 }
 
-// admit refuses a trial that the plan and the records before it contradict.
-func (c *Campaign) admit(r record) error {
+// checkRecord refuses a trial that the plan and the records before it contradict.
+func (c *Campaign) checkRecord(r record) error {
 	t := r.Trial
 	if t == nil {
 		return nil
 	}
 	switch {
-	case !c.named[t.Fingerprint]:
+	case !c.executors[t.Fingerprint]:
 		return errors.New("trial on an executor that no record before it names")
 	case !slices.Contains(c.plan.Sizes, t.Bytes) || !slices.Contains(c.plan.Placements(), t.Placement):
 		return fmt.Errorf("trial of %d bytes, placement %s, which the plan does not ask for", t.Bytes, t.Placement)
@@ -207,16 +207,16 @@ func (c *Campaign) admit(r record) error {
 	if c.executor.OtherLinks {
 		return nil // no bound holds for it
 	}
-	return c.tally.believes(t)
+	return c.tally.rejectBelowBound(t)
 }
 
-// take enters a journalled record into memory. The first record of a key counts,
+// addRecord enters a journalled record into memory. The first record of a key counts,
 // unless its outcome is not final: then a later one replaces it.
-func (c *Campaign) take(r record) {
+func (c *Campaign) addRecord(r record) {
 	switch {
 	case r.Executor != nil:
 		c.executor = r.Executor
-		c.named[r.Executor.Hash()] = true
+		c.executors[r.Executor.Hash()] = true
 	case r.Tally != nil:
 		c.tally = r.Tally
 	case r.Trial != nil:
@@ -230,11 +230,11 @@ func (c *Campaign) take(r record) {
 	}
 }
 
-// replan gives an empty campaign another plan. The journal's records of the old
+// replacePlan gives an empty campaign another plan. The journal's records of the old
 // one go first, so that a kill in between leaves a campaign that is still empty.
-func (c *Campaign) replan(p Plan) error {
+func (c *Campaign) replacePlan(p Plan) error {
 	text := p.encode()
-	if err := c.journal.clear(markOf(text)); err != nil {
+	if err := c.journal.reset(digestPlan(text)); err != nil {
 		return err
 	}
 	c.executor, c.tally = nil, nil
@@ -252,7 +252,7 @@ func (c *Campaign) Discard() error {
 	if !c.new || c.enumerated || !c.empty() {
 		return c.Close()
 	}
-	moved := c.here() != nil
+	moved := c.checkNotMoved() != nil
 	err := c.removeCached(func(string) bool { return true })
 	if dir, at := c.folder.Lstat(cacheDir); at == nil && dir.IsDir() {
 		_ = c.folder.Remove(cacheDir) // unless others keep files there
@@ -262,7 +262,7 @@ func (c *Campaign) Discard() error {
 			err = errors.Join(err, gone)
 		}
 	}
-	for _, dir := range c.made {
+	for _, dir := range c.createdDirs {
 		if moved || os.Remove(dir) != nil {
 			break // others keep files there
 		}

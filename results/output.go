@@ -29,7 +29,7 @@ func (c *Campaign) KeepOutput(key string, attempt int, text string) (string, err
 		return "", nil
 	}
 	if err := c.folder.MkdirAll(outputDir, 0o755); err != nil {
-		return "", c.blame(fmt.Errorf("campaign %s: %w", c.dir, err))
+		return "", c.explainMove(fmt.Errorf("campaign %s: %w", c.dir, err))
 	}
 	name := filepath.Join(outputDir, fmt.Sprintf("%s-%d.txt", key[:16], attempt+1))
 	err := atomicfile.WriteIn(c.folder, name, 0o644, func(w io.Writer) error {
@@ -37,7 +37,7 @@ func (c *Campaign) KeepOutput(key string, attempt int, text string) (string, err
 		return err
 	})
 	if err != nil {
-		return "", c.blame(fmt.Errorf("output of a trial of campaign %s: %w", c.dir, err))
+		return "", c.explainMove(fmt.Errorf("output of a trial of campaign %s: %w", c.dir, err))
 	}
 	return filepath.ToSlash(name), nil
 }

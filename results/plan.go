@@ -75,12 +75,12 @@ func (p Plan) normal() Plan {
 	p.Sizes = slices.Compact(p.Sizes)
 	p.Flags = slices.Clone(p.Flags)
 	slices.SortStableFunc(p.Flags, func(a, b Flag) int {
-		if a.Name == b.Name && slices.Contains(sets, a.Name) {
+		if a.Name == b.Name && slices.Contains(setFlags, a.Name) {
 			return strings.Compare(a.Value, b.Value)
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
-	p.Flags = slices.CompactFunc(p.Flags, func(a, b Flag) bool { return a == b && slices.Contains(sets, a.Name) })
+	p.Flags = slices.CompactFunc(p.Flags, func(a, b Flag) bool { return a == b && slices.Contains(setFlags, a.Name) })
 	p.Files = slices.Clone(p.Files)
 	slices.SortStableFunc(p.Files, func(a, b File) int {
 		return strings.Compare(a.Kind+"\x00"+a.Name, b.Kind+"\x00"+b.Name)
@@ -88,8 +88,8 @@ func (p Plan) normal() Plan {
 	return p
 }
 
-// sets are the flags whose order and repetition don't matter.
-var sets = []string{"family", "exclude"}
+// setFlags are the flags whose order and repetition don't matter.
+var setFlags = []string{"family", "exclude"}
 
 // check refuses a plan that no search could have written.
 func (p Plan) check() error {

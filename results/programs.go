@@ -28,10 +28,10 @@ func (c *Campaign) SaveProgram(hash string, p *ir.Program) error {
 		return fmt.Errorf("campaign %s: %w", c.dir, ErrReadOnly)
 	}
 	if err := c.folder.MkdirAll(programsDir, 0o755); err != nil {
-		return c.blame(fmt.Errorf("campaign %s: %w", c.dir, err))
+		return c.explainMove(fmt.Errorf("campaign %s: %w", c.dir, err))
 	}
 	if err := atomicfile.WriteIn(c.folder, programFile(hash), 0o644, func(w io.Writer) error { return ir.Encode(w, p) }); err != nil {
-		return c.blame(fmt.Errorf("program %s of campaign %s: %w", ShortHash(hash), c.dir, err))
+		return c.explainMove(fmt.Errorf("program %s of campaign %s: %w", ShortHash(hash), c.dir, err))
 	}
 	c.mu.Lock()
 	c.programs[hash] = true
@@ -74,15 +74,15 @@ func (c *Campaign) Program(hash string) (*ir.Program, error) {
 		}
 	}
 	if err == nil {
-		err = c.plan.askedFor(hash, p)
+		err = c.plan.checkCollective(hash, p)
 	}
 	return p, err
 }
 
-// askedFor is an error if a program computes another collective than the
+// checkCollective is an error if a program computes another collective than the
 // campaign's. One of them was changed then, and the program's times would be
 // reported for the wrong call.
-func (p *Plan) askedFor(hash string, found *ir.Program) error {
+func (p *Plan) checkCollective(hash string, found *ir.Program) error {
 	what := func(name string, ranks int) string { return fmt.Sprintf("%s over %d ranks", name, ranks) }
 	is, want := what(found.Collective.Name, found.Ranks()), what(p.Collective, p.Topology.Ranks)
 	if is == want {

@@ -37,13 +37,13 @@ func Outcomes() []Outcome { return slices.Clone(outcomes) }
 // again, and its new outcome replaces the old.
 func (o Outcome) Final() bool { return o == OK || o == Wrong }
 
-// attempts is how often a trial is made before its failure is believed.
-const attempts = 3
+// maxAttempts is how often a trial is made before its failure is believed.
+const maxAttempts = 3
 
-// Open tells whether a run with this deadline for trials would make the trial
+// Retryable tells whether a run with this deadline for trials would make the trial
 // again: because it timed out and would have more time now, or had no result for
 // another reason and has attempts left.
-func (t *Trial) Open(deadline time.Duration) bool {
+func (t *Trial) Retryable(deadline time.Duration) bool {
 	switch {
 	case t.Outcome.Final():
 		return false
@@ -52,7 +52,7 @@ func (t *Trial) Open(deadline time.Duration) bool {
 	case t.Outcome == TimedOut && t.Seconds >= t.Deadline:
 		return false
 	}
-	return t.Attempt+1 < attempts
+	return t.Attempt+1 < maxAttempts
 }
 
 // Data says what the executor did with the data of a measurement. It is the
@@ -202,9 +202,9 @@ type Tally struct {
 	Tuned      int            `json:"tuned"`
 	Points     []Point        `json:"points,omitempty"`
 
-	// Called names programs, by hash, which trials call by other names; SetTally
+	// Labels names programs, by hash, which trials call by other names; SetTally
 	// leaves out the rest.
-	Called map[string]Called `json:"called,omitempty"`
+	Labels map[string]ProgramLabel `json:"called,omitempty"`
 }
 
 // Point is what one size and placement is compared with.
@@ -226,8 +226,8 @@ type Baseline struct {
 	TileBytes int64   `json:"tile_bytes,omitempty"`
 }
 
-// mostSeconds is more than any trial takes, or may be given: 292 years.
-const mostSeconds = 1e10
+// maxSeconds is more than any trial takes, or may be given: 292 years.
+const maxSeconds = 1e10
 
 // check refuses what can't be a trial, because a journal may hold any bytes at
 // all.
@@ -243,7 +243,7 @@ func (t *Trial) check() error {
 		return fmt.Errorf("bytes %d: want at least 1", t.Bytes)
 	case t.Placement != "in" && t.Placement != "out":
 		return fmt.Errorf("placement %.80q: want in or out", t.Placement)
-	case !isProtocol(t.Protocol) && !(t.IsNative() && t.Protocol == OwnProtocol):
+	case !isProtocol(t.Protocol) && !(t.IsNative() && t.Protocol == ProtocolAuto):
 		return fmt.Errorf("protocol %.80q: want LL, LL128 or Simple", t.Protocol)
 	case t.TileBytes < 1 && !(t.IsNative() && t.TileBytes == 0):
 		return fmt.Errorf("tile_bytes %d: want at least 1", t.TileBytes)
@@ -261,10 +261,10 @@ func (t *Trial) check() error {
 		return fmt.Errorf("data %.80q: want one of %v", t.Data, allData)
 	case t.Outcome == OK && len(t.TimesUS) == 0:
 		return fmt.Errorf("times_us: none, in a trial that is ok")
-	case !(t.Deadline >= 0 && t.Deadline <= mostSeconds):
-		return fmt.Errorf("deadline_seconds %v: want 0 to %g", t.Deadline, mostSeconds)
-	case !(t.Seconds >= 0 && t.Seconds <= mostSeconds):
-		return fmt.Errorf("seconds %v: want 0 to %g", t.Seconds, mostSeconds)
+	case !(t.Deadline >= 0 && t.Deadline <= maxSeconds):
+		return fmt.Errorf("deadline_seconds %v: want 0 to %g", t.Deadline, maxSeconds)
+	case !(t.Seconds >= 0 && t.Seconds <= maxSeconds):
+		return fmt.Errorf("seconds %v: want 0 to %g", t.Seconds, maxSeconds)
 	}
 	for _, us := range t.TimesUS {
 		if err := units.CheckTimeUS(us); err != nil {
@@ -278,9 +278,9 @@ func (t *Trial) check() error {
 // routing that meets its bound may be less by that much.
 const BoundRounding = 1e-9
 
-// believes is an error about a time that no routing can reach. The algorithms of a
+// rejectBelowBound is an error about a time that no routing can reach. The algorithms of a
 // back end's own may do without the topology's links.
-func (t *Tally) believes(trial *Trial) error {
+func (t *Tally) rejectBelowBound(trial *Trial) error {
 	if t == nil || trial.Outcome != OK || trial.IsNative() {
 		return nil
 	}
@@ -308,7 +308,7 @@ func (t *Tally) check() error {
 	if t.Enumerated < 0 || t.BoundedOut < 0 || t.Tuned < 0 {
 		return fmt.Errorf("negative count of candidates")
 	}
-	for program, n := range t.Called {
+	for program, n := range t.Labels {
 		if !isHash(program) || n.Algorithm == "" || n.Channels < 0 || n.Instances < 0 {
 			return fmt.Errorf("program %.80q is called %.80q, with %d channels and %d instances: want a hash and a name", program, n.Algorithm, n.Channels, n.Instances)
 		}

@@ -23,7 +23,7 @@ func TestOpen(t *testing.T) {
 		{"stuck before its time was over", Trial{Outcome: TimedOut, Deadline: 10, Seconds: 3}, true},
 		{"stuck for the third time", Trial{Outcome: TimedOut, Deadline: 10, Seconds: 3, Attempt: 2}, false},
 	} {
-		if got := tc.trial.Open(deadline); got != tc.want {
+		if got := tc.trial.Retryable(deadline); got != tc.want {
 			t.Errorf("%s: open %v, want %v", tc.name, got, tc.want)
 		}
 	}

@@ -220,7 +220,7 @@ func (s *Space) tallyPoints(p *Problem, leastUS func(bytes int64) float64) []res
 			TileBytes: cmp.Or(b.tile, int64(p.Topology.Protocols[b.Protocol].Tile)),
 		}
 		if b.own {
-			point.Protocol, point.TileBytes = results.OwnProtocol, 0
+			point.Protocol, point.TileBytes = results.ProtocolAuto, 0
 		}
 		baselines[at{b.Bytes, placementOf(b.InPlace)}] = point
 	}

@@ -161,7 +161,7 @@ func (e *enumeration) nativeCandidate(algorithm string, settings map[string]stri
 	}
 	channels, _ := strconv.Atoi(settings["channels"]) // 0: the library's own choice
 	return autotune.Candidate{
-		Algorithm: algorithm, Source: results.Backend, Parameters: parameters,
+		Algorithm: algorithm, Source: results.SourceNative, Parameters: parameters,
 		Channels: channels, Instances: 1,
 		Native: &executor.Native{Algorithm: algorithm, Settings: settings}, Collective: spec,
 		Hash: results.NativeHash(algorithm, settings, spec),

@@ -157,11 +157,11 @@ func (s *Space) contenders() int {
 }
 
 // called is what each program of the space is called.
-func (s *Space) called() map[string]results.Called {
-	names := make(map[string]results.Called, len(s.Candidates))
+func (s *Space) called() map[string]results.ProgramLabel {
+	names := make(map[string]results.ProgramLabel, len(s.Candidates))
 	for i := range s.Candidates {
 		c := &s.Candidates[i]
-		names[c.Hash] = results.Called{
+		names[c.Hash] = results.ProgramLabel{
 			Algorithm: c.Algorithm, Source: c.Source, Parameters: c.Parameters,
 			Channels: c.Channels, Instances: c.Instances,
 		}

@@ -84,7 +84,7 @@ func (s *session) tally(space *Space, p *Problem, least leastTime) (results.Tall
 		Enumerated: space.Enumerated,
 		Refused:    ByReason(space.Refusals),
 		Points:     space.tallyPoints(p, least),
-		Called:     space.called(),
+		Labels:     space.called(),
 	}
 	if s.options.Baseline == nil {
 		return tally, nil

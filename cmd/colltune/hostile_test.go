@@ -174,7 +174,7 @@ func hostileCampaign(t *testing.T, from, to string) {
 	if _, err := made.SetExecutor(executor); err != nil {
 		t.Fatal(err)
 	}
-	called := map[string]results.Called{}
+	called := map[string]results.ProgramLabel{}
 	for i, trial := range c.Trials() {
 		key := results.Key{Program: trial.Program, Bytes: trial.Bytes, DType: plan.DType, Op: plan.Op, Placement: trial.Placement, Protocol: trial.Protocol,
 			TileBytes: trial.TileBytes, Iters: plan.Iters, Warmup: plan.Warmup, Seed: plan.Seed, Repeat: trial.Repeat, Fingerprint: trial.Fingerprint, Topology: plan.Topology.Hash}
@@ -198,10 +198,10 @@ func hostileCampaign(t *testing.T, from, to string) {
 		if err := made.Append(trial); err != nil {
 			t.Fatal(err)
 		}
-		called[trial.Program] = results.Called{Algorithm: hostile(i + 1), Source: hostile(i)}
+		called[trial.Program] = results.ProgramLabel{Algorithm: hostile(i + 1), Source: hostile(i)}
 	}
 	tally, _ := c.Tally()
-	tally.Called, tally.Refused = called, map[string]int{"": 1}
+	tally.Labels, tally.Refused = called, map[string]int{"": 1}
 	infest(reflect.ValueOf(&tally).Elem(), "placement", "ir", "protocol", "called", "data")
 	if err := made.SetTally(tally); err != nil {
 		t.Fatal(err)

@@ -79,5 +79,5 @@ func unsettled(c *results.Campaign, timeout time.Duration) bool {
 	if timeout == 0 {
 		timeout = executor.DefaultTrialTimeout
 	}
-	return slices.ContainsFunc(c.Trials(), func(t results.Trial) bool { return t.Open(timeout) })
+	return slices.ContainsFunc(c.Trials(), func(t results.Trial) bool { return t.Retryable(timeout) })
 }

@@ -19,15 +19,15 @@ type chooser struct {
 	refuses  func(*table.Measured) (string, error) // why it would not run something; "" where it would
 }
 
-// piece is a run of sizes that one file serves. Its evidence is of all of them.
-type piece struct {
+// servedRange is a run of sizes that one file serves. Its evidence is of all of them.
+type servedRange struct {
 	table.Measured
 	min, last, max int64 // last: the last measured size
 }
 
 // choose decides which file serves which sizes. It reports sizes that get
 // something slower than the winner, and those that get nothing.
-func (c chooser) choose(p results.Plan, all map[table.Cell][]table.Measured, report *Report) ([]piece, error) {
+func (c chooser) choose(p results.Plan, all map[table.Cell][]table.Measured, report *Report) ([]servedRange, error) {
 	winners, err := table.Build(c.campaign)
 	if err != nil {
 		return nil, err
@@ -37,27 +37,27 @@ func (c chooser) choose(p results.Plan, all map[table.Cell][]table.Measured, rep
 	if err != nil {
 		return nil, err
 	}
-	var served []piece
+	var served []servedRange
 	ended := true // the last piece's file
 	for i, at := range places {
 		n := len(served)
 		m := chosen[i]
 		if m == nil {
 			ended = ended || served[n-1].Placement != at.Placement || !c.reader.passes(served[n-1].Trial, at.Bytes)
-			report.leave(at, why[i])
+			report.addGap(at, why[i])
 			continue
 		}
 		winner := all[at][slices.IndexFunc(all[at], table.Measured.Competes)]
-		report.lose(at, winner.Title(), winner.TimeUS, m.Title(), m.TimeUS, why[i])
-		if note := slower(m, at, winners); note != "" {
+		report.addLoss(at, winner.Title(), winner.TimeUS, m.Title(), m.TimeUS, why[i])
+		if note := slowerThanBaseline(m, at, winners); note != "" {
 			report.note(note)
 		}
-		end := endOf(p, at)
-		if !ended && served[n-1].Placement == at.Placement && c.reader.form(served[n-1].Trial) == c.reader.form(m.Trial) {
+		end := lastSizeOf(p, at)
+		if !ended && served[n-1].Placement == at.Placement && c.reader.fileKey(served[n-1].Trial) == c.reader.fileKey(m.Trial) {
 			served[n-1].max, served[n-1].last = end, at.Bytes
 			served[n-1].Evidence = served[n-1].Evidence.Plus(m.Evidence)
 		} else {
-			served = append(served, piece{Measured: *m, min: at.Bytes, last: at.Bytes, max: end})
+			served = append(served, servedRange{Measured: *m, min: at.Bytes, last: at.Bytes, max: end})
 		}
 		ended = false
 	}
@@ -68,7 +68,7 @@ func (c chooser) choose(p results.Plan, all map[table.Cell][]table.Measured, rep
 }
 
 // sizes names the range of sizes, for a file's name.
-func (s *piece) sizes() string {
+func (s *servedRange) sizes() string {
 	if s.last == s.min {
 		return units.Bytes(s.min).String()
 	}
@@ -84,9 +84,9 @@ type fileNames struct {
 func namesFor(p results.Plan) *fileNames { return &fileNames{p, map[string]int{}} }
 
 // next is the name of the next piece's file, without its ending.
-func (n *fileNames) next(s *piece) string {
+func (n *fileNames) next(s *servedRange) string {
 	n.made[s.Placement]++
-	return fmt.Sprintf("colltune-%s-%02d-%s-%s-%s", calls(n.plan, s.Placement), n.made[s.Placement], s.sizes(), fileWord(s.Algorithm), s.Protocol)
+	return fmt.Sprintf("colltune-%s-%02d-%s-%s-%s", callName(n.plan, s.Placement), n.made[s.Placement], s.sizes(), fileWord(s.Algorithm), s.Protocol)
 }
 
 // pick decides what is exported at each size, nil for nothing, and says why that
@@ -138,9 +138,9 @@ func (c chooser) pick(at []table.Cell, all map[table.Cell][]table.Measured) (cho
 	return chosen, why, nil
 }
 
-// slower says that what is exported at a size takes longer than the baseline, so
+// slowerThanBaseline says that what is exported at a size takes longer than the baseline, so
 // that the size had better go without a file; empty where it does not.
-func slower(m *table.Measured, at table.Cell, t *table.Table) string {
+func slowerThanBaseline(m *table.Measured, at table.Cell, t *table.Table) string {
 	for _, r := range t.Rows {
 		if r.Bytes != at.Bytes || r.Placement != at.Placement || r.Baseline == nil || m.TimeUS < *r.BaselineTimeUS*1.0005 {
 			continue
@@ -151,8 +151,8 @@ func slower(m *table.Measured, at table.Cell, t *table.Table) string {
 	return ""
 }
 
-// endOf is the last size that belongs to a cell: just below the plan's next.
-func endOf(p results.Plan, at table.Cell) int64 {
+// lastSizeOf is the last size that belongs to a cell: just below the plan's next.
+func lastSizeOf(p results.Plan, at table.Cell) int64 {
 	if i := slices.Index(p.Sizes, at.Bytes); i >= 0 && i+1 < len(p.Sizes) {
 		return p.Sizes[i+1] - 1
 	}

@@ -42,14 +42,14 @@ type Offer struct {
 func (r Runtime) Cover(places []Place) []int { return cover(r.reader, places) }
 
 func cover(r reader, places []Place) []int {
-	fastest, forms, files := make([]int, len(places)), make([]form, len(places)), 0
+	fastest, forms, files := make([]int, len(places)), make([]fileKey, len(places)), 0
 	for i := range places {
 		offers := places[i].Offers
-		fastest[i] = quickest(r, offers)
+		fastest[i] = fastestOffer(r, offers)
 		if fastest[i] < 0 {
 			continue
 		}
-		forms[i] = r.form(offers[fastest[i]].Trial)
+		forms[i] = r.fileKey(offers[fastest[i]].Trial)
 		if i == 0 || fastest[i-1] < 0 || forms[i] != forms[i-1] || places[i].Placement != places[i-1].Placement {
 			files++
 		}
@@ -57,42 +57,42 @@ func cover(r reader, places []Place) []int {
 	if files <= r.files() {
 		return fastest
 	}
-	known := newMenu(r, places, fastest, func(o *Offer, _ int64) bool { return !o.Bound }).choose()
+	known := newCoverProblem(r, places, fastest, func(o *Offer, _ int64) bool { return !o.Bound }).solve()
 	// Whatever is slower at one place than that is at all places together is in no
 	// better choice.
-	return newMenu(r, places, fastest, func(_ *Offer, slower int64) bool {
+	return newCoverProblem(r, places, fastest, func(_ *Offer, slower int64) bool {
 		return known.cost.unserved > 0 || slower <= known.cost.slower
-	}).choose().offers
+	}).solve().offers
 }
 
-// quickest is the index of the fastest offer; -1 for none.
-func quickest(r reader, offers []Offer) int {
+// fastestOffer is the index of the fastest offer; -1 for none.
+func fastestOffer(r reader, offers []Offer) int {
 	best := -1
 	for i := range offers {
-		if best < 0 || offers[i].TimeUS < offers[best].TimeUS || offers[i].TimeUS == offers[best].TimeUS && formOrder(r, offers[i].Trial, offers[best].Trial) < 0 {
+		if best < 0 || offers[i].TimeUS < offers[best].TimeUS || offers[i].TimeUS == offers[best].TimeUS && compareFiles(r, offers[i].Trial, offers[best].Trial) < 0 {
 			best = i
 		}
 	}
 	return best
 }
 
-// form is the contents of a file for a runtime, but for the sizes it is for. What has
+// fileKey is the contents of a file for a runtime, but for the sizes it is for. What has
 // one form can share a file.
-type form struct {
+type fileKey struct {
 	program, protocol string
 	tile              int64 // 0: the file does not say
 }
 
-// formOrder is Tie of forms: it takes no notice of a tile that no file says.
-func formOrder(r reader, a, b *results.Trial) int {
+// compareFiles is Tie of forms: it takes no notice of a tile that no file says.
+func compareFiles(r reader, a, b *results.Trial) int {
 	x, y := *a, *b
-	x.TileBytes, y.TileBytes = r.form(a).tile, r.form(b).tile
+	x.TileBytes, y.TileBytes = r.fileKey(a).tile, r.fileKey(b).tile
 	return table.Tie(&x, &y)
 }
 
-// price orders choices: more served, then faster. It is exact, so that equal choices
+// cost orders choices: more served, then faster. It is exact, so that equal choices
 // are equal in whatever order they are added up.
-type price struct {
+type cost struct {
 	unserved int   // places that have offers, and get none
 	slower   int64 // sum of the logarithms of slowdowns, in units of logUnit
 }
@@ -102,41 +102,41 @@ const logUnit = 1 << 32
 
 func logarithm(us float64) int64 { return int64(math.Log(us) * logUnit) }
 
-func (p price) plus(q price) price { return price{p.unserved + q.unserved, p.slower + q.slower} }
+func (p cost) plus(q cost) cost { return cost{p.unserved + q.unserved, p.slower + q.slower} }
 
-func (p price) compare(q price) int {
+func (p cost) compare(q cost) int {
 	return cmp.Or(cmp.Compare(p.unserved, q.unserved), cmp.Compare(p.slower, q.slower))
 }
 
-// choice is an offer among those of its place.
-type choice struct {
+// option is an offer among those of its place.
+type option struct {
 	form   int // its rank by formOrder
 	offer  int
 	slower int64
 }
 
-// menu is what is chosen from.
-type menu struct {
+// coverProblem is what is chosen from.
+type coverProblem struct {
 	limit  int // files
 	forms  int
-	places []choices
+	places []placeOptions
 }
 
-// choices are those of a place.
-type choices struct {
-	list   []choice
+// placeOptions are those of a place.
+type placeOptions struct {
+	list   []option
 	wanted bool   // the place has offers, be they on the menu or not
 	passed []bool // by form: the runtime passes its file by here
 }
 
-// newMenu makes a menu of those offers that may be on it, which is asked for how much
+// newCoverProblem makes a menu of those offers that may be on it, which is asked for how much
 // slower they are than the fastest.
-func newMenu(r reader, places []Place, fastest []int, may func(o *Offer, slower int64) bool) *menu {
+func newCoverProblem(r reader, places []Place, fastest []int, may func(o *Offer, slower int64) bool) *coverProblem {
 	type placed struct {
 		placement string
-		form
+		fileKey
 	}
-	m := &menu{limit: min(r.files(), len(places)), places: make([]choices, len(places))}
+	m := &coverProblem{limit: min(r.files(), len(places)), places: make([]placeOptions, len(places))}
 	ids := map[placed]int{}
 	var first []*results.Trial // by id
 	for i := range places {
@@ -148,14 +148,14 @@ func newMenu(r reader, places []Place, fastest []int, may func(o *Offer, slower 
 			if !may(o, slower) {
 				continue
 			}
-			k := placed{p.Placement, r.form(o.Trial)}
+			k := placed{p.Placement, r.fileKey(o.Trial)}
 			id, known := ids[k]
 			if !known {
 				id = len(first)
 				ids[k] = id
 				first = append(first, o.Trial)
 			}
-			m.places[i].list = append(m.places[i].list, choice{id, j, slower})
+			m.places[i].list = append(m.places[i].list, option{id, j, slower})
 		}
 	}
 	m.forms = len(first)
@@ -164,7 +164,7 @@ func newMenu(r reader, places []Place, fastest []int, may func(o *Offer, slower 
 		byRank[id] = id
 	}
 	slices.SortFunc(byRank, func(a, b int) int {
-		return cmp.Or(strings.Compare(first[a].Placement, first[b].Placement), formOrder(r, first[a], first[b]))
+		return cmp.Or(strings.Compare(first[a].Placement, first[b].Placement), compareFiles(r, first[a], first[b]))
 	})
 	rank := make([]int, m.forms)
 	for n, id := range byRank {
@@ -183,41 +183,41 @@ func newMenu(r reader, places []Place, fastest []int, may func(o *Offer, slower 
 	return m
 }
 
-// covering is a choice for all places, as Cover returns it.
-type covering struct {
+// solution is a choice for all places, as Cover returns it.
+type solution struct {
 	offers []int
-	cost   price
+	cost   cost
 }
 
-// step is the cheapest way to a state: so many files used up to a place, and a form's
+// state is the cheapest way to a state: so many files used up to a place, and a form's
 // file open there. Of ways of one price, the last place that they differ at decides.
-type step struct {
-	price
+type state struct {
+	cost
 	offer  int // taken at the place; -1 for none
 	from   int // the state before it
 	exists bool
 }
 
-// choose is dynamic programming over (place, files used, form of the open file).
-func (m *menu) choose() covering {
+// solve is dynamic programming over (place, files used, form of the open file).
+func (m *coverProblem) solve() solution {
 	width := m.forms + 1 // of a row of states with equally many files; the last is without an open file
 	none := m.forms
-	layers := make([][]step, len(m.places)+1)
-	layers[0] = make([]step, (m.limit+1)*width)
-	layers[0][none] = step{offer: -1, exists: true}
+	layers := make([][]state, len(m.places)+1)
+	layers[0] = make([]state, (m.limit+1)*width)
+	layers[0][none] = state{offer: -1, exists: true}
 	for i := range m.places {
 		place := &m.places[i]
-		before, now := layers[i], make([]step, (m.limit+1)*width)
-		reach := func(at, from, offer int, more price) {
+		before, now := layers[i], make([]state, (m.limit+1)*width)
+		reach := func(at, from, offer int, more cost) {
 			if !before[from].exists {
 				return
 			}
-			s := step{before[from].price.plus(more), offer, from, true}
-			if old := &now[at]; !old.exists || cmp.Or(s.compare(old.price), cmp.Compare(s.from%width, old.from%width)) < 0 {
+			s := state{before[from].cost.plus(more), offer, from, true}
+			if old := &now[at]; !old.exists || cmp.Or(s.compare(old.cost), cmp.Compare(s.from%width, old.from%width)) < 0 {
 				*old = s
 			}
 		}
-		var left price // where the place gets nothing
+		var left cost // where the place gets nothing
 		if place.wanted {
 			left.unserved = 1
 		}
@@ -225,7 +225,7 @@ func (m *menu) choose() covering {
 			row := used * width
 			cheapest := row + none
 			for f := range width {
-				if s, c := &before[row+f], &before[cheapest]; s.exists && (!c.exists || cmp.Or(s.compare(c.price), cmp.Compare(f, cheapest-row)) < 0) {
+				if s, c := &before[row+f], &before[cheapest]; s.exists && (!c.exists || cmp.Or(s.compare(c.cost), cmp.Compare(f, cheapest-row)) < 0) {
 					cheapest = row + f
 				}
 			}
@@ -236,7 +236,7 @@ func (m *menu) choose() covering {
 				}
 			}
 			for _, c := range place.list {
-				more := price{slower: c.slower}
+				more := cost{slower: c.slower}
 				reach(row+c.form, row+c.form, c.offer, more)
 				if used < m.limit {
 					reach(row+width+c.form, cheapest, c.offer, more)
@@ -248,11 +248,11 @@ func (m *menu) choose() covering {
 	last := layers[len(m.places)]
 	at := -1
 	for s := range last { // by rising number of files
-		if last[s].exists && (at < 0 || cmp.Or(last[s].compare(last[at].price), cmp.Compare(s/width, at/width), cmp.Compare(s%width, at%width)) < 0) {
+		if last[s].exists && (at < 0 || cmp.Or(last[s].compare(last[at].cost), cmp.Compare(s/width, at/width), cmp.Compare(s%width, at%width)) < 0) {
 			at = s
 		}
 	}
-	best := covering{make([]int, len(m.places)), last[at].price}
+	best := solution{make([]int, len(m.places)), last[at].cost}
 	for i := len(m.places); i > 0; i-- {
 		s := layers[i][at]
 		best.offers[i-1], at = s.offer, s.from

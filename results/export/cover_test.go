@@ -11,16 +11,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-// shelf is a runtime that loads some files, and passes by those of a program whose
+// testRuntime is a runtime that loads some files, and passes by those of a program whose
 // granularity does not divide the size.
-type shelf struct {
+type testRuntime struct {
 	reader
 	limit int
 }
 
-func (s shelf) files() int                                { return s.limit }
-func (s shelf) form(t *results.Trial) form                { return form{t.Program, t.Protocol, 0} }
-func (s shelf) passes(t *results.Trial, bytes int64) bool { return bytes%t.Granularity != 0 }
+func (s testRuntime) files() int                                { return s.limit }
+func (s testRuntime) fileKey(t *results.Trial) fileKey          { return fileKey{t.Program, t.Protocol, 0} }
+func (s testRuntime) passes(t *results.Trial, bytes int64) bool { return bytes%t.Granularity != 0 }
 
 // numbered is a trial of a program by number.
 func numbered(id int, bytes int64, placement string, granularity int64) *results.Trial {
@@ -66,7 +66,7 @@ func TestCover(t *testing.T) {
 			}
 		}
 		var got []int
-		for i, n := range cover(shelf{limit: test.limit}, places) {
+		for i, n := range cover(testRuntime{limit: test.limit}, places) {
 			if n < 0 {
 				got = append(got, -1)
 			} else {
@@ -79,18 +79,18 @@ func TestCover(t *testing.T) {
 	}
 }
 
-// market is places with offers of a few programs, drawn at random. bounds are no more
+// instance is places with offers of a few programs, drawn at random. bounds are no more
 // than the times.
-type market struct {
+type instance struct {
 	limit  int
 	places []Place
 	bounds [][]float64
 }
 
-// drawMarket draws sizes in one placement, then in the other. A program has times only
+// drawInstance draws sizes in one placement, then in the other. A program has times only
 // where its granularity divides the size, and not everywhere there.
-func drawMarket(t *rapid.T, most int) market {
-	m := market{limit: rapid.IntRange(1, 4).Draw(t, "limit")}
+func drawInstance(t *rapid.T, most int) instance {
+	m := instance{limit: rapid.IntRange(1, 4).Draw(t, "limit")}
 	n := rapid.IntRange(1, most).Draw(t, "sizes")
 	inPlace := rapid.IntRange(0, n).Draw(t, "in place")
 	granularity := rapid.SliceOfN(rapid.SampledFrom([]int64{1, 1, 2, 3}), 3, 3).Draw(t, "granularity")
@@ -112,7 +112,7 @@ func drawMarket(t *rapid.T, most int) market {
 }
 
 // filesOf counts the files of a choice, written without cover's help.
-func (m market) filesOf(chosen []int) int {
+func (m instance) filesOf(chosen []int) int {
 	n := 0
 	var open *results.Trial
 	for i, o := range chosen {
@@ -137,7 +137,7 @@ func (m market) filesOf(chosen []int) int {
 
 // cost is what the choice is to be least in: sizes without a file, then the product of
 // slowdowns.
-func (m market) cost(chosen []int) (unserved int, slower float64) {
+func (m instance) cost(chosen []int) (unserved int, slower float64) {
 	slower = 1
 	for i, o := range chosen {
 		offers := m.places[i].Offers
@@ -154,7 +154,7 @@ func (m market) cost(chosen []int) (unserved int, slower float64) {
 }
 
 // every calls do with every choice within the limit.
-func (m market) every(do func(chosen []int)) {
+func (m instance) every(do func(chosen []int)) {
 	chosen := make([]int, len(m.places))
 	var at func(i int)
 	at = func(i int) {
@@ -175,8 +175,8 @@ func (m market) every(do func(chosen []int)) {
 // No other choice within the limit serves more sizes, or as many in less time.
 func TestCoverIsBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := drawMarket(t, 7)
-		got := cover(shelf{limit: m.limit}, m.places)
+		m := drawInstance(t, 7)
+		got := cover(testRuntime{limit: m.limit}, m.places)
 		if n := m.filesOf(got); n > m.limit {
 			t.Fatalf("%v takes %d files: at most %d", got, n, m.limit)
 		}
@@ -195,8 +195,8 @@ func TestCoverIsBest(t *testing.T) {
 func TestCoverDependsOnTimesAlone(t *testing.T) {
 	measured, left := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		m := drawMarket(t, 12)
-		want := cover(shelf{limit: m.limit}, m.places)
+		m := drawInstance(t, 12)
+		want := cover(testRuntime{limit: m.limit}, m.places)
 		known := make([]Place, len(m.places))
 		at := make([][]int, len(m.places)) // an offer's index in m, by its index in known
 		for i, p := range m.places {
@@ -216,7 +216,7 @@ func TestCoverDependsOnTimesAlone(t *testing.T) {
 		}
 		for open := true; open; {
 			open = false
-			for i, n := range cover(shelf{limit: m.limit}, known) {
+			for i, n := range cover(testRuntime{limit: m.limit}, known) {
 				if n >= 0 && known[i].Offers[n].Bound {
 					known[i].Offers[n] = m.places[i].Offers[at[i][n]]
 					open = true
@@ -224,7 +224,7 @@ func TestCoverDependsOnTimesAlone(t *testing.T) {
 				}
 			}
 		}
-		final := cover(shelf{limit: m.limit}, known)
+		final := cover(testRuntime{limit: m.limit}, known)
 		var without []Place // as an export has it: what was not measured is not there
 		for i, p := range known {
 			p.Offers = slices.DeleteFunc(slices.Clone(p.Offers), func(o Offer) bool { left += count(o.Bound); return o.Bound })
@@ -236,7 +236,7 @@ func TestCoverDependsOnTimesAlone(t *testing.T) {
 		if !slices.Equal(final, want) {
 			t.Fatalf("%v, want %v", final, want)
 		}
-		for i, n := range cover(shelf{limit: m.limit}, without) {
+		for i, n := range cover(testRuntime{limit: m.limit}, without) {
 			if (n < 0) != (want[i] < 0) || n >= 0 && without[i].Offers[n].Trial != m.places[i].Offers[want[i]].Trial {
 				t.Fatalf("at place %d the export chooses %d of %v, want %v", i, n, without[i].Offers, want)
 			}
@@ -277,8 +277,8 @@ func TestCoverOfManyFiles(t *testing.T) {
 		places = append(places, p)
 	}
 	total := 0.0
-	m := market{limit: 1024, places: places}
-	got := cover(shelf{limit: 1024}, places)
+	m := instance{limit: 1024, places: places}
+	got := cover(testRuntime{limit: 1024}, places)
 	for i, n := range got {
 		total += math.Log(places[i].Offers[n].TimeUS)
 	}

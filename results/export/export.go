@@ -160,8 +160,8 @@ func (r *Report) warn(place string) {
 	}
 }
 
-// lose reports a size at which something slower than the winner is exported.
-func (r *Report) lose(at table.Cell, winner string, winnerUS float64, exported string, us float64, why string) {
+// addLoss reports a size at which something slower than the winner is exported.
+func (r *Report) addLoss(at table.Cell, winner string, winnerUS float64, exported string, us float64, why string) {
 	if us > winnerUS {
 		r.Losses = append(r.Losses, Loss{
 			Bytes: at.Bytes, Placement: at.Placement, Winner: winner, WinnerUS: winnerUS,
@@ -170,8 +170,8 @@ func (r *Report) lose(at table.Cell, winner string, winnerUS float64, exported s
 	}
 }
 
-// leave reports a size for which nothing is exported.
-func (r *Report) leave(at table.Cell, why string) {
+// addGap reports a size for which nothing is exported.
+func (r *Report) addGap(at table.Cell, why string) {
 	r.Gaps = append(r.Gaps, Gap{at.Bytes, at.Placement, why})
 }
 

@@ -18,13 +18,13 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// calls names what an export is for: all programs that serve one collective
+// callName names what an export is for: all programs that serve one collective
 // over so many ranks, in or out of place. It is part of every exported file's
 // name, which says so whose the file is.
 //
 //	colltune-allreduce-8r-in-01-1K-2K-ring-LL.xml
 //	         ^^^^^^^^^^^^^^^
-func calls(p results.Plan, placement string) string {
+func callName(p results.Plan, placement string) string {
 	return fmt.Sprintf("%s-%dr-%s", fileWord(p.Collective), p.Topology.Ranks, placement)
 }
 
@@ -45,7 +45,7 @@ type folder struct {
 func newFolder(dir string, p results.Plan, tail string) *folder {
 	var served []string
 	for _, placement := range p.Placements() {
-		served = append(served, regexp.QuoteMeta(calls(p, placement)))
+		served = append(served, regexp.QuoteMeta(callName(p, placement)))
 	}
 	name := `colltune-(?:` + strings.Join(served, "|") + `)-` + tail
 	return &folder{
@@ -57,8 +57,8 @@ func newFolder(dir string, p results.Plan, tail string) *folder {
 // add keeps a file for write to write.
 func (f *folder) add(name string, text []byte) { f.made[name] = text }
 
-// found is what an export finds in its folder, beside what it writes.
-type found struct {
+// folderReport is what an export finds in its folder, beside what it writes.
+type folderReport struct {
 	removed []string // of an earlier export of the same calls
 	alike   []string // named as one, and not made by colltune
 	others  []string
@@ -67,28 +67,28 @@ type found struct {
 // write writes the files, removes those that an earlier export of the same calls
 // left and this one did not replace, and lists other people's. If it would replace
 // one of those, it is a *ForeignFileError, and nothing is written.
-func (f *folder) write() (found, error) {
+func (f *folder) write() (folderReport, error) {
 	if err := os.MkdirAll(f.dir, 0o755); err != nil {
-		return found{}, fmt.Errorf("export folder: %w", err)
+		return folderReport{}, fmt.Errorf("export folder: %w", err)
 	}
-	defer f.alone()()
+	defer f.lockDir()()
 	names := slices.Sorted(maps.Keys(f.made))
 	for _, name := range names {
 		path := filepath.Join(f.dir, name)
 		if info, err := os.Lstat(path); err == nil && !isExport(path, info, false) {
-			return found{}, &ForeignFileError{path}
+			return folderReport{}, &ForeignFileError{path}
 		}
 	}
 	for _, name := range names {
 		if err := atomicfile.Write(filepath.Join(f.dir, name), f.made[name], 0o644); err != nil {
-			return found{}, err
+			return folderReport{}, err
 		}
 	}
 	return f.tidy()
 }
 
 // tidy removes what the export did not replace.
-func (f *folder) tidy() (there found, err error) {
+func (f *folder) tidy() (there folderReport, err error) {
 	entries, err := os.ReadDir(f.dir)
 	if err != nil {
 		return there, err
@@ -151,10 +151,10 @@ func isExport(path string, info fs.FileInfo, torn bool) bool {
 		head[0] == '{' && bytes.Contains(head, []byte(`"`+madeBy))
 }
 
-// alone waits until no other export writes to the folder, which might take this
+// lockDir waits until no other export writes to the folder, which might take this
 // one's unfinished files for those of a killed one. It returns what lets the
 // others go on. On a file system without locks it does nothing.
-func (f *folder) alone() (release func()) {
+func (f *folder) lockDir() (release func()) {
 	dir, err := os.Open(f.dir)
 	if err != nil {
 		return func() {}
@@ -165,7 +165,7 @@ func (f *folder) alone() (release func()) {
 
 // notes reports what was removed, and which files were found there. Files of other
 // exports belong there and are not mentioned.
-func (f found) notes() (notes []string) {
+func (f folderReport) notes() (notes []string) {
 	for _, name := range f.removed {
 		notes = append(notes, fmt.Sprintf("%s is removed: an earlier export for the same calls left it", name))
 	}

@@ -24,7 +24,7 @@ func exportIR(c *results.Campaign, o Options, report *Report) error {
 	if len(winners.Rows) == 0 {
 		return nothingMeasured(c)
 	}
-	if !slices.ContainsFunc(winners.Rows, func(r table.Row) bool { return r.Source != results.Backend }) {
+	if !slices.ContainsFunc(winners.Rows, func(r table.Row) bool { return r.Source != results.SourceNative }) {
 		return fmt.Errorf("every winner is an algorithm of the back end's own, and has no program: %w", ErrNothingFits)
 	}
 	plan := c.Plan()
@@ -66,7 +66,7 @@ func (e *irExport) placed(placement string, ranges []table.Range) error {
 	behind := map[string]table.Evidence{} // by hash
 	var all table.Evidence
 	for _, r := range ranges {
-		if r.Placement == placement && r.Source != results.Backend {
+		if r.Placement == placement && r.Source != results.SourceNative {
 			behind[r.IR] = behind[r.IR].Plus(r.Evidence())
 			all = all.Plus(r.Evidence())
 		}
@@ -76,13 +76,13 @@ func (e *irExport) placed(placement string, ranges []table.Range) error {
 		if r.Placement != placement {
 			continue
 		}
-		if r.Source == results.Backend {
+		if r.Source == results.SourceNative {
 			e.report.note(fmt.Sprintf("from %s to %s bytes %s wins %s: %s", units.Bytes(r.MinBytes).String(), units.Bytes(r.MaxBytes).String(), r.Title(), placementText(r.Placement), noProgram))
 			continue
 		}
 		name, known := files[r.IR]
 		if !known {
-			name = fmt.Sprintf("colltune-%s-%02d-%s.ir.json", calls(e.plan, placement), len(files)+1, fileWord(r.Algorithm))
+			name = fmt.Sprintf("colltune-%s-%02d-%s.ir.json", callName(e.plan, placement), len(files)+1, fileWord(r.Algorithm))
 			files[r.IR] = name
 			if err := e.program(name, r.IR, behind[r.IR]); err != nil {
 				return err
@@ -99,7 +99,7 @@ func (e *irExport) placed(placement string, ranges []table.Range) error {
 	if err != nil {
 		return err
 	}
-	e.folder.add(fmt.Sprintf("colltune-%s-ranges.json", calls(e.plan, placement)), append(safe.JSON(text), '\n'))
+	e.folder.add(fmt.Sprintf("colltune-%s-ranges.json", callName(e.plan, placement)), append(safe.JSON(text), '\n'))
 	return nil
 }
 

@@ -108,17 +108,17 @@ func (e *xmlExport) mcrdlRows(placement string, parts int64, all map[table.Cell]
 			if why == "" {
 				why = "not measured"
 			}
-			report.leave(at, why)
+			report.addGap(at, why)
 			continue
 		}
 		row.message = at.Bytes / parts
 		if n := len(rows); row.message < 1 || n > 0 && rows[n-1].message == row.message {
-			report.leave(at, "a rank's part of it is no whole number of bytes of its own")
+			report.addGap(at, "a rank's part of it is no whole number of bytes of its own")
 			continue
 		}
 		if winner != nil && row.time > winner.TimeUS {
 			first := all[at][slices.IndexFunc(all[at], table.Measured.Competes)]
-			report.lose(at, first.Title(), winner.TimeUS, row.backend, row.time, why)
+			report.addLoss(at, first.Title(), winner.TimeUS, row.backend, row.time, why)
 		}
 		rows = append(rows, row)
 	}
@@ -195,7 +195,7 @@ func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow
 		fmt.Fprintf(&text, "%d,%d,%s\n", e.plan.Topology.Ranks, r.message, r.backend)
 		programs = programs || r.backend == mcrdlPrograms
 	}
-	name := fmt.Sprintf("colltune-%s-mcr-dl.csv", calls(e.plan, placement))
+	name := fmt.Sprintf("colltune-%s-mcr-dl.csv", callName(e.plan, placement))
 	f.add(name, text.Bytes())
 	report.Files = append(report.Files, File{Name: name, Placement: placement, Unchecked: behind.Unchecked > 0})
 	there, err := f.write()

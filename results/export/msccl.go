@@ -84,7 +84,7 @@ func (e *xmlExport) refuses(m *table.Measured) (string, error) {
 }
 
 // write writes the files and completes the report.
-func (e *xmlExport) write(o Options, served []piece, report *Report) error {
+func (e *xmlExport) write(o Options, served []servedRange, report *Report) error {
 	f := newFolder(o.Out, e.plan, `\d+-.*\.xml`)
 	var names []string
 	called := namesFor(e.plan)
@@ -113,7 +113,7 @@ func (e *xmlExport) write(o Options, served []piece, report *Report) error {
 		return err
 	}
 	report.note("sizes that are no multiple of a file's granularity, and sizes outside all ranges, fall back to the runtime's own algorithms")
-	if e.runtime.Name == "msccl" && !o.LL128 && slices.ContainsFunc(served, func(s piece) bool { return s.Protocol == "LL128" }) {
+	if e.runtime.Name == "msccl" && !o.LL128 && slices.ContainsFunc(served, func(s servedRange) bool { return s.Protocol == "LL128" }) {
 		report.note("msccl takes files of LL128 over NVLink of V100s and A100s alone, unless NCCL_PROTO names it: elsewhere its own algorithms run")
 	}
 	report.note(there.notes()...)

@@ -20,7 +20,7 @@ import (
 // it is one-sided, and its tiles are the passes of a pipeline. So it is verified
 // as a plan, and its times are those of the program that it was made from.
 func exportPlans(c *results.Campaign, o Options, report *Report) error {
-	e := &planExport{programs: programs{campaign: c}, plan: c.Plan(), node: o.Node, verdicts: map[form]planVerdict{}}
+	e := &planExport{programs: programs{campaign: c}, plan: c.Plan(), node: o.Node, verdicts: map[fileKey]planVerdict{}}
 	if why := e.lacks(); why != "" {
 		return fmt.Errorf("%s: %w", why, ErrNothingFits)
 	}
@@ -41,7 +41,7 @@ type planExport struct {
 	programs
 	plan     results.Plan
 	node     func(rank int) int
-	verdicts map[form]planVerdict
+	verdicts map[fileKey]planVerdict
 }
 
 // planVerdict says why no plan can be made from something, or up to which size one
@@ -67,7 +67,7 @@ func (e *planExport) refuses(m *table.Measured) (string, error) {
 	if why := (planReader{}).Runs(m.Trial, 0); why != "" {
 		return why, nil
 	}
-	of := planReader{}.form(m.Trial)
+	of := planReader{}.fileKey(m.Trial)
 	verdict, asked := e.verdicts[of]
 	if !asked {
 		plan, err := e.lower(m, "plan", 0, 0)
@@ -101,7 +101,7 @@ func (e *planExport) lower(m *table.Measured, name string, least, most int64) (*
 		return nil, err
 	}
 	plan, err := mscclpp.Lower(p, mscclpp.LowerOptions{
-		Protocol: m.Protocol, Name: name, MinBytes: least, MaxBytes: most, TileBytes: planReader{}.form(m.Trial).tile, Node: e.node,
+		Protocol: m.Protocol, Name: name, MinBytes: least, MaxBytes: most, TileBytes: planReader{}.fileKey(m.Trial).tile, Node: e.node,
 	})
 	if err != nil {
 		return nil, &notPlanned{err.Error()}
@@ -136,7 +136,7 @@ func judge(v *mscclpp.Verdict) error {
 }
 
 // write writes the files and completes the report.
-func (e *planExport) write(out string, served []piece, report *Report) error {
+func (e *planExport) write(out string, served []servedRange, report *Report) error {
 	f := newFolder(out, e.plan, `\d+-.*\.plan\.json`)
 	called := namesFor(e.plan)
 	for _, s := range served {

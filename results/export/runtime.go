@@ -37,7 +37,7 @@ type reader interface {
 	Tile(protocol string) (tile int64, any bool)
 
 	files() int                                // how many it loads
-	form(t *results.Trial) form                // what a file for a trial contains
+	fileKey(t *results.Trial) fileKey          // what a file for a trial contains
 	passes(t *results.Trial, bytes int64) bool // it passes a trial's file by at a size in the file's range
 }
 
@@ -124,8 +124,8 @@ func (r xmlReader) Runs(t *results.Trial, elem int64) string {
 
 func (r xmlReader) files() int { return r.MaxAlgorithms }
 
-// form leaves out the tile, since the runtime uses its own.
-func (r xmlReader) form(t *results.Trial) form { return form{t.Program, t.Protocol, 0} }
+// fileKey leaves out the tile, since the runtime uses its own.
+func (r xmlReader) fileKey(t *results.Trial) fileKey { return fileKey{t.Program, t.Protocol, 0} }
 
 func (r xmlReader) passes(t *results.Trial, bytes int64) bool { return bytes%t.Granularity != 0 }
 
@@ -188,12 +188,12 @@ func (planReader) Runs(t *results.Trial, _ int64) string {
 
 func (planReader) files() int { return math.MaxInt }
 
-// form leaves out the tile of packets, which have none.
-func (planReader) form(t *results.Trial) form {
+// fileKey leaves out the tile of packets, which have none.
+func (planReader) fileKey(t *results.Trial) fileKey {
 	if t.Protocol == "Simple" {
-		return form{t.Program, t.Protocol, t.TileBytes}
+		return fileKey{t.Program, t.Protocol, t.TileBytes}
 	}
-	return form{t.Program, t.Protocol, 0}
+	return fileKey{t.Program, t.Protocol, 0}
 }
 
 // passes says no: the caller chooses the plan, which refuses such sizes.

@@ -105,7 +105,7 @@ func exportT4(c *results.Campaign, o Options, report *Report) error {
 			return err
 		}
 		m := &spaces[i].Metadata
-		name := fmt.Sprintf("colltune-%s-%s-t4.json", calls(plan, m.Placement), units.Bytes(m.Bytes).String())
+		name := fmt.Sprintf("colltune-%s-%s-t4.json", callName(plan, m.Placement), units.Bytes(m.Bytes).String())
 		f.add(name, append(safe.JSON(text), '\n'))
 		report.Files = append(report.Files, File{Name: name, Placement: m.Placement, Unchecked: m.behind.Unchecked > 0})
 	}

@@ -47,23 +47,23 @@ func exportTuner(c *results.Campaign, o Options, report *Report) error {
 	if len(plan.Placements()) > 1 {
 		report.note("the tuner is not told whether a call is in place: the times in place decide")
 	}
-	var rows []piece
+	var rows []servedRange
 	for _, at := range table.Cells(plan) {
 		if at.Placement != placement {
 			continue
 		}
 		m, winner, why := tunable(all[at])
 		if m == nil {
-			report.leave(at, why)
+			report.addGap(at, why)
 			continue
 		}
-		report.lose(at, winner.Title(), winner.TimeUS, m.Title(), m.TimeUS, why)
-		end := endOf(plan, at)
+		report.addLoss(at, winner.Title(), winner.TimeUS, m.Title(), m.TimeUS, why)
+		end := lastSizeOf(plan, at)
 		if n := len(rows); n > 0 && rows[n-1].max+1 == at.Bytes && tunerRow(&rows[n-1].Measured) == tunerRow(m) {
 			rows[n-1].max, rows[n-1].last = end, at.Bytes
 			rows[n-1].Evidence = rows[n-1].Evidence.Plus(m.Evidence)
 		} else {
-			rows = append(rows, piece{Measured: *m, min: at.Bytes, last: at.Bytes, max: end})
+			rows = append(rows, servedRange{Measured: *m, min: at.Bytes, last: at.Bytes, max: end})
 		}
 	}
 	if len(rows) == 0 {
@@ -118,7 +118,7 @@ func tunerRow(m *table.Measured) string {
 	return strings.Join([]string{tunerAlgorithms[m.Algorithm], tunerProtocols[m.Protocol], strconv.Itoa(m.Channels)}, ",")
 }
 
-func writeTuner(c *results.Campaign, out, placement string, rows []piece, report *Report) error {
+func writeTuner(c *results.Campaign, out, placement string, rows []servedRange, report *Report) error {
 	plan := c.Plan()
 	f := newFolder(out, plan, `nccl-tuner\.conf`)
 	var text bytes.Buffer
@@ -138,7 +138,7 @@ func writeTuner(c *results.Campaign, out, placement string, rows []piece, report
 		}
 	}
 	text.WriteString("# collective,min_bytes,max_bytes,algorithm,protocol,channels,nodes,ranks\n")
-	name := fmt.Sprintf("colltune-%s-nccl-tuner.conf", calls(plan, placement))
+	name := fmt.Sprintf("colltune-%s-nccl-tuner.conf", callName(plan, placement))
 	for i := range rows {
 		s := &rows[i]
 		fmt.Fprintf(&text, "%s,%d,%d,%s,%d,%d\n", plan.Collective, s.min, s.max, tunerRow(&s.Measured), plan.Topology.Nodes, plan.Topology.Ranks)

@@ -82,7 +82,7 @@ func nativeTrial(c *results.Campaign, algorithm, protocol, placement string, byt
 	e, _ := c.Executor()
 	hash := results.NativeHash(algorithm, nil, collective.Spec{Name: "allreduce", Ranks: 4, InPlace: placement == "in"})
 	return keyed(c, results.Trial{
-		Bytes: bytes, Placement: placement, Algorithm: algorithm, Source: results.Backend, Instances: 1,
+		Bytes: bytes, Placement: placement, Algorithm: algorithm, Source: results.SourceNative, Instances: 1,
 		Protocol: protocol, Program: hash, LoopChunks: 1, MaxCount: 1, Granularity: 4, Fingerprint: e.Hash(),
 		Outcome: results.OK, TimesUS: us, Data: dataOf(e), Seconds: 0.5,
 	})

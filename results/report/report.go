@@ -158,7 +158,7 @@ func baselineText(c *results.Campaign, t *table.Table, trials []results.Trial) s
 	tally, _ := c.Tally()
 	native := map[string]bool{}
 	for i := range trials {
-		if trials[i].Source == results.Backend {
+		if trials[i].Source == results.SourceNative {
 			native[trials[i].Program] = true
 		}
 	}

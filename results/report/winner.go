@@ -43,7 +43,7 @@ const (
 // identity tells winners apart: by program, or by name and settings if there is no
 // program.
 func identity(source, algorithm, hash string, parameters map[string]any) string {
-	if source == results.Backend {
+	if source == results.SourceNative {
 		return "backend " + algorithm + " " + fmt.Sprint(len(algorithm)) + parametersText(parameters)
 	}
 	return hash
@@ -110,7 +110,7 @@ func trialsAt(c *results.Campaign) map[cell]*results.Trial {
 	at := map[cell]*results.Trial{}
 	for i := range trials {
 		t := &trials[i]
-		if t.Source != results.Backend {
+		if t.Source != results.SourceNative {
 			at[cell{t.Program, t.Placement, t.Protocol, t.Bytes, t.TileBytes}] = t
 		}
 	}
@@ -120,7 +120,7 @@ func trialsAt(c *results.Campaign) map[cell]*results.Trial {
 // newWinner describes the program of a range.
 func newWinner(c *results.Campaign, r *table.Range, number int, trials map[cell]*results.Trial) winner {
 	w := winner{Number: number, Title: clip(r.Algorithm, nameRoom), Parameters: parametersText(r.Parameters)}
-	if r.Source == results.Backend {
+	if r.Source == results.SourceNative {
 		w.Without = "An algorithm of the executor's own, of which only the name and settings are known."
 		if r.Channels > 0 {
 			w.Facts = append(w.Facts, fact{"channels", strconv.Itoa(r.Channels), false})
@@ -183,8 +183,8 @@ func take(t *table.Table, winners []winner) (commands []string) {
 	}
 	native, programs := false, false
 	for i := range t.Ranges {
-		native = native || t.Ranges[i].Source == results.Backend
-		programs = programs || t.Ranges[i].Source != results.Backend
+		native = native || t.Ranges[i].Source == results.SourceNative
+		programs = programs || t.Ranges[i].Source != results.SourceNative
 	}
 	if native {
 		commands = append(commands, "colltune export CAMPAIGN --to nccl-tuner-csv --out FOLDER")

@@ -94,7 +94,7 @@ func NativeTrial(algorithm, protocol string, settings map[string]string, channel
 		parameters[k] = v
 	}
 	return results.Trial{
-		Bytes: bytes, Placement: "in", Algorithm: algorithm, Source: results.Backend, Parameters: parameters,
+		Bytes: bytes, Placement: "in", Algorithm: algorithm, Source: results.SourceNative, Parameters: parameters,
 		Channels: channels, Instances: 1, Protocol: protocol, Program: hash, LoopChunks: 1, MaxCount: 1, Granularity: 4,
 		Fingerprint: Executor.Hash(), Outcome: results.OK, TimesUS: []float64{us},
 	}
@@ -107,7 +107,7 @@ func Library(t testing.TB) *results.Campaign {
 	c := Create(t, Plan())
 	channels := func(n string) map[string]string { return map[string]string{"channels": n} }
 	Append(t, c,
-		NativeTrial("auto", results.OwnProtocol, nil, 0, 1024, 5), NativeTrial("ring", "LL", channels("8"), 8, 1024, 6), NativeTrial("ring", "LL", nil, 0, 1024, 5.5),
+		NativeTrial("auto", results.ProtocolAuto, nil, 0, 1024, 5), NativeTrial("ring", "LL", channels("8"), 8, 1024, 6), NativeTrial("ring", "LL", nil, 0, 1024, 5.5),
 		Trial(t, c, irtest.Ring(4, 1, 0, true), "ring", "LL", 32768, 2048, 6), NativeTrial("ring", "LL", channels("8"), 8, 2048, 7),
 		NativeTrial("nvlstree", "Simple", channels("16"), 16, 4096, 8), NativeTrial("ring", "LL", channels("8"), 8, 4096, 9),
 		NativeTrial("nvlstree", "Simple", channels("16"), 16, 8192, 9), NativeTrial("nvlstree", "Simple", map[string]string{"channels": "16", "buffer": "1048576"}, 16, 8192, 8.9),
@@ -124,7 +124,7 @@ func Library(t testing.TB) *results.Campaign {
 // the length of its name.
 func LibraryTrial(algorithm string, bytes int64, us float64) results.Trial {
 	x := results.Trial{
-		Algorithm: algorithm, Source: results.Backend, Bytes: bytes, Placement: "in", Protocol: "LL", Program: fmt.Sprintf("%064x", len(algorithm)),
+		Algorithm: algorithm, Source: results.SourceNative, Bytes: bytes, Placement: "in", Protocol: "LL", Program: fmt.Sprintf("%064x", len(algorithm)),
 		Fingerprint: Executor.Hash(), Outcome: results.OK, TimesUS: []float64{us}, LoopChunks: 1, MaxCount: 1, Granularity: 4,
 	}
 	return x

@@ -74,9 +74,9 @@ func isSimulated(plan results.Plan, executor results.Executor, trials []results.
 	return !slices.ContainsFunc(trials, func(t results.Trial) bool { return t.Data == results.Checked || t.Data == results.Unchecked })
 }
 
-// describe fills in what readers must know before the figures: where the ranks ran,
+// addNotes fills in what readers must know before the figures: where the ranks ran,
 // and whose data nobody checked.
-func (t *Table) describe() {
+func (t *Table) addNotes() {
 	t.Notes = []string{}
 	if t.place != "" {
 		t.Notes = append(t.Notes, t.place)

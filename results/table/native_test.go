@@ -38,11 +38,11 @@ func TestTableOfALibrary(t *testing.T) {
 		rows = append(rows, row{r.Algorithm, r.Source, r.Protocol, r.TileBytes, r.IR != "", r.BoundUS != nil})
 	}
 	want := []row{
-		{"auto", results.Backend, results.OwnProtocol, 0, false, true},
+		{"auto", results.SourceNative, results.ProtocolAuto, 0, false, true},
 		{"ring", "template", "LL", 32768, true, true},
 		// Faster than any routing: the bound is not of such.
-		{"nvlstree", results.Backend, "Simple", 0, false, false},
-		{"nvlstree", results.Backend, "Simple", 0, false, false},
+		{"nvlstree", results.SourceNative, "Simple", 0, false, false},
+		{"nvlstree", results.SourceNative, "Simple", 0, false, false},
 	}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Error(diff)

@@ -132,7 +132,7 @@ func Build(c *results.Campaign) (*Table, error) {
 		}
 	}
 	t.Ranges = ranges(t.Rows, Cells(plan))
-	t.describe()
+	t.addNotes()
 	return t, nil
 }
 
@@ -196,14 +196,14 @@ func (t *Table) Compare(at func(bytes int64, placement string) *results.Baseline
 		r := &t.Rows[i]
 		r.Baseline, r.BaselineTimeUS, r.Speedup, r.BaselineChecked = nil, nil, nil, nil
 		if b := at(r.Bytes, r.Placement); b != nil {
-			r.against(b.Name, b.TimeUS, evidenceOf(b.Data, 1))
+			r.setBaseline(b.Name, b.TimeUS, evidenceOf(b.Data, 1))
 		}
 	}
-	t.describe()
+	t.addNotes()
 }
 
-// against fills in what a row is compared with.
-func (r *Row) against(name string, us float64, e Evidence) {
+// setBaseline fills in what a row is compared with.
+func (r *Row) setBaseline(name string, us float64, e Evidence) {
 	speedup := us / r.TimeUS
 	r.Baseline, r.BaselineTimeUS, r.Speedup = &name, &us, &speedup
 	r.baseline, r.BaselineChecked = e, e.IsChecked()
@@ -238,7 +238,7 @@ func (r *Row) compare(p results.Point, ms []Measured) {
 		}
 	}
 	if us > 0 {
-		r.against(b.Name, us, behind)
+		r.setBaseline(b.Name, us, behind)
 	}
 }
 

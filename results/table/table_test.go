@@ -127,7 +127,7 @@ func TestBoundMet(t *testing.T) {
 	if *r.BoundUS != 0.3 || *r.BoundRatio != 1 {
 		t.Errorf("bound %v, ratio %v: want the time itself, and 1", *r.BoundUS, *r.BoundRatio)
 	}
-	for _, source := range []string{results.Backend, "template"} {
+	for _, source := range []string{results.SourceNative, "template"} {
 		r = Row{TimeUS: 0.3, Source: source}
 		if r.compare(results.Point{BoundUS: 0.4}, nil); r.BoundUS != nil || r.BoundRatio != nil {
 			t.Errorf("%s: bound %v of what is faster: want none", source, *r.BoundUS)

@@ -19,9 +19,9 @@ import (
 // not depend on what else was measured, and so not on how often the search was cut
 // short: an export chooses the same.
 
-// limited lists the classes, by index, whose runtimes may load fewer files than there
+// limitedRuntimes lists the classes, by index, whose runtimes may load fewer files than there
 // are cells.
-func limited(classes []class, cells int) (all []int) {
+func limitedRuntimes(classes []class, cells int) (all []int) {
 	for i := range classes {
 		if runtime := classes[i].runtime; runtime != nil && runtime.Files() < cells {
 			all = append(all, i)
@@ -30,25 +30,25 @@ func limited(classes []class, cells int) (all []int) {
 	return all
 }
 
-// keep drops the trials of a cell that is tuned, but for those that were made and
+// dropUnexportable drops the trials of a cell that is tuned, but for those that were made and
 // those that files of the runtimes of these classes could serve it with.
-func (c *cell) keep(classes []int) {
+func (c *cell) dropUnexportable(classes []int) {
 	c.trials = slices.Clip(slices.DeleteFunc(slices.Clone(c.trials), func(t *trial) bool {
-		return !t.done && !slices.ContainsFunc(classes, func(i int) bool { return c.offers(i, t) })
+		return !t.done && !slices.ContainsFunc(classes, func(i int) bool { return c.mayExport(i, t) })
 	}))
 }
 
-// offers tells whether a trial could be exported to the runtime of a class, as far as
+// mayExport tells whether a trial could be exported to the runtime of a class, as far as
 // is known without a look at its program.
-func (c *cell) offers(class int, t *trial) bool {
-	if t.member[class] == unasked && c.classes[class].runtime.Runs(&t.record, c.elem) != "" {
-		t.member[class] = no
+func (c *cell) mayExport(class int, t *trial) bool {
+	if t.memberOf[class] == unknown && c.classes[class].runtime.Runs(&t.record, c.elem) != "" {
+		t.memberOf[class] = notMember
 	}
-	return t.member[class] != no && !t.compared && (!t.done || t.ok())
+	return t.memberOf[class] != notMember && !t.reference && (!t.done || t.ok())
 }
 
-// fill makes the trials that decide what the runtimes of these classes are given.
-func (r *run) fill(ctx context.Context, classes []int, cells []*cell) error {
+// chooseFiles makes the trials that decide what the runtimes of these classes are given.
+func (r *run) chooseFiles(ctx context.Context, classes []int, cells []*cell) error {
 	slices.SortStableFunc(cells, func(a, b *cell) int { return cmp.Compare(a.placement, b.placement) })
 	for i := 0; i < len(classes); {
 		open := r.undecided(classes[i], cells)
@@ -58,7 +58,7 @@ func (r *run) fill(ctx context.Context, classes []int, cells []*cell) error {
 		}
 		r.summary.Undecided = cells[0].classes[classes[i]].name
 		r.event.Runtime = r.summary.Undecided
-		if err := r.decide(ctx, open); err != nil {
+		if err := r.measureNext(ctx, open); err != nil {
 			return err
 		}
 		if !r.deterministic {
@@ -79,7 +79,7 @@ func (r *run) undecided(class int, cells []*cell) []*trial {
 			for _, t := range c.trials {
 				// Without a best, all that the runtime would run was made, and has
 				// no result.
-				if c.best[class] == nil || !c.offers(class, t) {
+				if c.best[class] == nil || !c.mayExport(class, t) {
 					continue
 				}
 				offer := export.Offer{Trial: &t.record, TimeUS: t.time}
@@ -94,9 +94,9 @@ func (r *run) undecided(class int, cells []*cell) []*trial {
 		for i, n := range cells[0].classes[class].runtime.Cover(places) {
 			switch {
 			case n < 0:
-			case !cells[i].has(class, from[i][n]):
+			case !cells[i].inClass(class, from[i][n]):
 				refused = true
-			case r.next(from[i][n]) < r.repeats():
+			case r.nextRepeat(from[i][n]) < r.repeats():
 				open = append(open, from[i][n])
 			}
 		}
@@ -111,23 +111,23 @@ func (r *run) repeats() int {
 	if r.deterministic {
 		return 1
 	}
-	return repeats
+	return maxRepeats
 }
 
-// next is the number of a trial's next repetition.
-func (r *run) next(t *trial) int {
+// nextRepeat is the number of a trial's next repetition.
+func (r *run) nextRepeat(t *trial) int {
 	if !t.done {
 		return 0
 	}
 	return t.repeat + 1
 }
 
-// decide makes trials once more each.
-func (r *run) decide(ctx context.Context, open []*trial) error {
+// measureNext makes trials once more each.
+func (r *run) measureNext(ctx context.Context, open []*trial) error {
 	r.event.Trials += len(open)
 	for repeat := range r.repeats() {
-		batch := slices.DeleteFunc(slices.Clone(open), func(t *trial) bool { return r.next(t) != repeat })
-		open = slices.DeleteFunc(open, func(t *trial) bool { return r.next(t) == repeat })
+		batch := slices.DeleteFunc(slices.Clone(open), func(t *trial) bool { return r.nextRepeat(t) != repeat })
+		open = slices.DeleteFunc(open, func(t *trial) bool { return r.nextRepeat(t) == repeat })
 		if err := r.measure(ctx, batch, repeat); err != nil {
 			return err
 		}

@@ -18,20 +18,20 @@ func TestCalled(t *testing.T) {
 		t.Fatal("no trials")
 	}
 	program := first[0].Program
-	kept := Called{Algorithm: "chain", Source: "template", Parameters: map[string]any{"pieces": 4}, Channels: 2, Instances: 3}
-	names := map[string]Called{program: kept}
+	kept := ProgramLabel{Algorithm: "chain", Source: "template", Parameters: map[string]any{"pieces": 4}, Channels: 2, Instances: 3}
+	names := map[string]ProgramLabel{program: kept}
 	for _, one := range first {
 		if one.Program != program {
-			names[one.Program] = calledBy(&one)
+			names[one.Program] = labelOf(&one)
 		}
 	}
 	for range 2 { // saying it again changes nothing
-		if err := c.SetTally(Tally{Called: names}); err != nil {
+		if err := c.SetTally(Tally{Labels: names}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if tally, _ := c.Tally(); len(tally.Called) != 1 {
-		t.Errorf("the tally names %v", tally.Called)
+	if tally, _ := c.Tally(); len(tally.Labels) != 1 {
+		t.Errorf("the tally names %v", tally.Labels)
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
@@ -42,11 +42,11 @@ func TestCalled(t *testing.T) {
 	}
 	defer c.Close()
 	for i, one := range c.Trials() {
-		want := calledBy(&first[i])
+		want := labelOf(&first[i])
 		if one.Program == program {
 			want = kept
 		}
-		if got := calledBy(&one); !equalJSON(got, want) {
+		if got := labelOf(&one); !equalJSON(got, want) {
 			t.Errorf("trial %d is called %v, want %v", i, got, want)
 		}
 	}

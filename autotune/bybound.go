@@ -14,15 +14,15 @@ const batchSize = 16
 // large programs may begin many that the first one's time would have ruled out. At
 // least leastBatch are chosen, to keep the processors busy.
 const (
-	mostBatchSteps = 1 << 22
-	leastBatch     = 4
+	maxBatchSteps = 1 << 22
+	minBatch      = 4
 )
 
-// bounded makes every trial of a cell that could win in one of its classes, by
+// measureByBound makes every trial of a cell that could win in one of its classes, by
 // rising bound. What the vendor's library would run comes first, so that the
 // comparison is there however the campaign is cut short. What won a size below
 // comes with it.
-func bounded(ctx context.Context, r *run, c *cell) error {
+func (r *run) measureByBound(ctx context.Context, c *cell) error {
 	var first []*trial
 	for _, t := range c.trials {
 		if t.baseline {
@@ -30,7 +30,7 @@ func bounded(ctx context.Context, r *run, c *cell) error {
 		}
 	}
 	if r.before != nil {
-		for _, t := range c.heirs(r.before) {
+		for _, t := range c.carriedOver(r.before) {
 			if !slices.Contains(first, t) {
 				first = append(first, t)
 			}
@@ -59,7 +59,7 @@ func (c *cell) batch(next int) (batch []*trial, after int) {
 		if t.done || c.hopeless(t) {
 			continue
 		}
-		if steps += t.allSteps; steps > mostBatchSteps && len(batch) >= leastBatch {
+		if steps += t.allSteps; steps > maxBatchSteps && len(batch) >= minBatch {
 			break
 		}
 		batch = append(batch, t)

@@ -77,18 +77,18 @@ func TestMedianLiesInItsInterval(t *testing.T) {
 // A long sample is thinned to one that tells the same median, and a wider interval.
 func TestThin(t *testing.T) {
 	var short, long []float64
-	for i := range mostTimes {
+	for i := range maxTimes {
 		short = append(short, float64(i+1))
 	}
-	if got := Thin(short); !slices.Equal(got, short) {
+	if got := Downsample(short); !slices.Equal(got, short) {
 		t.Error("a short sample is changed")
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 300_001 {
 		long = append(long, 10+r.ExpFloat64())
 	}
-	kept := Thin(long)
-	if len(kept) != mostTimes || slices.Min(kept) < slices.Min(long) || slices.Max(kept) > slices.Max(long) {
+	kept := Downsample(long)
+	if len(kept) != maxTimes || slices.Min(kept) < slices.Min(long) || slices.Max(kept) > slices.Max(long) {
 		t.Fatalf("%d times from %g to %g", len(kept), slices.Min(kept), slices.Max(kept))
 	}
 	if got, want := Median(kept), Median(long); math.Abs(got-want) > 1e-3 {

@@ -26,9 +26,9 @@ func TestBatchesOfLargePrograms(t *testing.T) {
 		{1 << 19, []int{8, 8, 8, 8, 8}},
 		{1 << 21, []int{4, 4, 4, 4, 4, 4, 4, 4, 4, 4}},
 	} {
-		of := &cell{classes: []class{{name: "any", has: func(*trial) bool { return true }}}, best: make([]*trial, 1)}
+		of := &cell{classes: []class{{name: "any", contains: func(*trial) bool { return true }}}, best: make([]*trial, 1)}
 		for range 40 {
-			of.trials = append(of.trials, &trial{candidate: &candidate{allSteps: c.steps}, member: make([]answer, 1)})
+			of.trials = append(of.trials, &trial{candidate: &candidate{allSteps: c.steps}, memberOf: make([]membership, 1)})
 		}
 		seen := 0
 		for i, next := 0, 0; next < len(of.trials); i++ {
@@ -146,7 +146,7 @@ func TestOrderTakesNoUselessBound(t *testing.T) {
 		of.trials = append(of.trials, &trial{candidate: &candidate{Candidate: &Candidate{Bound: func(int64, topologies.Proto, int64) float64 { return b }}}})
 	}
 	of.trials = append(of.trials, &trial{candidate: &candidate{Candidate: &Candidate{}}})
-	if err := of.order(context.Background(), 3); err != nil {
+	if err := of.sortByBound(context.Background(), 3); err != nil {
 		t.Fatal(err)
 	}
 	var got []float64
@@ -158,7 +158,7 @@ func TestOrderTakesNoUselessBound(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := of.order(cancelled, 3); !errors.Is(err, ErrInterrupted) {
+	if err := of.sortByBound(cancelled, 3); !errors.Is(err, ErrInterrupted) {
 		t.Errorf("%v, want ErrInterrupted", err)
 	}
 }

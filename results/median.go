@@ -19,22 +19,22 @@ func Median(sample []float64) float64 {
 	return s[n/2-1] + (s[n/2]-s[n/2-1])/2
 }
 
-// mostTimes is how many times of a trial are kept: as many as tell the median and
+// maxTimes is how many times of a trial are kept: as many as tell the median and
 // its interval to a per mille of the sample, and an even number.
-const mostTimes = 4096
+const maxTimes = 4096
 
-// Thin is a sample of at most mostTimes: a larger one is sorted, and the middles of
+// Downsample is a sample of at most mostTimes: a larger one is sorted, and the middles of
 // as many equal parts of it are kept. Its median is nearly the same, and the
 // interval around it wider.
-func Thin(sample []float64) []float64 {
+func Downsample(sample []float64) []float64 {
 	n := len(sample)
-	if n <= mostTimes {
+	if n <= maxTimes {
 		return sample
 	}
 	s := slices.Sorted(slices.Values(sample))
-	kept := make([]float64, mostTimes)
+	kept := make([]float64, maxTimes)
 	for i := range kept {
-		kept[i] = s[(2*i+1)*n/(2*mostTimes)]
+		kept[i] = s[(2*i+1)*n/(2*maxTimes)]
 	}
 	return kept
 }
@@ -50,7 +50,7 @@ func MedianCI(sample []float64) [2]float64 {
 	// means that at most i values fall on one side of it.
 	outside, k := 0.0, 0
 	for i := 0; i < n/2; i++ {
-		outside += 2 * tossed(n, i)
+		outside += 2 * binomialPMF(n, i)
 		if outside > 1-confidence {
 			break
 		}
@@ -59,8 +59,8 @@ func MedianCI(sample []float64) [2]float64 {
 	return [2]float64{s[k], s[n-1-k]}
 }
 
-// tossed is the chance of exactly k heads in n tosses of a coin.
-func tossed(n, k int) float64 {
+// binomialPMF is the chance of exactly k heads in n tosses of a coin.
+func binomialPMF(n, k int) float64 {
 	all, _ := math.Lgamma(float64(n) + 1)
 	heads, _ := math.Lgamma(float64(k) + 1)
 	tails, _ := math.Lgamma(float64(n-k) + 1)

@@ -21,29 +21,29 @@ const (
 	sumLength = len(sumHead) + sumDigits + len(sumTail)
 )
 
-// sumOf is the checksum of a line, given all before the key sum, and what the line
+// checksum is the checksum of a line, given all before the key sum, and what the line
 // follows.
-func sumOf(after string, body []byte) string {
+func checksum(after string, body []byte) string {
 	h := sha256.New()
 	h.Write([]byte(after))
 	h.Write(body)
 	h.Write([]byte("}"))
-	return shortSum(h.Sum(nil))
+	return truncatedSum(h.Sum(nil))
 }
 
-// shortSum is the part of a SHA-256 that lines carry.
-func shortSum(sum []byte) string { return hex.EncodeToString(sum[:sumDigits/2]) }
+// truncatedSum is the part of a SHA-256 that lines carry.
+func truncatedSum(sum []byte) string { return hex.EncodeToString(sum[:sumDigits/2]) }
 
-// sealed adds the checksum to an encoded object that is not empty.
-func sealed(after string, object []byte) (line []byte, sum string) {
+// appendChecksum adds the checksum to an encoded object that is not empty.
+func appendChecksum(after string, object []byte) (line []byte, sum string) {
 	body := bytes.TrimSuffix(object, []byte("}"))
-	sum = sumOf(after, body)
+	sum = checksum(after, body)
 	return append(append(bytes.Clone(body), sumHead+sum+sumTail...), '\n'), sum
 }
 
-// unsealed splits a line, with its line break, into all before the key sum and the
+// splitChecksum splits a line, with its line break, into all before the key sum and the
 // checksum. ok is false for a line that carries none.
-func unsealed(line []byte) (body []byte, sum string, ok bool) {
+func splitChecksum(line []byte) (body []byte, sum string, ok bool) {
 	line = bytes.TrimSuffix(line, []byte("\n"))
 	at := len(line) - sumLength
 	if at < 1 || !bytes.HasPrefix(line[at:], []byte(sumHead)) || !bytes.HasSuffix(line, []byte(sumTail)) {
@@ -52,21 +52,21 @@ func unsealed(line []byte) (body []byte, sum string, ok bool) {
 	return line[:at], string(line[at+len(sumHead) : len(line)-len(sumTail)]), true
 }
 
-// planMark is what the journal's first record says of campaign.toml: the hash of
+// planDigest is what the journal's first record says of campaign.toml: the hash of
 // its bytes, and of each line, so that a line which was changed can be named.
-type planMark struct {
+type planDigest struct {
 	SHA256 string   `json:"sha256"`
 	Lines  []string `json:"lines"` // the first mostMarked; 8 digits each
 }
 
-// mostMarked is how many lines of a plan can be named. More make a long record.
-const mostMarked = 4096
+// maxDigestLines is how many lines of a plan can be named. More make a long record.
+const maxDigestLines = 4096
 
-func markOf(text []byte) planMark {
+func digestPlan(text []byte) planDigest {
 	whole := sha256.Sum256(text)
-	mark := planMark{SHA256: hex.EncodeToString(whole[:])}
+	mark := planDigest{SHA256: hex.EncodeToString(whole[:])}
 	for line := range strings.SplitSeq(string(text), "\n") {
-		if len(mark.Lines) == mostMarked {
+		if len(mark.Lines) == maxDigestLines {
 			break
 		}
 		sum := sha256.Sum256([]byte(line))
@@ -75,9 +75,9 @@ func markOf(text []byte) planMark {
 	return mark
 }
 
-// differs is the first line in which a plan is not the marked one; 0 if it is none
+// firstChangedLine is the first line in which a plan is not the marked one; 0 if it is none
 // of those that can be named.
-func (m *planMark) differs(now planMark) int {
+func (m *planDigest) firstChangedLine(now planDigest) int {
 	for i := range max(len(m.Lines), len(now.Lines)) {
 		if i >= len(m.Lines) || i >= len(now.Lines) || m.Lines[i] != now.Lines[i] {
 			return i + 1

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// absentError says that a place holds no campaign. It is an fs.ErrNotExist.
-type absentError struct{ dir, why string }
+// notFoundError says that a place holds no campaign. It is an fs.ErrNotExist.
+type notFoundError struct{ dir, why string }
 
-func (e *absentError) Error() string        { return fmt.Sprintf("no campaign in %s: %s", e.dir, e.why) }
-func (e *absentError) Is(target error) bool { return target == fs.ErrNotExist }
+func (e *notFoundError) Error() string        { return fmt.Sprintf("no campaign in %s: %s", e.dir, e.why) }
+func (e *notFoundError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// mostNamed is how many campaigns below a folder an error names.
-const mostNamed = 4
+// maxNamed is how many campaigns below a folder an error names.
+const maxNamed = 4
 
-// present is an error if dir holds no campaign; it says what is there instead.
-func present(dir string) error {
+// checkPresent is an error if dir holds no campaign; it says what is there instead.
+func checkPresent(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, planFile))
 	if err == nil {
 		return nil
@@ -28,9 +28,9 @@ func present(dir string) error {
 	info, at := os.Stat(dir)
 	switch {
 	case errors.Is(at, fs.ErrNotExist):
-		return &absentError{dir, "no such folder"}
+		return &notFoundError{dir, "no such folder"}
 	case at == nil && !info.IsDir():
-		return &absentError{dir, "it is a file: want the campaign's folder" + ofFile(dir)}
+		return &notFoundError{dir, "it is a file: want the campaign's folder" + enclosingCampaign(dir)}
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("no campaign in %s: %w", dir, err)
 	}
@@ -38,11 +38,11 @@ func present(dir string) error {
 	if below := campaignsIn(dir); len(below) > 0 {
 		why += ": want one of " + strings.Join(below, ", ")
 	}
-	return &absentError{dir, why}
+	return &notFoundError{dir, why}
 }
 
-// ofFile names the campaign that a file belongs to.
-func ofFile(path string) string {
+// enclosingCampaign names the campaign that a file belongs to.
+func enclosingCampaign(path string) string {
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(filepath.Join(dir, planFile)); err != nil {
 		return ""
@@ -63,8 +63,8 @@ func campaignsIn(dir string) (below []string) {
 		}
 	}
 	slices.Sort(below)
-	if len(below) > mostNamed {
-		below = append(below[:mostNamed], "…")
+	if len(below) > maxNamed {
+		below = append(below[:maxNamed], "…")
 	}
 	return below
 }
