@@ -7,13 +7,13 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// tolerance is by how much rounding may shift a start, relative to the whole time.
+// tolerance is the rounding error allowed in times, relative to the whole time.
 const tolerance = 1e-9
 
-// Check replays a schedule on its topology. It checks that every message has a
-// path and takes the time it should, sends what is there, and finds its links
-// free, and that in the end every rank has what the collective promises, with
-// every contribution once.
+// Check replays a schedule on its topology. It checks that every message has a path,
+// takes its time, sends chunks that have arrived and finds its links free, and that in
+// the end every rank has what the collective requires, with each contribution once. The
+// error names the send.
 func (s *Schedule) Check(t *topologies.Topology) error {
 	if len(t.Ranks) != s.Ranks || s.Chunks < 1 || s.Bytes < 1 {
 		return fmt.Errorf("schedule of %d B in %d chunks for %d ranks: %s has %d", s.Bytes, s.Chunks, s.Ranks, t.Name, len(t.Ranks))
@@ -24,10 +24,10 @@ func (s *Schedule) Check(t *topologies.Topology) error {
 			return fmt.Errorf("send %d, from %d to %d at %g us: %w", i, m.From, m.To, m.Start, err)
 		}
 	}
-	return p.over()
+	return p.finished()
 }
 
-// replay is a schedule being replayed, message by message.
+// replay is the state of a schedule that is replayed message by message.
 type replay struct {
 	schedule *Schedule
 	topology *topologies.Topology
@@ -38,7 +38,7 @@ type replay struct {
 	finish   float64   // when all that were sent so far have arrived
 }
 
-// version is what a rank holds of a chunk.
+// version is a rank's value of a chunk.
 type version struct {
 	state state
 	parts int32   // of a reduction: the number of contributions in it
@@ -107,9 +107,9 @@ func (p *replay) send(m Send) error {
 	return nil
 }
 
-// occupy uses the edges of a message's path, and returns when it arrives.
+// occupy occupies the edges of a message's path, and returns when the message arrives.
 func (p *replay) occupy(path topologies.Path, m Send) (float64, error) {
-	bytes := p.schedule.part() * float64(len(m.Chunks))
+	bytes := p.schedule.chunkBytes() * float64(len(m.Chunks))
 	slowest := 0.0
 	for _, e := range path.Edges {
 		edge := p.topology.Edges[e]
@@ -126,8 +126,8 @@ func (p *replay) occupy(path topologies.Path, m Send) (float64, error) {
 	return slowest + m.Start + float64(path.Latency), nil
 }
 
-// move gives the receiver what the sender has of a chunk: a copy of all of it, or
-// its contributions, which the sender then no longer has.
+// move gives the receiver the sender's value of a chunk: a copy of a complete chunk, or
+// the sender's contributions, which the sender then no longer has.
 func (p *replay) move(m Send, chunk int) error {
 	if chunk < 0 || chunk >= p.schedule.total() {
 		return fmt.Errorf("chunk %d: want 0 to %d", chunk, p.schedule.total()-1)
@@ -152,8 +152,8 @@ func (p *replay) move(m Send, chunk int) error {
 	return nil
 }
 
-// over checks the result when everything has been sent.
-func (p *replay) over() error {
+// finished checks the result after the last send.
+func (p *replay) finished() error {
 	s := p.schedule
 	for r := range s.Ranks {
 		for c := range s.total() {

@@ -1,6 +1,6 @@
 package greedy
 
-// event is an arrival of a chunk, or (chunk -1) the end of a hop's use of an
+// event is the arrival of a chunk or, if chunk is none, the time at which a hop frees an
 // edge.
 type event struct {
 	at    float64
@@ -8,7 +8,7 @@ type event struct {
 	chunk int32
 }
 
-// events is a heap of them, the first to happen at 0.
+// events is a heap of events, ordered by time.
 type events []event
 
 func (q *events) push(e event) {

@@ -13,42 +13,42 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Options say what Route has to find.
+// Options says what Route schedules.
 type Options struct {
-	Collective string // allgather if empty; reducescatter, allreduce
-	Bytes      int64  // size, as nccl-tests counts it
-	// Chunks is the number of chunks in each rank's part of the size. 0 tries
-	// several numbers, depending on the size of the system.
+	Collective string // allgather, reducescatter or allreduce; "" means allgather
+	Bytes      int64  // size, as nccl-tests counts it; at least 1
+	// Chunks is the number of chunks in each rank's part of the size. 0 tries several
+	// numbers, fewer on large systems.
 	Chunks int
 	Alpha  Alpha
-	// Tries is how many schedules are made for each number of chunks. 0 means
-	// DefaultTries, or fewer on large systems.
+	// Tries is the number of asynchronous schedules made for each number of chunks. 0
+	// means DefaultTries, or fewer on large systems.
 	Tries int
-	Seed  uint64
+	Seed  uint64 // of random choices
 }
 
-// DefaultTries is enough to find the best schedules of small systems.
+// DefaultTries suffices to find the best schedules of small systems.
 const DefaultTries = 32
 
-// Limits on arrivals, which are ranks times ranks times chunks: of a schedule; of
-// a schedule if Options leave the chunks open; and of all asynchronous tries of
-// one number of chunks, if Options give it and if they do not.
+// Limits on arrivals, which are ranks × ranks × chunks: in a schedule; in a schedule if
+// Options.Chunks is 0; and in all asynchronous tries for one number of chunks, if
+// Options.Chunks is given and if it is 0.
 const (
-	maxArrivals = 1 << 26
-	fewArrivals = 1 << 22
-	manyTries   = 1 << 18
-	fewTries    = 1 << 16
+	maxArrivals     = 1 << 26
+	maxOpenArrivals = 1 << 22
+	givenTriesWork  = 1 << 18
+	openTriesWork   = 1 << 16
 )
 
-// near is the gap to the bound below which no other number of chunks is tried.
-const near = 0.0005
+// smallGap is the gap to the bound below which no other number of chunks is tried.
+const smallGap = 0.0005
 
-// numbers of chunks to try if none is given.
-var numbers = []int{1, 2, 3, 4, 6, 8, 12, 16, 20, 24}
+// chunkCounts are the numbers of chunks to try if none is given.
+var chunkCounts = []int{1, 2, 3, 4, 6, 8, 12, 16, 20, 24}
 
-// Route makes a schedule. The error says that topology and collective do not fit
-// together, that some rank can't be reached, or that ctx ended before there was a
-// schedule; after that, the best so far is returned.
+// Route makes a schedule. If ctx ends, it returns the best schedule so far. The error is
+// ctx's if there is none, or says that the options do not fit the topology or that some
+// rank cannot be reached.
 func Route(ctx context.Context, t *topologies.Topology, o Options) (*Schedule, error) {
 	if o.Collective == "" {
 		o.Collective = "allgather"
@@ -75,8 +75,8 @@ func Route(ctx context.Context, t *topologies.Topology, o Options) (*Schedule, e
 	return find(ctx, t, o, least)
 }
 
-// bound is the time in microseconds that no schedule beats, considering bandwidth
-// alone.
+// bound returns the lower bound of package bounds on the time, in microseconds, by
+// bandwidth alone.
 func bound(ctx context.Context, t *topologies.Topology, o Options) (float64, error) {
 	n := len(t.Ranks)
 	c, err := collective.New(collective.Spec{Name: o.Collective, Ranks: n, Chunks: n})
@@ -94,7 +94,7 @@ func bound(ctx context.Context, t *topologies.Topology, o Options) (float64, err
 	return 1e6 * seconds, nil
 }
 
-// find makes schedules and picks the best; least is the bound.
+// find makes schedules and returns the best. least is the bound.
 func find(ctx context.Context, t *topologies.Topology, o Options, least float64) (best *Schedule, err error) {
 	defer constraints.RecoverDeadline(&err)
 	n := len(t.Ranks)
@@ -111,8 +111,8 @@ func find(ctx context.Context, t *topologies.Topology, o Options, least float64)
 	list := []int{o.Chunks}
 	if o.Chunks == 0 {
 		list = list[:0]
-		for _, k := range append(numbers, forward.degree()) {
-			if !slices.Contains(list, k) && (k == 1 || n*n*k <= fewArrivals) {
+		for _, k := range append(chunkCounts, forward.degree()) {
+			if !slices.Contains(list, k) && (k == 1 || n*n*k <= maxOpenArrivals) {
 				list = append(list, k)
 			}
 		}
@@ -129,24 +129,24 @@ func find(ctx context.Context, t *topologies.Topology, o Options, least float64)
 			byStart(s.Sends)
 			best = s
 		}
-		if best != nil && best.Gap() < near {
+		if best != nil && best.Gap() < smallGap {
 			break
 		}
 	}
 	return best, nil
 }
 
-// fill finds what to send, and when. With best, of the same collective, it need not
-// find anything that is no better.
+// fill fills in the sends and their times. It may give up on schedules that are no better
+// than best, which is of the same collective or nil.
 func (s *Schedule) fill(o Options, forward, backward *network, best *Schedule) (err error) {
 	defer constraints.RecoverDeadline(&err)
-	switch chunks, part := s.Chunks, s.part(); o.Collective {
+	switch chunks, part := s.Chunks, s.chunkBytes(); o.Collective {
 	case "allgather":
 		s.Sends, s.TimeUS, s.Method, err = forward.route(chunks, part, o, best)
 	case "reducescatter":
 		var there []Send
 		if there, _, s.Method, err = backward.route(chunks, part, o, best); err == nil {
-			s.Sends, s.TimeUS = forward.play(forward.turned(there), chunks, part)
+			s.Sends, s.TimeUS = forward.play(forward.reverse(there), chunks, part)
 		}
 	case "allreduce":
 		var there, back []Send
@@ -154,29 +154,29 @@ func (s *Schedule) fill(o Options, forward, backward *network, best *Schedule) (
 			return err
 		}
 		if back, _, _, err = forward.route(chunks, part, o, nil); err == nil {
-			s.Sends, s.TimeUS = forward.play(append(forward.turned(there), forward.messages(back)...), chunks, part)
+			s.Sends, s.TimeUS = forward.play(append(forward.reverse(there), forward.messages(back)...), chunks, part)
 		}
 	}
 	return err
 }
 
-// degree is the largest number of links into a rank.
+// degree returns the largest number of hops into a rank.
 func (n *network) degree() int {
 	most := 1
-	for _, hops := range n.into {
+	for _, hops := range n.in {
 		most = max(most, len(hops))
 	}
 	return most
 }
 
-// route finds the best allgather with so many chunks. If best, of the same
-// collective, is given, it need not find one that is no better.
+// route finds the best allgather with a number of chunks for each rank. It may give up on
+// schedules that are no better than best, which is of the same collective or nil.
 func (n *network) route(chunks int, part float64, o Options, best *Schedule) (sends []Send, end float64, method string, err error) {
-	a := &attempts{n: n, chunks: chunks, part: part, arrivals: n.ranks * n.ranks * chunks, floor: n.floor(chunks, part), end: math.Inf(1)}
+	a := &attempts{n: n, chunks: chunks, part: part, arrivals: n.ranks * n.ranks * chunks, lowerBound: n.lowerBound(chunks, part), end: math.Inf(1)}
 	if best != nil && o.Collective == "allgather" {
 		a.end = best.TimeUS
 	}
-	if err := a.try(o); err != nil && a.sends == nil {
+	if err := a.tryMethods(o); err != nil && a.sends == nil {
 		return nil, 0, "", err
 	}
 	return a.sends, a.end, a.method, nil
@@ -184,114 +184,114 @@ func (n *network) route(chunks int, part float64, o Options, best *Schedule) (se
 
 // attempts tracks the best schedule for one number of chunks.
 type attempts struct {
-	n        *network
-	chunks   int
-	part     float64 // bytes of a chunk
-	arrivals int
-	floor    float64 // in microseconds; no schedule is faster
+	n          *network
+	chunks     int
+	part       float64 // bytes of a chunk
+	arrivals   int
+	lowerBound float64 // in microseconds; no schedule is faster
 
 	sends  []Send
 	end    float64
 	method string
 }
 
-// take keeps a schedule if it is better than the best so far.
-func (a *attempts) take(sends []Send, end float64, method string) {
+// keepBest stores a schedule if it is better than the best so far.
+func (a *attempts) keepBest(sends []Send, end float64, method string) {
 	if end < a.end {
 		a.sends, a.end, a.method = sends, end, method
 	}
 }
 
-// done reports whether there can be no better schedule.
-func (a *attempts) done() bool { return a.end <= a.floor }
+// optimal reports whether the best schedule meets the lower bound.
+func (a *attempts) optimal() bool { return a.end <= a.lowerBound }
 
-// try makes schedules in every way there is, until nothing better can come. What was
-// made by then stays where it ends with an error.
-func (a *attempts) try(o Options) (err error) {
+// tryMethods makes schedules by each method until one is optimal. After an error, the best
+// schedule so far is still valid.
+func (a *attempts) tryMethods(o Options) (err error) {
 	defer constraints.RecoverDeadline(&err)
-	n, few := a.n, a.arrivals <= fewMessages
+	n, few := a.n, a.arrivals <= maxImprovedMessages
 	// With one chunk for each rank and links of several speeds, slow links should
-	// sometimes wait, which they can't know by themselves.
-	mixed := a.chunks == 1 && n.direct && few && n.mixed()
+	// sometimes wait, which asynchronous schedules rarely find.
+	mixed := a.chunks == 1 && n.disjoint && few && n.mixed()
 	if mixed {
-		if a.match(); a.done() {
+		if a.tryMatching(); a.optimal() {
 			return nil
 		}
 	}
-	// Where everything is one send away, breadth first makes no difference.
-	if a.chunks > 1 || !n.direct || len(n.hops) != n.ranks*(n.ranks-1) {
-		a.breadthFirst()
+	// In a complete graph, breadth first finds nothing new.
+	if a.chunks > 1 || !n.disjoint || len(n.hops) != n.ranks*(n.ranks-1) {
+		a.tryBreadthFirst()
 	}
 	tries := o.tries(a.chunks, a.arrivals)
-	if tries == 0 || a.done() {
+	if tries == 0 || a.optimal() {
 		return nil
 	}
-	found, took, err := a.asynchronous(o.Seed, tries)
+	found, took, err := a.bestAsynchronous(o.Seed, tries)
 	if err != nil {
 		return err
 	}
 	if found != nil {
-		a.take(found, took, "asynchronous")
+		a.keepBest(found, took, "asynchronous")
 	}
-	if !mixed && n.direct && few && !a.done() {
-		a.match()
+	if !mixed && n.disjoint && few && !a.optimal() {
+		a.tryMatching()
 	}
-	if found != nil && few && !a.done() {
-		got, took := n.improve(a.chunks, a.part, found, a.floor, o.Seed, tries)
-		a.take(got, took, "local search")
+	if found != nil && few && !a.optimal() {
+		got, took := n.improve(a.chunks, a.part, found, a.lowerBound, o.Seed, tries)
+		a.keepBest(got, took, "local search")
 	}
 	return nil
 }
 
-// match assigns chunks to links that bring them in time, if possible.
-func (a *attempts) match() {
-	if list := a.n.matched(a.chunks, a.part, a.floor); list != nil {
+// tryMatching assigns chunks to messages that meet the lower bound, if possible.
+func (a *attempts) tryMatching() {
+	if list := a.n.match(a.chunks, a.part, a.lowerBound); list != nil {
 		got, took := a.n.play(list, a.chunks, a.part)
-		a.take(got, took, "matching")
+		a.keepBest(got, took, "matching")
 	}
 }
 
-// breadthFirst forwards everything in order of distance.
-func (a *attempts) breadthFirst() {
+// tryBreadthFirst forwards chunks in order of distance.
+func (a *attempts) tryBreadthFirst() {
 	if list := a.n.breadthFirst(a.chunks); list != nil {
 		got, took := a.n.play(list, a.chunks, a.part)
-		a.take(got, took, "breadth first")
+		a.keepBest(got, took, "breadth first")
 	}
 }
 
-// tries is how many asynchronous schedules are made for so many chunks.
+// tries returns the number of asynchronous schedules to make for a number of chunks.
 func (o *Options) tries(chunks, arrivals int) int {
 	switch {
 	case o.Tries > 0:
 		return o.Tries
 	case o.Chunks > 0:
-		return max(1, min(DefaultTries, manyTries/arrivals))
+		return max(1, min(DefaultTries, givenTriesWork/arrivals))
 	case chunks == 1: // at least one
-		return max(1, min(DefaultTries, fewTries/arrivals))
+		return max(1, min(DefaultTries, openTriesWork/arrivals))
 	}
-	return min(DefaultTries, fewTries/arrivals)
+	return min(DefaultTries, openTriesWork/arrivals)
 }
 
-// asynchronous is the best of several tries, each of which learns from the best
-// before it which chunks came late. It finds nothing if all are worse than the
-// best schedule so far; but one that is to be improved afterwards may be worse.
-func (a *attempts) asynchronous(seed uint64, tries int) (found []Send, took float64, err error) {
+// bestAsynchronous returns the best of several asynchronous schedules. Every second try
+// prefers chunks that arrived late in the best before it. It returns nil if all are worse
+// than the best schedule so far, unless local search will follow.
+func (a *attempts) bestAsynchronous(seed uint64, tries int) (found []Send, took float64, err error) {
 	r := newRun(a.n, a.chunks, a.part)
 	took = a.end
-	if a.arrivals <= fewMessages {
+	if a.arrivals <= maxImprovedMessages {
 		took = math.Inf(1)
 	}
 	weight := make([]int32, r.total)
 	for i := range tries {
 		p := policies[i%len(policies)]
 		p.once = p.once && a.n.t.Nodes > 1
-		p.patient, p.lazy = p.patient && a.n.direct, p.lazy && a.n.direct
-		p.seed = mix(seed, uint64(i), 0)
+		p.patient, p.lazy = p.patient && a.n.disjoint, p.lazy && a.n.disjoint
+		p.seed = hash(seed, uint64(i), 0)
 		if found != nil && i%2 == 1 {
 			p.weight = weight
 		}
 		got, end, err := r.asynchronous(p, took)
-		if err != nil && found != nil && a.n.until.Err() != nil {
+		if err != nil && found != nil && a.n.ctx.Err() != nil {
 			break
 		}
 		if err != nil {
@@ -299,8 +299,8 @@ func (a *attempts) asynchronous(seed uint64, tries int) (found []Send, took floa
 		}
 		if got != nil && end < took {
 			found, took = got, end
-			learnLate(weight, got, end)
-			if took <= a.floor {
+			preferLate(weight, got, end)
+			if took <= a.lowerBound {
 				break
 			}
 		}
@@ -308,9 +308,9 @@ func (a *attempts) asynchronous(seed uint64, tries int) (found []Send, took floa
 	return found, took, nil
 }
 
-// learnLate raises the preference for chunks that arrived in the last twentieth of
-// the time, by one for each rank.
-func learnLate(weight []int32, sends []Send, end float64) {
+// preferLate raises the weight of chunks that arrived in the last twentieth of the time, by
+// one for each rank.
+func preferLate(weight []int32, sends []Send, end float64) {
 	for _, s := range sends {
 		if s.End > end*0.95 {
 			for _, c := range s.Chunks {
@@ -320,12 +320,12 @@ func learnLate(weight []int32, sends []Send, end float64) {
 	}
 }
 
-// turned turns a schedule of the reversed network into the messages of a
-// reduction, in the opposite order.
-func (n *network) turned(sends []Send) []message {
+// reverse converts a schedule of the reversed network into the messages of a reduction, in
+// the opposite order.
+func (n *network) reverse(sends []Send) []message {
 	list := make([]message, len(sends))
 	order := slices.Clone(sends)
-	slices.Reverse(order) // rounding may have what was passed on arrive as soon
+	slices.Reverse(order) // for sends that end at the same time because of rounding
 	slices.SortStableFunc(order, func(a, b Send) int {
 		switch {
 		case a.End > b.End:

@@ -255,7 +255,7 @@ func TestFloorIsBelowEverySchedule(t *testing.T) {
 			if err != nil {
 				t.Skip(err)
 			}
-			floor := network.floor(chunks, part)
+			floor := network.lowerBound(chunks, part)
 			for i, p := range policies {
 				p.seed = uint64(i)
 				_, end, err := newRun(network, chunks, part).asynchronous(p, math.Inf(1))
@@ -283,13 +283,13 @@ func TestMatchedIsAsShortAsCanBe(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := &Schedule{Topology: top.Name, Collective: "allgather", Ranks: n, Bytes: 1 << 20, Chunks: chunks, Alpha: alpha}
-		floor := network.floor(chunks, s.part())
-		list := network.matched(chunks, s.part(), floor)
+		floor := network.lowerBound(chunks, s.chunkBytes())
+		list := network.match(chunks, s.chunkBytes(), floor)
 		if list == nil {
 			return
 		}
 		matched++
-		s.Sends, s.TimeUS = network.play(list, chunks, s.part())
+		s.Sends, s.TimeUS = network.play(list, chunks, s.chunkBytes())
 		byStart(s.Sends)
 		if err := s.Check(top); err != nil {
 			t.Fatal(err)

@@ -2,30 +2,30 @@ package greedy
 
 import "slices"
 
-// improver changes a schedule of few messages step by step: a chunk comes over
-// another link, or a message gets another place in the order. Messages are played
-// in their order as play does, except that a message whose chunk has not arrived
-// waits, and is played when the chunk has. A change is kept if the schedule does
-// not get longer, and ranks do not finish later on the whole.
+// improver is a local search on a schedule of few messages. A step moves a message to
+// another link or to another position in the order. Messages are played in their order, as
+// network.play does, but a message whose chunk has not arrived waits for it. A step is kept
+// if the schedule does not get longer and, at equal length, the ranks do not finish later on
+// average.
 type improver struct {
 	*network
 	total   int
 	list    []message // one chunk each
 	free    []float64
 	ready   []float64 // by rank and chunk; negative if not yet known
-	waiting [][]int32 // by rank and chunk: the messages that wait for it
+	waiting [][]int32 // by rank and chunk: messages that wait for it
 	finish  []float64 // by rank
-	took    []float64 // how long each hop takes its edges
-	arrive  []float64 // by hop
+	busy    []float64 // how long each hop takes its edges
+	delay   []float64 // by hop
 	first   []int32   // by hop: its first entry in took
 	played  int
 }
 
-// fewMessages is the largest schedule that is improved. fewSteps limits the
-// changes for each try, as messages times changes.
+// maxImprovedMessages is the largest schedule that is improved. maxImproveWork limits
+// messages × steps for each try.
 const (
-	fewMessages = 2048
-	fewSteps    = 1 << 17
+	maxImprovedMessages = 2048
+	maxImproveWork      = 1 << 17
 )
 
 func newImprover(n *network, chunks int, part float64, sends []Send) *improver {
@@ -34,16 +34,15 @@ func newImprover(n *network, chunks int, part float64, sends []Send) *improver {
 		free: make([]float64, len(n.t.Edges)), ready: make([]float64, n.ranks*total),
 		waiting: make([][]int32, n.ranks*total), finish: make([]float64, n.ranks)}
 	for h := range n.hops {
-		m.first = append(m.first, int32(len(m.took)))
+		m.first = append(m.first, int32(len(m.busy)))
 		var arrive float64
-		m.took, arrive = n.cost(int32(h), part, m.took)
-		m.arrive = append(m.arrive, arrive)
+		m.busy, arrive = n.cost(int32(h), part, m.busy)
+		m.delay = append(m.delay, arrive)
 	}
 	return m
 }
 
-// length is the time of the schedule, and the sum of the times at which ranks
-// finish.
+// length returns the time of the schedule, and the sum of the times at which ranks finish.
 func (m *improver) length(chunks int) (end, sum float64) {
 	clear(m.free)
 	clear(m.finish)
@@ -56,7 +55,7 @@ func (m *improver) length(chunks int) (end, sum float64) {
 	}
 	m.played = 0
 	for i := range m.list {
-		m.turn(int32(i))
+		m.playMessage(int32(i))
 	}
 	for _, f := range m.finish {
 		end = max(end, f)
@@ -65,8 +64,8 @@ func (m *improver) length(chunks int) (end, sum float64) {
 	return end, sum
 }
 
-// turn plays a message, and those that have waited for it.
-func (m *improver) turn(i int32) {
+// playMessage plays a message, and those that have waited for it.
+func (m *improver) playMessage(i int32) {
 	msg := m.list[i]
 	hop := &m.hops[msg.hop]
 	c := int(msg.chunks[0])
@@ -80,37 +79,37 @@ func (m *improver) turn(i int32) {
 		start = max(start, m.free[e])
 	}
 	for j, e := range hop.edges {
-		m.free[e] = start + m.took[int(m.first[msg.hop])+j]
+		m.free[e] = start + m.busy[int(m.first[msg.hop])+j]
 	}
-	at := start + m.arrive[msg.hop]
+	at := start + m.delay[msg.hop]
 	to := int(hop.to)*m.total + c
 	m.ready[to] = at
 	m.finish[hop.to] = max(m.finish[hop.to], at)
 	m.played++
 	for _, w := range m.waiting[to] {
-		m.turn(w)
+		m.playMessage(w)
 	}
 }
 
-// improve changes a schedule until the steps are used up, or until it is as short
-// as floor.
+// improve improves a schedule until the steps are used up, the context ends, or the schedule
+// is as short as floor.
 func (n *network) improve(chunks int, part float64, sends []Send, floor float64, seed uint64, tries int) ([]Send, float64) {
 	m := newImprover(n, chunks, part, sends)
 	end, sum := m.length(chunks)
-	for step := range fewSteps * tries / max(1, len(m.list)) {
-		if end <= floor || n.until.Err() != nil {
+	for step := range maxImproveWork * tries / max(1, len(m.list)) {
+		if end <= floor || n.ctx.Err() != nil {
 			break
 		}
-		dice := mix(seed, uint64(step), 1)
+		dice := hash(seed, uint64(step), 1)
 		i := int(dice % uint64(len(m.list)))
-		dice = mix(seed, uint64(step), 2)
+		dice = hash(seed, uint64(step), 2)
 		old := m.list[i]
 		to := i
-		if dice&1 == 0 { // take another link
-			hops := n.into[n.hops[old.hop].to]
+		if dice&1 == 0 { // another link
+			hops := n.in[n.hops[old.hop].to]
 			m.list[i].hop = hops[dice>>8%uint64(len(hops))]
 		}
-		if dice&6 != 0 { // take another place in the order
+		if dice&6 != 0 { // another position
 			to = int(dice >> 32 % uint64(len(m.list)))
 			move(m.list, i, to)
 		}
@@ -122,7 +121,7 @@ func (n *network) improve(chunks int, part float64, sends []Send, floor float64,
 		move(m.list, to, i)
 		m.list[i] = old
 	}
-	// In the order of their starts no message has to wait.
+	// In the order of their arrivals no message has to wait.
 	m.length(chunks)
 	slices.SortStableFunc(m.list, func(a, b message) int {
 		x, y := m.arrived(a), m.arrived(b)
@@ -137,7 +136,7 @@ func (n *network) improve(chunks int, part float64, sends []Send, floor float64,
 	return n.play(m.list, chunks, part)
 }
 
-// arrived is when a message arrived.
+// arrived returns when a message arrived.
 func (m *improver) arrived(msg message) float64 {
 	return m.ready[int(m.hops[msg.hop].to)*m.total+int(msg.chunks[0])]
 }

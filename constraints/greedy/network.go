@@ -9,76 +9,74 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// network is which ranks can send to which, and over which edges. The reversed
-// network is the same for data in the opposite direction: a schedule for it,
-// played backwards, is one for the topology.
+// network is the hops between ranks and the edges that they use. A schedule for the reversed
+// network, played backwards, is a schedule for the topology.
 type network struct {
-	until context.Context // whose end ends whatever is made: see look
-	t     *topologies.Topology
-	ranks int
-	hops  []hop
-	into  [][]int32 // hops to a rank
-	onto  [][]int32 // hops from a rank
-	over  [][]int32 // hops over an edge
-	ends  [][]int32 // edges by which hops reach a rank
-	alpha Alpha
+	ctx       context.Context // whose end ends whatever is made: see look
+	t         *topologies.Topology
+	ranks     int
+	hops      []hop
+	in        [][]int32 // hops to a rank
+	out       [][]int32 // hops from a rank
+	byEdge    [][]int32 // hops over an edge
+	lastEdges [][]int32 // edges by which hops reach a rank
+	alpha     Alpha
 	// speed is what can enter each rank, in bytes a microsecond.
-	speed []float64
+	inRate []float64
 	// direct means that no two hops share an edge.
-	direct bool
+	disjoint bool
 }
 
-// hop is the path from a rank to one it is linked to.
+// hop is the path from a rank to one that it is linked to.
 type hop struct {
 	from, to int32
 	edges    []int32
-	latency  float64
-	net      bool
+	latency  float64 // microseconds
+	net      bool    // it leaves the node
 }
 
-// The most pairs of ranks in different nodes that are all looked at; of more, some
-// are (see crossings).
-const manyPairs = 4096
+// maxFullPairs is the number of linked pairs of ranks in different nodes up to which each gets
+// a hop. If there are more, see nodePairs.
+const maxFullPairs = 4096
 
 // maxHops limits the memory of a network.
 const maxHops = 1 << 22
 
 func newNetwork(ctx context.Context, t *topologies.Topology, turned bool, alpha Alpha) (*network, error) {
-	n := &network{until: ctx, t: t, ranks: len(t.Ranks), alpha: alpha, hops: make([]hop, 0, len(t.Edges))}
+	n := &network{ctx: ctx, t: t, ranks: len(t.Ranks), alpha: alpha, hops: make([]hop, 0, len(t.Edges))}
 	if err := n.listHops(turned); err != nil {
 		return nil, err
 	}
-	n.into = n.hopsBy(n.ranks, func(h *hop, keys []int32) []int32 { return append(keys, h.to) })
-	n.onto = n.hopsBy(n.ranks, func(h *hop, keys []int32) []int32 { return append(keys, h.from) })
-	n.over = n.hopsBy(len(t.Edges), func(h *hop, keys []int32) []int32 { return append(keys, h.edges...) })
+	n.in = n.hopsBy(n.ranks, func(h *hop, keys []int32) []int32 { return append(keys, h.to) })
+	n.out = n.hopsBy(n.ranks, func(h *hop, keys []int32) []int32 { return append(keys, h.from) })
+	n.byEdge = n.hopsBy(len(t.Edges), func(h *hop, keys []int32) []int32 { return append(keys, h.edges...) })
 	return n, n.listEnds(turned)
 }
 
-// tooManyPairs reports whether more ranks of different nodes are linked than get a
-// hop each.
+// tooManyPairs reports whether more than maxFullPairs ranks of different nodes are linked.
 func (n *network) tooManyPairs() bool {
 	across := 0
 	for a := range n.t.Ranks {
-		n.look()
+		n.checkDeadline()
 		for b := range n.t.Ranks {
-			if n.t.Ranks[a].Node != n.t.Ranks[b].Node && across <= manyPairs && n.t.Linked(a, b) {
+			if n.t.Ranks[a].Node != n.t.Ranks[b].Node && across <= maxFullPairs && n.t.Linked(a, b) {
 				across++
 			}
 		}
 	}
-	return across > manyPairs
+	return across > maxFullPairs
 }
 
-// listHops finds the hops, those that lead backwards if the network is turned round.
+// listHops finds the hops, of the reversed network if turned.
 func (n *network) listHops(turned bool) error {
 	t := n.t
 	edges := make([]int32, 0, len(t.Edges)) // storage for the edges of all hops
-	var chosen *crossings
+	var chosen *nodePairs
 	if n.tooManyPairs() {
-		chosen = newCrossings(t, n.look)
+		chosen = newNodePairs(t, n.checkDeadline)
 	}
 	for a := range t.Ranks {
-		n.look()
+		n.checkDeadline()
 		for b := range t.Ranks {
 			from, to := a, b
 			if turned {
@@ -104,25 +102,24 @@ func (n *network) listHops(turned bool) error {
 	return nil
 }
 
-// listEnds finds the last edges of the hops to each rank, and what these carry
-// together.
+// listEnds finds the last edges of the hops to each rank, and their rate together.
 func (n *network) listEnds(turned bool) error {
-	n.direct = true
-	n.speed = make([]float64, n.ranks)
-	n.ends = make([][]int32, n.ranks)
+	n.disjoint = true
+	n.inRate = make([]float64, n.ranks)
+	n.lastEdges = make([][]int32, n.ranks)
 	seen := make([]int32, len(n.t.Edges)) // by edge: 1 + the last rank that hops reach over it
-	for v, hops := range n.into {
+	for v, hops := range n.in {
 		for _, h := range hops {
 			edges := n.hops[h].edges
-			n.direct = n.direct && len(edges) == 1
+			n.disjoint = n.disjoint && len(edges) == 1
 			end := edges[len(edges)-1]
 			if turned {
 				end = edges[0]
 			}
 			if seen[end] <= int32(v) {
 				seen[end] = int32(v) + 1
-				n.ends[v] = append(n.ends[v], end)
-				n.speed[v] += n.t.Edges[end].Bandwidth.PerMicro()
+				n.lastEdges[v] = append(n.lastEdges[v], end)
+				n.inRate[v] += n.t.Edges[end].Bandwidth.PerMicro()
 			}
 		}
 		if len(hops) == 0 {
@@ -136,14 +133,14 @@ func (n *network) listEnds(turned bool) error {
 	return nil
 }
 
-// look leaves everything at once where there is no more time: see constraints.Overdue.
-func (n *network) look() { constraints.CheckDeadline(n.until) }
+// checkDeadline panics if the context has ended: see constraints.RecoverDeadline.
+func (n *network) checkDeadline() { constraints.CheckDeadline(n.ctx) }
 
-// seldom is how much that is soon done, such as playing a message, goes by from one
-// look to the next.
-const seldom = 1 << 10
+// checkInterval is the number of short operations, such as playing a message, between two
+// checks of the context.
+const checkInterval = 1 << 10
 
-// hopsBy groups the hops by rank or edge; of appends the keys of one hop.
+// hopsBy groups the hops by rank or edge. of appends the keys of a hop.
 func (n *network) hopsBy(count int, of func(h *hop, keys []int32) []int32) [][]int32 {
 	ends := make([]int32, count+1)
 	var keys []int32
@@ -169,8 +166,8 @@ func (n *network) hopsBy(count int, of func(h *hop, keys []int32) []int32) [][]i
 	return lists
 }
 
-// cost is the time that a message of some bytes takes each edge of a hop, and the
-// time after which it arrives.
+// cost returns the time for which a message occupies each edge of a hop, appended to busy, and
+// the time after which it arrives, in microseconds.
 func (n *network) cost(h int32, bytes float64, busy []float64) (taken []float64, arrive float64) {
 	hop := &n.hops[h]
 	for _, e := range hop.edges {
@@ -192,9 +189,9 @@ type message struct {
 	chunks []int32
 }
 
-// play assigns times to messages, in their order and each as early as its chunks
-// are there and its links free. It returns when the last arrives. In a reduction,
-// a chunk is ready when everything sent to it before has arrived.
+// play assigns times to messages: in their order, each starts as soon as its chunks are there
+// and its edges are free. end is when the last one arrives. In a reduction, a chunk is ready
+// when all messages before that combine into it have arrived.
 func (n *network) play(list []message, chunks int, part float64) (sends []Send, end float64) {
 	total := n.ranks * chunks
 	free := make([]float64, len(n.t.Edges))
@@ -202,8 +199,8 @@ func (n *network) play(list []message, chunks int, part float64) (sends []Send, 
 	sends = make([]Send, len(list))
 	var busy []float64
 	for i, m := range list {
-		if i%seldom == 0 {
-			n.look()
+		if i%checkInterval == 0 {
+			n.checkDeadline()
 		}
 		hop := &n.hops[m.hop]
 		start := 0.0
@@ -229,8 +226,8 @@ func (n *network) play(list []message, chunks int, part float64) (sends []Send, 
 	return sends, end
 }
 
-// hopOf finds the hop between two ranks, which must exist.
+// hopOf returns the hop between two ranks, which must exist.
 func (n *network) hopOf(from, to int32) int32 {
-	i, _ := slices.BinarySearchFunc(n.onto[from], to, func(h, to int32) int { return int(n.hops[h].to - to) })
-	return n.onto[from][i]
+	i, _ := slices.BinarySearchFunc(n.out[from], to, func(h, to int32) int { return int(n.hops[h].to - to) })
+	return n.out[from][i]
 }

@@ -5,26 +5,25 @@ import (
 	"math/bits"
 )
 
-// policy is what a try prefers, as a row of the table of policies, with its seed.
+// policy is the preferences of an asynchronous try.
 type policy struct {
 	name string
 	// rare prefers chunks that few ranks know of.
 	rare bool
 	// once sends a chunk to a node only if no rank there knows it.
 	once bool
-	// patient leaves a slow link idle if the other links bring everything its end
+	// patient leaves a link idle if the other links bring everything that its receiver
 	// lacks sooner.
 	patient bool
-	// lazy leaves a slow link idle half of the time, in case something better
-	// comes.
+	// lazy leaves a slow link idle at half of the moments, at random.
 	lazy bool
-	// weight, by chunk, takes precedence over everything else: it is what came
-	// late in an earlier try.
+	// weight, by chunk, is how often it arrived late in an earlier try. It takes
+	// precedence over everything else.
 	weight []int32
 	seed   uint64
 }
 
-// policies are tried in turn.
+// policies are used in turn by the tries.
 var policies = []policy{
 	{name: "rarest", rare: true},
 	{name: "rarest, patient", rare: true, patient: true},
@@ -45,23 +44,23 @@ func (r *run) idle(h int32) bool {
 	return true
 }
 
-// dawdles reports whether a hop that is slower than another to the same rank sits
-// this moment out.
-func (r *run) dawdles(h int32) bool {
-	for _, o := range r.into[r.hops[h].to] {
-		if r.time[o] < r.time[h]*(1-tolerance) {
-			return mix(r.seed, uint64(h), math.Float64bits(r.now))&1 == 0
+// sitsOut reports whether a lazy try leaves a hop idle at this moment, because another hop to
+// the same rank is faster.
+func (r *run) sitsOut(h int32) bool {
+	for _, o := range r.in[r.hops[h].to] {
+		if r.delay[o] < r.delay[h]*(1-tolerance) {
+			return hash(r.seed, uint64(h), math.Float64bits(r.now))&1 == 0
 		}
 	}
 	return false
 }
 
-// better reports whether the other hops to a rank bring everything it lacks before
+// othersSuffice reports whether the other hops to a rank bring everything that it lacks before
 // this one would bring a chunk.
-func (r *run) better(h int32) bool {
-	arrive := r.now + r.time[h]
+func (r *run) othersSuffice(h int32) bool {
+	arrive := r.now + r.delay[h]
 	count := 0.0
-	for _, o := range r.into[r.hops[h].to] {
+	for _, o := range r.in[r.hops[h].to] {
 		if o == h {
 			continue
 		}
@@ -69,7 +68,7 @@ func (r *run) better(h int32) bool {
 		for _, e := range r.hops[o].edges {
 			free = max(free, r.free[e])
 		}
-		slots := math.Floor((arrive - free) / r.time[o] * (1 + tolerance))
+		slots := math.Floor((arrive - free) / r.delay[o] * (1 + tolerance))
 		if slots >= 1 {
 			count += min(slots, float64(r.offers(o, arrive)))
 		}
@@ -77,13 +76,13 @@ func (r *run) better(h int32) bool {
 	return count >= float64(r.lacks[r.hops[h].to])
 }
 
-// offers counts the chunks that a hop could bring before the given time and that
-// its end does not know.
+// offers counts the chunks that a hop could bring by a time and that its receiver does not
+// know.
 func (r *run) offers(h int32, by float64) (count int) {
 	from, to := int(r.hops[h].from), int(r.hops[h].to)
-	by = by*(1+tolerance) - r.time[h]
-	for w := range r.words {
-		for set := r.known[from*r.words+w] &^ r.known[to*r.words+w]; set != 0; set &= set - 1 {
+	by = by*(1+tolerance) - r.delay[h]
+	for w := range r.wordsPerRow {
+		for set := r.known[from*r.wordsPerRow+w] &^ r.known[to*r.wordsPerRow+w]; set != 0; set &= set - 1 {
 			if r.arrival[from*r.total+w*64+bits.TrailingZeros64(set)] <= by {
 				count++
 			}
@@ -92,15 +91,15 @@ func (r *run) offers(h int32, by float64) (count int) {
 	return count
 }
 
-// looked limits how many chunks a hop chooses from; of more, it considers those
-// from some position on.
-const looked = 512
+// maxConsidered limits the chunks that a hop chooses from; if there are more, it considers
+// those from a random position on.
+const maxConsidered = 512
 
-// choose is the best chunk for a hop to carry now, or none.
+// choose returns the best chunk for a hop to carry now, or none.
 func (r *run) choose(h int32) int32 {
 	hop := &r.hops[h]
-	have := r.have[int(hop.from)*r.words : (int(hop.from)+1)*r.words]
-	known := r.known[int(hop.to)*r.words : (int(hop.to)+1)*r.words]
+	have := r.have[int(hop.from)*r.wordsPerRow : (int(hop.from)+1)*r.wordsPerRow]
+	known := r.known[int(hop.to)*r.wordsPerRow : (int(hop.to)+1)*r.wordsPerRow]
 	var inNode []int16
 	if hop.net && r.inNode != nil {
 		node := r.t.Ranks[hop.to].Node
@@ -108,20 +107,20 @@ func (r *run) choose(h int32) int32 {
 	}
 	best, least := none, uint64(math.MaxUint64)
 	start := 0
-	if r.words > 1 {
-		start = int(mix(r.seed, uint64(h), uint64(r.lacks[hop.to])) % uint64(r.words))
+	if r.wordsPerRow > 1 {
+		start = int(hash(r.seed, uint64(h), uint64(r.lacks[hop.to])) % uint64(r.wordsPerRow))
 	}
 	seen := 0
-	for i := range r.words {
+	for i := range r.wordsPerRow {
 		w := start + i
-		if w >= r.words {
-			w -= r.words
+		if w >= r.wordsPerRow {
+			w -= r.wordsPerRow
 		}
 		for set := have[w] &^ known[w]; set != 0; set &= set - 1 {
 			c := int32(w*64 + bits.TrailingZeros64(set))
-			key := mix(r.seed, uint64(c), uint64(hop.to)) >> 32
+			key := hash(r.seed, uint64(c), uint64(hop.to)) >> 32
 			if r.rare {
-				key |= uint64(r.count[c]) << 32
+				key |= uint64(r.holders[c]) << 32
 			}
 			if inNode != nil {
 				if inNode[c] > 0 && r.once {
@@ -137,15 +136,15 @@ func (r *run) choose(h int32) int32 {
 			}
 			seen++
 		}
-		if seen >= looked {
+		if seen >= maxConsidered {
 			break
 		}
 	}
 	return best
 }
 
-// mix spreads three numbers over 64 bits.
-func mix(a, b, c uint64) uint64 {
+// hash hashes three numbers into 64 bits.
+func hash(a, b, c uint64) uint64 {
 	x := a*0xd6e8feb86659fd93 ^ b*0xa0761d6478bd642f ^ c*0xe7037ed1a0b428db
 	for range 2 {
 		x ^= x >> 32

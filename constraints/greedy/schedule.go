@@ -20,7 +20,7 @@ const (
 
 func (a Alpha) String() string { return [...]string{"blocking", "pipelined"}[a] }
 
-// Schedule is who sends what when.
+// Schedule is a list of sends with times.
 type Schedule struct {
 	Topology   string
 	Collective string
@@ -31,7 +31,8 @@ type Schedule struct {
 	Method     string // asynchronous, breadth first, matching, local search
 	Sends      []Send // in order of their starts
 	TimeUS     float64
-	// BoundUS is a time that no routing beats, considering bandwidth alone.
+	// BoundUS is the lower bound of package bounds on the time, by bandwidth alone, in
+	// microseconds.
 	BoundUS float64
 }
 
@@ -43,14 +44,17 @@ type Send struct {
 	Start, End float64 // microseconds: the first byte leaves, the last arrives
 }
 
-// Gap is how much longer than the bound the schedule takes; 0.01 is one per cent.
+// Gap returns how much longer than the bound the schedule takes; 0.01 is one per cent.
 func (s *Schedule) Gap() float64 { return s.TimeUS/s.BoundUS - 1 }
 
-// Part is how many bytes a chunk has.
-func (s *Schedule) part() float64 { return float64(s.Bytes) / float64(s.Ranks) / float64(s.Chunks) }
+// chunkBytes returns the size of a chunk in bytes.
+func (s *Schedule) chunkBytes() float64 {
+	return float64(s.Bytes) / float64(s.Ranks) / float64(s.Chunks)
+}
 
-// Program is the schedule as a chunk program, with its messages in their order,
-// and runs of chunks of one rank merged. Times are lost.
+// Program returns the chunk program of the schedule, with the messages in their order and
+// adjacent chunks of one rank merged. Times are lost. inPlace makes the call's buffers overlap,
+// as package collective defines.
 func (s *Schedule) Program(inPlace bool) (*lang.Program, error) {
 	spec := collective.Spec{Name: s.Collective, Ranks: s.Ranks, Chunks: s.Chunks, InPlace: inPlace}
 	if s.Collective == "allreduce" {
@@ -74,8 +78,8 @@ func (s *Schedule) Program(inPlace bool) (*lang.Program, error) {
 	return moves.Program("greedy", spec, list)
 }
 
-// SameRouting reports whether another schedule sends the same chunks over the same
-// links in the same order, so that both give the same program.
+// SameRouting reports whether another schedule sends the same chunks over the same links in the
+// same order, so that both have the same program.
 func (s *Schedule) SameRouting(o *Schedule) bool {
 	return s.Collective == o.Collective && s.Ranks == o.Ranks && s.Chunks == o.Chunks &&
 		slices.EqualFunc(s.Sends, o.Sends, func(a, b Send) bool {

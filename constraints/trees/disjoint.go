@@ -11,36 +11,35 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// DisjointOptions says which trees are wanted.
+// DisjointOptions says which trees to find.
 type DisjointOptions struct {
-	Count int // how many; 0 is 1
-	Root  int // of all trees; Anywhere lets us choose, if data go both ways
-	// Down means that data go from the root to the ranks, as in a broadcast, and
-	// Up that they come together at the root, as in a reduction. A tree for both
-	// uses each of its links in both directions.
+	Count int // of trees, up to 64; 0 means 1
+	Root  int // rank, of all trees; Anywhere lets Disjoint choose if Down and Up
+	// Down means that data flow from the root to the ranks, as in a broadcast, and
+	// Up that they flow to the root, as in a reduction. A tree for both uses each of
+	// its links in both directions. At least one must be set.
 	Down, Up bool
 }
 
-// Anywhere leaves the root open.
+// Anywhere leaves the choice of the root to Disjoint.
 const Anywhere = -1
 
 // DisjointAnswer is a set of trees that share no link.
 type DisjointAnswer struct {
 	Parents [][]int // by tree and rank; -1 for the root
 	Root    int
-	// Width is what each tree can carry if all are used at once, in bytes a
-	// second: the minimum, over links, of bandwidth divided by the number of
-	// trees' steps that cross it.
+	// Width is what each tree can carry if all are used at once, in bytes a second:
+	// the minimum, over links, of bandwidth divided by the number of uses.
 	Width *big.Rat
 }
 
-// NoTreesError says that the topology has no such trees, and why.
+// NoTreesError means that the topology has no such trees.
 type NoTreesError struct {
 	Topology string
-	Count    int
-	Root     string
-	Up       bool // towards the root, rather than away from it
-	Why      string
+	Count    int    // of trees asked for
+	Root     string // its name in the topology
+	Up       bool   // data flow to the root only
+	Why      string // the smallest set of GPUs that too few links enter or leave
 }
 
 func (e *NoTreesError) Error() string {
@@ -56,21 +55,20 @@ func (e *NoTreesError) Error() string {
 
 const (
 	maxDisjoint = 64
-	// MaxDisjointRanks limits the ranks, since every pair of them is examined for
-	// every link that a tree takes.
+	// MaxDisjointRanks limits the ranks, because every pair of them is examined for
+	// every link of a tree.
 	MaxDisjointRanks = 256
 )
 
-// Disjoint finds spanning trees of one root that share no link between two GPUs:
-// one that stands for several physical links can be in as many trees. What lies
-// behind a switch or a NIC is shared, as by rings, and counts by its bandwidth.
-// Of all such sets it takes one whose narrowest link is widest, and makes that as
-// shallow as exchanging links does. There is no solver and no clock in it: k trees
-// exist just where every rank can be reached over k ways that share no link
-// (Edmonds 1973). Where the way from one rank to another is not the only one that
-// is open between them, the narrowest link may be narrower than it could be.
+// Disjoint finds spanning trees of one root that share no link between two GPUs. A link
+// that stands for several physical ones can be in as many trees. Links of switches and
+// NICs are shared, and limit the width by their bandwidth. Of all such sets it returns
+// one of the greatest Width, made shallower by exchanging links. k such trees exist
+// exactly if every rank can be reached over k edge-disjoint paths (Edmonds 1973). If
+// there are several paths between two ranks, Width may not be the greatest.
 //
-// The error is a *NoTreesError where there are none.
+// The result is the same on every machine. The error is a *NoTreesError, ctx's, or about
+// the options.
 func Disjoint(ctx context.Context, t *topologies.Topology, o DisjointOptions) (DisjointAnswer, error) {
 	if o.Count == 0 {
 		o.Count = 1
@@ -90,7 +88,7 @@ func Disjoint(ctx context.Context, t *topologies.Topology, o DisjointOptions) (D
 	if o.Root == Anywhere {
 		p.root = p.centre()
 	}
-	if why := p.cut(); why != "" {
+	if why := p.explain(); why != "" {
 		return DisjointAnswer{}, &NoTreesError{t.Name, o.Count, p.gpu(p.root), o.Up && !o.Down, why}
 	}
 	parents, width, err := p.widest(ctx)
@@ -100,27 +98,26 @@ func Disjoint(ctx context.Context, t *topologies.Topology, o DisjointOptions) (D
 	return DisjointAnswer{Parents: parents, Root: p.root, Width: width}, nil
 }
 
-// widest returns the trees whose narrowest link is widest: those that fit into the
-// links at the greatest possible width for a tree. Paths through switches are
-// found by removing the switches from the network; each rank's steps must then be
-// steps of the topology. If they are not, trees are made of such steps from the
-// beginning.
+// widest returns the trees of the greatest width: those that fit into the links at the
+// greatest possible width. Paths through switches are found by splitting off the
+// switches; each edge of the trees must then be a step of the topology. If some are not,
+// the trees are packed into the graph of steps instead.
 func (p *stepProblem) widest(ctx context.Context) (parents [][]int, width *big.Rat, err error) {
 	net := p.network()
 	wants := make([]int64, p.n)
 	wants[p.root] = 1
 	var widths []*big.Rat
-	if net.entered(p.root) {
+	if net.allReachable(p.root) {
 		widths = net.breakpoints(wants, p.count)
 	}
 	first, _ := slices.BinarySearchFunc(widths, true, func(y *big.Rat, _ bool) int {
-		if ctx.Err() == nil && newJudge(ctx, p.graph(net, y)).short(1) > 0 {
+		if ctx.Err() == nil && newFeasibility(ctx, p.graph(net, y)).missing(1) > 0 {
 			return -1
 		}
 		return 0
 	})
-	for _, y := range widths[first:min(first+otherWidths, len(widths))] {
-		found, err := p.at(ctx, p.graph(net, y))
+	for _, y := range widths[first:min(first+maxOtherWidths, len(widths))] {
+		found, err := p.packAtWidth(ctx, p.graph(net, y))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -135,7 +132,7 @@ func (p *stepProblem) widest(ctx context.Context) (parents [][]int, width *big.R
 			return parents, width, nil
 		}
 	}
-	found, err := p.at(ctx, p.stepGraph())
+	found, err := p.packAtWidth(ctx, p.stepGraph())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -146,14 +143,14 @@ func (p *stepProblem) widest(ctx context.Context) (parents [][]int, width *big.R
 	return parents, width, nil
 }
 
-// otherWidths is how many smaller widths are tried if rounding, or the choice of
-// paths, rules out trees of the greatest.
-const otherWidths = 8
+// maxOtherWidths is the number of smaller widths that are tried if rounding or the
+// choice of paths rules out the greatest.
+const maxOtherWidths = 8
 
-// entered reports whether every rank but the root has an incoming edge. If data go
-// both ways, a rank that can be reached may have none, because the way back takes
+// allReachable reports whether every rank but the root has an incoming edge. If data
+// flow both ways, a rank that can be reached may have none, because the path back uses
 // other edges.
-func (n *network) entered(root int) bool {
+func (n *network) allReachable(root int) bool {
 	into := make([]bool, n.vertices)
 	for _, a := range n.arcs {
 		into[a.to] = true
@@ -166,10 +163,10 @@ func (n *network) entered(root int) bool {
 	return true
 }
 
-// at returns trees that fit into a graph, or nil if its switches can't be removed,
-// or two of the trees end up sharing a link.
-func (p *stepProblem) at(ctx context.Context, g *graph) ([][]int, error) {
-	g.apart = true
+// packAtWidth returns trees that fit into a graph, or nil if its switches cannot be
+// removed or two of the trees share a link.
+func (p *stepProblem) packAtWidth(ctx context.Context, g *graph) ([][]int, error) {
+	g.separate = true
 	if ok, err := g.removeSwitches(ctx); !ok || err != nil {
 		return nil, err
 	}
@@ -194,9 +191,9 @@ func (p *stepProblem) at(ctx context.Context, g *graph) ([][]int, error) {
 	return parents, nil
 }
 
-// centre is the rank that is nearest to the others: first by the farthest of them,
-// then by the sum of all distances. If links are as wide in one direction as in
-// the other, trees from one root are as many and as wide as those from any other.
+// centre returns the rank with the least eccentricity, and of these the one with the
+// least sum of distances. If links have the same bandwidth in both directions, the
+// number and width of trees do not depend on the root.
 func (p *stepProblem) centre() int {
 	best, least := 0, [2]int{p.n * p.n, 0}
 	for r := range p.n {
@@ -216,7 +213,7 @@ func (p *stepProblem) centre() int {
 	return best
 }
 
-// distances are the steps from a rank to every other, or -1 if there is no way.
+// distances returns the steps from a rank to every other, or -1 if there is no path.
 func (p *stepProblem) distances(from int) []int {
 	depth := make([]int, p.n)
 	for i := range depth {

@@ -8,15 +8,15 @@ import (
 	"github.com/colltune/colltune/constraints/maxflow"
 )
 
-// cut explains why there are not so many trees, or returns nothing: the smallest
-// set of ranks, around the one that is worst off, with too few links leading into
-// it from outside (or out of it, if data go to the root).
-func (p *stepProblem) cut() string {
+// explain describes why there are fewer trees than wanted: the smallest set of ranks,
+// around the rank with the least flow, that too few links enter (or leave, if data flow
+// to the root). It returns "" if there are enough trees.
+func (p *stepProblem) explain() string {
 	flow := maxflow.New(p.n) // reversed, so that the cut nearest to the rank is found
 	for a := range p.n {
 		for b := range p.n {
 			if s := p.step(a, b); s != nil {
-				flow.Arc(b, a, int64(p.links(s)))
+				flow.Arc(b, a, int64(p.linkCount(s)))
 			}
 		}
 	}
@@ -29,7 +29,7 @@ func (p *stepProblem) cut() string {
 		if ways >= int64(p.count) {
 			continue
 		}
-		if size := len(p.reached(flow)); worst < 0 || ways < least || ways == least && size < fewest {
+		if size := len(p.sourceSide(flow)); worst < 0 || ways < least || ways == least && size < fewest {
 			worst, least, fewest = v, ways, size
 		}
 	}
@@ -37,12 +37,12 @@ func (p *stepProblem) cut() string {
 		return ""
 	}
 	flow.MaxFlow(worst, p.root, int64(p.count))
-	inside := p.reached(flow)
-	return p.leads(inside, int(least))
+	inside := p.sourceSide(flow)
+	return p.describeCut(inside, int(least))
 }
 
-// reached lists the ranks on the near side of the last cut.
-func (p *stepProblem) reached(flow *maxflow.Graph) (ranks []int) {
+// sourceSide lists the ranks on the source's side of the last cut.
+func (p *stepProblem) sourceSide(flow *maxflow.Graph) (ranks []int) {
 	for r := range p.n {
 		if flow.OnSourceSide(r) {
 			ranks = append(ranks, r)
@@ -51,8 +51,8 @@ func (p *stepProblem) reached(flow *maxflow.Graph) (ranks []int) {
 	return ranks
 }
 
-// leads says how many links lead into a set of ranks, and from where.
-func (p *stepProblem) leads(inside []int, links int) string {
+// describeCut says how many links enter a set of ranks, and from where.
+func (p *stepProblem) describeCut(inside []int, links int) string {
 	within := make([]bool, p.n)
 	for _, r := range inside {
 		within[r] = true
@@ -82,7 +82,7 @@ func (p *stepProblem) leads(inside []int, links int) string {
 	return fmt.Sprintf("%d links lead %s (%s%s)", links, where, origin, p.gpus(from))
 }
 
-// gpu names a rank as the topology does.
+// gpu returns a rank's name in the topology.
 func (p *stepProblem) gpu(r int) string {
 	if p.t.Nodes == 1 {
 		return p.t.Vertices[r].Name
@@ -90,7 +90,7 @@ func (p *stepProblem) gpu(r int) string {
 	return fmt.Sprintf("%s of node %d", p.t.Vertices[r].Name, p.t.Ranks[r].Node)
 }
 
-// gpus names several ranks; a whole node, one of several, by its number.
+// gpus names several ranks. The ranks of a whole node are named by the node's number.
 func (p *stepProblem) gpus(ranks []int) string {
 	for node := range p.t.Nodes {
 		if p.t.Nodes > 1 && slices.Equal(ranks, p.t.NodeRanks(node)) {

@@ -6,8 +6,8 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// stepProblem is a topology as steps from rank to rank, each along the topology's
-// own path between them.
+// stepProblem is a topology as a graph of steps from rank to rank, each along the
+// topology's path between them.
 type stepProblem struct {
 	t     *topologies.Topology
 	n     int
@@ -18,8 +18,8 @@ type stepProblem struct {
 	steps []*step // from parent a to child b at a*n+b; nil if there is none
 }
 
-// step is the edges that data take from parent to child (down) and back (up), for
-// those directions in which they go.
+// step is the edges of the paths from parent to child (down) and back (up), for the
+// directions in which data flow.
 type step struct{ edges [2][]int }
 
 // Directions of data along a tree.
@@ -53,10 +53,9 @@ func newStepProblem(t *topologies.Topology, o DisjointOptions) *stepProblem {
 
 func (p *stepProblem) step(parent, child int) *step { return p.steps[parent*p.n+child] }
 
-// links is how many trees can take a step without sharing a link: as many as it
-// has physical links if it is a direct one, and any number through switches and
-// NICs.
-func (p *stepProblem) links(s *step) int {
+// linkCount returns how many trees can use a step without sharing a link: as many as it
+// has physical links if it is direct, and any number through switches and NICs.
+func (p *stepProblem) linkCount(s *step) int {
 	room := p.count
 	for _, edges := range s.edges {
 		if len(edges) == 1 {
@@ -71,7 +70,7 @@ func (p *stepProblem) direct(e int) bool {
 	return p.t.Edges[e].From < p.n && p.t.Edges[e].To < p.n
 }
 
-// load is how often trees take each edge, by direction of data.
+// load is how often trees use each edge, by direction of data.
 type load [2]map[int]int
 
 func newLoad() load { return load{{}, {}} }
@@ -84,7 +83,7 @@ func (l load) add(s *step, by int) {
 	}
 }
 
-// loadOf is the load of some trees.
+// loadOf returns the load of some trees.
 func (p *stepProblem) loadOf(trees [][]int) load {
 	l := newLoad()
 	for _, parents := range trees {
@@ -116,7 +115,8 @@ func (p *stepProblem) disjoint(trees [][]int) bool {
 	return true
 }
 
-// width is what each of the trees can carry if all are used at once.
+// width returns what each of the trees can carry if all are used at once, in bytes a
+// second.
 func (p *stepProblem) width(trees [][]int) (least *big.Rat) {
 	for _, of := range p.loadOf(trees) {
 		for e, n := range of {
@@ -128,8 +128,8 @@ func (p *stepProblem) width(trees [][]int) (least *big.Rat) {
 	return least
 }
 
-// most is how often trees of a width can take an edge without sharing a link.
-func (p *stepProblem) most(e int, width *big.Rat) int {
+// maxUses returns how often trees of a width can use an edge without sharing a link.
+func (p *stepProblem) maxUses(e int, width *big.Rat) int {
 	room := new(big.Int).Mul(big.NewInt(int64(p.t.Edges[e].Bandwidth)), width.Denom())
 	n := p.count * p.n
 	if room.Quo(room, width.Num()); room.IsInt64() {
@@ -141,30 +141,28 @@ func (p *stepProblem) most(e int, width *big.Rat) int {
 	return n
 }
 
-// stepGraph is a network with a link for each step, with room for as many trees as
-// can take it without sharing a link.
+// stepGraph returns a graph with a link for each step, whose capacity is linkCount.
 func (p *stepProblem) stepGraph() *graph {
-	g := p.empty(&network{ranks: p.n, vertices: p.n})
+	g := p.newGraph(&network{ranks: p.n, vertices: p.n})
 	for a := range p.n {
 		for b := range p.n {
 			if s := p.step(a, b); s != nil {
-				g.add(a, b, []part{{nil, int64(p.links(s))}})
+				g.add(a, b, []pathShare{{nil, int64(p.linkCount(s))}})
 			}
 		}
 	}
 	return g
 }
 
-// empty is a graph for the trees, still without links.
-func (p *stepProblem) empty(net *network) *graph {
-	g := &graph{network: net, number: map[[2]int]int{}, wants: make([]int64, p.n), total: int64(p.count)}
-	g.wants[p.root] = int64(p.count)
+// newGraph returns a graph for the trees, still without links.
+func (p *stepProblem) newGraph(net *network) *graph {
+	g := &graph{network: net, number: map[[2]int]int{}, demand: make([]int64, p.n), total: int64(p.count)}
+	g.demand[p.root] = int64(p.count)
 	return g
 }
 
-// network is the topology's edges that steps take, in the direction away from the
-// root. If data go both ways, an edge gets the smaller bandwidth of the two
-// directions.
+// network returns the topology's edges that steps use, directed away from the root. If
+// data flow both ways, an edge has the smaller bandwidth of the two directions.
 func (p *stepProblem) network() *network {
 	net := newNetwork(p.t, !p.down)
 	taken := [2]map[int]bool{{}, {}}
@@ -204,10 +202,10 @@ func (p *stepProblem) network() *network {
 	return net
 }
 
-// graph is the network with room on every edge for trees of a width that share no
+// graph returns the network with each edge's capacity in trees of a width that share no
 // link.
 func (p *stepProblem) graph(net *network, width *big.Rat) *graph {
-	g := p.empty(net)
+	g := p.newGraph(net)
 	room := new(big.Int)
 	for _, a := range net.arcs {
 		count := int64(p.count)
@@ -216,10 +214,10 @@ func (p *stepProblem) graph(net *network, width *big.Rat) *graph {
 			count = min(count, room.Int64())
 		}
 		if p.direct(a.edge) {
-			count = min(count, int64(p.links(p.step(a.from, a.to))))
+			count = min(count, int64(p.linkCount(p.step(a.from, a.to))))
 		}
 		if count > 0 {
-			g.add(a.from, a.to, []part{{[]int{a.edge}, count}})
+			g.add(a.from, a.to, []pathShare{{[]int{a.edge}, count}})
 		}
 	}
 	return g

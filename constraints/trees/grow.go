@@ -10,9 +10,9 @@ import (
 	"github.com/colltune/colltune/constraints/maxflow"
 )
 
-// pack packs k trees for each root that wants some, at the rate that try gives, or
-// else at the highest that works. It returns no trees if so many do not fit.
-func (n *network) pack(ctx context.Context, wants []int64, o try) (*big.Rat, []Tree, error) {
+// pack packs the trees of an attempt for each root with a demand, at the attempt's rate
+// or, if that is open, at the highest that works. It returns no trees if they do not fit.
+func (n *network) pack(ctx context.Context, wants []int64, o attempt) (*big.Rat, []Tree, error) {
 	k := big.NewRat(1, int64(o.k))
 	var candidates []*big.Rat // amounts that a tree might carry
 	if o.rate != nil {
@@ -22,7 +22,7 @@ func (n *network) pack(ctx context.Context, wants []int64, o try) (*big.Rat, []T
 	}
 	// The less each tree carries, the more of them fit.
 	found, _ := slices.BinarySearchFunc(candidates, true, func(y *big.Rat, _ bool) int {
-		if ctx.Err() == nil && newJudge(ctx, n.scaled(y, wants, o.k)).short(1) > 0 {
+		if ctx.Err() == nil && newFeasibility(ctx, n.scaled(y, wants, o.k)).missing(1) > 0 {
 			return -1
 		}
 		return 0
@@ -33,7 +33,7 @@ func (n *network) pack(ctx context.Context, wants []int64, o try) (*big.Rat, []T
 	for ; found < len(candidates); found++ {
 		g := n.scaled(candidates[found], wants, o.k)
 		trees, err := g.packed(ctx)
-		if !n.runnable(trees) {
+		if !n.usesLinkedRanks(trees) {
 			g = n.scaled(candidates[found], wants, o.k)
 			g.strict = true
 			trees, err = g.packed(ctx)
@@ -45,7 +45,7 @@ func (n *network) pack(ctx context.Context, wants []int64, o try) (*big.Rat, []T
 	return nil, nil, nil
 }
 
-// packed packs a graph's trees. It returns nil if the switches can't be removed.
+// packed packs a graph's trees. It returns nil if the switches cannot be removed.
 func (g *graph) packed(ctx context.Context) ([]Tree, error) {
 	if ok, err := g.removeSwitches(ctx); !ok || err != nil {
 		return nil, err
@@ -53,10 +53,9 @@ func (g *graph) packed(ctx context.Context) ([]Tree, error) {
 	return g.grow(ctx)
 }
 
-// breakpoints lists, in falling order, the amounts a tree can carry such that some
-// link is used fully, down to one at which k trees for each root fit for certain:
-// with trees of 1/k of what can enter a rank, rounding loses less than one tree on
-// each link.
+// breakpoints lists, in falling order, the rates of a tree at which some link is used
+// fully, down to one at which k trees for each root certainly fit: if a tree carries 1/k
+// of what can enter a rank, rounding loses less than one tree on each link.
 func (n *network) breakpoints(wants []int64, k int) []*big.Rat {
 	var sum int64
 	for _, w := range wants {
@@ -85,7 +84,7 @@ func (n *network) breakpoints(wants []int64, k int) []*big.Rat {
 	for _, b := range widths {
 		first := new(big.Rat).Quo(new(big.Rat).SetInt64(b), most)
 		from := new(big.Int).Quo(first.Num(), first.Denom()).Int64()
-		for j := max(1, from); j <= min(from+breaks, sum*int64(k)); j++ {
+		for j := max(1, from); j <= min(from+maxBreakpoints, sum*int64(k)); j++ {
 			if y := big.NewRat(b, j); y.Cmp(most) <= 0 {
 				list = append(list, y)
 			}
@@ -95,86 +94,85 @@ func (n *network) breakpoints(wants []int64, k int) []*big.Rat {
 	return slices.CompactFunc(list, func(a, b *big.Rat) bool { return a.Cmp(b) == 0 })
 }
 
-// breaks limits the breakpoints considered for one width of link.
-const breaks = 1 << 10
+// maxBreakpoints limits the breakpoints for one width of link.
+const maxBreakpoints = 1 << 10
 
-// grow packs the trees into links between ranks, one root after another. Trees of
-// a root that are alike grow together, link by link. A link from x in the tree to
-// y outside can be taken by so many of them that every set S of ranks that
-// contains x but not y keeps enough links for the trees from roots in S: the
-// maximum flow to y from x and from the roots still to come, minus the demand of
-// these roots. If not all of the trees can take it, the others are grown later,
-// again from their root.
+// grow packs the trees into links between ranks, one root after another. Equal trees of
+// a root grow together, link by link. The number of them that can use a link from x in
+// the tree to y outside is limited such that every set S of ranks that contains x but
+// not y keeps enough links for the trees from roots in S. That limit is the maximum flow
+// to y from x and from the roots still to come, minus the demand of these roots. If not
+// all of the trees can use the link, the others are grown later, from their root.
 func (g *graph) grow(ctx context.Context) ([]Tree, error) {
-	f := &forest{graph: g, flow: maxflow.New(g.ranks + 1)}
+	f := &packingState{graph: g, flow: maxflow.New(g.ranks + 1)}
 	for r := range g.ranks {
-		f.flow.Arc(g.ranks, r, g.wants[r])
+		f.flow.Arc(g.ranks, r, g.demand[r])
 	}
 	f.out = make([][]int, g.ranks)
 	var links []link
 	for _, l := range g.links {
-		if l.room > 0 {
+		if l.capacity > 0 {
 			links = append(links, l)
 		}
 	}
 	slices.SortFunc(links, func(a, b link) int { return cmp.Or(a.from-b.from, a.to-b.to) })
 	for i, l := range links {
-		f.flow.Arc(l.from, l.to, l.room)
+		f.flow.Arc(l.from, l.to, l.capacity)
 		f.out[l.from] = append(f.out[l.from], i)
 	}
 	f.links = links
-	f.wants = slices.Clone(g.wants)
+	f.demand = slices.Clone(g.demand)
 	f.total = g.total
 	for r := range g.ranks {
-		for f.wants[r] > 0 {
-			if err := f.tree(ctx, r); err != nil {
+		for f.demand[r] > 0 {
+			if err := f.growTrees(ctx, r); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for i := range f.trees {
-		f.route(i)
+		f.assignPaths(i)
 	}
 	return f.trees, nil
 }
 
 // forest is the trees so far, with the room that is left on links.
-type forest struct {
+type packingState struct {
 	*graph
-	links []link // between ranks, sorted; parts are what is left of them
-	out   [][]int
-	flow  *maxflow.Graph // arc r leads from the source to rank r, arc ranks+i is links[i]
-	wants []int64        // by root: trees still to grow
-	total int64
-	trees []Tree
-	taken [][]int // by tree: its links
+	links  []link // between ranks, sorted; parts are what is left of them
+	out    [][]int
+	flow   *maxflow.Graph // arc r leads from the source to rank r, arc ranks+i is links[i]
+	demand []int64        // by root: trees still to grow
+	total  int64
+	trees  []Tree
+	used   [][]int // by tree: its links
 }
 
 // reach is a link in the frontier of a tree, which it might take.
-type reach struct {
+type frontierLink struct {
 	link  int
 	depth int
 }
 
-// sapling is a number of trees of one root that are alike so far.
-type sapling struct {
-	*forest
+// partialTree is one or more trees of a root that are equal so far.
+type partialTree struct {
+	*packingState
 	tree     Tree
 	count    int64 // how many trees these are
 	in       []bool
-	taken    []int   // links
-	frontier []reach // links out of the tree
+	used     []int          // links
+	frontier []frontierLink // links out of the tree
 }
 
-// tree grows trees of one root that are alike.
-func (f *forest) tree(ctx context.Context, root int) error {
-	s := &sapling{forest: f, tree: Tree{Root: root}, count: f.wants[root], in: make([]bool, f.ranks)}
-	if f.apart {
+// growTrees grows equal trees of one root.
+func (f *packingState) growTrees(ctx context.Context, root int) error {
+	s := &partialTree{packingState: f, tree: Tree{Root: root}, count: f.demand[root], in: make([]bool, f.ranks)}
+	if f.separate {
 		s.count = 1
 	}
-	f.want(root, -s.count)
+	f.addDemand(root, -s.count)
 	s.in[root] = true
-	s.open(root, 1)
+	s.expand(root, 1)
 	for len(s.tree.Edges) < f.ranks-1 {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -184,32 +182,32 @@ func (f *forest) tree(ctx context.Context, root int) error {
 			return fmt.Errorf("tree from rank %d: no link left to take; the switches were taken out wrongly", root)
 		}
 		if fit < s.count {
-			best = s.fewer(fit, s.frontier[best].link)
+			best = s.reduceTo(fit, s.frontier[best].link)
 		}
 		s.take(s.frontier[best])
 	}
 	s.tree.Count = int(s.count)
 	f.trees = append(f.trees, s.tree)
-	f.taken = append(f.taken, s.taken)
+	f.used = append(f.used, s.used)
 	return nil
 }
 
-// open adds the links from a rank, newly in the tree, to the frontier.
-func (s *sapling) open(rank, depth int) {
+// expand adds the links from a rank that is new in the tree to the frontier.
+func (s *partialTree) expand(rank, depth int) {
 	for _, l := range s.out[rank] {
 		if !s.in[s.links[l].to] {
-			s.frontier = append(s.frontier, reach{l, depth})
+			s.frontier = append(s.frontier, frontierLink{l, depth})
 		}
 	}
 }
 
-// best returns the position in the frontier of the first link that all of the
-// trees can take, or else of the one that most of them can, and how many. It is -1
-// if there is none. Links that no tree can take are dropped.
-func (s *sapling) best() (best int, fit int64) {
+// best returns the position in the frontier of the first link that all of the trees can
+// use, or else of the one that most of them can, and how many. It is -1 if there is
+// none. Links that no tree can use are dropped.
+func (s *partialTree) best() (best int, fit int64) {
 	// Links near the root first, then those with much room left.
-	slices.SortStableFunc(s.frontier, func(a, b reach) int {
-		return cmp.Or(a.depth-b.depth, cmp.Compare(s.links[b.link].room, s.links[a.link].room), a.link-b.link)
+	slices.SortStableFunc(s.frontier, func(a, b frontierLink) int {
+		return cmp.Or(a.depth-b.depth, cmp.Compare(s.links[b.link].capacity, s.links[a.link].capacity), a.link-b.link)
 	})
 	best = -1
 	kept := s.frontier[:0]
@@ -221,9 +219,9 @@ func (s *sapling) best() (best int, fit int64) {
 		if s.in[s.links[r.link].to] {
 			continue
 		}
-		n := s.fits(r.link, s.count)
+		n := s.treesThatFit(r.link, s.count)
 		if n == 0 {
-			continue // room only shrinks, so it stays out
+			continue // capacity only shrinks
 		}
 		if n > fit {
 			best, fit = len(kept), n
@@ -234,67 +232,67 @@ func (s *sapling) best() (best int, fit int64) {
 	return best, fit
 }
 
-// fewer reduces the number of trees that grow now, leaving the others for later.
-// It returns the new position of a link in the frontier, to which links return
-// that were too narrow for more trees.
-func (s *sapling) fewer(count int64, link int) int {
-	for _, l := range s.taken {
-		s.room(l, s.count-count)
+// reduceTo reduces the number of trees that grow now, and leaves the others for later. It
+// rebuilds the frontier, since links that were too narrow may fit now, and returns the
+// new position of a link in it.
+func (s *partialTree) reduceTo(count int64, link int) int {
+	for _, l := range s.used {
+		s.addCapacity(l, s.count-count)
 	}
-	s.want(s.tree.Root, s.count-count)
+	s.addDemand(s.tree.Root, s.count-count)
 	s.count = count
 	s.frontier = nil
 	depth := map[int]int{s.tree.Root: 0}
-	s.open(s.tree.Root, 1)
+	s.expand(s.tree.Root, 1)
 	for _, e := range s.tree.Edges {
 		depth[e.Child] = depth[e.Parent] + 1
-		s.open(e.Child, depth[e.Child]+1)
+		s.expand(e.Child, depth[e.Child]+1)
 	}
-	return slices.IndexFunc(s.frontier, func(r reach) bool { return r.link == link })
+	return slices.IndexFunc(s.frontier, func(r frontierLink) bool { return r.link == link })
 }
 
 // take extends the trees along a link.
-func (s *sapling) take(r reach) {
+func (s *partialTree) take(r frontierLink) {
 	l := s.links[r.link]
-	s.room(r.link, -s.count)
+	s.addCapacity(r.link, -s.count)
 	s.in[l.to] = true
 	s.tree.Edges = append(s.tree.Edges, Edge{Parent: l.from, Child: l.to})
-	s.taken = append(s.taken, r.link)
-	s.open(l.to, r.depth+1)
+	s.used = append(s.used, r.link)
+	s.expand(l.to, r.depth+1)
 }
 
-// want changes how many trees a rank wants after the current ones.
-func (f *forest) want(r int, by int64) {
-	f.wants[r] += by
+// addDemand changes the number of trees of a rank that remain to be grown.
+func (f *packingState) addDemand(r int, by int64) {
+	f.demand[r] += by
 	f.total += by
-	f.flow.SetCapacity(r, f.wants[r])
+	f.flow.SetCapacity(r, f.demand[r])
 }
 
-// room changes the room on a link.
-func (f *forest) room(l int, by int64) {
-	f.links[l].room += by
-	f.flow.SetCapacity(f.ranks+l, f.links[l].room)
+// addCapacity changes the capacity of a link.
+func (f *packingState) addCapacity(l int, by int64) {
+	f.links[l].capacity += by
+	f.flow.SetCapacity(f.ranks+l, f.links[l].capacity)
 }
 
-// fits is how many of count trees can take a link.
-func (f *forest) fits(at int, count int64) int64 {
+// treesThatFit returns how many of count trees can use a link.
+func (f *packingState) treesThatFit(at int, count int64) int64 {
 	l := f.links[at]
-	count = min(count, l.room)
+	count = min(count, l.capacity)
 	if count == 0 {
 		return 0
 	}
 	f.flow.SetCapacity(l.from, maxflow.Unlimited)
 	n := f.flow.MaxFlow(f.ranks, l.to, f.total+count) - f.total
-	f.flow.SetCapacity(l.from, f.wants[l.from])
+	f.flow.SetCapacity(l.from, f.demand[l.from])
 	return n
 }
 
-// route assigns paths through the topology to the edges of trees[i].
-func (f *forest) route(i int) {
+// assignPaths assigns paths through the topology to the edges of trees[i].
+func (f *packingState) assignPaths(i int) {
 	t := &f.trees[i]
-	for e, l := range f.taken[i] {
+	for e, l := range f.used[i] {
 		count := int64(t.Count)
-		parts := &f.links[l].parts
+		parts := &f.links[l].shares
 		for count > 0 {
 			p := &(*parts)[0]
 			n := min(count, p.count)

@@ -9,10 +9,9 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// network is a topology as package bounds sees it: ranks first, then the vertices
-// between them, with two vertices for a NIC, one for each direction. Backward,
-// every link is reversed: a packing of trees towards their roots is one of trees
-// away from them on the reversed network.
+// network is a topology as a flow network: ranks first, then the vertices between them,
+// with two vertices for a NIC, one for each direction. A packing of trees towards their
+// roots is one of trees away from them on the reversed network.
 type network struct {
 	ranks    int
 	vertices int
@@ -65,38 +64,38 @@ func newNetwork(t *topologies.Topology, backward bool) *network {
 	return n
 }
 
-// graph is the network with room for a number of trees on every link. Its links
-// change as switches are removed.
+// graph is the network with capacities in trees. Its links change as switches are
+// removed.
 type graph struct {
 	*network
-	links  []link
-	number map[[2]int]int // by two vertices: the link from one to the other
-	wants  []int64        // by root: its trees
-	total  int64          // trees of all roots
-	apart  bool           // grow trees one by one, even if they are alike
-	strict bool           // leave out paths between ranks that messages do not take
-	lost   bool           // such a path was left out
+	links       []link
+	number      map[[2]int]int // by two vertices: the link from one to the other
+	demand      []int64        // by root: its trees
+	total       int64          // trees of all roots
+	separate    bool           // grow trees one by one, even if they are alike
+	strict      bool           // leave out paths between ranks that messages do not take
+	droppedPath bool           // such a path was left out
 }
 
-// link is everything that leads from one vertex to another.
+// link is all paths from one vertex to another.
 type link struct {
 	from, to int
-	room     int64
-	parts    []part
+	capacity int64
+	shares   []pathShare
 }
 
-// part is a path for count trees along edges of the topology.
-type part struct {
+// pathShare is a path for count trees along edges of the topology.
+type pathShare struct {
 	edges []int
 	count int64
 }
 
-// scaled gives every link room for as many trees of y bytes a second as it has
-// bandwidth for. No link gets room for more than all trees.
+// scaled returns the graph with each link's capacity in trees of y bytes a second each,
+// at most the number of all trees.
 func (n *network) scaled(y *big.Rat, wants []int64, k int) *graph {
 	g := &graph{network: n, number: map[[2]int]int{}}
 	for _, w := range wants {
-		g.wants = append(g.wants, w*int64(k))
+		g.demand = append(g.demand, w*int64(k))
 		g.total += w * int64(k)
 	}
 	trees := new(big.Int)
@@ -107,14 +106,14 @@ func (n *network) scaled(y *big.Rat, wants []int64, k int) *graph {
 			count = min(count, trees.Int64())
 		}
 		if count > 0 {
-			g.add(a.from, a.to, []part{{[]int{a.edge}, count}})
+			g.add(a.from, a.to, []pathShare{{[]int{a.edge}, count}})
 		}
 	}
 	return g
 }
 
 // add widens the link from one vertex to another, creating it if necessary.
-func (g *graph) add(from, to int, parts []part) {
+func (g *graph) add(from, to int, parts []pathShare) {
 	at, ok := g.number[[2]int{from, to}]
 	if !ok {
 		at = len(g.links)
@@ -123,34 +122,34 @@ func (g *graph) add(from, to int, parts []part) {
 	}
 	l := &g.links[at]
 	for _, p := range parts {
-		l.room += p.count
-		l.parts = append(l.parts, p)
+		l.capacity += p.count
+		l.shares = append(l.shares, p)
 	}
 }
 
 // take narrows a link, and returns the parts taken from it.
-func (g *graph) take(at int, count int64) (taken []part) {
+func (g *graph) take(at int, count int64) (taken []pathShare) {
 	l := &g.links[at]
-	l.room -= count
+	l.capacity -= count
 	for count > 0 {
-		p := &l.parts[0]
+		p := &l.shares[0]
 		if p.count > count {
-			taken = append(taken, part{p.edges, count})
+			taken = append(taken, pathShare{p.edges, count})
 			p.count -= count
 			break
 		}
 		taken = append(taken, *p)
 		count -= p.count
-		l.parts = l.parts[1:]
+		l.shares = l.shares[1:]
 	}
 	return taken
 }
 
-// around lists the links with room that enter and leave a vertex.
-func (g *graph) around(v int) (ins, outs []int) {
+// incident lists the links with capacity that enter and leave a vertex.
+func (g *graph) incident(v int) (ins, outs []int) {
 	for i, l := range g.links {
 		switch {
-		case l.room == 0:
+		case l.capacity == 0:
 		case l.to == v:
 			ins = append(ins, i)
 		case l.from == v:
@@ -165,31 +164,31 @@ func (g *graph) around(v int) (ins, outs []int) {
 	return ins, outs
 }
 
-// judge reports whether the trees still fit: by Edmonds' theorem, whether every rank
-// can be reached by all of them at once, from a source that supplies wants[r]
-// trees to rank r.
-type judge struct {
+// feasibility decides whether the trees still fit into a graph. By Edmonds' theorem they
+// do if the maximum flow to every rank is the number of all trees, from a source that
+// supplies demand[r] trees to each rank r.
+type feasibility struct {
 	ctx   context.Context
 	g     *graph
 	flow  *maxflow.Graph
 	arcs  map[[2]int]int
-	worst []int // ranks; the one that failed last comes first
+	order []int // ranks; the one that failed last comes first
 }
 
-func newJudge(ctx context.Context, g *graph) *judge {
-	j := &judge{ctx: ctx, g: g, flow: maxflow.New(g.vertices + 1), arcs: map[[2]int]int{}}
-	for r, w := range g.wants {
+func newFeasibility(ctx context.Context, g *graph) *feasibility {
+	j := &feasibility{ctx: ctx, g: g, flow: maxflow.New(g.vertices + 1), arcs: map[[2]int]int{}}
+	for r, w := range g.demand {
 		j.flow.Arc(g.vertices, r, w)
-		j.worst = append(j.worst, r)
+		j.order = append(j.order, r)
 	}
 	for _, l := range g.links {
-		j.arcs[[2]int{l.from, l.to}] = j.flow.Arc(l.from, l.to, l.room)
+		j.arcs[[2]int{l.from, l.to}] = j.flow.Arc(l.from, l.to, l.capacity)
 	}
 	return j
 }
 
-// may allows a link from one vertex to another, so far without room.
-func (j *judge) may(from, to int) {
+// allow adds a link from one vertex to another, without capacity.
+func (j *feasibility) allow(from, to int) {
 	if at := [2]int{from, to}; from != to {
 		if _, ok := j.arcs[at]; !ok {
 			j.arcs[at] = j.flow.Arc(from, to, 0)
@@ -197,19 +196,18 @@ func (j *judge) may(from, to int) {
 	}
 }
 
-// widen changes the room of a link. A link from a vertex to itself does not count.
-func (j *judge) widen(from, to int, by int64) {
+// addCapacity changes the capacity of a link. A link from a vertex to itself is ignored.
+func (j *feasibility) addCapacity(from, to int, by int64) {
 	if from != to {
 		a := j.arcs[[2]int{from, to}]
 		j.flow.SetCapacity(a, j.flow.Capacity(a)+by)
 	}
 }
 
-// short is how many trees some rank misses. It stops looking once that reaches
-// enough; and it returns enough if the context is over, so that nothing is then
-// taken to fit.
-func (j *judge) short(enough int64) (short int64) {
-	for i, v := range j.worst {
+// missing returns how many trees the worst rank lacks. It stops once that reaches enough.
+// If the context has ended, it returns enough, so that nothing seems to fit.
+func (j *feasibility) missing(enough int64) (short int64) {
+	for i, v := range j.order {
 		if j.ctx.Err() != nil {
 			return enough
 		}
@@ -218,8 +216,8 @@ func (j *judge) short(enough int64) (short int64) {
 			continue
 		}
 		short = miss
-		copy(j.worst[1:i+1], j.worst[:i])
-		j.worst[0] = v
+		copy(j.order[1:i+1], j.order[:i])
+		j.order[0] = v
 		if short >= enough {
 			break
 		}

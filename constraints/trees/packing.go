@@ -17,11 +17,11 @@ type Packing struct {
 	K int
 	// Each is what one tree carries, in bytes a second.
 	Each *big.Rat
-	// Rate is the algorithm bandwidth that all trees achieve together, in bytes a
-	// second: size over time, with size as package bounds counts it.
+	// Rate is the algorithm bandwidth of all trees together, in bytes a second: size
+	// over time, with size as package bounds counts it.
 	Rate *big.Rat
-	// Bound is what no routing can beat, from package bounds. A packing with too
-	// few trees, or on links with awkward bandwidths, stays below it.
+	// Bound is the bandwidth bound of package bounds, in bytes a second. A packing
+	// limited by MaxTrees can stay below it.
 	Bound *big.Rat
 	Trees []Tree
 }
@@ -30,30 +30,30 @@ type Packing struct {
 type Tree struct {
 	Root  int
 	Count int
-	// Edges are ordered such that each parent is the root or an earlier child.
+	// Edges are in an order in which each parent is the root or an earlier child.
 	Edges []Edge
 }
 
-// Edge is a tree's path from one rank to the next.
+// Edge is an edge of a tree, from rank to rank.
 type Edge struct {
 	Parent, Child int
 	Routes        []Route // their counts add up to the tree's
 }
 
-// Route is the path that Count trees take from rank to rank: edges of the topology
+// Route is the path of Count trees from rank to rank: indices of edges of the topology,
 // in the order in which data pass them.
 type Route struct {
 	Links []int
 	Count int
 }
 
-// Optimal reports whether no routing can be faster.
+// Optimal reports whether the packing meets the bound.
 func (p *Packing) Optimal() bool { return p.Rate.Cmp(p.Bound) == 0 }
 
-// Reversed reports whether data go from the leaves to the root.
+// Reversed reports whether data flow from the leaves to the root.
 func (p *Packing) Reversed() bool { return kinds[p.Collective].reversed }
 
-// roots is how many ranks have trees of their own.
+// roots returns the number of ranks that have trees of their own.
 func (p *Packing) roots() int {
 	if kinds[p.Collective].rooted {
 		return 1
@@ -61,7 +61,7 @@ func (p *Packing) roots() int {
 	return p.Ranks
 }
 
-// Depth is the largest number of ranks that data pass one after another.
+// Depth returns the depth of the deepest tree, in edges.
 func (p *Packing) Depth() (depth int) {
 	at := make([]int, p.Ranks)
 	for _, t := range p.Trees {
@@ -192,7 +192,7 @@ func checkRoute(t *topologies.Topology, links []int, from, to int) error {
 	return nil
 }
 
-// outside reports whether a vertex is beyond a NIC, as seen from its GPUs.
+// outside reports whether a vertex is a NIC or in the fabric.
 func outside(t *topologies.Topology, v int) bool {
 	return t.Vertices[v].Kind >= topologies.NIC
 }

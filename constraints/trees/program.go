@@ -10,18 +10,18 @@ import (
 	"github.com/colltune/colltune/constraints/internal/moves"
 )
 
-// Program is the chunk program of a packing. Each root has K chunks, one for each
-// tree; the chunks of identical trees are sent together. Of all trees, the edges
-// near the ranks where data start come first, so that no tree waits for another.
-// In place, the call's two buffers overlap as package collective says.
+// Program returns the chunk program of a packing. Each root has K chunks, one for each
+// tree; the chunks of equal trees are sent together. Sends are ordered by their distance
+// from where data start, over all trees, so that no tree waits for another. inPlace makes
+// the call's buffers overlap, as package collective defines.
 func (p *Packing) Program(inPlace bool) (*lang.Program, error) {
 	spec := collective.Spec{Name: p.Collective, Ranks: p.Ranks, Chunks: p.K, Root: p.Root, InPlace: inPlace}
 	return moves.Program("trees", spec, p.moves(1))
 }
 
-// AllReduce is the chunk program that reduces the parts of the data, each to one
-// rank, over the trees of a reducescatter's packing, and spreads them over the
-// trees of an allgather's.
+// AllReduce returns the chunk program of an allreduce that reduces over the trees of to,
+// a reducescatter's packing, and then gathers over those of from, an allgather's. Both
+// must be for the same ranks.
 func AllReduce(to, from *Packing, inPlace bool) (*lang.Program, error) {
 	if to.Collective != "reducescatter" || from.Collective != "allgather" || to.Ranks != from.Ranks {
 		return nil, fmt.Errorf("allreduce of %s over %d ranks and %s over %d: want reducescatter and allgather over as many",
@@ -32,8 +32,8 @@ func AllReduce(to, from *Packing, inPlace bool) (*lang.Program, error) {
 	return moves.Program("trees", spec, append(to.moves(k/to.K), from.moves(k/from.K)...))
 }
 
-// moves lists everything the trees send, for so many chunks of each tree: edges
-// near the roots first if data leave them, last if data go there.
+// moves lists the sends of all trees, with a number of chunks for each tree: those near
+// the roots first if data leave the roots, and last if data flow to them.
 func (p *Packing) moves(chunks int) []moves.Move {
 	type step struct {
 		depth int

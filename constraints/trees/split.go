@@ -2,17 +2,15 @@ package trees
 
 import "context"
 
-// removeSwitches takes out every vertex that is not a rank: a way in and a way
-// out become a link that passes it. Whatever enters a vertex can leave it,
-// where that much leaves it at all and what remains still has room for all
-// trees; this exists always (Mader 1982, for a network in which every rank
-// could send to the source without limit, which changes no cut that counts).
-// It returns false where a vertex has more coming in than going out, or the
-// other way round, and no link can be narrowed to mend that, and where the trees
-// would need ways that a strict graph forbids.
+// removeSwitches removes every vertex that is not a rank, by splitting off: a link into
+// the vertex and one out of it become a link past it. If as much leaves the vertex as
+// enters it, its links can always be paired such that all trees still fit (Mader 1982,
+// applied to the network in which every rank can send to the source without limit, which
+// changes no relevant cut). It returns false if a vertex cannot be balanced, or if the
+// trees need paths that a strict graph forbids.
 func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
-	// Narrowing a link between two switches may unbalance the other one. Links
-	// only ever get narrower, so this ends.
+	// Narrowing a link between two switches can unbalance the other switch. Links only
+	// get narrower, so this terminates.
 	for again := true; again; {
 		again = false
 		for w := g.vertices - 1; w >= g.ranks; w-- {
@@ -23,18 +21,17 @@ func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
 			again = again || changed
 		}
 	}
-	// Switches with a single link in or out leave no choice, so they come first;
-	// then node after node, and finally the fabric, whose neighbours are then all
-	// ranks.
+	// Switches with a single link in or out come first, because they leave no choice;
+	// then those of each node, and finally the fabric, whose neighbours are then ranks.
 	left := make([]bool, g.vertices)
 	for again := true; again; {
 		again = false
 		for w := g.ranks; w < g.vertices; w++ {
-			if ins, outs := g.around(w); !left[w] && (len(ins) <= 1 || len(outs) <= 1) {
+			if ins, outs := g.incident(w); !left[w] && (len(ins) <= 1 || len(outs) <= 1) {
 				left[w], again = true, true
 				for _, in := range ins {
 					for _, out := range outs {
-						g.splice(in, out, min(g.links[in].room, g.links[out].room))
+						g.splitOff(in, out, min(g.links[in].capacity, g.links[out].capacity))
 					}
 				}
 			}
@@ -48,26 +45,25 @@ func (g *graph) removeSwitches(ctx context.Context) (bool, error) {
 			if err := ctx.Err(); err != nil {
 				return false, err
 			}
-			if !g.spread(ctx, w) && !g.split(ctx, w) {
+			if !g.splitEvenly(ctx, w) && !g.splitPairs(ctx, w) {
 				return false, ctx.Err()
 			}
 		}
 	}
-	if g.lost && newJudge(ctx, g).short(1) > 0 {
+	if g.droppedPath && newFeasibility(ctx, g).missing(1) > 0 {
 		return false, ctx.Err()
 	}
 	return true, nil
 }
 
-// forbids reports whether a strict graph allows nothing from one vertex to another,
-// because both are ranks between which no message goes. What flows would leave a
-// node through the fabric and come back to it.
+// forbids reports whether a strict graph forbids a link, because its ends are ranks that
+// are not linked. Such flows leave a node through the fabric and come back to it.
 func (g *graph) forbids(from, to int) bool {
 	return g.strict && from < g.ranks && to < g.ranks && !g.linked(from, to)
 }
 
-// runnable reports whether messages go along all edges of the trees.
-func (n *network) runnable(trees []Tree) bool {
+// usesLinkedRanks reports whether all edges of the trees join linked ranks.
+func (n *network) usesLinkedRanks(trees []Tree) bool {
 	for _, t := range trees {
 		for _, e := range t.Edges {
 			if !n.linked(e.Parent, e.Child) {
@@ -78,10 +74,9 @@ func (n *network) runnable(trees []Tree) bool {
 	return true
 }
 
-// splice lets count trees pass a vertex directly, from where in comes from to
-// where out leads. A path back to where it came from is dropped, and so is one
-// that no message takes.
-func (g *graph) splice(in, out int, count int64) {
+// splitOff replaces count trees' capacity on the links in and out by a link past the
+// vertex between them. A path back to its start is dropped, and so is a forbidden one.
+func (g *graph) splitOff(in, out int, count int64) {
 	if count == 0 {
 		return
 	}
@@ -91,13 +86,13 @@ func (g *graph) splice(in, out int, count int64) {
 		return
 	}
 	if g.forbids(from, to) {
-		g.lost = true
+		g.droppedPath = true
 		return
 	}
 	for len(a) > 0 {
 		n := min(a[0].count, b[0].count)
 		edges := append(append([]int(nil), a[0].edges...), b[0].edges...)
-		g.add(from, to, []part{{edges, n}})
+		g.add(from, to, []pathShare{{edges, n}})
 		if a[0].count -= n; a[0].count == 0 {
 			a = a[1:]
 		}
@@ -107,11 +102,11 @@ func (g *graph) splice(in, out int, count int64) {
 	}
 }
 
-// balance narrows the links of a vertex until as much leaves it as enters: first
-// each in proportion, then each as far as possible.
+// balance narrows the links of a vertex until as much leaves it as enters: first each in
+// proportion, then each as far as possible. ok is false if that fails.
 func (g *graph) balance(ctx context.Context, w int) (changed, ok bool) {
-	ins, outs := g.around(w)
-	enter, leave := g.room(ins), g.room(outs)
+	ins, outs := g.incident(w)
+	enter, leave := g.capacityOf(ins), g.capacityOf(outs)
 	wide := ins
 	if enter < leave {
 		wide, enter, leave = outs, leave, enter
@@ -120,20 +115,20 @@ func (g *graph) balance(ctx context.Context, w int) (changed, ok bool) {
 	if excess == 0 {
 		return false, true
 	}
-	j := newJudge(ctx, g)
+	j := newFeasibility(ctx, g)
 	narrow := func(at int, by int64) {
 		l := g.links[at]
-		if by = min(by, excess, l.room); by == 0 {
+		if by = min(by, excess, l.capacity); by == 0 {
 			return
 		}
-		j.widen(l.from, l.to, -by)
-		back := min(by, j.short(by))
-		j.widen(l.from, l.to, back)
+		j.addCapacity(l.from, l.to, -by)
+		back := min(by, j.missing(by))
+		j.addCapacity(l.from, l.to, back)
 		g.take(at, by-back)
 		excess -= by - back
 	}
 	for _, at := range wide {
-		narrow(at, (enter-leave)*g.links[at].room/enter)
+		narrow(at, (enter-leave)*g.links[at].capacity/enter)
 	}
 	for _, at := range wide {
 		narrow(at, excess)
@@ -141,26 +136,26 @@ func (g *graph) balance(ctx context.Context, w int) (changed, ok bool) {
 	return true, excess == 0
 }
 
-func (g *graph) room(links []int) (sum int64) {
+func (g *graph) capacityOf(links []int) (sum int64) {
 	for _, l := range links {
-		sum += g.links[l].room
+		sum += g.links[l].capacity
 	}
 	return sum
 }
 
-// spread replaces a switch whose links are all equal by links that are as equal as
-// possible: between GPUs with the same number in different nodes, or between all.
-// It changes nothing and returns false if these don't have room for all trees.
-func (g *graph) spread(ctx context.Context, w int) bool {
-	ins, outs := g.around(w)
+// splitEvenly replaces a switch whose links all have the same capacity by links of nearly
+// equal capacity: between GPUs with the same number in different nodes, or between all.
+// It changes nothing and returns false if not all trees then fit.
+func (g *graph) splitEvenly(ctx context.Context, w int) bool {
+	ins, outs := g.incident(w)
 	if len(ins) != len(outs) || len(ins) < 2 {
 		return false
 	}
-	m, c := len(ins), g.links[ins[0]].room
+	m, c := len(ins), g.links[ins[0]].capacity
 	groups := 0 // groups of ranks of one node, all of the same size
 	for i := range ins {
 		a, b := g.links[ins[i]], g.links[outs[i]]
-		if a.from != b.to || a.from >= g.ranks || a.room != c || b.room != c {
+		if a.from != b.to || a.from >= g.ranks || a.capacity != c || b.capacity != c {
 			return false
 		}
 		if i == 0 || g.node[a.from] != g.node[g.links[ins[i-1]].from] {
@@ -173,7 +168,7 @@ func (g *graph) spread(ctx context.Context, w int) bool {
 	}
 	for _, step := range steps {
 		shifts := m/step - 1
-		j := newJudge(ctx, g)
+		j := newFeasibility(ctx, g)
 		share := func(shift int) int64 { // by shift·step positions, counted from 1
 			s := c / int64(shifts)
 			if int64(shift) <= c%int64(shifts) {
@@ -186,25 +181,25 @@ func (g *graph) spread(ctx context.Context, w int) bool {
 			for shift := 1; shift <= shifts; shift++ {
 				from, to := g.links[ins[i]].from, g.links[outs[(i+shift*step)%m]].to
 				forbidden = forbidden || g.forbids(from, to)
-				j.may(from, to)
+				j.allow(from, to)
 			}
 		}
 		if forbidden {
 			continue
 		}
 		for i := range m {
-			j.widen(g.links[ins[i]].from, w, -c)
-			j.widen(w, g.links[outs[i]].to, -c)
+			j.addCapacity(g.links[ins[i]].from, w, -c)
+			j.addCapacity(w, g.links[outs[i]].to, -c)
 			for shift := 1; shift <= shifts; shift++ {
-				j.widen(g.links[ins[i]].from, g.links[outs[(i+shift*step)%m]].to, share(shift))
+				j.addCapacity(g.links[ins[i]].from, g.links[outs[(i+shift*step)%m]].to, share(shift))
 			}
 		}
-		if j.short(1) > 0 {
+		if j.missing(1) > 0 {
 			continue
 		}
 		for i := range m {
 			for shift := 1; shift <= shifts; shift++ {
-				g.splice(ins[i], outs[(i+shift*step)%m], share(shift))
+				g.splitOff(ins[i], outs[(i+shift*step)%m], share(shift))
 			}
 		}
 		return true
@@ -212,17 +207,17 @@ func (g *graph) spread(ctx context.Context, w int) bool {
 	return false
 }
 
-// split replaces a switch pair by pair, moving as much onto each pair's direct
-// link as leaves room for all trees: first a share of each pair, so that trees
-// stay shallow, then everything. Moving an amount narrows the cuts that the pair
-// crosses by that amount, so if trees are missing afterwards, so many less have to
-// be moved.
-func (g *graph) split(ctx context.Context, w int) bool {
-	ins, outs := g.around(w)
-	j := newJudge(ctx, g)
+// splitPairs replaces a switch pair by pair, and moves as much onto each pair's direct
+// link as still lets all trees fit: first a share of each pair, which keeps trees shallow,
+// then everything. Moving n narrows the cuts between the pair and the switch by n, so if
+// trees are missing afterwards, that many fewer are moved. It returns false if some
+// capacity is left.
+func (g *graph) splitPairs(ctx context.Context, w int) bool {
+	ins, outs := g.incident(w)
+	j := newFeasibility(ctx, g)
 	for _, in := range ins {
 		for _, out := range outs {
-			j.may(g.links[in].from, g.links[out].to)
+			j.allow(g.links[in].from, g.links[out].to)
 		}
 	}
 	for _, share := range []int64{int64(max(1, len(ins)-1)), 1} {
@@ -230,30 +225,30 @@ func (g *graph) split(ctx context.Context, w int) bool {
 			for d := range ins {
 				in, out := ins[(i+1+d)%len(ins)], outs[i]
 				from, to := g.links[in].from, g.links[out].to
-				most := min(g.links[in].room, g.links[out].room)
+				most := min(g.links[in].capacity, g.links[out].capacity)
 				nothing := from == to || g.forbids(from, to) // comes of the pair
 				if share > 1 && nothing || most == 0 {
 					continue
 				}
 				if share > 1 {
-					most = min(most, (g.links[out].room-1)/share+1)
+					most = min(most, (g.links[out].capacity-1)/share+1)
 				}
 				if ctx.Err() != nil {
 					return false
 				}
 				pass := func(n int64) {
-					j.widen(from, w, -n)
-					j.widen(w, to, -n)
+					j.addCapacity(from, w, -n)
+					j.addCapacity(w, to, -n)
 					if !nothing {
-						j.widen(from, to, n)
+						j.addCapacity(from, to, n)
 					}
 				}
 				pass(most)
-				back := min(most, j.short(most))
+				back := min(most, j.missing(most))
 				pass(-back)
-				g.splice(in, out, most-back)
+				g.splitOff(in, out, most-back)
 			}
 		}
 	}
-	return g.room(ins) == 0 && g.room(outs) == 0
+	return g.capacityOf(ins) == 0 && g.capacityOf(outs) == 0
 }

@@ -8,24 +8,24 @@ import (
 	"github.com/colltune/colltune/constraints"
 )
 
-// run is one asynchronous try: at every moment, each free link gets a chunk that
-// its source has and its destination has not been sent.
+// run is one asynchronous try: whenever a link is free, it sends a chunk that its source has
+// and that its destination has not been sent.
 type run struct {
 	*network
 	policy
-	chunks int
-	total  int
-	words  int
-	part   float64
-	time   []float64 // by hop: from the start of a chunk to its arrival
+	chunks      int
+	total       int
+	wordsPerRow int
+	part        float64
+	delay       []float64 // by hop: from the start of a chunk to its arrival
 	// arrival is when each rank gets each chunk; only patient tries need it.
 	arrival []float64
 
 	have     []uint64 // rank by chunk: arrived
 	known    []uint64 // by rank and chunk: arrived or under way
-	count    []int32  // by chunk: ranks that know it
+	holders  []int32  // by chunk: ranks that know it
 	inNode   []int16  // by node and chunk: ranks of the node that know it; nil with a single node
-	lacks    []int32  // by rank: chunks that it does not know
+	lacks    []int32  // by rank: the number of chunks that it does not know
 	free     []float64
 	taker    []int32   // by edge: the last pick that took it
 	takenAt  []float64 // by edge: when that was
@@ -50,17 +50,17 @@ const none = int32(-1)
 
 func newRun(n *network, chunks int, part float64) *run {
 	r := &run{network: n, chunks: chunks, total: n.ranks * chunks, part: part}
-	r.words = (r.total + 63) / 64
-	r.have = make([]uint64, n.ranks*r.words)
-	r.known = make([]uint64, n.ranks*r.words)
-	r.count = make([]int32, r.total)
+	r.wordsPerRow = (r.total + 63) / 64
+	r.have = make([]uint64, n.ranks*r.wordsPerRow)
+	r.known = make([]uint64, n.ranks*r.wordsPerRow)
+	r.holders = make([]int32, r.total)
 	r.lacks = make([]int32, n.ranks)
 	r.free = make([]float64, len(n.t.Edges))
 	r.taker, r.takenAt = make([]int32, len(n.t.Edges)), make([]float64, len(n.t.Edges))
 	r.dirty = make([]bool, n.ranks)
-	r.time = make([]float64, len(n.hops))
+	r.delay = make([]float64, len(n.hops))
 	for h := range n.hops {
-		r.busy, r.time[h] = n.cost(int32(h), part, r.busy[:0])
+		r.busy, r.delay[h] = n.cost(int32(h), part, r.busy[:0])
 	}
 	if n.t.Nodes > 1 {
 		r.inNode = make([]int16, n.t.Nodes*r.total)
@@ -68,9 +68,8 @@ func newRun(n *network, chunks int, part float64) *run {
 	return r
 }
 
-// asynchronous makes one try. It gives up, and returns no messages, once it
-// takes longer than most. The error is the context's, or says that not every rank can
-// be reached.
+// asynchronous makes one try. Once that takes longer than most microseconds, it returns no
+// messages. The error is the context's, or says that not every rank can be reached.
 func (r *run) asynchronous(p policy, most float64) (sends []Send, end float64, err error) {
 	defer constraints.RecoverDeadline(&err)
 	r.policy = p
@@ -83,19 +82,19 @@ func (r *run) asynchronous(p policy, most float64) (sends []Send, end float64, e
 	r.sends = make([]Send, 0, left)
 	r.backing = make([]int32, left)
 	for v := range r.ranks {
-		r.touch(int32(v))
+		r.markDirty(int32(v))
 	}
 	for {
-		if !r.decide(most) {
+		if !r.assign(most) {
 			return nil, most, nil
 		}
 		if left == 0 {
 			break
 		}
 		if len(r.queue) == 0 && (r.once || r.patient || r.lazy) {
-			r.once, r.patient, r.lazy = false, false, false // nothing is left to wait for
+			r.once, r.patient, r.lazy = false, false, false // nothing to wait for
 			for v := range r.ranks {
-				r.touch(int32(v))
+				r.markDirty(int32(v))
 			}
 			continue
 		}
@@ -119,10 +118,10 @@ func (r *run) reset() {
 		r.takenAt[e] = -1
 	}
 	r.queue, r.now = r.queue[:0], 0
-	for c := range r.count {
-		r.count[c] = 1
+	for c := range r.holders {
+		r.holders[c] = 1
 		owner := c / r.chunks
-		at := owner*r.words + c/64
+		at := owner*r.wordsPerRow + c/64
 		r.have[at] |= 1 << (c % 64)
 		r.known[at] |= 1 << (c % 64)
 		if r.inNode != nil {
@@ -134,20 +133,19 @@ func (r *run) reset() {
 	}
 }
 
-// touch notes that something may be sent to a rank.
-func (r *run) touch(v int32) {
+// markDirty records that something may now be sent to a rank.
+func (r *run) markDirty(v int32) {
 	if !r.dirty[v] && r.lacks[v] > 0 {
 		r.dirty[v] = true
 		r.affected = append(r.affected, v)
 	}
 }
 
-// instant is the shortest time between two moments, in microseconds; rounding must
-// not split one moment in two.
+// instant is the time, in microseconds, within which events count as simultaneous, because of
+// rounding.
 const instant = 1e-9
 
-// advance moves on to the next moment at which something ends, and returns how
-// many chunks arrive.
+// advance goes to the time of the next event, and returns the number of chunks that arrive.
 func (r *run) advance() (arrived int) {
 	until := r.queue[0].at + instant
 	for len(r.queue) > 0 && r.queue[0].at <= until {
@@ -156,8 +154,8 @@ func (r *run) advance() (arrived int) {
 		hop := &r.hops[e.hop]
 		for _, edge := range hop.edges {
 			if r.free[edge] <= e.at {
-				for _, h := range r.over[edge] {
-					r.touch(r.hops[h].to)
+				for _, h := range r.byEdge[edge] {
+					r.markDirty(r.hops[h].to)
 				}
 			}
 		}
@@ -165,26 +163,25 @@ func (r *run) advance() (arrived int) {
 			continue
 		}
 		arrived++
-		r.have[int(hop.to)*r.words+int(e.chunk)/64] |= 1 << (e.chunk % 64)
-		for _, h := range r.onto[hop.to] {
-			r.touch(r.hops[h].to)
+		r.have[int(hop.to)*r.wordsPerRow+int(e.chunk)/64] |= 1 << (e.chunk % 64)
+		for _, h := range r.out[hop.to] {
+			r.markDirty(r.hops[h].to)
 		}
 	}
 	return arrived
 }
 
-// decide sends everything that can be sent now, first to the ranks that lack most
-// in relation to their speed. It returns false if a rank lacks so much that it
-// can't finish in time.
-func (r *run) decide(most float64) bool {
+// assign sends everything that can be sent now, first to the ranks that lack most in relation
+// to their rate. It returns false if some rank cannot finish before most.
+func (r *run) assign(most float64) bool {
 	slices.SortFunc(r.affected, func(a, b int32) int {
 		return cmp.Or(
-			cmp.Compare(float64(r.lacks[b])/r.speed[b], float64(r.lacks[a])/r.speed[a]),
-			cmp.Compare(mix(r.seed, uint64(a), uint64(r.lacks[a])), mix(r.seed, uint64(b), uint64(r.lacks[b]))),
+			cmp.Compare(float64(r.lacks[b])/r.inRate[b], float64(r.lacks[a])/r.inRate[a]),
+			cmp.Compare(hash(r.seed, uint64(a), uint64(r.lacks[a])), hash(r.seed, uint64(b), uint64(r.lacks[b]))),
 			cmp.Compare(a, b))
 	})
 	if len(r.affected) > 0 {
-		if v := r.affected[0]; r.now+float64(r.lacks[v])*r.part/r.speed[v] >= most {
+		if v := r.affected[0]; r.now+float64(r.lacks[v])*r.part/r.inRate[v] >= most {
 			for _, v := range r.affected {
 				r.dirty[v] = false
 			}
@@ -194,14 +191,14 @@ func (r *run) decide(most float64) bool {
 	}
 	r.picked = r.picked[:0]
 	for _, v := range r.affected {
-		r.look()
+		r.checkDeadline()
 		r.dirty[v] = false
 		r.serve(v)
 	}
-	if !r.direct {
+	if !r.disjoint {
 		for _, v := range r.affected {
-			r.look()
-			for r.effort = enough; r.lacks[v] > 0 && r.wayIn(v) && r.makeRoom(v, deep); {
+			r.checkDeadline()
+			for r.effort = maxReassignWork; r.lacks[v] > 0 && r.canReceive(v) && r.reassign(v, maxReassignDepth); {
 			}
 		}
 	}
@@ -214,16 +211,16 @@ func (r *run) decide(most float64) bool {
 	return true
 }
 
-// deep is through how many other ranks makeRoom looks for room for a rank, and
-// enough how many hops it examines.
+// maxReassignDepth is the number of other ranks on an augmenting path of reassign, and
+// maxReassignWork the number of hops that it examines.
 const (
-	deep   = 3
-	enough = 128
+	maxReassignDepth = 3
+	maxReassignWork  = 128
 )
 
-// wayIn reports whether some edge into a rank is free.
-func (r *run) wayIn(v int32) bool {
-	for _, e := range r.ends[v] {
+// canReceive reports whether some edge into a rank is free.
+func (r *run) canReceive(v int32) bool {
+	for _, e := range r.lastEdges[v] {
 		if r.free[e] <= r.now {
 			return true
 		}
@@ -231,26 +228,25 @@ func (r *run) wayIn(v int32) bool {
 	return false
 }
 
-// serve assigns a chunk to every free hop into a rank. If a hop is left without
-// one because another hop has its chunk, and that other hop has an alternative,
-// they swap.
+// serve assigns a chunk to every free hop into a rank. If another hop took the only chunk for a
+// hop and has an alternative, they swap.
 func (r *run) serve(v int32) {
-	if !r.wayIn(v) {
+	if !r.canReceive(v) {
 		return
 	}
 	first := len(r.picked)
-	hops := r.into[v]
+	hops := r.in[v]
 	turn := 0
-	if !r.direct {
-		turn = int(mix(r.seed, uint64(v), uint64(r.lacks[v])) % uint64(len(hops)))
+	if !r.disjoint {
+		turn = int(hash(r.seed, uint64(v), uint64(r.lacks[v])) % uint64(len(hops)))
 	}
 	for i := range hops {
 		h := hops[(i+turn)%len(hops)]
-		if !r.idle(h) || r.lazy && r.dawdles(h) || r.patient && r.better(h) {
+		if !r.idle(h) || r.lazy && r.sitsOut(h) || r.patient && r.othersSuffice(h) {
 			continue
 		}
 		if c := r.choose(h); c != none {
-			r.give(h, c)
+			r.pickChunk(h, c)
 			continue
 		}
 		if r.once && r.hops[h].net {
@@ -264,48 +260,48 @@ func (r *run) serve(v int32) {
 			if other := r.choose(p.hop); other != none {
 				c := p.chunk
 				p.chunk = other
-				r.learn(v, other)
-				r.forget(v, c)
-				r.give(h, c)
+				r.markKnown(v, other)
+				r.unmarkKnown(v, c)
+				r.pickChunk(h, c)
 				break
 			}
 		}
 	}
 }
 
-// give lets a hop carry a chunk from now on.
-func (r *run) give(h, c int32) {
-	r.learn(r.hops[h].to, c)
+// pickChunk assigns a chunk to a hop, from now on.
+func (r *run) pickChunk(h, c int32) {
+	r.markKnown(r.hops[h].to, c)
 	r.picked = append(r.picked, pick{h, c})
-	r.take(h, len(r.picked)-1)
+	r.occupy(h, len(r.picked)-1)
 }
 
 func (r *run) has(rank, chunk int32) bool {
-	return r.have[int(rank)*r.words+int(chunk)/64]>>(chunk%64)&1 == 1
+	return r.have[int(rank)*r.wordsPerRow+int(chunk)/64]>>(chunk%64)&1 == 1
 }
 
-// learn records that a chunk is on its way to a rank.
-func (r *run) learn(v, c int32) {
-	r.known[int(v)*r.words+int(c)/64] |= 1 << (c % 64)
+// markKnown records that a chunk is on its way to a rank.
+func (r *run) markKnown(v, c int32) {
+	r.known[int(v)*r.wordsPerRow+int(c)/64] |= 1 << (c % 64)
 	r.lacks[v]--
-	r.count[c]++
+	r.holders[c]++
 	if r.inNode != nil {
 		r.inNode[r.t.Ranks[v].Node*r.total+int(c)]++
 	}
 }
 
-// forget undoes learn.
-func (r *run) forget(v, c int32) {
-	r.known[int(v)*r.words+int(c)/64] &^= 1 << (c % 64)
+// unmarkKnown undoes markKnown.
+func (r *run) unmarkKnown(v, c int32) {
+	r.known[int(v)*r.wordsPerRow+int(c)/64] &^= 1 << (c % 64)
 	r.lacks[v]++
-	r.count[c]--
+	r.holders[c]--
 	if r.inNode != nil {
 		r.inNode[r.t.Ranks[v].Node*r.total+int(c)]--
 	}
 }
 
-// take marks a hop's edges as busy from now on, with a pick.
-func (r *run) take(h int32, pick int) {
+// occupy marks a hop's edges as busy from now on, with a pick.
+func (r *run) occupy(h int32, pick int) {
 	r.busy, _ = r.cost(h, r.part, r.busy[:0])
 	for i, e := range r.hops[h].edges {
 		r.free[e] = r.now + r.busy[i]
@@ -313,10 +309,10 @@ func (r *run) take(h int32, pick int) {
 	}
 }
 
-// send lets a chunk leave now.
+// send sends a picked chunk now.
 func (r *run) send(p pick) {
 	hop := &r.hops[p.hop]
-	arrive := r.now + r.time[p.hop]
+	arrive := r.now + r.delay[p.hop]
 	for _, e := range hop.edges {
 		if r.free[e] != arrive {
 			r.queue.push(event{r.free[e], p.hop, none})

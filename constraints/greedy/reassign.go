@@ -1,11 +1,11 @@
 package greedy
 
-// makeRoom helps a rank that has a free link but was given nothing, because all
-// possible senders were assigned to other ranks at this very moment. One of these
-// ranks is then served by another sender, if necessary recursively.
-func (r *run) makeRoom(v int32, depth int) bool {
-	hops := r.into[v]
-	turn := int(mix(r.seed, uint64(v), uint64(depth)) % uint64(len(hops)))
+// reassign finds a chunk for a rank that has a free link, but whose possible senders were all
+// assigned to other ranks at this moment. One of these ranks is then served by another
+// sender, recursively: an augmenting path.
+func (r *run) reassign(v int32, depth int) bool {
+	hops := r.in[v]
+	turn := int(hash(r.seed, uint64(v), uint64(depth)) % uint64(len(hops)))
 	for i := range hops {
 		h := hops[(i+turn)%len(hops)]
 		if r.effort--; r.effort < 0 {
@@ -13,12 +13,12 @@ func (r *run) makeRoom(v int32, depth int) bool {
 		}
 		if r.idle(h) {
 			if c := r.choose(h); c != none {
-				r.give(h, c)
+				r.pickChunk(h, c)
 				return true
 			}
 			continue
 		}
-		at := r.inTheWay(h)
+		at := r.blocker(h)
 		if at < 0 || depth == 0 {
 			continue
 		}
@@ -27,23 +27,23 @@ func (r *run) makeRoom(v int32, depth int) bool {
 		r.withdraw(at)
 		if c := r.choose(h); c != none && r.idle(h) {
 			mine := len(r.picked)
-			r.give(h, c)
-			if r.makeRoom(loser, depth-1) {
+			r.pickChunk(h, c)
+			if r.reassign(loser, depth-1) {
 				return true
 			}
 			r.withdraw(mine)
 			r.picked = r.picked[:mine]
 		}
 		r.picked[at] = p
-		r.learn(loser, p.chunk)
-		r.take(p.hop, at)
+		r.markKnown(loser, p.chunk)
+		r.occupy(p.hop, at)
 	}
 	return false
 }
 
-// inTheWay is the pick of this moment, for another rank, that alone keeps a hop
-// from being free, or -1.
-func (r *run) inTheWay(h int32) int {
+// blocker returns the pick of this moment, for another rank, that alone keeps a hop from being
+// free, or -1.
+func (r *run) blocker(h int32) int {
 	at := -1
 	for _, e := range r.hops[h].edges {
 		if r.free[e] <= r.now {
@@ -61,10 +61,10 @@ func (r *run) inTheWay(h int32) int {
 	return at
 }
 
-// withdraw undoes a pick; its place in the list stays empty.
+// withdraw undoes a pick; its slot in the list stays empty.
 func (r *run) withdraw(at int) {
 	p := r.picked[at]
-	r.forget(r.hops[p.hop].to, p.chunk)
+	r.unmarkKnown(r.hops[p.hop].to, p.chunk)
 	r.picked[at].chunk = none
 	for _, e := range r.hops[p.hop].edges {
 		r.free[e] = r.now

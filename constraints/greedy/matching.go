@@ -6,34 +6,34 @@ import (
 	"slices"
 )
 
-// matched looks for a schedule that takes exactly the floor. Within that time,
-// each link into a rank can carry a certain number of messages; and a chunk can't
-// leave a neighbour before it could get there over otherwise unused links. Which
-// message carries which chunk is a bipartite matching, for each rank by itself:
+// match looks for a schedule that takes exactly the lower bound. Within that time, each link
+// into a rank can carry a certain number of messages, and a chunk cannot leave a neighbour
+// before it could get there over otherwise unused links. Which message carries which chunk is
+// a bipartite matching, for each rank separately:
 //
-//	into rank 0 of a DGX-1     0 ────── τ ────── 2τ ───── 3τ = floor
+//	into rank 0 of a DGX-1     0 ────── τ ────── 2τ ───── 3τ = bound
 //	from 1, a double link      │ 1      │ 2      │ 3      │
 //	from 4, a double link      │ 4      │ 5      │ 7      │
 //	from 2, a single link               │ 6               │   by then 2 has it from 6
 //	from 3, a single link      │                          │
 //
-// So slow links wait for what fast ones cannot bring. The matchings of different
-// ranks may contradict each other: the result is nil if one relies on a chunk that
-// another does not deliver in time.
-func (n *network) matched(chunks int, part, floor float64) []message {
+// So slow links wait for chunks that fast ones cannot bring. The matchings of different ranks
+// can contradict each other: the result is nil if one relies on a chunk that another does not
+// deliver in time.
+func (n *network) match(chunks int, part, floor float64) []message {
 	took, arrive := make([]float64, len(n.hops)), make([]float64, len(n.hops))
 	var busy []float64
 	for h := range n.hops {
 		busy, arrive[h] = n.cost(int32(h), part, busy[:0])
 		took[h] = busy[0]
 	}
-	soonest := n.soonest(arrive)
+	soonest := n.earliest(arrive)
 	m := &matching{}
-	var list []planned
+	var list []plannedSend
 	for v := range n.ranks {
-		n.look()
+		n.checkDeadline()
 		m.slots = m.slots[:0]
-		for _, h := range n.into[v] {
+		for _, h := range n.in[v] {
 			count := min(math.Floor((floor-arrive[h])/took[h])+1, float64((n.ranks-1)*chunks))
 			for k := range int(max(0, count)) {
 				m.slots = append(m.slots, slot{hop: h, starts: float64(k) * took[h],
@@ -46,15 +46,13 @@ func (n *network) matched(chunks int, part, floor float64) []message {
 		}
 		list = m.plan(list, n, chunks, took, soonest)
 	}
-	slices.SortStableFunc(list, func(a, b planned) int { return cmp.Compare(a.at, b.at) })
-	return n.inTime(list, chunks, arrive)
+	slices.SortStableFunc(list, func(a, b plannedSend) int { return cmp.Compare(a.at, b.at) })
+	return n.validate(list, chunks, arrive)
 }
 
-// plan appends the messages into a rank. Messages of one link leave as early as
-// they can, in the order in which they become able to, and each not before the one
-// ahead of it is through. So none overtakes another, and each leaves within its
-// slot.
-func (m *matching) plan(list []planned, n *network, chunks int, took, soonest []float64) []planned {
+// plan appends the messages into a rank. Messages of a link leave as early as possible, in the
+// order in which their chunks are ready, each after the one before it, and within its slot.
+func (m *matching) plan(list []plannedSend, n *network, chunks int, took, soonest []float64) []plannedSend {
 	byHop := map[int32][]int{} // its occupied slots, earliest first
 	var hops []int32
 	for i, c := range m.chunk {
@@ -76,7 +74,7 @@ func (m *matching) plan(list []planned, n *network, chunks int, took, soonest []
 		for k, i := range slots {
 			at := max(free, m.slots[i].starts, ready(waiting[k]))
 			free = at + took[h]
-			list = append(list, planned{at, h, waiting[k]})
+			list = append(list, plannedSend{at, h, waiting[k]})
 		}
 	}
 	return list
@@ -84,7 +82,7 @@ func (m *matching) plan(list []planned, n *network, chunks int, took, soonest []
 
 // mixed reports whether some rank has incoming links of different speeds.
 func (n *network) mixed() bool {
-	for _, hops := range n.into {
+	for _, hops := range n.in {
 		for _, h := range hops {
 			if n.t.Edges[n.hops[h].edges[0]].Bandwidth != n.t.Edges[n.hops[hops[0]].edges[0]].Bandwidth {
 				return true
@@ -94,16 +92,16 @@ func (n *network) mixed() bool {
 	return false
 }
 
-// planned is a message with the time at which it should leave.
-type planned struct {
+// plannedSend is a message with the time at which it should leave, in microseconds.
+type plannedSend struct {
 	at    float64
 	hop   int32
 	chunk int32
 }
 
-// inTime returns the messages without their times, or nil if some sender does not
-// have the chunk by then.
-func (n *network) inTime(list []planned, chunks int, arrive []float64) []message {
+// validate returns the messages without their times, or nil if some sender does not have the
+// chunk in time.
+func (n *network) validate(list []plannedSend, chunks int, arrive []float64) []message {
 	total := n.ranks * chunks
 	ready := make([]float64, n.ranks*total)
 	for i := range ready {
@@ -124,13 +122,13 @@ func (n *network) inTime(list []planned, chunks int, arrive []float64) []message
 	return messages
 }
 
-// soonest is, by source and rank, the earliest that a chunk can arrive over
+// earliest returns, by source and rank, the earliest time at which a chunk can arrive over
 // otherwise unused links.
-func (n *network) soonest(arrive []float64) []float64 {
+func (n *network) earliest(arrive []float64) []float64 {
 	all := make([]float64, n.ranks*n.ranks)
 	queue, waits := make([]int32, 0, n.ranks), make([]bool, n.ranks)
 	for s := range n.ranks {
-		n.look()
+		n.checkDeadline()
 		at := all[s*n.ranks : (s+1)*n.ranks]
 		for v := range at {
 			at[v] = math.Inf(1)
@@ -140,7 +138,7 @@ func (n *network) soonest(arrive []float64) []float64 {
 		for i := 0; i < len(queue); i++ {
 			u := queue[i]
 			waits[u] = false
-			for _, h := range n.onto[u] {
+			for _, h := range n.out[u] {
 				to := n.hops[h].to
 				if t := at[u] + arrive[h]; t < at[to]*(1-tolerance) {
 					if at[to] = t; !waits[to] {
@@ -161,15 +159,15 @@ type matching struct {
 	tried []bool  // by slot
 }
 
-// slot is one message of a link: when it starts if those before it are as early as
-// possible, and when it has to start if those after it are to be in time.
+// slot is one message of a link: its earliest start, after the messages before it, and its
+// latest, for those after it to be in time.
 type slot struct {
 	hop            int32
 	starts, latest float64
 }
 
-// match finds a slot for every chunk that v lacks, the nearest first. It returns
-// false if there are not enough.
+// match finds a slot for every chunk that v lacks, chunks of the nearest ranks first. It
+// returns false if there is no such matching.
 func (m *matching) match(n *network, v, chunks int, soonest []float64) bool {
 	m.chunk = slices.Grow(m.chunk[:0], len(m.slots))[:len(m.slots)]
 	for i := range m.chunk {

@@ -11,23 +11,22 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// Options says what Pack has to find.
+// Options says what to pack.
 type Options struct {
-	Collective string // allgather if empty; reducescatter, broadcast, reduce
-	Root       int    // of broadcast and reduce
-	// MaxTrees limits the trees of a root, which is also the number of chunks that
-	// its data are divided into; 0 means DefaultMaxTrees. If the bound needs more,
-	// the packing is the best with so many.
+	Collective string // allgather, reducescatter, broadcast or reduce; "" means allgather
+	Root       int    // rank, of broadcast and reduce
+	// MaxTrees limits the trees of a root, and so the chunks that its data are divided
+	// into, to at most 65536; 0 means DefaultMaxTrees. If the bound needs more, Pack
+	// tries fewer trees and returns the best packing.
 	MaxTrees int
 }
 
-// DefaultMaxTrees is enough for every system of docs/bounds.md: two MI250 need
-// 83.
+// DefaultMaxTrees suffices for every system of docs/bounds.md: two MI250 nodes need 83.
 const DefaultMaxTrees = 128
 
-// kind is a row of the table of collectives that trees can do.
+// kind is a row of the table of collectives that trees can implement.
 type kind struct {
-	reversed bool // data go from the leaves to the root
+	reversed bool // data flow from the leaves to the root
 	rooted   bool // trees from a single root, not from every rank
 }
 
@@ -38,7 +37,7 @@ var kinds = map[string]kind{
 	"reduce":        {reversed: true, rooted: true},
 }
 
-// Collectives lists the collectives that trees can be packed for.
+// Collectives lists the collectives that trees can be packed for, sorted.
 func Collectives() []string {
 	var names []string
 	for n := range kinds {
@@ -48,10 +47,10 @@ func Collectives() []string {
 	return names
 }
 
-// Pack packs spanning trees into a topology's links. Its time grows with the
-// fourth power of the ranks: 64 take a second, and for 1,000 use package greedy.
-// The error says that topology and collective do not fit together, that no tree
-// can span the ranks, or that ctx is over.
+// Pack packs spanning trees into a topology's links (ForestColl, arXiv 2402.06787,
+// section 5). Its time grows with the fourth power of the ranks: 64 take a second; for
+// 1,000 use package greedy. The error is ctx's, or says that topology and options do not
+// fit together or that no trees span the ranks.
 func Pack(ctx context.Context, t *topologies.Topology, o Options) (*Packing, error) {
 	if o.Collective == "" {
 		o.Collective = "allgather"
@@ -64,8 +63,8 @@ func Pack(ctx context.Context, t *topologies.Topology, o Options) (*Packing, err
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("trees for %s: want one of %v", o.Collective, Collectives())
-	case o.MaxTrees < 1 || o.MaxTrees > maxTrees:
-		return nil, fmt.Errorf("at most %d trees a root: want 1 to %d", o.MaxTrees, maxTrees)
+	case o.MaxTrees < 1 || o.MaxTrees > maxTreesPerRoot:
+		return nil, fmt.Errorf("at most %d trees a root: want 1 to %d", o.MaxTrees, maxTreesPerRoot)
 	case n < 2:
 		return nil, fmt.Errorf("trees on %d ranks: want at least 2", n)
 	}
@@ -81,7 +80,7 @@ func Pack(ctx context.Context, t *topologies.Topology, o Options) (*Packing, err
 		return nil, fmt.Errorf("trees on %s: not every rank can reach every other", t.Name)
 	}
 	p := &Packing{Topology: t.Name, Ranks: n, Collective: o.Collective, Root: o.Root, Bound: b.AlgbwBps}
-	if err := p.fill(ctx, newNetwork(t, kind.reversed), o.MaxTrees); err != nil {
+	if err := p.search(ctx, newNetwork(t, kind.reversed), o.MaxTrees); err != nil {
 		return nil, err
 	}
 	if p.Rate == nil {
@@ -89,15 +88,15 @@ func Pack(ctx context.Context, t *topologies.Topology, o Options) (*Packing, err
 	}
 	for i := range p.Trees {
 		if kind.reversed {
-			p.Trees[i].turn()
+			p.Trees[i].reverseRoutes()
 		}
 	}
 	return p, nil
 }
 
-// fill tries numbers of trees up to a limit, and keeps the packing of the highest
-// rate. It keeps none if no such number of trees fits.
-func (p *Packing) fill(ctx context.Context, net *network, most int) error {
+// search tries numbers of trees up to most, and stores the packing of the highest rate in
+// p. It leaves p.Rate nil if none fits.
+func (p *Packing) search(ctx context.Context, net *network, most int) error {
 	wants := make([]int64, p.Ranks) // by root: trees, in units of K
 	for r := range wants {
 		if !kinds[p.Collective].rooted || r == p.Root {
@@ -106,7 +105,7 @@ func (p *Packing) fill(ctx context.Context, net *network, most int) error {
 	}
 	roots := big.NewRat(int64(p.roots()), 1)
 	per := new(big.Rat).Quo(p.Bound, roots) // what a root sends at the bound
-	for _, try := range tries(net, per, most) {
+	for _, try := range attempts(net, per, most) {
 		if try.rate != nil && p.Rate != nil && p.Rate.Cmp(new(big.Rat).Mul(try.rate, roots)) >= 0 {
 			continue
 		}
@@ -128,8 +127,8 @@ func (p *Packing) fill(ctx context.Context, net *network, most int) error {
 	return nil
 }
 
-// turn puts the links of each route into the order for data that go to the root.
-func (tree *Tree) turn() {
+// reverseRoutes reverses each route, for data that flow to the root.
+func (tree *Tree) reverseRoutes() {
 	for _, e := range tree.Edges {
 		for _, r := range e.Routes {
 			slices.Reverse(r.Links)
@@ -137,43 +136,42 @@ func (tree *Tree) turn() {
 	}
 }
 
-const maxTrees = 1 << 16
+const maxTreesPerRoot = 1 << 16
 
-// try is a number of trees for each root and, if known, the rate of a root.
-type try struct {
+// attempt is a number of trees for each root and, unless it is nil, the rate of a root.
+type attempt struct {
 	k    int
 	rate *big.Rat
 }
 
-// tries lists numbers of trees to try, in order: those that might meet the bound,
-// fewest first, then some whose packing is accepted if it is the best possible
-// with so many.
+// attempts lists numbers of trees to try, in order: those that might meet the bound,
+// fewest first, then some with an open rate.
 //
-// At the bound a root sends x, and each tree carries y = x/k, so a link has room
-// for ⌊b/y⌋ trees. If y is the greatest common divisor of x and all b, rounding
-// loses nothing and the bound is met. If few links are as narrow as the bound,
-// fewer trees also do.
-func tries(net *network, x *big.Rat, most int) (list []try) {
+// At the bound a root sends x bytes a second, and each of k trees carries y = x/k, so a
+// link of bandwidth b has capacity for ⌊b/y⌋ trees. If y is the greatest common divisor of
+// x and all b, rounding loses nothing and the bound is met. If few links are as narrow as
+// the bound, fewer trees can meet it too.
+func attempts(net *network, x *big.Rat, most int) (list []attempt) {
 	divisor := new(big.Int).Set(x.Num()) // of x.Num() and all b·x.Denom(), over x.Denom()
 	for _, a := range net.arcs {
 		b := big.NewInt(a.capacity)
 		divisor.GCD(nil, nil, divisor, b.Mul(b, x.Denom()))
 	}
 	exact := new(big.Int).Quo(x.Num(), divisor)
-	for k := 1; k <= most && k <= fewTrees; k++ {
+	for k := 1; k <= most && k <= maxInexactTrees; k++ {
 		if exact.Cmp(big.NewInt(int64(k))) > 0 {
-			list = append(list, try{k, x})
+			list = append(list, attempt{k, x})
 		}
 	}
 	if exact.Cmp(big.NewInt(int64(most))) <= 0 {
-		return append(list, try{int(exact.Int64()), x})
+		return append(list, attempt{int(exact.Int64()), x})
 	}
 	for k := most; k > 0; k /= 2 {
-		list = append(list, try{k, nil})
+		list = append(list, attempt{k, nil})
 	}
 	return list
 }
 
-// fewTrees is the number of trees for each root up to which it is examined whether
-// they meet the bound although rounding loses something.
-const fewTrees = 16
+// maxInexactTrees is the number of trees of a root up to which Pack tries to meet the
+// bound although rounding loses capacity.
+const maxInexactTrees = 16

@@ -2,32 +2,32 @@ package greedy
 
 import "math"
 
-// floor is a time that no schedule can beat if every message is one chunk. The
-// links into some rank can't bring what it lacks any sooner, or those into some
-// node can't bring what its ranks lack, after which the last chunk still has to
-// spread within the node.
-func (n *network) floor(chunks int, part float64) float64 {
+// lowerBound returns a time, in microseconds, that no schedule with messages of one chunk
+// can beat: the time that the links into some rank need for the chunks that it lacks, or
+// those into some node for the chunks that the node lacks, plus the time to spread the last
+// chunk within the node.
+func (n *network) lowerBound(chunks int, part float64) float64 {
 	least := 0.0
-	for v, hops := range n.into {
-		least = max(least, n.arrive(hops, (n.ranks-1)*chunks, part, n.speed[v]))
+	for v, hops := range n.in {
+		least = max(least, n.minDelivery(hops, (n.ranks-1)*chunks, part, n.inRate[v]))
 	}
-	if n.direct && n.t.Nodes > 1 {
-		least = max(least, n.nodeFloor(chunks, part))
+	if n.disjoint && n.t.Nodes > 1 {
+		least = max(least, n.nodeLowerBound(chunks, part))
 	}
 	return least * (1 + tolerance)
 }
 
-// arrive is the least time in which hops can bring so many chunks. speed is what
-// the edges at their ends allow together, in bytes a microsecond.
-func (n *network) arrive(hops []int32, lacks int, part, speed float64) float64 {
-	if !n.direct || n.alpha != Blocking {
+// minDelivery returns the least time in which hops can deliver a number of chunks. speed is
+// the rate of the last edges of the hops together, in bytes a microsecond.
+func (n *network) minDelivery(hops []int32, lacks int, part, speed float64) float64 {
+	if !n.disjoint || n.alpha != Blocking {
 		latency := math.Inf(1)
 		for _, h := range hops {
 			latency = min(latency, n.hops[h].latency)
 		}
 		return float64(lacks)*part/speed + latency
 	}
-	low, high := 0.0, math.Inf(1) // too short for so many messages; long enough
+	low, high := 0.0, math.Inf(1) // too short for all messages; long enough
 	each, alike := make([]float64, 0, len(hops)), true
 	for _, h := range hops {
 		each, _ = n.cost(h, part, each)
@@ -52,10 +52,9 @@ func (n *network) arrive(hops []int32, lacks int, part, speed float64) float64 {
 	return low
 }
 
-// nodeFloor is the longest that any node has to wait. If only one rank of a node
-// has links from outside, the others get the last chunk only after it has passed
-// on from that rank.
-func (n *network) nodeFloor(chunks int, part float64) float64 {
+// nodeLowerBound returns the largest lower bound of any node. If only one rank of a node has
+// links from outside, the others get the last chunk only after that rank.
+func (n *network) nodeLowerBound(chunks int, part float64) float64 {
 	least := 0.0
 	for node := range n.t.Nodes {
 		inside := n.t.NodeRanks(node)
@@ -63,7 +62,7 @@ func (n *network) nodeFloor(chunks int, part float64) float64 {
 		speed, spread, gates, gate := 0.0, 0.0, 0, 0
 		for _, v := range inside {
 			count := len(entries)
-			for _, h := range n.into[v] {
+			for _, h := range n.in[v] {
 				if n.t.Ranks[n.hops[h].from].Node != node {
 					entries = append(entries, h)
 					speed += n.t.Edges[n.hops[h].edges[0]].Bandwidth.PerMicro()
@@ -78,14 +77,13 @@ func (n *network) nodeFloor(chunks int, part float64) float64 {
 			spread = n.farthest(gate, inside, part)
 		}
 		if gates > 0 {
-			least = max(least, n.arrive(entries, (n.ranks-len(inside))*chunks, part, speed)+spread)
+			least = max(least, n.minDelivery(entries, (n.ranks-len(inside))*chunks, part, speed)+spread)
 		}
 	}
 	return least
 }
 
-// farthest is the time a chunk takes from a rank to whichever of a list it reaches
-// last, over any links.
+// farthest returns the longest shortest-path time of a chunk from a rank to those of a list.
 func (n *network) farthest(from int, list []int, part float64) (longest float64) {
 	at := make([]float64, n.ranks)
 	for v := range at {
