@@ -134,6 +134,15 @@ func open(folder *os.Root, held *os.File) (*Campaign, error) {
 	if err = cmp.Or(err, wrong); err != nil {
 		return nil, err
 	}
+	if _, err := folder.Lstat(journalFile); errors.Is(err, fs.ErrNotExist) {
+		// A journal is there before the first program is.
+		if programs, _ := c.list(programsDir); len(programs) > 0 {
+			return nil, &LineError{journalFile, 0, "it is missing, and there are programs: put it back, or resume the search, which makes its trials again"}
+		}
+		if _, err := folder.Lstat(planFile); err != nil {
+			return nil, err // the folder is just being removed
+		}
+	}
 	return c, nil
 }
 
@@ -253,6 +262,13 @@ func (c *Campaign) Discard() error {
 		return c.Close()
 	}
 	moved := c.checkNotMoved() != nil
+	for _, name := range []string{programsDir, outputDir} {
+		// On a full disk they may have been made for nothing; without a plan beside it,
+		// an empty folder would keep every search out.
+		if dir, err := c.folder.Lstat(name); err == nil && dir.IsDir() {
+			_ = c.folder.Remove(name) // unless others keep files there
+		}
+	}
 	err := c.removeCached(func(string) bool { return true })
 	if dir, at := c.folder.Lstat(cacheDir); at == nil && dir.IsDir() {
 		_ = c.folder.Remove(cacheDir) // unless others keep files there

@@ -44,13 +44,15 @@ func TestCampaignsTellTheTruthOfLiars(t *testing.T) {
 		{"announces-more", 3, "failed", `no such protocol after all: not supported by this executor`},
 
 		{"no-time", 3, "failed", `measurement without a time`},
-		{"zero", 3, "failed", `measurement with a time of 0 us`},
-		{"negative", 3, "failed", `measurement with a time of -3 us`},
-		{"nan", 3, "failed", `measurement with a time of NaN us`},
-		{"infinite", 3, "failed", `measurement with a time of \+Inf us`},
-		{"too-fast", 3, "failed", `faster than any routing can be: 1e-06 us|measurement with a time of 1e-06 us`},
-		{"one-bad-time", 3, "failed", `measurement with a time of -1 us`},
+		{"zero", 3, "failed", `time of 0 us`},
+		{"negative", 3, "failed", `time of -3 us`},
+		{"nan", 3, "failed", `time of NaN us`},
+		{"infinite", 3, "failed", `time of \+Inf us`},
+		{"absurd", 3, "failed", `time of 1e\+308 us`},
+		{"too-fast", 3, "failed", `faster than any routing can be: 1e-06 us`},
+		{"one-bad-time", 3, "failed", `time of -1 us`},
 		{"many-times", 3, "failed", `its answer is larger than|3000000 times`},
+		{"too-many-times", 3, "failed", `measurement of 30 times: want at most 20`},
 		{"huge-answer", 3, "failed", `its answer is larger than`},
 		{"huge-note", 3, "failed", `its answer is larger than`},
 		{"long-note", 0, "ok", `^(n\n?|\x1b\[31m)+…?$`},
@@ -110,6 +112,7 @@ func TestCampaignsTellTheTruthOfLiars(t *testing.T) {
 					Trial *struct {
 						Outcome string
 						Note    string
+						Data    string
 					}
 				}
 				if err := json.Unmarshal([]byte(line), &record); err != nil {
@@ -119,6 +122,9 @@ func TestCampaignsTellTheTruthOfLiars(t *testing.T) {
 					continue
 				}
 				trials++
+				if want, ok := map[string]string{"honest": "checked", "unchecked": "unchecked"}[tc.lie]; ok && record.Trial.Data != want {
+					t.Errorf("its data is %q, want %q", record.Trial.Data, want)
+				}
 				if record.Trial.Outcome != tc.outcome || tc.code != exitLost && !says.MatchString(record.Trial.Note) {
 					t.Errorf("a trial is %s and says %.300q: want %s and %q", record.Trial.Outcome, record.Trial.Note, tc.outcome, tc.says)
 				}

@@ -52,5 +52,8 @@ func canWrite(path string) error {
 	if err != nil {
 		return fmt.Errorf("--out %w", named(path, err))
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
+		return fmt.Errorf("--out %w", named(path, err))
+	}
+	return nil
 }

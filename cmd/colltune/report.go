@@ -1,9 +1,15 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"io"
+
 	"github.com/spf13/cobra"
 
+	"github.com/colltune/colltune/results"
 	"github.com/colltune/colltune/results/report"
+	"github.com/colltune/colltune/results/table"
 )
 
 func reportCommand() *cobra.Command {
@@ -20,11 +26,34 @@ what was refused or failed, and why. The page needs no network and no script.
 			if flagValue(cmd, "out") == "" {
 				return usagef("--out is missing: want the file to write to, such as report.html")
 			}
-			return deliverTable(cmd, args[0], report.Write)
+			var lost error
+			err := deliverTable(cmd, args[0], func(w io.Writer, c *results.Campaign, t *table.Table) error {
+				err := report.Write(w, c, t)
+				lost = programsLost(c, t) // after it, in case they are lost meanwhile
+				return err
+			})
+			if err == nil && lost != nil {
+				err = fmt.Errorf("%s is written, without what it cannot say of its winners: %w", flagValue(cmd, "out"), lost)
+			}
+			return err
 		},
 		ValidArgsFunction: firstIs(completeFolder),
 	}
 	cmd.Flags().String("baseline", "", "compare with this `FILE` of nccl-tests' output instead of the campaign's baseline")
 	cmd.Flags().String("out", "", "write the page to `FILE`")
 	return cmd
+}
+
+// programsLost says which winners' programs cannot be read.
+func programsLost(c *results.Campaign, t *table.Table) (err error) {
+	seen := map[string]bool{}
+	for _, r := range t.Rows {
+		if r.Source == results.SourceNative || seen[r.IR] {
+			continue
+		}
+		seen[r.IR] = true
+		_, lost := c.Program(r.IR)
+		err = errors.Join(err, lost)
+	}
+	return err
 }
