@@ -40,7 +40,7 @@ func (o *Options) fit(m script.Machine, asked []*templates.Family) error {
 			if err != nil {
 				return err
 			}
-			if why := parameter.Misfit(value, m); why != "" {
+			if why := parameter.Mismatch(value, m); why != "" {
 				misfits = append(misfits, fmt.Sprintf("family %s: %s", f.Name, why))
 			} else {
 				fits = true

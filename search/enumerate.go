@@ -308,10 +308,10 @@ func (e *enumeration) route(f *templates.Family, params script.Params) (*routing
 func (e *enumeration) trace(f *templates.Family, params script.Params) (*lang.Program, error) {
 	request := e.request()
 	if !slices.Contains(e.options.Families, f.Name) {
-		request.MostOps = maxOperations // a larger program would be refused
+		request.MaxOps = maxOperations // a larger program would be refused
 	}
-	if most := e.options.mostOperations(); most < lang.MaxOps && (request.MostOps == 0 || most < int64(request.MostOps)) {
-		request.MostOps = max(int(most), 1)
+	if most := e.options.mostOperations(); most < lang.MaxOps && (request.MaxOps == 0 || most < int64(request.MaxOps)) {
+		request.MaxOps = max(int(most), 1)
 	}
 	program, err := f.Trace(e.machine, request, params)
 	if err != nil {

@@ -40,9 +40,9 @@ var uncopiedInPlace = map[string]string{
 }
 
 // TestNoFirstCopy compiles every family for every collective it does, in both
-// placements, with passes forward and deliver and without. Both move the right bytes
-// on real memory, and both are verified; with them nobody has more steps or copies
-// more, and those that only copied to reduce copy nothing.
+// placements, with passes forward and deliver and without. Both move the right
+// bytes on real memory, and both are verified; with them nobody has more steps
+// or copies more, and those that only copied to reduce copy nothing.
 func TestNoFirstCopy(t *testing.T) {
 	machines := []script.Machine{script.Even(1, 4), script.Even(2, 4), ringMachine(5), meshMachine(true, 3, 3)}
 	copiesOf := func(p *ir.Program) (copies, chunks, sums, steps int) {

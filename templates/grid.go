@@ -45,7 +45,7 @@ func (f *Family) Budgeted(m script.Machine) *Family {
 	if f.Limited() || f.Source == builtinSource {
 		return f
 	}
-	return &Family{Template: f.Within(script.NewBudget(m)), Source: f.Source}
+	return &Family{Template: f.WithBudget(script.NewBudget(m)), Source: f.Source}
 }
 
 // GridFor returns Grid for a full request.

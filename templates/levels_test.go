@@ -11,9 +11,10 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// stepsOf returns the number of messages a gather over n ranks takes one after the other,
-// told apart from the families: a chunk that has d ranks to go takes a message for
-// each binary digit of d by recursion and Bruck's way, d round a ring, one straight.
+// stepsOf returns the number of messages a gather over n ranks takes one after
+// the other, told apart from the families: a chunk that has d ranks to go takes
+// a message for each binary digit of d by recursion and Bruck's way, d round a
+// ring, one straight.
 func stepsOf(way string, n int) (most int) {
 	for d := range n {
 		switch way {

@@ -166,7 +166,7 @@ func familyPage(t *testing.T, b *strings.Builder, f *Family, written []string) {
 	for _, p := range f.Parameters {
 		var values string
 		if p.Hole != "" {
-			values = p.Found()
+			values = p.Source()
 		} else {
 			var words []string
 			for _, v := range p.Values {

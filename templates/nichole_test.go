@@ -106,9 +106,9 @@ func TestOwnNICsSpelledOut(t *testing.T) {
 	}
 }
 
-// TestNICsOfTECCL: on TE-CCL's DGX-2, where odd GPUs send and even ones receive, the
-// families that know a node's GPUs by their numbers apply by the NICs that are found,
-// and not without.
+// TestNICsOfTECCL: on TE-CCL's DGX-2, where odd GPUs send and even ones
+// receive, the families that know a node's GPUs by their numbers apply by the
+// NICs that are found, and not without.
 func TestNICsOfTECCL(t *testing.T) {
 	for nodes := 2; nodes <= 3; nodes++ {
 		top := system{"dgx-2-teccl", []int{0, 1, 2, 3}, 3}.of(t, nodes)

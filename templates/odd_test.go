@@ -9,9 +9,9 @@ import (
 	"github.com/colltune/colltune/compiler/verify"
 )
 
-// odd returns numbers of ranks that algorithms forget: one, primes, odd composites, and
-// even ones that are no power of two; on one node, on one rank a node, and on nodes
-// of an odd number each.
+// odd returns numbers of ranks that algorithms forget: one, primes, odd
+// composites, and even ones that are no power of two; on one node, on one rank
+// a node, and on nodes of an odd number each.
 func odd() []script.Machine {
 	var all []script.Machine
 	for _, n := range []int{1, 3, 5, 6, 7, 9, 12, 15} {
@@ -21,12 +21,13 @@ func odd() []script.Machine {
 		script.Machine{Nodes: 3, GPUsPerNode: []int{1, 1, 3}}, script.Machine{Nodes: 2, GPUsPerNode: []int{5, 1}})
 }
 
-// TestOddSizes compiles every family for every collective it does, in and out of
-// place, for the first, the middle and the last root, on machines of odd sizes: with
-// each set of parameters it is refused and told why, or what comes out, whole and in
-// two instances, computes the collective with two slots, by the verifier, which shares
-// nothing with trace and compiler. The ordinary test takes the smaller machines, and
-// the first and the last set of parameters that apply.
+// TestOddSizes compiles every family for every collective it does, in and out
+// of place, for the first, the middle and the last root, on machines of odd
+// sizes: with each set of parameters it is refused and told why, or what comes
+// out, whole and in two instances, computes the collective with two slots, by
+// the verifier, which shares nothing with trace and compiler. The ordinary test
+// takes the smaller machines, and the first and the last set of parameters that
+// apply.
 func TestOddSizes(t *testing.T) {
 	for _, f := range Builtin() {
 		for _, coll := range f.Collectives {

@@ -87,7 +87,7 @@ func TestTooManyOperationsAreForeseen(t *testing.T) {
 		most  int
 		large bool
 	}{{0, false}, {1 << 21, true}} {
-		_, err := f.Trace(m, script.Request{Collective: "allreduce", InPlace: true, MostOps: c.most}, nil)
+		_, err := f.Trace(m, script.Request{Collective: "allreduce", InPlace: true, MaxOps: c.most}, nil)
 		var e *lang.Error
 		if !errors.As(err, &e) || e.Large != c.large || e.Ops != 2*4096*4095 {
 			t.Errorf("at most %d: %v (%+v)", c.most, err, e)

@@ -96,8 +96,8 @@ var builtin = sync.OnceValue(func() []*Family {
 	return all
 })
 
-// Files returns the file itself or, of a folder, its *.star files in the order of their
-// names.
+// Files returns the file itself or, of a folder, its *.star files in the order
+// of their names.
 func Files(name string) ([]string, error) {
 	info, err := os.Stat(name)
 	if err != nil {

@@ -200,8 +200,9 @@ def program(topo, p):
 	}
 }
 
-// TestGridTooLong: what a family may take to say where it applies is counted for all
-// of its parameters together, and so is what its program takes for them.
+// TestGridTooLong: what a family may take to say where it applies is counted
+// for all of its parameters together, and so is what its program takes for
+// them.
 func TestGridTooLong(t *testing.T) {
 	text := `
 family(name = "slow", collectives = ["broadcast"], parameters = {"a": between(1, 4096)})

@@ -28,11 +28,11 @@ var (
 	leftOut   = flag.String("leave-out", "", "compile without these `PASSES`")
 )
 
-// TestTimes simulates every family on seven systems, in and out of place, with up to
-// eight settings and the last, in one and in four instances, at four sizes and under
-// each protocol: some 30,000 times, in minutes. With what an earlier commit wrote, or
-// another list of passes left out, it tells how many are others, and fails if any is
-// longer by more than 0.5 %.
+// TestTimes simulates every family on seven systems, in and out of place, with
+// up to eight settings and the last, in one and in four instances, at four
+// sizes and under each protocol: some 30,000 times, in minutes. With what an
+// earlier commit wrote, or another list of passes left out, it tells how many
+// are others, and fails if any is longer by more than 0.5 %.
 //
 //	go test ./templates -run TestTimes -times new.csv -against old.csv -v
 func TestTimes(t *testing.T) {
@@ -180,8 +180,8 @@ func readTimes(t *testing.T, name string) map[string]float64 {
 	return times
 }
 
-// compareTimes tells what became of times, on all systems, on each and of each family,
-// and which are longer by more than 0.5 %, the worst first.
+// compareTimes tells what became of times, on all systems, on each and of each
+// family, and which are longer by more than 0.5 %, the worst first.
 func compareTimes(old, new map[string]float64) (report string, slower []string) {
 	type row struct {
 		times, changed, slower int

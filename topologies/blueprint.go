@@ -13,9 +13,12 @@ const (
 	maxEdges = 1_000_000
 )
 
-// blueprint is a system before it is laid out: the kinds of node, the order in
 // which they come, and what joins them. Readers of files and generators make
-// blueprints; build lays them out.
+// blueprints; build lays them out. blueprint is the description of a system
+// before its graph is built: the kinds of node, their order, and the fabric.
+// Readers of files and generators make blueprints; build makes a Topology of
+// one. which they come, and what joins them. Readers of files and generators
+// make blueprints; build lays them out.
 type blueprint struct {
 	name, runtime, arch string
 
@@ -42,7 +45,7 @@ type nodePlan struct {
 	nics     []nicPlan
 }
 
-// wire is what every kind of link has.
+// wire holds the properties common to all kinds of link.
 type wire struct {
 	kind      LinkKind
 	count     int
@@ -78,11 +81,11 @@ type nicPlan struct {
 	bus             units.Bandwidth // between a GPU, or the switch, and the NIC
 	latency         units.Duration  // the same
 	message         units.Duration  // a message's cost on the way out
-	far             []farPlan
+	far             []detourPlan
 }
 
-// farPlan is GPUs that reach a NIC over a longer way.
-type farPlan struct {
+// detourPlan is GPUs that reach a NIC over a longer way.
+type detourPlan struct {
 	gpus      []int
 	bandwidth units.Bandwidth
 	latency   units.Duration
@@ -122,14 +125,16 @@ func (n *nodePlan) only(gpus []int, system string) error {
 	n.prune()
 	n.nics = slices.DeleteFunc(n.nics, func(nic nicPlan) bool {
 		return nic.at < 0 && len(nic.sends)+len(nic.receives) == 0 &&
-			!slices.ContainsFunc(nic.far, func(f farPlan) bool { return len(f.gpus) > 0 })
+			!slices.ContainsFunc(nic.far, func(f detourPlan) bool { return len(f.gpus) > 0 })
 	})
 	return nil
 }
 
-// prune removes switches that lead nowhere: to no GPU, no NIC, and at most one
-// other switch. Without one of them another may lead nowhere, so it goes on until
-// nothing changes.
+// other switch. Without one of them another may lead nowhere, so it goes on
+// until nothing changes. prune removes switches that lead to no GPU, no NIC,
+// and at most one other switch, and repeats until none is left. other switch.
+// Without one of them another may lead nowhere, so it goes on until nothing
+// changes.
 func (n *nodePlan) prune() {
 	for i := 0; i < len(n.switches); i++ {
 		at := ^end(i)
@@ -204,9 +209,9 @@ func (n *nodePlan) edges(nodes int) int64 {
 	return edges
 }
 
-// oversized says which part of the blueprint is larger than a topology may be,
-// before any of it is built; nil if it fits.
-func (b *blueprint) oversized() error {
+// sizeError returns an error if a part of the blueprint is larger than a
+// topology may be, before any of it is built.
+func (b *blueprint) sizeError() error {
 	var ranks, edges int64
 	for node := range b.nodes {
 		ranks += int64(b.kind(node).gpus)
@@ -232,8 +237,9 @@ func (b *blueprint) oversized() error {
 	return nil
 }
 
-// unjoined reports whether there are several nodes and nothing between them.
-func (b *blueprint) unjoined() bool {
+// disconnected reports whether there are several nodes without fabric or
+// cables.
+func (b *blueprint) disconnected() bool {
 	if b.nodes == 1 || b.fabric != nil && len(b.fabric.cables) > 0 {
 		return false
 	}

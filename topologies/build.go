@@ -7,8 +7,7 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// layout is a topology being built. It knows where the vertices of each node
-// begin.
+// layout is a topology under construction.
 type layout struct {
 	*Topology
 	b       *blueprint
@@ -19,10 +18,17 @@ type layout struct {
 	fabrics int   // the first leaf; plane by plane, then the spines
 }
 
-// build lays the blueprint out with the GPUs of these local numbers, which rise,
 // or with all for nil. NICs and fabric are only there if there are at least two
-// nodes: a single node sends nothing through them. It is an error if two links of
-// one kind join the same two vertices, or if some rank cannot reach another.
+// nodes: a single node sends nothing through them. It is an error if two links
+// of one kind join the same two vertices, or if some rank cannot reach another.
+// build returns the topology of the blueprint, restricted to the GPUs with the
+// given local numbers, in rising order; nil means all. NICs and fabric are left
+// out if there is a single node, which sends nothing through them. It returns
+// an error if two links of one kind join the same two vertices, or if some rank
+// cannot reach another. or with all for nil. NICs and fabric are only there if
+// there are at least two nodes: a single node sends nothing through them. It is
+// an error if two links of one kind join the same two vertices, or if some rank
+// cannot reach another.
 func (b *blueprint) build(gpus []int) (*Topology, error) {
 	l := &layout{b: b, gpus: gpus, Topology: &Topology{
 		Name: b.name, Nodes: b.nodes, Runtime: b.runtime, Arch: b.arch, CPU: b.cpu(),
@@ -209,8 +215,10 @@ func (l *layout) fabric() {
 	}
 }
 
-// uplink returns what a leaf and its spine carry, up and down: what the file says, or
-// what the NICs below the leaf carry, divided by the oversubscription.
+// what the NICs below the leaf carry, divided by the oversubscription. uplink
+// returns the bandwidth between a leaf and its spine, up and down: the file's,
+// or that of the NICs below the leaf divided by the oversubscription. what the
+// NICs below the leaf carry, divided by the oversubscription.
 func (l *layout) uplink(plane, leaf int) (up, down units.Bandwidth) {
 	f := l.b.fabric
 	if f.spine.over == 0 {
@@ -250,7 +258,7 @@ func (l *layout) cables() {
 			}
 		}
 		c.each(l.b.nodes, func(i, j int) {
-			if !l.there(i, c.a) || !l.there(j, c.b) {
+			if !l.taken(i, c.a) || !l.taken(j, c.b) {
 				return
 			}
 			a, b := l.rank(i, c.a), l.rank(j, c.b)
@@ -262,8 +270,8 @@ func (l *layout) cables() {
 	}
 }
 
-// there reports whether a node has a GPU, and whether it was taken.
-func (l *layout) there(node, gpu int) bool {
+// taken reports whether a node has a GPU and it is part of the topology.
+func (l *layout) taken(node, gpu int) bool {
 	if l.gpus != nil {
 		_, ok := slices.BinarySearch(l.gpus, gpu)
 		return ok

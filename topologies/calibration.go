@@ -10,20 +10,21 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// Calibration is what measurements say of a system's numbers.
+// Calibration corrects a system's numbers by measurements. The zero value changes
+// nothing.
 type Calibration struct {
-	Launch units.Duration       // to be added to the fixed cost of a call, of every protocol
-	Speed  float64              // how many times as fast threadblocks send and receive; 0: as the file says
-	Links  map[LinkKind]float64 // what the bandwidth of links of a kind is to be multiplied by
+	Launch units.Duration       // added to the fixed cost of a call, of every protocol
+	Speed  float64              // factor of the rate at which threadblocks send and receive; 0 means 1
+	Links  map[LinkKind]float64 // factors of the bandwidth of links, by kind
 }
 
-// Empty reports whether it changes nothing.
-func (c Calibration) Empty() bool {
+// IsZero reports whether the calibration changes nothing.
+func (c Calibration) IsZero() bool {
 	return c.Launch == 0 && (c.Speed == 0 || c.Speed == 1) && len(c.Links) == 0
 }
 
-// Calibrated returns the system with other numbers. What is shared with t is not written
-// to.
+// to. Calibrated returns a copy of the system with corrected numbers. It does
+// not change t. to.
 func (t *Topology) Calibrated(c Calibration) *Topology {
 	n := &Topology{
 		Name: t.Name, Nodes: t.Nodes, Ranks: t.Ranks, Vertices: t.Vertices, Edges: slices.Clone(t.Edges),
@@ -44,8 +45,10 @@ func scaled(w units.Bandwidth, times float64) units.Bandwidth {
 	return max(1, units.Bandwidth(math.Round(float64(w)*times)))
 }
 
-// calibrated returns a protocol with other numbers, as a file would have them: the launch
-// to hundredths of a microsecond, the others to four digits.
+// to hundredths of a microsecond, the others to four digits. calibrated returns
+// a protocol with corrected numbers, rounded as in a file: the launch to
+// hundredths of a microsecond, the others to four digits. to hundredths of a
+// microsecond, the others to four digits.
 func (p Protocol) calibrated(c Calibration) Protocol {
 	if c.Launch != 0 {
 		p.Launch = units.Duration(math.Round(math.Max(0, float64(p.Launch+c.Launch))*100) / 100)
@@ -70,27 +73,28 @@ func digits(v float64) float64 {
 	return rounded
 }
 
-// fitted is a number of a protocol that a calibration may change, as a file has it.
-type fitted struct{ key, value string }
+// fittedConstant is a number of a protocol that a calibration may change, as in
+// a file.
+type fittedConstant struct{ key, value string }
 
-// constants returns those that p has; 0 is none.
-func (p Protocol) constants() (all []fitted) {
-	all = append(all, fitted{"launch", micros(p.Launch)})
+// constants returns the constants of p that are not 0.
+func (p Protocol) constants() (all []fittedConstant) {
+	all = append(all, fittedConstant{"launch", micros(p.Launch)})
 	for key, d := range map[string]units.Duration{"send_pass": p.SendPass, "recv_pass": p.RecvPass} {
 		if d > 0 {
-			all = append(all, fitted{key, micros(d)})
+			all = append(all, fittedConstant{key, micros(d)})
 		}
 	}
 	for key, w := range map[string]units.Bandwidth{"send_rate": p.SendRate, "recv_rate": p.RecvRate} {
 		if w > 0 {
-			all = append(all, fitted{key, gigabytes(float64(w))})
+			all = append(all, fittedConstant{key, gigabytes(float64(w))})
 		}
 	}
-	slices.SortFunc(all, func(a, b fitted) int { return strings.Compare(a.key, b.key) })
+	slices.SortFunc(all, func(a, b fittedConstant) int { return strings.Compare(a.key, b.key) })
 	return all
 }
 
-// Kinds returns the kinds of link there are in a system, in order.
+// Kinds returns the kinds of link in a system, sorted.
 func (t *Topology) Kinds() []LinkKind {
 	there := map[LinkKind]bool{}
 	for i := range t.Edges {

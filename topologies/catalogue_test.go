@@ -13,9 +13,10 @@ import (
 // figure is a string that is a number with a unit, or a part of two numbers.
 var figure = regexp.MustCompile(`^[0-9.]+ ?([a-zA-Z/]+|/[0-9]+)?$`)
 
-// unsourced returns the numbers of a file for which no source stands, by their dotted
-// keys, and the sources that say of several numbers what may be true of some only.
-// It reads the file by itself: what the reader asks for is not the question.
+// unsourced returns the numbers of a file for which no source stands, by their
+// dotted keys, and the sources that say of several numbers what may be true of
+// some only. It reads the file by itself: what the reader asks for is not the
+// question.
 func unsourced(t *testing.T, text string) (at []string) {
 	t.Helper()
 	whole := map[string]any{}
@@ -74,8 +75,8 @@ func unsourced(t *testing.T, text string) (at []string) {
 	return slices.Compact(at)
 }
 
-// exception reports whether a source for all numbers of a table makes one of some of
-// them: it names a key, or is of several parts.
+// exception reports whether a source for all numbers of a table makes one of
+// some of them: it names a key, or is of several parts.
 func exception(source string, table map[string]any) bool {
 	if strings.Contains(source, ";") {
 		return true
@@ -168,8 +169,9 @@ func TestEachSourceIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestEveryEntryInPart: every entry can be had, and looked over, as one node and as three, whole and
-// with half of its GPUs, and has as many ranks as that makes.
+// TestEveryEntryInPart: every entry can be had, and looked over, as one node
+// and as three, whole and with half of its GPUs, and has as many ranks as that
+// makes.
 func TestEveryEntryInPart(t *testing.T) {
 	for _, name := range Names() {
 		gpus := len(must(t, name, Options{Nodes: 1}).Ranks)

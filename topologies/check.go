@@ -7,8 +7,8 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// The largest values that a link and a GPU may have. They keep sums in range, and
-// catch typing errors.
+// The largest values of a link and a GPU. They keep sums in range, and catch
+// typing errors.
 const (
 	maxBandwidth units.Bandwidth = 1e15 // a petabyte a second
 	maxDuration  units.Duration  = 10e6 // ten seconds
@@ -17,7 +17,8 @@ const (
 	maxTile      units.Bytes     = 1 << 40
 )
 
-// check verifies the invariants of the package, whoever made t: every reader ends
+// with it.
+// check verifies the invariants of the package. Every reader ends with it.
 // with it.
 func (t *Topology) check() error {
 	if err := t.checkVertices(); err != nil {
@@ -103,7 +104,7 @@ func (t *Topology) checkEdge(e Edge) error {
 
 func sane(d units.Duration) bool { return d >= 0 && d <= maxDuration && !math.IsNaN(float64(d)) }
 
-// name returns what errors call a vertex.
+// name returns the name of a vertex in errors.
 func (t *Topology) name(v int) string {
 	switch vertex := t.Vertices[v]; {
 	case vertex.Node < 0 || t.Nodes == 1:
@@ -113,8 +114,10 @@ func (t *Topology) name(v int) string {
 	}
 }
 
-// checkConnected checks that every rank can reach every other, through whatever
 // lies between. That is so if rank 0 reaches all, and all reach rank 0.
+// checkConnected checks that every rank can reach every other: rank 0 reaches
+// all, and all reach rank 0. lies between. That is so if rank 0 reaches all,
+// and all reach rank 0.
 func (t *Topology) checkConnected() error {
 	adj := t.adjacent()
 	for _, way := range []struct {

@@ -114,8 +114,9 @@ func (t *Topology) Encode() []byte {
 	return b
 }
 
-// Decode reads what Encode wrote, accepts no other form of it, and checks it as if
-// a stranger had written it.
+// a stranger had written it. Decode reads the output of Encode. It returns an
+// error for any other form, and for a topology that violates the package's
+// invariants. a stranger had written it.
 func Decode(text []byte) (*Topology, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -157,8 +158,11 @@ func Decode(text []byte) (*Topology, error) {
 	return t, nil
 }
 
-// Hash returns the SHA-256 of all that messages meet: the graph and the protocols,
-// without names. Files that differ only in names and sources have the same hash.
+// without names. Files that differ only in names and sources have the same
+// hash. Hash returns the SHA-256, in hexadecimal, of everything that affects
+// messages: the graph and the protocols. Files that differ only in names and
+// sources have equal hashes. without names. Files that differ only in names and
+// sources have the same hash.
 func (t *Topology) Hash() string {
 	b, err := json.Marshal(t.encoding(false))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 // Error is one fault of a topology file.
 type Error struct {
 	File string
-	Line int    // 1-based; 0 where no line is to blame
+	Line int    // 1-based; 0 if the fault is at no line
 	Key  string // dotted, node.link[2].bandwidth; empty for syntax
 	Msg  string
 }
@@ -25,7 +25,8 @@ func (e *Error) Error() string {
 	return b.String() + ": " + e.Msg
 }
 
-// ErrorList is all faults of a topology file, in the order of its lines.
+// ErrorList is all faults of a topology file, in the order of their lines. It
+// is never empty.
 type ErrorList []*Error
 
 func (l ErrorList) Error() string {
@@ -36,7 +37,7 @@ func (l ErrorList) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap lets errors.As find the first of them.
+// Unwrap returns the errors, for errors.As.
 func (l ErrorList) Unwrap() []error {
 	all := make([]error, len(l))
 	for i, e := range l {

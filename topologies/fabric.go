@@ -11,7 +11,7 @@ import "github.com/colltune/colltune/internal/units"
 //	            nic 0  nic 0    nic 0  nic 0       leaf ─── leaf
 //	           node 0  node 1  node 2  node 3
 //
-// Without either, there is one leaf a plane.
+// Without spines and global links, there is one leaf for each plane.
 type fabricPlan struct {
 	name    string
 	latency units.Duration // from NIC to NIC below the same leaf
@@ -68,7 +68,8 @@ func (f *fabricPlan) spines(nodes int) int {
 	return f.planes
 }
 
-// edges returns the number of edges between leaves and spines, and of cables, at most.
+// edges returns the largest possible number of edges between leaves and spines,
+// and of cables.
 func (f *fabricPlan) edges(nodes int) int64 {
 	leaves := int64(f.leaves(nodes))
 	all := 2 * int64(f.planes) * leaves

@@ -13,7 +13,7 @@ import (
 // generatorUsage is the form of a generator's name.
 const generatorUsage = "KIND:DIMS[@BANDWIDTH[,LATENCY]] such as ring:8 or mesh:4x4@50GB/s,0.5us"
 
-// What a generated system has if its name does not say.
+// Defaults of generated systems.
 const (
 	defaultBandwidth units.Bandwidth = 50e9
 	defaultLatency   units.Duration  = 0.5
@@ -103,8 +103,11 @@ func pairs(dims []int) iter.Seq2[int, int] {
 	}
 }
 
-// generatorKind reports whether a name before a colon is meant to be a generator's.
 // Any word is, so that a misspelt one is answered with the list of kinds.
+// generatorKind reports whether a name before a colon is meant as a
+// generator's. Any word is, so that the error for a misspelt one lists the
+// kinds. Any word is, so that a misspelt one is answered with the list of
+// kinds.
 func generatorKind(kind string) bool {
 	return kind != "" && !strings.ContainsAny(kind, `/\.`)
 }
@@ -179,8 +182,9 @@ func (w *wire) readSpeed(text string) (err error) {
 	return nil
 }
 
-// speedName returns the part of a generated system's name that says its links' speed:
-// empty for the default, so that a system has one name however it was asked for.
+// speedName returns the part of a generated system's name that says its links'
+// speed: empty for the default, so that a system has one name however it was
+// asked for.
 func (w *wire) speedName() (name string) {
 	if w.bandwidth != defaultBandwidth || w.latency != defaultLatency {
 		name += "@" + strings.ReplaceAll(w.bandwidth.String(), " ", "")

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// lazy is what a Topology computes about itself when it is first asked.
-type lazy struct {
+// derived is data about a Topology that is computed on first use.
+type derived struct {
 	once sync.Once
 	adj  *adjacency
 }
@@ -97,8 +97,9 @@ func (t *Topology) NodeRanks(node int) []int {
 	return ranks
 }
 
-// Local returns the rank of a GPU of a node, which is given by the node's own numbering
-// (Rank.Local); -1 if there is none.
+// (Rank.Local); -1 if there is none. Local returns the rank of a GPU of a node
+// by its number in the node (Rank.Local), or -1 if there is none. (Rank.Local);
+// -1 if there is none.
 func (t *Topology) Local(node, gpu int) int {
 	if node < 0 || node >= t.Nodes {
 		return -1
@@ -112,8 +113,10 @@ func (t *Topology) Local(node, gpu int) int {
 	return first[node] + i
 }
 
-// MinSMs returns the number of streaming multiprocessors the smallest GPU has, which is how
-// many threadblocks can be resident on every GPU.
+// many threadblocks can be resident on every GPU. MinSMs returns the number of
+// streaming multiprocessors of the smallest GPU, which is the number of
+// threadblocks that can be resident on every GPU. many threadblocks can be
+// resident on every GPU.
 func (t *Topology) MinSMs() int {
 	least := 0
 	for i, r := range t.Ranks {
@@ -124,7 +127,7 @@ func (t *Topology) MinSMs() int {
 	return least
 }
 
-// compareEdges returns the order of Topology.Edges.
+// compareEdges orders Topology.Edges.
 func compareEdges(a, b Edge) int {
 	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Kind, b.Kind))
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// How deeply a topology file may be nested, since the TOML reader is recursive.
+// Limits on the nesting of a topology file, since the TOML reader is recursive.
 // The format itself needs 3 parts in a key and 2 brackets in a value.
 const (
 	maxKeyParts = 8
@@ -18,15 +18,17 @@ const (
 //	[[node.link]]            node.link[0]            line 1
 //	bandwidth = "25 GB/s"    node.link[0].bandwidth  line 2
 //
-// It is a scan, not a parser: text that is not TOML gets lines for what looks
-// like keys. It refuses what is nested too deep to hand to a parser.
+// like keys. It refuses what is nested too deep to hand to a parser. It is a
+// scanner, not a parser: in text that is not TOML it finds lines of anything
+// that looks like a key. It returns an error if nesting is too deep for the
+// parser. like keys. It refuses what is nested too deep to hand to a parser.
 func scanLines(file, text string) (map[string]int, *Error) {
 	keys := keyLines{lines: map[string]int{}, counts: map[string]int{}}
 	var s scanner
 	for i, line := range strings.Split(text, "\n") {
 		parts := 0
 		if s.quote == "" && s.depth == 0 {
-			parts = keys.take(strings.TrimSpace(line), i+1)
+			parts = keys.addLine(strings.TrimSpace(line), i+1)
 		}
 		s.line(line)
 		switch {
@@ -46,9 +48,10 @@ type keyLines struct {
 	prefix string         // path of the table that keys now belong to
 }
 
-// take takes in a line that no value of an earlier one goes on into, and returns how
-// many parts its key has.
-func (k *keyLines) take(line string, number int) int {
+// many parts its key has. addLine records the key of a line that is no
+// continuation of a value, and returns the number of its parts. many parts its
+// key has.
+func (k *keyLines) addLine(line string, number int) int {
 	switch {
 	case line == "" || line[0] == '#':
 		return 0
@@ -104,8 +107,8 @@ func indexed(counts map[string]int, parts []string) string {
 	return path
 }
 
-// lineOf returns the line of a path, or of the nearest table around it; 0 if there is
-// none.
+// lineOf returns the line of a path, or of the nearest table around it; 0 if
+// there is none.
 func lineOf(lines map[string]int, path string) int {
 	for path != "" {
 		if n, ok := lines[path]; ok {

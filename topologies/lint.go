@@ -9,15 +9,17 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// Finding is something about a topology that is allowed, but deserves a look.
+// Finding is a questionable but valid part of a topology.
 type Finding struct {
-	Line int    // of the file; 0 if no line is to blame
+	Line int    // of the file; 0 if at no line
 	Key  string // dotted, as in Error; empty for the system as a whole
 	Msg  string
 }
 
-// Lint resolves a topology and examines it. Findings are sorted by line; a
-// generated system has none about a file.
+// generated system has none about a file. Lint resolves a topology like Resolve
+// and returns warnings, sorted by line. arg is the argument of Resolve. A
+// generated system has no warnings about a file. generated system has none
+// about a file.
 func Lint(arg string, o Options) (*Topology, []Finding, error) {
 	t, err := Resolve(arg, o)
 	if err != nil {
@@ -44,20 +46,21 @@ func Lint(arg string, o Options) (*Topology, []Finding, error) {
 	return t, all, nil
 }
 
-// doubts are words in a source which is neither a measurement nor a data sheet.
-var doubts = []string{"not measured", "assumed", "inferred", "general knowledge"}
+// doubtfulWords are words in a source that is neither a measurement nor a data
+// sheet.
+var doubtfulWords = []string{"not measured", "assumed", "inferred", "general knowledge"}
 
-// doubtful returns the first of doubts in a source, or -1.
+// doubtful returns the index of the first of doubtfulWords in a source, or -1.
 func doubtful(source string) int {
-	return slices.IndexFunc(doubts, func(d string) bool { return strings.Contains(source, d) })
+	return slices.IndexFunc(doubtfulWords, func(d string) bool { return strings.Contains(source, d) })
 }
 
 func (r *reader) unmeasured() (all []Finding) {
 	for _, n := range r.notes {
 		if i := doubtful(n.text); i >= 0 {
 			msg := "a number here is " + n.text
-			if !slices.ContainsFunc(doubts, func(d string) bool { return strings.HasPrefix(n.text, d) }) {
-				msg = "a number here is " + doubts[i] + ": " + n.text
+			if !slices.ContainsFunc(doubtfulWords, func(d string) bool { return strings.HasPrefix(n.text, d) }) {
+				msg = "a number here is " + doubtfulWords[i] + ": " + n.text
 			}
 			all = append(all, Finding{n.line, n.key, msg})
 		}
@@ -96,7 +99,7 @@ func (r *reader) narrowBuses(b *blueprint) (all []Finding) {
 }
 
 // lints is the table of rules for a system as a whole.
-var lints = []func(*Topology) []string{lopsided, uneven, overfed, idleSwitches}
+var lints = []func(*Topology) []string{lopsided, uneven, overMemory, idleSwitches}
 
 // lopsided finds GPUs whose links carry more one way than the other.
 func lopsided(t *Topology) []string {
@@ -121,7 +124,7 @@ func lopsided(t *Topology) []string {
 	return andMore(first, count)
 }
 
-// inside returns what each rank can send and receive within its node.
+// inside returns the bandwidth of each rank within its node, out and in.
 func (t *Topology) inside() (out, in []units.Bandwidth) {
 	out, in = make([]units.Bandwidth, len(t.Ranks)), make([]units.Bandwidth, len(t.Ranks))
 	for _, e := range t.Edges {
@@ -152,8 +155,8 @@ func uneven(t *Topology) []string {
 	return andMore(first, count)
 }
 
-// overfed finds GPUs whose links carry more than their memory.
-func overfed(t *Topology) []string {
+// overMemory finds GPUs whose links carry more than their memory.
+func overMemory(t *Topology) []string {
 	out, in := t.inside()
 	first, count := "", 0
 	for r, rank := range t.Ranks {

@@ -1,7 +1,9 @@
 package topologies
 
-// Node returns one node of the system alone, without NICs and fabric, its ranks
-// numbered from 0; nil if there is no such node.
+// numbered from 0; nil if there is no such node. Node returns one node of the
+// system as a topology of its own, without NICs and fabric, with ranks numbered
+// from 0. It returns nil if there is no such node. numbered from 0; nil if
+// there is no such node.
 func (t *Topology) Node(node int) *Topology {
 	ranks := t.NodeRanks(node)
 	if len(ranks) == 0 {

@@ -167,7 +167,7 @@ func (n *nodePlan) switchNamed(t *table, key, name string) (int, bool) {
 	return i, i >= 0
 }
 
-// called returns the name that errors use for an end.
+// called returns the name of an end in errors.
 func (n *nodePlan) called(e end) string {
 	if e < 0 {
 		return fmt.Sprintf("switch %q", n.switches[^e].name)
@@ -272,7 +272,7 @@ func (n *nodePlan) readAt(t *table) (at []int) {
 
 // readFar reads [[node.nic.far]]: other GPUs that reach each NIC, and what their
 // way costs. The result has a plan for each NIC.
-func (n *nodePlan) readFar(t *table, nics int) (all [][]farPlan) {
+func (n *nodePlan) readFar(t *table, nics int) (all [][]detourPlan) {
 	for _, ft := range t.tables("far") {
 		var groups [][]int
 		if ft.need("gpus", "the GPUs of each NIC's far side, such as [[2, 3], [0, 1]]") {
@@ -285,9 +285,9 @@ func (n *nodePlan) readFar(t *table, nics int) (all [][]farPlan) {
 			ft.fail("gpus", "%d groups for %d NICs: want one for each", len(groups), nics)
 			groups = nil
 		}
-		far := make([]farPlan, nics)
+		far := make([]detourPlan, nics)
 		for i := range far {
-			far[i] = farPlan{bandwidth: bw, latency: latency}
+			far[i] = detourPlan{bandwidth: bw, latency: latency}
 			if groups != nil {
 				far[i].gpus = groups[i]
 			}

@@ -172,8 +172,8 @@ func (t *table) tables(key string) []*table {
 	return all
 }
 
-// text returns the string at a key, or fallback if it is missing. Without a fallback
-// that is a fault.
+// text returns the string at a key, or fallback if it is missing. Without a
+// fallback that is a fault.
 func (t *table) text(key, fallback string) string {
 	if !t.has(key) {
 		if fallback == "" {
@@ -189,8 +189,8 @@ func (t *table) text(key, fallback string) string {
 	return s
 }
 
-// choice returns one of the words allowed. If it is another that is a fault, and the
-// result is the first.
+// choice returns one of the words allowed. If it is another that is a fault,
+// and the result is the first.
 func (t *table) choice(key string, allowed ...string) string {
 	if !t.need(key, "one of "+strings.Join(allowed, ", ")) {
 		return allowed[0]
@@ -203,8 +203,8 @@ func (t *table) choice(key string, allowed ...string) string {
 	return s
 }
 
-// whole returns a required number from lo to hi. If it is another that is a fault, and
-// the result is lo.
+// whole returns a required number from lo to hi. If it is another that is a
+// fault, and the result is lo.
 func (t *table) whole(key string, lo, hi int) int {
 	if !t.need(key, fmt.Sprintf("a whole number from %d to %d", lo, hi)) {
 		return lo

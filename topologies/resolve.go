@@ -88,10 +88,10 @@ func lay(b *blueprint, r *reader, o Options) (*Topology, error) {
 	if o.Nodes > 0 {
 		b.nodes = o.Nodes
 	}
-	if b.unjoined() {
+	if b.disconnected() {
 		return nil, fail("nodes", fmt.Errorf("%d nodes and no NIC between them: want [[node.nic]] and [fabric], or 1 node", b.nodes))
 	}
-	if err := b.oversized(); err != nil {
+	if err := b.sizeError(); err != nil {
 		return nil, fail("nodes", err)
 	}
 	for i := range b.kinds {

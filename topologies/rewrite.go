@@ -124,7 +124,7 @@ func (w *rewriter) take(i int) {
 }
 
 // links returns the bandwidths of a table of links that a calibration changes.
-func (t *textTable) links(c Calibration) (all []fitted) {
+func (t *textTable) links(c Calibration) (all []fittedConstant) {
 	last := t.name[strings.LastIndex(t.name, ".")+1:]
 	var kind LinkKind
 	switch {
@@ -145,7 +145,7 @@ func (t *textTable) links(c Calibration) (all []fitted) {
 	}
 	for _, key := range []string{"bandwidth", "bus"} {
 		if old, err := units.ParseBandwidth(t.values[key]); err == nil {
-			all = append(all, fitted{key, gigabytes(float64(old) * times)})
+			all = append(all, fittedConstant{key, gigabytes(float64(old) * times)})
 		}
 	}
 	return all
@@ -156,7 +156,7 @@ func micros(d units.Duration) string { return strconv.FormatFloat(float64(d), 'f
 func gigabytes(w float64) string { return strconv.FormatFloat(w/1e9, 'g', 5, 64) + " GB/s" }
 
 // change writes a number and where it is from.
-func (w *rewriter) change(t *textTable, n fitted) error {
+func (w *rewriter) change(t *textTable, n fittedConstant) error {
 	was := t.values[n.key]
 	if t.source != nil && t.source.values[n.key] == "" {
 		if line, there := t.source.other[n.key]; there {

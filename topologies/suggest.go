@@ -17,8 +17,9 @@ func DidYouMean(got string, known []string) string {
 	return fmt.Sprintf(" (did you mean %q?)", best)
 }
 
-// distance returns the number of letters must be inserted, deleted, replaced, or swapped
-// with their neighbour to turn a into b. Anything above limit is limit+1.
+// distance returns the number of letters must be inserted, deleted, replaced,
+// or swapped with their neighbour to turn a into b. Anything above limit is
+// limit+1.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1

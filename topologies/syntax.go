@@ -90,9 +90,9 @@ func refused(line string) bool {
 	return err != nil
 }
 
-// openBracket returns the line on which a list begins that was never closed, so that
-// the parser stopped at a later line which looks like a key or a header; 0 if
-// there is none.
+// openBracket returns the line on which a list begins that was never closed, so
+// that the parser stopped at a later line which looks like a key or a header; 0
+// if there is none.
 func openBracket(all []string, line int) int {
 	var s scanner
 	began := 0

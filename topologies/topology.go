@@ -23,7 +23,7 @@ type Topology struct {
 	CPU       string      // intel, amd, …: the same model asks for it; may be empty
 	Protocols [3]Protocol // indexed by Proto
 
-	lazy lazy // what is computed when first asked for
+	lazy derived // what is computed when first asked for
 }
 
 // Rank is one GPU.

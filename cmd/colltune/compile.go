@@ -84,10 +84,10 @@ func compileProgram(cmd *cobra.Command, name string) error {
 		return usagef("--instances %d: want at least 1", o.Instances)
 	}
 	limit := memoryLimit(cmd)
-	request.MostOps = int(min(max(search.MostOperations(limit)/int64(o.Instances), 1), lang.MaxOps))
+	request.MaxOps = int(min(max(search.MostOperations(limit)/int64(o.Instances), 1), lang.MaxOps))
 	program, params, err := traceFamily(cmd, f, t, request)
 	if large := (*lang.Error)(nil); errors.As(err, &large) && large.Large {
-		n := int64(max(large.Ops, request.MostOps+1)) * int64(o.Instances)
+		n := int64(max(large.Ops, request.MaxOps+1)) * int64(o.Instances)
 		return &limitError{fmt.Errorf("%s on %s: %s", name, t.Name, search.NoRoom(n, limit))}
 	}
 	if err != nil {
@@ -192,7 +192,7 @@ func traceFamily(cmd *cobra.Command, f *templates.Family, t *topologies.Topology
 		if given[name], err = p.ParseValue(value); err != nil {
 			return nil, nil, usagef("-p %s: %w", a, err)
 		}
-		if why := p.Misfit(given[name], m); why != "" {
+		if why := p.Mismatch(given[name], m); why != "" {
 			return nil, nil, usagef("-p %s: %s", a, why)
 		}
 	}

@@ -171,7 +171,7 @@ func writeTemplate(w io.Writer, row templates.Summary, parameters sheet, costs [
 func valuesOf(p script.Parameter) string {
 	switch {
 	case p.Hole != "":
-		return p.Found()
+		return p.Source()
 	case p.Values == nil:
 		return fmt.Sprintf("%d to %d", p.Min, p.Max)
 	}

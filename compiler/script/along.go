@@ -9,13 +9,15 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// Along a list of ranks chunks are handed on, each rank taking from the one before:
+// Chunks are copied or reduced along a list of ranks, each receiving from the
+// one before:
 //
 //	c.copy_along([1, 2, 3], "out", 0)      c ─▶ 1 ─▶ 2 ─▶ 3
 //	c.reduce_along([1, 2, 3], "in", 0)     c ─⊕ 1 ─⊕ 2 ─⊕ 3
 //
-// A call is as many operations as the list has ranks, the same as a loop over it
-// would trace: a ring over 2,048 ranks has 8 million.
+// would trace: a ring over 2,048 ranks has 8 million. A call traces one
+// operation for each rank of the list, like a loop over it: a ring over 2,048
+// ranks has 8 million. would trace: a ring over 2,048 ranks has 8 million.
 
 var (
 	copyAlongArgs   = signature{fn: "copy_along", names: []string{"ranks", "buffer", "index", "ch", "stride"}, required: 3, positional: 3, hint: copyArgs.hint}
@@ -40,7 +42,7 @@ func (r *ref) reduceAlong(th *starlark.Thread, args starlark.Tuple, kwargs []sta
 	})
 }
 
-// hop is where chunks go next.
+// hop is the next destination of chunks.
 type hop struct {
 	rank, index, stride, ch int
 	buf                     collective.Buffer
@@ -66,7 +68,7 @@ func (r *ref) along(th *starlark.Thread, g *signature, args starlark.Tuple, kwar
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", g.fn, err)
 	}
-	if h.buf, h.ch, h.stride, err = s.manner(v[1], v[3], v[4]); err != nil {
+	if h.buf, h.ch, h.stride, err = s.options(v[1], v[3], v[4]); err != nil {
 		return nil, fmt.Errorf("%s: %w", g.fn, err)
 	}
 	if h.index, _, err = s.index(v[2]); err != nil {

@@ -6,12 +6,16 @@ import (
 	"sync/atomic"
 )
 
-// Budget limits the work of many runs of one template together: a search calls its
 // functions, and runs its program, for every set of its parameters, and each of
-// these runs may take as long as a single one could.
+// these runs may take as long as a single one could. Budget limits the total
+// work of many runs of one template: a search evaluates its functions and
+// program for every set of parameters, and each of these runs may use the whole
+// limit of a single run. It is safe for concurrent use. functions, and runs its
+// program, for every set of its parameters, and each of these runs may take as
+// long as a single one could.
 type Budget struct {
-	most uint64 // steps of the interpreter
-	done atomic.Uint64
+	limit uint64 // steps of the interpreter
+	done  atomic.Uint64
 }
 
 // Limits of an enumeration. The largest of a family like the built-in ones takes
@@ -25,12 +29,11 @@ const (
 // NewBudget returns the budget of an enumeration on a machine.
 func NewBudget(m Machine) *Budget {
 	pairs := (&session{machine: m}).pairs()
-	return &Budget{most: enumerationSteps + enumerationPairs*uint64(pairs)}
+	return &Budget{limit: enumerationSteps + enumerationPairs*uint64(pairs)}
 }
 
-// Within returns the template with a budget for everything that is run of it
-// from now on.
-func (t *Template) Within(b *Budget) *Template {
+// WithBudget returns the template with a budget that all its runs share.
+func (t *Template) WithBudget(b *Budget) *Template {
 	limited := *t
 	limited.budget = b
 	return &limited
@@ -39,29 +42,29 @@ func (t *Template) Within(b *Budget) *Template {
 // Limited reports whether the template has a budget.
 func (t *Template) Limited() bool { return t.budget != nil }
 
-// atMost reduces a number of steps to what the budget leaves.
+// atMost reduces a number of steps to the rest of the budget.
 func (b *Budget) atMost(steps uint64) uint64 {
 	if b == nil {
 		return steps
 	}
-	return min(steps, b.most-min(b.done.Load(), b.most))
+	return min(steps, b.limit-min(b.done.Load(), b.limit))
 }
 
-// spend deducts what a run took.
+// spend deducts the steps of a run.
 func (b *Budget) spend(steps uint64) {
 	if b != nil {
 		b.done.Add(min(steps, math.MaxInt64))
 	}
 }
 
-// spent returns an error if nothing is left.
+// spent returns an error if the budget is exhausted.
 func (b *Budget) spent() error {
-	if b == nil || b.done.Load() < b.most {
+	if b == nil || b.done.Load() < b.limit {
 		return nil
 	}
 	return fmt.Errorf("%s", b.message())
 }
 
 func (b *Budget) message() string {
-	return fmt.Sprintf("too many steps for all sets of parameters together: want at most %d of the interpreter (fix some parameters, or have fewer values)", b.most)
+	return fmt.Sprintf("too many steps for all sets of parameters together: want at most %d of the interpreter (fix some parameters, or have fewer values)", b.limit)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// bufferOf finds the buffer of one of the three names, short or long. Any other
-// name is that of a scratch buffer.
+// bufferOf returns the buffer with one of the three standard names, short or
+// long. It reports false for any other name, which is a named scratch buffer.
 func bufferOf(name string) (b collective.Buffer, ok bool) {
 	switch name {
 	case "in", "input":
@@ -27,11 +27,11 @@ func bufferOf(name string) (b collective.Buffer, ok bool) {
 	return 0, false
 }
 
-// here returns the line of the template that called the running builtin.
+// here returns the position of the call of the running builtin.
 func here(th *starlark.Thread) lang.Pos { return position(th.CallFrame(1).Pos) }
 
-// tracing returns the session whose trace a builtin works on. Outside a program
-// there is none.
+// tracing returns the session that a builtin records in, or an error outside a
+// program.
 func tracing(th *starlark.Thread, fn string) (*session, error) {
 	s := sessionOf(th)
 	if s.trace == nil {
@@ -40,8 +40,10 @@ func tracing(th *starlark.Thread, fn string) (*session, error) {
 	return s, nil
 }
 
-// place reads the rank, buffer and index of chunk and copy. unit is how many
-// chunks an index pair names, 1 for an index that is a number.
+// chunks an index pair names, 1 for an index that is a number. place reads the
+// rank, buffer and index of chunk and copy. unit is the number of chunks of an
+// index pair, or 1 for an index that is a number. chunks an index pair names, 1
+// for an index that is a number.
 func (s *session) place(rank, buffer, index starlark.Value) (r int, b collective.Buffer, i, unit int, err error) {
 	if r, err = s.machine.asRank(rank); err != nil {
 		return
@@ -65,7 +67,7 @@ func (s *session) buffer(v starlark.Value) (collective.Buffer, error) {
 	return s.named(name)
 }
 
-// index reads an index, and how many chunks it stands for.
+// index reads an index, and returns the number of chunks it stands for.
 func (s *session) index(v starlark.Value) (i, unit int, err error) {
 	if _, isPair := v.(starlark.Tuple); isPair {
 		if s.unit == 0 {
@@ -78,16 +80,18 @@ func (s *session) index(v starlark.Value) (i, unit int, err error) {
 		return at * s.unit, s.unit, nil
 	}
 	if i, err = starlark.AsInt32(v); err != nil {
-		return 0, 0, fmt.Errorf("index is %s", noNumber(v, "a number or a pair (node, gpu)"))
+		return 0, 0, fmt.Errorf("index is %s", wantNumber(v, "a number or a pair (node, gpu)"))
 	}
 	return i, 1, nil
 }
 
 var bufferName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 
-// named returns the scratch buffer of a name. It refuses names that look like
 // misspellings of the three standard ones, since the chunks would silently be
-// somewhere else.
+// somewhere else. named returns the scratch buffer with a name. It refuses
+// probable misspellings of the three standard names, which would silently be
+// other buffers. misspellings of the three standard ones, since the chunks
+// would silently be somewhere else.
 func (s *session) named(name string) (collective.Buffer, error) {
 	if b, known := s.own[name]; known {
 		return b, nil
@@ -110,9 +114,11 @@ func (s *session) named(name string) (collective.Buffer, error) {
 	return b, err
 }
 
-// slipped adds to an error about an uninitialised chunk which buffer may have been
-// meant, as a misspelt name creates a new, empty buffer.
-func (s *session) slipped(err error, buf collective.Buffer) error {
+// meant, as a misspelt name creates a new, empty buffer. hintMisspelling adds
+// to an error about an uninitialised chunk which buffer may have been meant,
+// since a misspelt name creates a new, empty buffer. meant, as a misspelt name
+// creates a new, empty buffer.
+func (s *session) hintMisspelling(err error, buf collective.Buffer) error {
 	var unset *lang.Error
 	if !errors.As(err, &unset) || !unset.Unset {
 		return err
@@ -168,10 +174,10 @@ func chunkBuiltin(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
 	if err != nil {
 		return nil, fmt.Errorf("chunk: %w", err)
 	}
-	work(th, max(min(count, s.chunks), 0)/chunksPerStep)
+	countSteps(th, max(min(count, s.chunks), 0)/chunksPerStep)
 	r, err := s.trace.Chunk(rank, buf, index, count, stride)
 	if err != nil {
-		return nil, s.slipped(err, buf)
+		return nil, s.hintMisspelling(err, buf)
 	}
 	return (*ref)(r), nil
 }

@@ -10,7 +10,9 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// A template may define a collective of its own, before it declares the family
+// that implements it:
+// A template may define a custom collective, before it declares the family that
+// implements it:
 // that implements it:
 //
 //	collective(
@@ -20,12 +22,15 @@ import (
 //	    want = lambda topo, rank, index: ((rank - 2) % topo.ranks, index),
 //	)
 //
-// What want returns is what must be in a unit of output at the end: (rank,
 // index), that unit of input; a list of such, their reduction; None, anything.
-// A template's chunks(topo, p) cuts units.
+// A template's chunks(topo, p) cuts units. want returns the required value of a
+// unit of output: (rank, index) for that unit of input, a list of such pairs
+// for their reduction, None for no requirement. A template's chunks(topo, p)
+// divides units into chunks. index), that unit of input; a list of such, their
+// reduction; None, anything. A template's chunks(topo, p) cuts units.
 
-// ownCollective holds the arguments of collective(…).
-type ownCollective struct {
+// customCollective holds the arguments of collective(…).
+type customCollective struct {
 	name                string
 	input, output, want starlark.Value
 	same                bool
@@ -37,7 +42,7 @@ func collectiveBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.T
 	if d == nil {
 		return nil, fmt.Errorf("collective: only the template's own file, at its top level, defines collectives")
 	}
-	c := &ownCollective{pos: here(th)}
+	c := &customCollective{pos: here(th)}
 	if len(args) > 0 {
 		return nil, fmt.Errorf("collective: give its parts by name: name, input, output, want")
 	}
@@ -72,12 +77,12 @@ func collectiveBuiltin(th *starlark.Thread, b *starlark.Builtin, args starlark.T
 	return starlark.None, nil
 }
 
-// maxTable limits the units of output of a defined collective: each is asked for,
-// and written to the program's file.
+// maxTable limits the units of output of a custom collective: each is
+// evaluated, and written to the program's file.
 const maxTable = 1 << 20
 
 // table evaluates the functions of a defined collective for all ranks and units.
-func (t *Template) table(c *ownCollective, m Machine) (*collective.Table, error) {
+func (t *Template) table(c *customCollective, m Machine) (*collective.Table, error) {
 	table := &collective.Table{Same: c.same}
 	s := &session{file: t.File, limits: t.limits, budget: t.budget, trusted: t.trusted, machine: m}
 	err := run(s, t.print, func(th *starlark.Thread) error {
@@ -115,7 +120,7 @@ func (t *Template) table(c *ownCollective, m Machine) (*collective.Table, error)
 }
 
 // units returns the number of units in a buffer of a rank.
-func (c *ownCollective) units(th *starlark.Thread, what string, v starlark.Value, topo, rank starlark.Value) (int, error) {
+func (c *customCollective) units(th *starlark.Thread, what string, v starlark.Value, topo, rank starlark.Value) (int, error) {
 	if fn, ok := v.(*starlark.Function); ok {
 		var err error
 		if v, err = starlark.Call(th, fn, starlark.Tuple{topo, rank}, nil); err != nil {
@@ -129,7 +134,7 @@ func (c *ownCollective) units(th *starlark.Thread, what string, v starlark.Value
 	return n, nil
 }
 
-// asWant reads what want returned.
+// asWant converts the result of want.
 func (m Machine) asWant(v starlark.Value) (collective.Want, error) {
 	switch v := v.(type) {
 	case starlark.NoneType:

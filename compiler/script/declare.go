@@ -22,7 +22,7 @@ type declaration struct {
 	collectives []string
 	where       string
 	parameters  []Parameter
-	own         []*ownCollective // declared by collective(…)
+	own         []*customCollective // declared by collective(…)
 }
 
 // names lists the collectives there are, including those the file defines.

@@ -8,9 +8,9 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// elsewhere lists Python syntax that Starlark lacks: how the parser's message
-// begins, and what to write instead.
-var elsewhere = []struct{ message, instead string }{
+// pythonSyntax lists Python syntax that Starlark lacks: the prefix of the
+// parser's message, and a replacement.
+var pythonSyntax = []struct{ message, instead string }{
 	{"got with,", "there is no with: write for _ in parallelize(N):"},
 	{"got import,", `there is no import: load("rings.star", "AllGather") reaches what the families share`},
 	{"got from,", `there is no import: load("rings.star", "AllGather") reaches what the families share`},
@@ -26,10 +26,10 @@ var elsewhere = []struct{ message, instead string }{
 	{"this Starlark dialect does not support while loops", "write for _ in range(N): and break"},
 }
 
-// notHere says what to write instead, if a parser's message is about Python syntax
-// that Starlark lacks.
-func notHere(message string) string {
-	for _, e := range elsewhere {
+// pythonHint returns the replacement if a parser's message is about Python
+// syntax that Starlark lacks, otherwise "".
+func pythonHint(message string) string {
+	for _, e := range pythonSyntax {
 		if strings.HasPrefix(message, e.message) {
 			return " (" + e.instead + ")"
 		}
@@ -37,9 +37,9 @@ func notHere(message string) string {
 	return ""
 }
 
-// namedLike returns the known name that an unknown one probably stands for.
+// similarName returns the known name that an unknown one probably stands for.
 // Short names are close to everything, so for them only one letter may differ.
-func namedLike(message string) string {
+func similarName(message string) string {
 	name, undefined := strings.CutPrefix(message, "undefined: ")
 	if !undefined {
 		return ""

@@ -8,7 +8,8 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// predeclared is what every template has in addition to Starlark itself.
+// predeclared is the environment of every template in addition to Starlark's
+// own.
 var predeclared = starlark.StringDict{
 	"chunk":       starlark.NewBuiltin("chunk", chunkBuiltin),
 	"parallelize": starlark.NewBuiltin("parallelize", parallelizeBuiltin),

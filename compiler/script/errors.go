@@ -12,7 +12,7 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// Error is a mistake in a template, at its own line.
+// Error is a mistake in a template, with its position.
 type Error struct {
 	Pos   lang.Pos
 	Msg   string
@@ -90,13 +90,13 @@ func asError(file string, err error) error {
 	}
 	var bad syntax.Error
 	if errors.As(err, &bad) {
-		return &Error{Pos: position(bad.Pos), Msg: bad.Msg + notHere(bad.Msg)}
+		return &Error{Pos: position(bad.Pos), Msg: bad.Msg + pythonHint(bad.Msg)}
 	}
 	var unresolved resolve.ErrorList
 	if errors.As(err, &unresolved) {
 		all := make([]error, len(unresolved))
 		for i, u := range unresolved {
-			all[i] = &Error{Pos: position(u.Pos), Msg: u.Msg + notHere(u.Msg) + namedLike(u.Msg)}
+			all[i] = &Error{Pos: position(u.Pos), Msg: u.Msg + pythonHint(u.Msg) + similarName(u.Msg)}
 		}
 		return errors.Join(all...)
 	}

@@ -6,13 +6,23 @@ import (
 	"go.starlark.net/syntax"
 )
 
-// Starlark counts steps, not sizes: sixty times a = a + a, or one call of
 // join, takes all memory before anyone could stop it, and one == all time. So
 // before a file is compiled its operators + * % << and comparisons, and the
 // operations on values that can be large, are turned into calls of the guarded
 // ones (guarded.go), whose names no template can spell. Where an operand is
-// plainly a number they are left alone, and in all of a file that is the caller's
-// own (Options.Own).
+// plainly a number they are left alone, and in all of a file that is the
+// caller's own (Options.Own). Starlark counts steps, not sizes: sixty doublings
+// a = a + a, or one call of join, can exhaust memory within one step, and one
+// == can take for ever. So before a file is compiled, its operators + * % <<
+// and comparisons, and its operations on values that can be large, are replaced
+// by calls of guarded ones (guarded.go), whose names are no valid identifiers.
+// They stay if an operand is obviously a number, and in a file that is the
+// caller's own (Options.Own). join, takes all memory before anyone could stop
+// it, and one == all time. So before a file is compiled its operators + * % <<
+// and comparisons, and the operations on values that can be large, are turned
+// into calls of the guarded ones (guarded.go), whose names no template can
+// spell. Where an operand is plainly a number they are left alone, and in all
+// of a file that is the caller's own (Options.Own).
 //
 //	a + b     →  «+»(a, b)          x.join(y)   →  «join»(x)(y)
 //	a += b    →  a += «part»(b, a)  a *= b      →  a = «*»(a, b)
@@ -20,8 +30,8 @@ import (
 //	a == b    →  «==»(a, b)         x.index(y)  →  «walk»(x).index(y)
 //	(a, b)    →  «tuple»(a, b)
 
-// absent lists operations that templates do without.
-var absent = map[string]string{
+// unsupported lists operations that templates may not use.
+var unsupported = map[string]string{
 	"replace": "strings have no replace in templates",
 	"format":  "strings have no format in templates: use %",
 	"extend":  "lists have no extend in templates: use +=",
@@ -31,7 +41,7 @@ var absent = map[string]string{
 type rewriter struct{ err error }
 
 // guardFile rewrites a parsed file. It returns an error if the file uses an
-// operation that templates do without.
+// operation that templates may not use.
 func guardFile(f *syntax.File) error {
 	w := &rewriter{}
 	w.stmts(f.Stmts)
@@ -131,8 +141,8 @@ func rest(params []syntax.Expr) *syntax.Ident {
 	return nil
 }
 
-// collected returns args = «tuple»(*args): the tuple of a function's further
-// arguments was made by nobody's literal.
+// collected returns args = «tuple»(*args), which checks the tuple of a
+// function's further arguments.
 func collected(name *syntax.Ident) syntax.Stmt {
 	read, write := *name, *name
 	all := &syntax.UnaryExpr{OpPos: name.NamePos, Op: syntax.STAR, X: &read}
@@ -221,7 +231,7 @@ func (w *rewriter) clauses(list []syntax.Node) {
 func (w *rewriter) refuse(e syntax.Expr) {
 	switch x := e.(type) {
 	case *syntax.DotExpr:
-		if why, ok := absent[x.Name.Name]; ok {
+		if why, ok := unsupported[x.Name.Name]; ok {
 			w.fail(x.Name.NamePos, why)
 		}
 	case *syntax.LambdaExpr:

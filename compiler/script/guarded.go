@@ -41,11 +41,11 @@ var makers = map[string]struct {
 	keeps    bool // the result holds the elements, which takes memory
 	compares bool // elements are compared with each other
 }{
-	"dict":      {steps: hashed, keeps: true, compares: true},
+	"dict":      {steps: hashSteps, keeps: true, compares: true},
 	"enumerate": {steps: 1, keeps: true},
 	"list":      {steps: 1, keeps: true},
 	"reversed":  {steps: 1, keeps: true},
-	"set":       {steps: hashed, keeps: true, compares: true},
+	"set":       {steps: hashSteps, keeps: true, compares: true},
 	"sorted":    {steps: 16, keeps: true, compares: true},
 	"tuple":     {steps: 1, keeps: true},
 	"zip":       {steps: 1, keeps: true},
@@ -65,7 +65,7 @@ func guardedAdd(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 	if n, most, what := size(x); most > 0 {
 		if more, _, _ := size(y); n+more > most {
 			return nil, tooLarge(what, n+more, most)
-		} else if err := made(th, elements(n+more, what)); err != nil {
+		} else if err := countElements(th, elements(n+more, what)); err != nil {
 			return nil, err
 		}
 	}
@@ -106,7 +106,7 @@ func guardedMultiply(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tup
 			if !ok || k > int64(most/n) {
 				return nil, fmt.Errorf("a %s of %d, %v times: want at most %d in all", what, n, times, most)
 			}
-			if err := made(th, elements(n*int(max(k, 0)), what)); err != nil {
+			if err := countElements(th, elements(n*int(max(k, 0)), what)); err != nil {
 				return nil, err
 			}
 		}
@@ -139,7 +139,7 @@ func guardedRemainder(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tu
 		if len(format) > maxFormat {
 			return nil, tooLarge("format string", len(format), maxFormat)
 		}
-		if err := light(th, args[1]); err != nil {
+		if err := checkTextSize(th, args[1]); err != nil {
 			return nil, err
 		}
 	}
@@ -162,7 +162,7 @@ func guardedComparison(op syntax.Token) *starlark.Builtin {
 	return starlark.NewBuiltin(op.String(), func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 		x, y := args[0], args[1]
 		if !scalar(x) && !scalar(y) {
-			if _, err := comparable(th, x, maxWeight); err != nil {
+			if _, err := compareCost(th, x, maxWeight); err != nil {
 				return nil, err
 			}
 		}
@@ -177,14 +177,14 @@ func guardedMembership(op syntax.Token) *starlark.Builtin {
 		x, among := args[0], args[1]
 		each := 1
 		if !scalar(x) {
-			steps, err := comparable(th, x, maxWeight)
+			steps, err := compareCost(th, x, maxWeight)
 			if err != nil {
 				return nil, err
 			}
 			each += steps
 		}
 		n, _, what := size(among) // dictionaries, sets and ranges find it without a search
-		work(th, elements(n, what)*each)
+		countSteps(th, elements(n, what)*each)
 		return starlark.Binary(op, x, among)
 	})
 }
@@ -193,7 +193,7 @@ func guardedMembership(op syntax.Token) *starlark.Builtin {
 // of limited size.
 func guardedResult(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	_, _, what := size(args[0])
-	if err := made(th, elements(max(starlark.Len(args[0]), 0), what)); err != nil {
+	if err := countElements(th, elements(max(starlark.Len(args[0]), 0), what)); err != nil {
 		return nil, err
 	}
 	return boundedAll(th)(args[0], nil)
@@ -219,7 +219,7 @@ func guardedPart(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 		return nil, fmt.Errorf("+= of %w", tooLarge(what, n, most))
 	}
 	if what != "string" {
-		return args[0], made(th, n)
+		return args[0], countElements(th, n)
 	}
 	whole := n + maxText/16 // it is copied each time; this is a guess if its size is not known
 	if len(args) > 1 {
@@ -228,7 +228,7 @@ func guardedPart(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, 
 	if whole > maxText {
 		return nil, tooLarge(what, whole, maxText)
 	}
-	return args[0], made(th, elements(whole, what))
+	return args[0], countElements(th, elements(whole, what))
 }
 
 // guardedJoin implements a string's join, which first checks what it will join.
@@ -243,7 +243,7 @@ func guardedJoin(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _
 	}
 	return starlark.NewBuiltin("join", func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		if len(args) == 1 {
-			if err := light(th, args[0]); err != nil {
+			if err := checkTextSize(th, args[0]); err != nil {
 				return nil, err
 			}
 			if n := starlark.Len(args[0]); n > 0 && len(of) > maxText/n {
@@ -261,14 +261,14 @@ func guardedMaker(name string) starlark.Value {
 	return starlark.NewBuiltin(name, func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 		for _, a := range args {
 			if does.compares {
-				if _, err := comparable(th, a, manyCompared); err != nil {
+				if _, err := compareCost(th, a, maxCompared); err != nil {
 					return nil, err
 				}
 			}
 			n := max(starlark.Len(a), 0)
-			work(th, n*does.steps)
+			countSteps(th, n*does.steps)
 			if does.keeps {
-				if err := made(th, n); err != nil {
+				if err := countElements(th, n); err != nil {
 					return nil, err
 				}
 			}
@@ -281,11 +281,11 @@ func guardedMaker(name string) starlark.Value {
 func guardedText(name string) starlark.Value {
 	original := starlark.Universe[name].(*starlark.Builtin)
 	return starlark.NewBuiltin(name, func(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
-		if err := light(th, args); err != nil {
+		if err := checkTextSize(th, args); err != nil {
 			return nil, err
 		}
 		if name == "print" {
-			work(th, printed)
+			countSteps(th, printed)
 		}
 		return original.CallInternal(th, args, kwargs)
 	})

@@ -44,7 +44,7 @@ func guard(e syntax.Expr) syntax.Expr {
 	case *syntax.SliceExpr:
 		return calling("«made»", x.Lbrack, x)
 	case *syntax.TupleExpr:
-		if !plainly(x.List...) {
+		if !allPlain(x.List...) {
 			return calling("«tuple»", syntax.Start(x), x.List...)
 		}
 	}
@@ -120,20 +120,20 @@ func harmless(x *syntax.BinaryExpr) bool {
 		_, literal := x.X.(*syntax.Literal)
 		return literal
 	case syntax.EQL, syntax.NEQ, syntax.LT, syntax.GT, syntax.LE, syntax.GE:
-		return plainly(x.X) || plainly(x.Y)
+		return allPlain(x.X) || allPlain(x.Y)
 	case syntax.IN, syntax.NOT_IN:
 		switch y := x.Y.(type) {
 		case *syntax.ListExpr:
-			return plainly(y.List...)
+			return allPlain(y.List...)
 		case *syntax.TupleExpr:
-			return plainly(y.List...)
+			return allPlain(y.List...)
 		}
 	}
 	return false
 }
 
-// plainly reports whether all expressions are obviously numbers, literals or None.
-func plainly(list ...syntax.Expr) bool {
+// allPlain reports whether all expressions are obviously numbers, literals or None.
+func allPlain(list ...syntax.Expr) bool {
 	for _, e := range list {
 		id, _ := e.(*syntax.Ident)
 		_, literal := e.(*syntax.Literal)

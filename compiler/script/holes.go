@@ -27,7 +27,7 @@ type holeKind struct {
 	ofNode  bool                   // lists are over the GPUs of a node, not of the machine
 	most    int                    // limit on the number of lists; 0 means none
 	check   func(list []int) error // judges a single list
-	found   string                 // where values come from, in words
+	source  string                 // where values come from, in words
 }
 
 var holeKinds = []holeKind{
@@ -83,8 +83,8 @@ func kindOfHole(kind string) *holeKind {
 	return nil
 }
 
-// Found says in words where the value of a hole comes from.
-func (p Parameter) Found() string { return kindOfHole(p.Hole).found }
+// Source says in words where the value of a hole comes from.
+func (p Parameter) Source() string { return kindOfHole(p.Hole).source }
 
 // checkLists returns an error if lists are not a valid value for a hole of this
 // kind.
@@ -100,21 +100,21 @@ func (k *holeKind) checkLists(lists [][]int) error {
 	return nil
 }
 
-// Misfit says why a parameter's value does not fit a machine, if it does not:
+// Mismatch says why a parameter's value does not fit a machine, if it does not:
 // lists for more or fewer GPUs than there are.
-func (p Parameter) Misfit(value any, m Machine) string {
+func (p Parameter) Mismatch(value any, m Machine) string {
 	lists, ok := value.([][]int)
 	if !ok || p.Hole == "" {
 		return ""
 	}
-	if why := kindOfHole(p.Hole).misfit(lists, m); why != "" {
+	if why := kindOfHole(p.Hole).mismatch(lists, m); why != "" {
 		return fmt.Sprintf("parameter %s has %s", p.Name, why)
 	}
 	return ""
 }
 
-// misfit says why lists do not fit a machine, if so.
-func (k *holeKind) misfit(lists [][]int, m Machine) string {
+// mismatch says why lists do not fit a machine, if so.
+func (k *holeKind) mismatch(lists [][]int, m Machine) string {
 	want, of := m.Ranks(), "the machine"
 	if k.ofNode {
 		want, of = m.gpus(), "every node"

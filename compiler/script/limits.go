@@ -15,30 +15,53 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// A template is other people's code. It runs on a thread of its own with a
-// watchman, under limits that depend on what it gets done:
+// watchman, under limits that depend on what it gets done: A template is
+// untrusted code. It runs on a thread of its own, with a monitor, under limits
+// that depend on its progress: watchman, under limits that depend on what it
+// gets done:
 //
 //   - idleSteps steps of the interpreter, stepsPerPair more for every two ranks,
-//     which programs look at the links between, stepsPerChunk for every chunk of
+//     the problem, up to mostChunks, which they move, and stepsPerOp for every
+//     operation traced: a loop that does nothing stops within a tenth of a
+//     second, and is not what a program over 2,048 ranks is taken for. What takes
+//     long within a step counts as many (weight.go);
+//     since programs examine their links, stepsPerChunk for every chunk of the
+//     problem, up to mostChunks, and stepsPerOp for every operation traced. So an
+//     idle loop stops within a tenth of a second, but a program over 2,048 ranks
+//     runs. An expensive step counts as several (weight.go);
 //     the problem, up to mostChunks, which they move, and stepsPerOp for every
 //     operation traced: a loop that does nothing stops within a tenth of a
 //     second, and is not what a program over 2,048 ranks is taken for. What takes
 //     long within a step counts as many (weight.go);
 //   - operations in proportion to the chunks of the problem (opLimit);
 //   - values: their sizes, and the elements of all of them (weight.go);
-//   - steps of all runs together, where a budget is given (budget.go).
+//   - steps of all runs together, if there is a budget (budget.go).
 //
-// These are counted, and stop the same program at the same place every time.
-// For what escapes them, a step that takes long or much, there are heapGrowth, of
+// For what escapes them, a step that takes long or much, there are heapGrowth,
+// of the whole process beyond what the traced operations take, and the
+// processor time of the thread: beyond a fixed part it may take stepTime for
+// each step that is allowed and chunkTime for each chunk of the problem, many
+// times what they do take. These limits are deterministic: they stop a program
+// at the same place every time. Single steps that escape them are stopped by
+// heapGrowth, the growth of the whole process beyond the traced operations, and
+// by the thread's processor time: a fixed part, stepTime for each allowed step
+// and chunkTime for each chunk of the problem, all many times the usual. For
+// what escapes them, a step that takes long or much, there are heapGrowth, of
 // the whole process beyond what the traced operations take, and the processor
 // time of the thread: beyond a fixed part it may take stepTime for each step
 // that is allowed and chunkTime for each chunk of the problem, many times what
 // they do take.
 //
-// Of the built-in families, on up to 72 ranks none takes 600,000 steps before
 // its first operation, on 2,048 none 130 million; none takes 90 steps an
 // operation beyond them, nor 3 operations a chunk but for those, at most two
-// for every two ranks, that send a buffer of one chunk around.
+// for every two ranks, that send a buffer of one chunk around. Measured:
+// built-in families take less than 600,000 steps before their first operation
+// on up to 72 ranks, and less than 130 million on 2,048; after that, less than
+// 90 steps an operation. They have less than 3 operations a chunk, except for
+// at most two for every two ranks that pass a buffer of one chunk around. its
+// first operation, on 2,048 none 130 million; none takes 90 steps an operation
+// beyond them, nor 3 operations a chunk but for those, at most two for every
+// two ranks, that send a buffer of one chunk around.
 const (
 	idleSteps     = 4_000_000
 	stepsPerPair  = 96
@@ -60,10 +83,10 @@ const (
 	maxChunks     = 1 << 24 // of the unit, which a template divides into chunks
 )
 
-// MaxSource is the most bytes that a template's file has.
+// MaxSource is the largest size of a template's file, in bytes.
 const MaxSource = 256 << 10
 
-// limits are those that tests lower.
+// limits are the limits that tests lower.
 type limits struct {
 	made       int // elements of all strings and lists
 	heapGrowth int64
@@ -73,7 +96,7 @@ type limits struct {
 
 var usual = limits{made: 1 << 20, heapGrowth: 1 << 30, processor: 200 * time.Millisecond, grace: 300 * time.Millisecond}
 
-// session is one execution of a template's code, on which its builtins work.
+// session is one execution of a template's code, in which its builtins work.
 type session struct {
 	file    string
 	limits  limits
@@ -86,7 +109,7 @@ type session struct {
 	chunks  int                    // of the problem, for all ranks together
 	made    int                    // elements of all values made so far
 	ops     atomic.Int64           // operations traced so far, which the watchman reads
-	broken  error                  // reported at the next operation
+	err     error                  // reported at the next operation
 	stopped atomic.Pointer[string] // the watchman's reason for stopping it
 	declare *declaration           // set while the template's file is executed
 }
@@ -106,8 +129,8 @@ func (s *session) steps() uint64 {
 	return idleSteps + stepsPerPair*uint64(s.pairs()) + stepsPerChunk*uint64(chunks) + stepsPerOp*uint64(s.ops.Load())
 }
 
-// over says why so many steps are too many, or nothing.
-func (s *session) over(done uint64) string {
+// overLimit returns the reason why a number of steps is too large, or "".
+func (s *session) overLimit(done uint64) string {
 	switch allowed := s.steps(); {
 	case done >= allowed:
 		return fmt.Sprintf("too many steps: %d of the interpreter for %d chunk operations (an endless loop?)", done, s.ops.Load())
@@ -117,9 +140,11 @@ func (s *session) over(done uint64) string {
 	return ""
 }
 
-// opLimit returns the number of operations the program may have. The number of
 // chunks is the template's choice, so only as many count as programs move on so
-// many ranks.
+// many ranks. opLimit returns the number of operations the program may have.
+// Since the template chooses the number of chunks, it counts at most the chunks
+// that real programs have on that number of ranks. chunks is the template's
+// choice, so only as many count as programs move on so many ranks.
 func (s *session) opLimit() int {
 	chunks := min(s.chunks, idleChunks+chunksPerPair*s.pairs())
 	return min(lang.MaxOps, idleOps+opsPerPair*s.pairs()+opsPerChunk*chunks)
@@ -140,8 +165,10 @@ const sessionKey = "session"
 
 func sessionOf(th *starlark.Thread) *session { return th.Local(sessionKey).(*session) }
 
-// run executes f on a thread of its own, under the limits. If f can't be stopped
-// it is abandoned, since it holds nothing that will be used again.
+// it is abandoned, since it holds nothing that will be used again. run executes
+// f on a thread of its own, under the limits. If f can't be stopped, it is
+// abandoned: nothing that it holds is used again. it is abandoned, since it
+// holds nothing that will be used again.
 func run(s *session, printTo func(string), f func(*starlark.Thread) error) error {
 	th := &starlark.Thread{Name: s.file, Print: func(_ *starlark.Thread, msg string) {
 		if printTo != nil {
@@ -154,7 +181,7 @@ func run(s *session, printTo func(string), f func(*starlark.Thread) error) error
 	th.SetLocal(sessionKey, s)
 	th.SetMaxExecutionSteps(s.budget.atMost(s.steps()))
 	th.OnMaxSteps = func(th *starlark.Thread) {
-		if why := s.over(th.ExecutionSteps()); why != "" {
+		if why := s.overLimit(th.ExecutionSteps()); why != "" {
 			th.Cancel(why)
 		}
 		th.SetMaxExecutionSteps(s.budget.atMost(s.steps()))

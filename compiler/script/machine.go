@@ -9,12 +9,12 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// Machine is what a template sees of a topology. Ranks are numbered node by
-// node: GPU g of node n is rank GPUsPerNode[0] + … + GPUsPerNode[n-1] + g.
+// Machine is a topology as a template sees it. Ranks are numbered node by node:
+// GPU g of node n is rank GPUsPerNode[0] + … + GPUsPerNode[n-1] + g.
 type Machine struct {
 	Nodes       int
 	GPUsPerNode []int
-	Linked      func(a, b int) bool // whether a can send to b; nil means that all can
+	Linked      func(a, b int) bool // reports whether a can send to b; nil means that all can
 
 	firsts []int // by node: the value of first; nil means that it is computed each time
 }
@@ -104,10 +104,10 @@ type Request struct {
 	Root       int
 	InPlace    bool
 	Counts     []int // of a vector form, as collective.Spec has them; nil: 1 each
-	MostOps    int   // a program of more is given up with an error that is Large; 0: what the language has room for
+	MaxOps     int   // limit on the program's operations, beyond which Trace returns an error that is Large; 0 means lang.MaxOps
 }
 
-// topo returns the value of that name in a template: the machine and the request.
+// topo returns the value named topo in a template: the machine and the request.
 func topo(m Machine, q Request) starlark.Value {
 	gpus := starlark.Value(starlark.None)
 	if g := m.gpus(); g > 0 {
@@ -204,7 +204,7 @@ func (m *Machine) unlinkedRanks(th *starlark.Thread, b *starlark.Builtin, args s
 	}
 	ranks := m.Ranks()
 	for from := range ranks {
-		work(th, ranks)
+		countSteps(th, ranks)
 		for to := range ranks {
 			if from != to && m.Linked != nil && !m.Linked(from, to) {
 				return starlark.Tuple{starlark.MakeInt(from), starlark.MakeInt(to)}, nil
@@ -225,14 +225,14 @@ func (m *Machine) asRank(v starlark.Value) (int, error) {
 	}
 	r, err := starlark.AsInt32(v)
 	if err != nil {
-		return 0, fmt.Errorf("rank is %s", noNumber(v, "a number or a pair (node, gpu)"))
+		return 0, fmt.Errorf("rank is %s", wantNumber(v, "a number or a pair (node, gpu)"))
 	}
 	return r, nil
 }
 
-// noNumber says what was wanted in place of a value that is not a number, or too
-// large to be one.
-func noNumber(v starlark.Value, want string) string {
+// wantNumber returns an error text for a value that is not a number, or too
+// large for one.
+func wantNumber(v starlark.Value, want string) string {
 	if _, is := v.(starlark.Int); is {
 		return kindOf(v) + ": out of range"
 	}

@@ -39,7 +39,7 @@ def allreduce(topo, p):
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = f.Trace(m, Request{Collective: "allreduce", InPlace: true, MostOps: c.most}, nil)
+		_, err = f.Trace(m, Request{Collective: "allreduce", InPlace: true, MaxOps: c.most}, nil)
 		var e *lang.Error
 		if err == nil || !strings.Contains(err.Error(), c.want) || (errors.As(err, &e) && e.Large) != c.large {
 			t.Errorf("%s, at most %d: %v, want %s", c.returned, c.most, err, c.want)

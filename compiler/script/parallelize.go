@@ -6,8 +6,10 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// scope is what parallelize(N) returns: an iterable of one element whose loop
-// body is the fragment that is parallelized (GC3 section 5.1).
+// body is the fragment that is parallelized (GC3 section 5.1). scope is the
+// result of parallelize(N): an iterable of one element whose loop body is the
+// parallelized fragment (GC3 section 5.1). body is the fragment that is
+// parallelized (GC3 section 5.1).
 type scope struct {
 	s      *session
 	factor int
@@ -24,8 +26,8 @@ func (p *scope) Hash() (uint32, error) { return 0, fmt.Errorf("parallelize canno
 // operation, as Iterate can't return an error.
 func (p *scope) Iterate() starlark.Iterator {
 	err := p.s.trace.Enter(p.factor)
-	if err != nil && p.s.broken == nil {
-		p.s.broken = err
+	if err != nil && p.s.err == nil {
+		p.s.err = err
 	}
 	return &scopeLoop{scope: p, entered: err == nil}
 }

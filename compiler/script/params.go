@@ -9,9 +9,11 @@ import (
 	"strings"
 )
 
-// Parameter is something that a template lets others choose. Its values are those
-// in Values, or the numbers from Min to Max, or found by a solver for the kind of
-// hole in Hole.
+// in Values, or the numbers from Min to Max, or found by a solver for the kind
+// of hole in Hole. Parameter is a declared parameter of a template. Its values
+// are those in Values, or the numbers from Min to Max, or, for the kind of hole
+// in Hole, found by a solver. in Values, or the numbers from Min to Max, or
+// found by a solver for the kind of hole in Hole.
 type Parameter struct {
 	Name    string `json:"name"`
 	Doc     string `json:"doc,omitempty"`
@@ -87,7 +89,7 @@ func (p Parameter) Size() int {
 	return p.Max - p.Min + 1
 }
 
-// accepts says what values the parameter can have.
+// accepts describes the values the parameter can have.
 func (p Parameter) accepts() string {
 	switch {
 	case p.Hole != "":

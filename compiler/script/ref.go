@@ -10,8 +10,10 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// ref is a reference to chunks as a value in a template. It is the same memory as
-// a lang.Ref, because a program makes two for every operation.
+// a lang.Ref, because a program makes two for every operation. ref is a
+// lang.Ref as a Starlark value. The two types share memory, because a program
+// makes two references for every operation. a lang.Ref, because a program makes
+// two for every operation.
 type ref lang.Ref
 
 func (r *ref) lang() *lang.Ref { return (*lang.Ref)(r) }
@@ -62,13 +64,13 @@ func (r *ref) Attr(name string) (starlark.Value, error) {
 	return nil, nil
 }
 
-// deed is a method of references.
-type deed struct {
+// refMethod describes a method of references.
+type refMethod struct {
 	name string
 	do   func(*ref, *starlark.Thread, starlark.Tuple, []starlark.Tuple) (starlark.Value, error)
 }
 
-var methods = [...]deed{
+var methods = [...]refMethod{
 	{"copy", (*ref).copy},
 	{"reduce", (*ref).reduce},
 	{"split", (*ref).split},
@@ -79,7 +81,7 @@ var methods = [...]deed{
 
 // method is a method bound to a reference.
 type method struct {
-	*deed
+	*refMethod
 	of *ref
 }
 
@@ -117,7 +119,7 @@ func (r *ref) split(th *starlark.Thread, args starlark.Tuple, kwargs []starlark.
 	if err != nil {
 		return nil, fmt.Errorf("split: %w", err)
 	}
-	if err := made(th, max(n, 0)); err != nil {
+	if err := countElements(th, max(n, 0)); err != nil {
 		return nil, err
 	}
 	parts, err := r.lang().Split(n)
@@ -213,13 +215,13 @@ func channel(v starlark.Value) (int, error) {
 	return ch, err
 }
 
-// before tells the trace where the next operation is in the text, and checks that
-// there may be another one, on all of r's chunks.
+// before sets the position of the next operation, and checks that the limits
+// allow it for all of r's chunks.
 func (s *session) before(th *starlark.Thread, r *ref) error {
-	work(th, int(r.lang().Span().Count)/chunksPerStep)
+	countSteps(th, int(r.lang().Span().Count)/chunksPerStep)
 	s.trace.At(here(th))
-	if s.broken != nil {
-		return s.broken
+	if s.err != nil {
+		return s.err
 	}
 	if most := s.opLimit(); s.trace.Len() >= most {
 		return s.tooManyOps(most)

@@ -9,17 +9,22 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// A row is several references, each to chunks of its own, that are moved by one
 // call: an operation for each, in their order, as a loop over them would trace.
+// A row is several references that are moved by one call: one operation for
+// each, in order, like a loop over them. call: an operation for each, in their
+// order, as a loop over them would trace.
 //
 //	chunk([4, 5, 6], "in", 2)           in[2] of ranks 4, 5 and 6
 //	    .copy(0, "sc", 8)               to rank 0, side by side: sc[8], sc[9], sc[10]
 //	chunk(3, "sc", [0, 4, 8], 2)        sc[0:2], sc[4:6] and sc[8:10] of rank 3
 //	chunk(3, "sc", 0, [2, 1, 4])        sc[0:2], sc[2:3] and sc[3:7] of rank 3
 //
-// Of rank, index and count one at least is a list; lists are of one length. What is
-// not a list is the same for all, but that of one rank and one index the chunks lie
-// side by side.
+// not a list is the same for all, but that of one rank and one index the chunks
+// lie side by side. At least one of rank, index and count is a list, and lists
+// have equal lengths. Other arguments are the same for all references, except
+// that with a single rank and index the references are contiguous. not a list
+// is the same for all, but that of one rank and one index the chunks lie side
+// by side.
 type row struct{ refs []lang.Ref }
 
 func (w *row) at(i int) *ref { return (*ref)(&w.refs[i]) }
@@ -69,15 +74,16 @@ func (w *row) Attr(name string) (starlark.Value, error) {
 	return nil, nil
 }
 
-// spots is where the references of a row are, or go: a rank and an index for each.
-type spots struct {
+// placements are the places of the references of a row: a rank and an index for
+// each.
+type placements struct {
 	ranks, indices []int // nil if all have the same
-	rank, index    int   // the one that all have
+	rank, index    int   // of all references
 }
 
-// spots reads rank and index. n is the length of the lists, or -1 if neither is a
-// list. unit is how many chunks an index pair stands for.
-func (s *session) spots(rank, index starlark.Value) (at spots, n, unit int, err error) {
+// placements reads rank and index. n is the length of the lists, or -1 if
+// neither is a list. unit is how many chunks an index pair stands for.
+func (s *session) placements(rank, index starlark.Value) (at placements, n, unit int, err error) {
 	n = -1
 	if at.ranks, err = integers("ranks", rank, s.machine.asRank, &n); err != nil {
 		return
@@ -94,9 +100,11 @@ func (s *session) spots(rank, index starlark.Value) (at spots, n, unit int, err 
 	return
 }
 
-// of returns the i-th spot. If rank and index are the same for all, chunks are
-// placed side by side, before of them ahead of this one.
-func (p *spots) of(i, before int) (rank, index int) {
+// placed side by side, before of them ahead of this one. of returns the i-th
+// place. If rank and index are the same for all, the references are contiguous,
+// with before chunks ahead of this one. placed side by side, before of them
+// ahead of this one.
+func (p *placements) of(i, before int) (rank, index int) {
 	rank, index = p.rank, p.index
 	if p.ranks != nil {
 		rank = p.ranks[i]
@@ -137,7 +145,7 @@ func integers(name string, v starlark.Value, read func(starlark.Value) (int, err
 func whole(v starlark.Value) (int, error) {
 	n, err := starlark.AsInt32(v)
 	if err != nil {
-		return 0, errors.New(noNumber(v, "a number"))
+		return 0, errors.New(wantNumber(v, "a number"))
 	}
 	return n, nil
 }
@@ -159,7 +167,7 @@ func (s *session) chunkRow(th *starlark.Thread, rank, buffer, index, count starl
 	if err != nil {
 		return nil, fmt.Errorf("chunk: %w", err)
 	}
-	at, n, unit, err := s.spots(rank, index)
+	at, n, unit, err := s.placements(rank, index)
 	if err != nil {
 		return nil, fmt.Errorf("chunk: %w", err)
 	}
@@ -187,7 +195,7 @@ func (s *session) chunkRow(th *starlark.Thread, rank, buffer, index, count starl
 		}
 		r, first := at.of(i, before)
 		if err := s.trace.ChunkTo(&w.refs[i], r, buf, first, each, stride); err != nil {
-			return nil, s.slipped(err, buf)
+			return nil, s.hintMisspelling(err, buf)
 		}
 		before += each * stride
 	}
@@ -198,7 +206,7 @@ func (s *session) chunkRow(th *starlark.Thread, rank, buffer, index, count starl
 // newRow makes a row of n references, each of which counts as two elements of a
 // list.
 func newRow(th *starlark.Thread, n int) (*row, error) {
-	if err := made(th, 2*n); err != nil {
+	if err := countElements(th, 2*n); err != nil {
 		return nil, err
 	}
 	return &row{make([]lang.Ref, n)}, nil
@@ -220,11 +228,11 @@ func (w *row) copy(th *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple
 	if err := rowCopyArgs.bind(v[:], args, kwargs); err != nil {
 		return nil, err
 	}
-	buf, ch, stride, err := s.manner(v[1], v[3], v[4])
+	buf, ch, stride, err := s.options(v[1], v[3], v[4])
 	if err != nil {
 		return nil, fmt.Errorf("copy: %w", err)
 	}
-	at, n, _, err := s.spots(v[0], v[2])
+	at, n, _, err := s.placements(v[0], v[2])
 	if err != nil {
 		return nil, fmt.Errorf("copy: %w", err)
 	}

@@ -218,7 +218,7 @@ def program(topo, p):
 	why := "too long"
 	s.stopped.Store(&why)
 	o := &operations{s: s, th: &starlark.Thread{}, most: 1 << 20}
-	for range looked - 1 {
+	for range checkInterval - 1 {
 		if err := o.next(collective.In, 0, 1); err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +229,7 @@ def program(topo, p):
 
 	// Its steps are used up.
 	o = &operations{s: &session{limits: usual, machine: Even(1, 2), trace: s.trace}, th: &starlark.Thread{Steps: 1 << 60}}
-	if err := o.look(); err == nil || !strings.Contains(err.Error(), "too many steps") {
+	if err := o.check(); err == nil || !strings.Contains(err.Error(), "too many steps") {
 		t.Errorf("%v: want too many steps", err)
 	}
 }

@@ -20,8 +20,8 @@ func several(v starlark.Value) (starlark.Indexable, bool) {
 	return nil, false
 }
 
-// manner reads buffer, ch and stride.
-func (s *session) manner(buffer, ch, stride starlark.Value) (buf collective.Buffer, channelled, apart int, err error) {
+// options reads buffer, ch and stride.
+func (s *session) options(buffer, ch, stride starlark.Value) (buf collective.Buffer, channelled, apart int, err error) {
 	if buf, err = s.buffer(buffer); err != nil {
 		return
 	}
@@ -32,8 +32,9 @@ func (s *session) manner(buffer, ch, stride starlark.Value) (buf collective.Buff
 	return
 }
 
-// operations applies the limits to the operations of a call that makes many, one
-// by one, as if each were a call.
+// by one, as if each were a call. operations applies the limits to the
+// operations of a call that makes many, as if each were a separate call. by
+// one, as if each were a call.
 type operations struct {
 	s       *session
 	th      *starlark.Thread
@@ -43,11 +44,12 @@ type operations struct {
 	steps   int // since limits were last checked
 }
 
-// looked is after how many steps a call that makes many operations checks whether
-// it may go on: a fraction of a millisecond.
-const looked = 1 << 12
+// it may go on: a fraction of a millisecond. checkInterval is the number of
+// steps, a fraction of a millisecond, after which a call of many operations
+// checks the limits. it may go on: a fraction of a millisecond.
+const checkInterval = 1 << 12
 
-// many begins a call that makes many operations.
+// many begins a call of many operations.
 func (s *session) many(th *starlark.Thread, fn string) *operations {
 	s.trace.At(here(th))
 	return &operations{s: s, th: th, fn: fn, most: s.opLimit(), scratch: s.scratchLimit()}
@@ -57,8 +59,8 @@ func (s *session) many(th *starlark.Thread, fn string) *operations {
 // place.
 func (o *operations) next(buf collective.Buffer, index, count int) error {
 	s := o.s
-	if s.broken != nil {
-		return s.broken
+	if s.err != nil {
+		return s.err
 	}
 	if s.trace.Len() >= o.most {
 		return s.tooManyOps(o.most)
@@ -69,23 +71,24 @@ func (o *operations) next(buf collective.Buffer, index, count int) error {
 	return o.count(count)
 }
 
-// count counts an operation on so many chunks, or a reference to them, and now and
-// then checks the limits.
+// then checks the limits. count counts an operation on chunks chunks, or a
+// reference to them, and checks the limits at intervals. then checks the
+// limits.
 func (o *operations) count(chunks int) error {
-	if o.steps += 1 + chunks/chunksPerStep; o.steps >= looked {
-		return o.look()
+	if o.steps += 1 + chunks/chunksPerStep; o.steps >= checkInterval {
+		return o.check()
 	}
 	return nil
 }
 
-// look counts what was done. It returns an error if that is too much, or the
+// check counts what was done. It returns an error if that is too much, or the
 // watchman has stopped the program.
-func (o *operations) look() error {
+func (o *operations) check() error {
 	o.end()
 	if why := o.s.stopped.Load(); why != nil {
 		return errors.New(*why)
 	}
-	if why := o.s.over(o.th.ExecutionSteps()); why != "" {
+	if why := o.s.overLimit(o.th.ExecutionSteps()); why != "" {
 		return errors.New(why)
 	}
 	return nil
@@ -93,7 +96,7 @@ func (o *operations) look() error {
 
 // end counts what was done since the last look.
 func (o *operations) end() {
-	work(o.th, o.steps)
+	countSteps(o.th, o.steps)
 	o.steps = 0
 	o.s.ops.Store(int64(o.s.trace.Len()))
 }

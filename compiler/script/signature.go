@@ -56,7 +56,7 @@ func number(name string, v starlark.Value, otherwise int) (int, error) {
 	}
 	n, err := starlark.AsInt32(v)
 	if err != nil {
-		return 0, fmt.Errorf("%s is %s", name, noNumber(v, "a number"))
+		return 0, fmt.Errorf("%s is %s", name, wantNumber(v, "a number"))
 	}
 	return n, nil
 }

@@ -14,38 +14,40 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// Template is a loaded .star file. It may be used by several goroutines at
+// once.
+// Template is a loaded .star file. It is immutable and safe for concurrent use.
 // once.
 type Template struct {
 	Name        string      // the family's name
 	Doc         string      // the file's docstring
 	Collectives []string    // in the order declared
-	Where       string      // the machines it is for, in words; empty: any
+	Where       string      // the machines it applies to, in words; empty means any
 	Parameters  []Parameter // in the order declared
 	File        string
 
 	globals starlark.StringDict
-	own     []*ownCollective
+	own     []*customCollective
 	print   func(string)
 	limits  limits
 	budget  *Budget
 	trusted bool // its memory is not watched
 }
 
-// Options are what a template is loaded with.
+// Options are the options of Load. The zero value has no library, drops output
+// and limits memory.
 type Options struct {
-	Library map[string]string // the modules that load() reaches: name → source
-	Print   func(msg string)  // gets what the template prints; nil drops it
+	Library map[string]string // the modules for load(): name → source
+	Print   func(msg string)  // receives the output of print; nil drops it
 
-	// Own says that the template and its modules are the caller's own. What single
-	// operators create is then not watched, which saves a tenth of a large
-	// program's time, and neither is the process's memory, which grows for other
-	// reasons too.
+	// Own means that the template and its modules are the caller's own. The sizes
+	// of single operators' results are then not limited, which saves a tenth of a
+	// large program's time, and neither is the process's memory, which grows for
+	// other reasons too.
 	Own bool
 }
 
-// Load reads a template from src, the text of file name. All errors name their
-// place in it.
+// Load reads a template from src, the text of file name. An error is an *Error
+// or several of them, with positions in src.
 func Load(name string, src []byte, o Options) (*Template, error) {
 	return load(name, src, o, usual)
 }
@@ -79,7 +81,8 @@ func load(name string, src []byte, o Options, l limits) (*Template, error) {
 	return t, nil
 }
 
-// Parameter finds a declared parameter.
+// Parameter returns a declared parameter, or an error that suggests a similar
+// name.
 func (t *Template) Parameter(name string) (Parameter, error) {
 	names := make([]string, len(t.Parameters))
 	for i, p := range t.Parameters {
@@ -141,7 +144,7 @@ func (t *Template) Admits(m Machine, q Request, given map[string]any) (bool, str
 	if q.Root < 0 || q.Root >= m.Ranks() {
 		return false, "", fmt.Errorf("root %d is out of range: there are %d ranks", q.Root, m.Ranks())
 	}
-	if why := c.fits(); why != "" {
+	if why := c.mismatch(); why != "" {
 		return false, why, nil
 	}
 	yes, why := true, ""
@@ -174,8 +177,10 @@ func (t *Template) Chunks(m Machine, q Request, given map[string]any) (int, erro
 	return c.chunks()
 }
 
-// Trace runs the program. It does not ask whether the template applies: a program
-// that runs and satisfies the postcondition evidently does.
+// that runs and satisfies the postcondition evidently does. Trace runs the
+// program and returns its operations, which satisfy the postcondition. It does
+// not check first whether the template applies. An error is an *Error. that
+// runs and satisfies the postcondition evidently does.
 func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Program, error) {
 	if !slices.Contains(t.Collectives, q.Collective) {
 		return nil, fmt.Errorf("%s does not implement %s: it implements %s", t.Name, q.Collective, strings.Join(t.Collectives, ", "))
@@ -184,7 +189,7 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	if err != nil {
 		return nil, err
 	}
-	if why := c.fits(); why != "" {
+	if why := c.mismatch(); why != "" {
 		return nil, fmt.Errorf("%s: %s", t.Name, why)
 	}
 	n, err := c.chunks()
@@ -199,13 +204,13 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	if err != nil {
 		return nil, err
 	}
-	if err := t.foreseen(c, fn, q.MostOps); err != nil {
+	if err := t.checkOperations(c, fn, q.MaxOps); err != nil {
 		return nil, err
 	}
 	trace := lang.NewTrace(t.Name, coll)
 	trace.SetLinked(func(a, b int) bool { return m.Linked == nil || m.Linked(a, b) })
-	if q.MostOps > 0 {
-		trace.SetMaxOps(q.MostOps)
+	if q.MaxOps > 0 {
+		trace.SetMaxOps(q.MaxOps)
 	}
 	trace.At(position(fn.Position()))
 	if err := trace.Err(); err != nil {
@@ -219,7 +224,7 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 		if _, err := starlark.Call(th, fn, c.args(), nil); err != nil {
 			return err
 		}
-		return s.broken
+		return s.err
 	})
 	if err != nil {
 		return nil, err
@@ -233,8 +238,8 @@ func (t *Template) Trace(m Machine, q Request, given map[string]any) (*lang.Prog
 	return program, nil
 }
 
-// Collective returns what a request asks for on a machine, divided into chunks: a
-// built-in collective, or one that the template defines.
+// Collective returns the collective of a request on a machine, divided into
+// chunks: a built-in one, or one that the template defines.
 func (t *Template) Collective(m Machine, q Request, chunks int) (collective.Collective, error) {
 	s := collective.Spec{Name: q.Collective, Ranks: m.Ranks(), Chunks: chunks, Root: q.Root, InPlace: q.InPlace, Counts: q.Counts}
 	for _, own := range t.own {
@@ -257,7 +262,7 @@ func (t *Template) Collective(m Machine, q Request, chunks int) (collective.Coll
 
 // Defines reports whether the template defines a collective.
 func (t *Template) Defines(coll string) bool {
-	return slices.ContainsFunc(t.own, func(c *ownCollective) bool { return c.name == coll })
+	return slices.ContainsFunc(t.own, func(c *customCollective) bool { return c.name == coll })
 }
 
 // program returns the function that implements a collective: program, or else
@@ -291,10 +296,11 @@ func (t *Template) prepare(m Machine, q Request, given map[string]any) (*call, e
 	return &call{t, m.numbered(), q, params}, nil
 }
 
-// fits says why the values of holes do not fit the machine, or nothing.
-func (c *call) fits() string {
+// mismatch returns the reason why the values of holes do not fit the machine,
+// or "".
+func (c *call) mismatch() string {
 	for _, p := range c.t.Parameters {
-		if why := p.Misfit(c.params[p.Name], c.machine); why != "" {
+		if why := p.Mismatch(c.params[p.Name], c.machine); why != "" {
 			return why
 		}
 	}

@@ -7,26 +7,30 @@ import (
 	"go.starlark.net/starlark"
 )
 
-// What values weigh, and what becomes of it: what guarded operations make and look
-// at is counted as steps (work), elements that stay are counted once more (made),
+// at is counted as steps (work), elements that stay are counted once more
+// (made), so that many large values come to an end as surely as one. The cost
+// of values: guarded operations count the elements they create and examine as
+// steps (countSteps). Elements that stay in memory are counted too
+// (countElements), so that many large values are limited like a single one. at
+// is counted as steps (work), elements that stay are counted once more (made),
 // so that many large values come to an end as surely as one.
 
 // The largest values a template can make.
 const (
-	maxText      = 1 << 20 // bytes of a string
-	maxList      = 1 << 18 // elements of a list or tuple; the longest of a family, over 2,048 ranks, has 22,528
-	maxBits      = 4096    // of a number
-	maxFormat    = 1 << 12 // bytes of a format string
-	maxWeight    = 1 << 20 // of a value turned into text, or compared
-	manyCompared = 1 << 23 // of values compared with one another
-	maxNested    = 1 << 14 // elements of a tuple, those of tuples in it included
-	maxDeep      = 64      // values one in another
-	madePerOp    = 64      // elements of values that an operation traced allows
-	madePerPair  = 4       // and every two ranks, beyond limits.made
-	printed      = 1000    // steps that something printed counts for
+	maxText         = 1 << 20 // bytes of a string
+	maxList         = 1 << 18 // elements of a list or tuple; the longest of a family, over 2,048 ranks, has 22,528
+	maxBits         = 4096    // of a number
+	maxFormat       = 1 << 12 // bytes of a format string
+	maxWeight       = 1 << 20 // of a value turned into text, or compared
+	maxCompared     = 1 << 23 // of values compared with one another
+	maxNested       = 1 << 14 // elements of a tuple, those of tuples in it included
+	maxDeep         = 64      // depth of nested values
+	elementsPerOp   = 64      // elements of values that an operation traced allows
+	elementsPerPair = 4       // and every two ranks, beyond limits.made
+	printed         = 1000    // steps that something printed counts for
 )
 
-// size returns the length of what grows by + and *, and what it may grow to.
+// size returns the length of a value that grows by + and *, and its limit.
 func size(v starlark.Value) (n, most int, what string) {
 	switch v := v.(type) {
 	case starlark.String:
@@ -51,23 +55,24 @@ func large(n starlark.Int) bool {
 	return !ok
 }
 
-// work counts what is done in one step of the interpreter as so many more.
-func work(th *starlark.Thread, steps int) { th.Steps += uint64(steps) }
+// countSteps adds steps to the interpreter's count.
+func countSteps(th *starlark.Thread, steps int) { th.Steps += uint64(steps) }
 
-// chunksPerStep is how many chunks an operation moves in the time of a step.
+// chunksPerStep is the number of chunks that an operation moves in the time of
+// a step.
 const chunksPerStep = 8
 
-// hashed is how many steps an element counts for that is looked up.
-const hashed = 4
+// hashSteps is how many steps an element counts for that is looked up.
+const hashSteps = 4
 
 // walk counts the elements of a value as steps.
 func walk(th *starlark.Thread, v starlark.Value) {
 	n := max(starlark.Len(v), 0)
 	if _, _, what := size(v); what != "" {
-		work(th, elements(n, what))
+		countSteps(th, elements(n, what))
 		return
 	}
-	work(th, n*hashed)
+	countSteps(th, n*hashSteps)
 }
 
 // elements returns the number of a value of so many counts for: sixteen bytes
@@ -79,38 +84,40 @@ func elements(n int, what string) int {
 	return n
 }
 
-// made counts elements that a session's values take.
-func made(th *starlark.Thread, n int) error {
-	work(th, n)
+// countElements counts elements that a session's values hold.
+func countElements(th *starlark.Thread, n int) error {
+	countSteps(th, n)
 	s := sessionOf(th)
-	most := s.limits.made + madePerPair*s.pairs()
-	if s.made += n; s.made > most+madePerOp*int(s.ops.Load()) {
+	most := s.limits.made + elementsPerPair*s.pairs()
+	if s.made += n; s.made > most+elementsPerOp*int(s.ops.Load()) {
 		return fmt.Errorf("strings and lists of more than %d elements in all", most)
 	}
 	return nil
 }
 
-// light returns an error if the text of a value would be long: a list may hold
 // another a million times over, and that one the next.
-func light(th *starlark.Thread, v starlark.Value) error {
+// checkTextSize returns an error if the text of a value would be long: a list may
+// contain another a million times, and that one a third.
+// another a million times over, and that one the next.
+func checkTextSize(th *starlark.Thread, v starlark.Value) error {
 	left := weigh(v, maxWeight, 0)
-	work(th, (maxWeight-max(left, 0))/2)
+	countSteps(th, (maxWeight-max(left, 0))/2)
 	if left < 0 {
 		return fmt.Errorf("a value too large or too deep to be written out")
 	}
 	return nil
 }
 
-// comparable returns an error if comparing a value would take long; steps is what
+// compareCost returns an error if comparing a value would take long; steps is what
 // it counts for.
-func comparable(th *starlark.Thread, v starlark.Value, most int) (steps int, err error) {
+func compareCost(th *starlark.Thread, v starlark.Value, most int) (steps int, err error) {
 	if s, ok := v.(starlark.String); ok {
-		work(th, len(s)/16)
+		countSteps(th, len(s)/16)
 		return len(s) / 16, nil
 	}
 	left := weigh(v, most, 0)
 	steps = (most - max(left, 0)) / 8
-	work(th, steps)
+	countSteps(th, steps)
 	if left < 0 {
 		return steps, fmt.Errorf("a value too large or too deep to be compared")
 	}
@@ -156,7 +163,7 @@ func bounded(th *starlark.Thread) func(starlark.Value, error) (starlark.Value, e
 	return func(v starlark.Value, err error) (starlark.Value, error) {
 		if t, ok := v.(starlark.Tuple); ok && err == nil && holdsTuples(t) {
 			left := nested(t, maxNested, 0)
-			work(th, maxNested-max(left, 0))
+			countSteps(th, maxNested-max(left, 0))
 			if left < 0 {
 				return nil, fmt.Errorf("a tuple too large or too deep: want at most %d elements in it and its tuples, %d deep", maxNested, maxDeep)
 			}
@@ -183,7 +190,7 @@ func boundedAll(th *starlark.Thread) func(starlark.Value, error) (starlark.Value
 				left = nested(t, left, 0)
 			}
 		}
-		work(th, most-max(left, 0))
+		countSteps(th, most-max(left, 0))
 		if left < 0 {
 			return nil, fmt.Errorf("a tuple too large or too deep: want at most %d elements in it and its tuples, %d deep, and %d in those of a list", maxNested, maxDeep, most)
 		}

@@ -75,7 +75,7 @@ func TestFitFindsWhatWasChanged(t *testing.T) {
 			if _, after := r.Off(); after > 0.02 {
 				t.Errorf("still off by %g", after)
 			}
-			if c.is.Empty() != r.Empty() {
+			if c.is.IsZero() != r.IsZero() {
 				t.Errorf("found %+v", r.Calibration)
 			}
 		})
