@@ -13,24 +13,23 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// batch is trials that are measured together.
+// batch holds trials that are measured together.
 //
 //	trials ── known in the journal ──────────────▶ outcome
-//	   └──── fresh ── in quarantine ──▶ journal ──▶ outcome
+//	   └── pending ── in quarantine ──▶ journal ──▶ outcome
 //	            └───── run ───────────▶ journal ──▶ outcome
 type batch struct {
 	*run
-	pending     []*trial        // those that need an outcome
-	records     []results.Trial // one for each of these; its outcome is empty at first
+	pending     []*trial        // trials that need an outcome
+	records     []results.Trial // by index of pending; Outcome is empty until the trial is done
 	quarantined map[*trial]bool // programs in quarantine when the batch began
 
-	journalErr error // why the campaign took no record
-	lostErr    error // why a trial has no outcome, the first time that happened
+	journalErr error // the campaign could not append a record
+	lostErr    error // the first error that left a trial without an outcome
 }
 
-// measure gives every trial an outcome: from the journal where that has one, else
-// from an executor. What the journal knows is not used where it was no result and
-// another attempt is allowed.
+// measure gives every trial an outcome: the journal's where it has one, else an
+// executor's. A journaled failure that may be retried does not count.
 func (r *run) measure(ctx context.Context, trials []*trial, repeat int) error {
 	b := r.newBatch(trials, repeat)
 	if len(b.pending) == 0 {
@@ -55,7 +54,7 @@ func (r *run) measure(ctx context.Context, trials []*trial, repeat int) error {
 	return cut
 }
 
-// newBatch enters the outcomes that the journal knows, and begins records of the
+// newBatch records the outcomes that the journal knows, and prepares records for the
 // other trials.
 func (r *run) newBatch(trials []*trial, repeat int) *batch {
 	b := &batch{run: r, quarantined: map[*trial]bool{}}
@@ -84,7 +83,8 @@ func (r *run) newBatch(trials []*trial, repeat int) *batch {
 	return b
 }
 
-// applyLimit drops the trials that go beyond the limit, and says so.
+// applyLimit drops the trials beyond Options.Trials. If there are any, the error is a
+// *LimitError.
 func (b *batch) applyLimit() error {
 	n := b.options.Trials
 	if n <= 0 || b.summary.Trials+len(b.pending) <= n {
@@ -95,7 +95,7 @@ func (b *batch) applyLimit() error {
 	return &LimitError{"trials", strconv.Itoa(n)}
 }
 
-// recordQuarantined gives the trials of quarantined programs their outcome.
+// recordQuarantined journals the trials of quarantined programs, which are not run.
 func (b *batch) recordQuarantined() {
 	for i, t := range b.pending {
 		if b.quarantined[t] {
@@ -106,8 +106,8 @@ func (b *batch) recordQuarantined() {
 	}
 }
 
-// runAll runs the other trials, until the budget is spent or one of them has no
-// outcome.
+// runAll runs the remaining trials until the budget is spent or one of them ends
+// without an outcome.
 func (b *batch) runAll(ctx context.Context) {
 	var indices []int
 	var work []executor.Trial
@@ -154,7 +154,7 @@ func (b *batch) complete(i int, f trialResult) {
 	b.rejectBelowBound(t)
 }
 
-// journal writes records in one piece, and enters their outcomes.
+// journal appends records in one write and adds their outcomes to the trials.
 func (b *batch) journal(indices ...int) {
 	written := make([]results.Trial, len(indices))
 	for n, i := range indices {
@@ -173,8 +173,8 @@ func (b *batch) journal(indices ...int) {
 	}
 }
 
-// savePrograms puts the programs of trials into the campaign, before any record
-// names them.
+// savePrograms writes the trials' programs into the campaign before any record names
+// them.
 func (r *run) savePrograms(trials []*trial) error {
 	var save errgroup.Group
 	save.SetLimit(max(r.options.Jobs, 1))
@@ -207,11 +207,10 @@ func (r *run) jobs() int {
 	return r.options.Jobs
 }
 
-// rejectBelowBound rejects a time that is too good for any routing: the clock, the
-// executor or the links of the topology are not what they are believed to be.
+// rejectBelowBound fails a trial whose time is below the bound of every routing: the
+// clock, the executor or the links differ from what the topology says.
 func (r *run) rejectBelowBound(t *results.Trial) {
-	// A library may let the switches do the sums. The bound does not hold for
-	// that.
+	// A library may reduce in the switches, to which the bound does not apply.
 	if t.Outcome != results.OK || r.problem.LeastUS == nil || t.Source == results.SourceNative {
 		return
 	}

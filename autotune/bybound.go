@@ -10,18 +10,17 @@ import (
 // not depend on how many run at once.
 const batchSize = 16
 
-// mostBatchSteps limits the steps of all programs in a batch, because a batch of
+// maxBatchSteps limits the steps of all programs in a batch, because a batch of
 // large programs may begin many that the first one's time would have ruled out. At
-// least leastBatch are chosen, to keep the processors busy.
+// least minBatch are chosen, to keep the processors busy.
 const (
 	maxBatchSteps = 1 << 22
 	minBatch      = 4
 )
 
-// measureByBound makes every trial of a cell that could win in one of its classes, by
-// rising bound. What the vendor's library would run comes first, so that the
-// comparison is there however the campaign is cut short. What won a size below
-// comes with it.
+// measureByBound runs every trial of a cell that could win one of its classes, by
+// rising bound. The baselines run first, so that an interrupted campaign still has its
+// comparison; with them run the winners of the next smaller size.
 func (r *run) measureByBound(ctx context.Context, c *cell) error {
 	var first []*trial
 	for _, t := range c.trials {
@@ -51,7 +50,7 @@ func (r *run) measureByBound(ctx context.Context, c *cell) error {
 	return nil
 }
 
-// batch is the next trials to make from index next on, and the index after them.
+// batch returns the next trials to run, from index next on, and the index after them.
 func (c *cell) batch(next int) (batch []*trial, after int) {
 	steps := 0
 	for ; next < len(c.trials) && len(batch) < batchSize; next++ {

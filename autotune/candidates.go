@@ -9,24 +9,24 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// candidate is a Candidate with what the loop keeps asking of it.
+// candidate is a Candidate with properties of its program that every cell needs.
 type candidate struct {
 	*Candidate
 	placement    string
 	loopChunks   int
 	maxCount     int
-	granularity  int64 // a runtime runs the program only at multiples of so many bytes
+	granularity  int64 // bytes: a runtime runs the program only at multiples of it
 	threadblocks int
 	steps        int // of the longest threadblock
 	allSteps     int // of all threadblocks
 	connections  int
 	protocols    []topologies.Proto // that the program can be run with
 	tried        bool               // some trial has an outcome
-	possible     bool               // there is some trial of it
+	possible     bool               // it has a trial in some cell
 	crashes      int                // trials that killed their executor
 }
 
-// Why a candidate that can be run nowhere was refused.
+// Reasons why a candidate cannot be run anywhere.
 const (
 	refusedSlots    = "fifo-slots" // needs more FIFO slots than any protocol has
 	refusedProtocol = "protocol"   // no protocol is left for it
@@ -34,8 +34,8 @@ const (
 	refusedRuntime  = "runtime"    // the problem's runtime would run it at none of the sizes
 )
 
-// prepare makes the search's candidates ready: one for each program, in order,
-// with the protocols it can run with. A candidate without any is refused.
+// prepare returns one candidate for each program, in order, with the protocols that it
+// can run with. Candidates without any are counted in refused, by reason.
 func prepare(p *Problem, elem int64, does func(topologies.Proto) bool, given []Candidate) (kept []*candidate, refused map[string]int, duplicates int, err error) {
 	all, duplicates, err := mergeByProgram(elem, given)
 	if err != nil {
@@ -54,9 +54,9 @@ func prepare(p *Problem, elem int64, does func(topologies.Proto) bool, given []C
 	return kept, refused, duplicates, nil
 }
 
-// mergeByProgram makes one candidate of all that have the same program. The first contender
-// stands for them, and has the baselines of all; the candidate is a reference only
-// if all are.
+// mergeByProgram merges candidates that have the same program. The first one that is
+// no reference stands for them with the baselines of all; the merged candidate is a
+// reference only if all are.
 func mergeByProgram(elem int64, given []Candidate) (all []*candidate, duplicates int, err error) {
 	byHash := map[string]*candidate{}
 	for i := range given {
@@ -65,7 +65,7 @@ func mergeByProgram(elem int64, given []Candidate) (all []*candidate, duplicates
 			duplicates++
 			points := append(slices.Clone(first.Baseline), g.Baseline...)
 			if first.Reference {
-				first.Candidate = &g // a contender's name goes before a reference's
+				first.Candidate = &g // a candidate's name takes precedence over a reference's
 			}
 			first.Baseline = points
 			continue
@@ -80,8 +80,8 @@ func mergeByProgram(elem int64, given []Candidate) (all []*candidate, duplicates
 	return all, duplicates, nil
 }
 
-// newCandidate works out what the loop asks of a candidate's program, if it has
-// one.
+// newCandidate computes the properties of a candidate's program. A native algorithm
+// has no program.
 func newCandidate(elem int64, g *Candidate) (*candidate, error) {
 	spec := g.Collective
 	if g.Program != nil {

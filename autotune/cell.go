@@ -23,7 +23,7 @@ type cell struct {
 	classes       []class
 	best          []*trial // the incumbent of each class; nil while there is none
 	requiredClass int      // the class that a trial must belong to
-	unbounded     bool     // bounds don't hold and only order the trials
+	unbounded     bool     // bounds exclude nothing; they only order the trials
 }
 
 // trial is one program with its knobs, in a cell.
@@ -34,7 +34,7 @@ type trial struct {
 	tile      int64
 	bound     float64 // µs
 	baseline  bool
-	reference bool         // only for comparison: it wins nothing
+	reference bool         // run for comparison only; it cannot win
 	memberOf  []membership // by row of the table of classes
 	record    results.Trial
 
@@ -48,7 +48,7 @@ type trial struct {
 	ci      [2]float64
 }
 
-// membership is what is known so far of a yes-or-no question.
+// membership is what is known so far of a trial and a class.
 type membership uint8
 
 const (
@@ -57,10 +57,10 @@ const (
 	notMember
 )
 
-// ok tells whether the trial has a time to compete with.
+// ok reports whether the trial has a valid time.
 func (t *trial) ok() bool { return len(t.times) > 0 && !t.wrong }
 
-// competes tells whether the trial can win anything.
+// competes reports whether the trial can win anything.
 func (t *trial) competes() bool { return t.ok() && !t.reference }
 
 // newCell lists the trials of one size and placement, in a fixed order. Tiles with
@@ -78,8 +78,7 @@ func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem i
 			for _, k := range c.knobs(p, cand, proto) {
 				alike := slices.IndexFunc(kept, func(t *trial) bool { return export.SameTile(chunk, cand.maxCount, t.tile, k.tile) })
 				if alike >= 0 {
-					// If the vendor's choice is also asked for by itself, it
-					// competes.
+					// A baseline that is also a regular trial competes.
 					kept[alike].reference = kept[alike].reference && k.reference
 					continue
 				}
@@ -97,8 +96,8 @@ func newCell(p *Problem, classes []class, candidates []*candidate, bytes, elem i
 	return c
 }
 
-// sortByBound finds every trial's bound, jobs at a time, and sorts the trials by it. The
-// first bound of a program takes a look at all of it.
+// sortByBound computes the bounds of all trials, jobs at a time, and sorts the trials
+// by them. The first bound of a program is the expensive one: it reads all of it.
 func (c *cell) sortByBound(ctx context.Context, jobs int) error {
 	var asking errgroup.Group
 	asking.SetLimit(max(jobs, 1))
@@ -135,9 +134,9 @@ func (t *trial) setBound(bytes int64) {
 	}
 }
 
-// carriedOver are the trials here of what won in another cell, a size below. They are
-// likely to be good, and the sooner good times are known the more trials are
-// hopeless.
+// carriedOver returns the trials of this cell whose configuration won the cell before,
+// at the next smaller size. They are likely to be fast, and a fast incumbent excludes
+// more trials.
 func (c *cell) carriedOver(before *cell) []*trial {
 	var all []*trial
 	for _, best := range before.best {
@@ -145,7 +144,7 @@ func (c *cell) carriedOver(before *cell) []*trial {
 			continue
 		}
 		for _, t := range c.trials {
-			// A tile that runs alike may stand for the winner's tile.
+			// The cell may have an equivalent tile in place of the winner's.
 			if t.candidate == best.candidate && t.proto == best.proto && !slices.Contains(all, t) &&
 				export.SameTile(export.ChunkBytes(c.bytes, c.elem, t.loopChunks), t.maxCount, t.tile, best.tile) {
 				all = append(all, t)
@@ -158,8 +157,8 @@ func (c *cell) carriedOver(before *cell) []*trial {
 // knob is a tile to try.
 type knob struct {
 	tile      int64
-	baseline  bool // it is the vendor's choice
-	reference bool // it is nothing but a comparison
+	baseline  bool // the vendor's library would choose it
+	reference bool // run for comparison only
 }
 
 // knobs lists the tiles to try a candidate with, the vendor's first.
@@ -186,7 +185,7 @@ func (c *cell) knobs(p *Problem, cand *candidate, proto topologies.Proto) []knob
 	return list
 }
 
-// record is a trial's record for the journal, before the trial is made.
+// record returns the journal record of a trial that has not run yet.
 func (cand *candidate) record(c *cell, t *trial) results.Trial {
 	proto := t.proto.String()
 	if cand.Chooses {
@@ -203,9 +202,8 @@ func (cand *candidate) record(c *cell, t *trial) results.Trial {
 	}
 }
 
-// admit tells whether a trial is to be made. One that the problem's runtime would
-// not run is not, unless it is what the vendor's library does: then it is made,
-// and wins nothing.
+// admit reports whether a trial is to be run. A trial that the problem's runtime would
+// not run is dropped, unless it is a baseline: then it becomes a reference.
 func (c *cell) admit(t *trial) bool {
 	if t.reference || c.inClass(c.requiredClass, t) {
 		return true
@@ -214,8 +212,8 @@ func (c *cell) admit(t *trial) bool {
 	return t.baseline
 }
 
-// inClass tells whether a trial belongs to a class. Ask only where it matters, because
-// the answer may need a look at the whole program.
+// inClass reports whether a trial belongs to a class. The first call may be expensive:
+// it may have to read the whole program.
 func (c *cell) inClass(class int, t *trial) bool {
 	if t.memberOf[class] == unknown {
 		t.memberOf[class] = notMember
@@ -226,9 +224,8 @@ func (c *cell) inClass(class int, t *trial) bool {
 	return t.memberOf[class] == isMember
 }
 
-// hopeless tells whether a trial can win in none of its classes, because its bound
-// is above every incumbent's time. One whose bound equals it could still win the
-// tie.
+// hopeless reports whether a trial can win none of its classes: its bound is above the
+// time of every incumbent. With an equal bound it could still win the tie.
 func (c *cell) hopeless(t *trial) bool {
 	for i, best := range c.best {
 		if (best == nil || c.unbounded || t.bound <= best.time) && c.inClass(i, t) {
@@ -238,12 +235,12 @@ func (c *cell) hopeless(t *trial) bool {
 	return true
 }
 
-// faster orders trials that have a time as the winning table does.
+// faster orders trials that have a time like the winning table.
 func faster(a, b *trial) int {
 	return cmp.Or(cmp.Compare(a.time, b.time), table.Tie(&a.record, &b.record))
 }
 
-// addResult enters the result of a trial, or of a repetition of it.
+// addResult adds the result of a trial, or of one of its repetitions.
 func (t *trial) addResult(r results.Trial) {
 	t.done, t.tried, t.outcome, t.note = true, true, r.Outcome, r.Note
 	t.repeat = max(t.repeat, r.Repeat)
@@ -270,7 +267,7 @@ func (c *cell) updateIncumbents(measured []*trial) {
 	}
 }
 
-// recomputeIncumbents finds the incumbents again, after times have changed.
+// recomputeIncumbents finds the incumbents anew after times have changed.
 func (c *cell) recomputeIncumbents() {
 	clear(c.best)
 	c.updateIncumbents(c.trials)

@@ -9,18 +9,18 @@ import (
 	"github.com/colltune/colltune/results/export"
 )
 
-// A runtime that loads few files is given programs that serve several sizes well,
-// and these may be the best at none of them. So when the best of every cell are known,
-// the export's own choice is made among all trials, where the bound of a trial stands
-// for the time that it does not have yet. What is chosen and not measured is measured,
-// and the choice made again.
+// A runtime that loads few files needs programs that serve several sizes well, even if
+// they win at none of them. So once every cell has its winners, tuning runs the
+// export's choice of files (export.Runtime.Cover) over all trials, with the bound of a
+// trial in place of a time that is not measured yet. It measures what is chosen, and
+// chooses again.
 //
-// When all that is chosen is measured, nothing else can be a better choice. It does
-// not depend on what else was measured, and so not on how often the search was cut
-// short: an export chooses the same.
+// Once every chosen trial is measured, no other choice can be better. The result does
+// not depend on which other trials were measured, nor on interruptions, so an export
+// chooses the same files.
 
-// limitedRuntimes lists the classes, by index, whose runtimes may load fewer files than there
-// are cells.
+// limitedRuntimes lists the indices of the classes whose runtimes load fewer files
+// than there are cells.
 func limitedRuntimes(classes []class, cells int) (all []int) {
 	for i := range classes {
 		if runtime := classes[i].runtime; runtime != nil && runtime.Files() < cells {
@@ -30,16 +30,16 @@ func limitedRuntimes(classes []class, cells int) (all []int) {
 	return all
 }
 
-// dropUnexportable drops the trials of a cell that is tuned, but for those that were made and
-// those that files of the runtimes of these classes could serve it with.
+// dropUnexportable drops the trials of a finished cell that were not run and that no
+// runtime of these classes could be given.
 func (c *cell) dropUnexportable(classes []int) {
 	c.trials = slices.Clip(slices.DeleteFunc(slices.Clone(c.trials), func(t *trial) bool {
 		return !t.done && !slices.ContainsFunc(classes, func(i int) bool { return c.mayExport(i, t) })
 	}))
 }
 
-// mayExport tells whether a trial could be exported to the runtime of a class, as far as
-// is known without a look at its program.
+// mayExport reports whether a trial could be exported to the runtime of a class, as far
+// as is known without reading its program.
 func (c *cell) mayExport(class int, t *trial) bool {
 	if t.memberOf[class] == unknown && c.classes[class].runtime.Runs(&t.record, c.elem) != "" {
 		t.memberOf[class] = notMember
@@ -47,7 +47,7 @@ func (c *cell) mayExport(class int, t *trial) bool {
 	return t.memberOf[class] != notMember && !t.reference && (!t.done || t.ok())
 }
 
-// chooseFiles makes the trials that decide what the runtimes of these classes are given.
+// chooseFiles runs the trials that decide which files the runtimes of these classes get.
 func (r *run) chooseFiles(ctx context.Context, classes []int, cells []*cell) error {
 	slices.SortStableFunc(cells, func(a, b *cell) int { return cmp.Compare(a.placement, b.placement) })
 	for i := 0; i < len(classes); {
@@ -69,8 +69,8 @@ func (r *run) chooseFiles(ctx context.Context, classes []int, cells []*cell) err
 	return nil
 }
 
-// undecided lists the trials that the export to the runtime of a class would choose
-// by what is known, and that have not been measured often enough.
+// undecided lists the trials that an export to the runtime of a class would choose by
+// what is known so far, and that need more measurements.
 func (r *run) undecided(class int, cells []*cell) []*trial {
 	for {
 		places, from := make([]export.Place, len(cells)), make([][]*trial, len(cells))
@@ -106,7 +106,7 @@ func (r *run) undecided(class int, cells []*cell) []*trial {
 	}
 }
 
-// repeats is how often a trial is made before it is chosen.
+// repeats returns how often a trial is measured before it can be chosen.
 func (r *run) repeats() int {
 	if r.deterministic {
 		return 1
@@ -122,7 +122,7 @@ func (r *run) nextRepeat(t *trial) int {
 	return t.repeat + 1
 }
 
-// measureNext makes trials once more each.
+// measureNext runs the next repetition of each trial.
 func (r *run) measureNext(ctx context.Context, open []*trial) error {
 	r.event.Trials += len(open)
 	for repeat := range r.repeats() {

@@ -7,12 +7,12 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// class is a set of trials whose best one must certainly be found.
+// class is a set of trials of which the fastest must be found.
 type class struct {
 	name     string
 	doc      string
 	contains func(*trial) bool
-	// runtime is the one whose class this is; nil where it is of all.
+	// runtime would load and run these trials; nil: the class of all trials.
 	runtime *export.Runtime
 }
 
@@ -31,7 +31,7 @@ func newClasses(elem int64, op, dtype string) []class {
 	return classes
 }
 
-// runnableBy tells whether a runtime would load a trial's program and run it as the
+// runnableBy reports whether a runtime would load a trial's program and run it as the
 // trial does.
 func runnableBy(runtime export.Runtime, elem int64) func(*trial) bool {
 	type question struct {

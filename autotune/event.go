@@ -1,13 +1,13 @@
 package autotune
 
-// EventKind tells the forms of Event apart.
+// EventKind is the kind of an Event.
 type EventKind uint8
 
 // The kinds of event, in the order in which a cell has them.
 const (
-	CellStarted  EventKind = iota // a size and placement is begun
+	CellStarted  EventKind = iota // a cell, one size and placement, begins
 	TrialDone                     // a trial has an outcome, new or known
-	CellFinished                  // nothing that is left there can win
+	CellFinished                  // no trial left in the cell can win
 )
 
 // Event is a step of a run's progress.

@@ -15,7 +15,7 @@ import (
 	"github.com/colltune/colltune/results"
 )
 
-// maxNoteBytes is how much of what an executor says of a trial is kept.
+// maxNoteBytes limits the part of an executor's message that a record keeps.
 const maxNoteBytes = 4096
 
 // pool holds a run's executors. They are started when first needed and kept to the
@@ -67,7 +67,7 @@ func (p *pool) close() error {
 	return errors.Join(errs...)
 }
 
-// trialResult is how a trial ended: a record, or why there is none.
+// trialResult is a trial's record, or the error that left it without one.
 type trialResult struct {
 	index  int
 	record results.Trial
@@ -75,10 +75,10 @@ type trialResult struct {
 	err    error
 }
 
-// runAll runs trials, jobs at a time, and hands each fate to take as it comes,
-// all from this goroutine, several at once where they have piled up. It stops
-// starting trials when the context is cancelled, more says no, or a fate is an
-// error; trials under way are waited for.
+// runAll runs trials, jobs at a time, and calls take with their results as they arrive,
+// always from this goroutine, and with several at once if they arrived meanwhile. It
+// starts no more trials once the context is done, more returns false or a result has
+// an error, and waits for the trials under way.
 func (p *pool) runAll(ctx context.Context, trials []executor.Trial, jobs int, timeout time.Duration, more func() bool, take func([]trialResult)) {
 	fates := make(chan trialResult, len(trials))
 	indices := make(chan int)
@@ -127,7 +127,7 @@ func (p *pool) runAll(ctx context.Context, trials []executor.Trial, jobs int, ti
 	}
 }
 
-// drain is the first fate and all that have come since, without waiting.
+// drain returns the first result and all that have arrived since, without waiting.
 func drain(first trialResult, fates <-chan trialResult) []trialResult {
 	pile := []trialResult{first}
 	for {
@@ -143,10 +143,9 @@ func drain(first trialResult, fates <-chan trialResult) []trialResult {
 	}
 }
 
-// attempt runs one trial and says what became of it: outcome, times, note and
-// seconds, and what the executor printed before it died or was given up. An error
-// means that the trial has no outcome, because the executor is lost or the run was
-// interrupted.
+// attempt runs one trial. The record has outcome, times, note and seconds only; the
+// string is what the executor printed before it died or was abandoned. An error means
+// that the trial has no outcome: the executor is lost, or the run was interrupted.
 func attempt(ctx context.Context, e executor.Executor, t executor.Trial, timeout time.Duration) (results.Trial, string, error) {
 	trialCtx, cancel := ctx, context.CancelFunc(func() {})
 	if timeout > 0 {
@@ -188,7 +187,7 @@ func attempt(ctx context.Context, e executor.Executor, t executor.Trial, timeout
 	return r, "", nil
 }
 
-// printed is what an executor printed before the error, in full.
+// printed returns what the executor printed before it ended, in full.
 func printed(err error) string {
 	var crash *executor.CrashError
 	var late *executor.TimeoutError
@@ -201,8 +200,8 @@ func printed(err error) string {
 	return ""
 }
 
-// outcomeOf is the outcome that an executor's error means for the trial; none if
-// the error ends the run.
+// outcomeOf maps an executor's error to the trial's outcome; empty if the error ends
+// the run. ErrTimeout becomes TimedOut here.
 func outcomeOf(err error) results.Outcome {
 	var crash *executor.CrashError
 	switch {
@@ -218,8 +217,7 @@ func outcomeOf(err error) results.Outcome {
 	return results.Failed
 }
 
-// note cuts an executor's words to the length that a line of the journal has room
-// for.
+// note truncates an executor's message to maxNoteBytes.
 func note(s string) string {
 	s = strings.ToValidUTF8(strings.TrimRight(s, " ;\n"), "?")
 	if len(s) > maxNoteBytes {

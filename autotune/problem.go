@@ -35,8 +35,8 @@ type Problem struct {
 	// LeastUS is a time in microseconds that no routing can beat at a size; nil
 	// where none is proved. A measurement below it is not believed.
 	LeastUS func(bytes int64) float64
-	// OtherLinks tells that the executor's ranks are not joined by the topology's
-	// links. Bounds then rule nothing out, and only order the candidates.
+	// OtherLinks means that the executor's ranks are not connected by the topology's
+	// links. Bounds then exclude nothing and only order the candidates.
 	OtherLinks bool
 	// Devices is how many the executor has. Each holds SlotCache bytes of slots
 	// near its processors; 0: not known.
@@ -45,7 +45,7 @@ type Problem struct {
 }
 
 // Candidate is one verified program, ready to be run with any protocol whose
-// slots it fits, or an algorithm of the back end's own.
+// slots it fits, or a native algorithm of the vendor's library.
 type Candidate struct {
 	Algorithm  string         // the family's canonical name
 	Source     string         // template, synthesised, backend
@@ -55,7 +55,7 @@ type Candidate struct {
 	Program    *ir.Program
 	Hash       string // of Program, or results.NativeHash; candidates of equal hashes are one
 	// Native is run where Program is nil, and computes Collective. It has no tile.
-	// Chooses tells that it also chooses its protocol.
+	// Chooses: it also chooses its protocol.
 	Native     *executor.Native
 	Collective collective.Spec
 	Chooses    bool
@@ -85,10 +85,10 @@ type Point struct {
 
 // Options say how a campaign is run, and how far.
 type Options struct {
-	// Executors starts a back end. It is called at most Jobs times. One that is an
+	// Executors starts an executor. It is called at most Jobs times. One that is an
 	// io.Closer is closed before Run returns.
 	Executors func() (executor.Executor, error)
-	// Jobs is how many trials run at a time, at least 1. A back end whose times
+	// Jobs is how many trials run at a time, at least 1. An executor whose times
 	// vary always runs one. It never changes the answer.
 	Jobs     int
 	Campaign *results.Campaign

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Where a back end's times vary, the best of many trials is partly the luckiest.
-// So the contenders of each class are measured again before one of them is
-// believed to be the best.
+// Where an executor's times vary, the fastest of many trials is partly the luckiest.
+// So the fastest trials of each class are repeated before one of them is the winner.
 const (
 	maxRepeats    = 3 // measurements of a contender, including the first
 	maxContenders = 8 // how many of a class, the fastest

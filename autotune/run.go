@@ -175,7 +175,7 @@ func (r *run) tune(ctx context.Context, c *cell, index int) error {
 	return nil
 }
 
-// countCandidates sums up what became of the candidates. finished tells that all cells were
+// countCandidates sums up what became of the candidates. finished: all cells were
 // completed.
 func (r *run) countCandidates(candidates []*candidate, finished bool) {
 	for _, c := range candidates {
@@ -216,7 +216,7 @@ func stopCause(ctx context.Context) error {
 	return ErrInterrupted
 }
 
-// budgetSpent tells whether the budget is used up.
+// budgetSpent reports whether the budget is used up.
 func (r *run) budgetSpent() bool {
 	return r.options.Budget > 0 && time.Since(r.started) >= r.options.Budget
 }

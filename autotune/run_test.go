@@ -488,7 +488,7 @@ func TestChangedFingerprint(t *testing.T) {
 	}
 }
 
-// On a back end whose times vary, contenders are measured again, the same ones
+// On an executor whose times vary, contenders are measured again, the same ones
 // on a resumed run, and the table has the spread.
 func TestVaryingTimes(t *testing.T) {
 	f := field{13}

@@ -24,7 +24,7 @@ type Unanswered struct {
 	Note      string                  // what the first of them said
 }
 
-// Wrong tells whether any result that was measured there failed verification.
+// Wrong reports whether any result that was measured there failed verification.
 func (e *UnansweredError) Wrong() bool {
 	for _, c := range e.Cells {
 		if c.Outcomes[results.Wrong] > 0 {

@@ -23,6 +23,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 	"github.com/colltune/colltune/compiler/ir"
 	"github.com/colltune/colltune/executor"
+	"github.com/colltune/colltune/executor/sim"
 	"github.com/colltune/colltune/topologies"
 	"github.com/colltune/colltune/topologies/topotest"
 )
@@ -47,6 +48,7 @@ func TestMain(m *testing.M) {
 	if d, err := time.ParseDuration(os.Getenv(silence)); err == nil {
 		executor.SetHostSilence(d)
 	}
+	executor.RegisterBuiltin("sim", sim.New)
 	executor.Dispatch(os.Args)
 	if len(os.Args) == 2 && os.Args[1] == "eat" {
 		_, _ = eat()

@@ -47,7 +47,7 @@ type Campaign struct {
 	enumerated bool              // all candidates are known
 }
 
-// Close ends the use of the folder and drops its lock.
+// Close closes the folder and releases its lock. Closing again does nothing.
 func (c *Campaign) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,13 +59,13 @@ func (c *Campaign) Close() error {
 	return errors.Join(err, c.folder.Close())
 }
 
-// Dir is the campaign's folder.
+// Dir returns the path of the campaign's folder, as it was opened.
 func (c *Campaign) Dir() string { return c.dir }
 
-// Plan is what the campaign searches for.
+// Plan returns what the campaign searches for, its lists in a fixed order.
 func (c *Campaign) Plan() Plan { return c.plan }
 
-// Lookup finds the trial of a key, if it has been made.
+// Lookup returns the journaled trial with a key (Key.Hash), if there is one.
 func (c *Campaign) Lookup(key string) (Trial, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *Campaign) Lookup(key string) (Trial, bool) {
 
 // Append journals trials, and returns when all are on disk. A trial whose key is
 // known is left out, unless the known outcome is not final. A trial whose program
-// is not in the folder is refused; algorithms of the back end's own have no
+// is not in the folder is refused; native algorithms have no
 // program.
 func (c *Campaign) Append(trials ...Trial) error {
 	c.mu.Lock()
@@ -101,7 +101,7 @@ func (c *Campaign) Append(trials ...Trial) error {
 	return c.write(records...)
 }
 
-// SetExecutor journals which back end the trials that follow run on. before is the
+// SetExecutor journals which executor the trials that follow run on. before is the
 // previous one if its trials do not compare with what follows, else nil.
 func (c *Campaign) SetExecutor(e Executor) (before *Executor, err error) {
 	c.mu.Lock()
@@ -116,8 +116,7 @@ func (c *Campaign) SetExecutor(e Executor) (before *Executor, err error) {
 	return before, c.write(record{Executor: &e})
 }
 
-// Executor is the back end named last, if any, from whose trials the table is
-// made.
+// Executor returns the executor journaled last, whose trials the table is made from.
 func (c *Campaign) Executor() (Executor, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,7 +141,7 @@ func (c *Campaign) SetTally(t Tally) error {
 	return c.write(record{Tally: &t})
 }
 
-// Tally is the last tally in the journal, if there is one.
+// Tally returns the last tally in the journal, if there is one.
 func (c *Campaign) Tally() (Tally, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +151,7 @@ func (c *Campaign) Tally() (Tally, bool) {
 	return *c.tally, true
 }
 
-// Finished tells whether the search ran to its end.
+// Finished reports whether the search ran to its end.
 func (c *Campaign) Finished() bool {
 	t, ok := c.Tally()
 	return ok && t.Finished

@@ -21,8 +21,8 @@ const (
 	sumLength = len(sumHead) + sumDigits + len(sumTail)
 )
 
-// checksum is the checksum of a line, given all before the key sum, and what the line
-// follows.
+// checksum computes the checksum of a line from the bytes before the key sum and the
+// checksum of the line before.
 func checksum(after string, body []byte) string {
 	h := sha256.New()
 	h.Write([]byte(after))
@@ -52,8 +52,8 @@ func splitChecksum(line []byte) (body []byte, sum string, ok bool) {
 	return line[:at], string(line[at+len(sumHead) : len(line)-len(sumTail)]), true
 }
 
-// planDigest is what the journal's first record says of campaign.toml: the hash of
-// its bytes, and of each line, so that a line which was changed can be named.
+// planDigest identifies the campaign.toml that a journal belongs to: the hash of its
+// bytes and of each line, so that an error can name a changed line.
 type planDigest struct {
 	SHA256 string   `json:"sha256"`
 	Lines  []string `json:"lines"` // the first mostMarked; 8 digits each

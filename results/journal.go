@@ -32,7 +32,7 @@ type record struct {
 	Sum      string      `json:"sum,omitempty"` // see sealed
 }
 
-// LineError says that a file of a campaign can't be read or was changed.
+// LineError reports that a file of a campaign can't be read or was changed.
 type LineError struct {
 	File string
 	Line int // from 1; 0: none in particular
@@ -54,7 +54,7 @@ type journal struct {
 	broken error // why nothing can be appended any more
 }
 
-// journalState is how far a journal was read.
+// journalState is the result of reading a journal.
 type journalState struct {
 	end           int64  // bytes that are whole and synced
 	torn          int64  // bytes of a line cut short, found on opening
@@ -106,7 +106,7 @@ func openJournal(folder *os.Root, write bool, plan planDigest, take func(record)
 	return j, nil
 }
 
-// check is an error if a plan is not the one that the journal was begun with.
+// check returns an error if a plan is not the one that the journal was begun with.
 func (m planDigest) check(begun *planDigest) error {
 	if m.SHA256 == begun.SHA256 {
 		return nil
@@ -168,7 +168,7 @@ func readJournal(r io.Reader, file string, take func(record) error) (to journalS
 // errNewerVersion is wrapped by the error of a line that a later colltune wrote.
 var errNewerVersion = errors.New("written by a later colltune")
 
-// remedy is what can be done about a damaged line.
+// remedy says what a user can do about a damaged line.
 func remedy(line int) string {
 	if line == 1 {
 		return "restore the file, or delete it and resume: its trials are then made again"

@@ -1,7 +1,6 @@
 package results
 
-// ProgramLabel is what a search calls a program: by the first of its candidates that
-// compiles to it.
+// ProgramLabel names a program after the first candidate that compiled to it.
 type ProgramLabel struct {
 	Algorithm  string         `json:"algorithm"`
 	Source     string         `json:"source"`
@@ -10,19 +9,19 @@ type ProgramLabel struct {
 	Instances  int            `json:"instances"`
 }
 
-// labelOf is what a trial calls its program.
+// labelOf returns the label under which a trial was journaled.
 func labelOf(t *Trial) ProgramLabel {
 	return ProgramLabel{t.Algorithm, t.Source, t.Parameters, t.Channels, t.Instances}
 }
 
-// apply makes a trial call its program by that name.
+// apply gives a trial this label.
 func (n ProgramLabel) apply(t *Trial) {
 	t.Algorithm, t.Source, t.Parameters, t.Channels, t.Instances = n.Algorithm, n.Source, n.Parameters, n.Channels, n.Instances
 }
 
-// changedLabels keeps those names that differ from the journal's. A search that
-// a budget cut short may have reached another candidate with the same program
-// first, and a journal is not rewritten. The caller holds mu.
+// changedLabels returns the labels that differ from the journal's. An interrupted
+// search may have reached another candidate with the same program first, and a journal
+// is never rewritten. The caller holds mu.
 func (c *Campaign) changedLabels(names map[string]ProgramLabel) map[string]ProgramLabel {
 	var others map[string]ProgramLabel
 	for _, t := range c.order {

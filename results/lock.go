@@ -11,7 +11,7 @@ import (
 	"github.com/colltune/colltune/internal/filelock"
 )
 
-// LockedError says that another process writes to the campaign.
+// LockedError reports that another process writes to the campaign.
 type LockedError struct {
 	Dir    string
 	Holder string // as the holder named itself: "process 4711 on node17"
@@ -80,12 +80,12 @@ func lockJournal(folder *os.Root, f *os.File) error {
 	}
 }
 
-// forkGrace is how long a process that was just being started by a killed one may
-// keep its lock.
+// forkGrace is how long a process may keep the lock of a killed one that was just
+// starting it.
 var forkGrace = 5 * time.Second
 
-// isLock reports whether a file holds what a lock's does, or nothing yet. System
-// crashes leave zeros for what was not written.
+// isLock reports whether a file is a lock file, or empty. A system crash leaves zeros
+// in place of unwritten bytes.
 func isLock(f *os.File) bool {
 	const first = "process "
 	text := make([]byte, 512)
@@ -94,7 +94,7 @@ func isLock(f *os.File) bool {
 	return errors.Is(err, io.EOF) && (strings.HasPrefix(holder, first) || strings.HasPrefix(first, holder))
 }
 
-// holderOf is what a lock's file says about its holder.
+// holderOf returns what a lock file says about its holder.
 func holderOf(f *os.File) string {
 	text := make([]byte, 256)
 	n, _ := f.ReadAt(text, 0)
@@ -105,7 +105,7 @@ func holderOf(f *os.File) string {
 	return holder
 }
 
-// hasExited tells whether a holder was a process of this machine that has ended.
+// hasExited reports whether the holder was a process of this machine that has ended.
 func hasExited(holder string) bool {
 	host, err := os.Hostname()
 	var pid int

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// confidence is how often an interval covers the median.
+// confidence is the probability with which an interval covers the median.
 const confidence = 0.95
 
-// Median is the middle of a sample; of two middles, their mean. The sample
-// must not be empty.
+// Median returns the median of a sample, in its unit: the mean of the middle two if
+// their number is even. The sample must not be empty; it is not changed.
 func Median(sample []float64) float64 {
 	s := slices.Sorted(slices.Values(sample))
 	n := len(s)
@@ -19,13 +19,13 @@ func Median(sample []float64) float64 {
 	return s[n/2-1] + (s[n/2]-s[n/2-1])/2
 }
 
-// maxTimes is how many times of a trial are kept: as many as tell the median and
-// its interval to a per mille of the sample, and an even number.
+// maxTimes limits the times kept of a trial. With 4096 quantiles, the ranks of the
+// median and its interval are exact to a per mille of the sample. It is even.
 const maxTimes = 4096
 
-// Downsample is a sample of at most mostTimes: a larger one is sorted, and the middles of
-// as many equal parts of it are kept. Its median is nearly the same, and the
-// interval around it wider.
+// Downsample reduces a sample to at most maxTimes values: evenly spaced quantiles, in
+// rising order. The median is nearly the same, and its confidence interval is wider. A
+// smaller sample is returned as it is.
 func Downsample(sample []float64) []float64 {
 	n := len(sample)
 	if n <= maxTimes {
@@ -39,7 +39,7 @@ func Downsample(sample []float64) []float64 {
 	return kept
 }
 
-// MedianCI is an interval that contains the median with 95 % confidence, whatever
+// MedianCI returns an interval that contains the median with 95 % confidence, whatever
 // the distribution: the narrowest symmetric pair of order statistics with enough
 // binomial coverage. Below six values no pair has it, and the interval is the
 // whole sample; with one value, both ends are that value.
@@ -59,7 +59,7 @@ func MedianCI(sample []float64) [2]float64 {
 	return [2]float64{s[k], s[n-1-k]}
 }
 
-// binomialPMF is the chance of exactly k heads in n tosses of a coin.
+// binomialPMF is the probability of k successes in n trials with probability 1/2.
 func binomialPMF(n, k int) float64 {
 	all, _ := math.Lgamma(float64(n) + 1)
 	heads, _ := math.Lgamma(float64(k) + 1)

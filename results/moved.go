@@ -25,7 +25,7 @@ func (e *MovedError) Error() string {
 	return fmt.Sprintf("campaign %s: %s was renamed, removed or replaced while it was written%s", e.Dir, e.What, where)
 }
 
-// checkNotMoved is an error if the campaign's path no longer leads to the folder and the
+// checkNotMoved returns an error if the campaign's path no longer leads to the folder and the
 // journal that are held open.
 func (c *Campaign) checkNotMoved() error {
 	if c.journal.file == nil {
@@ -60,8 +60,8 @@ func sameFile(one, other func() (fs.FileInfo, error)) (bool, error) {
 	return err == nil && os.SameFile(a, b), err
 }
 
-// currentPath is where the folder of an open file is by now; empty if the file was
-// removed, or the system does not tell.
+// currentPath returns the folder that an open file is in now; empty if the file was
+// removed, or the system does not say.
 func currentPath(f *os.File) string {
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
 	if err != nil || strings.HasSuffix(path, " (deleted)") {
@@ -70,7 +70,7 @@ func currentPath(f *os.File) string {
 	return filepath.Dir(path)
 }
 
-// explainMove is the reason why a campaign can't be written: that it was moved, or else
+// explainMove returns why a campaign can't be written: that it was moved, or else
 // err.
 func (c *Campaign) explainMove(err error) error {
 	var moved *MovedError

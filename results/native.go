@@ -8,17 +8,17 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// SourceNative is the source of trials that ran an algorithm of the back end's own.
-// There is no program of it: only its name and its settings are known. Its
+// SourceNative is the source of trials that ran a native algorithm: one of the vendor's
+// library, known by its name and settings alone, without a program. Its
 // NativeHash takes the place of a program's hash, its protocol may be OwnProtocol,
 // and it has no tile.
 const SourceNative = "backend"
 
-// ProtocolAuto is the protocol of a trial in which the back end chose it.
+// ProtocolAuto is the protocol of a trial in which the library chose it.
 const ProtocolAuto = "auto"
 
-// NativeHash identifies an algorithm of the back end's own, with its settings, on
-// a collective.
+// NativeHash identifies a native algorithm with its settings, on a collective: 64
+// hexadecimal digits.
 func NativeHash(algorithm string, settings map[string]string, spec collective.Spec) string {
 	spec.Chunks = 1
 	text, _ := json.Marshal(struct { // strings and numbers only: can't fail
@@ -31,5 +31,5 @@ func NativeHash(algorithm string, settings map[string]string, spec collective.Sp
 	return hex.EncodeToString(sum[:])
 }
 
-// IsNative reports whether a trial ran an algorithm of the back end's own.
+// IsNative reports whether a trial ran a native algorithm.
 func (t *Trial) IsNative() bool { return t.Source == SourceNative }

@@ -6,7 +6,7 @@ import (
 	"github.com/colltune/colltune/compiler/collective"
 )
 
-// ownTrial is an ok trial of an algorithm of a back end's own.
+// ownTrial is an ok trial of a native algorithm.
 func ownTrial(algorithm, protocol string, settings map[string]string, channels int, bytes int64, us float64) Trial {
 	spec := collective.Spec{Name: "allreduce", Ranks: 4, Chunks: 1, InPlace: true}
 	hash := NativeHash(algorithm, settings, spec)

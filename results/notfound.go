@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// notFoundError says that a place holds no campaign. It is an fs.ErrNotExist.
+// notFoundError reports that a path holds no campaign. It is an fs.ErrNotExist.
 type notFoundError struct{ dir, why string }
 
 func (e *notFoundError) Error() string        { return fmt.Sprintf("no campaign in %s: %s", e.dir, e.why) }
@@ -19,7 +19,7 @@ func (e *notFoundError) Is(target error) bool { return target == fs.ErrNotExist 
 // maxNamed is how many campaigns below a folder an error names.
 const maxNamed = 4
 
-// checkPresent is an error if dir holds no campaign; it says what is there instead.
+// checkPresent returns an error if dir holds no campaign; it says what is there instead.
 func checkPresent(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, planFile))
 	if err == nil {

@@ -286,7 +286,7 @@ func (c *Campaign) Discard() error {
 	return errors.Join(err, c.Close())
 }
 
-// empty tells whether nothing was measured in the campaign or kept for it. Such a
+// empty reports whether nothing was measured in the campaign or kept for it. Such a
 // campaign ended before its first trial, for instance over a mistake in a
 // template.
 func (c *Campaign) empty() bool {

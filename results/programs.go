@@ -42,7 +42,7 @@ func (c *Campaign) SaveProgram(hash string, p *ir.Program) error {
 // programFile is the name of a program's file in the campaign's folder.
 func programFile(hash string) string { return filepath.Join(programsDir, hash+".json") }
 
-// hasProgram tells whether the folder holds a program; the caller holds mu.
+// hasProgram reports whether the folder holds a program; the caller holds mu.
 func (c *Campaign) hasProgram(hash string) bool {
 	if c.programs[hash] {
 		return true
@@ -54,7 +54,7 @@ func (c *Campaign) hasProgram(hash string) bool {
 	return true
 }
 
-// ProgramError says that a program of the campaign is gone or changed.
+// ProgramError reports that a program of the campaign is gone or was changed.
 type ProgramError struct{ Err error }
 
 func (e *ProgramError) Error() string { return e.Err.Error() }
@@ -79,9 +79,9 @@ func (c *Campaign) Program(hash string) (*ir.Program, error) {
 	return p, err
 }
 
-// checkCollective is an error if a program computes another collective than the
-// campaign's. One of them was changed then, and the program's times would be
-// reported for the wrong call.
+// checkCollective returns an error if a program computes another collective than the
+// campaign's: then one of them was changed, and its times would be reported for the
+// wrong call.
 func (p *Plan) checkCollective(hash string, found *ir.Program) error {
 	what := func(name string, ranks int) string { return fmt.Sprintf("%s over %d ranks", name, ranks) }
 	is, want := what(found.Collective.Name, found.Ranks()), what(p.Collective, p.Topology.Ranks)

@@ -6,5 +6,5 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// isProtocol tells whether a name is one of the runtimes' wire protocols.
+// isProtocol reports whether a name is one of the runtimes' wire protocols.
 func isProtocol(name string) bool { return slices.Contains(topologies.ProtocolNames(), name) }

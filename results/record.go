@@ -14,7 +14,7 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// Outcome is what became of a trial.
+// Outcome is how a trial ended.
 type Outcome string
 
 // The outcomes. Only an ok trial can win.
@@ -29,20 +29,20 @@ const (
 
 var outcomes = []Outcome{OK, Failed, Crashed, TimedOut, Wrong, Quarantined}
 
-// Outcomes lists all there are.
+// Outcomes lists all outcomes.
 func Outcomes() []Outcome { return slices.Clone(outcomes) }
 
-// Final tells whether an outcome says something about the program. The other
-// outcomes may be the machine's fault, or of the moment: such a trial may be made
-// again, and its new outcome replaces the old.
+// Final reports whether an outcome is a property of the program. Other outcomes may be
+// the machine's fault: such a trial may be run again, and the new outcome replaces the
+// old one.
 func (o Outcome) Final() bool { return o == OK || o == Wrong }
 
-// maxAttempts is how often a trial is made before its failure is believed.
+// maxAttempts is how often a trial is run before its failure is final.
 const maxAttempts = 3
 
-// Retryable tells whether a run with this deadline for trials would make the trial
-// again: because it timed out and would have more time now, or had no result for
-// another reason and has attempts left.
+// Retryable reports whether a run with this deadline for trials would run the trial
+// again: it timed out under a shorter deadline, or it failed for another reason and has
+// attempts left.
 func (t *Trial) Retryable(deadline time.Duration) bool {
 	switch {
 	case t.Outcome.Final():
@@ -56,7 +56,7 @@ func (t *Trial) Retryable(deadline time.Duration) bool {
 }
 
 // Data says what the executor did with the data of a measurement. It is the
-// executor's own word; every program was verified before it ran.
+// executor's claim; every program was verified before it ran.
 type Data string
 
 // What may have been done.
@@ -81,7 +81,7 @@ type Key struct {
 	Iters       int
 	Warmup      int
 	Seed        int64
-	Repeat      int    // which repetition, on a back end whose times vary; else 0
+	Repeat      int    // repetition, from 0; always 0 on an executor whose times do not vary
 	Fingerprint string // Executor.Hash
 	Topology    string // the graph's hash
 }
@@ -148,7 +148,7 @@ type Trial struct {
 	Instances    int            `json:"instances"`
 	Protocol     string         `json:"protocol"`
 	TileBytes    int64          `json:"tile_bytes"`
-	Program      string         `json:"ir"`                // hash; a back end's own algorithm has NativeHash here
+	Program      string         `json:"ir"`                // hash; NativeHash of a native algorithm
 	LoopChunks   int            `json:"loop_chunks"`       // chunks the size is divided into
 	MaxCount     int            `json:"max_count"`         // largest count of a step
 	Granularity  int64          `json:"granularity_bytes"` // a runtime runs the program where this divides the size
@@ -156,8 +156,8 @@ type Trial struct {
 	Steps        int            `json:"steps"`             // of the longest threadblock
 	Fingerprint  string         `json:"fingerprint"`       // Executor.Hash
 	Repeat       int            `json:"repeat,omitempty"`
-	Attempt      int            `json:"attempt,omitempty"`   // how many attempts before it had no result
-	Reference    bool           `json:"reference,omitempty"` // only for comparison: wins nothing
+	Attempt      int            `json:"attempt,omitempty"`   // number of earlier attempts without a result
+	Reference    bool           `json:"reference,omitempty"` // run for comparison only; it cannot win
 	Outcome      Outcome        `json:"outcome"`
 	TimesUS      []float64      `json:"times_us,omitempty"` // an ok or wrong trial's, one an iteration
 	Data         Data           `json:"data,omitempty"`     // whether the executor checked the result; empty in older journals
@@ -167,7 +167,7 @@ type Trial struct {
 	Seconds      float64        `json:"seconds"`                    // how long the trial took, all told
 }
 
-// Executor is the back end that a campaign's trials ran on.
+// Executor identifies what a campaign's trials ran on.
 type Executor struct {
 	Name          string            `json:"name"`
 	Version       string            `json:"version"`
@@ -178,7 +178,7 @@ type Executor struct {
 }
 
 // Hash is the fingerprint that trials carry. It covers name, version and all that
-// the back end says its measurements depend on, which includes the devices.
+// the executor says its measurements depend on, which includes the devices.
 func (e Executor) Hash() string {
 	h := sha256.New()
 	text := func(s string) { fmt.Fprintf(h, "%d:%s,", len(s), s) }
@@ -226,11 +226,10 @@ type Baseline struct {
 	TileBytes int64   `json:"tile_bytes,omitempty"`
 }
 
-// maxSeconds is more than any trial takes, or may be given: 292 years.
+// maxSeconds exceeds the duration and deadline of any trial: 292 years.
 const maxSeconds = 1e10
 
-// check refuses what can't be a trial, because a journal may hold any bytes at
-// all.
+// check refuses what can't be a trial: a journal may hold any bytes.
 func (t *Trial) check() error {
 	switch {
 	case !isHash(t.Key):
@@ -278,8 +277,8 @@ func (t *Trial) check() error {
 // routing that meets its bound may be less by that much.
 const BoundRounding = 1e-9
 
-// rejectBelowBound is an error about a time that no routing can reach. The algorithms of a
-// back end's own may do without the topology's links.
+// rejectBelowBound refuses a time below the bound of every routing. Native algorithms
+// are exempt: they need not use the topology's links.
 func (t *Tally) rejectBelowBound(trial *Trial) error {
 	if t == nil || trial.Outcome != OK || trial.IsNative() {
 		return nil

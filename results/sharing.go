@@ -7,8 +7,8 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// SharedGPUs is how many GPUs the ranks share; 0 where each has its own, or where
-// the executor names none.
+// SharedGPUs returns the number of GPUs that the ranks share; 0 if each rank has its
+// own, or the executor names none.
 func (e Executor) SharedGPUs(ranks int) int {
 	n := e.Devices
 	if n == 0 {
@@ -20,9 +20,9 @@ func (e Executor) SharedGPUs(ranks int) int {
 	return 0
 }
 
-// PlaceNote says what the times of an executor are of, where that is not the system
-// of the topology: ranks that share GPUs, or that its links do not join. Empty:
-// each rank has a GPU of its own, or a model's.
+// PlaceNote warns that an executor's times are not those of the topology's system: its
+// ranks share GPUs, or other links connect them. Empty: each rank has a GPU of its own,
+// or a model's.
 func (e Executor) PlaceNote(ranks int, topology string) string {
 	switch n := e.SharedGPUs(ranks); {
 	case n == 1:

@@ -48,7 +48,7 @@ func (anywhere) Remove(path string) error     { return os.Remove(path) }
 // umask.
 func New(path string, perm fs.FileMode) (*File, error) { return newIn(anywhere{}, path, perm) }
 
-// NewIn does that with a path in a folder, wherever the folder is moved.
+// NewIn is New for a path within an open folder, which may be moved meanwhile.
 func NewIn(folder *os.Root, path string, perm fs.FileMode) (*File, error) {
 	return newIn(folder, path, perm)
 }

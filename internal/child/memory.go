@@ -54,7 +54,7 @@ func inUse() int64 {
 // when the system refuses them memory.
 var lastWordsOfMemory = []string{"out of memory", "cannot allocate", "std::bad_alloc", "failed to allocate", "address space collisions", "pthread_create failed"}
 
-// OutOfMemory tells whether the child ended because it exceeded its memory cap.
+// OutOfMemory reports whether the child ended because it exceeded its memory cap.
 func (p *Process) OutOfMemory() bool {
 	if p.Alive() {
 		return false

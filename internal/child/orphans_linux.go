@@ -106,7 +106,7 @@ func EndDescendants() {
 type procStat struct {
 	pid, parent, group int
 	state              byte   // 'Z': ended, and not reaped
-	began              string // since the system's start, in clock ticks: tells apart two of one number
+	began              string // since the system's start, in clock ticks: distinguishes two processes of one number
 }
 
 // processes lists all processes that are there.

@@ -194,7 +194,7 @@ func (p *Process) Kill() {
 	}
 }
 
-// Alive tells whether the child is still running, as far as is known.
+// Alive reports whether the child is still running, as far as is known.
 func (p *Process) Alive() bool {
 	select {
 	case <-p.ended:

@@ -1,5 +1,5 @@
-// Package dynlib opens shared libraries at run time: libz3, and whatever a back
-// end needs of a GPU's driver. No cgo: the same binary runs where the library is
+// Package dynlib opens shared libraries at run time: libz3, and whatever an
+// executor needs of a GPU's driver. No cgo: the same binary runs where the library is
 // missing, which is an ordinary state with an ordinary error.
 //
 //	lib, err := dynlib.Open("libz3.so.4", "libz3.so")   first that loads

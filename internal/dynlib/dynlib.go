@@ -85,8 +85,8 @@ func (l *Library) Symbol(name string) (Symbol, error) {
 	return Symbol(address), nil
 }
 
-// GoString copies a C string, up to limit bytes of it. A null pointer gives the
-// empty string.
+// GoString copies a C string, truncated to limit bytes. A null pointer gives the empty
+// string.
 func GoString(address uintptr, limit int) string {
 	if address == 0 {
 		return ""

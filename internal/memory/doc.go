@@ -1,5 +1,5 @@
 // Package memory keeps a command and all that it has started within a limit of
-// memory, so that the command ends with a word and not by the system's choice.
+// memory, so that the command ends with an error and not by the system's choice.
 //
 //	limit := memory.Default()                      12G on a machine of 16 GiB
 //	stop := memory.Guard(limit, func(e *memory.Exceeded) { cancel(e) }, exit)

@@ -189,7 +189,7 @@ type solution struct {
 	cost   cost
 }
 
-// state is the cheapest way to a state: so many files used up to a place, and a form's
+// state is the cheapest way to a state: the number of files used up to a place, and a form's
 // file open there. Of ways of one price, the last place that they differ at decides.
 type state struct {
 	cost
@@ -200,7 +200,7 @@ type state struct {
 
 // solve is dynamic programming over (place, files used, form of the open file).
 func (m *coverProblem) solve() solution {
-	width := m.forms + 1 // of a row of states with equally many files; the last is without an open file
+	width := m.forms + 1 // of a row of states with the same number of files; the last is without an open file
 	none := m.forms
 	layers := make([][]state, len(m.places)+1)
 	layers[0] = make([]state, (m.limit+1)*width)

@@ -20,12 +20,12 @@ var ErrNothingFits = errors.New("nothing to export")
 // Options.SharedGPU asks for it.
 var ErrSharedGPU = errors.New("no system with a GPU for each rank has such times")
 
-// Options says what to write, for whom, and where.
+// Options selects a format, its runtime, and a folder.
 type Options struct {
 	To      string // a name of Formats
 	Runtime string // of msccl-xml: a name of Runtimes; none: msccl
 	Out     string // folder; made where it is not there
-	// LL128 tells that msccl is known to enable LL128 on this system.
+	// LL128: msccl is known to enable LL128 on this system.
 	LL128 bool
 	// Node, for mscclpp-json, is the node of a rank, within which ranks reach each
 	// other's memory; nil: all are on one.

@@ -19,7 +19,7 @@ import (
 )
 
 // callName names what an export is for: all programs that serve one collective
-// over so many ranks, in or out of place. It is part of every exported file's
+// over the plan's ranks, in or out of place. It is part of every exported file's
 // name, which says so whose the file is.
 //
 //	colltune-allreduce-8r-in-01-1K-2K-ring-LL.xml

@@ -25,7 +25,7 @@ func exportIR(c *results.Campaign, o Options, report *Report) error {
 		return nothingMeasured(c)
 	}
 	if !slices.ContainsFunc(winners.Rows, func(r table.Row) bool { return r.Source != results.SourceNative }) {
-		return fmt.Errorf("every winner is an algorithm of the back end's own, and has no program: %w", ErrNothingFits)
+		return fmt.Errorf("every winner is an algorithm of the library's own, and has no program: %w", ErrNothingFits)
 	}
 	plan := c.Plan()
 	e := &irExport{campaign: c, plan: plan, report: report, folder: newFolder(o.Out, plan, `(?:\d+-.*\.ir|ranges)\.json`)}

@@ -91,8 +91,8 @@ func exportMCRDL(c *results.Campaign, o Options, report *Report) error {
 	return e.writeTable(o.Out, placement, operation.name, rows, report)
 }
 
-// mcrdlRows makes the rows of a placement, in which a message is one of so many
-// parts of the call. It reports what is slower than the winner, and what has no
+// mcrdlRows makes the rows of a placement, in which a message is the call divided
+// by parts. It reports what is slower than the winner, and what has no
 // row.
 func (e *xmlExport) mcrdlRows(placement string, parts int64, all map[table.Cell][]table.Measured, winners map[table.Cell]*table.Row, report *Report) (rows []mcrdlRow, err error) {
 	for _, at := range table.Cells(e.plan) {
@@ -218,7 +218,7 @@ func (e *xmlExport) writeTable(out, placement, operation string, rows []mcrdlRow
 	return nil
 }
 
-// modelled tells whether the baseline is a program that ran in the library's
+// modelled reports whether the baseline is a program that ran in the library's
 // place, and neither a time from outside nor the library's own algorithm.
 func modelled(tally results.Tally, trials []results.Trial) bool {
 	own := map[string]bool{}

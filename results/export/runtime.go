@@ -92,8 +92,8 @@ func operation(s collective.Spec, op string) string {
 	return "sum"
 }
 
-// noProgram is why an algorithm of the back end's own is not exported.
-const noProgram = "it is an algorithm of the back end's own, and has no program"
+// noProgram is why a native algorithm is not exported.
+const noProgram = "it is an algorithm of the library's own, and has no program"
 
 // xmlReader is a runtime that reads MSCCL XML. It runs a program only where the
 // program's chunks divide the call's elements, and always with its own tile.

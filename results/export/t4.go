@@ -62,7 +62,7 @@ type t4Configuration struct {
 	Instances  int    `json:"instances"`
 	Protocol   string `json:"protocol"`
 	TileBytes  int64  `json:"tile_bytes"`
-	IR         string `json:"ir"` // tells programs of one name apart; empty for a back end's own algorithm
+	IR         string `json:"ir"` // distinguishes programs of one name; empty for a native algorithm
 }
 
 // t4Times are the iterations, and what they took together. What compiling, checking

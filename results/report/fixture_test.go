@@ -77,7 +77,7 @@ func newTrial(t testing.TB, c *results.Campaign, p *ir.Program, algorithm, proto
 	})
 }
 
-// nativeTrial is one of an algorithm of the back end's own.
+// nativeTrial is one of a native algorithm.
 func nativeTrial(c *results.Campaign, algorithm, protocol, placement string, bytes int64, us ...float64) results.Trial {
 	e, _ := c.Executor()
 	hash := results.NativeHash(algorithm, nil, collective.Spec{Name: "allreduce", Ranks: 4, InPlace: placement == "in"})

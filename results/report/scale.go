@@ -46,7 +46,7 @@ func sizeScale(sizes []int64, from, to float64) scale {
 // exponents are the possible distances between marked powers of two.
 var exponents = []int{1, 2, 5, 10, 20}
 
-// sizeTicks marks powers of two, at most so many, with their suffixes. If fewer
+// sizeTicks marks powers of two, at most the given number, with their suffixes. If fewer
 // than two lie on the axis, it marks the sizes themselves.
 func sizeTicks(s scale, sizes []int64, most int) []tick {
 	for _, step := range exponents {

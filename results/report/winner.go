@@ -11,7 +11,7 @@ import (
 	"github.com/colltune/colltune/results/table"
 )
 
-// winner is a program, or an algorithm of the back end's own, that wins at some
+// winner is a program, or a native algorithm, that wins at some
 // size.
 type winner struct {
 	Number     int
@@ -40,7 +40,7 @@ const (
 	mostWins    = 12
 )
 
-// identity tells winners apart: by program, or by name and settings if there is no
+// identity distinguishes winners: by program, or by name and settings if there is no
 // program.
 func identity(source, algorithm, hash string, parameters map[string]any) string {
 	if source == results.SourceNative {

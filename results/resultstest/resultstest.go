@@ -85,7 +85,7 @@ func Append(t testing.TB, c *results.Campaign, trials ...results.Trial) {
 	}
 }
 
-// NativeTrial is an ok trial of an algorithm of a back end's own.
+// NativeTrial is an ok trial of a native algorithm.
 func NativeTrial(algorithm, protocol string, settings map[string]string, channels int, bytes int64, us float64) results.Trial {
 	spec := collective.Spec{Name: "allreduce", Ranks: 4, Chunks: 1, InPlace: true}
 	hash := results.NativeHash(algorithm, settings, spec)

@@ -39,7 +39,7 @@ type Differences struct {
 	Ratio  *float64       `json:"ratio"` // the geometric mean of those that both have; null where the second has no winner left
 }
 
-// ErrNotAlike is that two campaigns have nothing that could be compared.
+// ErrNotAlike is the error of comparing campaigns that share no collective or no size.
 var ErrNotAlike = errors.New("these campaigns can't be compared")
 
 // Differ compares the campaigns of one collective, size by size. A winner is
@@ -109,7 +109,7 @@ func Differ(before, after *results.Campaign, tolerance float64) (*Differences, e
 	return d, nil
 }
 
-// verdict is whether a time is another.
+// verdict compares two times: Same, Faster or Slower.
 func verdict(before, after *Row, tolerance float64) string {
 	switch {
 	case after.TimeUS > before.TimeUS*(1+tolerance) && after.TimeCIUS[0] > before.TimeCIUS[1]:
@@ -120,7 +120,7 @@ func verdict(before, after *Row, tolerance float64) string {
 	return Same
 }
 
-// row is the winner at a size, nil for none.
+// lookup returns the winner of a cell; nil: none.
 func (t *Table) lookup(at Cell) *Row {
 	for i := range t.Rows {
 		if r := &t.Rows[i]; r.Bytes == at.Bytes && r.Placement == at.Placement {

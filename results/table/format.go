@@ -106,8 +106,8 @@ var columns = []column{
 	{"note", "", true, func(r *Row) string { return r.place }, nil},
 }
 
-// ifAny is the text of a count, or empty if it is 0: an algorithm of the back
-// end's own has no tile, and may choose its channels itself.
+// ifAny returns text, or nothing if n is 0: a native algorithm has no tile, and may
+// choose its channels itself.
 func ifAny(n int64, text string) string {
 	if n == 0 {
 		return ""
@@ -188,7 +188,7 @@ func (t *Table) footer() []string {
 	return []string{line}
 }
 
-// placements tells whether the table has rows of more than one placement.
+// placements reports whether the table has rows of more than one placement.
 func (t *Table) placements() bool {
 	for i := range t.Rows {
 		if t.Rows[i].Placement != t.Rows[0].Placement {

@@ -50,7 +50,7 @@ type Row struct {
 	BoundRatio     *float64 `json:"bound_ratio"` // bound ÷ time
 	// BaselineChecked is Checked of the baseline.
 	BaselineChecked *bool  `json:"baseline_checked"`
-	IR              string `json:"ir"`                // hash; empty for an algorithm of the back end's own
+	IR              string `json:"ir"`                // hash; empty for a native algorithm
 	Granularity     int64  `json:"granularity_bytes"` // a runtime runs it where this divides the size
 	Executor        string `json:"executor"`
 
@@ -74,7 +74,7 @@ type Range struct {
 	Instances   int            `json:"instances"`
 	Protocol    string         `json:"protocol"`
 	TileBytes   int64          `json:"tile_bytes"`
-	IR          string         `json:"ir"` // empty for an algorithm of the back end's own
+	IR          string         `json:"ir"` // empty for a native algorithm
 	Granularity int64          `json:"granularity_bytes"`
 	Checked     *bool          `json:"checked"` // as a row's, of all its sizes
 
@@ -90,7 +90,7 @@ type Candidates struct {
 	Tuned      int            `json:"tuned"`
 }
 
-// Spent is what the campaign took.
+// Spent is the effort of a campaign.
 type Spent struct {
 	Seed        int64             `json:"seed"`
 	Trials      int               `json:"trials"`
@@ -102,7 +102,8 @@ type Spent struct {
 	Fingerprint map[string]string `json:"fingerprint"`
 }
 
-// Build makes the winning table of what a campaign has measured so far.
+// Build makes the winning table of what a campaign has measured so far. Sizes without
+// a time have no row.
 func Build(c *results.Campaign) (*Table, error) {
 	plan := c.Plan()
 	col, err := collective.OfName(collective.Spec{Name: plan.Collective, Ranks: plan.Topology.Ranks, Chunks: 1, Root: plan.Root})

@@ -1,0 +1,59 @@
+package export_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/colltune/colltune/results"
+	"github.com/colltune/colltune/results/export"
+	"github.com/colltune/colltune/results/resultstest"
+)
+
+// The fastest of NCCL's own algorithms become rows of its example tuner's file.
+func ExampleWrite() {
+	dir, err := os.MkdirTemp("", "export")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	plan := resultstest.Plan(1024) // an allreduce over 4 ranks
+	c, err := results.Create(filepath.Join(dir, "campaign"), plan)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	if _, err := c.SetExecutor(resultstest.Executor); err != nil {
+		fmt.Println(err)
+		return
+	}
+	t := resultstest.NativeTrial("ring", "LL", map[string]string{"channels": "8"}, 8, 1024, 5)
+	t.Key = plan.Key(&t).Hash()
+	if err := c.Append(t); err != nil {
+		fmt.Println(err)
+		return
+	}
+	report, err := export.Write(c, export.Options{To: "nccl-tuner-csv", Out: filepath.Join(dir, "out")})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, f := range report.Files {
+		fmt.Println(f.Name, f.Algorithm, f.Protocol, f.MinBytes, f.MaxBytes)
+	}
+	// Output: colltune-allreduce-4r-in-nccl-tuner.conf ring LL 1024 1024
+}
+
+// RCCL runs a program only with its own tile, and only where its chunks divide the call.
+func ExampleRuntime() {
+	rccl, err := export.RuntimeNamed("rccl")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	t := results.Trial{Bytes: 1024, Protocol: "LL", TileBytes: 32 << 10, LoopChunks: 12, MaxCount: 1, Granularity: 48}
+	fmt.Println(rccl.Runs(&t, 4))
+	// Output: its 12 chunks do not divide 256 elements
+}
