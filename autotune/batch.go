@@ -123,7 +123,7 @@ func (b *batch) runAll(ctx context.Context) {
 		})
 	}
 	more := func() bool { return !b.budgetSpent() }
-	b.pool.runAll(ctx, work, b.jobs(), b.options.Timeout, more, func(fates []trialResult) {
+	runAll(ctx, b.options.Executors, work, b.jobs(), b.options.Timeout, more, func(fates []trialResult) {
 		var done []int
 		for _, f := range fates {
 			switch {

@@ -45,7 +45,7 @@ func ExampleRun() {
 	}
 	problem := autotune.Problem{Topology: ring4, TopologyHash: ring4.Hash(), Sizes: sizes, DType: "f32", Op: "sum", Iters: 1}
 	summary, err := autotune.Run(context.Background(), problem, candidates, autotune.Options{
-		Executors: func() (executor.Executor, error) { return sim.New(), nil }, Jobs: 1, Campaign: c,
+		Executors: executor.NewPool(func() (executor.Executor, error) { return sim.New(), nil }), Jobs: 1, Campaign: c,
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -166,7 +166,7 @@ func campaignOf(t testing.TB, p results.Plan) *results.Campaign {
 
 // optionsFor runs everything on one fake, which several jobs share.
 func optionsFor(c *results.Campaign, e executor.Executor, jobs int) Options {
-	return Options{Executors: func() (executor.Executor, error) { return e, nil }, Jobs: jobs, Campaign: c}
+	return Options{Executors: executor.NewPool(func() (executor.Executor, error) { return e, nil }), Jobs: jobs, Campaign: c}
 }
 
 // tuned runs to the end and gives the table's rows and ranges, as JSON.

@@ -85,9 +85,8 @@ type Point struct {
 
 // Options say how a campaign is run, and how far.
 type Options struct {
-	// Executors starts an executor. It is called at most Jobs times. One that is an
-	// io.Closer is closed before Run returns.
-	Executors func() (executor.Executor, error)
+	// Executors run the trials, at most Jobs of them. Whoever made the pool closes it.
+	Executors *executor.Pool
 	// Jobs is how many trials run at a time, at least 1. An executor whose times
 	// vary always runs one. It never changes the answer.
 	Jobs     int

@@ -22,7 +22,6 @@ const quarantineAfter = 2
 type run struct {
 	problem       Problem
 	options       Options
-	pool          *pool
 	fingerprint   string
 	deterministic bool
 	simulated     bool // the executor's times are a model's
@@ -47,9 +46,8 @@ func Run(ctx context.Context, p Problem, candidates []Candidate, o Options) (Sum
 	if err != nil {
 		return Summary{}, err
 	}
-	r := &run{problem: p, options: o, pool: &pool{make: o.Executors}, started: time.Now()}
-	defer r.pool.close()
-	description, err := r.meet(ctx)
+	r := &run{problem: p, options: o, started: time.Now()}
+	description, err := r.describeBackend(ctx)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -89,20 +87,13 @@ func Run(ctx context.Context, p Problem, candidates []Candidate, o Options) (Sum
 		return r.summary, err
 	}
 	r.countCandidates(prepared, true)
-	if err := r.pool.close(); err != nil {
-		return r.summary, err
-	}
 	return r.summary, r.unansweredError()
 }
 
-// meet asks an executor what it is, and records that in the journal.
-func (r *run) meet(ctx context.Context) (executor.Description, error) {
-	e, err := r.pool.take()
-	if err != nil {
-		return executor.Description{}, err
-	}
-	defer r.pool.give(e)
-	d, err := e.Describe(ctx)
+// describeBackend asks the executors what they are, refuses what they do not support, and
+// records them in the journal.
+func (r *run) describeBackend(ctx context.Context) (executor.Description, error) {
+	d, err := r.options.Executors.Describe(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			return d, ErrInterrupted

@@ -112,7 +112,7 @@ func TestPrunedOnTheSimulator(t *testing.T) {
 		}
 		defer store.Close()
 		s, err = Run(context.Background(), problem, candidates, Options{
-			Executors: func() (executor.Executor, error) { return sim.New(), nil }, Jobs: 2, Campaign: store,
+			Executors: executor.NewPool(func() (executor.Executor, error) { return sim.New(), nil }), Jobs: 2, Campaign: store,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -80,7 +80,7 @@ func (e *enumeration) baseline(ctx context.Context) error {
 					e.drafts = append(e.drafts, d)
 				} else if at := chosen.Family + why; !said[at] {
 					said[at] = true
-					e.options.notice(fmt.Sprintf("baseline %s has no program here: %s", key, why))
+					e.options.Observer.notice(fmt.Sprintf("baseline %s has no program here: %s", key, why))
 				}
 			}
 			if d := drafts[key]; d != nil {
@@ -91,14 +91,14 @@ func (e *enumeration) baseline(ctx context.Context) error {
 	}
 	for _, why := range slices.Sorted(maps.Keys(without)) {
 		at := without[why]
-		e.options.notice(fmt.Sprintf("at %s the library runs %s; what it runs otherwise stands in, and speedups are overstated there", sizesText(at), why))
+		e.options.Observer.notice(fmt.Sprintf("at %s the library runs %s; what it runs otherwise stands in, and speedups are overstated there", sizesText(at), why))
 	}
 	for _, why := range slices.Sorted(maps.Keys(lacking)) {
 		at := " at " + strings.Join(lacking[why], " ")
 		if len(lacking[why]) == len(p.Sizes) {
 			at = ""
 		}
-		e.options.notice(fmt.Sprintf("no baseline%s: %s", at, why))
+		e.options.Observer.notice(fmt.Sprintf("no baseline%s: %s", at, why))
 	}
 	return nil
 }

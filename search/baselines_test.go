@@ -23,7 +23,7 @@ func baselinesOf(t *testing.T, pr problem) (sizes int, said []string) {
 		t.Fatal(err)
 	}
 	defer solvers.Close()
-	e := &enumeration{problem: &p, options: &Options{Executor: "sim", Notice: func(s string) { said = append(said, s) }}, machine: machineOf(p.Topology), solvers: solvers}
+	e := &enumeration{problem: &p, options: &Options{Executor: "sim", Observer: Observer{Notice: func(s string) { said = append(said, s) }}}, machine: machineOf(p.Topology), solvers: solvers}
 	if err := e.baseline(context.Background()); err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func (e *enumeration) build(ctx context.Context) error {
 			return nil
 		}
 		d.built, err = e.buildOf(d, func() (*built, error) { return e.compile(ctx, d) })
-		e.options.stage("compiling candidates", int(done.Add(1)), len(e.drafts))
+		e.options.Observer.stage("compiling candidates", int(done.Add(1)), len(e.drafts))
 		return err
 	})
 	if err := cmp.Or(err, ctx.Err()); err != nil {
@@ -244,7 +244,7 @@ func (e *enumeration) collect() error {
 			e.leave(d.name, 1)
 		case b.refusal != nil:
 			if len(d.points) > 0 {
-				e.options.notice(fmt.Sprintf("baseline %s cannot be run: %s: %s", d, b.refusal.Reason, b.refusal.Detail))
+				e.options.Observer.notice(fmt.Sprintf("baseline %s cannot be run: %s: %s", d, b.refusal.Reason, b.refusal.Detail))
 			}
 			if !d.reference {
 				e.refuse(d.String(), b.refusal.Reason, b.refusal.Detail)

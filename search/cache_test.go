@@ -27,6 +27,15 @@ import (
 	"github.com/colltune/colltune/results/table"
 )
 
+// enumerateIn is Enumerate with a cache or a deadline.
+func enumerateIn(ctx context.Context, p Problem, o Options, how pass) (*Space, error) {
+	r, err := resolve(p, o)
+	if err != nil {
+		return nil, err
+	}
+	return enumerateOnce(ctx, r, how)
+}
+
 // listed is what a space has, in its order.
 func listed(s *Space) (all []string) {
 	for _, c := range s.Candidates {
@@ -65,7 +74,7 @@ func TestEnumerationInParts(t *testing.T) {
 				}
 				return asked.Add(1) > at
 			}
-			part, err := enumerateOnce(context.Background(), p, o, how)
+			part, err := enumerateIn(context.Background(), p, o, how)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +130,7 @@ def program(topo, p):
 	}
 	how := pass{inMemory(), func(stage, int, int, float64) bool { return false }}
 	for range 2 {
-		part, err := enumerateOnce(context.Background(), p, o, how)
+		part, err := enumerateIn(context.Background(), p, o, how)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +206,7 @@ func TestGoesOnWithCachedCandidates(t *testing.T) {
 	_, newCache := aCampaign(t, p, source, o)
 	enumerated := func() ([]string, *cache) {
 		how := pass{cache: newCache()}
-		s, err := enumerateOnce(context.Background(), p, o, how)
+		s, err := enumerateIn(context.Background(), p, o, how)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +281,7 @@ func TestGoesOnToTheSameTable(t *testing.T) {
 	run := func(c *results.Campaign, trials int) {
 		t.Helper()
 		_, err := Run(context.Background(), p, o, c, Effort{
-			Executors: func() (executor.Executor, error) { return sim.New(), nil }, Jobs: 2, Trials: trials,
+			Executors: executor.NewPool(func() (executor.Executor, error) { return sim.New(), nil }), Jobs: 2, Trials: trials,
 		})
 		if err != nil && !(trials > 0 && errors.Is(err, autotune.ErrLimit)) {
 			t.Fatal(err)
@@ -292,7 +301,7 @@ func TestGoesOnToTheSameTable(t *testing.T) {
 			return nil, nil
 		}
 	}
-	known, err := enumerateOnce(context.Background(), p, o, pass{cache: newCache()})
+	known, err := enumerateIn(context.Background(), p, o, pass{cache: newCache()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +334,7 @@ func TestFoundAgain(t *testing.T) {
 	p, source := problem{"dgx-1", 1, "allgather", []int64{4096, 1 << 24}}.resolve(t)
 	o := Options{Executor: "sim", Families: []string{"tree-packing", "greedy"}, Instances: 2}
 	c, newCache := aCampaign(t, p, source, o)
-	first, err := enumerateOnce(t.Context(), p, o, pass{cache: newCache()})
+	first, err := enumerateIn(t.Context(), p, o, pass{cache: newCache()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +345,7 @@ func TestFoundAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	second, err := enumerateOnce(t.Context(), p, o, pass{cache: newCache()})
+	second, err := enumerateIn(t.Context(), p, o, pass{cache: newCache()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -395,7 +404,7 @@ func TestBudgetsInAllPlaces(t *testing.T) {
 	}
 	run := func(c *results.Campaign, budget time.Duration) error {
 		_, err := Run(context.Background(), p, o, c, Effort{
-			Executors: func() (executor.Executor, error) { return sim.New(), nil }, Jobs: 2, Budget: budget,
+			Executors: executor.NewPool(func() (executor.Executor, error) { return sim.New(), nil }), Jobs: 2, Budget: budget,
 		})
 		return err
 	}
@@ -431,7 +440,7 @@ func TestTracingGoesOn(t *testing.T) {
 	enumerated := func(most int64) *Space {
 		var asked atomic.Int64
 		late := func(s stage, _, _ int, _ float64) bool { return s == tracing && asked.Add(1) > most }
-		space, err := enumerateOnce(context.Background(), p, o, pass{newCache(), late})
+		space, err := enumerateIn(context.Background(), p, o, pass{newCache(), late})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -515,7 +524,7 @@ func TestFullDisk(t *testing.T) {
 	asked := 0
 	k := inMemory()
 	k.store = fullDisk{&asked}
-	space, err := enumerateOnce(context.Background(), p, o, pass{k, func(stage, int, int, float64) bool { return false }})
+	space, err := enumerateIn(context.Background(), p, o, pass{k, func(stage, int, int, float64) bool { return false }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,11 +17,38 @@ import (
 // except for the last: there only the family is refused, because in a search over
 // several systems the value may fit another.
 func Check(p Problem, o Options) error {
+	p, err := p.Defined(&o)
+	if err != nil {
+		return err
+	}
 	_, asked, err := o.check(&p)
 	if err != nil {
 		return err
 	}
 	return o.fit(machineOf(p.Topology), asked)
+}
+
+// request is a search that was resolved: nothing changes it, and all stages read it.
+type request struct {
+	problem Problem             // with the table of its collective
+	options Options             // with the protocols that the runtime enables
+	asked   []*templates.Family // to be enumerated
+}
+
+// resolve checks a search, for each of its placements, and completes it.
+func resolve(p Problem, o Options) (*request, error) {
+	r := &request{}
+	var err error
+	if r.problem, err = p.Defined(&o); err != nil {
+		return nil, err
+	}
+	for _, one := range r.problem.placements() {
+		if _, r.asked, err = o.check(&one); err != nil {
+			return nil, err
+		}
+	}
+	r.options = o.dropDisabledProtocols(p.Topology)
+	return r, nil
 }
 
 // fit reports a parameter that is fixed to a value which fits the machine in no
@@ -55,9 +82,6 @@ func (o *Options) fit(m script.Machine, asked []*templates.Family) error {
 
 // check is Check, and returns all families and those to enumerate.
 func (o *Options) check(p *Problem) (all, asked []*templates.Family, err error) {
-	if err := p.Define(o); err != nil {
-		return nil, nil, err
-	}
 	if err := p.check(); err != nil {
 		return nil, nil, err
 	}

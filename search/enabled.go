@@ -6,16 +6,17 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// enabled drops protocols that the requested runtime does not enable on this
+// dropDisabledProtocols drops protocols that the requested runtime does not enable on this
 // system: msccl enables LL128 over NVLink of V100s and A100s only, unless
 // NCCL_PROTO forces it. A user who names protocols may do that, so named ones
 // stay; so do all if the architecture is not known.
-func (o *Options) enabled(t *topologies.Topology) {
+func (o Options) dropDisabledProtocols(t *topologies.Topology) Options {
 	if o.Runtime != "msccl" || len(o.Protocols) > 0 || t.Arch == "" || EnablesLL128(t) {
-		return
+		return o
 	}
 	o.Protocols = slices.DeleteFunc(slices.Clone(topologies.AllProtocols[:]), func(p topologies.Proto) bool { return p == topologies.LL128 })
-	o.notice("msccl does not enable LL128 here unless NCCL_PROTO forces it: left out, but for --protocol LL128")
+	o.Observer.notice("msccl does not enable LL128 here unless NCCL_PROTO forces it: left out, but for --protocol LL128")
+	return o
 }
 
 // EnablesLL128 tells whether msccl is known to enable LL128 on a system by

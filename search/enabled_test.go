@@ -25,8 +25,8 @@ func TestLL128WhereItIsEnabled(t *testing.T) {
 	} {
 		top := topotest.Resolve(t, c.system, 0)
 		told := 0
-		o := Options{Runtime: c.runtime, Protocols: c.asked, Notice: func(string) { told++ }}
-		if o.enabled(top); len(o.Protocols) != c.left || told > 0 != (c.left == 2) {
+		o := Options{Runtime: c.runtime, Protocols: c.asked, Observer: Observer{Notice: func(string) { told++ }}}
+		if o = o.dropDisabledProtocols(top); len(o.Protocols) != c.left || told > 0 != (c.left == 2) {
 			t.Errorf("%s for %q: %v, %d notices; want %d protocols", c.system, c.runtime, o.Protocols, told, c.left)
 		}
 	}

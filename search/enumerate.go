@@ -56,7 +56,7 @@ func (e *enumeration) solver() (*constraints.Solvers, error) {
 	}
 	o := e.options
 	var err error
-	e.solvers, err = constraints.Open(constraints.Options{Solver: o.Solver, Timeout: o.Timeout, MemoryCap: SolverMemory(o.Memory), Notice: o.Notice})
+	e.solvers, err = constraints.Open(constraints.Options{Solver: o.Solver, Timeout: o.Timeout, MemoryCap: SolverMemory(o.Memory), Notice: o.Observer.notice})
 	return e.solvers, err
 }
 
@@ -109,9 +109,7 @@ func (e *enumeration) refuse(candidate string, reason Reason, detail string) {
 	e.space.Enumerated++
 	r := Refusal{candidate, reason, detail}
 	e.space.Refusals = append(e.space.Refusals, r)
-	if e.options.Refused != nil {
-		e.options.Refused(r)
-	}
+	e.options.Observer.refused(r)
 }
 
 // request is the call that a template has to implement.
@@ -193,7 +191,7 @@ func (e *enumeration) traceAll(ctx context.Context, f *templates.Family, grid []
 	var done atomic.Int64
 	err := abreast(ctx, jobs, len(grid), e.traceable(), func(int) int64 { return ranks * ranks }, func(i int) (err error) {
 		traces[i], err = e.tracedOnce(f, grid[i])
-		e.options.stage("tracing "+f.Name, int(done.Add(1)), len(grid))
+		e.options.Observer.stage("tracing "+f.Name, int(done.Add(1)), len(grid))
 		return err
 	})
 	if err := cmp.Or(err, ctx.Err()); err != nil {

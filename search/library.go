@@ -24,6 +24,10 @@ type LibraryCall struct {
 // by rising size. If the choice at a size has no program here, that size has none, or
 // a StandIn, and o.Notice is told why.
 func LibraryCalls(ctx context.Context, p Problem, o Options) ([]LibraryCall, error) {
+	p, err := p.Defined(&o)
+	if err != nil {
+		return nil, err
+	}
 	if _, _, err := o.check(&p); err != nil {
 		return nil, err
 	}
@@ -42,7 +46,7 @@ func LibraryCalls(ctx context.Context, p Problem, o Options) ([]LibraryCall, err
 			return nil, err
 		}
 		if made.refusal != nil {
-			e.options.notice("baseline " + d.String() + " has no program here: " + made.refusal.Detail)
+			e.options.Observer.notice("baseline " + d.String() + " has no program here: " + made.refusal.Detail)
 			continue
 		}
 		for _, at := range d.points {

@@ -3,12 +3,10 @@ package search
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/colltune/colltune/autotune"
 	"github.com/colltune/colltune/compiler/collective"
@@ -34,57 +32,21 @@ type BackEnd struct {
 	SlotCache  int64 // cache of a device, in bytes
 }
 
-// meet asks the executor what it accepts, and which algorithms of its own it has.
-// The simulator has none.
-func (o *Options) meet(ctx context.Context, a *acquaintance, p *Problem) error {
-	o.BackEnd = &BackEnd{Name: o.Executor}
-	if o.Executor == "sim" {
-		return nil
+// describeBackend asks the executors what they accept, and which algorithms of their own
+// they have. The simulator has none.
+func describeBackend(ctx context.Context, pool *executor.Pool, name string, p *Problem) (*BackEnd, error) {
+	if name == "sim" {
+		return &BackEnd{Name: name}, nil
 	}
-	e, err := a.make()
-	if err != nil {
-		return err
-	}
-	a.first = e
-	d, err := e.Describe(ctx)
+	d, err := pool.Describe(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = autotune.ErrInterrupted
 		}
-		return err
+		return nil, err
 	}
-	o.BackEnd = &BackEnd{d.Name, d.Native, d.NativeOnly, !d.Joins(len(p.Topology.Ranks)), len(d.Devices), d.SlotCache}
-	return d.Takes(slices.Max(p.Sizes))
-}
-
-// acquaintance keeps the executor that was asked, for the tuner to use, which
-// would otherwise start a second one.
-type acquaintance struct {
-	make  func() (executor.Executor, error)
-	mu    sync.Mutex
-	first executor.Executor
-}
-
-// take returns the executor that was asked the first time, and then new ones.
-func (a *acquaintance) take() (executor.Executor, error) {
-	a.mu.Lock()
-	e := a.first
-	a.first = nil
-	a.mu.Unlock()
-	if e != nil {
-		return e, nil
-	}
-	return a.make()
-}
-
-// dismiss closes the executor that was asked, if nobody took it.
-func (a *acquaintance) dismiss() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if c, ok := a.first.(io.Closer); ok {
-		_ = c.Close()
-	}
-	a.first = nil
+	b := &BackEnd{d.Name, d.Native, d.NativeOnly, !d.Joins(len(p.Topology.Ranks)), len(d.Devices), d.SlotCache}
+	return b, d.Takes(slices.Max(p.Sizes))
 }
 
 // known is what is known about the back end, which is nothing before it has been
@@ -134,7 +96,7 @@ func (e *enumeration) native() error {
 		}
 		combinations, all := settings(e.options.fixedSettings(a), maxSettings)
 		if !all {
-			e.options.notice(fmt.Sprintf("%s has too many combinations of settings: each is varied alone, the others at their default", a.Algorithm))
+			e.options.Observer.notice(fmt.Sprintf("%s has too many combinations of settings: each is varied alone, the others at their default", a.Algorithm))
 		}
 		for _, s := range combinations {
 			c := e.nativeCandidate(a.Algorithm, s)

@@ -164,7 +164,7 @@ func TestNameMayBeTheBackEnds(t *testing.T) {
 }
 
 // idleExecutor describes itself and runs nothing.
-type idleExecutor struct{ number int }
+type idleExecutor struct{}
 
 func (*idleExecutor) Describe(context.Context) (executor.Description, error) {
 	return executor.Description{Name: "idle", Native: []executor.NativeAlgorithm{{Algorithm: "spiral"}}}, nil
@@ -174,29 +174,18 @@ func (*idleExecutor) Run(context.Context, executor.Trial) (executor.Measurement,
 	return executor.Measurement{}, errors.New("it runs nothing")
 }
 
-// The executor that was asked is the first that the tuner gets; only then are
-// others started.
-func TestExecutorThatWasAskedIsUsed(t *testing.T) {
-	var made []executor.Executor
-	a := acquaintance{make: func() (executor.Executor, error) {
-		made = append(made, &idleExecutor{len(made)})
-		return made[len(made)-1], nil
-	}}
+// What the executors have of their own is known once one of them was asked.
+func TestBackEndIsDescribed(t *testing.T) {
+	pool := executor.NewPool(func() (executor.Executor, error) { return &idleExecutor{}, nil })
 	topology, err := topologies.Resolve("ring:4", topologies.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := Options{Executor: "idle"}
-	if err := o.meet(t.Context(), &a, &Problem{Topology: topology, Sizes: []int64{1024}}); err != nil {
+	if o.BackEnd, err = describeBackend(t.Context(), pool, o.Executor, &Problem{Topology: topology, Sizes: []int64{1024}}); err != nil {
 		t.Fatal(err)
 	}
 	if !o.isNative("spiral") {
 		t.Error("what the back end has of its own is not known")
-	}
-	for i := range 2 {
-		e, err := a.take()
-		if err != nil || len(made) != i+1 || e != made[i] {
-			t.Errorf("take %d: %v, %v, %d made", i+1, e, err, len(made))
-		}
 	}
 }

@@ -31,12 +31,7 @@ type Options struct {
 	// unknown name may be the executor's.
 	BackEnd *BackEnd
 
-	Refused func(Refusal) // called with every refusal, in order; may be nil
-	Notice  func(string)  // called with what the user should know; may be nil
-
-	// Stage is called with what is being done before there are trials, and how
-	// much of it is done; may be nil.
-	Stage func(what string, done, of int)
+	Observer Observer // is told what happens
 }
 
 // jobs is how many things are done at the same time.
@@ -63,39 +58,4 @@ func (o *Options) instanceCounts() []int {
 		return []int{o.Instances}
 	}
 	return instances
-}
-
-func (o *Options) stage(what string, done, of int) {
-	if o.Stage != nil {
-		o.Stage(what, done, of)
-	}
-}
-
-func (o *Options) notice(s string) {
-	if o.Notice != nil {
-		o.Notice(s)
-	}
-}
-
-// once returns options that report everything only once, however often it occurs.
-func (o Options) once() Options {
-	if refused := o.Refused; refused != nil {
-		said := map[Refusal]bool{}
-		o.Refused = func(r Refusal) {
-			if !said[r] {
-				said[r] = true
-				refused(r)
-			}
-		}
-	}
-	if notice := o.Notice; notice != nil {
-		said := map[string]bool{}
-		o.Notice = func(s string) {
-			if !said[s] {
-				said[s] = true
-				notice(s)
-			}
-		}
-	}
-	return o
 }

@@ -18,7 +18,7 @@ type Problem struct {
 	InPlace    bool
 	Both       bool              // out of place as well as in place
 	Counts     []int             // of a vector form; none: 1 each
-	Custom     *collective.Table // of a collective that a template defines; Define fills it in
+	Custom     *collective.Table // of a collective that a template defines; see Defined
 	Op         string            // sum, prod, min, max, avg
 	DType      string            // f32, …
 	Sizes      []int64           // rising, as nccl-tests prints them
@@ -65,25 +65,24 @@ func (p *Problem) spec(chunks int) collective.Spec {
 	return collective.Spec{Name: p.Collective, Ranks: len(p.Topology.Ranks), Chunks: chunks, Root: p.Root, InPlace: p.InPlace, Counts: p.Counts, Custom: p.Custom}
 }
 
-// Define adds the table of the collective to the problem, if one of the user's
-// templates defines it.
-func (p *Problem) Define(o *Options) error {
+// Defined is the problem with the table of its collective, if one of the user's templates
+// defines it.
+func (p Problem) Defined(o *Options) (Problem, error) {
 	if p.Custom != nil || slices.Contains(collective.Names(), p.Collective) {
-		return nil
+		return p, nil
 	}
 	families, err := o.own()
 	if err != nil {
-		return err
+		return p, err
 	}
 	for _, f := range slices.Backward(families) {
-		if !f.Defines(p.Collective) {
-			continue
+		if f.Defines(p.Collective) {
+			c, err := f.Collective(machineOf(p.Topology), script.Request{Collective: p.Collective, InPlace: p.InPlace}, 1)
+			p.Custom = c.Custom
+			return p, err
 		}
-		c, err := f.Collective(machineOf(p.Topology), script.Request{Collective: p.Collective, InPlace: p.InPlace}, 1)
-		p.Custom = c.Custom
-		return err
 	}
-	return nil
+	return p, nil
 }
 
 // Defined lists the collectives that the templates of the options define.

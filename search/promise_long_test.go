@@ -34,7 +34,7 @@ func TestPromisingProgramsAreGood(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Run(context.Background(), *e.problem, *e.options, c, Effort{Jobs: 2, Executors: func() (executor.Executor, error) { return sim.New(), nil }}); err != nil {
+			if _, err := Run(context.Background(), *e.problem, *e.options, c, Effort{Jobs: 2, Executors: executor.NewPool(func() (executor.Executor, error) { return sim.New(), nil })}); err != nil {
 				t.Fatal(err)
 			}
 			best := map[int64]map[string]float64{} // by size and draft, over protocols and tiles

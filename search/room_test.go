@@ -33,7 +33,7 @@ func TestMemoryOnlyRefuses(t *testing.T) {
 		o := all
 		o.Memory, o.Jobs = leastForTest, jobs
 		var said []string
-		o.Notice = func(s string) { said = append(said, s) }
+		o.Observer.Notice = func(s string) { said = append(said, s) }
 		some, err := Enumerate(t.Context(), p, o)
 		if err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 // Effort is how a campaign is run and how far; none of it changes the answer.
 type Effort struct {
-	Executors func() (executor.Executor, error)
+	Executors *executor.Pool // whoever made it closes it
 	Jobs      int
 	Trials    int           // at most this many new trials; 0: no limit
 	Budget    time.Duration // 0: no limit
@@ -33,31 +33,30 @@ func Run(ctx context.Context, p Problem, o Options, c *results.Campaign, how Eff
 	if o.Jobs == 0 {
 		o.Jobs = how.Jobs
 	}
-	executors := &acquaintance{make: how.Executors}
-	defer executors.dismiss()
 	started := time.Now()
-	if err := o.meet(ctx, executors, &p); err != nil {
+	var err error
+	if o.BackEnd, err = describeBackend(ctx, how.Executors, o.Executor, &p); err != nil {
 		return autotune.Summary{}, err
 	}
-	o.enabled(p.Topology)
 	if how.Budget > 0 {
-		o = o.once() // it may go on with the same candidates several times
+		o.Observer = o.Observer.once() // it may go on with the same candidates several times
 	}
-	s := &session{problem: p, options: o, campaign: c, how: how, executors: executors, started: started}
-	s.cache = newCache(c, &s.options, p.Collective, how.Budget > 0)
+	r, err := resolve(p, o)
+	if err != nil {
+		return autotune.Summary{}, err
+	}
+	s := &session{request: r, campaign: c, how: how, started: started, cache: newCache(c, &r.options, p.Collective, how.Budget > 0)}
 	return s.run(ctx)
 }
 
 // session is a search under way.
 type session struct {
-	problem   Problem
-	options   Options
-	campaign  *results.Campaign
-	how       Effort
-	executors *acquaintance
-	started   time.Time
-	cache     *cache
-	summary   autotune.Summary
+	*request
+	campaign *results.Campaign
+	how      Effort
+	started  time.Time
+	cache    *cache
+	summary  autotune.Summary
 }
 
 // run enumerates and tunes: all in one go, or, where there is a budget, what there is
@@ -81,7 +80,7 @@ func (s *session) run(ctx context.Context) (autotune.Summary, error) {
 			}
 			err = s.overBudget()
 		}
-		s.options.notice("not looked at yet: " + space.unlooked())
+		s.options.Observer.notice("not looked at yet: " + space.unlooked())
 		return s.summary, err
 	}
 }
@@ -103,7 +102,7 @@ func (s *session) enumerate(ctx context.Context) (*Space, error) {
 		how.expired = halfOf(s.left(), time.Now())
 	}
 	defer cancel()
-	space, err := enumerateOnce(limited, s.problem, s.options, how)
+	space, err := enumerateOnce(limited, s.request, how)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -115,7 +114,7 @@ func (s *session) enumerate(ctx context.Context) (*Space, error) {
 		s.cache.enumerated()
 	}
 	for _, line := range s.cache.notices() {
-		s.options.notice(line)
+		s.options.Observer.notice(line)
 	}
 	return space, err
 }

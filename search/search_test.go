@@ -78,7 +78,7 @@ func searchedFor(t *testing.T, p Problem, source Source, o Options) (*table.Tabl
 	}
 	t.Cleanup(func() { c.Close() })
 	_, err = Run(context.Background(), p, o, c, Effort{
-		Executors: func() (executor.Executor, error) { return sim.New(), nil }, Jobs: 2,
+		Executors: executor.NewPool(func() (executor.Executor, error) { return sim.New(), nil }), Jobs: 2,
 	})
 	if err != nil {
 		t.Fatalf("%s on %s: %v", p.Collective, p.Topology.Name, err)
@@ -111,7 +111,7 @@ func TestPlanIsTheSearch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(o, gotO, cmpopts.IgnoreFields(Options{}, "Jobs", "Refused", "Notice")); diff != "" {
+	if diff := cmp.Diff(o, gotO, cmpopts.IgnoreFields(Options{}, "Jobs", "Observer")); diff != "" {
 		t.Errorf("options (-want +got):\n%s", diff)
 	}
 	if gotP.Topology.Hash() != p.Topology.Hash() {
@@ -136,7 +136,7 @@ func TestEveryCandidateEndsOnce(t *testing.T) {
 	} {
 		p := c.problem
 		told := map[string]int{}
-		table, _ := searched(t, p, Options{Families: c.families, Refused: func(r Refusal) { told[string(r.Reason)]++ }})
+		table, _ := searched(t, p, Options{Families: c.families, Observer: Observer{Refused: func(r Refusal) { told[string(r.Reason)]++ }}})
 		c := table.Candidates
 		refused := 0
 		for _, n := range c.Refused {
@@ -373,7 +373,7 @@ func TestJobsChangeNothing(t *testing.T) {
 		for _, jobs := range []int{1, 2, 7} {
 			o := c.o
 			var told []string
-			o.Executor, o.Jobs, o.Refused = "sim", jobs, func(r Refusal) { told = append(told, r.String()) }
+			o.Executor, o.Jobs, o.Observer.Refused = "sim", jobs, func(r Refusal) { told = append(told, r.String()) }
 			s, err := Enumerate(context.Background(), p, o)
 			if err != nil {
 				t.Fatal(err)
@@ -494,7 +494,7 @@ func TestBudgetIsToldAsAsked(t *testing.T) {
 	}
 	defer c.Close()
 	_, err = Run(context.Background(), p, o, c, Effort{
-		Executors: func() (executor.Executor, error) { return slow{sim.New()}, nil }, Jobs: 1, Budget: 250 * time.Millisecond,
+		Executors: executor.NewPool(func() (executor.Executor, error) { return slow{sim.New()}, nil }), Jobs: 1, Budget: 250 * time.Millisecond,
 	})
 	var limit *autotune.LimitError
 	if !errors.As(err, &limit) || limit.Limit != "budget" || limit.Value != "250ms" {

@@ -101,7 +101,7 @@ func (e *enumeration) promiseAll(ctx context.Context) error {
 		if err == nil && rest[i].key != "" {
 			e.saveTrace(rest[i].key, &trace{routing: rest[i]})
 		}
-		e.options.stage("estimating candidates", int(done.Add(1)), len(rest))
+		e.options.Observer.stage("estimating candidates", int(done.Add(1)), len(rest))
 		return err
 	})
 	return cmp.Or(err, ctx.Err())

@@ -32,38 +32,30 @@ type pass struct {
 // Enumerate makes the space of a problem, for all its placements. It needs no
 // executor. Once ctx is done it returns within a moment, whatever it is doing.
 func Enumerate(ctx context.Context, p Problem, o Options) (*Space, error) {
-	o.enabled(p.Topology)
-	return enumerateOnce(ctx, p, o, pass{})
+	r, err := resolve(p, o)
+	if err != nil {
+		return nil, err
+	}
+	return enumerateOnce(ctx, r, pass{})
 }
 
-// enumerateOnce is Enumerate with a cache and as far as there is time.
-func enumerateOnce(ctx context.Context, p Problem, o Options, how pass) (*Space, error) {
+// enumerateOnce enumerates a request with a cache and as far as there is time.
+func enumerateOnce(ctx context.Context, r *request, how pass) (*Space, error) {
 	return leave(ctx, func(say func(func())) (*Space, error) {
-		return everywhere(ctx, p, o.saying(say), how)
+		o := r.options
+		o.Observer = o.Observer.through(say)
+		return everywhere(ctx, &request{r.problem, o, r.asked}, how)
 	})
 }
 
-// saying wraps the options' callbacks in say.
-func (o Options) saying(say func(func())) Options {
-	if refused := o.Refused; refused != nil {
-		o.Refused = func(r Refusal) { say(func() { refused(r) }) }
-	}
-	if notice := o.Notice; notice != nil {
-		o.Notice = func(s string) { say(func() { notice(s) }) }
-	}
-	if stage := o.Stage; stage != nil {
-		o.Stage = func(what string, done, of int) { say(func() { stage(what, done, of) }) }
-	}
-	return o
-}
-
 // everywhere enumerates each placement.
-func everywhere(ctx context.Context, p Problem, o Options, how pass) (*Space, error) {
+func everywhere(ctx context.Context, r *request, how pass) (*Space, error) {
 	var all Space
-	placements := p.placements()
-	for i, one := range placements {
-		e := &enumeration{problem: &one, options: &o, machine: machineOf(p.Topology), cache: how.cache, expired: how.expired, placement: i, of: len(placements)}
-		if err := e.enumerate(ctx); err != nil {
+	placements := r.problem.placements()
+	for i := range placements {
+		one := &placements[i]
+		e := &enumeration{problem: one, options: &r.options, machine: machineOf(one.Topology), cache: how.cache, expired: how.expired, placement: i, of: len(placements)}
+		if err := e.enumerate(ctx, r.asked); err != nil {
 			return nil, err
 		}
 		all.add(&e.space)
@@ -100,13 +92,9 @@ func (s *Space) unlooked() string {
 }
 
 // enumerate makes the space of the placement.
-func (e *enumeration) enumerate(ctx context.Context) error {
+func (e *enumeration) enumerate(ctx context.Context, asked []*templates.Family) error {
 	defer e.close()
 	o := e.options
-	_, asked, err := o.check(e.problem)
-	if err != nil {
-		return err
-	}
 	if !o.known().NativeOnly {
 		if !e.isWhole() {
 			// What the user should know of them is told before anything is solved.
@@ -122,7 +110,7 @@ func (e *enumeration) enumerate(ctx context.Context) error {
 		}
 	}
 	if n := ByReason(e.space.Refusals)[string(NoMemory)]; n > 0 {
-		o.notice(fmt.Sprintf("%s refused for want of memory: the limit is %v, and --memory sets another", units.Count(n, "candidate"), units.Bytes(o.Memory)))
+		o.Observer.notice(fmt.Sprintf("%s refused for want of memory: the limit is %v, and --memory sets another", units.Count(n, "candidate"), units.Bytes(o.Memory)))
 	}
 	return e.native()
 }
@@ -131,13 +119,13 @@ func (e *enumeration) enumerate(ctx context.Context) error {
 func (e *enumeration) programs(ctx context.Context, asked []*templates.Family) error {
 	for i, f := range asked {
 		e.through = float64(i+1) / float64(len(asked))
-		e.options.stage("tracing "+f.Name, i, len(asked))
+		e.options.Observer.stage("tracing "+f.Name, i, len(asked))
 		if err := e.family(ctx, f); err != nil {
 			return err
 		}
 	}
 	e.through = 1
-	e.options.stage("synthesising", 0, 1)
+	e.options.Observer.stage("synthesising", 0, 1)
 	if err := e.synthesise(ctx); err != nil {
 		return err
 	}

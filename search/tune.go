@@ -23,9 +23,6 @@ func (s *session) tune(ctx context.Context, space *Space) error {
 		return refusedAll(space)
 	}
 	p := s.problem
-	if err := p.Define(&s.options); err != nil {
-		return err
-	}
 	least, err := s.least(ctx, &p)
 	if err != nil {
 		return err
@@ -72,7 +69,7 @@ func (s *session) least(ctx context.Context, p *Problem) (leastTime, error) {
 		return nil, err
 	}
 	if o := &s.options; o.BackEnd.OtherLinks {
-		o.notice(fmt.Sprintf("%s does not join the ranks by the links of %s: no bound is known for its times", o.BackEnd.Name, p.Topology.Name))
+		o.Observer.notice(fmt.Sprintf("%s does not join the ranks by the links of %s: no bound is known for its times", o.BackEnd.Name, p.Topology.Name))
 		return nil, nil
 	}
 	return bound.TimeUS, nil
@@ -124,7 +121,7 @@ func (s *session) trials(p *Problem, least leastTime) autotune.Problem {
 func (s *session) limits(space *Space) (autotune.Options, error) {
 	how := s.how
 	limits := autotune.Options{
-		Executors: s.executors.take, Jobs: s.abreastOf(space, how.Jobs), Campaign: s.campaign,
+		Executors: s.how.Executors, Jobs: s.abreastOf(space, how.Jobs), Campaign: s.campaign,
 		Deadline: how.Timeout, Progress: how.Progress,
 	}
 	if how.Budget > 0 {

@@ -98,7 +98,7 @@ func (a *asked) readProblem(cmd *cobra.Command) (trial executor.Trial, err error
 		inPlace = placement != "out"
 	}
 	a.problem = search.Problem{Topology: t, Collective: name, Root: root, InPlace: inPlace, Both: placement == "both", Counts: counts, Op: trial.Op, DType: trial.DType, Sizes: sizes}
-	if err := a.problem.Define(&a.options); err != nil {
+	if a.problem, err = a.problem.Defined(&a.options); err != nil {
 		return trial, checkError(err)
 	}
 	c, err := collective.New(collective.Spec{Name: name, Ranks: len(t.Ranks), Chunks: 1, Root: root, InPlace: inPlace, Counts: counts, Custom: a.problem.Custom})

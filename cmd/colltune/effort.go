@@ -2,11 +2,9 @@ package main
 
 import (
 	"errors"
-	"io"
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -58,36 +56,19 @@ func effortOf(cmd *cobra.Command) (search.Effort, error) {
 	name := flagValue(cmd, "executor")
 	ctx := cmd.Context()
 	host.Identity = new(executor.Identity)
-	e.Executors = func() (executor.Executor, error) { return executor.Start(ctx, name, host) }
+	e.Executors = executor.NewPool(func() (executor.Executor, error) { return executor.Start(ctx, name, host) })
 	return e, nil
 }
 
-// firstExecutor starts the first executor of a search before the campaign's folder
-// is made, so that an executor that this machine can't have leaves no folder
-// behind. The search gets it from e; done closes it if the search did not.
-func firstExecutor(e *search.Effort, name string) (done func(), err error) {
+// openExecutors starts the first executor of a search before the campaign's folder is
+// made, so that an executor that this machine can't have leaves no folder behind. Other
+// failures are the search's.
+func openExecutors(e *search.Effort, name string) error {
 	if name == "sim" {
-		return func() {}, nil
+		return nil
 	}
-	make := e.Executors
-	first, failed := make()
-	if errors.Is(failed, executor.ErrUnavailable) {
-		return nil, failed
+	if err := e.Executors.Open(); errors.Is(err, executor.ErrUnavailable) {
+		return err
 	}
-	var taken sync.Once
-	e.Executors = func() (got executor.Executor, err error) {
-		again := true
-		taken.Do(func() { got, err, again = first, failed, false })
-		if again {
-			return make()
-		}
-		return got, err
-	}
-	return func() {
-		taken.Do(func() {
-			if c, ok := first.(io.Closer); ok && failed == nil {
-				_ = c.Close()
-			}
-		})
-	}, nil
+	return nil
 }

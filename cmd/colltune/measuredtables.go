@@ -152,7 +152,7 @@ func (t *measuredTable) read(cmd *cobra.Command, file *search.BaselineFile, path
 	if len(p.Sizes) > maxPoints {
 		return usagef("%s: times at %d sizes that count: want at most %d (--min-bytes and --max-bytes narrow them)", path, len(p.Sizes), maxPoints)
 	}
-	calls, err := search.LibraryCalls(cmd.Context(), p, search.Options{Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }})
+	calls, err := search.LibraryCalls(cmd.Context(), p, search.Options{Observer: search.Observer{Notice: func(s string) { fmt.Fprintln(cmd.ErrOrStderr(), s) }}})
 	if err != nil {
 		return usage(err)
 	}

@@ -45,11 +45,10 @@ campaign's folder keeps every trial; the same search, or resume, continues it.
 			if dry, _ := cmd.Flags().GetBool("dry-run"); dry {
 				return dryRun(cmd, a)
 			}
-			done, err := firstExecutor(&effort, a.options.Executor)
-			if err != nil {
+			defer effort.Executors.Close()
+			if err := openExecutors(&effort, a.options.Executor); err != nil {
 				return err
 			}
-			defer done()
 			c, err := results.Create(a.dir, a.plan)
 			if err != nil {
 				var other *results.OtherPlanError
@@ -102,15 +101,18 @@ func campaign(cmd *cobra.Command, a *asked, c *results.Campaign, effort search.E
 	say := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
 	bar := newProgress(cmd.ErrOrStderr())
 	a.options.Jobs = effort.Jobs
-	a.options.Stage = bar.stage
-	a.options.Notice = func(s string) { bar.pause(); say("%s", s) }
+	a.options.Observer.Stage = bar.stage
+	a.options.Observer.Notice = func(s string) { bar.pause(); say("%s", s) }
 	if verbose(cmd) {
-		a.options.Refused = func(r search.Refusal) { bar.pause(); say("refused: %s", r) }
+		a.options.Observer.Refused = func(r search.Refusal) { bar.pause(); say("refused: %s", r) }
 	}
 	effort.Progress = bar.event
 	goOn := "colltune resume " + safe.Path(c.Dir()) + pluginFlags(cmd, noteRun(cmd, c))
 	a.keepLimit(cmd, c)
 	summary, err := search.Run(cmd.Context(), a.problem, a.options, c, effort)
+	if closed := effort.Executors.Close(); err == nil {
+		err = closed
+	}
 	bar.done()
 	if cmd.Context().Err() != nil {
 		err = ended(cmd.Context(), autotune.ErrInterrupted) // whatever error the interrupt has caused
@@ -169,10 +171,10 @@ func partial(err error) bool {
 func dryRun(cmd *cobra.Command, a *asked) error {
 	a.options.Jobs, _ = cmd.Flags().GetInt("jobs")
 	bar := newProgress(cmd.ErrOrStderr())
-	a.options.Stage = bar.stage
-	a.options.Notice = func(s string) { bar.pause(); fmt.Fprintln(cmd.ErrOrStderr(), s) }
+	a.options.Observer.Stage = bar.stage
+	a.options.Observer.Notice = func(s string) { bar.pause(); fmt.Fprintln(cmd.ErrOrStderr(), s) }
 	if verbose(cmd) {
-		a.options.Refused = func(r search.Refusal) { bar.pause(); fmt.Fprintf(cmd.ErrOrStderr(), "refused: %s\n", r) }
+		a.options.Observer.Refused = func(r search.Refusal) { bar.pause(); fmt.Fprintf(cmd.ErrOrStderr(), "refused: %s\n", r) }
 	}
 	if a.options.Executor != "sim" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%s is not started: algorithms of its own are not counted\n", a.options.Executor)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 	"sync"
@@ -18,55 +17,6 @@ import (
 // maxNoteBytes limits the part of an executor's message that a record keeps.
 const maxNoteBytes = 4096
 
-// pool holds a run's executors. They are started when first needed and kept to the
-// end.
-type pool struct {
-	make func() (executor.Executor, error)
-	mu   sync.Mutex
-	idle []executor.Executor
-	all  []executor.Executor
-}
-
-// take gives an idle executor, or starts one.
-func (p *pool) take() (executor.Executor, error) {
-	p.mu.Lock()
-	if n := len(p.idle); n > 0 {
-		e := p.idle[n-1]
-		p.idle = p.idle[:n-1]
-		p.mu.Unlock()
-		return e, nil
-	}
-	p.mu.Unlock()
-	e, err := p.make()
-	if err != nil {
-		return nil, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.all = append(p.all, e)
-	return e, nil
-}
-
-func (p *pool) give(e executor.Executor) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.idle = append(p.idle, e)
-}
-
-// close ends all executors.
-func (p *pool) close() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var errs []error
-	for _, e := range p.all {
-		if c, ok := e.(io.Closer); ok {
-			errs = append(errs, c.Close())
-		}
-	}
-	p.all, p.idle = nil, nil
-	return errors.Join(errs...)
-}
-
 // trialResult is a trial's record, or the error that left it without one.
 type trialResult struct {
 	index  int
@@ -75,11 +25,11 @@ type trialResult struct {
 	err    error
 }
 
-// runAll runs trials, jobs at a time, and calls take with their results as they arrive,
+// runAll runs trials on executors of a pool, jobs at a time, and calls take with their results as they arrive,
 // always from this goroutine, and with several at once if they arrived meanwhile. It
 // starts no more trials once the context is done, more returns false or a result has
 // an error, and waits for the trials under way.
-func (p *pool) runAll(ctx context.Context, trials []executor.Trial, jobs int, timeout time.Duration, more func() bool, take func([]trialResult)) {
+func runAll(ctx context.Context, p *executor.Pool, trials []executor.Trial, jobs int, timeout time.Duration, more func() bool, take func([]trialResult)) {
 	fates := make(chan trialResult, len(trials))
 	indices := make(chan int)
 	stop := make(chan struct{})
@@ -89,12 +39,12 @@ func (p *pool) runAll(ctx context.Context, trials []executor.Trial, jobs int, ti
 		workers.Go(func() {
 			for i := range indices {
 				f := trialResult{index: i}
-				e, err := p.take()
+				e, err := p.Get()
 				if err != nil {
 					f.err = err
 				} else {
 					f.record, f.output, f.err = attempt(ctx, e, trials[i], timeout)
-					p.give(e)
+					p.Put(e)
 				}
 				if f.err != nil {
 					once.Do(func() { close(stop) })
