@@ -177,7 +177,7 @@ func TestForwardChangesNoResult(t *testing.T) {
 		if o.Blocked {
 			o.Instances = 1 // so does it
 		}
-		was, is, _, _ := spared(t, p, o)
+		was, is, _, _ := compareWithout(t, p, o)
 		fewer += was.copies - is.copies
 		apart += is.apart
 	})

@@ -101,7 +101,7 @@ func TestDeliverChangesNoResult(t *testing.T) {
 		if rapid.Bool().Draw(t, "propagate copies") {
 			o.Disable = []string{"propagate copies", "coarsen", "sink copies"}
 		}
-		was, is, length, now := spared(t, p, o)
+		was, is, length, now := compareWithout(t, p, o)
 		fewer += was.copies - is.copies
 		if now < length {
 			shorter++

@@ -8,11 +8,11 @@ import (
 	"github.com/colltune/colltune/compiler/script"
 )
 
-// maxGrid limits how many sets of parameters are enumerated for a family.
+// maxGrid limits the number of sets of parameters of a family.
 const maxGrid = 1 << 14
 
-// LargeGridError says that a family has more sets of parameters than are
-// enumerated.
+// LargeGridError is the error of a family with more than maxGrid sets of
+// parameters.
 type LargeGridError struct{ family string }
 
 func (e *LargeGridError) Error() string {

@@ -19,7 +19,7 @@ import (
 //go:embed families/*.star library/*.star
 var sources embed.FS
 
-// Family is a template with where it was found.
+// Family is a template with its origin.
 type Family struct {
 	*script.Template
 	Source string // "builtin", or the file it was loaded from
@@ -28,13 +28,13 @@ type Family struct {
 // builtinSource is the Source of built-in families.
 const builtinSource = "builtin"
 
-// Summary is what `template list` prints for a family.
+// Summary is a family's entry in `template list`.
 type Summary struct {
 	Name        string             `json:"name"`
 	Doc         string             `json:"doc"`
 	Collectives []string           `json:"collectives"`
 	Parameters  []script.Parameter `json:"parameters"`
-	Applies     string             `json:"applies"` // which machines it is for, in words
+	Applies     string             `json:"applies"` // the machines it applies to, in words
 	Source      string             `json:"source"`
 }
 

@@ -9,9 +9,13 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// routes keeps the best ways on from each vertex that is not a rank, worked out
 // when first asked for. A path between ranks is put together from them, so that
-// what is kept does not grow with the square of the ranks:
+// what is kept does not grow with the square of the ranks: routes caches
+// shortest-path trees from vertices that are not ranks, computed on first use.
+// Paths between ranks are composed of them, so the cache does not grow with the
+// square of the ranks: when first asked for. A path between ranks is put
+// together from them, so that what is kept does not grow with the square of the
+// ranks:
 //
 //	rank a ─▶ switch ═ inside ═▶ rank b                                 same node
 //	rank a ─▶ nic ═ outside ═▶ leaf ═ core ═▶ leaf ═ outside ═▶ rank b
@@ -20,7 +24,7 @@ type routes struct {
 	trees [3][]atomic.Pointer[tree] // by scope, and by vertex without the ranks
 }
 
-// scope says over which vertices a tree spreads.
+// scope is the set of vertices that a tree covers.
 type scope uint8
 
 const (
@@ -36,14 +40,14 @@ func (r *routes) init(ranks, vertices int) {
 	}
 }
 
-// tree is the best ways from one vertex to all that it reaches, each with its
-// distance and last edge.
+// tree is the shortest paths from one vertex to all that it reaches, each with
+// its distance and last edge.
 type tree struct {
 	ways    map[int32]way
 	fabrics []int32 // the fabric vertices that it reaches, rising
 }
 
-// way is the cost by which routes are compared: least latency first, then fewest
+// way is the cost by which paths are compared: least latency first, then fewest
 // edges.
 type way struct {
 	latency units.Duration
@@ -62,8 +66,11 @@ func (w way) then(o way) way {
 	return way{latency: w.latency + o.latency, hops: w.hops + o.hops, edge: o.edge}
 }
 
-// route is a way between two ranks, as the places where its edges can be looked
 // up: the first edge, the tree into which it leads and, if the way crosses the
+// fabric, the vertices by which it enters and leaves that. route is a path
+// between two ranks in parts: the first edge, the tree into which it leads and,
+// if it crosses the fabric, the vertices at which it enters and leaves it. up:
+// the first edge, the tree into which it leads and, if the way crosses the
 // fabric, the vertices by which it enters and leaves that.
 type route struct {
 	way
@@ -72,12 +79,20 @@ type route struct {
 	net         bool
 }
 
-// Path returns the way of messages from rank a to rank b: the one of least latency,
 // then of fewest edges, then the one that comes first in the file. Its inner
-// vertices are not ranks. Between ranks of one node it uses neither NICs nor the
-// fabric. Between nodes it crosses the fabric once: what has left it does not
-// enter it again. ok is false if there is no way, or if a and b are equal or out
-// of range.
+// vertices are not ranks. Between ranks of one node it uses neither NICs nor
+// the fabric. Between nodes it crosses the fabric once: what has left it does
+// not enter it again. ok is false if there is no way, or if a and b are equal
+// or out of range. Path returns the route of messages from rank a to rank b:
+// that of least latency, then of fewest edges, then the first in the file. Its
+// inner vertices are not ranks. Between ranks of one node it uses neither NICs
+// nor the fabric. Between nodes it enters and leaves the fabric once. ok is
+// false if there is none, or if a and b are equal or out of range. then of
+// fewest edges, then the one that comes first in the file. Its inner vertices
+// are not ranks. Between ranks of one node it uses neither NICs nor the fabric.
+// Between nodes it crosses the fabric once: what has left it does not enter it
+// again. ok is false if there is no way, or if a and b are equal or out of
+// range.
 func (t *Topology) Path(a, b int) (p Path, ok bool) {
 	r, ok := t.route(a, b)
 	if !ok {
@@ -98,7 +113,9 @@ func (t *Topology) Path(a, b int) (p Path, ok bool) {
 	return p, true
 }
 
-// Linked reports whether rank a can send to rank b without another rank between.
+// Linked reports whether rank a can send to rank b without another rank in
+// between, that is whether Path finds a route. It is false if a and b are equal
+// or out of range.
 func (t *Topology) Linked(a, b int) bool {
 	_, ok := t.route(a, b)
 	return ok
@@ -179,8 +196,9 @@ func (t *Topology) follow(edges []int, from, to int32, s scope) []int {
 	return edges
 }
 
-// tree returns the tree of a vertex, and grows it if that has not been done. If
-// two callers grow the same one, they get equal trees.
+// two callers grow the same one, they get equal trees. tree returns the tree of
+// a vertex, and computes it on first use. Concurrent callers may both compute
+// it, with equal results. two callers grow the same one, they get equal trees.
 func (t *Topology) tree(root int32, s scope) *tree {
 	r := &t.adjacent().routes
 	at := &r.trees[s][int(root)-r.ranks]

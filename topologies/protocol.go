@@ -8,7 +8,7 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// moves says which protocols have a constant.
+// moves is the set of protocols that have a constant.
 type moves uint8
 
 const (
@@ -97,7 +97,7 @@ func readProtocols(t *table) (all [3]Protocol) {
 	return all
 }
 
-// maxLike is how many entries may form a chain, each like the next.
+// maxLike limits the length of a chain of entries, each `like` the next.
 const maxLike = 4
 
 // like gives the protocols of the catalogue entry that the key names.
@@ -177,8 +177,8 @@ func whose(m moves) string {
 	return "LL and LL128 move passes, Simple slices"
 }
 
-// check reports whether a simulation can run with these constants of protocol p,
-// whoever set them.
+// whoever set them. check returns an error if a simulation can't run with these
+// constants of protocol p. whoever set them.
 func (c *Protocol) check(p Proto) error {
 	for _, row := range constants {
 		bad := false

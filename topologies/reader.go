@@ -24,8 +24,10 @@ type reader struct {
 	notes []sourceNote
 }
 
-// table is a TOML table while it is read. Every key that is asked for is thereby
 // known, and done reports all others. So no key is ever ignored: it is read or
+// refused. table is a TOML table while it is read. Reading a key makes it
+// known, and done reports all unknown ones, so that no key is ignored. known,
+// and done reports all others. So no key is ever ignored: it is read or
 // refused.
 type table struct {
 	r     *reader
@@ -99,7 +101,7 @@ func (t *table) need(key, want string) bool {
 	return false
 }
 
-// done reports the keys that were never asked for.
+// done reports the keys that were never read.
 func (t *table) done() {
 	unknown := []string{}
 	for k := range t.keys {
@@ -115,8 +117,10 @@ func (t *table) done() {
 	}
 }
 
-// likely lists the known keys, and first those which an unknown one could be meant
-// for: keys of its sort, table or value, that the file does not have.
+// for: keys of its sort, table or value, that the file does not have. likely
+// lists the known keys. Those that an unknown one could stand for come first:
+// keys of its kind, table or value, that the file lacks. for: keys of its sort,
+// table or value, that the file does not have.
 func (t *table) likely(unknown string, known []string) []string {
 	isTable := func(v any) bool {
 		switch v.(type) {
@@ -229,7 +233,7 @@ func (t *table) whole(key string, lo, hi int) int {
 	return int(n)
 }
 
-// right reports whether no fault was noted for a key.
+// right reports whether no fault was recorded for a key.
 func (t *table) right(key string) bool {
 	path := t.at(key)
 	return !slices.ContainsFunc(t.r.errs, func(e *Error) bool { return e.Key == path })
@@ -346,7 +350,7 @@ func (t *table) flag(key string) bool {
 	return b
 }
 
-// sortOf names a value's sort, for an error that wants another.
+// sortOf names the type of a value, for errors.
 func sortOf(v any) string {
 	switch v.(type) {
 	case string:

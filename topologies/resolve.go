@@ -16,18 +16,18 @@ import (
 //go:embed catalogue
 var embedded embed.FS
 
-// Options say how much of a topology is taken.
+// Options select a part of a topology. The zero value selects all of it.
 type Options struct {
-	Nodes int   // 0: as many as the file says
-	GPUs  []int // local numbers, of each node; nil: all
+	Nodes int   // number of nodes; 0 means the file's
+	GPUs  []int // local numbers of GPUs in each node; nil means all
 }
 
 // Resolve makes a topology of the name a user gives: that of a catalogue entry
 // (dgx-a100), of a file (anything that exists or ends in .toml), or of a generator
 // (ring:8).
 //
-// The error is an ErrorList if a file is wrong, and wraps fs.ErrNotExist if the
-// name means nothing.
+// name means nothing. The error is an ErrorList if a file is invalid. It wraps
+// fs.ErrNotExist if the name is none of these. name means nothing.
 func Resolve(arg string, o Options) (*Topology, error) {
 	if o.Nodes < 0 || o.Nodes > maxRanks {
 		return nil, fmt.Errorf("%d nodes: want 1 to %d", o.Nodes, maxRanks)
@@ -42,9 +42,12 @@ func Resolve(arg string, o Options) (*Topology, error) {
 	return Read(file, text, o)
 }
 
-// FromText makes a topology of a text that someone else may have written: that of
-// a file, or a generator such as ring:8. Unlike Resolve it opens no file, whatever
-// the text is. name is what errors call it.
+// a file, or a generator such as ring:8. Unlike Resolve it opens no file,
+// whatever the text is. name is what errors call it. FromText makes a topology
+// of untrusted text: the text of a file, or a generator's name such as ring:8.
+// Unlike Resolve it never opens a file. name is its name in errors. a file, or
+// a generator such as ring:8. Unlike Resolve it opens no file, whatever the
+// text is. name is what errors call it.
 func FromText(name, text string, o Options) (*Topology, error) {
 	if o.Nodes < 0 || o.Nodes > maxRanks {
 		return nil, fmt.Errorf("%s: %d nodes: want 1 to %d", name, o.Nodes, maxRanks)
@@ -75,7 +78,8 @@ func Read(file string, text []byte, o Options) (*Topology, error) {
 	return lay(b, r, o)
 }
 
-// lay applies the options and builds. If there is a file, errors get its lines.
+// lay applies the options and builds the topology. r, if not nil, adds lines to
+// errors.
 func lay(b *blueprint, r *reader, o Options) (*Topology, error) {
 	fail := func(key string, err error) error {
 		if r == nil {
@@ -159,7 +163,7 @@ func open(arg string) (file string, text []byte, err error) {
 	return arg, text, nil
 }
 
-// unknown is an error that is fs.ErrNotExist, but with a text of its own.
+// unknown is an error that wraps fs.ErrNotExist with a text of its own.
 type unknown string
 
 func (u unknown) Error() string { return string(u) }

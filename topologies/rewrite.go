@@ -12,13 +12,20 @@ import (
 	"github.com/colltune/colltune/internal/units"
 )
 
-// Rewrite changes the numbers of a topology file as a calibration says, and nothing
-// else: comments and the order of tables stay. Every number that it changes gets
-// a source, which says what it was fitted to and what it was before. Which options
-// the calibration was made with does not matter.
+// else: comments and the order of tables stay. Every number that it changes
+// gets a source, which says what it was fitted to and what it was before. Which
+// options the calibration was made with does not matter. Rewrite applies a
+// calibration to the numbers of a topology file, and changes nothing else:
+// comments and the order of tables stay. Every changed number gets a source
+// with its origin (from) and its old value. else: comments and the order of
+// tables stay. Every number that it changes gets a source, which says what it
+// was fitted to and what it was before. Which options the calibration was made
+// with does not matter.
 //
-// The text must be a topology file. The error is an ErrorList where it is not, or
-// says which line is written in a way that is not understood here.
+// says which line is written in a way that is not understood here. The text
+// must be a topology file. The error is an ErrorList if it is not, or names a
+// line whose syntax Rewrite does not support. says which line is written in a
+// way that is not understood here.
 func Rewrite(file string, text []byte, c Calibration, from string) ([]byte, error) {
 	before, err := Read(file, text, Options{})
 	if err != nil {
@@ -51,7 +58,7 @@ func Rewrite(file string, text []byte, c Calibration, from string) ([]byte, erro
 	return out, nil
 }
 
-// plainName returns a file's name as it can stand in a text without escapes.
+// plainName returns a file's name without characters that TOML would escape.
 func plainName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '"' || r == '\\' || !unicode.IsPrint(r) {
@@ -61,7 +68,8 @@ func plainName(s string) string {
 	}, strings.ToValidUTF8(s, "_"))
 }
 
-// alike reports whether two systems have the same numbers, as far as they were
+// rounded to be written.
+// alike reports whether two systems have the same numbers, as rounded in a file.
 // rounded to be written.
 func alike(a, b *Topology) bool {
 	near := func(x, y float64) bool { return math.Abs(x-y) <= 1e-3*math.Max(x, y) }
@@ -76,7 +84,7 @@ func alike(a, b *Topology) bool {
 	return slices.EqualFunc(a.Protocols[:], b.Protocols[:], func(x, y Protocol) bool { return slices.Equal(x.constants(), y.constants()) })
 }
 
-// rewriter is a file's text in tables.
+// rewriter is a file's text, divided into tables.
 type rewriter struct {
 	file, from string
 	lines      []string
@@ -94,8 +102,8 @@ type textTable struct {
 	source *textTable     // node.link.source
 }
 
-// A table's heading, and a key with a text. What is written otherwise, over several
-// lines or inline, is not changed.
+// A table's header, and a key with a string. Values in other forms, over
+// several lines or inline, are not changed.
 var (
 	headingLine = regexp.MustCompile(`^\s*\[\[?\s*([A-Za-z][A-Za-z0-9_.-]*)\s*\]\]?\s*(?:#.*)?$`)
 	textLine    = regexp.MustCompile(`^(\s*([A-Za-z_]+)\s*=\s*")([^"\\]*)(".*)$`)
@@ -194,8 +202,10 @@ func (w *rewriter) add(after int, line string) {
 	w.added[after] = append(w.added[after], line)
 }
 
-// protocol changes what differs of a protocol. What no table says, because the
-// protocols are those of another system, is added to it.
+// protocols are those of another system, is added to it. protocol writes the
+// changed constants of a protocol. Those that no table contains, because the
+// protocols are `like` another system's, are added. protocols are those of
+// another system, is added to it.
 func (w *rewriter) protocol(name string, before, after Protocol) error {
 	was := before.constants()
 	var missing []string

@@ -5,7 +5,9 @@ import (
 	"strings"
 )
 
-// Every table with numbers says where they are from, in one of two ways: all of
+// them together, or each by itself.
+// Every table with numbers gives their sources, in one of two ways: all of them
+// together, or each by itself.
 // them together, or each by itself.
 //
 //	source = "DGX-1 data sheet"
@@ -14,10 +16,10 @@ import (
 //	bandwidth = "DGX-1 data sheet: 4 EDR"
 //	others    = "measured"
 //
-// Beside its numbers a table may give a source for whatever else it says, such as
-// which GPUs are joined.
+// which GPUs are joined. A table may also give sources for its other keys, such
+// as the list of linked GPUs. which GPUs are joined.
 
-// rest is the key of a source of all that no other names.
+// rest is the key of the source of all numbers without one of their own.
 const rest = "others"
 
 // sourceNote is a source that a table gives, for all its numbers or for one.
@@ -26,8 +28,9 @@ type sourceNote struct {
 	key, text string
 }
 
-// source reads the sources of a table's numbers, after the numbers. Every table
-// that has numbers is asked for them, but only Lint uses them.
+// that has numbers is asked for them, but only Lint uses them. source reads the
+// sources of a table's numbers, after the numbers. Only Lint uses them. that
+// has numbers is asked for them, but only Lint uses them.
 func (t *table) source() {
 	if _, each := t.keys["source"].(map[string]any); !each {
 		t.note("source")

@@ -2,8 +2,8 @@ package topologies
 
 import "fmt"
 
-// DidYouMean returns ` (did you mean "x"?)` for the known name that is nearest, or
-// empty if none is near.
+// DidYouMean returns ` (did you mean "x"?)` for the most similar known name, or
+// "" if none is similar.
 func DidYouMean(got string, known []string) string {
 	best, at := "", len(got)/3+1
 	for _, k := range known {

@@ -8,13 +8,13 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// A parser says what it met where; people want to know which line is wrong, and
-// how it should read:
+// how it should read: The parser reports where it stopped. Users need the line
+// at fault, and a correction: how it should read:
 //
 //	8: [node            "[node" is not closed: want [node]
 //	9: gpus = 8         ← where a parser stops
 //
-// mistake is what a line of no TOML is known by, and what is said of it.
+// mistake is a pattern for a common TOML syntax error, and its message.
 type mistake struct {
 	name string
 	form *regexp.Regexp
@@ -51,7 +51,7 @@ var mistakes = []mistake{
 	}},
 }
 
-// syntaxError says why a text is no TOML, at the line that must be changed.
+// syntaxError converts a parser's error to one at the line to be changed.
 func syntaxError(file, text string, lines map[string]int, err error) *Error {
 	e := &Error{File: file, Msg: err.Error()}
 	p, ok := err.(toml.ParseError)
@@ -84,15 +84,17 @@ func syntaxError(file, text string, lines map[string]int, err error) *Error {
 	return e
 }
 
-// refused reports whether a line is no TOML even by itself.
+// refused reports whether a line alone is no valid TOML.
 func refused(line string) bool {
 	_, err := toml.Decode(line, &map[string]any{})
 	return err != nil
 }
 
-// openBracket returns the line on which a list begins that was never closed, so
 // that the parser stopped at a later line which looks like a key or a header; 0
-// if there is none.
+// if there is none. openBracket returns the line of an unclosed list, if the
+// parser stopped at a later line that looks like a key or a header; 0 if there
+// is none. that the parser stopped at a later line which looks like a key or a
+// header; 0 if there is none.
 func openBracket(all []string, line int) int {
 	var s scanner
 	began := 0

@@ -16,11 +16,13 @@ type Topology struct {
 	Ranks    []Rank
 	Vertices []Vertex // vertices below len(Ranks) are the ranks
 	Edges    []Edge   // sorted by (From, To, Kind)
-	// Runtime names the library whose tiles, slots and fixed launch cost the
+	// protocols below describe: nccl or rccl.
+	// Runtime is the vendor's library whose tiles, slots and launch cost Protocols
+	// describe: nccl or rccl.
 	// protocols below describe: nccl or rccl.
 	Runtime   string
-	Arch      string      // volta, ampere, hopper, blackwell, cdna3, … : for the vendor library's own cost model
-	CPU       string      // intel, amd, …: the same model asks for it; may be empty
+	Arch      string      // volta, ampere, hopper, blackwell, cdna3, …: input of the vendor's cost model
+	CPU       string      // intel, amd, …: input of the same model; may be empty
 	Protocols [3]Protocol // indexed by Proto
 
 	lazy derived // what is computed when first asked for
@@ -29,14 +31,14 @@ type Topology struct {
 // Rank is one GPU.
 type Rank struct {
 	Node  int
-	Local int // index within the node, as the node's own numbering has it
+	Local int // index within the node, by the node's own numbering
 	SMs   int
-	// Memory is how many bytes a second its memory reads or writes; 0 if the file
-	// does not say.
+	// Memory is the bandwidth of its memory, read or write; 0 if the file does not
+	// say.
 	Memory units.Bandwidth
 }
 
-// VertexKind tells GPUs from what lies between them.
+// VertexKind is the kind of a vertex.
 type VertexKind uint8
 
 // The kinds of vertex.
@@ -51,14 +53,14 @@ var vertexNames = [...]string{"gpu", "switch", "nic", "fabric"}
 
 func (k VertexKind) String() string { return vertexNames[k] }
 
-// Vertex is a GPU or something messages pass through.
+// Vertex is a GPU, or a device that messages pass through.
 type Vertex struct {
 	Kind VertexKind
 	Node int // -1 for the fabric
 	Name string
 }
 
-// LinkKind is what an edge is made of.
+// LinkKind is the technology of a link.
 type LinkKind uint8
 
 // The kinds of link. Net is any edge of a path that leaves the node. Host joins
@@ -76,22 +78,23 @@ var linkNames = [...]string{"nvlink", "xgmi", "pcie", "net", "host"}
 // String returns the name topology files use.
 func (k LinkKind) String() string { return linkNames[k] }
 
-// Edge is one direction of a link. All messages that pass over it share Bandwidth.
+// Edge is one direction of a link. All messages on it share Bandwidth.
 type Edge struct {
 	From, To  int
 	Kind      LinkKind
-	Count     int             // how many physical links it stands for
-	Bandwidth units.Bandwidth // of all of them together
+	Count     int             // number of physical links
+	Bandwidth units.Bandwidth // of all physical links together
 	Latency   units.Duration  // added to a message's arrival
-	Message   units.Duration  // how long a message occupies the edge besides its bytes, as in a NIC
+	Message   units.Duration  // time that a message occupies the edge in addition to its bytes, as in a NIC
 }
 
-// Path is how messages go from one rank to another: edges in order, none of
-// whose inner vertices is a rank.
+// whose inner vertices is a rank. Path is the route of messages from one rank
+// to another: edges in order, without ranks in between. whose inner vertices is
+// a rank.
 type Path struct {
 	Edges   []int
 	Latency units.Duration
-	Net     bool // leaves the node
+	Net     bool // it leaves the node
 }
 
 // Proto is a wire protocol of the runtimes (GC3 section 6.1).
@@ -114,7 +117,8 @@ func (p Proto) String() string { return protoNames[p] }
 // ProtocolNames returns the names of AllProtocols.
 func ProtocolNames() []string { return slices.Clone(protoNames[:]) }
 
-// ParseProto reads a protocol's name, in any case.
+// ParseProto parses a protocol's name, in any case, or returns an error that
+// lists them.
 func ParseProto(s string) (Proto, error) {
 	for i, name := range protoNames {
 		if strings.EqualFold(s, name) {
@@ -124,16 +128,18 @@ func ParseProto(s string) (Proto, error) {
 	return 0, fmt.Errorf("unknown protocol %q: want one of %s", s, strings.Join(protoNames[:], ", "))
 }
 
-// Protocol is what one protocol costs on a system. These are the simulator's
+// constants; docs/simulator.md has the rule for each.
+// Protocol is the costs of one protocol on a system, the simulator's constants.
+// docs/simulator.md has the rule for each.
 // constants; docs/simulator.md has the rule for each.
 type Protocol struct {
 	Launch units.Duration // fixed cost of a call
 	Wire   float64        // bytes on the wire per byte of data (LL 2, LL128 16/15, Simple 1)
-	// Packets is what links inside a node carry for each byte on the wire: headers
-	// and acknowledgements. 0 is 1.
+	// Packets is the bytes that links inside a node carry for each byte on the
+	// wire, with headers and acknowledgements. 0 means 1.
 	Packets float64       `json:",omitempty"`
-	Slots   int           // primitive calls a connection holds (8, 8, 2)
-	Tile    units.Bytes   // the tile that the runtime uses by itself
+	Slots   int           // primitive calls a connection holds (LL 8, LL128 8, Simple 2)
+	Tile    units.Bytes   // the runtime's own tile
 	Tiles   []units.Bytes // tiles worth trying, including Tile
 
 	Latency    units.Duration // sent → visible to the receiver
@@ -148,7 +154,7 @@ type Protocol struct {
 	Pass     units.Bytes    // data of one pass of the whole threadblock
 	SendPass units.Duration // unloaded time of a pass, sending
 	RecvPass units.Duration // the same, receiving
-	MinPass  units.Bytes    // a partial pass costs its share, and at least that of so many bytes
+	MinPass  units.Bytes    // a partial pass costs its share, but at least that of MinPass bytes
 
 	// Simple moves slices of at least MinCopy at a rate.
 	SendRate  units.Bandwidth
@@ -162,7 +168,7 @@ type Protocol struct {
 	CopyPass   units.Duration `json:",omitempty"` // the same where nothing is reduced; 0: ReducePass
 	ReduceCall units.Duration
 	Threads    int // threads of a threadblock
-	// Fused is what a pass of a receiving-and-sending instruction costs,
-	// relative to the longer of its two halves.
+	// Fused is the cost of a pass of a receiving and sending instruction, relative
+	// to the longer of its two halves.
 	Fused float64
 }

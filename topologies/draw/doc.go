@@ -8,5 +8,5 @@
 // escaped. Nodes that are alike are drawn once as text, and the first few in
 // SVG; DOT has all of them.
 //
-// It reads no files and judges no topology.
+// It reads no files and checks nothing.
 package draw

@@ -13,7 +13,8 @@ import (
 var dotShapes = [...]string{topologies.GPU: "box", topologies.Switch: "ellipse", topologies.NIC: "component", topologies.Fabric: "doubleoctagon"}
 
 // DOT writes a topology as a Graphviz graph: one cluster for each node and one
-// edge for each link, with an arrowhead only where a link goes one way.
+// edge for each link, with an arrowhead only if the link goes one way. An error
+// is w's.
 func DOT(w io.Writer, t *topologies.Topology) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digraph %s {\n  layout=fdp; splines=true; fontname=\"sans-serif\";\n  node [fontname=\"sans-serif\", fontsize=10];\n  edge [dir=none, fontname=\"sans-serif\", fontsize=8];\n", safe.DOT(t.Name))

@@ -15,9 +15,11 @@ import (
 // not fit a terminal.
 const matrixGPUs = 16
 
-// Text draws a topology for the terminal: for each kind of node a matrix of what
-// lies between its GPUs and a line for each class of link, then the links between
-// nodes.
+// lies between its GPUs and a line for each class of link, then the links
+// between nodes. Text draws a topology for the terminal: for each kind of node
+// a matrix of the paths between its GPUs and a line for each class of link,
+// then the links between nodes. An error is w's. lies between its GPUs and a
+// line for each class of link, then the links between nodes.
 func Text(w io.Writer, t *topologies.Topology) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s on %s, %s, runtime %s\n", safe.Line(t.Name), many(len(t.Ranks), "rank"), many(t.Nodes, "node"), t.Arch, t.Runtime)
@@ -98,7 +100,8 @@ func lines(b *strings.Builder, t *topologies.Topology, links []link, outer bool)
 	}
 }
 
-// matrix prints how each GPU of a node reaches each other one; way says what a
+// cell holds.
+// matrix prints the path between every two GPUs of a node; see way.
 // cell holds.
 func matrix(b *strings.Builder, t *topologies.Topology, ranks []int) {
 	header := []string{"gpu"}
@@ -128,8 +131,9 @@ func matrix(b *strings.Builder, t *topologies.Topology, ranks []int) {
 	}
 }
 
-// way returns the matrix cell of two GPUs: how many links join them directly, else the
-// most distant kind of link on the path between them, or a dot if there is none.
+// way returns the matrix cell of two GPUs: the number of direct links, or else
+// the most distant kind of link on the path between them, or a dot if there is
+// no path.
 func way(t *topologies.Topology, a, b int) string {
 	if a == b {
 		return "-"

@@ -14,27 +14,28 @@ import (
 // maxText is the largest text read.
 const maxText = 4 << 20
 
-// Options is what the user knows beyond the text, or wants to override.
+// Options are properties that the text lacks, or that override it.
 type Options struct {
 	Name  string // of the topology; empty: derived from the file's name
 	GPU   string // a model's name; empty: as the text says
 	CPU   string // intel, amd, arm, power; empty: as the text says
 	NIC   NIC
 	HCA   HCA // which NICs to keep; the zero value keeps all
-	Nodes int // how many such nodes the topology has; 0 means 1
+	Nodes int // number of such nodes; 0 means 1
 	// IBStat is the output of ibstat or ibstatus on that machine; empty if not
 	// given.
 	IBStat []byte
 }
 
-// NIC describes a node's NICs where the text does not, or overrides it.
+// NIC describes a node's NICs if the text does not, or overrides it. The zero
+// value keeps the text's.
 type NIC struct {
 	None      bool            // drop the NICs that the text lists
 	Count     int             // 0: as many as the text lists, or one for each GPU
 	Bandwidth units.Bandwidth // 0: as the text says
 }
 
-// ParseNIC reads 25GB/s, 4x25GB/s (four NICs in each node), or none.
+// ParseNIC parses 25GB/s, 4x25GB/s (four NICs in each node), or none.
 func ParseNIC(s string) (NIC, error) {
 	if s == "none" {
 		return NIC{None: true}, nil
@@ -56,8 +57,8 @@ func ParseNIC(s string) (NIC, error) {
 type Result struct {
 	TOML     []byte
 	Topology *topologies.Topology // the TOML read back
-	Format   string               // which kind of text it was made from
-	Notes    []string             // what was inferred or left out, one line each
+	Format   string               // the kind of text it was made from
+	Notes    []string             // numbers inferred and devices left out, one line each
 }
 
 // format is a kind of text that can be imported: is recognises it, read fills in
@@ -74,8 +75,9 @@ var formats = []format{
 	{"nvidia-smi topo -m", isNVIDIA, readNVIDIA},
 }
 
-// Import turns a machine's description into a topology file. An error says what is
-// wrong with the text, or which option would supply what it lacks.
+// Import converts a machine's description to a topology file. file is its name
+// in errors. An error says why the text is invalid, or names the option that
+// supplies what it lacks.
 func Import(file string, text []byte, o Options) (*Result, error) {
 	fail := func(err error) (*Result, error) { return nil, fmt.Errorf("%s: %w", file, err) }
 	if len(text) > maxText {
@@ -109,7 +111,7 @@ func Import(file string, text []byte, o Options) (*Result, error) {
 
 func isXML(text []byte) bool { return bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")) }
 
-// name returns the topology's name: the one asked for, or one derived from the file's.
+// name returns the topology's name: o.Name, or one derived from the file's.
 func (m *machine) name(o Options) string {
 	if o.Name != "" {
 		return o.Name

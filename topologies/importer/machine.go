@@ -68,8 +68,8 @@ func (m *machine) note(format string, args ...any) {
 	}
 }
 
-// complete infers what the text does not say, or returns an error that names the
-// option to say it with.
+// option to say it with. complete infers properties that the text lacks, or
+// returns an error that names the option to supply them. option to say it with.
 func (m *machine) complete(o Options) error {
 	if len(m.gpus) == 0 {
 		return fmt.Errorf("no GPUs in it")
@@ -149,7 +149,8 @@ func (m *machine) inferLinks() error {
 	return nil
 }
 
-// slowest is the bandwidth below which a NIC is taken for one that carries no
+// collectives.
+// slowest is the bandwidth below which a NIC is assumed to carry no collectives.
 // collectives.
 const slowest units.Bandwidth = 10e9 / 8
 
@@ -261,7 +262,7 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// serving is a NIC and the GPUs that use it as their nearest.
+// serving is a NIC and the GPUs that it is nearest to.
 type serving struct {
 	nic  int
 	gpus []int

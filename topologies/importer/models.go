@@ -7,7 +7,7 @@ import (
 	"github.com/colltune/colltune/topologies"
 )
 
-// model is what is known about a GPU model that texts do not say.
+// model holds properties of a GPU model that texts do not contain.
 type model struct {
 	name    string
 	devices string // PCI vendor and device numbers, as in 10de:20b0, separated by spaces
@@ -101,9 +101,9 @@ var byGCN = []struct {
 	{"gfx942", 304, "mi300x"},
 }
 
-// shape is how the GPUs of a standard machine are linked, for texts that do not
-// list links. It covers only models and counts for which there is one standard
-// machine.
+// shape is the links between the GPUs of a standard machine, for texts that do
+// not list links. It covers only models and counts for which there is one
+// standard machine.
 type shape struct {
 	model string
 	gpus  int
@@ -127,8 +127,8 @@ var shapes = []shape{
 	{"mi325x", 8, 0, 1},
 }
 
-// between returns the bandwidth, in GB/s, that NCCL assumes between the processors of a
-// node (graph/topo.h).
+// between returns the bandwidth, in GB/s, that NCCL assumes between the
+// processors of a node (graph/topo.h).
 func between(vendor string, model int) (gbps int, cpu string) {
 	switch {
 	case vendor == "amd":

@@ -20,7 +20,8 @@ const (
 	farLatency  = "1.7 us" // ndv2, between processors
 )
 
-// write produces the file. Everything TOML could not express has been refused
+// before.
+// write writes the file. Names that TOML cannot express have been rejected before.
 // before.
 func (m *machine) write(o Options) []byte {
 	w := &writer{m: m}
@@ -67,7 +68,8 @@ func (w *writer) node() {
 	w.table("[node]", append(pairs, from...)...)
 }
 
-// linkSources says, for the file's source table, where the number of links and
+// their speed come from.
+// linkSources returns the sources of the number of links and of their speed.
 // their speed come from.
 func (w *writer) linkSources() []string {
 	m := w.m
@@ -195,7 +197,7 @@ func (w *writer) far(nic device, gpus []int, bus units.Bandwidth) {
 	}
 }
 
-// nicSources says where the NICs' bandwidth and latencies come from.
+// nicSources returns the sources of the NICs' bandwidth and latencies.
 func (w *writer) nicSources(nics []device, bus bool) []string {
 	var names []string
 	for _, d := range nics {

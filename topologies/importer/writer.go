@@ -71,8 +71,8 @@ func quote(s string) string {
 	return `"` + clean + `"`
 }
 
-// rate returns a bandwidth as a TOML value: in GB/s if a few digits give it exactly,
-// else in bytes a second.
+// rate returns a bandwidth as a TOML value: in GB/s if a few digits give it
+// exactly, else in bytes a second.
 func rate(w units.Bandwidth) string {
 	if s := w.String(); len(s) <= 14 && !strings.Contains(s, "e") {
 		return quote(s)

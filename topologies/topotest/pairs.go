@@ -2,8 +2,8 @@ package topotest
 
 import "github.com/colltune/colltune/topologies"
 
-// pairs is a server of 4 GPUs, each on a PCIe switch with a NIC of its own, and joined
-// by NVLink two by two: all else goes through one narrow processor.
+// pairs is a server of 4 GPUs, each on a PCIe switch with a NIC of its own, and
+// joined by NVLink two by two: all else goes through one narrow processor.
 const pairs = `
 name    = "pairs"
 nodes   = 1
@@ -73,8 +73,8 @@ message   = "1 us"
 source    = "made up"
 ` + around
 
-// pairsAlone is two servers of 4 GPUs, each with a NIC of its own, that NVLink joins
-// two by two; nothing joins one two to the other.
+// pairsAlone is two servers of 4 GPUs, each with a NIC of its own, that NVLink
+// joins two by two; nothing joins one two to the other.
 const pairsAlone = `
 name    = "pairs-alone"
 nodes   = 2
@@ -113,13 +113,15 @@ like   = "dgx-a100"
 source = "made up"
 `
 
-// Pairs returns a system of nodes whose GPUs are joined well in pairs, and badly beyond.
+// Pairs returns nodes of 4 GPUs, each with its own NIC on its own PCIe switch.
+// NVLink joins the GPUs in pairs; other traffic crosses one narrow processor.
 func Pairs(t TB, nodes int) *topologies.Topology {
 	t.Helper()
 	return read(t, pairs, topologies.Options{Nodes: nodes})
 }
 
-// PairsAlone returns a system of two nodes whose GPUs are joined in pairs, and not beyond.
+// PairsAlone returns two nodes of 4 GPUs, each with its own NIC. NVLink joins
+// the GPUs in pairs, and no link within the node joins two pairs.
 func PairsAlone(t TB) *topologies.Topology {
 	t.Helper()
 	return read(t, pairsAlone, topologies.Options{})

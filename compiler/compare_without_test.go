@@ -6,13 +6,13 @@ import (
 	"github.com/colltune/colltune/compiler/lang"
 )
 
-// spared compiles a program without the pass that is the last of those left
-// out, and with it: either way the IR leaves what the operations leave, done
-// one by one, and with the pass nobody copies more, has more instructions, or
-// waits for more of them in a row. (Fewer of them may be fused: which ones are
-// hangs on what waits for what.) It returns the local work and the longest
-// chain without the pass, and with it.
-func spared(t *rapid.T, p *lang.Program, o Options) (was, is local, length, now int32) {
+// compareWithout compiles a program with a pass, and without it: the pass is the
+// last of o.Disable. Either IR leaves the values that the operations leave when
+// executed one by one. With the pass no rank copies more, no rank has more
+// instructions, and the longest path is no longer. (Fewer instructions may be
+// fused; which ones depends on the waits.) It returns the local work and the longest
+// path without the pass, and with it.
+func compareWithout(t *rapid.T, p *lang.Program, o Options) (was, is local, length, now int32) {
 	before, err := Compile(p, o)
 	if err != nil {
 		t.Fatal(err)
