@@ -78,5 +78,5 @@ lint: ## gofmt, vet, staticcheck
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 
-clean:
-	rm -rf bin out
+clean: ## what was built; out/ stays, since campaigns lie there
+	rm -rf bin
